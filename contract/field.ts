@@ -45,7 +45,12 @@ export const TAG_CHARACTERS = "characters from A-Z a-z 0-9 . _ : / -";
 export const MAX_TAG_CHARS = 64;
 export const tag = identifier(/^[A-Za-z0-9._:/-]+$/, MAX_TAG_CHARS, TAG_CHARACTERS);
 export const tags = z.array(tag).max(MAX_TAGS);
-export const instanceName = identifier(/^[A-Za-z0-9._:-]+$/, 128, "characters from A-Z a-z 0-9 . _ : -");
+/** A URL cannot name `.` and `..`. */
+export const instanceName = identifier(
+  /^(?!\.{1,2}$)[A-Za-z0-9._:-]+$/,
+  128,
+  "characters from A-Z a-z 0-9 . _ : -, and not be . or ..",
+);
 export const providerName = label(128);
 export const modelName = label(128);
 

@@ -18,7 +18,7 @@ const reason = z
   .meta({ description: `why; kept as one line of at most ${MAX_REASON_CHARS} characters` });
 
 export const killswitchRequest = z
-  .strictObject({ level: z.int().min(0).max(4), reason })
+  .strictObject({ level: z.int().min(0).max(4), reason: reason.optional() })
   .meta({ id: "KillswitchRequest" });
 
 export const clearKillswitchQuery = z.strictObject({ resume_all: z.enum(["true", "false"]).default("false") });

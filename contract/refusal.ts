@@ -91,10 +91,22 @@ export const WIRE: { readonly [Code in RefusalCode]: Wire<Code> } = {
     title: "Too many workers",
     detail: ({ limit }) => `this tenant has ${limit} workers, which is the maximum: delete offline workers first`,
   },
+  too_many_offers: {
+    status: 409,
+    title: "Too many offers",
+    detail: ({ limitBytes }) =>
+      `the models, runtime models and tags of this tenant's workers are at ${limitBytes} bytes, which is the maximum: name fewer, or delete offline workers`,
+  },
   worker_not_offline: {
     status: 409,
     title: "Worker is not offline",
     detail: ({ instance }) => `worker ${instance} is not offline: stop it first`,
+  },
+  instance_taken: {
+    status: 409,
+    title: "Instance taken",
+    detail: ({ instance }) =>
+      `worker ${instance} is alive and was registered with another key: choose another name, or stop that worker first`,
   },
   last_admin_key: {
     status: 409,
@@ -145,6 +157,19 @@ export const WIRE: { readonly [Code in RefusalCode]: Wire<Code> } = {
     detail: ({ detail }) => detail,
     retryAfter: seconds,
   },
+  too_many_groups: {
+    status: 429,
+    title: "Too many groups",
+    detail: ({ limit }) =>
+      `jobs with ${limit} different requirements (provider, model, tags) wait in this tenant, which is the maximum: use fewer different tags, or wait until some have run`,
+    retryAfter: seconds,
+  },
+  tenant_full: {
+    status: 507,
+    title: "Tenant full",
+    detail: ({ maxGb }) =>
+      `this tenant stores its ${maxGb} GB: shorten history.keep_days, or ask the operator for a larger max_gb. Nothing was changed`,
+  },
   insufficient_quota: { status: 429, title: "Insufficient quota", detail: ({ detail }) => detail },
   model_not_found: {
     status: 404,
@@ -176,7 +201,7 @@ export const WIRE: { readonly [Code in RefusalCode]: Wire<Code> } = {
   killswitch_active: {
     status: 503,
     title: "Killswitch active",
-    detail: ({ level, reason }) => `the killswitch is at level ${level}: ${reason}`,
+    detail: ({ level, reason }) => `the killswitch is at level ${level}${reason === "" ? "" : `: ${reason}`}`,
     retryAfter: () => 30,
   },
   budget_reached: { status: 503, title: "Budget reached", detail: ({ detail }) => detail, retryAfter: seconds },

@@ -1,7 +1,7 @@
 // Tenants on the wire: what the operator creates with the root key.
 
 import * as z from "zod";
-import { identifier, instant, label } from "./field.ts";
+import { count, identifier, instant, label } from "./field.ts";
 
 export const tenantName = identifier(
   /^[a-z0-9][a-z0-9-]{0,62}$/,
@@ -34,12 +34,27 @@ export const newTenantRequest = z
 export const tenantParam = z.object({ tenant: tenantName });
 export const newAdminKeyRequest = z.strictObject({ name: label(100) }).meta({ id: "NewAdminKey" });
 
+const MAX_GB = 1_000_000;
+export const tenantPatch = z
+  .strictObject({
+    max_gb: z.number().min(0).max(MAX_GB).nullable().meta({
+      description: "what the tenant may store, in GB of 10⁹ bytes; null: as every other (SERVICE_TENANT_MAX_GB)",
+    }),
+  })
+  .meta({ id: "TenantPatch" });
+
+export const tenantBound = z
+  .object({ tenant: z.string(), max_gb: z.number().nullable(), stored_bytes: count })
+  .meta({ id: "TenantBound" });
+
 export const newTenantAnswer = z.object({ tenant: z.string(), admin_key: z.string() }).meta({ id: "TenantCreated" });
 export const tenantList = z
   .object({ tenants: z.array(z.object({ tenant: z.string(), created_at: instant })) })
   .meta({ id: "TenantList" });
 
 export type NewTenantRequest = z.infer<typeof newTenantRequest>;
+export type TenantPatch = z.infer<typeof tenantPatch>;
+export type TenantBound = z.infer<typeof tenantBound>;
 export type NewAdminKeyRequest = z.infer<typeof newAdminKeyRequest>;
 export type NewTenantAnswer = z.infer<typeof newTenantAnswer>;
 export type TenantList = z.infer<typeof tenantList>;

@@ -54,7 +54,10 @@ export const tagList = z
 
 const presenceFields = {
   instance: instanceName,
-  status: z.enum(["online", "idle", "busy"]).optional(),
+  status: z.enum(["online", "idle", "busy"]).optional().meta({
+    description:
+      "busy: it is given nothing until it reports otherwise, whatever its load; one that only is full needs not say so",
+  }),
   tags: tagList.optional(),
   provider: providerName,
   concurrency: z.int().min(0).max(MAX_CONCURRENCY).optional().meta({ default: 1 }),
@@ -206,7 +209,13 @@ export const claimRequest = z
   .strictObject({ max: z.int().min(1).max(MAX_CONCURRENCY).default(1) })
   .meta({ id: "Claim" });
 export const claimAnswer = z
-  .object({ jobs: z.array(leasedJob), skipped: z.record(z.string(), count) })
+  .object({
+    jobs: z.array(leasedJob),
+    skipped: z.record(z.string(), count).meta({
+      description:
+        "why the waiting jobs are not for this worker, with their number: the 100 most frequent reasons; where more than 1,000 different requirements wait, of the 1,000 that have waited longest",
+    }),
+  })
   .meta({ id: "ClaimAnswer" });
 
 export const completeQuery = z.strictObject({
@@ -246,6 +255,7 @@ export const toPresence = (body: PresenceRequest): PresenceReport => ({
   unavailable: body.unavailable ?? null,
   apis: body.apis ?? [],
   runtimeModels: body.runtime_models ?? null,
+  isBusy: body.status === "busy",
   jobs: body.jobs ?? null,
 });
 
@@ -270,6 +280,7 @@ type Inside =
   | "tags"
   | "apis"
   | "runtimeModels"
+  | "busy"
   | "viaSocket"
   | "keyId"
   | "pause"
@@ -283,12 +294,13 @@ type Renamed = { tagList: "tags"; lastHeartbeatAt: "last_heartbeat" };
 /** Every other field must be in the resource: a new field that is neither there nor in `Inside` does not compile. */
 true satisfies EveryFieldIsTold<Worker, Inside, Renamed, WorkerResource>;
 
-export const presentWorker = (view: WorkerView): WorkerResource => ({
+/** `models`: the names that it gave. */
+export const presentWorker = (view: WorkerView, models: readonly string[] | null): WorkerResource => ({
   instance: view.worker.instance,
   provider: view.worker.provider,
   status: view.status,
   tags: view.worker.tagList,
-  models: view.worker.models === null ? null : [...view.worker.models],
+  models: models === null ? null : [...models],
   tier: view.worker.tier,
   concurrency: view.worker.concurrency,
   current_load: view.load,

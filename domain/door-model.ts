@@ -1,6 +1,7 @@
 // Which model a client of the front door means by a name.
 
 import { modelKeyOf } from "./model-name.ts";
+import { type ModelSet, withSimilarModel } from "./model-set.ts";
 import type { Tier } from "./requirements.ts";
 
 /** Equal, except for `:latest` and an owner that one side omits. */
@@ -25,20 +26,20 @@ export interface Alias {
 /** What a registered worker offers. */
 export interface ModelOffer {
   readonly provider: string;
-  /** null: it takes any model. */
-  readonly models: readonly string[] | null;
-  readonly runtimeModels: readonly string[] | null;
-  readonly isOffline: boolean;
+  /** The models that it names, or else those that its runtime lists; null if it has neither. */
+  readonly listed: ModelSet | null;
+  /** Their names, read when one of them may be meant. */
+  readonly names: () => readonly string[];
+  readonly takesAny: boolean;
 }
-
-const namesOf = ({ models, runtimeModels }: ModelOffer): readonly string[] => models ?? runtimeModels ?? [];
-const takesAny = ({ models, isOffline }: ModelOffer): boolean => models === null && !isOffline;
 
 /** The name as the list has it; an equal name takes precedence over a similar one. */
 const offeredAs = (name: string, offers: readonly ModelOffer[]): string | null => {
   let near: string | null = null;
+  const maybeMeant = withSimilarModel(name);
   for (const offer of offers) {
-    for (const listed of namesOf(offer)) {
+    if (offer.listed === null || !maybeMeant(offer.listed)) continue;
+    for (const listed of offer.names()) {
       if (listed === name) return listed;
       if (near === null && isSameModel(listed, name)) near = listed;
     }
@@ -54,7 +55,7 @@ const ofNamedProvider = (asked: string, offers: readonly ModelOffer[]): Alias | 
   const model = rest.join("/");
   const ofProvider = model === "" ? [] : offers.filter(({ provider }) => provider === first);
   const known = offeredAs(model, ofProvider);
-  return known !== null || ofProvider.some(takesAny) ? plain(known ?? model, first) : null;
+  return known !== null || ofProvider.some(({ takesAny }) => takesAny) ? plain(known ?? model, first) : null;
 };
 
 /**
@@ -74,5 +75,5 @@ export const resolveModel = (
   const pinned = ofNamedProvider(asked, offers);
   if (pinned !== null) return pinned;
   if (offered !== null) return plain(offered);
-  return offers.some(takesAny) ? plain(asked) : null;
+  return offers.some(({ takesAny }) => takesAny) ? plain(asked) : null;
 };

@@ -1,5 +1,5 @@
 // What a failure leads to: another attempt, the next provider of a chain, a back-off of the provider, or the job's end.
-// Each rule returns a decision. A failed attempt counts against max_attempts; rate limits are counted separately.
+// Each rule returns a decision. A failed attempt counts against max_attempts, unless a rate limit or the chain goes on.
 //
 // rate limit ──▶ wait for the provider, max_retries times ──▶ next of the chain ──▶ failed
 // retryable  ──▶ next of the chain ──▶ wait, then another worker, max_attempts times ──▶ failed
@@ -73,10 +73,11 @@ const mayFallBack = (job: Job, policy: FailurePolicy, mayRetry: boolean): boolea
   return !mayRetry || policy.fallbackProviders.some((next) => !policy.unservedProviders.includes(next));
 };
 
-/** Waits, then goes to another worker if there is one; after the end of a chain it starts from the top. */
+/** Waits, at least as long as the runtime asked, then goes to another worker if there is one; after the end of a chain it starts from the top. */
 const retried = (job: Job, report: FailureReport, policy: FailurePolicy, nowAt: number): Decision => {
   const { maxAttempts, retry, jitter, unservedProviders } = policy;
-  const delayMs = attemptDelayMs(job.attempts, retry.backoffMs, retry.maxBackoffMs, jitter);
+  const backoffMs = attemptDelayMs(job.attempts, retry.backoffMs, retry.maxBackoffMs, jitter);
+  const delayMs = Math.max(backoffMs, report.retryAfterMs ?? 0);
   const next = requeueJob(
     job,
     nowAt,
@@ -143,6 +144,8 @@ const fellBack = (job: Job, report: FailureReport, policy: FailurePolicy, nowAt:
   const left = job.workerProvider;
   const next = requeueJob(job, nowAt, null, {
     excludedProviders: left === null ? job.excludedProviders : [...job.excludedProviders, left],
+    // The chain is not a repetition: each of its providers is asked once.
+    attempts: job.attempts - 1,
     // `max_retries` applies to each provider: the next one starts from zero.
     rateLimitRetries: 0,
     settledBy: "failed",

@@ -5,11 +5,11 @@ import type { Api } from "./api.ts";
 import { Bits } from "./bits.ts";
 import { Columns } from "./columns.ts";
 import { EqualWorkers } from "./equal-workers.ts";
-import { modelKeyOf } from "./model-name.ts";
+import { ModelSets } from "./model-sets.ts";
 import { Postings } from "./postings.ts";
 import type { Requirements } from "./requirements.ts";
 import { SharedLists } from "./shared-lists.ts";
-import { pauseReasonOf, successRateOf, type Worker } from "./worker.ts";
+import { offerBytesOf, pauseReasonOf, successRateOf, type Worker } from "./worker.ts";
 
 /** Whether a worker can be told of a job at once. */
 export interface Reach {
@@ -46,12 +46,14 @@ export class Fleet {
   readonly #byInstance = new Map<string, Slot>();
   readonly #byProvider = new Postings();
   readonly #byTag = new Postings();
-  readonly #byModel = new Postings();
+  readonly #models = new ModelSets();
+  readonly #runtimeModels = new ModelSets();
   readonly #byApi = new Postings();
   readonly #anyModel = new Bits();
   readonly #registered = new Bits();
   readonly #paused = new Bits();
   readonly #unavailable = new Bits();
+  readonly #busy = new Bits();
   readonly #withRoom = new Bits();
   readonly #connected = new Bits();
   readonly #cutOff = new Bits();
@@ -59,13 +61,19 @@ export class Fleet {
   readonly #unheard = new Bits();
   #heardAt = Number.POSITIVE_INFINITY;
   readonly #loadByProvider = new Map<string, number>();
-  /** Lists of tags, models and APIs, stored once for all workers with equal lists. */
+  /** Lists of tags and APIs, stored once for all workers with equal lists. */
   readonly #lists = new SharedLists();
   readonly equals = new EqualWorkers((slot) => this.#describe(slot));
   #turn = 0;
+  #offerBytes = 0;
 
   get size(): number {
     return this.#byInstance.size;
+  }
+
+  /** What the models and tags of all workers count together. */
+  get offerBytes(): number {
+    return this.#offerBytes;
   }
 
   members(): IterableIterator<Member> {
@@ -165,7 +173,15 @@ export class Fleet {
     const member = this.#byInstance.get(instance);
     if (member === undefined) return;
     this.#index(member, false);
-    for (const bits of [this.#paused, this.#unavailable, this.#withRoom, this.#cutOff, this.#connected, this.#unheard])
+    for (const bits of [
+      this.#paused,
+      this.#unavailable,
+      this.#busy,
+      this.#withRoom,
+      this.#cutOff,
+      this.#connected,
+      this.#unheard,
+    ])
       bits.set(member.slot, false);
     this.#giveBack(member.worker);
     this.#byInstance.delete(instance);
@@ -202,6 +218,11 @@ export class Fleet {
   /** Workers that report they can take no jobs now. */
   get unavailable(): Bits {
     return this.#unavailable;
+  }
+
+  /** Workers that report they are busy. */
+  get busy(): Bits {
+    return this.#busy;
   }
 
   get withRoom(): Bits {
@@ -246,7 +267,7 @@ export class Fleet {
 
   /** Workers that name the model, or name none and so take any. */
   servingModel(model: string): Bits {
-    return this.#anyModel.copy().union(this.#byModel.with(modelKeyOf(model)));
+    return this.#anyModel.copy().union(this.#models.with(model));
   }
 
   /** Workers that offer everything required, whatever their state. */
@@ -269,23 +290,25 @@ export class Fleet {
     for (const tag of worker.tags) this.#byTag.place(tag, slot, isPresent);
     for (const api of worker.apis) this.#byApi.place(api, slot, isPresent);
     if (worker.models === null) this.#anyModel.set(slot, isPresent);
-    for (const model of worker.models ?? []) this.#byModel.place(modelKeyOf(model), slot, isPresent);
+    else this.#models.place(worker.models, slot, isPresent);
+    if (worker.runtimeModels !== null) this.#runtimeModels.place(worker.runtimeModels, slot, isPresent);
+    this.#offerBytes += isPresent ? offerBytesOf(worker) : -offerBytesOf(worker);
   }
 
   /** Replaces the worker's lists by shared ones, and gives back those of the previous record that differ. */
   #sharing(worker: Worker, before: Worker | undefined): Worker {
     if (before !== undefined && isSameIndexing(before, worker)) return worker;
     const tags = this.#lists.take(worker.tags);
-    const models = worker.models === null ? null : this.#lists.take(worker.models);
     const apis = this.#lists.take(worker.apis);
+    const models = worker.models === null ? null : this.#models.shared(worker.models);
+    const runtimeModels = worker.runtimeModels === null ? null : this.#runtimeModels.shared(worker.runtimeModels);
     if (before !== undefined) this.#giveBack(before);
-    return { ...worker, tags, models, apis };
+    return { ...worker, tags, models, runtimeModels, apis };
   }
 
-  #giveBack({ tags, models, apis }: Worker): void {
+  #giveBack({ tags, apis }: Worker): void {
     this.#lists.giveBack(tags);
     this.#lists.giveBack(apis);
-    if (models !== null) this.#lists.giveBack(models);
   }
 
   /** What makes workers equal for the router, besides their last sign of life and their turn. */
@@ -309,6 +332,7 @@ export class Fleet {
   #refresh(member: Member, nowAt: number): void {
     this.#paused.set(member.slot, pauseReasonOf(member.worker, nowAt) !== null);
     this.#unavailable.set(member.slot, member.worker.unavailable !== null);
+    this.#busy.set(member.slot, member.worker.busy !== null);
     this.#noteRoom(member);
     this.#cutOff.set(member.slot, isCutOff(member));
   }
@@ -326,5 +350,6 @@ const isSameIndexing = (before: Worker, after: Worker): boolean =>
   before.provider === after.provider &&
   before.tags === after.tags &&
   before.models === after.models &&
+  before.runtimeModels === after.runtimeModels &&
   before.apis === after.apis &&
   before.tier === after.tier;

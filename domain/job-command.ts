@@ -78,6 +78,8 @@ export const retryJob = (job: Job, isStuck: boolean, nowAt: number): Result<Deci
     error: null,
     usage: null,
     costNanoUsd: null,
+    ranProvider: null,
+    ranModel: null,
     releases: 0,
     finishedAt: null,
     settledBy: null,

@@ -186,6 +186,16 @@ export const jobEvent = (job: Job, type: JobEvent["type"], nowAt: number, detail
   detail,
 });
 
+/** What a new job requires of a worker. */
+export const requirementsOfNew = ({ provider, model, tags, api }: NewJob): Requirements => ({
+  provider,
+  model,
+  tags: [...new Set(tags)],
+  api: api ?? null,
+  excludedProviders: [],
+  avoidedWorkers: [],
+});
+
 /** `keyId` is the key that creates it. */
 export const createJob = (request: NewJob, id: string, nowAt: number, keyId: string | null = null): Decision => {
   const { prompt, input, runAt, api = null, frontDoor = null, stream = false, traceparent = null, ...asked } = request;
@@ -204,7 +214,7 @@ export const createJob = (request: NewJob, id: string, nowAt: number, keyId: str
     traceparent,
     queueUntilAt: frontDoor === null ? null : nowAt + frontDoor.queueMs,
     keyId,
-    groupKey: groupKeyOf({ ...asked, api, tags, excludedProviders: [], avoidedWorkers: [] }),
+    groupKey: groupKeyOf(requirementsOfNew(request)),
     orderKey: readyAt === null ? orderKeyOf(asked.priority, nowAt) : null,
     assignedWorker: null,
     workerProvider: null,

@@ -62,7 +62,7 @@ export const cancelsWork = (killswitch: Killswitch): boolean => killswitch.level
  */
 export const engage = (
   current: Killswitch,
-  order: { level: number; reason: string; by: string },
+  order: { level: number; reason: string | null; by: string },
   nowAt: number,
 ): Killswitch => ({
   level: order.level,

@@ -5,7 +5,3 @@ const DEFAULT_TAG = ":latest";
 /** The same for all names of one model. */
 export const modelKeyOf = (model: string): string =>
   model.endsWith(DEFAULT_TAG) ? model.slice(0, -DEFAULT_TAG.length) : model;
-
-/** A worker that names no models takes any. */
-export const servesModel = ({ models }: { readonly models: readonly string[] | null }, model: string | null): boolean =>
-  model === null || models === null || models.some((one) => modelKeyOf(one) === modelKeyOf(model));

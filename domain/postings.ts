@@ -1,5 +1,5 @@
-// Which workers have a feature: a short list of slots while they are few, a set of bits once they are many, so that a
-// tag of one worker takes a few bytes.
+// Which workers have a feature: one slot, a short list of slots while they are few, a set of bits once they are many, so
+// that a tag of one worker takes a few bytes.
 
 import { Bits } from "./bits.ts";
 
@@ -41,7 +41,8 @@ class Posting {
 
 /** The slots of each value of one feature. */
 export class Postings {
-  readonly #byValue = new Map<string, Posting>();
+  /** A number is the only slot. */
+  readonly #byValue = new Map<string, Posting | number>();
 
   values(): IterableIterator<string> {
     return this.#byValue.keys();
@@ -49,19 +50,37 @@ export class Postings {
 
   /** Callers must not change it. */
   with(value: string): Bits | undefined {
-    return this.#byValue.get(value)?.bits;
+    const known = this.#byValue.get(value);
+    if (typeof known !== "number") return known?.bits;
+    const only = new Bits();
+    only.set(known);
+    return only;
+  }
+
+  has(value: string): boolean {
+    return this.#byValue.has(value);
   }
 
   place(value: string, slot: number, isPresent: boolean): void {
     const known = this.#byValue.get(value);
     if (known === undefined) {
-      if (!isPresent) return;
-      const posting = new Posting();
-      posting.set(slot, true);
-      this.#byValue.set(value, posting);
+      if (isPresent) this.#byValue.set(value, slot);
       return;
     }
-    known.set(slot, isPresent);
-    if (known.isEmpty) this.#byValue.delete(value);
+    if (known === slot && isPresent) return;
+    if (known === slot) {
+      this.#byValue.delete(value);
+      return;
+    }
+    const posting = typeof known === "number" ? this.#widened(value, known) : known;
+    posting.set(slot, isPresent);
+    if (posting.isEmpty) this.#byValue.delete(value);
+  }
+
+  #widened(value: string, slot: number): Posting {
+    const posting = new Posting();
+    posting.set(slot, true);
+    this.#byValue.set(value, posting);
+    return posting;
   }
 }

@@ -3,6 +3,7 @@
 
 import type { Api } from "./api.ts";
 import { HOUR_MS, MINUTE_MS } from "./duration.ts";
+import { type ModelSet, modelDigestOf } from "./model-set.ts";
 import type { Priority, Requirements } from "./requirements.ts";
 
 /** A higher priority counts as enqueued earlier; a lower one can be overtaken for at most this long. */
@@ -56,17 +57,38 @@ export interface Group {
   oldest: string | null;
 }
 
-/** The one required feature under which a group is indexed; every worker for the group must have it. */
-const anchorOf = (asked: Requirements): string => {
-  const tag = asked.tags[0];
-  if (tag !== undefined) return `tag ${tag}`;
-  return asked.provider === null ? "" : `provider ${asked.provider}`;
+/** A required feature under which a group may be indexed: every worker for the group must have it. */
+type Anchor = string | number;
+
+/** For a group that any worker may have. */
+const ANYBODY = "";
+
+const anchorsOf = ({ tags, model, provider }: Requirements): Anchor[] => {
+  const anchors: Anchor[] = tags.map((tag) => `tag ${tag}`);
+  if (model !== null) anchors.push(modelDigestOf(model));
+  if (provider !== null) anchors.push(`provider ${provider}`);
+  return anchors.length === 0 ? [ANYBODY] : anchors;
 };
 
-/** The waiting groups in memory, indexed so that a worker finds its groups without visiting the others. */
+/** The part of a worker's offer by which it finds its groups. */
+interface Taker {
+  readonly provider: string;
+  readonly tags: readonly string[];
+  /** null: it takes any model. */
+  readonly models: ModelSet | null;
+}
+
+/**
+ * The waiting groups in memory, indexed so that a worker finds its groups without visiting the others. Each stands under
+ * the feature under which the fewest stand, so that no number of groups with a feature that all workers have is visited
+ * for a worker without the rest.
+ */
 export class Queue {
   readonly #groups = new Map<string, Group>();
-  readonly #byAnchor = new Map<string, Set<Group>>();
+  readonly #byAnchor = new Map<Anchor, Set<Group>>();
+  readonly #anchorOf = new Map<Group, Anchor>();
+  /** Those of `#byAnchor` that are models. */
+  readonly #models = new Set<number>();
   readonly #avoiding = new Set<Group>();
   #count = 0;
 
@@ -114,10 +136,12 @@ export class Queue {
   }
 
   /** Groups whose indexed feature the worker has; the caller applies the filters. */
-  *groupsNear(worker: { provider: string; tags: readonly string[] }): Generator<Group> {
-    yield* this.#byAnchor.get("") ?? [];
-    yield* this.#byAnchor.get(`provider ${worker.provider}`) ?? [];
-    for (const tag of worker.tags) yield* this.#byAnchor.get(`tag ${tag}`) ?? [];
+  *groupsNear({ provider, tags, models }: Taker): Generator<Group> {
+    yield* this.#byAnchor.get(ANYBODY) ?? [];
+    yield* this.#byAnchor.get(`provider ${provider}`) ?? [];
+    for (const tag of tags) yield* this.#byAnchor.get(`tag ${tag}`) ?? [];
+    if (this.#models.size === 0) return;
+    for (const model of models?.digests ?? this.#models) yield* this.#byAnchor.get(model) ?? [];
   }
 
   #found(groupKey: string): Group {
@@ -126,19 +150,29 @@ export class Queue {
     const group: Group = { key: groupKey, requirements: requirementsOf(groupKey), count: 0, head: null, oldest: null };
     this.#groups.set(groupKey, group);
     if (group.requirements.avoidedWorkers.length > 0) this.#avoiding.add(group);
-    const anchor = anchorOf(group.requirements);
+    const anchor = this.#rarestOf(anchorsOf(group.requirements));
     const peers = this.#byAnchor.get(anchor);
     if (peers === undefined) this.#byAnchor.set(anchor, new Set([group]));
     else peers.add(group);
+    this.#anchorOf.set(group, anchor);
+    if (typeof anchor === "number") this.#models.add(anchor);
     return group;
+  }
+
+  #rarestOf(anchors: readonly Anchor[]): Anchor {
+    const standing = (anchor: Anchor): number => this.#byAnchor.get(anchor)?.size ?? 0;
+    return anchors.reduce((rarest, anchor) => (standing(anchor) < standing(rarest) ? anchor : rarest));
   }
 
   #forget(group: Group): void {
     this.#groups.delete(group.key);
     this.#avoiding.delete(group);
-    const anchor = anchorOf(group.requirements);
+    const anchor = this.#anchorOf.get(group) ?? ANYBODY;
     const peers = this.#byAnchor.get(anchor);
     peers?.delete(group);
-    if (peers?.size === 0) this.#byAnchor.delete(anchor);
+    this.#anchorOf.delete(group);
+    if (peers?.size !== 0) return;
+    this.#byAnchor.delete(anchor);
+    if (typeof anchor === "number") this.#models.delete(anchor);
   }
 }

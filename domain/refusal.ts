@@ -55,8 +55,10 @@ export type Refusal =
       readonly status: JobStatus | null;
     }
   | { readonly code: "too_many_workers"; readonly limit: number }
+  | { readonly code: "too_many_offers"; readonly limitBytes: number }
   | { readonly code: "count_changed"; readonly expected: number; readonly matched: number }
   | { readonly code: "worker_not_offline"; readonly instance: string }
+  | { readonly code: "instance_taken"; readonly instance: string }
   | { readonly code: "last_admin_key"; readonly id: string }
   | { readonly code: "key_inactive"; readonly id: string }
   | { readonly code: "tenant_exists"; readonly tenant: string }
@@ -74,6 +76,8 @@ export type Refusal =
       /** null: another limit than requests per minute. */
       readonly requestsPerMinute: number | null;
     }
+  | { readonly code: "too_many_groups"; readonly limit: number; readonly retryAfterSeconds: number }
+  | { readonly code: "tenant_full"; readonly maxGb: number }
   | { readonly code: "insufficient_quota"; readonly detail: string }
   | { readonly code: "model_not_found"; readonly model: string; readonly known: readonly string[] }
   | { readonly code: "unsupported_parameter"; readonly parameter: string; readonly detail: string }

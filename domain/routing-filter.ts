@@ -4,7 +4,8 @@
 import { Bits } from "./bits.ts";
 import type { Strategy, Weights } from "./config.ts";
 import { type Fleet, isCutOff, type Member } from "./fleet.ts";
-import { modelKeyOf, servesModel } from "./model-name.ts";
+import { modelKeyOf } from "./model-name.ts";
+import { withModel } from "./model-set.ts";
 import type { Priority, Requirements, Tier } from "./requirements.ts";
 import { ECHO, isOffline, pauseReasonOf } from "./worker.ts";
 
@@ -140,7 +141,8 @@ const MAY_EVER: readonly Filter[] = [
   },
   {
     name: "model",
-    refuses: ({ worker }, asked) => (servesModel(worker, asked.model) ? null : `does not serve model "${asked.model}"`),
+    refuses: ({ worker: { models } }, { model }) =>
+      model === null || models === null || withModel(model)(models) ? null : `does not serve model "${model}"`,
     applies: (asked) => asked.model !== null,
     narrow: (left, fleet, asked) => {
       if (asked.model !== null) left.intersect(fleet.servingModel(asked.model));
@@ -210,6 +212,15 @@ const FILTERS: readonly Filter[] = [
       if (hasOthers(left, fleet, asked)) left.subtract(avoidedIn(fleet, asked));
     },
     whyNobody: (nobody) => `${whoIs(nobody)} to leave this job to another`,
+  },
+  {
+    name: "busy",
+    isAboutRoom: true,
+    refuses: ({ worker }) => (worker.busy === null ? null : "reports that it is busy"),
+    narrow: (left, fleet) => {
+      left.subtract(fleet.busy);
+    },
+    whyNobody: (nobody) => `${whoIs(nobody)} busy, as reported`,
   },
   {
     name: "capacity",

@@ -1,6 +1,7 @@
-// A worker's record as an earlier release stored it, with missing fields filled in.
+// A worker's record as an earlier release stored it, with missing fields filled in. Its models are stored beside it.
 
-import type { Worker } from "./worker.ts";
+import { modelSetOf } from "./model-set.ts";
+import type { OfferedModels, Worker } from "./worker.ts";
 
 /** Fields that every record has. A new field goes into `LATER_FIELDS`, or does not compile. */
 type FirstField =
@@ -8,7 +9,6 @@ type FirstField =
   | "provider"
   | "tagList"
   | "tags"
-  | "models"
   | "tier"
   | "version"
   | "concurrency"
@@ -25,10 +25,20 @@ type FirstField =
 /** Fields added after the first release, with the values of a worker that never used them. */
 const LATER_FIELDS = {
   unavailable: null,
+  busy: null,
   apis: [],
-  runtimeModels: null,
   resumedEpoch: 0,
   rests: 0,
-} as const satisfies Pick<Worker, Exclude<keyof Worker, FirstField>>;
+} as const satisfies Pick<Worker, Exclude<keyof Worker, FirstField | keyof OfferedModels>>;
 
-export const readWorker = (text: string): Worker => ({ ...LATER_FIELDS, ...(JSON.parse(text) as Worker) });
+type WorkerRecord = Omit<Worker, keyof OfferedModels>;
+
+export const readWorker = (text: string, { models, runtimeModels }: OfferedModels): Worker => ({
+  ...LATER_FIELDS,
+  ...(JSON.parse(text) as WorkerRecord),
+  models: models === null ? null : modelSetOf(models),
+  runtimeModels: runtimeModels === null ? null : modelSetOf(runtimeModels),
+});
+
+export const writeWorker = ({ models: _, runtimeModels: __, ...record }: Worker): string =>
+  JSON.stringify(record satisfies WorkerRecord);

@@ -40,15 +40,20 @@ export interface WorkerFilter {
   readonly tag?: string | undefined;
 }
 
-/** `q` matches part of the name, the provider, a tag or a model. */
-export const isWanted = (view: WorkerView, { q, state, provider, tag }: WorkerFilter): boolean => {
+/** `q` matches part of the name, the provider, a tag or a model; `naming` are the workers with such a model. */
+export const isWanted = (
+  view: WorkerView,
+  { q, state, provider, tag }: WorkerFilter,
+  naming: ReadonlySet<string> = new Set(),
+): boolean => {
   const { worker } = view;
   if (provider !== undefined && worker.provider !== provider) return false;
   if (tag !== undefined && !worker.tags.includes(tag)) return false;
   if (state !== undefined && !isInState(view, state)) return false;
   if (q === undefined) return true;
+  if (naming.has(worker.instance)) return true;
   const words = q.toLowerCase();
-  const texts = [worker.instance, worker.provider, worker.tagList, ...(worker.models ?? [])];
+  const texts = [worker.instance, worker.provider, worker.tagList];
   return texts.some((text) => text.toLowerCase().includes(words));
 };
 

@@ -2,6 +2,7 @@
 // sign of life when it is asked for; nothing sets a flag when a worker falls silent.
 
 import type { Api } from "./api.ts";
+import { type ModelSet, modelSetIdOf, modelSetOf } from "./model-set.ts";
 import type { Tier } from "./requirements.ts";
 
 export const WORKER_STATUSES = ["offline", "busy", "idle", "online"] as const;
@@ -9,13 +10,12 @@ export type WorkerStatus = (typeof WORKER_STATUSES)[number];
 
 export const MAX_CONCURRENCY = 1000;
 
-/** What a worker says of itself in each report. */
+/** What a worker says of itself in each report, except for its models. */
 interface Offer {
   readonly instance: string;
   readonly provider: string;
   readonly tagList: string;
   readonly tags: readonly string[];
-  readonly models: readonly string[] | null;
   readonly tier: Tier | null;
   readonly version: string | null;
   readonly concurrency: number;
@@ -23,14 +23,28 @@ interface Offer {
   readonly unavailable: string | null;
   /** The front-door APIs that it offers. */
   readonly apis: readonly Api[];
+}
+
+export interface OfferedModels {
+  /** null: it names none, and takes any. */
+  readonly models: readonly string[] | null;
   /** The models that its runtime lists now; null if it does not say. For information, not used for routing. */
   readonly runtimeModels: readonly string[] | null;
 }
 
 /** A worker's presence report; `jobs` lists the jobs it has, null if it does not say. */
-export interface PresenceReport extends Offer {
+export interface PresenceReport extends Offer, OfferedModels {
+  /** It wants nothing now, for reasons of its own. */
+  readonly isBusy?: boolean;
   readonly jobs: readonly string[] | null;
 }
+
+export type Busy = "full" | "own";
+
+export const busyOf = ({ isBusy = false }: PresenceReport, isFull: boolean): Busy | null => {
+  if (!isBusy) return null;
+  return isFull ? "full" : "own";
+};
 
 export interface Pause {
   readonly reason: string;
@@ -47,6 +61,11 @@ export interface Outcome {
 }
 
 export interface Worker extends Offer {
+  /** Its `OfferedModels`, whose names are on disk. */
+  readonly models: ModelSet | null;
+  readonly runtimeModels: ModelSet | null;
+  /** It reported that it is busy: at full load that ends with one of its jobs, else with its next report. */
+  readonly busy: Busy | null;
   /** It last reported over its socket, so without an open socket it cannot be told of a job. */
   readonly viaSocket: boolean;
   /** The key of its last report. */
@@ -104,7 +123,7 @@ const BLAMELESS_CODES = new Set([
 export const registerWorker = (
   report: PresenceReport,
   known: Worker | null,
-  from: { keyId: string | null; viaSocket: boolean },
+  from: { keyId: string | null; viaSocket: boolean; isFull?: boolean },
   nowAt: number,
 ): Worker => ({
   registeredAt: nowAt,
@@ -120,21 +139,37 @@ export const registerWorker = (
   provider: report.provider,
   tagList: report.tagList,
   tags: report.tags,
-  models: modelsOf(report),
+  models: setOf(modelsOf(report), known?.models),
   tier: report.tier,
   version: report.version,
   concurrency: report.concurrency,
   unavailable: report.unavailable,
+  busy: busyOf(report, from.isFull ?? false),
   apis: report.apis,
-  runtimeModels: report.runtimeModels,
+  runtimeModels: setOf(report.runtimeModels, known?.runtimeModels),
   keyId: from.keyId,
   viaSocket: from.viaSocket,
   lastHeartbeatAt: nowAt,
 });
 
 /** Any other worker that names no models takes any. */
-const modelsOf = ({ provider, models }: PresenceReport): readonly string[] | null =>
+export const modelsOf = ({ provider, models }: PresenceReport): readonly string[] | null =>
   provider === ECHO && models === null ? [ECHO] : models;
+
+const setOf = (names: readonly string[] | null, known: ModelSet | null = null): ModelSet | null => {
+  if (names === null) return null;
+  return isSameModels(known, names) ? known : modelSetOf(names);
+};
+
+const isSameModels = (set: ModelSet | null, names: readonly string[] | null): boolean =>
+  set === null || names === null ? set === names : set.count === names.length && set.id === modelSetIdOf(names);
+
+/** A tag is kept as text and in an index. */
+const COPIES_OF_A_TAG = 4;
+
+/** What a worker's models and tags count against the bound of all of them. */
+export const offerBytesOf = ({ tagList, models, runtimeModels }: Worker): number =>
+  tagList.length * COPIES_OF_A_TAG + (models?.bytes ?? 0) + (runtimeModels?.bytes ?? 0);
 
 /** Whether a report contains no change that routing or a reader would notice. */
 export const isSameOffer = (worker: Worker, report: PresenceReport): boolean =>
@@ -144,11 +179,11 @@ export const isSameOffer = (worker: Worker, report: PresenceReport): boolean =>
   worker.tier === report.tier &&
   worker.version === report.version &&
   worker.unavailable === report.unavailable &&
-  isSameList(worker.models, modelsOf(report)) &&
+  isSameModels(worker.models, modelsOf(report)) &&
   isSameList(worker.apis, report.apis) &&
-  isSameList(worker.runtimeModels, report.runtimeModels);
+  isSameModels(worker.runtimeModels, report.runtimeModels);
 
-const isSameList = (one: readonly string[] | null, other: readonly string[] | null): boolean =>
+const isSameList = (one: readonly string[], other: readonly string[]): boolean =>
   one === other || JSON.stringify(one) === JSON.stringify(other);
 
 export const isOffline = (lastSeenAt: number, offlineAfterMs: number, nowAt: number): boolean =>
@@ -162,12 +197,12 @@ export const statusOf = (
   nowAt: number,
 ): WorkerStatus => {
   if (isOffline(lastSeenAt, offlineAfterMs, nowAt)) return "offline";
-  if (load >= worker.concurrency) return "busy";
+  if (worker.busy !== null || load >= worker.concurrency) return "busy";
   return load === 0 ? "idle" : "online";
 };
 
 /** The pause lasts beyond the killswitch. Its readers have a button, a command or a request for resuming. */
-export const HALT_REASON = "killswitch; once that is cleared, resume it";
+export const HALT_REASON = "killswitch; paused until it is resumed";
 
 /** Why a worker gets no new jobs, for its operator; null while it does. */
 export const pauseReasonOf = (worker: Worker, nowAt: number): string | null => {

@@ -86,7 +86,7 @@ const COMPLETION = { ...REPORT, refuses: [...REPORT.refuses, "result_file_unknow
 const NEW_JOB = { ...OPERATE, ...ONCE, ...GROW, kind: "create", isPermittedByVerb: true } as const satisfies Rules;
 /** By the limits of the caller's key. */
 const LIMIT_REFUSALS = ["rate_limit_exceeded", "insufficient_quota"] as const satisfies readonly RefusalCode[];
-const CREATION_REFUSALS = ["idempotency_key_reused", "history_backlog", ...LIMIT_REFUSALS] as const;
+const CREATION_REFUSALS = ["idempotency_key_reused", "history_backlog", "too_many_groups", ...LIMIT_REFUSALS] as const;
 
 export const OPERATIONS = {
   createJob: operation({ ...NEW_JOB, refuses: CREATION_REFUSALS }, jobs.createOne),
@@ -97,12 +97,18 @@ export const OPERATIONS = {
   ),
   getJob: operation({ ...FOLLOW, ...ONE }, jobs.getJob),
   presentOpenJobs: operation(READ, jobs.presentOpenJobs),
-  patchJob: operation({ ...WRITE, refuses: ["not_found", "job_completed", "history_unavailable"] }, jobs.patch),
+  patchJob: operation(
+    { ...WRITE, refuses: ["not_found", "job_completed", "too_many_groups", "history_unavailable"] },
+    jobs.patch,
+  ),
   cancelJob: operation(
     { ...ASK, ...ONCE, kind: "other", refuses: ["not_found", "job_state", "history_unavailable"] },
     jobs.cancel,
   ),
-  retryJob: operation({ ...WRITE, ...ONCE, refuses: ["not_found", "job_state", "history_unavailable"] }, jobs.retry),
+  retryJob: operation(
+    { ...WRITE, ...ONCE, refuses: ["not_found", "job_state", "too_many_groups", "history_unavailable"] },
+    jobs.retry,
+  ),
   /** One portion of a bulk change; `finishBulk` records the result of all portions. */
   changeJobs: operation({ ...WRITE, ...ONCE }, bulk.changeJobs),
   recallBulk: operation({ ...OPERATE, refuses: ["idempotency_key_reused"] }, bulk.recallBulk),
@@ -131,7 +137,10 @@ export const OPERATIONS = {
   readCorsOrigins: operation(ASK, alone(frontDoor.readCorsOrigins)),
   getModel: operation({ ...ASK, refuses: ["model_not_found"] }, models.getModel),
 
-  reportPresence: operation({ ...WORK, ...VITAL, refuses: ["too_many_workers"] }, presence.report),
+  reportPresence: operation(
+    { ...WORK, ...VITAL, refuses: ["instance_taken", "too_many_workers", "too_many_offers"] },
+    presence.report,
+  ),
   listPresent: operation(CONSULT, workers.listPresent),
   listWorkers: operation(READ, workers.listWorkers),
   getWorker: operation({ ...READ, ...ONE }, workers.getWorker),
@@ -139,9 +148,9 @@ export const OPERATIONS = {
   pauseWorker: operation({ ...WRITE, ...ONE }, workers.pause),
   resumeWorker: operation({ ...WRITE, ...ONE }, workers.resume),
 
-  workAs: operation({ ...WORK, refuses: ["forbidden", "not_found"] }, presence.workAs),
+  workAs: operation({ ...WORK, refuses: ["instance_taken", "not_found"] }, presence.workAs),
   holdLease: operation(REPORT, report.holdLease),
-  claim: operation({ ...WORK, ...ONE }, claims.claim),
+  claim: operation({ ...WORK, refuses: ["not_found", "instance_taken"] }, claims.claim),
   startJob: operation(REPORT, report.presented(report.start)),
   heartbeatJob: operation(REPORT, report.presented(report.heartbeat)),
   completeJob: operation(COMPLETION, report.presented(report.complete)),
@@ -223,6 +232,10 @@ export type AnswerOf<Name extends OperationName> =
 
 /** All refusals of an operation. */
 export const refusalsOf = (name: OperationName): readonly RefusalCode[] => {
-  const { refuses, kind }: Rules = OPERATIONS[name];
-  return kind === "exempt" ? refuses : [...refuses, "killswitch_active"];
+  const { refuses, kind, needsRoom }: Rules = OPERATIONS[name];
+  return [
+    ...refuses,
+    ...(kind === "exempt" ? [] : (["killswitch_active"] as const)),
+    ...(needsRoom ? (["tenant_full"] as const) : []),
+  ];
 };

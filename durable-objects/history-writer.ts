@@ -96,9 +96,11 @@ export class HistoryWriter {
       // The tenant was deleted meanwhile: its object stays empty.
       if (store.outbox.firstSeq() > seq) return;
       if (store.jobs.settle(seq)) wake.note(store.jobs.nextDueAt());
+      const { memory } = turns;
+      memory.historyBytes += store.outbox.charsUpTo(seq);
+      store.settings.putHistoryBytes(memory.historyBytes);
       store.outbox.removeUpTo(seq);
       store.settings.putDrainedSeq(seq);
-      const { memory } = turns;
       memory.drainedSeq = seq;
       store.settings.putCounters(storedCounters(memory.counters));
       const nowAt = Date.now();

@@ -18,5 +18,11 @@ export const relayName = (tenant: string, instance: string): string => `${tenant
 /** The name of the object that holds a job's large body. */
 export const bodyName = (tenant: string, jobId: string): string => `${tenant}/body/${jobId}`;
 
+/** The tenant of an object. Without its name, its history would be written under nobody's. */
+export const tenantOf = ({ name }: Pick<DurableObjectId, "name">): string => {
+  if (name === undefined || name === "") throw new Error("the platform gave this tenant's object no name");
+  return name;
+};
+
 /** The name of the object with a file's bytes. */
 export const fileName = (tenant: string, id: string): string => `${tenant}/file/${id}`;

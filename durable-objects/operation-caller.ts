@@ -1,5 +1,5 @@
 // Calls the operations of `api.ts` in turns. Invariant: every call passes the same checks, in this order: its key, the
-// key's role, the key's rate, the killswitch, and that the tenant has not moved away.
+// key's role, the key's rate, the killswitch, that the tenant has not moved away, and that it has room for what stores.
 
 import { authorize } from "../domain/key.ts";
 import { permit } from "../domain/killswitch.ts";
@@ -9,6 +9,7 @@ import { type AnswerOf, OPERATIONS, type OperationName, type RequestOf } from ".
 import { KeyRates } from "./key-rates.ts";
 import { type Credential, identify } from "./operations/keys.ts";
 import { movedRefusal } from "./operations/moving.ts";
+import { refuseFull } from "./operations/room.ts";
 import type { Caller, Turn } from "./operations/turn.ts";
 import type { Store } from "./store/open.ts";
 import type { TurnRunner } from "./turn-runner.ts";
@@ -16,11 +17,14 @@ import type { TurnRunner } from "./turn-runner.ts";
 export class OperationCaller {
   readonly #store: Store;
   readonly #turns: TurnRunner;
+  /** What a tenant may store, unless its operator set another bound. */
+  readonly #maxGb: number;
   readonly #rates = new KeyRates();
 
-  constructor(store: Store, turns: TurnRunner) {
+  constructor(store: Store, turns: TurnRunner, maxGb: number) {
     this.#store = store;
     this.#turns = turns;
+    this.#maxGb = maxGb;
   }
 
   call<Name extends OperationName>(
@@ -28,14 +32,20 @@ export class OperationCaller {
     name: Name,
     request: RequestOf<Name>,
   ): Promise<Result<AnswerOf<Name>, Refusal>> {
-    const run = OPERATIONS[name].run as (turn: Turn, asked: unknown) => Result<AnswerOf<Name>, Refusal>;
     return this.#turns.run(
       () => {
         const caller = this.#admit(credential, name);
-        return caller.ok ? this.#turns.inTurn(caller.value, (turn) => run(turn, request)) : caller;
+        return caller.ok ? this.#turns.inTurn(caller.value, (turn) => this.#run(name, turn, request)) : caller;
       },
       "isVital" in OPERATIONS[name],
     );
+  }
+
+  #run<Name extends OperationName>(name: Name, turn: Turn, request: RequestOf<Name>): Result<AnswerOf<Name>, Refusal> {
+    const { needsRoom, run } = OPERATIONS[name];
+    const full = needsRoom ? refuseFull(turn, this.#maxGb) : ok(null);
+    if (!full.ok) return full;
+    return (run as (turn: Turn, asked: unknown) => Result<AnswerOf<Name>, Refusal>)(turn, request);
   }
 
   /** Who calls, if the call is allowed. */

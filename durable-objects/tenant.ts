@@ -26,6 +26,7 @@ import { counted } from "./key-rates.ts";
 import { LineSockets, SocketLine } from "./line-sockets.ts";
 import { Live } from "./live.ts";
 import { callMethod, GROUP, LINE_URL, type LineEnd, OPEN_SOCKET, openLine } from "./object-line.ts";
+import { tenantOf } from "./object-name.ts";
 import { OperationCaller } from "./operation-caller.ts";
 import { type AttemptEnd, abandon, attemptEnd, endHeard, isGivenTo, loseStream } from "./operations/abandon.ts";
 import { applyCatalog, type CatalogReport } from "./operations/catalog.ts";
@@ -35,6 +36,7 @@ import { addAdminKey, type Credential, createTenant, type NewKey, type NewTenant
 import { countPruned } from "./operations/live.ts";
 import type { Departure } from "./operations/moving.ts";
 import { speak } from "./operations/report.ts";
+import { boundTenant } from "./operations/room.ts";
 import { nextWakeAt, readTimetable } from "./operations/sweep.ts";
 import type { Caller } from "./operations/turn.ts";
 import { Relays } from "./relays.ts";
@@ -44,7 +46,7 @@ import { Sockets } from "./sockets.ts";
 import { SpanExporter } from "./span-exporter.ts";
 import { openStore, type Store } from "./store/open.ts";
 import type { StreamLease, StreamOwner } from "./stream-owner.ts";
-import { jurisdictionOf, type TenantEnv, webhookFetch } from "./tenant-env.ts";
+import { jurisdictionOf, maxGbOf, type TenantEnv, webhookFetch } from "./tenant-env.ts";
 import { SERVICE, TurnRunner } from "./turn-runner.ts";
 import { Waiters } from "./waiters.ts";
 import { Wake } from "./wake.ts";
@@ -80,7 +82,7 @@ export class Tenant extends DurableObject<TenantEnv> implements StreamOwner {
     super(state, env);
     configureLog(env);
     const { storage } = state;
-    const tenant = state.id.name ?? "";
+    const tenant = tenantOf(state.id);
     const waitUntil = (work: Promise<unknown>): void => state.waitUntil(work);
     const store = openStore(storage);
     const hibernating = new HibernatingSockets(state);
@@ -120,7 +122,7 @@ export class Tenant extends DurableObject<TenantEnv> implements StreamOwner {
     this.#sockets = sockets;
     this.#wake = wake;
     this.#turns = turns;
-    this.#operations = new OperationCaller(store, turns);
+    this.#operations = new OperationCaller(store, turns, maxGbOf(env));
     this.#history = new HistoryWriter({ tenant, database: env.DB, store, wake, spans, waitUntil, turns });
     this.#relocation = new Relocation({
       tenant,
@@ -144,13 +146,18 @@ export class Tenant extends DurableObject<TenantEnv> implements StreamOwner {
     return this.#turns.decide(OPERATOR, (turn) => addAdminKey(turn, request));
   }
 
+  /** Sets what it may store. Only called by the edge, with the root key. */
+  async bound(request: { maxGb: number | null }): Promise<Result<{ storedBytes: number }, Refusal>> {
+    return this.#turns.decide(OPERATOR, (turn) => boundTenant(turn, request));
+  }
+
   /**
    * Ends the tenant: its keys, its sockets and all live data. Only called by the edge, with the root key; the edge then
    * deletes the history. After this, nothing of the tenant is on its way to D1.
    */
   async destroy(): Promise<void> {
-    const instances = [...this.#turns.memory.fleet.members()].map(({ worker }) => worker.instance);
-    this.ctx.waitUntil(this.#relays.endAll(instances));
+    // Without the memory: a tenant whose rows do not fit into it must end, too.
+    this.ctx.waitUntil(this.#relays.endAll(this.#store.workers.instances()));
     await this.ctx.blockConcurrencyWhile(async () => {
       this.#sockets.endAll();
       await this.ctx.storage.deleteAlarm();

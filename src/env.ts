@@ -39,6 +39,8 @@ export interface Env {
   readonly SERVICE_OTLP_HEADERS?: string;
   /** `1` logs every request, not only those that failed. */
   readonly SERVICE_LOG_REQUESTS?: string;
+  /** What each tenant may store, in GB (20). */
+  readonly SERVICE_TENANT_MAX_GB?: string;
   /** Self-hosted, `1` allows webhooks to private addresses. */
   readonly SERVICE_WEBHOOKS_PRIVATE?: string;
   /**

@@ -36,7 +36,7 @@ export function presenceMessage(
     type: "presence",
     id,
     ...rest,
-    status: load.freeSlots === 0 ? "busy" : load.jobs.length === 0 ? "idle" : "online",
+    status: load.jobs.length === 0 ? "idle" : "online",
     concurrency: load.isDraining ? 0 : concurrency,
     ...(models.length === 0 ? {} : { models: [...models] }),
     ...(tier === null ? {} : { tier }),

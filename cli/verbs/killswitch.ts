@@ -43,13 +43,15 @@ export const killswitchCommands: readonly Verb[] = [
     name: "killswitch on",
     says: "Engages the killswitch: 1 stops dispatch, 2 also schedules, 3 also new jobs, 4 cancels all work",
     args: [{ name: "level", says: "1 to 4" }],
-    flags: { reason: { takes: "words", says: "why; everyone sees it (required)" } },
+    flags: { reason: { takes: "words", says: "why; everyone sees it" } },
     run: async (context, input) => {
       const level = levelOf(input.arg("level"));
       const reason = input.text("reason");
-      if (reason === undefined) throw new UsageError("--reason is missing: say why work is stopped");
       const { killswitch } = context.client();
-      await showKillswitch(context, killswitch.engage({ level, reason }, { signal: context.signal }));
+      await showKillswitch(
+        context,
+        killswitch.engage({ level, ...(reason === undefined ? {} : { reason }) }, { signal: context.signal }),
+      );
     },
   },
   {

@@ -64,7 +64,9 @@ const noteClaimant = (turn: Turn, { worker, isConnected, isLockedOut }: Member):
 };
 
 /** How many reasons one answer gives for an idle worker: the most frequent ones. */
-const MAX_SKIPPED_REASONS = 100;
+export const MAX_SKIPPED_REASONS = 100;
+/** Of more groups, those that have waited longest are examined: an idle claim costs the same however many wait. */
+export const MAX_EXAMINED_GROUPS = 1_000;
 
 const skippedBy = (turn: Turn, instance: string): Record<string, number> => {
   const { fleet, queue, killswitch } = turn.memory;
@@ -73,7 +75,10 @@ const skippedBy = (turn: Turn, instance: string): Record<string, number> => {
   if (member === undefined) return {};
   if (killswitch.level > 0) return { [`killswitch level ${killswitch.level}`]: queue.count };
   const policy = routePolicy(turn);
+  let examined = 0;
   for (const group of queue.groups.values()) {
+    examined += 1;
+    if (examined > MAX_EXAMINED_GROUPS) break;
     const reason = firstRefusal(member, group.requirements, policy, fleet);
     if (reason !== null) skipped.set(reason, (skipped.get(reason) ?? 0) + group.count);
   }

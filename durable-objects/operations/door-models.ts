@@ -3,25 +3,51 @@
 import { toIso } from "../../contract/field.ts";
 import type { ModelList } from "../../contract/model-list.ts";
 import { type Alias, isSameModel, type ModelOffer, resolveModel } from "../../domain/door-model.ts";
+import type { ModelSet } from "../../domain/model-set.ts";
 import type { Refusal } from "../../domain/refusal.ts";
 import { err, ok, type Result } from "../../domain/result.ts";
+import type { Worker } from "../../domain/worker.ts";
 import { refuseModel } from "./key-limits.ts";
 import { isSilent } from "./last-sign.ts";
 import type { Turn } from "./turn.ts";
 
-const offersOf = (turn: Turn): ModelOffer[] =>
-  [...turn.memory.fleet.members()].map((member) => {
-    const { provider, models, runtimeModels } = member.worker;
-    return { provider, models, runtimeModels, isOffline: isSilent(turn, member) };
+/** The names in a worker's list, read once for all workers that have an equal one. */
+const namesReader = (turn: Turn): ((worker: Worker) => readonly string[]) => {
+  const read = new Map<ModelSet, readonly string[]>();
+  return ({ instance, models, runtimeModels }) => {
+    const set = models ?? runtimeModels;
+    if (set === null) return [];
+    const known = read.get(set);
+    if (known !== undefined) return known;
+    const stored = turn.store.workers.modelsOf(instance);
+    const names = (models === null ? stored.runtimeModels : stored.models) ?? [];
+    read.set(set, names);
+    return names;
+  };
+};
+
+const offersOf = (turn: Turn): ModelOffer[] => {
+  const namesOf = namesReader(turn);
+  return [...turn.memory.fleet.members()].map((member) => {
+    const { worker } = member;
+    return {
+      provider: worker.provider,
+      listed: worker.models ?? worker.runtimeModels,
+      names: () => namesOf(worker),
+      takesAny: worker.models === null && !isSilent(turn, member),
+    };
   });
+};
 
 const NAMED_MODELS = 5;
+/** An answer of the object may have 32 MiB. */
+export const MAX_LISTED_MODELS = 10_000;
 
 export const findModel = (turn: Turn, asked: string): Result<Alias, Refusal> => {
   const found = resolveModel(asked, turn.memory.config.frontDoor.aliases, offersOf(turn));
   if (found !== null) return ok(found);
-  const known = listedModels(turn).map(({ id }) => id);
-  return err({ code: "model_not_found", model: asked, known: known.slice(0, NAMED_MODELS) });
+  const known = listedModels(turn, NAMED_MODELS).map(({ id }) => id);
+  return err({ code: "model_not_found", model: asked, known });
 };
 
 /** What a model's name means now, for a body that is stored before its job is created. */
@@ -42,20 +68,31 @@ interface ListedModel {
  * The models named by workers that are not offline, else those that their runtimes list, else those of their provider's
  * catalog.
  */
-const listedModels = (turn: Turn): ListedModel[] => {
-  const { fleet, catalog, config } = turn.memory;
+const listedModels = (turn: Turn, limit = MAX_LISTED_MODELS): ListedModel[] => {
   const models = new Map<string, ListedModel>();
-  const add = (id: string, ownedBy: string, createdAt: number): void => {
-    if (!models.has(id)) models.set(id, { id, ownedBy, createdAt });
-  };
-  for (const id of Object.keys(config.frontDoor.aliases)) add(id, "alias", 0);
-  for (const member of fleet.members()) {
-    const { provider, models: named, runtimeModels, registeredAt } = member.worker;
-    if (isSilent(turn, member)) continue;
-    for (const id of named ?? runtimeModels ?? catalog.get(provider)?.models ?? []) add(id, provider, registeredAt);
+  for (const model of modelsToList(turn)) {
+    if (models.size === limit) break;
+    if (!models.has(model.id) && refuseModel(turn, [model.id]).ok) models.set(model.id, model);
   }
-  return [...models.values()].filter(({ id }) => refuseModel(turn, [id]).ok);
+  return [...models.values()];
 };
+
+function* modelsToList(turn: Turn): Generator<ListedModel> {
+  const { fleet, catalog, config } = turn.memory;
+  for (const id of Object.keys(config.frontDoor.aliases)) yield { id, ownedBy: "alias", createdAt: 0 };
+  const namesOf = namesReader(turn);
+  const seen = new Set<ModelSet>();
+  for (const member of fleet.members()) {
+    const { worker } = member;
+    const { provider, registeredAt } = worker;
+    if (isSilent(turn, member)) continue;
+    const set = worker.models ?? worker.runtimeModels;
+    if (set !== null && seen.has(set)) continue;
+    if (set !== null) seen.add(set);
+    const ids = set === null ? (catalog.get(provider)?.models ?? []) : namesOf(worker);
+    for (const id of ids) yield { id, ownedBy: provider, createdAt: registeredAt };
+  }
+}
 
 export const listModels = (turn: Turn): Result<ModelList, Refusal> => {
   const data = listedModels(turn).map(({ id, ownedBy, createdAt }) => ({

@@ -70,7 +70,7 @@ export const read = (turn: Turn): Result<KillswitchResource, Refusal> => ok(kill
 
 export interface KillswitchOrder {
   readonly level: number;
-  readonly reason: string;
+  readonly reason?: string | undefined;
   /** Who gives the order, if not the caller. */
   readonly by?: Actor;
 }
@@ -78,7 +78,7 @@ export interface KillswitchOrder {
 /** Level 0 does nothing; the others halt, pause and refuse as the table in `domain/killswitch.ts` says. */
 export const activate = (turn: Turn, order: KillswitchOrder): Result<KillswitchResource, Refusal> => {
   if (order.level === 0) return read(turn);
-  const { level, reason, by = turn.caller } = order;
+  const { level, reason = null, by = turn.caller } = order;
   const before = turn.memory.killswitch;
   const next = engage(before, { level, reason, by: by.name }, turn.nowAt);
   const workers = pauseFleet(turn);

@@ -70,6 +70,9 @@ export interface Memory {
   drainedSeq: number;
   /** The size of the object's database, as last read. */
   readonly stored: { bytes: number; readAt: number };
+  /** About what history has: what it was sent, less the share of the jobs that retention has deleted. */
+  historyBytes: number;
+  maxGb: number | null;
 }
 
 const firstForgetAt = (fleet: Fleet, { presence }: Config): number =>
@@ -98,7 +101,7 @@ export const loadMemory = (store: Store, nowAt: number, counters: Counters): Mem
   const killswitch = store.settings.killswitch();
   const keys = store.keys.all();
   const revoked = new Set(keys.filter(({ revokedAt }) => revokedAt !== null).map(({ id }) => id));
-  for (const worker of store.workers.all()) {
+  for (const worker of store.workers.each()) {
     fleet.put({ ...worker, isHalted: isHaltedBy(killswitch, worker.resumedEpoch) }, nowAt);
     if (worker.keyId !== null && revoked.has(worker.keyId)) fleet.noteReach(worker.instance, { isLockedOut: true });
   }
@@ -145,5 +148,7 @@ export const loadMemory = (store: Store, nowAt: number, counters: Counters): Mem
     nextSeq: Math.max(store.outbox.lastSeq(), drainedSeq) + 1,
     drainedSeq,
     stored: { bytes: 0, readAt: Number.NEGATIVE_INFINITY },
+    historyBytes: store.settings.historyBytes(),
+    maxGb: store.settings.maxGb(),
   };
 };

@@ -46,10 +46,16 @@ export const presented =
 export const findReported = (turn: Turn, request: LeaseReport): Result<Job, Refusal> => {
   const found = findJob(turn, request);
   if (!found.ok) return found;
-  const job = found.value;
-  const isOthers = job.lease === request.lease && job.assignedWorker !== null && !mayRead(turn, job);
-  if (isOthers) return err({ code: "forbidden", detail: "a worker key reports only on the jobs of its own workers" });
-  return ok(job);
+  if (mayReport(turn, found.value, request.lease)) return found;
+  return err({ code: "forbidden", detail: "a worker key reports only on the jobs of its own workers" });
+};
+
+/** It holds the job, or held it: only such a key is told which lease the job is at. */
+const mayReport = (turn: Turn, job: Job, lease: number): boolean => {
+  if (turn.caller.role !== "worker") return true;
+  const before = turn.store.unreported.find(job.id, lease)?.worker ?? null;
+  const held = [job.assignedWorker, before, ...job.avoidedWorkers];
+  return held.some((assignedWorker) => mayRead(turn, { assignedWorker }));
 };
 
 /** A report is a sign of life of its worker. */

@@ -25,8 +25,8 @@ import type { ScheduleRun } from "../store/outbox.ts";
 import { budgetAgainst } from "./budget.ts";
 import { removedModelNote } from "./catalog.ts";
 import { type Idempotency, type Replayable, withIdempotency } from "./idempotency.ts";
-import { refuseBacklog } from "./jobs.ts";
 import { countRequest, refuseModel, refuseOverLimits } from "./key-limits.ts";
+import { MAX_GROUPS, refuseBacklog, refuseNewGroups } from "./room.ts";
 import { routePolicy } from "./route-policy.ts";
 import { admit } from "./routing.ts";
 import type { Turn } from "./turn.ts";
@@ -195,6 +195,9 @@ const writeRun = (turn: Turn, name: string, run: Run, jobId: string | null): Sch
 const whyNotCreated = (turn: Turn, asked: NewJob): Pick<Run, "outcome" | "reason"> | null => {
   const reached = budgetAgainst(turn, { ...asked, excludedProviders: [], avoidedWorkers: [], api: null });
   if (reached !== null) return { outcome: "skipped", reason: describeReached(reached) };
-  if (refuseBacklog(turn).ok) return null;
-  return { outcome: "failed", reason: "too much waits to be written to the history store" };
+  if (!refuseBacklog(turn).ok)
+    return { outcome: "failed", reason: "too much waits to be written to the history store" };
+  return refuseNewGroups(turn, [asked]).ok
+    ? null
+    : { outcome: "failed", reason: `jobs with ${MAX_GROUPS} different requirements wait` };
 };

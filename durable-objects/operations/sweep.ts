@@ -17,6 +17,7 @@ import { endFiles } from "./files.ts";
 import { endGraces } from "./keys.ts";
 import { estimateUnreported, nextEstimateAt } from "./late-spending.ts";
 import { noteExpiredLeases } from "./outcomes.ts";
+import { refuseGroups } from "./room.ts";
 import { routePolicy, routeRequest } from "./route-policy.ts";
 import { runIfDue } from "./schedules.ts";
 import { announceSilence, nextSilenceAt } from "./silence.ts";
@@ -28,6 +29,7 @@ const JOBS_A_SWEEP = 500;
 const DEPARTURES_A_SWEEP = 2_000;
 const SCHEDULES_A_SWEEP = 200;
 const EXPIRED_ROWS_A_SWEEP = 1000;
+const GROUP_WAIT_MS = 5_000;
 const KEPT_SPENDING_MS = 62 * DAY_MS;
 
 interface Row {
@@ -149,10 +151,19 @@ const TIMETABLE: readonly Row[] = [
     run: (turn) => turn.store.unreported.removeBefore(turn.nowAt - UNREPORTED_KEPT_MS, EXPIRED_ROWS_A_SWEEP),
   },
   {
-    what: "dashboard sessions expire; old sums of spending are deleted",
+    what: "dashboard sessions expire",
     dueAt: (turn) => turn.store.sessions.nextExpiryAt(),
     run: (turn) => {
       for (const id of turn.store.sessions.removeExpired(turn.nowAt)) turn.effects.endedSessions.add(id);
+    },
+  },
+  {
+    what: "old sums of spending are deleted",
+    dueAt: (turn) => {
+      const oldestAt = earliest([turn.store.spending.oldestDayAt(), turn.store.keyUse.oldestDayAt()]);
+      return oldestAt === null ? null : oldestAt + KEPT_SPENDING_MS + 1;
+    },
+    run: (turn) => {
       turn.store.keyUse.removeBefore(turn.nowAt - KEPT_SPENDING_MS);
       turn.store.spending.removeBefore(turn.nowAt - KEPT_SPENDING_MS);
     },
@@ -189,11 +200,19 @@ const attend = (turn: Turn, job: Job, idlers: Set<string>): void => {
 
 const attendPending = (turn: Turn, job: Job): void => {
   const isReady = job.readyAt !== null && job.readyAt <= turn.nowAt;
-  if (isReady) turn.record(job, makeReady(job));
+  if (isReady && refuseGroups(turn, [job.groupKey]).ok) turn.record(job, makeReady(job));
+  else if (isReady) waitForAGroup(turn, job);
   if (isReady || job.queueUntilAt === null || job.queueUntilAt > turn.nowAt) return;
   const policy = routePolicy(turn);
   const isFull = isOnlyFull(turn.memory.fleet, routeRequest(turn, job), policy);
   turn.record(job, giveUpWaiting(job, waitingReason(turn, job, policy) ?? "its time was over", isFull, turn.nowAt));
+};
+
+/** Too many groups wait: it is looked at again when some of them may have run. */
+const waitForAGroup = (turn: Turn, { id }: Job): void => {
+  const dueAt = turn.nowAt + GROUP_WAIT_MS;
+  turn.store.jobs.postpone(id, dueAt);
+  turn.due(dueAt);
 };
 
 /** Final jobs leave once history has their last change; until then they are not looked at again. */

@@ -315,6 +315,9 @@ export class Turn {
     const { fleet, config } = this.memory;
     this.freedWorkers.add(instance);
     this.effects.changedWorkers.add(instance);
+    // It only was full, and said so.
+    const worker = fleet.get(instance)?.worker;
+    if (worker?.busy === "full") this.rememberWorker({ ...worker, busy: null });
     const limit = config.providers.get(provider)?.rateLimit?.maxConcurrent ?? null;
     if (limit !== null && fleet.providerLoad(provider) >= limit) this.openedProviders.add(provider);
   }

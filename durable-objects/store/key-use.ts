@@ -49,6 +49,9 @@ export const keyUseTable = (sql: Sql) => ({
     );
   },
 
+  /** Read through the index of days. */
+  oldestDayAt: (): number | null => scalar(sql, "SELECT MIN(day_at) FROM key_spending"),
+
   removeBefore: (dayAt: number): void => {
     sql.exec("DELETE FROM key_spending WHERE day_at < ?", dayAt);
   },

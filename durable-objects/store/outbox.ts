@@ -116,6 +116,8 @@ export const outboxTable = (sql: Sql, journal: Pick<Journal, "takeRow" | "needs"
     /** Numbers have no gaps, so this reads two rows, even after an outage of hours. */
     count: (): number => scalar(sql, "SELECT (SELECT MAX(seq) FROM outbox) - (SELECT MIN(seq) FROM outbox) + 1") ?? 0,
 
+    charsUpTo: (seq: number): number => scalar(sql, "SELECT SUM(chars) FROM outbox WHERE seq <= ?", seq) ?? 0,
+
     /** Throws if a job of the journal would be lost with them. */
     removeUpTo: (seq: number): void => {
       if (journal.needs(seq)) throw new Error(`the journal needs outbox rows up to ${seq}`);

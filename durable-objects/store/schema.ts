@@ -212,6 +212,17 @@ export const SCHEMA_STEPS: readonly SchemaStep[] = [
     `ALTER TABLE unreported ADD COLUMN key_id TEXT`,
     `CREATE INDEX unreported_to_estimate ON unreported (ended_at) WHERE input_tokens IS NOT NULL`,
   ],
+  [
+    // The names of workers' models, apart from the records: memory keeps only a number for each, and a heartbeat does not
+    // write them again.
+    `CREATE TABLE worker_models (instance TEXT PRIMARY KEY, models TEXT, runtime_models TEXT)`,
+    `INSERT INTO worker_models (instance, models, runtime_models)
+      SELECT instance, json_extract(record, '$.models'), json_extract(record, '$.runtimeModels') FROM workers
+      WHERE json_extract(record, '$.models') IS NOT NULL OR json_extract(record, '$.runtimeModels') IS NOT NULL`,
+    `UPDATE workers SET record = json_remove(record, '$.models', '$.runtimeModels')`,
+    // The oldest sum of a key's spending, which the alarm deletes.
+    `CREATE INDEX key_spending_by_day ON key_spending (day_at)`,
+  ],
 ];
 
 /** The version of a database after all steps. */

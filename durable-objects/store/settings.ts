@@ -124,6 +124,13 @@ export const settingsTable = (sql: Sql) => {
     movedTo: (): string | null => read<string>("moved_to"),
     putMovedTo: (to: string | null): void => write("moved_to", to),
 
+    /** The operator's bound of what this tenant stores; null: the service's. */
+    maxGb: (): number | null => read<number>("max_gb"),
+    putMaxGb: (maxGb: number | null): void => write("max_gb", maxGb),
+    /** About what history has of this tenant. */
+    historyBytes: (): number => read<number>("history_bytes") ?? 0,
+    putHistoryBytes: (bytes: number): void => write("history_bytes", bytes),
+
     counters: (): StoredCounters | null => read<StoredCounters>("counters"),
     putCounters: (counters: StoredCounters): void => write("counters", counters),
   };

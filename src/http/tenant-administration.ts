@@ -23,6 +23,14 @@ export const createTenant = async (env: Env, request: NewTenant): Promise<Result
 export const addAdminKey = (env: Env, name: TenantName, key: NewKey): Promise<Result<KeyResource, Refusal>> =>
   withTenant(env, name, false, (stub) => remote(stub).addAdminKey(key));
 
+/** Sets what a tenant may store; null: as every other. */
+export const boundTenant = (
+  env: Env,
+  name: TenantName,
+  maxGb: number | null,
+): Promise<Result<{ storedBytes: number }, Refusal>> =>
+  withTenant(env, name, true, (stub) => remote(stub).bound({ maxGb }));
+
 /** The steps of a move; each may be repeated. */
 export const leaveTenant = (env: Env, name: TenantName, to: string): Promise<Result<Departure, Refusal>> =>
   withTenant(env, name, true, (stub) => remote(stub).leave(to));

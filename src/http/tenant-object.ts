@@ -51,6 +51,7 @@ type Remote = Grouped &
     | "claimWaiting"
     | "create"
     | "addAdminKey"
+    | "bound"
     | "learnCatalog"
     | "fileOf"
   >;

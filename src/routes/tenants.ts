@@ -5,8 +5,10 @@ import {
   newAdminKeyRequest,
   newTenantAnswer,
   newTenantRequest,
+  tenantBound,
   tenantList,
   tenantParam,
+  tenantPatch,
 } from "../../contract/tenant.ts";
 import { invalid } from "../../domain/refusal.ts";
 import { claimTenantName, deleteHistory, listTenants } from "../history/tenants.ts";
@@ -15,7 +17,7 @@ import { type AppContext, signingSecret } from "../http/auth.ts";
 import { mint } from "../http/key-format.ts";
 import { Refused, unwrap } from "../http/refused.ts";
 import { type Endpoint, endpoint } from "../http/router.ts";
-import { addAdminKey, createTenant, destroyTenant } from "../http/tenant-administration.ts";
+import { addAdminKey, boundTenant, createTenant, destroyTenant } from "../http/tenant-administration.ts";
 import { type TenantName, tenantObject } from "../http/tenant-object.ts";
 import { foundTenant } from "./found-tenant.ts";
 
@@ -97,6 +99,27 @@ const addKey = endpoint(
   },
 );
 
+const bound = endpoint(
+  {
+    method: "patch",
+    path: "/admin/tenants/{tenant}",
+    tag: TENANTS,
+    needs: "root",
+    summary: "Set how much a tenant may store",
+    description:
+      "Counted are the database of its live state, and what its history was sent, less the share of its jobs that retention has deleted. Over the bound, what would store more is refused with 507; the killswitch and reports are not.",
+    params: tenantParam,
+    body: tenantPatch,
+    answers: { 200: { description: "The bound, and what is stored now.", schema: tenantBound } },
+    refuses: ["not_found", "history_unavailable"],
+  },
+  async (c, { params, body }) => {
+    const name = await foundTenant(c, params.tenant);
+    const { storedBytes } = unwrap(await boundTenant(c.env, name, body.max_gb));
+    return answer(c, { tenant: name.tenant, max_gb: body.max_gb, stored_bytes: Math.round(storedBytes) });
+  },
+);
+
 const remove = endpoint(
   {
     method: "delete",
@@ -117,4 +140,4 @@ const remove = endpoint(
   },
 );
 
-export const tenantRoutes: readonly Endpoint[] = [create, list, addKey, remove];
+export const tenantRoutes: readonly Endpoint[] = [create, list, addKey, bound, remove];

@@ -1,11 +1,12 @@
 import { describe, expect, it } from "vitest";
 import { type Alias, type ModelOffer, resolveModel } from "../../domain/door-model.ts";
+import { modelSetOf } from "../../domain/model-set.ts";
 
 const offer = (provider: string, models: readonly string[] | null, isOffline = false): ModelOffer => ({
   provider,
-  models,
-  runtimeModels: null,
-  isOffline,
+  listed: models === null ? null : modelSetOf(models),
+  names: () => models ?? [],
+  takesAny: models === null && !isOffline,
 });
 const meant = (asked: string, offers: readonly ModelOffer[], aliases: Readonly<Record<string, Alias>> = {}) => {
   const found = resolveModel(asked, aliases, offers);

@@ -39,6 +39,31 @@ describe("a failure that may pass", () => {
     return decided(failJob(running, running.lease, failure(RETRYABLE), { ...NO_POLICY, ...policy }, NOON));
   };
 
+  test("is tried again no earlier than the runtime asks for", () => {
+    const running = runningJob();
+    const readyAt = (retryAfterMs: number | null) =>
+      decided(failJob(running, running.lease, failure(RETRYABLE, retryAfterMs), NO_POLICY, NOON)).job.readyAt;
+    expect([readyAt(null), readyAt(10), readyAt(90_000)]).toEqual([NOON + 1_000, NOON + 1_000, NOON + 90_000]);
+  });
+
+  test("or a rate limit that leads on down the chain spends no attempt", () => {
+    const policy = { maxAttempts: 1, fallbackProviders: ["b"], unservedProviders: [] };
+    for (const error of [RETRYABLE, RATE_LIMITED]) {
+      const running = run(pendingJob(), { instance: "w1", provider: "a" });
+      const next = decided(failJob(running, running.lease, failure(error), { ...NO_POLICY, ...policy }, NOON)).job;
+      expect(next).toMatchObject({ status: "pending", attempts: 0, excludedProviders: ["a"] });
+    }
+  });
+
+  test("leaves nothing of what ran it, once it is tried again by hand", () => {
+    const running = runningJob();
+    const ended = decided(
+      failJob(running, running.lease, failure({ ...RETRYABLE, retryable: false }), NO_POLICY, NOON),
+    ).job;
+    expect(ended.ranProvider).not.toBeNull();
+    expect(decided(retryJob(ended, false, LATER)).job).toMatchObject({ ranProvider: null, ranModel: null });
+  });
+
   test("is tried again after 1, 2, 4, 8 s, until the job has had its attempts", () => {
     let job = pendingJob();
     const waits: number[] = [];
@@ -179,9 +204,9 @@ describe("the fallback", () => {
     const second = failOn(first.job, "b", QUOTA);
     expect(second.job).toMatchObject({ status: "pending", excludedProviders: ["a", "b"], readyAt: null });
     const last = (maxAttempts: number) => failOn(second.job, "c", RETRYABLE, { maxAttempts }).job;
-    expect(last(3)).toMatchObject({ status: "failed", error: { status: 502 } });
+    expect(last(1)).toMatchObject({ status: "failed", attempts: 1, error: { status: 502 } });
     // While attempts are left it starts again at the top of the chain, after a delay.
-    expect(last(4)).toMatchObject({ status: "pending", excludedProviders: [], delayedBy: "retry" });
+    expect(last(2)).toMatchObject({ status: "pending", excludedProviders: [], delayedBy: "retry" });
   });
 
   test("waits at no provider for a rate limit that has no configured retries", () => {
@@ -227,7 +252,7 @@ describe("the fallback", () => {
 
   test("starts at the top again after an explicit retry", () => {
     const upTo = failOn(failOn(pendingJob(), "a", RETRYABLE).job, "b", RETRYABLE).job;
-    const end = failOn(upTo, "c", RETRYABLE, { maxAttempts: 3 }).job;
+    const end = failOn(upTo, "c", RETRYABLE, { maxAttempts: 1 }).job;
     const again = decided(retryJob(end, false, LATER));
     expect(again.job).toMatchObject({
       status: "pending",

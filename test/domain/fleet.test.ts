@@ -4,6 +4,7 @@ import { APIS } from "../../domain/api.ts";
 import type { Bits } from "../../domain/bits.ts";
 import { explain } from "../../domain/explanation.ts";
 import { Fleet, type Member, usedShareOf } from "../../domain/fleet.ts";
+import { modelSetOf, withModel } from "../../domain/model-set.ts";
 import { Postings } from "../../domain/postings.ts";
 import { type Requirements, TIERS } from "../../domain/requirements.ts";
 import { SharedLists } from "../../domain/shared-lists.ts";
@@ -11,6 +12,7 @@ import type { Worker } from "../../domain/worker.ts";
 import {
   chosenOf,
   fleetOf,
+  type Given,
   MODELS,
   outcomes,
   PROVIDERS,
@@ -114,10 +116,7 @@ const expectAlike = (fleet: Fleet, naive: Naive): void => {
   for (const tag of TAGS) expect(namesIn(fleet, fleet.withTag(tag))).toEqual(those((one) => one.tags.includes(tag)));
   for (const model of MODELS) {
     expect(namesIn(fleet, fleet.servingModel(model))).toEqual(
-      those(
-        (one) =>
-          one.models?.some((own) => own === model || `${own}:latest` === model || own === `${model}:latest`) ?? true,
-      ),
+      those((one) => one.models === null || withModel(model)(one.models)),
     );
   }
   for (const provider of PROVIDERS) {
@@ -188,7 +187,7 @@ describe("the fleet", () => {
   });
 
   test("judges a worker by its new record, whichever of its fields changed (property)", () => {
-    const change: fc.Arbitrary<Partial<Worker>> = fc.oneof(
+    const change: fc.Arbitrary<Given> = fc.oneof(
       fc.record({ provider: fc.constantFrom(...PROVIDERS) }),
       fc.record({ tags: fc.subarray(TAGS) }),
       fc.record({ models: fc.option(fc.subarray(MODELS)) }),
@@ -203,7 +202,9 @@ describe("the fleet", () => {
         const at = drawn % Math.max(1, given.length);
         const fleet = fleetOf(given);
         const known = fleet.get(given[at]?.instance ?? "");
-        if (known !== undefined) fleet.put({ ...known.worker, ...changed }, NOON);
+        const { models, runtimeModels: _, ...others } = changed;
+        const named = models === undefined ? {} : { models: models === null ? null : modelSetOf(models) };
+        if (known !== undefined) fleet.put({ ...known.worker, ...others, ...named }, NOON);
         const built = fleetOf(given.map((one, place) => (place === at ? { ...one, ...changed } : one)));
         expect(explain(fleet, asked, rules)).toEqual(explain(built, asked, rules));
       }),
@@ -231,7 +232,7 @@ describe("the fleet", () => {
             (asked.api === null || one.apis.includes(asked.api)) &&
             !asked.excludedProviders.includes(one.provider) &&
             asked.tags.every((tag) => one.tags.includes(tag)) &&
-            (asked.model === null || one.models === null || one.models.includes(asked.model)),
+            (asked.model === null || one.models === null || withModel(asked.model)(one.models)),
         );
         expect(namesIn(fleet, fleet.offering(asked))).toEqual(expected.map((one) => one.worker.instance).sort());
       }),

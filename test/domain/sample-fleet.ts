@@ -4,11 +4,12 @@ import fc from "fast-check";
 import type { Api } from "../../domain/api.ts";
 import { DEFAULT_WEIGHTS, STRATEGIES, type Weights } from "../../domain/config.ts";
 import { Fleet, type Member } from "../../domain/fleet.ts";
+import { modelSetOf } from "../../domain/model-set.ts";
 import { PRIORITIES, TIERS } from "../../domain/requirements.ts";
 import { choose } from "../../domain/routing.ts";
 import type { RoutePolicy, RouteRequest } from "../../domain/routing-filter.ts";
 import { SCORE_PARTS } from "../../domain/score-part.ts";
-import type { Outcome, Worker } from "../../domain/worker.ts";
+import type { OfferedModels, Outcome, Worker } from "../../domain/worker.ts";
 import { NOON } from "./sample-jobs.ts";
 
 export const PROVIDERS = ["openai", "anthropic", "local", "echo"];
@@ -16,18 +17,22 @@ export const TAGS = ["gpu", "eu", "a100"];
 export const MODELS = ["small", "large", "large:latest", "echo"];
 export const OFFLINE_AFTER_MS = 60_000;
 
-export const worker = (offer: Partial<Worker> = {}): Worker => ({
+/** A worker's record, with the names of its models. */
+export type Given = Partial<Omit<Worker, keyof OfferedModels> & OfferedModels>;
+
+export const worker = ({ models = null, runtimeModels = null, ...offer }: Given = {}): Worker => ({
   instance: "w1",
   provider: "openai",
   tagList: (offer.tags ?? []).join(","),
   tags: [],
-  models: null,
+  models: models === null ? null : modelSetOf(models),
   tier: null,
   version: null,
   concurrency: 1,
   unavailable: null,
+  busy: null,
   apis: [],
-  runtimeModels: null,
+  runtimeModels: runtimeModels === null ? null : modelSetOf(runtimeModels),
   viaSocket: false,
   keyId: null,
   registeredAt: NOON,
@@ -43,7 +48,7 @@ export const worker = (offer: Partial<Worker> = {}): Worker => ({
 });
 
 /** A worker in the fleet's memory, with what only memory knows of it. */
-export interface Spec extends Partial<Worker> {
+export interface Spec extends Given {
   readonly load?: number;
   readonly isConnected?: boolean;
   readonly isClaiming?: boolean;

@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { modelSetOf } from "../../domain/model-set.ts";
 import {
   HALT_REASON,
   isOffline,
@@ -61,6 +62,8 @@ describe("presence", () => {
     const { jobs: _, ...offer } = REPORT;
     expect(registerWorker(REPORT, null, FROM, NOON)).toEqual({
       ...offer,
+      models: modelSetOf(["large"]),
+      busy: null,
       ...FROM,
       registeredAt: NOON,
       lastHeartbeatAt: NOON,
@@ -76,7 +79,7 @@ describe("presence", () => {
 
   test("of the built-in echo offers the one model echo; any other that names none takes any", () => {
     const models = (provider: string) => registerWorker({ ...REPORT, provider, models: null }, null, FROM, NOON).models;
-    expect([models("echo"), models("openai")]).toEqual([["echo"], null]);
+    expect([models("echo"), models("openai")]).toEqual([modelSetOf(["echo"]), null]);
     const echo = { ...REPORT, provider: "echo", models: null };
     expect(isSameOffer(registerWorker(echo, null, FROM, NOON), echo)).toBe(true);
   });
@@ -133,7 +136,7 @@ describe("a worker's status", () => {
 });
 
 describe("a pause", () => {
-  test.each<[string, Partial<Worker>, string | null]>([
+  test.each<[string, Parameters<typeof worker>[0], string | null]>([
     ["none", {}, null],
     ["by hand", { pause: BY_HAND }, "mending"],
     ["until a moment from now", { pause: { reason: "lunch", untilAt: NOON + 1 } }, "lunch"],

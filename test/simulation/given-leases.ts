@@ -1,6 +1,7 @@
 // To whom jobs are given, and how many: checks of the leases that a step gave out.
 
 import { isLeased, type Job } from "../../domain/job.ts";
+import { withModel } from "../../domain/model-set.ts";
 import type { Worker } from "../../domain/worker.ts";
 import type { Check } from "./invariants.ts";
 import type { Snapshot } from "./snapshot.ts";
@@ -46,7 +47,7 @@ const mayHave = (worker: Worker | undefined, job: Job, nowAt: number): boolean =
   (worker.pause === null || (worker.pause.untilAt ?? Number.POSITIVE_INFINITY) <= nowAt) &&
   (job.provider === null || worker.provider === job.provider) &&
   job.tags.every((tag) => worker.tags.includes(tag)) &&
-  (job.model === null || worker.models === null || worker.models.includes(job.model));
+  (job.model === null || worker.models === null || withModel(job.model)(worker.models));
 
 /**
  * By elapsed time: after the clock was set back, silence counts from the object's next turn. The pings of an open socket

@@ -29,13 +29,13 @@ export const LIMIT_MUTANTS: readonly Mutant[] = [
   ),
   mutant(
     "a full storage takes new jobs",
-    "durable-objects/operations/jobs.ts",
-    "if (stored.bytes <= MAX_STORED_BYTES) return ok(null);",
-    "if (stored.bytes <= 2 * MAX_STORED_BYTES) return ok(null);",
+    "durable-objects/operations/room.ts",
+    "databaseBytes(turn) <= MAX_STORED_BYTES",
+    "databaseBytes(turn) <= 2 * MAX_STORED_BYTES",
   ),
   mutant(
     "a storage that had room once has it for ever",
-    "durable-objects/operations/jobs.ts",
+    "durable-objects/operations/room.ts",
     "if (turn.nowAt - stored.readAt >= SIZE_READ_EVERY_MS) {",
     "if (stored.bytes === 0) {",
   ),
@@ -48,7 +48,7 @@ export const LIMIT_MUTANTS: readonly Mutant[] = [
   mutant(
     "a worker may offer a list of any length",
     "durable-objects/operations/presence.ts",
-    "> MAX_OFFER_BYTES) {",
-    "> 4 * MAX_OFFER_BYTES) {",
+    "if (named > MAX_OFFER_BYTES)",
+    "if (named > 4 * MAX_OFFER_BYTES)",
   ),
 ];

@@ -5,6 +5,7 @@ import type { JobError, NewJob } from "../../domain/job.ts";
 import type { Scene, Shown } from "./scene.ts";
 import { ALIVE, ANSWERS, asking, configure, create, fail, JOB, present, read, started } from "./scene-steps.ts";
 import { metrics } from "./scenes-of-numbers.ts";
+import { keyOf } from "./world.ts";
 
 const REFUSED: JobError = { code: "rate_limited", message: "too many", retryable: true, status: 429 };
 const BROKE: JobError = { code: "provider_error", message: "broke", retryable: true };
@@ -140,7 +141,7 @@ export const SCENES_OF_ROUTING: readonly Shown[] = [
     shown: async (scene) => {
       await configure(scene, ALIVE);
       const inbox = await scene.connect();
-      await present(scene, { instance: "worker-0" }, scene.admin, true);
+      await present(scene, { instance: "worker-0" }, keyOf("worker-key-0"), true);
       const { id } = await create(scene, { prompt: "long ago" });
       const told = inbox.map((frame) => JSON.parse(frame)).find(({ type }) => type === "job.assigned");
       assert.deepEqual([told?.job.id, told?.job.prompt], [id, "long ago"]);

@@ -3,12 +3,14 @@
 import { type ConfigDocument, DEFAULT_CONFIG_DOCUMENT, toConfig } from "../../contract/config.ts";
 import type { Config } from "../../domain/config.ts";
 import { isHaltedBy, KILLSWITCH_OFF, type Killswitch } from "../../domain/killswitch.ts";
+import { modelSetOf } from "../../domain/model-set.ts";
 import type { Schedule } from "../../domain/schedule.ts";
 import type { Webhook } from "../../domain/webhook.ts";
 import type { Worker } from "../../domain/worker.ts";
 import type { OutboxRow } from "../../durable-objects/store/outbox.ts";
 import type { BudgetNotice } from "../../durable-objects/store/settings.ts";
 import { noteCut } from "./cut-streams.ts";
+import type { SqlValue } from "../../durable-objects/store/sql.ts";
 import type { Written } from "./disk.ts";
 import { noteLimited, noteSpent } from "./money.ts";
 import type { DeliveryRow } from "./receiver.ts";
@@ -110,10 +112,12 @@ export const takeSnapshot = (world: World, before: Snapshot | null = null, noted
   const stored = isWhole ? index.readAll(before) : index.readWritten(before, written);
   const workers = (): Map<string, Worker> =>
     new Map(
-      records<Worker>("workers").map((worker) => [
-        worker.instance,
-        { ...worker, isHalted: isHaltedBy(killswitch, worker.resumedEpoch) },
-      ]),
+      disk.rows("SELECT * FROM workers LEFT JOIN worker_models USING (instance)").map((row) => {
+        const worker = model.parsed.of<Worker>(row.record as string);
+        const named = (text: SqlValue | undefined) => (text == null ? null : modelSetOf(JSON.parse(text as string)));
+        const sets = { models: named(row.models), runtimeModels: named(row.runtime_models) };
+        return [worker.instance, { ...worker, ...sets, isHalted: isHaltedBy(killswitch, worker.resumedEpoch) }];
+      }),
     );
   const config = (known: { document: ConfigDocument } | null) => configOf(known?.document ?? DEFAULT_CONFIG_DOCUMENT);
   const budgetEndsAt = (notices: BudgetNotice[] | null) =>
@@ -121,7 +125,11 @@ export const takeSnapshot = (world: World, before: Snapshot | null = null, noted
   const backoffs = () =>
     new Map(disk.rows("SELECT provider, until_at FROM backoffs").map((row) => Object.values(row) as [string, number]));
   const expiry = (table: keyof typeof EXPIRIES) => kept(table, before?.expiries[table], () => number(EXPIRIES[table]));
-  const isUnchanged = killswitch === before?.killswitch && written !== null && !written.hasTable("workers");
+  const isUnchanged =
+    killswitch === before?.killswitch &&
+    written !== null &&
+    !written.hasTable("workers") &&
+    !written.hasTable("worker_models");
   return {
     index,
     isWhole,
