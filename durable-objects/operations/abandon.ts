@@ -8,6 +8,7 @@ import { isFinal } from "../../domain/job-status.ts";
 import { failHeard, loseJob } from "../../domain/lease.ts";
 import type { Refusal } from "../../domain/refusal.ts";
 import { ok, type Result } from "../../domain/result.ts";
+import { forgetAsk } from "./idempotency.ts";
 import { allowReading } from "./reading.ts";
 import type { Turn } from "./turn.ts";
 
@@ -19,6 +20,8 @@ export const abandon = (turn: Turn, request: { id: string; isSlow: boolean }): R
   const allowed = allowReading(turn, job);
   if (!allowed.ok) return allowed;
   turn.memory.counters.streamsAbandoned += 1;
+  const { idempotencyKey } = job.frontDoor ?? {};
+  if (idempotencyKey !== undefined) forgetAsk(turn, job.keyId, idempotencyKey);
   endJob(turn, job, request.isSlow ? slowReader : clientClosed);
   return ok(true);
 };

@@ -23,7 +23,7 @@ import { watchMove } from "./follow-job.ts";
 import { eventsOfResult } from "./from-result.ts";
 import { answerHeadersOf, STREAM_HEADERS } from "./headers.ts";
 import { breakOff, endWith, withLastWords } from "./last-words.ts";
-import type { DoorRequest } from "./request.ts";
+import type { AskedRequest } from "./request.ts";
 import { writtenBody } from "./written-body.ts";
 
 /** Time that a stream may arrive after its job's report. */
@@ -39,7 +39,7 @@ type Beginning =
   | { readonly kind: "events"; readonly job: Followed; readonly body: ReadableStream<Uint8Array> }
   | { readonly kind: "final"; readonly job: Followed };
 
-export const answerStream = async (c: AppContext, token: TokenFacts, request: DoorRequest): Promise<Response> => {
+export const answerStream = async (c: AppContext, token: TokenFacts, request: AskedRequest): Promise<Response> => {
   const startedAt = Date.now();
   const { asking, wantsUsage } = request;
   const client = watchClient(c, token, asking.id ?? "");
@@ -60,7 +60,7 @@ export const answerStream = async (c: AppContext, token: TokenFacts, request: Do
 };
 
 /** Follows the job from worker to worker until one sends an event or the job ends. */
-const begin = async (c: AppContext, token: TokenFacts, asked: Asked, request: DoorRequest): Promise<Beginning> => {
+const begin = async (c: AppContext, token: TokenFacts, asked: Asked, request: AskedRequest): Promise<Beginning> => {
   for (let { job } = asked; ; ) {
     if (isFinal(job.status)) return { kind: "final", job };
     const moved = watchMove(c, token, job);
@@ -83,7 +83,7 @@ const attach = async (
   c: AppContext,
   token: TokenFacts,
   asked: Asked,
-  { asking, wantsUsage }: DoorRequest,
+  { asking, wantsUsage }: AskedRequest,
   job: Followed,
 ): Promise<ReadableStream<Uint8Array> | null> => {
   const wishes = {
@@ -107,7 +107,7 @@ const committed = (
   c: AppContext,
   begun: Promise<Beginning>,
   { settings }: Asked,
-  { asking, wantsUsage }: DoorRequest,
+  { asking, wantsUsage }: AskedRequest,
 ): ReadableStream<Uint8Array> => {
   const body = writtenBody();
   const endComments = body.writeEvery(settings.keepAliveMs, KEEP_ALIVE);

@@ -8,6 +8,7 @@ import type { Refusal, RefusalCode } from "../../domain/refusal.ts";
 import type { Env } from "../env.ts";
 import { digest, read, type TokenFacts } from "./key-format.ts";
 import { Refused } from "./refused.ts";
+import type { Share } from "./shares.ts";
 import { isUpgrade } from "./upgrade.ts";
 
 /** What the edge knows about a request. */
@@ -16,6 +17,10 @@ export interface Variables {
   /** Set once the token's tag has been checked; only the object knows whether the key is active. */
   caller?: TokenFacts;
   refusalCode?: RefusalCode;
+  /** What it has taken of fair shares. */
+  share?: Share;
+  /** Whether its answer is written over time, and not as server-sent events. */
+  isWrittenOverTime?: boolean;
   /** Whether another process answers it. */
   isPassedOn?: boolean;
   /** The status that the home has sent itself. */

@@ -1,4 +1,4 @@
-import { listDurableObjectIds } from "cloudflare:test";
+import { listDurableObjectIds, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { bodyName } from "../../durable-objects/object-name.ts";
@@ -158,6 +158,21 @@ describe("a request that is not streamed", () => {
     expect(JSON.parse(await second.whole)).toEqual(chatAnswer("hello"));
     expect((await post(world.key, CHAT, chat({ stream: true }), headers)).status).toBe(400);
     expect((await post(world.key, CHAT, chat({ seed: 1 }), headers)).status).toBe(422);
+  });
+
+  it("leaves nothing behind under its Idempotency-Key when its client leaves before the answer", async () => {
+    const world = await newWorld();
+    const worker = await fakeWorker(world);
+    const headers = { "idempotency-key": "k" };
+    const left = post(world.key, CHAT, chat(), headers);
+    const job = await worker.nextJob();
+    await runInDurableObject(world.stub, (tenant) => tenant.readerGone(job.id, job.lease, false));
+    expect((await left).status).toBe(499);
+    const again = post(world.key, CHAT, chat(), headers);
+    worker.complete(await worker.nextJob(), chatAnswer("hello"));
+    const { status, headers: told } = await again;
+    expect([status, told.has("idempotency-replayed")]).toEqual([200, false]);
+    expect((await post(world.key, CHAT, chat(), headers)).headers.get("idempotency-replayed")).toBe("true");
   });
 
   it("leaves nothing behind of a body over 1 MiB that it answers again", async () => {
