@@ -17,7 +17,16 @@ const BODY_DEADLINE_MS = 120_000;
 /** The members that the edge may write itself. */
 const CHANGED_MEMBERS = ["model", "store", "stream_options"] as const;
 /** Those whose meaning here must be their meaning at the runtime. */
-const HEEDED_MEMBERS = [...CHANGED_MEMBERS, "stream", "previous_response_id", "conversation", "background"] as const;
+const HEEDED_MEMBERS = [
+  ...CHANGED_MEMBERS,
+  "stream",
+  "previous_response_id",
+  "conversation",
+  "background",
+  "metadata",
+] as const;
+/** Metadata of more bytes is none that anybody reads. */
+const MAX_METADATA_BYTES = 64 * 1024;
 
 export type Changes = Readonly<Partial<Record<(typeof CHANGED_MEMBERS)[number], Json>>>;
 
@@ -51,7 +60,15 @@ export const readDoorBody = async (c: AppContext, mayBeLarge: () => Promise<void
   if (size === 0) throw new Refused(invalid("", "a JSON body is required"));
   const found = outline as JsonOutline | null;
   if (found === null) return { body: objectOf(parseJson(decoded(joined(chunks)))), large: null };
-  return { body: objectOf(found.finish()), large: { chunks, members: found.members } };
+  const large = { chunks, members: found.members };
+  return { body: { ...objectOf(found.finish()), ...wholeMetadata(large) }, large };
+};
+
+/** Of a long body the outline may have cut it. */
+const wholeMetadata = ({ chunks, members }: LargeBody): Body => {
+  const { from, to } = members.get("metadata") ?? { from: 0, to: 0 };
+  if (from === to || to - from > MAX_METADATA_BYTES) return {};
+  return { metadata: JSON.parse(decoded(joined(between(chunks, from, to)))) as Json };
 };
 
 const objectOf = (value: unknown): Body => {

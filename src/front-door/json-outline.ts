@@ -9,11 +9,9 @@ import { Refused } from "../http/refused.ts";
 
 /** Bytes of a text that the outline keeps: more than the prompt that people see. */
 const KEPT_TEXT_BYTES = 4_096;
-/** From so many kept bytes on, texts inside lists keep less, so that the parser is never busy for long. */
+/** From so many kept bytes on, texts below the top level keep less, so that the parser is never busy for long. */
 const MANY_KEPT_BYTES = 4 * 1024 * 1024;
 const SHORT_TEXT_BYTES = 32;
-/** Texts no deeper than metadata's keep their bytes. */
-const SHALLOW_DEPTH = 2;
 /** No name that is looked for is longer, even if all of it is escaped. */
 const MAX_NAME_BYTES = 256;
 
@@ -103,7 +101,7 @@ export class JsonOutline {
   #beginText(): void {
     this.#isInString = true;
     this.#textBytes = 0;
-    const isShort = this.#keptBytes > MANY_KEPT_BYTES && this.#depth > SHALLOW_DEPTH;
+    const isShort = this.#keptBytes > MANY_KEPT_BYTES && this.#depth > 1;
     this.#keptTextBytes = isShort ? SHORT_TEXT_BYTES : KEPT_TEXT_BYTES;
   }
 

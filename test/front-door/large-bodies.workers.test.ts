@@ -122,6 +122,18 @@ describe("a body over 1 MiB", () => {
     await stateless;
   });
 
+  it("has its metadata whole, however much text comes before it", async () => {
+    const world = await newWorld();
+    const worker = await fakeWorker(world);
+    const messages = Array.from({ length: 5_000 }, () => ({ role: "user", content: "x".repeat(1_000) }));
+    const metadata = { team: "t".repeat(200) };
+    const answering = post(world.key, CHAT, chat({ messages, metadata, user: "u1" }));
+    const job = await worker.nextJob();
+    expect((await world.ok("GET", `/api/jobs/${job.id}`)).metadata).toEqual({ ...metadata, user: "u1" });
+    worker.complete(job, chatAnswer("hello"));
+    await answering;
+  });
+
   it("with an Idempotency-Key is the same request only if it is the same body", async () => {
     const world = await newWorld();
     const worker = await fakeWorker(world);

@@ -83,7 +83,7 @@ const watched = (request: Request, answer: Response): Response => {
     return answer;
   }
   // Before the client has the last byte, as in Node.
-  const { readable, writable } = new TransformStream({ flush: ended });
+  const { readable, writable } = new TransformStream({ flush: ended, cancel: ended });
   answer.body.pipeTo(writable).catch(ended);
   return new Response(readable, answer);
 };
