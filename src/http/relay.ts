@@ -3,7 +3,7 @@
 import { NO_CONTENT } from "../../contract/http-status.ts";
 import { bodyName, objectNamed, relayName } from "../../durable-objects/object-name.ts";
 import type { Relay } from "../../durable-objects/relay.ts";
-import { HOLD_URL, queryOf, type ReadRequest } from "../../durable-objects/relay-request.ts";
+import { holdUrl, queryOf, type ReadRequest } from "../../durable-objects/relay-request.ts";
 import type { Env } from "../env.ts";
 import { isSelfHosted, type TenantName } from "./tenant-object.ts";
 
@@ -70,7 +70,7 @@ export const holdBody = async (
   jobId: string,
   pieces: readonly Uint8Array[],
 ): Promise<void> => {
-  const held = await bodyOf(env, name, jobId).fetch(HOLD_URL, { method: "POST", body: streamOf(pieces) });
+  const held = await bodyOf(env, name, jobId).fetch(holdUrl(jobId), { method: "POST", body: streamOf(pieces) });
   if (held.status !== NO_CONTENT) throw new Error(`the body's object answered ${held.status}`);
   await held.text();
 };
@@ -87,7 +87,7 @@ const streamOf = (pieces: readonly Uint8Array[]): ReadableStream<Uint8Array> => 
 };
 
 export const readHeldBody = (env: Env, name: TenantName, jobId: string): Promise<string | null> =>
-  bodyOf(env, name, jobId).readBody();
+  bodyOf(env, name, jobId).readBody(jobId);
 
 export const dropHeldBody = (env: Env, name: TenantName, jobId: string): Promise<void> =>
-  bodyOf(env, name, jobId).dropBody();
+  bodyOf(env, name, jobId).dropBody(jobId);

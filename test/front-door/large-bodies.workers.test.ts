@@ -1,8 +1,9 @@
 // Bodies over 64 KiB: who is asked before they are read, and what is stored of those over 1 MiB.
 
-import { listDurableObjectIds } from "cloudflare:test";
+import { listDurableObjectIds, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
+import { bodyName } from "../../durable-objects/object-name.ts";
 import { newWorld, ORIGIN } from "../support/workerd/client.ts";
 import { edgeFetch } from "../support/workerd/edge.ts";
 import { CHAT, chat, chatAnswer, fakeWorker, post } from "../support/workerd/fake-worker.ts";
@@ -120,6 +121,37 @@ describe("a body over 1 MiB", () => {
     expect((await world.get(other.input_url)).body).toMatchObject({ store: false, model: "m1", filling });
     worker.complete(other, chatAnswer("hello"));
     await stateless;
+  });
+
+  it("goes into one of a few objects of its tenant, and leaves nothing in it, however many there are", async () => {
+    const world = await newWorld();
+    const worker = await fakeWorker(world);
+    const names = new Set<string>();
+    for (let count = 0; count < 20; count += 1) {
+      const answering = post(world.key, CHAT, chat({ filling }));
+      const job = await worker.nextJob();
+      names.add(bodyName(world.tenant, job.id));
+      expect((await world.get(job.input_url)).body.filling).toBe(filling);
+      worker.complete(job, chatAnswer("hello"));
+      await (await answering).whole;
+    }
+    expect(names.size).toBeLessThanOrEqual(16);
+    for (const name of names) {
+      const size = () => runInDurableObject(env.RELAY.getByName(name), (_, { storage }) => storage.sql.databaseSize);
+      await expect.poll(size).toBeLessThan(100_000);
+    }
+  });
+
+  it("goes with its tenant", async () => {
+    const world = await newWorld();
+    const worker = await fakeWorker(world);
+    const answering = post(world.key, CHAT, chat({ filling }));
+    const { id } = await worker.nextJob();
+    const relay = env.RELAY.getByName(bodyName(world.tenant, id));
+    expect(await relay.readBody(id)).not.toBe(null);
+    await world.stub.destroy();
+    await expect.poll(() => relay.readBody(id)).toBe(null);
+    await (await answering).whole.catch(() => undefined);
   });
 
   it("has its metadata whole, however much text comes before it", async () => {
