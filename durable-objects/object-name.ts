@@ -18,7 +18,7 @@ export const objectNamed = <T extends Rpc.DurableObjectBranded>(
 export const relayName = (tenant: string, instance: string): string => `${tenant}/${instance}`;
 
 /** How many objects of a tenant hold large bodies: each is a file for ever, so their number does not grow. */
-const BODY_SLOTS = 16;
+export const BODY_SLOTS = 16;
 
 /** The name of the object that holds a job's large body. */
 export const bodyName = (tenant: string, jobId: string): string =>

@@ -15,7 +15,7 @@ const RETRY_SECONDS = 1;
 /** Refusals without a valid key that one address gets at once, and how many more per second. */
 const QUICK_REFUSALS = 100;
 const REFUSAL_PAUSE_MS = 50;
-const MAX_ADDRESSES = 10_000;
+export const MAX_ADDRESSES = 10_000;
 
 const shares = new Shares();
 

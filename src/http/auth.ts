@@ -32,7 +32,7 @@ export type AppContext = Context<{ Bindings: Env; Variables: Variables }>;
 /** Over https browsers bind the first to this host; over plain http they store only the second. */
 export const SESSION_COOKIES = ["__Host-signalbox", "signalbox"] as const;
 
-const MAX_CHECKED_TOKENS = 1000;
+export const MAX_CHECKED_TOKENS = 1000;
 const checkedTokens = new Map<string, TokenFacts>();
 
 export const signingSecret = (env: Env): string => {
