@@ -23,3 +23,6 @@ export const BODY_SLOTS = 16;
 /** The name of the object that holds a job's large body. */
 export const bodyName = (tenant: string, jobId: string): string =>
   `${tenant}/body/${(fnv1a(jobId) >>> 16) % BODY_SLOTS}`;
+
+/** The name of the object with a file's bytes. */
+export const fileName = (tenant: string, id: string): string => `${tenant}/file/${id}`;

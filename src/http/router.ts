@@ -60,6 +60,8 @@ export interface Description {
     readonly media: readonly string[];
     /** The operation itself checks the permission, so no separate call is needed. */
     readonly isAuthorizedLate?: true;
+    /** It is never held whole, so it takes no share of the bytes that may be held. */
+    readonly isStreamed?: true;
   };
   /** A missing body is read as `{}`. */
   readonly isBodyOptional?: boolean;
@@ -109,7 +111,7 @@ const forAnyone = (description: Description, handle: Handle): Endpoint["handle"]
 
 const forKeys = (description: Description, handle: Handle): Endpoint["handle"] => {
   const { needs, rawBody } = description;
-  const isAuthorizedFirst = rawBody !== undefined && rawBody.isAuthorizedLate !== true;
+  const isAuthorizedFirst = rawBody !== undefined && rawBody.isAuthorizedLate !== true && rawBody.isStreamed !== true;
   return admitted(description, async (c, token) => {
     if (isAuthorizedFirst) await authorize(c, needs, token);
     let input: unknown;
@@ -131,7 +133,7 @@ const forKeys = (description: Description, handle: Handle): Endpoint["handle"] =
 const doorOf = ({ lane, maxBodyBytes, body, rawBody, query, needs }: Description): Door => ({
   lane,
   maxBodyBytes,
-  isBodiless: body === undefined && rawBody === undefined,
+  isBodiless: body === undefined && (rawBody === undefined || rawBody.isStreamed === true),
   canWait: query?.shape.wait !== undefined,
   isOperator: needs === "root",
 });
