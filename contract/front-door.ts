@@ -40,10 +40,10 @@ export const frontDoorConfig = z
       .nullable()
       .default(null)
       .meta({ description: "seconds after which an attempt without output goes to another worker; null: no limit" }),
-    store: z
-      .enum(KEPT_TEXTS)
-      .default("result")
-      .meta({ description: "what history keeps of finished requests: nothing, the answer, or all" }),
+    store: z.enum(KEPT_TEXTS).default("result").meta({
+      description:
+        "what history keeps of finished requests: nothing, the answer, or all; of a request over 1 MiB never the body, which is then null",
+    }),
     aliases: recordUpTo(MAX_ALIASES, modelName, alias).default({}),
     cors_origins: z.array(origin).max(MAX_ORIGINS).default([]),
   })

@@ -46,6 +46,8 @@ export interface FrontDoorFacts {
   readonly isSessionHit: boolean | null;
   /** How long its client should wait before it tries again, if the provider says so. */
   readonly retryAfterMs?: number;
+  /** Under which its answer is given again, unless its client leaves before. */
+  readonly idempotencyKey?: string;
 }
 
 export interface NewJob extends JobPayload {

@@ -132,7 +132,16 @@ export const OPERATIONS = {
   ),
   follow: operation({ ...FOLLOW, ...ONE }, frontDoor.follow),
   abandon: operation(FOLLOW, abandon),
-  nameModel: operation({ ...ASK, refuses: ["model_not_found"] }, models.nameModel),
+  mayAsk: operation(
+    {
+      ...ASK,
+      ...GROW,
+      kind: "dispatch",
+      isPermittedByVerb: true,
+      refuses: ["idempotency_key_reused", "history_backlog", "model_not_found", ...LIMIT_REFUSALS],
+    },
+    frontDoor.mayAsk,
+  ),
   listModels: operation(ASK, alone(models.listModels)),
   readCorsOrigins: operation(ASK, alone(frontDoor.readCorsOrigins)),
   getModel: operation({ ...ASK, refuses: ["model_not_found"] }, models.getModel),
@@ -215,7 +224,7 @@ export const OPERATIONS = {
   readMetrics: operation(READ, alone(metrics.readMetrics)),
 
   /** Only checks the permission, for reads of history and writes to D1. */
-  authorizeWork: operation(WORK, readCaller),
+  authorizeWork: operation({ ...WORK, ...VITAL }, readCaller),
   authorizeConsult: operation(CONSULT, readCaller),
   authorizeOperate: operation(OPERATE, readCaller),
   authorizeRead: operation(READ, readCaller),

@@ -47,6 +47,8 @@ export class EffectSender {
     }
     for (const id of effects.changedJobs) waiters.notify(`watch ${id}`);
     for (const id of effects.finishedJobs) waiters.notify(`job ${id}`);
+    // A reader does not outlive the key or the session that it came with.
+    if (effects.endedKeys.size + effects.endedSessions.size > 0) waiters.notifyAll("job ");
     const told = relays.tell(effects, turns.loadedMemory);
     if (told !== null) waitUntil(told);
     if (effects.unmeasured.length > 0) waitUntil(this.#measure(effects));

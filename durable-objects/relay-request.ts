@@ -5,7 +5,13 @@ import type { Jurisdiction } from "./object-name.ts";
 import type { ReaderWishes } from "./stream-reader.ts";
 
 /** Takes a request's body to hold, as it is: an argument of a call is limited, and quoted it may be twice as long. */
-export const HOLD_URL = "https://relay/hold";
+const HOLD_URL = "https://relay/hold?job=";
+
+export const holdUrl = (jobId: string): string => HOLD_URL + encodeURIComponent(jobId);
+
+/** The job whose body is to be held; null for any other request. */
+export const heldJobOf = (url: string): string | null =>
+  url.startsWith(HOLD_URL) ? decodeURIComponent(url.slice(HOLD_URL.length)) : null;
 
 export interface ReadRequest {
   readonly jobId: string;

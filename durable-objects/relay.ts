@@ -1,7 +1,7 @@
 // Connects a worker's streams with their readers: one object per worker (`<tenant>/<instance>`), in memory only. The
 // tenant decides who runs what; no output passes through it. Output is kept only for jobs and leases that the tenant
 // gave to this worker: a reader proves it, else the tenant is asked, once a stream. All bounds: `relay-bounds.ts`. The
-// same class stores bodies that are too large for the tenant (`<tenant>/body/<job>`).
+// same class stores bodies that are too large for the tenant (`<tenant>/body/<slot>`).
 
 import { DurableObject } from "cloudflare:workers";
 import { MAX_DATA_FRAME_BYTES, MAX_PART_BYTES, PART_SEPARATOR, readParts } from "../contract/data-line.ts";
@@ -18,13 +18,13 @@ import { closeCodes } from "../contract/values.ts";
 import { HOUR_MS } from "../domain/duration.ts";
 import { streamLost } from "../domain/front-door.ts";
 import { wholeEventsIn } from "./events-body.ts";
-import { HeldBody } from "./held-body.ts";
+import { HeldBodies } from "./held-bodies.ts";
 import { makeRoom, noteHolder } from "./held-output.ts";
 import { answerClose, close, send } from "./hibernating-sockets.ts";
 import { callMethod, LINE_URL, openLine } from "./object-line.ts";
 import { type Jurisdiction, objectNamed } from "./object-name.ts";
 import { MAX_STREAMS, UNCONFIRMED_BYTES } from "./relay-bounds.ts";
-import { HOLD_URL, type ReadRequest, readRequestOf } from "./relay-request.ts";
+import { heldJobOf, type ReadRequest, readRequestOf } from "./relay-request.ts";
 import { END_GRACE_MS, type EndError, RelayedStream } from "./relayed-stream.ts";
 import type { Cut, StreamLease, StreamOwner } from "./stream-owner.ts";
 import { Reader } from "./stream-reader.ts";
@@ -67,7 +67,8 @@ export class Relay extends DurableObject<RelayEnv> {
 
   override async fetch(request: Request): Promise<Response> {
     if (request.url === LINE_URL) return openLine(() => ({ answer: (method, args) => callMethod(this, method, args) }));
-    if (request.url === HOLD_URL) return this.#holdBody(await request.text());
+    const heldFor = heldJobOf(request.url);
+    if (heldFor !== null) return this.#holdBody(heldFor, await request.text());
     if (request.headers.get("upgrade") === "websocket") return this.#openLine(request);
     const asked = readRequestOf(request);
     this.#jurisdiction = asked.jurisdiction;
@@ -232,22 +233,36 @@ export class Relay extends DurableObject<RelayEnv> {
     for (const socket of this.ctx.getWebSockets()) close(socket, closeCodes.keyEnded, "the tenant was deleted");
   }
 
-  async #holdBody(text: string): Promise<Response> {
-    new HeldBody(this.ctx.storage.sql).put(text);
-    await this.ctx.storage.setAlarm(Date.now() + HELD_BODY_MS);
+  async #holdBody(jobId: string, text: string): Promise<Response> {
+    this.#bodies().put(jobId, text, Date.now());
+    await this.#wakeForBodies();
     return new Response(null, { status: NO_CONTENT });
   }
 
-  async readBody(): Promise<string | null> {
-    return new HeldBody(this.ctx.storage.sql).read();
+  async readBody(jobId: string): Promise<string | null> {
+    return this.#bodies().read(jobId);
   }
 
-  async dropBody(): Promise<void> {
-    await this.ctx.storage.deleteAll();
+  async dropBody(jobId: string): Promise<void> {
+    this.#bodies().drop(jobId);
+    await this.#wakeForBodies();
   }
 
+  /** Bodies whose jobs never ended here: their request was lost, or their tenant. */
   override async alarm(): Promise<void> {
-    await this.dropBody();
+    this.#bodies().dropHeldUntil(Date.now() - HELD_BODY_MS);
+    await this.#wakeForBodies();
+  }
+
+  #bodies(): HeldBodies {
+    return new HeldBodies(this.ctx.storage.sql);
+  }
+
+  /** Without bodies the object has no storage. */
+  async #wakeForBodies(): Promise<void> {
+    const oldestAt = this.#bodies().oldestAt();
+    if (oldestAt === null) await this.ctx.storage.deleteAll();
+    else await this.ctx.storage.setAlarm(oldestAt + HELD_BODY_MS);
   }
 
   override async webSocketClose(socket: WebSocket): Promise<void> {

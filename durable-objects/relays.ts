@@ -38,7 +38,7 @@ export class Relays {
     const calls: Promise<unknown>[] = [];
     for (const [instance, ofOne] of Map.groupBy(cuts, (cut) => cut.instance))
       calls.push(this.#worker(instance).cut(ofOne));
-    for (const id of droppedBodies) calls.push(this.#stub(bodyName(this.#tenant, id)).dropBody());
+    calls.push(this.dropBodies(droppedBodies));
     if (endedKeys.size > 0) {
       for (const { worker } of memory?.fleet.members() ?? []) {
         const live = worker.keyId === null ? undefined : endedKeys.get(worker.keyId);
@@ -58,6 +58,11 @@ export class Relays {
       return leases.flatMap((lease, at) => (said[at] == null ? [] : [{ ...lease, chars: said[at] }]));
     });
     return (await Promise.all(asked)).flat();
+  }
+
+  /** Their jobs have ended, or the tenant is deleted. */
+  async dropBodies(jobIds: readonly string[]): Promise<void> {
+    await Promise.allSettled(jobIds.map((id) => this.#stub(bodyName(this.#tenant, id)).dropBody(id)));
   }
 
   /** The tenant is deleted. */

@@ -2,7 +2,7 @@
 // answered by an `ack` with its id.
 
 import { MAX_BODY_BYTES, MAX_RESULT_BYTES, utf8Bytes } from "../contract/field.ts";
-import { isTooDeep, MAX_JSON_DEPTH } from "../contract/nesting.ts";
+import { jsonExcess } from "../contract/json-bounds.ts";
 import { presentRefusal } from "../contract/refusal.ts";
 import { resultFileOf, toReportedFailure, toSpent } from "../contract/report.ts";
 import { type CoordinatorMessage, MAX_FRAME_MESSAGES, type WorkerMessage, workerMessage } from "../contract/socket.ts";
@@ -27,7 +27,8 @@ export interface Incoming {
 
 /** The messages of a frame; a malformed frame is refused as a whole. */
 export const parseFrame = (frame: string): Result<Incoming[], Refusal> => {
-  if (isTooDeep(frame)) return err(invalid("", `a frame must not nest deeper than ${MAX_JSON_DEPTH} levels`));
+  const excess = jsonExcess(frame);
+  if (excess !== null) return err(invalid("", `a frame ${excess}`));
   let parsed: unknown;
   try {
     parsed = JSON.parse(frame);

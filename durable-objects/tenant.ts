@@ -158,6 +158,7 @@ export class Tenant extends DurableObject<TenantEnv> implements StreamOwner {
   async destroy(): Promise<void> {
     // Without the memory: a tenant whose rows do not fit into it must end, too.
     this.ctx.waitUntil(this.#relays.endAll(this.#store.workers.instances()));
+    this.ctx.waitUntil(this.#relays.dropBodies(this.#store.jobs.heldBodies()));
     await this.ctx.blockConcurrencyWhile(async () => {
       this.#sockets.endAll();
       await this.ctx.storage.deleteAlarm();
@@ -242,16 +243,18 @@ export class Tenant extends DurableObject<TenantEnv> implements StreamOwner {
     return this.#claims.claim(request.instance, waitMs, claim);
   }
 
-  /** A job when it is final, or as it is after `waitMs`. */
+  /** A job when it is final, or as it is after `waitMs`. Whoever waits is asked again who it is when a key ends. */
   async getJobWaiting(credential: Credential, id: string, waitMs: number): Promise<Result<JobResource, Refusal>> {
-    const waiter = this.#waiters.open(`job ${id}`, waitMs);
-    const found = await this.call(credential, "getJob", { id });
-    if (!found.ok || isFinal(found.value.status)) {
-      waiter.cancel();
-      return found;
+    const endAt = Date.now() + waitMs;
+    for (let asked = credential, leftMs = waitMs; ; asked = counted(credential), leftMs = endAt - Date.now()) {
+      const waiter = this.#waiters.open(`job ${id}`, Math.max(0, leftMs));
+      const found = await this.call(asked, "getJob", { id });
+      if (!found.ok || isFinal(found.value.status) || leftMs <= 0) {
+        waiter.cancel();
+        return found;
+      }
+      await waiter.woken;
     }
-    await waiter.woken;
-    return this.call(counted(credential), "getJob", { id });
   }
 
   /** The job of a front-door request (`door-waits.ts`). */

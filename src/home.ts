@@ -21,6 +21,10 @@ export interface Home {
   readonly arrivedBody: (c: Context) => Uint8Array | null;
   /** The client's address. */
   readonly addressOf: (c: Context) => string;
+  /** Calls back once when the answer has ended: it was sent, its client left, or it broke. */
+  readonly onAnswerEnd: (c: Context, then: () => void) => void;
+  /** A request with so many bytes may write them; call the result when it has ended. */
+  readonly expectWrite: (bytes: number) => () => void;
   /** Resolves when it is the tenant's turn; call the returned function to end the turn. Null if nothing waits here. */
   readonly takeTurn: (tenant: string, lane: Lane) => Promise<() => void> | null;
 }

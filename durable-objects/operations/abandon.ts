@@ -8,6 +8,7 @@ import { isFinal } from "../../domain/job-status.ts";
 import { failHeard, failStream, loseJob } from "../../domain/lease.ts";
 import type { Refusal } from "../../domain/refusal.ts";
 import { ok, type Result } from "../../domain/result.ts";
+import { forgetAsk } from "./idempotency.ts";
 import { allowReading } from "./reading.ts";
 import type { Turn } from "./turn.ts";
 
@@ -26,6 +27,8 @@ export const abandon = (turn: Turn, { id, why }: { id: string; why: WhyAbandoned
     return ok(true);
   }
   turn.memory.counters.streamsAbandoned += 1;
+  const { idempotencyKey } = job.frontDoor ?? {};
+  if (idempotencyKey !== undefined) forgetAsk(turn, job.keyId, idempotencyKey);
   endJob(turn, job, why === "slow" ? slowReader : clientClosed);
   return ok(true);
 };

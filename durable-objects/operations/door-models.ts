@@ -50,14 +50,6 @@ export const findModel = (turn: Turn, asked: string): Result<Alias, Refusal> => 
   return err({ code: "model_not_found", model: asked, known });
 };
 
-/** What a model's name means now, for a body that is stored before its job is created. */
-export const nameModel = (turn: Turn, request: { model: string }): Result<string, Refusal> => {
-  const found = findModel(turn, request.model);
-  if (!found.ok) return found;
-  const allowed = refuseModel(turn, [request.model, found.value.model]);
-  return allowed.ok ? ok(found.value.model) : allowed;
-};
-
 interface ListedModel {
   readonly id: string;
   readonly ownedBy: string;

@@ -1,4 +1,4 @@
-// The same key and body within a day get the first answer; another body under the key is refused. What follows from the
+// The same key and body of one API key get the first answer within a day; another body is refused. What follows from the
 // repeated request is not stored: a day of a busy tenant has millions of answers.
 
 import { fromIso } from "../../contract/field.ts";
@@ -7,6 +7,7 @@ import { HOUR_MS } from "../../domain/duration.ts";
 import { createJob, type NewJob } from "../../domain/job.ts";
 import type { Refusal } from "../../domain/refusal.ts";
 import { err, ok, type Result } from "../../domain/result.ts";
+import type { IdempotencyPlace } from "../store/idempotency.ts";
 import type { Turn } from "./turn.ts";
 
 export interface Idempotency {
@@ -31,6 +32,17 @@ const KEPT_MS = 24 * HOUR_MS;
 
 const WHOLE: Kept<never> = { strip: (answer) => answer, restore: (stored) => stored };
 
+/** A session has the keys of the API key that opened it. */
+const placeOf = (turn: Turn, scope: IdempotencyScope, key: string): IdempotencyPlace => ({
+  keyId: turn.caller.keyId ?? "",
+  scope,
+  key,
+});
+
+/** The request was left before its answer: the same request is a new one. */
+export const forgetAsk = (turn: Turn, keyId: string | null, key: string): void =>
+  turn.store.idempotency.remove({ keyId: keyId ?? "", scope: "ask", key });
+
 /** The first answer under the key; null if there is none yet. */
 export const recall = <T extends object>(
   turn: Turn,
@@ -38,7 +50,7 @@ export const recall = <T extends object>(
   idempotency: Idempotency,
   kept: Kept<T> = WHOLE as unknown as Kept<T>,
 ): Result<Replayable<T> | null, Refusal> => {
-  const known = turn.store.idempotency.find(scope, idempotency.key, turn.nowAt);
+  const known = turn.store.idempotency.find(placeOf(turn, scope, idempotency.key), turn.nowAt);
   if (known === null) return ok(null);
   if (known.bodyHash !== idempotency.bodyHash) return err({ code: "idempotency_key_reused", key: idempotency.key });
   return ok({ ...kept.restore(JSON.parse(known.answer) as T), replayed: true });
@@ -58,7 +70,7 @@ export const withIdempotency = <T extends object>(
   if (answered.ok) {
     const expiresAt = turn.nowAt + KEPT_MS;
     const first = { bodyHash: idempotency.bodyHash, answer: JSON.stringify(kept.strip(answered.value)) };
-    turn.store.idempotency.put(scope, idempotency.key, first, expiresAt);
+    turn.store.idempotency.put(placeOf(turn, scope, idempotency.key), first, expiresAt);
     turn.due(expiresAt);
   }
   return answered;

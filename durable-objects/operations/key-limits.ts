@@ -31,11 +31,15 @@ export const refuseModel = (turn: Turn, names: readonly (string | null)[]): Resu
 
 /** `count`: the number of jobs to create. */
 export const refuseOverLimits = (turn: Turn, names: readonly (string | null)[], count = 1): Result<null, Refusal> => {
+  const allowed = refuseModel(turn, names);
+  return allowed.ok ? refuseOverUse(turn, count) : allowed;
+};
+
+/** The limits that hold whatever the model. */
+export const refuseOverUse = (turn: Turn, count = 1): Result<null, Refusal> => {
   const held = limitsOf(turn);
   if (held === null) return ok(null);
   const { keyId, limits } = held;
-  const allowed = refuseModel(turn, names);
-  if (!allowed.ok) return allowed;
   const rate = limits.requestsPerMinute;
   const window = windowAt(turn.store.keyUse.window(keyId), turn.nowAt);
   if (rate !== null && window.count + count > rate) {

@@ -223,6 +223,19 @@ export const SCHEMA_STEPS: readonly SchemaStep[] = [
     // The oldest sum of a key's spending, which the alarm deletes.
     `CREATE INDEX key_spending_by_day ON key_spending (day_at)`,
   ],
+  [
+    // An idempotency key belongs to the API key that sent it. Those of earlier releases, which did not note that, belong
+    // to all keys of the tenant, until they expire within the day.
+    `CREATE TABLE idempotency_by_key (
+      key_id TEXT NOT NULL, scope TEXT NOT NULL, key TEXT NOT NULL, body_hash TEXT NOT NULL, answer TEXT NOT NULL,
+      expires_at INTEGER NOT NULL, PRIMARY KEY (key_id, scope, key)
+    ) WITHOUT ROWID`,
+    `INSERT INTO idempotency_by_key (key_id, scope, key, body_hash, answer, expires_at)
+      SELECT '', scope, key, body_hash, answer, expires_at FROM idempotency`,
+    `DROP TABLE idempotency`,
+    `ALTER TABLE idempotency_by_key RENAME TO idempotency`,
+    `CREATE INDEX idempotency_expiry ON idempotency (expires_at)`,
+  ],
 ];
 
 /** The version of a database after all steps. */

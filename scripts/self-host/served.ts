@@ -1,5 +1,6 @@
 // A running server, whichever process its edge is in.
 
+import type { BlockList } from "node:net";
 import type { Project } from "../build/project.ts";
 import type { DataDir } from "./data-dir.ts";
 import type { Exit } from "./supervised.ts";
@@ -14,6 +15,8 @@ export interface HomePlan {
   readonly awaited: string | undefined;
   /** Where the first process with tenants can be inspected; undefined: nowhere. */
   readonly inspectorPort: number | undefined;
+  /** Whose X-Forwarded-For names the client. */
+  readonly trustedProxies: BlockList;
 }
 
 export interface Served {

@@ -1,6 +1,7 @@
 // The settings of `npm start` from flags and environment, checked before anything is changed.
 
 import { readdirSync, readFileSync } from "node:fs";
+import type { BlockList } from "node:net";
 import { hostname } from "node:os";
 import path from "node:path";
 import { parseArgs } from "node:util";
@@ -9,6 +10,7 @@ import { ExitError } from "../exit-error.ts";
 import { ROOT } from "../run-command.ts";
 import { logFormatOf } from "./child-output.ts";
 import { dataRoot } from "./data-dir.ts";
+import { readTrustedProxies } from "./edge/client-address.ts";
 import { readProcessCount } from "./processes.ts";
 
 const DEFAULT_PORT = 8787;
@@ -34,6 +36,8 @@ export interface Settings {
   processCount: number | undefined;
   /** Where workerd serves the DevTools protocol; undefined: nowhere. */
   inspectorPort: number | undefined;
+  /** Whose X-Forwarded-For names the client. */
+  trustedProxies: BlockList;
 }
 
 export const USAGE = `Usage: npm start [-- <options>]
@@ -47,6 +51,7 @@ Serves the coordinator and its dashboard until SIGINT or SIGTERM.
 
 Environment:
   PORT (8787), SERVICE_HOST (127.0.0.1)    address to listen on
+  SERVICE_TRUST_PROXY                      networks of proxies (10.0.0.0/8,…) whose X-Forwarded-For names the client
   SERVICE_DATA_DIR (.data)                 folder for all state
   SERVICE_PROCESSES (1)                    processes that share the tenants; fixed when the data folder is created
   SERVICE_ROOT_KEY, SERVICE_SIGNING_SECRET created once and kept in the data folder if not set
@@ -74,6 +79,7 @@ export function readSettings(args: string[], env: NodeJS.ProcessEnv): Settings {
     edge: readEdge(flags.edge),
     processCount: readProcessCount(env.SERVICE_PROCESSES),
     inspectorPort: flags.inspect === undefined ? undefined : readPort("--inspect", flags.inspect),
+    trustedProxies: readTrustedProxies(env.SERVICE_TRUST_PROXY),
     workerInstance: `local-${hostname().replace(/[^A-Za-z0-9._:-]/g, "-")}`.slice(0, 128),
   };
 }

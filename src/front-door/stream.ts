@@ -23,7 +23,7 @@ import { watchMove } from "./follow-job.ts";
 import { eventsOfResult } from "./from-result.ts";
 import { answerHeadersOf, STREAM_HEADERS } from "./headers.ts";
 import { breakOff, endWith, withLastWords } from "./last-words.ts";
-import type { DoorRequest } from "./request.ts";
+import type { AskedRequest } from "./request.ts";
 import { writtenBody } from "./written-body.ts";
 
 /** Time that a stream may arrive after its job's report. */
@@ -40,7 +40,7 @@ const BREAK_OFF = "\n\n";
  * got.
  */
 const endingIfLost =
-  (c: AppContext, token: TokenFacts, asked: Asked, request: DoorRequest): LastWords =>
+  (c: AppContext, token: TokenFacts, asked: Asked, request: AskedRequest): LastWords =>
   (last) => {
     const { id } = asked.job;
     const tell = scheduler.wait(RELAY_TELLS_FIRST_MS).then(() => abandon(c, token, id, "lost"));
@@ -49,7 +49,7 @@ const endingIfLost =
     return BREAK_OFF + errorEvent(request.asking.api, doorErrorOf(streamLost), said);
   };
 
-export const answerStream = async (c: AppContext, token: TokenFacts, request: DoorRequest): Promise<Response> => {
+export const answerStream = async (c: AppContext, token: TokenFacts, request: AskedRequest): Promise<Response> => {
   const startedAt = Date.now();
   const { asking, wantsUsage } = request;
   const client = watchClient(c, token, asking.id ?? "");
@@ -72,7 +72,7 @@ export const answerStream = async (c: AppContext, token: TokenFacts, request: Do
   return new Response(eventsOfResult(asking.api, job.result, wantsUsage), { headers: headersOf(job) });
 };
 
-const begin = (c: AppContext, token: TokenFacts, asked: Asked, request: DoorRequest): Promise<Beginning> =>
+const begin = (c: AppContext, token: TokenFacts, asked: Asked, request: AskedRequest): Promise<Beginning> =>
   beginStream(asked.job, {
     watch: (job) => watchMove(c, token, job),
     attach: (job) => attach(c, token, asked, request, job),
@@ -84,7 +84,7 @@ const attach = async (
   c: AppContext,
   token: TokenFacts,
   asked: Asked,
-  request: DoorRequest,
+  request: AskedRequest,
   job: Followed,
 ): Promise<ReadableStream<Uint8Array> | null> => {
   const { asking, wantsUsage } = request;
@@ -109,7 +109,7 @@ const committed = (
   c: AppContext,
   begun: Promise<Beginning>,
   { settings, job: { id } }: Asked,
-  { asking, wantsUsage }: DoorRequest,
+  { asking, wantsUsage }: AskedRequest,
   ifLost: LastWords,
 ): ReadableStream<Uint8Array> => {
   const body = writtenBody();

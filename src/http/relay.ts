@@ -3,7 +3,7 @@
 import { NO_CONTENT } from "../../contract/http-status.ts";
 import { bodyName, objectNamed, relayName } from "../../durable-objects/object-name.ts";
 import type { Relay } from "../../durable-objects/relay.ts";
-import { HOLD_URL, queryOf, type ReadRequest } from "../../durable-objects/relay-request.ts";
+import { holdUrl, queryOf, type ReadRequest } from "../../durable-objects/relay-request.ts";
 import type { Env } from "../env.ts";
 import type { LastWords } from "./last-said.ts";
 import { isSelfHosted, type TenantName } from "./tenant-object.ts";
@@ -65,15 +65,31 @@ export const openDataLine = (
   return relayOf(env, name, instance).fetch(`${ORIGIN}/line`, { headers });
 };
 
-export const holdBody = async (env: Env, name: TenantName, jobId: string, text: string): Promise<void> => {
-  const { body } = new Response(text);
-  const held = await bodyOf(env, name, jobId).fetch(HOLD_URL, { method: "POST", body });
+/** The pieces are sent as they are: a body is never in memory twice. */
+export const holdBody = async (
+  env: Env,
+  name: TenantName,
+  jobId: string,
+  pieces: readonly Uint8Array[],
+): Promise<void> => {
+  const held = await bodyOf(env, name, jobId).fetch(holdUrl(jobId), { method: "POST", body: streamOf(pieces) });
   if (held.status !== NO_CONTENT) throw new Error(`the body's object answered ${held.status}`);
   await held.text();
 };
 
+const streamOf = (pieces: readonly Uint8Array[]): ReadableStream<Uint8Array> => {
+  const left = pieces.values();
+  return new ReadableStream({
+    pull: (controller) => {
+      const { done, value } = left.next();
+      if (done === true) controller.close();
+      else controller.enqueue(value);
+    },
+  });
+};
+
 export const readHeldBody = (env: Env, name: TenantName, jobId: string): Promise<string | null> =>
-  bodyOf(env, name, jobId).readBody();
+  bodyOf(env, name, jobId).readBody(jobId);
 
 export const dropHeldBody = (env: Env, name: TenantName, jobId: string): Promise<void> =>
-  bodyOf(env, name, jobId).dropBody();
+  bodyOf(env, name, jobId).dropBody(jobId);

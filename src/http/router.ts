@@ -3,12 +3,14 @@
 
 import type { Hono } from "hono";
 import * as z from "zod";
+import { MAX_BODY_BYTES } from "../../contract/field.ts";
 import { refusalOf } from "../../contract/validation.ts";
 import type { Permission } from "../../domain/key.ts";
 import { invalid, notFound, type RefusalCode, type ResourceKind } from "../../domain/refusal.ts";
 import type { Env } from "../env.ts";
 import type { Home, Lane } from "../home.ts";
-import { admit, type Door, slowDown } from "./admission.ts";
+import { type Admitted, admit, type Door, slowDown } from "./admission.ts";
+import { leaveAfter } from "./answer-end.ts";
 import { type AppContext, authenticateCaller, authenticateOperator, type Variables } from "./auth.ts";
 import { readJson } from "./body.ts";
 import type { TokenFacts } from "./key-format.ts";
@@ -89,27 +91,43 @@ export const endpoint = <const D extends Description>(
   description: D,
   handle: (c: AppContext, input: Input<D>) => Promise<Response> | Response,
 ): Endpoint => {
-  const { needs, rawBody } = description;
-  const isAuthorizedFirst = rawBody !== undefined && rawBody.isAuthorizedLate !== true && rawBody.isStreamed !== true;
+  const answer = (c: AppContext, input: unknown) => handle(c, input as Input<D>);
   return {
     description,
-    handle: admitted(description, async (c, token) => {
-      if (isAuthorizedFirst) await authorize(c, needs, token);
-      let input: unknown;
-      try {
-        input = await readInput(c, description, token);
-      } catch (error) {
-        return refuseStrangerFirst(c, needs, token, error);
-      }
-      try {
-        return await handle(c, input as Input<D>);
-      } catch (error) {
-        // A caller without permission must not learn what a handler found invalid.
-        const isInvalid = error instanceof Refused && error.refusal.code === "invalid_request";
-        return isInvalid ? refuseStrangerFirst(c, needs, token, error) : Promise.reject(error);
-      }
-    }),
+    handle: description.needs === "none" ? forAnyone(description, answer) : forKeys(description, answer),
   };
+};
+
+type Handle = (c: AppContext, input: unknown) => Promise<Response> | Response;
+
+/** Without a key only a request that has arrived takes a share: its body is small, and late ones are ended. */
+const forAnyone = (description: Description, handle: Handle): Endpoint["handle"] => {
+  const door = doorOf(description);
+  return async (c) => {
+    const input = await readInput(c, description, undefined);
+    return underShare(c, await admit(c, door, null), async () => handle(c, input));
+  };
+};
+
+const forKeys = (description: Description, handle: Handle): Endpoint["handle"] => {
+  const { needs, rawBody } = description;
+  const isAuthorizedFirst = rawBody !== undefined && rawBody.isAuthorizedLate !== true && rawBody.isStreamed !== true;
+  return admitted(description, async (c, token) => {
+    if (isAuthorizedFirst) await authorize(c, needs, token);
+    let input: unknown;
+    try {
+      input = await readInput(c, description, token);
+    } catch (error) {
+      return refuseStrangerFirst(c, needs, token, error);
+    }
+    try {
+      return await handle(c, input);
+    } catch (error) {
+      // A caller without permission must not learn what a handler found invalid.
+      const isInvalid = error instanceof Refused && error.refusal.code === "invalid_request";
+      return isInvalid ? refuseStrangerFirst(c, needs, token, error) : Promise.reject(error);
+    }
+  });
 };
 
 const doorOf = ({ lane, maxBodyBytes, body, rawBody, query, needs }: Description): Door => ({
@@ -120,7 +138,7 @@ const doorOf = ({ lane, maxBodyBytes, body, rawBody, query, needs }: Description
   isOperator: needs === "root",
 });
 
-/** Authenticates, then takes a share until the answer is complete. */
+/** Authenticates, then takes a share until the answer has ended. */
 const admitted = (
   description: Description,
   answer: (c: AppContext, token: TokenFacts | undefined) => Promise<Response>,
@@ -128,14 +146,26 @@ const admitted = (
   const door = doorOf(description);
   return async (c) => {
     const token = await authenticate(c, description.needs);
-    const { underWay, leave } = await admit(c, door, token ?? null);
-    if (token !== undefined && underWay !== null) token.underWay = underWay;
-    try {
-      return await answer(c, token);
-    } finally {
-      leave();
-    }
+    const taken = await admit(c, door, token ?? null);
+    if (token !== undefined && taken.underWay !== null) token.underWay = taken.underWay;
+    return underShare(c, taken, () => answer(c, token));
   };
+};
+
+const underShare = async (
+  c: AppContext,
+  { share, endTurn }: Admitted,
+  answer: () => Promise<Response>,
+): Promise<Response> => {
+  c.set("share", share);
+  try {
+    return leaveAfter(c, await answer(), share);
+  } catch (error) {
+    share.leave();
+    throw error;
+  } finally {
+    endTurn();
+  }
 };
 
 /** A writing endpoint refuses unknown query parameters, because they would be typos. */
@@ -147,7 +177,8 @@ const readInput = async (c: AppContext, description: Description, token: TokenFa
     token,
     params: parseParams(c, description),
     query: description.takesAnyQuery === true ? undefined : readQuery(c, description),
-    body: description.body === undefined ? undefined : parse(description.body, await bodyOf(c, description), "body"),
+    body:
+      description.body === undefined ? undefined : parse(description.body, await bodyOf(c, description, token), "body"),
   };
 };
 
@@ -209,8 +240,13 @@ const resourceOf = (path: string): ResourceKind => {
   return plural.slice(0, -1) as ResourceKind;
 };
 
-const bodyOf = async (c: AppContext, description: Description): Promise<unknown> => {
-  const body = await readJson(c, description.maxBodyBytes);
+/** A small body without a key comes with its head, or soon. */
+const STRANGER_BODY_MS = 5_000;
+
+const bodyOf = async (c: AppContext, description: Description, token: TokenFacts | undefined): Promise<unknown> => {
+  const { maxBodyBytes: limitBytes = MAX_BODY_BYTES, needs } = description;
+  const deadlineMs = needs === "none" ? STRANGER_BODY_MS : undefined;
+  const body = await readJson(c, { limitBytes, deadlineMs, mayBeLarge: () => authorize(c, needs, token) });
   if (body !== undefined) return body;
   if (description.isBodyOptional === true) return {};
   throw new Refused(invalid("", "a JSON body is required"));

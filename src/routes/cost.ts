@@ -56,6 +56,7 @@ const byGroup = endpoint(
     ...BASE,
     path: "/api/cost/by/{by}",
     summary: "Read the cost by provider, model, tag, metadata, key, worker or schedule",
+    description: `${BASE.description} An unknown name is 400; without a name (\`/api/cost/by/\`) there is no such path: 404.`,
     params: costGroupParam,
     isNameNew: true,
     answers: { 200: { description: "Totals by value in US dollars, most expensive first.", schema: costByGroup } },

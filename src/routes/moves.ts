@@ -117,7 +117,7 @@ const write = endpoint(
     refuses: ["tenant_exists", "not_found", "history_unavailable"],
   },
   async (c, { params }) => {
-    const given = await readJson(c, MAX_PART_BYTES);
+    const given = await readJson(c, { limitBytes: MAX_PART_BYTES });
     const parsed = rowsPart.safeParse(given);
     if (!parsed.success) throw new Refused(refusalOf(rowsPart, parsed.error, given, "body"));
     const { place, table, columns, rows, is_first } = parsed.data;

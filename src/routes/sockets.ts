@@ -44,9 +44,9 @@ const connect = endpoint(
   {
     method: "get",
     path: "/api/workers/{instance}/connect",
-    lane: "waiting",
     tag: "Worker protocol",
     ...asks("authorizeWork", "upgrade_required"),
+    lane: "waiting",
     summary: "Connect a worker by WebSocket",
     description: "Flat JSON messages, one or an array per frame, in both directions; `ping` is answered with `pong`.",
     params: instanceParam,

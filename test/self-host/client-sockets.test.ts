@@ -104,6 +104,19 @@ describe("what clients say", () => {
     sockets.resume();
     expect(one.isPaused).toBe(false);
   });
+
+  it("is read again once, and not at all if it has left meanwhile", async () => {
+    const [one, two] = [await opened(), await opened()];
+    unsentBytes = MANY_BYTES;
+    one.say("a");
+    two.say("a");
+    two.leave(1006, "");
+    sockets.resume();
+    expect([one.isPaused, two.isPaused]).toEqual([false, true]);
+    one.pause();
+    sockets.resume();
+    expect(one.isPaused).toBe(true);
+  });
 });
 
 describe("a ping", () => {

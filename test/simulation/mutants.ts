@@ -16,7 +16,7 @@ export const MUTANTS: readonly Mutant[] = [
   mutant(
     "the first answer to an idempotency key is not kept",
     "durable-objects/operations/idempotency.ts",
-    "turn.store.idempotency.put(scope, idempotency.key, first, expiresAt);",
+    "turn.store.idempotency.put(placeOf(turn, scope, idempotency.key), first, expiresAt);",
     "void first;",
   ),
   mutant(

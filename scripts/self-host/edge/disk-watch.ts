@@ -1,9 +1,10 @@
-// Checks the free disk space every second: warns while there is time to act, and refuses new jobs while there is still
-// room for reports, cancels and the killswitch.
+// Watches the free disk space: warns while there is time to act, and refuses new jobs while there is still room for
+// reports, cancels and the killswitch. What requests under way may write counts as written.
 
 import { log } from "../../../contract/log.ts";
 import type { Disk } from "../../../src/home.ts";
-import { MIB, readDisk } from "../disk.ts";
+import { diskState, MIB, readDisk } from "../disk.ts";
+import { ExpectedWrites } from "./expected-writes.ts";
 
 const LOOK_EVERY_MS = 1_000;
 
@@ -15,31 +16,42 @@ const SAID: Record<Disk["state"], string> = {
 
 export interface DiskWatch {
   readonly disk: () => Disk;
+  /** A request with so many bytes has begun; call the result when it has ended. */
+  readonly expectWrite: (bodyBytes: number) => () => void;
   readonly stop: () => void;
 }
 
 /** If the file system does not answer, the last state stays. */
-const lookAgain = (directory: string, last: Disk): Disk => {
+const lookAgain = (look: () => Disk, last: Disk): Disk => {
   try {
-    return readDisk(directory);
+    return look();
   } catch {
     return last;
   }
 };
 
 /** Logs each change of state once. */
-export const watchDisk = (directory: string): DiskWatch => {
-  let disk = readDisk(directory);
-  const say = (): void => {
-    const left = disk.state === "ok" ? "" : ` (${Math.floor(disk.freeBytes / MIB)} MiB left in ${directory}).`;
-    log(disk.state === "ok" ? "info" : "error", `disk.${disk.state}`, { detail: `${SAID[disk.state]}${left}` });
+export const watchDisk = (directory: string, look: () => Disk = () => readDisk(directory)): DiskWatch => {
+  const expected = new ExpectedWrites();
+  let seen = look();
+  const disk = (): Disk => {
+    const { freeBytes, totalBytes } = seen;
+    return { freeBytes, totalBytes, state: diskState(freeBytes - expected.bytes, totalBytes) };
   };
-  if (disk.state !== "ok") say();
+  let said: Disk["state"] = "ok";
+  const sayIfChanged = (): void => {
+    const { state, freeBytes } = disk();
+    if (state === said) return;
+    said = state;
+    const left = state === "ok" ? "" : ` (${Math.floor(freeBytes / MIB)} MiB left in ${directory}).`;
+    log(state === "ok" ? "info" : "error", `disk.${state}`, { detail: `${SAID[state]}${left}` });
+  };
+  sayIfChanged();
   const timer = setInterval(() => {
-    const before = disk.state;
-    disk = lookAgain(directory, disk);
-    if (disk.state !== before) say();
+    seen = lookAgain(look, seen);
+    expected.noteLook();
+    sayIfChanged();
   }, LOOK_EVERY_MS);
   timer.unref();
-  return { disk: () => disk, stop: () => clearInterval(timer) };
+  return { disk, expectWrite: (bodyBytes) => expected.add(bodyBytes), stop: () => clearInterval(timer) };
 };

@@ -4,6 +4,7 @@
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
+import type { BlockList } from "node:net";
 import path from "node:path";
 import { scheduler } from "node:timers/promises";
 import { log } from "../../../contract/log.ts";
@@ -20,10 +21,12 @@ import type { Address, HomePlan, Served } from "../served.ts";
 import { type HistorySockets, objectsConfig } from "../serving-config.ts";
 import { makeSocketFolder } from "../sockets.ts";
 import type { Exit } from "../supervised.ts";
+import { onAnswerEnd } from "./answer-end.ts";
 import { arrivedBody } from "./arrived-body.ts";
+import { clientAddress } from "./client-address.ts";
 import { readHandshake } from "./client-upgrade.ts";
 import { connectionsWithin, openFileLimit } from "./descriptors.ts";
-import { watchDisk } from "./disk-watch.ts";
+import { type DiskWatch, watchDisk } from "./disk-watch.ts";
 import { FairTurns } from "./fair-turns.ts";
 import { historyDatabase } from "./history-database.ts";
 import { closeServer, edgeServer } from "./http-server.ts";
@@ -67,7 +70,7 @@ export async function startNodeHome(plan: HomePlan, address: Address): Promise<S
     ),
     ...Object.fromEntries(databases.map(([binding, connections]) => [binding, historyDatabase(connections)])),
     ...(plan.awaited === undefined ? {} : { SERVICE_AWAITED_WORKER: plan.awaited }),
-    HOME: homeOf(objects, watch.disk),
+    HOME: homeOf(objects, watch, plan.trustedProxies),
   };
   const server = edgeServer(
     (request, exchange) => app.fetch(request, { __proto__: env, exchange } as unknown as Env, CONTEXT),
@@ -108,7 +111,7 @@ const processWith = (objects: readonly Objects[], name: string): ObjectProcess =
   return (objects[shareOf(tenant, objects.length)] as Objects).process;
 };
 
-const homeOf = (objects: readonly Objects[], disk: Home["disk"]): Home => {
+const homeOf = (objects: readonly Objects[], { disk, expectWrite }: DiskWatch, proxies: BlockList): Home => {
   const turns = new FairTurns();
   return {
     passOn: (c) => passOnTo(objects, c),
@@ -125,7 +128,9 @@ const homeOf = (objects: readonly Objects[], disk: Home["disk"]): Home => {
     isWhole: () => objects.every(({ child }) => child.isUp()),
     disk,
     arrivedBody: (c) => arrivedBody(exchangeOf(c).incoming),
-    addressOf: (c) => exchangeOf(c).incoming.socket.remoteAddress ?? "",
+    addressOf: (c) => clientAddress(exchangeOf(c).incoming, proxies),
+    onAnswerEnd: (c, then) => onAnswerEnd(exchangeOf(c), then),
+    expectWrite,
     takeTurn: (tenant, lane) => turns.take(tenant, lane),
   };
 };
