@@ -85,7 +85,12 @@ export type Refusal =
   | { readonly code: "history_backlog"; readonly retryAfterSeconds: number }
   | { readonly code: "history_unavailable"; readonly retryAfterSeconds: number }
   | { readonly code: "storage_full"; readonly retryAfterSeconds: number }
-  | { readonly code: "tenant_unavailable"; readonly retryAfterSeconds: number }
+  | {
+      readonly code: "tenant_unavailable";
+      readonly retryAfterSeconds: number;
+      /** Its rows are being copied to another deployment, or from one. */
+      readonly isMoving?: true;
+    }
   | { readonly code: "overloaded"; readonly retryAfterSeconds: number };
 
 export type RefusalCode = Refusal["code"];

@@ -3,6 +3,7 @@
 
 import type { Allowance, Cost } from "../../domain/allowance.ts";
 import type { SyncReport } from "../../domain/catalog-subscription.ts";
+import { IS_HERE } from "../history/tenants.ts";
 import { type SyncTools, syncSubscription } from "./sync.ts";
 
 /** An unchanged list costs five of the thousand queries that an invocation has. */
@@ -22,7 +23,7 @@ export const HALTED_FOR_MS = 5 * 60_000;
 export interface DueTools extends SyncTools {
   /** False leaves the tenant's subscriptions to another process. */
   readonly isOurs?: (tenant: string) => boolean;
-  /** False postpones the tenant's subscriptions (killswitch level 4). */
+  /** False postpones the tenant's subscriptions (killswitch level 4, or it is moving). */
   readonly mayRun?: (tenant: string) => Promise<boolean>;
   /** Called after each sync that changed something, to send a live event and flag references to removed models. */
   readonly onChanged?: (tenant: string, report: SyncReport) => Promise<void>;
@@ -101,7 +102,9 @@ function logTrouble(what: string, tenant: string, id: string, error: unknown): v
 
 async function dueSubscriptions(db: D1Database, now: number, limit: number): Promise<{ tenant: string; id: string }[]> {
   const { results } = await db
-    .prepare("SELECT tenant, id FROM catalog_subscriptions WHERE next_sync_at <= ?1 ORDER BY next_sync_at LIMIT ?2")
+    .prepare(
+      `SELECT tenant, id FROM catalog_subscriptions WHERE next_sync_at <= ?1 AND ${IS_HERE} ORDER BY next_sync_at LIMIT ?2`,
+    )
     .bind(now, limit)
     .all<{ tenant: string; id: string }>();
   return results;

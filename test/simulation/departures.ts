@@ -48,7 +48,7 @@ const leaveAndStay: Action = async (world, [away]) => {
   const { killswitch } = takeSnapshot(world);
   const left = await heard(world, (await shell.tenant()).leave(ELSEWHERE));
   const served = await heard(world, shell.call(admin, "readKillswitch", null));
-  if (left?.ok && served !== null && (served.ok || served.error.code !== "tenant_moved"))
+  if (left?.ok && served !== null && (served.ok || served.error.code !== "tenant_unavailable"))
     model.violate("a tenant that has left is served");
   await shell.advance(Math.ceil(away * MOST_AWAY_MS));
   const stayed = await stay(world);
