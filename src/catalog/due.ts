@@ -1,9 +1,10 @@
 // The cron's pass over the catalog: subscriptions that are due, longest overdue first, a bounded number, a few at a
 // time. The next pass continues. A failed sync goes behind those that have waited longer, so none starves.
 
+import { log } from "../../contract/log.ts";
 import type { Allowance, Cost } from "../../domain/allowance.ts";
 import type { SyncReport } from "../../domain/catalog-subscription.ts";
-import { IS_HERE } from "../history/tenants.ts";
+import { IS_HERE } from "../history/is-here.ts";
 import { type SyncTools, syncSubscription } from "./sync.ts";
 
 /** An unchanged list costs five of the thousand queries that an invocation has. */
@@ -82,7 +83,7 @@ async function syncOne(
     if (isChanged || repriced.length > 0) await tellOfChange(tools, tenant, result.value);
     return isChanged ? "changed" : "synced";
   } catch (error) {
-    logTrouble("a sync failed", tenant, id, error);
+    logTrouble("catalog.sync_failed", tenant, id, error);
     return "failed";
   }
 }
@@ -92,12 +93,12 @@ async function tellOfChange(tools: DueTools, tenant: string, report: SyncReport)
   try {
     await tools.onChanged?.(tenant, report);
   } catch (error) {
-    logTrouble("a catalog change could not be announced", tenant, report.subscriptionId, error);
+    logTrouble("catalog.untold", tenant, report.subscriptionId, error);
   }
 }
 
-function logTrouble(what: string, tenant: string, id: string, error: unknown): void {
-  console.error(`catalog: ${what}`, { tenant, id, error: error instanceof Error ? error.message : "unknown" });
+function logTrouble(event: string, tenant: string, id: string, error: unknown): void {
+  log("error", event, { tenant, target: id }, error);
 }
 
 async function dueSubscriptions(db: D1Database, now: number, limit: number): Promise<{ tenant: string; id: string }[]> {

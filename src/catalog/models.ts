@@ -5,8 +5,8 @@ import type { ModelPrice } from "../../domain/catalog-price.ts";
 import type { ModelsHistoryEntry, ModelsSnapshot } from "../../domain/catalog-subscription.ts";
 import type { RefusalOf } from "../../domain/refusal.ts";
 import { ok, type Result } from "../../domain/result.ts";
+import { IS_HERE } from "../history/is-here.ts";
 import { readPage } from "../history/page.ts";
-import { IS_HERE } from "../history/tenants.ts";
 import { storedModels } from "./snapshot.ts";
 import { getSubscription } from "./subscription-rows.ts";
 

@@ -3,7 +3,7 @@
 import type { Allowance, Cost } from "../../domain/allowance.ts";
 import { DAY_MS } from "../../domain/duration.ts";
 import type { JobStatus } from "../../domain/job-status.ts";
-import { IS_HERE } from "./tenants.ts";
+import { IS_HERE } from "./is-here.ts";
 
 const JOBS_A_STEP = 500;
 /** For all tenants together, per minute. */

@@ -16,9 +16,6 @@ interface TenantRow {
 
 export type FoundTenant = TenantName & Pick<TenantRow, "away" | "created_at">;
 
-/** The condition that a row's tenant is served here: one whose rows are being copied, or have been, keeps all of them. */
-export const IS_HERE = "tenant NOT IN (SELECT tenant FROM tenants WHERE away IS NOT NULL)";
-
 /** Newest first. */
 export const listTenants = (db: D1Database): Promise<{ tenant: string; created_at: string }[]> =>
   readHistory(async () => {

@@ -128,7 +128,7 @@ const left = endpoint(
     summary: "Tell a tenant's callers its new address",
     description:
       "Once both ends have the same digests. From now on its requests get 410 with the new address; the new deployment serves it after its `POST …/arrived`.",
-    answers: { 204: { description: "Its callers are told the new address." } },
+    answers: { 204: { description: "Callers of the tenant are told the new address." } },
     refuses: ["not_found", "history_unavailable"],
   },
   async (c, { params }) => {

@@ -169,7 +169,9 @@ describe("D1's migrations in the account", () => {
   /** The schema as SQLite keeps it, without comments and spaces. */
   const schemaOf = (db: DatabaseSync): unknown =>
     db
-      .prepare("SELECT type, name, sql FROM sqlite_schema WHERE name NOT LIKE 'd1_%' AND name NOT LIKE 'sqlite_%' ORDER BY type, name")
+      .prepare(
+        "SELECT type, name, sql FROM sqlite_schema WHERE name NOT LIKE 'd1_%' AND name NOT LIKE 'sqlite_%' ORDER BY type, name",
+      )
       .all()
       .map(({ type, name, sql }) => [type, name, withoutComments(String(sql)).replaceAll(/\s+/g, " ")]);
 

@@ -42,7 +42,11 @@ const ROOMS: readonly Room[] = [
     packages: EDGE_PACKAGES,
   },
   { places: ["src/history"], may: [...WIRE, "migrations", "src/http"], packages: ["zod"] },
-  { places: ["src/catalog"], may: [...WIRE, "src/history/page.ts"], packages: ["yaml", "zod"] },
+  {
+    places: ["src/catalog"],
+    may: [...WIRE, "src/history/is-here.ts", "src/history/page.ts"],
+    packages: ["yaml", "zod"],
+  },
   {
     places: ["src/front-door"],
     may: [...WIRE, ...OBJECT, "src/history", "src/http"],

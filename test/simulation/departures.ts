@@ -36,7 +36,11 @@ export const MOST_FAULTS = 3;
 export const stay = async (world: World): Promise<Result<null, Refusal> | null> => {
   let stayed: Result<null, Refusal> | null = null;
   for (let time = 0; time < MOST_FAULTS && stayed === null; time += 1)
-    stayed = await heard(world, (await world.shell.tenant()).stay());
+    stayed = await heard(world, (await world.shell.tenant()).stay(), () => {
+      // What ended meanwhile told nobody, so memory is built again.
+      world.shell.memory = null;
+      world.shell.atRest();
+    });
   return stayed;
 };
 
