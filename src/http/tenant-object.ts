@@ -53,6 +53,7 @@ type Remote = Grouped &
     | "create"
     | "addAdminKey"
     | "learnCatalog"
+    | "fileOf"
   >;
 
 /** The result is plain data; the stub's own types wrap every answer a second time. */
