@@ -30,8 +30,8 @@ export const DEPARTURE_MUTANTS: readonly Mutant[] = [
   mutant(
     "idempotency keys stay behind in a move",
     "durable-objects/store/table-rows.ts",
-    'new Set(["schema_steps", "sessions"])',
-    'new Set(["schema_steps", "sessions", "idempotency"])',
+    '"sessions", "files"])',
+    '"sessions", "files", "idempotency"])',
   ),
   mutant(
     "each page of a move skips a row",
