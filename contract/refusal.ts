@@ -244,8 +244,10 @@ export const WIRE: { readonly [Code in RefusalCode]: Wire<Code> } = {
   tenant_unavailable: {
     status: 503,
     title: "Tenant unavailable",
-    detail: () =>
-      "the tenant's process does not answer. A request that creates something may have been carried out: repeat it with its Idempotency-Key",
+    detail: ({ isMoving }) =>
+      isMoving
+        ? "this tenant is moving to another deployment: try again until it is served here or its new address is named"
+        : "the tenant's process does not answer. A request that creates something may have been carried out: repeat it with its Idempotency-Key",
     retryAfter: seconds,
   },
   overloaded: {

@@ -27,7 +27,10 @@ export const newTenantRequest = z
   .strictObject({
     tenant: tenantName,
     location_hint: z.enum(LOCATION_HINTS).nullish(),
-    jurisdiction: z.enum(["eu", "fedramp"]).nullish(),
+    jurisdiction: z.enum(["eu", "fedramp"]).nullish().meta({
+      description:
+        "where Cloudflare keeps the tenant's live data: its queue, its keys, and prompts and results until history has them. History is the service's one D1 database for all tenants, and stays where that was created: with another jurisdiction, use another deployment whose D1 database was created there. Self-hosted, everything is on the operator's machine",
+    }),
   })
   .meta({ id: "NewTenant" });
 

@@ -96,7 +96,12 @@ export type Refusal =
   | { readonly code: "result_file_unknown"; readonly id: string; readonly jobId: string }
   | { readonly code: "range_not_satisfiable"; readonly bytes: number }
   | { readonly code: "storage_full"; readonly retryAfterSeconds: number }
-  | { readonly code: "tenant_unavailable"; readonly retryAfterSeconds: number }
+  | {
+      readonly code: "tenant_unavailable";
+      readonly retryAfterSeconds: number;
+      /** Its rows are being copied to another deployment, or from one. */
+      readonly isMoving?: true;
+    }
   | { readonly code: "overloaded"; readonly retryAfterSeconds: number };
 
 export type RefusalCode = Refusal["code"];

@@ -9,6 +9,7 @@ import { abandon } from "./operations/abandon.ts";
 import * as budget from "./operations/budget.ts";
 import * as bulk from "./operations/bulk.ts";
 import * as claims from "./operations/claims.ts";
+import { clearKillswitch } from "./operations/clear-killswitch.ts";
 import * as config from "./operations/config.ts";
 import * as models from "./operations/door-models.ts";
 import * as explanation from "./operations/explain.ts";
@@ -169,7 +170,7 @@ export const OPERATIONS = {
 
   readKillswitch: operation({ ...READ, ...VITAL }, alone(killswitch.read)),
   activateKillswitch: operation({ ...OPERATE, ...VITAL }, killswitch.activate),
-  clearKillswitch: operation({ ...OPERATE, ...VITAL }, budget.clearKillswitch),
+  clearKillswitch: operation({ ...OPERATE, ...VITAL }, clearKillswitch),
 
   createSchedule: operation({ ...WRITE, ...ONCE, ...GROW, refuses: ["schedule_exists"] }, schedules.create),
   listSchedules: operation(READ, schedules.list),

@@ -1,6 +1,7 @@
 // Writes a tenant's outbox to D1: applies its rows in one transaction together with the tenant's next due time, then
 // removes them in a turn. Nothing is removed that D1 does not have.
 
+import { log } from "../contract/log.ts";
 import { Drain } from "./drain.ts";
 import { storedCounters } from "./operations/counters.ts";
 import { nextWakeAt } from "./operations/sweep.ts";
@@ -73,7 +74,24 @@ export class HistoryWriter {
 
   /** Stores for the Cron Trigger when this object must wake, and how long its jobs are kept. */
   async noteWake(): Promise<void> {
-    await this.#noteWakeStatement().run();
+    await this.#tools.database.batch([this.#noteWakeStatement()]);
+  }
+
+  /**
+   * Before a tenant's rows are copied: history has everything, knows that the tenant is away, so that retention leaves
+   * its rows alone, and takes the lease of a sync that is under way, so that it stores nothing. False while D1 is down.
+   */
+  async flushForMove(): Promise<boolean> {
+    if (!(await this.flush())) return false;
+    const { database, tenant } = this.#tools;
+    const endSyncs = "UPDATE catalog_subscriptions SET lease_id = NULL, lease_until = NULL WHERE tenant = ?1";
+    try {
+      await database.batch([this.#noteWakeStatement(), database.prepare(endSyncs).bind(tenant)]);
+      return true;
+    } catch (error) {
+      log("error", "history.failed", { tenant }, error);
+      return false;
+    }
   }
 
   async #apply(inserts: readonly Insert[]): Promise<void> {
@@ -82,12 +100,14 @@ export class HistoryWriter {
     await database.batch([...statements, this.#noteWakeStatement()]);
   }
 
-  /** The outbox does not count as due, because it is being emptied. */
+  /** The outbox does not count as due, because it is being emptied. A tenant that is away has nothing to wake for. */
   #noteWakeStatement(): D1PreparedStatement {
     const turn = this.#tools.turns.newTurn(SERVICE);
-    const { keepDays } = turn.memory.config.history;
-    const sql = "UPDATE tenants SET wake_at = ?2, keep_days = ?3 WHERE tenant = ?1";
-    return this.#tools.database.prepare(sql).bind(this.#tools.tenant, nextWakeAt(turn), keepDays);
+    const { config, absence } = turn.memory;
+    const wakeAt = absence === null ? nextWakeAt(turn) : null;
+    const sql = "UPDATE tenants SET wake_at = ?2, keep_days = ?3, away = ?4 WHERE tenant = ?1";
+    const values = [wakeAt, config.history.keepDays, absence?.state ?? null];
+    return this.#tools.database.prepare(sql).bind(this.#tools.tenant, ...values);
   }
 
   async #removeUpTo(seq: number): Promise<void> {

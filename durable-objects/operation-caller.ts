@@ -1,14 +1,14 @@
 // Calls the operations of `api.ts` in turns. Invariant: every call passes the same checks, in this order: its key, the
-// key's role, the key's rate, the killswitch, that the tenant has not moved away, and that it has room for what stores.
+// key's role, the key's rate, the killswitch, room for what it stores, and, as every turn does, that the tenant is
+// served here.
 
 import { authorize } from "../domain/key.ts";
 import { permit } from "../domain/killswitch.ts";
 import type { Refusal } from "../domain/refusal.ts";
-import { err, ok, type Result } from "../domain/result.ts";
+import { ok, type Result } from "../domain/result.ts";
 import { type AnswerOf, OPERATIONS, type OperationName, type RequestOf } from "./api.ts";
 import { KeyRates } from "./key-rates.ts";
 import { type Credential, identify } from "./operations/keys.ts";
-import { movedRefusal } from "./operations/moving.ts";
 import { refuseFull } from "./operations/room.ts";
 import type { Caller, Turn } from "./operations/turn.ts";
 import type { Store } from "./store/open.ts";
@@ -55,12 +55,12 @@ export class OperationCaller {
     if (!caller.ok) return caller;
     const authorized = authorize(caller.value.role, operation.needs);
     if (!authorized.ok) return authorized;
-    const { config, killswitch, movedTo } = this.#turns.memory;
+    const { config, killswitch, absence } = this.#turns.memory;
     const within = this.#rates.take(config.requestLimits, caller.value, credential, Date.now());
     if (!within.ok) return within;
-    const permitted = "isPermittedByVerb" in operation ? ok(null) : permit(killswitch, operation.kind);
-    if (!permitted.ok) return permitted;
-    const moved = movedRefusal(movedTo);
-    return moved === null ? caller : err(moved);
+    // Its turn says that the tenant is away, also while it is halted for its move.
+    const isLeftToTurn = absence !== null || "isPermittedByVerb" in operation;
+    const permitted = isLeftToTurn ? ok(null) : permit(killswitch, operation.kind);
+    return permitted.ok ? caller : permitted;
   }
 }

@@ -3,6 +3,7 @@
 
 import { type CoordinatorMessage, MAX_FRAME_BYTES } from "../contract/socket.ts";
 import { closeCodes } from "../contract/values.ts";
+import { absenceRefusal } from "../domain/absence.ts";
 import { type Brought, MAX_HISTORY_LOOKS } from "../domain/archived-job.ts";
 import { authenticate, authorize } from "../domain/key.ts";
 import type { Refusal } from "../domain/refusal.ts";
@@ -11,7 +12,6 @@ import { type Absent, findArchivedRecords, refuseHistory } from "./archive.ts";
 import type { Live } from "./live.ts";
 import { MessagesUnderWay } from "./messages-under-way.ts";
 import { type Credential, identify } from "./operations/keys.ts";
-import { movedRefusal } from "./operations/moving.ts";
 import { mayActAs, noteDisconnected } from "./operations/presence.ts";
 import type { Caller } from "./operations/turn.ts";
 import { absentJobOf, acknowledge, handleMessage, type Incoming, parseFrame, welcome } from "./socket-messages.ts";
@@ -53,8 +53,8 @@ export class SocketIntake {
       if (!caller.ok) return caller;
       const authorized = authorize(caller.value.role, instance === null ? "observe" : "work");
       if (!authorized.ok) return authorized;
-      const moved = movedRefusal(turns.memory.movedTo);
-      if (moved !== null) return err(moved);
+      const away = absenceRefusal(turns.memory.absence);
+      if (away !== null) return err(away);
       const allowed = instance === null ? ok(null) : mayActAs(turns.newTurn(caller.value), instance);
       if (!allowed.ok) return allowed;
       if (sockets.isFull) return err({ code: "overloaded", retryAfterSeconds: FULL_RETRY_SECONDS });

@@ -10,7 +10,7 @@ import { configureLog, log } from "../contract/log.ts";
 import type { ClaimAnswer } from "../contract/worker.ts";
 import { isFinal, type JobStatus } from "../domain/job-status.ts";
 import { FULL_HALT } from "../domain/killswitch.ts";
-import type { TablePage, TableRows } from "../domain/moved-rows.ts";
+import type { PageRequest, TablePage, TableRows } from "../domain/moved-rows.ts";
 import type { Refusal } from "../domain/refusal.ts";
 import { ok, type Result } from "../domain/result.ts";
 import type { AnswerOf, OperationName, RequestOf } from "./api.ts";
@@ -40,7 +40,7 @@ import { boundTenant } from "./operations/room.ts";
 import { nextWakeAt, readTimetable } from "./operations/sweep.ts";
 import type { Caller } from "./operations/turn.ts";
 import { Relays } from "./relays.ts";
-import { Relocation } from "./relocation.ts";
+import { type Arrival, Relocation } from "./relocation.ts";
 import { SocketIntake } from "./socket-intake.ts";
 import { Sockets } from "./sockets.ts";
 import { SpanExporter } from "./span-exporter.ts";
@@ -131,7 +131,8 @@ export class Tenant extends DurableObject<TenantEnv> implements StreamOwner {
       store,
       sockets,
       turns,
-      drain: () => this.#history.flush(),
+      wakeAll: () => this.#waiters.notifyAll(""),
+      flush: () => this.#history.flushForMove(),
     });
     this.#intake = new SocketIntake({ tenant, database: env.DB, store, sockets, live, turns });
   }
@@ -182,12 +183,16 @@ export class Tenant extends DurableObject<TenantEnv> implements StreamOwner {
     return stayed;
   }
 
-  async readTable(table: string, from: number, maxChars: number): Promise<Result<TablePage, Refusal>> {
-    return this.#relocation.readTable(table, from, maxChars);
+  async depart(): Promise<Result<null, Refusal>> {
+    return this.#relocation.depart();
   }
 
-  async makeRoom(schema: number): Promise<Result<null, Refusal>> {
-    return this.#relocation.makeRoom(schema);
+  async readTable(request: PageRequest): Promise<Result<TablePage, Refusal>> {
+    return this.#relocation.readTable(request);
+  }
+
+  async makeRoom(arrival: Arrival): Promise<Result<"arriving" | "arrived", Refusal>> {
+    return this.#relocation.makeRoom(arrival);
   }
 
   async writeTable(table: string, part: TableRows): Promise<Result<null, Refusal>> {
@@ -316,7 +321,7 @@ export class Tenant extends DurableObject<TenantEnv> implements StreamOwner {
   }
 
   async isSyncHalted(): Promise<boolean> {
-    return this.#turns.read((turn) => turn.memory.killswitch.level >= FULL_HALT);
+    return this.#turns.read(({ memory }) => memory.absence !== null || memory.killswitch.level >= FULL_HALT);
   }
 
   /** Called by the Cron Trigger for a tenant whose alarm is long overdue. */
@@ -350,7 +355,7 @@ export class Tenant extends DurableObject<TenantEnv> implements StreamOwner {
   /** Runs the timetable; never throws, always sets the next alarm. */
   override async alarm(): Promise<void> {
     await this.#wake.begin();
-    if (this.#turns.memory.movedTo !== null) return this.#wake.end(null);
+    if (this.#turns.memory.absence !== null) return this.#wake.end(null);
     await this.#sweep().then(
       (nextAt) => this.#wake.end(nextAt),
       () => this.#wake.backOff(FAILED_SWEEP_RETRY_MS),

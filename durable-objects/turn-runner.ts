@@ -2,10 +2,11 @@
 // their effects are sent after it. A commit that is rolled back leaves nothing behind, not even in memory.
 
 import { log } from "../contract/log.ts";
+import { absenceRefusal } from "../domain/absence.ts";
 import { SERVICE_ACTOR } from "../domain/event.ts";
 import { isCutOff } from "../domain/fleet.ts";
 import type { Refusal } from "../domain/refusal.ts";
-import type { Result } from "../domain/result.ts";
+import { err, type Result } from "../domain/result.ts";
 import { idSource } from "./ids.ts";
 import { type Counters, countersFrom } from "./operations/counters.ts";
 import { writeDeliveries } from "./operations/deliveries.ts";
@@ -107,8 +108,22 @@ export class TurnRunner {
     });
   }
 
-  /** One turn: the operation, then the queue; its effects wait for the commit. Only within `run`. */
+  /** A step of the tenant's own move (`operations/moving.ts`): the only turns of a tenant that is not served here. */
+  relocate<T>(caller: Caller, verb: (turn: Turn) => Result<T, Refusal>): Promise<Result<T, Refusal>> {
+    return this.run(() => this.#turn(caller, verb));
+  }
+
+  /**
+   * One turn: the operation, then the queue; its effects wait for the commit. Only within `run`. Refused for a tenant
+   * that is not served here, whoever calls: the outcome of a delivery and the end of a socket come late, and would
+   * change rows that are being copied.
+   */
   inTurn<T>(caller: Caller, verb: (turn: Turn) => Result<T, Refusal>): Result<T, Refusal> {
+    const away = absenceRefusal(this.memory.absence);
+    return away === null ? this.#turn(caller, verb) : err(away);
+  }
+
+  #turn<T>(caller: Caller, verb: (turn: Turn) => Result<T, Refusal>): Result<T, Refusal> {
     const turn = this.#beginTurn(caller);
     const result = verb(turn);
     if (result.ok || turn.hasSpent) this.#conclude(turn);
@@ -130,7 +145,7 @@ export class TurnRunner {
 
   #beginTurn(caller: Caller): Turn {
     const turn = this.newTurn(caller);
-    if (turn.nowAt < this.#turnedAt) {
+    if (turn.nowAt < this.#turnedAt && turn.memory.absence === null) {
       heedSetBack(turn);
       this.#tools.wake.note(turn.wakeAt);
     }
@@ -200,7 +215,7 @@ export class TurnRunner {
         effect();
       } catch (error) {
         // A socket that the platform refuses must not keep the other effects from being sent.
-        console.error(`tenant ${this.#tools.tenant}: one effect of a stored turn failed`, error);
+        log("error", "effect.failed", { tenant: this.#tools.tenant }, error);
       }
     }
     this.#tools.sockets.flush();

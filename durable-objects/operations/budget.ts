@@ -4,7 +4,6 @@
 
 import type { BudgetState } from "../../contract/cost.ts";
 import { toIso, toIsoOrNull } from "../../contract/field.ts";
-import type { KillswitchResource } from "../../contract/killswitch.ts";
 import {
   type Budget,
   type BudgetReached,
@@ -21,7 +20,7 @@ import type { Refusal } from "../../domain/refusal.ts";
 import type { Requirements } from "../../domain/requirements.ts";
 import { err, ok, type Result } from "../../domain/result.ts";
 import type { BudgetNotice } from "../store/settings.ts";
-import { activate, deactivate, read } from "./killswitch.ts";
+import { activate } from "./killswitch.ts";
 import type { Turn } from "./turn.ts";
 
 /** Halts running work and assigns nothing; new jobs may still be queued. */
@@ -107,13 +106,6 @@ export const enforceBudget = (turn: Turn): void => {
   const { killswitch, config } = turn.memory;
   if (ofTenant === undefined || config.budget.onReached !== "killswitch" || killswitch.level > 0) return;
   activate(turn, { level: BUDGET_KILLSWITCH_LEVEL, reason: describeReached(ofTenant), by: SERVICE_ACTOR });
-};
-
-/** Clears the killswitch, unless a reached budget keeps it engaged; returns the new state. */
-export const clearKillswitch = (turn: Turn, request: { resumeAll: boolean }): Result<KillswitchResource, Refusal> => {
-  deactivate(turn, request);
-  enforceBudget(turn);
-  return read(turn);
 };
 
 const isSame = (one: BudgetNotice, other: BudgetNotice): boolean =>

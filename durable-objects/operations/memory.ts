@@ -2,6 +2,7 @@
 // can be read from the store again; a turn that changes a row changes its index in the same step.
 
 import { DEFAULT_CONFIG_DOCUMENT, toConfig } from "../../contract/config.ts";
+import type { Absence } from "../../domain/absence.ts";
 import type { Config } from "../../domain/config.ts";
 import { Fleet } from "../../domain/fleet.ts";
 import { isHaltedBy, type Killswitch } from "../../domain/killswitch.ts";
@@ -43,7 +44,7 @@ export interface Memory {
   spending: Spending;
   readonly counters: Counters;
   /** The address that the tenant has moved to, so that nobody is served here; null while it is here. */
-  movedTo: string | null;
+  absence: Absence | null;
   /** The worker of each conversation's previous turn. */
   readonly affinity: Affinity;
   /** Workers whose new socket is accepted after this commit. */
@@ -129,7 +130,7 @@ export const loadMemory = (store: Store, nowAt: number, counters: Counters): Mem
     budgetNotices: store.settings.budgetNotices(),
     spending: spentThisMonth(store, nowAt),
     counters,
-    movedTo: store.settings.movedTo(),
+    absence: store.settings.absence(),
     affinity: new Affinity(),
     openingSockets: new Set(),
     socketGoneAt: new Map(),

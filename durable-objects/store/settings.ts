@@ -1,6 +1,7 @@
 // Single values of the tenant: its name, config, killswitch, and counters.
 
 import { type ConfigDocument, configDocument } from "../../contract/config.ts";
+import { type Absence, readAbsence } from "../../domain/absence.ts";
 import type { KeptTexts } from "../../domain/front-door.ts";
 import type { JobStatus } from "../../domain/job-status.ts";
 import { KILLSWITCH_OFF, type Killswitch } from "../../domain/killswitch.ts";
@@ -74,6 +75,11 @@ export interface StoredCounters {
   readonly prunedByStatus?: Partial<Record<JobStatus, number>>;
 }
 
+const ABSENCE = "moved_to";
+const ARRIVED_MOVE = "arrived_move";
+/** What each deployment knows of its own side of a move: these rows do not move. */
+export const OWN_SETTINGS: readonly string[] = [ABSENCE, ARRIVED_MOVE];
+
 export type SettingsTable = ReturnType<typeof settingsTable>;
 
 export const settingsTable = (sql: Sql) => {
@@ -120,9 +126,13 @@ export const settingsTable = (sql: Sql) => {
     spilledSeq: (): number => read<number>("spilled_seq") ?? 0,
     putSpilledSeq: (seq: number): void => write("spilled_seq", seq),
 
-    /** The address that the tenant has moved to (`operations/moving.ts`). */
-    movedTo: (): string | null => read<string>("moved_to"),
-    putMovedTo: (to: string | null): void => write("moved_to", to),
+    /** Why the tenant is not served here (`operations/moving.ts`). */
+    absence: (): Absence | null => readAbsence(read<Absence | string>(ABSENCE)),
+    putAbsence: (absence: Absence | null): void => write(ABSENCE, absence),
+
+    /** The move that brought the tenant here; null if it was made here. */
+    arrivedMove: (): string | null => read<string>(ARRIVED_MOVE),
+    putArrivedMove: (move: string): void => write(ARRIVED_MOVE, move),
 
     /** The operator's bound of what this tenant stores; null: the service's. */
     maxGb: (): number | null => read<number>("max_gb"),

@@ -6,7 +6,7 @@ import { cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/pr
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { ROOT, runCommand } from "../run-command.ts";
-import type { Change } from "./scan.ts";
+import type { Change } from "./change.ts";
 
 const SOURCES = ["contract", "domain", "durable-objects", "src", "migrations", "providers"];
 const SETTINGS = ["package.json", "tsconfig.base.json", "tsconfig.json", "vitest.config.ts", "wrangler.toml"];

@@ -9,10 +9,6 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 import { ROOT } from "../run-command.ts";
 
 const QUICK_VITEST = new URL("./quick-vitest.ts", import.meta.url).href;
-const BASE_CLASSES = new URL("./platform/base-classes.ts", import.meta.url).href;
-const SERVICE = new URL("./platform/service.ts", import.meta.url).href;
-/** One instance collects the tests of all loads, and the platform's globals replace Node's. */
-const LOADED_ONCE = new Set([QUICK_VITEST, new URL("./platform/globals.ts", import.meta.url).href]);
 const ROOT_URL = `${pathToFileURL(ROOT).href}/`;
 
 export const urlOf = (file: string): string => pathToFileURL(path.join(ROOT, file)).href;
@@ -26,7 +22,7 @@ const codes = new Map<string, string>();
 let loads = 0;
 let changed = { url: "", code: "" };
 
-const addressOf = (url: string): string => (loads === 0 || LOADED_ONCE.has(url) ? url : `${url}?load=${loads}`);
+const addressOf = (url: string): string => (loads === 0 || url === QUICK_VITEST ? url : `${url}?load=${loads}`);
 
 const codeOf = (url: string): string => {
   if (url === changed.url) return changed.code;
@@ -35,17 +31,10 @@ const codeOf = (url: string): string => {
   return code;
 };
 
-/** What takes the place of the test runner and of the platform, whose tests see the service and the service its base. */
-const standInFor = (specifier: string, from: string): string | null => {
-  if (specifier === "vitest") return QUICK_VITEST;
-  if (!specifier.startsWith("cloudflare:")) return null;
-  return from.startsWith(`${ROOT_URL}test/`) ? SERVICE : BASE_CLASSES;
-};
-
 registerHooks({
   resolve: (specifier, context, next) => {
-    const standIn = standInFor(specifier, withoutQuery(context.parentURL ?? ""));
-    const found = standIn === null ? next(specifier, context) : { url: standIn, shortCircuit: true };
+    // One instance collects the tests of all loads.
+    const found = specifier === "vitest" ? { url: QUICK_VITEST, shortCircuit: true } : next(specifier, context);
     return isOurs(found.url) ? { ...found, url: addressOf(withoutQuery(found.url)) } : found;
   },
   load: (url, context, next) => {

@@ -1,18 +1,17 @@
 // Tries changes, one after the other, against a set of tests.
 
-import type { Change } from "./scan.ts";
+import type { Change } from "./change.ts";
 import { Trier } from "./trier.ts";
 
-/** The changes that no test of these files notices, of those that take no longer. `tell` hears by what each was. */
+/** The changes that no test of these files notices. `tell` hears by what each was. */
 export const survivorsOf = async (
   changes: readonly Change[],
   testFiles: readonly string[],
   tell: (change: Change, by: string | null) => void,
-  slowestMs = Number.POSITIVE_INFINITY,
 ): Promise<Change[]> => {
   const [first] = changes;
   if (first === undefined) return [];
-  const trier = new Trier(testFiles, slowestMs);
+  const trier = new Trier(testFiles);
   try {
     await trier.measure(changes);
     const survivors: Change[] = [];

@@ -36,7 +36,6 @@ interface Ended {
 
 export class Trier {
   readonly #testFiles: readonly string[];
-  readonly #slowestMs: number;
   readonly #pulse = new Int32Array(new SharedArrayBuffer(4));
   #thread: Worker | null = null;
   #trials = 0;
@@ -46,10 +45,8 @@ export class Trier {
   /** How many changes each check noticed. */
   readonly #noticed = new Map<Check, number>();
 
-  /** A change that survives is tried by each test that reaches it, so that one that takes longer is not worth it. */
-  constructor(testFiles: readonly string[], slowestMs: number) {
+  constructor(testFiles: readonly string[]) {
     this.#testFiles = testFiles;
-    this.#slowestMs = slowestMs;
   }
 
   /**
@@ -58,7 +55,7 @@ export class Trier {
    */
   async measure(places: readonly Place[]): Promise<void> {
     const { checks, leftOut } = await this.#start(places);
-    this.#checks = checks.filter(({ elapsedMs }) => elapsedMs < this.#slowestMs);
+    this.#checks = checks;
     for (const problem of leftOut) console.log(`LEFT OUT  ${problem}`);
     const [first] = places;
     if (first === undefined) return;

@@ -15,7 +15,7 @@ export interface Supervised {
   /** Pauses it and resumes it; it does not notice either. */
   freeze: () => void;
   thaw: () => void;
-  /** SIGTERM, then SIGKILL if it takes too long. Resolves when it has ended. */
+  /** SIGTERM, then SIGKILL if it takes too long. Resolves when it and what it started have ended. */
   stop: (graceMs: number) => Promise<void>;
 }
 
@@ -28,6 +28,16 @@ function guardAgainstOrphaning(child: ChildProcess): void {
   guard.stdin?.on("error", () => {});
   guard.unref();
   child.once("exit", () => guard.kill("SIGKILL"));
+}
+
+/** What it started and left behind. */
+function endGroup({ pid }: ChildProcess): void {
+  if (process.platform === "win32" || pid === undefined) return;
+  try {
+    process.kill(-pid, "SIGKILL");
+  } catch {
+    // Nothing is left.
+  }
 }
 
 /** `what`: its name in the log. */
@@ -58,11 +68,13 @@ export function supervise(
     freeze: () => void child.kill("SIGSTOP"),
     thaw: () => void child.kill("SIGCONT"),
     stop: async (graceMs) => {
-      if (!isRunning) return;
-      child.kill("SIGTERM");
-      const force = setTimeout(() => child.kill("SIGKILL"), graceMs);
-      await exited.catch(() => {});
-      clearTimeout(force);
+      if (isRunning) {
+        child.kill("SIGTERM");
+        const force = setTimeout(() => child.kill("SIGKILL"), graceMs);
+        await exited.catch(() => {});
+        clearTimeout(force);
+      }
+      endGroup(child);
     },
   };
 }

@@ -1,12 +1,14 @@
 // What the service itself does with a tenant, without a key of it: making and ending it, moving it, its catalog.
 
 import type { KeyResource } from "../../contract/key.ts";
-import type { TableRows } from "../../domain/moved-rows.ts";
+import type { MovingTenant } from "../../contract/move.ts";
+import type { PageRequest, TablePage, TableRows } from "../../domain/moved-rows.ts";
 import type { Refusal } from "../../domain/refusal.ts";
 import { ok, type Result } from "../../domain/result.ts";
 import type { CatalogReport } from "../../durable-objects/operations/catalog.ts";
 import type { NewKey, NewTenant } from "../../durable-objects/operations/keys.ts";
 import type { Departure } from "../../durable-objects/operations/moving.ts";
+import type { Arrival } from "../../durable-objects/relocation.ts";
 import type { Env } from "../env.ts";
 import { unwrap } from "./refused.ts";
 import { remote, type TenantName, tenantObject, withTenant } from "./tenant-object.ts";
@@ -38,11 +40,21 @@ export const leaveTenant = (env: Env, name: TenantName, to: string): Promise<Res
 export const stayTenant = (env: Env, name: TenantName): Promise<Result<null, Refusal>> =>
   withTenant(env, name, true, (stub) => remote(stub).stay());
 
-export const readTenantTable = async (env: Env, name: TenantName, table: string, from: number, maxChars: number) =>
-  unwrap(await withTenant(env, name, true, (stub) => remote(stub).readTable(table, from, maxChars)));
+export const departTenant = (env: Env, name: TenantName): Promise<Result<null, Refusal>> =>
+  withTenant(env, name, true, (stub) => remote(stub).depart());
 
-export const makeRoom = (env: Env, name: TenantName, schema: number): Promise<Result<null, Refusal>> =>
-  withTenant(env, name, true, (stub) => remote(stub).makeRoom(schema));
+export const readTenantTable = (
+  env: Env,
+  name: TenantName,
+  request: PageRequest,
+): Promise<Result<TablePage, Refusal>> => withTenant(env, name, true, (stub) => remote(stub).readTable(request));
+
+export const makeRoom = (
+  env: Env,
+  name: TenantName,
+  arrival: Arrival,
+): Promise<Result<MovingTenant["state"], Refusal>> =>
+  withTenant(env, name, true, (stub) => remote(stub).makeRoom(arrival));
 
 export const writeTenantTable = (
   env: Env,

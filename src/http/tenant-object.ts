@@ -41,6 +41,7 @@ type Remote = Grouped &
     Tenant,
     | "leave"
     | "stay"
+    | "depart"
     | "readTable"
     | "makeRoom"
     | "writeTable"

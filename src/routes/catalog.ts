@@ -18,12 +18,11 @@ import {
   subscriptionResource,
   syncAnswer,
 } from "../../contract/catalog.ts";
-import type { ListedModel } from "../../domain/catalog.ts";
 import type { Actor } from "../../domain/event.ts";
 import type { RefusalCode } from "../../domain/refusal.ts";
 import { readModelsHistory, readSnapshot } from "../catalog/models.ts";
 import { openCatalog, providersOf } from "../catalog/open.ts";
-import { modelsOfProvider } from "../catalog/snapshot.ts";
+import { providerReport } from "../catalog/provider-report.ts";
 import { listSubscriptions } from "../catalog/subscription-rows.ts";
 import { createSubscription, deleteSubscription, editSubscription } from "../catalog/subscriptions.ts";
 import { syncSubscription } from "../catalog/sync.ts";
@@ -57,18 +56,8 @@ const mayWrite = async (c: AppContext, token: TokenFacts): Promise<Actor> => {
   return { keyId, name };
 };
 
-/**
- * Gives the tenant's object what a provider lists now, over all subscriptions to it, for routing and cost. If several
- * list a model, the latest price counts.
- */
-export const tellTenant = async (env: Env, tenant: TenantName, provider: string): Promise<void> => {
-  const all = await modelsOfProvider(env.DB, tenant.tenant, provider);
-  const listed = new Map<string, CatalogReportModel>();
-  for (const { id, price } of all ?? []) listed.set(id, { id, price: price ?? listed.get(id)?.price });
-  await learnCatalog(env, tenant, { provider, models: all === null ? null : [...listed.values()] });
-};
-
-type CatalogReportModel = Pick<ListedModel, "id"> & { readonly price: ListedModel["price"] | undefined };
+const tellTenant = async (env: Env, tenant: TenantName, provider: string): Promise<void> =>
+  learnCatalog(env, tenant, await providerReport(env.DB, tenant.tenant, provider));
 
 const providers = endpoint(
   {

@@ -10,16 +10,14 @@ import {
   tenantParam,
   tenantPatch,
 } from "../../contract/tenant.ts";
-import { invalid } from "../../domain/refusal.ts";
 import { claimTenantName, deleteHistory, listTenants } from "../history/tenants.ts";
 import { answer } from "../http/answer.ts";
-import { type AppContext, signingSecret } from "../http/auth.ts";
+import { signingSecret } from "../http/auth.ts";
 import { mint } from "../http/key-format.ts";
 import { Refused, unwrap } from "../http/refused.ts";
 import { type Endpoint, endpoint } from "../http/router.ts";
 import { addAdminKey, boundTenant, createTenant, destroyTenant } from "../http/tenant-administration.ts";
-import { type TenantName, tenantObject } from "../http/tenant-object.ts";
-import { foundTenant } from "./found-tenant.ts";
+import { foundTenant, refuseUnknownJurisdiction } from "./found-tenant.ts";
 
 const TENANTS = "Tenants";
 
@@ -52,15 +50,6 @@ const create = endpoint(
     return answer(c, { tenant, admin_key: minted.token }, 201);
   },
 );
-
-/** Not every runtime supports jurisdictions; one that does not throws when it is asked for an object. */
-const refuseUnknownJurisdiction = (c: AppContext, name: TenantName): void => {
-  try {
-    tenantObject(c.env, name);
-  } catch {
-    throw new Refused(invalid("jurisdiction", "is not supported where this service runs"));
-  }
-};
 
 const list = endpoint(
   {

@@ -43,7 +43,11 @@ const ROOMS: readonly Room[] = [
   },
   { places: ["src/files"], may: [...WIRE, "durable-objects", "src/http"], packages: [] },
   { places: ["src/history"], may: [...WIRE, "migrations", "src/http"], packages: ["zod"] },
-  { places: ["src/catalog"], may: [...WIRE, "src/history/page.ts"], packages: ["yaml", "zod"] },
+  {
+    places: ["src/catalog"],
+    may: [...WIRE, "src/history/is-here.ts", "src/history/page.ts"],
+    packages: ["yaml", "zod"],
+  },
   {
     places: ["src/front-door"],
     may: [...WIRE, ...OBJECT, "src/files", "src/history", "src/http"],

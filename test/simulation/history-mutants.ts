@@ -126,8 +126,8 @@ export const HISTORY_MUTANTS: readonly Mutant[] = [
   mutant(
     "a tenant's drain writes another tenant's row",
     "durable-objects/history-writer.ts",
-    "keep_days = ?3 WHERE tenant = ?1",
-    "keep_days = ?3 WHERE ?1 = ?1",
+    "away = ?4 WHERE tenant = ?1",
+    "away = ?4 WHERE ?1 = ?1",
   ),
   mutant(
     "counters keep what was undone",

@@ -43,8 +43,8 @@ export const KEY_MUTANTS: readonly Mutant[] = [
   mutant(
     "what was heard before the clock was set back counts as heard in the future",
     "durable-objects/turn-runner.ts",
-    "if (turn.nowAt < this.#turnedAt) {",
-    "if (turn.nowAt < 0) {",
+    "if (turn.nowAt < this.#turnedAt &&",
+    "if (turn.nowAt < 0 &&",
   ),
   mutant(
     "workers of a revoked key go on being given jobs",

@@ -108,7 +108,7 @@ describe("a tenant", () => {
         sockets: new Sockets([{ size, all: () => [] }]),
         live: {},
         turns: {
-          memory: { movedTo: null },
+          memory: { absence: null },
           run: async (work: () => unknown) => work(),
           afterCommit: () => told.push("accepted"),
         },
