@@ -4,6 +4,7 @@ import { useEffect, useState } from "preact/hooks";
 import { MAX_OFFSET, MAX_PAGE } from "../../contract/values.ts";
 import { count, plural, withLocalTimes } from "../format.ts";
 import { BulkBar } from "../parts/bulk-bar.tsx";
+import { ForOperators } from "../parts/for-operators.tsx";
 import { JobSearch } from "../parts/job-search.tsx";
 import { JobTable } from "../parts/job-table.tsx";
 import { Empty, Loading, Page } from "../parts/page.tsx";
@@ -14,7 +15,7 @@ import { go, href, place } from "../router.ts";
 import { type HeldList, type Question, useHeldJobs } from "../state/held-jobs.ts";
 import { filterIn } from "../state/job-filter.ts";
 import { useSettled } from "../state/load.ts";
-import { whenUserChanges } from "../state/session.ts";
+import { mayOperate, whenUserChanges } from "../state/session.ts";
 
 const SETTLE_MS = 50;
 
@@ -93,8 +94,10 @@ const NoJobs = ({ isFiltered, reason }: { isFiltered: boolean; reason: string | 
     </Empty>
   ) : (
     <Empty title="No jobs yet.">
-      <a href="#/jobs/new">Create the first one</a>, or send it to <code>POST /api/jobs</code> as{" "}
-      <a href="/docs">/docs</a> says.
+      <ForOperators>
+        <a href="#/jobs/new">Create the first one</a>, or send it to <code>POST /api/jobs</code> as{" "}
+        <a href="/docs">/docs</a> says.
+      </ForOperators>
     </Empty>
   );
 
@@ -132,9 +135,11 @@ export const Jobs = () => {
         )
       }
       actions={
-        <a class="button primary" href="#/jobs/new">
-          New job
-        </a>
+        <ForOperators>
+          <a class="button primary" href="#/jobs/new">
+            New job
+          </a>
+        </ForOperators>
       }
     >
       <JobSearch />
@@ -143,7 +148,7 @@ export const Jobs = () => {
       {list !== null && (rows.length > 0 || list.newIds.size > 0) && (
         <BulkBar list={list} picked={ids} isAll={isAll} onPick={pick} onShow={show} />
       )}
-      {rows.length > 0 && <JobTable jobs={rows} name="Jobs" selection={selection} />}
+      {rows.length > 0 && <JobTable jobs={rows} name="Jobs" {...(mayOperate.value ? { selection } : {})} />}
       {list !== null && rows.length === 0 && !isLoading && error === null && (
         <NoJobs isFiltered={isFiltered} reason={question.reason} />
       )}

@@ -6,7 +6,7 @@ import { useEffect, useState } from "preact/hooks";
 import { shortened } from "../format.ts";
 import { go, href } from "../router.ts";
 import { jobs, workers } from "../state/board.ts";
-import { isAdmin } from "../state/session.ts";
+import { isAdmin, mayOperate } from "../state/session.ts";
 import { Dialog } from "./dialog.tsx";
 import { EngageDialog } from "./killswitch-dialog.tsx";
 import { destinations } from "./nav.tsx";
@@ -39,16 +39,18 @@ const show = (next: Open) => (): void => {
 
 const fixedCommands = (): Command[] => [
   ...destinations().map(({ path, label }) => ({ label, hint: "page", run: goTo(`#/${path}`) })),
-  { label: "New job", hint: "page", run: goTo("#/jobs/new") },
+  ...(mayOperate.value ? [{ label: "New job", hint: "page", run: goTo("#/jobs/new") }] : []),
   ...(isAdmin.value ? [{ label: "Add a worker", hint: "page", run: goTo("#/fleet/~add") }] : []),
   { label: "Keyboard shortcuts", hint: "help", run: show("help") },
-  { label: "Killswitch", hint: "action", run: show("killswitch") },
+  ...(mayOperate.value ? [{ label: "Killswitch", hint: "action", run: show("killswitch") }] : []),
 ];
 
 const workerCommands = (): Command[] =>
   [...workers.value.values()].flatMap(({ instance, paused }) => [
     { label: instance, hint: "worker", run: goTo(href(["fleet", instance])) },
-    ...(paused ? [] : [{ label: `Pause ${instance}`, hint: "action", run: show({ pause: instance }) }]),
+    ...(paused || !mayOperate.value
+      ? []
+      : [{ label: `Pause ${instance}`, hint: "action", run: show({ pause: instance }) }]),
   ]);
 
 const jobCommands = (words: string): Command[] => {
