@@ -70,10 +70,10 @@ const Row = ({ worker, isChosen, onChoose, onDone }: RowProps) => {
         <FailureRate rate={worker.failure_rate} />
       </td>
       <td class="cell-wide cell-tags">
-        <Tags tags={splitTags(worker.tags)} max={5} />
+        <Tags tags={splitTags(worker.tags)} max={3} />
       </td>
       <td class="cell-wide cell-tags">
-        {worker.models === null ? <span class="dim">any model</span> : <Tags tags={worker.models} max={2} />}
+        {worker.models === null ? <span class="dim">any model</span> : <Tags tags={worker.models} max={1} />}
       </td>
       <td class="num cell-wide">
         <Time at={worker.last_heartbeat} />

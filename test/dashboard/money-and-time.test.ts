@@ -134,6 +134,22 @@ describe.skipIf(lacksBrowser())("money and time", () => {
     expect(faults()).toEqual([]);
   });
 
+  it("the palette finds what the page does not hold, and takes an id's beginning for what it is", async () => {
+    const { call } = world;
+    const { id } = await call<{ id: string }>("POST", "/api/jobs", { prompt: "Long past", tags: ["h100"] });
+    await call("POST", `/api/jobs/${id}/cancel`);
+    const { page, faults } = await world.open("");
+    await page.keyboard.press("Control+k");
+    await page.getByLabel("Page, worker, job id").fill(id.slice(0, -4));
+    await page.getByRole("option", { name: "Long past" }).click();
+    await page.getByRole("heading", { name: "Long past" }).waitFor();
+    await page.keyboard.press("Control+k");
+    await page.getByLabel("Page, worker, job id").fill("00000000-0000");
+    await page.getByRole("option", { name: "Jobs with “00000000-0000”" }).click();
+    await page.getByText("No job matches.").waitFor();
+    expect(faults()).toEqual([]);
+  });
+
   it("a config draft is kept while one looks at another page", async () => {
     const { page } = await world.open("settings");
     const editor = page.getByLabel("Config as YAML");

@@ -235,7 +235,7 @@ describe("a reached budget", () => {
     await worker(world, "anthropic");
     const refused = await world.post("/dispatch", { prompt: "x", provider: "openai" });
     expect(refused).toMatchObject({ status: 503, body: { code: "budget_reached" } });
-    expect(refused.body.detail).toContain("the day's budget of $1 for openai is reached ($1 spent)");
+    expect(refused.body.detail).toContain("the day's budget of $1 for openai is reached ($1.00 spent)");
     expect((await world.post("/dispatch", { prompt: "x", provider: "anthropic" })).status).toBe(200);
     expect((await world.ok("GET", "/api/audit")).entries[0]).toMatchObject({
       action: "budget.reached",
