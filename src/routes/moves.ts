@@ -137,7 +137,7 @@ const arrive = endpoint(
     summary: "Prepare for a tenant that moves here",
     body: arrivalRequest,
     answers: { 201: { description: "The tenant's rows can be written now.", schema: movingTenant } },
-    refuses: ["tenant_exists", "history_unavailable"],
+    refuses: ["tenant_exists", "not_found", "history_unavailable"],
   },
   async (c, { params, body }) => {
     const { tenant } = params;
