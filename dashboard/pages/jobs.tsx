@@ -13,7 +13,7 @@ import { Problem } from "../parts/problem.tsx";
 import { followRowKeys } from "../parts/row-keys.ts";
 import { go, href, place } from "../router.ts";
 import { type HeldList, type Question, useHeldJobs } from "../state/held-jobs.ts";
-import { filterIn } from "../state/job-filter.ts";
+import { filterIn, type Mistyped, mistypedField, SEARCH_FIELDS } from "../state/job-filter.ts";
 import { useSettled } from "../state/load.ts";
 import { mayOperate, whenUserChanges } from "../state/session.ts";
 
@@ -83,13 +83,26 @@ const JobsPager = ({ list, question }: { list: HeldList; question: Question }) =
   );
 };
 
-const NoJobs = ({ isFiltered, reason }: { isFiltered: boolean; reason: string | null }) =>
+interface NoJobsProps {
+  readonly isFiltered: boolean;
+  readonly reason: string | null;
+  readonly mistyped: Mistyped | null;
+}
+
+const NoJobs = ({ isFiltered, reason, mistyped }: NoJobsProps) =>
   reason !== null ? (
     <Empty title="Nothing waits for this any more.">
       <a href="#/jobs?status=pending">All jobs that wait</a>
     </Empty>
   ) : isFiltered ? (
     <Empty title="No job matches.">
+      {mistyped !== null && (
+        <p class="tone-caution">
+          “{mistyped.said}:” is no field, so it was searched as text.
+          {mistyped.nearest !== null && ` Did you mean ${mistyped.nearest}:?`} The fields are {SEARCH_FIELDS.join(", ")}
+          .
+        </p>
+      )}
       Remove part of the search, or <a href="#/jobs">show all jobs</a>.
     </Empty>
   ) : (
@@ -150,7 +163,7 @@ export const Jobs = () => {
       )}
       {rows.length > 0 && <JobTable jobs={rows} name="Jobs" {...(mayOperate.value ? { selection } : {})} />}
       {list !== null && rows.length === 0 && !isLoading && error === null && (
-        <NoJobs isFiltered={isFiltered} reason={question.reason} />
+        <NoJobs isFiltered={isFiltered} reason={question.reason} mistyped={mistypedField(question.filter.q ?? "")} />
       )}
       {list !== null && <JobsPager list={list} question={question} />}
     </Page>

@@ -123,4 +123,18 @@ describe.skipIf(lacksBrowser())("a job's page", () => {
     expect(await world.call("GET", `/api/jobs/${made}`)).toMatchObject(asked);
     expect(faults()).toEqual([]);
   });
+
+  it("a result that is a text in an object is read as text, and its JSON is one press away", async () => {
+    const { id } = await world.call<Made>("POST", "/api/jobs", { prompt: "Words", provider: "acme" });
+    await worker.complete(id, { text: "# It is **done**" });
+    const { page } = await world.open(`jobs/${id}`);
+    await page.getByRole("region", { name: "Result" }).getByText("It is done").waitFor();
+    await page.getByRole("button", { name: "Raw: Result" }).click();
+    await page.getByRole("region", { name: "Result" }).getByText('"text"').waitFor();
+  });
+
+  it("a search for a mistyped field says what was probably meant", async () => {
+    const { page } = await world.open("jobs?q=eror:500");
+    await page.getByText("Did you mean error:?").waitFor();
+  });
 });

@@ -57,6 +57,11 @@ it("every problem that an endpoint can answer names the codes that it can have, 
   expect(codesOf("/admin/tenants/{tenant}/arrive", "post", 404)).toEqual(["not_found"]);
 });
 
+it("the job list says which way each sort goes", () => {
+  const sort = document.paths["/api/jobs"]?.get?.parameters.find(({ name }) => name === "sort");
+  expect(sort?.description).toMatch(/without a sign: newest.*with `-` before the name: oldest/);
+});
+
 it("no answer is described by a pronoun", () => {
   const said = endpoints.flatMap(({ description }) => Object.values(description.answers).map((one) => one.description));
   expect(said.filter((words) => /^(Them|It|They|Its)\b/.test(words))).toEqual([]);
