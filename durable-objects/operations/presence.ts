@@ -8,7 +8,7 @@ import { epochOfNewWorker, isHaltedBy } from "../../domain/killswitch.ts";
 import { heartbeatJob, keepLease, loseJob } from "../../domain/lease.ts";
 import { invalid, type Refusal } from "../../domain/refusal.ts";
 import { err, ok, type Result } from "../../domain/result.ts";
-import { ECHO, isSameOffer, type PresenceReport, registerWorker, type Worker } from "../../domain/worker.ts";
+import { isSameOffer, type PresenceReport, registerWorker } from "../../domain/worker.ts";
 import { SOCKET_GRACE_MS } from "./abandon.ts";
 import { confirmHalt, killswitchState } from "./killswitch.ts";
 import { isSilent } from "./last-sign.ts";
@@ -115,7 +115,6 @@ const hear = (turn: Turn, request: Presence): Member => {
     const from = { keyId: turn.caller.keyId, viaSocket };
     const worker = registerWorker(request, known?.worker ?? null, from, turn.nowAt);
     if (known !== undefined && worker.unavailable !== null && known.worker.unavailable === null) turn.reopenAvoiding();
-    noteOthersThanEcho(turn, worker);
     const resumedEpoch = epochOfNewWorker(killswitch);
     turn.putWorker(isNew ? { ...worker, resumedEpoch, isHalted: isHaltedBy(killswitch, resumedEpoch) } : worker);
   }
@@ -129,13 +128,6 @@ const hear = (turn: Turn, request: Presence): Member => {
   fleet.noteReach(request.instance, { isConnected, isLockedOut: false });
   if (wasOffline) awaitSilence(turn, request.instance);
   return member;
-};
-
-/** Once a worker of another kind has registered, echo answers only jobs that ask for it. */
-const noteOthersThanEcho = (turn: Turn, { provider }: Worker): void => {
-  if (provider === ECHO || turn.memory.isEchoAside) return;
-  turn.memory.isEchoAside = true;
-  turn.store.settings.putEchoAside();
 };
 
 /**

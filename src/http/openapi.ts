@@ -84,7 +84,8 @@ const refusedWith = (codes: readonly RefusalCode[], { errorSchema }: Description
     const content = contentOf(["application/json"], book.answer(errorSchema));
     return { ...says, description: `${titles}. Signalbox's own codes: ${listed}`, content };
   }
-  const oneOfThese: JsonSchema = { type: "object", properties: { code: { type: "string", enum: codes } } };
+  const code: JsonSchema = { type: "string", enum: codes };
+  const oneOfThese: JsonSchema = { type: "object", properties: { code }, additionalProperties: true };
   const schema: JsonSchema = { allOf: [book.answer(problemResource), oneOfThese] };
   return { ...says, content: contentOf(["application/problem+json"], schema) };
 };

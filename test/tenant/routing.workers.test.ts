@@ -327,3 +327,35 @@ describe("routing strategies", () => {
     expect((await world.ok("GET", "/api/workers/full")).current_load).toBeLessThanOrEqual(1);
   });
 });
+
+describe("the built-in echo", () => {
+  it("answers jobs for nobody in particular while no other worker is alive, and again when none is", async () => {
+    const world = await newWorld();
+    await world.ok("PUT", "/config", { presence: { heartbeat_interval_seconds: 1, offline_after_seconds: 2 } });
+    await present(world, "stand-in", { provider: "echo", models: ["echo"], concurrency: 9 });
+    expect((await dispatch(world)).assigned_worker).toBe("stand-in");
+    await present(world, "real", { provider: "ollama", concurrency: 1 });
+    expect((await dispatch(world)).assigned_worker).toBe("real");
+    const waiting = await world.ok("POST", "/api/jobs", { prompt: "x" });
+    expect((await get(world, waiting)).status).toBe("pending");
+    // Only echo is heard of from here on.
+    await expect
+      .poll(async () => {
+        await present(world, "stand-in", { provider: "echo", models: ["echo"], concurrency: 9 });
+        return (await get(world, waiting)).assigned_worker;
+      })
+      .toBe("stand-in");
+  });
+
+  it("is given what waited when the last other worker falls silent, without a word from anyone", async () => {
+    const world = await newWorld();
+    await world.ok("PUT", "/config", { presence: { heartbeat_interval_seconds: 1, offline_after_seconds: 3 } });
+    await present(world, "real", { provider: "ollama", concurrency: 1 });
+    await dispatch(world);
+    await new Promise((resolve) => setTimeout(resolve, 1_500));
+    await present(world, "stand-in", { provider: "echo", models: ["echo"], concurrency: 9 });
+    const waiting = await world.ok("POST", "/api/jobs", { prompt: "x" });
+    expect((await get(world, waiting)).status).toBe("pending");
+    await expect.poll(async () => (await get(world, waiting)).assigned_worker, { timeout: 8_000 }).toBe("stand-in");
+  });
+});
