@@ -19,7 +19,8 @@ export const ThroughputPlot = () => {
     {
       label: "completed",
       values: completed.map((value, index) => value + (failed[index] ?? 0)),
-      colour: "--green",
+      // Beside red, green is the same olive to a colour-blind reader.
+      colour: "--accent",
       kind: "bars",
     },
     { label: "failed", values: failed, colour: "--red", kind: "bars" },

@@ -99,6 +99,8 @@ describe.skipIf(lacksBrowser())("every page", () => {
 const populate = async (world: World, places: Record<string, string>): Promise<void> => {
   const { call } = world;
   const { id: done } = await call<{ id: string }>("POST", "/api/jobs", { prompt: "Done at once" });
+  // For the overview's list of what fails.
+  await call("POST", "/api/jobs", { prompt: "Fails", input: { fail: { code: "model_broke" } } });
   const longTag = "a-tag-as-long-as-tags-may-be-which-is-sixty-four-characters-long";
   const prompt = `Waits ${"averyveryverylongword".repeat(20)}`;
   const { id: waiting } = await call<{ id: string }>("POST", "/api/jobs", { prompt, tags: ["h100", longTag] });

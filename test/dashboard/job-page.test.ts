@@ -137,4 +137,16 @@ describe.skipIf(lacksBrowser())("a job's page", () => {
     const { page } = await world.open("jobs?q=eror:500");
     await page.getByText("Did you mean error:?").waitFor();
   });
+
+  it("a job that is not there offers no other try", async () => {
+    const { page } = await world.open("jobs/nothing");
+    await page.getByRole("alert").filter({ hasText: "Not found" }).waitFor();
+    expect(await page.getByRole("button", { name: "Try again" }).count()).toBe(0);
+  });
+
+  it("a catalog whose syncs are turned off promises no next one", async () => {
+    await world.call("POST", "/catalog/subscriptions", { provider: "openai" });
+    const { page } = await world.open("catalog");
+    await page.getByRole("row").filter({ hasText: "openai" }).getByText("off", { exact: true }).waitFor();
+  });
 });
