@@ -2,7 +2,7 @@
 
 import { evictDurableObject } from "cloudflare:test";
 import { describe, expect, it } from "vitest";
-import { alarm, type Body, inStorage, newWorld, type World } from "../support/workerd/client.ts";
+import { alarm, type Body, inStorage, newWorld, silence, type World } from "../support/workerd/client.ts";
 import { age, dispatch, events, fail, get, present, typesOf } from "../support/workerd/job-steps.ts";
 
 describe("a provider's rate limit", () => {
@@ -349,13 +349,19 @@ describe("the built-in echo", () => {
 
   it("is given what waited when the last other worker falls silent, without a word from anyone", async () => {
     const world = await newWorld();
-    await world.ok("PUT", "/config", { presence: { heartbeat_interval_seconds: 1, offline_after_seconds: 3 } });
+    // The alarm looks at waiting jobs once in a heartbeat.
+    await world.ok("PUT", "/config", { presence: { heartbeat_interval_seconds: 1, offline_after_seconds: 60 } });
     await present(world, "real", { provider: "ollama", concurrency: 1 });
     await dispatch(world);
-    await new Promise((resolve) => setTimeout(resolve, 1_500));
     await present(world, "stand-in", { provider: "echo", models: ["echo"], concurrency: 9 });
     const waiting = await world.ok("POST", "/api/jobs", { prompt: "x" });
     expect((await get(world, waiting)).status).toBe("pending");
-    await expect.poll(async () => (await get(world, waiting)).assigned_worker, { timeout: 8_000 }).toBe("stand-in");
+    await silence(world, "real");
+    await expect
+      .poll(async () => {
+        await alarm(world);
+        return (await get(world, waiting)).assigned_worker;
+      })
+      .toBe("stand-in");
   });
 });
