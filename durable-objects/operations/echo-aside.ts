@@ -16,6 +16,10 @@ export const isEchoAside = (turn: Turn): boolean => {
   return false;
 };
 
+/** Whether silence may free echo, or has: it is no event, so only a look finds it. */
+export const mayEchoBeFreed = ({ memory: { fleet } }: Turn): boolean =>
+  (fleet.ofProvider(ECHO)?.first() ?? -1) >= 0 && fleet.othersThan(ECHO).first() >= 0;
+
 /** Offers the waiting jobs to echo, if it is alone now. */
 export const freeEcho = (turn: Turn): void => {
   const echoes = turn.memory.fleet.ofProvider(ECHO);

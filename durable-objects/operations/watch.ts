@@ -2,7 +2,7 @@
 // jobs wait, the sweep checks for that. It also forgets workers that stay offline.
 
 import type { Member } from "../../domain/fleet.ts";
-import { freeEcho, isEchoAside } from "./echo-aside.ts";
+import { freeEcho, mayEchoBeFreed } from "./echo-aside.ts";
 import { isSilent, lastSignOf } from "./last-sign.ts";
 import type { Turn } from "./turn.ts";
 import { forget } from "./workers.ts";
@@ -20,7 +20,7 @@ const silentButConnected = (turn: Turn): readonly number[] => {
 export const nextLookAt = (turn: Turn): number | null => {
   const { queue, killswitch, config, lookedAt } = turn.memory;
   if (queue.count === 0 || killswitch.level > 0) return null;
-  if (queue.avoiding.size === 0 && silentButConnected(turn).length === 0 && !isEchoAside(turn)) return null;
+  if (queue.avoiding.size === 0 && silentButConnected(turn).length === 0 && !mayEchoBeFreed(turn)) return null;
   return lookedAt + Math.max(LOOK_EVERY_AT_LEAST_MS, config.presence.heartbeatIntervalMs);
 };
 
