@@ -56,7 +56,7 @@ export const subscriptionResource = z
     models_sync_url: z.string().nullable(),
     model_count: count,
     models_synced_at: instant.nullable(),
-    next_sync_at: instant.nullable(),
+    next_sync_at: instant.nullable().meta({ description: "null where SERVICE_CATALOG_SYNC=0 turns syncs off" }),
     last_error: z.string().nullable(),
     last_error_at: instant.nullable(),
   })

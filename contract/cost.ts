@@ -73,8 +73,15 @@ export const budgetState = z
   })
   .meta({ id: "BudgetState" });
 
-const overall = {
+const budgetStates = {
   budget: budgetState,
+  provider_budgets: z
+    .array(budgetState.extend({ provider: z.string() }).meta({ id: "ProviderBudgetState" }))
+    .meta({ description: "of each provider with a budget of its own, reached ones first; a reached one closes it" }),
+};
+
+const overall = {
+  ...budgetStates,
   total_usd: z.number(),
   jobs: count,
   unpriced_jobs: count,
@@ -129,6 +136,8 @@ export const costByProvider = z
   .meta({ id: "CostByProvider" });
 
 export type BudgetState = z.infer<typeof budgetState>;
+export type BudgetStates = z.infer<z.ZodObject<typeof budgetStates>>;
+export type ProviderBudgetState = BudgetStates["provider_budgets"][number];
 export type CostSummary = z.infer<typeof costSummary>;
 export type CostQuery = z.infer<typeof costQuery>;
 export type CostByGroup = z.infer<typeof costByGroup>;

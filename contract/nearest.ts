@@ -1,6 +1,7 @@
 // The known name nearest to a mistyped one, for "did you mean".
 
-const MAX_DISTANCE_SHARE = 0.5;
+/** More than a third of other letters is another word: "overview" is not a misspelt "version". */
+const MAX_DISTANCE_SHARE = 1 / 3;
 
 export const nearestOf = (given: string, known: readonly string[]): string | null => {
   let best: { name: string; distance: number } | null = null;

@@ -3,7 +3,7 @@
 
 export { APIS, type Api } from "../domain/api.ts";
 export { BUDGET_ACTIONS, STRATEGIES } from "../domain/config.ts";
-export { CHANGEABLE_STATUSES, isFinal, JOB_STATUSES, type JobStatus } from "../domain/job-status.ts";
+export { CHANGEABLE_STATUSES, isFinal, JOB_STATUSES, type JobStatus, USUAL_STATUSES } from "../domain/job-status.ts";
 export type { Json } from "../domain/json.ts";
 export { ROLES, type Role } from "../domain/key.ts";
 export {
@@ -16,6 +16,7 @@ export { PERIODS, type Period } from "../domain/period.ts";
 export { PRIORITIES, type Priority, TIERS, type Tier } from "../domain/requirements.ts";
 export { OVERLAPS, SCHEDULE_STATUSES } from "../domain/schedule-status.ts";
 export { SCORE_PARTS, type ScorePart } from "../domain/score-part.ts";
+export { usdText } from "../domain/usd-text.ts";
 export { DISABLED_REASONS, WEBHOOK_EVENTS, type WebhookEvent } from "../domain/webhook.ts";
 export { MAX_CONCURRENCY, WORKER_STATUSES, type WorkerStatus } from "../domain/worker.ts";
 export { WORKER_SORTS, WORKER_STATES, type WorkerSort, type WorkerState } from "../domain/worker-state.ts";

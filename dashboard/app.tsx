@@ -11,11 +11,11 @@ import { TopBar } from "./parts/top-bar.tsx";
 import { pagePath, place } from "./router.ts";
 import { isHalted } from "./state/board.ts";
 import { connectLive } from "./state/live.ts";
-import { isAdmin, mayOperate, offeredKey, session, user } from "./state/session.ts";
+import { mayLook, offeredKey, session, user } from "./state/session.ts";
 
 const CurrentPage = () => {
   const path = pagePath.value;
-  return <div key={path}>{pageAt(place.peek().segments, isAdmin.value)}</div>;
+  return <div key={path}>{pageAt(place.peek().segments)}</div>;
 };
 
 const Console = () => {
@@ -46,6 +46,6 @@ export const App = () => {
         Connecting …
       </p>
     );
-  if (who === null || !mayOperate.value || offeredKey.value !== null) return <SignIn />;
+  if (who === null || !mayLook.value || offeredKey.value !== null) return <SignIn />;
   return <Console key={user.value} />;
 };

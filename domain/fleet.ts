@@ -256,6 +256,10 @@ export class Fleet {
     return this.#byProvider.with(provider);
   }
 
+  othersThan(provider: string): Bits {
+    return this.#registered.copy().subtract(this.ofProvider(provider));
+  }
+
   withTag(tag: string): Bits | undefined {
     return this.#byTag.with(tag);
   }

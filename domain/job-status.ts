@@ -9,6 +9,12 @@ export const CHANGEABLE_STATUSES = {
   cancel: ["pending", "assigned", "running"],
 } as const satisfies Record<string, readonly JobStatus[]>;
 
+/** Which of them a change of many jobs means that names no status. */
+export const USUAL_STATUSES = {
+  retry: ["failed"],
+  cancel: CHANGEABLE_STATUSES.cancel,
+} as const satisfies Record<keyof typeof CHANGEABLE_STATUSES, readonly JobStatus[]>;
+
 /** A final status does not change; only an explicit retry leaves `failed`. */
 export const isFinal = (status: JobStatus): boolean =>
   status === "completed" || status === "failed" || status === "cancelled";

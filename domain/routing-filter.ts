@@ -25,7 +25,7 @@ export interface RoutePolicy {
   readonly weights: Weights;
   /** Providers that take no new job now, with the reason: a back-off, or `max_concurrent` reached. */
   readonly closedProviders: ReadonlyMap<string, string>;
-  /** Another worker than the built-in echo has registered: echo answers only jobs that ask for it. */
+  /** Another worker than the built-in echo is alive: echo answers only jobs that ask for it. */
   readonly isEchoAside: boolean;
   readonly priceOf: (provider: string, model: string | null) => number | null;
   /** The last sign of life of a worker that memory considers silent; its socket may have answered pings since. */

@@ -3,7 +3,16 @@
 
 import { isBlameless, type Worker, type WorkerView } from "./worker.ts";
 
-export const WORKER_STATES = ["failing", "offline", "paused", "unavailable", "busy", "idle", "unconfirmed"] as const;
+export const WORKER_STATES = [
+  "failing",
+  "offline",
+  "paused",
+  "unavailable",
+  "busy",
+  "online",
+  "idle",
+  "unconfirmed",
+] as const;
 export type WorkerState = (typeof WORKER_STATES)[number];
 
 const FEWEST_OUTCOMES = 3;
@@ -27,6 +36,7 @@ const IS_IN = {
   paused: (view) => isPresent(view) && view.pauseReason !== null,
   unavailable: (view) => isPresent(view) && view.worker.unavailable !== null,
   busy: ({ status }) => status === "busy",
+  online: ({ status }) => status === "online",
   idle: ({ status }) => status === "idle",
   unconfirmed: ({ haltConfirmed }) => haltConfirmed === false,
 } as const satisfies Record<WorkerState, (view: WorkerView) => boolean>;

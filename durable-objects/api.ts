@@ -221,7 +221,7 @@ export const OPERATIONS = {
   readConfig: operation(CONSULT, alone(config.readConfig)),
   replaceConfig: operation({ ...ADMIN_WRITE, ...ONCE, ...GROW, refuses: ["etag_mismatch"] }, config.replaceConfig),
 
-  readBudget: operation(READ, alone(budget.readBudget)),
+  readBudgets: operation(READ, alone(budget.readBudgets)),
   readMetrics: operation(READ, alone(metrics.readMetrics)),
 
   /** Only checks the permission, for reads of history and writes to D1. */

@@ -9,6 +9,7 @@ import type { ConfigWatch, WorkerConfig } from "./config.ts";
 import { HeldJobs } from "./held-jobs.ts";
 import { JobRunner } from "./job-runner.ts";
 import type { InputLoader } from "./load-input.ts";
+import type { WorkerLog } from "./log.ts";
 import { PresenceDue, presenceMessage, type WorkerIdentity } from "./presence.ts";
 import { Reports } from "./reports.ts";
 import type { RuntimeWatch } from "./runtime-watch.ts";
@@ -33,7 +34,7 @@ export type LoopOptions = {
   streams: Streams;
   loadInput: InputLoader;
   config: ConfigWatch;
-  log: (line: string) => void;
+  log: WorkerLog;
   /** The coordinator will never accept this worker: the process ends with this reason. */
   onRefused: (reason: string) => void;
   random?: () => number;

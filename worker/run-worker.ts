@@ -1,6 +1,7 @@
 // The worker process: reads the settings, finds its runtime, and runs jobs until SIGTERM or SIGINT. Exit codes: 0 after
 // a signal, 1 if the key or the runtime's address is refused, 2 for wrong settings. A second signal ends it at once.
 
+import { logProblem } from "../contract/log.ts";
 import { isSendableKey, UNSENDABLE_KEY } from "../contract/secret-text.ts";
 import { VERSION } from "../contract/version.ts";
 import { watchConfig } from "./config.ts";
@@ -8,6 +9,7 @@ import { keepConnected } from "./connection.ts";
 import { greeting } from "./greeting.ts";
 import { openHttpSession } from "./http-session.ts";
 import { inputLoader } from "./load-input.ts";
+import { openWorkerLog, type WorkerLog } from "./log.ts";
 import { Loop } from "./loop.ts";
 import { environmentKeys, keyVariable, type ProviderKeys } from "./provider-keys.ts";
 import { RuntimeWatch } from "./runtime-watch.ts";
@@ -28,8 +30,6 @@ const GRACE_MS = 8_000;
 
 /** A terminal signals the whole group, and npm passes the same signal on: both are one Ctrl-C. */
 const ECHO_OF_SIGNAL_MS = 500;
-
-const log = (line: string) => console.log(`worker: ${line}`);
 
 class Mistake extends Error {}
 
@@ -62,15 +62,22 @@ async function run(args: readonly string[], env: Environment, command: string): 
     console.error(`worker: ${read.problems.join("\n  ")}\n\n${usageOf(command)}`);
     return 2;
   }
+  const logSettings = { SERVICE_LOG: env.SERVICE_LOG, SERVICE_LOG_LEVEL: env.SERVICE_LOG_LEVEL };
+  const mistyped = logProblem(logSettings);
+  if (mistyped !== null) {
+    console.error(`worker: ${mistyped}`);
+    return 2;
+  }
   const { settings } = read;
+  const log = openWorkerLog(logSettings, settings.instance);
   const runtime = await chooseRuntime(settings, environmentKeys(env));
-  const refused = await work(settings, runtime);
+  const refused = await work(settings, runtime, log);
   if (refused !== null) throw new Mistake(refused);
   return 0;
 }
 
 /** @returns why the coordinator refused this worker, or null after a signal. */
-async function work(settings: Settings, runtime: Runtime): Promise<string | null> {
+async function work(settings: Settings, runtime: Runtime, log: WorkerLog): Promise<string | null> {
   const { apiUrl, apiKey, configUrl, instance, tags, tier, concurrency } = settings;
   const provider = settings.provider ?? runtime.name;
   // Echo offers one model, so that it never answers for another.
@@ -95,7 +102,7 @@ async function work(settings: Settings, runtime: Runtime): Promise<string | null
     streams.close();
     stop.abort();
   };
-  onSignal(() => void drain());
+  onSignal(log, () => void drain());
   const ended = await keepConnected({
     loop,
     log,
@@ -130,7 +137,7 @@ async function findRuntime({ runtime, runtimeUrl }: Settings): Promise<{ name: s
   );
 }
 
-function onSignal(drain: () => void): void {
+function onSignal(log: WorkerLog, drain: () => void): void {
   let drainsSinceMs: number | null = null;
   const handle = (signal: NodeJS.Signals) => {
     if (drainsSinceMs !== null) {

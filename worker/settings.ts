@@ -49,7 +49,8 @@ ${Object.entries(FLAGS)
   .join("\n")}
 
 Environment: SERVICE_API_KEY (required), SERVICE_API_URL (${LOCAL_URL}), SERVICE_CONFIG_URL (<api>/config),
-SERVICE_RUNTIME_URL (the runtime's address; for a hosted one, a replacement for its own), PROVIDER_<NAME>_KEY (a hosted provider's key).`;
+SERVICE_RUNTIME_URL (the runtime's address; for a hosted one, a replacement for its own), PROVIDER_<NAME>_KEY (a hosted provider's key),
+SERVICE_LOG (text, json or off), SERVICE_LOG_LEVEL.`;
 
 const httpUrl = z
   .url({ protocol: /^https?$/, error: "must be an address that starts with http:// or https://" })

@@ -38,10 +38,14 @@ const levelOf = (text: string): number => {
   throw new UsageError(`the level is one of ${ENGAGED_LEVELS.join(", ")}${hint}`);
 };
 
+/** Who stops everything in a hurry must not have to look up how it starts again. */
+const AFTER_ON =
+  "To go on: `signalbox killswitch off --resume-all`. Without --resume-all, workers stay paused until each is resumed.";
+
 export const killswitchCommands: readonly Verb[] = [
   {
     name: "killswitch on",
-    says: "Engages the killswitch: 1 stops dispatch, 2 also schedules, 3 also new jobs, 4 cancels all work",
+    says: "Engages the killswitch: 1 stops dispatch, 2 also schedules, 3 also new jobs, 4 cancels all work; `killswitch off` ends it",
     args: [{ name: "level", says: "1 to 4" }],
     flags: { reason: { takes: "words", says: "why; everyone sees it" } },
     run: async (context, input) => {
@@ -52,6 +56,7 @@ export const killswitchCommands: readonly Verb[] = [
         context,
         killswitch.engage({ level, ...(reason === undefined ? {} : { reason }) }, { signal: context.signal }),
       );
+      context.output.say(AFTER_ON);
     },
   },
   {

@@ -50,7 +50,7 @@ const Row = ({ subscription, onDone }: { subscription: SubscriptionResource; onD
         <Time at={subscription.models_synced_at} />
       </td>
       <td class="num cell-wide">
-        <Time at={subscription.next_sync_at} />
+        {subscription.next_sync_at === null ? <span class="dim">off</span> : <Time at={subscription.next_sync_at} />}
       </td>
       <td class="cell-wide">
         <code>{subscription.models_sync_schedule}</code>

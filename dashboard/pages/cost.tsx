@@ -130,7 +130,7 @@ export const Cost = () => {
             <CostOverTime summary={data.summary} groups={grouped.data?.groups ?? null} />
           </div>
           <Panel title="Budget">
-            <Budgets budget={data.summary.budget} />
+            <Budgets budgets={data.summary} />
           </Panel>
           <Panel title={by === "provider" ? "By provider and model" : `By ${by}`}>
             <Choice

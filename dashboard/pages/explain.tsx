@@ -1,6 +1,7 @@
 // Explains the router's choice for given requirements. They are in the address, so that the question can be shared.
 
 import { PRIORITIES, type Priority } from "../../contract/values.ts";
+import { ForOperators } from "../parts/for-operators.tsx";
 import { toExplainQuery } from "../parts/job-fields.ts";
 import { Page, Panel } from "../parts/page.tsx";
 import { RequirementFields } from "../parts/requirement-fields.tsx";
@@ -28,9 +29,11 @@ export const Explain = () => {
       lead="Which worker the router would choose, and why. This changes nothing."
       actions={
         jobId === null && (
-          <a class="button" href={href(["jobs", "new"], { ...requirements })}>
-            New job with these
-          </a>
+          <ForOperators>
+            <a class="button" href={href(["jobs", "new"], { ...requirements })}>
+              New job with these
+            </a>
+          </ForOperators>
         )
       }
     >

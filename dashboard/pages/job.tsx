@@ -43,13 +43,16 @@ const Failure = ({ job: { error, status } }: { job: JobResource }) =>
     </Panel>
   );
 
+/** What a model wrote is read as text; a plain text may be of any format, so it is shown as it is. */
+const firstModeOf = ({ api, result }: JobResource) => (api === null && typeof result === "string" ? "raw" : "rendered");
+
 /** The result, the text while it is written, or the worker's progress. */
 const Answer = ({ job }: { job: JobResource }) => {
   const streamed = useJobStream(job.id, job.stream && isOpen(job.status));
   if (job.result !== null) {
     return (
       <Panel title="Result">
-        <ValueView name="Result" value={job.result} first={job.api === null ? "raw" : "rendered"} />
+        <ValueView name="Result" value={job.result} first={firstModeOf(job)} />
       </Panel>
     );
   }
@@ -65,7 +68,7 @@ const Answer = ({ job }: { job: JobResource }) => {
       {job.progress === null ? (
         <Empty title={isOpen(job.status) ? "Nothing yet." : "None: the job did not complete."} />
       ) : (
-        <ValueView name="Progress" value={job.progress} />
+        <ValueView name="Progress" value={job.progress} first="rendered" />
       )}
     </Panel>
   );

@@ -4,6 +4,7 @@ import { useEffect, useState } from "preact/hooks";
 import { MAX_OFFSET, MAX_PAGE } from "../../contract/values.ts";
 import { count, plural, withLocalTimes } from "../format.ts";
 import { BulkBar } from "../parts/bulk-bar.tsx";
+import { ForOperators } from "../parts/for-operators.tsx";
 import { JobSearch } from "../parts/job-search.tsx";
 import { JobTable } from "../parts/job-table.tsx";
 import { Empty, Loading, Page } from "../parts/page.tsx";
@@ -12,9 +13,9 @@ import { Problem } from "../parts/problem.tsx";
 import { followRowKeys } from "../parts/row-keys.ts";
 import { go, href, place } from "../router.ts";
 import { type HeldList, type Question, useHeldJobs } from "../state/held-jobs.ts";
-import { filterIn } from "../state/job-filter.ts";
+import { filterIn, type Mistyped, mistypedField, SEARCH_FIELDS } from "../state/job-filter.ts";
 import { useSettled } from "../state/load.ts";
-import { whenUserChanges } from "../state/session.ts";
+import { mayOperate, whenUserChanges } from "../state/session.ts";
 
 const SETTLE_MS = 50;
 
@@ -82,19 +83,34 @@ const JobsPager = ({ list, question }: { list: HeldList; question: Question }) =
   );
 };
 
-const NoJobs = ({ isFiltered, reason }: { isFiltered: boolean; reason: string | null }) =>
+interface NoJobsProps {
+  readonly isFiltered: boolean;
+  readonly reason: string | null;
+  readonly mistyped: Mistyped | null;
+}
+
+const NoJobs = ({ isFiltered, reason, mistyped }: NoJobsProps) =>
   reason !== null ? (
     <Empty title="Nothing waits for this any more.">
       <a href="#/jobs?status=pending">All jobs that wait</a>
     </Empty>
   ) : isFiltered ? (
     <Empty title="No job matches.">
+      {mistyped !== null && (
+        <p class="tone-caution">
+          “{mistyped.said}:” is no field, so it was searched as text.
+          {mistyped.nearest !== null && ` Did you mean ${mistyped.nearest}:?`} The fields are {SEARCH_FIELDS.join(", ")}
+          .
+        </p>
+      )}
       Remove part of the search, or <a href="#/jobs">show all jobs</a>.
     </Empty>
   ) : (
     <Empty title="No jobs yet.">
-      <a href="#/jobs/new">Create the first one</a>, or send it to <code>POST /api/jobs</code> as{" "}
-      <a href="/docs">/docs</a> says.
+      <ForOperators>
+        <a href="#/jobs/new">Create the first one</a>, or send it to <code>POST /api/jobs</code> as{" "}
+        <a href="/docs">/docs</a> says.
+      </ForOperators>
     </Empty>
   );
 
@@ -132,9 +148,11 @@ export const Jobs = () => {
         )
       }
       actions={
-        <a class="button primary" href="#/jobs/new">
-          New job
-        </a>
+        <ForOperators>
+          <a class="button primary" href="#/jobs/new">
+            New job
+          </a>
+        </ForOperators>
       }
     >
       <JobSearch />
@@ -143,9 +161,9 @@ export const Jobs = () => {
       {list !== null && (rows.length > 0 || list.newIds.size > 0) && (
         <BulkBar list={list} picked={ids} isAll={isAll} onPick={pick} onShow={show} />
       )}
-      {rows.length > 0 && <JobTable jobs={rows} name="Jobs" selection={selection} />}
+      {rows.length > 0 && <JobTable jobs={rows} name="Jobs" {...(mayOperate.value ? { selection } : {})} />}
       {list !== null && rows.length === 0 && !isLoading && error === null && (
-        <NoJobs isFiltered={isFiltered} reason={question.reason} />
+        <NoJobs isFiltered={isFiltered} reason={question.reason} mistyped={mistypedField(question.filter.q ?? "")} />
       )}
       {list !== null && <JobsPager list={list} question={question} />}
     </Page>

@@ -5,6 +5,7 @@ import { Attention } from "../parts/attention.tsx";
 import { CostToday } from "../parts/cost-today.tsx";
 import { FailingList } from "../parts/failing-list.tsx";
 import { FleetGlance } from "../parts/fleet-glance.tsx";
+import { ForOperators } from "../parts/for-operators.tsx";
 import { Loading, Page, Panel } from "../parts/page.tsx";
 import { Track } from "../parts/track.tsx";
 import { ThroughputPlot, WaitingPlot } from "../parts/traffic-plots.tsx";
@@ -15,9 +16,11 @@ export const Overview = () => (
   <Page
     title="Overview"
     actions={
-      <a class="button primary" href="#/jobs/new">
-        New job
-      </a>
+      <ForOperators>
+        <a class="button primary" href="#/jobs/new">
+          New job
+        </a>
+      </ForOperators>
     }
   >
     <Track />

@@ -2,6 +2,7 @@
 
 import type { VNode } from "preact";
 import { lazyPage } from "../parts/lazy.tsx";
+import { isAdmin, mayOperate } from "../state/session.ts";
 import { Catalog } from "./catalog.tsx";
 import { Cost } from "./cost.tsx";
 import { Explain } from "./explain.tsx";
@@ -30,18 +31,22 @@ type Show = (id: string) => VNode;
 const PAGES: Record<string, Show> = {
   "": () => <Overview />,
   jobs: () => <Jobs />,
-  "jobs/new": () => <NewJob />,
   "jobs/*": (id) => <JobPage id={id} />,
   fleet: () => <Fleet />,
   "fleet/*": (instance) => <WorkerPage instance={instance} />,
-  playground: Playground,
   explain: () => <Explain />,
   schedules: () => <Schedules />,
-  "schedules/~new": () => <ScheduleForm name={null} />,
   "schedules/*": (name) => <SchedulePage name={name} />,
-  "schedules/*/edit": (name) => <ScheduleForm name={name} />,
   cost: () => <Cost />,
   settings: () => <SettingsConfig />,
+};
+
+/** A viewer would find only refusals there. */
+const OPERATOR_PAGES: Record<string, Show> = {
+  "jobs/new": () => <NewJob />,
+  playground: Playground,
+  "schedules/~new": () => <ScheduleForm name={null} />,
+  "schedules/*/edit": (name) => <ScheduleForm name={name} />,
 };
 
 const ADMIN_PAGES: Record<string, Show> = {
@@ -59,7 +64,14 @@ const find = (pages: Record<string, Show>, segments: readonly string[]): Show | 
   return Object.hasOwn(pages, exact) ? pages[exact] : Object.hasOwn(pages, pattern) ? pages[pattern] : undefined;
 };
 
-export const pageAt = (segments: readonly string[], isAdmin: boolean): VNode => {
-  const show = find(isAdmin ? { ...PAGES, ...ADMIN_PAGES } : PAGES, segments);
+/** Addresses of other roles' pages, so that they are not taken for a name. */
+const isOfAnotherRole = (segments: readonly string[]): boolean => {
+  const exact = segments.join("/");
+  return Object.hasOwn(OPERATOR_PAGES, exact) || Object.hasOwn(ADMIN_PAGES, exact);
+};
+
+export const pageAt = (segments: readonly string[]): VNode => {
+  const own = { ...PAGES, ...(mayOperate.value ? OPERATOR_PAGES : {}), ...(isAdmin.value ? ADMIN_PAGES : {}) };
+  const show = isOfAnotherRole(segments) ? own[segments.join("/")] : find(own, segments);
   return show === undefined ? <NotFound /> : show(segments[1] ?? "");
 };

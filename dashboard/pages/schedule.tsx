@@ -18,6 +18,7 @@ import { Time } from "../parts/time.tsx";
 import { href } from "../router.ts";
 import { jobs, schedules } from "../state/board.ts";
 import { useLoad } from "../state/load.ts";
+import { mayOperate } from "../state/session.ts";
 
 const BACK = { label: "Schedules", href: "#/schedules" };
 const PREVIEW = 5;
@@ -66,7 +67,8 @@ const History = ({ name, version }: { name: string; version: string }) => {
   );
   if (error !== null) return <Problem error={error} retry={reload} />;
   if (data === null) return <Loading what="the history" />;
-  if (data.total === 0) return <Empty title="It has not run yet.">Use “Run now” to try it.</Empty>;
+  if (data.total === 0)
+    return <Empty title="It has not run yet.">{mayOperate.value && "Use “Run now” to try it."}</Empty>;
   return (
     <>
       <Table name="Runs, newest first" columns={COLUMNS}>
@@ -131,7 +133,9 @@ const Ready = ({ schedule, reload, version }: { schedule: ScheduleResource; relo
               timezone={schedule.cron === null ? readerZone() : schedule.timezone}
             />
           ) : (
-            <p class="dim">It is paused. Resume it to see its next runs.</p>
+            <p class="dim">
+              It is paused{mayOperate.value ? ". Resume it to see its next runs." : ": it has no next runs."}
+            </p>
           )}
         </Panel>
         <Panel title="Facts">

@@ -3,6 +3,7 @@
 import type { ScheduleResource } from "../../contract/schedule.ts";
 import { api } from "../api.ts";
 import { shortened } from "../format.ts";
+import { ForOperators } from "../parts/for-operators.tsx";
 import { Empty, Loading, Page } from "../parts/page.tsx";
 import { offsetInAddress, PAGE_SIZE, Pager } from "../parts/pager.tsx";
 import { Problem } from "../parts/problem.tsx";
@@ -77,9 +78,11 @@ export const Schedules = () => {
     <Page
       title="Schedules"
       actions={
-        <a class="button primary" href={href(["schedules", "~new"])}>
-          New schedule
-        </a>
+        <ForOperators>
+          <a class="button primary" href={href(["schedules", "~new"])}>
+            New schedule
+          </a>
+        </ForOperators>
       }
     >
       <Problem error={error} retry={reload} />
@@ -87,8 +90,10 @@ export const Schedules = () => {
       {data !== null && data.schedules.length > 0 && <ScheduleTable rows={data.schedules} onDone={reload} />}
       {data?.total === 0 && (
         <Empty title="Nothing is scheduled.">
-          <a href={href(["schedules", "~new"])}>Create a schedule</a> to send a job by the clock: with a cron expression
-          in any time zone, or at an interval.
+          <ForOperators>
+            <a href={href(["schedules", "~new"])}>Create a schedule</a> to send a job by the clock: with a cron
+            expression in any time zone, or at an interval.
+          </ForOperators>
         </Empty>
       )}
       {data !== null && <Pager total={data.total} offset={offset} one="schedule" />}

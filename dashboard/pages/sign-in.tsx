@@ -19,8 +19,8 @@ const WrongRole = ({ who: { name, role } }: { who: SessionAnswer }) => {
   return (
     <>
       <p>
-        The key “{name}” has the role <strong>{role}</strong>: it {role === "worker" ? "runs jobs" : "reads the API"},
-        but cannot open the dashboard. Sign in with a key whose role is standard or admin.
+        The key “{name}” has the role <strong>{role}</strong>: it runs jobs, but cannot open the dashboard. Sign in with
+        a key whose role is admin, standard or viewer.
       </p>
       <Problem error={error} />
       <button type="button" class="button primary" onClick={() => signOut().catch(setError)}>
@@ -62,7 +62,7 @@ const KeyForm = () => {
         />
         <p id="key-says" class={says === null ? "hint" : "field-error"} role={says === null ? undefined : "alert"}>
           {says ??
-            "A key with role standard or admin. On the machine that runs Signalbox, the first admin key is in default.admin.key in the data folder."}
+            "A key with role admin, standard or viewer. On the machine that runs Signalbox, the first admin key is in default.admin.key in the data folder."}
         </p>
       </div>
       <button type="submit" class="button primary" disabled={isBusy || key.trim() === ""}>

@@ -6,6 +6,7 @@ import { clock, count, plural } from "../format.ts";
 import { href } from "../router.ts";
 import { killswitch } from "../state/board.ts";
 import { connection, heardAt, reconnect } from "../state/live.ts";
+import { ForOperators } from "./for-operators.tsx";
 import { ClearDialog, EngageDialog } from "./killswitch-dialog.tsx";
 import { levelName } from "./killswitch-levels.ts";
 import { Time } from "./time.tsx";
@@ -46,14 +47,16 @@ export const KillswitchBanner = () => {
         {unconfirmed !== null && <a href={href(["fleet"], { state: "unconfirmed" })}>{unconfirmed}</a>}
         <span>{plural(state.halted_jobs, "job")} halted</span>
       </p>
-      <div class="actions">
-        <button type="button" class="button" onClick={() => setOpen("change")}>
-          Change level
-        </button>
-        <button type="button" class="button clear-line" onClick={() => setOpen("clear")}>
-          Clear …
-        </button>
-      </div>
+      <ForOperators>
+        <div class="actions">
+          <button type="button" class="button" onClick={() => setOpen("change")}>
+            Change level
+          </button>
+          <button type="button" class="button clear-line" onClick={() => setOpen("clear")}>
+            Clear …
+          </button>
+        </div>
+      </ForOperators>
       {open === "clear" && <ClearDialog onClose={() => setOpen(null)} />}
       {open === "change" && <EngageDialog onClose={() => setOpen(null)} />}
     </section>

@@ -6,6 +6,7 @@ import type { BulkAction } from "../../contract/job-list.ts";
 import { count, plural } from "../format.ts";
 import { mayChange } from "../state/bulk-change.ts";
 import type { HeldList } from "../state/held-jobs.ts";
+import { mayOperate } from "../state/session.ts";
 import { BulkDialog } from "./bulk-dialog.tsx";
 import { PickedDialog } from "./picked-dialog.tsx";
 
@@ -35,6 +36,14 @@ export const BulkBar = ({ list, picked, isAll, onPick, onShow }: BarProps) => {
   const { status } = list.asked;
   const actions = (["retry", "cancel"] as const).filter((action) => mayChange(action, status));
   const isAny = isAll || picked.size > 0;
+  if (!mayOperate.value) {
+    return (
+      <div class="jobs-bar">
+        <span class="bulk-fill" />
+        <NewJobs many={list.newIds.size} onShow={onShow} />
+      </div>
+    );
+  }
   return (
     <div class="jobs-bar">
       <span class="bulk-pick">

@@ -4,7 +4,7 @@ import { api } from "../api.ts";
 import { plural, usd } from "../format.ts";
 import { todayUsd } from "../state/board.ts";
 import { useLoad, useThrottled } from "../state/load.ts";
-import { BudgetBars } from "./budgets.tsx";
+import { BudgetGlance } from "./budgets.tsx";
 import { Problem } from "./problem.tsx";
 
 const REREAD_EVERY_MS = 10_000;
@@ -25,7 +25,7 @@ export const CostToday = () => {
               <span class="tone-caution"> · {plural(data.unpriced_jobs, "job")} of unknown price, not in the sum</span>
             )}
           </p>
-          <BudgetBars budget={data.budget} spentToday={total ?? 0} />
+          <BudgetGlance budgets={data} spentToday={total ?? 0} />
         </>
       )}
     </>

@@ -10,6 +10,7 @@ import { counts } from "../state/board.ts";
 import type { Filter } from "../state/job-filter.ts";
 import { useLoad, useThrottled } from "../state/load.ts";
 import { BulkDialog } from "./bulk-dialog.tsx";
+import { ForOperators } from "./for-operators.tsx";
 import { Empty, Loading } from "./page.tsx";
 import { Problem } from "./problem.tsx";
 import { type Column, Table } from "./table.tsx";
@@ -71,9 +72,16 @@ const Row = ({ failure, onRetry }: { failure: Failure; onRetry: () => void }) =>
         <Time at={failure.last_at} />
       </td>
       <td class="cell-actions">
-        <button type="button" class="button small" onClick={onRetry} aria-label={`Retry these: ${failure.code}, ${by}`}>
-          Retry these
-        </button>
+        <ForOperators>
+          <button
+            type="button"
+            class="button small"
+            onClick={onRetry}
+            aria-label={`Retry these: ${failure.code}, ${by}`}
+          >
+            Retry these
+          </button>
+        </ForOperators>
       </td>
     </tr>
   );

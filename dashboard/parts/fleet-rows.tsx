@@ -7,6 +7,7 @@ import { count, splitTags, withLocalTimes } from "../format.ts";
 import { href } from "../router.ts";
 import { isHalted, workers } from "../state/board.ts";
 import type { FleetFilter } from "../state/fleet-bulk.ts";
+import { mayOperate } from "../state/session.ts";
 import { type BulkAct, BulkDialog, type Chosen } from "./fleet-bulk.tsx";
 import { GivenFilters } from "./fleet-controls.tsx";
 import { LoadBar } from "./load-bar.tsx";
@@ -38,26 +39,30 @@ const Row = ({ worker, isChosen, onChoose, onDone }: RowProps) => {
   const why = whyNot(worker);
   return (
     <tr>
-      <td class="cell-check">
-        <label>
-          <input
-            type="checkbox"
-            aria-label={`Select ${worker.instance}`}
-            checked={isChosen}
-            onChange={(event) => onChoose(event.currentTarget.checked)}
-          />
-        </label>
-      </td>
+      {mayOperate.value && (
+        <td class="cell-check">
+          <label>
+            <input
+              type="checkbox"
+              aria-label={`Select ${worker.instance}`}
+              checked={isChosen}
+              onChange={(event) => onChoose(event.currentTarget.checked)}
+            />
+          </label>
+        </td>
+      )}
       <td class="cell-status">
         <WorkerStatus worker={worker} />
       </td>
       <td class="cell-main">
-        <a class="row-link" href={href(["fleet", worker.instance])}>
+        <a class="row-link" title={worker.instance} href={href(["fleet", worker.instance])}>
           {worker.instance}
         </a>
         {why !== null && <span class="row-note tone-caution">{withLocalTimes(why)}</span>}
       </td>
-      <td class="cell-wide">{worker.provider}</td>
+      <td class="cell-wide cell-short">
+        <span title={worker.provider}>{worker.provider}</span>
+      </td>
       <td>
         <LoadBar load={worker.current_load} concurrency={worker.concurrency} />
       </td>
@@ -65,33 +70,37 @@ const Row = ({ worker, isChosen, onChoose, onDone }: RowProps) => {
         <FailureRate rate={worker.failure_rate} />
       </td>
       <td class="cell-wide cell-tags">
-        <Tags tags={splitTags(worker.tags)} max={5} />
+        <Tags tags={splitTags(worker.tags)} max={3} />
       </td>
       <td class="cell-wide cell-tags">
-        {worker.models === null ? <span class="dim">any model</span> : <Tags tags={worker.models} max={2} />}
+        {worker.models === null ? <span class="dim">any model</span> : <Tags tags={worker.models} max={1} />}
       </td>
       <td class="num cell-wide">
         <Time at={worker.last_heartbeat} />
       </td>
-      <td class="cell-actions cell-wide">
-        <WorkerActions worker={worker} isShort onDone={onDone} />
-      </td>
+      {mayOperate.value && (
+        <td class="cell-actions cell-wide">
+          <WorkerActions worker={worker} isShort onDone={onDone} />
+        </td>
+      )}
     </tr>
   );
 };
 
-const COLUMNS: readonly Column[] = [
-  { title: "Select", isUnseen: true },
-  { title: "State" },
-  { title: "Worker" },
-  { title: "Provider", class: "cell-wide" },
-  { title: "Load" },
-  { title: "Failed", class: "num" },
-  { title: "Tags", class: "cell-wide" },
-  { title: "Models", class: "cell-wide" },
-  { title: "Heartbeat", class: "num cell-wide" },
-  { title: "Actions", class: "cell-wide", isUnseen: true },
+const SHOWN: readonly Column[] = [
+  { title: "State", class: "cell-status" },
+  { title: "Worker", class: "cell-main" },
+  { title: "Provider", class: "cell-wide cell-short" },
+  { title: "Load", class: "cell-load" },
+  { title: "Failed", class: "num cell-failed" },
+  { title: "Tags", class: "cell-wide cell-tags" },
+  { title: "Models", class: "cell-wide cell-tags" },
+  { title: "Heartbeat", class: "num cell-wide cell-when" },
 ];
+const TICK: Column = { title: "Select", class: "cell-check", isUnseen: true };
+const ACTIONS: Column = { title: "Actions", class: "cell-wide cell-actions", isUnseen: true };
+
+const columns = (): readonly Column[] => (mayOperate.value ? [TICK, ...SHOWN, ACTIONS] : SHOWN);
 
 const BulkBar = ({ chosen, onAct }: { chosen: Chosen; onAct: (act: BulkAct) => void }) => {
   const size = chosen.kind === "named" ? chosen.instances.length : chosen.total;
@@ -135,7 +144,7 @@ export const FleetRows = ({ data, filter, onDone }: { data: Listed; filter: Flee
   return (
     <>
       <div class="actions bulk-bar">
-        {data.total > 1 && <BulkBar chosen={chosen} onAct={setAct} />}
+        {data.total > 1 && mayOperate.value && <BulkBar chosen={chosen} onAct={setAct} />}
         {ticked.size > 0 && (
           <button type="button" class="button small quiet" onClick={() => setTicked(new Set())}>
             Select none
@@ -144,7 +153,7 @@ export const FleetRows = ({ data, filter, onDone }: { data: Listed; filter: Flee
         <GivenFilters filter={filter} />
       </div>
       {rows.length > 0 && (
-        <Table name="Workers" columns={COLUMNS} class="fleet-table">
+        <Table name="Workers" columns={columns()} class="fleet-table">
           {rows.map((worker) => (
             <Row
               key={worker.instance}

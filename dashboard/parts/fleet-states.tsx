@@ -5,6 +5,7 @@ import type { FleetGroupResource, FleetSumsResource } from "../../contract/worke
 import { count, plural } from "../format.ts";
 import { refine } from "../router.ts";
 import type { Chosen } from "./fleet-bulk.tsx";
+import { ForOperators } from "./for-operators.tsx";
 import { type Aspect, Lamp } from "./lamp.tsx";
 import { LoadBar } from "./load-bar.tsx";
 import { type Column, Table } from "./table.tsx";
@@ -15,6 +16,7 @@ const ASPECTS: Record<WorkerState, Aspect> = {
   paused: "stop",
   unavailable: "caution",
   busy: "caution",
+  online: "clear",
   idle: "clear",
   unconfirmed: "stop",
 };
@@ -77,14 +79,16 @@ const GroupRow = ({
     <td class="num">{figure(group.offline)}</td>
     <td class="num cell-wide">{figure(group.paused)}</td>
     <td class="cell-actions">
-      <button
-        type="button"
-        class="button small"
-        aria-label={`Pause all ${plural(group.workers, "worker")} of ${by} ${group.value}`}
-        onClick={() => onPause({ kind: "matching", filter: { [by]: group.value }, total: group.workers })}
-      >
-        Pause all
-      </button>
+      <ForOperators>
+        <button
+          type="button"
+          class="button small"
+          aria-label={`Pause all ${plural(group.workers, "worker")} of ${by} ${group.value}`}
+          onClick={() => onPause({ kind: "matching", filter: { [by]: group.value }, total: group.workers })}
+        >
+          Pause all
+        </button>
+      </ForOperators>
     </td>
   </tr>
 );

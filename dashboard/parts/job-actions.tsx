@@ -9,6 +9,7 @@ import { href } from "../router.ts";
 import { mayChange } from "../state/bulk-change.ts";
 import { attempt, tell } from "../state/notice.ts";
 import { Confirm } from "./dialog.tsx";
+import { ForOperators } from "./for-operators.tsx";
 import { Choice, SelectField, TextField } from "./form.tsx";
 import { tierOf } from "./job-fields.ts";
 
@@ -78,7 +79,7 @@ export const JobActions = ({ job, onDone }: ActionsProps) => {
     onDone();
   };
   return (
-    <>
+    <ForOperators>
       <a class="button" href={href(["jobs", "new"], { like: job.id })}>
         Create a copy
       </a>
@@ -104,6 +105,6 @@ export const JobActions = ({ job, onDone }: ActionsProps) => {
       )}
       {open === "edit" && <EditDialog job={job} onDone={onDone} onClose={close} />}
       {open === "cancel" && <CancelDialog job={job} onDone={onDone} onClose={close} />}
-    </>
+    </ForOperators>
   );
 };

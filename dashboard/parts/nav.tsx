@@ -3,7 +3,7 @@
 
 import { useEffect, useRef, useState } from "preact/hooks";
 import { pagePath, place } from "../router.ts";
-import { isAdmin } from "../state/session.ts";
+import { isAdmin, mayOperate } from "../state/session.ts";
 import { Account } from "./account.tsx";
 import { Icon, type IconName } from "./icon.tsx";
 
@@ -11,7 +11,8 @@ interface Destination {
   path: string;
   label: string;
   icon: IconName;
-  isForAdmin?: boolean;
+  /** Without it, everybody who can open the dashboard. */
+  isFor?: "operators" | "admins";
 }
 
 const DESTINATIONS: readonly Destination[] = [
@@ -19,9 +20,9 @@ const DESTINATIONS: readonly Destination[] = [
   { path: "jobs", label: "Jobs", icon: "jobs" },
   { path: "fleet", label: "Fleet", icon: "fleet" },
   { path: "explain", label: "Explain", icon: "explain" },
-  { path: "playground", label: "Playground", icon: "playground" },
+  { path: "playground", label: "Playground", icon: "playground", isFor: "operators" },
   { path: "schedules", label: "Schedules", icon: "schedules" },
-  { path: "catalog", label: "Catalog", icon: "catalog", isForAdmin: true },
+  { path: "catalog", label: "Catalog", icon: "catalog", isFor: "admins" },
   { path: "cost", label: "Cost", icon: "cost" },
   { path: "settings", label: "Settings", icon: "settings" },
 ];
@@ -42,7 +43,9 @@ const NavLink = ({ path, label, icon, class: extra }: Destination & { class: str
 
 /** The pages that the signed-in key may open. */
 export const destinations = (): readonly Destination[] =>
-  DESTINATIONS.filter((one) => !one.isForAdmin || isAdmin.value);
+  DESTINATIONS.filter(({ isFor }) =>
+    isFor === "admins" ? isAdmin.value : isFor === "operators" ? mayOperate.value : true,
+  );
 
 export const Nav = () => {
   const [isMoreOpen, setMoreOpen] = useState(false);

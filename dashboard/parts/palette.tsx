@@ -3,24 +3,29 @@
 
 import { signal } from "@preact/signals";
 import { useEffect, useState } from "preact/hooks";
+import type { WorkerResource } from "../../contract/worker.ts";
+import { api } from "../api.ts";
 import { shortened } from "../format.ts";
 import { go, href } from "../router.ts";
 import { jobs, workers } from "../state/board.ts";
-import { isAdmin } from "../state/session.ts";
+import { useLoad, useSettled } from "../state/load.ts";
+import { isAdmin, mayOperate } from "../state/session.ts";
 import { Dialog } from "./dialog.tsx";
 import { EngageDialog } from "./killswitch-dialog.tsx";
 import { destinations } from "./nav.tsx";
 import { PauseDialog } from "./worker-actions.tsx";
 
-type Open = "palette" | "help" | "killswitch" | { readonly pause: string } | null;
+type Open = "palette" | "help" | "killswitch" | { readonly pause: WorkerResource } | null;
 
 const open = signal<Open>(null);
 const close = (): void => {
   open.value = null;
 };
 const MAX_SHOWN = 12;
+const MAX_EACH = 5;
 const MAX_LABEL_CHARS = 70;
-const JOB_ID = /^[0-9a-f-]{8,}$/i;
+const WHOLE_ID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+const TYPING_MS = 200;
 
 interface Command {
   readonly label: string;
@@ -39,38 +44,76 @@ const show = (next: Open) => (): void => {
 
 const fixedCommands = (): Command[] => [
   ...destinations().map(({ path, label }) => ({ label, hint: "page", run: goTo(`#/${path}`) })),
-  { label: "New job", hint: "page", run: goTo("#/jobs/new") },
+  ...(mayOperate.value ? [{ label: "New job", hint: "page", run: goTo("#/jobs/new") }] : []),
   ...(isAdmin.value ? [{ label: "Add a worker", hint: "page", run: goTo("#/fleet/~add") }] : []),
   { label: "Keyboard shortcuts", hint: "help", run: show("help") },
-  { label: "Killswitch", hint: "action", run: show("killswitch") },
+  ...(mayOperate.value ? [{ label: "Killswitch", hint: "action", run: show("killswitch") }] : []),
 ];
 
-const workerCommands = (): Command[] =>
-  [...workers.value.values()].flatMap(({ instance, paused }) => [
-    { label: instance, hint: "worker", run: goTo(href(["fleet", instance])) },
-    ...(paused ? [] : [{ label: `Pause ${instance}`, hint: "action", run: show({ pause: instance }) }]),
+const workerCommands = (found: readonly WorkerResource[]): Command[] =>
+  found.flatMap((worker) => [
+    { label: worker.instance, hint: "worker", run: goTo(href(["fleet", worker.instance])) },
+    ...(worker.paused || !mayOperate.value
+      ? []
+      : [{ label: `Pause ${worker.instance}`, hint: "action", run: show({ pause: worker }) }]),
   ]);
 
-const jobCommands = (words: string): Command[] => {
-  const known = [...jobs.value.values()]
+const jobCommands = (words: string, found: readonly FoundJob[]): Command[] => [
+  ...found.map(({ id, start }) => ({
+    label: shortened(start.trim(), MAX_LABEL_CHARS) || id,
+    hint: id.startsWith(words) ? `job ${id}` : "job",
+    run: goTo(href(["jobs", id])),
+  })),
+  WHOLE_ID.test(words)
+    ? { label: `Job ${words}`, hint: "id", run: goTo(href(["jobs", words])) }
+    : { label: `Jobs with “${words}”`, hint: "search", run: goTo(href(["jobs"], { q: words })) },
+];
+
+interface FoundJob {
+  readonly id: string;
+  readonly start: string;
+}
+
+interface Found {
+  readonly workers: readonly WorkerResource[];
+  readonly jobs: readonly FoundJob[];
+}
+
+const NOTHING: Found = { workers: [], jobs: [] };
+
+/** What the page holds answers at once, and the coordinator finds the rest. */
+const findHere = (words: string): Found => ({
+  workers: [...workers.value.values()].filter(({ instance }) => instance.toLowerCase().includes(words)),
+  jobs: [...jobs.value.values()]
     .filter(({ id, prompt_start }) => id.startsWith(words) || prompt_start.toLowerCase().includes(words))
-    .map(({ id, prompt_start }) => ({
-      label: shortened(prompt_start, MAX_LABEL_CHARS) || id,
-      hint: "job",
-      run: goTo(href(["jobs", id])),
-    }));
-  const byId = JOB_ID.test(words)
-    ? [{ label: `Job ${words}`, hint: "id", run: goTo(href(["jobs", words])) }]
-    : [{ label: `Jobs with “${words}”`, hint: "search", run: goTo(href(["jobs"], { q: words })) }];
-  return [...known.slice(0, MAX_SHOWN / 2), ...byId];
+    .map(({ id, prompt_start }) => ({ id, start: prompt_start })),
+});
+
+const findThere = async (q: string, abort: AbortSignal): Promise<Found> => {
+  const [fleet, list] = await Promise.all([
+    api.workers.list({ q, limit: MAX_EACH }, { signal: abort }),
+    api.jobs.list({ q, limit: MAX_EACH }, { signal: abort }),
+  ]);
+  return { workers: fleet.workers, jobs: list.jobs.map(({ id, prompt }) => ({ id, start: prompt })) };
 };
 
-const commandsFor = (text: string): Command[] => {
-  const words = text.trim().toLowerCase();
+const together = <Item,>(here: readonly Item[], there: readonly Item[], nameOf: (item: Item) => string): Item[] =>
+  [...new Map([...there, ...here].map((item) => [nameOf(item), item])).values()].slice(0, MAX_EACH);
+
+const commandsFor = (words: string, there: Found): Command[] => {
   const fixed = fixedCommands();
   if (words === "") return fixed.slice(0, MAX_SHOWN);
-  const matching = [...fixed, ...workerCommands()].filter(({ label }) => label.toLowerCase().includes(words));
-  return [...matching.slice(0, MAX_SHOWN), ...jobCommands(words)].slice(0, MAX_SHOWN);
+  const here = findHere(words);
+  return [
+    ...fixed.filter(({ label }) => label.toLowerCase().includes(words)),
+    ...workerCommands(together(here.workers, there.workers, ({ instance }) => instance)).filter(
+      ({ label, hint }) => hint === "worker" || label.toLowerCase().includes(words),
+    ),
+    ...jobCommands(
+      words,
+      together(here.jobs, there.jobs, ({ id }) => id),
+    ),
+  ];
 };
 
 /** The list of suggestions is our own, not the browser's datalist. */
@@ -79,7 +122,13 @@ const COMBOBOX: object = { role: "combobox", "aria-expanded": true, "aria-contro
 const Palette = () => {
   const [text, setText] = useState("");
   const [at, setAt] = useState(0);
-  const commands = commandsFor(text);
+  const words = text.trim().toLowerCase();
+  const asked = useSettled(words, TYPING_MS);
+  const { data } = useLoad(asked === "" ? null : asked, async (abort) => ({
+    asked,
+    ...(await findThere(asked, abort)),
+  }));
+  const commands = commandsFor(words, data?.asked === words ? data : NOTHING);
   const move = (event: KeyboardEvent): void => {
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
     if (step !== undefined) setAt((at + step + commands.length) % commands.length);
@@ -106,7 +155,7 @@ const Palette = () => {
         {commands.map((command, index) => (
           // biome-ignore lint/a11y/useKeyWithClickEvents: the keys are those of the field above
           <div
-            key={`${command.hint} ${command.label}`}
+            key={`${index} ${command.hint} ${command.label}`}
             id={`palette-${index}`}
             role="option"
             tabIndex={-1}
@@ -169,6 +218,5 @@ export const PaletteHost = () => {
   if (open.value === "palette") return <Palette />;
   if (open.value === "help") return <Help />;
   if (open.value === "killswitch") return <EngageDialog onClose={close} />;
-  const worker = open.value === null ? undefined : workers.value.get(open.value.pause);
-  return worker === undefined ? null : <PauseDialog worker={worker} onClose={close} />;
+  return open.value === null ? null : <PauseDialog worker={open.value.pause} onClose={close} />;
 };

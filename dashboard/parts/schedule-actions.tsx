@@ -6,6 +6,7 @@ import { api } from "../api.ts";
 import { go, href } from "../router.ts";
 import { attempt, tell } from "../state/notice.ts";
 import { Confirm } from "./dialog.tsx";
+import { ForOperators } from "./for-operators.tsx";
 
 export const ScheduleActions = ({
   schedule,
@@ -25,7 +26,7 @@ export const ScheduleActions = ({
     onDone();
   };
   return (
-    <>
+    <ForOperators>
       <button
         type="button"
         class={size}
@@ -72,6 +73,6 @@ export const ScheduleActions = ({
           <p>It will not run again, and its history is deleted. Its jobs stay.</p>
         </Confirm>
       )}
-    </>
+    </ForOperators>
   );
 };

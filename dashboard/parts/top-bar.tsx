@@ -3,6 +3,7 @@
 import { connection } from "../state/live.ts";
 import { session } from "../state/session.ts";
 import { Account } from "./account.tsx";
+import { ForOperators } from "./for-operators.tsx";
 import { KillswitchButton } from "./killswitch-button.tsx";
 import { Lamp } from "./lamp.tsx";
 
@@ -35,7 +36,9 @@ export const TopBar = () => (
     </span>
     <span class="top-fill" />
     <LiveLamp />
-    <KillswitchButton />
+    <ForOperators>
+      <KillswitchButton />
+    </ForOperators>
     <span class="top-more">
       <Account />
     </span>

@@ -96,6 +96,7 @@ export const Track = () => (
     <Block status="assigned" label="Assigned" />
     <Block status="running" label="Running" />
     <div class="ends">
+      <p class="ends-title">Ended, of all time</p>
       <End status="completed" label="Completed" />
       <End status="failed" label="Failed" />
       <End status="cancelled" label="Cancelled" />

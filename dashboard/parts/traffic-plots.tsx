@@ -1,8 +1,10 @@
 // Throughput and waiting time of the last hour, with the latest numbers as text.
 
-import { count, duration } from "../format.ts";
+import { count, duration, plural } from "../format.ts";
 import { minutes } from "../state/board.ts";
+import { now } from "../state/clock.ts";
 import { throughput, trafficVersion, waiting } from "../state/traffic.ts";
+import { waits } from "../state/waiting.ts";
 import { Panel } from "./page.tsx";
 import { type Line, Plot, PlotLegend } from "./plot.tsx";
 
@@ -17,7 +19,8 @@ export const ThroughputPlot = () => {
     {
       label: "completed",
       values: completed.map((value, index) => value + (failed[index] ?? 0)),
-      colour: "--green",
+      // Beside red, green is the same olive to a colour-blind reader.
+      colour: "--accent",
       kind: "bars",
     },
     { label: "failed", values: failed, colour: "--red", kind: "bars" },
@@ -42,6 +45,20 @@ export const ThroughputPlot = () => {
   );
 };
 
+/** The plot knows only jobs that were taken: those that wait on would be missing. */
+const StillWaiting = () => {
+  const all = waits.value;
+  if (all.length === 0) return null;
+  const many = all.reduce((sum, one) => sum + one.count, 0);
+  const oldestAt = Math.min(...all.map((one) => Date.parse(one.oldestAt)));
+  return (
+    <span class="tone-caution">
+      ; {plural(many, "job still waits", "jobs still wait")}, the oldest for{" "}
+      {duration(Math.max(0, now.value - oldestAt))}
+    </span>
+  );
+};
+
 export const WaitingPlot = () => {
   // Updated as the socket reports jobs.
   trafficVersion.value;
@@ -55,12 +72,14 @@ export const WaitingPlot = () => {
     <Panel title="Waiting time" aside={<PlotLegend lines={lines} />} class="span-plot">
       <p class="plot-says">
         {latest === null ? (
-          "No wait was measured yet: the page measures while it is open"
+          "No job was given to a worker while this page was open"
         ) : (
           <>
-            median wait <strong class="num">{wait(latest)}</strong>
+            Jobs that a worker took waited <strong class="num">{wait(latest)}</strong> (median of the last minute with
+            any)
           </>
         )}
+        <StillWaiting />
       </p>
       <Plot
         name={`Waiting time before a worker takes a job: median ${latest === null ? "unknown" : wait(latest)}`}

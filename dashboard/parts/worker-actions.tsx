@@ -8,6 +8,7 @@ import { isHalted } from "../state/board.ts";
 import { serverNow } from "../state/clock.ts";
 import { attempt, tell } from "../state/notice.ts";
 import { Confirm } from "./dialog.tsx";
+import { ForOperators } from "./for-operators.tsx";
 import { SelectField } from "./form.tsx";
 import { PauseReason } from "./pause-reason.tsx";
 
@@ -69,7 +70,7 @@ export const WorkerActions = ({ worker, onDone, isShort = false }: WorkerProps &
     onDone?.();
   };
   return (
-    <>
+    <ForOperators>
       {worker.paused ? (
         <button
           type="button"
@@ -100,6 +101,6 @@ export const WorkerActions = ({ worker, onDone, isShort = false }: WorkerProps &
       )}
       {open === "pause" && <PauseDialog worker={worker} onDone={onDone} onClose={close} />}
       {open === "forget" && <ForgetDialog worker={worker} onDone={onDone} onClose={close} />}
-    </>
+    </ForOperators>
   );
 };

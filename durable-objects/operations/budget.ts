@@ -2,7 +2,7 @@
 // the providers that cost money until its period ends; local runtimes go on. With `on_reached: killswitch` the tenant's
 // own budget also engages level 1, again after each clear while it is reached.
 
-import type { BudgetState } from "../../contract/cost.ts";
+import type { BudgetState, BudgetStates } from "../../contract/cost.ts";
 import { toIso, toIsoOrNull } from "../../contract/field.ts";
 import {
   type Budget,
@@ -160,17 +160,29 @@ const auditReached = (turn: Turn, reached: BudgetReached): void => {
   turn.audit("budget.reached", targetOf(provider, period), detail, SERVICE_ACTOR);
 };
 
-/** The tenant's budget and its spending, for the cost answers. */
-export const readBudget = (turn: Turn): Result<BudgetState, Refusal> => {
-  const { budget } = turn.memory.config;
-  const spending = spendingOf(turn, null);
-  const isReached = budgetReached(turn) !== null;
-  return ok({
+const stateOf = (turn: Turn, budget: Budget, provider: string | null): BudgetState => {
+  const spending = spendingOf(turn, provider);
+  const isReached = reachedOf(turn, budget, provider) !== null;
+  return {
     day_usd: budget.dayUsd ?? null,
     month_usd: budget.monthUsd ?? null,
     day_spent_usd: usdFromNano(spending.dayNanoUsd),
     month_spent_usd: usdFromNano(spending.monthNanoUsd),
     reached: isReached,
     reached_at_pace: isReached ? null : toIsoOrNull(reachedAtPace(budget, spending, turn.nowAt)),
+  };
+};
+
+/** The tenant's budget and those of its providers, reached ones first, for the cost answers. */
+export const readBudgets = (turn: Turn): Result<BudgetStates, Refusal> => {
+  const { budget, providers } = turn.memory.config;
+  const ofProviders = [...providers].flatMap(([provider, { budget: own }]) =>
+    own !== null && hasLimit(own) ? [{ provider, ...stateOf(turn, own, provider) }] : [],
+  );
+  return ok({
+    budget: stateOf(turn, budget, null),
+    provider_budgets: ofProviders.sort(
+      (one, other) => Number(other.reached) - Number(one.reached) || (one.provider < other.provider ? -1 : 1),
+    ),
   });
 };

@@ -84,7 +84,7 @@ export const activate = (turn: Turn, order: KillswitchOrder): Result<KillswitchR
   const workers = pauseFleet(turn);
   const jobs = haltWork(turn, level, next);
   store(turn, { ...next, haltedJobs: next.haltedJobs + jobs, pausedWorkers: turn.memory.fleet.size });
-  const detail = { reason, before: before.level, halted_jobs: jobs, paused_workers: workers };
+  const detail = { level, reason, before: before.level, halted_jobs: jobs, paused_workers: workers };
   turn.audit("killswitch.activated", `level ${level}`, detail, by);
   return announce(turn);
 };
@@ -97,6 +97,7 @@ export const deactivate = (turn: Turn, request: { resumeAll: boolean }): Result<
   const resumed = resumeFleet(turn);
   turn.isAllOpened = true;
   turn.audit("killswitch.cleared", `level ${before.level}`, {
+    level: 0,
     before: before.level,
     reason: before.reason,
     resume_all: request.resumeAll,
@@ -109,7 +110,7 @@ export const deactivate = (turn: Turn, request: { resumeAll: boolean }): Result<
 export const takeBack = (turn: Turn, earlier: Killswitch): Result<KillswitchResource, Refusal> => {
   const current = turn.memory.killswitch;
   store(turn, restored(current, earlier));
-  const detail = { before: current.level, resumed_workers: resumeFleet(turn) };
+  const detail = { level: earlier.level, before: current.level, resumed_workers: resumeFleet(turn) };
   if (earlier.level > 0)
     turn.audit("killswitch.activated", `level ${earlier.level}`, { reason: earlier.reason, ...detail });
   else {

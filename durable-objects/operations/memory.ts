@@ -24,8 +24,6 @@ export interface Memory {
   readonly queue: Queue;
   /** By running job, the last heartbeat received, and the one in its row at that time. Empty after a reload. */
   readonly beats: Map<string, { readonly storedAt: number | null; readonly heardAt: number }>;
-  /** Another worker than the built-in echo has registered, at any time. */
-  isEchoAside: boolean;
   /** When workers were last examined whose state depends on time alone. */
   lookedAt: number;
   /** The earliest time at which a worker is to be forgotten. */
@@ -118,7 +116,6 @@ export const loadMemory = (store: Store, nowAt: number, counters: Counters): Mem
     unstoredWorkers: new Set(),
     queue,
     beats: new Map(),
-    isEchoAside: store.settings.isEchoAside(),
     lookedAt: nowAt,
     forgetAt: firstForgetAt(fleet, config),
     backoffs: new Map(store.backoffs.all().map(({ provider, untilAt }) => [provider, untilAt])),

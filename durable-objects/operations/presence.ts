@@ -10,7 +10,6 @@ import { invalid, notFound, type Refusal } from "../../domain/refusal.ts";
 import { err, ok, type Result } from "../../domain/result.ts";
 import {
   busyOf,
-  ECHO,
   isSameOffer,
   modelsOf,
   offerBytesOf,
@@ -143,7 +142,6 @@ const hear = (turn: Turn, request: Presence): Member => {
     const from = { keyId: turn.caller.keyId, viaSocket, isFull };
     const worker = registerWorker(request, known?.worker ?? null, from, turn.nowAt);
     if (known !== undefined && worker.unavailable !== null && known.worker.unavailable === null) turn.reopenAvoiding();
-    noteOthersThanEcho(turn, worker);
     const resumedEpoch = epochOfNewWorker(killswitch);
     turn.putWorker(isNew ? { ...worker, resumedEpoch, isHalted: isHaltedBy(killswitch, resumedEpoch) } : worker);
     if (hasOtherModels(worker, before)) {
@@ -167,13 +165,6 @@ const hear = (turn: Turn, request: Presence): Member => {
 
 const hasOtherModels = (worker: Worker, before: Worker | undefined): boolean =>
   worker.models !== (before?.models ?? null) || worker.runtimeModels !== (before?.runtimeModels ?? null);
-
-/** Once a worker of another kind has registered, echo answers only jobs that ask for it. */
-const noteOthersThanEcho = (turn: Turn, { provider }: Worker): void => {
-  if (provider === ECHO || turn.memory.isEchoAside) return;
-  turn.memory.isEchoAside = true;
-  turn.store.settings.putEchoAside();
-};
 
 /**
  * Running jobs that it no longer lists go back to the queue; ids that it lists but no longer holds are to be dropped.

@@ -3,6 +3,7 @@
 import type { Job } from "../../domain/job.ts";
 import type { RoutePolicy, RouteRequest } from "../../domain/routing-filter.ts";
 import { closedByBudget } from "./budget.ts";
+import { isEchoAside } from "./echo-aside.ts";
 import { lastSignOf } from "./last-sign.ts";
 import { blendedPrice } from "./pricing.ts";
 import type { Turn } from "./turn.ts";
@@ -17,7 +18,7 @@ export const routePolicy = (turn: Turn): RoutePolicy => {
     chain: config.routing.chain,
     weights: config.routing.weights,
     closedProviders: closedProviders(turn),
-    isEchoAside: turn.memory.isEchoAside,
+    isEchoAside: isEchoAside(turn),
     priceOf: (provider, model) => {
       const ofModel = prices.get(model) ?? new Map<string, number | null>();
       prices.set(model, ofModel);

@@ -115,9 +115,6 @@ export const settingsTable = (sql: Sql) => {
     budgetNotices: (): BudgetNotice[] => read<BudgetNotice[]>("budget_notices") ?? [],
     putBudgetNotices: (notices: readonly BudgetNotice[]): void => write("budget_notices", notices),
 
-    isEchoAside: (): boolean => read<boolean>("echo_aside") ?? false,
-    putEchoAside: (): void => write("echo_aside", true),
-
     /** The last outbox row that history has; numbering continues from here when the outbox is empty. */
     drainedSeq: (): number => read<number>("drained_seq") ?? 0,
     putDrainedSeq: (seq: number): void => write("drained_seq", seq),

@@ -1,6 +1,7 @@
 // Cost by period, provider and model, read from hourly sums, so a month takes a few hundred rows.
 
 import {
+  type BudgetStates,
   type CostByGroup,
   type CostByProvider,
   type CostQuery,
@@ -76,7 +77,7 @@ export const costSummary = (
   tenant: string,
   query: CostQuery,
   nowAt: number,
-): Promise<Omit<CostSummary, "budget">> =>
+): Promise<Omit<CostSummary, keyof BudgetStates>> =>
   readHistory(async () => {
     const span = spanAsked(query, nowAt);
     type Slot = Sums & { readonly slot_at: number };
@@ -99,7 +100,7 @@ export const costByProvider = (
   tenant: string,
   query: CostQuery,
   nowAt: number,
-): Promise<Omit<CostByProvider, "budget">> =>
+): Promise<Omit<CostByProvider, keyof BudgetStates>> =>
   readHistory(async () => {
     const span = spanAsked(query, nowAt);
     const { rows, previousNanoUsd } = await readSpan<ModelSums>(db, tenant, span, costQueries.byModel);
@@ -135,7 +136,7 @@ export const costByGroup = (
   by: string,
   query: CostQuery,
   nowAt: number,
-): Promise<Omit<CostByGroup, "budget">> =>
+): Promise<Omit<CostByGroup, keyof BudgetStates>> =>
   readHistory(async () => {
     const span = spanAsked(query, nowAt);
     const [{ rows: models, previousNanoUsd }, groups] = await Promise.all([

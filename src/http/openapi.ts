@@ -20,6 +20,8 @@ const describeNeeds = (needs: Needs): string => {
   return `Needs a key with role ${roles}.`;
 };
 
+const UNAUTHORIZED = ["authentication_failed", "key_revoked", "key_rotated"] as const;
+
 /** Refusals that every endpoint of this kind can give. */
 const commonRefusals = ({ needs, body, rawBody }: Description): RefusalCode[] => [
   "invalid_request",
@@ -30,7 +32,7 @@ const commonRefusals = ({ needs, body, rawBody }: Description): RefusalCode[] =>
     : (["payload_too_large", "unsupported_media_type", "request_timeout"] as const)),
   ...(needs === "none"
     ? []
-    : (["authentication_failed", "forbidden", "overloaded", "storage_full", "tenant_unavailable"] as const)),
+    : ([...UNAUTHORIZED, "forbidden", "overloaded", "storage_full", "tenant_unavailable"] as const)),
   ...(needs === "none" || needs === "root" ? [] : (["tenant_moved"] as const)),
 ];
 
@@ -65,20 +67,27 @@ const responsesOf = (description: Description, book: SchemaBook): Record<string,
     const content = schema === undefined ? {} : { content: contentOf(media, book.answer(schema)) };
     responses[status] = { description: says, ...headersOf({ ...headers, ...more }), ...content };
   }
-  const { errorSchema } = description;
-  const content =
-    errorSchema === undefined
-      ? contentOf(["application/problem+json"], book.answer(problemResource))
-      : contentOf(["application/json"], book.answer(errorSchema));
-  for (const code of [...commonRefusals(description), ...(description.refuses ?? [])]) {
-    const { status, title, retryAfter } = WIRE[code];
-    responses[String(status)] ??= {
-      description: title,
-      ...headersOf(retryAfter === undefined ? {} : RETRY_AFTER),
-      content,
-    };
-  }
+  const refusals = new Set([...commonRefusals(description), ...(description.refuses ?? [])]);
+  for (const [status, codes] of Map.groupBy(refusals, (code) => WIRE[code].status))
+    responses[String(status)] ??= refusedWith(codes, description, book);
   return responses;
+};
+
+/** One status that an endpoint refuses with, and the codes that can be given with it. */
+const refusedWith = (codes: readonly RefusalCode[], { errorSchema }: Description, book: SchemaBook): ResponseObject => {
+  const titles = [...new Set(codes.map((code) => WIRE[code].title))].join("; ");
+  const mayRetry = codes.some((code) => WIRE[code].retryAfter !== undefined);
+  const says = { description: titles, ...headersOf(mayRetry ? RETRY_AFTER : {}) };
+  if (errorSchema !== undefined) {
+    // A runtime's own errors come by there with codes of their own, so the list is not closed.
+    const listed = codes.map((code) => `\`${code}\``).join(", ");
+    const content = contentOf(["application/json"], book.answer(errorSchema));
+    return { ...says, description: `${titles}. Signalbox's own codes: ${listed}`, content };
+  }
+  const code: JsonSchema = { type: "string", enum: codes };
+  const oneOfThese: JsonSchema = { type: "object", properties: { code }, additionalProperties: true };
+  const schema: JsonSchema = { allOf: [book.answer(problemResource), oneOfThese] };
+  return { ...says, content: contentOf(["application/problem+json"], schema) };
 };
 
 const bodyOf = ({ body, rawBody, isBodyOptional }: Description, book: SchemaBook): object => {

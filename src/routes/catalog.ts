@@ -12,14 +12,17 @@ import {
   presentSubscription,
   presentSync,
   providerList,
+  type SubscriptionResource,
   subscriptionIdParam,
   subscriptionList,
   subscriptionPatchRequest,
   subscriptionResource,
   syncAnswer,
 } from "../../contract/catalog.ts";
+import type { Subscription } from "../../domain/catalog-subscription.ts";
 import type { Actor } from "../../domain/event.ts";
 import type { RefusalCode } from "../../domain/refusal.ts";
+import { isCatalogSyncOn } from "../catalog/due.ts";
 import { readModelsHistory, readSnapshot } from "../catalog/models.ts";
 import { openCatalog, providersOf } from "../catalog/open.ts";
 import { providerReport } from "../catalog/provider-report.ts";
@@ -43,6 +46,14 @@ const BASE = { tag: "Catalog" } as const;
 const ONE = { ...BASE, path: "/catalog/subscriptions/{id}", params: subscriptionIdParam } as const;
 const READS = asks("authorizeAdmin", "history_unavailable");
 const writes = (...refuses: readonly RefusalCode[]) => asks("authorizeAdminWrite", "history_unavailable", ...refuses);
+
+/** Where syncs are turned off, there is no next one to wait for. */
+const presented =
+  (env: Env) =>
+  (subscription: Subscription): SubscriptionResource => {
+    const shown = presentSubscription(subscription);
+    return isCatalogSyncOn(env.SERVICE_CATALOG_SYNC) ? shown : { ...shown, next_sync_at: null };
+  };
 
 const catalogTools = (env: Env) => openCatalog(env, Date.now, auditStatement);
 
@@ -93,7 +104,7 @@ const create = endpoint(
     const actor = await mayWrite(c, token);
     const tools = catalogTools(c.env);
     const created = await workOnHistory(() => createSubscription(tools, token.tenant, actor, body));
-    return answer(c, presentSubscription(unwrap(created)), 201);
+    return answer(c, presented(c.env)(unwrap(created)), 201);
   },
 );
 
@@ -109,7 +120,7 @@ const list = endpoint(
   async (c, { token }) => {
     await mayRead(c, token);
     const subscriptions = await readHistory(() => listSubscriptions(c.env.DB, token.tenant));
-    return answer(c, { subscriptions: subscriptions.map(presentSubscription) });
+    return answer(c, { subscriptions: subscriptions.map(presented(c.env)) });
   },
 );
 
@@ -126,7 +137,7 @@ const edit = endpoint(
     const actor = await mayWrite(c, token);
     const tools = catalogTools(c.env);
     const edited = await workOnHistory(() => editSubscription(tools, token.tenant, params.id, actor, body));
-    return answer(c, presentSubscription(unwrap(edited)));
+    return answer(c, presented(c.env)(unwrap(edited)));
   },
 );
 

@@ -11,7 +11,7 @@ const BASE = {
   method: "get",
   tag: "Cost",
   lane: "heavy",
-  ...asks("readBudget", "history_unavailable"),
+  ...asks("readBudgets", "history_unavailable"),
   operationId: undefined,
   query: costQuery,
   description:
@@ -25,14 +25,14 @@ const summary = endpoint(
     summary: "Read the cost of today, this week, this month or any span",
     answers: {
       200: {
-        description: "Totals in US dollars, a series over time, the total of the period before, and the budget.",
+        description: "Totals in US dollars, a series over time, the total of the period before, and the budgets.",
         schema: costSummary,
       },
     },
   },
   async (c, { query, token }) => {
-    const budget = await askAndDrain(c, token, "readBudget", null);
-    return answer(c, { ...(await history.costSummary(c.env.DB, token.tenant, query, Date.now())), budget });
+    const budgets = await askAndDrain(c, token, "readBudgets", null);
+    return answer(c, { ...(await history.costSummary(c.env.DB, token.tenant, query, Date.now())), ...budgets });
   },
 );
 
@@ -46,8 +46,8 @@ const byProvider = endpoint(
     },
   },
   async (c, { query, token }) => {
-    const budget = await askAndDrain(c, token, "readBudget", null);
-    return answer(c, { ...(await history.costByProvider(c.env.DB, token.tenant, query, Date.now())), budget });
+    const budgets = await askAndDrain(c, token, "readBudgets", null);
+    return answer(c, { ...(await history.costByProvider(c.env.DB, token.tenant, query, Date.now())), ...budgets });
   },
 );
 
@@ -62,9 +62,9 @@ const byGroup = endpoint(
     answers: { 200: { description: "Totals by value in US dollars, most expensive first.", schema: costByGroup } },
   },
   async (c, { params, query, token }) => {
-    const budget = await askAndDrain(c, token, "readBudget", null);
+    const budgets = await askAndDrain(c, token, "readBudgets", null);
     const found = await history.costByGroup(c.env.DB, token.tenant, params.by, query, Date.now());
-    return answer(c, { ...found, budget });
+    return answer(c, { ...found, ...budgets });
   },
 );
 

@@ -24,6 +24,7 @@ export const typeHtml = (schema: JsonSchema): string => {
   }
   if (schema.const !== undefined) return literal(schema.const);
   if (schema.enum !== undefined) return schema.enum.map(literal).join(" | ");
+  if (schema.allOf !== undefined) return typeHtml(schema.allOf[0] ?? {});
   const options = optionsOf(schema);
   if (options.length > 0) return options.map(typeHtml).join(" or ");
   const { items, additionalProperties: values, type, format } = schema;

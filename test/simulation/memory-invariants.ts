@@ -165,7 +165,8 @@ export const nobodyWaitsInVain = (_before: Snapshot, now: Snapshot, world: World
     chain: config.routing.chain,
     weights: config.routing.weights,
     closedProviders: closedProviders(memory, closedByMoney(world, { ...now, nowAt: budgetedAt })),
-    isEchoAside: memory.isEchoAside,
+    // Silence alone frees it, which is for the alarm to find.
+    isEchoAside: true,
     priceOf: () => null,
     lastSignOf: (member) => member.lastSeenAt,
   };

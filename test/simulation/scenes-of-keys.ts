@@ -216,7 +216,7 @@ export const SCENES_OF_KEYS: readonly Shown[] = [
     shown: async (scene) => {
       const own = keyOf("worker-key-0");
       await present(scene, { concurrency: 2 }, own);
-      const spentUsd = async () => (await scene.done(scene.admin, "readBudget", null)).day_spent_usd;
+      const spentUsd = async () => (await scene.done(scene.admin, "readBudgets", null)).budget.day_spent_usd;
       const [one, two] = [await started(scene), await started(scene)];
       for (const { id } of [one, two]) await scene.done(scene.admin, "cancelJob", { id });
       const late = (credential: Credential, { id, lease }: typeof one) =>

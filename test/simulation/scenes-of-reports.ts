@@ -9,7 +9,7 @@ import { keyOf } from "./world.ts";
 const BROKE: JobError = { code: "provider_error", message: "broke", retryable: false };
 const REFUSED: JobError = { code: "rate_limited", message: "too many", retryable: true, status: 429 };
 
-const spentUsd = async (scene: Scene) => (await scene.done(scene.admin, "readBudget", null)).day_spent_usd;
+const spentUsd = async (scene: Scene) => (await scene.done(scene.admin, "readBudgets", null)).budget.day_spent_usd;
 
 export const SCENES_OF_REPORTS: readonly Shown[] = [
   {
