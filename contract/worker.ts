@@ -70,7 +70,10 @@ const presenceFields = {
     .array(modelName)
     .max(MAX_RUNTIME_MODELS)
     .optional()
-    .meta({ description: "the models that its runtime lists now; for information, not used for routing" }),
+    .meta({
+      description:
+        "the models that its runtime lists now: what a worker without `models` takes, unless the list is cut at 500",
+    }),
   unavailable: label(500)
     .nullish()
     .meta({ description: "why it can take no jobs now, e.g. because its runtime does not answer; null when it can" }),
@@ -272,7 +275,8 @@ type Inside =
   | "confirmedHalt"
   | "outcomes"
   | "expiredLeases"
-  | "rests";
+  | "rests"
+  | "missingModels";
 type Renamed = { tagList: "tags"; lastHeartbeatAt: "last_heartbeat" };
 /** Every other field must be in the resource: a new field that is neither there nor in `Inside` does not compile. */
 true satisfies EveryFieldIsTold<Worker, Inside, Renamed, WorkerResource>;

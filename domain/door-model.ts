@@ -1,6 +1,6 @@
 // Which model a client of the front door means by a name.
 
-import { modelKeyOf } from "./model-name.ts";
+import { listedKeysOf, type ModelNames, modelKeyOf, takesAnyModel } from "./model-name.ts";
 import type { Tier } from "./requirements.ts";
 
 /** Equal, except for `:latest` and an owner that one side omits. */
@@ -23,16 +23,28 @@ export interface Alias {
 }
 
 /** What a registered worker offers. */
-export interface ModelOffer {
+export interface ModelOffer extends ModelNames {
   readonly provider: string;
-  /** null: it takes any model. */
-  readonly models: readonly string[] | null;
-  readonly runtimeModels: readonly string[] | null;
+  /** Keys of models that its runtime answered not to have. */
+  readonly missing: readonly string[];
   readonly isOffline: boolean;
 }
 
-const namesOf = ({ models, runtimeModels }: ModelOffer): readonly string[] => models ?? runtimeModels ?? [];
-const takesAny = ({ models, isOffline }: ModelOffer): boolean => models === null && !isOffline;
+/** The models that it names, else those that its runtime lists, without those that are known to be missing. */
+export const namesOf = ({
+  models,
+  runtimeModels,
+  missing,
+}: Omit<ModelOffer, "provider" | "isOffline">): readonly string[] =>
+  (models ?? runtimeModels ?? []).filter((name) => !missing.includes(modelKeyOf(name)));
+
+const takesAny =
+  (model: string) =>
+  (offer: ModelOffer): boolean =>
+    takesAnyModel(offer) && !offer.isOffline && !offer.missing.includes(modelKeyOf(model));
+
+const isNear = ({ models }: ModelOffer, listed: string, name: string): boolean =>
+  isSameModel(listed, name) || (models === null && listedKeysOf(listed).includes(modelKeyOf(name)));
 
 /** The name as the list has it; an equal name takes precedence over a similar one. */
 const offeredAs = (name: string, offers: readonly ModelOffer[]): string | null => {
@@ -40,7 +52,7 @@ const offeredAs = (name: string, offers: readonly ModelOffer[]): string | null =
   for (const offer of offers) {
     for (const listed of namesOf(offer)) {
       if (listed === name) return listed;
-      if (near === null && isSameModel(listed, name)) near = listed;
+      if (near === null && isNear(offer, listed, name)) near = listed;
     }
   }
   return near;
@@ -54,7 +66,7 @@ const ofNamedProvider = (asked: string, offers: readonly ModelOffer[]): Alias | 
   const model = rest.join("/");
   const ofProvider = model === "" ? [] : offers.filter(({ provider }) => provider === first);
   const known = offeredAs(model, ofProvider);
-  return known !== null || ofProvider.some(takesAny) ? plain(known ?? model, first) : null;
+  return known !== null || ofProvider.some(takesAny(model)) ? plain(known ?? model, first) : null;
 };
 
 /**
@@ -74,5 +86,5 @@ export const resolveModel = (
   const pinned = ofNamedProvider(asked, offers);
   if (pinned !== null) return pinned;
   if (offered !== null) return plain(offered);
-  return offers.some(takesAny) ? plain(asked) : null;
+  return offers.some(takesAny(asked)) ? plain(asked) : null;
 };

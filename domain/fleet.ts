@@ -5,7 +5,7 @@ import type { Api } from "./api.ts";
 import { Bits } from "./bits.ts";
 import { Columns } from "./columns.ts";
 import { EqualWorkers } from "./equal-workers.ts";
-import { modelKeyOf } from "./model-name.ts";
+import { modelKeyOf, modelKeysOf } from "./model-name.ts";
 import { Postings } from "./postings.ts";
 import type { Requirements } from "./requirements.ts";
 import { SharedLists } from "./shared-lists.ts";
@@ -48,10 +48,14 @@ export class Fleet {
   readonly #byTag = new Postings();
   readonly #byModel = new Postings();
   readonly #byApi = new Postings();
+  /** By model, the workers whose runtime answered that it does not have it. */
+  readonly #missing = new Postings();
   readonly #anyModel = new Bits();
   readonly #registered = new Bits();
   readonly #paused = new Bits();
   readonly #unavailable = new Bits();
+  /** Something of their record ends at an instant. */
+  readonly #timed = new Bits();
   readonly #withRoom = new Bits();
   readonly #connected = new Bits();
   readonly #cutOff = new Bits();
@@ -165,8 +169,7 @@ export class Fleet {
     const member = this.#byInstance.get(instance);
     if (member === undefined) return;
     this.#index(member, false);
-    for (const bits of [this.#paused, this.#unavailable, this.#withRoom, this.#cutOff, this.#connected, this.#unheard])
-      bits.set(member.slot, false);
+    for (const bits of this.#ofState()) bits.set(member.slot, false);
     this.#giveBack(member.worker);
     this.#byInstance.delete(instance);
     this.#slots[member.slot] = undefined;
@@ -244,7 +247,17 @@ export class Fleet {
     return this.#byApi.with(api);
   }
 
-  /** Workers that name the model, or name none and so take any. */
+  /** Workers with a pause, a missing model or a trial that ends at an instant. */
+  *timed(): Generator<Member> {
+    for (const slot of this.#timed.members()) yield this.at(slot);
+  }
+
+  /** Workers whose runtime answered that it does not have the model, at some time. */
+  missing(model: string): Bits | undefined {
+    return this.#missing.with(modelKeyOf(model));
+  }
+
+  /** Workers that name the model, or whose runtime lists it, or of which neither is known. */
   servingModel(model: string): Bits {
     return this.#anyModel.copy().union(this.#byModel.with(modelKeyOf(model)));
   }
@@ -268,8 +281,10 @@ export class Fleet {
     this.#byProvider.place(worker.provider, slot, isPresent);
     for (const tag of worker.tags) this.#byTag.place(tag, slot, isPresent);
     for (const api of worker.apis) this.#byApi.place(api, slot, isPresent);
-    if (worker.models === null) this.#anyModel.set(slot, isPresent);
-    for (const model of worker.models ?? []) this.#byModel.place(modelKeyOf(model), slot, isPresent);
+    const models = modelKeysOf(worker);
+    if (models === null) this.#anyModel.set(slot, isPresent);
+    for (const model of models ?? []) this.#byModel.place(model, slot, isPresent);
+    for (const { key } of worker.missingModels) this.#missing.place(key, slot, isPresent);
   }
 
   /** Replaces the worker's lists by shared ones, and gives back those of the previous record that differ. */
@@ -277,15 +292,22 @@ export class Fleet {
     if (before !== undefined && isSameIndexing(before, worker)) return worker;
     const tags = this.#lists.take(worker.tags);
     const models = worker.models === null ? null : this.#lists.take(worker.models);
+    const runtimeModels = worker.runtimeModels === null ? null : this.#lists.take(worker.runtimeModels);
     const apis = this.#lists.take(worker.apis);
     if (before !== undefined) this.#giveBack(before);
-    return { ...worker, tags, models, apis };
+    return { ...worker, tags, models, runtimeModels, apis };
   }
 
-  #giveBack({ tags, models, apis }: Worker): void {
+  #giveBack({ tags, models, runtimeModels, apis }: Worker): void {
     this.#lists.giveBack(tags);
     this.#lists.giveBack(apis);
     if (models !== null) this.#lists.giveBack(models);
+    if (runtimeModels !== null) this.#lists.giveBack(runtimeModels);
+  }
+
+  #ofState(): readonly Bits[] {
+    const waits = [this.#paused, this.#unavailable, this.#timed, this.#withRoom];
+    return [...waits, this.#cutOff, this.#connected, this.#unheard];
   }
 
   /** What makes workers equal for the router, besides their last sign of life and their turn. */
@@ -309,6 +331,7 @@ export class Fleet {
   #refresh(member: Member, nowAt: number): void {
     this.#paused.set(member.slot, pauseReasonOf(member.worker, nowAt) !== null);
     this.#unavailable.set(member.slot, member.worker.unavailable !== null);
+    this.#timed.set(member.slot, hasInstant(member.worker));
     this.#noteRoom(member);
     this.#cutOff.set(member.slot, isCutOff(member));
   }
@@ -322,9 +345,13 @@ export const usedShareOf = ({ worker, load }: Member): number =>
 export const isCutOff = ({ worker, isConnected, isClaiming, isLockedOut }: Member): boolean =>
   !isConnected && (isLockedOut || (worker.viaSocket && !isClaiming));
 
+const hasInstant = ({ pause, missingModels }: Worker): boolean => pause?.untilAt != null || missingModels.length > 0;
+
 const isSameIndexing = (before: Worker, after: Worker): boolean =>
   before.provider === after.provider &&
   before.tags === after.tags &&
   before.models === after.models &&
+  before.runtimeModels === after.runtimeModels &&
+  before.missingModels === after.missingModels &&
   before.apis === after.apis &&
   before.tier === after.tier;

@@ -4,7 +4,7 @@
 import { Bits } from "./bits.ts";
 import type { Strategy, Weights } from "./config.ts";
 import { type Fleet, isCutOff, type Member } from "./fleet.ts";
-import { modelKeyOf, servesModel } from "./model-name.ts";
+import { missingUntil, modelKeyOf, servesModel } from "./model-name.ts";
 import type { Priority, Requirements, Tier } from "./requirements.ts";
 import { ECHO, isOffline, pauseReasonOf } from "./worker.ts";
 
@@ -56,6 +56,9 @@ interface Filter {
 const listed = (values: readonly string[]): string => values.map((value) => `"${value}"`).join(", ");
 
 const ECHO_ASIDE = `echo answers only jobs that ask for provider "${ECHO}" or model "${ECHO}"`;
+
+const lacks = (model: string | null, untilAt: number): string =>
+  `its runtime answered that it does not have model "${model}"; it is asked again after ${new Date(untilAt).toISOString()}, or when its list changes`;
 
 const firstOf = ({ before, fleet }: Nobody): Member => fleet.at(before.first());
 
@@ -140,12 +143,39 @@ const MAY_EVER: readonly Filter[] = [
   },
   {
     name: "model",
-    refuses: ({ worker }, asked) => (servesModel(worker, asked.model) ? null : `does not serve model "${asked.model}"`),
+    refuses: ({ worker }, asked) => {
+      if (servesModel(worker, asked.model)) return null;
+      return worker.models === null
+        ? `its runtime does not list model "${asked.model}"`
+        : `does not serve model "${asked.model}"`;
+    },
     applies: (asked) => asked.model !== null,
     narrow: (left, fleet, asked) => {
       if (asked.model !== null) left.intersect(fleet.servingModel(asked.model));
     },
     whyNobody: ({ asked }) => `no matching worker serves model "${asked.model}"`,
+  },
+  {
+    name: "missing_model",
+    refuses: ({ worker }, asked, { nowAt }) => {
+      const untilAt = missingUntil(worker.missingModels, asked.model, nowAt);
+      return untilAt === null ? null : lacks(asked.model, untilAt);
+    },
+    applies: (asked) => asked.model !== null,
+    narrow: (left, fleet, { model }, { nowAt }) => {
+      const marked = model === null ? undefined : fleet.missing(model);
+      if (marked === undefined) return;
+      // What a runtime answered counts for some minutes, even before the sweep forgets it.
+      const isAsked = (slot: number): boolean =>
+        missingUntil(fleet.at(slot).worker.missingModels, model, nowAt) === null;
+      left.keepIf(isAsked, marked);
+    },
+    whyNobody: (nobody) => {
+      const { asked, before, policy } = nobody;
+      const untilAt = missingUntil(firstOf(nobody).worker.missingModels, asked.model, policy.nowAt) ?? policy.nowAt;
+      if (before.count() === 1) return `worker "${firstOf(nobody).worker.instance}": ${lacks(asked.model, untilAt)}`;
+      return `the runtimes of all ${before.count()} matching workers answered that they do not have model "${asked.model}"`;
+    },
   },
   {
     name: "offline",

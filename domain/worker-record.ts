@@ -29,6 +29,7 @@ const LATER_FIELDS = {
   runtimeModels: null,
   resumedEpoch: 0,
   rests: 0,
+  missingModels: [],
 } as const satisfies Pick<Worker, Exclude<keyof Worker, FirstField>>;
 
 export const readWorker = (text: string): Worker => ({ ...LATER_FIELDS, ...(JSON.parse(text) as Worker) });

@@ -2,6 +2,7 @@
 // sign of life when it is asked for; nothing sets a flag when a worker falls silent.
 
 import type { Api } from "./api.ts";
+import { type MissingModel, withMissing } from "./model-name.ts";
 import type { Tier } from "./requirements.ts";
 
 export const WORKER_STATUSES = ["offline", "busy", "idle", "online"] as const;
@@ -23,7 +24,7 @@ interface Offer {
   readonly unavailable: string | null;
   /** The front-door APIs that it offers. */
   readonly apis: readonly Api[];
-  /** The models that its runtime lists now; null if it does not say. For information, not used for routing. */
+  /** The models that its runtime lists now, null if it does not say: what it takes if it names none itself. */
   readonly runtimeModels: readonly string[] | null;
 }
 
@@ -68,6 +69,8 @@ export interface Worker extends Offer {
   readonly expiredLeases: number;
   /** Automatic pauses in a row since it last completed a job. */
   readonly rests: number;
+  /** Models that its runtime answered not to have, since its list last changed. */
+  readonly missingModels: readonly MissingModel[];
 }
 
 /** The built-in runtime, and the one model that it offers. */
@@ -99,6 +102,9 @@ const BLAMELESS_CODES = new Set([
   "rate_limited",
   "quota_exhausted",
   "insufficient_quota",
+  // The router leaves it out for that model.
+  "model_not_found",
+  "no_model_loaded",
 ]);
 
 export const registerWorker = (
@@ -116,6 +122,7 @@ export const registerWorker = (
   expiredLeases: 0,
   rests: 0,
   ...known,
+  missingModels: known === null || !isSameModels(known, report) ? [] : known.missingModels,
   instance: report.instance,
   provider: report.provider,
   tagList: report.tagList,
@@ -144,9 +151,17 @@ export const isSameOffer = (worker: Worker, report: PresenceReport): boolean =>
   worker.tier === report.tier &&
   worker.version === report.version &&
   worker.unavailable === report.unavailable &&
-  isSameList(worker.models, modelsOf(report)) &&
   isSameList(worker.apis, report.apis) &&
-  isSameList(worker.runtimeModels, report.runtimeModels);
+  isSameModels(worker, report);
+
+const isSameModels = (worker: Worker, report: PresenceReport): boolean =>
+  isSameList(worker.models, modelsOf(report)) && isSameList(worker.runtimeModels, report.runtimeModels);
+
+/** Its runtime answered that it does not have the model. */
+export const recordMissing = (worker: Worker, model: string, nowAt: number): Worker => ({
+  ...worker,
+  missingModels: withMissing(worker.missingModels, model, nowAt),
+});
 
 const isSameList = (one: readonly string[] | null, other: readonly string[] | null): boolean =>
   one === other || JSON.stringify(one) === JSON.stringify(other);

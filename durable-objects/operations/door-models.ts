@@ -2,18 +2,22 @@
 
 import { toIso } from "../../contract/field.ts";
 import type { ModelList } from "../../contract/model-list.ts";
-import { type Alias, isSameModel, type ModelOffer, resolveModel } from "../../domain/door-model.ts";
+import { type Alias, isSameModel, type ModelOffer, namesOf, resolveModel } from "../../domain/door-model.ts";
+import type { Member } from "../../domain/fleet.ts";
+import { stillMissing } from "../../domain/model-name.ts";
 import type { Refusal } from "../../domain/refusal.ts";
 import { err, ok, type Result } from "../../domain/result.ts";
 import { refuseModel } from "./key-limits.ts";
 import { isSilent } from "./last-sign.ts";
 import type { Turn } from "./turn.ts";
 
-const offersOf = (turn: Turn): ModelOffer[] =>
-  [...turn.memory.fleet.members()].map((member) => {
-    const { provider, models, runtimeModels } = member.worker;
-    return { provider, models, runtimeModels, isOffline: isSilent(turn, member) };
-  });
+const offersOf = (turn: Turn): ModelOffer[] => [...turn.memory.fleet.members()].map((member) => offerOf(turn, member));
+
+const offerOf = (turn: Turn, member: Member): ModelOffer => {
+  const { provider, models, runtimeModels, missingModels } = member.worker;
+  const missing = stillMissing(missingModels, turn.nowAt).map(({ key }) => key);
+  return { provider, models, runtimeModels, missing, isOffline: isSilent(turn, member) };
+};
 
 const NAMED_MODELS = 5;
 
@@ -50,9 +54,11 @@ const listedModels = (turn: Turn): ListedModel[] => {
   };
   for (const id of Object.keys(config.frontDoor.aliases)) add(id, "alias", 0);
   for (const member of fleet.members()) {
-    const { provider, models: named, runtimeModels, registeredAt } = member.worker;
-    if (isSilent(turn, member)) continue;
-    for (const id of named ?? runtimeModels ?? catalog.get(provider)?.models ?? []) add(id, provider, registeredAt);
+    const offer = offerOf(turn, member);
+    if (offer.isOffline) continue;
+    const { provider, models, runtimeModels } = offer;
+    const known = models ?? runtimeModels ?? [...(catalog.get(provider)?.models ?? [])];
+    for (const id of namesOf({ ...offer, models: known })) add(id, provider, member.worker.registeredAt);
   }
   return [...models.values()].filter(({ id }) => refuseModel(turn, [id]).ok);
 };

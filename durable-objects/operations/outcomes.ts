@@ -3,7 +3,7 @@
 import { SERVICE_ACTOR } from "../../domain/event.ts";
 import { isCutOff } from "../../domain/fleet.ts";
 import type { Job } from "../../domain/job.ts";
-import { type Outcome, recordExpiredLease, recordOutcome, type Worker } from "../../domain/worker.ts";
+import { type Outcome, recordExpiredLease, recordMissing, recordOutcome, type Worker } from "../../domain/worker.ts";
 import { isSilent } from "./last-sign.ts";
 import type { Turn } from "./turn.ts";
 
@@ -26,6 +26,16 @@ export const noteExpiredLeases = (turn: Turn, instance: string): void => {
   const next = recordExpiredLease(worker, turn.nowAt);
   if (next.pause !== worker.pause) recordPause(turn, next);
   else turn.putWorker(next);
+};
+
+/** Its runtime answered that it does not have the job's model: neither new jobs nor the conversation stay with it. */
+export const noteMissingModel = (turn: Turn, { model, frontDoor, assignedWorker }: Job): void => {
+  const worker = assignedWorker === null ? undefined : turn.memory.fleet.get(assignedWorker)?.worker;
+  if (worker === undefined || model === null) return;
+  const next = recordMissing(worker, model, turn.nowAt);
+  turn.putWorker(next);
+  turn.due(next.missingModels.at(-1)?.untilAt ?? null);
+  if (frontDoor?.session != null) turn.memory.affinity.forget(frontDoor.session, worker.instance);
 };
 
 /** Stores an automatic pause, tells the worker and audits it. */

@@ -2,7 +2,8 @@
 
 import { type JobResource, presentJob } from "../../contract/job.ts";
 import { maxAttemptsOf, storeBeatAfterMs } from "../../domain/config.ts";
-import { type FailurePolicy, failJob } from "../../domain/failure.ts";
+import { isElsewhere } from "../../domain/explanation.ts";
+import { type FailurePolicy, failJob, lacksModel } from "../../domain/failure.ts";
 import { isClientsFault } from "../../domain/front-door.ts";
 import { isLeased, type Job, type JobError } from "../../domain/job.ts";
 import type { Json } from "../../domain/json.ts";
@@ -15,9 +16,10 @@ import { enforceBudget } from "./budget.ts";
 import type { EndedAttempt } from "./counters.ts";
 import { findJob, type JobCommand } from "./find-job.ts";
 import { countLate } from "./late-spending.ts";
-import { noteOutcome } from "./outcomes.ts";
+import { noteMissingModel, noteOutcome } from "./outcomes.ts";
 import { costOfAttempt, recordSpending, type Spent } from "./pricing.ts";
 import { mayRead } from "./reading.ts";
+import { routePolicy, routeRequest } from "./route-policy.ts";
 import type { Turn } from "./turn.ts";
 import { waitingReason } from "./waiting-reason.ts";
 
@@ -176,7 +178,13 @@ export const fail = (
   const hasSpent = request.usage !== null || request.costUsd !== null;
   const cost = hasSpent ? costOfAttempt(turn, job, request) : null;
   const report = { ...request, costNanoUsd: cost?.costNanoUsd ?? null };
-  const decided = failJob(heardFirst(turn, job, request), request.lease, report, failurePolicy(turn, job), turn.nowAt);
+  const decided = failJob(
+    heardFirst(turn, job, request),
+    request.lease,
+    report,
+    failurePolicy(turn, job, request.error),
+    turn.nowAt,
+  );
   if (!decided.ok) {
     countLate(turn, job, request, decided.error);
     return decided;
@@ -186,6 +194,7 @@ export const fail = (
     if (cost !== null) recordSpending(turn, job, "failed", request, cost);
     backOff(turn, job.workerProvider, decided.value.backoffUntilAt);
     turn.record(job, decided.value);
+    if (lacksModel(job, request.error)) noteMissingModel(turn, job);
     // Status 429 means a rate limit, whatever code the worker gives.
     const errorCode = decided.value.job.error?.code ?? request.error.code;
     noteOutcome(turn, job, {
@@ -199,7 +208,7 @@ export const fail = (
   return ok(decided.value.job);
 };
 
-const failurePolicy = (turn: Turn, job: Job): FailurePolicy => {
+const failurePolicy = (turn: Turn, job: Job, error: JobError): FailurePolicy => {
   const { config, fleet } = turn.memory;
   const { strategy, chain } = config.routing;
   const provider = job.workerProvider ?? "";
@@ -211,9 +220,13 @@ const failurePolicy = (turn: Turn, job: Job): FailurePolicy => {
     rateLimit: config.providers.get(provider)?.rateLimit ?? null,
     fallbackProviders,
     unservedProviders: fallbackProviders.filter((next) => fleet.ofProvider(next) === undefined),
+    isModelElsewhere: lacksModel(job, error) && isElsewhereNow(turn, job),
     jitter: turn.random(),
   };
 };
+
+const isElsewhereNow = (turn: Turn, job: Job): boolean =>
+  isElsewhere(turn.memory.fleet, routeRequest(turn, job), routePolicy(turn), job.assignedWorker ?? "");
 
 /** The provider gets no new job until then; the later of two ends counts. */
 const backOff = (turn: Turn, provider: string | null, untilAt: number | null): void => {

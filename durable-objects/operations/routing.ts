@@ -151,7 +151,11 @@ const takeForProvider = (turn: Turn, provider: string): void => {
 };
 
 /** Of workers of one provider with the same tags; the fleet shares equal lists. */
-const isSameOffer = (one: Worker, other: Worker): boolean => one.models === other.models && one.apis === other.apis;
+const isSameOffer = (one: Worker, other: Worker): boolean =>
+  one.models === other.models &&
+  one.runtimeModels === other.runtimeModels &&
+  one.apis === other.apis &&
+  one.missingModels.length + other.missingModels.length === 0;
 
 /** Assigns groups' first jobs in queue order; a group whose first job no worker may have is skipped. */
 const assignGroups = (turn: Turn, groups: readonly Group[]): void => {

@@ -9,6 +9,7 @@ import { isCutOff } from "../../domain/fleet.ts";
 import { giveUpWaiting, moveOn } from "../../domain/front-door.ts";
 import { type Job, makeReady } from "../../domain/job.ts";
 import { expireLease, reapJob, timeOutJob } from "../../domain/lease.ts";
+import { stillMissing } from "../../domain/model-name.ts";
 import { loseWaitedFor, SOCKET_GRACE_MS } from "./abandon.ts";
 import { enforceBudget, nextBudgetAt } from "./budget.ts";
 import { dueAtOf, firstTokenDueAt, staleAtOf, timeoutAtOf } from "./deadline.ts";
@@ -68,11 +69,23 @@ const TIMETABLE: readonly Row[] = [
     what: "pauses end",
     dueAt: (turn) => earliest(pauseEnds(turn)),
     run: (turn) => {
-      for (const { worker } of [...turn.memory.fleet.members()]) {
+      for (const { worker } of [...turn.memory.fleet.timed()]) {
         if (worker.pause?.untilAt == null || worker.pause.untilAt > turn.nowAt) continue;
         turn.putWorker({ ...worker, pause: null });
         turn.freedWorkers.add(worker.instance);
         turn.send(worker.instance, { type: "worker.resumed" });
+      }
+    },
+  },
+  {
+    what: "runtimes are asked again for models that they did not have",
+    dueAt: (turn) => earliest(missingEnds(turn)),
+    run: (turn) => {
+      for (const { worker } of [...turn.memory.fleet.timed()]) {
+        const missingModels = stillMissing(worker.missingModels, turn.nowAt);
+        if (missingModels.length === worker.missingModels.length) continue;
+        turn.putWorker({ ...worker, missingModels });
+        turn.freedWorkers.add(worker.instance);
       }
     },
   },
@@ -161,9 +174,12 @@ export const nextWakeAt = (turn: Turn): number | null => readTimetable(turn).nex
 
 const pauseEnds = (turn: Turn): (number | null)[] => {
   const ends: (number | null)[] = [];
-  for (const { worker } of turn.memory.fleet.members()) if (worker.pause !== null) ends.push(worker.pause.untilAt);
+  for (const { worker } of turn.memory.fleet.timed()) if (worker.pause !== null) ends.push(worker.pause.untilAt);
   return ends;
 };
+
+const missingEnds = (turn: Turn): number[] =>
+  [...turn.memory.fleet.timed()].flatMap(({ worker }) => worker.missingModels.map(({ untilAt }) => untilAt));
 
 /** Handles a job whose time has come, by its status. */
 const attend = (turn: Turn, job: Job, idlers: Set<string>): void => {

@@ -33,6 +33,36 @@ const limited = (job: Job, retryAfterMs: number | null = null, policy: Partial<F
     ),
   );
 
+describe("a runtime that does not have the model", () => {
+  const MISSING = { code: "not_found_error", message: "model 'm' not found", status: 404 };
+  const answered = (policy: Partial<FailurePolicy>, error = MISSING, model: string | null = "m") => {
+    const running = run(pendingJob({ model }));
+    return decided(failJob(running, 1, failure(error), { ...NO_POLICY, ...policy }, NOON));
+  };
+
+  test("passes the job on at once and at no cost, where another worker may have it", () => {
+    const { job, events } = answered({ isModelElsewhere: true });
+    expect(job).toMatchObject({ status: "pending", attempts: 0, readyAt: null, settledBy: "failed" });
+    expect(job.orderKey).not.toBeNull();
+    expect(events).toMatchObject([
+      { type: "job.released", detail: { reason: 'its runtime does not have model "m"', error: MISSING } },
+    ]);
+    expect(decided(failJob(job, 1, failure(MISSING), NO_POLICY, NOON)).events).toEqual([]);
+  });
+
+  test("fails it in its own words, where nobody else may have it", () => {
+    expect(answered({}).job).toMatchObject({ status: "failed", attempts: 1, error: MISSING });
+  });
+
+  test("is told from one that lacks something else, and from a job that names no model", () => {
+    const gone = { code: "not_found", message: "no such page", status: 404 };
+    expect(answered({ isModelElsewhere: true }, gone).job.status).toBe("failed");
+    expect(answered({ isModelElsewhere: true }, MISSING, null).job.status).toBe("failed");
+    const said = { code: "no_model_loaded", message: "No model loaded", status: 400 };
+    expect(answered({ isModelElsewhere: true }, said).job.status).toBe("pending");
+  });
+});
+
 describe("a failure that may pass", () => {
   const broken = (job: Job, policy: Partial<FailurePolicy> = {}, instance = "w1") => {
     const running = run(job, { instance, provider: "openai" });

@@ -39,6 +39,7 @@ export const worker = (offer: Partial<Worker> = {}): Worker => ({
   outcomes: [],
   expiredLeases: 0,
   rests: 0,
+  missingModels: [],
   ...offer,
 });
 
@@ -117,6 +118,11 @@ const offered = {
   provider: fc.constantFrom(...PROVIDERS),
   tags: fc.oneof(fc.constant(TAGS), fc.subarray(TAGS)),
   models: fc.option(fc.subarray(MODELS)),
+  runtimeModels: fc.option(fc.subarray(MODELS)),
+  missingModels: fc.subarray([
+    { key: "small", untilAt: NOON + 1 },
+    { key: "large", untilAt: NOON },
+  ]),
   apis: fc.oneof(fc.constant<Api[]>(["messages", "responses"]), fc.subarray<Api>(["messages", "responses"])),
   tier: fc.constantFrom(null, ...TIERS),
   lastTurn: fc.nat({ max: 4 }),

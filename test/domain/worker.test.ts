@@ -10,6 +10,7 @@ import {
   pauseWorker,
   RECENT_OUTCOMES,
   recordExpiredLease,
+  recordMissing,
   recordOutcome,
   registerWorker,
   resumeWorker,
@@ -71,6 +72,7 @@ describe("presence", () => {
       outcomes: [],
       expiredLeases: 0,
       rests: 0,
+      missingModels: [],
     });
   });
 
@@ -288,5 +290,30 @@ describe("the rate of success", () => {
         expect(rate(0, 0)).toBeLessThanOrEqual(1);
       }),
     );
+  });
+});
+
+describe("a model that a runtime answered not to have", () => {
+  const lacking = recordMissing(recordMissing(worker(), "m:latest", NOON), "n", NOON + 1);
+
+  test("is remembered for five minutes, each once", () => {
+    expect(recordMissing(lacking, "m", NOON + 2).missingModels).toEqual([
+      { key: "n", untilAt: NOON + 300_001 },
+      { key: "m", untilAt: NOON + 300_002 },
+    ]);
+    expect(recordMissing(lacking, "o", NOON + 300_000).missingModels.map(({ key }) => key)).toEqual(["n", "o"]);
+  });
+
+  test("is forgotten with the next change of its list, and by no other report", () => {
+    const report = { ...REPORT, provider: "openai", models: null };
+    const again = (more: Partial<PresenceReport>) =>
+      registerWorker({ ...report, ...more }, { ...lacking, models: null }, FROM, NOON).missingModels.length;
+    expect([again({}), again({ runtimeModels: ["m"] }), again({ models: ["m"] })]).toEqual([2, 0, 0]);
+  });
+
+  test("is one of at most 64 of a worker", () => {
+    const names = Array.from({ length: 70 }, (_, at) => `m${at}`);
+    const many = names.reduce((one, name) => recordMissing(one, name, NOON), worker());
+    expect(many.missingModels.map(({ key }) => key)).toEqual(names.slice(-64));
   });
 });

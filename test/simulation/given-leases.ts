@@ -79,6 +79,34 @@ export const theLockedOutAreGivenNothing: Check = (before, now, { endedKeys, wor
   return null;
 };
 
+/** The last list of its runtime decides for a worker that names none; an empty one says nothing. */
+const hasModel = (worker: Worker | undefined, model: string): boolean => {
+  if (worker === undefined) return false;
+  const { models, runtimeModels } = worker;
+  if (models !== null) return models.includes(model);
+  if (runtimeModels === null || runtimeModels.length === 0) return true;
+  return runtimeModels.some((name) => name === model || name === `/models/${model}.gguf`);
+};
+
+/** Nor does a worker get a job for a model within five minutes of its answer that it does not have it. */
+export const onlyWhereItsModelIs: Check = (before, now, { model: { lacking }, isShared }) => {
+  for (const key of lacking.keys()) {
+    // A forgotten worker that registers again is a new one.
+    if (isShared || !now.workers.has(key.split(" ")[0] ?? "")) lacking.delete(key);
+  }
+  for (const { id, model, assignedWorker, assignedAt } of isShared ? [] : newLeases(before, now)) {
+    const instance = assignedWorker ?? "";
+    if (model === null) continue;
+    if (![before, now].some(({ workers }) => hasModel(workers.get(instance), model)))
+      return `${instance} was given job ${id}, and does not have its model ${model}`;
+    const lacked = lacking.get(`${instance} ${model}`);
+    const at = assignedAt ?? now.nowAt;
+    if (lacked !== undefined && lacked.fromAt <= at && at < lacked.untilAt)
+      return `${instance} was given job ${id}, and had answered that it lacks its model ${model}`;
+  }
+  return null;
+};
+
 /** Checked with the worker and the job before and after the step, unless others may have changed both in between. */
 export const onlyFitWorkersAreGiven: Check = (before, now, { model, isShared }) => {
   if (isShared) return null;
