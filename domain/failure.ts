@@ -66,13 +66,17 @@ export const failJob = (
   }
   if (isRateLimited(report.error)) return ok(rateLimited(running, report, policy, nowAt));
   const { retryable } = report.error;
-  const mayRetry = retryable && running.attempts < policy.maxAttempts;
+  const mayRetry = retryable && running.attempts < policy.maxAttempts && !isSaidAgain(job, report.error);
   if ((retryable || isQuota(report.error)) && mayFallBack(running, policy, mayRetry)) {
     return ok({ ...fellBack(running, report, policy, nowAt), backoffUntilAt: null });
   }
   const decision = mayRetry ? retried(running, report, policy, nowAt) : failed(running, report, report.error, nowAt);
   return ok({ ...decision, backoffUntilAt: null });
 };
+
+/** A front-door request that fails twice in the same words is one that no runtime can serve. */
+const isSaidAgain = ({ api, error }: Job, said: JobError): boolean =>
+  api !== null && said.status !== undefined && error?.status === said.status && error.message === said.message;
 
 /** The runtime answered that it does not have the model that the job names. */
 export const lacksModel = ({ model }: Pick<Job, "model">, error: JobError): boolean =>

@@ -345,7 +345,8 @@ export const usedShareOf = ({ worker, load }: Member): number =>
 export const isCutOff = ({ worker, isConnected, isClaiming, isLockedOut }: Member): boolean =>
   !isConnected && (isLockedOut || (worker.viaSocket && !isClaiming));
 
-const hasInstant = ({ pause, missingModels }: Worker): boolean => pause?.untilAt != null || missingModels.length > 0;
+const hasInstant = ({ pause, missingModels, trial }: Worker): boolean =>
+  pause?.untilAt != null || missingModels.length > 0 || trial !== null;
 
 const isSameIndexing = (before: Worker, after: Worker): boolean =>
   before.provider === after.provider &&

@@ -30,6 +30,9 @@ const LATER_FIELDS = {
   resumedEpoch: 0,
   rests: 0,
   missingModels: [],
+  trial: null,
+  provedAt: null,
+  lastCompletedAt: null,
 } as const satisfies Pick<Worker, Exclude<keyof Worker, FirstField>>;
 
 export const readWorker = (text: string): Worker => ({ ...LATER_FIELDS, ...(JSON.parse(text) as Worker) });

@@ -15,7 +15,7 @@ import { enforceBudget, nextBudgetAt } from "./budget.ts";
 import { dueAtOf, firstTokenDueAt, staleAtOf, timeoutAtOf } from "./deadline.ts";
 import { nextDeliveryAt, nextRemovalAt, removeOldDeliveries, takeDeliveries } from "./deliveries.ts";
 import { endGraces } from "./keys.ts";
-import { noteExpiredLeases } from "./outcomes.ts";
+import { endTrials, noteExpiredLeases } from "./outcomes.ts";
 import { routePolicy, routeRequest } from "./route-policy.ts";
 import { runIfDue } from "./schedules.ts";
 import { announceSilence, nextSilenceAt } from "./silence.ts";
@@ -88,6 +88,11 @@ const TIMETABLE: readonly Row[] = [
         turn.freedWorkers.add(worker.instance);
       }
     },
+  },
+  {
+    what: "workers that do not answer whether their runtime works are judged without",
+    dueAt: (turn) => earliest([...turn.memory.fleet.timed()].map(({ worker }) => worker.trial?.untilAt ?? null)),
+    run: endTrials,
   },
   {
     what: "front-door jobs leave a worker whose socket is gone",

@@ -40,6 +40,9 @@ export const worker = (offer: Partial<Worker> = {}): Worker => ({
   expiredLeases: 0,
   rests: 0,
   missingModels: [],
+  trial: null,
+  provedAt: null,
+  lastCompletedAt: null,
   ...offer,
 });
 

@@ -74,7 +74,7 @@ describe("a request for a model", () => {
     const world = await newWorld();
     const wrong = await fakeWorker(world, listing("wrong"));
     const headers = { "X-Signalbox-Session": "s" };
-    const answer = world.post("/v1/chat/completions", asking, headers);
+    const answer = world.post("/v1/chat/completions", asking, { headers });
     const first = await wrong.nextJob();
     const right = await fakeWorker(world, listing("right", "m2"));
     wrong.fail(first, MISSING);
@@ -85,7 +85,7 @@ describe("a request for a model", () => {
     const { attempts } = await world.ok("GET", `/api/jobs/${first.id}/attempts`);
     expect(attempts[0]).toMatchObject({ worker: "wrong", outcome: "released", error: { code: "not_found_error" } });
     // The one that lacks the model is freer, and yet is left out.
-    const next = world.post("/v1/chat/completions", asking, headers);
+    const next = world.post("/v1/chat/completions", asking, { headers });
     const third = await right.nextJob();
     expect(third.id).not.toBe(first.id);
     const { workers } = await world.ok("GET", "/dispatch/explain?model=m2");
