@@ -19,7 +19,9 @@ export type TrialOptions = {
 type Asked = Pick<Extract<CoordinatorMessage, { type: "runtime.try" }>, "model">;
 
 export async function tryRuntime({ runtime, config, offeredModels }: TrialOptions, { model }: Asked): Promise<Tried> {
-  const signal = AbortSignal.timeout(TRIAL_TIMEOUT_MS);
+  const timeout = new AbortController();
+  const timer = setTimeout(() => timeout.abort(), TRIAL_TIMEOUT_MS);
+  const { signal } = timeout;
   const task = { prompt: "Say yes.", input: { max_tokens: 1 }, model, api: null, headers: {} };
   const options = {
     configuredModel: config().model,
@@ -37,6 +39,8 @@ export async function tryRuntime({ runtime, config, offeredModels }: TrialOption
       ok: false,
       error: { code: "trial_failed", message: `The runtime's trial failed: ${why}`, retryable: true },
     };
+  } finally {
+    clearTimeout(timer);
   }
 }
 

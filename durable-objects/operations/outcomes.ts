@@ -6,7 +6,14 @@ import type { Job } from "../../domain/job.ts";
 import type { Refusal } from "../../domain/refusal.ts";
 import { ok, type Result } from "../../domain/result.ts";
 import { askTrial, endTrial, judgeTrial, restUnasked, streakOf } from "../../domain/streak.ts";
-import { type Outcome, recordExpiredLease, recordMissing, recordOutcome, type Worker } from "../../domain/worker.ts";
+import {
+  type Outcome,
+  pauseReasonOf,
+  recordExpiredLease,
+  recordMissing,
+  recordOutcome,
+  type Worker,
+} from "../../domain/worker.ts";
 import { isSilent } from "./last-sign.ts";
 import type { Turn } from "./turn.ts";
 
@@ -15,11 +22,19 @@ export const noteOutcome = (turn: Turn, job: Job, ended: Omit<Outcome, "jobId" |
   if (member === undefined) return;
   const outcome = { ...ended, jobId: job.id, keyId: job.keyId, at: turn.nowAt };
   const next = recordOutcome(member.worker, outcome);
-  const why = outcome.outcome === "failed" ? streakOf(next, turn.nowAt) : null;
-  if (why === null || next.trial !== null) turn.rememberWorker(next);
-  else if (member.isConnected) startTrial(turn, askTrial(next, why, turn.nowAt), job.model);
-  else putJudged(turn, next, restUnasked(next, why, turn.nowAt));
+  const why = isJudged(turn, next, outcome) ? streakOf(next, turn.nowAt) : null;
+  if (why !== null && member.isConnected) {
+    startTrial(turn, askTrial(next, why, turn.nowAt), job.model);
+    return;
+  }
+  const judged = why === null ? next : restUnasked(next, why, turn.nowAt);
+  if (judged.pause === next.pause) turn.rememberWorker(judged);
+  else recordPause(turn, judged);
 };
+
+/** It may have to rest: not while it is tried, or gets no jobs anyway. */
+const isJudged = (turn: Turn, worker: Worker, { outcome }: Pick<Outcome, "outcome">): boolean =>
+  outcome === "failed" && worker.trial === null && pauseReasonOf(worker, turn.nowAt) === null;
 
 const startTrial = (turn: Turn, worker: Worker, model: string | null): void => {
   turn.putWorker(worker);
