@@ -6,6 +6,7 @@ import type { Strategy, Weights } from "./config.ts";
 import { type Fleet, isCutOff, type Member } from "./fleet.ts";
 import { missingUntil, modelKeyOf, servesModel } from "./model-name.ts";
 import type { Priority, Requirements, Tier } from "./requirements.ts";
+import { chainOf } from "./strategy.ts";
 import { ECHO, isOffline, pauseReasonOf } from "./worker.ts";
 
 export interface RouteRequest extends Requirements {
@@ -93,11 +94,11 @@ const MAY_EVER: readonly Filter[] = [
   {
     name: "echo",
     refuses: ({ worker }) => (worker.provider === ECHO ? ECHO_ASIDE : null),
-    applies: (asked, { isEchoAside, strategy, chain }) =>
-      isEchoAside &&
+    applies: (asked, policy) =>
+      policy.isEchoAside &&
       asked.provider === null &&
       (asked.model === null || modelKeyOf(asked.model) !== ECHO) &&
-      !(strategy === "fallback" && chain.includes(ECHO)),
+      chainOf(policy)?.includes(ECHO) !== true,
     narrow: (left, fleet) => {
       left.subtract(fleet.ofProvider(ECHO));
     },
@@ -107,7 +108,7 @@ const MAY_EVER: readonly Filter[] = [
     name: "chain",
     refuses: ({ worker }, asked, policy) =>
       isOutsideChain(worker.provider, asked, policy) ? `provider "${worker.provider}" is not in routing.chain` : null,
-    applies: (asked, policy) => policy.strategy === "fallback" && asked.provider === null,
+    applies: (asked, policy) => chainOf(policy) !== null && asked.provider === null,
     narrow: (left, fleet, _asked, policy) => {
       const outside = left.copy();
       for (const provider of policy.chain) outside.subtract(fleet.ofProvider(provider));
@@ -254,10 +255,8 @@ const FILTERS: readonly Filter[] = [
 ];
 
 /** Providers that a fallback has tried; if the chain has no other, none counts as tried. */
-const leftBehind = (asked: Requirements, { strategy, chain }: RoutePolicy): readonly string[] =>
-  strategy === "fallback" && chain.some((provider) => !asked.excludedProviders.includes(provider))
-    ? asked.excludedProviders
-    : [];
+const leftBehind = (asked: Requirements, policy: RoutePolicy): readonly string[] =>
+  chainOf(policy)?.some((provider) => !asked.excludedProviders.includes(provider)) ? asked.excludedProviders : [];
 
 const avoidedIn = (fleet: Fleet, asked: Requirements): Bits => {
   const avoided = new Bits();
@@ -290,7 +289,7 @@ export const filtersFor = (asked: Requirements, policy: RoutePolicy): Filter[] =
   FILTERS.filter((filter) => mayRefuse(filter, asked, policy));
 
 const isOutsideChain = (provider: string, asked: Requirements, policy: RoutePolicy): boolean =>
-  policy.strategy === "fallback" && asked.provider === null && !policy.chain.includes(provider);
+  asked.provider === null && chainOf(policy)?.includes(provider) === false;
 
 const isSilent = (member: Member, policy: RoutePolicy): boolean =>
   isOffline(member.lastSeenAt, policy.offlineAfterMs, policy.nowAt) &&

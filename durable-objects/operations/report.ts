@@ -5,12 +5,13 @@ import { maxAttemptsOf, storeBeatAfterMs } from "../../domain/config.ts";
 import { isElsewhere } from "../../domain/explanation.ts";
 import { type FailurePolicy, failJob, lacksModel } from "../../domain/failure.ts";
 import { isClientsFault } from "../../domain/front-door.ts";
-import { isLeased, type Job, type JobError } from "../../domain/job.ts";
+import { type Decision, isLeased, type Job, type JobError } from "../../domain/job.ts";
 import type { Json } from "../../domain/json.ts";
 import { completeJob, heartbeatJob, releaseJob, speakFirst, startJob } from "../../domain/lease.ts";
-import { leaseLost } from "../../domain/lease-fence.ts";
+import { hearFirst, leaseLost } from "../../domain/lease-fence.ts";
 import type { Refusal } from "../../domain/refusal.ts";
 import { err, ok, type Result } from "../../domain/result.ts";
+import { chainOf, laterInChain } from "../../domain/strategy.ts";
 import { isOffline } from "../../domain/worker.ts";
 import { enforceBudget } from "./budget.ts";
 import type { EndedAttempt } from "./counters.ts";
@@ -116,11 +117,19 @@ export const holdLease = (turn: Turn, request: LeaseReport): Result<{ instance: 
 };
 
 /** A worker may report its first output only with the final report. */
-const heardFirst = (turn: Turn, job: Job, { lease, firstTokenMs = null }: LeaseReport & TokenTiming): Job => {
+const heardFirst = (turn: Turn, job: Job, { lease, firstTokenMs = null }: LeaseReport & TokenTiming): Decision => {
   const isHeld = isLeased(job) && job.lease === lease;
-  if (!isHeld || firstTokenMs === null || job.firstTokenAt !== null || job.startedAt === null) return job;
-  return { ...job, firstTokenAt: Math.min(turn.nowAt, job.startedAt + firstTokenMs) };
+  if (!isHeld || firstTokenMs === null || job.firstTokenAt !== null) return { job, events: [] };
+  // A job whose start was never reported starts with this report.
+  const at = Math.min(turn.nowAt, (job.startedAt ?? turn.nowAt) + firstTokenMs);
+  return hearFirst(job, at, turn.nowAt);
 };
+
+/** Both changes of one report. */
+const afterwards = ({ events }: Decision, decided: Decision): Decision => ({
+  ...decided,
+  events: [...events, ...decided.events],
+});
 
 interface TokenTiming {
   /** From the start of the attempt to its first event with content. */
@@ -137,7 +146,8 @@ export const complete = (
   const cost = costOfAttempt(turn, job, request);
   const { result, usage, model } = request;
   const outcome = { result, usage, model, costNanoUsd: cost.costNanoUsd };
-  const decided = completeJob(heardFirst(turn, job, request), request.lease, outcome, turn.nowAt);
+  const heard = heardFirst(turn, job, request);
+  const decided = completeJob(heard.job, request.lease, outcome, turn.nowAt);
   if (!decided.ok) {
     countLate(turn, job, request, decided.error);
     return decided;
@@ -145,7 +155,7 @@ export const complete = (
   if (decided.value.job !== job) {
     noteSign(turn, job);
     recordSpending(turn, job, "completed", request, cost);
-    turn.record(job, decided.value);
+    turn.record(job, afterwards(heard, decided.value));
     noteOutcome(turn, job, { outcome: "completed", code: null });
     tally(turn, job, { ...request, outcome: "completed", nanoUsd: cost.costNanoUsd, errorCode: null });
     enforceBudget(turn);
@@ -178,13 +188,8 @@ export const fail = (
   const hasSpent = request.usage !== null || request.costUsd !== null;
   const cost = hasSpent ? costOfAttempt(turn, job, request) : null;
   const report = { ...request, costNanoUsd: cost?.costNanoUsd ?? null };
-  const decided = failJob(
-    heardFirst(turn, job, request),
-    request.lease,
-    report,
-    failurePolicy(turn, job, request.error),
-    turn.nowAt,
-  );
+  const heard = heardFirst(turn, job, request);
+  const decided = failJob(heard.job, request.lease, report, failurePolicy(turn, job, request.error), turn.nowAt);
   if (!decided.ok) {
     countLate(turn, job, request, decided.error);
     return decided;
@@ -193,7 +198,7 @@ export const fail = (
     noteSign(turn, job);
     if (cost !== null) recordSpending(turn, job, "failed", request, cost);
     backOff(turn, job.workerProvider, decided.value.backoffUntilAt);
-    turn.record(job, decided.value);
+    turn.record(job, afterwards(heard, decided.value));
     if (lacksModel(job, request.error)) noteMissingModel(turn, job);
     // Status 429 means a rate limit, whatever code the worker gives.
     const errorCode = decided.value.job.error?.code ?? request.error.code;
@@ -210,10 +215,9 @@ export const fail = (
 
 const failurePolicy = (turn: Turn, job: Job, error: JobError): FailurePolicy => {
   const { config, fleet } = turn.memory;
-  const { strategy, chain } = config.routing;
   const provider = job.workerProvider ?? "";
-  const after = strategy === "fallback" ? chain.indexOf(provider) + 1 : chain.length;
-  const fallbackProviders = chain.slice(after).filter((next) => !job.excludedProviders.includes(next));
+  const later = laterInChain(chainOf(config.routing), provider);
+  const fallbackProviders = later.filter((next) => !job.excludedProviders.includes(next));
   return {
     maxAttempts: maxAttemptsOf(config, job),
     retry: config.jobs.retry,

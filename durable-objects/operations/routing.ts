@@ -8,6 +8,7 @@ import { type Group, isBefore, type Place } from "../../domain/queue.ts";
 import type { Requirements } from "../../domain/requirements.ts";
 import { type Candidate, type Choice, choose } from "../../domain/routing.ts";
 import { firstRefusal, type RoutePolicy } from "../../domain/routing-filter.ts";
+import { chainOf } from "../../domain/strategy.ts";
 import type { Worker } from "../../domain/worker.ts";
 import { closedProviders, routePolicy, routeRequest } from "./route-policy.ts";
 import type { Turn } from "./turn.ts";
@@ -49,10 +50,8 @@ const keptTogether = (turn: Turn, assigned: Decision, facts: FrontDoorFacts, ins
   return { ...assigned, job: { ...assigned.job, frontDoor: { ...facts, isSessionHit } } };
 };
 
-const chainPosition = (turn: Turn, provider: string): number | null => {
-  const { strategy, chain } = turn.memory.config.routing;
-  return strategy === "fallback" ? chain.indexOf(provider) : null;
-};
+const chainPosition = (turn: Turn, provider: string): number | null =>
+  chainOf(turn.memory.config.routing)?.indexOf(provider) ?? null;
 
 const recordAssigned = (turn: Turn, before: Job | null, decision: Decision): void => {
   turn.record(before, decision);

@@ -47,7 +47,7 @@ const offer = fc.record({
   tags: fc.subarray(TAGS),
   models: fc.option(fc.subarray(MODELS)),
   runtimeModels: fc.option(fc.subarray(MODELS)),
-  missingModels: fc.subarray(MISSING),
+  missingModels: fc.constantFrom([], MISSING),
   concurrency: fc.nat({ max: 3 }),
   pause,
   isHalted: fc.boolean(),

@@ -341,3 +341,24 @@ describe("a worker that is silent for a while", () => {
     expect((await long).jobs.map((job: Body) => job.id)).toEqual([id]);
   });
 });
+
+describe("the first token of an ordinary job", () => {
+  it("is known of the attempt and in the metrics, once its worker tells it with the result", async () => {
+    const world = await newWorld();
+    await present(world);
+    const job = await dispatch(world);
+    await start(world, job);
+    await world.ok("POST", `/api/jobs/${job.id}/complete`, { lease: 1, result: 1, first_token_ms: 0 });
+    const { attempts } = await world.ok("GET", `/api/jobs/${job.id}/attempts`);
+    expect(attempts[0].first_token_at).toBe(attempts[0].started_at);
+    expect(await typesOf(world, job)).toEqual([
+      "job.created",
+      "job.assigned",
+      "job.started",
+      "job.streaming",
+      "job.completed",
+    ]);
+    const { text } = await world.get("/metrics");
+    expect(text).toMatch(/signalbox_time_to_first_token_seconds_count(\{[^}]*\})? 1\n/);
+  });
+});
