@@ -24,6 +24,9 @@ export const reportedError = z
   })
   .meta({ id: "ReportedError" });
 
+/** What failed in a worker's own trial of its runtime: an error as in a report, or its text. */
+export const triedFields = { ok: z.boolean(), error: z.union([reportedError, errorMessage]).nullish() };
+
 export const startFields = { lease };
 export const heartbeatFields = { lease, progress: jsonWithin(MAX_PROGRESS_BYTES).optional() };
 export const completeFields = {

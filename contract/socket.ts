@@ -13,6 +13,7 @@ import {
   releaseFields,
   spentFields,
   startFields,
+  triedFields,
 } from "./report.ts";
 import { leasedJob, presenceAnswer, presenceRequest } from "./worker.ts";
 
@@ -36,6 +37,7 @@ export const workerMessage = z
     z.strictObject({ type: z.literal("job.failed"), ...report, ...failFields }),
     z.strictObject({ type: z.literal("job.released"), ...report, ...releaseFields }),
     z.strictObject({ type: z.literal("job.spent"), ...report, ...spentFields }),
+    z.strictObject({ type: z.literal("runtime.tried"), id: messageId, ...triedFields }),
   ])
   .meta({ id: "WorkerMessage" });
 
@@ -55,6 +57,9 @@ export const coordinatorMessage = z
     z.object({ type: z.literal("job.halted"), job_id: z.string(), lease: z.int(), reason: z.string() }),
     z.object({ type: z.literal("worker.paused"), reason: z.string() }),
     z.object({ type: z.literal("worker.resumed") }),
+    z
+      .object({ type: z.literal("runtime.try"), model: z.string().nullable() })
+      .meta({ description: "generate one token with the model that failed, and answer `runtime.tried`" }),
     z.object({ type: z.literal("killswitch"), killswitch: killswitchState }),
     acknowledgement,
   ])

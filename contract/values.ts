@@ -12,6 +12,8 @@ export {
   localRuntimeOf,
   SOUGHT_RUNTIMES,
 } from "../domain/local-runtime.ts";
+export { NO_MODEL_LOADED, saysNoSuchModel } from "../domain/missing-model.ts";
+export { MAX_RUNTIME_MODELS } from "../domain/model-name.ts";
 export { PERIODS, type Period } from "../domain/period.ts";
 export { PRIORITIES, type Priority, TIERS, type Tier } from "../domain/requirements.ts";
 export { OVERLAPS, SCHEDULE_STATUSES } from "../domain/schedule-status.ts";
@@ -31,8 +33,6 @@ export const WEBHOOK_SECRET_PREFIX = "whsec_";
 export const MAX_PAGE = 200;
 export const MAX_OFFSET = 10_000;
 export const MAX_BATCH_JOBS = 500;
-/** What a worker may report of its runtime's own list. */
-export const MAX_RUNTIME_MODELS = 500;
 
 export const closeCodes = {
   /** The key was revoked or rotated. */

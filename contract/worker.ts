@@ -69,11 +69,10 @@ const presenceFields = {
     .max(APIS.length)
     .optional()
     .meta({ description: "the front-door APIs that it answers; none: it takes ordinary jobs only" }),
-  runtime_models: z
-    .array(modelName)
-    .max(MAX_RUNTIME_MODELS)
-    .optional()
-    .meta({ description: "the models that its runtime lists now; for information, not used for routing" }),
+  runtime_models: z.array(modelName).max(MAX_RUNTIME_MODELS).optional().meta({
+    description:
+      "the models that its runtime lists now: what a worker without `models` takes, unless the list is cut at 500",
+  }),
   unavailable: label(500)
     .nullish()
     .meta({ description: "why it can take no jobs now, e.g. because its runtime does not answer; null when it can" }),
@@ -289,7 +288,11 @@ type Inside =
   | "confirmedHalt"
   | "outcomes"
   | "expiredLeases"
-  | "rests";
+  | "rests"
+  | "missingModels"
+  | "trial"
+  | "provedAt"
+  | "lastCompletedAt";
 type Renamed = { tagList: "tags"; lastHeartbeatAt: "last_heartbeat" };
 /** Every other field must be in the resource: a new field that is neither there nor in `Inside` does not compile. */
 true satisfies EveryFieldIsTold<Worker, Inside, Renamed, WorkerResource>;

@@ -1,6 +1,7 @@
 // What a scan of all workers reads, in flat arrays by slot: ten thousand objects would be as many cache misses. An
 // index like the sets, kept by the fleet; an explanation reads the workers themselves.
 
+import { modelsTaken } from "./model-set.ts";
 import { Numbering } from "./numbering.ts";
 import type { Tier } from "./requirements.ts";
 import type { Worker } from "./worker.ts";
@@ -11,15 +12,16 @@ const FIRST_LENGTH = 64;
 export interface ScoredOffer {
   readonly provider: string;
   readonly tagCount: number;
+  /** It or its runtime says which models it has. */
   readonly namesModels: boolean;
   readonly tier: Tier | null;
 }
 
-export const scoredOfferOf = ({ provider, tags, models, tier }: Worker): ScoredOffer => ({
-  provider,
-  tagCount: tags.length,
-  namesModels: models !== null,
-  tier,
+export const scoredOfferOf = (worker: Worker): ScoredOffer => ({
+  provider: worker.provider,
+  tagCount: worker.tags.length,
+  namesModels: modelsTaken(worker) !== null,
+  tier: worker.tier,
 });
 
 export class Columns {

@@ -1,6 +1,6 @@
 // Which model a client of the front door means by a name.
 
-import { modelKeyOf } from "./model-name.ts";
+import { listedKeysOf, modelKeyOf } from "./model-name.ts";
 import { type ModelSet, withSimilarModel } from "./model-set.ts";
 import type { Tier } from "./requirements.ts";
 
@@ -28,10 +28,20 @@ export interface ModelOffer {
   readonly provider: string;
   /** The models that it names, or else those that its runtime lists; null if it has neither. */
   readonly listed: ModelSet | null;
-  /** Their names, read when one of them may be meant. */
+  /** Their names without those in `missing`, read when one of them may be meant. */
   readonly names: () => readonly string[];
+  /** Keys of models that its runtime answered not to have. */
+  readonly missing: readonly string[];
   readonly takesAny: boolean;
 }
+
+const isNear = (listed: string, name: string): boolean =>
+  isSameModel(listed, name) || listedKeysOf(listed).includes(modelKeyOf(name));
+
+const takesAny =
+  (model: string) =>
+  (offer: ModelOffer): boolean =>
+    offer.takesAny && !offer.missing.includes(modelKeyOf(model));
 
 /** The name as the list has it; an equal name takes precedence over a similar one. */
 const offeredAs = (name: string, offers: readonly ModelOffer[]): string | null => {
@@ -41,7 +51,7 @@ const offeredAs = (name: string, offers: readonly ModelOffer[]): string | null =
     if (offer.listed === null || !maybeMeant(offer.listed)) continue;
     for (const listed of offer.names()) {
       if (listed === name) return listed;
-      if (near === null && isSameModel(listed, name)) near = listed;
+      if (near === null && isNear(listed, name)) near = listed;
     }
   }
   return near;
@@ -55,7 +65,7 @@ const ofNamedProvider = (asked: string, offers: readonly ModelOffer[]): Alias | 
   const model = rest.join("/");
   const ofProvider = model === "" ? [] : offers.filter(({ provider }) => provider === first);
   const known = offeredAs(model, ofProvider);
-  return known !== null || ofProvider.some(({ takesAny }) => takesAny) ? plain(known ?? model, first) : null;
+  return known !== null || ofProvider.some(takesAny(model)) ? plain(known ?? model, first) : null;
 };
 
 /**
@@ -75,5 +85,5 @@ export const resolveModel = (
   const pinned = ofNamedProvider(asked, offers);
   if (pinned !== null) return pinned;
   if (offered !== null) return plain(offered);
-  return offers.some(({ takesAny }) => takesAny) ? plain(asked) : null;
+  return offers.some(takesAny(asked)) ? plain(asked) : null;
 };

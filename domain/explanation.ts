@@ -152,12 +152,22 @@ const toVerdict = (
 const LETS_EXPIRE = "did not start the last job it was given: it comes after the others";
 
 /** Whether a worker would get a job if it had a free place. */
-export const isOnlyFull = (fleet: Fleet, asked: Requirements, policy: RoutePolicy): boolean => {
+export const isOnlyFull = (fleet: Fleet, asked: Requirements, policy: RoutePolicy): boolean =>
+  roomAside(fleet, asked, policy).count() > 0;
+
+/** The workers that may have a job, whether they have room or not. */
+const roomAside = (fleet: Fleet, asked: Requirements, policy: RoutePolicy): Bits => {
   const left = fleet.registered.copy();
   for (const filter of filtersFor(asked, policy)) {
     if (!filter.isAboutRoom) filter.narrow(left, fleet, asked, policy);
   }
-  return left.count() > 0;
+  return left;
+};
+
+/** Whether a worker other than this one would get a job if it had a free place. */
+export const isElsewhere = (fleet: Fleet, asked: Requirements, policy: RoutePolicy, instance: string): boolean => {
+  const left = roomAside(fleet, { ...asked, avoidedWorkers: [...asked.avoidedWorkers, instance] }, policy);
+  return left.subtract(onlyOne(fleet, instance)).count() > 0;
 };
 
 /** Why no worker may have a job now, in one line; null if one may. */

@@ -1,6 +1,7 @@
 // What a failure leads to: another attempt, the next provider of a chain, a back-off of the provider, or the job's end.
 // Each rule returns a decision. A failed attempt counts against max_attempts, unless a rate limit or the chain goes on.
 //
+// no such model ──▶ another worker that may have it, at no cost ──▶ failed
 // rate limit ──▶ wait for the provider, max_retries times ──▶ next of the chain ──▶ failed
 // retryable  ──▶ next of the chain ──▶ wait, then another worker, max_attempts times ──▶ failed
 // any other, and every failure after the client got output ──▶ failed
@@ -8,6 +9,7 @@
 import { attemptDelayMs, rateLimitDelayMs } from "./backoff.ts";
 import { type Decision, type Job, type JobError, jobEvent, requeueJob } from "./job.ts";
 import { asRunning, avoidingThis, failed, hasSpoken, holds, leaseLost, type Spent, unchanged } from "./lease-fence.ts";
+import { isModelMissing } from "./missing-model.ts";
 import type { Refusal } from "./refusal.ts";
 import { err, ok, type Result } from "./result.ts";
 
@@ -28,6 +30,8 @@ export interface FailurePolicy {
   readonly fallbackProviders: readonly string[];
   /** Those of them that no registered worker offers. */
   readonly unservedProviders: readonly string[];
+  /** Another worker takes the job's model, for a report that this one does not have it. */
+  readonly isModelElsewhere: boolean;
   /** In [0, 1): spreads the retries of many jobs. */
   readonly jitter: number;
 }
@@ -57,14 +61,32 @@ export const failJob = (
   if (!holds(job, lease)) return err(leaseLost(job, lease));
   const running = asRunning(job, nowAt);
   if (hasSpoken(job)) return ok({ ...failed(running, report, report.error, nowAt), backoffUntilAt: null });
+  if (lacksModel(job, report.error) && policy.isModelElsewhere) {
+    return ok({ ...passedOn(running, report, nowAt), backoffUntilAt: null });
+  }
   if (isRateLimited(report.error)) return ok(rateLimited(running, report, policy, nowAt));
   const { retryable } = report.error;
-  const mayRetry = retryable && running.attempts < policy.maxAttempts;
+  const mayRetry = retryable && running.attempts < policy.maxAttempts && !isSaidAgain(job, report.error);
   if ((retryable || isQuota(report.error)) && mayFallBack(running, policy, mayRetry)) {
     return ok({ ...fellBack(running, report, policy, nowAt), backoffUntilAt: null });
   }
   const decision = mayRetry ? retried(running, report, policy, nowAt) : failed(running, report, report.error, nowAt);
   return ok({ ...decision, backoffUntilAt: null });
+};
+
+/** A front-door request that fails twice in the same words is one that no runtime can serve. */
+const isSaidAgain = ({ api, error }: Job, said: JobError): boolean =>
+  api !== null && said.status !== undefined && error?.status === said.status && error.message === said.message;
+
+/** The runtime answered that it does not have the model that the job names. */
+export const lacksModel = ({ model }: Pick<Job, "model">, error: JobError): boolean =>
+  model !== null && isModelMissing(error);
+
+/** Its worker does not have the model, another may: costs no attempt. */
+const passedOn = (job: Job, { error }: FailureReport, nowAt: number): Decision => {
+  const next = requeueJob(job, nowAt, null, { attempts: job.attempts - 1, settledBy: "failed", error });
+  const detail = { reason: `its runtime does not have model "${job.model}"`, error: { ...error } };
+  return { job: next, events: [jobEvent(job, "job.released", nowAt, detail)] };
 };
 
 /** A job goes to a provider without workers only if it has no other chance. */

@@ -5,6 +5,8 @@ import type { Api } from "./api.ts";
 import { Bits } from "./bits.ts";
 import { Columns } from "./columns.ts";
 import { EqualWorkers } from "./equal-workers.ts";
+import { modelKeyOf } from "./model-name.ts";
+import { modelsTaken } from "./model-set.ts";
 import { ModelSets } from "./model-sets.ts";
 import { Postings } from "./postings.ts";
 import type { Requirements } from "./requirements.ts";
@@ -49,11 +51,15 @@ export class Fleet {
   readonly #models = new ModelSets();
   readonly #runtimeModels = new ModelSets();
   readonly #byApi = new Postings();
+  /** By model, the workers whose runtime answered that it does not have it. */
+  readonly #missing = new Postings();
   readonly #anyModel = new Bits();
   readonly #registered = new Bits();
   readonly #paused = new Bits();
   readonly #unavailable = new Bits();
   readonly #busy = new Bits();
+  /** Something of their record ends at an instant. */
+  readonly #timed = new Bits();
   readonly #withRoom = new Bits();
   readonly #connected = new Bits();
   readonly #cutOff = new Bits();
@@ -173,16 +179,7 @@ export class Fleet {
     const member = this.#byInstance.get(instance);
     if (member === undefined) return;
     this.#index(member, false);
-    for (const bits of [
-      this.#paused,
-      this.#unavailable,
-      this.#busy,
-      this.#withRoom,
-      this.#cutOff,
-      this.#connected,
-      this.#unheard,
-    ])
-      bits.set(member.slot, false);
+    for (const bits of this.#ofState()) bits.set(member.slot, false);
     this.#giveBack(member.worker);
     this.#byInstance.delete(instance);
     this.#slots[member.slot] = undefined;
@@ -269,7 +266,17 @@ export class Fleet {
     return this.#byApi.with(api);
   }
 
-  /** Workers that name the model, or name none and so take any. */
+  /** Workers with a pause, a missing model or a trial that ends at an instant. */
+  *timed(): Generator<Member> {
+    for (const slot of this.#timed.members()) yield this.at(slot);
+  }
+
+  /** Workers whose runtime answered that it does not have the model, at some time. */
+  missing(model: string): Bits | undefined {
+    return this.#missing.with(modelKeyOf(model));
+  }
+
+  /** Workers that name the model, or whose runtime lists it, or of which neither is known. */
   servingModel(model: string): Bits {
     return this.#anyModel.copy().union(this.#models.with(model));
   }
@@ -293,10 +300,12 @@ export class Fleet {
     this.#byProvider.place(worker.provider, slot, isPresent);
     for (const tag of worker.tags) this.#byTag.place(tag, slot, isPresent);
     for (const api of worker.apis) this.#byApi.place(api, slot, isPresent);
-    if (worker.models === null) this.#anyModel.set(slot, isPresent);
-    else this.#models.place(worker.models, slot, isPresent);
+    const taken = modelsTaken(worker);
+    if (taken === null) this.#anyModel.set(slot, isPresent);
+    else this.#models.place(taken, slot, isPresent);
     if (worker.runtimeModels !== null) this.#runtimeModels.place(worker.runtimeModels, slot, isPresent);
     this.#offerBytes += isPresent ? offerBytesOf(worker) : -offerBytesOf(worker);
+    for (const { key } of worker.missingModels) this.#missing.place(key, slot, isPresent);
   }
 
   /** Replaces the worker's lists by shared ones, and gives back those of the previous record that differ. */
@@ -313,6 +322,11 @@ export class Fleet {
   #giveBack({ tags, apis }: Worker): void {
     this.#lists.giveBack(tags);
     this.#lists.giveBack(apis);
+  }
+
+  #ofState(): readonly Bits[] {
+    const waits = [this.#paused, this.#unavailable, this.#busy, this.#timed, this.#withRoom];
+    return [...waits, this.#cutOff, this.#connected, this.#unheard];
   }
 
   /** What makes workers equal for the router, besides their last sign of life and their turn. */
@@ -337,6 +351,7 @@ export class Fleet {
     this.#paused.set(member.slot, pauseReasonOf(member.worker, nowAt) !== null);
     this.#unavailable.set(member.slot, member.worker.unavailable !== null);
     this.#busy.set(member.slot, member.worker.busy !== null);
+    this.#timed.set(member.slot, hasInstant(member.worker));
     this.#noteRoom(member);
     this.#cutOff.set(member.slot, isCutOff(member));
   }
@@ -350,10 +365,14 @@ export const usedShareOf = ({ worker, load }: Member): number =>
 export const isCutOff = ({ worker, isConnected, isClaiming, isLockedOut }: Member): boolean =>
   !isConnected && (isLockedOut || (worker.viaSocket && !isClaiming));
 
+const hasInstant = ({ pause, missingModels, trial }: Worker): boolean =>
+  pause?.untilAt != null || missingModels.length > 0 || trial !== null;
+
 const isSameIndexing = (before: Worker, after: Worker): boolean =>
   before.provider === after.provider &&
   before.tags === after.tags &&
   before.models === after.models &&
   before.runtimeModels === after.runtimeModels &&
+  before.missingModels === after.missingModels &&
   before.apis === after.apis &&
   before.tier === after.tier;

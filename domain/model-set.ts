@@ -1,7 +1,7 @@
 // The models that a worker names or its runtime lists, as the fleet keeps them: a number for each name. The names
 // themselves stay on disk, so that the longest lists of twenty thousand workers fit into the memory of one object.
 
-import { modelKeyOf } from "./model-name.ts";
+import { listedKeysOf, MAX_RUNTIME_MODELS, modelKeyOf } from "./model-name.ts";
 
 export interface ModelSet {
   /** The same for equal lists. */
@@ -42,8 +42,8 @@ export const modelDigestOf = (model: string): number => digestOf(modelKeyOf(mode
 
 const digestsOf = (name: string): number[] => {
   const key = modelKeyOf(name);
-  const own = modelDigestOf(name);
-  return key.includes("/") ? [own, digestOf(OWNERLESS_MARK + ownerless(key))] : [own];
+  const own = listedKeysOf(name).map(digestOf);
+  return key.includes("/") ? [...own, digestOf(OWNERLESS_MARK + ownerless(key))] : own;
 };
 
 const utf8Length = (text: string): number => {
@@ -78,6 +78,21 @@ const has = ({ digests }: ModelSet, digest: number): boolean => {
   }
   return digests[low] === digest;
 };
+
+/** What a worker says about its models. */
+export interface OfferedSets {
+  readonly models: ModelSet | null;
+  readonly runtimeModels: ModelSet | null;
+}
+
+/** A runtime's list, if it is known to be complete. */
+const wholeListOf = ({ runtimeModels }: OfferedSets): ModelSet | null =>
+  runtimeModels === null || runtimeModels.count === 0 || runtimeModels.count >= MAX_RUNTIME_MODELS
+    ? null
+    : runtimeModels;
+
+/** The models that a worker takes: those that it names, else those that its runtime lists; null for any. */
+export const modelsTaken = (offer: OfferedSets): ModelSet | null => offer.models ?? wholeListOf(offer);
 
 /** For many sets: the name is read once. */
 export const withModel = (model: string): ((set: ModelSet) => boolean) => {

@@ -4,9 +4,10 @@
 import { Bits } from "./bits.ts";
 import type { Strategy, Weights } from "./config.ts";
 import { type Fleet, isCutOff, type Member } from "./fleet.ts";
-import { modelKeyOf } from "./model-name.ts";
-import { withModel } from "./model-set.ts";
+import { missingUntil, modelKeyOf } from "./model-name.ts";
+import { modelsTaken, withModel } from "./model-set.ts";
 import type { Priority, Requirements, Tier } from "./requirements.ts";
+import { chainOf } from "./strategy.ts";
 import { ECHO, isOffline, pauseReasonOf } from "./worker.ts";
 
 export interface RouteRequest extends Requirements {
@@ -58,6 +59,9 @@ const listed = (values: readonly string[]): string => values.map((value) => `"${
 
 const ECHO_ASIDE = `echo answers only jobs that ask for provider "${ECHO}" or model "${ECHO}"`;
 
+const lacks = (model: string | null, untilAt: number): string =>
+  `its runtime answered that it does not have model "${model}"; it is asked again after ${new Date(untilAt).toISOString()}, or when its list changes`;
+
 const firstOf = ({ before, fleet }: Nobody): Member => fleet.at(before.first());
 
 const whoIs = (nobody: Nobody): string => {
@@ -91,11 +95,11 @@ const MAY_EVER: readonly Filter[] = [
   {
     name: "echo",
     refuses: ({ worker }) => (worker.provider === ECHO ? ECHO_ASIDE : null),
-    applies: (asked, { isEchoAside, strategy, chain }) =>
-      isEchoAside &&
+    applies: (asked, policy) =>
+      policy.isEchoAside &&
       asked.provider === null &&
       (asked.model === null || modelKeyOf(asked.model) !== ECHO) &&
-      !(strategy === "fallback" && chain.includes(ECHO)),
+      chainOf(policy)?.includes(ECHO) !== true,
     narrow: (left, fleet) => {
       left.subtract(fleet.ofProvider(ECHO));
     },
@@ -105,7 +109,7 @@ const MAY_EVER: readonly Filter[] = [
     name: "chain",
     refuses: ({ worker }, asked, policy) =>
       isOutsideChain(worker.provider, asked, policy) ? `provider "${worker.provider}" is not in routing.chain` : null,
-    applies: (asked, policy) => policy.strategy === "fallback" && asked.provider === null,
+    applies: (asked, policy) => chainOf(policy) !== null && asked.provider === null,
     narrow: (left, fleet, _asked, policy) => {
       const outside = left.copy();
       for (const provider of policy.chain) outside.subtract(fleet.ofProvider(provider));
@@ -141,13 +145,40 @@ const MAY_EVER: readonly Filter[] = [
   },
   {
     name: "model",
-    refuses: ({ worker: { models } }, { model }) =>
-      model === null || models === null || withModel(model)(models) ? null : `does not serve model "${model}"`,
+    refuses: ({ worker }, asked) => {
+      const taken = modelsTaken(worker);
+      if (asked.model === null || taken === null || withModel(asked.model)(taken)) return null;
+      return worker.models === null
+        ? `its runtime does not list model "${asked.model}"`
+        : `does not serve model "${asked.model}"`;
+    },
     applies: (asked) => asked.model !== null,
     narrow: (left, fleet, asked) => {
       if (asked.model !== null) left.intersect(fleet.servingModel(asked.model));
     },
     whyNobody: ({ asked }) => `no matching worker serves model "${asked.model}"`,
+  },
+  {
+    name: "missing_model",
+    refuses: ({ worker }, asked, { nowAt }) => {
+      const untilAt = missingUntil(worker.missingModels, asked.model, nowAt);
+      return untilAt === null ? null : lacks(asked.model, untilAt);
+    },
+    applies: (asked) => asked.model !== null,
+    narrow: (left, fleet, { model }, { nowAt }) => {
+      const marked = model === null ? undefined : fleet.missing(model);
+      if (marked === undefined) return;
+      // What a runtime answered counts for some minutes, even before the sweep forgets it.
+      const isAsked = (slot: number): boolean =>
+        missingUntil(fleet.at(slot).worker.missingModels, model, nowAt) === null;
+      left.keepIf(isAsked, marked);
+    },
+    whyNobody: (nobody) => {
+      const { asked, before, policy } = nobody;
+      const untilAt = missingUntil(firstOf(nobody).worker.missingModels, asked.model, policy.nowAt) ?? policy.nowAt;
+      if (before.count() === 1) return `worker "${firstOf(nobody).worker.instance}": ${lacks(asked.model, untilAt)}`;
+      return `the runtimes of all ${before.count()} matching workers answered that they do not have model "${asked.model}"`;
+    },
   },
   {
     name: "offline",
@@ -235,10 +266,8 @@ const FILTERS: readonly Filter[] = [
 ];
 
 /** Providers that a fallback has tried; if the chain has no other, none counts as tried. */
-const leftBehind = (asked: Requirements, { strategy, chain }: RoutePolicy): readonly string[] =>
-  strategy === "fallback" && chain.some((provider) => !asked.excludedProviders.includes(provider))
-    ? asked.excludedProviders
-    : [];
+const leftBehind = (asked: Requirements, policy: RoutePolicy): readonly string[] =>
+  chainOf(policy)?.some((provider) => !asked.excludedProviders.includes(provider)) ? asked.excludedProviders : [];
 
 const avoidedIn = (fleet: Fleet, asked: Requirements): Bits => {
   const avoided = new Bits();
@@ -271,7 +300,7 @@ export const filtersFor = (asked: Requirements, policy: RoutePolicy): Filter[] =
   FILTERS.filter((filter) => mayRefuse(filter, asked, policy));
 
 const isOutsideChain = (provider: string, asked: Requirements, policy: RoutePolicy): boolean =>
-  policy.strategy === "fallback" && asked.provider === null && !policy.chain.includes(provider);
+  asked.provider === null && chainOf(policy)?.includes(provider) === false;
 
 const isSilent = (member: Member, policy: RoutePolicy): boolean =>
   isOffline(member.lastSeenAt, policy.offlineAfterMs, policy.nowAt) &&

@@ -5,6 +5,7 @@ import type { Bits } from "./bits.ts";
 import type { Fleet, Member } from "./fleet.ts";
 import { filtersFor, type RoutePolicy, type RouteRequest } from "./routing-filter.ts";
 import { rounded, SCORE_STEP, scoreParts, scorerFor, weightsOf } from "./scoring.ts";
+import { ruleOf } from "./strategy.ts";
 import type { Parts } from "./verdict.ts";
 
 /** A worker that may have the job, and its score. */
@@ -28,20 +29,12 @@ interface Contender {
   rank: number;
 }
 
-const rankOf = (member: Member, asked: RouteRequest, policy: RoutePolicy): number => {
-  const { worker, load } = member;
-  switch (policy.strategy) {
-    case "score":
-      return 0;
-    case "fallback":
-      return asked.provider === null ? -policy.chain.indexOf(worker.provider) : 0;
-    case "least_loaded":
-      return worker.concurrency === 0 ? -1 : -load / worker.concurrency;
-    case "cheapest":
-      return -(policy.priceOf(worker.provider, asked.model) ?? Number.MAX_VALUE);
-    case "round_robin":
-      return -member.lastTurn;
-  }
+type Rank = (member: Member) => number;
+
+const rankerFor = (asked: RouteRequest, { strategy, chain, priceOf }: RoutePolicy): Rank | null => {
+  const { rank } = ruleOf(strategy);
+  const facts = { asked, chain, priceOf };
+  return rank === null ? null : (member) => rank(member, facts);
 };
 
 export const isBetter = (one: Contender, other: Contender): boolean => {
@@ -60,7 +53,7 @@ type Score = (slot: number) => number;
 export const contenderOf = (member: Member, asked: RouteRequest, policy: RoutePolicy, scoreOf: Score): Contender => ({
   member,
   score: rounded(scoreOf(member.slot)),
-  rank: rankOf(member, asked, policy),
+  rank: rankerFor(asked, policy)?.(member) ?? 0,
 });
 
 /** From so many workers on, those that equal ones precede are left out first; for fewer this costs more than it saves. */
@@ -110,19 +103,19 @@ const bestTwoOf = (
   let best = contenderOf(fleet.at(first), asked, policy, scoreOf);
   let second: Contender | null = null;
   let next = { ...best };
-  const isByScore = policy.strategy === "score";
+  const rankOf = rankerFor(asked, policy);
   const { lastTurn } = fleet.columns;
   for (let slot = left.first(first + 1); slot !== -1; slot = left.first(slot + 1)) {
     const score = scoreOf(slot);
     // Fast path: a later worker in the pass must have a higher score than the second, or have waited longer.
-    if (second !== null && isByScore && second.member.worker.expiredLeases === 0) {
+    if (second !== null && rankOf === null && second.member.worker.expiredLeases === 0) {
       const isWorse = score < second.score - SCORE_STEP;
       const isLater = score < second.score + SCORE_STEP / 2 && (lastTurn[slot] as number) >= second.member.lastTurn;
       if (isWorse || isLater) continue;
     }
     next.member = fleet.at(slot);
     next.score = rounded(score);
-    next.rank = rankOf(next.member, asked, policy);
+    next.rank = rankOf?.(next.member) ?? 0;
     const spare: Contender = second ?? { ...next };
     if (isBetter(next, best)) [best, second, next] = [next, best, spare];
     else if (second === null || isBetter(next, second)) [second, next] = [next, spare];

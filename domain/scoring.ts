@@ -76,26 +76,22 @@ export interface ScoringFacts extends PresenceFacts {
 const MIDDLING_PRICE_NANO = 1_000_000_000;
 const UNKNOWN = 0.5;
 
-type OfferParts = Pick<Parts, "tag_fit" | "model_loaded" | "cost" | "tier">;
+/** What changes with each assignment, heartbeat and outcome. */
+interface WorkerState {
+  /** Share of its places in use. */
+  usedShare: number;
+  successRate: number;
+  freshness: number;
+  /** It had the conversation's previous turn. */
+  isHome: boolean;
+}
 
-export const scoreParts = (member: Member, asked: ScoringRequest, facts: ScoringFacts): Parts => ({
-  capacity: capacityOf(usedShareOf(member), asked),
-  success: successRateOf(member.worker),
-  freshness: member.isConnected || member.isClaiming ? 1 : freshnessAfter(missedBeatsIn(facts)(member.lastSeenAt)),
-  ...offerParts(scoredOfferOf(member.worker), asked, facts),
-  ...(asked.session === undefined ? {} : { affinity: asked.session.worker === member.worker.instance ? 1 : 0 }),
-});
+/** How a part is computed, in [0, 1]: from the offer alone, once for all workers with the same one, or from the state. */
+type PartRule =
+  | { readonly ofOffer: (offer: ScoredOffer, asked: ScoringRequest, facts: ScoringFacts) => number }
+  | { readonly ofState: (state: WorkerState, asked: ScoringRequest) => number };
 
-/** The parts that depend only on the offer. */
-const offerParts = (offer: ScoredOffer, asked: ScoringRequest, facts: ScoringFacts): OfferParts => {
-  const price = facts.priceOf(offer.provider, asked.model);
-  return {
-    tag_fit: (1 + asked.tags.length) / (1 + Math.max(offer.tagCount, asked.tags.length)),
-    model_loaded: asked.model === null || offer.namesModels ? 1 : UNKNOWN,
-    cost: price === null ? UNKNOWN : MIDDLING_PRICE_NANO / (MIDDLING_PRICE_NANO + price),
-    tier: tierFit(asked.tier, offer.tier),
-  };
-};
+type AnyPart = keyof PartWeights;
 
 const capacityOf = (usedShare: number, asked: ScoringRequest): number =>
   asked.urgency === "low" ? usedShare : 1 - usedShare;
@@ -106,14 +102,50 @@ const tierFit = (asked: Tier | null, offered: Tier | null): number => {
   return 1 - Math.abs(TIERS.indexOf(asked) - TIERS.indexOf(offered)) / (TIERS.length - 1);
 };
 
-const offerScore = (parts: OfferParts, weights: Weights): number =>
-  parts.tag_fit * weights.tag_fit +
-  parts.model_loaded * weights.model_loaded +
-  parts.cost * weights.cost +
-  parts.tier * weights.tier;
+/** Every part of a score: adding one is adding a row. Its weight is its only other fact. */
+const PART_RULES: Readonly<Record<AnyPart, PartRule>> = {
+  capacity: { ofState: ({ usedShare }, asked) => capacityOf(usedShare, asked) },
+  success: { ofState: ({ successRate }) => successRate },
+  freshness: { ofState: ({ freshness }) => freshness },
+  tag_fit: {
+    ofOffer: ({ tagCount }, { tags }) => (1 + tags.length) / (1 + Math.max(tagCount, tags.length)),
+  },
+  model_loaded: { ofOffer: ({ namesModels }, { model }) => (model === null || namesModels ? 1 : UNKNOWN) },
+  cost: {
+    ofOffer: ({ provider }, { model }, { priceOf }) => {
+      const price = priceOf(provider, model);
+      return price === null ? UNKNOWN : MIDDLING_PRICE_NANO / (MIDDLING_PRICE_NANO + price);
+    },
+  },
+  tier: { ofOffer: (offer, asked) => tierFit(asked.tier, offer.tier) },
+  affinity: { ofState: ({ isHome }) => (isHome ? 1 : 0) },
+};
 
-const stateScore = (capacity: number, success: number, freshness: number, weights: Weights): number =>
-  capacity * weights.capacity + success * weights.success + freshness * weights.freshness;
+const ALL_PARTS = Object.keys(PART_RULES) as AnyPart[];
+const partsBy = <Kind extends "ofOffer" | "ofState">(kind: Kind) =>
+  ALL_PARTS.flatMap((part) => {
+    const rule = PART_RULES[part];
+    return kind in rule ? [{ part, of: (rule as Extract<PartRule, Record<Kind, unknown>>)[kind] }] : [];
+  });
+const OFFER_PARTS = partsBy("ofOffer");
+const STATE_PARTS = partsBy("ofState");
+
+/** Affinity is a part only of a request in a conversation. */
+const isPartOf = (part: AnyPart, { session }: ScoringRequest): boolean => part !== "affinity" || session !== undefined;
+
+export const scoreParts = (member: Member, asked: ScoringRequest, facts: ScoringFacts): Parts => {
+  const offered = scoredOfferOf(member.worker);
+  const state = {
+    usedShare: usedShareOf(member),
+    successRate: successRateOf(member.worker),
+    freshness: member.isConnected || member.isClaiming ? 1 : freshnessAfter(missedBeatsIn(facts)(member.lastSeenAt)),
+    isHome: asked.session?.worker === member.worker.instance,
+  };
+  const worthOf = (rule: PartRule): number =>
+    "ofOffer" in rule ? rule.ofOffer(offered, asked, facts) : rule.ofState(state, asked);
+  const used = ALL_PARTS.filter((part) => isPartOf(part, asked));
+  return Object.fromEntries(used.map((part) => [part, worthOf(PART_RULES[part])])) as unknown as Parts;
+};
 
 const STEPS = 1000;
 /** Scores that differ by less count as equal. */
@@ -121,11 +153,7 @@ export const SCORE_STEP = 1 / STEPS;
 export const rounded = (score: number): number => Math.round(score * STEPS) / STEPS;
 
 export const scoreOf = (parts: Parts, weights: PartWeights): number =>
-  rounded(
-    offerScore(parts, weights) +
-      stateScore(parts.capacity, parts.success, parts.freshness, weights) +
-      (parts.affinity ?? 0) * (weights.affinity ?? 0),
-  );
+  rounded(ALL_PARTS.reduce((sum, part) => sum + (parts[part] ?? 0) * (weights[part] ?? 0), 0));
 
 /** Score by slot, unrounded. The offer's part is computed once per distinct offer. */
 export const scorerFor = (
@@ -136,20 +164,27 @@ export const scorerFor = (
 ): ((slot: number) => number) => {
   const { usedShare, successRate, seenAt, offer, offers } = fleet.columns;
   const home = asked.session?.worker == null ? -1 : (fleet.get(asked.session.worker)?.slot ?? -1);
-  const homeBonus = weights.affinity ?? 0;
+  const weighed = STATE_PARTS.map(({ part, of }) => ({ of, weight: weights[part] ?? 0 })).filter(
+    ({ weight }) => weight > 0,
+  );
   const offered: (number | undefined)[] = [];
   const worthOf = (place: number): number => {
-    const worth = offerScore(offerParts(offers[place] as ScoredOffer, asked, facts), weights);
+    const one = offers[place] as ScoredOffer;
+    const worth = OFFER_PARTS.reduce((sum, { part, of }) => sum + of(one, asked, facts) * (weights[part] ?? 0), 0);
     offered[place] = worth;
     return worth;
   };
   const missedBeats = missedBeatsIn(facts);
+  // One record for the whole pass.
+  const state: WorkerState = { usedShare: 0, successRate: 0, freshness: 0, isHome: false };
   return (slot) => {
-    const capacity = capacityOf(usedShare[slot] as number, asked);
-    const freshness = freshnessAfter(missedBeats(seenAt[slot] as number));
+    state.usedShare = usedShare[slot] as number;
+    state.successRate = successRate[slot] as number;
+    state.freshness = freshnessAfter(missedBeats(seenAt[slot] as number));
+    state.isHome = slot === home;
     const place = offer[slot] as number;
-    const bonus = slot === home ? homeBonus : 0;
-    const state = stateScore(capacity, successRate[slot] as number, freshness, weights);
-    return (offered[place] ?? worthOf(place)) + state + bonus;
+    let score = offered[place] ?? worthOf(place);
+    for (const { of, weight } of weighed) score += of(state, asked) * weight;
+    return score;
   };
 };

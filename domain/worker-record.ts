@@ -29,6 +29,10 @@ const LATER_FIELDS = {
   apis: [],
   resumedEpoch: 0,
   rests: 0,
+  missingModels: [],
+  trial: null,
+  provedAt: null,
+  lastCompletedAt: null,
 } as const satisfies Pick<Worker, Exclude<keyof Worker, FirstField | keyof OfferedModels>>;
 
 type WorkerRecord = Omit<Worker, keyof OfferedModels>;

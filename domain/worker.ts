@@ -2,6 +2,7 @@
 // sign of life when it is asked for; nothing sets a flag when a worker falls silent.
 
 import type { Api } from "./api.ts";
+import { type MissingModel, withMissing } from "./model-name.ts";
 import { type ModelSet, modelSetIdOf, modelSetOf } from "./model-set.ts";
 import type { Tier } from "./requirements.ts";
 
@@ -26,9 +27,9 @@ interface Offer {
 }
 
 export interface OfferedModels {
-  /** null: it names none, and takes any. */
+  /** null: it names none. */
   readonly models: readonly string[] | null;
-  /** The models that its runtime lists now; null if it does not say. For information, not used for routing. */
+  /** The models that its runtime lists now, null if it does not say: what it takes if it names none itself. */
   readonly runtimeModels: readonly string[] | null;
 }
 
@@ -57,7 +58,16 @@ export interface Outcome {
   readonly code: string | null;
   /** Its runtime refused a front-door client's request, in the runtime's own words. */
   readonly isClientsFault?: boolean;
+  /** The key that created the job; missing in older records. */
+  readonly keyId?: string | null;
   readonly at: number;
+}
+
+export interface Trial {
+  /** Why it rests if the trial fails. */
+  readonly why: string;
+  /** Until then the answer is waited for. */
+  readonly untilAt: number;
 }
 
 export interface Worker extends Offer {
@@ -87,6 +97,13 @@ export interface Worker extends Offer {
   readonly expiredLeases: number;
   /** Automatic pauses in a row since it last completed a job. */
   readonly rests: number;
+  /** Models that its runtime answered not to have, since its list last changed. */
+  readonly missingModels: readonly MissingModel[];
+  /** It was asked to try its runtime; null if no answer is awaited. */
+  readonly trial: Trial | null;
+  /** When its own trial last went well: failures until then do not count. */
+  readonly provedAt: number | null;
+  readonly lastCompletedAt: number | null;
 }
 
 /** The built-in runtime, and the one model that it offers. */
@@ -105,8 +122,6 @@ export interface WorkerView {
 }
 
 export const RECENT_OUTCOMES = 20;
-const FAILURES_TO_PAUSE = 10;
-const FAILURE_WINDOW_MS = 60_000;
 const EXPIRED_LEASES_TO_PAUSE = 5;
 const FIRST_REST_MS = 60_000;
 const LONGEST_REST_MS = 30 * 60_000;
@@ -118,6 +133,9 @@ const BLAMELESS_CODES = new Set([
   "rate_limited",
   "quota_exhausted",
   "insufficient_quota",
+  // The router leaves it out for that model.
+  "model_not_found",
+  "no_model_loaded",
 ]);
 
 export const registerWorker = (
@@ -134,7 +152,11 @@ export const registerWorker = (
   outcomes: [],
   expiredLeases: 0,
   rests: 0,
+  trial: null,
+  provedAt: null,
+  lastCompletedAt: null,
   ...known,
+  missingModels: known === null || !hasSameModels(known, report) ? [] : known.missingModels,
   instance: report.instance,
   provider: report.provider,
   tagList: report.tagList,
@@ -179,9 +201,17 @@ export const isSameOffer = (worker: Worker, report: PresenceReport): boolean =>
   worker.tier === report.tier &&
   worker.version === report.version &&
   worker.unavailable === report.unavailable &&
-  isSameModels(worker.models, modelsOf(report)) &&
   isSameList(worker.apis, report.apis) &&
-  isSameModels(worker.runtimeModels, report.runtimeModels);
+  hasSameModels(worker, report);
+
+const hasSameModels = (worker: Worker, report: PresenceReport): boolean =>
+  isSameModels(worker.models, modelsOf(report)) && isSameModels(worker.runtimeModels, report.runtimeModels);
+
+/** Its runtime answered that it does not have the model. */
+export const recordMissing = (worker: Worker, model: string, nowAt: number): Worker => ({
+  ...worker,
+  missingModels: withMissing(worker.missingModels, model, nowAt),
+});
 
 const isSameList = (one: readonly string[], other: readonly string[]): boolean =>
   one === other || JSON.stringify(one) === JSON.stringify(other);
@@ -223,36 +253,23 @@ export const resumeWorker = (worker: Worker): Worker => ({
   isHalted: false,
   expiredLeases: 0,
   rests: 0,
+  trial: null,
   outcomes: worker.outcomes.filter((one) => one.outcome === "completed"),
 });
 
 /**
- * Records how a job ended on a worker, and pauses a worker that fails job after job. A job counts once, by its last
- * attempt, because one bad job that is tried repeatedly says little about the worker.
+ * Records how a job ended on a worker. A job counts once, by its last attempt, because one bad job that is tried
+ * repeatedly says little about the worker.
  */
 export const recordOutcome = (worker: Worker, outcome: Outcome): Worker => {
   const others = worker.outcomes.filter(({ jobId }) => jobId !== outcome.jobId);
   const outcomes = [outcome, ...others].slice(0, RECENT_OUTCOMES);
   const next = { ...worker, outcomes, expiredLeases: 0 };
-  if (outcome.outcome === "completed") return { ...next, rests: 0 };
-  if (isBlameless(outcome) || !(worker.rests > 0 || isFailingInARow(outcomes, outcome.at))) return next;
-  const what =
-    worker.rests > 0
-      ? "failed again after its rest"
-      : `failed ${FAILURES_TO_PAUSE} jobs in a row within ${FAILURE_WINDOW_MS / 1000} s`;
-  return rested(next, `${what}, the last with "${outcome.code}"`, outcome.at);
+  return outcome.outcome === "completed" ? { ...next, rests: 0, lastCompletedAt: outcome.at } : next;
 };
 
 export const isBlameless = ({ code, isClientsFault = false }: Outcome): boolean =>
   isClientsFault || BLAMELESS_CODES.has(code ?? "");
-
-const isFailingInARow = (outcomes: readonly Outcome[], nowAt: number): boolean => {
-  const last = outcomes.slice(0, FAILURES_TO_PAUSE);
-  return (
-    last.length === FAILURES_TO_PAUSE &&
-    last.every((one) => one.outcome === "failed" && !isBlameless(one) && nowAt - one.at <= FAILURE_WINDOW_MS)
-  );
-};
 
 /** Counts expired unstarted leases, and pauses a worker that takes leases but never starts them. */
 export const recordExpiredLease = (worker: Worker, nowAt: number): Worker => {
@@ -266,7 +283,7 @@ export const recordExpiredLease = (worker: Worker, nowAt: number): Worker => {
 };
 
 /** Paused for a time that doubles with each pause; an operator's pause is left unchanged. */
-const rested = (worker: Worker, why: string, nowAt: number): Worker => {
+export const rested = (worker: Worker, why: string, nowAt: number): Worker => {
   if (worker.pause !== null && (worker.pause.untilAt === null || worker.pause.untilAt > nowAt)) return worker;
   const untilAt = nowAt + Math.min(LONGEST_REST_MS, FIRST_REST_MS * 2 ** worker.rests);
   const reason = `${why}; it rests until ${new Date(untilAt).toISOString()}, or until it is resumed`;

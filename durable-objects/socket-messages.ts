@@ -6,18 +6,21 @@ import { jsonExcess } from "../contract/json-bounds.ts";
 import { presentRefusal } from "../contract/refusal.ts";
 import { resultFileOf, toReportedFailure, toSpent } from "../contract/report.ts";
 import { type CoordinatorMessage, MAX_FRAME_MESSAGES, type WorkerMessage, workerMessage } from "../contract/socket.ts";
+import { lineOf } from "../contract/start-of.ts";
 import { refusalOf } from "../contract/validation.ts";
 import { toPresence } from "../contract/worker.ts";
 import type { Brought } from "../domain/archived-job.ts";
 import { invalid, type Refusal } from "../domain/refusal.ts";
 import { err, ok, type Result } from "../domain/result.ts";
 import type { Absent } from "./archive.ts";
+import * as outcomes from "./operations/outcomes.ts";
 import * as presence from "./operations/presence.ts";
 import * as report from "./operations/report.ts";
 import { awaitSilence } from "./operations/silence.ts";
 import type { Turn } from "./operations/turn.ts";
 
 const MAX_BYTES_A_CHAR = 3;
+const MAX_TRIAL_CHARS = 300;
 
 export interface Incoming {
   /** Null if the message has no valid id. */
@@ -102,13 +105,23 @@ export const handleMessage = (
     const { type: _type, id: _id, ...body } = message;
     return presence.report(turn, { ...toPresence(body), viaSocket: true });
   }
+  if (message.type === "runtime.tried") {
+    const done = outcomes.noteTried(turn, instance, whatFailed(message));
+    return done.ok ? ok({}) : done;
+  }
   const done = reportOn(turn, message, archived);
   return done.ok ? ok({}) : done;
 };
 
+/** Null if its runtime works. */
+const whatFailed = ({ ok: works, error }: Extract<WorkerMessage, { type: "runtime.tried" }>): string | null => {
+  if (works) return null;
+  return lineOf((typeof error === "string" ? error : error?.message) ?? "no reason given", MAX_TRIAL_CHARS);
+};
+
 const reportOn = (
   turn: Turn,
-  message: Exclude<WorkerMessage, { type: "presence" }>,
+  message: Exclude<WorkerMessage, { type: "presence" | "runtime.tried" }>,
   archived: Brought | null,
 ): Result<unknown, Refusal> => {
   const held = { id: message.job_id, lease: message.lease, archived: archived ?? undefined };

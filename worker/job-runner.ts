@@ -180,8 +180,18 @@ export class JobRunner {
 
   #progress(held: HeldJob, progress: Progress): void {
     held.progress = progress;
-    if (held.state !== "running" || performance.now() - held.progressSentAtMs < PROGRESS_EVERY_MS) return;
-    this.heartbeat(held);
+    if (held.state !== "running" || held.isProgressDue) return;
+    const waitMs = held.progressSentAtMs + PROGRESS_EVERY_MS - performance.now();
+    if (waitMs <= 0) {
+      this.heartbeat(held);
+      return;
+    }
+    // The last of a burst is told, too.
+    held.isProgressDue = true;
+    setTimeout(() => {
+      held.isProgressDue = false;
+      if (held.state === "running") this.heartbeat(held);
+    }, waitMs).unref();
   }
 
   #drop(held: HeldJob): void {

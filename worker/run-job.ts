@@ -46,8 +46,8 @@ export async function runJob(job: LeasedJob, settings: RunSettings, halt: AbortS
     if (halt.aborted) return { type: "job.spent" };
     const { outcome, timing } = await attempt(job, settings, signal);
     if (halt.aborted) return { type: "job.spent", ...spendingOf(outcome) };
-    // A runtime may report an aborted call as an error of its own.
-    if (!outcome.ok && timeout.signal.aborted) {
+    // A runtime may report an aborted call as an error of its own, or go on until it has an answer.
+    if (timeout.signal.aborted) {
       return { type: "job.failed", error: timedOut(timeoutSeconds), ...spendingOf(outcome), ...timing };
     }
     return reportOf(outcome, timing);

@@ -93,6 +93,7 @@ const TURNED_AWAY: Record<string, string> = {
   api: "without the API",
   tags: "without its tags",
   model: "without its model",
+  missing_model: "whose runtime lacks its model",
   offline: "offline",
   paused: "paused",
   unavailable: "unavailable",

@@ -13,6 +13,11 @@ export class Affinity {
     return known === undefined || nowAt - known.usedAt > KEPT_MS ? null : known.worker;
   }
 
+  /** The worker turned out not to be able to answer the conversation. */
+  forget(session: string, worker: string): void {
+    if (this.#sessions.get(session)?.worker === worker) this.#sessions.delete(session);
+  }
+
   note(session: string, worker: string, nowAt: number): void {
     this.#sessions.delete(session);
     this.#sessions.set(session, { worker, usedAt: nowAt });

@@ -3,7 +3,8 @@
 import { toIso } from "../../contract/field.ts";
 import type { ModelList } from "../../contract/model-list.ts";
 import { type Alias, isSameModel, type ModelOffer, resolveModel } from "../../domain/door-model.ts";
-import type { ModelSet } from "../../domain/model-set.ts";
+import { modelKeyOf, stillMissing } from "../../domain/model-name.ts";
+import { type ModelSet, modelsTaken } from "../../domain/model-set.ts";
 import type { Refusal } from "../../domain/refusal.ts";
 import { err, ok, type Result } from "../../domain/result.ts";
 import type { Worker } from "../../domain/worker.ts";
@@ -26,15 +27,24 @@ const namesReader = (turn: Turn): ((worker: Worker) => readonly string[]) => {
   };
 };
 
+/** The keys of the models that a worker's runtime is known to lack now. */
+const lackedBy = (turn: Turn, { missingModels }: Worker): readonly string[] =>
+  stillMissing(missingModels, turn.nowAt).map(({ key }) => key);
+
+const without = (names: readonly string[], lacked: readonly string[]): readonly string[] =>
+  lacked.length === 0 ? names : names.filter((name) => !lacked.includes(modelKeyOf(name)));
+
 const offersOf = (turn: Turn): ModelOffer[] => {
   const namesOf = namesReader(turn);
   return [...turn.memory.fleet.members()].map((member) => {
     const { worker } = member;
+    const missing = lackedBy(turn, worker);
     return {
       provider: worker.provider,
       listed: worker.models ?? worker.runtimeModels,
-      names: () => namesOf(worker),
-      takesAny: worker.models === null && !isSilent(turn, member),
+      names: () => without(namesOf(worker), missing),
+      missing,
+      takesAny: modelsTaken(worker) === null && !isSilent(turn, member),
     };
   });
 };
@@ -79,10 +89,11 @@ function* modelsToList(turn: Turn): Generator<ListedModel> {
     const { provider, registeredAt } = worker;
     if (isSilent(turn, member)) continue;
     const set = worker.models ?? worker.runtimeModels;
+    const lacked = lackedBy(turn, worker);
     if (set !== null && seen.has(set)) continue;
-    if (set !== null) seen.add(set);
-    const ids = set === null ? (catalog.get(provider)?.models ?? []) : namesOf(worker);
-    for (const id of ids) yield { id, ownedBy: provider, createdAt: registeredAt };
+    if (set !== null && lacked.length === 0) seen.add(set);
+    const ids = set === null ? [...(catalog.get(provider)?.models ?? [])] : namesOf(worker);
+    for (const id of without(ids, lacked)) yield { id, ownedBy: provider, createdAt: registeredAt };
   }
 }
 

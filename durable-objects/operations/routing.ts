@@ -4,10 +4,12 @@
 import { presentLease } from "../../contract/worker.ts";
 import type { Decision, FrontDoorFacts, Job } from "../../domain/job.ts";
 import { assignJob } from "../../domain/lease.ts";
+import { modelsTaken } from "../../domain/model-set.ts";
 import { type Group, isBefore, type Place } from "../../domain/queue.ts";
 import type { Requirements } from "../../domain/requirements.ts";
 import { type Candidate, type Choice, choose } from "../../domain/routing.ts";
 import { firstRefusal, type RoutePolicy } from "../../domain/routing-filter.ts";
+import { chainOf } from "../../domain/strategy.ts";
 import type { Worker } from "../../domain/worker.ts";
 import { failIfFileGone, leasedFiles } from "./job-files.ts";
 import { closedProviders, routePolicy, routeRequest } from "./route-policy.ts";
@@ -50,10 +52,8 @@ const keptTogether = (turn: Turn, assigned: Decision, facts: FrontDoorFacts, ins
   return { ...assigned, job: { ...assigned.job, frontDoor: { ...facts, isSessionHit } } };
 };
 
-const chainPosition = (turn: Turn, provider: string): number | null => {
-  const { strategy, chain } = turn.memory.config.routing;
-  return strategy === "fallback" ? chain.indexOf(provider) : null;
-};
+const chainPosition = (turn: Turn, provider: string): number | null =>
+  chainOf(turn.memory.config.routing)?.indexOf(provider) ?? null;
 
 const recordAssigned = (turn: Turn, before: Job | null, decision: Decision): void => {
   turn.record(before, decision);
@@ -152,7 +152,11 @@ const takeForProvider = (turn: Turn, provider: string): void => {
 };
 
 /** Of workers of one provider with the same tags; the fleet shares equal lists. */
-const isSameOffer = (one: Worker, other: Worker): boolean => one.models === other.models && one.apis === other.apis;
+const isSameOffer = (one: Worker, other: Worker): boolean =>
+  one.models === other.models &&
+  one.runtimeModels === other.runtimeModels &&
+  one.apis === other.apis &&
+  one.missingModels.length + other.missingModels.length === 0;
 
 /** Assigns groups' first jobs in queue order; a group whose first job no worker may have is skipped. */
 const assignGroups = (turn: Turn, groups: readonly Group[]): void => {
@@ -216,7 +220,7 @@ const takeNext = (turn: Turn, instance: string): boolean => {
   const policy = routePolicy(turn);
   if (policy.closedProviders.has(member.worker.provider)) return false;
   const open: Group[] = [];
-  for (const group of turn.memory.queue.groupsNear(member.worker)) {
+  for (const group of turn.memory.queue.groupsNear({ ...member.worker, models: modelsTaken(member.worker) })) {
     if (firstRefusal(member, group.requirements, policy, turn.memory.fleet) === null) open.push(group);
   }
   const next = firstGroup(turn, open);

@@ -9,6 +9,7 @@ import { isCutOff } from "../../domain/fleet.ts";
 import { giveUpWaiting, moveOn } from "../../domain/front-door.ts";
 import { type Job, makeReady } from "../../domain/job.ts";
 import { expireLease, reapJob, timeOutJob } from "../../domain/lease.ts";
+import { stillMissing } from "../../domain/model-name.ts";
 import { loseWaitedFor, SOCKET_GRACE_MS } from "./abandon.ts";
 import { enforceBudget, nextBudgetAt } from "./budget.ts";
 import { dueAtOf, firstTokenDueAt, staleAtOf, timeoutAtOf } from "./deadline.ts";
@@ -16,7 +17,7 @@ import { nextDeliveryAt, nextRemovalAt, removeOldDeliveries, takeDeliveries } fr
 import { endFiles } from "./files.ts";
 import { endGraces } from "./keys.ts";
 import { estimateUnreported, nextEstimateAt } from "./late-spending.ts";
-import { noteExpiredLeases } from "./outcomes.ts";
+import { endTrials, noteExpiredLeases } from "./outcomes.ts";
 import { refuseGroups } from "./room.ts";
 import { routePolicy, routeRequest } from "./route-policy.ts";
 import { runIfDue } from "./schedules.ts";
@@ -72,13 +73,30 @@ const TIMETABLE: readonly Row[] = [
     what: "pauses end",
     dueAt: (turn) => earliest(pauseEnds(turn)),
     run: (turn) => {
-      for (const { worker } of [...turn.memory.fleet.members()]) {
+      for (const { worker } of [...turn.memory.fleet.timed()]) {
         if (worker.pause?.untilAt == null || worker.pause.untilAt > turn.nowAt) continue;
         turn.putWorker({ ...worker, pause: null });
         turn.freedWorkers.add(worker.instance);
         turn.send(worker.instance, { type: "worker.resumed" });
       }
     },
+  },
+  {
+    what: "runtimes are asked again for models that they did not have",
+    dueAt: (turn) => earliest(missingEnds(turn)),
+    run: (turn) => {
+      for (const { worker } of [...turn.memory.fleet.timed()]) {
+        const missingModels = stillMissing(worker.missingModels, turn.nowAt);
+        if (missingModels.length === worker.missingModels.length) continue;
+        turn.putWorker({ ...worker, missingModels });
+        turn.freedWorkers.add(worker.instance);
+      }
+    },
+  },
+  {
+    what: "workers that do not answer whether their runtime works are judged without",
+    dueAt: (turn) => earliest([...turn.memory.fleet.timed()].map(({ worker }) => worker.trial?.untilAt ?? null)),
+    run: endTrials,
   },
   {
     what: "front-door jobs leave a worker whose socket is gone",
@@ -184,9 +202,12 @@ export const nextWakeAt = (turn: Turn): number | null => readTimetable(turn).nex
 
 const pauseEnds = (turn: Turn): (number | null)[] => {
   const ends: (number | null)[] = [];
-  for (const { worker } of turn.memory.fleet.members()) if (worker.pause !== null) ends.push(worker.pause.untilAt);
+  for (const { worker } of turn.memory.fleet.timed()) if (worker.pause !== null) ends.push(worker.pause.untilAt);
   return ends;
 };
+
+const missingEnds = (turn: Turn): number[] =>
+  [...turn.memory.fleet.timed()].flatMap(({ worker }) => worker.missingModels.map(({ untilAt }) => untilAt));
 
 /** Handles a job whose time has come, by its status. */
 const attend = (turn: Turn, job: Job, idlers: Set<string>): void => {

@@ -28,6 +28,15 @@ import { NOON } from "./sample-jobs.ts";
 
 const INSTANCES = Array.from({ length: 8 }, (_, at) => `w${at}`);
 const instance = fc.constantFrom(...INSTANCES);
+/** By exact names; the simulation and the filters' tests know more of them. */
+const takes = ({ models, runtimeModels }: Worker, model: string): boolean => {
+  const named = models ?? (runtimeModels?.count ? runtimeModels : null);
+  return named === null || withModel(model)(named);
+};
+const MISSING = [
+  { key: "small", untilAt: NOON },
+  { key: "large", untilAt: NOON + 1 },
+];
 const pause = fc.constantFrom(
   null,
   { reason: "by hand", untilAt: null },
@@ -39,6 +48,8 @@ const offer = fc.record({
   provider: fc.constantFrom(...PROVIDERS),
   tags: fc.subarray(TAGS),
   models: fc.option(fc.subarray(MODELS)),
+  runtimeModels: fc.option(fc.subarray(MODELS)),
+  missingModels: fc.constantFrom([], MISSING),
   concurrency: fc.nat({ max: 3 }),
   pause,
   isHalted: fc.boolean(),
@@ -115,8 +126,11 @@ const expectAlike = (fleet: Fleet, naive: Naive): void => {
   );
   for (const tag of TAGS) expect(namesIn(fleet, fleet.withTag(tag))).toEqual(those((one) => one.tags.includes(tag)));
   for (const model of MODELS) {
-    expect(namesIn(fleet, fleet.servingModel(model))).toEqual(
-      those((one) => one.models === null || withModel(model)(one.models)),
+    expect(namesIn(fleet, fleet.servingModel(model))).toEqual(those((one) => takes(one, model)));
+    const marked = fleet.missing(model);
+    const key = model.replace(":latest", "");
+    expect(marked === undefined ? [] : namesIn(fleet, marked)).toEqual(
+      those((one) => one.missingModels.some((missing) => missing.key === key)),
     );
   }
   for (const provider of PROVIDERS) {
@@ -191,6 +205,8 @@ describe("the fleet", () => {
       fc.record({ provider: fc.constantFrom(...PROVIDERS) }),
       fc.record({ tags: fc.subarray(TAGS) }),
       fc.record({ models: fc.option(fc.subarray(MODELS)) }),
+      fc.record({ runtimeModels: fc.option(fc.subarray(MODELS)) }),
+      fc.record({ missingModels: fc.subarray(MISSING) }),
       fc.record({ apis: fc.subarray(APIS.slice(0, 3)) }),
       fc.record({ tier: fc.constantFrom(null, ...TIERS) }),
       fc.record({ concurrency: fc.nat({ max: 4 }) }),
@@ -232,7 +248,7 @@ describe("the fleet", () => {
             (asked.api === null || one.apis.includes(asked.api)) &&
             !asked.excludedProviders.includes(one.provider) &&
             asked.tags.every((tag) => one.tags.includes(tag)) &&
-            (asked.model === null || one.models === null || withModel(asked.model)(one.models)),
+            (asked.model === null || takes(one, asked.model)),
         );
         expect(namesIn(fleet, fleet.offering(asked))).toEqual(expected.map((one) => one.worker.instance).sort());
       }),

@@ -44,6 +44,10 @@ export const worker = ({ models = null, runtimeModels = null, ...offer }: Given 
   outcomes: [],
   expiredLeases: 0,
   rests: 0,
+  missingModels: [],
+  trial: null,
+  provedAt: null,
+  lastCompletedAt: null,
   ...offer,
 });
 
@@ -122,6 +126,11 @@ const offered = {
   provider: fc.constantFrom(...PROVIDERS),
   tags: fc.oneof(fc.constant(TAGS), fc.subarray(TAGS)),
   models: fc.option(fc.subarray(MODELS)),
+  runtimeModels: fc.option(fc.subarray(MODELS)),
+  missingModels: fc.subarray([
+    { key: "small", untilAt: NOON + 1 },
+    { key: "large", untilAt: NOON },
+  ]),
   apis: fc.oneof(fc.constant<Api[]>(["messages", "responses"]), fc.subarray<Api>(["messages", "responses"])),
   tier: fc.constantFrom(null, ...TIERS),
   lastTurn: fc.nat({ max: 4 }),

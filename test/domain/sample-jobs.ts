@@ -61,6 +61,7 @@ export const NO_POLICY: FailurePolicy = {
   rateLimit: null,
   fallbackProviders: [],
   unservedProviders: [],
+  isModelElsewhere: false,
   jitter: 0,
 };
 export const RATE_LIMIT = { retryAfterMs: 5_000, maxRetries: 3 };

@@ -88,7 +88,8 @@ const work = async (world: World): Promise<string | null> => {
     // A key that a failed turn never created, or that was revoked, would keep the worker out for ever.
     worker.credential = keyOf(world.fresh("next-worker-key"));
     await done(world, world.makeKey(worker.credential));
-    Object.assign(worker, { provider: index % 2 === 0 ? "p" : "q", tags: "a,b", models: null, concurrency: 2 });
+    Object.assign(worker, { provider: index % 2 === 0 ? "p" : "q", tags: "a,b", models: null, runtimeModels: null });
+    worker.concurrency = 2;
     if (index % 2 === 1) await done(world, connect(world, worker, CHANCES));
   }
   for (let round = 0; round < MAX_WORKING_ROUNDS; round += 1) {

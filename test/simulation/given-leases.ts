@@ -1,7 +1,7 @@
 // To whom jobs are given, and how many: checks of the leases that a step gave out.
 
 import { isLeased, type Job } from "../../domain/job.ts";
-import { withModel } from "../../domain/model-set.ts";
+import { withModel, withModel } from "../../domain/model-set.ts";
 import type { Worker } from "../../domain/worker.ts";
 import type { Check } from "./invariants.ts";
 import type { Snapshot } from "./snapshot.ts";
@@ -76,6 +76,33 @@ export const theLockedOutAreGivenNothing: Check = (before, now, { endedKeys, wor
     const keyIds = [before, now].map(({ workers: known }) => known.get(assignedWorker)?.keyId ?? "");
     if (keyIds.every((keyId) => endedKeys.has(keyId)))
       return `${assignedWorker} was given job ${id} after its key ${keyIds[1]} was revoked`;
+  }
+  return null;
+};
+
+/** The last list of its runtime decides for a worker that names none; an empty one says nothing. */
+const hasModel = (worker: Worker | undefined, model: string): boolean => {
+  if (worker === undefined) return false;
+  const { models, runtimeModels } = worker;
+  const set = models ?? runtimeModels;
+  return set === null || set.count === 0 || withModel(model)(set);
+};
+
+/** Nor does a worker get a job for a model within five minutes of its answer that it does not have it. */
+export const onlyWhereItsModelIs: Check = (before, now, { model: { lacking }, isShared }) => {
+  for (const key of lacking.keys()) {
+    // A forgotten worker that registers again is a new one.
+    if (isShared || !now.workers.has(key.split(" ")[0] ?? "")) lacking.delete(key);
+  }
+  for (const { id, model, assignedWorker, assignedAt } of isShared ? [] : newLeases(before, now)) {
+    const instance = assignedWorker ?? "";
+    if (model === null) continue;
+    if (![before, now].some(({ workers }) => hasModel(workers.get(instance), model)))
+      return `${instance} was given job ${id}, and does not have its model ${model}`;
+    const lacked = lacking.get(`${instance} ${model}`);
+    const at = assignedAt ?? now.nowAt;
+    if (lacked !== undefined && lacked.fromAt <= at && at < lacked.untilAt)
+      return `${instance} was given job ${id}, and had answered that it lacks its model ${model}`;
   }
   return null;
 };

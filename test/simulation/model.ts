@@ -94,6 +94,8 @@ export class Model {
   readonly mostAttempts = new Map<string, number>();
   /** Jobs that the current killswitch put back. */
   readonly putBack = new Set<string>();
+  /** Until when a worker that was heard to lack a model may not have a job for it; by worker and model. */
+  readonly lacking = new Map<string, { readonly fromAt: number; readonly untilAt: number }>();
   /** The lease under which a job sent its first output. */
   readonly spoke = new Map<string, number>();
   /** The cost of attempts, by day or month, and by provider or in total. */

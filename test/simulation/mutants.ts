@@ -45,6 +45,18 @@ export const MUTANTS: readonly Mutant[] = [
     "turn.memory.killswitch.level > 2 ? null : choose(",
   ),
   mutant(
+    "a worker that names no models takes any, whatever its runtime lists",
+    "domain/model-set.ts",
+    "offer.models ?? wholeListOf(offer)",
+    "offer.models",
+  ),
+  mutant(
+    "a runtime that lacks a model is asked for it again at once",
+    "durable-objects/operations/outcomes.ts",
+    "  turn.putWorker(next);\n  turn.due(next.missingModels",
+    "  turn.due(next.missingModels",
+  ),
+  mutant(
     "tags are not asked for",
     "domain/routing-filter.ts",
     "for (const tag of asked.tags) left.intersect(fleet.withTag(tag));",

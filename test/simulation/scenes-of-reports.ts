@@ -218,6 +218,7 @@ export const SCENES_OF_REPORTS: readonly Shown[] = [
     shown: async (scene) => {
       await configure(scene, ALIVE);
       await present(scene, { concurrency: 20 });
+      await scene.pass(300_000);
       const held: Held[] = [];
       for (let count = 0; count < 20; count += 1) held.push(await started(scene));
       for (const one of held) await fail(scene, one, BROKE);

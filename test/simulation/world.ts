@@ -37,6 +37,8 @@ export interface WorkerActor {
   provider: string;
   tags: string;
   models: string[] | null;
+  /** What its runtime lists. */
+  runtimeModels: string[] | null;
   concurrency: number;
   socket: SimulatedSocket | null;
   readonly held: Map<string, Held>;
@@ -119,6 +121,7 @@ export class World {
       provider: index % 2 === 0 ? "p" : "q",
       tags: index < 2 ? "a" : "a, b",
       models: index === 3 ? ["m"] : null,
+      runtimeModels: null,
       concurrency: 1 + (index % 3),
       socket: null,
       held: new Map(),

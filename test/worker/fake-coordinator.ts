@@ -186,7 +186,7 @@ export class FakeCoordinator {
     const verdict = this.judge(message);
     if (verdict === "silence") return [];
     if (verdict !== "ack") return [{ type: "ack", id: message.id, ok: false, problem: verdict }];
-    if (message.type !== "presence") this.#unstarted.delete(message.job_id);
+    if ("job_id" in message) this.#unstarted.delete(message.job_id);
     const facts = message.type === "presence" ? this.#presenceAnswer() : {};
     return [{ type: "ack", id: message.id, ok: true, ...facts }];
   }
