@@ -1,7 +1,7 @@
 // To whom jobs are given, and how many: checks of the leases that a step gave out.
 
 import { isLeased, type Job } from "../../domain/job.ts";
-import { withModel, withModel } from "../../domain/model-set.ts";
+import { withModel } from "../../domain/model-set.ts";
 import type { Worker } from "../../domain/worker.ts";
 import type { Check } from "./invariants.ts";
 import type { Snapshot } from "./snapshot.ts";
@@ -47,7 +47,7 @@ const mayHave = (worker: Worker | undefined, job: Job, nowAt: number): boolean =
   (worker.pause === null || (worker.pause.untilAt ?? Number.POSITIVE_INFINITY) <= nowAt) &&
   (job.provider === null || worker.provider === job.provider) &&
   job.tags.every((tag) => worker.tags.includes(tag)) &&
-  (job.model === null || worker.models === null || withModel(job.model)(worker.models));
+  hasModel(worker, job.model);
 
 /**
  * By elapsed time: after the clock was set back, silence counts from the object's next turn. The pings of an open socket
@@ -81,8 +81,9 @@ export const theLockedOutAreGivenNothing: Check = (before, now, { endedKeys, wor
 };
 
 /** The last list of its runtime decides for a worker that names none; an empty one says nothing. */
-const hasModel = (worker: Worker | undefined, model: string): boolean => {
+const hasModel = (worker: Worker | undefined, model: string | null): boolean => {
   if (worker === undefined) return false;
+  if (model === null) return true;
   const { models, runtimeModels } = worker;
   const set = models ?? runtimeModels;
   return set === null || set.count === 0 || withModel(model)(set);

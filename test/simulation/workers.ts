@@ -1,6 +1,7 @@
 // Worker processes: over HTTP or a socket they take jobs and report on them, and they crash, stall, lie, repeat and
 // reorder.
 
+import type { JobResource } from "../../contract/job.ts";
 import type { CoordinatorMessage } from "../../contract/socket.ts";
 import type { LeasedJob } from "../../contract/worker.ts";
 import { type PresenceRequest, toPresence } from "../../contract/worker.ts";
@@ -180,7 +181,7 @@ const noteUnheard = ({ model }: World, { id, lease }: { id: string; lease: numbe
 };
 
 /** Sends a report over the worker's connection; over HTTP it learns whether it was accepted, and gets the job. */
-const deliver = async (world: World, worker: WorkerActor, report: SentReport): Promise<LeasedJob | null> => {
+const deliver = async (world: World, worker: WorkerActor, report: SentReport): Promise<JobResource | null> => {
   const { operation, request } = report;
   const mayStart = operation === "startJob" || operation === "heartbeatJob";
   if (worker.socket?.isOpen) {
@@ -197,7 +198,7 @@ const deliver = async (world: World, worker: WorkerActor, report: SentReport): P
   const isBeat = operation === "heartbeatJob" || (operation === "startJob" && !world.model.beats.has(key));
   if (answer?.ok && isBeat) world.model.beats.set(key, askedAt);
   if (answer?.ok && operation === "completeJob") world.model.acknowledge(request.id, request.lease);
-  return answer?.ok ? (answer.value as LeasedJob) : null;
+  return answer?.ok ? (answer.value as JobResource) : null;
 };
 
 /** The same report as a socket message: flat, in snake case. */
@@ -217,7 +218,7 @@ const onTheWire = ({ operation, request }: SentReport): Record<string, unknown> 
   };
 };
 
-const sendReport = (world: World, worker: WorkerActor, report: SentReport): Promise<LeasedJob | null> => {
+const sendReport = (world: World, worker: WorkerActor, report: SentReport): Promise<JobResource | null> => {
   worker.sent.push(report);
   if (worker.sent.length > MAX_REMEMBERED_REPORTS) worker.sent.shift();
   return deliver(world, worker, report);
