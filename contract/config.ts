@@ -10,9 +10,9 @@ import {
   type ProviderConfig,
   STRATEGIES,
 } from "../domain/config.ts";
-import { LOCAL_RUNTIME_NAMES } from "../domain/local-runtime.ts";
-import { SCORE_PARTS } from "../domain/score-part.ts";
-import { chainOf } from "../domain/strategy.ts";
+import { LOCAL_RUNTIME_NAMES } from "../domain/fleet/local-runtime.ts";
+import { chainOf } from "../domain/routing/strategy.ts";
+import { SCORE_PARTS } from "../domain/words/score-part.ts";
 import { modelName, providerName, recordUpTo, seconds, toMs, toMsOrNull, usd } from "./field.ts";
 import { frontDoorConfig, toFrontDoorConfig } from "./front-door.ts";
 

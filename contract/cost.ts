@@ -1,8 +1,8 @@
 // Cost on the wire: decimal US dollars, calendar periods in UTC.
 
 import * as z from "zod";
-import { DAY_MS } from "../domain/duration.ts";
-import { MAX_SPAN_DAYS, PERIODS } from "../domain/period.ts";
+import { MAX_SPAN_DAYS, PERIODS } from "../domain/money/period.ts";
+import { DAY_MS } from "../domain/words/duration.ts";
 import { count, fromIso, instant } from "./field.ts";
 
 export const costQuery = z

@@ -1,7 +1,7 @@
 // The formats of the APIs that the front door offers: how each writes an error, in an answer and in a stream, and how
 // each marks the end of a stream.
 
-import type { Api } from "../domain/api.ts";
+import type { Api } from "../domain/words/api.ts";
 
 export interface DoorError {
   readonly code: string;

@@ -1,7 +1,7 @@
 // Building blocks of the schemas. Text is checked here: no NUL, lone surrogate or overlong value gets further.
 
 import * as z from "zod";
-import type { Json } from "../domain/json.ts";
+import type { Json } from "../domain/words/json.ts";
 import { MAX_OFFSET, MAX_PAGE, MAX_WAIT_SECONDS } from "./values.ts";
 
 export const MAX_BODY_BYTES = 1024 * 1024;

@@ -1,8 +1,8 @@
 // The front door's settings in the config.
 
 import * as z from "zod";
-import { type FrontDoorConfig, KEPT_TEXTS } from "../domain/front-door.ts";
-import { TIERS } from "../domain/requirements.ts";
+import { type FrontDoorConfig, KEPT_TEXTS } from "../domain/front-door/front-door.ts";
+import { TIERS } from "../domain/words/requirements.ts";
 import { modelName, providerName, recordUpTo, seconds, tags, toMs, toMsOrNull } from "./field.ts";
 
 export const MAX_QUEUE_SECONDS = 600;

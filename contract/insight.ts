@@ -1,9 +1,9 @@
 // The operator's first questions: what waits and why, what fails and where, and how a job's attempts ended.
 
 import * as z from "zod";
-import { APIS } from "../domain/api.ts";
-import type { Attempt } from "../domain/attempt.ts";
-import { usdFromNano } from "../domain/price.ts";
+import type { Attempt } from "../domain/job/attempt.ts";
+import { usdFromNano } from "../domain/money/price.ts";
+import { APIS } from "../domain/words/api.ts";
 import { count, instant, toIso, toIsoOrNull } from "./field.ts";
 import { jobError, presentUsage, usage } from "./job.ts";
 

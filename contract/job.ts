@@ -2,15 +2,15 @@
 // milliseconds.
 
 import * as z from "zod";
-import { APIS } from "../domain/api.ts";
-import type { JobEvent } from "../domain/event.ts";
-import { MAX_JOB_FILES } from "../domain/file.ts";
-import type { Job, JobPayload, NewJob, Usage } from "../domain/job.ts";
-import type { JobPatch } from "../domain/job-command.ts";
-import { JOB_STATUSES } from "../domain/job-status.ts";
-import type { Json } from "../domain/json.ts";
-import { usdFromNano } from "../domain/price.ts";
-import { PRIORITIES, TIERS } from "../domain/requirements.ts";
+import { MAX_JOB_FILES } from "../domain/file/file.ts";
+import type { Job, JobPayload, NewJob, Usage } from "../domain/job/job.ts";
+import type { JobPatch } from "../domain/job/job-command.ts";
+import { usdFromNano } from "../domain/money/price.ts";
+import { APIS } from "../domain/words/api.ts";
+import type { JobEvent } from "../domain/words/event.ts";
+import { JOB_STATUSES } from "../domain/words/job-status.ts";
+import type { Json } from "../domain/words/json.ts";
+import { PRIORITIES, TIERS } from "../domain/words/requirements.ts";
 import {
   CLEAN_TEXT,
   changeOf,

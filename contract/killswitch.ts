@@ -1,10 +1,10 @@
 // The killswitch on the wire.
 
 import * as z from "zod";
+import { WORKER_STATUSES } from "../domain/fleet/worker.ts";
 import type { Killswitch } from "../domain/killswitch.ts";
-import { WORKER_STATUSES } from "../domain/worker.ts";
 import { count, instant, toIsoOrNull } from "./field.ts";
-import { lineOf } from "./start-of.ts";
+import { lineOf } from "./text/start-of.ts";
 
 export const MAX_UNCONFIRMED = 200;
 

@@ -1,7 +1,7 @@
 // Refusal → HTTP: one row per code; a code without a row does not compile. Titles are the specification's words where
 // it has any.
 
-import type { Refusal, RefusalCode, RefusalOf } from "../domain/refusal.ts";
+import type { Refusal, RefusalCode, RefusalOf } from "../domain/words/refusal.ts";
 import { presentVerdict } from "./dispatch.ts";
 import type { ProblemResource } from "./problem.ts";
 

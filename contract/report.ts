@@ -1,7 +1,7 @@
 // What a worker reports about its jobs, over HTTP and over the socket, with the same fields.
 
 import * as z from "zod";
-import type { JobError, Usage } from "../domain/job.ts";
+import type { JobError, Usage } from "../domain/job/job.ts";
 import { count, json, jsonWithin, label, MAX_PROGRESS_BYTES, usd } from "./field.ts";
 import { fileId } from "./file.ts";
 import { toUsage, type UsageResource, usage } from "./job.ts";

@@ -1,8 +1,8 @@
 // Schedules on the wire.
 
 import * as z from "zod";
-import type { NewSchedule, Schedule, SchedulePatch } from "../domain/schedule.ts";
-import { OVERLAPS, SCHEDULE_STATUSES } from "../domain/schedule-status.ts";
+import type { NewSchedule, Schedule, SchedulePatch } from "../domain/schedule/schedule.ts";
+import { OVERLAPS, SCHEDULE_STATUSES } from "../domain/schedule/schedule-status.ts";
 import {
   changeOf,
   count,

@@ -1,7 +1,7 @@
 // Estimates of tokens, for attempts that were cut before the runtime told its counts: an attempt that said something is
 // never free. Four characters a token is the usual rule for texts; media in a request are not text.
 
-import { isObject } from "./json-object.ts";
+import { isObject } from "./text/json-object.ts";
 
 const CHARS_A_TOKEN = 4;
 /** What a picture or a sound in a request counts for; about what large providers charge for a picture. */

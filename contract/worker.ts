@@ -1,17 +1,17 @@
 // Workers on the wire: presence, the fleet, and the answers of the worker protocol.
 
 import * as z from "zod";
-import { APIS } from "../domain/api.ts";
-import type { Job, JobPayload } from "../domain/job.ts";
-import { TIERS } from "../domain/requirements.ts";
 import {
   MAX_CONCURRENCY,
   type PresenceReport,
   WORKER_STATUSES,
   type Worker,
   type WorkerView,
-} from "../domain/worker.ts";
-import { failureRateOf, WORKER_SORTS, WORKER_STATES } from "../domain/worker-state.ts";
+} from "../domain/fleet/worker.ts";
+import { failureRateOf, WORKER_SORTS, WORKER_STATES } from "../domain/fleet/worker-state.ts";
+import type { Job, JobPayload } from "../domain/job/job.ts";
+import { APIS } from "../domain/words/api.ts";
+import { TIERS } from "../domain/words/requirements.ts";
 import {
   count,
   digits,

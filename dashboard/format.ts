@@ -1,6 +1,6 @@
 // Formats numbers, money, durations and instants. Times are in the reader's zone; UTC is in the title.
 
-import { startOf } from "../contract/start-of.ts";
+import { startOf } from "../contract/text/start-of.ts";
 
 export { usdText as usd } from "../contract/values.ts";
 

@@ -1,10 +1,10 @@
 // Every operation of a tenant. A row states who may call it, what the killswitch does to it, whether the edge may
 // repeat it, what it refuses, and the function that does it.
 
-import type { Permission } from "../domain/key.ts";
+import type { Permission } from "../domain/access/key.ts";
 import type { WriteKind } from "../domain/killswitch.ts";
-import type { Refusal, RefusalCode } from "../domain/refusal.ts";
-import { ok, type Result } from "../domain/result.ts";
+import type { Refusal, RefusalCode } from "../domain/words/refusal.ts";
+import { ok, type Result } from "../domain/words/result.ts";
 import { abandon } from "./operations/abandon.ts";
 import * as budget from "./operations/budget.ts";
 import * as bulk from "./operations/bulk.ts";
@@ -24,9 +24,9 @@ import * as presence from "./operations/presence.ts";
 import * as queue from "./operations/queue.ts";
 import * as report from "./operations/report.ts";
 import * as schedules from "./operations/schedules.ts";
-import type { Turn } from "./operations/turn.ts";
 import * as webhooks from "./operations/webhooks.ts";
 import * as workers from "./operations/workers.ts";
+import type { Turn } from "./turn/turn.ts";
 
 /** The rules of an operation. A row without one of them does not compile. */
 interface Rules {

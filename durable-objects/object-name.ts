@@ -1,6 +1,6 @@
 // Finds one object from another: a tenant's relays are in the tenant's jurisdiction.
 
-import { fnv1a } from "../domain/fnv.ts";
+import { fnv1a } from "../domain/words/fnv.ts";
 
 export type Jurisdiction = "eu" | "fedramp";
 

@@ -1,17 +1,17 @@
 // A tenant's move to another deployment: the source halts and gives out its rows, the target stores them and serves the
 // tenant once all have arrived. Every step may be repeated. The rules are in `operations/moving.ts`.
 
-import type { PageRequest, TablePage, TableRows } from "../domain/moved-rows.ts";
-import { invalid, type Refusal } from "../domain/refusal.ts";
-import { err, ok, type Result } from "../domain/result.ts";
+import type { PageRequest, TablePage, TableRows } from "../domain/tenant/moved-rows.ts";
+import { invalid, type Refusal } from "../domain/words/refusal.ts";
+import { err, ok, type Result } from "../domain/words/result.ts";
+import type { TurnRunner } from "./calls/turn-runner.ts";
 import { type Departure, depart, leave, settleIn, stay } from "./operations/moving.ts";
-import type { Caller } from "./operations/turn.ts";
-import type { Sockets } from "./sockets.ts";
+import type { Sockets } from "./sockets/sockets.ts";
 import type { Store } from "./store/open.ts";
 import { SCHEMA_VERSION } from "./store/schema.ts";
 import type { TenantStorage } from "./store/sql.ts";
 import { clearTables, isEmpty, movingTables, readTable, writeTable } from "./store/table-rows.ts";
-import type { TurnRunner } from "./turn-runner.ts";
+import type { Caller } from "./turn/turn.ts";
 
 const NO_SUCH_TABLE = invalid("table", "is not a table that moves");
 const NOT_MOVING = invalid("", "this tenant is served here: begin with POST /admin/tenants/<tenant>/move");

@@ -1,11 +1,11 @@
 // The platform's bindings that a tenant's object needs, and what they decide.
 
-import type { LogSettings } from "../contract/log.ts";
+import type { LogSettings } from "../log/log.ts";
 import type { StoredFile } from "./files/stored-file.ts";
+import type { OtlpSettings } from "./history/span-exporter.ts";
 import type { Jurisdiction } from "./object-name.ts";
 import { DEFAULT_MAX_GB } from "./operations/room.ts";
-import type { Relay } from "./relay.ts";
-import type { OtlpSettings } from "./span-exporter.ts";
+import type { Relay } from "./relay/relay.ts";
 import type { Store } from "./store/open.ts";
 
 export interface TenantEnv extends LogSettings, OtlpSettings {

@@ -3,12 +3,12 @@
 
 import { readFile } from "node:fs/promises";
 import path from "node:path";
+import type { Change } from "../test/mutants/change.ts";
+import { runModel, runSimulation, tryInCopy } from "../test/mutants/copy-trial.ts";
+import { survivorsOf } from "../test/mutants/survivors.ts";
 import type { Catcher, Mutant } from "../test/simulation/mutant.ts";
 import { MUTANTS } from "../test/simulation/mutants.ts";
 import { runScript } from "./exit-error.ts";
-import type { Change } from "./mutants/change.ts";
-import { runModel, runSimulation, tryInCopy } from "./mutants/copy-trial.ts";
-import { survivorsOf } from "./mutants/survivors.ts";
 import { ROOT } from "./run-command.ts";
 
 /** Most changes are noticed within a few runs. */
@@ -21,7 +21,7 @@ const survivorsOfSimulation = (
   tell: (change: Change, by: string | null) => void,
 ): Promise<Change[]> => {
   process.env.SEEDS = String(seeds);
-  return survivorsOf(changes, ["scripts/mutants/simulated-runs.ts"], tell);
+  return survivorsOf(changes, ["test/mutants/simulated-runs.ts"], tell);
 };
 
 const read = (file: string): Promise<string> => readFile(path.join(ROOT, file), "utf8");

@@ -4,7 +4,7 @@
 import { eventsOf } from "../contract/client/event-stream.ts";
 import { ApiProblem } from "../contract/client/problem.ts";
 import type { Client } from "../contract/client.ts";
-import { jsonOrText, objectOf } from "../contract/json-object.ts";
+import { jsonOrText, objectOf } from "../contract/text/json-object.ts";
 
 export interface JobStreamEvent {
   /** `chunk`: part of the output; `status`: the job's status changed; `end`: the last event. */

@@ -1,10 +1,10 @@
-// What an outsider can make grow at the edge (`domain/growth.ts`). The worst case of the edge's process in Node follows
+// What an outsider can make grow at the edge (`domain/words/growth.ts`). The worst case of the edge's process in Node follows
 // from it: 512 MiB of bodies (128 of reports and the killswitch, 64 + 64 of calls, 256 of large requests), and 130 MiB
 // more for the one body that is being parsed; on Cloudflare 64 MiB of bodies an isolate.
 
 import { MAX_BODY_BYTES } from "../contract/field.ts";
 import { MAX_JSON_DEPTH, MAX_JSON_VALUES } from "../contract/json-bounds.ts";
-import type { GrowthRow } from "../domain/growth.ts";
+import type { GrowthRow } from "../domain/words/growth.ts";
 import { BODY_SLOTS } from "../durable-objects/object-name.ts";
 import { MAX_DOOR_BODY_BYTES } from "./front-door/body.ts";
 import type { Lane } from "./home.ts";

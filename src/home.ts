@@ -2,8 +2,8 @@
 // workerd. On Cloudflare, and where workerd serves alone, there is none.
 
 import type { Context } from "hono";
-import type { Refusal } from "../domain/refusal.ts";
-import type { Result } from "../domain/result.ts";
+import type { Refusal } from "../domain/words/refusal.ts";
+import type { Result } from "../domain/words/result.ts";
 import type { Credential } from "../durable-objects/operations/keys.ts";
 
 /** `vital`: stops or finishes work. `heavy`: reads or writes much. `waiting`: held open without work. */

@@ -1,10 +1,10 @@
 // The minute's work that belongs to no single tenant. Cloudflare gives one invocation 1,000 D1 queries and 10,000
 // requests: each task has its own part, so none can take another's, and what does not fit waits a minute.
 
-import { log } from "../contract/log.ts";
-import { Allowance, type Cost } from "../domain/allowance.ts";
-import { DAY_MS } from "../domain/duration.ts";
-import { isInShare, readShare } from "../domain/share.ts";
+import { isInShare, readShare } from "../domain/tenant/share.ts";
+import { Allowance, type Cost } from "../domain/words/allowance.ts";
+import { DAY_MS } from "../domain/words/duration.ts";
+import { log } from "../log/log.ts";
 import { isCatalogSyncOn, syncDueSubscriptions } from "./catalog/due.ts";
 import { pruneHistory } from "./catalog/models.ts";
 import { openCatalog } from "./catalog/open.ts";
@@ -13,9 +13,9 @@ import type { Env } from "./env.ts";
 import { auditStatement } from "./history/audit.ts";
 import { pruneJobs, pruneScheduleRuns } from "./history/retention.ts";
 import { MAX_OVERDUE, overdueTenants, tenantNamed } from "./history/tenants.ts";
-import { isSyncHalted, learnCatalog } from "./http/tenant-administration.ts";
-import { tenantObject } from "./http/tenant-object.ts";
 import { meteredDatabase } from "./metered-database.ts";
+import { isSyncHalted, learnCatalog } from "./tenant/tenant-administration.ts";
+import { tenantObject } from "./tenant/tenant-object.ts";
 
 /** Limits of one invocation on the Paid plan. */
 export const PLATFORM_LIMITS: Cost = { queries: 1_000, requests: 10_000 };

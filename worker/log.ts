@@ -1,7 +1,7 @@
 // The worker's log: lines for people, or with SERVICE_LOG=json one JSON object per line with the coordinator's fields.
 // Lines contain names, ids, codes and errors, never a key, a prompt or a result.
 
-import { configureLog, type LogLevel, type LogSettings, log } from "../contract/log.ts";
+import { configureLog, type LogLevel, type LogSettings, log } from "../log/log.ts";
 
 /** What a line is about, for who reads it by a program. */
 export interface WorkerFacts {

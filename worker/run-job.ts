@@ -2,7 +2,7 @@
 // in a runtime fails its job, never the worker.
 
 import { MAX_RESULT_BYTES, utf8Bytes } from "../contract/field.ts";
-import { lineOf } from "../contract/start-of.ts";
+import { lineOf } from "../contract/text/start-of.ts";
 import type { Json } from "../contract/values.ts";
 import type { LeasedJob } from "../contract/worker.ts";
 import type { InputLoader } from "./load-input.ts";

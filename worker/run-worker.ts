@@ -1,9 +1,9 @@
 // The worker process: reads the settings, finds its runtime, and runs jobs until SIGTERM or SIGINT. Exit codes: 0 after
 // a signal, 1 if the key or the runtime's address is refused, 2 for wrong settings. A second signal ends it at once.
 
-import { logProblem } from "../contract/log.ts";
-import { isSendableKey, UNSENDABLE_KEY } from "../contract/secret-text.ts";
+import { isSendableKey, UNSENDABLE_KEY } from "../contract/text/secret-text.ts";
 import { VERSION } from "../contract/version.ts";
+import { logProblem } from "../log/log.ts";
 import { watchConfig } from "./config.ts";
 import { keepConnected } from "./connection.ts";
 import { greeting } from "./greeting.ts";

@@ -5,8 +5,8 @@ import { hostname } from "node:os";
 import { parseArgs } from "node:util";
 import * as z from "zod";
 import { instanceName, modelName, providerName, splitList, tags } from "../contract/field.ts";
-import { nearestOf } from "../contract/nearest.ts";
-import { isSendableKey, UNSENDABLE_KEY } from "../contract/secret-text.ts";
+import { nearestOf } from "../contract/text/nearest.ts";
+import { isSendableKey, UNSENDABLE_KEY } from "../contract/text/secret-text.ts";
 import { LOCAL_URL, localRuntimeOf, MAX_CONCURRENCY, TIERS, type Tier } from "../contract/values.ts";
 import { RUNTIME_NAMES } from "./runtimes/providers.ts";
 

@@ -2,7 +2,7 @@
 
 import type { JobFilter } from "../../contract/job-list.ts";
 import type { LiveJob } from "../../contract/live.ts";
-import { nearestOf } from "../../contract/nearest.ts";
+import { nearestOf } from "../../contract/text/nearest.ts";
 import { JOB_STATUSES, type JobStatus } from "../../contract/values.ts";
 
 /** A filter as in the address and the API: name and value. */

@@ -4,7 +4,7 @@
 
 import { hmac } from "@noble/hashes/hmac.js";
 import { sha256 } from "@noble/hashes/sha2.js";
-import { isSameDigest } from "../../domain/key.ts";
+import { isSameDigest } from "../../domain/access/key.ts";
 import type { Jurisdiction } from "../object-name.ts";
 
 export interface Link {

@@ -1,16 +1,16 @@
 // Front-door jobs that end early, because their client is gone or may not wait any longer.
 
 import { maxAttemptsOf } from "../../domain/config.ts";
-import { clientClosed, keyEnded, killswitchError, slowReader, streamLost } from "../../domain/front-door.ts";
-import { isLeased, type Job, type JobError } from "../../domain/job.ts";
-import { cancelJob } from "../../domain/job-command.ts";
-import { isFinal } from "../../domain/job-status.ts";
-import { failHeard, failStream, loseJob } from "../../domain/lease.ts";
-import type { Refusal } from "../../domain/refusal.ts";
-import { ok, type Result } from "../../domain/result.ts";
-import { forgetAsk } from "./idempotency.ts";
-import { allowReading } from "./reading.ts";
-import type { Turn } from "./turn.ts";
+import { clientClosed, keyEnded, killswitchError, slowReader, streamLost } from "../../domain/front-door/front-door.ts";
+import { isLeased, type Job, type JobError } from "../../domain/job/job.ts";
+import { cancelJob } from "../../domain/job/job-command.ts";
+import { failHeard, failStream, loseJob } from "../../domain/job/lease.ts";
+import { isFinal } from "../../domain/words/job-status.ts";
+import type { Refusal } from "../../domain/words/refusal.ts";
+import { ok, type Result } from "../../domain/words/result.ts";
+import { forgetAsk } from "../steps/idempotency.ts";
+import { allowReading } from "../steps/reading.ts";
+import type { Turn } from "../turn/turn.ts";
 
 /** `lost`: the client was told that its stream broke off. */
 export type WhyAbandoned = "left" | "slow" | "lost";

@@ -11,17 +11,17 @@ import {
   type PeriodSpending,
   reachedAtPace,
   reachedBudget,
-} from "../../domain/budget.ts";
-import { mayCost } from "../../domain/cost.ts";
-import { earliest } from "../../domain/earliest.ts";
-import { SERVICE_ACTOR } from "../../domain/event.ts";
-import { usdFromNano } from "../../domain/price.ts";
-import type { Refusal } from "../../domain/refusal.ts";
-import type { Requirements } from "../../domain/requirements.ts";
-import { err, ok, type Result } from "../../domain/result.ts";
+} from "../../domain/money/budget.ts";
+import { mayCost } from "../../domain/money/cost.ts";
+import { usdFromNano } from "../../domain/money/price.ts";
+import { earliest } from "../../domain/words/earliest.ts";
+import { SERVICE_ACTOR } from "../../domain/words/event.ts";
+import type { Refusal } from "../../domain/words/refusal.ts";
+import type { Requirements } from "../../domain/words/requirements.ts";
+import { err, ok, type Result } from "../../domain/words/result.ts";
 import type { BudgetNotice } from "../store/settings.ts";
+import type { Turn } from "../turn/turn.ts";
 import { activate } from "./killswitch.ts";
-import type { Turn } from "./turn.ts";
 
 /** Halts running work and assigns nothing; new jobs may still be queued. */
 const BUDGET_KILLSWITCH_LEVEL = 1;

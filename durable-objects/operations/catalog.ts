@@ -1,11 +1,11 @@
 // What a provider's catalog lists, from the last sync. Routing and cost read it here, so that they do not need D1.
 
-import type { ModelPrice } from "../../domain/catalog-price.ts";
-import { SERVICE_ACTOR } from "../../domain/event.ts";
-import { withAnyModel } from "../../domain/model-set.ts";
-import { notFound, type Refusal } from "../../domain/refusal.ts";
-import { err, ok, type Result } from "../../domain/result.ts";
-import type { Turn } from "./turn.ts";
+import type { ModelPrice } from "../../domain/catalog/catalog-price.ts";
+import { withAnyModel } from "../../domain/fleet/model-set.ts";
+import { SERVICE_ACTOR } from "../../domain/words/event.ts";
+import { notFound, type Refusal } from "../../domain/words/refusal.ts";
+import { err, ok, type Result } from "../../domain/words/result.ts";
+import type { Turn } from "../turn/turn.ts";
 
 export interface CatalogReport {
   readonly provider: string;

@@ -1,18 +1,18 @@
 // Claims: a worker asks for jobs, alone or with a result, and learns why there are none for it.
 
 import type { ClaimAnswer, CompleteAndClaimAnswer } from "../../contract/worker.ts";
-import type { Member } from "../../domain/fleet.ts";
-import type { Json } from "../../domain/json.ts";
-import { notFound, type Refusal } from "../../domain/refusal.ts";
-import { err, ok, type Result } from "../../domain/result.ts";
-import { firstRefusal } from "../../domain/routing-filter.ts";
-import { handOut } from "./leases.ts";
+import type { Member } from "../../domain/fleet/fleet.ts";
+import { firstRefusal } from "../../domain/routing/routing-filter.ts";
+import type { Json } from "../../domain/words/json.ts";
+import { notFound, type Refusal } from "../../domain/words/refusal.ts";
+import { err, ok, type Result } from "../../domain/words/result.ts";
+import { handOut } from "../steps/leases.ts";
+import type { Spent } from "../steps/pricing.ts";
+import type { Turn } from "../turn/turn.ts";
 import { mayActAs } from "./presence.ts";
-import type { Spent } from "./pricing.ts";
 import { complete, type LeaseReport, present } from "./report.ts";
 import { routePolicy } from "./route-policy.ts";
 import { assignWaiting } from "./routing.ts";
-import type { Turn } from "./turn.ts";
 
 /**
  * Leases for up to `max` jobs that were not sent before; if there are none, why the waiting jobs are not for this

@@ -2,15 +2,15 @@
 
 import { toIso } from "../../contract/field.ts";
 import type { ModelList } from "../../contract/model-list.ts";
-import { type Alias, isSameModel, type ModelOffer, resolveModel } from "../../domain/door-model.ts";
-import { modelKeyOf, stillMissing } from "../../domain/model-name.ts";
-import { type ModelSet, modelsTaken } from "../../domain/model-set.ts";
-import type { Refusal } from "../../domain/refusal.ts";
-import { err, ok, type Result } from "../../domain/result.ts";
-import type { Worker } from "../../domain/worker.ts";
-import { refuseModel } from "./key-limits.ts";
-import { isSilent } from "./last-sign.ts";
-import type { Turn } from "./turn.ts";
+import { modelKeyOf, stillMissing } from "../../domain/fleet/model-name.ts";
+import { type ModelSet, modelsTaken } from "../../domain/fleet/model-set.ts";
+import type { Worker } from "../../domain/fleet/worker.ts";
+import { type Alias, isSameModel, type ModelOffer, resolveModel } from "../../domain/front-door/door-model.ts";
+import type { Refusal } from "../../domain/words/refusal.ts";
+import { err, ok, type Result } from "../../domain/words/result.ts";
+import { refuseModel } from "../steps/key-limits.ts";
+import { isSilent } from "../steps/last-sign.ts";
+import type { Turn } from "../turn/turn.ts";
 
 /** The names in a worker's list, read once for all workers that have an equal one. */
 const namesReader = (turn: Turn): ((worker: Worker) => readonly string[]) => {

@@ -1,9 +1,9 @@
 // The built-in echo stands in for a real worker: while any other is alive, it answers only jobs that ask for it. Echo
 // is free again when the last other one falls silent.
 
-import { ECHO } from "../../domain/worker.ts";
-import { isSilent } from "./last-sign.ts";
-import type { Turn } from "./turn.ts";
+import { ECHO } from "../../domain/fleet/worker.ts";
+import { isSilent } from "../steps/last-sign.ts";
+import type { Turn } from "../turn/turn.ts";
 
 export const isEchoAside = (turn: Turn): boolean => {
   const { fleet, config } = turn.memory;

@@ -12,11 +12,11 @@ import {
   maySee,
   RECEIVING_MS,
   type UploadFacts,
-} from "../../domain/file.ts";
-import { notFound, type Refusal } from "../../domain/refusal.ts";
-import { err, ok, type Result } from "../../domain/result.ts";
-import { mayRead as mayReadJob } from "./reading.ts";
-import type { Turn } from "./turn.ts";
+} from "../../domain/file/file.ts";
+import { notFound, type Refusal } from "../../domain/words/refusal.ts";
+import { err, ok, type Result } from "../../domain/words/result.ts";
+import { mayRead as mayReadJob } from "../steps/reading.ts";
+import type { Turn } from "../turn/turn.ts";
 
 const ENDED_A_SWEEP = 500;
 

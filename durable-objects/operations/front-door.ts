@@ -1,26 +1,26 @@
 // The front door's calls to a tenant: create a job for a request, and follow it.
 
 import { type JobResource, presentJob } from "../../contract/job.ts";
-import type { Api } from "../../domain/api.ts";
-import type { Alias } from "../../domain/door-model.ts";
-import { isOnlyFull } from "../../domain/explanation.ts";
-import { createJob, type FrontDoorFacts, type Job, type JobError, type NewJob } from "../../domain/job.ts";
-import { isFinal, type JobStatus } from "../../domain/job-status.ts";
-import type { Json } from "../../domain/json.ts";
+import type { Alias } from "../../domain/front-door/door-model.ts";
+import { createJob, type FrontDoorFacts, type Job, type JobError, type NewJob } from "../../domain/job/job.ts";
 import { permit } from "../../domain/killswitch.ts";
-import type { Refusal } from "../../domain/refusal.ts";
-import type { Priority, Tier } from "../../domain/requirements.ts";
-import { err, ok, type Result } from "../../domain/result.ts";
+import { isOnlyFull } from "../../domain/routing/explanation.ts";
+import type { Api } from "../../domain/words/api.ts";
+import { isFinal, type JobStatus } from "../../domain/words/job-status.ts";
+import type { Json } from "../../domain/words/json.ts";
+import type { Refusal } from "../../domain/words/refusal.ts";
+import type { Priority, Tier } from "../../domain/words/requirements.ts";
+import { err, ok, type Result } from "../../domain/words/result.ts";
+import { findJob, type JobCommand } from "../steps/find-job.ts";
+import { type Idempotency, recall, withIdempotency } from "../steps/idempotency.ts";
+import { countRequest, type LimitState, refuseOverLimits, refuseOverUse } from "../steps/key-limits.ts";
+import { allowReading } from "../steps/reading.ts";
+import type { Turn } from "../turn/turn.ts";
 import { refuseOverBudget } from "./budget.ts";
 import { findModel } from "./door-models.ts";
-import { findJob, type JobCommand } from "./find-job.ts";
-import { type Idempotency, recall, withIdempotency } from "./idempotency.ts";
-import { countRequest, type LimitState, refuseOverLimits, refuseOverUse } from "./key-limits.ts";
-import { allowReading } from "./reading.ts";
 import { refuseBacklog, refuseGroups } from "./room.ts";
 import { routePolicy, routeRequest } from "./route-policy.ts";
 import { admit, admitTo, chooseFor } from "./routing.ts";
-import type { Turn } from "./turn.ts";
 import { waitingReason } from "./waiting-reason.ts";
 
 export interface Asking {

@@ -1,6 +1,6 @@
-// What outsiders can make grow in a tenant's object (`domain/growth.ts`).
+// What outsiders can make grow in a tenant's object (`domain/words/growth.ts`).
 
-import type { GrowthRow } from "../../domain/growth.ts";
+import type { GrowthRow } from "../../domain/words/growth.ts";
 import { MAX_SKIPPED_REASONS } from "./claims.ts";
 import { MAX_OFFER_BYTES, MAX_OFFERS_BYTES, MAX_WORKERS } from "./presence.ts";
 import { MAX_GROUPS, MAX_STORED_BYTES } from "./room.ts";

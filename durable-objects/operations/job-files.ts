@@ -3,14 +3,14 @@
 
 import type { LeasedJob } from "../../contract/worker.ts";
 import { timeoutOf } from "../../domain/config.ts";
-import { DAY_MS } from "../../domain/duration.ts";
-import { type FileRecord, isReadable, RESULT_PURPOSE } from "../../domain/file.ts";
-import type { Job, NewJob } from "../../domain/job.ts";
-import { failForFile } from "../../domain/lease.ts";
-import { invalid, type Refusal } from "../../domain/refusal.ts";
-import { err, ok, type Result } from "../../domain/result.ts";
+import { type FileRecord, isReadable, RESULT_PURPOSE } from "../../domain/file/file.ts";
+import type { Job, NewJob } from "../../domain/job/job.ts";
+import { failForFile } from "../../domain/job/lease.ts";
+import { DAY_MS } from "../../domain/words/duration.ts";
+import { invalid, type Refusal } from "../../domain/words/refusal.ts";
+import { err, ok, type Result } from "../../domain/words/result.ts";
+import type { Turn } from "../turn/turn.ts";
 import { getFile } from "./files.ts";
-import type { Turn } from "./turn.ts";
 
 const findReadable = (turn: Turn, id: string): FileRecord | null => {
   const file = turn.store.files.find(id);

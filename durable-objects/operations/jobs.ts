@@ -1,28 +1,35 @@
 // Creating, reading and changing jobs, for their owner.
 
 import { type JobResource, presentJob } from "../../contract/job.ts";
-import { explainClosest } from "../../domain/explanation.ts";
-import { keepsResult, keptPayload } from "../../domain/front-door.ts";
-import { createJob, type Decision, isLeased, type Job, type NewJob } from "../../domain/job.ts";
-import { cancelJob, type JobPatch, patchJob, retryJob } from "../../domain/job-command.ts";
-import { isFinal } from "../../domain/job-status.ts";
+import { isOffline } from "../../domain/fleet/worker.ts";
+import { keepsResult, keptPayload } from "../../domain/front-door/front-door.ts";
+import { createJob, type Decision, isLeased, type Job, type NewJob } from "../../domain/job/job.ts";
+import { cancelJob, type JobPatch, patchJob, retryJob } from "../../domain/job/job-command.ts";
 import { permit } from "../../domain/killswitch.ts";
-import type { Refusal } from "../../domain/refusal.ts";
-import { err, ok, type Result } from "../../domain/result.ts";
-import type { RoutePolicy } from "../../domain/routing-filter.ts";
-import { isOffline } from "../../domain/worker.ts";
+import { explainClosest } from "../../domain/routing/explanation.ts";
+import type { RoutePolicy } from "../../domain/routing/routing-filter.ts";
+import { isFinal } from "../../domain/words/job-status.ts";
+import type { Refusal } from "../../domain/words/refusal.ts";
+import { err, ok, type Result } from "../../domain/words/result.ts";
+import { findJob, type JobCommand } from "../steps/find-job.ts";
+import {
+  type Idempotency,
+  keptBatch,
+  keptDispatch,
+  keptJob,
+  type Replayable,
+  withIdempotency,
+} from "../steps/idempotency.ts";
+import { countRequest, refuseOverLimits } from "../steps/key-limits.ts";
+import { lastSignOf } from "../steps/last-sign.ts";
+import { allowReading } from "../steps/reading.ts";
+import { staleAtOf } from "../turn/deadline.ts";
+import type { Turn } from "../turn/turn.ts";
 import { refuseOverBudget } from "./budget.ts";
-import { staleAtOf } from "./deadline.ts";
-import { findJob, type JobCommand } from "./find-job.ts";
-import { type Idempotency, keptBatch, keptDispatch, keptJob, type Replayable, withIdempotency } from "./idempotency.ts";
 import { refuseGoneFiles } from "./job-files.ts";
-import { countRequest, refuseOverLimits } from "./key-limits.ts";
-import { lastSignOf } from "./last-sign.ts";
-import { allowReading } from "./reading.ts";
 import { refuseBacklog, refuseGroups, refuseNewGroups } from "./room.ts";
 import { routePolicy, routeRequest } from "./route-policy.ts";
 import { admit, admitTo, chooseFor, type WaitingReasons } from "./routing.ts";
-import type { Turn } from "./turn.ts";
 import { delayReason, waitingReason } from "./waiting-reason.ts";
 
 /**

@@ -7,18 +7,18 @@ import {
   MAX_UNCONFIRMED,
   presentKillswitch,
 } from "../../contract/killswitch.ts";
-import type { Actor } from "../../domain/event.ts";
-import type { Member } from "../../domain/fleet.ts";
-import { cancelJob } from "../../domain/job-command.ts";
+import type { Member } from "../../domain/fleet/fleet.ts";
+import { statusOf } from "../../domain/fleet/worker.ts";
+import { cancelJob } from "../../domain/job/job-command.ts";
+import { haltJob } from "../../domain/job/lease.ts";
 import { cancelsWork, clear, engage, isHaltedBy, type Killswitch, restored } from "../../domain/killswitch.ts";
-import { haltJob } from "../../domain/lease.ts";
-import type { Refusal } from "../../domain/refusal.ts";
-import { ok, type Result } from "../../domain/result.ts";
-import { statusOf } from "../../domain/worker.ts";
+import type { Actor } from "../../domain/words/event.ts";
+import type { Refusal } from "../../domain/words/refusal.ts";
+import { ok, type Result } from "../../domain/words/result.ts";
+import { nextDeliveryAt } from "../steps/deliveries.ts";
+import { isSilent, lastSignOf } from "../steps/last-sign.ts";
+import type { Turn } from "../turn/turn.ts";
 import { haltFrontDoor } from "./abandon.ts";
-import { nextDeliveryAt } from "./deliveries.ts";
-import { isSilent, lastSignOf } from "./last-sign.ts";
-import type { Turn } from "./turn.ts";
 
 /**
  * The workers that have confirmed this activation: counted once, then kept up to date, so that a heartbeat needs no

@@ -3,11 +3,11 @@
 // input and of what its relay passed on.
 
 import { tokensOf } from "../../contract/token-estimate.ts";
-import type { Job } from "../../domain/job.ts";
-import type { Refusal } from "../../domain/refusal.ts";
+import type { Job } from "../../domain/job/job.ts";
+import type { Refusal } from "../../domain/words/refusal.ts";
+import { costOfAttempt, recordSpending, type Spent } from "../steps/pricing.ts";
+import type { Turn } from "../turn/turn.ts";
 import { enforceBudget } from "./budget.ts";
-import { costOfAttempt, recordSpending, type Spent } from "./pricing.ts";
-import type { Turn } from "./turn.ts";
 import { ESTIMATE_AFTER_MS } from "./uncounted.ts";
 
 /** Counts the cost of a report that is refused as late. */

@@ -1,12 +1,12 @@
-// A tenant moves to another deployment, or from one (`domain/absence.ts` has the states). One that is not served here
+// A tenant moves to another deployment, or from one (`domain/tenant/absence.ts` has the states). One that is not served here
 // takes no turns but these: in between nothing changes, so that its rows can be copied in parts.
 
-import { type Absence, refuseAbsent } from "../../domain/absence.ts";
-import { invalid, type Refusal } from "../../domain/refusal.ts";
-import { err, ok, type Result } from "../../domain/result.ts";
+import { type Absence, refuseAbsent } from "../../domain/tenant/absence.ts";
+import { invalid, type Refusal } from "../../domain/words/refusal.ts";
+import { err, ok, type Result } from "../../domain/words/result.ts";
+import type { Turn } from "../turn/turn.ts";
 import { enforceBudget } from "./budget.ts";
 import { activate, takeBack } from "./killswitch.ts";
-import type { Turn } from "./turn.ts";
 
 /** What the operator's command copies. */
 export interface Departure {

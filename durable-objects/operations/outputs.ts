@@ -2,13 +2,13 @@
 // stores anything; what it never names or finishes ends by itself.
 
 import { type FileResource, presentFile } from "../../contract/file.ts";
-import { FILE_LIFE_MS, MAX_RESULT_FILES, RESULT_PURPOSE } from "../../domain/file.ts";
-import { addOutput } from "../../domain/lease.ts";
-import { invalid, type Refusal } from "../../domain/refusal.ts";
-import { err, ok, type Result } from "../../domain/result.ts";
+import { FILE_LIFE_MS, MAX_RESULT_FILES, RESULT_PURPOSE } from "../../domain/file/file.ts";
+import { addOutput } from "../../domain/job/lease.ts";
+import { invalid, type Refusal } from "../../domain/words/refusal.ts";
+import { err, ok, type Result } from "../../domain/words/result.ts";
+import type { Turn } from "../turn/turn.ts";
 import { type Announced, type ArrivedFile, announce, arrive, type NewFile } from "./files.ts";
 import { findReported, type LeaseReport } from "./report.ts";
-import type { Turn } from "./turn.ts";
 
 /** A worker begins to send an output of a job that it holds, or its result. */
 export const announceOutput = (turn: Turn, request: NewFile & { job: LeaseReport }): Result<Announced, Refusal> => {

@@ -3,11 +3,7 @@
 import { toIso, utf8Bytes } from "../../contract/field.ts";
 import type { PresenceAnswer } from "../../contract/worker.ts";
 import { maxAttemptsOf, storeBeatAfterMs } from "../../domain/config.ts";
-import type { Member } from "../../domain/fleet.ts";
-import { epochOfNewWorker, isHaltedBy } from "../../domain/killswitch.ts";
-import { heartbeatJob, keepLease, loseJob } from "../../domain/lease.ts";
-import { invalid, notFound, type Refusal } from "../../domain/refusal.ts";
-import { err, ok, type Result } from "../../domain/result.ts";
+import type { Member } from "../../domain/fleet/fleet.ts";
 import {
   busyOf,
   isSameOffer,
@@ -16,14 +12,18 @@ import {
   type PresenceReport,
   registerWorker,
   type Worker,
-} from "../../domain/worker.ts";
+} from "../../domain/fleet/worker.ts";
+import { heartbeatJob, keepLease, loseJob } from "../../domain/job/lease.ts";
+import { epochOfNewWorker, isHaltedBy } from "../../domain/killswitch.ts";
+import { invalid, notFound, type Refusal } from "../../domain/words/refusal.ts";
+import { err, ok, type Result } from "../../domain/words/result.ts";
+import { isSilent } from "../steps/last-sign.ts";
+import { unstartedJobs } from "../steps/leases.ts";
+import { awaitSilence } from "../steps/silence.ts";
+import type { Turn } from "../turn/turn.ts";
 import { SOCKET_GRACE_MS } from "./abandon.ts";
 import { confirmHalt, killswitchState } from "./killswitch.ts";
-import { isSilent } from "./last-sign.ts";
-import { unstartedJobs } from "./leases.ts";
 import { assignWaiting } from "./routing.ts";
-import { awaitSilence } from "./silence.ts";
-import type { Turn } from "./turn.ts";
 import { presentMember } from "./workers.ts";
 
 /** A worker's stored sign of life is renewed when it is this fraction of `offline_after` old. */

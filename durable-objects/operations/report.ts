@@ -2,27 +2,27 @@
 
 import { type JobResource, presentJob } from "../../contract/job.ts";
 import { maxAttemptsOf, storeBeatAfterMs } from "../../domain/config.ts";
-import { isElsewhere } from "../../domain/explanation.ts";
-import { type FailurePolicy, failJob, lacksModel } from "../../domain/failure.ts";
-import { isClientsFault } from "../../domain/front-door.ts";
-import { type Decision, isLeased, type Job, type JobError } from "../../domain/job.ts";
-import type { Json } from "../../domain/json.ts";
-import { completeJob, heartbeatJob, releaseJob, speakFirst, startJob } from "../../domain/lease.ts";
-import { hearFirst, leaseLost } from "../../domain/lease-fence.ts";
-import type { Refusal } from "../../domain/refusal.ts";
-import { err, ok, type Result } from "../../domain/result.ts";
-import { chainOf, laterInChain } from "../../domain/strategy.ts";
-import { isOffline } from "../../domain/worker.ts";
+import { isOffline } from "../../domain/fleet/worker.ts";
+import { isClientsFault } from "../../domain/front-door/front-door.ts";
+import { type FailurePolicy, failJob, lacksModel } from "../../domain/job/failure.ts";
+import { type Decision, isLeased, type Job, type JobError } from "../../domain/job/job.ts";
+import { completeJob, heartbeatJob, releaseJob, speakFirst, startJob } from "../../domain/job/lease.ts";
+import { hearFirst, leaseLost } from "../../domain/job/lease-fence.ts";
+import { isElsewhere } from "../../domain/routing/explanation.ts";
+import { chainOf, laterInChain } from "../../domain/routing/strategy.ts";
+import type { Json } from "../../domain/words/json.ts";
+import type { Refusal } from "../../domain/words/refusal.ts";
+import { err, ok, type Result } from "../../domain/words/result.ts";
+import { findJob, type JobCommand } from "../steps/find-job.ts";
+import { noteMissingModel, noteOutcome } from "../steps/outcomes.ts";
+import { costOfAttempt, recordSpending, type Spent } from "../steps/pricing.ts";
+import { mayRead } from "../steps/reading.ts";
+import type { EndedAttempt } from "../turn/counters.ts";
+import type { Turn } from "../turn/turn.ts";
 import { enforceBudget } from "./budget.ts";
-import type { EndedAttempt } from "./counters.ts";
-import { findJob, type JobCommand } from "./find-job.ts";
 import { storedResult } from "./job-files.ts";
 import { countLate } from "./late-spending.ts";
-import { noteMissingModel, noteOutcome } from "./outcomes.ts";
-import { costOfAttempt, recordSpending, type Spent } from "./pricing.ts";
-import { mayRead } from "./reading.ts";
 import { routePolicy, routeRequest } from "./route-policy.ts";
-import type { Turn } from "./turn.ts";
 import { waitingReason } from "./waiting-reason.ts";
 
 /** May be repeated after its job has left the object. */

@@ -1,13 +1,13 @@
 // Whether the tenant has room for more: what it may store, and how many different requirements may wait. Nobody who
 // finishes or stops work is asked.
 
-import { type NewJob, requirementsOfNew } from "../../domain/job.ts";
-import { groupKeyOf } from "../../domain/queue.ts";
-import type { Refusal } from "../../domain/refusal.ts";
-import { err, ok, type Result } from "../../domain/result.ts";
-import { choose } from "../../domain/routing.ts";
+import { type NewJob, requirementsOfNew } from "../../domain/job/job.ts";
+import { groupKeyOf } from "../../domain/job/queue.ts";
+import { choose } from "../../domain/routing/routing.ts";
+import type { Refusal } from "../../domain/words/refusal.ts";
+import { err, ok, type Result } from "../../domain/words/result.ts";
+import type { Turn } from "../turn/turn.ts";
 import { routePolicy } from "./route-policy.ts";
-import type { Turn } from "./turn.ts";
 
 /** Half of the platform's limit for an object, so that open jobs can still finish and be written to history. */
 export const MAX_STORED_BYTES = 5_000_000_000;

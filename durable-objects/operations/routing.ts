@@ -2,18 +2,18 @@
 // an eligible worker.
 
 import { presentLease } from "../../contract/worker.ts";
-import type { Decision, FrontDoorFacts, Job } from "../../domain/job.ts";
-import { assignJob } from "../../domain/lease.ts";
-import { modelsTaken } from "../../domain/model-set.ts";
-import { type Group, isBefore, type Place } from "../../domain/queue.ts";
-import type { Requirements } from "../../domain/requirements.ts";
-import { type Candidate, type Choice, choose } from "../../domain/routing.ts";
-import { firstRefusal, type RoutePolicy } from "../../domain/routing-filter.ts";
-import { chainOf } from "../../domain/strategy.ts";
-import type { Worker } from "../../domain/worker.ts";
+import { modelsTaken } from "../../domain/fleet/model-set.ts";
+import type { Worker } from "../../domain/fleet/worker.ts";
+import type { Decision, FrontDoorFacts, Job } from "../../domain/job/job.ts";
+import { assignJob } from "../../domain/job/lease.ts";
+import { type Group, isBefore, type Place } from "../../domain/job/queue.ts";
+import { type Candidate, type Choice, choose } from "../../domain/routing/routing.ts";
+import { firstRefusal, type RoutePolicy } from "../../domain/routing/routing-filter.ts";
+import { chainOf } from "../../domain/routing/strategy.ts";
+import type { Requirements } from "../../domain/words/requirements.ts";
+import type { Turn } from "../turn/turn.ts";
 import { failIfFileGone, leasedFiles } from "./job-files.ts";
 import { closedProviders, routePolicy, routeRequest } from "./route-policy.ts";
-import type { Turn } from "./turn.ts";
 import { ITS_TURN, waitingReason } from "./waiting-reason.ts";
 
 /** The worker that would get this job now; null under the killswitch or if no worker may have it. */

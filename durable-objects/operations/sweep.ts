@@ -2,27 +2,27 @@
 // amount of work. Running it twice, early or late does no harm.
 
 import { maxAttemptsOf, timeoutOf } from "../../domain/config.ts";
-import { DAY_MS } from "../../domain/duration.ts";
-import { earliest } from "../../domain/earliest.ts";
-import { isOnlyFull } from "../../domain/explanation.ts";
-import { isCutOff } from "../../domain/fleet.ts";
-import { giveUpWaiting, moveOn } from "../../domain/front-door.ts";
-import { type Job, makeReady } from "../../domain/job.ts";
-import { expireLease, reapJob, timeOutJob } from "../../domain/lease.ts";
-import { stillMissing } from "../../domain/model-name.ts";
+import { isCutOff } from "../../domain/fleet/fleet.ts";
+import { stillMissing } from "../../domain/fleet/model-name.ts";
+import { giveUpWaiting, moveOn } from "../../domain/front-door/front-door.ts";
+import { type Job, makeReady } from "../../domain/job/job.ts";
+import { expireLease, reapJob, timeOutJob } from "../../domain/job/lease.ts";
+import { isOnlyFull } from "../../domain/routing/explanation.ts";
+import { DAY_MS } from "../../domain/words/duration.ts";
+import { earliest } from "../../domain/words/earliest.ts";
+import { nextDeliveryAt, nextRemovalAt, removeOldDeliveries, takeDeliveries } from "../steps/deliveries.ts";
+import { endTrials, noteExpiredLeases } from "../steps/outcomes.ts";
+import { announceSilence, nextSilenceAt } from "../steps/silence.ts";
+import { dueAtOf, firstTokenDueAt, staleAtOf, timeoutAtOf } from "../turn/deadline.ts";
+import { type Turn, UNREPORTED_KEPT_MS } from "../turn/turn.ts";
 import { loseWaitedFor, SOCKET_GRACE_MS } from "./abandon.ts";
 import { enforceBudget, nextBudgetAt } from "./budget.ts";
-import { dueAtOf, firstTokenDueAt, staleAtOf, timeoutAtOf } from "./deadline.ts";
-import { nextDeliveryAt, nextRemovalAt, removeOldDeliveries, takeDeliveries } from "./deliveries.ts";
 import { endFiles } from "./files.ts";
 import { endGraces } from "./keys.ts";
 import { estimateUnreported, nextEstimateAt } from "./late-spending.ts";
-import { endTrials, noteExpiredLeases } from "./outcomes.ts";
 import { refuseGroups } from "./room.ts";
 import { routePolicy, routeRequest } from "./route-policy.ts";
 import { runIfDue } from "./schedules.ts";
-import { announceSilence, nextSilenceAt } from "./silence.ts";
-import { type Turn, UNREPORTED_KEPT_MS } from "./turn.ts";
 import { waitingReason } from "./waiting-reason.ts";
 import { forgetAbsent, lookAgain, nextForgetAt, nextLookAt } from "./watch.ts";
 

@@ -1,7 +1,7 @@
 // Which attempts are estimated if nobody reports what they spent: streams and requests that a worker had started.
 
 import { inputTokensOf, tokensOf } from "../../contract/token-estimate.ts";
-import type { Job, JobPayload } from "../../domain/job.ts";
+import type { Job, JobPayload } from "../../domain/job/job.ts";
 
 /** How long a worker has to report what a cut attempt spent. */
 export const ESTIMATE_AFTER_MS = 15_000;

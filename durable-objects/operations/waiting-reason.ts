@@ -1,12 +1,12 @@
 // Why a pending job waits, in one line for its owner.
 
 import { maxAttemptsOf } from "../../domain/config.ts";
-import { whyWaiting } from "../../domain/explanation.ts";
-import type { Job } from "../../domain/job.ts";
-import { chainOf } from "../../domain/strategy.ts";
+import type { Job } from "../../domain/job/job.ts";
+import { whyWaiting } from "../../domain/routing/explanation.ts";
+import { chainOf } from "../../domain/routing/strategy.ts";
+import type { Turn } from "../turn/turn.ts";
 import { removedModelNote } from "./catalog.ts";
 import { routePolicy, routeRequest } from "./route-policy.ts";
-import type { Turn } from "./turn.ts";
 
 export const ITS_TURN = "its turn: it is about to be assigned";
 

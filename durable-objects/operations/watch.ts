@@ -1,10 +1,10 @@
 // Workers whose state changes by time alone: a ping that wakes nothing brings one back, silence takes one away. While
 // jobs wait, the sweep checks for that. It also forgets workers that stay offline.
 
-import type { Member } from "../../domain/fleet.ts";
+import type { Member } from "../../domain/fleet/fleet.ts";
+import { isSilent, lastSignOf } from "../steps/last-sign.ts";
+import type { Turn } from "../turn/turn.ts";
 import { freeEcho, mayEchoBeFreed } from "./echo-aside.ts";
-import { isSilent, lastSignOf } from "./last-sign.ts";
-import type { Turn } from "./turn.ts";
 import { forget } from "./workers.ts";
 
 /** The shortest time between two checks, however short the heartbeat interval is. */

@@ -2,7 +2,7 @@
 
 import { toIso } from "../../contract/field.ts";
 import type { JobResource } from "../../contract/job.ts";
-import { startOf } from "../../contract/start-of.ts";
+import { startOf } from "../../contract/text/start-of.ts";
 import {
   MAX_FLEET_GROUPS,
   presentWorker,
@@ -11,10 +11,7 @@ import {
   type WorkerResource,
 } from "../../contract/worker.ts";
 import { maxAttemptsOf } from "../../domain/config.ts";
-import type { Member } from "../../domain/fleet.ts";
-import { loseJob } from "../../domain/lease.ts";
-import { invalid, notFound, type Refusal } from "../../domain/refusal.ts";
-import { err, ok, type Result } from "../../domain/result.ts";
+import type { Member } from "../../domain/fleet/fleet.ts";
 import {
   HALT_REASON,
   pauseReasonOf,
@@ -23,13 +20,16 @@ import {
   statusOf,
   type Worker,
   type WorkerView,
-} from "../../domain/worker.ts";
-import { type FleetSums, inOrder, isWanted, sumsOf } from "../../domain/worker-state.ts";
+} from "../../domain/fleet/worker.ts";
+import { type FleetSums, inOrder, isWanted, sumsOf } from "../../domain/fleet/worker-state.ts";
+import { loseJob } from "../../domain/job/lease.ts";
+import { invalid, notFound, type Refusal } from "../../domain/words/refusal.ts";
+import { err, ok, type Result } from "../../domain/words/result.ts";
+import { isSilent, lastSignOf } from "../steps/last-sign.ts";
+import { MAX_LEASES_AN_ANSWER } from "../steps/leases.ts";
+import { forgetSilence } from "../steps/silence.ts";
+import type { Turn } from "../turn/turn.ts";
 import { presentOpenJob } from "./jobs.ts";
-import { isSilent, lastSignOf } from "./last-sign.ts";
-import { MAX_LEASES_AN_ANSWER } from "./leases.ts";
-import { forgetSilence } from "./silence.ts";
-import type { Turn } from "./turn.ts";
 
 export const viewOf = (turn: Turn, member: Member): WorkerView => {
   const { worker, load } = member;

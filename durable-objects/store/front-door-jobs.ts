@@ -1,6 +1,6 @@
 // Open jobs by who waits for them: the front door's, and a key's. A waiting front-door job always has a due time.
 
-import { isLeased, type Job } from "../../domain/job.ts";
+import { isLeased, type Job } from "../../domain/job/job.ts";
 import type { Journal } from "./journal.ts";
 import { openJobs } from "./open-jobs.ts";
 import type { Sql } from "./sql.ts";

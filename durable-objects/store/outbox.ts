@@ -1,7 +1,7 @@
 // Changes that history does not have yet, in order. A row is written in the transaction of its change and deleted when
 // D1 has it; numbers only grow. It also contains the journal's jobs.
 
-import type { AuditEntry, JobEvent } from "../../domain/event.ts";
+import type { AuditEntry, JobEvent } from "../../domain/words/event.ts";
 import type { Journal } from "./journal.ts";
 import type { TenantIdentity } from "./settings.ts";
 import { all, first, type Sql, scalar } from "./sql.ts";

@@ -1,10 +1,10 @@
 // Single values of the tenant: its name, config, killswitch, and counters.
 
 import { type ConfigDocument, configDocument } from "../../contract/config.ts";
-import { type Absence, readAbsence } from "../../domain/absence.ts";
-import type { KeptTexts } from "../../domain/front-door.ts";
-import type { JobStatus } from "../../domain/job-status.ts";
+import type { KeptTexts } from "../../domain/front-door/front-door.ts";
 import { KILLSWITCH_OFF, type Killswitch } from "../../domain/killswitch.ts";
+import { type Absence, readAbsence } from "../../domain/tenant/absence.ts";
+import type { JobStatus } from "../../domain/words/job-status.ts";
 import { first, record, type Sql } from "./sql.ts";
 
 export interface TenantIdentity {

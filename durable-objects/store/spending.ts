@@ -1,6 +1,6 @@
 // What the tenant has spent, by day and provider.
 
-import type { SpentOnDay } from "../../domain/spending.ts";
+import type { SpentOnDay } from "../../domain/money/spending.ts";
 import { all, type Sql, scalar } from "./sql.ts";
 
 export const spendingTable = (sql: Sql) => ({

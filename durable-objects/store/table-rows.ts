@@ -8,7 +8,7 @@ import {
   rowsAfter,
   type TablePage,
   type TableRows,
-} from "../../domain/moved-rows.ts";
+} from "../../domain/tenant/moved-rows.ts";
 import { OWN_SETTINGS } from "./settings.ts";
 import { all, first, type Sql } from "./sql.ts";
 

@@ -1,7 +1,7 @@
 // Registered workers, the names of their models, and the back-offs of their providers.
 
-import type { OfferedModels, Worker } from "../../domain/worker.ts";
-import { readWorker, writeWorker } from "../../domain/worker-record.ts";
+import type { OfferedModels, Worker } from "../../domain/fleet/worker.ts";
+import { readWorker, writeWorker } from "../../domain/fleet/worker-record.ts";
 import { all, first, type Row, type Sql, scalar } from "./sql.ts";
 
 /** Their model lists may be 64 KiB each, so they are not read at once. */

@@ -1,9 +1,9 @@
 // The cron's pass over the catalog: subscriptions that are due, longest overdue first, a bounded number, a few at a
 // time. The next pass continues. A failed sync goes behind those that have waited longer, so none starves.
 
-import { log } from "../../contract/log.ts";
-import type { Allowance, Cost } from "../../domain/allowance.ts";
-import type { SyncReport } from "../../domain/catalog-subscription.ts";
+import type { SyncReport } from "../../domain/catalog/catalog-subscription.ts";
+import type { Allowance, Cost } from "../../domain/words/allowance.ts";
+import { log } from "../../log/log.ts";
 import { IS_HERE } from "../history/is-here.ts";
 import { type SyncTools, syncSubscription } from "./sync.ts";
 

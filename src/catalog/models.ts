@@ -1,10 +1,10 @@
 // The models of a subscription's last successful sync, and their changes.
 
-import type { CatalogModel } from "../../domain/catalog.ts";
-import type { ModelPrice } from "../../domain/catalog-price.ts";
-import type { ModelsHistoryEntry, ModelsSnapshot } from "../../domain/catalog-subscription.ts";
-import type { RefusalOf } from "../../domain/refusal.ts";
-import { ok, type Result } from "../../domain/result.ts";
+import type { CatalogModel } from "../../domain/catalog/catalog.ts";
+import type { ModelPrice } from "../../domain/catalog/catalog-price.ts";
+import type { ModelsHistoryEntry, ModelsSnapshot } from "../../domain/catalog/catalog-subscription.ts";
+import type { RefusalOf } from "../../domain/words/refusal.ts";
+import { ok, type Result } from "../../domain/words/result.ts";
 import { IS_HERE } from "../history/is-here.ts";
 import { readPage } from "../history/page.ts";
 import { storedModels } from "./snapshot.ts";

@@ -1,6 +1,6 @@
 // What a provider lists now, over all of a tenant's subscriptions to it: what the tenant's object routes and prices by.
 
-import type { ListedModel } from "../../domain/catalog.ts";
+import type { ListedModel } from "../../domain/catalog/catalog.ts";
 import { modelsOfProvider } from "./snapshot.ts";
 
 type ReportedModel = Pick<ListedModel, "id"> & { readonly price: ListedModel["price"] | undefined };

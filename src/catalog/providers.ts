@@ -1,9 +1,9 @@
 // The providers of this installation: those of providers/catalog, and those that `npm start` read from
 // SERVICE_CATALOG_DIR. A file there replaces the bundled provider of the same name.
 
-import { isObject, parseJson } from "../../contract/json-object.ts";
-import { log } from "../../contract/log.ts";
-import type { ProviderDefinition } from "../../domain/catalog.ts";
+import { isObject, parseJson } from "../../contract/text/json-object.ts";
+import type { ProviderDefinition } from "../../domain/catalog/catalog.ts";
+import { log } from "../../log/log.ts";
 import { bundledProviders } from "./bundled-providers.ts";
 import { describeProblem, parseProvider } from "./provider-yaml.ts";
 

@@ -2,15 +2,15 @@
 // What breaks off leaves nothing: the tenant forgets it, and the object deletes what it has.
 
 import { cleanFileName, type FileResource } from "../../contract/file.ts";
-import { FILE_LIFE_MS, MAX_FILE_BYTES, RECEIVING_MS } from "../../domain/file.ts";
-import type { Refusal, RefusalOf } from "../../domain/refusal.ts";
-import type { Result } from "../../domain/result.ts";
+import { FILE_LIFE_MS, MAX_FILE_BYTES, RECEIVING_MS } from "../../domain/file/file.ts";
+import type { Refusal, RefusalOf } from "../../domain/words/refusal.ts";
+import type { Result } from "../../domain/words/result.ts";
 import type { StoredBytes } from "../../durable-objects/files/file-request.ts";
 import type { Announced, NewFile } from "../../durable-objects/operations/files.ts";
 import type { AppContext } from "../http/auth.ts";
 import { randomId, type TokenFacts } from "../http/key-format.ts";
 import { Refused, unwrap } from "../http/refused.ts";
-import { callTenant } from "../http/tenant.ts";
+import { callTenant } from "../tenant/tenant.ts";
 import { fileObject, storeBytes } from "./objects.ts";
 
 /** What the request says of the file, in a query or in a form's fields. */

@@ -1,6 +1,6 @@
 // The two forms of an upload: the bytes as body, or a form with one file and its fields in any order.
 
-import { invalid } from "../../domain/refusal.ts";
+import { invalid } from "../../domain/words/refusal.ts";
 import type { AppContext } from "../http/auth.ts";
 import { Refused } from "../http/refused.ts";
 import { boundaryOf, readField, readParts } from "./multipart.ts";

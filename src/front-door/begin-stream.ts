@@ -2,8 +2,8 @@
 // an event or the job ends. An attempt's stream that is not taken is let go, so that nothing is read by nobody. Uses no
 // network: following and reading are arguments.
 
-import { within } from "../../contract/within.ts";
-import { isFinal } from "../../domain/job-status.ts";
+import { within } from "../../contract/text/within.ts";
+import { isFinal } from "../../domain/words/job-status.ts";
 import { type Followed, isSameStand } from "../../durable-objects/operations/front-door.ts";
 
 /** What the client gets first. */

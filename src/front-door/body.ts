@@ -2,8 +2,8 @@
 // of which the edge reads an outline, and only the members that it changes are written again.
 
 import { MAX_BODY_BYTES } from "../../contract/field.ts";
-import type { Json } from "../../domain/json.ts";
-import { invalid } from "../../domain/refusal.ts";
+import type { Json } from "../../domain/words/json.ts";
+import { invalid } from "../../domain/words/refusal.ts";
 import type { AppContext } from "../http/auth.ts";
 import { decoded, joined, parseJson, readChunks, refuseOtherMedia } from "../http/body.ts";
 import { Refused } from "../http/refused.ts";

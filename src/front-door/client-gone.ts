@@ -3,7 +3,7 @@
 
 import type { AppContext } from "../http/auth.ts";
 import type { TokenFacts } from "../http/key-format.ts";
-import { callTenant } from "../http/tenant.ts";
+import { callTenant } from "../tenant/tenant.ts";
 
 /** The job may not have reached the tenant yet when its client disconnects. */
 const TRIES = 5;

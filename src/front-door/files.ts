@@ -12,15 +12,15 @@ import {
   toOpenAiFile,
 } from "../../contract/openai-file.ts";
 import { refusalOf } from "../../contract/validation.ts";
-import { invalid } from "../../domain/refusal.ts";
+import { invalid } from "../../domain/words/refusal.ts";
+import { type Endpoint, endpoint } from "../endpoint/router.ts";
 import { sendContent } from "../files/content.ts";
 import { receive, receiveFile } from "../files/receive.ts";
 import { arrivingForm, formOf } from "../files/upload.ts";
 import { answer } from "../http/answer.ts";
-import { asks } from "../http/asks.ts";
 import { Refused, unwrap } from "../http/refused.ts";
-import { type Endpoint, endpoint } from "../http/router.ts";
-import { callTenant } from "../http/tenant.ts";
+import { asks } from "../tenant/asks.ts";
+import { callTenant } from "../tenant/tenant.ts";
 
 const BASE = { tag: "Front door", errorSchema: openAiError } as const;
 const ONE = { ...BASE, path: "/v1/files/{id}", params: fileIdParam, takesAnyQuery: true } as const;

@@ -4,7 +4,7 @@
 // leaves out it judges itself: escapes, control characters, UTF-8.
 
 import { MAX_JSON_DEPTH, MAX_JSON_VALUES, TOO_DEEP, TOO_MANY_VALUES } from "../../contract/json-bounds.ts";
-import { invalid } from "../../domain/refusal.ts";
+import { invalid } from "../../domain/words/refusal.ts";
 import { Refused } from "../http/refused.ts";
 
 /** Bytes of a text that the outline keeps: more than the prompt that people see. */

@@ -1,6 +1,6 @@
 // The end of a stream that its source did not end: a last event, so that no client takes a part for the whole.
 
-import { within } from "../../contract/within.ts";
+import { within } from "../../contract/text/within.ts";
 import { LastSaid, type LastWords } from "../http/last-said.ts";
 import { type WrittenBody, writtenBody } from "./written-body.ts";
 

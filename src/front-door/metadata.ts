@@ -4,10 +4,10 @@
 
 import { MAX_METADATA_PAIRS } from "../../contract/field.ts";
 import { metadata, metadataName, metadataValue } from "../../contract/job.ts";
-import { isObject } from "../../contract/json-object.ts";
-import { startOf } from "../../contract/start-of.ts";
-import type { Json } from "../../domain/json.ts";
-import { invalid } from "../../domain/refusal.ts";
+import { isObject } from "../../contract/text/json-object.ts";
+import { startOf } from "../../contract/text/start-of.ts";
+import type { Json } from "../../domain/words/json.ts";
+import { invalid } from "../../domain/words/refusal.ts";
 import { Refused } from "../http/refused.ts";
 import type { Body } from "./prompt.ts";
 

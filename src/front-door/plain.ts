@@ -4,14 +4,14 @@
 // for an answer.
 
 import type { DoorError } from "../../contract/dialect.ts";
-import { within } from "../../contract/within.ts";
-import { isFinal } from "../../domain/job-status.ts";
+import { within } from "../../contract/text/within.ts";
+import { isFinal } from "../../domain/words/job-status.ts";
 import type { Followed } from "../../durable-objects/operations/front-door.ts";
 import type { AppContext } from "../http/auth.ts";
 import { headersFor } from "../http/headers.ts";
 import type { TokenFacts } from "../http/key-format.ts";
 import { unwrap } from "../http/refused.ts";
-import { askTenant } from "../http/tenant.ts";
+import { askTenant } from "../tenant/tenant.ts";
 import { watchClient } from "./client-gone.ts";
 import { errorResponse, failureResponse } from "./errors.ts";
 import { watchEnd } from "./follow-job.ts";

@@ -2,9 +2,9 @@
 // name.
 
 import { utf8Bytes } from "../../contract/field.ts";
-import { isObject } from "../../contract/json-object.ts";
-import type { Api } from "../../domain/api.ts";
-import type { Json } from "../../domain/json.ts";
+import { isObject } from "../../contract/text/json-object.ts";
+import type { Api } from "../../domain/words/api.ts";
+import type { Json } from "../../domain/words/json.ts";
 import { digest } from "../http/key-format.ts";
 
 const MAX_PROMPT_BYTES = 2048;

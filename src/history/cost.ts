@@ -10,8 +10,8 @@ import {
   MAX_COST_SERIES,
 } from "../../contract/cost.ts";
 import { fromIso, toIso } from "../../contract/field.ts";
-import { calendarSpan, type Span, spanOf } from "../../domain/period.ts";
-import { usdFromNano } from "../../domain/price.ts";
+import { calendarSpan, type Span, spanOf } from "../../domain/money/period.ts";
+import { usdFromNano } from "../../domain/money/price.ts";
 import { difference, mostFirst, NOTHING, presentSums, SUM_COLUMNS, type Sums, total } from "./cost-sums.ts";
 import { readHistory } from "./store.ts";
 

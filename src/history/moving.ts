@@ -9,7 +9,7 @@ import {
   rowsAfter,
   type TablePage,
   type TableRows,
-} from "../../domain/moved-rows.ts";
+} from "../../domain/tenant/moved-rows.ts";
 import { workOnHistory } from "./store.ts";
 import { TENANT_TABLES } from "./tenant-tables.ts";
 

@@ -1,8 +1,8 @@
 // Deletes old history in bounded steps: each minute's cron continues where the last one stopped.
 
-import type { Allowance, Cost } from "../../domain/allowance.ts";
-import { DAY_MS } from "../../domain/duration.ts";
-import type { JobStatus } from "../../domain/job-status.ts";
+import type { Allowance, Cost } from "../../domain/words/allowance.ts";
+import { DAY_MS } from "../../domain/words/duration.ts";
+import type { JobStatus } from "../../domain/words/job-status.ts";
 import { IS_HERE } from "./is-here.ts";
 
 const JOBS_A_STEP = 500;

@@ -1,8 +1,8 @@
 // The tenants of this service, with the jurisdiction of their objects.
 
 import { toIso } from "../../contract/field.ts";
-import type { Absence } from "../../domain/absence.ts";
-import type { TenantName } from "../http/tenant-object.ts";
+import type { Absence } from "../../domain/tenant/absence.ts";
+import type { TenantName } from "../tenant/tenant-object.ts";
 import { readHistory, workOnHistory } from "./store.ts";
 import { TENANT_TABLES } from "./tenant-tables.ts";
 
@@ -10,7 +10,7 @@ interface TenantRow {
   readonly tenant: string;
   readonly jurisdiction: TenantName["jurisdiction"];
   readonly created_at: number;
-  /** Why its object does not serve it here (`domain/absence.ts`); null if it does. */
+  /** Why its object does not serve it here (`domain/tenant/absence.ts`); null if it does. */
   readonly away: Absence["state"] | null;
 }
 

@@ -3,7 +3,7 @@
 // Self-hosted, heavy requests then wait for their tenant's turn (`Home.takeTurn`).
 
 import { MAX_BODY_BYTES } from "../../contract/field.ts";
-import type { Refusal } from "../../domain/refusal.ts";
+import type { Refusal } from "../../domain/words/refusal.ts";
 import type { Lane } from "../home.ts";
 import type { AppContext } from "./auth.ts";
 import type { TokenFacts } from "./key-format.ts";

@@ -3,8 +3,8 @@
 
 import type { Context } from "hono";
 import { getCookie } from "hono/cookie";
-import { AUTHENTICATION_FAILED } from "../../domain/key.ts";
-import type { Refusal, RefusalCode } from "../../domain/refusal.ts";
+import { AUTHENTICATION_FAILED } from "../../domain/access/key.ts";
+import type { Refusal, RefusalCode } from "../../domain/words/refusal.ts";
 import type { Env } from "../env.ts";
 import { digest, read, type TokenFacts } from "./key-format.ts";
 import { Refused } from "./refused.ts";

@@ -3,7 +3,7 @@
 
 import { MAX_BODY_BYTES } from "../../contract/field.ts";
 import { jsonExcess } from "../../contract/json-bounds.ts";
-import { invalid } from "../../domain/refusal.ts";
+import { invalid } from "../../domain/words/refusal.ts";
 import type { AppContext } from "./auth.ts";
 import { Refused } from "./refused.ts";
 

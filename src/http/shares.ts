@@ -1,9 +1,9 @@
 // Fair shares: bounds on what one key, one tenant and one address without a key may have in progress, per lane, and on
 // what all of them hold together. The killswitch, job reports and heartbeats have their own lane, which bulk traffic
 // cannot use up; requests that only wait have one, too. Counts are per process and bound what it holds; the object
-// keeps exact rates (`domain/rate.ts`).
+// keeps exact rates (`domain/access/rate.ts`).
 
-import { err, ok, type Result } from "../../domain/result.ts";
+import { err, ok, type Result } from "../../domain/words/result.ts";
 import type { Lane } from "../home.ts";
 
 const MIB = 1024 * 1024;

@@ -19,9 +19,9 @@ import {
   subscriptionResource,
   syncAnswer,
 } from "../../contract/catalog.ts";
-import type { Subscription } from "../../domain/catalog-subscription.ts";
-import type { Actor } from "../../domain/event.ts";
-import type { RefusalCode } from "../../domain/refusal.ts";
+import type { Subscription } from "../../domain/catalog/catalog-subscription.ts";
+import type { Actor } from "../../domain/words/event.ts";
+import type { RefusalCode } from "../../domain/words/refusal.ts";
 import { isCatalogSyncOn } from "../catalog/due.ts";
 import { readModelsHistory, readSnapshot } from "../catalog/models.ts";
 import { openCatalog, providersOf } from "../catalog/open.ts";
@@ -29,18 +29,18 @@ import { providerReport } from "../catalog/provider-report.ts";
 import { listSubscriptions } from "../catalog/subscription-rows.ts";
 import { createSubscription, deleteSubscription, editSubscription } from "../catalog/subscriptions.ts";
 import { syncSubscription } from "../catalog/sync.ts";
+import { type Endpoint, endpoint } from "../endpoint/router.ts";
 import type { Env } from "../env.ts";
 import { auditStatement } from "../history/audit.ts";
 import { readHistory, workOnHistory } from "../history/store.ts";
 import { answer } from "../http/answer.ts";
-import { asks } from "../http/asks.ts";
 import type { AppContext } from "../http/auth.ts";
 import type { TokenFacts } from "../http/key-format.ts";
 import { unwrap } from "../http/refused.ts";
-import { type Endpoint, endpoint } from "../http/router.ts";
-import { callTenant } from "../http/tenant.ts";
-import { learnCatalog } from "../http/tenant-administration.ts";
-import type { TenantName } from "../http/tenant-object.ts";
+import { asks } from "../tenant/asks.ts";
+import { callTenant } from "../tenant/tenant.ts";
+import { learnCatalog } from "../tenant/tenant-administration.ts";
+import type { TenantName } from "../tenant/tenant-object.ts";
 
 const BASE = { tag: "Catalog" } as const;
 const ONE = { ...BASE, path: "/catalog/subscriptions/{id}", params: subscriptionIdParam } as const;

@@ -4,7 +4,7 @@ import { type Document, isScalar, parseDocument, visit } from "yaml";
 import { type ConfigDocument, configDocument } from "../../contract/config.ts";
 import { configRequest, withFittingTimes } from "../../contract/config-times.ts";
 import { refusalOf } from "../../contract/validation.ts";
-import { invalid } from "../../domain/refusal.ts";
+import { invalid } from "../../domain/words/refusal.ts";
 import type { AppContext } from "../http/auth.ts";
 import { namesForeignCharset, parseJson, readText } from "../http/body.ts";
 import { Refused } from "../http/refused.ts";

@@ -1,11 +1,11 @@
 // The cost of the tenant's work.
 
 import { costByGroup, costByProvider, costGroupParam, costQuery, costSummary } from "../../contract/cost.ts";
+import { type Endpoint, endpoint } from "../endpoint/router.ts";
 import * as history from "../history/cost.ts";
 import { answer } from "../http/answer.ts";
-import { askAndDrain } from "../http/ask-and-drain.ts";
-import { asks } from "../http/asks.ts";
-import { type Endpoint, endpoint } from "../http/router.ts";
+import { askAndDrain } from "../tenant/ask-and-drain.ts";
+import { asks } from "../tenant/asks.ts";
 
 const BASE = {
   method: "get",

@@ -3,8 +3,8 @@
 
 import { MAX_DATA_FRAME_BYTES, MAX_PART_BYTES } from "../../contract/data-line.ts";
 import { WIRE } from "../../contract/refusal.ts";
-import type { JsonSchema } from "../http/json-schema.ts";
-import type { OpenApiDocument, Operation, Parameter, ResponseObject } from "../http/openapi.ts";
+import type { JsonSchema } from "../endpoint/json-schema.ts";
+import type { OpenApiDocument, Operation, Parameter, ResponseObject } from "../endpoint/openapi.ts";
 import { INTERNAL } from "../http/refused.ts";
 import { exampleOf } from "./schema-example.ts";
 import { escapeHtml, fieldRows, prose, typeHtml } from "./schema-html.ts";

@@ -11,18 +11,18 @@ import {
   newFileQuery,
   newLinkRequest,
 } from "../../contract/file.ts";
-import { invalid, notFound } from "../../domain/refusal.ts";
+import { invalid, notFound } from "../../domain/words/refusal.ts";
 import { linkPath, readLink, toSeconds } from "../../durable-objects/files/link.ts";
+import { type Endpoint, endpoint } from "../endpoint/router.ts";
 import { sendContent } from "../files/content.ts";
 import { receive, receiveFile } from "../files/receive.ts";
 import { arrivingBytes, arrivingForm, formOf } from "../files/upload.ts";
 import { answer } from "../http/answer.ts";
-import { asks } from "../http/asks.ts";
 import { signingSecret } from "../http/auth.ts";
 import { Refused, unwrap } from "../http/refused.ts";
-import { type Endpoint, endpoint } from "../http/router.ts";
-import { callTenant, callTenantForText } from "../http/tenant.ts";
-import { remote, withTenant } from "../http/tenant-object.ts";
+import { asks } from "../tenant/asks.ts";
+import { callTenant, callTenantForText } from "../tenant/tenant.ts";
+import { remote, withTenant } from "../tenant/tenant-object.ts";
 
 const BASE = { tag: "Files" } as const;
 const ONE = { ...BASE, path: "/api/files/{id}", params: fileIdParam } as const;

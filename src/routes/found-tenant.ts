@@ -1,10 +1,10 @@
 // The tenant that the operator names.
 
-import { invalid, notFound } from "../../domain/refusal.ts";
+import { invalid, notFound } from "../../domain/words/refusal.ts";
 import { type FoundTenant, findTenant } from "../history/tenants.ts";
 import type { AppContext } from "../http/auth.ts";
 import { Refused } from "../http/refused.ts";
-import { type TenantName, tenantObject } from "../http/tenant-object.ts";
+import { type TenantName, tenantObject } from "../tenant/tenant-object.ts";
 
 export const foundTenant = async (c: AppContext, tenant: string): Promise<FoundTenant> => {
   const name = await findTenant(c.env.DB, tenant);

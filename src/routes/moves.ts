@@ -18,15 +18,15 @@ import {
 import { tenantParam } from "../../contract/tenant.ts";
 import { refusalOf } from "../../contract/validation.ts";
 import { VERSION } from "../../contract/version.ts";
-import type { PageRequest, TablePage } from "../../domain/moved-rows.ts";
-import { invalid } from "../../domain/refusal.ts";
+import type { PageRequest, TablePage } from "../../domain/tenant/moved-rows.ts";
+import { invalid } from "../../domain/words/refusal.ts";
+import { type Endpoint, endpoint } from "../endpoint/router.ts";
 import { MOVING_HISTORY, readHistoryTable, writeHistoryTable } from "../history/moving.ts";
 import { findTenant, prepareArrival } from "../history/tenants.ts";
 import { answer } from "../http/answer.ts";
 import type { AppContext } from "../http/auth.ts";
 import { readJson } from "../http/body.ts";
 import { Refused, unwrap } from "../http/refused.ts";
-import { type Endpoint, endpoint } from "../http/router.ts";
 import {
   departTenant,
   leaveTenant,
@@ -35,7 +35,7 @@ import {
   settleTenant,
   stayTenant,
   writeTenantTable,
-} from "../http/tenant-administration.ts";
+} from "../tenant/tenant-administration.ts";
 import { foundTenant, refuseUnknownJurisdiction } from "./found-tenant.ts";
 
 const BASE = { tag: "Tenants", needs: "root", params: tenantParam } as const;

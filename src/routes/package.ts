@@ -2,9 +2,9 @@
 
 import * as z from "zod";
 import { NOT_FOUND } from "../../contract/http-status.ts";
-import { notFound } from "../../domain/refusal.ts";
+import { notFound } from "../../domain/words/refusal.ts";
+import { type Endpoint, endpoint } from "../endpoint/router.ts";
 import { Refused } from "../http/refused.ts";
-import { type Endpoint, endpoint } from "../http/router.ts";
 
 const PATH = "/signalbox.tgz";
 

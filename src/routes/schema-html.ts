@@ -1,6 +1,6 @@
 // JSON Schemas as table rows: name, type, limits and description. Pure; all escaping happens here.
 
-import type { JsonSchema } from "../http/json-schema.ts";
+import type { JsonSchema } from "../endpoint/json-schema.ts";
 
 const MAX_DEPTH = 4;
 

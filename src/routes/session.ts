@@ -3,14 +3,14 @@
 import type { Context } from "hono";
 import { deleteCookie, setCookie } from "hono/cookie";
 import { sessionAnswer, sessionRequest } from "../../contract/session.ts";
-import type { Refusal } from "../../domain/refusal.ts";
+import type { Refusal } from "../../domain/words/refusal.ts";
+import { type Endpoint, endpoint } from "../endpoint/router.ts";
 import { answer } from "../http/answer.ts";
-import { asks } from "../http/asks.ts";
 import { type AppContext, refuseForeignOrigin, SESSION_COOKIES, sessionOf, signingSecret } from "../http/auth.ts";
 import { mint, read } from "../http/key-format.ts";
 import { Refused, unwrap } from "../http/refused.ts";
-import { type Endpoint, endpoint } from "../http/router.ts";
-import { callTenant } from "../http/tenant.ts";
+import { asks } from "../tenant/asks.ts";
+import { callTenant } from "../tenant/tenant.ts";
 
 const SESSIONS = "Dashboard session";
 /** A key and the spaces that were copied with it. */

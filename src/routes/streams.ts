@@ -4,13 +4,13 @@ import * as z from "zod";
 import { digits, json } from "../../contract/field.ts";
 import { NO_CONTENT, SWITCHING_PROTOCOLS } from "../../contract/http-status.ts";
 import { instanceParam, jobIdParam } from "../../contract/worker.ts";
-import { asks } from "../http/asks.ts";
+import { type Endpoint, endpoint } from "../endpoint/router.ts";
 import { headersFor } from "../http/headers.ts";
 import { Refused, unwrap } from "../http/refused.ts";
-import { openDataLine, readHeldBody, writeRelay } from "../http/relay.ts";
-import { type Endpoint, endpoint } from "../http/router.ts";
-import { callTenant } from "../http/tenant.ts";
 import { requireUpgrade } from "../http/upgrade.ts";
+import { asks } from "../tenant/asks.ts";
+import { openDataLine, readHeldBody, writeRelay } from "../tenant/relay.ts";
+import { callTenant } from "../tenant/tenant.ts";
 
 const TAG = "Worker protocol";
 const leaseQuery = z.strictObject({ lease: digits(0, 999_999_999) });

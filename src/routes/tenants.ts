@@ -10,13 +10,13 @@ import {
   tenantParam,
   tenantPatch,
 } from "../../contract/tenant.ts";
+import { type Endpoint, endpoint } from "../endpoint/router.ts";
 import { claimTenantName, deleteHistory, listTenants } from "../history/tenants.ts";
 import { answer } from "../http/answer.ts";
 import { signingSecret } from "../http/auth.ts";
 import { mint } from "../http/key-format.ts";
 import { Refused, unwrap } from "../http/refused.ts";
-import { type Endpoint, endpoint } from "../http/router.ts";
-import { addAdminKey, boundTenant, createTenant, destroyTenant } from "../http/tenant-administration.ts";
+import { addAdminKey, boundTenant, createTenant, destroyTenant } from "../tenant/tenant-administration.ts";
 import { foundTenant, refuseUnknownJurisdiction } from "./found-tenant.ts";
 
 const TENANTS = "Tenants";

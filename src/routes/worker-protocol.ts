@@ -21,11 +21,11 @@ import {
   instanceParam,
   jobIdParam,
 } from "../../contract/worker.ts";
+import { type Endpoint, endpoint } from "../endpoint/router.ts";
 import { answer } from "../http/answer.ts";
-import { asks } from "../http/asks.ts";
 import { Refused, unwrap } from "../http/refused.ts";
-import { type Endpoint, endpoint } from "../http/router.ts";
-import { callTenantForText, claimWaiting } from "../http/tenant.ts";
+import { asks } from "../tenant/asks.ts";
+import { callTenantForText, claimWaiting } from "../tenant/tenant.ts";
 import { commandJob } from "./job-command.ts";
 
 const TAG = "Worker protocol";

@@ -3,7 +3,7 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { eventsOf } from "../../contract/client/event-stream.ts";
-import { dataOf, eventsIn, wholeEventsOf } from "../../contract/event-text.ts";
+import { dataOf, eventsIn, wholeEventsOf } from "../../contract/text/event-text.ts";
 import { EventSplitter } from "../../worker/apis/sse.ts";
 
 const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(text);

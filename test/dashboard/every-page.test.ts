@@ -145,7 +145,7 @@ const populate = async (world: World, places: Record<string, string>): Promise<v
 
 /** Pages of the dashboard's table that none of these addresses shows. */
 const unvisited = async (addresses: readonly string[]): Promise<string[]> => {
-  const source = await readFile(new URL("../../dashboard/pages/page-at.tsx", import.meta.url), "utf8");
+  const source = await readFile(new URL("../../dashboard/shell/page-at.tsx", import.meta.url), "utf8");
   const pages = [...source.matchAll(/^ {2}(?:"([^"]*)"|(\w+)): \(/gm)].map(
     ([, quoted, plain]) => quoted ?? plain ?? "",
   );

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { describeReached, reachedAtPace, reachedBudget } from "../../domain/budget.ts";
+import { describeReached, reachedAtPace, reachedBudget } from "../../domain/money/budget.ts";
 
 const nowAt = Date.parse("2026-11-21T12:00:00Z");
 const USD = 1_000_000_000;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { type Alias, type ModelOffer, resolveModel } from "../../domain/door-model.ts";
-import { modelSetOf, modelsTaken } from "../../domain/model-set.ts";
+import { modelSetOf, modelsTaken } from "../../domain/fleet/model-set.ts";
+import { type Alias, type ModelOffer, resolveModel } from "../../domain/front-door/door-model.ts";
 
 const offer = (provider: string, models: readonly string[] | null, isOffline = false): ModelOffer => ({
   provider,

@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { type FailurePolicy, failJob, RATE_LIMIT_ERROR } from "../../domain/failure.ts";
-import type { Job, JobError } from "../../domain/job.ts";
-import { retryJob } from "../../domain/job-command.ts";
-import { groupKeyOf } from "../../domain/queue.ts";
+import { type FailurePolicy, failJob, RATE_LIMIT_ERROR } from "../../domain/job/failure.ts";
+import type { Job, JobError } from "../../domain/job/job.ts";
+import { retryJob } from "../../domain/job/job-command.ts";
+import { groupKeyOf } from "../../domain/job/queue.ts";
 import {
   decided,
   failure,

@@ -3,8 +3,8 @@
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { expect, test } from "vitest";
-import { explain, explainClosest } from "../../domain/explanation.ts";
-import { Fleet } from "../../domain/fleet.ts";
+import { Fleet } from "../../domain/fleet/fleet.ts";
+import { explain, explainClosest } from "../../domain/routing/explanation.ts";
 import { MAX_OFFERS_BYTES } from "../../durable-objects/operations/presence.ts";
 import { policy, request, worker } from "./sample-fleet.ts";
 import { NOON } from "./sample-jobs.ts";

@@ -1,14 +1,14 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { APIS } from "../../domain/api.ts";
-import type { Bits } from "../../domain/bits.ts";
-import { explain } from "../../domain/explanation.ts";
-import { Fleet, type Member, usedShareOf } from "../../domain/fleet.ts";
-import { modelSetOf, withModel } from "../../domain/model-set.ts";
-import { Postings } from "../../domain/postings.ts";
-import { type Requirements, TIERS } from "../../domain/requirements.ts";
-import { SharedLists } from "../../domain/shared-lists.ts";
-import type { Worker } from "../../domain/worker.ts";
+import type { Bits } from "../../domain/fleet/bits.ts";
+import { Fleet, type Member, usedShareOf } from "../../domain/fleet/fleet.ts";
+import { modelSetOf, withModel } from "../../domain/fleet/model-set.ts";
+import { Postings } from "../../domain/fleet/postings.ts";
+import { SharedLists } from "../../domain/fleet/shared-lists.ts";
+import type { Worker } from "../../domain/fleet/worker.ts";
+import { explain } from "../../domain/routing/explanation.ts";
+import { APIS } from "../../domain/words/api.ts";
+import { type Requirements, TIERS } from "../../domain/words/requirements.ts";
 import {
   chosenOf,
   fleetOf,

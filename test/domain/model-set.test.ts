@@ -2,9 +2,9 @@
 
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { isSameModel } from "../../domain/door-model.ts";
-import { modelKeyOf } from "../../domain/model-name.ts";
-import { modelSetIdOf, modelSetOf, withAnyModel, withModel, withSimilarModel } from "../../domain/model-set.ts";
+import { modelKeyOf } from "../../domain/fleet/model-name.ts";
+import { modelSetIdOf, modelSetOf, withAnyModel, withModel, withSimilarModel } from "../../domain/fleet/model-set.ts";
+import { isSameModel } from "../../domain/front-door/door-model.ts";
 
 const name = fc
   .tuple(fc.constantFrom("", "org/", "else/", "org/sub/"), fc.constantFrom("m1", "m2", "ü", "m1:8b"), fc.boolean())

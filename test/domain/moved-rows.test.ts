@@ -2,7 +2,7 @@
 
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { pageOf, ROWS_A_PAGE, rowsAfter, type TablePage } from "../../domain/moved-rows.ts";
+import { pageOf, ROWS_A_PAGE, rowsAfter, type TablePage } from "../../domain/tenant/moved-rows.ts";
 
 type Row = Readonly<Record<string, string | number | null>>;
 

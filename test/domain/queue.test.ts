@@ -1,9 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { APIS } from "../../domain/api.ts";
-import { makeReady } from "../../domain/job.ts";
-import { patchJob } from "../../domain/job-command.ts";
-import { type ModelSet, modelSetOf, withModel } from "../../domain/model-set.ts";
+import { type ModelSet, modelSetOf, withModel } from "../../domain/fleet/model-set.ts";
+import { makeReady } from "../../domain/job/job.ts";
+import { patchJob } from "../../domain/job/job-command.ts";
 import {
   groupKeyOf,
   HEAD_START_MS,
@@ -12,8 +11,9 @@ import {
   type Place,
   Queue,
   requirementsOf,
-} from "../../domain/queue.ts";
-import { PRIORITIES, type Priority, type Requirements } from "../../domain/requirements.ts";
+} from "../../domain/job/queue.ts";
+import { APIS } from "../../domain/words/api.ts";
+import { PRIORITIES, type Priority, type Requirements } from "../../domain/words/requirements.ts";
 import { decided, delayedJob, MINUTE_MS, NOON, pendingJob } from "./sample-jobs.ts";
 
 const PROVIDERS = ["openai", "anthropic", "local"];

@@ -3,11 +3,11 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { STRATEGIES } from "../../domain/config.ts";
-import { explain, whyWaiting } from "../../domain/explanation.ts";
-import { choose } from "../../domain/routing.ts";
-import { firstRefusal, type RoutePolicy, type RouteRequest, refusalsOf } from "../../domain/routing-filter.ts";
-import { SCORE_PARTS } from "../../domain/score-part.ts";
-import { scoreOf, scoreParts, weightsFor } from "../../domain/scoring.ts";
+import { explain, whyWaiting } from "../../domain/routing/explanation.ts";
+import { choose } from "../../domain/routing/routing.ts";
+import { firstRefusal, type RoutePolicy, type RouteRequest, refusalsOf } from "../../domain/routing/routing-filter.ts";
+import { scoreOf, scoreParts, weightsFor } from "../../domain/routing/scoring.ts";
+import { SCORE_PARTS } from "../../domain/words/score-part.ts";
 import { chosenOf, OFFLINE_AFTER_MS, policies, requests, type Spec, situation, specs } from "./sample-fleet.ts";
 import { NOON } from "./sample-jobs.ts";
 

@@ -1,15 +1,15 @@
 // Fleets, requests and policies for tests of routing, fixed and random.
 
 import fc from "fast-check";
-import type { Api } from "../../domain/api.ts";
 import { DEFAULT_WEIGHTS, STRATEGIES, type Weights } from "../../domain/config.ts";
-import { Fleet, type Member } from "../../domain/fleet.ts";
-import { modelSetOf } from "../../domain/model-set.ts";
-import { PRIORITIES, TIERS } from "../../domain/requirements.ts";
-import { choose } from "../../domain/routing.ts";
-import type { RoutePolicy, RouteRequest } from "../../domain/routing-filter.ts";
-import { SCORE_PARTS } from "../../domain/score-part.ts";
-import type { OfferedModels, Outcome, Worker } from "../../domain/worker.ts";
+import { Fleet, type Member } from "../../domain/fleet/fleet.ts";
+import { modelSetOf } from "../../domain/fleet/model-set.ts";
+import type { OfferedModels, Outcome, Worker } from "../../domain/fleet/worker.ts";
+import { choose } from "../../domain/routing/routing.ts";
+import type { RoutePolicy, RouteRequest } from "../../domain/routing/routing-filter.ts";
+import type { Api } from "../../domain/words/api.ts";
+import { PRIORITIES, TIERS } from "../../domain/words/requirements.ts";
+import { SCORE_PARTS } from "../../domain/words/score-part.ts";
 import { NOON } from "./sample-jobs.ts";
 
 export const PROVIDERS = ["openai", "anthropic", "local", "echo"];

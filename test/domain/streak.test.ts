@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { askTrial, endTrial, judgeTrial, restUnasked, streakOf } from "../../domain/streak.ts";
-import { type Outcome, recordOutcome, resumeWorker, type Worker } from "../../domain/worker.ts";
+import { askTrial, endTrial, judgeTrial, restUnasked, streakOf } from "../../domain/fleet/streak.ts";
+import { type Outcome, recordOutcome, resumeWorker, type Worker } from "../../domain/fleet/worker.ts";
 import { worker } from "./sample-fleet.ts";
 import { NOON } from "./sample-jobs.ts";
 

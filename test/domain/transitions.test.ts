@@ -1,18 +1,15 @@
-// The transition table of the contract: every state, every command. A new status or a new rule in domain/job.ts or
-// domain/lease.ts does not compile here until it has its row or column; a row of the wrong length fails.
+// The transition table of the contract: every state, every command. A new status or a new rule in domain/job/job.ts or
+// domain/job/lease.ts does not compile here until it has its row or column; a row of the wrong length fails.
 
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { JOB_EVENT_TYPES, type JobEventType } from "../../domain/event.ts";
-import type * as failureModule from "../../domain/failure.ts";
-import { failJob } from "../../domain/failure.ts";
-import type * as jobModule from "../../domain/job.ts";
-import { type Decision, isLeased, type Job, makeReady } from "../../domain/job.ts";
-import type * as commandModule from "../../domain/job-command.ts";
-import { cancelJob, patchJob, retryJob } from "../../domain/job-command.ts";
-import { isFinal, JOB_STATUSES, type JobStatus } from "../../domain/job-status.ts";
-import { cancelsWork, engage, KILLSWITCH_OFF } from "../../domain/killswitch.ts";
-import type * as leaseModule from "../../domain/lease.ts";
+import type * as failureModule from "../../domain/job/failure.ts";
+import { failJob } from "../../domain/job/failure.ts";
+import type * as jobModule from "../../domain/job/job.ts";
+import { type Decision, isLeased, type Job, makeReady } from "../../domain/job/job.ts";
+import type * as commandModule from "../../domain/job/job-command.ts";
+import { cancelJob, patchJob, retryJob } from "../../domain/job/job-command.ts";
+import type * as leaseModule from "../../domain/job/lease.ts";
 import {
   addOutput,
   assignJob,
@@ -30,10 +27,13 @@ import {
   speakFirst,
   startJob,
   timeOutJob,
-} from "../../domain/lease.ts";
-import { groupKeyOf } from "../../domain/queue.ts";
-import type { Refusal } from "../../domain/refusal.ts";
-import { ok, type Result } from "../../domain/result.ts";
+} from "../../domain/job/lease.ts";
+import { groupKeyOf } from "../../domain/job/queue.ts";
+import { cancelsWork, engage, KILLSWITCH_OFF } from "../../domain/killswitch.ts";
+import { JOB_EVENT_TYPES, type JobEventType } from "../../domain/words/event.ts";
+import { isFinal, JOB_STATUSES, type JobStatus } from "../../domain/words/job-status.ts";
+import type { Refusal } from "../../domain/words/refusal.ts";
+import { ok, type Result } from "../../domain/words/result.ts";
 import {
   assignedJob,
   completedJob,

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { modelSetOf } from "../../domain/model-set.ts";
+import { modelSetOf } from "../../domain/fleet/model-set.ts";
 import {
   HALT_REASON,
   isOffline,
@@ -18,7 +18,7 @@ import {
   statusOf,
   successRateOf,
   type Worker,
-} from "../../domain/worker.ts";
+} from "../../domain/fleet/worker.ts";
 import { OFFLINE_AFTER_MS, outcomes, worker } from "./sample-fleet.ts";
 import { NOON } from "./sample-jobs.ts";
 

@@ -1,7 +1,7 @@
 // Which attempt's stream a client gets, however long its first token takes.
 
 import { expect, test } from "vitest";
-import type { JobStatus } from "../../domain/job-status.ts";
+import type { JobStatus } from "../../domain/words/job-status.ts";
 import type { Followed } from "../../durable-objects/operations/front-door.ts";
 import { type BeginTools, beginStream } from "../../src/front-door/begin-stream.ts";
 

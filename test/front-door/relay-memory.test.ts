@@ -1,17 +1,17 @@
 // What an outsider can make a relay keep: output of jobs that a worker does not have, output that nobody reads.
 
 import { describe, expect, test } from "vitest";
-import { boundFor, makeRoom } from "../../durable-objects/held-output.ts";
+import { boundFor, makeRoom } from "../../durable-objects/relay/held-output.ts";
 import {
   MAX_READERS_OF_A_STREAM,
   PROCESS_BYTES,
   RELAY_BYTES,
   RELAY_TABLE,
   WINDOW_BYTES,
-} from "../../durable-objects/relay-bounds.ts";
-import { RelayedStream } from "../../durable-objects/relayed-stream.ts";
-import { Reader } from "../../durable-objects/stream-reader.ts";
-import { UnconfirmedStreams } from "../../durable-objects/unconfirmed-streams.ts";
+} from "../../durable-objects/relay/relay-bounds.ts";
+import { RelayedStream } from "../../durable-objects/relay/relayed-stream.ts";
+import { Reader } from "../../durable-objects/relay/stream-reader.ts";
+import { UnconfirmedStreams } from "../../durable-objects/relay/unconfirmed-streams.ts";
 
 const NOW = 1_000_000;
 const event = (text: string): string =>

@@ -4,7 +4,7 @@
 import { expect, it } from "vitest";
 import { WIRE } from "../../contract/refusal.ts";
 import { endpoints } from "../../src/app.ts";
-import { openApiDocument } from "../../src/http/openapi.ts";
+import { openApiDocument } from "../../src/endpoint/openapi.ts";
 import { docsPage } from "../../src/routes/docs-page.ts";
 
 const document = openApiDocument(endpoints, "0");

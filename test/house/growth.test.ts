@@ -5,7 +5,7 @@ import { glob } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
 import { WIRE } from "../../contract/refusal.ts";
-import type { GrowthRow } from "../../domain/growth.ts";
+import type { GrowthRow } from "../../domain/words/growth.ts";
 
 const ROOT = path.join(import.meta.dirname, "../..");
 const PLACES = "{durable-objects,src,scripts,self-host}/**/growth.ts";

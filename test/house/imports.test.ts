@@ -31,7 +31,7 @@ const ROOMS: readonly Room[] = [
   { places: ["durable-objects/store"], may: WIRE, packages: [] },
   { places: ["durable-objects/operations"], may: [...WIRE, "durable-objects/store", "providers"], packages: [] },
   {
-    places: ["durable-objects", "durable-objects/relay.ts"],
+    places: ["durable-objects", "durable-objects/relay/relay.ts"],
     may: [...WIRE, "durable-objects/operations", "durable-objects/store"],
     packages: ["cloudflare:workers"],
   },
@@ -93,7 +93,7 @@ const ROOMS: readonly Room[] = [
   { places: ["cli"], may: ["contract", "sdk", "worker"], packages: ["node:"] },
 
   {
-    places: ["scripts", "scripts/self-host"],
+    places: ["scripts", "self-host"],
     may: [
       ...WIRE,
       "durable-objects",

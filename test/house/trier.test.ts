@@ -1,8 +1,8 @@
 // The tool behind `npm run mutants`, with a tree of three small files.
 
 import { expect, test } from "vitest";
-import { survivorsOf } from "../../scripts/mutants/survivors.ts";
-import { Trier } from "../../scripts/mutants/trier.ts";
+import { survivorsOf } from "../mutants/survivors.ts";
+import { Trier } from "../mutants/trier.ts";
 
 const FILE = "test/house/door/door.ts";
 const TESTS = ["test/house/door/door-tests.ts"];

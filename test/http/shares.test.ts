@@ -1,7 +1,7 @@
 // Fair shares: what one key, one tenant and one address may have in progress, and what each lane reserves.
 
 import { describe, expect, it } from "vitest";
-import { err } from "../../domain/result.ts";
+import { err } from "../../domain/words/result.ts";
 import type { Lane } from "../../src/home.ts";
 import { laneOf } from "../../src/http/lanes.ts";
 import { BOUNDS, type Holder, Shares } from "../../src/http/shares.ts";

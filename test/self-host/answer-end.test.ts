@@ -4,8 +4,8 @@ import { once } from "node:events";
 import type { Server } from "node:http";
 import { type AddressInfo, connect } from "node:net";
 import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
-import { onAnswerEnd } from "../../scripts/self-host/edge/answer-end.ts";
-import { closeServer, edgeServer } from "../../scripts/self-host/edge/http-server.ts";
+import { onAnswerEnd } from "../../self-host/edge/answer-end.ts";
+import { closeServer, edgeServer } from "../../self-host/edge/http-server.ts";
 
 let server: Server;
 let ended = 0;

@@ -7,7 +7,7 @@ import { DatabaseSync } from "node:sqlite";
 import { promisify } from "node:util";
 import { beforeEach, expect, test } from "vitest";
 import { copyData } from "../../scripts/backup/copy-data.ts";
-import { dataDirAt } from "../../scripts/self-host/data-dir.ts";
+import { dataDirAt } from "../../self-host/data-dir.ts";
 import { folderForEachTest } from "../support/temporary-folder.ts";
 
 const ROOT = path.resolve(import.meta.dirname, "../..");

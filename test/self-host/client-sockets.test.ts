@@ -3,9 +3,9 @@
 
 import { setTimeout as pause } from "node:timers/promises";
 import { beforeEach, describe, expect, it } from "vitest";
-import { OPEN_SOCKET, SOCKETS } from "../../durable-objects/object-line.ts";
-import { readSocketGroup, type SocketGroup, SocketGroupWriter } from "../../durable-objects/socket-group.ts";
-import { type ClientSocket, ClientSockets } from "../../scripts/self-host/edge/client-sockets.ts";
+import { OPEN_SOCKET, SOCKETS } from "../../durable-objects/sockets/object-line.ts";
+import { readSocketGroup, type SocketGroup, SocketGroupWriter } from "../../durable-objects/sockets/socket-group.ts";
+import { type ClientSocket, ClientSockets } from "../../self-host/edge/client-sockets.ts";
 
 const OPENING = { credential: { kind: "key", id: "k", hash: "h" } as const, instance: "w" };
 const MANY_BYTES = 64 * 1024 * 1024;

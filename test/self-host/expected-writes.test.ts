@@ -1,8 +1,8 @@
 // The room that requests under way may still use up.
 
 import { expect, it, vi } from "vitest";
-import { watchDisk } from "../../scripts/self-host/edge/disk-watch.ts";
-import { ExpectedWrites } from "../../scripts/self-host/edge/expected-writes.ts";
+import { watchDisk } from "../../self-host/edge/disk-watch.ts";
+import { ExpectedWrites } from "../../self-host/edge/expected-writes.ts";
 
 const MIB = 1024 * 1024;
 

@@ -1,10 +1,10 @@
 // The end of a run, without further faults. First every worker is silent, then all work. What remains undone was lost.
 
 import { DEFAULT_CONFIG_DOCUMENT } from "../../contract/config.ts";
-import { isLeased } from "../../domain/job.ts";
-import { isFinal } from "../../domain/job-status.ts";
+import { isLeased } from "../../domain/job/job.ts";
 import { wants } from "../../domain/webhook.ts";
-import { DELIVERIES_KEPT } from "../../durable-objects/operations/deliveries.ts";
+import { isFinal } from "../../domain/words/job-status.ts";
+import { DELIVERIES_KEPT } from "../../durable-objects/steps/deliveries.ts";
 import { everyCutIsCounted } from "./cut-streams.ts";
 import { deleteTenant } from "./departures.ts";
 import { ENDPOINTS } from "./receiver.ts";

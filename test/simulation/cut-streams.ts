@@ -1,9 +1,9 @@
 // A stream that was cut is never free: read from the timeline which attempts were taken from a worker that had started
 // them, and expect each to have cost something in the end, by its worker's late report or by an estimate.
 
-import { endsAttempt } from "../../domain/attempt.ts";
-import type { JobEventType } from "../../domain/event.ts";
-import type { Job } from "../../domain/job.ts";
+import { endsAttempt } from "../../domain/job/attempt.ts";
+import type { Job } from "../../domain/job/job.ts";
+import type { JobEventType } from "../../domain/words/event.ts";
 import type { StoredEvent } from "../../durable-objects/store/outbox.ts";
 import type { Model } from "./model.ts";
 

@@ -11,7 +11,7 @@ export const DEPARTURE_MUTANTS: readonly Mutant[] = [
   ),
   mutant(
     "a tenant that has left is served",
-    "durable-objects/turn-runner.ts",
+    "durable-objects/calls/turn-runner.ts",
     "const away = absenceRefusal(this.memory.absence);",
     "const away = absenceRefusal(null);",
   ),
@@ -35,7 +35,7 @@ export const DEPARTURE_MUTANTS: readonly Mutant[] = [
   ),
   mutant(
     "each page of a move skips a row",
-    "domain/moved-rows.ts",
+    "domain/tenant/moved-rows.ts",
     "isLast ? null : keys.map((key) => last[key] ?? null)",
     "isLast ? null : keys.map((key) => (found[rows.length] ?? last)[key] ?? null)",
   ),
@@ -53,7 +53,7 @@ export const DEPARTURE_MUTANTS: readonly Mutant[] = [
   ),
   mutant(
     "a drain writes into a tenant that was deleted meanwhile",
-    "durable-objects/history-writer.ts",
+    "durable-objects/history/history-writer.ts",
     "if (store.outbox.firstSeq() > seq) return;",
     "if (seq < 0) return;",
   ),

@@ -1,8 +1,8 @@
 // The tenant leaves for another deployment and stays after all, and its deletion while a batch to history is in transit.
 
 import type { Killswitch } from "../../domain/killswitch.ts";
-import type { Refusal } from "../../domain/refusal.ts";
-import type { Result } from "../../domain/result.ts";
+import type { Refusal } from "../../domain/words/refusal.ts";
+import type { Result } from "../../domain/words/result.ts";
 import { isTenantsReached } from "./money.ts";
 import type { StepKind } from "./plan.ts";
 import { TENANT } from "./shell.ts";

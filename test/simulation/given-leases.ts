@@ -1,8 +1,8 @@
 // To whom jobs are given, and how many: checks of the leases that a step gave out.
 
-import { isLeased, type Job } from "../../domain/job.ts";
-import { withModel } from "../../domain/model-set.ts";
-import type { Worker } from "../../domain/worker.ts";
+import { withModel } from "../../domain/fleet/model-set.ts";
+import type { Worker } from "../../domain/fleet/worker.ts";
+import { isLeased, type Job } from "../../domain/job/job.ts";
 import type { Check } from "./invariants.ts";
 import type { Snapshot } from "./snapshot.ts";
 

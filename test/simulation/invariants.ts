@@ -1,8 +1,8 @@
 // What must be true after every step. Each check reads the databases and the world's record, and returns what is wrong.
 
-import { isLeased, type Job } from "../../domain/job.ts";
-import { isFinal } from "../../domain/job-status.ts";
-import { ROW_ROOM } from "../../durable-objects/operations/outbox-writer.ts";
+import { isLeased, type Job } from "../../domain/job/job.ts";
+import { isFinal } from "../../domain/words/job-status.ts";
+import { ROW_ROOM } from "../../durable-objects/turn/outbox-writer.ts";
 import { answersAreAudited } from "./audit.ts";
 import {
   capacityHolds,

@@ -5,25 +5,25 @@ import { type Mutant, mutant } from "./mutant.ts";
 export const LIMIT_MUTANTS: readonly Mutant[] = [
   mutant(
     "an object that was replaced answers from its memory",
-    "durable-objects/turns.ts",
+    "durable-objects/turn/turns.ts",
     "this.#storage.transactionSync(() => {",
     "(turns.length === 1 ? (work: () => void) => work() : this.#storage.transactionSync.bind(this.#storage))(() => {",
   ),
   mutant(
     "a text twice as long as the platform takes goes into one list",
-    "durable-objects/projection.ts",
+    "durable-objects/history/projection.ts",
     "STATEMENT_ROOM.chars / 2;",
     "STATEMENT_ROOM.chars * 4;",
   ),
   mutant(
     "the rows of one statement have no bound",
-    "durable-objects/projection.ts",
+    "durable-objects/history/projection.ts",
     "if (chars + text.length > STATEMENT_ROOM.chars) close();",
     "if (text.length > STATEMENT_ROOM.chars) close();",
   ),
   mutant(
     "an outbox row is never full",
-    "durable-objects/operations/outbox-writer.ts",
+    "durable-objects/turn/outbox-writer.ts",
     "last.chars < ROW_ROOM.chars && last.recordChars < ROW_ROOM.recordChars",
     "last.chars < Number.POSITIVE_INFINITY",
   ),
@@ -41,7 +41,7 @@ export const LIMIT_MUTANTS: readonly Mutant[] = [
   ),
   mutant(
     "a frame of any length is read",
-    "durable-objects/socket-intake.ts",
+    "durable-objects/sockets/socket-intake.ts",
     "frame.length > MAX_FRAME_BYTES)",
     "frame.length > 2 * MAX_FRAME_BYTES)",
   ),

@@ -1,6 +1,6 @@
 // What the world outside was told and asked for, to compare with the object's state.
 
-import type { Job, NewJob } from "../../domain/job.ts";
+import type { Job, NewJob } from "../../domain/job/job.ts";
 import type { Allowance } from "./key-limits.ts";
 import { Parsed } from "./parsed.ts";
 

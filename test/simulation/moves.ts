@@ -1,8 +1,8 @@
 // The tenant moves to another deployment: an object on an empty disk gets every row, and is the tenant from then on.
 
-import type { TablePage, TableRows } from "../../domain/moved-rows.ts";
-import type { Refusal } from "../../domain/refusal.ts";
-import type { Result } from "../../domain/result.ts";
+import type { TablePage, TableRows } from "../../domain/tenant/moved-rows.ts";
+import type { Refusal } from "../../domain/words/refusal.ts";
+import type { Result } from "../../domain/words/result.ts";
 import type { Departure } from "../../durable-objects/operations/moving.ts";
 import type { Tenant } from "../../durable-objects/tenant.ts";
 import { checkHalt, ELSEWHERE, heard, MOST_FAULTS, stay } from "./departures.ts";

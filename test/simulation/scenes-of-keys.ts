@@ -1,7 +1,7 @@
 // How long keys, sessions and what was asked with them are good for, to the millisecond.
 
 import assert from "node:assert/strict";
-import type { KeyLimits } from "../../domain/key-limits.ts";
+import type { KeyLimits } from "../../domain/access/key-limits.ts";
 import type { Credential } from "../../durable-objects/operations/keys.ts";
 import type { Scene, Shown } from "./scene.ts";
 import { ANSWERS, asking, complete, create, present, read, started } from "./scene-steps.ts";

@@ -1,7 +1,7 @@
 // What a worker's report changes besides its job: its sign of life, the money, its record, the next provider.
 
 import assert from "node:assert/strict";
-import type { JobError } from "../../domain/job.ts";
+import type { JobError } from "../../domain/job/job.ts";
 import type { Scene, Shown } from "./scene.ts";
 import { ALIVE, configure, create, fail, type Held, NOTHING_SPENT, present, read, started } from "./scene-steps.ts";
 import { keyOf } from "./world.ts";

@@ -1,7 +1,7 @@
 // Why a job waits, in the words that an operator reads, and who gets a job when a provider has room again.
 
 import assert from "node:assert/strict";
-import type { JobError, NewJob } from "../../domain/job.ts";
+import type { JobError, NewJob } from "../../domain/job/job.ts";
 import type { Scene, Shown } from "./scene.ts";
 import { ALIVE, ANSWERS, asking, configure, create, fail, JOB, present, read, started } from "./scene-steps.ts";
 import { metrics } from "./scenes-of-numbers.ts";

@@ -2,11 +2,11 @@
 
 import { type ConfigDocument, DEFAULT_CONFIG_DOCUMENT, toConfig } from "../../contract/config.ts";
 import type { Config } from "../../domain/config.ts";
+import { modelSetOf } from "../../domain/fleet/model-set.ts";
+import type { Worker } from "../../domain/fleet/worker.ts";
 import { isHaltedBy, KILLSWITCH_OFF, type Killswitch } from "../../domain/killswitch.ts";
-import { modelSetOf } from "../../domain/model-set.ts";
-import type { Schedule } from "../../domain/schedule.ts";
+import type { Schedule } from "../../domain/schedule/schedule.ts";
 import type { Webhook } from "../../domain/webhook.ts";
-import type { Worker } from "../../domain/worker.ts";
 import type { OutboxRow } from "../../durable-objects/store/outbox.ts";
 import type { BudgetNotice } from "../../durable-objects/store/settings.ts";
 import type { SqlValue } from "../../durable-objects/store/sql.ts";

@@ -5,7 +5,7 @@ import type { JobResource } from "../../contract/job.ts";
 import type { CoordinatorMessage } from "../../contract/socket.ts";
 import type { LeasedJob } from "../../contract/worker.ts";
 import { type PresenceRequest, toPresence } from "../../contract/worker.ts";
-import type { JobError } from "../../domain/job.ts";
+import type { JobError } from "../../domain/job/job.ts";
 import type { Step, StepKind } from "./plan.ts";
 import { oneOf, pickOf } from "./random.ts";
 import type { SimulatedSocket } from "./sockets.ts";

@@ -4,13 +4,13 @@ import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { expect, test } from "vitest";
 import type { Delivery, Webhook } from "../../domain/webhook.ts";
-import { countersFrom } from "../../durable-objects/operations/counters.ts";
-import { nextDeliveryAt, settleDelivery, takeDeliveries } from "../../durable-objects/operations/deliveries.ts";
-import { loadMemory } from "../../durable-objects/operations/memory.ts";
-import { OutboxWriter } from "../../durable-objects/operations/outbox-writer.ts";
-import { Turn } from "../../durable-objects/operations/turn.ts";
+import { SERVICE } from "../../durable-objects/calls/turn-runner.ts";
+import { nextDeliveryAt, settleDelivery, takeDeliveries } from "../../durable-objects/steps/deliveries.ts";
 import { openStore } from "../../durable-objects/store/open.ts";
-import { SERVICE } from "../../durable-objects/turn-runner.ts";
+import { countersFrom } from "../../durable-objects/turn/counters.ts";
+import { loadMemory } from "../../durable-objects/turn/memory.ts";
+import { OutboxWriter } from "../../durable-objects/turn/outbox-writer.ts";
+import { Turn } from "../../durable-objects/turn/turn.ts";
 
 const NOW = 1_000_000;
 

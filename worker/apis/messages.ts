@@ -1,6 +1,6 @@
 // Anthropic's messages: a message that starts empty, blocks that grow by index, a delta of the message, its stop.
 
-import { isObject, type JsonObject, objectOf, parseJson } from "../../contract/json-object.ts";
+import { isObject, type JsonObject, objectOf, parseJson } from "../../contract/text/json-object.ts";
 import type { Spent } from "../runtimes/runtime.ts";
 import { type Assembly, CONTENT, type Dialect, NOT_JSON, type Noted, OTHER } from "./dialect.ts";
 import { spentOf } from "./spent.ts";

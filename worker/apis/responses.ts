@@ -1,6 +1,6 @@
 // OpenAI's responses: typed events; the last one (completed, incomplete, failed) contains the whole answer.
 
-import { isObject, type JsonObject, objectOf, parseJson } from "../../contract/json-object.ts";
+import { isObject, type JsonObject, objectOf, parseJson } from "../../contract/text/json-object.ts";
 import type { Spent } from "../runtimes/runtime.ts";
 import { type Assembly, CONTENT, type Dialect, NOT_JSON, type Noted, OTHER } from "./dialect.ts";
 import { spentOf } from "./spent.ts";

@@ -1,7 +1,7 @@
 // Splits a stream of server-sent events into whole events, unchanged, for any chunking and line ends (the rules are in
-// `contract/event-text.ts`). An event above the size limit is refused while it is read.
+// `contract/text/event-text.ts`). An event above the size limit is refused while it is read.
 
-import { dataOf, eventEndsIn, LONGEST_EVENT_END } from "../../contract/event-text.ts";
+import { dataOf, eventEndsIn, LONGEST_EVENT_END } from "../../contract/text/event-text.ts";
 
 export type SseEvent = {
   /** The event with its empty line, unchanged; readers are sent this. */

@@ -3,7 +3,7 @@
 // account, so the body's words are checked first.
 
 import { APICallError, InvalidResponseDataError, JSONParseError, StreamProviderError, TypeValidationError } from "ai";
-import { startOf } from "../../contract/start-of.ts";
+import { startOf } from "../../contract/text/start-of.ts";
 import { NO_MODEL_LOADED, saysNoSuchModel } from "../../contract/values.ts";
 import { causesOf, reasonOf } from "../error-causes.ts";
 import { type ErrorBody, readErrorBody } from "./error-body.ts";

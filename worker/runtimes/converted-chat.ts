@@ -1,7 +1,7 @@
 // OpenAI chat on another kind of model, with the AI SDK's providers: their stream becomes chunks of a chat completion,
 // which the same reader reads as those of a runtime with that API.
 
-import type { JsonObject } from "../../contract/json-object.ts";
+import type { JsonObject } from "../../contract/text/json-object.ts";
 import { inputTokensOf } from "../../contract/token-estimate.ts";
 import { DIALECTS } from "../apis/dialects.ts";
 import { spentSoFar } from "../apis/spent.ts";

@@ -2,7 +2,7 @@
 // Reading stops when the answer is larger than the limit.
 
 import { MAX_RESULT_BYTES } from "../../contract/field.ts";
-import { parseJson } from "../../contract/json-object.ts";
+import { parseJson } from "../../contract/text/json-object.ts";
 import { inputTokensOf } from "../../contract/token-estimate.ts";
 import type { Assembly, Dialect } from "../apis/dialect.ts";
 import { spentOnInput, spentSoFar } from "../apis/spent.ts";

@@ -4,14 +4,14 @@
 
 import { createExecutionContext } from "cloudflare:test";
 import { env, exports } from "cloudflare:workers";
-import { ok } from "../../../domain/result.ts";
-import { linesOf, readOutcome } from "../../../durable-objects/grouped-calls.ts";
-import { askedText, GROUP, LINE_URL, readAnswered } from "../../../durable-objects/object-line.ts";
-import { FairTurns } from "../../../scripts/self-host/edge/fair-turns.ts";
-import { historyDatabase } from "../../../scripts/self-host/edge/history-database.ts";
-import { objectNamespace, objectPath } from "../../../scripts/self-host/edge/object-namespace.ts";
-import type { ObjectProcess } from "../../../scripts/self-host/edge/object-process.ts";
-import type { TextConnections } from "../../../scripts/self-host/edge/text-connections.ts";
+import { ok } from "../../../domain/words/result.ts";
+import { linesOf, readOutcome } from "../../../durable-objects/calls/grouped-calls.ts";
+import { askedText, GROUP, LINE_URL, readAnswered } from "../../../durable-objects/sockets/object-line.ts";
+import { FairTurns } from "../../../self-host/edge/fair-turns.ts";
+import { historyDatabase } from "../../../self-host/edge/history-database.ts";
+import { objectNamespace, objectPath } from "../../../self-host/edge/object-namespace.ts";
+import type { ObjectProcess } from "../../../self-host/edge/object-process.ts";
+import type { TextConnections } from "../../../self-host/edge/text-connections.ts";
 import { app } from "../../../src/app.ts";
 import type { Env } from "../../../src/env.ts";
 import type { Home } from "../../../src/home.ts";
