@@ -5,6 +5,7 @@ import { type FileResource, presentFile } from "../../contract/file.ts";
 import {
   type FileReader,
   type FileRecord,
+  type FileView,
   fits,
   isReadable,
   MAX_FILE_BYTES,
@@ -125,9 +126,10 @@ export const forgetFile = (turn: Turn, { id }: { id: string }): Result<null, Ref
   return ok(null);
 };
 
-const drop = (turn: Turn, file: FileRecord): void => {
+export const drop = (turn: Turn, file: FileRecord): void => {
   turn.store.files.remove(file.id);
-  turn.effects.droppedFiles.push(file.id);
+  if (file.view === undefined) turn.effects.droppedFiles.push(file.id);
+  else turn.effects.droppedViews.push(file.view);
 };
 
 const readerOf = ({ caller }: Turn): FileReader => ({ role: caller.role, keyId: caller.keyId });
@@ -150,12 +152,15 @@ export const getFile = (turn: Turn, { id }: { id: string }): Result<FileResource
   return ok(presentFile(found.value));
 };
 
+/** A file whose bytes may lie in the object of another. */
+export type ReadableFile = FileResource & { readonly view: FileView | null };
+
 /** Before its bytes are sent. */
-export const readFile = (turn: Turn, { id }: { id: string }): Result<FileResource, Refusal> => {
+export const readFile = (turn: Turn, { id }: { id: string }): Result<ReadableFile, Refusal> => {
   const found = findReadable(turn, id);
   if (!found.ok) return found;
   const read = mayReadFile(readerOf(turn), found.value, isHeldByCaller(turn, found.value));
-  return read.ok ? ok(presentFile(read.value)) : read;
+  return read.ok ? ok({ ...presentFile(read.value), view: read.value.view ?? null }) : read;
 };
 
 /** The files that a caller sees: a client's are those of its key. */
@@ -199,6 +204,8 @@ export const deleteFile = (turn: Turn, { id }: { id: string }): Result<null, Ref
   const found = getFile(turn, { id });
   const file = turn.store.files.find(id);
   if (!found.ok || file === null) return err(notFound("file", id));
+  const user = [...turn.memory.batches.values()].find(({ fileId }) => fileId === id);
+  if (user !== undefined) return err({ code: "file_in_use", id, batch: user.id });
   drop(turn, file);
   return ok(null);
 };

@@ -19,6 +19,7 @@ import { nextDeliveryAt } from "../steps/deliveries.ts";
 import { isSilent, lastSignOf } from "../steps/last-sign.ts";
 import type { Turn } from "../turn/turn.ts";
 import { haltFrontDoor } from "./abandon.ts";
+import { stopAll } from "./batches.ts";
 
 /**
  * The workers that have confirmed this activation: counted once, then kept up to date, so that a heartbeat needs no
@@ -147,8 +148,10 @@ const haltWork = (turn: Turn, level: number, killswitch: Killswitch): number => 
     const cancelled = cancelsWork(killswitch) ? cancelJob(job, turn.nowAt, reason) : null;
     turn.record(job, cancelled?.ok ? cancelled.value : haltJob(job, level, turn.nowAt));
   }
-  if (cancelsWork(killswitch)) cancelPutBack(turn, reason);
-  else turn.store.haltedJobs.add(leased.map((job) => job.id));
+  if (cancelsWork(killswitch)) {
+    cancelPutBack(turn, reason);
+    stopAll(turn);
+  } else turn.store.haltedJobs.add(leased.map((job) => job.id));
   return waitedFor + leased.length;
 };
 

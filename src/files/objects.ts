@@ -2,6 +2,7 @@
 
 import { PAYLOAD_TOO_LARGE } from "../../contract/http-status.ts";
 import {
+  type BatchView,
   readUrl,
   type StoredBytes,
   WHOLE,
@@ -38,8 +39,13 @@ export const storeBytes = async (
   return stored.json();
 };
 
-export const readBytes = async (file: FileObject, from: number, to: number): Promise<ReadableStream<Uint8Array>> => {
-  const { ok, status, body } = await file.fetch(readUrl({ from, to }));
+export const readBytes = async (
+  file: FileObject,
+  from: number,
+  to: number,
+  view: BatchView | null = null,
+): Promise<ReadableStream<Uint8Array>> => {
+  const { ok, status, body } = await file.fetch(readUrl({ from, to, view }));
   if (!ok || body === null) throw new Error(`the file's object answered ${status}`);
   return body;
 };
