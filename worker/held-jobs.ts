@@ -15,6 +15,8 @@ export type HeldJob = {
   halt: AbortController;
   progress: Progress | null;
   progressSentAtMs: number;
+  /** A heartbeat that tells it is on its way. */
+  isProgressDue: boolean;
 };
 
 const MAX_REMEMBERED_LEASES = 10_000;
@@ -50,7 +52,14 @@ export class HeldJobs {
   }
 
   hold(job: LeasedJob): HeldJob {
-    const held: HeldJob = { job, state: "waiting", halt: new AbortController(), progress: null, progressSentAtMs: 0 };
+    const held: HeldJob = {
+      job,
+      state: "waiting",
+      halt: new AbortController(),
+      progress: null,
+      progressSentAtMs: 0,
+      isProgressDue: false,
+    };
     this.#held.set(job.id, held);
     return held;
   }

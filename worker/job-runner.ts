@@ -179,8 +179,18 @@ export class JobRunner {
 
   #progress(held: HeldJob, progress: Progress): void {
     held.progress = progress;
-    if (held.state !== "running" || performance.now() - held.progressSentAtMs < PROGRESS_EVERY_MS) return;
-    this.heartbeat(held);
+    if (held.state !== "running" || held.isProgressDue) return;
+    const leftMs = held.progressSentAtMs + PROGRESS_EVERY_MS - performance.now();
+    if (leftMs <= 0) {
+      this.heartbeat(held);
+      return;
+    }
+    // The last one told within a second is told, too.
+    held.isProgressDue = true;
+    setTimeout(() => {
+      held.isProgressDue = false;
+      if (held.state === "running") this.heartbeat(held);
+    }, leftMs).unref();
   }
 
   #drop(held: HeldJob): void {

@@ -6,7 +6,7 @@ describe("an OpenAI-compatible runtime", () => {
   test("a job's prompt comes back as text with its token counts", async () => {
     const server = await serve(openai(["m1"], () => ({ body: openaiStream("m1", ["Hel", "lo"], USAGE) })));
     const seen: number[] = [];
-    const onProgress = ({ output_chars }: { output_chars: number }) => seen.push(output_chars);
+    const onProgress = (progress: Progress) => "output_chars" in progress && seen.push(progress.output_chars);
     const outcome = await run(local("vllm", server.url), { model: "m1" }, { onProgress });
     expect(outcome).toEqual({
       ok: true,

@@ -2,6 +2,7 @@
 // a bug. Exception: after an abort `run` may end in any way; what it reports as spent counts.
 
 import type { Api } from "../../contract/values.ts";
+import type { LeasedJob } from "../../contract/worker.ts";
 import { isNeverReached } from "../error-causes.ts";
 
 export type Usage = {
@@ -28,6 +29,10 @@ export type Task = {
   api: Api | null;
   /** Headers of the client's request that belong to its API. */
   headers: Readonly<Record<string, string>>;
+  /** The job as it was leased, for programs that decide by more than its prompt; a large input is only above. */
+  job: LeasedJob;
+  /** How long it may run, its own or the config's; null: no limit. */
+  timeoutSeconds: number | null;
 };
 
 export type RunOptions = {
@@ -48,7 +53,8 @@ export type RunOptions = {
   emit: (events: readonly string[]) => Promise<void> | undefined;
 };
 
-export type Progress = { output_chars: number };
+/** How much was written, or what a program says of itself: a share from 0 to 1. */
+export type Progress = { output_chars: number } | { progress: number; message?: string };
 
 /** What an attempt spent. Absent fields were not reported by the runtime; they are never estimated. */
 export type Spent = { usage?: Usage; cost_usd?: number; model?: string };
@@ -77,6 +83,8 @@ export type Runtime = {
   probeEveryMs: number;
   /** Asks the runtime for its state; never throws. With `before`, the last known state, a shorter check is enough. */
   probe: (before: RuntimeState | null) => Promise<RuntimeState>;
+  /** Ends what the runtime keeps; called when the worker ends. */
+  close?: () => Promise<void>;
 };
 
 export type FailedOutcome = Extract<Outcome, { ok: false }>;
