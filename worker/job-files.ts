@@ -13,14 +13,8 @@ import type { JobFailure } from "./runtimes/runtime.ts";
 import { runtimeFetch } from "./runtimes/runtime-fetch.ts";
 import { problemDetail, type SessionSettings } from "./session.ts";
 
-const leasedFiles = z.object({
-  files: z
-    .array(z.object({ id: z.string(), name: z.string(), bytes: z.number(), content_type: z.string(), url: z.string() }))
-    .default([]),
-});
-
 /** A file of a job, with a link that lasts as long as the job may. */
-export type LeasedFile = z.infer<typeof leasedFiles>["files"][number];
+export type LeasedFile = { id: string; name: string; bytes: number; content_type: string; url: string };
 /** The same on this machine's disk. */
 export type ReceivedFile = Omit<LeasedFile, "url"> & { path: string };
 
@@ -36,6 +30,13 @@ export type JobFiles = {
   send: (job: LeasedJob, name: string, bytes: FileBytes, signal: AbortSignal) => Promise<FileSent>;
 };
 
+const leasedFiles = z.object({
+  files: z.array(
+    z.object({ id: z.string(), name: z.string(), bytes: z.number(), content_type: z.string(), url: z.string() }),
+  ),
+});
+
+/** None where the coordinator gives out leases without files. */
 export function filesOf(job: LeasedJob): LeasedFile[] {
   return leasedFiles.safeParse(job).data?.files ?? [];
 }

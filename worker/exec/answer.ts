@@ -63,10 +63,10 @@ export class Answer {
         this.#result = { value: told.result };
         return undefined;
       case "usage":
-        this.#spent = { ...this.#spent, usage: told.usage };
+        this.spend({ usage: told.usage });
         return undefined;
       case "cost_usd":
-        this.#spent = { ...this.#spent, cost_usd: told.costUsd };
+        this.spend({ cost_usd: told.costUsd });
         return undefined;
       case "file":
         return this.#keep(told.file);
@@ -74,6 +74,11 @@ export class Answer {
         this.fail(told.error);
         return undefined;
     }
+  }
+
+  /** Counts for a job that was taken back, too. */
+  spend(spent: Pick<Spent, "usage" | "cost_usd">): void {
+    this.#spent = { ...this.#spent, ...spent };
   }
 
   /** The first failure counts. */

@@ -63,6 +63,7 @@ export class KeptProcess {
   /** Why it ended, in words. */
   explain(ended: Ended): string {
     this.#stderr.end();
+    if (this.#group.isEnding) return "It was ended, because it did not stop its job or closed its stdout";
     return failureOf(ended, this.#stderr.tail)?.message ?? "The command ended with exit code 0, but it is to go on";
   }
 
