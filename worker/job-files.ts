@@ -104,7 +104,8 @@ const bodyOf = (bytes: FileBytes): unknown => {
 };
 
 function refused(name: string, status: number, detail: string): JobFailure {
-  if (status === NOT_FOUND && !/file|lease|job/i.test(detail.replace(/\/api\/\S*/g, "")))
+  // Of the address itself, not of the job.
+  if (status === NOT_FOUND && detail.startsWith("route "))
     return notKept(`This coordinator keeps no files of jobs: ${name} has no place to go`, false);
   const said = detail === "" ? `HTTP ${status}` : detail;
   return notKept(`The coordinator did not take the file ${name}: ${said}`, status === 429 || status >= 500);
