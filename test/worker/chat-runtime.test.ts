@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import type { Progress } from "../../worker/runtimes/runtime.ts";
 import { hosted, KEY, local, openai, run, serve, USAGE } from "./chat-fixture.ts";
 import { event, openaiStream } from "./fake-runtime.ts";
 

@@ -21,8 +21,17 @@ export function wholePaths(words: readonly string[], folder: string): string[] {
   return words.map((word, at) => {
     const isMeant = at === 0 ? /[/\\]/.test(word) : FILE_NAME.test(word);
     const place = path.resolve(folder, word);
-    return isMeant && statSync(place, { throwIfNoEntry: false })?.isFile() === true ? place : word;
+    return isMeant && isFile(place) ? place : word;
   });
+}
+
+/** Never throws: a word may be no name at all, such as a program for `-e`. */
+function isFile(place: string): boolean {
+  try {
+    return statSync(place).isFile();
+  } catch {
+    return false;
+  }
 }
 
 /** Why the command cannot run; null if it can. A shell says for itself what it does not find. */
@@ -32,8 +41,7 @@ export function missing({ words, isShell }: Command, env: Readonly<Record<string
   const isPath = /[/\\]/.test(name);
   const places = isPath ? [name] : searched(name, env);
   if (places.some(isExecutable)) return null;
-  if (isPath && statSync(name, { throwIfNoEntry: false })?.isFile() === true)
-    return `the command ${name} is a file that may not be executed: chmod +x ${name}`;
+  if (isPath && isFile(name)) return `the command ${name} is a file that may not be executed: chmod +x ${name}`;
   return `the command ${name} is not there${isPath ? "" : ": no folder of PATH has it"}`;
 }
 
@@ -46,7 +54,7 @@ function searched(name: string, env: Readonly<Record<string, string | undefined>
 function isExecutable(place: string): boolean {
   try {
     accessSync(place, constants.X_OK);
-    return statSync(place).isFile();
+    return isFile(place);
   } catch {
     return false;
   }

@@ -63,7 +63,8 @@ export class KeptProcess {
   /** Why it ended, in words. */
   explain(ended: Ended): string {
     this.#stderr.end();
-    if (this.#group.isEnding) return "It was ended, because it did not stop its job or closed its stdout";
+    if (this.#group.isEnding && ended.code === null)
+      return "It was ended, because it did not stop its job or closed its stdout";
     return failureOf(ended, this.#stderr.tail)?.message ?? "The command ended with exit code 0, but it is to go on";
   }
 
@@ -106,8 +107,8 @@ export class KeptProcess {
       stdout.pause();
       void this.#passOn(pieces).finally(() => stdout.resume());
     });
-    // Without it no job could ever be answered.
-    stdout?.on("end", () => this.end());
+    // Without it no job could ever be answered; one that ends closes it, too.
+    stdout?.on("end", () => setTimeout(() => this.end(), LAST_GRACE_MS).unref());
   }
 
   async #passOn(pieces: readonly Piece[]): Promise<void> {
