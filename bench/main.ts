@@ -20,6 +20,7 @@ import { health } from "./parts/health.ts";
 import { heartbeats } from "./parts/heartbeats.ts";
 import { history } from "./parts/history.ts";
 import { homes } from "./parts/homes.ts";
+import { hostile } from "./parts/hostile.ts";
 import { idle } from "./parts/idle.ts";
 import { insert } from "./parts/insert.ts";
 import { batch, dispatch, http, tenants } from "./parts/jobs.ts";
@@ -58,7 +59,7 @@ const PARTS: Readonly<Record<string, Part>> = {
   storage,
 };
 /** Run only when asked for by name. */
-const EXTRA_PARTS: Readonly<Record<string, Part>> = { flood, profile, soak, tab };
+const EXTRA_PARTS: Readonly<Record<string, Part>> = { flood, hostile, profile, soak, tab };
 
 const MAX_NOTE = 300;
 

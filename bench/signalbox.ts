@@ -56,6 +56,15 @@ export async function createTenant(port: number): Promise<Tenant> {
   return { port, name, authorization: `Bearer ${made.admin_key}` };
 }
 
+/** Whether and how fast the tenant could be deleted, in words. */
+export async function deleteTenant(port: number, name: string): Promise<string> {
+  const operator = await Connection.open(port, `Bearer ${ROOT_KEY}`);
+  const startedAt = performance.now();
+  const { status } = await operator.request("DELETE", `/admin/tenants/${name}`);
+  operator.close();
+  return `${status} after ${Math.round(performance.now() - startedAt)} ms`;
+}
+
 /** Runs `call` for each of `count` numbers, a bounded number at a time. */
 export async function callEach(
   tenant: Tenant,

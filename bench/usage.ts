@@ -12,6 +12,8 @@ export interface Usage {
   writtenBytes: () => number | null;
   /** Resident memory of all of them, in bytes. */
   residentBytes: () => number | null;
+  /** The same by process, named by its role. */
+  residentByProcess: () => ReadonlyMap<string, number>;
 }
 
 /** The kernel counts in hundredths of a second on every machine. */
@@ -20,9 +22,10 @@ const KIB = 1024;
 
 export const usageOf = (pid: number): Usage => ({
   cpuMicroseconds: () => sumOver(pid, cpuOf),
-  cpuByProcess: () => cpuByProcess(pid),
+  cpuByProcess: () => sumByProcess(pid, cpuOf),
   writtenBytes: () => sumOver(pid, (one) => numberIn(`/proc/${one}/io`, /^write_bytes: (\d+)/m)),
   residentBytes: () => sumOver(pid, residentOf),
+  residentByProcess: () => sumByProcess(pid, residentOf),
 });
 
 function sumOver(pid: number, read: (pid: number) => number): number | null {
@@ -45,12 +48,12 @@ function nameOf(pid: number): string {
   return path.basename(config ?? words[0] ?? "", ".capnp");
 }
 
-function cpuByProcess(pid: number): ReadonlyMap<string, number> {
+function sumByProcess(pid: number, read: (pid: number) => number): ReadonlyMap<string, number> {
   const found = new Map<string, number>();
   try {
     for (const one of [pid, ...childrenOf(pid)]) {
       const name = nameOf(one);
-      if (name !== "sh") found.set(name, (found.get(name) ?? 0) + cpuOf(one));
+      if (name !== "sh") found.set(name, (found.get(name) ?? 0) + read(one));
     }
   } catch {
     // Without /proc nothing is known.

@@ -20,6 +20,8 @@ const MAX_PRICES = 1000;
 const DAY_SECONDS = 86_400;
 export const MIN_HEARTBEAT_SECONDS = 0.1;
 const MAX_REQUESTS = 1_000_000;
+const MAX_FILES_GB = 1_000_000;
+const BYTES_A_GB = 1_000_000_000;
 const MAX_FORGET_SECONDS = 3650 * DAY_SECONDS;
 
 const price = z
@@ -134,6 +136,16 @@ export const configDocument = z
           .meta({ description: "days after which finished jobs are deleted; null keeps them for ever" }),
       })
       .prefault({}),
+    files: z
+      .strictObject({
+        max_gb: z
+          .number()
+          .positive()
+          .max(MAX_FILES_GB)
+          .default(5)
+          .meta({ description: "GB (10⁹ bytes) that all files may take; a fraction is allowed" }),
+      })
+      .prefault({}),
     ...Object.fromEntries(LOCAL_RUNTIME_NAMES.map((name) => [name, runtime.optional()])),
   })
   .refine((config) => config.presence.offline_after_seconds > config.presence.heartbeat_interval_seconds, {
@@ -183,6 +195,7 @@ export const toConfig = (document: ConfigDocument): Config => ({
   },
   frontDoor: toFrontDoorConfig(document.front_door),
   history: { keepDays: document.history.keep_days },
+  files: { maxBytes: Math.round(document.files.max_gb * BYTES_A_GB) },
 });
 
 const toProvider = (given: z.infer<typeof provider>): ProviderConfig => ({

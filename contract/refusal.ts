@@ -186,6 +186,18 @@ export const WIRE: { readonly [Code in RefusalCode]: Wire<Code> } = {
     detail: () => "the history store does not answer, or has much to catch up with; dispatch still works",
     retryAfter: seconds,
   },
+  files_full: {
+    status: 507,
+    title: "Files full",
+    detail: ({ heldBytes, limitBytes }) =>
+      `this tenant's files take ${heldBytes} bytes of ${limitBytes}: delete files, or raise files.max_gb in the config`,
+  },
+  file_too_large: { status: 413, title: "File too large", detail: ({ detail }) => detail },
+  range_not_satisfiable: {
+    status: 416,
+    title: "Range not satisfiable",
+    detail: ({ bytes }) => `the file has ${bytes} bytes: ask for a range within them`,
+  },
   storage_full: {
     status: 503,
     title: "Storage full",

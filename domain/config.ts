@@ -64,6 +64,8 @@ export interface Config {
   readonly frontDoor: FrontDoorConfig;
   /** How many days finished jobs are kept; null: for ever. */
   readonly history: { readonly keepDays: number | null };
+  /** What all files of the tenant may take. */
+  readonly files: { readonly maxBytes: number };
 }
 
 export const DEFAULT_RATE_LIMIT = { retryAfterMs: 5_000, maxRetries: 3 } as const;

@@ -20,7 +20,9 @@ export type ResourceKind =
   | "route"
   | "tenant"
   | "webhook"
-  | "delivery";
+  | "delivery"
+  | "file"
+  | "upload";
 
 export type Refusal =
   | { readonly code: "invalid_request"; readonly detail: string; readonly errors: readonly FieldError[] }
@@ -84,6 +86,9 @@ export type Refusal =
   | { readonly code: "budget_reached"; readonly detail: string; readonly retryAfterSeconds: number }
   | { readonly code: "history_backlog"; readonly retryAfterSeconds: number }
   | { readonly code: "history_unavailable"; readonly retryAfterSeconds: number }
+  | { readonly code: "files_full"; readonly heldBytes: number; readonly limitBytes: number }
+  | { readonly code: "file_too_large"; readonly limitBytes: number; readonly detail: string }
+  | { readonly code: "range_not_satisfiable"; readonly bytes: number }
   | { readonly code: "storage_full"; readonly retryAfterSeconds: number }
   | { readonly code: "tenant_unavailable"; readonly retryAfterSeconds: number }
   | { readonly code: "overloaded"; readonly retryAfterSeconds: number };

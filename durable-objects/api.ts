@@ -12,6 +12,7 @@ import * as claims from "./operations/claims.ts";
 import * as config from "./operations/config.ts";
 import * as models from "./operations/door-models.ts";
 import * as explanation from "./operations/explain.ts";
+import * as files from "./operations/files.ts";
 import * as frontDoor from "./operations/front-door.ts";
 import * as jobs from "./operations/jobs.ts";
 import * as keys from "./operations/keys.ts";
@@ -73,6 +74,7 @@ const GROW = { needsRoom: true } as const;
 const WORK = { ...READ, needs: "work" } as const satisfies Rules;
 const CONSULT = { ...READ, needs: "consult" } as const satisfies Rules;
 const ASK = { ...READ, needs: "ask" } as const satisfies Rules;
+const ASK_WRITE = { ...ASK, kind: "other" } as const satisfies Rules;
 const FOLLOW = { ...READ, needs: "follow" } as const satisfies Rules;
 const ADMIN = { ...READ, needs: "administer" } as const satisfies Rules;
 const ADMIN_WRITE = { ...ADMIN, kind: "other" } as const satisfies Rules;
@@ -178,6 +180,16 @@ export const OPERATIONS = {
   testWebhook: operation({ ...ADMIN_WRITE, ...ONCE, ...ONE }, webhooks.test),
   listDeliveries: operation({ ...ADMIN, ...ONE }, webhooks.listDeliveries),
   redeliver: operation({ ...ADMIN_WRITE, ...ONCE, ...ONE }, webhooks.redeliver),
+
+  announceFile: operation({ ...ASK_WRITE, ...ONCE, ...GROW, refuses: ["files_full"] }, files.announceFile),
+  finishFile: operation({ ...ASK, refuses: ["not_found", "files_full"] }, files.finishFile),
+  forgetFile: operation(ASK, files.forgetFile),
+  getUpload: operation({ ...ASK, ...ONE }, files.getUpload),
+  getFile: operation({ ...FOLLOW, ...ONE }, files.getFile),
+  readFile: operation({ ...FOLLOW, ...ONE }, files.readFile),
+  listFiles: operation(FOLLOW, files.listFiles),
+  listFilesAfter: operation({ ...ASK, ...ONE }, files.listFilesAfter),
+  deleteFile: operation({ ...ASK_WRITE, ...ONCE, ...ONE }, files.deleteFile),
 
   readConfig: operation(CONSULT, alone(config.readConfig)),
   replaceConfig: operation({ ...ADMIN_WRITE, ...ONCE, ...GROW, refuses: ["etag_mismatch"] }, config.replaceConfig),

@@ -3,6 +3,7 @@
 
 import { log } from "../contract/log.ts";
 import { ok } from "../domain/result.ts";
+import type { FileObjects } from "./files/file-objects.ts";
 import type { Live } from "./live.ts";
 import type { Outgoing } from "./operations/announcement.ts";
 import { settleDelivery } from "./operations/deliveries.ts";
@@ -19,6 +20,7 @@ interface SenderParts {
   readonly waiters: Waiters;
   readonly live: Live;
   readonly relays: Relays;
+  readonly files: FileObjects;
   readonly turns: TurnRunner;
   readonly waitUntil: (work: Promise<unknown>) => void;
   /** The fetch for deliveries, which decides which addresses may be reached. */
@@ -35,7 +37,7 @@ export class EffectSender {
   }
 
   send(effects: Effects): void {
-    const { tenant, sockets, waiters, live, relays, turns, waitUntil } = this.#parts;
+    const { tenant, sockets, waiters, live, relays, files, turns, waitUntil } = this.#parts;
     for (const { instance, message } of effects.frames) sockets.queueFor(instance, message);
     for (const instance of effects.wokenWorkers) waiters.notify(`claim ${instance}`);
     for (const { message, except } of effects.broadcast) {
@@ -46,6 +48,7 @@ export class EffectSender {
     for (const id of effects.finishedJobs) waiters.notify(`job ${id}`);
     const told = relays.tell(effects, turns.loadedMemory);
     if (told !== null) waitUntil(told);
+    if (effects.droppedFiles.length > 0) waitUntil(files.drop(effects.droppedFiles));
     for (const [keyId, liveHashes] of effects.endedKeys) sockets.endKey(keyId, liveHashes);
     for (const id of effects.endedSessions) sockets.endSession(id);
     for (const instance of effects.forgottenWorkers) sockets.endWorker(instance);

@@ -17,3 +17,6 @@ export const relayName = (tenant: string, instance: string): string => `${tenant
 
 /** The name of the object that holds a job's large body. */
 export const bodyName = (tenant: string, jobId: string): string => `${tenant}/body/${jobId}`;
+
+/** The name of the object with a file's bytes. */
+export const fileName = (tenant: string, id: string): string => `${tenant}/file/${id}`;

@@ -1,6 +1,7 @@
 // The platform's bindings that a tenant's object needs, and what they decide.
 
 import type { LogSettings } from "../contract/log.ts";
+import type { StoredFile } from "./files/stored-file.ts";
 import type { Jurisdiction } from "./object-name.ts";
 import type { Relay } from "./relay.ts";
 import type { OtlpSettings } from "./span-exporter.ts";
@@ -8,6 +9,7 @@ import type { Store } from "./store/open.ts";
 
 export interface TenantEnv extends LogSettings, OtlpSettings {
   readonly RELAY: DurableObjectNamespace<Relay>;
+  readonly FILES: DurableObjectNamespace<StoredFile>;
   /** `1` allows webhooks to private addresses. */
   readonly SERVICE_WEBHOOKS_PRIVATE?: string;
 }

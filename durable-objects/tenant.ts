@@ -2,6 +2,7 @@
 // answered before its turn is stored. This file has what others may call; the operations are in `operations/`.
 
 import { DurableObject } from "cloudflare:workers";
+import type { FileResource } from "../contract/file.ts";
 import { SWITCHING_PROTOCOLS } from "../contract/http-status.ts";
 import type { JobResource } from "../contract/job.ts";
 import type { KeyResource } from "../contract/key.ts";
@@ -16,6 +17,7 @@ import type { AnswerOf, OperationName, RequestOf } from "./api.ts";
 import { ClaimWaits } from "./claim-waits.ts";
 import { DoorWaits, type WatchRequest } from "./door-waits.ts";
 import { EffectSender } from "./effect-sender.ts";
+import { FileObjects } from "./files/file-objects.ts";
 import { answerGroup, answerText } from "./grouped-calls.ts";
 import { HibernatingSockets } from "./hibernating-sockets.ts";
 import { HistoryWriter } from "./history-writer.ts";
@@ -26,6 +28,7 @@ import { callMethod, GROUP, LINE_URL, type LineEnd, OPEN_SOCKET, openLine } from
 import { OperationCaller } from "./operation-caller.ts";
 import { type AttemptEnd, abandon, attemptEnd, endHeard } from "./operations/abandon.ts";
 import { applyCatalog, type CatalogReport } from "./operations/catalog.ts";
+import { readFile } from "./operations/files.ts";
 import type { Asked, Asking, AskWait, Followed } from "./operations/front-door.ts";
 import { addAdminKey, type Credential, createTenant, type NewKey, type NewTenant } from "./operations/keys.ts";
 import { countPruned } from "./operations/live.ts";
@@ -102,6 +105,7 @@ export class Tenant extends DurableObject<TenantEnv> implements StreamOwner {
       waiters: this.#waiters,
       live,
       relays: this.#relays,
+      files: new FileObjects(env.FILES, tenant, () => jurisdictionOf(env, store)),
       turns,
       waitUntil,
       fetch: webhookFetch(env),
@@ -264,6 +268,11 @@ export class Tenant extends DurableObject<TenantEnv> implements StreamOwner {
 
   async endsOf(leases: readonly { jobId: string; lease: number }[]): Promise<AttemptEnd[]> {
     return this.#turns.read((turn) => leases.map((one) => attemptEnd(turn, one)));
+  }
+
+  /** A file that a signed link names; only called by the edge, after it has checked the signature. */
+  async fileOf(id: string): Promise<Result<FileResource, Refusal>> {
+    return this.#turns.decide(OPERATOR, (turn) => readFile(turn, { id }));
   }
 
   /** Brings D1 up to date with everything before this call; false while D1 is down or far behind. */

@@ -13,6 +13,8 @@ export const USAGE = {
   "scripts/chaos.ts":
     "npm run chaos [-- --kills <n> --seed <n>]\n\nRuns the self-hosted server under load, kills it at random, and checks the recorded answers.",
   "scripts/fixture.ts": "npm run fixture -- <version>\n\nRecords a release's data folder for the upgrade tests.",
+  "scripts/pictures.ts":
+    "npm run pictures\n\nTakes the documents' pictures of the dashboard, from a server that it starts and fills. Needs Chromium.",
   "bench/main.ts":
     "npm run bench [-- --quick | --full] [--only <part,…>] [--catalog] [--soak-minutes <n>]\n\nRuns the benchmarks; prints a table and one JSON line.",
 };

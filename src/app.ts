@@ -7,8 +7,10 @@ import { notFound, type Refusal } from "../domain/refusal.ts";
 import type { Env } from "./env.ts";
 import { cors, preflight } from "./front-door/cors.ts";
 import { bugResponse, isFrontDoor, refusalResponse } from "./front-door/errors.ts";
+import { doorFileByteRoutes, doorFileRecordRoutes } from "./front-door/files.ts";
 import { jobStreamRoutes } from "./front-door/job-stream.ts";
 import { doorRoutes, longModelRoute } from "./front-door/routes.ts";
+import { uploadRoutes } from "./front-door/uploads.ts";
 import { assetResponse } from "./http/asset.ts";
 import type { AppContext, Variables } from "./http/auth.ts";
 import { secured } from "./http/headers.ts";
@@ -23,6 +25,7 @@ import { catalogRoutes } from "./routes/catalog.ts";
 import { configRoutes } from "./routes/config.ts";
 import { costRoutes } from "./routes/cost.ts";
 import { dispatchRoutes } from "./routes/dispatch.ts";
+import { fileByteRoutes, fileRecordRoutes } from "./routes/files.ts";
 import { insightRoutes } from "./routes/insight.ts";
 import { jobRoutes } from "./routes/jobs.ts";
 import { keyRoutes } from "./routes/keys.ts";
@@ -64,10 +67,15 @@ const portableRoutes: readonly Endpoint[] = [
   ...sessionRoutes,
   ...auditRoutes,
   ...socketRoutes,
+  ...fileRecordRoutes,
+  ...doorFileRecordRoutes,
 ];
 
 /** Endpoints that need a binding or the runtime's guarded network. Self-hosted, Node passes them on to workerd. */
 const boundRoutes: readonly Endpoint[] = [
+  ...fileByteRoutes,
+  ...doorFileByteRoutes,
+  ...uploadRoutes,
   ...streamRoutes,
   ...catalogRoutes,
   ...webhookRoutes,

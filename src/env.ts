@@ -1,5 +1,6 @@
 // The types of the platform's bindings; wrangler.toml is the source.
 
+import type { StoredFile } from "../durable-objects/files/stored-file.ts";
 import type { Relay } from "../durable-objects/relay.ts";
 import type { Tenant } from "../durable-objects/tenant.ts";
 import type { Home } from "./home.ts";
@@ -7,6 +8,7 @@ import type { Home } from "./home.ts";
 export interface Env {
   readonly TENANT: DurableObjectNamespace<Tenant>;
   readonly RELAY: DurableObjectNamespace<Relay>;
+  readonly FILES: DurableObjectNamespace<StoredFile>;
   readonly DB: D1Database;
   readonly ASSETS: Fetcher;
   /** The root key, which manages tenants and nothing else. */

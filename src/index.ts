@@ -4,6 +4,7 @@ import { app } from "./app.ts";
 import type { Env } from "./env.ts";
 import { runMinute } from "./minute.ts";
 
+export { StoredFile } from "../durable-objects/files/stored-file.ts";
 export { Relay } from "../durable-objects/relay.ts";
 export { Tenant } from "../durable-objects/tenant.ts";
 export { PrivateDoor } from "./private-door.ts";

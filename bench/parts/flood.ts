@@ -11,6 +11,7 @@ import { type Figure, figure } from "../figures.ts";
 import { percentile } from "../load.ts";
 import type { Bench } from "../plan.ts";
 import { createTenant, startSignalbox, type Tenant } from "../signalbox.ts";
+import { hostile } from "./hostile.ts";
 
 export interface Flood {
   readonly port: number;
@@ -108,7 +109,13 @@ const seedHistory = async ({ port, authorization }: Tenant): Promise<void> => {
   connection.close();
 };
 
-export async function flood({ signalbox: { port }, folder, say }: Bench): Promise<void> {
+export async function flood(bench: Bench): Promise<void> {
+  const {
+    signalbox: { port },
+    folder,
+    say,
+  } = bench;
+  await hostile(bench);
   const victim = await createTenant(port);
   for (const [name, kind] of Object.entries(FLOODS)) {
     for (const one of await measure(victim, await createTenant(port), name, kind)) say(one);

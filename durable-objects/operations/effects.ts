@@ -19,6 +19,8 @@ export interface Effects {
   readonly cuts: StreamCut[];
   /** Final jobs whose bodies were stored outside. */
   readonly droppedBodies: string[];
+  /** Files that are gone from the tenant: their objects delete the bytes. */
+  readonly droppedFiles: string[];
   readonly changedJobs: Set<string>;
   readonly finishedJobs: Set<string>;
   readonly changedWorkers: Set<string>;
@@ -47,6 +49,7 @@ export const noEffects = (): Effects => ({
   broadcast: [],
   cuts: [],
   droppedBodies: [],
+  droppedFiles: [],
   changedJobs: new Set(),
   finishedJobs: new Set(),
   changedWorkers: new Set(),

@@ -13,6 +13,7 @@ import { loseWaitedFor, SOCKET_GRACE_MS } from "./abandon.ts";
 import { enforceBudget, nextBudgetAt } from "./budget.ts";
 import { dueAtOf, firstTokenDueAt, staleAtOf, timeoutAtOf } from "./deadline.ts";
 import { nextDeliveryAt, nextRemovalAt, removeOldDeliveries, takeDeliveries } from "./deliveries.ts";
+import { endFiles } from "./files.ts";
 import { endGraces } from "./keys.ts";
 import { noteExpiredLeases } from "./outcomes.ts";
 import { routePolicy, routeRequest } from "./route-policy.ts";
@@ -117,6 +118,11 @@ const TIMETABLE: readonly Row[] = [
     what: "old deliveries are deleted",
     dueAt: nextRemovalAt,
     run: removeOldDeliveries,
+  },
+  {
+    what: "files past their end are deleted",
+    dueAt: (turn) => turn.store.files.nextEndAt(),
+    run: endFiles,
   },
   {
     what: "rotated keys end their grace",

@@ -2,6 +2,7 @@
 
 import { catalogTable } from "./catalog.ts";
 import { deliveriesTable } from "./deliveries.ts";
+import { filesTable } from "./files.ts";
 import { haltedJobsTable } from "./halted-jobs.ts";
 import { idempotencyTable } from "./idempotency.ts";
 import { jobsTable } from "./jobs.ts";
@@ -48,6 +49,7 @@ const tablesOf = (storage: TenantStorage) => {
     webhooks: webhooksTable(storage.sql),
     deliveries: deliveriesTable(storage.sql),
     silentWorkers: silentWorkersTable(storage.sql),
+    files: filesTable(storage.sql),
     bytes: (): number => storage.sql.databaseSize,
     /** Drops its caches, after a rollback. */
     forgetRecent: (): void => {

@@ -185,6 +185,22 @@ export const SCHEMA_STEPS: readonly SchemaStep[] = [
   ],
   // Deliveries that wait are counted, and the oldest is found, without reading those that have ended.
   [`CREATE INDEX deliveries_pending ON deliveries (webhook_id, id) WHERE status = 'pending'`],
+  [
+    `CREATE TABLE files (
+      id TEXT PRIMARY KEY,
+      owner TEXT,
+      purpose TEXT,
+      job_id TEXT,
+      bytes INTEGER NOT NULL,
+      is_whole INTEGER NOT NULL,
+      created_at INTEGER NOT NULL,
+      expires_at INTEGER NOT NULL,
+      record TEXT NOT NULL
+    ) WITHOUT ROWID`,
+    `CREATE INDEX files_newest ON files (created_at, id)`,
+    `CREATE INDEX files_ending ON files (expires_at)`,
+    `CREATE INDEX files_of_job ON files (job_id) WHERE job_id IS NOT NULL`,
+  ],
 ];
 
 /** The version of a database after all steps. */

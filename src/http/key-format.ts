@@ -79,10 +79,12 @@ const macKey = (secret: string): Promise<CryptoKey> => {
   return imported;
 };
 
-const tagOf = async (secret: string, text: string): Promise<string> => {
-  const mac = await crypto.subtle.sign("HMAC", await macKey(secret), encoder.encode(text));
-  return base62(new Uint8Array(mac).subarray(0, TAG_BYTES), TAG_CHARS);
-};
+/** HMAC-SHA-256 with the deployment's secret. */
+export const hmac = async (secret: string, text: string): Promise<ArrayBuffer> =>
+  crypto.subtle.sign("HMAC", await macKey(secret), encoder.encode(text));
+
+const tagOf = async (secret: string, text: string): Promise<string> =>
+  base62(new Uint8Array(await hmac(secret, text)).subarray(0, TAG_BYTES), TAG_CHARS);
 
 export const digest = async (text: string): Promise<string> => {
   const bytes = new Uint8Array(await crypto.subtle.digest("SHA-256", encoder.encode(text)));
@@ -99,6 +101,9 @@ const randomChars = (chars: number): string => {
   }
   return text;
 };
+
+/** 24 characters that nobody can guess. */
+export const randomId = (): string => randomChars(2 * ID_CHARS);
 
 /** A webhook's id and secret: 32 random bytes in base64, as Standard Webhooks requires. */
 export const randomSecret = (): { id: string; secret: string } => {

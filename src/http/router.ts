@@ -58,6 +58,8 @@ export interface Description {
     readonly media: readonly string[];
     /** The operation itself checks the permission, so no separate call is needed. */
     readonly isAuthorizedLate?: true;
+    /** It is never held whole, so it takes no share of the bytes that may be held. */
+    readonly isStreamed?: true;
   };
   /** A missing body is read as `{}`. */
   readonly isBodyOptional?: boolean;
@@ -88,7 +90,7 @@ export const endpoint = <const D extends Description>(
   handle: (c: AppContext, input: Input<D>) => Promise<Response> | Response,
 ): Endpoint => {
   const { needs, rawBody } = description;
-  const isAuthorizedFirst = rawBody !== undefined && rawBody.isAuthorizedLate !== true;
+  const isAuthorizedFirst = rawBody !== undefined && rawBody.isAuthorizedLate !== true && rawBody.isStreamed !== true;
   return {
     description,
     handle: admitted(description, async (c, token) => {
@@ -113,7 +115,7 @@ export const endpoint = <const D extends Description>(
 const doorOf = ({ lane, maxBodyBytes, body, rawBody, query, needs }: Description): Door => ({
   lane,
   maxBodyBytes,
-  isBodiless: body === undefined && rawBody === undefined,
+  isBodiless: body === undefined && (rawBody === undefined || rawBody.isStreamed === true),
   canWait: query?.shape.wait !== undefined,
   isOperator: needs === "root",
 });

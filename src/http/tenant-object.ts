@@ -52,6 +52,7 @@ type Remote = Grouped &
     | "create"
     | "addAdminKey"
     | "learnCatalog"
+    | "fileOf"
   >;
 
 /** The result is plain data; the stub's own types wrap every answer a second time. */

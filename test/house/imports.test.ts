@@ -41,11 +41,12 @@ const ROOMS: readonly Room[] = [
     may: [...WIRE, ...OBJECT],
     packages: EDGE_PACKAGES,
   },
+  { places: ["src/files"], may: [...WIRE, "durable-objects", "src/http"], packages: [] },
   { places: ["src/history"], may: [...WIRE, "migrations", "src/http"], packages: ["zod"] },
   { places: ["src/catalog"], may: [...WIRE, "src/history/page.ts"], packages: ["yaml", "zod"] },
   {
     places: ["src/front-door"],
-    may: [...WIRE, ...OBJECT, "src/history", "src/http"],
+    may: [...WIRE, ...OBJECT, "src/files", "src/history", "src/http"],
     packages: EDGE_PACKAGES,
   },
   {
@@ -55,7 +56,7 @@ const ROOMS: readonly Room[] = [
   },
   {
     places: ["src/routes"],
-    may: [...WIRE, ...OBJECT, "src/catalog", "src/history", "src/http"],
+    may: [...WIRE, ...OBJECT, "src/catalog", "src/files", "src/history", "src/http"],
     packages: [...EDGE_PACKAGES, "yaml"],
   },
   {
@@ -99,7 +100,17 @@ const ROOMS: readonly Room[] = [
       "durable-objects/store/schema.ts",
       "test",
     ],
-    packages: ["@hono/node-server", "@pydantic/genai-prices", "node:", "vitest", "wrangler", "ws", "esbuild", "zod"],
+    packages: [
+      "@hono/node-server",
+      "@pydantic/genai-prices",
+      "esbuild",
+      "node:",
+      "playwright-core",
+      "vitest",
+      "wrangler",
+      "ws",
+      "zod",
+    ],
   },
   // It measures the router's choice and the catalog's sync alone, so it imports these two rooms.
   {

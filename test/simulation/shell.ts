@@ -24,7 +24,13 @@ const MAX_ROUNDS = 2_000;
 const heedsNothing = async (): Promise<void> => {};
 /** Relays that receive everything and answer nothing. */
 const SILENT_RELAYS = {
-  getByName: () => ({ cut: heedsNothing, endKey: heedsNothing, dropBody: heedsNothing, end: heedsNothing }),
+  getByName: () => ({
+    cut: heedsNothing,
+    endKey: heedsNothing,
+    dropBody: heedsNothing,
+    end: heedsNothing,
+    drop: heedsNothing,
+  }),
 };
 
 /** After a failed sweep the alarm comes again after this time. */
@@ -136,6 +142,7 @@ export class Shell {
     const tenant = new Real(state, {
       DB: this.history.binding,
       RELAY: SILENT_RELAYS,
+      FILES: SILENT_RELAYS,
       SERVICE_LOG: "json",
       SERVICE_LOG_LEVEL: "warn",
     });

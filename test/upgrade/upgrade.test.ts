@@ -26,11 +26,13 @@ const START_WITHIN_MS = 90_000;
 /** Longer than any lease or interval in a newly recorded fixture. */
 const SOON_MS = 25_000;
 
-/** What 0.1.0 did not have: webhooks, workers that name models, inputs read under a lease. */
+/** What 0.1.0 did not have: files, webhooks, workers that name models, inputs read under a lease. */
 const NOTHING_TO_READ: readonly string[] = [
+  "/api/files/{id}",
   "/api/jobs/{id}/input",
   "/api/webhooks/{id}",
   "/api/webhooks/{id}/deliveries",
+  "/v1/files/{id}",
   "/v1/models/{model}",
   "/v1/models/{owner}/{model}",
 ];

@@ -1,0 +1,176 @@
+// What one hostile key can send, over and over, as fast as the server lets it. Each attack runs in a thread of its own
+// until it is stopped, and counts how its requests, frames and sockets ended.
+
+import { once } from "node:events";
+import { connect } from "node:net";
+import { setTimeout as pause } from "node:timers/promises";
+import WebSocket from "ws";
+import { PART_SEPARATOR, writePart } from "../../contract/data-line.ts";
+import { Connection } from "../connection.ts";
+
+export interface Target {
+  readonly port: number;
+  readonly authorization: string;
+}
+
+export type Count = (outcome: string) => void;
+
+export interface Attack {
+  /** The role of the key that attacks. */
+  readonly role: "client" | "worker" | "standard";
+  readonly clients: number;
+  /** One client's attack; repeated when it ends or throws. */
+  readonly run: (target: Target, count: Count) => Promise<void>;
+}
+
+const REOPEN_AFTER_MS = 20;
+const KIB = 1024;
+const BODY_BYTES = 32 * KIB * KIB;
+/** Together below the bound of one worker, so that each report is well formed. */
+const OFFERED_NAMES = 900;
+const OFFERED_NAME_CHARS = 60;
+const WORKER_NAMES = 20_000;
+const INVENTED_PARTS_A_FRAME = 100;
+const INVENTED_PART_CHARS = 16 * KIB;
+/** Frames that wait in the attacker's own memory. */
+const MAX_UNSENT_BYTES = 16 * KIB * KIB;
+const READERS_A_CLIENT = 125;
+const TAGS_A_JOB = 32;
+const JOBS_A_BATCH = 100;
+const STREAMED_CHARS = 900 * KIB;
+
+let serial = 0;
+const unique = (): string => `u${(serial++).toString(36)}-${process.pid.toString(36)}`;
+
+const crowdedBody = (): string => {
+  const head = '{"model":"m","messages":[';
+  return `${head}${"{},".repeat(Math.floor((BODY_BYTES - head.length - 4) / 3))}{}]}`;
+};
+
+const postCrowded = async ({ port, authorization }: Target, count: Count): Promise<void> => {
+  const body = crowdedBody();
+  for (;;) {
+    const socket = connect({ port, host: "127.0.0.1" });
+    socket.on("error", () => {});
+    await once(socket, "connect");
+    socket.write(
+      `POST /v1/chat/completions HTTP/1.1\r\nhost: bench\r\nauthorization: ${authorization}\r\n` +
+        `content-type: application/json\r\ncontent-length: ${body.length}\r\nconnection: close\r\n\r\n${body}`,
+    );
+    const [answer] = (await Promise.race([once(socket, "data"), once(socket, "close")])) as [unknown];
+    count(answer instanceof Uint8Array ? Buffer.from(answer).toString("latin1", 9, 12) : "cut off");
+    socket.destroy();
+  }
+};
+
+const offerMuch = async ({ port, authorization }: Target, count: Count): Promise<void> => {
+  const connection = await Connection.open(port, authorization);
+  for (let name = 0; name < WORKER_NAMES; name += 1) {
+    const names = Array.from({ length: OFFERED_NAMES / 2 }, () => unique().padEnd(OFFERED_NAME_CHARS, "x"));
+    const presence = {
+      instance: unique(),
+      provider: "hostile",
+      status: "idle",
+      models: names,
+      runtime_models: names.map((one) => `r${one.slice(1)}`),
+      apis: ["chat/completions"],
+    };
+    count(String((await connection.request("POST", "/presence", presence)).status));
+  }
+  connection.close();
+};
+
+const inventJobs = async ({ port, authorization }: Target, count: Count): Promise<void> => {
+  const instance = unique();
+  const connection = await Connection.open(port, authorization);
+  await connection.request("POST", "/presence", { instance, provider: "hostile", status: "idle" });
+  connection.close();
+  const line = new WebSocket(`ws://127.0.0.1:${port}/api/workers/${instance}/stream`, {
+    headers: { authorization },
+    perMessageDeflate: false,
+  });
+  line.on("error", () => {});
+  const closed = new Promise<string>((resolve) => {
+    line.once("close", (code) => resolve(`line closed ${code}`));
+  });
+  await Promise.race([once(line, "open"), closed]);
+  const events = `data: ${"x".repeat(INVENTED_PART_CHARS)}\n\n`;
+  while (line.readyState === WebSocket.OPEN) {
+    const parts = Array.from({ length: INVENTED_PARTS_A_FRAME }, () =>
+      writePart({ kind: "events", jobId: unique(), lease: 1, events }),
+    );
+    line.send(parts.join(PART_SEPARATOR));
+    count("frame");
+    do await pause(1);
+    while (line.bufferedAmount > MAX_UNSENT_BYTES && line.readyState === WebSocket.OPEN);
+  }
+  count(await closed);
+};
+
+/** A worker of its own streams to a job of its own; the readers never read. */
+const readNothing = async (target: Target, count: Count): Promise<void> => {
+  const { port, authorization } = target;
+  const connection = await Connection.open(port, authorization);
+  const instance = unique();
+  await connection.call("POST", "/presence", { instance, provider: instance, status: "idle" });
+  const job = { prompt: "stream", provider: instance, stream: true };
+  const made = (await connection.call("POST", "/dispatch", job)) as { id: string; lease: number };
+  const line = new WebSocket(`ws://127.0.0.1:${port}/api/workers/${instance}/stream`, { headers: { authorization } });
+  line.on("error", () => {});
+  await once(line, "open");
+  const readers = Array.from({ length: READERS_A_CLIENT }, () => {
+    const socket = connect({ port, host: "127.0.0.1" });
+    socket.once("data", (head: Buffer) => {
+      count(head.toString("latin1", 9, 12));
+      socket.pause();
+    });
+    socket.on("error", () => {});
+    socket.write(`GET /api/jobs/${made.id}/stream HTTP/1.1\r\nhost: bench\r\nauthorization: ${authorization}\r\n\r\n`);
+    return socket;
+  });
+  const text = `data: ${JSON.stringify({ text: "x".repeat(STREAMED_CHARS) })}\n\n`;
+  for (let sent = 0; sent < 30 && line.readyState === WebSocket.OPEN; sent += 1) {
+    line.send(writePart({ kind: "events", jobId: made.id, lease: made.lease, events: text }));
+    await pause(100);
+  }
+  for (const reader of readers) reader.destroy();
+  line.terminate();
+  await connection.request("POST", `/api/jobs/${made.id}/cancel`);
+  connection.close();
+};
+
+const scatterTags = async ({ port, authorization }: Target, count: Count): Promise<void> => {
+  const connection = await Connection.open(port, authorization);
+  const claimer = unique();
+  await connection.request("POST", "/presence", { instance: claimer, provider: "hostile", status: "idle" });
+  for (;;) {
+    const jobs = Array.from({ length: JOBS_A_BATCH }, () => ({
+      prompt: "scattered",
+      tags: Array.from({ length: TAGS_A_JOB }, unique),
+    }));
+    count(String((await connection.request("POST", "/api/jobs/batch", { jobs })).status));
+    count(`claim ${(await connection.request("POST", `/api/workers/${claimer}/claim`, {})).status}`);
+  }
+};
+
+export const ATTACKS = {
+  "32 MiB of 10⁷ JSON values": { role: "client", clients: 2, run: postCrowded },
+  "20,000 workers with the largest offers": { role: "worker", clients: 4, run: offerMuch },
+  "a data line of invented jobs": { role: "worker", clients: 4, run: inventJobs },
+  "1,000 readers that do not read": { role: "standard", clients: 8, run: readNothing },
+  "a requirement group for each job": { role: "standard", clients: 4, run: scatterTags },
+} as const satisfies Readonly<Record<string, Attack>>;
+
+export type AttackName = keyof typeof ATTACKS;
+
+/** Runs an attack's clients for as long as the thread lives. */
+export const begin = (name: AttackName, target: Target, count: Count): void => {
+  const { clients, run }: Attack = ATTACKS[name];
+  const repeat = async (): Promise<void> => {
+    for (;;) {
+      await run(target, count).catch(() => count("cut off"));
+      await pause(REOPEN_AFTER_MS);
+    }
+  };
+  for (let client = 0; client < clients; client += 1) void repeat();
+};

@@ -1,0 +1,45 @@
+// A request of the edge to a file's object, encoded in a query: bytes stream both ways, which an RPC call could not.
+
+/** The whole file, where no upload in parts made it. */
+export const WHOLE = "whole";
+
+export interface FileRequest {
+  readonly segment: string;
+  /** A body longer than this is refused with 413, and nothing of it is kept. */
+  readonly maxBytes: number;
+  /** The same for all segments of the file together. */
+  readonly maxTotalBytes: number;
+  readonly expiresAt: number;
+  /** The range to read, without its end. */
+  readonly from: number;
+  readonly to: number;
+}
+
+/** What was stored; digests in hex. */
+export interface StoredBytes {
+  readonly bytes: number;
+  readonly sha256: string;
+  readonly md5: string;
+}
+
+export type WriteRequest = Pick<FileRequest, "segment" | "maxBytes" | "maxTotalBytes" | "expiresAt">;
+
+const ORIGIN = "https://file/";
+
+export const writeUrl = ({ segment, maxBytes, maxTotalBytes, expiresAt }: WriteRequest): string =>
+  `${ORIGIN}?${new URLSearchParams({ segment, max: String(maxBytes), total: String(maxTotalBytes), until: String(expiresAt) })}`;
+
+export const readUrl = ({ from, to }: Pick<FileRequest, "from" | "to">): string =>
+  `${ORIGIN}?${new URLSearchParams({ from: String(from), to: String(to) })}`;
+
+export const fileRequestOf = (request: Request): FileRequest => {
+  const query = new URL(request.url).searchParams;
+  return {
+    segment: query.get("segment") ?? WHOLE,
+    maxBytes: Number(query.get("max")),
+    maxTotalBytes: Number(query.get("total")),
+    expiresAt: Number(query.get("until")),
+    from: Number(query.get("from")),
+    to: Number(query.get("to")),
+  };
+};

@@ -1,0 +1,206 @@
+// The bytes of one file (`<tenant>/file/<id>`): segments, each rows of equal size, so that a range is found without
+// reading what is before it. Bytes stream in and out; the object never holds more than a few rows. What was never
+// finished, and what is past its end, is deleted by its own alarm, whatever the tenant does.
+
+import { DurableObject } from "cloudflare:workers";
+import { NOT_FOUND, PAYLOAD_TOO_LARGE } from "../../contract/http-status.ts";
+import { all, scalar } from "../store/sql.ts";
+import { type FileRequest, fileRequestOf, type StoredBytes } from "./file-request.ts";
+
+/** Below the 2 MB limit of a row. */
+const ROW_BYTES = 512 * 1024;
+/** Rows written before the disk is waited for: bounds what is in flight. */
+const ROWS_A_SYNC = 8;
+
+const hex = (bytes: ArrayBuffer): string =>
+  [...new Uint8Array(bytes)].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+
+/** The digests of bytes as they pass. */
+class Digests {
+  readonly #streams = { sha256: new crypto.DigestStream("SHA-256"), md5: new crypto.DigestStream("MD5") };
+  readonly #writers = Object.values(this.#streams).map((stream) => stream.getWriter());
+
+  async add(piece: Uint8Array): Promise<void> {
+    await Promise.all(this.#writers.map((writer) => writer.write(piece)));
+  }
+
+  async end(): Promise<{ sha256: string; md5: string }> {
+    await Promise.all(this.#writers.map((writer) => writer.close()));
+    const [sha256, md5] = await Promise.all([this.#streams.sha256.digest, this.#streams.md5.digest]);
+    return { sha256: hex(sha256), md5: hex(md5) };
+  }
+
+  abandon(reason: unknown): void {
+    for (const stream of Object.values(this.#streams)) stream.digest.catch(() => undefined);
+    for (const writer of this.#writers) writer.abort(reason).catch(() => undefined);
+  }
+}
+
+interface Segment {
+  readonly id: string;
+  readonly bytes: number;
+}
+
+export class StoredFile extends DurableObject {
+  override async fetch(request: Request): Promise<Response> {
+    const asked = fileRequestOf(request);
+    if (request.method === "PUT") return this.#write(asked, request.body);
+    return this.#read(asked);
+  }
+
+  /** Replaces the segment: a repeated upload of a part counts once. */
+  async #write(asked: FileRequest, body: ReadableStream<Uint8Array> | null): Promise<Response> {
+    const { segment, maxBytes, maxTotalBytes, expiresAt } = asked;
+    this.#createTables();
+    await this.ctx.storage.setAlarm(expiresAt);
+    this.#removeSegment(segment);
+    const others = scalar(this.ctx.storage.sql, "SELECT SUM(bytes) FROM segments") ?? 0;
+    const digests = new Digests();
+    try {
+      const bytes = await this.#writeRows(segment, Math.min(maxBytes, maxTotalBytes - others), digests, body);
+      const position = (scalar(this.ctx.storage.sql, "SELECT MAX(position) FROM segments") ?? 0) + 1;
+      this.ctx.storage.sql.exec(
+        "INSERT INTO segments (id, position, bytes) VALUES (?, ?, ?)",
+        segment,
+        position,
+        bytes,
+      );
+      return Response.json({ bytes, ...(await digests.end()) } satisfies StoredBytes);
+    } catch (error) {
+      this.#removeSegment(segment);
+      digests.abandon(error);
+      if (error instanceof TooLarge) return new Response(null, { status: PAYLOAD_TOO_LARGE });
+      throw error;
+    }
+  }
+
+  async #writeRows(
+    segment: string,
+    maxBytes: number,
+    digests: Digests,
+    body: ReadableStream<Uint8Array> | null,
+  ): Promise<number> {
+    const row = new Uint8Array(ROW_BYTES);
+    let [filled, written, total] = [0, 0, 0];
+    const flush = async (): Promise<void> => {
+      const bytes = row.slice(0, filled);
+      this.ctx.storage.sql.exec(
+        "INSERT INTO rows_of (segment, n, bytes) VALUES (?, ?, ?)",
+        segment,
+        written,
+        bytes.buffer,
+      );
+      written += 1;
+      filled = 0;
+      if (written % ROWS_A_SYNC === 0) await this.ctx.storage.sync();
+    };
+    for await (const chunk of body ?? []) {
+      total += chunk.byteLength;
+      if (total > maxBytes) throw new TooLarge();
+      await digests.add(chunk);
+      for (let at = 0; at < chunk.byteLength; ) {
+        const taken = Math.min(ROW_BYTES - filled, chunk.byteLength - at);
+        row.set(chunk.subarray(at, at + taken), filled);
+        filled += taken;
+        at += taken;
+        if (filled === ROW_BYTES) await flush();
+      }
+    }
+    if (filled > 0) await flush();
+    return total;
+  }
+
+  #read({ from, to }: FileRequest): Response {
+    if (!this.#isThere()) return new Response(null, { status: NOT_FOUND });
+    const pieces = this.#pieces(from, to);
+    const body = new ReadableStream<Uint8Array>({
+      pull: (controller) => {
+        const next = pieces.next();
+        if (next.done) controller.close();
+        else controller.enqueue(next.value);
+      },
+    });
+    return new Response(body);
+  }
+
+  /** The bytes from `from` up to and without `to`, a row at a time. */
+  *#pieces(from: number, to: number): Generator<Uint8Array> {
+    let begin = 0;
+    for (const { id, bytes } of this.#segments()) {
+      const first = Math.max(0, Math.floor((from - begin) / ROW_BYTES));
+      for (let n = first; begin + n * ROW_BYTES < Math.min(to, begin + bytes); n += 1) {
+        const rowAt = begin + n * ROW_BYTES;
+        const [row] = all(this.ctx.storage.sql, "SELECT bytes FROM rows_of WHERE segment = ? AND n = ?", id, n);
+        // The file ended while it was read: the answer breaks off, so that it does not look whole.
+        if (row === undefined) throw new Error("the file has ended");
+        const piece = new Uint8Array(row.bytes as unknown as ArrayBuffer);
+        const cut = piece.subarray(Math.max(0, from - rowAt), Math.max(0, to - rowAt));
+        if (cut.byteLength > 0) yield cut;
+      }
+      begin += bytes;
+    }
+  }
+
+  /** Keeps it until then. */
+  async keep(expiresAt: number): Promise<void> {
+    if (this.#isThere()) await this.ctx.storage.setAlarm(expiresAt);
+  }
+
+  /**
+   * The segments in this order are the file, and no other. Answers the bytes that they have; with other than `bytes`
+   * nothing changes. Null if one of them is missing.
+   */
+  async assemble(ids: readonly string[], bytes: number, expiresAt: number): Promise<StoredBytes | number | null> {
+    if (!this.#isThere()) return null;
+    const known = new Map(this.#segments().map((one) => [one.id, one.bytes]));
+    if (new Set(ids).size !== ids.length || !ids.every((id) => known.has(id))) return null;
+    const sum = ids.reduce((all, id) => all + (known.get(id) ?? 0), 0);
+    if (sum !== bytes) return sum;
+    for (const id of known.keys()) if (!ids.includes(id)) this.#removeSegment(id);
+    for (const [position, id] of ids.entries())
+      this.ctx.storage.sql.exec("UPDATE segments SET position = ? WHERE id = ?", position + 1, id);
+    await this.ctx.storage.setAlarm(expiresAt);
+    const digests = new Digests();
+    for (const piece of this.#pieces(0, bytes)) await digests.add(piece);
+    return { bytes, ...(await digests.end()) };
+  }
+
+  async drop(): Promise<void> {
+    await this.ctx.storage.deleteAlarm();
+    await this.ctx.storage.deleteAll();
+  }
+
+  override async alarm(): Promise<void> {
+    await this.ctx.storage.deleteAll();
+  }
+
+  /** An object that never stored anything has no table, and gets none by being asked. */
+  #isThere(): boolean {
+    return all(this.ctx.storage.sql, "SELECT 1 FROM sqlite_master WHERE name = 'segments'").length > 0;
+  }
+
+  #createTables(): void {
+    const { sql } = this.ctx.storage;
+    sql.exec(
+      "CREATE TABLE IF NOT EXISTS segments (id TEXT PRIMARY KEY, position INTEGER NOT NULL, bytes INTEGER NOT NULL)",
+    );
+    sql.exec(
+      "CREATE TABLE IF NOT EXISTS rows_of (segment TEXT NOT NULL, n INTEGER NOT NULL, bytes BLOB NOT NULL, PRIMARY KEY (segment, n))",
+    );
+  }
+
+  #segments(): Segment[] {
+    return all(this.ctx.storage.sql, "SELECT id, bytes FROM segments ORDER BY position").map((row) => ({
+      id: row.id as string,
+      bytes: row.bytes as number,
+    }));
+  }
+
+  #removeSegment(id: string): void {
+    const { sql } = this.ctx.storage;
+    sql.exec("DELETE FROM segments WHERE id = ?", id);
+    sql.exec("DELETE FROM rows_of WHERE segment = ?", id);
+  }
+}
+
+class TooLarge extends Error {}

@@ -1,0 +1,95 @@
+// Files: their records. The bytes are elsewhere (`files/stored-file.ts`).
+
+import type { FileRecord, FilesHeld } from "../../domain/file.ts";
+import { all, first, record, records, type Sql, scalar } from "./sql.ts";
+
+export interface FilePage {
+  readonly purpose: string | null;
+  /** Files of this key and of its jobs only. */
+  readonly ofKey: string | null;
+  readonly nowAt: number;
+}
+
+/** Those that can be read: received whole, and not past their end. */
+const LISTED = `FROM files WHERE is_whole = 1 AND expires_at > ?1 AND (?2 IS NULL OR purpose = ?2)
+  AND (?3 IS NULL OR owner = ?3)`;
+
+export const filesTable = (sql: Sql) => ({
+  find: (id: string): FileRecord | null => record<FileRecord>(first(sql, "SELECT record FROM files WHERE id = ?", id)),
+
+  put: (file: FileRecord): void => {
+    sql.exec(
+      `INSERT OR REPLACE INTO files (id, owner, purpose, job_id, bytes, is_whole, created_at, expires_at, record)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+      file.id,
+      file.ownerKeyId,
+      file.purpose,
+      file.jobId,
+      file.bytes,
+      Number(file.sha256 !== null),
+      file.createdAt,
+      file.expiresAt,
+      JSON.stringify(file),
+    );
+  },
+
+  remove: (id: string): void => {
+    sql.exec("DELETE FROM files WHERE id = ?", id);
+  },
+
+  /** Newest first. */
+  page: ({ purpose, ofKey, nowAt }: FilePage, limit: number, offset: number): FileRecord[] =>
+    records<FileRecord>(
+      all(
+        sql,
+        `SELECT record ${LISTED} ORDER BY created_at DESC, id DESC LIMIT ?4 OFFSET ?5`,
+        nowAt,
+        purpose,
+        ofKey,
+        limit,
+        offset,
+      ),
+    ),
+
+  count: ({ purpose, ofKey, nowAt }: FilePage): number =>
+    scalar(sql, `SELECT COUNT(*) ${LISTED}`, nowAt, purpose, ofKey) ?? 0,
+
+  /** The page behind a file, in order of creation or its reverse. */
+  after: (
+    { purpose, ofKey, nowAt }: FilePage,
+    place: { readonly after: FileRecord | null; readonly isAscending: boolean; readonly limit: number },
+  ): FileRecord[] => {
+    const past = place.isAscending ? ">" : "<";
+    const order = place.isAscending ? "ASC" : "DESC";
+    return records<FileRecord>(
+      all(
+        sql,
+        `SELECT record ${LISTED} AND (?4 IS NULL OR (created_at, id) ${past} (?4, ?5))
+         ORDER BY created_at ${order}, id ${order} LIMIT ?6`,
+        nowAt,
+        purpose,
+        ofKey,
+        place.after?.createdAt ?? null,
+        place.after?.id ?? null,
+        place.limit,
+      ),
+    );
+  },
+
+  outputsOf: (jobId: string): FileRecord[] =>
+    records<FileRecord>(
+      all(sql, "SELECT record FROM files WHERE job_id = ? AND is_whole = 1 ORDER BY created_at, id", jobId),
+    ),
+
+  held: (): FilesHeld => {
+    const row = first(sql, "SELECT COUNT(*) AS count, COALESCE(SUM(bytes), 0) AS bytes FROM files");
+    return { count: row?.count as number, bytes: row?.bytes as number };
+  },
+
+  nextEndAt: (): number | null => scalar(sql, "SELECT MIN(expires_at) FROM files"),
+
+  ended: (nowAt: number, limit: number): FileRecord[] =>
+    records<FileRecord>(
+      all(sql, "SELECT record FROM files WHERE expires_at <= ? ORDER BY expires_at LIMIT ?", nowAt, limit),
+    ),
+});

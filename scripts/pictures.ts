@@ -1,0 +1,66 @@
+// `npm run pictures`: starts a server with an empty data folder, fills it, and takes the documents' pictures of its
+// dashboard, in both themes.
+
+import { mkdirSync, mkdtempSync, rmSync, statSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { chromium } from "playwright-core";
+import { type SelfHosted, startSelfHosted } from "../test/support/self-hosted.ts";
+import { ExitError, runScript } from "./exit-error.ts";
+import { type Call, fillTenant } from "./pictures/busy-tenant.ts";
+import { PICTURE_MAX_BYTES, SHOWN, THEMES } from "./pictures/shown.ts";
+import { ROOT } from "./run-command.ts";
+
+const CHROMIUM = process.env.CHROMIUM_PATH ?? "/usr/bin/chromium";
+const FOLDER = path.join(ROOT, "docs/pictures");
+const VIEWPORT = { width: 1280, height: 800 };
+
+const callOf =
+  ({ url, adminKey }: SelfHosted): Call =>
+  async <Answer>(method: string, target: string, body?: unknown): Promise<Answer> => {
+    const headers = { authorization: `Bearer ${adminKey}`, "content-type": "application/json" };
+    const response = await fetch(url + target, { method, headers, body: JSON.stringify(body ?? {}) });
+    const text = await response.text();
+    if (!response.ok) throw new ExitError(`${method} ${target}: ${response.status} ${text}`);
+    return JSON.parse(text) as Answer;
+  };
+
+async function take(server: SelfHosted): Promise<void> {
+  const browser = await chromium.launch({ executablePath: CHROMIUM, args: ["--no-sandbox", "--disable-gpu"] });
+  try {
+    for (const colorScheme of THEMES) {
+      const page = await browser.newPage({ viewport: VIEWPORT, colorScheme, reducedMotion: "reduce" });
+      await page.goto(`${server.url}/#key=${server.adminKey}`);
+      await page.getByText("Live", { exact: true }).waitFor();
+      for (const { name, place } of SHOWN) {
+        await page.goto(`${server.url}/#/${place}`);
+        await page.locator("main h1").waitFor();
+        await page.waitForFunction("document.querySelector('.loading') === null");
+        const file = path.join(FOLDER, `${name}-${colorScheme}.png`);
+        await page.screenshot({ path: file, animations: "disabled" });
+        const { size } = statSync(file);
+        if (size > PICTURE_MAX_BYTES) throw new ExitError(`${file} has ${size} bytes: at most ${PICTURE_MAX_BYTES}`);
+        console.log(`${path.relative(ROOT, file)}: ${Math.ceil(size / 1024)} KiB`);
+      }
+      await page.close();
+    }
+  } finally {
+    await browser.close();
+  }
+}
+
+async function pictures(): Promise<number> {
+  mkdirSync(FOLDER, { recursive: true });
+  const dataDir = mkdtempSync(path.join(tmpdir(), "signalbox-pictures-"));
+  const server = await startSelfHosted(dataDir, { env: { SERVICE_CATALOG_SYNC: "0", SERVICE_LOG: "off" } });
+  try {
+    await fillTenant(callOf(server));
+    await take(server);
+  } finally {
+    await server.stop();
+    rmSync(dataDir, { recursive: true, force: true });
+  }
+  return 0;
+}
+
+await runScript(pictures);

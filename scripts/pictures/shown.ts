@@ -1,0 +1,18 @@
+// The pages that the documents show, each as `docs/pictures/<name>-<theme>.png`.
+
+export const THEMES = ["light", "dark"] as const;
+
+export interface Shown {
+  readonly name: string;
+  /** The page's address behind `#/`. */
+  readonly place: string;
+}
+
+export const SHOWN: readonly Shown[] = [
+  { name: "overview", place: "" },
+  { name: "jobs", place: "jobs" },
+  { name: "explain", place: "explain" },
+];
+
+/** A document must stay quick to open. */
+export const PICTURE_MAX_BYTES = 200 * 1024;

@@ -1,0 +1,45 @@
+// Access to the objects with the bytes of files.
+
+import { PAYLOAD_TOO_LARGE } from "../../contract/http-status.ts";
+import {
+  readUrl,
+  type StoredBytes,
+  WHOLE,
+  type WriteRequest,
+  writeUrl,
+} from "../../durable-objects/files/file-request.ts";
+import type { StoredFile } from "../../durable-objects/files/stored-file.ts";
+import { fileName, objectNamed } from "../../durable-objects/object-name.ts";
+import type { Env } from "../env.ts";
+import type { TenantName } from "../http/tenant-object.ts";
+import { isSelfHosted } from "../http/tenant-object.ts";
+
+type FileObject = Pick<StoredFile, "assemble" | "drop" | "keep"> & {
+  readonly fetch: (url: string, init?: RequestInit) => Promise<Response>;
+};
+
+/** The stub's own types wrap every answer a second time. */
+export const fileObject = (env: Env, name: TenantName, id: string): FileObject => {
+  const jurisdiction = isSelfHosted(env) ? null : name.jurisdiction;
+  return objectNamed(env.FILES, fileName(name.tenant, id), jurisdiction) as unknown as FileObject;
+};
+
+type StoreLimits = Pick<WriteRequest, "maxBytes" | "expiresAt">;
+
+/** null: there is more than `maxBytes`, and nothing is kept. */
+export const storeBytes = async (
+  file: FileObject,
+  body: ReadableStream<Uint8Array> | null,
+  { segment = WHOLE, maxBytes, maxTotalBytes = maxBytes, expiresAt }: Partial<WriteRequest> & StoreLimits,
+): Promise<StoredBytes | null> => {
+  const stored = await file.fetch(writeUrl({ segment, maxBytes, maxTotalBytes, expiresAt }), { method: "PUT", body });
+  if (stored.status === PAYLOAD_TOO_LARGE) return null;
+  if (!stored.ok) throw new Error(`the file's object answered ${stored.status}`);
+  return stored.json();
+};
+
+export const readBytes = async (file: FileObject, from: number, to: number): Promise<ReadableStream<Uint8Array>> => {
+  const { ok, status, body } = await file.fetch(readUrl({ from, to }));
+  if (!ok || body === null) throw new Error(`the file's object answered ${status}`);
+  return body;
+};

@@ -1,0 +1,53 @@
+// The two forms of an upload: the bytes as body, or a form with one file and its fields in any order.
+
+import { invalid } from "../../domain/refusal.ts";
+import type { AppContext } from "../http/auth.ts";
+import { Refused } from "../http/refused.ts";
+import { boundaryOf, readField, readParts } from "./multipart.ts";
+import { type Arriving, declaredBytesOf, type FileFacts } from "./receive.ts";
+
+const MAX_FIELD_BYTES = 4 * 1024;
+/** Of a form's length, what is not the file: boundaries, headers, fields. */
+const FORM_ROOM_BYTES = 64 * 1024;
+
+export const formOf = (c: AppContext): string | null => boundaryOf(c.req.header("content-type"));
+
+/** `read` makes the file's facts of the fields; unknown fields are its to refuse. */
+export const arrivingForm = (
+  c: AppContext,
+  boundary: string,
+  read: (fields: ReadonlyMap<string, string>) => Pick<FileFacts, "purpose" | "lifeMs">,
+  fileField = "file",
+): Arriving => ({
+  declaredBytes: Math.max(0, (declaredBytesOf(c) ?? 0) - FORM_ROOM_BYTES) || null,
+  send: async (store) => {
+    const fields = new Map<string, string>();
+    let file: Pick<FileFacts, "name" | "contentType"> | null = null;
+    const { body } = c.req.raw;
+    if (body === null) throw new Refused(invalid(fileField, "is required: send a form with one file"));
+    for await (const part of readParts(body, boundary)) {
+      if (part.filename === null) {
+        fields.set(part.name, await readField(part, MAX_FIELD_BYTES));
+        continue;
+      }
+      if (part.name !== fileField) throw new Refused(invalid(part.name, `is no field for a file: use "${fileField}"`));
+      if (file !== null) throw new Refused(invalid(fileField, "is given more than once: send one file a request"));
+      file = { name: part.filename, contentType: part.contentType };
+      await store(streamOf(part.body));
+    }
+    if (file === null) throw new Refused(invalid(fileField, "is required: send a form with one file"));
+    return { ...file, ...read(fields) };
+  },
+});
+
+/** Reads a piece when the consumer wants one. */
+const streamOf = (pieces: AsyncIterable<Uint8Array>): ReadableStream<Uint8Array> => {
+  const iterator = pieces[Symbol.asyncIterator]();
+  return new ReadableStream({
+    pull: async (controller) => {
+      const next = await iterator.next();
+      if (next.done) controller.close();
+      else controller.enqueue(next.value);
+    },
+  });
+};

@@ -1,0 +1,120 @@
+// Files in OpenAI's form: the same files as `/api/files`.
+
+import { openAiError } from "../../contract/door-error.ts";
+import { json, toMs } from "../../contract/field.ts";
+import { fileIdParam } from "../../contract/file.ts";
+import {
+  openAiFile,
+  openAiFileDeleted,
+  openAiFileFields,
+  openAiFileList,
+  openAiFileQuery,
+  toOpenAiFile,
+} from "../../contract/openai-file.ts";
+import { refusalOf } from "../../contract/validation.ts";
+import { invalid } from "../../domain/refusal.ts";
+import { sendContent } from "../files/content.ts";
+import { receiveFile } from "../files/receive.ts";
+import { arrivingForm, formOf } from "../files/upload.ts";
+import { answer } from "../http/answer.ts";
+import { asks } from "../http/asks.ts";
+import { Refused, unwrap } from "../http/refused.ts";
+import { type Endpoint, endpoint } from "../http/router.ts";
+import { callTenant } from "../http/tenant.ts";
+
+const BASE = { tag: "Front door", errorSchema: openAiError } as const;
+const ONE = { ...BASE, path: "/v1/files/{id}", params: fileIdParam, takesAnyQuery: true } as const;
+const USUAL_PAGE = 1_000;
+
+const create = endpoint(
+  {
+    ...BASE,
+    ...asks("announceFile", "files_full", "file_too_large"),
+    operationId: "createOpenAiFile",
+    method: "post",
+    path: "/v1/files",
+    summary: "Store a file (OpenAI)",
+    takesAnyQuery: true,
+    rawBody: { schema: json, media: ["multipart/form-data"], isStreamed: true },
+    answers: { 200: { description: "The file.", schema: openAiFile } },
+  },
+  async (c, { token }) => {
+    const boundary = formOf(c);
+    if (boundary === null) throw new Refused({ code: "unsupported_media_type", expected: "multipart/form-data" });
+    const arriving = arrivingForm(c, boundary, (fields) => {
+      const given = Object.fromEntries(fields);
+      if (given.purpose === undefined) throw new Refused(invalid("purpose", "is required"));
+      const parsed = openAiFileFields.safeParse(given);
+      if (!parsed.success) throw new Refused(refusalOf(openAiFileFields, parsed.error, given, "body"));
+      const life = parsed.data["expires_after[seconds]"];
+      return { purpose: parsed.data.purpose, lifeMs: life === undefined ? null : toMs(life) };
+    });
+    return answer(c, toOpenAiFile(await receiveFile(c, token, arriving)));
+  },
+);
+
+const list = endpoint(
+  {
+    ...BASE,
+    ...asks("listFilesAfter"),
+    operationId: "listOpenAiFiles",
+    method: "get",
+    path: "/v1/files",
+    summary: "List files (OpenAI)",
+    query: openAiFileQuery,
+    answers: { 200: { description: "A page of files, newest first unless `order` is `asc`.", schema: openAiFileList } },
+  },
+  async (c, { query, token }) => {
+    const { after = null, limit = USUAL_PAGE, order = "desc", purpose = null } = query;
+    const asked = { purpose, after, isAscending: order === "asc", limit };
+    const { files, hasMore } = unwrap(await callTenant(c.env, token, "listFilesAfter", asked));
+    const data = files.map(toOpenAiFile);
+    const [first_id, last_id] = [data[0]?.id ?? null, data.at(-1)?.id ?? null];
+    return answer(c, { object: "list", data, has_more: hasMore, first_id, last_id });
+  },
+);
+
+const get = endpoint(
+  {
+    ...ONE,
+    ...asks("getFile"),
+    operationId: "getOpenAiFile",
+    method: "get",
+    summary: "Read a file's record (OpenAI)",
+    answers: { 200: { description: "The file.", schema: openAiFile } },
+  },
+  async (c, { params, token }) =>
+    answer(c, toOpenAiFile(unwrap(await callTenant(c.env, token, "getFile", { id: params.id })))),
+);
+
+const remove = endpoint(
+  {
+    ...ONE,
+    ...asks("deleteFile"),
+    operationId: "deleteOpenAiFile",
+    method: "delete",
+    summary: "Delete a file (OpenAI)",
+    answers: { 200: { description: "Deleted.", schema: openAiFileDeleted } },
+  },
+  async (c, { params: { id }, token }) => {
+    unwrap(await callTenant(c.env, token, "deleteFile", { id }));
+    return answer(c, { id, object: "file", deleted: true });
+  },
+);
+
+const content = endpoint(
+  {
+    ...ONE,
+    ...asks("readFile", "range_not_satisfiable"),
+    operationId: "readOpenAiFileContent",
+    method: "get",
+    path: "/v1/files/{id}/content",
+    summary: "Read a file's bytes (OpenAI)",
+    answers: { 200: { description: "The bytes.", media: ["*/*"] } },
+  },
+  async (c, { params: { id }, token }) =>
+    sendContent(c, token, unwrap(await callTenant(c.env, token, "readFile", { id }))),
+);
+
+export const doorFileRecordRoutes: readonly Endpoint[] = [list, get, remove];
+export const doorFileByteRoutes: readonly Endpoint[] = [create, content];

@@ -1,0 +1,165 @@
+// OpenAI's uploads: a file in parts, for what one request may not carry. The parts lie in the object of the file to be;
+// an upload that is not completed within an hour ends by itself.
+
+import * as z from "zod";
+import { openAiError } from "../../contract/door-error.ts";
+import { json } from "../../contract/field.ts";
+import { cleanFileName } from "../../contract/file.ts";
+import {
+  completeUploadRequest,
+  newUploadRequest,
+  toOpenAiFile,
+  type UploadResource,
+  uploadPart,
+  uploadResource,
+} from "../../contract/openai-file.ts";
+import { FILE_LIFE_MS, MAX_PART_BYTES, type UploadFacts } from "../../domain/file.ts";
+import { invalid, notFound } from "../../domain/refusal.ts";
+import { fileObject, storeBytes } from "../files/objects.ts";
+import { newFileId } from "../files/receive.ts";
+import { arrivingForm, formOf } from "../files/upload.ts";
+import { answer } from "../http/answer.ts";
+import { asks } from "../http/asks.ts";
+import { randomId } from "../http/key-format.ts";
+import { Refused, unwrap } from "../http/refused.ts";
+import { type Endpoint, endpoint } from "../http/router.ts";
+import { callTenant } from "../http/tenant.ts";
+
+const BASE = { tag: "Front door", errorSchema: openAiError, takesAnyQuery: true } as const;
+const UPLOAD_ID = /^upload_([A-Za-z0-9]{1,60})$/;
+const params = z.object({ id: z.string() });
+
+/** An upload's id is that of its file with another beginning. */
+const fileIdOf = (uploadId: string): string => {
+  const [, tail] = UPLOAD_ID.exec(uploadId) ?? [];
+  if (tail === undefined) throw new Refused(notFound("upload", uploadId));
+  return `file-${tail}`;
+};
+
+const uploadIdOf = (fileId: string): string => fileId.replace(/^file-/, "upload_");
+
+const present = (
+  fileId: string,
+  upload: UploadFacts & { readonly createdAt: number; readonly expiresAt: number },
+  status: UploadResource["status"],
+  file: UploadResource["file"] = null,
+): UploadResource => ({
+  id: uploadIdOf(fileId),
+  object: "upload",
+  bytes: upload.bytes,
+  created_at: Math.floor(upload.createdAt / 1000),
+  expires_at: Math.floor(upload.expiresAt / 1000),
+  filename: upload.name,
+  purpose: upload.purpose ?? "",
+  status,
+  file,
+});
+
+const create = endpoint(
+  {
+    ...BASE,
+    ...asks("announceFile"),
+    operationId: "createUpload",
+    method: "post",
+    path: "/v1/uploads",
+    summary: "Begin an upload in parts (OpenAI)",
+    body: newUploadRequest,
+    answers: { 200: { description: "The upload.", schema: uploadResource } },
+  },
+  async (c, { body, token }) => {
+    const id = newFileId();
+    const upload: UploadFacts = {
+      bytes: body.bytes,
+      name: cleanFileName(body.filename, id),
+      contentType: body.mime_type,
+      purpose: body.purpose,
+      lifeMs: body.expires_after === undefined ? FILE_LIFE_MS.usual : body.expires_after.seconds * 1000,
+    };
+    const announced = unwrap(await callTenant(c.env, token, "announceFile", { id, bytes: body.bytes, upload }));
+    return answer(c, present(id, { ...upload, ...announced }, "pending"));
+  },
+);
+
+const addPart = endpoint(
+  {
+    ...BASE,
+    ...asks("getUpload", "file_too_large"),
+    operationId: "addUploadPart",
+    method: "post",
+    path: "/v1/uploads/{id}/parts",
+    params,
+    summary: "Add a part to an upload (OpenAI)",
+    description: "A form with one file, `data`, of at most 64 MiB.",
+    rawBody: { schema: json, media: ["multipart/form-data"], isStreamed: true },
+    answers: { 200: { description: "The part.", schema: uploadPart } },
+  },
+  async (c, { params: { id: uploadId }, token }) => {
+    const id = fileIdOf(uploadId);
+    const { bytes, expiresAt } = unwrap(await callTenant(c.env, token, "getUpload", { id }));
+    const boundary = formOf(c);
+    if (boundary === null) throw new Refused({ code: "unsupported_media_type", expected: "multipart/form-data" });
+    const part = `part_${randomId()}`;
+    const none = { purpose: null, lifeMs: null };
+    await arrivingForm(c, boundary, () => none, "data").send(async (body) => {
+      const limits = { segment: part, maxBytes: MAX_PART_BYTES, maxTotalBytes: bytes, expiresAt };
+      if ((await storeBytes(fileObject(c.env, token, id), body, limits)) !== null) return;
+      const detail = `a part has at most ${MAX_PART_BYTES} bytes, and all parts together the ${bytes} that were announced`;
+      throw new Refused({ code: "file_too_large", limitBytes: MAX_PART_BYTES, detail });
+    });
+    const created_at = Math.floor(Date.now() / 1000);
+    return answer(c, { id: part, object: "upload.part", created_at, upload_id: uploadId });
+  },
+);
+
+const complete = endpoint(
+  {
+    ...BASE,
+    ...asks("finishFile"),
+    operationId: "completeUpload",
+    method: "post",
+    path: "/v1/uploads/{id}/complete",
+    params,
+    summary: "Complete an upload (OpenAI)",
+    description: "The parts in the order of `part_ids` are the file; parts that are not named are dropped.",
+    body: completeUploadRequest,
+    answers: { 200: { description: "The upload, with its file.", schema: uploadResource } },
+  },
+  async (c, { params: { id: uploadId }, body, token }) => {
+    const id = fileIdOf(uploadId);
+    const upload = unwrap(await callTenant(c.env, token, "getUpload", { id }));
+    const file = fileObject(c.env, token, id);
+    const stored = await file.assemble(body.part_ids, upload.bytes, upload.expiresAt);
+    if (stored === null) throw new Refused(invalid("part_ids", "must name parts of this upload, each once"));
+    if (typeof stored === "number")
+      throw new Refused(invalid("part_ids", `the parts have ${stored} bytes, ${upload.bytes} were announced`));
+    const { bytes, sha256, md5 } = stored;
+    if (body.md5 !== undefined && body.md5.toLowerCase() !== md5)
+      throw new Refused(invalid("md5", `the parts have the MD5 ${md5}`));
+    const { name, contentType, purpose, lifeMs } = upload;
+    const finishing = { id, bytes, sha256, name, contentType, purpose, lifeMs };
+    const finished = unwrap(await callTenant(c.env, token, "finishFile", finishing));
+    await file.keep(Date.parse(finished.expires_at));
+    return answer(c, present(id, upload, "completed", toOpenAiFile(finished)));
+  },
+);
+
+const cancel = endpoint(
+  {
+    ...BASE,
+    ...asks("getUpload"),
+    operationId: "cancelUpload",
+    method: "post",
+    path: "/v1/uploads/{id}/cancel",
+    params,
+    summary: "Cancel an upload (OpenAI)",
+    answers: { 200: { description: "The upload; its parts are gone.", schema: uploadResource } },
+  },
+  async (c, { params: { id: uploadId }, token }) => {
+    const id = fileIdOf(uploadId);
+    const upload = unwrap(await callTenant(c.env, token, "getUpload", { id }));
+    unwrap(await callTenant(c.env, token, "forgetFile", { id }));
+    return answer(c, present(id, upload, "cancelled"));
+  },
+);
+
+export const uploadRoutes: readonly Endpoint[] = [create, addPart, complete, cancel];

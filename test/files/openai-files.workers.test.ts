@@ -1,0 +1,92 @@
+// OpenAI's own client: files and uploads in parts.
+
+import OpenAI, { toFile } from "openai";
+import { describe, expect, it } from "vitest";
+import { newWorld, ORIGIN, type World } from "../support/workerd/client.ts";
+import { edgeFetch } from "../support/workerd/edge.ts";
+
+const clientOf = (world: World): OpenAI =>
+  new OpenAI({
+    apiKey: world.key ?? "",
+    baseURL: `${ORIGIN}/v1`,
+    maxRetries: 0,
+    fetch: (url, init) => edgeFetch(String(url), init as RequestInit),
+  });
+
+const MIB = 1024 * 1024;
+
+describe("OpenAI's client", () => {
+  it("stores, waits for, lists, reads and deletes a file", async () => {
+    const openai = clientOf(await newWorld());
+    const expires_after = { anchor: "created_at", seconds: 3_600 } as const;
+    const file = await openai.files.create({
+      file: await toFile(Buffer.from("{}\n"), "in.jsonl"),
+      purpose: "batch",
+      expires_after,
+    });
+    expect(file).toMatchObject({
+      object: "file",
+      filename: "in.jsonl",
+      bytes: 3,
+      purpose: "batch",
+      status: "processed",
+    });
+    expect((file.expires_at ?? 0) - file.created_at).toBeCloseTo(3_600, -1);
+    expect((await openai.files.waitForProcessing(file.id)).id).toBe(file.id);
+    expect(await (await openai.files.content(file.id)).text()).toBe("{}\n");
+    expect(await openai.files.delete(file.id)).toEqual({ id: file.id, object: "file", deleted: true });
+    await expect(openai.files.retrieve(file.id)).rejects.toMatchObject({ status: 404 });
+  });
+
+  it("pages through many, in either order", async () => {
+    const openai = clientOf(await newWorld());
+    const made: string[] = [];
+    for (let at = 0; at < 5; at += 1)
+      made.push(
+        (await openai.files.create({ file: await toFile(Buffer.from("x"), `${at}`), purpose: "user_data" })).id,
+      );
+    const ids = async (order: "asc" | "desc") => {
+      const found: string[] = [];
+      for await (const one of openai.files.list({ limit: 2, order })) found.push(one.id);
+      return found;
+    };
+    expect((await ids("asc")).sort()).toEqual([...made].sort());
+    expect(await ids("desc")).toEqual((await ids("asc")).reverse());
+  });
+
+  it("is told of a form without a purpose, in its own form of errors", async () => {
+    const openai = clientOf(await newWorld());
+    const file = await toFile(Buffer.from("x"), "x");
+    const refused = openai.files.create({ file, purpose: undefined as unknown as "batch" });
+    await expect(refused).rejects.toMatchObject({ status: 400, type: "invalid_request_error" });
+  });
+
+  it("uploads in parts, whose order it says at the end", async () => {
+    const openai = clientOf(await newWorld());
+    const bytes = 3 * MIB;
+    const upload = await openai.uploads.create({
+      filename: "a.bin",
+      purpose: "user_data",
+      bytes,
+      mime_type: "application/x-a",
+    });
+    expect(upload).toMatchObject({ object: "upload", status: "pending", bytes });
+    const part = async (letter: string, size: number) =>
+      openai.uploads.parts.create(upload.id, { data: await toFile(Buffer.from(letter.repeat(size)), "part") });
+    const [b, a] = [await part("b", MIB), await part("a", 2 * MIB)];
+    await expect(part("c", 1)).rejects.toMatchObject({ status: 413 });
+    await expect(openai.uploads.complete(upload.id, { part_ids: [a.id] })).rejects.toMatchObject({ status: 400 });
+    const done = await openai.uploads.complete(upload.id, { part_ids: [a.id, b.id] });
+    expect(done).toMatchObject({ status: "completed", file: { bytes, filename: "a.bin" } });
+    const text = await (await openai.files.content(done.file?.id ?? "")).text();
+    expect(text === "a".repeat(2 * MIB) + "b".repeat(MIB)).toBe(true);
+    expect(b.object).toBe("upload.part");
+  });
+
+  it("cancels an upload, which is then not there", async () => {
+    const openai = clientOf(await newWorld());
+    const upload = await openai.uploads.create({ filename: "a", purpose: "batch", bytes: 9, mime_type: "text/plain" });
+    expect((await openai.uploads.cancel(upload.id)).status).toBe("cancelled");
+    await expect(openai.uploads.cancel(upload.id)).rejects.toMatchObject({ status: 404 });
+  });
+});
