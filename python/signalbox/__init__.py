@@ -174,7 +174,7 @@ class Signalbox:
                 return job
 
     def stream(self, prompt: str, **fields: Any) -> Iterator[Any]:
-        """The answer while it is written: text, and what else the runtime writes as it is. Raises Problem if it fails."""
+        """The answer while it is written: text, and other parts as they are. Raises Problem if the job fails."""
         job_id = self._create({"prompt": prompt, **fields, "stream": True})["id"]
         after, has_written, failures = "", False, 0
         while failures < 3:
@@ -223,14 +223,22 @@ class Files:
     def __init__(self, api: _Api) -> None:
         self._api = api
 
-    def upload(self, content: str | os.PathLike[str] | bytes, name: str | None = None, content_type: str = "application/octet-stream", **query: Any) -> dict[str, Any]:
+    def upload(
+        self,
+        content: str | os.PathLike[str] | bytes,
+        name: str | None = None,
+        content_type: str = "application/octet-stream",
+        **query: Any,
+    ) -> dict[str, Any]:
         """Uploads bytes, or the file at a path. Returns the file, whose `id` goes into a job's `files`."""
         path = None if isinstance(content, bytes) else os.fspath(content)
         target = _query("/api/files", name=name or (os.path.basename(path) if path else "file"), **query)
         return _send_file(self._api, target, content if path is None else path, content_type)
 
 
-def _send_file(api: _Api, target: str, content: bytes | str, content_type: str = "application/octet-stream") -> dict[str, Any]:
+def _send_file(
+    api: _Api, target: str, content: bytes | str, content_type: str = "application/octet-stream"
+) -> dict[str, Any]:
     headers = {"Content-Type": content_type}
     if isinstance(content, bytes):
         kept: dict[str, Any] = api.call("POST", target, content, headers=headers, timeout=600)
@@ -766,6 +774,8 @@ class _Worker:
             if known:
                 known.cancel("it has a newer lease")
                 return  # Not started here, the newer one goes to another worker.
+            files = job.get("files") or []
+            job = {**job, "files": [{**file, "url": urllib.parse.urljoin(self._api.url, file["url"])} for file in files]}
             run = _Run(job, self._api, self._news.set)
             if self.is_draining or len(self._runs) >= self.concurrency:
                 told = ("release", {"reason": "no free place"}, lambda: True)
@@ -863,8 +873,8 @@ def worker(
     tier: str | None = None,
     process: bool = False,
 ) -> Callable[[Handler], Handler]:
-    """Makes `def handler(job, ctx)` a worker, which `run()` starts. It may return its result, be `async`, or yield parts
-    of its answer. With `process=True` it runs in a process of its own, for C code that holds the interpreter's lock."""
+    """Makes `def handler(job, ctx)` a worker, which `run()` starts. It may return its result, be `async`, or yield
+    parts of its answer. With `process=True` it runs in a process of its own, for C code that holds the interpreter."""
 
     def register(handler: Handler) -> Handler:
         name = instance or f"{socket.gethostname()}-{getattr(handler, '__name__', provider)}"
@@ -886,7 +896,7 @@ def worker(
 
 
 def run(url: str | None = None, key: str | None = None) -> None:
-    """Runs every worker of the program until SIGTERM or SIGINT, which drain them. `--once '<job>'` runs one job alone."""
+    """Runs every worker of the program until SIGTERM or SIGINT, which drain them. `--once` runs one job alone."""
     global _has_run
     _has_run = True
     if multiprocessing.parent_process() is not None:
@@ -966,8 +976,9 @@ def _once(rest: Sequence[str]) -> int:
     if len(named) != 1:
         print("signalbox: --once needs one worker: name its provider in the job", file=sys.stderr)
         return 2
-    plain = {"input": None, "provider": None, "model": None, "api": None, "timeout_seconds": None, "stream": False}
-    job = {"id": "once", "lease": 1, "attempt": 1, "attempts": 0, "metadata": {}, "tags": [], "files": [], **plain, **given}
+    plain = dict.fromkeys(("input", "provider", "model", "api", "timeout_seconds"))
+    whole = {"id": "once", "lease": 1, "attempt": 1, "attempts": 0, "metadata": {}, "tags": [], "files": []}
+    job = {**whole, **plain, "stream": False, **given}
     ctx = Context(job)
     kind, body = _outcome_of(named[0].handler, job, ctx)
     report = {"status": "completed" if kind == "complete" else "failed", **body}
