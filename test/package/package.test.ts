@@ -184,38 +184,41 @@ await serve({}, () => 1);
     await exited;
   });
 
-  it("is a worker of any command, which a cancel and the killswitch end, and which has no key", async () => {
-    const command = "sh -c 'read -r word; echo $word $SERVICE_API_KEY; test $word = wait && sleep 300'";
-    const args = ["--yes", `${server.url}/signalbox.tgz`, "worker", "--exec", command, "--provider", "words"];
-    const worker = spawn("npx", [...args, "--instance", "exec", "--grace", "1"], {
-      cwd: path.join(folder, "empty"),
-      env: { ...environment, ...withKey() },
-      detached: true,
-    });
-    const exited = untilExit(worker);
-    const { jobs, killswitch } = createClient({ url: server.url, key: server.adminKey });
-    const started = async () => {
-      const { id } = await jobs.create({ prompt: "wait", provider: "words" });
-      await vi.waitFor(async () => expect((await jobs.get(id)).status).toBe("running"), { timeout: TIMEOUT_MS });
-      return id;
-    };
-    try {
-      const said = await signalbox(["run", "hello", "--provider", "words", "--wait"], withKey());
-      expect(said.out + said.err).not.toContain(server.adminKey);
-      await jobs.cancel(await started());
-      await started();
-      await killswitch.engage({ level: 4, reason: "test" });
-      // Confirmed only when the command and its children are gone.
-      await vi.waitFor(async () => expect(await killswitch.get()).toMatchObject({ unconfirmed: [] }), {
-        timeout: TIMEOUT_MS,
+  it(
+    "is a worker of any command, which a cancel and the killswitch end, and which has no key",
+    async () => {
+      const command = "sh -c 'read -r word; echo $word $SERVICE_API_KEY; test $word = wait && sleep 300'";
+      const args = ["--yes", `${server.url}/signalbox.tgz`, "worker", "--exec", command, "--provider", "words"];
+      const worker = spawn("npx", [...args, "--instance", "exec", "--grace", "1"], {
+        cwd: path.join(folder, "empty"),
+        env: { ...environment, ...withKey() },
+        detached: true,
       });
-      await killswitch.clear({ resume_all: true });
-      expect((await run("pgrep", ["-f", "^sleep 300$"])).out).toBe("");
-    } finally {
-      process.kill(-(worker.pid ?? 0), "SIGTERM");
-    }
-    await exited;
-  });
+      const exited = untilExit(worker);
+      const { jobs, killswitch } = createClient({ url: server.url, key: server.adminKey });
+      const started = async () => {
+        const { id } = await jobs.create({ prompt: "wait", provider: "words" });
+        await vi.waitFor(async () => expect((await jobs.get(id)).status).toBe("running"), { timeout: TIMEOUT_MS });
+        return id;
+      };
+      try {
+        const said = await signalbox(["run", "hello", "--provider", "words", "--wait"], withKey());
+        expect(said.out + said.err).not.toContain(server.adminKey);
+        await jobs.cancel(await started());
+        await started();
+        await killswitch.engage({ level: 4, reason: "test" });
+        // Confirmed only when the command and its children are gone.
+        const unconfirmed = async () => (await killswitch.get()).unconfirmed.map(({ instance }) => instance);
+        await vi.waitFor(async () => expect(await unconfirmed()).not.toContain("exec"), { timeout: TIMEOUT_MS });
+        await killswitch.clear({ resume_all: true });
+        expect((await run("pgrep", ["-f", "^sleep 300$"])).out).toBe("");
+      } finally {
+        process.kill(-(worker.pid ?? 0), "SIGTERM");
+      }
+      await exited;
+    },
+    TIMEOUT_MS,
+  );
 
   it("prints the whole answer of a worker that tells nothing while it writes", async () => {
     const { workers, jobs } = createClient({ url: server.url, key: server.adminKey });
