@@ -56,7 +56,7 @@ python3 worker.py`,
     needs: "Node 20 or later",
     text: ({ name, tags }, origin) => `npm install ${origin}/signalbox.tgz
 cat > worker.mjs <<'END'
-import { serve } from "signalbox/worker";
+import { serve } from 'signalbox/worker';
 
 await serve({ provider: "upper", instance: "${name}", tags: [${listed(tags)}] }, (job) => job.prompt.toUpperCase());
 END

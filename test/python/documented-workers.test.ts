@@ -5,6 +5,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "nod
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
+import { WHEEL_NAME } from "../../contract/wheel.ts";
 
 const ROOT = path.resolve(import.meta.dirname, "../..");
 const MAIN = path.join(ROOT, "worker/main.ts");
@@ -47,6 +48,7 @@ let folder: string;
 beforeAll(() => {
   folder = mkdtempSync(path.join(tmpdir(), "signalbox-documented-"));
   const page = readFileSync(path.join(ROOT, "docs/write-a-worker.md"), "utf8");
+  expect(page).toContain(WHEEL_NAME);
   // An example names its file in its first comment.
   for (const [, text = ""] of page.matchAll(/^```(?:sh|python)\n([\s\S]*?)^```$/gm)) {
     const name = /^(?:#!.*\n)?# ([\w.]+): /.exec(text)?.[1];

@@ -43,6 +43,10 @@ def main(job, ctx):
     if what == "bug": return {}["x"]
     if what == "exit": sys.exit(3)
     if what == "set": return {1}
+    if what == "compute":
+        until, count = time.monotonic() + 9, 0
+        while time.monotonic() < until: count += 1
+        return "computed"
     if what == "slow":
         ctx.progress(0.4, "half")
         while not ctx.cancelled: time.sleep(0.05)
@@ -124,6 +128,11 @@ describe.skipIf(lacksPython)("the Python package", () => {
   beforeAll(async () => {
     folder = mkdtempSync(path.join(tmpdir(), "signalbox-python-"));
     server = await startSelfHosted(path.join(folder, "data"));
+    // A silent job is soon taken from its worker.
+    await client().config.replace({
+      presence: { heartbeat_interval_seconds: 2, offline_after_seconds: 10 },
+      jobs: { reap_stale_after_seconds: 6 },
+    });
     const wheel = path.join(folder, WHEEL_NAME);
     writeFileSync(wheel, new Uint8Array(await (await fetch(`${server.url}/${WHEEL_NAME}`)).arrayBuffer()));
     environment = {
@@ -206,6 +215,14 @@ describe.skipIf(lacksPython)("the Python package", () => {
     await vi.waitFor(() => expect(started.output()).toContain(`job ${id} stopped`), { timeout: TIMEOUT_MS });
     expect(await jobs.get(id)).toMatchObject({ status: "cancelled", result: null });
   });
+
+  it(
+    "keeps the job of a handler that computes for longer than a silent job is kept",
+    async () => {
+      expect(await finalJob("compute")).toMatchObject({ status: "completed", result: "computed", attempts: 1 });
+    },
+    TIMEOUT_MS,
+  );
 
   it("runs a handler in a process of its own, which can be ended, and whose death is no end of the worker", async () => {
     const { jobs } = client();

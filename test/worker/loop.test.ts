@@ -101,7 +101,11 @@ describe("running jobs", () => {
       await vi.advanceTimersByTimeAsync(100);
     }
     const told = session.of("job.heartbeat");
-    expect(told.map(({ progress }) => progress)).toEqual([{ output_chars: 10 }, { output_chars: 20 }, { output_chars: 30 }]);
+    expect(told.map(({ progress }) => progress)).toEqual([
+      { output_chars: 10 },
+      { output_chars: 20 },
+      { output_chars: 30 },
+    ]);
     await vi.advanceTimersByTimeAsync(15_000);
     expect(session.of("job.heartbeat").at(-1)).toMatchObject({ job_id: "a", progress: { output_chars: 30 } });
   });

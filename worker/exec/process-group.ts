@@ -99,8 +99,13 @@ export class ProcessGroup {
 }
 
 function signalGroup(pid: number, signal: NodeJS.Signals): void {
+  if (process.platform === "win32") {
+    const force = signal === "SIGKILL" ? ["/F"] : [];
+    spawn("taskkill", ["/pid", String(pid), "/T", ...force], { stdio: "ignore" }).on("error", () => {});
+    return;
+  }
   try {
-    process.kill(process.platform === "win32" ? pid : -pid, signal);
+    process.kill(-pid, signal);
   } catch {
     // It is gone already.
   }
