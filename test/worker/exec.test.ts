@@ -1,5 +1,7 @@
 // Any command as a worker, in mode `job`: what it reads, what its output means, and how it ends, whatever it does.
 
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { readdirSync, readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
@@ -12,6 +14,8 @@ import { runJob } from "../../worker/run-job.ts";
 import { node, open, runCommand } from "./exec-fixture.ts";
 import { assignedJob } from "./job-fixture.ts";
 import { quietRun, taskOf } from "./quiet-run.ts";
+
+const MAIN = path.resolve(import.meta.dirname, "../../worker/main.ts");
 
 const folders = () => readdirSync(tmpdir()).filter((name) => name.startsWith("signalbox-job-"));
 
@@ -248,6 +252,17 @@ describe("how a command ends", () => {
     };
     const outcome = await runJob(assignedJob({ id: "j" }), settings, new AbortController().signal);
     expect(outcome).toMatchObject({ type: "job.failed", error: { code: "timeout", retryable: true } });
+  });
+
+  test("a worker that is killed leaves no command behind", async () => {
+    const command = `echo $$ >&2; trap "" TERM; sleep 60 & wait; sleep 60`;
+    const args = ["--exec", command, "--exec-shell", "--grace", "0.2", "--once", '{"prompt": "hi"}'];
+    const worker = spawn(process.execPath, ["--no-warnings", MAIN, ...args], { stdio: ["ignore", "ignore", "pipe"] });
+    const [said] = (await once(worker.stderr, "data")) as [Buffer];
+    const pid = Number(/(\d+)\s*$/.exec(said.toString())?.[1]);
+    expect(isAlive(pid)).toBe(true);
+    worker.kill("SIGKILL");
+    await expect.poll(() => isAlive(pid)).toBe(false);
   });
 
   test("a worker that ends takes its commands with it", async () => {

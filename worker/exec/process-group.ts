@@ -1,11 +1,12 @@
 // A command in a process group of its own. Ending it means the whole group: SIGTERM, and SIGKILL when its time is over.
-// Invariant: no group outlives the worker, except after its kill -9; a process that calls `setsid` itself leaves its group.
+// Invariant: no group outlives the worker, however that ends; a process that calls `setsid` itself leaves its group.
 
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { readdirSync, readFileSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
 import type { Command } from "./command.ts";
+import { Keeper } from "./keeper.ts";
 
 const LOOK_EVERY_MS = 50;
 /** What a process that left its group may still hold open is not waited for. */
@@ -21,6 +22,7 @@ export type GroupOptions = {
 };
 
 const live = new Set<number>();
+const keeper = new Keeper();
 process.on("exit", () => {
   for (const pid of live) signalGroup(pid, "SIGKILL");
 });
@@ -39,13 +41,16 @@ export class ProcessGroup {
     this.#graceMs = graceMs;
     this.child = spawn(name, args, {
       cwd: folder,
-      env,
+      env: { ...env, PWD: folder },
       shell: command.isShell,
       detached: process.platform !== "win32",
       windowsHide: true,
       stdio: ["pipe", "pipe", "pipe"],
     });
-    if (this.child.pid !== undefined) live.add(this.child.pid);
+    if (this.child.pid !== undefined) {
+      live.add(this.child.pid);
+      keeper.begin(this.child.pid, graceMs);
+    }
     this.child.on("error", () => {});
     // A command that does not read its stdin closes it: no failure.
     this.child.stdin?.on("error", () => {});
@@ -76,6 +81,7 @@ export class ProcessGroup {
     while (isGroupAlive(pid)) await delay(LOOK_EVERY_MS);
     clearTimeout(this.#kill);
     live.delete(pid);
+    keeper.end(pid);
     await this.#drained();
     return { code, signal };
   }
