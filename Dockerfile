@@ -28,9 +28,11 @@ COPY package.json package-lock.json wrangler.toml ./
 COPY contract contract
 COPY domain domain
 COPY durable-objects durable-objects
+COPY log log
 COPY migrations migrations
 COPY providers providers
 COPY scripts scripts
+COPY self-host self-host
 COPY src src
 COPY worker worker
 ENV NODE_ENV=production HOME=/tmp SERVICE_HOST=0.0.0.0 SERVICE_DATA_DIR=/data PORT=8787

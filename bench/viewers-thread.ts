@@ -6,7 +6,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { parentPort, workerData } from "node:worker_threads";
 import WebSocket from "ws";
 import type { NumberedLiveMessage } from "../contract/live.ts";
-import { isFinal, type JobStatus } from "../domain/job-status.ts";
+import { isFinal, type JobStatus } from "../domain/words/job-status.ts";
 import { percentile } from "./load.ts";
 import { type Ended, type Seen, sharedNow, type Watching } from "./viewers.ts";
 

@@ -4,7 +4,7 @@
 import { chmodSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { homedir } from "node:os";
 import path from "node:path";
-import { isAddress, NOT_AN_ADDRESS } from "../contract/address.ts";
+import { isAddress, NOT_AN_ADDRESS } from "../contract/text/address.ts";
 import { LOCAL_URL } from "../contract/values.ts";
 import { Failure } from "./failure.ts";
 

@@ -6,6 +6,7 @@ import { addAbortSignal } from "node:stream";
 import { text } from "node:stream/consumers";
 import { ApiProblem } from "../contract/client/problem.ts";
 import { Signalbox } from "../sdk/signalbox.ts";
+import { askOnTerminal } from "./ask.ts";
 import { Failure, UsageError } from "./failure.ts";
 import { helpAbout } from "./help.ts";
 import { loginOf } from "./login.ts";
@@ -42,6 +43,7 @@ const contextOf = (isJson: boolean, signal: AbortSignal): Context => {
     signal,
     env,
     readInput: (file) => readInput(file, signal),
+    ask: askOnTerminal(signal),
   };
 };
 

@@ -1,6 +1,6 @@
 // Parses the arguments by the table of commands. Unknown names are refused, with the nearest known name.
 
-import { nearestOf } from "../contract/nearest.ts";
+import { nearestOf } from "../contract/text/nearest.ts";
 import { UsageError } from "./failure.ts";
 import { Input } from "./input.ts";
 import type { Argument, Flag, Verb } from "./verb.ts";

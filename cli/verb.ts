@@ -1,6 +1,7 @@
 // One row per command: its name, arguments, help text and what it does. Parser, help and tests use the same row.
 
 import type { Signalbox } from "../sdk/signalbox.ts";
+import type { Ask } from "./ask.ts";
 import type { Input } from "./input.ts";
 import type { Output } from "./output.ts";
 
@@ -26,6 +27,8 @@ export interface Context {
   readonly signal: AbortSignal;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly readInput: (file: string) => Promise<string>;
+  /** null where there is no terminal. */
+  readonly ask: Ask;
 }
 
 export interface Verb {

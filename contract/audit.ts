@@ -1,7 +1,7 @@
 // The audit log on the wire.
 
 import * as z from "zod";
-import type { AuditEntry } from "../domain/event.ts";
+import type { AuditEntry } from "../domain/words/event.ts";
 import { instant, json, label, listQuery, page, toIso } from "./field.ts";
 
 export const auditQuery = z.strictObject({

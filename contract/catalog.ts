@@ -1,10 +1,15 @@
 // The catalog on the wire: providers, subscriptions, their models and history.
 
 import * as z from "zod";
-import type { ProviderDefinition } from "../domain/catalog.ts";
-import type { ModelPrice } from "../domain/catalog-price.ts";
-import type { ModelsHistoryEntry, ModelsSnapshot, Subscription, SyncReport } from "../domain/catalog-subscription.ts";
-import { usdFromNano } from "../domain/price.ts";
+import type { ProviderDefinition } from "../domain/catalog/catalog.ts";
+import type { ModelPrice } from "../domain/catalog/catalog-price.ts";
+import type {
+  ModelsHistoryEntry,
+  ModelsSnapshot,
+  Subscription,
+  SyncReport,
+} from "../domain/catalog/catalog-subscription.ts";
+import { usdFromNano } from "../domain/money/price.ts";
 import { changeOf, count, identifier, instant, listQuery, page, providerName, toIso, toIsoOrNull } from "./field.ts";
 
 const MAX_CRON_CHARACTERS = 128;
@@ -56,7 +61,7 @@ export const subscriptionResource = z
     models_sync_url: z.string().nullable(),
     model_count: count,
     models_synced_at: instant.nullable(),
-    next_sync_at: instant.nullable(),
+    next_sync_at: instant.nullable().meta({ description: "null where SERVICE_CATALOG_SYNC=0 turns syncs off" }),
     last_error: z.string().nullable(),
     last_error_at: instant.nullable(),
   })

@@ -2,7 +2,7 @@
 // one is derived from that.
 
 import { configDocument, DEFAULT_CONFIG_DOCUMENT, MIN_HEARTBEAT_SECONDS } from "./config.ts";
-import { isObject, objectOf } from "./json-object.ts";
+import { isObject, objectOf } from "./text/json-object.ts";
 
 const HEARTBEATS_THAT_FIT = 4;
 const HEARTBEATS_BEFORE_REAPING = 2;

@@ -10,8 +10,9 @@ import {
   type ProviderConfig,
   STRATEGIES,
 } from "../domain/config.ts";
-import { LOCAL_RUNTIME_NAMES } from "../domain/local-runtime.ts";
-import { SCORE_PARTS } from "../domain/score-part.ts";
+import { LOCAL_RUNTIME_NAMES } from "../domain/fleet/local-runtime.ts";
+import { chainOf } from "../domain/routing/strategy.ts";
+import { SCORE_PARTS } from "../domain/words/score-part.ts";
 import { modelName, providerName, recordUpTo, seconds, toMs, toMsOrNull, usd } from "./field.ts";
 import { frontDoorConfig, toFrontDoorConfig } from "./front-door.ts";
 
@@ -98,7 +99,7 @@ export const configDocument = z
         chain: z.array(providerName).max(50).default([]),
         weights: weights.prefault({}),
       })
-      .refine((routing) => routing.strategy !== "fallback" || routing.chain.length > 0, {
+      .refine((routing) => chainOf(routing)?.length !== 0, {
         path: ["chain"],
         message: "name at least one provider: the fallback strategy tries the providers of this chain in order",
       })

@@ -1,8 +1,8 @@
 // Cost on the wire: decimal US dollars, calendar periods in UTC.
 
 import * as z from "zod";
-import { DAY_MS } from "../domain/duration.ts";
-import { MAX_SPAN_DAYS, PERIODS } from "../domain/period.ts";
+import { MAX_SPAN_DAYS, PERIODS } from "../domain/money/period.ts";
+import { DAY_MS } from "../domain/words/duration.ts";
 import { count, fromIso, instant } from "./field.ts";
 
 export const costQuery = z
@@ -73,8 +73,15 @@ export const budgetState = z
   })
   .meta({ id: "BudgetState" });
 
-const overall = {
+const budgetStates = {
   budget: budgetState,
+  provider_budgets: z
+    .array(budgetState.extend({ provider: z.string() }).meta({ id: "ProviderBudgetState" }))
+    .meta({ description: "of each provider with a budget of its own, reached ones first; a reached one closes it" }),
+};
+
+const overall = {
+  ...budgetStates,
   total_usd: z.number(),
   jobs: count,
   unpriced_jobs: count,
@@ -129,6 +136,8 @@ export const costByProvider = z
   .meta({ id: "CostByProvider" });
 
 export type BudgetState = z.infer<typeof budgetState>;
+export type BudgetStates = z.infer<z.ZodObject<typeof budgetStates>>;
+export type ProviderBudgetState = BudgetStates["provider_budgets"][number];
 export type CostSummary = z.infer<typeof costSummary>;
 export type CostQuery = z.infer<typeof costQuery>;
 export type CostByGroup = z.infer<typeof costByGroup>;

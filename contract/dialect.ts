@@ -1,7 +1,7 @@
 // The formats of the APIs that the front door offers: how each writes an error, in an answer and in a stream, and how
 // each marks the end of a stream.
 
-import type { Api } from "../domain/api.ts";
+import type { Api } from "../domain/words/api.ts";
 
 export interface DoorError {
   readonly code: string;
@@ -46,16 +46,57 @@ const inFormat = (api: Api | null, { status, message, code, param = null }: Door
 export const errorBody = (api: Api | null, error: DoorError, requestId: string): object =>
   isAnthropic(api) ? { ...inFormat(api, error), request_id: requestId } : inFormat(api, error);
 
+/** What a stream said before it broke off, as far as its last event must fit to it. */
+export interface SaidBefore {
+  readonly jobId: string;
+  /** The start of it, and the end; either may be empty. */
+  readonly opening: string;
+  readonly last: string;
+}
+
+const OPENING_CHARS = 4_096;
+const RESPONSE_ID = /"response": ?\{[^{}]*?"id": ?"([A-Za-z0-9._:-]{1,128})"/;
+const SEQUENCE_NUMBER = /"sequence_number": ?(\d{1,15})/g;
+
+/** The part of a stream's first events that names the answer. */
+export const openingOf = (events: string): string => events.slice(0, OPENING_CHARS);
+
+/** The last event number in a stream, as it is written there. */
+export const lastNumberIn = (events: string): string | null => events.match(SEQUENCE_NUMBER)?.at(-1) ?? null;
+
+const nextNumberAfter = (events: string): number => {
+  let next = 0;
+  for (const [, number] of events.matchAll(SEQUENCE_NUMBER)) next = Math.max(next, Number(number) + 1);
+  return next;
+};
+
+/** Responses clients know no other event for a failure. */
+const failedResponse = ({ code, message }: DoorError, { jobId, opening, last }: SaidBefore): string => {
+  const event = {
+    type: "response.failed",
+    sequence_number: nextNumberAfter(last === "" ? opening : last),
+    response: {
+      id: RESPONSE_ID.exec(opening)?.[1] ?? `resp_${jobId}`,
+      object: "response",
+      status: "failed",
+      error: { code, message },
+    },
+  };
+  return `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`;
+};
+
 /** The last event of a stream that broke off. */
-export const errorEvent = (api: Api | null, error: DoorError): string =>
-  `${isAnthropic(api) ? "event: error\n" : ""}data: ${JSON.stringify(inFormat(api, error))}\n\n`;
+export const errorEvent = (api: Api | null, error: DoorError, said: SaidBefore): string => {
+  if (api === "responses") return failedResponse(error, said);
+  return `${isAnthropic(api) ? "event: error\n" : ""}data: ${JSON.stringify(inFormat(api, error))}\n\n`;
+};
 
 const ENDS: Readonly<Record<Api, RegExp>> = {
   "chat/completions": /^data: ?(\[DONE\]|\{"error")/m,
   completions: /^data: ?(\[DONE\]|\{"error")/m,
   embeddings: /^data: ?\[DONE\]/m,
   messages: /^event: ?(message_stop|error)\s*$|"type": ?"message_stop"/m,
-  responses: /"type": ?"(response\.(completed|failed|incomplete)|error)"|^data: ?\{"error"/m,
+  responses: /"type": ?"response\.(completed|failed|incomplete)"/,
 };
 
 /**

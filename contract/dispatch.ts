@@ -1,8 +1,8 @@
 // Dispatch and its explanation on the wire.
 
 import * as z from "zod";
-import type { Routing } from "../domain/explanation.ts";
-import type { WorkerVerdict } from "../domain/verdict.ts";
+import type { Routing } from "../domain/routing/explanation.ts";
+import type { WorkerVerdict } from "../domain/words/verdict.ts";
 import { count, digits, instanceName, modelName, providerName } from "./field.ts";
 import { priority, tier } from "./job.ts";
 import { tagList } from "./worker.ts";

@@ -1,7 +1,7 @@
 // How a job's end is reported to a client of the front door: status, code, and whether to try again.
 
-import type { JobError } from "../domain/job.ts";
-import type { RefusalCode } from "../domain/refusal.ts";
+import type { JobError } from "../domain/job/job.ts";
+import type { RefusalCode } from "../domain/words/refusal.ts";
 import type { DoorError } from "./dialect.ts";
 import { WIRE } from "./refusal.ts";
 

@@ -1,7 +1,7 @@
 // Building blocks of the schemas. Text is checked here: no NUL, lone surrogate or overlong value gets further.
 
 import * as z from "zod";
-import type { Json } from "../domain/json.ts";
+import type { Json } from "../domain/words/json.ts";
 import { MAX_OFFSET, MAX_PAGE, MAX_WAIT_SECONDS } from "./values.ts";
 
 export const MAX_BODY_BYTES = 1024 * 1024;
@@ -45,7 +45,12 @@ export const TAG_CHARACTERS = "characters from A-Z a-z 0-9 . _ : / -";
 export const MAX_TAG_CHARS = 64;
 export const tag = identifier(/^[A-Za-z0-9._:/-]+$/, MAX_TAG_CHARS, TAG_CHARACTERS);
 export const tags = z.array(tag).max(MAX_TAGS);
-export const instanceName = identifier(/^[A-Za-z0-9._:-]+$/, 128, "characters from A-Z a-z 0-9 . _ : -");
+/** A URL cannot name `.` and `..`. */
+export const instanceName = identifier(
+  /^(?!\.{1,2}$)[A-Za-z0-9._:-]+$/,
+  128,
+  "characters from A-Z a-z 0-9 . _ : -, and not be . or ..",
+);
 export const providerName = label(128);
 export const modelName = label(128);
 

@@ -1,7 +1,7 @@
 // Files on the wire: Signalbox's own form. OpenAI's form of the same files is in `openai-file.ts`.
 
 import * as z from "zod";
-import { FILE_LIFE_MS, type FileRecord, LINK_SECONDS } from "../domain/file.ts";
+import { FILE_LIFE_MS, type FileRecord, LINK_SECONDS } from "../domain/file/file.ts";
 import { count, digits, identifier, instant, isCleanText, label, listQuery, page, toIso } from "./field.ts";
 
 export const MAX_FILE_NAME_CHARS = 255;

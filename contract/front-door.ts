@@ -1,8 +1,8 @@
 // The front door's settings in the config.
 
 import * as z from "zod";
-import { type FrontDoorConfig, KEPT_TEXTS } from "../domain/front-door.ts";
-import { TIERS } from "../domain/requirements.ts";
+import { type FrontDoorConfig, KEPT_TEXTS } from "../domain/front-door/front-door.ts";
+import { TIERS } from "../domain/words/requirements.ts";
 import { modelName, providerName, recordUpTo, seconds, tags, toMs, toMsOrNull } from "./field.ts";
 
 export const MAX_QUEUE_SECONDS = 600;
@@ -40,10 +40,10 @@ export const frontDoorConfig = z
       .nullable()
       .default(null)
       .meta({ description: "seconds after which an attempt without output goes to another worker; null: no limit" }),
-    store: z
-      .enum(KEPT_TEXTS)
-      .default("result")
-      .meta({ description: "what history keeps of finished requests: nothing, the answer, or all" }),
+    store: z.enum(KEPT_TEXTS).default("result").meta({
+      description:
+        "what history keeps of finished requests: nothing, the answer, or all; of a request over 1 MiB never the body, which is then null",
+    }),
     aliases: recordUpTo(MAX_ALIASES, modelName, alias).default({}),
     cors_origins: z.array(origin).max(MAX_ORIGINS).default([]),
   })

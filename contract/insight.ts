@@ -1,9 +1,9 @@
 // The operator's first questions: what waits and why, what fails and where, and how a job's attempts ended.
 
 import * as z from "zod";
-import { APIS } from "../domain/api.ts";
-import type { Attempt } from "../domain/attempt.ts";
-import { usdFromNano } from "../domain/price.ts";
+import type { Attempt } from "../domain/job/attempt.ts";
+import { usdFromNano } from "../domain/money/price.ts";
+import { APIS } from "../domain/words/api.ts";
 import { count, instant, toIso, toIsoOrNull } from "./field.ts";
 import { jobError, presentUsage, usage } from "./job.ts";
 
@@ -68,10 +68,10 @@ export const attemptResource = z
     error: jobError.nullable(),
     usage: usage.nullable(),
     cost_usd: z.number().nullable(),
-    price_source: z
-      .string()
-      .nullable()
-      .meta({ description: "where the price comes from: reported, config, catalog, table, local or unknown" }),
+    price_source: z.string().nullable().meta({
+      description:
+        "where the price comes from: reported, config, catalog, table, local or unknown; estimate: the attempt was cut, and its tokens are estimated",
+    }),
   })
   .meta({ id: "Attempt" });
 

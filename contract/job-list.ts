@@ -84,7 +84,10 @@ export const jobListQuery = withMetadata({
   sort: z
     .enum([...JOB_SORTS, ...JOB_SORTS.map((name) => `-${name}` as const)])
     .default("created_at")
-    .meta({ description: "newest or most expensive first; `-` reverses the order; jobs without the value come last" }),
+    .meta({
+      description:
+        "without a sign: newest (`created_at`, `finished_at`) or most expensive (`cost_usd`) first; with `-` before the name: oldest or cheapest first. Jobs without the value come last either way",
+    }),
   cursor: z
     .string()
     .max(512)

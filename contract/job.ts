@@ -2,14 +2,15 @@
 // milliseconds.
 
 import * as z from "zod";
-import { APIS } from "../domain/api.ts";
-import type { JobEvent } from "../domain/event.ts";
-import type { Job, JobPayload, NewJob, Usage } from "../domain/job.ts";
-import type { JobPatch } from "../domain/job-command.ts";
-import { JOB_STATUSES } from "../domain/job-status.ts";
-import type { Json } from "../domain/json.ts";
-import { usdFromNano } from "../domain/price.ts";
-import { PRIORITIES, TIERS } from "../domain/requirements.ts";
+import { MAX_JOB_FILES } from "../domain/file/file.ts";
+import type { Job, JobPayload, NewJob, Usage } from "../domain/job/job.ts";
+import type { JobPatch } from "../domain/job/job-command.ts";
+import { usdFromNano } from "../domain/money/price.ts";
+import { APIS } from "../domain/words/api.ts";
+import type { JobEvent } from "../domain/words/event.ts";
+import { JOB_STATUSES } from "../domain/words/job-status.ts";
+import type { Json } from "../domain/words/json.ts";
+import { PRIORITIES, TIERS } from "../domain/words/requirements.ts";
 import {
   CLEAN_TEXT,
   changeOf,
@@ -31,6 +32,7 @@ import {
   toIsoOrNull,
   tokenCount,
 } from "./field.ts";
+import { fileId } from "./file.ts";
 import type { EveryFieldIsTold } from "./told-field.ts";
 import { MAX_BATCH_JOBS } from "./values.ts";
 
@@ -71,6 +73,11 @@ export const jobInput = jsonWithin(MAX_INPUT_BYTES)
     anyOf: [{ type: "string" }, { type: "object" }, { type: "null" }],
   });
 
+export const jobFiles = z
+  .array(fileId)
+  .max(MAX_JOB_FILES)
+  .meta({ description: `ids of at most ${MAX_JOB_FILES} files, which the job's worker gets` });
+
 export const newJobRequest = z
   .strictObject({
     prompt: text(MAX_PROMPT_BYTES),
@@ -86,6 +93,7 @@ export const newJobRequest = z
     max_attempts: z.int().min(1).max(100).nullish(),
     metadata: metadata.optional(),
     stream: z.boolean().optional().meta({ description: "true: the output can be read while it is written" }),
+    files: jobFiles.optional(),
   })
   .refine((body) => body.priority === undefined || body.urgency === undefined || body.priority === body.urgency, {
     path: ["urgency"],
@@ -147,6 +155,15 @@ export const jobResource = z
       .nullable()
       .meta({ description: "the front-door API that the request came in by; null for ordinary jobs" }),
     stream: z.boolean(),
+    files: z.array(z.string()).meta({ description: "ids of the files that its worker gets" }),
+    result_files: z
+      .array(z.object({ id: z.string(), name: z.string(), bytes: count, content_type: z.string() }))
+      .meta({ description: "outputs that its worker stored" }),
+    result_file: z
+      .object({ id: z.string(), bytes: count })
+      .nullable()
+      .meta({ description: "the file with the result, if that is over 1 MiB; `result` is then null" }),
+    result_bytes: count.nullable().meta({ description: "the size of a result over 1 MiB, which is not in the job" }),
     first_token_at: instant.nullable(),
     schedule: z.string().nullable(),
     traceparent: z.string().nullable().meta({ description: "W3C Trace Context of the request that created it" }),
@@ -219,6 +236,7 @@ export const toNewJob = (body: NewJobRequest, schedule: string | null = null): N
   schedule,
   metadata: body.metadata ?? {},
   ...(body.stream === undefined ? {} : { stream: body.stream }),
+  ...(body.files === undefined ? {} : { files: body.files }),
 });
 
 export const toJobPatch = (body: z.infer<typeof patchJobRequest>): JobPatch => ({
@@ -292,6 +310,10 @@ export const presentJob = (
   metadata: { ...job.metadata },
   api: job.api,
   stream: job.stream,
+  files: [...job.files],
+  result_files: job.resultFiles.map(({ contentType, ...file }) => ({ ...file, content_type: contentType })),
+  result_file: job.resultFile === null ? null : { ...job.resultFile },
+  result_bytes: job.resultBytes,
   first_token_at: toIsoOrNull(job.firstTokenAt),
   schedule: job.schedule,
   traceparent: job.traceparent ?? null,

@@ -1,9 +1,9 @@
 // Keys on the wire. Only the answer that creates a secret contains it.
 
 import * as z from "zod";
-import { type KeyRecord, ROLES } from "../domain/key.ts";
-import type { KeyLimits } from "../domain/key-limits.ts";
-import { nanoFromUsd, usdFromNano } from "../domain/price.ts";
+import { type KeyRecord, ROLES } from "../domain/access/key.ts";
+import type { KeyLimits } from "../domain/access/key-limits.ts";
+import { nanoFromUsd, usdFromNano } from "../domain/money/price.ts";
 import { changeOf, identifier, instant, label, modelName, toIso, toIsoOrNull, usd } from "./field.ts";
 
 export const role = z.enum(ROLES);

@@ -1,10 +1,10 @@
 // The killswitch on the wire.
 
 import * as z from "zod";
+import { WORKER_STATUSES } from "../domain/fleet/worker.ts";
 import type { Killswitch } from "../domain/killswitch.ts";
-import { WORKER_STATUSES } from "../domain/worker.ts";
 import { count, instant, toIsoOrNull } from "./field.ts";
-import { lineOf } from "./start-of.ts";
+import { lineOf } from "./text/start-of.ts";
 
 export const MAX_UNCONFIRMED = 200;
 
@@ -18,7 +18,7 @@ const reason = z
   .meta({ description: `why; kept as one line of at most ${MAX_REASON_CHARS} characters` });
 
 export const killswitchRequest = z
-  .strictObject({ level: z.int().min(0).max(4), reason })
+  .strictObject({ level: z.int().min(0).max(4), reason: reason.optional() })
   .meta({ id: "KillswitchRequest" });
 
 export const clearKillswitchQuery = z.strictObject({ resume_all: z.enum(["true", "false"]).default("false") });

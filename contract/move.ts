@@ -8,8 +8,16 @@ import { instant } from "./field.ts";
 export const PART_CHARS = 512 * 1024;
 export const MAX_PART_BYTES = 8 * 1024 * 1024;
 
+/** Longer than any key of a table. */
+const MAX_CURSOR_CHARS = 4_096;
+
 const cell = z.union([z.string(), z.number(), z.null()]);
 const place = z.enum(["object", "history"]);
+
+const jurisdiction = z
+  .enum(["eu", "fedramp"])
+  .nullable()
+  .meta({ description: "stands in the tenant's keys, so it moves with it" });
 
 export const moveRequest = z
   .strictObject({
@@ -20,14 +28,23 @@ export const moveRequest = z
 export const moveAnswer = z
   .object({
     tenant: z.string(),
+    move: z.string().meta({ description: "names this move: the same when the step is repeated" }),
     created_at: instant,
+    jurisdiction,
     release: z.string(),
     schema: z.int(),
     tables: z.array(z.object({ place, table: z.string() })),
   })
   .meta({ id: "MoveBegun" });
 
-export const arrivalRequest = z.strictObject({ created_at: instant, schema: z.int() }).meta({ id: "Arrival" });
+export const arrivalRequest = z
+  .strictObject({
+    move: z.string().min(1).max(64),
+    created_at: instant,
+    jurisdiction: jurisdiction.default(null),
+    schema: z.int(),
+  })
+  .meta({ id: "Arrival" });
 export const movingTenant = z
   .object({ tenant: z.string(), state: z.enum(["arriving", "arrived"]) })
   .meta({ id: "MovingTenant" });
@@ -37,9 +54,12 @@ export const rowsQuery = z.strictObject({
   table: z.string().max(64),
   from: z
     .string()
-    .regex(/^\d{1,15}$/)
-    .default("0"),
+    .max(MAX_CURSOR_CHARS)
+    .default("")
+    .meta({ description: "`next` of the part before; empty for the first part" }),
 });
+
+const cursor = z.string().max(MAX_CURSOR_CHARS).nullable();
 
 export const rowsPart = z
   .strictObject({
@@ -47,13 +67,24 @@ export const rowsPart = z
     table: z.string().max(64),
     columns: z.array(z.string()),
     rows: z.array(z.array(cell)),
-    next: z.int().nullable(),
+    next: cursor,
     is_first: z.boolean(),
   })
   .meta({ id: "MovedRows" });
 
+export const rowsDigest = z
+  .object({
+    place,
+    table: z.string(),
+    rows: z.int(),
+    digest: z.string().meta({ description: "SHA-256 of the part's rows, in hexadecimal" }),
+    next: cursor,
+  })
+  .meta({ id: "MovedRowsDigest" });
+
 export type MoveAnswer = z.infer<typeof moveAnswer>;
 export type RowsPart = z.infer<typeof rowsPart>;
+export type RowsDigest = z.infer<typeof rowsDigest>;
 export type RowsQuery = z.input<typeof rowsQuery>;
-export type ArrivalRequest = z.infer<typeof arrivalRequest>;
+export type ArrivalRequest = z.input<typeof arrivalRequest>;
 export type MovingTenant = z.infer<typeof movingTenant>;

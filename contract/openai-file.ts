@@ -1,7 +1,7 @@
 // Files and uploads in OpenAI's form: the same files as `file.ts`, in seconds and with a status.
 
 import * as z from "zod";
-import { FILE_LIFE_MS, MAX_FILE_BYTES } from "../domain/file.ts";
+import { FILE_LIFE_MS, MAX_FILE_BYTES } from "../domain/file/file.ts";
 import { count, digits, identifier, label } from "./field.ts";
 import { type FileResource, MAX_FILE_NAME_CHARS, purpose } from "./file.ts";
 

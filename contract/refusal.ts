@@ -1,7 +1,7 @@
 // Refusal → HTTP: one row per code; a code without a row does not compile. Titles are the specification's words where
 // it has any.
 
-import type { Refusal, RefusalCode, RefusalOf } from "../domain/refusal.ts";
+import type { Refusal, RefusalCode, RefusalOf } from "../domain/words/refusal.ts";
 import { presentVerdict } from "./dispatch.ts";
 import type { ProblemResource } from "./problem.ts";
 
@@ -91,10 +91,22 @@ export const WIRE: { readonly [Code in RefusalCode]: Wire<Code> } = {
     title: "Too many workers",
     detail: ({ limit }) => `this tenant has ${limit} workers, which is the maximum: delete offline workers first`,
   },
+  too_many_offers: {
+    status: 409,
+    title: "Too many offers",
+    detail: ({ limitBytes }) =>
+      `the models, runtime models and tags of this tenant's workers are at ${limitBytes} bytes, which is the maximum: name fewer, or delete offline workers`,
+  },
   worker_not_offline: {
     status: 409,
     title: "Worker is not offline",
     detail: ({ instance }) => `worker ${instance} is not offline: stop it first`,
+  },
+  instance_taken: {
+    status: 409,
+    title: "Instance taken",
+    detail: ({ instance }) =>
+      `worker ${instance} is alive and was registered with another key: choose another name, or stop that worker first`,
   },
   last_admin_key: {
     status: 409,
@@ -145,6 +157,19 @@ export const WIRE: { readonly [Code in RefusalCode]: Wire<Code> } = {
     detail: ({ detail }) => detail,
     retryAfter: seconds,
   },
+  too_many_groups: {
+    status: 429,
+    title: "Too many groups",
+    detail: ({ limit }) =>
+      `jobs with ${limit} different requirements (provider, model, tags) wait in this tenant, which is the maximum: use fewer different tags, or wait until some have run`,
+    retryAfter: seconds,
+  },
+  tenant_full: {
+    status: 507,
+    title: "Tenant full",
+    detail: ({ maxGb }) =>
+      `this tenant stores its ${maxGb} GB: shorten history.keep_days, or ask the operator for a larger max_gb. Nothing was changed`,
+  },
   insufficient_quota: { status: 429, title: "Insufficient quota", detail: ({ detail }) => detail },
   model_not_found: {
     status: 404,
@@ -160,6 +185,12 @@ export const WIRE: { readonly [Code in RefusalCode]: Wire<Code> } = {
     detail: () => "the stream is no longer stored from that event on: read the job instead",
   },
   reader_gone: { status: 409, title: "Reader gone", detail: () => "this stream has no reader any more: stop writing" },
+  too_many_readers: {
+    status: 429,
+    title: "Too many readers",
+    detail: ({ limit }) => `the stream has ${limit} readers, the most that it may have: try again when one has left`,
+    retryAfter: () => 5,
+  },
   provider_failed: { status: 502, title: "Provider failed", detail: ({ detail }) => detail },
   no_eligible_workers: {
     status: 503,
@@ -170,7 +201,7 @@ export const WIRE: { readonly [Code in RefusalCode]: Wire<Code> } = {
   killswitch_active: {
     status: 503,
     title: "Killswitch active",
-    detail: ({ level, reason }) => `the killswitch is at level ${level}: ${reason}`,
+    detail: ({ level, reason }) => `the killswitch is at level ${level}${reason === "" ? "" : `: ${reason}`}`,
     retryAfter: () => 30,
   },
   budget_reached: { status: 503, title: "Budget reached", detail: ({ detail }) => detail, retryAfter: seconds },
@@ -193,6 +224,12 @@ export const WIRE: { readonly [Code in RefusalCode]: Wire<Code> } = {
       `this tenant's files take ${heldBytes} bytes of ${limitBytes}: delete files, or raise files.max_gb in the config`,
   },
   file_too_large: { status: 413, title: "File too large", detail: ({ detail }) => detail },
+  result_file_unknown: {
+    status: 409,
+    title: "Result file unknown",
+    detail: ({ id, jobId }) =>
+      `file ${JSON.stringify(id.slice(0, 128))} is no result of job ${jobId}: send it with PUT /api/jobs/${jobId}/result first`,
+  },
   range_not_satisfiable: {
     status: 416,
     title: "Range not satisfiable",
@@ -207,8 +244,10 @@ export const WIRE: { readonly [Code in RefusalCode]: Wire<Code> } = {
   tenant_unavailable: {
     status: 503,
     title: "Tenant unavailable",
-    detail: () =>
-      "the tenant's process does not answer. A request that creates something may have been carried out: repeat it with its Idempotency-Key",
+    detail: ({ isMoving }) =>
+      isMoving
+        ? "this tenant is moving to another deployment: try again until it is served here or its new address is named"
+        : "the tenant's process does not answer. A request that creates something may have been carried out: repeat it with its Idempotency-Key",
     retryAfter: seconds,
   },
   overloaded: {

@@ -1,8 +1,9 @@
 // What a worker reports about its jobs, over HTTP and over the socket, with the same fields.
 
 import * as z from "zod";
-import type { JobError, Usage } from "../domain/job.ts";
+import type { JobError, Usage } from "../domain/job/job.ts";
 import { count, json, jsonWithin, label, MAX_PROGRESS_BYTES, usd } from "./field.ts";
+import { fileId } from "./file.ts";
 import { toUsage, type UsageResource, usage } from "./job.ts";
 
 export const lease = count;
@@ -23,29 +24,52 @@ export const reportedError = z
   })
   .meta({ id: "ReportedError" });
 
+/** What failed in a worker's own trial of its runtime: an error as in a report, or its text. */
+export const triedFields = { ok: z.boolean(), error: z.union([reportedError, errorMessage]).nullish() };
+
 export const startFields = { lease };
 export const heartbeatFields = { lease, progress: jsonWithin(MAX_PROGRESS_BYTES).optional() };
 export const completeFields = {
   lease,
-  result: json,
+  result: json.optional(),
+  result_file: fileId.nullish().meta({ description: "a result over 1 MiB, stored by `PUT …/result` before" }),
   usage: usage.nullish(),
   cost_usd: usd.nullish(),
   model: label(256).nullish(),
   first_token_ms: firstTokenMs,
 };
+const usageEstimated = z
+  .boolean()
+  .nullish()
+  .meta({ description: "the attempt was cut before its runtime told its counts: `usage` is an estimate" });
+
 export const failFields = {
   lease,
   error: reportedError,
   usage: usage.nullish(),
+  usage_estimated: usageEstimated,
   cost_usd: usd.nullish(),
   first_token_ms: firstTokenMs,
 };
-export const spentFields = { lease, usage: usage.nullish(), cost_usd: usd.nullish() };
+export const spentFields = {
+  lease,
+  usage: usage.nullish(),
+  usage_estimated: usageEstimated,
+  cost_usd: usd.nullish(),
+};
 export const releaseFields = { lease, reason: label(500) };
+
+/** A missing result is a mistake, not a result that is null. */
+export const givesResult = (report: { result?: unknown; result_file?: string | null | undefined }): boolean =>
+  report.result !== undefined || report.result_file != null;
+export const RESULT_MISSING = { path: ["result"], message: "is required: give result, or result_file" };
 
 export const startRequest = z.strictObject(startFields).meta({ id: "Start" });
 export const heartbeatRequest = z.strictObject(heartbeatFields).meta({ id: "JobHeartbeat" });
-export const completeRequest = z.strictObject(completeFields).meta({ id: "Complete" });
+export const completeRequest = z
+  .strictObject(completeFields)
+  .refine(givesResult, RESULT_MISSING)
+  .meta({ id: "Complete" });
 export const failRequest = z.strictObject(failFields).meta({ id: "Fail" });
 export const releaseRequest = z.strictObject(releaseFields).meta({ id: "Release" });
 
@@ -59,15 +83,27 @@ export type ReportedErrorBody = z.infer<typeof reportedError>;
 /** Usage and cost of a report, as the rules take them. */
 export const toSpent = (body: {
   usage?: UsageResource | null | undefined;
+  usage_estimated?: boolean | null | undefined;
   cost_usd?: number | null | undefined;
   model?: string | null | undefined;
   first_token_ms?: number | null | undefined;
-}): { usage: Usage | null; costUsd: number | null; model: string | null; firstTokenMs: number | null } => ({
+}): {
+  usage: Usage | null;
+  isEstimate: boolean;
+  costUsd: number | null;
+  model: string | null;
+  firstTokenMs: number | null;
+} => ({
   usage: body.usage == null ? null : toUsage(body.usage),
+  isEstimate: body.usage_estimated ?? false,
   costUsd: body.cost_usd ?? null,
   model: body.model ?? null,
   firstTokenMs: body.first_token_ms ?? null,
 });
+
+/** The file that holds the result of a report, if one does. */
+export const resultFileOf = ({ result_file }: { result_file?: string | null | undefined }) =>
+  result_file == null ? {} : { resultFile: result_file };
 
 const isRetryableStatus = (status: number): boolean => status === 408 || status === 429 || status >= 500;
 

@@ -1,8 +1,8 @@
 // Schedules on the wire.
 
 import * as z from "zod";
-import type { NewSchedule, Schedule, SchedulePatch } from "../domain/schedule.ts";
-import { OVERLAPS, SCHEDULE_STATUSES } from "../domain/schedule-status.ts";
+import type { NewSchedule, Schedule, SchedulePatch } from "../domain/schedule/schedule.ts";
+import { OVERLAPS, SCHEDULE_STATUSES } from "../domain/schedule/schedule-status.ts";
 import {
   changeOf,
   count,
@@ -19,7 +19,7 @@ import {
   toIso,
   toIsoOrNull,
 } from "./field.ts";
-import { asked, jobInput, jobStatus, priority, tier } from "./job.ts";
+import { asked, jobFiles, jobInput, jobStatus, priority, tier } from "./job.ts";
 import type { EveryFieldIsTold } from "./told-field.ts";
 
 /** `.` and `..` mean directories in a URL path, so a schedule of that name could not be addressed. */
@@ -42,6 +42,7 @@ const request = {
   priority: priority.optional(),
   tier: tier.nullish(),
   tags: tags.optional(),
+  files: jobFiles.optional(),
   overlap: z.enum(OVERLAPS).optional(),
   status: z.enum(SCHEDULE_STATUSES).optional(),
 };
@@ -69,6 +70,7 @@ export const scheduleResource = z
     interval: z.string().nullable(),
     timezone: z.string(),
     ...asked,
+    files: z.array(z.string()),
     overlap: z.enum(OVERLAPS),
     status: z.enum(SCHEDULE_STATUSES),
     next_run_at: instant.nullable(),
@@ -130,6 +132,7 @@ export const presentSchedule = (
   priority: schedule.priority,
   tier: schedule.tier,
   tags: [...schedule.tags],
+  files: [...schedule.files],
   overlap: schedule.overlap,
   status: schedule.status,
   next_run_at: toIsoOrNull(schedule.nextRunAt),

@@ -4,7 +4,17 @@
 import * as z from "zod";
 import { killswitchState } from "./killswitch.ts";
 import { problemResource } from "./problem.ts";
-import { completeFields, failFields, heartbeatFields, releaseFields, spentFields, startFields } from "./report.ts";
+import {
+  completeFields,
+  failFields,
+  givesResult,
+  heartbeatFields,
+  RESULT_MISSING,
+  releaseFields,
+  spentFields,
+  startFields,
+  triedFields,
+} from "./report.ts";
 import { leasedJob, presenceAnswer, presenceRequest } from "./worker.ts";
 
 export const MAX_FRAME_MESSAGES = 1000;
@@ -21,10 +31,13 @@ export const workerMessage = z
     z.strictObject({ type: z.literal("job.started"), ...report, ...startFields }),
     z.strictObject({ type: z.literal("job.streaming"), ...report, ...startFields }),
     z.strictObject({ type: z.literal("job.heartbeat"), ...report, ...heartbeatFields }),
-    z.strictObject({ type: z.literal("job.completed"), ...report, ...completeFields }),
+    z
+      .strictObject({ type: z.literal("job.completed"), ...report, ...completeFields })
+      .refine(givesResult, RESULT_MISSING),
     z.strictObject({ type: z.literal("job.failed"), ...report, ...failFields }),
     z.strictObject({ type: z.literal("job.released"), ...report, ...releaseFields }),
     z.strictObject({ type: z.literal("job.spent"), ...report, ...spentFields }),
+    z.strictObject({ type: z.literal("runtime.tried"), id: messageId, ...triedFields }),
   ])
   .meta({ id: "WorkerMessage" });
 
@@ -44,6 +57,9 @@ export const coordinatorMessage = z
     z.object({ type: z.literal("job.halted"), job_id: z.string(), lease: z.int(), reason: z.string() }),
     z.object({ type: z.literal("worker.paused"), reason: z.string() }),
     z.object({ type: z.literal("worker.resumed") }),
+    z
+      .object({ type: z.literal("runtime.try"), model: z.string().nullable() })
+      .meta({ description: "generate one token with the model that failed, and answer `runtime.tried`" }),
     z.object({ type: z.literal("killswitch"), killswitch: killswitchState }),
     acknowledgement,
   ])

@@ -1,7 +1,7 @@
 // Tenants on the wire: what the operator creates with the root key.
 
 import * as z from "zod";
-import { identifier, instant, label } from "./field.ts";
+import { count, identifier, instant, label } from "./field.ts";
 
 export const tenantName = identifier(
   /^[a-z0-9][a-z0-9-]{0,62}$/,
@@ -27,12 +27,28 @@ export const newTenantRequest = z
   .strictObject({
     tenant: tenantName,
     location_hint: z.enum(LOCATION_HINTS).nullish(),
-    jurisdiction: z.enum(["eu", "fedramp"]).nullish(),
+    jurisdiction: z.enum(["eu", "fedramp"]).nullish().meta({
+      description:
+        "where Cloudflare keeps the tenant's live data: its queue, its keys, and prompts and results until history has them. History is the service's one D1 database for all tenants, and stays where that was created: with another jurisdiction, use another deployment whose D1 database was created there. Self-hosted, everything is on the operator's machine",
+    }),
   })
   .meta({ id: "NewTenant" });
 
 export const tenantParam = z.object({ tenant: tenantName });
 export const newAdminKeyRequest = z.strictObject({ name: label(100) }).meta({ id: "NewAdminKey" });
+
+const MAX_GB = 1_000_000;
+export const tenantPatch = z
+  .strictObject({
+    max_gb: z.number().min(0).max(MAX_GB).nullable().meta({
+      description: "what the tenant may store, in GB of 10⁹ bytes; null: as every other (SERVICE_TENANT_MAX_GB)",
+    }),
+  })
+  .meta({ id: "TenantPatch" });
+
+export const tenantBound = z
+  .object({ tenant: z.string(), max_gb: z.number().nullable(), stored_bytes: count })
+  .meta({ id: "TenantBound" });
 
 export const newTenantAnswer = z.object({ tenant: z.string(), admin_key: z.string() }).meta({ id: "TenantCreated" });
 export const tenantList = z
@@ -40,6 +56,8 @@ export const tenantList = z
   .meta({ id: "TenantList" });
 
 export type NewTenantRequest = z.infer<typeof newTenantRequest>;
+export type TenantPatch = z.infer<typeof tenantPatch>;
+export type TenantBound = z.infer<typeof tenantBound>;
 export type NewAdminKeyRequest = z.infer<typeof newAdminKeyRequest>;
 export type NewTenantAnswer = z.infer<typeof newTenantAnswer>;
 export type TenantList = z.infer<typeof tenantList>;

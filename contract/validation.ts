@@ -2,8 +2,8 @@
 // so that a typo never routes a job to the wrong worker.
 
 import type * as z from "zod";
-import type { FieldError, RefusalOf } from "../domain/refusal.ts";
-import { nearestOf } from "./nearest.ts";
+import type { FieldError, RefusalOf } from "../domain/words/refusal.ts";
+import { nearestOf } from "./text/nearest.ts";
 
 const MAX_ERRORS = 20;
 const MAX_NAME = 64;

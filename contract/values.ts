@@ -1,24 +1,33 @@
 // The values of the API that clients use at run time, not only as types: statuses, priorities, close codes. Free of
 // zod, so a browser or SDK that imports them bundles no schema.
 
-export { APIS, type Api } from "../domain/api.ts";
+export { ROLES, type Role } from "../domain/access/key.ts";
 export { BUDGET_ACTIONS, STRATEGIES } from "../domain/config.ts";
-export { CHANGEABLE_STATUSES, isFinal, JOB_STATUSES, type JobStatus } from "../domain/job-status.ts";
-export type { Json } from "../domain/json.ts";
-export { ROLES, type Role } from "../domain/key.ts";
 export {
   LOCAL_RUNTIMES,
   type LocalRuntimeName,
   localRuntimeOf,
   SOUGHT_RUNTIMES,
-} from "../domain/local-runtime.ts";
-export { PERIODS, type Period } from "../domain/period.ts";
-export { PRIORITIES, type Priority, TIERS, type Tier } from "../domain/requirements.ts";
-export { OVERLAPS, SCHEDULE_STATUSES } from "../domain/schedule-status.ts";
-export { SCORE_PARTS, type ScorePart } from "../domain/score-part.ts";
+} from "../domain/fleet/local-runtime.ts";
+export { NO_MODEL_LOADED, saysNoSuchModel } from "../domain/fleet/missing-model.ts";
+export { MAX_RUNTIME_MODELS } from "../domain/fleet/model-name.ts";
+export { MAX_CONCURRENCY, WORKER_STATUSES, type WorkerStatus } from "../domain/fleet/worker.ts";
+export { WORKER_SORTS, WORKER_STATES, type WorkerSort, type WorkerState } from "../domain/fleet/worker-state.ts";
+export { PERIODS, type Period } from "../domain/money/period.ts";
+export { usdText } from "../domain/money/usd-text.ts";
+export { OVERLAPS, SCHEDULE_STATUSES } from "../domain/schedule/schedule-status.ts";
 export { DISABLED_REASONS, WEBHOOK_EVENTS, type WebhookEvent } from "../domain/webhook.ts";
-export { MAX_CONCURRENCY, WORKER_STATUSES, type WorkerStatus } from "../domain/worker.ts";
-export { WORKER_SORTS, WORKER_STATES, type WorkerSort, type WorkerState } from "../domain/worker-state.ts";
+export { APIS, type Api } from "../domain/words/api.ts";
+export {
+  CHANGEABLE_STATUSES,
+  isFinal,
+  JOB_STATUSES,
+  type JobStatus,
+  USUAL_STATUSES,
+} from "../domain/words/job-status.ts";
+export type { Json } from "../domain/words/json.ts";
+export { PRIORITIES, type Priority, TIERS, type Tier } from "../domain/words/requirements.ts";
+export { SCORE_PARTS, type ScorePart } from "../domain/words/score-part.ts";
 
 export const KILLSWITCH_LEVELS = [0, 1, 2, 3, 4] as const;
 
@@ -30,8 +39,6 @@ export const WEBHOOK_SECRET_PREFIX = "whsec_";
 export const MAX_PAGE = 200;
 export const MAX_OFFSET = 10_000;
 export const MAX_BATCH_JOBS = 500;
-/** What a worker may report of its runtime's own list. */
-export const MAX_RUNTIME_MODELS = 500;
 
 export const closeCodes = {
   /** The key was revoked or rotated. */

@@ -1,17 +1,17 @@
 // Workers on the wire: presence, the fleet, and the answers of the worker protocol.
 
 import * as z from "zod";
-import { APIS } from "../domain/api.ts";
-import type { Job, JobPayload } from "../domain/job.ts";
-import { TIERS } from "../domain/requirements.ts";
 import {
   MAX_CONCURRENCY,
   type PresenceReport,
   WORKER_STATUSES,
   type Worker,
   type WorkerView,
-} from "../domain/worker.ts";
-import { failureRateOf, WORKER_SORTS, WORKER_STATES } from "../domain/worker-state.ts";
+} from "../domain/fleet/worker.ts";
+import { failureRateOf, WORKER_SORTS, WORKER_STATES } from "../domain/fleet/worker-state.ts";
+import type { Job, JobPayload } from "../domain/job/job.ts";
+import { APIS } from "../domain/words/api.ts";
+import { TIERS } from "../domain/words/requirements.ts";
 import {
   count,
   digits,
@@ -54,7 +54,10 @@ export const tagList = z
 
 const presenceFields = {
   instance: instanceName,
-  status: z.enum(["online", "idle", "busy"]).optional(),
+  status: z.enum(["online", "idle", "busy"]).optional().meta({
+    description:
+      "busy: it is given nothing until it reports otherwise, whatever its load; one that only is full needs not say so",
+  }),
   tags: tagList.optional(),
   provider: providerName,
   concurrency: z.int().min(0).max(MAX_CONCURRENCY).optional().meta({ default: 1 }),
@@ -66,11 +69,10 @@ const presenceFields = {
     .max(APIS.length)
     .optional()
     .meta({ description: "the front-door APIs that it answers; none: it takes ordinary jobs only" }),
-  runtime_models: z
-    .array(modelName)
-    .max(MAX_RUNTIME_MODELS)
-    .optional()
-    .meta({ description: "the models that its runtime lists now; for information, not used for routing" }),
+  runtime_models: z.array(modelName).max(MAX_RUNTIME_MODELS).optional().meta({
+    description:
+      "the models that its runtime lists now: what a worker without `models` takes, unless the list is cut at 500",
+  }),
   unavailable: label(500)
     .nullish()
     .meta({ description: "why it can take no jobs now, e.g. because its runtime does not answer; null when it can" }),
@@ -109,9 +111,14 @@ export const workerResource = z
   })
   .meta({ id: "Worker" });
 
+const leasedFile = z
+  .object({ id: z.string(), name: z.string(), bytes: count, content_type: z.string(), url: z.string() })
+  .meta({ id: "LeasedFile" });
+
 /** A job in the form its worker gets. An input too large for a message is fetched: then `input` is null. */
 export const leasedJob = jobResource
   .extend({
+    files: z.array(leasedFile).meta({ description: "the job's files; each `url` needs no key while the job may run" }),
     input_url: z.string().optional().meta({ description: "where to fetch the input, if it is over 1 MiB" }),
     headers: z.record(z.string(), z.string()).optional().meta({
       description: "request headers for the runtime: anthropic-version, anthropic-beta",
@@ -201,7 +208,13 @@ export const claimRequest = z
   .strictObject({ max: z.int().min(1).max(MAX_CONCURRENCY).default(1) })
   .meta({ id: "Claim" });
 export const claimAnswer = z
-  .object({ jobs: z.array(leasedJob), skipped: z.record(z.string(), count) })
+  .object({
+    jobs: z.array(leasedJob),
+    skipped: z.record(z.string(), count).meta({
+      description:
+        "why the waiting jobs are not for this worker, with their number: the 100 most frequent reasons; where more than 1,000 different requirements wait, of the 1,000 that have waited longest",
+    }),
+  })
   .meta({ id: "ClaimAnswer" });
 
 export const completeQuery = z.strictObject({
@@ -241,14 +254,16 @@ export const toPresence = (body: PresenceRequest): PresenceReport => ({
   unavailable: body.unavailable ?? null,
   apis: body.apis ?? [],
   runtimeModels: body.runtime_models ?? null,
+  isBusy: body.status === "busy",
   jobs: body.jobs ?? null,
 });
 
 /** A job in the form its worker gets; a large input is given as a URL. */
-export const presentLease = (job: Job, payload: JobPayload): LeasedJob => {
+export const presentLease = (job: Job, payload: JobPayload, files: LeasedJob["files"]): LeasedJob => {
   const { isBodyHeld = false, headers = {} } = job.frontDoor ?? {};
   return {
     ...presentJob(job, payload),
+    files,
     ...(isBodyHeld ? { input_url: `/api/jobs/${job.id}/input?lease=${job.lease}` } : {}),
     ...(Object.keys(headers).length === 0 ? {} : { headers: { ...headers } }),
   };
@@ -264,6 +279,7 @@ type Inside =
   | "tags"
   | "apis"
   | "runtimeModels"
+  | "busy"
   | "viaSocket"
   | "keyId"
   | "pause"
@@ -272,17 +288,22 @@ type Inside =
   | "confirmedHalt"
   | "outcomes"
   | "expiredLeases"
-  | "rests";
+  | "rests"
+  | "missingModels"
+  | "trial"
+  | "provedAt"
+  | "lastCompletedAt";
 type Renamed = { tagList: "tags"; lastHeartbeatAt: "last_heartbeat" };
 /** Every other field must be in the resource: a new field that is neither there nor in `Inside` does not compile. */
 true satisfies EveryFieldIsTold<Worker, Inside, Renamed, WorkerResource>;
 
-export const presentWorker = (view: WorkerView): WorkerResource => ({
+/** `models`: the names that it gave. */
+export const presentWorker = (view: WorkerView, models: readonly string[] | null): WorkerResource => ({
   instance: view.worker.instance,
   provider: view.worker.provider,
   status: view.status,
   tags: view.worker.tagList,
-  models: view.worker.models === null ? null : [...view.worker.models],
+  models: models === null ? null : [...models],
   tier: view.worker.tier,
   concurrency: view.worker.concurrency,
   current_load: view.load,

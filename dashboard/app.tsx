@@ -1,21 +1,21 @@
 // The shell: the sign-in page, or the bars, the banners and the page of the address.
 
 import { useEffect } from "preact/hooks";
-import { pageAt } from "./pages/page-at.tsx";
-import { SignIn } from "./pages/sign-in.tsx";
-import { ConnectionBanner, KillswitchBanner } from "./parts/banners.tsx";
-import { Nav } from "./parts/nav.tsx";
-import { Notices } from "./parts/notices.tsx";
-import { PaletteHost } from "./parts/palette.tsx";
-import { TopBar } from "./parts/top-bar.tsx";
 import { pagePath, place } from "./router.ts";
+import { ConnectionBanner, KillswitchBanner } from "./shell/banners.tsx";
+import { Nav } from "./shell/nav.tsx";
+import { Notices } from "./shell/notices.tsx";
+import { pageAt } from "./shell/page-at.tsx";
+import { PaletteHost } from "./shell/palette.tsx";
+import { SignIn } from "./shell/sign-in.tsx";
+import { TopBar } from "./shell/top-bar.tsx";
 import { isHalted } from "./state/board.ts";
 import { connectLive } from "./state/live.ts";
-import { isAdmin, mayOperate, offeredKey, session, user } from "./state/session.ts";
+import { mayLook, offeredKey, session, user } from "./state/session.ts";
 
 const CurrentPage = () => {
   const path = pagePath.value;
-  return <div key={path}>{pageAt(place.peek().segments, isAdmin.value)}</div>;
+  return <div key={path}>{pageAt(place.peek().segments)}</div>;
 };
 
 const Console = () => {
@@ -46,6 +46,6 @@ export const App = () => {
         Connecting …
       </p>
     );
-  if (who === null || !mayOperate.value || offeredKey.value !== null) return <SignIn />;
+  if (who === null || !mayLook.value || offeredKey.value !== null) return <SignIn />;
   return <Console key={user.value} />;
 };

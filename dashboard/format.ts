@@ -1,23 +1,10 @@
 // Formats numbers, money, durations and instants. Times are in the reader's zone; UTC is in the title.
 
-import { startOf } from "../contract/start-of.ts";
+import { startOf } from "../contract/text/start-of.ts";
+
+export { usdText as usd } from "../contract/values.ts";
 
 export const count = (value: number): string => value.toLocaleString("en-US");
-
-const LEAST_USD = 0.000001;
-
-/** Small sums keep enough digits to differ from zero. */
-export const usd = (value: number): string => {
-  if (value === 0) return "$0.00";
-  if (value > 0 && value < LEAST_USD) return `under $${LEAST_USD.toFixed(6)}`;
-  const digits = Math.abs(value) >= 0.1 ? 2 : Math.abs(value) >= 0.001 ? 4 : 6;
-  return value.toLocaleString("en-US", {
-    style: "currency",
-    currency: "USD",
-    minimumFractionDigits: 2,
-    maximumFractionDigits: digits,
-  });
-};
 
 /** Rounded before it is split, so that no part says 60. */
 export const duration = (ms: number): string => {

@@ -1,11 +1,11 @@
 // The tenant's configuration in the form that the rules use, with its defaults. Durations in ms, prices and budgets in
 // dollars, as given.
 
-import type { Budget } from "./budget.ts";
-import type { FrontDoorConfig } from "./front-door.ts";
-import type { PriceInUsd } from "./price.ts";
-import type { RequestLimits } from "./rate.ts";
-import type { ScorePart } from "./score-part.ts";
+import type { RequestLimits } from "./access/rate.ts";
+import type { FrontDoorConfig } from "./front-door/front-door.ts";
+import type { Budget } from "./money/budget.ts";
+import type { PriceInUsd } from "./money/price.ts";
+import type { ScorePart } from "./words/score-part.ts";
 
 export const STRATEGIES = ["score", "fallback", "least_loaded", "cheapest", "round_robin"] as const;
 export type Strategy = (typeof STRATEGIES)[number];

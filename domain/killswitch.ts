@@ -3,8 +3,8 @@
 // 1 work goes back to pending, nothing is assigned    2 schedules create no jobs
 // 3 creating jobs is refused                           4 work is cancelled, every other write is refused
 
-import type { Refusal } from "./refusal.ts";
-import { err, ok, type Result } from "./result.ts";
+import type { Refusal } from "./words/refusal.ts";
+import { err, ok, type Result } from "./words/result.ts";
 
 export interface Killswitch {
   readonly level: number;
@@ -62,7 +62,7 @@ export const cancelsWork = (killswitch: Killswitch): boolean => killswitch.level
  */
 export const engage = (
   current: Killswitch,
-  order: { level: number; reason: string; by: string },
+  order: { level: number; reason: string | null; by: string },
   nowAt: number,
 ): Killswitch => ({
   level: order.level,

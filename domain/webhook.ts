@@ -1,7 +1,7 @@
 // Webhooks: which events are sent, when a delivery is tried again, and when an endpoint is disabled. Delays and
 // statuses are those of Standard Webhooks 1.0.0.
 
-import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from "./duration.ts";
+import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from "./words/duration.ts";
 
 export const WEBHOOK_EVENTS = [
   "job.completed",

@@ -1,14 +1,15 @@
 // Every operation of a tenant. A row states who may call it, what the killswitch does to it, whether the edge may
 // repeat it, what it refuses, and the function that does it.
 
-import type { Permission } from "../domain/key.ts";
+import type { Permission } from "../domain/access/key.ts";
 import type { WriteKind } from "../domain/killswitch.ts";
-import type { Refusal, RefusalCode } from "../domain/refusal.ts";
-import { ok, type Result } from "../domain/result.ts";
+import type { Refusal, RefusalCode } from "../domain/words/refusal.ts";
+import { ok, type Result } from "../domain/words/result.ts";
 import { abandon } from "./operations/abandon.ts";
 import * as budget from "./operations/budget.ts";
 import * as bulk from "./operations/bulk.ts";
 import * as claims from "./operations/claims.ts";
+import { clearKillswitch } from "./operations/clear-killswitch.ts";
 import * as config from "./operations/config.ts";
 import * as models from "./operations/door-models.ts";
 import * as explanation from "./operations/explain.ts";
@@ -18,13 +19,14 @@ import * as jobs from "./operations/jobs.ts";
 import * as keys from "./operations/keys.ts";
 import * as killswitch from "./operations/killswitch.ts";
 import * as metrics from "./operations/metrics.ts";
+import * as outputs from "./operations/outputs.ts";
 import * as presence from "./operations/presence.ts";
 import * as queue from "./operations/queue.ts";
 import * as report from "./operations/report.ts";
 import * as schedules from "./operations/schedules.ts";
-import type { Turn } from "./operations/turn.ts";
 import * as webhooks from "./operations/webhooks.ts";
 import * as workers from "./operations/workers.ts";
+import type { Turn } from "./turn/turn.ts";
 
 /** The rules of an operation. A row without one of them does not compile. */
 interface Rules {
@@ -81,10 +83,11 @@ const ADMIN_WRITE = { ...ADMIN, kind: "other" } as const satisfies Rules;
 const ONE = { refuses: ["not_found"] } as const;
 const VITAL = { isVital: true } as const;
 const REPORT = { ...WORK, ...VITAL, refuses: ["not_found", "lease_lost"] } as const satisfies Rules;
+const COMPLETION = { ...REPORT, refuses: [...REPORT.refuses, "result_file_unknown"] } as const satisfies Rules;
 const NEW_JOB = { ...OPERATE, ...ONCE, ...GROW, kind: "create", isPermittedByVerb: true } as const satisfies Rules;
 /** By the limits of the caller's key. */
 const LIMIT_REFUSALS = ["rate_limit_exceeded", "insufficient_quota"] as const satisfies readonly RefusalCode[];
-const CREATION_REFUSALS = ["idempotency_key_reused", "history_backlog", ...LIMIT_REFUSALS] as const;
+const CREATION_REFUSALS = ["idempotency_key_reused", "history_backlog", "too_many_groups", ...LIMIT_REFUSALS] as const;
 
 export const OPERATIONS = {
   createJob: operation({ ...NEW_JOB, refuses: CREATION_REFUSALS }, jobs.createOne),
@@ -95,12 +98,18 @@ export const OPERATIONS = {
   ),
   getJob: operation({ ...FOLLOW, ...ONE }, jobs.getJob),
   presentOpenJobs: operation(READ, jobs.presentOpenJobs),
-  patchJob: operation({ ...WRITE, refuses: ["not_found", "job_completed", "history_unavailable"] }, jobs.patch),
+  patchJob: operation(
+    { ...WRITE, refuses: ["not_found", "job_completed", "too_many_groups", "history_unavailable"] },
+    jobs.patch,
+  ),
   cancelJob: operation(
     { ...ASK, ...ONCE, kind: "other", refuses: ["not_found", "job_state", "history_unavailable"] },
     jobs.cancel,
   ),
-  retryJob: operation({ ...WRITE, ...ONCE, refuses: ["not_found", "job_state", "history_unavailable"] }, jobs.retry),
+  retryJob: operation(
+    { ...WRITE, ...ONCE, refuses: ["not_found", "job_state", "too_many_groups", "history_unavailable"] },
+    jobs.retry,
+  ),
   /** One portion of a bulk change; `finishBulk` records the result of all portions. */
   changeJobs: operation({ ...WRITE, ...ONCE }, bulk.changeJobs),
   recallBulk: operation({ ...OPERATE, refuses: ["idempotency_key_reused"] }, bulk.recallBulk),
@@ -124,12 +133,24 @@ export const OPERATIONS = {
   ),
   follow: operation({ ...FOLLOW, ...ONE }, frontDoor.follow),
   abandon: operation(FOLLOW, abandon),
-  nameModel: operation({ ...ASK, refuses: ["model_not_found"] }, models.nameModel),
+  mayAsk: operation(
+    {
+      ...ASK,
+      ...GROW,
+      kind: "dispatch",
+      isPermittedByVerb: true,
+      refuses: ["idempotency_key_reused", "history_backlog", "model_not_found", ...LIMIT_REFUSALS],
+    },
+    frontDoor.mayAsk,
+  ),
   listModels: operation(ASK, alone(models.listModels)),
   readCorsOrigins: operation(ASK, alone(frontDoor.readCorsOrigins)),
   getModel: operation({ ...ASK, refuses: ["model_not_found"] }, models.getModel),
 
-  reportPresence: operation({ ...WORK, ...VITAL, refuses: ["too_many_workers"] }, presence.report),
+  reportPresence: operation(
+    { ...WORK, ...VITAL, refuses: ["instance_taken", "too_many_workers", "too_many_offers"] },
+    presence.report,
+  ),
   listPresent: operation(CONSULT, workers.listPresent),
   listWorkers: operation(READ, workers.listWorkers),
   getWorker: operation({ ...READ, ...ONE }, workers.getWorker),
@@ -137,19 +158,19 @@ export const OPERATIONS = {
   pauseWorker: operation({ ...WRITE, ...ONE }, workers.pause),
   resumeWorker: operation({ ...WRITE, ...ONE }, workers.resume),
 
-  workAs: operation({ ...WORK, refuses: ["forbidden"] }, presence.workAs),
+  workAs: operation({ ...WORK, refuses: ["instance_taken", "not_found"] }, presence.workAs),
   holdLease: operation(REPORT, report.holdLease),
-  claim: operation({ ...WORK, ...ONE }, claims.claim),
+  claim: operation({ ...WORK, refuses: ["not_found", "instance_taken"] }, claims.claim),
   startJob: operation(REPORT, report.presented(report.start)),
   heartbeatJob: operation(REPORT, report.presented(report.heartbeat)),
-  completeJob: operation(REPORT, report.presented(report.complete)),
-  completeAndClaim: operation(REPORT, claims.completeAndClaim),
+  completeJob: operation(COMPLETION, report.presented(report.complete)),
+  completeAndClaim: operation(COMPLETION, claims.completeAndClaim),
   failJob: operation(REPORT, report.presented(report.fail)),
   releaseJob: operation(REPORT, report.presented(report.release)),
 
   readKillswitch: operation({ ...READ, ...VITAL }, alone(killswitch.read)),
   activateKillswitch: operation({ ...OPERATE, ...VITAL }, killswitch.activate),
-  clearKillswitch: operation({ ...OPERATE, ...VITAL }, budget.clearKillswitch),
+  clearKillswitch: operation({ ...OPERATE, ...VITAL }, clearKillswitch),
 
   createSchedule: operation({ ...WRITE, ...ONCE, ...GROW, refuses: ["schedule_exists"] }, schedules.create),
   listSchedules: operation(READ, schedules.list),
@@ -185,6 +206,12 @@ export const OPERATIONS = {
   finishFile: operation({ ...ASK, refuses: ["not_found", "files_full"] }, files.finishFile),
   forgetFile: operation(ASK, files.forgetFile),
   getUpload: operation({ ...ASK, ...ONE }, files.getUpload),
+  announceOutput: operation(
+    { ...REPORT, ...GROW, ...ONCE, refuses: [...REPORT.refuses, "files_full"] },
+    outputs.announceOutput,
+  ),
+  finishOutput: operation({ ...REPORT, refuses: [...REPORT.refuses, "files_full"] }, outputs.finishOutput),
+  forgetOutput: operation(WORK, files.forgetFile),
   getFile: operation({ ...FOLLOW, ...ONE }, files.getFile),
   readFile: operation({ ...FOLLOW, ...ONE }, files.readFile),
   listFiles: operation(FOLLOW, files.listFiles),
@@ -194,11 +221,11 @@ export const OPERATIONS = {
   readConfig: operation(CONSULT, alone(config.readConfig)),
   replaceConfig: operation({ ...ADMIN_WRITE, ...ONCE, ...GROW, refuses: ["etag_mismatch"] }, config.replaceConfig),
 
-  readBudget: operation(READ, alone(budget.readBudget)),
+  readBudgets: operation(READ, alone(budget.readBudgets)),
   readMetrics: operation(READ, alone(metrics.readMetrics)),
 
   /** Only checks the permission, for reads of history and writes to D1. */
-  authorizeWork: operation(WORK, readCaller),
+  authorizeWork: operation({ ...WORK, ...VITAL }, readCaller),
   authorizeConsult: operation(CONSULT, readCaller),
   authorizeOperate: operation(OPERATE, readCaller),
   authorizeRead: operation(READ, readCaller),
@@ -215,6 +242,10 @@ export type AnswerOf<Name extends OperationName> =
 
 /** All refusals of an operation. */
 export const refusalsOf = (name: OperationName): readonly RefusalCode[] => {
-  const { refuses, kind }: Rules = OPERATIONS[name];
-  return kind === "exempt" ? refuses : [...refuses, "killswitch_active"];
+  const { refuses, kind, needsRoom }: Rules = OPERATIONS[name];
+  return [
+    ...refuses,
+    ...(kind === "exempt" ? [] : (["killswitch_active"] as const)),
+    ...(needsRoom ? (["tenant_full"] as const) : []),
+  ];
 };

@@ -1,5 +1,7 @@
 // Finds one object from another: a tenant's relays are in the tenant's jurisdiction.
 
+import { fnv1a } from "../domain/words/fnv.ts";
+
 export type Jurisdiction = "eu" | "fedramp";
 
 /** `jurisdiction`: null when self-hosted, where there are none. */
@@ -15,8 +17,18 @@ export const objectNamed = <T extends Rpc.DurableObjectBranded>(
 /** The name of a worker's relay. */
 export const relayName = (tenant: string, instance: string): string => `${tenant}/${instance}`;
 
+/** How many objects of a tenant hold large bodies: each is a file for ever, so their number does not grow. */
+export const BODY_SLOTS = 16;
+
 /** The name of the object that holds a job's large body. */
-export const bodyName = (tenant: string, jobId: string): string => `${tenant}/body/${jobId}`;
+export const bodyName = (tenant: string, jobId: string): string =>
+  `${tenant}/body/${(fnv1a(jobId) >>> 16) % BODY_SLOTS}`;
+
+/** The tenant of an object. Without its name, its history would be written under nobody's. */
+export const tenantOf = ({ name }: Pick<DurableObjectId, "name">): string => {
+  if (name === undefined || name === "") throw new Error("the platform gave this tenant's object no name");
+  return name;
+};
 
 /** The name of the object with a file's bytes. */
 export const fileName = (tenant: string, id: string): string => `${tenant}/file/${id}`;

@@ -1,18 +1,29 @@
 // The platform's bindings that a tenant's object needs, and what they decide.
 
-import type { LogSettings } from "../contract/log.ts";
+import type { LogSettings } from "../log/log.ts";
 import type { StoredFile } from "./files/stored-file.ts";
+import type { OtlpSettings } from "./history/span-exporter.ts";
 import type { Jurisdiction } from "./object-name.ts";
-import type { Relay } from "./relay.ts";
-import type { OtlpSettings } from "./span-exporter.ts";
+import { DEFAULT_MAX_GB } from "./operations/room.ts";
+import type { Relay } from "./relay/relay.ts";
 import type { Store } from "./store/open.ts";
 
 export interface TenantEnv extends LogSettings, OtlpSettings {
   readonly RELAY: DurableObjectNamespace<Relay>;
+  /** Signs links to files. */
+  readonly SERVICE_SIGNING_SECRET?: string;
+  /** What each tenant may store, in GB. */
+  readonly SERVICE_TENANT_MAX_GB?: string;
   readonly FILES: DurableObjectNamespace<StoredFile>;
   /** `1` allows webhooks to private addresses. */
   readonly SERVICE_WEBHOOKS_PRIVATE?: string;
 }
+
+/** A value that is no number is refused where the service starts. */
+export const maxGbOf = ({ SERVICE_TENANT_MAX_GB: given }: TenantEnv): number => {
+  const maxGb = given === undefined || given === "" ? DEFAULT_MAX_GB : Number(given);
+  return Number.isFinite(maxGb) ? maxGb : DEFAULT_MAX_GB;
+};
 
 /** Self-hosted, a tenant and its relays have no jurisdiction. */
 export const jurisdictionOf = (env: TenantEnv, store: Store): Jurisdiction | null =>

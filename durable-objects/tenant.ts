@@ -6,27 +6,25 @@ import type { FileResource } from "../contract/file.ts";
 import { SWITCHING_PROTOCOLS } from "../contract/http-status.ts";
 import type { JobResource } from "../contract/job.ts";
 import type { KeyResource } from "../contract/key.ts";
-import { configureLog, log } from "../contract/log.ts";
 import type { ClaimAnswer } from "../contract/worker.ts";
-import { isFinal, type JobStatus } from "../domain/job-status.ts";
 import { FULL_HALT } from "../domain/killswitch.ts";
-import type { TablePage, TableRows } from "../domain/moved-rows.ts";
-import type { Refusal } from "../domain/refusal.ts";
-import { ok, type Result } from "../domain/result.ts";
+import type { PageRequest, TablePage, TableRows } from "../domain/tenant/moved-rows.ts";
+import { isFinal, type JobStatus } from "../domain/words/job-status.ts";
+import type { Refusal } from "../domain/words/refusal.ts";
+import { ok, type Result } from "../domain/words/result.ts";
+import { configureLog, log } from "../log/log.ts";
 import type { AnswerOf, OperationName, RequestOf } from "./api.ts";
-import { ClaimWaits } from "./claim-waits.ts";
-import { DoorWaits, type WatchRequest } from "./door-waits.ts";
-import { EffectSender } from "./effect-sender.ts";
+import { answerGroup, answerText } from "./calls/grouped-calls.ts";
+import { counted } from "./calls/key-rates.ts";
+import { OperationCaller } from "./calls/operation-caller.ts";
+import { SERVICE, TurnRunner } from "./calls/turn-runner.ts";
+import { EffectSender } from "./effects/effect-sender.ts";
 import { FileObjects } from "./files/file-objects.ts";
-import { answerGroup, answerText } from "./grouped-calls.ts";
-import { HibernatingSockets } from "./hibernating-sockets.ts";
-import { HistoryWriter } from "./history-writer.ts";
-import { counted } from "./key-rates.ts";
-import { LineSockets, SocketLine } from "./line-sockets.ts";
-import { Live } from "./live.ts";
-import { callMethod, GROUP, LINE_URL, type LineEnd, OPEN_SOCKET, openLine } from "./object-line.ts";
-import { OperationCaller } from "./operation-caller.ts";
-import { type AttemptEnd, abandon, attemptEnd, endHeard } from "./operations/abandon.ts";
+import { linkPath, toSeconds } from "./files/link.ts";
+import { HistoryWriter } from "./history/history-writer.ts";
+import { SpanExporter } from "./history/span-exporter.ts";
+import { tenantOf } from "./object-name.ts";
+import { type AttemptEnd, abandon, attemptEnd, endHeard, isGivenTo, loseStream } from "./operations/abandon.ts";
 import { applyCatalog, type CatalogReport } from "./operations/catalog.ts";
 import { readFile } from "./operations/files.ts";
 import type { Asked, Asking, AskWait, Followed } from "./operations/front-door.ts";
@@ -34,19 +32,24 @@ import { addAdminKey, type Credential, createTenant, type NewKey, type NewTenant
 import { countPruned } from "./operations/live.ts";
 import type { Departure } from "./operations/moving.ts";
 import { speak } from "./operations/report.ts";
+import { boundTenant } from "./operations/room.ts";
 import { nextWakeAt, readTimetable } from "./operations/sweep.ts";
-import type { Caller } from "./operations/turn.ts";
-import type { StreamOwner } from "./relay.ts";
-import { Relays } from "./relays.ts";
-import { Relocation } from "./relocation.ts";
-import { SocketIntake } from "./socket-intake.ts";
-import { Sockets } from "./sockets.ts";
-import { SpanExporter } from "./span-exporter.ts";
+import { Relays } from "./relay/relays.ts";
+import type { StreamLease, StreamOwner } from "./relay/stream-owner.ts";
+import { type Arrival, Relocation } from "./relocation.ts";
+import { HibernatingSockets } from "./sockets/hibernating-sockets.ts";
+import { LineSockets, SocketLine } from "./sockets/line-sockets.ts";
+import { Live } from "./sockets/live.ts";
+import { callMethod, GROUP, LINE_URL, type LineEnd, OPEN_SOCKET, openLine } from "./sockets/object-line.ts";
+import { SocketIntake } from "./sockets/socket-intake.ts";
+import { Sockets } from "./sockets/sockets.ts";
 import { openStore, type Store } from "./store/open.ts";
-import { jurisdictionOf, type TenantEnv, webhookFetch } from "./tenant-env.ts";
-import { SERVICE, TurnRunner } from "./turn-runner.ts";
-import { Waiters } from "./waiters.ts";
-import { Wake } from "./wake.ts";
+import { jurisdictionOf, maxGbOf, type TenantEnv, webhookFetch } from "./tenant-env.ts";
+import type { Caller } from "./turn/turn.ts";
+import { Wake } from "./turn/wake.ts";
+import { ClaimWaits } from "./waits/claim-waits.ts";
+import { DoorWaits, type WatchRequest } from "./waits/door-waits.ts";
+import { Waiters } from "./waits/waiters.ts";
 
 const OPERATOR: Caller = { keyId: null, name: "operator", role: "admin" };
 /** After a failed sweep the alarm fires again after this time. */
@@ -79,7 +82,7 @@ export class Tenant extends DurableObject<TenantEnv> implements StreamOwner {
     super(state, env);
     configureLog(env);
     const { storage } = state;
-    const tenant = state.id.name ?? "";
+    const tenant = tenantOf(state.id);
     const waitUntil = (work: Promise<unknown>): void => state.waitUntil(work);
     const store = openStore(storage);
     const hibernating = new HibernatingSockets(state);
@@ -94,6 +97,10 @@ export class Tenant extends DurableObject<TenantEnv> implements StreamOwner {
       claimingInstances: () => this.#claims.instances(),
       deliveriesUnderWay: () => sender.deliveriesUnderWay,
       drainDueAt: () => this.#history.dueAt(),
+      signLink: ({ id, name }, untilAt) => {
+        const link = { tenant, jurisdiction: jurisdictionOf(env, store), fileId: id, untilSeconds: toSeconds(untilAt) };
+        return linkPath(env.SERVICE_SIGNING_SECRET ?? "", link, name);
+      },
       tell: (effects) => sender.send(effects),
     });
     const spans = new SpanExporter(env, tenant);
@@ -115,7 +122,7 @@ export class Tenant extends DurableObject<TenantEnv> implements StreamOwner {
     this.#sockets = sockets;
     this.#wake = wake;
     this.#turns = turns;
-    this.#operations = new OperationCaller(store, turns);
+    this.#operations = new OperationCaller(store, turns, maxGbOf(env));
     this.#history = new HistoryWriter({ tenant, database: env.DB, store, wake, spans, waitUntil, turns });
     this.#relocation = new Relocation({
       tenant,
@@ -124,7 +131,8 @@ export class Tenant extends DurableObject<TenantEnv> implements StreamOwner {
       store,
       sockets,
       turns,
-      drain: () => this.#history.flush(),
+      wakeAll: () => this.#waiters.notifyAll(""),
+      flush: () => this.#history.flushForMove(),
     });
     this.#intake = new SocketIntake({ tenant, database: env.DB, store, sockets, live, turns });
   }
@@ -139,13 +147,19 @@ export class Tenant extends DurableObject<TenantEnv> implements StreamOwner {
     return this.#turns.decide(OPERATOR, (turn) => addAdminKey(turn, request));
   }
 
+  /** Sets what it may store. Only called by the edge, with the root key. */
+  async bound(request: { maxGb: number | null }): Promise<Result<{ storedBytes: number }, Refusal>> {
+    return this.#turns.decide(OPERATOR, (turn) => boundTenant(turn, request));
+  }
+
   /**
    * Ends the tenant: its keys, its sockets and all live data. Only called by the edge, with the root key; the edge then
    * deletes the history. After this, nothing of the tenant is on its way to D1.
    */
   async destroy(): Promise<void> {
-    const instances = [...this.#turns.memory.fleet.members()].map(({ worker }) => worker.instance);
-    this.ctx.waitUntil(this.#relays.endAll(instances));
+    // Without the memory: a tenant whose rows do not fit into it must end, too.
+    this.ctx.waitUntil(this.#relays.endAll(this.#store.workers.instances()));
+    this.ctx.waitUntil(this.#relays.dropBodies(this.#store.jobs.heldBodies()));
     await this.ctx.blockConcurrencyWhile(async () => {
       this.#sockets.endAll();
       await this.ctx.storage.deleteAlarm();
@@ -169,12 +183,16 @@ export class Tenant extends DurableObject<TenantEnv> implements StreamOwner {
     return stayed;
   }
 
-  async readTable(table: string, from: number, maxChars: number): Promise<Result<TablePage, Refusal>> {
-    return this.#relocation.readTable(table, from, maxChars);
+  async depart(): Promise<Result<null, Refusal>> {
+    return this.#relocation.depart();
   }
 
-  async makeRoom(schema: number): Promise<Result<null, Refusal>> {
-    return this.#relocation.makeRoom(schema);
+  async readTable(request: PageRequest): Promise<Result<TablePage, Refusal>> {
+    return this.#relocation.readTable(request);
+  }
+
+  async makeRoom(arrival: Arrival): Promise<Result<"arriving" | "arrived", Refusal>> {
+    return this.#relocation.makeRoom(arrival);
   }
 
   async writeTable(table: string, part: TableRows): Promise<Result<null, Refusal>> {
@@ -230,16 +248,18 @@ export class Tenant extends DurableObject<TenantEnv> implements StreamOwner {
     return this.#claims.claim(request.instance, waitMs, claim);
   }
 
-  /** A job when it is final, or as it is after `waitMs`. */
+  /** A job when it is final, or as it is after `waitMs`. Whoever waits is asked again who it is when a key ends. */
   async getJobWaiting(credential: Credential, id: string, waitMs: number): Promise<Result<JobResource, Refusal>> {
-    const waiter = this.#waiters.open(`job ${id}`, waitMs);
-    const found = await this.call(credential, "getJob", { id });
-    if (!found.ok || isFinal(found.value.status)) {
-      waiter.cancel();
-      return found;
+    const endAt = Date.now() + waitMs;
+    for (let asked = credential, leftMs = waitMs; ; asked = counted(credential), leftMs = endAt - Date.now()) {
+      const waiter = this.#waiters.open(`job ${id}`, Math.max(0, leftMs));
+      const found = await this.call(asked, "getJob", { id });
+      if (!found.ok || isFinal(found.value.status) || leftMs <= 0) {
+        waiter.cancel();
+        return found;
+      }
+      await waiter.woken;
     }
-    await waiter.woken;
-    return this.call(counted(credential), "getJob", { id });
   }
 
   /** The job of a front-door request (`door-waits.ts`). */
@@ -254,7 +274,9 @@ export class Tenant extends DurableObject<TenantEnv> implements StreamOwner {
   /** What relays report and ask (`StreamOwner`). */
   async readerGone(jobId: string, lease: number, isSlow: boolean): Promise<void> {
     await this.#turns.decide(SERVICE, (turn) =>
-      turn.store.jobs.find(jobId)?.lease === lease ? abandon(turn, { id: jobId, isSlow }) : ok(false),
+      turn.store.jobs.find(jobId)?.lease === lease
+        ? abandon(turn, { id: jobId, why: isSlow ? "slow" : "left" })
+        : ok(false),
     );
   }
 
@@ -266,7 +288,15 @@ export class Tenant extends DurableObject<TenantEnv> implements StreamOwner {
     await this.#turns.decide(SERVICE, (turn) => ok(endHeard(turn, jobId)));
   }
 
-  async endsOf(leases: readonly { jobId: string; lease: number }[]): Promise<AttemptEnd[]> {
+  async givenTo(instance: string, leases: readonly StreamLease[]): Promise<boolean[]> {
+    return this.#turns.read((turn) => leases.map((one) => isGivenTo(turn, instance, one)));
+  }
+
+  async streamLost(jobId: string, lease: number): Promise<void> {
+    await this.#turns.decide(SERVICE, (turn) => ok(loseStream(turn, { jobId, lease })));
+  }
+
+  async endsOf(leases: readonly StreamLease[]): Promise<AttemptEnd[]> {
     return this.#turns.read((turn) => leases.map((one) => attemptEnd(turn, one)));
   }
 
@@ -291,7 +321,7 @@ export class Tenant extends DurableObject<TenantEnv> implements StreamOwner {
   }
 
   async isSyncHalted(): Promise<boolean> {
-    return this.#turns.read((turn) => turn.memory.killswitch.level >= FULL_HALT);
+    return this.#turns.read(({ memory }) => memory.absence !== null || memory.killswitch.level >= FULL_HALT);
   }
 
   /** Called by the Cron Trigger for a tenant whose alarm is long overdue. */
@@ -325,7 +355,7 @@ export class Tenant extends DurableObject<TenantEnv> implements StreamOwner {
   /** Runs the timetable; never throws, always sets the next alarm. */
   override async alarm(): Promise<void> {
     await this.#wake.begin();
-    if (this.#turns.memory.movedTo !== null) return this.#wake.end(null);
+    if (this.#turns.memory.absence !== null) return this.#wake.end(null);
     await this.#sweep().then(
       (nextAt) => this.#wake.end(nextAt),
       () => this.#wake.backOff(FAILED_SWEEP_RETRY_MS),

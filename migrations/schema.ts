@@ -16,6 +16,8 @@ export const tenants = sqliteTable("tenants", {
   wakeAt: integer("wake_at"),
   /** How many days its finished jobs are kept, as of its last drain; null: for ever. */
   keepDays: integer("keep_days"),
+  /** Why its object does not serve it here, as of its last drain: arriving, leaving, left; null: it does. */
+  away: text("away"),
 });
 
 export const jobs = sqliteTable(

@@ -2,10 +2,10 @@
 // @pydantic/genai-prices (a test compares them), except that a model listed without token prices is unknown, never
 // free.
 
-import type { ModelPrice } from "../domain/catalog-price.ts";
-import type { Usage } from "../domain/job.ts";
-import { isLocalProvider } from "../domain/local-runtime.ts";
-import { priceFromUsd } from "../domain/price.ts";
+import type { ModelPrice } from "../domain/catalog/catalog-price.ts";
+import { isLocalProvider } from "../domain/fleet/local-runtime.ts";
+import type { Usage } from "../domain/job/job.ts";
+import { priceFromUsd } from "../domain/money/price.ts";
 import { PRICE_DATA } from "./price-data.ts";
 import type { Condition, ListedModel, Match, ProviderPrices, Rate, Rates, Word } from "./provider-prices.ts";
 

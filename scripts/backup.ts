@@ -2,11 +2,11 @@
 
 import { existsSync, mkdtempSync, rmSync, statSync } from "node:fs";
 import path from "node:path";
+import { dataDirAt, dataRoot } from "../self-host/data-dir.ts";
 import { writeArchive } from "./backup/archive.ts";
 import { copyData } from "./backup/copy-data.ts";
 import { runOnArchive } from "./backup/run-on-archive.ts";
 import { ExitError } from "./exit-error.ts";
-import { dataDirAt, dataRoot } from "./self-host/data-dir.ts";
 
 const USAGE = `Usage: npm run backup -- <file.tar>
 

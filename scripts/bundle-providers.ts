@@ -3,7 +3,7 @@
 
 import { readdir, readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
-import type { ProviderDefinition } from "../domain/catalog.ts";
+import type { ProviderDefinition } from "../domain/catalog/catalog.ts";
 import { readFiles } from "../src/catalog/providers.ts";
 
 export const BUNDLED_FOLDER = path.join(import.meta.dirname, "../providers/catalog");

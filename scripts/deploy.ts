@@ -6,16 +6,29 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { parseArgs } from "node:util";
+import { keepSecret, readSecret, writeSecret } from "../self-host/kept-secret.ts";
 import { loadProject } from "./build/project.ts";
 import { buildAll } from "./build.ts";
+import { applyMigrations } from "./deploy/migrations.ts";
 import { ensureDatabase, missingSecrets, requireLogin } from "./deploy/remote.ts";
 import { ExitError, runScript } from "./exit-error.ts";
 import { ROOT, runCommand } from "./run-command.ts";
-import { keepSecret } from "./self-host/kept-secret.ts";
 
-/** Below .wrangler/, which git ignores. */
-const ROOT_KEY_FILE = path.join(ROOT, ".wrangler", "root.key");
-const SECRETS = ["SERVICE_ROOT_KEY", "SERVICE_SIGNING_SECRET"];
+/** Beside the checkout's own files, not in .wrangler/, whose content anyone deletes; git ignores it. */
+const KEPT_FOLDER = path.join(ROOT, ".deploy");
+/** An earlier release kept the root key there. */
+const FORMER_ROOT_KEY = path.join(ROOT, ".wrangler", "root.key");
+
+const SECRETS = {
+  SERVICE_ROOT_KEY: { file: "root.key", says: "The root key, which manages tenants (POST /admin/tenants)," },
+  SERVICE_SIGNING_SECRET: {
+    file: "signing.secret",
+    says: "The signing secret, which a deployment needs that a tenant moves to (SERVICE_SIGNING_SECRET_ALSO),",
+  },
+} as const;
+type SecretName = keyof typeof SECRETS;
+const SECRET_NAMES = Object.keys(SECRETS) as SecretName[];
+const keptFile = (name: SecretName): string => path.join(KEPT_FOLDER, SECRETS[name].file);
 
 function readFlags(): { "dry-run"?: boolean } {
   try {
@@ -38,7 +51,7 @@ async function dryRun(): Promise<void> {
   console.log(
     `A deploy would apply these D1 migrations, unless they are already applied: ${names.join(", ") || "none"}.`,
   );
-  console.log(`It would create these secrets, unless they exist: ${SECRETS.join(", ")}.`);
+  console.log(`It would create these secrets, unless they exist: ${SECRET_NAMES.join(", ")}.`);
 }
 
 /** Deploys with the missing secrets, in a temporary file that only the owner can read. */
@@ -54,28 +67,39 @@ async function deployWithSecrets(secrets: Record<string, string>): Promise<void>
 }
 
 /**
- * Before the upload, so that the running service's key is not lost if a later step fails. It is never logged. A key
- * kept by an earlier deploy is used again, because that deploy may have failed at any step.
+ * Before the upload, so that no secret of the running service is lost if a later step fails: a worker's secrets cannot
+ * be read again. They are never logged. One that an earlier deploy kept is used again, because that deploy may have
+ * failed at any step.
  */
-function keepRootKey(): string {
-  mkdirSync(path.dirname(ROOT_KEY_FILE), { recursive: true, mode: 0o700 });
-  return keepSecret(undefined, ROOT_KEY_FILE);
+function keepDeployed(name: SecretName): string {
+  mkdirSync(KEPT_FOLDER, { recursive: true, mode: 0o700 });
+  const former = name === "SERVICE_ROOT_KEY" ? readSecret(FORMER_ROOT_KEY) : undefined;
+  const file = keptFile(name);
+  if (former !== undefined && readSecret(file) === undefined) writeSecret(file, former);
+  return keepSecret(process.env[name], file);
 }
+
+const sayWhereKept = (name: SecretName): void =>
+  console.log(
+    `${SECRETS[name].says} is kept in ${keptFile(name)}, readable by you alone: put a copy where you keep secrets.`,
+  );
 
 async function deploy(): Promise<void> {
   await requireLogin();
   const { databases } = await loadProject();
   for (const { databaseName } of databases) await ensureDatabase(databaseName);
-  for (const { binding } of databases) await run(["d1", "migrations", "apply", binding, "--remote"]);
-  const secrets = await missingSecrets(SECRETS);
-  for (const name of SECRETS.filter((one) => process.env[one] && !(one in secrets)))
+  for (const database of databases) {
+    const applied = await applyMigrations(database);
+    console.log(`D1 migrations of ${database.binding}: ${applied.join(", ") || "all were applied before"}.`);
+  }
+  const secrets = await missingSecrets(SECRET_NAMES);
+  for (const name of SECRET_NAMES.filter((one) => process.env[one] && !secrets.includes(one)))
     console.log(
       `${name} in the environment is ignored, because the worker already has that secret. Change it with \`wrangler secret put\`.`,
     );
-  const isMade = secrets.SERVICE_ROOT_KEY !== undefined && !process.env.SERVICE_ROOT_KEY;
-  if (isMade) secrets.SERVICE_ROOT_KEY = keepRootKey();
-  await deployWithSecrets(secrets);
-  if (isMade) console.log(`\nThe root key, which manages tenants (POST /admin/tenants), is kept in ${ROOT_KEY_FILE}.`);
+  const values = Object.fromEntries(secrets.map((name) => [name, keepDeployed(name)]));
+  for (const name of secrets.filter((one) => !process.env[one])) sayWhereKept(name);
+  await deployWithSecrets(values);
 }
 
 await runScript(async () => {

@@ -1,17 +1,20 @@
 // `npm run dev`: the edge under `wrangler dev`, which reloads on every change, and the dashboard, rebuilt on changes.
-// The state is below .wrangler/: development never touches the data of `npm start`.
+// The state is below .wrangler/: development never touches the data of `npm start`. When this ends, in whatever way, so
+// does everything that it started.
 
 import { existsSync } from "node:fs";
 import path from "node:path";
-import { VITE_BUILD, VITE_CONFIG } from "./build/dashboard.ts";
+import { type Supervised, supervise } from "../self-host/supervised.ts";
+import { VITE_CONFIG, VITE_WATCH } from "./build/dashboard.ts";
 import { loadProject } from "./build/project.ts";
 import { buildAll } from "./build.ts";
 import { keepDevSecrets } from "./dev-secrets.ts";
 import { ExitError, runScript } from "./exit-error.ts";
-import { ROOT, runCommand } from "./run-command.ts";
+import { ROOT, runCommand, toolEnvironment } from "./run-command.ts";
 
-async function dev(): Promise<number> {
-  await buildAll();
+const STOP_GRACE_MS = 5_000;
+
+async function migrate(): Promise<void> {
   const { databases } = await loadProject();
   for (const { binding } of databases) {
     const { code } = await runCommand("wrangler", ["d1", "migrations", "apply", binding, "--local"], {
@@ -19,13 +22,29 @@ async function dev(): Promise<number> {
     });
     if (code !== 0) throw new ExitError(`The migrations of ${binding} could not be applied.`);
   }
-  const secrets = keepDevSecrets(ROOT, process.env);
-  const port = process.env.PORT || "8787";
-  const edge = runCommand("wrangler", ["dev", "--port", port, ...secrets, ...process.argv.slice(2)]);
-  if (existsSync(path.join(ROOT, VITE_CONFIG))) void runCommand("vite", [...VITE_BUILD, "--watch"]);
-  console.log("The root key of this development server is in .wrangler/development.env.");
-  const { code } = await edge;
-  process.exit(code);
 }
 
-await runScript(dev);
+const start = (command: string, args: string[]): Supervised =>
+  supervise(command, command, args, toolEnvironment(), ROOT);
+
+/** Resolves when the edge ends, or a signal asks for it. */
+async function serve(): Promise<number> {
+  const secrets = keepDevSecrets(ROOT, process.env);
+  const port = process.env.PORT || "8787";
+  const signalled = new Promise<number>((resolve) => {
+    for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => resolve(0));
+  });
+  const edge = start("wrangler", ["dev", "--port", port, ...secrets, ...process.argv.slice(2)]);
+  const children = [edge];
+  if (existsSync(path.join(ROOT, VITE_CONFIG))) children.push(start("vite", [...VITE_WATCH]));
+  console.log("The root key of this development server is in .wrangler/development.env.");
+  const code = await Promise.race([edge.exited.then((exit) => exit.code ?? 1), signalled]);
+  await Promise.all(children.map((child) => child.stop(STOP_GRACE_MS)));
+  return code;
+}
+
+await runScript(async () => {
+  await buildAll();
+  await migrate();
+  return serve();
+});

@@ -1,34 +1,16 @@
 // `npm run mutants`: plants each known defect and expects the simulator to notice it, or the recorded runs of the model
 // in workerd. A mutant that is not caught, or whose place in the code is gone, fails the run. Arguments select mutants.
-// `-- --scan <file> …` tries every small change of those files instead, and lists those that neither the tests of the
-// rules nor those of the service notice, nor the simulation; with `--tests-only` without a simulation.
 
-import { glob, readFile } from "node:fs/promises";
+import { readFile } from "node:fs/promises";
 import path from "node:path";
+import type { Change } from "../test/mutants/change.ts";
+import { runModel, runSimulation, tryInCopy } from "../test/mutants/copy-trial.ts";
+import { survivorsOf } from "../test/mutants/survivors.ts";
 import type { Catcher, Mutant } from "../test/simulation/mutant.ts";
 import { MUTANTS } from "../test/simulation/mutants.ts";
 import { runScript } from "./exit-error.ts";
-import { runModel, runSimulation, tryInCopy } from "./mutants/copy-trial.ts";
-import { type Change, scan } from "./mutants/scan.ts";
-import { survivorsOf } from "./mutants/survivors.ts";
 import { ROOT } from "./run-command.ts";
 
-const TESTS_OF_RULES = [
-  "test/domain/*.test.ts",
-  "test/catalog/normalise.test.ts",
-  "test/catalog/price-and-timing.test.ts",
-  "test/tenant/{counters,socket-group,telling}.test.ts",
-  "test/observability/spans.test.ts",
-  "test/self-host/call-group.test.ts",
-];
-/** Most of them are for the platform; here they run in plain Node (`mutants/platform`). */
-const TESTS_OF_THE_SERVICE = [
-  "test/{tenant,http,front-door,webhooks}/*.workers.test.ts",
-  "test/store/{claim-waits,door-waits,drain,turns,*.workers}.test.ts",
-];
-/** Some tests of the service wait for seconds. */
-const SLOWEST_MS = 1_500;
-const TESTS_ONLY = "--tests-only";
 /** Most changes are noticed within a few runs. */
 const FEW_SEEDS = 25;
 const MANY_SEEDS = 150;
@@ -39,7 +21,7 @@ const survivorsOfSimulation = (
   tell: (change: Change, by: string | null) => void,
 ): Promise<Change[]> => {
   process.env.SEEDS = String(seeds);
-  return survivorsOf(changes, ["scripts/mutants/simulated-runs.ts"], tell);
+  return survivorsOf(changes, ["test/mutants/simulated-runs.ts"], tell);
 };
 
 const read = (file: string): Promise<string> => readFile(path.join(ROOT, file), "utf8");
@@ -70,10 +52,6 @@ const tellCaught = (change: Change, by: string | null): void => {
   if (by !== null) tell(change, by);
 };
 
-const tellSurvivor = ({ file, what }: Change, by: string | null): void => {
-  if (by === null) console.log(`SURVIVES  ${file} ${what}`);
-};
-
 const tryMutants = async (wanted: readonly string[]): Promise<number> => {
   const chosen = MUTANTS.filter(({ what }) => wanted.every((word) => what.includes(word)));
   const planted = Object.groupBy(await Promise.all(chosen.map(plant)), ({ stage }) => stage);
@@ -91,27 +69,4 @@ const tryMutants = async (wanted: readonly string[]): Promise<number> => {
   return missed.length === 0 ? 0 : 1;
 };
 
-const filesLike = async (patterns: readonly string[]): Promise<string[]> => {
-  const files: string[] = [];
-  for await (const file of glob(patterns, { cwd: ROOT })) files.push(file);
-  return files;
-};
-
-const scanFiles = async (files: readonly string[], hasSimulation: boolean): Promise<number> => {
-  const scanned = await Promise.all(files.map(async (file) => scan(file, await read(file))));
-  const changes = scanned.flat();
-  const silent = (): void => {};
-  const byRules = await survivorsOf(changes, await filesLike(TESTS_OF_RULES), silent);
-  console.log(`${changes.length - byRules.length} of ${changes.length} changes noticed by the tests of the rules`);
-  const tests = await filesLike(TESTS_OF_THE_SERVICE);
-  const byService = await survivorsOf(byRules, tests, hasSimulation ? silent : tellSurvivor, SLOWEST_MS);
-  const survivors = hasSimulation ? await survivorsOfSimulation(byService, FEW_SEEDS, tellSurvivor) : byService;
-  console.log(`${changes.length - survivors.length} of ${changes.length} changes noticed`);
-  return 0;
-};
-
-const [mode, ...rest] = process.argv.slice(2);
-const files = rest.filter((given) => given !== TESTS_ONLY);
-await runScript(() =>
-  mode === "--scan" ? scanFiles(files, files.length === rest.length) : tryMutants(process.argv.slice(2)),
-);
+await runScript(() => tryMutants(process.argv.slice(2)));

@@ -3,11 +3,11 @@
 import { existsSync, mkdirSync, readdirSync, renameSync, rmdirSync, rmSync } from "node:fs";
 import path from "node:path";
 import { DatabaseSync } from "node:sqlite";
+import { dataDirAt, dataRoot } from "../self-host/data-dir.ts";
+import { refuseNewerState } from "../self-host/written-by.ts";
 import { readArchive } from "./backup/archive.ts";
 import { runOnArchive } from "./backup/run-on-archive.ts";
 import { ExitError } from "./exit-error.ts";
-import { dataDirAt, dataRoot } from "./self-host/data-dir.ts";
-import { refuseNewerState } from "./self-host/written-by.ts";
 
 const USAGE = `Usage: npm run restore -- <file.tar>
 

@@ -23,7 +23,7 @@ export interface CommandResult {
   output: string;
 }
 
-function toolEnvironment(extra: Record<string, string> = {}): NodeJS.ProcessEnv {
+export function toolEnvironment(extra: Record<string, string> = {}): NodeJS.ProcessEnv {
   const PATH = `${BIN}${path.delimiter}${process.env.PATH ?? ""}`;
   return { ...process.env, WRANGLER_SEND_METRICS: "false", ...extra, PATH };
 }

@@ -4,25 +4,22 @@
 
 import { rmSync } from "node:fs";
 import path from "node:path";
-import { configureLog } from "../contract/log.ts";
-import { loadProject, type Project } from "./build/project.ts";
-import { buildAll } from "./build.ts";
-import { ExitError, runScript } from "./exit-error.ts";
-import { applyMigrations } from "./self-host/d1-migrations.ts";
-import { type DataDir, dataDirAt, dataRoot, lockDataDir, makeStateFolders } from "./self-host/data-dir.ts";
+import { configureLog } from "../log/log.ts";
+import { applyMigrations } from "../self-host/d1-migrations.ts";
+import { type DataDir, dataDirAt, dataRoot, lockDataDir, makeStateFolders } from "../self-host/data-dir.ts";
 import {
   ensureDefaultTenant,
   ensureWorkerKey,
   isTenantKept,
   markFirstStart,
   TENANT,
-} from "./self-host/default-tenant.ts";
-import { fullDiskError } from "./self-host/disk.ts";
-import { serveFreezing } from "./self-host/freeze.ts";
-import { keepSecret, readSecret } from "./self-host/kept-secret.ts";
-import { startLocalWorker } from "./self-host/local-worker.ts";
-import { keepProcessCount } from "./self-host/processes.ts";
-import type { Address, Served } from "./self-host/served.ts";
+} from "../self-host/default-tenant.ts";
+import { fullDiskError } from "../self-host/disk.ts";
+import { serveFreezing } from "../self-host/freeze.ts";
+import { keepSecret, readSecret } from "../self-host/kept-secret.ts";
+import { startLocalWorker } from "../self-host/local-worker.ts";
+import { keepProcessCount } from "../self-host/processes.ts";
+import type { Address, Served } from "../self-host/served.ts";
 import {
   isHelpAsked,
   passedEnvironment,
@@ -30,10 +27,13 @@ import {
   readSettings,
   type Settings,
   USAGE,
-} from "./self-host/settings.ts";
-import { claimPort, waitUntilHealthy } from "./self-host/workerd.ts";
-import { startWorkerdHome } from "./self-host/workerd-home.ts";
-import { markState, refuseNewerState } from "./self-host/written-by.ts";
+} from "../self-host/settings.ts";
+import { claimPort, waitUntilHealthy } from "../self-host/workerd.ts";
+import { startWorkerdHome } from "../self-host/workerd-home.ts";
+import { markState, refuseNewerState } from "../self-host/written-by.ts";
+import { loadProject, type Project } from "./build/project.ts";
+import { buildAll } from "./build.ts";
+import { ExitError, runScript } from "./exit-error.ts";
 
 const LOOPBACK = "127.0.0.1";
 const ANY_PORT = 0;
@@ -85,11 +85,11 @@ async function prepareState({ project, dir }: Plan): Promise<void> {
 
 /** `awaited` is the worker that GET /health waits for at first. */
 async function serve(plan: Plan, address: Address, awaited?: string): Promise<Served> {
-  const { edge, inspectorPort } = plan.settings;
-  const homePlan = { ...plan, awaited, inspectorPort };
+  const { edge, inspectorPort, trustedProxies } = plan.settings;
+  const homePlan = { ...plan, awaited, inspectorPort, trustedProxies };
   if (edge === "workerd") return startWorkerdHome(homePlan, address);
   // The app takes time to load, so it is loaded only if it is served here.
-  const { startNodeHome } = await import("./self-host/edge/node-home.ts");
+  const { startNodeHome } = await import("../self-host/edge/node-home.ts");
   return startNodeHome(homePlan, address);
 }
 

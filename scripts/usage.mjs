@@ -9,7 +9,7 @@ export const USAGE = {
   "scripts/simulate.ts":
     "npm run simulate [-- --minutes <n> | --seeds <n> --from <n> | --seed <n>]\n\nRuns the deterministic simulator: 200 runs by default; --seed replays one run.",
   "scripts/mutants.ts":
-    "npm run mutants [-- <words> … | --scan <file> … [--tests-only]]\n\nPlants each known defect and reports whether a test catches it; --scan tries every small change of a file.",
+    "npm run mutants [-- <words> …]\n\nPlants each known defect, or those whose name has these words, and reports whether a test catches it.",
   "scripts/chaos.ts":
     "npm run chaos [-- --kills <n> --seed <n>]\n\nRuns the self-hosted server under load, kills it at random, and checks the recorded answers.",
   "scripts/fixture.ts": "npm run fixture -- <version>\n\nRecords a release's data folder for the upgrade tests.",

@@ -4,7 +4,7 @@
 import { eventsOf } from "../contract/client/event-stream.ts";
 import { ApiProblem } from "../contract/client/problem.ts";
 import type { Client } from "../contract/client.ts";
-import { jsonOrText } from "../contract/json-object.ts";
+import { jsonOrText, objectOf } from "../contract/text/json-object.ts";
 
 export interface JobStreamEvent {
   /** `chunk`: part of the output; `status`: the job's status changed; `end`: the last event. */
@@ -27,12 +27,29 @@ const brokeOff = (id: string): ApiProblem =>
     detail: `The stream of job ${id} broke off ${MAX_EMPTY_TRIES} times without an event: read the job itself.`,
   });
 
+/**
+ * The output of an ordinary job that ended before its stream was opened, as its one chunk: a short job is done sooner
+ * than a second request arrives. A client's request has events of its runtime, which nothing can make up.
+ */
+async function* wholeOutput(
+  jobs: Client["jobs"],
+  id: string,
+  signal: AbortSignal | undefined,
+): AsyncGenerator<JobStreamEvent> {
+  const { status, api, result } = await jobs.get(id, { signal });
+  if (status !== "completed" || api !== null) return;
+  const { text } = objectOf(result);
+  const words = typeof result === "string" ? result : text;
+  if (typeof words === "string") yield { type: "chunk", id: "", data: { text: words } };
+}
+
 export async function* streamJob(
   jobs: Client["jobs"],
   id: string,
   { lastEventId, signal }: { lastEventId?: string | undefined; signal?: AbortSignal | undefined } = {},
 ): AsyncGenerator<JobStreamEvent> {
   let after = lastEventId;
+  let hasChunk = after !== undefined;
   for (let empty = 0; empty < MAX_EMPTY_TRIES; empty += 1) {
     const response = await jobs.stream(id, { lastEventId: after, signal });
     if (response.body === null) throw brokeOff(id);
@@ -40,6 +57,8 @@ export async function* streamJob(
       for await (const event of eventsOf(response.body)) {
         empty = 0;
         if (event.id !== "") after = event.id;
+        if (event.event === "end" && !hasChunk) yield* wholeOutput(jobs, id, signal);
+        hasChunk ||= event.event === "chunk";
         yield { type: event.event, id: event.id, data: jsonOrText(event.data) };
         if (event.event === "end") return;
       }

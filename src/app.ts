@@ -2,8 +2,9 @@
 
 import { Hono } from "hono";
 import { NOT_FOUND } from "../contract/http-status.ts";
-import { configureLog, log } from "../contract/log.ts";
-import { notFound, type Refusal } from "../domain/refusal.ts";
+import { notFound, type Refusal } from "../domain/words/refusal.ts";
+import { configureLog, log } from "../log/log.ts";
+import { type Endpoint, mount, passOn } from "./endpoint/router.ts";
 import type { Env } from "./env.ts";
 import { cors, preflight } from "./front-door/cors.ts";
 import { bugResponse, isFrontDoor, refusalResponse } from "./front-door/errors.ts";
@@ -17,7 +18,6 @@ import { secured } from "./http/headers.ts";
 import { PathRouter } from "./http/path-router.ts";
 import { internalProblem, malformedAddress, problemResponse, Refused } from "./http/refused.ts";
 import { logRequest } from "./http/request-log.ts";
-import { type Endpoint, mount, passOn } from "./http/router.ts";
 import { mcpRoutes } from "./mcp/route.ts";
 import { auditRoutes } from "./routes/audit.ts";
 import { bulkRoutes } from "./routes/bulk.ts";
@@ -31,6 +31,7 @@ import { jobRoutes } from "./routes/jobs.ts";
 import { keyRoutes } from "./routes/keys.ts";
 import { killswitchRoutes } from "./routes/killswitch.ts";
 import { moveRoutes } from "./routes/moves.ts";
+import { outputRoutes } from "./routes/outputs.ts";
 import { packageRoutes } from "./routes/package.ts";
 import { scheduleRoutes } from "./routes/schedules.ts";
 import { serviceRoutes } from "./routes/service.ts";
@@ -76,6 +77,7 @@ const boundRoutes: readonly Endpoint[] = [
   ...fileByteRoutes,
   ...doorFileByteRoutes,
   ...uploadRoutes,
+  ...outputRoutes,
   ...streamRoutes,
   ...catalogRoutes,
   ...webhookRoutes,

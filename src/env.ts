@@ -1,7 +1,7 @@
 // The types of the platform's bindings; wrangler.toml is the source.
 
 import type { StoredFile } from "../durable-objects/files/stored-file.ts";
-import type { Relay } from "../durable-objects/relay.ts";
+import type { Relay } from "../durable-objects/relay/relay.ts";
 import type { Tenant } from "../durable-objects/tenant.ts";
 import type { Home } from "./home.ts";
 
@@ -25,7 +25,7 @@ export interface Env {
   readonly SERVICE_CATALOG_FILES?: string;
   /** Self-hosted, `<tenant>/<instance>` of the worker that `npm start` runs; users do not set it. */
   readonly SERVICE_AWAITED_WORKER?: string;
-  /** Self-hosted, `<index>/<count>`: which tenants live in this process (`domain/share.ts`). */
+  /** Self-hosted, `<index>/<count>`: which tenants live in this process (`domain/tenant/share.ts`). */
   readonly SERVICE_SHARE?: string;
   /** Self-hosted, made at each start: the secret of the private connection. */
   readonly SERVICE_PRIVATE_SECRET?: string;
@@ -39,6 +39,8 @@ export interface Env {
   readonly SERVICE_OTLP_HEADERS?: string;
   /** `1` logs every request, not only those that failed. */
   readonly SERVICE_LOG_REQUESTS?: string;
+  /** What each tenant may store, in GB (20). */
+  readonly SERVICE_TENANT_MAX_GB?: string;
   /** Self-hosted, `1` allows webhooks to private addresses. */
   readonly SERVICE_WEBHOOKS_PRIVATE?: string;
   /**

@@ -2,8 +2,8 @@
 // workerd. On Cloudflare, and where workerd serves alone, there is none.
 
 import type { Context } from "hono";
-import type { Refusal } from "../domain/refusal.ts";
-import type { Result } from "../domain/result.ts";
+import type { Refusal } from "../domain/words/refusal.ts";
+import type { Result } from "../domain/words/result.ts";
 import type { Credential } from "../durable-objects/operations/keys.ts";
 
 /** `vital`: stops or finishes work. `heavy`: reads or writes much. `waiting`: held open without work. */
@@ -21,6 +21,10 @@ export interface Home {
   readonly arrivedBody: (c: Context) => Uint8Array | null;
   /** The client's address. */
   readonly addressOf: (c: Context) => string;
+  /** Calls back once when the answer has ended: it was sent, its client left, or it broke. */
+  readonly onAnswerEnd: (c: Context, then: () => void) => void;
+  /** A request with so many bytes may write them; call the result when it has ended. */
+  readonly expectWrite: (bytes: number) => () => void;
   /** Resolves when it is the tenant's turn; call the returned function to end the turn. Null if nothing waits here. */
   readonly takeTurn: (tenant: string, lane: Lane) => Promise<() => void> | null;
 }

@@ -5,7 +5,7 @@ import type { Env } from "./env.ts";
 import { runMinute } from "./minute.ts";
 
 export { StoredFile } from "../durable-objects/files/stored-file.ts";
-export { Relay } from "../durable-objects/relay.ts";
+export { Relay } from "../durable-objects/relay/relay.ts";
 export { Tenant } from "../durable-objects/tenant.ts";
 export { PrivateDoor } from "./private-door.ts";
 

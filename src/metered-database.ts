@@ -1,6 +1,6 @@
 // A D1 database that counts its queries like the platform: each statement of a batch is a query.
 
-import type { Allowance } from "../domain/allowance.ts";
+import type { Allowance } from "../domain/words/allowance.ts";
 
 export function meteredDatabase(db: D1Database, allowance: Allowance): D1Database {
   const plain = new WeakMap<D1PreparedStatement, D1PreparedStatement>();

@@ -1,20 +1,21 @@
 // The minute's work that belongs to no single tenant. Cloudflare gives one invocation 1,000 D1 queries and 10,000
 // requests: each task has its own part, so none can take another's, and what does not fit waits a minute.
 
-import { Allowance, type Cost } from "../domain/allowance.ts";
-import { DAY_MS } from "../domain/duration.ts";
-import { isInShare, readShare } from "../domain/share.ts";
+import { isInShare, readShare } from "../domain/tenant/share.ts";
+import { Allowance, type Cost } from "../domain/words/allowance.ts";
+import { DAY_MS } from "../domain/words/duration.ts";
+import { log } from "../log/log.ts";
 import { isCatalogSyncOn, syncDueSubscriptions } from "./catalog/due.ts";
 import { pruneHistory } from "./catalog/models.ts";
 import { openCatalog } from "./catalog/open.ts";
+import { providerReport } from "./catalog/provider-report.ts";
 import type { Env } from "./env.ts";
 import { auditStatement } from "./history/audit.ts";
 import { pruneJobs, pruneScheduleRuns } from "./history/retention.ts";
 import { MAX_OVERDUE, overdueTenants, tenantNamed } from "./history/tenants.ts";
-import { isSyncHalted } from "./http/tenant-administration.ts";
-import { tenantObject } from "./http/tenant-object.ts";
 import { meteredDatabase } from "./metered-database.ts";
-import { tellTenant } from "./routes/catalog.ts";
+import { isSyncHalted, learnCatalog } from "./tenant/tenant-administration.ts";
+import { tenantObject } from "./tenant/tenant-object.ts";
 
 /** Limits of one invocation on the Paid plan. */
 export const PLATFORM_LIMITS: Cost = { queries: 1_000, requests: 10_000 };
@@ -39,7 +40,7 @@ const wakeOverdue = async (env: Env, allowance: Allowance): Promise<void> => {
       allowance.spendRequest();
       await tenantObject(env, tenant)
         .poke()
-        .catch((error: unknown) => console.error(`tenant ${tenant.tenant} could not be woken`, error));
+        .catch((error: unknown) => log("error", "tenant.unwoken", { tenant: tenant.tenant }, error));
     }
   };
   await Promise.all(Array.from({ length: WAKES_AT_A_TIME }, wakeAll));
@@ -80,7 +81,7 @@ const syncCatalog = async (env: Env, allowance: Allowance): Promise<void> => {
     },
     onChanged: async (tenant, report) => {
       spend();
-      await tellTenant(env, await tenantNamed(env.DB, tenant), report.provider);
+      await learnCatalog(env, await tenantNamed(env.DB, tenant), await providerReport(env.DB, tenant, report.provider));
     },
   });
 };
@@ -97,7 +98,7 @@ export const runMinute = async (env: Env): Promise<Record<string, Cost>> => {
   const spent = Object.entries(MINUTE_TASKS).map(async ([name, { part, run }]): Promise<[string, Cost]> => {
     const allowance = new Allowance(part);
     const metered = { ...env, DB: meteredDatabase(env.DB, allowance) };
-    await run(metered, allowance).catch((error: unknown) => console.error(`the minute's ${name} failed`, error));
+    await run(metered, allowance).catch((error: unknown) => log("error", "minute.failed", { what: name }, error));
     return [name, allowance.spent];
   });
   return Object.fromEntries(await Promise.all(spent));

@@ -15,7 +15,7 @@ export type HeldJob = {
   halt: AbortController;
   progress: Progress | null;
   progressSentAtMs: number;
-  /** A heartbeat that tells it is on its way. */
+  /** The latest progress is told soon. */
   isProgressDue: boolean;
 };
 

@@ -23,6 +23,7 @@ const LIFETIME_MS = 300_000;
 const CLOSE_TIMEOUT_MS = 2_000;
 
 type ReportOf<Type extends Report["type"]> = Extract<Report, { type: Type }>;
+type Sendable = Exclude<WorkerMessage, { type: "runtime.tried" }>;
 type StartMessage = ReportOf<"job.started">;
 
 const HALTED = { code: "halted", message: "the job was halted while it ran", retryable: false };
@@ -87,6 +88,8 @@ class HttpSession implements Session {
   }
 
   send(message: WorkerMessage): void {
+    // Only a socket asks for it.
+    if (message.type === "runtime.tried") return;
     if (!this.#isOpen || this.#inFlight.has(message.id)) return;
     // A heartbeat adds nothing to a report of the job that is still in transit.
     if (message.type === "job.heartbeat" && this.#lanes.has(message.job_id)) return;
@@ -98,7 +101,7 @@ class HttpSession implements Session {
     this.#enqueue(message);
   }
 
-  #enqueue(message: WorkerMessage): void {
+  #enqueue(message: Sendable): void {
     const lane = message.type === "presence" ? PRESENCE_LANE : message.job_id;
     const isResult = message.type === "job.completed";
     this.#inFlight.add(message.id);
@@ -119,8 +122,10 @@ class HttpSession implements Session {
 
   /** A job that finishes at once needs no start: its result is enough. */
   #startLater(message: StartMessage): void {
-    const { job_id: jobId } = message;
-    if (this.#starts.has(jobId)) return;
+    const { job_id: jobId, lease } = message;
+    if (this.#starts.get(jobId)?.message.lease === lease) return;
+    // Of an older lease of the job: it is sent, so that its report is answered.
+    this.#start(jobId);
     const timer = setTimeout(() => this.#start(jobId), START_AFTER_MS);
     timer.unref();
     this.#starts.set(jobId, { message, timer });
@@ -135,10 +140,10 @@ class HttpSession implements Session {
   }
 
   /** Before other messages of a job its start must be sent; a result replaces the start. */
-  #settleStart(message: WorkerMessage): void {
+  #settleStart(message: Sendable): void {
     if (message.type === "presence") return;
     const start = this.#starts.get(message.job_id);
-    if (start === undefined) return;
+    if (start === undefined || start.message.lease !== message.lease) return;
     if (message.type !== "job.completed") {
       this.#start(message.job_id);
       return;
@@ -169,7 +174,7 @@ class HttpSession implements Session {
     this.#end(ending);
   }
 
-  async #post(message: WorkerMessage): Promise<void> {
+  async #post(message: Sendable): Promise<void> {
     if (message.type === "presence") return this.#sendPresence(message);
     if (message.type === "job.completed") return this.#sendResult(message);
     const send = SENT[message.type] as (jobs: Client["jobs"], report: Report, options: CallOptions) => Promise<unknown>;

@@ -1,7 +1,7 @@
 // What a program of one's own is told of its job: the same fields for a command's stdin and a handler's first argument.
 
 import type { LeasedJob } from "../contract/worker.ts";
-import type { Task } from "./runtimes/runtime.ts";
+import type { JobTask } from "./runtimes/runtime.ts";
 
 export type JobFacts = {
   id: string;
@@ -20,7 +20,7 @@ export type JobFacts = {
   tags: string[];
 };
 
-export function factsOf({ prompt, input, model, job, timeoutSeconds }: Task, offered: readonly string[]): JobFacts {
+export function factsOf({ prompt, input, model, job, timeoutSeconds }: JobTask, offered: readonly string[]): JobFacts {
   const { id, provider, api, lease, attempts, status, metadata, tags } = job;
   return {
     id,

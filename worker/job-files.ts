@@ -5,7 +5,6 @@ import { createReadStream, createWriteStream } from "node:fs";
 import path from "node:path";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
-import * as z from "zod";
 import { NOT_FOUND } from "../contract/http-status.ts";
 import type { LeasedJob } from "../contract/worker.ts";
 import { reasonOf } from "./error-causes.ts";
@@ -14,7 +13,7 @@ import { runtimeFetch } from "./runtimes/runtime-fetch.ts";
 import { problemDetail, type SessionSettings } from "./session.ts";
 
 /** A file of a job, with a link that lasts as long as the job may. */
-export type LeasedFile = { id: string; name: string; bytes: number; content_type: string; url: string };
+export type LeasedFile = LeasedJob["files"][number];
 /** The same on this machine's disk. */
 export type ReceivedFile = Omit<LeasedFile, "url"> & { path: string };
 
@@ -30,17 +29,6 @@ export type JobFiles = {
   send: (job: LeasedJob, name: string, bytes: FileBytes, signal: AbortSignal) => Promise<FileSent>;
 };
 
-const leasedFiles = z.object({
-  files: z.array(
-    z.object({ id: z.string(), name: z.string(), bytes: z.number(), content_type: z.string(), url: z.string() }),
-  ),
-});
-
-/** None where the coordinator gives out leases without files. */
-export function filesOf(job: LeasedJob): LeasedFile[] {
-  return leasedFiles.safeParse(job).data?.files ?? [];
-}
-
 /** Writes the job's files into the folder, each under its own name. @throws Error if one cannot be read. */
 export async function receiveFiles(
   job: LeasedJob,
@@ -50,7 +38,7 @@ export async function receiveFiles(
 ): Promise<ReceivedFile[]> {
   const received: ReceivedFile[] = [];
   const taken = new Set<string>();
-  for (const { url, ...file } of filesOf(job)) {
+  for (const { url, ...file } of job.files) {
     const place = path.join(folder, freeName(file.name, taken));
     // The link needs no key, so none is sent.
     const response = await runtimeFetch(new URL(url, apiUrl).href, { signal });

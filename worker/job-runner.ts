@@ -6,6 +6,7 @@ import type { LeasedJob } from "../contract/worker.ts";
 import type { WorkerConfig } from "./config.ts";
 import type { HeldJob, HeldJobs } from "./held-jobs.ts";
 import type { InputLoader } from "./load-input.ts";
+import type { WorkerLog } from "./log.ts";
 import type { Reports } from "./reports.ts";
 import { type JobOutcome, runJob } from "./run-job.ts";
 import type { Progress, Runtime } from "./runtimes/runtime.ts";
@@ -25,7 +26,7 @@ export type JobRunnerOptions = {
   offeredModels: readonly string[];
   /** The config for the next job, as fresh as possible without waiting. */
   config: () => Promise<WorkerConfig> | WorkerConfig;
-  log: (line: string) => void;
+  log: WorkerLog;
   /** The runtime cannot be reached. Called before the job that found this out is given back. */
   onNeverReached: (reason: string) => void;
   /** A slot became free, or a job is gone. */
@@ -78,7 +79,7 @@ export class JobRunner {
     reports.forget(jobId, held.job.lease);
     streams.drop(jobId, held.job.lease);
     if (held.state === "stopping") return;
-    log(`job ${jobId} halted: ${reason}`);
+    log(`job ${jobId} halted: ${reason}`, { event: "job.halted", job_id: jobId });
     if (held.state === "running") {
       held.state = "stopping";
       held.halt.abort();
@@ -161,12 +162,12 @@ export class JobRunner {
       return;
     }
     if (outcome.type === "job.released") {
-      log(`job ${id} given back: ${outcome.reason}`);
+      log(`job ${id} given back: ${outcome.reason}`, { event: "job.released", job_id: id });
       onNeverReached(outcome.reason);
       streams.drop(id, lease);
     } else if (outcome.type === "job.failed") {
       const { code, message, status } = outcome.error;
-      log(`job ${id} failed: ${code}: ${message}`);
+      log(`job ${id} failed: ${code}: ${message}`, { event: "job.failed", level: "warn", job_id: id, code });
       streams.end(id, lease, { code, message, ...(status === undefined ? {} : { status }) });
     } else streams.end(id, lease, null);
     held.state = "reporting";
@@ -180,17 +181,17 @@ export class JobRunner {
   #progress(held: HeldJob, progress: Progress): void {
     held.progress = progress;
     if (held.state !== "running" || held.isProgressDue) return;
-    const leftMs = held.progressSentAtMs + PROGRESS_EVERY_MS - performance.now();
-    if (leftMs <= 0) {
+    const waitMs = held.progressSentAtMs + PROGRESS_EVERY_MS - performance.now();
+    if (waitMs <= 0) {
       this.heartbeat(held);
       return;
     }
-    // The last one told within a second is told, too.
+    // The last of a burst is told, too.
     held.isProgressDue = true;
     setTimeout(() => {
       held.isProgressDue = false;
       if (held.state === "running") this.heartbeat(held);
-    }, leftMs).unref();
+    }, waitMs).unref();
   }
 
   #drop(held: HeldJob): void {

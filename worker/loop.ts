@@ -9,8 +9,10 @@ import type { ConfigWatch, WorkerConfig } from "./config.ts";
 import { HeldJobs } from "./held-jobs.ts";
 import { JobRunner } from "./job-runner.ts";
 import type { InputLoader } from "./load-input.ts";
+import type { WorkerLog } from "./log.ts";
 import { PresenceDue, presenceMessage, type WorkerIdentity } from "./presence.ts";
 import { Reports } from "./reports.ts";
+import { tryRuntime } from "./runtime-trial.ts";
 import type { RuntimeWatch } from "./runtime-watch.ts";
 import type { Runtime, RuntimeState } from "./runtimes/runtime.ts";
 import type { CoordinatorMessage, Session } from "./session.ts";
@@ -33,7 +35,7 @@ export type LoopOptions = {
   streams: Streams;
   loadInput: InputLoader;
   config: ConfigWatch;
-  log: (line: string) => void;
+  log: WorkerLog;
   /** The coordinator will never accept this worker: the process ends with this reason. */
   onRefused: (reason: string) => void;
   random?: () => number;
@@ -49,6 +51,7 @@ export class Loop {
   #session: Session | null = null;
   #isDraining = false;
   #mustConfirmHalt = false;
+  #isTrying = false;
   #intervalMs = DEFAULT_HEARTBEAT_SECONDS * 1000;
   readonly #beats = createBeats((isLate) => this.#beat(isLate));
   readonly #presence: PresenceDue;
@@ -121,6 +124,9 @@ export class Loop {
         break;
       case "killswitch":
         if (message.killswitch.active) this.#haltAll();
+        break;
+      case "runtime.try":
+        void this.#try(message.model);
         break;
       case "worker.paused":
         log(`paused: ${message.reason}`);
@@ -268,6 +274,17 @@ export class Loop {
     const load = { jobs: this.heldJobIds, freeSlots: this.freeSlots(), isDraining: this.#isDraining };
     this.#reports.send(presenceMessage(id, identity, load, watch.state));
     this.#presence.sent(id, performance.now());
+  }
+
+  async #try(model: string | null): Promise<void> {
+    if (this.#isTrying) return;
+    this.#isTrying = true;
+    const { runtime, identity, config, log } = this.#options;
+    const offeredModels = identity.models;
+    const tried = await tryRuntime({ runtime, config: config.current, offeredModels }, { model });
+    this.#isTrying = false;
+    log(tried.ok ? "tried the runtime after failures: it works" : `the runtime fails: ${tried.error.message}`);
+    this.#reports.send({ type: "runtime.tried", id: this.#reports.nextId(), ...tried });
   }
 
   #ping(): void {

@@ -2,7 +2,7 @@
 
 import * as z from "zod";
 import { newJobRequest } from "../contract/job.ts";
-import { parseJson } from "../contract/json-object.ts";
+import { parseJson } from "../contract/text/json-object.ts";
 import type { LeasedJob } from "../contract/worker.ts";
 import type { JobFiles } from "./job-files.ts";
 import { type JobOutcome, runJob } from "./run-job.ts";
@@ -84,6 +84,10 @@ function leaseOf(given: z.infer<typeof newJobRequest>): LeasedJob {
     lease: 1,
     attempts: 1,
     result: null,
+    result_file: null,
+    result_bytes: null,
+    files: [],
+    result_files: [],
     error: null,
     progress: null,
     usage: null,

@@ -3,7 +3,7 @@
 
 import type { WorkerMessage } from "./session.ts";
 
-export type Report = Exclude<WorkerMessage, { type: "presence" }>;
+export type Report = Exclude<WorkerMessage, { type: "presence" | "runtime.tried" }>;
 
 type Pending = { report: Report; sentAtMs: number };
 

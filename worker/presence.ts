@@ -3,7 +3,7 @@
 // and every ten minutes.
 
 import { modelName } from "../contract/field.ts";
-import { lineOf } from "../contract/start-of.ts";
+import { lineOf } from "../contract/text/start-of.ts";
 import { MAX_RUNTIME_MODELS, type Tier } from "../contract/values.ts";
 import type { RuntimeState } from "./runtimes/runtime.ts";
 import type { WorkerMessage } from "./session.ts";
@@ -36,7 +36,7 @@ export function presenceMessage(
     type: "presence",
     id,
     ...rest,
-    status: load.freeSlots === 0 ? "busy" : load.jobs.length === 0 ? "idle" : "online",
+    status: load.jobs.length === 0 ? "idle" : "online",
     concurrency: load.isDraining ? 0 : concurrency,
     ...(models.length === 0 ? {} : { models: [...models] }),
     ...(tier === null ? {} : { tier }),

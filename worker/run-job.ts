@@ -2,7 +2,7 @@
 // in a runtime fails its job, never the worker.
 
 import { MAX_RESULT_BYTES, utf8Bytes } from "../contract/field.ts";
-import { lineOf } from "../contract/start-of.ts";
+import { lineOf } from "../contract/text/start-of.ts";
 import type { Json } from "../contract/values.ts";
 import type { LeasedJob } from "../contract/worker.ts";
 import type { InputLoader } from "./load-input.ts";
@@ -14,7 +14,7 @@ export type JobOutcome =
   | { type: "job.released"; reason: string }
   | ({ type: "job.spent" } & Spending);
 
-type Spending = Pick<Spent, "usage" | "cost_usd">;
+type Spending = Pick<Spent, "usage" | "cost_usd" | "usage_estimated">;
 type Timing = { first_token_ms?: number };
 
 export type RunSettings = {
@@ -46,7 +46,7 @@ export async function runJob(job: LeasedJob, settings: RunSettings, halt: AbortS
     if (halt.aborted) return { type: "job.spent" };
     const { outcome, timing } = await attempt(job, { ...settings, timeoutSeconds }, signal);
     if (halt.aborted) return { type: "job.spent", ...spendingOf(outcome) };
-    // A runtime may report an aborted call as an error of its own, or go on and be done too late.
+    // A runtime may report an aborted call as an error of its own, or go on until it has an answer.
     if (timeout.signal.aborted) {
       return { type: "job.failed", error: timedOut(timeoutSeconds), ...spendingOf(outcome), ...timing };
     }
@@ -116,8 +116,12 @@ function reportOf(outcome: Outcome, timing: Timing): JobOutcome {
   };
 }
 
-function spendingOf({ usage, cost_usd }: Spent): Spending {
-  return { ...(usage ? { usage } : {}), ...(cost_usd === undefined ? {} : { cost_usd }) };
+function spendingOf({ usage, cost_usd, usage_estimated }: Spent): Spending {
+  return {
+    ...(usage ? { usage } : {}),
+    ...(cost_usd === undefined ? {} : { cost_usd }),
+    ...(usage_estimated ? { usage_estimated } : {}),
+  };
 }
 
 function bounded(error: JobFailure): JobFailure {

@@ -1,10 +1,12 @@
 // The worker process: reads the settings, finds its runtime, and runs jobs until SIGTERM or SIGINT. Exit codes: 0 after
 // a signal, 1 if the key or the runtime's address is refused, 2 for wrong settings. A second signal ends it at once.
 
-import { isSendableKey, UNSENDABLE_KEY } from "../contract/secret-text.ts";
+import { isSendableKey, UNSENDABLE_KEY } from "../contract/text/secret-text.ts";
 import { VERSION } from "../contract/version.ts";
+import { logProblem } from "../log/log.ts";
 import { openCommand } from "./exec/open-command.ts";
 import { greeting } from "./greeting.ts";
+import { openWorkerLog, type WorkerLog } from "./log.ts";
 import { listedFiles, runOnce } from "./once.ts";
 import { environmentKeys, keyVariable, type ProviderKeys } from "./provider-keys.ts";
 import { discoverRuntime, identifyRuntime } from "./runtimes/discovery.ts";
@@ -23,8 +25,6 @@ const GRACE_MS = 8_000;
 
 /** A terminal signals the whole group, and npm passes the same signal on: both are one Ctrl-C. */
 const ECHO_OF_SIGNAL_MS = 500;
-
-const log = (line: string) => console.log(`worker: ${line}`);
 
 class Mistake extends Error {}
 
@@ -57,16 +57,25 @@ async function run(args: readonly string[], env: Environment, command: string): 
     console.error(`worker: ${read.problems.join("\n  ")}\n\n${usageOf(command)}`);
     return 2;
   }
+  const logSettings = { SERVICE_LOG: env.SERVICE_LOG, SERVICE_LOG_LEVEL: env.SERVICE_LOG_LEVEL };
+  const mistyped = logProblem(logSettings);
+  if (mistyped !== null) {
+    console.error(`worker: ${mistyped}`);
+    return 2;
+  }
   const { settings } = read;
-  if (settings.once !== null) return once(settings, settings.once, environmentKeys(env));
-  const runtime = await openChosen(settings, environmentKeys(env));
-  const refused = await work(settings, runtime);
+  const keys = environmentKeys(env);
+  if (settings.once !== null) return once(settings, settings.once, keys);
+  const log = openWorkerLog(logSettings, settings.instance);
+  const runtime =
+    settings.exec === null ? await chooseRuntime(settings, keys) : openCommand(settings.exec, settings, log);
+  const refused = await work(settings, runtime, log);
   if (refused !== null) throw new Mistake(refused);
   return 0;
 }
 
 /** @returns why the coordinator refused this worker, or null after a signal. */
-async function work(settings: Settings, runtime: Runtime): Promise<string | null> {
+async function work(settings: Settings, runtime: Runtime, log: WorkerLog): Promise<string | null> {
   const { apiUrl, apiKey, configUrl, instance, tags, tier, concurrency } = settings;
   const provider = settings.provider ?? runtime.name;
   // Echo offers one model, so that it never answers for another.
@@ -74,7 +83,7 @@ async function work(settings: Settings, runtime: Runtime): Promise<string | null
   const identity = { instance, provider, tags, models, tier, concurrency, version: VERSION };
   for (const told of greeting(settings, runtime)) log(told);
   const started = startWork({ apiUrl, apiKey, configUrl, identity, runtime, log });
-  onSignal(() => void started.then(({ drain }) => drain(GRACE_MS)));
+  onSignal(log, () => void started.then(({ drain }) => drain(GRACE_MS)));
   const { ended } = await started;
   return ended;
 }
@@ -92,10 +101,6 @@ async function once(settings: Settings, text: string, keys: ProviderKeys): Promi
   }
   console.log(JSON.stringify(ran.report));
   return ran.report.status === "completed" ? 0 : 1;
-}
-
-async function openChosen(settings: Settings, keys: ProviderKeys): Promise<Runtime> {
-  return settings.exec === null ? chooseRuntime(settings, keys) : openCommand(settings.exec, settings, log);
 }
 
 async function chooseRuntime(settings: Settings, keys: ProviderKeys): Promise<Runtime> {
@@ -120,7 +125,7 @@ async function findRuntime({ runtime, runtimeUrl }: Settings): Promise<{ name: s
   );
 }
 
-function onSignal(drain: () => void): void {
+function onSignal(log: WorkerLog, drain: () => void): void {
   let drainsSinceMs: number | null = null;
   const handle = (signal: NodeJS.Signals) => {
     if (drainsSinceMs !== null) {

@@ -2,6 +2,7 @@
 // while it is unavailable, repeatedly until it is back. Logs when it goes and when it comes back.
 
 import { backoffMs } from "./backoff.ts";
+import type { WorkerLog } from "./log.ts";
 import type { Runtime, RuntimeState } from "./runtimes/runtime.ts";
 
 const RETRY_FLOOR_MS = 1_000;
@@ -11,7 +12,7 @@ const FULL_LOOK_EVERY_MS = 60_000;
 
 export type RuntimeWatchOptions = {
   runtime: Runtime;
-  log: (line: string) => void;
+  log: WorkerLog;
   random?: () => number;
 };
 
@@ -78,9 +79,11 @@ export class RuntimeWatch {
     if (next.unavailable === null) {
       this.#failures = 0;
       clearTimeout(this.#retry);
-      if (before.unavailable !== null) log(`the runtime ${runtime.name} at ${runtime.address} is back`);
+      if (before.unavailable !== null)
+        log(`the runtime ${runtime.name} at ${runtime.address} is back`, { event: "runtime.back" });
     } else {
-      if (before.unavailable === null) log(`taking no jobs: ${next.unavailable}`);
+      if (before.unavailable === null)
+        log(`taking no jobs: ${next.unavailable}`, { event: "runtime.lost", level: "warn" });
       this.#lookAgain();
     }
     if (JSON.stringify(before) !== JSON.stringify(next)) this.#onChange(next);

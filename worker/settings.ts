@@ -5,8 +5,8 @@ import { hostname } from "node:os";
 import { parseArgs } from "node:util";
 import * as z from "zod";
 import { instanceName, modelName, providerName, splitList, tags } from "../contract/field.ts";
-import { nearestOf } from "../contract/nearest.ts";
-import { isSendableKey, UNSENDABLE_KEY } from "../contract/secret-text.ts";
+import { nearestOf } from "../contract/text/nearest.ts";
+import { isSendableKey, UNSENDABLE_KEY } from "../contract/text/secret-text.ts";
 import { LOCAL_URL, localRuntimeOf, MAX_CONCURRENCY, TIERS, type Tier } from "../contract/values.ts";
 import { EXEC_FLAGS, EXEC_SWITCHES, type ExecSettings, execFields, execSettings } from "./exec/exec-settings.ts";
 import { RUNTIME_NAMES } from "./runtimes/providers.ts";
@@ -57,7 +57,8 @@ ${Object.entries(FLAGS)
   .join("\n")}
 
 Environment: SERVICE_API_KEY (required), SERVICE_API_URL (${LOCAL_URL}), SERVICE_CONFIG_URL (<api>/config),
-SERVICE_RUNTIME_URL (the runtime's address; for a hosted one, a replacement for its own), PROVIDER_<NAME>_KEY (a hosted provider's key).`;
+SERVICE_RUNTIME_URL (the runtime's address; for a hosted one, a replacement for its own), PROVIDER_<NAME>_KEY (a hosted provider's key),
+SERVICE_LOG (text, json or off), SERVICE_LOG_LEVEL.`;
 
 const httpUrl = z
   .url({ protocol: /^https?$/, error: "must be an address that starts with http:// or https://" })

@@ -2,13 +2,13 @@
 // connection is dead, whatever TCP reports.
 
 import { WebSocket } from "ws";
-import { parseJson } from "../contract/json-object.ts";
 import {
   type CoordinatorMessage,
   coordinatorMessage,
   MAX_FRAME_BYTES,
   MAX_FRAME_MESSAGES,
 } from "../contract/socket.ts";
+import { parseJson } from "../contract/text/json-object.ts";
 import { closeCodes } from "../contract/values.ts";
 import { nothingAnswers } from "./check-address.ts";
 import { coordinatorSocket } from "./coordinator-socket.ts";

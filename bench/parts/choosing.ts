@@ -2,10 +2,10 @@
 // insert. The only part that imports the rules of domain/, because no request shows a microsecond.
 
 import { DEFAULT_WEIGHTS } from "../../domain/config.ts";
-import { Fleet } from "../../domain/fleet.ts";
-import { choose } from "../../domain/routing.ts";
-import type { RoutePolicy, RouteRequest } from "../../domain/routing-filter.ts";
-import { registerWorker, type Worker } from "../../domain/worker.ts";
+import { Fleet } from "../../domain/fleet/fleet.ts";
+import { registerWorker, type Worker } from "../../domain/fleet/worker.ts";
+import { choose } from "../../domain/routing/routing.ts";
+import type { RoutePolicy, RouteRequest } from "../../domain/routing/routing-filter.ts";
 import { figure } from "../figures.ts";
 import type { Bench } from "../plan.ts";
 import { INSERT } from "./insert.ts";

@@ -5,7 +5,7 @@ import { once } from "node:events";
 import path from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { Worker } from "node:worker_threads";
-import { shareOf } from "../../domain/share.ts";
+import { shareOf } from "../../domain/tenant/share.ts";
 import { Connection } from "../connection.ts";
 import { type Figure, figure } from "../figures.ts";
 import { percentile } from "../load.ts";

@@ -4,9 +4,11 @@ import { setTimeout } from "node:timers/promises";
 import type { JobResource } from "../../contract/job.ts";
 import type { JobListQuery } from "../../contract/job-list.ts";
 import { isFinal, JOB_STATUSES, MAX_PAGE } from "../../contract/values.ts";
+import { UsageError } from "../failure.ts";
 import type { Input } from "../input.ts";
 import { type Column, printable } from "../output.ts";
 import type { Context, Flag, Verb } from "../verb.ts";
+import { BULK_FLAGS, bulkJobs } from "./bulk-jobs.ts";
 import { PAGE_FLAGS, showPages } from "./pages.ts";
 import { textOf } from "./run.ts";
 import { waitAloud } from "./wait-aloud.ts";
@@ -94,8 +96,13 @@ const get: Verb = {
 const command = (verb: "cancel" | "retry", says: string): Verb => ({
   name: `jobs ${verb}`,
   says,
-  args: [{ ...ID, isMany: true }],
-  run: async ({ client, output, signal }, input) => {
+  args: [{ ...ID, isMany: true, isOptional: true }],
+  flags: BULK_FLAGS,
+  run: async (context, input) => {
+    const isFiltered = input.is("filter");
+    if (isFiltered === input.args("id").length > 0) throw new UsageError("give ids, or --filter");
+    if (isFiltered) return bulkJobs(context, input, verb);
+    const { client, output, signal } = context;
     let refused = 0;
     for (const id of input.args("id")) {
       try {

@@ -38,18 +38,25 @@ const levelOf = (text: string): number => {
   throw new UsageError(`the level is one of ${ENGAGED_LEVELS.join(", ")}${hint}`);
 };
 
+/** Who stops everything in a hurry must not have to look up how it starts again. */
+const AFTER_ON =
+  "To go on: `signalbox killswitch off --resume-all`. Without --resume-all, workers stay paused until each is resumed.";
+
 export const killswitchCommands: readonly Verb[] = [
   {
     name: "killswitch on",
-    says: "Engages the killswitch: 1 stops dispatch, 2 also schedules, 3 also new jobs, 4 cancels all work",
+    says: "Engages the killswitch: 1 stops dispatch, 2 also schedules, 3 also new jobs, 4 cancels all work; `killswitch off` ends it",
     args: [{ name: "level", says: "1 to 4" }],
-    flags: { reason: { takes: "words", says: "why; everyone sees it (required)" } },
+    flags: { reason: { takes: "words", says: "why; everyone sees it" } },
     run: async (context, input) => {
       const level = levelOf(input.arg("level"));
       const reason = input.text("reason");
-      if (reason === undefined) throw new UsageError("--reason is missing: say why work is stopped");
       const { killswitch } = context.client();
-      await showKillswitch(context, killswitch.engage({ level, reason }, { signal: context.signal }));
+      await showKillswitch(
+        context,
+        killswitch.engage({ level, ...(reason === undefined ? {} : { reason }) }, { signal: context.signal }),
+      );
+      context.output.say(AFTER_ON);
     },
   },
   {

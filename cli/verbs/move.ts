@@ -1,9 +1,10 @@
-// `signalbox move`: copies a tenant from one deployment to another, part by part.
+// `signalbox move`: a tenant goes from one deployment to another.
 
 import { LOCAL_URL } from "../../contract/values.ts";
 import { Signalbox } from "../../sdk/signalbox.ts";
 import { UsageError } from "../failure.ts";
 import { checkedAddress } from "../login.ts";
+import { moveTenant } from "../move-tenant.ts";
 import type { Verb } from "../verb.ts";
 
 const rootKeyOf = (env: Readonly<Record<string, string | undefined>>, name: string): string => {
@@ -19,7 +20,7 @@ export const moveCommands: readonly Verb[] = [
     args: [{ name: "tenant", says: "the tenant's name" }],
     flags: {
       to: { takes: "url", says: "address of the new deployment" },
-      "give-up": { takes: null, says: "cancels a move that was begun: the tenant is served here again" },
+      "give-up": { takes: null, says: "cancels a move that was not completed: the tenant is served here again" },
     },
     run: async ({ env, output, signal }, input) => {
       const tenant = input.arg("tenant");
@@ -27,8 +28,9 @@ export const moveCommands: readonly Verb[] = [
         url: checkedAddress(env.SERVICE_API_URL || LOCAL_URL, "SERVICE_API_URL "),
         key: rootKeyOf(env, "SERVICE_ROOT_KEY"),
       }).tenants;
+      const options = { signal };
       if (input.is("give-up")) {
-        await source.stay(tenant, { signal });
+        await source.stay(tenant, options);
         output.say(`Tenant "${tenant}" is served here again.`);
         return;
       }
@@ -36,30 +38,18 @@ export const moveCommands: readonly Verb[] = [
       if (given === undefined) throw new UsageError("--to is missing: give the address of the new deployment");
       const to = checkedAddress(given, "--to ");
       const target = new Signalbox({ url: to, key: rootKeyOf(env, "SERVICE_TARGET_ROOT_KEY") }).tenants;
-      const { tables, created_at, schema } = await source.leave(tenant, to, { signal });
-      output.say(`Tenant "${tenant}" is stopped here; its requests get 410 with the address ${to}.`);
-      await target.arrive(tenant, { created_at, schema }, { signal });
-      const moved: { place: string; table: string; rows: number }[] = [];
-      for (const { place, table } of tables) {
-        let rows = 0;
-        for (let from: number | null = 0; from !== null; ) {
-          const part = await source.readRows(tenant, { place, table, from: String(from) }, { signal });
-          await target.writeRows(tenant, part, { signal });
-          rows += part.rows.length;
-          from = part.next;
-        }
-        moved.push({ place, table, rows });
-      }
-      await target.arrived(tenant, { signal });
+      output.say(`Tenant "${tenant}" is stopped here: its requests get 503 until everything is at ${to}.`);
+      const moved = await moveTenant({ tenant, source, target, options }, to);
       output.table({ tenant, to, tables: moved }, moved, [
         { title: "place", of: (row) => row.place },
         { title: "table", of: (row) => row.table },
         { title: "rows", of: (row) => row.rows },
       ]);
+      if (moved.length === 0) output.say("Everything was there already: an earlier try was interrupted at its end.");
       output.say(
-        `Tenant "${tenant}" is served at ${to}. Its keys work there if that deployment has this one's signing`,
+        `Tenant "${tenant}" is served at ${to}; here its requests get 410 with that address. Its keys work there if that`,
       );
-      output.say("secret as SERVICE_SIGNING_SECRET or SERVICE_SIGNING_SECRET_ALSO.");
+      output.say("deployment has this one's signing secret as SERVICE_SIGNING_SECRET or SERVICE_SIGNING_SECRET_ALSO.");
     },
   },
 ];

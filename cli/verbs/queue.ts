@@ -71,6 +71,8 @@ const explain: Verb = {
       { title: "score", of: ({ score }) => score?.toFixed(1) },
       { title: "why not", of: ({ reasons }) => reasons.join("; ") },
     ]);
+    if (found.workers.length < found.total)
+      output.say(`${found.workers.length} of ${found.total} workers are listed; --limit lists more.`);
     output.say(
       found.selected === null
         ? ["No worker would get it.", ...found.notes].join(" ")

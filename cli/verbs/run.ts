@@ -1,10 +1,11 @@
 // Creates a job and, if asked, waits for its result or prints it while it is written.
 
 import type { JobResource, NewJobRequest } from "../../contract/job.ts";
-import { jsonOrText, objectOf } from "../../contract/json-object.ts";
+import { jsonOrText, objectOf } from "../../contract/text/json-object.ts";
 import { PRIORITIES, TIERS } from "../../contract/values.ts";
 import { UsageError } from "../failure.ts";
 import type { Input } from "../input.ts";
+import { pairsOf } from "../pairs.ts";
 import type { Context, Verb } from "../verb.ts";
 import { REQUIREMENTS } from "./requirements.ts";
 import { waitAloud } from "./wait-aloud.ts";
@@ -20,6 +21,9 @@ const newJob = async ({ readInput }: Context, input: Input): Promise<NewJobReque
     ...optional("priority", input.choice("priority", PRIORITIES)),
     ...optional("tier", input.choice("tier", TIERS)),
     ...(file === undefined ? {} : { input: jsonOrText(await readInput(file)) }),
+    ...(input.is("metadata") ? { metadata: pairsOf(input, "metadata") } : {}),
+    ...optional("run_at", input.text("run-at")),
+    ...optional("timeout_seconds", input.number("timeout")),
   };
 };
 
@@ -117,6 +121,9 @@ export const runCommand: Verb = {
   flags: {
     ...REQUIREMENTS,
     input: { takes: "file", says: "the job's input, JSON or text; - reads it from stdin" },
+    metadata: { takes: "name=value", says: "kept with the job, to find and charge it by", isRepeated: true },
+    "run-at": { takes: "time", says: "not before this time (RFC 3339)" },
+    timeout: { takes: "seconds", says: "ends the job as failed after so many seconds of running" },
     wait: { takes: null, says: "waits for the end and prints the result" },
     stream: { takes: null, says: "prints the output while it is written" },
   },

@@ -1,9 +1,10 @@
 // Workers.
 
-import { MAX_PAGE } from "../../contract/values.ts";
+import { WORKER_STATES } from "../../contract/values.ts";
 import type { WorkerResource } from "../../contract/worker.ts";
 import type { Column } from "../output.ts";
 import type { Context, Verb } from "../verb.ts";
+import { PAGE_FLAGS, showPages } from "./pages.ts";
 
 const INSTANCE = { name: "instance", says: "the worker's name" } as const;
 
@@ -37,12 +38,19 @@ const showWorker = ({ output }: Context, worker: WorkerResource): void =>
 export const workerCommands: readonly Verb[] = [
   {
     name: "workers list",
-    says: "Lists all workers",
-    run: async ({ client, output, signal }) => {
-      const found: WorkerResource[] = [];
-      const pages = client().workers.list({ limit: MAX_PAGE }, { signal });
-      for await (const worker of pages) found.push(worker);
-      output.table({ workers: found, total: (await pages).total }, found, COLUMNS);
+    says: "Lists workers, newest first",
+    flags: {
+      provider: { takes: "name", says: "only workers of this provider" },
+      status: { takes: WORKER_STATES.join("|"), says: "only workers in this state" },
+      tag: { takes: "tag", says: "only workers that offer this tag" },
+      search: { takes: "words", says: "part of the name, the provider, a tag or a model" },
+      ...PAGE_FLAGS,
+    },
+    run: async ({ client, output, signal }, input) => {
+      const { search: q, ...fields } = input.given("provider", "tag", "search");
+      const filter = { ...fields, q, state: input.choice("status", WORKER_STATES) };
+      const read = (limit: number | null) => client().workers.list({ ...filter, limit }, { signal });
+      await showPages(output, input, "workers", read, COLUMNS);
     },
   },
   {

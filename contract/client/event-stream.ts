@@ -1,4 +1,6 @@
-// Parses server-sent events from an answer's bytes, by the HTML standard: fields, comments, and all kinds of line end.
+// Parses server-sent events from an answer's bytes: fields, comments, and all kinds of line end (`event-text.ts`).
+
+import { fieldOf, firstLineOf } from "../text/event-text.ts";
 
 export interface ServerSentEvent {
   /** `message` if the stream gives no name. */
@@ -8,9 +10,6 @@ export interface ServerSentEvent {
   readonly data: string;
 }
 
-/** A carriage return at the end may be the first half of a line end, so the parser waits for more. */
-const LINE_END = /\r\n|\n|\r(?!$)/;
-
 async function* linesOf(bytes: ReadableStream<Uint8Array>): AsyncGenerator<string> {
   const decoder = new TextDecoder();
   const reader = bytes.getReader();
@@ -19,9 +18,9 @@ async function* linesOf(bytes: ReadableStream<Uint8Array>): AsyncGenerator<strin
     for (;;) {
       const { done, value } = await reader.read();
       rest += done ? decoder.decode() : decoder.decode(value, { stream: true });
-      for (let end = LINE_END.exec(rest); end !== null; end = LINE_END.exec(rest)) {
-        yield rest.slice(0, end.index);
-        rest = rest.slice(end.index + end[0].length);
+      for (let first = firstLineOf(rest); first !== null; first = firstLineOf(rest)) {
+        yield first.line;
+        rest = first.rest;
       }
       if (done) return;
     }
@@ -42,11 +41,9 @@ export async function* eventsOf(bytes: ReadableStream<Uint8Array>): AsyncGenerat
       data = [];
       continue;
     }
-    const colon = line.indexOf(":");
-    const field = colon === -1 ? line : line.slice(0, colon);
-    const value = colon === -1 ? "" : line.slice(colon + 1).replace(/^ /, "");
-    if (field === "data") data.push(value);
-    else if (field === "event") event = value;
-    else if (field === "id" && !value.includes("\u0000")) id = value;
+    const { name, value } = fieldOf(line);
+    if (name === "data") data.push(value);
+    else if (name === "event") event = value;
+    else if (name === "id" && !value.includes("\u0000")) id = value;
   }
 }

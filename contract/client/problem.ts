@@ -1,9 +1,9 @@
 // Every failure on the way to an answer, as one error: the service's problem documents, and the cases without such a
 // document. `code` is stable and safe to branch on.
 
-import type { RefusalCode } from "../../domain/refusal.ts";
-import { objectOf, parseJson } from "../json-object.ts";
+import type { RefusalCode } from "../../domain/words/refusal.ts";
 import type { ProblemResource } from "../problem.ts";
+import { objectOf, parseJson } from "../text/json-object.ts";
 
 export type ProblemCode =
   | RefusalCode

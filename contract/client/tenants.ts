@@ -1,7 +1,7 @@
 // Tenants, with the operator's root key, and the steps of a tenant's move.
 
 import type { KeyAnswer } from "../key.ts";
-import type { ArrivalRequest, MoveAnswer, MovingTenant, RowsPart, RowsQuery } from "../move.ts";
+import type { ArrivalRequest, MoveAnswer, MovingTenant, RowsDigest, RowsPart, RowsQuery } from "../move.ts";
 import type { NewAdminKeyRequest, NewTenantAnswer, NewTenantRequest, TenantList } from "../tenant.ts";
 import { type CallOptions, pathOf, type Transport } from "./transport.ts";
 
@@ -14,8 +14,14 @@ export const tenantVerbs = (transport: Transport) => ({
     transport.json<KeyAnswer>({ method: "POST", path: pathOf`/admin/tenants/${tenant}/keys`, body: key, options }),
   /** Stops the tenant for its move; returns what there is to copy. */
   leave: (tenant: string, to: string, options?: CallOptions) =>
-    transport.json<MoveAnswer>({ method: "POST", path: pathOf`/admin/tenants/${tenant}/move`, body: { to }, options }),
-  /** Cancels its move. */
+    transport.json<MoveAnswer>({
+      method: "POST",
+      path: pathOf`/admin/tenants/${tenant}/move`,
+      body: { to },
+      repeats: "safe",
+      options,
+    }),
+  /** Cancels its move, until it has left. */
   stay: (tenant: string, options?: CallOptions) =>
     transport.nothing({ method: "DELETE", path: pathOf`/admin/tenants/${tenant}/move`, options }),
   readRows: (tenant: string, query: RowsQuery, options?: CallOptions) =>
@@ -28,15 +34,27 @@ export const tenantVerbs = (transport: Transport) => ({
       repeats: "safe",
       options,
     }),
+  /** The digest of a part, to compare both ends. */
+  digestRows: (tenant: string, query: RowsQuery, options?: CallOptions) =>
+    transport.json<RowsDigest>({ method: "GET", path: pathOf`/admin/tenants/${tenant}/rows/digest`, query, options }),
+  /** Everything has arrived: from now on its callers are told the new address. */
+  left: (tenant: string, options?: CallOptions) =>
+    transport.nothing({ method: "POST", path: pathOf`/admin/tenants/${tenant}/left`, repeats: "safe", options }),
   arrive: (tenant: string, arrival: ArrivalRequest, options?: CallOptions) =>
     transport.json<MovingTenant>({
       method: "POST",
       path: pathOf`/admin/tenants/${tenant}/arrive`,
       body: arrival,
+      repeats: "safe",
       options,
     }),
   arrived: (tenant: string, options?: CallOptions) =>
-    transport.json<MovingTenant>({ method: "POST", path: pathOf`/admin/tenants/${tenant}/arrived`, options }),
+    transport.json<MovingTenant>({
+      method: "POST",
+      path: pathOf`/admin/tenants/${tenant}/arrived`,
+      repeats: "safe",
+      options,
+    }),
   /** Its keys and sockets end at once, its data is deleted. */
   remove: (tenant: string, options?: CallOptions) =>
     transport.nothing({ method: "DELETE", path: pathOf`/admin/tenants/${tenant}`, options }),

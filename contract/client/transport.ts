@@ -1,8 +1,8 @@
 // One request and its answer, over any `fetch`. A temporary failure is retried if the service says that it did nothing,
 // or if a repetition is harmless. Invariant: a repetition has the same idempotency key, so that it takes effect once.
 
-import { isAddress, NOT_AN_ADDRESS } from "../address.ts";
-import { isSendableKey, UNSENDABLE_KEY } from "../secret-text.ts";
+import { isAddress, NOT_AN_ADDRESS } from "../text/address.ts";
+import { isSendableKey, UNSENDABLE_KEY } from "../text/secret-text.ts";
 import { ApiProblem, problemOf } from "./problem.ts";
 
 export interface ClientOptions {

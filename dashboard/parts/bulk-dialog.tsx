@@ -3,8 +3,9 @@
 import { useRef, useState } from "preact/hooks";
 import { ApiProblem } from "../../contract/client/problem.ts";
 import type { BulkAction } from "../../contract/job-list.ts";
+import { USUAL_STATUSES } from "../../contract/values.ts";
 import { count, plural } from "../format.ts";
-import { changePart, countParts, type Part, tellOf, USUAL_STATUSES, WORDS } from "../state/bulk-change.ts";
+import { changePart, countParts, type Part, tellOf, WORDS } from "../state/bulk-change.ts";
 import { serverNow } from "../state/clock.ts";
 import { type Filter, formatSearch } from "../state/job-filter.ts";
 import { useLoad } from "../state/load.ts";

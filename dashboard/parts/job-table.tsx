@@ -2,7 +2,7 @@
 // job changes, so that click targets do not move.
 
 import type { LiveJob } from "../../contract/live.ts";
-import { startOf } from "../../contract/start-of.ts";
+import { startOf } from "../../contract/text/start-of.ts";
 import { duration, usd, withLocalTimes } from "../format.ts";
 import { href } from "../router.ts";
 import { isOpen } from "../state/board.ts";

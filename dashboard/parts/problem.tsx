@@ -39,7 +39,7 @@ export const Problem = ({ error, retry }: { error: Error | null; retry?: () => v
       )}
       {problem !== null && problem.workers.length > 0 && <WorkerReasons workers={problem.workers} />}
       <p class="problem-foot">
-        {retry !== undefined && (
+        {retry !== undefined && problem?.status !== 404 && (
           <button type="button" class="button small" onClick={retry}>
             Try again
           </button>

@@ -5,7 +5,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 
 export interface Column {
   readonly title: string;
-  /** `num` for numbers, `cell-wide` for columns that a phone hides. */
+  /** `num` for numbers, `cell-wide` for columns that a narrow table hides. */
   readonly class?: string;
   /** Its cells need no visible heading. */
   readonly isUnseen?: boolean;
@@ -33,11 +33,21 @@ const useIsScrolled = () => {
   return { box, isScrolled };
 };
 
+/** A table with this many columns hides some sooner. */
+const MANY_COLUMNS = 6;
+
+/** Shown by the style sheet where the columns are hidden. */
+const HiddenColumns = ({ columns }: { columns: readonly Column[] }) => {
+  const hidden = columns.filter((column) => /\bcell-wide\b/.test(column.class ?? "")).map(({ title }) => title);
+  return hidden.length === 0 ? null : <p class="table-hides">Not shown at this width: {hidden.join(", ")}.</p>;
+};
+
 export const Table = ({ name, columns, class: kind, children }: Props) => {
   const { box, isScrolled } = useIsScrolled();
   const region = isScrolled ? ({ role: "region", "aria-label": name, tabIndex: 0 } as const) : {};
+  const size = columns.length >= MANY_COLUMNS ? "table-box table-many" : "table-box";
   return (
-    <div ref={box} class="table-box" {...region}>
+    <div ref={box} class={size} {...region}>
       <table class={kind === undefined ? "table" : `table ${kind}`}>
         <caption class="visually-hidden">{name}</caption>
         <thead>
@@ -51,6 +61,7 @@ export const Table = ({ name, columns, class: kind, children }: Props) => {
         </thead>
         <tbody>{children}</tbody>
       </table>
+      <HiddenColumns columns={columns} />
     </div>
   );
 };

@@ -4,7 +4,7 @@ export const Tags = ({ tags, max = 8 }: { tags: readonly string[]; max?: number 
   tags.length === 0 ? null : (
     <span class="tags">
       {tags.slice(0, max).map((tag) => (
-        <span key={tag} class="tag">
+        <span key={tag} class="tag" title={tag}>
           {tag}
         </span>
       ))}

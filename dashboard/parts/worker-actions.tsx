@@ -4,6 +4,7 @@ import { useState } from "preact/hooks";
 import type { WorkerResource } from "../../contract/worker.ts";
 import { api } from "../api.ts";
 import { go } from "../router.ts";
+import { ForOperators } from "../shell/for-operators.tsx";
 import { isHalted } from "../state/board.ts";
 import { serverNow } from "../state/clock.ts";
 import { attempt, tell } from "../state/notice.ts";
@@ -69,7 +70,7 @@ export const WorkerActions = ({ worker, onDone, isShort = false }: WorkerProps &
     onDone?.();
   };
   return (
-    <>
+    <ForOperators>
       {worker.paused ? (
         <button
           type="button"
@@ -100,6 +101,6 @@ export const WorkerActions = ({ worker, onDone, isShort = false }: WorkerProps &
       )}
       {open === "pause" && <PauseDialog worker={worker} onDone={onDone} onClose={close} />}
       {open === "forget" && <ForgetDialog worker={worker} onDone={onDone} onClose={close} />}
-    </>
+    </ForOperators>
   );
 };

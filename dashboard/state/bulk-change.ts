@@ -1,17 +1,11 @@
 // Retries or cancels many jobs: all that match a filter, or those that were picked.
 
 import type { BulkAction } from "../../contract/job-list.ts";
-import { CHANGEABLE_STATUSES, type JobStatus } from "../../contract/values.ts";
+import { CHANGEABLE_STATUSES, USUAL_STATUSES } from "../../contract/values.ts";
 import { api } from "../api.ts";
 import { count, plural } from "../format.ts";
 import { asJobFilter, type Filter } from "./job-filter.ts";
 import { tell } from "./notice.ts";
-
-/** The statuses that are changed if the filter names none. */
-export const USUAL_STATUSES = {
-  retry: ["failed"],
-  cancel: CHANGEABLE_STATUSES.cancel,
-} as const satisfies Record<BulkAction, readonly JobStatus[]>;
 
 export const WORDS = {
   retry: { verb: "Retry", done: "back in the queue", isDestructive: false },

@@ -2,6 +2,7 @@
 
 import type { JobFilter } from "../../contract/job-list.ts";
 import type { LiveJob } from "../../contract/live.ts";
+import { nearestOf } from "../../contract/text/nearest.ts";
 import { JOB_STATUSES, type JobStatus } from "../../contract/values.ts";
 
 /** A filter as in the address and the API: name and value. */
@@ -50,6 +51,20 @@ export const parseSearch = (line: string): Filter => {
   const q = words.join(" ").trim();
   return q === "" ? found : { ...found, q };
 };
+
+export interface Mistyped {
+  readonly said: string;
+  readonly nearest: string | null;
+}
+
+/** The first `name:value` whose name is no field: it is searched as text, which is seldom what was meant. */
+export const mistypedField = (line: string): Mistyped | null => {
+  for (const [, said = ""] of line.matchAll(TOKEN))
+    if (said !== "" && fieldOf(said) === null) return { said, nearest: nearestOf(said, Object.keys(SEARCH_KEYS)) };
+  return null;
+};
+
+export const SEARCH_FIELDS: readonly string[] = [...Object.keys(SEARCH_KEYS), `${METADATA}<name>`];
 
 const quoted = (value: string): string => (/\s/.test(value) ? `"${value}"` : value);
 

@@ -2,7 +2,7 @@
 
 import type { JobResource } from "../../contract/job.ts";
 import type { LiveJob } from "../../contract/live.ts";
-import { startOf } from "../../contract/start-of.ts";
+import { startOf } from "../../contract/text/start-of.ts";
 
 const PROMPT_START_CHARS = 200;
 

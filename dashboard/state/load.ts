@@ -12,6 +12,9 @@ export interface Loaded<Answer> {
   readonly reload: () => void;
 }
 
+/** The coordinator's own no, which another try does not change. A status of 0 is no answer at all. */
+const isRefusal = (error: Error): boolean => error instanceof ApiProblem && error.status >= 400 && error.status < 500;
+
 /** Reads again when `key` changes; null reads nothing. */
 export const useLoad = <Answer>(key: string | null, load: (signal: AbortSignal) => Promise<Answer>): Loaded<Answer> => {
   const [state, setState] = useState<{ data: Answer | null; error: Error | null; isLoading: boolean }>({
@@ -20,12 +23,15 @@ export const useLoad = <Answer>(key: string | null, load: (signal: AbortSignal) 
     isLoading: key !== null,
   });
   const [asked, setAsked] = useState(0);
+  /** The recoveries when the last read began. */
+  const seen = useRef(0);
   const latest = useRef(load);
   latest.current = load;
   // `asked` only triggers a new read.
   useEffect(() => {
     if (key === null) return;
     const abort = new AbortController();
+    seen.current = recoveries.peek();
     setState((before) => ({ ...before, isLoading: true }));
     latest.current(abort.signal).then(
       (data) => !abort.signal.aborted && setState({ data, error: null, isLoading: false }),
@@ -34,14 +40,11 @@ export const useLoad = <Answer>(key: string | null, load: (signal: AbortSignal) 
     return () => abort.abort();
   }, [key, asked]);
   const reload = useCallback(() => setAsked((before) => before + 1), []);
-  const isUnanswered = state.error !== null && !(state.error instanceof ApiProblem && state.error.status < 500);
-  // A read that failed while the coordinator was unreachable is repeated when it is back.
+  // A read that failed while the coordinator was unreachable is repeated when it is back, also if it fails after that.
   const recovered = recoveries.value;
-  const seen = useRef(recovered);
+  const isUnanswered = state.error !== null && !isRefusal(state.error);
   useEffect(() => {
-    if (seen.current === recovered) return;
-    seen.current = recovered;
-    if (isUnanswered) reload();
+    if (isUnanswered && seen.current !== recovered) reload();
   }, [recovered, isUnanswered]);
   return { ...state, reload };
 };

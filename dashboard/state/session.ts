@@ -20,8 +20,9 @@ export const user = computed(() => {
 export const offeredKey = signal<string | null>(null);
 export const signInNote = signal<string | null>(null);
 export const isAdmin = computed(() => session.value?.role === "admin");
-/** Other roles cannot use the dashboard. */
-export const mayOperate = computed(() => session.value?.role === "admin" || session.value?.role === "standard");
+export const mayOperate = computed(() => isAdmin.value || session.value?.role === "standard");
+/** Other roles cannot open the dashboard. A viewer sees it without its controls. */
+export const mayLook = computed(() => mayOperate.value || session.value?.role === "viewer");
 
 /** For what a page keeps: the next user of this browser must not see it. */
 export const whenUserChanges = (forget: () => void): void => {
@@ -78,14 +79,12 @@ const read = async (whenFailed: (error: Error) => void): Promise<void> => {
   }
 };
 
+/** Asks the server, whatever this browser remembers: a cookie outlives what a page keeps, and ends without it. */
 const resume = async (): Promise<void> => {
-  if (readHint() !== "in") {
-    session.value = null;
-    return;
-  }
   await read((error) => {
-    if (isUnknown(error)) sayHint("none");
-    else {
+    if (isUnknown(error)) {
+      if (readHint() === "in") sayHint("none");
+    } else {
       signInNote.value = error.message;
       setTimeout(resumeAgain, RESUME_AGAIN_MS);
     }

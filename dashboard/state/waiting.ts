@@ -57,3 +57,7 @@ export const waits = computed((): readonly Wait[] => {
     }))
     .sort((one, other) => (one.oldestAt < other.oldestAt ? -1 : 1));
 });
+
+/** How many waiting jobs ask for this provider by name. */
+export const waitingFor = (provider: string): number =>
+  (queue.value?.groups ?? []).reduce((sum, group) => sum + (group.provider === provider ? group.count : 0), 0);

@@ -1,26 +1,54 @@
 // Front-door jobs that end early, because their client is gone or may not wait any longer.
 
 import { maxAttemptsOf } from "../../domain/config.ts";
-import { clientClosed, keyEnded, killswitchError, slowReader } from "../../domain/front-door.ts";
-import { isLeased, type Job, type JobError } from "../../domain/job.ts";
-import { cancelJob } from "../../domain/job-command.ts";
-import { isFinal } from "../../domain/job-status.ts";
-import { failHeard, loseJob } from "../../domain/lease.ts";
-import type { Refusal } from "../../domain/refusal.ts";
-import { ok, type Result } from "../../domain/result.ts";
-import { allowReading } from "./reading.ts";
-import type { Turn } from "./turn.ts";
+import { clientClosed, keyEnded, killswitchError, slowReader, streamLost } from "../../domain/front-door/front-door.ts";
+import { isLeased, type Job, type JobError } from "../../domain/job/job.ts";
+import { cancelJob } from "../../domain/job/job-command.ts";
+import { failHeard, failStream, loseJob } from "../../domain/job/lease.ts";
+import { isFinal } from "../../domain/words/job-status.ts";
+import type { Refusal } from "../../domain/words/refusal.ts";
+import { ok, type Result } from "../../domain/words/result.ts";
+import { forgetAsk } from "../steps/idempotency.ts";
+import { allowReading } from "../steps/reading.ts";
+import type { Turn } from "../turn/turn.ts";
 
-/** The client left, or reads too slowly: ends the job. Returns whether there is one. */
-export const abandon = (turn: Turn, request: { id: string; isSlow: boolean }): Result<boolean, Refusal> => {
-  const job = turn.store.jobs.find(request.id);
+/** `lost`: the client was told that its stream broke off. */
+export type WhyAbandoned = "left" | "slow" | "lost";
+
+/** The client left, reads too slowly, or was told of a loss: ends the job. Returns whether there is one. */
+export const abandon = (turn: Turn, { id, why }: { id: string; why: WhyAbandoned }): Result<boolean, Refusal> => {
+  const job = turn.store.jobs.find(id);
   if (job === null || job.api === null) return ok(false);
   if (isFinal(job.status)) return ok(true);
   const allowed = allowReading(turn, job);
   if (!allowed.ok) return allowed;
+  if (why === "lost") {
+    loseStream(turn, { jobId: id, lease: job.lease });
+    return ok(true);
+  }
   turn.memory.counters.streamsAbandoned += 1;
-  endJob(turn, job, request.isSlow ? slowReader : clientClosed);
+  const { idempotencyKey } = job.frontDoor ?? {};
+  if (idempotencyKey !== undefined) forgetAsk(turn, job.keyId, idempotencyKey);
+  endJob(turn, job, why === "slow" ? slowReader : clientClosed);
   return ok(true);
+};
+
+/** A client was told that this attempt's stream is lost: no other answer can follow, and nobody waits for this one. */
+export const loseStream = (turn: Turn, { jobId, lease }: { jobId: string; lease: number }): void => {
+  const job = turn.store.jobs.find(jobId);
+  if (job === null || job.api === null || job.lease !== lease || isFinal(job.status)) return;
+  turn.sendHalt(job, streamLost.code);
+  turn.record(job, failStream(job, turn.nowAt));
+};
+
+/** Whether the worker was given this job under this lease, and no other got it since. */
+export const isGivenTo = (
+  turn: Turn,
+  instance: string,
+  { jobId, lease }: { jobId: string; lease: number },
+): boolean => {
+  const job = turn.store.jobs.find(jobId);
+  return job !== null && job.lease === lease && job.assignedWorker === instance;
 };
 
 const endJob = (turn: Turn, job: Job, error: JobError): void => {

@@ -2,9 +2,8 @@
 // the providers that cost money until its period ends; local runtimes go on. With `on_reached: killswitch` the tenant's
 // own budget also engages level 1, again after each clear while it is reached.
 
-import type { BudgetState } from "../../contract/cost.ts";
+import type { BudgetState, BudgetStates } from "../../contract/cost.ts";
 import { toIso, toIsoOrNull } from "../../contract/field.ts";
-import type { KillswitchResource } from "../../contract/killswitch.ts";
 import {
   type Budget,
   type BudgetReached,
@@ -12,17 +11,17 @@ import {
   type PeriodSpending,
   reachedAtPace,
   reachedBudget,
-} from "../../domain/budget.ts";
-import { mayCost } from "../../domain/cost.ts";
-import { earliest } from "../../domain/earliest.ts";
-import { SERVICE_ACTOR } from "../../domain/event.ts";
-import { usdFromNano } from "../../domain/price.ts";
-import type { Refusal } from "../../domain/refusal.ts";
-import type { Requirements } from "../../domain/requirements.ts";
-import { err, ok, type Result } from "../../domain/result.ts";
+} from "../../domain/money/budget.ts";
+import { mayCost } from "../../domain/money/cost.ts";
+import { usdFromNano } from "../../domain/money/price.ts";
+import { earliest } from "../../domain/words/earliest.ts";
+import { SERVICE_ACTOR } from "../../domain/words/event.ts";
+import type { Refusal } from "../../domain/words/refusal.ts";
+import type { Requirements } from "../../domain/words/requirements.ts";
+import { err, ok, type Result } from "../../domain/words/result.ts";
 import type { BudgetNotice } from "../store/settings.ts";
-import { activate, deactivate, read } from "./killswitch.ts";
-import type { Turn } from "./turn.ts";
+import type { Turn } from "../turn/turn.ts";
+import { activate } from "./killswitch.ts";
 
 /** Halts running work and assigns nothing; new jobs may still be queued. */
 const BUDGET_KILLSWITCH_LEVEL = 1;
@@ -109,13 +108,6 @@ export const enforceBudget = (turn: Turn): void => {
   activate(turn, { level: BUDGET_KILLSWITCH_LEVEL, reason: describeReached(ofTenant), by: SERVICE_ACTOR });
 };
 
-/** Clears the killswitch, unless a reached budget keeps it engaged; returns the new state. */
-export const clearKillswitch = (turn: Turn, request: { resumeAll: boolean }): Result<KillswitchResource, Refusal> => {
-  deactivate(turn, request);
-  enforceBudget(turn);
-  return read(turn);
-};
-
 const isSame = (one: BudgetNotice, other: BudgetNotice): boolean =>
   one.provider === other.provider &&
   one.period === other.period &&
@@ -168,17 +160,29 @@ const auditReached = (turn: Turn, reached: BudgetReached): void => {
   turn.audit("budget.reached", targetOf(provider, period), detail, SERVICE_ACTOR);
 };
 
-/** The tenant's budget and its spending, for the cost answers. */
-export const readBudget = (turn: Turn): Result<BudgetState, Refusal> => {
-  const { budget } = turn.memory.config;
-  const spending = spendingOf(turn, null);
-  const isReached = budgetReached(turn) !== null;
-  return ok({
+const stateOf = (turn: Turn, budget: Budget, provider: string | null): BudgetState => {
+  const spending = spendingOf(turn, provider);
+  const isReached = reachedOf(turn, budget, provider) !== null;
+  return {
     day_usd: budget.dayUsd ?? null,
     month_usd: budget.monthUsd ?? null,
     day_spent_usd: usdFromNano(spending.dayNanoUsd),
     month_spent_usd: usdFromNano(spending.monthNanoUsd),
     reached: isReached,
     reached_at_pace: isReached ? null : toIsoOrNull(reachedAtPace(budget, spending, turn.nowAt)),
+  };
+};
+
+/** The tenant's budget and those of its providers, reached ones first, for the cost answers. */
+export const readBudgets = (turn: Turn): Result<BudgetStates, Refusal> => {
+  const { budget, providers } = turn.memory.config;
+  const ofProviders = [...providers].flatMap(([provider, { budget: own }]) =>
+    own !== null && hasLimit(own) ? [{ provider, ...stateOf(turn, own, provider) }] : [],
+  );
+  return ok({
+    budget: stateOf(turn, budget, null),
+    provider_budgets: ofProviders.sort(
+      (one, other) => Number(other.reached) - Number(one.reached) || (one.provider < other.provider ? -1 : 1),
+    ),
   });
 };

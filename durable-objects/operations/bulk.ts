@@ -2,13 +2,13 @@
 // changed independently of the others.
 
 import type { BulkAction, BulkReport } from "../../contract/job-list.ts";
-import type { Json } from "../../domain/json.ts";
-import type { Refusal, RefusalCode } from "../../domain/refusal.ts";
-import { ok, type Result } from "../../domain/result.ts";
-import type { JobCommand } from "./find-job.ts";
-import { type Idempotency, type Replayable, recall, withIdempotency } from "./idempotency.ts";
+import type { Json } from "../../domain/words/json.ts";
+import type { Refusal, RefusalCode } from "../../domain/words/refusal.ts";
+import { ok, type Result } from "../../domain/words/result.ts";
+import type { JobCommand } from "../steps/find-job.ts";
+import { type Idempotency, type Replayable, recall, withIdempotency } from "../steps/idempotency.ts";
+import type { Turn } from "../turn/turn.ts";
 import { cancel, retry } from "./jobs.ts";
-import type { Turn } from "./turn.ts";
 
 const VERBS = { retry, cancel } as const satisfies Record<BulkAction, unknown>;
 

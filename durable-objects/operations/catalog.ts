@@ -1,10 +1,11 @@
 // What a provider's catalog lists, from the last sync. Routing and cost read it here, so that they do not need D1.
 
-import type { ModelPrice } from "../../domain/catalog-price.ts";
-import { SERVICE_ACTOR } from "../../domain/event.ts";
-import { notFound, type Refusal } from "../../domain/refusal.ts";
-import { err, ok, type Result } from "../../domain/result.ts";
-import type { Turn } from "./turn.ts";
+import type { ModelPrice } from "../../domain/catalog/catalog-price.ts";
+import { withAnyModel } from "../../domain/fleet/model-set.ts";
+import { SERVICE_ACTOR } from "../../domain/words/event.ts";
+import { notFound, type Refusal } from "../../domain/words/refusal.ts";
+import { err, ok, type Result } from "../../domain/words/result.ts";
+import type { Turn } from "../turn/turn.ts";
 
 export interface CatalogReport {
   readonly provider: string;
@@ -75,11 +76,12 @@ export interface RemovedModels {
 /** The workers, jobs and schedules that name removed models. */
 const whoNames = (turn: Turn, provider: string, gone: readonly string[]): Omit<RemovedModels, "provider"> => {
   const isGone = new Set(gone);
+  const mayBeGone = withAnyModel(gone);
   const inUse = new Set<string>();
   const workers: string[] = [];
   for (const { worker } of turn.memory.fleet.members()) {
-    if (worker.provider !== provider) continue;
-    const named = worker.models?.filter((model) => isGone.has(model)) ?? [];
+    if (worker.provider !== provider || worker.models === null || !mayBeGone(worker.models)) continue;
+    const named = turn.store.workers.modelsOf(worker.instance).models?.filter((model) => isGone.has(model)) ?? [];
     if (named.length > 0) workers.push(worker.instance);
     for (const model of named) inUse.add(model);
   }

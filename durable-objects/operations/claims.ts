@@ -1,18 +1,18 @@
 // Claims: a worker asks for jobs, alone or with a result, and learns why there are none for it.
 
 import type { ClaimAnswer, CompleteAndClaimAnswer } from "../../contract/worker.ts";
-import type { Member } from "../../domain/fleet.ts";
-import type { Json } from "../../domain/json.ts";
-import { notFound, type Refusal } from "../../domain/refusal.ts";
-import { err, ok, type Result } from "../../domain/result.ts";
-import { firstRefusal } from "../../domain/routing-filter.ts";
-import { handOut } from "./leases.ts";
+import type { Member } from "../../domain/fleet/fleet.ts";
+import { firstRefusal } from "../../domain/routing/routing-filter.ts";
+import type { Json } from "../../domain/words/json.ts";
+import { notFound, type Refusal } from "../../domain/words/refusal.ts";
+import { err, ok, type Result } from "../../domain/words/result.ts";
+import { handOut } from "../steps/leases.ts";
+import type { Spent } from "../steps/pricing.ts";
+import type { Turn } from "../turn/turn.ts";
 import { mayActAs } from "./presence.ts";
-import type { Spent } from "./pricing.ts";
 import { complete, type LeaseReport, present } from "./report.ts";
 import { routePolicy } from "./route-policy.ts";
 import { assignWaiting } from "./routing.ts";
-import type { Turn } from "./turn.ts";
 
 /**
  * Leases for up to `max` jobs that were not sent before; if there are none, why the waiting jobs are not for this
@@ -64,7 +64,9 @@ const noteClaimant = (turn: Turn, { worker, isConnected, isLockedOut }: Member):
 };
 
 /** How many reasons one answer gives for an idle worker: the most frequent ones. */
-const MAX_SKIPPED_REASONS = 100;
+export const MAX_SKIPPED_REASONS = 100;
+/** Of more groups, those that have waited longest are examined: an idle claim costs the same however many wait. */
+export const MAX_EXAMINED_GROUPS = 1_000;
 
 const skippedBy = (turn: Turn, instance: string): Record<string, number> => {
   const { fleet, queue, killswitch } = turn.memory;
@@ -73,7 +75,10 @@ const skippedBy = (turn: Turn, instance: string): Record<string, number> => {
   if (member === undefined) return {};
   if (killswitch.level > 0) return { [`killswitch level ${killswitch.level}`]: queue.count };
   const policy = routePolicy(turn);
+  let examined = 0;
   for (const group of queue.groups.values()) {
+    examined += 1;
+    if (examined > MAX_EXAMINED_GROUPS) break;
     const reason = firstRefusal(member, group.requirements, policy, fleet);
     if (reason !== null) skipped.set(reason, (skipped.get(reason) ?? 0) + group.count);
   }

@@ -1,15 +1,15 @@
 // Reading and replacing the tenant's configuration. A change applies from its own turn on.
 
 import { type ConfigDocument, toConfig } from "../../contract/config.ts";
-import type { Json } from "../../domain/json.ts";
-import type { Refusal } from "../../domain/refusal.ts";
-import { err, ok, type Result } from "../../domain/result.ts";
+import type { Json } from "../../domain/words/json.ts";
+import type { Refusal } from "../../domain/words/refusal.ts";
+import { err, ok, type Result } from "../../domain/words/result.ts";
+import { lookForSilence } from "../steps/silence.ts";
 import type { StoredConfig } from "../store/settings.ts";
+import { dueAtOf } from "../turn/deadline.ts";
+import type { Turn } from "../turn/turn.ts";
 import { enforceBudget } from "./budget.ts";
-import { dueAtOf } from "./deadline.ts";
 import { greeting } from "./presence.ts";
-import { lookForSilence } from "./silence.ts";
-import type { Turn } from "./turn.ts";
 import { forgetAbsent } from "./watch.ts";
 
 export const readConfig = (turn: Turn): Result<StoredConfig, Refusal> => ok(turn.memory.storedConfig);

@@ -2,34 +2,62 @@
 
 import { toIso } from "../../contract/field.ts";
 import type { ModelList } from "../../contract/model-list.ts";
-import { type Alias, isSameModel, type ModelOffer, resolveModel } from "../../domain/door-model.ts";
-import type { Refusal } from "../../domain/refusal.ts";
-import { err, ok, type Result } from "../../domain/result.ts";
-import { refuseModel } from "./key-limits.ts";
-import { isSilent } from "./last-sign.ts";
-import type { Turn } from "./turn.ts";
+import { modelKeyOf, stillMissing } from "../../domain/fleet/model-name.ts";
+import { type ModelSet, modelsTaken } from "../../domain/fleet/model-set.ts";
+import type { Worker } from "../../domain/fleet/worker.ts";
+import { type Alias, isSameModel, type ModelOffer, resolveModel } from "../../domain/front-door/door-model.ts";
+import type { Refusal } from "../../domain/words/refusal.ts";
+import { err, ok, type Result } from "../../domain/words/result.ts";
+import { refuseModel } from "../steps/key-limits.ts";
+import { isSilent } from "../steps/last-sign.ts";
+import type { Turn } from "../turn/turn.ts";
 
-const offersOf = (turn: Turn): ModelOffer[] =>
-  [...turn.memory.fleet.members()].map((member) => {
-    const { provider, models, runtimeModels } = member.worker;
-    return { provider, models, runtimeModels, isOffline: isSilent(turn, member) };
+/** The names in a worker's list, read once for all workers that have an equal one. */
+const namesReader = (turn: Turn): ((worker: Worker) => readonly string[]) => {
+  const read = new Map<ModelSet, readonly string[]>();
+  return ({ instance, models, runtimeModels }) => {
+    const set = models ?? runtimeModels;
+    if (set === null) return [];
+    const known = read.get(set);
+    if (known !== undefined) return known;
+    const stored = turn.store.workers.modelsOf(instance);
+    const names = (models === null ? stored.runtimeModels : stored.models) ?? [];
+    read.set(set, names);
+    return names;
+  };
+};
+
+/** The keys of the models that a worker's runtime is known to lack now. */
+const lackedBy = (turn: Turn, { missingModels }: Worker): readonly string[] =>
+  stillMissing(missingModels, turn.nowAt).map(({ key }) => key);
+
+const without = (names: readonly string[], lacked: readonly string[]): readonly string[] =>
+  lacked.length === 0 ? names : names.filter((name) => !lacked.includes(modelKeyOf(name)));
+
+const offersOf = (turn: Turn): ModelOffer[] => {
+  const namesOf = namesReader(turn);
+  return [...turn.memory.fleet.members()].map((member) => {
+    const { worker } = member;
+    const missing = lackedBy(turn, worker);
+    return {
+      provider: worker.provider,
+      listed: worker.models ?? worker.runtimeModels,
+      names: () => without(namesOf(worker), missing),
+      missing,
+      takesAny: modelsTaken(worker) === null && !isSilent(turn, member),
+    };
   });
+};
 
 const NAMED_MODELS = 5;
+/** An answer of the object may have 32 MiB. */
+export const MAX_LISTED_MODELS = 10_000;
 
 export const findModel = (turn: Turn, asked: string): Result<Alias, Refusal> => {
   const found = resolveModel(asked, turn.memory.config.frontDoor.aliases, offersOf(turn));
   if (found !== null) return ok(found);
-  const known = listedModels(turn).map(({ id }) => id);
-  return err({ code: "model_not_found", model: asked, known: known.slice(0, NAMED_MODELS) });
-};
-
-/** What a model's name means now, for a body that is stored before its job is created. */
-export const nameModel = (turn: Turn, request: { model: string }): Result<string, Refusal> => {
-  const found = findModel(turn, request.model);
-  if (!found.ok) return found;
-  const allowed = refuseModel(turn, [request.model, found.value.model]);
-  return allowed.ok ? ok(found.value.model) : allowed;
+  const known = listedModels(turn, NAMED_MODELS).map(({ id }) => id);
+  return err({ code: "model_not_found", model: asked, known });
 };
 
 interface ListedModel {
@@ -42,20 +70,32 @@ interface ListedModel {
  * The models named by workers that are not offline, else those that their runtimes list, else those of their provider's
  * catalog.
  */
-const listedModels = (turn: Turn): ListedModel[] => {
-  const { fleet, catalog, config } = turn.memory;
+const listedModels = (turn: Turn, limit = MAX_LISTED_MODELS): ListedModel[] => {
   const models = new Map<string, ListedModel>();
-  const add = (id: string, ownedBy: string, createdAt: number): void => {
-    if (!models.has(id)) models.set(id, { id, ownedBy, createdAt });
-  };
-  for (const id of Object.keys(config.frontDoor.aliases)) add(id, "alias", 0);
-  for (const member of fleet.members()) {
-    const { provider, models: named, runtimeModels, registeredAt } = member.worker;
-    if (isSilent(turn, member)) continue;
-    for (const id of named ?? runtimeModels ?? catalog.get(provider)?.models ?? []) add(id, provider, registeredAt);
+  for (const model of modelsToList(turn)) {
+    if (models.size === limit) break;
+    if (!models.has(model.id) && refuseModel(turn, [model.id]).ok) models.set(model.id, model);
   }
-  return [...models.values()].filter(({ id }) => refuseModel(turn, [id]).ok);
+  return [...models.values()];
 };
+
+function* modelsToList(turn: Turn): Generator<ListedModel> {
+  const { fleet, catalog, config } = turn.memory;
+  for (const id of Object.keys(config.frontDoor.aliases)) yield { id, ownedBy: "alias", createdAt: 0 };
+  const namesOf = namesReader(turn);
+  const seen = new Set<ModelSet>();
+  for (const member of fleet.members()) {
+    const { worker } = member;
+    const { provider, registeredAt } = worker;
+    if (isSilent(turn, member)) continue;
+    const set = worker.models ?? worker.runtimeModels;
+    const lacked = lackedBy(turn, worker);
+    if (set !== null && seen.has(set)) continue;
+    if (set !== null && lacked.length === 0) seen.add(set);
+    const ids = set === null ? [...(catalog.get(provider)?.models ?? [])] : namesOf(worker);
+    for (const id of without(ids, lacked)) yield { id, ownedBy: provider, createdAt: registeredAt };
+  }
+}
 
 export const listModels = (turn: Turn): Result<ModelList, Refusal> => {
   const data = listedModels(turn).map(({ id, ownedBy, createdAt }) => ({

@@ -1,13 +1,13 @@
 // Why a job would go where: the router's whole reasoning for a request, or for a waiting job.
 
 import { type Explanation, presentExplanation } from "../../contract/dispatch.ts";
-import { explain, heldBack, type Routing, type Scope } from "../../domain/explanation.ts";
-import { notFound, type Refusal } from "../../domain/refusal.ts";
-import type { Priority, Tier } from "../../domain/requirements.ts";
-import { err, ok, type Result } from "../../domain/result.ts";
-import type { RouteRequest } from "../../domain/routing-filter.ts";
+import { explain, heldBack, type Routing, type Scope } from "../../domain/routing/explanation.ts";
+import type { RouteRequest } from "../../domain/routing/routing-filter.ts";
+import { notFound, type Refusal } from "../../domain/words/refusal.ts";
+import type { Priority, Tier } from "../../domain/words/requirements.ts";
+import { err, ok, type Result } from "../../domain/words/result.ts";
+import type { Turn } from "../turn/turn.ts";
 import { routePolicy, routeRequest } from "./route-policy.ts";
-import type { Turn } from "./turn.ts";
 import { delayReason } from "./waiting-reason.ts";
 
 export interface ExplainRequest {

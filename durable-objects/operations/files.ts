@@ -12,11 +12,11 @@ import {
   maySee,
   RECEIVING_MS,
   type UploadFacts,
-} from "../../domain/file.ts";
-import { notFound, type Refusal } from "../../domain/refusal.ts";
-import { err, ok, type Result } from "../../domain/result.ts";
-import { mayRead as mayReadJob } from "./reading.ts";
-import type { Turn } from "./turn.ts";
+} from "../../domain/file/file.ts";
+import { notFound, type Refusal } from "../../domain/words/refusal.ts";
+import { err, ok, type Result } from "../../domain/words/result.ts";
+import { mayRead as mayReadJob } from "../steps/reading.ts";
+import type { Turn } from "../turn/turn.ts";
 
 const ENDED_A_SWEEP = 500;
 
@@ -24,6 +24,8 @@ export interface NewFile {
   readonly id: string;
   /** As the request declares them; null if it does not. */
   readonly bytes: number | null;
+  /** The address of the request. */
+  readonly origin: string;
   /** It comes in parts. */
   readonly upload?: UploadFacts;
 }
@@ -48,13 +50,19 @@ export interface ArrivedFile {
   readonly lifeMs: number;
 }
 
+export const announceFile = (turn: Turn, file: NewFile): Result<Announced, Refusal> =>
+  announce(turn, file, { jobId: null, ownerKeyId: turn.caller.keyId });
+
 /** Room is taken before the bytes are sent. */
-export const announceFile = (turn: Turn, { id, bytes, upload }: NewFile): Result<Announced, Refusal> => {
+export const announce = (
+  turn: Turn,
+  { id, bytes, origin, upload }: NewFile,
+  of: Pick<FileRecord, "jobId" | "ownerKeyId">,
+): Result<Announced, Refusal> => {
   const { maxBytes } = turn.memory.config.files;
   const held = turn.store.files.held();
   const room = fits(held, bytes ?? 0, maxBytes);
   if (!room.ok) return room;
-  const { keyId } = turn.caller;
   const announced: FileRecord = {
     id,
     name: "",
@@ -64,9 +72,9 @@ export const announceFile = (turn: Turn, { id, bytes, upload }: NewFile): Result
     sha256: null,
     createdAt: turn.nowAt,
     expiresAt: turn.nowAt + RECEIVING_MS,
-    keyId,
-    ownerKeyId: keyId,
-    jobId: null,
+    keyId: turn.caller.keyId,
+    ...of,
+    origin,
     upload: upload ?? null,
   };
   turn.store.files.put(announced);
@@ -75,12 +83,17 @@ export const announceFile = (turn: Turn, { id, bytes, upload }: NewFile): Result
   return ok({ maxBytes: Math.min(MAX_FILE_BYTES, maxBytes - held.bytes), createdAt, expiresAt });
 };
 
-/** All bytes are stored. Repeating it gives the same answer. */
 export const finishFile = (turn: Turn, arrived: ArrivedFile): Result<FileResource, Refusal> => {
+  const file = arrive(turn, arrived);
+  return file.ok ? ok(presentFile(file.value)) : file;
+};
+
+/** All bytes are stored. Repeating it changes nothing. */
+export const arrive = (turn: Turn, arrived: ArrivedFile): Result<FileRecord, Refusal> => {
   const { id, lifeMs, ...facts } = arrived;
   const announced = turn.store.files.find(id);
   if (announced === null || announced.keyId !== turn.caller.keyId) return err(notFound("file", id));
-  if (announced.sha256 !== null) return ok(presentFile(announced));
+  if (announced.sha256 !== null) return ok(announced);
   const held = turn.store.files.held();
   const others = { count: held.count - 1, bytes: held.bytes - announced.bytes };
   const room = fits(others, facts.bytes, turn.memory.config.files.maxBytes);
@@ -91,7 +104,7 @@ export const finishFile = (turn: Turn, arrived: ArrivedFile): Result<FileResourc
   const file: FileRecord = { ...announced, ...facts, upload: null, expiresAt: turn.nowAt + lifeMs };
   turn.store.files.put(file);
   turn.due(file.expiresAt);
-  return ok(presentFile(file));
+  return ok(file);
 };
 
 /** An upload in parts that its key may continue. */

@@ -1,26 +1,26 @@
 // The front door's calls to a tenant: create a job for a request, and follow it.
 
 import { type JobResource, presentJob } from "../../contract/job.ts";
-import type { Api } from "../../domain/api.ts";
-import type { Alias } from "../../domain/door-model.ts";
-import { isOnlyFull } from "../../domain/explanation.ts";
-import { createJob, type FrontDoorFacts, type Job, type JobError, type NewJob } from "../../domain/job.ts";
-import { isFinal, type JobStatus } from "../../domain/job-status.ts";
-import type { Json } from "../../domain/json.ts";
+import type { Alias } from "../../domain/front-door/door-model.ts";
+import { createJob, type FrontDoorFacts, type Job, type JobError, type NewJob } from "../../domain/job/job.ts";
 import { permit } from "../../domain/killswitch.ts";
-import type { Refusal } from "../../domain/refusal.ts";
-import type { Priority, Tier } from "../../domain/requirements.ts";
-import { err, ok, type Result } from "../../domain/result.ts";
+import { isOnlyFull } from "../../domain/routing/explanation.ts";
+import type { Api } from "../../domain/words/api.ts";
+import { isFinal, type JobStatus } from "../../domain/words/job-status.ts";
+import type { Json } from "../../domain/words/json.ts";
+import type { Refusal } from "../../domain/words/refusal.ts";
+import type { Priority, Tier } from "../../domain/words/requirements.ts";
+import { err, ok, type Result } from "../../domain/words/result.ts";
+import { findJob, type JobCommand } from "../steps/find-job.ts";
+import { type Idempotency, recall, withIdempotency } from "../steps/idempotency.ts";
+import { countRequest, type LimitState, refuseOverLimits, refuseOverUse } from "../steps/key-limits.ts";
+import { allowReading } from "../steps/reading.ts";
+import type { Turn } from "../turn/turn.ts";
 import { refuseOverBudget } from "./budget.ts";
 import { findModel } from "./door-models.ts";
-import { findJob, type JobCommand } from "./find-job.ts";
-import { type Idempotency, withIdempotency } from "./idempotency.ts";
-import { refuseBacklog } from "./jobs.ts";
-import { countRequest, type LimitState, refuseOverLimits } from "./key-limits.ts";
-import { allowReading } from "./reading.ts";
+import { refuseBacklog, refuseGroups } from "./room.ts";
 import { routePolicy, routeRequest } from "./route-policy.ts";
 import { admit, admitTo, chooseFor } from "./routing.ts";
-import type { Turn } from "./turn.ts";
 import { waitingReason } from "./waiting-reason.ts";
 
 export interface Asking {
@@ -34,6 +34,7 @@ export interface Asking {
   readonly input: Json;
   readonly session: string | null;
   readonly headers: FrontDoorFacts["headers"];
+  readonly metadata?: Readonly<Record<string, string>>;
   readonly provider: string | null;
   readonly tags: readonly string[];
   readonly priority: Priority;
@@ -93,6 +94,29 @@ export const ask = (turn: Turn, request: Asking): Result<Asked, Refusal> => {
   return ok({ job: followed, isReplayed: made.value.replayed === true, limits, settings: settingsOf(turn) });
 };
 
+/**
+ * Whether a request with a large body could become a job: asked before the body is read, when its model is not known
+ * yet, and before it is stored. The answer is the model's name as its workers know it.
+ */
+export const mayAsk = (
+  turn: Turn,
+  { model, idempotency }: { model: string | null; idempotency: Idempotency | null },
+): Result<string | null, Refusal> => {
+  if (idempotency !== null) {
+    const known = recall(turn, "ask", idempotency);
+    if (!known.ok) return known;
+    if (known.value !== null) return ok(null);
+  }
+  const permitted = permit(turn.memory.killswitch, "dispatch");
+  if (!permitted.ok) return permitted;
+  const backlog = refuseBacklog(turn);
+  if (!backlog.ok) return backlog;
+  const found = model === null ? null : findModel(turn, model);
+  if (found?.ok === false) return found;
+  const limited = found === null ? refuseOverUse(turn) : refuseOverLimits(turn, [model, found.value.model]);
+  return limited.ok ? ok(found?.value.model ?? null) : limited;
+};
+
 const open = (turn: Turn, request: Asking): Result<{ job: JobResource }, Refusal> => {
   const permitted = permit(turn.memory.killswitch, "dispatch");
   if (!permitted.ok) return permitted;
@@ -116,6 +140,8 @@ const open = (turn: Turn, request: Asking): Result<{ job: JobResource }, Refusal
     ok({ job: presentJob(job, { prompt: "", input: null }) });
   if (choice !== null) return presented(admitTo(turn, created, choice));
   if (created.job.queueUntilAt === turn.nowAt) return err(refusedAtOnce(turn, created.job));
+  const grouped = refuseGroups(turn, [created.job.groupKey]);
+  if (!grouped.ok) return grouped;
   admit(turn, created, policy);
   return presented(created.job);
 };
@@ -129,7 +155,7 @@ const refusedAtOnce = (turn: Turn, job: Job): Refusal => {
 };
 
 const toNewJob = (turn: Turn, request: Asking, found: Alias): NewJob => {
-  const { api, stream, prompt, input, session, headers, priority, timeoutMs, queueMs } = request;
+  const { api, stream, prompt, input, metadata = {}, session, headers, priority, timeoutMs, queueMs } = request;
   const named = input === null ? null : { ...(input as Record<string, Json>), model: found.model };
   return {
     prompt,
@@ -144,6 +170,7 @@ const toNewJob = (turn: Turn, request: Asking, found: Alias): NewJob => {
     runAt: null,
     schedule: null,
     traceparent: request.traceparent,
+    metadata,
     stream,
     api,
     frontDoor: {
@@ -152,6 +179,7 @@ const toNewJob = (turn: Turn, request: Asking, found: Alias): NewJob => {
       queueMs: queueMs ?? turn.memory.config.frontDoor.queueMs,
       isBodyHeld: input === null,
       isSessionHit: null,
+      ...(request.idempotency === null ? {} : { idempotencyKey: request.idempotency.key }),
     },
   };
 };

@@ -1,45 +1,36 @@
 // Creating, reading and changing jobs, for their owner.
 
 import { type JobResource, presentJob } from "../../contract/job.ts";
-import { explainClosest } from "../../domain/explanation.ts";
-import { keepsResult, keptPayload } from "../../domain/front-door.ts";
-import { createJob, type Decision, isLeased, type Job, type NewJob } from "../../domain/job.ts";
-import { cancelJob, type JobPatch, patchJob, retryJob } from "../../domain/job-command.ts";
-import { isFinal } from "../../domain/job-status.ts";
+import { isOffline } from "../../domain/fleet/worker.ts";
+import { keepsResult, keptPayload } from "../../domain/front-door/front-door.ts";
+import { createJob, type Decision, isLeased, type Job, type NewJob } from "../../domain/job/job.ts";
+import { cancelJob, type JobPatch, patchJob, retryJob } from "../../domain/job/job-command.ts";
 import { permit } from "../../domain/killswitch.ts";
-import type { Refusal } from "../../domain/refusal.ts";
-import { err, ok, type Result } from "../../domain/result.ts";
-import type { RoutePolicy } from "../../domain/routing-filter.ts";
-import { isOffline } from "../../domain/worker.ts";
+import { explainClosest } from "../../domain/routing/explanation.ts";
+import type { RoutePolicy } from "../../domain/routing/routing-filter.ts";
+import { isFinal } from "../../domain/words/job-status.ts";
+import type { Refusal } from "../../domain/words/refusal.ts";
+import { err, ok, type Result } from "../../domain/words/result.ts";
+import { findJob, type JobCommand } from "../steps/find-job.ts";
+import {
+  type Idempotency,
+  keptBatch,
+  keptDispatch,
+  keptJob,
+  type Replayable,
+  withIdempotency,
+} from "../steps/idempotency.ts";
+import { countRequest, refuseOverLimits } from "../steps/key-limits.ts";
+import { lastSignOf } from "../steps/last-sign.ts";
+import { allowReading } from "../steps/reading.ts";
+import { staleAtOf } from "../turn/deadline.ts";
+import type { Turn } from "../turn/turn.ts";
 import { refuseOverBudget } from "./budget.ts";
-import { staleAtOf } from "./deadline.ts";
-import { findJob, type JobCommand } from "./find-job.ts";
-import { type Idempotency, keptBatch, keptDispatch, keptJob, type Replayable, withIdempotency } from "./idempotency.ts";
-import { countRequest, refuseOverLimits } from "./key-limits.ts";
-import { lastSignOf } from "./last-sign.ts";
-import { allowReading } from "./reading.ts";
+import { refuseGoneFiles } from "./job-files.ts";
+import { refuseBacklog, refuseGroups, refuseNewGroups } from "./room.ts";
 import { routePolicy, routeRequest } from "./route-policy.ts";
 import { admit, admitTo, chooseFor, type WaitingReasons } from "./routing.ts";
-import type { Turn } from "./turn.ts";
 import { delayReason, waitingReason } from "./waiting-reason.ts";
-
-/** Half of the platform's limit for an object, so that open jobs can still finish and be written to history. */
-export const MAX_STORED_BYTES = 5_000_000_000;
-const SIZE_READ_EVERY_MS = 1_000;
-const BACKLOG_RETRY_SECONDS = 10;
-
-/**
- * Above its limits the object takes no new jobs: too many wait, or history is down. No accepted job is ever dropped.
- */
-export const refuseBacklog = (turn: Turn): Result<null, Refusal> => {
-  const { stored } = turn.memory;
-  if (turn.nowAt - stored.readAt >= SIZE_READ_EVERY_MS) {
-    stored.readAt = turn.nowAt;
-    stored.bytes = turn.store.bytes();
-  }
-  if (stored.bytes <= MAX_STORED_BYTES) return ok(null);
-  return err({ code: "history_backlog", retryAfterSeconds: BACKLOG_RETRY_SECONDS });
-};
 
 /**
  * An open job shows all its texts; a final front-door job only those that history keeps, even while it is still here.
@@ -68,8 +59,12 @@ export const createOne = (
 const refuseNewJobs = (turn: Turn, asked: readonly NewJob[]): Result<null, Refusal> => {
   const permitted = permit(turn.memory.killswitch, "create");
   if (!permitted.ok) return permitted;
+  const files = refuseGoneFiles(turn, asked);
+  if (!files.ok) return files;
   const backlog = refuseBacklog(turn);
   if (!backlog.ok) return backlog;
+  const grouped = refuseNewGroups(turn, asked);
+  if (!grouped.ok) return grouped;
   for (const { model } of asked) {
     const limited = refuseOverLimits(turn, [model], asked.length);
     if (!limited.ok) return limited;
@@ -107,6 +102,8 @@ export const dispatch = (
   const work = (): Result<JobResource, Refusal> => {
     const permitted = permit(turn.memory.killswitch, "dispatch");
     if (!permitted.ok) return permitted;
+    const files = refuseGoneFiles(turn, [request.job]);
+    if (!files.ok) return files;
     const backlog = refuseBacklog(turn);
     if (!backlog.ok) return backlog;
     const limited = refuseOverLimits(turn, [request.job.model]);
@@ -121,6 +118,8 @@ export const dispatch = (
     const budget = refuseOverBudget(turn, created.job);
     if (!budget.ok) return budget;
     if (!request.mayQueue) return err(noEligibleWorkers(turn, created.job, policy));
+    const grouped = refuseGroups(turn, [created.job.groupKey]);
+    if (!grouped.ok) return grouped;
     countRequest(turn, true);
     const waitsFor = admit(turn, created, policy);
     return ok(presentJob(created.job, request.job, null, waitsFor));
@@ -169,12 +168,18 @@ const recordCommand = (turn: Turn, command: JobCommand, before: Job, decision: D
   return presentOpenJob(turn, decision.job);
 };
 
+/** A change may move a job into a group of its own. */
+const refuseGroupOf = (turn: Turn, { status, groupKey }: Job): Result<null, Refusal> =>
+  status === "pending" ? refuseGroups(turn, [groupKey]) : ok(null);
+
 export const patch = (turn: Turn, command: JobCommand & { patch: JobPatch }): Result<JobResource, Refusal> => {
   const found = findJob(turn, command);
   if (!found.ok) return found;
   const job = found.value;
   const decided = patchJob(job, command.patch, turn.nowAt);
-  return decided.ok ? ok(recordCommand(turn, command, job, decided.value)) : decided;
+  if (!decided.ok) return decided;
+  const grouped = refuseGroupOf(turn, decided.value.job);
+  return grouped.ok ? ok(recordCommand(turn, command, job, decided.value)) : grouped;
 };
 
 export const cancel = (turn: Turn, command: JobCommand): Result<JobResource, Refusal> => {
@@ -195,6 +200,8 @@ export const retry = (turn: Turn, command: JobCommand): Result<JobResource, Refu
   const job = found.value;
   const decided = retryJob(job, isStuck(turn, job), turn.nowAt);
   if (!decided.ok) return decided;
+  const grouped = refuseGroupOf(turn, decided.value.job);
+  if (!grouped.ok) return grouped;
   turn.sendHalt(job, "retried");
   return ok(recordCommand(turn, command, job, decided.value));
 };

@@ -4,8 +4,6 @@
 import { toIso } from "../../contract/field.ts";
 import { type KeyResource, presentKey } from "../../contract/key.ts";
 import type { SessionAnswer } from "../../contract/session.ts";
-import { HOUR_MS } from "../../domain/duration.ts";
-import type { Json } from "../../domain/json.ts";
 import {
   AUTHENTICATION_FAILED,
   authenticate,
@@ -14,14 +12,16 @@ import {
   type Role,
   revokeKey,
   rotateKey,
-} from "../../domain/key.ts";
-import type { KeyLimits } from "../../domain/key-limits.ts";
-import { notFound, type Refusal } from "../../domain/refusal.ts";
-import { err, ok, type Result } from "../../domain/result.ts";
+} from "../../domain/access/key.ts";
+import type { KeyLimits } from "../../domain/access/key-limits.ts";
+import { HOUR_MS } from "../../domain/words/duration.ts";
+import type { Json } from "../../domain/words/json.ts";
+import { notFound, type Refusal } from "../../domain/words/refusal.ts";
+import { err, ok, type Result } from "../../domain/words/result.ts";
 import type { Store } from "../store/open.ts";
+import type { Caller, Turn } from "../turn/turn.ts";
 import { endAsksOf } from "./abandon.ts";
 import { lockOut } from "./presence.ts";
-import type { Caller, Turn } from "./turn.ts";
 
 /** What the edge found in a bearer key or a cookie: public ids, and the digest of the whole token. */
 export interface Credential {

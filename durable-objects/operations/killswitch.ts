@@ -7,18 +7,18 @@ import {
   MAX_UNCONFIRMED,
   presentKillswitch,
 } from "../../contract/killswitch.ts";
-import type { Actor } from "../../domain/event.ts";
-import type { Member } from "../../domain/fleet.ts";
-import { cancelJob } from "../../domain/job-command.ts";
+import type { Member } from "../../domain/fleet/fleet.ts";
+import { statusOf } from "../../domain/fleet/worker.ts";
+import { cancelJob } from "../../domain/job/job-command.ts";
+import { haltJob } from "../../domain/job/lease.ts";
 import { cancelsWork, clear, engage, isHaltedBy, type Killswitch, restored } from "../../domain/killswitch.ts";
-import { haltJob } from "../../domain/lease.ts";
-import type { Refusal } from "../../domain/refusal.ts";
-import { ok, type Result } from "../../domain/result.ts";
-import { statusOf } from "../../domain/worker.ts";
+import type { Actor } from "../../domain/words/event.ts";
+import type { Refusal } from "../../domain/words/refusal.ts";
+import { ok, type Result } from "../../domain/words/result.ts";
+import { nextDeliveryAt } from "../steps/deliveries.ts";
+import { isSilent, lastSignOf } from "../steps/last-sign.ts";
+import type { Turn } from "../turn/turn.ts";
 import { haltFrontDoor } from "./abandon.ts";
-import { nextDeliveryAt } from "./deliveries.ts";
-import { isSilent, lastSignOf } from "./last-sign.ts";
-import type { Turn } from "./turn.ts";
 
 /**
  * The workers that have confirmed this activation: counted once, then kept up to date, so that a heartbeat needs no
@@ -70,7 +70,7 @@ export const read = (turn: Turn): Result<KillswitchResource, Refusal> => ok(kill
 
 export interface KillswitchOrder {
   readonly level: number;
-  readonly reason: string;
+  readonly reason?: string | undefined;
   /** Who gives the order, if not the caller. */
   readonly by?: Actor;
 }
@@ -78,13 +78,13 @@ export interface KillswitchOrder {
 /** Level 0 does nothing; the others halt, pause and refuse as the table in `domain/killswitch.ts` says. */
 export const activate = (turn: Turn, order: KillswitchOrder): Result<KillswitchResource, Refusal> => {
   if (order.level === 0) return read(turn);
-  const { level, reason, by = turn.caller } = order;
+  const { level, reason = null, by = turn.caller } = order;
   const before = turn.memory.killswitch;
   const next = engage(before, { level, reason, by: by.name }, turn.nowAt);
   const workers = pauseFleet(turn);
   const jobs = haltWork(turn, level, next);
   store(turn, { ...next, haltedJobs: next.haltedJobs + jobs, pausedWorkers: turn.memory.fleet.size });
-  const detail = { reason, before: before.level, halted_jobs: jobs, paused_workers: workers };
+  const detail = { level, reason, before: before.level, halted_jobs: jobs, paused_workers: workers };
   turn.audit("killswitch.activated", `level ${level}`, detail, by);
   return announce(turn);
 };
@@ -97,6 +97,7 @@ export const deactivate = (turn: Turn, request: { resumeAll: boolean }): Result<
   const resumed = resumeFleet(turn);
   turn.isAllOpened = true;
   turn.audit("killswitch.cleared", `level ${before.level}`, {
+    level: 0,
     before: before.level,
     reason: before.reason,
     resume_all: request.resumeAll,
@@ -109,7 +110,7 @@ export const deactivate = (turn: Turn, request: { resumeAll: boolean }): Result<
 export const takeBack = (turn: Turn, earlier: Killswitch): Result<KillswitchResource, Refusal> => {
   const current = turn.memory.killswitch;
   store(turn, restored(current, earlier));
-  const detail = { before: current.level, resumed_workers: resumeFleet(turn) };
+  const detail = { level: earlier.level, before: current.level, resumed_workers: resumeFleet(turn) };
   if (earlier.level > 0)
     turn.audit("killswitch.activated", `level ${earlier.level}`, { reason: earlier.reason, ...detail });
   else {

@@ -1,11 +1,14 @@
-// The cost of attempts that were cancelled, halted, timed out or reaped before they reported: such a report changes
-// nothing any more, but its cost counts, once.
+// The cost of attempts that were cancelled, halted, timed out, reaped or lost before they reported: such a report changes
+// nothing any more, but its cost counts, once. Of a stream that nobody reports on in time, an estimate counts: of its
+// input and of what its relay passed on.
 
-import type { Job } from "../../domain/job.ts";
-import type { Refusal } from "../../domain/refusal.ts";
+import { tokensOf } from "../../contract/token-estimate.ts";
+import type { Job } from "../../domain/job/job.ts";
+import type { Refusal } from "../../domain/words/refusal.ts";
+import { costOfAttempt, recordSpending, type Spent } from "../steps/pricing.ts";
+import type { Turn } from "../turn/turn.ts";
 import { enforceBudget } from "./budget.ts";
-import { costOfAttempt, recordSpending, type Spent } from "./pricing.ts";
-import type { Turn } from "./turn.ts";
+import { ESTIMATE_AFTER_MS } from "./uncounted.ts";
 
 /** Counts the cost of a report that is refused as late. */
 export const countLate = (turn: Turn, job: Job, report: Spent & { readonly lease: number }, refusal: Refusal): void => {
@@ -21,3 +24,27 @@ export const countLate = (turn: Turn, job: Job, report: Spent & { readonly lease
 /** A key with role worker reports only for its own workers. */
 const speaksFor = (turn: Turn, instance: string): boolean =>
   turn.caller.role !== "worker" || turn.memory.fleet.get(instance)?.worker.keyId === turn.caller.keyId;
+
+const ESTIMATES_A_SWEEP = 500;
+/** What its relay passed on of an attempt that nobody has reported on. */
+export const noteSaid = (turn: Turn, said: readonly { jobId: string; lease: number; chars: number }[]): void => {
+  for (const { jobId, lease, chars } of said) turn.store.unreported.noteSaid(jobId, lease, chars);
+};
+
+export const nextEstimateAt = (turn: Turn): number | null => {
+  const oldestAt = turn.store.unreported.oldestToEstimate();
+  return oldestAt === null ? null : oldestAt + ESTIMATE_AFTER_MS;
+};
+
+/** Counts what nobody reported in time. */
+export const estimateUnreported = (turn: Turn): void => {
+  const ended = turn.store.unreported.toEstimate(turn.nowAt - ESTIMATE_AFTER_MS, ESTIMATES_A_SWEEP);
+  for (const { jobId, lease, worker, provider, inputTokens, saidChars, model, keyId } of ended) {
+    turn.store.unreported.remove(jobId, lease);
+    const usage = { inputTokens: inputTokens ?? 0, outputTokens: tokensOf(saidChars) };
+    const spent = { usage, isEstimate: true, costUsd: null, model };
+    const attempt = { id: jobId, lease, assignedWorker: worker, workerProvider: provider, model, keyId };
+    recordSpending(turn, attempt, "late", spent, costOfAttempt(turn, attempt, spent));
+  }
+  enforceBudget(turn);
+};

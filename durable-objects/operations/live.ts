@@ -4,23 +4,22 @@ import { toIso } from "../../contract/field.ts";
 import { type CountedWorker, fleetByProvider } from "../../contract/fleet-by-provider.ts";
 import { presentJob } from "../../contract/job.ts";
 import { type LiveJob, type LiveMessage, MAX_LIVE_RESOURCES } from "../../contract/live.ts";
-import { startOf } from "../../contract/start-of.ts";
-import { presentWorker } from "../../contract/worker.ts";
-import { HOUR_MS } from "../../domain/duration.ts";
-import { keptPayload } from "../../domain/front-door.ts";
-import type { Job } from "../../domain/job.ts";
-import { isFinal, type JobStatus } from "../../domain/job-status.ts";
-import { usdFromNano } from "../../domain/price.ts";
+import { startOf } from "../../contract/text/start-of.ts";
+import { keptPayload } from "../../domain/front-door/front-door.ts";
+import type { Job } from "../../domain/job/job.ts";
+import { usdFromNano } from "../../domain/money/price.ts";
+import { HOUR_MS } from "../../domain/words/duration.ts";
+import { isFinal, type JobStatus } from "../../domain/words/job-status.ts";
+import { storedCounters } from "../turn/counters.ts";
+import type { LiveTopic } from "../turn/effects.ts";
+import type { Turn } from "../turn/turn.ts";
 import { budgetReached } from "./budget.ts";
 import { removedModelsInUse } from "./catalog.ts";
-import { storedCounters } from "./counters.ts";
-import type { LiveTopic } from "./effects.ts";
 import { killswitchResource } from "./killswitch.ts";
 import { queueView } from "./queue.ts";
 import { present as presentSchedule } from "./schedules.ts";
-import type { Turn } from "./turn.ts";
 import { waitingReason } from "./waiting-reason.ts";
-import { viewOf } from "./workers.ts";
+import { presentMember, viewOf } from "./workers.ts";
 
 export interface LiveChanges {
   readonly jobs: Set<string>;
@@ -54,10 +53,18 @@ export const countPruned = (turn: Turn, pruned: Partial<Record<JobStatus, number
   // The tenant may have been deleted during the pruning.
   if (turn.store.settings.identity() === null) return null;
   const { counters } = turn.memory;
+  const before = keptInHistory(turn);
   for (const [status, count] of Object.entries(pruned) as [JobStatus, number][])
     counters.prunedByStatus[status] = (counters.prunedByStatus[status] ?? 0) + count;
   turn.store.settings.putCounters(storedCounters(counters));
+  turn.memory.historyBytes *= before === 0 ? 1 : Math.min(1, keptInHistory(turn) / before);
+  turn.store.settings.putHistoryBytes(Math.round(turn.memory.historyBytes));
   return null;
+};
+
+const keptInHistory = (turn: Turn): number => {
+  const { completed, failed, cancelled } = statusCounts(turn);
+  return completed + failed + cancelled;
 };
 
 /** The fields of each worker that the totals use. */
@@ -73,7 +80,7 @@ export const liveSnapshot = (turn: Turn): LiveMessage => ({
   type: "snapshot",
   server_time: toIso(turn.nowAt),
   jobs: turn.store.jobs.newest(MAX_LIVE_RESOURCES).map((job) => presentLive(turn, job)),
-  workers: [...turn.memory.fleet.members()].slice(0, MAX_LIVE_RESOURCES).map((one) => presentWorker(viewOf(turn, one))),
+  workers: [...turn.memory.fleet.members()].slice(0, MAX_LIVE_RESOURCES).map((one) => presentMember(turn, one)),
   workers_total: turn.memory.fleet.size,
   fleet: fleetByProvider(counted(turn)),
   schedules: turn.store.schedules.page(MAX_LIVE_RESOURCES, 0).map((one) => presentSchedule(turn, one)),
@@ -93,7 +100,7 @@ export const liveUpdates = (turn: Turn, changes: LiveChanges): LiveMessage[] => 
   }
   for (const instance of changes.workers) {
     const member = turn.memory.fleet.get(instance);
-    if (member !== undefined) messages.push({ type: "worker.updated", worker: presentWorker(viewOf(turn, member)) });
+    if (member !== undefined) messages.push({ type: "worker.updated", worker: presentMember(turn, member) });
   }
   for (const instance of changes.forgotten) messages.push({ type: "worker.forgotten", instance });
   if (changes.topics.has("killswitch"))

@@ -1,14 +1,14 @@
 // Prometheus text (exposition format 0.0.4). Label values come from closed sets: statuses, outcomes, existing providers
 // and requirement groups, each list bounded.
 
-import { JOB_STATUSES } from "../../domain/job-status.ts";
-import { usdFromNano } from "../../domain/price.ts";
-import type { Refusal } from "../../domain/refusal.ts";
-import { ok, type Result } from "../../domain/result.ts";
-import { WORKER_STATUSES } from "../../domain/worker.ts";
-import { Histogram } from "./counters.ts";
+import { WORKER_STATUSES } from "../../domain/fleet/worker.ts";
+import { usdFromNano } from "../../domain/money/price.ts";
+import { JOB_STATUSES } from "../../domain/words/job-status.ts";
+import type { Refusal } from "../../domain/words/refusal.ts";
+import { ok, type Result } from "../../domain/words/result.ts";
+import { Histogram } from "../turn/counters.ts";
+import type { Turn } from "../turn/turn.ts";
 import { oldestJobOf } from "./queue.ts";
-import type { Turn } from "./turn.ts";
 import { viewOf } from "./workers.ts";
 
 const MAX_GROUPS = 100;

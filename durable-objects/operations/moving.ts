@@ -1,17 +1,16 @@
-// A tenant moves to another deployment, or from one. A tenant that has left answers every request with its new address;
-// one that is still arriving serves nobody. In between nothing changes, so that its rows can be copied in parts.
+// A tenant moves to another deployment, or from one (`domain/tenant/absence.ts` has the states). One that is not served here
+// takes no turns but these: in between nothing changes, so that its rows can be copied in parts.
 
-import type { Refusal } from "../../domain/refusal.ts";
-import { err, ok, type Result } from "../../domain/result.ts";
+import { type Absence, refuseAbsent } from "../../domain/tenant/absence.ts";
+import { invalid, type Refusal } from "../../domain/words/refusal.ts";
+import { err, ok, type Result } from "../../domain/words/result.ts";
+import type { Turn } from "../turn/turn.ts";
 import { enforceBudget } from "./budget.ts";
 import { activate, takeBack } from "./killswitch.ts";
-import type { Turn } from "./turn.ts";
-
-/** Instead of an address: not all of the tenant's rows have arrived. */
-export const ARRIVING = "";
 
 /** What the operator's command copies. */
 export interface Departure {
+  readonly move: string;
   readonly schema: number;
   readonly tables: readonly string[];
 }
@@ -19,39 +18,58 @@ export interface Departure {
 /** Running work goes back to the queue, and no new work is created. */
 const HALT_LEVEL = 3;
 
-/** Why the tenant is not served here; null if it is. */
-export const movedRefusal = (movedTo: string | null): Refusal | null => {
-  if (movedTo === ARRIVING) return { code: "tenant_unavailable", retryAfterSeconds: 5 };
-  return movedTo === null ? null : { code: "tenant_moved", to: movedTo };
-};
-
-/** Halts the tenant and refuses everything from now on. Repeating it changes nothing. */
-export const leave = (turn: Turn, to: string): Result<null, Refusal> => {
-  const { movedTo, killswitch } = turn.memory;
-  if (movedTo !== null && movedTo !== to) return err({ code: "tenant_moved", to: movedTo });
-  if (movedTo === to) return ok(null);
+/** Halts the tenant and refuses everything from now on. Returns the move's id. Repeating it changes nothing. */
+export const leave = (turn: Turn, to: string): Result<string, Refusal> => {
+  const { absence, killswitch } = turn.memory;
+  if (absence !== null) return leaveAgain(turn, absence, to);
+  const move = turn.newId();
   if (killswitch.level < HALT_LEVEL) {
     turn.store.settings.putKillswitchBeforeMove(killswitch);
     activate(turn, { level: HALT_LEVEL, reason: `the tenant moves to ${to}` });
   }
   turn.audit("tenant.left", to);
-  putMovedTo(turn, to);
+  putAbsence(turn, { state: "leaving", move, to });
+  return ok(move);
+};
+
+const leaveAgain = (turn: Turn, absence: Absence, to: string): Result<string, Refusal> => {
+  if (absence.state === "arriving") return err(refuseAbsent(absence));
+  if (absence.to !== to) return err({ code: "tenant_moved", to: absence.to });
+  // It left with an earlier release, whose moves had no id.
+  const move = absence.move === "" ? turn.newId() : absence.move;
+  putAbsence(turn, { ...absence, move });
+  return ok(move);
+};
+
+/** Everything has arrived there: callers are told the new address, and the move can no longer be cancelled. */
+export const depart = (turn: Turn): Result<null, Refusal> => {
+  const { absence } = turn.memory;
+  if (absence === null)
+    return err(invalid("", "this tenant is not leaving: begin with POST /admin/tenants/<tenant>/move"));
+  if (absence.state === "arriving") return err(refuseAbsent(absence));
+  if (absence.state === "leaving") putAbsence(turn, { ...absence, state: "left" });
   return ok(null);
 };
 
 /** The move is cancelled: the tenant is served here again. */
 export const stay = (turn: Turn): Result<null, Refusal> => {
-  const { movedTo } = turn.memory;
-  if (movedTo === null) return ok(null);
-  putMovedTo(turn, null);
+  const { absence } = turn.memory;
+  if (absence === null) return ok(null);
+  // The other deployment may serve it already: two would serve one tenant.
+  if (absence.state !== "leaving") return err(refuseAbsent(absence));
+  putAbsence(turn, null);
   endHalt(turn);
-  turn.audit("tenant.stayed", movedTo);
+  turn.audit("tenant.stayed", absence.to);
   return ok(null);
 };
 
-/** All rows have arrived: the tenant is served, and the halt for its move ends. */
+/** All rows have arrived: the tenant is served, and the halt for its move ends. Repeating it changes nothing. */
 export const settleIn = (turn: Turn): Result<null, Refusal> => {
-  putMovedTo(turn, null);
+  const { absence } = turn.memory;
+  if (absence === null) return ok(null);
+  if (absence.state !== "arriving") return err(refuseAbsent(absence));
+  putAbsence(turn, null);
+  turn.store.settings.putArrivedMove(absence.move);
   endHalt(turn);
   turn.audit("tenant.arrived", "");
   return ok(null);
@@ -67,7 +85,7 @@ const endHalt = (turn: Turn): void => {
   enforceBudget(turn);
 };
 
-const putMovedTo = (turn: Turn, to: string | null): void => {
-  turn.memory.movedTo = to;
-  turn.store.settings.putMovedTo(to);
+const putAbsence = (turn: Turn, absence: Absence | null): void => {
+  turn.memory.absence = absence;
+  turn.store.settings.putAbsence(absence);
 };

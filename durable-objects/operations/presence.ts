@@ -1,53 +1,62 @@
 // Presence: a worker's report, and the answer to it. A report renews the worker's leases and confirms a halt.
 
 import { toIso, utf8Bytes } from "../../contract/field.ts";
-import { type PresenceAnswer, presentWorker } from "../../contract/worker.ts";
+import type { PresenceAnswer } from "../../contract/worker.ts";
 import { maxAttemptsOf, storeBeatAfterMs } from "../../domain/config.ts";
-import type { Member } from "../../domain/fleet.ts";
+import type { Member } from "../../domain/fleet/fleet.ts";
+import {
+  busyOf,
+  isSameOffer,
+  modelsOf,
+  offerBytesOf,
+  type PresenceReport,
+  registerWorker,
+  type Worker,
+} from "../../domain/fleet/worker.ts";
+import { heartbeatJob, keepLease, loseJob } from "../../domain/job/lease.ts";
 import { epochOfNewWorker, isHaltedBy } from "../../domain/killswitch.ts";
-import { heartbeatJob, keepLease, loseJob } from "../../domain/lease.ts";
-import { invalid, type Refusal } from "../../domain/refusal.ts";
-import { err, ok, type Result } from "../../domain/result.ts";
-import { ECHO, isSameOffer, type PresenceReport, registerWorker, type Worker } from "../../domain/worker.ts";
+import { invalid, notFound, type Refusal } from "../../domain/words/refusal.ts";
+import { err, ok, type Result } from "../../domain/words/result.ts";
+import { isSilent } from "../steps/last-sign.ts";
+import { unstartedJobs } from "../steps/leases.ts";
+import { awaitSilence } from "../steps/silence.ts";
+import type { Turn } from "../turn/turn.ts";
 import { SOCKET_GRACE_MS } from "./abandon.ts";
 import { confirmHalt, killswitchState } from "./killswitch.ts";
-import { isSilent } from "./last-sign.ts";
-import { unstartedJobs } from "./leases.ts";
 import { assignWaiting } from "./routing.ts";
-import { awaitSilence } from "./silence.ts";
-import type { Turn } from "./turn.ts";
-import { viewOf } from "./workers.ts";
+import { presentMember } from "./workers.ts";
 
 /** A worker's stored sign of life is renewed when it is this fraction of `offline_after` old. */
 const STORED_SIGN_SHARE = 2;
 
 export const MAX_WORKERS = 20_000;
-const MAX_OFFER_BYTES = 64 * 1024;
+/** The models, runtime models and tags of one worker, and of all workers together. */
+export const MAX_OFFER_BYTES = 64 * 1024;
+export const MAX_OFFERS_BYTES = 64 * 1024 * 1024;
 
 export interface Presence extends PresenceReport {
   readonly viaSocket: boolean;
 }
 
-/** A worker's key may not report for a live worker that uses another key. */
+/** While it is alive, a worker belongs to the key that registered it, whatever the roles: another would get its prompts. */
 export const mayActAs = (turn: Turn, instance: string): Result<null, Refusal> => {
   const member = turn.memory.fleet.get(instance);
   const owner = member?.worker.keyId ?? null;
-  if (turn.caller.role !== "worker" || member === undefined || owner === null || owner === turn.caller.keyId) {
-    return ok(null);
-  }
+  if (member === undefined || owner === null || owner === turn.caller.keyId) return ok(null);
   const key = turn.store.keys.find(owner);
-  if (key?.role !== "worker" || key.revokedAt !== null || isSilent(turn, member)) return ok(null);
-  const detail = `worker "${instance}" is in use with another key: choose another name, or stop that worker first`;
-  return err({ code: "forbidden", detail });
+  if (key === null || key.revokedAt !== null || isSilent(turn, member)) return ok(null);
+  return err({ code: "instance_taken", instance });
 };
 
-/** Whether the caller's key may act for a worker, and when its connection ends. */
+/** Whether the caller's key may act for a registered worker, and when its connection ends. */
 export const workAs = (
   turn: Turn,
   request: { instance: string },
 ): Result<{ keyId: string; openedWith: string }, Refusal> => {
   const allowed = mayActAs(turn, request.instance);
   if (!allowed.ok) return allowed;
+  // A name that nobody registered must not make an object, which takes a file.
+  if (turn.memory.fleet.get(request.instance) === undefined) return err(notFound("worker", request.instance));
   const keyId = turn.caller.keyId ?? "";
   return ok({ keyId, openedWith: turn.store.keys.find(keyId)?.hash ?? "" });
 };
@@ -66,15 +75,29 @@ export const report = (turn: Turn, request: Presence): Result<PresenceAnswer, Re
 };
 
 /** Bounds on what a tenant stores about its workers. */
-const withinBounds = (turn: Turn, { instance, tagList, models }: Presence): Result<null, Refusal> => {
+const withinBounds = (turn: Turn, request: Presence): Result<null, Refusal> => {
   const { fleet } = turn.memory;
-  if (utf8Bytes(tagList) + utf8Bytes((models ?? []).join("")) > MAX_OFFER_BYTES) {
-    return err(invalid("models", `models and tags must be at most ${MAX_OFFER_BYTES} bytes together`));
+  const known = fleet.get(request.instance)?.worker;
+  if (known !== undefined && isSameOffer(known, request)) return ok(null);
+  const field = fieldOverBound(request);
+  if (field !== null) {
+    const what = "models, runtime_models and tags must be at most";
+    return err(invalid(field, `${what} ${MAX_OFFER_BYTES} bytes together`));
   }
-  if (fleet.get(instance) === undefined && fleet.size >= MAX_WORKERS) {
-    return err({ code: "too_many_workers", limit: MAX_WORKERS });
+  if (known === undefined && fleet.size >= MAX_WORKERS) return err({ code: "too_many_workers", limit: MAX_WORKERS });
+  const before = known === undefined ? 0 : offerBytesOf(known);
+  const after = offerBytesOf(registerWorker(request, known ?? null, { keyId: null, viaSocket: false }, turn.nowAt));
+  if (after > before && fleet.offerBytes - before + after > MAX_OFFERS_BYTES) {
+    return err({ code: "too_many_offers", limitBytes: MAX_OFFERS_BYTES });
   }
   return ok(null);
+};
+
+/** The field with which the report passes the bound of one worker. */
+const fieldOverBound = ({ tagList, models, runtimeModels }: Presence): "models" | "runtime_models" | null => {
+  const named = utf8Bytes(tagList) + utf8Bytes((models ?? []).join(""));
+  if (named > MAX_OFFER_BYTES) return "models";
+  return named + utf8Bytes((runtimeModels ?? []).join("")) > MAX_OFFER_BYTES ? "runtime_models" : null;
 };
 
 /** The first message to a worker that has not registered yet. */
@@ -89,7 +112,7 @@ export const greeting = (turn: Turn): Omit<PresenceAnswer, "worker"> => ({
 /** The answer to a presence report, also used for `welcome`. */
 export const presenceAnswer = (turn: Turn, member: Member, halted: readonly string[]): PresenceAnswer => ({
   ...greeting(turn),
-  worker: presentWorker(viewOf(turn, member)),
+  worker: presentMember(turn, member),
   jobs: unstartedJobs(turn, member),
   halted: [...halted],
 });
@@ -98,10 +121,13 @@ export const presenceAnswer = (turn: Turn, member: Member, halted: readonly stri
 const hear = (turn: Turn, request: Presence): Member => {
   const { fleet, config, killswitch } = turn.memory;
   const known = fleet.get(request.instance);
+  const before = known?.worker;
   const isNew = known === undefined;
   const isConnected = turn.lastSocketSign(request.instance) !== null;
   // A worker with an open socket hears of jobs there, however it reports.
   const viaSocket = request.viaSocket || isConnected;
+  const isFull = known !== undefined && known.load >= known.worker.concurrency;
+  const busy = busyOf(request, isFull);
   const storedAgeMs = isNew ? Number.POSITIVE_INFINITY : turn.nowAt - known.worker.lastHeartbeatAt;
   const wasOffline = isNew || isSilent(turn, known);
   const isStoreDue =
@@ -109,15 +135,21 @@ const hear = (turn: Turn, request: Presence): Member => {
     !isSameOffer(known.worker, request) ||
     known.worker.keyId !== turn.caller.keyId ||
     known.worker.viaSocket !== viaSocket ||
+    known.worker.busy !== busy ||
     storedAgeMs >= config.presence.offlineAfterMs / STORED_SIGN_SHARE;
   if (isStoreDue) {
     if (wasOffline) turn.log("info", isNew ? "worker.registered" : "worker.returned", { worker: request.instance });
-    const from = { keyId: turn.caller.keyId, viaSocket };
+    const from = { keyId: turn.caller.keyId, viaSocket, isFull };
     const worker = registerWorker(request, known?.worker ?? null, from, turn.nowAt);
     if (known !== undefined && worker.unavailable !== null && known.worker.unavailable === null) turn.reopenAvoiding();
-    noteOthersThanEcho(turn, worker);
     const resumedEpoch = epochOfNewWorker(killswitch);
     turn.putWorker(isNew ? { ...worker, resumedEpoch, isHalted: isHaltedBy(killswitch, resumedEpoch) } : worker);
+    if (hasOtherModels(worker, before)) {
+      turn.store.workers.putModels(worker.instance, {
+        models: modelsOf(request),
+        runtimeModels: request.runtimeModels,
+      });
+    }
   }
   if (isNew) {
     turn.memory.forgetAt = Math.min(turn.memory.forgetAt, turn.nowAt + config.presence.forgetAfterMs);
@@ -131,12 +163,8 @@ const hear = (turn: Turn, request: Presence): Member => {
   return member;
 };
 
-/** Once a worker of another kind has registered, echo answers only jobs that ask for it. */
-const noteOthersThanEcho = (turn: Turn, { provider }: Worker): void => {
-  if (provider === ECHO || turn.memory.isEchoAside) return;
-  turn.memory.isEchoAside = true;
-  turn.store.settings.putEchoAside();
-};
+const hasOtherModels = (worker: Worker, before: Worker | undefined): boolean =>
+  worker.models !== (before?.models ?? null) || worker.runtimeModels !== (before?.runtimeModels ?? null);
 
 /**
  * Running jobs that it no longer lists go back to the queue; ids that it lists but no longer holds are to be dropped.

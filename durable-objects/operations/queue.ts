@@ -2,11 +2,11 @@
 
 import { toIso } from "../../contract/field.ts";
 import { MAX_QUEUE_GROUPS, type QueueView } from "../../contract/insight.ts";
-import type { Job } from "../../domain/job.ts";
-import type { Group } from "../../domain/queue.ts";
-import type { RoutePolicy } from "../../domain/routing-filter.ts";
+import type { Job } from "../../domain/job/job.ts";
+import type { Group } from "../../domain/job/queue.ts";
+import type { RoutePolicy } from "../../domain/routing/routing-filter.ts";
+import type { Turn } from "../turn/turn.ts";
 import { routePolicy } from "./route-policy.ts";
-import type { Turn } from "./turn.ts";
 import { waitingReason } from "./waiting-reason.ts";
 
 export const queueView = (turn: Turn): QueueView => {

@@ -2,23 +2,27 @@
 
 import { type JobResource, presentJob } from "../../contract/job.ts";
 import { maxAttemptsOf, storeBeatAfterMs } from "../../domain/config.ts";
-import { type FailurePolicy, failJob } from "../../domain/failure.ts";
-import { isClientsFault } from "../../domain/front-door.ts";
-import { isLeased, type Job, type JobError } from "../../domain/job.ts";
-import type { Json } from "../../domain/json.ts";
-import { completeJob, heartbeatJob, releaseJob, speakFirst, startJob } from "../../domain/lease.ts";
-import { leaseLost } from "../../domain/lease-fence.ts";
-import type { Refusal } from "../../domain/refusal.ts";
-import { err, ok, type Result } from "../../domain/result.ts";
-import { isOffline } from "../../domain/worker.ts";
+import { isOffline } from "../../domain/fleet/worker.ts";
+import { isClientsFault } from "../../domain/front-door/front-door.ts";
+import { type FailurePolicy, failJob, lacksModel } from "../../domain/job/failure.ts";
+import { type Decision, isLeased, type Job, type JobError } from "../../domain/job/job.ts";
+import { completeJob, heartbeatJob, releaseJob, speakFirst, startJob } from "../../domain/job/lease.ts";
+import { hearFirst, leaseLost } from "../../domain/job/lease-fence.ts";
+import { isElsewhere } from "../../domain/routing/explanation.ts";
+import { chainOf, laterInChain } from "../../domain/routing/strategy.ts";
+import type { Json } from "../../domain/words/json.ts";
+import type { Refusal } from "../../domain/words/refusal.ts";
+import { err, ok, type Result } from "../../domain/words/result.ts";
+import { findJob, type JobCommand } from "../steps/find-job.ts";
+import { noteMissingModel, noteOutcome } from "../steps/outcomes.ts";
+import { costOfAttempt, recordSpending, type Spent } from "../steps/pricing.ts";
+import { mayRead } from "../steps/reading.ts";
+import type { EndedAttempt } from "../turn/counters.ts";
+import type { Turn } from "../turn/turn.ts";
 import { enforceBudget } from "./budget.ts";
-import type { EndedAttempt } from "./counters.ts";
-import { findJob, type JobCommand } from "./find-job.ts";
+import { storedResult } from "./job-files.ts";
 import { countLate } from "./late-spending.ts";
-import { noteOutcome } from "./outcomes.ts";
-import { costOfAttempt, recordSpending, type Spent } from "./pricing.ts";
-import { mayRead } from "./reading.ts";
-import type { Turn } from "./turn.ts";
+import { routePolicy, routeRequest } from "./route-policy.ts";
 import { waitingReason } from "./waiting-reason.ts";
 
 /** May be repeated after its job has left the object. */
@@ -42,13 +46,19 @@ export const presented =
   };
 
 /** The job of a report. A key with role worker reports only on jobs of its own workers. */
-const findReported = (turn: Turn, request: LeaseReport): Result<Job, Refusal> => {
+export const findReported = (turn: Turn, request: LeaseReport): Result<Job, Refusal> => {
   const found = findJob(turn, request);
   if (!found.ok) return found;
-  const job = found.value;
-  const isOthers = job.lease === request.lease && job.assignedWorker !== null && !mayRead(turn, job);
-  if (isOthers) return err({ code: "forbidden", detail: "a worker key reports only on the jobs of its own workers" });
-  return ok(job);
+  if (mayReport(turn, found.value, request.lease)) return found;
+  return err({ code: "forbidden", detail: "a worker key reports only on the jobs of its own workers" });
+};
+
+/** It holds the job, or held it: only such a key is told which lease the job is at. */
+const mayReport = (turn: Turn, job: Job, lease: number): boolean => {
+  if (turn.caller.role !== "worker") return true;
+  const before = turn.store.unreported.find(job.id, lease)?.worker ?? null;
+  const held = [job.assignedWorker, before, ...job.avoidedWorkers];
+  return held.some((assignedWorker) => mayRead(turn, { assignedWorker }));
 };
 
 /** A report is a sign of life of its worker. */
@@ -114,11 +124,19 @@ export const holdLease = (turn: Turn, request: LeaseReport): Result<{ instance: 
 };
 
 /** A worker may report its first output only with the final report. */
-const heardFirst = (turn: Turn, job: Job, { lease, firstTokenMs = null }: LeaseReport & TokenTiming): Job => {
+const heardFirst = (turn: Turn, job: Job, { lease, firstTokenMs = null }: LeaseReport & TokenTiming): Decision => {
   const isHeld = isLeased(job) && job.lease === lease;
-  if (!isHeld || firstTokenMs === null || job.firstTokenAt !== null || job.startedAt === null) return job;
-  return { ...job, firstTokenAt: Math.min(turn.nowAt, job.startedAt + firstTokenMs) };
+  if (!isHeld || firstTokenMs === null || job.firstTokenAt !== null) return { job, events: [] };
+  // A job whose start was never reported starts with this report.
+  const at = Math.min(turn.nowAt, (job.startedAt ?? turn.nowAt) + firstTokenMs);
+  return hearFirst(job, at, turn.nowAt);
 };
+
+/** Both changes of one report. */
+const afterwards = ({ events }: Decision, decided: Decision): Decision => ({
+  ...decided,
+  events: [...events, ...decided.events],
+});
 
 interface TokenTiming {
   /** From the start of the attempt to its first event with content. */
@@ -127,15 +145,18 @@ interface TokenTiming {
 
 export const complete = (
   turn: Turn,
-  request: LeaseReport & { result: Json } & Spent & TokenTiming,
+  request: LeaseReport & { result: Json; resultFile?: string | null } & Spent & TokenTiming,
 ): Result<Job, Refusal> => {
   const found = findReported(turn, request);
   if (!found.ok) return found;
   const job = found.value;
+  const stored = storedResult(turn, job, request);
+  if (!stored.ok) return stored;
   const cost = costOfAttempt(turn, job, request);
   const { result, usage, model } = request;
-  const outcome = { result, usage, model, costNanoUsd: cost.costNanoUsd };
-  const decided = completeJob(heardFirst(turn, job, request), request.lease, outcome, turn.nowAt);
+  const outcome = { result, usage, model, costNanoUsd: cost.costNanoUsd, resultFile: stored.value };
+  const heard = heardFirst(turn, job, request);
+  const decided = completeJob(heard.job, request.lease, outcome, turn.nowAt);
   if (!decided.ok) {
     countLate(turn, job, request, decided.error);
     return decided;
@@ -143,7 +164,7 @@ export const complete = (
   if (decided.value.job !== job) {
     noteSign(turn, job);
     recordSpending(turn, job, "completed", request, cost);
-    turn.record(job, decided.value);
+    turn.record(job, afterwards(heard, decided.value));
     noteOutcome(turn, job, { outcome: "completed", code: null });
     tally(turn, job, { ...request, outcome: "completed", nanoUsd: cost.costNanoUsd, errorCode: null });
     enforceBudget(turn);
@@ -176,7 +197,8 @@ export const fail = (
   const hasSpent = request.usage !== null || request.costUsd !== null;
   const cost = hasSpent ? costOfAttempt(turn, job, request) : null;
   const report = { ...request, costNanoUsd: cost?.costNanoUsd ?? null };
-  const decided = failJob(heardFirst(turn, job, request), request.lease, report, failurePolicy(turn, job), turn.nowAt);
+  const heard = heardFirst(turn, job, request);
+  const decided = failJob(heard.job, request.lease, report, failurePolicy(turn, job, request.error), turn.nowAt);
   if (!decided.ok) {
     countLate(turn, job, request, decided.error);
     return decided;
@@ -184,8 +206,10 @@ export const fail = (
   if (decided.value.job !== job) {
     noteSign(turn, job);
     if (cost !== null) recordSpending(turn, job, "failed", request, cost);
+    else turn.noteUncounted(heard.job);
     backOff(turn, job.workerProvider, decided.value.backoffUntilAt);
-    turn.record(job, decided.value);
+    turn.record(job, afterwards(heard, decided.value));
+    if (lacksModel(job, request.error)) noteMissingModel(turn, job);
     // Status 429 means a rate limit, whatever code the worker gives.
     const errorCode = decided.value.job.error?.code ?? request.error.code;
     noteOutcome(turn, job, {
@@ -199,21 +223,24 @@ export const fail = (
   return ok(decided.value.job);
 };
 
-const failurePolicy = (turn: Turn, job: Job): FailurePolicy => {
+const failurePolicy = (turn: Turn, job: Job, error: JobError): FailurePolicy => {
   const { config, fleet } = turn.memory;
-  const { strategy, chain } = config.routing;
   const provider = job.workerProvider ?? "";
-  const after = strategy === "fallback" ? chain.indexOf(provider) + 1 : chain.length;
-  const fallbackProviders = chain.slice(after).filter((next) => !job.excludedProviders.includes(next));
+  const later = laterInChain(chainOf(config.routing), provider);
+  const fallbackProviders = later.filter((next) => !job.excludedProviders.includes(next));
   return {
     maxAttempts: maxAttemptsOf(config, job),
     retry: config.jobs.retry,
     rateLimit: config.providers.get(provider)?.rateLimit ?? null,
     fallbackProviders,
     unservedProviders: fallbackProviders.filter((next) => fleet.ofProvider(next) === undefined),
+    isModelElsewhere: lacksModel(job, error) && isElsewhereNow(turn, job),
     jitter: turn.random(),
   };
 };
+
+const isElsewhereNow = (turn: Turn, job: Job): boolean =>
+  isElsewhere(turn.memory.fleet, routeRequest(turn, job), routePolicy(turn), job.assignedWorker ?? "");
 
 /** The provider gets no new job until then; the later of two ends counts. */
 const backOff = (turn: Turn, provider: string | null, untilAt: number | null): void => {

@@ -1,11 +1,12 @@
 // What the router is told of the tenant: its rules, prices and closed providers at this instant, and what a job asks for.
 
-import type { Job } from "../../domain/job.ts";
-import type { RoutePolicy, RouteRequest } from "../../domain/routing-filter.ts";
+import type { Job } from "../../domain/job/job.ts";
+import type { RoutePolicy, RouteRequest } from "../../domain/routing/routing-filter.ts";
+import { lastSignOf } from "../steps/last-sign.ts";
+import { blendedPrice } from "../steps/pricing.ts";
+import type { Turn } from "../turn/turn.ts";
 import { closedByBudget } from "./budget.ts";
-import { lastSignOf } from "./last-sign.ts";
-import { blendedPrice } from "./pricing.ts";
-import type { Turn } from "./turn.ts";
+import { isEchoAside } from "./echo-aside.ts";
 
 export const routePolicy = (turn: Turn): RoutePolicy => {
   const { config } = turn.memory;
@@ -17,7 +18,7 @@ export const routePolicy = (turn: Turn): RoutePolicy => {
     chain: config.routing.chain,
     weights: config.routing.weights,
     closedProviders: closedProviders(turn),
-    isEchoAside: turn.memory.isEchoAside,
+    isEchoAside: isEchoAside(turn),
     priceOf: (provider, model) => {
       const ofModel = prices.get(model) ?? new Map<string, number | null>();
       prices.set(model, ofModel);

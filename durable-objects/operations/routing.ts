@@ -2,15 +2,18 @@
 // an eligible worker.
 
 import { presentLease } from "../../contract/worker.ts";
-import type { Decision, FrontDoorFacts, Job } from "../../domain/job.ts";
-import { assignJob } from "../../domain/lease.ts";
-import { type Group, isBefore, type Place } from "../../domain/queue.ts";
-import type { Requirements } from "../../domain/requirements.ts";
-import { type Candidate, type Choice, choose } from "../../domain/routing.ts";
-import { firstRefusal, type RoutePolicy } from "../../domain/routing-filter.ts";
-import type { Worker } from "../../domain/worker.ts";
+import { modelsTaken } from "../../domain/fleet/model-set.ts";
+import type { Worker } from "../../domain/fleet/worker.ts";
+import type { Decision, FrontDoorFacts, Job } from "../../domain/job/job.ts";
+import { assignJob } from "../../domain/job/lease.ts";
+import { type Group, isBefore, type Place } from "../../domain/job/queue.ts";
+import { type Candidate, type Choice, choose } from "../../domain/routing/routing.ts";
+import { firstRefusal, type RoutePolicy } from "../../domain/routing/routing-filter.ts";
+import { chainOf } from "../../domain/routing/strategy.ts";
+import type { Requirements } from "../../domain/words/requirements.ts";
+import type { Turn } from "../turn/turn.ts";
+import { failIfFileGone, leasedFiles } from "./job-files.ts";
 import { closedProviders, routePolicy, routeRequest } from "./route-policy.ts";
-import type { Turn } from "./turn.ts";
 import { ITS_TURN, waitingReason } from "./waiting-reason.ts";
 
 /** The worker that would get this job now; null under the killswitch or if no worker may have it. */
@@ -49,10 +52,8 @@ const keptTogether = (turn: Turn, assigned: Decision, facts: FrontDoorFacts, ins
   return { ...assigned, job: { ...assigned.job, frontDoor: { ...facts, isSessionHit } } };
 };
 
-const chainPosition = (turn: Turn, provider: string): number | null => {
-  const { strategy, chain } = turn.memory.config.routing;
-  return strategy === "fallback" ? chain.indexOf(provider) : null;
-};
+const chainPosition = (turn: Turn, provider: string): number | null =>
+  chainOf(turn.memory.config.routing)?.indexOf(provider) ?? null;
 
 const recordAssigned = (turn: Turn, before: Job | null, decision: Decision): void => {
   turn.record(before, decision);
@@ -62,7 +63,7 @@ const recordAssigned = (turn: Turn, before: Job | null, decision: Decision): voi
   turn.effects.wokenWorkers.add(job.assignedWorker);
   if (turn.memory.fleet.get(job.assignedWorker)?.isConnected !== true) return;
   const payload = decision.payload ?? turn.store.payloads.find(job.id);
-  turn.send(job.assignedWorker, { type: "job.assigned", job: presentLease(job, payload) });
+  turn.send(job.assignedWorker, { type: "job.assigned", job: presentLease(job, payload, leasedFiles(turn, job)) });
 };
 
 /** Stores a new job together with its assignment: one write, and one frame to the worker. */
@@ -151,7 +152,11 @@ const takeForProvider = (turn: Turn, provider: string): void => {
 };
 
 /** Of workers of one provider with the same tags; the fleet shares equal lists. */
-const isSameOffer = (one: Worker, other: Worker): boolean => one.models === other.models && one.apis === other.apis;
+const isSameOffer = (one: Worker, other: Worker): boolean =>
+  one.models === other.models &&
+  one.runtimeModels === other.runtimeModels &&
+  one.apis === other.apis &&
+  one.missingModels.length + other.missingModels.length === 0;
 
 /** Assigns groups' first jobs in queue order; a group whose first job no worker may have is skipped. */
 const assignGroups = (turn: Turn, groups: readonly Group[]): void => {
@@ -201,6 +206,7 @@ const firstGroup = (turn: Turn, groups: readonly Group[]): Group | null => {
 const assignHead = (turn: Turn, group: Group, policy: RoutePolicy): boolean => {
   const head = headOf(turn, group);
   const job = head === null ? null : turn.store.jobs.find(head.id);
+  if (job !== null && failIfFileGone(turn, job)) return true;
   const choice = job === null ? null : chooseFor(turn, job, policy);
   if (job === null || choice === null) return false;
   recordAssigned(turn, job, assignment(turn, job, choice));
@@ -214,7 +220,7 @@ const takeNext = (turn: Turn, instance: string): boolean => {
   const policy = routePolicy(turn);
   if (policy.closedProviders.has(member.worker.provider)) return false;
   const open: Group[] = [];
-  for (const group of turn.memory.queue.groupsNear(member.worker)) {
+  for (const group of turn.memory.queue.groupsNear({ ...member.worker, models: modelsTaken(member.worker) })) {
     if (firstRefusal(member, group.requirements, policy, turn.memory.fleet) === null) open.push(group);
   }
   const next = firstGroup(turn, open);

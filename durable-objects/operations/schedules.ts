@@ -3,12 +3,9 @@
 
 import { toIso } from "../../contract/field.ts";
 import { presentSchedule, type ScheduleResource, type ScheduleRunResource } from "../../contract/schedule.ts";
-import { describeReached } from "../../domain/budget.ts";
-import { SERVICE_ACTOR } from "../../domain/event.ts";
-import { createJob, type NewJob } from "../../domain/job.ts";
+import { createJob, type NewJob } from "../../domain/job/job.ts";
 import { permit } from "../../domain/killswitch.ts";
-import { notFound, type Refusal } from "../../domain/refusal.ts";
-import { err, ok, type Result } from "../../domain/result.ts";
+import { describeReached } from "../../domain/money/budget.ts";
 import {
   createSchedule,
   editSchedule,
@@ -19,17 +16,20 @@ import {
   type Schedule,
   type SchedulePatch,
   storedTiming,
-} from "../../domain/schedule.ts";
-import { previewRuns } from "../../domain/timing.ts";
+} from "../../domain/schedule/schedule.ts";
+import { previewRuns } from "../../domain/schedule/timing.ts";
+import { SERVICE_ACTOR } from "../../domain/words/event.ts";
+import { notFound, type Refusal } from "../../domain/words/refusal.ts";
+import { err, ok, type Result } from "../../domain/words/result.ts";
+import { type Idempotency, type Replayable, withIdempotency } from "../steps/idempotency.ts";
+import { countRequest, refuseModel, refuseOverLimits } from "../steps/key-limits.ts";
 import type { ScheduleRun } from "../store/outbox.ts";
+import type { Turn } from "../turn/turn.ts";
 import { budgetAgainst } from "./budget.ts";
 import { removedModelNote } from "./catalog.ts";
-import { type Idempotency, type Replayable, withIdempotency } from "./idempotency.ts";
-import { refuseBacklog } from "./jobs.ts";
-import { countRequest, refuseModel, refuseOverLimits } from "./key-limits.ts";
+import { MAX_GROUPS, refuseBacklog, refuseNewGroups } from "./room.ts";
 import { routePolicy } from "./route-policy.ts";
 import { admit } from "./routing.ts";
-import type { Turn } from "./turn.ts";
 
 /** The schedule for the API, with a warning if its jobs name a removed model. */
 export const present = (turn: Turn, schedule: Schedule, preview: readonly number[] | null = null): ScheduleResource =>
@@ -195,6 +195,9 @@ const writeRun = (turn: Turn, name: string, run: Run, jobId: string | null): Sch
 const whyNotCreated = (turn: Turn, asked: NewJob): Pick<Run, "outcome" | "reason"> | null => {
   const reached = budgetAgainst(turn, { ...asked, excludedProviders: [], avoidedWorkers: [], api: null });
   if (reached !== null) return { outcome: "skipped", reason: describeReached(reached) };
-  if (refuseBacklog(turn).ok) return null;
-  return { outcome: "failed", reason: "too much waits to be written to the history store" };
+  if (!refuseBacklog(turn).ok)
+    return { outcome: "failed", reason: "too much waits to be written to the history store" };
+  return refuseNewGroups(turn, [asked]).ok
+    ? null
+    : { outcome: "failed", reason: `jobs with ${MAX_GROUPS} different requirements wait` };
 };

@@ -2,24 +2,27 @@
 // amount of work. Running it twice, early or late does no harm.
 
 import { maxAttemptsOf, timeoutOf } from "../../domain/config.ts";
-import { DAY_MS } from "../../domain/duration.ts";
-import { earliest } from "../../domain/earliest.ts";
-import { isOnlyFull } from "../../domain/explanation.ts";
-import { isCutOff } from "../../domain/fleet.ts";
-import { giveUpWaiting, moveOn } from "../../domain/front-door.ts";
-import { type Job, makeReady } from "../../domain/job.ts";
-import { expireLease, reapJob, timeOutJob } from "../../domain/lease.ts";
+import { isCutOff } from "../../domain/fleet/fleet.ts";
+import { stillMissing } from "../../domain/fleet/model-name.ts";
+import { giveUpWaiting, moveOn } from "../../domain/front-door/front-door.ts";
+import { type Job, makeReady } from "../../domain/job/job.ts";
+import { expireLease, reapJob, timeOutJob } from "../../domain/job/lease.ts";
+import { isOnlyFull } from "../../domain/routing/explanation.ts";
+import { DAY_MS } from "../../domain/words/duration.ts";
+import { earliest } from "../../domain/words/earliest.ts";
+import { nextDeliveryAt, nextRemovalAt, removeOldDeliveries, takeDeliveries } from "../steps/deliveries.ts";
+import { endTrials, noteExpiredLeases } from "../steps/outcomes.ts";
+import { announceSilence, nextSilenceAt } from "../steps/silence.ts";
+import { dueAtOf, firstTokenDueAt, staleAtOf, timeoutAtOf } from "../turn/deadline.ts";
+import { type Turn, UNREPORTED_KEPT_MS } from "../turn/turn.ts";
 import { loseWaitedFor, SOCKET_GRACE_MS } from "./abandon.ts";
 import { enforceBudget, nextBudgetAt } from "./budget.ts";
-import { dueAtOf, firstTokenDueAt, staleAtOf, timeoutAtOf } from "./deadline.ts";
-import { nextDeliveryAt, nextRemovalAt, removeOldDeliveries, takeDeliveries } from "./deliveries.ts";
 import { endFiles } from "./files.ts";
 import { endGraces } from "./keys.ts";
-import { noteExpiredLeases } from "./outcomes.ts";
+import { estimateUnreported, nextEstimateAt } from "./late-spending.ts";
+import { refuseGroups } from "./room.ts";
 import { routePolicy, routeRequest } from "./route-policy.ts";
 import { runIfDue } from "./schedules.ts";
-import { announceSilence, nextSilenceAt } from "./silence.ts";
-import { type Turn, UNREPORTED_KEPT_MS } from "./turn.ts";
 import { waitingReason } from "./waiting-reason.ts";
 import { forgetAbsent, lookAgain, nextForgetAt, nextLookAt } from "./watch.ts";
 
@@ -27,6 +30,7 @@ const JOBS_A_SWEEP = 500;
 const DEPARTURES_A_SWEEP = 2_000;
 const SCHEDULES_A_SWEEP = 200;
 const EXPIRED_ROWS_A_SWEEP = 1000;
+const GROUP_WAIT_MS = 5_000;
 const KEPT_SPENDING_MS = 62 * DAY_MS;
 
 interface Row {
@@ -69,13 +73,30 @@ const TIMETABLE: readonly Row[] = [
     what: "pauses end",
     dueAt: (turn) => earliest(pauseEnds(turn)),
     run: (turn) => {
-      for (const { worker } of [...turn.memory.fleet.members()]) {
+      for (const { worker } of [...turn.memory.fleet.timed()]) {
         if (worker.pause?.untilAt == null || worker.pause.untilAt > turn.nowAt) continue;
         turn.putWorker({ ...worker, pause: null });
         turn.freedWorkers.add(worker.instance);
         turn.send(worker.instance, { type: "worker.resumed" });
       }
     },
+  },
+  {
+    what: "runtimes are asked again for models that they did not have",
+    dueAt: (turn) => earliest(missingEnds(turn)),
+    run: (turn) => {
+      for (const { worker } of [...turn.memory.fleet.timed()]) {
+        const missingModels = stillMissing(worker.missingModels, turn.nowAt);
+        if (missingModels.length === worker.missingModels.length) continue;
+        turn.putWorker({ ...worker, missingModels });
+        turn.freedWorkers.add(worker.instance);
+      }
+    },
+  },
+  {
+    what: "workers that do not answer whether their runtime works are judged without",
+    dueAt: (turn) => earliest([...turn.memory.fleet.timed()].map(({ worker }) => worker.trial?.untilAt ?? null)),
+    run: endTrials,
   },
   {
     what: "front-door jobs leave a worker whose socket is gone",
@@ -135,6 +156,11 @@ const TIMETABLE: readonly Row[] = [
     run: (turn) => turn.store.idempotency.removeExpired(turn.nowAt, EXPIRED_ROWS_A_SWEEP),
   },
   {
+    what: "streams that were cut, and that nobody has reported on, are estimated",
+    dueAt: nextEstimateAt,
+    run: estimateUnreported,
+  },
+  {
     what: "leases that never reported their cost are forgotten",
     dueAt: (turn) => {
       const oldestAt = turn.store.unreported.oldestEndedAt();
@@ -143,10 +169,19 @@ const TIMETABLE: readonly Row[] = [
     run: (turn) => turn.store.unreported.removeBefore(turn.nowAt - UNREPORTED_KEPT_MS, EXPIRED_ROWS_A_SWEEP),
   },
   {
-    what: "dashboard sessions expire; old sums of spending are deleted",
+    what: "dashboard sessions expire",
     dueAt: (turn) => turn.store.sessions.nextExpiryAt(),
     run: (turn) => {
       for (const id of turn.store.sessions.removeExpired(turn.nowAt)) turn.effects.endedSessions.add(id);
+    },
+  },
+  {
+    what: "old sums of spending are deleted",
+    dueAt: (turn) => {
+      const oldestAt = earliest([turn.store.spending.oldestDayAt(), turn.store.keyUse.oldestDayAt()]);
+      return oldestAt === null ? null : oldestAt + KEPT_SPENDING_MS + 1;
+    },
+    run: (turn) => {
       turn.store.keyUse.removeBefore(turn.nowAt - KEPT_SPENDING_MS);
       turn.store.spending.removeBefore(turn.nowAt - KEPT_SPENDING_MS);
     },
@@ -167,9 +202,12 @@ export const nextWakeAt = (turn: Turn): number | null => readTimetable(turn).nex
 
 const pauseEnds = (turn: Turn): (number | null)[] => {
   const ends: (number | null)[] = [];
-  for (const { worker } of turn.memory.fleet.members()) if (worker.pause !== null) ends.push(worker.pause.untilAt);
+  for (const { worker } of turn.memory.fleet.timed()) if (worker.pause !== null) ends.push(worker.pause.untilAt);
   return ends;
 };
+
+const missingEnds = (turn: Turn): number[] =>
+  [...turn.memory.fleet.timed()].flatMap(({ worker }) => worker.missingModels.map(({ untilAt }) => untilAt));
 
 /** Handles a job whose time has come, by its status. */
 const attend = (turn: Turn, job: Job, idlers: Set<string>): void => {
@@ -183,11 +221,19 @@ const attend = (turn: Turn, job: Job, idlers: Set<string>): void => {
 
 const attendPending = (turn: Turn, job: Job): void => {
   const isReady = job.readyAt !== null && job.readyAt <= turn.nowAt;
-  if (isReady) turn.record(job, makeReady(job));
+  if (isReady && refuseGroups(turn, [job.groupKey]).ok) turn.record(job, makeReady(job));
+  else if (isReady) waitForAGroup(turn, job);
   if (isReady || job.queueUntilAt === null || job.queueUntilAt > turn.nowAt) return;
   const policy = routePolicy(turn);
   const isFull = isOnlyFull(turn.memory.fleet, routeRequest(turn, job), policy);
   turn.record(job, giveUpWaiting(job, waitingReason(turn, job, policy) ?? "its time was over", isFull, turn.nowAt));
+};
+
+/** Too many groups wait: it is looked at again when some of them may have run. */
+const waitForAGroup = (turn: Turn, { id }: Job): void => {
+  const dueAt = turn.nowAt + GROUP_WAIT_MS;
+  turn.store.jobs.postpone(id, dueAt);
+  turn.due(dueAt);
 };
 
 /** Final jobs leave once history has their last change; until then they are not looked at again. */

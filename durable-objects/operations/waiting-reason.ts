@@ -1,11 +1,12 @@
 // Why a pending job waits, in one line for its owner.
 
 import { maxAttemptsOf } from "../../domain/config.ts";
-import { whyWaiting } from "../../domain/explanation.ts";
-import type { Job } from "../../domain/job.ts";
+import type { Job } from "../../domain/job/job.ts";
+import { whyWaiting } from "../../domain/routing/explanation.ts";
+import { chainOf } from "../../domain/routing/strategy.ts";
+import type { Turn } from "../turn/turn.ts";
 import { removedModelNote } from "./catalog.ts";
 import { routePolicy, routeRequest } from "./route-policy.ts";
-import type { Turn } from "./turn.ts";
 
 export const ITS_TURN = "its turn: it is about to be assigned";
 
@@ -42,11 +43,10 @@ export const delayReason = (turn: Turn, job: Job): string | null => {
 
 const retryReason = (turn: Turn, job: Job, until: string): string => {
   const { config, fleet } = turn.memory;
-  const { strategy, chain } = config.routing;
   const where = job.avoidedWorkers.at(-1);
   const spent = `attempt ${job.attempts} of ${maxAttemptsOf(config, job)}`;
   const failed = `${spent}${where === undefined ? "" : ` on ${where}`} failed with "${job.error?.code}"`;
-  const unserved = strategy === "fallback" ? chain.filter((next) => fleet.ofProvider(next) === undefined) : [];
+  const unserved = (chainOf(config.routing) ?? []).filter((next) => fleet.ofProvider(next) === undefined);
   const names = unserved.map((provider) => `"${provider}"`).join(", ");
   const note = unserved.length === 0 ? "" : `; no worker offers ${names} of routing.chain`;
   return `${failed}, it is tried again at ${until}${note}`;

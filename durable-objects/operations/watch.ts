@@ -1,9 +1,10 @@
 // Workers whose state changes by time alone: a ping that wakes nothing brings one back, silence takes one away. While
 // jobs wait, the sweep checks for that. It also forgets workers that stay offline.
 
-import type { Member } from "../../domain/fleet.ts";
-import { isSilent, lastSignOf } from "./last-sign.ts";
-import type { Turn } from "./turn.ts";
+import type { Member } from "../../domain/fleet/fleet.ts";
+import { isSilent, lastSignOf } from "../steps/last-sign.ts";
+import type { Turn } from "../turn/turn.ts";
+import { freeEcho, mayEchoBeFreed } from "./echo-aside.ts";
 import { forget } from "./workers.ts";
 
 /** The shortest time between two checks, however short the heartbeat interval is. */
@@ -15,11 +16,11 @@ const silentButConnected = (turn: Turn): readonly number[] => {
   return [...fleet.silentButConnected(turn.nowAt - config.presence.offlineAfterMs).members()];
 };
 
-/** When to check next whether a waiting job can go to a worker that pings again, or that failed it before. */
+/** When to check next whether a waiting job can go to a worker that pings again, that failed it before, or to echo. */
 export const nextLookAt = (turn: Turn): number | null => {
   const { queue, killswitch, config, lookedAt } = turn.memory;
   if (queue.count === 0 || killswitch.level > 0) return null;
-  if (queue.avoiding.size === 0 && silentButConnected(turn).length === 0) return null;
+  if (queue.avoiding.size === 0 && silentButConnected(turn).length === 0 && !mayEchoBeFreed(turn)) return null;
   return lookedAt + Math.max(LOOK_EVERY_AT_LEAST_MS, config.presence.heartbeatIntervalMs);
 };
 
@@ -35,6 +36,7 @@ export const lookAgain = (turn: Turn): void => {
     fleet.noteSeen(member.worker.instance, signAt);
     turn.freedWorkers.add(member.worker.instance);
   }
+  freeEcho(turn);
 };
 
 /** The earliest time at which a worker is to be forgotten. */

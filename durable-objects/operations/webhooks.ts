@@ -8,8 +8,6 @@ import {
   type WebhookResource,
   type WebhookWithSecret,
 } from "../../contract/webhook.ts";
-import { invalid, notFound, type Refusal } from "../../domain/refusal.ts";
-import { err, ok, type Result } from "../../domain/result.ts";
 import {
   type Delivery,
   type DeliveryStatus,
@@ -19,9 +17,11 @@ import {
   type Webhook,
   type WebhookEvent,
 } from "../../domain/webhook.ts";
-import { firstTryAt, putDelivery, putWebhook, write } from "./deliveries.ts";
-import { isSilenceWanted, noteSilentBefore } from "./silence.ts";
-import type { Turn } from "./turn.ts";
+import { invalid, notFound, type Refusal } from "../../domain/words/refusal.ts";
+import { err, ok, type Result } from "../../domain/words/result.ts";
+import { firstTryAt, putDelivery, putWebhook, write } from "../steps/deliveries.ts";
+import { isSilenceWanted, noteSilentBefore } from "../steps/silence.ts";
+import type { Turn } from "../turn/turn.ts";
 
 const MAX_WEBHOOKS = 50;
 

@@ -2,7 +2,7 @@
 
 import { toIso } from "../../contract/field.ts";
 import type { JobResource } from "../../contract/job.ts";
-import { startOf } from "../../contract/start-of.ts";
+import { startOf } from "../../contract/text/start-of.ts";
 import {
   MAX_FLEET_GROUPS,
   presentWorker,
@@ -11,10 +11,7 @@ import {
   type WorkerResource,
 } from "../../contract/worker.ts";
 import { maxAttemptsOf } from "../../domain/config.ts";
-import type { Member } from "../../domain/fleet.ts";
-import { loseJob } from "../../domain/lease.ts";
-import { invalid, notFound, type Refusal } from "../../domain/refusal.ts";
-import { err, ok, type Result } from "../../domain/result.ts";
+import type { Member } from "../../domain/fleet/fleet.ts";
 import {
   HALT_REASON,
   pauseReasonOf,
@@ -23,13 +20,16 @@ import {
   statusOf,
   type Worker,
   type WorkerView,
-} from "../../domain/worker.ts";
-import { type FleetSums, inOrder, isWanted, sumsOf } from "../../domain/worker-state.ts";
+} from "../../domain/fleet/worker.ts";
+import { type FleetSums, inOrder, isWanted, sumsOf } from "../../domain/fleet/worker-state.ts";
+import { loseJob } from "../../domain/job/lease.ts";
+import { invalid, notFound, type Refusal } from "../../domain/words/refusal.ts";
+import { err, ok, type Result } from "../../domain/words/result.ts";
+import { isSilent, lastSignOf } from "../steps/last-sign.ts";
+import { MAX_LEASES_AN_ANSWER } from "../steps/leases.ts";
+import { forgetSilence } from "../steps/silence.ts";
+import type { Turn } from "../turn/turn.ts";
 import { presentOpenJob } from "./jobs.ts";
-import { isSilent, lastSignOf } from "./last-sign.ts";
-import { MAX_LEASES_AN_ANSWER } from "./leases.ts";
-import { forgetSilence } from "./silence.ts";
-import type { Turn } from "./turn.ts";
 
 export const viewOf = (turn: Turn, member: Member): WorkerView => {
   const { worker, load } = member;
@@ -44,6 +44,13 @@ export const viewOf = (turn: Turn, member: Member): WorkerView => {
     connected: member.isConnected,
     haltConfirmed: killswitch.level === 0 ? null : worker.confirmedHalt >= killswitch.haltActivation,
   };
+};
+
+export const presentMember = (turn: Turn, member: Member): WorkerResource => presentView(turn, viewOf(turn, member));
+
+const presentView = (turn: Turn, view: WorkerView): WorkerResource => {
+  const { instance, models } = view.worker;
+  return presentWorker(view, models === null ? null : turn.store.workers.modelsOf(instance).models);
 };
 
 /** While the killswitch is active only its name is shown: a worker can be resumed after it is cleared. */
@@ -61,32 +68,37 @@ export const listPresent = (
     present.map((member) => viewOf(turn, member)),
     "registered_at",
   );
-  const shown = newestFirst.slice(page.offset, page.offset + page.limit).map(presentWorker);
-  return ok({ workers: lightPage(shown), total: present.length });
+  const shown = newestFirst.slice(page.offset, page.offset + page.limit);
+  return ok({ workers: lightPage(turn, shown), total: present.length });
 };
 
 /** An answer of the object may have 32 MiB; a thousand workers with the longest model lists have twice that. */
 const MAX_PAGE_CHARS = 8 * 1024 * 1024;
 
 /** As many workers, from the first, as one answer can hold; the next page begins after them. */
-const lightPage = (workers: readonly WorkerResource[]): WorkerResource[] => {
+const lightPage = (turn: Turn, views: readonly WorkerView[]): WorkerResource[] => {
+  const page: WorkerResource[] = [];
   let chars = 0;
-  return workers.filter(({ tags, models }) => {
-    chars += tags.length + (models ?? []).reduce((sum, name) => sum + name.length, 0);
-    return chars <= MAX_PAGE_CHARS;
-  });
+  for (const view of views) {
+    const shown = presentView(turn, view);
+    chars += shown.tags.length + (shown.models ?? []).reduce((sum, name) => sum + name.length, 0);
+    if (chars > MAX_PAGE_CHARS) break;
+    page.push(shown);
+  }
+  return page;
 };
 
 type Listed = { workers: WorkerResource[]; total: number; summary?: FleetSums };
 
 export const listWorkers = (turn: Turn, query: WorkerListQuery): Result<Listed, Refusal> => {
   const views = [...turn.memory.fleet.members()].map((member) => viewOf(turn, member));
+  const naming = query.q === undefined ? undefined : turn.store.workers.naming(query.q);
   const wanted = inOrder(
-    views.filter((view) => isWanted(view, query)),
+    views.filter((view) => isWanted(view, query, naming)),
     query.sort,
   );
   return ok({
-    workers: wanted.slice(query.offset, query.offset + query.limit).map(presentWorker),
+    workers: wanted.slice(query.offset, query.offset + query.limit).map((view) => presentView(turn, view)),
     total: wanted.length,
     ...(query.summary === "true" ? { summary: sumsOf(views, MAX_FLEET_GROUPS) } : {}),
   });
@@ -95,10 +107,11 @@ export const listWorkers = (turn: Turn, query: WorkerListQuery): Result<Listed, 
 export const getWorker = (turn: Turn, request: { instance: string }): Result<WorkerDetail, Refusal> => {
   const member = turn.memory.fleet.get(request.instance);
   if (member === undefined) return err(notFound("worker", request.instance));
+  const { models, runtimeModels } = turn.store.workers.modelsOf(request.instance);
   return ok({
-    ...presentWorker(viewOf(turn, member)),
+    ...presentWorker(viewOf(turn, member), models),
     apis: [...member.worker.apis],
-    runtime_models: member.worker.runtimeModels === null ? null : [...member.worker.runtimeModels],
+    runtime_models: runtimeModels === null ? null : [...runtimeModels],
     jobs: turn.store.jobs
       .leasedBy(request.instance)
       .slice(0, MAX_LEASES_AN_ANSWER)
@@ -184,5 +197,5 @@ const changeWorker = (
   const member = turn.memory.fleet.get(instance);
   if (member === undefined) return err(notFound("worker", instance));
   turn.putWorker(change(member.worker));
-  return ok(presentWorker(viewOf(turn, member)));
+  return ok(presentMember(turn, member));
 };

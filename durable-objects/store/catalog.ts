@@ -1,6 +1,6 @@
 // What providers' catalogs list: one row per model, so that no list is too long for a row.
 
-import type { ModelPrice } from "../../domain/catalog-price.ts";
+import type { ModelPrice } from "../../domain/catalog/catalog-price.ts";
 import { all, type Sql } from "./sql.ts";
 
 /** The result of the last sync of a provider's catalog. */

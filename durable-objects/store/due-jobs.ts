@@ -1,7 +1,7 @@
 // Jobs that the sweep must look at, and final jobs that are to leave the object. A final job leaves only when history
 // has it: from the journal at once, from the table only after its time has come.
 
-import type { Job } from "../../domain/job.ts";
+import type { Job } from "../../domain/job/job.ts";
 import type { Journal, Journaled } from "./journal.ts";
 import { LONGEST_DUE_FIRST, openJobs } from "./open-jobs.ts";
 import { all, type Sql, scalar } from "./sql.ts";

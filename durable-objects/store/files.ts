@@ -1,6 +1,6 @@
 // Files: their records. The bytes are elsewhere (`files/stored-file.ts`).
 
-import type { FileRecord, FilesHeld } from "../../domain/file.ts";
+import type { FileRecord, FilesHeld } from "../../domain/file/file.ts";
 import { all, first, record, records, type Sql, scalar } from "./sql.ts";
 
 export interface FilePage {

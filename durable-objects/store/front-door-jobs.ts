@@ -1,23 +1,28 @@
 // Open jobs by who waits for them: the front door's, and a key's. A waiting front-door job always has a due time.
 
-import { isLeased, type Job } from "../../domain/job.ts";
+import { isLeased, type Job } from "../../domain/job/job.ts";
 import type { Journal } from "./journal.ts";
 import { openJobs } from "./open-jobs.ts";
 import type { Sql } from "./sql.ts";
 
 export const frontDoorJobs = (sql: Sql, journal: Journal) => {
   const open = openJobs(sql);
+  const openOfFrontDoor = (): Job[] => [
+    ...open.list({
+      where: "worker IS NOT NULL AND record ->> 'api' IS NOT NULL",
+      young: journal.open((job) => isLeased(job) && job.api !== null),
+    }),
+    ...open.list({
+      where: "due_at IS NOT NULL AND status = 'pending' AND record ->> 'api' IS NOT NULL",
+      young: journal.open((job) => !isLeased(job) && job.api !== null),
+    }),
+  ];
   return {
-    openOfFrontDoor: (): Job[] => [
-      ...open.list({
-        where: "worker IS NOT NULL AND record ->> 'api' IS NOT NULL",
-        young: journal.open((job) => isLeased(job) && job.api !== null),
-      }),
-      ...open.list({
-        where: "due_at IS NOT NULL AND status = 'pending' AND record ->> 'api' IS NOT NULL",
-        young: journal.open((job) => !isLeased(job) && job.api !== null),
-      }),
-    ],
+    openOfFrontDoor,
+
+    /** The jobs whose bodies are stored outside. */
+    heldBodies: (): string[] =>
+      openOfFrontDoor().flatMap(({ id, frontDoor }) => (frontDoor?.isBodyHeld === true ? [id] : [])),
 
     openStreamCount: (): number =>
       open.count({

@@ -1,4 +1,4 @@
-// First answers by idempotency key, for a day.
+// First answers by idempotency key, for a day. Each API key has keys of its own.
 
 import { first, type Sql, scalar } from "./sql.ts";
 
@@ -8,11 +8,21 @@ export interface FirstAnswer {
   readonly answer: string;
 }
 
+/** What the caller repeats: its key is of one API key, and of one kind of request. */
+export interface IdempotencyPlace {
+  readonly keyId: string;
+  readonly scope: string;
+  readonly key: string;
+}
+
 export const idempotencyTable = (sql: Sql) => ({
-  find: (scope: string, key: string, nowAt: number): FirstAnswer | null => {
+  /** A row without an API key is of an earlier release. */
+  find: ({ keyId, scope, key }: IdempotencyPlace, nowAt: number): FirstAnswer | null => {
     const row = first(
       sql,
-      "SELECT body_hash, answer FROM idempotency WHERE scope = ? AND key = ? AND expires_at > ?",
+      `SELECT body_hash, answer FROM idempotency
+        WHERE key_id IN (?, '') AND scope = ? AND key = ? AND expires_at > ? ORDER BY key_id DESC LIMIT 1`,
+      keyId,
       scope,
       key,
       nowAt,
@@ -20,9 +30,10 @@ export const idempotencyTable = (sql: Sql) => ({
     return row === null ? null : { bodyHash: row.body_hash as string, answer: row.answer as string };
   },
 
-  put: (scope: string, key: string, first: FirstAnswer, expiresAt: number): void => {
+  put: ({ keyId, scope, key }: IdempotencyPlace, first: FirstAnswer, expiresAt: number): void => {
     sql.exec(
-      "INSERT OR REPLACE INTO idempotency (scope, key, body_hash, answer, expires_at) VALUES (?, ?, ?, ?, ?)",
+      "INSERT OR REPLACE INTO idempotency (key_id, scope, key, body_hash, answer, expires_at) VALUES (?, ?, ?, ?, ?, ?)",
+      keyId,
       scope,
       key,
       first.bodyHash,
@@ -31,10 +42,14 @@ export const idempotencyTable = (sql: Sql) => ({
     );
   },
 
+  remove: ({ keyId, scope, key }: IdempotencyPlace): void => {
+    sql.exec("DELETE FROM idempotency WHERE key_id = ? AND scope = ? AND key = ?", keyId, scope, key);
+  },
+
   removeExpired: (nowAt: number, limit: number): void => {
     sql.exec(
-      `DELETE FROM idempotency WHERE (scope, key) IN
-         (SELECT scope, key FROM idempotency WHERE expires_at <= ? ORDER BY expires_at LIMIT ?)`,
+      `DELETE FROM idempotency WHERE (key_id, scope, key) IN
+         (SELECT key_id, scope, key FROM idempotency WHERE expires_at <= ? ORDER BY expires_at LIMIT ?)`,
       nowAt,
       limit,
     );

@@ -1,6 +1,6 @@
 // The table of jobs, one row each, and a cache of the records that were read or written last.
 
-import type { Job } from "../../domain/job.ts";
+import type { Job } from "../../domain/job/job.ts";
 import { Recent } from "./recent.ts";
 import { all, first, record, type Sql } from "./sql.ts";
 

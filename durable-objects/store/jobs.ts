@@ -1,8 +1,8 @@
 // Open jobs, and final ones until history has them: the newest in the journal, the others in the table, each in exactly
 // one of the two. Queries for a special set of jobs have a file of their own.
 
-import type { Job } from "../../domain/job.ts";
-import { isFinal } from "../../domain/job-status.ts";
+import type { Job } from "../../domain/job/job.ts";
+import { isFinal } from "../../domain/words/job-status.ts";
 import { dueJobs } from "./due-jobs.ts";
 import { frontDoorJobs } from "./front-door-jobs.ts";
 import { jobRows, type Recorded } from "./job-rows.ts";

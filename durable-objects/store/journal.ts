@@ -4,11 +4,11 @@
 // back: a job is read from one place only, and a row is deleted when no job here needs it. So removing a job writes
 // nothing.
 
-import { isLeased, type Job, type JobPayload } from "../../domain/job.ts";
-import { currentJob } from "../../domain/job-record.ts";
-import { isFinal } from "../../domain/job-status.ts";
-import type { Json } from "../../domain/json.ts";
-import { Line } from "../../domain/line.ts";
+import { isLeased, type Job, type JobPayload } from "../../domain/job/job.ts";
+import { currentJob } from "../../domain/job/job-record.ts";
+import { Line } from "../../domain/job/line.ts";
+import { isFinal } from "../../domain/words/job-status.ts";
+import type { Json } from "../../domain/words/json.ts";
 import { Recent } from "./recent.ts";
 import type { SettingsTable } from "./settings.ts";
 import { all, type Sql } from "./sql.ts";

@@ -1,6 +1,6 @@
 // What keys with limits have used: their requests in the current minute, their open jobs, and their spending by day.
 
-import type { RequestWindow } from "../../domain/key-limits.ts";
+import type { RequestWindow } from "../../domain/access/key-limits.ts";
 import { first, type Sql, scalar } from "./sql.ts";
 
 export const keyUseTable = (sql: Sql) => ({
@@ -48,6 +48,9 @@ export const keyUseTable = (sql: Sql) => ({
       nanoUsd,
     );
   },
+
+  /** Read through the index of days. */
+  oldestDayAt: (): number | null => scalar(sql, "SELECT MIN(day_at) FROM key_spending"),
 
   removeBefore: (dayAt: number): void => {
     sql.exec("DELETE FROM key_spending WHERE day_at < ?", dayAt);

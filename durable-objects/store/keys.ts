@@ -1,6 +1,6 @@
 // Keys and the dashboard's sessions: digests only, never the secrets.
 
-import type { KeyRecord } from "../../domain/key.ts";
+import type { KeyRecord } from "../../domain/access/key.ts";
 import { Recent } from "./recent.ts";
 import { all, first, record, records, type Sql, scalar } from "./sql.ts";
 

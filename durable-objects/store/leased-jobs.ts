@@ -1,6 +1,6 @@
 // Jobs that a worker holds.
 
-import { isLeased, type Job } from "../../domain/job.ts";
+import { isLeased, type Job } from "../../domain/job/job.ts";
 import type { Journal } from "./journal.ts";
 import { OLDEST_FIRST, openJobs } from "./open-jobs.ts";
 import { all, type Sql } from "./sql.ts";

@@ -1,6 +1,6 @@
 // How many jobs are open, and which is the newest.
 
-import type { Job } from "../../domain/job.ts";
+import type { Job } from "../../domain/job/job.ts";
 import type { Journal } from "./journal.ts";
 import { NEWEST_FIRST, openJobs } from "./open-jobs.ts";
 import type { Sql } from "./sql.ts";

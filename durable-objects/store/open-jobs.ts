@@ -1,7 +1,7 @@
 // Reads open jobs wherever they are: the journal has the newest, the table the others. What is asked for is given twice:
 // as a condition for the table, and as the jobs of the journal that meet it.
 
-import type { Job } from "../../domain/job.ts";
+import type { Job } from "../../domain/job/job.ts";
 import type { Journaled } from "./journal.ts";
 import { all, type Row, type Sql, type SqlValue, scalar } from "./sql.ts";
 

@@ -1,7 +1,7 @@
 // Changes that history does not have yet, in order. A row is written in the transaction of its change and deleted when
 // D1 has it; numbers only grow. It also contains the journal's jobs.
 
-import type { AuditEntry, JobEvent } from "../../domain/event.ts";
+import type { AuditEntry, JobEvent } from "../../domain/words/event.ts";
 import type { Journal } from "./journal.ts";
 import type { TenantIdentity } from "./settings.ts";
 import { all, first, type Sql, scalar } from "./sql.ts";
@@ -57,6 +57,8 @@ export interface OutboxRow {
   readonly entries: OutboxEntries;
 }
 
+/** Changes are collected for this long and sent together. */
+export const DRAIN_DELAY_MS = 200;
 /** Rows that leave soon after they came are not read again, up to this many characters. */
 const RECENT_CHARS = 8_000_000;
 
@@ -113,6 +115,8 @@ export const outboxTable = (sql: Sql, journal: Pick<Journal, "takeRow" | "needs"
 
     /** Numbers have no gaps, so this reads two rows, even after an outage of hours. */
     count: (): number => scalar(sql, "SELECT (SELECT MAX(seq) FROM outbox) - (SELECT MIN(seq) FROM outbox) + 1") ?? 0,
+
+    charsUpTo: (seq: number): number => scalar(sql, "SELECT SUM(chars) FROM outbox WHERE seq <= ?", seq) ?? 0,
 
     /** Throws if a job of the journal would be lost with them. */
     removeUpTo: (seq: number): void => {

@@ -1,8 +1,8 @@
 // Prompts, inputs and results: for a job in the journal beside its record, unless they are long; for any other in rows
 // of their own, so that a job's record stays small.
 
-import type { JobPayload } from "../../domain/job.ts";
-import type { Json } from "../../domain/json.ts";
+import type { JobPayload } from "../../domain/job/job.ts";
+import type { Json } from "../../domain/words/json.ts";
 import { JOURNAL_ROOM, type Journal, type Journaled } from "./journal.ts";
 import { all, first, type Row, record, type Sql } from "./sql.ts";
 

@@ -1,7 +1,7 @@
 // Schedules.
 
-import type { Schedule } from "../../domain/schedule.ts";
-import { readSchedule } from "../../domain/schedule-record.ts";
+import type { Schedule } from "../../domain/schedule/schedule.ts";
+import { readSchedule } from "../../domain/schedule/schedule-record.ts";
 import { all, first, type Row, type Sql, scalar } from "./sql.ts";
 
 const scheduleOf = ({ record }: Row): Schedule => readSchedule(record as string);

@@ -200,6 +200,41 @@ export const SCHEMA_STEPS: readonly SchemaStep[] = [
     `CREATE INDEX files_newest ON files (created_at, id)`,
     `CREATE INDEX files_ending ON files (expires_at)`,
     `CREATE INDEX files_of_job ON files (job_id) WHERE job_id IS NOT NULL`,
+    `UPDATE jobs SET record = json_set(record, '$.files', json('[]'), '$.resultFiles', json('[]'),
+      '$.resultFile', NULL, '$.resultBytes', NULL)`,
+    `UPDATE schedules SET record = json_set(record, '$.files', json('[]'))`,
+  ],
+  // What an attempt that nobody reports on is estimated from; without the input's tokens it is never estimated.
+  [
+    `ALTER TABLE unreported ADD COLUMN input_tokens INTEGER`,
+    `ALTER TABLE unreported ADD COLUMN said_chars INTEGER NOT NULL DEFAULT 0`,
+    `ALTER TABLE unreported ADD COLUMN model TEXT`,
+    `ALTER TABLE unreported ADD COLUMN key_id TEXT`,
+    `CREATE INDEX unreported_to_estimate ON unreported (ended_at) WHERE input_tokens IS NOT NULL`,
+  ],
+  [
+    // The names of workers' models, apart from the records: memory keeps only a number for each, and a heartbeat does not
+    // write them again.
+    `CREATE TABLE worker_models (instance TEXT PRIMARY KEY, models TEXT, runtime_models TEXT)`,
+    `INSERT INTO worker_models (instance, models, runtime_models)
+      SELECT instance, json_extract(record, '$.models'), json_extract(record, '$.runtimeModels') FROM workers
+      WHERE json_extract(record, '$.models') IS NOT NULL OR json_extract(record, '$.runtimeModels') IS NOT NULL`,
+    `UPDATE workers SET record = json_remove(record, '$.models', '$.runtimeModels')`,
+    // The oldest sum of a key's spending, which the alarm deletes.
+    `CREATE INDEX key_spending_by_day ON key_spending (day_at)`,
+  ],
+  [
+    // An idempotency key belongs to the API key that sent it. Those of earlier releases, which did not note that, belong
+    // to all keys of the tenant, until they expire within the day.
+    `CREATE TABLE idempotency_by_key (
+      key_id TEXT NOT NULL, scope TEXT NOT NULL, key TEXT NOT NULL, body_hash TEXT NOT NULL, answer TEXT NOT NULL,
+      expires_at INTEGER NOT NULL, PRIMARY KEY (key_id, scope, key)
+    ) WITHOUT ROWID`,
+    `INSERT INTO idempotency_by_key (key_id, scope, key, body_hash, answer, expires_at)
+      SELECT '', scope, key, body_hash, answer, expires_at FROM idempotency`,
+    `DROP TABLE idempotency`,
+    `ALTER TABLE idempotency_by_key RENAME TO idempotency`,
+    `CREATE INDEX idempotency_expiry ON idempotency (expires_at)`,
   ],
 ];
 

@@ -1,9 +1,10 @@
 // Single values of the tenant: its name, config, killswitch, and counters.
 
 import { type ConfigDocument, configDocument } from "../../contract/config.ts";
-import type { KeptTexts } from "../../domain/front-door.ts";
-import type { JobStatus } from "../../domain/job-status.ts";
+import type { KeptTexts } from "../../domain/front-door/front-door.ts";
 import { KILLSWITCH_OFF, type Killswitch } from "../../domain/killswitch.ts";
+import { type Absence, readAbsence } from "../../domain/tenant/absence.ts";
+import type { JobStatus } from "../../domain/words/job-status.ts";
 import { first, record, type Sql } from "./sql.ts";
 
 export interface TenantIdentity {
@@ -74,6 +75,11 @@ export interface StoredCounters {
   readonly prunedByStatus?: Partial<Record<JobStatus, number>>;
 }
 
+const ABSENCE = "moved_to";
+const ARRIVED_MOVE = "arrived_move";
+/** What each deployment knows of its own side of a move: these rows do not move. */
+export const OWN_SETTINGS: readonly string[] = [ABSENCE, ARRIVED_MOVE];
+
 export type SettingsTable = ReturnType<typeof settingsTable>;
 
 export const settingsTable = (sql: Sql) => {
@@ -109,9 +115,6 @@ export const settingsTable = (sql: Sql) => {
     budgetNotices: (): BudgetNotice[] => read<BudgetNotice[]>("budget_notices") ?? [],
     putBudgetNotices: (notices: readonly BudgetNotice[]): void => write("budget_notices", notices),
 
-    isEchoAside: (): boolean => read<boolean>("echo_aside") ?? false,
-    putEchoAside: (): void => write("echo_aside", true),
-
     /** The last outbox row that history has; numbering continues from here when the outbox is empty. */
     drainedSeq: (): number => read<number>("drained_seq") ?? 0,
     putDrainedSeq: (seq: number): void => write("drained_seq", seq),
@@ -120,9 +123,20 @@ export const settingsTable = (sql: Sql) => {
     spilledSeq: (): number => read<number>("spilled_seq") ?? 0,
     putSpilledSeq: (seq: number): void => write("spilled_seq", seq),
 
-    /** The address that the tenant has moved to (`operations/moving.ts`). */
-    movedTo: (): string | null => read<string>("moved_to"),
-    putMovedTo: (to: string | null): void => write("moved_to", to),
+    /** Why the tenant is not served here (`operations/moving.ts`). */
+    absence: (): Absence | null => readAbsence(read<Absence | string>(ABSENCE)),
+    putAbsence: (absence: Absence | null): void => write(ABSENCE, absence),
+
+    /** The move that brought the tenant here; null if it was made here. */
+    arrivedMove: (): string | null => read<string>(ARRIVED_MOVE),
+    putArrivedMove: (move: string): void => write(ARRIVED_MOVE, move),
+
+    /** The operator's bound of what this tenant stores; null: the service's. */
+    maxGb: (): number | null => read<number>("max_gb"),
+    putMaxGb: (maxGb: number | null): void => write("max_gb", maxGb),
+    /** About what history has of this tenant. */
+    historyBytes: (): number => read<number>("history_bytes") ?? 0,
+    putHistoryBytes: (bytes: number): void => write("history_bytes", bytes),
 
     counters: (): StoredCounters | null => read<StoredCounters>("counters"),
     putCounters: (counters: StoredCounters): void => write("counters", counters),

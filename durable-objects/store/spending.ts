@@ -1,7 +1,7 @@
 // What the tenant has spent, by day and provider.
 
-import type { SpentOnDay } from "../../domain/spending.ts";
-import { all, type Sql } from "./sql.ts";
+import type { SpentOnDay } from "../../domain/money/spending.ts";
+import { all, type Sql, scalar } from "./sql.ts";
 
 export const spendingTable = (sql: Sql) => ({
   add: ({ dayAt, provider, nanoUsd }: SpentOnDay): void => {
@@ -20,6 +20,8 @@ export const spendingTable = (sql: Sql) => ({
       provider: row.provider as string,
       nanoUsd: row.nano_usd as number,
     })),
+
+  oldestDayAt: (): number | null => scalar(sql, "SELECT MIN(day_at) FROM spending"),
 
   removeBefore: (dayAt: number): void => {
     sql.exec("DELETE FROM spending WHERE day_at < ?", dayAt);

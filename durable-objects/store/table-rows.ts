@@ -1,16 +1,29 @@
 // A tenant's tables as plain rows, for a move to another deployment. Both ends have the same schema, so nothing is
 // translated.
 
-import { pageOf, ROWS_A_PAGE, type TablePage, type TableRows } from "../../domain/moved-rows.ts";
+import {
+  type PageRequest,
+  pageOf,
+  ROWS_A_PAGE,
+  rowsAfter,
+  type TablePage,
+  type TableRows,
+} from "../../domain/tenant/moved-rows.ts";
+import { OWN_SETTINGS } from "./settings.ts";
 import { all, first, type Sql } from "./sql.ts";
 
-/** Sessions end with the move; the steps of the schema belong to each database. */
-const STAYING = new Set(["schema_steps", "sessions"]);
+/**
+ * Sessions end with the move; the steps of the schema belong to each database; the bytes of files are in objects of
+ * their own, which are not copied.
+ */
+const STAYING = new Set(["schema_steps", "sessions", "files"]);
 
-export const movingTables = (sql: Sql): string[] =>
+const tablesOf = (sql: Sql): string[] =>
   all(sql, "SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name")
     .map((row) => row.name as string)
-    .filter((name) => !STAYING.has(name) && !/^(sqlite_|_cf_|__)/.test(name));
+    .filter((name) => name !== "schema_steps" && !/^(sqlite_|_cf_|__)/.test(name));
+
+export const movingTables = (sql: Sql): string[] => tablesOf(sql).filter((name) => !STAYING.has(name));
 
 /** Refuses an unknown table name, because the name becomes part of a statement. */
 const known = (sql: Sql, table: string): string => {
@@ -18,10 +31,20 @@ const known = (sql: Sql, table: string): string => {
   return table;
 };
 
-/** At least one row if there is any, and about `maxChars` in total. The tables do not change meanwhile. */
-export const readTable = (sql: Sql, table: string, from: number, maxChars: number): TablePage => {
-  const found = all(sql, `SELECT * FROM ${known(sql, table)} LIMIT ? OFFSET ?`, ROWS_A_PAGE, from);
-  return pageOf(found, from, maxChars);
+/** The columns of its primary key; every table has one. */
+const keysOf = (sql: Sql, table: string): string[] =>
+  all(sql, "SELECT name FROM pragma_table_info(?) WHERE pk > 0 ORDER BY pk", table).map((row) => row.name as string);
+
+const OWN_ROWS = `name NOT IN (${OWN_SETTINGS.map((name) => `'${name}'`).join(", ")})`;
+
+/** At least one row if there is any, and about `maxChars` in total; null if `after` is no key of this table. */
+export const readTable = (sql: Sql, { table, after, maxChars }: PageRequest): TablePage | null => {
+  const keys = keysOf(sql, known(sql, table));
+  const from = rowsAfter(keys, after);
+  if (from === null) return null;
+  const moving = table === "settings" ? OWN_ROWS : "true";
+  const query = `SELECT * FROM ${table} WHERE ${moving} AND ${from.condition} ORDER BY ${keys.join(", ")} LIMIT ?`;
+  return pageOf(all(sql, query, ...from.values, ROWS_A_PAGE), { keys, maxChars });
 };
 
 const NAME = /^[a-z_]+$/;
@@ -31,6 +54,11 @@ export const writeTable = (sql: Sql, table: string, { columns, rows }: TableRows
   const places = columns.map(() => "?").join(", ");
   const statement = `INSERT OR REPLACE INTO ${known(sql, table)} (${columns.join(", ")}) VALUES (${places})`;
   for (const row of rows) sql.exec(statement, ...row);
+};
+
+/** Removes what an earlier try of a move has brought. */
+export const clearTables = (sql: Sql): void => {
+  for (const table of tablesOf(sql)) sql.exec(`DELETE FROM ${table}`);
 };
 
 export const isEmpty = (sql: Sql): boolean => first(sql, "SELECT 1 FROM keys LIMIT 1") === null;

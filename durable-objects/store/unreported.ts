@@ -1,7 +1,8 @@
 // Leases that ended without a report of their holder: cancelled, halted, timed out, reaped. The cost of such an attempt
-// may still be reported, once.
+// may still be reported, once. A stream's cost is estimated if it is not: `inputTokens` is null for what is never
+// estimated.
 
-import { first, type Sql, scalar } from "./sql.ts";
+import { all, first, type Sql, scalar } from "./sql.ts";
 
 export interface UnreportedLease {
   readonly jobId: string;
@@ -9,31 +10,66 @@ export interface UnreportedLease {
   readonly worker: string;
   readonly provider: string;
   readonly endedAt: number;
+  readonly inputTokens: number | null;
+  /** Characters of content that its relay passed on. */
+  readonly saidChars: number;
+  readonly model: string | null;
+  readonly keyId: string | null;
 }
 
+type Cells = Record<string, unknown>;
+
+const read = (row: Cells): UnreportedLease => ({
+  jobId: row.job_id as string,
+  lease: row.lease as number,
+  worker: row.worker as string,
+  provider: row.provider as string,
+  endedAt: row.ended_at as number,
+  inputTokens: row.input_tokens as number | null,
+  saidChars: row.said_chars as number,
+  model: row.model as string | null,
+  keyId: row.key_id as string | null,
+});
+
 export const unreportedTable = (sql: Sql) => ({
-  put: ({ jobId, lease, worker, provider, endedAt }: UnreportedLease): void => {
+  put: (one: UnreportedLease): void => {
     sql.exec(
-      "INSERT OR REPLACE INTO unreported (job_id, lease, worker, provider, ended_at) VALUES (?, ?, ?, ?, ?)",
-      jobId,
-      lease,
-      worker,
-      provider,
-      endedAt,
+      `INSERT OR REPLACE INTO unreported
+         (job_id, lease, worker, provider, ended_at, input_tokens, said_chars, model, key_id)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+      one.jobId,
+      one.lease,
+      one.worker,
+      one.provider,
+      one.endedAt,
+      one.inputTokens,
+      one.saidChars,
+      one.model,
+      one.keyId,
     );
   },
 
   find: (jobId: string, lease: number): UnreportedLease | null => {
-    const row = first(
-      sql,
-      "SELECT worker, provider, ended_at FROM unreported WHERE job_id = ? AND lease = ?",
-      jobId,
-      lease,
-    );
-    if (row === null) return null;
-    const { worker, provider, ended_at: endedAt } = row;
-    return { jobId, lease, worker: worker as string, provider: provider as string, endedAt: endedAt as number };
+    const row = first(sql, "SELECT * FROM unreported WHERE job_id = ? AND lease = ?", jobId, lease);
+    return row === null ? null : read(row);
   },
+
+  noteSaid: (jobId: string, lease: number, chars: number): void => {
+    sql.exec("UPDATE unreported SET said_chars = ? WHERE job_id = ? AND lease = ?", chars, jobId, lease);
+  },
+
+  /** Those that ended no later than this and are estimated, the oldest first. */
+  toEstimate: (at: number, limit: number): UnreportedLease[] =>
+    all(
+      sql,
+      `SELECT * FROM unreported WHERE input_tokens IS NOT NULL AND ended_at <= ?
+       ORDER BY ended_at, job_id, lease LIMIT ?`,
+      at,
+      limit,
+    ).map(read),
+
+  oldestToEstimate: (): number | null =>
+    scalar(sql, "SELECT MIN(ended_at) FROM unreported WHERE input_tokens IS NOT NULL"),
 
   remove: (jobId: string, lease: number): void => {
     sql.exec("DELETE FROM unreported WHERE job_id = ? AND lease = ?", jobId, lease);

@@ -1,6 +1,6 @@
 // Jobs that wait in the queue, by group: the first in order, the oldest, and how many.
 
-import { isBefore, type Place } from "../../domain/queue.ts";
+import { isBefore, type Place } from "../../domain/job/queue.ts";
 import type { Journal } from "./journal.ts";
 import { all, first, type Sql } from "./sql.ts";
 

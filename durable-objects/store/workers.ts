@@ -1,22 +1,62 @@
-// Registered workers, and the back-offs of their providers.
+// Registered workers, the names of their models, and the back-offs of their providers.
 
-import type { Worker } from "../../domain/worker.ts";
-import { readWorker } from "../../domain/worker-record.ts";
-import { all, type Sql, scalar } from "./sql.ts";
+import type { OfferedModels, Worker } from "../../domain/fleet/worker.ts";
+import { readWorker, writeWorker } from "../../domain/fleet/worker-record.ts";
+import { all, first, type Row, type Sql, scalar } from "./sql.ts";
+
+/** Their model lists may be 64 KiB each, so they are not read at once. */
+const WORKERS_A_READ = 200;
+
+const list = (text: unknown): string[] | null => (text == null ? null : (JSON.parse(text as string) as string[]));
+const modelsIn = (row: Row | null): OfferedModels => ({
+  models: list(row?.models),
+  runtimeModels: list(row?.runtime_models),
+});
 
 export const workersTable = (sql: Sql) => ({
-  all: (): Worker[] => all(sql, "SELECT record FROM workers").map(({ record }) => readWorker(record as string)),
+  *each(): Generator<Worker> {
+    let last = "";
+    for (let isMore = true; isMore; ) {
+      const rows = all(
+        sql,
+        `SELECT instance, record, models, runtime_models FROM workers LEFT JOIN worker_models USING (instance)
+         WHERE instance > ? ORDER BY instance LIMIT ${WORKERS_A_READ}`,
+        last,
+      );
+      for (const row of rows) yield readWorker(row.record as string, modelsIn(row));
+      last = (rows.at(-1)?.instance as string | undefined) ?? "";
+      isMore = rows.length === WORKERS_A_READ;
+    }
+  },
+
+  instances: (): string[] => all(sql, "SELECT instance FROM workers").map((row) => row.instance as string),
+
+  modelsOf: (instance: string): OfferedModels =>
+    modelsIn(first(sql, "SELECT models, runtime_models FROM worker_models WHERE instance = ?", instance)),
+
+  /** Those that name a model with these words in its name. */
+  naming: (words: string): Set<string> => {
+    const quoted = JSON.stringify(words.toLowerCase()).slice(1, -1);
+    const rows = all(sql, "SELECT instance FROM worker_models WHERE instr(lower(models), ?) > 0", quoted);
+    return new Set(rows.map((row) => row.instance as string));
+  },
+
+  putModels: (instance: string, { models, runtimeModels }: OfferedModels): void => {
+    sql.exec(
+      "INSERT OR REPLACE INTO worker_models (instance, models, runtime_models) VALUES (?, ?, ?)",
+      instance,
+      models === null ? null : JSON.stringify(models),
+      runtimeModels === null ? null : JSON.stringify(runtimeModels),
+    );
+  },
 
   put: (worker: Worker): void => {
-    sql.exec(
-      "INSERT OR REPLACE INTO workers (instance, record) VALUES (?, ?)",
-      worker.instance,
-      JSON.stringify(worker),
-    );
+    sql.exec("INSERT OR REPLACE INTO workers (instance, record) VALUES (?, ?)", worker.instance, writeWorker(worker));
   },
 
   remove: (instance: string): void => {
     sql.exec("DELETE FROM workers WHERE instance = ?", instance);
+    sql.exec("DELETE FROM worker_models WHERE instance = ?", instance);
   },
 });
 

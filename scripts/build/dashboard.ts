@@ -15,15 +15,10 @@ const PLACEHOLDER = `<!doctype html>
 </html>
 `;
 
-export const VITE_BUILD = [
-  "build",
-  "dashboard",
-  "--config",
-  VITE_CONFIG,
-  "--outDir",
-  `../${DASHBOARD_DIRECTORY}`,
-  "--emptyOutDir",
-];
+const VITE = ["build", "dashboard", "--config", VITE_CONFIG, "--outDir", `../${DASHBOARD_DIRECTORY}`];
+const VITE_BUILD = [...VITE, "--emptyOutDir"];
+/** It leaves the folder's other files, because the package for workers and clients is served from there, too. */
+export const VITE_WATCH: readonly string[] = [...VITE, "--watch"];
 
 async function buildDashboard(): Promise<void> {
   if (!existsSync(path.join(ROOT, VITE_CONFIG))) {

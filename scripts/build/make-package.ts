@@ -4,7 +4,7 @@
 import { chmodSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { gzipSync } from "node:zlib";
-import { build } from "esbuild";
+import { build, stop } from "esbuild";
 import { VERSION } from "../../contract/version.ts";
 import { ExitError } from "../exit-error.ts";
 import { filesBelow } from "../files-below.ts";
@@ -89,7 +89,12 @@ export async function makePackage(target: string): Promise<void> {
   const directory = path.join(ROOT, PACKAGE_DIRECTORY);
   rmSync(directory, { recursive: true, force: true });
   mkdirSync(directory, { recursive: true });
-  await bundle(directory);
+  try {
+    await bundle(directory);
+  } finally {
+    // Its service would run for as long as the server that built the package.
+    await stop();
+  }
   makeExecutable(path.join(directory, "cli/main.js"));
   await writePackageTypes(path.join(directory, "types"));
   writeFileSync(path.join(directory, "package.json"), `${JSON.stringify(MANIFEST, null, 2)}\n`);

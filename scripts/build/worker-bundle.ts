@@ -18,6 +18,7 @@ const INPUTS = [
   "domain",
   "durable-objects",
   "providers",
+  "log",
   "migrations",
   "wrangler.toml",
   "tsconfig.json",

@@ -1,6 +1,5 @@
 // The steps of a deploy in the Cloudflare account, each made with wrangler and safe to repeat.
 
-import { randomBytes } from "node:crypto";
 import { readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { ExitError } from "../exit-error.ts";
@@ -8,16 +7,16 @@ import { ROOT, runCommand } from "../run-command.ts";
 
 /** The value in wrangler.toml until the database exists. */
 const NO_DATABASE_ID = "00000000-0000-0000-0000-000000000000";
-const SECRET_BYTES = 32;
 
-async function wrangler(failure: string, ...args: string[]): Promise<string> {
+/** Runs wrangler quietly; returns its output. */
+export async function wrangler(failure: string, ...args: string[]): Promise<string> {
   const { code, output } = await runCommand("wrangler", args, { isQuiet: true });
   if (code !== 0) throw new ExitError(`${failure}\n${output.trim()}`);
   return output;
 }
 
 /** The JSON document in wrangler's output, which may have a banner or warnings around it. */
-function parseJson<T>(output: string): T {
+export function parseJson<T>(output: string): T {
   const start = output.search(/^[[{]/m);
   try {
     return JSON.parse(output.slice(start, output.search(/[\]}]\s*$/) + 1)) as T;
@@ -30,7 +29,7 @@ export async function requireLogin(): Promise<void> {
   const { code } = await runCommand("wrangler", ["whoami", "--json"], { isQuiet: true });
   if (code === 0) return;
   throw new ExitError(
-    "wrangler is not logged in to Cloudflare. Run `node_modules/.bin/wrangler login`, or set CLOUDFLARE_API_TOKEN (and CLOUDFLARE_ACCOUNT_ID).",
+    "wrangler is not logged in to Cloudflare. Run `npx wrangler login`, or set CLOUDFLARE_API_TOKEN (and CLOUDFLARE_ACCOUNT_ID).",
   );
 }
 
@@ -60,15 +59,13 @@ export async function ensureDatabase(name: string): Promise<void> {
 }
 
 /**
- * Values for the secrets that the deployed worker lacks. Any answer but a list or "no such worker" ends the deploy,
+ * The secrets that the deployed worker lacks. Any answer but a list or "no such worker" ends the deploy,
  * because a new signing secret in place of the real one would invalidate every key.
  */
-export async function missingSecrets(names: readonly string[]): Promise<Record<string, string>> {
+export async function missingSecrets<Name extends string>(names: readonly Name[]): Promise<Name[]> {
   const { code, output } = await runCommand("wrangler", ["secret", "list", "--format", "json"], { isQuiet: true });
   const isFirstDeploy = code !== 0 && /\b10007\b|does not exist|not found/i.test(output);
   if (code !== 0 && !isFirstDeploy) throw new ExitError(`The worker's secrets could not be listed.\n${output.trim()}`);
   const present = new Set(isFirstDeploy ? [] : parseJson<{ name: string }[]>(output).map((secret) => secret.name));
-  const absent = names.filter((name) => !present.has(name));
-  const made = () => randomBytes(SECRET_BYTES).toString("base64url");
-  return Object.fromEntries(absent.map((name) => [name, process.env[name] || made()]));
+  return names.filter((name) => !present.has(name));
 }

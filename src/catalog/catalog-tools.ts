@@ -1,6 +1,6 @@
 // The dependencies of every catalog operation.
 
-import type { AuditEntry } from "../../domain/event.ts";
+import type { AuditEntry } from "../../domain/words/event.ts";
 import type { ProviderSet } from "./providers.ts";
 
 export interface CatalogTools {

@@ -1,8 +1,10 @@
 // The cron's pass over the catalog: subscriptions that are due, longest overdue first, a bounded number, a few at a
 // time. The next pass continues. A failed sync goes behind those that have waited longer, so none starves.
 
-import type { Allowance, Cost } from "../../domain/allowance.ts";
-import type { SyncReport } from "../../domain/catalog-subscription.ts";
+import type { SyncReport } from "../../domain/catalog/catalog-subscription.ts";
+import type { Allowance, Cost } from "../../domain/words/allowance.ts";
+import { log } from "../../log/log.ts";
+import { IS_HERE } from "../history/is-here.ts";
 import { type SyncTools, syncSubscription } from "./sync.ts";
 
 /** An unchanged list costs five of the thousand queries that an invocation has. */
@@ -22,7 +24,7 @@ export const HALTED_FOR_MS = 5 * 60_000;
 export interface DueTools extends SyncTools {
   /** False leaves the tenant's subscriptions to another process. */
   readonly isOurs?: (tenant: string) => boolean;
-  /** False postpones the tenant's subscriptions (killswitch level 4). */
+  /** False postpones the tenant's subscriptions (killswitch level 4, or it is moving). */
   readonly mayRun?: (tenant: string) => Promise<boolean>;
   /** Called after each sync that changed something, to send a live event and flag references to removed models. */
   readonly onChanged?: (tenant: string, report: SyncReport) => Promise<void>;
@@ -81,7 +83,7 @@ async function syncOne(
     if (isChanged || repriced.length > 0) await tellOfChange(tools, tenant, result.value);
     return isChanged ? "changed" : "synced";
   } catch (error) {
-    logTrouble("a sync failed", tenant, id, error);
+    logTrouble("catalog.sync_failed", tenant, id, error);
     return "failed";
   }
 }
@@ -91,17 +93,19 @@ async function tellOfChange(tools: DueTools, tenant: string, report: SyncReport)
   try {
     await tools.onChanged?.(tenant, report);
   } catch (error) {
-    logTrouble("a catalog change could not be announced", tenant, report.subscriptionId, error);
+    logTrouble("catalog.untold", tenant, report.subscriptionId, error);
   }
 }
 
-function logTrouble(what: string, tenant: string, id: string, error: unknown): void {
-  console.error(`catalog: ${what}`, { tenant, id, error: error instanceof Error ? error.message : "unknown" });
+function logTrouble(event: string, tenant: string, id: string, error: unknown): void {
+  log("error", event, { tenant, target: id }, error);
 }
 
 async function dueSubscriptions(db: D1Database, now: number, limit: number): Promise<{ tenant: string; id: string }[]> {
   const { results } = await db
-    .prepare("SELECT tenant, id FROM catalog_subscriptions WHERE next_sync_at <= ?1 ORDER BY next_sync_at LIMIT ?2")
+    .prepare(
+      `SELECT tenant, id FROM catalog_subscriptions WHERE next_sync_at <= ?1 AND ${IS_HERE} ORDER BY next_sync_at LIMIT ?2`,
+    )
     .bind(now, limit)
     .all<{ tenant: string; id: string }>();
   return results;

@@ -2,7 +2,7 @@
 // limit counts over all pages together. Failures use our own words: a provider's words are not repeated, because they
 // may contain anything that was sent to it.
 
-import { parseJson } from "../../contract/json-object.ts";
+import { parseJson } from "../../contract/text/json-object.ts";
 import {
   type ListedModel,
   nextPage,
@@ -10,7 +10,7 @@ import {
   type ProviderAuth,
   type ProviderDefinition,
   readRows,
-} from "../../domain/catalog.ts";
+} from "../../domain/catalog/catalog.ts";
 import { readBody } from "./bounded-body.ts";
 import { explainStatus, retryAfterMs } from "./provider-status.ts";
 import { checkUrl, isKeyAddress, keyHosts, withoutQuery } from "./url-policy.ts";

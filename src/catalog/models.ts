@@ -1,10 +1,11 @@
 // The models of a subscription's last successful sync, and their changes.
 
-import type { CatalogModel } from "../../domain/catalog.ts";
-import type { ModelPrice } from "../../domain/catalog-price.ts";
-import type { ModelsHistoryEntry, ModelsSnapshot } from "../../domain/catalog-subscription.ts";
-import type { RefusalOf } from "../../domain/refusal.ts";
-import { ok, type Result } from "../../domain/result.ts";
+import type { CatalogModel } from "../../domain/catalog/catalog.ts";
+import type { ModelPrice } from "../../domain/catalog/catalog-price.ts";
+import type { ModelsHistoryEntry, ModelsSnapshot } from "../../domain/catalog/catalog-subscription.ts";
+import type { RefusalOf } from "../../domain/words/refusal.ts";
+import { ok, type Result } from "../../domain/words/result.ts";
+import { IS_HERE } from "../history/is-here.ts";
 import { readPage } from "../history/page.ts";
 import { storedModels } from "./snapshot.ts";
 import { getSubscription } from "./subscription-rows.ts";
@@ -80,7 +81,7 @@ function modelOf(text: string | null): { model: CatalogModel | null; price: Mode
 export async function pruneHistory(db: D1Database, beforeAt: number, limit: number): Promise<number> {
   const result = await db
     .prepare(
-      `DELETE FROM catalog_history WHERE rowid IN (SELECT rowid FROM catalog_history WHERE at < ?1 ORDER BY at LIMIT ?2)`,
+      `DELETE FROM catalog_history WHERE rowid IN (SELECT rowid FROM catalog_history WHERE at < ?1 AND ${IS_HERE} ORDER BY at LIMIT ?2)`,
     )
     .bind(beforeAt, limit)
     .run();

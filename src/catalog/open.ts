@@ -1,7 +1,7 @@
 // Builds the catalog's dependencies from the platform's bindings: providers, vault and network. Built per invocation,
 // because a connector's pending work belongs to the request that began it.
 
-import type { AuditEntry } from "../../domain/event.ts";
+import type { AuditEntry } from "../../domain/words/event.ts";
 import { loadProviders, type ProviderSet } from "./providers.ts";
 import type { SyncTools } from "./sync.ts";
 import { isPrivateAddress } from "./url-policy.ts";

@@ -2,8 +2,8 @@
 // readable, our headers cannot be overridden, and a key is never sent to a wildcard host.
 
 import * as z from "zod";
-import type { ProviderDefinition } from "../../domain/catalog.ts";
-import { isFieldPath, isListPath } from "../../domain/catalog-path.ts";
+import type { ProviderDefinition } from "../../domain/catalog/catalog.ts";
+import { isFieldPath, isListPath } from "../../domain/catalog/catalog-path.ts";
 import { checkUrl, isHostAndPort } from "./url-policy.ts";
 
 const PROVIDER_NAME = /^[a-z0-9][a-z0-9_-]{0,63}$/;

@@ -1,8 +1,8 @@
 // What a provider's status means for a sync. Providers differ: a bad key is 400 at Gemini and xAI, and 429 or 402 may
 // mean that the account has no credit.
 
-import type { ProviderDefinition } from "../../domain/catalog.ts";
-import { DAY_MS } from "../../domain/duration.ts";
+import type { ProviderDefinition } from "../../domain/catalog/catalog.ts";
+import { DAY_MS } from "../../domain/words/duration.ts";
 
 const RETRY_AFTER_MAX_MS = DAY_MS;
 

@@ -1,7 +1,7 @@
 // Parses one provider's YAML to its validated config, or to what is wrong with it by file, line and key.
 
 import { isMap, LineCounter, type ParsedNode, parseDocument } from "yaml";
-import type { ProviderDefinition } from "../../domain/catalog.ts";
+import type { ProviderDefinition } from "../../domain/catalog/catalog.ts";
 import { providerSchema } from "./provider-schema.ts";
 
 const PROVIDER_FILE_MAX_CHARACTERS = 64 * 1024;

@@ -1,8 +1,9 @@
 // The providers of this installation: those of providers/catalog, and those that `npm start` read from
 // SERVICE_CATALOG_DIR. A file there replaces the bundled provider of the same name.
 
-import { isObject, parseJson } from "../../contract/json-object.ts";
-import type { ProviderDefinition } from "../../domain/catalog.ts";
+import { isObject, parseJson } from "../../contract/text/json-object.ts";
+import type { ProviderDefinition } from "../../domain/catalog/catalog.ts";
+import { log } from "../../log/log.ts";
 import { bundledProviders } from "./bundled-providers.ts";
 import { describeProblem, parseProvider } from "./provider-yaml.ts";
 
@@ -21,7 +22,7 @@ export interface FolderReading {
  */
 export function loadProviders(files?: string, isLocalOn = true): ProviderSet {
   const { providers, problems } = files === undefined || files === "" ? NOTHING : readFiles(textsOf(files));
-  if (problems.length > 0) console.error(`catalog: invalid provider files were left out:\n  ${problems.join("\n  ")}`);
+  for (const detail of problems) log("error", "catalog.provider_left_out", { detail });
   const byName = [...bundledProviders, ...providers].map((provider) => [provider.provider, provider] as const);
   const open = byName.filter(([, provider]) => isLocalOn || !provider.local);
   return new Map(open.sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0)));

@@ -1,7 +1,7 @@
 // A subscription's stored models, and the statements that replace them by the new list. Only differences are written.
 // Rows are sent as JSON arrays, one parameter each, in pieces well below the platform's limits.
 
-import type { CatalogChange, ListedModel } from "../../domain/catalog.ts";
+import type { CatalogChange, ListedModel } from "../../domain/catalog/catalog.ts";
 
 const PIECE_MAX_ROWS = 1_000;
 

@@ -1,8 +1,8 @@
 // Subscriptions in D1, read for a tenant.
 
-import type { Subscription } from "../../domain/catalog-subscription.ts";
-import { notFound, type RefusalOf } from "../../domain/refusal.ts";
-import { err, ok, type Result } from "../../domain/result.ts";
+import type { Subscription } from "../../domain/catalog/catalog-subscription.ts";
+import { notFound, type RefusalOf } from "../../domain/words/refusal.ts";
+import { err, ok, type Result } from "../../domain/words/result.ts";
 
 type NotFound = RefusalOf<"not_found">;
 

@@ -1,11 +1,11 @@
 // Subscriptions: a tenant's choice to follow a provider's model list. Written with their audit entry in one
 // transaction. A stored subscription can run: its provider exists, its schedule fires, and its address may be fetched.
 
-import type { Subscription } from "../../domain/catalog-subscription.ts";
-import { parseCron } from "../../domain/cron.ts";
-import type { Actor } from "../../domain/event.ts";
-import { invalid, type RefusalOf } from "../../domain/refusal.ts";
-import { err, ok, type Result } from "../../domain/result.ts";
+import type { Subscription } from "../../domain/catalog/catalog-subscription.ts";
+import { parseCron } from "../../domain/schedule/cron.ts";
+import type { Actor } from "../../domain/words/event.ts";
+import { invalid, type RefusalOf } from "../../domain/words/refusal.ts";
+import { err, ok, type Result } from "../../domain/words/result.ts";
 import type { CatalogTools } from "./catalog-tools.ts";
 import { countSubscriptions, getSubscription } from "./subscription-rows.ts";
 import { checkUrl } from "./url-policy.ts";

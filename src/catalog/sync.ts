@@ -4,14 +4,14 @@
 // due or forced ──lease──▶ listing ──whole list──▶ stored (an identical list only moves models_synced_at)
 //                             └──anything else──▶ last_error; the snapshot stays as it is
 
-import { type CatalogChange, diffModels, type ListedModel, priceMoves } from "../../domain/catalog.ts";
-import type { SyncReport } from "../../domain/catalog-subscription.ts";
-import { nextRetryAt, nextSyncAt } from "../../domain/catalog-timing.ts";
-import { nextCronAt } from "../../domain/cron-times.ts";
-import { DAY_MS } from "../../domain/duration.ts";
-import { type Actor, SERVICE_ACTOR } from "../../domain/event.ts";
-import type { RefusalOf } from "../../domain/refusal.ts";
-import { err, ok, type Result } from "../../domain/result.ts";
+import { type CatalogChange, diffModels, type ListedModel, priceMoves } from "../../domain/catalog/catalog.ts";
+import type { SyncReport } from "../../domain/catalog/catalog-subscription.ts";
+import { nextRetryAt, nextSyncAt } from "../../domain/catalog/catalog-timing.ts";
+import { nextCronAt } from "../../domain/schedule/cron-times.ts";
+import { DAY_MS } from "../../domain/words/duration.ts";
+import { type Actor, SERVICE_ACTOR } from "../../domain/words/event.ts";
+import type { RefusalOf } from "../../domain/words/refusal.ts";
+import { err, ok, type Result } from "../../domain/words/result.ts";
 import type { CatalogTools } from "./catalog-tools.ts";
 import { LIST_BUDGET, type ListBudget, type ListFailure, type Listing, listModels } from "./list-models.ts";
 import { appendHistory, modelsToWrite, removeModels, storedModels, writeModels } from "./snapshot.ts";

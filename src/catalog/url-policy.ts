@@ -3,7 +3,7 @@
 // resolves to is up to the network: private ranges are unreachable on Cloudflare, and self-hosted the runtime's network
 // policy refuses them, which also stops DNS rebinding.
 
-import type { ProviderDefinition } from "../../domain/catalog.ts";
+import type { ProviderDefinition } from "../../domain/catalog/catalog.ts";
 import { isMetadataHost } from "./metadata-addresses.ts";
 
 const URL_MAX_CHARACTERS = 2048;

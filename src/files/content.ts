@@ -5,7 +5,7 @@ import { NOT_MODIFIED, OK, PARTIAL_CONTENT } from "../../contract/http-status.ts
 import type { AppContext } from "../http/auth.ts";
 import { headersFor } from "../http/headers.ts";
 import { unwrap } from "../http/refused.ts";
-import type { TenantName } from "../http/tenant-object.ts";
+import type { TenantName } from "../tenant/tenant-object.ts";
 import { fileObject, readBytes } from "./objects.ts";
 import { rangeOf } from "./range.ts";
 

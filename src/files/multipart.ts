@@ -2,7 +2,7 @@
 // reader takes. Nothing is held but the piece that may contain a boundary. Written here, because the parsers that exist
 // hold each part whole or need Node's streams.
 
-import { invalid } from "../../domain/refusal.ts";
+import { invalid } from "../../domain/words/refusal.ts";
 import { Refused } from "../http/refused.ts";
 
 const MAX_HEADER_BYTES = 8 * 1024;

@@ -11,8 +11,8 @@ import {
 import type { StoredFile } from "../../durable-objects/files/stored-file.ts";
 import { fileName, objectNamed } from "../../durable-objects/object-name.ts";
 import type { Env } from "../env.ts";
-import type { TenantName } from "../http/tenant-object.ts";
-import { isSelfHosted } from "../http/tenant-object.ts";
+import type { TenantName } from "../tenant/tenant-object.ts";
+import { isSelfHosted } from "../tenant/tenant-object.ts";
 
 type FileObject = Pick<StoredFile, "assemble" | "drop" | "keep"> & {
   readonly fetch: (url: string, init?: RequestInit) => Promise<Response>;

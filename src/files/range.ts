@@ -1,7 +1,7 @@
 // One range of bytes (RFC 9110, 14): several in one request are answered with the whole, as the RFC allows.
 
-import type { Refusal } from "../../domain/refusal.ts";
-import { err, ok, type Result } from "../../domain/result.ts";
+import type { Refusal } from "../../domain/words/refusal.ts";
+import { err, ok, type Result } from "../../domain/words/result.ts";
 
 export interface Range {
   readonly from: number;

@@ -2,12 +2,15 @@
 // What breaks off leaves nothing: the tenant forgets it, and the object deletes what it has.
 
 import { cleanFileName, type FileResource } from "../../contract/file.ts";
-import { FILE_LIFE_MS, MAX_FILE_BYTES, RECEIVING_MS } from "../../domain/file.ts";
-import type { Refusal } from "../../domain/refusal.ts";
+import { FILE_LIFE_MS, MAX_FILE_BYTES, RECEIVING_MS } from "../../domain/file/file.ts";
+import type { Refusal, RefusalOf } from "../../domain/words/refusal.ts";
+import type { Result } from "../../domain/words/result.ts";
+import type { StoredBytes } from "../../durable-objects/files/file-request.ts";
+import type { Announced, NewFile } from "../../durable-objects/operations/files.ts";
 import type { AppContext } from "../http/auth.ts";
 import { randomId, type TokenFacts } from "../http/key-format.ts";
 import { Refused, unwrap } from "../http/refused.ts";
-import { callTenant } from "../http/tenant.ts";
+import { callTenant } from "../tenant/tenant.ts";
 import { fileObject, storeBytes } from "./objects.ts";
 
 /** What the request says of the file, in a query or in a form's fields. */
@@ -28,47 +31,73 @@ export interface Arriving {
 const OCTETS = "application/octet-stream";
 const CONTENT_TYPE = /^[A-Za-z0-9!#$&^_.+-]{1,64}\/[A-Za-z0-9!#$&^_.+-]{1,64}(\s*;[\x20-\x7e]{1,128})?$/;
 
-const tooLarge: Refusal = {
-  code: "file_too_large",
-  limitBytes: MAX_FILE_BYTES,
-  detail: `a file has at most ${MAX_FILE_BYTES} bytes: split it. Where one request may not carry as much, send it in parts (POST /v1/uploads)`,
-};
-
 export const newFileId = (): string => `file-${randomId()}`;
 
-export const receiveFile = async (c: AppContext, token: TokenFacts, arriving: Arriving): Promise<FileResource> => {
-  const { env } = c;
+/** What is known of bytes that have arrived. */
+export interface Arrived {
+  readonly id: string;
+  readonly bytes: number;
+  readonly sha256: string;
+  readonly name: string;
+  readonly contentType: string;
+}
+
+/** Who takes the file: how large it may be, and what the tenant is told. */
+export interface Receiver {
+  readonly tooLarge: RefusalOf<"file_too_large">;
+  readonly announce: (file: NewFile) => Promise<Result<Announced, Refusal>>;
+  readonly finish: (arrived: Arrived, facts: FileFacts) => Promise<Result<FileResource, Refusal>>;
+  readonly forget: (id: string) => Promise<unknown>;
+}
+
+export const receive = async (
+  c: AppContext,
+  token: TokenFacts,
+  arriving: Arriving,
+  receiver: Receiver,
+): Promise<FileResource> => {
   const { declaredBytes, send } = arriving;
-  if ((declaredBytes ?? 0) > MAX_FILE_BYTES) throw new Refused(tooLarge);
+  const { tooLarge, announce, finish, forget } = receiver;
+  if ((declaredBytes ?? 0) > tooLarge.limitBytes) throw new Refused(tooLarge);
   const id = newFileId();
-  const { maxBytes } = unwrap(await callTenant(env, token, "announceFile", { id, bytes: declaredBytes }));
-  const file = fileObject(env, token, id);
+  const { maxBytes } = unwrap(await announce({ id, bytes: declaredBytes, origin: new URL(c.req.url).origin }));
+  const file = fileObject(c.env, token, id);
   try {
-    let stored: Awaited<ReturnType<typeof storeBytes>> = null;
+    const stored: StoredBytes[] = [];
     const facts = await send(async (body) => {
-      stored = await storeBytes(file, body, { maxBytes, expiresAt: Date.now() + RECEIVING_MS });
-      if (stored === null) throw new Refused(maxBytes < MAX_FILE_BYTES ? filesFull(maxBytes) : tooLarge);
+      const limits = { maxBytes: Math.min(maxBytes, tooLarge.limitBytes), expiresAt: Date.now() + RECEIVING_MS };
+      const bytes = await storeBytes(file, body, limits);
+      if (bytes === null) throw new Refused(maxBytes < tooLarge.limitBytes ? filesFull(maxBytes) : tooLarge);
+      stored.push(bytes);
     });
-    if (stored === null) throw new Error("the request sent no bytes");
-    const { bytes, sha256 } = stored as { bytes: number; sha256: string };
-    const finished = unwrap(
-      await callTenant(env, token, "finishFile", {
-        id,
-        bytes,
-        sha256,
-        name: cleanFileName(facts.name, id),
-        contentType: CONTENT_TYPE.test(facts.contentType ?? "") ? (facts.contentType ?? OCTETS) : OCTETS,
-        purpose: facts.purpose,
-        lifeMs: facts.lifeMs ?? FILE_LIFE_MS.usual,
-      }),
-    );
+    const [one] = stored;
+    if (one === undefined) throw new Error("the request sent no bytes");
+    const contentType = CONTENT_TYPE.test(facts.contentType ?? "") ? (facts.contentType ?? OCTETS) : OCTETS;
+    const { bytes, sha256 } = one;
+    const arrived = { id, bytes, sha256, name: cleanFileName(facts.name, id), contentType };
+    const finished = unwrap(await finish(arrived, facts));
     await file.keep(Date.parse(finished.expires_at));
     return finished;
   } catch (error) {
-    await Promise.allSettled([callTenant(env, token, "forgetFile", { id }), file.drop()]);
+    await Promise.allSettled([forget(id), file.drop()]);
     throw error;
   }
 };
+
+const tooLarge = {
+  code: "file_too_large",
+  limitBytes: MAX_FILE_BYTES,
+  detail: `a file has at most ${MAX_FILE_BYTES} bytes: split it. Where one request may not carry as much, send it in parts (POST /v1/uploads)`,
+} as const;
+
+/** A file of the caller's own. */
+export const receiveFile = ({ env }: AppContext, token: TokenFacts): Receiver => ({
+  tooLarge,
+  announce: (file) => callTenant(env, token, "announceFile", file),
+  finish: (arrived, { purpose, lifeMs }) =>
+    callTenant(env, token, "finishFile", { ...arrived, purpose, lifeMs: lifeMs ?? FILE_LIFE_MS.usual }),
+  forget: (id) => callTenant(env, token, "forgetFile", { id }),
+});
 
 /** The room that was left when the file was announced. */
 const filesFull = (limitBytes: number): Refusal => ({ code: "files_full", heldBytes: limitBytes, limitBytes });

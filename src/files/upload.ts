@@ -1,6 +1,6 @@
 // The two forms of an upload: the bytes as body, or a form with one file and its fields in any order.
 
-import { invalid } from "../../domain/refusal.ts";
+import { invalid } from "../../domain/words/refusal.ts";
 import type { AppContext } from "../http/auth.ts";
 import { Refused } from "../http/refused.ts";
 import { boundaryOf, readField, readParts } from "./multipart.ts";
@@ -11,6 +11,14 @@ const MAX_FIELD_BYTES = 4 * 1024;
 const FORM_ROOM_BYTES = 64 * 1024;
 
 export const formOf = (c: AppContext): string | null => boundaryOf(c.req.header("content-type"));
+
+export const arrivingBytes = (c: AppContext, facts: Omit<FileFacts, "contentType">): Arriving => ({
+  declaredBytes: declaredBytesOf(c),
+  send: async (store) => {
+    await store(c.req.raw.body);
+    return { ...facts, contentType: c.req.header("content-type") ?? null };
+  },
+});
 
 /** `read` makes the file's facts of the fields; unknown fields are its to refuse. */
 export const arrivingForm = (

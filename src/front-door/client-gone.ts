@@ -3,15 +3,21 @@
 
 import type { AppContext } from "../http/auth.ts";
 import type { TokenFacts } from "../http/key-format.ts";
-import { callTenant } from "../http/tenant.ts";
+import { callTenant } from "../tenant/tenant.ts";
 
 /** The job may not have reached the tenant yet when its client disconnects. */
 const TRIES = 5;
 const TRY_AGAIN_MS = 200;
 
-const abandon = async (c: AppContext, token: TokenFacts, id: string): Promise<void> => {
+/** Ends a job that no client waits for any more. */
+export const abandon = async (
+  c: AppContext,
+  token: TokenFacts,
+  id: string,
+  why: "left" | "lost" = "left",
+): Promise<void> => {
   for (let tries = 0; tries < TRIES; tries += 1) {
-    const told = await callTenant(c.env, token, "abandon", { id, isSlow: false });
+    const told = await callTenant(c.env, token, "abandon", { id, why });
     if (told.ok && told.value) return;
     await scheduler.wait(TRY_AGAIN_MS);
   }

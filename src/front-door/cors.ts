@@ -2,7 +2,7 @@
 
 import type { Next } from "hono";
 import { type AppContext, authenticateCaller } from "../http/auth.ts";
-import { callTenant } from "../http/tenant.ts";
+import { callTenant } from "../tenant/tenant.ts";
 
 /** null: the request has no valid key, so the answer contains no tenant's data and any page may read it. */
 const originsOf = async (c: AppContext): Promise<readonly string[] | null> => {

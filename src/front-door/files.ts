@@ -12,15 +12,15 @@ import {
   toOpenAiFile,
 } from "../../contract/openai-file.ts";
 import { refusalOf } from "../../contract/validation.ts";
-import { invalid } from "../../domain/refusal.ts";
+import { invalid } from "../../domain/words/refusal.ts";
+import { type Endpoint, endpoint } from "../endpoint/router.ts";
 import { sendContent } from "../files/content.ts";
-import { receiveFile } from "../files/receive.ts";
+import { receive, receiveFile } from "../files/receive.ts";
 import { arrivingForm, formOf } from "../files/upload.ts";
 import { answer } from "../http/answer.ts";
-import { asks } from "../http/asks.ts";
 import { Refused, unwrap } from "../http/refused.ts";
-import { type Endpoint, endpoint } from "../http/router.ts";
-import { callTenant } from "../http/tenant.ts";
+import { asks } from "../tenant/asks.ts";
+import { callTenant } from "../tenant/tenant.ts";
 
 const BASE = { tag: "Front door", errorSchema: openAiError } as const;
 const ONE = { ...BASE, path: "/v1/files/{id}", params: fileIdParam, takesAnyQuery: true } as const;
@@ -49,7 +49,7 @@ const create = endpoint(
       const life = parsed.data["expires_after[seconds]"];
       return { purpose: parsed.data.purpose, lifeMs: life === undefined ? null : toMs(life) };
     });
-    return answer(c, toOpenAiFile(await receiveFile(c, token, arriving)));
+    return answer(c, toOpenAiFile(await receive(c, token, arriving, receiveFile(c, token))));
   },
 );
 

@@ -1,16 +1,16 @@
 // Waits for a job at its tenant, in slices short enough for any proxy. Jobs that have left the object are read from
 // history.
 
-import { isFinal } from "../../domain/job-status.ts";
-import type { Refusal } from "../../domain/refusal.ts";
-import type { Result } from "../../domain/result.ts";
+import { isFinal } from "../../domain/words/job-status.ts";
+import type { Refusal } from "../../domain/words/refusal.ts";
+import type { Result } from "../../domain/words/result.ts";
 import type { Followed } from "../../durable-objects/operations/front-door.ts";
 import { findArchived } from "../history/jobs.ts";
 import { withArchived } from "../history/with-archived.ts";
 import type { AppContext } from "../http/auth.ts";
 import type { TokenFacts } from "../http/key-format.ts";
 import { unwrap } from "../http/refused.ts";
-import { callTenant, drainTenant, watchJob } from "../http/tenant.ts";
+import { callTenant, drainTenant, watchJob } from "../tenant/tenant.ts";
 
 const SLICE_MS = 25_000;
 
@@ -24,7 +24,7 @@ export const followJob = (c: AppContext, token: TokenFacts, id: string): Promise
     },
   );
 
-/** The job with its next status or attempt. */
+/** The job with its next status or attempt; a start counts, because readers of a job's stream are told of it. */
 export const watchMove = (c: AppContext, token: TokenFacts, from: Followed): Promise<Followed> =>
   watchUntil(c, token, from, ({ status, lease }) => status !== from.status || lease !== from.lease);
 

@@ -1,9 +1,9 @@
 // The events of a complete answer, for a stream whose worker sent none: one chunk with everything, then the API's own
 // end.
 
-import { isObject } from "../../contract/json-object.ts";
-import type { Api } from "../../domain/api.ts";
-import type { Json } from "../../domain/json.ts";
+import { isObject } from "../../contract/text/json-object.ts";
+import type { Api } from "../../domain/words/api.ts";
+import type { Json } from "../../domain/words/json.ts";
 
 type Fields = Record<string, Json>;
 

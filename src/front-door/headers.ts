@@ -1,6 +1,6 @@
 // Headers of the front door's answers: job, worker, and the key's remaining limits.
 
-import type { Api } from "../../domain/api.ts";
+import type { Api } from "../../domain/words/api.ts";
 import type { Asked, Followed } from "../../durable-objects/operations/front-door.ts";
 import type { AppContext } from "../http/auth.ts";
 import { replayHeader } from "../http/idempotency.ts";

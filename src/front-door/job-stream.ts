@@ -2,19 +2,20 @@
 
 import * as z from "zod";
 import { json } from "../../contract/field.ts";
-import { GONE, OK } from "../../contract/http-status.ts";
+import { GONE, OK, TOO_MANY_REQUESTS } from "../../contract/http-status.ts";
 import { jobIdParam } from "../../contract/worker.ts";
-import { isFinal } from "../../domain/job-status.ts";
-import { invalid } from "../../domain/refusal.ts";
+import { isFinal } from "../../domain/words/job-status.ts";
+import { invalid } from "../../domain/words/refusal.ts";
 import type { Followed } from "../../durable-objects/operations/front-door.ts";
-import { KEEP_ALIVE } from "../../durable-objects/stream-reader.ts";
-import { asks } from "../http/asks.ts";
+import { MAX_READERS_OF_A_STREAM } from "../../durable-objects/relay/relay-bounds.ts";
+import { KEEP_ALIVE } from "../../durable-objects/relay/stream-reader.ts";
+import { type Endpoint, endpoint } from "../endpoint/router.ts";
 import type { AppContext } from "../http/auth.ts";
 import { headersFor } from "../http/headers.ts";
 import type { TokenFacts } from "../http/key-format.ts";
 import { Refused, unwrap } from "../http/refused.ts";
-import { readRelay } from "../http/relay.ts";
-import { type Endpoint, endpoint } from "../http/router.ts";
+import { asks } from "../tenant/asks.ts";
+import { readRelay } from "../tenant/relay.ts";
 import { followJob, watchMove } from "./follow-job.ts";
 import { STREAM_HEADERS } from "./headers.ts";
 import { writtenBody } from "./written-body.ts";
@@ -46,14 +47,14 @@ const isStreaming = ({ stream, status }: Followed): boolean =>
 
 const jobStream = endpoint(
   {
-    ...asks("follow", "stream_gone", "history_unavailable"),
+    ...asks("follow", "stream_gone", "too_many_readers", "history_unavailable"),
     method: "get",
     lane: "waiting",
     path: "/api/jobs/{id}/stream",
     tag: "Jobs",
     summary: "Read a job's output while it is written",
     description:
-      'Server-sent events: `chunk` (its data is the runtime\'s event, or `{"text"}`), `status`, `end`. `Last-Event-ID` resumes within the last 1 MiB; further back it is 410 and the job itself has the result. A final job answers with `end` at once.',
+      'Server-sent events: `chunk` (its data is the runtime\'s event, or `{"text"}`), `status`, `end`. `Last-Event-ID` resumes within the last 1 MiB; further back it is 410 and the job itself has the result. A stream has at most 16 readers beside the client that asked for it; the next is 429 `too_many_readers`. One that leaves 1 MiB unread is cut. A final job answers with `end` at once.',
     params: jobIdParam,
     headers: z.object({ "last-event-id": z.string().optional() }),
     answers: {
@@ -67,6 +68,8 @@ const jobStream = endpoint(
     if (isFinal(job.status)) return new Response(event("end", job), { headers });
     const first = isStreaming(job) ? await chunksOf(c, token, job, place) : null;
     if (first?.status === GONE) throw new Refused({ code: "stream_gone" });
+    if (first?.status === TOO_MANY_REQUESTS)
+      throw new Refused({ code: "too_many_readers", limit: MAX_READERS_OF_A_STREAM });
     return new Response(follow(c, token, job, first, place), { headers });
   },
 );
@@ -93,6 +96,8 @@ const follow = (
       if (isFinal(job.status)) return body.close();
       if (isStreaming(job)) {
         chunks ??= await chunksOf(c, token, job, place);
+        // Its answer has begun: a reader too many, whose job has got its worker since, can only be cut.
+        if (chunks.status === TOO_MANY_REQUESTS) throw new Error("the stream has too many readers");
         if (chunks.status === OK && chunks.body !== null)
           await body.pipe(chunks.body, { preventClose: true, preventAbort: true });
         chunks = null;

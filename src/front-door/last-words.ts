@@ -1,6 +1,7 @@
 // The end of a stream that its source did not end: a last event, so that no client takes a part for the whole.
 
-import { within } from "../../contract/within.ts";
+import { within } from "../../contract/text/within.ts";
+import { LastSaid, type LastWords } from "../http/last-said.ts";
 import { type WrittenBody, writtenBody } from "./written-body.ts";
 
 /** A client that does not read will not read an error either. */
@@ -17,9 +18,23 @@ export const breakOff = async (body: WrittenBody, event: string): Promise<void> 
   await body.abort().catch(() => undefined);
 };
 
-/** The same events, without a copy in JavaScript; `event` follows them if they break off. */
-export const withLastWords = (events: ReadableStream<Uint8Array>, event: string): ReadableStream<Uint8Array> => {
-  const body = writtenBody(new IdentityTransformStream());
-  void body.pipe(events, { preventAbort: true }).catch(() => breakOff(body, event));
+/**
+ * The same events; `words` follow them if they break off. Without a copy in JavaScript, unless the words need the end of
+ * what was said.
+ */
+export const withLastWords = (
+  events: ReadableStream<Uint8Array>,
+  words: LastWords,
+  needsLast: boolean,
+): ReadableStream<Uint8Array> => {
+  const said = new LastSaid();
+  const noting = {
+    transform: (chunk: Uint8Array, controller: TransformStreamDefaultController<Uint8Array>): void => {
+      said.note(chunk);
+      controller.enqueue(chunk);
+    },
+  };
+  const body = writtenBody(needsLast ? new TransformStream(noting) : new IdentityTransformStream());
+  void body.pipe(events, { preventAbort: true }).catch(() => breakOff(body, words(said.text())));
   return body.readable;
 };

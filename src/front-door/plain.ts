@@ -4,19 +4,19 @@
 // for an answer.
 
 import type { DoorError } from "../../contract/dialect.ts";
-import { within } from "../../contract/within.ts";
-import { isFinal } from "../../domain/job-status.ts";
+import { within } from "../../contract/text/within.ts";
+import { isFinal } from "../../domain/words/job-status.ts";
 import type { Followed } from "../../durable-objects/operations/front-door.ts";
 import type { AppContext } from "../http/auth.ts";
 import { headersFor } from "../http/headers.ts";
 import type { TokenFacts } from "../http/key-format.ts";
 import { unwrap } from "../http/refused.ts";
-import { askTenant } from "../http/tenant.ts";
+import { askTenant } from "../tenant/tenant.ts";
 import { watchClient } from "./client-gone.ts";
 import { errorResponse, failureResponse } from "./errors.ts";
 import { watchEnd } from "./follow-job.ts";
 import { answerHeadersOf } from "./headers.ts";
-import type { DoorRequest } from "./request.ts";
+import type { AskedRequest } from "./request.ts";
 import { writtenBody } from "./written-body.ts";
 
 /** For how many times `commit_after_seconds` the status is held back while a worker has the job. */
@@ -28,7 +28,7 @@ const COMMITS = 3;
 const WAITING_COMMITS = 9;
 const LINE_FEED_MS = 5_000;
 
-export const answerPlain = async (c: AppContext, token: TokenFacts, { asking }: DoorRequest): Promise<Response> => {
+export const answerPlain = async (c: AppContext, token: TokenFacts, { asking }: AskedRequest): Promise<Response> => {
   const startedAt = Date.now();
   const client = watchClient(c, token, asking.id ?? "");
   const asked = unwrap(await askTenant(c.env, token, asking, { until: "final", commits: COMMITS }));
@@ -47,6 +47,7 @@ export const answerPlain = async (c: AppContext, token: TokenFacts, { asking }: 
     ended = await within(ending, Math.min(commitAfterMs, leftOf(WAITING_COMMITS)));
   if (ended === null) {
     const headers = headersFor(c.get("requestId"), { "content-type": "application/json", ...headersOf(job) });
+    c.set("isWrittenOverTime", true);
     return new Response(lineFeedsThen(c, ending, client.stop), { headers });
   }
   client.stop();

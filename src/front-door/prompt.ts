@@ -2,9 +2,9 @@
 // name.
 
 import { utf8Bytes } from "../../contract/field.ts";
-import { isObject } from "../../contract/json-object.ts";
-import type { Api } from "../../domain/api.ts";
-import type { Json } from "../../domain/json.ts";
+import { isObject } from "../../contract/text/json-object.ts";
+import type { Api } from "../../domain/words/api.ts";
+import type { Json } from "../../domain/words/json.ts";
 import { digest } from "../http/key-format.ts";
 
 const MAX_PROMPT_BYTES = 2048;
@@ -17,11 +17,13 @@ interface Turn {
 }
 
 /** The text of a message's content, which is a string or a list of parts. */
-const textOf = (content: unknown): string => {
-  if (typeof content === "string") return content;
-  if (!Array.isArray(content)) return "";
+const textOf = (content: unknown): string => textsOf(content).join("\n");
+
+const textsOf = (content: unknown): string[] => {
+  if (typeof content === "string") return [content];
+  if (!Array.isArray(content)) return [];
   const texts = content.map((part) => (typeof part === "string" ? part : isObject(part) ? part.text : undefined));
-  return texts.filter((text) => typeof text === "string").join("\n");
+  return texts.filter((text) => typeof text === "string");
 };
 
 const turnsOf = (messages: Json | undefined): Turn[] => {
@@ -30,13 +32,25 @@ const turnsOf = (messages: Json | undefined): Turn[] => {
   return messages.filter(isObject).map(({ role, content }) => ({ role: String(role ?? ""), text: textOf(content) }));
 };
 
-const lastUserText = (turns: readonly Turn[]): string =>
-  turns.findLast(({ role, text }) => role === "user" && text !== "")?.text ?? "";
+/** Coding agents add parts of their own to what a person wrote. */
+const REMINDER = /^\s*<system-reminder>[\s\S]*<\/system-reminder>\s*$/;
+
+/** What the user wrote last: of a message in several parts the last text that is no reminder of its client. */
+const lastUserText = (messages: Json | undefined): string => {
+  if (typeof messages === "string") return messages;
+  if (!Array.isArray(messages)) return "";
+  for (const message of messages.toReversed()) {
+    if (!isObject(message) || message.role !== "user") continue;
+    const text = textsOf(message.content).findLast((one) => one.trim() !== "" && !REMINDER.test(one));
+    if (text !== undefined) return text;
+  }
+  return "";
+};
 
 const PROMPT: Readonly<Record<Api, (body: Body) => string>> = {
-  "chat/completions": ({ messages }) => lastUserText(turnsOf(messages)),
-  messages: ({ messages }) => lastUserText(turnsOf(messages)),
-  responses: ({ input }) => lastUserText(turnsOf(input)),
+  "chat/completions": ({ messages }) => lastUserText(messages),
+  messages: ({ messages }) => lastUserText(messages),
+  responses: ({ input }) => lastUserText(input),
   completions: ({ prompt }) => textOf(prompt),
   embeddings: ({ input }) => textOf(input),
 };

@@ -1,32 +1,38 @@
 // A client's request in the form that the tenant takes: the body, nearly unchanged, and the values of its headers.
 
 import * as z from "zod";
-import { MAX_BODY_BYTES, modelName, providerName, splitList, tags, utf8Bytes } from "../../contract/field.ts";
+import { modelName, providerName, splitList, tags } from "../../contract/field.ts";
 import { MAX_QUEUE_SECONDS } from "../../contract/front-door.ts";
-import { traceparentOf } from "../../contract/traceparent.ts";
-import type { Api } from "../../domain/api.ts";
-import { invalid } from "../../domain/refusal.ts";
-import { PRIORITIES, type Priority, TIERS } from "../../domain/requirements.ts";
-import { idSource } from "../../durable-objects/ids.ts";
+import { traceparentOf } from "../../contract/text/traceparent.ts";
+import type { Api } from "../../domain/words/api.ts";
+import { invalid } from "../../domain/words/refusal.ts";
+import { PRIORITIES, type Priority, TIERS } from "../../domain/words/requirements.ts";
 import type { Asking } from "../../durable-objects/operations/front-door.ts";
+import { idSource } from "../../durable-objects/turn/ids.ts";
 import type { AppContext } from "../http/auth.ts";
-import { readLargeJson } from "../http/body.ts";
+import { joined } from "../http/body.ts";
 import { idempotencyOf } from "../http/idempotency.ts";
-import { Refused } from "../http/refused.ts";
+import type { TokenFacts } from "../http/key-format.ts";
+import { Refused, unwrap } from "../http/refused.ts";
+import { authorizeFor, callTenant } from "../tenant/tenant.ts";
+import { type Changes, type LargeBody, readDoorBody } from "./body.ts";
+import { metadataOf } from "./metadata.ts";
 import { type Body, promptOf, sessionOf } from "./prompt.ts";
 
-export const MAX_DOOR_BODY_BYTES = 32 * 1024 * 1024;
 const MIN_TIMEOUT_SECONDS = 0.001;
 const MAX_TIMEOUT_SECONDS = 604_800;
 
 const nextId = idSource((count) => crypto.getRandomValues(new Uint8Array(count)));
 
-export interface DoorRequest {
+export interface AskedRequest {
   readonly asking: Asking;
   /** Whether the client itself asked for the usage of its stream. */
   readonly wantsUsage: boolean;
-  /** Whether the body is too large for a row of the tenant's database. */
-  readonly isLarge: boolean;
+}
+
+export interface DoorRequest extends AskedRequest {
+  /** The body, if it is too large for a row of the tenant's database, and what the edge changes of it. */
+  readonly held: { readonly body: LargeBody; readonly changes: Changes } | null;
 }
 
 const header = <Schema extends z.ZodType>(c: AppContext, name: string, schema: Schema): z.infer<Schema> | null => {
@@ -83,31 +89,42 @@ const refuseStateful = (body: Body): void => {
 const STREAMED: ReadonlySet<Api> = new Set<Api>(["chat/completions", "completions", "responses", "messages"]);
 const WITH_USAGE_OPTION: ReadonlySet<Api> = new Set<Api>(["chat/completions", "completions"]);
 
-/** The body in the form that the runtime gets; only what the contract names is changed. */
-const passedBody = (api: Api, body: Body, isStreamed: boolean): Body => {
-  if (api === "responses") return { ...body, store: false };
-  if (!isStreamed || !WITH_USAGE_OPTION.has(api)) return body;
-  return { ...body, stream_options: { ...((body.stream_options as Body | null) ?? {}), include_usage: true } };
+/** What the runtime gets otherwise than the client sent it; only what the contract names. */
+const changesOf = (api: Api, body: Body, isStreamed: boolean): Changes => {
+  if (api === "responses") return { store: false };
+  if (!isStreamed || !WITH_USAGE_OPTION.has(api)) return {};
+  return { stream_options: { ...((body.stream_options as Body | null) ?? {}), include_usage: true } };
 };
 
 const asksForUsage = ({ stream_options: options }: Body): boolean =>
   typeof options === "object" && options !== null && (options as Body).include_usage === true;
 
-export const readDoorRequest = async (c: AppContext, api: Api): Promise<DoorRequest> => {
-  const { value, text } = await readLargeJson(c, MAX_DOOR_BODY_BYTES);
-  if (typeof value !== "object" || value === null || Array.isArray(value))
-    throw new Refused(invalid("", "the body must be a JSON object"));
-  const body = value as Body;
+/** Before much of a body is read: whether any request of this key could become a job now. */
+const mayBeLarge = async (c: AppContext, token: TokenFacts): Promise<void> => {
+  // A repeated request gets its first answer, whatever has been used up since.
+  if (c.req.header("idempotency-key") !== undefined) unwrap(await authorizeFor(c.env, token, "ask"));
+  else unwrap(await callTenant(c.env, token, "mayAsk", { model: null, idempotency: null }));
+};
+
+/** The digest of a large body stands for the body; two that differ only in their white space are two bodies. */
+const identityOf = async (large: LargeBody): Promise<string> => {
+  const hash = await crypto.subtle.digest("SHA-256", joined(large.chunks) as BufferSource);
+  return Array.from(new Uint8Array(hash), (byte) => byte.toString(16).padStart(2, "0")).join("");
+};
+
+export const readDoorRequest = async (c: AppContext, api: Api, token: TokenFacts): Promise<DoorRequest> => {
+  const { body, large } = await readDoorBody(c, () => mayBeLarge(c, token));
   const model = modelName.safeParse(body.model);
   if (!model.success) throw new Refused(invalid("model", "is required: a name of at most 128 characters"));
   if (api === "responses") refuseStateful(body);
   const stream = STREAMED.has(api) && body.stream === true;
-  const idempotency = await idempotencyOf(c, { path: c.req.path, body });
+  const identity = large === null || !c.req.header("idempotency-key") ? body : await identityOf(large);
+  const idempotency = await idempotencyOf(c, { path: c.req.path, body: identity });
   if (stream && idempotency !== null)
     throw new Refused(
       invalid("Idempotency-Key", "does not work for streams, which cannot be replayed: send this request without it"),
     );
-  const isLarge = text.length * 3 > MAX_BODY_BYTES && utf8Bytes(text) > MAX_BODY_BYTES;
+  const changes = changesOf(api, body, stream);
   const timeout = header(c, "x-signalbox-timeout", seconds(MIN_TIMEOUT_SECONDS, MAX_TIMEOUT_SECONDS));
   const queue = header(c, "x-signalbox-queue", seconds(0, MAX_QUEUE_SECONDS));
   const named = ["x-signalbox-session", "x-session-id", "x-session-affinity"].map((name) => c.req.header(name));
@@ -118,7 +135,8 @@ export const readDoorRequest = async (c: AppContext, api: Api): Promise<DoorRequ
     stream,
     model: model.data,
     prompt: promptOf(api, body),
-    input: passedBody(api, body, stream),
+    input: large === null ? { ...body, ...changes } : null,
+    metadata: metadataOf(body, c.req.header("x-signalbox-metadata")),
     session: await sessionOf(api, model.data, body, named.find((name) => name !== undefined && name !== "") ?? null),
     headers: passedHeaders(c, api),
     provider: header(c, "x-signalbox-provider", providerName),
@@ -130,5 +148,5 @@ export const readDoorRequest = async (c: AppContext, api: Api): Promise<DoorRequ
     idempotency,
     traceparent: traceparentOf(c.req.header("traceparent")),
   };
-  return { asking, wantsUsage: asksForUsage(body), isLarge };
+  return { asking, wantsUsage: asksForUsage(body), held: large === null ? null : { body: large, changes } };
 };

@@ -5,19 +5,20 @@ import { isAnthropic } from "../../contract/dialect.ts";
 import { anthropicError, openAiError } from "../../contract/door-error.ts";
 import { json } from "../../contract/field.ts";
 import { modelList, modelResource } from "../../contract/model-list.ts";
-import { APIS, type Api } from "../../domain/api.ts";
+import { APIS, type Api } from "../../domain/words/api.ts";
+import { operationIdOf } from "../endpoint/openapi.ts";
+import { type Endpoint, endpoint } from "../endpoint/router.ts";
 import { answer } from "../http/answer.ts";
-import { asks } from "../http/asks.ts";
 import type { AppContext } from "../http/auth.ts";
 import { idempotencyHeader, REPLAYED } from "../http/idempotency.ts";
 import type { TokenFacts } from "../http/key-format.ts";
-import { operationIdOf } from "../http/openapi.ts";
 import { unwrap } from "../http/refused.ts";
-import { dropHeldBody, holdBody } from "../http/relay.ts";
-import { type Endpoint, endpoint } from "../http/router.ts";
-import { callTenant, callTenantForText } from "../http/tenant.ts";
+import { asks } from "../tenant/asks.ts";
+import { dropHeldBody, holdBody } from "../tenant/relay.ts";
+import { callTenant, callTenantForText } from "../tenant/tenant.ts";
+import { MAX_DOOR_BODY_BYTES, withChanges } from "./body.ts";
 import { answerPlain } from "./plain.ts";
-import { type DoorRequest, MAX_DOOR_BODY_BYTES, readDoorRequest } from "./request.ts";
+import { type AskedRequest, readDoorRequest } from "./request.ts";
 import { answerStream } from "./stream.ts";
 
 const TAG = "Front door";
@@ -36,13 +37,16 @@ const SUMMARIES: Readonly<Record<Api, string>> = {
 };
 
 const handle = async (c: AppContext, api: Api, token: TokenFacts): Promise<Response> => {
-  const request = await readDoorRequest(c, api);
-  if (!request.isLarge) return answerTo(c, token, request);
-  const held = await hold(c, token, request);
-  const drop = (): void =>
-    c.executionCtx.waitUntil(dropHeldBody(c.env, token, held.asking.id ?? "").catch(() => undefined));
+  const { held, ...request } = await readDoorRequest(c, api, token);
+  if (held === null) return answerTo(c, token, request);
+  const { id, model, idempotency } = request.asking;
+  // Nothing is stored for a request that would be refused.
+  const named = unwrap(await callTenant(c.env, token, "mayAsk", { model, idempotency }));
+  const drop = (): void => c.executionCtx.waitUntil(dropHeldBody(c.env, token, id ?? "").catch(() => undefined));
   try {
-    const answered = await answerTo(c, token, held);
+    await holdBody(c.env, token, id ?? "", withChanges(held.body, { ...held.changes, model: named ?? model }));
+    c.get("share")?.freeBytes();
+    const answered = await answerTo(c, token, request);
     // A repeated request has no job of its own that would drop its body.
     if (answered.headers.has(REPLAYED)) drop();
     return answered;
@@ -52,19 +56,8 @@ const handle = async (c: AppContext, api: Api, token: TokenFacts): Promise<Respo
   }
 };
 
-const answerTo = (c: AppContext, token: TokenFacts, request: DoorRequest): Promise<Response> =>
+const answerTo = (c: AppContext, token: TokenFacts, request: AskedRequest): Promise<Response> =>
   request.asking.stream ? answerStream(c, token, request) : answerPlain(c, token, request);
-
-/**
- * Stores a body that is too large for the tenant's database until its worker fetches it, with the model's name as the
- * worker knows it.
- */
-const hold = async (c: AppContext, token: TokenFacts, request: DoorRequest): Promise<DoorRequest> => {
-  const { asking } = request;
-  const model = unwrap(await callTenant(c.env, token, "nameModel", { model: asking.model }));
-  await holdBody(c.env, token, asking.id ?? "", JSON.stringify({ ...(asking.input as object), model }));
-  return { ...request, asking: { ...asking, input: null } };
-};
 
 const doorOf = (api: Api): Endpoint => {
   const errorSchema = isAnthropic(api) ? anthropicError : openAiError;

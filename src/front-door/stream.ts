@@ -2,44 +2,54 @@
 // the relay of the worker that sent it. From there the relay ends the stream, as complete or with an error; a stream
 // never ends without either.
 
-import { errorEvent } from "../../contract/dialect.ts";
+import { errorEvent, openingOf } from "../../contract/dialect.ts";
 import { doorErrorOf } from "../../contract/door-status.ts";
 import { OK } from "../../contract/http-status.ts";
-import { within } from "../../contract/within.ts";
-import type { Api } from "../../domain/api.ts";
-import { isFinal } from "../../domain/job-status.ts";
+import { within } from "../../contract/text/within.ts";
+import { streamLost } from "../../domain/front-door/front-door.ts";
 import type { Asked, Followed } from "../../durable-objects/operations/front-door.ts";
-import { streamLost } from "../../durable-objects/relayed-stream.ts";
-import { KEEP_ALIVE } from "../../durable-objects/stream-reader.ts";
+import { KEEP_ALIVE } from "../../durable-objects/relay/stream-reader.ts";
 import type { AppContext } from "../http/auth.ts";
 import { headersFor } from "../http/headers.ts";
 import type { TokenFacts } from "../http/key-format.ts";
+import type { LastWords } from "../http/last-said.ts";
 import { unwrap } from "../http/refused.ts";
-import { readRelay } from "../http/relay.ts";
-import { askTenant } from "../http/tenant.ts";
-import { watchClient } from "./client-gone.ts";
+import { readRelay } from "../tenant/relay.ts";
+import { askTenant } from "../tenant/tenant.ts";
+import { type Beginning, beginStream } from "./begin-stream.ts";
+import { abandon, watchClient } from "./client-gone.ts";
 import { failureResponse } from "./errors.ts";
 import { watchMove } from "./follow-job.ts";
 import { eventsOfResult } from "./from-result.ts";
 import { answerHeadersOf, STREAM_HEADERS } from "./headers.ts";
 import { breakOff, endWith, withLastWords } from "./last-words.ts";
-import type { DoorRequest } from "./request.ts";
+import type { AskedRequest } from "./request.ts";
 import { writtenBody } from "./written-body.ts";
 
 /** Time that a stream may arrive after its job's report. */
 const LATE_STREAM_MS = 5_000;
 
+/** A relay that ends a stream tells why itself. */
+const RELAY_TELLS_FIRST_MS = 500;
+
 /** Ends an event that may have come in part. */
 const BREAK_OFF = "\n\n";
 
-const lostEvent = (api: Api): string => errorEvent(api, doorErrorOf(streamLost));
+/**
+ * How an answer ends whose relay was lost. The client is told, so the job ends, too. `last`: the end of what the client
+ * got.
+ */
+const endingIfLost =
+  (c: AppContext, token: TokenFacts, asked: Asked, request: AskedRequest): LastWords =>
+  (last) => {
+    const { id } = asked.job;
+    const tell = scheduler.wait(RELAY_TELLS_FIRST_MS).then(() => abandon(c, token, id, "lost"));
+    c.executionCtx.waitUntil(tell.catch(() => undefined));
+    const said = { jobId: id, opening: openingOf(last), last };
+    return BREAK_OFF + errorEvent(request.asking.api, doorErrorOf(streamLost), said);
+  };
 
-/** What the client gets first. */
-type Beginning =
-  | { readonly kind: "events"; readonly job: Followed; readonly body: ReadableStream<Uint8Array> }
-  | { readonly kind: "final"; readonly job: Followed };
-
-export const answerStream = async (c: AppContext, token: TokenFacts, request: DoorRequest): Promise<Response> => {
+export const answerStream = async (c: AppContext, token: TokenFacts, request: AskedRequest): Promise<Response> => {
   const startedAt = Date.now();
   const { asking, wantsUsage } = request;
   const client = watchClient(c, token, asking.id ?? "");
@@ -50,7 +60,10 @@ export const answerStream = async (c: AppContext, token: TokenFacts, request: Do
   const begun = begin(c, token, asked, request);
   const heldMs = Math.max(0, startedAt + commitAfterMs - Date.now());
   const first = await within(begun, heldMs);
-  if (first === null) return new Response(committed(c, begun, asked, request), { headers: headersOf(asked.job) });
+  if (first === null)
+    return new Response(committed(c, begun, asked, request, endingIfLost(c, token, asked, request)), {
+      headers: headersOf(asked.job),
+    });
   const { job } = first;
   if (first.kind === "events") return new Response(first.body, { headers: headersOf(job) });
   client.stop();
@@ -59,33 +72,22 @@ export const answerStream = async (c: AppContext, token: TokenFacts, request: Do
   return new Response(eventsOfResult(asking.api, job.result, wantsUsage), { headers: headersOf(job) });
 };
 
-/** Follows the job from worker to worker until one sends an event or the job ends. */
-const begin = async (c: AppContext, token: TokenFacts, asked: Asked, request: DoorRequest): Promise<Beginning> => {
-  for (let { job } = asked; ; ) {
-    if (isFinal(job.status)) return { kind: "final", job };
-    const moved = watchMove(c, token, job);
-    if (job.worker === null || job.status === "pending") {
-      job = await moved;
-      continue;
-    }
-    const attached = attach(c, token, asked, request, job);
-    const first = await Promise.race([attached, moved.then(() => null)]);
-    if (first !== null) return { kind: "events", job, body: first };
-    const now = await moved;
-    const late = now.status === "completed" ? await within(attached, LATE_STREAM_MS) : null;
-    if (late !== null) return { kind: "events", job: now, body: late };
-    job = now;
-  }
-};
+const begin = (c: AppContext, token: TokenFacts, asked: Asked, request: AskedRequest): Promise<Beginning> =>
+  beginStream(asked.job, {
+    watch: (job) => watchMove(c, token, job),
+    attach: (job) => attach(c, token, asked, request, job),
+    lateMs: LATE_STREAM_MS,
+  });
 
 /** The events of one attempt from the first one on; null if it ended without any, and the tenant knows why. */
 const attach = async (
   c: AppContext,
   token: TokenFacts,
   asked: Asked,
-  { asking, wantsUsage }: DoorRequest,
+  request: AskedRequest,
   job: Followed,
 ): Promise<ReadableStream<Uint8Array> | null> => {
+  const { asking, wantsUsage } = request;
   const wishes = {
     api: asking.api,
     isNumbered: false,
@@ -94,20 +96,21 @@ const attach = async (
     after: 0,
   };
   const attempt = { jobId: job.id, lease: job.lease, wishes };
-  const ifLost = BREAK_OFF + lostEvent(asking.api);
+  const ifLost = endingIfLost(c, token, asked, request);
   const reading = readRelay(c.env, token, job.worker ?? "", attempt, ifLost);
   const answered = await reading.catch(() => null);
   if (answered?.status !== OK || answered.body === null) return null;
   // Deployed, each new version ends the relay. Self-hosted, the relay's line says the same by itself.
-  return c.env.HOME === undefined ? withLastWords(answered.body, ifLost) : answered.body;
+  return c.env.HOME === undefined ? withLastWords(answered.body, ifLost, asking.api === "responses") : answered.body;
 };
 
 /** The status has been sent: silence is filled with comments, and failures become error events in the stream. */
 const committed = (
   c: AppContext,
   begun: Promise<Beginning>,
-  { settings }: Asked,
-  { asking, wantsUsage }: DoorRequest,
+  { settings, job: { id } }: Asked,
+  { asking, wantsUsage }: AskedRequest,
+  ifLost: LastWords,
 ): ReadableStream<Uint8Array> => {
   const body = writtenBody();
   const endComments = body.writeEvery(settings.keepAliveMs, KEEP_ALIVE);
@@ -117,9 +120,12 @@ const committed = (
     if (first.kind === "events") return body.pipe(first.body, { preventAbort: true });
     const { status, error, result } = first.job;
     const isWhole = status === "completed";
-    const said = isWhole ? eventsOfResult(asking.api, result, wantsUsage) : errorEvent(asking.api, doorErrorOf(error));
+    const nothing = { jobId: id, opening: "", last: "" };
+    const said = isWhole
+      ? eventsOfResult(asking.api, result, wantsUsage)
+      : errorEvent(asking.api, doorErrorOf(error), nothing);
     await endWith(body, said);
   };
-  c.executionCtx.waitUntil(relay().catch(() => breakOff(body, lostEvent(asking.api))));
+  c.executionCtx.waitUntil(relay().catch(() => breakOff(body, ifLost(""))));
   return body.readable;
 };

@@ -13,17 +13,17 @@ import {
   uploadPart,
   uploadResource,
 } from "../../contract/openai-file.ts";
-import { FILE_LIFE_MS, MAX_PART_BYTES, type UploadFacts } from "../../domain/file.ts";
-import { invalid, notFound } from "../../domain/refusal.ts";
+import { FILE_LIFE_MS, MAX_PART_BYTES, type UploadFacts } from "../../domain/file/file.ts";
+import { invalid, notFound } from "../../domain/words/refusal.ts";
+import { type Endpoint, endpoint } from "../endpoint/router.ts";
 import { fileObject, storeBytes } from "../files/objects.ts";
 import { newFileId } from "../files/receive.ts";
 import { arrivingForm, formOf } from "../files/upload.ts";
 import { answer } from "../http/answer.ts";
-import { asks } from "../http/asks.ts";
 import { randomId } from "../http/key-format.ts";
 import { Refused, unwrap } from "../http/refused.ts";
-import { type Endpoint, endpoint } from "../http/router.ts";
-import { callTenant } from "../http/tenant.ts";
+import { asks } from "../tenant/asks.ts";
+import { callTenant } from "../tenant/tenant.ts";
 
 const BASE = { tag: "Front door", errorSchema: openAiError, takesAnyQuery: true } as const;
 const UPLOAD_ID = /^upload_([A-Za-z0-9]{1,60})$/;
@@ -75,7 +75,8 @@ const create = endpoint(
       purpose: body.purpose,
       lifeMs: body.expires_after === undefined ? FILE_LIFE_MS.usual : body.expires_after.seconds * 1000,
     };
-    const announced = unwrap(await callTenant(c.env, token, "announceFile", { id, bytes: body.bytes, upload }));
+    const { origin } = new URL(c.req.url);
+    const announced = unwrap(await callTenant(c.env, token, "announceFile", { id, bytes: body.bytes, origin, upload }));
     return answer(c, present(id, { ...upload, ...announced }, "pending"));
   },
 );

@@ -2,8 +2,8 @@
 
 import { type AuditEntryResource, type AuditQuery, presentAuditEntry } from "../../contract/audit.ts";
 import { fromIso, type PageRequest } from "../../contract/field.ts";
-import type { AuditEntry } from "../../domain/event.ts";
-import type { Json } from "../../domain/json.ts";
+import type { AuditEntry } from "../../domain/words/event.ts";
+import type { Json } from "../../domain/words/json.ts";
 import { readPage } from "./page.ts";
 import { readHistory } from "./store.ts";
 

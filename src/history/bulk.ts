@@ -1,9 +1,9 @@
 // The jobs of a bulk change: counts all that match the filter, and lists the oldest that may be changed.
 
 import { type BulkAction, type JobFilter, MAX_BULK_JOBS } from "../../contract/job-list.ts";
-import type { Brought } from "../../domain/archived-job.ts";
-import { readJob } from "../../domain/job-record.ts";
-import { CHANGEABLE_STATUSES } from "../../domain/job-status.ts";
+import type { Brought } from "../../domain/job/archived-job.ts";
+import { readJob } from "../../domain/job/job-record.ts";
+import { CHANGEABLE_STATUSES } from "../../domain/words/job-status.ts";
 import { selectionOf } from "./job-filter.ts";
 import { readHistory } from "./store.ts";
 

@@ -1,7 +1,7 @@
 // What the cost tables sum up, and how sums are added.
 
 import type { UsageResource } from "../../contract/job.ts";
-import { usdFromNano } from "../../domain/price.ts";
+import { usdFromNano } from "../../domain/money/price.ts";
 
 const TOKENS = ["input_tokens", "output_tokens", "cached_input_tokens", "reasoning_tokens"] as const;
 const COLUMNS = ["nano_usd", "jobs", "unpriced_jobs", ...TOKENS] as const;

@@ -1,6 +1,7 @@
 // Cost by period, provider and model, read from hourly sums, so a month takes a few hundred rows.
 
 import {
+  type BudgetStates,
   type CostByGroup,
   type CostByProvider,
   type CostQuery,
@@ -9,8 +10,8 @@ import {
   MAX_COST_SERIES,
 } from "../../contract/cost.ts";
 import { fromIso, toIso } from "../../contract/field.ts";
-import { calendarSpan, type Span, spanOf } from "../../domain/period.ts";
-import { usdFromNano } from "../../domain/price.ts";
+import { calendarSpan, type Span, spanOf } from "../../domain/money/period.ts";
+import { usdFromNano } from "../../domain/money/price.ts";
 import { difference, mostFirst, NOTHING, presentSums, SUM_COLUMNS, type Sums, total } from "./cost-sums.ts";
 import { readHistory } from "./store.ts";
 
@@ -76,7 +77,7 @@ export const costSummary = (
   tenant: string,
   query: CostQuery,
   nowAt: number,
-): Promise<Omit<CostSummary, "budget">> =>
+): Promise<Omit<CostSummary, keyof BudgetStates>> =>
   readHistory(async () => {
     const span = spanAsked(query, nowAt);
     type Slot = Sums & { readonly slot_at: number };
@@ -99,7 +100,7 @@ export const costByProvider = (
   tenant: string,
   query: CostQuery,
   nowAt: number,
-): Promise<Omit<CostByProvider, "budget">> =>
+): Promise<Omit<CostByProvider, keyof BudgetStates>> =>
   readHistory(async () => {
     const span = spanAsked(query, nowAt);
     const { rows, previousNanoUsd } = await readSpan<ModelSums>(db, tenant, span, costQueries.byModel);
@@ -135,7 +136,7 @@ export const costByGroup = (
   by: string,
   query: CostQuery,
   nowAt: number,
-): Promise<Omit<CostByGroup, "budget">> =>
+): Promise<Omit<CostByGroup, keyof BudgetStates>> =>
   readHistory(async () => {
     const span = spanAsked(query, nowAt);
     const [{ rows: models, previousNanoUsd }, groups] = await Promise.all([

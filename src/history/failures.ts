@@ -2,8 +2,8 @@
 
 import { fromIso, toIso } from "../../contract/field.ts";
 import { type FailureList, type FailuresQuery, MAX_FAILURES } from "../../contract/insight.ts";
-import { DAY_MS, HOUR_MS } from "../../domain/duration.ts";
-import { invalid } from "../../domain/refusal.ts";
+import { DAY_MS, HOUR_MS } from "../../domain/words/duration.ts";
+import { invalid } from "../../domain/words/refusal.ts";
 import { Refused } from "../http/refused.ts";
 import { readHistory } from "./store.ts";
 

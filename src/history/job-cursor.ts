@@ -1,7 +1,7 @@
 // The cursor of a list: its sorting, and the last job's place in it.
 
 import * as z from "zod";
-import { invalid } from "../../domain/refusal.ts";
+import { invalid } from "../../domain/words/refusal.ts";
 import { Refused } from "../http/refused.ts";
 
 const cursor = z.tuple([z.string(), z.number().nullable(), z.string()]);

@@ -3,7 +3,7 @@
 
 import { fromIso } from "../../contract/field.ts";
 import { type JobFilter, type jobFilter, metadataOf } from "../../contract/job-list.ts";
-import { searchTermsOf } from "../../domain/search.ts";
+import { searchTermsOf } from "../../domain/job/search.ts";
 
 /** `FROM` and `WHERE` for the jobs of a filter; `?1` is the tenant, followed by `bindings`. */
 export interface JobSelection {

@@ -2,11 +2,11 @@
 
 import { type JobEventResource, type JobResource, presentJob, presentJobEvent } from "../../contract/job.ts";
 import { type JobListQuery, type JobSort, MAX_COUNTED } from "../../contract/job-list.ts";
-import type { Archived } from "../../domain/archived-job.ts";
-import type { JobEvent, JobEventType } from "../../domain/event.ts";
-import { readJob } from "../../domain/job-record.ts";
-import type { Json } from "../../domain/json.ts";
-import { invalid } from "../../domain/refusal.ts";
+import type { Archived } from "../../domain/job/archived-job.ts";
+import { readJob } from "../../domain/job/job-record.ts";
+import type { JobEvent, JobEventType } from "../../domain/words/event.ts";
+import type { Json } from "../../domain/words/json.ts";
+import { invalid } from "../../domain/words/refusal.ts";
 import { Refused } from "../http/refused.ts";
 import { type PlaceInList, readCursor, writeCursor } from "./job-cursor.ts";
 import { type JobSelection, selectionOf } from "./job-filter.ts";

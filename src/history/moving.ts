@@ -1,11 +1,17 @@
 // A tenant's rows in history, for a move to another deployment. Cost sums are copied as they are, because they outlive
 // the attempts that they were made from.
 
-import { pageOf, ROWS_A_PAGE, type TablePage, type TableRows } from "../../domain/moved-rows.ts";
+import {
+  type Cell,
+  type PageRequest,
+  pageOf,
+  ROWS_A_PAGE,
+  rowsAfter,
+  type TablePage,
+  type TableRows,
+} from "../../domain/tenant/moved-rows.ts";
 import { workOnHistory } from "./store.ts";
 import { TENANT_TABLES } from "./tenant-tables.ts";
-
-type Cell = string | number | null;
 
 /** Filled by triggers, or created again at the other end. */
 const STAYING: ReadonlySet<string> = new Set(["tenants", "job_labels"]);
@@ -28,21 +34,27 @@ const known = (table: string): keyof typeof TENANT_TABLES => {
   return table as keyof typeof TENANT_TABLES;
 };
 
+/** Unique within a tenant, and the same at both ends. */
+const keysOf = (table: keyof typeof TENANT_TABLES): string[] =>
+  (table === "jobs" ? "tenant, id" : TENANT_TABLES[table]).split(", ").filter((column) => column !== "tenant");
+
+/** Null if `after` is no key of this table. */
 export const readHistoryTable = (
   db: D1Database,
   tenant: string,
-  table: string,
-  from: number,
-  maxChars: number,
-): Promise<TablePage> =>
+  { table, after, maxChars }: PageRequest,
+): Promise<TablePage | null> =>
   workOnHistory(async () => {
+    const keys = keysOf(known(table));
+    const from = rowsAfter(keys, after);
+    if (from === null) return null;
+    const order = keys.join(", ");
     const { results } = await db
-      .prepare(
-        `SELECT * FROM ${known(table)} WHERE tenant = ?1 ORDER BY ${TENANT_TABLES[known(table)]} LIMIT ?2 OFFSET ?3`,
-      )
-      .bind(tenant, ROWS_A_PAGE, from)
+      .prepare(`SELECT * FROM ${table} WHERE tenant = ? AND ${from.condition} ORDER BY ${order} LIMIT ?`)
+      .bind(tenant, ...from.values, ROWS_A_PAGE)
       .all<Record<string, Cell>>();
-    return pageOf(results, from, maxChars, OWN_COLUMNS);
+    // `seq` of changes to a model list counts within its subscription: it is part of the key.
+    return pageOf(results, { keys, maxChars, own: table === "jobs" ? OWN_COLUMNS : new Set() });
   });
 
 const NAME = /^[a-z0-9_]+$/;

@@ -1,8 +1,9 @@
 // Deletes old history in bounded steps: each minute's cron continues where the last one stopped.
 
-import type { Allowance, Cost } from "../../domain/allowance.ts";
-import { DAY_MS } from "../../domain/duration.ts";
-import type { JobStatus } from "../../domain/job-status.ts";
+import type { Allowance, Cost } from "../../domain/words/allowance.ts";
+import { DAY_MS } from "../../domain/words/duration.ts";
+import type { JobStatus } from "../../domain/words/job-status.ts";
+import { IS_HERE } from "./is-here.ts";
 
 const JOBS_A_STEP = 500;
 /** For all tenants together, per minute. */
@@ -48,7 +49,7 @@ export const pruneJobs = async (
 const tenantsWithOldJobs = async (db: D1Database, nowAt: number): Promise<{ tenant: string; keep_days: number }[]> => {
   const { results } = await db
     .prepare(
-      `SELECT tenant, keep_days FROM tenants WHERE keep_days IS NOT NULL AND EXISTS
+      `SELECT tenant, keep_days FROM tenants WHERE keep_days IS NOT NULL AND away IS NULL AND EXISTS
          (SELECT 1 FROM jobs WHERE jobs.tenant = tenants.tenant AND finished_at < ?1 - keep_days * ${DAY_MS})
        LIMIT ${STEPS_A_MINUTE}`,
     )
@@ -67,7 +68,8 @@ const pruneStep = async (
     .bind(tenant, before, JOBS_A_STEP)
     .all<{ id: string }>();
   const ids = JSON.stringify(results.map(({ id }) => id));
-  const listed = "IN (SELECT value FROM json_each(?2))";
+  // Within the same transaction: a tenant whose rows are being copied loses none, whenever it left.
+  const listed = `IN (SELECT value FROM json_each(?2)) AND ${IS_HERE}`;
   const deleted = await db.batch<{ status: JobStatus }>([
     ...OF_A_JOB.map((table) =>
       db.prepare(`DELETE FROM ${table} WHERE tenant = ?1 AND job_id ${listed}`).bind(tenant, ids),
@@ -83,7 +85,8 @@ const pruneStep = async (
 export const pruneScheduleRuns = async (db: D1Database, before: number, limit: number): Promise<void> => {
   await db
     .prepare(
-      "DELETE FROM schedule_runs WHERE rowid IN (SELECT rowid FROM schedule_runs WHERE ran_at < ?1 ORDER BY ran_at LIMIT ?2)",
+      `DELETE FROM schedule_runs WHERE rowid IN
+         (SELECT rowid FROM schedule_runs WHERE ran_at < ?1 AND ${IS_HERE} ORDER BY ran_at LIMIT ?2)`,
     )
     .bind(before, limit)
     .run();

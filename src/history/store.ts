@@ -1,8 +1,8 @@
 // Work on history in D1. Every query binds the tenant first. If D1 is down, the caller gets a refusal, and nothing else
 // stops.
 
-import { log } from "../../contract/log.ts";
-import { within } from "../../contract/within.ts";
+import { within } from "../../contract/text/within.ts";
+import { log } from "../../log/log.ts";
 import { historyUnavailable, Refused } from "../http/refused.ts";
 
 /** Longer than a page takes. A history process that hangs would answer nothing for a minute. */

@@ -1,7 +1,8 @@
 // The tenants of this service, with the jurisdiction of their objects.
 
 import { toIso } from "../../contract/field.ts";
-import type { TenantName } from "../http/tenant-object.ts";
+import type { Absence } from "../../domain/tenant/absence.ts";
+import type { TenantName } from "../tenant/tenant-object.ts";
 import { readHistory, workOnHistory } from "./store.ts";
 import { TENANT_TABLES } from "./tenant-tables.ts";
 
@@ -9,7 +10,11 @@ interface TenantRow {
   readonly tenant: string;
   readonly jurisdiction: TenantName["jurisdiction"];
   readonly created_at: number;
+  /** Why its object does not serve it here (`domain/tenant/absence.ts`); null if it does. */
+  readonly away: Absence["state"] | null;
 }
+
+export type FoundTenant = TenantName & Pick<TenantRow, "away" | "created_at">;
 
 /** Newest first. */
 export const listTenants = (db: D1Database): Promise<{ tenant: string; created_at: string }[]> =>
@@ -34,17 +39,14 @@ export const claimTenantName = (db: D1Database, name: TenantName, nowAt: number)
   });
 
 const rowOf = (db: D1Database, tenant: string): Promise<TenantRow | null> =>
-  db.prepare("SELECT tenant, jurisdiction, created_at FROM tenants WHERE tenant = ?1").bind(tenant).first<TenantRow>();
+  db
+    .prepare("SELECT tenant, jurisdiction, created_at, away FROM tenants WHERE tenant = ?1")
+    .bind(tenant)
+    .first<TenantRow>();
 
-/** The location of an existing tenant's object; null if there is no such tenant. */
-export const findTenant = (db: D1Database, tenant: string): Promise<TenantName | null> =>
-  readHistory(async () => {
-    const row = await rowOf(db, tenant);
-    return row === null ? null : { tenant, jurisdiction: row.jurisdiction };
-  });
-
-export const createdAtOf = (db: D1Database, tenant: string): Promise<number> =>
-  readHistory(async () => (await rowOf(db, tenant))?.created_at ?? Date.now());
+/** An existing tenant, with the location of its object; null if there is no such tenant. */
+export const findTenant = (db: D1Database, tenant: string): Promise<FoundTenant | null> =>
+  readHistory(() => rowOf(db, tenant));
 
 /** The location of a tenant's object. */
 export const tenantNamed = async (db: D1Database, tenant: string): Promise<TenantName> => ({
@@ -52,12 +54,35 @@ export const tenantNamed = async (db: D1Database, tenant: string): Promise<Tenan
   jurisdiction: (await rowOf(db, tenant))?.jurisdiction ?? null,
 });
 
-const ROWS_A_DELETE = 5_000;
+/** A tenant that moves here has its name before its rows, without those of an interrupted try. */
+export const prepareArrival = async (db: D1Database, name: TenantName, createdAt: number): Promise<void> => {
+  await workOnHistory(() =>
+    db
+      .prepare(
+        `INSERT INTO tenants (tenant, jurisdiction, created_at, away) VALUES (?1, ?2, ?3, 'arriving')
+         ON CONFLICT DO UPDATE SET jurisdiction = excluded.jurisdiction, created_at = excluded.created_at,
+           away = excluded.away`,
+      )
+      .bind(name.tenant, name.jurisdiction, createdAt)
+      .run(),
+  );
+  await deleteRows(
+    db,
+    name.tenant,
+    Object.keys(TENANT_TABLES).filter((table) => table !== "tenants"),
+  );
+};
 
 /** Deletes everything that history has of a tenant, in bounded steps. */
 export const deleteHistory = (db: D1Database, tenant: string): Promise<void> =>
+  deleteRows(db, tenant, Object.keys(TENANT_TABLES));
+
+const ROWS_A_DELETE = 5_000;
+
+const deleteRows = (db: D1Database, tenant: string, tables: readonly string[]): Promise<void> =>
   workOnHistory(async () => {
-    for (const [name, key] of Object.entries(TENANT_TABLES)) {
+    for (const name of tables) {
+      const key = TENANT_TABLES[name as keyof typeof TENANT_TABLES];
       const some = db.prepare(
         `DELETE FROM ${name} WHERE (${key}) IN (SELECT ${key} FROM ${name} WHERE tenant = ?1 LIMIT ${ROWS_A_DELETE})`,
       );

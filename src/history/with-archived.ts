@@ -1,9 +1,9 @@
 // Runs a command on a job that may have left the object: asks the object first, then again with the record from
 // history. The object refuses a record that may be out of date; the edge then reads it again.
 
-import { type Archived, type Brought, MAX_HISTORY_LOOKS } from "../../domain/archived-job.ts";
-import type { Refusal } from "../../domain/refusal.ts";
-import { err, type Result } from "../../domain/result.ts";
+import { type Archived, type Brought, MAX_HISTORY_LOOKS } from "../../domain/job/archived-job.ts";
+import type { Refusal } from "../../domain/words/refusal.ts";
+import { err, type Result } from "../../domain/words/result.ts";
 import { historyUnavailable } from "../http/refused.ts";
 
 export const withArchived = async <T>(

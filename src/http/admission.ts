@@ -1,26 +1,30 @@
-// Admits a request before its body is read: it takes a share of its key, its tenant or its address, or gets 429.
+// Admits a request: it takes a share of its key, its tenant or its address, or gets 429. With a key that is before its
+// body is read; without one it is when its small body is in, so that bodies that never come keep nobody out.
 // Self-hosted, heavy requests then wait for their tenant's turn (`Home.takeTurn`).
 
 import { MAX_BODY_BYTES } from "../../contract/field.ts";
+import type { Refusal } from "../../domain/words/refusal.ts";
 import type { Lane } from "../home.ts";
 import type { AppContext } from "./auth.ts";
 import type { TokenFacts } from "./key-format.ts";
 import { laneOf } from "./lanes.ts";
 import { Refused } from "./refused.ts";
-import { type Holder, Shares } from "./shares.ts";
+import { type Holder, type HolderKind, NO_SHARE, type Share, Shares } from "./shares.ts";
 
 const RETRY_SECONDS = 1;
 /** Refusals without a valid key that one address gets at once, and how many more per second. */
 const QUICK_REFUSALS = 100;
 const REFUSAL_PAUSE_MS = 50;
-const MAX_ADDRESSES = 10_000;
+export const MAX_ADDRESSES = 10_000;
 
 const shares = new Shares();
 
 export interface Admitted {
   /** Requests of the key in progress, including this one; null in the lane that has no rate limit. */
   readonly underWay: number | null;
-  readonly leave: () => void;
+  readonly share: Share;
+  /** The handler is done; its answer may still be on its way. */
+  readonly endTurn: () => void;
 }
 
 export interface Door {
@@ -50,37 +54,48 @@ const keyOf = ({ tenant, id }: TokenFacts): string => `${tenant}/${id}`;
 
 const holdersOf = (c: AppContext, { isOperator }: Door, token: TokenFacts | null): Holder[] => {
   if (isOperator) return [];
-  if (token !== null)
-    return [
-      { kind: "key", id: keyOf(token) },
-      { kind: "tenant", id: token.tenant },
-    ];
+  const all: Holder = { kind: c.env.HOME === undefined ? "isolate" : "process", id: "" };
+  if (token !== null) return [{ kind: "key", id: keyOf(token) }, { kind: "tenant", id: token.tenant }, all];
   const address = addressOf(c);
-  return address === "" ? [] : [{ kind: "stranger", id: address }];
+  return address === "" ? [all] : [{ kind: "stranger", id: address }, all];
 };
+
+const NOTHING = (): void => undefined;
+
+/** Where all of the process is in use, it is not the caller's fault. */
+const refusalOf = (full: HolderKind): Refusal => ({
+  code: full === "isolate" || full === "process" ? "overloaded" : "rate_limited",
+  retryAfterSeconds: RETRY_SECONDS,
+});
 
 export const admit = async (c: AppContext, door: Door, token: TokenFacts | null): Promise<Admitted> => {
   const bodyBytes = bodyBytesOf(c, door);
   const isWaiting = door.canWait && Number(c.req.query("wait") ?? 0) > 0;
   const lane = laneOf({ lane: door.lane, bodyBytes, isWaiting });
   const isRated = lane !== "vital" && token !== null;
-  if (isBehindOurEdge(c)) return { underWay: isRated ? 1 : null, leave: () => undefined };
-  const leave = shares.take(holdersOf(c, door, token), lane, bodyBytes, Date.now());
-  if (leave === null) throw new Refused({ code: "rate_limited", retryAfterSeconds: RETRY_SECONDS });
+  if (isBehindOurEdge(c)) return { underWay: isRated ? 1 : null, share: NO_SHARE, endTurn: NOTHING };
+  const taken = shares.take(holdersOf(c, door, token), lane, bodyBytes, Date.now());
+  if (!taken.ok) throw new Refused(refusalOf(taken.error));
+  const share = withRoom(taken.value, c.env.HOME?.expectWrite(bodyBytes));
   const underWay = isRated ? shares.underWay(keyOf(token)) : null;
   const turn = token === null ? null : c.env.HOME?.takeTurn(token.tenant, lane);
-  if (!turn) return { underWay, leave };
+  if (!turn) return { underWay, share, endTurn: NOTHING };
   try {
-    const endTurn = await turn;
-    const leaveBoth = (): void => {
-      endTurn();
-      leave();
-    };
-    return { underWay, leave: leaveBoth };
+    return { underWay, share, endTurn: await turn };
   } catch (error) {
-    leave();
+    share.leave();
     throw error;
   }
+};
+
+/** The room on the disk is given back with the share. */
+const withRoom = (share: Share, giveBack: (() => void) | undefined): Share => {
+  if (giveBack === undefined) return share;
+  const leave = (): void => {
+    giveBack();
+    share.leave();
+  };
+  return { ...share, leave };
 };
 
 const refusals = new Map<string, { count: number; at: number }>();
@@ -95,8 +110,8 @@ export const slowDown = async (c: AppContext): Promise<void> => {
   if (refusals.size >= MAX_ADDRESSES) refusals.clear();
   refusals.set(address, { count, at: nowAt });
   if (count <= QUICK_REFUSALS) return;
-  const leave = shares.take([{ kind: "stranger", id: address }], "usual", 0, nowAt);
-  if (leave === null) throw new Refused({ code: "rate_limited", retryAfterSeconds: RETRY_SECONDS });
+  const taken = shares.take([{ kind: "stranger", id: address }], "usual", 0, nowAt);
+  if (!taken.ok) throw new Refused(refusalOf(taken.error));
   await scheduler.wait(REFUSAL_PAUSE_MS);
-  leave();
+  taken.value.leave();
 };

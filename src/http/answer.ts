@@ -1,6 +1,6 @@
 // Answers of the API: JSON with the headers that every response has.
 
-import { Written } from "../../durable-objects/grouped-calls.ts";
+import { Written } from "../../durable-objects/calls/grouped-calls.ts";
 import type { AppContext } from "./auth.ts";
 import { completeResponse } from "./headers.ts";
 

@@ -3,11 +3,12 @@
 
 import type { Context } from "hono";
 import { getCookie } from "hono/cookie";
-import { AUTHENTICATION_FAILED } from "../../domain/key.ts";
-import type { Refusal, RefusalCode } from "../../domain/refusal.ts";
+import { AUTHENTICATION_FAILED } from "../../domain/access/key.ts";
+import type { Refusal, RefusalCode } from "../../domain/words/refusal.ts";
 import type { Env } from "../env.ts";
 import { digest, read, type TokenFacts } from "./key-format.ts";
 import { Refused } from "./refused.ts";
+import type { Share } from "./shares.ts";
 import { isUpgrade } from "./upgrade.ts";
 
 /** What the edge knows about a request. */
@@ -16,6 +17,10 @@ export interface Variables {
   /** Set once the token's tag has been checked; only the object knows whether the key is active. */
   caller?: TokenFacts;
   refusalCode?: RefusalCode;
+  /** What it has taken of fair shares. */
+  share?: Share;
+  /** Whether its answer is written over time, and not as server-sent events. */
+  isWrittenOverTime?: boolean;
   /** Whether another process answers it. */
   isPassedOn?: boolean;
   /** The status that the home has sent itself. */
@@ -27,7 +32,7 @@ export type AppContext = Context<{ Bindings: Env; Variables: Variables }>;
 /** Over https browsers bind the first to this host; over plain http they store only the second. */
 export const SESSION_COOKIES = ["__Host-signalbox", "signalbox"] as const;
 
-const MAX_CHECKED_TOKENS = 1000;
+export const MAX_CHECKED_TOKENS = 1000;
 const checkedTokens = new Map<string, TokenFacts>();
 
 export const signingSecret = (env: Env): string => {

@@ -1,16 +1,16 @@
-// Reads request bodies: with a size limit while they stream and a deadline, strict UTF-8, bounded nesting. The result
-// is JSON that is safe for every later step.
+// Reads request bodies: with a size limit while they stream and a deadline, strict UTF-8, bounded nesting and number
+// of values. Only the first 64 KiB are read of a key that the tenant's object has not been asked about.
 
 import { MAX_BODY_BYTES } from "../../contract/field.ts";
-import { isTooDeep, MAX_JSON_DEPTH } from "../../contract/nesting.ts";
-import { invalid } from "../../domain/refusal.ts";
+import { jsonExcess } from "../../contract/json-bounds.ts";
+import { invalid } from "../../domain/words/refusal.ts";
 import type { AppContext } from "./auth.ts";
 import { Refused } from "./refused.ts";
 
 /** workerd does not end a body that never ends. */
 const BODY_DEADLINE_MS = 10_000;
-/** Long enough for 32 MiB over a slow connection. */
-const LARGE_BODY_DEADLINE_MS = 120_000;
+/** Before more of a body is read, its key, the key's limits and the tenant's state are asked for. */
+export const FREE_BODY_BYTES: number = 64 * 1024;
 /** Bytes of an oversized body still read, so that the client gets our 413, not a reset. */
 const MAX_DISCARDED_BYTES = 32 * 1024 * 1024;
 
@@ -22,39 +22,49 @@ const isBodiless = (request: Request): boolean => {
 
 const UTF_8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: false });
 
+/** What a body may be, and who is asked before much of it is read. */
+export interface BodyTerms {
+  readonly limitBytes: number;
+  readonly deadlineMs?: number | undefined;
+  /** Throws a refusal; called once, before more than `FREE_BODY_BYTES` are read. */
+  readonly mayBeLarge?: (() => Promise<void>) | undefined;
+}
+
 /** The body as text; empty if there is none. */
-export const readText = async (
-  c: AppContext,
-  limitBytes: number,
-  deadlineMs: number = BODY_DEADLINE_MS,
-): Promise<string> => {
-  if (isBodiless(c.req.raw)) return "";
-  const bytes = c.env.HOME?.arrivedBody(c) ?? (await withDeadline(c.req.raw, limitBytes, deadlineMs));
-  if (bytes.byteLength > limitBytes) throw new Refused({ code: "payload_too_large", limitBytes });
-  try {
-    return UTF_8.decode(bytes);
-  } catch {
-    throw new Refused(invalid("", "the body must be UTF-8"));
-  }
+export const readText = async (c: AppContext, terms: BodyTerms): Promise<string> => {
+  const chunks: Uint8Array[] = [];
+  await readChunks(c, terms, (chunk) => void chunks.push(chunk));
+  return decoded(joined(chunks));
 };
 
-const withDeadline = async (
-  request: Request,
-  limitBytes: number,
-  deadlineMs: number,
-): Promise<ArrayBuffer | Uint8Array> => {
-  // The platform cuts a body at its declared length; one without is counted while it streams.
+/** Gives the body's bytes to `take`, in the order in which they arrive. */
+export const readChunks = async (c: AppContext, terms: BodyTerms, take: (chunk: Uint8Array) => void): Promise<void> => {
+  const request = c.req.raw;
+  if (isBodiless(request)) return;
+  const { limitBytes, mayBeLarge } = terms;
   const header = request.headers.get("content-length");
   const declared = header === null ? null : Number(header);
   if ((declared ?? 0) > limitBytes + MAX_DISCARDED_BYTES) throw new Refused({ code: "payload_too_large", limitBytes });
-  const isCounted = declared === null || declared > limitBytes;
-  const reader = isCounted ? (request.body?.getReader() ?? null) : null;
+  if ((declared ?? 0) > FREE_BODY_BYTES) await mayBeLarge?.();
+  const arrived = c.env.HOME?.arrivedBody(c) ?? null;
+  if (arrived === null) return withDeadline(request, terms, take);
+  if (arrived.byteLength > limitBytes) throw new Refused({ code: "payload_too_large", limitBytes });
+  take(arrived);
+};
+
+const withDeadline = async (request: Request, terms: BodyTerms, take: (chunk: Uint8Array) => void): Promise<void> => {
+  const { deadlineMs = BODY_DEADLINE_MS } = terms;
+  // The platform cuts a body at its declared length, so a small one needs no counting.
+  const length = request.headers.get("content-length");
+  const isSmall = length !== null && Number(length) <= Math.min(terms.limitBytes, FREE_BODY_BYTES);
+  const reader = isSmall ? null : (request.body?.getReader() ?? null);
   let timer: ReturnType<typeof setTimeout> | null = null;
   const deadline = new Promise<never>((_, reject) => {
     timer = setTimeout(() => reject(new Refused({ code: "request_timeout", afterMs: deadlineMs })), deadlineMs);
   });
+  const whole = async (): Promise<void> => take(new Uint8Array(await request.arrayBuffer()));
   try {
-    return await Promise.race([reader === null ? request.arrayBuffer() : readAll(reader, limitBytes), deadline]);
+    await Promise.race([reader === null ? whole() : takeAll(reader, terms, take), deadline]);
   } catch (error) {
     reader?.cancel().catch(() => undefined);
     // If the platform cannot read the body (a chunk without a size, a closed connection), the client is at fault.
@@ -66,25 +76,45 @@ const withDeadline = async (
   }
 };
 
-const readAll = async (reader: ReadableStreamDefaultReader<Uint8Array>, limitBytes: number): Promise<Uint8Array> => {
-  const chunks: Uint8Array[] = [];
+/** Bytes above the limit are counted and forgotten. A body without a declared length is large once it shows it. */
+const takeAll = async (
+  reader: ReadableStreamDefaultReader<Uint8Array>,
+  { limitBytes, mayBeLarge }: BodyTerms,
+  take: (chunk: Uint8Array) => void,
+): Promise<void> => {
   let size = 0;
-  for (;;) {
+  for (let isAsked = false; ; ) {
     const { done, value } = await reader.read();
     if (done) break;
     size += value.byteLength;
-    if (size <= limitBytes) chunks.push(value);
+    if (size > FREE_BODY_BYTES && !isAsked) {
+      isAsked = true;
+      await mayBeLarge?.();
+    }
+    if (size <= limitBytes) take(value);
     else if (size > limitBytes + MAX_DISCARDED_BYTES) break;
   }
   if (size > limitBytes) throw new Refused({ code: "payload_too_large", limitBytes });
+};
+
+export const joined = (chunks: readonly Uint8Array[]): Uint8Array => {
   if (chunks.length === 1 && chunks[0] !== undefined) return chunks[0];
-  const whole = new Uint8Array(size);
+  const whole = new Uint8Array(chunks.reduce((size, chunk) => size + chunk.byteLength, 0));
   let at = 0;
   for (const chunk of chunks) {
     whole.set(chunk, at);
     at += chunk.byteLength;
   }
   return whole;
+};
+
+/** The bytes as text; without the byte order mark that some clients send. */
+export const decoded = (bytes: Uint8Array): string => {
+  try {
+    return UTF_8.decode(bytes);
+  } catch {
+    throw new Refused(invalid("", "the body must be UTF-8"));
+  }
 };
 
 const FOREIGN_CHARSET = /;\s*charset\s*=(?!\s*"?utf-?8\b)/i;
@@ -100,30 +130,28 @@ const mediaOf = (request: Request): { mediaType: string; isJson: boolean } => {
   return { mediaType, isJson: isNamedJson && !namesForeignCharset(contentType) };
 };
 
-/** The JSON body; `undefined` if there is none. */
-export const readJson = async (c: AppContext, limitBytes: number = MAX_BODY_BYTES): Promise<unknown> => {
-  if (isBodiless(c.req.raw)) return undefined;
+/** Refuses a body that says that it is something else. */
+export const refuseOtherMedia = (c: AppContext): void => {
   const { mediaType, isJson } = mediaOf(c.req.raw);
-  const isJsonOtherwise = mediaType === "application/json" && !isJson;
+  if (mediaType === "" || isJson) return;
+  const isJsonOtherwise = mediaType === "application/json";
   const expected = isJsonOtherwise ? "application/json, in UTF-8 (no other charset is accepted)" : "application/json";
-  if (mediaType !== "" && !isJson) throw new Refused({ code: "unsupported_media_type", expected });
-  const text = await readText(c, limitBytes);
+  throw new Refused({ code: "unsupported_media_type", expected });
+};
+
+/** The JSON body; `undefined` if there is none. */
+export const readJson = async (c: AppContext, terms: Partial<BodyTerms> = {}): Promise<unknown> => {
+  if (isBodiless(c.req.raw)) return undefined;
+  refuseOtherMedia(c);
+  const text = await readText(c, { ...terms, limitBytes: terms.limitBytes ?? MAX_BODY_BYTES });
   if (text === "") return undefined;
-  if (!isJson) throw new Refused({ code: "unsupported_media_type", expected: "application/json" });
+  if (!mediaOf(c.req.raw).isJson) throw new Refused({ code: "unsupported_media_type", expected: "application/json" });
   return parseJson(text);
 };
 
-/** A body with a larger size limit, and its text. */
-export const readLargeJson = async (c: AppContext, limitBytes: number): Promise<{ value: unknown; text: string }> => {
-  const { mediaType, isJson } = mediaOf(c.req.raw);
-  if (mediaType !== "" && !isJson) throw new Refused({ code: "unsupported_media_type", expected: "application/json" });
-  const text = await readText(c, limitBytes, LARGE_BODY_DEADLINE_MS);
-  if (text === "") throw new Refused(invalid("", "a JSON body is required"));
-  return { value: parseJson(text), text };
-};
-
 export const parseJson = (text: string): unknown => {
-  if (isTooDeep(text)) throw new Refused(invalid("", `the body must not nest deeper than ${MAX_JSON_DEPTH} levels`));
+  const excess = jsonExcess(text);
+  if (excess !== null) throw new Refused(invalid("", `the body ${excess}`));
   try {
     return JSON.parse(text);
   } catch (error) {

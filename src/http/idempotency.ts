@@ -2,8 +2,8 @@
 // object decides what they mean, in the transaction of the operation.
 
 import * as z from "zod";
-import { invalid } from "../../domain/refusal.ts";
-import type { Written } from "../../durable-objects/grouped-calls.ts";
+import { invalid } from "../../domain/words/refusal.ts";
+import type { Written } from "../../durable-objects/calls/grouped-calls.ts";
 import { answer } from "./answer.ts";
 import type { AppContext } from "./auth.ts";
 import { digest } from "./key-format.ts";

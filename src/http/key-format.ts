@@ -2,7 +2,7 @@
 // secret, so a forged or mistyped token is refused at the edge without waking an object. The object stores only the
 // digest of the whole token.
 
-import type { Role } from "../../domain/key.ts";
+import type { Role } from "../../domain/access/key.ts";
 
 const PREFIX = "sbx";
 const KINDS = {

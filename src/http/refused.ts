@@ -1,8 +1,8 @@
 // A refusal as an exception: `unwrap` throws it, the app's onError turns it into a problem document.
 
 import { presentRefusal, retryAfterOf } from "../../contract/refusal.ts";
-import { invalid, type Refusal } from "../../domain/refusal.ts";
-import type { Result } from "../../domain/result.ts";
+import { invalid, type Refusal } from "../../domain/words/refusal.ts";
+import type { Result } from "../../domain/words/result.ts";
 import { completeResponse } from "./headers.ts";
 
 export class Refused extends Error {

@@ -3,7 +3,7 @@
 
 import { routePath } from "hono/route";
 import { INTERNAL_SERVER_ERROR } from "../../contract/http-status.ts";
-import { type LogLevel, log } from "../../contract/log.ts";
+import { type LogLevel, log } from "../../log/log.ts";
 import type { AppContext } from "./auth.ts";
 
 const LOGGED_STATUSES: ReadonlySet<number> = new Set([401, 403, 429]);

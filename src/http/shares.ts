@@ -1,7 +1,9 @@
-// Fair shares: bounds on what one key, one tenant and one address without a key may have in progress, per lane. The
-// killswitch, job reports and heartbeats have their own lane, which bulk traffic cannot use up; requests that only wait
-// have one, too. Counts are per process and bound what it holds; the object keeps exact rates (`domain/rate.ts`).
+// Fair shares: bounds on what one key, one tenant and one address without a key may have in progress, per lane, and on
+// what all of them hold together. The killswitch, job reports and heartbeats have their own lane, which bulk traffic
+// cannot use up; requests that only wait have one, too. Counts are per process and bound what it holds; the object
+// keeps exact rates (`domain/access/rate.ts`).
 
+import { err, ok, type Result } from "../../domain/words/result.ts";
 import type { Lane } from "../home.ts";
 
 const MIB = 1024 * 1024;
@@ -12,28 +14,37 @@ export interface Bound {
   readonly bytes: number;
 }
 
-export type HolderKind = "key" | "tenant" | "stranger";
+/** `isolate`, `process`: everything that this code serves together, on Cloudflare and in Node. */
+export type HolderKind = "key" | "tenant" | "stranger" | "isolate" | "process";
 
 export const BOUNDS: Readonly<Record<Lane, Readonly<Record<HolderKind, Bound>>>> = {
   vital: {
     key: { requests: 4_096, bytes: 32 * MIB },
     tenant: { requests: 8_192, bytes: 64 * MIB },
     stranger: { requests: 1_024, bytes: MIB },
+    isolate: { requests: 8_192, bytes: 16 * MIB },
+    process: { requests: 65_536, bytes: 128 * MIB },
   },
   usual: {
     key: { requests: 2_048, bytes: 8 * MIB },
     tenant: { requests: 4_096, bytes: 16 * MIB },
     stranger: { requests: 64, bytes: MIB },
+    isolate: { requests: 8_192, bytes: 8 * MIB },
+    process: { requests: 65_536, bytes: 64 * MIB },
   },
   heavy: {
     key: { requests: 256, bytes: 8 * MIB },
     tenant: { requests: 512, bytes: 16 * MIB },
     stranger: { requests: 16, bytes: MIB },
+    isolate: { requests: 1_024, bytes: 8 * MIB },
+    process: { requests: 8_192, bytes: 64 * MIB },
   },
   waiting: {
     key: { requests: 8_192, bytes: 64 * MIB },
-    tenant: { requests: 16_384, bytes: 128 * MIB },
+    tenant: { requests: 16_384, bytes: 96 * MIB },
     stranger: { requests: 16, bytes: MIB },
+    isolate: { requests: 16_384, bytes: 32 * MIB },
+    process: { requests: 65_536, bytes: 256 * MIB },
   },
 };
 
@@ -42,9 +53,21 @@ export interface Holder {
   readonly id: string;
 }
 
+/** What one request has of its holders' shares. Each of its verbs may be called again. */
+export interface Share {
+  /** Its body is no longer in memory. */
+  readonly freeBytes: () => void;
+  /** It is still under way. */
+  readonly renew: (nowAt: number) => void;
+  readonly leave: () => void;
+}
+
+/** Of a request that is counted elsewhere. */
+export const NO_SHARE: Share = { freeBytes: () => undefined, renew: () => undefined, leave: () => undefined };
+
 interface Ticket {
-  readonly bytes: number;
-  readonly takenAt: number;
+  bytes: number;
+  seenAt: number;
 }
 
 interface Held {
@@ -53,29 +76,41 @@ interface Held {
 }
 
 /**
- * No request takes longer. The platform stops the code of a request whose client disconnects, so its ticket would never
- * be returned.
+ * No request is silent for longer. On Cloudflare the platform stops the code of a request whose client disconnects, so
+ * its ticket would never be returned.
  */
-const LONGEST_MS = 120_000;
+const LONGEST_SILENCE_MS = 120_000;
 
 const noneHeld = (): Readonly<Record<HolderKind, Map<string, Held>>> => ({
   key: new Map(),
   tenant: new Map(),
   stranger: new Map(),
+  isolate: new Map(),
+  process: new Map(),
 });
 
 export class Shares {
   /** By lane and kind of holder, then by the holder's id. */
   readonly #held = { vital: noneHeld(), usual: noneHeld(), heavy: noneHeld(), waiting: noneHeld() } as const;
 
-  /** Takes a share of every holder; null if one of them has no room. Call the result to return the shares. */
-  take(holders: readonly Holder[], lane: Lane, bytes: number, nowAt: number): (() => void) | null {
-    const ticket = { bytes, takenAt: nowAt };
-    if (!holders.every((holder) => this.#hasRoom(holder, lane, ticket))) return null;
+  /** Takes a share of every holder; the error names the first one that has no room. */
+  take(holders: readonly Holder[], lane: Lane, bytes: number, nowAt: number): Result<Share, HolderKind> {
+    const ticket = { bytes, seenAt: nowAt };
+    const full = holders.find((holder) => !this.#hasRoom(holder, lane, ticket));
+    if (full !== undefined) return err(full.kind);
     for (const holder of holders) this.#add(holder, lane, ticket);
-    return () => {
-      for (const holder of holders) this.#remove(holder, lane, ticket);
-    };
+    return ok({
+      freeBytes: () => {
+        for (const holder of holders) this.#free(holder, lane, ticket);
+        ticket.bytes = 0;
+      },
+      renew: (at) => {
+        ticket.seenAt = at;
+      },
+      leave: () => {
+        for (const holder of holders) this.#remove(holder, lane, ticket);
+      },
+    });
   }
 
   /** Requests of a key in progress, except those of the vital lane. */
@@ -84,11 +119,12 @@ export class Shares {
     return countOf(usual.key.get(keyId)) + countOf(heavy.key.get(keyId)) + countOf(waiting.key.get(keyId));
   }
 
-  #hasRoom(holder: Holder, lane: Lane, { bytes, takenAt: nowAt }: Ticket): boolean {
+  #hasRoom(holder: Holder, lane: Lane, { bytes, seenAt: nowAt }: Ticket): boolean {
     const held = this.#held[lane][holder.kind].get(holder.id);
     const bound = BOUNDS[lane][holder.kind];
     if (held === undefined || fits(held, bound, bytes)) return true;
-    for (const ticket of held.tickets) if (ticket.takenAt <= nowAt - LONGEST_MS) this.#remove(holder, lane, ticket);
+    for (const ticket of held.tickets)
+      if (ticket.seenAt <= nowAt - LONGEST_SILENCE_MS) this.#remove(holder, lane, ticket);
     return fits(held, bound, bytes);
   }
 
@@ -98,6 +134,11 @@ export class Shares {
     held.tickets.add(ticket);
     held.bytes += ticket.bytes;
     ofKind.set(id, held);
+  }
+
+  #free({ kind, id }: Holder, lane: Lane, ticket: Ticket): void {
+    const held = this.#held[lane][kind].get(id);
+    if (held?.tickets.has(ticket) === true) held.bytes -= ticket.bytes;
   }
 
   #remove({ kind, id }: Holder, lane: Lane, ticket: Ticket): void {

@@ -2,9 +2,9 @@
 
 import { createMcpHandler } from "@modelcontextprotocol/server";
 import * as z from "zod";
+import { type Endpoint, endpoint } from "../endpoint/router.ts";
 import type { AppContext } from "../http/auth.ts";
 import { readJson } from "../http/body.ts";
-import { type Endpoint, endpoint } from "../http/router.ts";
 import { askWith, type Serve } from "./ask.ts";
 import { mcpServer } from "./server.ts";
 

@@ -1,11 +1,11 @@
 // The audit log.
 
 import { auditList, auditQuery } from "../../contract/audit.ts";
+import { type Endpoint, endpoint } from "../endpoint/router.ts";
 import { listAudit } from "../history/audit.ts";
 import { answer } from "../http/answer.ts";
-import { askAndDrain } from "../http/ask-and-drain.ts";
-import { asks } from "../http/asks.ts";
-import { type Endpoint, endpoint } from "../http/router.ts";
+import { askAndDrain } from "../tenant/ask-and-drain.ts";
+import { asks } from "../tenant/asks.ts";
 
 const audit = endpoint(
   {

@@ -2,20 +2,20 @@
 // portions.
 
 import { type BulkAction, type BulkReport, bulkReport, bulkRequest } from "../../contract/job-list.ts";
-import { MAX_HISTORY_LOOKS } from "../../domain/archived-job.ts";
-import type { Json } from "../../domain/json.ts";
-import type { RefusalCode } from "../../domain/refusal.ts";
+import { MAX_HISTORY_LOOKS } from "../../domain/job/archived-job.ts";
+import type { Json } from "../../domain/words/json.ts";
+import type { RefusalCode } from "../../domain/words/refusal.ts";
 import type { BulkPortion } from "../../durable-objects/operations/bulk.ts";
-import type { JobCommand } from "../../durable-objects/operations/find-job.ts";
+import type { JobCommand } from "../../durable-objects/steps/find-job.ts";
+import { type Endpoint, endpoint } from "../endpoint/router.ts";
 import { findManyArchived, selectForBulk } from "../history/bulk.ts";
 import { answer } from "../http/answer.ts";
-import { asks } from "../http/asks.ts";
 import type { AppContext } from "../http/auth.ts";
 import { idempotencyHeader, idempotencyOf, replayHeader } from "../http/idempotency.ts";
 import type { TokenFacts } from "../http/key-format.ts";
 import { Refused, unwrap } from "../http/refused.ts";
-import { type Endpoint, endpoint } from "../http/router.ts";
-import { callTenant, drainTenant } from "../http/tenant.ts";
+import { asks } from "../tenant/asks.ts";
+import { callTenant, drainTenant } from "../tenant/tenant.ts";
 
 /** Other operations can run between two portions. */
 const JOBS_A_PORTION = 100;

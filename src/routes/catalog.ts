@@ -12,38 +12,48 @@ import {
   presentSubscription,
   presentSync,
   providerList,
+  type SubscriptionResource,
   subscriptionIdParam,
   subscriptionList,
   subscriptionPatchRequest,
   subscriptionResource,
   syncAnswer,
 } from "../../contract/catalog.ts";
-import type { ListedModel } from "../../domain/catalog.ts";
-import type { Actor } from "../../domain/event.ts";
-import type { RefusalCode } from "../../domain/refusal.ts";
+import type { Subscription } from "../../domain/catalog/catalog-subscription.ts";
+import type { Actor } from "../../domain/words/event.ts";
+import type { RefusalCode } from "../../domain/words/refusal.ts";
+import { isCatalogSyncOn } from "../catalog/due.ts";
 import { readModelsHistory, readSnapshot } from "../catalog/models.ts";
 import { openCatalog, providersOf } from "../catalog/open.ts";
-import { modelsOfProvider } from "../catalog/snapshot.ts";
+import { providerReport } from "../catalog/provider-report.ts";
 import { listSubscriptions } from "../catalog/subscription-rows.ts";
 import { createSubscription, deleteSubscription, editSubscription } from "../catalog/subscriptions.ts";
 import { syncSubscription } from "../catalog/sync.ts";
+import { type Endpoint, endpoint } from "../endpoint/router.ts";
 import type { Env } from "../env.ts";
 import { auditStatement } from "../history/audit.ts";
 import { readHistory, workOnHistory } from "../history/store.ts";
 import { answer } from "../http/answer.ts";
-import { asks } from "../http/asks.ts";
 import type { AppContext } from "../http/auth.ts";
 import type { TokenFacts } from "../http/key-format.ts";
 import { unwrap } from "../http/refused.ts";
-import { type Endpoint, endpoint } from "../http/router.ts";
-import { callTenant } from "../http/tenant.ts";
-import { learnCatalog } from "../http/tenant-administration.ts";
-import type { TenantName } from "../http/tenant-object.ts";
+import { asks } from "../tenant/asks.ts";
+import { callTenant } from "../tenant/tenant.ts";
+import { learnCatalog } from "../tenant/tenant-administration.ts";
+import type { TenantName } from "../tenant/tenant-object.ts";
 
 const BASE = { tag: "Catalog" } as const;
 const ONE = { ...BASE, path: "/catalog/subscriptions/{id}", params: subscriptionIdParam } as const;
 const READS = asks("authorizeAdmin", "history_unavailable");
 const writes = (...refuses: readonly RefusalCode[]) => asks("authorizeAdminWrite", "history_unavailable", ...refuses);
+
+/** Where syncs are turned off, there is no next one to wait for. */
+const presented =
+  (env: Env) =>
+  (subscription: Subscription): SubscriptionResource => {
+    const shown = presentSubscription(subscription);
+    return isCatalogSyncOn(env.SERVICE_CATALOG_SYNC) ? shown : { ...shown, next_sync_at: null };
+  };
 
 const catalogTools = (env: Env) => openCatalog(env, Date.now, auditStatement);
 
@@ -57,18 +67,8 @@ const mayWrite = async (c: AppContext, token: TokenFacts): Promise<Actor> => {
   return { keyId, name };
 };
 
-/**
- * Gives the tenant's object what a provider lists now, over all subscriptions to it, for routing and cost. If several
- * list a model, the latest price counts.
- */
-export const tellTenant = async (env: Env, tenant: TenantName, provider: string): Promise<void> => {
-  const all = await modelsOfProvider(env.DB, tenant.tenant, provider);
-  const listed = new Map<string, CatalogReportModel>();
-  for (const { id, price } of all ?? []) listed.set(id, { id, price: price ?? listed.get(id)?.price });
-  await learnCatalog(env, tenant, { provider, models: all === null ? null : [...listed.values()] });
-};
-
-type CatalogReportModel = Pick<ListedModel, "id"> & { readonly price: ListedModel["price"] | undefined };
+const tellTenant = async (env: Env, tenant: TenantName, provider: string): Promise<void> =>
+  learnCatalog(env, tenant, await providerReport(env.DB, tenant.tenant, provider));
 
 const providers = endpoint(
   {
@@ -104,7 +104,7 @@ const create = endpoint(
     const actor = await mayWrite(c, token);
     const tools = catalogTools(c.env);
     const created = await workOnHistory(() => createSubscription(tools, token.tenant, actor, body));
-    return answer(c, presentSubscription(unwrap(created)), 201);
+    return answer(c, presented(c.env)(unwrap(created)), 201);
   },
 );
 
@@ -120,7 +120,7 @@ const list = endpoint(
   async (c, { token }) => {
     await mayRead(c, token);
     const subscriptions = await readHistory(() => listSubscriptions(c.env.DB, token.tenant));
-    return answer(c, { subscriptions: subscriptions.map(presentSubscription) });
+    return answer(c, { subscriptions: subscriptions.map(presented(c.env)) });
   },
 );
 
@@ -137,7 +137,7 @@ const edit = endpoint(
     const actor = await mayWrite(c, token);
     const tools = catalogTools(c.env);
     const edited = await workOnHistory(() => editSubscription(tools, token.tenant, params.id, actor, body));
-    return answer(c, presentSubscription(unwrap(edited)));
+    return answer(c, presented(c.env)(unwrap(edited)));
   },
 );
 

@@ -4,7 +4,7 @@ import { type Document, isScalar, parseDocument, visit } from "yaml";
 import { type ConfigDocument, configDocument } from "../../contract/config.ts";
 import { configRequest, withFittingTimes } from "../../contract/config-times.ts";
 import { refusalOf } from "../../contract/validation.ts";
-import { invalid } from "../../domain/refusal.ts";
+import { invalid } from "../../domain/words/refusal.ts";
 import type { AppContext } from "../http/auth.ts";
 import { namesForeignCharset, parseJson, readText } from "../http/body.ts";
 import { Refused } from "../http/refused.ts";
@@ -23,7 +23,7 @@ export const readDocument = async (c: AppContext): Promise<ConfigDocument> => {
   if (namesForeignCharset(mediaType) || (!isJson(mediaType) && !isYaml(mediaType))) {
     throw new Refused({ code: "unsupported_media_type", expected: "application/json or application/yaml, in UTF-8" });
   }
-  const text = await readText(c, MAX_CONFIG_BYTES);
+  const text = await readText(c, { limitBytes: MAX_CONFIG_BYTES });
   // An empty body is a mistake, not a request for every default; that would be `{}`.
   if (text.trim() === "") throw new Refused(invalid("", "a body is required: the whole config, as JSON or YAML"));
   const given = isJson(mediaType) ? parseJson(text) : parseYaml(text);

@@ -3,12 +3,12 @@
 import { stringify } from "yaml";
 import * as z from "zod";
 import { type ConfigDocument, configDocument } from "../../contract/config.ts";
-import { asks } from "../http/asks.ts";
+import { type Endpoint, endpoint } from "../endpoint/router.ts";
 import type { AppContext } from "../http/auth.ts";
 import { digest } from "../http/key-format.ts";
 import { unwrap } from "../http/refused.ts";
-import { type Endpoint, endpoint } from "../http/router.ts";
-import { callTenant } from "../http/tenant.ts";
+import { asks } from "../tenant/asks.ts";
+import { callTenant } from "../tenant/tenant.ts";
 import { isJson, isYaml, readDocument } from "./config-document.ts";
 
 const DOCUMENT_TYPES = ["application/json", "application/yaml"] as const;

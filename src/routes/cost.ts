@@ -1,17 +1,17 @@
 // The cost of the tenant's work.
 
 import { costByGroup, costByProvider, costGroupParam, costQuery, costSummary } from "../../contract/cost.ts";
+import { type Endpoint, endpoint } from "../endpoint/router.ts";
 import * as history from "../history/cost.ts";
 import { answer } from "../http/answer.ts";
-import { askAndDrain } from "../http/ask-and-drain.ts";
-import { asks } from "../http/asks.ts";
-import { type Endpoint, endpoint } from "../http/router.ts";
+import { askAndDrain } from "../tenant/ask-and-drain.ts";
+import { asks } from "../tenant/asks.ts";
 
 const BASE = {
   method: "get",
   tag: "Cost",
   lane: "heavy",
-  ...asks("readBudget", "history_unavailable"),
+  ...asks("readBudgets", "history_unavailable"),
   operationId: undefined,
   query: costQuery,
   description:
@@ -25,14 +25,14 @@ const summary = endpoint(
     summary: "Read the cost of today, this week, this month or any span",
     answers: {
       200: {
-        description: "Totals in US dollars, a series over time, the total of the period before, and the budget.",
+        description: "Totals in US dollars, a series over time, the total of the period before, and the budgets.",
         schema: costSummary,
       },
     },
   },
   async (c, { query, token }) => {
-    const budget = await askAndDrain(c, token, "readBudget", null);
-    return answer(c, { ...(await history.costSummary(c.env.DB, token.tenant, query, Date.now())), budget });
+    const budgets = await askAndDrain(c, token, "readBudgets", null);
+    return answer(c, { ...(await history.costSummary(c.env.DB, token.tenant, query, Date.now())), ...budgets });
   },
 );
 
@@ -46,8 +46,8 @@ const byProvider = endpoint(
     },
   },
   async (c, { query, token }) => {
-    const budget = await askAndDrain(c, token, "readBudget", null);
-    return answer(c, { ...(await history.costByProvider(c.env.DB, token.tenant, query, Date.now())), budget });
+    const budgets = await askAndDrain(c, token, "readBudgets", null);
+    return answer(c, { ...(await history.costByProvider(c.env.DB, token.tenant, query, Date.now())), ...budgets });
   },
 );
 
@@ -56,14 +56,15 @@ const byGroup = endpoint(
     ...BASE,
     path: "/api/cost/by/{by}",
     summary: "Read the cost by provider, model, tag, metadata, key, worker or schedule",
+    description: `${BASE.description} An unknown name is 400; without a name (\`/api/cost/by/\`) there is no such path: 404.`,
     params: costGroupParam,
     isNameNew: true,
     answers: { 200: { description: "Totals by value in US dollars, most expensive first.", schema: costByGroup } },
   },
   async (c, { params, query, token }) => {
-    const budget = await askAndDrain(c, token, "readBudget", null);
+    const budgets = await askAndDrain(c, token, "readBudgets", null);
     const found = await history.costByGroup(c.env.DB, token.tenant, params.by, query, Date.now());
-    return answer(c, { ...found, budget });
+    return answer(c, { ...found, ...budgets });
   },
 );
 

@@ -3,13 +3,13 @@
 import { dispatchQuery, explainQuery, explanation } from "../../contract/dispatch.ts";
 import { splitList } from "../../contract/field.ts";
 import { jobResource, newJobRequest, toNewJob } from "../../contract/job.ts";
+import { type Endpoint, endpoint } from "../endpoint/router.ts";
 import { answer } from "../http/answer.ts";
-import { asks } from "../http/asks.ts";
 import { answerAsRead, idempotencyHeader, idempotencyOf } from "../http/idempotency.ts";
 import { unwrap } from "../http/refused.ts";
-import { type Endpoint, endpoint } from "../http/router.ts";
-import { callTenantForText } from "../http/tenant.ts";
 import { traced } from "../http/traced.ts";
+import { asks } from "../tenant/asks.ts";
+import { callTenantForText } from "../tenant/tenant.ts";
 
 const TAG = "Jobs";
 

@@ -3,8 +3,8 @@
 
 import { MAX_DATA_FRAME_BYTES, MAX_PART_BYTES } from "../../contract/data-line.ts";
 import { WIRE } from "../../contract/refusal.ts";
-import type { JsonSchema } from "../http/json-schema.ts";
-import type { OpenApiDocument, Operation, Parameter, ResponseObject } from "../http/openapi.ts";
+import type { JsonSchema } from "../endpoint/json-schema.ts";
+import type { OpenApiDocument, Operation, Parameter, ResponseObject } from "../endpoint/openapi.ts";
 import { INTERNAL } from "../http/refused.ts";
 import { exampleOf } from "./schema-example.ts";
 import { escapeHtml, fieldRows, prose, typeHtml } from "./schema-html.ts";
@@ -73,13 +73,21 @@ const fieldTable = (schema: JsonSchema): string =>
       .join(""),
   );
 
+/** The codes of a problem, each a link to what it means. */
+const codesHtml = ({ allOf = [] }: JsonSchema): string => {
+  const codes = allOf.flatMap(({ properties }) => properties?.code?.enum ?? []).map(String);
+  const links = codes.map((one) => `<a href="#problem-${one}">${code(one)}</a>`);
+  return links.length === 0 ? "" : `<br>${links.join(" ")}`;
+};
+
 const answerHtml = (document: OpenApiDocument, status: string, response: ResponseObject): string => {
   const found = schemaOf(response.content);
   const shape = found === undefined ? "" : ` ${typeHtml(found[1])} <span class="media">${escapeHtml(found[0])}</span>`;
   const isProblem = Number(status) >= 400;
   const example = found === undefined || isProblem ? undefined : exampleOf(found[1], document.components.schemas);
   const inline = found === undefined || isProblem ? "" : fieldTable(found[1]);
-  return `<li><b>${status}</b> ${prose(response.description)}${shape}${inline}${exampleHtml("Example", example)}</li>`;
+  const codes = found === undefined ? "" : codesHtml(found[1]);
+  return `<li><b>${status}</b> ${prose(response.description)}${shape}${codes}${inline}${exampleHtml("Example", example)}</li>`;
 };
 
 const operationHtml = (document: OpenApiDocument, method: string, path: string, one: Operation): string => {

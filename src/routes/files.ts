@@ -11,18 +11,18 @@ import {
   newFileQuery,
   newLinkRequest,
 } from "../../contract/file.ts";
-import { invalid, notFound } from "../../domain/refusal.ts";
+import { invalid, notFound } from "../../domain/words/refusal.ts";
+import { linkPath, readLink, toSeconds } from "../../durable-objects/files/link.ts";
+import { type Endpoint, endpoint } from "../endpoint/router.ts";
 import { sendContent } from "../files/content.ts";
-import { readLink, signLink } from "../files/link.ts";
-import { declaredBytesOf, receiveFile } from "../files/receive.ts";
-import { arrivingForm, formOf } from "../files/upload.ts";
+import { receive, receiveFile } from "../files/receive.ts";
+import { arrivingBytes, arrivingForm, formOf } from "../files/upload.ts";
 import { answer } from "../http/answer.ts";
-import { asks } from "../http/asks.ts";
 import { signingSecret } from "../http/auth.ts";
 import { Refused, unwrap } from "../http/refused.ts";
-import { type Endpoint, endpoint } from "../http/router.ts";
-import { callTenant, callTenantForText } from "../http/tenant.ts";
-import { remote, withTenant } from "../http/tenant-object.ts";
+import { asks } from "../tenant/asks.ts";
+import { callTenant, callTenantForText } from "../tenant/tenant.ts";
+import { remote, withTenant } from "../tenant/tenant-object.ts";
 
 const BASE = { tag: "Files" } as const;
 const ONE = { ...BASE, path: "/api/files/{id}", params: fileIdParam } as const;
@@ -50,24 +50,15 @@ const create = endpoint(
     const { name = null, purpose = null, expires_after_seconds: life } = query;
     const facts = { purpose, lifeMs: life === undefined ? null : toMs(life) };
     const boundary = formOf(c);
-    const file = await receiveFile(
-      c,
-      token,
+    const arriving =
       boundary === null
-        ? {
-            declaredBytes: declaredBytesOf(c),
-            send: async (store) => {
-              await store(c.req.raw.body);
-              return { ...facts, name, contentType: c.req.header("content-type") ?? null };
-            },
-          }
+        ? arrivingBytes(c, { ...facts, name })
         : arrivingForm(c, boundary, (fields) => {
             const [unknown] = fields.keys();
-            if (unknown !== undefined)
-              throw new Refused(invalid(unknown, "is no field of this form: send it as ?query"));
-            return facts;
-          }),
-    );
+            if (unknown === undefined) return facts;
+            throw new Refused(invalid(unknown, "is no field of this form: send it as ?query"));
+          });
+    const file = await receive(c, token, arriving, receiveFile(c, token));
     return answer(c, file, 201);
   },
 );
@@ -146,10 +137,10 @@ const link = endpoint(
   async (c, { params, body, token }) => {
     const file = unwrap(await callTenant(c.env, token, "readFile", params));
     const untilAt = Math.min(Date.now() + toMs(body.seconds), Date.parse(file.expires_at));
-    const untilSeconds = Math.floor(untilAt / 1000);
+    const untilSeconds = toSeconds(untilAt);
     const { tenant, jurisdiction } = token;
-    const signed = await signLink(signingSecret(c.env), { tenant, jurisdiction, fileId: file.id, untilSeconds });
-    const url = new URL(`/files/${signed}/${encodeURIComponent(file.name)}`, c.req.url).href;
+    const path = linkPath(signingSecret(c.env), { tenant, jurisdiction, fileId: file.id, untilSeconds }, file.name);
+    const url = new URL(path, c.req.url).href;
     return answer(c, { url, expires_at: toIso(untilSeconds * 1000) }, 201);
   },
 );
@@ -169,7 +160,7 @@ const followed = endpoint(
     answers: CONTENT,
   },
   async (c, { params }) => {
-    const found = await readLink(signingSecret(c.env), params.link, Date.now());
+    const found = readLink(signingSecret(c.env), params.link, Date.now());
     if (found === null) throw new Refused(notFound("file", params.name));
     const { fileId } = found;
     const file = unwrap(await withTenant(c.env, found, true, (stub) => remote(stub).fileOf(fileId)));

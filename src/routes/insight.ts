@@ -2,15 +2,15 @@
 
 import { attemptList, failureList, failuresQuery, queueView } from "../../contract/insight.ts";
 import { jobIdParam } from "../../contract/worker.ts";
-import { notFound } from "../../domain/refusal.ts";
+import { notFound } from "../../domain/words/refusal.ts";
+import { type Endpoint, endpoint } from "../endpoint/router.ts";
 import { jobAttempts } from "../history/attempts.ts";
 import { listFailures } from "../history/failures.ts";
 import { answer } from "../http/answer.ts";
-import { askAndDrain } from "../http/ask-and-drain.ts";
-import { asks } from "../http/asks.ts";
 import { Refused, unwrap } from "../http/refused.ts";
-import { type Endpoint, endpoint } from "../http/router.ts";
-import { callTenantForText } from "../http/tenant.ts";
+import { askAndDrain } from "../tenant/ask-and-drain.ts";
+import { asks } from "../tenant/asks.ts";
+import { callTenantForText } from "../tenant/tenant.ts";
 
 const TAG = "Jobs";
 

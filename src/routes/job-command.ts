@@ -1,13 +1,13 @@
 // Commands on one job, by its owner or its worker.
 
 import type { AnswerOf, OperationName, RequestOf } from "../../durable-objects/api.ts";
-import type { Written } from "../../durable-objects/grouped-calls.ts";
+import type { Written } from "../../durable-objects/calls/grouped-calls.ts";
 import { findArchived } from "../history/jobs.ts";
 import { withArchived } from "../history/with-archived.ts";
 import type { AppContext } from "../http/auth.ts";
 import type { TokenFacts } from "../http/key-format.ts";
 import { unwrap } from "../http/refused.ts";
-import { callTenantForText } from "../http/tenant.ts";
+import { callTenantForText } from "../tenant/tenant.ts";
 
 type JobCommandName =
   | "getJob"

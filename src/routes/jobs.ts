@@ -15,18 +15,18 @@ import {
 } from "../../contract/job.ts";
 import { jobList, jobListQuery } from "../../contract/job-list.ts";
 import { jobIdParam } from "../../contract/worker.ts";
-import { notFound } from "../../domain/refusal.ts";
+import { notFound } from "../../domain/words/refusal.ts";
+import { type Endpoint, endpoint } from "../endpoint/router.ts";
 import { jobTimeline, listJobs } from "../history/jobs.ts";
 import { answer } from "../http/answer.ts";
-import { askAndDrain } from "../http/ask-and-drain.ts";
-import { asks } from "../http/asks.ts";
 import type { AppContext } from "../http/auth.ts";
 import { answerReplayable, idempotencyHeader, idempotencyOf } from "../http/idempotency.ts";
 import type { TokenFacts } from "../http/key-format.ts";
 import { Refused, unwrap } from "../http/refused.ts";
-import { type Endpoint, endpoint } from "../http/router.ts";
-import { callTenant, callTenantForText, waitForJob } from "../http/tenant.ts";
 import { traced } from "../http/traced.ts";
+import { askAndDrain } from "../tenant/ask-and-drain.ts";
+import { asks } from "../tenant/asks.ts";
+import { callTenant, callTenantForText, waitForJob } from "../tenant/tenant.ts";
 import { commandJob } from "./job-command.ts";
 
 const TAG = "Jobs";

@@ -10,14 +10,14 @@ import {
   rotateKeyRequest,
   toKeyLimits,
 } from "../../contract/key.ts";
-import { notFound } from "../../domain/refusal.ts";
+import { notFound } from "../../domain/words/refusal.ts";
+import { type Endpoint, endpoint } from "../endpoint/router.ts";
 import { answer } from "../http/answer.ts";
-import { asks } from "../http/asks.ts";
 import { signingSecret } from "../http/auth.ts";
 import { mint } from "../http/key-format.ts";
 import { Refused, unwrap } from "../http/refused.ts";
-import { type Endpoint, endpoint } from "../http/router.ts";
-import { callTenant, callTenantForText } from "../http/tenant.ts";
+import { asks } from "../tenant/asks.ts";
+import { callTenant, callTenantForText } from "../tenant/tenant.ts";
 
 const KEYS = "Keys";
 

@@ -1,11 +1,11 @@
 // The killswitch: engage, read, clear.
 
 import { clearKillswitchQuery, killswitchRequest, killswitchResource } from "../../contract/killswitch.ts";
+import { type Endpoint, endpoint } from "../endpoint/router.ts";
 import { answer } from "../http/answer.ts";
-import { asks } from "../http/asks.ts";
 import { unwrap } from "../http/refused.ts";
-import { type Endpoint, endpoint } from "../http/router.ts";
-import { callTenantForText } from "../http/tenant.ts";
+import { asks } from "../tenant/asks.ts";
+import { callTenantForText } from "../tenant/tenant.ts";
 
 const BASE = { path: "/killswitch", tag: "Killswitch" } as const;
 const answers = { 200: { description: "The killswitch's state.", schema: killswitchResource } } as const;

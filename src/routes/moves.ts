@@ -1,5 +1,6 @@
 // A tenant's move to another deployment, with the root key. The command `signalbox move` calls these steps: leave the
-// old one, copy the rows, arrive at the new one.
+// old one, copy the rows, compare both ends, then let the old one name the new address and the new one serve. Each step
+// may be repeated, and a move that was interrupted begins with the first again.
 
 import { toIso } from "../../contract/field.ts";
 import {
@@ -9,28 +10,33 @@ import {
   moveRequest,
   movingTenant,
   PART_CHARS,
+  type RowsQuery,
+  rowsDigest,
   rowsPart,
   rowsQuery,
 } from "../../contract/move.ts";
 import { tenantParam } from "../../contract/tenant.ts";
 import { refusalOf } from "../../contract/validation.ts";
 import { VERSION } from "../../contract/version.ts";
-import { invalid } from "../../domain/refusal.ts";
+import type { PageRequest, TablePage } from "../../domain/tenant/moved-rows.ts";
+import { invalid } from "../../domain/words/refusal.ts";
+import { type Endpoint, endpoint } from "../endpoint/router.ts";
 import { MOVING_HISTORY, readHistoryTable, writeHistoryTable } from "../history/moving.ts";
-import { claimTenantName, createdAtOf, findTenant } from "../history/tenants.ts";
+import { findTenant, prepareArrival } from "../history/tenants.ts";
 import { answer } from "../http/answer.ts";
+import type { AppContext } from "../http/auth.ts";
 import { readJson } from "../http/body.ts";
 import { Refused, unwrap } from "../http/refused.ts";
-import { type Endpoint, endpoint } from "../http/router.ts";
 import {
+  departTenant,
   leaveTenant,
   makeRoom,
   readTenantTable,
   settleTenant,
   stayTenant,
   writeTenantTable,
-} from "../http/tenant-administration.ts";
-import { foundTenant } from "./found-tenant.ts";
+} from "../tenant/tenant-administration.ts";
+import { foundTenant, refuseUnknownJurisdiction } from "./found-tenant.ts";
 
 const BASE = { tag: "Tenants", needs: "root", params: tenantParam } as const;
 const MOVE = { ...BASE, path: "/admin/tenants/{tenant}/move" } as const;
@@ -42,24 +48,53 @@ const refuseUnknown = (place: "object" | "history", table: string): void => {
     throw new Refused(invalid("table", "is not a table that moves"));
 };
 
+const NO_SUCH_KEY = invalid("from", "must be the `next` of the part before");
+
+/** A cursor is the last row's key as JSON. */
+const readCursor = (from: string): PageRequest["after"] => {
+  if (from === "") return null;
+  try {
+    const key: unknown = JSON.parse(from);
+    if (Array.isArray(key) && key.every((part) => typeof part === "string" || typeof part === "number")) return key;
+  } catch {
+    // Refused below.
+  }
+  throw new Refused(NO_SUCH_KEY);
+};
+
+const cursorOf = ({ next }: TablePage): string | null => (next === null ? null : JSON.stringify(next));
+
+/** A part of a tenant that is not served here; one that is served changes while it is read. */
+const readPart = async (c: AppContext, tenant: string, { place, table, from = "" }: RowsQuery): Promise<TablePage> => {
+  refuseUnknown(place, table);
+  const request = { table, after: readCursor(from), maxChars: PART_CHARS };
+  const name = await foundTenant(c, tenant);
+  if (place === "object") return unwrap(await readTenantTable(c.env, name, request));
+  if (name.away === null) throw new Refused(invalid("", "this tenant is served here: begin with its move"));
+  const page = await readHistoryTable(c.env.DB, name.tenant, request);
+  if (page === null) throw new Refused(NO_SUCH_KEY);
+  return page;
+};
+
 const begin = endpoint(
   {
     ...MOVE,
     method: "post",
     summary: "Stop a tenant for its move",
     description:
-      "From now on its requests get 410 with the new address, and its rows do not change. `DELETE` cancels the move.",
+      "From now on its requests get 503 with `Retry-After`, and its rows do not change. `DELETE` cancels the move, until `POST …/left`.",
     body: moveRequest,
     answers: { 200: { description: "The tables to copy.", schema: moveAnswer } },
     refuses: ["not_found", "tenant_moved", "history_unavailable"],
   },
   async (c, { params, body }) => {
     const name = await foundTenant(c, params.tenant);
-    const { schema, tables } = unwrap(await leaveTenant(c.env, name, body.to));
-    const created = await createdAtOf(c.env.DB, name.tenant);
+    const { move, schema, tables } = unwrap(await leaveTenant(c.env, name, body.to));
     return answer(c, {
       tenant: name.tenant,
-      created_at: toIso(created),
+      move,
+      created_at: toIso(name.created_at),
+      jurisdiction: name.jurisdiction,
       release: VERSION,
       schema,
       tables: [
@@ -75,12 +110,29 @@ const giveUp = endpoint(
     ...MOVE,
     method: "delete",
     summary: "Cancel a move",
-    description: "The tenant is served here again.",
+    description: "The tenant is served here again. Once it has left (`POST …/left`), its move can only be completed.",
     answers: { 204: { description: "The tenant is served here again." } },
-    refuses: ["not_found", "history_unavailable"],
+    refuses: ["not_found", "tenant_moved", "history_unavailable"],
   },
   async (c, { params }) => {
     unwrap(await stayTenant(c.env, await foundTenant(c, params.tenant)));
+    return c.body(null, 204);
+  },
+);
+
+const left = endpoint(
+  {
+    ...BASE,
+    method: "post",
+    path: "/admin/tenants/{tenant}/left",
+    summary: "Tell a tenant's callers its new address",
+    description:
+      "Once both ends have the same digests. From now on its requests get 410 with the new address; the new deployment serves it after its `POST …/arrived`.",
+    answers: { 204: { description: "Callers of the tenant are told the new address." } },
+    refuses: ["not_found", "history_unavailable"],
+  },
+  async (c, { params }) => {
+    unwrap(await departTenant(c.env, await foundTenant(c, params.tenant)));
     return c.body(null, 204);
   },
 );
@@ -95,15 +147,36 @@ const read = endpoint(
     refuses: ["not_found", "history_unavailable"],
   },
   async (c, { params, query }) => {
-    const name = await foundTenant(c, params.tenant);
-    const { place, table } = query;
-    const from = Number(query.from);
-    refuseUnknown(place, table);
-    const page =
-      place === "history"
-        ? await readHistoryTable(c.env.DB, name.tenant, table, from, PART_CHARS)
-        : await readTenantTable(c.env, name, table, from, PART_CHARS);
-    return answer(c, { place, table, ...page, is_first: from === 0 });
+    const page = await readPart(c, params.tenant, query);
+    const { place, table, from } = query;
+    return answer(c, { place, table, ...page, next: cursorOf(page), is_first: from === "" });
+  },
+);
+
+const hexOf = (bytes: ArrayBuffer): string =>
+  [...new Uint8Array(bytes)].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+
+const digest = endpoint(
+  {
+    ...BASE,
+    method: "get",
+    path: "/admin/tenants/{tenant}/rows/digest",
+    summary: "Digest rows of a tenant that moves",
+    description: "The same content gives the same parts with the same digests at both ends.",
+    query: rowsQuery,
+    answers: { 200: { description: "How many rows the part has, and their digest.", schema: rowsDigest } },
+    refuses: ["not_found", "history_unavailable"],
+  },
+  async (c, { params, query }) => {
+    const page = await readPart(c, params.tenant, query);
+    const text = new TextEncoder().encode(JSON.stringify([page.columns, page.rows]));
+    return answer(c, {
+      place: query.place,
+      table: query.table,
+      rows: page.rows.length,
+      digest: hexOf(await crypto.subtle.digest("SHA-256", text)),
+      next: cursorOf(page),
+    });
   },
 );
 
@@ -117,12 +190,13 @@ const write = endpoint(
     refuses: ["tenant_exists", "not_found", "history_unavailable"],
   },
   async (c, { params }) => {
-    const given = await readJson(c, MAX_PART_BYTES);
+    const given = await readJson(c, { limitBytes: MAX_PART_BYTES });
     const parsed = rowsPart.safeParse(given);
     if (!parsed.success) throw new Refused(refusalOf(rowsPart, parsed.error, given, "body"));
     const { place, table, columns, rows, is_first } = parsed.data;
     refuseUnknown(place, table);
     const name = await foundTenant(c, params.tenant);
+    if (name.away !== "arriving") throw new Refused({ code: "tenant_exists", tenant: name.tenant });
     if (place === "history") await writeHistoryTable(c.env.DB, name.tenant, table, { columns, rows }, is_first);
     else unwrap(await writeTenantTable(c.env, name, table, { columns, rows }));
     return c.body(null, 204);
@@ -134,17 +208,23 @@ const arrive = endpoint(
     ...BASE,
     method: "post",
     path: "/admin/tenants/{tenant}/arrive",
+    isNameNew: true,
     summary: "Prepare for a tenant that moves here",
+    description: "Removes what an interrupted try has brought. `arrived`: this move has brought it already.",
     body: arrivalRequest,
-    answers: { 201: { description: "The tenant's rows can be written now.", schema: movingTenant } },
+    answers: { 201: { description: "Whether the tenant's rows can be written now.", schema: movingTenant } },
     refuses: ["tenant_exists", "history_unavailable"],
   },
   async (c, { params, body }) => {
     const { tenant } = params;
-    if ((await findTenant(c.env.DB, tenant)) !== null) throw new Refused({ code: "tenant_exists", tenant });
-    unwrap(await makeRoom(c.env, { tenant, jurisdiction: null }, body.schema));
-    await claimTenantName(c.env.DB, { tenant, jurisdiction: null }, Date.parse(body.created_at));
-    return answer(c, { tenant, state: "arriving" }, 201);
+    const { move, schema, jurisdiction } = body;
+    const name = { tenant, jurisdiction };
+    refuseUnknownJurisdiction(c, name);
+    const found = await findTenant(c.env.DB, tenant);
+    const isExpected = found === null || found.away === "arriving";
+    const state = unwrap(await makeRoom(c.env, name, { move, schema, isExpected }));
+    if (state === "arriving") await prepareArrival(c.env.DB, name, Date.parse(body.created_at));
+    return answer(c, { tenant, state }, 201);
   },
 );
 
@@ -155,7 +235,7 @@ const arrived = endpoint(
     path: "/admin/tenants/{tenant}/arrived",
     summary: "Serve a tenant whose rows have all been copied here",
     answers: { 200: { description: "The tenant is served here.", schema: movingTenant } },
-    refuses: ["not_found", "history_unavailable"],
+    refuses: ["not_found", "tenant_moved", "history_unavailable"],
   },
   async (c, { params }) => {
     const name = await foundTenant(c, params.tenant);
@@ -164,4 +244,4 @@ const arrived = endpoint(
   },
 );
 
-export const moveRoutes: readonly Endpoint[] = [begin, giveUp, read, write, arrive, arrived];
+export const moveRoutes: readonly Endpoint[] = [begin, giveUp, read, digest, write, left, arrive, arrived];

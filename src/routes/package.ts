@@ -3,10 +3,10 @@
 import * as z from "zod";
 import { NOT_FOUND } from "../../contract/http-status.ts";
 import { WHEEL_NAME } from "../../contract/wheel.ts";
-import { notFound } from "../../domain/refusal.ts";
+import { notFound } from "../../domain/words/refusal.ts";
+import { type Endpoint, endpoint } from "../endpoint/router.ts";
 import type { AppContext } from "../http/auth.ts";
 import { Refused } from "../http/refused.ts";
-import { type Endpoint, endpoint } from "../http/router.ts";
 
 const PACKAGE = "/signalbox.tgz";
 const WHEEL = `/${WHEEL_NAME}`;

@@ -17,15 +17,15 @@ import {
   toNewSchedule,
   toSchedulePatch,
 } from "../../contract/schedule.ts";
-import { invalid } from "../../domain/refusal.ts";
+import { invalid } from "../../domain/words/refusal.ts";
+import { type Endpoint, endpoint } from "../endpoint/router.ts";
 import { listRuns } from "../history/schedule-runs.ts";
 import { answer } from "../http/answer.ts";
-import { askAndDrain } from "../http/ask-and-drain.ts";
-import { asks } from "../http/asks.ts";
 import { answerReplayable, idempotencyHeader, idempotencyOf } from "../http/idempotency.ts";
 import { Refused, unwrap } from "../http/refused.ts";
-import { type Endpoint, endpoint } from "../http/router.ts";
-import { callTenant, callTenantForText } from "../http/tenant.ts";
+import { askAndDrain } from "../tenant/ask-and-drain.ts";
+import { asks } from "../tenant/asks.ts";
+import { callTenant, callTenantForText } from "../tenant/tenant.ts";
 
 const BASE = { tag: "Schedules" } as const;
 const ONE = { ...BASE, path: "/api/schedules/{name}", params: scheduleNameParam } as const;

@@ -1,6 +1,6 @@
 // An example value for a JSON Schema: its example or default, else a value that type and limits allow. Pure.
 
-import type { JsonSchema } from "../http/json-schema.ts";
+import type { JsonSchema } from "../endpoint/json-schema.ts";
 
 type Schemas = Readonly<Record<string, JsonSchema>>;
 

@@ -1,6 +1,6 @@
 // JSON Schemas as table rows: name, type, limits and description. Pure; all escaping happens here.
 
-import type { JsonSchema } from "../http/json-schema.ts";
+import type { JsonSchema } from "../endpoint/json-schema.ts";
 
 const MAX_DEPTH = 4;
 
@@ -24,6 +24,7 @@ export const typeHtml = (schema: JsonSchema): string => {
   }
   if (schema.const !== undefined) return literal(schema.const);
   if (schema.enum !== undefined) return schema.enum.map(literal).join(" | ");
+  if (schema.allOf !== undefined) return typeHtml(schema.allOf[0] ?? {});
   const options = optionsOf(schema);
   if (options.length > 0) return options.map(typeHtml).join(" or ");
   const { items, additionalProperties: values, type, format } = schema;

@@ -2,14 +2,14 @@
 
 import * as z from "zod";
 import { VERSION } from "../../contract/version.ts";
+import { type OpenApiDocument, openApiDocument } from "../endpoint/openapi.ts";
+import { type Endpoint, endpoint } from "../endpoint/router.ts";
 import type { Home } from "../home.ts";
 import { answer } from "../http/answer.ts";
-import { asks } from "../http/asks.ts";
-import { type OpenApiDocument, openApiDocument } from "../http/openapi.ts";
-import { isStarting } from "../http/readiness.ts";
 import { unwrap } from "../http/refused.ts";
-import { type Endpoint, endpoint } from "../http/router.ts";
-import { callTenant } from "../http/tenant.ts";
+import { asks } from "../tenant/asks.ts";
+import { isStarting } from "../tenant/readiness.ts";
+import { callTenant } from "../tenant/tenant.ts";
 import { docsPage } from "./docs-page.ts";
 
 const BASE = { method: "get", tag: "Service", needs: "none" } as const;

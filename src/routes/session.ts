@@ -3,18 +3,24 @@
 import type { Context } from "hono";
 import { deleteCookie, setCookie } from "hono/cookie";
 import { sessionAnswer, sessionRequest } from "../../contract/session.ts";
-import { AUTHENTICATION_FAILED } from "../../domain/key.ts";
+import type { Refusal } from "../../domain/words/refusal.ts";
+import { type Endpoint, endpoint } from "../endpoint/router.ts";
 import { answer } from "../http/answer.ts";
-import { asks } from "../http/asks.ts";
 import { type AppContext, refuseForeignOrigin, SESSION_COOKIES, sessionOf, signingSecret } from "../http/auth.ts";
 import { mint, read } from "../http/key-format.ts";
 import { Refused, unwrap } from "../http/refused.ts";
-import { type Endpoint, endpoint } from "../http/router.ts";
-import { callTenant } from "../http/tenant.ts";
+import { asks } from "../tenant/asks.ts";
+import { callTenant } from "../tenant/tenant.ts";
 
 const SESSIONS = "Dashboard session";
 /** A key and the spaces that were copied with it. */
 const MAX_SIGN_IN_BYTES = 4 * 1024;
+
+/** The key was typed here: a word about headers would be of another place. */
+const NO_KEY_OF_OURS: Refusal = {
+  code: "authentication_failed",
+  detail: "This is no key of this service: copy it whole, as it was shown when it was made.",
+};
 
 const SECURE_COOKIE = SESSION_COOKIES[0];
 const PLAIN_COOKIE = SESSION_COOKIES[1];
@@ -39,12 +45,12 @@ const signIn = endpoint(
     description: "Sets a cookie (HttpOnly, SameSite=Strict) that lasts at most 12 hours and ends with its key.",
     body: sessionRequest,
     answers: { 200: { description: "The signed-in key: name, role and tenant.", schema: sessionAnswer } },
-    refuses: ["authentication_failed", "forbidden", "overloaded"],
+    refuses: ["authentication_failed", "key_revoked", "key_rotated", "forbidden", "overloaded"],
   },
   async (c, { body }) => {
     refuseForeignOrigin(c);
     const token = await read(signingSecret(c.env), body.key.trim());
-    if (token === null || token.kind !== "key") throw new Refused(AUTHENTICATION_FAILED);
+    if (token === null || token.kind !== "key") throw new Refused(NO_KEY_OF_OURS);
     const minted = await mint(signingSecret(c.env), "session", token.tenant, token.jurisdiction);
     const session = unwrap(await callTenant(c.env, token, "createSession", { id: minted.id, hash: minted.hash }));
     await endOlderSession(c);

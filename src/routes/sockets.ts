@@ -3,17 +3,17 @@
 
 import { SWITCHING_PROTOCOLS } from "../../contract/http-status.ts";
 import { instanceParam } from "../../contract/worker.ts";
-import type { Refusal } from "../../domain/refusal.ts";
+import type { Refusal } from "../../domain/words/refusal.ts";
 import type { Credential } from "../../durable-objects/operations/keys.ts";
-import { asks } from "../http/asks.ts";
+import { type Endpoint, endpoint } from "../endpoint/router.ts";
 import type { AppContext } from "../http/auth.ts";
 import type { TokenFacts } from "../http/key-format.ts";
-import { noteConnected } from "../http/readiness.ts";
 import { Refused, unwrap } from "../http/refused.ts";
-import { type Endpoint, endpoint } from "../http/router.ts";
-import { callTenant, credentialOf } from "../http/tenant.ts";
-import { tenantObject, withTenant } from "../http/tenant-object.ts";
 import { requireUpgrade } from "../http/upgrade.ts";
+import { asks } from "../tenant/asks.ts";
+import { noteConnected } from "../tenant/readiness.ts";
+import { callTenant, credentialOf } from "../tenant/tenant.ts";
+import { tenantObject, withTenant } from "../tenant/tenant-object.ts";
 
 /** The frames then go between the client and the tenant's object; self-hosted they pass through Node. */
 const upgrade = async (c: AppContext, token: TokenFacts, instance: string | null): Promise<Response> => {
@@ -44,9 +44,9 @@ const connect = endpoint(
   {
     method: "get",
     path: "/api/workers/{instance}/connect",
-    lane: "waiting",
     tag: "Worker protocol",
     ...asks("authorizeWork", "upgrade_required"),
+    lane: "waiting",
     summary: "Connect a worker by WebSocket",
     description: "Flat JSON messages, one or an array per frame, in both directions; `ping` is answered with `pong`.",
     params: instanceParam,

@@ -4,13 +4,13 @@ import * as z from "zod";
 import { digits, json } from "../../contract/field.ts";
 import { NO_CONTENT, SWITCHING_PROTOCOLS } from "../../contract/http-status.ts";
 import { instanceParam, jobIdParam } from "../../contract/worker.ts";
-import { asks } from "../http/asks.ts";
+import { type Endpoint, endpoint } from "../endpoint/router.ts";
 import { headersFor } from "../http/headers.ts";
 import { Refused, unwrap } from "../http/refused.ts";
-import { openDataLine, readHeldBody, writeRelay } from "../http/relay.ts";
-import { type Endpoint, endpoint } from "../http/router.ts";
-import { callTenant } from "../http/tenant.ts";
 import { requireUpgrade } from "../http/upgrade.ts";
+import { asks } from "../tenant/asks.ts";
+import { openDataLine, readHeldBody, writeRelay } from "../tenant/relay.ts";
+import { callTenant } from "../tenant/tenant.ts";
 
 const TAG = "Worker protocol";
 const leaseQuery = z.strictObject({ lease: digits(0, 999_999_999) });
@@ -23,7 +23,7 @@ const dataLine = endpoint(
     tag: TAG,
     summary: "Open a worker's data line (WebSocket)",
     description:
-      "Carries the output of jobs while they run: text frames of parts separated by U+001E, each `<job> <lease>`, a line feed, and whole events; `<job> <lease> end` ends a stream.",
+      "Carries the output of jobs while they run: text frames of parts separated by U+001E, each `<job> <lease>`, a line feed, and whole events; `<job> <lease> end` ends a stream. The worker must have registered (404). Output is kept only for jobs and leases that the worker was given; more than 8 MiB for others closes the line with 4429.",
     params: instanceParam,
     isNameNew: true,
     answers: { 101: { description: "Switching protocols." } },

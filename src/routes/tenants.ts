@@ -5,19 +5,19 @@ import {
   newAdminKeyRequest,
   newTenantAnswer,
   newTenantRequest,
+  tenantBound,
   tenantList,
   tenantParam,
+  tenantPatch,
 } from "../../contract/tenant.ts";
-import { invalid } from "../../domain/refusal.ts";
+import { type Endpoint, endpoint } from "../endpoint/router.ts";
 import { claimTenantName, deleteHistory, listTenants } from "../history/tenants.ts";
 import { answer } from "../http/answer.ts";
-import { type AppContext, signingSecret } from "../http/auth.ts";
+import { signingSecret } from "../http/auth.ts";
 import { mint } from "../http/key-format.ts";
 import { Refused, unwrap } from "../http/refused.ts";
-import { type Endpoint, endpoint } from "../http/router.ts";
-import { addAdminKey, createTenant, destroyTenant } from "../http/tenant-administration.ts";
-import { type TenantName, tenantObject } from "../http/tenant-object.ts";
-import { foundTenant } from "./found-tenant.ts";
+import { addAdminKey, boundTenant, createTenant, destroyTenant } from "../tenant/tenant-administration.ts";
+import { foundTenant, refuseUnknownJurisdiction } from "./found-tenant.ts";
 
 const TENANTS = "Tenants";
 
@@ -50,15 +50,6 @@ const create = endpoint(
     return answer(c, { tenant, admin_key: minted.token }, 201);
   },
 );
-
-/** Not every runtime supports jurisdictions; one that does not throws when it is asked for an object. */
-const refuseUnknownJurisdiction = (c: AppContext, name: TenantName): void => {
-  try {
-    tenantObject(c.env, name);
-  } catch {
-    throw new Refused(invalid("jurisdiction", "is not supported where this service runs"));
-  }
-};
 
 const list = endpoint(
   {
@@ -97,6 +88,27 @@ const addKey = endpoint(
   },
 );
 
+const bound = endpoint(
+  {
+    method: "patch",
+    path: "/admin/tenants/{tenant}",
+    tag: TENANTS,
+    needs: "root",
+    summary: "Set how much a tenant may store",
+    description:
+      "Counted are the database of its live state, and what its history was sent, less the share of its jobs that retention has deleted. Over the bound, what would store more is refused with 507; the killswitch and reports are not.",
+    params: tenantParam,
+    body: tenantPatch,
+    answers: { 200: { description: "The bound, and what is stored now.", schema: tenantBound } },
+    refuses: ["not_found", "history_unavailable"],
+  },
+  async (c, { params, body }) => {
+    const name = await foundTenant(c, params.tenant);
+    const { storedBytes } = unwrap(await boundTenant(c.env, name, body.max_gb));
+    return answer(c, { tenant: name.tenant, max_gb: body.max_gb, stored_bytes: Math.round(storedBytes) });
+  },
+);
+
 const remove = endpoint(
   {
     method: "delete",
@@ -117,4 +129,4 @@ const remove = endpoint(
   },
 );
 
-export const tenantRoutes: readonly Endpoint[] = [create, list, addKey, remove];
+export const tenantRoutes: readonly Endpoint[] = [create, list, addKey, bound, remove];

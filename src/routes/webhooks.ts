@@ -11,15 +11,15 @@ import {
   webhookResource,
   webhookWithSecret,
 } from "../../contract/webhook.ts";
-import { invalid } from "../../domain/refusal.ts";
+import { invalid } from "../../domain/words/refusal.ts";
 import { checkUrl } from "../catalog/url-policy.ts";
+import { type Endpoint, endpoint } from "../endpoint/router.ts";
 import type { Env } from "../env.ts";
 import { answer } from "../http/answer.ts";
-import { asks } from "../http/asks.ts";
 import { randomSecret } from "../http/key-format.ts";
 import { Refused, unwrap } from "../http/refused.ts";
-import { type Endpoint, endpoint } from "../http/router.ts";
-import { callTenant, callTenantForText } from "../http/tenant.ts";
+import { asks } from "../tenant/asks.ts";
+import { callTenant, callTenantForText } from "../tenant/tenant.ts";
 
 const BASE = { tag: "Webhooks" } as const;
 const ONE = { ...BASE, path: "/api/webhooks/{id}", params: webhookIdParam } as const;

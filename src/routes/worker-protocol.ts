@@ -8,6 +8,7 @@ import {
   failRequest,
   heartbeatRequest,
   releaseRequest,
+  resultFileOf,
   startRequest,
   toReportedFailure,
   toSpent,
@@ -20,11 +21,11 @@ import {
   instanceParam,
   jobIdParam,
 } from "../../contract/worker.ts";
+import { type Endpoint, endpoint } from "../endpoint/router.ts";
 import { answer } from "../http/answer.ts";
-import { asks } from "../http/asks.ts";
 import { Refused, unwrap } from "../http/refused.ts";
-import { type Endpoint, endpoint } from "../http/router.ts";
-import { callTenantForText, claimWaiting } from "../http/tenant.ts";
+import { asks } from "../tenant/asks.ts";
+import { callTenantForText, claimWaiting } from "../tenant/tenant.ts";
 import { commandJob } from "./job-command.ts";
 
 const TAG = "Worker protocol";
@@ -109,9 +110,15 @@ const complete = endpoint(
   },
   async (c, { params, query, body, token }) => {
     // A result has its own limit, as in a worker's message.
-    if (utf8Bytes(JSON.stringify(body.result)) > MAX_RESULT_BYTES)
+    if (utf8Bytes(JSON.stringify(body.result ?? null)) > MAX_RESULT_BYTES)
       throw new Refused({ code: "payload_too_large", limitBytes: MAX_RESULT_BYTES });
-    const request = { ...params, lease: body.lease, result: body.result ?? null, ...toSpent(body) };
+    const request = {
+      ...params,
+      lease: body.lease,
+      result: body.result ?? null,
+      ...resultFileOf(body),
+      ...toSpent(body),
+    };
     const max = query.claim ?? 0;
     if (max > 0) return answer(c, await commandJob(c, token, "completeAndClaim", { ...request, max }));
     return answer(c, await commandJob(c, token, "completeJob", request));

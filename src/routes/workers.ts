@@ -15,12 +15,12 @@ import {
   workerListQuery,
   workerResource,
 } from "../../contract/worker.ts";
+import { type Endpoint, endpoint } from "../endpoint/router.ts";
 import { answer } from "../http/answer.ts";
-import { asks } from "../http/asks.ts";
-import { notePresent } from "../http/readiness.ts";
 import { unwrap } from "../http/refused.ts";
-import { type Endpoint, endpoint } from "../http/router.ts";
-import { callTenant, callTenantForText } from "../http/tenant.ts";
+import { asks } from "../tenant/asks.ts";
+import { notePresent } from "../tenant/readiness.ts";
+import { callTenant, callTenantForText } from "../tenant/tenant.ts";
 
 const TAG = "Workers";
 const nothing = z.strictObject({});

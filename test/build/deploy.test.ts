@@ -3,7 +3,10 @@
 import { spawnSync } from "node:child_process";
 import { cpSync, mkdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import path from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { beforeEach, describe, expect, it } from "vitest";
+import { loadProject } from "../../scripts/build/project.ts";
+import { withoutComments } from "../../scripts/deploy/sql-text.ts";
 import { folderForEachTest } from "../support/temporary-folder.ts";
 
 const ROOT = path.resolve(import.meta.dirname, "../..");
@@ -14,14 +17,18 @@ const DATABASE_ID = "11111111-2222-3333-4444-555555555555";
 const WRANGLER = `#!/usr/bin/env node
 const { appendFileSync, existsSync, readFileSync, statSync } = require("node:fs");
 const args = process.argv.slice(2);
-const step = ["whoami", "d1 list", "d1 migrations apply", "secret list", "deploy"].find((one) => args.join(" ").startsWith(one));
+const step = ["whoami", "d1 list", "d1 execute", "secret list", "deploy"].find((one) => args.join(" ").startsWith(one));
 const file = args[args.indexOf("--secrets-file") + 1];
 const secrets = args.includes("--secrets-file") ? JSON.parse(readFileSync(file, "utf8")) : null;
 const mode = secrets === null ? null : statSync(file).mode & 0o777;
-const kept = existsSync(".wrangler/root.key") ? readFileSync(".wrangler/root.key", "utf8").trim() : null;
-appendFileSync("calls.jsonl", JSON.stringify({ step, args, secrets, mode, kept }) + "\\n");
+const read = (name) => (existsSync(name) ? readFileSync(name, "utf8").trim() : null);
+const kept = [read(".deploy/root.key"), read(".deploy/signing.secret")];
+const imported = args.includes("--file") ? read(args[args.indexOf("--file") + 1]) : null;
+appendFileSync("calls.jsonl", JSON.stringify({ step, args, secrets, mode, kept, imported }) + "\\n");
 if (process.env.FAKE_FAILS === step) process.exit(1);
 if (step === "d1 list") console.log(JSON.stringify([{ name: "signalbox", uuid: "${DATABASE_ID}" }]));
+if (args.includes("--json") && step === "d1 execute")
+  console.log(JSON.stringify([{ results: JSON.parse(process.env.FAKE_APPLIED ?? "[]").map((name) => ({ name })) }]));
 if (step === "secret list") console.log(process.env.FAKE_SECRETS ?? "[]");
 `;
 
@@ -30,7 +37,10 @@ interface Call {
   args: string[];
   secrets: Record<string, string> | null;
   mode: number | null;
-  kept: string | null;
+  /** The root key and the signing secret. */
+  kept: (string | null)[];
+  /** A file of statements. */
+  imported: string | null;
 }
 
 const folder = folderForEachTest();
@@ -52,19 +62,39 @@ const deploy = (settings: Record<string, string> = {}) => {
   const lines = readFileSync(path.join(folder.path, "calls.jsonl"), "utf8").trim().split("\n");
   return { status, said: stdout + stderr, calls: lines.map((line) => JSON.parse(line) as Call) };
 };
-const keptKey = (): string => readFileSync(path.join(folder.path, ".wrangler/root.key"), "utf8").trim();
+const keptIn = (name: string): string => readFileSync(path.join(folder.path, ".deploy", name), "utf8").trim();
+/** As SQLite reads a file: a statement ends where it is complete. */
+const statementsOf = (text: string): string[] => {
+  const statements: string[] = [];
+  let rest = "";
+  for (const line of text.split(/(?<=;)/)) {
+    rest += line;
+    if (!isComplete(rest)) continue;
+    statements.push(rest);
+    rest = "";
+  }
+  return rest.trim() === "" ? statements : [...statements, rest];
+};
+/** A trigger is complete with its END. */
+const isComplete = (text: string): boolean => !/^\s*CREATE TRIGGER/i.test(text) || /\bEND;$/i.test(text);
 const existing = (...names: string[]) => ({ FAKE_SECRETS: JSON.stringify(names.map((name) => ({ name }))) });
 
 describe("a first deploy", () => {
-  it("keeps the root key in a file of the owner before the upload, and shows no secret", () => {
+  it("keeps the root key and the signing secret in files of the owner before the upload, and shows no secret", () => {
     const { status, said, calls } = deploy();
     expect([status, said]).toEqual([0, expect.stringContaining("is kept in")]);
     const upload = calls.find(({ step }) => step === "deploy");
     const { SERVICE_ROOT_KEY: root = "", SERVICE_SIGNING_SECRET: signing = "" } = upload?.secrets ?? {};
     expect([root.length, signing.length]).toEqual([43, 43]);
-    expect(upload).toMatchObject({ kept: root, mode: 0o600 });
-    expect(keptKey()).toBe(root);
-    expect(statSync(path.join(folder.path, ".wrangler/root.key")).mode & 0o777).toBe(0o600);
+    expect(upload).toMatchObject({ kept: [root, signing], mode: 0o600 });
+    for (const [name, secret] of [
+      ["root.key", root],
+      ["signing.secret", signing],
+    ] as const) {
+      expect(keptIn(name)).toBe(secret);
+      expect(statSync(path.join(folder.path, ".deploy", name)).mode & 0o777).toBe(0o600);
+      expect(said).toContain(path.join(".deploy", name));
+    }
     for (const secret of [root, signing]) {
       expect(said).not.toContain(secret);
       expect(JSON.stringify(calls.map(({ args }) => args))).not.toContain(secret);
@@ -73,29 +103,40 @@ describe("a first deploy", () => {
 
   it("goes from the database over its migrations and the secrets to the upload, once", () => {
     const { calls } = deploy();
-    expect(calls.map(({ step }) => step)).toEqual([
+    expect([...new Set(calls.map(({ step }) => step))]).toEqual([
       "whoami",
       "d1 list",
-      "d1 migrations apply",
+      "d1 execute",
       "secret list",
       "deploy",
     ]);
+    expect(calls.filter(({ step }) => step === "deploy")).toHaveLength(1);
     expect(readFileSync(path.join(folder.path, "wrangler.toml"), "utf8")).toContain(DATABASE_ID);
   });
 
   it("whose upload fails, though it may have arrived, loses nothing: the next one takes the same key", () => {
     const failed = deploy({ FAKE_FAILS: "deploy" });
     expect([failed.status, failed.said]).toEqual([1, expect.stringContaining("the steps after it were not run")]);
-    const sent = failed.calls.at(-1)?.secrets?.SERVICE_ROOT_KEY;
-    expect(keptKey()).toBe(sent);
-    expect(deploy().calls.at(-1)?.secrets?.SERVICE_ROOT_KEY).toBe(sent);
+    const sent = failed.calls.at(-1)?.secrets;
+    expect([keptIn("root.key"), keptIn("signing.secret")]).toEqual([
+      sent?.SERVICE_ROOT_KEY,
+      sent?.SERVICE_SIGNING_SECRET,
+    ]);
+    expect(deploy().calls.at(-1)?.secrets).toEqual(sent);
     const third = deploy(existing("SERVICE_ROOT_KEY", "SERVICE_SIGNING_SECRET"));
     expect(third.calls.at(-1)).toMatchObject({ step: "deploy", secrets: null });
-    expect(keptKey()).toBe(sent);
+    expect(keptIn("root.key")).toBe(sent?.SERVICE_ROOT_KEY);
+  });
+
+  it("takes the root key that an earlier release kept elsewhere", () => {
+    mkdirSync(path.join(folder.path, ".wrangler"));
+    writeFileSync(path.join(folder.path, ".wrangler/root.key"), "of-an-earlier-release\n");
+    expect(deploy().calls.at(-1)?.secrets?.SERVICE_ROOT_KEY).toBe("of-an-earlier-release");
+    expect(keptIn("root.key")).toBe("of-an-earlier-release");
   });
 
   it("whose earlier step fails uploads nothing", () => {
-    for (const step of ["whoami", "d1 list", "d1 migrations apply", "secret list"]) {
+    for (const step of ["whoami", "d1 list", "d1 execute", "secret list"]) {
       const { status, calls } = deploy({ FAKE_FAILS: step });
       expect([step, status, calls.at(-1)?.step]).toEqual([step, 1, step]);
       rmSync(path.join(folder.path, "calls.jsonl"));
@@ -105,7 +146,8 @@ describe("a first deploy", () => {
 
   it("with a given root key uploads that, and keeps no copy", () => {
     const { said, calls } = deploy({ SERVICE_ROOT_KEY: "given-root-key" });
-    expect(calls.at(-1)).toMatchObject({ secrets: { SERVICE_ROOT_KEY: "given-root-key" }, kept: null });
+    expect(calls.at(-1)).toMatchObject({ secrets: { SERVICE_ROOT_KEY: "given-root-key" } });
+    expect(calls.at(-1)?.kept[0]).toBeNull();
     expect(said).not.toContain("given-root-key");
   });
 });
@@ -118,5 +160,59 @@ it("a root key given over the worker's own is said to be ignored, and is not upl
   expect(status).toBe(0);
   expect(said).toContain("SERVICE_ROOT_KEY in the environment is ignored, because the worker already has that secret.");
   expect(said).not.toContain("given-root-key");
-  expect(calls.at(-1)).toMatchObject({ step: "deploy", secrets: null, kept: null });
+  expect(calls.at(-1)).toMatchObject({ step: "deploy", secrets: null, kept: [null, null] });
+});
+
+describe("D1's migrations in the account", () => {
+  const importsOf = (calls: readonly Call[]): string[] =>
+    calls.flatMap(({ imported }) => (imported === null ? [] : [imported]));
+  /** The schema as SQLite keeps it, without comments and spaces. */
+  const schemaOf = (db: DatabaseSync): unknown =>
+    db
+      .prepare(
+        "SELECT type, name, sql FROM sqlite_schema WHERE name NOT LIKE 'd1_%' AND name NOT LIKE 'sqlite_%' ORDER BY type, name",
+      )
+      .all()
+      .map(({ type, name, sql }) => [type, name, withoutComments(String(sql)).replaceAll(/\s+/g, " ")]);
+
+  it("make the schema that a local start makes, each statement executed by itself", async () => {
+    const { databases } = await loadProject();
+    const local = new DatabaseSync(":memory:");
+    for (const { queries } of databases.flatMap(({ migrations }) => migrations))
+      for (const one of queries) local.exec(one);
+    const remote = new DatabaseSync(":memory:");
+    const { calls } = deploy();
+    const commands = calls.filter(({ args }) => args.includes("--command")).map(({ args }) => String(args.at(-1)));
+    for (const command of commands) remote.prepare(command).all();
+    for (const text of importsOf(calls)) {
+      expect(text).not.toMatch(/--|\/\*|\r/);
+      for (const statement of statementsOf(text)) remote.prepare(statement).run();
+    }
+    expect(schemaOf(remote)).toEqual(schemaOf(local));
+    const names = databases.flatMap(({ migrations }) => migrations.map(({ name }) => name));
+    expect(
+      remote
+        .prepare("SELECT name FROM d1_migrations ORDER BY id")
+        .all()
+        .map(({ name }) => name),
+    ).toEqual(names);
+  });
+
+  it("are applied once: what the ledger lists is left out", async () => {
+    const names = (await loadProject()).databases.flatMap(({ migrations }) => migrations.map(({ name }) => name));
+    const { calls } = deploy({ FAKE_APPLIED: JSON.stringify(names.slice(0, -1)) });
+    expect(importsOf(calls)).toEqual([expect.stringContaining(`VALUES ('${names.at(-1)}')`)]);
+    expect(calls.every(({ args }) => args[0] !== "d1" || args[1] === "list" || args.includes("--remote"))).toBe(true);
+  });
+
+  it("of a newer release stop the deploy", () => {
+    const { status, said, calls } = deploy({ FAKE_APPLIED: '["9999_newer.sql"]' });
+    expect([status, importsOf(calls)]).toEqual([1, []]);
+    expect(said).toContain("9999_newer.sql");
+  });
+
+  it("have no comment left, while what stands in quotes stays", () => {
+    const sql = "SELECT '--not; a comment', \"/*\" -- it's; one\r\nFROM t /* ; ' */ WHERE a = 'it''s'";
+    expect(withoutComments(sql)).toBe("SELECT '--not; a comment', \"/*\"\nFROM t\n WHERE a = 'it''s'");
+  });
 });

@@ -2,8 +2,8 @@
 // its own tenants, so tests share a database without seeing each other.
 
 import { env } from "cloudflare:workers";
-import type { Subscription } from "../../domain/catalog-subscription.ts";
-import type { Actor } from "../../domain/event.ts";
+import type { Subscription } from "../../domain/catalog/catalog-subscription.ts";
+import type { Actor } from "../../domain/words/event.ts";
 import { loadProviders } from "../../src/catalog/providers.ts";
 import { getSubscription } from "../../src/catalog/subscription-rows.ts";
 import { createSubscription, type NewSubscription } from "../../src/catalog/subscriptions.ts";

@@ -1,7 +1,7 @@
 // A provider that misbehaves on request. It is a fetch function, so no network is needed. It records every request, and
 // so shows what left the service, including keys.
 
-import type { ProviderDefinition } from "../../domain/catalog.ts";
+import type { ProviderDefinition } from "../../domain/catalog/catalog.ts";
 import { type VaultConnector, vaultConnector } from "../../src/catalog/vault/connector.ts";
 import { environmentSecrets } from "../../src/catalog/vault/environment.ts";
 

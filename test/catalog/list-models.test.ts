@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { ProviderDefinition } from "../../domain/catalog.ts";
+import type { ProviderDefinition } from "../../domain/catalog/catalog.ts";
 import { LIST_BUDGET, type Listing, listModels } from "../../src/catalog/list-models.ts";
 import { ACME_KEY, type Answer, acme, fakeProvider, flood, json, modelRows, unending } from "./fake-provider.ts";
 

@@ -2,7 +2,7 @@
 
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
-import { Allowance } from "../../domain/allowance.ts";
+import { Allowance } from "../../domain/words/allowance.ts";
 import { SYNC_WORST, syncDueSubscriptions } from "../../src/catalog/due.ts";
 import type { Env } from "../../src/env.ts";
 import { meteredDatabase } from "../../src/metered-database.ts";

@@ -8,8 +8,8 @@ import {
   type ProviderDefinition,
   priceMoves,
   readRows,
-} from "../../domain/catalog.ts";
-import { isFieldPath, isListPath, readPath } from "../../domain/catalog-path.ts";
+} from "../../domain/catalog/catalog.ts";
+import { isFieldPath, isListPath, readPath } from "../../domain/catalog/catalog-path.ts";
 
 const config: ProviderDefinition = {
   provider: "acme",

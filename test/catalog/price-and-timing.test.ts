@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { readPrice, scaledInteger } from "../../domain/catalog-price.ts";
-import { nextRetryAt, nextSyncAt } from "../../domain/catalog-timing.ts";
+import { readPrice, scaledInteger } from "../../domain/catalog/catalog-price.ts";
+import { nextRetryAt, nextSyncAt } from "../../domain/catalog/catalog-timing.ts";
 
 describe("a catalog price", () => {
   it.each([

@@ -1,6 +1,6 @@
 // Small samples of each provider's answer: the formats and oddities of their model lists, and the expected results.
 
-import type { ListedModel } from "../../domain/catalog.ts";
+import type { ListedModel } from "../../domain/catalog/catalog.ts";
 
 export interface ProviderSample {
   readonly body: unknown;

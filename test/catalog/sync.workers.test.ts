@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from "vitest";
-import { SERVICE_ACTOR } from "../../domain/event.ts";
+import { SERVICE_ACTOR } from "../../domain/words/event.ts";
 import { LIST_BUDGET } from "../../src/catalog/list-models.ts";
 import { pruneHistory, readModelsHistory, readSnapshot } from "../../src/catalog/models.ts";
 import { deleteSubscription, editSubscription } from "../../src/catalog/subscriptions.ts";

@@ -1,7 +1,7 @@
 // A worker over plain HTTP: presence, claim, reports. Every second one does not list its jobs.
 
 import { setTimeout as pause } from "node:timers/promises";
-import type { JobResource } from "../../contract/job.ts";
+import type { LeasedJob } from "../../contract/worker.ts";
 import { callOnce, type Stage } from "./stage.ts";
 import { Hands } from "./work.ts";
 
@@ -22,7 +22,7 @@ export const runHttpWorker = async (stage: Stage, instance: string, tags: string
     const jobs = saysJobs ? { jobs: [...hands.jobIds] } : {};
     const body = { instance, provider: "chaos", status: "online", tags, concurrency: CONCURRENCY, ...jobs };
     const answer = await callOnce(stage, stage.rough, { method: "POST", path: "/presence", body });
-    if (answer?.status === 200) for (const job of (answer.body as { jobs: JobResource[] }).jobs) hands.take(job);
+    if (answer?.status === 200) for (const job of (answer.body as { jobs: LeasedJob[] }).jobs) hands.take(job);
   };
   const beat = async (): Promise<void> => {
     while (!stage.isOver) {
@@ -35,7 +35,7 @@ export const runHttpWorker = async (stage: Stage, instance: string, tags: string
       const path = `/api/workers/${instance}/claim?wait=1`;
       const answer = await callOnce(stage, stage.rough, { method: "POST", path, body: { max: 3 } });
       if (answer?.status !== 200) await pause(AFTER_REFUSAL_MS);
-      else for (const job of (answer.body as { jobs: JobResource[] }).jobs) hands.take(job);
+      else for (const job of (answer.body as { jobs: LeasedJob[] }).jobs) hands.take(job);
       // A lease that this worker lost is sent again until it expires.
       await pause(AFTER_REFUSAL_MS * stage.random.next());
     }

@@ -2,7 +2,7 @@
 
 import { isDeepStrictEqual } from "node:util";
 import type { JobResource } from "../../contract/job.ts";
-import type { JobEventType } from "../../domain/event.ts";
+import type { JobEventType } from "../../domain/words/event.ts";
 import type { Evidence, JobEvidence } from "./evidence.ts";
 
 type JobStatus = JobResource["status"];

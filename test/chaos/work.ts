@@ -2,7 +2,7 @@
 // is repeated until it is answered.
 
 import { setTimeout as pause } from "node:timers/promises";
-import type { JobResource } from "../../contract/job.ts";
+import type { LeasedJob } from "../../contract/worker.ts";
 import type { Verb } from "./history.ts";
 import type { Stage } from "./stage.ts";
 
@@ -42,7 +42,7 @@ export class Hands {
   }
 
   /** Takes an assigned job; a repeated lease is not worked on twice. */
-  take(job: JobResource): void {
+  take(job: LeasedJob): void {
     const name = `${job.id}/${job.lease}`;
     if (this.#seen.has(name)) return;
     this.#seen.add(name);
@@ -51,7 +51,7 @@ export class Hands {
     this.#work(job).finally(() => this.jobIds.delete(job.id));
   }
 
-  async #work(job: JobResource): Promise<void> {
+  async #work(job: LeasedJob): Promise<void> {
     const { random, isRough } = this.#stage;
     const course = isRough ? random.weighted(COURSES) : "complete";
     if (course === "vanish") return;
@@ -65,7 +65,7 @@ export class Hands {
     await this.#finish(job, course);
   }
 
-  async #finish(job: JobResource, course: Course): Promise<void> {
+  async #finish(job: LeasedJob, course: Course): Promise<void> {
     const mark = `${this.#worker}/${job.id}/${job.lease}/${Math.floor(this.#stage.random.next() * 1e9)}`;
     const costNanoUsd = 1000 * (1 + Math.floor(this.#stage.random.next() * 999));
     const spent = { cost_usd: costNanoUsd / 1e9, usage: { input_tokens: 1, output_tokens: 1 } };
@@ -79,7 +79,7 @@ export class Hands {
   /** Until it is answered; each try is recorded. */
   async #report(
     verb: Verb,
-    job: JobResource,
+    job: LeasedJob,
     fields: Record<string, unknown> = {},
     mark = "",
     costNanoUsd = 0,

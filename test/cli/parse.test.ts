@@ -37,6 +37,7 @@ describe("the command line", () => {
 
   it.each([
     [["jbs"], 'there is no command "jbs"; did you mean "jobs"?'],
+    [["overview"], 'there is no command "overview"'],
     [["jobs", "lits"], 'there is no command "jobs lits"; did you mean "jobs list"?'],
     [["run"], "<prompt> is missing"],
     [["run", "a", "b"], 'unexpected argument "b"'],

@@ -1,5 +1,6 @@
 // One command over the real SDK, on a service that is a function from the request's address to its answer.
 
+import type { Ask } from "../../cli/ask.ts";
 import { Output } from "../../cli/output.ts";
 import { parse } from "../../cli/parse.ts";
 import { VERBS } from "../../cli/verbs.ts";
@@ -10,6 +11,7 @@ type Answer = (url: URL, init: RequestInit) => object | Promise<object>;
 export const runCommand = async (
   argv: readonly string[],
   answer: Answer,
+  ask: Ask = null,
 ): Promise<{ out: string; err: string; code: number | undefined }> => {
   const said = { out: "", err: "" };
   const sink = (name: keyof typeof said) => ({
@@ -30,6 +32,7 @@ export const runCommand = async (
     signal: AbortSignal.timeout(5_000),
     env: {},
     readInput: async () => "",
+    ask,
   };
   const code = (await parsed.verb.run(context, parsed.input)) ?? undefined;
   return { ...said, code };

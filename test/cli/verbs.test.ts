@@ -22,6 +22,88 @@ describe("a list of which only the newest part is shown", () => {
   });
 });
 
+describe("workers list", () => {
+  const worker = { instance: "w1", status: "idle", provider: "p", current_load: 0, concurrency: 1, tags: "" };
+
+  it("asks for one page of those that match, and says how to see the others", async () => {
+    const asked: URL[] = [];
+    const argv = ["workers", "list", "--provider", "ollama", "--status", "paused", "--tag", "gpu"];
+    const { err } = await runCommand(argv, (url) => {
+      asked.push(url);
+      return { workers: [worker], total: 1952 };
+    });
+    expect(asked.map(({ search }) => search)).toEqual(["?provider=ollama&tag=gpu&state=paused"]);
+    expect(err).toBe("The newest 1 of 1952; --all lists every page.\n");
+  });
+
+  it("refuses a status that no worker has", async () => {
+    await expect(run(["workers", "list", "--status", "asleep"], {})).rejects.toThrow("--status is one of failing,");
+  });
+});
+
+describe("explain", () => {
+  it("says that it lists only a part of the fleet", async () => {
+    const workers = [{ instance: "w1", provider: "p", eligible: true, score: 1, reasons: [] }];
+    const { err } = await run(["explain"], { workers, total: 1952, selected: "w1", notes: [] });
+    expect(err).toBe("1 of 1952 workers are listed; --limit lists more.\nw1 would get it.\n");
+  });
+});
+
+describe("run", () => {
+  it("passes on metadata, the time and the timeout", async () => {
+    let body: unknown;
+    const argv = ["run", "hi", "--metadata", "team=a=b", "--metadata", "env=ci", "--timeout", "30"];
+    await runCommand([...argv, "--run-at", "2030-01-01T00:00:00Z"], (_url, init) => {
+      body = JSON.parse(String(init.body));
+      return { id: "j1" };
+    });
+    expect(body).toEqual({
+      prompt: "hi",
+      metadata: { team: "a=b", env: "ci" },
+      run_at: "2030-01-01T00:00:00Z",
+      timeout_seconds: 30,
+    });
+    await expect(run(["run", "hi", "--metadata", "team"], {})).rejects.toThrow("--metadata takes name=value");
+  });
+});
+
+describe("jobs retry and cancel with --filter", () => {
+  const service = (bodies: unknown[]) => (url: URL, init: RequestInit) => {
+    if (url.pathname === "/api/jobs") return { jobs: [], total: 3, total_is_capped: false, next_cursor: null };
+    bodies.push(JSON.parse(String(init.body)));
+    return { matched: 3, changed: bodies.length === 1 ? 2 : 1, refused: {}, remaining: bodies.length === 1 ? 1 : 0 };
+  };
+  const argv = ["jobs", "retry", "--filter", "provider=openai", "--filter", "metadata.team=a"];
+
+  it("changes what was counted, until nothing remains", async () => {
+    const bodies: unknown[] = [];
+    const { out, code } = await runCommand([...argv, "--yes"], service(bodies));
+    const filter = { provider: "openai", "metadata.team": "a", status: "failed" };
+    expect(bodies).toEqual([
+      { action: "retry", filter, expected: 3 },
+      { action: "retry", filter },
+    ]);
+    expect([out, code]).toEqual(["3 changed, 0 refused\n", 0]);
+  });
+
+  it("changes nothing that nobody confirmed", async () => {
+    const bodies: unknown[] = [];
+    await expect(runCommand(argv, service(bodies))).rejects.toThrow("there is no terminal to ask on: give --yes");
+    const questions: string[] = [];
+    const no = async (question: string) => questions.push(question) === 0;
+    await expect(runCommand(argv, service(bodies), no)).rejects.toThrow("Nothing was changed.");
+    expect(questions).toEqual(["Retry 3 jobs? [y/N] "]);
+    expect(bodies).toEqual([]);
+    await runCommand(argv, service(bodies), async () => true);
+    expect(bodies).toHaveLength(2);
+  });
+
+  it("takes ids or a filter, not both and not neither", async () => {
+    for (const words of [["j1", "--filter", "status=failed"], []])
+      await expect(run(["jobs", "cancel", ...words], {})).rejects.toThrow("give ids, or --filter");
+  });
+});
+
 describe("what would do something else than it says", () => {
   it.each([
     [["killswitch", "on", "0", "--reason", "calm"], "killswitch off"],
@@ -49,6 +131,12 @@ describe("what an operator must see", () => {
     const off = { level: 0, active: false };
     expect((await run(["killswitch", "off"], off)).err).toContain("killswitch off --resume-all");
     expect((await run(["killswitch", "off", "--resume-all"], off)).err).toBe("");
+  });
+
+  it("is how to go on, when the killswitch is engaged", async () => {
+    const on = { level: 4, active: true, unconfirmed: [] };
+    const { err } = await run(["killswitch", "on", "4", "--reason", "drill"], on);
+    expect(err).toContain("signalbox killswitch off --resume-all");
   });
 
   it("is which workers have not confirmed a halt", async () => {

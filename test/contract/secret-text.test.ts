@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { secretForms } from "../../contract/secret-text.ts";
+import { secretForms } from "../../contract/text/secret-text.ts";
 
 const SECRET = "sk-test/abc+é0123456789";
 const isFound = (text: string, secret = SECRET): boolean => secretForms(secret).some((form) => text.includes(form));

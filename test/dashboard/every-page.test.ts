@@ -10,6 +10,7 @@ import { lacksBrowser, startWorld, type World } from "./browser.ts";
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 const PHONE = { width: 390, height: 844 };
+const TABLET = { width: 820, height: 1180 };
 const DESKTOP = { width: 1360, height: 900 };
 
 interface Finding {
@@ -30,6 +31,14 @@ const seriousFindings = async (page: Page): Promise<string[]> => {
     .map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html.slice(0, 160)).join(" | ")}`);
 };
 
+/** Parts whose content leaves them sideways; only a text that is meant to scroll may. */
+const overflowing = (page: Page): Promise<string[]> =>
+  page.evaluate(() =>
+    [...document.querySelectorAll(".track, .panel, .page > :not(.table-box), .table-box")]
+      .filter((part) => part.scrollWidth > part.clientWidth + 1)
+      .map((part) => part.className),
+  );
+
 describe.skipIf(lacksBrowser())("every page", () => {
   let world: World;
   const places: Record<string, string> = {};
@@ -42,7 +51,7 @@ describe.skipIf(lacksBrowser())("every page", () => {
   afterAll(() => world?.close());
 
   for (const theme of ["light", "dark"] as const) {
-    for (const [device, viewport] of Object.entries({ desktop: DESKTOP, phone: PHONE })) {
+    for (const [device, viewport] of Object.entries({ desktop: DESKTOP, tablet: TABLET, phone: PHONE })) {
       it(`is sound in the ${theme} theme on a ${device}`, async () => {
         const { page, faults } = await world.open("", { viewport, colorScheme: theme });
         const findings: string[] = [];
@@ -53,6 +62,7 @@ describe.skipIf(lacksBrowser())("every page", () => {
           findings.push(...(await seriousFindings(page)).map((finding) => `${name}: ${finding}`));
           const width = await page.evaluate(() => document.documentElement.scrollWidth);
           if (width > viewport.width) findings.push(`${name}: ${width} px wide`);
+          findings.push(...(await overflowing(page)).map((part) => `${name}: ${part} is wider than its place`));
           if ((await page.locator("h1").count()) !== 1) findings.push(`${name}: not one heading`);
         }
         expect(findings).toEqual([]);
@@ -89,6 +99,8 @@ describe.skipIf(lacksBrowser())("every page", () => {
 const populate = async (world: World, places: Record<string, string>): Promise<void> => {
   const { call } = world;
   const { id: done } = await call<{ id: string }>("POST", "/api/jobs", { prompt: "Done at once" });
+  // For the overview's list of what fails.
+  await call("POST", "/api/jobs", { prompt: "Fails", input: { fail: { code: "model_broke" } } });
   const longTag = "a-tag-as-long-as-tags-may-be-which-is-sixty-four-characters-long";
   const prompt = `Waits ${"averyveryverylongword".repeat(20)}`;
   const { id: waiting } = await call<{ id: string }>("POST", "/api/jobs", { prompt, tags: ["h100", longTag] });
@@ -133,7 +145,7 @@ const populate = async (world: World, places: Record<string, string>): Promise<v
 
 /** Pages of the dashboard's table that none of these addresses shows. */
 const unvisited = async (addresses: readonly string[]): Promise<string[]> => {
-  const source = await readFile(new URL("../../dashboard/pages/page-at.tsx", import.meta.url), "utf8");
+  const source = await readFile(new URL("../../dashboard/shell/page-at.tsx", import.meta.url), "utf8");
   const pages = [...source.matchAll(/^ {2}(?:"([^"]*)"|(\w+)): \(/gm)].map(
     ([, quoted, plain]) => quoted ?? plain ?? "",
   );

@@ -79,4 +79,44 @@ describe.skipIf(lacksBrowser())("the fleet", () => {
     await page.getByRole("button", { name: `unconfirmed ${MANY}` }).waitFor();
     await world.call("DELETE", "/killswitch?resume_all=true");
   });
+
+  it("long names and tags push no control off a desk's screen, and the whole name is in the title", async () => {
+    const instance = `worker-of-the-night-shift-0001.gpu.${"cluster.".repeat(8)}internal`;
+    const tags = Array.from({ length: 12 }, (_, at) => `a-tag-with-a-rather-long-name-${at}`).join(",");
+    await world.call("POST", "/presence", { instance, provider: "a-provider-with-a-long-name", tags, concurrency: 8 });
+    const { page, faults } = await world.open(`fleet?find=${instance.slice(0, 40)}`, {
+      viewport: { width: 1440, height: 900 },
+    });
+    const pause = await page.getByRole("button", { name: `Pause ${instance}` }).boundingBox();
+    expect((pause?.x ?? 0) + (pause?.width ?? 0)).toBeLessThan(1440);
+    expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(1440);
+    const box = page.locator(".table-box");
+    expect(await box.evaluate((one) => one.scrollWidth - one.clientWidth)).toBeLessThanOrEqual(0);
+    expect(await page.getByRole("link", { name: instance }).getAttribute("title")).toBe(instance);
+    await page.setViewportSize({ width: 820, height: 900 });
+    await page.getByText(/^Not shown at this width: Provider, /).waitFor();
+    expect(faults()).toEqual([]);
+  });
+
+  it("has a chip for workers that are online with places left", async () => {
+    await world.call("POST", "/presence", { instance: "half-full", provider: "acme", concurrency: 2 });
+    await world.call("POST", "/dispatch", { prompt: "x", provider: "acme" });
+    const { page } = await world.open("fleet");
+    await page.getByRole("button", { name: /^online [1-9]/ }).click();
+    await page.getByRole("link", { name: "half-full" }).waitFor();
+    expect(await page.getByRole("table", { name: "Workers" }).locator("tbody tr").count()).toBe(1);
+  });
+
+  it("equal workers are compared by ten bars, and those refused for one reason are one line", async () => {
+    for (let at = 0; at < 14; at += 1)
+      await world.call("POST", "/presence", { instance: `equal-${at}`, provider: "equals", concurrency: 4 });
+    const { page, faults } = await world.open("explain?provider=equals");
+    await page.getByRole("button", { name: "Show 4 more workers with a lower score" }).waitFor();
+    expect(await page.locator(".scores li").count()).toBe(10);
+    await page.goto(`${world.server.url}/#/explain?provider=equals&tags=never`);
+    const line = page.locator(".refusals li").filter({ hasText: "14 workers" });
+    await line.getByText("14 workers").click();
+    await line.getByRole("link", { name: "equal-13" }).waitFor();
+    expect(faults()).toEqual([]);
+  });
 });

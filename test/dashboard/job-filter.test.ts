@@ -2,7 +2,14 @@
 
 import { describe, expect, it } from "vitest";
 import type { LiveJob } from "../../contract/live.ts";
-import { completions, filterIn, formatSearch, matches, parseSearch } from "../../dashboard/state/job-filter.ts";
+import {
+  completions,
+  filterIn,
+  formatSearch,
+  matches,
+  mistypedField,
+  parseSearch,
+} from "../../dashboard/state/job-filter.ts";
 import { rangeInWords, withRange } from "../../dashboard/state/time-range.ts";
 
 const job = (given: Partial<LiveJob>): LiveJob =>
@@ -32,6 +39,12 @@ describe("the search line", () => {
   it("takes what names no field as words, and a field without a value as nothing yet", () => {
     expect(parseSearch("http://host constructor:x error:")).toEqual({ q: "http://host constructor:x" });
     expect(parseSearch("  ")).toEqual({});
+  });
+
+  it("knows a mistyped field, and what was probably meant", () => {
+    expect(mistypedField("eror:500")).toEqual({ said: "eror", nearest: "error" });
+    expect(mistypedField("colour:red")).toEqual({ said: "colour", nearest: null });
+    expect(mistypedField('provider:openai "time: now" words')).toBeNull();
   });
 
   it("comes back as it was", () => {

@@ -123,4 +123,30 @@ describe.skipIf(lacksBrowser())("a job's page", () => {
     expect(await world.call("GET", `/api/jobs/${made}`)).toMatchObject(asked);
     expect(faults()).toEqual([]);
   });
+
+  it("a result that is a text in an object is read as text, and its JSON is one press away", async () => {
+    const { id } = await world.call<Made>("POST", "/api/jobs", { prompt: "Words", provider: "acme" });
+    await worker.complete(id, { text: "# It is **done**" });
+    const { page } = await world.open(`jobs/${id}`);
+    await page.getByRole("region", { name: "Result" }).getByText("It is done").waitFor();
+    await page.getByRole("button", { name: "Raw: Result" }).click();
+    await page.getByRole("region", { name: "Result" }).getByText('"text"').waitFor();
+  });
+
+  it("a search for a mistyped field says what was probably meant", async () => {
+    const { page } = await world.open("jobs?q=eror:500");
+    await page.getByText("Did you mean error:?").waitFor();
+  });
+
+  it("a job that is not there offers no other try", async () => {
+    const { page } = await world.open("jobs/nothing");
+    await page.getByRole("alert").filter({ hasText: "Not found" }).waitFor();
+    expect(await page.getByRole("button", { name: "Try again" }).count()).toBe(0);
+  });
+
+  it("a catalog whose syncs are turned off promises no next one", async () => {
+    await world.call("POST", "/catalog/subscriptions", { provider: "openai" });
+    const { page } = await world.open("catalog");
+    await page.getByRole("row").filter({ hasText: "openai" }).getByText("off", { exact: true }).waitFor();
+  });
 });

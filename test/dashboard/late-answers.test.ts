@@ -104,6 +104,22 @@ describe.skipIf(lacksBrowser())("a late answer", () => {
     expect(await page.getByRole("heading", { name: "Yesterday" }).count()).toBe(0);
   });
 
+  it("of a page opened while the connection was away is asked for when it is back", async () => {
+    for (const [place, shown] of [
+      ["cost", "Budget"],
+      ["settings", "config.yaml"],
+    ] as const) {
+      const { page } = await world.open("");
+      await page.getByRole("heading", { name: "Overview" }).waitFor();
+      await page.context().setOffline(true);
+      await page.getByText("Connection lost.").waitFor();
+      await page.goto(`${world.server.url}/#/${place}`);
+      await page.getByRole("alert").filter({ hasText: "Try again" }).waitFor();
+      await page.context().setOffline(false);
+      await page.getByRole("heading", { name: shown }).waitFor();
+    }
+  });
+
   it("is not taken for silence where the page was hidden and its timers slept", async () => {
     const { page } = await world.visit("/");
     let opened = 0;

@@ -51,6 +51,25 @@ describe.skipIf(lacksBrowser())("money and time", () => {
     expect(faults()).toEqual([]);
   });
 
+  it("a provider's reached budget is named with the jobs that it keeps waiting", async () => {
+    const { call } = world;
+    await register(world, "paid-box", { provider: "paid" }).then(async (paid) => {
+      const { id } = await call<{ id: string }>("POST", "/api/jobs", { prompt: "spend", provider: "paid" });
+      await paid.complete(id, "done", { usage: { input_tokens: 1, output_tokens: 1 }, cost_usd: 0.5 });
+    });
+    await call("PUT", "/config", { providers: { paid: { budget: { day_usd: 0.25 } } } });
+    for (const prompt of ["one", "two"]) await call("POST", "/api/jobs", { prompt, provider: "paid" });
+    const { page, faults } = await world.open("cost");
+    await page.getByText("The budget of paid is reached: it gets no new jobs.").waitFor();
+    expect(await page.getByText("At this pace no budget is reached").count()).toBe(0);
+    await page.getByRole("link", { name: "2 jobs that wait ask for it." }).click();
+    await page.getByRole("link", { name: "two", exact: true }).waitFor();
+    await page.goto(`${world.server.url}/#/`);
+    await page.getByText("The budget of paid is reached: it gets no new jobs.").waitFor();
+    await call("PUT", "/config", {});
+    expect(faults()).toEqual([]);
+  });
+
   it("what changed in the catalog this week, prices too, is one action from anywhere", async () => {
     const { call } = world;
     provider.models = [
@@ -112,6 +131,22 @@ describe.skipIf(lacksBrowser())("money and time", () => {
     await page.getByRole("heading", { name: "box-1" }).focus();
     await page.keyboard.press("?");
     await page.getByRole("heading", { name: "Keyboard shortcuts" }).waitFor();
+    expect(faults()).toEqual([]);
+  });
+
+  it("the palette finds what the page does not hold, and takes an id's beginning for what it is", async () => {
+    const { call } = world;
+    const { id } = await call<{ id: string }>("POST", "/api/jobs", { prompt: "Long past", tags: ["h100"] });
+    await call("POST", `/api/jobs/${id}/cancel`);
+    const { page, faults } = await world.open("");
+    await page.keyboard.press("Control+k");
+    await page.getByLabel("Page, worker, job id").fill(id.slice(0, -4));
+    await page.getByRole("option", { name: "Long past" }).click();
+    await page.getByRole("heading", { name: "Long past" }).waitFor();
+    await page.keyboard.press("Control+k");
+    await page.getByLabel("Page, worker, job id").fill("00000000-0000");
+    await page.getByRole("option", { name: "Jobs with “00000000-0000”" }).click();
+    await page.getByText("No job matches.").waitFor();
     expect(faults()).toEqual([]);
   });
 

@@ -65,11 +65,6 @@ describe.skipIf(lacksBrowser())("a browser with several tabs", () => {
     expect(await editor.inputValue()).toBe(before);
   });
 
-  it("tells the holder of a viewer's key what it can do", async () => {
-    const { page } = await world.visit(`/#key=${await keyOf("scraper", "viewer")}`);
-    await page.getByText("has the role viewer: it reads the API, but cannot open the dashboard.").waitFor();
-  });
-
   it("offers nobody a page that the key may not see", async () => {
     const { page } = await world.visit(`/#key=${await keyOf("operator", "standard")}`);
     await page.getByText("Live", { exact: true }).waitFor();

@@ -51,11 +51,24 @@ describe.skipIf(lacksBrowser())("signing in", () => {
     expect(faults()).toEqual([]);
   });
 
-  it("says why a wrong key is refused", async () => {
+  it("says why a wrong key is refused, in words for who typed it", async () => {
     const { page } = await world.visit("/");
     await page.getByLabel("Key").fill("not a key");
     await page.getByRole("button", { name: "Sign in" }).click();
-    await expect.poll(() => page.getByRole("alert").textContent()).toMatch(/no valid key/);
+    await expect.poll(() => page.getByRole("alert").textContent()).toMatch(/This is no key of this service/);
+    expect(await page.getByRole("alert").textContent()).not.toContain("Bearer");
+  });
+
+  it("is restored, and an address with a key asks, also when the browser has forgotten that it is signed in", async () => {
+    const { key } = await world.call<{ key: string }>("POST", "/api/keys", { name: "other", role: "standard" });
+    const { page } = await world.open("");
+    await page.evaluate(() => localStorage.clear());
+    await page.reload();
+    await page.getByRole("heading", { name: "Overview" }).waitFor();
+    await page.evaluate(() => localStorage.clear());
+    await page.goto("about:blank");
+    await page.goto(`${world.server.url}/#key=${key}`);
+    await page.getByText("This link contains another key").waitFor();
   });
 
   it("stays signed out after signing out", async () => {

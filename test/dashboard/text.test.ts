@@ -2,10 +2,10 @@
 
 import { describe, expect, it } from "vitest";
 import { dateTime, duration, relative, shortened, splitTags, usd } from "../../dashboard/format.ts";
-import { diffLines, shortDiff } from "../../dashboard/parts/diff.ts";
 import { EMPTY_JOB, jsonError, toBody } from "../../dashboard/parts/job-fields.ts";
 import { pathOf } from "../../dashboard/parts/plot.tsx";
 import { href, parsePlace } from "../../dashboard/router.ts";
+import { diffLines, shortDiff } from "../../dashboard/settings/diff.ts";
 
 describe("a diff", () => {
   const kinds = (before: string, after: string) => diffLines(before, after).map(({ kind, text }) => `${kind} ${text}`);

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { Allowance } from "../../domain/allowance.ts";
+import { Allowance } from "../../domain/words/allowance.ts";
 
 it("work that began never takes more than there is, however much of it runs at once", () => {
   const max = { queries: 100, requests: 150 };

@@ -1,9 +1,9 @@
 // A job's attempts, read from its timeline.
 
 import { describe, expect, test } from "vitest";
-import { type AttemptSpending, attemptsOf } from "../../domain/attempt.ts";
-import type { JobEvent, JobEventType } from "../../domain/event.ts";
-import type { Json } from "../../domain/json.ts";
+import { type AttemptSpending, attemptsOf } from "../../domain/job/attempt.ts";
+import type { JobEvent, JobEventType } from "../../domain/words/event.ts";
+import type { Json } from "../../domain/words/json.ts";
 
 type Line = Omit<JobEvent, "jobId">;
 

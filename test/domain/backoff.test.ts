@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { attemptDelayMs, rateLimitDelayMs, releaseDelayMs, retryDelayMs } from "../../domain/backoff.ts";
+import { attemptDelayMs, rateLimitDelayMs, releaseDelayMs, retryDelayMs } from "../../domain/job/backoff.ts";
 
 const jitter = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true });
 const ms = fc.integer({ min: 0, max: 86_400_000 });

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { Bits } from "../../domain/bits.ts";
+import { Bits } from "../../domain/fleet/bits.ts";
 
 const index = fc.oneof(fc.constantFrom(0, 1, 30, 31, 32, 63, 64, 127, 128, 129), fc.nat({ max: 700 }));
 const members = fc.uniqueArray(index, { maxLength: 60, size: "max" });

@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { type AttemptFacts, blendedRate, costOf, mayCost, priceAttempt } from "../../domain/cost.ts";
-import type { Usage } from "../../domain/job.ts";
-import { PERIODS, periodAt, slotAt, slotStarts } from "../../domain/period.ts";
-import { nanoFromUsd, priceFromUsd, usdFromNano } from "../../domain/price.ts";
+import type { Usage } from "../../domain/job/job.ts";
+import { type AttemptFacts, blendedRate, costOf, mayCost, priceAttempt } from "../../domain/money/cost.ts";
+import { PERIODS, periodAt, slotAt, slotStarts } from "../../domain/money/period.ts";
+import { nanoFromUsd, priceFromUsd, usdFromNano } from "../../domain/money/price.ts";
 
 const mini = priceFromUsd({ inputPerMtok: 0.15, outputPerMtok: 0.6, cachedInputPerMtok: 0.075 });
 const flat = priceFromUsd({ perRequest: 0.01 });

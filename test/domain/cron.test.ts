@@ -1,9 +1,9 @@
 import { CronExpressionParser } from "cron-parser";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { parseCron } from "../../domain/cron.ts";
-import { cronRunsBetween, nextCronAt } from "../../domain/cron-times.ts";
-import { parseTimezone } from "../../domain/timezone.ts";
+import { parseCron } from "../../domain/schedule/cron.ts";
+import { cronRunsBetween, nextCronAt } from "../../domain/schedule/cron-times.ts";
+import { parseTimezone } from "../../domain/schedule/timezone.ts";
 
 const at = (text: string): number => Date.parse(text);
 const iso = (instant: number | null): string | null => (instant === null ? null : new Date(instant).toISOString());

@@ -1,11 +1,13 @@
 import { describe, expect, it } from "vitest";
-import { type Alias, type ModelOffer, resolveModel } from "../../domain/door-model.ts";
+import { modelSetOf, modelsTaken } from "../../domain/fleet/model-set.ts";
+import { type Alias, type ModelOffer, resolveModel } from "../../domain/front-door/door-model.ts";
 
 const offer = (provider: string, models: readonly string[] | null, isOffline = false): ModelOffer => ({
   provider,
-  models,
-  runtimeModels: null,
-  isOffline,
+  listed: models === null ? null : modelSetOf(models),
+  names: () => models ?? [],
+  missing: [],
+  takesAny: models === null && !isOffline,
 });
 const meant = (asked: string, offers: readonly ModelOffer[], aliases: Readonly<Record<string, Alias>> = {}) => {
   const found = resolveModel(asked, aliases, offers);
@@ -29,6 +31,26 @@ describe("the name of a model", () => {
     expect(meant("local/qwen", offers)).toEqual(["local", "org/qwen"]);
     expect(meant("any/m9", [...offers, offer("any", null)])).toEqual(["any", "m9"]);
     expect(meant("org/qwen", [...offers, offer("org", null)])).toEqual([null, "org/qwen"]);
+  });
+
+  it("is that of a file that a runtime lists, without its folder and ending, and the runtime gets the listed name", () => {
+    const listing = (...listed: string[]): ModelOffer => {
+      const set = modelSetOf(listed);
+      const takesAny = modelsTaken({ models: null, runtimeModels: set }) === null;
+      return { ...offer("cpp", listed), listed: set, takesAny };
+    };
+    expect(meant("qwen", [listing("/models/qwen.gguf")])).toEqual([null, "/models/qwen.gguf"]);
+    expect(meant("other", [listing("/models/qwen.gguf")])).toBeNull();
+    expect(meant("other", [listing()])).toEqual([null, "other"]);
+    expect(meant("other", [listing(...Array.from({ length: 500 }, (_, at) => `m${at}`))])).toEqual([null, "other"]);
+    expect(meant("cpp/other", [listing("/models/qwen.gguf")])).toBeNull();
+  });
+
+  it("is not one that the only runtimes to list it answered not to have", () => {
+    const lacking = { ...offer("local", ["m1:latest"]), missing: ["m1"] };
+    expect(meant("m1", [lacking])).toBeNull();
+    expect(meant("m1", [lacking, offer("other", ["m1"])])).toEqual([null, "m1"]);
+    expect(meant("m1", [{ ...offer("any", null), missing: ["m1"] }])).toBeNull();
   });
 
   it("is an alias first, and any name where a worker that is not offline takes any", () => {

@@ -1,14 +1,14 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { Bits } from "../../domain/bits.ts";
-import { Columns } from "../../domain/columns.ts";
-import { EqualWorkers } from "../../domain/equal-workers.ts";
-import { explain } from "../../domain/explanation.ts";
-import type { Fleet } from "../../domain/fleet.ts";
-import { Numbering } from "../../domain/numbering.ts";
-import { PRIORITIES, TIERS } from "../../domain/requirements.ts";
-import { choose } from "../../domain/routing.ts";
-import type { RoutePolicy, RouteRequest } from "../../domain/routing-filter.ts";
+import { Bits } from "../../domain/fleet/bits.ts";
+import { Columns } from "../../domain/fleet/columns.ts";
+import { EqualWorkers } from "../../domain/fleet/equal-workers.ts";
+import type { Fleet } from "../../domain/fleet/fleet.ts";
+import { Numbering } from "../../domain/fleet/numbering.ts";
+import { explain } from "../../domain/routing/explanation.ts";
+import { choose } from "../../domain/routing/routing.ts";
+import type { RoutePolicy, RouteRequest } from "../../domain/routing/routing-filter.ts";
+import { PRIORITIES, TIERS } from "../../domain/words/requirements.ts";
 import {
   fleetOf,
   MODELS,

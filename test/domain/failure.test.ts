@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { type FailurePolicy, failJob, RATE_LIMIT_ERROR } from "../../domain/failure.ts";
-import type { Job } from "../../domain/job.ts";
-import { retryJob } from "../../domain/job-command.ts";
-import { groupKeyOf } from "../../domain/queue.ts";
+import { type FailurePolicy, failJob, RATE_LIMIT_ERROR } from "../../domain/job/failure.ts";
+import type { Job, JobError } from "../../domain/job/job.ts";
+import { retryJob } from "../../domain/job/job-command.ts";
+import { groupKeyOf } from "../../domain/job/queue.ts";
 import {
   decided,
   failure,
@@ -33,11 +33,94 @@ const limited = (job: Job, retryAfterMs: number | null = null, policy: Partial<F
     ),
   );
 
+describe("a front-door request that fails", () => {
+  const said = { code: "internal", message: "image input is not supported", status: 500, retryable: true };
+  const asked = pendingJob({ api: "chat/completions" });
+  const failing = (job: Job, error: Partial<JobError>): Job => {
+    const given = run(ready(job));
+    return decided(failJob(given, given.lease, failure(error), NO_POLICY, NOON)).job;
+  };
+
+  test("twice with the same status and words is final with the runtime's own words", () => {
+    const once = failing(asked, said);
+    expect(once.status).toBe("pending");
+    expect(failing(once, said)).toMatchObject({ status: "failed", error: said, attempts: 2 });
+  });
+
+  test.each<[string, Partial<JobError>]>([
+    ["with other words", { ...said, message: "the GPU has fallen off the bus" }],
+    ["with another status", { ...said, status: 503 }],
+    ["without an answer", { code: "runtime_unreachable", message: "no answer", retryable: true }],
+  ])("the second time %s is tried again", (_, error) => {
+    const first = error.status === undefined ? error : said;
+    expect(failing(failing(asked, first), error).status).toBe("pending");
+  });
+
+  test("is told from an ordinary job, which has its attempts", () => {
+    expect(failing(failing(pendingJob(), said), said).status).toBe("pending");
+  });
+});
+
+describe("a runtime that does not have the model", () => {
+  const MISSING = { code: "not_found_error", message: "model 'm' not found", status: 404 };
+  const answered = (policy: Partial<FailurePolicy>, error = MISSING, model: string | null = "m") => {
+    const running = run(pendingJob({ model }));
+    return decided(failJob(running, 1, failure(error), { ...NO_POLICY, ...policy }, NOON));
+  };
+
+  test("passes the job on at once and at no cost, where another worker may have it", () => {
+    const { job, events } = answered({ isModelElsewhere: true });
+    expect(job).toMatchObject({ status: "pending", attempts: 0, readyAt: null, settledBy: "failed" });
+    expect(job.orderKey).not.toBeNull();
+    expect(events).toMatchObject([
+      { type: "job.released", detail: { reason: 'its runtime does not have model "m"', error: MISSING } },
+    ]);
+    expect(decided(failJob(job, 1, failure(MISSING), NO_POLICY, NOON)).events).toEqual([]);
+  });
+
+  test("fails it in its own words, where nobody else may have it", () => {
+    expect(answered({}).job).toMatchObject({ status: "failed", attempts: 1, error: MISSING });
+  });
+
+  test("is told from one that lacks something else, and from a job that names no model", () => {
+    const gone = { code: "not_found", message: "no such page", status: 404 };
+    expect(answered({ isModelElsewhere: true }, gone).job.status).toBe("failed");
+    expect(answered({ isModelElsewhere: true }, MISSING, null).job.status).toBe("failed");
+    const said = { code: "no_model_loaded", message: "No model loaded", status: 400 };
+    expect(answered({ isModelElsewhere: true }, said).job.status).toBe("pending");
+  });
+});
+
 describe("a failure that may pass", () => {
   const broken = (job: Job, policy: Partial<FailurePolicy> = {}, instance = "w1") => {
     const running = run(job, { instance, provider: "openai" });
     return decided(failJob(running, running.lease, failure(RETRYABLE), { ...NO_POLICY, ...policy }, NOON));
   };
+
+  test("is tried again no earlier than the runtime asks for", () => {
+    const running = runningJob();
+    const readyAt = (retryAfterMs: number | null) =>
+      decided(failJob(running, running.lease, failure(RETRYABLE, retryAfterMs), NO_POLICY, NOON)).job.readyAt;
+    expect([readyAt(null), readyAt(10), readyAt(90_000)]).toEqual([NOON + 1_000, NOON + 1_000, NOON + 90_000]);
+  });
+
+  test("or a rate limit that leads on down the chain spends no attempt", () => {
+    const policy = { maxAttempts: 1, fallbackProviders: ["b"], unservedProviders: [] };
+    for (const error of [RETRYABLE, RATE_LIMITED]) {
+      const running = run(pendingJob(), { instance: "w1", provider: "a" });
+      const next = decided(failJob(running, running.lease, failure(error), { ...NO_POLICY, ...policy }, NOON)).job;
+      expect(next).toMatchObject({ status: "pending", attempts: 0, excludedProviders: ["a"] });
+    }
+  });
+
+  test("leaves nothing of what ran it, once it is tried again by hand", () => {
+    const running = runningJob();
+    const ended = decided(
+      failJob(running, running.lease, failure({ ...RETRYABLE, retryable: false }), NO_POLICY, NOON),
+    ).job;
+    expect(ended.ranProvider).not.toBeNull();
+    expect(decided(retryJob(ended, false, LATER)).job).toMatchObject({ ranProvider: null, ranModel: null });
+  });
 
   test("is tried again after 1, 2, 4, 8 s, until the job has had its attempts", () => {
     let job = pendingJob();
@@ -179,9 +262,9 @@ describe("the fallback", () => {
     const second = failOn(first.job, "b", QUOTA);
     expect(second.job).toMatchObject({ status: "pending", excludedProviders: ["a", "b"], readyAt: null });
     const last = (maxAttempts: number) => failOn(second.job, "c", RETRYABLE, { maxAttempts }).job;
-    expect(last(3)).toMatchObject({ status: "failed", error: { status: 502 } });
+    expect(last(1)).toMatchObject({ status: "failed", attempts: 1, error: { status: 502 } });
     // While attempts are left it starts again at the top of the chain, after a delay.
-    expect(last(4)).toMatchObject({ status: "pending", excludedProviders: [], delayedBy: "retry" });
+    expect(last(2)).toMatchObject({ status: "pending", excludedProviders: [], delayedBy: "retry" });
   });
 
   test("waits at no provider for a rate limit that has no configured retries", () => {
@@ -227,7 +310,7 @@ describe("the fallback", () => {
 
   test("starts at the top again after an explicit retry", () => {
     const upTo = failOn(failOn(pendingJob(), "a", RETRYABLE).job, "b", RETRYABLE).job;
-    const end = failOn(upTo, "c", RETRYABLE, { maxAttempts: 3 }).job;
+    const end = failOn(upTo, "c", RETRYABLE, { maxAttempts: 1 }).job;
     const again = decided(retryJob(end, false, LATER));
     expect(again.job).toMatchObject({
       status: "pending",

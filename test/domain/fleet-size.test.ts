@@ -3,8 +3,9 @@
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { expect, test } from "vitest";
-import { explain, explainClosest } from "../../domain/explanation.ts";
-import { Fleet } from "../../domain/fleet.ts";
+import { Fleet } from "../../domain/fleet/fleet.ts";
+import { explain, explainClosest } from "../../domain/routing/explanation.ts";
+import { MAX_OFFERS_BYTES } from "../../durable-objects/operations/presence.ts";
 import { policy, request, worker } from "./sample-fleet.ts";
 import { NOON } from "./sample-jobs.ts";
 
@@ -33,8 +34,8 @@ test("a worker of usual size, with a tag of its own, takes less than 4 KB", () =
   expect(bytes / MANY).toBeLessThan(4_096);
 });
 
-test("of 3,000 workers as large as they may be, each takes little more than what only it has", () => {
-  const FAT = 3_000;
+test("of 1,000 workers as large as they may be, each takes little more than what only it has", () => {
+  const FAT = 1_000;
   const before = process.memoryUsage();
   const fleet = new Fleet();
   for (let at = 0; at < FAT; at += 1) {
@@ -49,6 +50,26 @@ test("of 3,000 workers as large as they may be, each takes little more than what
   expect(fleet.size).toBe(FAT);
   expect(bytes / FAT).toBeLessThan(16 * 1_024);
 });
+
+test("a tenth of 20,000 workers with as many different models as they may have take a tenth of what fits into an isolate of 128 MB", () => {
+  setFlagsFromString("--expose-gc");
+  const collect = runInNewContext("gc") as () => void;
+  const heldBytes = (): number => {
+    collect();
+    const { heapUsed, arrayBuffers } = process.memoryUsage();
+    return heapUsed + arrayBuffers;
+  };
+  const names = Math.floor(MAX_OFFERS_BYTES / MANY / 16);
+  const before = heldBytes();
+  const fleet = new Fleet();
+  for (let at = 0; at < MANY / 10; at += 1) {
+    const models = Array.from({ length: names }, (_, n) => `${at}.${n}`.padEnd(16, "x"));
+    fleet.put(worker({ instance: `w-${at}`, models }), NOON);
+  }
+  expect(fleet.offerBytes).toBeGreaterThan((0.99 * MAX_OFFERS_BYTES) / 10);
+  expect((heldBytes() - before) / 1_024 / 1_024).toBeLessThan(6.4);
+  expect([...fleet.servingModel("7.7xxxxxxxxxxxxx").members()]).toEqual([fleet.get("w-7")?.slot]);
+}, 30_000);
 
 test("a refusal shows the workers that came closest, as the whole explanation has them, and looks at no others", () => {
   const fleet = new Fleet();

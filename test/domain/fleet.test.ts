@@ -1,16 +1,18 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { APIS } from "../../domain/api.ts";
-import type { Bits } from "../../domain/bits.ts";
-import { explain } from "../../domain/explanation.ts";
-import { Fleet, type Member, usedShareOf } from "../../domain/fleet.ts";
-import { Postings } from "../../domain/postings.ts";
-import { type Requirements, TIERS } from "../../domain/requirements.ts";
-import { SharedLists } from "../../domain/shared-lists.ts";
-import type { Worker } from "../../domain/worker.ts";
+import type { Bits } from "../../domain/fleet/bits.ts";
+import { Fleet, type Member, usedShareOf } from "../../domain/fleet/fleet.ts";
+import { modelSetOf, withModel } from "../../domain/fleet/model-set.ts";
+import { Postings } from "../../domain/fleet/postings.ts";
+import { SharedLists } from "../../domain/fleet/shared-lists.ts";
+import type { Worker } from "../../domain/fleet/worker.ts";
+import { explain } from "../../domain/routing/explanation.ts";
+import { APIS } from "../../domain/words/api.ts";
+import { type Requirements, TIERS } from "../../domain/words/requirements.ts";
 import {
   chosenOf,
   fleetOf,
+  type Given,
   MODELS,
   outcomes,
   PROVIDERS,
@@ -26,6 +28,15 @@ import { NOON } from "./sample-jobs.ts";
 
 const INSTANCES = Array.from({ length: 8 }, (_, at) => `w${at}`);
 const instance = fc.constantFrom(...INSTANCES);
+/** By exact names; the simulation and the filters' tests know more of them. */
+const takes = ({ models, runtimeModels }: Worker, model: string): boolean => {
+  const named = models ?? (runtimeModels?.count ? runtimeModels : null);
+  return named === null || withModel(model)(named);
+};
+const MISSING = [
+  { key: "small", untilAt: NOON },
+  { key: "large", untilAt: NOON + 1 },
+];
 const pause = fc.constantFrom(
   null,
   { reason: "by hand", untilAt: null },
@@ -37,6 +48,8 @@ const offer = fc.record({
   provider: fc.constantFrom(...PROVIDERS),
   tags: fc.subarray(TAGS),
   models: fc.option(fc.subarray(MODELS)),
+  runtimeModels: fc.option(fc.subarray(MODELS)),
+  missingModels: fc.constantFrom([], MISSING),
   concurrency: fc.nat({ max: 3 }),
   pause,
   isHalted: fc.boolean(),
@@ -113,11 +126,11 @@ const expectAlike = (fleet: Fleet, naive: Naive): void => {
   );
   for (const tag of TAGS) expect(namesIn(fleet, fleet.withTag(tag))).toEqual(those((one) => one.tags.includes(tag)));
   for (const model of MODELS) {
-    expect(namesIn(fleet, fleet.servingModel(model))).toEqual(
-      those(
-        (one) =>
-          one.models?.some((own) => own === model || `${own}:latest` === model || own === `${model}:latest`) ?? true,
-      ),
+    expect(namesIn(fleet, fleet.servingModel(model))).toEqual(those((one) => takes(one, model)));
+    const marked = fleet.missing(model);
+    const key = model.replace(":latest", "");
+    expect(marked === undefined ? [] : namesIn(fleet, marked)).toEqual(
+      those((one) => one.missingModels.some((missing) => missing.key === key)),
     );
   }
   for (const provider of PROVIDERS) {
@@ -188,10 +201,12 @@ describe("the fleet", () => {
   });
 
   test("judges a worker by its new record, whichever of its fields changed (property)", () => {
-    const change: fc.Arbitrary<Partial<Worker>> = fc.oneof(
+    const change: fc.Arbitrary<Given> = fc.oneof(
       fc.record({ provider: fc.constantFrom(...PROVIDERS) }),
       fc.record({ tags: fc.subarray(TAGS) }),
       fc.record({ models: fc.option(fc.subarray(MODELS)) }),
+      fc.record({ runtimeModels: fc.option(fc.subarray(MODELS)) }),
+      fc.record({ missingModels: fc.subarray(MISSING) }),
       fc.record({ apis: fc.subarray(APIS.slice(0, 3)) }),
       fc.record({ tier: fc.constantFrom(null, ...TIERS) }),
       fc.record({ concurrency: fc.nat({ max: 4 }) }),
@@ -203,7 +218,9 @@ describe("the fleet", () => {
         const at = drawn % Math.max(1, given.length);
         const fleet = fleetOf(given);
         const known = fleet.get(given[at]?.instance ?? "");
-        if (known !== undefined) fleet.put({ ...known.worker, ...changed }, NOON);
+        const { models, runtimeModels: _, ...others } = changed;
+        const named = models === undefined ? {} : { models: models === null ? null : modelSetOf(models) };
+        if (known !== undefined) fleet.put({ ...known.worker, ...others, ...named }, NOON);
         const built = fleetOf(given.map((one, place) => (place === at ? { ...one, ...changed } : one)));
         expect(explain(fleet, asked, rules)).toEqual(explain(built, asked, rules));
       }),
@@ -231,7 +248,7 @@ describe("the fleet", () => {
             (asked.api === null || one.apis.includes(asked.api)) &&
             !asked.excludedProviders.includes(one.provider) &&
             asked.tags.every((tag) => one.tags.includes(tag)) &&
-            (asked.model === null || one.models === null || one.models.includes(asked.model)),
+            (asked.model === null || takes(one, asked.model)),
         );
         expect(namesIn(fleet, fleet.offering(asked))).toEqual(expected.map((one) => one.worker.instance).sort());
       }),

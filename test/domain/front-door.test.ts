@@ -1,10 +1,10 @@
 // Jobs that somebody waits for on an open connection: how they end, and what is kept of them.
 
 import { describe, expect, test } from "vitest";
-import { giveUpWaiting, isClientsFault, keepsResult, keptPayload, moveOn } from "../../domain/front-door.ts";
-import type { FrontDoorFacts, Job } from "../../domain/job.ts";
-import { retryJob } from "../../domain/job-command.ts";
-import { hasSpoken } from "../../domain/lease-fence.ts";
+import { giveUpWaiting, isClientsFault, keepsResult, keptPayload, moveOn } from "../../domain/front-door/front-door.ts";
+import type { FrontDoorFacts, Job } from "../../domain/job/job.ts";
+import { retryJob } from "../../domain/job/job-command.ts";
+import { hasSpoken } from "../../domain/job/lease-fence.ts";
 import { failedJob, NOON, pendingJob, runningJob } from "./sample-jobs.ts";
 
 const LATER = NOON + 1_000;

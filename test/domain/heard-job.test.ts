@@ -1,9 +1,9 @@
 // A front-door job whose client has received part of the answer: no other attempt repeats or continues it.
 
 import { describe, expect, test } from "vitest";
-import { failJob } from "../../domain/failure.ts";
-import type { Decision, Job } from "../../domain/job.ts";
-import { loseJob, reapJob, releaseJob, speakFirst } from "../../domain/lease.ts";
+import { failJob } from "../../domain/job/failure.ts";
+import type { Decision, Job } from "../../domain/job/job.ts";
+import { loseJob, reapJob, releaseJob, speakFirst } from "../../domain/job/lease.ts";
 import {
   decided,
   failure,

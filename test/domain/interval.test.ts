@@ -1,7 +1,7 @@
 // Every so often, counted from an anchor. What a schedule makes of it: `schedule.test.ts`.
 
 import { expect, test } from "vitest";
-import { intervalRunsBetween, nextIntervalAt } from "../../domain/interval.ts";
+import { intervalRunsBetween, nextIntervalAt } from "../../domain/schedule/interval.ts";
 
 test.each([
   [0, 10],

@@ -1,7 +1,7 @@
 // What a key may use, and how its requests are counted.
 
 import { describe, expect, test } from "vitest";
-import { mayUseModel, windowAt } from "../../domain/key-limits.ts";
+import { mayUseModel, windowAt } from "../../domain/access/key-limits.ts";
 
 describe("requests are counted in a window", () => {
   const window = { startedAt: 1_000, count: 5 };

@@ -10,7 +10,7 @@ import {
   type Role,
   revokeKey,
   rotateKey,
-} from "../../domain/key.ts";
+} from "../../domain/access/key.ts";
 import { decided, NOON } from "./sample-jobs.ts";
 
 const KEY: KeyRecord = {

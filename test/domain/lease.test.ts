@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { type FailurePolicy, failJob } from "../../domain/failure.ts";
-import { type Decision, isLeased, type Job } from "../../domain/job.ts";
-import { cancelJob, retryJob } from "../../domain/job-command.ts";
+import { type FailurePolicy, failJob } from "../../domain/job/failure.ts";
+import { type Decision, isLeased, type Job } from "../../domain/job/job.ts";
+import { cancelJob, retryJob } from "../../domain/job/job-command.ts";
 import {
   completeJob,
   expireLease,
@@ -15,9 +15,9 @@ import {
   releaseJob,
   startJob,
   timeOutJob,
-} from "../../domain/lease.ts";
-import type { Refusal } from "../../domain/refusal.ts";
-import type { Result } from "../../domain/result.ts";
+} from "../../domain/job/lease.ts";
+import type { Refusal } from "../../domain/words/refusal.ts";
+import type { Result } from "../../domain/words/result.ts";
 import {
   assign,
   assignedJob,

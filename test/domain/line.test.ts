@@ -2,8 +2,8 @@
 
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { Line } from "../../domain/line.ts";
-import { isBefore, type Place } from "../../domain/queue.ts";
+import { Line } from "../../domain/job/line.ts";
+import { isBefore, type Place } from "../../domain/job/queue.ts";
 
 const place = fc.record({ id: fc.stringMatching(/^[a-d]{1,2}$/), orderKey: fc.integer({ min: 0, max: 5 }) });
 const steps = fc.array(fc.record({ place, isLeaving: fc.boolean() }), { maxLength: 60 });

@@ -1,7 +1,12 @@
 import { describe, expect, test } from "vitest";
 import { configDocument } from "../../contract/config.ts";
-import { mayCost } from "../../domain/cost.ts";
-import { isLocalProvider, LOCAL_RUNTIME_NAMES, LOCAL_RUNTIMES, localRuntimeOf } from "../../domain/local-runtime.ts";
+import {
+  isLocalProvider,
+  LOCAL_RUNTIME_NAMES,
+  LOCAL_RUNTIMES,
+  localRuntimeOf,
+} from "../../domain/fleet/local-runtime.ts";
+import { mayCost } from "../../domain/money/cost.ts";
 import { bundledProviders } from "../../src/catalog/bundled-providers.ts";
 import { readConfig } from "../../worker/config.ts";
 import { RUNTIME_NAMES } from "../../worker/runtimes/providers.ts";

@@ -9,7 +9,7 @@ import {
   slotMsOf,
   slotStarts,
   spanOf,
-} from "../../domain/period.ts";
+} from "../../domain/money/period.ts";
 
 const at = (text: string): number => Date.parse(text);
 const days = ({ fromAt, toAt }: { fromAt: number; toAt: number }): string =>

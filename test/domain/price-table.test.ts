@@ -1,8 +1,8 @@
 import { readFileSync } from "node:fs";
 import { calcPrice, findProvider } from "@pydantic/genai-prices";
 import { describe, expect, test } from "vitest";
-import { costOf } from "../../domain/cost.ts";
-import { LOCAL_RUNTIME_NAMES } from "../../domain/local-runtime.ts";
+import { LOCAL_RUNTIME_NAMES } from "../../domain/fleet/local-runtime.ts";
+import { costOf } from "../../domain/money/cost.ts";
 import { PRICE_DATA } from "../../providers/price-data.ts";
 import { tablePrice } from "../../providers/price-table.ts";
 import { priceData } from "../../scripts/price-table.ts";

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { configuredPrice, nanoFromUsd, priceFromUsd, usdFromNano } from "../../domain/price.ts";
+import { configuredPrice, nanoFromUsd, priceFromUsd, usdFromNano } from "../../domain/money/price.ts";
 
 describe("dollars and nano-dollars", () => {
   test.each([

@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { APIS } from "../../domain/api.ts";
-import { makeReady } from "../../domain/job.ts";
-import { patchJob } from "../../domain/job-command.ts";
+import { type ModelSet, modelSetOf, withModel } from "../../domain/fleet/model-set.ts";
+import { makeReady } from "../../domain/job/job.ts";
+import { patchJob } from "../../domain/job/job-command.ts";
 import {
   groupKeyOf,
   HEAD_START_MS,
@@ -11,8 +11,9 @@ import {
   type Place,
   Queue,
   requirementsOf,
-} from "../../domain/queue.ts";
-import { PRIORITIES, type Priority, type Requirements } from "../../domain/requirements.ts";
+} from "../../domain/job/queue.ts";
+import { APIS } from "../../domain/words/api.ts";
+import { PRIORITIES, type Priority, type Requirements } from "../../domain/words/requirements.ts";
 import { decided, delayedJob, MINUTE_MS, NOON, pendingJob } from "./sample-jobs.ts";
 
 const PROVIDERS = ["openai", "anthropic", "local"];
@@ -172,7 +173,10 @@ const expectAlike = (queue: Queue, naive: NaiveQueue): void => {
   }
 };
 
-const expectFoundByWorkers = (queue: Queue, worker: { provider: string; tags: string[] }): void => {
+const expectFoundByWorkers = (
+  queue: Queue,
+  worker: { provider: string; tags: string[]; models: ModelSet | null },
+): void => {
   const found = [...queue.groupsNear(worker)];
   const near = found.map((group) => group.key);
   expect(new Set(near).size).toBe(near.length);
@@ -180,7 +184,8 @@ const expectFoundByWorkers = (queue: Queue, worker: { provider: string; tags: st
   for (const [key, { requirements: asked }] of queue.groups) {
     const mayHave =
       (asked.provider === null || asked.provider === worker.provider) &&
-      asked.tags.every((tag) => worker.tags.includes(tag));
+      asked.tags.every((tag) => worker.tags.includes(tag)) &&
+      (asked.model === null || worker.models === null || withModel(asked.model)(worker.models));
     if (mayHave) expect(near).toContain(key);
   }
 };
@@ -196,7 +201,11 @@ describe("the queue", () => {
   );
   /** Few, so that groups fill, empty and come back. */
   const pools = fc.array(requirements, { minLength: 1, maxLength: 6 });
-  const worker = fc.record({ provider: fc.constantFrom(...PROVIDERS), tags: fc.shuffledSubarray(TAGS) });
+  const worker = fc.record({
+    provider: fc.constantFrom(...PROVIDERS),
+    tags: fc.shuffledSubarray(TAGS),
+    models: fc.option(fc.subarray(["small", "large"]).map((names) => modelSetOf(names))),
+  });
 
   test("agrees with a plain list on heads, counts and what is near a worker, whatever comes and goes (property)", () => {
     fc.assert(
@@ -246,8 +255,37 @@ describe("the queue", () => {
       asks,
     );
     for (const key of [anyone, gpu, openai, local]) queue.add(key ?? "", { id: "j", orderKey: 1 });
-    const near = [...queue.groupsNear({ provider: "openai", tags: ["eu"] })].map((group) => group.key);
+    const near = [...queue.groupsNear({ provider: "openai", tags: ["eu"], models: null })].map((group) => group.key);
     expect(near.sort()).toEqual([anyone, openai].sort());
+  });
+
+  test("shows a worker hardly any of ten thousand groups of which each wants a tag, model or provider that it lacks", () => {
+    const queue = new Queue();
+    const base = {
+      tags: ["gpu", "eu"],
+      excludedProviders: [],
+      api: null,
+      avoidedWorkers: [],
+      provider: null,
+      model: null,
+    };
+    for (let at = 0; at < 3_333; at += 1) {
+      for (const more of [
+        { tags: ["gpu", "eu", `tag-${at}`] },
+        { model: `model-${at}` },
+        { provider: `provider-${at}` },
+      ]) {
+        queue.add(groupKeyOf({ ...base, ...more }), { id: "j", orderKey: 1 });
+      }
+    }
+    const own = groupKeyOf({ ...base, model: "mine" });
+    queue.add(own, { id: "j", orderKey: 1 });
+    const worker = { provider: "p", tags: ["gpu", "eu"], models: modelSetOf(["mine", "other"]) };
+    const near = [...queue.groupsNear(worker)].map((group) => group.key);
+    expect(near).toContain(own);
+    expect(near.length).toBeLessThan(5);
+    for (const key of [...queue.groups.keys()]) queue.remove(key, "j");
+    expect([...queue.groupsNear({ ...worker, models: null })]).toEqual([]);
   });
 
   test("does not trip over a job that it never heard of", () => {

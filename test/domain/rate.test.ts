@@ -1,7 +1,7 @@
 // A key's requests per second, its bursts, and its requests in progress.
 
 import { describe, expect, it } from "vitest";
-import { type Bucket, NO_LIMITS, type RequestLimits, takeRequest } from "../../domain/rate.ts";
+import { type Bucket, NO_LIMITS, type RequestLimits, takeRequest } from "../../domain/access/rate.ts";
 
 /** How many of the requests at these instants are admitted. */
 const admitted = (limits: RequestLimits, instants: readonly number[]): number => {

@@ -1,12 +1,15 @@
 // Which workers the filters refuse, in which words.
 
 import { describe, expect, test } from "vitest";
-import { explain, whyWaiting } from "../../domain/explanation.ts";
-import { choose } from "../../domain/routing.ts";
-import type { RoutePolicy, RouteRequest } from "../../domain/routing-filter.ts";
-import { HALT_REASON } from "../../domain/worker.ts";
+import { HALT_REASON } from "../../domain/fleet/worker.ts";
+import { explain, whyWaiting } from "../../domain/routing/explanation.ts";
+import { choose } from "../../domain/routing/routing.ts";
+import type { RoutePolicy, RouteRequest } from "../../domain/routing/routing-filter.ts";
 import { chosenOf, fleetOf, OFFLINE_AFTER_MS, policy, request, type Spec, situation } from "./sample-fleet.ts";
 import { NOON } from "./sample-jobs.ts";
+
+const AGAIN = new Date(NOON + 60_000).toISOString();
+const CUT_LIST = Array.from({ length: 500 }, (_, at) => `model-${at}`);
 
 describe("a worker is refused", () => {
   const NOW_ISO = new Date(NOON).toISOString();
@@ -69,6 +72,38 @@ describe("a worker is refused", () => {
       {},
       'does not serve model "large"',
       'no matching worker serves model "large"',
+    ],
+    [
+      "whose runtime lists other models",
+      { runtimeModels: ["small"] },
+      { model: "large" },
+      {},
+      'its runtime does not list model "large"',
+      'no matching worker serves model "large"',
+    ],
+    [
+      "whose runtime lists the model, while it names others itself",
+      { models: ["small"], runtimeModels: ["large"] },
+      { model: "large" },
+      {},
+      'does not serve model "large"',
+      'no matching worker serves model "large"',
+    ],
+    [
+      "whose runtime lists a file of that name in another folder",
+      { runtimeModels: ["/models/large.gguf"] },
+      { model: "/other/large.gguf" },
+      {},
+      'its runtime does not list model "/other/large.gguf"',
+      'no matching worker serves model "/other/large.gguf"',
+    ],
+    [
+      "whose runtime answered that it lacks the model, whatever it lists",
+      { runtimeModels: ["large"], missingModels: [{ key: "large", untilAt: NOON + 60_000 }] },
+      { model: "large:latest" },
+      {},
+      `its runtime answered that it does not have model "large:latest"; it is asked again after ${AGAIN}, or when its list changes`,
+      `worker "w1": its runtime answered that it does not have model "large:latest"; it is asked again after ${AGAIN}, or when its list changes`,
     ],
     [
       "that serves no model",
@@ -135,6 +170,21 @@ describe("a worker is refused", () => {
     ["that connected with another key after its own was revoked", { isLockedOut: true, isConnected: true }, {}, {}],
     ["whose pause is over", { pause: { reason: "mending", untilAt: NOON } }, {}, {}],
     ["that names no models and so takes any", {}, { model: "large" }, {}],
+    ["whose runtime lists nothing", { runtimeModels: [] }, { model: "large" }, {}],
+    ["whose runtime lists so much that the list may be cut", { runtimeModels: CUT_LIST }, { model: "large" }, {}],
+    ["whose runtime lists it with its default tag", { runtimeModels: ["large:latest"] }, { model: "large" }, {}],
+    ["whose runtime lists others, for a job that names none", { runtimeModels: ["small"] }, {}, {}],
+    ["whose runtime lists it as a file", { runtimeModels: ["/models/large.gguf"] }, { model: "large" }, {}],
+    ["whose runtime lists its file", { runtimeModels: ["C:\\m\\large.gguf"] }, { model: "large.gguf" }, {}],
+    ["whose runtime lists its folder", { runtimeModels: ["/m/large.gguf"] }, { model: "/m/large" }, {}],
+    ["whose runtime lists its whole path", { runtimeModels: ["/m/large.gguf"] }, { model: "/m/large.gguf" }, {}],
+    [
+      "whose runtime lacked it some time ago",
+      { missingModels: [{ key: "large", untilAt: NOON }] },
+      { model: "large" },
+      {},
+    ],
+    ["whose runtime lacks another", { missingModels: [{ key: "small", untilAt: NOON + 1 }] }, { model: "large" }, {}],
     ["outside the chain, for a job that names its provider", {}, { provider: "openai" }, openaiOnly],
     ["with one place left", { concurrency: 3, load: 2 }, {}, {}],
     ["that lists the model with its default tag", { models: ["llama3.2:latest"] }, { model: "llama3.2" }, {}],

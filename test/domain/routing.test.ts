@@ -3,11 +3,11 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { STRATEGIES } from "../../domain/config.ts";
-import { explain, whyWaiting } from "../../domain/explanation.ts";
-import { choose } from "../../domain/routing.ts";
-import { firstRefusal, type RoutePolicy, type RouteRequest, refusalsOf } from "../../domain/routing-filter.ts";
-import { SCORE_PARTS } from "../../domain/score-part.ts";
-import { scoreOf, scoreParts, weightsFor } from "../../domain/scoring.ts";
+import { explain, whyWaiting } from "../../domain/routing/explanation.ts";
+import { choose } from "../../domain/routing/routing.ts";
+import { firstRefusal, type RoutePolicy, type RouteRequest, refusalsOf } from "../../domain/routing/routing-filter.ts";
+import { scoreOf, scoreParts, weightsFor } from "../../domain/routing/scoring.ts";
+import { SCORE_PARTS } from "../../domain/words/score-part.ts";
 import { chosenOf, OFFLINE_AFTER_MS, policies, requests, type Spec, situation, specs } from "./sample-fleet.ts";
 import { NOON } from "./sample-jobs.ts";
 
@@ -27,6 +27,10 @@ const mayHave = (one: Spec, asked: RouteRequest, rules: RoutePolicy, all: readon
         mightHave(other, asked, rules),
     ));
 
+/** The names that decide; null if none do. */
+const namedBy = ({ models, runtimeModels }: Spec): readonly string[] | null =>
+  models ?? (runtimeModels?.length ? runtimeModels : null);
+
 /** Ignoring its current load. */
 const mightHave = (one: Spec, asked: RouteRequest, rules: RoutePolicy): boolean => {
   const provider = one.provider ?? "";
@@ -45,7 +49,9 @@ const mightHave = (one: Spec, asked: RouteRequest, rules: RoutePolicy): boolean 
     isBound || rules.strategy !== "fallback" || rules.chain.includes(provider),
     asked.api === null || one.apis?.includes(asked.api) === true,
     asked.tags.every((tag) => one.tags?.includes(tag)),
-    asked.model === null || one.models == null || one.models.some((name) => sameModel(name, asked.model ?? "")),
+    asked.model === null || namedBy(one)?.some((name) => sameModel(name, asked.model ?? "")) !== false,
+    asked.model === null ||
+      !one.missingModels?.some(({ key, untilAt }) => untilAt > NOON && sameModel(key, asked.model ?? "")),
     NOON - heardAt <= OFFLINE_AFTER_MS,
     one.isConnected || (!one.isLockedOut && (!one.viaSocket || one.isClaiming)),
     one.pause == null || (one.pause.untilAt !== null && one.pause.untilAt <= NOON),
@@ -65,7 +71,8 @@ const filterOf = (reason: string): string => {
     ["failed_before", /^failed this job/],
     ["chain", /is not in routing\.chain$/],
     ["tags", /^missing tag /],
-    ["model", /^does not serve model /],
+    ["model", /^does not serve model |^its runtime does not list model /],
+    ["missing_model", /^its runtime answered that it does not have model /],
     ["offline", /^offline/],
     ["paused", /^paused: /],
     ["capacity", /^at capacity /],

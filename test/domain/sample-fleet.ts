@@ -1,14 +1,15 @@
 // Fleets, requests and policies for tests of routing, fixed and random.
 
 import fc from "fast-check";
-import type { Api } from "../../domain/api.ts";
 import { DEFAULT_WEIGHTS, STRATEGIES, type Weights } from "../../domain/config.ts";
-import { Fleet, type Member } from "../../domain/fleet.ts";
-import { PRIORITIES, TIERS } from "../../domain/requirements.ts";
-import { choose } from "../../domain/routing.ts";
-import type { RoutePolicy, RouteRequest } from "../../domain/routing-filter.ts";
-import { SCORE_PARTS } from "../../domain/score-part.ts";
-import type { Outcome, Worker } from "../../domain/worker.ts";
+import { Fleet, type Member } from "../../domain/fleet/fleet.ts";
+import { modelSetOf } from "../../domain/fleet/model-set.ts";
+import type { OfferedModels, Outcome, Worker } from "../../domain/fleet/worker.ts";
+import { choose } from "../../domain/routing/routing.ts";
+import type { RoutePolicy, RouteRequest } from "../../domain/routing/routing-filter.ts";
+import type { Api } from "../../domain/words/api.ts";
+import { PRIORITIES, TIERS } from "../../domain/words/requirements.ts";
+import { SCORE_PARTS } from "../../domain/words/score-part.ts";
 import { NOON } from "./sample-jobs.ts";
 
 export const PROVIDERS = ["openai", "anthropic", "local", "echo"];
@@ -16,18 +17,22 @@ export const TAGS = ["gpu", "eu", "a100"];
 export const MODELS = ["small", "large", "large:latest", "echo"];
 export const OFFLINE_AFTER_MS = 60_000;
 
-export const worker = (offer: Partial<Worker> = {}): Worker => ({
+/** A worker's record, with the names of its models. */
+export type Given = Partial<Omit<Worker, keyof OfferedModels> & OfferedModels>;
+
+export const worker = ({ models = null, runtimeModels = null, ...offer }: Given = {}): Worker => ({
   instance: "w1",
   provider: "openai",
   tagList: (offer.tags ?? []).join(","),
   tags: [],
-  models: null,
+  models: models === null ? null : modelSetOf(models),
   tier: null,
   version: null,
   concurrency: 1,
   unavailable: null,
+  busy: null,
   apis: [],
-  runtimeModels: null,
+  runtimeModels: runtimeModels === null ? null : modelSetOf(runtimeModels),
   viaSocket: false,
   keyId: null,
   registeredAt: NOON,
@@ -39,11 +44,15 @@ export const worker = (offer: Partial<Worker> = {}): Worker => ({
   outcomes: [],
   expiredLeases: 0,
   rests: 0,
+  missingModels: [],
+  trial: null,
+  provedAt: null,
+  lastCompletedAt: null,
   ...offer,
 });
 
 /** A worker in the fleet's memory, with what only memory knows of it. */
-export interface Spec extends Partial<Worker> {
+export interface Spec extends Given {
   readonly load?: number;
   readonly isConnected?: boolean;
   readonly isClaiming?: boolean;
@@ -117,6 +126,11 @@ const offered = {
   provider: fc.constantFrom(...PROVIDERS),
   tags: fc.oneof(fc.constant(TAGS), fc.subarray(TAGS)),
   models: fc.option(fc.subarray(MODELS)),
+  runtimeModels: fc.option(fc.subarray(MODELS)),
+  missingModels: fc.subarray([
+    { key: "small", untilAt: NOON + 1 },
+    { key: "large", untilAt: NOON },
+  ]),
   apis: fc.oneof(fc.constant<Api[]>(["messages", "responses"]), fc.subarray<Api>(["messages", "responses"])),
   tier: fc.constantFrom(null, ...TIERS),
   lastTurn: fc.nat({ max: 4 }),

@@ -1,10 +1,10 @@
 // Jobs in every state of the contract, brought there by the rules.
 
-import { type FailurePolicy, type FailureReport, failJob } from "../../domain/failure.ts";
-import { createJob, type Decision, type Job, type JobError, makeReady, type NewJob } from "../../domain/job.ts";
-import { assignJob, completeJob, startJob } from "../../domain/lease.ts";
-import type { Refusal } from "../../domain/refusal.ts";
-import type { Result } from "../../domain/result.ts";
+import { type FailurePolicy, type FailureReport, failJob } from "../../domain/job/failure.ts";
+import { createJob, type Decision, type Job, type JobError, makeReady, type NewJob } from "../../domain/job/job.ts";
+import { assignJob, completeJob, startJob } from "../../domain/job/lease.ts";
+import type { Refusal } from "../../domain/words/refusal.ts";
+import type { Result } from "../../domain/words/result.ts";
 
 export const NOON = Date.parse("2026-11-21T12:00:00Z");
 export const MINUTE_MS = 60_000;
@@ -61,6 +61,7 @@ export const NO_POLICY: FailurePolicy = {
   rateLimit: null,
   fallbackProviders: [],
   unservedProviders: [],
+  isModelElsewhere: false,
   jitter: 0,
 };
 export const RATE_LIMIT = { retryAfterMs: 5_000, maxRetries: 3 };

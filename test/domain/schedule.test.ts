@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { parseInterval } from "../../domain/interval.ts";
+import { parseInterval } from "../../domain/schedule/interval.ts";
 import {
   createSchedule,
   editSchedule,
@@ -10,8 +10,8 @@ import {
   type Schedule,
   type SchedulePatch,
   storedTiming,
-} from "../../domain/schedule.ts";
-import { dueRuns, nextDueAt, previewRuns, type Timing } from "../../domain/timing.ts";
+} from "../../domain/schedule/schedule.ts";
+import { dueRuns, nextDueAt, previewRuns, type Timing } from "../../domain/schedule/timing.ts";
 
 const at = (text: string): number => Date.parse(text);
 const iso = (instant: number | null): string | null => (instant === null ? null : new Date(instant).toISOString());

@@ -1,13 +1,13 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { DEFAULT_WEIGHTS } from "../../domain/config.ts";
-import { explain } from "../../domain/explanation.ts";
-import { PRIORITIES } from "../../domain/requirements.ts";
-import { choose } from "../../domain/routing.ts";
-import type { RoutePolicy, RouteRequest } from "../../domain/routing-filter.ts";
-import { SCORE_PARTS } from "../../domain/score-part.ts";
-import { scoreOf, weightsFor, weightsOf } from "../../domain/scoring.ts";
-import type { Parts } from "../../domain/verdict.ts";
+import { explain } from "../../domain/routing/explanation.ts";
+import { choose } from "../../domain/routing/routing.ts";
+import type { RoutePolicy, RouteRequest } from "../../domain/routing/routing-filter.ts";
+import { scoreOf, weightsFor, weightsOf } from "../../domain/routing/scoring.ts";
+import { PRIORITIES } from "../../domain/words/requirements.ts";
+import { SCORE_PARTS } from "../../domain/words/score-part.ts";
+import type { Parts } from "../../domain/words/verdict.ts";
 import {
   chosenOf,
   fleetOf,

@@ -1,7 +1,7 @@
 // Which process has a tenant: spread evenly and never changing, because it names the folder of the tenant's data.
 
 import { expect, test } from "vitest";
-import { isInShare, readShare, shareOf, shareText, WHOLE } from "../../domain/share.ts";
+import { isInShare, readShare, shareOf, shareText, WHOLE } from "../../domain/tenant/share.ts";
 
 const NAMES = Array.from({ length: 10_000 }, (_, index) => `tenant-${index}`);
 

@@ -1,7 +1,7 @@
 // Spending by day and by month.
 
 import { expect, test } from "vitest";
-import { dayStartAt, Spending, type SpentOnDay } from "../../domain/spending.ts";
+import { dayStartAt, Spending, type SpentOnDay } from "../../domain/money/spending.ts";
 
 const DAY_MS = 86_400_000;
 const day = (date: string): number => Date.parse(`${date}T00:00:00Z`);

@@ -1,23 +1,23 @@
-// The transition table of the contract: every state, every command. A new status or a new rule in domain/job.ts or
-// domain/lease.ts does not compile here until it has its row or column; a row of the wrong length fails.
+// The transition table of the contract: every state, every command. A new status or a new rule in domain/job/job.ts or
+// domain/job/lease.ts does not compile here until it has its row or column; a row of the wrong length fails.
 
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { JOB_EVENT_TYPES, type JobEventType } from "../../domain/event.ts";
-import type * as failureModule from "../../domain/failure.ts";
-import { failJob } from "../../domain/failure.ts";
-import type * as jobModule from "../../domain/job.ts";
-import { type Decision, isLeased, type Job, makeReady } from "../../domain/job.ts";
-import type * as commandModule from "../../domain/job-command.ts";
-import { cancelJob, patchJob, retryJob } from "../../domain/job-command.ts";
-import { isFinal, JOB_STATUSES, type JobStatus } from "../../domain/job-status.ts";
-import { cancelsWork, engage, KILLSWITCH_OFF } from "../../domain/killswitch.ts";
-import type * as leaseModule from "../../domain/lease.ts";
+import type * as failureModule from "../../domain/job/failure.ts";
+import { failJob } from "../../domain/job/failure.ts";
+import type * as jobModule from "../../domain/job/job.ts";
+import { type Decision, isLeased, type Job, makeReady } from "../../domain/job/job.ts";
+import type * as commandModule from "../../domain/job/job-command.ts";
+import { cancelJob, patchJob, retryJob } from "../../domain/job/job-command.ts";
+import type * as leaseModule from "../../domain/job/lease.ts";
 import {
+  addOutput,
   assignJob,
   completeJob,
   expireLease,
+  failForFile,
   failHeard,
+  failStream,
   haltJob,
   heartbeatJob,
   keepLease,
@@ -27,10 +27,13 @@ import {
   speakFirst,
   startJob,
   timeOutJob,
-} from "../../domain/lease.ts";
-import { groupKeyOf } from "../../domain/queue.ts";
-import type { Refusal } from "../../domain/refusal.ts";
-import { ok, type Result } from "../../domain/result.ts";
+} from "../../domain/job/lease.ts";
+import { groupKeyOf } from "../../domain/job/queue.ts";
+import { cancelsWork, engage, KILLSWITCH_OFF } from "../../domain/killswitch.ts";
+import { JOB_EVENT_TYPES, type JobEventType } from "../../domain/words/event.ts";
+import { isFinal, JOB_STATUSES, type JobStatus } from "../../domain/words/job-status.ts";
+import type { Refusal } from "../../domain/words/refusal.ts";
+import { ok, type Result } from "../../domain/words/result.ts";
 import {
   assignedJob,
   completedJob,
@@ -117,6 +120,8 @@ const isBeingRun = (job: Job): boolean => isLeased(job) && job.startedAt !== nul
 const isOpen = (job: Job): boolean => !isFinal(job.status);
 const CHAIN = { fallbackProviders: ["anthropic"] };
 
+const OUTPUT = { id: "file-2", name: "out.png", bytes: 3, contentType: "image/png" };
+
 const COMMANDS = {
   assignJob: { assign: swept(waitsInQueue, (job, nowAt) => assignJob(job, WORKER, null, nowAt)) },
   makeReady: { "become ready": swept(waitsToBeReady, (job) => makeReady(job)) },
@@ -159,6 +164,9 @@ const COMMANDS = {
     "lose, exhausted": swept(isLeased, (job, nowAt) => loseJob(job, 1, nowAt)),
   },
   failHeard: { "heard, then left": swept(isOpen, (job, nowAt) => failHeard(job, nowAt)) },
+  addOutput: { "add an output": reported((job, lease, nowAt) => addOutput(job, lease, OUTPUT, nowAt)) },
+  failForFile: { "a file is gone": swept(waitsInQueue, (job, nowAt) => failForFile(job, "file-1", nowAt)) },
+  failStream: { "stream lost": swept(isOpen, (job, nowAt) => failStream(job, nowAt)) },
   keepLease: { "keep the lease": swept(waitsForStart, (job, nowAt) => keepLease(job, 1, nowAt)) },
 } satisfies Record<Rule, Record<string, Command>>;
 
@@ -209,6 +217,9 @@ const TABLE: Record<CommandName, string> = {
   lose: "                        -          -          pending   pending    -             -          -           -",
   "lose, exhausted": "           -          -          pending   failed     -             -          -           -",
   "heard, then left": "          failed     failed     failed    failed     -             -          -           -",
+  "add an output": "             lease_lost lease_lost running   kept       lease_lost    lease_lost lease_lost  same",
+  "a file is gone": "            failed     -          -         -          -             -          -           -",
+  "stream lost": "               failed     failed     failed    failed     -             -          -           -",
   "keep the lease": "            -          -          kept      -          -             -          -           same",
 };
 

@@ -1,8 +1,8 @@
 // The states that an operator looks for, and the filter, order and totals of a fleet's list.
 
 import { describe, expect, it } from "vitest";
-import { type Outcome, registerWorker, type WorkerView } from "../../domain/worker.ts";
-import { failureRateOf, inOrder, isInState, isWanted, sumsOf, WORKER_STATES } from "../../domain/worker-state.ts";
+import { type Outcome, registerWorker, type WorkerView } from "../../domain/fleet/worker.ts";
+import { failureRateOf, inOrder, isInState, isWanted, sumsOf, WORKER_STATES } from "../../domain/fleet/worker-state.ts";
 
 const REPORT = { tagList: "", models: null, tier: null, version: null, unavailable: null, apis: [] };
 

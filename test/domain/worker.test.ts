@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { modelSetOf } from "../../domain/fleet/model-set.ts";
 import {
   HALT_REASON,
   isOffline,
@@ -10,13 +11,14 @@ import {
   pauseWorker,
   RECENT_OUTCOMES,
   recordExpiredLease,
+  recordMissing,
   recordOutcome,
   registerWorker,
   resumeWorker,
   statusOf,
   successRateOf,
   type Worker,
-} from "../../domain/worker.ts";
+} from "../../domain/fleet/worker.ts";
 import { OFFLINE_AFTER_MS, outcomes, worker } from "./sample-fleet.ts";
 import { NOON } from "./sample-jobs.ts";
 
@@ -61,6 +63,8 @@ describe("presence", () => {
     const { jobs: _, ...offer } = REPORT;
     expect(registerWorker(REPORT, null, FROM, NOON)).toEqual({
       ...offer,
+      models: modelSetOf(["large"]),
+      busy: null,
       ...FROM,
       registeredAt: NOON,
       lastHeartbeatAt: NOON,
@@ -71,12 +75,16 @@ describe("presence", () => {
       outcomes: [],
       expiredLeases: 0,
       rests: 0,
+      missingModels: [],
+      trial: null,
+      provedAt: null,
+      lastCompletedAt: null,
     });
   });
 
   test("of the built-in echo offers the one model echo; any other that names none takes any", () => {
     const models = (provider: string) => registerWorker({ ...REPORT, provider, models: null }, null, FROM, NOON).models;
-    expect([models("echo"), models("openai")]).toEqual([["echo"], null]);
+    expect([models("echo"), models("openai")]).toEqual([modelSetOf(["echo"]), null]);
     const echo = { ...REPORT, provider: "echo", models: null };
     expect(isSameOffer(registerWorker(echo, null, FROM, NOON), echo)).toBe(true);
   });
@@ -133,7 +141,7 @@ describe("a worker's status", () => {
 });
 
 describe("a pause", () => {
-  test.each<[string, Partial<Worker>, string | null]>([
+  test.each<[string, Parameters<typeof worker>[0], string | null]>([
     ["none", {}, null],
     ["by hand", { pause: BY_HAND }, "mending"],
     ["until a moment from now", { pause: { reason: "lunch", untilAt: NOON + 1 } }, "lunch"],
@@ -167,79 +175,18 @@ describe("a pause", () => {
   });
 });
 
-describe("a worker that fails job after job", () => {
-  test("rests for a minute at the tenth failure in a row within a minute, and is told why", () => {
-    expect(having(failures(9)).pause).toBeNull();
-    const rested = having(failures(10));
-    const untilAt = NOON + 9_000 + 60_000;
-    expect(rested.pause).toEqual({
-      reason:
-        'failed 10 jobs in a row within 60 s, the last with "provider_error"; it rests until ' +
-        `${new Date(untilAt).toISOString()}, or until it is resumed`,
-      untilAt,
-    });
-  });
-
-  test("rests twice as long each time that it fails again, half an hour at most, until a job goes well", () => {
-    let one = having(failures(10));
-    expect(recordOutcome({ ...one, pause: null }, failed(NOON)).pause?.reason).toContain("failed again after its rest");
-    const rests: number[] = [];
-    for (let round = 0; round < 7; round += 1) {
-      const at = one.pause?.untilAt ?? 0;
-      one = recordOutcome({ ...one, pause: null }, failed(at));
-      rests.push(((one.pause?.untilAt ?? 0) - at) / 60_000);
-    }
-    expect(rests).toEqual([2, 4, 8, 16, 30, 30, 30]);
-    const well = recordOutcome({ ...one, pause: null }, completed(NOON));
-    expect(well.rests).toBe(0);
-    expect(recordOutcome(well, failed(NOON)).pause).toBeNull();
-    const blameless = recordOutcome({ ...one, pause: null }, failed(NOON, "rate_limited"));
-    expect(blameless.pause).toBeNull();
-  });
-
-  test.each<[string, Outcome[]]>([
-    ["one of them went well", [...failures(5), completed(NOON), ...failures(9)]],
-    ["they lie further apart", failures(20, 7_000)],
-    ["they were the jobs' own fault", failures(20, 10, "bad_request")],
-    ["the contexts were too long", failures(20, 10, "context_length")],
-    ["their provider limited the rate", failures(20, 10, "rate_limited")],
-    ["their provider's quota was gone", failures(20, 10, "quota_exhausted")],
-    ["the credit was gone", failures(20, 10, "insufficient_quota")],
-    ["one of them was blameless", [...failures(5), failed(NOON, "rate_limited"), ...failures(9)]],
-    ["one job failed nine times and another one ten", [...attempts("bad", 9), ...attempts("worse", 10)]],
-    ["nine jobs failed, one of them again and again", [...failures(8), ...attempts("bad", 12)]],
-  ])("is not paused where %s", (_, given) => {
-    expect(having(given).pause).toBeNull();
-  });
-
-  test("just within the window is paused, just outside is not", () => {
-    const lastAt = (at: number) =>
-      having([...Array.from({ length: 9 }, () => failed(NOON)), failed(at)]).pause !== null;
-    expect([lastAt(NOON + 60_000), lastAt(NOON + 60_001)]).toEqual([true, false]);
-  });
-
-  test("keeps the pause that it has, and none that is over", () => {
-    expect(having(failures(10), worker({ pause: BY_HAND })).pause).toEqual(BY_HAND);
-    const until = (untilAt: number) => having(failures(10, 0), worker({ pause: { reason: "lunch", untilAt } })).pause;
-    expect([until(NOON + 1)?.reason, until(NOON)?.reason === "lunch"]).toEqual(["lunch", false]);
-  });
-
-  test("once resumed is not paused again for what was forgiven", () => {
-    const resumed = resumeWorker(having(failures(10)));
-    expect(having(failures(9), resumed).pause).toBeNull();
-    expect(having(failures(10), resumed).pause).not.toBeNull();
-  });
-
+describe("how its jobs ended", () => {
   test("is remembered by the last attempt of each job", () => {
     const tried = having([failed(NOON, "x", "j1"), failed(NOON, "x", "j2"), completed(NOON + 1, "j1")]);
     expect(tried.outcomes.map(({ jobId, outcome }) => `${jobId} ${outcome}`)).toEqual(["j1 completed", "j2 failed"]);
     expect(successRateOf(having(attempts("bad", 12)))).toBe(successRateOf(having(failures(1))));
   });
 
-  test("is remembered by its last outcomes only, newest first", () => {
+  test("is remembered by its last outcomes only, newest first, and by its last success", () => {
     const many = having(Array.from({ length: 30 }, (_, at) => completed(NOON + at)));
     expect(many.outcomes.length).toBe(RECENT_OUTCOMES);
     expect(many.outcomes.map((one) => one.at)).toEqual(Array.from({ length: 20 }, (_, at) => NOON + 29 - at));
+    expect(having(failures(20), many).lastCompletedAt).toBe(NOON + 29);
   });
 });
 
@@ -288,5 +235,30 @@ describe("the rate of success", () => {
         expect(rate(0, 0)).toBeLessThanOrEqual(1);
       }),
     );
+  });
+});
+
+describe("a model that a runtime answered not to have", () => {
+  const lacking = recordMissing(recordMissing(worker(), "m:latest", NOON), "n", NOON + 1);
+
+  test("is remembered for five minutes, each once", () => {
+    expect(recordMissing(lacking, "m", NOON + 2).missingModels).toEqual([
+      { key: "n", untilAt: NOON + 300_001 },
+      { key: "m", untilAt: NOON + 300_002 },
+    ]);
+    expect(recordMissing(lacking, "o", NOON + 300_000).missingModels.map(({ key }) => key)).toEqual(["n", "o"]);
+  });
+
+  test("is forgotten with the next change of its list, and by no other report", () => {
+    const report = { ...REPORT, provider: "openai", models: null };
+    const again = (more: Partial<PresenceReport>) =>
+      registerWorker({ ...report, ...more }, { ...lacking, models: null }, FROM, NOON).missingModels.length;
+    expect([again({}), again({ runtimeModels: ["m"] }), again({ models: ["m"] })]).toEqual([2, 0, 0]);
+  });
+
+  test("is one of at most 64 of a worker", () => {
+    const names = Array.from({ length: 70 }, (_, at) => `m${at}`);
+    const many = names.reduce((one, name) => recordMissing(one, name, NOON), worker());
+    expect(many.missingModels.map(({ key }) => key)).toEqual(names.slice(-64));
   });
 });

@@ -5,8 +5,8 @@ import Anthropic from "@anthropic-ai/sdk";
 import { streamText } from "ai";
 import OpenAI from "openai";
 import { expect, test } from "vitest";
-import type { Api } from "../../domain/api.ts";
-import type { Json } from "../../domain/json.ts";
+import type { Api } from "../../domain/words/api.ts";
+import type { Json } from "../../domain/words/json.ts";
 import { eventsOfResult } from "../../src/front-door/from-result.ts";
 
 const asked = { model: "m1", messages: [{ role: "user" as const, content: "hello" }] };

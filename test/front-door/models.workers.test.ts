@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from "vitest";
 import { newWorld } from "../support/workerd/client.ts";
-import { fakeWorker } from "../support/workerd/fake-worker.ts";
+import { APIS, fakeWorker } from "../support/workerd/fake-worker.ts";
 
 describe("the models", () => {
   it("are what workers name, else what their runtimes list, and the aliases", async () => {
@@ -43,5 +43,70 @@ describe("the models", () => {
     const { body } = await client.get("/v1/models");
     expect(body.data.map(({ id }: { id: string }) => id)).toEqual(["claude-local", "m2"]);
     expect((await client.get("/v1/models/m1")).status).toBe(404);
+  });
+});
+
+describe("a request for a model", () => {
+  const asking = { model: "m2", messages: [{ role: "user", content: "hi" }] };
+  const listing = (instance: string, ...models: string[]) => ({ instance, models: null, runtime_models: models });
+  const MISSING = { code: "not_found_error", message: "model 'm2' not found", status: 404, retryable: false };
+
+  it("goes only to a worker whose runtime lists it, and an ordinary job, too", async () => {
+    const world = await newWorld();
+    await fakeWorker(world, listing("other", "m1"));
+    const job = await world.ok("POST", "/api/jobs", { prompt: "x", model: "m2" });
+    expect((await world.ok("GET", `/api/jobs/${job.id}`)).waiting_reason).toBe('no matching worker serves model "m2"');
+    const { workers } = await world.ok("GET", `/dispatch/explain?job_id=${job.id}`);
+    expect(workers[0].reasons).toEqual(['its runtime does not list model "m2"']);
+    const refused = await world.post("/dispatch", { prompt: "x", model: "m2" });
+    expect([refused.status, refused.body.workers[0].reasons]).toEqual([503, workers[0].reasons]);
+    expect((await world.post("/v1/chat/completions", asking)).status).toBe(404);
+    const right = await fakeWorker(world, listing("right", "/models/m2.gguf"));
+    expect((await right.nextJob()).id).toBe(job.id);
+    const answer = world.post("/v1/chat/completions", asking);
+    const asked = await right.nextJob();
+    expect([asked.model, asked.input.model]).toEqual(["/models/m2.gguf", "/models/m2.gguf"]);
+    right.complete(asked, { id: "a" });
+    expect((await answer).body).toEqual({ id: "a" });
+  });
+
+  it("goes on to another worker, at no cost, where the runtime answers that it does not have it", async () => {
+    const world = await newWorld();
+    const wrong = await fakeWorker(world, listing("wrong"));
+    const headers = { "X-Signalbox-Session": "s" };
+    const answer = world.post("/v1/chat/completions", asking, { headers });
+    const first = await wrong.nextJob();
+    const right = await fakeWorker(world, listing("right", "m2"));
+    wrong.fail(first, MISSING);
+    const second = await right.nextJob();
+    expect([second.id, second.attempts]).toEqual([first.id, 0]);
+    right.complete(second, { id: "a" });
+    expect((await answer).status).toBe(200);
+    const { attempts } = await world.ok("GET", `/api/jobs/${first.id}/attempts`);
+    expect(attempts[0]).toMatchObject({ worker: "wrong", outcome: "released", error: { code: "not_found_error" } });
+    // The one that lacks the model is freer, and yet is left out.
+    const next = world.post("/v1/chat/completions", asking, { headers });
+    const third = await right.nextJob();
+    expect(third.id).not.toBe(first.id);
+    const { workers } = await world.ok("GET", "/dispatch/explain?model=m2");
+    expect(workers[1].reasons[0]).toMatch(/^its runtime answered that it does not have model "m2"/);
+    right.complete(third, { id: "b" });
+    expect((await next).headers.get("x-signalbox-session")).toBe("hit");
+  });
+
+  it("is 404 in the runtime's words where nobody else has it, then at once; a new list is asked again", async () => {
+    const world = await newWorld();
+    const only = await fakeWorker(world, { ...listing("only"), runtime_models: ["m2", "m3"] });
+    const answer = world.post("/v1/chat/completions", asking);
+    only.fail(await only.nextJob(), MISSING);
+    const { status, body } = await answer;
+    expect([status, body.error.message]).toEqual([404, MISSING.message]);
+    expect((await world.get("/v1/models")).body.data.map(({ id }: { id: string }) => id)).toEqual(["m3"]);
+    const again = await world.post("/v1/chat/completions", asking);
+    expect([again.status, again.body.error.code]).toEqual([404, "model_not_found"]);
+    const offer = { ...listing("only", "m2"), provider: "local", apis: APIS };
+    only.socket.send({ type: "presence", id: "news", ...offer });
+    await only.socket.next(({ type, id }) => type === "ack" && id === "news");
+    expect((await world.get("/v1/models")).body.data.map(({ id }: { id: string }) => id)).toEqual(["m2"]);
   });
 });

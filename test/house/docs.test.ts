@@ -2,8 +2,9 @@
 // schemas, and the page shows each field, including the sockets' messages.
 
 import { expect, it } from "vitest";
+import { WIRE } from "../../contract/refusal.ts";
 import { endpoints } from "../../src/app.ts";
-import { openApiDocument } from "../../src/http/openapi.ts";
+import { openApiDocument } from "../../src/endpoint/openapi.ts";
 import { docsPage } from "../../src/routes/docs-page.ts";
 
 const document = openApiDocument(endpoints, "0");
@@ -28,6 +29,37 @@ it("every reference leads to a schema of the document", () => {
   const names = [...JSON.stringify(document).matchAll(/#\/components\/schemas\/([^"]+)/g)].map(([, name]) => name);
   expect(names.filter((name) => schemas[name ?? ""] === undefined)).toEqual([]);
   expect(JSON.stringify(document)).not.toContain("$defs");
+});
+
+it("every problem that an endpoint can answer names the codes that it can have, each with its status", () => {
+  const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, one]) => ({ name: `${method} ${path}`, one })),
+  );
+  for (const { name, one } of operations) {
+    for (const [status, { content = {} }] of Object.entries(one.responses)) {
+      const problem = content["application/problem+json"]?.schema;
+      if (problem === undefined) continue;
+      // MCP's own errors, beside problems, have JSON-RPC's form.
+      if (name.endsWith("/mcp") && problem.allOf === undefined) continue;
+      const codes = problem.allOf?.flatMap(({ properties }) => properties?.code?.enum ?? []) as (keyof typeof WIRE)[];
+      expect([name, status, codes.length]).not.toEqual([name, status, 0]);
+      expect([name, status, codes.filter((code) => WIRE[code].status !== Number(status))]).toEqual([name, status, []]);
+    }
+  }
+  const codesOf = (path: string, method: string, status: number) =>
+    document.paths[path]?.[method]?.responses[status]?.content?.["application/problem+json"]?.schema.allOf?.[1]
+      ?.properties?.code?.enum;
+  expect(codesOf("/api/jobs", "get", 401)).toEqual(["authentication_failed", "key_revoked", "key_rotated"]);
+  expect(codesOf("/api/jobs", "post", 429)).toContain("rate_limited");
+  expect(codesOf("/dispatch", "post", 503)).toEqual(
+    expect.arrayContaining(["no_eligible_workers", "killswitch_active", "budget_reached"]),
+  );
+  expect(codesOf("/admin/tenants/{tenant}/arrive", "post", 404)).toEqual(["not_found"]);
+});
+
+it("the job list says which way each sort goes", () => {
+  const sort = document.paths["/api/jobs"]?.get?.parameters.find(({ name }) => name === "sort");
+  expect(sort?.description).toMatch(/without a sign: newest.*with `-` before the name: oldest/);
 });
 
 it("no answer is described by a pronoun", () => {

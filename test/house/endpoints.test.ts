@@ -1,7 +1,7 @@
 // Every endpoint has a name for generated clients and a section for readers.
 
 import { describe, expect, it } from "vitest";
-import { operationIdOf } from "../../src/http/openapi.ts";
+import { operationIdOf } from "../../src/endpoint/openapi.ts";
 
 describe("the name of an endpoint that gives none", () => {
   it.each([

@@ -44,7 +44,7 @@ const PROGRAMS = ["workerd"];
 
 it("what is installed to run the service is imported by its own code, and what only tests import is not installed", () => {
   const { dependencies } = JSON.parse(readFileSync(path.join(ROOT, "package.json"), "utf8")) as Package;
-  const shipped = globSync("{cli,contract,dashboard,durable-objects,scripts,sdk,src,worker}/**/*.{ts,tsx}", {
+  const shipped = globSync("{cli,contract,dashboard,durable-objects,scripts,sdk,self-host,src,worker}/**/*.{ts,tsx}", {
     cwd: ROOT,
   })
     .map((file) => readFileSync(path.join(ROOT, file), "utf8"))

@@ -1,8 +1,8 @@
 // The tool behind `npm run mutants`, with a tree of three small files.
 
 import { expect, test } from "vitest";
-import { survivorsOf } from "../../scripts/mutants/survivors.ts";
-import { Trier } from "../../scripts/mutants/trier.ts";
+import { survivorsOf } from "../mutants/survivors.ts";
+import { Trier } from "../mutants/trier.ts";
 
 const FILE = "test/house/door/door.ts";
 const TESTS = ["test/house/door/door-tests.ts"];
@@ -29,7 +29,7 @@ test("what a test leaves behind that a change broke off hides no other change", 
 });
 
 test("a run ends when the tests change under it, because it would run others than it measured", async () => {
-  const trier = new Trier(TESTS, Number.POSITIVE_INFINITY);
+  const trier = new Trier(TESTS);
   const none = change("nobody finds room", "crowd * ROOM.size * 0");
   try {
     await trier.measure([none]);

@@ -35,6 +35,31 @@ const rotate = (world: World, key: { keyId: string }, grace_seconds: number): Pr
 
 const presence = (instance: string) => ({ instance, status: "idle", provider: "p", tags: "" });
 
+describe("a reader that waits for a job", () => {
+  it("hears that its key was revoked, while the others go on waiting", async () => {
+    const world = await newWorld();
+    const { id } = await world.ok("POST", "/api/jobs", { prompt: "x" });
+    const key = await world.withKey("standard");
+    const [revoked, other] = [key.get(`/api/jobs/${id}?wait=25`), world.get(`/api/jobs/${id}?wait=25`)];
+    let isOtherTold = false;
+    void other.then(() => {
+      isOtherTold = true;
+    });
+    // The wait has begun once the object knows the key's use.
+    await expect
+      .poll(async () => {
+        const { keys } = await world.ok("GET", "/api/keys");
+        return keys.find((one: { id: string }) => one.id === key.keyId).last_used_at;
+      })
+      .not.toBe(null);
+    await world.delete(`/api/keys/${key.keyId}`);
+    expect((await revoked).status).toBe(401);
+    expect(isOtherTold).toBe(false);
+    await world.ok("POST", `/api/jobs/${id}/cancel`);
+    expect((await other).body.status).toBe("cancelled");
+  });
+});
+
 describe("a session", () => {
   it("that was opened with the old secret in its grace ends with the grace, its live view too", async () => {
     const world = await newWorld();

@@ -59,6 +59,22 @@ describe("an idempotency key", () => {
     expect((await withKey("/api/jobs", body, "k")).text).toBe(first.text);
   });
 
+  it("is of its API key alone, and of the dashboard's sessions of that key", async () => {
+    const other = await world.withKey("standard");
+    const headers = { "idempotency-key": "k" };
+    const first = await withKey("/api/jobs", { prompt: "a" }, "k");
+    const others = await other.post("/api/jobs", { prompt: "b" }, { headers });
+    expect([others.status, others.headers.has("idempotency-replayed"), others.body.prompt]).toEqual([201, false, "b"]);
+    expect((await withKey("/api/jobs", { prompt: "a" }, "k")).text).toBe(first.text);
+    expect((await other.post("/api/jobs", { prompt: "b" }, { headers })).text).toBe(others.text);
+  });
+
+  it("of an earlier release, which did not note whose it was, answers any key until it expires", async () => {
+    const first = await withKey("/api/jobs", { prompt: "a" }, "k");
+    await inStorage(world, (storage) => storage.sql.exec("UPDATE idempotency SET key_id = ''").toArray());
+    expect((await withKey("/api/jobs", { prompt: "a" }, "k")).text).toBe(first.text);
+  });
+
   it("keeps two requests that arrive together from making two jobs", async () => {
     const answers = await Promise.all(Array.from({ length: 10 }, () => withKey("/api/jobs", { prompt: "a" }, "one")));
     expect(new Set(answers.map(({ body }) => body.id)).size).toBe(1);

@@ -2,11 +2,11 @@
 
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
-import type { Job } from "../../domain/job.ts";
-import { readJob } from "../../domain/job-record.ts";
+import type { Job } from "../../domain/job/job.ts";
+import { readJob } from "../../domain/job/job-record.ts";
 import { signingSecret } from "../../src/http/auth.ts";
 import { read as readToken, type TokenFacts } from "../../src/http/key-format.ts";
-import { callTenant } from "../../src/http/tenant.ts";
+import { callTenant } from "../../src/tenant/tenant.ts";
 import { type Body, newWorld, type World } from "../support/workerd/client.ts";
 import { sendAway } from "../support/workerd/job-steps.ts";
 import { create, present, read, useOwnTenant, world } from "../support/workerd/own-tenant.ts";

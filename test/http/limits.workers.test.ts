@@ -2,6 +2,18 @@
 
 import { evictDurableObject } from "cloudflare:test";
 import { expect, it } from "vitest";
+import type { Body } from "../support/workerd/client.ts";
+import {
+  CHAT,
+  chat,
+  chatAnswer,
+  chunk,
+  type FakeWorker,
+  fakeWorker,
+  post,
+  type Streamed,
+  streaming,
+} from "../support/workerd/fake-worker.ts";
 import { useOwnTenant, world } from "../support/workerd/own-tenant.ts";
 
 useOwnTenant();
@@ -64,6 +76,62 @@ it("a key has no more requests under way than in_flight", async () => {
   const statuses = (await Promise.all(waits)).map(({ status }) => status);
   expect(statuses.toSorted()).toEqual([200, 200, 429, 429]);
   expect((await key.get("/api/queue")).status).toBe(200);
+});
+
+/** Every way in which a streamed answer can end. */
+const ENDINGS: Readonly<Record<string, (worker: FakeWorker, job: Body, answer: Streamed) => unknown>> = {
+  "its runtime's own end": (worker, job) => {
+    worker.end(job);
+    worker.complete(job, chatAnswer("hello"));
+  },
+  "an error": (worker, job) => worker.fail(job, { code: "broke", retryable: false }),
+  "its client that leaves": async (worker, job, answer) => {
+    await answer.cancel();
+    worker.say(job, chunk("more"));
+  },
+  "the killswitch": () => world.ok("POST", "/killswitch", { level: 1, reason: "drill" }),
+};
+
+it.each(Object.keys(ENDINGS))("a stream is under way until it has ended, by %s", async (ending) => {
+  const worker = await fakeWorker(world);
+  const key = await world.withKey("standard");
+  await limit({ in_flight: 1 });
+  const answering = post(key.key, CHAT, streaming());
+  const job = await worker.nextJob();
+  worker.start(job);
+  worker.speak(job, chunk("hel"));
+  const answer = await answering;
+  await answer.until((text) => text !== "");
+  expect((await key.get("/api/queue")).status).toBe(429);
+  await ENDINGS[ending]?.(worker, job, answer);
+  await answer.whole.catch(() => undefined);
+  await expect.poll(async () => (await key.get("/api/queue")).status).toBe(200);
+});
+
+it("an answer that is not streamed gives its share back however it ends", async () => {
+  const worker = await fakeWorker(world);
+  const key = await world.withKey("standard");
+  await limit({ in_flight: 1 });
+  const asked = async (headers: Record<string, string>, end: (job: Body) => void): Promise<number> => {
+    const answering = post(key.key, CHAT, chat(), headers);
+    end(await worker.nextJob());
+    const { status, whole } = await answering;
+    await whole.catch(() => undefined);
+    await expect.poll(async () => (await key.get("/api/queue")).status).toBe(200);
+    return status;
+  };
+  expect(await asked({}, (job) => worker.complete(job, chatAnswer("hello")))).toBe(200);
+  expect(await asked({}, (job) => worker.fail(job, { code: "broke", retryable: false }))).toBe(500);
+  for (const [path, body, status] of [
+    ["/v1/chat/completions", {}, 400],
+    ["/v1/chat/completions", { model: "nobody's" }, 404],
+    ["/api/jobs", { prompt: 1 }, 400],
+    ["/api/jobs/none/cancel", {}, 404],
+    ["/api/keys", { name: "k", role: "worker" }, 403],
+  ] as const) {
+    expect([path, (await key.post(path, body)).status]).toEqual([path, status]);
+    await expect.poll(async () => (await key.get("/api/queue")).status).toBe(200);
+  }
 });
 
 it("a revoked key above its rate hears that it was revoked", async () => {

@@ -4,7 +4,7 @@ import { createExecutionContext, waitOnExecutionContext } from "cloudflare:test"
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { app } from "../../src/app.ts";
-import { LONGEST_WAIT_MS } from "../../src/http/readiness.ts";
+import { LONGEST_WAIT_MS } from "../../src/tenant/readiness.ts";
 import { type Body, newWorld, type World } from "../support/workerd/client.ts";
 
 const LOCAL = "local-worker";

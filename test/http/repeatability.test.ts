@@ -3,7 +3,7 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { OPERATIONS, type OperationName } from "../../durable-objects/api.ts";
 import type { Env } from "../../src/env.ts";
-import { callTenant } from "../../src/http/tenant.ts";
+import { callTenant } from "../../src/tenant/tenant.ts";
 
 const TOKEN = { kind: "key", id: "k", hash: "h", tenant: "t", jurisdiction: null } as never;
 

@@ -1,7 +1,7 @@
 // Every endpoint of the OpenAPI document, called with a key of every role: which may, and which get 403 in any case.
 
 import { beforeAll, describe, expect, test } from "vitest";
-import { ROLES, type Role } from "../../domain/key.ts";
+import { ROLES, type Role } from "../../domain/access/key.ts";
 import { Client, connect, newWorld, request, type World } from "../support/workerd/client.ts";
 import { readDocument } from "../support/workerd/document.ts";
 

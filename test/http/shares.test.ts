@@ -1,6 +1,8 @@
 // Fair shares: what one key, one tenant and one address may have in progress, and what each lane reserves.
 
 import { describe, expect, it } from "vitest";
+import { err } from "../../domain/words/result.ts";
+import type { Lane } from "../../src/home.ts";
 import { laneOf } from "../../src/http/lanes.ts";
 import { BOUNDS, type Holder, Shares } from "../../src/http/shares.ts";
 
@@ -10,8 +12,13 @@ const tenant: Holder = { kind: "tenant", id: "t" };
 const stranger: Holder = { kind: "stranger", id: "192.0.2.1" };
 const MIB = 1024 * 1024;
 
-const takeMany = (shares: Shares, count: number, holders: readonly Holder[], lane = "usual" as const, bytes = 0) =>
-  Array.from({ length: count }, () => shares.take(holders, lane, bytes, 0)).filter((leave) => leave !== null);
+const take = (shares: Shares, holders: readonly Holder[], lane: Lane = "usual", bytes = 0, nowAt = 0) => {
+  const taken = shares.take(holders, lane, bytes, nowAt);
+  return taken.ok ? taken.value : null;
+};
+
+const takeMany = (shares: Shares, count: number, holders: readonly Holder[], lane: Lane = "usual", bytes = 0) =>
+  Array.from({ length: count }, () => take(shares, holders, lane, bytes)).filter((share) => share !== null);
 
 describe("what is under way", () => {
   it.each(["key", "tenant", "stranger"] as const)("of one %s is bounded by its requests", (kind) => {
@@ -19,9 +26,9 @@ describe("what is under way", () => {
     const holder = { kind, id: "one" };
     const taken = takeMany(shares, BOUNDS.usual[kind].requests + 5, [holder]);
     expect(taken.length).toBe(BOUNDS.usual[kind].requests);
-    taken[0]?.();
-    expect(shares.take([holder], "usual", 0, 0)).not.toBe(null);
-    expect(shares.take([{ kind, id: "another" }], "usual", 0, 0)).not.toBe(null);
+    taken[0]?.leave();
+    expect(take(shares, [holder], "usual", 0, 0)).not.toBe(null);
+    expect(take(shares, [{ kind, id: "another" }], "usual", 0, 0)).not.toBe(null);
   });
 
   it("of one key is bounded by the bytes of its bodies, of a tenant by those of all its keys", () => {
@@ -30,7 +37,8 @@ describe("what is under way", () => {
     expect(takeMany(shares, 20, [otherKey, tenant], "usual", MIB).length).toBe(8);
     expect(takeMany(shares, 20, [{ kind: "key", id: "t/c" }, tenant], "usual", MIB).length).toBe(0);
     expect(
-      shares.take(
+      take(
+        shares,
         [
           { kind: "key", id: "u/a" },
           { kind: "tenant", id: "u" },
@@ -45,26 +53,57 @@ describe("what is under way", () => {
   it("leaves the lane of the killswitch, reports and heartbeats as it was", () => {
     const shares = new Shares();
     takeMany(shares, 10_000, [key, tenant]);
-    expect(shares.take([key, tenant], "usual", 0, 0)).toBe(null);
-    expect(shares.take([key, tenant], "vital", MIB, 0)).not.toBe(null);
-    expect(shares.take([key, tenant], "waiting", 0, 0)).not.toBe(null);
+    expect(take(shares, [key, tenant], "usual", 0, 0)).toBe(null);
+    expect(take(shares, [key, tenant], "vital", MIB, 0)).not.toBe(null);
+    expect(take(shares, [key, tenant], "waiting", 0, 0)).not.toBe(null);
   });
 
   it("takes nothing of any holder where one has no room", () => {
     const shares = new Shares();
     takeMany(shares, BOUNDS.usual.key.requests, [key]);
-    for (let times = 0; times < BOUNDS.usual.tenant.requests; times += 1) shares.take([key, tenant], "usual", 0, 0);
+    for (let times = 0; times < BOUNDS.usual.tenant.requests; times += 1) take(shares, [key, tenant], "usual", 0, 0);
     expect(takeMany(shares, 1, [otherKey, tenant]).length).toBe(1);
   });
 
   it("gives a share back once, and that of a request whose end was never told after two minutes", () => {
     const shares = new Shares();
     const [first] = takeMany(shares, BOUNDS.usual.stranger.requests, [stranger]);
-    first?.();
-    first?.();
+    first?.leave();
+    first?.leave();
     expect(takeMany(shares, 5, [stranger]).length).toBe(1);
-    expect(shares.take([stranger], "usual", 0, 119_999)).toBe(null);
-    expect(shares.take([stranger], "usual", 0, 120_000)).not.toBe(null);
+    expect(take(shares, [stranger], "usual", 0, 119_999)).toBe(null);
+    expect(take(shares, [stranger], "usual", 0, 120_000)).not.toBe(null);
+  });
+});
+
+describe("a share", () => {
+  const full = (shares: Shares) => takeMany(shares, 100, [key], "waiting", 16 * MIB).length;
+
+  it("gives its bytes back when the body is no longer in memory, and only once", () => {
+    const shares = new Shares();
+    const one = take(shares, [key], "waiting", 48 * MIB);
+    one?.freeBytes();
+    one?.freeBytes();
+    expect(full(shares)).toBe(4);
+    one?.leave();
+    one?.freeBytes();
+    expect(full(shares)).toBe(0);
+  });
+
+  it("of a stream that shows that it is there is kept, however long it takes", () => {
+    const shares = new Shares();
+    const all = takeMany(shares, BOUNDS.usual.stranger.requests, [stranger]);
+    for (const one of all) one.renew(100_000);
+    expect(take(shares, [stranger], "usual", 0, 219_999)).toBe(null);
+    expect(take(shares, [stranger], "usual", 0, 220_000)).not.toBe(null);
+  });
+
+  it("is refused where the whole process is in use, which is not the key's fault", () => {
+    const shares = new Shares();
+    const process: Holder = { kind: "process", id: "" };
+    for (let id = 0; id < 4; id += 1) take(shares, [{ kind: "key", id: `${id}` }, process], "waiting", 64 * MIB);
+    expect(shares.take([{ kind: "key", id: "x" }, process], "waiting", MIB, 0)).toEqual(err("process"));
+    expect(take(shares, [{ kind: "key", id: "x" }, process], "vital", MIB)).not.toBe(null);
   });
 });
 

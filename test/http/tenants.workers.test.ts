@@ -1,10 +1,18 @@
 // The operator and tenants: a lost key can be replaced, and a deleted tenant is gone.
 
-import { runInDurableObject } from "cloudflare:test";
+import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { TENANT_TABLES } from "../../src/history/tenant-tables.ts";
-import { type Body, connectWorker, newWorld, ROOT_KEY, request, type World } from "../support/workerd/client.ts";
+import {
+  type Body,
+  connectWorker,
+  inStorage,
+  newWorld,
+  ROOT_KEY,
+  request,
+  type World,
+} from "../support/workerd/client.ts";
 
 const asOperator = (method: string, path: string, body?: unknown) => request(ROOT_KEY, method, path, body);
 
@@ -53,7 +61,58 @@ describe("another admin key", () => {
   });
 });
 
+describe("what a tenant stores", () => {
+  it("is bounded by its operator: over it nothing more is stored, and what finishes or stops work goes on", async () => {
+    const { world } = await withWork();
+    const { id } = await world.ok("POST", "/dispatch", { prompt: "x" });
+    const path = `/admin/tenants/${world.tenant}`;
+    const set = (max_gb: number | null) => asOperator("PATCH", path, { max_gb });
+    expect(await set(0.000001)).toMatchObject({
+      status: 200,
+      body: { tenant: world.tenant, max_gb: 0.000001, stored_bytes: expect.any(Number) },
+    });
+    for (const [at, body] of [
+      ["/api/jobs", { prompt: "x" }],
+      ["/dispatch", { prompt: "x" }],
+      ["/api/schedules", { name: "s", interval: "1h", prompt: "x" }],
+    ] as const) {
+      const refused = await world.post(at, body);
+      expect([at, refused.status, refused.body.code]).toEqual([at, 507, "tenant_full"]);
+    }
+    expect((await world.post(`/api/jobs/${id}/complete`, { lease: 1, result: "done" })).status).toBe(200);
+    expect((await world.post("/killswitch", { level: 1 })).status).toBe(200);
+    expect((await world.delete("/killswitch")).status).toBe(200);
+    expect((await set(null)).status).toBe(200);
+    expect((await world.post("/api/jobs", { prompt: "x" })).status).toBe(201);
+    expect((await world.patch(path, { max_gb: 1 })).status).toBe(403);
+    expect((await asOperator("PATCH", path, { max_gb: -1 })).status).toBe(400);
+  });
+
+  it("counts what history was sent, and forgets the share that retention deletes", async () => {
+    const { world } = await withWork();
+    const stored = async (): Promise<number> =>
+      (await asOperator("PATCH", `/admin/tenants/${world.tenant}`, { max_gb: null })).body.stored_bytes;
+    const before = await stored();
+    const job = await world.ok("POST", "/dispatch", { prompt: "p".repeat(200_000) });
+    await world.ok("POST", `/api/jobs/${job.id}/complete`, { lease: 1, result: "done" });
+    await world.ok("GET", "/api/jobs");
+    await inStorage(world, (storage) => storage.sql.exec("DELETE FROM jobs"));
+    const sent = await stored();
+    expect(sent - before).toBeGreaterThan(200_000);
+    await world.stub.notePruned({ completed: 2 });
+    expect(sent - (await stored())).toBeGreaterThan(200_000);
+  });
+});
+
 describe("a tenant that is deleted", () => {
+  it("ends although its rows cannot be loaded any more", async () => {
+    const { world } = await withWork();
+    await inStorage(world, (storage) => storage.sql.exec("UPDATE workers SET record = 'too large to be read'"));
+    await evictDurableObject(world.stub);
+    expect((await asOperator("DELETE", `/admin/tenants/${world.tenant}`)).status).toBe(204);
+    expect(await rowsOf(world.tenant)).toEqual({});
+  });
+
   it("ends at once: keys, sessions and sockets; nothing of it is left, live or in history", async () => {
     const { world, id } = await withWork();
     const other = await withWork();

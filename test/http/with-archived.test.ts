@@ -1,9 +1,9 @@
 // A command whose edge stalls between its two calls: history's record may be out of date and is read again.
 
 import { expect, test } from "vitest";
-import type { Archived, Brought } from "../../domain/archived-job.ts";
-import { notFound, type Refusal } from "../../domain/refusal.ts";
-import { err, ok, type Result } from "../../domain/result.ts";
+import type { Archived, Brought } from "../../domain/job/archived-job.ts";
+import { notFound, type Refusal } from "../../domain/words/refusal.ts";
+import { err, ok, type Result } from "../../domain/words/result.ts";
 import { withArchived } from "../../src/history/with-archived.ts";
 
 const RECORD = { prompt: "from history" } as Archived;

@@ -1,7 +1,7 @@
 // A line of the log, as people and as collectors read it.
 
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { configureLog, log, logProblem } from "../../contract/log.ts";
+import { configureLog, log, logProblem } from "../../log/log.ts";
 
 let lines: string[] = [];
 

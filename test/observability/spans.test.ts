@@ -2,12 +2,12 @@
 // run.
 
 import { expect, test } from "vitest";
-import type { JobEvent } from "../../domain/event.ts";
-import { failJob } from "../../domain/failure.ts";
-import { createJob, type Decision, type Job, makeReady, type NewJob } from "../../domain/job.ts";
-import { cancelJob, patchJob } from "../../domain/job-command.ts";
-import { assignJob, completeJob, speakFirst, startJob } from "../../domain/lease.ts";
-import { endedIn, type Span, spansOf } from "../../durable-objects/spans.ts";
+import { failJob } from "../../domain/job/failure.ts";
+import { createJob, type Decision, type Job, makeReady, type NewJob } from "../../domain/job/job.ts";
+import { cancelJob, patchJob } from "../../domain/job/job-command.ts";
+import { assignJob, completeJob, speakFirst, startJob } from "../../domain/job/lease.ts";
+import type { JobEvent } from "../../domain/words/event.ts";
+import { endedIn, type Span, spansOf } from "../../durable-objects/history/spans.ts";
 import { decided, failure, NO_POLICY, NOON, NOTHING_SPENT, REQUEST, RETRYABLE } from "../domain/sample-jobs.ts";
 
 const TRACE_ID = "0af7651916cd43dd8448eb211c80319c";

@@ -3,7 +3,7 @@
 import { expect, it } from "vitest";
 import { Signalbox } from "../../sdk/signalbox.ts";
 import { endpoints } from "../../src/app.ts";
-import { openApiDocument } from "../../src/http/openapi.ts";
+import { openApiDocument } from "../../src/endpoint/openapi.ts";
 import { EndpointNotes, shapeOf } from "../contract/called-endpoints.ts";
 
 /** Not plain calls: sockets, the package itself, and endpoints with clients of their own (OpenAI's, Anthropic's and MCP's). */

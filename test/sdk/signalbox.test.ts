@@ -75,6 +75,16 @@ describe("jobs.stream", () => {
     expect(seen).toEqual(["POST /api/jobs", "GET /api/jobs/j1/stream"]);
   });
 
+  it("brings the whole text of a job that had ended before its stream was opened", async () => {
+    const done = { id: "j1", status: "completed", api: null, result: { text: "hello" } };
+    const end = 'event: end\ndata: {"status": "completed"}\n\n';
+    const { client } = signalbox(({ url }) => (url.endsWith("/stream") ? events(end) : Response.json(done)));
+    expect(await collect(client.jobs.stream("j1"))).toEqual([
+      { type: "chunk", id: "", data: { text: "hello" } },
+      { type: "end", id: "", data: { status: "completed" } },
+    ]);
+  });
+
   it("goes on after the last event that it saw when the connection breaks", async () => {
     const answers = [
       events("event: chunk\nid: 1.1\ndata: a\n\nevent: chunk\nid: 1.2\nda"),

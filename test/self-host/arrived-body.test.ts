@@ -5,8 +5,8 @@ import type { Server } from "node:http";
 import { type AddressInfo, connect, type Socket } from "node:net";
 import { setTimeout as pause } from "node:timers/promises";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { arrivedBody } from "../../scripts/self-host/edge/arrived-body.ts";
-import { closeServer, edgeServer } from "../../scripts/self-host/edge/http-server.ts";
+import { arrivedBody } from "../../self-host/edge/arrived-body.ts";
+import { closeServer, edgeServer } from "../../self-host/edge/http-server.ts";
 
 let server: Server;
 beforeAll(async () => {

@@ -2,9 +2,9 @@
 
 import { setImmediate as tickEnd } from "node:timers/promises";
 import { expect, test } from "vitest";
-import { err, ok } from "../../domain/result.ts";
-import { answerGroup, linesOf, readLine } from "../../durable-objects/grouped-calls.ts";
-import { CallGroup } from "../../scripts/self-host/edge/call-group.ts";
+import { err, ok } from "../../domain/words/result.ts";
+import { answerGroup, linesOf, readLine } from "../../durable-objects/calls/grouped-calls.ts";
+import { CallGroup } from "../../self-host/edge/call-group.ts";
 
 const call = (id: string) => ({
   credential: { kind: "key" as const, id: "k", hash: "h" },

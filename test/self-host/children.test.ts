@@ -7,7 +7,7 @@ import { request } from "node:http";
 import path from "node:path";
 import { afterEach, expect, test } from "vitest";
 import WebSocket from "ws";
-import { shareOf } from "../../domain/share.ts";
+import { shareOf } from "../../domain/tenant/share.ts";
 import { childProcesses, killChild } from "../support/child-processes.ts";
 import { send } from "../support/requests.ts";
 import { type SelfHosted, startSelfHosted } from "../support/self-hosted.ts";

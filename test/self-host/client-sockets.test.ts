@@ -3,9 +3,9 @@
 
 import { setTimeout as pause } from "node:timers/promises";
 import { beforeEach, describe, expect, it } from "vitest";
-import { OPEN_SOCKET, SOCKETS } from "../../durable-objects/object-line.ts";
-import { readSocketGroup, type SocketGroup, SocketGroupWriter } from "../../durable-objects/socket-group.ts";
-import { type ClientSocket, ClientSockets } from "../../scripts/self-host/edge/client-sockets.ts";
+import { OPEN_SOCKET, SOCKETS } from "../../durable-objects/sockets/object-line.ts";
+import { readSocketGroup, type SocketGroup, SocketGroupWriter } from "../../durable-objects/sockets/socket-group.ts";
+import { type ClientSocket, ClientSockets } from "../../self-host/edge/client-sockets.ts";
 
 const OPENING = { credential: { kind: "key", id: "k", hash: "h" } as const, instance: "w" };
 const MANY_BYTES = 64 * 1024 * 1024;
@@ -103,6 +103,19 @@ describe("what clients say", () => {
     expect([one.isPaused, two.isPaused]).toEqual([true, false]);
     sockets.resume();
     expect(one.isPaused).toBe(false);
+  });
+
+  it("is read again once, and not at all if it has left meanwhile", async () => {
+    const [one, two] = [await opened(), await opened()];
+    unsentBytes = MANY_BYTES;
+    one.say("a");
+    two.say("a");
+    two.leave(1006, "");
+    sockets.resume();
+    expect([one.isPaused, two.isPaused]).toEqual([false, true]);
+    one.pause();
+    sockets.resume();
+    expect(one.isPaused).toBe(true);
   });
 });
 

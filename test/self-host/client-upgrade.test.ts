@@ -6,10 +6,10 @@ import { type AddressInfo, connect } from "node:net";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import WebSocket, { type ClientOptions } from "ws";
 import { MAX_FRAME_BYTES } from "../../contract/socket.ts";
-import type { ClientSocket } from "../../scripts/self-host/edge/client-sockets.ts";
-import { readHandshake } from "../../scripts/self-host/edge/client-upgrade.ts";
-import { closeServer, edgeServer } from "../../scripts/self-host/edge/http-server.ts";
-import { alreadySent } from "../../scripts/self-host/edge/pass-on.ts";
+import type { ClientSocket } from "../../self-host/edge/client-sockets.ts";
+import { readHandshake } from "../../self-host/edge/client-upgrade.ts";
+import { closeServer, edgeServer } from "../../self-host/edge/http-server.ts";
+import { alreadySent } from "../../self-host/edge/pass-on.ts";
 import { problemResponse, type Refused } from "../../src/http/refused.ts";
 
 let server: Server;

@@ -6,7 +6,7 @@ import path from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 import WebSocket from "ws";
-import { CloseWatch } from "../../scripts/self-host/edge/closing-frame.ts";
+import { CloseWatch } from "../../self-host/edge/closing-frame.ts";
 import { startSelfHosted } from "../support/self-hosted.ts";
 
 const CLOSE = Buffer.from([0x88, 0x04, 0x11, 0x31, 0x6f, 0x6b]);

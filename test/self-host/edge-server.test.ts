@@ -5,7 +5,7 @@ import { readFile } from "node:fs/promises";
 import type { IncomingMessage, Server } from "node:http";
 import { type AddressInfo, connect } from "node:net";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { closeServer, edgeServer } from "../../scripts/self-host/edge/http-server.ts";
+import { closeServer, edgeServer } from "../../self-host/edge/http-server.ts";
 
 let server: Server;
 beforeAll(async () => {

@@ -3,9 +3,9 @@
 
 import { setTimeout as pause } from "node:timers/promises";
 import { describe, expect, test, vi } from "vitest";
-import type { GroupedCall } from "../../durable-objects/grouped-calls.ts";
-import { CallGroup } from "../../scripts/self-host/edge/call-group.ts";
-import { FairTurns } from "../../scripts/self-host/edge/fair-turns.ts";
+import type { GroupedCall } from "../../durable-objects/calls/grouped-calls.ts";
+import { CallGroup } from "../../self-host/edge/call-group.ts";
+import { FairTurns } from "../../self-host/edge/fair-turns.ts";
 
 describe("a tenant's heavy work", () => {
   /** How many of `count` heavy requests have begun. Those that still wait when the test is over are refused later. */
@@ -49,6 +49,20 @@ describe("a tenant's heavy work", () => {
     ends[0]?.();
     await pause(0);
     expect(ends.length).toBe(2);
+  });
+
+  test("leaves no time to another that has not asked for a second", async () => {
+    let nowAt = 0;
+    const turns = new FairTurns(() => nowAt);
+    turns.take("b", "usual");
+    const ends = begin(turns, "a", 1);
+    await pause(0);
+    nowAt = 900;
+    ends[0]?.();
+    nowAt = 1_001;
+    const next = begin(turns, "a", 6);
+    await pause(0);
+    expect(next.length).toBe(6);
   });
 
   test("that has waited for ten seconds is refused with 429", async () => {
@@ -134,6 +148,34 @@ describe("groups of calls", () => {
     await pause(5);
     sent[2]?.answer();
     expect(await late).toBe("createJob");
+  });
+
+  test("what arrives while only the message beside is under way goes when that has its answer", async () => {
+    const { sent, group } = line();
+    void group.add(call("createJobs"));
+    await pause(5);
+    void group.add(call("activateKillswitch"));
+    await expect.poll(() => sent.length).toBe(2);
+    sent[0]?.answer();
+    await pause(5);
+    const late = group.add(call("createJob"));
+    sent[1]?.answer();
+    await expect.poll(() => sent.length).toBe(3);
+    sent[2]?.answer();
+    expect(await late).toBe("createJob");
+  });
+
+  test("what is vital and large leaves no place beside it in its group", async () => {
+    const { sent, group } = line();
+    const large = "x".repeat(700_000);
+    void group.add(call("completeJob", large));
+    void group.add(call("createJob", large));
+    await pause(5);
+    expect(sent.map(({ names }) => names)).toEqual([["completeJob"]]);
+    sent[0]?.answer();
+    await pause(5);
+    expect(sent.map(({ names }) => names)).toEqual([["completeJob"], ["createJob"]]);
+    sent[1]?.answer();
   });
 
   test("a group carries no more than about a megabyte, or one call", async () => {

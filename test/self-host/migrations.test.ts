@@ -2,8 +2,8 @@
 
 import { expect, test } from "vitest";
 import { loadProject, type Project } from "../../scripts/build/project.ts";
-import { applyMigrations } from "../../scripts/self-host/d1-migrations.ts";
-import { dataDirAt, makeStateFolders } from "../../scripts/self-host/data-dir.ts";
+import { applyMigrations } from "../../self-host/d1-migrations.ts";
+import { dataDirAt, makeStateFolders } from "../../self-host/data-dir.ts";
 import { folderForEachTest } from "../support/temporary-folder.ts";
 import { historyFile, use } from "../upgrade/databases.ts";
 

@@ -5,6 +5,8 @@ import { readFileSync } from "node:fs";
 import path from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { moveTenant } from "../../cli/move-tenant.ts";
+import { Signalbox } from "../../sdk/signalbox.ts";
 import { type Body, send } from "../support/requests.ts";
 import { type SelfHosted, startSelfHosted } from "../support/self-hosted.ts";
 import { folderForAllTests } from "../support/temporary-folder.ts";
@@ -99,13 +101,123 @@ test("a move that cannot arrive is given up, and the tenant is served where it w
   const taken = await call(target, secretOf("target", "root.key"), "POST", "/admin/tenants", { tenant: "beta" });
   expect(taken.status).toBe(201);
   await expect(move("beta", "--to", target.url)).rejects.toMatchObject({ code: 1 });
-  expect((await call(source, key, "GET", `/api/jobs/${job.id}`)).status).toBe(410);
+  expect((await call(source, key, "GET", `/api/jobs/${job.id}`)).status).toBe(503);
   await move("beta", "--give-up");
   expect((await call(source, key, "GET", `/api/jobs/${job.id}`)).body).toMatchObject({
     prompt: "kept",
     status: "pending",
   });
   expect((await call(source, key, "GET", "/killswitch")).body.active).toBe(false);
+}, 60_000);
+
+const tenantsOf = ({ url }: SelfHosted, dataDir: string, fetch?: typeof globalThis.fetch) =>
+  new Signalbox({ url, key: secretOf(dataDir, "root.key"), retries: 0, ...(fetch === undefined ? {} : { fetch }) })
+    .tenants;
+
+/** A step is its method and path; a table's part is a step of its own. */
+const stepOf = (input: Parameters<typeof fetch>[0], init?: RequestInit): string => {
+  const { pathname, searchParams } = new URL(String(input));
+  const part = init?.method === "POST" && typeof init.body === "string" ? (JSON.parse(init.body) as Body) : {};
+  const table = searchParams.get("table") ?? part.table ?? "";
+  return `${init?.method ?? "GET"} ${pathname.split("/").slice(4).join("/")} ${table}`.trim();
+};
+
+/** The command dies at its `at`-th request: before it is sent, or before its answer is heard. */
+const dyingAt = (at: number, isSent: boolean) => {
+  const steps: string[] = [];
+  const fetch: typeof globalThis.fetch = async (input, init) => {
+    steps.push(stepOf(input, init));
+    if (steps.length < at) return globalThis.fetch(input, init);
+    if (steps.length === at && isSent) await globalThis.fetch(input, init).then((answer) => answer.arrayBuffer());
+    throw new Error("the command was killed");
+  };
+  return { steps, fetch };
+};
+
+const moveWith = (name: string, fetch?: typeof globalThis.fetch) =>
+  moveTenant(
+    {
+      tenant: name,
+      source: tenantsOf(source, "source", fetch),
+      target: tenantsOf(target, "target", fetch),
+      options: {},
+    },
+    target.url,
+  );
+
+/** A tenant with a finished and a waiting job, and whether the target has them. */
+const tenantWithWork = async (name: string) => {
+  const key = await makeTenant(name);
+  const here = (method: string, route: string, body?: unknown) => call(source, key, method, route, body);
+  await here("POST", "/presence", { instance: "w", provider: "p", status: "online", tags: "", concurrency: 5 });
+  const done = (await here("POST", "/dispatch", { prompt: "done" })).body;
+  await here("POST", `/api/jobs/${done.id}/complete`, { lease: done.lease, result: "r", cost_usd: 0.25 });
+  const waiting = (await here("POST", "/api/jobs", { prompt: "waits", tags: ["none-has-it"] })).body;
+  const expectThere = async (): Promise<void> => {
+    const there = async (route: string) => (await call(target, key, "GET", route)).body;
+    expect((await call(source, key, "GET", "/killswitch")).status).toBe(410);
+    expect(await there(`/api/jobs/${done.id}`)).toMatchObject({ status: "completed", result: "r" });
+    expect(await there(`/api/jobs/${waiting.id}`)).toMatchObject({ status: "pending", prompt: "waits" });
+    expect(await there("/api/cost")).toMatchObject({ total_usd: 0.25, jobs: 1 });
+    expect((await there("/api/jobs")).total).toBe(2);
+    expect((await there("/api/audit?action=tenant.arrived")).entries).toHaveLength(1);
+  };
+  return { key, expectThere };
+};
+
+test("a move whose command is killed at any kind of step is completed by repeating it", async () => {
+  const { steps, fetch } = dyingAt(Number.POSITIVE_INFINITY, false);
+  await makeTenant("rehearsal");
+  await moveWith("rehearsal", fetch);
+  // Before it was sent, or before its answer was heard: for a read it is the same.
+  const cuts = [
+    ...["POST move", "POST arrive", "POST left", "POST arrived"].flatMap((step) => [
+      { step, isSent: false },
+      { step, isSent: true },
+    ]),
+    ...["GET rows jobs", "GET rows/digest jobs"].map((step) => ({ step, isSent: false })),
+    ...["POST rows jobs", "POST rows cost_hours", "POST rows settings"].map((step) => ({ step, isSent: true })),
+  ];
+  for (const [index, { step, isSent }] of cuts.entries()) {
+    expect(steps).toContain(step);
+    const name = `cut-${index}`;
+    const { expectThere } = await tenantWithWork(name);
+    await expect(moveWith(name, dyingAt(steps.indexOf(step) + 1, isSent).fetch)).rejects.toThrow();
+    await moveWith(name);
+    await expectThere();
+    // Everything is there already.
+    if (step === "POST arrived") expect(await moveWith(name)).toEqual([]);
+  }
+}, 240_000);
+
+test("a move goes on after both ends were killed in its middle and started again", async () => {
+  const { expectThere } = await tenantWithWork("killed");
+  await expect(moveWith("killed", dyingAt(30, true).fetch)).rejects.toThrow();
+  await Promise.all([source.kill(), target.kill()]);
+  source = await startSelfHosted(path.join(folder.path, "source"));
+  target = await startSelfHosted(path.join(folder.path, "target"), {
+    env: { SERVICE_SIGNING_SECRET_ALSO: secretOf("source", "signing.secret") },
+  });
+  // The target's address is another one now: the move to the former is cancelled.
+  await tenantsOf(source, "source").stay("killed");
+  await moveWith("killed");
+  await expectThere();
+}, 120_000);
+
+test("a tenant whose rows differ at both ends does not leave, and is given up or moved again", async () => {
+  const { key, expectThere } = await tenantWithWork("torn");
+  const losing: typeof globalThis.fetch = (input, init) => {
+    if (stepOf(input, init) !== "POST rows events") return globalThis.fetch(input, init);
+    const part = JSON.parse(String(init?.body)) as Body;
+    return globalThis.fetch(input, { ...init, body: JSON.stringify({ ...part, rows: part.rows.slice(1) }) });
+  };
+  await expect(moveWith("torn", losing)).rejects.toThrow(/history table events differ \(\d+ here, \d+ there/);
+  for (const one of [source, target])
+    expect((await call(one, key, "GET", "/killswitch")).body.code).toBe("tenant_unavailable");
+  await move("torn", "--give-up");
+  expect((await call(source, key, "GET", "/killswitch")).status).toBe(200);
+  await moveWith("torn");
+  await expectThere();
 }, 60_000);
 
 test("only the holder of the root key moves a tenant", async () => {

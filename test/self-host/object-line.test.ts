@@ -6,9 +6,9 @@ import type { Socket } from "node:net";
 import path from "node:path";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { type WebSocket, WebSocketServer } from "ws";
-import { answeredText, askedText, readAnswered, readAsked } from "../../durable-objects/object-line.ts";
-import { ObjectProcess } from "../../scripts/self-host/edge/object-process.ts";
-import { TextReader, textFrame } from "../../scripts/self-host/edge/websocket-frame.ts";
+import { answeredText, askedText, readAnswered, readAsked } from "../../durable-objects/sockets/object-line.ts";
+import { ObjectProcess } from "../../self-host/edge/object-process.ts";
+import { TextReader, textFrame } from "../../self-host/edge/websocket-frame.ts";
 import { folderForEachTest } from "../support/temporary-folder.ts";
 
 const OBJECT = "/TENANT/t";

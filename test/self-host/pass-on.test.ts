@@ -6,8 +6,8 @@ import { createServer, type IncomingMessage, type Server } from "node:http";
 import { type AddressInfo, connect, type Socket } from "node:net";
 import path from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { closeServer, edgeServer } from "../../scripts/self-host/edge/http-server.ts";
-import { passOn, tunnel } from "../../scripts/self-host/edge/pass-on.ts";
+import { closeServer, edgeServer } from "../../self-host/edge/http-server.ts";
+import { passOn, tunnel } from "../../self-host/edge/pass-on.ts";
 import type { AppContext } from "../../src/http/auth.ts";
 import { folderForEachTest } from "../support/temporary-folder.ts";
 

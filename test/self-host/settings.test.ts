@@ -3,7 +3,7 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { expect, test } from "vitest";
-import { readExtraCatalog } from "../../scripts/self-host/settings.ts";
+import { readExtraCatalog } from "../../self-host/settings.ts";
 import { loadProviders } from "../../src/catalog/providers.ts";
 import { folderForEachTest } from "../support/temporary-folder.ts";
 

@@ -5,8 +5,8 @@ import { createServer, type Server, type Socket } from "node:net";
 import path from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { ProcessAway } from "../../scripts/self-host/edge/process-away.ts";
-import { TextConnections } from "../../scripts/self-host/edge/text-connections.ts";
+import { ProcessAway } from "../../self-host/edge/process-away.ts";
+import { TextConnections } from "../../self-host/edge/text-connections.ts";
 import { folderForEachTest } from "../support/temporary-folder.ts";
 
 const folder = folderForEachTest();

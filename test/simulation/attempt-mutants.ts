@@ -3,31 +3,26 @@
 import { type Mutant, mutant } from "./mutant.ts";
 
 export const ATTEMPT_MUTANTS: readonly Mutant[] = [
-  mutant("leases do not grow", "domain/lease.ts", "lease: job.lease + 1,", "lease: Math.max(1, job.lease),"),
+  mutant("leases do not grow", "domain/job/lease.ts", "lease: job.lease + 1,", "lease: Math.max(1, job.lease),"),
   mutant(
     "a report is taken under any lease",
-    "domain/lease-fence.ts",
+    "domain/job/lease-fence.ts",
     "isLeased(job) && job.lease === lease",
     "isLeased(job) && job.lease >= 0 * lease",
   ),
   mutant(
     "an assigned job may stay so for ever",
-    "durable-objects/operations/deadline.ts",
+    "durable-objects/turn/deadline.ts",
     "return expiresAtOf(job, memory.config);",
     "return null;",
   ),
   mutant(
     "one rate-limit retry too many",
-    "domain/failure.ts",
+    "domain/job/failure.ts",
     "job.rateLimitRetries >= limit.maxRetries",
     "job.rateLimitRetries > limit.maxRetries",
   ),
-  mutant(
-    "a lease that ends frees no room",
-    "durable-objects/operations/turn.ts",
-    "fleet.addLoad(heldBy, provider, -1);",
-    "",
-  ),
+  mutant("a lease that ends frees no room", "durable-objects/turn/turn.ts", "fleet.addLoad(heldBy, provider, -1);", ""),
   mutant(
     "a shorter back-off replaces a longer one",
     "durable-objects/operations/report.ts",
@@ -48,33 +43,63 @@ export const ATTEMPT_MUTANTS: readonly Mutant[] = [
   ),
   mutant(
     "a retry does not wait",
-    "domain/failure.ts",
+    "domain/job/failure.ts",
     '{ until: nowAt + delayMs, by: "retry" }',
     '{ until: nowAt + delayMs / 2, by: "retry" }',
   ),
   mutant(
     "a provider that asked for time is asked again too soon",
-    "domain/backoff.ts",
+    "domain/job/backoff.ts",
     "Math.max(grown, askedMs ?? 0)",
     "grown",
   ),
   mutant(
     "a job that loses its workers is tried for ever",
-    "domain/lease.ts",
+    "domain/job/lease.ts",
     'job.status === "running" && job.attempts >= maxAttempts',
     'job.status === "running" && job.attempts >= maxAttempts + 1',
   ),
   mutant(
     "a retryable failure is tried once too often",
-    "domain/failure.ts",
+    "domain/job/failure.ts",
     "running.attempts < policy.maxAttempts",
     "running.attempts <= policy.maxAttempts",
   ),
   mutant(
     "a running job is reaped early",
-    "durable-objects/operations/deadline.ts",
+    "durable-objects/turn/deadline.ts",
     "return beat.heardAt + thresholdMs;",
     "return beat.heardAt + thresholdMs / 2;",
+  ),
+  mutant(
+    "a stream that was cut costs nothing",
+    "durable-objects/operations/sweep.ts",
+    "run: estimateUnreported,",
+    "run: (turn) => void turn,",
+  ),
+  mutant(
+    "a stream that was cut costs its estimate and its report",
+    "durable-objects/operations/late-spending.ts",
+    "    turn.store.unreported.remove(jobId, lease);\n    const usage",
+    "    const usage",
+  ),
+  mutant(
+    "an estimate does not wait for the worker's report",
+    "durable-objects/operations/uncounted.ts",
+    "ESTIMATE_AFTER_MS = 15_000",
+    "ESTIMATE_AFTER_MS = 1_000",
+  ),
+  mutant(
+    "another worker's key reports a late cost",
+    "durable-objects/operations/late-spending.ts",
+    "if (ended === null || !speaksFor(turn, ended.worker)) return;",
+    "if (ended === null) return;",
+  ),
+  mutant(
+    "a heartbeat of a lease that has ended is a sign of life",
+    "durable-objects/operations/report.ts",
+    "  if (!decided.ok) return decided;\n  noteSign(turn, job);\n  turn.noteBeat(job);",
+    "  noteSign(turn, job);\n  if (!decided.ok) return decided;\n  turn.noteBeat(job);",
   ),
   mutant(
     "a provider's budget closes nothing",

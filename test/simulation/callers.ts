@@ -32,7 +32,8 @@ const askAtFrontDoor: Action = async (world, [model, stream, key, queue, priorit
 const leaveFrontDoor: Action = async (world, [which]) => {
   const open = [...world.model.seen.values()].filter(({ job }) => job.api !== null).map(({ job }) => job.id);
   const id = pickOf(open, which);
-  if (id !== undefined) await world.shell.call(world.admin, "abandon", { id, isSlow: which < 0.3 });
+  if (id !== undefined)
+    await world.shell.call(world.admin, "abandon", { id, why: which < 0.2 ? "slow" : which < 0.4 ? "lost" : "left" });
 };
 
 const webhookIds = ({ shell }: World): string[] =>

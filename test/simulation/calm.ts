@@ -1,10 +1,11 @@
 // The end of a run, without further faults. First every worker is silent, then all work. What remains undone was lost.
 
 import { DEFAULT_CONFIG_DOCUMENT } from "../../contract/config.ts";
-import { isLeased } from "../../domain/job.ts";
-import { isFinal } from "../../domain/job-status.ts";
+import { isLeased } from "../../domain/job/job.ts";
 import { wants } from "../../domain/webhook.ts";
-import { DELIVERIES_KEPT } from "../../durable-objects/operations/deliveries.ts";
+import { isFinal } from "../../domain/words/job-status.ts";
+import { DELIVERIES_KEPT } from "../../durable-objects/steps/deliveries.ts";
+import { everyCutIsCounted } from "./cut-streams.ts";
 import { deleteTenant } from "./departures.ts";
 import { ENDPOINTS } from "./receiver.ts";
 import { takeSnapshot } from "./snapshot.ts";
@@ -87,7 +88,8 @@ const work = async (world: World): Promise<string | null> => {
     // A key that a failed turn never created, or that was revoked, would keep the worker out for ever.
     worker.credential = keyOf(world.fresh("next-worker-key"));
     await done(world, world.makeKey(worker.credential));
-    Object.assign(worker, { provider: index % 2 === 0 ? "p" : "q", tags: "a,b", models: null, concurrency: 2 });
+    Object.assign(worker, { provider: index % 2 === 0 ? "p" : "q", tags: "a,b", models: null, runtimeModels: null });
+    worker.concurrency = 2;
     if (index % 2 === 1) await done(world, connect(world, worker, CHANCES));
   }
   for (let round = 0; round < MAX_WORKING_ROUNDS; round += 1) {
@@ -154,6 +156,7 @@ export const calm = async (world: World, check: () => string | null): Promise<st
     check() ??
     viewersKnowTheEnd(world) ??
     silenceIsTold(world) ??
+    everyCutIsCounted(world.model) ??
     (await deleteTenant(world))
   );
 };

@@ -2,11 +2,11 @@
 
 import { configDocument } from "../../contract/config.ts";
 import type { JobResource } from "../../contract/job.ts";
-import type { NewJob } from "../../domain/job.ts";
-import type { Refusal } from "../../domain/refusal.ts";
-import { PRIORITIES } from "../../domain/requirements.ts";
-import type { Result } from "../../domain/result.ts";
-import { FINAL_GRACE_MS } from "../../durable-objects/operations/deadline.ts";
+import type { NewJob } from "../../domain/job/job.ts";
+import type { Refusal } from "../../domain/words/refusal.ts";
+import { PRIORITIES } from "../../domain/words/requirements.ts";
+import type { Result } from "../../domain/words/result.ts";
+import { FINAL_GRACE_MS } from "../../durable-objects/turn/deadline.ts";
 import { mustRefuse } from "./limits.ts";
 import type { Creation } from "./model.ts";
 import type { Step, StepKind } from "./plan.ts";

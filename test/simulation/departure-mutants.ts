@@ -11,9 +11,9 @@ export const DEPARTURE_MUTANTS: readonly Mutant[] = [
   ),
   mutant(
     "a tenant that has left is served",
-    "durable-objects/operation-caller.ts",
-    "const moved = movedRefusal(movedTo);",
-    "const moved = movedRefusal(null);",
+    "durable-objects/calls/turn-runner.ts",
+    "const away = absenceRefusal(this.memory.absence);",
+    "const away = absenceRefusal(null);",
   ),
   mutant(
     "a tenant that stays has no alarm",
@@ -30,20 +30,20 @@ export const DEPARTURE_MUTANTS: readonly Mutant[] = [
   mutant(
     "idempotency keys stay behind in a move",
     "durable-objects/store/table-rows.ts",
-    'new Set(["schema_steps", "sessions"])',
-    'new Set(["schema_steps", "sessions", "idempotency"])',
+    '"sessions", "files"])',
+    '"sessions", "files", "idempotency"])',
   ),
   mutant(
     "each page of a move skips a row",
-    "domain/moved-rows.ts",
-    "isLast ? null : from + rows.length",
-    "isLast ? null : from + rows.length + 1",
+    "domain/tenant/moved-rows.ts",
+    "isLast ? null : keys.map((key) => last[key] ?? null)",
+    "isLast ? null : keys.map((key) => (found[rows.length] ?? last)[key] ?? null)",
   ),
   mutant(
-    "an arriving tenant takes only its first rows",
-    "durable-objects/relocation.ts",
-    "store.settings.putMovedTo(ARRIVING);",
-    "void ARRIVING;",
+    "a tenant brings its own side of the move along",
+    "durable-objects/store/table-rows.ts",
+    'table === "settings" ? OWN_ROWS : "true"',
+    '"true"',
   ),
   mutant(
     "the deletion of a tenant does not wait for what is on its way to history",
@@ -53,7 +53,7 @@ export const DEPARTURE_MUTANTS: readonly Mutant[] = [
   ),
   mutant(
     "a drain writes into a tenant that was deleted meanwhile",
-    "durable-objects/history-writer.ts",
+    "durable-objects/history/history-writer.ts",
     "if (store.outbox.firstSeq() > seq) return;",
     "if (seq < 0) return;",
   ),

@@ -1,8 +1,8 @@
 // The tenant leaves for another deployment and stays after all, and its deletion while a batch to history is in transit.
 
 import type { Killswitch } from "../../domain/killswitch.ts";
-import type { Refusal } from "../../domain/refusal.ts";
-import type { Result } from "../../domain/result.ts";
+import type { Refusal } from "../../domain/words/refusal.ts";
+import type { Result } from "../../domain/words/result.ts";
 import { isTenantsReached } from "./money.ts";
 import type { StepKind } from "./plan.ts";
 import { TENANT } from "./shell.ts";
@@ -36,7 +36,11 @@ export const MOST_FAULTS = 3;
 export const stay = async (world: World): Promise<Result<null, Refusal> | null> => {
   let stayed: Result<null, Refusal> | null = null;
   for (let time = 0; time < MOST_FAULTS && stayed === null; time += 1)
-    stayed = await heard(world, (await world.shell.tenant()).stay());
+    stayed = await heard(world, (await world.shell.tenant()).stay(), () => {
+      // What ended meanwhile told nobody, so memory is built again.
+      world.shell.memory = null;
+      world.shell.atRest();
+    });
   return stayed;
 };
 
@@ -48,7 +52,7 @@ const leaveAndStay: Action = async (world, [away]) => {
   const { killswitch } = takeSnapshot(world);
   const left = await heard(world, (await shell.tenant()).leave(ELSEWHERE));
   const served = await heard(world, shell.call(admin, "readKillswitch", null));
-  if (left?.ok && served !== null && (served.ok || served.error.code !== "tenant_moved"))
+  if (left?.ok && served !== null && (served.ok || served.error.code !== "tenant_unavailable"))
     model.violate("a tenant that has left is served");
   await shell.advance(Math.ceil(away * MOST_AWAY_MS));
   const stayed = await stay(world);

@@ -1,7 +1,8 @@
 // To whom jobs are given, and how many: checks of the leases that a step gave out.
 
-import { isLeased, type Job } from "../../domain/job.ts";
-import type { Worker } from "../../domain/worker.ts";
+import { withModel } from "../../domain/fleet/model-set.ts";
+import type { Worker } from "../../domain/fleet/worker.ts";
+import { isLeased, type Job } from "../../domain/job/job.ts";
 import type { Check } from "./invariants.ts";
 import type { Snapshot } from "./snapshot.ts";
 
@@ -46,7 +47,7 @@ const mayHave = (worker: Worker | undefined, job: Job, nowAt: number): boolean =
   (worker.pause === null || (worker.pause.untilAt ?? Number.POSITIVE_INFINITY) <= nowAt) &&
   (job.provider === null || worker.provider === job.provider) &&
   job.tags.every((tag) => worker.tags.includes(tag)) &&
-  (job.model === null || worker.models === null || worker.models.includes(job.model));
+  hasModel(worker, job.model);
 
 /**
  * By elapsed time: after the clock was set back, silence counts from the object's next turn. The pings of an open socket
@@ -75,6 +76,34 @@ export const theLockedOutAreGivenNothing: Check = (before, now, { endedKeys, wor
     const keyIds = [before, now].map(({ workers: known }) => known.get(assignedWorker)?.keyId ?? "");
     if (keyIds.every((keyId) => endedKeys.has(keyId)))
       return `${assignedWorker} was given job ${id} after its key ${keyIds[1]} was revoked`;
+  }
+  return null;
+};
+
+/** The last list of its runtime decides for a worker that names none; an empty one says nothing. */
+const hasModel = (worker: Worker | undefined, model: string | null): boolean => {
+  if (worker === undefined) return false;
+  if (model === null) return true;
+  const { models, runtimeModels } = worker;
+  const set = models ?? runtimeModels;
+  return set === null || set.count === 0 || withModel(model)(set);
+};
+
+/** Nor does a worker get a job for a model within five minutes of its answer that it does not have it. */
+export const onlyWhereItsModelIs: Check = (before, now, { model: { lacking }, isShared }) => {
+  for (const key of lacking.keys()) {
+    // A forgotten worker that registers again is a new one.
+    if (isShared || !now.workers.has(key.split(" ")[0] ?? "")) lacking.delete(key);
+  }
+  for (const { id, model, assignedWorker, assignedAt } of isShared ? [] : newLeases(before, now)) {
+    const instance = assignedWorker ?? "";
+    if (model === null) continue;
+    if (![before, now].some(({ workers }) => hasModel(workers.get(instance), model)))
+      return `${instance} was given job ${id}, and does not have its model ${model}`;
+    const lacked = lacking.get(`${instance} ${model}`);
+    const at = assignedAt ?? now.nowAt;
+    if (lacked !== undefined && lacked.fromAt <= at && at < lacked.untilAt)
+      return `${instance} was given job ${id}, and had answered that it lacks its model ${model}`;
   }
   return null;
 };

@@ -1,7 +1,7 @@
 // What D1 must have: everything that has left the object, and everything once the outbox is empty.
 
-import { type Job, labelsOf } from "../../domain/job.ts";
-import { isFinal } from "../../domain/job-status.ts";
+import { type Job, labelsOf } from "../../domain/job/job.ts";
+import { isFinal } from "../../domain/words/job-status.ts";
 import { auditAgrees } from "./audit.ts";
 import { TENANT } from "./shell.ts";
 import type { Snapshot } from "./snapshot.ts";

@@ -4,7 +4,7 @@
 
 import { readdirSync, readFileSync } from "node:fs";
 import path from "node:path";
-import { STATEMENT_ROOM } from "../../durable-objects/projection.ts";
+import { STATEMENT_ROOM } from "../../durable-objects/history/projection.ts";
 import type { Row, SqlValue } from "../../durable-objects/store/sql.ts";
 import { Database } from "./database.ts";
 import { isWithinLimits, SimulatedFault } from "./disk.ts";

@@ -1,12 +1,13 @@
 // What must be true after every step. Each check reads the databases and the world's record, and returns what is wrong.
 
-import { isLeased, type Job } from "../../domain/job.ts";
-import { isFinal } from "../../domain/job-status.ts";
-import { ROW_ROOM } from "../../durable-objects/operations/outbox-writer.ts";
+import { isLeased, type Job } from "../../domain/job/job.ts";
+import { isFinal } from "../../domain/words/job-status.ts";
+import { ROW_ROOM } from "../../durable-objects/turn/outbox-writer.ts";
 import { answersAreAudited } from "./audit.ts";
 import {
   capacityHolds,
   onlyFitWorkersAreGiven,
+  onlyWhereItsModelIs,
   providerLimitHolds,
   theLockedOutAreGivenNothing,
   theSilentAreGivenNothing,
@@ -236,6 +237,7 @@ export const INVARIANTS: Readonly<Record<string, Check>> = {
   "a provider's load stays within max_concurrent": providerLimitHolds,
   "under the killswitch nobody has anything": killswitchHolds,
   "only a live, matching, active worker is given a job": onlyFitWorkersAreGiven,
+  "a job runs only where its model is, as far as anybody knows": onlyWhereItsModelIs,
   "a silent worker is given nothing, whatever the clock does": theSilentAreGivenNothing,
   "a worker whose key was revoked is given nothing": theLockedOutAreGivenNothing,
   "final is final; versions and leases grow": finalIsFinal,

@@ -60,7 +60,7 @@ export const JOURNAL_MUTANTS: readonly Mutant[] = [
   ),
   mutant(
     "a job that moves to the tables wakes nobody",
-    "durable-objects/history-writer.ts",
+    "durable-objects/history/history-writer.ts",
     "if (store.jobs.settle(seq)) wake.note(store.jobs.nextDueAt());",
     "store.jobs.settle(seq);",
   ),

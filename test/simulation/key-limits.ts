@@ -1,7 +1,7 @@
 // A key with limits: the jobs that it may create a minute and have open, what it may spend, and its requests a second
 // and at a time. Counted again from the jobs and attempts that are stored.
 
-import type { Refusal } from "../../domain/refusal.ts";
+import type { Refusal } from "../../domain/words/refusal.ts";
 import type { Model } from "./model.ts";
 import { dayOf } from "./money.ts";
 import type { StepKind } from "./plan.ts";

@@ -1,11 +1,11 @@
 // The object's memory compared with its tables; and whether the router left a job waiting without reason.
 
-import { isLeased } from "../../domain/job.ts";
-import { isFinal } from "../../domain/job-status.ts";
-import { firstRefusal, type RoutePolicy } from "../../domain/routing-filter.ts";
-import type { Memory } from "../../durable-objects/operations/memory.ts";
+import { isLeased } from "../../domain/job/job.ts";
+import { firstRefusal, type RoutePolicy } from "../../domain/routing/routing-filter.ts";
+import { isFinal } from "../../domain/words/job-status.ts";
 import { routeRequest } from "../../durable-objects/operations/route-policy.ts";
 import type { Store } from "../../durable-objects/store/open.ts";
+import type { Memory } from "../../durable-objects/turn/memory.ts";
 import { closedByMoney } from "./money.ts";
 import { isSameJson } from "./same-json.ts";
 import { FAILED_SWEEP_RETRY_MS } from "./shell.ts";
@@ -165,7 +165,8 @@ export const nobodyWaitsInVain = (_before: Snapshot, now: Snapshot, world: World
     chain: config.routing.chain,
     weights: config.routing.weights,
     closedProviders: closedProviders(memory, closedByMoney(world, { ...now, nowAt: budgetedAt })),
-    isEchoAside: memory.isEchoAside,
+    // Silence alone frees it, which is for the alarm to find.
+    isEchoAside: true,
     priceOf: () => null,
     lastSignOf: (member) => member.lastSeenAt,
   };

@@ -1,6 +1,6 @@
 // What the world outside was told and asked for, to compare with the object's state.
 
-import type { Job, NewJob } from "../../domain/job.ts";
+import type { Job, NewJob } from "../../domain/job/job.ts";
 import type { Allowance } from "./key-limits.ts";
 import { Parsed } from "./parsed.ts";
 
@@ -69,6 +69,10 @@ export class Model {
   readonly attempts = new Map<string, number | null>();
   /** Their total cost. */
   attemptedNanoUsd = 0;
+  /** Leases whose start was told, and not their end. */
+  readonly startedLeases = new Set<string>();
+  /** Streams and requests that were taken from a worker that had started them. */
+  readonly owed = new Set<string>();
   readonly dueRuns = new Map<string, string>();
   readonly runsByHand = new Set<string>();
   lastSeq = 0;
@@ -90,6 +94,8 @@ export class Model {
   readonly mostAttempts = new Map<string, number>();
   /** Jobs that the current killswitch put back. */
   readonly putBack = new Set<string>();
+  /** Until when a worker that was heard to lack a model may not have a job for it; by worker and model. */
+  readonly lacking = new Map<string, { readonly fromAt: number; readonly untilAt: number }>();
   /** The lease under which a job sent its first output. */
   readonly spoke = new Map<string, number>();
   /** The cost of attempts, by day or month, and by provider or in total. */

@@ -1,7 +1,7 @@
 // Budgets, computed again from the cost of attempts: what is closed, and that it is.
 
-import { mayCost } from "../../domain/cost.ts";
-import { isLeased } from "../../domain/job.ts";
+import { isLeased } from "../../domain/job/job.ts";
+import { mayCost } from "../../domain/money/cost.ts";
 import type { Model } from "./model.ts";
 import type { Snapshot } from "./snapshot.ts";
 import type { World } from "./world.ts";

@@ -1,8 +1,8 @@
 // The tenant moves to another deployment: an object on an empty disk gets every row, and is the tenant from then on.
 
-import type { TablePage, TableRows } from "../../domain/moved-rows.ts";
-import type { Refusal } from "../../domain/refusal.ts";
-import type { Result } from "../../domain/result.ts";
+import type { TablePage, TableRows } from "../../domain/tenant/moved-rows.ts";
+import type { Refusal } from "../../domain/words/refusal.ts";
+import type { Result } from "../../domain/words/result.ts";
 import type { Departure } from "../../durable-objects/operations/moving.ts";
 import type { Tenant } from "../../durable-objects/tenant.ts";
 import { checkHalt, ELSEWHERE, heard, MOST_FAULTS, stay } from "./departures.ts";
@@ -22,19 +22,19 @@ const pageCharsOf = (chance: number): number => Math.ceil(10 ** (3 + chance * 3)
 const readAll = async (world: World, { tables }: Departure, pageChars: number): Promise<Part[] | null> => {
   const parts: Part[] = [];
   for (const table of tables)
-    for (let from: number | null = 0; from !== null; ) {
+    for (let after: TablePage["next"] = null, isFirst = true; isFirst || after !== null; isFirst = false) {
       const page: Result<TablePage, Refusal> | null = await heard(
         world,
-        (await world.shell.tenant()).readTable(table, from, pageChars),
+        (await world.shell.tenant()).readTable({ table, after, maxChars: pageChars }),
       );
       if (!page?.ok) return null;
       parts.push({ table, rows: page.value });
-      from = page.value.next;
+      after = page.value.next;
     }
   return parts;
 };
 
-type Stage = (tenant: Tenant) => Promise<Result<null, Refusal>>;
+type Stage = (tenant: Tenant) => Promise<Result<unknown, Refusal>>;
 
 /** One stage of the arrival, repeated after a fault. Returns what is wrong. */
 const take = async (world: World, stage: Stage, look?: () => void): Promise<string | null> => {
@@ -46,9 +46,9 @@ const take = async (world: World, stage: Stage, look?: () => void): Promise<stri
 };
 
 /** Nothing is looked at until every row is there: a part of the rows is no tenant. */
-const arrive = async (world: World, schema: number, parts: readonly Part[]): Promise<string | null> => {
+const arrive = async (world: World, { move, schema }: Departure, parts: readonly Part[]): Promise<string | null> => {
   const stages: Stage[] = [
-    (tenant) => tenant.makeRoom(schema),
+    (tenant) => tenant.makeRoom({ move, schema, isExpected: true }),
     ...parts.map(
       ({ table, rows }): Stage =>
         (tenant) =>
@@ -73,7 +73,7 @@ const moveElsewhere: Action = async (world, [size, fault, when]) => {
   shell.moveOut();
   await shell.tenant();
   if (fault < 0.5) shell.handle.failAfter(1 + Math.floor(when * 100), fault < 0.25 ? "throw" : "crash");
-  const wrong = await arrive(world, left.value.schema, parts);
+  const wrong = await arrive(world, left.value, parts);
   shell.handle.heal();
   if (wrong === null) checkHalt(world, killswitch);
   else model.violate(wrong);

@@ -49,6 +49,7 @@ export const STEP_WEIGHTS = {
   beat: 4,
   complete: 8,
   fail: 6,
+  "lack a model": 2,
   release: 2,
   "say the first word": 2,
   "a provider refuses all": 3,

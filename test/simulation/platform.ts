@@ -2,11 +2,11 @@
 // log controlled by the simulation. Globals are set once; `current` says which world they belong to now.
 
 import "./stand-in.ts";
-import type { Refusal, RefusalCode } from "../../domain/refusal.ts";
-import type { Result } from "../../domain/result.ts";
+import type { Refusal, RefusalCode } from "../../domain/words/refusal.ts";
+import type { Result } from "../../domain/words/result.ts";
 import type { OperationName } from "../../durable-objects/api.ts";
-import type { Turn } from "../../durable-objects/operations/turn.ts";
 import type { Tenant } from "../../durable-objects/tenant.ts";
+import type { Turn } from "../../durable-objects/turn/turn.ts";
 import type { Clock } from "./clock.ts";
 import type { Random } from "./random.ts";
 import { SimulatedSocket } from "./sockets.ts";

@@ -1,10 +1,10 @@
 // Promises about time, money and order, checked against the events, attempts and runs of each step.
 
 import { maxAttemptsOf } from "../../domain/config.ts";
-import type { JobEventType } from "../../domain/event.ts";
-import { parseInterval } from "../../domain/interval.ts";
-import { isLeased, type Job } from "../../domain/job.ts";
-import { isFinal } from "../../domain/job-status.ts";
+import { isLeased, type Job } from "../../domain/job/job.ts";
+import { parseInterval } from "../../domain/schedule/interval.ts";
+import type { JobEventType } from "../../domain/words/event.ts";
+import { isFinal } from "../../domain/words/job-status.ts";
 import type { StoredEvent } from "../../durable-objects/store/outbox.ts";
 import type { Snapshot } from "./snapshot.ts";
 import type { World } from "./world.ts";

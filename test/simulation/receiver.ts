@@ -1,9 +1,9 @@
 // The receiver of the webhooks, and the promise to it: every event is sent at least once, and nothing that did not
 // happen.
 
-import type { JobEventType } from "../../domain/event.ts";
-import { isFinal } from "../../domain/job-status.ts";
 import { type Webhook, type WebhookEvent, wants } from "../../domain/webhook.ts";
+import type { JobEventType } from "../../domain/words/event.ts";
+import { isFinal } from "../../domain/words/job-status.ts";
 import type { Clock } from "./clock.ts";
 import type { Snapshot } from "./snapshot.ts";
 import type { World } from "./world.ts";

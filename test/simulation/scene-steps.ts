@@ -2,7 +2,7 @@
 
 import { configDocument } from "../../contract/config.ts";
 import { toPresence } from "../../contract/worker.ts";
-import type { JobError, NewJob } from "../../domain/job.ts";
+import type { JobError, NewJob } from "../../domain/job/job.ts";
 import { REQUEST } from "../domain/sample-jobs.ts";
 import type { Scene } from "./scene.ts";
 

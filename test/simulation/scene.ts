@@ -1,8 +1,8 @@
 // A sentence about the object, and what shows it: calls one after the other, without a fault, with a clock that only the
 // scene moves. So it can show what holds until an exact instant.
 
-import type { Refusal } from "../../domain/refusal.ts";
-import type { Result } from "../../domain/result.ts";
+import type { Refusal } from "../../domain/words/refusal.ts";
+import type { Result } from "../../domain/words/result.ts";
 import type { AnswerOf, OperationName, RequestOf } from "../../durable-objects/api.ts";
 import type { Credential } from "../../durable-objects/operations/keys.ts";
 import type { Tenant } from "../../durable-objects/tenant.ts";

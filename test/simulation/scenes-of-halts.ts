@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import type { Scene, Shown } from "./scene.ts";
 import { ALIVE, complete, configure, create, JOB, present, read, started } from "./scene-steps.ts";
+import { keyOf } from "./world.ts";
 
 const halt = (scene: Scene, level = 1) => scene.done(scene.admin, "activateKillswitch", { level, reason: "drill" });
 
@@ -106,7 +107,7 @@ export const SCENES_OF_HALTS: readonly Shown[] = [
     shown: async (scene) => {
       const heard = await scene.connect();
       const told = (type: string) => heard.join().split(`"type":"${type}"`).length - 1;
-      await present(scene, { instance: "worker-0" });
+      await present(scene, { instance: "worker-0" }, keyOf("worker-key-0"));
       await halt(scene);
       await halt(scene, 2);
       assert.equal(told("worker.paused"), 1);

@@ -1,7 +1,7 @@
 // How long keys, sessions and what was asked with them are good for, to the millisecond.
 
 import assert from "node:assert/strict";
-import type { KeyLimits } from "../../domain/key-limits.ts";
+import type { KeyLimits } from "../../domain/access/key-limits.ts";
 import type { Credential } from "../../durable-objects/operations/keys.ts";
 import type { Scene, Shown } from "./scene.ts";
 import { ANSWERS, asking, complete, create, present, read, started } from "./scene-steps.ts";
@@ -216,7 +216,7 @@ export const SCENES_OF_KEYS: readonly Shown[] = [
     shown: async (scene) => {
       const own = keyOf("worker-key-0");
       await present(scene, { concurrency: 2 }, own);
-      const spentUsd = async () => (await scene.done(scene.admin, "readBudget", null)).day_spent_usd;
+      const spentUsd = async () => (await scene.done(scene.admin, "readBudgets", null)).budget.day_spent_usd;
       const [one, two] = [await started(scene), await started(scene)];
       for (const { id } of [one, two]) await scene.done(scene.admin, "cancelJob", { id });
       const late = (credential: Credential, { id, lease }: typeof one) =>

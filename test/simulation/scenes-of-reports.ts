@@ -1,15 +1,15 @@
 // What a worker's report changes besides its job: its sign of life, the money, its record, the next provider.
 
 import assert from "node:assert/strict";
-import type { JobError } from "../../domain/job.ts";
+import type { JobError } from "../../domain/job/job.ts";
 import type { Scene, Shown } from "./scene.ts";
-import { ALIVE, configure, fail, type Held, NOTHING_SPENT, present, read, started } from "./scene-steps.ts";
+import { ALIVE, configure, create, fail, type Held, NOTHING_SPENT, present, read, started } from "./scene-steps.ts";
 import { keyOf } from "./world.ts";
 
 const BROKE: JobError = { code: "provider_error", message: "broke", retryable: false };
 const REFUSED: JobError = { code: "rate_limited", message: "too many", retryable: true, status: 429 };
 
-const spentUsd = async (scene: Scene) => (await scene.done(scene.admin, "readBudget", null)).day_spent_usd;
+const spentUsd = async (scene: Scene) => (await scene.done(scene.admin, "readBudgets", null)).budget.day_spent_usd;
 
 export const SCENES_OF_REPORTS: readonly Shown[] = [
   {
@@ -99,6 +99,88 @@ export const SCENES_OF_REPORTS: readonly Shown[] = [
     },
   },
   {
+    what: "a stream that is cut is never free: it costs what its worker reports within 15 s, else an estimate, once",
+    shown: async (scene) => {
+      const pricing = { "*": { input_per_mtok: 1_000_000, output_per_mtok: 1_000_000 } };
+      await configure(scene, { ...ALIVE, providers: { p: { pricing } } });
+      await present(scene, { concurrency: 4 });
+      const prompt = "x".repeat(400);
+      const cut = async () => {
+        const held = await started(scene, { stream: true, prompt });
+        await scene.done(scene.admin, "cancelJob", { id: held.id });
+        return held;
+      };
+      const lateReport = (held: Held) =>
+        scene.ask(scene.admin, "failJob", {
+          ...held,
+          ...NOTHING_SPENT,
+          usage: { inputTokens: 1, outputTokens: 2 },
+          error: BROKE,
+          retryAfterMs: null,
+        });
+      await lateReport(await cut());
+      assert.equal(await spentUsd(scene), 3);
+      await scene.pass(16_000);
+      assert.equal(await spentUsd(scene), 3);
+      const untold = await cut();
+      await scene.pass(14_000);
+      assert.equal(await spentUsd(scene), 3);
+      await scene.pass(2_000);
+      assert.equal(await spentUsd(scene), 113);
+      await lateReport(untold);
+      await scene.pass(60_000);
+      assert.equal(await spentUsd(scene), 113);
+    },
+  },
+  {
+    what: "a stream that fails after its first word without a count is estimated; one that said nothing, and a job without a stream, are not",
+    shown: async (scene) => {
+      const pricing = { "*": { input_per_mtok: 1_000_000, output_per_mtok: 1_000_000 } };
+      await configure(scene, { ...ALIVE, providers: { p: { pricing } } });
+      await present(scene, { concurrency: 4 });
+      const prompt = "x".repeat(400);
+      const spoken = await started(scene, { stream: true, prompt });
+      await fail(scene, spoken, BROKE, { firstTokenMs: 0 });
+      await fail(scene, await started(scene, { stream: true, prompt }), BROKE);
+      const plain = await started(scene, { prompt });
+      await scene.done(scene.admin, "cancelJob", { id: plain.id });
+      await scene.pass(16_000);
+      assert.equal(await spentUsd(scene), 110);
+    },
+  },
+  {
+    what: "what another worker's key reports of an attempt that was taken back costs nothing",
+    shown: async (scene) => {
+      await configure(scene, ALIVE);
+      const [own, other] = [keyOf("worker-key-0"), keyOf("worker-key-1")];
+      await present(scene, {}, own);
+      const { id } = await create(scene);
+      const { lease } = await read(scene, id);
+      await scene.done(own, "startJob", { id, lease });
+      await scene.done(scene.admin, "activateKillswitch", { level: 1, reason: "drill" });
+      await scene.done(scene.admin, "clearKillswitch", { resumeAll: true });
+      const report = { id, lease, ...NOTHING_SPENT, costUsd: 1, error: BROKE, retryAfterMs: null };
+      await scene.ask(other, "failJob", report);
+      assert.equal(await spentUsd(scene), 0);
+      await scene.ask(own, "failJob", report);
+      assert.equal(await spentUsd(scene), 1);
+    },
+  },
+  {
+    what: "a heartbeat for a lease that has ended is no sign of its worker's life",
+    shown: async (scene) => {
+      await configure(scene, { presence: { offline_after_seconds: 30 } });
+      await present(scene, { concurrency: 2 });
+      const held = await started(scene);
+      await scene.done(scene.admin, "cancelJob", { id: held.id });
+      await scene.pass(25_000);
+      const late = await scene.ask(scene.admin, "heartbeatJob", held);
+      assert.ok(!late.ok && late.error.code === "lease_lost");
+      await scene.pass(25_000);
+      assert.equal((await scene.done(scene.admin, "getWorker", { instance: "w" })).status, "offline");
+    },
+  },
+  {
     what: "a first word is never later than the report of it",
     shown: async (scene) => {
       await configure(scene, ALIVE);
@@ -136,6 +218,7 @@ export const SCENES_OF_REPORTS: readonly Shown[] = [
     shown: async (scene) => {
       await configure(scene, ALIVE);
       await present(scene, { concurrency: 20 });
+      await scene.pass(300_000);
       const held: Held[] = [];
       for (let count = 0; count < 20; count += 1) held.push(await started(scene));
       for (const one of held) await fail(scene, one, BROKE);

@@ -1,10 +1,11 @@
 // Why a job waits, in the words that an operator reads, and who gets a job when a provider has room again.
 
 import assert from "node:assert/strict";
-import type { JobError, NewJob } from "../../domain/job.ts";
+import type { JobError, NewJob } from "../../domain/job/job.ts";
 import type { Scene, Shown } from "./scene.ts";
 import { ALIVE, ANSWERS, asking, configure, create, fail, JOB, present, read, started } from "./scene-steps.ts";
 import { metrics } from "./scenes-of-numbers.ts";
+import { keyOf } from "./world.ts";
 
 const REFUSED: JobError = { code: "rate_limited", message: "too many", retryable: true, status: 429 };
 const BROKE: JobError = { code: "provider_error", message: "broke", retryable: true };
@@ -140,7 +141,7 @@ export const SCENES_OF_ROUTING: readonly Shown[] = [
     shown: async (scene) => {
       await configure(scene, ALIVE);
       const inbox = await scene.connect();
-      await present(scene, { instance: "worker-0" }, scene.admin, true);
+      await present(scene, { instance: "worker-0" }, keyOf("worker-key-0"), true);
       const { id } = await create(scene, { prompt: "long ago" });
       const told = inbox.map((frame) => JSON.parse(frame)).find(({ type }) => type === "job.assigned");
       assert.deepEqual([told?.job.id, told?.job.prompt], [id, "long ago"]);
@@ -164,11 +165,13 @@ export const SCENES_OF_ROUTING: readonly Shown[] = [
   {
     what: "a job that left its worker to another comes back to it at once when the other is paused for failing",
     shown: async (scene) => {
-      const jobs = { retry: { backoff_seconds: 1, max_backoff_seconds: 1 } };
+      const jobs = { retry: { backoff_seconds: 1, max_backoff_seconds: 1 }, reap_stale_after_seconds: null };
       await configure(scene, { ...ALIVE, jobs });
       await present(scene);
       const held = await started(scene);
       await present(scene, { instance: "other", tags: "gpu" });
+      // The failures of one key count against it only because nothing has gone well for so long.
+      await scene.pass(300_000);
       const doomed: string[] = [];
       for (let made = 0; made < 10; made += 1)
         doomed.push((await create(scene, { tags: ["gpu"], priority: "critical" })).id);

@@ -2,7 +2,7 @@
 // nobody can read any more.
 
 import assert from "node:assert/strict";
-import type { NewSchedule } from "../../domain/schedule.ts";
+import type { NewSchedule } from "../../domain/schedule/schedule.ts";
 import type { Scene, Shown } from "./scene.ts";
 import { ALIVE, complete, configure, create, present, read, started } from "./scene-steps.ts";
 

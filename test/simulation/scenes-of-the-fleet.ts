@@ -71,7 +71,7 @@ export const SCENES_OF_THE_FLEET: readonly Shown[] = [
       const reasons = async () => [(await worker(scene)).pause_reason, (await worker(scene, "by-hand")).pause_reason];
       assert.deepEqual(await reasons(), ["killswitch", "repair"]);
       await scene.done(scene.admin, "clearKillswitch", { resumeAll: false });
-      assert.deepEqual(await reasons(), ["killswitch; once that is cleared, resume it", "repair"]);
+      assert.deepEqual(await reasons(), ["killswitch; paused until it is resumed", "repair"]);
     },
   },
 ];

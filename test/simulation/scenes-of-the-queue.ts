@@ -1,8 +1,8 @@
 // In which order waiting jobs are given out.
 
 import assert from "node:assert/strict";
-import type { NewJob } from "../../domain/job.ts";
-import { PRIORITIES } from "../../domain/requirements.ts";
+import type { NewJob } from "../../domain/job/job.ts";
+import { PRIORITIES } from "../../domain/words/requirements.ts";
 import { Random } from "./random.ts";
 import type { Scene, Shown } from "./scene.ts";
 import { configure, create, present, read } from "./scene-steps.ts";

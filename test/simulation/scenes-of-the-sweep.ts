@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import type { Scene, Shown } from "./scene.ts";
 import { ALIVE, ANSWERS, asking, configure, create, present, read, started } from "./scene-steps.ts";
+import { keyOf } from "./world.ts";
 
 /** A worker that gets its jobs over the socket of `worker-0`. */
 const onSocket = { ...ANSWERS, instance: "worker-0" };
@@ -17,7 +18,7 @@ const expiredLeasesOf = (scene: Scene, instance: string): number => {
 /** The lease of a job that its worker was given expires while the worker is as `happens` makes it. */
 const expiresWhile = async (scene: Scene, happens: () => Promise<void>): Promise<number> => {
   await scene.connect();
-  await present(scene, onSocket, scene.admin, true);
+  await present(scene, onSocket, keyOf("worker-key-0"), true);
   const { id } = await create(scene);
   assert.equal(await holderOf(scene, id), "worker-0");
   await happens();
@@ -43,7 +44,7 @@ export const SCENES_OF_THE_SWEEP: readonly Shown[] = [
     shown: async (scene) => {
       await configure(scene, ALIVE);
       await scene.connect();
-      await present(scene, onSocket, scene.admin, true);
+      await present(scene, onSocket, keyOf("worker-key-0"), true);
       await scene.done(scene.admin, "ask", asking("r", { stream: true }));
       await present(scene, { ...ANSWERS, instance: "other" });
       await scene.disconnect();
@@ -58,7 +59,7 @@ export const SCENES_OF_THE_SWEEP: readonly Shown[] = [
     shown: async (scene) => {
       await configure(scene, ALIVE);
       await scene.connect();
-      await present(scene, onSocket, scene.admin, true);
+      await present(scene, onSocket, keyOf("worker-key-0"), true);
       await scene.done(scene.admin, "ask", asking("r", { stream: true }));
       await present(scene, { ...ANSWERS, instance: "other" });
       scene.deploy();
@@ -72,14 +73,14 @@ export const SCENES_OF_THE_SWEEP: readonly Shown[] = [
     shown: async (scene) => {
       await configure(scene, ALIVE);
       await scene.connect();
-      await present(scene, onSocket, scene.admin, true);
+      await present(scene, onSocket, keyOf("worker-key-0"), true);
       await scene.done(scene.admin, "ask", asking("r", { stream: true }));
       const { lease } = await read(scene, "r");
       await scene.done(scene.admin, "startJob", { id: "r", lease });
       await scene.disconnect();
       await scene.pass(4_000);
       await scene.connect();
-      await present(scene, onSocket, scene.admin, true);
+      await present(scene, onSocket, keyOf("worker-key-0"), true);
       await scene.pass(10_000);
       assert.deepEqual([await holderOf(scene, "r"), (await read(scene, "r")).lease], ["worker-0", lease]);
     },

@@ -14,6 +14,7 @@ import { SCENES_OF_THE_FLEET } from "./scenes-of-the-fleet.ts";
 import { SCENES_OF_THE_LIVE_VIEW } from "./scenes-of-the-live-view.ts";
 import { SCENES_OF_THE_QUEUE } from "./scenes-of-the-queue.ts";
 import { SCENES_OF_THE_SWEEP } from "./scenes-of-the-sweep.ts";
+import { SCENES_OF_TRIALS } from "./scenes-of-trials.ts";
 import { SCENES_OF_WEBHOOKS } from "./scenes-of-webhooks.ts";
 import { SCENES_OF_WORKERS } from "./scenes-of-workers.ts";
 
@@ -23,6 +24,7 @@ export const SCENES: readonly Shown[] = [
   ...SCENES_OF_KEYS,
   ...SCENES_OF_THE_QUEUE,
   ...SCENES_OF_ROUTING,
+  ...SCENES_OF_TRIALS,
   ...SCENES_OF_SETTINGS,
   ...SCENES_OF_WORKERS,
   ...SCENES_OF_THE_FLEET,

@@ -2,12 +2,15 @@
 
 import { type ConfigDocument, DEFAULT_CONFIG_DOCUMENT, toConfig } from "../../contract/config.ts";
 import type { Config } from "../../domain/config.ts";
+import { modelSetOf } from "../../domain/fleet/model-set.ts";
+import type { Worker } from "../../domain/fleet/worker.ts";
 import { isHaltedBy, KILLSWITCH_OFF, type Killswitch } from "../../domain/killswitch.ts";
-import type { Schedule } from "../../domain/schedule.ts";
+import type { Schedule } from "../../domain/schedule/schedule.ts";
 import type { Webhook } from "../../domain/webhook.ts";
-import type { Worker } from "../../domain/worker.ts";
 import type { OutboxRow } from "../../durable-objects/store/outbox.ts";
 import type { BudgetNotice } from "../../durable-objects/store/settings.ts";
+import type { SqlValue } from "../../durable-objects/store/sql.ts";
+import { noteCut } from "./cut-streams.ts";
 import type { Written } from "./disk.ts";
 import { noteLimited, noteSpent } from "./money.ts";
 import type { DeliveryRow } from "./receiver.ts";
@@ -109,10 +112,12 @@ export const takeSnapshot = (world: World, before: Snapshot | null = null, noted
   const stored = isWhole ? index.readAll(before) : index.readWritten(before, written);
   const workers = (): Map<string, Worker> =>
     new Map(
-      records<Worker>("workers").map((worker) => [
-        worker.instance,
-        { ...worker, isHalted: isHaltedBy(killswitch, worker.resumedEpoch) },
-      ]),
+      disk.rows("SELECT * FROM workers LEFT JOIN worker_models USING (instance)").map((row) => {
+        const worker = model.parsed.of<Worker>(row.record as string);
+        const named = (text: SqlValue | undefined) => (text == null ? null : modelSetOf(JSON.parse(text as string)));
+        const sets = { models: named(row.models), runtimeModels: named(row.runtime_models) };
+        return [worker.instance, { ...worker, ...sets, isHalted: isHaltedBy(killswitch, worker.resumedEpoch) }];
+      }),
     );
   const config = (known: { document: ConfigDocument } | null) => configOf(known?.document ?? DEFAULT_CONFIG_DOCUMENT);
   const budgetEndsAt = (notices: BudgetNotice[] | null) =>
@@ -120,7 +125,11 @@ export const takeSnapshot = (world: World, before: Snapshot | null = null, noted
   const backoffs = () =>
     new Map(disk.rows("SELECT provider, until_at FROM backoffs").map((row) => Object.values(row) as [string, number]));
   const expiry = (table: keyof typeof EXPIRIES) => kept(table, before?.expiries[table], () => number(EXPIRIES[table]));
-  const isUnchanged = killswitch === before?.killswitch && written !== null && !written.hasTable("workers");
+  const isUnchanged =
+    killswitch === before?.killswitch &&
+    written !== null &&
+    !written.hasTable("workers") &&
+    !written.hasTable("worker_models");
   return {
     index,
     isWhole,
@@ -191,6 +200,7 @@ export const hearNews = ({ model }: World, now: Snapshot): void => {
       const key = `${event.jobId}/${event.version}`;
       if (model.events.has(key)) model.violate(`event ${key} was told twice`);
       model.events.set(key, event.type);
+      noteCut(model, event, (now.jobs.get(event.jobId) ?? model.seen.get(event.jobId))?.job);
       model.eventsByType.set(event.type, (model.eventsByType.get(event.type) ?? 0) + 1);
     }
     model.runCount += entries.runs.length;

@@ -1,8 +1,8 @@
 // Every job that the object would have if it woke now: those of the tables, and from the outbox rows, in order, those
 // that are in no table. Only written rows are read again.
 
-import { isLeased, type Job } from "../../domain/job.ts";
-import { isFinal } from "../../domain/job-status.ts";
+import { isLeased, type Job } from "../../domain/job/job.ts";
+import { isFinal } from "../../domain/words/job-status.ts";
 import type { OutboxEntries, OutboxRow } from "../../durable-objects/store/outbox.ts";
 import type { Row } from "../../durable-objects/store/sql.ts";
 import type { Disk, FollowedTable, Written } from "./disk.ts";

@@ -1,6 +1,6 @@
 // Dashboard viewers: they get every change, numbered without a gap, and in the end the actual state.
 
-import { isFinal } from "../../domain/job-status.ts";
+import { isFinal } from "../../domain/words/job-status.ts";
 import type { StepKind } from "./plan.ts";
 import type { Snapshot } from "./snapshot.ts";
 import type { SimulatedSocket } from "./sockets.ts";

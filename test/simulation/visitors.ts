@@ -1,6 +1,6 @@
 // Viewers and late callers: sessions, waits for a job's end, followed catalogs.
 
-import { isFinal } from "../../domain/job-status.ts";
+import { isFinal } from "../../domain/words/job-status.ts";
 import type { Credential } from "../../durable-objects/operations/keys.ts";
 import type { StepKind } from "./plan.ts";
 import { oneOf, pickOf } from "./random.ts";

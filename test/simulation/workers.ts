@@ -3,8 +3,9 @@
 
 import type { JobResource } from "../../contract/job.ts";
 import type { CoordinatorMessage } from "../../contract/socket.ts";
+import type { LeasedJob } from "../../contract/worker.ts";
 import { type PresenceRequest, toPresence } from "../../contract/worker.ts";
-import type { JobError } from "../../domain/job.ts";
+import type { JobError } from "../../domain/job/job.ts";
 import type { Step, StepKind } from "./plan.ts";
 import { oneOf, pickOf } from "./random.ts";
 import type { SimulatedSocket } from "./sockets.ts";
@@ -33,7 +34,7 @@ const noteSign = ({ model, shell }: World, { instance }: WorkerActor, forMs = 0)
   model.heardAt.set(instance, Math.max(model.heardAt.get(instance) ?? 0, elapsedAt + forMs));
 };
 
-const takeLease = (world: World, worker: WorkerActor, job: JobResource): void => {
+const takeLease = (world: World, worker: WorkerActor, job: LeasedJob): void => {
   const key = `${job.id}/${job.lease}`;
   const holder = world.model.holders.get(key);
   if (holder !== undefined && holder !== worker.instance)
@@ -68,15 +69,34 @@ export const presenceOf = (worker: WorkerActor, chance: number): PresenceRequest
   provider: worker.provider,
   tags: worker.tags,
   models: worker.models,
+  ...(worker.runtimeModels === null ? {} : { runtime_models: worker.runtimeModels }),
   concurrency: worker.concurrency,
   // Most list their jobs; some do not, and some have lost them.
   ...(chance < 0.6 ? { jobs: [...worker.held.keys()] } : chance < 0.7 ? { jobs: [] } : {}),
 });
 
-const changeOffer = (worker: WorkerActor, [, what, to]: Chances): void => {
+/** Lists with the model that jobs ask for, without it, empty, and without a name that every object has. */
+const LISTS: readonly [string[] | null, ...(string[] | null)[]] = [
+  null,
+  ["m"],
+  ["other"],
+  [],
+  ["/models/m.gguf", "constructor"],
+];
+
+const changeList = (world: World, worker: WorkerActor, to: number): void => {
+  const next = oneOf(LISTS, to);
+  if (JSON.stringify(next) === JSON.stringify(worker.runtimeModels)) return;
+  worker.runtimeModels = next;
+  for (const key of world.model.lacking.keys())
+    if (key.startsWith(`${worker.instance} `)) world.model.lacking.delete(key);
+};
+
+const changeOffer = (world: World, worker: WorkerActor, [, what, to]: Chances): void => {
   if (what < 0.06) worker.concurrency = Math.floor(to * 4);
   else if (what < 0.1) worker.provider = oneOf(["p", "q", "ollama"], to);
   else if (what < 0.14) worker.tags = oneOf(["", "a", "a,b"], to);
+  else if (what < 0.24) changeList(world, worker, to);
 };
 
 const noteOffer = ({ model }: World, { instance, concurrency }: WorkerActor): void => {
@@ -84,7 +104,7 @@ const noteOffer = ({ model }: World, { instance, concurrency }: WorkerActor): vo
 };
 
 export const reportPresence: WorkerAction = async (world, worker, chances) => {
-  changeOffer(worker, chances);
+  changeOffer(world, worker, chances);
   const body = presenceOf(worker, chances[3]);
   noteOffer(world, worker);
   if (worker.socket?.isOpen && chances[2] < 0.8) return say(world, worker, { type: "presence", ...body });
@@ -160,13 +180,14 @@ const noteUnheard = ({ model }: World, { id, lease }: { id: string; lease: numbe
   if (!model.beats.has(key)) model.beats.set(key, Number.NEGATIVE_INFINITY);
 };
 
-/** Sends a report over the worker's connection; over HTTP it learns whether it was accepted. */
-const deliver = async (world: World, worker: WorkerActor, report: SentReport): Promise<void> => {
+/** Sends a report over the worker's connection; over HTTP it learns whether it was accepted, and gets the job. */
+const deliver = async (world: World, worker: WorkerActor, report: SentReport): Promise<JobResource | null> => {
   const { operation, request } = report;
   const mayStart = operation === "startJob" || operation === "heartbeatJob";
   if (worker.socket?.isOpen) {
     if (mayStart) noteUnheard(world, request);
-    return say(world, worker, onTheWire(report));
+    await say(world, worker, onTheWire(report));
+    return null;
   }
   noteSign(world, worker);
   const askedAt = world.shell.clock.elapsedAt;
@@ -177,6 +198,7 @@ const deliver = async (world: World, worker: WorkerActor, report: SentReport): P
   const isBeat = operation === "heartbeatJob" || (operation === "startJob" && !world.model.beats.has(key));
   if (answer?.ok && isBeat) world.model.beats.set(key, askedAt);
   if (answer?.ok && operation === "completeJob") world.model.acknowledge(request.id, request.lease);
+  return answer?.ok ? (answer.value as JobResource) : null;
 };
 
 /** The same report as a socket message: flat, in snake case. */
@@ -196,7 +218,7 @@ const onTheWire = ({ operation, request }: SentReport): Record<string, unknown> 
   };
 };
 
-const sendReport = (world: World, worker: WorkerActor, report: SentReport): Promise<void> => {
+const sendReport = (world: World, worker: WorkerActor, report: SentReport): Promise<JobResource | null> => {
   worker.sent.push(report);
   if (worker.sent.length > MAX_REMEMBERED_REPORTS) worker.sent.shift();
   return deliver(world, worker, report);
@@ -273,6 +295,22 @@ export const fail: WorkerAction = async (world, worker, chances) => {
   await sendReport(world, worker, { operation: "failJob", request });
 };
 
+const MISSING = { code: "model_not_found", message: "Model not found", status: 404, retryable: false };
+const MISSING_FOR_MS = 300_000;
+
+/** Its runtime does not have the job's model, whatever it lists. */
+const lack: WorkerAction = async (world, worker, chances) => {
+  const found = heldBy(worker, chances[1]);
+  if (found === undefined) return;
+  const [id, { lease }] = found;
+  worker.held.delete(id);
+  const request = { id, lease, error: MISSING, retryAfterMs: null, ...spent(chances[3]) };
+  const job = await sendReport(world, worker, { operation: "failJob", request });
+  if (job?.model == null) return;
+  const fromAt = world.shell.clock.nowAt;
+  world.model.lacking.set(`${worker.instance} ${job.model}`, { fromAt, untilAt: fromAt + MISSING_FOR_MS });
+};
+
 /** Every job running at the worker's provider meets its rate limit, one with a longer wait than the other. */
 const refuseAll: WorkerAction = async (world, { provider }, chances) => {
   let chance = chances[3];
@@ -335,6 +373,7 @@ export const WORKER_ACTIONS = {
   complete: withWorker(complete),
   "complete at length": withWorker(completeWith(LONG_TEXT)),
   fail: withWorker(fail),
+  "lack a model": withWorker(lack),
   release: withWorker(release),
   "say the first word": withWorker(speak),
   "a provider refuses all": withWorker(refuseAll),

@@ -1,17 +1,17 @@
 // All actors of one run: the object, its clients and workers, and what they know.
 
-import type { Archived } from "../../domain/archived-job.ts";
-import type { Job } from "../../domain/job.ts";
-import { readJob } from "../../domain/job-record.ts";
-import { isFinal } from "../../domain/job-status.ts";
-import type { KeyLimits } from "../../domain/key-limits.ts";
+import type { KeyLimits } from "../../domain/access/key-limits.ts";
+import type { Archived } from "../../domain/job/archived-job.ts";
+import type { Job } from "../../domain/job/job.ts";
+import { readJob } from "../../domain/job/job-record.ts";
+import { isFinal } from "../../domain/words/job-status.ts";
 import type { OperationName, RequestOf } from "../../durable-objects/api.ts";
-import { DRAIN_ROOM } from "../../durable-objects/drain.ts";
-import { DELIVERIES_KEPT } from "../../durable-objects/operations/deliveries.ts";
+import { DRAIN_ROOM } from "../../durable-objects/history/drain.ts";
+import { STATEMENT_ROOM } from "../../durable-objects/history/projection.ts";
 import type { Credential } from "../../durable-objects/operations/keys.ts";
-import { ROW_ROOM } from "../../durable-objects/operations/outbox-writer.ts";
-import { STATEMENT_ROOM } from "../../durable-objects/projection.ts";
+import { DELIVERIES_KEPT } from "../../durable-objects/steps/deliveries.ts";
 import { JOURNAL_ROOM } from "../../durable-objects/store/journal.ts";
+import { ROW_ROOM } from "../../durable-objects/turn/outbox-writer.ts";
 import { noteAnswer } from "./audit.ts";
 import { Model } from "./model.ts";
 import type { Step } from "./plan.ts";
@@ -37,6 +37,8 @@ export interface WorkerActor {
   provider: string;
   tags: string;
   models: string[] | null;
+  /** What its runtime lists. */
+  runtimeModels: string[] | null;
   concurrency: number;
   socket: SimulatedSocket | null;
   readonly held: Map<string, Held>;
@@ -119,6 +121,7 @@ export class World {
       provider: index % 2 === 0 ? "p" : "q",
       tags: index < 2 ? "a" : "a, b",
       models: index === 3 ? ["m"] : null,
+      runtimeModels: null,
       concurrency: 1 + (index % 3),
       socket: null,
       held: new Map(),

@@ -1,9 +1,9 @@
 // Claims that wait: a worker counts as alive exactly while one of them does.
 
 import { expect, test } from "vitest";
-import { err, ok } from "../../domain/result.ts";
-import { ClaimWaits } from "../../durable-objects/claim-waits.ts";
-import { Waiters } from "../../durable-objects/waiters.ts";
+import { err, ok } from "../../domain/words/result.ts";
+import { ClaimWaits } from "../../durable-objects/waits/claim-waits.ts";
+import { Waiters } from "../../durable-objects/waits/waiters.ts";
 
 const NOTHING = ok({ jobs: [], skipped: {} });
 

@@ -1,10 +1,10 @@
 // Answers of the front door that wait for a job: for its worker, for its end, or for any news of it.
 
 import { expect, test } from "vitest";
-import type { JobStatus } from "../../domain/job-status.ts";
-import { ok } from "../../domain/result.ts";
-import { type DoorTools, DoorWaits } from "../../durable-objects/door-waits.ts";
-import { Waiters } from "../../durable-objects/waiters.ts";
+import type { JobStatus } from "../../domain/words/job-status.ts";
+import { ok } from "../../domain/words/result.ts";
+import { type DoorTools, DoorWaits } from "../../durable-objects/waits/door-waits.ts";
+import { Waiters } from "../../durable-objects/waits/waiters.ts";
 
 const CALLER = { kind: "key", id: "k", hash: "h" } as const;
 const LONG_MS = 5_000;

@@ -1,8 +1,8 @@
 // The drain with an outbox that never stops growing: waiting for earlier rows must still end.
 
 import { expect, test } from "vitest";
-import { DRAIN_ROOM, Drain } from "../../durable-objects/drain.ts";
-import type { Insert } from "../../durable-objects/projection.ts";
+import { DRAIN_ROOM, Drain } from "../../durable-objects/history/drain.ts";
+import type { Insert } from "../../durable-objects/history/projection.ts";
 import type { Store } from "../../durable-objects/store/open.ts";
 import type { OutboxRow, StoredEvent } from "../../durable-objects/store/outbox.ts";
 import { completedJob } from "../domain/sample-jobs.ts";

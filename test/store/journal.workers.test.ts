@@ -3,7 +3,7 @@
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { expect, test } from "vitest";
-import { changeJob, createJob, type Job, type NewJob } from "../../domain/job.ts";
+import { changeJob, createJob, type Job, type NewJob } from "../../domain/job/job.ts";
 import { JOURNAL_ROOM } from "../../durable-objects/store/journal.ts";
 import { openStore, type Store } from "../../durable-objects/store/open.ts";
 import { all } from "../../durable-objects/store/sql.ts";

@@ -3,7 +3,7 @@
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { expect, test } from "vitest";
-import { createJob, type NewJob } from "../../domain/job.ts";
+import { createJob, type NewJob } from "../../domain/job/job.ts";
 import { openStore, type Store } from "../../durable-objects/store/open.ts";
 import { migrate, SCHEMA_STEPS } from "../../durable-objects/store/schema.ts";
 import { all } from "../../durable-objects/store/sql.ts";

@@ -1,7 +1,7 @@
 // What is left to do after a commit.
 
 import { expect, test, vi } from "vitest";
-import { TurnRunner } from "../../durable-objects/turn-runner.ts";
+import { TurnRunner } from "../../durable-objects/calls/turn-runner.ts";
 
 type Tools = ConstructorParameters<typeof TurnRunner>[0];
 

@@ -3,7 +3,7 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { expect, test } from "vitest";
 import type { TenantStorage } from "../../durable-objects/store/sql.ts";
-import { TurnQueue } from "../../durable-objects/turns.ts";
+import { TurnQueue } from "../../durable-objects/turn/turns.ts";
 
 const queueThatCounts = () => {
   const commits: number[] = [];

@@ -1,5 +1,5 @@
 import { afterEach, expect, test, vi } from "vitest";
-import { Wake } from "../../durable-objects/wake.ts";
+import { Wake } from "../../durable-objects/turn/wake.ts";
 
 const NOON = Date.parse("2026-11-21T12:00:00Z");
 const TEN_MINUTES_MS = 600_000;

@@ -92,7 +92,8 @@ describe("a failure that may pass", () => {
     }
     const ended = await Promise.all(jobs.map((job: Body) => get(world, job)));
     expect(ended.map((job: Body) => job.status)).toEqual(jobs.map(() => "completed"));
-    expect(await world.ok("GET", "/api/workers/broken")).toMatchObject({ paused: true });
+    // One client's failures alone pause nobody, as long as the worker is new.
+    expect(await world.ok("GET", "/api/workers/broken")).toMatchObject({ paused: false, failure_rate: 1 });
   });
 });
 
@@ -339,5 +340,24 @@ describe("a worker that is silent for a while", () => {
     await new Promise((resolve) => setTimeout(resolve, 1_500));
     const { id } = await world.ok("POST", "/api/jobs", { prompt: "x" });
     expect((await long).jobs.map((job: Body) => job.id)).toEqual([id]);
+  });
+});
+
+describe("the first token of an ordinary job", () => {
+  it("is known of the attempt, once its worker tells it with the result", async () => {
+    const world = await newWorld();
+    await present(world);
+    const job = await dispatch(world);
+    await start(world, job);
+    await world.ok("POST", `/api/jobs/${job.id}/complete`, { lease: 1, result: 1, first_token_ms: 0 });
+    const { attempts } = await world.ok("GET", `/api/jobs/${job.id}/attempts`);
+    expect(attempts[0].first_token_at).toBe(attempts[0].started_at);
+    expect(await typesOf(world, job)).toEqual([
+      "job.created",
+      "job.assigned",
+      "job.started",
+      "job.streaming",
+      "job.completed",
+    ]);
   });
 });

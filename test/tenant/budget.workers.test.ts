@@ -235,7 +235,7 @@ describe("a reached budget", () => {
     await worker(world, "anthropic");
     const refused = await world.post("/dispatch", { prompt: "x", provider: "openai" });
     expect(refused).toMatchObject({ status: 503, body: { code: "budget_reached" } });
-    expect(refused.body.detail).toContain("the day's budget of $1 for openai is reached ($1 spent)");
+    expect(refused.body.detail).toContain("the day's budget of $1 for openai is reached ($1.00 spent)");
     expect((await world.post("/dispatch", { prompt: "x", provider: "anthropic" })).status).toBe(200);
     expect((await world.ok("GET", "/api/audit")).entries[0]).toMatchObject({
       action: "budget.reached",
@@ -269,5 +269,27 @@ describe("a reached budget", () => {
     }
     await run(world, "openai", { cost_usd: 0.5 });
     expect((await world.ok("GET", "/api/cost")).budget).toMatchObject({ reached: true, reached_at_pace: null });
+  });
+
+  it("the cost answers name each provider's budget, reached ones first", async () => {
+    const world = await newWorld();
+    await worker(world, "openai");
+    const providers = { anthropic: { budget: { month_usd: 5 } }, openai: { budget: { day_usd: 1 } }, mistral: {} };
+    await world.ok("PUT", "/config", { providers });
+    await run(world, "openai", { cost_usd: 1 });
+    for (const path of ["/api/cost", "/api/cost/providers", "/api/cost/by/model"]) {
+      expect((await world.ok("GET", path)).provider_budgets).toEqual([
+        {
+          provider: "openai",
+          day_usd: 1,
+          month_usd: null,
+          day_spent_usd: 1,
+          month_spent_usd: 1,
+          reached: true,
+          reached_at_pace: null,
+        },
+        expect.objectContaining({ provider: "anthropic", month_usd: 5, month_spent_usd: 0, reached: false }),
+      ]);
+    }
   });
 });

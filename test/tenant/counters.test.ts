@@ -1,13 +1,7 @@
 // The counts behind the metrics and the dashboard's activity.
 
 import { describe, expect, test } from "vitest";
-import {
-  Activity,
-  countersFrom,
-  Histogram,
-  storedCounters,
-  Tallies,
-} from "../../durable-objects/operations/counters.ts";
+import { Activity, countersFrom, Histogram, storedCounters, Tallies } from "../../durable-objects/turn/counters.ts";
 
 const MINUTE_MS = 60_000;
 

@@ -2,8 +2,8 @@
 
 import { env } from "cloudflare:workers";
 import { expect, test } from "vitest";
-import { labelsOf } from "../../domain/job.ts";
-import { readJob } from "../../domain/job-record.ts";
+import { labelsOf } from "../../domain/job/job.ts";
+import { readJob } from "../../domain/job/job-record.ts";
 import { newWorld, type World } from "../support/workerd/client.ts";
 import { present } from "../support/workerd/job-steps.ts";
 

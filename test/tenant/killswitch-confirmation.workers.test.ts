@@ -119,7 +119,7 @@ describe("a paused fleet", () => {
     await world.ok("DELETE", "/killswitch");
     await evictDurableObject(world.stub);
     const reason = (await world.ok("GET", "/api/workers/a")).pause_reason;
-    expect(reason).toContain("once that is cleared, resume it");
+    expect(reason).toContain("paused until it is resumed");
     await world.ok("POST", "/api/workers/a/resume");
     await evictDurableObject(world.stub);
     const { workers } = await world.ok("GET", "/api/workers");

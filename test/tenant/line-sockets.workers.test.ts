@@ -11,10 +11,10 @@ import {
   readAnswered,
   SOCKETS,
   type SocketAsked,
-} from "../../durable-objects/object-line.ts";
-import { readSocketGroup, type SocketGroup, SocketGroupWriter } from "../../durable-objects/socket-group.ts";
+} from "../../durable-objects/sockets/object-line.ts";
+import { readSocketGroup, type SocketGroup, SocketGroupWriter } from "../../durable-objects/sockets/socket-group.ts";
 import { read as readKey } from "../../src/http/key-format.ts";
-import { credentialOf } from "../../src/http/tenant.ts";
+import { credentialOf } from "../../src/tenant/tenant.ts";
 import type { Body } from "../support/workerd/client.ts";
 import { create, read, world } from "../support/workerd/own-tenant.ts";
 import { dropped, key, offer, useSocketWorkers, view } from "../support/workerd/socket-worker.ts";

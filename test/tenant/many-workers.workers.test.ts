@@ -4,18 +4,18 @@ import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { expect, test, vi } from "vitest";
 import { configDocument } from "../../contract/config.ts";
-import type { NewJob } from "../../domain/job.ts";
+import type { NewJob } from "../../domain/job/job.ts";
+import { SERVICE } from "../../durable-objects/calls/turn-runner.ts";
 import { replaceConfig } from "../../durable-objects/operations/config.ts";
-import { countersFrom } from "../../durable-objects/operations/counters.ts";
 import { createOne, dispatch } from "../../durable-objects/operations/jobs.ts";
-import { loadMemory, type Memory } from "../../durable-objects/operations/memory.ts";
-import { OutboxWriter } from "../../durable-objects/operations/outbox-writer.ts";
 import { report } from "../../durable-objects/operations/presence.ts";
 import { complete } from "../../durable-objects/operations/report.ts";
 import { assignWaiting } from "../../durable-objects/operations/routing.ts";
-import { Turn } from "../../durable-objects/operations/turn.ts";
 import { openStore } from "../../durable-objects/store/open.ts";
-import { SERVICE } from "../../durable-objects/turn-runner.ts";
+import { countersFrom } from "../../durable-objects/turn/counters.ts";
+import { loadMemory, type Memory } from "../../durable-objects/turn/memory.ts";
+import { OutboxWriter } from "../../durable-objects/turn/outbox-writer.ts";
+import { Turn } from "../../durable-objects/turn/turn.ts";
 
 const NOW = 1_000_000;
 const MANY = 1_000;
@@ -67,7 +67,7 @@ const inTenant = (name: string, use: (tenant: Tenant) => void): Promise<void> =>
       ids += 1;
       return `job-${ids}`;
     };
-    const context = { nowAt: NOW, random: () => 0.3, newId, lastSocketSign: () => null };
+    const context = { nowAt: NOW, random: () => 0.3, newId, lastSocketSign: () => null, signLink: () => "" };
     use({
       memory,
       act: (verb) => {

@@ -6,7 +6,7 @@ import { describe, expect, it } from "vitest";
 import type { Tenant } from "../../durable-objects/tenant.ts";
 import { signingSecret } from "../../src/http/auth.ts";
 import { read as readToken } from "../../src/http/key-format.ts";
-import { credentialOf } from "../../src/http/tenant.ts";
+import { credentialOf } from "../../src/tenant/tenant.ts";
 import { alarm, type Body, inStorage, newWorld, request, type World } from "../support/workerd/client.ts";
 import { age, start } from "../support/workerd/job-steps.ts";
 

@@ -9,7 +9,7 @@ const ELSEWHERE = "https://elsewhere.example";
 /** Left and taken back, as a move that is cancelled. */
 const leaveAndStay = async (world: World): Promise<void> => {
   expect(await world.stub.leave(ELSEWHERE)).toMatchObject({ ok: true });
-  expect((await world.get("/killswitch")).status).toBe(410);
+  expect((await world.get("/killswitch")).body).toMatchObject({ status: 503, code: "tenant_unavailable" });
   expect(await world.stub.stay()).toMatchObject({ ok: true });
 };
 

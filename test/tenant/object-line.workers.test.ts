@@ -3,11 +3,11 @@
 import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { beforeEach, expect, it } from "vitest";
 import { newJobRequest, toNewJob } from "../../contract/job.ts";
-import { linesOf, readLine } from "../../durable-objects/grouped-calls.ts";
-import { type Answered, askedText, GROUP, LINE_URL, readAnswered } from "../../durable-objects/object-line.ts";
+import { linesOf, readLine } from "../../durable-objects/calls/grouped-calls.ts";
+import { type Answered, askedText, GROUP, LINE_URL, readAnswered } from "../../durable-objects/sockets/object-line.ts";
 import { read } from "../../src/http/key-format.ts";
 import { unwrap } from "../../src/http/refused.ts";
-import { credentialOf } from "../../src/http/tenant.ts";
+import { credentialOf } from "../../src/tenant/tenant.ts";
 import { type Body, newWorld, type World } from "../support/workerd/client.ts";
 
 const SIGNING_SECRET = "signing-secret-of-the-tests";

@@ -35,6 +35,46 @@ describe("presence", () => {
     expect([refused.status, refused.body.errors]).toEqual([400, [expect.objectContaining({ path: "models" })]]);
   });
 
+  it("counts the models that its runtime lists with the others, and names the field that is too long", async () => {
+    const named = (count: number) => Array.from({ length: count }, (_, index) => `m${index}`.padEnd(128, "x"));
+    const offer = { instance: "w1", provider: "p", status: "idle", tags: "" };
+    const refused = await world.post("/presence", { ...offer, models: named(100), runtime_models: named(420) });
+    expect([refused.status, refused.body.errors]).toEqual([400, [expect.objectContaining({ path: "runtime_models" })]]);
+    const { worker } = await present("w1", { models: named(100), runtime_models: named(400) });
+    expect(worker.models).toEqual(named(100));
+    expect(await world.ok("GET", "/api/workers/w1")).toMatchObject({ runtime_models: named(400) });
+    await evictDurableObject(world.stub);
+    expect(await world.ok("GET", "/api/workers/w1")).toMatchObject({ models: named(100), runtime_models: named(400) });
+    expect(await world.ok("GET", "/api/workers?q=M99XX")).toMatchObject({ total: 1 });
+  });
+
+  it("takes 64 MiB of models, runtime models and tags of all workers together, and no more; a shorter list is taken", async () => {
+    const named = (instance: string) => Array.from({ length: 500 }, (_, at) => `${instance}-${at}`.padEnd(128, "x"));
+    await present("w1", { models: named("w1") });
+    await inStorage(world, (storage) =>
+      storage.sql.exec(
+        `WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < 1047)
+         INSERT INTO workers (instance, record)
+         SELECT 'made-' || n, json_set(record, '$.instance', 'made-' || n) FROM workers, numbers WHERE instance = 'w1'`,
+      ),
+    );
+    await inStorage(world, (storage) =>
+      storage.sql.exec(
+        `INSERT INTO worker_models (instance, models) SELECT w.instance, m.models FROM workers AS w, worker_models AS m
+         WHERE w.instance <> 'w1'`,
+      ),
+    );
+    await evictDurableObject(world.stub);
+    const offer = { provider: "p", status: "idle", tags: "" };
+    const refused = await world.post("/presence", { instance: "one-more", ...offer, models: named("one-more") });
+    expect([refused.status, refused.body.code]).toEqual([409, "too_many_offers"]);
+    expect((await world.post("/presence", { instance: "made-1", ...offer, models: ["m1"] })).status).toBe(200);
+    expect((await world.post("/presence", { instance: "made-2", ...offer, models: named("w1") })).status).toBe(200);
+    expect((await world.post("/presence", { instance: "one-more", ...offer, models: named("one-more") })).status).toBe(
+      200,
+    );
+  });
+
   it("registers a worker and shows it as it is", async () => {
     const answer = await present("w1", {
       tags: "gpu, eu",
@@ -118,7 +158,7 @@ describe("presence", () => {
   });
 
   it("derives the status from load and silence", async () => {
-    await present("w1", { concurrency: 2, status: "busy" });
+    await present("w1", { concurrency: 2, status: "online" });
     const statusOf = async (): Promise<string> => (await world.ok("GET", "/api/workers/w1")).status;
     expect(await statusOf()).toBe("idle");
     await create();

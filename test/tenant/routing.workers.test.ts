@@ -2,7 +2,7 @@
 
 import { evictDurableObject } from "cloudflare:test";
 import { describe, expect, it } from "vitest";
-import { alarm, type Body, inStorage, newWorld, type World } from "../support/workerd/client.ts";
+import { alarm, type Body, inStorage, newWorld, silence, type World } from "../support/workerd/client.ts";
 import { age, dispatch, events, fail, get, present, typesOf } from "../support/workerd/job-steps.ts";
 
 describe("a provider's rate limit", () => {
@@ -325,5 +325,43 @@ describe("routing strategies", () => {
       for (let count = 0; count < 3; count += 1) expect((await winner(world)).name).not.toBe("paused");
     }
     expect((await world.ok("GET", "/api/workers/full")).current_load).toBeLessThanOrEqual(1);
+  });
+});
+
+describe("the built-in echo", () => {
+  it("answers jobs for nobody in particular while no other worker is alive, and again when none is", async () => {
+    const world = await newWorld();
+    await world.ok("PUT", "/config", { presence: { heartbeat_interval_seconds: 1, offline_after_seconds: 2 } });
+    await present(world, "stand-in", { provider: "echo", models: ["echo"], concurrency: 9 });
+    expect((await dispatch(world)).assigned_worker).toBe("stand-in");
+    await present(world, "real", { provider: "ollama", concurrency: 1 });
+    expect((await dispatch(world)).assigned_worker).toBe("real");
+    const waiting = await world.ok("POST", "/api/jobs", { prompt: "x" });
+    expect((await get(world, waiting)).status).toBe("pending");
+    // Only echo is heard of from here on.
+    await expect
+      .poll(async () => {
+        await present(world, "stand-in", { provider: "echo", models: ["echo"], concurrency: 9 });
+        return (await get(world, waiting)).assigned_worker;
+      })
+      .toBe("stand-in");
+  });
+
+  it("is given what waited when the last other worker falls silent, without a word from anyone", async () => {
+    const world = await newWorld();
+    // The alarm looks at waiting jobs once in a heartbeat.
+    await world.ok("PUT", "/config", { presence: { heartbeat_interval_seconds: 1, offline_after_seconds: 60 } });
+    await present(world, "real", { provider: "ollama", concurrency: 1 });
+    await dispatch(world);
+    await present(world, "stand-in", { provider: "echo", models: ["echo"], concurrency: 9 });
+    const waiting = await world.ok("POST", "/api/jobs", { prompt: "x" });
+    expect((await get(world, waiting)).status).toBe("pending");
+    await silence(world, "real");
+    await expect
+      .poll(async () => {
+        await alarm(world);
+        return (await get(world, waiting)).assigned_worker;
+      })
+      .toBe("stand-in");
   });
 });

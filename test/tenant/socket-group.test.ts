@@ -1,8 +1,8 @@
 // A group of what sockets say: any text comes out as it went in, and each socket's in order.
 
 import { describe, expect, it } from "vitest";
-import { readSocketGroup, SocketGroupWriter } from "../../durable-objects/socket-group.ts";
-import { closeReason } from "../../durable-objects/tenant-socket.ts";
+import { readSocketGroup, SocketGroupWriter } from "../../durable-objects/sockets/socket-group.ts";
+import { closeReason } from "../../durable-objects/sockets/tenant-socket.ts";
 
 const TEXTS = ["", "a", "\n", '{"type":"ack"}', "ü€🚂", "ping", null, "x".repeat(10_000)];
 

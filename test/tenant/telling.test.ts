@@ -1,14 +1,14 @@
 // What a tenant's sockets are sent, in which frames, and how many there are: with sockets that note what they are sent.
 
 import { describe, expect, it } from "vitest";
-import { ok } from "../../domain/result.ts";
-import { LineSockets } from "../../durable-objects/line-sockets.ts";
-import type { Live } from "../../durable-objects/live.ts";
-import { SocketIntake } from "../../durable-objects/socket-intake.ts";
-import { Sockets } from "../../durable-objects/sockets.ts";
+import { ok } from "../../domain/words/result.ts";
+import type { TurnRunner } from "../../durable-objects/calls/turn-runner.ts";
+import { LineSockets } from "../../durable-objects/sockets/line-sockets.ts";
+import type { Live } from "../../durable-objects/sockets/live.ts";
+import { SocketIntake } from "../../durable-objects/sockets/socket-intake.ts";
+import { Sockets } from "../../durable-objects/sockets/sockets.ts";
+import type { Attachment, TenantSocket } from "../../durable-objects/sockets/tenant-socket.ts";
 import type { Store } from "../../durable-objects/store/open.ts";
-import type { Attachment, TenantSocket } from "../../durable-objects/tenant-socket.ts";
-import type { TurnRunner } from "../../durable-objects/turn-runner.ts";
 
 const WORKERS = 1_700;
 
@@ -108,7 +108,7 @@ describe("a tenant", () => {
         sockets: new Sockets([{ size, all: () => [] }]),
         live: {},
         turns: {
-          memory: { movedTo: null },
+          memory: { absence: null },
           run: async (work: () => unknown) => work(),
           afterCommit: () => told.push("accepted"),
         },

@@ -4,13 +4,13 @@ import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { expect, test } from "vitest";
 import type { Delivery, Webhook } from "../../domain/webhook.ts";
-import { countersFrom } from "../../durable-objects/operations/counters.ts";
-import { nextDeliveryAt, settleDelivery, takeDeliveries } from "../../durable-objects/operations/deliveries.ts";
-import { loadMemory } from "../../durable-objects/operations/memory.ts";
-import { OutboxWriter } from "../../durable-objects/operations/outbox-writer.ts";
-import { Turn } from "../../durable-objects/operations/turn.ts";
+import { SERVICE } from "../../durable-objects/calls/turn-runner.ts";
+import { nextDeliveryAt, settleDelivery, takeDeliveries } from "../../durable-objects/steps/deliveries.ts";
 import { openStore } from "../../durable-objects/store/open.ts";
-import { SERVICE } from "../../durable-objects/turn-runner.ts";
+import { countersFrom } from "../../durable-objects/turn/counters.ts";
+import { loadMemory } from "../../durable-objects/turn/memory.ts";
+import { OutboxWriter } from "../../durable-objects/turn/outbox-writer.ts";
+import { Turn } from "../../durable-objects/turn/turn.ts";
 
 const NOW = 1_000_000;
 
@@ -57,7 +57,7 @@ const taken = <T>(
     for (const one of webhooks) store.webhooks.put(one);
     for (const one of deliveries) store.deliveries.put(one);
     const memory = loadMemory(store, NOW, { ...countersFrom(null), sweepFailures: new Map() });
-    const context = { nowAt: NOW, random: () => 0.3, newId: () => "1", lastSocketSign: () => null };
+    const context = { nowAt: NOW, random: () => 0.3, newId: () => "1", lastSocketSign: () => null, signLink: () => "" };
     const turn = new Turn(store, memory, new OutboxWriter(memory), context, SERVICE);
     takeDeliveries(turn);
     return { taken: turn.effects.deliveries.map(({ id }) => id).sort(), ...look(turn) };

@@ -4,7 +4,7 @@
 import { runInDurableObject } from "cloudflare:test";
 import { expect, test } from "vitest";
 import type { Delivery } from "../../domain/webhook.ts";
-import { DELIVERIES_KEPT, DELIVERIES_WAITING } from "../../durable-objects/operations/deliveries.ts";
+import { DELIVERIES_KEPT, DELIVERIES_WAITING } from "../../durable-objects/steps/deliveries.ts";
 import { openStore } from "../../durable-objects/store/open.ts";
 import { alarm, type Body, newWorld, type World } from "../support/workerd/client.ts";
 

@@ -3,16 +3,16 @@
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { expect, test } from "vitest";
-import { countersFrom } from "../../durable-objects/operations/counters.ts";
-import { loadMemory } from "../../durable-objects/operations/memory.ts";
-import { OutboxWriter } from "../../durable-objects/operations/outbox-writer.ts";
+import { SERVICE } from "../../durable-objects/calls/turn-runner.ts";
 import { report } from "../../durable-objects/operations/presence.ts";
-import { announceSilence, nextSilenceAt } from "../../durable-objects/operations/silence.ts";
-import { Turn } from "../../durable-objects/operations/turn.ts";
 import { create } from "../../durable-objects/operations/webhooks.ts";
 import { forgetWorker } from "../../durable-objects/operations/workers.ts";
+import { announceSilence, nextSilenceAt } from "../../durable-objects/steps/silence.ts";
 import { openStore } from "../../durable-objects/store/open.ts";
-import { SERVICE } from "../../durable-objects/turn-runner.ts";
+import { countersFrom } from "../../durable-objects/turn/counters.ts";
+import { loadMemory } from "../../durable-objects/turn/memory.ts";
+import { OutboxWriter } from "../../durable-objects/turn/outbox-writer.ts";
+import { Turn } from "../../durable-objects/turn/turn.ts";
 
 const START = 1_000_000;
 const OFFLINE_AFTER_MS = 60_000;
@@ -48,7 +48,13 @@ const inTenant = <T>(name: string, use: (at: At) => T): Promise<T> =>
     const store = openStore(storage);
     const memory = loadMemory(store, START, { ...countersFrom(null), sweepFailures: new Map() });
     return use((ms, verb) => {
-      const context = { nowAt: START + ms, random: () => 0.3, newId: () => String(ms), lastSocketSign: () => null };
+      const context = {
+        nowAt: START + ms,
+        random: () => 0.3,
+        newId: () => String(ms),
+        lastSocketSign: () => null,
+        signLink: () => "",
+      };
       const turn = new Turn(store, memory, new OutboxWriter(memory), context, SERVICE);
       verb(turn);
       return turn;

@@ -146,7 +146,7 @@ describe("other events", () => {
     await call("POST", "/dispatch", { prompt: "to be halted" });
     await call("POST", "/killswitch", { level: 4, reason: "smoke" });
     const [activated] = await receiver.next("killswitch.activated");
-    expect(activated?.told.data).toMatchObject({ target: "level 4", reason: "smoke" });
+    expect(activated?.told.data).toMatchObject({ target: "level 4", level: 4, reason: "smoke" });
     await sleep(200);
     expect(receiver.toldOf("job.cancelled")).toHaveLength(0);
     await call("DELETE", "/killswitch?resume_all=true");

@@ -5,10 +5,9 @@ import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { type WebSocket, WebSocketServer } from "ws";
-import type { JobResource } from "../../contract/job.ts";
 import type { ProblemResource } from "../../contract/problem.ts";
 import { type CoordinatorMessage, type WorkerMessage, workerMessage } from "../../contract/socket.ts";
-import type { PresenceAnswer } from "../../contract/worker.ts";
+import type { LeasedJob, PresenceAnswer } from "../../contract/worker.ts";
 
 const AT = "2026-01-01T00:00:00.000Z";
 export const KEY = "test-worker-key";
@@ -47,10 +46,10 @@ export class FakeCoordinator {
   facts: Partial<Pick<PresenceAnswer, "jobs" | "halted" | "killswitch">> = {};
   #server: Server;
   #sockets = new Set<WebSocket>();
-  #claimable: JobResource[] = [];
+  #claimable: LeasedJob[] = [];
   /** Leases given and not reported on: a presence is answered with all of them, a claim with each once. */
-  #unstarted = new Map<string, JobResource>();
-  #claims: ((jobs: JobResource[]) => void)[] = [];
+  #unstarted = new Map<string, LeasedJob>();
+  #claims: ((jobs: LeasedJob[]) => void)[] = [];
   #watchers: (() => void)[] = [];
   #port = 0;
   #held: { path: string; released: Promise<void> } | null = null;
@@ -88,13 +87,13 @@ export class FakeCoordinator {
     for (const socket of this.#sockets) socket.send(frame);
   }
 
-  assign(job: JobResource): void {
+  assign(job: LeasedJob): void {
     this.#unstarted.set(job.id, job);
     this.handOut(job);
   }
 
   /** Sends a worker a lease, perhaps not for the first time. */
-  handOut(job: JobResource): void {
+  handOut(job: LeasedJob): void {
     const claim = this.#claims.shift();
     if (this.#sockets.size > 0) this.say({ type: "job.assigned", job });
     else if (claim) claim([job]);
@@ -187,7 +186,7 @@ export class FakeCoordinator {
     const verdict = this.judge(message);
     if (verdict === "silence") return [];
     if (verdict !== "ack") return [{ type: "ack", id: message.id, ok: false, problem: verdict }];
-    if (message.type !== "presence") this.#unstarted.delete(message.job_id);
+    if ("job_id" in message) this.#unstarted.delete(message.job_id);
     const facts = message.type === "presence" ? this.#presenceAnswer() : {};
     return [{ type: "ack", id: message.id, ok: true, ...facts }];
   }
@@ -234,7 +233,7 @@ export class FakeCoordinator {
     send(ifNoneMatch === etag ? 304 : 200, ifNoneMatch === etag ? "" : text, { etag });
   }
 
-  #claim(response: ServerResponse): Promise<JobResource[]> {
+  #claim(response: ServerResponse): Promise<LeasedJob[]> {
     const jobs = this.#claimable.splice(0);
     if (jobs.length > 0) return Promise.resolve(jobs);
     return new Promise((resolve) => {

@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import type { LeasedJob } from "../../contract/worker.ts";
-import { coordinatorFiles, filesOf, receiveFiles } from "../../worker/job-files.ts";
+import { coordinatorFiles, receiveFiles } from "../../worker/job-files.ts";
 import { assignedJob } from "./job-fixture.ts";
 
 type Asked = { method: string; url: string; key: string | undefined; body: string };
@@ -36,7 +36,7 @@ afterEach(async () => {
   await new Promise((resolve) => server.close(resolve));
 });
 
-const jobWith = (files: unknown[]) => ({ ...assignedJob({ id: "j1", lease: 3 }), files }) as LeasedJob;
+const jobWith = (files: LeasedJob["files"]) => assignedJob({ id: "j1", lease: 3, files });
 const file = (name: string) => ({
   id: `file-${name}`,
   name,
@@ -46,10 +46,6 @@ const file = (name: string) => ({
 });
 const send = (bytes: string | Uint8Array) =>
   coordinatorFiles({ apiUrl: at(), apiKey: "k" }).send(jobWith([]), "a b.txt", bytes, never);
-
-test("a lease without files has none", () => {
-  expect(filesOf(assignedJob({ id: "j" }))).toEqual([]);
-});
 
 test("files are fetched without the key, and their names stay in the folder and differ", async () => {
   const received = await receiveFiles(

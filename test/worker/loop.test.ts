@@ -100,14 +100,63 @@ describe("running jobs", () => {
       runs[0]?.options.onProgress({ output_chars: chars });
       await vi.advanceTimersByTimeAsync(100);
     }
-    const told = session.of("job.heartbeat");
-    expect(told.map(({ progress }) => progress)).toEqual([
-      { output_chars: 10 },
-      { output_chars: 20 },
-      { output_chars: 30 },
-    ]);
+    const told = () => session.of("job.heartbeat").map(({ progress }) => progress);
+    expect(told().slice(0, 2)).toEqual([{ output_chars: 10 }, { output_chars: 20 }]);
     await vi.advanceTimersByTimeAsync(15_000);
     expect(session.of("job.heartbeat").at(-1)).toMatchObject({ job_id: "a", progress: { output_chars: 30 } });
+  });
+
+  test("the only progress of a job is told within a second, and the last of a burst, too", async () => {
+    const { session, runs, assign } = createWorker();
+    assign("a");
+    const told = () => session.of("job.heartbeat").map(({ progress }) => progress);
+    runs[0]?.options.onProgress({ output_chars: 1 });
+    runs[0]?.options.onProgress({ output_chars: 2 });
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect(told()).toEqual([{ output_chars: 2 }]);
+    await vi.advanceTimersByTimeAsync(2_000);
+    expect(told().length).toBe(1);
+    runs[0]?.options.onProgress({ output_chars: 3 });
+    runs[0]?.options.onProgress({ output_chars: 4 });
+    await runs[0]?.finish("done");
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect(told()).toEqual([{ output_chars: 2 }, { output_chars: 3 }]);
+  });
+});
+
+describe("a trial of the runtime", () => {
+  const tried = async (end: (run: ReturnType<typeof createWorker>["runs"][number] | undefined) => unknown) => {
+    const { loop, session, runs } = createWorker();
+    loop.receive({ type: "runtime.try", model: "m" });
+    loop.receive({ type: "runtime.try", model: "m" });
+    expect(runs.map(({ task }) => [task.model, task.input])).toEqual([["m", { max_tokens: 1 }]]);
+    await end(runs[0]);
+    await settle();
+    return session.of("runtime.tried");
+  };
+
+  test("is one token with the model that failed, beside the jobs, and one at a time", async () => {
+    const { loop, runs, session, assign } = createWorker();
+    assign("a");
+    loop.receive({ type: "runtime.try", model: null });
+    await runs[1]?.finish("y");
+    expect(session.of("runtime.tried")).toMatchObject([{ ok: true }]);
+    expect(loop.heldJobIds).toEqual(["a"]);
+    expect(await tried((run) => run?.finish("y"))).toMatchObject([{ ok: true }]);
+  });
+
+  test("shows that the runtime works where it refuses this request, and that it fails where it does not answer", async () => {
+    const said = { code: "bad_request", message: "this is an embedding model", status: 400, retryable: false };
+    expect(await tried((run) => run?.fail(said))).toMatchObject([{ ok: true }]);
+    const broken = { code: "internal", message: "out of memory", status: 500, retryable: true };
+    expect(await tried((run) => run?.fail(broken))).toMatchObject([{ ok: false, error: broken }]);
+    const key = { code: "unauthorized", message: "no such key", status: 401, retryable: false };
+    expect(await tried((run) => run?.fail(key))).toMatchObject([{ ok: false, error: key }]);
+  });
+
+  test("fails where nothing comes within a minute", async () => {
+    const [answer] = await tried(() => vi.advanceTimersByTimeAsync(60_000));
+    expect(answer).toMatchObject({ ok: false, error: { code: "trial_failed" } });
   });
 });
 

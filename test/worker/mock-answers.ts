@@ -1,6 +1,6 @@
 // A model runtime's answers in each of the five APIs: whole, and as the events of a stream.
 
-import type { Api } from "../../domain/api.ts";
+import type { Api } from "../../domain/words/api.ts";
 
 export type Said = {
   words: readonly string[];

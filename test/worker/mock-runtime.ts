@@ -9,7 +9,7 @@ import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
-import { APIS, type Api } from "../../domain/api.ts";
+import { APIS, type Api } from "../../domain/words/api.ts";
 import { answers } from "./mock-answers.ts";
 
 // biome-ignore lint/suspicious/noExplicitAny: a body is whatever the API wants, and tests look into it freely

@@ -119,6 +119,41 @@ test("a worker prints its runtime's address, and each job that fails, with the r
   }
 });
 
+test("with SERVICE_LOG=json each line is an object, and a failed job has its error", async () => {
+  const broken = { error: { message: "the model broke", code: "model_broke" } };
+  const runtime = await new FakeRuntime(({ path }) =>
+    path.endsWith("/models") ? { body: { data: [{ id: "m" }] } } : { status: 400, body: broken },
+  ).start();
+  try {
+    const env = { SERVICE_RUNTIME_URL: runtime.url, SERVICE_LOG: "json" };
+    const { child, exited } = startWorker(["--runtime", "vllm", "--instance", "w1"], env);
+    await coordinator.waitFor("presence");
+    coordinator.assign(assignedJob({ id: "a" }));
+    const { error } = await coordinator.waitFor("job.failed");
+    child.kill("SIGTERM");
+    const lines = (await exited).output
+      .trim()
+      .split("\n")
+      .map((line) => JSON.parse(line));
+    const failed = { level: "warn", event: "job.failed", worker: "w1", job_id: "a", code: error.code };
+    expect(lines).toContainEqual({ ...failed, at: expect.any(String), detail: expect.stringContaining("model broke") });
+  } finally {
+    await runtime.stop();
+  }
+});
+
+test("with SERVICE_LOG=json a runtime that does not answer is an event", async () => {
+  const env = { SERVICE_RUNTIME_URL: "http://127.0.0.1:9", SERVICE_LOG: "json" };
+  const { child, exited } = startWorker(["--runtime", "vllm", "--instance", "w1"], env);
+  await coordinator.waitFor("presence");
+  child.kill("SIGTERM");
+  const lines = (await exited).output
+    .trim()
+    .split("\n")
+    .map((line) => JSON.parse(line));
+  expect(lines).toContainEqual(expect.objectContaining({ level: "warn", event: "runtime.lost", worker: "w1" }));
+});
+
 test("a worker whose runtime does not answer says so with its first presence, before it is offered anything", async () => {
   const runtime = createServer((request) => setTimeout(() => request.socket.destroy(), SLOW_MS));
   await once(runtime.listen(0, "127.0.0.1"), "listening");
@@ -143,6 +178,7 @@ test("a key that the coordinator refuses ends the process with 1 and what to cha
 
 test.each([
   ["an unknown flag", ["--concurency", "2"], {}, 2, "did you mean --concurrency?"],
+  ["an unknown form of the log", [], { SERVICE_LOG: "yaml" }, 2, "SERVICE_LOG=yaml is not one of text, json, off"],
   ["no key", [], { SERVICE_API_KEY: "" }, 2, "SERVICE_API_KEY: is not set"],
   ["a key on two lines", [], { SERVICE_API_KEY: "sb_one\nsb_two" }, 2, "SERVICE_API_KEY: contains characters"],
   [

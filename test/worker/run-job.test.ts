@@ -36,6 +36,16 @@ test("a job that outruns its timeout fails, and may be tried again", async () =>
   expect(await outcome).toMatchObject({ type: "job.failed", error: { code: "timeout", retryable: true } });
 });
 
+test("an answer that comes after the job's own timeout does not complete it, and its cost is told", async () => {
+  vi.useFakeTimers();
+  const usage = { input_tokens: 3, output_tokens: 4 };
+  const deaf = () =>
+    new Promise<Outcome>((resolve) => setTimeout(() => resolve({ ok: true, result: "late", usage }), 2_000));
+  const outcome = runJob(assignedJob({ id: "j" }), settings(deaf, 1), notHalted());
+  await vi.advanceTimersByTimeAsync(2_000);
+  expect(await outcome).toMatchObject({ type: "job.failed", error: { code: "timeout" }, usage });
+});
+
 test("a timeout longer than any timer does not end the job at once", async () => {
   const completed: Outcome = { ok: true, result: "done" };
   const slowly = (options: RunOptions) =>

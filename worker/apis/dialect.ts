@@ -8,7 +8,12 @@ export type Noted =
   /** Nothing that a person would see: a role, a ping, usage. */
   | { kind: "other" }
   /** The runtime's own error, in any format. */
-  | { kind: "error"; error: unknown };
+  | {
+      kind: "error";
+      error: unknown;
+      /** The API's own end of a stream that failed: a client that has heard something gets it unchanged. */
+      isEnd?: true;
+    };
 
 /** The whole answer, built up from the events of a stream. */
 export type Assembly = {
@@ -17,6 +22,8 @@ export type Assembly = {
   isWhole: () => boolean;
   /** Events that complete the answer, if this runtime omits them. */
   closing: () => string;
+  /** Whether the runtime has told what the whole answer spent. */
+  isCounted: () => boolean;
   /** Approximate size of the result in characters. */
   size: () => number;
   result: () => unknown;

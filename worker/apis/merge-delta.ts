@@ -2,7 +2,7 @@
 // `index` (tool calls) grow one by one, parts of a text grow at their end, other rows are appended, objects are merged.
 // So fields that an API adds later are kept. A text may continue as parts, and parts as a text (Mistral's reasoning).
 
-import { isObject, type JsonObject } from "../../contract/json-object.ts";
+import { isObject, type JsonObject } from "../../contract/text/json-object.ts";
 
 /** Names arrive whole, and may be repeated with each delta. */
 const NAMES = new Set(["id", "type", "role", "name", "object", "model"]);

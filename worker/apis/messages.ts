@@ -1,6 +1,6 @@
 // Anthropic's messages: a message that starts empty, blocks that grow by index, a delta of the message, its stop.
 
-import { isObject, type JsonObject, objectOf, parseJson } from "../../contract/json-object.ts";
+import { isObject, type JsonObject, objectOf, parseJson } from "../../contract/text/json-object.ts";
 import type { Spent } from "../runtimes/runtime.ts";
 import { type Assembly, CONTENT, type Dialect, NOT_JSON, type Noted, OTHER } from "./dialect.ts";
 import { spentOf } from "./spent.ts";
@@ -20,6 +20,7 @@ class MessageAssembly implements Assembly {
   readonly #blocks = new Map<number, JsonObject>();
   #size = 0;
   #isWhole = false;
+  #isCounted = false;
 
   take(data: string): Noted {
     if (data === "") return OTHER;
@@ -38,6 +39,8 @@ class MessageAssembly implements Assembly {
         return CONTENT;
       case "message_delta":
         Object.assign(this.#message, objectOf(event.delta));
+        // The count that a message starts with is of its first token.
+        this.#isCounted ||= typeof objectOf(event.usage).output_tokens === "number";
         this.#message.usage = { ...objectOf(this.#message.usage), ...known(objectOf(event.usage)) };
         return CONTENT;
       case "message_stop":
@@ -74,6 +77,10 @@ class MessageAssembly implements Assembly {
 
   isWhole(): boolean {
     return this.#isWhole;
+  }
+
+  isCounted(): boolean {
+    return this.#isCounted;
   }
 
   closing(): string {

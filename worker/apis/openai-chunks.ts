@@ -1,6 +1,6 @@
 // chat/completions and completions: chunks with choices, each a delta or a piece of text, then `[DONE]`.
 
-import { isObject, type JsonObject, objectOf, parseJson } from "../../contract/json-object.ts";
+import { isObject, type JsonObject, objectOf, parseJson } from "../../contract/text/json-object.ts";
 import type { Spent } from "../runtimes/runtime.ts";
 import { type Assembly, CONTENT, type Dialect, NOT_JSON, type Noted, OTHER } from "./dialect.ts";
 import { hasContent, mergeDelta } from "./merge-delta.ts";
@@ -55,6 +55,10 @@ class ChunkAssembly implements Assembly {
   isWhole(): boolean {
     const choices = [...this.#choices.values()];
     return choices.length > 0 && choices.every(({ finish_reason: reason }) => reason !== undefined);
+  }
+
+  isCounted(): boolean {
+    return isObject(this.#head.usage);
   }
 
   closing(): string {

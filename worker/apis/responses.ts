@@ -1,6 +1,6 @@
 // OpenAI's responses: typed events; the last one (completed, incomplete, failed) contains the whole answer.
 
-import { isObject, type JsonObject, objectOf, parseJson } from "../../contract/json-object.ts";
+import { isObject, type JsonObject, objectOf, parseJson } from "../../contract/text/json-object.ts";
 import type { Spent } from "../runtimes/runtime.ts";
 import { type Assembly, CONTENT, type Dialect, NOT_JSON, type Noted, OTHER } from "./dialect.ts";
 import { spentOf } from "./spent.ts";
@@ -18,8 +18,8 @@ class ResponseAssembly implements Assembly {
     if (!isObject(event)) return NOT_JSON;
     const type = String(event.type ?? "");
     if (type === "error" || (event.error !== undefined && type === "")) return { kind: "error", error: event };
-    if (type === "response.failed") return { kind: "error", error: { error: objectOf(event.response).error } };
     if (isObject(event.response)) this.#response = event.response;
+    if (type === "response.failed") return { kind: "error", error: { error: this.#response.error }, isEnd: true };
     if (typeof event.delta === "string") this.#size += event.delta.length;
     this.#isWhole ||= LAST.has(type);
     return this.#isWhole || type.endsWith(".delta") ? CONTENT : OTHER;
@@ -27,6 +27,10 @@ class ResponseAssembly implements Assembly {
 
   isWhole(): boolean {
     return this.#isWhole;
+  }
+
+  isCounted(): boolean {
+    return isObject(this.#response.usage);
   }
 
   closing(): string {

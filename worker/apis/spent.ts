@@ -1,8 +1,10 @@
-// What an answer spent, in the contract's form. Counts are never estimated, and parts never exceed the total, whatever a
-// runtime claims.
+// What an answer spent, in the contract's form. Parts never exceed the total, whatever a runtime claims. Counts are
+// estimated only for an answer that was cut before its runtime told them, and are marked then.
 
 import { MAX_TOKENS } from "../../contract/field.ts";
+import { tokensOf } from "../../contract/token-estimate.ts";
 import type { Spent, Usage } from "../runtimes/runtime.ts";
+import type { Assembly, Dialect } from "./dialect.ts";
 
 type Told = { input: unknown; output: unknown; cached?: unknown; reasoning?: unknown };
 
@@ -26,6 +28,27 @@ export function spentOf(told: Told, model: unknown): Spent {
   const usage = tokenUsage(told);
   return { ...(usage === null ? {} : { usage }), ...(typeof model === "string" && model !== "" ? { model } : {}) };
 }
+
+/** What an answer that was cut spent: the runtime's own counts where it told them, else what was said. */
+export function spentSoFar(dialect: Dialect, assembly: Assembly, inputTokens: () => number): Spent {
+  const told = dialect.spentOf(assembly.result());
+  if (assembly.isCounted()) return told;
+  const input_tokens = told.usage?.input_tokens || inputTokens();
+  const output_tokens = Math.max(told.usage?.output_tokens ?? 0, tokensOf(assembly.size()));
+  return { ...told, ...estimated({ ...told.usage, input_tokens, output_tokens }) };
+}
+
+/** What a request spent that was cut before its answer began. */
+export const spentOnInput = (inputTokens: number): Spent => estimated({ input_tokens: inputTokens, output_tokens: 0 });
+
+const estimated = (usage: Usage): Spent => ({
+  usage: {
+    ...usage,
+    input_tokens: Math.min(usage.input_tokens, MAX_TOKENS),
+    output_tokens: Math.min(usage.output_tokens, MAX_TOKENS),
+  },
+  usage_estimated: true,
+});
 
 /** The coordinator refuses a result whose counts are above its limit; the result is worth more than the counts. */
 function count(tokens: unknown): number {

@@ -1,5 +1,7 @@
-// Splits a stream of server-sent events into whole events, unchanged, for any chunking and line ends. An event above
-// the size limit is refused while it is read.
+// Splits a stream of server-sent events into whole events, unchanged, for any chunking and line ends (the rules are in
+// `contract/text/event-text.ts`). An event above the size limit is refused while it is read.
+
+import { dataOf, eventEndsIn, LONGEST_EVENT_END } from "../../contract/text/event-text.ts";
 
 export type SseEvent = {
   /** The event with its empty line, unchanged; readers are sent this. */
@@ -10,10 +12,6 @@ export type SseEvent = {
 
 export class EventTooLarge extends Error {}
 
-/** An empty line ends an event; lines end with LF, CR LF or CR. */
-const END = /\r\n\r\n|\n\n|\r\r/g;
-const LINE = /\r\n|\n|\r/;
-const LONGEST_END = 4;
 const MAX_BYTES_A_CHAR = 3;
 
 export class EventSplitter {
@@ -28,15 +26,15 @@ export class EventSplitter {
   /** @throws EventTooLarge */
   take(bytes: Uint8Array): SseEvent[] {
     // An event's end may span two chunks, so the search starts a few characters earlier.
-    END.lastIndex = Math.max(0, this.#rest.length - LONGEST_END);
+    const from = this.#rest.length - LONGEST_EVENT_END;
     this.#rest += this.#decoder.decode(bytes, { stream: true });
     const events: SseEvent[] = [];
     let start = 0;
-    for (let end = END.exec(this.#rest); end !== null; end = END.exec(this.#rest)) {
-      const raw = this.#rest.slice(start, END.lastIndex);
+    for (const end of eventEndsIn(this.#rest, from)) {
+      const raw = this.#rest.slice(start, end);
       this.#check(raw);
       events.push({ raw, data: dataOf(raw) });
-      start = END.lastIndex;
+      start = end;
     }
     this.#rest = this.#rest.slice(start);
     this.#check(this.#rest);
@@ -54,14 +52,6 @@ export class EventSplitter {
     this.#rest = "";
     return raw.trim() === "" ? [] : [{ raw: `${raw.trimEnd()}\n\n`, data: dataOf(raw) }];
   }
-}
-
-function dataOf(raw: string): string {
-  return raw
-    .split(LINE)
-    .filter((line) => line.startsWith("data:"))
-    .map((line) => line.slice(line[5] === " " ? 6 : 5))
-    .join("\n");
 }
 
 export function writeEvent(data: unknown, name?: string): string {

@@ -5,14 +5,14 @@ import path from "node:path";
 import { MAX_RESULT_BYTES, utf8Bytes } from "../../contract/field.ts";
 import { writeEvent } from "../apis/sse.ts";
 import type { FileBytes, JobFiles } from "../job-files.ts";
-import type { JobFailure, Outcome, RunOptions, Spent, Task } from "../runtimes/runtime.ts";
+import type { JobFailure, JobTask, Outcome, RunOptions, Spent } from "../runtimes/runtime.ts";
 import type { Instruction } from "./instruction.ts";
 
 /** An event of a stream, which must fit into a part of the data line when all of it is escaped. */
 const MAX_EVENT_CHARS = 64 * 1024;
 
 export type AnswerOptions = {
-  task: Task;
+  task: JobTask;
   options: RunOptions;
   files: JobFiles;
   /** What the result is when there is neither text nor a result. */

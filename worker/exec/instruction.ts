@@ -4,8 +4,8 @@
 import * as z from "zod";
 import { MAX_PROGRESS_BYTES } from "../../contract/field.ts";
 import { usage } from "../../contract/job.ts";
-import { isObject, parseJson } from "../../contract/json-object.ts";
-import { lineOf, startOf } from "../../contract/start-of.ts";
+import { isObject, parseJson } from "../../contract/text/json-object.ts";
+import { lineOf, startOf } from "../../contract/text/start-of.ts";
 import type { JobFailure, Usage } from "../runtimes/runtime.ts";
 
 const MAX_CODE_CHARS = 64;

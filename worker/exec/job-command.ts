@@ -1,10 +1,17 @@
 // Mode `job`: a process for each job, in a folder of its own. The place is free only when the process and all of its
 // group are gone.
 
-import { lineOf, startOf } from "../../contract/start-of.ts";
+import { lineOf, startOf } from "../../contract/text/start-of.ts";
 import { factsOf } from "../job-facts.ts";
 import { receiveFiles } from "../job-files.ts";
-import { failed, type Outcome, type RunOptions, type Runtime, type Task } from "../runtimes/runtime.ts";
+import {
+  failed,
+  type JobTask,
+  type Outcome,
+  probedOutcome,
+  type RunOptions,
+  type Runtime,
+} from "../runtimes/runtime.ts";
 import { Answer, tooMuch } from "./answer.ts";
 import { childEnvironment } from "./child-environment.ts";
 import { missing } from "./command.ts";
@@ -20,12 +27,14 @@ const MAX_STRAY_CHARS = 200;
 
 export function createJobCommand(exec: ExecOptions): Runtime {
   const running = new Set<ProcessGroup>();
+  const probe = async () => ({ unavailable: missing(exec.command, exec.env), apis: [], models: null });
   return {
     name: "exec",
     address: null,
     probeEveryMs: 0,
-    probe: async () => ({ unavailable: missing(exec.command, exec.env), apis: [], models: null }),
-    run: (task, options) => inFolder({ ...exec, running }, task, options),
+    probe,
+    run: ({ job, ...task }, options) =>
+      job === null ? probedOutcome({ probe }) : inFolder({ ...exec, running }, { ...task, job }, options),
     close: async () => {
       for (const group of running) group.end();
       await Promise.allSettled([...running].map(({ gone }) => gone));
@@ -35,7 +44,7 @@ export function createJobCommand(exec: ExecOptions): Runtime {
 
 type Running = ExecOptions & { running: Set<ProcessGroup> };
 
-async function inFolder(exec: Running, task: Task, options: RunOptions): Promise<Outcome> {
+async function inFolder(exec: Running, task: JobTask, options: RunOptions): Promise<Outcome> {
   let folder: JobFolder;
   try {
     folder = await JobFolder.create();
@@ -49,7 +58,7 @@ async function inFolder(exec: Running, task: Task, options: RunOptions): Promise
   }
 }
 
-async function runCommand(exec: Running, task: Task, options: RunOptions, folder: JobFolder): Promise<Outcome> {
+async function runCommand(exec: Running, task: JobTask, options: RunOptions, folder: JobFolder): Promise<Outcome> {
   const { command, graceMs, env, log, stdin } = exec;
   const { signal } = options;
   const facts = factsOf(task, exec.offeredModels);

@@ -1,7 +1,7 @@
 // Mode `lines`: a process that is kept for many jobs, one after another. A job is a line of JSON on its stdin; its
 // answers are lines that name the job, the last with `done`.
 
-import { isObject, parseJson } from "../../contract/json-object.ts";
+import { isObject, parseJson } from "../../contract/text/json-object.ts";
 import type { JobFacts } from "../job-facts.ts";
 import { type Answer, tooMuch } from "./answer.ts";
 import { childEnvironment } from "./child-environment.ts";

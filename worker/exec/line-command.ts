@@ -1,15 +1,16 @@
 // Mode `lines`: one kept process for each place, for programs that load a model.
 
-import { startOf } from "../../contract/start-of.ts";
+import { startOf } from "../../contract/text/start-of.ts";
 import { factsOf } from "../job-facts.ts";
 import { receiveFiles } from "../job-files.ts";
 import {
   failed,
+  type JobTask,
   type Outcome,
+  probedOutcome,
   type RunOptions,
   type Runtime,
   type RuntimeState,
-  type Task,
 } from "../runtimes/runtime.ts";
 import { Answer } from "./answer.ts";
 import { missing } from "./command.ts";
@@ -31,12 +32,13 @@ export function createLineCommand(exec: ExecOptions): Runtime {
     address: null,
     probeEveryMs: 0,
     probe,
-    run: async (task, options) => {
+    run: async ({ job, ...task }, options) => {
+      if (job === null) return probedOutcome({ probe });
       const place = places.find(({ isTaken }) => !isTaken);
       if (place === undefined) throw new Error("more jobs than places");
       place.isTaken = true;
       try {
-        return await runOn(place, exec, task, options);
+        return await runOn(place, exec, { ...task, job }, options);
       } finally {
         place.isTaken = false;
       }
@@ -54,7 +56,7 @@ async function whyNone(places: readonly Place[]): Promise<string | null> {
   return found.some((one) => typeof one !== "string") ? null : (reason ?? null);
 }
 
-async function runOn(place: Place, exec: ExecOptions, task: Task, options: RunOptions): Promise<Outcome> {
+async function runOn(place: Place, exec: ExecOptions, task: JobTask, options: RunOptions): Promise<Outcome> {
   const { signal } = options;
   const kept = await place.ready();
   if (typeof kept === "string")

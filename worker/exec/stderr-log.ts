@@ -1,6 +1,6 @@
 // What a command writes to stderr: each line goes to the worker's log, and the last 4 KiB stand in a failure.
 
-import { lineOf } from "../../contract/start-of.ts";
+import { lineOf } from "../../contract/text/start-of.ts";
 
 const TAIL_BYTES = 4 * 1024;
 const MAX_LINE_CHARS = 2_000;

@@ -2,7 +2,7 @@
 // own API. One call is one attempt: nothing is retried here, because the coordinator counts attempts and applies the
 // providers' limits.
 
-import type { JsonObject } from "../../contract/json-object.ts";
+import type { JsonObject } from "../../contract/text/json-object.ts";
 import type { Api } from "../../contract/values.ts";
 import type { ChatBody } from "./chat-body.ts";
 import type { Outcome, RunOptions } from "./runtime.ts";

@@ -4,8 +4,8 @@
 
 import * as z from "zod";
 import { jobInput } from "../../contract/job-input.ts";
-import { isObject, type JsonObject } from "../../contract/json-object.ts";
-import { nearestOf } from "../../contract/nearest.ts";
+import { isObject, type JsonObject } from "../../contract/text/json-object.ts";
+import { nearestOf } from "../../contract/text/nearest.ts";
 import type { JobFailure } from "./runtime.ts";
 
 export type ChatBody = { messages: unknown[]; [field: string]: unknown };

@@ -1,6 +1,6 @@
 // Converts the parts of an AI SDK stream to chunks of a chat completion.
 
-import type { JsonObject } from "../../contract/json-object.ts";
+import type { JsonObject } from "../../contract/text/json-object.ts";
 import type { ConvertibleModel } from "./convertible.ts";
 
 type Stream = Awaited<ReturnType<ConvertibleModel["doStream"]>>["stream"];

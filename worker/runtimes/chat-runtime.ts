@@ -1,7 +1,7 @@
 // A model runtime on top of a backend: chooses the model, calls it, and returns the outcome. An ordinary job becomes
 // one streamed chat; a job of the front door is sent as its client wrote it.
 
-import { isObject, objectOf, parseJson } from "../../contract/json-object.ts";
+import { isObject, objectOf, parseJson } from "../../contract/text/json-object.ts";
 import type { Api } from "../../contract/values.ts";
 import { writeEvent } from "../apis/sse.ts";
 import type { Backend } from "./backend.ts";

@@ -3,7 +3,8 @@
 // account, so the body's words are checked first.
 
 import { APICallError, InvalidResponseDataError, JSONParseError, StreamProviderError, TypeValidationError } from "ai";
-import { startOf } from "../../contract/start-of.ts";
+import { startOf } from "../../contract/text/start-of.ts";
+import { NO_MODEL_LOADED, saysNoSuchModel } from "../../contract/values.ts";
 import { causesOf, reasonOf } from "../error-causes.ts";
 import { type ErrorBody, readErrorBody } from "./error-body.ts";
 import type { JobFailure } from "./runtime.ts";
@@ -27,9 +28,6 @@ type Rule = {
   when: (facts: Facts) => boolean;
 };
 
-const NO_MODEL_LOADED = /no models? (is |are )?(currently )?loaded|model is not loaded|model not loaded/i;
-const MODEL_NOT_FOUND =
-  /model\b.*(not found|does not exist|is not supported for)|model_not_found|model_not_available|invalid model (identifier|id|name)|unknown model|no such model/i;
 const CONTEXT_LENGTH =
   /context[_ ]?(length|window|size)|prompt is too long|too many (input )?tokens|input token count.*exceed/i;
 const QUOTA =
@@ -164,10 +162,7 @@ function isErrorChunk(value: unknown): boolean {
 }
 
 function isModelNotFound({ status, text, words }: Facts): boolean {
-  if (words.includes("model_not_found")) return true;
-  if (status !== undefined && !isOneOf(status, 400, 404, 422)) return false;
-  if (MODEL_NOT_FOUND.test(text)) return true;
-  return status === 404 && /\bmodels?\b/i.test(text);
+  return words.includes("model_not_found") || saysNoSuchModel(status, text);
 }
 
 /** Seconds to wait, never less than the provider asked for. `Retry-After` is seconds or a date. */

@@ -1,6 +1,6 @@
 // Converts the turns of an OpenAI chat to the prompt of another kind of model. Pure.
 
-import { isObject, type JsonObject, objectOf, parseJson } from "../../contract/json-object.ts";
+import { isObject, type JsonObject, objectOf, parseJson } from "../../contract/text/json-object.ts";
 import { type CallOptions, CannotCarry } from "./convertible.ts";
 
 type Message = CallOptions["prompt"][number];

@@ -1,7 +1,7 @@
 // Converts an OpenAI chat request to a call of another kind of model. Pure. Nothing that could change the answer is
 // dropped: an unsupported field is refused by name.
 
-import { isObject, type JsonObject, objectOf } from "../../contract/json-object.ts";
+import { isObject, type JsonObject, objectOf } from "../../contract/text/json-object.ts";
 import { convertMessages } from "./convert-messages.ts";
 import { type CallOptions, CannotCarry } from "./convertible.ts";
 

@@ -1,8 +1,10 @@
 // OpenAI chat on another kind of model, with the AI SDK's providers: their stream becomes chunks of a chat completion,
 // which the same reader reads as those of a runtime with that API.
 
-import type { JsonObject } from "../../contract/json-object.ts";
+import type { JsonObject } from "../../contract/text/json-object.ts";
+import { inputTokensOf } from "../../contract/token-estimate.ts";
 import { DIALECTS } from "../apis/dialects.ts";
+import { spentSoFar } from "../apis/spent.ts";
 import { writeEvent } from "../apis/sse.ts";
 import type { Answering } from "./backend.ts";
 import { unsupportedInput } from "./chat-body.ts";
@@ -11,7 +13,7 @@ import { classifyError } from "./classify.ts";
 import { type ConvertedKind, convertRequest } from "./convert-request.ts";
 import { CannotCarry, type ConvertibleModel } from "./convertible.ts";
 import { requestFailureOf } from "./request-failure.ts";
-import { failed, failedBy, type JobFailure, type Outcome } from "./runtime.ts";
+import { failed, failedBy, type JobFailure, type Outcome, type Spent } from "./runtime.ts";
 import { StreamReader } from "./stream-reader.ts";
 
 export type ConvertedModel = {
@@ -42,7 +44,12 @@ async function convert(model: ConvertedModel, body: JsonObject, run: Answering, 
   const assembly = dialect.assemble?.();
   if (assembly === undefined) throw new Error("chat has streams");
   const explainEvent = ({ body: told }: { body?: unknown }) => explain.error(told);
-  const reader = new StreamReader({ dialect, explain: explainEvent }, assembly, run.emit);
+  const inputTokens = () => inputTokensOf(body);
+  const spent = (): Spent =>
+    run.signal.aborted || assembly.size() > 0
+      ? spentSoFar(dialect, assembly, inputTokens)
+      : dialect.spentOf(assembly.result());
+  const reader = new StreamReader({ dialect, inputTokens, explain: explainEvent }, assembly, run.emit);
   const halt = new AbortController();
   try {
     const options = convertRequest(body, model.kind);
@@ -50,7 +57,7 @@ async function convert(model: ConvertedModel, body: JsonObject, run: Answering, 
     const { stream } = await model.open(String(body.model ?? "")).doStream({ ...options, abortSignal });
     const chunks = new ChatChunks(String(body.model ?? ""));
     for await (const part of stream) {
-      if (part.type === "error") return failed(explain.error(part.error), dialect.spentOf(assembly.result()));
+      if (part.type === "error") return failed(explain.error(part.error), spent());
       if (part.type === "stream-start") refuseDropped(part.warnings);
       const events = chunks.of(part).map((chunk) => ({ raw: writeEvent(chunk), data: JSON.stringify(chunk) }));
       const refused = await reader.take(events);
@@ -59,7 +66,7 @@ async function convert(model: ConvertedModel, body: JsonObject, run: Answering, 
     return await reader.end();
   } catch (error) {
     if (error instanceof CannotCarry) return failed(explain.cannotCarry(error));
-    return failedBy(error, explain.error(error), dialect.spentOf(assembly.result()));
+    return failedBy(error, explain.error(error), spent());
   } finally {
     halt.abort();
   }

@@ -1,7 +1,7 @@
 // Finds the local model runtime on this machine. Its answers tell what kind it is, not its port, because any program
 // may listen on 8000 or 8080.
 
-import { isObject, type JsonObject, parseJson } from "../../contract/json-object.ts";
+import { isObject, type JsonObject, parseJson } from "../../contract/text/json-object.ts";
 import { LOCAL_RUNTIMES, SOUGHT_RUNTIMES } from "../../contract/values.ts";
 import { runtimeOrigin } from "./open-runtime.ts";
 import { runtimeFetch } from "./runtime-fetch.ts";

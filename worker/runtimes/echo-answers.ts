@@ -2,7 +2,7 @@
 // answer is assembled from them, as for any other runtime.
 
 import { randomUUID } from "node:crypto";
-import type { JsonObject } from "../../contract/json-object.ts";
+import type { JsonObject } from "../../contract/text/json-object.ts";
 import type { Api } from "../../contract/values.ts";
 import { writeEvent } from "../apis/sse.ts";
 

@@ -1,6 +1,6 @@
 // Embeddings of the echo runtime: a small vector of length one that depends only on the text.
 
-import type { JsonObject } from "../../contract/json-object.ts";
+import type { JsonObject } from "../../contract/text/json-object.ts";
 
 const DIMENSIONS = 8;
 const MAX_DIMENSIONS = 4096;

@@ -9,7 +9,7 @@
 
 import { setTimeout as delay } from "node:timers/promises";
 import * as z from "zod";
-import { isObject, type JsonObject, objectOf, parseJson } from "../../contract/json-object.ts";
+import { isObject, type JsonObject, objectOf, parseJson } from "../../contract/text/json-object.ts";
 import { APIS } from "../../contract/values.ts";
 import { DIALECTS } from "../apis/dialects.ts";
 import { writeEvent } from "../apis/sse.ts";

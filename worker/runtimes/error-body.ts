@@ -2,7 +2,7 @@
 // {error:{message,type,code,status,details}}, {error:"…"}, [{error:{…}}], {detail}, {message,type,code},
 // {object:"error",…}, {type:"error",error:{…}}, plain text. A numeric `code` is an HTTP status.
 
-import { isObject, type JsonObject, jsonOrText } from "../../contract/json-object.ts";
+import { isObject, type JsonObject, jsonOrText } from "../../contract/text/json-object.ts";
 
 export type ErrorBody = {
   message: string;

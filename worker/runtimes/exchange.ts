@@ -2,11 +2,13 @@
 // Reading stops when the answer is larger than the limit.
 
 import { MAX_RESULT_BYTES } from "../../contract/field.ts";
-import { parseJson } from "../../contract/json-object.ts";
+import { parseJson } from "../../contract/text/json-object.ts";
+import { inputTokensOf } from "../../contract/token-estimate.ts";
 import type { Assembly, Dialect } from "../apis/dialect.ts";
+import { spentOnInput, spentSoFar } from "../apis/spent.ts";
 import { EventSplitter, EventTooLarge } from "../apis/sse.ts";
 import { classifyError } from "./classify.ts";
-import { failed, failedBy, type JobFailure, type Outcome, type RunOptions } from "./runtime.ts";
+import { failed, failedBy, type JobFailure, type Outcome, type RunOptions, type Spent } from "./runtime.ts";
 import { runtimeFetch } from "./runtime-fetch.ts";
 import { MAX_EVENT_BYTES, StreamReader, tooLarge } from "./stream-reader.ts";
 
@@ -48,12 +50,21 @@ export async function exchange(
     assembly = request.dialect.assemble();
     return await readStream(request, response, assembly, run.emit);
   } catch (error) {
-    const spent = assembly === null ? {} : request.dialect.spentOf(assembly.result());
+    const spent = spentWhenCut(request, assembly, run.signal.aborted);
     if (error instanceof EventTooLarge) return failed(tooLarge(), spent);
     return failedBy(error, classifyError(error, Date.now()), spent);
   } finally {
     done.abort();
   }
+}
+
+const inputTokens = ({ body }: Exchange): number => inputTokensOf(parseJson(body));
+
+/** A request that is taken back has been read by its runtime; one that breaks off before its answer has cost nothing. */
+function spentWhenCut(request: Exchange, assembly: Assembly | null, isTakenBack: boolean): Spent {
+  if (assembly === null) return isTakenBack ? spentOnInput(inputTokens(request)) : {};
+  if (!isTakenBack && assembly.size() === 0) return request.dialect.spentOf(assembly.result());
+  return spentSoFar(request.dialect, assembly, () => inputTokens(request));
 }
 
 const traceOf = ({ traceparent }: Pick<RunOptions, "traceparent">): Record<string, string> =>
@@ -76,7 +87,8 @@ async function readStream(
   assembly: Assembly,
   emit: RunOptions["emit"],
 ): Promise<Outcome> {
-  const reader = new StreamReader(request, assembly, emit);
+  const reading = { ...request, inputTokens: () => inputTokens(request) };
+  const reader = new StreamReader(reading, assembly, emit);
   const splitter = new EventSplitter(MAX_EVENT_BYTES);
   for await (const bytes of response.body ?? []) {
     const refused = await reader.take(splitter.take(bytes));

@@ -1,6 +1,6 @@
 // Providers quote the key, in whole, in part or encoded, when they refuse it; this removes it from messages.
 
-import { secretForms } from "../../contract/secret-text.ts";
+import { secretForms } from "../../contract/text/secret-text.ts";
 import type { Outcome } from "./runtime.ts";
 
 const KEY_LIKE = /\b(sk|gsk|xai|csk|hf|nvapi)[-_][\w*-]{4,}/g;

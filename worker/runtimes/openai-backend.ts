@@ -1,6 +1,6 @@
 // A runtime with OpenAI's API, possibly more of the five: requests are sent unchanged.
 
-import type { JsonObject } from "../../contract/json-object.ts";
+import type { JsonObject } from "../../contract/text/json-object.ts";
 import type { Api } from "../../contract/values.ts";
 import { DIALECTS } from "../apis/dialects.ts";
 import type { Answering, Backend } from "./backend.ts";

@@ -2,7 +2,7 @@
 // API exists: 404 and 405 mean no, a complaint about the request means yes.
 
 import { APICallError } from "ai";
-import { lineOf } from "../../contract/start-of.ts";
+import { lineOf } from "../../contract/text/start-of.ts";
 import { APIS, type Api } from "../../contract/values.ts";
 import { isNeverReached, reasonOf } from "../error-causes.ts";
 import type { ModelList } from "./model-list.ts";

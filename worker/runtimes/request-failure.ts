@@ -1,7 +1,7 @@
 // A runtime's refusal in the form that a client of its API knows: with the runtime's status, code and message. A
 // refused worker key is reported as the worker's fault, because the client cannot fix it.
 
-import { lineOf, startOf } from "../../contract/start-of.ts";
+import { lineOf, startOf } from "../../contract/text/start-of.ts";
 import { classifyError, classifyFailure, failureOf, type RuntimeFailure } from "./classify.ts";
 import { type ErrorBody, readErrorBody } from "./error-body.ts";
 import type { JobFailure } from "./runtime.ts";

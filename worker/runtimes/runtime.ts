@@ -29,11 +29,17 @@ export type Task = {
   api: Api | null;
   /** Headers of the client's request that belong to its API. */
   headers: Readonly<Record<string, string>>;
-  /** The job as it was leased, for programs that decide by more than its prompt; a large input is only above. */
-  job: LeasedJob;
+  /**
+   * The job as it was leased, for programs that decide by more than its prompt; a large input is only above. Null in
+   * a trial, which is no job: a program that is not asked to be tried answers with its probe.
+   */
+  job: LeasedJob | null;
   /** How long it may run, its own or the config's; null: no limit. */
   timeoutSeconds: number | null;
 };
+
+/** The task of a job, not of a trial. */
+export type JobTask = Task & { job: LeasedJob };
 
 export type RunOptions = {
   /** `<runtime>.model` of the coordinator's config, for jobs that name no model. */
@@ -56,8 +62,14 @@ export type RunOptions = {
 /** How much was written, or what a program says of itself: a share from 0 to 1. */
 export type Progress = { output_chars: number } | { progress: number; message?: string };
 
-/** What an attempt spent. Absent fields were not reported by the runtime; they are never estimated. */
-export type Spent = { usage?: Usage; cost_usd?: number; model?: string };
+/** What an attempt spent. Absent fields were not reported by the runtime. */
+export type Spent = {
+  usage?: Usage;
+  cost_usd?: number;
+  model?: string;
+  /** The attempt was cut before the runtime told its counts. */
+  usage_estimated?: true;
+};
 
 export type Outcome =
   | ({ ok: true; result: unknown } & Spent)
@@ -86,6 +98,13 @@ export type Runtime = {
   /** Ends what the runtime keeps; called when the worker ends. */
   close?: () => Promise<void>;
 };
+
+/** The trial of a runtime that runs a program: it must not do for a trial what it does for a job. */
+export async function probedOutcome({ probe }: Pick<Runtime, "probe">): Promise<Outcome> {
+  const { unavailable } = await probe(null);
+  if (unavailable === null) return { ok: true, result: null };
+  return failed({ code: "runtime_unavailable", message: unavailable, retryable: true });
+}
 
 export type FailedOutcome = Extract<Outcome, { ok: false }>;
 

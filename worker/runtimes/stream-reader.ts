@@ -4,6 +4,7 @@
 
 import { MAX_RESULT_BYTES } from "../../contract/field.ts";
 import type { Assembly, Dialect } from "../apis/dialect.ts";
+import { spentSoFar } from "../apis/spent.ts";
 import type { SseEvent } from "../apis/sse.ts";
 import { failed, type JobFailure, type Outcome, type RunOptions, type Spent } from "./runtime.ts";
 
@@ -12,6 +13,8 @@ export const MAX_EVENT_BYTES = MAX_RESULT_BYTES - 1024;
 
 export type Reading = {
   dialect: Dialect;
+  /** An estimate, for an answer that is cut. */
+  inputTokens: () => number;
   /** The failure for an error in the stream, worded for the caller. */
   explain: (failure: { body?: unknown }) => JobFailure;
 };
@@ -43,6 +46,7 @@ export class StreamReader {
       const noted = this.#assembly.take(data);
       if (noted.kind === "error") failure = this.#request.explain({ body: noted.error });
       else if (this.#assembly.size() > MAX_RESULT_BYTES) failure = tooLarge();
+      if (noted.kind === "error" && noted.isEnd === true && this.#hasContent) this.#keptBack.push(raw);
       if (failure !== null) break;
       this.#keptBack.push(raw);
       this.#keptChars += raw.length;
@@ -70,8 +74,11 @@ export class StreamReader {
     await this.#emit(events);
   }
 
+  /** An attempt that said nothing spent what its runtime tells, and no more. */
   #spent(): Spent {
-    return this.#request.dialect.spentOf(this.#assembly.result());
+    const { dialect, inputTokens } = this.#request;
+    if (!this.#hasContent) return dialect.spentOf(this.#assembly.result());
+    return spentSoFar(dialect, this.#assembly, inputTokens);
   }
 }
 

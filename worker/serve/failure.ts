@@ -1,6 +1,6 @@
 // What a handler's error means for its job. Pure.
 
-import { lineOf, startOf } from "../../contract/start-of.ts";
+import { lineOf, startOf } from "../../contract/text/start-of.ts";
 import type { JobFailure } from "../runtimes/runtime.ts";
 import { Fail, FileNotKept, Retry } from "./handler.ts";
 

@@ -2,18 +2,19 @@
 // a function returns after its job was taken from it, or after its timeout, goes nowhere.
 
 import { format } from "node:util";
-import { parseJson } from "../../contract/json-object.ts";
+import { parseJson } from "../../contract/text/json-object.ts";
 import { writeEvent } from "../apis/sse.ts";
 import { Answer } from "../exec/answer.ts";
 import { factsOf } from "../job-facts.ts";
-import { filesOf, type JobFiles } from "../job-files.ts";
+import type { JobFiles } from "../job-files.ts";
 import {
   failed,
   type JobFailure,
+  type JobTask,
   type Outcome,
+  probedOutcome,
   type RunOptions,
   type Runtime,
-  type Task,
 } from "../runtimes/runtime.ts";
 import { failureBy } from "./failure.ts";
 import { type Context, FileNotKept, type Handler, type ServeOptions } from "./handler.ts";
@@ -43,18 +44,20 @@ export function createFunctionRuntime(given: FunctionOptions): Runtime {
     stuckCount < concurrency
       ? null
       : `${stuckCount} jobs have ended, but their handlers go on: they must heed context.signal`;
+  const probe = async () => ({ unavailable: unavailable(), apis, models: null });
   return {
     name: given.name,
     address: null,
     probeEveryMs: 0,
-    probe: async () => ({ unavailable: unavailable(), apis, models: null }),
-    run: async (task, options) => {
+    probe,
+    run: async ({ job, ...task }, options) => {
+      if (job === null) return probedOutcome({ probe });
       let isStuck = false;
       let timer: NodeJS.Timeout | undefined;
       const count = () => {
         isStuck = true;
         stuckCount += 1;
-        log(`job ${task.job.id} has ended, but its handler goes on: it must heed context.signal`);
+        log(`job ${job.id} has ended, but its handler goes on: it must heed context.signal`);
         onStuck();
       };
       const wait = () => {
@@ -63,7 +66,7 @@ export function createFunctionRuntime(given: FunctionOptions): Runtime {
       };
       options.signal.addEventListener("abort", wait, { once: true });
       try {
-        return await runHandler(given, task, options);
+        return await runHandler(given, { ...task, job }, options);
       } finally {
         clearTimeout(timer);
         options.signal.removeEventListener("abort", wait);
@@ -76,7 +79,7 @@ export function createFunctionRuntime(given: FunctionOptions): Runtime {
   };
 }
 
-async function runHandler(given: FunctionOptions, task: Task, options: RunOptions): Promise<Outcome> {
+async function runHandler(given: FunctionOptions, task: JobTask, options: RunOptions): Promise<Outcome> {
   const facts = factsOf(task, given.models);
   const open = (name: string) => name;
   const answer = new Answer({ task, options, files: given.files, empty: null, model: facts.model, open });
@@ -109,7 +112,7 @@ function written(result: unknown, answer: Answer): Outcome {
 
 function contextOf(
   given: FunctionOptions,
-  task: Task,
+  task: JobTask,
   options: RunOptions,
   answer: Answer,
   life: { isOver: boolean },
@@ -118,7 +121,7 @@ function contextOf(
   const isDeaf = () => life.isOver || options.signal.aborted;
   return {
     signal: options.signal,
-    files: filesOf(job).map((file) => ({ ...file, url: new URL(file.url, given.url).href })),
+    files: job.files.map((file) => ({ ...file, url: new URL(file.url, given.url).href })),
     emit: async (part) => {
       if (isDeaf()) return;
       // The events of an API are its own; the text of ordinary jobs is kept as their result, too.

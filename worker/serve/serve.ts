@@ -3,8 +3,8 @@
 
 import { hostname } from "node:os";
 import * as z from "zod";
-import { isAddress, NOT_AN_ADDRESS } from "../../contract/address.ts";
-import { isSendableKey, UNSENDABLE_KEY } from "../../contract/secret-text.ts";
+import { isAddress, NOT_AN_ADDRESS } from "../../contract/text/address.ts";
+import { isSendableKey, UNSENDABLE_KEY } from "../../contract/text/secret-text.ts";
 import { LOCAL_URL } from "../../contract/values.ts";
 import { VERSION } from "../../contract/version.ts";
 import { presenceRequest } from "../../contract/worker.ts";

@@ -5,7 +5,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { WebSocket } from "ws";
 import { readerGone, type StreamError } from "../../contract/data-line.ts";
-import { parseJson } from "../../contract/json-object.ts";
+import { parseJson } from "../../contract/text/json-object.ts";
 import { backoffMs } from "../backoff.ts";
 import { coordinatorSocket } from "../coordinator-socket.ts";
 import type { SessionSettings } from "../session.ts";

@@ -2,8 +2,8 @@
 // callers get only the answer. The key is sent only to the allowed hosts, redirects are not followed, and nothing that
 // is returned, including errors, contains the key or an address with a key.
 
-import { secretForms } from "../../../contract/secret-text.ts";
-import type { ProviderAuth } from "../../../domain/catalog.ts";
+import { secretForms } from "../../../contract/text/secret-text.ts";
+import type { ProviderAuth } from "../../../domain/catalog/catalog.ts";
 import { withoutQuery } from "../url-policy.ts";
 import { type SecretReading, type SecretSource, secretName } from "./secret-source.ts";
 

@@ -1,7 +1,7 @@
 // One call to the HTTP API of Vault or OpenBao: headers, limits, and which answers mean that it is unavailable. The
 // vault's texts are discarded: only the status and the parsed body are returned, and neither is logged.
 
-import { isObject, parseJson } from "../../../contract/json-object.ts";
+import { isObject, parseJson } from "../../../contract/text/json-object.ts";
 import { readBody } from "../bounded-body.ts";
 import { deadline, discardBody, orAborted } from "../when-aborted.ts";
 import type { SecretReading } from "./secret-source.ts";

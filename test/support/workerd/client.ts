@@ -3,7 +3,7 @@
 
 import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
-import type { Role } from "../../../domain/key.ts";
+import type { Role } from "../../../domain/access/key.ts";
 import type { Tenant } from "../../../durable-objects/tenant.ts";
 import { edgeFetch } from "./edge.ts";
 

@@ -4,14 +4,14 @@
 
 import { createExecutionContext } from "cloudflare:test";
 import { env, exports } from "cloudflare:workers";
-import { ok } from "../../../domain/result.ts";
-import { linesOf, readOutcome } from "../../../durable-objects/grouped-calls.ts";
-import { askedText, GROUP, LINE_URL, readAnswered } from "../../../durable-objects/object-line.ts";
-import { FairTurns } from "../../../scripts/self-host/edge/fair-turns.ts";
-import { historyDatabase } from "../../../scripts/self-host/edge/history-database.ts";
-import { objectNamespace, objectPath } from "../../../scripts/self-host/edge/object-namespace.ts";
-import type { ObjectProcess } from "../../../scripts/self-host/edge/object-process.ts";
-import type { TextConnections } from "../../../scripts/self-host/edge/text-connections.ts";
+import { ok } from "../../../domain/words/result.ts";
+import { linesOf, readOutcome } from "../../../durable-objects/calls/grouped-calls.ts";
+import { askedText, GROUP, LINE_URL, readAnswered } from "../../../durable-objects/sockets/object-line.ts";
+import { FairTurns } from "../../../self-host/edge/fair-turns.ts";
+import { historyDatabase } from "../../../self-host/edge/history-database.ts";
+import { objectNamespace, objectPath } from "../../../self-host/edge/object-namespace.ts";
+import type { ObjectProcess } from "../../../self-host/edge/object-process.ts";
+import type { TextConnections } from "../../../self-host/edge/text-connections.ts";
 import { app } from "../../../src/app.ts";
 import type { Env } from "../../../src/env.ts";
 import type { Home } from "../../../src/home.ts";
@@ -73,6 +73,20 @@ const historyConnections = {
 } as unknown as TextConnections;
 
 const turns = new FairTurns();
+const ends = new WeakMap<Request, () => void>();
+
+/** As Node tells that an answer has been sent, or that its client has left. */
+const watched = (request: Request, answer: Response): Response => {
+  const ended = ends.get(request) ?? (() => undefined);
+  if (answer.body === null || answer.webSocket !== null) {
+    ended();
+    return answer;
+  }
+  // Before the client has the last byte, as in Node.
+  const { readable, writable } = new TransformStream({ flush: ended, cancel: ended });
+  answer.body.pipeTo(writable).catch(ended);
+  return new Response(readable, answer);
+};
 const home: Home = {
   passOn: (c) => {
     const headers = new Headers(c.req.raw.headers);
@@ -88,6 +102,8 @@ const home: Home = {
   disk: () => ({ freeBytes: ROOM, totalBytes: ROOM, state: "ok" }),
   arrivedBody: () => null,
   addressOf: () => "127.0.0.1",
+  onAnswerEnd: (c, then) => void ends.set(c.req.raw, then),
+  expectWrite: () => () => undefined,
   takeTurn: (tenant, lane) => turns.take(tenant, lane),
 };
 
@@ -105,5 +121,5 @@ export const edgeFetch = async (url: string, init: RequestInit): Promise<Respons
   // As it arrives over HTTP.
   if (typeof init.body === "string")
     request.headers.set("content-length", `${new TextEncoder().encode(init.body).length}`);
-  return app.fetch(request, nodeEnv, createExecutionContext());
+  return watched(request, await app.fetch(request, nodeEnv, createExecutionContext()));
 };

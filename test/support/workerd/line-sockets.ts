@@ -1,7 +1,7 @@
 // Clients' WebSockets on a line to each object, as the edge in Node has them, with the platform's sockets at both ends.
 
-import { askedText, LINE_URL, NO_ANSWER, readAnswered } from "../../../durable-objects/object-line.ts";
-import { type ClientSocket, ClientSockets } from "../../../scripts/self-host/edge/client-sockets.ts";
+import { askedText, LINE_URL, NO_ANSWER, readAnswered } from "../../../durable-objects/sockets/object-line.ts";
+import { type ClientSocket, ClientSockets } from "../../../self-host/edge/client-sockets.ts";
 
 export type Knock = (path: string, init: RequestInit) => Promise<Response>;
 

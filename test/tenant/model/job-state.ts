@@ -1,7 +1,7 @@
 // What the model knows of one job, and the functions that change it: the contract's table, written a second time and
 // kept small. A function returns every possible outcome; more than one only if an instant is not known.
 
-import type { JobStatus } from "../../../domain/job-status.ts";
+import type { JobStatus } from "../../../domain/words/job-status.ts";
 
 export interface JobState {
   readonly id: string;

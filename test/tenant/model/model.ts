@@ -3,6 +3,7 @@
 // contradiction. Assignments are not predicted but checked: the worker that got a job must have been allowed to.
 
 import type { JobResource } from "../../../contract/job.ts";
+import type { LeasedJob } from "../../../contract/worker.ts";
 import {
   aged,
   assigned,
@@ -153,7 +154,7 @@ export class Model {
   }
 
   /** The one state that matches what the API shows. */
-  observe(view: JobResource): void {
+  observe(view: JobResource | LeasedJob): void {
     const states = this.jobs.get(view.id) ?? [];
     const found = states.find((job) => isSame(job, view));
     if (found === undefined) {
@@ -211,7 +212,7 @@ const keyOf = (job: JobState): string =>
 export const shown = ({ status, lease, attempts, worker, error, settledBy }: JobState): string =>
   `${status} lease ${lease} attempts ${attempts} with ${worker} error ${error} settled by ${settledBy}`;
 
-const isSame = (job: JobState, view: JobResource): boolean =>
+const isSame = (job: JobState, view: JobResource | LeasedJob): boolean =>
   job.status === view.status &&
   job.lease === view.lease &&
   job.attempts === view.attempts &&

@@ -1,7 +1,6 @@
 // The steps of workers: report presence, connect, claim, and report on leases that they hold, held or never had.
 
-import type { JobResource } from "../../../contract/job.ts";
-import type { PresenceAnswer } from "../../../contract/worker.ts";
+import type { LeasedJob, PresenceAnswer } from "../../../contract/worker.ts";
 import * as jobs from "./job-state.ts";
 import { isLeased, type JobState, type Outcome, type Span } from "./job-state.ts";
 import { Contradiction, type Model } from "./model.ts";
@@ -10,7 +9,7 @@ import type { System } from "./system.ts";
 import { connected, heard, type Offer, reported, type WorkerState } from "./worker-state.ts";
 
 /** Leases in an answer or a frame: the model must consider each possible. */
-const takeOver = (model: Model, instance: string, given: readonly JobResource[]): void => {
+const takeOver = (model: Model, instance: string, given: readonly LeasedJob[]): void => {
   model.expand();
   for (const job of given) {
     if (job.assigned_worker !== instance || job.status !== "assigned")
@@ -166,7 +165,7 @@ export class Claim extends Step {
     if (worker === undefined) return;
     const viaSocket = worker.viaSocket && worker.isConnected;
     model.workers.set(this.#instance, { ...heard(worker, span), viaSocket });
-    const given = answer.body.jobs as JobResource[];
+    const given = answer.body.jobs as LeasedJob[];
     if (given.length > this.#max)
       throw new Contradiction(`${this.#instance} claimed ${this.#max}, got ${given.length}`);
     takeOver(model, this.#instance, given);

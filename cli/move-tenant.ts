@@ -1,0 +1,62 @@
+// A tenant's move, step by step: copied part by part, both ends compared, and only then is it served at the target.
+// Interrupted at any point, the same steps complete the move: what a try has brought is removed or recognised.
+
+import type { MoveAnswer, RowsDigest, RowsQuery } from "../contract/move.ts";
+import type { Signalbox } from "../sdk/signalbox.ts";
+
+type Tenants = Signalbox["tenants"];
+type Table = MoveAnswer["tables"][number];
+
+interface Ends {
+  readonly tenant: string;
+  readonly source: Tenants;
+  readonly target: Tenants;
+  readonly options: { readonly signal?: AbortSignal };
+}
+
+export interface MovedTable extends Table {
+  readonly rows: number;
+}
+
+/** Returns how many rows the table has. */
+const copyTable = async ({ tenant, source, target, options }: Ends, table: Table): Promise<number> => {
+  let rows = 0;
+  for (let from: string | null = ""; from !== null; ) {
+    const part = await source.readRows(tenant, { ...table, from }, options);
+    await target.writeRows(tenant, part, options);
+    rows += part.rows.length;
+    from = part.next;
+  }
+  return rows;
+};
+
+const compareTable = async ({ tenant, source, target, options }: Ends, table: Table): Promise<void> => {
+  for (let from: string | null = ""; from !== null; ) {
+    const query: RowsQuery = { ...table, from };
+    const [here, there]: [RowsDigest, RowsDigest] = await Promise.all([
+      source.digestRows(tenant, query, options),
+      target.digestRows(tenant, query, options),
+    ]);
+    if (here.rows !== there.rows || here.digest !== there.digest || here.next !== there.next)
+      throw new Error(
+        `The rows of ${table.place} table ${table.table} differ (${here.rows} here, ${there.rows} there, from ${from || "the first"}). The tenant has not left: repeat the move, or cancel it with --give-up.`,
+      );
+    from = here.next;
+  }
+};
+
+/** Returns the copied tables; none if an interrupted try had brought everything. */
+export const moveTenant = async (ends: Ends, to: string): Promise<MovedTable[]> => {
+  const { tenant, source, target, options } = ends;
+  const { move, tables, created_at, jurisdiction, schema } = await source.leave(tenant, to, options);
+  const { state } = await target.arrive(tenant, { move, created_at, jurisdiction, schema }, options);
+  const moved: MovedTable[] = [];
+  if (state === "arriving") {
+    for (const table of tables) moved.push({ ...table, rows: await copyTable(ends, table) });
+    for (const table of tables) await compareTable(ends, table);
+  }
+  // In this order: two deployments never serve one tenant.
+  await source.left(tenant, options);
+  await target.arrived(tenant, options);
+  return moved;
+};

@@ -1,0 +1,75 @@
+// `jobs retry` and `jobs cancel` with --filter: all jobs that match, counted and confirmed before anything changes.
+
+import type { BulkAction, JobFilter } from "../../contract/job-list.ts";
+import { USUAL_STATUSES } from "../../contract/values.ts";
+import { Failure, UsageError } from "../failure.ts";
+import type { Input } from "../input.ts";
+import { pairsOf } from "../pairs.ts";
+import type { Context, Flag } from "../verb.ts";
+
+export const BULK_FLAGS = {
+  filter: {
+    takes: "name=value",
+    says: "instead of ids: all jobs that match, with a name of `GET /api/jobs` (status, provider, tag, error_code, since, q, metadata.<name> …)",
+    isRepeated: true,
+  },
+  yes: { takes: null, says: "with --filter: does not ask first" },
+} as const satisfies Readonly<Record<string, Flag>>;
+
+interface Part {
+  readonly filter: JobFilter;
+  readonly total: number;
+  readonly isCapped: boolean;
+}
+
+interface Tally {
+  changed: number;
+  refused: number;
+}
+
+/** Without a status, those that the action usually means; never jobs that it would only be refused. */
+const partsOf = async ({ client, signal }: Context, action: BulkAction, asked: Record<string, string>) => {
+  const statuses = asked.status === undefined ? USUAL_STATUSES[action] : [asked.status];
+  const parts: Part[] = [];
+  for (const status of statuses) {
+    const filter = { ...asked, status } as unknown as JobFilter;
+    const found = await client().jobs.list({ ...filter, limit: 1 }, { signal });
+    parts.push({ filter, total: found.total, isCapped: found.total_is_capped });
+  }
+  return parts;
+};
+
+const confirm = async ({ ask }: Context, input: Input, question: string): Promise<void> => {
+  if (input.is("yes")) return;
+  if (ask === null) throw new UsageError("there is no terminal to ask on: give --yes to change them");
+  if (!(await ask(`${question} [y/N] `))) throw new Failure("Nothing was changed.");
+};
+
+/** Goes on until no job remains or none changes; what was counted must still be true at the first step. */
+const change = async ({ client, signal }: Context, action: BulkAction, part: Part, tally: Tally): Promise<void> => {
+  let expected = part.isCapped ? {} : { expected: part.total };
+  const refusedBefore = tally.refused;
+  for (;;) {
+    const report = await client().jobs.changeMany({ action, filter: part.filter, ...expected }, { signal });
+    tally.changed += report.changed;
+    // A refused job is met again by the next step.
+    tally.refused = refusedBefore + Object.values(report.refused).reduce((sum, one) => sum + one, 0);
+    if (report.remaining === 0 || report.changed === 0) return;
+    expected = {};
+  }
+};
+
+export const bulkJobs = async (context: Context, input: Input, action: BulkAction): Promise<number> => {
+  const { output } = context;
+  const parts = (await partsOf(context, action, pairsOf(input, "filter"))).filter(({ total }) => total > 0);
+  const total = parts.reduce((sum, part) => sum + part.total, 0);
+  const isCapped = parts.some((part) => part.isCapped);
+  if (total > 0) {
+    const word = action === "retry" ? "Retry" : "Cancel";
+    await confirm(context, input, `${word} ${isCapped ? "more than " : ""}${total} ${total === 1 ? "job" : "jobs"}?`);
+  }
+  const tally: Tally = { changed: 0, refused: 0 };
+  for (const part of parts) await change(context, action, part, tally);
+  output.value(tally, `${tally.changed} changed, ${tally.refused} refused`);
+  return tally.refused === 0 ? 0 : 1;
+};

@@ -1,0 +1,58 @@
+// The rules of server-sent events (HTML standard) that all readers here share: what ends a line and an event, and what a
+// field's value is. The typed client parses fields from bytes; the worker and the relay only cut a text between events
+// and pass each on unchanged, because a relay reads every token.
+
+/** A carriage return at the end may be the first half of a line end, so it ends nothing yet. */
+const LINE_END = /\r\n|\n|\r(?!$)/;
+/** An empty line ends an event; each of the two line ends may be any of the three. */
+const EVENT_END = /(?:\r\n|\n|\r(?!\n))(?:\r\n|\n|\r(?!\n|$))/g;
+/** How far before the end of a text an event's end may have begun. */
+export const LONGEST_EVENT_END = 4;
+
+/** The first line of a text and what follows it; null while the line has no end. */
+export const firstLineOf = (text: string): { readonly line: string; readonly rest: string } | null => {
+  const end = LINE_END.exec(text);
+  return end === null ? null : { line: text.slice(0, end.index), rest: text.slice(end.index + end[0].length) };
+};
+
+/** Where the events of a text end, from a place on. */
+export function* eventEndsIn(text: string, from = 0): Generator<number> {
+  const end = new RegExp(EVENT_END);
+  end.lastIndex = Math.max(0, from);
+  while (end.exec(text) !== null) yield end.lastIndex;
+}
+
+/** Name and value of a line; a comment's name is empty. */
+export const fieldOf = (line: string): { readonly name: string; readonly value: string } => {
+  const colon = line.indexOf(":");
+  if (colon === -1) return { name: line, value: "" };
+  return { name: line.slice(0, colon), value: line.slice(line[colon + 1] === " " ? colon + 2 : colon + 1) };
+};
+
+/** An event's `data` lines joined; empty for a comment. */
+export const dataOf = (event: string): string =>
+  event
+    .split(/\r\n|\n|\r/)
+    .filter((line) => line.startsWith("data:"))
+    .map((line) => fieldOf(line).value)
+    .join("\n");
+
+/** The part of a text up to the end of its last whole event. */
+export const wholeEventsOf = (text: string): string => {
+  if (!text.includes("\r")) return text.slice(0, text.lastIndexOf("\n\n") === -1 ? 0 : text.lastIndexOf("\n\n") + 2);
+  let last = 0;
+  for (const end of eventEndsIn(text)) last = end;
+  return text.slice(0, last);
+};
+
+/** The events of a text, without the empty lines that end them; the last may lack its own. */
+export const eventsIn = (text: string): string[] => {
+  if (!text.includes("\r")) return text.split("\n\n").filter((event) => event.trim() !== "");
+  const events: string[] = [];
+  let start = 0;
+  for (const end of eventEndsIn(text)) {
+    events.push(text.slice(start, end));
+    start = end;
+  }
+  return [...events, text.slice(start)].map((event) => event.replace(/[\r\n]+$/, "")).filter((event) => event !== "");
+};

@@ -1,0 +1,27 @@
+// The known name nearest to a mistyped one, for "did you mean".
+
+/** More than a third of other letters is another word: "overview" is not a misspelt "version". */
+const MAX_DISTANCE_SHARE = 1 / 3;
+
+export const nearestOf = (given: string, known: readonly string[]): string | null => {
+  let best: { name: string; distance: number } | null = null;
+  for (const name of known) {
+    const distance = editDistance(given.toLowerCase(), name.toLowerCase());
+    if (best === null || distance < best.distance) best = { name, distance };
+  }
+  return best !== null && best.distance <= Math.max(2, given.length * MAX_DISTANCE_SHARE) ? best.name : null;
+};
+
+/** Levenshtein distance, one row at a time; both words are short. */
+const editDistance = (from: string, to: string): number => {
+  let row = Array.from({ length: to.length + 1 }, (_, index) => index);
+  for (let i = 1; i <= from.length; i += 1) {
+    const next = [i];
+    for (let j = 1; j <= to.length; j += 1) {
+      const replaced = (row[j - 1] ?? 0) + (from[i - 1] === to[j - 1] ? 0 : 1);
+      next.push(Math.min(replaced, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1));
+    }
+    row = next;
+  }
+  return row[to.length] ?? 0;
+};

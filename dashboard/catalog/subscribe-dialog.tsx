@@ -1,0 +1,61 @@
+// Subscribing to a provider, or changing when and from where a subscription syncs.
+
+import { useState } from "preact/hooks";
+import type { ProviderResource, SubscriptionResource } from "../../contract/catalog.ts";
+import { api } from "../api.ts";
+import { Confirm } from "../parts/dialog.tsx";
+import { SelectField, TextField } from "../parts/form.tsx";
+import { tell } from "../state/notice.ts";
+
+interface SubscribeProps {
+  providers: readonly ProviderResource[];
+  subscription: SubscriptionResource | null;
+  onDone: () => void;
+  onClose: () => void;
+}
+
+export const SubscribeDialog = ({ providers, subscription, onDone, onClose }: SubscribeProps) => {
+  const [provider, setProvider] = useState(subscription?.provider ?? providers[0]?.provider ?? "");
+  const [schedule, setSchedule] = useState(subscription?.models_sync_schedule ?? "");
+  const [url, setUrl] = useState(subscription?.models_sync_url ?? "");
+  const chosen = providers.find((one) => one.provider === provider);
+  const save = async (): Promise<void> => {
+    const settings = { models_sync_schedule: schedule.trim() || null, models_sync_url: url.trim() || null };
+    if (subscription === null) await api.catalog.subscribe({ provider, ...settings });
+    else await api.catalog.edit(subscription.id, settings);
+    tell(subscription === null ? `Subscribed to ${provider}.` : "Subscription changed.");
+    onDone();
+  };
+  return (
+    <Confirm
+      title={subscription === null ? "Subscribe to a provider" : `Subscription to ${provider}`}
+      action={subscription === null ? "Subscribe" : "Save"}
+      onConfirm={save}
+      onClose={onClose}
+    >
+      {subscription === null && (
+        <SelectField
+          label="Provider"
+          value={provider}
+          onInput={setProvider}
+          options={providers.map((one) => [one.provider, one.provider] as const)}
+        />
+      )}
+      <TextField
+        label="Sync schedule"
+        hint="Five-field cron in UTC; empty for the default."
+        isCode
+        value={schedule}
+        onInput={setSchedule}
+        placeholder="0 */6 * * *"
+      />
+      <TextField
+        label="List address"
+        hint={`Empty for the provider's own${chosen === undefined ? "" : ` (${chosen.list_url})`}. Another host is fetched without a key.`}
+        type="url"
+        value={url}
+        onInput={setUrl}
+      />
+    </Confirm>
+  );
+};

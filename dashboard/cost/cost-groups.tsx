@@ -1,0 +1,89 @@
+// Cost by model, tag, key, worker or schedule, as bars and as a CSV file.
+
+import type { CostByGroup } from "../../contract/cost.ts";
+import { count, plural, usd } from "../format.ts";
+import { type Column, Table } from "../parts/table.tsx";
+import { href } from "../router.ts";
+import { csvOf, download } from "./csv.ts";
+import { Share } from "./share.tsx";
+
+type Row = CostByGroup["rows"][number];
+
+const columnsOf = (by: string): readonly Column[] => [
+  { title: by[0]?.toUpperCase() + by.slice(1) },
+  { title: "Cost", class: "num" },
+  { title: "Share", class: "cell-wide" },
+  { title: "Jobs", class: "num" },
+  { title: "Tokens in", class: "num cell-wide" },
+  { title: "Tokens out", class: "num cell-wide" },
+];
+
+/** The job list's filter for a group; null for the group without a value. */
+const filterOf = (by: string, value: string | null): Record<string, string> =>
+  value === null || by.startsWith("metadata.") ? {} : { [by === "provider" ? "ran_provider" : by]: value };
+
+/** The job list's filter for the jobs that a cost counts as of unknown price. */
+export const unpricedIn = ({ from, to }: Pick<CostByGroup, "from" | "to">): Record<string, string> => ({
+  unpriced: "true",
+  unpriced_since: from,
+  unpriced_until: to,
+});
+
+const GroupRow = ({ row, groups: { by, from, to, total_usd: totalUsd } }: { row: Row; groups: CostByGroup }) => (
+  <tr>
+    <td>{row.value ?? <span class="dim">none</span>}</td>
+    <td class="num">{usd(row.usd)}</td>
+    <td class="cell-wide">
+      <Share usd={row.usd} of={totalUsd} />
+    </td>
+    <td class="num">
+      {count(row.jobs)}
+      {row.unpriced_jobs > 0 && (
+        <a
+          class="row-note tone-caution"
+          href={href(["jobs"], { ...filterOf(by, row.value), ...unpricedIn({ from, to }) })}
+        >
+          {count(row.unpriced_jobs)} of unknown price
+        </a>
+      )}
+    </td>
+    <td class="num cell-wide">{count(row.usage.input_tokens)}</td>
+    <td class="num cell-wide">{count(row.usage.output_tokens)}</td>
+  </tr>
+);
+
+const fileOf = ({ by, rows }: CostByGroup): string =>
+  csvOf([
+    [by, "usd", "jobs", "unpriced_jobs", "input_tokens", "output_tokens"],
+    ...rows.map(({ value, usd: spent, jobs, unpriced_jobs, usage }) => [
+      value,
+      spent,
+      jobs,
+      unpriced_jobs,
+      usage.input_tokens,
+      usage.output_tokens,
+    ]),
+  ]);
+
+export const CostGroups = ({ groups }: { groups: CostByGroup }) => (
+  <>
+    <Table name={`Cost by ${groups.by}`} columns={columnsOf(groups.by)}>
+      {groups.rows.map((row) => (
+        <GroupRow key={row.value} row={row} groups={groups} />
+      ))}
+    </Table>
+    <p class="actions cost-foot">
+      <button
+        type="button"
+        class="button small"
+        onClick={() => download(`cost-by-${groups.by}-${groups.from.slice(0, 10)}.csv`, fileOf(groups))}
+      >
+        Download as CSV
+      </button>
+      {!groups.adds_up && <span class="dim">A job with several tags counts in each.</span>}
+      {groups.rows_total > groups.rows.length && (
+        <span class="dim">{plural(groups.rows_total - groups.rows.length, "cheaper row")} not shown.</span>
+      )}
+    </p>
+  </>
+);

@@ -1,0 +1,70 @@
+// Cost over time: bars stacked by group, the most expensive at the bottom, the rest combined on top.
+
+import type { CostByGroup, CostSummary } from "../../contract/cost.ts";
+import { usd } from "../format.ts";
+import { Panel } from "../parts/page.tsx";
+import { type Line, Plot, PlotLegend } from "../parts/plot.tsx";
+
+const COLOURS = [
+  "--part-capacity",
+  "--part-tag-fit",
+  "--part-model",
+  "--part-cost",
+  "--part-freshness",
+  "--part-success",
+  "--amber",
+] as const;
+const REST = { label: "all others", colour: "--part-tier" } as const;
+const NONE = "none";
+const DAY_SECONDS = 86_400;
+/** Sums of dollars differ from their total by rounding errors. */
+const LEAST_USD = 1e-9;
+
+/** Stacked values: each begins where the one before ends. */
+const stacked = (parts: readonly { label: string; colour: string; spent: readonly number[] }[]): Line[] => {
+  let from: readonly number[] = parts[0]?.spent.map(() => 0) ?? [];
+  return parts.map(({ label, colour, spent }) => {
+    const line: Line = { label, colour, kind: "bars", from, values: spent.map((one, at) => one + (from[at] ?? 0)) };
+    from = line.values as readonly number[];
+    return line;
+  });
+};
+
+/** A job with several tags counts in each, so such parts are not stacked. */
+const linesOf = (summary: CostSummary, groups: CostByGroup | null): Line[] => {
+  const whole = summary.series.map(({ usd: spent }) => spent);
+  if (groups?.adds_up !== true || groups.series.length !== whole.length)
+    return [{ label: "cost", values: whole, colour: "--accent", kind: "bars" }];
+  const parts = groups.rows
+    .slice(0, COLOURS.length)
+    .filter(({ usd: spent }) => spent > 0)
+    .map(({ value }, place) => ({
+      label: value ?? NONE,
+      colour: COLOURS[place] ?? REST.colour,
+      spent: groups.series.map(({ rows }) => rows.find((row) => row.value === value)?.usd ?? 0),
+    }));
+  const rest = whole.map((spent, at) =>
+    Math.max(0, spent - parts.reduce((sum, part) => sum + (part.spent[at] ?? 0), 0)),
+  );
+  return stacked(rest.some((spent) => spent > LEAST_USD) ? [...parts, { ...REST, spent: rest }] : parts);
+};
+
+export const CostOverTime = ({ summary, groups }: { summary: CostSummary; groups: CostByGroup | null }) => {
+  const lines = linesOf(summary, groups);
+  const at = summary.series.map(({ at: instant }) => Date.parse(instant) / 1000);
+  const isByHour = (at[1] ?? 0) - (at[0] ?? 0) < DAY_SECONDS;
+  return (
+    <Panel title={isByHour ? "By hour" : "By day"} aside={<span class="dim">UTC</span>} class="span-2">
+      {/* A new key makes a new plot, because a plot's axis depends on its step. */}
+      <Plot
+        key={`${summary.from} ${isByHour}`}
+        name={`Cost over time, ${usd(summary.total_usd)} in all`}
+        at={at}
+        lines={lines}
+        unit={usd}
+        isUtc
+      />
+      {lines[0]?.from !== undefined && <PlotLegend lines={lines} />}
+    </Panel>
+  );
+};

@@ -1,0 +1,57 @@
+// Cost by provider, and by model below each, as bars.
+
+import type { CostByProvider } from "../../contract/cost.ts";
+import { count, plural, usd } from "../format.ts";
+import { type Column, Table } from "../parts/table.tsx";
+import { Share } from "./share.tsx";
+
+type Provider = CostByProvider["providers"][number];
+
+const Rows = ({ provider, totalUsd }: { provider: Provider; totalUsd: number }) => (
+  <>
+    <tr class="row-group">
+      <th scope="row">{provider.provider}</th>
+      <td class="num">{usd(provider.usd)}</td>
+      <td class="cell-wide">
+        <Share usd={provider.usd} of={totalUsd} />
+      </td>
+      <td class="num">
+        {count(provider.jobs)}
+        {provider.unpriced_jobs > 0 && (
+          <span class="row-note tone-caution">{plural(provider.unpriced_jobs, "job")} of unknown price</span>
+        )}
+      </td>
+      <td class="num cell-wide">{count(provider.usage.input_tokens)}</td>
+      <td class="num cell-wide">{count(provider.usage.output_tokens)}</td>
+    </tr>
+    {provider.models.map((model) => (
+      <tr key={model.model ?? ""}>
+        <td class="cell-sub">{model.model ?? "no model named"}</td>
+        <td class="num">{usd(model.usd)}</td>
+        <td class="cell-wide">
+          <Share usd={model.usd} of={totalUsd} />
+        </td>
+        <td class="num">{count(model.jobs)}</td>
+        <td class="num cell-wide">{count(model.usage.input_tokens)}</td>
+        <td class="num cell-wide">{count(model.usage.output_tokens)}</td>
+      </tr>
+    ))}
+  </>
+);
+
+const COLUMNS: readonly Column[] = [
+  { title: "Provider, model" },
+  { title: "Cost", class: "num" },
+  { title: "Share", class: "cell-wide" },
+  { title: "Jobs", class: "num" },
+  { title: "Tokens in", class: "num cell-wide" },
+  { title: "Tokens out", class: "num cell-wide" },
+];
+
+export const CostProviders = ({ providers, totalUsd }: { providers: readonly Provider[]; totalUsd: number }) => (
+  <Table name="Cost by provider and model" columns={COLUMNS}>
+    {providers.map((provider) => (
+      <Rows key={provider.provider} provider={provider} totalUsd={totalUsd} />
+    ))}
+  </Table>
+);

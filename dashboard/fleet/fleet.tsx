@@ -1,0 +1,106 @@
+// The fleet: counts per state, search, sorting and groups, computed by the server for the whole fleet; one page of rows
+// that follow the live view; actions on many workers.
+
+import { useState } from "preact/hooks";
+import { WORKER_SORTS, WORKER_STATES, type WorkerState } from "../../contract/values.ts";
+import type { FleetSumsResource } from "../../contract/worker.ts";
+import { api } from "../api.ts";
+import { count } from "../format.ts";
+import { NoWorkers } from "../parts/fleet-glance.tsx";
+import { Empty, Loading, Page } from "../parts/page.tsx";
+import { offsetInAddress, PAGE_SIZE, Pager } from "../parts/pager.tsx";
+import { Problem } from "../parts/problem.tsx";
+import { place } from "../router.ts";
+import { fleet, isHalted, killswitch, learning } from "../state/board.ts";
+import type { FleetFilter } from "../state/fleet-bulk.ts";
+import { useLoad, useSettled, useThrottled } from "../state/load.ts";
+import { isAdmin } from "../state/session.ts";
+import { type BulkAct, BulkDialog } from "./fleet-bulk.tsx";
+import { FleetControls } from "./fleet-controls.tsx";
+import { FleetRows } from "./fleet-rows.tsx";
+import { FleetGroups, StateChips } from "./fleet-states.tsx";
+
+const REREAD_EVERY_MS = 3000;
+const TYPING_MS = 250;
+
+const Summary = () => {
+  const sum = (figureOf: (one: (typeof fleet.value)[number]) => number): number =>
+    fleet.value.reduce((total, one) => total + figureOf(one), 0);
+  const all = sum((one) => one.workers);
+  return (
+    <>
+      {count(all)} registered, {count(all - sum((one) => one.offline))} present, {count(sum((one) => one.load))} of{" "}
+      {count(sum((one) => one.places))} places taken
+    </>
+  );
+};
+
+const oneOf = <Value extends string>(values: readonly Value[], given: string | null): Value | undefined =>
+  values.find((value) => value === given);
+
+/** What the address asks for; unknown values are ignored. */
+const asked = () => {
+  const { query } = place.value;
+  const filter: FleetFilter = {
+    q: query.get("find")?.trim() || undefined,
+    state: oneOf<WorkerState>(WORKER_STATES, query.get("state")),
+    provider: query.get("provider") || undefined,
+    tag: query.get("tag") || undefined,
+  };
+  return {
+    filter,
+    sort: oneOf(WORKER_SORTS, query.get("sort")),
+    group: oneOf(["provider", "tag"], query.get("group")),
+  };
+};
+
+const Groups = ({ sums, by, onDone }: { sums: FleetSumsResource; by: "provider" | "tag"; onDone: () => void }) => {
+  const [act, setAct] = useState<BulkAct | null>(null);
+  return (
+    <>
+      <FleetGroups
+        groups={by === "tag" ? sums.tags : sums.providers}
+        by={by}
+        onPause={(chosen) => setAct({ verb: "pause", chosen })}
+      />
+      {act !== null && <BulkDialog {...act} onDone={onDone} onClose={() => setAct(null)} />}
+    </>
+  );
+};
+
+export const Fleet = () => {
+  const { filter, sort, group } = asked();
+  const offset = offsetInAddress();
+  const words = useSettled(filter.q, TYPING_MS);
+  const changed = useThrottled(`${JSON.stringify(fleet.value)} ${JSON.stringify(killswitch.value)}`, REREAD_EVERY_MS);
+  const wish = JSON.stringify({ ...filter, q: words, sort, offset });
+  const { data, error, reload } = useLoad(`${wish} ${changed}`, (signal) =>
+    learning(api.workers.list({ ...filter, q: words, sort, limit: PAGE_SIZE, offset, summary: "true" }, { signal })),
+  );
+  const isFiltered = Object.values(filter).some((value) => value !== undefined);
+  return (
+    <Page
+      title="Fleet"
+      lead={<Summary />}
+      actions={
+        isAdmin.value && (
+          <a class="button primary" href="#/fleet/~add">
+            Add a worker
+          </a>
+        )
+      }
+    >
+      {data?.summary !== undefined && (
+        <StateChips sums={data.summary} chosen={filter.state ?? null} isHalted={isHalted.value} />
+      )}
+      <FleetControls group={group} sort={sort} />
+      <Problem error={error} retry={reload} />
+      {data === null && error === null && <Loading what="the fleet" />}
+      {group !== undefined && data?.summary !== undefined && <Groups sums={data.summary} by={group} onDone={reload} />}
+      {group === undefined && data !== null && <FleetRows key={wish} data={data} filter={filter} onDone={reload} />}
+      {data?.total === 0 && !isFiltered && <NoWorkers />}
+      {data?.total === 0 && isFiltered && <Empty title="No worker matches." />}
+      {group === undefined && data !== null && <Pager total={data.total} offset={offset} one="worker" />}
+    </Page>
+  );
+};

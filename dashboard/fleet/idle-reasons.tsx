@@ -1,0 +1,77 @@
+// Why a worker is idle: its own state, else the router's answer for each kind of waiting job.
+
+import type { LiveJob } from "../../contract/live.ts";
+import type { WorkerResource } from "../../contract/worker.ts";
+import { api } from "../api.ts";
+import { plural, withLocalTimes } from "../format.ts";
+import { Loading } from "../parts/page.tsx";
+import { Problem } from "../parts/problem.tsx";
+import { href } from "../router.ts";
+import { isHalted, jobs } from "../state/board.ts";
+import { useLoad, useThrottled } from "../state/load.ts";
+
+/** Kinds of waiting jobs that are checked; each costs a request. */
+const MAX_KINDS = 5;
+const AGAIN_AFTER_MS = 3000;
+
+interface Kind {
+  readonly job: LiveJob;
+  readonly many: number;
+}
+
+const waitingKinds = (all: ReadonlyMap<string, LiveJob>): Kind[] => {
+  const kinds = new Map<string, Kind>();
+  for (const job of all.values()) {
+    if (job.status !== "pending") continue;
+    const asks = JSON.stringify([job.provider, job.model, job.tags]);
+    kinds.set(asks, { job, many: (kinds.get(asks)?.many ?? 0) + 1 });
+  }
+  return [...kinds.values()].sort((one, other) => other.many - one.many).slice(0, MAX_KINDS);
+};
+
+const ownReason = (worker: WorkerResource): string | null => {
+  if (worker.status === "offline")
+    return "It is offline: its last heartbeat is too old. Start it again on its machine.";
+  if (isHalted.value) return "The killswitch is engaged: no worker gets jobs.";
+  if (worker.paused) return `It is paused: ${worker.pause_reason ?? "no reason was given"}.`;
+  if (worker.concurrency === 0) return "It reports a concurrency of 0, so it takes no jobs.";
+  if (worker.current_load >= worker.concurrency) return "It is not idle: all its places are in use.";
+  return null;
+};
+
+const Kinds = ({ instance, kinds }: { instance: string; kinds: readonly Kind[] }) => {
+  const ids = kinds.map(({ job }) => job.id).join();
+  const { data, error, reload } = useLoad(`${instance} ${ids}`, (signal) =>
+    Promise.all(
+      kinds.map(async ({ job, many }) => {
+        const { workers } = await api.jobs.explain({ job_id: job.id, worker: instance }, { signal });
+        return { job, many, reasons: workers[0]?.reasons ?? [] };
+      }),
+    ),
+  );
+  if (error !== null) return <Problem error={error} retry={reload} />;
+  if (data === null) return <Loading what="what waits" />;
+  return (
+    <ul class="concerns">
+      {data.map(({ job, many, reasons }) => (
+        <li key={job.id}>
+          <span>
+            <a href={href(["jobs", job.id])}>{many === 1 ? "A waiting job" : plural(many, "waiting job")}</a>:{" "}
+            {withLocalTimes(
+              reasons.length === 0 ? (job.waiting_reason ?? "it is about to be assigned") : reasons.join("; "),
+            )}
+          </span>
+        </li>
+      ))}
+    </ul>
+  );
+};
+
+export const IdleReasons = ({ worker }: { worker: WorkerResource }) => {
+  const all = useThrottled(jobs.value, AGAIN_AFTER_MS);
+  const own = ownReason(worker);
+  if (own !== null) return <p>{own}</p>;
+  const kinds = waitingKinds(all);
+  if (kinds.length === 0) return <p>No job waits.</p>;
+  return <Kinds instance={worker.instance} kinds={kinds} />;
+};

@@ -1,0 +1,115 @@
+// One worker: what it offers, its jobs, its recent outcomes, and why it is idle.
+
+import type { WorkerDetail } from "../../contract/worker.ts";
+import { api } from "../api.ts";
+import { splitTags, withLocalTimes } from "../format.ts";
+import { Fact } from "../parts/fact.tsx";
+import { JobTable } from "../parts/job-table.tsx";
+import { LoadBar } from "../parts/load-bar.tsx";
+import { Empty, Loading, Page, Panel } from "../parts/page.tsx";
+import { Problem } from "../parts/problem.tsx";
+import { OutcomeStatus, WorkerStatus } from "../parts/status.tsx";
+import { Tags } from "../parts/tags.tsx";
+import { Time } from "../parts/time.tsx";
+import { WorkerActions } from "../parts/worker-actions.tsx";
+import { href } from "../router.ts";
+import { workers } from "../state/board.ts";
+import { toLiveJob } from "../state/live-job.ts";
+import { useLoad, useThrottled } from "../state/load.ts";
+import { IdleReasons } from "./idle-reasons.tsx";
+
+const BACK = { label: "Fleet", href: "#/fleet" };
+const REREAD_EVERY_MS = 1000;
+
+const Facts = ({ worker }: { worker: WorkerDetail }) => (
+  <dl class="facts">
+    <Fact name="Provider">{worker.provider}</Fact>
+    <Fact name="Load">
+      <LoadBar load={worker.current_load} concurrency={worker.concurrency} />
+    </Fact>
+    <Fact name="Tags">
+      {worker.tags === "" ? <span class="dim">none</span> : <Tags tags={splitTags(worker.tags)} max={32} />}
+    </Fact>
+    <Fact name="Models">
+      {worker.models === null ? <span class="dim">any model</span> : <Tags tags={worker.models} max={50} />}
+    </Fact>
+    {worker.tier !== null && <Fact name="Tier">{worker.tier}</Fact>}
+    <Fact name="Last heartbeat">
+      <Time at={worker.last_heartbeat} />
+    </Fact>
+    <Fact name="Connection">{worker.connected ? "WebSocket" : "plain HTTP, or none now"}</Fact>
+    {worker.version !== null && <Fact name="Version">{worker.version}</Fact>}
+    <Fact name="Registered">
+      <Time at={worker.registered_at} as="full" />
+    </Fact>
+  </dl>
+);
+
+const Outcomes = ({ outcomes }: { outcomes: WorkerDetail["recent_outcomes"] }) =>
+  outcomes.length === 0 ? (
+    <Empty title="It has not finished a job yet." />
+  ) : (
+    <ul class="outcomes">
+      {outcomes.map((one) => (
+        <li key={`${one.job_id} ${one.at}`}>
+          <OutcomeStatus outcome={one.outcome} />
+          <a class="id" title={one.job_id} href={href(["jobs", one.job_id])}>
+            {one.job_id.slice(-12)}
+          </a>
+          <span class="dim">
+            <Time at={one.at} />
+          </span>
+          {one.code !== null && <code class="tone-stop">{one.code}</code>}
+        </li>
+      ))}
+    </ul>
+  );
+
+const Ready = ({ worker, reload }: { worker: WorkerDetail; reload: () => void }) => (
+  <Page
+    title={worker.instance}
+    back={BACK}
+    lead={
+      <>
+        <WorkerStatus worker={worker} />
+        {worker.paused && <span class="tone-caution">{withLocalTimes(worker.pause_reason ?? "")}</span>}
+      </>
+    }
+    actions={<WorkerActions worker={worker} onDone={reload} />}
+  >
+    <div class="split split-wide">
+      <div class="stack-panels">
+        <Panel title="Current jobs">
+          {worker.jobs.length === 0 ? (
+            <Empty title="Nothing at the moment.">
+              <IdleReasons worker={worker} />
+            </Empty>
+          ) : (
+            <JobTable jobs={worker.jobs.map(toLiveJob)} name="Open jobs of this worker" />
+          )}
+        </Panel>
+        <Panel title="Recent outcomes" aside={<a href={href(["jobs"], { worker: worker.instance })}>All its jobs</a>}>
+          <Outcomes outcomes={worker.recent_outcomes} />
+        </Panel>
+      </div>
+      <Panel title="Facts">
+        <Facts worker={worker} />
+      </Panel>
+    </div>
+  </Page>
+);
+
+export const WorkerPage = ({ instance }: { instance: string }) => {
+  const live = workers.value.get(instance);
+  const changed = useThrottled(
+    `${live?.current_load} ${live?.status} ${live?.paused} ${live?.pause_reason}`,
+    REREAD_EVERY_MS,
+  );
+  const { data, error, reload } = useLoad(`${instance} ${changed}`, (signal) => api.workers.get(instance, { signal }));
+  if (data !== null) return <Ready worker={{ ...data, ...live }} reload={reload} />;
+  return (
+    <Page title={instance} back={BACK}>
+      {error === null ? <Loading what="the worker" /> : <Problem error={error} retry={reload} />}
+    </Page>
+  );
+};

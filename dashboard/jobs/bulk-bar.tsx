@@ -1,0 +1,87 @@
+// The bar above the list: what is selected, what can be done with it, and how many jobs are new. Always visible, so
+// that the list does not move.
+
+import { useState } from "preact/hooks";
+import type { BulkAction } from "../../contract/job-list.ts";
+import { count, plural } from "../format.ts";
+import { BulkDialog } from "../parts/bulk-dialog.tsx";
+import { mayChange } from "../state/bulk-change.ts";
+import { mayOperate } from "../state/session.ts";
+import type { HeldList } from "./held-jobs.ts";
+import { PickedDialog } from "./picked-dialog.tsx";
+
+interface BarProps {
+  list: HeldList;
+  picked: ReadonlySet<string>;
+  isAll: boolean;
+  onPick: (ids: ReadonlySet<string>, isAll: boolean) => void;
+  onShow: () => void;
+}
+
+const NewJobs = ({ many, onShow }: { many: number; onShow: () => void }) =>
+  many === 0 ? null : (
+    <button type="button" class="button small new-jobs" onClick={onShow}>
+      {count(many)} new – show
+    </button>
+  );
+
+const NOBODY: ReadonlySet<string> = new Set();
+
+export const BulkBar = ({ list, picked, isAll, onPick, onShow }: BarProps) => {
+  const [open, setOpen] = useState<BulkAction | null>(null);
+  const shown = list.rows.length;
+  const matching = `${count(list.total)}${list.isCapped ? "+" : ""}`;
+  const isEveryRow = shown > 0 && list.rows.every(({ id }) => picked.has(id));
+  const done = (): void => onPick(NOBODY, false);
+  const { status } = list.asked;
+  const actions = (["retry", "cancel"] as const).filter((action) => mayChange(action, status));
+  const isAny = isAll || picked.size > 0;
+  if (!mayOperate.value) {
+    return (
+      <div class="jobs-bar">
+        <span class="bulk-fill" />
+        <NewJobs many={list.newIds.size} onShow={onShow} />
+      </div>
+    );
+  }
+  return (
+    <div class="jobs-bar">
+      <span class="bulk-pick">
+        <input
+          type="checkbox"
+          aria-label="Select all on this page"
+          checked={isEveryRow || isAll}
+          disabled={shown === 0}
+          onChange={() => onPick(isEveryRow || isAll ? NOBODY : new Set(list.rows.map(({ id }) => id)), false)}
+        />
+        <span role="status">
+          {isAll ? `all ${matching} that match` : isAny ? `${plural(picked.size, "job")} selected` : "none selected"}
+        </span>
+      </span>
+      {isEveryRow && !isAll && list.reason === null && list.total > shown && (
+        <button type="button" class="button small" onClick={() => onPick(picked, true)}>
+          Select all {matching} that match
+        </button>
+      )}
+      {isAny &&
+        actions.map((action) => (
+          <button
+            key={action}
+            type="button"
+            class={`button small${action === "cancel" ? " danger" : ""}`}
+            onClick={() => setOpen(action)}
+          >
+            {action === "retry" ? "Retry …" : "Cancel …"}
+          </button>
+        ))}
+      <span class="bulk-fill" />
+      <NewJobs many={list.newIds.size} onShow={onShow} />
+      {open !== null && isAll && (
+        <BulkDialog action={open} filter={list.asked} onDone={done} onClose={() => setOpen(null)} />
+      )}
+      {open !== null && !isAll && (
+        <PickedDialog action={open} ids={[...picked]} onDone={done} onClose={() => setOpen(null)} />
+      )}
+    </div>
+  );
+};

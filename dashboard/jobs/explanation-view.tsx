@@ -1,0 +1,143 @@
+// The router's whole reasoning: who would get the job, every score by its parts, and why the others would not.
+
+import { useState } from "preact/hooks";
+import type { Explanation } from "../../contract/dispatch.ts";
+import { count, plural, withLocalTimes } from "../format.ts";
+import { NoWorkers } from "../parts/fleet-glance.tsx";
+import { Lamp } from "../parts/lamp.tsx";
+import { href } from "../router.ts";
+import { ScoreBar, ScoreLegend } from "./score-bars.tsx";
+
+/** The limit of eligible workers shown, and of refused ones. */
+export const MAX_NAMED = 100;
+
+const Choice = ({ explanation }: { explanation: Explanation }) => {
+  const { selected, eligible, total, strategy } = explanation;
+  return (
+    <p class={`verdict verdict-${selected === null ? "stop" : "clear"}`} role="status">
+      <Lamp aspect={selected === null ? "stop" : "clear"} />
+      {selected === null ? (
+        <span>
+          <strong>No worker would get it now.</strong>
+        </span>
+      ) : (
+        <span>
+          <strong>{selected}</strong> would get it: {count(eligible)} of {plural(total, "worker")} eligible, strategy{" "}
+          {strategy}
+        </span>
+      )}
+    </p>
+  );
+};
+
+const Unnamed = ({ named, all, says }: { named: number; all: number; says: string }) =>
+  all > named ? (
+    <p class="dim">
+      {plural(all - named, "more worker")} {says}.
+    </p>
+  ) : null;
+
+/** As many bars as one compares at a glance. */
+const MAX_BARS = 10;
+
+interface Verdict extends Pick<Explanation, "weights" | "selected"> {
+  readonly workers: Explanation["workers"];
+}
+
+const Scores = ({ workers, weights, selected }: Verdict) => {
+  const [isAll, setAll] = useState(false);
+  const shown = isAll ? workers : workers.slice(0, MAX_BARS);
+  return (
+    <>
+      <ol class="scores">
+        {shown.map((worker) => (
+          <li key={worker.instance} class={worker.instance === selected ? "chosen" : ""}>
+            <a href={href(["fleet", worker.instance])}>{worker.instance}</a>
+            <span class="dim">{worker.provider}</span>
+            <span class="num score">{worker.score?.toFixed(1)}</span>
+            <ScoreBar breakdown={worker.breakdown} weights={weights} score={worker.score} />
+            {worker.note !== undefined && <span class="row-note tone-caution">{worker.note}</span>}
+          </li>
+        ))}
+      </ol>
+      {shown.length < workers.length && (
+        <button type="button" class="button small" onClick={() => setAll(true)}>
+          Show {plural(workers.length - shown.length, "more worker")} with a lower score
+        </button>
+      )}
+    </>
+  );
+};
+
+const Names = ({ workers }: Pick<Explanation, "workers">) => (
+  <span class="refused-names">
+    {workers.map(({ instance }) => (
+      <a key={instance} href={href(["fleet", instance])}>
+        {instance}
+      </a>
+    ))}
+  </span>
+);
+
+/** The workers with one reason are one entry: a fleet repeats itself. */
+const RefusedFor = ({ reason, workers }: { reason: string } & Pick<Explanation, "workers">) => (
+  <li>
+    <Lamp aspect="stop" />
+    {workers.length === 1 ? (
+      <span>
+        <Names workers={workers} /> <span class="refusal-why">{reason}</span>
+      </span>
+    ) : (
+      <details>
+        <summary>
+          <strong>{plural(workers.length, "worker")}</strong> <span class="refusal-why">{reason}</span>
+        </summary>
+        <Names workers={workers} />
+      </details>
+    )}
+  </li>
+);
+
+const byReason = (workers: Explanation["workers"]): [reason: string, workers: Explanation["workers"]][] => {
+  const groups = new Map<string, Explanation["workers"]>();
+  for (const worker of workers) {
+    const reason = withLocalTimes(worker.reasons.join("; "));
+    groups.set(reason, [...(groups.get(reason) ?? []), worker]);
+  }
+  return [...groups].sort(([, one], [, other]) => other.length - one.length);
+};
+
+export const ExplanationView = ({ explanation }: { explanation: Explanation }) => {
+  const { workers, weights, notes, selected } = explanation;
+  const eligible = workers.filter((worker) => worker.eligible);
+  const refused = workers.filter((worker) => !worker.eligible);
+  return (
+    <div class="explanation">
+      <Choice explanation={explanation} />
+      {notes.map((note) => (
+        <p key={note} class="tone-caution">
+          {withLocalTimes(note)}
+        </p>
+      ))}
+      {workers.length === 0 && <NoWorkers />}
+      {eligible.length > 0 && (
+        <>
+          <Scores workers={eligible} weights={weights} selected={selected} />
+          <Unnamed named={eligible.length} all={explanation.eligible} says="with a lower score" />
+          <ScoreLegend weights={weights} />
+        </>
+      )}
+      {refused.length > 0 && (
+        <>
+          <h3>Refused</h3>
+          <ul class="refusals">
+            {byReason(refused).map(([reason, group]) => (
+              <RefusedFor key={reason} reason={reason} workers={group} />
+            ))}
+          </ul>
+          <Unnamed named={refused.length} all={explanation.total - explanation.eligible} says="refused" />
+        </>
+      )}
+    </div>
+  );
+};

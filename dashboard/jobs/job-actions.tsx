@@ -1,0 +1,110 @@
+// The actions on a job in its status: edit, retry, cancel, create a copy.
+
+import { useState } from "preact/hooks";
+import type { JobResource } from "../../contract/job.ts";
+import { PRIORITIES, type Priority, TIERS } from "../../contract/values.ts";
+import { api } from "../api.ts";
+import { splitTags } from "../format.ts";
+import { Confirm } from "../parts/dialog.tsx";
+import { Choice, SelectField, TextField } from "../parts/form.tsx";
+import { tierOf } from "../parts/job-fields.ts";
+import { href } from "../router.ts";
+import { ForOperators } from "../shell/for-operators.tsx";
+import { mayChange } from "../state/bulk-change.ts";
+import { attempt, tell } from "../state/notice.ts";
+
+interface ActionsProps {
+  job: JobResource;
+  onDone: () => void;
+}
+
+const EditDialog = ({ job, onDone, onClose }: ActionsProps & { onClose: () => void }) => {
+  const [priority, setPriority] = useState<Priority>(job.priority);
+  const [tier, setTier] = useState<string>(job.tier ?? "");
+  const [tags, setTags] = useState(job.tags.join(", "));
+  const save = async (): Promise<void> => {
+    await api.jobs.edit(job.id, { priority, tier: tierOf(tier), tags: splitTags(tags) });
+    tell("Job changed.");
+    onDone();
+  };
+  return (
+    <Confirm title="Edit the job" action="Save" onConfirm={save} onClose={onClose}>
+      <Choice<Priority>
+        label="Priority"
+        value={priority}
+        options={PRIORITIES.map((one) => [one, one] as const)}
+        onInput={setPriority}
+      />
+      <SelectField
+        label="Tier"
+        value={tier}
+        onInput={setTier}
+        options={[["", "any"], ...TIERS.map((one) => [one, one] as const)]}
+      />
+      <TextField
+        label="Tags"
+        hint="Separated by commas; the worker must offer all of them."
+        value={tags}
+        onInput={setTags}
+      />
+    </Confirm>
+  );
+};
+
+const CancelDialog = ({ job, onDone, onClose }: ActionsProps & { onClose: () => void }) => (
+  <Confirm
+    title="Cancel the job?"
+    action="Cancel the job"
+    isDestructive
+    onConfirm={async () => {
+      await api.jobs.cancel(job.id);
+      tell("Job cancelled.");
+      onDone();
+    }}
+    onClose={onClose}
+  >
+    <p>
+      {job.assigned_worker === null
+        ? "It leaves the queue and will not run."
+        : `Worker ${job.assigned_worker} is told to stop; its work so far is lost.`}
+    </p>
+  </Confirm>
+);
+
+export const JobActions = ({ job, onDone }: ActionsProps) => {
+  const [open, setOpen] = useState<"edit" | "cancel" | null>(null);
+  const close = () => setOpen(null);
+  const retry = async (): Promise<void> => {
+    await attempt(() => api.jobs.retry(job.id), "Back in the queue.");
+    onDone();
+  };
+  return (
+    <ForOperators>
+      <a class="button" href={href(["jobs", "new"], { like: job.id })}>
+        Create a copy
+      </a>
+      {job.status !== "completed" && (
+        <button type="button" class="button" onClick={() => setOpen("edit")}>
+          Edit
+        </button>
+      )}
+      {mayChange("retry", job.status) && (
+        <button
+          type="button"
+          class={`button${job.status === "failed" ? " primary" : ""}`}
+          title={job.status === "failed" ? undefined : "Takes it back from a worker that is offline or silent"}
+          onClick={retry}
+        >
+          Retry
+        </button>
+      )}
+      {mayChange("cancel", job.status) && (
+        <button type="button" class="button danger" onClick={() => setOpen("cancel")}>
+          Cancel
+        </button>
+      )}
+      {open === "edit" && <EditDialog job={job} onDone={onDone} onClose={close} />}
+      {open === "cancel" && <CancelDialog job={job} onDone={onDone} onClose={close} />}
+    </ForOperators>
+  );
+};

@@ -1,0 +1,125 @@
+// A job's fields as a list; fields that were not requested are not shown.
+
+import type { JobResource } from "../../contract/job.ts";
+import { count, plural, usd } from "../format.ts";
+import { Fact } from "../parts/fact.tsx";
+import { Took } from "../parts/job-table.tsx";
+import { Tags } from "../parts/tags.tsx";
+import { copy } from "../parts/text-block.tsx";
+import { Time } from "../parts/time.tsx";
+import { href } from "../router.ts";
+import { isOpen } from "../state/board.ts";
+
+const costOf = (job: JobResource): string => {
+  if (job.cost_usd !== null) return usd(job.cost_usd);
+  if (job.usage !== null) return "unknown: no price is known for it";
+  return isOpen(job.status) ? "nothing spent yet" : "nothing spent";
+};
+
+const CopyButton = ({ what, text }: { what: string; text: string }) => (
+  <button type="button" class="button small" aria-label={`Copy: ${what}`} onClick={() => copy(text)}>
+    {what}
+  </button>
+);
+
+const curlOf = (job: JobResource): string =>
+  `curl -H "Authorization: Bearer $SERVICE_API_KEY" ${location.origin}/api/jobs/${encodeURIComponent(job.id)}`;
+
+export const CopyFacts = ({ job }: { job: JobResource }) => (
+  <p class="actions copy-row">
+    <span class="dim">Copy</span>
+    <CopyButton what="id" text={job.id} />
+    <CopyButton what="link" text={location.href} />
+    <CopyButton what="curl" text={curlOf(job)} />
+  </p>
+);
+
+const ranBy = (job: JobResource): string | null =>
+  job.ran_provider === null && job.ran_model === null
+    ? null
+    : [job.ran_provider, job.ran_model].filter((part) => part !== null).join(", ");
+
+/** Leases count assignments, attempts count starts; they differ if a lease came back unstarted. */
+const assignedOften = (job: JobResource): string =>
+  job.lease > job.attempts && job.lease > 1 ? `, assigned ${plural(job.lease, "time")}` : "";
+
+const Times = ({ job }: { job: JobResource }) => (
+  <>
+    {job.timeout_seconds !== null && <Fact name="Timeout">{job.timeout_seconds} s</Fact>}
+    {job.run_at !== null && (
+      <Fact name="Not before">
+        <Time at={job.run_at} as="full" />
+      </Fact>
+    )}
+    <Fact name="Created">
+      <Time at={job.created_at} as="full" />
+    </Fact>
+    {job.started_at !== null && (
+      <Fact name="Started">
+        <Time at={job.started_at} as="full" />
+      </Fact>
+    )}
+    {job.finished_at !== null && (
+      <Fact name="Finished">
+        <Time at={job.finished_at} as="full" />
+      </Fact>
+    )}
+  </>
+);
+
+export const JobFacts = ({ job }: { job: JobResource }) => (
+  <dl class="facts">
+    <Fact name="Asks for">
+      {job.provider ?? "any provider"}
+      {job.model !== null && `, ${job.model}`}
+      {job.tier !== null && `, ${job.tier}`}
+    </Fact>
+    <Fact name="Priority">{job.priority}</Fact>
+    {job.tags.length > 0 && (
+      <Fact name="Tags">
+        <Tags tags={job.tags} max={32} />
+      </Fact>
+    )}
+    {job.assigned_worker !== null && (
+      <Fact name="Worker">
+        <a href={href(["fleet", job.assigned_worker])}>{job.assigned_worker}</a>
+      </Fact>
+    )}
+    {ranBy(job) !== null && <Fact name="Ran on">{ranBy(job)}</Fact>}
+    {job.api !== null && (
+      <Fact name="Came by">
+        <code>/v1/{job.api}</code>
+      </Fact>
+    )}
+    {job.schedule !== null && (
+      <Fact name="Schedule">
+        <a href={href(["schedules", job.schedule])}>{job.schedule}</a>
+      </Fact>
+    )}
+    <Fact name="Attempts">
+      {job.attempts}
+      {job.max_attempts !== null && ` of ${job.max_attempts}`}
+      <span class="dim">{assignedOften(job)}</span>
+    </Fact>
+    <Fact name={job.attempts > 1 ? "Cost, last attempt" : "Cost"}>{costOf(job)}</Fact>
+    {job.usage !== null && (
+      <Fact name={job.attempts > 1 ? "Tokens, last attempt" : "Tokens"}>
+        {count(job.usage.input_tokens)} in, {count(job.usage.output_tokens)} out
+        {(job.usage.cached_input_tokens ?? 0) > 0 && `, ${count(job.usage.cached_input_tokens ?? 0)} cached`}
+      </Fact>
+    )}
+    {Object.keys(job.metadata).length > 0 && (
+      <Fact name="Metadata">
+        {Object.entries(job.metadata).map(([name, value]) => (
+          <span key={name} class="row-note">
+            {name}: {value}
+          </span>
+        ))}
+      </Fact>
+    )}
+    <Times job={job} />
+    <Fact name={job.status === "pending" ? "Queue" : "Took"}>
+      <Took job={job} />
+    </Fact>
+  </dl>
+);

@@ -1,0 +1,161 @@
+// One job: its attempts, the request beside the result, its facts beside its decisions.
+
+import type { AttemptResource } from "../../contract/insight.ts";
+import type { JobEventResource, JobResource } from "../../contract/job.ts";
+import { api } from "../api.ts";
+import { shortened, withLocalTimes } from "../format.ts";
+import { Empty, Loading, Page, Panel } from "../parts/page.tsx";
+import { Problem } from "../parts/problem.tsx";
+import { JobStatus } from "../parts/status.tsx";
+import { TextBlock } from "../parts/text-block.tsx";
+import { isOpen, jobs } from "../state/board.ts";
+import { useLoad } from "../state/load.ts";
+import { reasonOf } from "../state/waiting.ts";
+import { Attempts } from "./attempts.tsx";
+import { DecisionView, isDecision } from "./decision.tsx";
+import { JobActions } from "./job-actions.tsx";
+import { CopyFacts, JobFacts } from "./job-facts.tsx";
+import { useJobStream } from "./job-stream.ts";
+import { RouterPreview } from "./router-preview.tsx";
+import { Timeline } from "./timeline.tsx";
+import { ValueView } from "./value-view.tsx";
+
+const BACK = { label: "Jobs", href: "#/jobs" };
+const TITLE_CHARS = 80;
+
+const titleOf = (job: JobResource): string => shortened(job.prompt.trim().split("\n")[0] ?? "", TITLE_CHARS) || job.id;
+
+/** As it is now: the reason that was read with the job may be out of date. */
+const Wait = ({ job }: { job: JobResource }) => {
+  const reason = reasonOf(job);
+  return reason === null ? null : <p class="verdict verdict-caution">Waits: {withLocalTimes(reason)}</p>;
+};
+
+const Failure = ({ job: { error, status } }: { job: JobResource }) =>
+  error === null ? null : (
+    <Panel title={status === "failed" ? "Error" : "Last error"} class="panel-stop">
+      <p>
+        <code>{error.code}</code>
+        {error.status !== undefined && <> · status {error.status}</>} ·{" "}
+        {error.retryable ? "may be retried" : "not retryable"}
+      </p>
+      <TextBlock name="Error message" value={withLocalTimes(error.message)} />
+    </Panel>
+  );
+
+/** What a model wrote is read as text; a plain text may be of any format, so it is shown as it is. */
+const firstModeOf = ({ api, result }: JobResource) => (api === null && typeof result === "string" ? "raw" : "rendered");
+
+/** The result, the text while it is written, or the worker's progress. */
+const Answer = ({ job }: { job: JobResource }) => {
+  const streamed = useJobStream(job.id, job.stream && isOpen(job.status));
+  if (job.result !== null) {
+    return (
+      <Panel title="Result">
+        <ValueView name="Result" value={job.result} first={firstModeOf(job)} />
+      </Panel>
+    );
+  }
+  if (streamed !== null) {
+    return (
+      <Panel title="Result, as it is written">
+        <ValueView name="Result so far" value={streamed} first="rendered" />
+      </Panel>
+    );
+  }
+  return (
+    <Panel title={job.progress === null ? "Result" : "Progress"}>
+      {job.progress === null ? (
+        <Empty title={isOpen(job.status) ? "Nothing yet." : "None: the job did not complete."} />
+      ) : (
+        <ValueView name="Progress" value={job.progress} first="rendered" />
+      )}
+    </Panel>
+  );
+};
+
+const Decision = ({ events }: { events: readonly JobEventResource[] }) => {
+  const last = events.findLast(({ type, detail }) => type === "job.assigned" && isDecision(detail));
+  if (last === undefined || !isDecision(last.detail)) return null;
+  return (
+    <Panel title={`Why ${last.worker}`} aside={<span class="num">score {last.detail.score.toFixed(1)}</span>}>
+      <DecisionView decision={last.detail} chosen={last.worker ?? "chosen"} />
+    </Panel>
+  );
+};
+
+interface Read {
+  readonly job: JobResource;
+  readonly events: readonly JobEventResource[];
+  readonly attempts: readonly AttemptResource[];
+}
+
+const Ready = ({ job, events, attempts, reload }: Read & { reload: () => void }) => (
+  <Page
+    title={titleOf(job)}
+    back={BACK}
+    lead={
+      <>
+        <JobStatus status={job.status} /> <code class="id">{job.id}</code>
+      </>
+    }
+    actions={<JobActions job={job} onDone={reload} />}
+  >
+    <Wait job={job} />
+    <div class="bands">
+      <Attempts job={job} attempts={attempts} />
+      <Failure job={job} />
+      <div class="split">
+        <div class="stack-panels">
+          <Panel title="Prompt">
+            <ValueView name="Prompt" value={job.prompt} />
+          </Panel>
+          {job.input !== null && (
+            <Panel title="Input">
+              <ValueView name="Input" value={job.input} first="tree" />
+            </Panel>
+          )}
+        </div>
+        <Answer job={job} />
+      </div>
+      <div class="split">
+        <Panel title="Facts" aside={<CopyFacts job={job} />}>
+          <JobFacts job={job} />
+        </Panel>
+        <div class="stack-panels">
+          {job.status === "pending" && (
+            <Panel title="Who would get it now">
+              <RouterPreview query={{ job_id: job.id }} />
+            </Panel>
+          )}
+          <Decision events={events} />
+          <Panel title="Timeline">
+            <Timeline events={events} />
+          </Panel>
+        </div>
+      </div>
+    </div>
+  </Page>
+);
+
+export const JobPage = ({ id }: { id: string }) => {
+  // Read again when the socket reports a change.
+  const changed = jobs.value.get(id);
+  const { data, error, reload } = useLoad(
+    `${id} ${changed?.updated_at} ${changed?.status} ${changed?.waiting_reason}`,
+    async (signal) => {
+      const [job, { events }, { attempts }] = await Promise.all([
+        api.jobs.get(id, { signal }),
+        api.jobs.events(id, { signal }),
+        api.jobs.attempts(id, { signal }),
+      ]);
+      return { job, events, attempts };
+    },
+  );
+  if (data !== null) return <Ready {...data} reload={reload} />;
+  return (
+    <Page title="Job" back={BACK}>
+      {error === null ? <Loading what="the job" /> : <Problem error={error} retry={reload} />}
+    </Page>
+  );
+};

@@ -1,0 +1,171 @@
+// The list of jobs: found by one search line, not moved by new jobs, changed one by one or all at once.
+
+import { useEffect, useState } from "preact/hooks";
+import { MAX_OFFSET, MAX_PAGE } from "../../contract/values.ts";
+import { count, plural, withLocalTimes } from "../format.ts";
+import { JobTable } from "../parts/job-table.tsx";
+import { Empty, Loading, Page } from "../parts/page.tsx";
+import { PAGE_SIZE } from "../parts/pager.tsx";
+import { Problem } from "../parts/problem.tsx";
+import { go, href, place } from "../router.ts";
+import { ForOperators } from "../shell/for-operators.tsx";
+import { filterIn, type Mistyped, mistypedField, SEARCH_FIELDS } from "../state/job-filter.ts";
+import { useSettled } from "../state/load.ts";
+import { mayOperate, whenUserChanges } from "../state/session.ts";
+import { BulkBar } from "./bulk-bar.tsx";
+import { type HeldList, type Question, useHeldJobs } from "./held-jobs.ts";
+import { JobSearch } from "./job-search.tsx";
+import { followRowKeys } from "./row-keys.ts";
+
+const SETTLE_MS = 50;
+
+const questionInAddress = (): Question => {
+  const { query } = place.value;
+  const offset = Number(query.get("offset") ?? 0);
+  const reason = query.get("waits");
+  return {
+    filter: filterIn(query),
+    range: query.get("range"),
+    sort: query.get("sort"),
+    limit: reason === null ? PAGE_SIZE : MAX_PAGE,
+    offset: Number.isSafeInteger(offset) && offset > 0 ? offset : 0,
+    cursor: query.get("cursor"),
+    reason,
+  };
+};
+
+/** Cursors of pages that an offset cannot reach. */
+const cursors = new Map<string, string>();
+whenUserChanges(() => cursors.clear());
+
+const pageName = ({ filter, range, sort }: Question, offset: number): string =>
+  JSON.stringify([filter, range, sort, offset]);
+
+const turnTo = (question: Question, offset: number, cursor: string | null): void => {
+  if (cursor !== null) cursors.set(pageName(question, offset), cursor);
+  const query = Object.fromEntries(place.peek().query);
+  go(href(["jobs"], { ...query, offset: offset === 0 ? null : String(offset), cursor }));
+  scrollTo({ top: 0 });
+};
+
+const JobsPager = ({ list, question }: { list: HeldList; question: Question }) => {
+  const { offset, limit } = question;
+  if (list.total === 0 && offset === 0) return null;
+  const last = offset + list.rows.length;
+  const turnBack = (): void => {
+    const before = Math.max(0, offset - limit);
+    const cursor = before === 0 ? null : (cursors.get(pageName(question, before)) ?? null);
+    turnTo(question, cursor === null && before > MAX_OFFSET ? 0 : before, cursor);
+  };
+  return (
+    <nav class="pager" aria-label="Pages of jobs">
+      <span>
+        {list.reason !== null
+          ? `${count(list.rows.length)} of the ${count(Math.min(limit, list.total))} loaded jobs wait for this`
+          : `${count(Math.min(offset + 1, last))}–${count(last)} of ${list.isCapped ? "more than " : ""}${plural(list.total, "job")}`}
+      </span>
+      {(offset > 0 || list.nextCursor !== null) && (
+        <span class="pager-turn">
+          <button type="button" class="button small" disabled={offset === 0} onClick={turnBack}>
+            Previous
+          </button>
+          <button
+            type="button"
+            class="button small"
+            disabled={list.nextCursor === null}
+            onClick={() => turnTo(question, offset + limit, list.nextCursor)}
+          >
+            Next
+          </button>
+        </span>
+      )}
+    </nav>
+  );
+};
+
+interface NoJobsProps {
+  readonly isFiltered: boolean;
+  readonly reason: string | null;
+  readonly mistyped: Mistyped | null;
+}
+
+const NoJobs = ({ isFiltered, reason, mistyped }: NoJobsProps) =>
+  reason !== null ? (
+    <Empty title="Nothing waits for this any more.">
+      <a href="#/jobs?status=pending">All jobs that wait</a>
+    </Empty>
+  ) : isFiltered ? (
+    <Empty title="No job matches.">
+      {mistyped !== null && (
+        <p class="tone-caution">
+          “{mistyped.said}:” is no field, so it was searched as text.
+          {mistyped.nearest !== null && ` Did you mean ${mistyped.nearest}:?`} The fields are {SEARCH_FIELDS.join(", ")}
+          .
+        </p>
+      )}
+      Remove part of the search, or <a href="#/jobs">show all jobs</a>.
+    </Empty>
+  ) : (
+    <Empty title="No jobs yet.">
+      <ForOperators>
+        <a href="#/jobs/new">Create the first one</a>, or send it to <code>POST /api/jobs</code> as{" "}
+        <a href="/docs">/docs</a> says.
+      </ForOperators>
+    </Empty>
+  );
+
+const NOBODY: ReadonlySet<string> = new Set();
+
+/** The selection belongs to the list that is shown. */
+const usePicked = (question: string) => {
+  const [picked, setPicked] = useState({ question, ids: NOBODY, isAll: false });
+  const ids = picked.question === question ? picked.ids : NOBODY;
+  const isAll = picked.question === question && picked.isAll;
+  const pick = (chosen: ReadonlySet<string>, all: boolean): void => setPicked({ question, ids: chosen, isAll: all });
+  const toggle = (id: string): void => {
+    const next = new Set(ids);
+    if (!next.delete(id)) next.add(id);
+    pick(next, false);
+  };
+  return { ids, isAll, pick, toggle };
+};
+
+export const Jobs = () => {
+  const asked = useSettled(JSON.stringify(questionInAddress()), SETTLE_MS);
+  const question = JSON.parse(asked) as Question;
+  const { list, error, isLoading, show } = useHeldJobs(question);
+  const { ids, isAll, pick, toggle } = usePicked(asked);
+  useEffect(followRowKeys, []);
+  const isFiltered = Object.keys(question.filter).length > 0 || question.range !== null;
+  const rows = list?.rows ?? [];
+  const selection = { has: (id: string) => isAll || ids.has(id), toggle };
+  return (
+    <Page
+      title="Jobs"
+      lead={
+        question.reason === null ? undefined : (
+          <span class="tone-caution">waiting: {withLocalTimes(question.reason)}</span>
+        )
+      }
+      actions={
+        <ForOperators>
+          <a class="button primary" href="#/jobs/new">
+            New job
+          </a>
+        </ForOperators>
+      }
+    >
+      <JobSearch />
+      <Problem error={error} retry={show} />
+      {list === null && error === null && <Loading what="the jobs" />}
+      {list !== null && (rows.length > 0 || list.newIds.size > 0) && (
+        <BulkBar list={list} picked={ids} isAll={isAll} onPick={pick} onShow={show} />
+      )}
+      {rows.length > 0 && <JobTable jobs={rows} name="Jobs" {...(mayOperate.value ? { selection } : {})} />}
+      {list !== null && rows.length === 0 && !isLoading && error === null && (
+        <NoJobs isFiltered={isFiltered} reason={question.reason} mistyped={mistypedField(question.filter.q ?? "")} />
+      )}
+      {list !== null && <JobsPager list={list} question={question} />}
+    </Page>
+  );
+};

@@ -1,0 +1,126 @@
+// What fails, by error and provider, compared with the hour before; with links to the jobs and a retry.
+
+import { useState } from "preact/hooks";
+import type { FailureList } from "../../contract/insight.ts";
+import { startOf } from "../../contract/text/start-of.ts";
+import { api } from "../api.ts";
+import { count } from "../format.ts";
+import { BulkDialog } from "../parts/bulk-dialog.tsx";
+import { Empty, Loading } from "../parts/page.tsx";
+import { Problem } from "../parts/problem.tsx";
+import { type Column, Table } from "../parts/table.tsx";
+import { Time } from "../parts/time.tsx";
+import { href } from "../router.ts";
+import { ForOperators } from "../shell/for-operators.tsx";
+import { counts } from "../state/board.ts";
+import type { Filter } from "../state/job-filter.ts";
+import { useLoad, useThrottled } from "../state/load.ts";
+
+type Failure = FailureList["failures"][number];
+
+const REREAD_EVERY_MS = 5000;
+const MAX_SHOWN = 8;
+const MESSAGE_CHARS = 200;
+
+const filterOf = ({ code, provider, model }: Failure): Filter => ({
+  status: "failed",
+  error_code: code,
+  ...(provider === null ? {} : { ran_provider: provider }),
+  ...(model === null ? {} : { model }),
+});
+
+const Trend = ({ failure: { count: now, previous_count: before } }: { failure: Failure }) =>
+  before === 0 ? (
+    <span class="tone-stop">new</span>
+  ) : (
+    <span class={now > before ? "tone-stop" : "dim"}>
+      {now > before ? "up from" : now < before ? "down from" : "as before,"} {count(before)}
+    </span>
+  );
+
+const COLUMNS: readonly Column[] = [
+  { title: "Failed", class: "num" },
+  { title: "Error" },
+  { title: "Ran on", class: "cell-wide" },
+  { title: "Hour before", class: "cell-wide" },
+  { title: "Last", class: "num cell-wide" },
+  { title: "Actions", class: "cell-actions", isUnseen: true },
+];
+
+const Row = ({ failure, onRetry }: { failure: Failure; onRetry: () => void }) => {
+  const by = [failure.provider ?? "nobody", failure.model].filter(Boolean).join(" · ");
+  return (
+    <tr>
+      <td class="num tone-stop">{count(failure.count)}</td>
+      <td class="cell-reason">
+        <a href={href(["jobs"], { ...filterOf(failure), sort: "finished_at" })}>{failure.code || "no code"}</a>{" "}
+        <span class="dim narrow-only">{by}</span>
+        <a class="row-note failure-message" href={href(["jobs", failure.job_id])}>
+          {startOf(failure.message, MESSAGE_CHARS)}
+        </a>
+      </td>
+      <td class="cell-wide">
+        <span class="stack">
+          <span>{failure.provider ?? "nobody"}</span>
+          <span class="dim">{failure.model}</span>
+        </span>
+      </td>
+      <td class="cell-wide">
+        <Trend failure={failure} />
+      </td>
+      <td class="num cell-wide">
+        <Time at={failure.last_at} />
+      </td>
+      <td class="cell-actions">
+        <ForOperators>
+          <button
+            type="button"
+            class="button small"
+            onClick={onRetry}
+            aria-label={`Retry these: ${failure.code}, ${by}`}
+          >
+            Retry these
+          </button>
+        </ForOperators>
+      </td>
+    </tr>
+  );
+};
+
+export const FailingList = () => {
+  const failed = useThrottled(counts.value.failed ?? 0, REREAD_EVERY_MS);
+  const { data, error, reload } = useLoad(`failures ${failed}`, (signal) => api.jobs.failures({}, { signal }));
+  const [retried, setRetried] = useState<{ filter: Filter } | null>(null);
+  if (error !== null) return <Problem error={error} retry={reload} />;
+  if (data === null) return <Loading what="what failed" />;
+  const { failures, since } = data;
+  if (failures.length === 0) return <Empty title="Nothing failed in the last hour." />;
+  const retry = (failure: Failure): void => setRetried({ filter: { ...filterOf(failure), since } });
+  return (
+    <>
+      <Table name="What failed in the last hour, by error and provider" columns={COLUMNS} class="failing">
+        {failures.slice(0, MAX_SHOWN).map((failure) => (
+          <Row
+            key={JSON.stringify([failure.code, failure.provider, failure.model])}
+            failure={failure}
+            onRetry={() => retry(failure)}
+          />
+        ))}
+      </Table>
+      {failures.length > MAX_SHOWN && (
+        <p>
+          <a href="#/jobs?status=failed&range=1h">and {count(failures.length - MAX_SHOWN)} more kinds</a>
+        </p>
+      )}
+      {retried !== null && (
+        <BulkDialog
+          action="retry"
+          filter={retried.filter}
+          mayReachBack
+          onDone={reload}
+          onClose={() => setRetried(null)}
+        />
+      )}
+    </>
+  );
+};

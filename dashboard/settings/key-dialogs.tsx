@@ -1,0 +1,123 @@
+// The dialogs of keys: create, change name and limits, rotate, revoke.
+
+import { useState } from "preact/hooks";
+import type { KeyAnswer, KeyResource } from "../../contract/key.ts";
+import { api } from "../api.ts";
+import { Confirm } from "../parts/dialog.tsx";
+import { Choice, SelectField, TextField } from "../parts/form.tsx";
+import { tell } from "../state/notice.ts";
+import { canHaveLimits, fieldsOf, LimitFields, limitsOf, NO_LIMITS } from "./key-limits.tsx";
+
+type Role = KeyResource["role"];
+
+const ROLES: readonly (readonly [Role, string])[] = [
+  ["worker", "worker"],
+  ["client", "client"],
+  ["viewer", "viewer"],
+  ["standard", "standard"],
+  ["admin", "admin"],
+];
+
+const MAY: Record<Role, string> = {
+  worker: "Runs jobs: presence, the worker protocol, reading the config.",
+  client: "Uses only the front door (/v1), and reads and cancels the jobs it created.",
+  viewer: "Reads what a standard key reads, including metrics and the live view, and changes nothing.",
+  standard: "Operates: jobs, schedules, fleet, killswitch. No catalog, keys, config changes, or audit log.",
+  admin: "Everything in this tenant.",
+};
+
+export const CreateKeyDialog = ({ onMade, onClose }: { onMade: (answer: KeyAnswer) => void; onClose: () => void }) => {
+  const [name, setName] = useState("");
+  const [role, setRole] = useState<Role>("worker");
+  const [limits, setLimits] = useState(NO_LIMITS);
+  const given = limitsOf(limits);
+  const create = async (): Promise<void> =>
+    onMade(await api.keys.create({ name: name.trim(), role, ...(given === null ? {} : { limits: given }) }));
+  return (
+    <Confirm title="New key" action="Create" isReady={name.trim() !== ""} onConfirm={create} onClose={onClose}>
+      <TextField
+        label="Name"
+        hint="Who or what will use it; shown in the audit log."
+        value={name}
+        onInput={setName}
+        isRequired
+        autoFocus
+      />
+      <Choice<Role> label="Role" value={role} options={ROLES} onInput={setRole} />
+      <p class="hint">{MAY[role]}</p>
+      {canHaveLimits(role) && <LimitFields limits={limits} onInput={setLimits} />}
+    </Confirm>
+  );
+};
+
+/** Name and limits; they apply from the key's next request on. */
+export const EditKeyDialog = ({ item, onDone, onClose }: KeyDialogProps & { onDone: () => void }) => {
+  const [name, setName] = useState(item.name);
+  const [limits, setLimits] = useState(fieldsOf(item.limits));
+  const save = async (): Promise<void> => {
+    const given = canHaveLimits(item.role) ? { limits: limitsOf(limits) } : {};
+    await api.keys.patch(item.id, { name: name.trim(), ...given });
+    tell(`“${name.trim()}” is changed.`);
+    onDone();
+  };
+  return (
+    <Confirm
+      title={`Edit “${item.name}”`}
+      action="Save"
+      isReady={name.trim() !== ""}
+      onConfirm={save}
+      onClose={onClose}
+    >
+      <TextField label="Name" value={name} onInput={setName} isRequired autoFocus />
+      {canHaveLimits(item.role) ? (
+        <LimitFields limits={limits} onInput={setLimits} isOpen />
+      ) : (
+        <p class="hint">A {item.role} key creates no jobs, so it has no limits.</p>
+      )}
+    </Confirm>
+  );
+};
+
+const GRACES: readonly (readonly [string, string])[] = [
+  ["0", "ends at once"],
+  ["300", "works for 5 more minutes"],
+  ["3600", "works for one more hour"],
+  ["86400", "works for one more day"],
+];
+
+interface KeyDialogProps {
+  item: KeyResource;
+  onClose: () => void;
+}
+
+export const RotateDialog = ({ item, onMade, onClose }: KeyDialogProps & { onMade: (answer: KeyAnswer) => void }) => {
+  const [grace, setGrace] = useState("0");
+  const rotate = async (): Promise<void> => {
+    onMade(await api.keys.rotate(item.id, { grace_seconds: Number(grace) }));
+  };
+  return (
+    <Confirm title={`Rotate “${item.name}”?`} action="Rotate" isDestructive onConfirm={rotate} onClose={onClose}>
+      <p>
+        It gets a new secret. Everyone who uses the old one must change to the new one. Sessions opened with the old
+        secret end.
+      </p>
+      <SelectField label="The old secret" value={grace} options={GRACES} onInput={setGrace} />
+    </Confirm>
+  );
+};
+
+export const RevokeDialog = ({ item, onDone, onClose }: KeyDialogProps & { onDone: () => void }) => (
+  <Confirm
+    title={`Revoke “${item.name}”?`}
+    action="Revoke"
+    isDestructive
+    onConfirm={async () => {
+      await api.keys.revoke(item.id);
+      tell(`“${item.name}” is revoked.`);
+      onDone();
+    }}
+    onClose={onClose}
+  >
+    <p>Its next request fails and its connections close. This cannot be undone.</p>
+  </Confirm>
+);

@@ -1,0 +1,115 @@
+// Keys: create, change, rotate, revoke. A key's secret is shown once.
+
+import { useState } from "preact/hooks";
+import type { KeyAnswer, KeyResource } from "../../contract/key.ts";
+import { api } from "../api.ts";
+import { Lamp } from "../parts/lamp.tsx";
+import { Loading, Page } from "../parts/page.tsx";
+import { Problem } from "../parts/problem.tsx";
+import { type Column, Table } from "../parts/table.tsx";
+import { Time } from "../parts/time.tsx";
+import { useLoad } from "../state/load.ts";
+import { CreateKeyDialog, EditKeyDialog, RevokeDialog, RotateDialog } from "./key-dialogs.tsx";
+import { limitsInWords } from "./key-limits.tsx";
+import { SecretDialog } from "./secret-dialog.tsx";
+import { SettingsTabs } from "./settings-tabs.tsx";
+
+type Act = "edit" | "rotate" | "revoke";
+type Open = { kind: "create" } | { kind: Act; key: KeyResource };
+
+const ACTS: readonly (readonly [Act, string])[] = [
+  ["edit", "Edit"],
+  ["rotate", "Rotate"],
+  ["revoke", "Revoke"],
+];
+
+const Row = ({ item, onOpen }: { item: KeyResource; onOpen: (open: Open) => void }) => {
+  const isLive = item.revoked_at === null;
+  return (
+    <tr class={isLive ? "" : "row-dim"}>
+      <td class="cell-status">
+        <span class={`status status-${isLive ? "clear" : "dim"}`}>
+          <Lamp aspect={isLive ? "clear" : "dark"} />
+          {isLive ? "valid" : "revoked"}
+        </span>
+      </td>
+      <td class="cell-main">
+        <strong>{item.name}</strong>
+        <span class="row-note dim">
+          <code class="id">{item.id}</code>
+        </span>
+      </td>
+      <td>
+        {item.role}
+        {item.limits !== null && <span class="row-note dim">{limitsInWords(item.limits)}</span>}
+      </td>
+      <td class="num cell-wide">
+        <Time at={item.created_at} />
+      </td>
+      <td class="num cell-wide">
+        {item.last_used_at === null ? <span class="dim">never</span> : <Time at={item.last_used_at} />}
+      </td>
+      <td class="cell-actions">
+        {isLive &&
+          ACTS.map(([kind, label]) => (
+            <button
+              key={kind}
+              type="button"
+              class={`button small${kind === "revoke" ? " danger" : ""}`}
+              aria-label={`${label} ${item.name}`}
+              onClick={() => onOpen({ kind, key: item })}
+            >
+              {label}
+            </button>
+          ))}
+      </td>
+    </tr>
+  );
+};
+
+const COLUMNS: readonly Column[] = [
+  { title: "State" },
+  { title: "Name" },
+  { title: "Role" },
+  { title: "Created", class: "num cell-wide" },
+  { title: "Last used", class: "num cell-wide" },
+  { title: "Actions", isUnseen: true },
+];
+
+const KeyTable = ({ keys, onOpen }: { keys: readonly KeyResource[]; onOpen: (open: Open) => void }) => (
+  <Table name="Keys" columns={COLUMNS}>
+    {keys.map((key) => (
+      <Row key={key.id} item={key} onOpen={onOpen} />
+    ))}
+  </Table>
+);
+
+export const SettingsKeys = () => {
+  const [open, setOpen] = useState<Open | null>(null);
+  const [made, setMade] = useState<KeyAnswer | null>(null);
+  const { data, error, reload } = useLoad("keys", (signal) => api.keys.list({ signal }));
+  const close = () => setOpen(null);
+  const showSecret = (answer: KeyAnswer): void => {
+    setMade(answer);
+    reload();
+  };
+  return (
+    <Page
+      title="Settings"
+      actions={
+        <button type="button" class="button primary" onClick={() => setOpen({ kind: "create" })}>
+          New key
+        </button>
+      }
+    >
+      <SettingsTabs />
+      <Problem error={error} retry={reload} />
+      {data === null ? error === null && <Loading what="the keys" /> : <KeyTable keys={data.keys} onOpen={setOpen} />}
+      {open?.kind === "create" && <CreateKeyDialog onMade={showSecret} onClose={close} />}
+      {open?.kind === "edit" && <EditKeyDialog item={open.key} onDone={reload} onClose={close} />}
+      {open?.kind === "rotate" && <RotateDialog item={open.key} onMade={showSecret} onClose={close} />}
+      {open?.kind === "revoke" && <RevokeDialog item={open.key} onDone={reload} onClose={close} />}
+      {made !== null && <SecretDialog title={`Key “${made.name}”`} secret={made.key} onClose={() => setMade(null)} />}
+    </Page>
+  );
+};

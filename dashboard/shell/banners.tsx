@@ -1,0 +1,80 @@
+// Banners over every page: the killswitch is engaged; the page is not live.
+
+import { useState } from "preact/hooks";
+import type { KillswitchResource } from "../../contract/killswitch.ts";
+import { clock, count, plural } from "../format.ts";
+import { Time } from "../parts/time.tsx";
+import { href } from "../router.ts";
+import { killswitch } from "../state/board.ts";
+import { connection, heardAt, reconnect } from "../state/live.ts";
+import { ForOperators } from "./for-operators.tsx";
+import { ClearDialog, EngageDialog } from "./killswitch-dialog.tsx";
+import { levelName } from "./killswitch-levels.ts";
+
+/** Offline workers cannot confirm; the silent ones are what an operator must see. */
+const unconfirmedInWords = (state: KillswitchResource): string | null => {
+  const silent = Math.max(0, state.workers_to_confirm - state.confirmed_workers);
+  const offline = state.unconfirmed.filter(({ status }) => status === "offline").length;
+  if (silent + offline === 0) return null;
+  const parts = [offline > 0 ? `${count(offline)} offline` : "", silent > 0 ? `${count(silent)} silent` : ""];
+  return `${count(silent + offline)} not confirmed: ${parts.filter(Boolean).join(", ")}`;
+};
+
+export const KillswitchBanner = () => {
+  const [open, setOpen] = useState<"clear" | "change" | null>(null);
+  const state = killswitch.value;
+  if (state === null || !state.active) return null;
+  const unconfirmed = unconfirmedInWords(state);
+  return (
+    <section class="halt" aria-label="Killswitch">
+      <div class="halt-says">
+        <div role="alert">
+          <p class="halt-title">
+            Line stopped: level {state.level}, {levelName(state.level).toLowerCase()}
+          </p>
+          <p>“{state.reason}”</p>
+        </div>
+        {/* Outside the alert, which would be announced again with each second. */}
+        <p>
+          {state.activated_by}, <Time at={state.activated_at} />
+        </p>
+      </div>
+      <p class="halt-count" role="status">
+        <strong class="num">
+          {count(state.confirmed_workers)} of {count(Math.max(state.workers_to_confirm, state.confirmed_workers))}
+        </strong>{" "}
+        workers have confirmed the halt
+        {unconfirmed !== null && <a href={href(["fleet"], { state: "unconfirmed" })}>{unconfirmed}</a>}
+        <span>{plural(state.halted_jobs, "job")} halted</span>
+      </p>
+      <ForOperators>
+        <div class="actions">
+          <button type="button" class="button" onClick={() => setOpen("change")}>
+            Change level
+          </button>
+          <button type="button" class="button clear-line" onClick={() => setOpen("clear")}>
+            Clear …
+          </button>
+        </div>
+      </ForOperators>
+      {open === "clear" && <ClearDialog onClose={() => setOpen(null)} />}
+      {open === "change" && <EngageDialog onClose={() => setOpen(null)} />}
+    </section>
+  );
+};
+
+export const ConnectionBanner = () => {
+  if (connection.value !== "lost") return null;
+  return (
+    <div class="lost" role="alert">
+      <p>
+        <strong>Connection lost.</strong>{" "}
+        {heardAt.value === null ? "No data has arrived yet." : `You see the state of ${clock(heardAt.value)}.`} Trying
+        again by itself.
+      </p>
+      <button type="button" class="button small" onClick={reconnect}>
+        Connect now
+      </button>
+    </div>
+  );
+};

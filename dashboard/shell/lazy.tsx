@@ -1,0 +1,23 @@
+// A page whose code is loaded when it is first shown, so that the first view stays small.
+
+import type { ComponentType, VNode } from "preact";
+import { Loading, Page } from "../parts/page.tsx";
+import { Problem } from "../parts/problem.tsx";
+import { useLoad } from "../state/load.ts";
+
+/** The next release has other files. */
+const missing = (): never => {
+  throw new Error("Its code could not be loaded. Reload the page: Signalbox may have been updated meanwhile.");
+};
+
+const Waiting = ({ title, load }: { title: string; load: () => Promise<ComponentType> }) => {
+  const { data, error, reload } = useLoad(title, async () => ({ Shown: await load().catch(missing) }));
+  if (data !== null) return <data.Shown />;
+  return (
+    <Page title={title}>{error === null ? <Loading what="the page" /> : <Problem error={error} retry={reload} />}</Page>
+  );
+};
+
+export const lazyPage =
+  (title: string, load: () => Promise<ComponentType>): (() => VNode) =>
+  () => <Waiting key={title} title={title} load={load} />;

@@ -1,0 +1,113 @@
+// Signing in with a key. The key is sent to the coordinator once and not stored in the browser.
+
+import { useState } from "preact/hooks";
+import type { SessionAnswer } from "../../contract/session.ts";
+import { Lamp } from "../parts/lamp.tsx";
+import { Problem } from "../parts/problem.tsx";
+import {
+  acceptOfferedKey,
+  declineOfferedKey,
+  offeredKey,
+  session,
+  signIn,
+  signInNote,
+  signOut,
+} from "../state/session.ts";
+
+const WrongRole = ({ who: { name, role } }: { who: SessionAnswer }) => {
+  const [error, setError] = useState<Error | null>(null);
+  return (
+    <>
+      <p>
+        The key “{name}” has the role <strong>{role}</strong>: it runs jobs, but cannot open the dashboard. Sign in with
+        a key whose role is admin, standard or viewer.
+      </p>
+      <Problem error={error} />
+      <button type="button" class="button primary" onClick={() => signOut().catch(setError)}>
+        Use another key
+      </button>
+    </>
+  );
+};
+
+const KeyForm = () => {
+  const [key, setKey] = useState("");
+  const [error, setError] = useState<string | null>(null);
+  const [isBusy, setBusy] = useState(false);
+  const says = error ?? signInNote.value;
+  const submit = async (event: Event): Promise<void> => {
+    event.preventDefault();
+    setBusy(true);
+    try {
+      await signIn(key);
+    } catch (refused) {
+      setError((refused as Error).message);
+      setBusy(false);
+    }
+  };
+  return (
+    <form onSubmit={submit}>
+      <div class="field">
+        <label for="key">Key</label>
+        <input
+          id="key"
+          type="password"
+          autocomplete="off"
+          autofocus
+          required
+          value={key}
+          aria-describedby="key-says"
+          aria-invalid={says !== null}
+          onInput={(event) => setKey(event.currentTarget.value)}
+        />
+        <p id="key-says" class={says === null ? "hint" : "field-error"} role={says === null ? undefined : "alert"}>
+          {says ??
+            "A key with role admin, standard or viewer. On the machine that runs Signalbox, the first admin key is in default.admin.key in the data folder."}
+        </p>
+      </div>
+      <button type="submit" class="button primary" disabled={isBusy || key.trim() === ""}>
+        Sign in
+      </button>
+    </form>
+  );
+};
+
+/** Who is signed in, and whether to replace them by a key that came with the address. */
+const OfferedKey = () => (
+  <>
+    <p>
+      This link contains another key. You are signed in to <strong>{session.value?.tenant}</strong> with the key “
+      {session.value?.name}”. Go on with the other key only if you trust where the address came from.
+    </p>
+    <div class="actions">
+      <button type="button" class="button primary" autofocus onClick={declineOfferedKey}>
+        Stay signed in
+      </button>
+      <button type="button" class="button" onClick={acceptOfferedKey}>
+        Sign out and use the other key
+      </button>
+    </div>
+  </>
+);
+
+const Form = () => {
+  if (offeredKey.value !== null) return <OfferedKey />;
+  return session.value ? <WrongRole who={session.value} /> : <KeyForm />;
+};
+
+export const SignIn = () => (
+  <main class="sign-in">
+    <div class="sign-in-signal" aria-hidden="true">
+      <Lamp aspect="stop" />
+      <Lamp aspect="caution" />
+      <Lamp aspect="clear" isLit />
+    </div>
+    <div class="sign-in-panel">
+      <h1 class="nameboard">Signalbox</h1>
+      <Form />
+      <p class="hint">
+        The API is documented at <a href="/docs">/docs</a>.
+      </p>
+    </div>
+  </main>
+);

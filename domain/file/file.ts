@@ -1,0 +1,101 @@
+// Files: bytes that a tenant stores beside its jobs. The tenant's object knows each file's size, owner and end; the
+// bytes lie in an object of their own. Invariant: what is stored and what is being received never exceed the tenant's
+// bound, and a file past its end is not there.
+
+import type { Role } from "../access/key.ts";
+import { DAY_MS, HOUR_MS } from "../words/duration.ts";
+import { notFound, type Refusal } from "../words/refusal.ts";
+import { err, ok, type Result } from "../words/result.ts";
+
+const MIB = 1024 * 1024;
+export const MAX_FILE_BYTES = 512 * MIB;
+/** A part of an upload, as OpenAI's clients send them. */
+export const MAX_PART_BYTES = 64 * MIB;
+export const MAX_JOB_FILES = 16;
+export const MAX_RESULT_FILES = 64;
+/** A result that is larger than a row. */
+export const MAX_LARGE_RESULT_BYTES = 64 * MIB;
+/** The purpose of a file that is a job's result. */
+export const RESULT_PURPOSE = "result";
+/** Records of a tenant, those being received included. */
+export const MAX_FILES = 100_000;
+export const FILE_LIFE_MS = { shortest: HOUR_MS, usual: 30 * DAY_MS, longest: 30 * DAY_MS, output: 7 * DAY_MS };
+/** A body that has not arrived whole by then is given up. */
+export const RECEIVING_MS = HOUR_MS;
+export const LINK_SECONDS = { usual: 3_600, longest: 86_400 };
+
+export interface FileRecord {
+  readonly id: string;
+  readonly name: string;
+  readonly contentType: string;
+  readonly purpose: string | null;
+  /** Bytes stored; while it is received, the bytes announced (0 if unknown). */
+  readonly bytes: number;
+  /** Hex; null while it is received. */
+  readonly sha256: string | null;
+  readonly createdAt: number;
+  readonly expiresAt: number;
+  /** The key that stored it. */
+  readonly keyId: string | null;
+  /** The key whose file it is: of a job's output, the key that made the job. */
+  readonly ownerKeyId: string | null;
+  /** The job that it is an output of. */
+  readonly jobId: string | null;
+  /** The address at which the coordinator was called, for links. */
+  readonly origin: string;
+  /** An upload in parts that is not complete: what the file will be. */
+  readonly upload: UploadFacts | null;
+}
+
+export interface UploadFacts {
+  readonly bytes: number;
+  readonly name: string;
+  readonly contentType: string;
+  readonly purpose: string | null;
+  readonly lifeMs: number;
+}
+
+/** A file that can be read: all of its bytes are there, and its end has not come. */
+export const isReadable = (file: FileRecord, nowAt: number): boolean => file.sha256 !== null && file.expiresAt > nowAt;
+
+export interface FileReader {
+  readonly role: Role;
+  readonly keyId: string | null;
+}
+
+/**
+ * Everyone sees what their role sees of jobs, a worker the files of jobs that it holds. What a caller may not see does
+ * not exist.
+ */
+export const maySee = ({ role, keyId }: FileReader, file: FileRecord, isHeldByCaller: boolean): boolean => {
+  const sees: Record<Role, boolean> = {
+    admin: true,
+    standard: true,
+    viewer: true,
+    worker: isHeldByCaller,
+    client: keyId !== null && file.ownerKeyId === keyId,
+  };
+  return sees[role];
+};
+
+const VIEWERS_SEE_RECORDS: Refusal = {
+  code: "forbidden",
+  detail: "a viewer sees a file's record, not its bytes: this needs a key with role admin, standard or client",
+};
+
+export const mayRead = (reader: FileReader, file: FileRecord, isHeldByCaller: boolean): Result<FileRecord, Refusal> => {
+  if (!maySee(reader, file, isHeldByCaller)) return err(notFound("file", file.id));
+  return reader.role === "viewer" ? err(VIEWERS_SEE_RECORDS) : ok(file);
+};
+
+/** What a tenant's files take, those being received included. */
+export interface FilesHeld {
+  readonly count: number;
+  readonly bytes: number;
+}
+
+export const fits = (held: FilesHeld, bytes: number, maxBytes: number): Result<null, Refusal> => {
+  if (held.count >= MAX_FILES || held.bytes + bytes > maxBytes)
+    return err({ code: "files_full", heldBytes: held.bytes, limitBytes: maxBytes });
+  return ok(null);
+};

@@ -1,0 +1,48 @@
+// A worker's record as an earlier release stored it, with missing fields filled in. Its models are stored beside it.
+
+import { modelSetOf } from "./model-set.ts";
+import type { OfferedModels, Worker } from "./worker.ts";
+
+/** Fields that every record has. A new field goes into `LATER_FIELDS`, or does not compile. */
+type FirstField =
+  | "instance"
+  | "provider"
+  | "tagList"
+  | "tags"
+  | "tier"
+  | "version"
+  | "concurrency"
+  | "viaSocket"
+  | "keyId"
+  | "registeredAt"
+  | "lastHeartbeatAt"
+  | "pause"
+  | "isHalted"
+  | "confirmedHalt"
+  | "outcomes"
+  | "expiredLeases";
+
+/** Fields added after the first release, with the values of a worker that never used them. */
+const LATER_FIELDS = {
+  unavailable: null,
+  busy: null,
+  apis: [],
+  resumedEpoch: 0,
+  rests: 0,
+  missingModels: [],
+  trial: null,
+  provedAt: null,
+  lastCompletedAt: null,
+} as const satisfies Pick<Worker, Exclude<keyof Worker, FirstField | keyof OfferedModels>>;
+
+type WorkerRecord = Omit<Worker, keyof OfferedModels>;
+
+export const readWorker = (text: string, { models, runtimeModels }: OfferedModels): Worker => ({
+  ...LATER_FIELDS,
+  ...(JSON.parse(text) as WorkerRecord),
+  models: models === null ? null : modelSetOf(models),
+  runtimeModels: runtimeModels === null ? null : modelSetOf(runtimeModels),
+});
+
+export const writeWorker = ({ models: _, runtimeModels: __, ...record }: Worker): string =>
+  JSON.stringify(record satisfies WorkerRecord);

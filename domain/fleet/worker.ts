@@ -1,0 +1,298 @@
+// Workers: what they offer, whether they are alive, and when they get no new jobs. Liveness is computed from the last
+// sign of life when it is asked for; nothing sets a flag when a worker falls silent.
+
+import type { Api } from "../words/api.ts";
+import type { Tier } from "../words/requirements.ts";
+import { type MissingModel, withMissing } from "./model-name.ts";
+import { type ModelSet, modelSetIdOf, modelSetOf } from "./model-set.ts";
+
+export const WORKER_STATUSES = ["offline", "busy", "idle", "online"] as const;
+export type WorkerStatus = (typeof WORKER_STATUSES)[number];
+
+export const MAX_CONCURRENCY = 1000;
+
+/** What a worker says of itself in each report, except for its models. */
+interface Offer {
+  readonly instance: string;
+  readonly provider: string;
+  readonly tagList: string;
+  readonly tags: readonly string[];
+  readonly tier: Tier | null;
+  readonly version: string | null;
+  readonly concurrency: number;
+  /** Why it can take no jobs now, e.g. its runtime does not answer; null when it can. */
+  readonly unavailable: string | null;
+  /** The front-door APIs that it offers. */
+  readonly apis: readonly Api[];
+}
+
+export interface OfferedModels {
+  /** null: it names none. */
+  readonly models: readonly string[] | null;
+  /** The models that its runtime lists now, null if it does not say: what it takes if it names none itself. */
+  readonly runtimeModels: readonly string[] | null;
+}
+
+/** A worker's presence report; `jobs` lists the jobs it has, null if it does not say. */
+export interface PresenceReport extends Offer, OfferedModels {
+  /** It wants nothing now, for reasons of its own. */
+  readonly isBusy?: boolean;
+  readonly jobs: readonly string[] | null;
+}
+
+export type Busy = "full" | "own";
+
+export const busyOf = ({ isBusy = false }: PresenceReport, isFull: boolean): Busy | null => {
+  if (!isBusy) return null;
+  return isFull ? "full" : "own";
+};
+
+export interface Pause {
+  readonly reason: string;
+  readonly untilAt: number | null;
+}
+
+export interface Outcome {
+  readonly jobId: string;
+  readonly outcome: "completed" | "failed";
+  readonly code: string | null;
+  /** Its runtime refused a front-door client's request, in the runtime's own words. */
+  readonly isClientsFault?: boolean;
+  /** The key that created the job; missing in older records. */
+  readonly keyId?: string | null;
+  readonly at: number;
+}
+
+export interface Trial {
+  /** Why it rests if the trial fails. */
+  readonly why: string;
+  /** Until then the answer is waited for. */
+  readonly untilAt: number;
+}
+
+export interface Worker extends Offer {
+  /** Its `OfferedModels`, whose names are on disk. */
+  readonly models: ModelSet | null;
+  readonly runtimeModels: ModelSet | null;
+  /** It reported that it is busy: at full load that ends with one of its jobs, else with its next report. */
+  readonly busy: Busy | null;
+  /** It last reported over its socket, so without an open socket it cannot be told of a job. */
+  readonly viaSocket: boolean;
+  /** The key of its last report. */
+  readonly keyId: string | null;
+  readonly registeredAt: number;
+  /** The last stored sign of life; memory may have a later one. */
+  readonly lastHeartbeatAt: number;
+  /** By an operator, or automatically for failing; survives restarts of the worker and the killswitch. */
+  readonly pause: Pause | null;
+  /** Paused by the killswitch: computed from the epochs when the object wakes and when they change. */
+  readonly isHalted: boolean;
+  /** The killswitch epoch after which it was resumed or registered. */
+  readonly resumedEpoch: number;
+  /** The last killswitch activation that this worker has confirmed. */
+  readonly confirmedHalt: number;
+  /** One per job, newest first, at most RECENT_OUTCOMES. */
+  readonly outcomes: readonly Outcome[];
+  /** Sweeps in a row that found leases it had let expire unstarted. */
+  readonly expiredLeases: number;
+  /** Automatic pauses in a row since it last completed a job. */
+  readonly rests: number;
+  /** Models that its runtime answered not to have, since its list last changed. */
+  readonly missingModels: readonly MissingModel[];
+  /** It was asked to try its runtime; null if no answer is awaited. */
+  readonly trial: Trial | null;
+  /** When its own trial last went well: failures until then do not count. */
+  readonly provedAt: number | null;
+  readonly lastCompletedAt: number | null;
+}
+
+/** The built-in runtime, and the one model that it offers. */
+export const ECHO = "echo";
+
+/** A worker at one instant. */
+export interface WorkerView {
+  readonly worker: Worker;
+  readonly status: WorkerStatus;
+  readonly load: number;
+  readonly pauseReason: string | null;
+  readonly lastSeenAt: number;
+  readonly connected: boolean;
+  /** Whether it has confirmed the halt; null while nothing is halted. */
+  readonly haltConfirmed: boolean | null;
+}
+
+export const RECENT_OUTCOMES = 20;
+const EXPIRED_LEASES_TO_PAUSE = 5;
+const FIRST_REST_MS = 60_000;
+const LONGEST_REST_MS = 30 * 60_000;
+
+/** Failures caused by the job or the provider, not by the worker. */
+const BLAMELESS_CODES = new Set([
+  "bad_request",
+  "context_length",
+  "rate_limited",
+  "quota_exhausted",
+  "insufficient_quota",
+  // The router leaves it out for that model.
+  "model_not_found",
+  "no_model_loaded",
+]);
+
+export const registerWorker = (
+  report: PresenceReport,
+  known: Worker | null,
+  from: { keyId: string | null; viaSocket: boolean; isFull?: boolean },
+  nowAt: number,
+): Worker => ({
+  registeredAt: nowAt,
+  pause: null,
+  isHalted: false,
+  resumedEpoch: 0,
+  confirmedHalt: 0,
+  outcomes: [],
+  expiredLeases: 0,
+  rests: 0,
+  trial: null,
+  provedAt: null,
+  lastCompletedAt: null,
+  ...known,
+  missingModels: known === null || !hasSameModels(known, report) ? [] : known.missingModels,
+  instance: report.instance,
+  provider: report.provider,
+  tagList: report.tagList,
+  tags: report.tags,
+  models: setOf(modelsOf(report), known?.models),
+  tier: report.tier,
+  version: report.version,
+  concurrency: report.concurrency,
+  unavailable: report.unavailable,
+  busy: busyOf(report, from.isFull ?? false),
+  apis: report.apis,
+  runtimeModels: setOf(report.runtimeModels, known?.runtimeModels),
+  keyId: from.keyId,
+  viaSocket: from.viaSocket,
+  lastHeartbeatAt: nowAt,
+});
+
+/** Any other worker that names no models takes any. */
+export const modelsOf = ({ provider, models }: PresenceReport): readonly string[] | null =>
+  provider === ECHO && models === null ? [ECHO] : models;
+
+const setOf = (names: readonly string[] | null, known: ModelSet | null = null): ModelSet | null => {
+  if (names === null) return null;
+  return isSameModels(known, names) ? known : modelSetOf(names);
+};
+
+const isSameModels = (set: ModelSet | null, names: readonly string[] | null): boolean =>
+  set === null || names === null ? set === names : set.count === names.length && set.id === modelSetIdOf(names);
+
+/** A tag is kept as text and in an index. */
+const COPIES_OF_A_TAG = 4;
+
+/** What a worker's models and tags count against the bound of all of them. */
+export const offerBytesOf = ({ tagList, models, runtimeModels }: Worker): number =>
+  tagList.length * COPIES_OF_A_TAG + (models?.bytes ?? 0) + (runtimeModels?.bytes ?? 0);
+
+/** Whether a report contains no change that routing or a reader would notice. */
+export const isSameOffer = (worker: Worker, report: PresenceReport): boolean =>
+  worker.provider === report.provider &&
+  worker.tagList === report.tagList &&
+  worker.concurrency === report.concurrency &&
+  worker.tier === report.tier &&
+  worker.version === report.version &&
+  worker.unavailable === report.unavailable &&
+  isSameList(worker.apis, report.apis) &&
+  hasSameModels(worker, report);
+
+const hasSameModels = (worker: Worker, report: PresenceReport): boolean =>
+  isSameModels(worker.models, modelsOf(report)) && isSameModels(worker.runtimeModels, report.runtimeModels);
+
+/** Its runtime answered that it does not have the model. */
+export const recordMissing = (worker: Worker, model: string, nowAt: number): Worker => ({
+  ...worker,
+  missingModels: withMissing(worker.missingModels, model, nowAt),
+});
+
+const isSameList = (one: readonly string[], other: readonly string[]): boolean =>
+  one === other || JSON.stringify(one) === JSON.stringify(other);
+
+export const isOffline = (lastSeenAt: number, offlineAfterMs: number, nowAt: number): boolean =>
+  nowAt - lastSeenAt > offlineAfterMs;
+
+export const statusOf = (
+  worker: Worker,
+  load: number,
+  lastSeenAt: number,
+  offlineAfterMs: number,
+  nowAt: number,
+): WorkerStatus => {
+  if (isOffline(lastSeenAt, offlineAfterMs, nowAt)) return "offline";
+  if (worker.busy !== null || load >= worker.concurrency) return "busy";
+  return load === 0 ? "idle" : "online";
+};
+
+/** The pause lasts beyond the killswitch. Its readers have a button, a command or a request for resuming. */
+export const HALT_REASON = "killswitch; paused until it is resumed";
+
+/** Why a worker gets no new jobs, for its operator; null while it does. */
+export const pauseReasonOf = (worker: Worker, nowAt: number): string | null => {
+  if (worker.pause !== null && (worker.pause.untilAt === null || nowAt < worker.pause.untilAt))
+    return worker.pause.reason;
+  return worker.isHalted ? HALT_REASON : null;
+};
+
+export const pauseWorker = (worker: Worker, reason: string | null, untilAt: number | null): Worker => ({
+  ...worker,
+  pause: { reason: reason ?? "paused by an operator", untilAt },
+});
+
+/** Active again, with its failures forgotten, so that they do not count twice. */
+export const resumeWorker = (worker: Worker): Worker => ({
+  ...worker,
+  pause: null,
+  isHalted: false,
+  expiredLeases: 0,
+  rests: 0,
+  trial: null,
+  outcomes: worker.outcomes.filter((one) => one.outcome === "completed"),
+});
+
+/**
+ * Records how a job ended on a worker. A job counts once, by its last attempt, because one bad job that is tried
+ * repeatedly says little about the worker.
+ */
+export const recordOutcome = (worker: Worker, outcome: Outcome): Worker => {
+  const others = worker.outcomes.filter(({ jobId }) => jobId !== outcome.jobId);
+  const outcomes = [outcome, ...others].slice(0, RECENT_OUTCOMES);
+  const next = { ...worker, outcomes, expiredLeases: 0 };
+  return outcome.outcome === "completed" ? { ...next, rests: 0, lastCompletedAt: outcome.at } : next;
+};
+
+export const isBlameless = ({ code, isClientsFault = false }: Outcome): boolean =>
+  isClientsFault || BLAMELESS_CODES.has(code ?? "");
+
+/** Counts expired unstarted leases, and pauses a worker that takes leases but never starts them. */
+export const recordExpiredLease = (worker: Worker, nowAt: number): Worker => {
+  const next = { ...worker, expiredLeases: worker.expiredLeases + 1 };
+  if (worker.rests === 0 && next.expiredLeases < EXPIRED_LEASES_TO_PAUSE) return next;
+  const what =
+    worker.rests > 0
+      ? "let leases expire again after its rest"
+      : `let leases expire ${next.expiredLeases} times in a row`;
+  return rested(next, `${what} without starting them`, nowAt);
+};
+
+/** Paused for a time that doubles with each pause; an operator's pause is left unchanged. */
+export const rested = (worker: Worker, why: string, nowAt: number): Worker => {
+  if (worker.pause !== null && (worker.pause.untilAt === null || worker.pause.untilAt > nowAt)) return worker;
+  const untilAt = nowAt + Math.min(LONGEST_REST_MS, FIRST_REST_MS * 2 ** worker.rests);
+  const reason = `${why}; it rests until ${new Date(untilAt).toISOString()}, or until it is resumed`;
+  return { ...worker, rests: worker.rests + 1, pause: { reason, untilAt } };
+};
+
+/** Share of recent jobs that succeeded, in [0,1], smoothed so that a worker without a record counts as good. */
+export const successRateOf = (worker: Worker): number => {
+  const counted = worker.outcomes.filter((one) => !isBlameless(one));
+  const completed = counted.filter((one) => one.outcome === "completed").length;
+  return (completed + 2) / (counted.length + 2);
+};

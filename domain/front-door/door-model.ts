@@ -1,0 +1,89 @@
+// Which model a client of the front door means by a name.
+
+import { listedKeysOf, modelKeyOf } from "../fleet/model-name.ts";
+import { type ModelSet, withSimilarModel } from "../fleet/model-set.ts";
+import type { Tier } from "../words/requirements.ts";
+
+/** Equal, except for `:latest` and an owner that one side omits. */
+export const isSameModel = (one: string, other: string): boolean => {
+  const [left, right] = [modelKeyOf(one), modelKeyOf(other)];
+  if (left === right) return true;
+  // Different owners mean different models; a missing owner matches any.
+  const isOwnerLeftOut = left.includes("/") !== right.includes("/");
+  return isOwnerLeftOut && withoutOwner(left) === withoutOwner(right);
+};
+
+const withoutOwner = (name: string): string => name.slice(name.lastIndexOf("/") + 1);
+
+/** A name that the tenant defines for a model; its other settings apply as if the client had sent them. */
+export interface Alias {
+  readonly model: string;
+  readonly provider: string | null;
+  readonly tags: readonly string[];
+  readonly tier: Tier | null;
+}
+
+/** What a registered worker offers. */
+export interface ModelOffer {
+  readonly provider: string;
+  /** The models that it names, or else those that its runtime lists; null if it has neither. */
+  readonly listed: ModelSet | null;
+  /** Their names without those in `missing`, read when one of them may be meant. */
+  readonly names: () => readonly string[];
+  /** Keys of models that its runtime answered not to have. */
+  readonly missing: readonly string[];
+  readonly takesAny: boolean;
+}
+
+const isNear = (listed: string, name: string): boolean =>
+  isSameModel(listed, name) || listedKeysOf(listed).includes(modelKeyOf(name));
+
+const takesAny =
+  (model: string) =>
+  (offer: ModelOffer): boolean =>
+    offer.takesAny && !offer.missing.includes(modelKeyOf(model));
+
+/** The name as the list has it; an equal name takes precedence over a similar one. */
+const offeredAs = (name: string, offers: readonly ModelOffer[]): string | null => {
+  let near: string | null = null;
+  const maybeMeant = withSimilarModel(name);
+  for (const offer of offers) {
+    if (offer.listed === null || !maybeMeant(offer.listed)) continue;
+    for (const listed of offer.names()) {
+      if (listed === name) return listed;
+      if (near === null && isNear(listed, name)) near = listed;
+    }
+  }
+  return near;
+};
+
+const plain = (model: string, provider: string | null = null): Alias => ({ model, provider, tags: [], tier: null });
+
+/** `<provider>/<model>` for a registered provider that has the model or takes any. */
+const ofNamedProvider = (asked: string, offers: readonly ModelOffer[]): Alias | null => {
+  const [first = "", ...rest] = asked.split("/");
+  const model = rest.join("/");
+  const ofProvider = model === "" ? [] : offers.filter(({ provider }) => provider === first);
+  const known = offeredAs(model, ofProvider);
+  return known !== null || ofProvider.some(takesAny(model)) ? plain(known ?? model, first) : null;
+};
+
+/**
+ * The first match of: an alias; a model offered under exactly this name; `<provider>/<model>` of a registered provider;
+ * a model offered under a similar name; any name, if a worker takes any. null: no worker has such a model. The provider
+ * comes before similar names, because otherwise `local/m1` would match anyone's `m1` with its owner omitted.
+ */
+export const resolveModel = (
+  asked: string,
+  aliases: Readonly<Record<string, Alias>>,
+  offers: readonly ModelOffer[],
+): Alias | null => {
+  const alias = Object.hasOwn(aliases, asked) ? aliases[asked] : undefined;
+  if (alias !== undefined) return { ...alias, model: offeredAs(alias.model, offers) ?? alias.model };
+  const offered = offeredAs(asked, offers);
+  if (offered === asked) return plain(offered);
+  const pinned = ofNamedProvider(asked, offers);
+  if (pinned !== null) return pinned;
+  if (offered !== null) return plain(offered);
+  return offers.some(takesAny(asked)) ? plain(asked) : null;
+};

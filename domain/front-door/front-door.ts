@@ -1,0 +1,102 @@
+// Jobs of the front door: a client waits for the answer on an open connection, so these jobs end instead of waiting.
+
+import {
+  changeJob,
+  type Decision,
+  type Job,
+  type JobError,
+  type JobPayload,
+  jobEvent,
+  requeueJob,
+} from "../job/job.ts";
+import { avoidingThis, failed } from "../job/lease-fence.ts";
+import type { Alias } from "./door-model.ts";
+
+export const KEPT_TEXTS = ["none", "result", "all"] as const;
+/** What history keeps of requests and answers. */
+export type KeptTexts = (typeof KEPT_TEXTS)[number];
+
+const KEEPS: Readonly<Record<KeptTexts, (payload: JobPayload) => JobPayload>> = {
+  none: () => ({ prompt: "", input: null }),
+  result: ({ prompt }) => ({ prompt, input: null }),
+  all: (payload) => payload,
+};
+
+/** The payload, as far as it is kept. */
+export const keptPayload = (kept: KeptTexts, payload: JobPayload): JobPayload => KEEPS[kept](payload);
+export const keepsResult = (kept: KeptTexts): boolean => kept !== "none";
+
+export interface FrontDoorConfig {
+  readonly queueMs: number;
+  readonly commitAfterMs: number;
+  readonly keepAliveMs: number;
+  /** An attempt without output for this long goes to another worker; null: no limit. */
+  readonly firstTokenMs: number | null;
+  readonly store: KeptTexts;
+  readonly aliases: Readonly<Record<string, Alias>>;
+  readonly corsOrigins: readonly string[];
+}
+
+/** Its time in the queue is over: no worker could take it, or those that could were full. */
+export const giveUpWaiting = (job: Job, reason: string, isFull: boolean, nowAt: number): Decision => {
+  const seconds = (job.frontDoor?.queueMs ?? 0) / 1000;
+  const error: JobError = {
+    code: isFull ? "queue_timeout" : "no_eligible_workers",
+    message: `no worker took it within ${seconds} s: ${reason}`,
+    retryable: true,
+  };
+  const next = changeJob(
+    job,
+    { status: "failed", error, orderKey: null, readyAt: null, queueUntilAt: null, finishedAt: nowAt, settledBy: null },
+    nowAt,
+  );
+  return { job: next, events: [jobEvent(next, "job.failed", nowAt, { ...error })] };
+};
+
+/** Without output for too long: another worker tries, while attempts are left. */
+export const moveOn = (job: Job, firstTokenMs: number, maxAttempts: number, nowAt: number): Decision => {
+  const error: JobError = {
+    code: "first_token_timeout",
+    message: `worker "${job.assignedWorker}" said nothing for ${firstTokenMs / 1000} s`,
+    retryable: true,
+  };
+  if (job.attempts >= maxAttempts) return failed(job, { usage: null, costNanoUsd: null }, error, nowAt, null);
+  const next = requeueJob(job, nowAt, null, { error, settledBy: null, avoidedWorkers: avoidingThis(job) });
+  const detail = { silent_for_ms: firstTokenMs, attempt: job.attempts, error: { ...error } };
+  return { job: next, events: [jobEvent(job, "job.reaped", nowAt, detail)] };
+};
+
+export const clientClosed: JobError = {
+  code: "client_closed",
+  message: "the client left before its answer was whole",
+  retryable: false,
+};
+
+export const slowReader: JobError = {
+  code: "slow_reader",
+  message: "the client read too slowly: it left 1 MiB of its answer unread",
+  retryable: false,
+};
+
+export const streamLost: JobError = {
+  code: "stream_lost",
+  message: "the worker's stream broke off before its end",
+  retryable: false,
+};
+
+export const keyEnded: JobError = { code: "invalid_api_key", message: "the key was revoked", retryable: false };
+
+export const killswitchError = (level: number, reason: string | null): JobError => ({
+  code: "killswitch_active",
+  message: `the killswitch is at level ${level}: ${reason ?? ""}`,
+  retryable: false,
+});
+
+const FIRST_CLIENT_ERROR = 400;
+const FIRST_SERVER_ERROR = 500;
+/** About the worker's key or time, although the client gets a refusal. */
+const WORKERS_OWN = new Set([401, 403, 407, 408]);
+
+/** The runtime refused the client's request, which says nothing about the worker. */
+export const isClientsFault = ({ api }: Pick<Job, "api">, { status = 0 }: JobError): boolean =>
+  api !== null && status >= FIRST_CLIENT_ERROR && status < FIRST_SERVER_ERROR && !WORKERS_OWN.has(status);

@@ -1,0 +1,178 @@
+// What a failure leads to: another attempt, the next provider of a chain, a back-off of the provider, or the job's end.
+// Each rule returns a decision. A failed attempt counts against max_attempts, unless a rate limit or the chain goes on.
+//
+// no such model ──▶ another worker that may have it, at no cost ──▶ failed
+// rate limit ──▶ wait for the provider, max_retries times ──▶ next of the chain ──▶ failed
+// retryable  ──▶ next of the chain ──▶ wait, then another worker, max_attempts times ──▶ failed
+// any other, and every failure after the client got output ──▶ failed
+
+import { isModelMissing } from "../fleet/missing-model.ts";
+import type { Refusal } from "../words/refusal.ts";
+import { err, ok, type Result } from "../words/result.ts";
+import { attemptDelayMs, rateLimitDelayMs } from "./backoff.ts";
+import { type Decision, type Job, type JobError, jobEvent, requeueJob } from "./job.ts";
+import { asRunning, avoidingThis, failed, hasSpoken, holds, leaseLost, type Spent, unchanged } from "./lease-fence.ts";
+
+/** A provider's rate limit, in the specification's words. */
+export const RATE_LIMIT_ERROR: JobError = {
+  code: "rate_limited",
+  message: "429 Too Many Requests / Rate limit exceeded",
+  status: 429,
+  retryable: true,
+};
+
+export interface FailurePolicy {
+  readonly maxAttempts: number;
+  readonly retry: { readonly backoffMs: number; readonly maxBackoffMs: number };
+  /** Of the provider that the job ran on; null if not configured. */
+  readonly rateLimit: { readonly retryAfterMs: number; readonly maxRetries: number } | null;
+  /** Providers that a fallback may still try; empty under other strategies. */
+  readonly fallbackProviders: readonly string[];
+  /** Those of them that no registered worker offers. */
+  readonly unservedProviders: readonly string[];
+  /** Another worker takes the job's model, for a report that this one does not have it. */
+  readonly isModelElsewhere: boolean;
+  /** In [0, 1): spreads the retries of many jobs. */
+  readonly jitter: number;
+}
+
+export interface FailureReport extends Spent {
+  readonly error: JobError;
+  readonly retryAfterMs: number | null;
+}
+
+export interface Failure extends Decision {
+  /** The provider takes no new job before this instant. */
+  readonly backoffUntilAt: number | null;
+}
+
+const isRateLimited = (error: JobError): boolean =>
+  error.code === "rate_limited" || (error.status === 429 && !isQuota(error));
+const isQuota = (error: JobError): boolean => error.code === "quota_exhausted" || error.code === "insufficient_quota";
+
+export const failJob = (
+  job: Job,
+  lease: number,
+  report: FailureReport,
+  policy: FailurePolicy,
+  nowAt: number,
+): Result<Failure, Refusal> => {
+  if (job.lease === lease && job.settledBy === "failed") return ok({ ...unchanged(job), backoffUntilAt: null });
+  if (!holds(job, lease)) return err(leaseLost(job, lease));
+  const running = asRunning(job, nowAt);
+  if (hasSpoken(job)) return ok({ ...failed(running, report, report.error, nowAt), backoffUntilAt: null });
+  if (lacksModel(job, report.error) && policy.isModelElsewhere) {
+    return ok({ ...passedOn(running, report, nowAt), backoffUntilAt: null });
+  }
+  if (isRateLimited(report.error)) return ok(rateLimited(running, report, policy, nowAt));
+  const { retryable } = report.error;
+  const mayRetry = retryable && running.attempts < policy.maxAttempts && !isSaidAgain(job, report.error);
+  if ((retryable || isQuota(report.error)) && mayFallBack(running, policy, mayRetry)) {
+    return ok({ ...fellBack(running, report, policy, nowAt), backoffUntilAt: null });
+  }
+  const decision = mayRetry ? retried(running, report, policy, nowAt) : failed(running, report, report.error, nowAt);
+  return ok({ ...decision, backoffUntilAt: null });
+};
+
+/** A front-door request that fails twice in the same words is one that no runtime can serve. */
+const isSaidAgain = ({ api, error }: Job, said: JobError): boolean =>
+  api !== null && said.status !== undefined && error?.status === said.status && error.message === said.message;
+
+/** The runtime answered that it does not have the model that the job names. */
+export const lacksModel = ({ model }: Pick<Job, "model">, error: JobError): boolean =>
+  model !== null && isModelMissing(error);
+
+/** Its worker does not have the model, another may: costs no attempt. */
+const passedOn = (job: Job, { error }: FailureReport, nowAt: number): Decision => {
+  const next = requeueJob(job, nowAt, null, { attempts: job.attempts - 1, settledBy: "failed", error });
+  const detail = { reason: `its runtime does not have model "${job.model}"`, error: { ...error } };
+  return { job: next, events: [jobEvent(job, "job.released", nowAt, detail)] };
+};
+
+/** A job goes to a provider without workers only if it has no other chance. */
+const mayFallBack = (job: Job, policy: FailurePolicy, mayRetry: boolean): boolean => {
+  if (job.provider !== null || policy.fallbackProviders.length === 0) return false;
+  return !mayRetry || policy.fallbackProviders.some((next) => !policy.unservedProviders.includes(next));
+};
+
+/** Waits, at least as long as the runtime asked, then goes to another worker if there is one; after the end of a chain it starts from the top. */
+const retried = (job: Job, report: FailureReport, policy: FailurePolicy, nowAt: number): Decision => {
+  const { maxAttempts, retry, jitter, unservedProviders } = policy;
+  const backoffMs = attemptDelayMs(job.attempts, retry.backoffMs, retry.maxBackoffMs, jitter);
+  const delayMs = Math.max(backoffMs, report.retryAfterMs ?? 0);
+  const next = requeueJob(
+    job,
+    nowAt,
+    { until: nowAt + delayMs, by: "retry" },
+    {
+      avoidedWorkers: avoidingThis(job),
+      excludedProviders: [],
+      rateLimitRetries: 0,
+      settledBy: "failed",
+      error: report.error,
+    },
+  );
+  const detail = {
+    attempt: job.attempts,
+    of: maxAttempts,
+    delay_ms: delayMs,
+    error: { ...report.error },
+    ...(unservedProviders.length === 0 ? {} : { unserved_providers: [...unservedProviders] }),
+  };
+  const event = jobEvent(job, "job.attempt_failed", nowAt, detail);
+  return { job: next, events: [event] };
+};
+
+/** In the specification's words; a front-door client gets the runtime's own words. */
+const rateLimitOf = (job: Job, said: JobError): JobError =>
+  job.api === null ? RATE_LIMIT_ERROR : { ...said, status: said.status ?? 429, retryable: true };
+
+const tellingWhen = (job: Job, { retryAfterMs }: FailureReport): Job =>
+  job.frontDoor === null || retryAfterMs === null ? job : { ...job, frontDoor: { ...job.frontDoor, retryAfterMs } };
+
+/** A provider that reported a rate limit backs off, whatever happens to the job. */
+const rateLimited = (job: Job, report: FailureReport, policy: FailurePolicy, nowAt: number): Failure => {
+  const limit = policy.rateLimit;
+  const error = rateLimitOf(job, report.error);
+  const delayMs =
+    limit === null
+      ? null
+      : rateLimitDelayMs(job.rateLimitRetries, limit.retryAfterMs, report.retryAfterMs, policy.jitter);
+  const backoffUntilAt = delayMs === null ? null : nowAt + delayMs;
+  if (limit === null || delayMs === null || job.rateLimitRetries >= limit.maxRetries) {
+    const goesOn = mayFallBack(job, policy, false);
+    const decision = goesOn
+      ? fellBack(job, report, policy, nowAt)
+      : failed(tellingWhen(job, report), report, error, nowAt);
+    return { ...decision, backoffUntilAt };
+  }
+  const next = requeueJob(
+    job,
+    nowAt,
+    { until: nowAt + delayMs, by: "rate_limit" },
+    { attempts: job.attempts - 1, rateLimitRetries: job.rateLimitRetries + 1, settledBy: "failed", error },
+  );
+  const detail = {
+    retry: next.rateLimitRetries,
+    of: limit.maxRetries,
+    delay_ms: delayMs,
+    provider: job.workerProvider,
+  };
+  const event = jobEvent(job, "job.rate_limited", nowAt, detail);
+  return { job: next, events: [event], backoffUntilAt };
+};
+
+const fellBack = (job: Job, report: FailureReport, policy: FailurePolicy, nowAt: number): Decision => {
+  const left = job.workerProvider;
+  const next = requeueJob(job, nowAt, null, {
+    excludedProviders: left === null ? job.excludedProviders : [...job.excludedProviders, left],
+    // The chain is not a repetition: each of its providers is asked once.
+    attempts: job.attempts - 1,
+    // `max_retries` applies to each provider: the next one starts from zero.
+    rateLimitRetries: 0,
+    settledBy: "failed",
+    error: report.error,
+  });
+  const detail = { from: left, remaining: [...policy.fallbackProviders], error: { ...report.error } };
+  return { job: next, events: [jobEvent(job, "job.fell_back", nowAt, detail)] };
+};

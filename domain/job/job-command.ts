@@ -1,0 +1,89 @@
+// What an owner does to a job: change it, cancel it, try it again.
+
+import { isFinal } from "../words/job-status.ts";
+import type { Refusal } from "../words/refusal.ts";
+import type { Priority, Tier } from "../words/requirements.ts";
+import { err, ok, type Result } from "../words/result.ts";
+import {
+  changeJob,
+  type Decision,
+  enqueuedAt,
+  isLeased,
+  type Job,
+  type JobError,
+  jobEvent,
+  requeueJob,
+} from "./job.ts";
+import { groupKeyOf, orderKeyOf } from "./queue.ts";
+
+export interface JobPatch {
+  readonly tags?: readonly string[];
+  readonly priority?: Priority;
+  readonly tier?: Tier | null;
+}
+
+export const patchJob = (job: Job, patch: JobPatch, nowAt: number): Result<Decision, Refusal> => {
+  if (job.status === "completed") return err({ code: "job_completed", id: job.id });
+  const tags = patch.tags === undefined ? job.tags : [...new Set(patch.tags)];
+  const priority = patch.priority ?? job.priority;
+  const changes: Partial<Job> = {
+    tags,
+    priority,
+    tier: patch.tier === undefined ? job.tier : patch.tier,
+    groupKey: groupKeyOf({ ...job, tags }),
+    orderKey: job.orderKey === null ? null : orderKeyOf(priority, enqueuedAt(job)),
+  };
+  const next = changeJob(job, changes, nowAt);
+  const detail = { tags: next.tags, priority: next.priority, tier: next.tier };
+  return ok({ job: next, events: [jobEvent(next, "job.updated", nowAt, detail)] });
+};
+
+/** `error` says who ended it, if not its owner. */
+export const cancelJob = (
+  job: Job,
+  nowAt: number,
+  reason: string | null = null,
+  error: JobError | null = null,
+): Result<Decision, Refusal> => {
+  if (isFinal(job.status)) return err({ code: "job_state", id: job.id, status: job.status, command: "cancel" });
+  const next = changeJob(
+    job,
+    {
+      status: "cancelled",
+      orderKey: null,
+      readyAt: null,
+      delayedBy: null,
+      progress: null,
+      finishedAt: nowAt,
+      settledBy: null,
+      ...(error === null ? {} : { error }),
+    },
+    nowAt,
+  );
+  return ok({ job: next, events: [jobEvent(next, "job.cancelled", nowAt, reason === null ? null : { reason })] });
+};
+
+/**
+ * Failed or stuck: back to pending with a fresh count of attempts. `isStuck`: the lease is stale or its worker offline.
+ * A front-door job is not tried again, because its client is gone.
+ */
+export const retryJob = (job: Job, isStuck: boolean, nowAt: number): Result<Decision, Refusal> => {
+  const isRetryable = job.api === null && (job.status === "failed" || (isLeased(job) && isStuck));
+  if (!isRetryable) return err({ code: "job_state", id: job.id, status: job.status, command: "retry" });
+  const next = requeueJob(job, nowAt, null, {
+    attempts: 0,
+    rateLimitRetries: 0,
+    excludedProviders: [],
+    avoidedWorkers: [],
+    error: null,
+    usage: null,
+    costNanoUsd: null,
+    ranProvider: null,
+    ranModel: null,
+    releases: 0,
+    finishedAt: null,
+    settledBy: null,
+  });
+  const event = jobEvent(job, "job.retried", nowAt, { from: job.status });
+  return ok({ job: next, result: null, events: [event] });
+};

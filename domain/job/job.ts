@@ -1,0 +1,298 @@
+// A job: what was asked, its status, who holds it. Records are immutable; every change is a new version.
+//
+// pending ──assign──▶ assigned ──start──▶ running ──complete──▶ completed
+//  ▲  ▲                │                  │  ├──fail, timeout──▶ failed ──retry──▶ pending
+//  │  └─accept expired─┘                  │  └──cancel──▶ cancelled
+//  └──release, halt, reap, retryable failure, rate limit, fallback──┘   (cancel: also from pending and assigned)
+
+import type { Api } from "../words/api.ts";
+import type { JobEvent } from "../words/event.ts";
+import type { JobStatus } from "../words/job-status.ts";
+import type { Json } from "../words/json.ts";
+import type { Priority, Requirements, Tier } from "../words/requirements.ts";
+import { groupKeyOf, orderKeyOf } from "./queue.ts";
+
+/** Token counts; `inputTokens` includes cached ones, `outputTokens` includes reasoning. */
+export interface Usage {
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+  readonly cachedInputTokens?: number;
+  readonly reasoningTokens?: number;
+}
+
+export interface JobError {
+  readonly code: string;
+  readonly message: string;
+  readonly status?: number;
+  readonly retryable: boolean;
+}
+
+export interface JobPayload {
+  readonly prompt: string;
+  readonly input: Json;
+}
+
+/** What a front-door request has beyond the job itself. */
+export interface FrontDoorFacts {
+  /** Names the conversation; null if there is none. */
+  readonly session: string | null;
+  /** Headers of the request for the runtime. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** How long it waits in the queue for a worker. */
+  readonly queueMs: number;
+  /** Its body is too large for the tenant's database: the worker fetches it. */
+  readonly isBodyHeld: boolean;
+  /** Whether its worker had the conversation's previous turn; null until it was assigned. */
+  readonly isSessionHit: boolean | null;
+  /** How long its client should wait before it tries again, if the provider says so. */
+  readonly retryAfterMs?: number;
+  /** Under which its answer is given again, unless its client leaves before. */
+  readonly idempotencyKey?: string;
+}
+
+export interface NewJob extends JobPayload {
+  readonly provider: string | null;
+  readonly model: string | null;
+  readonly tags: readonly string[];
+  readonly priority: Priority;
+  readonly tier: Tier | null;
+  readonly timeoutMs: number | null;
+  readonly maxAttempts: number | null;
+  readonly runAt: number | null;
+  readonly schedule: string | null;
+  /** The caller's own pairs for searching and grouping; a schedule's job has none. */
+  readonly metadata?: Metadata;
+  /** W3C Trace Context of the request that created it. */
+  readonly traceparent?: string | null;
+  /** Its output can be read while it is written. */
+  readonly stream?: boolean;
+  /** Ids of the files that its worker gets. */
+  readonly files?: readonly string[];
+  readonly api?: Api;
+  readonly frontDoor?: FrontDoorFacts;
+}
+
+export interface ResultFile {
+  readonly id: string;
+  readonly name: string;
+  readonly bytes: number;
+  readonly contentType: string;
+}
+
+export type Metadata = Readonly<Record<string, string>>;
+
+/** Why a pending job may not run yet. */
+export type Delay = "run_at" | "retry" | "rate_limit" | "release";
+
+/** How a lease ended, so that a repeated report is recognised. */
+export type Settlement = "completed" | "failed" | "released";
+
+/** Instants are epoch milliseconds, durations milliseconds, money integer nano-dollars. */
+export interface Job extends Requirements {
+  readonly id: string;
+  readonly version: number;
+  readonly status: JobStatus;
+  readonly priority: Priority;
+  readonly tier: Tier | null;
+  readonly groupKey: string;
+  /** Position in the queue; null unless the job is pending and may run now. */
+  readonly orderKey: number | null;
+  readonly assignedWorker: string | null;
+  readonly workerProvider: string | null;
+  readonly lease: number;
+  readonly settledBy: Settlement | null;
+  /** Attempts made or in progress since creation or the last explicit retry. */
+  readonly attempts: number;
+  readonly rateLimitRetries: number;
+  /** How often workers gave it back unworked, since creation or the last explicit retry. */
+  readonly releases: number;
+  readonly error: JobError | null;
+  readonly progress: Json;
+  readonly stream: boolean;
+  /** When the current or last attempt sent its first event with content. */
+  readonly firstTokenAt: number | null;
+  /** Set exactly if `api` is: a client waits for the answer on an open connection. */
+  readonly frontDoor: FrontDoorFacts | null;
+  /** When a pending front-door job is given up. */
+  readonly queueUntilAt: number | null;
+  /** The key that created it; null for a schedule's job. */
+  readonly keyId: string | null;
+  readonly usage: Usage | null;
+  readonly costNanoUsd: number | null;
+  readonly schedule: string | null;
+  readonly metadata: Metadata;
+  /** What ran its last attempt; null until one started. */
+  readonly ranProvider: string | null;
+  readonly ranModel: string | null;
+  readonly traceparent: string | null;
+  readonly files: readonly string[];
+  /** Outputs that its workers stored, oldest first. */
+  readonly resultFiles: readonly ResultFile[];
+  /** A result too large for a row; then the job has no other. */
+  readonly resultFile: { readonly id: string; readonly bytes: number } | null;
+  /** The size of a result that is not in the job; null up to 1 MiB. */
+  readonly resultBytes: number | null;
+  readonly timeoutMs: number | null;
+  readonly maxAttempts: number | null;
+  readonly runAt: number | null;
+  /** A pending job does not run before this instant (`run_at`, or a back-off). */
+  readonly readyAt: number | null;
+  /** What it waits for until then. */
+  readonly delayedBy: Delay | null;
+  readonly createdAt: number;
+  readonly assignedAt: number | null;
+  readonly startedAt: number | null;
+  readonly heartbeatAt: number | null;
+  readonly finishedAt: number | null;
+  readonly updatedAt: number;
+}
+
+/** A change of one job: what to store and which events to record. Nothing else is written. */
+export interface Decision {
+  readonly job: Job;
+  readonly events: readonly JobEvent[];
+  /** Set if the change brings a result (or clears one). */
+  readonly result?: Json;
+  /** Set only on creation. */
+  readonly payload?: JobPayload;
+}
+
+/** The labels that a job is found by; each appears once. */
+export const labelsOf = (job: Job): (readonly [name: string, value: string])[] => [
+  ...job.tags.map((tag) => ["tag", tag] as const),
+  ...Object.entries(job.metadata).map(([name, value]) => [`metadata.${name}`, value] as const),
+  ...[...new Set([job.provider, job.ranProvider])].flatMap((provider) => named("provider", provider)),
+  ...[...new Set([job.model, job.ranModel])].flatMap((model) => named("model", model)),
+];
+
+const named = (name: string, value: string | null): (readonly [string, string])[] =>
+  value === null ? [] : [[name, value]];
+
+export const isLeased = (job: Job): boolean => job.status === "assigned" || job.status === "running";
+
+/** The next version of a job. Every rule that changes a job goes through here. */
+export const changeJob = (job: Job, changes: Partial<Job>, nowAt: number): Job => ({
+  ...job,
+  ...changes,
+  version: job.version + 1,
+  updatedAt: nowAt,
+});
+
+/** A job that leaves its worker is given as it was before: the event tells of the lease that ended. */
+export const jobEvent = (job: Job, type: JobEvent["type"], nowAt: number, detail: Json = null): JobEvent => ({
+  jobId: job.id,
+  at: nowAt,
+  type,
+  worker: job.assignedWorker,
+  lease: job.lease,
+  detail,
+});
+
+/** What a new job requires of a worker. */
+export const requirementsOfNew = ({ provider, model, tags, api }: NewJob): Requirements => ({
+  provider,
+  model,
+  tags: [...new Set(tags)],
+  api: api ?? null,
+  excludedProviders: [],
+  avoidedWorkers: [],
+});
+
+/** `keyId` is the key that creates it. */
+export const createJob = (request: NewJob, id: string, nowAt: number, keyId: string | null = null): Decision => {
+  const { prompt, input, runAt, api = null, frontDoor = null, stream = false, traceparent = null, ...asked } = request;
+  const readyAt = runAt !== null && runAt > nowAt ? runAt : null;
+  const tags = [...new Set(asked.tags)];
+  const job: Job = {
+    ...asked,
+    id,
+    tags,
+    version: 1,
+    status: "pending",
+    api,
+    stream,
+    firstTokenAt: null,
+    frontDoor,
+    traceparent,
+    queueUntilAt: frontDoor === null ? null : nowAt + frontDoor.queueMs,
+    keyId,
+    groupKey: groupKeyOf(requirementsOfNew(request)),
+    orderKey: readyAt === null ? orderKeyOf(asked.priority, nowAt) : null,
+    assignedWorker: null,
+    workerProvider: null,
+    lease: 0,
+    settledBy: null,
+    attempts: 0,
+    rateLimitRetries: 0,
+    releases: 0,
+    excludedProviders: [],
+    avoidedWorkers: [],
+    error: null,
+    progress: null,
+    usage: null,
+    costNanoUsd: null,
+    metadata: asked.metadata ?? {},
+    ranProvider: null,
+    ranModel: null,
+    files: [...new Set(asked.files ?? [])],
+    resultFiles: [],
+    resultFile: null,
+    resultBytes: null,
+    runAt,
+    readyAt,
+    delayedBy: readyAt === null ? null : "run_at",
+    createdAt: nowAt,
+    assignedAt: null,
+    startedAt: null,
+    heartbeatAt: null,
+    finishedAt: null,
+    updatedAt: nowAt,
+  };
+  return { job, payload: { prompt, input }, events: [jobEvent(job, "job.created", nowAt)] };
+};
+
+/** Until when a job is delayed, and why. */
+export interface Delayed {
+  readonly until: number;
+  readonly by: Delay;
+}
+
+/** Back to the queue: the lease has ended, its number stays, so that late reports are refused. */
+export const requeueJob = (job: Job, nowAt: number, delay: Delayed | null, changes: Partial<Job> = {}): Job => {
+  const delayed = delay !== null && delay.until > nowAt ? delay : null;
+  return changeJob(
+    job,
+    {
+      status: "pending",
+      groupKey: groupKeyOf({ ...job, ...changes }),
+      assignedWorker: null,
+      workerProvider: null,
+      orderKey: delayed === null ? orderKeyOf(job.priority, enqueuedAt(job)) : null,
+      readyAt: delayed?.until ?? null,
+      delayedBy: delayed?.by ?? null,
+      queueUntilAt: job.frontDoor === null ? null : (delayed?.until ?? nowAt) + job.frontDoor.queueMs,
+      firstTokenAt: null,
+      assignedAt: null,
+      startedAt: null,
+      heartbeatAt: null,
+      progress: null,
+      ...changes,
+    },
+    nowAt,
+  );
+};
+
+/** A delayed job whose time has come enters the queue. The version stays, because nothing else changes. */
+export const makeReady = (job: Job): Decision => ({
+  job: { ...job, orderKey: orderKeyOf(job.priority, enqueuedAt(job)), readyAt: null, delayedBy: null },
+  events: [],
+});
+
+/** A job's position counts from its creation, or from the instant before which it must not run. */
+export const enqueuedAt = (job: Job): number => Math.max(job.createdAt, job.runAt ?? 0);
+
+/** The first in the queue first, whether they still wait or not. */
+export const inQueueOrder = (jobs: readonly Job[]): Job[] => {
+  const placeOf = (job: Job): number => orderKeyOf(job.priority, enqueuedAt(job));
+  return [...jobs].sort((one, other) => placeOf(one) - placeOf(other) || (one.id < other.id ? -1 : 1));
+};

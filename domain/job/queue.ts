@@ -1,0 +1,178 @@
+// The queue: requirement groups, and one order key with ageing. Jobs with equal requirements form one group, whose key
+// is the requirements, so matching looks only at the first job of each group.
+
+import { type ModelSet, modelDigestOf } from "../fleet/model-set.ts";
+import type { Api } from "../words/api.ts";
+import { HOUR_MS, MINUTE_MS } from "../words/duration.ts";
+import type { Priority, Requirements } from "../words/requirements.ts";
+
+/** A higher priority counts as enqueued earlier; a lower one can be overtaken for at most this long. */
+export const HEAD_START_MS: Record<Priority, number> = {
+  low: 0,
+  normal: 5 * MINUTE_MS,
+  high: 30 * MINUTE_MS,
+  critical: 6 * HOUR_MS,
+};
+
+/** Smaller is earlier. `enqueuedAt` in epoch ms. */
+export const orderKeyOf = (priority: Priority, enqueuedAt: number): number => enqueuedAt - HEAD_START_MS[priority];
+
+/** Rare requirements come last and only if they are set, so that older keys stay the same. */
+export const groupKeyOf = (asked: Requirements): string => {
+  const { provider, model, tags, excludedProviders, api, avoidedWorkers } = asked;
+  const parts = [provider, model, [...tags].sort(), [...excludedProviders].sort()];
+  if (avoidedWorkers.length > 0) return JSON.stringify([...parts, api, [...avoidedWorkers].sort()]);
+  return JSON.stringify(api === null ? parts : [...parts, api]);
+};
+
+export const requirementsOf = (groupKey: string): Requirements => {
+  const [provider, model, tags, excludedProviders, api = null, avoidedWorkers = []] = JSON.parse(groupKey) as [
+    string | null,
+    string | null,
+    string[],
+    string[],
+    (Api | null)?,
+    string[]?,
+  ];
+  return { provider, model, tags, excludedProviders, api, avoidedWorkers };
+};
+
+/** A waiting job's position: smaller keys first, then the older id. */
+export interface Place {
+  readonly id: string;
+  readonly orderKey: number;
+}
+
+export const isBefore = (one: Place, other: Place): boolean =>
+  one.orderKey !== other.orderKey ? one.orderKey < other.orderKey : one.id < other.id;
+
+export interface Group {
+  readonly key: string;
+  readonly requirements: Requirements;
+  /** Jobs that wait and may run now. */
+  count: number;
+  /** The first of them; null if it must be looked up. */
+  head: Place | null;
+  /** The id of the one that was created first, whatever its priority; null if it must be looked up. */
+  oldest: string | null;
+}
+
+/** A required feature under which a group may be indexed: every worker for the group must have it. */
+type Anchor = string | number;
+
+/** For a group that any worker may have. */
+const ANYBODY = "";
+
+const anchorsOf = ({ tags, model, provider }: Requirements): Anchor[] => {
+  const anchors: Anchor[] = tags.map((tag) => `tag ${tag}`);
+  if (model !== null) anchors.push(modelDigestOf(model));
+  if (provider !== null) anchors.push(`provider ${provider}`);
+  return anchors.length === 0 ? [ANYBODY] : anchors;
+};
+
+/** The part of a worker's offer by which it finds its groups. */
+interface Taker {
+  readonly provider: string;
+  readonly tags: readonly string[];
+  /** null: it takes any model. */
+  readonly models: ModelSet | null;
+}
+
+/**
+ * The waiting groups in memory, indexed so that a worker finds its groups without visiting the others. Each stands under
+ * the feature under which the fewest stand, so that no number of groups with a feature that all workers have is visited
+ * for a worker without the rest.
+ */
+export class Queue {
+  readonly #groups = new Map<string, Group>();
+  readonly #byAnchor = new Map<Anchor, Set<Group>>();
+  readonly #anchorOf = new Map<Group, Anchor>();
+  /** Those of `#byAnchor` that are models. */
+  readonly #models = new Set<number>();
+  readonly #avoiding = new Set<Group>();
+  #count = 0;
+
+  /** How many jobs wait and may run now. */
+  get count(): number {
+    return this.#count;
+  }
+
+  get groups(): ReadonlyMap<string, Group> {
+    return this.#groups;
+  }
+
+  /** Groups with jobs that some workers have failed. */
+  get avoiding(): ReadonlySet<Group> {
+    return this.#avoiding;
+  }
+
+  waitingIn(groupKey: string): number {
+    return this.#groups.get(groupKey)?.count ?? 0;
+  }
+
+  /** What the store counted on waking. */
+  load(groupKey: string, count: number): void {
+    this.#count += count;
+    this.#found(groupKey).count += count;
+  }
+
+  add(groupKey: string, place: Place): void {
+    this.#count += 1;
+    const isFirst = !this.#groups.has(groupKey);
+    const group = this.#found(groupKey);
+    group.count += 1;
+    if (isFirst || (group.head !== null && isBefore(place, group.head))) group.head = place;
+    if (isFirst || (group.oldest !== null && place.id < group.oldest)) group.oldest = place.id;
+  }
+
+  remove(groupKey: string, id: string): void {
+    const group = this.#groups.get(groupKey);
+    if (group === undefined) return;
+    this.#count -= 1;
+    group.count -= 1;
+    if (group.head?.id === id) group.head = null;
+    if (group.oldest === id) group.oldest = null;
+    if (group.count <= 0) this.#forget(group);
+  }
+
+  /** Groups whose indexed feature the worker has; the caller applies the filters. */
+  *groupsNear({ provider, tags, models }: Taker): Generator<Group> {
+    yield* this.#byAnchor.get(ANYBODY) ?? [];
+    yield* this.#byAnchor.get(`provider ${provider}`) ?? [];
+    for (const tag of tags) yield* this.#byAnchor.get(`tag ${tag}`) ?? [];
+    if (this.#models.size === 0) return;
+    for (const model of models?.digests ?? this.#models) yield* this.#byAnchor.get(model) ?? [];
+  }
+
+  #found(groupKey: string): Group {
+    const known = this.#groups.get(groupKey);
+    if (known !== undefined) return known;
+    const group: Group = { key: groupKey, requirements: requirementsOf(groupKey), count: 0, head: null, oldest: null };
+    this.#groups.set(groupKey, group);
+    if (group.requirements.avoidedWorkers.length > 0) this.#avoiding.add(group);
+    const anchor = this.#rarestOf(anchorsOf(group.requirements));
+    const peers = this.#byAnchor.get(anchor);
+    if (peers === undefined) this.#byAnchor.set(anchor, new Set([group]));
+    else peers.add(group);
+    this.#anchorOf.set(group, anchor);
+    if (typeof anchor === "number") this.#models.add(anchor);
+    return group;
+  }
+
+  #rarestOf(anchors: readonly Anchor[]): Anchor {
+    const standing = (anchor: Anchor): number => this.#byAnchor.get(anchor)?.size ?? 0;
+    return anchors.reduce((rarest, anchor) => (standing(anchor) < standing(rarest) ? anchor : rarest));
+  }
+
+  #forget(group: Group): void {
+    this.#groups.delete(group.key);
+    this.#avoiding.delete(group);
+    const anchor = this.#anchorOf.get(group) ?? ANYBODY;
+    const peers = this.#byAnchor.get(anchor);
+    peers?.delete(group);
+    this.#anchorOf.delete(group);
+    if (peers?.size !== 0) return;
+    this.#byAnchor.delete(anchor);
+    if (typeof anchor === "number") this.#models.delete(anchor);
+  }
+}

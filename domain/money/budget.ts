@@ -1,0 +1,70 @@
+// Whether a tenant's spending has reached its budget. Attempts of unknown cost do not count. Invariant: a reached
+// budget resets when its calendar period (UTC) ends.
+
+import { periodAt } from "./period.ts";
+import { nanoFromUsd, usdFromNano } from "./price.ts";
+import { usdText } from "./usd-text.ts";
+
+/** The config's `budget`, in US dollars; null turns a limit off. */
+export interface Budget {
+  readonly dayUsd?: number | null | undefined;
+  readonly monthUsd?: number | null | undefined;
+}
+
+/** What the calendar day and month have cost so far, in nano-dollars. */
+export interface PeriodSpending {
+  readonly dayNanoUsd: number;
+  readonly monthNanoUsd: number;
+}
+
+export interface BudgetReached {
+  /** The provider with this budget, or null for the tenant's. */
+  readonly provider: string | null;
+  readonly period: "day" | "month";
+  readonly limitNanoUsd: number;
+  readonly spentNanoUsd: number;
+  readonly resetsAt: number;
+}
+
+/** The reached limit that lasts longest, or null. Spending exactly the limit reaches it. */
+export const reachedBudget = (
+  budget: Budget,
+  spending: PeriodSpending,
+  nowAt: number,
+  provider: string | null = null,
+): BudgetReached | null => {
+  for (const { period, limitNanoUsd, spentNanoUsd } of limitsOf(budget, spending)) {
+    if (spentNanoUsd < limitNanoUsd) continue;
+    return { provider, period, limitNanoUsd, spentNanoUsd, resetsAt: periodAt(period, nowAt).toAt };
+  }
+  return null;
+};
+
+/** When the first limit will be reached at the spending rate of its period so far; null if its period ends earlier. */
+export const reachedAtPace = (budget: Budget, spending: PeriodSpending, nowAt: number): number | null => {
+  let earliest: number | null = null;
+  for (const { period, limitNanoUsd, spentNanoUsd } of limitsOf(budget, spending)) {
+    const { fromAt, toAt } = periodAt(period, nowAt);
+    if (spentNanoUsd === 0 || spentNanoUsd >= limitNanoUsd) continue;
+    const at = Math.ceil(fromAt + (limitNanoUsd / spentNanoUsd) * (nowAt - fromAt));
+    if (at < toAt && (earliest === null || at < earliest)) earliest = at;
+  }
+  return earliest;
+};
+
+/** Longer period first. */
+const limitsOf = (budget: Budget, spending: PeriodSpending) =>
+  (
+    [
+      { period: "month", usd: budget.monthUsd, spentNanoUsd: spending.monthNanoUsd },
+      { period: "day", usd: budget.dayUsd, spentNanoUsd: spending.dayNanoUsd },
+    ] as const
+  ).flatMap(({ period, usd, spentNanoUsd }) => {
+    const limitNanoUsd = usd === null || usd === undefined ? null : nanoFromUsd(usd);
+    return limitNanoUsd === null ? [] : [{ period, limitNanoUsd, spentNanoUsd }];
+  });
+
+/** One sentence for the refusal, the event and the audit log. */
+export const describeReached = ({ provider, period, limitNanoUsd, spentNanoUsd, resetsAt }: BudgetReached): string =>
+  `the ${period}'s budget of $${usdFromNano(limitNanoUsd)}${provider === null ? "" : ` for ${provider}`} is reached (${usdText(usdFromNano(spentNanoUsd))} spent); ` +
+  `it resets at ${new Date(resetsAt).toISOString()}`;

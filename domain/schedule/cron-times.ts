@@ -1,0 +1,76 @@
+// When a cron expression is due, in a time zone whose clocks may jump. A time skipped by a jump forward is due once, at
+// the first moment after the gap. A time repeated by a jump back is due only the first time. An expression with every
+// hour follows elapsed time instead: it is due whenever the wall clock matches, both times, and makes up for no gap.
+
+import { DAY_MS } from "../words/duration.ts";
+import { type Cron, matchesBetween, parseCron } from "./cron.ts";
+import { pieces } from "./timezone.ts";
+
+/** 29 February skips century years that are not leap years: eight years and a margin bound every search. */
+const SEARCH_MS = (8 * 366 + 1) * DAY_MS;
+
+export interface CronTiming {
+  readonly cron: string;
+  readonly timezone: string;
+}
+
+interface DueStretch {
+  readonly count: number;
+  readonly firstAt: number;
+  readonly lastAt: number;
+}
+
+/** The first due time after an instant; null if there is none within eight years. */
+export const nextCronAt = ({ cron, timezone }: CronTiming, afterAt: number): number | null => {
+  for (const stretch of dueStretches(parsed(cron), timezone, afterAt, afterAt + SEARCH_MS)) return stretch.firstAt;
+  return null;
+};
+
+/** The due times in (afterAt, untilAt]: their number, and the last one. Costs one step per day, not per due time. */
+export const cronRunsBetween = (
+  { cron, timezone }: CronTiming,
+  afterAt: number,
+  untilAt: number,
+): { count: number; lastAt: number | null } => {
+  let count = 0;
+  let lastAt: number | null = null;
+  for (const stretch of dueStretches(parsed(cron), timezone, afterAt, untilAt)) {
+    count += stretch.count;
+    lastAt = stretch.lastAt;
+  }
+  return { count, lastAt };
+};
+
+function parsed(text: string): Cron {
+  const cron = parseCron(text);
+  if (!cron.ok) throw new Error(`a stored cron expression is invalid: ${cron.error}`);
+  return cron.value;
+}
+
+/**
+ * The due times in (afterAt, untilAt], summed up per piece with a constant offset; pieces without due times are left
+ * out.
+ */
+function* dueStretches(cron: Cron, timezone: string, afterAt: number, untilAt: number): Generator<DueStretch> {
+  let wallReached: number | null = null;
+  // Starts a day early, to know whether the first moments repeat a wall time.
+  for (const { startAt, endAt, offsetMs } of pieces(timezone, afterAt - DAY_MS, untilAt + 1)) {
+    const wallStart = startAt + offsetMs;
+    const wallEnd = endAt + offsetMs;
+    let wallFrom = wallStart;
+    let skipsDueTime = false;
+    if (!cron.everyHour && wallReached !== null) {
+      skipsDueTime = startAt > afterAt && matchesBetween(cron, wallReached, wallStart).count > 0;
+      wallFrom = Math.max(wallStart, wallReached);
+    }
+    wallReached = Math.max(wallEnd, wallReached ?? wallEnd);
+    const { count, firstWall, lastWall } = matchesBetween(cron, Math.max(wallFrom, afterAt + 1 + offsetMs), wallEnd);
+    const isMakeUpExtra = skipsDueTime && firstWall !== wallStart;
+    if (count === 0 && !isMakeUpExtra) continue;
+    yield {
+      count: count + (isMakeUpExtra ? 1 : 0),
+      firstAt: isMakeUpExtra || firstWall === null ? startAt : firstWall - offsetMs,
+      lastAt: lastWall === null ? startAt : lastWall - offsetMs,
+    };
+  }
+}

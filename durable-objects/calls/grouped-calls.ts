@@ -1,0 +1,99 @@
+// Calls as text: the platform copies text at once, but an object property by property, and keeps an answered object
+// until its caller lets go of it. The edge passes most answers on as the object wrote them. Self-hosted, the edge in
+// Node sends the waiting calls of a tenant as a group. Each call is authenticated, decided and answered separately; a
+// call of a group that throws fails alone.
+
+import type { Refusal } from "../../domain/words/refusal.ts";
+import { err, ok, type Result } from "../../domain/words/result.ts";
+import type { OperationName } from "../api.ts";
+import type { Credential } from "../operations/keys.ts";
+
+export interface GroupedCall {
+  readonly credential: Credential;
+  readonly name: OperationName;
+  readonly request: unknown;
+}
+
+/** The outcome of a method's call; `thrown` is the platform's error or a bug, never a refusal. */
+export type Outcome = { readonly value: unknown } | { readonly thrown: Thrown };
+
+export interface Thrown {
+  readonly message: string;
+  readonly retryable?: boolean;
+  readonly overloaded?: boolean;
+}
+
+export const thrownOf = (error: unknown): Thrown => {
+  const { message, retryable, overloaded } = error as Thrown;
+  return {
+    message: String(message),
+    ...(retryable === true ? { retryable } : {}),
+    ...(overloaded === true ? { overloaded } : {}),
+  };
+};
+
+/** The error that `thrownOf` told. */
+const errorOf = (thrown: Thrown): Error => Object.assign(new Error(thrown.message), thrown);
+
+/** Reads the outcome of a method's call; throws what it threw. */
+export const readOutcome = (text: string): unknown => {
+  const outcome = JSON.parse(text) as Outcome;
+  if ("thrown" in outcome) throw errorOf(outcome.thrown);
+  return outcome.value;
+};
+
+type Call = (credential: Credential, name: OperationName, request: never) => Promise<Result<unknown, Refusal>>;
+
+/** A value as the object wrote it. */
+export class Written<T> {
+  /** Its JSON, in one line. */
+  readonly text: string;
+
+  constructor(text: string) {
+    this.text = text;
+  }
+
+  read(): T {
+    return JSON.parse(this.text) as T;
+  }
+}
+
+/** What begins the line of an outcome; JSON follows, which has no line breaks. */
+const VALUE = "+";
+const REFUSAL = "-";
+const THROWN = "!";
+
+const lineOf = (result: Result<unknown, Refusal>): string =>
+  result.ok ? `${VALUE}${JSON.stringify(result.value)}` : `${REFUSAL}${JSON.stringify(result.error)}`;
+
+/** Reads the line of one outcome; throws what the call threw. */
+export const readLine = <T>(line: string): Result<Written<T>, Refusal> => {
+  const json = line.slice(1);
+  if (line.startsWith(VALUE)) return ok(new Written<T>(json));
+  if (line.startsWith(REFUSAL)) return err(JSON.parse(json) as Refusal);
+  throw errorOf(JSON.parse(json) as Thrown);
+};
+
+/** Runs one call; answers with the line of its outcome. */
+export const answerText = async (text: string, call: Call): Promise<string> => {
+  const { credential, name, request } = JSON.parse(text) as GroupedCall;
+  return lineOf(await call(credential, name, request as never));
+};
+
+/** Runs the turns that `begin` queues together, at once. */
+type Together = <T>(begin: () => T) => T;
+
+/** Runs a group; answers with a line for each outcome. Its calls become turns together, so they share a commit. */
+export const answerGroup = async (group: string, together: Together, call: Call): Promise<string> => {
+  const calls = JSON.parse(group) as readonly GroupedCall[];
+  const settled = await Promise.allSettled(
+    together(() => calls.map((one) => call(one.credential, one.name, one.request as never))),
+  );
+  const lines = settled.map((one) =>
+    one.status === "fulfilled" ? lineOf(one.value) : `${THROWN}${JSON.stringify(thrownOf(one.reason))}`,
+  );
+  return lines.join("\n");
+};
+
+/** The lines in the answer to a group. */
+export const linesOf = (answered: string): string[] => answered.split("\n");

@@ -1,0 +1,66 @@
+// Calls the operations of `api.ts` in turns. Invariant: every call passes the same checks, in this order: its key, the
+// key's role, the key's rate, the killswitch, room for what it stores, and, as every turn does, that the tenant is
+// served here.
+
+import { authorize } from "../../domain/access/key.ts";
+import { permit } from "../../domain/killswitch.ts";
+import type { Refusal } from "../../domain/words/refusal.ts";
+import { ok, type Result } from "../../domain/words/result.ts";
+import { type AnswerOf, OPERATIONS, type OperationName, type RequestOf } from "../api.ts";
+import { type Credential, identify } from "../operations/keys.ts";
+import { refuseFull } from "../operations/room.ts";
+import type { Store } from "../store/open.ts";
+import type { Caller, Turn } from "../turn/turn.ts";
+import { KeyRates } from "./key-rates.ts";
+import type { TurnRunner } from "./turn-runner.ts";
+
+export class OperationCaller {
+  readonly #store: Store;
+  readonly #turns: TurnRunner;
+  /** What a tenant may store, unless its operator set another bound. */
+  readonly #maxGb: number;
+  readonly #rates = new KeyRates();
+
+  constructor(store: Store, turns: TurnRunner, maxGb: number) {
+    this.#store = store;
+    this.#turns = turns;
+    this.#maxGb = maxGb;
+  }
+
+  call<Name extends OperationName>(
+    credential: Credential,
+    name: Name,
+    request: RequestOf<Name>,
+  ): Promise<Result<AnswerOf<Name>, Refusal>> {
+    return this.#turns.run(
+      () => {
+        const caller = this.#admit(credential, name);
+        return caller.ok ? this.#turns.inTurn(caller.value, (turn) => this.#run(name, turn, request)) : caller;
+      },
+      "isVital" in OPERATIONS[name],
+    );
+  }
+
+  #run<Name extends OperationName>(name: Name, turn: Turn, request: RequestOf<Name>): Result<AnswerOf<Name>, Refusal> {
+    const { needsRoom, run } = OPERATIONS[name];
+    const full = needsRoom ? refuseFull(turn, this.#maxGb) : ok(null);
+    if (!full.ok) return full;
+    return (run as (turn: Turn, asked: unknown) => Result<AnswerOf<Name>, Refusal>)(turn, request);
+  }
+
+  /** Who calls, if the call is allowed. */
+  #admit(credential: Credential, name: OperationName): Result<Caller, Refusal> {
+    const operation = OPERATIONS[name];
+    const caller = identify(this.#store, credential, Date.now());
+    if (!caller.ok) return caller;
+    const authorized = authorize(caller.value.role, operation.needs);
+    if (!authorized.ok) return authorized;
+    const { config, killswitch, absence } = this.#turns.memory;
+    const within = this.#rates.take(config.requestLimits, caller.value, credential, Date.now());
+    if (!within.ok) return within;
+    // Its turn says that the tenant is away, also while it is halted for its move.
+    const isLeftToTurn = absence !== null || "isPermittedByVerb" in operation;
+    const permitted = isLeftToTurn ? ok(null) : permit(killswitch, operation.kind);
+    return permitted.ok ? caller : permitted;
+  }
+}

@@ -1,0 +1,236 @@
+// Runs the tenant's turns: each reads and writes rows and the memory built from them, several share one commit, and
+// their effects are sent after it. A commit that is rolled back leaves nothing behind, not even in memory.
+
+import { isCutOff } from "../../domain/fleet/fleet.ts";
+import { absenceRefusal } from "../../domain/tenant/absence.ts";
+import { SERVICE_ACTOR } from "../../domain/words/event.ts";
+import type { Refusal } from "../../domain/words/refusal.ts";
+import { err, type Result } from "../../domain/words/result.ts";
+import { log } from "../../log/log.ts";
+import { assignWaiting } from "../operations/routing.ts";
+import { nextWakeAt } from "../operations/sweep.ts";
+import { writeDeliveries } from "../steps/deliveries.ts";
+import { heedSetBack } from "../steps/set-back-clock.ts";
+import type { Store } from "../store/open.ts";
+import { DRAIN_DELAY_MS } from "../store/outbox.ts";
+import type { TenantStorage } from "../store/sql.ts";
+import { type Counters, countersFrom } from "../turn/counters.ts";
+import type { Effects } from "../turn/effects.ts";
+import { idSource } from "../turn/ids.ts";
+import { loadMemory, type Memory } from "../turn/memory.ts";
+import { OutboxWriter } from "../turn/outbox-writer.ts";
+import { type Caller, Turn, type TurnContext } from "../turn/turn.ts";
+import { TurnQueue } from "../turn/turns.ts";
+import type { Wake } from "../turn/wake.ts";
+
+/** The caller of turns without a request: the alarm, a relay, the catalog's sync. */
+export const SERVICE: Caller = { ...SERVICE_ACTOR, role: "admin" };
+
+interface RunnerTools {
+  readonly tenant: string;
+  readonly storage: TenantStorage;
+  readonly store: Store;
+  readonly wake: Wake;
+  readonly sockets: {
+    readonly connectedInstances: () => Iterable<string>;
+    /** When the worker's socket last gave a sign of life; null if it has none. */
+    readonly lastSignOf: (instance: string) => number | null;
+    /** Sends the frames that wait. */
+    readonly flush: () => void;
+  };
+  /** Workers with a claim that waits. */
+  readonly claimingInstances: () => Iterable<string>;
+  /** Those being tried now, with their webhooks. */
+  readonly deliveriesUnderWay: () => Iterable<readonly [string, string]>;
+  /** When the outbox must be looked at next. */
+  readonly drainDueAt: () => number | null;
+  readonly signLink: TurnContext["signLink"];
+  /** Sends a turn's effects after its commit. */
+  readonly tell: (effects: Effects) => void;
+}
+
+export class TurnRunner {
+  readonly #tools: RunnerTools;
+  readonly #turns: TurnQueue;
+  readonly #nextId = idSource((count) => crypto.getRandomValues(new Uint8Array(count)));
+  #memory: Memory | null = null;
+  /** The clock at the last turn of this memory; the rows that it was built from may be later. */
+  #turnedAt = Number.POSITIVE_INFINITY;
+  #counters: Counters | null = null;
+  /** Counted separately: a failed sweep is undone, but has still failed. */
+  readonly #sweepFailures = new Map<string, number>();
+  /** What the turns of this commit send to history together. */
+  #outbox: OutboxWriter | null = null;
+  /** What they leave to do after the commit, in order. */
+  #afterwards: (() => void)[] = [];
+
+  constructor(tools: RunnerTools) {
+    this.#tools = tools;
+    this.#turns = new TurnQueue(tools.storage, {
+      close: () => this.#storeOutbox(),
+      tell: () => this.#tellAll(),
+      undo: (error) => this.#undo(error),
+    });
+  }
+
+  /** The state to decide on, built from the rows if necessary. */
+  get memory(): Memory {
+    return this.#memory ?? this.#load();
+  }
+
+  /** The same, but null if it would have to be built. */
+  get loadedMemory(): Memory | null {
+    return this.#memory;
+  }
+
+  /** Runs `work`, which must be synchronous, within the next commit. */
+  run<T>(work: () => T, isVital = false): Promise<T> {
+    return this.#turns.run(work, isVital);
+  }
+
+  /** Runs `begin`: the turns that it queues share a commit. */
+  together<T>(begin: () => T): T {
+    return this.#turns.together(begin);
+  }
+
+  /** Runs an operation as a turn of its own. */
+  decide<T>(caller: Caller, verb: (turn: Turn) => Result<T, Refusal>): Promise<Result<T, Refusal>> {
+    return this.run(() => this.inTurn(caller, verb));
+  }
+
+  /** Reads the state between two turns. */
+  read<T>(look: (turn: Turn) => T): Promise<T> {
+    return this.run(() => {
+      const turn = this.#beginTurn(SERVICE);
+      const seen = look(turn);
+      this.#concludeRead(turn);
+      return seen;
+    });
+  }
+
+  /** A step of the tenant's own move (`operations/moving.ts`): the only turns of a tenant that is not served here. */
+  relocate<T>(caller: Caller, verb: (turn: Turn) => Result<T, Refusal>): Promise<Result<T, Refusal>> {
+    return this.run(() => this.#turn(caller, verb));
+  }
+
+  /**
+   * One turn: the operation, then the queue; its effects wait for the commit. Only within `run`. Refused for a tenant
+   * that is not served here, whoever calls: the outcome of a delivery and the end of a socket come late, and would
+   * change rows that are being copied.
+   */
+  inTurn<T>(caller: Caller, verb: (turn: Turn) => Result<T, Refusal>): Result<T, Refusal> {
+    const away = absenceRefusal(this.memory.absence);
+    return away === null ? this.#turn(caller, verb) : err(away);
+  }
+
+  #turn<T>(caller: Caller, verb: (turn: Turn) => Result<T, Refusal>): Result<T, Refusal> {
+    const turn = this.#beginTurn(caller);
+    const result = verb(turn);
+    if (result.ok || turn.hasSpent) this.#conclude(turn);
+    else this.#concludeRead(turn);
+    return result;
+  }
+
+  /** A refusal or a read writes nothing, but it may have noticed a worker that is back: waiting jobs may be for it. */
+  #concludeRead(turn: Turn): void {
+    if (turn.freedWorkers.size > 0) this.#conclude(turn);
+  }
+
+  #conclude(turn: Turn): void {
+    assignWaiting(turn);
+    writeDeliveries(turn);
+    this.#tools.wake.note(turn.wakeAt);
+    this.afterCommit(() => this.#tools.tell(turn.effects));
+  }
+
+  #beginTurn(caller: Caller): Turn {
+    const turn = this.newTurn(caller);
+    if (turn.nowAt < this.#turnedAt && turn.memory.absence === null) {
+      heedSetBack(turn);
+      this.#tools.wake.note(turn.wakeAt);
+    }
+    this.#turnedAt = turn.nowAt;
+    return turn;
+  }
+
+  newTurn(caller: Caller): Turn {
+    const nowAt = Date.now();
+    const { memory } = this;
+    const context = {
+      nowAt,
+      random: Math.random,
+      newId: () => this.#nextId(nowAt),
+      signLink: this.#tools.signLink,
+      lastSocketSign: (instance: string) =>
+        this.#tools.sockets.lastSignOf(instance) ?? (memory.openingSockets.has(instance) ? nowAt : null),
+    };
+    this.#outbox ??= new OutboxWriter(memory);
+    return new Turn(this.#tools.store, memory, this.#outbox, context, caller);
+  }
+
+  /** Called after the current turn is stored. Only within `run`. */
+  afterCommit(effect: () => void): void {
+    this.#afterwards.push(effect);
+  }
+
+  /** A row of the timetable failed. */
+  countSweepFailure(what: string): void {
+    this.#sweepFailures.set(what, (this.#sweepFailures.get(what) ?? 0) + 1);
+  }
+
+  /** The tenant's rows are gone. */
+  forget(): void {
+    this.#undo(null);
+  }
+
+  #load(): Memory {
+    const { store, sockets, wake, claimingInstances, deliveriesUnderWay, drainDueAt } = this.#tools;
+    this.#counters ??= { ...countersFrom(store.settings.counters()), sweepFailures: this.#sweepFailures };
+    const memory = loadMemory(store, Date.now(), this.#counters);
+    for (const instance of sockets.connectedInstances()) memory.fleet.noteReach(instance, { isConnected: true });
+    for (const member of memory.fleet.members()) {
+      if (member.load > 0 && isCutOff(member)) memory.socketGoneAt.set(member.worker.instance, Date.now());
+    }
+    for (const instance of claimingInstances()) memory.fleet.noteReach(instance, { isClaiming: true });
+    for (const [id, webhookId] of deliveriesUnderWay()) memory.deliveriesUnderWay.set(id, webhookId);
+    this.#memory = memory;
+    wake.restore(nextWakeAt(this.newTurn(SERVICE)));
+    wake.restore(drainDueAt());
+    return memory;
+  }
+
+  #storeOutbox(): void {
+    for (const row of this.#outbox?.rows ?? []) {
+      this.#tools.store.outbox.put(row);
+      this.#tools.wake.note(row.at + DRAIN_DELAY_MS);
+    }
+    this.#outbox = null;
+    const { jobs } = this.#tools.store;
+    if (jobs.makeRoom()) this.#tools.wake.note(jobs.nextDueAt());
+  }
+
+  #tellAll(): void {
+    for (const effect of this.#afterwards.splice(0)) {
+      try {
+        effect();
+      } catch (error) {
+        // A socket that the platform refuses must not keep the other effects from being sent.
+        log("error", "effect.failed", { tenant: this.#tools.tenant }, error);
+      }
+    }
+    this.#tools.sockets.flush();
+    this.#tools.wake.armNoted();
+  }
+
+  /** Rows are rolled back, so the memory built from them must go, too. */
+  #undo(error: unknown): void {
+    this.#memory = null;
+    this.#turnedAt = Number.POSITIVE_INFINITY;
+    // The commit's counts did not happen: counting continues from what the last drain stored, as after a crash.
+    this.#counters = null;
+    this.#tools.store.forgetRecent();
+    this.#outbox = null;
+    this.#afterwards = [];
+    if (error !== null) log("error", "turn.failed", { tenant: this.#tools.tenant }, error);
+  }
+}

@@ -1,0 +1,79 @@
+// Sends what a stored turn produced: frames to workers, notifications to waiting requests and viewers, cuts to relays,
+// closes of sockets, log lines, deliveries to webhooks. No failure here undoes the turn, and no turn waits for it.
+
+import { ok } from "../../domain/words/result.ts";
+import { log } from "../../log/log.ts";
+import { SERVICE, type TurnRunner } from "../calls/turn-runner.ts";
+import type { FileObjects } from "../files/file-objects.ts";
+import { noteSaid } from "../operations/late-spending.ts";
+import type { Relays } from "../relay/relays.ts";
+import type { Live } from "../sockets/live.ts";
+import type { Sockets } from "../sockets/sockets.ts";
+import { settleDelivery } from "../steps/deliveries.ts";
+import type { Outgoing } from "../turn/announcement.ts";
+import type { Effects } from "../turn/effects.ts";
+import type { Waiters } from "../waits/waiters.ts";
+import { sendDelivery } from "./webhook-sender.ts";
+
+interface SenderParts {
+  readonly tenant: string;
+  readonly sockets: Sockets;
+  readonly waiters: Waiters;
+  readonly live: Live;
+  readonly relays: Relays;
+  readonly files: FileObjects;
+  readonly turns: TurnRunner;
+  readonly waitUntil: (work: Promise<unknown>) => void;
+  /** The fetch for deliveries, which decides which addresses may be reached. */
+  readonly fetch: (url: string, init: RequestInit) => Promise<Response>;
+}
+
+export class EffectSender {
+  readonly #parts: SenderParts;
+  /** The deliveries being tried, with their webhooks; memory that is built again counts them, too. */
+  readonly deliveriesUnderWay = new Map<string, string>();
+
+  constructor(parts: SenderParts) {
+    this.#parts = parts;
+  }
+
+  send(effects: Effects): void {
+    const { tenant, sockets, waiters, live, relays, files, turns, waitUntil } = this.#parts;
+    for (const { instance, message } of effects.frames) sockets.queueFor(instance, message);
+    for (const instance of effects.wokenWorkers) waiters.notify(`claim ${instance}`);
+    for (const { message, except } of effects.broadcast) {
+      sockets.queueForAll(message, except);
+      waiters.notifyAll("claim ");
+    }
+    for (const id of effects.changedJobs) waiters.notify(`watch ${id}`);
+    for (const id of effects.finishedJobs) waiters.notify(`job ${id}`);
+    // A reader does not outlive the key or the session that it came with.
+    if (effects.endedKeys.size + effects.endedSessions.size > 0) waiters.notifyAll("job ");
+    const told = relays.tell(effects, turns.loadedMemory);
+    if (told !== null) waitUntil(told);
+    if (effects.unmeasured.length > 0) waitUntil(this.#measure(effects));
+    if (effects.droppedFiles.length > 0) waitUntil(files.drop(effects.droppedFiles));
+    for (const [keyId, liveHashes] of effects.endedKeys) sockets.endKey(keyId, liveHashes);
+    for (const id of effects.endedSessions) sockets.endSession(id);
+    for (const instance of effects.forgottenWorkers) sockets.endWorker(instance);
+    for (const { level, event, fields } of effects.log) log(level, event, { tenant, ...fields });
+    for (const delivery of effects.deliveries) waitUntil(this.#deliver(delivery));
+    live.note(effects);
+  }
+
+  async #measure({ unmeasured }: Effects): Promise<void> {
+    const { relays, turns } = this.#parts;
+    const said = await relays.measure(unmeasured);
+    if (said.length > 0) await turns.decide(SERVICE, (turn) => ok(noteSaid(turn, said))).catch(() => undefined);
+  }
+
+  #deliver(delivery: Outgoing): Promise<void> {
+    const { fetch, turns } = this.#parts;
+    this.deliveriesUnderWay.set(delivery.id, delivery.webhookId);
+    const settle: Parameters<typeof sendDelivery>[0]["settle"] = async (id, outcome) => {
+      this.deliveriesUnderWay.delete(id);
+      await turns.decide(SERVICE, (turn) => ok(settleDelivery(turn, id, outcome)));
+    };
+    return sendDelivery({ fetch, now: Date.now, settle }, delivery);
+  }
+}

@@ -1,0 +1,46 @@
+// Links to a file, readable without a key until their time: the file and the time, signed with the deployment's secret.
+// Whether the file is still there is asked when the link is followed. The signature is computed at once, not awaited,
+// because a turn that gives a job out signs the links of its files.
+
+import { hmac } from "@noble/hashes/hmac.js";
+import { sha256 } from "@noble/hashes/sha2.js";
+import { isSameDigest } from "../../domain/access/key.ts";
+import type { Jurisdiction } from "../object-name.ts";
+
+export interface Link {
+  readonly tenant: string;
+  readonly jurisdiction: Jurisdiction | null;
+  readonly fileId: string;
+  /** Epoch seconds. */
+  readonly untilSeconds: number;
+}
+
+export const toSeconds = (at: number): number => Math.floor(at / 1000);
+
+const PURPOSE = "signalbox file link";
+const REGIONS: Readonly<Record<string, Jurisdiction>> = { eu: "eu", fedramp: "fedramp" };
+
+const encoder = new TextEncoder();
+
+const base64Url = (bytes: Uint8Array): string =>
+  btoa(String.fromCharCode(...bytes))
+    .replaceAll("+", "-")
+    .replaceAll("/", "_")
+    .replace(/=+$/, "");
+
+const macOf = (secret: string, text: string): string =>
+  base64Url(hmac(sha256, encoder.encode(secret), encoder.encode(`${PURPOSE}\n${text}`)));
+
+/** The path of a link to a file. */
+export const linkPath = (secret: string, link: Link, name: string): string => {
+  const text = [link.tenant, link.jurisdiction ?? "", link.fileId, String(link.untilSeconds)].join(".");
+  return `/files/${text}.${macOf(secret, text)}/${encodeURIComponent(name)}`;
+};
+
+/** null: not ours, or its time is over. */
+export const readLink = (secret: string, signed: string, nowAt: number): Link | null => {
+  const [tenant = "", region = "", fileId = "", until = "", mac = "", ...rest] = signed.split(".");
+  const text = [tenant, region, fileId, until].join(".");
+  if (rest.length > 0 || !isSameDigest(macOf(secret, text), mac) || Number(until) * 1000 <= nowAt) return null;
+  return { tenant, jurisdiction: REGIONS[region] ?? null, fileId, untilSeconds: Number(until) };
+};

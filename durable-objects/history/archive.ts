@@ -1,0 +1,41 @@
+// Jobs that have left the object, read from history for late or repeated reports over a socket. Their ends were
+// reported, so nothing more is written for them; the record says which lease that was.
+
+import type { Brought } from "../../domain/job/archived-job.ts";
+import { readJob } from "../../domain/job/job-record.ts";
+import type { Refusal } from "../../domain/words/refusal.ts";
+import { err, ok, type Result } from "../../domain/words/result.ts";
+
+const RETRY_SECONDS = 5;
+const LEFT_OUT = { prompt: "", input: null, result: null };
+
+/** A job that the object did not have, and the instant by the object's clock. */
+export interface Absent {
+  readonly id: string;
+  readonly absentAt: number;
+}
+
+export const refuseHistory = (): Result<never, Refusal> =>
+  err({ code: "history_unavailable", retryAfterSeconds: RETRY_SECONDS });
+
+/** Those of the jobs that history has, by id: one query, however many there are. */
+export const findArchivedRecords = async (
+  db: D1Database,
+  tenant: string,
+  absent: readonly Absent[],
+): Promise<Result<ReadonlyMap<string, Brought>, Refusal>> => {
+  const absentAt = new Map(absent.map((one) => [one.id, one.absentAt]));
+  try {
+    const sql = "SELECT id, record FROM jobs WHERE tenant = ?1 AND id IN (SELECT value FROM json_each(?2))";
+    const { results } = await db
+      .prepare(sql)
+      .bind(tenant, JSON.stringify([...absentAt.keys()]))
+      .all<{ id: string; record: string }>();
+    const brought = results.map(
+      ({ id, record }) => [id, { job: readJob(record), ...LEFT_OUT, absentAt: absentAt.get(id) ?? 0 }] as const,
+    );
+    return ok(new Map(brought));
+  } catch {
+    return refuseHistory();
+  }
+};

@@ -1,0 +1,169 @@
+// Empties the outbox into D1, one run at a time. While D1 is down it waits with growing delays; nothing else waits,
+// because dispatch does not depend on it. A load is removed from the outbox only after D1 has it, and the next one is
+// applied only after that.
+
+import { within } from "../../contract/text/within.ts";
+import { retryDelayMs } from "../../domain/job/backoff.ts";
+import { log } from "../../log/log.ts";
+import type { Store } from "../store/open.ts";
+import { DRAIN_DELAY_MS, type OutboxRow } from "../store/outbox.ts";
+import { Recent } from "../store/recent.ts";
+import { type Insert, type Projection, projectionOf } from "./projection.ts";
+
+/** The most that one batch carries: a few thousand events with their data. */
+export const DRAIN_ROOM = { rows: 500, chars: 1_000_000 };
+const RETRY_BASE_MS = 500;
+const RETRY_MAX_MS = 60_000;
+/** More than a tenant has in progress at a time. */
+const KNOWN_VERSIONS = 8_000;
+/** During a run the alarm checks again after this time. */
+const RUNNING_CHECK_MS = 5_000;
+
+export interface DrainTools {
+  readonly store: Store;
+  readonly tenant: string;
+  readonly now: () => number;
+  readonly random: () => number;
+  /** Applies statements to D1 in one transaction. */
+  readonly apply: (inserts: readonly Insert[]) => Promise<void>;
+  /** Called for rows that are now in D1; the store still has their jobs. */
+  readonly noteStored?: (rows: readonly OutboxRow[]) => void;
+  /** Removes what D1 has, in a turn. */
+  readonly removeUpTo: (upToSeq: number) => Promise<void>;
+}
+
+interface Load extends Projection {
+  readonly rows: readonly OutboxRow[];
+}
+
+export class Drain {
+  readonly #tools: DrainTools;
+  #running: Promise<boolean> | null = null;
+  #isEmptying = false;
+  #failures = 0;
+  #retryAt = 0;
+  #retryDelayMs = 0;
+  /** The next load, while D1 works on the one before it. */
+  #prepared: Load | null = null;
+  /** Jobs in D1, or on their way, by version. */
+  readonly #sent = new Recent<number>(KNOWN_VERSIONS);
+
+  constructor(tools: DrainTools) {
+    this.#tools = tools;
+  }
+
+  get isRunning(): boolean {
+    return this.#running !== null || this.#isEmptying;
+  }
+
+  /** When the alarm must look at the outbox next; null if it is empty. */
+  dueAt(): number | null {
+    const oldestAt = this.#tools.store.outbox.oldestAt();
+    if (oldestAt === null) return null;
+    if (this.isRunning) return this.#tools.now() + RUNNING_CHECK_MS;
+    return Math.max(oldestAt + DRAIN_DELAY_MS, this.#restsUntil());
+  }
+
+  /**
+   * Begins to empty the outbox of its current rows, unless a run or a back-off is in progress. Later rows are left for
+   * the next run, because few large commits cost D1 less than many small ones.
+   */
+  start(): Promise<boolean> | null {
+    if (this.isRunning || this.#tools.now() < this.#restsUntil()) return null;
+    this.#isEmptying = true;
+    return this.flush().finally(() => {
+      this.#isEmptying = false;
+    });
+  }
+
+  /** When it may try again; if the clock was set back, the wait does not get longer. */
+  #restsUntil(): number {
+    this.#retryAt = Math.min(this.#retryAt, this.#tools.now() + this.#retryDelayMs);
+    return this.#retryAt;
+  }
+
+  /**
+   * Resolves true once everything written before this call is in D1; false if D1 is unavailable, or if there is more
+   * than it takes in about `patienceMs`.
+   */
+  async flush(patienceMs = Number.POSITIVE_INFINITY): Promise<boolean> {
+    const { store, now } = this.#tools;
+    const target = store.outbox.lastSeq();
+    const giveUpAt = now() + patienceMs;
+    while (store.outbox.firstSeq() <= target) {
+      const leftMs = giveUpAt - now();
+      if (leftMs <= 0 || !(await this.#batchWithin(leftMs))) return false;
+    }
+    return true;
+  }
+
+  /** Resolves when the current batch, if any, has ended in whatever way. */
+  async ended(): Promise<void> {
+    while (this.#running !== null) await this.#running;
+  }
+
+  /** False also if D1 does not answer in time. */
+  async #batchWithin(ms: number): Promise<boolean> {
+    return Number.isFinite(ms) ? ((await within(this.#batch(), ms)) ?? false) : this.#batch();
+  }
+
+  /** One batch at a time, shared by all callers. */
+  #batch(): Promise<boolean> {
+    this.#running ??= this.#carryOne().finally(() => {
+      this.#running = null;
+    });
+    return this.#running;
+  }
+
+  async #carryOne(): Promise<boolean> {
+    const { store, apply, noteStored, removeUpTo } = this.#tools;
+    try {
+      const load = this.#takePrepared() ?? this.#project(store.outbox.oldest(DRAIN_ROOM));
+      for (const [id, version] of load.versions) this.#sent.keep(id, version);
+      const applied = apply(load.inserts);
+      const upToSeq = load.rows.at(-1)?.seq ?? 0;
+      this.#prepareAfter(upToSeq);
+      await applied;
+      noteStored?.(load.rows);
+      await removeUpTo(upToSeq);
+      this.#failures = 0;
+      this.#retryAt = 0;
+      return true;
+    } catch (error) {
+      this.#prepared = null;
+      this.#sent.clear();
+      const delayMs = retryDelayMs(this.#failures, RETRY_BASE_MS, RETRY_MAX_MS, this.#tools.random());
+      this.#failures += 1;
+      this.#retryDelayMs = delayMs;
+      this.#retryAt = this.#tools.now() + delayMs;
+      const detail = `trying again in ${Math.round(delayMs)} ms`;
+      log("error", "drain.failed", { tenant: this.#tools.tenant, detail }, error);
+      return false;
+    }
+  }
+
+  #project(rows: readonly OutboxRow[]): Load {
+    return { rows, ...projectionOf(this.#tools.store, rows, this.#sent) };
+  }
+
+  /**
+   * Prepares the next load while D1 works on this one; only a full load, because few large commits cost D1 less than
+   * many small ones.
+   */
+  #prepareAfter(seq: number): void {
+    try {
+      const rows = this.#tools.store.outbox.oldest(DRAIN_ROOM, seq + 1);
+      const chars = rows.reduce((sum, row) => sum + row.chars, 0);
+      if (rows.length === DRAIN_ROOM.rows || chars >= DRAIN_ROOM.chars) this.#prepared = this.#project(rows);
+    } catch {
+      // It fails again when its turn comes, and the load under way is not affected.
+    }
+  }
+
+  /** The rows of an outbox never change; a tenant that was deleted and created again has another outbox. */
+  #takePrepared(): Load | null {
+    const prepared = this.#prepared;
+    this.#prepared = null;
+    return prepared?.rows[0]?.seq === this.#tools.store.outbox.firstSeq() ? prepared : null;
+  }
+}

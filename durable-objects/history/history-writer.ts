@@ -1,0 +1,153 @@
+// Writes a tenant's outbox to D1: applies its rows in one transaction together with the tenant's next due time, then
+// removes them in a turn. Nothing is removed that D1 does not have.
+
+import { log } from "../../log/log.ts";
+import { SERVICE, type TurnRunner } from "../calls/turn-runner.ts";
+import { nextWakeAt } from "../operations/sweep.ts";
+import type { Store } from "../store/open.ts";
+import type { OutboxRow } from "../store/outbox.ts";
+import { storedCounters } from "../turn/counters.ts";
+import type { Wake } from "../turn/wake.ts";
+import { Drain } from "./drain.ts";
+import type { Insert } from "./projection.ts";
+import type { SpanExporter } from "./span-exporter.ts";
+import { endedIn } from "./spans.ts";
+
+const READER_PATIENCE_MS = 10_000;
+/** One row each; the next request waits for them. */
+const WORKERS_A_DRAIN = 500;
+
+interface HistoryTools {
+  readonly tenant: string;
+  readonly database: D1Database;
+  readonly store: Store;
+  readonly wake: Wake;
+  readonly spans: SpanExporter;
+  readonly waitUntil: (work: Promise<unknown>) => void;
+  readonly turns: TurnRunner;
+}
+
+export class HistoryWriter {
+  readonly #tools: HistoryTools;
+  readonly #drain: Drain;
+
+  constructor(tools: HistoryTools) {
+    this.#tools = tools;
+    this.#drain = new Drain({
+      store: tools.store,
+      tenant: tools.tenant,
+      now: Date.now,
+      random: Math.random,
+      apply: (inserts) => this.#apply(inserts),
+      noteStored: (rows) => this.#exportSpans(rows),
+      removeUpTo: (seq) => this.#removeUpTo(seq),
+    });
+  }
+
+  /** When the alarm must look at the outbox next; null if it is empty. */
+  dueAt(): number | null {
+    return this.#drain.dueAt();
+  }
+
+  /** Brings D1 up to date with everything before this call; false while D1 is down. */
+  flush(): Promise<boolean> {
+    return this.#drain.flush();
+  }
+
+  /** The same for a reader, who gets false also while D1 has hours to catch up with. */
+  flushForReader(): Promise<boolean> {
+    return this.#drain.flush(READER_PATIENCE_MS);
+  }
+
+  /** Resolves when the current batch, if any, has ended in whatever way. */
+  ended(): Promise<void> {
+    return this.#drain.ended();
+  }
+
+  /** Begins to empty the outbox, and sets the alarm for what is left. */
+  start(): void {
+    const { wake, waitUntil } = this.#tools;
+    const draining = this.#drain.start();
+    if (draining !== null) waitUntil(draining.then(() => wake.arm(this.dueAt())));
+    wake.arm(this.dueAt());
+  }
+
+  /** Stores for the Cron Trigger when this object must wake, and how long its jobs are kept. */
+  async noteWake(): Promise<void> {
+    await this.#tools.database.batch([this.#noteWakeStatement()]);
+  }
+
+  /**
+   * Before a tenant's rows are copied: history has everything, knows that the tenant is away, so that retention leaves
+   * its rows alone, and takes the lease of a sync that is under way, so that it stores nothing. False while D1 is down.
+   */
+  async flushForMove(): Promise<boolean> {
+    if (!(await this.flush())) return false;
+    const { database, tenant } = this.#tools;
+    const endSyncs = "UPDATE catalog_subscriptions SET lease_id = NULL, lease_until = NULL WHERE tenant = ?1";
+    try {
+      await database.batch([this.#noteWakeStatement(), database.prepare(endSyncs).bind(tenant)]);
+      return true;
+    } catch (error) {
+      log("error", "history.failed", { tenant }, error);
+      return false;
+    }
+  }
+
+  async #apply(inserts: readonly Insert[]): Promise<void> {
+    const { tenant, database } = this.#tools;
+    const statements = inserts.map(({ sql, values }) => database.prepare(sql).bind(tenant, ...values));
+    await database.batch([...statements, this.#noteWakeStatement()]);
+  }
+
+  /** The outbox does not count as due, because it is being emptied. A tenant that is away has nothing to wake for. */
+  #noteWakeStatement(): D1PreparedStatement {
+    const turn = this.#tools.turns.newTurn(SERVICE);
+    const { config, absence } = turn.memory;
+    const wakeAt = absence === null ? nextWakeAt(turn) : null;
+    const sql = "UPDATE tenants SET wake_at = ?2, keep_days = ?3, away = ?4 WHERE tenant = ?1";
+    const values = [wakeAt, config.history.keepDays, absence?.state ?? null];
+    return this.#tools.database.prepare(sql).bind(this.#tools.tenant, ...values);
+  }
+
+  async #removeUpTo(seq: number): Promise<void> {
+    const { store, wake, turns } = this.#tools;
+    await turns.run(() => {
+      // The tenant was deleted meanwhile: its object stays empty.
+      if (store.outbox.firstSeq() > seq) return;
+      if (store.jobs.settle(seq)) wake.note(store.jobs.nextDueAt());
+      const { memory } = turns;
+      memory.historyBytes += store.outbox.charsUpTo(seq);
+      store.settings.putHistoryBytes(memory.historyBytes);
+      store.outbox.removeUpTo(seq);
+      store.settings.putDrainedSeq(seq);
+      memory.drainedSeq = seq;
+      store.settings.putCounters(storedCounters(memory.counters));
+      const nowAt = Date.now();
+      if (store.jobs.unshelve(seq, nowAt)) wake.note(nowAt);
+      this.#storeWorkers();
+    });
+  }
+
+  /**
+   * Workers' outcomes and confirmations are stored once per drain, not once per job: routing uses them, but no
+   * guarantee depends on them. After a halt that thousands confirm, the rest is stored with the next drains.
+   */
+  #storeWorkers(): void {
+    const { fleet, unstoredWorkers } = this.#tools.turns.memory;
+    for (const instance of [...unstoredWorkers].slice(0, WORKERS_A_DRAIN)) {
+      const member = fleet.get(instance);
+      if (member !== undefined) this.#tools.store.workers.put(member.worker);
+      unstoredWorkers.delete(instance);
+    }
+  }
+
+  /** Exports the jobs that ended in these rows. */
+  #exportSpans(rows: readonly OutboxRow[]): void {
+    const { spans, store, waitUntil } = this.#tools;
+    if (!spans.isOn) return;
+    const events = rows.flatMap(({ entries }) => entries.events);
+    const jobs = store.jobs.findMany([...new Set(events.map(({ jobId }) => jobId))]).map(({ job }) => job);
+    waitUntil(spans.export(endedIn(events, jobs)));
+  }
+}

@@ -1,0 +1,101 @@
+// Sends the spans of finished jobs to an OpenTelemetry collector, those of one drain at a time. If the collector is
+// down, its spans are lost and nothing else happens: no job waits, nothing is stored.
+
+import { VERSION } from "../../contract/version.ts";
+import type { Job } from "../../domain/job/job.ts";
+import { log } from "../../log/log.ts";
+import { attributes, type Span, spansOf, type TimelineEvent } from "./spans.ts";
+
+const TIMEOUT_MS = 10_000;
+const JOBS_A_REQUEST = 200;
+/** How often a failing collector is logged. */
+const SAID_EVERY_MS = 60_000;
+
+export interface OtlpSettings {
+  /** The whole address, `…/v1/traces`. */
+  readonly SERVICE_OTLP_URL?: string;
+  /** `name=value,…` */
+  readonly SERVICE_OTLP_HEADERS?: string;
+  /** Self-hosted, the network with private addresses: the operator chooses the collector, so it may be private. */
+  readonly LOCAL_NETWORK?: Fetcher;
+  readonly DB: D1Database;
+}
+
+const headersOf = (given: string | undefined): Record<string, string> =>
+  Object.fromEntries(
+    (given ?? "")
+      .split(",")
+      .map((pair) => pair.trim())
+      .filter((pair) => pair.includes("="))
+      .map((pair) => [pair.slice(0, pair.indexOf("=")).trim(), decodeURIComponent(pair.slice(pair.indexOf("=") + 1))]),
+  );
+
+const randomHex = (chars: number): string =>
+  [...crypto.getRandomValues(new Uint8Array(chars / 2))].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+
+const TIMELINES = `SELECT job_id, at, type, worker FROM events
+  WHERE tenant = ?1 AND job_id IN (SELECT value FROM json_each(?2)) ORDER BY job_id, version`;
+
+interface Row extends TimelineEvent {
+  readonly job_id: string;
+}
+
+export class SpanExporter {
+  readonly #settings: OtlpSettings;
+  readonly #tenant: string;
+  #saidAt = 0;
+
+  constructor(settings: OtlpSettings, tenant: string) {
+    this.#settings = settings;
+    this.#tenant = tenant;
+  }
+
+  get isOn(): boolean {
+    return (this.#settings.SERVICE_OTLP_URL ?? "") !== "";
+  }
+
+  /** The jobs are final and their timelines are in history. Never throws. */
+  async export(jobs: readonly Job[]): Promise<void> {
+    for (let from = 0; from < jobs.length; from += JOBS_A_REQUEST) {
+      try {
+        await this.#send(await this.#spansOf(jobs.slice(from, from + JOBS_A_REQUEST)));
+      } catch (error) {
+        this.#say(error);
+        return;
+      }
+    }
+  }
+
+  async #spansOf(jobs: readonly Job[]): Promise<Span[]> {
+    const ids = JSON.stringify(jobs.map((job) => job.id));
+    const { results } = await this.#settings.DB.prepare(TIMELINES).bind(this.#tenant, ids).all<Row>();
+    const timelines = Map.groupBy(results, (row) => row.job_id);
+    return jobs.flatMap((job) => spansOf(this.#tenant, job, timelines.get(job.id) ?? [], randomHex));
+  }
+
+  async #send(spans: readonly Span[]): Promise<void> {
+    const { SERVICE_OTLP_URL: url = "", SERVICE_OTLP_HEADERS, LOCAL_NETWORK } = this.#settings;
+    const resource = { attributes: attributes({ "service.name": "signalbox", "service.version": VERSION }) };
+    const body = JSON.stringify({
+      resourceSpans: [{ resource, scopeSpans: [{ scope: { name: "signalbox", version: VERSION }, spans }] }],
+    });
+    const init = {
+      method: "POST",
+      redirect: "manual",
+      headers: { ...headersOf(SERVICE_OTLP_HEADERS), "content-type": "application/json" },
+      body,
+      signal: AbortSignal.timeout(TIMEOUT_MS),
+    } as const;
+    const answer = await (LOCAL_NETWORK === undefined ? fetch(url, init) : LOCAL_NETWORK.fetch(url, init));
+    await answer.body?.cancel();
+    if (!answer.ok) throw new Error(`the collector answered ${answer.status}`);
+  }
+
+  #say(error: unknown): void {
+    const nowAt = Date.now();
+    if (nowAt - this.#saidAt < SAID_EVERY_MS) return;
+    this.#saidAt = nowAt;
+    const detail = `spans are lost until the collector accepts them: ${(error as Error).message}`;
+    log("warn", "traces.failed", { tenant: this.#tenant, detail });
+  }
+}

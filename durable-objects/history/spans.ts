@@ -1,0 +1,165 @@
+// A finished job as spans (OTLP/HTTP JSON, OpenTelemetry's GenAI conventions): the job, and for each attempt its time
+// in the queue and its run. Made from the stored timeline, so tracing costs nothing while a job runs. Spans never
+// contain a prompt, an input or a result.
+
+import { readTraceparent } from "../../contract/text/traceparent.ts";
+import { endsAttempt } from "../../domain/job/attempt.ts";
+import type { Job } from "../../domain/job/job.ts";
+import type { JobEvent, JobEventType } from "../../domain/words/event.ts";
+
+export interface TimelineEvent {
+  readonly at: number;
+  readonly type: JobEventType;
+  readonly worker: string | null;
+}
+
+type AttributeValue = string | number | boolean | null | undefined;
+
+export interface Span {
+  readonly traceId: string;
+  readonly spanId: string;
+  readonly parentSpanId: string;
+  readonly name: string;
+  readonly kind: number;
+  readonly startTimeUnixNano: string;
+  readonly endTimeUnixNano: string;
+  readonly attributes: readonly object[];
+  readonly status: { readonly code: number; readonly message?: string };
+}
+
+/** SpanKind and StatusCode of OTLP. */
+const KIND = { internal: 1, server: 2, client: 3 } as const;
+const STATUS = { ok: 1, error: 2 } as const;
+const TRACE_ID_CHARS = 32;
+const SPAN_ID_CHARS = 16;
+
+/** The operation's name in the conventions; an ordinary job is a chat. */
+const OPERATION: Readonly<Record<string, string>> = { completions: "text_completion", embeddings: "embeddings" };
+/** Providers that the conventions call by another name. */
+const PROVIDER: Readonly<Record<string, string>> = {
+  gemini: "gcp.gemini",
+  google: "gcp.gemini",
+  mistral: "mistral_ai",
+};
+
+const nano = (at: number): string => `${at}000000`;
+
+const attribute = ([key, value]: [string, AttributeValue]): object[] => {
+  if (value === null || value === undefined) return [];
+  if (typeof value === "boolean") return [{ key, value: { boolValue: value } }];
+  if (typeof value === "string") return [{ key, value: { stringValue: value } }];
+  return [{ key, value: Number.isInteger(value) ? { intValue: String(value) } : { doubleValue: value } }];
+};
+
+export const attributes = (given: Readonly<Record<string, AttributeValue>>): object[] =>
+  Object.entries(given).flatMap(attribute);
+
+const operationOf = (job: Job): string => OPERATION[job.api ?? ""] ?? "chat";
+
+const runAttributes = (job: Job, isLast: boolean) => ({
+  "gen_ai.operation.name": operationOf(job),
+  "gen_ai.provider.name": PROVIDER[job.workerProvider ?? ""] ?? job.workerProvider,
+  "gen_ai.request.model": job.model,
+  "gen_ai.request.stream": job.stream,
+  "gen_ai.usage.input_tokens": isLast ? job.usage?.inputTokens : null,
+  "gen_ai.usage.output_tokens": isLast ? job.usage?.outputTokens : null,
+  "gen_ai.usage.cache_read.input_tokens": isLast ? job.usage?.cachedInputTokens : null,
+  "gen_ai.usage.reasoning.output_tokens": isLast ? job.usage?.reasoningTokens : null,
+  "gen_ai.response.time_to_first_chunk":
+    isLast && job.firstTokenAt !== null && job.startedAt !== null ? (job.firstTokenAt - job.startedAt) / 1000 : null,
+});
+
+/** Of an earlier attempt the job no longer has the error. */
+const statusOf = (type: JobEventType, error: Job["error"]): Span["status"] => {
+  if (type === "job.completed") return { code: STATUS.ok };
+  return { code: STATUS.error, message: error?.code ?? type };
+};
+
+interface Part {
+  readonly name: string;
+  readonly kind: number;
+  readonly fromAt: number;
+  readonly toAt: number;
+  readonly given: Readonly<Record<string, AttributeValue>>;
+  readonly status: Span["status"];
+}
+
+/** The attempts of a timeline, oldest first. */
+const partsOf = (job: Job, timeline: readonly TimelineEvent[]): Part[] => {
+  const parts: Part[] = [];
+  let queuedAt = job.createdAt;
+  let runAt: number | null = null;
+  const lastEnd = timeline.findLast(({ type }) => endsAttempt(type));
+  for (const event of timeline) {
+    const { at, type, worker } = event;
+    if (type === "job.assigned") {
+      const given = { "signalbox.worker": worker };
+      parts.push({
+        name: "queue",
+        kind: KIND.internal,
+        fromAt: queuedAt,
+        toAt: at,
+        given,
+        status: { code: STATUS.ok },
+      });
+      runAt = at;
+    } else if (type === "job.started") runAt = at;
+    else if (endsAttempt(type)) {
+      const isLast = event === lastEnd;
+      const given = { ...runAttributes(job, isLast), "signalbox.worker": worker, "signalbox.outcome": type };
+      const name = `${operationOf(job)} ${job.model ?? ""}`.trim();
+      const status = statusOf(type, isLast ? job.error : null);
+      if (runAt !== null) parts.push({ name, kind: KIND.client, fromAt: runAt, toAt: at, given, status });
+      queuedAt = at;
+      runAt = null;
+    }
+  }
+  return parts;
+};
+
+/** The jobs whose end is among these events; a later change of a final job is no second end. */
+export const endedIn = (events: readonly JobEvent[], jobs: readonly Job[]): Job[] => {
+  const endedAt = new Map(events.filter(({ type }) => endsAttempt(type)).map(({ jobId, at }) => [jobId, at]));
+  return jobs.filter(({ id, finishedAt }) => endedAt.get(id) === finishedAt);
+};
+
+/** `randomHex(chars)` returns ids. */
+export const spansOf = (
+  tenant: string,
+  job: Job,
+  timeline: readonly TimelineEvent[],
+  randomHex: (chars: number) => string,
+): Span[] => {
+  const caller = readTraceparent(job.traceparent);
+  const traceId = caller?.traceId ?? randomHex(TRACE_ID_CHARS);
+  const rootId = randomHex(SPAN_ID_CHARS);
+  const root: Part = {
+    name: "signalbox job",
+    kind: KIND.server,
+    fromAt: job.createdAt,
+    toAt: job.finishedAt ?? job.updatedAt,
+    given: {
+      "signalbox.tenant": tenant,
+      "signalbox.job.id": job.id,
+      "signalbox.job.status": job.status,
+      "signalbox.job.attempts": job.attempts,
+      "signalbox.job.priority": job.priority,
+      "error.type": job.error?.code,
+    },
+    status:
+      job.status === "completed" ? { code: STATUS.ok } : { code: STATUS.error, message: job.error?.code ?? job.status },
+  };
+  const span = (part: Part, spanId: string, parentSpanId: string): Span => ({
+    traceId,
+    spanId,
+    parentSpanId,
+    name: part.name,
+    kind: part.kind,
+    startTimeUnixNano: nano(part.fromAt),
+    endTimeUnixNano: nano(part.toAt),
+    attributes: attributes(part.given),
+    status: part.status,
+  });
+  const parts = partsOf(job, timeline).map((part) => span(part, randomHex(SPAN_ID_CHARS), rootId));
+  return [span(root, rootId, caller?.spanId ?? ""), ...parts];
+};

@@ -1,0 +1,84 @@
+// What outsiders can make grow in a tenant's object (`domain/words/growth.ts`).
+
+import type { GrowthRow } from "../../domain/words/growth.ts";
+import { MAX_SKIPPED_REASONS } from "./claims.ts";
+import { MAX_OFFER_BYTES, MAX_OFFERS_BYTES, MAX_WORKERS } from "./presence.ts";
+import { MAX_GROUPS, MAX_STORED_BYTES } from "./room.ts";
+
+const PRESENCE_TEST = "test/tenant/presence.workers.test.ts";
+const GROUPS_TEST = "test/tenant/requirement-groups.workers.test.ts";
+
+export const GROWTH: readonly GrowthRow[] = [
+  {
+    what: "workers",
+    holds: ["memory.fleet", "table workers"],
+    grownBy: "worker",
+    countedBy: "durable-objects/operations/presence.ts",
+    bound: MAX_WORKERS,
+    unit: "entries",
+    of: "tenant",
+    atTheBound: { refuses: "too_many_workers" },
+    freedBy: "an offline worker is forgotten after presence.forget_after_seconds, or by DELETE",
+    provenBy: [PRESENCE_TEST, "registers 20 000 workers in a tenant and no more"],
+  },
+  {
+    what: "one worker's models, runtime models and tags",
+    holds: ["table worker_models"],
+    grownBy: "worker",
+    countedBy: "durable-objects/operations/presence.ts",
+    bound: MAX_OFFER_BYTES,
+    unit: "bytes",
+    of: "worker",
+    atTheBound: { refuses: "invalid_request" },
+    freedBy: "its next report, or forgetting it",
+    provenBy: [PRESENCE_TEST, "names the field that is too long"],
+  },
+  {
+    what: "all workers' models, runtime models and tags",
+    holds: ["memory.fleet", "table worker_models"],
+    grownBy: "worker",
+    countedBy: "durable-objects/operations/presence.ts",
+    bound: MAX_OFFERS_BYTES,
+    unit: "bytes",
+    of: "tenant",
+    atTheBound: { refuses: "too_many_offers" },
+    freedBy: "a report that names fewer, or forgetting workers",
+    provenBy: [PRESENCE_TEST, "takes 64 MiB of models, runtime models and tags"],
+  },
+  {
+    what: "requirement groups",
+    holds: ["memory.queue"],
+    grownBy: "key",
+    countedBy: "durable-objects/operations/room.ts",
+    bound: MAX_GROUPS,
+    unit: "entries",
+    of: "tenant",
+    atTheBound: { refuses: "too_many_groups" },
+    freedBy: "the last waiting job of a group leaves it",
+    provenBy: [GROUPS_TEST, "takes 10,000 groups of requirements and no more"],
+  },
+  {
+    what: "reasons of an idle claim",
+    holds: ["the answer"],
+    grownBy: "key",
+    countedBy: "durable-objects/operations/claims.ts",
+    bound: MAX_SKIPPED_REASONS,
+    unit: "entries",
+    of: "message",
+    atTheBound: { drops: "the rarest reasons; the document says so" },
+    freedBy: "the answer is sent",
+    provenBy: [GROUPS_TEST, "takes 10,000 groups of requirements and no more"],
+  },
+  {
+    what: "open jobs and their texts, the journal and the outbox",
+    holds: ["table jobs", "table payloads", "table results", "table outbox"],
+    grownBy: "key",
+    countedBy: "durable-objects/operations/room.ts",
+    bound: MAX_STORED_BYTES,
+    unit: "bytes",
+    of: "tenant",
+    atTheBound: { refuses: "history_backlog" },
+    freedBy: "jobs end, and history has them",
+    provenBy: ["test/simulation/limit-mutants.ts", "a full storage takes new jobs"],
+  },
+];

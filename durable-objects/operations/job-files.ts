@@ -1,0 +1,65 @@
+// The files that a job's worker gets, and the file that may hold its result. A job's files are checked when it is
+// created; one that is gone later fails the job before a worker gets it.
+
+import type { LeasedJob } from "../../contract/worker.ts";
+import { timeoutOf } from "../../domain/config.ts";
+import { type FileRecord, isReadable, RESULT_PURPOSE } from "../../domain/file/file.ts";
+import type { Job, NewJob } from "../../domain/job/job.ts";
+import { failForFile } from "../../domain/job/lease.ts";
+import { DAY_MS } from "../../domain/words/duration.ts";
+import { invalid, type Refusal } from "../../domain/words/refusal.ts";
+import { err, ok, type Result } from "../../domain/words/result.ts";
+import type { Turn } from "../turn/turn.ts";
+import { getFile } from "./files.ts";
+
+const findReadable = (turn: Turn, id: string): FileRecord | null => {
+  const file = turn.store.files.find(id);
+  return file !== null && isReadable(file, turn.nowAt) ? file : null;
+};
+
+/** Every file of a new job is there, and its creator may see it. */
+export const refuseGoneFiles = (turn: Turn, asked: readonly NewJob[]): Result<null, Refusal> => {
+  for (const [at, { files = [] }] of asked.entries()) {
+    for (const [index, id] of files.entries()) {
+      if (getFile(turn, { id }).ok) continue;
+      const path = asked.length === 1 ? `files.${index}` : `jobs.${at}.files.${index}`;
+      return err(invalid(path, `there is no file ${JSON.stringify(id)}`));
+    }
+  }
+  return ok(null);
+};
+
+/** For a job that waits. Returns whether it failed. */
+export const failIfFileGone = (turn: Turn, job: Job): boolean => {
+  const gone = job.files.find((id) => findReadable(turn, id) === null);
+  if (gone === undefined) return false;
+  turn.record(job, failForFile(job, gone, turn.nowAt));
+  return true;
+};
+
+/** With links that last as long as the job may. */
+export const leasedFiles = (turn: Turn, job: Job): LeasedJob["files"] => {
+  if (job.files.length === 0) return [];
+  const { config } = turn.memory;
+  const untilAt = turn.nowAt + config.jobs.acceptWithinMs + (timeoutOf(config, job) ?? DAY_MS);
+  return job.files.flatMap((id) => {
+    const file = findReadable(turn, id);
+    if (file === null) return [];
+    const { name, bytes, contentType, origin } = file;
+    return [{ id, name, bytes, content_type: contentType, url: `${origin}${turn.signLink(file, untilAt)}` }];
+  });
+};
+
+/** The file that a report names as the result: its worker must have stored it for this job. */
+export const storedResult = (
+  turn: Turn,
+  job: Job,
+  { resultFile = null }: { readonly resultFile?: string | null },
+): Result<Job["resultFile"], Refusal> => {
+  if (resultFile === null || job.resultFile?.id === resultFile) return ok(job.resultFile);
+  const file = findReadable(turn, resultFile);
+  const isResult = file?.jobId === job.id && file.purpose === RESULT_PURPOSE;
+  return file !== null && isResult
+    ? ok({ id: file.id, bytes: file.bytes })
+    : err({ code: "result_file_unknown", id: resultFile, jobId: job.id });
+};

@@ -1,0 +1,40 @@
+// What workers store of the jobs that they hold: outputs, and results too large for a row. Only the holder of the lease
+// stores anything; what it never names or finishes ends by itself.
+
+import { type FileResource, presentFile } from "../../contract/file.ts";
+import { FILE_LIFE_MS, MAX_RESULT_FILES, RESULT_PURPOSE } from "../../domain/file/file.ts";
+import { addOutput } from "../../domain/job/lease.ts";
+import { invalid, type Refusal } from "../../domain/words/refusal.ts";
+import { err, ok, type Result } from "../../domain/words/result.ts";
+import type { Turn } from "../turn/turn.ts";
+import { type Announced, type ArrivedFile, announce, arrive, type NewFile } from "./files.ts";
+import { findReported, type LeaseReport } from "./report.ts";
+
+/** A worker begins to send an output of a job that it holds, or its result. */
+export const announceOutput = (turn: Turn, request: NewFile & { job: LeaseReport }): Result<Announced, Refusal> => {
+  const { job: held, ...file } = request;
+  const found = findReported(turn, held);
+  if (!found.ok) return found;
+  const job = found.value;
+  if (job.resultFiles.length >= MAX_RESULT_FILES)
+    return err(invalid("", `a job has at most ${MAX_RESULT_FILES} result files`));
+  return announce(turn, file, { jobId: job.id, ownerKeyId: job.keyId });
+};
+
+/** Its bytes are there. An output then stands in the job; a result waits for the report that names it. */
+export const finishOutput = (
+  turn: Turn,
+  request: Omit<ArrivedFile, "lifeMs" | "purpose"> & { job: LeaseReport; isResult: boolean },
+): Result<FileResource, Refusal> => {
+  const { job: held, isResult, ...arrived } = request;
+  const found = findReported(turn, held);
+  if (!found.ok) return found;
+  const purpose = isResult ? RESULT_PURPOSE : null;
+  const { id, name, bytes, contentType } = arrived;
+  const decided = addOutput(found.value, held.lease, { id, name, bytes, contentType }, turn.nowAt);
+  if (!decided.ok) return decided;
+  const file = arrive(turn, { ...arrived, purpose, lifeMs: FILE_LIFE_MS.output });
+  if (!file.ok) return file;
+  if (!isResult) turn.record(found.value, decided.value);
+  return ok(presentFile(file.value));
+};

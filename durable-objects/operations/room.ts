@@ -1,0 +1,79 @@
+// Whether the tenant has room for more: what it may store, and how many different requirements may wait. Nobody who
+// finishes or stops work is asked.
+
+import { type NewJob, requirementsOfNew } from "../../domain/job/job.ts";
+import { groupKeyOf } from "../../domain/job/queue.ts";
+import { choose } from "../../domain/routing/routing.ts";
+import type { Refusal } from "../../domain/words/refusal.ts";
+import { err, ok, type Result } from "../../domain/words/result.ts";
+import type { Turn } from "../turn/turn.ts";
+import { routePolicy } from "./route-policy.ts";
+
+/** Half of the platform's limit for an object, so that open jobs can still finish and be written to history. */
+export const MAX_STORED_BYTES = 5_000_000_000;
+/** Requirement groups that wait: each costs memory, and the opening of all groups looks at each. */
+export const MAX_GROUPS = 10_000;
+/** What a tenant may store unless its operator says otherwise (`SERVICE_TENANT_MAX_GB`). */
+export const DEFAULT_MAX_GB = 20;
+const BYTES_A_GB = 1_000_000_000;
+const SIZE_READ_EVERY_MS = 1_000;
+const BACKLOG_RETRY_SECONDS = 10;
+const GROUPS_RETRY_SECONDS = 10;
+
+/** The size of the object's database, read from time to time. */
+const databaseBytes = (turn: Turn): number => {
+  const { stored } = turn.memory;
+  if (turn.nowAt - stored.readAt >= SIZE_READ_EVERY_MS) {
+    stored.readAt = turn.nowAt;
+    stored.bytes = turn.store.bytes();
+  }
+  return stored.bytes;
+};
+
+/** What the tenant stores; each place where its bytes lie is a term. */
+export const storedBytes = (turn: Turn): number => databaseBytes(turn) + turn.memory.historyBytes;
+
+/** For operations that store more; those that finish or stop work are not asked. */
+export const refuseFull = (turn: Turn, defaultMaxGb: number): Result<null, Refusal> => {
+  const maxGb = turn.memory.maxGb ?? defaultMaxGb;
+  return storedBytes(turn) <= maxGb * BYTES_A_GB ? ok(null) : err({ code: "tenant_full", maxGb });
+};
+
+/** The operator's bound for this tenant in place of the service's; null takes that again. */
+export const boundTenant = (
+  turn: Turn,
+  request: { maxGb: number | null },
+): Result<{ storedBytes: number }, Refusal> => {
+  turn.memory.maxGb = request.maxGb;
+  turn.store.settings.putMaxGb(request.maxGb);
+  turn.audit("tenant.bounded", "", { max_gb: request.maxGb });
+  return ok({ storedBytes: storedBytes(turn) });
+};
+
+/**
+ * Above its limits the object takes no new jobs: too many wait, or history is down. No accepted job is ever dropped.
+ */
+export const refuseBacklog = (turn: Turn): Result<null, Refusal> =>
+  databaseBytes(turn) <= MAX_STORED_BYTES
+    ? ok(null)
+    : err({ code: "history_backlog", retryAfterSeconds: BACKLOG_RETRY_SECONDS });
+
+/** Whether these groups may wait; those that wait already may always grow. */
+export const refuseGroups = (turn: Turn, groupKeys: readonly string[]): Result<null, Refusal> => {
+  const { groups } = turn.memory.queue;
+  if (groups.size + groupKeys.length <= MAX_GROUPS) return ok(null);
+  const opened = new Set(groupKeys.filter((key) => !groups.has(key)));
+  if (opened.size === 0 || groups.size + opened.size <= MAX_GROUPS) return ok(null);
+  return err({ code: "too_many_groups", limit: MAX_GROUPS, retryAfterSeconds: GROUPS_RETRY_SECONDS });
+};
+
+/** A single job that a worker takes at once opens no group. */
+export const refuseNewGroups = (turn: Turn, asked: readonly NewJob[]): Result<null, Refusal> => {
+  const wanted = asked.map(requirementsOfNew);
+  const refused = refuseGroups(turn, wanted.map(groupKeyOf));
+  const [only, another] = asked;
+  if (refused.ok || only === undefined || another !== undefined) return refused;
+  const request = { ...requirementsOfNew(only), tier: only.tier, urgency: only.priority };
+  const isTaken = turn.memory.killswitch.level === 0 && choose(turn.memory.fleet, request, routePolicy(turn)) !== null;
+  return isTaken ? ok(null) : refused;
+};

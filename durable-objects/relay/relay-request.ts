@@ -1,0 +1,51 @@
+// A request of the edge to a relay, encoded in a query: its answer is a stream, which an RPC call could not return.
+
+import { APIS, type Api } from "../../domain/words/api.ts";
+import type { Jurisdiction } from "../object-name.ts";
+import type { ReaderWishes } from "./stream-reader.ts";
+
+/** Takes a request's body to hold, as it is: an argument of a call is limited, and quoted it may be twice as long. */
+const HOLD_URL = "https://relay/hold?job=";
+
+export const holdUrl = (jobId: string): string => HOLD_URL + encodeURIComponent(jobId);
+
+/** The job whose body is to be held; null for any other request. */
+export const heldJobOf = (url: string): string | null =>
+  url.startsWith(HOLD_URL) ? decodeURIComponent(url.slice(HOLD_URL.length)) : null;
+
+export interface ReadRequest {
+  readonly jobId: string;
+  readonly lease: number;
+  /** The tenant, which the relay tells when a reader leaves. */
+  readonly jurisdiction: Jurisdiction | null;
+  readonly wishes: ReaderWishes;
+}
+
+export const queryOf = ({ jobId, lease, jurisdiction, wishes }: ReadRequest): string =>
+  new URLSearchParams({
+    job: jobId,
+    lease: String(lease),
+    jurisdiction: jurisdiction ?? "",
+    api: wishes.api ?? "",
+    numbered: wishes.isNumbered ? "1" : "",
+    strip: wishes.stripsUsage ? "1" : "",
+    keep: String(wishes.keepAliveMs),
+    after: String(wishes.after),
+  }).toString();
+
+export const readRequestOf = (request: Request): ReadRequest => {
+  const query = new URL(request.url).searchParams;
+  const api = APIS.find((one) => one === query.get("api")) ?? null;
+  return {
+    jobId: query.get("job") ?? "",
+    lease: Number(query.get("lease")),
+    jurisdiction: (query.get("jurisdiction") || null) as Jurisdiction | null,
+    wishes: {
+      api: api satisfies Api | null,
+      isNumbered: query.get("numbered") === "1",
+      stripsUsage: query.get("strip") === "1",
+      keepAliveMs: Number(query.get("keep")),
+      after: Number(query.get("after")),
+    },
+  };
+};

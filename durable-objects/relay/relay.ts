@@ -1,0 +1,382 @@
+// Connects a worker's streams with their readers: one object per worker (`<tenant>/<instance>`), in memory only. The
+// tenant decides who runs what; no output passes through it. Output is kept only for jobs and leases that the tenant
+// gave to this worker: a reader proves it, else the tenant is asked, once a stream. All bounds: `relay-bounds.ts`. The
+// same class stores bodies that are too large for the tenant (`<tenant>/body/<slot>`).
+
+import { DurableObject } from "cloudflare:workers";
+import { MAX_DATA_FRAME_BYTES, MAX_PART_BYTES, PART_SEPARATOR, readParts } from "../../contract/data-line.ts";
+import {
+  CONFLICT,
+  FAILED_DEPENDENCY,
+  GONE,
+  NO_CONTENT,
+  SWITCHING_PROTOCOLS,
+  TOO_MANY_REQUESTS,
+} from "../../contract/http-status.ts";
+import { contentCharsIn } from "../../contract/text/said-text.ts";
+import { closeCodes } from "../../contract/values.ts";
+import { streamLost } from "../../domain/front-door/front-door.ts";
+import { HOUR_MS } from "../../domain/words/duration.ts";
+import { wholeEventsIn } from "../events-body.ts";
+import { type Jurisdiction, objectNamed } from "../object-name.ts";
+import { answerClose, close, send } from "../sockets/hibernating-sockets.ts";
+import { callMethod, LINE_URL, openLine } from "../sockets/object-line.ts";
+import { PING, PONG } from "../sockets/tenant-socket.ts";
+import { HeldBodies } from "./held-bodies.ts";
+import { makeRoom, noteHolder } from "./held-output.ts";
+import { MAX_STREAMS, UNCONFIRMED_BYTES } from "./relay-bounds.ts";
+import { heldJobOf, type ReadRequest, readRequestOf } from "./relay-request.ts";
+import { END_GRACE_MS, type EndError, RelayedStream } from "./relayed-stream.ts";
+import type { Cut, StreamLease, StreamOwner } from "./stream-owner.ts";
+import { Reader } from "./stream-reader.ts";
+import { UnconfirmedStreams } from "./unconfirmed-streams.ts";
+
+interface RelayEnv {
+  readonly TENANT: DurableObjectNamespace<DurableObject & StreamOwner>;
+}
+
+interface Line {
+  readonly keyId: string;
+  readonly openedWith: string;
+  readonly jurisdiction: Jurisdiction | null;
+}
+
+const TICK_MS = 100;
+/** The memory is looked at with each tick, and after so much output. */
+const WEIGH_EVERY_CHARS = 1024 * 1024;
+const HELD_BODY_MS = 24 * HOUR_MS;
+const MOVED_ON: EndError = { code: "worker_lost", message: "the worker was lost while it was answering" };
+
+export class Relay extends DurableObject<RelayEnv> {
+  readonly #streams = new Map<string, RelayedStream>();
+  #jurisdiction: Jurisdiction | null = null;
+  #lineLostAt: number | null = null;
+  readonly #unconfirmed = new UnconfirmedStreams({
+    ask: (streams) => this.#tenant().givenTo(this.#instance, streams.map(leaseOf)),
+    refuse: (stream) => this.#forget(stream),
+  });
+
+  /** Characters since the memory was last looked at. */
+  #unweighedChars = 0;
+  #ticking: ReturnType<typeof setInterval> | null = null;
+
+  constructor(state: DurableObjectState, env: RelayEnv) {
+    super(state, env);
+    state.setWebSocketAutoResponse(new WebSocketRequestResponsePair(PING, PONG));
+  }
+
+  override async fetch(request: Request): Promise<Response> {
+    if (request.url === LINE_URL) return openLine(() => ({ answer: (method, args) => callMethod(this, method, args) }));
+    const heldFor = heldJobOf(request.url);
+    if (heldFor !== null) return this.#holdBody(heldFor, await request.text());
+    if (request.headers.get("upgrade") === "websocket") return this.#openLine(request);
+    const asked = readRequestOf(request);
+    this.#jurisdiction = asked.jurisdiction;
+    return request.method === "POST" ? this.#write(asked, request) : this.#read(asked, request.signal);
+  }
+
+  #openLine(request: Request): Response {
+    const {
+      keyId = "",
+      openedWith = "",
+      jurisdiction = null,
+    } = JSON.parse(request.headers.get("x-signalbox-line") ?? "{}") as Partial<Line>;
+    const [client, server] = Object.values(new WebSocketPair()) as [WebSocket, WebSocket];
+    const older = this.ctx.getWebSockets();
+    this.ctx.acceptWebSocket(server);
+    server.serializeAttachment({ keyId, openedWith, jurisdiction } satisfies Line);
+    this.#lineLostAt = null;
+    for (const one of older) close(one, closeCodes.replaced, "another data line of this instance took over");
+    return new Response(null, { status: SWITCHING_PROTOCOLS, webSocket: client });
+  }
+
+  override async webSocketMessage(socket: WebSocket, frame: string | ArrayBuffer): Promise<void> {
+    const isTooLarge = (text: string): boolean => text.length > MAX_PART_BYTES;
+    if (typeof frame !== "string" || frame.length > MAX_DATA_FRAME_BYTES)
+      return close(socket, closeCodes.badFrame, `a frame is text of at most ${MAX_DATA_FRAME_BYTES} bytes`);
+    if (frame.split(PART_SEPARATOR).some(isTooLarge))
+      return close(socket, closeCodes.badFrame, `a part of a frame has at most ${MAX_PART_BYTES} bytes`);
+    const nowAt = Date.now();
+    for (const part of readParts(frame)) {
+      const stream = this.#stream(part.jobId, part.lease, nowAt);
+      if (part.kind === "events") this.#publish(stream, part.events, nowAt);
+      else this.#finish(stream, part.error, nowAt);
+    }
+    if (this.#unconfirmed.saidChars > UNCONFIRMED_BYTES) {
+      this.#unconfirmed.refuseAll();
+      close(socket, closeCodes.tooManyMessages, `more than ${UNCONFIRMED_BYTES} bytes for jobs that it does not have`);
+    }
+    this.#confirm();
+  }
+
+  #publish(stream: RelayedStream, events: string, nowAt: number): void {
+    stream.publish(events, nowAt);
+    this.#unconfirmed.note(stream, events.length);
+    for (const reader of stream.readers) if (reader.isSlow(nowAt)) this.#cutSlow(stream, reader);
+    this.#unweighedChars += events.length;
+    if (this.#unweighedChars > WEIGH_EVERY_CHARS) this.#makeRoom();
+  }
+
+  #makeRoom(): void {
+    this.#unweighedChars = 0;
+    makeRoom(this.#streams, (stream, reader) => this.#cutSlow(stream, reader));
+  }
+
+  #confirm(): void {
+    const asking = this.#unconfirmed.ask();
+    if (asking !== null) this.ctx.waitUntil(asking);
+  }
+
+  /** Nobody has it: whoever waits for it is told that it has no events. */
+  #forget(stream: RelayedStream): void {
+    stream.finish(streamLost, Date.now());
+    const key = keyOf(stream);
+    if (this.#streams.get(key) === stream) this.#streams.delete(key);
+    this.#unconfirmed.remove(stream);
+  }
+
+  /** A client that is told of a loss is told the truth: its job ends, too. */
+  #finish(stream: RelayedStream, error: EndError | null, nowAt: number): void {
+    const wasTold = stream.isToldLost;
+    stream.finish(error, nowAt);
+    if (stream.isToldLost && !wasTold) this.#tell((tenant) => tenant.streamLost(stream.jobId, stream.lease));
+  }
+
+  /** The client is not told, because it would not read it. */
+  #cutSlow(stream: RelayedStream, reader: Reader): void {
+    stream.readers.delete(reader);
+    reader.cut();
+    if (!reader.wishes.isNumbered) this.#readerGone(stream, true);
+  }
+
+  /** The answer begins with the first event; if there is none, it says so. */
+  async #read(asked: ReadRequest, signal: AbortSignal): Promise<Response> {
+    const stream = this.#stream(asked.jobId, asked.lease, Date.now());
+    this.#unconfirmed.remove(stream);
+    if (asked.wishes.isNumbered && stream.isFull) return new Response(null, { status: TOO_MANY_REQUESTS });
+    if (!stream.has(asked.wishes.after)) return new Response(null, { status: GONE });
+    if (!asked.wishes.isNumbered) {
+      stream.awaitedBy += 1;
+      await stream.begun;
+      stream.awaitedBy -= 1;
+      if (!stream.hasEvents) return new Response(null, { status: FAILED_DEPENDENCY });
+    }
+    const nowAt = Date.now();
+    const leave = (): void => {
+      if (stream.readers.delete(reader) && !asked.wishes.isNumbered) this.#readerGone(stream, false);
+    };
+    const reader = new Reader(asked.wishes, nowAt, leave);
+    signal.addEventListener("abort", leave);
+    stream.join(reader, nowAt);
+    if (stream.isToldLost) this.#tell((tenant) => tenant.streamLost(stream.jobId, stream.lease));
+    return new Response(reader.body, { headers: { "content-type": "text/event-stream; charset=utf-8" } });
+  }
+
+  /** Over HTTP: a body of events, for networks without WebSockets. */
+  async #write({ jobId, lease }: ReadRequest, request: Request): Promise<Response> {
+    const stream = this.#stream(jobId, lease, Date.now());
+    this.#unconfirmed.remove(stream);
+    stream.noteWriter();
+    // A body that breaks off is treated like one that ends: its worker's report has the outcome.
+    const isRefused = await this.#take(stream, request).catch(() => false);
+    if (isRefused || stream.isReaderGone) return refused(stream);
+    stream.noteLeft(Date.now());
+    return new Response(null, { status: NO_CONTENT });
+  }
+
+  /** The first event also counts as the worker's `job.streaming`. Returns whether the stream has no reader any more. */
+  async #take(stream: RelayedStream, request: Request): Promise<boolean> {
+    for await (const whole of wholeEventsIn(request.body)) {
+      if (stream.isOver || stream.isReaderGone) return true;
+      if (whole === "") continue;
+      if (!stream.hasEvents) this.#tell((tenant) => tenant.firstWord(stream.jobId, stream.lease));
+      this.#publish(stream, whole, Date.now());
+    }
+    return false;
+  }
+
+  /** Streams that the tenant took from this worker end at once, whatever the worker does. */
+  async cut(cuts: readonly Cut[]): Promise<void> {
+    const nowAt = Date.now();
+    for (const { jobId, lease, error } of cuts) {
+      const stream = this.#stream(jobId, lease, nowAt);
+      this.#unconfirmed.remove(stream);
+      const told = stream.hasEvents ? (error ?? MOVED_ON) : error;
+      stream.finish(told ?? streamLost, nowAt);
+      if (error === null && stream.isHeard) this.#tell((tenant) => tenant.endHeard(jobId));
+    }
+  }
+
+  /** How many characters of content each attempt has said, as far as the relay knows; null: nothing of it. */
+  async said(leases: readonly StreamLease[]): Promise<(number | null)[]> {
+    return leases.map((lease) => {
+      const stream = this.#streams.get(keyOf(lease));
+      if (stream === undefined || !stream.hasEvents) return null;
+      const { window, saidChars } = stream;
+      return window === "" ? saidChars : Math.ceil((contentCharsIn(window) * saidChars) / window.length);
+    });
+  }
+
+  /** `liveHashes`: of the secrets that are still valid. */
+  async endKey(keyId: string, liveHashes: readonly string[]): Promise<void> {
+    for (const socket of this.ctx.getWebSockets()) {
+      const line = socket.deserializeAttachment() as Line | null;
+      if (line?.keyId === keyId && !liveHashes.includes(line.openedWith))
+        close(socket, closeCodes.keyEnded, "the key has ended");
+    }
+  }
+
+  /** The tenant was deleted. */
+  async end(): Promise<void> {
+    const nowAt = Date.now();
+    for (const stream of this.#streams.values()) stream.finish(streamLost, nowAt);
+    for (const socket of this.ctx.getWebSockets()) close(socket, closeCodes.keyEnded, "the tenant was deleted");
+  }
+
+  async #holdBody(jobId: string, text: string): Promise<Response> {
+    this.#bodies().put(jobId, text, Date.now());
+    await this.#wakeForBodies();
+    return new Response(null, { status: NO_CONTENT });
+  }
+
+  async readBody(jobId: string): Promise<string | null> {
+    return this.#bodies().read(jobId);
+  }
+
+  async dropBody(jobId: string): Promise<void> {
+    this.#bodies().drop(jobId);
+    await this.#wakeForBodies();
+  }
+
+  /** Bodies whose jobs never ended here: their request was lost, or their tenant. */
+  override async alarm(): Promise<void> {
+    this.#bodies().dropHeldUntil(Date.now() - HELD_BODY_MS);
+    await this.#wakeForBodies();
+  }
+
+  #bodies(): HeldBodies {
+    return new HeldBodies(this.ctx.storage.sql);
+  }
+
+  /** Without bodies the object has no storage. */
+  async #wakeForBodies(): Promise<void> {
+    const oldestAt = this.#bodies().oldestAt();
+    if (oldestAt === null) await this.ctx.storage.deleteAll();
+    else await this.ctx.storage.setAlarm(oldestAt + HELD_BODY_MS);
+  }
+
+  override async webSocketClose(socket: WebSocket): Promise<void> {
+    answerClose(socket);
+    const isReplaced = this.ctx.getWebSockets().some((one) => one !== socket && one.readyState === WebSocket.OPEN);
+    if (!isReplaced) this.#lineLostAt = Date.now();
+  }
+
+  override async webSocketError(socket: WebSocket): Promise<void> {
+    await this.webSocketClose(socket);
+  }
+
+  #stream(jobId: string, lease: number, nowAt: number): RelayedStream {
+    const key = keyOf({ jobId, lease });
+    const known = this.#streams.get(key);
+    if (known !== undefined) return known;
+    const made = new RelayedStream(jobId, lease, nowAt);
+    this.#streams.set(key, made);
+    this.#unconfirmed.add(made);
+    if (this.#streams.size > MAX_STREAMS) this.#dropOldest();
+    noteHolder(this, true);
+    this.#ticking ??= setInterval(() => this.#tick(), TICK_MS);
+    return made;
+  }
+
+  /** Bounds the memory for a worker that sends streams of jobs it does not have. */
+  #dropOldest(): void {
+    for (const [key, stream] of this.#streams) {
+      if (stream.readers.size + stream.awaitedBy > 0) continue;
+      this.#unconfirmed.remove(stream);
+      this.#streams.delete(key);
+      return;
+    }
+  }
+
+  /** The stream has no reader any more: its worker stops, and the tenant ends the job. */
+  #readerGone(stream: RelayedStream, isSlow: boolean): void {
+    stream.isReaderGone = true;
+    const message = JSON.stringify({ type: "reader.gone", job_id: stream.jobId, lease: stream.lease });
+    for (const line of this.ctx.getWebSockets()) send(line, message);
+    this.#tell((tenant) => tenant.readerGone(stream.jobId, stream.lease, isSlow));
+  }
+
+  get #instance(): string {
+    return (this.ctx.id.name ?? "").split("/").slice(1).join("/");
+  }
+
+  #tell(say: (tenant: StreamOwner) => Promise<unknown>): void {
+    this.ctx.waitUntil(say(this.#tenant()).catch(() => undefined));
+  }
+
+  /** The class's own types; the stub's types wrap the answers a second time. */
+  #tenant(): StreamOwner {
+    const [tenant = ""] = (this.ctx.id.name ?? "").split("/");
+    const line = this.ctx.getWebSockets()[0]?.deserializeAttachment() as Line | null | undefined;
+    const jurisdiction = this.#jurisdiction ?? line?.jurisdiction ?? null;
+    return objectNamed(this.env.TENANT, tenant, jurisdiction) as unknown as StreamOwner;
+  }
+
+  /** What only time decides. */
+  #tick(): void {
+    const nowAt = Date.now();
+    this.#endLost(nowAt);
+    this.#forgetUnwanted(nowAt);
+    this.#serveReaders(nowAt);
+    this.#confirm();
+    this.#makeRoom();
+    const silent = [...this.#streams.values()].filter((stream) => stream.shouldAsk(nowAt));
+    if (silent.length > 0) this.ctx.waitUntil(this.#askAbout(silent).catch(() => undefined));
+    if (this.#streams.size > 0 || this.#ticking === null) return;
+    clearInterval(this.#ticking);
+    this.#ticking = null;
+    noteHolder(this, false);
+  }
+
+  /** Streams whose worker, or whose line, has been gone for too long. One without events may begin elsewhere. */
+  #endLost(nowAt: number): void {
+    const isLineLost = this.#lineLostAt !== null && nowAt - this.#lineLostAt >= END_GRACE_MS;
+    if (isLineLost) this.#lineLostAt = null;
+    for (const stream of this.#streams.values())
+      if ((isLineLost || stream.isLost(nowAt)) && stream.hasEvents) this.#finish(stream, streamLost, nowAt);
+  }
+
+  #forgetUnwanted(nowAt: number): void {
+    for (const [key, stream] of this.#streams) {
+      if (!stream.isForgettable(nowAt)) continue;
+      this.#unconfirmed.remove(stream);
+      this.#streams.delete(key);
+    }
+  }
+
+  #serveReaders(nowAt: number): void {
+    for (const stream of this.#streams.values()) {
+      for (const reader of stream.readers) {
+        reader.keepAlive(nowAt);
+        if (reader.isSlow(nowAt)) this.#cutSlow(stream, reader);
+      }
+    }
+  }
+
+  /** A silent stream may belong to a job that has ended, if that message was lost. */
+  async #askAbout(streams: readonly RelayedStream[]): Promise<void> {
+    const ends = await this.#tenant().endsOf(streams.map(leaseOf));
+    const nowAt = Date.now();
+    for (const [index, end] of ends.entries()) {
+      const stream = streams[index];
+      if (stream === undefined || end === "open") continue;
+      this.#finish(stream, end === "whole" ? null : end, nowAt);
+    }
+  }
+}
+
+const leaseOf = ({ jobId, lease }: StreamLease): StreamLease => ({ jobId, lease });
+const keyOf = ({ jobId, lease }: StreamLease): string => `${jobId} ${lease}`;
+
+const refused = (stream: RelayedStream): Response =>
+  new Response(stream.isReaderGone ? "reader_gone" : "lease_lost", { status: CONFLICT });

@@ -1,0 +1,33 @@
+// What a relay and its tenant say to each other about streams.
+
+import type { AttemptEnd } from "../operations/abandon.ts";
+import type { EndError } from "./relayed-stream.ts";
+
+/** A stream that the tenant cuts. */
+export interface Cut {
+  readonly jobId: string;
+  readonly lease: number;
+  /** null: the job continues with another attempt. */
+  readonly error: EndError | null;
+}
+
+export interface StreamLease {
+  readonly jobId: string;
+  readonly lease: number;
+}
+
+/** What a relay tells its tenant, and asks it. */
+export interface StreamOwner {
+  /** A reader has left, or reads too slowly. */
+  readerGone(jobId: string, lease: number, isSlow: boolean): Promise<void>;
+  /** Over HTTP a worker's first event is its only report of first output. */
+  firstWord(jobId: string, lease: number): Promise<void>;
+  /** A client has received part of an attempt that has ended: no other worker continues its job. */
+  endHeard(jobId: string): Promise<void>;
+  /** How attempts ended, or that they are running. */
+  endsOf(leases: readonly StreamLease[]): Promise<AttemptEnd[]>;
+  /** Which of them it gave to this worker. */
+  givenTo(instance: string, leases: readonly StreamLease[]): Promise<boolean[]>;
+  /** A client was told that its stream is lost: its job ends, too. */
+  streamLost(jobId: string, lease: number): Promise<void>;
+}

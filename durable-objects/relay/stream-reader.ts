@@ -1,0 +1,80 @@
+// A client that reads a relayed stream: its connection, what it leaves unread, and its signs of life. The bytes that it
+// is given belong to all readers of the stream, so that what many leave unread is kept once.
+
+import type { Api } from "../../domain/words/api.ts";
+import { BURST_BYTES, BURST_MS, WINDOW_BYTES } from "./relay-bounds.ts";
+
+/** A comment: it keeps a silent connection alive. */
+export const KEEP_ALIVE = ": keep-alive\n\n";
+
+export interface ReaderWishes {
+  /** The API format for errors; null for a reader that gets numbered events as data. */
+  readonly api: Api | null;
+  readonly isNumbered: boolean;
+  readonly stripsUsage: boolean;
+  readonly keepAliveMs: number;
+  /** The number of the last event that it has; 0: from the beginning. */
+  readonly after: number;
+}
+
+const encoder = new TextEncoder();
+const KEEP_ALIVE_BYTES = encoder.encode(KEEP_ALIVE);
+
+export class Reader {
+  readonly wishes: ReaderWishes;
+  readonly body: ReadableStream<Uint8Array>;
+  #lastWriteAt: number;
+  #behindSinceAt: number | null = null;
+  #controller: ReadableStreamDefaultController<Uint8Array> | null = null;
+
+  constructor(wishes: ReaderWishes, nowAt: number, onGone: () => void) {
+    this.wishes = wishes;
+    this.#lastWriteAt = nowAt;
+    this.body = new ReadableStream<Uint8Array>(
+      {
+        start: (controller) => {
+          this.#controller = controller;
+        },
+        cancel: () => {
+          this.#controller = null;
+          onGone();
+        },
+      },
+      { highWaterMark: WINDOW_BYTES, size: (chunk) => chunk.byteLength },
+    );
+  }
+
+  get unreadBytes(): number {
+    return WINDOW_BYTES - (this.#controller?.desiredSize ?? WINDOW_BYTES);
+  }
+
+  /** It leaves more unread than allowed; a burst that has just arrived does not count. */
+  isSlow(nowAt: number): boolean {
+    const overBytes = this.unreadBytes - WINDOW_BYTES;
+    if (overBytes <= 0) this.#behindSinceAt = null;
+    else this.#behindSinceAt ??= nowAt;
+    return overBytes > BURST_BYTES || (this.#behindSinceAt !== null && nowAt - this.#behindSinceAt >= BURST_MS);
+  }
+
+  /** Says that the connection lives, if nothing else has for its time. */
+  keepAlive(nowAt: number): void {
+    if (nowAt - this.#lastWriteAt >= this.wishes.keepAliveMs) this.write(KEEP_ALIVE_BYTES, nowAt);
+  }
+
+  write(bytes: Uint8Array, nowAt: number): void {
+    if (bytes.byteLength === 0) return;
+    this.#lastWriteAt = nowAt;
+    this.#controller?.enqueue(bytes);
+  }
+
+  close(): void {
+    this.#controller?.close();
+    this.#controller = null;
+  }
+
+  /** Without an end, so that its client does not take a part for the whole. */
+  cut(): void {
+    this.#controller?.error(new Error("the stream was cut"));
+    this.#controller = null;
+  }
+}

@@ -1,0 +1,76 @@
+// One part of a stream's last output: its text as it came, and the forms in which readers get it. Each form is encoded
+// once, for all readers.
+
+import { isUsageOnly } from "../../contract/dialect.ts";
+import { dataOf, eventsIn } from "../../contract/text/event-text.ts";
+
+const EVENT_END = "\n\n";
+const encoder = new TextEncoder();
+
+/** `plain`: as it came. `stripped`: without the usage that nobody asked for. `numbered`: for second readers. */
+type Form = "plain" | "stripped" | "numbered";
+
+export class WindowPart {
+  readonly text: string;
+  readonly #lease: number;
+  readonly #forms = new Map<Form, Uint8Array>();
+  #encodedBytes = 0;
+  #eventCount: number | null = null;
+
+  constructor(text: string, lease: number) {
+    this.text = text;
+    this.#lease = lease;
+  }
+
+  get heldBytes(): number {
+    return this.text.length + this.#encodedBytes;
+  }
+
+  get eventCount(): number {
+    this.#eventCount ??= eventsIn(this.text).length;
+    return this.#eventCount;
+  }
+
+  plain(): Uint8Array {
+    return this.#form("plain", () => this.text);
+  }
+
+  stripped(): Uint8Array {
+    return this.text.includes('"usage"') ? this.#form("stripped", () => this.#withoutUsage()) : this.plain();
+  }
+
+  /** `before`: how many events of the stream come before this part. */
+  numbered(before: number, after: number): Uint8Array {
+    if (after > before) return encoder.encode(this.#numberedText(before, after));
+    return this.#form("numbered", () => this.#numberedText(before, after));
+  }
+
+  #form(form: Form, write: () => string): Uint8Array {
+    const known = this.#forms.get(form);
+    if (known !== undefined) return known;
+    const bytes = encoder.encode(write());
+    this.#forms.set(form, bytes);
+    this.#encodedBytes += bytes.byteLength;
+    return bytes;
+  }
+
+  #withoutUsage(): string {
+    return eventsIn(this.text)
+      .filter((event) => !isUsageOnly(event))
+      .map((event) => `${event}${EVENT_END}`)
+      .join("");
+  }
+
+  #numberedText(before: number, after: number): string {
+    return eventsIn(this.text)
+      .map((event, index) => ({ data: dataOf(event), number: before + index + 1 }))
+      .filter(({ data, number }) => number > after && data !== "" && data !== "[DONE]")
+      .map(({ data, number }) => numberedEvent(`${this.#lease}.${number}`, data))
+      .join("");
+  }
+}
+
+const numberedEvent = (id: string, data: string): string => {
+  const lines = data.split("\n").map((line) => `data: ${line}`);
+  return `event: chunk\nid: ${id}\n${lines.join("\n")}${EVENT_END}`;
+};

@@ -1,0 +1,182 @@
+// Deliveries of events to webhooks. The turn that causes a delivery writes it, the sweep takes it, the object's shell
+// sends it, and a turn of its own stores the outcome. A crash in between repeats a try and loses none.
+
+import { toIso } from "../../contract/field.ts";
+import { FULL_HALT } from "../../domain/killswitch.ts";
+import {
+  type AttemptOutcome,
+  afterAttempt,
+  type Delivery,
+  type DeliveryEvent,
+  dropped,
+  signingSecrets,
+  type Webhook,
+  wants,
+} from "../../domain/webhook.ts";
+import { DAY_MS } from "../../domain/words/duration.ts";
+import { SERVICE_ACTOR } from "../../domain/words/event.ts";
+import type { Json } from "../../domain/words/json.ts";
+import type { Sendable } from "../store/due-deliveries.ts";
+import type { Turn } from "../turn/turn.ts";
+
+/** The platform allows six connections at a time. */
+const MAX_UNDER_WAY = 5;
+/** Endpoints that fail share these, because each may take its whole timeout. */
+const MAX_FAILING_UNDER_WAY = 2;
+/** Longer than a try takes; without an outcome by then it is repeated. */
+const TRY_LEASE_MS = 60_000;
+const LOOK_AGAIN_MS = 5_000;
+/**
+ * How long finished deliveries are kept. Each is written at least twice, so these are about the last 100,000: without
+ * such a limit a busy tenant would fill its database with them.
+ */
+export const DELIVERIES_KEPT = { ms: 30 * DAY_MS, writes: 200_000 };
+const REMOVED_A_SWEEP = 1_000;
+/**
+ * How many deliveries may wait for one endpoint; for the next, the oldest of them is given up. A large burst and an
+ * endpoint's bad hour must fit, and a dead endpoint must not fill the database.
+ */
+export const DELIVERIES_WAITING = { most: 100_000 };
+
+/** Writes the turn's announcements: a delivery for each webhook that selects them. */
+export const writeDeliveries = (turn: Turn): void => {
+  for (const { event, data, tags, traceparent = null } of turn.announcements)
+    for (const webhook of turn.memory.webhooks)
+      if (wants(webhook, event, tags)) write(turn, webhook, event, data, traceparent);
+};
+
+export const write = (
+  turn: Turn,
+  webhook: Webhook,
+  event: DeliveryEvent,
+  data: Json,
+  traceparent: string | null = null,
+): Delivery => {
+  const told = { type: event, timestamp: toIso(turn.nowAt), data: withLink(webhook, data) };
+  const delivery: Delivery = {
+    id: `msg_${turn.newId()}`,
+    webhookId: webhook.id,
+    event,
+    at: turn.nowAt,
+    status: "pending",
+    attempts: 0,
+    responseStatus: null,
+    error: null,
+    nextAttemptAt: turn.nowAt,
+    finishedAt: null,
+    traceparent,
+    body: JSON.stringify(told),
+  };
+  putDelivery(turn, null, delivery);
+  turn.due(turn.nowAt);
+  return delivery;
+};
+
+/** When a delivery that is sent again is tried first: now, unless the try in progress counts as that. */
+export const firstTryAt = ({ memory, nowAt }: Turn, id: string): number =>
+  memory.deliveriesUnderWay.has(id) ? nowAt + TRY_LEASE_MS : nowAt;
+
+/** Stores a delivery, and counts it while it waits. */
+export const putDelivery = (turn: Turn, before: Delivery | null, delivery: Delivery): void => {
+  const { pendingDeliveries } = turn.memory;
+  const change = Number(delivery.status === "pending") - Number(before?.status === "pending");
+  const { webhookId } = delivery;
+  if (change > 0) makeRoom(turn, webhookId);
+  if (change !== 0) pendingDeliveries.set(webhookId, (pendingDeliveries.get(webhookId) ?? 0) + change);
+  turn.store.deliveries.put(delivery);
+};
+
+const makeRoom = (turn: Turn, webhookId: string): void => {
+  const { pendingDeliveries, deliveriesUnderWay } = turn.memory;
+  if ((pendingDeliveries.get(webhookId) ?? 0) < DELIVERIES_WAITING.most) return;
+  const oldest = turn.store.deliveries.oldestPending(webhookId, [...deliveriesUnderWay.keys()]);
+  if (oldest !== null) putDelivery(turn, oldest, dropped(oldest, turn.nowAt));
+};
+
+const withLink = ({ origin }: Webhook, data: Json): Json => {
+  const { id } = (data ?? {}) as { id?: string };
+  return id === undefined ? data : { ...(data as object), url: `${origin}/api/jobs/${id}` };
+};
+
+/** At killswitch level 4 only the killswitch's own events are sent. */
+const sendable = (turn: Turn): Sendable => (turn.memory.killswitch.level >= FULL_HALT ? "killswitch" : "all");
+
+/** The webhooks of which a delivery may be tried now. */
+const openWebhooks = ({ memory }: Turn): readonly Webhook[] => {
+  const { deliveriesUnderWay, webhooks } = memory;
+  if (deliveriesUnderWay.size >= MAX_UNDER_WAY) return [];
+  const healthy = webhooks.filter(({ failingSinceAt }) => failingSinceAt === null);
+  const failingCount = [...deliveriesUnderWay.values()].filter((id) => !healthy.some((one) => one.id === id)).length;
+  return failingCount < MAX_FAILING_UNDER_WAY ? webhooks : healthy;
+};
+
+/**
+ * While as many deliveries are in progress as may be, the end of each triggers the next; the alarm is for an object that
+ * dies.
+ */
+export const nextDeliveryAt = (turn: Turn): number | null => {
+  const { webhooks } = turn.memory;
+  if (webhooks.length === 0) return null;
+  const open = openWebhooks(turn);
+  const dueAts = webhooks.flatMap((webhook) => {
+    const dueAt = turn.store.deliveries.nextDueAt(webhook.id, sendable(turn));
+    if (dueAt === null) return [];
+    return [open.includes(webhook) ? dueAt : Math.max(dueAt, turn.nowAt + LOOK_AGAIN_MS)];
+  });
+  return dueAts.length === 0 ? null : Math.min(...dueAts);
+};
+
+/** Gives due deliveries to the shell, as many as may be in progress. */
+export const takeDeliveries = (turn: Turn): void => {
+  for (let next = nextDue(turn); next !== null; next = nextDue(turn)) take(turn, next);
+};
+
+/** Of a webhook chosen at random, so that none waits for the others' backlogs. */
+const nextDue = (turn: Turn): { webhook: Webhook; delivery: Delivery } | null => {
+  const due = openWebhooks(turn).flatMap((webhook) => {
+    const delivery = turn.store.deliveries.firstDue(webhook.id, turn.nowAt, sendable(turn));
+    return delivery === null ? [] : [{ webhook, delivery }];
+  });
+  return due[Math.floor(turn.random() * due.length)] ?? null;
+};
+
+const take = (turn: Turn, { webhook, delivery }: { webhook: Webhook; delivery: Delivery }): void => {
+  const { id, traceparent, body } = delivery;
+  turn.store.deliveries.postpone(id, turn.nowAt + TRY_LEASE_MS);
+  turn.memory.deliveriesUnderWay.set(id, webhook.id);
+  const secrets = signingSecrets(webhook, turn.nowAt);
+  turn.effects.deliveries.push({ id, webhookId: webhook.id, url: webhook.url, secrets, traceparent, body });
+};
+
+/** Stores the outcome of a try. */
+export const settleDelivery = (turn: Turn, id: string, outcome: AttemptOutcome): void => {
+  turn.memory.deliveriesUnderWay.delete(id);
+  const delivery = turn.store.deliveries.find(id);
+  const webhook = turn.memory.webhooks.find((one) => one.id === delivery?.webhookId);
+  turn.due(nextDeliveryAt(turn));
+  if (delivery === null || delivery.status !== "pending" || webhook === undefined) return;
+  const after = afterAttempt(webhook, delivery, outcome, turn.nowAt, turn.random());
+  putDelivery(turn, delivery, after.delivery);
+  turn.due(after.delivery.nextAttemptAt);
+  if (after.webhook.failingSinceAt !== webhook.failingSinceAt || after.webhook.disabledAt !== webhook.disabledAt)
+    putWebhook(turn, after.webhook);
+  if (webhook.disabledAt !== null || after.webhook.disabledAt === null) return;
+  const reason = after.webhook.disabledReason ?? "";
+  turn.store.deliveries.failPending(webhook.id, reason, turn.nowAt);
+  turn.memory.pendingDeliveries.delete(webhook.id);
+  turn.audit("webhook.disabled", webhook.id, { url: webhook.url, reason }, SERVICE_ACTOR);
+};
+
+export const putWebhook = (turn: Turn, webhook: Webhook): void => {
+  turn.store.webhooks.put(webhook);
+  turn.memory.webhooks = turn.store.webhooks.all();
+};
+
+export const nextRemovalAt = (turn: Turn): number | null => {
+  const oldest = turn.store.deliveries.oldestFinished();
+  if (oldest === null) return null;
+  return oldest.writesSince >= DELIVERIES_KEPT.writes ? turn.nowAt : oldest.at + DELIVERIES_KEPT.ms;
+};
+
+export const removeOldDeliveries = (turn: Turn): void =>
+  turn.store.deliveries.removeFinished(turn.nowAt - DELIVERIES_KEPT.ms + 1, DELIVERIES_KEPT.writes, REMOVED_A_SWEEP);

@@ -1,0 +1,120 @@
+// The same key and body of one API key get the first answer within a day; another body is refused. What follows from the
+// repeated request is not stored: a day of a busy tenant has millions of answers.
+
+import { fromIso } from "../../contract/field.ts";
+import { type JobResource, presentJob } from "../../contract/job.ts";
+import { createJob, type NewJob } from "../../domain/job/job.ts";
+import { HOUR_MS } from "../../domain/words/duration.ts";
+import type { Refusal } from "../../domain/words/refusal.ts";
+import { err, ok, type Result } from "../../domain/words/result.ts";
+import type { IdempotencyPlace } from "../store/idempotency.ts";
+import type { Turn } from "../turn/turn.ts";
+
+export interface Idempotency {
+  readonly key: string;
+  /** Digest of the request: the validated body, and the names in the path. */
+  readonly bodyHash: string;
+}
+
+/** An answer that may be a repetition of the first. */
+export type Replayable<T> = T & { readonly replayed?: boolean };
+
+/** Each kind of request has keys of its own. */
+export type IdempotencyScope = "create" | "dispatch" | "batch" | "run" | "bulk" | "ask";
+
+/** How an answer is stored, and restored with the repeated request. */
+export interface Kept<T> {
+  readonly strip: (answer: T) => unknown;
+  readonly restore: (stored: T) => T;
+}
+
+const KEPT_MS = 24 * HOUR_MS;
+
+const WHOLE: Kept<never> = { strip: (answer) => answer, restore: (stored) => stored };
+
+/** A session has the keys of the API key that opened it. */
+const placeOf = (turn: Turn, scope: IdempotencyScope, key: string): IdempotencyPlace => ({
+  keyId: turn.caller.keyId ?? "",
+  scope,
+  key,
+});
+
+/** The request was left before its answer: the same request is a new one. */
+export const forgetAsk = (turn: Turn, keyId: string | null, key: string): void =>
+  turn.store.idempotency.remove({ keyId: keyId ?? "", scope: "ask", key });
+
+/** The first answer under the key; null if there is none yet. */
+export const recall = <T extends object>(
+  turn: Turn,
+  scope: IdempotencyScope,
+  idempotency: Idempotency,
+  kept: Kept<T> = WHOLE as unknown as Kept<T>,
+): Result<Replayable<T> | null, Refusal> => {
+  const known = turn.store.idempotency.find(placeOf(turn, scope, idempotency.key), turn.nowAt);
+  if (known === null) return ok(null);
+  if (known.bodyHash !== idempotency.bodyHash) return err({ code: "idempotency_key_reused", key: idempotency.key });
+  return ok({ ...kept.restore(JSON.parse(known.answer) as T), replayed: true });
+};
+
+export const withIdempotency = <T extends object>(
+  turn: Turn,
+  scope: IdempotencyScope,
+  idempotency: Idempotency | null,
+  work: () => Result<T, Refusal>,
+  kept: Kept<T> = WHOLE as unknown as Kept<T>,
+): Result<Replayable<T>, Refusal> => {
+  if (idempotency === null) return work();
+  const known = recall(turn, scope, idempotency, kept);
+  if (!known.ok || known.value !== null) return known as Result<Replayable<T>, Refusal>;
+  const answered = work();
+  if (answered.ok) {
+    const expiresAt = turn.nowAt + KEPT_MS;
+    const first = { bodyHash: idempotency.bodyHash, answer: JSON.stringify(kept.strip(answered.value)) };
+    turn.store.idempotency.put(placeOf(turn, scope, idempotency.key), first, expiresAt);
+    turn.due(expiresAt);
+  }
+  return answered;
+};
+
+/** What a new job has beside what follows from its request: a worker may have got it in the same turn. */
+type StoredJob = Pick<
+  JobResource,
+  "id" | "created_at" | "traceparent" | "status" | "assigned_worker" | "lease" | "assigned_at" | "waiting_reason"
+>;
+
+const stripJob = (job: JobResource): StoredJob => {
+  const { id, created_at, traceparent, status, assigned_worker, lease, assigned_at, waiting_reason } = job;
+  return { id, created_at, traceparent, status, assigned_worker, lease, assigned_at, waiting_reason };
+};
+
+/** The job at its creation, from the request alone. */
+const asCreated = (asked: NewJob, { id, created_at: createdAt }: StoredJob): JobResource =>
+  presentJob(createJob(asked, id, fromIso(createdAt)).job, asked);
+
+/** An earlier release stored more fields; those of the request are left out all the same. */
+const restoreJob = (stored: StoredJob, asked: NewJob): JobResource => {
+  const created = asCreated(asked, stored);
+  const { prompt, input, tags, metadata } = created;
+  return { ...created, ...stored, prompt, input, tags, metadata };
+};
+
+/** An answer that is the job. */
+export const keptJob = (asked: NewJob): Kept<JobResource> => ({
+  strip: stripJob,
+  restore: (stored) => restoreJob(stored, asked),
+});
+
+/** The same, stored as every release has stored the answer of a dispatch. */
+export const keptDispatch = (asked: NewJob): Kept<JobResource> => ({
+  strip: (job) => ({ job: stripJob(job) }),
+  restore: (stored) => restoreJob((stored as unknown as { job: StoredJob }).job, asked),
+});
+
+/** An answer that contains jobs in the order of the request. */
+export const keptBatch = <T extends { readonly jobs: readonly JobResource[] }>(asked: readonly NewJob[]): Kept<T> => ({
+  strip: (answer) => ({ ...answer, jobs: answer.jobs.map(stripJob) }),
+  restore: (stored) => ({
+    ...stored,
+    jobs: stored.jobs.map((job, index) => restoreJob(job, asked[index] as NewJob)),
+  }),
+});

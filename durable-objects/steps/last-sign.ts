@@ -1,0 +1,20 @@
+// When a worker last showed that it is alive, over any of its connections.
+
+import type { Member } from "../../domain/fleet/fleet.ts";
+import { isOffline } from "../../domain/fleet/worker.ts";
+import type { Turn } from "../turn/turn.ts";
+
+/** The last sign of life of a worker: a message, a ping on an open socket, or a claim that is waiting now. */
+export const lastSignOf = (turn: Turn, member: Member): number =>
+  member.isClaiming
+    ? turn.nowAt
+    : Math.max(member.lastSeenAt, turn.lastSocketSign(member.worker.instance) ?? Number.NEGATIVE_INFINITY);
+
+/** Asks the platform only for pings of workers that have sent no message recently. */
+export const isSilent = (turn: Turn, member: Member): boolean => {
+  const { offlineAfterMs } = turn.memory.config.presence;
+  return (
+    isOffline(member.lastSeenAt, offlineAfterMs, turn.nowAt) &&
+    isOffline(lastSignOf(turn, member), offlineAfterMs, turn.nowAt)
+  );
+};

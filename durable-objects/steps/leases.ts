@@ -1,0 +1,44 @@
+// The leases that a worker holds and has not started.
+
+import { type LeasedJob, presentLease } from "../../contract/worker.ts";
+import type { Member } from "../../domain/fleet/fleet.ts";
+import { inQueueOrder, type Job } from "../../domain/job/job.ts";
+import { leasedFiles } from "../operations/job-files.ts";
+import type { Turn } from "../turn/turn.ts";
+
+/** The number of leases in one answer; the rest comes with the next one, or by claim. */
+export const MAX_LEASES_AN_ANSWER = 1_000;
+const MAX_LEASE_CHARS_AN_ANSWER = 4_000_000;
+
+/** Leases that a worker holds and has not started, as many as one answer carries. */
+export const unstartedJobs = (turn: Turn, member: Member): LeasedJob[] =>
+  presentLeases(turn, unstartedOf(turn, member));
+
+/** An unstarted lease from a claim is sent again after this time, because its answer was lost. */
+const HANDED_AGAIN_AFTER_MS = 5_000;
+
+/** Up to `limit` of them that were not sent recently, so two claims in a row never return the same lease. */
+export const handOut = (turn: Turn, member: Member, limit: number): LeasedJob[] => {
+  const { fleet } = turn.memory;
+  const { worker, handedAt } = member;
+  const held = unstartedOf(turn, member);
+  const isFree = (job: Job): boolean => turn.nowAt - (handedAt.get(job.id) ?? 0) >= HANDED_AGAIN_AFTER_MS;
+  const jobs = presentLeases(turn, held.filter(isFree).slice(0, limit));
+  for (const { id } of jobs) fleet.noteHanded(worker.instance, id, turn.nowAt);
+  return jobs;
+};
+
+const unstartedOf = (turn: Turn, { worker, load }: Member): Job[] =>
+  inQueueOrder(turn.store.jobs.unstartedOf(worker.instance, MAX_LEASES_AN_ANSWER, load));
+
+const presentLeases = (turn: Turn, leased: readonly Job[]): LeasedJob[] => {
+  const jobs: LeasedJob[] = [];
+  let chars = 0;
+  for (const job of leased) {
+    const payload = turn.store.payloads.find(job.id);
+    chars += payload.prompt.length + JSON.stringify(payload.input).length;
+    if (jobs.length > 0 && chars > MAX_LEASE_CHARS_AN_ANSWER) break;
+    jobs.push(presentLease(job, payload, leasedFiles(turn, job)));
+  }
+  return jobs;
+};

@@ -1,0 +1,36 @@
+// A clock that was set back. What lies in the past by its nature counts as of now, in memory and in the rows: otherwise a
+// silent worker would count as alive and keep its jobs until the clock is where it was. An instant that was promised (a
+// run, the end of a back-off) stays, and so do the platform's instants of pings on open sockets.
+
+import type { Job } from "../../domain/job/job.ts";
+import { spentThisMonth } from "../turn/memory.ts";
+import type { Turn } from "../turn/turn.ts";
+import { lookForSilence } from "./silence.ts";
+
+export const heedSetBack = (turn: Turn): void => {
+  const { memory, nowAt } = turn;
+  memory.lookedAt = Math.min(memory.lookedAt, nowAt);
+  memory.stored.readAt = Math.min(memory.stored.readAt, nowAt);
+  memory.spending = spentThisMonth(turn.store, nowAt);
+  turn.due(memory.spending.nextDayAt(nowAt));
+  for (const [instance, goneAt] of memory.socketGoneAt) memory.socketGoneAt.set(instance, Math.min(goneAt, nowAt));
+  const early = [...memory.fleet.members()].filter(
+    ({ lastSeenAt, worker }) => Math.max(lastSeenAt, worker.lastHeartbeatAt) > nowAt,
+  );
+  // A job is heard of through its worker.
+  if (early.length === 0) return;
+  for (const { worker } of early) {
+    turn.putWorker({ ...worker, lastHeartbeatAt: nowAt });
+    memory.fleet.noteSeen(worker.instance, nowAt);
+    // It may have been silent on this clock already, so jobs may wait for it.
+    turn.freedWorkers.add(worker.instance);
+  }
+  for (const job of turn.store.jobs.allLeased()) {
+    if (heardAtOf(turn, job) > nowAt) turn.record(job, { job: { ...job, heartbeatAt: nowAt }, events: [] });
+  }
+  memory.forgetAt = Math.min(memory.forgetAt, nowAt + memory.config.presence.forgetAfterMs);
+  lookForSilence(turn);
+};
+
+const heardAtOf = ({ memory }: Turn, { id, assignedAt, heartbeatAt }: Job): number =>
+  Math.max(heartbeatAt ?? assignedAt ?? 0, memory.beats.get(id)?.heardAt ?? 0);

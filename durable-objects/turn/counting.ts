@@ -1,0 +1,37 @@
+// Counts each change of a job, for the metrics and the dashboard: jobs by status, what happened in each minute, waiting
+// times, streams.
+
+import { enqueuedAt, type Job } from "../../domain/job/job.ts";
+import { isFinal, type JobStatus } from "../../domain/words/job-status.ts";
+import type { OpenStatus } from "../store/open-counts.ts";
+import type { Memory } from "./memory.ts";
+
+export const countChange = (memory: Memory, before: Job | null, after: Job, nowAt: number): void => {
+  if (before?.status !== after.status) countStatus(memory, before, after, nowAt);
+  if (after.stream) countStream(memory, before, after, nowAt);
+};
+
+export const isOpen = (status: JobStatus): status is OpenStatus => !isFinal(status);
+
+const countStatus = ({ counters, open }: Memory, before: Job | null, after: Job, nowAt: number): void => {
+  const { status } = after;
+  counters.jobsByStatus[status] += 1;
+  if (before === null) counters.activity.note("created", nowAt);
+  if (status === "completed" || status === "failed" || status === "cancelled") counters.activity.note(status, nowAt);
+  if (before !== null && isOpen(before.status)) open[before.status] -= 1;
+  if (isOpen(status)) open[status] += 1;
+  if (before?.status === "failed") counters.retriedCount += 1;
+  if (status !== "assigned") return;
+  counters.assignmentLatency.observe(Math.max(0, nowAt - enqueuedAt(after)) / 1000);
+};
+
+const countStream = (memory: Memory, before: Job | null, after: Job, nowAt: number): void => {
+  const { counters } = memory;
+  memory.openStreams += Number(isStreaming(after)) - Number(isStreaming(before));
+  if (after.firstTokenAt === null) return;
+  if (before?.firstTokenAt == null) counters.firstToken.observe((after.firstTokenAt - after.createdAt) / 1000);
+  if (before !== null && isOpen(before.status) && !isOpen(after.status))
+    counters.streamDuration.observe((nowAt - after.firstTokenAt) / 1000);
+};
+
+const isStreaming = (job: Job | null): boolean => job !== null && job.firstTokenAt !== null && isOpen(job.status);

@@ -1,0 +1,52 @@
+// When the sweep must look at a job next: one instant per job. Heartbeats are kept in memory and rarely stored, so the
+// stored instant is checked again when it comes.
+
+import { type Config, storeBeatAfterMs, timeoutOf } from "../../domain/config.ts";
+import type { Job } from "../../domain/job/job.ts";
+import { earliest } from "../../domain/words/earliest.ts";
+import type { Memory } from "./memory.ts";
+
+/** A final job stays this long after its last change, so that repeated reports and quick reads need no history. */
+export const FINAL_GRACE_MS = 10_000;
+
+export const dueAtOf = (job: Job, memory: Memory): number | null => {
+  switch (job.status) {
+    case "pending":
+      return earliest([job.readyAt, job.queueUntilAt]);
+    case "assigned":
+      return expiresAtOf(job, memory.config);
+    case "running":
+      return runningDueAt(job, memory);
+    default:
+      return job.finishedAt === null ? null : Math.max(job.finishedAt, job.updatedAt) + FINAL_GRACE_MS;
+  }
+};
+
+const runningDueAt = (job: Job, memory: Memory): number | null =>
+  earliest([staleAtOf(job, memory), timeoutAtOf(job, memory.config), firstTokenDueAt(job, memory.config)]);
+
+/** When an unstarted lease ends. A worker that reports having the job keeps it. */
+const expiresAtOf = ({ assignedAt, heartbeatAt }: Job, { jobs }: Config): number | null =>
+  assignedAt === null ? null : (heartbeatAt ?? assignedAt) + jobs.acceptWithinMs;
+
+/** When a running job counts as abandoned: never before the threshold has passed since its last heartbeat. */
+export const staleAtOf = (job: Job, { config, beats }: Memory): number | null => {
+  const thresholdMs = config.jobs.reapStaleAfterMs;
+  if (job.heartbeatAt === null || thresholdMs === null) return null;
+  const beat = beats.get(job.id);
+  if (beat?.storedAt === job.heartbeatAt) return beat.heardAt + thresholdMs;
+  // Before memory was reloaded, heartbeats may have come that the row does not have.
+  return job.heartbeatAt + storeBeatAfterMs(thresholdMs) + thresholdMs;
+};
+
+export const timeoutAtOf = (job: Job, config: Config): number | null => {
+  const timeoutMs = timeoutOf(config, job);
+  return job.startedAt === null || timeoutMs === null ? null : job.startedAt + timeoutMs;
+};
+
+/** When the client has waited too long for this attempt's first output. */
+export const firstTokenDueAt = (job: Job, config: Config): number | null => {
+  const { firstTokenMs } = config.frontDoor;
+  if (firstTokenMs === null || job.api === null || !job.stream || job.firstTokenAt !== null) return null;
+  return job.startedAt === null ? null : job.startedAt + firstTokenMs;
+};

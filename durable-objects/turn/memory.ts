@@ -1,0 +1,152 @@
+// What the object keeps in memory: indexes over its tables, rebuilt on waking and after a failed turn. Everything here
+// can be read from the store again; a turn that changes a row changes its index in the same step.
+
+import { DEFAULT_CONFIG_DOCUMENT, toConfig } from "../../contract/config.ts";
+import type { Config } from "../../domain/config.ts";
+import { Fleet } from "../../domain/fleet/fleet.ts";
+import { Queue } from "../../domain/job/queue.ts";
+import { isHaltedBy, type Killswitch } from "../../domain/killswitch.ts";
+import { periodAt } from "../../domain/money/period.ts";
+import { Spending } from "../../domain/money/spending.ts";
+import type { Absence } from "../../domain/tenant/absence.ts";
+import type { Webhook } from "../../domain/webhook.ts";
+import type { CatalogFacts } from "../store/catalog.ts";
+import type { Store } from "../store/open.ts";
+import type { OpenStatus } from "../store/open-counts.ts";
+import type { BudgetNotice, StoredConfig } from "../store/settings.ts";
+import { Affinity } from "./affinity.ts";
+import type { Counters } from "./counters.ts";
+
+export interface Memory {
+  readonly fleet: Fleet;
+  /** Workers whose outcomes are newer than their rows; the next drain stores them. */
+  readonly unstoredWorkers: Set<string>;
+  readonly queue: Queue;
+  /** By running job, the last heartbeat received, and the one in its row at that time. Empty after a reload. */
+  readonly beats: Map<string, { readonly storedAt: number | null; readonly heardAt: number }>;
+  /** When workers were last examined whose state depends on time alone. */
+  lookedAt: number;
+  /** The earliest time at which a worker is to be forgotten. */
+  forgetAt: number;
+  /** Providers that back off, and until when. */
+  readonly backoffs: Map<string, number>;
+  /** By provider, what its catalog lists. */
+  readonly catalog: Map<string, CatalogFacts>;
+  config: Config;
+  storedConfig: StoredConfig;
+  killswitch: Killswitch;
+  /** The workers that have confirmed an activation; null until it is asked for. */
+  haltConfirmed: { readonly activation: number; readonly instances: Set<string> } | null;
+  /** The reached budgets, the tenant's first. */
+  budgetNotices: readonly BudgetNotice[];
+  spending: Spending;
+  readonly counters: Counters;
+  /** The address that the tenant has moved to, so that nobody is served here; null while it is here. */
+  absence: Absence | null;
+  /** The worker of each conversation's previous turn. */
+  readonly affinity: Affinity;
+  /** Workers whose new socket is accepted after this commit. */
+  readonly openingSockets: Set<string>;
+  /** Workers whose socket dropped or whose key was revoked, and when: front-door jobs soon leave them. */
+  readonly socketGoneAt: Map<string, number>;
+  /** Open jobs of the keys with a limit on jobs. */
+  readonly openByKey: Map<string, number>;
+  /** Newest first. */
+  webhooks: readonly Webhook[];
+  /** Deliveries whose try has no outcome yet, with their webhook. */
+  readonly deliveriesUnderWay: Map<string, string>;
+  /** By webhook, how many deliveries wait for a try or its outcome. */
+  readonly pendingDeliveries: Map<string, number>;
+  /** Workers whose silence was announced to webhooks. */
+  readonly silentWorkers: Set<string>;
+  /** No other worker falls silent before this. */
+  silenceAt: number;
+  /** Jobs that have sent their first output and are not final. */
+  openStreams: number;
+  /** Open jobs by status. */
+  readonly open: Record<OpenStatus, number>;
+  nextSeq: number;
+  drainedSeq: number;
+  /** The size of the object's database, as last read. */
+  readonly stored: { bytes: number; readAt: number };
+  /** About what history has: what it was sent, less the share of the jobs that retention has deleted. */
+  historyBytes: number;
+  maxGb: number | null;
+}
+
+const firstForgetAt = (fleet: Fleet, { presence }: Config): number =>
+  [...fleet.members()].reduce(
+    (earliest, { lastSeenAt }) => Math.min(earliest, lastSeenAt + presence.forgetAfterMs),
+    Number.POSITIVE_INFINITY,
+  );
+
+/** Not after the first silence: pings may have come since the stored signs of life. */
+const firstSilenceAt = (fleet: Fleet, silent: ReadonlySet<string>, { presence }: Config): number =>
+  [...fleet.members()]
+    .filter(({ worker }) => !silent.has(worker.instance))
+    .reduce(
+      (earliest, { lastSeenAt }) => Math.min(earliest, lastSeenAt + presence.offlineAfterMs + 1),
+      Number.POSITIVE_INFINITY,
+    );
+
+const DEFAULT_STORED: StoredConfig = { etag: '"default"', document: DEFAULT_CONFIG_DOCUMENT };
+
+export const spentThisMonth = (store: Store, nowAt: number): Spending =>
+  new Spending(store.spending.since(periodAt("month", nowAt).fromAt));
+
+/** `counters` outlive a reload. */
+export const loadMemory = (store: Store, nowAt: number, counters: Counters): Memory => {
+  const fleet = new Fleet();
+  const killswitch = store.settings.killswitch();
+  const keys = store.keys.all();
+  const revoked = new Set(keys.filter(({ revokedAt }) => revokedAt !== null).map(({ id }) => id));
+  for (const worker of store.workers.each()) {
+    fleet.put({ ...worker, isHalted: isHaltedBy(killswitch, worker.resumedEpoch) }, nowAt);
+    if (worker.keyId !== null && revoked.has(worker.keyId)) fleet.noteReach(worker.instance, { isLockedOut: true });
+  }
+  for (const { worker, provider, count } of store.jobs.leaseCounts()) fleet.addLoad(worker, provider, count);
+  const queue = new Queue();
+  for (const { groupKey, count } of store.jobs.waitingCounts()) queue.load(groupKey, count);
+  const storedConfig = store.settings.config() ?? DEFAULT_STORED;
+  const config = toConfig(storedConfig.document);
+  const drainedSeq = store.settings.drainedSeq();
+  const silentWorkers = store.silentWorkers.all();
+  return {
+    fleet,
+    unstoredWorkers: new Set(),
+    queue,
+    beats: new Map(),
+    lookedAt: nowAt,
+    forgetAt: firstForgetAt(fleet, config),
+    backoffs: new Map(store.backoffs.all().map(({ provider, untilAt }) => [provider, untilAt])),
+    catalog: store.catalog.all(),
+    config,
+    storedConfig,
+    killswitch,
+    haltConfirmed: null,
+    budgetNotices: store.settings.budgetNotices(),
+    spending: spentThisMonth(store, nowAt),
+    counters,
+    absence: store.settings.absence(),
+    affinity: new Affinity(),
+    openingSockets: new Set(),
+    socketGoneAt: new Map(),
+    openByKey: new Map(
+      keys
+        .filter((key) => key.limits?.concurrent != null)
+        .map(({ id }) => [id, store.keyUse.openCount(id) ?? store.jobs.openCountOf(id)]),
+    ),
+    webhooks: store.webhooks.all(),
+    deliveriesUnderWay: new Map(),
+    pendingDeliveries: store.deliveries.pendingCounts(),
+    silentWorkers,
+    silenceAt: firstSilenceAt(fleet, silentWorkers, config),
+    openStreams: store.jobs.openStreamCount(),
+    open: store.jobs.openCounts(),
+    nextSeq: Math.max(store.outbox.lastSeq(), drainedSeq) + 1,
+    drainedSeq,
+    stored: { bytes: 0, readAt: Number.NEGATIVE_INFINITY },
+    historyBytes: store.settings.historyBytes(),
+    maxGb: store.settings.maxGb(),
+  };
+};

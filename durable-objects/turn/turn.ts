@@ -1,0 +1,324 @@
+// One turn: a synchronous step that reads, decides and writes. Time, randomness and identity are arguments. What must
+// leave the object (frames, answers to waiting requests) is collected here and sent after the commit.
+
+import { toIso } from "../../contract/field.ts";
+import type { CoordinatorMessage } from "../../contract/socket.ts";
+import type { Role } from "../../domain/access/key.ts";
+import type { Worker } from "../../domain/fleet/worker.ts";
+import { type Decision, isLeased, type Job } from "../../domain/job/job.ts";
+import { AUDITED_EVENTS } from "../../domain/webhook.ts";
+import { DAY_MS } from "../../domain/words/duration.ts";
+import type { Actor, JobEvent, JobEventType } from "../../domain/words/event.ts";
+import { isFinal } from "../../domain/words/job-status.ts";
+import type { Json } from "../../domain/words/json.ts";
+import type { LogFields, LogLevel } from "../../log/log.ts";
+import { ESTIMATE_AFTER_MS, inputTokensFor, isEstimated } from "../operations/uncounted.ts";
+import type { Store } from "../store/open.ts";
+import type { Attempt, ScheduleRun } from "../store/outbox.ts";
+import type { TenantIdentity } from "../store/settings.ts";
+import { type Announcement, jobAnnouncement } from "./announcement.ts";
+import { countChange, isOpen } from "./counting.ts";
+import { dueAtOf } from "./deadline.ts";
+import { noEffects } from "./effects.ts";
+import type { Memory } from "./memory.ts";
+import type { OutboxWriter } from "./outbox-writer.ts";
+
+export interface Caller extends Actor {
+  readonly role: Role;
+  /** Digest of the secret that the caller used, or that its session was opened with. */
+  readonly secretHash?: string;
+  /** The request of the turn; missing for a frame, an alarm or a schedule. */
+  readonly requestId?: string;
+}
+
+/** Time, randomness, identity and the state of sockets, provided by the shell. */
+export interface TurnContext {
+  readonly nowAt: number;
+  /** In [0, 1). */
+  readonly random: () => number;
+  readonly newId: () => string;
+  /** The last sign of life on a worker's socket, epoch ms; null if none is open. */
+  readonly lastSocketSign: (instance: string) => number | null;
+  /** The path of a link to a file, readable until then. */
+  readonly signLink: (file: { readonly id: string; readonly name: string }, untilAt: number) => string;
+}
+
+const CANCELLED = { code: "cancelled", message: "the job was cancelled" };
+
+const ASKED_EVENTS: ReadonlySet<JobEventType> = new Set(["job.created", "job.updated", "job.cancelled", "job.retried"]);
+
+/** How long after its end an attempt may still report its cost. */
+export const UNREPORTED_KEPT_MS = DAY_MS;
+
+export class Turn {
+  readonly effects = noEffects();
+
+  /** Workers with new room, and groups with new jobs, for `assignWaiting`. */
+  readonly freedWorkers = new Set<string>();
+  readonly openedGroups = new Set<string>();
+  /** Providers that were at their limit. */
+  readonly openedProviders = new Set<string>();
+  isAllOpened = false;
+  /** It recorded spending, even if it refused the report. */
+  hasSpent = false;
+  /** What webhooks are told of it. */
+  readonly announcements: Announcement[] = [];
+  /** The earliest instant at which this turn made something due. */
+  wakeAt = Number.POSITIVE_INFINITY;
+
+  readonly store: Store;
+  readonly memory: Memory;
+  readonly caller: Caller;
+  readonly #context: TurnContext;
+  readonly #outbox: OutboxWriter;
+
+  constructor(store: Store, memory: Memory, outbox: OutboxWriter, context: TurnContext, caller: Caller) {
+    this.store = store;
+    this.memory = memory;
+    this.caller = caller;
+    this.#context = context;
+    this.#outbox = outbox;
+  }
+
+  get nowAt(): number {
+    return this.#context.nowAt;
+  }
+
+  random(): number {
+    return this.#context.random();
+  }
+
+  newId(): string {
+    return this.#context.newId();
+  }
+
+  lastSocketSign(instance: string): number | null {
+    return this.#context.lastSocketSign(instance);
+  }
+
+  signLink(file: { readonly id: string; readonly name: string }, untilAt: number): string {
+    return this.#context.signLink(file, untilAt);
+  }
+
+  /** Stores a decision about a job: its row, its place in the indexes, its events. The only writer of jobs. */
+  record(before: Job | null, decision: Decision): void {
+    const { job } = decision;
+    if (before === job) return;
+    this.#reindex(before, job);
+    this.#noteBeat(before, job);
+    const dueAt = dueAtOf(job, this.memory);
+    this.due(dueAt);
+    this.#store(before, job, dueAt);
+    if (decision.payload !== undefined) this.#outbox.addChars(this.store.payloads.put(job.id, decision.payload));
+    if (decision.result !== undefined) this.#outbox.addChars(this.store.payloads.putResult(job.id, decision.result));
+    this.#tell(job, decision.events);
+    this.effects.changedJobs.add(job.id);
+    if (isFinal(job.status)) this.effects.finishedJobs.add(job.id);
+    if (isFinal(job.status) && job.frontDoor?.isBodyHeld === true) this.effects.droppedBodies.push(job.id);
+    if (before?.stream) this.#cutStream(before, job);
+    if (job.status === "failed") this.#logFailure(job);
+    if (isFinal(job.status) && before?.status !== job.status) this.#announce(() => jobAnnouncement(job));
+    countChange(this.memory, before, job, this.nowAt);
+    this.#countByKey(before, job);
+    this.#noteUnreported(before, job);
+  }
+
+  #store(before: Job | null, job: Job, dueAt: number | null): void {
+    const { jobs } = this.store;
+    if (job.version === before?.version) jobs.touch(job, dueAt);
+    else {
+      const seq = this.#outbox.open(this.nowAt);
+      this.#outbox.addRecord(before === null ? jobs.add(job, dueAt, seq) : jobs.put(job, dueAt, seq));
+    }
+  }
+
+  /** A lease that ends without a report of its holder may still report its cost. */
+  #noteUnreported(before: Job | null, after: Job): void {
+    if (before === null || !isLeased(before) || before.assignedWorker === null || after.settledBy !== null) return;
+    if (isLeased(after) && after.lease === before.lease) return;
+    this.#putUnreported(before, before.assignedWorker);
+  }
+
+  #putUnreported(job: Job, worker: string): void {
+    const { id: jobId, lease, workerProvider, model, keyId } = job;
+    const inputTokens = isEstimated(job) ? inputTokensFor(job, this.store.payloads.find(jobId)) : null;
+    const ended = { jobId, lease, worker, provider: workerProvider ?? "", endedAt: this.nowAt, model, keyId };
+    this.store.unreported.put({ ...ended, inputTokens, saidChars: 0 });
+    if (inputTokens !== null && job.stream) this.effects.unmeasured.push({ instance: worker, jobId, lease });
+    this.due(this.nowAt + (inputTokens === null ? UNREPORTED_KEPT_MS : ESTIMATE_AFTER_MS));
+  }
+
+  /** An attempt whose client has heard something, and whose worker reports its end without what it spent. */
+  noteUncounted(job: Job): void {
+    if (job.firstTokenAt !== null && job.stream && job.assignedWorker !== null)
+      this.#putUnreported(job, job.assignedWorker);
+  }
+
+  /** Not if its worker's report ended the job: that worker ends its stream itself. */
+  #cutStream(before: Job, after: Job): void {
+    const isOver = isLeased(before) && !(isLeased(after) && after.lease === before.lease);
+    const isReported = isFinal(after.status) && after.settledBy !== null;
+    if (!isOver || before.assignedWorker === null || isReported) return;
+    const error = isFinal(after.status) ? (after.error ?? CANCELLED) : null;
+    this.effects.cuts.push({ instance: before.assignedWorker, jobId: before.id, lease: before.lease, error });
+  }
+
+  /** A heartbeat of a running job. Its row may keep an older instant. */
+  noteBeat({ id, heartbeatAt }: Job): void {
+    this.memory.beats.set(id, { storedAt: heartbeatAt, heardAt: this.nowAt });
+  }
+
+  /** Examines jobs again that some worker failed: another may be eligible now. */
+  reopenAvoiding(): void {
+    for (const { key } of this.memory.queue.avoiding) this.openedGroups.add(key);
+  }
+
+  putWorker(worker: Worker): void {
+    this.store.workers.put(worker);
+    this.memory.unstoredWorkers.delete(worker.instance);
+    this.memory.fleet.put(worker, this.nowAt);
+    if (worker.pause?.untilAt != null) this.due(worker.pause.untilAt);
+    this.effects.changedWorkers.add(worker.instance);
+  }
+
+  /** Open jobs of a key with a limit on jobs. Stored, so that waking reads no job for it. */
+  putOpenCount(keyId: string, count: number): void {
+    this.memory.openByKey.set(keyId, count);
+    this.store.keyUse.putOpenCount(keyId, count);
+  }
+
+  /** A change that follows from other stored values: in memory only, computed again when the object wakes. */
+  showWorker(worker: Worker): void {
+    this.memory.fleet.put(worker, this.nowAt);
+    this.effects.changedWorkers.add(worker.instance);
+  }
+
+  /** A change that may be lost with the object's memory; the next drain or stored heartbeat stores it. */
+  rememberWorker(worker: Worker): void {
+    this.memory.unstoredWorkers.add(worker.instance);
+    this.memory.fleet.put(worker, this.nowAt);
+    this.effects.changedWorkers.add(worker.instance);
+  }
+
+  /** `by` is given if it is not the caller's own action. */
+  audit(action: string, target: string, detail: Json = null, by: Actor = this.caller): void {
+    const { keyId, name } = by;
+    this.#outbox.addAudit({ at: this.nowAt, actor: { keyId, name }, action, target, detail });
+    this.log("info", action, { key_id: keyId, actor: name, target });
+    const event = AUDITED_EVENTS[action];
+    if (event === undefined) return;
+    this.#announce(() => ({ event, data: { target, by: name, ...(detail as object | null) }, tags: null }));
+  }
+
+  /** A log line, written after the turn is stored. */
+  log(level: LogLevel, event: string, fields: LogFields): void {
+    const { requestId } = this.caller;
+    this.effects.log.push({ level, event, fields: { request_id: requestId, ...fields } });
+  }
+
+  #logFailure({ id, assignedWorker, error, attempts }: Job): void {
+    const worker = assignedWorker === null ? {} : { worker: assignedWorker };
+    this.log("warn", "job.failed", { job_id: id, ...worker, code: error?.code, detail: `attempt ${attempts}` });
+  }
+
+  recordAttempt(attempt: Attempt): void {
+    this.hasSpent = true;
+    this.#outbox.addAttempt(attempt);
+    this.effects.changedTopics.add("cost");
+  }
+
+  recordRun(run: ScheduleRun): void {
+    this.#outbox.addRun(run);
+    this.effects.changedTopics.add("schedule");
+    if (run.missed === 0) return;
+    const { schedule, scheduledFor, outcome, missed } = run;
+    const data = { schedule, scheduled_for: toIso(scheduledFor), outcome, missed };
+    this.#announce(() => ({ event: "schedule.missed", data, tags: null }));
+  }
+
+  recordIdentity(identity: TenantIdentity): void {
+    this.#outbox.addIdentity(identity);
+  }
+
+  /** Something must be looked at no later than this. */
+  due(at: number | null): void {
+    if (at !== null && at < this.wakeAt) this.wakeAt = at;
+  }
+
+  /** Tells the worker that holds a job, if any, to drop it. */
+  sendHalt(job: Job, reason: string): void {
+    if (!isLeased(job) || job.assignedWorker === null) return;
+    this.send(job.assignedWorker, { type: "job.halted", job_id: job.id, lease: job.lease, reason });
+  }
+
+  send(instance: string, message: CoordinatorMessage): void {
+    this.effects.frames.push({ instance, message });
+  }
+
+  #noteBeat(before: Job | null, after: Job): void {
+    if (after.status !== "running") this.memory.beats.delete(after.id);
+    else if (before?.heartbeatAt !== after.heartbeatAt) this.noteBeat(after);
+  }
+
+  /** Skipped if no webhook could be told. */
+  #announce(make: () => Announcement): void {
+    if (this.memory.webhooks.length > 0) this.announcements.push(make());
+  }
+
+  #countByKey(before: Job | null, after: Job): void {
+    const known = after.keyId === null ? undefined : this.memory.openByKey.get(after.keyId);
+    if (known === undefined || after.keyId === null) return;
+    const change = Number(isOpen(after.status)) - Number(before !== null && isOpen(before.status));
+    if (change !== 0) this.putOpenCount(after.keyId, known + change);
+  }
+
+  #tell(job: Job, events: readonly JobEvent[]): void {
+    const firstVersion = job.version - events.length + 1;
+    if (events.length === 0) return;
+    this.#outbox.addEvents(
+      events.map((event, index) => ({ ...this.#withRequest(event), version: firstVersion + index })),
+    );
+  }
+
+  /** An event caused by an owner's request has the request's id, which leads to the log. */
+  #withRequest(event: JobEvent): JobEvent {
+    const { requestId } = this.caller;
+    if (requestId === undefined || !ASKED_EVENTS.has(event.type)) return event;
+    return { ...event, detail: { ...(event.detail as object | null), request_id: requestId } };
+  }
+
+  #reindex(before: Job | null, after: Job): void {
+    const { fleet, queue } = this.memory;
+    if (before !== null && before.orderKey !== null) queue.remove(before.groupKey, before.id);
+    if (after.orderKey !== null) {
+      queue.add(after.groupKey, { id: after.id, orderKey: after.orderKey });
+      this.openedGroups.add(after.groupKey);
+    }
+    const heldBy = before !== null && isLeased(before) ? before.assignedWorker : null;
+    const isHanded = after.status === "assigned" && after.lease === before?.lease;
+    if (heldBy !== null && !isHanded) fleet.noteHanded(heldBy, after.id, null);
+    const holds = isLeased(after) ? after.assignedWorker : null;
+    if (heldBy === holds) return;
+    if (heldBy !== null) {
+      const provider = before?.workerProvider ?? "";
+      this.#noteFreed(heldBy, provider);
+      fleet.addLoad(heldBy, provider, -1);
+    }
+    if (holds !== null) {
+      fleet.addLoad(holds, after.workerProvider ?? "", 1);
+      this.effects.changedWorkers.add(holds);
+    }
+  }
+
+  /** A worker has room again; if the provider was at its limit, all of its workers may get jobs. */
+  #noteFreed(instance: string, provider: string): void {
+    const { fleet, config } = this.memory;
+    this.freedWorkers.add(instance);
+    this.effects.changedWorkers.add(instance);
+    // It only was full, and said so.
+    const worker = fleet.get(instance)?.worker;
+    if (worker?.busy === "full") this.rememberWorker({ ...worker, busy: null });
+    const limit = config.providers.get(provider)?.rateLimit?.maxConcurrent ?? null;
+    if (limit !== null && fleet.providerLoad(provider) >= limit) this.openedProviders.add(provider);
+  }
+}

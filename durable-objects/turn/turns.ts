@@ -1,0 +1,107 @@
+// Group commit. The commit to disk limits one object, so turns that arrive during a commit run together: one
+// transaction, one commit, then all their answers. A turn changes only the database, what is rebuilt from it, and what
+// is left to do after the commit, so it may run again after its group was rolled back.
+
+import type { TenantStorage } from "../store/sql.ts";
+
+/** Bounds what one commit contains and how long others wait for it. */
+const MAX_TURNS_PER_COMMIT = 256;
+/** How many of them may be vital turns, which go first; the others are never shut out. */
+const MAX_VITAL_PER_COMMIT = 192;
+
+/** What runs around the turns of one commit. */
+export interface CommitHooks {
+  /** After the last turn, still inside the transaction: writes what the turns write together. */
+  readonly close: () => void;
+  /** After the commit: sends the effects. */
+  readonly tell: () => void;
+  /** After a rollback: drops everything that the turns left behind. `error` is set if a single turn is to blame. */
+  readonly undo: (error: unknown) => void;
+}
+
+/** Runs the turn; returns a function that tells its caller, to be called after the commit. */
+interface Waiting {
+  readonly run: () => () => void;
+  readonly reject: (error: unknown) => void;
+}
+
+export class TurnQueue {
+  readonly #storage: TenantStorage;
+  readonly #hooks: CommitHooks;
+  #vital: Waiting[] = [];
+  #waiting: Waiting[] = [];
+  #isScheduled = false;
+  #isGathering = false;
+
+  constructor(storage: TenantStorage, hooks: CommitHooks) {
+    this.#storage = storage;
+    this.#hooks = hooks;
+  }
+
+  /**
+   * Runs `work`, which must be synchronous, within the next commit; all of it is stored, or nothing. Vital work goes
+   * first.
+   */
+  run<T>(work: () => T, isVital = false): Promise<T> {
+    return new Promise<T>((resolve, reject) => {
+      const run = (): (() => void) => {
+        const value = work();
+        return () => resolve(value);
+      };
+      (isVital ? this.#vital : this.#waiting).push({ run, reject });
+      this.#schedule();
+    });
+  }
+
+  /**
+   * Runs the turns that `begin` queues, and those that wait, at once: they were collected elsewhere, so no timer is
+   * needed.
+   */
+  together<T>(begin: () => T): T {
+    this.#isGathering = true;
+    try {
+      return begin();
+    } finally {
+      this.#isGathering = false;
+      this.#next();
+    }
+  }
+
+  #schedule(): void {
+    if (this.#isScheduled || this.#isGathering) return;
+    this.#isScheduled = true;
+    setTimeout(() => this.#run(), 0);
+  }
+
+  #run(): void {
+    this.#isScheduled = false;
+    this.#next();
+  }
+
+  #next(): void {
+    if (this.#vital.length + this.#waiting.length === 0) return;
+    const vital = this.#vital.splice(0, MAX_VITAL_PER_COMMIT);
+    const turns = [...vital, ...this.#waiting.splice(0, MAX_TURNS_PER_COMMIT - vital.length)];
+    if (this.#vital.length + this.#waiting.length > 0) this.#schedule();
+    this.#commit(turns);
+  }
+
+  /** A turn that throws rolls its group back; each turn then gets a commit of its own, so that it fails alone. */
+  #commit(turns: readonly Waiting[]): void {
+    const answers: (() => void)[] = [];
+    try {
+      this.#storage.transactionSync(() => {
+        for (const turn of turns) answers.push(turn.run());
+        this.#hooks.close();
+      });
+    } catch (error) {
+      const [only, ...others] = turns;
+      this.#hooks.undo(others.length === 0 ? error : null);
+      if (others.length === 0) only?.reject(error);
+      else for (const turn of turns) this.#commit([turn]);
+      return;
+    }
+    this.#hooks.tell();
+    for (const answer of answers) answer();
+  }
+}

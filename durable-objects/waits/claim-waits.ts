@@ -1,0 +1,50 @@
+// Claims that wait for a job. A worker counts as alive while one of its claims waits here; if the object loses a claim,
+// the worker makes it again.
+
+import type { ClaimAnswer } from "../../contract/worker.ts";
+import type { Refusal } from "../../domain/words/refusal.ts";
+import type { Result } from "../../domain/words/result.ts";
+import type { Waiters } from "./waiters.ts";
+
+type Claim = (isWaiting: boolean) => Promise<Result<ClaimAnswer, Refusal>>;
+
+export class ClaimWaits {
+  readonly #waiters: Waiters;
+  /** A worker's first claim began to wait, or its last one ended. */
+  readonly #noteClaiming: (instance: string, isClaiming: boolean) => void;
+  readonly #counts = new Map<string, number>();
+
+  constructor(waiters: Waiters, noteClaiming: (instance: string, isClaiming: boolean) => void) {
+    this.#waiters = waiters;
+    this.#noteClaiming = noteClaiming;
+  }
+
+  instances(): Iterable<string> {
+    return this.#counts.keys();
+  }
+
+  /** Claims now, and again after the worker was notified or `waitMs` have passed. */
+  async claim(instance: string, waitMs: number, claim: Claim): Promise<Result<ClaimAnswer, Refusal>> {
+    const waiter = this.#waiters.open(`claim ${instance}`, waitMs);
+    const claimed = await claim(true);
+    if (!claimed.ok || claimed.value.jobs.length > 0) {
+      waiter.cancel();
+      if (claimed.ok) this.#count(instance, 0);
+      return claimed;
+    }
+    this.#count(instance, 1);
+    try {
+      await waiter.woken;
+      return await claim(false);
+    } finally {
+      this.#count(instance, -1);
+    }
+  }
+
+  #count(instance: string, change: number): void {
+    const count = (this.#counts.get(instance) ?? 0) + change;
+    if (count > 0) this.#counts.set(instance, count);
+    else this.#counts.delete(instance);
+    this.#noteClaiming(instance, count > 0);
+  }
+}

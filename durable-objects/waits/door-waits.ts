@@ -1,0 +1,79 @@
+// Answers that wait for a job: until it has a worker, is final, or differs from what the caller has seen. A waiting
+// call has no state that matters: if it is lost, the caller asks again.
+
+import type { Job } from "../../domain/job/job.ts";
+import type { JobStatus } from "../../domain/words/job-status.ts";
+import type { Refusal } from "../../domain/words/refusal.ts";
+import { ok, type Result } from "../../domain/words/result.ts";
+import type { AnswerOf, OperationName, RequestOf } from "../api.ts";
+import { counted } from "../calls/key-rates.ts";
+import {
+  type Asked,
+  type Asking,
+  type AskWait,
+  type Followed,
+  isReached,
+  isSameStand,
+} from "../operations/front-door.ts";
+import type { Credential } from "../operations/keys.ts";
+import type { Waiters } from "./waiters.ts";
+
+/** After this the edge watches the job instead. */
+const MAX_ASK_MS = 20_000;
+
+export interface DoorTools {
+  readonly call: <Name extends OperationName>(
+    credential: Credential,
+    name: Name,
+    request: RequestOf<Name>,
+  ) => Promise<Result<AnswerOf<Name>, Refusal>>;
+  readonly findJob: (id: string) => Job | null;
+  readonly waiters: Waiters;
+}
+
+export interface WatchRequest {
+  readonly id: string;
+  readonly seen: { readonly status: JobStatus; readonly lease: number } | null;
+}
+
+export class DoorWaits {
+  readonly #tools: DoorTools;
+
+  constructor(tools: DoorTools) {
+    this.#tools = tools;
+  }
+
+  /** The job of a request, when it has reached the requested state or the time has passed. */
+  async ask(credential: Credential, request: Asking, wait: AskWait): Promise<Result<Asked, Refusal>> {
+    const { call } = this.#tools;
+    const asked = await call(credential, "ask", request);
+    if (!asked.ok || isReached(asked.value.job, wait.until)) return asked;
+    const waitMs = Math.min(MAX_ASK_MS, asked.value.settings.commitAfterMs * wait.commits);
+    await this.#until(asked.value.job.id, waitMs, (job) => isReached(job, wait.until));
+    const job = await call(counted(credential), "follow", { id: asked.value.job.id });
+    if (job.ok) return ok({ ...asked.value, job: job.value });
+    // A request repeated after its job has left: the edge finds it in history.
+    return job.error.code === "not_found" ? asked : job;
+  }
+
+  /** A job's state, as soon as it differs from what the caller has seen or the time has passed. */
+  async watch(credential: Credential, { id, seen }: WatchRequest, waitMs: number): Promise<Result<Followed, Refusal>> {
+    const { call } = this.#tools;
+    const first = await call(credential, "follow", { id });
+    if (!first.ok || seen === null || !isSameStand(first.value, seen)) return first;
+    await this.#until(id, waitMs, (job) => !isSameStand(job, seen));
+    return call(counted(credential), "follow", { id });
+  }
+
+  /** The job is read after the wait has begun, so that no change is missed in between. */
+  async #until(id: string, waitMs: number, isReady: (job: Job) => boolean): Promise<void> {
+    const { waiters, findJob } = this.#tools;
+    const endAt = Date.now() + waitMs;
+    for (let leftMs = waitMs; leftMs > 0; leftMs = endAt - Date.now()) {
+      const waiter = waiters.open(`watch ${id}`, leftMs);
+      const job = findJob(id);
+      if (job === null || isReady(job)) return waiter.cancel();
+      await waiter.woken;
+    }
+  }
+}

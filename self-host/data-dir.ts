@@ -1,0 +1,116 @@
+// The data folder: its layout, and the lock against a second server. The lock is an open SQLite transaction: the system
+// releases it with the process, also after kill -9, so there are no stale locks and no reused process ids.
+
+import { chmodSync, mkdirSync } from "node:fs";
+import path from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { setTimeout as pause } from "node:timers/promises";
+import { ExitError } from "../scripts/exit-error.ts";
+import { ROOT } from "../scripts/run-command.ts";
+
+/** How long a start waits for the previous server, which may still be giving back its worker's jobs. */
+const LOCK_WAIT_MS = 15_000;
+const LOCK_POLL_MS = 100;
+
+export interface DataDir {
+  root: string;
+  objects: string;
+  databases: string;
+  crons: string;
+  /** Everything the runtime writes: the three folders above. */
+  state: string;
+  servingConfig: string;
+  historyConfig: string;
+  migrationConfig: string;
+  migrationWorker: string;
+  rootKey: string;
+  signingSecret: string;
+  adminKey: string;
+  workerKey: string;
+  /** The socket on which a backup asks the server to pause. */
+  freezePath: string;
+  /** The release that last served from the folder. */
+  writtenBy: string;
+  /** How many object processes the folder was created for. */
+  processCount: string;
+  /** Exists from before the first start until the admin key is kept. */
+  firstStart: string;
+}
+
+/** SERVICE_DATA_DIR; a relative one is below the checkout. */
+export const dataRoot = (env: NodeJS.ProcessEnv): string => path.resolve(ROOT, env.SERVICE_DATA_DIR || ".data");
+
+export function dataDirAt(root: string): DataDir {
+  const state = path.join(root, "state");
+  return {
+    root,
+    state,
+    objects: path.join(state, "objects"),
+    databases: path.join(state, "d1"),
+    crons: path.join(state, "cron"),
+    servingConfig: path.join(root, "serving.capnp"),
+    historyConfig: path.join(root, "history.capnp"),
+    migrationConfig: path.join(root, "migration.capnp"),
+    migrationWorker: path.join(root, "migration-worker.js"),
+    rootKey: path.join(root, "root.key"),
+    signingSecret: path.join(root, "signing.secret"),
+    adminKey: path.join(root, "default.admin.key"),
+    workerKey: path.join(root, "default.worker.key"),
+    freezePath: path.join(root, "freeze.path"),
+    writtenBy: path.join(root, "written-by.json"),
+    processCount: path.join(root, "processes.json"),
+    firstStart: path.join(root, "first-start"),
+  };
+}
+
+export function makeStateFolders(dir: DataDir): void {
+  for (const folder of [dir.objects, dir.databases, dir.crons]) mkdirSync(folder, { recursive: true, mode: 0o700 });
+}
+
+/** Creates the folder, private to its owner, and locks it for this process. Keep a reference to the result. */
+export async function lockDataDir(dir: DataDir): Promise<DatabaseSync> {
+  const lock = openLock(dir);
+  const giveUpAt = Date.now() + LOCK_WAIT_MS;
+  let isWaiting = false;
+  while (!tryLock(lock)) {
+    if (Date.now() > giveUpAt) {
+      throw new ExitError(`Another server is using ${dir.root}. Stop it, or set SERVICE_DATA_DIR to another folder.`);
+    }
+    if (!isWaiting) console.error(`Waiting for the server that is using ${dir.root} to stop …`);
+    isWaiting = true;
+    await pause(LOCK_POLL_MS);
+  }
+  return lock;
+}
+
+function openLock(dir: DataDir): DatabaseSync {
+  try {
+    mkdirSync(dir.root, { recursive: true, mode: 0o700 });
+    chmodSync(dir.root, 0o700);
+    const file = path.join(dir.root, "lock.sqlite");
+    const lock = new DatabaseSync(file);
+    chmodSync(file, 0o600);
+    return lock;
+  } catch (error) {
+    const why = (error as Error).message;
+    throw new ExitError(`The data folder ${dir.root} cannot be used: ${why}. Set SERVICE_DATA_DIR to another folder.`);
+  }
+}
+
+/** Locks the folder if no server uses it; null if one does. */
+export function lockIfFree(dir: DataDir): DatabaseSync | null {
+  const lock = openLock(dir);
+  if (tryLock(lock)) return lock;
+  lock.close();
+  return null;
+}
+
+function tryLock(lock: DatabaseSync): boolean {
+  try {
+    lock.exec("BEGIN EXCLUSIVE");
+    return true;
+  } catch (error) {
+    if (/database is locked/.test((error as Error).message)) return false;
+    throw error;
+  }
+}

@@ -1,0 +1,50 @@
+// How much space the data's disk has left, and what that means.
+
+import { statfsSync } from "node:fs";
+import path from "node:path";
+import { ExitError } from "../scripts/exit-error.ts";
+import type { Disk } from "../src/home.ts";
+
+export const MIB = 1024 * 1024;
+/** Below this the disk counts as full: the rest holds thousands of reports and the databases' own logs. */
+const FULL_BELOW_BYTES = 64 * MIB;
+const LOW_BELOW_BYTES = 1024 * MIB;
+/** So that a small disk is not low from the start. */
+const LOW_BELOW_SHARE = 0.1;
+/** On a very small disk the limits are scaled down. */
+const FULL_BELOW_SHARE = 0.05;
+
+export const diskState = (freeBytes: number, totalBytes: number): Disk["state"] => {
+  if (freeBytes < Math.min(FULL_BELOW_BYTES, totalBytes * FULL_BELOW_SHARE)) return "full";
+  return freeBytes < Math.min(LOW_BELOW_BYTES, totalBytes * LOW_BELOW_SHARE) ? "low" : "ok";
+};
+
+export const readDisk = (directory: string): Disk => {
+  const { bavail, blocks, bsize } = statfsSync(directory);
+  const freeBytes = bavail * bsize;
+  const totalBytes = blocks * bsize;
+  return { freeBytes, totalBytes, state: diskState(freeBytes, totalBytes) };
+};
+
+const NO_ROOM = /ENOSPC|SQLITE_FULL|database or disk is full|no space left/i;
+
+/** The same failure as a sentence if a full disk is the cause; else null. */
+export const fullDiskError = (error: unknown, directory: string): ExitError | null => {
+  const disk = diskAt(directory);
+  const isFull = NO_ROOM.test(String((error as Error).message)) || disk?.state === "full";
+  if (!isFull) return null;
+  const left = disk === null ? "" : ` (${Math.floor(disk.freeBytes / MIB)} MiB left)`;
+  return new ExitError(
+    `The disk that holds ${directory} is full${left}: free some space and start again. Nothing is lost.`,
+  );
+};
+
+/** The disk of the folder, or of the nearest existing folder above it. */
+const diskAt = (directory: string): Disk | null => {
+  try {
+    return readDisk(directory);
+  } catch {
+    const above = path.dirname(directory);
+    return above === directory ? null : diskAt(above);
+  }
+};

@@ -1,0 +1,190 @@
+// The WebSockets of workers and viewers on one line to an object. What they say in one tick goes as one message, and
+// what they are told comes as one (`durable-objects/sockets/socket-group.ts`); the object decides everything. Only pings are
+// answered here. Invariants: a socket ends with its line; clients are read no faster than the object reads.
+
+import type { Refusal } from "../../domain/words/refusal.ts";
+import type { Result } from "../../domain/words/result.ts";
+import { OPEN_SOCKET, SOCKETS, type SocketAsked } from "../../durable-objects/sockets/object-line.ts";
+import { readSocketGroup, SocketGroupWriter } from "../../durable-objects/sockets/socket-group.ts";
+import { PING, PONG } from "../../durable-objects/sockets/tenant-socket.ts";
+import type { SocketOpening } from "../../src/home.ts";
+
+/** How late the object may hear of a ping. */
+const PINGS_TOLD_WITHIN_MS = 250;
+/** Clients that speak are not read while the object is this far behind. */
+const MAX_BEHIND_BYTES = 8 * 1024 * 1024;
+
+/** A client's WebSocket. */
+export interface ClientSocket {
+  /** `onText` gets null for a frame that is not text; `onClose` is called once, whoever ended it. */
+  readonly listen: (onText: (text: string | null) => void, onClose: (code: number, reason: string) => void) => void;
+  /** Cuts off a client that leaves too much unread. */
+  readonly send: (text: Uint8Array) => void;
+  readonly close: (code: number, reason: string) => void;
+  /** Ends it at once. */
+  readonly cut: () => void;
+  readonly pause: () => void;
+  readonly resume: () => void;
+}
+
+/** The line that they are on. */
+interface Line {
+  readonly call: (method: string, args: readonly unknown[]) => Promise<unknown>;
+  /** Sends what has no answer. */
+  readonly tell: (method: string, text: string) => void;
+  readonly unsentBytes: () => number;
+}
+
+type Opened = Result<null, Refusal>;
+
+interface Seat {
+  /** Null until the handshake is complete. */
+  socket: ClientSocket | null;
+  /** What it is to be told then. */
+  readonly early: ((socket: ClientSocket) => void)[];
+}
+
+/** There was no close frame (RFC 6455, 7.1.5). */
+const ABNORMAL_CLOSURE = 1006;
+
+const encoder = new TextEncoder();
+const bytesOf = (text: string): Uint8Array => encoder.encode(text);
+const PONG_BYTES = bytesOf(PONG);
+
+export class ClientSockets {
+  readonly #line: Line;
+  readonly #seats = new Map<number, Seat>();
+  readonly #group = new SocketGroupWriter();
+  readonly #pinged = new Set<number>();
+  readonly #paused = new Set<ClientSocket>();
+  #lastNumber = 0;
+  #isOver = false;
+  #isTellScheduled = false;
+  #pingTimer: NodeJS.Timeout | null = null;
+
+  constructor(line: Line) {
+    this.#line = line;
+  }
+
+  get size(): number {
+    return this.#seats.size;
+  }
+
+  /** Opens a socket if the tenant accepts it; `upgrade` completes the handshake, or returns null if the client left. */
+  async open({ credential, instance }: SocketOpening, upgrade: () => ClientSocket | null): Promise<Opened> {
+    this.#lastNumber += 1;
+    const number = this.#lastNumber;
+    const seat: Seat = { socket: null, early: [] };
+    this.#seats.set(number, seat);
+    const opened = await this.#ask([number, credential, instance]);
+    if (opened.ok) this.#begin(number, seat, upgrade);
+    return opened;
+  }
+
+  async #ask(asked: SocketAsked): Promise<Opened> {
+    let isAccepted = false;
+    try {
+      const opened = (await this.#line.call(OPEN_SOCKET, asked)) as Opened;
+      isAccepted = opened.ok;
+      return opened;
+    } finally {
+      if (!isAccepted) this.#seats.delete(asked[0]);
+    }
+  }
+
+  /** Takes what the object says. */
+  take(message: string): void {
+    const { texts, closes } = readSocketGroup(message);
+    for (const { text, sockets } of texts) {
+      const bytes = bytesOf(text ?? "");
+      for (const number of sockets) this.#do(number, (socket) => socket.send(bytes));
+    }
+    for (const { socket: number, code, reason } of closes) this.#do(number, (socket) => socket.close(code, reason));
+  }
+
+  /** The object has caught up. */
+  resume(): void {
+    for (const socket of this.#paused) socket.resume();
+    this.#paused.clear();
+  }
+
+  /** The line has ended. */
+  end(): void {
+    this.#isOver = true;
+    if (this.#pingTimer !== null) clearTimeout(this.#pingTimer);
+    for (const { socket } of this.#seats.values()) socket?.cut();
+    this.#seats.clear();
+  }
+
+  #begin(number: number, seat: Seat, upgrade: () => ClientSocket | null): void {
+    try {
+      seat.socket = upgrade();
+    } finally {
+      if (seat.socket === null) this.#left(number, ABNORMAL_CLOSURE, "");
+    }
+    const { socket, early } = seat;
+    if (socket === null) return;
+    socket.listen(
+      (text) => this.#hear(number, socket, text),
+      (code, reason) => this.#left(number, code, reason),
+    );
+    for (const tell of early) tell(socket);
+    if (this.#isOver) socket.cut();
+  }
+
+  #do(number: number, tell: (socket: ClientSocket) => void): void {
+    const seat = this.#seats.get(number);
+    if (seat?.socket === null) seat.early.push(tell);
+    else if (seat !== undefined) tell(seat.socket);
+  }
+
+  #hear(number: number, socket: ClientSocket, text: string | null): void {
+    if (text === PING) this.#answerPing(number, socket);
+    else this.#say(number, socket, text);
+  }
+
+  #say(number: number, socket: ClientSocket, text: string | null): void {
+    this.#group.add(number, text);
+    this.#tellSoon();
+    if (this.#line.unsentBytes() < MAX_BEHIND_BYTES) return;
+    socket.pause();
+    this.#paused.add(socket);
+  }
+
+  #answerPing(number: number, socket: ClientSocket): void {
+    socket.send(PONG_BYTES);
+    this.#pinged.add(number);
+    this.#pingTimer ??= setTimeout(() => this.#tellPings(), PINGS_TOLD_WITHIN_MS);
+  }
+
+  #tellPings(): void {
+    this.#pingTimer = null;
+    for (const number of this.#pinged) this.#group.add(number, PING);
+    this.#pinged.clear();
+    this.#tell();
+  }
+
+  #left(number: number, code: number, reason: string): void {
+    const seat = this.#seats.get(number);
+    if (this.#isOver || seat === undefined) return;
+    this.#seats.delete(number);
+    if (seat.socket !== null) this.#paused.delete(seat.socket);
+    if (this.#pinged.delete(number)) this.#group.add(number, PING);
+    this.#group.close({ socket: number, code, reason });
+    this.#tellSoon();
+  }
+
+  #tellSoon(): void {
+    if (this.#group.isFull) this.#tell();
+    if (this.#isTellScheduled) return;
+    this.#isTellScheduled = true;
+    setImmediate(() => {
+      this.#isTellScheduled = false;
+      this.#tell();
+    });
+  }
+
+  #tell(): void {
+    if (!this.#group.isEmpty && !this.#isOver) this.#line.tell(SOCKETS, this.#group.take());
+  }
+}

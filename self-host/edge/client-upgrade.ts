@@ -1,0 +1,102 @@
+// The WebSockets of clients end here: handshake, frames, compression. Invariant: no client makes this process keep more
+// than a bound for it, whether it sends too much, reads too little, or does not answer a close.
+
+import type { IncomingMessage } from "node:http";
+import type { Socket } from "node:net";
+import { type ServerOptions, type WebSocket, WebSocketServer } from "ws";
+import { MAX_FRAME_BYTES } from "../../contract/socket.ts";
+import { invalid } from "../../domain/words/refusal.ts";
+import { Refused } from "../../src/http/refused.ts";
+import type { ClientSocket } from "./client-sockets.ts";
+import { type Exchange, hasBody } from "./pass-on.ts";
+
+/** The object counts characters, and says what is too long; nothing longer is read. */
+const MAX_BYTES_A_CHAR = 3;
+/** How long a client whose connection we end may take to send its own close frame. */
+const LAST_FRAME_MS = 2_000;
+/** A client that leaves more than this unread is cut off. It holds a burst of a hundred of the largest jobs. */
+const MAX_UNREAD_BYTES = 32 * 1024 * 1024;
+const REQUEST_ID = "x-request-id";
+/** Of RFC 6455. */
+const VERSION = "13";
+
+const noHandshake = (why: string): Refused => new Refused(invalid("", `this is no WebSocket handshake: ${why}`));
+
+/** What completes a valid handshake. */
+const completions = new WeakMap<IncomingMessage, () => void>();
+
+const webSockets = (perMessageDeflate: ServerOptions["perMessageDeflate"] & {}): WebSocketServer => {
+  const options: ServerOptions & { closeTimeout: number } = {
+    noServer: true,
+    clientTracking: false,
+    maxPayload: MAX_FRAME_BYTES * MAX_BYTES_A_CHAR,
+    closeTimeout: LAST_FRAME_MS,
+    // None is spoken, so none is chosen.
+    handleProtocols: () => false,
+    perMessageDeflate,
+    // Called once the handshake is known to be valid.
+    verifyClient: ({ req }: { req: IncomingMessage }, done: (isAccepted: boolean) => void) =>
+      void completions.set(req, () => done(true)),
+  };
+  const server = new WebSocketServer(options);
+  server.on("headers", (headers, request) => headers.push(`${REQUEST_ID}: ${request.headers[REQUEST_ID]}`));
+  server.on("wsClientError", (error) => {
+    throw noHandshake(error.message);
+  });
+  return server;
+};
+
+/** A viewer's frames are alike, and a tenth as long compressed. A worker's frames are short, and workers are many. */
+const forViewers = webSockets({ zlibDeflateOptions: { level: 3, memLevel: 7 } });
+const forWorkers = webSockets(false);
+
+/**
+ * Throws a refusal unless the handshake is valid. The function that it returns completes the handshake; null if the
+ * client has left.
+ */
+export const readHandshake = (
+  exchange: Exchange,
+  requestId: string,
+  isViewer: boolean,
+): (() => ClientSocket | null) => {
+  const { incoming, outgoing, head = Buffer.alloc(0) } = exchange;
+  const socket = incoming.socket as Socket;
+  const server = isViewer ? forViewers : forWorkers;
+  if (hasBody(incoming)) throw noHandshake("it has a body");
+  // `ws` takes version 8, too, which workerd does not.
+  if (incoming.headers["sec-websocket-version"] !== VERSION) throw noHandshake("Sec-WebSocket-Version must be 13");
+  incoming.headers[REQUEST_ID] = requestId;
+  const upgraded: WebSocket[] = [];
+  server.handleUpgrade(incoming, socket, head, (webSocket) => upgraded.push(webSocket));
+  return () => {
+    completions.get(incoming)?.();
+    const [webSocket] = upgraded;
+    if (webSocket === undefined) return null;
+    outgoing.detachSocket(socket);
+    return clientSocket(webSocket);
+  };
+};
+
+const clientSocket = (socket: WebSocket): ClientSocket => {
+  const cutIfSlow = (): void => {
+    if (socket.bufferedAmount > MAX_UNREAD_BYTES) socket.terminate();
+  };
+  return {
+    listen: (onText, onClose) => {
+      socket.on("message", (data, isBinary) => onText(isBinary ? null : String(data)));
+      socket.on("close", (code, reason) => onClose(code, String(reason)));
+      // It has been answered with a pong.
+      socket.on("ping", cutIfSlow);
+      // A close follows.
+      socket.on("error", () => undefined);
+    },
+    send: (text) => {
+      socket.send(text, { binary: false });
+      cutIfSlow();
+    },
+    close: (code, reason) => socket.close(code, reason),
+    cut: () => socket.terminate(),
+    pause: () => socket.pause(),
+    resume: () => socket.resume(),
+  };
+};

@@ -1,0 +1,96 @@
+// Whose turn it is for heavy work. All tenants share this process and the objects' process, so with several active
+// tenants each does one heavy call at a time and then leaves twice that time to the others; a single active tenant is
+// not limited.
+
+import type { Lane } from "../../src/home.ts";
+import { Refused } from "../../src/http/refused.ts";
+
+const ALONE_AT_A_TIME = 8;
+const BESIDE_OTHERS_AT_A_TIME = 1;
+const GAP_SHARE = 2;
+const MAX_GAP_MS = 500;
+/** A tenant without requests for this long counts as inactive. */
+const QUIET_AFTER_MS = 1_000;
+const LONGEST_WAIT_MS = 10_000;
+const RETRY_SECONDS = 2;
+const NEVER = Number.POSITIVE_INFINITY;
+
+interface Waiting {
+  readonly start: () => void;
+  readonly untilAt: number;
+  readonly refuse: () => void;
+}
+
+class Queue {
+  running = 0;
+  nextAt = 0;
+  readonly waiting: Waiting[] = [];
+  timer: NodeJS.Timeout | undefined;
+}
+
+export class FairTurns {
+  readonly #queues = new Map<string, Queue>();
+  readonly #now: () => number;
+  /** The last two tenants with requests, the latest first. */
+  #latest = { tenant: "", at: Number.NEGATIVE_INFINITY };
+  #other = { tenant: "", at: Number.NEGATIVE_INFINITY };
+
+  constructor(now: () => number = () => performance.now()) {
+    this.#now = now;
+  }
+
+  /** Resolves when the tenant may go on; call the result to end the turn. Only heavy work waits, the rest gets null. */
+  take(tenant: string, lane: Lane): Promise<() => void> | null {
+    this.#note(tenant);
+    return lane === "heavy" ? this.#takeHeavy(tenant) : null;
+  }
+
+  async #takeHeavy(tenant: string): Promise<() => void> {
+    const queue = this.#queues.get(tenant) ?? new Queue();
+    this.#queues.set(tenant, queue);
+    await new Promise<void>((resolve, reject) => {
+      const refuse = (): void => reject(new Refused({ code: "rate_limited", retryAfterSeconds: RETRY_SECONDS }));
+      queue.waiting.push({ start: resolve, untilAt: this.#now() + LONGEST_WAIT_MS, refuse });
+      this.#startDue(tenant, queue);
+    });
+    const startedAt = this.#now();
+    return () => this.#end(tenant, queue, startedAt);
+  }
+
+  #note(tenant: string): void {
+    if (this.#latest.tenant !== tenant) this.#other = this.#latest;
+    this.#latest = { tenant, at: this.#now() };
+  }
+
+  #isBesideOthers(tenant: string): boolean {
+    const { at } = this.#latest.tenant === tenant ? this.#other : this.#latest;
+    return at > this.#now() - QUIET_AFTER_MS;
+  }
+
+  #end(tenant: string, queue: Queue, startedAt: number): void {
+    queue.running -= 1;
+    const endedAt = this.#now();
+    if (this.#isBesideOthers(tenant)) queue.nextAt = endedAt + Math.min(MAX_GAP_MS, (endedAt - startedAt) * GAP_SHARE);
+    this.#startDue(tenant, queue);
+  }
+
+  #startDue(tenant: string, queue: Queue): void {
+    const nowAt = this.#now();
+    while (queue.waiting[0] !== undefined && queue.waiting[0].untilAt <= nowAt) queue.waiting.shift()?.refuse();
+    const isBeside = this.#isBesideOthers(tenant);
+    const room = isBeside ? BESIDE_OTHERS_AT_A_TIME : ALONE_AT_A_TIME;
+    const gapMs = isBeside ? queue.nextAt - nowAt : 0;
+    while (gapMs <= 0 && queue.running < room && queue.waiting.length > 0) {
+      queue.running += 1;
+      queue.waiting.shift()?.start();
+    }
+    this.#lookAgain(tenant, queue, Math.min(gapMs > 0 ? gapMs : NEVER, (queue.waiting[0]?.untilAt ?? NEVER) - nowAt));
+  }
+
+  /** At the end of the gap, or when the first that waits has waited too long; a queue without either may go. */
+  #lookAgain(tenant: string, queue: Queue, afterMs: number): void {
+    clearTimeout(queue.timer);
+    if (afterMs < NEVER) queue.timer = setTimeout(() => this.#startDue(tenant, queue), afterMs).unref();
+    else if (queue.running === 0) this.#queues.delete(tenant);
+  }
+}

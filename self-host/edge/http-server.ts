@@ -1,0 +1,159 @@
+// The HTTP server of the edge in Node: hono's adapter between sockets and the app, and what a server at the edge of a
+// network must do itself. Everything it refuses is a problem document, never a 5xx.
+
+import { createServer, type IncomingMessage, type Server, ServerResponse, STATUS_CODES } from "node:http";
+import type { Socket } from "node:net";
+import type { Duplex } from "node:stream";
+import { setTimeout as pause } from "node:timers/promises";
+import { getRequestListener } from "@hono/node-server";
+import { presentRefusal } from "../../contract/refusal.ts";
+import { invalid, type Refusal } from "../../domain/words/refusal.ts";
+import { malformedAddress, problemResponse } from "../../src/http/refused.ts";
+import type { Exchange } from "./pass-on.ts";
+
+const MAX_HEADER_BYTES = 64 * 1024;
+/** A client without complete headers by then is cut off; a body has its own deadline where it is read. */
+const HEADERS_WITHIN_MS = 15_000;
+/** Longer than the keep-alive of proxies in front, so that none sends into a closing connection. */
+const KEEP_ALIVE_MS = 75_000;
+/** After so much silence the system asks whether a client is there: one that lost its power or network never says. */
+const PROBE_AFTER_MS = 60_000;
+const CLOSE_POLL_MS = 5;
+/** How long a refused client may go on sending. */
+const LAST_BYTES_MS = 1_000;
+/** How long an answer that was given up may take to say so. */
+const LAST_WORDS_MS = 500;
+const CHECK_EVERY_MS = 5_000;
+
+export type Fetch = (request: Request, exchange: Exchange) => Promise<Response> | Response;
+
+/** What the parser refuses, by Node's error code. */
+const PARSER_REFUSALS: Record<string, Refusal> = {
+  HPE_HEADER_OVERFLOW: { code: "headers_too_large", limitBytes: MAX_HEADER_BYTES },
+  ERR_HTTP_REQUEST_TIMEOUT: { code: "request_timeout", afterMs: HEADERS_WITHIN_MS },
+};
+const MALFORMED = invalid("", "this is not an HTTP/1.1 request");
+/** Not a proxy: there is nothing to connect to. */
+const NO_CONNECT: Refusal = {
+  code: "method_not_allowed",
+  allow: ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"],
+};
+
+const rawProblem = (socket: Duplex, refusal: Refusal): void => {
+  const problem = presentRefusal(refusal, crypto.randomUUID());
+  const body = JSON.stringify(problem);
+  const head = [
+    `HTTP/1.1 ${problem.status} ${STATUS_CODES[problem.status]}`,
+    "content-type: application/problem+json",
+    `content-length: ${Buffer.byteLength(body)}`,
+    `x-request-id: ${problem.instance}`,
+    ...(refusal.code === "method_not_allowed" ? [`allow: ${refusal.allow.join(", ")}`] : []),
+    "connection: close",
+  ];
+  socket.end(`${head.join("\r\n")}\r\n\r\n${body}`);
+};
+
+const connectionsOf = new WeakMap<Server, Set<Socket>>();
+
+/**
+ * Accepts nothing new, lets current answers finish briefly, ends the rest with `giveUp`, then closes every connection,
+ * including sockets.
+ */
+export const closeServer = async (server: Server, graceMs: number, giveUp?: () => void): Promise<void> => {
+  const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+  server.closeIdleConnections();
+  await answersEnd(server, graceMs);
+  if (giveUp !== undefined) {
+    giveUp();
+    await answersEnd(server, LAST_WORDS_MS);
+  }
+  for (const socket of connectionsOf.get(server) ?? []) socket.destroy();
+  await closed;
+};
+
+const answersEnd = async (server: Server, withinMs: number): Promise<void> => {
+  const giveUpAt = performance.now() + withinMs;
+  while ((answersUnderWay.get(server) ?? 0) > 0 && performance.now() < giveUpAt) await pause(CLOSE_POLL_MS);
+};
+
+const answersUnderWay = new WeakMap<Server, number>();
+
+const countAnswer = (server: Server, outgoing: ServerResponse): void => {
+  answersUnderWay.set(server, (answersUnderWay.get(server) ?? 0) + 1);
+  outgoing.once("close", () => answersUnderWay.set(server, (answersUnderWay.get(server) ?? 1) - 1));
+};
+
+/** HTTP/1.0 knows no Host header, and a proxy's health check (HAProxy's) sends none; what is passed on needs one. */
+const nameHost = ({ headers, rawHeaders }: IncomingMessage): void => {
+  headers.host = "localhost";
+  rawHeaders.push("Host", "localhost");
+};
+
+const isWebSocket = (incoming: IncomingMessage): boolean => incoming.headers.upgrade?.toLowerCase() === "websocket";
+
+export const edgeServer = (fetch: Fetch, maxConnections: number): Server => {
+  const heads = new WeakMap<IncomingMessage, Buffer>();
+  const listener = getRequestListener(
+    (request, bindings) => {
+      const { incoming, outgoing } = bindings as Exchange;
+      const head = heads.get(incoming);
+      return fetch(request, { incoming, outgoing, ...(head === undefined ? {} : { head }) });
+    },
+    // Only malformed requests get here: the app answers its own errors.
+    {
+      errorHandler: () => problemResponse(malformedAddress, crypto.randomUUID()),
+    },
+  );
+  const server: Server = createServer(
+    {
+      maxHeaderSize: MAX_HEADER_BYTES,
+      headersTimeout: HEADERS_WITHIN_MS,
+      requestTimeout: 0,
+      keepAliveTimeout: KEEP_ALIVE_MS,
+      connectionsCheckingInterval: CHECK_EVERY_MS,
+      noDelay: true,
+      keepAlive: true,
+      keepAliveInitialDelay: PROBE_AFTER_MS,
+      // The listener refuses a request without a Host header, as a problem with an id.
+      requireHostHeader: false,
+      // Other protocols are not supported; the request is answered as if none had been offered (RFC 9110, 7.8).
+      shouldUpgradeCallback: isWebSocket,
+    } as Parameters<typeof createServer>[0],
+    (incoming, outgoing) => {
+      if (incoming.httpVersion === "1.0" && incoming.headers.host === undefined) nameHost(incoming);
+      countAnswer(server, outgoing);
+      void listener(incoming, outgoing);
+    },
+  );
+  server.maxConnections = maxConnections;
+  const refused = new WeakSet<Duplex>();
+  const connections = new Set<Socket>();
+  connectionsOf.set(server, connections);
+  server.on("connection", (socket) => {
+    connections.add(socket);
+    socket.once("close", () => connections.delete(socket));
+  });
+  server.on("upgrade", (incoming, socket, head) => {
+    socket.on("error", () => socket.destroy());
+    const outgoing = new ServerResponse(incoming);
+    outgoing.shouldKeepAlive = false;
+    outgoing.assignSocket(socket as Parameters<ServerResponse["assignSocket"]>[0]);
+    outgoing.once("finish", () => socket.end());
+    heads.set(incoming, head);
+    void listener(incoming, outgoing);
+  });
+  // An unknown expectation may be ignored (RFC 9110, 10.1.1); Node's own 417 is no problem document.
+  server.on("checkExpectation", (incoming, outgoing) => server.emit("request", incoming, outgoing));
+  server.on("connect", (_incoming, socket) => rawProblem(socket, NO_CONNECT));
+  server.on("clientError", (error: NodeJS.ErrnoException, socket) => {
+    // The rest of a refused request is discarded: if it were cut off while sending, the client would not read the
+    // answer.
+    if (refused.has(socket)) return;
+    refused.add(socket);
+    setTimeout(() => socket.destroy(), LAST_BYTES_MS).unref();
+    if (socket.writable && error.code !== "ECONNRESET")
+      rawProblem(socket, PARSER_REFUSALS[error.code ?? ""] ?? MALFORMED);
+    else socket.destroy();
+  });
+  return server;
+};

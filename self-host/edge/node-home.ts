@@ -1,0 +1,183 @@
+// The app in Node, with the objects and the history in workerd processes behind it. A process that dies is started
+// again; meanwhile requests that need it get 503, and everything else continues.
+
+import { randomBytes } from "node:crypto";
+import { once } from "node:events";
+import { mkdirSync, rmSync, writeFileSync } from "node:fs";
+import type { BlockList } from "node:net";
+import path from "node:path";
+import { scheduler } from "node:timers/promises";
+import { type Share, shareOf, shareText } from "../../domain/tenant/share.ts";
+import { err, ok } from "../../domain/words/result.ts";
+import { log } from "../../log/log.ts";
+import { app } from "../../src/app.ts";
+import type { Env } from "../../src/env.ts";
+import type { Home } from "../../src/home.ts";
+import { type AppContext, authenticateCaller } from "../../src/http/auth.ts";
+import { type ChildServer, startChildServer, untilUp } from "../child-server.ts";
+import { startHistory } from "../history-process.ts";
+import { storageOf } from "../processes.ts";
+import type { Address, HomePlan, Served } from "../served.ts";
+import { type HistorySockets, objectsConfig } from "../serving-config.ts";
+import { makeSocketFolder } from "../sockets.ts";
+import type { Exit } from "../supervised.ts";
+import { onAnswerEnd } from "./answer-end.ts";
+import { arrivedBody } from "./arrived-body.ts";
+import { clientAddress } from "./client-address.ts";
+import { readHandshake } from "./client-upgrade.ts";
+import { connectionsWithin, openFileLimit } from "./descriptors.ts";
+import { type DiskWatch, watchDisk } from "./disk-watch.ts";
+import { FairTurns } from "./fair-turns.ts";
+import { historyDatabase } from "./history-database.ts";
+import { closeServer, edgeServer } from "./http-server.ts";
+import { objectNamespace, objectPath } from "./object-namespace.ts";
+import { ObjectProcess } from "./object-process.ts";
+import { alreadySent, type Exchange, passOn, tunnel } from "./pass-on.ts";
+import { TextConnections } from "./text-connections.ts";
+
+const SECRET_BYTES = 32;
+/** Requests in progress may finish within this time when the server stops. */
+const LAST_ANSWERS_MS = 2_000;
+
+interface Objects {
+  readonly child: ChildServer;
+  readonly edgeSocket: string;
+  readonly process: ObjectProcess;
+}
+
+// The app uses the name that it has in workerd.
+Object.assign(globalThis, { scheduler });
+
+export async function startNodeHome(plan: HomePlan, address: Address): Promise<Served> {
+  const sockets = makeSocketFolder(plan.dir);
+  const history = startHistory(plan, sockets);
+  const shares = Array.from({ length: plan.processCount }, (_, index) => ({ index, count: plan.processCount }));
+  const objects = shares.map((share) => startObjects(plan, share, sockets, history.sockets));
+  const children = [history.child, ...objects.map(({ child }) => child)];
+  const watch = watchDisk(plan.dir.root);
+  const databases = Object.entries(history.sockets).map(
+    ([binding, socket]) => [binding, new TextConnections(socket)] as const,
+  );
+
+  const env = {
+    ...plan.project.vars,
+    ...plan.environment,
+    ...Object.fromEntries(
+      plan.project.durableObjects.map(({ binding }) => [
+        binding,
+        objectNamespace(binding, (name) => processWith(objects, name)),
+      ]),
+    ),
+    ...Object.fromEntries(databases.map(([binding, connections]) => [binding, historyDatabase(connections)])),
+    ...(plan.awaited === undefined ? {} : { SERVICE_AWAITED_WORKER: plan.awaited }),
+    HOME: homeOf(objects, watch, plan.trustedProxies),
+  };
+  const server = edgeServer(
+    (request, exchange) => app.fetch(request, { __proto__: env, exchange } as unknown as Env, CONTEXT),
+    connectionsWithin(openFileLimit()),
+  );
+  const earlyExit = (): Exit | null => children.map((child) => child.earlyExit()).find((exit) => exit !== null) ?? null;
+  // Requests are served only when all processes are up; a process that cannot start is reported by the health wait.
+  await untilUp(children);
+  server.listen(address.port, address.host);
+  await once(server, "listening");
+
+  return {
+    url: address.url,
+    earlyExit,
+    freeze: () => {
+      for (const child of children) child.freeze();
+    },
+    thaw: () => {
+      for (const child of children) child.thaw();
+    },
+    stop: async () => {
+      // Requests are then refused and streams end with an error; a client that is cut off knows nothing. workerd waits
+      // for open connections before it ends.
+      await closeServer(server, LAST_ANSWERS_MS, () => {
+        for (const { process } of objects) process.close();
+      });
+      for (const [, connections] of databases) connections.close();
+      await Promise.all(children.map((child) => child.stop()));
+      watch.stop();
+      rmSync(sockets, { recursive: true, force: true });
+    },
+  };
+}
+
+/** An object's name begins with its tenant's. */
+const processWith = (objects: readonly Objects[], name: string): ObjectProcess => {
+  const [tenant = ""] = name.split("/");
+  return (objects[shareOf(tenant, objects.length)] as Objects).process;
+};
+
+const homeOf = (objects: readonly Objects[], { disk, expectWrite }: DiskWatch, proxies: BlockList): Home => {
+  const turns = new FairTurns();
+  return {
+    passOn: (c) => passOnTo(objects, c),
+    openSocket: async (c, tenant, opening) => {
+      const exchange = exchangeOf(c);
+      // Without `Connection: upgrade` it is a plain request.
+      if (exchange.head === undefined) return err({ code: "upgrade_required" });
+      // First, because the tenant closes a worker's older socket as soon as it accepts a new one.
+      const upgrade = readHandshake(exchange, c.get("requestId"), opening.instance === null);
+      const process = processWith(objects, tenant);
+      const opened = await process.openSocket(objectPath("TENANT", tenant), opening, upgrade);
+      return opened.ok ? ok(alreadySent()) : opened;
+    },
+    isWhole: () => objects.every(({ child }) => child.isUp()),
+    disk,
+    arrivedBody: (c) => arrivedBody(exchangeOf(c).incoming),
+    addressOf: (c) => clientAddress(exchangeOf(c).incoming, proxies),
+    onAnswerEnd: (c, then) => onAnswerEnd(exchangeOf(c), then),
+    expectWrite,
+    takeTurn: (tenant, lane) => turns.take(tenant, lane),
+  };
+};
+
+/** For work that a handler leaves to be done after its answer; its failure must not end the process. */
+const CONTEXT = {
+  waitUntil: (work: Promise<unknown>) =>
+    void work.catch((error: unknown) => log("error", "work.failed", { what: "after an answer" }, error)),
+  passThroughOnException: () => undefined,
+  props: {},
+} as unknown as ExecutionContext;
+
+function startObjects(plan: HomePlan, share: Share, folder: string, history: HistorySockets): Objects {
+  const { project, dir } = plan;
+  const secret = randomBytes(SECRET_BYTES).toString("base64url");
+  const environment = { ...plan.environment, SERVICE_SHARE: shareText(share), SERVICE_PRIVATE_SECRET: secret };
+  const configFile = share.index === 0 ? dir.servingConfig : dir.servingConfig.replace(/(\.\w+)$/, `-${share.index}$1`);
+  const edge = path.join(folder, `edge-${share.index}.sock`);
+  const door = path.join(folder, `door-${share.index}.sock`);
+  const storage = storageOf(dir, share);
+  for (const directory of Object.values(storage)) mkdirSync(directory, { recursive: true, mode: 0o700 });
+  const serving = { project, storage, configFile, environment: Object.keys(environment) };
+  writeFileSync(configFile, objectsConfig(serving, { edge, door, history }), { mode: 0o600 });
+  const what = share.count === 1 ? "The tenant process" : `Tenant process ${share.index}`;
+  const child = startChildServer({
+    what,
+    config: configFile,
+    environment,
+    sockets: [edge, door],
+    probePath: "/health",
+    inspectorPort: share.index === 0 ? plan.inspectorPort : undefined,
+  });
+  return { child, edgeSocket: edge, process: new ObjectProcess(door, secret) };
+}
+
+const exchangeOf = (c: AppContext): Exchange => (c.env as Env & { exchange: Exchange }).exchange;
+
+/** The process with the caller's tenant; any process if the caller has no valid key, because it is refused there. */
+async function processOf(c: AppContext, objects: readonly Objects[]): Promise<Objects> {
+  const token = objects.length === 1 ? null : await authenticateCaller(c).catch(() => null);
+  return objects[token === null ? 0 : shareOf(token.tenant, objects.length)] as Objects;
+}
+
+async function passOnTo(objects: readonly Objects[], c: AppContext): Promise<Response> {
+  const exchange = exchangeOf(c);
+  const { edgeSocket } = await processOf(c, objects);
+  if (exchange.head === undefined) return passOn(c, exchange, edgeSocket);
+  readHandshake(exchange, c.get("requestId"), false);
+  return tunnel(c, exchange, edgeSocket);
+}

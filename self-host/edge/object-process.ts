@@ -1,0 +1,120 @@
+// One of our own workerd processes with objects, behind its private door: calls and clients' sockets on a line to each
+// object, streams by HTTP.
+
+import { Agent, type IncomingMessage, request } from "node:http";
+import { pipeline, Readable } from "node:stream";
+import { text } from "node:stream/consumers";
+import type { Refusal } from "../../domain/words/refusal.ts";
+import type { Result } from "../../domain/words/result.ts";
+import { linesOf } from "../../durable-objects/calls/grouped-calls.ts";
+import { GROUP, LINE_URL } from "../../durable-objects/sockets/object-line.ts";
+import type { SocketOpening } from "../../src/home.ts";
+import { LastSaid, type LastWords } from "../../src/http/last-said.ts";
+import type { ClientSocket } from "./client-sockets.ts";
+import { ObjectLine } from "./object-line.ts";
+import { ObjectLines } from "./object-lines.ts";
+import { processAway } from "./process-away.ts";
+
+export interface StreamedRequest {
+  readonly method?: string;
+  readonly body?: ReadableStream<Uint8Array> | null;
+  /** What its answer ends with if the process ends before it does; without this such an answer fails. */
+  readonly ifLost?: LastWords;
+}
+
+/** The parts of an answer that the app reads. */
+export interface Streamed {
+  readonly status: number;
+  readonly body: ReadableStream<Uint8Array>;
+  readonly text: () => Promise<string>;
+}
+
+/** In each method, `path` is the object's: `/<binding>/<name>`. */
+export class ObjectProcess {
+  readonly #socketPath: string;
+  readonly #secret: string;
+  readonly #lines = new ObjectLines((path, onEnd) => this.#openLine(path, onEnd));
+  readonly #agent = new Agent({ keepAlive: true });
+  #isClosed = false;
+
+  constructor(socketPath: string, secret: string) {
+    this.#socketPath = socketPath;
+    this.#secret = secret;
+  }
+
+  /** Sends a group of calls to a tenant; resolves to a line for each outcome. */
+  async sendGroup(path: string, group: string): Promise<readonly string[]> {
+    return linesOf(await this.#lines.to(path).ask(GROUP, group));
+  }
+
+  /** Calls an object's method, which may wait before it answers. */
+  call(path: string, method: string, args: readonly unknown[]): Promise<unknown> {
+    return this.#lines.to(path).call(method, args);
+  }
+
+  /** Opens a client's socket to a tenant (`client-sockets.ts`). */
+  openSocket(path: string, opening: SocketOpening, upgrade: () => ClientSocket | null): Promise<Result<null, Refusal>> {
+    return this.#lines.to(path).sockets.open(opening, upgrade);
+  }
+
+  /** Sends a request to an object. Its answer may begin at any time and stream for any time. */
+  async fetch(path: string, url: string, { method = "GET", body, ifLost }: StreamedRequest = {}): Promise<Streamed> {
+    this.#refuseIfClosed();
+    const headers = this.#headers(url);
+    const answer = await new Promise<IncomingMessage>((resolve, reject) => {
+      const asked = request({ socketPath: this.#socketPath, agent: this.#agent, path, method, headers }, resolve);
+      asked.on("error", (error) => reject(processAway(error)));
+      if (body) pipeline(Readable.fromWeb(body as never), asked, () => undefined);
+      else asked.end();
+    });
+    // The reader gets the error; no other listener is needed.
+    answer.on("error", () => undefined);
+    const bytes = Readable.toWeb(answer) as unknown as ReadableStream<Uint8Array>;
+    return {
+      status: answer.statusCode ?? 0,
+      body: ifLost === undefined ? bytes : endingWith(ifLost, bytes),
+      text: () => text(answer),
+    };
+  }
+
+  /** Fails what is under way, and all that follows. */
+  close(): void {
+    this.#isClosed = true;
+    this.#lines.close();
+    this.#agent.destroy();
+  }
+
+  #refuseIfClosed(): void {
+    if (this.#isClosed) throw processAway(new Error("the server stops"));
+  }
+
+  #openLine(path: string, onEnd: (line: ObjectLine) => void): ObjectLine {
+    this.#refuseIfClosed();
+    return new ObjectLine(this.#socketPath, path, this.#headers(LINE_URL), onEnd);
+  }
+
+  /** `url`: what the object is asked. */
+  #headers(url: string): Record<string, string> {
+    return { host: "workerd", authorization: this.#secret, "x-signalbox-url": url };
+  }
+}
+
+const endingWith = (lastWords: LastWords, bytes: ReadableStream<Uint8Array>): ReadableStream<Uint8Array> => {
+  const reader = bytes.getReader();
+  const said = new LastSaid();
+  return new ReadableStream(
+    {
+      pull: async (controller) => {
+        const read = await reader.read().catch(() => null);
+        if (read?.value !== undefined) {
+          said.note(read.value);
+          return controller.enqueue(read.value);
+        }
+        if (read === null) controller.enqueue(new TextEncoder().encode(lastWords(said.text())));
+        controller.close();
+      },
+      cancel: (reason) => reader.cancel(reason),
+    },
+    { highWaterMark: 0 },
+  );
+};

@@ -1,0 +1,160 @@
+// Passes requests to the app in workerd over a Unix socket: unchanged, both bodies streaming at the pace of the slower
+// side, WebSockets as raw bytes. Nothing is sent twice. If the client disconnects, the request ends there at once.
+
+import { type ClientRequest, type IncomingMessage, request, type ServerResponse } from "node:http";
+import type { Socket } from "node:net";
+import { pipeline } from "node:stream";
+import type { AppContext } from "../../src/http/auth.ts";
+import { Refused } from "../../src/http/refused.ts";
+import { CloseWatch } from "./closing-frame.ts";
+
+/** Node's own, taken before the adapter replaces it: the adapter sends nothing for a response with this mark. */
+const { Response: PlainResponse } = globalThis;
+const ALREADY_SENT = "x-hono-already-sent";
+/** How long a client whose connection we end may take to send its own close frame. */
+const LAST_FRAME_MS = 2_000;
+
+/**
+ * Headers of one connection only (RFC 9110, 7.6.1); those that frame the body stay, because Node reads and writes them.
+ */
+const HOP_BY_HOP = new Set(["connection", "keep-alive", "proxy-connection", "upgrade", "te", "expect", "x-request-id"]);
+
+const UPGRADE = ["connection", "upgrade", "upgrade", "websocket"];
+
+export interface Exchange {
+  readonly incoming: IncomingMessage;
+  readonly outgoing: ServerResponse;
+  /** The bytes that followed the head of an upgrade. */
+  readonly head?: Buffer;
+}
+
+/** The answer to a request whose client has its answer, or its connection, already. */
+export const alreadySent = (): Response => new PlainResponse(null, { headers: { [ALREADY_SENT]: "true" } });
+
+const away = (): Refused => new Refused({ code: "tenant_unavailable", retryAfterSeconds: 1 });
+
+const passedHeaders = (incoming: IncomingMessage, requestId: string): string[] => {
+  const { rawHeaders } = incoming;
+  const passed: string[] = ["x-request-id", requestId];
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    const name = rawHeaders[at] ?? "";
+    if (!HOP_BY_HOP.has(name.toLowerCase())) passed.push(name, rawHeaders[at + 1] ?? "");
+  }
+  if (hasBody(incoming)) passed.push("expect", "100-continue");
+  return passed;
+};
+
+const answerHeaders = (answer: IncomingMessage): string[] => {
+  const kept: string[] = [];
+  for (let at = 0; at < answer.rawHeaders.length; at += 2) {
+    const name = answer.rawHeaders[at] ?? "";
+    if (!/^(connection|keep-alive)$/i.test(name)) kept.push(name, answer.rawHeaders[at + 1] ?? "");
+  }
+  return kept;
+};
+
+const send = (answer: IncomingMessage, outgoing: ServerResponse): void => {
+  outgoing.writeHead(answer.statusCode ?? 502, answerHeaders(answer));
+  outgoing.flushHeaders();
+  pipeline(answer, outgoing, () => undefined);
+};
+
+/** Resolves when the answer has begun; throws a refusal if the process is down. */
+export const passOn = (c: AppContext, { incoming, outgoing }: Exchange, socketPath: string): Promise<Response> =>
+  new Promise((resolve, reject) => {
+    // A client that has disconnected needs no answer, and its close is not reported again.
+    if (outgoing.destroyed) return resolve(alreadySent());
+    const { method = "GET", url: path = "/" } = incoming;
+    const headers = passedHeaders(incoming, c.get("requestId"));
+    const upstream = request({ socketPath, method, path, headers, agent: false });
+    upstream.setNoDelay(true);
+    // Once the answer has begun, its own end decides: a process that stopped reading the body may have answered in
+    // full.
+    upstream.on("error", () => reject(away()));
+    upstream.on("response", (answer) => {
+      send(answer, outgoing);
+      resolve(alreadySent());
+    });
+    outgoing.once("close", () => upstream.destroy());
+    sendBody(incoming, upstream);
+  });
+
+/**
+ * The body is sent when the app asks for it. Sent at once it would meet a closed connection if the app answers after
+ * the head alone (a revoked key), and the answer would be lost.
+ */
+const sendBody = (incoming: IncomingMessage, upstream: ClientRequest): void => {
+  if (!hasBody(incoming)) {
+    upstream.end();
+    return;
+  }
+  upstream.once("continue", () => pour(incoming, upstream));
+  upstream.flushHeaders();
+};
+
+/**
+ * If the app answers before the body's end, the rest is discarded: if it were cut off while sending, the client would
+ * not read the answer.
+ */
+const pour = (incoming: IncomingMessage, upstream: ClientRequest): void => {
+  const drop = (): void => {
+    incoming.unpipe(upstream);
+    incoming.resume();
+  };
+  upstream.once("error", drop);
+  upstream.once("close", drop);
+  incoming.pipe(upstream);
+};
+
+export const hasBody = ({ headers }: IncomingMessage): boolean =>
+  headers["transfer-encoding"] !== undefined || Number(headers["content-length"] ?? 0) > 0;
+
+/**
+ * Passes a handshake on. Only when the app in workerd switches protocols do bytes go between it and the client: on an
+ * open connection a client would send requests there that this process neither counts nor limits.
+ */
+export const tunnel = (c: AppContext, { incoming, outgoing, head }: Exchange, socketPath: string): Promise<Response> =>
+  new Promise((resolve, reject) => {
+    if (outgoing.destroyed) return resolve(alreadySent());
+    const client = incoming.socket as Socket;
+    const headers = [...passedHeaders(incoming, c.get("requestId")), ...UPGRADE];
+    const upstream = request({ socketPath, method: "GET", path: incoming.url ?? "/", headers, agent: false });
+    upstream.on("error", () => reject(away()));
+    upstream.on("response", (answer) => {
+      send(answer, outgoing);
+      resolve(alreadySent());
+    });
+    upstream.on("upgrade", (answer, frames, first) => {
+      outgoing.detachSocket(client);
+      client.setNoDelay(true);
+      frames.setNoDelay(true);
+      client.write(Buffer.from(switchingHead(answer), "latin1"));
+      frames.unshift(first);
+      if (head !== undefined) frames.write(head);
+      pipeline(client, frames, client, () => {
+        client.destroy();
+        frames.destroy();
+      });
+      endAfterClose(frames, client);
+      resolve(alreadySent());
+    });
+    outgoing.once("close", () => upstream.destroy());
+    upstream.end();
+  });
+
+const switchingHead = ({ rawHeaders }: IncomingMessage): string => {
+  const lines = ["HTTP/1.1 101 Switching Protocols"];
+  for (let at = 0; at < rawHeaders.length; at += 2) lines.push(`${rawHeaders[at]}: ${rawHeaders[at + 1]}`);
+  return `${lines.join("\r\n")}\r\n\r\n`;
+};
+
+/** Listens behind the pipeline, which has sent the frame by then. */
+const endAfterClose = (upstream: Socket, client: Socket): void => {
+  const close = new CloseWatch();
+  upstream.on("data", (bytes: Buffer) => {
+    if (!close.hasPassed(bytes)) return;
+    upstream.unpipe(client);
+    client.end();
+    setTimeout(() => client.destroy(), LAST_FRAME_MS).unref();
+  });
+};

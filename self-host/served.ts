@@ -1,0 +1,40 @@
+// A running server, whichever process its edge is in.
+
+import type { BlockList } from "node:net";
+import type { Project } from "../scripts/build/project.ts";
+import type { DataDir } from "./data-dir.ts";
+import type { Exit } from "./supervised.ts";
+
+/** What a server is started with. */
+export interface HomePlan {
+  readonly project: Project;
+  readonly dir: DataDir;
+  readonly environment: Record<string, string>;
+  readonly processCount: number;
+  /** `<tenant>/<instance>` of the worker that GET /health waits for at first. */
+  readonly awaited: string | undefined;
+  /** Where the first process with tenants can be inspected; undefined: nowhere. */
+  readonly inspectorPort: number | undefined;
+  /** Whose X-Forwarded-For names the client. */
+  readonly trustedProxies: BlockList;
+}
+
+export interface Served {
+  readonly url: string;
+  /**
+   * How a process ended that never served; null if none did. It makes the start fail; a later death does not stop the
+   * server.
+   */
+  readonly earlyExit: () => Exit | null;
+  /** Pauses every process that writes to the data folder, and resumes it. */
+  readonly freeze: () => void;
+  readonly thaw: () => void;
+  /** Resolves when every process has ended and its files are closed. */
+  readonly stop: () => Promise<void>;
+}
+
+export interface Address {
+  readonly host: string;
+  readonly port: number;
+  readonly url: string;
+}

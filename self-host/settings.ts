@@ -1,0 +1,158 @@
+// The settings of `npm start` from flags and environment, checked before anything is changed.
+
+import { readdirSync, readFileSync } from "node:fs";
+import type { BlockList } from "node:net";
+import { hostname } from "node:os";
+import path from "node:path";
+import { parseArgs } from "node:util";
+import { logProblem } from "../log/log.ts";
+import { ExitError } from "../scripts/exit-error.ts";
+import { ROOT } from "../scripts/run-command.ts";
+import { logFormatOf } from "./child-output.ts";
+import { dataRoot } from "./data-dir.ts";
+import { readTrustedProxies } from "./edge/client-address.ts";
+import { readProcessCount } from "./processes.ts";
+
+const DEFAULT_PORT = 8787;
+const DEFAULT_HOST = "127.0.0.1";
+const MAX_PORT = 65_535;
+/** The variables that the edge may read from this process's environment, besides those of [vars] in wrangler.toml. */
+const PASSED_ON =
+  /^(SERVICE_(CATALOG_(SYNC|LOCAL)|WEBHOOKS_PRIVATE|SIGNING_SECRET_ALSO|LOG(_LEVEL|_REQUESTS)?|OTLP_(URL|HEADERS))|PROVIDER_[A-Z0-9_]+_KEY|VAULT_[A-Z0-9_]+)$/;
+
+/** Linux allows 128 KiB in one environment variable. */
+const MAX_CATALOG_BYTES = 120 * 1024;
+
+export interface Settings {
+  dataDir: string;
+  host: string;
+  /** 0 lets the system choose. */
+  port: number;
+  runsWorker: boolean;
+  workerInstance: string;
+  /** The process that the edge runs in. */
+  edge: "node" | "workerd";
+  /** How many processes share the tenants of a new data folder; undefined: as the folder has it. */
+  processCount: number | undefined;
+  /** Where workerd serves the DevTools protocol; undefined: nowhere. */
+  inspectorPort: number | undefined;
+  /** Whose X-Forwarded-For names the client. */
+  trustedProxies: BlockList;
+}
+
+export const USAGE = `Usage: npm start [-- <options>]
+
+Serves the coordinator and its dashboard until SIGINT or SIGTERM.
+
+  --no-worker           starts no local worker
+  --edge node|workerd   the process that serves HTTP: Node (the default) in front of workerd, or workerd alone
+  --inspect <port>      lets DevTools inspect the process with the tenants, on 127.0.0.1; for profiles
+  --help                prints this text
+
+Environment:
+  PORT (8787), SERVICE_HOST (127.0.0.1)    address to listen on
+  SERVICE_TRUST_PROXY                      networks of proxies (10.0.0.0/8,…) whose X-Forwarded-For names the client
+  SERVICE_DATA_DIR (.data)                 folder for all state
+  SERVICE_PROCESSES (1)                    processes that share the tenants; fixed when the data folder is created
+  SERVICE_ROOT_KEY, SERVICE_SIGNING_SECRET created once and kept in the data folder if not set
+  SERVICE_CATALOG_SYNC=0                   turns catalog sync off
+  SERVICE_CATALOG_LOCAL=0                  removes local providers from the catalog: tenants reach no private address
+  SERVICE_CATALOG_DIR                      a folder with more provider files
+  SERVICE_RUNTIME_URL                      address of the local worker's model runtime
+  SERVICE_TENANT_MAX_GB=20                 what each tenant may store, in GB
+  SERVICE_WEBHOOKS_PRIVATE=1               allows webhooks to private addresses
+  SERVICE_LOG=text|json|off                log format (text on a terminal, else json)
+  SERVICE_LOG_LEVEL=debug|info|warn|error  lowest level that is logged (info)
+  SERVICE_LOG_REQUESTS=1                   logs every request, not only failed ones
+  SERVICE_OTLP_URL, SERVICE_OTLP_HEADERS   OpenTelemetry collector (…/v1/traces), and its headers: name=value,…
+  PROVIDER_<NAME>_KEY                      a provider's key`;
+
+export function readSettings(args: string[], env: NodeJS.ProcessEnv): Settings {
+  const flags = readFlags(args);
+  const wrongLog = logProblem(env);
+  if (wrongLog !== null) throw new ExitError(wrongLog);
+  return {
+    dataDir: dataRoot(env),
+    host: env.SERVICE_HOST || DEFAULT_HOST,
+    port: env.PORT ? readPort("PORT", env.PORT) : DEFAULT_PORT,
+    runsWorker: !flags["no-worker"],
+    edge: readEdge(flags.edge),
+    processCount: readProcessCount(env.SERVICE_PROCESSES),
+    inspectorPort: flags.inspect === undefined ? undefined : readPort("--inspect", flags.inspect),
+    trustedProxies: readTrustedProxies(env.SERVICE_TRUST_PROXY),
+    workerInstance: `local-${hostname().replace(/[^A-Za-z0-9._:-]/g, "-")}`.slice(0, 128),
+  };
+}
+
+export const isHelpAsked = (args: string[]): boolean => args.some((one) => one === "--help" || one === "-h");
+
+const FLAGS = { "no-worker": { type: "boolean" }, edge: { type: "string" }, inspect: { type: "string" } } as const;
+
+function readFlags(args: string[]): { "no-worker"?: boolean; edge?: string; inspect?: string } {
+  try {
+    return parseArgs({ args, options: FLAGS }).values;
+  } catch (error) {
+    throw new ExitError(`${(error as Error).message}\n${USAGE}`, 2);
+  }
+}
+
+function readEdge(text: string | undefined): Settings["edge"] {
+  if (text === undefined) return process.platform === "win32" ? "workerd" : "node";
+  if (text === "node" || text === "workerd") return text;
+  throw new ExitError(`--edge is "${text}": use node or workerd.`, 2);
+}
+
+function readPort(name: string, text: string): number {
+  const port = Number(text);
+  if (/^\d+$/.test(text) && port <= MAX_PORT) return port;
+  throw new ExitError(`${name} is "${text}": use a number from 0 to ${MAX_PORT}; 0 means any free port.`, 2);
+}
+
+/** The operator's variables that the edge gets unchanged: declared vars, catalog switch, provider keys, vault. */
+export function passedEnvironment(declared: Record<string, unknown>, env: NodeJS.ProcessEnv): Record<string, string> {
+  const passed = Object.entries(env).filter(([name, value]) => value && (name in declared || PASSED_ON.test(name)));
+  return { ...Object.fromEntries(passed), SERVICE_LOG: logFormatOf(env) } as Record<string, string>;
+}
+
+/**
+ * The operator's own provider files (SERVICE_CATALOG_DIR), as one JSON object from file name to YAML text. Ends the
+ * start if one is invalid by the edge's own schema, because here the operator sees the message.
+ */
+export async function readExtraCatalog(env: NodeJS.ProcessEnv): Promise<Record<string, string>> {
+  if (!env.SERVICE_CATALOG_DIR) return {};
+  const directory = path.resolve(ROOT, env.SERVICE_CATALOG_DIR);
+  const files = readYamlFiles(directory);
+  // Loading the YAML reader takes time, so it is only loaded if there is such a folder.
+  const { readFiles } = await import("../src/catalog/providers.ts");
+  const { problems } = readFiles(files);
+  if (problems.length > 0) throw new ExitError(wrongCatalogMessage(directory, problems));
+  const text = JSON.stringify(files);
+  if (Buffer.byteLength(text) > MAX_CATALOG_BYTES) {
+    throw new ExitError(`The provider files in ${directory} have more than ${MAX_CATALOG_BYTES / 1024} KiB together.`);
+  }
+  return { SERVICE_CATALOG_FILES: text };
+}
+
+function readYamlFiles(directory: string): Record<string, string> {
+  const names = orUnreadable(directory, () => readdirSync(directory)).filter((name) => /\.ya?ml$/.test(name));
+  const read = (file: string): string => orUnreadable(file, () => readFileSync(file, "utf8"));
+  return Object.fromEntries(names.sort().map((name) => [name, read(path.join(directory, name))]));
+}
+
+function orUnreadable<T>(place: string, read: () => T): T {
+  try {
+    return read();
+  } catch (error) {
+    throw new ExitError(`SERVICE_CATALOG_DIR: ${place} cannot be read: ${(error as Error).message}`);
+  }
+}
+
+function wrongCatalogMessage(directory: string, problems: readonly string[]): string {
+  const isAboutAddress = problems.some((problem) => problem.includes(" list_url: "));
+  return [
+    `Provider files in SERVICE_CATALOG_DIR (${directory}) are invalid:`,
+    ...problems.map((problem) => `  ${problem}`),
+    ...(isAboutAddress ? ["A runtime with plain http or a private address needs `local: true`."] : []),
+    "Fix these files or remove them from the folder, and start again. providers/README.md documents their format.",
+  ].join("\n");
+}

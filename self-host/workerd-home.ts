@@ -1,0 +1,72 @@
+// Edge and objects in one workerd process, the history in another: the app as Cloudflare runs it. For trying the
+// product as deployed, and for systems without Unix sockets, where the history is in the same process.
+
+import { rmSync, writeFileSync } from "node:fs";
+import { WHOLE } from "../domain/tenant/share.ts";
+import { ExitError } from "../scripts/exit-error.ts";
+import { untilUp } from "./child-server.ts";
+import { startHistory } from "./history-process.ts";
+import { keepRunning, type Pace } from "./keep-running.ts";
+import { storageOf } from "./processes.ts";
+import type { Address, HomePlan, Served } from "./served.ts";
+import { wholeConfig } from "./serving-config.ts";
+import { makeSocketFolder } from "./sockets.ts";
+import type { Exit } from "./supervised.ts";
+import { startWorkerd } from "./workerd.ts";
+
+const PACE: Pace = { firstMs: 100, maxMs: 10_000, healthyAfterMs: 10_000 };
+const STOP_GRACE_MS = 2_000;
+/** A process that died sooner than this never served. */
+const EARLY_MS = 1_000;
+
+export async function startWorkerdHome(plan: HomePlan, address: Address): Promise<Served> {
+  const { project, dir } = plan;
+  if (plan.processCount > 1) throw new ExitError("SERVICE_PROCESSES needs the edge in Node: remove --edge workerd.");
+  const environment: Record<string, string> =
+    plan.awaited === undefined ? plan.environment : { ...plan.environment, SERVICE_AWAITED_WORKER: plan.awaited };
+  const serving = {
+    project,
+    storage: storageOf(dir, WHOLE),
+    configFile: dir.servingConfig,
+    environment: Object.keys(environment),
+  };
+  const folder = process.platform === "win32" ? null : makeSocketFolder(dir);
+  const history = folder === null ? null : startHistory(plan, folder);
+  writeFileSync(dir.servingConfig, wholeConfig(serving, history?.sockets ?? dir, address), { mode: 0o600 });
+  if (history !== null) await untilUp([history.child]);
+  const { kept, earlyExit } = keepServing(dir.servingConfig, environment, plan.inspectorPort);
+  return {
+    url: address.url,
+    earlyExit: () => earlyExit() ?? history?.child.earlyExit() ?? null,
+    freeze: () => {
+      kept.current().freeze();
+      history?.child.freeze();
+    },
+    thaw: () => {
+      history?.child.thaw();
+      kept.current().thaw();
+    },
+    stop: async () => {
+      await kept.stop(STOP_GRACE_MS);
+      await history?.child.stop();
+      if (folder !== null) rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+function keepServing(config: string, environment: Record<string, string>, inspectorPort: number | undefined) {
+  const startedAt = performance.now();
+  let early: Exit | null = null;
+  const kept = keepRunning("workerd", PACE, () => {
+    const running = startWorkerd(config, environment, inspectorPort);
+    running.exited
+      .then((exit) => {
+        if (performance.now() - startedAt < EARLY_MS) early ??= exit;
+      })
+      .catch(() => {
+        early ??= { code: null, signal: null };
+      });
+    return running;
+  });
+  return { kept, earlyExit: () => early };
+}

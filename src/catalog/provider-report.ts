@@ -1,0 +1,20 @@
+// What a provider lists now, over all of a tenant's subscriptions to it: what the tenant's object routes and prices by.
+
+import type { ListedModel } from "../../domain/catalog/catalog.ts";
+import { modelsOfProvider } from "./snapshot.ts";
+
+type ReportedModel = Pick<ListedModel, "id"> & { readonly price: ListedModel["price"] | undefined };
+
+/** `models: null` if nothing follows the provider any more. */
+export interface ProviderReport {
+  readonly provider: string;
+  readonly models: readonly ReportedModel[] | null;
+}
+
+/** If several subscriptions list a model, the latest price counts. */
+export async function providerReport(db: D1Database, tenant: string, provider: string): Promise<ProviderReport> {
+  const all = await modelsOfProvider(db, tenant, provider);
+  const listed = new Map<string, ReportedModel>();
+  for (const { id, price } of all ?? []) listed.set(id, { id, price: price ?? listed.get(id)?.price });
+  return { provider, models: all === null ? null : [...listed.values()] };
+}

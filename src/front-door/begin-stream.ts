@@ -1,0 +1,51 @@
+// Which stream a client gets: follows its job from attempt to attempt, and reads one attempt at a time, until one sends
+// an event or the job ends. An attempt's stream that is not taken is let go, so that nothing is read by nobody. Uses no
+// network: following and reading are arguments.
+
+import { within } from "../../contract/text/within.ts";
+import { isFinal } from "../../domain/words/job-status.ts";
+import { type Followed, isSameStand } from "../../durable-objects/operations/front-door.ts";
+
+/** What the client gets first. */
+export type Beginning =
+  | { readonly kind: "events"; readonly job: Followed; readonly body: ReadableStream<Uint8Array> }
+  | { readonly kind: "final"; readonly job: Followed };
+
+export interface BeginTools {
+  /** The job after a while, or when it has changed. */
+  readonly watch: (job: Followed) => Promise<Followed>;
+  /** The events of one attempt from the first one on; null if it ended without any. */
+  readonly attach: (job: Followed) => Promise<ReadableStream<Uint8Array> | null>;
+  /** Time that a stream may arrive after its job's report. */
+  readonly lateMs: number;
+}
+
+/** A start is no change to a client: the attempt that it reads is the same. */
+const untilMoved = async (watch: BeginTools["watch"], from: Followed): Promise<Followed> => {
+  for (let job = from; ; ) {
+    job = await watch(job);
+    if (!isSameStand(job, from)) return job;
+  }
+};
+
+export const beginStream = async (from: Followed, { watch, attach, lateMs }: BeginTools): Promise<Beginning> => {
+  for (let job = from; ; ) {
+    if (isFinal(job.status)) return { kind: "final", job };
+    const moved = untilMoved(watch, job);
+    if (job.worker === null || job.status === "pending") {
+      job = await moved;
+      continue;
+    }
+    const attached = attach(job);
+    const first = await Promise.race([attached, moved.then(() => null)]);
+    if (first !== null) {
+      moved.catch(() => undefined);
+      return { kind: "events", job, body: first };
+    }
+    const now = await moved;
+    const late = now.status === "completed" ? await within(attached, lateMs) : null;
+    if (late !== null) return { kind: "events", job: now, body: late };
+    void attached.then((body) => body?.cancel()).catch(() => undefined);
+    job = now;
+  }
+};

@@ -1,0 +1,123 @@
+// A front-door body. Up to 1 MiB it is parsed and passes through the tenant; a larger one stays the bytes that arrived,
+// of which the edge reads an outline, and only the members that it changes are written again.
+
+import { MAX_BODY_BYTES } from "../../contract/field.ts";
+import type { Json } from "../../domain/words/json.ts";
+import { invalid } from "../../domain/words/refusal.ts";
+import type { AppContext } from "../http/auth.ts";
+import { decoded, joined, parseJson, readChunks, refuseOtherMedia } from "../http/body.ts";
+import { Refused } from "../http/refused.ts";
+import { JsonOutline, type Span } from "./json-outline.ts";
+import type { Body } from "./prompt.ts";
+
+export const MAX_DOOR_BODY_BYTES: number = 32 * 1024 * 1024;
+/** Long enough for 32 MiB over a slow connection. */
+const BODY_DEADLINE_MS = 120_000;
+
+/** The members that the edge may write itself. */
+const CHANGED_MEMBERS = ["model", "store", "stream_options"] as const;
+/** Those whose meaning here must be their meaning at the runtime. */
+const HEEDED_MEMBERS = [
+  ...CHANGED_MEMBERS,
+  "stream",
+  "previous_response_id",
+  "conversation",
+  "background",
+  "metadata",
+] as const;
+/** Metadata of more bytes is none that anybody reads. */
+const MAX_METADATA_BYTES = 64 * 1024;
+
+export type Changes = Readonly<Partial<Record<(typeof CHANGED_MEMBERS)[number], Json>>>;
+
+export interface LargeBody {
+  readonly chunks: readonly Uint8Array[];
+  readonly members: ReadonlyMap<string, Span>;
+}
+
+export interface DoorBody {
+  /** Of a large body, long texts are cut. */
+  readonly body: Body;
+  /** Null if the body fits into a row of the tenant's database. */
+  readonly large: LargeBody | null;
+}
+
+export const readDoorBody = async (c: AppContext, mayBeLarge: () => Promise<void>): Promise<DoorBody> => {
+  refuseOtherMedia(c);
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  let outline: JsonOutline | null = null;
+  const take = (chunk: Uint8Array): void => {
+    chunks.push(chunk);
+    size += chunk.byteLength;
+    if (outline !== null) outline.push(chunk);
+    else if (size > MAX_BODY_BYTES) {
+      outline = new JsonOutline(HEEDED_MEMBERS);
+      for (const arrived of chunks) outline.push(arrived);
+    }
+  };
+  await readChunks(c, { limitBytes: MAX_DOOR_BODY_BYTES, deadlineMs: BODY_DEADLINE_MS, mayBeLarge }, take);
+  if (size === 0) throw new Refused(invalid("", "a JSON body is required"));
+  const found = outline as JsonOutline | null;
+  if (found === null) return { body: objectOf(parseJson(decoded(joined(chunks)))), large: null };
+  const large = { chunks, members: found.members };
+  return { body: { ...objectOf(found.finish()), ...wholeMetadata(large) }, large };
+};
+
+/** Of a long body the outline may have cut it. */
+const wholeMetadata = ({ chunks, members }: LargeBody): Body => {
+  const { from, to } = members.get("metadata") ?? { from: 0, to: 0 };
+  if (from === to || to - from > MAX_METADATA_BYTES) return {};
+  return { metadata: JSON.parse(decoded(joined(between(chunks, from, to)))) as Json };
+};
+
+const objectOf = (value: unknown): Body => {
+  if (typeof value !== "object" || value === null || Array.isArray(value))
+    throw new Refused(invalid("", "the body must be a JSON object"));
+  return value as Body;
+};
+
+interface Edit extends Span {
+  readonly text: string;
+}
+
+/** The bytes with some members changed; a member that is missing is added. */
+export const withChanges = ({ chunks, members }: LargeBody, changes: Changes): Uint8Array[] => {
+  const start = afterBrace(chunks);
+  const edits = Object.entries(changes).map(([name, value]): Edit => {
+    const span = members.get(name);
+    if (span !== undefined) return { ...span, text: JSON.stringify(value) };
+    return { from: start, to: start, text: `${JSON.stringify(name)}:${JSON.stringify(value)},` };
+  });
+  const encoder = new TextEncoder();
+  const pieces: Uint8Array[] = [];
+  let at = 0;
+  for (const { from, to, text } of edits.sort((one, other) => one.from - other.from)) {
+    pieces.push(...between(chunks, at, from), encoder.encode(text));
+    at = to;
+  }
+  pieces.push(...between(chunks, at, Number.POSITIVE_INFINITY));
+  return pieces;
+};
+
+/** The body is an object with at least a model, so a member may follow its first brace. */
+const afterBrace = (chunks: readonly Uint8Array[]): number => {
+  let before = 0;
+  for (const chunk of chunks) {
+    const at = chunk.indexOf("{".charCodeAt(0));
+    if (at >= 0) return before + at + 1;
+    before += chunk.byteLength;
+  }
+  return before;
+};
+
+const between = (chunks: readonly Uint8Array[], from: number, to: number): Uint8Array[] => {
+  const pieces: Uint8Array[] = [];
+  let before = 0;
+  for (const chunk of chunks) {
+    const piece = chunk.subarray(Math.max(0, from - before), Math.max(0, Math.min(chunk.byteLength, to - before)));
+    if (piece.byteLength > 0) pieces.push(piece);
+    before += chunk.byteLength;
+  }
+  return pieces;
+};

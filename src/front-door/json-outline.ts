@@ -1,0 +1,184 @@
+// Reads a large JSON body while it arrives, a chunk at a time, so that no request keeps the thread for long: it counts
+// depth and values, finds the top-level members that the edge changes, and keeps everything but the rest of long texts
+// (images, files). What it keeps is a small JSON text with the same structure, which a parser then judges. What it
+// leaves out it judges itself: escapes, control characters, UTF-8.
+
+import { MAX_JSON_DEPTH, MAX_JSON_VALUES, TOO_DEEP, TOO_MANY_VALUES } from "../../contract/json-bounds.ts";
+import { invalid } from "../../domain/words/refusal.ts";
+import { Refused } from "../http/refused.ts";
+
+/** Bytes of a text that the outline keeps: more than the prompt that people see. */
+const KEPT_TEXT_BYTES = 4_096;
+/** From so many kept bytes on, texts below the top level keep less, so that the parser is never busy for long. */
+const MANY_KEPT_BYTES = 4 * 1024 * 1024;
+const SHORT_TEXT_BYTES = 32;
+/** No name that is looked for is longer, even if all of it is escaped. */
+const MAX_NAME_BYTES = 256;
+
+const [QUOTE, BACKSLASH, COMMA, COLON] = [0x22, 0x5c, 0x2c, 0x3a];
+const [OPEN_BRACKET, CLOSE_BRACKET] = [0x5b, 0x5d];
+const [OPEN_BRACE, CLOSE_BRACE] = [0x7b, 0x7d];
+const STRICT = { fatal: true, ignoreBOM: false } as const;
+const FIRST_PRINTABLE = 0x20;
+const UNICODE_ESCAPE = 0x75;
+const HEX_DIGITS = 4;
+const SIMPLE_ESCAPES: ReadonlySet<number> = new Set([...'"\\/bfnrt'].map((char) => char.charCodeAt(0)));
+
+/** Where a member's value stands in the body, in bytes; it may end with white space. */
+export interface Span {
+  readonly from: number;
+  readonly to: number;
+}
+
+const isContinuation = (byte: number): boolean => (byte & 0xc0) === 0x80;
+const isHexDigit = (byte: number): boolean =>
+  (byte >= 0x30 && byte <= 0x39) || ((byte | 0x20) >= 0x61 && (byte | 0x20) <= 0x66);
+const refuse = (what: string): never => {
+  throw new Refused(invalid("", `the body must be ${what}`));
+};
+
+export class JsonOutline {
+  /** The top-level members that were looked for. */
+  readonly members = new Map<string, Span>();
+  readonly #wanted: ReadonlySet<string>;
+  readonly #utf8 = new TextDecoder("utf-8", STRICT);
+  readonly #kept: Uint8Array[] = [];
+  /** Bytes before the current chunk. */
+  #offset = 0;
+  /** Where the kept part of the current chunk begins. */
+  #keptFrom = 0;
+  #depth = 0;
+  #values = 1;
+  #isInString = false;
+  #textBytes = 0;
+  #keptTextBytes = KEPT_TEXT_BYTES;
+  #keptBytes = 0;
+  #isCut = false;
+  #isEscaped = false;
+  #hexLeft = 0;
+  /** At the top level: the name being read or just read; null where a name cannot stand. */
+  #name: string | null = null;
+  #valueFrom = -1;
+
+  constructor(wanted: readonly string[]) {
+    this.#wanted = new Set(wanted);
+  }
+
+  /** Throws a refusal as soon as the body cannot be taken. */
+  push(chunk: Uint8Array): void {
+    this.#checkUtf8(chunk, true);
+    this.#keptFrom = 0;
+    for (let at = 0; at < chunk.length; at += 1) {
+      const byte = chunk[at] as number;
+      if (this.#isInString) this.#readText(byte, at, chunk);
+      else if (byte === QUOTE) this.#beginText();
+      else if (byte >= COMMA) this.#readMark(byte, this.#offset + at);
+    }
+    if (!this.#isCut) this.#keep(chunk.subarray(this.#keptFrom));
+    this.#offset += chunk.length;
+  }
+
+  /** The kept text, as the parser reads it. */
+  finish(): unknown {
+    this.#checkUtf8(new Uint8Array(), false);
+    const decoder = new TextDecoder("utf-8", STRICT);
+    const text = this.#kept.splice(0).map((bytes) => decoder.decode(bytes, { stream: true }));
+    try {
+      return JSON.parse(text.join("") + decoder.decode());
+    } catch (error) {
+      return refuse(`JSON: ${(error as Error).message.slice(0, 120)}`);
+    }
+  }
+
+  #checkUtf8(chunk: Uint8Array, isMoreToCome: boolean): void {
+    try {
+      this.#utf8.decode(chunk, { stream: isMoreToCome });
+    } catch {
+      refuse("UTF-8");
+    }
+  }
+
+  #beginText(): void {
+    this.#isInString = true;
+    this.#textBytes = 0;
+    const isShort = this.#keptBytes > MANY_KEPT_BYTES && this.#depth > 1;
+    this.#keptTextBytes = isShort ? SHORT_TEXT_BYTES : KEPT_TEXT_BYTES;
+  }
+
+  #keep(bytes: Uint8Array): void {
+    this.#kept.push(bytes);
+    this.#keptBytes += bytes.length;
+  }
+
+  #readText(byte: number, at: number, chunk: Uint8Array): void {
+    this.#textBytes += 1;
+    if (this.#hexLeft > 0 || this.#isEscaped) this.#readEscape(byte);
+    else if (byte === QUOTE) {
+      this.#isInString = false;
+      if (this.#isCut) this.#keptFrom = at;
+      this.#isCut = false;
+      return;
+    } else {
+      if (this.#textBytes > this.#keptTextBytes && !this.#isCut && !isContinuation(byte)) {
+        this.#keep(chunk.subarray(this.#keptFrom, at));
+        this.#isCut = true;
+      }
+      if (byte === BACKSLASH) this.#isEscaped = true;
+      else if (byte < FIRST_PRINTABLE) refuse("JSON: a text has a control character");
+    }
+    if (this.#depth === 1 && this.#name !== null && this.#valueFrom < 0 && this.#textBytes <= MAX_NAME_BYTES)
+      this.#name += String.fromCharCode(byte);
+  }
+
+  #readEscape(byte: number): void {
+    if (this.#hexLeft > 0) {
+      if (!isHexDigit(byte)) refuse("JSON: a text has a malformed escape");
+      this.#hexLeft -= 1;
+      return;
+    }
+    this.#isEscaped = false;
+    if (byte === UNICODE_ESCAPE) this.#hexLeft = HEX_DIGITS;
+    else if (!SIMPLE_ESCAPES.has(byte)) refuse("JSON: a text has a malformed escape");
+  }
+
+  #readMark(byte: number, place: number): void {
+    if (byte === OPEN_BRACKET || byte === OPEN_BRACE) {
+      this.#depth += 1;
+      if (this.#depth > MAX_JSON_DEPTH) throw new Refused(invalid("", `the body ${TOO_DEEP}`));
+      this.#countValue();
+      if (this.#depth === 1) this.#name = "";
+    } else if (byte === CLOSE_BRACKET || byte === CLOSE_BRACE) {
+      if (this.#depth === 1) this.#endMember(place);
+      this.#depth -= 1;
+    } else if (byte === COMMA) {
+      this.#countValue();
+      if (this.#depth === 1) this.#endMember(place);
+    } else if (byte === COLON && this.#depth === 1 && this.#valueFrom < 0) this.#valueFrom = place + 1;
+  }
+
+  #countValue(): void {
+    this.#values += 1;
+    if (this.#values > MAX_JSON_VALUES) throw new Refused(invalid("", `the body ${TOO_MANY_VALUES}`));
+  }
+
+  /** Two members of one name would mean one thing here and another at the runtime. */
+  #endMember(to: number): void {
+    const name = plainName(this.#name ?? "");
+    if (this.#valueFrom >= 0 && name !== null && this.#wanted.has(name)) {
+      if (this.members.has(name)) throw new Refused(invalid(name, "is given more than once"));
+      this.members.set(name, { from: this.#valueFrom, to });
+    }
+    this.#name = "";
+    this.#valueFrom = -1;
+  }
+}
+
+/** A name without its escapes; null if it is malformed, which the parser will say. */
+const plainName = (name: string): string | null => {
+  if (!name.includes("\\")) return name;
+  try {
+    return JSON.parse(`"${name}"`) as string;
+  } catch {
+    return null;
+  }
+};

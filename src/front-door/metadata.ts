@@ -1,0 +1,46 @@
+// What a request says about itself, for people and for cost: the body's `metadata`, its user, and the header
+// `X-Signalbox-Metadata`. The client wrote the body for another service, so what does not fit there is cut or left out.
+// The header is ours: what does not fit is refused.
+
+import { MAX_METADATA_PAIRS } from "../../contract/field.ts";
+import { metadata, metadataName, metadataValue } from "../../contract/job.ts";
+import { isObject } from "../../contract/text/json-object.ts";
+import { startOf } from "../../contract/text/start-of.ts";
+import type { Json } from "../../domain/words/json.ts";
+import { invalid } from "../../domain/words/refusal.ts";
+import { Refused } from "../http/refused.ts";
+import type { Body } from "./prompt.ts";
+
+const HEADER = "X-Signalbox-Metadata";
+const MAX_NAME_CHARS = 64;
+const MAX_VALUE_CHARS = 256;
+
+/** The header comes first, then the user: what is above the limit is the body's. */
+export const metadataOf = (body: Body, header: string | undefined): Record<string, string> => {
+  const pairs = new Map(pairsOf(header ?? ""));
+  const user = body.user ?? body.safety_identifier;
+  const said = Object.entries(isObject(body.metadata) ? body.metadata : {});
+  for (const [name, value] of [["user", user] as const, ...said].flatMap(cutPair))
+    if (!pairs.has(name) && pairs.size < MAX_METADATA_PAIRS) pairs.set(name, value);
+  return Object.fromEntries(pairs);
+};
+
+/** None if nothing of it can be kept. */
+const cutPair = ([name, value]: readonly [string, Json | undefined]): [string, string][] => {
+  if (typeof value !== "string") return [];
+  const pair = [startOf(name, MAX_NAME_CHARS), startOf(value, MAX_VALUE_CHARS)] as [string, string];
+  return metadataName.safeParse(pair[0]).success && metadataValue.safeParse(pair[1]).success ? [pair] : [];
+};
+
+/** `team=search,env=prod` */
+const pairsOf = (header: string): [string, string][] => {
+  const pairs = header.split(",").filter((pair) => pair.trim() !== "");
+  const read = pairs.map((pair): [string, string] => {
+    const at = pair.indexOf("=");
+    if (at < 0) throw new Refused(invalid(HEADER, 'must be pairs such as "team=search,env=prod"'));
+    return [pair.slice(0, at).trim(), pair.slice(at + 1).trim()];
+  });
+  const parsed = metadata.safeParse(Object.fromEntries(read));
+  if (!parsed.success) throw new Refused(invalid(HEADER, parsed.error.issues[0]?.message ?? "is invalid"));
+  return read;
+};

@@ -1,0 +1,149 @@
+// What an outsider can make grow at the edge (`domain/words/growth.ts`). The worst case of the edge's process in Node follows
+// from it: 512 MiB of bodies (128 of reports and the killswitch, 64 + 64 of calls, 256 of large requests), and 130 MiB
+// more for the one body that is being parsed; on Cloudflare 64 MiB of bodies an isolate.
+
+import { MAX_BODY_BYTES } from "../contract/field.ts";
+import { MAX_JSON_DEPTH, MAX_JSON_VALUES } from "../contract/json-bounds.ts";
+import type { GrowthRow } from "../domain/words/growth.ts";
+import { BODY_SLOTS } from "../durable-objects/object-name.ts";
+import { MAX_DOOR_BODY_BYTES } from "./front-door/body.ts";
+import type { Lane } from "./home.ts";
+import { MAX_ADDRESSES } from "./http/admission.ts";
+import { MAX_CHECKED_TOKENS } from "./http/auth.ts";
+import { FREE_BODY_BYTES } from "./http/body.ts";
+import { BOUNDS, type HolderKind } from "./http/shares.ts";
+
+const OF = { key: "key", tenant: "tenant", stranger: "address", isolate: "process", process: "process" } as const;
+
+const shareRows = (lane: Lane, kind: HolderKind): GrowthRow[] => {
+  const { requests, bytes } = BOUNDS[lane][kind];
+  const base = {
+    holds: ["src/http/shares.ts#held"],
+    grownBy: kind === "key" || kind === "tenant" ? "key" : "request",
+    countedBy: "src/http/admission.ts",
+    of: OF[kind],
+    atTheBound: { refuses: OF[kind] === "process" ? "overloaded" : "rate_limited" },
+  } as const;
+  const name = kind === "stranger" ? "address without a key" : kind;
+  return [
+    {
+      ...base,
+      what: `requests under way of one ${name}, lane ${lane}`,
+      bound: requests,
+      unit: "entries",
+      freedBy: "the end of the answer, streams included",
+      provenBy: ["test/http/shares.test.ts", "is bounded by its requests"],
+    },
+    {
+      ...base,
+      what: `bytes of bodies under way of one ${name}, lane ${lane}`,
+      bound: bytes,
+      unit: "bytes",
+      freedBy: "the end of the answer; of a stored body, when it is stored",
+      provenBy: ["test/http/shares.test.ts", "is bounded by the bytes of its bodies"],
+    },
+  ];
+};
+
+const LANES = Object.keys(BOUNDS) as Lane[];
+const KINDS = Object.keys(OF) as HolderKind[];
+
+export const EDGE_GROWTH: readonly GrowthRow[] = [
+  ...LANES.flatMap((lane) => KINDS.flatMap((kind) => shareRows(lane, kind))),
+  {
+    what: "a request's body",
+    holds: ["src/http/body.ts#chunks"],
+    grownBy: "request",
+    countedBy: "src/http/body.ts",
+    bound: MAX_BODY_BYTES,
+    unit: "bytes",
+    of: "message",
+    atTheBound: { refuses: "payload_too_large" },
+    freedBy: "the request's call to its tenant",
+    provenBy: ["test/http/conventions.workers.test.ts", "may be as large as the contract says, and no larger"],
+  },
+  {
+    what: "a front-door body",
+    holds: ["src/front-door/body.ts#chunks"],
+    grownBy: "request",
+    countedBy: "src/http/body.ts",
+    bound: MAX_DOOR_BODY_BYTES,
+    unit: "bytes",
+    of: "message",
+    atTheBound: { refuses: "payload_too_large" },
+    freedBy: "its storing outside the tenant, or the request's end",
+    provenBy: ["test/front-door/large-bodies.workers.test.ts", "reaches its worker as it was sent"],
+  },
+  {
+    what: "bytes of a body that are read of a key that the tenant was not asked about",
+    holds: ["src/http/body.ts#chunks"],
+    grownBy: "request",
+    countedBy: "src/http/body.ts",
+    bound: FREE_BODY_BYTES,
+    unit: "bytes",
+    of: "message",
+    atTheBound: { waits: "for the tenant's object to admit the key" },
+    freedBy: "the refusal, or the request's call",
+    provenBy: ["test/front-door/large-bodies.workers.test.ts", "hears that it was revoked"],
+  },
+  {
+    what: "values of a JSON body",
+    holds: ["src/http/body.ts#parseJson", "src/front-door/json-outline.ts#values"],
+    grownBy: "request",
+    countedBy: "contract/json-bounds.ts",
+    bound: MAX_JSON_VALUES,
+    unit: "entries",
+    of: "message",
+    atTheBound: { refuses: "invalid_request" },
+    freedBy: "the request's call to its tenant",
+    provenBy: ["test/front-door/large-bodies.workers.test.ts", "more values than a body may have"],
+  },
+  {
+    what: "levels of a JSON body",
+    holds: ["src/http/body.ts#parseJson"],
+    grownBy: "request",
+    countedBy: "contract/json-bounds.ts",
+    bound: MAX_JSON_DEPTH,
+    unit: "entries",
+    of: "message",
+    atTheBound: { refuses: "invalid_request" },
+    freedBy: "the request's end",
+    provenBy: ["test/front-door/json-outline.test.ts", "that is too deep"],
+  },
+  {
+    what: "objects (files, on a server) of stored bodies over 1 MiB",
+    holds: ["folder objects/signalbox-Relay"],
+    grownBy: "request",
+    countedBy: "durable-objects/object-name.ts",
+    bound: BODY_SLOTS,
+    unit: "entries",
+    of: "tenant",
+    atTheBound: { waits: "for nothing: further bodies share the same objects" },
+    freedBy: "the end of each job, of the tenant, or a day, for the bodies in them",
+    provenBy: ["test/front-door/large-bodies.workers.test.ts", "goes into one of a few objects of its tenant"],
+  },
+  {
+    what: "keys whose tags were checked",
+    holds: ["src/http/auth.ts#checkedTokens"],
+    grownBy: "key",
+    countedBy: "src/http/auth.ts",
+    bound: MAX_CHECKED_TOKENS,
+    unit: "entries",
+    of: "process",
+    atTheBound: { drops: "all of them: a tag is checked again" },
+    freedBy: "the bound",
+    provenBy: ["test/http/keys.workers.test.ts", "key"],
+  },
+  {
+    what: "addresses that were refused",
+    holds: ["src/http/admission.ts#refusals"],
+    grownBy: "request",
+    countedBy: "src/http/admission.ts",
+    bound: MAX_ADDRESSES,
+    unit: "entries",
+    of: "process",
+    atTheBound: { drops: "all of them: each address has its first refusals again" },
+    freedBy: "the bound",
+    provenBy: ["test/http/conventions.workers.test.ts", "key"],
+  },
+];

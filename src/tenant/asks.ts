@@ -1,0 +1,21 @@
+// What an endpoint takes from the operation it calls: name, permission, refusals.
+
+import type { RefusalCode } from "../../domain/words/refusal.ts";
+import { OPERATIONS, type OperationName, refusalsOf } from "../../durable-objects/api.ts";
+import type { Lane } from "../home.ts";
+
+interface Asked<Name extends OperationName> {
+  readonly needs: (typeof OPERATIONS)[Name]["needs"];
+  readonly operationId: string | undefined;
+  readonly refuses: readonly RefusalCode[];
+  readonly lane?: Lane;
+}
+
+/** `more` lists refusals of the endpoint beyond those of its operation. */
+export const asks = <Name extends OperationName>(name: Name, ...more: readonly RefusalCode[]): Asked<Name> => ({
+  needs: OPERATIONS[name].needs,
+  // Many endpoints ask for a permission, so that operation gives none of them its name.
+  operationId: name.startsWith("authorize") ? undefined : name,
+  refuses: [...refusalsOf(name), ...more],
+  ...("isVital" in OPERATIONS[name] ? { lane: "vital" as const } : {}),
+});

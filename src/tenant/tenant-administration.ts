@@ -1,0 +1,79 @@
+// What the service itself does with a tenant, without a key of it: making and ending it, moving it, its catalog.
+
+import type { KeyResource } from "../../contract/key.ts";
+import type { MovingTenant } from "../../contract/move.ts";
+import type { PageRequest, TablePage, TableRows } from "../../domain/tenant/moved-rows.ts";
+import type { Refusal } from "../../domain/words/refusal.ts";
+import { ok, type Result } from "../../domain/words/result.ts";
+import type { CatalogReport } from "../../durable-objects/operations/catalog.ts";
+import type { NewKey, NewTenant } from "../../durable-objects/operations/keys.ts";
+import type { Departure } from "../../durable-objects/operations/moving.ts";
+import type { Arrival } from "../../durable-objects/relocation.ts";
+import type { Env } from "../env.ts";
+import { unwrap } from "../http/refused.ts";
+import { remote, type TenantName, tenantObject, withTenant } from "./tenant-object.ts";
+
+/** Created near `request.locationHint` by the first call to the object; then history learns of it. */
+export const createTenant = async (env: Env, request: NewTenant): Promise<Result<null, Refusal>> => {
+  const object = tenantObject(env, request, request.locationHint ?? undefined);
+  const created = await remote(object).create(request);
+  if (created.ok) await object.drain();
+  return created;
+};
+
+/** Adds an admin key to a tenant. */
+export const addAdminKey = (env: Env, name: TenantName, key: NewKey): Promise<Result<KeyResource, Refusal>> =>
+  withTenant(env, name, false, (stub) => remote(stub).addAdminKey(key));
+
+/** Sets what a tenant may store; null: as every other. */
+export const boundTenant = (
+  env: Env,
+  name: TenantName,
+  maxGb: number | null,
+): Promise<Result<{ storedBytes: number }, Refusal>> =>
+  withTenant(env, name, true, (stub) => remote(stub).bound({ maxGb }));
+
+/** The steps of a move; each may be repeated. */
+export const leaveTenant = (env: Env, name: TenantName, to: string): Promise<Result<Departure, Refusal>> =>
+  withTenant(env, name, true, (stub) => remote(stub).leave(to));
+
+export const stayTenant = (env: Env, name: TenantName): Promise<Result<null, Refusal>> =>
+  withTenant(env, name, true, (stub) => remote(stub).stay());
+
+export const departTenant = (env: Env, name: TenantName): Promise<Result<null, Refusal>> =>
+  withTenant(env, name, true, (stub) => remote(stub).depart());
+
+export const readTenantTable = (
+  env: Env,
+  name: TenantName,
+  request: PageRequest,
+): Promise<Result<TablePage, Refusal>> => withTenant(env, name, true, (stub) => remote(stub).readTable(request));
+
+export const makeRoom = (
+  env: Env,
+  name: TenantName,
+  arrival: Arrival,
+): Promise<Result<MovingTenant["state"], Refusal>> =>
+  withTenant(env, name, true, (stub) => remote(stub).makeRoom(arrival));
+
+export const writeTenantTable = (
+  env: Env,
+  name: TenantName,
+  table: string,
+  part: TableRows,
+): Promise<Result<null, Refusal>> => withTenant(env, name, true, (stub) => remote(stub).writeTable(table, part));
+
+export const settleTenant = (env: Env, name: TenantName): Promise<Result<null, Refusal>> =>
+  withTenant(env, name, true, (stub) => remote(stub).settleIn());
+
+/** Ends the tenant's keys, sockets and live data; history is left. */
+export const destroyTenant = async (env: Env, name: TenantName): Promise<void> => {
+  unwrap(await withTenant(env, name, true, async (stub) => ok(await stub.destroy())));
+};
+
+/** Gives a sync's result to the tenant's routing and cost; `models: null` if nothing follows the provider any more. */
+export const learnCatalog = async (env: Env, name: TenantName, report: CatalogReport): Promise<void> => {
+  await withTenant(env, name, true, (stub) => remote(stub).learnCatalog(report));
+};
+
+export const isSyncHalted = (env: Env, name: TenantName): Promise<boolean> => tenantObject(env, name).isSyncHalted();

@@ -1,0 +1,145 @@
+// What a key's holder asks of its tenant's object.
+
+import type { JobResource } from "../../contract/job.ts";
+import type { ClaimAnswer } from "../../contract/worker.ts";
+import type { Permission } from "../../domain/access/key.ts";
+import type { Refusal } from "../../domain/words/refusal.ts";
+import { err, ok, type Result } from "../../domain/words/result.ts";
+import { type AnswerOf, OPERATIONS, type OperationName, type RequestOf } from "../../durable-objects/api.ts";
+import { type GroupedCall, readLine, type Written } from "../../durable-objects/calls/grouped-calls.ts";
+import type { Asked, Asking, AskWait, Followed } from "../../durable-objects/operations/front-door.ts";
+import type { Credential } from "../../durable-objects/operations/keys.ts";
+import type { Tenant } from "../../durable-objects/tenant.ts";
+import type { Env } from "../env.ts";
+import type { TokenFacts } from "../http/key-format.ts";
+import { historyUnavailable, Refused, unwrap } from "../http/refused.ts";
+import { isDiskFull, remote, STORAGE_FULL, withTenant } from "./tenant-object.ts";
+
+export const credentialOf = ({ kind, id, hash, requestId, underWay }: TokenFacts): Credential => ({
+  kind,
+  id,
+  hash,
+  requestId,
+  underWay,
+});
+
+/** A request counts once against its key's limits, however many calls it makes to the object. */
+const firstCredentialOf = (token: TokenFacts): Credential => {
+  const credential = credentialOf(token);
+  token.underWay = undefined;
+  return credential;
+};
+
+/** Calls one operation of the token's tenant. */
+export const callTenant = async <Name extends OperationName>(
+  env: Env,
+  token: TokenFacts,
+  name: Name,
+  request: RequestOf<Name>,
+  isRepeatable: boolean = OPERATIONS[name].isRepeatable,
+): Promise<Result<AnswerOf<Name>, Refusal>> => {
+  const written = await callTenantForText(env, token, name, request, isRepeatable);
+  return written.ok ? ok(written.value.read()) : written;
+};
+
+/** The same, for an answer that is passed on as the object wrote it. */
+export const callTenantForText = <Name extends OperationName>(
+  env: Env,
+  token: TokenFacts,
+  name: Name,
+  request: RequestOf<Name>,
+  isRepeatable: boolean = OPERATIONS[name].isRepeatable,
+): Promise<Result<Written<AnswerOf<Name>>, Refusal>> => {
+  const credential = firstCredentialOf(token);
+  if (OPERATIONS[name].needsRoom && isDiskFull(env))
+    return refuseForRoom(env, token, credential, OPERATIONS[name].needs);
+  return withTenant(env, token, isRepeatable, (stub) => callObject(env, stub, { credential, name, request }));
+};
+
+/** Node sends the call in a group; here it goes as text of its own. */
+const callObject = async <T>(
+  env: Env,
+  stub: DurableObjectStub<Tenant>,
+  call: GroupedCall,
+): Promise<Result<Written<T>, Refusal>> =>
+  readLine(await (env.HOME === undefined ? stub.callText(JSON.stringify(call)) : remote(stub).callInGroup(call)));
+
+const AUTHORIZATION = {
+  work: "authorizeWork",
+  consult: "authorizeConsult",
+  operate: "authorizeOperate",
+  observe: "authorizeRead",
+  administer: "authorizeAdmin",
+  ask: "authorizeAsk",
+  follow: "authorizeFollow",
+} as const satisfies Record<Permission, OperationName>;
+
+/** Whether the key is active and has the permission; the object decides. */
+export const authorizeFor = (
+  env: Env,
+  token: TokenFacts,
+  needs: Permission,
+  credential: Credential = firstCredentialOf(token),
+): Promise<Result<unknown, Refusal>> =>
+  withTenant<unknown>(env, token, true, (stub) =>
+    callObject(env, stub, { credential, name: AUTHORIZATION[needs], request: null }),
+  );
+
+/** An ended key is refused as such, before the full disk is mentioned. */
+const refuseForRoom = async (
+  env: Env,
+  token: TokenFacts,
+  credential: Credential,
+  needs: Permission,
+): Promise<Result<never, Refusal>> => {
+  const authorized = await authorizeFor(env, token, needs, credential);
+  return authorized.ok ? err(STORAGE_FULL) : authorized;
+};
+
+export const waitForJob = (
+  env: Env,
+  token: TokenFacts,
+  id: string,
+  waitMs: number,
+): Promise<Result<JobResource, Refusal>> => {
+  const credential = firstCredentialOf(token);
+  return withTenant(env, token, true, (stub) => remote(stub).getJobWaiting(credential, id, waitMs));
+};
+
+export const claimWaiting = (
+  env: Env,
+  token: TokenFacts,
+  request: { instance: string; max: number },
+  waitMs: number,
+): Promise<Result<ClaimAnswer, Refusal>> => {
+  const credential = firstCredentialOf(token);
+  return withTenant(env, token, true, (stub) => remote(stub).claimWaiting(credential, request, waitMs));
+};
+
+/** Never repeated automatically: the request might be answered twice. */
+export const askTenant = (
+  env: Env,
+  token: TokenFacts,
+  request: Asking,
+  wait: AskWait,
+): Promise<Result<Asked, Refusal>> => {
+  const credential = firstCredentialOf(token);
+  if (isDiskFull(env)) return refuseForRoom(env, token, credential, "ask");
+  return withTenant(env, token, false, (stub) => remote(stub).ask(credential, request, wait));
+};
+
+export const watchJob = (
+  env: Env,
+  token: TokenFacts,
+  request: Parameters<Tenant["watch"]>[1],
+  waitMs: number,
+): Promise<Result<Followed, Refusal>> => {
+  const credential = firstCredentialOf(token);
+  return withTenant(env, token, true, (stub) => remote(stub).watch(credential, request, waitMs));
+};
+
+/** Waits until history has every earlier change; throws if the history store is down. */
+export const drainTenant = async (env: Env, token: TokenFacts): Promise<void> => {
+  const drained = await withTenant(env, token, true, async (stub) => ok(await stub.drain()));
+  if (!unwrap(drained)) throw new Refused(historyUnavailable);
+};

@@ -1,0 +1,99 @@
+// What the edge reads of a body over 1 MiB: the same as a parser, but for the rest of long texts.
+
+import { describe, expect, it } from "vitest";
+import { MAX_JSON_DEPTH, MAX_JSON_VALUES } from "../../contract/json-bounds.ts";
+import { JsonOutline } from "../../src/front-door/json-outline.ts";
+
+const outlineOf = (body: string | Uint8Array, chunkBytes: number, wanted: readonly string[] = ["model"]) => {
+  const bytes = typeof body === "string" ? new TextEncoder().encode(body) : body;
+  const outline = new JsonOutline(wanted);
+  for (let at = 0; at < bytes.length; at += chunkBytes) outline.push(bytes.subarray(at, at + chunkBytes));
+  const value = outline.finish();
+  const members = [...outline.members].map(([name, { from, to }]) => [
+    name,
+    JSON.parse(new TextDecoder().decode(bytes.subarray(from, to))),
+  ]);
+  return { value, members: Object.fromEntries(members) };
+};
+
+const refusalOf = (body: string | Uint8Array): string => {
+  try {
+    outlineOf(body, 7);
+  } catch (error) {
+    return String((error as { refusal: { detail: string } }).refusal.detail);
+  }
+  return "taken";
+};
+
+describe("the outline of a body", () => {
+  const body = {
+    messages: [{ role: "user", content: [{ type: "text", text: 'é "quoted" \\ 😀 \n' }, {}, [], [[1, -2.5e3]]] }],
+    model: "m1",
+    "mod\\el": { model: "inner", stop: [",", "}", "{"] },
+    stream: true,
+    last: null,
+  };
+
+  it.each([1, 2, 3, 7, 1_000])("is the body where its texts are short, in chunks of %i bytes", (chunkBytes) => {
+    for (const text of [JSON.stringify(body), JSON.stringify(body, null, 2)]) {
+      const { value, members } = outlineOf(text, chunkBytes, ["model", "stream", "absent"]);
+      expect(value).toEqual(body);
+      expect(members).toEqual({ model: "m1", stream: true });
+    }
+  });
+
+  it.each([1, 5, 4_096])("has the beginning of a long text, in chunks of %i bytes", (chunkBytes) => {
+    for (const unit of ["x", "é", "😀", '\\"', "\\u00e9"]) {
+      const text = unit.repeat(9_000);
+      const { value, members } = outlineOf(`{"a":"${text}","model":"m1"}`, chunkBytes);
+      const { a, model } = value as { a: string; model: string };
+      expect(model).toBe("m1");
+      expect(members).toEqual({ model: "m1" });
+      expect((JSON.parse(`"${text}"`) as string).startsWith(a)).toBe(true);
+      expect(a.length).toBeGreaterThan(500);
+      expect(a.length).toBeLessThan(4_100);
+    }
+  });
+
+  it("finds a member whose name is written with escapes", () => {
+    expect(outlineOf('{"mod\\u0065l" : "m1" }', 3).members).toEqual({ model: "m1" });
+  });
+
+  it("keeps little of texts in lists once it has much", () => {
+    const message = JSON.stringify({ role: "user", content: "y".repeat(500) });
+    const many = Array.from({ length: 20_000 }, () => message).join(",");
+    const { value } = outlineOf(`{"messages":[${many}],"model":"${"m".repeat(100)}"}`, 65_536);
+    const { messages, model } = value as { messages: { content: string }[]; model: string };
+    expect([messages.length, messages[0]?.content.length, messages.at(-1)?.content.length]).toEqual([20_000, 500, 32]);
+    expect(model.length).toBe(100);
+  });
+});
+
+describe("a body is refused", () => {
+  const LONG = "x".repeat(5_000);
+
+  it.each([
+    ["with more values than the bound", `[${"1,".repeat(MAX_JSON_VALUES)}1]`, "must not have more than 320000 values"],
+    ["with more empty objects than the bound", `[${"{},".repeat(MAX_JSON_VALUES / 2)}{}]`, "must not have more than"],
+    ["that is too deep", "[".repeat(MAX_JSON_DEPTH + 1), "must not nest deeper than 64 levels"],
+    ["with two models", '{"model":"a","model":"b"}', "model: is given more than once"],
+    ["with two models, one of them escaped", '{"model":"a","m\\u006fdel":"b"}', "model: is given more than once"],
+    ["that is not JSON", '{"model":"a",}', "must be JSON"],
+    ["that ends early", `{"model":"${LONG}`, "must be JSON"],
+    [
+      "with a control character in what is left out",
+      `{"a":"${LONG}\n"}`,
+      "must be JSON: a text has a control character",
+    ],
+    ["with an odd escape in what is left out", `{"a":"${LONG}\\x"}`, "must be JSON: a text has a malformed escape"],
+    [
+      "with half an escape in what is left out",
+      `{"a":"${LONG}\\u12g4"}`,
+      "must be JSON: a text has a malformed escape",
+    ],
+    ["that is not UTF-8", new Uint8Array([0x7b, 0x22, 0xff]), "must be UTF-8"],
+    ["that ends within a character", new Uint8Array([0x22, 0xc3]), "must be UTF-8"],
+  ])("%s", (_, body, said) => {
+    expect(refusalOf(body)).toContain(said);
+  });
+});

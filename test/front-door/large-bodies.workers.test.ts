@@ -1,0 +1,180 @@
+// Bodies over 64 KiB: who is asked before they are read, and what is stored of those over 1 MiB.
+
+import { listDurableObjectIds, runInDurableObject } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import { describe, expect, it } from "vitest";
+import { bodyName } from "../../durable-objects/object-name.ts";
+import { newWorld, ORIGIN } from "../support/workerd/client.ts";
+import { edgeFetch } from "../support/workerd/edge.ts";
+import { CHAT, chat, chatAnswer, fakeWorker, post } from "../support/workerd/fake-worker.ts";
+
+const KIB = 1024;
+const PIECE = new TextEncoder().encode(" ".repeat(16 * KIB));
+
+/** Sends a body of `pieces` without a declared length; tells how much of it was read. */
+const sendSlowly = async (key: string | null, path: string, pieces: number) => {
+  let read = 0;
+  const body = new ReadableStream<Uint8Array>(
+    {
+      pull: (controller) => {
+        read += 1;
+        if (read > pieces) controller.close();
+        else controller.enqueue(PIECE.slice());
+      },
+    },
+    { highWaterMark: 0 },
+  );
+  const headers = { "content-type": "application/json", authorization: `Bearer ${key}` };
+  const answer = await edgeFetch(`${ORIGIN}${path}`, { method: "POST", headers, body });
+  return { status: answer.status, text: await answer.text(), readKib: read * 16 };
+};
+
+const PATHS = [CHAT, "/v1/messages", "/api/jobs", "/api/jobs/batch", "/dispatch"];
+/** 64 KiB, what the platform reads ahead, and the piece that shows that there is more. */
+const MOST_READ_KIB = 64 + 48;
+
+describe("before more than 64 KiB of a body are read", () => {
+  it.each(PATHS)("a revoked key hears that it was revoked: %s", async (path) => {
+    const world = await newWorld();
+    const key = await world.withKey("standard");
+    await world.delete(`/api/keys/${key.keyId}`);
+    const { status, text, readKib } = await sendSlowly(key.key, path, 100);
+    expect([status, text.includes("revoked")]).toEqual([401, true]);
+    expect(readKib).toBeLessThanOrEqual(MOST_READ_KIB);
+  });
+
+  it.each(PATHS)("a key above its rate hears 429: %s", async (path) => {
+    const world = await newWorld();
+    const key = await world.withKey("standard");
+    await world.ok("PUT", "/config", { api: { limits: { requests_per_second: 0.01, burst: 1 } } });
+    await key.get("/api/queue");
+    const { status, readKib } = await sendSlowly(key.key, path, 100);
+    expect(status).toBe(429);
+    expect(readKib).toBeLessThanOrEqual(MOST_READ_KIB);
+  });
+
+  it("a front door that is shut says so: the killswitch, a key without money", async () => {
+    const world = await newWorld();
+    const { key } = await world.ok("POST", "/api/keys", { name: "k", role: "client", limits: { day_usd: 0 } });
+    const poor = await sendSlowly(key, CHAT, 100);
+    expect([poor.status, poor.text.includes("insufficient_quota")]).toEqual([429, true]);
+    await world.ok("POST", "/killswitch", { level: 1, reason: "drill" });
+    const halted = await sendSlowly(world.key, CHAT, 100);
+    expect([halted.status, halted.text.includes("killswitch_active")]).toEqual([503, true]);
+    expect(Math.max(poor.readKib, halted.readKib)).toBeLessThanOrEqual(MOST_READ_KIB);
+  });
+
+  it("a smaller body is read without asking, and is one request all the same", async () => {
+    const world = await newWorld();
+    await world.ok("PUT", "/config", { api: { limits: { requests_per_second: 0.01, burst: 2 } } });
+    const body = { prompt: "x", input: "y".repeat(100_000) };
+    expect((await world.post("/api/jobs", { prompt: "x" })).status).toBe(201);
+    expect((await world.post("/api/jobs", body)).status).toBe(201);
+    expect((await world.post("/api/jobs", body)).status).toBe(429);
+  });
+});
+
+it("a body with more values than a body may have is refused as such, on every endpoint", async () => {
+  const world = await newWorld();
+  const values = Array.from({ length: 330_000 }, () => 1);
+  const usual = await world.post("/api/jobs", { prompt: "x", input: values });
+  expect([usual.status, usual.body.detail]).toEqual([400, expect.stringContaining("more than 320000 values")]);
+  for (const filling of ["", "x".repeat(1_100_000)]) {
+    const refused = await post(world.key, CHAT, chat({ values, filling }));
+    expect([refused.status, await refused.whole]).toEqual([400, expect.stringContaining("more than 320000 values")]);
+  }
+});
+
+describe("a body over 1 MiB", () => {
+  const filling = "x".repeat(1_100_000);
+  const bodiesOf = async (): Promise<number> => (await listDurableObjectIds(env.RELAY)).length;
+
+  it("is stored for no request that is refused: its model, its limits, the killswitch", async () => {
+    const world = await newWorld();
+    await fakeWorker(world);
+    const before = await bodiesOf();
+    const models = await world.ok("POST", "/api/keys", { name: "k", role: "client", limits: { models: ["other"] } });
+    const poor = await world.ok("POST", "/api/keys", { name: "k", role: "client", limits: { day_usd: 0 } });
+    expect((await post(world.key, CHAT, chat({ model: "nobody's", filling }))).status).toBe(404);
+    expect((await post(models.key, CHAT, chat({ filling }))).status).toBe(403);
+    expect((await post(poor.key, CHAT, chat({ filling }))).status).toBe(429);
+    expect((await post(world.key, CHAT, chat({ model: 7, filling }))).status).toBe(400);
+    await world.ok("POST", "/killswitch", { level: 1, reason: "drill" });
+    expect((await post(world.key, CHAT, chat({ filling }))).status).toBe(503);
+    expect(await bodiesOf()).toBe(before);
+  });
+
+  it("reaches its worker as it was sent, but for what the edge changes", async () => {
+    const world = await newWorld();
+    await world.ok("PUT", "/config", { front_door: { aliases: { mine: { model: "m1" } } } });
+    const worker = await fakeWorker(world);
+    const sent = { filling, model: "mine", stream: true, stream_options: { a: 1 }, n: 1.0, text: "é😀" };
+    const answering = post(world.key, CHAT, sent);
+    const job = await worker.nextJob();
+    const fetched = await world.get(job.input_url);
+    expect(fetched.body).toEqual({ ...sent, model: "m1", stream_options: { a: 1, include_usage: true } });
+    worker.fail(job, { code: "enough", retryable: false });
+    await answering;
+    const stateless = post(world.key, "/v1/responses", { input: "say hello", model: "m1", filling });
+    const other = await worker.nextJob();
+    expect(other.prompt).toBe("say hello");
+    expect((await world.get(other.input_url)).body).toMatchObject({ store: false, model: "m1", filling });
+    worker.complete(other, chatAnswer("hello"));
+    await stateless;
+  });
+
+  it("goes into one of a few objects of its tenant, and leaves nothing in it, however many there are", async () => {
+    const world = await newWorld();
+    const worker = await fakeWorker(world);
+    const names = new Set<string>();
+    for (let count = 0; count < 20; count += 1) {
+      const answering = post(world.key, CHAT, chat({ filling }));
+      const job = await worker.nextJob();
+      names.add(bodyName(world.tenant, job.id));
+      expect((await world.get(job.input_url)).body.filling).toBe(filling);
+      worker.complete(job, chatAnswer("hello"));
+      await (await answering).whole;
+    }
+    expect(names.size).toBeLessThanOrEqual(16);
+    for (const name of names) {
+      const size = () => runInDurableObject(env.RELAY.getByName(name), (_, { storage }) => storage.sql.databaseSize);
+      await expect.poll(size).toBeLessThan(100_000);
+    }
+  });
+
+  it("goes with its tenant", async () => {
+    const world = await newWorld();
+    const worker = await fakeWorker(world);
+    const answering = post(world.key, CHAT, chat({ filling }));
+    const { id } = await worker.nextJob();
+    const relay = env.RELAY.getByName(bodyName(world.tenant, id));
+    expect(await relay.readBody(id)).not.toBe(null);
+    await world.stub.destroy();
+    await expect.poll(() => relay.readBody(id)).toBe(null);
+    await (await answering).whole.catch(() => undefined);
+  });
+
+  it("has its metadata whole, however much text comes before it", async () => {
+    const world = await newWorld();
+    const worker = await fakeWorker(world);
+    const messages = Array.from({ length: 5_000 }, () => ({ role: "user", content: "x".repeat(1_000) }));
+    const metadata = { team: "t".repeat(200) };
+    const answering = post(world.key, CHAT, chat({ messages, metadata, user: "u1" }));
+    const job = await worker.nextJob();
+    expect((await world.ok("GET", `/api/jobs/${job.id}`)).metadata).toEqual({ ...metadata, user: "u1" });
+    worker.complete(job, chatAnswer("hello"));
+    await answering;
+  });
+
+  it("with an Idempotency-Key is the same request only if it is the same body", async () => {
+    const world = await newWorld();
+    const worker = await fakeWorker(world);
+    const headers = { "idempotency-key": "k" };
+    const first = post(world.key, CHAT, chat({ filling, end: "a" }), headers);
+    worker.complete(await worker.nextJob(), chatAnswer("hello"));
+    expect((await first).status).toBe(200);
+    const again = await post(world.key, CHAT, chat({ filling, end: "a" }), headers);
+    expect([again.status, again.headers.get("idempotency-replayed")]).toEqual([200, "true"]);
+    expect((await post(world.key, CHAT, chat({ filling: `${filling}y`, end: "a" }), headers)).status).toBe(422);
+  });
+});

@@ -1,0 +1,222 @@
+// What an outsider can make a relay keep: output of jobs that a worker does not have, output that nobody reads.
+
+import { describe, expect, test } from "vitest";
+import { boundFor, makeRoom } from "../../durable-objects/relay/held-output.ts";
+import {
+  MAX_READERS_OF_A_STREAM,
+  PROCESS_BYTES,
+  RELAY_BYTES,
+  RELAY_TABLE,
+  WINDOW_BYTES,
+} from "../../durable-objects/relay/relay-bounds.ts";
+import { RelayedStream } from "../../durable-objects/relay/relayed-stream.ts";
+import { Reader } from "../../durable-objects/relay/stream-reader.ts";
+import { UnconfirmedStreams } from "../../durable-objects/relay/unconfirmed-streams.ts";
+
+const NOW = 1_000_000;
+const event = (text: string): string =>
+  `data: ${JSON.stringify({ choices: [{ index: 0, delta: { content: text } }] })}\n\n`;
+const streamOf = (jobId = "a", lease = 1): RelayedStream => new RelayedStream(jobId, lease, NOW);
+const reader = (more: Partial<Reader["wishes"]> = {}): Reader => {
+  const wishes = {
+    api: "chat/completions",
+    isNumbered: false,
+    stripsUsage: true,
+    keepAliveMs: 5_000,
+    after: 0,
+  } as const;
+  return new Reader({ ...wishes, ...more }, NOW, () => undefined);
+};
+const second = (): Reader => reader({ api: null, isNumbered: true });
+
+const chunksOf = async (one: Reader): Promise<Uint8Array[]> => {
+  const chunks: Uint8Array[] = [];
+  for await (const chunk of one.body) chunks.push(chunk);
+  return chunks;
+};
+const textOf = async (one: Reader): Promise<string> => Buffer.concat(await chunksOf(one)).toString();
+
+describe("output that readers leave unread", () => {
+  test("is encoded once: all readers of a stream get the same bytes", async () => {
+    const stream = streamOf();
+    const readers = [reader(), reader(), second(), second()];
+    for (const one of readers) stream.join(one, NOW);
+    stream.publish(event("hello"), NOW);
+    stream.publish(event("again"), NOW);
+    const late = second();
+    stream.join(late, NOW);
+    stream.finish(null, NOW);
+    const [a, b, c, d, e] = await Promise.all([...readers, late].map(chunksOf));
+    expect(a?.[0]).toBe(b?.[0]);
+    expect(c?.[0]).toBe(d?.[0]);
+    expect(e?.slice(0, 2)).toEqual([c?.[0], c?.[1]]);
+    expect(e?.[0]).toBe(c?.[0]);
+  });
+
+  test("takes the memory of one reader, however many leave it", () => {
+    const held = (count: number): number => {
+      const stream = streamOf();
+      for (let number = 0; number < count; number += 1) stream.join(second(), NOW);
+      for (let sent = 0; sent < 30; sent += 1) stream.publish(event("y".repeat(100_000)), NOW);
+      return stream.heldBytes;
+    };
+    expect(held(16)).toBe(held(1));
+    expect(held(16)).toBeLessThan(4 * WINDOW_BYTES + 30 * 100_200);
+  });
+
+  test("is left by at most sixteen second readers; the client that asked is not counted", () => {
+    const stream = streamOf();
+    stream.join(reader(), NOW);
+    for (let number = 0; number < MAX_READERS_OF_A_STREAM; number += 1) {
+      expect(stream.isFull).toBe(false);
+      stream.join(second(), NOW);
+    }
+    expect(stream.isFull).toBe(true);
+  });
+
+  test("does not count as unread in a burst, and does a second later", () => {
+    const stream = streamOf();
+    const slow = second();
+    stream.join(slow, NOW);
+    for (let sent = 0; sent < 20; sent += 1) stream.publish(event("y".repeat(100_000)), NOW);
+    expect(slow.isSlow(NOW)).toBe(false);
+    expect(slow.isSlow(NOW + 1_000)).toBe(true);
+  });
+});
+
+describe("a relay above its bound", () => {
+  const filled = (jobId: string, readers: Reader[] = []): RelayedStream => {
+    const stream = streamOf(jobId);
+    for (const one of readers) stream.join(one, NOW);
+    for (let sent = 0; sent < 9; sent += 1) stream.publish(event("y".repeat(100_000)), NOW);
+    return stream;
+  };
+
+  test("empties windows first, the oldest stream's first; a late reader is told that they are gone", () => {
+    const streams = new Map([
+      ["a", filled("a")],
+      ["b", filled("b")],
+    ]);
+    makeRoom(streams, () => expect.unreachable(), 1_000_000);
+    expect([...streams.values()].map((one) => one.has(0))).toEqual([false, true]);
+    expect([...streams.values()].map((one) => one.has(9))).toEqual([true, true]);
+  });
+
+  test("then cuts the reader furthest behind, and no other", () => {
+    const [slow, fast] = [second(), second()];
+    const streams = new Map([
+      ["a", filled("a", [slow])],
+      ["b", filled("b")],
+    ]);
+    streams.get("b")?.join(fast, NOW);
+    streams.get("a")?.publish(event("y".repeat(500_000)), NOW);
+    const cut: Reader[] = [];
+    makeRoom(
+      streams,
+      (stream, one) => {
+        cut.push(one);
+        stream.readers.delete(one);
+      },
+      1_200_000,
+    );
+    expect(cut).toEqual([slow]);
+  });
+
+  test("still knows that a stream has said its end, and how it numbers its events", async () => {
+    const stream = streamOf();
+    const open = reader();
+    stream.join(open, NOW);
+    stream.publish(`${event("hi")}data: [DONE]\n\n`, NOW);
+    stream.emptyWindow();
+    stream.finish(null, NOW);
+    expect(await textOf(open)).toBe(`${event("hi")}data: [DONE]\n\n`);
+    expect(stream.isToldLost).toBe(false);
+    const cut = streamOf();
+    const codex = reader({ api: "responses" });
+    cut.join(codex, NOW);
+    cut.publish(
+      'event: response.created\ndata: {"type":"response.created","sequence_number":0,"response":{"id":"resp_7"}}\n\n',
+      NOW,
+    );
+    cut.publish(
+      'event: response.output_text.delta\ndata: {"type":"response.output_text.delta","sequence_number":41,"delta":"x"}\n\n',
+      NOW,
+    );
+    cut.emptyWindow();
+    cut.finish({ code: "worker_lost", message: "gone" }, NOW);
+    const last = (await textOf(codex)).split("\n\n").at(-2) ?? "";
+    expect(JSON.parse(last.split("data: ")[1] ?? "")).toMatchObject({
+      type: "response.failed",
+      sequence_number: 42,
+      response: { id: "resp_7", status: "failed", error: { code: "worker_lost", message: "gone" } },
+    });
+  });
+
+  test("shares the process's bound with the others equally", () => {
+    expect(boundFor(0)).toBe(RELAY_BYTES);
+    expect(boundFor(1)).toBe(RELAY_BYTES);
+    for (const count of [3, 10, 1_000]) expect(boundFor(count) * count).toBeLessThanOrEqual(PROCESS_BYTES);
+  });
+
+  test("has a row for each bound, and each says what happens above it", () => {
+    expect(new Set(RELAY_TABLE.map(({ what }) => what)).size).toBe(RELAY_TABLE.length);
+    for (const { refusal, freedBy } of RELAY_TABLE) expect([refusal, freedBy]).not.toContain("");
+  });
+});
+
+describe("streams that nobody has proved to be the worker's", () => {
+  const asking = (given: readonly string[], answer: Promise<unknown> = Promise.resolve()) => {
+    const asked: string[][] = [];
+    const refused: string[] = [];
+    const unconfirmed: UnconfirmedStreams = new UnconfirmedStreams({
+      ask: async (streams) => {
+        asked.push(streams.map(({ jobId }) => jobId));
+        await answer;
+        return streams.map(({ jobId }) => given.includes(jobId));
+      },
+      refuse: (stream) => {
+        refused.push(stream.jobId);
+        unconfirmed.remove(stream);
+      },
+    });
+    return { unconfirmed, asked, refused };
+  };
+
+  test("are asked about in one question at a time, and dropped where the tenant gave them to nobody here", async () => {
+    const { unconfirmed, asked, refused } = asking(["mine"]);
+    const streams = ["mine", "invented"].map((jobId) => streamOf(jobId));
+    for (const stream of streams) {
+      unconfirmed.add(stream);
+      unconfirmed.note(stream, 1_000);
+    }
+    const answered = unconfirmed.ask();
+    expect(unconfirmed.ask()).toBeNull();
+    const later = streamOf("later");
+    unconfirmed.add(later);
+    await answered;
+    expect(asked).toEqual([["mine", "invented"], ["later"]]);
+    expect(refused).toEqual(["invented", "later"]);
+    expect(unconfirmed.saidChars).toBe(0);
+    expect(unconfirmed.ask()).toBeNull();
+  });
+
+  test("count what they say until they are proved", () => {
+    const { unconfirmed } = asking([]);
+    const [known, unknown] = [streamOf("known"), streamOf("unknown")];
+    unconfirmed.add(unknown);
+    unconfirmed.note(known, 5);
+    unconfirmed.note(unknown, 7);
+    expect(unconfirmed.saidChars).toBe(7);
+    unconfirmed.remove(unknown);
+    unconfirmed.note(unknown, 9);
+    expect(unconfirmed.saidChars).toBe(0);
+  });
+
+  test("stay, where the tenant does not answer", async () => {
+    const { unconfirmed, refused } = asking([], Promise.reject(new Error("away")));
+    unconfirmed.add(streamOf());
+    await unconfirmed.ask();
+    expect(refused).toEqual([]);
+    expect(unconfirmed.ask()).not.toBeNull();
+  });
+});

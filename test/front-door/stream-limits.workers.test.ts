@@ -1,0 +1,336 @@
+// What an open stream costs its worker, its readers and its tenant: bounds, ends that are true, and money.
+
+import { runInDurableObject } from "cloudflare:test";
+import { env, exports } from "cloudflare:workers";
+import { describe, expect, it } from "vitest";
+import { alarm, type Body, newWorld, ORIGIN, type World } from "../support/workerd/client.ts";
+import {
+  CHAT,
+  chatAnswer,
+  chunk,
+  DONE,
+  fakeWorker,
+  post,
+  settled,
+  statusOf,
+  streamed,
+  streaming,
+} from "../support/workerd/fake-worker.ts";
+
+const read = async (world: World, id: string, headers: Record<string, string> = {}) =>
+  exports.default.fetch(`${ORIGIN}/api/jobs/${id}/stream`, {
+    headers: { authorization: `Bearer ${world.key}`, ...headers },
+  }) as unknown as Promise<Response>;
+
+describe("a data line", () => {
+  it("of a name that nobody registered is refused, so that it makes no object", async () => {
+    const world = await newWorld();
+    const opened = await exports.default.fetch(`${ORIGIN}/api/workers/nobody/stream`, {
+      headers: { upgrade: "websocket", authorization: `Bearer ${world.key}` },
+    });
+    expect(opened.status).toBe(404);
+    await opened.text();
+  });
+
+  it("carries nothing of a job that another worker has: its readers get what that worker says", async () => {
+    const world = await newWorld();
+    const liar = await fakeWorker(world, { instance: "liar", models: ["other"] });
+    const honest = await fakeWorker(world, { instance: "honest" });
+    await world.ok("POST", "/api/jobs", { prompt: "hello", model: "m1", stream: true });
+    const job = await honest.nextJob();
+    liar.say(job, 'data: {"text":"lie"}\n\n');
+    liar.end(job);
+    honest.start(job);
+    honest.say(job, 'data: {"text":"true"}\n\n');
+    const reader = streamed(await read(world, job.id));
+    await reader.until((text) => text.includes("true"));
+    honest.end(job);
+    honest.complete(job, "true");
+    expect(await reader.whole).not.toContain("lie");
+  });
+
+  it("that another of the same worker replaces is not lost: its streams go on", async () => {
+    const world = await newWorld();
+    const worker = await fakeWorker(world);
+    const answering = post(world.key, CHAT, streaming());
+    const job = await worker.nextJob();
+    worker.speak(job, chunk("Hel"));
+    const answer = await answering;
+    await answer.until((text) => text.includes("Hel"));
+    await worker.openLine();
+    // Longer than a lost line is waited for.
+    await settled(5_500);
+    worker.say(job, `${chunk("lo", "stop")}${DONE}`);
+    worker.end(job);
+    worker.complete(job, chatAnswer("Hello"));
+    const said = (await answer.whole).replaceAll(": keep-alive\n\n", "");
+    expect(said).toBe(`${chunk("Hel")}${chunk("lo", "stop")}${DONE}`);
+  });
+
+  it("has a second way over HTTP, where an event may come in two chunks, cut within a character", async () => {
+    const world = await newWorld();
+    const worker = await fakeWorker(world);
+    await world.ok("POST", "/api/jobs", { prompt: "hello", model: "m1", stream: true });
+    const job = await worker.nextJob();
+    worker.start(job);
+    const reader = streamed(await read(world, job.id));
+    await reader.until((text) => text.includes('"running"') || text.includes('"assigned"'));
+    const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>();
+    const sending = exports.default.fetch(`${ORIGIN}/api/jobs/${job.id}/stream?lease=${job.lease}`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${world.key}`, "content-type": "text/event-stream" },
+      body: readable as unknown as BodyInit,
+    });
+    const writer = writable.getWriter();
+    const bytes = new TextEncoder().encode('data: {"text":"one"}\n\ndata: {"text":"zwölf"}\n\n');
+    const half = bytes.indexOf(0xc3) + 1;
+    await writer.write(bytes.slice(0, half));
+    const first = await reader.until((text) => text.includes("one"));
+    expect(first).not.toContain("zw");
+    await writer.write(bytes.slice(half));
+    expect(await reader.until((text) => text.includes("zw"))).toContain('id: 1.2\ndata: {"text":"zwölf"}\n\n');
+    await writer.close();
+    expect((await sending).status).toBe(204);
+    worker.complete(job, "one zwölf");
+    await reader.whole;
+  });
+
+  it("keeps what a worker says of its own job before anyone reads it", async () => {
+    const world = await newWorld();
+    const worker = await fakeWorker(world);
+    await world.ok("POST", "/api/jobs", { prompt: "hello", model: "m1", stream: true });
+    const job = await worker.nextJob();
+    worker.start(job);
+    worker.say(job, 'data: {"text":"early"}\n\n');
+    await settled(300);
+    const reader = streamed(await read(world, job.id));
+    expect(await reader.until((text) => text.includes("early"))).toContain("id: 1.1");
+    worker.end(job);
+    worker.complete(job, "early");
+    await reader.whole;
+  });
+});
+
+describe("a stream's readers", () => {
+  it("are sixteen; the next is refused, until one leaves", async () => {
+    const world = await newWorld();
+    const worker = await fakeWorker(world);
+    await world.ok("POST", "/api/jobs", { prompt: "hello", model: "m1", stream: true });
+    const job = await worker.nextJob();
+    worker.start(job);
+    worker.say(job, 'data: {"text":"a"}\n\n');
+    const readers = await Promise.all(Array.from({ length: 16 }, async () => streamed(await read(world, job.id))));
+    for (const one of readers) await one.until((text) => text.includes('"a"'));
+    const refused = await read(world, job.id);
+    expect([refused.status, ((await refused.json()) as Body).code]).toEqual([429, "too_many_readers"]);
+    worker.end(job);
+    worker.complete(job, "a");
+    for (const one of readers) expect(await one.whole).toContain('"completed"');
+  });
+
+  it("number on after the window has moved over parts of several events", async () => {
+    const world = await newWorld();
+    const worker = await fakeWorker(world);
+    await world.ok("POST", "/api/jobs", { prompt: "hello", model: "m1", stream: true });
+    const job = await worker.nextJob();
+    worker.start(job);
+    const event = (number: number): string => `data: {"text":"<${number}>${"y".repeat(50_000)}"}\n\n`;
+    for (let part = 0; part < 15; part += 1) worker.say(job, event(2 * part + 1) + event(2 * part + 2));
+    await settled(300);
+    expect((await read(world, job.id, { "last-event-id": "1.2" })).status).toBe(410);
+    const resumed = streamed(await read(world, job.id, { "last-event-id": "1.28" }));
+    const text = await resumed.until((said) => said.includes("<30>"));
+    expect(text).toContain('id: 1.29\ndata: {"text":"<29>');
+    expect(text).toContain('id: 1.30\ndata: {"text":"<30>');
+    expect(text).not.toContain("<28>");
+    worker.end(job);
+    worker.complete(job, "y");
+    await resumed.whole;
+  });
+});
+
+describe("a stream that is told lost", () => {
+  it("ends its job, too, and its worker is told", async () => {
+    const world = await newWorld();
+    const worker = await fakeWorker(world);
+    const answering = post(world.key, CHAT, streaming());
+    const job = await worker.nextJob();
+    worker.speak(job, chunk("Hel"));
+    const answer = await answering;
+    await answer.until((text) => text.includes("Hel"));
+    worker.end(job, { code: "stream_lost", message: "my line dropped" });
+    expect(await answer.whole).toContain('"code":"stream_lost"');
+    await worker.socket.next(({ type, job_id }) => type === "job.halted" && job_id === job.id);
+    expect(await statusOf(world, job.id)).toMatchObject({ status: "failed", code: "stream_lost" });
+  });
+
+  it("because its end was missing fails, although its worker calls it complete later", async () => {
+    const world = await newWorld();
+    const worker = await fakeWorker(world);
+    const answering = post(world.key, CHAT, streaming());
+    const job = await worker.nextJob();
+    worker.speak(job, chunk("Hel"));
+    const answer = await answering;
+    await answer.until((text) => text.includes("Hel"));
+    worker.end(job);
+    expect(await answer.whole).toContain('"code":"stream_lost"');
+    await expect.poll(async () => (await statusOf(world, job.id)).status).toBe("failed");
+    worker.complete(job, chatAnswer("Hel"));
+    await settled();
+    expect(await statusOf(world, job.id)).toMatchObject({ status: "failed", code: "stream_lost" });
+  });
+});
+
+describe("a stream of /v1/responses that fails", () => {
+  const RESPONSES = "/v1/responses";
+  const asking = { model: "m1", input: "hello", stream: true };
+  const said =
+    'event: response.created\ndata: {"type":"response.created","sequence_number":0,"response":{"id":"resp_9","status":"in_progress"}}\n\n' +
+    'event: response.output_text.delta\ndata: {"type":"response.output_text.delta","sequence_number":1,"delta":"Hel"}\n\n';
+  const lastOf = (text: string): Body => {
+    const [name, data] = (text.split("\n\n").at(-2) ?? "").split("\n");
+    return { name, ...JSON.parse((data ?? "").replace("data: ", "")) };
+  };
+
+  it("ends with response.failed and the next number, whatever ended it", async () => {
+    const world = await newWorld();
+    const worker = await fakeWorker(world);
+    const open = async () => {
+      const answering = post(world.key, RESPONSES, asking);
+      const job = await worker.nextJob();
+      worker.speak(job, said);
+      const answer = await answering;
+      await answer.until((text) => text.includes("Hel"));
+      return { job, answer };
+    };
+    const ended = await open();
+    worker.end(ended.job, { code: "runtime_unreachable", message: "broke" });
+    const failed = { name: "event: response.failed", type: "response.failed", sequence_number: 2 };
+    expect(lastOf(await ended.answer.whole)).toMatchObject({
+      ...failed,
+      response: { id: "resp_9", status: "failed", error: { code: "runtime_unreachable", message: "broke" } },
+    });
+    const cancelled = await open();
+    await world.ok("POST", `/api/jobs/${cancelled.job.id}/cancel`);
+    expect(lastOf(await cancelled.answer.whole)).toMatchObject({
+      ...failed,
+      response: { error: { code: "cancelled" } },
+    });
+  });
+
+  it("passes the runtime's own end on, and adds none", async () => {
+    const world = await newWorld();
+    const worker = await fakeWorker(world);
+    for (const type of ["response.failed", "response.incomplete"]) {
+      const answering = post(world.key, RESPONSES, asking);
+      const job = await worker.nextJob();
+      const own = `event: ${type}\ndata: {"type":"${type}","sequence_number":2,"response":{"id":"resp_9","usage":{"input_tokens":1,"output_tokens":2}}}\n\n`;
+      worker.speak(job, said + own);
+      worker.end(job, type === "response.failed" ? { code: "server_error", message: "its own" } : undefined);
+      expect(await (await answering).whole).toBe(said + own);
+    }
+  });
+
+  it("before it begins has an id all the same, once its status is sent", async () => {
+    const world = await newWorld();
+    await world.ok("PUT", "/config", { front_door: { commit_after_seconds: 0.1 } });
+    const worker = await fakeWorker(world);
+    const answering = post(world.key, RESPONSES, asking);
+    const job = await worker.nextJob();
+    const answer = await answering;
+    worker.fail(job, { code: "boom" });
+    expect(lastOf(await answer.whole)).toMatchObject({
+      type: "response.failed",
+      sequence_number: 0,
+      response: { id: `resp_${job.id}`, status: "failed", error: { code: "boom" } },
+    });
+  });
+});
+
+describe("a stream that was cut", () => {
+  const PRICED = {
+    providers: { paid: { pricing: { "*": { input_per_mtok: 1_000_000, output_per_mtok: 1_000_000 } } } },
+  };
+
+  const cutStream = async (world: World, key = world.key) => {
+    const worker = await fakeWorker(world, { provider: "paid" });
+    const answering = post(key, CHAT, streaming({ messages: [{ role: "user", content: "x".repeat(400) }] }));
+    const job = await worker.nextJob();
+    worker.start(job);
+    worker.speak(job, chunk("four".repeat(20)));
+    const answer = await answering;
+    await answer.until((text) => text.includes("four"));
+    await world.ok("POST", `/api/jobs/${job.id}/cancel`);
+    await answer.whole;
+    return { worker, job };
+  };
+  const inTenant = <T>(world: World, ask: (sql: SqlStorage) => T): Promise<T> =>
+    runInDurableObject(env.TENANT.getByName(world.tenant), (_, { storage }) => ask(storage.sql));
+
+  it("and whose worker says nothing more costs an estimate: its input and what its relay passed on", async () => {
+    const world = await newWorld();
+    await world.ok("PUT", "/config", PRICED);
+    const { job } = await cutStream(world);
+    const saidOf = () =>
+      inTenant(world, (sql) =>
+        sql
+          .exec("SELECT said_chars FROM unreported")
+          .toArray()
+          .map((row) => row.said_chars),
+      );
+    await expect.poll(saidOf).toEqual([80]);
+    await inTenant(world, (sql) => void sql.exec("UPDATE unreported SET ended_at = ended_at - 60000"));
+    await alarm(world);
+    const { attempts } = await world.ok("GET", `/api/jobs/${job.id}/attempts`);
+    expect(attempts[0]).toMatchObject({ price_source: "estimate", usage: { output_tokens: 20 } });
+    expect(attempts[0].usage.input_tokens).toBeGreaterThanOrEqual(100);
+    const { total_usd, unpriced_jobs } = await world.ok("GET", "/api/cost?period=day");
+    expect([total_usd, unpriced_jobs]).toEqual([attempts[0].usage.input_tokens + 20, 0]);
+  });
+
+  it("costs what its worker tells, marked where that is an estimate, and no more later", async () => {
+    const world = await newWorld();
+    await world.ok("PUT", "/config", PRICED);
+    const { worker, job } = await cutStream(world);
+    const usage = { input_tokens: 7, output_tokens: 3 };
+    const spent = { type: "job.spent", job_id: job.id, lease: job.lease, usage, usage_estimated: true };
+    for (const id of ["once", "again"]) worker.socket.send({ ...spent, id });
+    await expect.poll(async () => (await world.ok("GET", "/api/cost?period=day")).total_usd).toBe(10);
+    await alarm(world);
+    const { attempts } = await world.ok("GET", `/api/jobs/${job.id}/attempts`);
+    expect(attempts[0]).toMatchObject({ price_source: "estimate", usage, cost_usd: 10 });
+    expect((await world.ok("GET", "/api/cost?period=day")).total_usd).toBe(10);
+  });
+
+  it("counts as unpriced where no price is known", async () => {
+    const world = await newWorld();
+    const { worker, job } = await cutStream(world);
+    const usage = { input_tokens: 7, output_tokens: 3 };
+    worker.socket.send({ type: "job.spent", id: "s", job_id: job.id, lease: job.lease, usage, usage_estimated: true });
+    await expect.poll(async () => (await world.ok("GET", "/api/cost?period=day")).unpriced_jobs).toBe(1);
+  });
+
+  it("counts against its key's money, so that leaving streams passes no limit", async () => {
+    const world = await newWorld();
+    await world.ok("PUT", "/config", PRICED);
+    const made = await world.ok("POST", "/api/keys", { name: "c", role: "client", limits: { day_usd: 5 } });
+    const { worker, job } = await cutStream(world, made.key);
+    const usage = { input_tokens: 7, output_tokens: 3 };
+    worker.socket.send({ type: "job.spent", id: "s", job_id: job.id, lease: job.lease, usage, usage_estimated: true });
+    await settled(200);
+    const refused = await post(made.key, CHAT, streaming());
+    expect([refused.status, JSON.parse(await refused.whole).error.code]).toEqual([429, "insufficient_quota"]);
+  });
+});
+
+it("a complete stream still ends with its own words alone", async () => {
+  const world = await newWorld();
+  const worker = await fakeWorker(world);
+  const answering = post(world.key, CHAT, streaming());
+  const job = await worker.nextJob();
+  worker.speak(job, `${chunk("hi", "stop")}${DONE}`);
+  worker.end(job);
+  worker.complete(job, chatAnswer("hi"));
+  expect(await (await answering).whole).toBe(`${chunk("hi", "stop")}${DONE}`);
+  expect(await statusOf(world, job.id)).toMatchObject({ status: "completed" });
+});

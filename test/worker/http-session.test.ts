@@ -1,0 +1,75 @@
+// Reports over HTTP: which are sent, and in which order.
+
+import { afterEach, expect, test } from "vitest";
+import { openHttpSession } from "../../worker/http-session.ts";
+import type { CoordinatorMessage, Session } from "../../worker/session.ts";
+import { FakeCoordinator, KEY } from "./fake-coordinator.ts";
+
+let coordinator: FakeCoordinator;
+let session: Session;
+const heard: CoordinatorMessage[] = [];
+
+const open = async (): Promise<void> => {
+  coordinator = new FakeCoordinator();
+  await coordinator.start();
+  heard.length = 0;
+  const line = { apiUrl: coordinator.url, apiKey: KEY, instance: "w1" };
+  const opened = await openHttpSession(line, { receive: (message) => heard.push(message), freeSlots: () => 0 });
+  if (!opened.ok) throw new Error(opened.reason);
+  session = opened.session;
+};
+
+afterEach(async () => {
+  session.close();
+  await coordinator.stop();
+});
+
+const isOf = (type: string, lease: number) => (message: { type: string; lease?: number }) =>
+  message.type === type && message.lease === lease;
+
+test("the start of a job's next lease is told, although that of the one before is still held back", async () => {
+  await open();
+  session.send({ type: "job.started", id: "1", job_id: "a", lease: 1 });
+  session.send({ type: "job.started", id: "2", job_id: "a", lease: 2 });
+  await coordinator.until(() => coordinator.received.some(isOf("job.started", 2)));
+  expect(coordinator.received.map((message) => "lease" in message && message.lease)).toEqual([1, 2]);
+});
+
+test("the result of an earlier lease does not stand for the start of the next one", async () => {
+  await open();
+  session.send({ type: "job.started", id: "2", job_id: "a", lease: 2 });
+  session.send({ type: "job.completed", id: "1", job_id: "a", lease: 1, result: "late" });
+  await coordinator.until(() => coordinator.received.some(isOf("job.started", 2)));
+  expect(coordinator.received.map(({ type }) => type)).toEqual(["job.completed", "job.started"]);
+});
+
+test("what is under way when the session closes is answered first", async () => {
+  await open();
+  const release = coordinator.holdBack("/api/jobs/a/complete");
+  session.send({ type: "job.completed", id: "1", job_id: "a", lease: 1, result: "done" });
+  await coordinator.until(() => coordinator.requests.includes("/api/jobs/a/complete"));
+  session.close();
+  release();
+  await session.ended;
+  expect(heard).toContainEqual({ type: "ack", id: "1", ok: true });
+});
+
+test("a claim goes out again as soon as a result has been answered without a next job", async () => {
+  await open();
+  let free = 0;
+  const line = { apiUrl: coordinator.url, apiKey: KEY, instance: "w2" };
+  const opened = await openHttpSession(line, { receive: () => {}, freeSlots: () => free });
+  if (!opened.ok) throw new Error(opened.reason);
+  const { session: claiming } = opened;
+  claiming.send({ type: "presence", id: "1", instance: "w2", provider: "p" });
+  await coordinator.until(() => coordinator.received.length === 1);
+  const release = coordinator.holdBack("/api/jobs/a/complete");
+  claiming.send({ type: "job.completed", id: "2", job_id: "a", lease: 1, result: "done" });
+  await coordinator.until(() => coordinator.requests.includes("/api/jobs/a/complete"));
+  free = 1;
+  claiming.slotsChanged();
+  expect(coordinator.requests).not.toContain("/api/workers/w2/claim");
+  release();
+  await coordinator.until(() => coordinator.requests.includes("/api/workers/w2/claim"));
+  claiming.close();
+});
