@@ -29,7 +29,7 @@ if (lacksPython) console.warn(`The tests of the Python package are skipped: ther
 const lacksPip = lacksPython || lacks(["-m", "pip", "--version"]);
 
 const WORKER = `
-import asyncio, os, sys, time
+import asyncio, os, sys, time, urllib.request
 from signalbox import Fail, Retry, run, worker
 
 @worker(provider="py", concurrency=3, tags=["cpu"])
@@ -39,6 +39,10 @@ def main(job, ctx):
     if what == "async": return slept()
     if what == "parts": return parts()
     if what == "retry" and job["attempt"] == 1: raise Retry("busy", after=1)
+    if what == "file":
+        data = urllib.request.urlopen(ctx.files[0]["url"]).read()
+        ctx.file("loud.txt", data.upper())
+        return len(data)
     if what == "fail": raise Fail("bad_input", "no")
     if what == "bug": return {}["x"]
     if what == "exit": sys.exit(3)
@@ -232,6 +236,16 @@ describe.skipIf(lacksPython)("the Python package", () => {
     expect(await finalJob("here", { provider: "far" })).toMatchObject({ status: "completed", result: "from here" });
     const crashed = await finalJob("crash", { provider: "far", max_attempts: 1 });
     expect(crashed).toMatchObject({ status: "failed", error: { code: "process_ended", retryable: true } });
+  });
+
+  it("gives a handler the job's files, and keeps what it wrote", async () => {
+    const upload = `from signalbox import Signalbox; print(Signalbox().files.upload(b"quiet", name="a.txt")["id"])`;
+    const { out } = await python(["-c", upload]);
+    expect(await finalJob("file", { files: [out.trim()] })).toMatchObject({
+      status: "completed",
+      result: 5,
+      result_files: [{ name: "loud.txt", bytes: 5 }],
+    });
   });
 
   it("is a client: it runs, streams, lists, and names what was refused", async () => {
