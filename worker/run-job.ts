@@ -45,7 +45,7 @@ export async function runJob(job: LeasedJob, settings: RunSettings, halt: AbortS
   const signal = AbortSignal.any([halt, timeout.signal]);
   try {
     if (halt.aborted) return { type: "job.spent" };
-    const { outcome, timing } = await attempt(job, settings, signal);
+    const { outcome, timing } = await attempt(job, { ...settings, timeoutSeconds }, signal);
     if (halt.aborted) return { type: "job.spent", ...spendingOf(outcome) };
     // A runtime may report an aborted call as an error of its own, or go on until it has an answer.
     if (timeout.signal.aborted) {
@@ -70,12 +70,12 @@ async function attempt(
   settings: RunSettings,
   signal: AbortSignal,
 ): Promise<{ outcome: Outcome; timing: Timing }> {
-  const { configuredModel, offeredModels, onProgress, onContent, emit } = settings;
+  const { configuredModel, offeredModels, timeoutSeconds, onProgress, onContent, emit } = settings;
   const isHere = job.input !== null || job.input_url === undefined;
   const loaded = isHere ? { ok: true as const, input: job.input } : await settings.loadInput(job, signal);
   if (!loaded.ok) return { outcome: loaded, timing: {} };
   const { prompt, model, api = null, headers = {} } = job;
-  const task = { prompt, input: loaded.input, model, api, headers };
+  const task = { prompt, input: loaded.input, model, api, headers, job, timeoutSeconds };
   const startedAt = performance.now();
   let timing: Timing = {};
   const outcome = await settings.runtime.run(task, {
