@@ -100,6 +100,8 @@ export const endpoint = <const D extends Description>(
 
 type Handle = (c: AppContext, input: unknown) => Promise<Response> | Response;
 
+const ABOUT_THE_REQUEST: ReadonlySet<string> = new Set(["invalid_request", "unsupported_media_type"]);
+
 /** Without a key only a request that has arrived takes a share: its body is small, and late ones are ended. */
 const forAnyone = (description: Description, handle: Handle): Endpoint["handle"] => {
   const door = doorOf(description);
@@ -123,9 +125,9 @@ const forKeys = (description: Description, handle: Handle): Endpoint["handle"] =
     try {
       return await handle(c, input);
     } catch (error) {
-      // A caller without permission must not learn what a handler found invalid.
-      const isInvalid = error instanceof Refused && error.refusal.code === "invalid_request";
-      return isInvalid ? refuseStrangerFirst(c, needs, token, error) : Promise.reject(error);
+      // A caller without permission must not learn what a handler found wrong with the request.
+      const isAboutRequest = error instanceof Refused && ABOUT_THE_REQUEST.has(error.refusal.code);
+      return isAboutRequest ? refuseStrangerFirst(c, needs, token, error) : Promise.reject(error);
     }
   });
 };
