@@ -17,6 +17,7 @@ export type Parsed =
   | { readonly kind: "help"; readonly about: Verb | string | null };
 
 const KEY_FLAGS = ["key", "api-key", "token"];
+const SHORT: Readonly<Record<string, string>> = { "-h": "--help", "-o": "--output" };
 const HELP = new Set(["--help", "-h", "help"]);
 
 export const parse = (argv: readonly string[], verbs: readonly Verb[]): Parsed => {
@@ -65,13 +66,13 @@ const readFlags = (verb: Verb, words: readonly string[]) => {
   const flags: Record<string, string[]> = {};
   const positionals: string[] = [];
   for (let at = 0; at < words.length; at += 1) {
-    const word = words[at] ?? "";
+    const given = words[at] ?? "";
+    const word = SHORT[given] ?? given;
     if (word === "--") {
       positionals.push(...words.slice(at + 1));
       break;
     }
-    if (word === "-h") flags.help = [""];
-    else if (!word.startsWith("--")) positionals.push(word);
+    if (!word.startsWith("--")) positionals.push(word);
     else {
       const [name = "", inline] = splitAtEquals(word.slice(2));
       const flag = Object.hasOwn(known, name) ? known[name] : undefined;

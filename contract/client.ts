@@ -2,6 +2,7 @@
 // it bundles without zod.
 
 import { auditVerbs } from "./client/audit.ts";
+import { batchVerbs } from "./client/batches.ts";
 import { catalogVerbs } from "./client/catalog.ts";
 import { configVerbs } from "./client/config.ts";
 import { costVerbs } from "./client/cost.ts";
@@ -23,6 +24,7 @@ export const clientOver = (transport: Transport) => ({
   jobs: jobVerbs(transport),
   workers: workerVerbs(transport),
   files: fileVerbs(transport),
+  batches: batchVerbs(transport),
   killswitch: killswitchVerbs(transport),
   schedules: scheduleVerbs(transport),
   catalog: catalogVerbs(transport),

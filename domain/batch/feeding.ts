@@ -3,7 +3,8 @@
 
 import type { BatchModel } from "./batch.ts";
 
-const WINDOW = { shortest: 8, longest: 500, aPlace: 4 };
+export const LONGEST_WINDOW = 500;
+const WINDOW = { shortest: 8, longest: LONGEST_WINDOW, aPlace: 4 };
 /** Read from the file at a time. */
 const MAX_FED = 100;
 

@@ -3,11 +3,8 @@
 import {
   type BatchRecord,
   batchFileId,
-  beginCancel,
   createBatch,
-  finishLines,
   isEnded,
-  isSpent,
   linesPerMinute,
   MAX_BATCHES,
   MAX_OPEN_BATCHES,
@@ -16,13 +13,11 @@ import {
   unfedLines,
 } from "../../domain/batch/batch.ts";
 import { isReadable } from "../../domain/file/file.ts";
-import type { JobError } from "../../domain/job/job.ts";
-import { cancelJob } from "../../domain/job/job-command.ts";
 import { HOUR_MS, MINUTE_MS } from "../../domain/words/duration.ts";
 import { notFound, type Refusal } from "../../domain/words/refusal.ts";
 import { err, ok, type Result } from "../../domain/words/result.ts";
 import { heldByMoney, refuseOverUse } from "../steps/key-limits.ts";
-import { BATCH_EXPIRED } from "../turn/batch-end.ts";
+import { stopBatch } from "../steps/stop-batches.ts";
 import type { Turn } from "../turn/turn.ts";
 import { drop, getFile } from "./files.ts";
 import { refuseBacklog } from "./room.ts";
@@ -142,7 +137,7 @@ export const cancel = (turn: Turn, { id }: { id: string }): Result<ToldBatch, Re
   if (status === "cancelling" || status === "cancelled") return ok(tell(turn, found.value));
   if (isEnded(found.value) || found.value.ending !== null)
     return err({ code: "batch_state", id, status, command: "cancel" });
-  stop(turn, found.value, false);
+  stopBatch(turn, found.value, false);
   return get(turn, { id });
 };
 
@@ -159,40 +154,6 @@ export const remove = (turn: Turn, { id }: { id: string }): Result<null, Refusal
   }
   turn.store.batches.remove(id);
   return ok(null);
-};
-
-/** Its waiting lines end now; those that run may end within the grace, unless `isAtOnce`. */
-export const stop = (turn: Turn, batch: BatchRecord, isAtOnce: boolean): void => {
-  turn.putBatch(beginCancel(batch, turn.nowAt));
-  endOpenLines(turn, batch.id, { isAtOnce });
-  const left = turn.memory.batches.get(batch.id);
-  if (left !== undefined && left.ending === null && left.inProgressAt !== null && isSpent(left))
-    turn.putBatch(finishLines(left, "cancelled", turn.nowAt));
-  turn.effects.batches.add(batch.id);
-  turn.due(turn.nowAt + MINUTE_MS);
-};
-
-const EXPIRED: JobError = { code: BATCH_EXPIRED, message: "its batch's time was over", retryable: false };
-
-/** Cancels the jobs of its open lines: those that wait, or all. */
-export const endOpenLines = (
-  turn: Turn,
-  batchId: string,
-  { isAtOnce, isExpired = false }: { isAtOnce: boolean; isExpired?: boolean },
-): void => {
-  for (const job of turn.store.jobs.openOfBatch(batchId)) {
-    if (job.status !== "pending" && !isAtOnce) continue;
-    const reason = isExpired ? "its batch has expired" : "its batch was cancelled";
-    const decided = cancelJob(job, turn.nowAt, reason, isExpired ? EXPIRED : null);
-    if (!decided.ok) continue;
-    turn.sendHalt(job, "cancelled");
-    turn.record(job, decided.value);
-  }
-};
-
-/** The full halt cancels all batches. */
-export const stopAll = (turn: Turn): void => {
-  for (const batch of [...turn.memory.batches.values()]) if (batch.ending === null) stop(turn, batch, true);
 };
 
 /** Why no line of a batch may begin; null if one may, or if only room is lacking. */

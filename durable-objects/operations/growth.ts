@@ -1,11 +1,14 @@
 // What outsiders can make grow in a tenant's object (`domain/words/growth.ts`).
 
+import { MAX_OPEN_BATCHES } from "../../domain/batch/batch.ts";
+import { LONGEST_WINDOW } from "../../domain/batch/feeding.ts";
 import type { GrowthRow } from "../../domain/words/growth.ts";
 import { MAX_SKIPPED_REASONS } from "./claims.ts";
 import { MAX_OFFER_BYTES, MAX_OFFERS_BYTES, MAX_WORKERS } from "./presence.ts";
 import { MAX_GROUPS, MAX_STORED_BYTES } from "./room.ts";
 
 const PRESENCE_TEST = "test/tenant/presence.workers.test.ts";
+const BATCHES_TEST = "test/batches/batches.workers.test.ts";
 const GROUPS_TEST = "test/tenant/requirement-groups.workers.test.ts";
 
 export const GROWTH: readonly GrowthRow[] = [
@@ -68,6 +71,30 @@ export const GROWTH: readonly GrowthRow[] = [
     atTheBound: { drops: "the rarest reasons; the document says so" },
     freedBy: "the answer is sent",
     provenBy: [GROUPS_TEST, "takes 10,000 groups of requirements and no more"],
+  },
+  {
+    what: "batches that have not ended",
+    holds: ["memory.batches", "table batches"],
+    grownBy: "key",
+    countedBy: "durable-objects/operations/batches.ts",
+    bound: MAX_OPEN_BATCHES,
+    unit: "entries",
+    of: "tenant",
+    atTheBound: { refuses: "too_many_batches" },
+    freedBy: "they end, at the latest with their window",
+    provenBy: [BATCHES_TEST, "takes 100 batches at a time and no more"],
+  },
+  {
+    what: "open lines of a model in a batch, and their answers on the way to its file",
+    holds: ["table jobs", "table line_ends"],
+    grownBy: "key",
+    countedBy: "domain/batch/feeding.ts",
+    bound: LONGEST_WINDOW,
+    unit: "entries",
+    of: "batch",
+    atTheBound: { drops: "nothing: the other lines stay in the file" },
+    freedBy: "the lines end, and the object of the file has their answers",
+    provenBy: [BATCHES_TEST, "holds a window of its lines open, and the rest stays in the file"],
   },
   {
     what: "open jobs and their texts, the journal and the outbox",

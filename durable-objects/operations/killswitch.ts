@@ -17,9 +17,9 @@ import type { Refusal } from "../../domain/words/refusal.ts";
 import { ok, type Result } from "../../domain/words/result.ts";
 import { nextDeliveryAt } from "../steps/deliveries.ts";
 import { isSilent, lastSignOf } from "../steps/last-sign.ts";
+import { beginCancelOfAll, stopAllBatches } from "../steps/stop-batches.ts";
 import type { Turn } from "../turn/turn.ts";
 import { haltFrontDoor } from "./abandon.ts";
-import { stopAll } from "./batches.ts";
 
 /**
  * The workers that have confirmed this activation: counted once, then kept up to date, so that a heartbeat needs no
@@ -141,6 +141,7 @@ const announce = (turn: Turn): Result<KillswitchResource, Refusal> => {
  */
 const haltWork = (turn: Turn, level: number, killswitch: Killswitch): number => {
   const waitedFor = haltFrontDoor(turn, level, killswitch.reason);
+  if (cancelsWork(killswitch)) beginCancelOfAll(turn);
   const leased = turn.store.jobs.allLeased();
   const reason = `killswitch level ${level}`;
   for (const job of leased) {
@@ -148,10 +149,9 @@ const haltWork = (turn: Turn, level: number, killswitch: Killswitch): number => 
     const cancelled = cancelsWork(killswitch) ? cancelJob(job, turn.nowAt, reason) : null;
     turn.record(job, cancelled?.ok ? cancelled.value : haltJob(job, level, turn.nowAt));
   }
-  if (cancelsWork(killswitch)) {
-    cancelPutBack(turn, reason);
-    stopAll(turn);
-  } else turn.store.haltedJobs.add(leased.map((job) => job.id));
+  if (cancelsWork(killswitch)) cancelPutBack(turn, reason);
+  else turn.store.haltedJobs.add(leased.map((job) => job.id));
+  if (cancelsWork(killswitch)) stopAllBatches(turn);
   return waitedFor + leased.length;
 };
 

@@ -71,6 +71,16 @@ it("holds a window of its lines open, and the rest stays in the file", async () 
   expect(await own(world, id)).toMatchObject({ total: 2_000, waiting: 2_000, running: 0 });
 });
 
+it("takes 100 batches at a time and no more", async () => {
+  const world = await newWorld();
+  const file = await upload(world, numbered(1));
+  const asked = { input_file_id: file, endpoint: "/v1/embeddings", completion_window: "24h" };
+  for (let at = 0; at < 100; at += 1) await world.ok("POST", "/v1/batches", asked);
+  const refused = await world.post("/v1/batches", asked);
+  expect([refused.status, refused.body.error.code]).toEqual([429, "too_many_batches"]);
+  expect(refused.headers.get("retry-after")).toBe("60");
+});
+
 it("says which model nobody has, and runs the lines of the others", async () => {
   const world = await newWorld();
   const worker = await batchWorker(world);
