@@ -167,6 +167,7 @@ export const complete = (
     turn.record(job, afterwards(heard, decided.value));
     noteOutcome(turn, job, { outcome: "completed", code: null });
     tally(turn, job, { ...request, outcome: "completed", nanoUsd: cost.costNanoUsd, errorCode: null });
+    turn.memory.counters.latencies.note(turn.store.latency, decided.value.job, request.usage, turn.nowAt);
     enforceBudget(turn);
   }
   return ok(decided.value.job);

@@ -5,6 +5,7 @@ import type { Usage } from "../../domain/job/job.ts";
 import { MINUTE_MS } from "../../domain/words/duration.ts";
 import { JOB_STATUSES, type JobStatus } from "../../domain/words/job-status.ts";
 import type { ActivityMinute, Observed, ProviderTally, StoredCounters } from "../store/settings.ts";
+import { Latencies } from "./latencies.ts";
 
 const BUCKETS_SECONDS = [0.01, 0.05, 0.1, 0.5, 1, 5, 10, 60, 300, 1800] as const;
 
@@ -129,6 +130,7 @@ export interface Counters {
   readonly prunedByStatus: Partial<Record<JobStatus, number>>;
   readonly assignmentLatency: Histogram;
   readonly tallies: Tallies;
+  readonly latencies: Latencies;
   /** By the task's name, since the object woke. */
   readonly sweepFailures: Map<string, number>;
   /** From the request to the first output. */
@@ -150,6 +152,7 @@ export const countersFrom = (stored: StoredCounters | null): Counters => ({
   assignmentLatency: new Histogram(stored?.assignmentLatency),
   activity: new Activity(stored?.minutes),
   tallies: new Tallies(stored?.tallies),
+  latencies: new Latencies(),
   sweepFailures: new Map(),
   firstToken: new Histogram(stored?.firstToken),
   streamDuration: new Histogram(stored?.streamDuration),
