@@ -5,7 +5,7 @@ import { describe, expect, it } from "vitest";
 import { newWorld, restart, type World } from "../support/workerd/client.ts";
 import { age, dispatch, present } from "../support/workerd/job-steps.ts";
 
-const done = async (world: World, fields: object = {}, report: object = {}): Promise<void> => {
+const done = async (world: World, fields: Record<string, unknown> = {}, report: object = {}): Promise<void> => {
   const job = await dispatch(world, fields);
   await world.ok("POST", `/api/jobs/${job.id}/start`, { lease: job.lease });
   await age(world, job, 20);
