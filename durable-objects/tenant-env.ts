@@ -19,11 +19,11 @@ export interface TenantEnv extends LogSettings, OtlpSettings {
   readonly SERVICE_WEBHOOKS_PRIVATE?: string;
 }
 
+export const isMaxGb = (text: string): boolean => /^\d{1,9}(\.\d{1,9})?$/.test(text);
+
 /** A value that is no number is refused where the service starts. */
-export const maxGbOf = ({ SERVICE_TENANT_MAX_GB: given }: TenantEnv): number => {
-  const maxGb = given === undefined || given === "" ? DEFAULT_MAX_GB : Number(given);
-  return Number.isFinite(maxGb) ? maxGb : DEFAULT_MAX_GB;
-};
+export const maxGbOf = ({ SERVICE_TENANT_MAX_GB: given = "" }: TenantEnv): number =>
+  isMaxGb(given) ? Number(given) : DEFAULT_MAX_GB;
 
 /** Self-hosted, a tenant and its relays have no jurisdiction. */
 export const jurisdictionOf = (env: TenantEnv, store: Store): Jurisdiction | null =>
