@@ -8,6 +8,8 @@ import type { Memory } from "./memory.ts";
 
 export const countChange = (memory: Memory, before: Job | null, after: Job, nowAt: number): void => {
   if (before?.status !== after.status) countStatus(memory, before, after, nowAt);
+  if (before?.firstTokenAt == null && after.firstTokenAt !== null)
+    memory.counters.firstToken.observe((after.firstTokenAt - after.createdAt) / 1000);
   if (after.stream) countStream(memory, before, after, nowAt);
 };
 
@@ -29,7 +31,6 @@ const countStream = (memory: Memory, before: Job | null, after: Job, nowAt: numb
   const { counters } = memory;
   memory.openStreams += Number(isStreaming(after)) - Number(isStreaming(before));
   if (after.firstTokenAt === null) return;
-  if (before?.firstTokenAt == null) counters.firstToken.observe((after.firstTokenAt - after.createdAt) / 1000);
   if (before !== null && isOpen(before.status) && !isOpen(after.status))
     counters.streamDuration.observe((nowAt - after.firstTokenAt) / 1000);
 };
