@@ -104,15 +104,15 @@ const pauseMs = (problem: ApiProblem, attempt: number): number =>
 const pause = (ms: number, signal: AbortSignal | undefined): Promise<void> =>
   new Promise((resolve, reject) => {
     signal?.throwIfAborted();
-    const leave = () => {
+    const onAbort = () => {
       clearTimeout(timer);
       reject(signal?.reason);
     };
     const timer = setTimeout(() => {
-      signal?.removeEventListener("abort", leave);
+      signal?.removeEventListener("abort", onAbort);
       resolve();
     }, ms);
-    signal?.addEventListener("abort", leave, { once: true });
+    signal?.addEventListener("abort", onAbort, { once: true });
   });
 
 const sendable = (key: string): string => {

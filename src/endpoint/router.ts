@@ -10,7 +10,7 @@ import { invalid, notFound, type RefusalCode, type ResourceKind } from "../../do
 import type { Env } from "../env.ts";
 import type { Home, Lane } from "../home.ts";
 import { type Admitted, admit, type Door, slowDown } from "../http/admission.ts";
-import { leaveAfter } from "../http/answer-end.ts";
+import { releaseAfter } from "../http/answer-end.ts";
 import { type AppContext, authenticateCaller, authenticateOperator, type Variables } from "../http/auth.ts";
 import { readJson } from "../http/body.ts";
 import type { TokenFacts } from "../http/key-format.ts";
@@ -161,9 +161,9 @@ const underShare = async (
 ): Promise<Response> => {
   c.set("share", share);
   try {
-    return leaveAfter(c, await answer(), share);
+    return releaseAfter(c, await answer(), share);
   } catch (error) {
-    share.leave();
+    share.release();
     throw error;
   } finally {
     endTurn();
