@@ -1,10 +1,10 @@
 // The platform's bindings that a tenant's object needs, and what they decide.
 
+import { DEFAULT_MAX_GB, isMaxGb } from "../domain/tenant/max-gb.ts";
 import type { LogSettings } from "../log/log.ts";
 import type { StoredFile } from "./files/stored-file.ts";
 import type { OtlpSettings } from "./history/span-exporter.ts";
 import type { Jurisdiction } from "./object-name.ts";
-import { DEFAULT_MAX_GB } from "./operations/room.ts";
 import type { Relay } from "./relay/relay.ts";
 import type { Store } from "./store/open.ts";
 
@@ -18,8 +18,6 @@ export interface TenantEnv extends LogSettings, OtlpSettings {
   /** `1` allows webhooks to private addresses. */
   readonly SERVICE_WEBHOOKS_PRIVATE?: string;
 }
-
-export const isMaxGb = (text: string): boolean => /^\d{1,9}(\.\d{1,9})?$/.test(text);
 
 /** A value that is no number is refused where the service starts. */
 export const maxGbOf = ({ SERVICE_TENANT_MAX_GB: given = "" }: TenantEnv): number =>

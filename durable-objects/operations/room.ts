@@ -14,8 +14,6 @@ import { routePolicy } from "./route-policy.ts";
 export const MAX_STORED_BYTES = 5_000_000_000;
 /** Requirement groups that wait: each costs memory, and the opening of all groups looks at each. */
 export const MAX_GROUPS = 10_000;
-/** What a tenant may store unless its operator says otherwise (`SERVICE_TENANT_MAX_GB`). */
-export const DEFAULT_MAX_GB = 20;
 const BYTES_A_GB = 1_000_000_000;
 const SIZE_READ_EVERY_MS = 1_000;
 const BACKLOG_RETRY_SECONDS = 10;

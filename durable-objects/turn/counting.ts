@@ -8,8 +8,6 @@ import type { Memory } from "./memory.ts";
 
 export const countChange = (memory: Memory, before: Job | null, after: Job, nowAt: number): void => {
   if (before?.status !== after.status) countStatus(memory, before, after, nowAt);
-  if (before?.firstTokenAt == null && after.firstTokenAt !== null)
-    memory.counters.firstToken.observe((after.firstTokenAt - after.createdAt) / 1000);
   if (after.stream) countStream(memory, before, after, nowAt);
 };
 
