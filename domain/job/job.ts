@@ -182,7 +182,7 @@ export const changeJob = (job: Job, changes: Partial<Job>, nowAt: number): Job =
   updatedAt: nowAt,
 });
 
-/** A job that leaves its worker is given as it was before: the event tells of the lease that ended. */
+/** A job that leaves its worker is given as it was before: the event is about the lease that ended. */
 export const jobEvent = (job: Job, type: JobEvent["type"], nowAt: number, detail: Json = null): JobEvent => ({
   jobId: job.id,
   at: nowAt,
