@@ -59,6 +59,7 @@ const LATER_FIELDS = {
   resultBytes: null,
   batch: null,
   batchPlace: null,
+  runnableAt: null,
 } as const satisfies Pick<Job, Exclude<keyof Job, FirstField>>;
 
 /** A record as any release stored it. */

@@ -10,6 +10,7 @@ import { jobsTable } from "./jobs.ts";
 import { Journal } from "./journal.ts";
 import { keyUseTable } from "./key-use.ts";
 import { keysTable, sessionsTable } from "./keys.ts";
+import { latencyTable } from "./latency.ts";
 import { outboxTable } from "./outbox.ts";
 import { payloadsTable } from "./payloads.ts";
 import { schedulesTable } from "./schedules.ts";
@@ -53,6 +54,7 @@ const tablesOf = (storage: TenantStorage) => {
     files: filesTable(storage.sql),
     batches: batchesTable(storage.sql),
     lineEnds: lineEndsTable(storage.sql),
+    latency: latencyTable(storage.sql),
     bytes: (): number => storage.sql.databaseSize,
     /** Drops its caches, after a rollback. */
     forgetRecent: (): void => {
