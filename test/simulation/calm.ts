@@ -5,7 +5,6 @@ import { isLeased } from "../../domain/job/job.ts";
 import { wants } from "../../domain/webhook.ts";
 import { isFinal } from "../../domain/words/job-status.ts";
 import { DELIVERIES_KEPT } from "../../durable-objects/steps/deliveries.ts";
-import { batchesAreOver } from "./batches.ts";
 import { everyCutIsCounted } from "./cut-streams.ts";
 import { deleteTenant } from "./departures.ts";
 import { ENDPOINTS } from "./receiver.ts";
@@ -158,8 +157,6 @@ export const calm = async (world: World, check: () => string | null): Promise<st
     viewersKnowTheEnd(world) ??
     silenceIsTold(world) ??
     everyCutIsCounted(world.model) ??
-    (await batchesAreOver(world)) ??
-    check() ??
     (await deleteTenant(world))
   );
 };

@@ -65,9 +65,8 @@ const differenceOf = (world: World, job: Job, result: string | null): string | n
   const accepted = model.accepted.get(job.id);
   if (accepted !== undefined && row.prompt !== accepted) return `history has another prompt for job ${job.id}`;
   const kept = (row.result as string | null) ?? "null";
-  if (result !== null && job.batch === null && kept !== result) return `history has another result for job ${job.id}`;
-  // The files of its batch have a line's answer.
-  if (job.status !== "completed" || job.batch !== null) return null;
+  if (result !== null && kept !== result) return `history has another result for job ${job.id}`;
+  if (job.status !== "completed") return null;
   const report = (JSON.parse(kept) as { report: number } | null)?.report;
   return report !== undefined && model.reports[report]?.lease === job.lease
     ? null

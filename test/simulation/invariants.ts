@@ -4,7 +4,6 @@ import { isLeased, type Job } from "../../domain/job/job.ts";
 import { isFinal } from "../../domain/words/job-status.ts";
 import { ROW_ROOM } from "../../durable-objects/turn/outbox-writer.ts";
 import { answersAreAudited } from "./audit.ts";
-import { linesStandOnce } from "./batches.ts";
 import {
   capacityHolds,
   onlyFitWorkersAreGiven,
@@ -249,7 +248,6 @@ export const INVARIANTS: Readonly<Record<string, Check>> = {
   "what was spent is what attempts cost": spendingEqualsAttempts,
   "outbox numbers only grow": outboxOnlyGrows,
   "an outbox row is bounded": outboxRowsAreBounded,
-  "each line of a batch that has ended stands once in its files": linesStandOnce,
   "a group keeps its order": groupsKeepTheirOrder,
   "a wait is waited": waitsAreWaited,
   "a back-off only grows": backoffsOnlyGrow,

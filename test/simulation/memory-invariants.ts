@@ -168,7 +168,6 @@ export const nobodyWaitsInVain = (_before: Snapshot, now: Snapshot, world: World
     // Silence alone frees it, which is for the alarm to find.
     isEchoAside: true,
     priceOf: () => null,
-    batchRules: { keepFree: config.batches.keepFree, quietUntil: () => null, holds: () => null },
     lastSignOf: (member) => member.lastSeenAt,
   };
   const asked = new Set<string>();

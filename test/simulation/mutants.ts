@@ -3,7 +3,6 @@
 // the tree and expects the run to fail.
 
 import { ATTEMPT_MUTANTS } from "./attempt-mutants.ts";
-import { BATCH_MUTANTS } from "./batch-mutants.ts";
 import { DEPARTURE_MUTANTS } from "./departure-mutants.ts";
 import { HISTORY_MUTANTS } from "./history-mutants.ts";
 import { JOURNAL_MUTANTS } from "./journal-mutants.ts";
@@ -162,6 +161,5 @@ export const MUTANTS: readonly Mutant[] = [
   ...LIMIT_MUTANTS,
   ...KEY_MUTANTS,
   ...WEBHOOK_MUTANTS,
-  ...BATCH_MUTANTS,
   ...DEPARTURE_MUTANTS,
 ];

@@ -9,7 +9,6 @@ import type { Credential } from "../../durable-objects/operations/keys.ts";
 import type { Store } from "../../durable-objects/store/open.ts";
 import type { Tenant } from "../../durable-objects/tenant.ts";
 import type { Memory } from "../../durable-objects/turn/memory.ts";
-import { BatchFiles } from "./batch-files.ts";
 import { Clock } from "./clock.ts";
 import { Disk, DiskHandle, SimulatedFault } from "./disk.ts";
 import { History } from "./history.ts";
@@ -30,6 +29,7 @@ const SILENT_RELAYS = {
     endKey: heedsNothing,
     dropBody: heedsNothing,
     end: heedsNothing,
+    drop: heedsNothing,
     /** Each attempt has said ten tokens. */
     said: async (leases: readonly unknown[]) => leases.map(() => 40),
   }),
@@ -65,7 +65,6 @@ export class Shell {
   isAlarmHeld = false;
   /** The other end of the webhooks. */
   readonly receiver = new Receiver(this.clock);
-  readonly files = new BatchFiles();
   alarmCount = 0;
   /** When the reported size of the storage last changed, in elapsed time. */
   filledAt = Number.NEGATIVE_INFINITY;
@@ -145,7 +144,7 @@ export class Shell {
     const tenant = new Real(state, {
       DB: this.history.binding,
       RELAY: SILENT_RELAYS,
-      FILES: this.files,
+      FILES: SILENT_RELAYS,
       SERVICE_LOG: "json",
       SERVICE_LOG_LEVEL: "warn",
     });

@@ -107,10 +107,6 @@ export class World {
   readonly stalled: (() => Promise<unknown>)[] = [];
   readonly endedKeys = new Set<string>();
   readonly viewers: Viewer[] = [];
-  /** Batches that were accepted: their files, and the names of their lines. */
-  readonly batches = new Map<string, { readonly fileId: string; readonly names: readonly string[] }>();
-  /** Those whose files were compared. */
-  readonly checkedBatches = new Set<string>();
   /** Several steps went into the commit that is checked. */
   isShared = false;
   #names = 0;
