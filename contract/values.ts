@@ -3,6 +3,7 @@
 
 export { ROLES, type Role } from "../domain/access/key.ts";
 export { BUDGET_ACTIONS, STRATEGIES } from "../domain/config.ts";
+export { MAX_LARGE_RESULT_BYTES } from "../domain/file/file.ts";
 export {
   LOCAL_RUNTIMES,
   type LocalRuntimeName,

@@ -10,6 +10,7 @@ import type { WorkerLog } from "./log.ts";
 import type { Reports } from "./reports.ts";
 import { type JobOutcome, runJob } from "./run-job.ts";
 import type { Progress, Runtime } from "./runtimes/runtime.ts";
+import type { ResultStore } from "./store-result.ts";
 import type { Streams } from "./streams/streams.ts";
 
 const PROGRESS_EVERY_MS = 1_000;
@@ -22,6 +23,7 @@ export type JobRunnerOptions = {
   runtime: Runtime;
   streams: Streams;
   loadInput: InputLoader;
+  storeResult: ResultStore;
   concurrency: number;
   offeredModels: readonly string[];
   /** The config for the next job, as fresh as possible without waiting. */
@@ -121,7 +123,7 @@ export class JobRunner {
 
   async #run(held: HeldJob): Promise<void> {
     const { job, halt } = held;
-    const { reports, streams, runtime, offeredModels, loadInput } = this.#options;
+    const { reports, streams, runtime, offeredModels, loadInput, storeResult } = this.#options;
     const lease = { job_id: job.id, lease: job.lease };
     held.state = "running";
     held.progressSentAtMs = performance.now();
@@ -138,6 +140,7 @@ export class JobRunner {
         offeredModels,
         timeoutSeconds,
         loadInput,
+        storeResult,
         onProgress: (progress) => this.#progress(held, progress),
         onContent: () => stream !== null && reports.add({ type: "job.streaming", ...lease }),
         emit: (events) => stream?.write(events),

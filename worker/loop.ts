@@ -16,6 +16,7 @@ import { tryRuntime } from "./runtime-trial.ts";
 import type { RuntimeWatch } from "./runtime-watch.ts";
 import type { Runtime, RuntimeState } from "./runtimes/runtime.ts";
 import type { CoordinatorMessage, Session } from "./session.ts";
+import type { ResultStore } from "./store-result.ts";
 import type { Streams } from "./streams/streams.ts";
 
 const DEFAULT_HEARTBEAT_SECONDS = 15;
@@ -34,6 +35,7 @@ export type LoopOptions = {
   watch: RuntimeWatch;
   streams: Streams;
   loadInput: InputLoader;
+  storeResult: ResultStore;
   config: ConfigWatch;
   log: WorkerLog;
   /** The coordinator will never accept this worker: the process ends with this reason. */
@@ -62,13 +64,14 @@ export class Loop {
   constructor(options: LoopOptions) {
     this.#options = options;
     this.#presence = new PresenceDue(options.random ?? Math.random);
-    const { runtime, streams, loadInput, identity, log, watch } = options;
+    const { runtime, streams, loadInput, storeResult, identity, log, watch } = options;
     this.#runner = new JobRunner({
       held: this.#held,
       reports: this.#reports,
       runtime,
       streams,
       loadInput,
+      storeResult,
       concurrency: identity.concurrency,
       offeredModels: identity.models,
       config: () => this.#freshConfig(),

@@ -20,6 +20,7 @@ import { HOSTED_PROVIDERS } from "./runtimes/providers.ts";
 import type { Runtime } from "./runtimes/runtime.ts";
 import { readSettings, type Settings, usageOf } from "./settings.ts";
 import { openSocketSession } from "./socket-session.ts";
+import { resultStore } from "./store-result.ts";
 import { openStreams } from "./streams/open-streams.ts";
 
 /**
@@ -94,9 +95,10 @@ async function work(settings: Settings, runtime: Runtime, log: WorkerLog): Promi
   const watch = new RuntimeWatch({ runtime, log });
   const streams = openStreams(line, log);
   const loadInput = inputLoader(line);
+  const storeResult = resultStore(line);
   for (const told of greeting(settings, runtime)) log(told);
   await Promise.all([config.refresh(), watch.look()]);
-  const loop = new Loop({ identity, runtime, watch, streams, loadInput, config, log, onRefused });
+  const loop = new Loop({ identity, runtime, watch, streams, loadInput, storeResult, config, log, onRefused });
   const drain = async () => {
     await loop.drain(GRACE_MS);
     streams.close();

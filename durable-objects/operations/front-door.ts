@@ -58,6 +58,10 @@ export interface Followed {
   readonly error: JobError | null;
   /** Of a completed job. */
   readonly result: Json;
+  /** The file with its answer, until the client has it. */
+  readonly answerFile: string | null;
+  /** The size of an answer that is not in `result`. */
+  readonly resultBytes: number | null;
   readonly isSessionHit: boolean | null;
   readonly hasSpoken: boolean;
   readonly retryAfterMs: number | null;
@@ -200,6 +204,8 @@ const present = (turn: Turn, job: Job, archived: Json): Followed => ({
   worker: job.assignedWorker,
   error: job.error,
   result: job.status === "completed" ? (turn.store.payloads.findResult(job.id) ?? archived) : null,
+  answerFile: job.resultFile?.id ?? null,
+  resultBytes: job.resultBytes,
   isSessionHit: job.frontDoor?.isSessionHit ?? null,
   hasSpoken: job.firstTokenAt !== null,
   retryAfterMs: job.frontDoor?.retryAfterMs ?? null,
@@ -215,6 +221,8 @@ const gone = (job: JobResource): Followed => ({
   worker: null,
   error: null,
   result: null,
+  answerFile: null,
+  resultBytes: null,
   isSessionHit: null,
   hasSpoken: false,
   retryAfterMs: null,

@@ -20,7 +20,7 @@ import { mayRead } from "../steps/reading.ts";
 import type { EndedAttempt } from "../turn/counters.ts";
 import type { Turn } from "../turn/turn.ts";
 import { enforceBudget } from "./budget.ts";
-import { storedResult } from "./job-files.ts";
+import { type ResultElsewhere, storedResult } from "./job-files.ts";
 import { countLate } from "./late-spending.ts";
 import { routePolicy, routeRequest } from "./route-policy.ts";
 import { waitingReason } from "./waiting-reason.ts";
@@ -145,7 +145,7 @@ interface TokenTiming {
 
 export const complete = (
   turn: Turn,
-  request: LeaseReport & { result: Json; resultFile?: string | null } & Spent & TokenTiming,
+  request: LeaseReport & { result: Json } & ResultElsewhere & Spent & TokenTiming,
 ): Result<Job, Refusal> => {
   const found = findReported(turn, request);
   if (!found.ok) return found;
@@ -153,8 +153,8 @@ export const complete = (
   const stored = storedResult(turn, job, request);
   if (!stored.ok) return stored;
   const cost = costOfAttempt(turn, job, request);
-  const { result, usage, model } = request;
-  const outcome = { result, usage, model, costNanoUsd: cost.costNanoUsd, resultFile: stored.value };
+  const { result, usage, model, streamedBytes = null } = request;
+  const outcome = { result, usage, model, costNanoUsd: cost.costNanoUsd, resultFile: stored.value, streamedBytes };
   const heard = heardFirst(turn, job, request);
   const decided = completeJob(heard.job, request.lease, outcome, turn.nowAt);
   if (!decided.ok) {

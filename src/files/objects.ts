@@ -1,6 +1,6 @@
 // Access to the objects with the bytes of files.
 
-import { PAYLOAD_TOO_LARGE } from "../../contract/http-status.ts";
+import { OK, PAYLOAD_TOO_LARGE } from "../../contract/http-status.ts";
 import {
   readUrl,
   type StoredBytes,
@@ -34,12 +34,12 @@ export const storeBytes = async (
 ): Promise<StoredBytes | null> => {
   const stored = await file.fetch(writeUrl({ segment, maxBytes, maxTotalBytes, expiresAt }), { method: "PUT", body });
   if (stored.status === PAYLOAD_TOO_LARGE) return null;
-  if (!stored.ok) throw new Error(`the file's object answered ${stored.status}`);
+  if (stored.status !== OK) throw new Error(`the file's object answered ${stored.status}`);
   return stored.json();
 };
 
 export const readBytes = async (file: FileObject, from: number, to: number): Promise<ReadableStream<Uint8Array>> => {
-  const { ok, status, body } = await file.fetch(readUrl({ from, to }));
-  if (!ok || body === null) throw new Error(`the file's object answered ${status}`);
+  const { status, body } = await file.fetch(readUrl({ from, to }));
+  if (status !== OK || body === null) throw new Error(`the file's object answered ${status}`);
   return body;
 };

@@ -7,7 +7,7 @@ import { runJob } from "../../worker/run-job.ts";
 import { openHosted, openRuntime } from "../../worker/runtimes/open-runtime.ts";
 import type { Runtime } from "../../worker/runtimes/runtime.ts";
 import { assignedJob } from "./job-fixture.ts";
-import { quietRun } from "./quiet-run.ts";
+import { keepsNothing, quietRun } from "./quiet-run.ts";
 
 const mock = new LLMock({ port: 0, latency: 0 });
 beforeAll(async () => {
@@ -22,7 +22,14 @@ const options = { keys, keyRefs: ["provider:mock"], runtimeUrl: null };
 function ask(runtime: Runtime, model: string | null) {
   const job = assignedJob({ id: "j1", prompt: "What is the capital of France?", model });
   const loadInput = async () => ({ ok: true as const, input: null });
-  const settings = { ...quietRun(), runtime, timeoutSeconds: 30, loadInput, onContent: () => {} };
+  const settings = {
+    ...quietRun(),
+    runtime,
+    timeoutSeconds: 30,
+    loadInput,
+    storeResult: keepsNothing,
+    onContent: () => {},
+  };
   return runJob(job, settings, new AbortController().signal);
 }
 

@@ -1,6 +1,6 @@
 // What a runtime is run with when a test needs nothing from it.
 
-import type { RunOptions, Task } from "../../worker/runtimes/runtime.ts";
+import type { RunOptions, Stored, Task } from "../../worker/runtimes/runtime.ts";
 
 export function quietRun(options: Partial<RunOptions> = {}): RunOptions {
   return {
@@ -12,6 +12,11 @@ export function quietRun(options: Partial<RunOptions> = {}): RunOptions {
     ...options,
   };
 }
+
+/** For runs whose results are small. */
+export const keepsNothing = async (): Promise<Stored> => {
+  throw new Error("nothing is kept in this test");
+};
 
 export function taskOf(task: Partial<Task> = {}): Task {
   return { prompt: "Say hello.", input: null, model: null, api: null, headers: {}, ...task };

@@ -7,7 +7,7 @@ import type { Api } from "../../contract/values.ts";
 import type { ChatBody } from "./chat-body.ts";
 import type { Outcome, RunOptions } from "./runtime.ts";
 
-export type Answering = Pick<RunOptions, "signal" | "emit" | "traceparent">;
+export type Answering = Pick<RunOptions, "signal" | "emit" | "traceparent" | "store">;
 
 export type ClientRequest = { api: Api; body: JsonObject; headers: Readonly<Record<string, string>> };
 
