@@ -44,13 +44,15 @@ export interface Call {
   readonly options?: KeyedOptions | undefined;
 }
 
-/** A body that is not JSON, with its media type. */
-export class TextBody {
-  readonly text: string;
+export type Bytes = string | Uint8Array<ArrayBuffer> | Blob | ReadableStream<Uint8Array>;
+
+/** A body that is not JSON, with its media type; a stream is read while it is sent. */
+export class RawBody {
+  readonly content: Bytes;
   readonly type: string;
 
-  constructor(text: string, type: string) {
-    this.text = text;
+  constructor(content: Bytes, type: string) {
+    this.content = content;
     this.type = type;
   }
 }
@@ -93,8 +95,13 @@ const isPassing = ({ status, code }: ApiProblem): boolean =>
 
 const wasNothingDone = ({ status, code }: ApiProblem): boolean => status === 429 || code === "overloaded";
 
-const mayRepeat = ({ repeats, method }: Call, problem: ApiProblem): boolean =>
-  isPassing(problem) && (wasNothingDone(problem) || repeats !== undefined || SAFE_METHODS.has(method));
+/** A stream is read once. */
+const isStream = (body: unknown): boolean => body instanceof RawBody && body.content instanceof ReadableStream;
+
+const mayRepeat = ({ repeats, method, body }: Call, problem: ApiProblem): boolean =>
+  isPassing(problem) &&
+  !isStream(body) &&
+  (wasNothingDone(problem) || repeats !== undefined || SAFE_METHODS.has(method));
 
 const pauseMs = (problem: ApiProblem, attempt: number): number =>
   Math.max((problem.retryAfterSeconds ?? 0) * 1000, FIRST_BACKOFF_MS * 2 ** attempt * (0.5 + Math.random() / 2));
@@ -122,7 +129,7 @@ const sendable = (key: string): string => {
 const headersOf = ({ headers = {}, body, options, repeats }: Call, key: string | undefined): Headers => {
   const all = new Headers();
   if (key !== undefined) all.set("authorization", `Bearer ${sendable(key)}`);
-  if (body !== undefined) all.set("content-type", body instanceof TextBody ? body.type : "application/json");
+  if (body !== undefined) all.set("content-type", body instanceof RawBody ? body.type : "application/json");
   if (repeats === "keyed") all.set("idempotency-key", options?.idempotencyKey ?? crypto.randomUUID());
   for (const [name, value] of Object.entries(headers)) if (value !== undefined) all.set(name, value);
   return all;
@@ -213,13 +220,16 @@ export class Transport {
     const { method, path, query, body, options: { signal } = {} } = call;
     const { timeoutMs = DEFAULT_TIMEOUT_MS } = this.#options;
     const deadline = new AbortController();
-    const timer = setTimeout(() => deadline.abort(), timeoutMs);
+    // A large body may take long to send; its caller decides how long.
+    const isLarge = body instanceof RawBody && typeof body.content !== "string";
+    const timer = setTimeout(() => isLarge || deadline.abort(), timeoutMs);
     const init: RequestInit = {
       method,
       headers,
       redirect: "manual",
       signal: signal === undefined ? deadline.signal : AbortSignal.any([signal, deadline.signal]),
-      ...(body === undefined ? {} : { body: body instanceof TextBody ? body.text : JSON.stringify(body) }),
+      ...(body === undefined ? {} : { body: body instanceof RawBody ? body.content : JSON.stringify(body) }),
+      ...(isStream(body) ? { duplex: "half" } : {}),
     };
     try {
       const response = await this.#fetch(this.#base + withQuery(path, query), init);
