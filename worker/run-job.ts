@@ -5,6 +5,7 @@ import { MAX_RESULT_BYTES, utf8Bytes } from "../contract/field.ts";
 import { lineOf } from "../contract/text/start-of.ts";
 import { type Json, MAX_LARGE_RESULT_BYTES } from "../contract/values.ts";
 import type { LeasedJob } from "../contract/worker.ts";
+import type { Spent } from "./apis/usage.ts";
 import type { InputLoader } from "./load-input.ts";
 import {
   type JobFailure,
@@ -13,7 +14,6 @@ import {
   type RunOptions,
   type Runtime,
   resultTooLarge,
-  type Spent,
 } from "./runtimes/runtime.ts";
 import type { ResultStore } from "./store-result.ts";
 
@@ -35,7 +35,8 @@ export type RunSettings = {
   /** For jobs without their own timeout; null: none. */
   timeoutSeconds: number | null;
   loadInput: InputLoader;
-  storeResult: ResultStore;
+  /** Absent: the report goes nowhere that has a limit. */
+  storeResult?: ResultStore;
   onProgress: (progress: Progress) => void;
   /** Called once, before the first event with content. */
   onContent: () => void;
@@ -56,7 +57,7 @@ export async function runJob(job: LeasedJob, settings: RunSettings, halt: AbortS
   const signal = AbortSignal.any([halt, timeout.signal]);
   try {
     if (halt.aborted) return { type: "job.spent" };
-    const { outcome, timing } = await attempt(job, settings, signal);
+    const { outcome, timing } = await attempt(job, { ...settings, timeoutSeconds }, signal);
     if (halt.aborted) return { type: "job.spent", ...spendingOf(outcome) };
     // A runtime may report an aborted call as an error of its own, or go on until it has an answer.
     if (timeout.signal.aborted) {
@@ -81,12 +82,12 @@ async function attempt(
   settings: RunSettings,
   signal: AbortSignal,
 ): Promise<{ outcome: Outcome; timing: Timing }> {
-  const { configuredModel, offeredModels, onProgress, onContent, emit } = settings;
+  const { configuredModel, offeredModels, timeoutSeconds, storeResult, onProgress, onContent, emit } = settings;
   const isHere = job.input !== null || job.input_url === undefined;
   const loaded = isHere ? { ok: true as const, input: job.input } : await settings.loadInput(job, signal);
   if (!loaded.ok) return { outcome: loaded, timing: {} };
   const { prompt, model, api = null, headers = {} } = job;
-  const task = { prompt, input: loaded.input, model, api, headers };
+  const task = { prompt, input: loaded.input, model, api, headers, job, timeoutSeconds };
   const startedAt = performance.now();
   let timing: Timing = {};
   const outcome = await settings.runtime.run(task, {
@@ -95,7 +96,7 @@ async function attempt(
     signal,
     traceparent: job.traceparent ?? null,
     onProgress,
-    store: (bytes, contentType) => settings.storeResult(job, bytes, contentType, signal),
+    ...(storeResult === undefined ? {} : { store: (bytes, type) => storeResult(job, bytes, type, signal) }),
     emit: (events) => {
       if (timing.first_token_ms === undefined) {
         timing = { first_token_ms: Math.round(performance.now() - startedAt) };
@@ -111,7 +112,7 @@ async function reportOf(
   job: LeasedJob,
   outcome: Outcome,
   timing: Timing,
-  store: ResultStore,
+  store: ResultStore | undefined,
   signal: AbortSignal,
 ): Promise<JobOutcome> {
   const spending = spendingOf(outcome);
@@ -138,14 +139,14 @@ async function placeResult(
   job: LeasedJob,
   { result, stored }: Extract<Outcome, { ok: true }>,
   hasSpoken: boolean,
-  store: ResultStore,
+  store: ResultStore | undefined,
   signal: AbortSignal,
 ): Promise<Result | { error: JobFailure }> {
   if (stored !== undefined) return { result_file: stored.id };
   const text = JSON.stringify(result) ?? "null";
   const bytes = utf8Bytes(text);
   // It has just been written as JSON.
-  if (bytes <= MAX_RESULT_BYTES) return { result: (result ?? null) as Json };
+  if (bytes <= MAX_RESULT_BYTES || store === undefined) return { result: (result ?? null) as Json };
   if (bytes > MAX_LARGE_RESULT_BYTES) return { error: resultTooLarge() };
   if (hasSpoken && job.stream && job.api !== null) return { result_bytes: bytes };
   const kept = await store(job, piecesOf(text), "application/json", signal);

@@ -22,7 +22,15 @@ export async function tryRuntime({ runtime, config, offeredModels }: TrialOption
   const timeout = new AbortController();
   const timer = setTimeout(() => timeout.abort(), TRIAL_TIMEOUT_MS);
   const { signal } = timeout;
-  const task = { prompt: "Say yes.", input: { max_tokens: 1 }, model, api: null, headers: {} };
+  const task = {
+    prompt: "Say yes.",
+    input: { max_tokens: 1 },
+    model,
+    api: null,
+    headers: {},
+    job: null,
+    timeoutSeconds: null,
+  };
   const options = {
     configuredModel: config().model,
     offeredModels,

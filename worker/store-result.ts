@@ -3,7 +3,7 @@
 import { Readable } from "node:stream";
 import { PAYLOAD_TOO_LARGE, TOO_MANY_REQUESTS } from "../contract/http-status.ts";
 import type { LeasedJob } from "../contract/worker.ts";
-import { reasonOf } from "./error-causes.ts";
+import { reasonOf } from "./runtimes/error-causes.ts";
 import { type JobFailure, resultTooLarge, type Stored } from "./runtimes/runtime.ts";
 import { runtimeFetch } from "./runtimes/runtime-fetch.ts";
 import { problemDetail } from "./session.ts";

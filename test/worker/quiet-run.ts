@@ -1,6 +1,7 @@
 // What a runtime is run with when a test needs nothing from it.
 
 import type { RunOptions, Stored, Task } from "../../worker/runtimes/runtime.ts";
+import { assignedJob } from "./job-fixture.ts";
 
 export function quietRun(options: Partial<RunOptions> = {}): RunOptions {
   return {
@@ -19,5 +20,6 @@ export const keepsNothing = async (): Promise<Stored> => {
 };
 
 export function taskOf(task: Partial<Task> = {}): Task {
-  return { prompt: "Say hello.", input: null, model: null, api: null, headers: {}, ...task };
+  const job = assignedJob({ id: "j" });
+  return { prompt: "Say hello.", input: null, model: null, api: null, headers: {}, job, timeoutSeconds: null, ...task };
 }

@@ -80,6 +80,14 @@ test("a timeout that the runtime puts into words of its own is still a timeout",
   expect(await outcome).toMatchObject({ error: { code: "timeout" } });
 });
 
+test("a runtime that ignores its timeout and is done later has timed out all the same", async () => {
+  vi.useFakeTimers();
+  const late = () => new Promise<Outcome>((resolve) => setTimeout(() => resolve({ ok: true, result: "late" }), 9_000));
+  const outcome = runJob(assignedJob({ id: "j" }), settings(late, 5), notHalted());
+  await vi.advanceTimersByTimeAsync(9_000);
+  expect(await outcome).toMatchObject({ type: "job.failed", error: { code: "timeout", retryable: true } });
+});
+
 test("a halted job has no outcome but what it has spent", async () => {
   const halt = new AbortController();
   const outcome = runJob(assignedJob({ id: "j" }), settings(never), halt.signal);
