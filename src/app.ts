@@ -10,7 +10,7 @@ import { cors, preflight } from "./front-door/cors.ts";
 import { bugResponse, isFrontDoor, refusalResponse } from "./front-door/errors.ts";
 import { doorFileByteRoutes, doorFileRecordRoutes } from "./front-door/files.ts";
 import { jobStreamRoutes } from "./front-door/job-stream.ts";
-import { doorRoutes, longModelRoute } from "./front-door/routes.ts";
+import { doorFormRoutes, doorRoutes, longModelRoute } from "./front-door/routes.ts";
 import { uploadRoutes } from "./front-door/uploads.ts";
 import { assetResponse } from "./http/asset.ts";
 import type { AppContext, Variables } from "./http/auth.ts";
@@ -76,6 +76,7 @@ const portableRoutes: readonly Endpoint[] = [
 const boundRoutes: readonly Endpoint[] = [
   ...fileByteRoutes,
   ...doorFileByteRoutes,
+  ...doorFormRoutes,
   ...uploadRoutes,
   ...outputRoutes,
   ...streamRoutes,

@@ -5,6 +5,7 @@ import type { ReaderGone } from "../contract/data-line.ts";
 import type { LeasedJob } from "../contract/worker.ts";
 import type { WorkerConfig } from "./config.ts";
 import type { HeldJob, HeldJobs } from "./held-jobs.ts";
+import type { FileOpener } from "./job-files.ts";
 import type { InputLoader } from "./load-input.ts";
 import type { WorkerLog } from "./log.ts";
 import type { Reports } from "./reports.ts";
@@ -24,6 +25,7 @@ export type JobRunnerOptions = {
   streams: Streams;
   loadInput: InputLoader;
   storeResult: ResultStore;
+  openFile: FileOpener;
   concurrency: number;
   offeredModels: readonly string[];
   /** The config for the next job, as fresh as possible without waiting. */
@@ -123,7 +125,7 @@ export class JobRunner {
 
   async #run(held: HeldJob): Promise<void> {
     const { job, halt } = held;
-    const { reports, streams, runtime, offeredModels, loadInput, storeResult } = this.#options;
+    const { reports, streams, runtime, offeredModels, loadInput, storeResult, openFile } = this.#options;
     const lease = { job_id: job.id, lease: job.lease };
     held.state = "running";
     held.progressSentAtMs = performance.now();
@@ -141,6 +143,7 @@ export class JobRunner {
         timeoutSeconds,
         loadInput,
         storeResult,
+        openFile,
         onProgress: (progress) => this.#progress(held, progress),
         onContent: () => stream !== null && reports.add({ type: "job.streaming", ...lease }),
         emit: (events) => stream?.write(events),

@@ -7,6 +7,7 @@ import type { PresenceAnswer } from "../contract/worker.ts";
 import { createBeats } from "./beats.ts";
 import type { ConfigWatch, WorkerConfig } from "./config.ts";
 import { HeldJobs } from "./held-jobs.ts";
+import type { FileOpener } from "./job-files.ts";
 import { JobRunner } from "./job-runner.ts";
 import type { InputLoader } from "./load-input.ts";
 import type { WorkerLog } from "./log.ts";
@@ -36,6 +37,7 @@ export type LoopOptions = {
   streams: Streams;
   loadInput: InputLoader;
   storeResult: ResultStore;
+  openFile: FileOpener;
   config: ConfigWatch;
   log: WorkerLog;
   /** The coordinator will never accept this worker: the process ends with this reason. */
@@ -64,7 +66,7 @@ export class Loop {
   constructor(options: LoopOptions) {
     this.#options = options;
     this.#presence = new PresenceDue(options.random ?? Math.random);
-    const { runtime, streams, loadInput, storeResult, identity, log, watch } = options;
+    const { runtime, streams, loadInput, storeResult, openFile, identity, log, watch } = options;
     this.#runner = new JobRunner({
       held: this.#held,
       reports: this.#reports,
@@ -72,6 +74,7 @@ export class Loop {
       streams,
       loadInput,
       storeResult,
+      openFile,
       concurrency: identity.concurrency,
       offeredModels: identity.models,
       config: () => this.#freshConfig(),

@@ -6,6 +6,7 @@ import { lineOf } from "../contract/text/start-of.ts";
 import { type Json, MAX_LARGE_RESULT_BYTES } from "../contract/values.ts";
 import type { LeasedJob } from "../contract/worker.ts";
 import type { Spent } from "./apis/usage.ts";
+import type { FileOpener } from "./job-files.ts";
 import type { InputLoader } from "./load-input.ts";
 import {
   type JobFailure,
@@ -37,6 +38,7 @@ export type RunSettings = {
   loadInput: InputLoader;
   /** Absent: the report goes nowhere that has a limit. */
   storeResult?: ResultStore;
+  openFile?: FileOpener;
   onProgress: (progress: Progress) => void;
   /** Called once, before the first event with content. */
   onContent: () => void;
@@ -82,7 +84,8 @@ async function attempt(
   settings: RunSettings,
   signal: AbortSignal,
 ): Promise<{ outcome: Outcome; timing: Timing }> {
-  const { configuredModel, offeredModels, timeoutSeconds, storeResult, onProgress, onContent, emit } = settings;
+  const { configuredModel, offeredModels, timeoutSeconds, storeResult, openFile, onProgress, onContent, emit } =
+    settings;
   const isHere = job.input !== null || job.input_url === undefined;
   const loaded = isHere ? { ok: true as const, input: job.input } : await settings.loadInput(job, signal);
   if (!loaded.ok) return { outcome: loaded, timing: {} };
@@ -97,6 +100,7 @@ async function attempt(
     traceparent: job.traceparent ?? null,
     onProgress,
     ...(storeResult === undefined ? {} : { store: (bytes, type) => storeResult(job, bytes, type, signal) }),
+    ...(openFile === undefined ? {} : { openFile: (file) => openFile(file, signal) }),
     emit: (events) => {
       if (timing.first_token_ms === undefined) {
         timing = { first_token_ms: Math.round(performance.now() - startedAt) };

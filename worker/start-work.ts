@@ -4,6 +4,7 @@
 import { watchConfig } from "./config.ts";
 import { keepConnected } from "./connection.ts";
 import { openHttpSession } from "./http-session.ts";
+import { fileOpener } from "./job-files.ts";
 import { inputLoader } from "./load-input.ts";
 import { Loop } from "./loop.ts";
 import type { WorkerIdentity } from "./presence.ts";
@@ -48,8 +49,20 @@ export async function startWork(options: WorkOptions): Promise<Work> {
   const streams = openStreams(line, log);
   const loadInput = inputLoader(line);
   const storeResult = resultStore(line);
+  const openFile = fileOpener(line);
   await Promise.all([config.refresh(), watch.look()]);
-  const loop = new Loop({ identity, runtime, watch, streams, loadInput, storeResult, config, log, onRefused });
+  const loop = new Loop({
+    identity,
+    runtime,
+    watch,
+    streams,
+    loadInput,
+    storeResult,
+    openFile,
+    config,
+    log,
+    onRefused,
+  });
   const heard = {
     attach: loop.attach.bind(loop),
     detach: loop.detach.bind(loop),

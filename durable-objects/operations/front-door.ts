@@ -34,6 +34,8 @@ export interface Asking {
   readonly input: Json;
   readonly session: string | null;
   readonly headers: FrontDoorFacts["headers"];
+  /** Uploaded with the request; they go when its job has ended. */
+  readonly files?: readonly string[];
   readonly metadata?: Readonly<Record<string, string>>;
   readonly provider: string | null;
   readonly tags: readonly string[];
@@ -159,7 +161,8 @@ const refusedAtOnce = (turn: Turn, job: Job): Refusal => {
 };
 
 const toNewJob = (turn: Turn, request: Asking, found: Alias): NewJob => {
-  const { api, stream, prompt, input, metadata = {}, session, headers, priority, timeoutMs, queueMs } = request;
+  const { api, stream, prompt, input, metadata = {}, session, headers, files = [] } = request;
+  const { priority, timeoutMs, queueMs } = request;
   const named = input === null ? null : { ...(input as Record<string, Json>), model: found.model };
   return {
     prompt,
@@ -176,6 +179,7 @@ const toNewJob = (turn: Turn, request: Asking, found: Alias): NewJob => {
     traceparent: request.traceparent,
     metadata,
     stream,
+    files,
     api,
     frontDoor: {
       session,

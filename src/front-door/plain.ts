@@ -5,6 +5,7 @@
 
 import type { DoorError } from "../../contract/dialect.ts";
 import { within } from "../../contract/text/within.ts";
+import { BYTE_APIS } from "../../domain/words/api.ts";
 import { isFinal } from "../../domain/words/job-status.ts";
 import type { Followed } from "../../durable-objects/operations/front-door.ts";
 import type { AppContext } from "../http/auth.ts";
@@ -47,6 +48,8 @@ export const answerPlain = async (c: AppContext, token: TokenFacts, { asking }: 
   let ended = await within(ending, leftOf(COMMITS));
   while (ended === null && status === "pending" && leftOf(WAITING_COMMITS) > 0)
     ended = await within(ending, Math.min(commitAfterMs, leftOf(WAITING_COMMITS)));
+  // Nothing may stand before sound, or before the first line of subtitles.
+  if (ended === null && BYTE_APIS.has(asking.api)) ended = await ending;
   if (ended === null) {
     const headers = headersFor(c.get("requestId"), { "content-type": JSON_TYPE, ...headersOf(job) });
     c.set("isWrittenOverTime", true);

@@ -1,11 +1,11 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { MAX_RESULT_BYTES } from "../../contract/field.ts";
-import { APIS, type Api, MAX_LARGE_RESULT_BYTES } from "../../contract/values.ts";
+import { type Api, MAX_LARGE_RESULT_BYTES } from "../../contract/values.ts";
 import { openHosted, openRuntime } from "../../worker/runtimes/open-runtime.ts";
 import { environmentKeys } from "../../worker/runtimes/provider-keys.ts";
 import type { ApiKind } from "../../worker/runtimes/providers.ts";
 import type { RunOptions, Runtime } from "../../worker/runtimes/runtime.ts";
-import { answers } from "./mock-answers.ts";
+import { answers, MOCK_APIS, type MockApi } from "./mock-answers.ts";
 import { MockRuntime } from "./mock-runtime.ts";
 import { quietRun, taskOf } from "./quiet-run.ts";
 
@@ -20,7 +20,7 @@ beforeEach(async () => {
 afterEach(() => mock.stop());
 
 const messages = [{ role: "user", content: "one two three" }];
-const BODIES: Record<Api, object> = {
+const BODIES: Record<MockApi, object> = {
   "chat/completions": { messages, stream_options: { include_usage: true } },
   completions: { prompt: "one two three", stream_options: { include_usage: true } },
   embeddings: { input: ["one two three"] },
@@ -66,7 +66,7 @@ function hosted(name: string, api: ApiKind, path = "/v1"): Runtime {
 }
 
 describe("a client's request", () => {
-  test.each(APIS)("of %s reaches the runtime as it came, and the answer comes back as it is", async (api) => {
+  test.each(MOCK_APIS)("of %s reaches the runtime as it came, and the answer comes back as it is", async (api) => {
     const { outcome, events } = await ask(vllm, api, BODIES[api]);
     expect(mock.calls[0]?.text).toBe(JSON.stringify({ model: "org/m1", ...BODIES[api] }));
     expect(mock.calls[0]?.path).toBe(`/v1/${api}`);
@@ -77,7 +77,7 @@ describe("a client's request", () => {
     expect(outcome.result).toEqual(answers[api].whole({ ...said, model: "org/m1", body: mock.calls[0]?.body }));
   });
 
-  test.each(APIS.filter((api) => api !== "embeddings"))(
+  test.each(MOCK_APIS.filter((api) => api !== "embeddings"))(
     "of %s, streamed, comes back event by event, and as a whole answer at the end",
     async (api) => {
       mock.behave = () => ({ splits: true, comments: true, reasoning: api === "completions" ? [] : ["hm"] });

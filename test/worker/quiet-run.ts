@@ -19,6 +19,11 @@ export const keepsNothing = async (): Promise<Stored> => {
   throw new Error("nothing is kept in this test");
 };
 
+/** For jobs without files. */
+export const hasNoFiles = async (): Promise<AsyncIterable<Uint8Array>> => {
+  throw new Error("no job has files in this test");
+};
+
 export function taskOf(task: Partial<Task> = {}): Task {
   const job = assignedJob({ id: "j" });
   return { prompt: "Say hello.", input: null, model: null, api: null, headers: {}, job, timeoutSeconds: null, ...task };

@@ -1,6 +1,7 @@
 // One request to a runtime, in the format of its API, and its answer, whole or as events that are passed on at once.
 // Reading stops when the answer is larger than the limit; no large answer is held whole.
 
+import { Readable } from "node:stream";
 import { parseJson } from "../../contract/text/json-object.ts";
 import { inputTokensOf } from "../../contract/token-estimate.ts";
 import type { Assembly, Dialect } from "../apis/dialect.ts";
@@ -8,6 +9,7 @@ import { spentOnInput, spentSoFar } from "../apis/spent.ts";
 import { EventSplitter, EventTooLarge } from "../apis/sse.ts";
 import type { Spent } from "../apis/usage.ts";
 import { classifyError } from "./classify.ts";
+import type { FormBody } from "./form-body.ts";
 import { failed, failedBy, type JobFailure, type Outcome, type RunOptions, resultTooLarge } from "./runtime.ts";
 import { runtimeFetch } from "./runtime-fetch.ts";
 import { eventTooLarge, MAX_EVENT_BYTES, StreamReader } from "./stream-reader.ts";
@@ -18,7 +20,7 @@ const MAX_ERROR_BYTES = 64 * 1024;
 export type Exchange = {
   url: string;
   headers: Readonly<Record<string, string>>;
-  body: string;
+  body: string | FormBody;
   dialect: Dialect;
   /** The failure for a refusal or an error in the stream, worded for the caller. */
   explain: (failure: { status?: number; headers?: Record<string, string>; body?: unknown }) => JobFailure;
@@ -34,12 +36,13 @@ export async function exchange(
   const { url, body, headers } = request;
   let assembly: Assembly | null = null;
   try {
+    const sent = sentAs(body);
     const response = await runtimeFetch(url, {
       method: "POST",
-      headers: { "content-type": "application/json", ...traceOf(run), ...headers },
-      body,
+      ...sent,
+      headers: { ...sent.headers, ...traceOf(run), ...headers },
       signal,
-    });
+    } as RequestInit);
     if (!response.ok) {
       const text = await readStart(response, MAX_ERROR_BYTES);
       return failed(
@@ -60,7 +63,13 @@ export async function exchange(
   }
 }
 
-const inputTokens = ({ body }: Exchange): number => inputTokensOf(parseJson(body));
+const inputTokens = ({ body }: Exchange): number => (typeof body === "string" ? inputTokensOf(parseJson(body)) : 0);
+
+function sentAs(body: string | FormBody) {
+  if (typeof body === "string") return { headers: { "content-type": "application/json" }, body };
+  const headers = { "content-type": body.type, "content-length": String(body.bytes) };
+  return { headers, body: Readable.from(body.pieces()), duplex: "half" };
+}
 
 /** A request that is taken back has been read by its runtime; one that breaks off before its answer has cost nothing. */
 function spentWhenCut(request: Exchange, assembly: Assembly | null, isTakenBack: boolean): Spent {

@@ -54,6 +54,8 @@ export type RunOptions = {
   emit: (events: readonly string[]) => Promise<void> | undefined;
   /** Keeps an answer that no report carries: over 1 MiB, or not JSON. Without it such an answer fails its job. */
   store?: (bytes: AsyncIterable<Uint8Array>, contentType: string) => Promise<Stored>;
+  /** Opens a file of the job. */
+  openFile?: (file: LeasedJob["files"][number]) => Promise<AsyncIterable<Uint8Array>>;
 };
 
 /** Where a result is kept that no report carries. */
