@@ -30,6 +30,7 @@ import { insightRoutes } from "./routes/insight.ts";
 import { jobRoutes } from "./routes/jobs.ts";
 import { keyRoutes } from "./routes/keys.ts";
 import { killswitchRoutes } from "./routes/killswitch.ts";
+import { movedFileRoutes } from "./routes/moved-files.ts";
 import { moveRoutes } from "./routes/moves.ts";
 import { outputRoutes } from "./routes/outputs.ts";
 import { packageRoutes } from "./routes/package.ts";
@@ -64,6 +65,7 @@ const portableRoutes: readonly Endpoint[] = [
   ...configRoutes,
   ...tenantRoutes,
   ...moveRoutes,
+  ...movedFileRoutes,
   ...keyRoutes,
   ...sessionRoutes,
   ...auditRoutes,

@@ -1,9 +1,14 @@
 // Tenants, with the operator's root key, and the steps of a tenant's move.
 
 import type { KeyAnswer } from "../key.ts";
-import type { ArrivalRequest, MoveAnswer, MovingTenant, RowsDigest, RowsPart, RowsQuery } from "../move.ts";
+import type { ArrivalRequest, MoveAnswer, MovedFile, MovingTenant, RowsDigest, RowsPart, RowsQuery } from "../move.ts";
 import type { NewAdminKeyRequest, NewTenantAnswer, NewTenantRequest, TenantList } from "../tenant.ts";
-import { type CallOptions, pathOf, type Transport } from "./transport.ts";
+import { type Bytes, type CallOptions, pathOf, RawBody, type Transport } from "./transport.ts";
+
+export interface MovedFileOptions extends CallOptions {
+  /** When the file ends (RFC 3339). */
+  readonly until: string;
+}
 
 export const tenantVerbs = (transport: Transport) => ({
   create: (tenant: NewTenantRequest, options?: CallOptions) =>
@@ -37,6 +42,17 @@ export const tenantVerbs = (transport: Transport) => ({
   /** The digest of a part, to compare both ends. */
   digestRows: (tenant: string, query: RowsQuery, options?: CallOptions) =>
     transport.json<RowsDigest>({ method: "GET", path: pathOf`/admin/tenants/${tenant}/rows/digest`, query, options }),
+  /** The bytes of one of its files, as the answer's body. */
+  readFile: (tenant: string, id: string, options?: CallOptions) =>
+    transport.response({ method: "GET", path: pathOf`/admin/tenants/${tenant}/files/${id}`, options }),
+  writeFile: (tenant: string, id: string, bytes: Bytes, { until, ...options }: MovedFileOptions) =>
+    transport.json<MovedFile>({
+      method: "PUT",
+      path: pathOf`/admin/tenants/${tenant}/files/${id}`,
+      query: { until },
+      body: new RawBody(bytes, "application/octet-stream"),
+      options,
+    }),
   /** Everything has arrived: from now on its callers are told the new address. */
   left: (tenant: string, options?: CallOptions) =>
     transport.nothing({ method: "POST", path: pathOf`/admin/tenants/${tenant}/left`, repeats: "safe", options }),
