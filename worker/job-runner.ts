@@ -98,7 +98,7 @@ export class JobRunner {
     log(`job ${jobId}: the reader of its stream has left`);
     held.halt.abort();
     setTimeout(() => {
-      if (!jobs.isCurrent(held) || held.state !== "leaving") return;
+      if (!jobs.isCurrent(held) || held.state !== "abandoned") return;
       held.state = "reporting";
       const error = {
         code: "client_closed",
@@ -145,7 +145,7 @@ export class JobRunner {
         storeResult,
         openFile,
         onProgress: (progress) => this.#progress(held, progress),
-        onContent: () => stream !== null && reports.add({ type: "job.streaming", ...lease }),
+        onFirstToken: () => stream !== null && reports.add({ type: "job.streaming", ...lease }),
         emit: (events) => stream?.write(events),
       },
       halt.signal,
@@ -164,7 +164,7 @@ export class JobRunner {
     if (held.state === "stopping") this.#drop(held);
     if (held.state !== "running") return;
     if (isSpent) {
-      held.state = "leaving";
+      held.state = "abandoned";
       return;
     }
     if (outcome.type === "job.released") {

@@ -41,7 +41,7 @@ export type RunSettings = {
   openFile?: FileOpener;
   onProgress: (progress: Progress) => void;
   /** Called once, before the first event with content. */
-  onContent: () => void;
+  onFirstToken: () => void;
   emit: RunOptions["emit"];
 };
 
@@ -84,7 +84,7 @@ async function attempt(
   settings: RunSettings,
   signal: AbortSignal,
 ): Promise<{ outcome: Outcome; timing: Timing }> {
-  const { configuredModel, offeredModels, timeoutSeconds, storeResult, openFile, onProgress, onContent, emit } =
+  const { configuredModel, offeredModels, timeoutSeconds, storeResult, openFile, onProgress, onFirstToken, emit } =
     settings;
   const isHere = job.input !== null || job.input_url === undefined;
   const loaded = isHere ? { ok: true as const, input: job.input } : await settings.loadInput(job, signal);
@@ -104,7 +104,7 @@ async function attempt(
     emit: (events) => {
       if (timing.first_token_ms === undefined) {
         timing = { first_token_ms: Math.round(performance.now() - startedAt) };
-        onContent();
+        onFirstToken();
       }
       return emit(events);
     },

@@ -22,10 +22,10 @@ const COLUMNS: readonly Column<FileResource>[] = [
 ];
 
 /** Read while it is sent. */
-const bytesOf = async (file: string): Promise<Blob> => {
+const bytesOf = async (file: string, type: string | undefined): Promise<Blob> => {
   const found = await stat(file).catch(() => null);
   if (found === null || !found.isFile()) throw new Failure(`${file} cannot be read: there is no such file`);
-  return openAsBlob(file);
+  return openAsBlob(file, type === undefined ? {} : { type });
 };
 
 /** Into a file, which is written while it arrives, or onto stdout. */
@@ -49,9 +49,8 @@ export const fileCommands: readonly Verb[] = [
     },
     run: async ({ client, output, signal }, input) => {
       const file = input.arg("file");
-      const stored = await client().files.put(await bytesOf(file), {
+      const stored = await client().files.create(await bytesOf(file, input.text("type")), {
         name: input.text("name") ?? path.basename(file),
-        type: input.text("type"),
         purpose: input.text("purpose"),
         expiresAfterSeconds: input.number("expires"),
         signal,
@@ -91,7 +90,8 @@ export const fileCommands: readonly Verb[] = [
     args: [ID],
     flags: { seconds: { takes: "seconds", says: "how long it lasts (3600; at most 86400)" } },
     run: async ({ client, output, signal }, input) => {
-      const link = await client().files.link(input.arg("id"), { seconds: input.number("seconds"), signal });
+      const seconds = input.number("seconds");
+      const link = await client().files.link(input.arg("id"), seconds === undefined ? {} : { seconds }, { signal });
       output.value(link, link.url);
     },
   },

@@ -1,38 +1,35 @@
-// Files. Bytes stream both ways: an upload is a body that `fetch` takes, a download an answer whose body is read.
+// Files: their records, their bytes, and links to them.
 
-import type { FileLink, FileList, FileResource } from "../file.ts";
-import { listing, type PageQuery } from "./listing.ts";
-import { type Bytes, type CallOptions, pathOf, type QueryOf, RawBody, type Transport } from "./transport.ts";
+import type { FileLink, FileList, FileListQuery, FileResource, NewLinkRequest } from "../file.ts";
+import { listing } from "./listing.ts";
+import { type CallOptions, pathOf, type QueryOf, RawBody, type Transport } from "./transport.ts";
 
-export interface PutFileOptions extends CallOptions {
+export interface NewFileOptions extends CallOptions {
   readonly name?: string | undefined;
-  /** Its media type; of a `Blob` that has one, the Blob's. */
-  readonly type?: string | undefined;
   readonly purpose?: string | undefined;
+  /** One hour to 30 days, which is the default. */
   readonly expiresAfterSeconds?: number | undefined;
 }
 
-export interface LinkOptions extends CallOptions {
-  /** How long it lasts: at most a day. */
-  readonly seconds?: number | undefined;
+export interface ReadFileOptions extends CallOptions {
+  /** As in HTTP: `bytes=0-1023`. */
+  readonly range?: string | undefined;
 }
 
-const OCTETS = "application/octet-stream";
+const ANY_BYTES = "application/octet-stream";
 
 export const fileVerbs = (transport: Transport) => ({
-  /** Stores a file of at most 512 MiB. Tried once, because a stream cannot be sent again. */
-  put: (
-    bytes: Bytes,
-    { name, type, purpose, expiresAfterSeconds, ...options }: PutFileOptions = {},
-  ): Promise<FileResource> =>
+  /** Its media type is that of `bytes`. Node's `openAsBlob` reads a file while it is sent. */
+  create: (bytes: Blob, { name, purpose, expiresAfterSeconds, ...options }: NewFileOptions = {}) =>
     transport.json<FileResource>({
       method: "POST",
       path: "/api/files",
       query: { name, purpose, expires_after_seconds: expiresAfterSeconds },
-      body: new RawBody(bytes, type ?? ((bytes instanceof Blob && bytes.type) || OCTETS)),
+      body: new RawBody(bytes, bytes.type || ANY_BYTES),
+      isLong: true,
       options,
     }),
-  list: (query: QueryOf<PageQuery & { purpose: string }> = {}, options?: CallOptions) =>
+  list: (query: QueryOf<FileListQuery> = {}, options?: CallOptions) =>
     listing(
       query,
       (asked) => transport.json<FileList>({ method: "GET", path: "/api/files", query: asked, options }),
@@ -40,17 +37,18 @@ export const fileVerbs = (transport: Transport) => ({
     ),
   get: (id: string, options?: CallOptions) =>
     transport.json<FileResource>({ method: "GET", path: pathOf`/api/files/${id}`, options }),
-  /** The bytes, as the answer's body. */
-  content: (id: string, options?: CallOptions) =>
-    transport.response({ method: "GET", path: pathOf`/api/files/${id}/content`, options }),
-  remove: (id: string, options?: CallOptions) =>
-    transport.nothing({ method: "DELETE", path: pathOf`/api/files/${id}`, options }),
-  /** An address that needs no key. */
-  link: (id: string, { seconds, ...options }: LinkOptions = {}) =>
-    transport.json<FileLink>({
-      method: "POST",
-      path: pathOf`/api/files/${id}/link`,
-      body: seconds === undefined ? {} : { seconds },
+  /** The caller reads the answer's body. */
+  content: (id: string, { range, ...options }: ReadFileOptions = {}) =>
+    transport.response({
+      method: "GET",
+      path: pathOf`/api/files/${id}/content`,
+      headers: { range },
+      isLong: true,
       options,
     }),
+  /** An address that needs no key, for an hour unless `seconds` says otherwise. */
+  link: (id: string, request: NewLinkRequest = {}, options?: CallOptions) =>
+    transport.json<FileLink>({ method: "POST", path: pathOf`/api/files/${id}/link`, body: request, options }),
+  remove: (id: string, options?: CallOptions) =>
+    transport.nothing({ method: "DELETE", path: pathOf`/api/files/${id}`, options }),
 });

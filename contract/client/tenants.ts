@@ -2,8 +2,15 @@
 
 import type { KeyAnswer } from "../key.ts";
 import type { ArrivalRequest, MoveAnswer, MovedFile, MovingTenant, RowsDigest, RowsPart, RowsQuery } from "../move.ts";
-import type { NewAdminKeyRequest, NewTenantAnswer, NewTenantRequest, TenantList } from "../tenant.ts";
-import { type Bytes, type CallOptions, pathOf, RawBody, type Transport } from "./transport.ts";
+import type {
+  NewAdminKeyRequest,
+  NewTenantAnswer,
+  NewTenantRequest,
+  TenantBound,
+  TenantList,
+  TenantPatch,
+} from "../tenant.ts";
+import { type CallOptions, pathOf, RawBody, type Transport } from "./transport.ts";
 
 export interface MovedFileOptions extends CallOptions {
   /** When the file ends (RFC 3339). */
@@ -14,6 +21,9 @@ export const tenantVerbs = (transport: Transport) => ({
   create: (tenant: NewTenantRequest, options?: CallOptions) =>
     transport.json<NewTenantAnswer>({ method: "POST", path: "/admin/tenants", body: tenant, options }),
   list: (options?: CallOptions) => transport.json<TenantList>({ method: "GET", path: "/admin/tenants", options }),
+  /** What it may store. */
+  edit: (tenant: string, changes: TenantPatch, options?: CallOptions) =>
+    transport.json<TenantBound>({ method: "PATCH", path: pathOf`/admin/tenants/${tenant}`, body: changes, options }),
   /** A new admin key of the tenant, for when the others are lost. */
   createKey: (tenant: string, key: NewAdminKeyRequest, options?: CallOptions) =>
     transport.json<KeyAnswer>({ method: "POST", path: pathOf`/admin/tenants/${tenant}/keys`, body: key, options }),
@@ -44,13 +54,14 @@ export const tenantVerbs = (transport: Transport) => ({
     transport.json<RowsDigest>({ method: "GET", path: pathOf`/admin/tenants/${tenant}/rows/digest`, query, options }),
   /** The bytes of one of its files, as the answer's body. */
   readFile: (tenant: string, id: string, options?: CallOptions) =>
-    transport.response({ method: "GET", path: pathOf`/admin/tenants/${tenant}/files/${id}`, options }),
-  writeFile: (tenant: string, id: string, bytes: Bytes, { until, ...options }: MovedFileOptions) =>
+    transport.response({ method: "GET", path: pathOf`/admin/tenants/${tenant}/files/${id}`, isLong: true, options }),
+  writeFile: (tenant: string, id: string, bytes: ReadableStream<Uint8Array>, { until, ...options }: MovedFileOptions) =>
     transport.json<MovedFile>({
       method: "PUT",
       path: pathOf`/admin/tenants/${tenant}/files/${id}`,
       query: { until },
       body: new RawBody(bytes, "application/octet-stream"),
+      isLong: true,
       options,
     }),
   /** Everything has arrived: from now on its callers are told the new address. */

@@ -41,10 +41,12 @@ export interface Call {
    * `keyed`: repeated with an idempotency key. By default reads and replacements are safe to repeat, others are not.
    */
   readonly repeats?: "safe" | "keyed";
+  /** Sends or fetches much: only `options.signal` ends it. */
+  readonly isLong?: boolean;
   readonly options?: KeyedOptions | undefined;
 }
 
-export type Bytes = string | Uint8Array<ArrayBuffer> | Blob | ReadableStream<Uint8Array>;
+export type Bytes = string | Blob | ReadableStream<Uint8Array>;
 
 /** A body that is not JSON, with its media type; a stream is read while it is sent. */
 export class RawBody {
@@ -109,15 +111,15 @@ const pauseMs = (problem: ApiProblem, attempt: number): number =>
 const pause = (ms: number, signal: AbortSignal | undefined): Promise<void> =>
   new Promise((resolve, reject) => {
     signal?.throwIfAborted();
-    const leave = () => {
+    const onAbort = () => {
       clearTimeout(timer);
       reject(signal?.reason);
     };
     const timer = setTimeout(() => {
-      signal?.removeEventListener("abort", leave);
+      signal?.removeEventListener("abort", onAbort);
       resolve();
     }, ms);
-    signal?.addEventListener("abort", leave, { once: true });
+    signal?.addEventListener("abort", onAbort, { once: true });
   });
 
 const sendable = (key: string): string => {
@@ -217,12 +219,10 @@ export class Transport {
   }
 
   async #attempt(call: Call, headers: Headers): Promise<Response> {
-    const { method, path, query, body, options: { signal } = {} } = call;
+    const { method, path, query, body, isLong = false, options: { signal } = {} } = call;
     const { timeoutMs = DEFAULT_TIMEOUT_MS } = this.#options;
     const deadline = new AbortController();
-    // A large body may take long to send; its caller decides how long.
-    const isLarge = body instanceof RawBody && typeof body.content !== "string";
-    const timer = setTimeout(() => isLarge || deadline.abort(), timeoutMs);
+    const timer = isLong ? null : setTimeout(() => deadline.abort(), timeoutMs);
     const init: RequestInit = {
       method,
       headers,
@@ -241,7 +241,7 @@ export class Transport {
       signal?.throwIfAborted();
       throw deadline.signal.aborted ? tooSlow(timeoutMs) : unreachable(this.#base, error);
     } finally {
-      clearTimeout(timer);
+      if (timer !== null) clearTimeout(timer);
     }
   }
 

@@ -32,6 +32,8 @@ export interface Asking {
   readonly prompt: string;
   /** null if it is stored outside. */
   readonly input: Json;
+  /** The size of an input that is stored outside. */
+  readonly heldBytes?: number;
   readonly session: string | null;
   readonly headers: FrontDoorFacts["headers"];
   /** Uploaded with the request; they go when its job has ended. */
@@ -65,11 +67,11 @@ export interface Followed {
   /** The size of an answer that is not in `result`. */
   readonly resultBytes: number | null;
   readonly isSessionHit: boolean | null;
-  readonly hasSpoken: boolean;
+  readonly hasFirstToken: boolean;
   readonly retryAfterMs: number | null;
 }
 
-export interface Asked {
+export interface DoorAnswer {
   readonly job: Followed;
   readonly isReplayed: boolean;
   readonly limits: LimitState | null;
@@ -91,7 +93,7 @@ export const readCorsOrigins = (turn: Turn): Result<readonly string[], Refusal> 
   ok(turn.memory.config.frontDoor.corsOrigins);
 
 /** Creates the job of a request, with a worker if one has room; refuses what no worker could ever answer. */
-export const ask = (turn: Turn, request: Asking): Result<Asked, Refusal> => {
+export const ask = (turn: Turn, request: Asking): Result<DoorAnswer, Refusal> => {
   const made = withIdempotency(turn, "ask", request.idempotency, () => open(turn, request));
   if (!made.ok) return made;
   const job = turn.store.jobs.find(made.value.job.id);
@@ -186,6 +188,7 @@ const toNewJob = (turn: Turn, request: Asking, found: Alias): NewJob => {
       headers,
       queueMs: queueMs ?? turn.memory.config.frontDoor.queueMs,
       isBodyHeld: input === null,
+      ...(request.heldBytes === undefined ? {} : { heldBytes: request.heldBytes }),
       isSessionHit: null,
       ...(request.idempotency === null ? {} : { idempotencyKey: request.idempotency.key }),
     },
@@ -211,7 +214,7 @@ const present = (turn: Turn, job: Job, archived: Json): Followed => ({
   answerFile: job.resultFile?.id ?? null,
   resultBytes: job.resultBytes,
   isSessionHit: job.frontDoor?.isSessionHit ?? null,
-  hasSpoken: job.firstTokenAt !== null,
+  hasFirstToken: job.firstTokenAt !== null,
   retryAfterMs: job.frontDoor?.retryAfterMs ?? null,
 });
 
@@ -228,7 +231,7 @@ const gone = (job: JobResource): Followed => ({
   answerFile: null,
   resultBytes: null,
   isSessionHit: null,
-  hasSpoken: false,
+  hasFirstToken: false,
   retryAfterMs: null,
 });
 

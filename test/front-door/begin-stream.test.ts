@@ -17,7 +17,7 @@ const job = (status: JobStatus, lease = 1): Followed => ({
   answerFile: null,
   resultBytes: null,
   isSessionHit: null,
-  hasSpoken: false,
+  hasFirstToken: false,
   retryAfterMs: null,
 });
 

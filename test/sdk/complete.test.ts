@@ -6,11 +6,11 @@ import { endpoints } from "../../src/app.ts";
 import { openApiDocument } from "../../src/endpoint/openapi.ts";
 import { EndpointNotes, shapeOf } from "../contract/called-endpoints.ts";
 
-/** Not plain calls: sockets, links that are followed, the package itself, and endpoints with clients of their own (OpenAI's, Anthropic's and MCP's). */
+/** Not plain calls: sockets, the package itself, links, and endpoints with clients of their own (OpenAI's, Anthropic's and MCP's). */
 const ELSEWHERE = [
   /\.tgz$/,
-  /^GET \/live$/,
   /^GET \/files\//,
+  /^GET \/live$/,
   /^GET \/api\/workers\/\{\}\/(connect|stream)$/,
   / \/v1\//,
   / \/mcp$/,

@@ -68,8 +68,8 @@ test("keys, config, schedules, open jobs, history and cost are there, and work g
 
   const owner = new Signalbox({ url: source.url, key });
   const bytes = Buffer.alloc(3 * 1024 * 1024 + 7, "file");
-  const file = await owner.files.put(new Blob([bytes]), { name: "a.bin", purpose: "batch" });
-  const empty = await owner.files.put("", { name: "empty" });
+  const file = await owner.files.create(new Blob([bytes]), { name: "a.bin", purpose: "batch" });
+  const empty = await owner.files.create(new Blob([]), { name: "empty" });
 
   const { stdout } = await move("acme", "--to", target.url);
   expect(stdout).toContain("jobs");

@@ -7,7 +7,7 @@ import { openHosted, openRuntime } from "../../worker/runtimes/open-runtime.ts";
 import { environmentKeys } from "../../worker/runtimes/provider-keys.ts";
 import type { Runtime } from "../../worker/runtimes/runtime.ts";
 import { assignedJob } from "./job-fixture.ts";
-import { keepsNothing, quietRun } from "./quiet-run.ts";
+import { quietRun } from "./quiet-run.ts";
 
 const mock = new LLMock({ port: 0, latency: 0 });
 beforeAll(async () => {
@@ -22,14 +22,7 @@ const options = { keys, keyRefs: ["provider:mock"], runtimeUrl: null };
 function ask(runtime: Runtime, model: string | null) {
   const job = assignedJob({ id: "j1", prompt: "What is the capital of France?", model });
   const loadInput = async () => ({ ok: true as const, input: null });
-  const settings = {
-    ...quietRun(),
-    runtime,
-    timeoutSeconds: 30,
-    loadInput,
-    storeResult: keepsNothing,
-    onContent: () => {},
-  };
+  const settings = { ...quietRun(), runtime, timeoutSeconds: 30, loadInput, onFirstToken: () => {} };
   return runJob(job, settings, new AbortController().signal);
 }
 

@@ -25,9 +25,9 @@ function settings(
   };
   const loadInput = async () => ({ ok: true as const, input: null });
   const { onProgress, emit } = quietRun();
-  const onContent = () => {};
+  const onFirstToken = () => {};
   const asked = { configuredModel: null, offeredModels: [], timeoutSeconds };
-  return { runtime, ...asked, loadInput, storeResult, onProgress, onContent, emit };
+  return { runtime, ...asked, loadInput, storeResult, onProgress, onFirstToken, emit };
 }
 
 const never = ({ signal }: RunOptions) =>
@@ -130,7 +130,11 @@ test("the first content is told once, with the time that it took", async () => {
     emit(["data: 2\n\n"]);
     return { ok: true, result: "done" };
   };
-  const outcome = await runJob(assignedJob({ id: "j" }), { ...settings(speaks), onContent: () => told++ }, notHalted());
+  const outcome = await runJob(
+    assignedJob({ id: "j" }),
+    { ...settings(speaks), onFirstToken: () => told++ },
+    notHalted(),
+  );
   expect(told).toBe(1);
   expect(outcome).toMatchObject({ type: "job.completed", first_token_ms: expect.any(Number) });
 });
