@@ -121,12 +121,12 @@ async function reportOf(
 ): Promise<JobOutcome> {
   const spending = spendingOf(outcome);
   if (!outcome.ok) {
-    if (outcome.neverReached && !hasSpokenAs(timing)) {
+    if (outcome.neverReached && !hasFirstToken(timing)) {
       return { type: "job.released", reason: lineOf(outcome.error.message, MAX_REASON_CHARS) };
     }
     return { type: "job.failed", error: bounded(outcome.error), ...spending, ...timing };
   }
-  const placed = await placeResult(job, outcome, hasSpokenAs(timing), store, signal);
+  const placed = await placeResult(job, outcome, hasFirstToken(timing), store, signal);
   if ("error" in placed) return { type: "job.failed", error: placed.error, ...spending, ...timing };
   const { model } = outcome;
   return {
@@ -142,7 +142,7 @@ async function reportOf(
 async function placeResult(
   job: LeasedJob,
   { result, stored }: Extract<Outcome, { ok: true }>,
-  hasSpoken: boolean,
+  hasBegun: boolean,
   store: ResultStore | undefined,
   signal: AbortSignal,
 ): Promise<Result | { error: JobFailure }> {
@@ -152,7 +152,7 @@ async function placeResult(
   // It has just been written as JSON.
   if (bytes <= MAX_RESULT_BYTES || store === undefined) return { result: (result ?? null) as Json };
   if (bytes > MAX_LARGE_RESULT_BYTES) return { error: resultTooLarge() };
-  if (hasSpoken && job.stream && job.api !== null) return { result_bytes: bytes };
+  if (hasBegun && job.stream && job.api !== null) return { result_bytes: bytes };
   const kept = await store(job, piecesOf(text), "application/json", signal);
   return kept.ok ? { result_file: kept.file.id } : { error: kept.error };
 }
@@ -161,7 +161,7 @@ async function* piecesOf(text: string): AsyncGenerator<Uint8Array> {
   yield Buffer.from(text);
 }
 
-const hasSpokenAs = ({ first_token_ms: firstTokenMs }: Timing): boolean => firstTokenMs !== undefined;
+const hasFirstToken = ({ first_token_ms: firstTokenMs }: Timing): boolean => firstTokenMs !== undefined;
 
 function spendingOf({ usage, cost_usd, usage_estimated }: Spent): Spending {
   return {

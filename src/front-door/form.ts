@@ -5,7 +5,7 @@ import { FILE_LIFE_MS } from "../../domain/file/file.ts";
 import type { FormApi } from "../../domain/words/api.ts";
 import type { Json } from "../../domain/words/json.ts";
 import { invalid } from "../../domain/words/refusal.ts";
-import { type Part, readField, readParts } from "../files/multipart.ts";
+import { readField, readParts } from "../files/multipart.ts";
 import { declaredBytesOf, type Receiver, receive, receiveFile } from "../files/receive.ts";
 import { formOf, streamOf } from "../files/upload.ts";
 import type { AppContext } from "../http/auth.ts";
@@ -44,7 +44,9 @@ export const dropUploads = async (c: AppContext, token: TokenFacts, files: reado
 /** Its files are for one request, and go with it. */
 const receiver = (c: AppContext, token: TokenFacts): Receiver => ({ ...receiveFile(c, token), tooLarge: TOO_LARGE });
 
-const receivePart = (c: AppContext, token: TokenFacts, { filename, contentType, body }: Part) =>
+type FilePart = Parameters<typeof readField>[0];
+
+const receivePart = (c: AppContext, token: TokenFacts, { filename, contentType, body }: FilePart) =>
   receive(
     c,
     token,

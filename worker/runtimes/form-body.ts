@@ -16,7 +16,7 @@ export type FormBody = {
 /** Opens a file of the job. */
 export type OpenFile = (file: LeasedFile) => Promise<AsyncIterable<Uint8Array>>;
 
-type Part = { head: Uint8Array; content: Uint8Array | LeasedFile };
+type FormPart = { head: Uint8Array; content: Uint8Array | LeasedFile };
 
 /** @throws Error if the job does not have a file that its form names. */
 export function formBody(fields: JsonObject, files: readonly LeasedFile[], open: OpenFile): FormBody {
@@ -40,14 +40,14 @@ export function formBody(fields: JsonObject, files: readonly LeasedFile[], open:
 
 const LINE_BREAK = Buffer.from("\r\n");
 
-const sizeOf = ({ head, content }: Part): number =>
+const sizeOf = ({ head, content }: FormPart): number =>
   head.byteLength + (content instanceof Uint8Array ? content.byteLength : content.bytes) + LINE_BREAK.byteLength;
 
 /** As browsers escape a name. */
 const quoted = (name: string): string =>
   `"${name.replaceAll('"', "%22").replaceAll("\r", "%0D").replaceAll("\n", "%0A")}"`;
 
-function partOf(boundary: string, name: string, value: unknown, files: readonly LeasedFile[]): Part {
+function partOf(boundary: string, name: string, value: unknown, files: readonly LeasedFile[]): FormPart {
   const start = `--${boundary}\r\nContent-Disposition: form-data; name=${quoted(name)}`;
   if (!isObject(value)) {
     const text = typeof value === "string" ? value : JSON.stringify(value);
