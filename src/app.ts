@@ -12,7 +12,7 @@ import { bugResponse, isFrontDoor, refusalResponse } from "./front-door/errors.t
 import { doorFileByteRoutes, doorFileRecordRoutes } from "./front-door/files.ts";
 import { jobStreamRoutes } from "./front-door/job-stream.ts";
 import { messageBatchByteRoutes, messageBatchRoutes } from "./front-door/message-batches.ts";
-import { doorRoutes, longModelRoute } from "./front-door/routes.ts";
+import { doorFormRoutes, doorRoutes, longModelRoute } from "./front-door/routes.ts";
 import { uploadRoutes } from "./front-door/uploads.ts";
 import { assetResponse } from "./http/asset.ts";
 import type { AppContext, Variables } from "./http/auth.ts";
@@ -33,6 +33,7 @@ import { insightRoutes } from "./routes/insight.ts";
 import { jobRoutes } from "./routes/jobs.ts";
 import { keyRoutes } from "./routes/keys.ts";
 import { killswitchRoutes } from "./routes/killswitch.ts";
+import { movedFileRoutes } from "./routes/moved-files.ts";
 import { moveRoutes } from "./routes/moves.ts";
 import { outputRoutes } from "./routes/outputs.ts";
 import { packageRoutes } from "./routes/package.ts";
@@ -67,6 +68,7 @@ const portableRoutes: readonly Endpoint[] = [
   ...configRoutes,
   ...tenantRoutes,
   ...moveRoutes,
+  ...movedFileRoutes,
   ...keyRoutes,
   ...sessionRoutes,
   ...auditRoutes,
@@ -83,6 +85,7 @@ const boundRoutes: readonly Endpoint[] = [
   ...fileByteRoutes,
   ...messageBatchByteRoutes,
   ...doorFileByteRoutes,
+  ...doorFormRoutes,
   ...uploadRoutes,
   ...outputRoutes,
   ...streamRoutes,
