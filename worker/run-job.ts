@@ -5,8 +5,9 @@ import { MAX_RESULT_BYTES, utf8Bytes } from "../contract/field.ts";
 import { lineOf } from "../contract/text/start-of.ts";
 import type { Json } from "../contract/values.ts";
 import type { LeasedJob } from "../contract/worker.ts";
+import type { Spent } from "./apis/usage.ts";
 import type { InputLoader } from "./load-input.ts";
-import type { JobFailure, Outcome, Progress, RunOptions, Runtime, Spent } from "./runtimes/runtime.ts";
+import type { JobFailure, Outcome, Progress, RunOptions, Runtime } from "./runtimes/runtime.ts";
 
 export type JobOutcome =
   | ({ type: "job.completed"; result: Json; model?: string } & Spending & Timing)

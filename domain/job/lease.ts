@@ -1,7 +1,6 @@
 // The lease: who holds a job, and what the holder may report. A (job, lease) pair is given to one worker once. A report
 // with any other lease changes nothing (409 lease_lost); a repeated report is answered again.
 
-import { streamLost } from "../front-door/front-door.ts";
 import type { Json } from "../words/json.ts";
 import type { Refusal } from "../words/refusal.ts";
 import { err, ok, type Result } from "../words/result.ts";
@@ -16,6 +15,7 @@ import {
   type ResultFile,
   requeueJob,
 } from "./job.ts";
+import { streamLost } from "./job-error.ts";
 import { asRunning, failed, hasSpoken, holds, leaseLost, type Spent, started, unchanged } from "./lease-fence.ts";
 
 export const assignJob = (

@@ -1,9 +1,9 @@
 // Front-door jobs that end early, because their client is gone or may not wait any longer.
 
 import { maxAttemptsOf } from "../../domain/config.ts";
-import { clientClosed, keyEnded, killswitchError, slowReader, streamLost } from "../../domain/front-door/front-door.ts";
 import { isLeased, type Job, type JobError } from "../../domain/job/job.ts";
 import { cancelJob } from "../../domain/job/job-command.ts";
+import { clientClosed, keyEnded, killswitchError, slowReader, streamLost } from "../../domain/job/job-error.ts";
 import { failHeard, failStream, loseJob } from "../../domain/job/lease.ts";
 import { isFinal } from "../../domain/words/job-status.ts";
 import type { Refusal } from "../../domain/words/refusal.ts";

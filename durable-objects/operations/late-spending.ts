@@ -7,8 +7,8 @@ import type { Job } from "../../domain/job/job.ts";
 import type { Refusal } from "../../domain/words/refusal.ts";
 import { costOfAttempt, recordSpending, type Spent } from "../steps/pricing.ts";
 import type { Turn } from "../turn/turn.ts";
+import { ESTIMATE_AFTER_MS } from "../turn/uncounted.ts";
 import { enforceBudget } from "./budget.ts";
-import { ESTIMATE_AFTER_MS } from "./uncounted.ts";
 
 /** Counts the cost of a report that is refused as late. */
 export const countLate = (turn: Turn, job: Job, report: Spent & { readonly lease: number }, refusal: Refusal): void => {

@@ -15,13 +15,13 @@ import {
 } from "../../contract/http-status.ts";
 import { contentCharsIn } from "../../contract/text/said-text.ts";
 import { closeCodes } from "../../contract/values.ts";
-import { streamLost } from "../../domain/front-door/front-door.ts";
+import { streamLost } from "../../domain/job/job-error.ts";
 import { HOUR_MS } from "../../domain/words/duration.ts";
-import { wholeEventsIn } from "../events-body.ts";
 import { type Jurisdiction, objectNamed } from "../object-name.ts";
 import { answerClose, close, send } from "../sockets/hibernating-sockets.ts";
 import { callMethod, LINE_URL, openLine } from "../sockets/object-line.ts";
 import { PING, PONG } from "../sockets/tenant-socket.ts";
+import { wholeEventsIn } from "./events-body.ts";
 import { HeldBodies } from "./held-bodies.ts";
 import { makeRoom, noteHolder } from "./held-output.ts";
 import { MAX_STREAMS, UNCONFIRMED_BYTES } from "./relay-bounds.ts";

@@ -3,8 +3,8 @@
 
 import { errorEvent, lastNumberIn, openingOf, saysItsEnd } from "../../contract/dialect.ts";
 import { doorErrorOf } from "../../contract/door-status.ts";
-import { streamLost } from "../../domain/front-door/front-door.ts";
 import type { JobError } from "../../domain/job/job.ts";
+import { streamLost } from "../../domain/job/job-error.ts";
 import { APIS, type Api } from "../../domain/words/api.ts";
 import { MAX_READERS_OF_A_STREAM, WINDOW_BYTES } from "./relay-bounds.ts";
 import type { Reader } from "./stream-reader.ts";

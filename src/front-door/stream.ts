@@ -6,7 +6,7 @@ import { errorEvent, openingOf } from "../../contract/dialect.ts";
 import { doorErrorOf } from "../../contract/door-status.ts";
 import { OK } from "../../contract/http-status.ts";
 import { within } from "../../contract/text/within.ts";
-import { streamLost } from "../../domain/front-door/front-door.ts";
+import { streamLost } from "../../domain/job/job-error.ts";
 import type { Asked, Followed } from "../../durable-objects/operations/front-door.ts";
 import { KEEP_ALIVE } from "../../durable-objects/relay/stream-reader.ts";
 import type { AppContext } from "../http/auth.ts";

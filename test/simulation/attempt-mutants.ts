@@ -85,7 +85,7 @@ export const ATTEMPT_MUTANTS: readonly Mutant[] = [
   ),
   mutant(
     "an estimate does not wait for the worker's report",
-    "durable-objects/operations/uncounted.ts",
+    "durable-objects/turn/uncounted.ts",
     "ESTIMATE_AFTER_MS = 15_000",
     "ESTIMATE_AFTER_MS = 1_000",
   ),

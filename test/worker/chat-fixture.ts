@@ -1,8 +1,8 @@
 // Fake servers of a test, and the runtimes that call them.
 
 import { afterEach } from "vitest";
-import { environmentKeys } from "../../worker/provider-keys.ts";
 import { openHosted, openRuntime } from "../../worker/runtimes/open-runtime.ts";
+import { environmentKeys } from "../../worker/runtimes/provider-keys.ts";
 import type { ApiKind } from "../../worker/runtimes/providers.ts";
 import type { RunOptions, Runtime, Task } from "../../worker/runtimes/runtime.ts";
 import { type Answer, type Asked, FakeRuntime } from "./fake-runtime.ts";

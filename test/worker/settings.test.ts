@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { environmentKeys, keyVariable } from "../../worker/provider-keys.ts";
+import { environmentKeys, keyVariable } from "../../worker/runtimes/provider-keys.ts";
 import { readSettings } from "../../worker/settings.ts";
 
 const ENV = { SERVICE_API_KEY: "k" };

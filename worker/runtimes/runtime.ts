@@ -2,14 +2,8 @@
 // a bug. Exception: after an abort `run` may end in any way; what it reports as spent counts.
 
 import type { Api } from "../../contract/values.ts";
-import { isNeverReached } from "../error-causes.ts";
-
-export type Usage = {
-  input_tokens: number;
-  output_tokens: number;
-  cached_input_tokens?: number;
-  reasoning_tokens?: number;
-};
+import type { Spent } from "../apis/usage.ts";
+import { isNeverReached } from "./error-causes.ts";
 
 export type JobFailure = {
   code: string;
@@ -49,15 +43,6 @@ export type RunOptions = {
 };
 
 export type Progress = { output_chars: number };
-
-/** What an attempt spent. Absent fields were not reported by the runtime. */
-export type Spent = {
-  usage?: Usage;
-  cost_usd?: number;
-  model?: string;
-  /** The attempt was cut before the runtime told its counts. */
-  usage_estimated?: true;
-};
 
 export type Outcome =
   | ({ ok: true; result: unknown } & Spent)
