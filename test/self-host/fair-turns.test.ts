@@ -51,19 +51,6 @@ describe("a tenant's heavy work", () => {
     expect(ends.length).toBe(2);
   });
 
-  test("that was done alone leaves no time to another that comes after it", async () => {
-    let nowAt = 0;
-    const turns = new FairTurns(() => nowAt);
-    const alone = begin(turns, "a", 1);
-    await pause(0);
-    nowAt = 400;
-    alone[0]?.();
-    turns.take("b", "usual");
-    const next = begin(turns, "a", 1);
-    await pause(0);
-    expect(next.length).toBe(1);
-  });
-
   test("leaves no time to another that has not asked for a second", async () => {
     let nowAt = 0;
     const turns = new FairTurns(() => nowAt);
