@@ -32,6 +32,7 @@ import { historyDatabase } from "./history-database.ts";
 import { closeServer, edgeServer } from "./http-server.ts";
 import { objectNamespace, objectPath } from "./object-namespace.ts";
 import { ObjectProcess } from "./object-process.ts";
+import { Paces } from "./pace.ts";
 import { alreadySent, type Exchange, passOn, tunnel } from "./pass-on.ts";
 import { TextConnections } from "./text-connections.ts";
 
@@ -113,8 +114,9 @@ const processWith = (objects: readonly Objects[], name: string): ObjectProcess =
 
 const homeOf = (objects: readonly Objects[], { disk, expectWrite }: DiskWatch, proxies: BlockList): Home => {
   const turns = new FairTurns();
+  const paces = new Paces();
   return {
-    passOn: (c) => passOnTo(objects, c),
+    passOn: (c) => passOnTo(objects, paces, c),
     openSocket: async (c, tenant, opening) => {
       const exchange = exchangeOf(c);
       // Without `Connection: upgrade` it is a plain request.
@@ -174,10 +176,10 @@ async function processOf(c: AppContext, objects: readonly Objects[]): Promise<Ob
   return objects[token === null ? 0 : shareOf(token.tenant, objects.length)] as Objects;
 }
 
-async function passOnTo(objects: readonly Objects[], c: AppContext): Promise<Response> {
+async function passOnTo(objects: readonly Objects[], paces: Paces, c: AppContext): Promise<Response> {
   const exchange = exchangeOf(c);
   const { edgeSocket } = await processOf(c, objects);
   if (exchange.head === undefined) return passOn(c, exchange, edgeSocket);
   readHandshake(exchange, c.get("requestId"), false);
-  return tunnel(c, exchange, edgeSocket);
+  return tunnel(c, exchange, edgeSocket, () => paces.open(c.get("caller")?.tenant ?? ""));
 }

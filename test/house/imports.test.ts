@@ -325,9 +325,33 @@ const ROOMS: readonly Room[] = [
     packages: ["node:", "ws"],
   },
   {
+    places: ["worker/job-facts.ts", "worker/job-files.ts"],
+    may: ["contract/*", "worker/runtimes", "worker/session.ts"],
+    packages: ["node:"],
+  },
+  {
+    places: ["worker/exec"],
+    may: ["contract/*", "worker/apis", "worker/runtimes", "worker/session.ts", "worker/job-facts.ts"],
+    packages: ["node:", "zod"],
+  },
+  {
     places: ["worker"],
-    may: ["contract/*", "log", "worker/apis", "worker/runtimes", "worker/session.ts", "worker/streams"],
+    may: [
+      "contract/*",
+      "log",
+      "worker/apis",
+      "worker/exec",
+      "worker/job-facts.ts",
+      "worker/runtimes",
+      "worker/session.ts",
+      "worker/streams",
+    ],
     packages: ["node:", "ws", "yaml", "zod"],
+  },
+  {
+    places: ["worker/serve"],
+    may: ["contract/*", "worker", "worker/apis", "worker/exec", "worker/job-facts.ts", "worker/runtimes"],
+    packages: ["node:", "zod"],
   },
 
   // The dashboard: no subject imports another.
