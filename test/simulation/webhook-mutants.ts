@@ -37,6 +37,13 @@ export const WEBHOOK_MUTANTS: readonly Mutant[] = [
     KEPT,
   ),
   mutant(
+    "an object does not wake for a delivery whose try died",
+    "durable-objects/steps/deliveries.ts",
+    "  if (turn.store.deliveries.hasTaken([...deliveriesUnderWay.keys()])) return turn.nowAt;\n",
+    "",
+    KEPT,
+  ),
+  mutant(
     "what waited for a webhook that was disabled counts on",
     "durable-objects/steps/deliveries.ts",
     "  turn.memory.pendingDeliveries.delete(webhook.id);\n",

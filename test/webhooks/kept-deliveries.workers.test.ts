@@ -9,6 +9,7 @@ import { SERVICE } from "../../durable-objects/calls/turn-runner.ts";
 import {
   DELIVERIES_KEPT,
   DELIVERIES_WAITING,
+  nextDeliveryAt,
   settleDelivery,
   takeDeliveries,
   write,
@@ -163,9 +164,16 @@ test("a delivery whose try died with its object is due when the next one wakes; 
   const seen = await inTurn([waiting("a"), waiting("b")], (turn) => {
     takeDeliveries(turn);
     const before = turn.effects.deliveries.map(({ id }) => id);
+    const wakesForTried = (nextDeliveryAt(turn) ?? 0) <= NOW;
     turn.memory.deliveriesUnderWay.delete("b");
+    const wakesForDead = (nextDeliveryAt(turn) ?? 0) <= NOW;
     takeDeliveries(turn);
-    return { before, after: turn.effects.deliveries.slice(before.length).map(({ id }) => id) };
+    return {
+      before,
+      wakesForTried,
+      wakesForDead,
+      after: turn.effects.deliveries.slice(before.length).map(({ id }) => id),
+    };
   });
-  expect(seen).toEqual({ before: ["a", "b"], after: ["b"] });
+  expect(seen).toEqual({ before: ["a", "b"], wakesForTried: false, wakesForDead: true, after: ["b"] });
 });
