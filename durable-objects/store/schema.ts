@@ -237,6 +237,13 @@ export const SCHEMA_STEPS: readonly SchemaStep[] = [
     `CREATE INDEX idempotency_expiry ON idempotency (expires_at)`,
   ],
   [
+    `UPDATE jobs SET record = json_set(record, '$.runnableAt', NULL)`,
+    `CREATE TABLE latency (
+      kind TEXT NOT NULL, dimension TEXT NOT NULL, at INTEGER NOT NULL, body TEXT NOT NULL,
+      PRIMARY KEY (kind, dimension, at)
+    ) WITHOUT ROWID`,
+  ],
+  [
     // The deliveries that are being tried: those of an object that died are tried again when it wakes.
     `ALTER TABLE deliveries ADD COLUMN is_taken INTEGER NOT NULL DEFAULT 0`,
     `CREATE INDEX deliveries_taken ON deliveries (id) WHERE is_taken = 1`,

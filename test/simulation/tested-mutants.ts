@@ -79,7 +79,7 @@ export const TESTED_MUTANTS: readonly Mutant[] = [
   mutant(
     "a request that is refused its turn keeps its share",
     "src/http/admission.ts",
-    "    share.leave();\n    throw",
+    "    share.release();\n    throw",
     "    throw",
     ["test/http/admission.test.ts"],
   ),
@@ -93,8 +93,8 @@ export const TESTED_MUTANTS: readonly Mutant[] = [
   mutant(
     "a run that is being stopped takes no place",
     "worker/held-jobs.ts",
-    'state !== "reporting" && state !== "leaving").length',
-    'state !== "reporting" && state !== "leaving" && state !== "stopping").length',
+    'state !== "reporting" && state !== "abandoned").length',
+    'state !== "reporting" && state !== "abandoned" && state !== "stopping").length',
     LOOP,
   ),
   mutant(
