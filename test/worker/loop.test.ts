@@ -117,6 +117,17 @@ describe("running jobs", () => {
   });
 });
 
+test("a run that is being stopped keeps its place until it has really ended", async () => {
+  const { loop, runs, assign } = createWorker();
+  assign("a");
+  loop.receive({ type: "job.halted", job_id: "a", lease: 1, reason: "cancelled" });
+  expect(loop.freeSlots()).toBe(0);
+  assign("b");
+  expect(runs.map(({ task }) => task.prompt)).toEqual(["a"]);
+  await settle();
+  expect(runs.map(({ task }) => task.prompt)).toEqual(["a", "b"]);
+});
+
 describe("a trial of the runtime", () => {
   const tried = async (end: (run: ReturnType<typeof createWorker>["runs"][number] | undefined) => unknown) => {
     const { loop, session, runs } = createWorker();
