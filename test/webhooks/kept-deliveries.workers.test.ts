@@ -6,6 +6,7 @@ import { env } from "cloudflare:workers";
 import { expect, test } from "vitest";
 import type { AttemptOutcome, Delivery, Webhook } from "../../domain/webhook.ts";
 import { SERVICE } from "../../durable-objects/calls/turn-runner.ts";
+import { MAX_WEBHOOKS } from "../../durable-objects/operations/webhooks.ts";
 import {
   DELIVERIES_KEPT,
   DELIVERIES_WAITING,
@@ -176,4 +177,14 @@ test("a delivery whose try died with its object is due when the next one wakes; 
     };
   });
   expect(seen).toEqual({ before: ["a", "b"], wakesForTried: false, wakesForDead: true, after: ["b"] });
+});
+
+test("a tenant has 50 webhooks and no more, until one is deleted", async () => {
+  const world = await newWorld();
+  const webhook = { url: "https://hooks.example.com/one", events: ["job.completed"] };
+  const { id } = await world.ok("POST", "/api/webhooks", webhook);
+  for (let count = 1; count < MAX_WEBHOOKS; count += 1) await world.ok("POST", "/api/webhooks", webhook);
+  expect((await world.post("/api/webhooks", webhook)).status).toBe(400);
+  expect((await world.delete(`/api/webhooks/${id}`)).status).toBe(204);
+  expect((await world.post("/api/webhooks", webhook)).status).toBe(201);
 });
