@@ -243,6 +243,11 @@ export const SCHEMA_STEPS: readonly SchemaStep[] = [
       PRIMARY KEY (kind, dimension, at)
     ) WITHOUT ROWID`,
   ],
+  [
+    // The deliveries that are being tried: those of an object that died are tried again when it wakes.
+    `ALTER TABLE deliveries ADD COLUMN is_taken INTEGER NOT NULL DEFAULT 0`,
+    `CREATE INDEX deliveries_taken ON deliveries (id) WHERE is_taken = 1`,
+  ],
 ];
 
 /** The version of a database after all steps. */
