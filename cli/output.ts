@@ -22,6 +22,7 @@ export interface OutputOptions {
 const COLUMN_GAP = "  ";
 const BOLD = "\u001b[1m";
 const PLAIN = "\u001b[0m";
+const CLEAR_LINE = "\u001b[K";
 const NARROW = 80;
 const LEAST_LAST_COLUMN = 12;
 
@@ -61,6 +62,13 @@ export class Output {
   /** Messages about progress, never data. */
   say(words: string): void {
     this.#options.err.write(`${printableLines(words)}\n`);
+  }
+
+  /** Progress that changes: on a terminal one line, which each call writes again and `isLast` ends. */
+  progress(words: string, isLast = false): void {
+    const { err } = this.#options;
+    if (!err.isTerminal) this.say(words);
+    else err.write(`\r${CLEAR_LINE}${cut(printable(words), (err.columns ?? NARROW) - 1)}${isLast ? "\n" : ""}`);
   }
 
   /** One value; `text` is the form for people. */

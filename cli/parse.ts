@@ -18,6 +18,7 @@ export type Parsed =
   | { readonly kind: "help"; readonly about: Verb | string | null };
 
 const KEY_FLAGS = ["key", "api-key", "token"];
+const SHORT: Readonly<Record<string, string>> = { "-o": "--output" };
 const HELP = new Set(["--help", "-h", "help"]);
 
 export const parse = (argv: readonly string[], verbs: readonly Verb[]): Parsed => {
@@ -61,7 +62,8 @@ const unknownVerb = (words: readonly string[], verbs: readonly Verb[]): string =
 
 const firstWord = (name: string): string => name.split(" ")[0] ?? "";
 
-const readFlags = (verb: Verb, words: readonly string[]) => {
+const readFlags = (verb: Verb, given: readonly string[]) => {
+  const words = given.map((word) => SHORT[word] ?? word);
   const known: Readonly<Record<string, Flag>> = { ...verb.flags, ...COMMON_FLAGS };
   const flags: Record<string, string[]> = {};
   const positionals = new Map<number, string>();

@@ -1,6 +1,7 @@
 // The table of commands, in the order of the help.
 
 import type { Verb } from "./verb.ts";
+import { batchCommands } from "./verbs/batches.ts";
 import { catalogCommands } from "./verbs/catalog.ts";
 import { configCommands } from "./verbs/config.ts";
 import { costCommand } from "./verbs/cost.ts";
@@ -20,6 +21,7 @@ export const VERBS: readonly Verb[] = [
   runCommand,
   ...jobCommands,
   ...fileCommands,
+  ...batchCommands,
   ...queueCommands,
   ...workerCommands,
   ...killswitchCommands,

@@ -2,6 +2,7 @@
 // it bundles without zod.
 
 import { auditVerbs } from "./client/audit.ts";
+import { batchVerbs } from "./client/batches.ts";
 import { catalogVerbs } from "./client/catalog.ts";
 import { configVerbs } from "./client/config.ts";
 import { costVerbs } from "./client/cost.ts";
@@ -22,6 +23,7 @@ export const clientOver = (transport: Transport) => ({
   frontDoor: frontDoorVerbs(transport),
   jobs: jobVerbs(transport),
   files: fileVerbs(transport),
+  batches: batchVerbs(transport),
   workers: workerVerbs(transport),
   killswitch: killswitchVerbs(transport),
   schedules: scheduleVerbs(transport),

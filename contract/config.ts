@@ -11,6 +11,7 @@ import {
   STRATEGIES,
 } from "../domain/config.ts";
 import { LOCAL_RUNTIME_NAMES } from "../domain/fleet/local-runtime.ts";
+import { MAX_CONCURRENCY } from "../domain/fleet/worker.ts";
 import { chainOf } from "../domain/routing/strategy.ts";
 import { SCORE_PARTS } from "../domain/words/score-part.ts";
 import { modelName, providerName, recordUpTo, seconds, toMs, toMsOrNull, usd } from "./field.ts";
@@ -147,6 +148,19 @@ export const configDocument = z
           .meta({ description: "GB (10⁹ bytes) that all files may take; a fraction is allowed" }),
       })
       .prefault({}),
+    batches: z
+      .strictObject({
+        keep_free: z
+          .int()
+          .min(0)
+          .max(MAX_CONCURRENCY)
+          .default(1)
+          .meta({ description: "of a worker with more than one place, so many stay free for other work than batches" }),
+        quiet_seconds: seconds(0, DAY_SECONDS)
+          .default(0)
+          .meta({ description: "seconds after other work in which a worker gets no line of a batch" }),
+      })
+      .prefault({}),
     ...Object.fromEntries(LOCAL_RUNTIME_NAMES.map((name) => [name, runtime.optional()])),
   })
   .refine((config) => config.presence.offline_after_seconds > config.presence.heartbeat_interval_seconds, {
@@ -196,6 +210,7 @@ export const toConfig = (document: ConfigDocument): Config => ({
   },
   frontDoor: toFrontDoorConfig(document.front_door),
   history: { keepDays: document.history.keep_days },
+  batches: { keepFree: document.batches.keep_free, quietMs: toMs(document.batches.quiet_seconds) },
   files: { maxBytes: Math.round(document.files.max_gb * BYTES_A_GB) },
 });
 

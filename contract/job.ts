@@ -164,6 +164,8 @@ export const jobResource = z
       .nullable()
       .meta({ description: "the file with the result, if that is over 1 MiB; `result` is then null" }),
     result_bytes: count.nullable().meta({ description: "the size of a result over 1 MiB, which is not in the job" }),
+    batch: z.string().nullable().meta({ description: "the batch that it is a line of" }),
+    custom_id: z.string().nullable().meta({ description: "the line's name in its batch" }),
     first_token_at: instant.nullable(),
     schedule: z.string().nullable(),
     traceparent: z.string().nullable().meta({ description: "W3C Trace Context of the request that created it" }),
@@ -278,7 +280,7 @@ type Inside =
   | "excludedProviders"
   | "avoidedWorkers";
 /** Given in another unit. */
-type Renamed = { costNanoUsd: "cost_usd"; timeoutMs: "timeout_seconds" };
+type Renamed = { costNanoUsd: "cost_usd"; timeoutMs: "timeout_seconds"; batchPlace: "custom_id" };
 /** Every other field must be in the resource: a new field that is neither there nor in `Inside` does not compile. */
 true satisfies EveryFieldIsTold<Job, Inside, Renamed, JobResource>;
 
@@ -316,6 +318,8 @@ export const presentJob = (
   // That of a client's request is only on its way to the client.
   result_file: job.resultFile === null || job.api !== null ? null : { ...job.resultFile },
   result_bytes: job.resultBytes,
+  batch: job.batch,
+  custom_id: job.batchPlace?.customId ?? null,
   first_token_at: toIsoOrNull(job.firstTokenAt),
   schedule: job.schedule,
   traceparent: job.traceparent ?? null,

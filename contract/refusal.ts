@@ -230,6 +230,22 @@ export const WIRE: { readonly [Code in RefusalCode]: Wire<Code> } = {
     detail: ({ id, jobId }) =>
       `file ${JSON.stringify(id.slice(0, 128))} is no result of job ${jobId}: send it with PUT /api/jobs/${jobId}/result first`,
   },
+  file_in_use: {
+    status: 409,
+    title: "File in use",
+    detail: ({ id, batch }) => `file ${id} is the input of batch ${batch}, which is under way: cancel the batch first`,
+  },
+  batch_state: {
+    status: 409,
+    title: "Batch state forbids it",
+    detail: ({ id, status, command }) => `cannot ${command} batch ${id}: it is ${status}`,
+  },
+  too_many_batches: {
+    status: 429,
+    title: "Too many batches",
+    detail: ({ limit }) => `this tenant has ${limit} batches, which is the maximum: wait until some have ended`,
+    retryAfter: seconds,
+  },
   range_not_satisfiable: {
     status: 416,
     title: "Range not satisfiable",

@@ -39,6 +39,14 @@ export interface ProviderConfig {
   readonly budget: Budget | null;
 }
 
+/** What batches leave to other work. */
+export interface BatchesConfig {
+  /** Of a worker with more than one place, so many are not given to lines. */
+  readonly keepFree: number;
+  /** A worker gets no line within this after other work. */
+  readonly quietMs: number;
+}
+
 export interface Config {
   readonly jobs: {
     /** null turns it off. */
@@ -66,6 +74,7 @@ export interface Config {
   readonly history: { readonly keepDays: number | null };
   /** What all files of the tenant may take. */
   readonly files: { readonly maxBytes: number };
+  readonly batches: BatchesConfig;
 }
 
 export const DEFAULT_RATE_LIMIT = { retryAfterMs: 5_000, maxRetries: 3 } as const;

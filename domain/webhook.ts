@@ -14,6 +14,10 @@ export const WEBHOOK_EVENTS = [
   "budget.reached",
   "schedule.missed",
   "catalog.model_removed",
+  "batch.completed",
+  "batch.failed",
+  "batch.cancelled",
+  "batch.expired",
 ] as const;
 export type WebhookEvent = (typeof WEBHOOK_EVENTS)[number];
 

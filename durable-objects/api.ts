@@ -6,6 +6,7 @@ import type { WriteKind } from "../domain/killswitch.ts";
 import type { Refusal, RefusalCode } from "../domain/words/refusal.ts";
 import { ok, type Result } from "../domain/words/result.ts";
 import { abandon } from "./operations/abandon.ts";
+import * as batches from "./operations/batches.ts";
 import * as budget from "./operations/budget.ts";
 import * as bulk from "./operations/bulk.ts";
 import * as claims from "./operations/claims.ts";
@@ -217,7 +218,23 @@ export const OPERATIONS = {
   readFile: operation({ ...FOLLOW, ...ONE }, files.readFile),
   listFiles: operation(FOLLOW, files.listFiles),
   listFilesAfter: operation({ ...ASK, ...ONE }, files.listFilesAfter),
-  deleteFile: operation({ ...ASK_WRITE, ...ONCE, ...ONE }, files.deleteFile),
+  deleteFile: operation({ ...ASK_WRITE, ...ONCE, refuses: ["not_found", "file_in_use"] }, files.deleteFile),
+
+  createBatch: operation(
+    {
+      ...ASK_WRITE,
+      ...ONCE,
+      ...GROW,
+      kind: "create",
+      refuses: ["not_found", "too_many_batches", "history_backlog", ...LIMIT_REFUSALS],
+    },
+    batches.create,
+  ),
+  getBatch: operation({ ...FOLLOW, ...ONE }, batches.get),
+  listBatches: operation(FOLLOW, batches.list),
+  listBatchesBeside: operation({ ...FOLLOW, ...ONE }, batches.listBeside),
+  cancelBatch: operation({ ...ASK_WRITE, refuses: ["not_found", "batch_state"] }, batches.cancel),
+  deleteBatch: operation({ ...ASK_WRITE, ...ONCE, refuses: ["not_found", "batch_state"] }, batches.remove),
 
   readConfig: operation(CONSULT, alone(config.readConfig)),
   replaceConfig: operation({ ...ADMIN_WRITE, ...ONCE, ...GROW, refuses: ["etag_mismatch"] }, config.replaceConfig),

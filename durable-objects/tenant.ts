@@ -2,7 +2,6 @@
 // answered before its turn is stored. This file has what others may call; the operations are in `operations/`.
 
 import { DurableObject } from "cloudflare:workers";
-import type { FileResource } from "../contract/file.ts";
 import { SWITCHING_PROTOCOLS } from "../contract/http-status.ts";
 import type { JobResource } from "../contract/job.ts";
 import type { KeyResource } from "../contract/key.ts";
@@ -26,7 +25,7 @@ import { SpanExporter } from "./history/span-exporter.ts";
 import { tenantOf } from "./object-name.ts";
 import { type AttemptEnd, abandon, attemptEnd, endBegunAnswer, isGivenTo, loseStream } from "./operations/abandon.ts";
 import { applyCatalog, type CatalogReport } from "./operations/catalog.ts";
-import { readFile } from "./operations/files.ts";
+import { type ReadableFile, readFile } from "./operations/files.ts";
 import type { Asking, AskWait, DoorAnswer, Followed } from "./operations/front-door.ts";
 import { addAdminKey, type Credential, createTenant, type NewKey, type NewTenant } from "./operations/keys.ts";
 import { countPruned } from "./operations/live.ts";
@@ -301,7 +300,7 @@ export class Tenant extends DurableObject<TenantEnv> implements StreamOwner {
   }
 
   /** A file that a signed link names; only called by the edge, after it has checked the signature. */
-  async fileOf(id: string): Promise<Result<FileResource, Refusal>> {
+  async fileOf(id: string): Promise<Result<ReadableFile, Refusal>> {
     return this.#turns.decide(OPERATOR, (turn) => readFile(turn, { id }));
   }
 

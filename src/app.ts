@@ -6,10 +6,12 @@ import { notFound, type Refusal } from "../domain/words/refusal.ts";
 import { configureLog, log } from "../log/log.ts";
 import { type Endpoint, mount, passOn } from "./endpoint/router.ts";
 import type { Env } from "./env.ts";
+import { doorBatchRoutes } from "./front-door/batches.ts";
 import { cors, preflight } from "./front-door/cors.ts";
 import { bugResponse, isFrontDoor, refusalResponse } from "./front-door/errors.ts";
 import { doorFileByteRoutes, doorFileRecordRoutes } from "./front-door/files.ts";
 import { jobStreamRoutes } from "./front-door/job-stream.ts";
+import { messageBatchByteRoutes, messageBatchRoutes } from "./front-door/message-batches.ts";
 import { doorFormRoutes, doorRoutes, longModelRoute } from "./front-door/routes.ts";
 import { uploadRoutes } from "./front-door/uploads.ts";
 import { assetResponse } from "./http/asset.ts";
@@ -20,6 +22,7 @@ import { internalProblem, malformedAddress, problemResponse, Refused } from "./h
 import { logRequest } from "./http/request-log.ts";
 import { mcpRoutes } from "./mcp/route.ts";
 import { auditRoutes } from "./routes/audit.ts";
+import { batchRoutes } from "./routes/batches.ts";
 import { bulkRoutes } from "./routes/bulk.ts";
 import { catalogRoutes } from "./routes/catalog.ts";
 import { configRoutes } from "./routes/config.ts";
@@ -71,12 +74,16 @@ const portableRoutes: readonly Endpoint[] = [
   ...auditRoutes,
   ...socketRoutes,
   ...fileRecordRoutes,
+  ...batchRoutes,
+  ...doorBatchRoutes,
+  ...messageBatchRoutes,
   ...doorFileRecordRoutes,
 ];
 
 /** Endpoints that need a binding or the runtime's guarded network. Self-hosted, Node passes them on to workerd. */
 const boundRoutes: readonly Endpoint[] = [
   ...fileByteRoutes,
+  ...messageBatchByteRoutes,
   ...doorFileByteRoutes,
   ...doorFormRoutes,
   ...uploadRoutes,

@@ -97,6 +97,8 @@ function leaseOf(given: z.infer<typeof newJobRequest>): LeasedJob {
     metadata: metadata ?? {},
     api: null,
     stream: stream ?? false,
+    batch: null,
+    custom_id: null,
     first_token_at: null,
     schedule: null,
     traceparent: null,

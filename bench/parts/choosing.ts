@@ -62,6 +62,7 @@ const asking = (provider: string | null, tags: string[]): RouteRequest => ({
   tags,
   excludedProviders: [],
   avoidedWorkers: [],
+  batch: null,
   tier: null,
   urgency: "normal",
 });

@@ -52,6 +52,15 @@ export interface FileRecord {
   readonly origin: string;
   /** An upload in parts that is not complete: what the file will be. */
   readonly upload: UploadFacts | null;
+  /** It is what a batch made of another file; its bytes lie there. */
+  readonly view?: FileView;
+}
+
+/** One of a batch's two files, in the object of its input. */
+export interface FileView {
+  readonly fileId: string;
+  readonly batch: string;
+  readonly form: "out" | "err";
 }
 
 export interface UploadFacts {

@@ -7,14 +7,14 @@ import { err, ok, type Result } from "../words/result.ts";
 import {
   changeJob,
   type Decision,
-  enqueuedAt,
   isLeased,
   type Job,
   type JobError,
   jobEvent,
+  queuePlaceOf,
   requeueJob,
 } from "./job.ts";
-import { groupKeyOf, orderKeyOf } from "./queue.ts";
+import { groupKeyOf } from "./queue.ts";
 
 export interface JobPatch {
   readonly tags?: readonly string[];
@@ -31,7 +31,7 @@ export const patchJob = (job: Job, patch: JobPatch, nowAt: number): Result<Decis
     priority,
     tier: patch.tier === undefined ? job.tier : patch.tier,
     groupKey: groupKeyOf({ ...job, tags }),
-    orderKey: job.orderKey === null ? null : orderKeyOf(priority, enqueuedAt(job)),
+    orderKey: job.orderKey === null ? null : queuePlaceOf({ ...job, priority }),
   };
   const next = changeJob(job, changes, nowAt);
   const detail = { tags: next.tags, priority: next.priority, tier: next.tier };

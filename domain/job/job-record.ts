@@ -57,6 +57,8 @@ const LATER_FIELDS = {
   resultFiles: [],
   resultFile: null,
   resultBytes: null,
+  batch: null,
+  batchPlace: null,
   runnableAt: null,
 } as const satisfies Pick<Job, Exclude<keyof Job, FirstField>>;
 

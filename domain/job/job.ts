@@ -52,6 +52,17 @@ export interface FrontDoorFacts {
   readonly idempotencyKey?: string;
 }
 
+/** Which line of its batch a job is. */
+export interface BatchPlace {
+  /** The line in the batch's file, from 1. */
+  readonly line: number;
+  readonly customId: string;
+  /** As the line names it. */
+  readonly model: string;
+  /** Until then every other job comes first; its order key. */
+  readonly yieldsUntilAt: number;
+}
+
 export interface NewJob extends JobPayload {
   readonly provider: string | null;
   readonly model: string | null;
@@ -72,6 +83,9 @@ export interface NewJob extends JobPayload {
   readonly files?: readonly string[];
   readonly api?: Api;
   readonly frontDoor?: FrontDoorFacts;
+  /** Its batch's id; `batchPlace` says which line. */
+  readonly batch?: string | null;
+  readonly batchPlace?: BatchPlace | null;
 }
 
 export interface ResultFile {
@@ -113,7 +127,7 @@ export interface Job extends Requirements {
   readonly stream: boolean;
   /** When the current or last attempt sent its first event with content. */
   readonly firstTokenAt: number | null;
-  /** Set exactly if `api` is: a client waits for the answer on an open connection. */
+  /** Set for a job with an `api` that is no line of a batch: a client waits for the answer on an open connection. */
   readonly frontDoor: FrontDoorFacts | null;
   /** When a pending front-door job is given up. */
   readonly queueUntilAt: number | null;
@@ -122,6 +136,8 @@ export interface Job extends Requirements {
   readonly usage: Usage | null;
   readonly costNanoUsd: number | null;
   readonly schedule: string | null;
+  /** Set exactly if `batch` is. */
+  readonly batchPlace: BatchPlace | null;
   readonly metadata: Metadata;
   /** What ran its last attempt; null until one started. */
   readonly ranProvider: string | null;
@@ -193,13 +209,14 @@ export const jobEvent = (job: Job, type: JobEvent["type"], nowAt: number, detail
 });
 
 /** What a new job requires of a worker. */
-export const requirementsOfNew = ({ provider, model, tags, api }: NewJob): Requirements => ({
+export const requirementsOfNew = ({ provider, model, tags, api, batch }: NewJob): Requirements => ({
   provider,
   model,
   tags: [...new Set(tags)],
   api: api ?? null,
   excludedProviders: [],
   avoidedWorkers: [],
+  batch: batch ?? null,
 });
 
 /** `keyId` is the key that creates it. */
@@ -221,7 +238,9 @@ export const createJob = (request: NewJob, id: string, nowAt: number, keyId: str
     queueUntilAt: frontDoor === null ? null : nowAt + frontDoor.queueMs,
     keyId,
     groupKey: groupKeyOf(requirementsOfNew(request)),
-    orderKey: readyAt === null ? orderKeyOf(asked.priority, nowAt) : null,
+    batch: asked.batch ?? null,
+    batchPlace: asked.batchPlace ?? null,
+    orderKey: readyAt === null ? (asked.batchPlace?.yieldsUntilAt ?? orderKeyOf(asked.priority, nowAt)) : null,
     assignedWorker: null,
     workerProvider: null,
     lease: 0,
@@ -272,7 +291,7 @@ export const requeueJob = (job: Job, nowAt: number, delay: Delayed | null, chang
       groupKey: groupKeyOf({ ...job, ...changes }),
       assignedWorker: null,
       workerProvider: null,
-      orderKey: delayed === null ? orderKeyOf(job.priority, enqueuedAt(job)) : null,
+      orderKey: delayed === null ? queuePlaceOf(job) : null,
       readyAt: delayed?.until ?? null,
       runnableAt: delayed?.until ?? nowAt,
       delayedBy: delayed?.by ?? null,
@@ -290,15 +309,18 @@ export const requeueJob = (job: Job, nowAt: number, delay: Delayed | null, chang
 
 /** A delayed job whose time has come enters the queue. The version stays, because nothing else changes. */
 export const makeReady = (job: Job): Decision => ({
-  job: { ...job, orderKey: orderKeyOf(job.priority, enqueuedAt(job)), readyAt: null, delayedBy: null },
+  job: { ...job, orderKey: queuePlaceOf(job), readyAt: null, delayedBy: null },
   events: [],
 });
 
 /** A job's position counts from its creation, or from the instant before which it must not run. */
 export const enqueuedAt = (job: Job): number => Math.max(job.createdAt, job.runAt ?? 0);
 
+/** Its order key when it may run. */
+export const queuePlaceOf = (job: Job): number =>
+  job.batchPlace?.yieldsUntilAt ?? orderKeyOf(job.priority, enqueuedAt(job));
+
 /** The first in the queue first, whether they still wait or not. */
 export const inQueueOrder = (jobs: readonly Job[]): Job[] => {
-  const placeOf = (job: Job): number => orderKeyOf(job.priority, enqueuedAt(job));
-  return [...jobs].sort((one, other) => placeOf(one) - placeOf(other) || (one.id < other.id ? -1 : 1));
+  return [...jobs].sort((one, other) => queuePlaceOf(one) - queuePlaceOf(other) || (one.id < other.id ? -1 : 1));
 };

@@ -29,9 +29,30 @@ export interface RoutePolicy {
   /** Another worker than the built-in echo is alive: echo answers only jobs that ask for it. */
   readonly isEchoAside: boolean;
   readonly priceOf: (provider: string, model: string | null) => number | null;
+  /** Why a worker or a batch may get no line now; absent where no batch is under way. */
+  readonly batchRules?: BatchRules;
   /** The last sign of life of a worker that memory considers silent; its socket may have answered pings since. */
   readonly lastSignOf: (member: Member) => number;
 }
+
+export interface BatchRules {
+  /** Of a worker with more than one place, so many stay free for other work. */
+  readonly keepFree: number;
+  /** Until when a worker gets no line after other work; null if it may have one. */
+  readonly quietUntil: (member: Member) => number | null;
+  /** Why none of a batch's lines may run; null if they may. */
+  readonly holds: (batch: string) => string | null;
+}
+
+/** Why the worker leaves its place to other work than batches. */
+const leavesRoom = (member: Member, rules: BatchRules): string | null => {
+  const { concurrency } = member.worker;
+  const places = `${rules.keepFree} of ${concurrency}`;
+  if (concurrency > 1 && member.load + rules.keepFree >= concurrency)
+    return `keeps ${places} places free for other work than batches`;
+  const untilAt = rules.quietUntil(member);
+  return untilAt === null ? null : "does other work, or did a moment ago: lines of batches wait until it is quiet";
+};
 
 /** A filter left no worker: the workers it examined, and the request. */
 interface Nobody {
@@ -233,6 +254,13 @@ const MAY_EVER: readonly Filter[] = [
 const FILTERS: readonly Filter[] = [
   ...MAY_EVER,
   {
+    name: "batch_held",
+    refuses: (_member, { batch }, { batchRules }) => (batch === null ? null : (batchRules?.holds(batch) ?? null)),
+    applies: ({ batch }, { batchRules }) => batch !== null && (batchRules?.holds(batch) ?? null) !== null,
+    narrow: (left) => left.keepIf(() => false, left.copy()),
+    whyNobody: ({ asked, policy }) => policy.batchRules?.holds(asked.batch ?? "") ?? "its batch is held",
+  },
+  {
     name: "failed_before",
     refuses: ({ worker }, asked, policy, fleet) =>
       asked.avoidedWorkers.includes(worker.instance) && hasOthers(mayEverHave(fleet, asked, policy), fleet, asked)
@@ -262,6 +290,22 @@ const FILTERS: readonly Filter[] = [
       left.intersect(fleet.withRoom);
     },
     whyNobody: (nobody) => `${whoIs(nobody)} at capacity`,
+  },
+  {
+    name: "batch_room",
+    isAboutRoom: true,
+    refuses: (member, { batch }, { batchRules }) =>
+      batch === null || batchRules === undefined ? null : leavesRoom(member, batchRules),
+    applies: ({ batch }, { batchRules }) => batch !== null && batchRules !== undefined,
+    narrow: (left, fleet, _asked, { batchRules }) => {
+      if (batchRules === undefined) return;
+      left.keepIf((slot) => leavesRoom(fleet.at(slot), batchRules) === null, left.copy());
+    },
+    whyNobody: (nobody) => {
+      const { batchRules } = nobody.policy;
+      const reason = batchRules === undefined ? null : leavesRoom(firstOf(nobody), batchRules);
+      return `worker "${firstOf(nobody).worker.instance}" ${reason ?? "leaves its place to other work"}`;
+    },
   },
 ];
 

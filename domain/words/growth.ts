@@ -39,6 +39,7 @@ export interface GrowthRow {
     | "socket"
     | "address"
     | "message"
+    | "batch"
     | "webhook";
   readonly atTheBound: AtTheBound;
   /** What makes it smaller again. */

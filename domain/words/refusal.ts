@@ -22,7 +22,8 @@ export type ResourceKind =
   | "webhook"
   | "delivery"
   | "file"
-  | "upload";
+  | "upload"
+  | "batch";
 
 export type Refusal =
   | { readonly code: "invalid_request"; readonly detail: string; readonly errors: readonly FieldError[] }
@@ -94,6 +95,9 @@ export type Refusal =
   | { readonly code: "files_full"; readonly heldBytes: number; readonly limitBytes: number }
   | { readonly code: "file_too_large"; readonly limitBytes: number; readonly detail: string }
   | { readonly code: "result_file_unknown"; readonly id: string; readonly jobId: string }
+  | { readonly code: "file_in_use"; readonly id: string; readonly batch: string }
+  | { readonly code: "batch_state"; readonly id: string; readonly status: string; readonly command: string }
+  | { readonly code: "too_many_batches"; readonly limit: number; readonly retryAfterSeconds: number }
   | { readonly code: "range_not_satisfiable"; readonly bytes: number }
   | { readonly code: "storage_full"; readonly retryAfterSeconds: number }
   | {

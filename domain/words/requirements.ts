@@ -18,4 +18,6 @@ export interface Requirements {
   readonly excludedProviders: readonly string[];
   /** Workers on which it failed: others are preferred while one of them is eligible. */
   readonly avoidedWorkers: readonly string[];
+  /** The batch that it is a line of: it leaves room on its worker for other work. */
+  readonly batch: string | null;
 }

@@ -13,6 +13,7 @@ import { settleDelivery } from "../steps/deliveries.ts";
 import type { Outgoing } from "../turn/announcement.ts";
 import type { Effects } from "../turn/effects.ts";
 import type { Waiters } from "../waits/waiters.ts";
+import { BatchCarrier } from "./batch-carrier.ts";
 import { sendDelivery } from "./webhook-sender.ts";
 
 interface SenderParts {
@@ -33,8 +34,11 @@ export class EffectSender {
   /** The deliveries being tried, with their webhooks; memory that is built again counts them, too. */
   readonly deliveriesUnderWay = new Map<string, string>();
 
+  readonly #batches: BatchCarrier;
+
   constructor(parts: SenderParts) {
     this.#parts = parts;
+    this.#batches = new BatchCarrier({ fileOf: (id) => parts.files.of(id), turns: parts.turns, tenant: parts.tenant });
   }
 
   send(effects: Effects): void {
@@ -52,7 +56,9 @@ export class EffectSender {
     const told = relays.tell(effects, turns.loadedMemory);
     if (told !== null) waitUntil(told);
     if (effects.unmeasured.length > 0) waitUntil(this.#measure(effects));
-    if (effects.droppedFiles.length > 0) waitUntil(files.drop(effects.droppedFiles));
+    if (effects.droppedFiles.length + effects.droppedViews.length > 0)
+      waitUntil(files.drop(effects.droppedFiles, effects.droppedViews));
+    for (const id of effects.batches) waitUntil(this.#batches.carry(id));
     for (const [keyId, liveHashes] of effects.endedKeys) sockets.endKey(keyId, liveHashes);
     for (const id of effects.endedSessions) sockets.endSession(id);
     for (const instance of effects.forgottenWorkers) sockets.endWorker(instance);

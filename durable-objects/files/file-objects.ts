@@ -1,8 +1,12 @@
-// Messages from a tenant to the objects of its files, after a commit. Nothing waits for them: an object that misses one
-// deletes its bytes by its own alarm.
+// Messages from a tenant to the objects of its files, after a commit. Nothing waits for those that drop something: an
+// object that misses one deletes its bytes by its own alarm.
 
+import type { FileView } from "../../domain/file/file.ts";
 import { fileName, type Jurisdiction, objectNamed } from "../object-name.ts";
 import type { StoredFile } from "./stored-file.ts";
+
+/** What a batch asks of the object of its file. */
+export type BatchFile = Pick<StoredFile, "learnBatch" | "takeLines" | "recordLines" | "closeBatch">;
 
 export class FileObjects {
   readonly #namespace: DurableObjectNamespace<StoredFile>;
@@ -15,10 +19,18 @@ export class FileObjects {
     this.#jurisdiction = jurisdiction;
   }
 
-  async drop(ids: readonly string[]): Promise<void> {
-    const dropped = ids.map((id) =>
-      objectNamed(this.#namespace, fileName(this.#tenant, id), this.#jurisdiction()).drop(),
-    );
-    await Promise.allSettled(dropped);
+  /** The object of one file. The stub's own types wrap every answer a second time. */
+  of(id: string): BatchFile & Pick<StoredFile, "drop" | "dropView"> {
+    const stub = objectNamed(this.#namespace, fileName(this.#tenant, id), this.#jurisdiction());
+    return stub as unknown as StoredFile;
+  }
+
+  async drop(ids: readonly string[], views: readonly FileView[]): Promise<void> {
+    // One after another where they lie in one object: the last of them ends it.
+    for (const { fileId, batch, form } of views)
+      await this.of(fileId)
+        .dropView(batch, form)
+        .catch(() => undefined);
+    await Promise.allSettled(ids.map((id) => this.of(id).drop()));
   }
 }

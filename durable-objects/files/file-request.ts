@@ -1,5 +1,7 @@
 // A request of the edge to a file's object, encoded in a query: bytes stream both ways, which an RPC call could not.
 
+import type { ViewForm } from "./batch-lines.ts";
+
 /** The whole file, where no upload in parts made it. */
 export const WHOLE = "whole";
 
@@ -13,6 +15,13 @@ export interface FileRequest {
   /** The range to read, without its end. */
   readonly from: number;
   readonly to: number;
+  /** To read is not the file, but what a batch made of its lines. */
+  readonly view: BatchView | null;
+}
+
+export interface BatchView {
+  readonly batch: string;
+  readonly form: ViewForm;
 }
 
 /** What was stored; digests in hex. */
@@ -29,8 +38,8 @@ const ORIGIN = "https://file/";
 export const writeUrl = ({ segment, maxBytes, maxTotalBytes, expiresAt }: WriteRequest): string =>
   `${ORIGIN}?${new URLSearchParams({ segment, max: String(maxBytes), total: String(maxTotalBytes), until: String(expiresAt) })}`;
 
-export const readUrl = ({ from, to }: Pick<FileRequest, "from" | "to">): string =>
-  `${ORIGIN}?${new URLSearchParams({ from: String(from), to: String(to) })}`;
+export const readUrl = ({ from, to, view }: Pick<FileRequest, "from" | "to" | "view">): string =>
+  `${ORIGIN}?${new URLSearchParams({ from: String(from), to: String(to), ...view })}`;
 
 export const fileRequestOf = (request: Request): FileRequest => {
   const query = new URL(request.url).searchParams;
@@ -41,5 +50,9 @@ export const fileRequestOf = (request: Request): FileRequest => {
     expiresAt: Number(query.get("until")),
     from: Number(query.get("from")),
     to: Number(query.get("to")),
+    view: viewOf(query.get("batch"), query.get("form")),
   };
 };
+
+const viewOf = (batch: string | null, form: string | null): BatchView | null =>
+  batch !== null && (form === "out" || form === "err" || form === "anthropic") ? { batch, form } : null;

@@ -1,10 +1,14 @@
 // The bytes of one file (`<tenant>/file/<id>`): segments, each rows of equal size, so that a range is found without
 // reading what is before it. Bytes stream in and out; the object never holds more than a few rows. What was never
-// finished, and what is past its end, is deleted by its own alarm, whatever the tenant does.
+// finished, and what is past its end, is deleted by its own alarm, whatever the tenant does. The batches whose input it
+// is have their lines and answers here, too (`batch-lines.ts`); those outlive the bytes.
 
 import { DurableObject } from "cloudflare:workers";
 import { NOT_FOUND, PAYLOAD_TOO_LARGE } from "../../contract/http-status.ts";
-import { all, scalar } from "../store/sql.ts";
+import type { BatchFileKind, LineCursor } from "../../domain/batch/batch.ts";
+import type { LineAnswer } from "../../domain/batch/line-answer.ts";
+import { all, type Sql, scalar } from "../store/sql.ts";
+import { BatchLines, type Learned, type LearnRequest, type TakenLine } from "./batch-lines.ts";
 import { type FileRequest, fileRequestOf, type StoredBytes } from "./file-request.ts";
 
 /** Below the 2 MB limit of a row. */
@@ -41,11 +45,68 @@ interface Segment {
   readonly bytes: number;
 }
 
+/** A batch's two files when it is closed. */
+export interface ClosedBatch {
+  readonly out: Pick<StoredBytes, "bytes" | "sha256">;
+  readonly err: Pick<StoredBytes, "bytes" | "sha256">;
+}
+
 export class StoredFile extends DurableObject {
+  readonly #batches = new BatchLines(this.ctx.storage.sql as unknown as Sql, (from, to) => this.#pieces(from, to));
+
   override async fetch(request: Request): Promise<Response> {
     const asked = fileRequestOf(request);
     if (request.method === "PUT") return this.#write(asked, request.body);
     return this.#read(asked);
+  }
+
+  /** Reads on in the lines of a batch, for which the file is kept until then. */
+  async learnBatch(asked: LearnRequest, keptUntil: number): Promise<Learned> {
+    if (!this.#isThere()) return { is: "refused", faults: [] };
+    await this.keep(Math.max(keptUntil, (await this.ctx.storage.getAlarm()) ?? 0));
+    return this.#batches.learn(asked);
+  }
+
+  async takeLines(batch: string, model: string, cursor: LineCursor | null, limit: number): Promise<TakenLine[]> {
+    return this.#batches.take(batch, model, cursor, limit);
+  }
+
+  async recordLines(batch: string, answers: readonly LineAnswer[]): Promise<void> {
+    this.#batches.record(batch, answers);
+  }
+
+  /** No line gets an answer any more. Repeating it gives the same files, which are kept until then. */
+  async closeBatch(
+    batch: string,
+    ending: "completed" | "cancelled" | "expired",
+    expiresAt: number,
+  ): Promise<ClosedBatch> {
+    while (!this.#batches.close(batch, ending)) await this.ctx.storage.sync();
+    await this.keep(Math.max(expiresAt, (await this.ctx.storage.getAlarm()) ?? 0));
+    const { output, errors } = this.#batches.sizes(batch);
+    return { out: await this.#summed(batch, "out", output), err: await this.#summed(batch, "err", errors) };
+  }
+
+  async #summed(batch: string, kind: BatchFileKind, bytes: number): Promise<ClosedBatch["out"]> {
+    const digests = new Digests();
+    for (const piece of this.#batches.view(batch, kind, 0, bytes)) await digests.add(piece);
+    return { bytes, sha256: (await digests.end()).sha256 };
+  }
+
+  /** One of a batch's files is gone. */
+  async dropView(batch: string, kind: BatchFileKind): Promise<void> {
+    this.#batches.drop(batch, kind);
+    await this.#endIfEmpty();
+  }
+
+  async forgetBatch(batch: string): Promise<void> {
+    this.#batches.forget(batch);
+    await this.#endIfEmpty();
+  }
+
+  async #endIfEmpty(): Promise<void> {
+    if (!this.#isThere() || this.#batches.hasAny || this.#segments().length > 0) return;
+    await this.drop();
   }
 
   /** Replaces the segment: a repeated upload of a part counts once. */
@@ -110,9 +171,9 @@ export class StoredFile extends DurableObject {
     return total;
   }
 
-  #read({ from, to }: FileRequest): Response {
+  #read({ from, to, view }: FileRequest): Response {
     if (!this.#isThere()) return new Response(null, { status: NOT_FOUND });
-    const pieces = this.#pieces(from, to);
+    const pieces = view === null ? this.#pieces(from, to) : this.#batches.view(view.batch, view.form, from, to);
     const body = new ReadableStream<Uint8Array>({
       pull: (controller) => {
         const next = pieces.next();
@@ -165,7 +226,12 @@ export class StoredFile extends DurableObject {
     return { bytes, ...(await digests.end()) };
   }
 
+  /** Deletes the bytes. What batches made of them stays until their files are dropped. */
   async drop(): Promise<void> {
+    if (this.#isThere() && this.#batches.hasAny) {
+      for (const { id } of this.#segments()) this.#removeSegment(id);
+      return;
+    }
     await this.ctx.storage.deleteAlarm();
     await this.ctx.storage.deleteAll();
   }

@@ -18,7 +18,7 @@ export type WhyAbandoned = "left" | "slow" | "lost";
 /** The client left, reads too slowly, or got an error in its stream: ends the job. Returns whether there is one. */
 export const abandon = (turn: Turn, { id, why }: { id: string; why: WhyAbandoned }): Result<boolean, Refusal> => {
   const job = turn.store.jobs.find(id);
-  if (job === null || job.api === null) return ok(false);
+  if (job === null || job.frontDoor === null) return ok(false);
   if (isFinal(job.status)) return ok(true);
   const allowed = allowReading(turn, job);
   if (!allowed.ok) return allowed;
@@ -36,7 +36,7 @@ export const abandon = (turn: Turn, { id, why }: { id: string; why: WhyAbandoned
 /** A client got the error that this attempt's stream is lost: no other answer can follow it. */
 export const loseStream = (turn: Turn, { jobId, lease }: { jobId: string; lease: number }): void => {
   const job = turn.store.jobs.find(jobId);
-  if (job === null || job.api === null || job.lease !== lease || isFinal(job.status)) return;
+  if (job === null || job.frontDoor === null || job.lease !== lease || isFinal(job.status)) return;
   turn.sendHalt(job, streamLost.code);
   turn.record(job, failStream(job, turn.nowAt));
 };
@@ -61,7 +61,7 @@ const endJob = (turn: Turn, job: Job, error: JobError): void => {
 /** Its client has received part of an attempt that has ended, although the worker never reported its first output. */
 export const endBegunAnswer = (turn: Turn, id: string): void => {
   const job = turn.store.jobs.find(id);
-  if (job === null || job.api === null || isFinal(job.status)) return;
+  if (job === null || job.frontDoor === null || isFinal(job.status)) return;
   turn.sendHalt(job, "worker_lost");
   turn.record(job, failBegunAnswer(job, turn.nowAt));
 };
@@ -89,7 +89,7 @@ export const SOCKET_GRACE_MS = 5_000;
 /** The worker's socket has been gone too long for a waiting client. Its other jobs wait for the reaper. */
 export const loseWaitedFor = (turn: Turn, instance: string): void => {
   for (const job of turn.store.jobs.leasedBy(instance)) {
-    if (job.api !== null) turn.record(job, loseJob(job, maxAttemptsOf(turn.memory.config, job), turn.nowAt));
+    if (job.frontDoor !== null) turn.record(job, loseJob(job, maxAttemptsOf(turn.memory.config, job), turn.nowAt));
   }
 };
 

@@ -4,6 +4,7 @@
 import { type FileResource, presentFile } from "../../contract/file.ts";
 import {
   type FileRecord,
+  type FileView,
   fits,
   MAX_FILE_BYTES,
   mayRead as mayReadFile,
@@ -122,9 +123,10 @@ export const forgetFile = (turn: Turn, { id }: { id: string }): Result<null, Ref
   return ok(null);
 };
 
-const drop = (turn: Turn, file: FileRecord): void => {
+export const drop = (turn: Turn, file: FileRecord): void => {
   turn.store.files.remove(file.id);
-  turn.effects.droppedFiles.push(file.id);
+  if (file.view === undefined) turn.effects.droppedFiles.push(file.id);
+  else turn.effects.droppedViews.push(file.view);
 };
 
 export const getFile = (turn: Turn, { id }: { id: string }): Result<FileResource, Refusal> => {
@@ -132,12 +134,15 @@ export const getFile = (turn: Turn, { id }: { id: string }): Result<FileResource
   return found.ok ? ok(presentFile(found.value)) : found;
 };
 
+/** A file whose bytes may lie in the object of another. */
+export type ReadableFile = FileResource & { readonly view: FileView | null };
+
 /** Before its bytes are sent. */
-export const readFile = (turn: Turn, { id }: { id: string }): Result<FileResource, Refusal> => {
+export const readFile = (turn: Turn, { id }: { id: string }): Result<ReadableFile, Refusal> => {
   const file = findReadable(turn, id);
   if (file === null) return err(notFound("file", id));
   const read = mayReadFile(readerOf(turn), file, isHeldByCaller(turn, file));
-  return read.ok ? ok(presentFile(read.value)) : read;
+  return read.ok ? ok({ ...presentFile(read.value), view: read.value.view ?? null }) : read;
 };
 
 /** The files that a caller sees: a client's are those of its key. */
@@ -180,6 +185,8 @@ export const listFilesAfter = (
 export const deleteFile = (turn: Turn, { id }: { id: string }): Result<null, Refusal> => {
   const found = findVisible(turn, id);
   if (!found.ok) return found;
+  const user = [...turn.memory.batches.values()].find(({ fileId }) => fileId === id);
+  if (user !== undefined) return err({ code: "file_in_use", id, batch: user.id });
   drop(turn, found.value);
   return ok(null);
 };

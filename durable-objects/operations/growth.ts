@@ -1,5 +1,7 @@
 // What outsiders can make grow in a tenant's object (`domain/words/growth.ts`).
 
+import { MAX_OPEN_BATCHES } from "../../domain/batch/batch.ts";
+import { LONGEST_WINDOW } from "../../domain/batch/feeding.ts";
 import { MAX_FILES } from "../../domain/file/file.ts";
 import { DEFAULT_MAX_GB } from "../../domain/tenant/max-gb.ts";
 import type { GrowthRow } from "../../domain/words/growth.ts";
@@ -10,6 +12,7 @@ import { MAX_GROUPS, MAX_STORED_BYTES } from "./room.ts";
 import { MAX_WEBHOOKS } from "./webhooks.ts";
 
 const PRESENCE_TEST = "test/tenant/presence.workers.test.ts";
+const BATCHES_TEST = "test/batches/batches.workers.test.ts";
 const GROUPS_TEST = "test/tenant/requirement-groups.workers.test.ts";
 
 const TENANTS_TEST = "test/http/tenants.workers.test.ts";
@@ -54,6 +57,30 @@ export const GROWTH: readonly GrowthRow[] = [
     atTheBound: { refuses: "files_full" },
     freedBy: "DELETE, or a file's end; one that never arrived ends by itself",
     provenBy: ["test/files/files.workers.test.ts", "files_full"],
+  },
+  {
+    what: "batches that have not ended",
+    holds: ["memory.batches", "table batches"],
+    grownBy: "key",
+    countedBy: "durable-objects/operations/batches.ts",
+    bound: MAX_OPEN_BATCHES,
+    unit: "entries",
+    of: "tenant",
+    atTheBound: { refuses: "too_many_batches" },
+    freedBy: "they end, at the latest with their window",
+    provenBy: [BATCHES_TEST, "takes 100 batches at a time and no more"],
+  },
+  {
+    what: "open lines of a model in a batch, and their answers on the way to its file",
+    holds: ["table line_ends"],
+    grownBy: "key",
+    countedBy: "domain/batch/feeding.ts",
+    bound: LONGEST_WINDOW,
+    unit: "entries",
+    of: "batch",
+    atTheBound: { drops: "nothing: the other lines stay in the file" },
+    freedBy: "the lines end, and the object of the file has their answers",
+    provenBy: [BATCHES_TEST, "holds a window of its lines open, and the rest stays in the file"],
   },
   {
     what: "sessions of the dashboard",

@@ -17,6 +17,7 @@ import type { Refusal } from "../../domain/words/refusal.ts";
 import { ok, type Result } from "../../domain/words/result.ts";
 import { nextDeliveryAt } from "../steps/deliveries.ts";
 import { isSilent, lastSignOf } from "../steps/last-sign.ts";
+import { beginCancelOfAll, stopAllBatches } from "../steps/stop-batches.ts";
 import type { Turn } from "../turn/turn.ts";
 import { haltFrontDoor } from "./abandon.ts";
 
@@ -140,6 +141,7 @@ const announce = (turn: Turn): Result<KillswitchResource, Refusal> => {
  */
 const haltWork = (turn: Turn, level: number, killswitch: Killswitch): number => {
   const waitedFor = haltFrontDoor(turn, level, killswitch.reason);
+  if (cancelsWork(killswitch)) beginCancelOfAll(turn);
   const leased = turn.store.jobs.allLeased();
   const reason = `killswitch level ${level}`;
   for (const job of leased) {
@@ -149,6 +151,7 @@ const haltWork = (turn: Turn, level: number, killswitch: Killswitch): number => 
   }
   if (cancelsWork(killswitch)) cancelPutBack(turn, reason);
   else turn.store.haltedJobs.add(leased.map((job) => job.id));
+  if (cancelsWork(killswitch)) stopAllBatches(turn);
   return waitedFor + leased.length;
 };
 

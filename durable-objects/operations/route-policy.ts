@@ -1,7 +1,8 @@
 // What the router gets from the tenant: its rules, prices and closed providers at this instant, and a job's requirements.
 
 import type { Job } from "../../domain/job/job.ts";
-import type { RoutePolicy, RouteRequest } from "../../domain/routing/routing-filter.ts";
+import type { BatchRules, RoutePolicy, RouteRequest } from "../../domain/routing/routing-filter.ts";
+import { heldByMoney } from "../steps/key-limits.ts";
 import { lastSignOf } from "../steps/last-sign.ts";
 import { blendedPrice } from "../steps/pricing.ts";
 import type { Turn } from "../turn/turn.ts";
@@ -19,6 +20,7 @@ export const routePolicy = (turn: Turn): RoutePolicy => {
     weights: config.routing.weights,
     closedProviders: closedProviders(turn),
     isEchoAside: isEchoAside(turn),
+    ...(turn.memory.batches.size === 0 ? {} : { batchRules: batchRules(turn) }),
     priceOf: (provider, model) => {
       const ofModel = prices.get(model) ?? new Map<string, number | null>();
       prices.set(model, ofModel);
@@ -36,6 +38,28 @@ export const routePolicy = (turn: Turn): RoutePolicy => {
         turn.memory.fleet.noteSeen(member.worker.instance, signAt);
       }
       return signAt;
+    },
+  };
+};
+
+const batchRules = (turn: Turn): BatchRules => {
+  const { config, batchWork } = turn.memory;
+  const { keepFree, quietMs } = config.batches;
+  const held = new Map<string, string | null>();
+  return {
+    keepFree,
+    quietUntil: ({ worker: { instance }, load }) => {
+      if (quietMs === 0) return null;
+      if (load > (batchWork.ofWorker.get(instance) ?? 0)) return Number.POSITIVE_INFINITY;
+      const untilAt = (batchWork.otherAt.get(instance) ?? Number.NEGATIVE_INFINITY) + quietMs;
+      return untilAt > turn.nowAt ? untilAt : null;
+    },
+    holds: (id) => {
+      const known = held.get(id);
+      if (known !== undefined) return known;
+      const reason = heldByMoney(turn, turn.memory.batches.get(id)?.keyId ?? null);
+      held.set(id, reason);
+      return reason;
     },
   };
 };
@@ -65,6 +89,7 @@ export const routeRequest = (turn: Pick<Turn, "memory" | "nowAt">, job: Job): Ro
   excludedProviders: job.excludedProviders,
   avoidedWorkers: job.avoidedWorkers,
   api: job.api,
+  batch: job.batch,
   tier: job.tier,
   urgency: job.priority,
   ...sessionOf(turn, job),

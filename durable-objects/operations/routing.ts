@@ -128,6 +128,7 @@ const ASKS_NOTHING: Requirements = {
   api: null,
   excludedProviders: [],
   avoidedWorkers: [],
+  batch: null,
 };
 
 /**

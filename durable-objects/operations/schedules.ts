@@ -193,7 +193,7 @@ const writeRun = (turn: Turn, name: string, run: Run, jobId: string | null): Sch
 
 /** The outcome and reason of a run that may not create its job; null if it may. */
 const whyNotCreated = (turn: Turn, asked: NewJob): Pick<Run, "outcome" | "reason"> | null => {
-  const reached = budgetAgainst(turn, { ...asked, excludedProviders: [], avoidedWorkers: [], api: null });
+  const reached = budgetAgainst(turn, { ...asked, excludedProviders: [], avoidedWorkers: [], api: null, batch: null });
   if (reached !== null) return { outcome: "skipped", reason: describeReached(reached) };
   if (!refuseBacklog(turn).ok)
     return { outcome: "failed", reason: "too much waits to be written to the history store" };

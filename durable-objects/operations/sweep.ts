@@ -16,6 +16,7 @@ import { announceSilence, nextSilenceAt } from "../steps/silence.ts";
 import { dueAtOf, firstTokenDueAt, staleAtOf, timeoutAtOf } from "../turn/deadline.ts";
 import { type Turn, UNREPORTED_KEPT_MS } from "../turn/turn.ts";
 import { loseWaitedFor, SOCKET_GRACE_MS } from "./abandon.ts";
+import { lookAtBatches, nextBatchAt } from "./batch-steps.ts";
 import { enforceBudget, nextBudgetAt } from "./budget.ts";
 import { endFiles } from "./files.ts";
 import { endGraces } from "./keys.ts";
@@ -144,6 +145,11 @@ const TIMETABLE: readonly Row[] = [
     what: "files past their end are deleted",
     dueAt: (turn) => turn.store.files.nextEndAt(),
     run: endFiles,
+  },
+  {
+    what: "batches go on, end in time, and are forgotten",
+    dueAt: nextBatchAt,
+    run: lookAtBatches,
   },
   {
     what: "rotated keys end their grace",

@@ -82,6 +82,16 @@ const refuseOverMoney = (turn: Turn, keyId: string, limits: KeyLimits): Result<n
   return ok(null);
 };
 
+/** Why a key's lines of batches wait: of its limits only those on money and models hold for them. */
+export const heldByMoney = (turn: Turn, keyId: string | null): string | null => {
+  const limits = keyId === null ? null : (turn.store.keys.find(keyId)?.limits ?? null);
+  const within = keyId === null || limits === null ? ok(null) : refuseOverMoney(turn, keyId, limits);
+  return within.ok || within.error.code !== "insufficient_quota" ? null : within.error.detail;
+};
+
+/** The models that the caller's key may use; null for all. */
+export const modelsOfCaller = (turn: Turn): readonly string[] | null => limitsOf(turn)?.limits.models ?? null;
+
 /** Counts requests that created jobs; returns the state of the caller's limit, or null if the key has none. */
 export const countRequest = (turn: Turn, isNew: boolean, count = 1): LimitState | null => {
   const held = limitsOf(turn);

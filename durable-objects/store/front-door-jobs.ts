@@ -1,4 +1,5 @@
-// Open jobs by who waits for them: the front door's, and a key's. A waiting front-door job always has a due time.
+// Open jobs by who waits for them: the front door's, a batch's, and a key's. A waiting front-door job always has a due
+// time.
 
 import { isLeased, type Job } from "../../domain/job/job.ts";
 import type { Journal } from "./journal.ts";
@@ -9,16 +10,23 @@ export const frontDoorJobs = (sql: Sql, journal: Journal) => {
   const open = openJobs(sql);
   const openOfFrontDoor = (): Job[] => [
     ...open.list({
-      where: "worker IS NOT NULL AND record ->> 'api' IS NOT NULL",
-      young: journal.open((job) => isLeased(job) && job.api !== null),
+      where: "worker IS NOT NULL AND record ->> 'frontDoor' IS NOT NULL",
+      young: journal.open((job) => isLeased(job) && job.frontDoor !== null),
     }),
     ...open.list({
-      where: "due_at IS NOT NULL AND status = 'pending' AND record ->> 'api' IS NOT NULL",
-      young: journal.open((job) => !isLeased(job) && job.api !== null),
+      where: "due_at IS NOT NULL AND status = 'pending' AND record ->> 'frontDoor' IS NOT NULL",
+      young: journal.open((job) => !isLeased(job) && job.frontDoor !== null),
     }),
   ];
   return {
     openOfFrontDoor,
+
+    openOfBatch: (batch: string): Job[] =>
+      open.list({
+        where: "status IN ('pending', 'assigned', 'running') AND record ->> 'batch' = ?",
+        bindings: [batch],
+        young: journal.open((job) => job.batch === batch),
+      }),
 
     /** The jobs whose bodies are stored outside. */
     heldBodies: (): string[] =>
@@ -32,12 +40,12 @@ export const frontDoorJobs = (sql: Sql, journal: Journal) => {
         young: journal.open((job) => job.stream && job.firstTokenAt !== null),
       }),
 
-    /** Reads every open job: only called when the counting of a key's jobs begins. */
+    /** Without lines of batches. Reads every open job: only called when the counting of a key's jobs begins. */
     openCountOf: (keyId: string): number =>
       open.count({
-        where: "status IN ('pending', 'assigned', 'running') AND record ->> 'keyId' = ?",
+        where: "status IN ('pending', 'assigned', 'running') AND record ->> 'keyId' = ? AND record ->> 'batch' IS NULL",
         bindings: [keyId],
-        young: journal.open((job) => job.keyId === keyId),
+        young: journal.open((job) => job.keyId === keyId && job.batch === null),
       }),
   };
 };

@@ -1,5 +1,6 @@
 // The only access to the object's database: its tables, and when the earliest thing in them is due.
 
+import { batchesTable, lineEndsTable } from "./batches.ts";
 import { catalogTable } from "./catalog.ts";
 import { deliveriesTable } from "./deliveries.ts";
 import { filesTable } from "./files.ts";
@@ -51,6 +52,8 @@ const tablesOf = (storage: TenantStorage) => {
     deliveries: deliveriesTable(storage.sql),
     silentWorkers: silentWorkersTable(storage.sql),
     files: filesTable(storage.sql),
+    batches: batchesTable(storage.sql),
+    lineEnds: lineEndsTable(storage.sql),
     latency: latencyTable(storage.sql),
     bytes: (): number => storage.sql.databaseSize,
     /** Drops its caches, after a rollback. */

@@ -248,6 +248,20 @@ export const SCHEMA_STEPS: readonly SchemaStep[] = [
     `ALTER TABLE deliveries ADD COLUMN is_taken INTEGER NOT NULL DEFAULT 0`,
     `CREATE INDEX deliveries_taken ON deliveries (id) WHERE is_taken = 1`,
   ],
+  [
+    `CREATE TABLE batches (
+      id TEXT PRIMARY KEY, owner TEXT, file_id TEXT NOT NULL, created_at INTEGER NOT NULL, ended_at INTEGER,
+      record TEXT NOT NULL
+    ) WITHOUT ROWID`,
+    `CREATE INDEX batches_newest ON batches (created_at, id)`,
+    `CREATE INDEX batches_open ON batches (id) WHERE ended_at IS NULL`,
+    `CREATE INDEX batches_ended ON batches (ended_at) WHERE ended_at IS NOT NULL`,
+    // Answers on their way to the objects of the batches' files.
+    `CREATE TABLE line_ends (
+      batch TEXT NOT NULL, line INTEGER NOT NULL, chars INTEGER NOT NULL, answer TEXT NOT NULL, PRIMARY KEY (batch, line)
+    )`,
+    `UPDATE jobs SET record = json_set(record, '$.batch', NULL, '$.batchPlace', NULL)`,
+  ],
 ];
 
 /** The version of a database after all steps. */

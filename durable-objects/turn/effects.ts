@@ -2,6 +2,7 @@
 // that is rolled back.
 
 import type { CoordinatorMessage } from "../../contract/socket.ts";
+import type { FileView } from "../../domain/file/file.ts";
 import type { JobError } from "../../domain/job/job.ts";
 import type { LogLine } from "../../log/log.ts";
 import type { Outgoing } from "./announcement.ts";
@@ -23,6 +24,10 @@ export interface Effects {
   readonly droppedBodies: string[];
   /** Files that are gone from the tenant: their objects delete the bytes. */
   readonly droppedFiles: string[];
+  /** Files of batches that are gone. */
+  readonly droppedViews: FileView[];
+  /** Batches that may go on: with their lines' answers, with more lines, to their end. */
+  readonly batches: Set<string>;
   readonly changedJobs: Set<string>;
   readonly finishedJobs: Set<string>;
   readonly changedWorkers: Set<string>;
@@ -53,6 +58,8 @@ export const noEffects = (): Effects => ({
   unmeasured: [],
   droppedBodies: [],
   droppedFiles: [],
+  droppedViews: [],
+  batches: new Set(),
   changedJobs: new Set(),
   finishedJobs: new Set(),
   changedWorkers: new Set(),

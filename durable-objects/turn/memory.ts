@@ -2,8 +2,10 @@
 // can be read from the store again; a turn that changes a row changes its index in the same step.
 
 import { DEFAULT_CONFIG_DOCUMENT, toConfig } from "../../contract/config.ts";
+import type { BatchRecord } from "../../domain/batch/batch.ts";
 import type { Config } from "../../domain/config.ts";
 import { Fleet } from "../../domain/fleet/fleet.ts";
+import type { Job } from "../../domain/job/job.ts";
 import { Queue } from "../../domain/job/queue.ts";
 import { isHaltedBy, type Killswitch } from "../../domain/killswitch.ts";
 import { periodAt } from "../../domain/money/period.ts";
@@ -65,6 +67,9 @@ export interface Memory {
   openStreams: number;
   /** Open jobs by status. */
   readonly open: Record<OpenStatus, number>;
+  /** Batches that have not ended. */
+  readonly batches: Map<string, BatchRecord>;
+  readonly batchWork: BatchWork;
   nextSeq: number;
   drainedSeq: number;
   /** The size of the object's database, of the files and of the bodies outside, as last read. */
@@ -73,6 +78,37 @@ export interface Memory {
   historyBytes: number;
   maxGb: number | null;
 }
+
+/** What workers have of batches, and beside them. */
+export interface BatchWork {
+  /** Leased lines, by batch. */
+  readonly ofBatch: Map<string, number>;
+  /** The same, by worker. */
+  readonly ofWorker: Map<string, number>;
+  /** When a worker last began or ended other work; only where a quiet time is configured. Empty after a reload. */
+  readonly otherAt: Map<string, number>;
+  /** When batches were last looked at. */
+  lookedAt: number;
+}
+
+const batchWorkOf = (store: Store, hasBatches: boolean): BatchWork => {
+  const work: BatchWork = { ofBatch: new Map(), ofWorker: new Map(), otherAt: new Map(), lookedAt: 0 };
+  if (hasBatches) for (const job of store.jobs.allLeased()) countLeasedLine(work, job, 1);
+  return work;
+};
+
+/** A line was given to its worker (1), or has left it (-1). */
+export const countLeasedLine = (work: BatchWork, job: Pick<Job, "batch" | "assignedWorker">, change: number): void => {
+  if (job.batch === null || job.assignedWorker === null) return;
+  for (const [counts, name] of [
+    [work.ofBatch, job.batch],
+    [work.ofWorker, job.assignedWorker],
+  ] as const) {
+    const count = (counts.get(name) ?? 0) + change;
+    if (count > 0) counts.set(name, count);
+    else counts.delete(name);
+  }
+};
 
 const firstForgetAt = (fleet: Fleet, { presence }: Config): number =>
   [...fleet.members()].reduce(
@@ -111,6 +147,7 @@ export const loadMemory = (store: Store, nowAt: number, counters: Counters): Mem
   const config = toConfig(storedConfig.document);
   const drainedSeq = store.settings.drainedSeq();
   const silentWorkers = store.silentWorkers.all();
+  const batches = new Map(store.batches.open().map((batch) => [batch.id, batch]));
   return {
     fleet,
     unstoredWorkers: new Set(),
@@ -143,6 +180,8 @@ export const loadMemory = (store: Store, nowAt: number, counters: Counters): Mem
     silenceAt: firstSilenceAt(fleet, silentWorkers, config),
     openStreams: store.jobs.openStreamCount(),
     open: store.jobs.openCounts(),
+    batches,
+    batchWork: batchWorkOf(store, batches.size > 0),
     nextSeq: Math.max(store.outbox.lastSeq(), drainedSeq) + 1,
     drainedSeq,
     stored: { bytes: 0, fileBytes: 0, bodyBytes: 0, readAt: Number.NEGATIVE_INFINITY },

@@ -4,9 +4,10 @@
 import { toIso } from "../../contract/field.ts";
 import type { CoordinatorMessage } from "../../contract/socket.ts";
 import type { Role } from "../../domain/access/key.ts";
+import { type BatchRecord, isEnded, noteSpent } from "../../domain/batch/batch.ts";
 import type { Worker } from "../../domain/fleet/worker.ts";
 import { type Decision, isLeased, type Job } from "../../domain/job/job.ts";
-import { AUDITED_EVENTS } from "../../domain/webhook.ts";
+import { AUDITED_EVENTS, type WebhookEvent } from "../../domain/webhook.ts";
 import { DAY_MS } from "../../domain/words/duration.ts";
 import type { Actor, JobEvent, JobEventType } from "../../domain/words/event.ts";
 import { isFinal } from "../../domain/words/job-status.ts";
@@ -16,10 +17,11 @@ import type { Store } from "../store/open.ts";
 import type { Attempt, ScheduleRun } from "../store/outbox.ts";
 import type { TenantIdentity } from "../store/settings.ts";
 import { type Announcement, jobAnnouncement } from "./announcement.ts";
+import { noteEndOfLine } from "./batch-end.ts";
 import { countChange, isOpen } from "./counting.ts";
 import { dueAtOf } from "./deadline.ts";
 import { noEffects } from "./effects.ts";
-import type { Memory } from "./memory.ts";
+import { countLeasedLine, type Memory } from "./memory.ts";
 import type { OutboxWriter } from "./outbox-writer.ts";
 import { ESTIMATE_AFTER_MS, inputTokensFor, isEstimated } from "./uncounted.ts";
 
@@ -120,6 +122,8 @@ export class Turn {
     if (job.status === "failed") this.#logFailure(job);
     if (isFinal(job.status) && before?.status !== job.status) this.#announce(() => jobAnnouncement(job));
     countChange(this.memory, before, job, this.nowAt);
+    if (job.batch !== null && isFinal(job.status) && !(before !== null && isFinal(before.status)))
+      noteEndOfLine(this, job, decision.result ?? null);
     this.#countByKey(before, job);
     this.#noteUnreported(before, job);
   }
@@ -232,6 +236,8 @@ export class Turn {
 
   recordAttempt(attempt: Attempt): void {
     this.hasSpent = true;
+    const batch = this.memory.batches.get(this.store.jobs.find(attempt.jobId)?.batch ?? "");
+    if (batch !== undefined) this.putBatch(noteSpent(batch, attempt.nanoUsd));
     this.#outbox.addAttempt(attempt);
     this.effects.changedTopics.add("cost");
   }
@@ -243,6 +249,18 @@ export class Turn {
     const { schedule, scheduledFor, outcome, missed } = run;
     const data = { schedule, scheduled_for: toIso(scheduledFor), outcome, missed };
     this.#announce(() => ({ event: "schedule.missed", data, tags: null }));
+  }
+
+  /** The only writer of batches. */
+  putBatch(batch: BatchRecord): void {
+    this.store.batches.put(batch);
+    if (isEnded(batch)) this.memory.batches.delete(batch.id);
+    else this.memory.batches.set(batch.id, batch);
+  }
+
+  /** A batch has ended. */
+  announceBatch(event: WebhookEvent, data: Json): void {
+    this.#announce(() => ({ event, data, tags: null }));
   }
 
   recordIdentity(identity: TenantIdentity): void {
@@ -276,7 +294,7 @@ export class Turn {
 
   #countByKey(before: Job | null, after: Job): void {
     const known = after.keyId === null ? undefined : this.memory.openByKey.get(after.keyId);
-    if (known === undefined || after.keyId === null) return;
+    if (known === undefined || after.keyId === null || after.batch !== null) return;
     const change = Number(isOpen(after.status)) - Number(before !== null && isOpen(before.status));
     if (change !== 0) this.putOpenCount(after.keyId, known + change);
   }
@@ -303,6 +321,7 @@ export class Turn {
       queue.add(after.groupKey, { id: after.id, orderKey: after.orderKey });
       this.openedGroups.add(after.groupKey);
     }
+    this.#countLeased(before, after);
     const heldBy = before !== null && isLeased(before) ? before.assignedWorker : null;
     const isHanded = after.status === "assigned" && after.lease === before?.lease;
     if (heldBy !== null && !isHanded) fleet.noteHanded(heldBy, after.id, null);
@@ -316,6 +335,23 @@ export class Turn {
     if (holds !== null) {
       fleet.addLoad(holds, after.workerProvider ?? "", 1);
       this.effects.changedWorkers.add(holds);
+    }
+  }
+
+  /** Lines are counted apart from other work, which may have a quiet time after it. */
+  #countLeased(before: Job | null, after: Job): void {
+    const [wasHeld, isHeld] = [before !== null && isLeased(before), isLeased(after)];
+    if (wasHeld && isHeld && before?.assignedWorker === after.assignedWorker) return;
+    const { batchWork, config } = this.memory;
+    for (const [job, change] of [
+      [wasHeld ? before : null, -1],
+      [isHeld ? after : null, 1],
+    ] as const) {
+      if (job === null || job.assignedWorker === null) continue;
+      countLeasedLine(batchWork, job, change);
+      if (job.batch !== null || config.batches.quietMs === 0) continue;
+      batchWork.otherAt.set(job.assignedWorker, this.nowAt);
+      this.due(this.nowAt + config.batches.quietMs);
     }
   }
 

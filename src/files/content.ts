@@ -1,7 +1,7 @@
 // A file's bytes as an answer: always a download, never a page of this host, whatever the file is.
 
-import type { FileResource } from "../../contract/file.ts";
 import { NOT_MODIFIED, OK, PARTIAL_CONTENT } from "../../contract/http-status.ts";
+import type { ReadableFile } from "../../durable-objects/operations/files.ts";
 import type { AppContext } from "../http/auth.ts";
 import { headersFor } from "../http/headers.ts";
 import { unwrap } from "../http/refused.ts";
@@ -16,7 +16,7 @@ const disposition = (name: string): string => {
   return `attachment; filename="${plain}"; filename*=UTF-8''${exact}`;
 };
 
-export const sendContent = async (c: AppContext, name: TenantName, file: FileResource): Promise<Response> => {
+export const sendContent = async (c: AppContext, name: TenantName, file: ReadableFile): Promise<Response> => {
   const etag = `"${file.sha256}"`;
   const headers = headersFor(c.get("requestId"), {
     etag,
@@ -36,7 +36,8 @@ export const sendContent = async (c: AppContext, name: TenantName, file: FileRes
     headers["content-length"] = String(to - from);
     return new Response(null, { status, headers });
   }
-  const bytes = await readBytes(fileObject(c.env, name, file.id), from, to);
+  const { view } = file;
+  const bytes = await readBytes(fileObject(c.env, name, view?.fileId ?? file.id), from, to, view);
   // A declared length: what breaks off does not look whole.
   return new Response(bytes.pipeThrough(new FixedLengthStream(to - from)), { status, headers });
 };

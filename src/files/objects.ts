@@ -2,6 +2,7 @@
 
 import { OK, PAYLOAD_TOO_LARGE } from "../../contract/http-status.ts";
 import {
+  type BatchView,
   readUrl,
   type StoredBytes,
   WHOLE,
@@ -39,8 +40,13 @@ export const storeBytes = async (
   return JSON.parse(await stored.text()) as StoredBytes;
 };
 
-export const readBytes = async (file: FileObject, from: number, to: number): Promise<ReadableStream<Uint8Array>> => {
-  const { status, body } = await file.fetch(readUrl({ from, to }));
+export const readBytes = async (
+  file: FileObject,
+  from: number,
+  to: number,
+  view: BatchView | null = null,
+): Promise<ReadableStream<Uint8Array>> => {
+  const { status, body } = await file.fetch(readUrl({ from, to, view }));
   if (status !== OK || body === null) throw new Error(`the file's object answered ${status}`);
   return body;
 };

@@ -2,10 +2,12 @@
 // that validate those calls.
 
 import * as z from "zod";
+import { batchId } from "../../contract/batch.ts";
 import { explainQuery } from "../../contract/dispatch.ts";
 import { type JobResource, newJobRequest } from "../../contract/job.ts";
 import { jobListQuery } from "../../contract/job-list.ts";
 import { killswitchRequest } from "../../contract/killswitch.ts";
+import { newOpenAiBatchRequest } from "../../contract/openai-batch.ts";
 import { isFinal, MAX_PAGE, MAX_WAIT_SECONDS, PERIODS } from "../../contract/values.ts";
 import { instanceParam, jobIdParam, pauseRequest } from "../../contract/worker.ts";
 import { type Ask, pathOf, type ToolAnswer } from "./ask.ts";
@@ -29,6 +31,7 @@ const tool = <Input extends z.ZodObject>(row: ToolOf<Input>): Tool => row as Too
 const nothing = z.strictObject({});
 const job = z.strictObject({ id: jobIdParam.shape.id });
 const worker = z.strictObject({ instance: instanceParam.shape.instance });
+const batch = z.strictObject({ id: batchId });
 const limit = z.int().min(1).max(MAX_PAGE).default(20);
 const jobFields = newJobRequest.shape;
 
@@ -41,6 +44,23 @@ const runJob = async (ask: Ask, { wait_seconds, ...body }: { wait_seconds: numbe
 };
 
 export const TOOLS: Readonly<Record<string, Tool>> = {
+  run_batch: tool({
+    title: "Run a batch",
+    description:
+      "Runs a stored file of requests (JSONL, {custom_id, method, url, body} a line) when the fleet has room. Returns the batch at once: read it again with get_batch.",
+    effect: "changes",
+    input: newOpenAiBatchRequest.pick({ input_file_id: true, endpoint: true }).extend({
+      completion_window: newOpenAiBatchRequest.shape.completion_window.default("24h"),
+    }),
+    run: (ask, args) => ask("POST", "/v1/batches", args),
+  }),
+  get_batch: tool({
+    title: "Read a batch",
+    description: "Its progress, rate, expected end, errors, cost, files, and what it waits for.",
+    effect: "reads",
+    input: batch,
+    run: (ask, { id }) => ask("GET", `/api/batches/${id}`),
+  }),
   run_job: tool({
     title: "Run a job",
     description:

@@ -236,6 +236,7 @@ describe("the fleet", () => {
       api: fc.constantFrom(null, null, ...APIS.slice(0, 3)),
       excludedProviders: fc.subarray(PROVIDERS, { maxLength: 1 }),
       avoidedWorkers: fc.constant([]),
+      batch: fc.constantFrom(null, null, "batch_1"),
     });
     fc.assert(
       fc.property(steps, requirements, (given, asked) => {

@@ -26,6 +26,7 @@ const requirements: fc.Arbitrary<Requirements> = fc.record({
   api: fc.constantFrom(null, null, ...APIS),
   excludedProviders: fc.shuffledSubarray(PROVIDERS, { maxLength: 1 }),
   avoidedWorkers: fc.shuffledSubarray(["w1", "w2"], { maxLength: 1 }),
+  batch: fc.constantFrom(null, null, "batch_1", "batch_2"),
 });
 const priority = fc.constantFrom(...PRIORITIES);
 const byPlace = (one: Place, other: Place): number => (isBefore(one, other) ? -1 : 1);
@@ -128,6 +129,7 @@ describe("a requirement group", () => {
       excludedProviders: [],
       api: null,
       avoidedWorkers: [],
+      batch: null,
     };
     expect(requirementsOf(groupKeyOf(asked))).toEqual({ ...asked, tags: ['"', "a,b"] });
     expect(groupKeyOf({ ...asked, provider: null })).not.toBe(groupKeyOf(asked));
@@ -249,6 +251,7 @@ describe("the queue", () => {
         excludedProviders: [],
         api: null,
         avoidedWorkers: [],
+        batch: null,
         ...asked,
       });
     const [anyone, gpu, openai, local] = [{}, { tags: ["gpu"] }, { provider: "openai" }, { provider: "local" }].map(
@@ -266,6 +269,7 @@ describe("the queue", () => {
       excludedProviders: [],
       api: null,
       avoidedWorkers: [],
+      batch: null,
       provider: null,
       model: null,
     };

@@ -77,6 +77,7 @@ export const fleetOf = (specs: readonly Spec[], builtAt = NOON): Fleet => {
 };
 
 export const request = (asked: Partial<RouteRequest> = {}): RouteRequest => ({
+  batch: null,
   provider: null,
   model: null,
   tags: [],
@@ -179,6 +180,7 @@ export const specs: fc.Arbitrary<Spec[]> = fc
   );
 
 export const requests: fc.Arbitrary<RouteRequest> = fc.record({
+  batch: fc.constant(null),
   provider: fc.constantFrom(null, null, null, ...PROVIDERS),
   model: fc.constantFrom(null, null, ...MODELS),
   tags: fc.oneof(

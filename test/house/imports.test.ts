@@ -31,6 +31,7 @@ const ROOMS: readonly Room[] = [
   { places: ["domain/access"], may: ["domain/words"], packages: [] },
   { places: ["domain/tenant"], may: ["domain/words"], packages: [] },
   { places: ["domain/file"], may: ["domain/words", "domain/access"], packages: [] },
+  { places: ["domain/batch"], may: ["domain/words", "domain/access", "domain/job"], packages: [] },
   { places: ["domain/money"], may: ["domain/words", "domain/fleet", "domain/job", "domain/catalog"], packages: [] },
   { places: ["domain/front-door"], may: ["domain/words", "domain/fleet", "domain/job"], packages: [] },
 

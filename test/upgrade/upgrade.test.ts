@@ -28,11 +28,14 @@ const SOON_MS = 25_000;
 
 /** What 0.1.0 did not have: files, webhooks, workers that name models, inputs read under a lease. */
 const NOTHING_TO_READ: readonly string[] = [
+  "/api/batches/{id}",
   "/api/files/{id}",
   "/api/jobs/{id}/input",
   "/api/webhooks/{id}",
   "/api/webhooks/{id}/deliveries",
+  "/v1/batches/{id}",
   "/v1/files/{id}",
+  "/v1/messages/batches/{id}",
   "/v1/models/{model}",
   "/v1/models/{owner}/{model}",
 ];

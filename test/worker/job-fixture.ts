@@ -31,6 +31,8 @@ export function assignedJob(fields: Partial<LeasedJob> & { id: string }): Leased
     result_files: [],
     result_file: null,
     result_bytes: null,
+    batch: null,
+    custom_id: null,
     first_token_at: null,
     schedule: null,
     traceparent: null,

@@ -1,0 +1,177 @@
+// `batch run|list|get|cancel`. A run names its file's SHA-256 in the batch, so that running the same command again goes
+// on with the batch that there is.
+
+import { createHash } from "node:crypto";
+import { createReadStream, createWriteStream, openAsBlob } from "node:fs";
+import { createInterface } from "node:readline";
+import { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import { setTimeout as pause } from "node:timers/promises";
+import type { BatchResource } from "../../contract/batch.ts";
+import { Failure, UsageError } from "../failure.ts";
+import type { Input } from "../input.ts";
+import type { Context, Verb } from "../verb.ts";
+
+const SOURCE = "source_sha256";
+const LOOK_EVERY_MS = 2_000;
+const BAR_CHARS = 20;
+/** Batches that are looked through for an earlier run. */
+const MAX_LOOKED_AT = 200;
+/** A run of the same file begins a new batch after these. */
+const OVER: ReadonlySet<string> = new Set(["failed", "cancelled", "expired"]);
+
+const args = [{ name: "id", says: "the batch's id" }] as const;
+
+const digestOf = async (file: string): Promise<string> => {
+  const hash = createHash("sha256");
+  await pipeline(createReadStream(file), hash);
+  return hash.digest("hex");
+};
+
+/** The endpoint that the first line names. */
+const endpointOf = async (file: string): Promise<string> => {
+  const source = createReadStream(file);
+  try {
+    for await (const line of createInterface({ input: source })) {
+      if (line.trim() === "") continue;
+      const { url } = JSON.parse(line) as { url?: unknown };
+      if (typeof url === "string") return url;
+      break;
+    }
+  } catch (error) {
+    throw new UsageError(`${file}: its first line is no JSON: ${(error as Error).message}`);
+  } finally {
+    source.destroy();
+  }
+  throw new UsageError(`${file}: its first line names no "url": every line is {custom_id, method, url, body}`);
+};
+
+/** The batch of an earlier run of the same file. */
+const findEarlier = async ({ client, signal }: Context, digest: string): Promise<BatchResource | null> => {
+  let looked = 0;
+  for await (const batch of client().batches.list({ limit: 50 }, { signal })) {
+    if (batch.metadata?.[SOURCE] === digest && !OVER.has(batch.status)) return batch;
+    looked += 1;
+    if (looked >= MAX_LOOKED_AT) break;
+  }
+  return null;
+};
+
+const begin = async (context: Context, input: Input): Promise<string> => {
+  const { client, output, signal } = context;
+  const file = input.arg("file");
+  const digest = await digestOf(file).catch((error: Error) => {
+    throw new UsageError(`${file}: ${error.message}`);
+  });
+  const earlier = input.is("new") ? null : await findEarlier(context, digest);
+  if (earlier !== null) {
+    output.say(`Goes on with ${earlier.id}, which has this file (--new begins another).`);
+    return earlier.id;
+  }
+  const endpoint = await endpointOf(file);
+  const blob = await openAsBlob(file, { type: "application/jsonl" });
+  const name = file.split(/[/\\]/).at(-1);
+  const stored = await client().files.create(blob, { name, purpose: "batch", signal });
+  const metadata = { [SOURCE]: digest };
+  return client().batches.create({ file: stored.id, endpoint, window: input.text("window"), metadata }, { signal });
+};
+
+const progressOf = (batch: BatchResource): string => {
+  const { total, completed, failed, cancelled, lines_per_minute: rate, eta, waiting_reason: reason } = batch;
+  const done = completed + failed + cancelled;
+  const filled = total === 0 ? 0 : Math.floor((done / total) * BAR_CHARS);
+  const bar = `${"#".repeat(filled)}${"-".repeat(BAR_CHARS - filled)}`;
+  const when = eta === null ? "" : `, ends about ${new Date(eta).toLocaleTimeString()}`;
+  const waits = batch.running > 0 || reason === null ? "" : `; waits: ${reason}`;
+  return `[${bar}] ${done}/${total} ${batch.status}, ${rate} lines/min${when}${failed > 0 ? `, ${failed} failed` : ""}${waits}`;
+};
+
+const follow = async ({ client, output, signal }: Context, id: string): Promise<BatchResource> => {
+  for (let shown = ""; ; await pause(LOOK_EVERY_MS, undefined, { signal })) {
+    const batch = await client().batches.get(id, { signal });
+    const text = progressOf(batch);
+    const isOver = batch.ended_at !== null;
+    if (text !== shown || isOver) output.progress(text, isOver);
+    shown = text;
+    if (isOver) return batch;
+  }
+};
+
+const download = async ({ client, output, signal }: Context, file: string | null, to: string): Promise<void> => {
+  if (file === null) return;
+  const { body } = await client().files.content(file, { signal });
+  if (body === null) throw new Failure(`${file} has no bytes.`);
+  await pipeline(Readable.fromWeb(body as never), createWriteStream(to));
+  output.say(`Wrote ${to}.`);
+};
+
+const run = async (context: Context, input: Input): Promise<number> => {
+  const { output } = context;
+  const to = input.text("output");
+  const id = await begin(context, input);
+  if (to === undefined && !input.is("wait")) {
+    output.value({ id }, id);
+    return 0;
+  }
+  const batch = await follow(context, id);
+  if (to !== undefined) {
+    await download(context, batch.output_file, to);
+    await download(context, batch.error_file, `${to}.errors`);
+  }
+  output.value(batch, `${batch.id} ${batch.status}`);
+  return batch.status === "completed" && batch.failed === 0 ? 0 : 1;
+};
+
+const show = ({ output }: Context, batch: BatchResource): void => {
+  output.record(batch, [
+    ...Object.entries(batch).filter(([, value]) => typeof value !== "object"),
+    ["errors", batch.errors.map(({ code, count }) => `${code} ${count}`).join(", ")],
+    ["workers", batch.workers.map(({ instance, completed }) => `${instance} ${completed}`).join(", ")],
+  ]);
+};
+
+export const batchCommands: readonly Verb[] = [
+  {
+    name: "batch run",
+    says: "runs a file of requests; the same command again goes on where it was interrupted",
+    args: [{ name: "file", says: "JSONL: {custom_id, method, url, body} a line" }],
+    flags: {
+      window: { takes: "time", says: "what it may take: 1h to 7d; 24h if it is left out" },
+      output: { takes: "file", says: "also -o: waits, writes the answers there, and the errors to <file>.errors" },
+      wait: { takes: null, says: "waits for its end and shows progress" },
+      new: { takes: null, says: "begins a new batch, although one has the same file" },
+    },
+    run,
+  },
+  {
+    name: "batch list",
+    says: "lists batches, newest first",
+    run: async ({ client, output, signal }) => {
+      const page = await client().batches.list({}, { signal });
+      output.table(page, page.batches, [
+        { title: "id", of: ({ id }) => id },
+        { title: "status", of: ({ status }) => status },
+        { title: "done", of: ({ completed, failed, cancelled }) => completed + failed + cancelled },
+        { title: "total", of: ({ total }) => total },
+        { title: "failed", of: ({ failed }) => failed },
+        { title: "created", of: ({ created_at: at }) => at },
+        { title: "waits for", of: ({ waiting_reason: reason }) => reason },
+      ]);
+      output.cutOff(page.batches.length, page.total);
+    },
+  },
+  {
+    name: "batch get",
+    says: "shows a batch",
+    args,
+    run: async (context, input) =>
+      show(context, await context.client().batches.get(input.arg("id"), { signal: context.signal })),
+  },
+  {
+    name: "batch cancel",
+    says: "cancels a batch: what has an answer keeps it",
+    args,
+    run: async (context, input) =>
+      show(context, await context.client().batches.cancel(input.arg("id"), { signal: context.signal })),
+  },
+];

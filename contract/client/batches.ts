@@ -1,0 +1,35 @@
+// Batches: a stored file of requests, done when the fleet has room.
+
+import type { BatchList, BatchResource } from "../batch.ts";
+import type { OpenAiBatch } from "../openai-batch.ts";
+import { listing, type PageQuery } from "./listing.ts";
+import { type CallOptions, pathOf, type QueryOf, type Transport } from "./transport.ts";
+
+export interface NewBatch {
+  /** The stored file's id. */
+  readonly file: string;
+  /** `/v1/chat/completions`, or another that its lines name. */
+  readonly endpoint: string;
+  /** `24h`, or any number of hours or days from `1h` to `7d`. */
+  readonly window?: string | undefined;
+  readonly metadata?: Readonly<Record<string, string>> | undefined;
+}
+
+export const batchVerbs = (transport: Transport) => ({
+  /** Answers the id of the batch, whose file is read next. */
+  create: async ({ file, endpoint, window = "24h", metadata }: NewBatch, options?: CallOptions): Promise<string> => {
+    const body = { input_file_id: file, endpoint, completion_window: window, metadata };
+    const made = await transport.json<OpenAiBatch>({ method: "POST", path: "/v1/batches", body, options });
+    return made.id;
+  },
+  list: (query: QueryOf<PageQuery> = {}, options?: CallOptions) =>
+    listing(
+      query,
+      (asked) => transport.json<BatchList>({ method: "GET", path: "/api/batches", query: asked, options }),
+      ({ batches }) => batches,
+    ),
+  get: (id: string, options?: CallOptions) =>
+    transport.json<BatchResource>({ method: "GET", path: pathOf`/api/batches/${id}`, options }),
+  cancel: (id: string, options?: CallOptions) =>
+    transport.json<BatchResource>({ method: "POST", path: pathOf`/api/batches/${id}/cancel`, options }),
+});

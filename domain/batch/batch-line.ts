@@ -1,0 +1,117 @@
+// One line of a batch's file, as its validation reads it: a request, or what is wrong with it.
+
+import { mayUseModel } from "../access/key-limits.ts";
+import { fnv1a } from "../words/fnv.ts";
+import type { Json } from "../words/json.ts";
+
+export const MAX_LINES = 100_000;
+/** A line becomes a job, whose input has this bound. */
+export const MAX_LINE_BYTES = 1024 * 1024;
+/** Told of one batch. */
+export const MAX_FAULTS = 100;
+const MAX_MODEL_CHARS = 128;
+const HASHED_CHARS = 1024;
+const CUSTOM_ID = /^[^\p{Cc}]{1,64}$/u;
+
+export const FAULT_CODES = [
+  "invalid_json_line",
+  "invalid_custom_id",
+  "duplicate_custom_id",
+  "invalid_method",
+  "mismatched_url",
+  "missing_model",
+  "model_not_allowed",
+  "stream_not_supported",
+  "too_many_models",
+  "too_many_lines",
+  "line_too_large",
+  "empty_file",
+] as const;
+export type FaultCode = (typeof FAULT_CODES)[number];
+
+export interface Fault {
+  readonly code: FaultCode;
+  readonly message: string;
+  readonly param: string | null;
+  /** From 1; null for the whole file. */
+  readonly line: number | null;
+}
+
+export interface BatchLine {
+  readonly customId: string;
+  readonly model: string;
+  /** Of the body's beginning, so that requests that begin alike are given out together. */
+  readonly hash: number;
+  readonly body: { readonly [field: string]: Json };
+}
+
+export interface LineRules {
+  /** As `url` must have it. */
+  readonly endpoint: string;
+  /** Models that the key may use; `*` matches any characters. Null: all. */
+  readonly models: readonly string[] | null;
+  /** The tenant's names for models. */
+  readonly aliases: Readonly<Record<string, string>>;
+}
+
+/** `excess` says what is too much in a JSON text before it is parsed; null if nothing is. */
+export const readLine = (
+  text: string,
+  line: number,
+  rules: LineRules,
+  excess: (text: string) => string | null,
+): BatchLine | Fault => {
+  const fault = (code: FaultCode, message: string, param: string | null = null): Fault => ({
+    code,
+    message,
+    param,
+    line,
+  });
+  const tooMuch = excess(text);
+  if (tooMuch !== null) return fault("invalid_json_line", `the line ${tooMuch}`);
+  const given = parsed(text);
+  if (given === null) return fault("invalid_json_line", "the line must be a JSON object");
+  const { custom_id: customId, method, url, body } = given;
+  if (typeof customId !== "string" || !CUSTOM_ID.test(customId) || !customId.isWellFormed())
+    return fault("invalid_custom_id", "custom_id must be text of 1 to 64 characters", "custom_id");
+  if (method !== "POST") return fault("invalid_method", 'method must be "POST"', "method");
+  if (url !== rules.endpoint)
+    return fault("mismatched_url", `url must be the batch's endpoint, "${rules.endpoint}"`, "url");
+  if (!isFields(body)) return fault("invalid_json_line", "body must be a JSON object", "body");
+  const { model, stream } = body;
+  if (typeof model !== "string" || model === "" || model.length > MAX_MODEL_CHARS)
+    return fault("missing_model", `body.model must be a name of at most ${MAX_MODEL_CHARS} characters`, "body.model");
+  if (stream !== undefined && stream !== null && stream !== false)
+    return fault("stream_not_supported", "a batch has no streams: leave out body.stream", "body.stream");
+  if (!isAllowed(model, rules))
+    return fault("model_not_allowed", `this key does not allow model ${JSON.stringify(model)}`, "body.model");
+  return { customId, model, body, hash: fnv1a(JSON.stringify(body).slice(0, HASHED_CHARS)) >>> 0 };
+};
+
+export const isFault = (read: BatchLine | Fault): read is Fault => "code" in read;
+
+const isAllowed = (model: string, { models, aliases }: LineRules): boolean => {
+  const meant = Object.hasOwn(aliases, model) ? [model, aliases[model] ?? model] : [model];
+  return models === null || meant.some((name) => mayUseModel(models, name));
+};
+
+type Fields = { readonly [field: string]: Json };
+
+const isFields = (value: unknown): value is Fields =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+
+const parsed = (text: string): Fields | null => {
+  try {
+    const value: unknown = JSON.parse(text);
+    return isFields(value) ? value : null;
+  } catch {
+    return null;
+  }
+};
+
+export const wholeFault = (code: FaultCode, message: string, line: number | null = null): Fault => ({
+  code,
+  message,
+  param: null,
+  line,
+});

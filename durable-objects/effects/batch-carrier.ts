@@ -1,0 +1,79 @@
+// Carries batches on: asks the object of a batch's file for what the tenant's next step needs, and tells the tenant the
+// answer in a turn. One step of a batch at a time; a step that failed is asked again when the timetable looks.
+
+import { ok } from "../../domain/words/result.ts";
+import { log } from "../../log/log.ts";
+import { SERVICE, type TurnRunner } from "../calls/turn-runner.ts";
+import type { BatchFile } from "../files/file-objects.ts";
+import { type BatchStep, closed, fed, learned, nextStepOf, recorded } from "../operations/batch-steps.ts";
+import type { Turn } from "../turn/turn.ts";
+
+interface CarrierTools {
+  readonly tenant: string;
+  readonly turns: Pick<TurnRunner, "decide" | "read">;
+  readonly fileOf: (id: string) => BatchFile;
+}
+
+/** What the tenant does with an answer; false if nothing. */
+type Heard = (turn: Turn) => unknown;
+
+export class BatchCarrier {
+  readonly #tools: CarrierTools;
+  /** Batches under way, and whether they were asked for again meanwhile. */
+  readonly #running = new Map<string, boolean>();
+
+  constructor(tools: CarrierTools) {
+    this.#tools = tools;
+  }
+
+  async carry(id: string): Promise<void> {
+    if (this.#running.has(id)) {
+      this.#running.set(id, true);
+      return;
+    }
+    try {
+      do {
+        this.#running.set(id, false);
+        while (await this.#step(id));
+      } while (this.#running.get(id) === true);
+    } catch (error) {
+      log("warn", "batch.failed", { tenant: this.#tools.tenant, target: id }, error);
+    } finally {
+      this.#running.delete(id);
+    }
+  }
+
+  /** False if nothing is to be done, or what was done changed nothing. */
+  async #step(id: string): Promise<boolean> {
+    const { turns } = this.#tools;
+    const step = await turns.read((turn) => (turn.memory.absence === null ? nextStepOf(turn, id) : null));
+    if (step === null) return false;
+    const heard = await this.#ask(step);
+    if (heard === null) return true;
+    const done = await turns.decide(SERVICE, (turn) => ok(heard(turn) !== false));
+    return done.ok && done.value;
+  }
+
+  async #ask(step: BatchStep): Promise<Heard | null> {
+    const { id } = step;
+    const file = this.#tools.fileOf(step.fileId);
+    switch (step.do) {
+      case "learn": {
+        const found = await file.learnBatch({ batch: id, bytes: step.bytes, ...step.rules }, step.keptUntil);
+        return found.is === "reading" ? null : (turn) => learned(turn, id, found);
+      }
+      case "record": {
+        await file.recordLines(id, step.answers);
+        return (turn) => recorded(turn, id, step.answers);
+      }
+      case "take": {
+        const lines = await file.takeLines(id, step.model, step.cursor, step.limit);
+        return (turn) => fed(turn, step, lines);
+      }
+      case "close": {
+        const files = await file.closeBatch(id, step.ending, step.expiresAt);
+        return (turn) => closed(turn, id, files, step.expiresAt);
+      }
+    }
+  }
+}

@@ -1,0 +1,381 @@
+// The lines of the batches whose input a file is: read and checked once, given out in order of their cursor, and
+// answered. Giving out changes nothing here, and a line keeps its first answer, so everything may be asked twice.
+
+import { jsonExcess } from "../../contract/json-bounds.ts";
+import type { BatchFileKind, LineCursor } from "../../domain/batch/batch.ts";
+import { MAX_BATCH_MODELS } from "../../domain/batch/batch.ts";
+import {
+  type BatchLine,
+  type Fault,
+  type FaultCode,
+  isFault,
+  type LineRules,
+  MAX_FAULTS,
+  MAX_LINE_BYTES,
+  MAX_LINES,
+  readLine,
+  wholeFault,
+} from "../../domain/batch/batch-line.ts";
+import { anthropicLine, type LineAnswer, openAiLine, type ToldLine } from "../../domain/batch/line-answer.ts";
+import { all, first, type Row, type Sql } from "../store/sql.ts";
+
+/** Read and checked at a time: bounds how long the object is busy, and what it holds. */
+const SLICE_BYTES = 4 * MAX_LINE_BYTES;
+/** Of the bodies given out at a time. */
+const TAKEN_BYTES = 4 * MAX_LINE_BYTES;
+const CLOSED_A_SLICE = 5_000;
+const PIECE_CHARS = 64 * 1024;
+const LISTED = 500;
+const LINE_FEED = 0x0a;
+
+/** Bytes of the file from one place up to another. */
+export type ReadBytes = (from: number, to: number) => Iterable<Uint8Array>;
+
+export interface LearnRequest extends LineRules {
+  readonly batch: string;
+  /** The file's size. */
+  readonly bytes: number;
+}
+
+export type Learned =
+  | { readonly is: "reading" }
+  | { readonly is: "refused"; readonly faults: readonly Fault[] }
+  | { readonly is: "ready"; readonly models: readonly { readonly name: string; readonly total: number }[] };
+
+export interface TakenLine extends LineCursor {
+  readonly customId: string;
+  readonly body: BatchLine["body"];
+}
+
+export interface ViewSizes {
+  readonly output: number;
+  readonly errors: number;
+}
+
+export type ViewForm = BatchFileKind | "anthropic";
+
+const TABLES = [
+  `CREATE TABLE IF NOT EXISTS batches (
+    id TEXT PRIMARY KEY, state TEXT NOT NULL, position INTEGER NOT NULL, line INTEGER NOT NULL, faults TEXT NOT NULL,
+    ending TEXT, out_dropped INTEGER NOT NULL DEFAULT 0, err_dropped INTEGER NOT NULL DEFAULT 0
+  )`,
+  // `bytes`: of the line in the output or the error file. `body` last, so that the others are read without it.
+  `CREATE TABLE IF NOT EXISTS lines (
+    batch TEXT NOT NULL, line INTEGER NOT NULL, custom_id TEXT NOT NULL, model TEXT NOT NULL, hash INTEGER NOT NULL,
+    offset INTEGER NOT NULL, length INTEGER NOT NULL, state TEXT, status INTEGER, job_id TEXT, result_file TEXT,
+    bytes INTEGER, body TEXT, PRIMARY KEY (batch, line)
+  )`,
+  "CREATE UNIQUE INDEX IF NOT EXISTS lines_by_name ON lines (batch, custom_id)",
+  "CREATE INDEX IF NOT EXISTS lines_in_order ON lines (batch, model, hash, line)",
+];
+
+const utf8 = new TextEncoder();
+
+export class BatchLines {
+  readonly #sql: Sql;
+  readonly #read: ReadBytes;
+
+  constructor(sql: Sql, read: ReadBytes) {
+    this.#sql = sql;
+    this.#read = read;
+  }
+
+  /** Whether outputs of a batch are still to be kept here. */
+  get hasAny(): boolean {
+    return this.#isThere() && all(this.#sql, "SELECT 1 FROM batches LIMIT 1").length > 0;
+  }
+
+  /** Reads on, a slice at a time, until every line is known or enough are at fault. */
+  learn(asked: LearnRequest): Learned {
+    for (const statement of TABLES) this.#sql.exec(statement);
+    const { batch } = asked;
+    this.#sql.exec("INSERT OR IGNORE INTO batches VALUES (?, 'reading', 0, 0, '[]', NULL, 0, 0)", batch);
+    const row = first(this.#sql, "SELECT state, position, line, faults FROM batches WHERE id = ?", batch);
+    if (row?.state === "ready") return this.#ready(batch);
+    const faults = JSON.parse(row?.faults as string) as Fault[];
+    if (row?.state === "refused") return { is: "refused", faults };
+    const slice = new Slice(this.#sql, asked, faults, row?.line as number);
+    const position = slice.run(row?.position as number, this.#read);
+    const isOver = position >= asked.bytes || faults.length >= MAX_FAULTS || slice.mustStop;
+    const { line } = slice;
+    const save = (state: string): void => {
+      const values = [state, position, line, JSON.stringify(faults), batch];
+      this.#sql.exec("UPDATE batches SET state = ?, position = ?, line = ?, faults = ? WHERE id = ?", ...values);
+    };
+    if (!isOver) {
+      save("reading");
+      return { is: "reading" };
+    }
+    if (faults.length === 0) faults.push(...this.#faultsOfAll(batch));
+    save(faults.length > 0 ? "refused" : "ready");
+    if (faults.length === 0) return this.#ready(batch);
+    this.#sql.exec("DELETE FROM lines WHERE batch = ?", batch);
+    return { is: "refused", faults };
+  }
+
+  #models(batch: string): { name: string; total: number }[] {
+    const query = "SELECT model, COUNT(*) AS total FROM lines WHERE batch = ? GROUP BY model ORDER BY model";
+    return all(this.#sql, query, batch).map((row) => ({ name: row.model as string, total: row.total as number }));
+  }
+
+  #ready(batch: string): Learned {
+    return { is: "ready", models: this.#models(batch) };
+  }
+
+  #faultsOfAll(batch: string): Fault[] {
+    const models = this.#models(batch).length;
+    if (models === 0) return [wholeFault("empty_file", "the file has no requests: one JSON object a line")];
+    if (models <= MAX_BATCH_MODELS) return [];
+    return [wholeFault("too_many_models", `a batch names at most ${MAX_BATCH_MODELS} different models`)];
+  }
+
+  /** The next lines of a model; at least one if there is any. */
+  take(batch: string, model: string, cursor: LineCursor | null, limit: number): TakenLine[] {
+    const taken: TakenLine[] = [];
+    let room = TAKEN_BYTES;
+    const query = `SELECT line, custom_id, hash, offset, length FROM lines
+      WHERE batch = ? AND model = ? AND (hash, line) > (?, ?) ORDER BY hash, line LIMIT ?`;
+    for (const row of all(this.#sql, query, batch, model, cursor?.hash ?? -1, cursor?.line ?? 0, limit)) {
+      const [offset, length] = [row.offset as number, row.length as number];
+      if (taken.length > 0 && length > room) break;
+      room -= length;
+      const { body } = JSON.parse(textOf(this.#read(offset, offset + length))) as Pick<BatchLine, "body">;
+      taken.push({ line: row.line as number, hash: row.hash as number, customId: row.custom_id as string, body });
+    }
+    return taken;
+  }
+
+  /** A line that has an answer keeps it; a batch that is closed takes none. Returns how many bytes its files have. */
+  record(batch: string, answers: readonly LineAnswer[]): void {
+    if (!this.#isThere()) return;
+    const row = first(this.#sql, "SELECT ending FROM batches WHERE id = ?", batch);
+    if (row === null || row.ending !== null) return;
+    for (const answer of answers) this.#answer(batch, answer);
+  }
+
+  #answer(batch: string, answer: LineAnswer): void {
+    const row = first(this.#sql, "SELECT custom_id, state FROM lines WHERE batch = ? AND line = ?", batch, answer.line);
+    if (row === null || row.state !== null) return;
+    const told = { customId: row.custom_id as string, requestId: answer.jobId, answer };
+    this.#sql.exec(
+      `UPDATE lines SET state = ?, status = ?, job_id = ?, result_file = ?, bytes = ?, body = ?
+       WHERE batch = ? AND line = ?`,
+      answer.state,
+      answer.status,
+      answer.jobId,
+      answer.resultFile === null ? null : JSON.stringify(answer.resultFile),
+      utf8.encode(openAiLine(told)).byteLength,
+      answer.body,
+      batch,
+      answer.line,
+    );
+  }
+
+  /** Takes no more answers: lines without one say how the batch ended. Returns whether all lines have been told so. */
+  close(batch: string, ending: "completed" | "cancelled" | "expired"): boolean {
+    if (!this.#isThere()) return true;
+    this.#sql.exec("UPDATE batches SET ending = ? WHERE id = ? AND ending IS NULL", ending, batch);
+    const known = first(this.#sql, "SELECT ending FROM batches WHERE id = ?", batch)?.ending;
+    const state = known === "expired" ? "expired" : "cancelled";
+    const query = "SELECT line, custom_id FROM lines WHERE batch = ? AND state IS NULL LIMIT ?";
+    const rows = all(this.#sql, query, batch, CLOSED_A_SLICE);
+    for (const { line, custom_id: customId } of rows) {
+      const told = toldLine(batch, { line, custom_id: customId, state } as Row);
+      this.#sql.exec(
+        "UPDATE lines SET state = ?, bytes = ? WHERE batch = ? AND line = ?",
+        state,
+        utf8.encode(openAiLine(told)).byteLength,
+        batch,
+        line ?? 0,
+      );
+    }
+    return rows.length < CLOSED_A_SLICE;
+  }
+
+  sizes(batch: string): ViewSizes {
+    if (!this.#isThere()) return { output: 0, errors: 0 };
+    const query = `SELECT COALESCE(SUM(CASE WHEN state = 'completed' THEN bytes END), 0) AS output,
+      COALESCE(SUM(CASE WHEN state <> 'completed' THEN bytes END), 0) AS errors FROM lines WHERE batch = ?`;
+    const row = first(this.#sql, query, batch);
+    return { output: row?.output as number, errors: row?.errors as number };
+  }
+
+  /** One of its files, or Anthropic's results, from one byte up to another; a few lines at a time. */
+  *view(batch: string, form: ViewForm, from: number, to: number): Generator<Uint8Array> {
+    const tell = form === "anthropic" ? anthropicLine : openAiLine;
+    let [begin, last] = [0, 0];
+    let text = "";
+    for (let page = this.#page(batch, form, last); page.length > 0; page = this.#page(batch, form, last)) {
+      for (const row of page) {
+        last = row.line as number;
+        const end = begin + (row.bytes as number);
+        if (form !== "anthropic" && begin >= to) break;
+        const isWhole = form === "anthropic" || (begin >= from && end <= to);
+        if (isWhole) text += tell(this.#told(batch, last));
+        else if (end > from) {
+          // Whole lines are before it, or after: only the first and the last may be cut.
+          if (text !== "") yield utf8.encode(text);
+          text = "";
+          yield utf8.encode(tell(this.#told(batch, last))).subarray(Math.max(0, from - begin), Math.max(0, to - begin));
+        }
+        begin = end;
+        if (text.length < PIECE_CHARS) continue;
+        yield utf8.encode(text);
+        text = "";
+      }
+      if (form !== "anthropic" && begin >= to) break;
+    }
+    if (text !== "") yield utf8.encode(text);
+  }
+
+  #page(batch: string, form: ViewForm, after: number): Row[] {
+    const which = { out: "AND state = 'completed'", err: "AND state <> 'completed'", anthropic: "" }[form];
+    const query = `SELECT line, bytes FROM lines WHERE batch = ? AND line > ? ${which} ORDER BY line LIMIT ?`;
+    return all(this.#sql, query, batch, after, LISTED);
+  }
+
+  #told(batch: string, line: number): ToldLine {
+    const row = first(this.#sql, "SELECT * FROM lines WHERE batch = ? AND line = ?", batch, line);
+    // The batch was deleted while it was read: the answer breaks off, so that it does not look whole.
+    if (row === null) throw new Error("the batch has ended");
+    return toldLine(batch, row);
+  }
+
+  /** One of its files is gone; with the last of them its lines are. */
+  drop(batch: string, kind: BatchFileKind): void {
+    if (!this.#isThere()) return;
+    this.#sql.exec(`UPDATE batches SET ${kind}_dropped = 1 WHERE id = ?`, batch);
+    const row = first(this.#sql, "SELECT out_dropped, err_dropped FROM batches WHERE id = ?", batch);
+    const which = kind === "out" ? "state = 'completed'" : "state <> 'completed'";
+    this.#sql.exec(`UPDATE lines SET body = NULL WHERE batch = ? AND ${which}`, batch);
+    if (row?.out_dropped === 1 && row.err_dropped === 1) this.forget(batch);
+  }
+
+  forget(batch: string): void {
+    if (!this.#isThere()) return;
+    this.#sql.exec("DELETE FROM lines WHERE batch = ?", batch);
+    this.#sql.exec("DELETE FROM batches WHERE id = ?", batch);
+  }
+
+  #isThere(): boolean {
+    return all(this.#sql, "SELECT 1 FROM sqlite_master WHERE name = 'lines'").length > 0;
+  }
+}
+
+const textOf = (pieces: Iterable<Uint8Array>): string => {
+  const decoder = new TextDecoder();
+  let text = "";
+  for (const piece of pieces) text += decoder.decode(piece, { stream: true });
+  return text + decoder.decode();
+};
+
+const toldLine = (batch: string, row: Row): ToldLine => {
+  const jobId = (row.job_id ?? null) as string | null;
+  const resultFile = row.result_file == null ? null : JSON.parse(row.result_file as string);
+  const [status, body] = [(row.status ?? null) as number | null, (row.body ?? null) as string | null];
+  const state = row.state as LineAnswer["state"];
+  const answer = { state, status, body, jobId, resultFile };
+  return { customId: row.custom_id as string, requestId: jobId ?? `${batch}_${row.line}`, answer };
+};
+
+/** Checks the lines of a part of the file. */
+class Slice {
+  line: number;
+  /** What follows cannot be read. */
+  mustStop = false;
+  readonly #sql: Sql;
+  readonly #asked: LearnRequest;
+  readonly #faults: Fault[];
+
+  constructor(sql: Sql, asked: LearnRequest, faults: Fault[], line: number) {
+    this.#sql = sql;
+    this.#asked = asked;
+    this.#faults = faults;
+    this.line = line;
+  }
+
+  /** Returns the place in the file up to which it has read whole lines. */
+  run(from: number, read: ReadBytes): number {
+    const to = Math.min(this.#asked.bytes, from + SLICE_BYTES);
+    const bytes = joined(read(from, to), to - from);
+    let at = 0;
+    while (at < bytes.byteLength && this.#faults.length < MAX_FAULTS && !this.mustStop) {
+      const found = bytes.indexOf(LINE_FEED, at);
+      const isLast = found === -1 && to === this.#asked.bytes;
+      if (found === -1 && !isLast) break;
+      const end = found === -1 ? bytes.byteLength : found;
+      this.#check(bytes.subarray(at, end), from + at);
+      at = end + 1;
+    }
+    if (at === 0 && bytes.byteLength > 0) this.#tooLarge();
+    return Math.min(from + at, this.#asked.bytes);
+  }
+
+  #tooLarge(): void {
+    if (!this.mustStop) this.line += 1;
+    this.mustStop = true;
+    this.#faults.push(wholeFault("line_too_large", `a line has at most ${MAX_LINE_BYTES} bytes`, this.line));
+  }
+
+  #check(bytes: Uint8Array, offset: number): void {
+    this.line += 1;
+    if (bytes.byteLength > MAX_LINE_BYTES) {
+      this.#fault("line_too_large", `a line has at most ${MAX_LINE_BYTES} bytes`);
+      return;
+    }
+    const text = decoded(bytes);
+    if (text?.trim() === "") return;
+    const read = text === null ? null : readLine(text, this.line, this.#asked, jsonExcess);
+    if (read === null) this.#fault("invalid_json_line", "the line must be UTF-8");
+    else if (isFault(read)) this.#faults.push(read);
+    else if (this.line > MAX_LINES) {
+      this.mustStop = true;
+      this.#faults.push(wholeFault("too_many_lines", `a batch has at most ${MAX_LINES} lines`));
+    } else this.#keep(read, offset, bytes.byteLength);
+  }
+
+  #fault(code: FaultCode, message: string): void {
+    this.#faults.push(wholeFault(code, message, this.line));
+  }
+
+  #keep({ customId, model, hash }: BatchLine, offset: number, length: number): void {
+    const kept = all(
+      this.#sql,
+      `INSERT INTO lines (batch, line, custom_id, model, hash, offset, length) VALUES (?, ?, ?, ?, ?, ?, ?)
+       ON CONFLICT DO NOTHING RETURNING line`,
+      this.#asked.batch,
+      this.line,
+      customId,
+      model,
+      hash,
+      offset,
+      length,
+    );
+    if (kept.length > 0) return;
+    const query = "SELECT line FROM lines WHERE batch = ? AND custom_id = ?";
+    const before = first(this.#sql, query, this.#asked.batch, customId)?.line;
+    const message = `custom_id ${JSON.stringify(customId)} is on line ${before}, too`;
+    this.#faults.push({ code: "duplicate_custom_id", message, param: "custom_id", line: this.line });
+  }
+}
+
+const joined = (pieces: Iterable<Uint8Array>, size: number): Uint8Array => {
+  const bytes = new Uint8Array(size);
+  let at = 0;
+  for (const piece of pieces) {
+    bytes.set(piece, at);
+    at += piece.byteLength;
+  }
+  return bytes.subarray(0, at);
+};
+
+const strict = new TextDecoder("utf-8", { fatal: true, ignoreBOM: false });
+
+/** Without a byte order mark; null if it is not UTF-8. */
+const decoded = (bytes: Uint8Array): string | null => {
+  try {
+    return strict.decode(bytes);
+  } catch {
+    return null;
+  }
+};

@@ -1,0 +1,120 @@
+// Batches, and the answers of their lines that the objects of their files do not have yet.
+
+import type { BatchRecord } from "../../domain/batch/batch.ts";
+import type { LineAnswer } from "../../domain/batch/line-answer.ts";
+import { all, first, record, records, type Sql, scalar } from "./sql.ts";
+
+/** The batches that a caller sees, and the place behind which a page begins. */
+export interface BatchPage {
+  readonly ofKey: string | null;
+  readonly form: BatchRecord["form"] | null;
+  readonly limit: number;
+}
+
+const SEEN = "FROM batches WHERE (?1 IS NULL OR owner = ?1) AND (?2 IS NULL OR record ->> 'form' = ?2)";
+
+export const batchesTable = (sql: Sql) => ({
+  find: (id: string): BatchRecord | null =>
+    record<BatchRecord>(first(sql, "SELECT record FROM batches WHERE id = ?", id)),
+
+  put: (batch: BatchRecord): void => {
+    sql.exec(
+      "INSERT OR REPLACE INTO batches (id, owner, file_id, created_at, ended_at, record) VALUES (?, ?, ?, ?, ?, ?)",
+      batch.id,
+      batch.keyId,
+      batch.fileId,
+      batch.createdAt,
+      batch.endedAt,
+      JSON.stringify(batch),
+    );
+  },
+
+  remove: (id: string): void => {
+    sql.exec("DELETE FROM batches WHERE id = ?", id);
+  },
+
+  /** Those that have not ended. */
+  open: (): BatchRecord[] => records<BatchRecord>(all(sql, "SELECT record FROM batches WHERE ended_at IS NULL")),
+
+  /** Newest first. */
+  page: ({ ofKey, form, limit }: BatchPage, offset: number): BatchRecord[] =>
+    records<BatchRecord>(
+      all(
+        sql,
+        `SELECT record ${SEEN} ORDER BY created_at DESC, id DESC LIMIT ?3 OFFSET ?4`,
+        ofKey,
+        form,
+        limit,
+        offset,
+      ),
+    ),
+
+  count: ({ ofKey, form }: Omit<BatchPage, "limit">): number =>
+    scalar(sql, `SELECT COUNT(*) ${SEEN}`, ofKey, form) ?? 0,
+
+  /** Newest first: those older than a batch, or the nearest newer ones. */
+  beside: ({ ofKey, form, limit }: BatchPage, place: BatchRecord, isNewer: boolean): BatchRecord[] => {
+    const [past, order] = isNewer ? [">", "ASC"] : ["<", "DESC"];
+    const found = records<BatchRecord>(
+      all(
+        sql,
+        `SELECT record ${SEEN} AND (created_at, id) ${past} (?3, ?4)
+         ORDER BY created_at ${order}, id ${order} LIMIT ?5`,
+        ofKey,
+        form,
+        place.createdAt,
+        place.id,
+        limit,
+      ),
+    );
+    return isNewer ? found.reverse() : found;
+  },
+
+  endedBefore: (at: number, limit: number): BatchRecord[] =>
+    records<BatchRecord>(
+      all(sql, "SELECT record FROM batches WHERE ended_at < ? ORDER BY ended_at LIMIT ?", at, limit),
+    ),
+
+  oldestEndAt: (): number | null => scalar(sql, "SELECT MIN(ended_at) FROM batches WHERE ended_at IS NOT NULL"),
+
+  total: (): number => scalar(sql, "SELECT COUNT(*) FROM batches") ?? 0,
+});
+
+export const lineEndsTable = (sql: Sql) => ({
+  /** The first answer of a line counts. */
+  put: (batch: string, answer: LineAnswer): void => {
+    const text = JSON.stringify(answer);
+    sql.exec(
+      "INSERT OR IGNORE INTO line_ends (batch, line, chars, answer) VALUES (?, ?, ?, ?)",
+      batch,
+      answer.line,
+      text.length,
+      text,
+    );
+  },
+
+  /** About as many as there is room for; at least one if there is any. */
+  of: (batch: string, room: { readonly rows: number; readonly chars: number }): LineAnswer[] => {
+    const answers: LineAnswer[] = [];
+    let chars = 0;
+    const sizes = all(sql, "SELECT line, chars FROM line_ends WHERE batch = ? ORDER BY line LIMIT ?", batch, room.rows);
+    for (const row of sizes) {
+      chars += row.chars as number;
+      if (answers.length > 0 && chars > room.chars) break;
+      const query = "SELECT answer FROM line_ends WHERE batch = ? AND line = ?";
+      const answer = record<LineAnswer>(first(sql, query, batch, row.line ?? 0), "answer");
+      if (answer !== null) answers.push(answer);
+    }
+    return answers;
+  },
+
+  has: (batch: string): boolean => first(sql, "SELECT 1 FROM line_ends WHERE batch = ? LIMIT 1", batch) !== null,
+
+  remove: (batch: string, lines: readonly number[]): void => {
+    for (const line of lines) sql.exec("DELETE FROM line_ends WHERE batch = ? AND line = ?", batch, line);
+  },
+
+  forget: (batch: string): void => {
+    sql.exec("DELETE FROM line_ends WHERE batch = ?", batch);
+  },
+});

@@ -1,0 +1,217 @@
+// Batches in Anthropic's form: the requests of the body become the lines of a file, from which on the batch is as any
+// other. What is wrong with a request refuses the whole, because this form has no batch that failed.
+
+import {
+  anthropicBatch,
+  anthropicBatchDeleted,
+  anthropicBatchId,
+  anthropicBatchList,
+  anthropicBatchQuery,
+  newAnthropicBatch,
+  toAnthropicBatch,
+} from "../../contract/anthropic-batch.ts";
+import { type BatchFacts, batchIdParam, ownBatchId } from "../../contract/batch.ts";
+import { anthropicError } from "../../contract/door-error.ts";
+import { type BatchRecord, OUTPUT_LIFE_MS } from "../../domain/batch/batch.ts";
+import { DAY_MS } from "../../domain/words/duration.ts";
+import { invalid, notFound } from "../../domain/words/refusal.ts";
+import { type Endpoint, endpoint } from "../endpoint/router.ts";
+import { fileObject, readBytes } from "../files/objects.ts";
+import { type Arriving, receive, receiveFile } from "../files/receive.ts";
+import { requestLines } from "../files/request-lines.ts";
+import { answer } from "../http/answer.ts";
+import type { AppContext } from "../http/auth.ts";
+import { clientOrigin } from "../http/client-origin.ts";
+import { headersFor } from "../http/headers.ts";
+import { randomId, type TokenFacts } from "../http/key-format.ts";
+import { Refused, unwrap } from "../http/refused.ts";
+import { asks } from "../tenant/asks.ts";
+import { callTenant } from "../tenant/tenant.ts";
+
+const BASE = { tag: "Front door", errorSchema: anthropicError } as const;
+const ONE = { ...BASE, params: batchIdParam, takesAnyQuery: true } as const;
+const USUAL_PAGE = 20;
+const WINDOW = { text: "24h", ms: DAY_MS };
+/** How long a create waits for the reading of its requests. */
+const LONGEST_READING_MS = 60_000;
+const LOOK_EVERY_MS = { first: 20, longest: 500 };
+const EVERYTHING = Number.MAX_SAFE_INTEGER;
+
+/** A refusal inside the stream would not reach the client, so it is kept aside and what was stored is dropped. */
+const arrivingRequests = (c: AppContext, name: string): Arriving => ({
+  declaredBytes: null,
+  send: async (store) => {
+    const { body } = c.req.raw;
+    if (body === null) throw new Refused(invalid("requests", "is required: a list of {custom_id, params}"));
+    const lines = requestLines(body);
+    let refused: unknown = null;
+    const stream = new ReadableStream<Uint8Array>({
+      pull: async (controller) => {
+        try {
+          const next = await lines.next();
+          if (next.done) controller.close();
+          else controller.enqueue(next.value);
+        } catch (error) {
+          refused = error;
+          controller.close();
+        }
+      },
+    });
+    await store(stream);
+    if (refused !== null) throw refused;
+    return { name: `${name}.jsonl`, contentType: "application/jsonl", purpose: "batch", lifeMs: null };
+  },
+});
+
+const faultOf = ({ faults }: BatchRecord): Refused => {
+  const [first] = faults;
+  if (first === undefined) return new Refused(invalid("requests", "cannot be read"));
+  const path = first.line === null ? "requests" : `requests.${first.line - 1}`;
+  const param = first.param?.replace(/^body\b/, "params");
+  return new Refused(invalid(param === undefined ? path : `${path}.${param}`, first.message));
+};
+
+/** Waits until the requests are read; what is at fault leaves nothing. */
+const whenRead = async (c: AppContext, token: TokenFacts, created: BatchFacts): Promise<BatchFacts> => {
+  const { id } = created.batch;
+  const giveUpAt = Date.now() + LONGEST_READING_MS;
+  let facts = created;
+  for (let waitMs = LOOK_EVERY_MS.first; facts.batch.status === "validating"; waitMs *= 2) {
+    if (Date.now() > giveUpAt) return facts;
+    await new Promise((resolve) => setTimeout(resolve, Math.min(waitMs, LOOK_EVERY_MS.longest)));
+    facts = unwrap(await callTenant(c.env, token, "getBatch", { id }));
+  }
+  if (facts.batch.status !== "failed") return facts;
+  await callTenant(c.env, token, "deleteBatch", { id });
+  throw faultOf(facts.batch);
+};
+
+const create = endpoint(
+  {
+    ...BASE,
+    ...asks("createBatch", "files_full", "file_too_large"),
+    operationId: "createMessageBatch",
+    method: "post",
+    path: "/v1/messages/batches",
+    summary: "Create a batch of messages (Anthropic)",
+    takesAnyQuery: true,
+    rawBody: { schema: newAnthropicBatch, media: ["application/json"], isStreamed: true },
+    answers: { 200: { description: "The batch.", schema: anthropicBatch } },
+  },
+  async (c, { token }) => {
+    const id = `batch_${randomId()}`;
+    const file = await receive(c, token, arrivingRequests(c, anthropicBatchId(id)), receiveFile(c, token));
+    const created = await callTenant(c.env, token, "createBatch", {
+      id,
+      form: "anthropic",
+      fileId: file.id,
+      origin: clientOrigin(c),
+      api: "messages",
+      completionWindow: WINDOW.text,
+      windowMs: WINDOW.ms,
+      metadata: null,
+      outputLifeMs: OUTPUT_LIFE_MS.usual,
+    });
+    if (!created.ok) await callTenant(c.env, token, "deleteFile", { id: file.id });
+    return answer(c, toAnthropicBatch(await whenRead(c, token, unwrap(created)), clientOrigin(c)));
+  },
+);
+
+const list = endpoint(
+  {
+    ...BASE,
+    ...asks("listBatchesBeside"),
+    operationId: "listMessageBatches",
+    method: "get",
+    path: "/v1/messages/batches",
+    summary: "List batches of messages, newest first (Anthropic)",
+    query: anthropicBatchQuery,
+    answers: { 200: { description: "A page of batches.", schema: anthropicBatchList } },
+  },
+  async (c, { query: { limit = USUAL_PAGE, after_id: after, before_id: before }, token }) => {
+    const named = (id: string | undefined): string | null => (id === undefined ? null : ownBatchId(id));
+    const asked = { form: "anthropic", after: named(after), before: named(before), limit } as const;
+    const { batches, hasMore } = unwrap(await callTenant(c.env, token, "listBatchesBeside", asked));
+    const data = batches.map((one) => toAnthropicBatch(one, clientOrigin(c)));
+    return answer(c, { data, has_more: hasMore, first_id: data[0]?.id ?? null, last_id: data.at(-1)?.id ?? null });
+  },
+);
+
+const get = endpoint(
+  {
+    ...ONE,
+    ...asks("getBatch"),
+    operationId: "getMessageBatch",
+    method: "get",
+    path: "/v1/messages/batches/{id}",
+    summary: "Read a batch of messages (Anthropic)",
+    answers: { 200: { description: "The batch.", schema: anthropicBatch } },
+  },
+  async (c, { params: { id }, token }) => {
+    const facts = unwrap(await callTenant(c.env, token, "getBatch", { id: ownBatchId(id) }));
+    return answer(c, toAnthropicBatch(facts, clientOrigin(c)));
+  },
+);
+
+const cancel = endpoint(
+  {
+    ...ONE,
+    ...asks("cancelBatch"),
+    operationId: "cancelMessageBatch",
+    method: "post",
+    path: "/v1/messages/batches/{id}/cancel",
+    summary: "Cancel a batch of messages (Anthropic)",
+    answers: { 200: { description: "The batch.", schema: anthropicBatch } },
+  },
+  async (c, { params: { id }, token }) => {
+    const facts = unwrap(await callTenant(c.env, token, "cancelBatch", { id: ownBatchId(id) }));
+    return answer(c, toAnthropicBatch(facts, clientOrigin(c)));
+  },
+);
+
+const remove = endpoint(
+  {
+    ...ONE,
+    ...asks("deleteBatch"),
+    operationId: "deleteMessageBatch",
+    method: "delete",
+    path: "/v1/messages/batches/{id}",
+    summary: "Delete a batch that has ended, with its results (Anthropic)",
+    answers: { 200: { description: "Deleted.", schema: anthropicBatchDeleted } },
+  },
+  async (c, { params: { id }, token }) => {
+    unwrap(await callTenant(c.env, token, "deleteBatch", { id: ownBatchId(id) }));
+    return answer(c, { id: anthropicBatchId(ownBatchId(id)), type: "message_batch_deleted" });
+  },
+);
+
+const results = endpoint(
+  {
+    ...ONE,
+    ...asks("getBatch"),
+    operationId: "readMessageBatchResults",
+    method: "get",
+    path: "/v1/messages/batches/{id}/results",
+    summary: "Read the results of a batch that has ended (Anthropic)",
+    description: "A JSON object a line, in the order of the requests.",
+    answers: { 200: { description: "The results.", media: ["application/x-jsonl"] } },
+  },
+  async (c, { params: { id }, token }) => {
+    const { batch, files } = unwrap(await callTenant(c.env, token, "getBatch", { id: ownBatchId(id) }));
+    const isThere =
+      (batch.outputBytes ?? 0) + (batch.errorBytes ?? 0) > 0 &&
+      (batch.outputBytes === 0 || files.output !== null) &&
+      (batch.errorBytes === 0 || files.errors !== null);
+    const file = files.output ?? files.errors;
+    if (!isThere || file === null) throw new Refused(notFound("batch", `${id}/results`));
+    unwrap(await callTenant(c.env, token, "readFile", { id: file }));
+    const view = { batch: batch.id, form: "anthropic" } as const;
+    const lines = await readBytes(fileObject(c.env, token, batch.fileId), 0, EVERYTHING, view);
+    return new Response(lines, {
+      headers: headersFor(c.get("requestId"), { "content-type": "application/x-jsonl" }),
+    });
+  },
+);
+
+export const messageBatchRoutes: readonly Endpoint[] = [list, get, cancel, remove];
+export const messageBatchByteRoutes: readonly Endpoint[] = [create, results];

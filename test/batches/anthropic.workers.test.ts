@@ -1,0 +1,107 @@
+// Anthropic's own client: a batch of messages.
+
+import Anthropic from "@anthropic-ai/sdk";
+import { expect, it, vi } from "vitest";
+import { batchWorker } from "../support/workerd/batch-worker.ts";
+import { type Body, newWorld, ORIGIN } from "../support/workerd/client.ts";
+import { edgeFetch } from "../support/workerd/edge.ts";
+
+const WITHIN = { timeout: 25_000, interval: 20 };
+
+const clientOf = (key: string | null, headers: Record<string, string> = {}): Anthropic =>
+  new Anthropic({
+    apiKey: key ?? "",
+    baseURL: ORIGIN,
+    maxRetries: 0,
+    defaultHeaders: headers,
+    fetch: (url, init) => edgeFetch(String(url), init as RequestInit),
+  });
+
+const request = (name: string, more: Body = {}): Anthropic.Messages.BatchCreateParams.Request => ({
+  custom_id: name,
+  params: { model: "m1", max_tokens: 9, messages: [{ role: "user", content: `say "${name}" \\ {[ é` }], ...more },
+});
+
+const message = (job: Body): Body => ({
+  type: "message",
+  role: "assistant",
+  content: [{ type: "text", text: job.custom_id }],
+});
+
+const whenEnded = (client: Anthropic, id: string) =>
+  vi.waitFor(async () => {
+    const batch = await client.messages.batches.retrieve(id);
+    expect(batch.processing_status).toBe("ended");
+    return batch;
+  }, WITHIN);
+
+it("creates, polls, pages, reads results, and deletes", async () => {
+  const world = await newWorld();
+  const client = clientOf(world.key);
+  const worker = await batchWorker(world, (job) =>
+    job.custom_id === "r1"
+      ? { error: { code: "bad_request", message: "too long", status: 400, retryable: false } }
+      : { result: message(job) },
+  );
+  const names = Array.from({ length: 25 }, (_, at) => `r${at}`);
+  const created = await client.messages.batches.create({ requests: names.map((name) => request(name)) });
+  expect(created).toMatchObject({ type: "message_batch", results_url: null, request_counts: { succeeded: 0 } });
+  expect(created.id).toMatch(/^msgbatch_/);
+  const batch = await whenEnded(client, created.id);
+  expect(batch.request_counts).toEqual({ processing: 0, succeeded: 24, errored: 1, canceled: 0, expired: 0 });
+  expect(batch.results_url).toBe(`${ORIGIN}/v1/messages/batches/${batch.id}/results`);
+  const results: Body[] = [];
+  for await (const one of await client.messages.batches.results(batch.id)) results.push(one);
+  expect(results.map(({ custom_id: name }) => name)).toEqual(names);
+  expect(results[0]).toEqual({ custom_id: "r0", result: { type: "succeeded", message: message({ custom_id: "r0" }) } });
+  expect(results[1].result).toMatchObject({
+    type: "errored",
+    error: { type: "error", error: { type: "invalid_request_error", message: "too long" } },
+  });
+  expect(worker.jobs[0]).toMatchObject({ api: "messages", input: { model: "m1", max_tokens: 9 } });
+  const other = await client.messages.batches.create({ requests: [request("x")] });
+  const listed: string[] = [];
+  for await (const one of client.messages.batches.list({ limit: 1 })) listed.push(one.id);
+  expect(listed).toEqual([other.id, batch.id]);
+  expect(await client.messages.batches.delete(batch.id)).toEqual({ id: batch.id, type: "message_batch_deleted" });
+  await expect(client.messages.batches.retrieve(batch.id)).rejects.toMatchObject({ status: 404 });
+  expect((await world.get("/api/files")).body.files.map(({ name }: Body) => name)).not.toContain(`${batch.id}.jsonl`);
+  await worker.stop();
+});
+
+it("is one batch with OpenAI's form, under both names", async () => {
+  const world = await newWorld();
+  const { id } = await clientOf(world.key).messages.batches.create({ requests: [request("a")] });
+  const own = await world.ok("GET", `/api/batches/${id}`);
+  expect(own).toMatchObject({ id: id.replace("msg", ""), endpoint: "/v1/messages", total: 1, waiting: 1 });
+  expect(own.waiting_reason).toContain("no worker is registered");
+  expect(await world.ok("GET", `/v1/batches/${own.id}`)).toMatchObject({ id: own.id, object: "batch" });
+});
+
+it("is refused at once for what is wrong with a request, and leaves nothing", async () => {
+  const world = await newWorld();
+  const client = clientOf(world.key);
+  const twice = client.messages.batches.create({ requests: [request("a"), request("b"), request("a")] });
+  await expect(twice).rejects.toMatchObject({
+    status: 400,
+    error: { type: "error", error: { type: "invalid_request_error", message: expect.stringContaining("requests.2") } },
+  });
+  await expect(client.messages.batches.create({ requests: [] })).rejects.toMatchObject({ status: 400 });
+  const odd = [request("a"), "b"] as unknown as Anthropic.Messages.BatchCreateParams.Request[];
+  await expect(client.messages.batches.create({ requests: odd })).rejects.toMatchObject({
+    status: 400,
+    message: expect.stringContaining("requests.1"),
+  });
+  expect((await world.get("/api/batches")).body.total).toBe(0);
+  expect((await world.get("/api/files")).body.total).toBe(0);
+});
+
+it("gives the address of its results as the client's proxy names it", async () => {
+  const world = await newWorld();
+  const worker = await batchWorker(world, (job) => ({ result: message(job) }));
+  const proxied = clientOf(world.key, { "x-forwarded-proto": "https", "x-forwarded-host": "llm.example.org" });
+  const { id } = await proxied.messages.batches.create({ requests: [request("a")] });
+  const batch = await whenEnded(proxied, id);
+  expect(batch.results_url).toBe(`https://llm.example.org/v1/messages/batches/${id}/results`);
+  await worker.stop();
+});

@@ -1,0 +1,149 @@
+// The lines in the object of a batch's file: whatever is asked twice, answered late or in any order, each line stands
+// once in the output or the error file.
+
+import { DatabaseSync } from "node:sqlite";
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import type { LineCursor } from "../../domain/batch/batch.ts";
+import type { LineAnswer } from "../../domain/batch/line-answer.ts";
+import { BatchLines, type TakenLine } from "../../durable-objects/files/batch-lines.ts";
+import type { Row, Sql, SqlValue } from "../../durable-objects/store/sql.ts";
+
+const BATCH = "batch_1";
+const ENDPOINT = "/v1/embeddings";
+const utf8 = new TextEncoder();
+
+const sqlOf = (database: DatabaseSync): Sql => ({
+  exec: (query, ...bindings: SqlValue[]) => {
+    const rows = database.prepare(query).all(...bindings) as Row[];
+    return { toArray: () => rows };
+  },
+  databaseSize: 0,
+});
+
+const linesOf = (models: readonly string[]): string =>
+  models
+    .map((model, at) =>
+      JSON.stringify({ custom_id: `é${at}`, method: "POST", url: ENDPOINT, body: { model, input: `${at % 3}` } }),
+    )
+    .join("\n");
+
+const opened = (text: string) => {
+  const bytes = utf8.encode(text);
+  const lines = new BatchLines(sqlOf(new DatabaseSync(":memory:")), function* (from, to) {
+    for (let at = from; at < to; at += 7) yield bytes.subarray(at, Math.min(to, at + 7));
+  });
+  const learn = () =>
+    lines.learn({ batch: BATCH, bytes: bytes.byteLength, endpoint: ENDPOINT, models: null, aliases: {} });
+  return { lines, learn };
+};
+
+const answerTo = (line: number, how: LineAnswer["state"]): LineAnswer => ({
+  line,
+  state: how,
+  jobId: `job-${line}-${how}`,
+  status: how === "completed" ? 200 : 500,
+  body: JSON.stringify({ said: `ü${line}` }),
+  resultFile: null,
+});
+
+const textOf = (pieces: Iterable<Uint8Array>): string => Buffer.concat([...pieces]).toString("utf8");
+const told = (text: string): { custom_id: string; error: unknown }[] =>
+  text === ""
+    ? []
+    : text
+        .trimEnd()
+        .split("\n")
+        .map((one) => JSON.parse(one));
+
+const models = fc.array(fc.constantFrom("m1", "m2"), { minLength: 1, maxLength: 40 });
+const state = fc.constantFrom("completed", "failed", "cancelled", "expired") as fc.Arbitrary<LineAnswer["state"]>;
+
+test("a cursor gives out every line of a model once, those that begin alike together (property)", () => {
+  fc.assert(
+    fc.property(models, fc.integer({ min: 1, max: 5 }), (given, limit) => {
+      const { lines, learn } = opened(linesOf(given));
+      const learned = learn();
+      expect(learn()).toEqual(learned);
+      if (learned.is !== "ready") throw new Error(JSON.stringify(learned));
+      for (const { name, total } of learned.models) {
+        const taken: TakenLine[] = [];
+        for (let cursor: LineCursor | null = null; ; cursor = taken.at(-1) ?? null) {
+          const page = lines.take(BATCH, name, cursor, limit);
+          expect(lines.take(BATCH, name, cursor, limit)).toEqual(page);
+          if (page.length === 0) break;
+          taken.push(...page);
+        }
+        expect(taken.length).toBe(total);
+        const hashes = taken.map(({ hash }) => hash);
+        expect(hashes).toEqual([...hashes].sort((one, other) => one - other));
+      }
+    }),
+    { numRuns: 60 },
+  );
+});
+
+test("each line stands once in the output or the error file, with its first answer, and any range of them fits (property)", () => {
+  const answers = fc.array(fc.tuple(fc.nat({ max: 45 }), state), { maxLength: 60 });
+  fc.assert(
+    fc.property(
+      models,
+      answers,
+      answers,
+      fc.constantFrom("completed", "cancelled", "expired"),
+      (given, before, after, how) => {
+        const { lines, learn } = opened(linesOf(given));
+        learn();
+        const first = new Map<number, string>();
+        for (const [line, said] of before) {
+          lines.record(BATCH, [answerTo(line, said)]);
+          if (line >= 1 && line <= given.length && !first.has(line)) first.set(line, said);
+        }
+        while (!lines.close(BATCH, how));
+        for (const [line, said] of after) lines.record(BATCH, [answerTo(line, said)]);
+        lines.close(BATCH, "completed");
+        const { output, errors } = lines.sizes(BATCH);
+        const [out, err] = [textOf(lines.view(BATCH, "out", 0, output)), textOf(lines.view(BATCH, "err", 0, errors))];
+        expect([utf8.encode(out).byteLength, utf8.encode(err).byteLength]).toEqual([output, errors]);
+        const names = [...told(out), ...told(err)].map(({ custom_id: name }) => name);
+        expect(names.sort()).toEqual(given.map((_, at) => `é${at}`).sort());
+        expect(told(out).length).toBe([...first.values()].filter((said) => said === "completed").length);
+        const silent = told(err).filter(({ error }) => error !== null);
+        const expected =
+          given.length - [...first.values()].filter((said) => said === "completed" || said === "failed").length;
+        expect(silent.length).toBe(expected);
+        expect(told(textOf(lines.view(BATCH, "anthropic", 0, Number.MAX_SAFE_INTEGER))).length).toBe(given.length);
+        const whole = Buffer.from(out);
+        const [from, to] = [Math.floor(output / 3), Math.ceil((2 * output) / 3)];
+        expect(Buffer.concat([...lines.view(BATCH, "out", from, to)])).toEqual(whole.subarray(from, to));
+      },
+    ),
+    { numRuns: 120 },
+  );
+});
+
+test("a file of more than one slice is read in steps, and a line over the bound is a fault", () => {
+  const long = "x".repeat(900_000);
+  const line = (at: number): string =>
+    JSON.stringify({ custom_id: `r${at}`, method: "POST", url: ENDPOINT, body: { model: "m1", input: long } });
+  const text = [0, 1, 2, 3, 4, 5].map(line).join("\r\n");
+  const { learn } = opened(text);
+  expect(learn()).toEqual({ is: "reading" });
+  expect(learn()).toEqual({ is: "ready", models: [{ name: "m1", total: 6 }] });
+  const { learn: learnLong } = opened(`${line(0)}\n${"y".repeat(5_000_000)}`);
+  let learned = learnLong();
+  while (learned.is === "reading") learned = learnLong();
+  expect(learned).toMatchObject({ is: "refused", faults: [{ code: "line_too_large", line: 2 }] });
+});
+
+test("the lines of a batch go with the last of its two files", () => {
+  const { lines, learn } = opened(linesOf(["m1", "m1"]));
+  learn();
+  lines.record(BATCH, [answerTo(1, "completed")]);
+  lines.close(BATCH, "cancelled");
+  lines.drop(BATCH, "err");
+  expect(lines.hasAny).toBe(true);
+  expect(told(textOf(lines.view(BATCH, "out", 0, lines.sizes(BATCH).output))).length).toBe(1);
+  lines.drop(BATCH, "out");
+  expect(lines.hasAny).toBe(false);
+});

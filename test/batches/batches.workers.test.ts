@@ -1,0 +1,248 @@
+// What a batch leaves to others and what stops it: room, keys, the killswitch, files, time.
+
+import { evictDurableObject } from "cloudflare:test";
+import { expect, it, vi } from "vitest";
+import type { BatchRecord } from "../../domain/batch/batch.ts";
+import { batchWorker } from "../support/workerd/batch-worker.ts";
+import { alarm, type Body, Client, inStorage, newWorld, ORIGIN, type World } from "../support/workerd/client.ts";
+import { edgeFetch } from "../support/workerd/edge.ts";
+
+const WITHIN = { timeout: 25_000, interval: 20 };
+
+const line = (name: string, model = "m1"): string =>
+  JSON.stringify({ custom_id: name, method: "POST", url: "/v1/embeddings", body: { model, input: name } });
+
+const numbered = (count: number, model = "m1"): string[] =>
+  Array.from({ length: count }, (_, at) => line(`${model}-${at}`, model));
+
+const upload = async (client: Client, lines: readonly string[]): Promise<string> => {
+  const response = await edgeFetch(`${ORIGIN}/api/files?name=in.jsonl&purpose=batch`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${client.key}`, "content-type": "application/jsonl" },
+    body: lines.join("\n"),
+  });
+  return ((await response.json()) as Body).id;
+};
+
+const begin = async (client: Client, lines: readonly string[], window = "24h"): Promise<Body> => {
+  const file = await upload(client, lines);
+  return client.ok("POST", "/v1/batches", {
+    input_file_id: file,
+    endpoint: "/v1/embeddings",
+    completion_window: window,
+  });
+};
+
+const own = (client: Client, id: string): Promise<Body> => client.ok("GET", `/api/batches/${id}`);
+
+const whenIs = (client: Client, id: string, status: string): Promise<Body> =>
+  vi.waitFor(async () => {
+    const batch = await own(client, id);
+    expect(batch.status, JSON.stringify(batch)).toBe(status);
+    return batch;
+  }, WITHIN);
+
+const linesOf = async (client: Client, file: string | null): Promise<Body[]> => {
+  if (file === null) return [];
+  const response = await edgeFetch(`${ORIGIN}/api/files/${file}/content`, {
+    headers: { authorization: `Bearer ${client.key}` },
+  });
+  return (await response.text())
+    .trimEnd()
+    .split("\n")
+    .map((text) => JSON.parse(text));
+};
+
+/** Rewrites what is stored, as if time had passed or a crash had come between. */
+const rewrite = async (world: World, id: string, change: (batch: BatchRecord) => BatchRecord): Promise<void> => {
+  await inStorage(world, (storage) => {
+    const row = storage.sql.exec("SELECT record FROM batches WHERE id = ?", id).one();
+    const batch = change(JSON.parse(row.record as string) as BatchRecord);
+    storage.sql.exec("UPDATE batches SET record = ? WHERE id = ?", JSON.stringify(batch), id);
+  });
+  await evictDurableObject(world.stub);
+};
+
+it("holds a window of its lines open, and the rest stays in the file", async () => {
+  const world = await newWorld();
+  const { id } = await begin(world, numbered(2_000));
+  await whenIs(world, id, "in_progress");
+  await vi.waitFor(async () => expect((await world.get("/api/jobs?status=pending")).body.total).toBe(8), WITHIN);
+  expect(await own(world, id)).toMatchObject({ total: 2_000, waiting: 2_000, running: 0 });
+});
+
+it("takes 100 batches at a time and no more", async () => {
+  const world = await newWorld();
+  const file = await upload(world, numbered(1));
+  const asked = { input_file_id: file, endpoint: "/v1/embeddings", completion_window: "24h" };
+  for (let at = 0; at < 100; at += 1) await world.ok("POST", "/v1/batches", asked);
+  const refused = await world.post("/v1/batches", asked);
+  expect([refused.status, refused.body.error.code]).toEqual([429, "too_many_batches"]);
+  expect(refused.headers.get("retry-after")).toBe("60");
+});
+
+it("says which model nobody has, and runs the lines of the others", async () => {
+  const world = await newWorld();
+  const worker = await batchWorker(world);
+  const { id } = await begin(world, [...numbered(300, "a-nobody"), ...numbered(300)]);
+  await vi.waitFor(async () => expect((await own(world, id)).completed).toBe(300), WITHIN);
+  const batch = await own(world, id);
+  expect(batch).toMatchObject({ status: "in_progress", waiting: 300, running: 0 });
+  expect(batch.waiting_reason).toContain('no matching worker serves model "a-nobody"');
+  await worker.stop();
+});
+
+it("leaves a place of its worker free, and other work goes first", async () => {
+  const world = await newWorld();
+  const held: Body[] = [];
+  const worker = await batchWorker(
+    world,
+    (job) => {
+      held.push(job);
+      return null;
+    },
+    { concurrency: 3 },
+  );
+  const { id } = await begin(world, numbered(50));
+  await vi.waitFor(() => expect(held.length).toBe(2), WITHIN);
+  expect(await own(world, id)).toMatchObject({ running: 2, waiting: 48 });
+  expect((await own(world, id)).waiting_reason).toContain("free for other work");
+  const chat = await world.ok("POST", "/api/jobs", { prompt: "now", model: "m1", priority: "low" });
+  await vi.waitFor(() => expect(held.map((job) => job.id)).toContain(chat.id), WITHIN);
+  const later = await world.ok("POST", "/api/jobs", { prompt: "next", model: "m1", priority: "low" });
+  const [first] = held;
+  await world.ok("POST", `/api/jobs/${first?.id}/complete`, { lease: first?.lease, result: {} });
+  await vi.waitFor(() => expect(held.map((job) => job.id)).toContain(later.id), WITHIN);
+  expect(await own(world, id)).toMatchObject({ running: 1 });
+  await worker.stop();
+});
+
+it("gives a worker no line in the quiet time after other work", async () => {
+  const world = await newWorld();
+  await world.ok("PUT", "/config", { batches: { quiet_seconds: 600 } });
+  const worker = await batchWorker(world, (job) => (job.batch === null ? { result: "done" } : { result: {} }), {
+    concurrency: 1,
+  });
+  await world.ok("POST", "/dispatch", { prompt: "chat", model: "m1" });
+  await vi.waitFor(async () => expect((await world.get("/api/jobs?status=completed")).body.total).toBe(1), WITHIN);
+  const { id } = await begin(world, numbered(3));
+  await vi.waitFor(async () => expect((await own(world, id)).waiting_reason).toContain("until it is quiet"), WITHIN);
+  expect(worker.jobs.filter(({ batch }) => batch !== null)).toEqual([]);
+  await world.ok("PUT", "/config", { batches: { quiet_seconds: 0 } });
+  await alarm(world);
+  await whenIs(world, id, "completed");
+  await worker.stop();
+});
+
+it("waits under the killswitch, goes on after it, and is cancelled at level 4", async () => {
+  const world = await newWorld();
+  const held: Body[] = [];
+  const worker = await batchWorker(
+    world,
+    (job) => {
+      held.push(job);
+      return held.length > 10 ? { result: {} } : null;
+    },
+    { concurrency: 11 },
+  );
+  const { id } = await begin(world, numbered(60));
+  await vi.waitFor(() => expect(held.length).toBe(10), WITHIN);
+  await world.ok("POST", "/killswitch", { level: 1, reason: "test" });
+  expect(await own(world, id)).toMatchObject({ running: 0, waiting: 60, waiting_reason: "killswitch level 1" });
+  await world.ok("DELETE", "/killswitch?resume_all=true");
+  await alarm(world);
+  expect(await whenIs(world, id, "completed")).toMatchObject({ completed: 60, cancelled: 0 });
+  await world.ok("POST", "/presence", { instance: "w1", provider: "local", concurrency: 0 }).catch(() => undefined);
+  const other = await begin(world, numbered(40, "m2"));
+  await whenIs(world, other.id, "in_progress");
+  await world.ok("POST", "/killswitch", { level: 4 });
+  const batch = await whenIs(world, other.id, "cancelled");
+  expect(batch).toMatchObject({ total: 40, completed: 0, cancelled: 40 });
+  expect((await linesOf(world, batch.error_file)).length).toBe(40);
+  await worker.stop();
+});
+
+it("expires with what it has, and tells of the rest", async () => {
+  const world = await newWorld();
+  let answered = 0;
+  const says = (): { result: Body } | null => {
+    answered += 1;
+    return answered <= 5 ? { result: {} } : null;
+  };
+  const worker = await batchWorker(world, says, { concurrency: 40 });
+  const { id } = await begin(world, numbered(300), "1h");
+  await vi.waitFor(async () => expect(await own(world, id)).toMatchObject({ completed: 5 }), WITHIN);
+  await worker.stop();
+  await rewrite(world, id, (batch) => ({ ...batch, expiresAt: Date.now() - 1 }));
+  await alarm(world);
+  const batch = await whenIs(world, id, "expired");
+  expect(batch).toMatchObject({ completed: 5, cancelled: 295 });
+  const [out, err] = [await linesOf(world, batch.output_file), await linesOf(world, batch.error_file)];
+  expect([out.length, err.length]).toEqual([5, 295]);
+  for (const one of err) expect(one).toMatchObject({ response: null, error: { code: "batch_expired" } });
+});
+
+it("keeps its input while it is under way, and its outputs after that", async () => {
+  const world = await newWorld();
+  const { id, input_file_id: input } = await begin(world, numbered(3));
+  await whenIs(world, id, "in_progress");
+  const refused = await world.delete(`/v1/files/${input}`);
+  expect([refused.status, refused.body.error.code]).toEqual([409, "file_in_use"]);
+  const worker = await batchWorker(world);
+  const batch = await whenIs(world, id, "completed");
+  await worker.stop();
+  expect((await world.delete(`/api/files/${input}`)).status).toBe(204);
+  expect((await world.get(`/api/files/${input}`)).status).toBe(404);
+  expect((await linesOf(world, batch.output_file)).length).toBe(3);
+  expect((await world.delete(`/api/files/${batch.output_file}`)).status).toBe(204);
+  expect((await own(world, id)).output_file).toBeNull();
+});
+
+it("is seen by its client key alone, whose models and money hold for its lines", async () => {
+  const world = await newWorld();
+  const made = await world.ok("POST", "/api/keys", {
+    name: "c",
+    role: "client",
+    limits: { models: ["m1"], day_usd: 1, requests_per_minute: 1, concurrent: 1 },
+  });
+  const client = new Client(made.key);
+  const wrong = await begin(client, [line("a", "m2")]);
+  expect((await whenIs(client, wrong.id, "failed")).errors).toEqual([{ code: "model_not_allowed", count: 1 }]);
+  await world.ok("PUT", "/config", { providers: { paid: { pricing: { "*": { per_request: 0.5 } } } } });
+  const worker = await batchWorker(world, undefined, { provider: "paid", concurrency: 2 });
+  const { id } = await begin(client, numbered(20));
+  await vi.waitFor(async () => {
+    const batch = await own(client, id);
+    expect(batch.waiting_reason, JSON.stringify(batch)).toContain("this key has spent 1 of the 1 USD");
+  }, WITHIN);
+  expect(await own(client, id)).toMatchObject({ completed: 2, cost_usd: 1, running: 0 });
+  const stranger = await world.withKey("client");
+  expect((await stranger.get(`/api/batches/${id}`)).status).toBe(404);
+  expect((await stranger.get("/v1/batches")).body.data).toEqual([]);
+  expect((await (await world.withKey("worker")).get(`/api/batches/${id}`)).status).toBe(403);
+  expect((await (await world.withKey("viewer")).get("/api/batches")).body.total).toBe(2);
+  await worker.stop();
+});
+
+it("answers every line once, whatever crashes in between", async () => {
+  const world = await newWorld();
+  const worker = await batchWorker(world);
+  const { id } = await begin(world, numbered(400));
+  for (let at = 0; at < 12; at += 1) {
+    await scheduler.wait(40);
+    await evictDurableObject(world.stub).catch(() => undefined);
+  }
+  const batch = await vi.waitFor(async () => {
+    await alarm(world);
+    const now = await own(world, id);
+    expect(now.status, JSON.stringify(now)).toBe("completed");
+    return now;
+  }, WITHIN);
+  const told = [...(await linesOf(world, batch.output_file)), ...(await linesOf(world, batch.error_file))];
+  expect(told.map(({ custom_id: name }) => name).sort()).toEqual(
+    numbered(400)
+      .map((text) => JSON.parse(text).custom_id)
+      .sort(),
+  );
+  await worker.stop();
+});
