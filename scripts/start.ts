@@ -24,6 +24,7 @@ import {
   isHelpAsked,
   passedEnvironment,
   readExtraCatalog,
+  readSignIn,
   readSettings,
   type Settings,
   USAGE,
@@ -58,6 +59,7 @@ async function readEnvironment(project: Project, dir: DataDir): Promise<Record<s
   return {
     ...passedEnvironment(project.vars, process.env),
     ...(await readExtraCatalog(process.env)),
+    ...(await readSignIn(process.env)),
     SERVICE_ROOT_KEY: keepSecret(process.env.SERVICE_ROOT_KEY, dir.rootKey),
     SERVICE_SIGNING_SECRET: keepSecret(process.env.SERVICE_SIGNING_SECRET, dir.signingSecret),
   };

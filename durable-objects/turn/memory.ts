@@ -10,6 +10,7 @@ import { periodAt } from "../../domain/money/period.ts";
 import { Spending } from "../../domain/money/spending.ts";
 import type { Absence } from "../../domain/tenant/absence.ts";
 import type { Webhook } from "../../domain/webhook.ts";
+import { isUsable } from "../operations/holders.ts";
 import type { CatalogFacts } from "../store/catalog.ts";
 import type { Store } from "../store/open.ts";
 import type { OpenStatus } from "../store/open-counts.ts";
@@ -99,10 +100,11 @@ export const loadMemory = (store: Store, nowAt: number, counters: Counters): Mem
   const fleet = new Fleet();
   const killswitch = store.settings.killswitch();
   const keys = store.keys.all();
-  const revoked = new Set(keys.filter(({ revokedAt }) => revokedAt !== null).map(({ id }) => id));
+  const ended = keys.filter((key) => key.revokedAt !== null || !isUsable(store, key, nowAt)).map(({ id }) => id);
+  const lockedOut = new Set([...ended, ...store.people.blockedIds()]);
   for (const worker of store.workers.each()) {
     fleet.put({ ...worker, isHalted: isHaltedBy(killswitch, worker.resumedEpoch) }, nowAt);
-    if (worker.keyId !== null && revoked.has(worker.keyId)) fleet.noteReach(worker.instance, { isLockedOut: true });
+    if (worker.keyId !== null && lockedOut.has(worker.keyId)) fleet.noteReach(worker.instance, { isLockedOut: true });
   }
   for (const { worker, provider, count } of store.jobs.leaseCounts()) fleet.addLoad(worker, provider, count);
   const queue = new Queue();

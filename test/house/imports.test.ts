@@ -226,6 +226,20 @@ const ROOMS: readonly Room[] = [
   },
   { places: ["src/catalog"], may: ["domain/*", "contract/*", "log", "src/history"], packages: ["yaml", "zod"] },
   {
+    places: ["src/sign-in"],
+    may: [
+      "contract/*",
+      "domain/*",
+      "durable-objects/operations",
+      "src/env.ts",
+      "src/http",
+      "src/tenant",
+      "src/history",
+      "src/catalog",
+    ],
+    packages: ["hono", "jose", "oauth4webapi", "yaml"],
+  },
+  {
     places: ["src/files"],
     may: [
       "contract/*",
