@@ -11,8 +11,10 @@ const document = openApiDocument(endpoints, "0");
 const { schemas } = document.components;
 const page = docsPage(document, "0");
 
-it("a result is required to complete a job, and an answer's job always has input and result", () => {
-  expect(schemas.Complete?.required).toContain("result");
+it("a result or its file is required to complete a job, and an answer's job always has input and result", () => {
+  const { required, properties } = schemas.Complete ?? {};
+  expect(required).toEqual(["lease"]);
+  expect(properties?.result?.description).toBe("required, unless `result_file` is given");
   expect(schemas.Job?.required).toEqual(expect.arrayContaining(["input", "result", "progress"]));
 });
 
@@ -49,12 +51,12 @@ it("every problem that an endpoint can answer names the codes that it can have, 
   const codesOf = (path: string, method: string, status: number) =>
     document.paths[path]?.[method]?.responses[status]?.content?.["application/problem+json"]?.schema.allOf?.[1]
       ?.properties?.code?.enum;
-  expect(codesOf("/api/jobs", "get", 401)).toEqual(["authentication_failed", "key_revoked", "key_rotated"]);
+  expect(codesOf("/api/jobs", "get", 401)).toEqual(["authentication_failed", "key_revoked", "key_rotated", "key_suspended"]);
   expect(codesOf("/api/jobs", "post", 429)).toContain("rate_limited");
   expect(codesOf("/dispatch", "post", 503)).toEqual(
     expect.arrayContaining(["no_eligible_workers", "killswitch_active", "budget_reached"]),
   );
-  expect(codesOf("/admin/tenants/{tenant}/arrive", "post", 404)).toEqual(["not_found"]);
+  expect(codesOf("/admin/tenants/{tenant}/arrived", "post", 404)).toEqual(["not_found"]);
 });
 
 it("the job list says which way each sort goes", () => {

@@ -7,8 +7,9 @@ import { inputTokensOf } from "../../contract/token-estimate.ts";
 import type { Assembly, Dialect } from "../apis/dialect.ts";
 import { spentOnInput, spentSoFar } from "../apis/spent.ts";
 import { EventSplitter, EventTooLarge } from "../apis/sse.ts";
+import type { Spent } from "../apis/usage.ts";
 import { classifyError } from "./classify.ts";
-import { failed, failedBy, type JobFailure, type Outcome, type RunOptions, type Spent } from "./runtime.ts";
+import { failed, failedBy, type JobFailure, type Outcome, type RunOptions } from "./runtime.ts";
 import { runtimeFetch } from "./runtime-fetch.ts";
 import { MAX_EVENT_BYTES, StreamReader, tooLarge } from "./stream-reader.ts";
 
