@@ -29,6 +29,7 @@ export const identityFetch = (env: Env): IdentityFetch => {
       throw new IdentityError(`${address} does not answer`, true);
     });
     if (response.status >= 300 && response.status < 400) throw new IdentityError(`${address} redirects`, true);
+    if (response.status >= 500) throw new IdentityError(`${address} answers ${response.status}`, true);
     const body = await readBody(response, MAX_ANSWER_BYTES, signal);
     if (!body.ok) throw new IdentityError(`${address}: ${body.reason}`, true);
     const headers = new Headers({ "content-type": response.headers.get("content-type") ?? "" });
