@@ -23,6 +23,7 @@ export const personResource = z
 export const personList = z.object({ people: z.array(personResource) }).meta({ id: "PersonList" });
 export const personIdParam = z.object({ id: identifier(/^person_[A-Za-z0-9]+$/, 40, "person_, letters and digits") });
 
+export type PersonList = z.infer<typeof personList>;
 export type PersonResource = z.infer<typeof personResource>;
 
 export const presentPerson = (person: Person): PersonResource => ({

@@ -84,6 +84,7 @@ export const signInResource = z
   })
   .meta({ id: "SignInConfig" });
 
+export type SignInInput = z.input<typeof signInRequest>;
 export type SignInRequest = z.infer<typeof signInRequest>;
 export type SignInResource = z.infer<typeof signInResource>;
 
@@ -153,6 +154,7 @@ export const attemptList = z
     ),
   })
   .meta({ id: "SignInAttempts" });
+export type SignInAttempts = z.infer<typeof attemptList>;
 export type AttemptResource = z.infer<typeof attemptList>["attempts"][number];
 
 /** What a page may offer before anyone has signed in. */
