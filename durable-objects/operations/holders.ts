@@ -53,9 +53,6 @@ const holderOf = (store: Store, key: KeyRecord, nowAt: number): Result<Caller, R
   return ok({ keyId, personId, name: person === null ? name : personText(person), role: present.value });
 };
 
-/** Whether a key that was not revoked may be used. */
-export const isUsable = (store: Store, key: KeyRecord, nowAt: number): boolean => holderOf(store, key, nowAt).ok;
-
 const noteUse = (store: Store, { id, lastUsedAt }: KeyRecord, nowAt: number): void => {
   if (lastUsedAt !== null && nowAt - lastUsedAt < USE_NOTED_EVERY_MS) return;
   const key = store.keys.find(id);

@@ -6,8 +6,8 @@ import { keysEndAt, type Person } from "../../domain/access/person.ts";
 import { notFound, type Refusal } from "../../domain/words/refusal.ts";
 import { err, ok, type Result } from "../../domain/words/result.ts";
 import type { Turn } from "../turn/turn.ts";
+import { isUsable } from "../turn/usable-key.ts";
 import { endAsksOf } from "./abandon.ts";
-import { isUsable } from "./holders.ts";
 import { lockOut } from "./presence.ts";
 
 export const listPeople = (turn: Turn): Result<PersonResource[], Refusal> =>

@@ -10,13 +10,13 @@ import { periodAt } from "../../domain/money/period.ts";
 import { Spending } from "../../domain/money/spending.ts";
 import type { Absence } from "../../domain/tenant/absence.ts";
 import type { Webhook } from "../../domain/webhook.ts";
-import { isUsable } from "../operations/holders.ts";
 import type { CatalogFacts } from "../store/catalog.ts";
 import type { Store } from "../store/open.ts";
 import type { OpenStatus } from "../store/open-counts.ts";
 import type { BudgetNotice, StoredConfig } from "../store/settings.ts";
 import { Affinity } from "./affinity.ts";
 import type { Counters } from "./counters.ts";
+import { isUsable } from "./usable-key.ts";
 
 export interface Memory {
   readonly fleet: Fleet;

@@ -297,6 +297,25 @@ describe("the way there and back", () => {
     expect(await lastAttempt()).toMatchObject({ outcome: "tested", person_id: null });
   });
 
+  it("is silent where it only renews: a person who is not signed in there any more is led back without a session", async () => {
+    const { browser } = await signIn(ADA);
+    const again = await browser.walk(`${server.url}${START}?mode=renew&return=/%23/jobs`, isDashboard);
+    expect([again.status, again.location]).toEqual([302, `${server.url}/#/jobs`]);
+    expect(again.cookies.some((text) => text.startsWith("signalbox="))).toBe(true);
+    const stranger = await new Traveller().walk(`${server.url}${START}?mode=renew&return=/%23/jobs`, isDashboard);
+    expect([stranger.status, stranger.location]).toEqual([302, `${server.url}/#/jobs`]);
+    expect(stranger.cookies.some((text) => text.startsWith("signalbox="))).toBe(false);
+  });
+
+  it("opens a session that ends when the role must be computed again", async () => {
+    await admin("PUT", "/api/sign-in", config({ renew_seconds: 60 }));
+    const before = Date.now();
+    const { browser } = await signIn(ADA);
+    const { expires_at } = (await ask(browser, "GET", "/session")).body;
+    expect(Date.parse(expires_at)).toBeGreaterThanOrEqual(before + 60_000);
+    expect(Date.parse(expires_at)).toBeLessThanOrEqual(Date.now() + 60_000);
+  });
+
   it("is offered by an unknown tenant as by one that has configured nothing", async () => {
     expect((await new Traveller().step(`${server.url}/auth/nobody/start`)).status).toBe(404);
     const { text } = await new Traveller().step(`${server.url}/auth/nobody`);
