@@ -42,6 +42,8 @@ export interface FrontDoorFacts {
   readonly queueMs: number;
   /** Its body is too large for the tenant's database: the worker fetches it. */
   readonly isBodyHeld: boolean;
+  /** The size of a body that is stored outside. */
+  readonly heldBytes?: number;
   /** Whether its worker had the conversation's previous turn; null until it was assigned. */
   readonly isSessionHit: boolean | null;
   /** How long its client should wait before it tries again, if the provider says so. */
@@ -145,6 +147,8 @@ export interface Job extends Requirements {
   readonly runAt: number | null;
   /** A pending job does not run before this instant (`run_at`, or a back-off). */
   readonly readyAt: number | null;
+  /** Since when it could run, or since when it can: its creation, its `run_at`, the end of a back-off. */
+  readonly runnableAt: number | null;
   /** What it waits for until then. */
   readonly delayedBy: Delay | null;
   readonly createdAt: number;
@@ -186,7 +190,7 @@ export const changeJob = (job: Job, changes: Partial<Job>, nowAt: number): Job =
   updatedAt: nowAt,
 });
 
-/** A job that leaves its worker is given as it was before: the event tells of the lease that ended. */
+/** A job that leaves its worker is given as it was before: the event is about the lease that ended. */
 export const jobEvent = (job: Job, type: JobEvent["type"], nowAt: number, detail: Json = null): JobEvent => ({
   jobId: job.id,
   at: nowAt,
@@ -249,6 +253,7 @@ export const createJob = (request: NewJob, id: string, nowAt: number, by: Actor 
     resultBytes: null,
     runAt,
     readyAt,
+    runnableAt: readyAt ?? nowAt,
     delayedBy: readyAt === null ? null : "run_at",
     createdAt: nowAt,
     assignedAt: null,
@@ -278,6 +283,7 @@ export const requeueJob = (job: Job, nowAt: number, delay: Delayed | null, chang
       workerProvider: null,
       orderKey: delayed === null ? orderKeyOf(job.priority, enqueuedAt(job)) : null,
       readyAt: delayed?.until ?? null,
+      runnableAt: delayed?.until ?? nowAt,
       delayedBy: delayed?.by ?? null,
       queueUntilAt: job.frontDoor === null ? null : (delayed?.until ?? nowAt) + job.frontDoor.queueMs,
       firstTokenAt: null,

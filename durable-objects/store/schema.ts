@@ -237,6 +237,13 @@ export const SCHEMA_STEPS: readonly SchemaStep[] = [
     `CREATE INDEX idempotency_expiry ON idempotency (expires_at)`,
   ],
   [
+    `UPDATE jobs SET record = json_set(record, '$.runnableAt', NULL)`,
+    `CREATE TABLE latency (
+      kind TEXT NOT NULL, dimension TEXT NOT NULL, at INTEGER NOT NULL, body TEXT NOT NULL,
+      PRIMARY KEY (kind, dimension, at)
+    ) WITHOUT ROWID`,
+  ],
+  [
     `CREATE TABLE people (
       id TEXT PRIMARY KEY, issuer TEXT NOT NULL, subject TEXT NOT NULL, keys_end_at INTEGER, record TEXT NOT NULL
     ) WITHOUT ROWID`,
