@@ -47,11 +47,10 @@ export const endSessions = (turn: Turn, request: One): Result<null, Refusal> =>
     return null;
   });
 
-const endSessionsOf = (turn: Turn, person: Person): void => {
+export const endSessionsOf = (turn: Turn, person: Person): void => {
   for (const id of turn.store.personSessions.removeOf(person.id, 0)) turn.effects.endedSessions.add(id);
   turn.store.keyGrants.removeOf(person.id);
-  turn.effects.endedKeys.set(person.id, []);
-  lockOut(turn, person.id);
+  suspend(turn, person.id);
 };
 
 /** Stores a person, and ends what was opened with personal keys that may no longer be used. */
@@ -63,11 +62,11 @@ export const putPerson = (turn: Turn, person: Person): void => {
   for (const key of keys) if (!isUsable(turn.store, key, turn.nowAt)) suspend(turn, key.id);
 };
 
-/** The key lives again by itself: its next request is admitted, and lets its worker in again. */
-const suspend = (turn: Turn, keyId: string): void => {
-  turn.effects.endedKeys.set(keyId, []);
-  lockOut(turn, keyId);
-  endAsksOf(turn, keyId);
+/** Ends what a key or a person's sessions opened. The next request that is admitted lets their workers in again. */
+const suspend = (turn: Turn, holderId: string): void => {
+  turn.effects.endedKeys.set(holderId, []);
+  lockOut(turn, holderId);
+  endAsksOf(turn, holderId);
 };
 
 /** Personal keys whose person did not sign in again in time. */

@@ -19,7 +19,7 @@ import type { Json } from "../../domain/words/json.ts";
 import type { Refusal } from "../../domain/words/refusal.ts";
 import { ok, type Result } from "../../domain/words/result.ts";
 import type { Turn } from "../turn/turn.ts";
-import { putPerson } from "./people.ts";
+import { endSessionsOf, putPerson } from "./people.ts";
 
 const MAX_PEOPLE = 5_000;
 const MAX_SESSIONS_A_PERSON = 20;
@@ -123,8 +123,7 @@ export const admitPerson = (turn: Turn, arrival: Arrival): Result<Admission, Ref
 const endFormer = (turn: Turn, id: string): void => {
   const person = turn.store.people.find(id);
   if (person === null) return;
-  for (const session of turn.store.personSessions.removeOf(id, 0)) turn.effects.endedSessions.add(session);
-  turn.effects.endedKeys.set(id, []);
+  endSessionsOf(turn, person);
   putPerson(turn, { ...person, roleAt: 0 });
 };
 

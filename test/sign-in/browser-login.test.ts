@@ -9,6 +9,7 @@ import path from "node:path";
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { lacksBrowser, startWorld, type World } from "../dashboard/browser.ts";
+import type { Body } from "../support/requests.ts";
 import { type Account, CLIENT, type IdentityProvider, openIdentityProvider } from "./identity-provider.ts";
 
 const CLI = path.resolve(import.meta.dirname, "../../cli/main.ts");
@@ -122,7 +123,7 @@ describe.skipIf(lacksBrowser())("in a browser", () => {
     expect(statSync(file).mode & 0o777).toBe(0o600);
     const { key } = JSON.parse(readFileSync(file, "utf8"));
     const whoIs = await fetch(`${world.server.url}/session`, { headers: { authorization: `Bearer ${key}` } });
-    expect((await whoIs.json()).person.email).toBe("ada@acme.com");
+    expect(((await whoIs.json()) as Body).person.email).toBe("ada@acme.com");
     rmSync(home, { recursive: true });
   });
 });

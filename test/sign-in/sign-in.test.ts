@@ -2,8 +2,10 @@
 // opens, and every hole that such a way can have.
 
 import { createHash } from "node:crypto";
+import { readFileSync } from "node:fs";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
+import path from "node:path";
 import { exportJWK, generateKeyPair, type JWTPayload, SignJWT } from "jose";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { type Body, send } from "../support/requests.ts";
@@ -193,6 +195,8 @@ describe("a person", () => {
     const job = (await ask(browser, "POST", "/api/jobs", { prompt: "x" })).body;
     const name = "Ada Lovelace <ada@acme.com>";
     expect(job.created_by).toEqual({ key_id: null, person_id: id, name });
+    await admin("POST", "/presence", { instance: "w1", provider: "p", status: "online", tags: "" });
+    expect((await ask(browser, "POST", "/api/workers/w1/pause", { reason: "a test" })).status).toBe(200);
     await ask(browser, "POST", "/killswitch", { level: 4, reason: "a test" });
     const { body: state } = await ask(browser, "GET", "/killswitch");
     expect(state.activated_by).toBe(name);
@@ -200,7 +204,8 @@ describe("a person", () => {
     expect(during.end.status).toBe(302);
     await ask(browser, "DELETE", "/killswitch");
     const { entries } = (await admin("GET", `/api/audit?actor=${id}`)).body;
-    expect(entries.map(({ action }: Body) => action)).toContain("killswitch.activated");
+    const actions = entries.map(({ action }: Body) => action);
+    expect(actions).toEqual(expect.arrayContaining(["killswitch.activated", "worker.paused"]));
     expect(entries[0].actor).toEqual({ key_id: null, person_id: id, name });
   });
 });
@@ -235,6 +240,26 @@ describe("the way there and back", () => {
     const one = await browser.walk(server.url + START, isCallback);
     const two = await browser.walk(server.url + START, isCallback);
     for (const tab of [one, two]) expect((await browser.step(tab.location ?? "")).status).toBe(302);
+  });
+
+  it("keeps two tenants of one browser apart", async () => {
+    const key = readFileSync(path.join(data.path, "root.key"), "utf8").trim();
+    const made = await send({ url: server.url, key }, "POST", "/admin/tenants", { tenant: "other" });
+    const other = { url: server.url, key: made.body.admin_key };
+    await send(
+      other,
+      "PUT",
+      "/api/sign-in",
+      config({ roles: [{ claim: "groups", has: "ml-admins", role: "viewer" }] }),
+    );
+    const browser = new Traveller();
+    const here = await browser.walk(server.url + START, isCallback);
+    const there = await browser.walk(`${server.url}/auth/other/start`, isCallback);
+    expect((await browser.step(there.location ?? "")).status).toBe(302);
+    expect((await ask(browser, "GET", "/session")).body).toMatchObject({ tenant: "other", role: "viewer" });
+    expect((await browser.step(here.location ?? "")).status).toBe(302);
+    expect((await ask(browser, "GET", "/session")).body).toMatchObject({ tenant: "default", role: "admin" });
+    expect((await send(other, "GET", "/api/people")).body.people.length).toBe(1);
   });
 
   it("refuses an answer that names another issuer", async () => {
