@@ -11,6 +11,8 @@ import { err, ok, type Result } from "../../domain/words/result.ts";
 import type { Turn } from "../turn/turn.ts";
 
 const SESSION_MS = 12 * HOUR_MS;
+/** Signing in once more ends the oldest session of the key. */
+export const MAX_SESSIONS_A_KEY = 100;
 
 const KEYS_OFF =
   "signing in with a key is off: sign in with your organisation's identity. If nobody can, the operator makes an admin key with the root key (POST /admin/tenants/<tenant>/keys), and that key changes PUT /api/sign-in";
@@ -28,6 +30,7 @@ export const createSession = (
   if (own === null ? request.isOffHere : !own.keys_sign_in) return err({ code: "forbidden", detail: KEYS_OFF });
   const expiresAt = turn.nowAt + SESSION_MS;
   turn.store.sessions.put({ id: request.id, keyId, keyHash: secretHash, hash: request.hash, expiresAt });
+  for (const id of turn.store.sessions.removeBeyond(keyId, MAX_SESSIONS_A_KEY)) turn.effects.endedSessions.add(id);
   turn.due(expiresAt);
   return ok(present(turn, expiresAt));
 };

@@ -21,8 +21,8 @@ import { ok, type Result } from "../../domain/words/result.ts";
 import type { Turn } from "../turn/turn.ts";
 import { endSessionsOf, putPerson } from "./people.ts";
 
-const MAX_PEOPLE = 5_000;
-const MAX_SESSIONS_A_PERSON = 20;
+export const MAX_PEOPLE = 5_000;
+export const MAX_SESSIONS_A_PERSON = 20;
 /** Failures before a person is known are anybody's: those within this time count as one. */
 const FAILURES_JOINED_MS = 10 * SECOND_MS;
 
