@@ -244,6 +244,11 @@ export const SCHEMA_STEPS: readonly SchemaStep[] = [
     ) WITHOUT ROWID`,
   ],
   [
+    // The deliveries that are being tried: those of an object that died are tried again when it wakes.
+    `ALTER TABLE deliveries ADD COLUMN is_taken INTEGER NOT NULL DEFAULT 0`,
+    `CREATE INDEX deliveries_taken ON deliveries (id) WHERE is_taken = 1`,
+  ],
+  [
     `CREATE TABLE people (
       id TEXT PRIMARY KEY, issuer TEXT NOT NULL, subject TEXT NOT NULL, keys_end_at INTEGER, record TEXT NOT NULL
     ) WITHOUT ROWID`,
