@@ -1,11 +1,10 @@
-// Reads a key from stdin: a line of a pipe, or typed at a terminal without echo.
+// Reads a key from stdin: a line of a pipe, or typed at a terminal without echo. Null if there is none.
 
 import { createInterface } from "node:readline";
 import { Writable } from "node:stream";
-import { Failure } from "./failure.ts";
 import type { Output } from "./output.ts";
 
-export const readKey = async (output: Output, signal: AbortSignal): Promise<string> => {
+export const readKey = async (output: Output, signal: AbortSignal): Promise<string | null> => {
   const isTerminal = process.stdin.isTTY === true;
   if (isTerminal) output.say("The key (it is not displayed):");
   // Readline echoes typed text to its output; this output discards it.
@@ -22,8 +21,7 @@ export const readKey = async (output: Output, signal: AbortSignal): Promise<stri
       lines.once("close", () => resolve(""));
     });
     const key = (await Promise.race([line, leave])).trim();
-    if (key === "") throw new Failure("no key was given: pipe it in, or set SERVICE_API_KEY");
-    return key;
+    return key === "" ? null : key;
   } finally {
     lines.close();
   }

@@ -3,13 +3,14 @@
 import * as z from "zod";
 import type { AuditEntry } from "../domain/words/event.ts";
 import { instant, json, label, listQuery, page, toIso } from "./field.ts";
+import { actor, presentIds } from "./person.ts";
 
 export const auditQuery = z.strictObject({
   ...listQuery,
   action: label(64)
     .optional()
     .meta({ description: "as `key.revoked`, or what comes before its point: `key` finds all that was done to keys" }),
-  actor: label(128).optional().meta({ description: "who did it: a key's id or name" }),
+  actor: label(420).optional().meta({ description: "who did it: the id or name of a key, or of a person" }),
   target: label(256).optional().meta({ description: "what it was done to" }),
   since: instant.optional(),
   until: instant.optional().meta({ description: "before this time" }),
@@ -19,7 +20,7 @@ export const auditList = z
     entries: z.array(
       z.object({
         at: instant,
-        actor: z.object({ key_id: z.string().nullable(), name: z.string() }),
+        actor,
         action: z.string(),
         target: z.string(),
         detail: json,
@@ -34,7 +35,7 @@ export type AuditEntryResource = z.infer<typeof auditList>["entries"][number];
 
 export const presentAuditEntry = (entry: AuditEntry): AuditEntryResource => ({
   at: toIso(entry.at),
-  actor: { key_id: entry.actor.keyId, name: entry.actor.name },
+  actor: { ...presentIds(entry.actor), name: entry.actor.name },
   action: entry.action,
   target: entry.target,
   detail: entry.detail,

@@ -11,6 +11,7 @@ import { frontDoorVerbs } from "./client/front-door.ts";
 import { jobVerbs } from "./client/jobs.ts";
 import { keyVerbs } from "./client/keys.ts";
 import { killswitchVerbs } from "./client/killswitch.ts";
+import { peopleVerbs, signInVerbs } from "./client/people.ts";
 import { scheduleVerbs } from "./client/schedules.ts";
 import { serviceVerbs } from "./client/service.ts";
 import { sessionVerbs } from "./client/session.ts";
@@ -34,6 +35,8 @@ export const clientOver = (transport: Transport) => ({
   keys: keyVerbs(transport),
   tenants: tenantVerbs(transport),
   audit: auditVerbs(transport),
+  people: peopleVerbs(transport),
+  signIn: signInVerbs(transport),
   session: sessionVerbs(transport),
   service: serviceVerbs(transport),
 });

@@ -2,6 +2,7 @@
 
 import * as z from "zod";
 import { FILE_LIFE_MS, type FileRecord, LINK_SECONDS } from "../domain/file/file.ts";
+import { idsOf } from "../domain/words/event.ts";
 import { count, digits, identifier, instant, isCleanText, label, listQuery, page, toIso } from "./field.ts";
 
 export const MAX_FILE_NAME_CHARS = 255;
@@ -68,6 +69,6 @@ export const presentFile = (file: FileRecord): FileResource => ({
   purpose: file.purpose,
   created_at: toIso(file.createdAt),
   expires_at: toIso(file.expiresAt),
-  key_id: file.keyId,
+  key_id: idsOf(file).keyId,
   job_id: file.jobId,
 });

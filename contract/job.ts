@@ -33,6 +33,7 @@ import {
   tokenCount,
 } from "./field.ts";
 import { fileId } from "./file.ts";
+import { actor, presentIds } from "./person.ts";
 import type { EveryFieldIsTold } from "./told-field.ts";
 import { MAX_BATCH_JOBS } from "./values.ts";
 
@@ -168,6 +169,7 @@ export const jobResource = z
     custom_id: z.string().nullable().meta({ description: "the line's name in its batch" }),
     first_token_at: instant.nullable(),
     schedule: z.string().nullable(),
+    created_by: actor.nullable().meta({ description: "who created it; null for a schedule's job" }),
     traceparent: z.string().nullable().meta({ description: "W3C Trace Context of the request that created it" }),
     timeout_seconds: z.number().nullable(),
     max_attempts: z.int().nullable(),
@@ -284,6 +286,12 @@ type Renamed = { costNanoUsd: "cost_usd"; timeoutMs: "timeout_seconds"; batchPla
 /** Every other field must be in the resource: a new field that is neither there nor in `Inside` does not compile. */
 true satisfies EveryFieldIsTold<Job, Inside, Renamed, JobResource>;
 
+const presentCreator = ({ keyId, createdBy }: Job): JobResource["created_by"] => {
+  if (createdBy === null) return null;
+  const { name, personId } = createdBy;
+  return { ...presentIds({ keyId, personId }), name };
+};
+
 /** The Job resource. `waitingReason` is null unless the job is pending. */
 export const presentJob = (
   job: Job,
@@ -322,6 +330,7 @@ export const presentJob = (
   custom_id: job.batchPlace?.customId ?? null,
   first_token_at: toIsoOrNull(job.firstTokenAt),
   schedule: job.schedule,
+  created_by: presentCreator(job),
   traceparent: job.traceparent ?? null,
   timeout_seconds: job.timeoutMs === null ? null : job.timeoutMs / 1000,
   max_attempts: job.maxAttempts,

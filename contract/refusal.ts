@@ -20,6 +20,7 @@ export const WIRE: { readonly [Code in RefusalCode]: Wire<Code> } = {
   invalid_request: { status: 400, title: "Invalid request", detail: ({ detail }) => detail },
   authentication_failed: { status: 401, title: AUTHENTICATION_FAILED, detail: ({ detail }) => detail },
   key_revoked: { status: 401, title: AUTHENTICATION_FAILED, detail: () => "this key was revoked" },
+  key_suspended: { status: 401, title: AUTHENTICATION_FAILED, detail: ({ detail }) => detail },
   key_rotated: { status: 401, title: AUTHENTICATION_FAILED, detail: () => "this key was rotated: use the new one" },
   forbidden: { status: 403, title: "Forbidden", detail: ({ detail }) => detail },
   not_found: {

@@ -4,6 +4,7 @@ import { render } from "preact";
 import { App } from "./app.tsx";
 import { followAddress } from "./router.ts";
 import { startClock } from "./state/clock.ts";
+import { keepIdentity } from "./state/identity.ts";
 import { keepScroll } from "./state/scroll.ts";
 import { openSession } from "./state/session.ts";
 import { applyTheme } from "./state/theme.ts";
@@ -31,6 +32,7 @@ applyTheme();
 startClock();
 // Before the router reads the address: it may contain a key, which must be removed first.
 void openSession();
+keepIdentity();
 followAddress();
 keepScroll();
 const root = document.getElementById("app");

@@ -17,15 +17,19 @@ import * as explanation from "./operations/explain.ts";
 import * as files from "./operations/files.ts";
 import * as frontDoor from "./operations/front-door.ts";
 import * as jobs from "./operations/jobs.ts";
+import * as grants from "./operations/key-grants.ts";
 import * as keys from "./operations/keys.ts";
 import * as killswitch from "./operations/killswitch.ts";
 import * as latency from "./operations/latency.ts";
 import * as metrics from "./operations/metrics.ts";
 import * as outputs from "./operations/outputs.ts";
+import * as people from "./operations/people.ts";
 import * as presence from "./operations/presence.ts";
 import * as queue from "./operations/queue.ts";
 import * as report from "./operations/report.ts";
 import * as schedules from "./operations/schedules.ts";
+import * as sessions from "./operations/sessions.ts";
+import * as signIn from "./operations/sign-in.ts";
 import * as webhooks from "./operations/webhooks.ts";
 import * as workers from "./operations/workers.ts";
 import type { Turn } from "./turn/turn.ts";
@@ -45,6 +49,8 @@ interface Rules {
    * It stops or finishes work: it is handled before the tenant's other calls, and bulk traffic cannot use up its share.
    */
   readonly isVital?: true;
+  /** People in a session may call it, too; the function keeps them to what is their own. */
+  readonly isForPeople?: true;
   /** Its own refusals, beyond those that any operation of its kind can give. */
   readonly refuses: readonly RefusalCode[];
 }
@@ -82,6 +88,8 @@ const ASK_WRITE = { ...ASK, kind: "other" } as const satisfies Rules;
 const FOLLOW = { ...READ, needs: "follow" } as const satisfies Rules;
 const ADMIN = { ...READ, needs: "administer" } as const satisfies Rules;
 const ADMIN_WRITE = { ...ADMIN, kind: "other" } as const satisfies Rules;
+/** A person in a session may do it to what is the person's own, whatever the role. */
+const PEOPLE = { isForPeople: true } as const;
 const ONE = { refuses: ["not_found"] } as const;
 const VITAL = { isVital: true } as const;
 const REPORT = { ...WORK, ...VITAL, refuses: ["not_found", "lease_lost"] } as const satisfies Rules;
@@ -185,14 +193,23 @@ export const OPERATIONS = {
     schedules.runNow,
   ),
 
-  createKey: operation({ ...ADMIN, ...GROW }, keys.createKey),
-  listKeys: operation(ADMIN, alone(keys.listKeys)),
+  createKey: operation({ ...ADMIN, ...GROW, ...PEOPLE }, keys.createKey),
+  listKeys: operation({ ...ADMIN, ...PEOPLE }, alone(keys.listKeys)),
   patchKey: operation({ ...ADMIN, ...ONE }, keys.patchKey),
-  rotateKey: operation({ ...ADMIN, refuses: ["not_found", "key_inactive"] }, keys.rotate),
-  revokeKey: operation({ ...ADMIN, refuses: ["not_found", "last_admin_key"] }, keys.revoke),
-  createSession: operation(CONSULT, keys.createSession),
-  readSession: operation(CONSULT, keys.readSession),
-  endSession: operation({ ...CONSULT, ...ONCE }, keys.endSession),
+  rotateKey: operation({ ...ADMIN, ...PEOPLE, refuses: ["not_found", "key_inactive"] }, keys.rotate),
+  revokeKey: operation({ ...ADMIN, ...PEOPLE, refuses: ["not_found", "last_admin_key"] }, keys.revoke),
+  grantKey: operation({ ...READ, ...ONCE, ...GROW }, grants.grantKey),
+  createSession: operation(CONSULT, sessions.createSession),
+  readSession: operation(CONSULT, sessions.readSession),
+  endSession: operation({ ...CONSULT, ...ONCE }, sessions.endSession),
+
+  readSignIn: operation(ADMIN, alone(signIn.readSignIn)),
+  putSignIn: operation({ ...ADMIN, ...GROW }, signIn.putSignIn),
+  listAttempts: operation(ADMIN, alone(signIn.listAttempts)),
+  listPeople: operation(ADMIN, alone(people.listPeople)),
+  blockPerson: operation({ ...ADMIN, ...ONE }, people.block),
+  unblockPerson: operation({ ...ADMIN, ...ONE }, people.unblock),
+  endPersonSessions: operation({ ...ADMIN, ...ONE }, people.endSessions),
 
   createWebhook: operation({ ...ADMIN_WRITE, ...ONCE, ...GROW }, webhooks.create),
   listWebhooks: operation(ADMIN, alone(webhooks.list)),

@@ -12,6 +12,7 @@ import { isFinal, type JobStatus } from "../domain/words/job-status.ts";
 import type { Refusal } from "../domain/words/refusal.ts";
 import { ok, type Result } from "../domain/words/result.ts";
 import { configureLog, log } from "../log/log.ts";
+import { type AdmissionAnswer, type AdmissionName, type AdmissionRequest, runAdmission } from "./admissions.ts";
 import type { AnswerOf, OperationName, RequestOf } from "./api.ts";
 import { answerGroup, answerText } from "./calls/grouped-calls.ts";
 import { counted } from "./calls/key-rates.ts";
@@ -27,7 +28,8 @@ import { type AttemptEnd, abandon, attemptEnd, endBegunAnswer, isGivenTo, loseSt
 import { applyCatalog, type CatalogReport } from "./operations/catalog.ts";
 import { type ReadableFile, readFile } from "./operations/files.ts";
 import type { Asking, AskWait, DoorAnswer, Followed } from "./operations/front-door.ts";
-import { addAdminKey, type Credential, createTenant, type NewKey, type NewTenant } from "./operations/keys.ts";
+import type { Credential } from "./operations/holders.ts";
+import { addAdminKey, createTenant, type NewKey, type NewTenant } from "./operations/keys.ts";
 import { countPruned } from "./operations/live.ts";
 import type { Leaving } from "./operations/moving.ts";
 import { reportFirstToken } from "./operations/report.ts";
@@ -144,6 +146,14 @@ export class Tenant extends DurableObject<TenantEnv> implements StreamOwner {
   /** Adds an admin key. Only called by the edge, with the root key. */
   async addAdminKey(request: NewKey): Promise<Result<KeyResource, Refusal>> {
     return this.#turns.decide(OPERATOR, (turn) => addAdminKey(turn, request));
+  }
+
+  /** What the edge asks for somebody who has no session yet; it has checked what they bring. */
+  async admit<Name extends AdmissionName>(
+    name: Name,
+    request: AdmissionRequest<Name>,
+  ): Promise<Result<AdmissionAnswer<Name>, Refusal>> {
+    return this.#turns.decide(SERVICE, (turn) => runAdmission(turn, name, request));
   }
 
   /** Sets what it may store. Only called by the edge, with the root key. */

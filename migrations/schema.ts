@@ -177,6 +177,8 @@ export const audit = sqliteTable(
     id: text("id").notNull(),
     at: integer("at").notNull(),
     actorKeyId: text("actor_key_id"),
+    /** The person whose session or key it was. */
+    actorPersonId: text("actor_person_id"),
     actorName: text("actor_name").notNull(),
     action: text("action").notNull(),
     target: text("target").notNull(),

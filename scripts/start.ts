@@ -25,6 +25,7 @@ import {
   passedEnvironment,
   readExtraCatalog,
   readSettings,
+  readSignIn,
   type Settings,
   USAGE,
 } from "../self-host/settings.ts";
@@ -58,6 +59,7 @@ async function readEnvironment(project: Project, dir: DataDir): Promise<Record<s
   return {
     ...passedEnvironment(project.vars, process.env),
     ...(await readExtraCatalog(process.env)),
+    ...(await readSignIn(process.env)),
     SERVICE_ROOT_KEY: keepSecret(process.env.SERVICE_ROOT_KEY, dir.rootKey),
     SERVICE_SIGNING_SECRET: keepSecret(process.env.SERVICE_SIGNING_SECRET, dir.signingSecret),
   };

@@ -19,7 +19,7 @@ const DEFAULT_HOST = "127.0.0.1";
 const MAX_PORT = 65_535;
 /** The variables that the edge may read from this process's environment, besides those of [vars] in wrangler.toml. */
 const PASSED_ON =
-  /^(SERVICE_(CATALOG_(SYNC|LOCAL)|TENANT_MAX_GB|WEBHOOKS_PRIVATE|SIGNING_SECRET_ALSO|LOG(_LEVEL|_REQUESTS)?|OTLP_(URL|HEADERS))|PROVIDER_[A-Z0-9_]+_KEY|VAULT_[A-Z0-9_]+)$/;
+  /^(SERVICE_(CATALOG_(SYNC|LOCAL)|TENANT_MAX_GB|(WEBHOOKS|SIGN_IN)_PRIVATE|PUBLIC_URL|SIGNING_SECRET_ALSO|LOG(_LEVEL|_REQUESTS)?|OTLP_(URL|HEADERS))|PROVIDER_[A-Z0-9_]+_KEY|VAULT_[A-Z0-9_]+)$/;
 
 /** Linux allows 128 KiB in one environment variable. */
 const MAX_CATALOG_BYTES = 120 * 1024;
@@ -62,6 +62,9 @@ Environment:
   SERVICE_RUNTIME_URL                      address of the local worker's model runtime
   SERVICE_TENANT_MAX_GB=20                 what each tenant may store, in GB
   SERVICE_WEBHOOKS_PRIVATE=1               allows webhooks to private addresses
+  SERVICE_PUBLIC_URL=https://…             where people reach the service, for signing in
+  SERVICE_SIGN_IN                          how people sign in, for tenants without their own: a YAML file, or its text
+  SERVICE_SIGN_IN_PRIVATE=1                allows identity providers at private addresses and over http
   SERVICE_LOG=text|json|off                log format (text on a terminal, else json)
   SERVICE_LOG_LEVEL=debug|info|warn|error  lowest level that is logged (info)
   SERVICE_LOG_REQUESTS=1                   logs every request, not only failed ones
@@ -139,6 +142,29 @@ export async function readExtraCatalog(env: NodeJS.ProcessEnv): Promise<Record<s
     throw new ExitError(`The provider files in ${directory} have more than ${MAX_CATALOG_BYTES / 1024} KiB together.`);
   }
   return { SERVICE_CATALOG_FILES: text };
+}
+
+/** How people sign in: the YAML itself, or the path of a file with it. Ends the start if it is invalid. */
+export async function readSignIn(env: NodeJS.ProcessEnv): Promise<Record<string, string>> {
+  const given = env.SERVICE_SIGN_IN ?? "";
+  if (given === "") return {};
+  const isText = given.includes(":\n") || given.includes(": ") || given.trimStart().startsWith("{");
+  const text = isText ? given : readSignInFile(path.resolve(ROOT, given));
+  const { readDeploymentSignIn } = await import("../src/sign-in/config.ts");
+  try {
+    readDeploymentSignIn(text);
+  } catch (error) {
+    throw new ExitError((error as Error).message);
+  }
+  return { SERVICE_SIGN_IN: text };
+}
+
+function readSignInFile(file: string): string {
+  try {
+    return readFileSync(file, "utf8");
+  } catch (error) {
+    throw new ExitError(`SERVICE_SIGN_IN: ${file} cannot be read: ${(error as Error).message}`);
+  }
 }
 
 function readYamlFiles(directory: string): Record<string, string> {

@@ -22,6 +22,7 @@ import { internalProblem, malformedAddress, problemResponse, Refused } from "./h
 import { logRequest } from "./http/request-log.ts";
 import { mcpRoutes } from "./mcp/route.ts";
 import { auditRoutes } from "./routes/audit.ts";
+import { authRoutes } from "./routes/auth.ts";
 import { batchRoutes } from "./routes/batches.ts";
 import { bulkRoutes } from "./routes/bulk.ts";
 import { catalogRoutes } from "./routes/catalog.ts";
@@ -31,6 +32,7 @@ import { dispatchRoutes } from "./routes/dispatch.ts";
 import { fileByteRoutes, fileRecordRoutes } from "./routes/files.ts";
 import { insightRoutes } from "./routes/insight.ts";
 import { jobRoutes } from "./routes/jobs.ts";
+import { keyGrantRoutes } from "./routes/key-grants.ts";
 import { keyRoutes } from "./routes/keys.ts";
 import { killswitchRoutes } from "./routes/killswitch.ts";
 import { movedFileRoutes } from "./routes/moved-files.ts";
@@ -40,6 +42,7 @@ import { packageRoutes } from "./routes/package.ts";
 import { scheduleRoutes } from "./routes/schedules.ts";
 import { serviceRoutes } from "./routes/service.ts";
 import { sessionRoutes } from "./routes/session.ts";
+import { signInRoutes } from "./routes/sign-in.ts";
 import { socketRoutes } from "./routes/sockets.ts";
 import { streamRoutes } from "./routes/streams.ts";
 import { tenantRoutes } from "./routes/tenants.ts";
@@ -70,7 +73,9 @@ const portableRoutes: readonly Endpoint[] = [
   ...moveRoutes,
   ...movedFileRoutes,
   ...keyRoutes,
+  ...keyGrantRoutes,
   ...sessionRoutes,
+  ...signInRoutes,
   ...auditRoutes,
   ...socketRoutes,
   ...fileRecordRoutes,
@@ -91,6 +96,7 @@ const boundRoutes: readonly Endpoint[] = [
   ...streamRoutes,
   ...catalogRoutes,
   ...webhookRoutes,
+  ...authRoutes,
   ...packageRoutes,
   ...mcpRoutes((request, c) => app.fetch(request, c.env)),
 ];

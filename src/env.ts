@@ -41,6 +41,12 @@ export interface Env {
   readonly SERVICE_LOG_REQUESTS?: string;
   /** What each tenant may store, in GB (20). */
   readonly SERVICE_TENANT_MAX_GB?: string;
+  /** Where people reach the service, as `https://jobs.example.com`; else the address of each request. */
+  readonly SERVICE_PUBLIC_URL?: string;
+  /** How people sign in, for tenants without a config of their own: YAML. */
+  readonly SERVICE_SIGN_IN?: string;
+  /** Self-hosted, `1` allows identity providers at private addresses and over http. */
+  readonly SERVICE_SIGN_IN_PRIVATE?: string;
   /** Self-hosted, `1` allows webhooks to private addresses. */
   readonly SERVICE_WEBHOOKS_PRIVATE?: string;
   /**

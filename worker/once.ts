@@ -101,6 +101,7 @@ function leaseOf(given: z.infer<typeof newJobRequest>): LeasedJob {
     custom_id: null,
     first_token_at: null,
     schedule: null,
+    created_by: null,
     traceparent: null,
     timeout_seconds: given.timeout_seconds ?? null,
     max_attempts: given.max_attempts ?? null,

@@ -2,7 +2,9 @@
 
 import { createClient } from "../../contract/client.ts";
 import { VERSION } from "../../contract/version.ts";
+import { logInByBrowser, offersBrowserLogin } from "../browser-login.ts";
 import { type Check, examine, packageAt } from "../doctor.ts";
+import { Failure } from "../failure.ts";
 import { checkedAddress, keepLogin, loginOf } from "../login.ts";
 import type { Output } from "../output.ts";
 import { readKey } from "../read-key.ts";
@@ -24,6 +26,20 @@ const sayIfOutdated = async (url: string, output: Output, signal: AbortSignal): 
   );
 };
 
+/** The key on stdin; without one the browser's, where people sign in to the service; else a key is asked for. */
+const keyFor = async (login: Parameters<typeof logInByBrowser>[0]): Promise<string> => {
+  const { url, tenant, opensBrowser, output, signal } = login;
+  const isBrowserAsked = tenant !== undefined || !opensBrowser;
+  const isPiped = process.stdin.isTTY !== true && !isBrowserAsked;
+  const piped = isPiped ? await readKey(output, signal) : null;
+  if (piped !== null) return piped;
+  if (await offersBrowserLogin(url, tenant, signal)) return (await logInByBrowser(login)).key;
+  if (isBrowserAsked) throw new Failure(`${url} offers no sign-in by the browser there: give it a key`);
+  const typed = isPiped ? null : await readKey(output, signal);
+  if (typed === null) throw new Failure("no key was given: pipe it in, or set SERVICE_API_KEY");
+  return typed;
+};
+
 export const serviceCommands: readonly Verb[] = [
   {
     name: "worker",
@@ -42,11 +58,16 @@ export const serviceCommands: readonly Verb[] = [
   },
   {
     name: "login",
-    says: "Saves an address and a key for all commands, readable by you alone",
+    says: "Saves an address and a key for all commands, readable by you alone; signs in by the browser",
     args: [{ name: "url", says: "the coordinator's address", isOptional: true }],
+    flags: {
+      tenant: { takes: "name", says: "the tenant to sign in to" },
+      "no-browser": { takes: null, says: "prints the address to open instead of opening it" },
+    },
     run: async ({ env, output, signal }, input) => {
       const url = checkedAddress(input.optionalArg("url") ?? loginOf({ ...env, SERVICE_API_KEY: "-" }).url);
-      const key = env.SERVICE_API_KEY || (await readKey(output, signal));
+      const way = { tenant: input.given("tenant").tenant, opensBrowser: !input.is("no-browser") };
+      const key = env.SERVICE_API_KEY || (await keyFor({ url, ...way, output, signal }));
       const { role, tenant, name } = await createClient({ url, key }).session.get({ signal });
       output.say(`Signed in to ${url} as "${name}" (${role}) of tenant ${tenant}.`);
       output.say(`Saved in ${keepLogin(env, { url, key })}.`);

@@ -6,6 +6,7 @@ import { api } from "../api.ts";
 import { Confirm } from "../parts/dialog.tsx";
 import { Choice, SelectField, TextField } from "../parts/form.tsx";
 import { tell } from "../state/notice.ts";
+import { isPerson, session } from "../state/session.ts";
 import { canHaveLimits, fieldsOf, LimitFields, limitsOf, NO_LIMITS } from "./key-limits.tsx";
 
 type Role = KeyResource["role"];
@@ -26,9 +27,16 @@ const MAY: Record<Role, string> = {
   admin: "Everything in this tenant.",
 };
 
+/** A person makes keys up to the own role; the holder of an admin key any. */
+const rolesToMake = (): typeof ROLES => {
+  const own = isPerson.value ? session.value?.role : "admin";
+  const may: readonly Role[] = own === "viewer" ? ["viewer"] : ["client", "viewer", "standard"];
+  return own === "admin" ? ROLES : ROLES.filter(([role]) => may.includes(role));
+};
+
 export const CreateKeyDialog = ({ onMade, onClose }: { onMade: (answer: KeyAnswer) => void; onClose: () => void }) => {
   const [name, setName] = useState("");
-  const [role, setRole] = useState<Role>("worker");
+  const [role, setRole] = useState<Role>(rolesToMake()[0]?.[0] ?? "viewer");
   const [limits, setLimits] = useState(NO_LIMITS);
   const given = limitsOf(limits);
   const create = async (): Promise<void> =>
@@ -43,8 +51,11 @@ export const CreateKeyDialog = ({ onMade, onClose }: { onMade: (answer: KeyAnswe
         isRequired
         autoFocus
       />
-      <Choice<Role> label="Role" value={role} options={ROLES} onInput={setRole} />
+      <Choice<Role> label="Role" value={role} options={rolesToMake()} onInput={setRole} />
       <p class="hint">{MAY[role]}</p>
+      {isPerson.value && (
+        <p class="hint">It is your own: it never has more than your role, and ends with your access.</p>
+      )}
       {canHaveLimits(role) && <LimitFields limits={limits} onInput={setLimits} />}
     </Confirm>
   );

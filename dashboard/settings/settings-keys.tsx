@@ -9,6 +9,7 @@ import { Problem } from "../parts/problem.tsx";
 import { type Column, Table } from "../parts/table.tsx";
 import { Time } from "../parts/time.tsx";
 import { useLoad } from "../state/load.ts";
+import { isAdmin } from "../state/session.ts";
 import { CreateKeyDialog, EditKeyDialog, RevokeDialog, RotateDialog } from "./key-dialogs.tsx";
 import { limitsInWords } from "./key-limits.tsx";
 import { SecretDialog } from "./secret-dialog.tsx";
@@ -41,6 +42,7 @@ const Row = ({ item, onOpen }: { item: KeyResource; onOpen: (open: Open) => void
       </td>
       <td>
         {item.role}
+        {item.person_id !== null && <span class="row-note dim">personal</span>}
         {item.limits !== null && <span class="row-note dim">{limitsInWords(item.limits)}</span>}
       </td>
       <td class="num cell-wide">
@@ -51,7 +53,7 @@ const Row = ({ item, onOpen }: { item: KeyResource; onOpen: (open: Open) => void
       </td>
       <td class="cell-actions">
         {isLive &&
-          ACTS.map(([kind, label]) => (
+          ACTS.filter(([kind]) => kind !== "edit" || isAdmin.value).map(([kind, label]) => (
             <button
               key={kind}
               type="button"

@@ -1,19 +1,24 @@
-// The tabs of the settings; a standard key only reads the config.
+// The tabs of the settings; others only read the config, and people have keys of their own.
 
 import { pagePath } from "../router.ts";
-import { isAdmin } from "../state/session.ts";
+import { isAdmin, isPerson } from "../state/session.ts";
 
 const TABS = [
   ["settings", "Config"],
   ["settings/keys", "Keys"],
+  ["settings/sign-in", "Sign-in"],
+  ["settings/people", "People"],
   ["settings/webhooks", "Webhooks"],
   ["settings/audit", "Audit log"],
 ] as const;
 
+/** What a person may see without being an administrator: the config, and the own keys. */
+const OF_PEOPLE: readonly string[] = ["settings", "settings/keys"];
+
 export const SettingsTabs = () =>
-  isAdmin.value ? (
+  isAdmin.value || isPerson.value ? (
     <nav class="tabs" aria-label="Settings">
-      {TABS.map(([path, label]) => (
+      {TABS.filter(([path]) => isAdmin.value || OF_PEOPLE.includes(path)).map(([path, label]) => (
         <a key={path} href={`#/${path}`} aria-current={pagePath.value === path ? "page" : undefined}>
           {label}
         </a>

@@ -17,13 +17,20 @@ import { Schedules } from "../schedules/schedules.tsx";
 import { SettingsAudit } from "../settings/settings-audit.tsx";
 import { SettingsConfig } from "../settings/settings-config.tsx";
 import { SettingsKeys } from "../settings/settings-keys.tsx";
-import { isAdmin, mayOperate } from "../state/session.ts";
+import { isAdmin, isPerson, mayOperate } from "../state/session.ts";
 import { lazyPage } from "./lazy.tsx";
 import { NotFound } from "./not-found.tsx";
 
 const Playground = lazyPage("Playground", async () => (await import("../playground/playground.tsx")).Playground);
 const AddWorker = lazyPage("Add a worker", async () => (await import("../fleet/add-worker.tsx")).AddWorker);
 const Webhooks = lazyPage("Webhooks", async () => (await import("../settings/settings-webhooks.tsx")).SettingsWebhooks);
+
+const SignInSettings = lazyPage(
+  "Sign-in",
+  async () => (await import("../settings/settings-sign-in.tsx")).SettingsSignIn,
+);
+const People = lazyPage("People", async () => (await import("../settings/settings-people.tsx")).SettingsPeople);
+const GrantKey = lazyPage("Sign in a program", async () => (await import("../shell/grant-key.tsx")).GrantKey);
 
 type Show = (id: string) => VNode;
 
@@ -38,6 +45,7 @@ const PAGES: Record<string, Show> = {
   schedules: () => <Schedules />,
   "schedules/*": (name) => <SchedulePage name={name} />,
   cost: () => <Cost />,
+  "grant-key": GrantKey,
   settings: () => <SettingsConfig />,
 };
 
@@ -49,12 +57,19 @@ const OPERATOR_PAGES: Record<string, Show> = {
   "schedules/*/edit": (name) => <ScheduleForm name={name} />,
 };
 
+/** A person has keys of the own, whatever the role. */
+const PEOPLE_PAGES: Record<string, Show> = {
+  "settings/keys": () => <SettingsKeys />,
+};
+
 const ADMIN_PAGES: Record<string, Show> = {
   "fleet/~add": AddWorker,
   "settings/webhooks": Webhooks,
   catalog: () => <Catalog />,
   "catalog/*": (id) => <SubscriptionPage id={id} />,
   "settings/keys": () => <SettingsKeys />,
+  "settings/sign-in": SignInSettings,
+  "settings/people": People,
   "settings/audit": () => <SettingsAudit />,
 };
 
@@ -71,7 +86,12 @@ const isOfAnotherRole = (segments: readonly string[]): boolean => {
 };
 
 export const pageAt = (segments: readonly string[]): VNode => {
-  const own = { ...PAGES, ...(mayOperate.value ? OPERATOR_PAGES : {}), ...(isAdmin.value ? ADMIN_PAGES : {}) };
+  const own = {
+    ...PAGES,
+    ...(mayOperate.value ? OPERATOR_PAGES : {}),
+    ...(isPerson.value ? PEOPLE_PAGES : {}),
+    ...(isAdmin.value ? ADMIN_PAGES : {}),
+  };
   const show = isOfAnotherRole(segments) ? own[segments.join("/")] : find(own, segments);
   return show === undefined ? <NotFound /> : show(segments[1] ?? "");
 };

@@ -1,9 +1,13 @@
-// Signing in with a key. The key is sent to the coordinator once and not stored in the browser.
+// Signing in: with the organisation's identity where the tenant offers that, or with a key. The key is sent to the
+// coordinator once and not stored in the browser.
 
-import { useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import type { SessionAnswer } from "../../contract/session.ts";
+import type { SignInOffer } from "../../contract/sign-in.ts";
+import { api } from "../api.ts";
 import { Lamp } from "../parts/lamp.tsx";
 import { Problem } from "../parts/problem.tsx";
+import { startAddress, tenantToOffer } from "../state/identity.ts";
 import {
   acceptOfferedKey,
   declineOfferedKey,
@@ -30,7 +34,7 @@ const WrongRole = ({ who: { name, role } }: { who: SessionAnswer }) => {
   );
 };
 
-const KeyForm = () => {
+const KeyForm = ({ isSecond }: { isSecond: boolean }) => {
   const [key, setKey] = useState("");
   const [error, setError] = useState<string | null>(null);
   const [isBusy, setBusy] = useState(false);
@@ -53,7 +57,7 @@ const KeyForm = () => {
           id="key"
           type="password"
           autocomplete="off"
-          autofocus
+          autofocus={!isSecond}
           required
           value={key}
           aria-describedby="key-says"
@@ -65,7 +69,7 @@ const KeyForm = () => {
             "A key with role admin, standard or viewer. On the machine that runs Signalbox, the first admin key is in default.admin.key in the data folder."}
         </p>
       </div>
-      <button type="submit" class="button primary" disabled={isBusy || key.trim() === ""}>
+      <button type="submit" class={isSecond ? "button" : "button primary"} disabled={isBusy || key.trim() === ""}>
         Sign in
       </button>
     </form>
@@ -90,9 +94,64 @@ const OfferedKey = () => (
   </>
 );
 
+/** The identity provider first, the key below it; the key alone where there is none. */
+const Ways = () => {
+  const [tenant, setTenant] = useState(tenantToOffer());
+  const [offer, setOffer] = useState<SignInOffer | null | undefined>(undefined);
+  useEffect(() => {
+    const abort = new AbortController();
+    api.signIn.offer(tenant, { signal: abort.signal }).then(setOffer, () => abort.signal.aborted || setOffer(null));
+    return () => abort.abort();
+  }, [tenant]);
+  if (offer === undefined) return <p role="status">Connecting …</p>;
+  const isOffered = offer !== null && (offer.oidc !== null || offer.jwt_header);
+  return (
+    <>
+      {isOffered && (
+        <>
+          {offer.keys_sign_in === false && signInNote.value !== null && <p role="alert">{signInNote.value}</p>}
+          <a class="button primary" href={startAddress(offer.tenant)}>
+            Sign in with {offer.oidc?.name ?? "your organisation"}
+          </a>
+        </>
+      )}
+      {offer?.keys_sign_in !== false && <KeyForm isSecond={isOffered} />}
+      <OtherTenant tenant={tenant} onChoose={setTenant} />
+    </>
+  );
+};
+
+const OtherTenant = ({ tenant, onChoose }: { tenant: string; onChoose: (tenant: string) => void }) => {
+  const [name, setName] = useState(tenant);
+  const choose = (event: Event): void => {
+    event.preventDefault();
+    onChoose(name);
+  };
+  return (
+    <details>
+      <summary>Sign in to another tenant</summary>
+      <form onSubmit={choose} class="field">
+        <label for="tenant">Tenant</label>
+        <input
+          id="tenant"
+          required
+          pattern="[a-z0-9][a-z0-9\-]*"
+          maxLength={63}
+          autocapitalize="off"
+          value={name}
+          onInput={(event) => setName(event.currentTarget.value)}
+        />
+        <button type="submit" class="button">
+          Show its ways to sign in
+        </button>
+      </form>
+    </details>
+  );
+};
+
 const Form = () => {
   if (offeredKey.value !== null) return <OfferedKey />;
-  return session.value ? <WrongRole who={session.value} /> : <KeyForm />;
+  return session.value ? <WrongRole who={session.value} /> : <Ways />;
 };
 
 export const SignIn = () => (

@@ -14,11 +14,13 @@ export const session = signal<Session | undefined>(undefined);
 /** Who is signed in; as long as it stays the same, so may the page. */
 export const user = computed(() => {
   const who = session.value;
-  return who ? `${who.tenant}/${who.name}/${who.role}` : who;
+  return who ? `${who.tenant}/${who.person?.id ?? who.name}/${who.role}` : who;
 });
 /** A key from an address that was opened while signed in: the user is asked before it replaces the session. */
 export const offeredKey = signal<string | null>(null);
 export const signInNote = signal<string | null>(null);
+/** A person, who makes keys of the own; others hold a key. */
+export const isPerson = computed(() => session.value?.person != null && session.value.key_id === null);
 export const isAdmin = computed(() => session.value?.role === "admin");
 export const mayOperate = computed(() => isAdmin.value || session.value?.role === "standard");
 /** Other roles cannot open the dashboard. A viewer sees it without its controls. */
@@ -34,7 +36,7 @@ export const whenUserChanges = (forget: () => void): void => {
   });
 };
 
-const ENDED = "Your session has ended: it expired, or its key was revoked or rotated.";
+const ENDED = "Your session has ended: it expired, or was ended, or its key was revoked or rotated.";
 const SIGNED_OUT_ELSEWHERE = "You signed out in another tab.";
 const RESUME_AGAIN_MS = 3000;
 

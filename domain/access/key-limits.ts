@@ -1,5 +1,7 @@
 // The limits of a key, besides its role; null means no limit.
 
+import { fitsPattern } from "../words/star-pattern.ts";
+
 export interface KeyLimits {
   readonly requestsPerMinute: number | null;
   /** Jobs open at the same time. */
@@ -24,21 +26,4 @@ export const windowAt = (known: RequestWindow | null, nowAt: number): RequestWin
 };
 
 export const mayUseModel = (patterns: readonly string[], model: string): boolean =>
-  patterns.some((pattern) => matches(pattern, model));
-
-/**
- * Without a regular expression, because patterns are user input. Finds each piece between stars after the previous one.
- */
-const matches = (pattern: string, text: string): boolean => {
-  const [first = "", ...rest] = pattern.split("*");
-  const last = rest.pop();
-  if (last === undefined) return pattern === text;
-  if (!text.startsWith(first)) return false;
-  let at = first.length;
-  for (const piece of rest) {
-    const found = text.indexOf(piece, at);
-    if (found === -1) return false;
-    at = found + piece.length;
-  }
-  return text.length - last.length >= at && text.endsWith(last);
-};
+  patterns.some((pattern) => fitsPattern(pattern, model));

@@ -21,6 +21,8 @@ export interface KeyRecord {
   readonly previousUntilAt: number | null;
   /** null: no limits. */
   readonly limits: KeyLimits | null;
+  /** The person who made it and whose role bounds it; null: a key of the tenant. */
+  readonly personId: string | null;
 }
 
 /** Each row lists the roles that have a permission. */

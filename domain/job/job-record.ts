@@ -47,6 +47,7 @@ const LATER_FIELDS = {
   frontDoor: null,
   queueUntilAt: null,
   keyId: null,
+  createdBy: null,
   metadata: {},
   avoidedWorkers: [],
   delayedBy: null,

@@ -6,7 +6,7 @@
 //  └──release, halt, reap, retryable failure, rate limit, fallback──┘   (cancel: also from pending and assigned)
 
 import type { Api } from "../words/api.ts";
-import type { JobEvent } from "../words/event.ts";
+import type { Actor, JobEvent } from "../words/event.ts";
 import type { JobStatus } from "../words/job-status.ts";
 import type { Json } from "../words/json.ts";
 import type { Priority, Requirements, Tier } from "../words/requirements.ts";
@@ -103,6 +103,12 @@ export type Delay = "run_at" | "retry" | "rate_limit" | "release";
 /** How a lease ended, so that a repeated report is recognised. */
 export type Settlement = "completed" | "failed" | "released";
 
+/** Who created a job, besides its `keyId`. */
+export interface Creator {
+  readonly name: string;
+  readonly personId: string | null;
+}
+
 /** Instants are epoch milliseconds, durations milliseconds, money integer nano-dollars. */
 export interface Job extends Requirements {
   readonly id: string;
@@ -133,6 +139,8 @@ export interface Job extends Requirements {
   readonly queueUntilAt: number | null;
   /** The key that created it; null for a schedule's job. */
   readonly keyId: string | null;
+  /** Who created it; null for a schedule's, and for jobs of older releases. */
+  readonly createdBy: Creator | null;
   readonly usage: Usage | null;
   readonly costNanoUsd: number | null;
   readonly schedule: string | null;
@@ -219,8 +227,8 @@ export const requirementsOfNew = ({ provider, model, tags, api, batch }: NewJob)
   batch: batch ?? null,
 });
 
-/** `keyId` is the key that creates it. */
-export const createJob = (request: NewJob, id: string, nowAt: number, keyId: string | null = null): Decision => {
+/** `by` is missing for a schedule's job. */
+export const createJob = (request: NewJob, id: string, nowAt: number, by: Actor | null = null): Decision => {
   const { prompt, input, runAt, api = null, frontDoor = null, stream = false, traceparent = null, ...asked } = request;
   const readyAt = runAt !== null && runAt > nowAt ? runAt : null;
   const tags = [...new Set(asked.tags)];
@@ -236,7 +244,8 @@ export const createJob = (request: NewJob, id: string, nowAt: number, keyId: str
     frontDoor,
     traceparent,
     queueUntilAt: frontDoor === null ? null : nowAt + frontDoor.queueMs,
-    keyId,
+    keyId: by?.keyId ?? null,
+    createdBy: by === null ? null : { name: by.name, personId: by.personId ?? null },
     groupKey: groupKeyOf(requirementsOfNew(request)),
     batch: asked.batch ?? null,
     batchPlace: asked.batchPlace ?? null,

@@ -34,11 +34,29 @@ export interface JobEvent {
   readonly detail: Json;
 }
 
-/** Who made an administrative change: a key, a session of a key, or the service itself. */
+/** Begins the id of a person, and never that of a key. */
+export const PERSON_PREFIX = "person_";
+
+/** Who made a change: a key, a session of a key, a person, or the service itself. */
 export interface Actor {
+  /** Who holds the secret: a key's id, or a person's if it is a session of theirs. */
   readonly keyId: string | null;
+  /** The person whose session or personal key it was; missing for everyone else. */
+  readonly personId?: string;
+  /** The key's name, or the person's with the address. */
   readonly name: string;
 }
+
+export interface ActorIds {
+  readonly keyId: string | null;
+  readonly personId?: string | null | undefined;
+}
+
+/** The ids of an actor: of the key, unless it was a session of a person, and of the person. */
+export const idsOf = ({ keyId, personId }: ActorIds): { keyId: string | null; personId: string | null } => ({
+  keyId: keyId?.startsWith(PERSON_PREFIX) ? null : keyId,
+  personId: personId ?? null,
+});
 
 /** One entry of the audit log. `detail` never contains a secret. */
 export interface AuditEntry {

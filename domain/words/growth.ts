@@ -5,7 +5,7 @@
 
 import type { RefusalCode } from "./refusal.ts";
 
-type Grower = "request" | "key" | "worker" | "reader" | "webhook" | "provider" | "operator";
+type Grower = "request" | "key" | "person" | "worker" | "reader" | "webhook" | "provider" | "operator";
 
 /** What happens to the one that would exceed the bound. */
 export type AtTheBound =
@@ -33,6 +33,7 @@ export interface GrowthRow {
     | "process"
     | "tenant"
     | "key"
+    | "person"
     | "worker"
     | "job"
     | "stream"

@@ -23,13 +23,15 @@ export type ResourceKind =
   | "delivery"
   | "file"
   | "upload"
-  | "batch";
+  | "batch"
+  | "person";
 
 export type Refusal =
   | { readonly code: "invalid_request"; readonly detail: string; readonly errors: readonly FieldError[] }
   | { readonly code: "authentication_failed"; readonly detail: string }
   | { readonly code: "key_revoked" }
   | { readonly code: "key_rotated" }
+  | { readonly code: "key_suspended"; readonly detail: string }
   | { readonly code: "forbidden"; readonly detail: string }
   | {
       readonly code: "not_found";

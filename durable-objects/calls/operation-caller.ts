@@ -7,7 +7,7 @@ import { permit } from "../../domain/killswitch.ts";
 import type { Refusal } from "../../domain/words/refusal.ts";
 import { ok, type Result } from "../../domain/words/result.ts";
 import { type AnswerOf, OPERATIONS, type OperationName, type RequestOf } from "../api.ts";
-import { type Credential, identify } from "../operations/keys.ts";
+import { type Credential, identify, isPersonSession } from "../operations/holders.ts";
 import { refuseFull } from "../operations/room.ts";
 import type { Store } from "../store/open.ts";
 import type { Caller, Turn } from "../turn/turn.ts";
@@ -53,7 +53,8 @@ export class OperationCaller {
     const operation = OPERATIONS[name];
     const caller = identify(this.#store, credential, Date.now());
     if (!caller.ok) return caller;
-    const authorized = authorize(caller.value.role, operation.needs);
+    const isForPerson = "isForPeople" in operation && isPersonSession(caller.value);
+    const authorized = isForPerson ? ok(null) : authorize(caller.value.role, operation.needs);
     if (!authorized.ok) return authorized;
     const { config, killswitch, absence } = this.#turns.memory;
     const within = this.#rates.take(config.requestLimits, caller.value, credential, Date.now());

@@ -3,6 +3,7 @@
 // final when their first event is sent, and are not sent again with the later ones.
 
 import { type JobPayload, labelsOf } from "../../domain/job/job.ts";
+import { idsOf } from "../../domain/words/event.ts";
 import type { Json } from "../../domain/words/json.ts";
 import type { Recorded } from "../store/job-rows.ts";
 import type { Store } from "../store/open.ts";
@@ -40,8 +41,8 @@ const INSERTS = {
     SELECT ?1, value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5, value ->> 6, value ->> 7,
       value ->> 8, value ->> 9, value ->> 10, value ->> 11, value ->> 12, value ->> 13
     FROM given WHERE true ON CONFLICT DO NOTHING`,
-  audit: `INSERT INTO audit (tenant, id, at, actor_key_id, actor_name, action, target, detail)
-    SELECT ?1, value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5, value ->> 6
+  audit: `INSERT INTO audit (tenant, id, at, actor_key_id, actor_person_id, actor_name, action, target, detail)
+    SELECT ?1, value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5, value ->> 6, value ->> 7
     FROM given WHERE true ON CONFLICT DO NOTHING`,
   scheduleRuns: `INSERT INTO schedule_runs (tenant, schedule, id, scheduled_for, ran_at, outcome, reason, job_id, missed)
     SELECT ?1, value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5, value ->> 6, value ->> 7
@@ -163,7 +164,8 @@ const auditRows = ({ seq, entries }: OutboxRow): Cells[] =>
   entries.audit.map(({ at, actor, action, target, detail }, index) => [
     lineId(seq, index),
     at,
-    actor.keyId,
+    idsOf(actor).keyId,
+    idsOf(actor).personId,
     actor.name,
     action,
     target,

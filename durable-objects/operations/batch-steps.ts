@@ -28,6 +28,7 @@ import { groupKeyOf } from "../../domain/job/queue.ts";
 import type { WebhookEvent } from "../../domain/webhook.ts";
 import { DAY_MS, SECOND_MS } from "../../domain/words/duration.ts";
 import { earliest } from "../../domain/words/earliest.ts";
+import type { Actor } from "../../domain/words/event.ts";
 import type { Json } from "../../domain/words/json.ts";
 import { endOpenLines } from "../steps/stop-batches.ts";
 import type { Turn } from "../turn/turn.ts";
@@ -208,9 +209,14 @@ export const fed = (
   turn.putBatch(noteFed(batch, model, lines.length, { hash: last.hash, line: last.line }));
   const policy = routePolicy(turn);
   const reasons: WaitingReasons = new Map();
-  for (const asked of jobs) admit(turn, createJob(asked, turn.newId(), turn.nowAt, batch.keyId), policy, reasons);
+  const creator = creatorOf(turn, batch);
+  for (const asked of jobs) admit(turn, createJob(asked, turn.newId(), turn.nowAt, creator), policy, reasons);
   return true;
 };
+
+/** Its lines are jobs of the key that created it. */
+const creatorOf = (turn: Turn, { keyId }: BatchRecord): Actor | null =>
+  keyId === null ? null : { keyId, name: turn.store.keys.find(keyId)?.name ?? "" };
 
 const toNewJob = (batch: BatchRecord, model: string, found: Alias, { line, customId, body }: FedLine): NewJob => {
   const given: { [field: string]: Json } = { ...body, model: found.model };

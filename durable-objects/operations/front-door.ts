@@ -134,12 +134,8 @@ const open = (turn: Turn, request: Asking): Result<{ job: JobResource }, Refusal
   if (!found.ok) return found;
   const limited = refuseOverLimits(turn, [request.model, found.value.model]);
   if (!limited.ok) return limited;
-  const created = createJob(
-    toNewJob(turn, request, found.value),
-    request.id ?? turn.newId(),
-    turn.nowAt,
-    turn.caller.keyId,
-  );
+  const asked = toNewJob(turn, request, found.value);
+  const created = createJob(asked, request.id ?? turn.newId(), turn.nowAt, turn.caller);
   const budget = refuseOverBudget(turn, created.job);
   if (!budget.ok) return budget;
   const policy = routePolicy(turn);

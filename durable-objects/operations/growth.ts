@@ -5,14 +5,17 @@ import { LONGEST_WINDOW } from "../../domain/batch/feeding.ts";
 import { MAX_FILES } from "../../domain/file/file.ts";
 import { DEFAULT_MAX_GB } from "../../domain/tenant/max-gb.ts";
 import type { GrowthRow } from "../../domain/words/growth.ts";
+import { KEPT_ATTEMPTS } from "../store/people.ts";
 import { MAX_SKIPPED_REASONS } from "./claims.ts";
-import { MAX_SESSIONS_A_KEY } from "./keys.ts";
 import { MAX_OFFER_BYTES, MAX_OFFERS_BYTES, MAX_WORKERS } from "./presence.ts";
 import { MAX_GROUPS, MAX_STORED_BYTES } from "./room.ts";
+import { MAX_SESSIONS_A_KEY } from "./sessions.ts";
+import { MAX_PEOPLE, MAX_SESSIONS_A_PERSON } from "./sign-in.ts";
 import { MAX_WEBHOOKS } from "./webhooks.ts";
 
 const PRESENCE_TEST = "test/tenant/presence.workers.test.ts";
 const BATCHES_TEST = "test/batches/batches.workers.test.ts";
+const PEOPLE_TEST = "test/tenant/people-bounds.workers.test.ts";
 const GROUPS_TEST = "test/tenant/requirement-groups.workers.test.ts";
 
 const TENANTS_TEST = "test/http/tenants.workers.test.ts";
@@ -86,13 +89,49 @@ export const GROWTH: readonly GrowthRow[] = [
     what: "sessions of the dashboard",
     holds: ["table sessions"],
     grownBy: "key",
-    countedBy: "durable-objects/operations/keys.ts",
+    countedBy: "durable-objects/operations/sessions.ts",
     bound: MAX_SESSIONS_A_KEY,
     unit: "entries",
     of: "key",
     atTheBound: { drops: "the oldest session of the key: who had it signs in again" },
     freedBy: "signing out, a session's end, the end of its key",
     provenBy: ["test/tenant/session.workers.test.ts", "ends the oldest of a hundred"],
+  },
+  {
+    what: "people who have signed in, each with one grant of a key at a time",
+    holds: ["table people", "table key_grants"],
+    grownBy: "person",
+    countedBy: "durable-objects/operations/sign-in.ts",
+    bound: MAX_PEOPLE,
+    unit: "entries",
+    of: "tenant",
+    atTheBound: { refuses: "forbidden" },
+    freedBy: "nothing: a person stays, so that the audit has a name",
+    provenBy: [PEOPLE_TEST, "has 5 000 people and no more"],
+  },
+  {
+    what: "people's sessions",
+    holds: ["table person_sessions"],
+    grownBy: "person",
+    countedBy: "durable-objects/operations/sign-in.ts",
+    bound: MAX_SESSIONS_A_PERSON,
+    unit: "entries",
+    of: "person",
+    atTheBound: { drops: "the session that ends first: who had it signs in again" },
+    freedBy: "signing out, a session's end, blocking the person",
+    provenBy: [PEOPLE_TEST, "has 20 sessions; one more ends another"],
+  },
+  {
+    what: "attempts to sign in",
+    holds: ["table sign_in_attempts"],
+    grownBy: "person",
+    countedBy: "durable-objects/store/people.ts",
+    bound: KEPT_ATTEMPTS,
+    unit: "entries",
+    of: "tenant",
+    atTheBound: { drops: "the oldest attempt" },
+    freedBy: "newer attempts",
+    provenBy: [PEOPLE_TEST, "keeps the last 50 attempts"],
   },
   {
     what: "webhooks",

@@ -75,7 +75,7 @@ const refuseNewJobs = (turn: Turn, asked: readonly NewJob[]): Result<null, Refus
 
 /** The job as created: pending, even if a worker gets it before the answer is sent. */
 const createAndAdmit = (turn: Turn, asked: NewJob, reasons: WaitingReasons = new Map()): JobResource => {
-  const created = createJob(asked, turn.newId(), turn.nowAt, turn.caller.keyId);
+  const created = createJob(asked, turn.newId(), turn.nowAt, turn.caller);
   const waitsFor = admit(turn, created, routePolicy(turn), reasons);
   return presentJob(created.job, asked, null, waitsFor);
 };
@@ -108,7 +108,7 @@ export const dispatch = (
     if (!backlog.ok) return backlog;
     const limited = refuseOverLimits(turn, [request.job.model]);
     if (!limited.ok) return limited;
-    const created = createJob(request.job, turn.newId(), turn.nowAt, turn.caller.keyId);
+    const created = createJob(request.job, turn.newId(), turn.nowAt, turn.caller);
     const policy = routePolicy(turn);
     const choice = created.job.readyAt === null ? chooseFor(turn, created.job, policy) : null;
     if (choice !== null) {

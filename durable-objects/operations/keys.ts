@@ -1,74 +1,18 @@
-// Tenants, keys and sessions. The object stores digests; secrets are made at the edge and shown once. A session and a
+// Tenants and keys. The object stores digests; secrets are made at the edge and shown once. A session and a
 // socket end with the secret that opened them.
 
-import { toIso } from "../../contract/field.ts";
 import { type KeyResource, presentKey } from "../../contract/key.ts";
-import type { SessionAnswer } from "../../contract/session.ts";
-import {
-  AUTHENTICATION_FAILED,
-  authenticate,
-  type KeyRecord,
-  liveHashes,
-  type Role,
-  revokeKey,
-  rotateKey,
-} from "../../domain/access/key.ts";
+import { type KeyRecord, liveHashes, type Role, revokeKey, rotateKey } from "../../domain/access/key.ts";
 import type { KeyLimits } from "../../domain/access/key-limits.ts";
-import { HOUR_MS } from "../../domain/words/duration.ts";
+import { mayMakeKey, type Person } from "../../domain/access/person.ts";
+import type { Actor } from "../../domain/words/event.ts";
 import type { Json } from "../../domain/words/json.ts";
 import { notFound, type Refusal } from "../../domain/words/refusal.ts";
 import { err, ok, type Result } from "../../domain/words/result.ts";
-import type { Store } from "../store/open.ts";
-import type { Caller, Turn } from "../turn/turn.ts";
+import type { Turn } from "../turn/turn.ts";
 import { endAsksOf } from "./abandon.ts";
+import { putPerson } from "./people.ts";
 import { lockOut } from "./presence.ts";
-
-/** What the edge found in a bearer key or a cookie: public ids, and the digest of the whole token. */
-export interface Credential {
-  readonly kind: "key" | "session";
-  readonly id: string;
-  readonly hash: string;
-  /** The request's id, for the log and the job's events. */
-  readonly requestId?: string | undefined;
-  /** Requests of the key in progress at the edge, including this one, if it counts against the limits. */
-  readonly underWay?: number | undefined;
-}
-
-const USE_NOTED_EVERY_MS = 60_000;
-const SESSION_MS = 12 * HOUR_MS;
-
-/** Identifies the caller; records the key's use from time to time. */
-export const identify = (store: Store, credential: Credential, nowAt: number): Result<Caller, Refusal> => {
-  const { kind, id: keyId, hash } = credential;
-  const key = kind === "key" ? opened(store, keyId, hash, nowAt) : keyOfSession(store, credential, nowAt);
-  if (!key.ok) return key;
-  const { id, name, role, lastUsedAt } = key.value;
-  if (lastUsedAt === null || nowAt - lastUsedAt >= USE_NOTED_EVERY_MS) noteUse(store, id, nowAt);
-  const { requestId } = credential;
-  const caller = { keyId: id, name, role, secretHash: key.value.secretHash };
-  return ok(requestId === undefined ? caller : { ...caller, requestId });
-};
-
-const noteUse = (store: Store, id: string, nowAt: number): void => {
-  const key = store.keys.find(id);
-  if (key !== null) store.keys.put({ ...key, lastUsedAt: nowAt });
-};
-
-/** A key, and the digest of the secret that the caller used or opened a session with. */
-type Identified = KeyRecord & { readonly secretHash: string };
-
-const opened = (store: Store, keyId: string, secretHash: string, nowAt: number): Result<Identified, Refusal> => {
-  const key = authenticate(store.keys.find(keyId), secretHash, nowAt);
-  return key.ok ? ok({ ...key.value, secretHash }) : key;
-};
-
-const keyOfSession = (store: Store, credential: Credential, nowAt: number): Result<Identified, Refusal> => {
-  const session = store.sessions.find(credential.id);
-  if (session === null || session.hash !== credential.hash || session.expiresAt <= nowAt)
-    return err(AUTHENTICATION_FAILED);
-  const key = opened(store, session.keyId, session.keyHash, nowAt);
-  return key.ok ? key : err(AUTHENTICATION_FAILED);
-};
 
 export interface NewKey {
   readonly id: string;
@@ -81,6 +25,7 @@ export interface NewKey {
 const keyRecord = (asked: NewKey, nowAt: number): KeyRecord => ({
   ...asked,
   limits: asked.limits ?? null,
+  personId: null,
   createdAt: nowAt,
   lastUsedAt: null,
   revokedAt: null,
@@ -106,15 +51,38 @@ export const createTenant = (turn: Turn, request: NewTenant): Result<null, Refus
   return ok(null);
 };
 
+/** What a person makes is a key of that person, with at most the own role. */
 export const createKey = (turn: Turn, request: NewKey): Result<KeyResource, Refusal> => {
-  const key = keyRecord(request, turn.nowAt);
+  const person = turn.caller.personId === undefined ? null : turn.store.people.find(turn.caller.personId);
+  if (person === null) return addKey(turn, keyRecord(request, turn.nowAt));
+  const allowed = mayMakeKey(person.role, request.role);
+  if (!allowed.ok) return allowed;
+  return addPersonalKey(turn, person, request);
+};
+
+const MAX_KEYS_A_PERSON = 500;
+
+export const addPersonalKey = (
+  turn: Turn,
+  person: Person,
+  request: NewKey,
+  by: Actor = turn.caller,
+): Result<KeyResource, Refusal> => {
+  if (turn.store.keys.ofPerson(person.id).length >= MAX_KEYS_A_PERSON) {
+    const detail = `you have made ${MAX_KEYS_A_PERSON} keys, which is the maximum: rotate one of them instead`;
+    return err({ code: "forbidden", detail });
+  }
+  const added = addKey(turn, { ...keyRecord(request, turn.nowAt), personId: person.id }, by);
+  // From now on its end is due.
+  putPerson(turn, person);
+  return added;
+};
+
+const addKey = (turn: Turn, key: KeyRecord, by: Actor = turn.caller): Result<KeyResource, Refusal> => {
   putKey(turn, key);
   const { limits } = presentKey(key);
-  turn.audit("key.created", key.id, {
-    name: key.name,
-    role: key.role,
-    ...(limits == null ? {} : { limits: limits as Json }),
-  });
+  const detail = { name: key.name, role: key.role, ...(limits == null ? {} : { limits: limits as Json }) };
+  turn.audit("key.created", key.id, detail, by);
   return ok(presentKey(key));
 };
 
@@ -149,14 +117,18 @@ export const addAdminKey = (turn: Turn, request: NewKey): Result<KeyResource, Re
   return createKey(turn, request);
 };
 
-export const listKeys = (turn: Turn): Result<KeyResource[], Refusal> => ok(turn.store.keys.all().map(presentKey));
+/** Those that the caller may see: an administrator all, another person the own ones. */
+const seenKeys = ({ caller, store }: Turn): KeyRecord[] =>
+  caller.role === "admin" ? store.keys.all() : store.keys.ofPerson(caller.personId ?? "");
+
+export const listKeys = (turn: Turn): Result<KeyResource[], Refusal> => ok(seenKeys(turn).map(presentKey));
 
 export const rotate = (
   turn: Turn,
   request: { id: string; hash: string; graceMs: number },
 ): Result<KeyResource, Refusal> => {
-  const key = turn.store.keys.find(request.id);
-  if (key === null) return err(notFound("key", request.id));
+  const key = seenKeys(turn).find(({ id }) => id === request.id);
+  if (key === undefined) return err(notFound("key", request.id));
   const rotated = rotateKey(key, request.hash, request.graceMs, turn.nowAt);
   if (!rotated.ok) return rotated;
   if (rotated.value === key) return ok(presentKey(key));
@@ -168,11 +140,14 @@ export const rotate = (
 };
 
 export const revoke = (turn: Turn, request: { id: string }): Result<null, Refusal> => {
-  const keys = turn.store.keys.all();
+  const keys = seenKeys(turn);
   const key = keys.find((one) => one.id === request.id);
   if (key === undefined) return err(notFound("key", request.id));
-  const liveAdmins = keys.filter((one) => one.role === "admin" && one.revokedAt === null).length;
-  const revoked = revokeKey(key, liveAdmins, turn.nowAt);
+  // A personal key ends with its person: it is nobody's last resort.
+  const isLastResort = (one: KeyRecord): boolean =>
+    one.role === "admin" && one.revokedAt === null && one.personId === null;
+  const others = keys.filter((one) => one !== key && isLastResort(one)).length;
+  const revoked = isLastResort(key) && others === 0 ? revokeKey(key, 1, turn.nowAt) : revokeKey(key, 2, turn.nowAt);
   if (!revoked.ok) return revoked;
   turn.store.keys.put(revoked.value);
   turn.audit("key.revoked", key.id, { name: key.name });
@@ -197,36 +172,4 @@ export const endGraces = (turn: Turn): void => {
     endOpened(turn, ended);
   }
   turn.due(turn.store.keys.nextGraceEndAt());
-};
-
-/** Signing in once more ends the oldest session of the key. */
-export const MAX_SESSIONS_A_KEY = 100;
-
-export const createSession = (
-  turn: Turn,
-  request: { id: string; hash: string },
-): Result<Omit<SessionAnswer, "tenant">, Refusal> => {
-  const { keyId, name, role, secretHash } = turn.caller;
-  if (keyId === null || secretHash === undefined) return err(AUTHENTICATION_FAILED);
-  const expiresAt = turn.nowAt + SESSION_MS;
-  turn.store.sessions.put({ id: request.id, keyId, keyHash: secretHash, hash: request.hash, expiresAt });
-  for (const id of turn.store.sessions.removeBeyond(keyId, MAX_SESSIONS_A_KEY)) turn.effects.endedSessions.add(id);
-  turn.due(expiresAt);
-  return ok({ role, name, expires_at: toIso(expiresAt) });
-};
-
-/** The signed-in key, and when the session ends; a bearer key has no end. */
-export const readSession = (
-  turn: Turn,
-  request: { id: string | null },
-): Result<Omit<SessionAnswer, "tenant">, Refusal> => {
-  const { name, role } = turn.caller;
-  const session = request.id === null ? null : turn.store.sessions.find(request.id);
-  return ok({ role, name, expires_at: session === null ? null : toIso(session.expiresAt) });
-};
-
-export const endSession = (turn: Turn, request: { id: string }): Result<null, Refusal> => {
-  turn.store.sessions.remove(request.id);
-  turn.effects.endedSessions.add(request.id);
-  return ok(null);
 };

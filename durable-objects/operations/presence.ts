@@ -15,6 +15,7 @@ import {
 } from "../../domain/fleet/worker.ts";
 import { heartbeatJob, keepLease, loseJob } from "../../domain/job/lease.ts";
 import { epochOfNewWorker, isHaltedBy } from "../../domain/killswitch.ts";
+import { PERSON_PREFIX } from "../../domain/words/event.ts";
 import { invalid, notFound, type Refusal } from "../../domain/words/refusal.ts";
 import { err, ok, type Result } from "../../domain/words/result.ts";
 import { isSilent } from "../steps/last-sign.ts";
@@ -44,7 +45,8 @@ export const mayActAs = (turn: Turn, instance: string): Result<null, Refusal> =>
   const owner = member?.worker.keyId ?? null;
   if (member === undefined || owner === null || owner === turn.caller.keyId) return ok(null);
   const key = turn.store.keys.find(owner);
-  if (key === null || key.revokedAt !== null || isSilent(turn, member)) return ok(null);
+  const isGone = key === null ? !owner.startsWith(PERSON_PREFIX) : key.revokedAt !== null;
+  if (isGone || isSilent(turn, member)) return ok(null);
   return err({ code: "instance_taken", instance });
 };
 
@@ -209,7 +211,7 @@ export const noteDisconnected = (
   turn.putWorker({ ...member.worker, lastHeartbeatAt: signAt });
 };
 
-/** A key was revoked, so that workers that last reported with it get no new job. */
+/** A key was revoked or suspended, or a person blocked: workers that last reported with it get no new job. */
 export const lockOut = (turn: Turn, keyId: string): void => {
   for (const { worker } of turn.memory.fleet.members()) {
     if (worker.keyId !== keyId) continue;

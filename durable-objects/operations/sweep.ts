@@ -21,6 +21,7 @@ import { enforceBudget, nextBudgetAt } from "./budget.ts";
 import { endFiles } from "./files.ts";
 import { endGraces } from "./keys.ts";
 import { estimateUnreported, nextEstimateAt } from "./late-spending.ts";
+import { suspendKeys } from "./people.ts";
 import { refuseGroups } from "./room.ts";
 import { routePolicy, routeRequest } from "./route-policy.ts";
 import { runIfDue } from "./schedules.ts";
@@ -180,6 +181,19 @@ const TIMETABLE: readonly Row[] = [
     run: (turn) => {
       for (const id of turn.store.sessions.removeExpired(turn.nowAt)) turn.effects.endedSessions.add(id);
     },
+  },
+  {
+    what: "people's sessions expire",
+    dueAt: (turn) => turn.store.personSessions.nextExpiryAt(),
+    run: (turn) => {
+      for (const id of turn.store.personSessions.removeExpired(turn.nowAt)) turn.effects.endedSessions.add(id);
+    },
+  },
+  { what: "personal keys are suspended", dueAt: (turn) => turn.store.people.nextKeysEndAt(), run: suspendKeys },
+  {
+    what: "grants of keys expire",
+    dueAt: (turn) => turn.store.keyGrants.nextExpiryAt(),
+    run: (turn) => turn.store.keyGrants.removeExpired(turn.nowAt),
   },
   {
     what: "old sums of spending are deleted",

@@ -5,7 +5,7 @@
 
 import { SWITCHING_PROTOCOLS } from "../../contract/http-status.ts";
 import { type Outcome, thrownOf } from "../calls/grouped-calls.ts";
-import type { Credential } from "../operations/keys.ts";
+import type { Credential } from "../operations/holders.ts";
 import { close, send } from "./hibernating-sockets.ts";
 import { INTERNAL_ERROR } from "./tenant-socket.ts";
 

@@ -3,14 +3,14 @@
 
 import { type CoordinatorMessage, MAX_FRAME_BYTES } from "../../contract/socket.ts";
 import { closeCodes } from "../../contract/values.ts";
-import { authenticate, authorize } from "../../domain/access/key.ts";
+import { authorize } from "../../domain/access/key.ts";
 import { type Brought, MAX_HISTORY_LOOKS } from "../../domain/job/archived-job.ts";
 import { absenceRefusal } from "../../domain/tenant/absence.ts";
 import type { Refusal } from "../../domain/words/refusal.ts";
 import { err, ok, type Result } from "../../domain/words/result.ts";
 import { SERVICE, type TurnRunner } from "../calls/turn-runner.ts";
 import { type Absent, findArchivedRecords, refuseHistory } from "../history/archive.ts";
-import { type Credential, identify } from "../operations/keys.ts";
+import { type Credential, identify, identifySocket } from "../operations/holders.ts";
 import { mayActAs, noteDisconnected } from "../operations/presence.ts";
 import type { Store } from "../store/open.ts";
 import type { Caller } from "../turn/turn.ts";
@@ -150,18 +150,19 @@ export class SocketIntake {
   /** Returns the job that must be looked up in history; `archived` is null if history does not have it. */
   #handle(
     socket: TenantSocket,
-    { keyId, name, role, instance, openedWith }: Attachment,
+    attachment: Attachment,
     { id, message }: Incoming,
     archived?: Brought | null,
   ): Absent | null {
     const { store, turns } = this.#parts;
-    if (!authenticate(store.keys.find(keyId), openedWith, Date.now()).ok) {
+    const caller = identifySocket(store, attachment, Date.now());
+    if (!caller.ok) {
       turns.afterCommit(() => socket.close(closeCodes.keyEnded, "the key has ended"));
       return null;
     }
     let absent: Absent | null = null;
-    turns.inTurn({ keyId, name, role }, (turn) => {
-      const done = message.ok ? handleMessage(turn, instance, message.value, archived ?? null) : message;
+    turns.inTurn(caller.value, (turn) => {
+      const done = message.ok ? handleMessage(turn, attachment.instance, message.value, archived ?? null) : message;
       absent = archived === null ? null : absentJobOf(done);
       // Answers before the message's other effects.
       if (absent === null) this.#say(socket, acknowledge(id, done));

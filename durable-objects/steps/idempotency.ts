@@ -80,11 +80,11 @@ export const withIdempotency = <T extends object>(
 type StoredJob = Pick<
   JobResource,
   "id" | "created_at" | "traceparent" | "status" | "assigned_worker" | "lease" | "assigned_at" | "waiting_reason"
->;
+> & { readonly created_by?: JobResource["created_by"] };
 
 const stripJob = (job: JobResource): StoredJob => {
-  const { id, created_at, traceparent, status, assigned_worker, lease, assigned_at, waiting_reason } = job;
-  return { id, created_at, traceparent, status, assigned_worker, lease, assigned_at, waiting_reason };
+  const { id, created_at, created_by, traceparent, status, assigned_worker, lease, assigned_at, waiting_reason } = job;
+  return { id, created_at, created_by, traceparent, status, assigned_worker, lease, assigned_at, waiting_reason };
 };
 
 /** The job at its creation, from the request alone. */

@@ -41,6 +41,10 @@ export const keysTable = (sql: Sql) => {
     withEndedGrace: (nowAt: number): KeyRecord[] =>
       records<KeyRecord>(all(sql, `SELECT record FROM keys WHERE ${GRACE_END} <= ?`, nowAt)),
 
+    /** A person's own keys, also the revoked ones. */
+    ofPerson: (personId: string): KeyRecord[] =>
+      records<KeyRecord>(all(sql, "SELECT record FROM keys WHERE record ->> '$.personId' = ?", personId)),
+
     put: (key: KeyRecord): void => {
       recent.keep(key.id, key);
       sql.exec("INSERT OR REPLACE INTO keys (id, record) VALUES (?, ?)", key.id, JSON.stringify(key));

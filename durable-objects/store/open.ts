@@ -13,6 +13,7 @@ import { keysTable, sessionsTable } from "./keys.ts";
 import { latencyTable } from "./latency.ts";
 import { outboxTable } from "./outbox.ts";
 import { payloadsTable } from "./payloads.ts";
+import { attemptsTable, keyGrantsTable, peopleTable, personSessionsTable } from "./people.ts";
 import { schedulesTable } from "./schedules.ts";
 import { migrate } from "./schema.ts";
 import { settingsTable } from "./settings.ts";
@@ -41,6 +42,10 @@ const tablesOf = (storage: TenantStorage) => {
     keys,
     keyUse: keyUseTable(storage.sql),
     sessions: sessionsTable(storage.sql),
+    people: peopleTable(storage.sql),
+    personSessions: personSessionsTable(storage.sql),
+    attempts: attemptsTable(storage.sql),
+    keyGrants: keyGrantsTable(storage.sql),
     outbox,
     idempotency: idempotencyTable(storage.sql),
     schedules: schedulesTable(storage.sql),

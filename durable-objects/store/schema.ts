@@ -262,6 +262,26 @@ export const SCHEMA_STEPS: readonly SchemaStep[] = [
     )`,
     `UPDATE jobs SET record = json_set(record, '$.batch', NULL, '$.batchPlace', NULL)`,
   ],
+  [
+    `CREATE TABLE people (
+      id TEXT PRIMARY KEY, issuer TEXT NOT NULL, subject TEXT NOT NULL, keys_end_at INTEGER, record TEXT NOT NULL
+    ) WITHOUT ROWID`,
+    `CREATE UNIQUE INDEX people_by_subject ON people (issuer, subject)`,
+    `CREATE INDEX people_by_keys_end ON people (keys_end_at) WHERE keys_end_at IS NOT NULL`,
+    `CREATE TABLE person_sessions (
+      id TEXT PRIMARY KEY, person_id TEXT NOT NULL, hash TEXT NOT NULL, expires_at INTEGER NOT NULL
+    ) WITHOUT ROWID`,
+    `CREATE INDEX person_sessions_expiry ON person_sessions (expires_at)`,
+    `CREATE INDEX person_sessions_of ON person_sessions (person_id, expires_at)`,
+    `CREATE TABLE sign_in_attempts (id INTEGER PRIMARY KEY, record TEXT NOT NULL)`,
+    `CREATE TABLE key_grants (
+      id TEXT PRIMARY KEY, person_id TEXT NOT NULL, expires_at INTEGER NOT NULL, record TEXT NOT NULL
+    ) WITHOUT ROWID`,
+    `CREATE INDEX key_grants_expiry ON key_grants (expires_at)`,
+    `UPDATE keys SET record = json_set(record, '$.personId', NULL)`,
+    `CREATE INDEX keys_of_person ON keys (record ->> '$.personId') WHERE record ->> '$.personId' IS NOT NULL`,
+    `UPDATE jobs SET record = json_set(record, '$.createdBy', NULL)`,
+  ],
 ];
 
 /** The version of a database after all steps. */

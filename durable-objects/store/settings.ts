@@ -1,6 +1,7 @@
 // Single values of the tenant: its name, config, killswitch, and counters.
 
 import { type ConfigDocument, configDocument } from "../../contract/config.ts";
+import type { SignInDocument } from "../../contract/sign-in.ts";
 import type { KeptTexts } from "../../domain/front-door/front-door.ts";
 import type { Measure } from "../../domain/insight/latency.ts";
 import { KILLSWITCH_OFF, type Killswitch } from "../../domain/killswitch.ts";
@@ -113,6 +114,10 @@ export const settingsTable = (sql: Sql) => {
       return document?.front_door?.store ?? "result";
     },
     putConfig: (config: StoredConfig): void => write("config", config),
+
+    /** How people sign in; null: as the deployment has it. */
+    signIn: (): SignInDocument | null => read<SignInDocument>("sign_in"),
+    putSignIn: (document: SignInDocument): void => write("sign_in", document),
 
     budgetNotices: (): BudgetNotice[] => read<BudgetNotice[]>("budget_notices") ?? [],
     putBudgetNotices: (notices: readonly BudgetNotice[]): void => write("budget_notices", notices),

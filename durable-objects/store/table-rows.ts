@@ -12,8 +12,8 @@ import {
 import { OWN_SETTINGS } from "./settings.ts";
 import { all, first, type Sql } from "./sql.ts";
 
-/** Sessions end with the move; the steps of the schema belong to each database. */
-const STAYING = new Set(["schema_steps", "sessions"]);
+/** Sessions, and grants of keys, end with the move; the steps of the schema belong to each database. */
+const STAYING = new Set(["schema_steps", "sessions", "person_sessions", "key_grants"]);
 
 const tablesOf = (sql: Sql): string[] =>
   all(sql, "SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name")

@@ -18,6 +18,7 @@ import type { OpenStatus } from "../store/open-counts.ts";
 import type { BudgetNotice, StoredConfig } from "../store/settings.ts";
 import { Affinity } from "./affinity.ts";
 import type { Counters } from "./counters.ts";
+import { isUsable } from "./usable-key.ts";
 
 export interface Memory {
   readonly fleet: Fleet;
@@ -135,10 +136,11 @@ export const loadMemory = (store: Store, nowAt: number, counters: Counters): Mem
   const fleet = new Fleet();
   const killswitch = store.settings.killswitch();
   const keys = store.keys.all();
-  const revoked = new Set(keys.filter(({ revokedAt }) => revokedAt !== null).map(({ id }) => id));
+  const ended = keys.filter((key) => key.revokedAt !== null || !isUsable(store, key, nowAt)).map(({ id }) => id);
+  const lockedOut = new Set([...ended, ...store.people.blockedIds()]);
   for (const worker of store.workers.each()) {
     fleet.put({ ...worker, isHalted: isHaltedBy(killswitch, worker.resumedEpoch) }, nowAt);
-    if (worker.keyId !== null && revoked.has(worker.keyId)) fleet.noteReach(worker.instance, { isLockedOut: true });
+    if (worker.keyId !== null && lockedOut.has(worker.keyId)) fleet.noteReach(worker.instance, { isLockedOut: true });
   }
   for (const { worker, provider, count } of store.jobs.leaseCounts()) fleet.addLoad(worker, provider, count);
   const queue = new Queue();

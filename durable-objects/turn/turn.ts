@@ -215,8 +215,9 @@ export class Turn {
 
   /** `by` is given if it is not the caller's own action. */
   audit(action: string, target: string, detail: Json = null, by: Actor = this.caller): void {
-    const { keyId, name } = by;
-    this.#outbox.addAudit({ at: this.nowAt, actor: { keyId, name }, action, target, detail });
+    const { keyId, personId, name } = by;
+    const actor = personId === undefined ? { keyId, name } : { keyId, personId, name };
+    this.#outbox.addAudit({ at: this.nowAt, actor, action, target, detail });
     this.log("info", action, { key_id: keyId, actor: name, target });
     const event = AUDITED_EVENTS[action];
     if (event === undefined) return;

@@ -15,7 +15,7 @@ import {
   isReached,
   isSameStand,
 } from "../operations/front-door.ts";
-import type { Credential } from "../operations/keys.ts";
+import type { Credential } from "../operations/holders.ts";
 import type { Waiters } from "./waiters.ts";
 
 /** After this the edge watches the job instead. */

@@ -20,7 +20,7 @@ const describeNeeds = (needs: Needs): string => {
   return `Needs a key with role ${roles}.`;
 };
 
-const UNAUTHORIZED = ["authentication_failed", "key_revoked", "key_rotated"] as const;
+const UNAUTHORIZED = ["authentication_failed", "key_revoked", "key_rotated", "key_suspended"] as const;
 
 /** Refusals that every endpoint of this kind can give. */
 const commonRefusals = ({ needs, body, rawBody }: Description): RefusalCode[] => [

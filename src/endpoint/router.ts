@@ -239,7 +239,7 @@ const parseParams = (c: AppContext, { params, path, isNameNew }: Description): u
 /** `/api/jobs/{id}/cancel` belongs to a job. */
 const resourceOf = (path: string): ResourceKind => {
   const plural = path.split("/{")[0]?.split("/").at(-1) ?? "";
-  return plural.slice(0, -1) as ResourceKind;
+  return plural === "people" ? "person" : (plural.slice(0, -1) as ResourceKind);
 };
 
 /** A small body without a key comes with its head, or soon. */

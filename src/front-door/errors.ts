@@ -22,6 +22,7 @@ const CODES: Partial<Record<RefusalCode, string>> = {
   authentication_failed: "invalid_api_key",
   key_revoked: "invalid_api_key",
   key_rotated: "invalid_api_key",
+  key_suspended: "invalid_api_key",
 };
 
 const paramOf = (refusal: Refusal): string | null => {

@@ -2,7 +2,7 @@
 
 import { type AuditEntryResource, type AuditQuery, presentAuditEntry } from "../../contract/audit.ts";
 import { fromIso, type PageRequest } from "../../contract/field.ts";
-import type { AuditEntry } from "../../domain/words/event.ts";
+import { type AuditEntry, idsOf } from "../../domain/words/event.ts";
 import type { Json } from "../../domain/words/json.ts";
 import { readPage } from "./page.ts";
 import { readHistory } from "./store.ts";
@@ -10,6 +10,7 @@ import { readHistory } from "./store.ts";
 interface AuditRow {
   readonly at: number;
   readonly actor_key_id: string | null;
+  readonly actor_person_id: string | null;
   readonly actor_name: string;
   readonly action: string;
   readonly target: string;
@@ -26,7 +27,7 @@ export const listAudit = (
     const { where, bindings } = selectionOf(query);
     const [limit, offset] = [`?${bindings.length + 2}`, `?${bindings.length + 3}`];
     const page = db.prepare(
-      `SELECT at, actor_key_id, actor_name, action, target, detail FROM audit
+      `SELECT at, actor_key_id, actor_person_id, actor_name, action, target, detail FROM audit
        WHERE ${where} ORDER BY at DESC, id DESC LIMIT ${limit} OFFSET ${offset}`,
     );
     const count = db.prepare(`SELECT COUNT(*) AS total FROM audit WHERE ${where}`);
@@ -41,7 +42,7 @@ export const listAudit = (
 /** The condition of each parameter; the position of its value is given. */
 const CONDITIONS = {
   action: (at: string) => `(action = ${at} OR substr(action, 1, length(${at}) + 1) = ${at} || '.')`,
-  actor: (at: string) => `(actor_key_id = ${at} OR actor_name = ${at})`,
+  actor: (at: string) => `(actor_key_id = ${at} OR actor_person_id = ${at} OR actor_name = ${at})`,
   target: (at: string) => `target = ${at}`,
   since: (at: string) => `at >= ${at}`,
   until: (at: string) => `at < ${at}`,
@@ -62,7 +63,11 @@ const selectionOf = (query: AuditQuery): { where: string; bindings: (string | nu
 const toEntry = (row: AuditRow): AuditEntryResource =>
   presentAuditEntry({
     at: row.at,
-    actor: { keyId: row.actor_key_id, name: row.actor_name },
+    actor: {
+      keyId: row.actor_key_id,
+      name: row.actor_name,
+      ...(row.actor_person_id === null ? {} : { personId: row.actor_person_id }),
+    },
     action: row.action,
     target: row.target,
     detail: JSON.parse(row.detail) as Json,
@@ -72,14 +77,15 @@ const toEntry = (row: AuditRow): AuditEntryResource =>
 export const auditStatement = (db: D1Database, tenant: string, entry: AuditEntry): D1PreparedStatement =>
   db
     .prepare(
-      `INSERT INTO audit (tenant, id, at, actor_key_id, actor_name, action, target, detail)
-       VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)`,
+      `INSERT INTO audit (tenant, id, at, actor_key_id, actor_person_id, actor_name, action, target, detail)
+       VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)`,
     )
     .bind(
       tenant,
       `edge-${crypto.randomUUID()}`,
       entry.at,
-      entry.actor.keyId,
+      idsOf(entry.actor).keyId,
+      idsOf(entry.actor).personId,
       entry.actor.name,
       entry.action,
       entry.target,

@@ -1,14 +1,14 @@
-// The dashboard's session: a cookie made from a key, which ends with the key.
+// The dashboard's session: a cookie made from a key here, or by a person in `auth.ts`.
 
-import type { Context } from "hono";
-import { deleteCookie, setCookie } from "hono/cookie";
 import { sessionAnswer, sessionRequest } from "../../contract/session.ts";
 import type { Refusal } from "../../domain/words/refusal.ts";
 import { type Endpoint, endpoint } from "../endpoint/router.ts";
 import { answer } from "../http/answer.ts";
-import { type AppContext, refuseForeignOrigin, SESSION_COOKIES, sessionOf, signingSecret } from "../http/auth.ts";
+import { type AppContext, refuseForeignOrigin, sessionOf, signingSecret } from "../http/auth.ts";
 import { mint, read } from "../http/key-format.ts";
 import { Refused, unwrap } from "../http/refused.ts";
+import { deleteSessionCookies, setSessionCookie } from "../http/session-cookie.ts";
+import { deploymentSignIn } from "../sign-in/config.ts";
 import { asks } from "../tenant/asks.ts";
 import { callTenant } from "../tenant/tenant.ts";
 
@@ -21,12 +21,6 @@ const NO_KEY_OF_OURS: Refusal = {
   code: "authentication_failed",
   detail: "This is no key of this service: copy it whole, as it was shown when it was made.",
 };
-
-const SECURE_COOKIE = SESSION_COOKIES[0];
-const PLAIN_COOKIE = SESSION_COOKIES[1];
-
-const isHttps = (c: Context): boolean =>
-  new URL(c.req.url).protocol === "https:" || c.req.header("x-forwarded-proto") === "https";
 
 /** Ends the session that the browser had: without its cookie nobody could end it later. */
 const endOlderSession = async (c: AppContext): Promise<void> => {
@@ -44,24 +38,19 @@ const signIn = endpoint(
     summary: "Sign in to the dashboard",
     description: "Sets a cookie (HttpOnly, SameSite=Strict) that lasts at most 12 hours and ends with its key.",
     body: sessionRequest,
-    answers: { 200: { description: "The signed-in key: name, role and tenant.", schema: sessionAnswer } },
-    refuses: ["authentication_failed", "key_revoked", "key_rotated", "forbidden", "overloaded"],
+    answers: { 200: { description: "Who is signed in: name, role and tenant.", schema: sessionAnswer } },
+    refuses: ["authentication_failed", "key_revoked", "key_rotated", "key_suspended", "forbidden", "overloaded"],
   },
   async (c, { body }) => {
     refuseForeignOrigin(c);
     const token = await read(signingSecret(c.env), body.key.trim());
     if (token === null || token.kind !== "key") throw new Refused(NO_KEY_OF_OURS);
     const minted = await mint(signingSecret(c.env), "session", token.tenant, token.jurisdiction);
-    const session = unwrap(await callTenant(c.env, token, "createSession", { id: minted.id, hash: minted.hash }));
+    const isOffHere = deploymentSignIn(c.env)?.keys_sign_in === false;
+    const asked = { id: minted.id, hash: minted.hash, isOffHere };
+    const session = unwrap(await callTenant(c.env, token, "createSession", asked));
     await endOlderSession(c);
-    const secure = isHttps(c);
-    setCookie(c, secure ? SECURE_COOKIE : PLAIN_COOKIE, minted.token, {
-      httpOnly: true,
-      sameSite: "Strict",
-      path: "/",
-      secure,
-      ...(session.expires_at === null ? {} : { expires: new Date(session.expires_at) }),
-    });
+    setSessionCookie(c, minted.token, session.expires_at === null ? null : new Date(session.expires_at));
     return c.json({ tenant: token.tenant, ...session });
   },
 );
@@ -75,7 +64,7 @@ const whoAmI = endpoint(
     summary: "Read who is signed in",
     answers: {
       200: {
-        description: "The key of the session or of the bearer header: name, role and tenant.",
+        description: "Who holds the session or the bearer key: a key or a person, with role and tenant.",
         schema: sessionAnswer,
       },
     },
@@ -100,8 +89,7 @@ const signOut = endpoint(
   async (c, { token }) => {
     if (token.kind === "session") unwrap(await callTenant(c.env, token, "endSession", { id: token.id }));
     else unwrap(await callTenant(c.env, token, "authorizeConsult", null));
-    deleteCookie(c, PLAIN_COOKIE, { path: "/" });
-    deleteCookie(c, SECURE_COOKIE, { path: "/", secure: true });
+    deleteSessionCookies(c);
     return c.body(null, 204);
   },
 );

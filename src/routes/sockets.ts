@@ -4,7 +4,7 @@
 import { SWITCHING_PROTOCOLS } from "../../contract/http-status.ts";
 import { instanceParam } from "../../contract/worker.ts";
 import type { Refusal } from "../../domain/words/refusal.ts";
-import type { Credential } from "../../durable-objects/operations/keys.ts";
+import type { Credential } from "../../durable-objects/operations/holders.ts";
 import { type Endpoint, endpoint } from "../endpoint/router.ts";
 import type { AppContext } from "../http/auth.ts";
 import type { TokenFacts } from "../http/key-format.ts";

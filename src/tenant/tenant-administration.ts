@@ -5,6 +5,7 @@ import type { MovingTenant } from "../../contract/move.ts";
 import type { PageRequest, TablePage, TableRows } from "../../domain/tenant/moved-rows.ts";
 import type { Refusal } from "../../domain/words/refusal.ts";
 import { ok, type Result } from "../../domain/words/result.ts";
+import type { AdmissionAnswer, AdmissionName, AdmissionRequest } from "../../durable-objects/admissions.ts";
 import type { CatalogReport } from "../../durable-objects/operations/catalog.ts";
 import type { NewKey, NewTenant } from "../../durable-objects/operations/keys.ts";
 import type { Leaving } from "../../durable-objects/operations/moving.ts";
@@ -24,6 +25,15 @@ export const createTenant = async (env: Env, request: NewTenant): Promise<Result
 /** Adds an admin key to a tenant. */
 export const addAdminKey = (env: Env, name: TenantName, key: NewKey): Promise<Result<KeyResource, Refusal>> =>
   withTenant(env, name, false, (stub) => remote(stub).addAdminKey(key));
+
+/** What the edge asks for somebody who has no session yet (`durable-objects/admissions.ts`). */
+export const admission = <Name extends AdmissionName>(
+  env: Env,
+  name: TenantName,
+  asked: Name,
+  request: AdmissionRequest<Name>,
+): Promise<Result<AdmissionAnswer<Name>, Refusal>> =>
+  withTenant(env, name, asked === "readSignIn", (stub) => remote(stub).admit(asked, request));
 
 /** Sets what a tenant may store; null: as every other. */
 export const boundTenant = (

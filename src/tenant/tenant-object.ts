@@ -52,6 +52,7 @@ type Remote = Grouped &
     | "claimWaiting"
     | "create"
     | "addAdminKey"
+    | "admit"
     | "bound"
     | "learnCatalog"
     | "fileOf"

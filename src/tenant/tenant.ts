@@ -8,7 +8,7 @@ import { err, ok, type Result } from "../../domain/words/result.ts";
 import { type AnswerOf, OPERATIONS, type OperationName, type RequestOf } from "../../durable-objects/api.ts";
 import { type GroupedCall, readLine, type Written } from "../../durable-objects/calls/grouped-calls.ts";
 import type { Asking, AskWait, DoorAnswer, Followed } from "../../durable-objects/operations/front-door.ts";
-import type { Credential } from "../../durable-objects/operations/keys.ts";
+import type { Credential } from "../../durable-objects/operations/holders.ts";
 import type { Tenant } from "../../durable-objects/tenant.ts";
 import type { Env } from "../env.ts";
 import type { TokenFacts } from "../http/key-format.ts";

@@ -21,7 +21,10 @@ const LATER = NOON + 5 * MINUTE_MS;
 
 describe("a job that is created", () => {
   test("is its first version, waits from now on, and has done and spent nothing", () => {
-    const { job, payload, events } = createJob({ ...REQUEST, tags: ["a", "b", "a"] }, "j", NOON, "key");
+    const { job, payload, events } = createJob({ ...REQUEST, tags: ["a", "b", "a"] }, "j", NOON, {
+      keyId: "key",
+      name: "ci",
+    });
     expect(payload).toEqual({ prompt: "say hello", input: null });
     expect(events).toEqual([{ jobId: "j", at: NOON, type: "job.created", worker: null, lease: 0, detail: null }]);
     expect(job).toMatchObject({

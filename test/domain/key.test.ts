@@ -24,6 +24,7 @@ const KEY: KeyRecord = {
   previousHash: null,
   previousUntilAt: null,
   limits: null,
+  personId: null,
 };
 const NEW = "b".repeat(64);
 const OTHER = `${"a".repeat(63)}c`;

@@ -59,7 +59,12 @@ it("every problem that an endpoint can answer names the codes that it can have, 
   const codesOf = (path: string, method: string, status: number) =>
     document.paths[path]?.[method]?.responses[status]?.content?.["application/problem+json"]?.schema.allOf?.[1]
       ?.properties?.code?.enum;
-  expect(codesOf("/api/jobs", "get", 401)).toEqual(["authentication_failed", "key_revoked", "key_rotated"]);
+  expect(codesOf("/api/jobs", "get", 401)).toEqual([
+    "authentication_failed",
+    "key_revoked",
+    "key_rotated",
+    "key_suspended",
+  ]);
   expect(codesOf("/api/jobs", "post", 429)).toContain("rate_limited");
   expect(codesOf("/dispatch", "post", 503)).toEqual(
     expect.arrayContaining(["no_eligible_workers", "killswitch_active", "budget_reached"]),

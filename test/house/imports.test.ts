@@ -231,6 +231,20 @@ const ROOMS: readonly Room[] = [
     packages: ["yaml", "zod"],
   },
   {
+    places: ["src/sign-in"],
+    may: [
+      "contract/*",
+      "domain/*",
+      "durable-objects/operations",
+      "src/env.ts",
+      "src/http",
+      "src/tenant",
+      "src/history",
+      "src/catalog/url-policy.ts",
+    ],
+    packages: ["hono", "jose", "oauth4webapi", "yaml"],
+  },
+  {
     places: ["src/files"],
     may: [
       "contract/*",
@@ -282,9 +296,10 @@ const ROOMS: readonly Room[] = [
       "src/history",
       "src/catalog/url-policy.ts",
       "src/catalog",
+      "src/sign-in",
       "src/files",
     ],
-    packages: ["hono", "yaml", "zod"],
+    packages: ["yaml", "zod"],
   },
   {
     places: ["src"],
@@ -450,6 +465,7 @@ const ROOMS: readonly Room[] = [
       "src/env.ts",
       "src/catalog/url-policy.ts",
       "src/catalog",
+      "src/sign-in",
       "scripts/build",
     ],
     packages: ["node:"],

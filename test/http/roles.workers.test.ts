@@ -83,6 +83,7 @@ describe("a viewer", () => {
       "DELETE /session",
       "POST /api/files/{id}/link",
       "POST /api/schedules/preview",
+      "POST /auth/grants",
       "POST /mcp",
     ]);
   });

@@ -6,11 +6,12 @@ import { endpoints } from "../../src/app.ts";
 import { openApiDocument } from "../../src/endpoint/openapi.ts";
 import { EndpointNotes, shapeOf } from "../contract/called-endpoints.ts";
 
-/** Not plain calls: sockets, the package itself, links, and endpoints with clients of their own (OpenAI's, Anthropic's and MCP's). */
+/** Not plain calls: sockets, the package itself, links, the way of a browser through a sign-in, and endpoints with clients of their own (OpenAI's, Anthropic's and MCP's). */
 const ELSEWHERE = [
   /\.(tgz|whl)$/,
   /^GET \/files\//,
   /^GET \/live$/,
+  /^GET \/auth\/(\{\}\/start|callback)$/,
   /^GET \/api\/workers\/\{\}\/(connect|stream)$/,
   / \/v1\//,
   / \/mcp$/,

@@ -30,8 +30,8 @@ export const DEPARTURE_MUTANTS: readonly Mutant[] = [
   mutant(
     "idempotency keys stay behind in a move",
     "durable-objects/store/table-rows.ts",
-    '"sessions"])',
-    '"sessions", "idempotency"])',
+    '"key_grants"])',
+    '"key_grants", "idempotency"])',
   ),
   mutant(
     "each page of a move skips a row",

@@ -4,7 +4,7 @@
 import type { Refusal } from "../../domain/words/refusal.ts";
 import type { Result } from "../../domain/words/result.ts";
 import type { AnswerOf, OperationName, RequestOf } from "../../durable-objects/api.ts";
-import type { Credential } from "../../durable-objects/operations/keys.ts";
+import type { Credential } from "../../durable-objects/operations/holders.ts";
 import type { Tenant } from "../../durable-objects/tenant.ts";
 import { TENANT } from "./shell.ts";
 import { watch } from "./viewers.ts";

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import type { KeyLimits } from "../../domain/access/key-limits.ts";
-import type { Credential } from "../../durable-objects/operations/keys.ts";
+import type { Credential } from "../../durable-objects/operations/holders.ts";
 import type { Scene, Shown } from "./scene.ts";
 import { ANSWERS, asking, complete, create, present, read, started } from "./scene-steps.ts";
 import { keyOf } from "./world.ts";
@@ -75,7 +75,7 @@ export const SCENES_OF_KEYS: readonly Shown[] = [
     what: "a session lasts twelve hours from the sign-in",
     shown: async (scene) => {
       const session = { kind: "session", id: "s", hash: "of a cookie" } as const;
-      await scene.done(scene.admin, "createSession", { id: session.id, hash: session.hash });
+      await scene.done(scene.admin, "createSession", { id: session.id, hash: session.hash, isOffHere: false });
       const endsAt = new Date(scene.nowAt + 12 * HOUR_MS).toISOString();
       assert.equal((await scene.done(session, "readSession", { id: session.id })).expires_at, endsAt);
       assert.equal((await scene.done(scene.admin, "readSession", { id: null })).expires_at, null);

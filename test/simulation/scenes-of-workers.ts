@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { toPresence } from "../../contract/worker.ts";
-import type { Credential } from "../../durable-objects/operations/keys.ts";
+import type { Credential } from "../../durable-objects/operations/holders.ts";
 import type { Scene, Shown } from "./scene.ts";
 import { ALIVE, complete, configure, create, JOB, NOTHING_SPENT, present, started } from "./scene-steps.ts";
 import { keyOf } from "./world.ts";

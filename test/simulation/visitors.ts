@@ -1,7 +1,7 @@
 // Viewers and late callers: sessions, waits for a job's end, followed catalogs.
 
 import { isFinal } from "../../domain/words/job-status.ts";
-import type { Credential } from "../../durable-objects/operations/keys.ts";
+import type { Credential } from "../../durable-objects/operations/holders.ts";
 import type { StepKind } from "./plan.ts";
 import { oneOf, pickOf } from "./random.ts";
 import { type Action, keyOf, type World } from "./world.ts";
@@ -13,7 +13,7 @@ const signIn: Action = async (world, [how]) => {
   const made = await shell.call(admin, "createKey", { id: key.id, hash: key.hash, name: key.id, role: "standard" });
   if (!made?.ok) return;
   const session: Credential = { kind: "session", id: world.fresh("session"), hash: "hash of a cookie" };
-  const opened = await shell.call(key, "createSession", { id: session.id, hash: session.hash });
+  const opened = await shell.call(key, "createSession", { id: session.id, hash: session.hash, isOffHere: false });
   if (!opened?.ok) return;
   const looked = await shell.call(session, "readKillswitch", null);
   if (looked !== null && !looked.ok) world.model.violate(`session ${session.id} was opened, and is refused`);

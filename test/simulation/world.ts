@@ -8,7 +8,7 @@ import { isFinal } from "../../domain/words/job-status.ts";
 import type { OperationName, RequestOf } from "../../durable-objects/api.ts";
 import { DRAIN_ROOM } from "../../durable-objects/history/drain.ts";
 import { STATEMENT_ROOM } from "../../durable-objects/history/projection.ts";
-import type { Credential } from "../../durable-objects/operations/keys.ts";
+import type { Credential } from "../../durable-objects/operations/holders.ts";
 import { DELIVERIES_KEPT } from "../../durable-objects/steps/deliveries.ts";
 import { JOURNAL_ROOM } from "../../durable-objects/store/journal.ts";
 import { ROW_ROOM } from "../../durable-objects/turn/outbox-writer.ts";

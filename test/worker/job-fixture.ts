@@ -24,6 +24,7 @@ export function assignedJob(fields: Partial<LeasedJob> & { id: string }): Leased
     cost_usd: null,
     ran_provider: null,
     ran_model: null,
+    created_by: null,
     metadata: {},
     api: null,
     stream: false,

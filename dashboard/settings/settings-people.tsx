@@ -1,0 +1,96 @@
+// The people who have signed in. The identity provider decides their role; only the block is decided here.
+
+import type { PersonResource } from "../../contract/person.ts";
+import { api } from "../api.ts";
+import { Lamp } from "../parts/lamp.tsx";
+import { Empty, Loading, Page } from "../parts/page.tsx";
+import { Problem } from "../parts/problem.tsx";
+import { type Column, Table } from "../parts/table.tsx";
+import { Time } from "../parts/time.tsx";
+import { useLoad } from "../state/load.ts";
+import { tell, tellError } from "../state/notice.ts";
+import { SettingsTabs } from "./settings-tabs.tsx";
+
+const COLUMNS: readonly Column[] = [
+  { title: "State" },
+  { title: "Name" },
+  { title: "Role" },
+  { title: "Last seen", class: "num cell-wide" },
+  { title: "Actions", isUnseen: true },
+];
+
+const Row = ({ person, reload }: { person: PersonResource; reload: () => void }) => {
+  const { id, name, email, role, blocked, last_seen_at } = person;
+  const act = async (work: Promise<unknown>, done: string): Promise<void> => {
+    try {
+      await work;
+      tell(done);
+      reload();
+    } catch (error) {
+      tellError(error as Error);
+    }
+  };
+  return (
+    <tr class={blocked ? "row-dim" : ""}>
+      <td class="cell-status">
+        <span class={`status status-${blocked ? "dim" : "clear"}`}>
+          <Lamp aspect={blocked ? "dark" : "clear"} />
+          {blocked ? "blocked" : "allowed"}
+        </span>
+      </td>
+      <td class="cell-main">
+        <strong>{name}</strong>
+        {email !== null && <span class="row-note dim">{email}</span>}
+      </td>
+      <td>{role}</td>
+      <td class="num cell-wide">
+        <Time at={last_seen_at} />
+      </td>
+      <td class="cell-actions">
+        <button
+          type="button"
+          class="button small"
+          aria-label={`End the sessions of ${name}`}
+          onClick={() => act(api.people.endSessions(id), `The sessions of ${name} have ended.`)}
+        >
+          End sessions
+        </button>
+        <button
+          type="button"
+          class={`button small${blocked ? "" : " danger"}`}
+          aria-label={`${blocked ? "Unblock" : "Block"} ${name}`}
+          onClick={() =>
+            blocked
+              ? act(api.people.unblock(id), `${name} may sign in again.`)
+              : act(api.people.block(id), `${name} is blocked.`)
+          }
+        >
+          {blocked ? "Unblock" : "Block"}
+        </button>
+      </td>
+    </tr>
+  );
+};
+
+export const SettingsPeople = () => {
+  const { data, error, reload } = useLoad("people", (signal) => api.people.list({ signal }));
+  return (
+    <Page title="Settings">
+      <SettingsTabs />
+      <Problem error={error} retry={reload} />
+      {data === null && error === null && <Loading what="the people" />}
+      {data?.people.length === 0 && (
+        <Empty title="Nobody has signed in yet">
+          <a href="#/settings/sign-in">Set how people sign in</a>
+        </Empty>
+      )}
+      {data !== null && data.people.length > 0 && (
+        <Table name="People" columns={COLUMNS}>
+          {data.people.map((person) => (
+            <Row key={person.id} person={person} reload={reload} />
+          ))}
+        </Table>
+      )}
+    </Page>
+  );
+};

@@ -1,0 +1,108 @@
+// Which role a person has: rules over the claims of the identity provider. The first rule that fits decides; a person
+// whom no rule fits has no role. Claims are hostile text: only own properties are read, and no regular expression runs.
+
+import type { Json } from "../words/json.ts";
+import { fitsPattern } from "../words/star-pattern.ts";
+import type { Role } from "./key.ts";
+
+export const PERSON_ROLES = ["admin", "standard", "viewer"] as const satisfies readonly Role[];
+export type PersonRole = (typeof PERSON_ROLES)[number];
+
+export type Claims = { readonly [name: string]: Json };
+
+/** What a rule asks of its claim; exactly one of `has`, `equals` and `matches` is given. */
+export interface RoleRule {
+  /** A claim's name, or its path with dots. */
+  readonly claim: string;
+  /** The claim is a list with this entry, or this text. */
+  readonly has?: string | undefined;
+  readonly equals?: string | number | boolean | undefined;
+  /** A text, or an entry of a list, fits this pattern; `*` stands for any characters. */
+  readonly matches?: string | undefined;
+  readonly role: PersonRole;
+}
+
+const EMAIL = "email";
+
+const ownOf = (value: Json | undefined, name: string): Json | undefined => {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return undefined;
+  return Object.hasOwn(value, name) ? (value as Claims)[name] : undefined;
+};
+
+/** The claim of exactly this name, else the one at this path. */
+export const claimOf = (claims: Claims, claim: string): Json | undefined => {
+  const exact = ownOf(claims, claim);
+  if (exact !== undefined) return exact;
+  let found: Json | undefined = claims;
+  for (const name of claim.split(".")) found = ownOf(found, name);
+  return found;
+};
+
+/** Some providers write it as text. */
+const isEmailUnverified = (claims: Claims): boolean => {
+  const verified = ownOf(claims, "email_verified");
+  return verified === false || verified === "false";
+};
+
+export const fits = (rule: RoleRule, claims: Claims): boolean => {
+  if (rule.claim === EMAIL && isEmailUnverified(claims)) return false;
+  const found = claimOf(claims, rule.claim);
+  if (found === undefined || found === null) return false;
+  const entries: readonly Json[] = Array.isArray(found) ? found : [found];
+  const { has, equals, matches } = rule;
+  if (has !== undefined) return entries.includes(has);
+  if (equals !== undefined) return found === equals;
+  return matches !== undefined && entries.some((entry) => typeof entry === "string" && fitsPattern(matches, entry));
+};
+
+/** The first rule that fits, which decides the role; null if none does. */
+export const ruleFor = (rules: readonly RoleRule[], claims: Claims): RoleRule | null =>
+  rules.find((rule) => fits(rule, claims)) ?? null;
+
+/** An address that the provider has not verified names nobody. */
+export const emailOf = (claims: Claims): string | null => {
+  const email = ownOf(claims, EMAIL);
+  return typeof email === "string" && email !== "" && !isEmailUnverified(claims)
+    ? email.slice(0, MAX_NAME_CHARS)
+    : null;
+};
+
+const MAX_NAME_CHARS = 200;
+const NAMES = ["name", "preferred_username"] as const;
+
+/** What to call the person. */
+export const nameOf = (claims: Claims, subject: string): string => {
+  for (const claim of NAMES) {
+    const name = ownOf(claims, claim);
+    if (typeof name === "string" && name.trim() !== "") return cleanName(name);
+  }
+  return emailOf(claims) ?? cleanName(subject);
+};
+
+const cleanName = (name: string): string =>
+  name
+    .replaceAll(/[\p{Cc}<>]/gu, " ")
+    .trim()
+    .slice(0, MAX_NAME_CHARS);
+
+const MAX_SHOWN_CHARS = 200;
+const MAX_SHOWN_ENTRIES = 100;
+/** Shown besides those of rules: they say who it was. */
+const ALWAYS_SHOWN = ["email", "email_verified", "name"];
+
+const shown = (value: Json): Json => {
+  if (Array.isArray(value)) return value.slice(0, MAX_SHOWN_ENTRIES).map((entry) => shownText(entry));
+  return shownText(value);
+};
+
+const shownText = (value: Json): Json => {
+  if (typeof value === "string") return value.slice(0, MAX_SHOWN_CHARS);
+  if (typeof value === "object" && value !== null) return JSON.stringify(value).slice(0, MAX_SHOWN_CHARS);
+  return value;
+};
+
+/** The claims that rules look at, in bounds; null for those that the provider did not give. */
+export const shownClaims = (rules: readonly RoleRule[], claims: Claims): Record<string, Json> => {
+  const names = new Set([...rules.map(({ claim }) => claim), ...ALWAYS_SHOWN]);
+  return Object.fromEntries([...names].map((name) => [name, shown(claimOf(claims, name) ?? null)]));
+};

@@ -1,0 +1,1 @@
+ALTER TABLE `audit` ADD `actor_person_id` text;

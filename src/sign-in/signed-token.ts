@@ -1,0 +1,86 @@
+// Tokens that an identity provider signed: signature, issuer, audience and times. Only asymmetric algorithms: `none`, and
+// a secret that somebody derives from the public key, sign nothing.
+
+import { createRemoteJWKSet, customFetch, errors, type JWTPayload, jwtVerify } from "jose";
+import { IdentityError } from "./identity-error.ts";
+import type { IdentityFetch } from "./identity-fetch.ts";
+
+/** How far a clock may be off. */
+export const CLOCK_TOLERANCE_SECONDS = 300;
+/** An unknown key id has the keys fetched again, but not more often than this. */
+const REFETCH_AFTER_MS = 30_000;
+const KEYS_KEPT_MS = 600_000;
+const MAX_KEY_SETS = 100;
+const ALGORITHMS = [
+  "RS256",
+  "RS384",
+  "RS512",
+  "PS256",
+  "PS384",
+  "PS512",
+  "ES256",
+  "ES384",
+  "ES512",
+  "EdDSA",
+  "Ed25519",
+];
+
+type KeySet = ReturnType<typeof createRemoteJWKSet>;
+const keySets = new Map<string, KeySet>();
+
+/** One for all requests of an isolate; its fetches belong to the request that needs them. */
+const keySetAt = (url: string, fetch: IdentityFetch): KeySet => {
+  const known = keySets.get(url);
+  if (known !== undefined) return known;
+  if (keySets.size >= MAX_KEY_SETS) keySets.clear();
+  const keySet = createRemoteJWKSet(new URL(url), {
+    [customFetch]: (address, init) => fetch(address, { ...init, body: null }),
+    cooldownDuration: REFETCH_AFTER_MS,
+    cacheMaxAge: KEYS_KEPT_MS,
+  });
+  keySets.set(url, keySet);
+  return keySet;
+};
+
+interface Expected {
+  readonly jwksUrl: string;
+  readonly issuer: string;
+  readonly audience: string;
+}
+
+/** The claims of a valid token; throws an IdentityError for any other. */
+export const verifyToken = async (
+  token: string,
+  { jwksUrl, issuer, audience }: Expected,
+  fetch: IdentityFetch,
+  nowAt: number = Date.now(),
+): Promise<JWTPayload & { readonly sub: string }> => {
+  const keys = keySetAt(jwksUrl, fetch);
+  const { payload } = await jwtVerify(token, keys, {
+    issuer,
+    audience,
+    algorithms: ALGORITHMS,
+    clockTolerance: CLOCK_TOLERANCE_SECONDS,
+    requiredClaims: ["exp", "sub"],
+    currentDate: new Date(nowAt),
+  }).catch((error: unknown) => {
+    throw explained(error);
+  });
+  if (payload.iat !== undefined && payload.iat > nowAt / 1000 + CLOCK_TOLERANCE_SECONDS)
+    throw new IdentityError("the token is from the future: a clock is wrong");
+  if (typeof payload.sub !== "string" || payload.sub === "")
+    throw new IdentityError("the token names nobody: its sub is empty");
+  return payload as JWTPayload & { sub: string };
+};
+
+const explained = (error: unknown): IdentityError => {
+  if (error instanceof IdentityError) return error;
+  if (error instanceof errors.JWTExpired) return new IdentityError("the token has expired");
+  if (error instanceof errors.JWTClaimValidationFailed)
+    return new IdentityError(`the token's ${error.claim} is not the expected one`);
+  if (error instanceof errors.JWKSNoMatchingKey)
+    return new IdentityError("the token was signed with a key that the identity provider does not publish");
+  if (error instanceof errors.JOSEAlgNotAllowed) return new IdentityError("the token's algorithm is not allowed");
+  if (error instanceof errors.JWKSTimeout) return new IdentityError("the identity provider's keys do not come", true);
+  return new IdentityError("the token is not valid: its signature does not fit, or it is malformed");
+};

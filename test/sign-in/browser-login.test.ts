@@ -1,0 +1,129 @@
+// In a real browser: the button, the way back into the page that was asked for, what a viewer sees, the settings, and
+// `signalbox login` with one click of consent.
+
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import type { Page } from "playwright-core";
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { lacksBrowser, startWorld, type World } from "../dashboard/browser.ts";
+import type { Body } from "../support/requests.ts";
+import { type Account, CLIENT, type IdentityProvider, openIdentityProvider } from "./identity-provider.ts";
+
+const CLI = path.resolve(import.meta.dirname, "../../cli/main.ts");
+const ADA: Account = {
+  sub: "ada",
+  name: "Ada Lovelace",
+  email: "ada@acme.com",
+  email_verified: true,
+  groups: ["admins"],
+};
+const GRACE: Account = { sub: "grace", name: "Grace", email: "grace@acme.com", email_verified: true, groups: [] };
+
+describe.skipIf(lacksBrowser())("in a browser", () => {
+  let world: World;
+  let idp: IdentityProvider;
+  const config = (more: object = {}): object => ({
+    oidc: { issuer: idp.issuer, ...CLIENT, name: "Acme", scopes: ["openid", "email", "profile", "groups"] },
+    roles: [
+      { claim: "groups", has: "admins", role: "admin" },
+      { claim: "email", matches: "*@acme.com", role: "viewer" },
+    ],
+    ...more,
+  });
+
+  beforeAll(async () => {
+    world = await startWorld(["--no-worker"], { SERVICE_SIGN_IN_PRIVATE: "1" });
+    idp = await openIdentityProvider(`${world.server.url}/auth/callback`, ADA);
+  }, 90_000);
+  afterAll(async () => {
+    await idp?.close();
+    await world?.close();
+  });
+  beforeEach(async () => {
+    idp.next = ADA;
+    await world.call("PUT", "/api/sign-in", config());
+  });
+
+  const signIn = async (place: string): Promise<Page> => {
+    const { page } = await world.visit(place);
+    await page.getByRole("link", { name: "Sign in with Acme" }).click();
+    await page.getByText("Live", { exact: true }).waitFor();
+    return page;
+  };
+
+  it("a person signs in with a click, and lands on the page that was asked for", async () => {
+    const page = await signIn("/#/jobs");
+    await page.getByRole("heading", { name: "Jobs" }).waitFor();
+    expect(page.url()).toBe(`${world.server.url}/#/jobs`);
+    await page.reload();
+    await page.getByRole("heading", { name: "Jobs" }).waitFor();
+    await page.goBack();
+    expect(page.url()).not.toContain("code=");
+    await page.goto(`${world.server.url}/#/`);
+    await page.getByRole("button", { name: "Sign out" }).click();
+    await page.getByRole("link", { name: "Sign in with Acme" }).waitFor();
+    expect(await page.evaluate(async () => (await fetch("/session")).status)).toBe(401);
+  });
+
+  it("a viewer sees the dashboard, and is offered nothing that would be refused", async () => {
+    idp.next = GRACE;
+    const page = await signIn("/");
+    await page.getByRole("link", { name: "Jobs" }).waitFor();
+    expect(await page.getByRole("link", { name: "Catalog" }).count()).toBe(0);
+    await page.goto(`${world.server.url}/#/settings/keys`);
+    await page.getByRole("button", { name: "New key" }).click();
+    expect(await page.getByLabel("Role").locator("option, input").count()).toBeLessThanOrEqual(1);
+    expect(await page.getByRole("link", { name: "People" }).count()).toBe(0);
+  });
+
+  it("the key field is gone where keys do not sign in", async () => {
+    await world.call("PUT", "/api/sign-in", config({ keys_sign_in: false }));
+    const { page } = await world.visit("/");
+    await page.getByRole("link", { name: "Sign in with Acme" }).waitFor();
+    expect(await page.getByLabel("Key").count()).toBe(0);
+  });
+
+  it("an administrator sees the last sign-ins, and blocks a person, whose page ends", async () => {
+    idp.next = GRACE;
+    const hers = await signIn("/");
+    idp.next = ADA;
+    const page = await signIn("/#/settings/sign-in");
+    await page.getByRole("table", { name: "Last sign-ins" }).getByText("grace@acme.com").first().waitFor();
+    expect(await page.getByLabel("Sign-in as JSON").inputValue()).not.toContain(CLIENT.client_secret);
+    await page.getByRole("link", { name: "People" }).click();
+    await page.getByRole("button", { name: "Block Grace" }).click();
+    await hers.getByRole("link", { name: "Sign in with Acme" }).waitFor();
+    await page.getByRole("button", { name: "Unblock Grace" }).click();
+    await page.getByRole("button", { name: "Block Grace" }).waitFor();
+  });
+
+  it("signalbox login gets a personal key with one click", async () => {
+    const home = mkdtempSync(path.join(tmpdir(), "signalbox-login-"));
+    const env = { PATH: process.env.PATH ?? "", HOME: home, XDG_CONFIG_HOME: home };
+    const args = [...process.execArgv, "--no-warnings", CLI, "login", world.server.url, "--no-browser"];
+    const child: ChildProcess = spawn(process.execPath, args, { env, stdio: ["ignore", "pipe", "pipe"] });
+    let said = "";
+    child.stderr?.on("data", (chunk) => {
+      said += chunk;
+    });
+    const ended = once(child, "close");
+    await expect.poll(() => said).toContain("#/grant-key");
+    const address = said.match(/http\S+#\/grant-key\S+/)?.[0] ?? "";
+    const page = await signIn(address.slice(world.server.url.length));
+    const port = new URLSearchParams(address.split("grant-key?")[1]).get("port");
+    expect((await fetch(`http://127.0.0.1:${port}/?code=x&state=another`)).status).toBe(400);
+    await page.getByRole("button", { name: "Give it a key" }).click();
+    await page.getByText("You are signed in on the command line.").waitFor();
+    expect((await ended)[0]).toBe(0);
+    expect(said).toContain('as "Ada Lovelace" (admin) of tenant default');
+    const file = path.join(home, "signalbox", "config.json");
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+    const { key } = JSON.parse(readFileSync(file, "utf8"));
+    const whoIs = await fetch(`${world.server.url}/session`, { headers: { authorization: `Bearer ${key}` } });
+    expect(((await whoIs.json()) as Body).person.email).toBe("ada@acme.com");
+    rmSync(home, { recursive: true });
+  });
+});
