@@ -7,18 +7,24 @@ import { inputTokensOf } from "../../contract/token-estimate.ts";
 import type { Assembly, Dialect } from "../apis/dialect.ts";
 import { spentOnInput, spentSoFar } from "../apis/spent.ts";
 import { EventSplitter, EventTooLarge } from "../apis/sse.ts";
-import { classifyError } from "./classify.ts";
 import { failed, failedBy, type JobFailure, type Outcome, type RunOptions, type Spent } from "./runtime.ts";
-import { runtimeFetch } from "./runtime-fetch.ts";
 import { MAX_EVENT_BYTES, StreamReader, tooLarge } from "./stream-reader.ts";
 
 const MAX_ERROR_BYTES = 64 * 1024;
+
+/** How a runtime is reached. */
+export type Way = {
+  fetch: (url: string, init: RequestInit) => Promise<Response>;
+  /** The failure for what the fetch, or the reading of its answer, throws. */
+  classify: (error: unknown) => JobFailure;
+};
 
 export type Exchange = {
   url: string;
   headers: Readonly<Record<string, string>>;
   body: string;
   dialect: Dialect;
+  way: Way;
   /** The failure for a refusal or an error in the stream, worded for the caller. */
   explain: (failure: { status?: number; headers?: Record<string, string>; body?: unknown }) => JobFailure;
 };
@@ -33,7 +39,7 @@ export async function exchange(
   const { url, body, headers } = request;
   let assembly: Assembly | null = null;
   try {
-    const response = await runtimeFetch(url, {
+    const response = await request.way.fetch(url, {
       method: "POST",
       headers: { "content-type": "application/json", ...traceOf(run), ...headers },
       body,
@@ -52,7 +58,7 @@ export async function exchange(
   } catch (error) {
     const spent = spentWhenCut(request, assembly, run.signal.aborted);
     if (error instanceof EventTooLarge) return failed(tooLarge(), spent);
-    return failedBy(error, classifyError(error, Date.now()), spent);
+    return failedBy(error, request.way.classify(error), spent);
   } finally {
     done.abort();
   }

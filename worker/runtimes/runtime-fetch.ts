@@ -3,6 +3,8 @@
 // provider's key to another host.
 
 import { Agent, fetch as undiciFetch } from "undici";
+import { classifyError } from "./classify.ts";
+import type { Way } from "./exchange.ts";
 
 const MAX_SILENCE_MS = 3_600_000;
 const CONNECT_TIMEOUT_MS = 10_000;
@@ -20,3 +22,6 @@ export const runtimeFetch: typeof fetch = (target, init) => {
   const url = target instanceof Request ? target.url : String(target);
   return fetchWithAgent(url, { ...init, redirect: "error", dispatcher: agent });
 };
+
+/** How a worker process reaches its runtime. */
+export const runtimeWay: Way = { fetch: runtimeFetch, classify: (error) => classifyError(error, Date.now()) };
