@@ -5,6 +5,7 @@ import type { RequestLimits } from "./access/rate.ts";
 import type { FrontDoorConfig } from "./front-door/front-door.ts";
 import type { Budget } from "./money/budget.ts";
 import type { PriceInUsd } from "./money/price.ts";
+import type { Tier } from "./words/requirements.ts";
 import type { ScorePart } from "./words/score-part.ts";
 
 export const STRATEGIES = ["score", "fallback", "least_loaded", "cheapest", "round_robin"] as const;
@@ -31,7 +32,24 @@ export interface RateLimit {
   readonly maxRetries: number;
 }
 
+export const EDGE_MODES = ["fallback", "peer"] as const;
+export type EdgeMode = (typeof EDGE_MODES)[number];
+
+/** How the coordinator calls a provider itself (`durable-objects/operations/edge-workers.ts`). */
+export interface EdgeConfig {
+  /** Exact names or patterns with `*`; null: what the provider's catalog lists. */
+  readonly models: readonly string[] | null;
+  readonly maxConcurrent: number;
+  /** `fallback`: takes a job only if no other worker can, or none did within `afterMs`. `peer`: scored as any other. */
+  readonly as: EdgeMode;
+  readonly afterMs: number;
+  readonly tier: Tier | null;
+  readonly tags: readonly string[];
+}
+
 export interface ProviderConfig {
+  /** null: it is called by worker processes only. */
+  readonly edge: EdgeConfig | null;
   readonly rateLimit: RateLimit | null;
   /** By model name; `*` matches all other models. */
   readonly pricing: Readonly<Record<string, PriceInUsd>>;
