@@ -9,6 +9,7 @@ import {
   DEFAULT_WEIGHTS,
   EDGE_MODES,
   type EdgeConfig,
+  fallbacksOf,
   type ProviderConfig,
   STRATEGIES,
 } from "../domain/config.ts";
@@ -185,7 +186,12 @@ export type ConfigDocument = z.infer<typeof configDocument>;
 export const DEFAULT_CONFIG_DOCUMENT: ConfigDocument = configDocument.parse({});
 
 /** The document in the form that the rules read. */
-export const toConfig = (document: ConfigDocument): Config => ({
+export const toConfig = (document: ConfigDocument): Config => {
+  const providers = new Map(Object.entries(document.providers).map(([name, given]) => [name, toProvider(given)]));
+  return { ...toSettings(document), providers, edgeAfterMs: fallbacksOf(providers) };
+};
+
+const toSettings = (document: ConfigDocument): Omit<Config, "providers" | "edgeAfterMs"> => ({
   jobs: {
     timeoutMs: toMsOrNull(document.jobs.timeout_seconds),
     reapStaleAfterMs: toMsOrNull(document.jobs.reap_stale_after_seconds),
@@ -201,7 +207,6 @@ export const toConfig = (document: ConfigDocument): Config => ({
     offlineAfterMs: toMs(document.presence.offline_after_seconds),
     forgetAfterMs: toMs(document.presence.forget_after_seconds),
   },
-  providers: new Map(Object.entries(document.providers).map(([name, given]) => [name, toProvider(given)])),
   routing: {
     strategy: document.routing.strategy,
     chain: [...new Set(document.routing.chain)],

@@ -75,6 +75,8 @@ export interface Config {
     readonly forgetAfterMs: number;
   };
   readonly providers: ReadonlyMap<string, ProviderConfig>;
+  /** By provider that the coordinator calls as a fallback, how long a job waits for another worker. */
+  readonly edgeAfterMs: ReadonlyMap<string, number>;
   readonly routing: { readonly strategy: Strategy; readonly chain: readonly string[]; readonly weights: Weights };
   readonly budget: Budget & { readonly onReached: BudgetAction };
   /** Limits of each key. */
@@ -85,6 +87,13 @@ export interface Config {
   /** What all files of the tenant may take. */
   readonly files: { readonly maxBytes: number };
 }
+
+/** Of the providers that are called as a fallback. */
+export const fallbacksOf = (providers: Config["providers"]): Config["edgeAfterMs"] => {
+  const fallbacks = new Map<string, number>();
+  for (const [name, { edge }] of providers) if (edge?.as === "fallback") fallbacks.set(name, edge.afterMs);
+  return fallbacks;
+};
 
 export const DEFAULT_RATE_LIMIT = { retryAfterMs: 5_000, maxRetries: 3 } as const;
 

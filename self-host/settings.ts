@@ -18,7 +18,7 @@ const DEFAULT_HOST = "127.0.0.1";
 const MAX_PORT = 65_535;
 /** The variables that the edge may read from this process's environment, besides those of [vars] in wrangler.toml. */
 const PASSED_ON =
-  /^(SERVICE_(CATALOG_(SYNC|LOCAL)|WEBHOOKS_PRIVATE|SIGNING_SECRET_ALSO|LOG(_LEVEL|_REQUESTS)?|OTLP_(URL|HEADERS))|PROVIDER_[A-Z0-9_]+_KEY|VAULT_[A-Z0-9_]+)$/;
+  /^(SERVICE_(CATALOG_(SYNC|LOCAL)|EDGE_TENANTS|WEBHOOKS_PRIVATE|SIGNING_SECRET_ALSO|LOG(_LEVEL|_REQUESTS)?|OTLP_(URL|HEADERS))|PROVIDER_[A-Z0-9_]+_KEY|VAULT_[A-Z0-9_]+)$/;
 
 /** Linux allows 128 KiB in one environment variable. */
 const MAX_CATALOG_BYTES = 120 * 1024;

@@ -4,10 +4,12 @@ import type { StoredFile } from "../durable-objects/files/stored-file.ts";
 import type { Relay } from "../durable-objects/relay/relay.ts";
 import type { Tenant } from "../durable-objects/tenant.ts";
 import type { Home } from "./home.ts";
+import type { Runner } from "./runner/runner.ts";
 
 export interface Env {
   readonly TENANT: DurableObjectNamespace<Tenant>;
   readonly RELAY: DurableObjectNamespace<Relay>;
+  readonly RUNNER: DurableObjectNamespace<Runner>;
   readonly FILES: DurableObjectNamespace<StoredFile>;
   readonly DB: D1Database;
   readonly ASSETS: Fetcher;
@@ -39,6 +41,8 @@ export interface Env {
   readonly SERVICE_OTLP_HEADERS?: string;
   /** `1` logs every request, not only those that failed. */
   readonly SERVICE_LOG_REQUESTS?: string;
+  /** The tenants whose calls of providers may use the operator's keys, separated by commas (`default`; `*` for all). */
+  readonly SERVICE_EDGE_TENANTS?: string;
   /** What each tenant may store, in GB (20). */
   readonly SERVICE_TENANT_MAX_GB?: string;
   /** Self-hosted, `1` allows webhooks to private addresses. */

@@ -19,22 +19,25 @@ export const orderKeyOf = (priority: Priority, enqueuedAt: number): number => en
 
 /** Rare requirements come last and only if they are set, so that older keys stay the same. */
 export const groupKeyOf = (asked: Requirements): string => {
-  const { provider, model, tags, excludedProviders, api, avoidedWorkers } = asked;
+  const { provider, model, tags, excludedProviders, api, avoidedWorkers, edge } = asked;
   const parts = [provider, model, [...tags].sort(), [...excludedProviders].sort()];
+  if (edge === false) return JSON.stringify([...parts, api, [...avoidedWorkers].sort(), edge]);
   if (avoidedWorkers.length > 0) return JSON.stringify([...parts, api, [...avoidedWorkers].sort()]);
   return JSON.stringify(api === null ? parts : [...parts, api]);
 };
 
 export const requirementsOf = (groupKey: string): Requirements => {
-  const [provider, model, tags, excludedProviders, api = null, avoidedWorkers = []] = JSON.parse(groupKey) as [
+  const [provider, model, tags, excludedProviders, api = null, avoidedWorkers = [], edge] = JSON.parse(groupKey) as [
     string | null,
     string | null,
     string[],
     string[],
     (Api | null)?,
     string[]?,
+    boolean?,
   ];
-  return { provider, model, tags, excludedProviders, api, avoidedWorkers };
+  const asked = { provider, model, tags, excludedProviders, api, avoidedWorkers };
+  return edge === undefined ? asked : { ...asked, edge };
 };
 
 /** A waiting job's position: smaller keys first, then the older id. */

@@ -27,7 +27,9 @@ export const explainRouting = (turn: Turn, request: ExplainRequest): Result<Expl
     return err({ code: "job_state", id: job.id, status: job.status, command: "explain" });
   }
   const asked: RouteRequest =
-    job === null ? { ...request, api: null, excludedProviders: [], avoidedWorkers: [] } : routeRequest(turn, job);
+    job === null
+      ? { ...request, api: null, waitingSinceAt: turn.nowAt, excludedProviders: [], avoidedWorkers: [] }
+      : routeRequest(turn, job);
   const routing = explain(turn.memory.fleet, asked, routePolicy(turn), notesOn(turn, asked), request.scope);
   const delay = job === null ? null : delayReason(turn, job);
   return ok(presentExplanation(underKillswitch(turn, delay === null ? routing : heldBack(routing, delay))));

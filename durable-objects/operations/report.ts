@@ -1,6 +1,7 @@
 // Workers' reports on the jobs they hold: the operations of the worker protocol, each checked by its lease.
 
 import { type JobResource, presentJob } from "../../contract/job.ts";
+import type { JobReport } from "../../contract/socket.ts";
 import { maxAttemptsOf, storeBeatAfterMs } from "../../domain/config.ts";
 import { isOffline } from "../../domain/fleet/worker.ts";
 import { isClientsFault } from "../../domain/front-door/front-door.ts";
@@ -179,6 +180,17 @@ export const spent = (turn: Turn, request: LeaseReport & Spent): Result<Job, Ref
   const isHeld = isLeased(found.value) && found.value.lease === request.lease;
   if (!isHeld) countLate(turn, found.value, request, leaseLost(found.value, request.lease));
   return found;
+};
+
+/**
+ * The provider refused the coordinator's key, or its account has no money: the job goes to another worker that may have
+ * it, at no cost; without one it fails as reported.
+ */
+export const leftToOthers = (turn: Turn, report: JobReport, reason: string): JobReport => {
+  const { id, job_id, lease } = report;
+  const job = report.type === "job.failed" ? turn.store.jobs.find(job_id) : null;
+  if (job === null || job.firstTokenAt !== null || job.lease !== lease || !isElsewhereNow(turn, job)) return report;
+  return { type: "job.released", id, job_id, lease, reason };
 };
 
 export interface ReportedFailure {

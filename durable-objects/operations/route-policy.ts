@@ -1,6 +1,6 @@
 // What the router is told of the tenant: its rules, prices and closed providers at this instant, and what a job asks for.
 
-import type { Job } from "../../domain/job/job.ts";
+import { enqueuedAt, type Job } from "../../domain/job/job.ts";
 import type { RoutePolicy, RouteRequest } from "../../domain/routing/routing-filter.ts";
 import { lastSignOf } from "../steps/last-sign.ts";
 import { blendedPrice } from "../steps/pricing.ts";
@@ -18,6 +18,7 @@ export const routePolicy = (turn: Turn): RoutePolicy => {
     chain: config.routing.chain,
     weights: config.routing.weights,
     closedProviders: closedProviders(turn),
+    edgeAfterMs: config.edgeAfterMs,
     isEchoAside: isEchoAside(turn),
     priceOf: (provider, model) => {
       const ofModel = prices.get(model) ?? new Map<string, number | null>();
@@ -65,6 +66,8 @@ export const routeRequest = (turn: Pick<Turn, "memory" | "nowAt">, job: Job): Ro
   excludedProviders: job.excludedProviders,
   avoidedWorkers: job.avoidedWorkers,
   api: job.api,
+  edge: job.edge,
+  waitingSinceAt: enqueuedAt(job),
   tier: job.tier,
   urgency: job.priority,
   ...sessionOf(turn, job),

@@ -2,13 +2,14 @@
 // an eligible worker.
 
 import { presentLease } from "../../contract/worker.ts";
+import type { Member } from "../../domain/fleet/fleet.ts";
 import { modelsTaken } from "../../domain/fleet/model-set.ts";
 import type { Worker } from "../../domain/fleet/worker.ts";
-import type { Decision, FrontDoorFacts, Job } from "../../domain/job/job.ts";
+import { type Decision, enqueuedAt, type FrontDoorFacts, type Job } from "../../domain/job/job.ts";
 import { assignJob } from "../../domain/job/lease.ts";
 import { type Group, isBefore, type Place } from "../../domain/job/queue.ts";
 import { type Candidate, type Choice, choose } from "../../domain/routing/routing.ts";
-import { firstRefusal, type RoutePolicy } from "../../domain/routing/routing-filter.ts";
+import { type Asked, firstRefusal, type RoutePolicy } from "../../domain/routing/routing-filter.ts";
 import { chainOf } from "../../domain/routing/strategy.ts";
 import type { Requirements } from "../../domain/words/requirements.ts";
 import type { Turn } from "../turn/turn.ts";
@@ -63,7 +64,14 @@ const recordAssigned = (turn: Turn, before: Job | null, decision: Decision): voi
   turn.effects.wokenWorkers.add(job.assignedWorker);
   if (turn.memory.fleet.get(job.assignedWorker)?.isConnected !== true) return;
   const payload = decision.payload ?? turn.store.payloads.find(job.id);
-  turn.send(job.assignedWorker, { type: "job.assigned", job: presentLease(job, payload, leasedFiles(turn, job)) });
+  const leased = presentLease(job, payload, leasedFiles(turn, job));
+  turn.send(job.assignedWorker, { type: "job.assigned", job: { ...leased, model: job.model ?? ownModel(turn, job) } });
+};
+
+/** The coordinator has no list of a runtime to choose from: a job that names no model gets the first. */
+const ownModel = (turn: Turn, { assignedWorker }: Job): string | null => {
+  const worker = turn.memory.fleet.get(assignedWorker ?? "")?.worker;
+  return worker?.isEdge === true ? (turn.store.workers.modelsOf(worker.instance).models?.[0] ?? null) : null;
 };
 
 /** Stores a new job together with its assignment: one write, and one frame to the worker. */
@@ -213,6 +221,38 @@ const assignHead = (turn: Turn, group: Group, policy: RoutePolicy): boolean => {
   return true;
 };
 
+/** A fallback takes what has waited: of a group its first job decides. */
+const askedBy = (turn: Turn, group: Group, { worker }: Member): Asked => {
+  if (!worker.isEdge) return group.requirements;
+  const head = headOf(turn, group);
+  const job = head === null ? null : turn.store.jobs.find(head.id);
+  return job === null ? group.requirements : { ...group.requirements, waitingSinceAt: enqueuedAt(job) };
+};
+
+/** Groups whose first job has waited long enough for a fallback of the coordinator are examined again. */
+export const lookForFallbacks = (turn: Turn): void => {
+  const { config, queue } = turn.memory;
+  let nextAt = Number.POSITIVE_INFINITY;
+  for (const group of queue.groups.values()) {
+    const head = headOf(turn, group);
+    const job = head === null ? null : turn.store.jobs.find(head.id);
+    if (job === null) continue;
+    for (const afterMs of config.edgeAfterMs.values()) {
+      const at = enqueuedAt(job) + afterMs;
+      if (at > turn.nowAt) nextAt = Math.min(nextAt, at);
+      else {
+        turn.openedGroups.add(group.key);
+        // Another job is the first of the group then, or no place is free.
+        nextAt = Math.min(nextAt, turn.nowAt + FALLBACK_LOOK_MS);
+      }
+    }
+  }
+  turn.memory.edgeLookAt = nextAt;
+  if (Number.isFinite(nextAt)) turn.due(nextAt);
+};
+
+const FALLBACK_LOOK_MS = 1_000;
+
 /** The best waiting job that this worker may have goes to the worker that the router prefers for it. */
 const takeNext = (turn: Turn, instance: string): boolean => {
   const member = turn.memory.fleet.get(instance);
@@ -221,7 +261,7 @@ const takeNext = (turn: Turn, instance: string): boolean => {
   if (policy.closedProviders.has(member.worker.provider)) return false;
   const open: Group[] = [];
   for (const group of turn.memory.queue.groupsNear({ ...member.worker, models: modelsTaken(member.worker) })) {
-    if (firstRefusal(member, group.requirements, policy, turn.memory.fleet) === null) open.push(group);
+    if (firstRefusal(member, askedBy(turn, group, member), policy, turn.memory.fleet) === null) open.push(group);
   }
   const next = firstGroup(turn, open);
   return next !== null && assignHead(turn, next, policy);

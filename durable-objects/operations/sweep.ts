@@ -17,11 +17,13 @@ import { dueAtOf, firstTokenDueAt, staleAtOf, timeoutAtOf } from "../turn/deadli
 import { type Turn, UNREPORTED_KEPT_MS } from "../turn/turn.ts";
 import { loseWaitedFor, SOCKET_GRACE_MS } from "./abandon.ts";
 import { enforceBudget, nextBudgetAt } from "./budget.ts";
+import { askEdgesAgain, nextEdgeAskAt } from "./edge-workers.ts";
 import { endFiles } from "./files.ts";
 import { endGraces } from "./keys.ts";
 import { estimateUnreported, nextEstimateAt } from "./late-spending.ts";
 import { refuseGroups } from "./room.ts";
 import { routePolicy, routeRequest } from "./route-policy.ts";
+import { lookForFallbacks } from "./routing.ts";
 import { runIfDue } from "./schedules.ts";
 import { waitingReason } from "./waiting-reason.ts";
 import { forgetAbsent, lookAgain, nextForgetAt, nextLookAt } from "./watch.ts";
@@ -114,6 +116,17 @@ const TIMETABLE: readonly Row[] = [
     what: "waiting jobs are checked again where only time may have brought them a worker",
     dueAt: nextLookAt,
     run: lookAgain,
+  },
+  {
+    what: "jobs that have waited long enough go to a fallback of the coordinator",
+    dueAt: ({ memory: { queue, edgeLookAt } }) =>
+      queue.count === 0 || !Number.isFinite(edgeLookAt) ? null : edgeLookAt,
+    run: lookForFallbacks,
+  },
+  {
+    what: "providers that the coordinator cannot call are asked about again",
+    dueAt: nextEdgeAskAt,
+    run: askEdgesAgain,
   },
   {
     what: "workers that stay offline are forgotten",

@@ -11,6 +11,7 @@ import { keyUseTable } from "./key-use.ts";
 import { keysTable, sessionsTable } from "./keys.ts";
 import { outboxTable } from "./outbox.ts";
 import { payloadsTable } from "./payloads.ts";
+import { providerKeysTable } from "./provider-keys.ts";
 import { schedulesTable } from "./schedules.ts";
 import { migrate } from "./schema.ts";
 import { settingsTable } from "./settings.ts";
@@ -50,6 +51,7 @@ const tablesOf = (storage: TenantStorage) => {
     deliveries: deliveriesTable(storage.sql),
     silentWorkers: silentWorkersTable(storage.sql),
     files: filesTable(storage.sql),
+    providerKeys: providerKeysTable(storage.sql),
     bytes: (): number => storage.sql.databaseSize,
     /** Drops its caches, after a rollback. */
     forgetRecent: (): void => {

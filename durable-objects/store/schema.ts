@@ -236,6 +236,14 @@ export const SCHEMA_STEPS: readonly SchemaStep[] = [
     `ALTER TABLE idempotency_by_key RENAME TO idempotency`,
     `CREATE INDEX idempotency_expiry ON idempotency (expires_at)`,
   ],
+  [
+    // Keys for providers that the coordinator calls itself; each is sealed with the deployment's signing secret.
+    `CREATE TABLE provider_keys (
+      provider TEXT PRIMARY KEY, sealed TEXT NOT NULL, set_at INTEGER NOT NULL, set_by TEXT NOT NULL
+    ) WITHOUT ROWID`,
+    `UPDATE jobs SET record = json_set(record, '$.edge', json('true'), '$.requestedModel', NULL, '$.tried', json('[]'))`,
+    `UPDATE schedules SET record = json_set(record, '$.edge', json('true'))`,
+  ],
 ];
 
 /** The version of a database after all steps. */

@@ -45,6 +45,10 @@ export interface Memory {
   absence: Absence | null;
   /** The worker of each conversation's previous turn. */
   readonly affinity: Affinity;
+  /** When a provider is asked again whether the coordinator can call it. */
+  readonly edgeAskAt: Map<string, number>;
+  /** When waiting jobs are looked at again that a fallback of the coordinator may take by then. */
+  edgeLookAt: number;
   /** Workers whose new socket is accepted after this commit. */
   readonly openingSockets: Set<string>;
   /** Workers whose socket dropped or whose key was revoked, and when: front-door jobs soon leave them. */
@@ -102,6 +106,7 @@ export const loadMemory = (store: Store, nowAt: number, counters: Counters): Mem
   const revoked = new Set(keys.filter(({ revokedAt }) => revokedAt !== null).map(({ id }) => id));
   for (const worker of store.workers.each()) {
     fleet.put({ ...worker, isHalted: isHaltedBy(killswitch, worker.resumedEpoch) }, nowAt);
+    if (worker.isEdge) fleet.noteReach(worker.instance, { isConnected: true });
     if (worker.keyId !== null && revoked.has(worker.keyId)) fleet.noteReach(worker.instance, { isLockedOut: true });
   }
   for (const { worker, provider, count } of store.jobs.leaseCounts()) fleet.addLoad(worker, provider, count);
@@ -110,6 +115,7 @@ export const loadMemory = (store: Store, nowAt: number, counters: Counters): Mem
   const storedConfig = store.settings.config() ?? DEFAULT_STORED;
   const config = toConfig(storedConfig.document);
   const drainedSeq = store.settings.drainedSeq();
+  const troubled = [...fleet.members()].filter(({ worker }) => worker.isEdge && worker.unavailable !== null);
   const silentWorkers = store.silentWorkers.all();
   return {
     fleet,
@@ -129,6 +135,8 @@ export const loadMemory = (store: Store, nowAt: number, counters: Counters): Mem
     counters,
     absence: store.settings.absence(),
     affinity: new Affinity(),
+    edgeAskAt: new Map(troubled.map(({ worker }) => [worker.provider, nowAt])),
+    edgeLookAt: config.edgeAfterMs.size > 0 ? nowAt : Number.POSITIVE_INFINITY,
     openingSockets: new Set(),
     socketGoneAt: new Map(),
     openByKey: new Map(
