@@ -21,6 +21,7 @@ import * as killswitch from "./operations/killswitch.ts";
 import * as metrics from "./operations/metrics.ts";
 import * as outputs from "./operations/outputs.ts";
 import * as presence from "./operations/presence.ts";
+import * as providerKeys from "./operations/provider-keys.ts";
 import * as queue from "./operations/queue.ts";
 import * as report from "./operations/report.ts";
 import * as schedules from "./operations/schedules.ts";
@@ -191,6 +192,10 @@ export const OPERATIONS = {
   createSession: operation(CONSULT, keys.createSession),
   readSession: operation(CONSULT, keys.readSession),
   endSession: operation({ ...CONSULT, ...ONCE }, keys.endSession),
+
+  putProviderKey: operation({ ...ADMIN, ...GROW }, providerKeys.putProviderKey),
+  listProviderKeys: operation(ADMIN, alone(providerKeys.listProviderKeys)),
+  removeProviderKey: operation({ ...ADMIN, ...ONE }, providerKeys.removeProviderKey),
 
   createWebhook: operation({ ...ADMIN_WRITE, ...ONCE, ...GROW }, webhooks.create),
   listWebhooks: operation(ADMIN, alone(webhooks.list)),

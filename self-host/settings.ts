@@ -59,6 +59,7 @@ Environment:
   SERVICE_CATALOG_LOCAL=0                  removes local providers from the catalog: tenants reach no private address
   SERVICE_CATALOG_DIR                      a folder with more provider files
   SERVICE_RUNTIME_URL                      address of the local worker's model runtime
+  SERVICE_EDGE_TENANTS (default)           tenants whose calls may use these PROVIDER_<NAME>_KEY, or *
   SERVICE_TENANT_MAX_GB=20                 what each tenant may store, in GB
   SERVICE_WEBHOOKS_PRIVATE=1               allows webhooks to private addresses
   SERVICE_LOG=text|json|off                log format (text on a terminal, else json)

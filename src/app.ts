@@ -33,6 +33,7 @@ import { killswitchRoutes } from "./routes/killswitch.ts";
 import { moveRoutes } from "./routes/moves.ts";
 import { outputRoutes } from "./routes/outputs.ts";
 import { packageRoutes } from "./routes/package.ts";
+import { providerKeyRoutes } from "./routes/provider-keys.ts";
 import { scheduleRoutes } from "./routes/schedules.ts";
 import { serviceRoutes } from "./routes/service.ts";
 import { sessionRoutes } from "./routes/session.ts";
@@ -80,6 +81,7 @@ const boundRoutes: readonly Endpoint[] = [
   ...outputRoutes,
   ...streamRoutes,
   ...catalogRoutes,
+  ...providerKeyRoutes,
   ...webhookRoutes,
   ...packageRoutes,
   ...mcpRoutes((request, c) => app.fetch(request, c.env)),

@@ -3,6 +3,7 @@
 import type { GrowthRow } from "../../domain/words/growth.ts";
 import { MAX_SKIPPED_REASONS } from "./claims.ts";
 import { MAX_OFFER_BYTES, MAX_OFFERS_BYTES, MAX_WORKERS } from "./presence.ts";
+import { MAX_PROVIDER_KEYS } from "./provider-keys.ts";
 import { MAX_GROUPS, MAX_STORED_BYTES } from "./room.ts";
 
 const PRESENCE_TEST = "test/tenant/presence.workers.test.ts";
@@ -44,6 +45,18 @@ export const GROWTH: readonly GrowthRow[] = [
     atTheBound: { refuses: "too_many_offers" },
     freedBy: "a report that names fewer, or forgetting workers",
     provenBy: [PRESENCE_TEST, "takes 64 MiB of models, runtime models and tags"],
+  },
+  {
+    what: "provider keys",
+    holds: ["table provider_keys"],
+    grownBy: "key",
+    countedBy: "durable-objects/operations/provider-keys.ts",
+    bound: MAX_PROVIDER_KEYS,
+    unit: "entries",
+    of: "tenant",
+    atTheBound: { refuses: "invalid_request" },
+    freedBy: "DELETE of one",
+    provenBy: ["test/runner/edge-workers.test.ts", "has a bound on its provider keys"],
   },
   {
     what: "requirement groups",
