@@ -31,7 +31,7 @@ export const startFields = { lease };
 export const heartbeatFields = { lease, progress: jsonWithin(MAX_PROGRESS_BYTES).optional() };
 export const completeFields = {
   lease,
-  result: json.optional(),
+  result: json.optional().meta({ description: "required, unless `result_file` is given" }),
   result_file: fileId.nullish().meta({ description: "a result over 1 MiB, stored by `PUT …/result` before" }),
   usage: usage.nullish(),
   cost_usd: usd.nullish(),

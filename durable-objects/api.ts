@@ -170,14 +170,14 @@ export const OPERATIONS = {
   releaseJob: operation(REPORT, report.presented(report.release)),
 
   readKillswitch: operation({ ...READ, ...VITAL }, alone(killswitch.read)),
-  activateKillswitch: operation({ ...OPERATE, ...VITAL }, killswitch.activate),
+  activateKillswitch: operation({ ...OPERATE, ...VITAL }, killswitch.engageKillswitch),
   clearKillswitch: operation({ ...OPERATE, ...VITAL }, clearKillswitch),
 
   createSchedule: operation({ ...WRITE, ...ONCE, ...GROW, refuses: ["schedule_exists"] }, schedules.create),
   listSchedules: operation(READ, schedules.list),
   getSchedule: operation({ ...READ, ...ONE }, schedules.get),
   previewSchedule: operation(READ, schedules.preview),
-  editSchedule: operation({ ...WRITE, ...GROW, ...ONE }, schedules.edit),
+  editSchedule: operation({ ...WRITE, ...GROW, ...ONE }, schedules.patch),
   deleteSchedule: operation({ ...WRITE, ...ONCE, ...ONE }, schedules.remove),
   runSchedule: operation(
     { ...NEW_JOB, refuses: ["not_found", "idempotency_key_reused", ...LIMIT_REFUSALS] },

@@ -1,8 +1,9 @@
-// Builds everything that serving, deploying and testing need: the dashboard, the package, then the bundle that contains
-// both.
+// Builds everything that serving, deploying and testing need: the dashboard, the packages, then the bundle that
+// contains them.
 
 import { ensureDashboard } from "./build/dashboard.ts";
 import { ensurePackage } from "./build/package.ts";
+import { ensureWheel } from "./build/wheel.ts";
 import { ensureWorkerBundle } from "./build/worker-bundle.ts";
 import { runScript } from "./exit-error.ts";
 
@@ -11,6 +12,7 @@ export async function buildAll(onBuilt: (part: string) => void = () => {}): Prom
   // In this order, because the bundle step needs the assets' directory.
   if (await ensureDashboard()) onBuilt("dashboard");
   if (await ensurePackage()) onBuilt("package for workers and clients");
+  if (await ensureWheel()) onBuilt("package for Python");
   if (await ensureWorkerBundle()) onBuilt("edge worker");
 }
 

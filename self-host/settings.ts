@@ -9,8 +9,8 @@ import { logProblem } from "../log/log.ts";
 import { ExitError } from "../scripts/exit-error.ts";
 import { ROOT } from "../scripts/run-command.ts";
 import { logFormatOf } from "./child-output.ts";
+import { readTrustedProxies } from "./client-address.ts";
 import { dataRoot } from "./data-dir.ts";
-import { readTrustedProxies } from "./edge/client-address.ts";
 import { readProcessCount } from "./processes.ts";
 
 const DEFAULT_PORT = 8787;

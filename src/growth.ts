@@ -48,7 +48,7 @@ const shareRows = (lane: Lane, kind: HolderKind): GrowthRow[] => {
 const LANES = Object.keys(BOUNDS) as Lane[];
 const KINDS = Object.keys(OF) as HolderKind[];
 
-export const EDGE_GROWTH: readonly GrowthRow[] = [
+export const GROWTH: readonly GrowthRow[] = [
   ...LANES.flatMap((lane) => KINDS.flatMap((kind) => shareRows(lane, kind))),
   {
     what: "a request's body",

@@ -1,7 +1,7 @@
 // Fetches, from the coordinator only, the input of a job that was too large for its message.
 
 import type { LeasedJob } from "../contract/worker.ts";
-import { reasonOf } from "./error-causes.ts";
+import { reasonOf } from "./runtimes/error-causes.ts";
 import type { JobFailure } from "./runtimes/runtime.ts";
 
 /** The size limit of a client's request. */

@@ -5,8 +5,9 @@ import { MAX_RESULT_BYTES, utf8Bytes } from "../contract/field.ts";
 import { lineOf } from "../contract/text/start-of.ts";
 import type { Json } from "../contract/values.ts";
 import type { LeasedJob } from "../contract/worker.ts";
+import type { Spent } from "./apis/usage.ts";
 import type { InputLoader } from "./load-input.ts";
-import type { JobFailure, Outcome, Progress, RunOptions, Runtime, Spent } from "./runtimes/runtime.ts";
+import type { JobFailure, Outcome, Progress, RunOptions, Runtime } from "./runtimes/runtime.ts";
 
 export type JobOutcome =
   | ({ type: "job.completed"; result: Json; model?: string } & Spending & Timing)
@@ -26,7 +27,7 @@ export type RunSettings = {
   loadInput: InputLoader;
   onProgress: (progress: Progress) => void;
   /** Called once, before the first event with content. */
-  onContent: () => void;
+  onFirstToken: () => void;
   emit: RunOptions["emit"];
 };
 
@@ -44,7 +45,7 @@ export async function runJob(job: LeasedJob, settings: RunSettings, halt: AbortS
   const signal = AbortSignal.any([halt, timeout.signal]);
   try {
     if (halt.aborted) return { type: "job.spent" };
-    const { outcome, timing } = await attempt(job, settings, signal);
+    const { outcome, timing } = await attempt(job, { ...settings, timeoutSeconds }, signal);
     if (halt.aborted) return { type: "job.spent", ...spendingOf(outcome) };
     // A runtime may report an aborted call as an error of its own, or go on until it has an answer.
     if (timeout.signal.aborted) {
@@ -69,12 +70,12 @@ async function attempt(
   settings: RunSettings,
   signal: AbortSignal,
 ): Promise<{ outcome: Outcome; timing: Timing }> {
-  const { configuredModel, offeredModels, onProgress, onContent, emit } = settings;
+  const { configuredModel, offeredModels, timeoutSeconds, onProgress, onFirstToken, emit } = settings;
   const isHere = job.input !== null || job.input_url === undefined;
   const loaded = isHere ? { ok: true as const, input: job.input } : await settings.loadInput(job, signal);
   if (!loaded.ok) return { outcome: loaded, timing: {} };
   const { prompt, model, api = null, headers = {} } = job;
-  const task = { prompt, input: loaded.input, model, api, headers };
+  const task = { prompt, input: loaded.input, model, api, headers, job, timeoutSeconds };
   const startedAt = performance.now();
   let timing: Timing = {};
   const outcome = await settings.runtime.run(task, {
@@ -86,7 +87,7 @@ async function attempt(
     emit: (events) => {
       if (timing.first_token_ms === undefined) {
         timing = { first_token_ms: Math.round(performance.now() - startedAt) };
-        onContent();
+        onFirstToken();
       }
       return emit(events);
     },
@@ -97,8 +98,8 @@ async function attempt(
 function reportOf(outcome: Outcome, timing: Timing): JobOutcome {
   const spending = spendingOf(outcome);
   if (!outcome.ok) {
-    const hasSpoken = timing.first_token_ms !== undefined;
-    if (outcome.neverReached && !hasSpoken) {
+    const hasFirstToken = timing.first_token_ms !== undefined;
+    if (outcome.neverReached && !hasFirstToken) {
       return { type: "job.released", reason: lineOf(outcome.error.message, MAX_REASON_CHARS) };
     }
     return { type: "job.failed", error: bounded(outcome.error), ...spending, ...timing };

@@ -4,23 +4,18 @@
 import { isSendableKey, UNSENDABLE_KEY } from "../contract/text/secret-text.ts";
 import { VERSION } from "../contract/version.ts";
 import { logProblem } from "../log/log.ts";
-import { watchConfig } from "./config.ts";
-import { keepConnected } from "./connection.ts";
+import { openCommand } from "./exec/open-command.ts";
 import { greeting } from "./greeting.ts";
-import { openHttpSession } from "./http-session.ts";
-import { inputLoader } from "./load-input.ts";
 import { openWorkerLog, type WorkerLog } from "./log.ts";
-import { Loop } from "./loop.ts";
-import { environmentKeys, keyVariable, type ProviderKeys } from "./provider-keys.ts";
-import { RuntimeWatch } from "./runtime-watch.ts";
+import { listedFiles, runOnce } from "./once.ts";
 import { discoverRuntime, identifyRuntime } from "./runtimes/discovery.ts";
 import { ECHO_MODEL } from "./runtimes/echo.ts";
 import { openRuntime } from "./runtimes/open-runtime.ts";
+import { environmentKeys, keyVariable, type ProviderKeys } from "./runtimes/provider-keys.ts";
 import { HOSTED_PROVIDERS } from "./runtimes/providers.ts";
 import type { Runtime } from "./runtimes/runtime.ts";
 import { readSettings, type Settings, usageOf } from "./settings.ts";
-import { openSocketSession } from "./socket-session.ts";
-import { openStreams } from "./streams/open-streams.ts";
+import { startWork } from "./start-work.ts";
 
 /**
  * Supervisors kill a process 10 s (Docker, `npm start`) to 30 s after SIGTERM; this leaves time to give back unfinished
@@ -69,8 +64,11 @@ async function run(args: readonly string[], env: Environment, command: string): 
     return 2;
   }
   const { settings } = read;
+  const keys = environmentKeys(env);
+  if (settings.once !== null) return once(settings, settings.once, keys);
   const log = openWorkerLog(logSettings, settings.instance);
-  const runtime = await chooseRuntime(settings, environmentKeys(env));
+  const runtime =
+    settings.exec === null ? await chooseRuntime(settings, keys) : openCommand(settings.exec, settings, log);
   const refused = await work(settings, runtime, log);
   if (refused !== null) throw new Mistake(refused);
   return 0;
@@ -83,36 +81,26 @@ async function work(settings: Settings, runtime: Runtime, log: WorkerLog): Promi
   // Echo offers one model, so that it never answers for another.
   const models = settings.models.length === 0 && runtime.name === "echo" ? [ECHO_MODEL] : settings.models;
   const identity = { instance, provider, tags, models, tier, concurrency, version: VERSION };
-  const stop = new AbortController();
-  let refusal: string | null = null;
-  const onRefused = (reason: string) => {
-    refusal ??= reason;
-    stop.abort();
-  };
-  const config = watchConfig({ configUrl, apiUrl, apiKey, runtime: runtime.name, log });
-  const line = { apiUrl, apiKey, instance };
-  const watch = new RuntimeWatch({ runtime, log });
-  const streams = openStreams(line, log);
-  const loadInput = inputLoader(line);
   for (const told of greeting(settings, runtime)) log(told);
-  await Promise.all([config.refresh(), watch.look()]);
-  const loop = new Loop({ identity, runtime, watch, streams, loadInput, config, log, onRefused });
-  const drain = async () => {
-    await loop.drain(GRACE_MS);
-    streams.close();
-    stop.abort();
-  };
-  onSignal(log, () => void drain());
-  const ended = await keepConnected({
-    loop,
-    log,
-    stop: stop.signal,
-    openSocket: (host) => openSocketSession(line, host),
-    openHttp: (host) => openHttpSession(line, host),
-  });
-  watch.stop();
-  streams.close();
-  return refusal ?? ended;
+  const started = startWork({ apiUrl, apiKey, configUrl, identity, runtime, log });
+  onSignal(log, () => void started.then(({ drain }) => drain(GRACE_MS)));
+  const { ended } = await started;
+  return ended;
+}
+
+/** Its report is all that goes to stdout. */
+async function once(settings: Settings, text: string, keys: ProviderKeys): Promise<number> {
+  const { files, keep } = listedFiles();
+  const { exec, models } = settings;
+  const say = (line: string) => console.error(line);
+  const runtime = exec === null ? await chooseRuntime(settings, keys) : openCommand(exec, settings, say, keep);
+  const ran = await runOnce({ text, runtime, models, files });
+  if (!ran.ok) {
+    say(`worker: ${ran.problem}`);
+    return 2;
+  }
+  console.log(JSON.stringify(ran.report));
+  return ran.report.status === "completed" ? 0 : 1;
 }
 
 async function chooseRuntime(settings: Settings, keys: ProviderKeys): Promise<Runtime> {

@@ -8,6 +8,7 @@ import { instanceName, modelName, providerName, splitList, tags } from "../contr
 import { nearestOf } from "../contract/text/nearest.ts";
 import { isSendableKey, UNSENDABLE_KEY } from "../contract/text/secret-text.ts";
 import { LOCAL_URL, localRuntimeOf, MAX_CONCURRENCY, TIERS, type Tier } from "../contract/values.ts";
+import { EXEC_FLAGS, EXEC_SWITCHES, type ExecSettings, execFields, execSettings } from "./exec/exec-settings.ts";
 import { RUNTIME_NAMES } from "./runtimes/providers.ts";
 
 export type Settings = {
@@ -24,6 +25,10 @@ export type Settings = {
   concurrency: number;
   /** Null: the first one found on this machine, else echo. */
   runtime: string | null;
+  /** The command that is the worker; null: a model runtime. */
+  exec: ExecSettings | null;
+  /** The only job, for a run without a coordinator. */
+  once: string | null;
 };
 
 export type SettingsResult = { ok: true; settings: Settings } | { ok: false; problems: string[] } | { ok: "help" };
@@ -38,8 +43,11 @@ const FLAGS = {
   tier: "economy, standard or premium",
   concurrency: "jobs at the same time, 1 to 1000 (default 1)",
   runtime: `model runtime (default: a local one that is found, else echo): ${RUNTIME_NAMES.join(", ")}`,
+  ...EXEC_FLAGS,
   help: "prints this text",
 } as const;
+
+const SWITCHES: readonly string[] = ["help", ...EXEC_SWITCHES];
 
 /** `command`: what the reader typed to come here. */
 export const usageOf = (command: string): string => `${command} [--flag value …]
@@ -86,6 +94,7 @@ const settingsSchema = z.object({
       );
     })
     .optional(),
+  ...execFields,
 });
 
 export function readSettings(
@@ -100,10 +109,15 @@ export function readSettings(
     // An empty variable counts as not set.
     if (value !== undefined && value.trim() !== "") given[name] = value.trim();
   }
+  // Without a coordinator there is nobody to show a key to.
+  if (flags.values.has("once")) given.SERVICE_API_KEY = "none";
   const parsed = settingsSchema.safeParse(given);
+  const isGiven = (flag: string) => flags.values.has(flag);
+  const ofExec = parsed.success ? execSettings(parsed.data, isGiven, process.cwd()) : { exec: null, problems: [] };
   const problems = [
     ...flags.problems,
     ...(parsed.error?.issues ?? []).map(({ path, message }) => `${String(path[0])}: ${message}`),
+    ...ofExec.problems,
   ];
   if (!parsed.success || problems.length > 0) return { ok: false, problems };
   const { data } = parsed;
@@ -121,13 +135,18 @@ export function readSettings(
       tier: data["--tier"] ?? null,
       concurrency: data["--concurrency"],
       runtime: data["--runtime"] ?? null,
+      exec: ofExec.exec,
+      once: data["--once"] ?? null,
     },
   };
 }
 
 function readFlags(args: readonly string[]): { values: Map<string, string>; problems: string[] } {
   const options = Object.fromEntries(
-    Object.keys(FLAGS).map((flag) => [flag, { type: flag === "help" ? ("boolean" as const) : ("string" as const) }]),
+    Object.keys(FLAGS).map((flag) => [
+      flag,
+      { type: SWITCHES.includes(flag) ? ("boolean" as const) : ("string" as const) },
+    ]),
   );
   const { tokens } = parseArgs({ args: [...args], options, strict: false, tokens: true, allowPositionals: true });
   const values = new Map<string, string>();
@@ -138,7 +157,7 @@ function readFlags(args: readonly string[]): { values: Map<string, string>; prob
     const { name, value } = token;
     if (!Object.hasOwn(FLAGS, name))
       problems.push(`there is no flag --${name}${didYouMean(name, Object.keys(FLAGS), "--")}`);
-    else if (name === "help") values.set(name, "");
+    else if (SWITCHES.includes(name)) values.set(name, "");
     else if (value === undefined || value.startsWith("--")) problems.push(`--${name} needs a value`);
     else if (values.has(name)) problems.push(`--${name} is given twice`);
     else values.set(name, value);

@@ -93,7 +93,7 @@ const watch = async ({ port, authorization }: Tenant, forMs: number): Promise<Se
 };
 
 const flooded = async (flood: Flood, during: () => Promise<Seen>): Promise<{ seen: Seen; answers: string }> => {
-  const thread = new Worker(path.join(import.meta.dirname, "..", "flood-thread.ts"), { workerData: flood });
+  const thread = new Worker(path.join(import.meta.dirname, "flood-thread.ts"), { workerData: flood });
   await pause(SETTLE_MS);
   const seen = await during();
   thread.postMessage("end");

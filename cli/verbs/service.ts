@@ -33,7 +33,8 @@ export const serviceCommands: readonly Verb[] = [
       // Loaded only when needed, because it is most of the package.
       const { runWorker } = await import("../../worker/run-worker.ts");
       const { url, key } = loginOf(env);
-      await sayIfOutdated(url, output, signal);
+      // One job alone needs no coordinator.
+      if (!rest.some((word) => /^--(once|help)\b/.test(word))) await sayIfOutdated(url, output, signal);
       // The worker uses the same address and key as every other command.
       const settings = { ...env, SERVICE_API_URL: url, ...(key === undefined ? {} : { SERVICE_API_KEY: key }) };
       return runWorker(rest, settings, "signalbox worker");

@@ -14,6 +14,7 @@ import { TextBlock } from "../parts/text-block.tsx";
 import { href } from "../router.ts";
 import { workers } from "../state/board.ts";
 import { serverNow } from "../state/clock.ts";
+import { commandFor, WAY_OPTIONS, WAYS, type WayName, type Wish } from "./worker-ways.ts";
 
 const BACK = { label: "Fleet", href: "#/fleet" };
 const LOOPBACK = /^(localhost|127\.|\[::1\])/;
@@ -25,19 +26,7 @@ const RUNTIMES: readonly (readonly [string, string])[] = [
   ["echo", "echo (answers with the question, for a first try)"],
 ];
 
-interface Wish {
-  readonly name: string;
-  readonly runtime: string;
-  readonly tags: string;
-}
-
-const lineOf = ({ name, runtime, tags }: Wish, key: string): string =>
-  [
-    `SERVICE_API_URL=${location.origin} SERVICE_API_KEY=${key} \\`,
-    `  npx ${location.origin}/signalbox.tgz worker --runtime ${runtime} --instance ${name}${tags === "" ? "" : ` --tags ${tags}`}`,
-  ].join("\n");
-
-const Arrival = ({ name, since }: { name: string; since: number }) => {
+const Arrival = ({ name, needs, since }: { name: string; needs: string; since: number }) => {
   // By its name, or the first that was registered since, because the command may have been changed.
   const all = [...workers.value.values()];
   const came: WorkerResource | undefined =
@@ -59,7 +48,7 @@ const Arrival = ({ name, since }: { name: string; since: number }) => {
       {came !== undefined && came.unavailable !== null && <p class="tone-caution">{came.unavailable}</p>}
       {came === undefined && (
         <p class="dim">
-          It needs Node 20 or later and network access to {location.origin}. Its terminal says what is missing.
+          It needs {needs} and network access to {location.origin}. Its terminal says what is missing.
         </p>
       )}
     </Panel>
@@ -73,7 +62,7 @@ interface MadeKey extends KeyAnswer {
 const Made = ({ wish, made }: { wish: Wish; made: MadeKey }) => (
   <>
     <Panel title="Run this on its machine">
-      <TextBlock name="Command" value={lineOf(wish, made.key)} />
+      <TextBlock name="Command" value={commandFor(wish, location.origin, made.key)} />
       <p class="dim">
         The key “{made.name}” is shown this once. It runs jobs and nothing else;{" "}
         <a href="#/settings/keys">revoke it under Keys</a>.
@@ -85,12 +74,12 @@ const Made = ({ wish, made }: { wish: Wish; made: MadeKey }) => (
         </p>
       )}
     </Panel>
-    <Arrival name={wish.name} since={made.askedAt} />
+    <Arrival name={wish.name} needs={WAYS[wish.way].needs} since={made.askedAt} />
   </>
 );
 
 export const AddWorker = () => {
-  const [wish, setWish] = useState<Wish>({ name: "", runtime: "ollama", tags: "" });
+  const [wish, setWish] = useState<Wish>({ way: "runtime", name: "", runtime: "ollama", tags: "" });
   const [made, setMade] = useState<MadeKey | null>(null);
   const [isBusy, setBusy] = useState(false);
   const [error, setError] = useState<Error | null>(null);
@@ -109,7 +98,11 @@ export const AddWorker = () => {
     }
   };
   return (
-    <Page title="Add a worker" back={BACK} lead="Any machine with Node and a model runtime; no open port is needed.">
+    <Page
+      title="Add a worker"
+      back={BACK}
+      lead="A model runtime, any command, or a function of yours; no open port is needed."
+    >
       <div class="stack-panels">
         {made === null ? (
           <Panel title="About the worker">
@@ -125,11 +118,19 @@ export const AddWorker = () => {
               />
               <div class="field-row">
                 <SelectField
-                  label="Runtime"
-                  value={wish.runtime}
-                  options={RUNTIMES}
-                  onInput={(runtime) => change({ runtime })}
+                  label="What does the work"
+                  value={wish.way}
+                  options={WAY_OPTIONS}
+                  onInput={(way) => change({ way: way as WayName })}
                 />
+                {wish.way === "runtime" && (
+                  <SelectField
+                    label="Runtime"
+                    value={wish.runtime}
+                    options={RUNTIMES}
+                    onInput={(runtime) => change({ runtime })}
+                  />
+                )}
                 <TextField
                   label="Tags"
                   value={wish.tags}

@@ -3,11 +3,11 @@
 import { WORKER_STATES, type WorkerState } from "../../contract/values.ts";
 import type { FleetGroupResource, FleetSumsResource } from "../../contract/worker.ts";
 import { count, plural } from "../format.ts";
+import { ForOperators } from "../parts/for-operators.tsx";
 import { type Aspect, Lamp } from "../parts/lamp.tsx";
 import { LoadBar } from "../parts/load-bar.tsx";
 import { type Column, Table } from "../parts/table.tsx";
 import { refine } from "../router.ts";
-import { ForOperators } from "../shell/for-operators.tsx";
 import type { Chosen } from "./fleet-bulk.tsx";
 
 const ASPECTS: Record<WorkerState, Aspect> = {

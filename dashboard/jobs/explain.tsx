@@ -1,11 +1,11 @@
 // Explains the router's choice for given requirements. They are in the address, so that the question can be shared.
 
 import { PRIORITIES, type Priority } from "../../contract/values.ts";
+import { ForOperators } from "../parts/for-operators.tsx";
 import { toExplainQuery } from "../parts/job-fields.ts";
 import { Page, Panel } from "../parts/page.tsx";
 import { RequirementFields } from "../parts/requirement-fields.tsx";
 import { href, place, refine } from "../router.ts";
-import { ForOperators } from "../shell/for-operators.tsx";
 import { RouterPreview } from "./router-preview.tsx";
 
 const requirementsInAddress = () => {

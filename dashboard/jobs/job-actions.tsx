@@ -6,10 +6,10 @@ import { PRIORITIES, type Priority, TIERS } from "../../contract/values.ts";
 import { api } from "../api.ts";
 import { splitTags } from "../format.ts";
 import { Confirm } from "../parts/dialog.tsx";
+import { ForOperators } from "../parts/for-operators.tsx";
 import { Choice, SelectField, TextField } from "../parts/form.tsx";
 import { tierOf } from "../parts/job-fields.ts";
 import { href } from "../router.ts";
-import { ForOperators } from "../shell/for-operators.tsx";
 import { mayChange } from "../state/bulk-change.ts";
 import { attempt, tell } from "../state/notice.ts";
 

@@ -3,12 +3,12 @@
 import { useEffect, useState } from "preact/hooks";
 import { MAX_OFFSET, MAX_PAGE } from "../../contract/values.ts";
 import { count, plural, withLocalTimes } from "../format.ts";
+import { ForOperators } from "../parts/for-operators.tsx";
 import { JobTable } from "../parts/job-table.tsx";
 import { Empty, Loading, Page } from "../parts/page.tsx";
 import { PAGE_SIZE } from "../parts/pager.tsx";
 import { Problem } from "../parts/problem.tsx";
 import { go, href, place } from "../router.ts";
-import { ForOperators } from "../shell/for-operators.tsx";
 import { filterIn, type Mistyped, mistypedField, SEARCH_FIELDS } from "../state/job-filter.ts";
 import { useSettled } from "../state/load.ts";
 import { mayOperate, whenUserChanges } from "../state/session.ts";

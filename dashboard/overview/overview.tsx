@@ -2,8 +2,8 @@
 // and budget, throughput, waiting times, the fleet.
 
 import { FleetGlance } from "../parts/fleet-glance.tsx";
+import { ForOperators } from "../parts/for-operators.tsx";
 import { Loading, Page, Panel } from "../parts/page.tsx";
-import { ForOperators } from "../shell/for-operators.tsx";
 import { hasSnapshot } from "../state/board.ts";
 import { Attention } from "./attention.tsx";
 import { CostToday } from "./cost-today.tsx";

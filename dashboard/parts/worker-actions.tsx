@@ -4,11 +4,11 @@ import { useState } from "preact/hooks";
 import type { WorkerResource } from "../../contract/worker.ts";
 import { api } from "../api.ts";
 import { go } from "../router.ts";
-import { ForOperators } from "../shell/for-operators.tsx";
 import { isHalted } from "../state/board.ts";
 import { serverNow } from "../state/clock.ts";
 import { attempt, tell } from "../state/notice.ts";
 import { Confirm } from "./dialog.tsx";
+import { ForOperators } from "./for-operators.tsx";
 import { SelectField } from "./form.tsx";
 import { PauseReason } from "./pause-reason.tsx";
 

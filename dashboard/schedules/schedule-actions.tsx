@@ -4,8 +4,8 @@ import { useState } from "preact/hooks";
 import type { ScheduleResource } from "../../contract/schedule.ts";
 import { api } from "../api.ts";
 import { Confirm } from "../parts/dialog.tsx";
+import { ForOperators } from "../parts/for-operators.tsx";
 import { go, href } from "../router.ts";
-import { ForOperators } from "../shell/for-operators.tsx";
 import { attempt, tell } from "../state/notice.ts";
 
 export const ScheduleActions = ({

@@ -3,6 +3,7 @@
 import type { ScheduleResource } from "../../contract/schedule.ts";
 import { api } from "../api.ts";
 import { shortened } from "../format.ts";
+import { ForOperators } from "../parts/for-operators.tsx";
 import { Empty, Loading, Page } from "../parts/page.tsx";
 import { offsetInAddress, PAGE_SIZE, Pager } from "../parts/pager.tsx";
 import { Problem } from "../parts/problem.tsx";
@@ -10,7 +11,6 @@ import { ScheduleStatus } from "../parts/status.tsx";
 import { type Column, Table } from "../parts/table.tsx";
 import { Time } from "../parts/time.tsx";
 import { href } from "../router.ts";
-import { ForOperators } from "../shell/for-operators.tsx";
 import { schedules as liveSchedules } from "../state/board.ts";
 import { useLoad, useThrottled } from "../state/load.ts";
 import { ScheduleActions } from "./schedule-actions.tsx";

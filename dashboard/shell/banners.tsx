@@ -3,11 +3,11 @@
 import { useState } from "preact/hooks";
 import type { KillswitchResource } from "../../contract/killswitch.ts";
 import { clock, count, plural } from "../format.ts";
+import { ForOperators } from "../parts/for-operators.tsx";
 import { Time } from "../parts/time.tsx";
 import { href } from "../router.ts";
 import { killswitch } from "../state/board.ts";
 import { connection, heardAt, reconnect } from "../state/live.ts";
-import { ForOperators } from "./for-operators.tsx";
 import { ClearDialog, EngageDialog } from "./killswitch-dialog.tsx";
 import { levelName } from "./killswitch-levels.ts";
 

@@ -1,10 +1,10 @@
 // The bar over every page: the tenant, whether the page is live, the killswitch, the theme, sign-out.
 
+import { ForOperators } from "../parts/for-operators.tsx";
 import { Lamp } from "../parts/lamp.tsx";
 import { connection } from "../state/live.ts";
 import { session } from "../state/session.ts";
 import { Account } from "./account.tsx";
-import { ForOperators } from "./for-operators.tsx";
 import { KillswitchButton } from "./killswitch-button.tsx";
 
 const LIVE = {

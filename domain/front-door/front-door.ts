@@ -66,32 +66,6 @@ export const moveOn = (job: Job, firstTokenMs: number, maxAttempts: number, nowA
   return { job: next, events: [jobEvent(job, "job.reaped", nowAt, detail)] };
 };
 
-export const clientClosed: JobError = {
-  code: "client_closed",
-  message: "the client left before its answer was whole",
-  retryable: false,
-};
-
-export const slowReader: JobError = {
-  code: "slow_reader",
-  message: "the client read too slowly: it left 1 MiB of its answer unread",
-  retryable: false,
-};
-
-export const streamLost: JobError = {
-  code: "stream_lost",
-  message: "the worker's stream broke off before its end",
-  retryable: false,
-};
-
-export const keyEnded: JobError = { code: "invalid_api_key", message: "the key was revoked", retryable: false };
-
-export const killswitchError = (level: number, reason: string | null): JobError => ({
-  code: "killswitch_active",
-  message: `the killswitch is at level ${level}: ${reason ?? ""}`,
-  retryable: false,
-});
-
 const FIRST_CLIENT_ERROR = 400;
 const FIRST_SERVER_ERROR = 500;
 /** About the worker's key or time, although the client gets a refusal. */

@@ -3,19 +3,16 @@
 
 import { type FileResource, presentFile } from "../../contract/file.ts";
 import {
-  type FileReader,
   type FileRecord,
   fits,
-  isReadable,
   MAX_FILE_BYTES,
   mayRead as mayReadFile,
-  maySee,
   RECEIVING_MS,
   type UploadFacts,
 } from "../../domain/file/file.ts";
 import { notFound, type Refusal } from "../../domain/words/refusal.ts";
 import { err, ok, type Result } from "../../domain/words/result.ts";
-import { mayRead as mayReadJob } from "../steps/reading.ts";
+import { findReadable, findVisible, isHeldByCaller, readerOf } from "../steps/find-file.ts";
 import type { Turn } from "../turn/turn.ts";
 
 const ENDED_A_SWEEP = 500;
@@ -130,31 +127,16 @@ const drop = (turn: Turn, file: FileRecord): void => {
   turn.effects.droppedFiles.push(file.id);
 };
 
-const readerOf = ({ caller }: Turn): FileReader => ({ role: caller.role, keyId: caller.keyId });
-
-/** A worker sees the files of a job while it holds that job. */
-const isHeldByCaller = (turn: Turn, file: FileRecord): boolean => {
-  const job = file.jobId === null ? null : turn.store.jobs.find(file.jobId);
-  return job !== null && mayReadJob(turn, job);
-};
-
-const findReadable = (turn: Turn, id: string): Result<FileRecord, Refusal> => {
-  const file = turn.store.files.find(id);
-  return file !== null && isReadable(file, turn.nowAt) ? ok(file) : err(notFound("file", id));
-};
-
 export const getFile = (turn: Turn, { id }: { id: string }): Result<FileResource, Refusal> => {
-  const found = findReadable(turn, id);
-  if (!found.ok) return found;
-  if (!maySee(readerOf(turn), found.value, isHeldByCaller(turn, found.value))) return err(notFound("file", id));
-  return ok(presentFile(found.value));
+  const found = findVisible(turn, id);
+  return found.ok ? ok(presentFile(found.value)) : found;
 };
 
 /** Before its bytes are sent. */
 export const readFile = (turn: Turn, { id }: { id: string }): Result<FileResource, Refusal> => {
-  const found = findReadable(turn, id);
-  if (!found.ok) return found;
-  const read = mayReadFile(readerOf(turn), found.value, isHeldByCaller(turn, found.value));
+  const file = findReadable(turn, id);
+  if (file === null) return err(notFound("file", id));
+  const read = mayReadFile(readerOf(turn), file, isHeldByCaller(turn, file));
   return read.ok ? ok(presentFile(read.value)) : read;
 };
 
@@ -196,10 +178,9 @@ export const listFilesAfter = (
 };
 
 export const deleteFile = (turn: Turn, { id }: { id: string }): Result<null, Refusal> => {
-  const found = getFile(turn, { id });
-  const file = turn.store.files.find(id);
-  if (!found.ok || file === null) return err(notFound("file", id));
-  drop(turn, file);
+  const found = findVisible(turn, id);
+  if (!found.ok) return found;
+  drop(turn, found.value);
   return ok(null);
 };
 

@@ -20,13 +20,13 @@ import {
   type Replayable,
   withIdempotency,
 } from "../steps/idempotency.ts";
+import { refuseGoneFiles } from "../steps/job-files.ts";
 import { countRequest, refuseOverLimits } from "../steps/key-limits.ts";
 import { lastSignOf } from "../steps/last-sign.ts";
 import { allowReading } from "../steps/reading.ts";
 import { staleAtOf } from "../turn/deadline.ts";
 import type { Turn } from "../turn/turn.ts";
 import { refuseOverBudget } from "./budget.ts";
-import { refuseGoneFiles } from "./job-files.ts";
 import { refuseBacklog, refuseGroups, refuseNewGroups } from "./room.ts";
 import { routePolicy, routeRequest } from "./route-policy.ts";
 import { admit, admitTo, chooseFor, type WaitingReasons } from "./routing.ts";

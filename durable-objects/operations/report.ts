@@ -7,7 +7,7 @@ import { isOffline } from "../../domain/fleet/worker.ts";
 import { isClientsFault } from "../../domain/front-door/front-door.ts";
 import { type FailurePolicy, failJob, lacksModel } from "../../domain/job/failure.ts";
 import { type Decision, isLeased, type Job, type JobError } from "../../domain/job/job.ts";
-import { completeJob, heartbeatJob, releaseJob, speakFirst, startJob } from "../../domain/job/lease.ts";
+import { completeJob, heartbeatJob, recordFirstToken, releaseJob, startJob } from "../../domain/job/lease.ts";
 import { hearFirst, leaseLost } from "../../domain/job/lease-fence.ts";
 import { isElsewhere } from "../../domain/routing/explanation.ts";
 import { chainOf, laterInChain } from "../../domain/routing/strategy.ts";
@@ -15,13 +15,13 @@ import type { Json } from "../../domain/words/json.ts";
 import type { Refusal } from "../../domain/words/refusal.ts";
 import { err, ok, type Result } from "../../domain/words/result.ts";
 import { findJob, type JobCommand } from "../steps/find-job.ts";
+import { storedResult } from "../steps/job-files.ts";
 import { noteMissingModel, noteOutcome } from "../steps/outcomes.ts";
 import { costOfAttempt, recordSpending, type Spent } from "../steps/pricing.ts";
 import { mayRead } from "../steps/reading.ts";
 import type { EndedAttempt } from "../turn/counters.ts";
 import type { Turn } from "../turn/turn.ts";
 import { enforceBudget } from "./budget.ts";
-import { storedResult } from "./job-files.ts";
 import { countLate } from "./late-spending.ts";
 import { routePolicy, routeRequest } from "./route-policy.ts";
 import { waitingReason } from "./waiting-reason.ts";
@@ -103,11 +103,11 @@ export const heartbeat = (turn: Turn, request: LeaseReport & { progress?: Json |
   return ok(decided.value.job);
 };
 
-export const speak = (turn: Turn, request: LeaseReport): Result<Job, Refusal> => {
+export const reportFirstToken = (turn: Turn, request: LeaseReport): Result<Job, Refusal> => {
   const found = findReported(turn, request);
   if (!found.ok) return found;
   const job = found.value;
-  const decided = speakFirst(job, request.lease, turn.nowAt);
+  const decided = recordFirstToken(job, request.lease, turn.nowAt);
   if (!decided.ok) return decided;
   noteSign(turn, job);
   turn.record(job, decided.value);

@@ -12,8 +12,8 @@ import { type Candidate, type Choice, choose } from "../../domain/routing/routin
 import { type Asked, firstRefusal, type RoutePolicy } from "../../domain/routing/routing-filter.ts";
 import { chainOf } from "../../domain/routing/strategy.ts";
 import type { Requirements } from "../../domain/words/requirements.ts";
+import { failIfFileGone, leasedFiles } from "../steps/job-files.ts";
 import type { Turn } from "../turn/turn.ts";
-import { failIfFileGone, leasedFiles } from "./job-files.ts";
 import { closedProviders, routePolicy, routeRequest } from "./route-policy.ts";
 import { ITS_TURN, waitingReason } from "./waiting-reason.ts";
 

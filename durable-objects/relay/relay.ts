@@ -15,13 +15,13 @@ import {
 } from "../../contract/http-status.ts";
 import { contentCharsIn } from "../../contract/text/said-text.ts";
 import { closeCodes } from "../../contract/values.ts";
-import { streamLost } from "../../domain/front-door/front-door.ts";
+import { streamLost } from "../../domain/job/job-error.ts";
 import { HOUR_MS } from "../../domain/words/duration.ts";
-import { wholeEventsIn } from "../events-body.ts";
 import { type Jurisdiction, objectNamed } from "../object-name.ts";
 import { answerClose, close, send } from "../sockets/hibernating-sockets.ts";
 import { callMethod, LINE_URL, openLine } from "../sockets/object-line.ts";
 import { PING, PONG } from "../sockets/tenant-socket.ts";
+import { wholeEventsIn } from "./events-body.ts";
 import { HeldBodies } from "./held-bodies.ts";
 import { makeRoom, noteHolder } from "./held-output.ts";
 import { MAX_STREAMS, UNCONFIRMED_BYTES } from "./relay-bounds.ts";
@@ -36,7 +36,7 @@ export interface RelayEnv {
   readonly TENANT: DurableObjectNamespace<DurableObject & StreamOwner & RunnerOwner>;
 }
 
-interface Line {
+interface OpenedLine {
   readonly keyId: string;
   readonly openedWith: string;
   readonly jurisdiction: Jurisdiction | null;
@@ -81,11 +81,11 @@ export class Relay<Env extends RelayEnv = RelayEnv> extends DurableObject<Env> {
       keyId = "",
       openedWith = "",
       jurisdiction = null,
-    } = JSON.parse(request.headers.get("x-signalbox-line") ?? "{}") as Partial<Line>;
+    } = JSON.parse(request.headers.get("x-signalbox-line") ?? "{}") as Partial<OpenedLine>;
     const [client, server] = Object.values(new WebSocketPair()) as [WebSocket, WebSocket];
     const older = this.ctx.getWebSockets();
     this.ctx.acceptWebSocket(server);
-    server.serializeAttachment({ keyId, openedWith, jurisdiction } satisfies Line);
+    server.serializeAttachment({ keyId, openedWith, jurisdiction } satisfies OpenedLine);
     this.#lineLostAt = null;
     for (const one of older) close(one, closeCodes.replaced, "another data line of this instance took over");
     return new Response(null, { status: SWITCHING_PROTOCOLS, webSocket: client });
@@ -205,7 +205,7 @@ export class Relay<Env extends RelayEnv = RelayEnv> extends DurableObject<Env> {
     for await (const whole of wholeEventsIn(request.body)) {
       if (stream.isOver || stream.isReaderGone) return true;
       if (whole === "") continue;
-      if (!stream.hasEvents) this.#tell((tenant) => tenant.firstWord(stream.jobId, stream.lease));
+      if (!stream.hasEvents) this.#tell((tenant) => tenant.firstToken(stream.jobId, stream.lease));
       this.#publish(stream, whole, Date.now());
     }
     return false;
@@ -219,7 +219,7 @@ export class Relay<Env extends RelayEnv = RelayEnv> extends DurableObject<Env> {
       this.#unconfirmed.remove(stream);
       const told = stream.hasEvents ? (error ?? MOVED_ON) : error;
       stream.finish(told ?? streamLost, nowAt);
-      if (error === null && stream.isHeard) this.#tell((tenant) => tenant.endHeard(jobId));
+      if (error === null && stream.hasBegunAnswer) this.#tell((tenant) => tenant.endBegunAnswer(jobId));
     }
   }
 
@@ -236,7 +236,7 @@ export class Relay<Env extends RelayEnv = RelayEnv> extends DurableObject<Env> {
   /** `liveHashes`: of the secrets that are still valid. */
   async endKey(keyId: string, liveHashes: readonly string[]): Promise<void> {
     for (const socket of this.ctx.getWebSockets()) {
-      const line = socket.deserializeAttachment() as Line | null;
+      const line = socket.deserializeAttachment() as OpenedLine | null;
       if (line?.keyId === keyId && !liveHashes.includes(line.openedWith))
         close(socket, closeCodes.keyEnded, "the key has ended");
     }
@@ -338,7 +338,7 @@ export class Relay<Env extends RelayEnv = RelayEnv> extends DurableObject<Env> {
   /** The class's own types; the stub's types wrap the answers a second time. */
   protected tenant(): StreamOwner & RunnerOwner {
     const [tenant = ""] = (this.ctx.id.name ?? "").split("/");
-    const line = this.ctx.getWebSockets()[0]?.deserializeAttachment() as Line | null | undefined;
+    const line = this.ctx.getWebSockets()[0]?.deserializeAttachment() as OpenedLine | null | undefined;
     const jurisdiction = this.jurisdiction ?? line?.jurisdiction ?? null;
     return objectNamed(this.env.TENANT, tenant, jurisdiction) as unknown as StreamOwner & RunnerOwner;
   }

@@ -3,8 +3,8 @@
 
 import { errorEvent, lastNumberIn, openingOf, saysItsEnd } from "../../contract/dialect.ts";
 import { doorErrorOf } from "../../contract/door-status.ts";
-import { streamLost } from "../../domain/front-door/front-door.ts";
 import type { JobError } from "../../domain/job/job.ts";
+import { streamLost } from "../../domain/job/job-error.ts";
 import { APIS, type Api } from "../../domain/words/api.ts";
 import { MAX_READERS_OF_A_STREAM, WINDOW_BYTES } from "./relay-bounds.ts";
 import type { Reader } from "./stream-reader.ts";
@@ -53,7 +53,7 @@ export class RelayedStream {
   /** A client was told that the stream is lost, whatever its worker reports. */
   isToldLost = false;
   /** A client has received events: no other attempt may continue or repeat the answer. */
-  isHeard = false;
+  hasBegunAnswer = false;
 
   constructor(jobId: string, lease: number, nowAt: number) {
     this.jobId = jobId;
@@ -196,7 +196,7 @@ export class RelayedStream {
     const { isNumbered, stripsUsage } = reader.wishes;
     if (isNumbered) reader.write(part.numbered(before, after), nowAt);
     else reader.write(stripsUsage ? part.stripped() : part.plain(), nowAt);
-    if (!isNumbered) this.isHeard = true;
+    if (!isNumbered) this.hasBegunAnswer = true;
   }
 
   /** `null`: the worker says that it is complete. */

@@ -3,8 +3,8 @@
 import { type LeasedJob, presentLease } from "../../contract/worker.ts";
 import type { Member } from "../../domain/fleet/fleet.ts";
 import { inQueueOrder, type Job } from "../../domain/job/job.ts";
-import { leasedFiles } from "../operations/job-files.ts";
 import type { Turn } from "../turn/turn.ts";
+import { leasedFiles } from "./job-files.ts";
 
 /** The number of leases in one answer; the rest comes with the next one, or by claim. */
 export const MAX_LEASES_AN_ANSWER = 1_000;

@@ -12,7 +12,6 @@ import type { Actor, JobEvent, JobEventType } from "../../domain/words/event.ts"
 import { isFinal } from "../../domain/words/job-status.ts";
 import type { Json } from "../../domain/words/json.ts";
 import type { LogFields, LogLevel } from "../../log/log.ts";
-import { ESTIMATE_AFTER_MS, inputTokensFor, isEstimated } from "../operations/uncounted.ts";
 import type { Store } from "../store/open.ts";
 import type { Attempt, ScheduleRun } from "../store/outbox.ts";
 import type { TenantIdentity } from "../store/settings.ts";
@@ -22,6 +21,7 @@ import { dueAtOf } from "./deadline.ts";
 import { noEffects } from "./effects.ts";
 import type { Memory } from "./memory.ts";
 import type { OutboxWriter } from "./outbox-writer.ts";
+import { ESTIMATE_AFTER_MS, inputTokensFor, isEstimated } from "./uncounted.ts";
 
 export interface Caller extends Actor {
   readonly role: Role;

@@ -26,6 +26,7 @@ const MANIFEST = {
   bin: { signalbox: "cli/main.js" },
   exports: {
     ".": { types: "./types/sdk/signalbox.d.ts", default: "./sdk/signalbox.js" },
+    "./worker": { types: "./types/worker/serve/serve.d.ts", default: "./worker/serve.js" },
     "./package.json": "./package.json",
   },
 };
@@ -36,7 +37,9 @@ Worker, command line and SDK of the Signalbox coordinator that served this packa
 
     npx <coordinator>/signalbox.tgz worker --runtime ollama
     npx <coordinator>/signalbox.tgz --help
+    npx <coordinator>/signalbox.tgz worker --exec 'tr a-z A-Z' --provider upper
     npm install <coordinator>/signalbox.tgz   # import { Signalbox } from "signalbox"
+                                              # import { serve } from "signalbox/worker"
 `;
 
 /** CommonJS packages inside the bundle load Node's modules by \`require\`. */
@@ -48,12 +51,12 @@ const SHARED = { bundle: true, minify: true, format: "esm", absWorkingDir: ROOT,
 async function bundle(directory: string): Promise<void> {
   await build({
     ...SHARED,
-    entryPoints: { "cli/main": "cli/main.ts" },
+    entryPoints: { "cli/main": "cli/main.ts", "worker/serve": "worker/serve/serve.ts" },
     outdir: directory,
     platform: "node",
     target: OLDEST_NODE,
     splitting: true,
-    chunkNames: "cli/[name]-[hash]",
+    chunkNames: "shared/[name]-[hash]",
     inject: [path.join(ROOT, "scripts/build/oldest-node.js")],
     banner: { js: REQUIRE },
   });

@@ -1,4 +1,4 @@
-// The SDK's types without zod: the compiler's declarations, with each `z.infer` of a schema written out. Invariant: the
+// The types of SDK and worker without zod: the compiler's declarations, with each `z.infer` of a schema written out. Invariant: the
 // result refers to no package.
 
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -10,7 +10,8 @@ import { ROOT, runCommand } from "../run-command.ts";
 import { statementsOf } from "./declaration-statements.ts";
 import { typeOf } from "./schema-type.ts";
 
-const ENTRY = "sdk/signalbox.d.ts";
+const ENTRIES = ["sdk/signalbox", "worker/serve/serve"];
+const DECLARED_ENTRIES = ENTRIES.map((entry) => `${entry}.d.ts`);
 const INFERRED = /z\.(infer|input|output)<typeof (\w+)>/g;
 const SPECIFIER = /(from |import\()"(\.[^"]+)\.ts"/g;
 
@@ -19,7 +20,7 @@ export async function writePackageTypes(target: string): Promise<void> {
   try {
     await emitDeclarations(emitted);
     const seen = new Set<string>();
-    const waiting = [ENTRY];
+    const waiting = [...DECLARED_ENTRIES];
     for (let file = waiting.pop(); file !== undefined; file = waiting.pop()) {
       if (seen.has(file)) continue;
       seen.add(file);
@@ -38,7 +39,8 @@ async function emitDeclarations(directory: string): Promise<void> {
   const config = path.join(directory, "tsconfig.json");
   const compilerOptions = {
     lib: ["ES2024", "DOM", "DOM.Iterable"],
-    types: [],
+    // For the worker's own code; no declaration that a user sees names them.
+    types: ["node"],
     noEmit: false,
     declaration: true,
     emitDeclarationOnly: true,
@@ -48,12 +50,13 @@ async function emitDeclarations(directory: string): Promise<void> {
   const settings = {
     extends: path.join(ROOT, "tsconfig.base.json"),
     compilerOptions,
-    files: [path.join(ROOT, "sdk/signalbox.ts")],
+    files: ENTRIES.map((entry) => path.join(ROOT, `${entry}.ts`)),
   };
   writeFileSync(config, JSON.stringify(settings));
   const { code, output } = await runCommand("tsc", ["-p", config], { isQuiet: true });
-  if (code !== 0 || !existsSync(path.join(directory, ENTRY))) {
-    throw new ExitError(`The SDK's types were not written (${readdirSync(directory).join(", ")}):\n${output}`);
+  const isWritten = DECLARED_ENTRIES.every((entry) => existsSync(path.join(directory, entry)));
+  if (code !== 0 || !isWritten) {
+    throw new ExitError(`The package's types were not written (${readdirSync(directory).join(", ")}):\n${output}`);
   }
 }
 

@@ -15,6 +15,7 @@ import type { Env } from "../../src/env.ts";
 import type { Home } from "../../src/home.ts";
 import { type AppContext, authenticateCaller } from "../../src/http/auth.ts";
 import { type ChildServer, startChildServer, untilUp } from "../child-server.ts";
+import { clientAddress } from "../client-address.ts";
 import { startHistory } from "../history-process.ts";
 import { storageOf } from "../processes.ts";
 import type { Address, HomePlan, Served } from "../served.ts";
@@ -23,7 +24,6 @@ import { makeSocketFolder } from "../sockets.ts";
 import type { Exit } from "../supervised.ts";
 import { onAnswerEnd } from "./answer-end.ts";
 import { arrivedBody } from "./arrived-body.ts";
-import { clientAddress } from "./client-address.ts";
 import { readHandshake } from "./client-upgrade.ts";
 import { connectionsWithin, openFileLimit } from "./descriptors.ts";
 import { type DiskWatch, watchDisk } from "./disk-watch.ts";
@@ -32,6 +32,7 @@ import { historyDatabase } from "./history-database.ts";
 import { closeServer, edgeServer } from "./http-server.ts";
 import { objectNamespace, objectPath } from "./object-namespace.ts";
 import { ObjectProcess } from "./object-process.ts";
+import { Paces } from "./pace.ts";
 import { alreadySent, type Exchange, passOn, tunnel } from "./pass-on.ts";
 import { TextConnections } from "./text-connections.ts";
 
@@ -113,8 +114,9 @@ const processWith = (objects: readonly Objects[], name: string): ObjectProcess =
 
 const homeOf = (objects: readonly Objects[], { disk, expectWrite }: DiskWatch, proxies: BlockList): Home => {
   const turns = new FairTurns();
+  const paces = new Paces();
   return {
-    passOn: (c) => passOnTo(objects, c),
+    passOn: (c) => passOnTo(objects, paces, c),
     openSocket: async (c, tenant, opening) => {
       const exchange = exchangeOf(c);
       // Without `Connection: upgrade` it is a plain request.
@@ -174,10 +176,10 @@ async function processOf(c: AppContext, objects: readonly Objects[]): Promise<Ob
   return objects[token === null ? 0 : shareOf(token.tenant, objects.length)] as Objects;
 }
 
-async function passOnTo(objects: readonly Objects[], c: AppContext): Promise<Response> {
+async function passOnTo(objects: readonly Objects[], paces: Paces, c: AppContext): Promise<Response> {
   const exchange = exchangeOf(c);
   const { edgeSocket } = await processOf(c, objects);
   if (exchange.head === undefined) return passOn(c, exchange, edgeSocket);
   readHandshake(exchange, c.get("requestId"), false);
-  return tunnel(c, exchange, edgeSocket);
+  return tunnel(c, exchange, edgeSocket, () => paces.open(c.get("caller")?.tenant ?? ""));
 }

@@ -3,7 +3,7 @@
 
 import { type ClientRequest, type IncomingMessage, request, type ServerResponse } from "node:http";
 import type { Socket } from "node:net";
-import { pipeline } from "node:stream";
+import { pipeline, type Transform } from "node:stream";
 import type { AppContext } from "../../src/http/auth.ts";
 import { Refused } from "../../src/http/refused.ts";
 import { CloseWatch } from "./closing-frame.ts";
@@ -111,9 +111,15 @@ export const hasBody = ({ headers }: IncomingMessage): boolean =>
 
 /**
  * Passes a handshake on. Only when the app in workerd switches protocols do bytes go between it and the client: on an
- * open connection a client would send requests there that this process neither counts nor limits.
+ * open connection a client would send requests there that this process neither counts nor limits. What the client sends
+ * passes at the pace of `pace`.
  */
-export const tunnel = (c: AppContext, { incoming, outgoing, head }: Exchange, socketPath: string): Promise<Response> =>
+export const tunnel = (
+  c: AppContext,
+  { incoming, outgoing, head }: Exchange,
+  socketPath: string,
+  pace: () => Transform,
+): Promise<Response> =>
   new Promise((resolve, reject) => {
     if (outgoing.destroyed) return resolve(alreadySent());
     const client = incoming.socket as Socket;
@@ -131,7 +137,7 @@ export const tunnel = (c: AppContext, { incoming, outgoing, head }: Exchange, so
       client.write(Buffer.from(switchingHead(answer), "latin1"));
       frames.unshift(first);
       if (head !== undefined) frames.write(head);
-      pipeline(client, frames, client, () => {
+      pipeline(client, pace(), frames, client, () => {
         client.destroy();
         frames.destroy();
       });

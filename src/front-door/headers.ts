@@ -1,14 +1,14 @@
 // Headers of the front door's answers: job, worker, and the key's remaining limits.
 
 import type { Api } from "../../domain/words/api.ts";
-import type { Asked, Followed } from "../../durable-objects/operations/front-door.ts";
+import type { DoorAnswer, Followed } from "../../durable-objects/operations/front-door.ts";
 import type { AppContext } from "../http/auth.ts";
 import { replayHeader } from "../http/idempotency.ts";
 
 export const answerHeadersOf = (
   c: AppContext,
   api: Api,
-  asked: Asked,
+  asked: DoorAnswer,
   job: Followed,
   startedAt: number,
 ): Record<string, string> => {

@@ -126,7 +126,7 @@ export class Runner extends Relay<Env> implements RunnerCalls {
       timeoutSeconds: LONGEST_CALL_SECONDS,
       loadInput: () => this.#loadInput(job.id),
       onProgress: () => undefined,
-      onContent: () => {
+      onFirstToken: () => {
         if (job.stream) void this.#report({ type: "job.streaming", id: job.id, ...lease });
       },
       emit: (events: readonly string[]) => {

@@ -65,6 +65,21 @@ describe.skipIf(lacksBrowser())("plugging in", () => {
     expect(faults()).toEqual([]);
   });
 
+  it.each([
+    ["Any command", /signalbox\.tgz worker --exec 'tr a-z A-Z' --provider upper --instance own-box/],
+    ["A Python function", /pip install \S+\/signalbox-\S+\.whl[\s\S]*@worker\(provider="upper", instance="own-box"/],
+    ["A TypeScript function", /npm install \S+\/signalbox\.tgz[\s\S]*from .signalbox\/worker./],
+  ])("%s is added as a worker, with text to copy", async (way, text) => {
+    const { page, faults } = await world.open("fleet/~add");
+    await page.getByLabel("Name").fill("own-box");
+    await page.getByLabel("What does the work").selectOption({ label: way });
+    await page.getByRole("button", { name: "Make its key" }).click();
+    const command = (await page.getByRole("region", { name: "Command" }).textContent()) ?? "";
+    expect(command).toMatch(text);
+    expect(command).toMatch(/^export SERVICE_API_URL=\S+ SERVICE_API_KEY=\S+$/m);
+    expect(faults()).toEqual([]);
+  });
+
   it("a webhook is made with a secret shown once, tested, redelivered and rotated", async () => {
     const { page, faults } = await world.open("settings/webhooks");
     await page.getByText("No webhook yet.").waitFor();

@@ -1,12 +1,17 @@
 import { describe, expect, it } from "vitest";
+import { modelKeyOf } from "../../domain/fleet/model-name.ts";
 import { modelSetOf, modelsTaken } from "../../domain/fleet/model-set.ts";
 import { type Alias, type ModelOffer, resolveModel } from "../../domain/front-door/door-model.ts";
 
-const offer = (provider: string, models: readonly string[] | null, isOffline = false): ModelOffer => ({
+const offer = (
+  provider: string,
+  models: readonly string[] | null,
+  { isOffline = false, missing = [] }: { isOffline?: boolean; missing?: readonly string[] } = {},
+): ModelOffer => ({
   provider,
   listed: models === null ? null : modelSetOf(models),
-  names: () => models ?? [],
-  missing: [],
+  names: () => (models ?? []).filter((name) => !missing.includes(modelKeyOf(name))),
+  missing,
   takesAny: models === null && !isOffline,
 });
 const meant = (asked: string, offers: readonly ModelOffer[], aliases: Readonly<Record<string, Alias>> = {}) => {
@@ -47,17 +52,17 @@ describe("the name of a model", () => {
   });
 
   it("is not one that the only runtimes to list it answered not to have", () => {
-    const lacking = { ...offer("local", ["m1:latest"]), missing: ["m1"] };
+    const lacking = offer("local", ["m1:latest"], { missing: ["m1"] });
     expect(meant("m1", [lacking])).toBeNull();
     expect(meant("m1", [lacking, offer("other", ["m1"])])).toEqual([null, "m1"]);
-    expect(meant("m1", [{ ...offer("any", null), missing: ["m1"] }])).toBeNull();
+    expect(meant("m1", [offer("any", null, { missing: ["m1"] })])).toBeNull();
   });
 
   it("is an alias first, and any name where a worker that is not offline takes any", () => {
     const alias: Alias = { model: "llama3.2", provider: null, tags: ["gpu"], tier: null };
     expect(resolveModel("m1", { m1: alias }, offers)).toEqual({ ...alias, model: "llama3.2:latest" });
     expect(meant("m9", offers)).toBeNull();
-    expect(meant("m9", [offer("any", null, true)])).toBeNull();
+    expect(meant("m9", [offer("any", null, { isOffline: true })])).toBeNull();
     expect(meant("m9", [offer("any", null)])).toEqual([null, "m9"]);
   });
 });

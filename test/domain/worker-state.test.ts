@@ -55,7 +55,7 @@ describe("a worker's states", () => {
     expect(states({ ...away, worker: withReason })).toEqual(["unavailable", "idle"]);
     expect(states({ ...away, worker: withReason, status: "offline" })).toEqual(["offline"]);
     expect(states({ ...away, status: "busy", pauseReason: "lunch" })).toEqual(["paused", "busy"]);
-    expect(states({ ...away, status: "online", haltConfirmed: false })).toEqual(["unconfirmed"]);
+    expect(states({ ...away, status: "online", haltConfirmed: false })).toEqual(["online", "unconfirmed"]);
   });
 
   it("an offline worker is neither failing nor paused, but has confirmed no halt", () => {
@@ -66,6 +66,7 @@ describe("a worker's states", () => {
       paused: 0,
       unavailable: 0,
       busy: 0,
+      online: 0,
       idle: 0,
       unconfirmed: 1,
     });

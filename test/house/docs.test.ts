@@ -11,8 +11,10 @@ const document = openApiDocument(endpoints, "0");
 const { schemas } = document.components;
 const page = docsPage(document, "0");
 
-it("a result is required to complete a job, and an answer's job always has input and result", () => {
-  expect(schemas.Complete?.required).toContain("result");
+it("a result or its file is required to complete a job, and an answer's job always has input and result", () => {
+  const { required, properties } = schemas.Complete ?? {};
+  expect(required).toEqual(["lease"]);
+  expect(properties?.result?.description).toBe("required, unless `result_file` is given");
   expect(schemas.Job?.required).toEqual(expect.arrayContaining(["input", "result", "progress"]));
 });
 
@@ -54,7 +56,7 @@ it("every problem that an endpoint can answer names the codes that it can have, 
   expect(codesOf("/dispatch", "post", 503)).toEqual(
     expect.arrayContaining(["no_eligible_workers", "killswitch_active", "budget_reached"]),
   );
-  expect(codesOf("/admin/tenants/{tenant}/arrive", "post", 404)).toEqual(["not_found"]);
+  expect(codesOf("/admin/tenants/{tenant}/arrived", "post", 404)).toEqual(["not_found"]);
 });
 
 it("the job list says which way each sort goes", () => {

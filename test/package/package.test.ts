@@ -95,7 +95,8 @@ describe("the package that the coordinator serves", () => {
   });
 
   it("type-checks by itself, and tells a wrong field", async () => {
-    const source = `import { ApiProblem, Signalbox, verifyWebhook } from "signalbox";
+    const source = `import { Fail, type Job, Retry, serve } from "signalbox/worker";
+import { ApiProblem, Signalbox, verifyWebhook } from "signalbox";
 const box = new Signalbox({ url: "http://127.0.0.1:8787", key: "k" });
 const job = await box.jobs.run({ prompt: "hi", tags: ["gpu"] }, { signal: AbortSignal.timeout(1000) });
 const status: "pending" | "assigned" | "running" | "completed" | "failed" | "cancelled" = job.status;
@@ -109,6 +110,18 @@ await box.jobs.create({ promt: "hi" });
 // @ts-expect-error: a status is no number
 const wrong: number = job.status;
 console.log(wrong);
+const upper = (job: Job) => job.prompt.toUpperCase();
+const worker = await serve({ provider: "up", models: ["m"], concurrency: 2 }, async (job, context) => {
+  await context.emit("a");
+  context.progress(0.5, "half");
+  context.usage({ input_tokens: 1, output_tokens: 2 });
+  if (context.signal.aborted) throw new Retry("busy", { afterSeconds: 5 });
+  if (job.attempt > 3) throw new Fail("bad", "no");
+  return upper(job);
+});
+await worker.drain();
+// @ts-expect-error: a worker has a provider
+await serve({}, () => 1);
 `;
     writeFileSync(path.join(folder, "empty/use.mts"), source);
     const flags = ["--strict", "--module", "nodenext", "--target", "es2022", "--lib", "es2023,dom,dom.asynciterable"];
@@ -170,6 +183,42 @@ console.log(wrong);
     }
     await exited;
   });
+
+  it(
+    "is a worker of any command, which a cancel and the killswitch end, and which has no key",
+    async () => {
+      const command = "sh -c 'read -r word; echo $word $SERVICE_API_KEY; test $word = wait && sleep 300'";
+      const args = ["--yes", `${server.url}/signalbox.tgz`, "worker", "--exec", command, "--provider", "words"];
+      const worker = spawn("npx", [...args, "--instance", "exec", "--grace", "1"], {
+        cwd: path.join(folder, "empty"),
+        env: { ...environment, ...withKey() },
+        detached: true,
+      });
+      const exited = untilExit(worker);
+      const { jobs, killswitch } = createClient({ url: server.url, key: server.adminKey });
+      const started = async () => {
+        const { id } = await jobs.create({ prompt: "wait", provider: "words" });
+        await vi.waitFor(async () => expect((await jobs.get(id)).status).toBe("running"), { timeout: TIMEOUT_MS });
+        return id;
+      };
+      try {
+        const said = await signalbox(["run", "hello", "--provider", "words", "--wait"], withKey());
+        expect(said.out + said.err).not.toContain(server.adminKey);
+        await jobs.cancel(await started());
+        await started();
+        await killswitch.engage({ level: 4, reason: "test" });
+        // Confirmed only when the command and its children are gone.
+        const unconfirmed = async () => (await killswitch.get()).unconfirmed.map(({ instance }) => instance);
+        await vi.waitFor(async () => expect(await unconfirmed()).not.toContain("exec"), { timeout: TIMEOUT_MS });
+        await killswitch.clear({ resume_all: true });
+        expect((await run("pgrep", ["-f", "^sleep 300$"])).out).toBe("");
+      } finally {
+        process.kill(-(worker.pid ?? 0), "SIGTERM");
+      }
+      await exited;
+    },
+    TIMEOUT_MS,
+  );
 
   it("prints the whole answer of a worker that tells nothing while it writes", async () => {
     const { workers, jobs } = createClient({ url: server.url, key: server.adminKey });

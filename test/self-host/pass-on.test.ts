@@ -5,6 +5,7 @@ import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server } from "node:http";
 import { type AddressInfo, connect, type Socket } from "node:net";
 import path from "node:path";
+import { PassThrough } from "node:stream";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { closeServer, edgeServer } from "../../self-host/edge/http-server.ts";
 import { passOn, tunnel } from "../../self-host/edge/pass-on.ts";
@@ -28,8 +29,9 @@ beforeEach(async () => {
   await once(workerd, "listening");
   edge = edgeServer(async (_request, exchange) => {
     await beforePassing();
-    const pass = exchange.head === undefined ? passOn : tunnel;
-    return pass({ get: () => "id" } as unknown as AppContext, exchange, socketPath);
+    const context = { get: () => "id" } as unknown as AppContext;
+    if (exchange.head === undefined) return passOn(context, exchange, socketPath);
+    return tunnel(context, exchange, socketPath, () => new PassThrough());
   }, 10);
   edge.listen(0, "127.0.0.1");
   await once(edge, "listening");

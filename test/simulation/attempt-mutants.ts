@@ -85,14 +85,14 @@ export const ATTEMPT_MUTANTS: readonly Mutant[] = [
   ),
   mutant(
     "an estimate does not wait for the worker's report",
-    "durable-objects/operations/uncounted.ts",
+    "durable-objects/turn/uncounted.ts",
     "ESTIMATE_AFTER_MS = 15_000",
     "ESTIMATE_AFTER_MS = 1_000",
   ),
   mutant(
     "another worker's key reports a late cost",
     "durable-objects/operations/late-spending.ts",
-    "if (ended === null || !speaksFor(turn, ended.worker)) return;",
+    "if (ended === null || !mayReportFor(turn, ended.worker)) return;",
     "if (ended === null) return;",
   ),
   mutant(

@@ -56,7 +56,7 @@ const openCountsEqual = (memory: Memory, now: Snapshot): string | null => {
 };
 
 /** The waiting jobs of one group. */
-interface Line {
+interface WaitingLine {
   count: number;
   head: JobRow;
   oldest: string;
@@ -67,7 +67,7 @@ const isAhead = (one: JobRow, other: JobRow): boolean =>
 
 const queueEquals = ({ queue }: Memory, now: Snapshot): string | null => {
   let count = 0;
-  const groups = new Map<string, Line>();
+  const groups = new Map<string, WaitingLine>();
   for (const row of now.jobs.values()) {
     if (row.orderKey === null) continue;
     count += 1;
@@ -164,6 +164,7 @@ export const nobodyWaitsInVain = (_before: Snapshot, now: Snapshot, world: World
     strategy: config.routing.strategy,
     chain: config.routing.chain,
     weights: config.routing.weights,
+    edgeAfterMs: config.edgeAfterMs,
     closedProviders: closedProviders(memory, closedByMoney(world, { ...now, nowAt: budgetedAt })),
     // Silence alone frees it, which is for the alarm to find.
     isEchoAside: true,

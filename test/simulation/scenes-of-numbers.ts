@@ -54,7 +54,7 @@ export const SCENES_OF_NUMBERS: readonly Shown[] = [
       for (const id of ["a", "b"]) await scene.done(scene.admin, "startJob", { id, lease: 1 });
       assert.deepEqual(await open(), { "": 0 });
       await scene.pass(2_000);
-      await scene.tell((tenant) => tenant.firstWord("a", 1));
+      await scene.tell((tenant) => tenant.firstToken("a", 1));
       assert.deepEqual(await open(), { "": 1 });
       await scene.pass(5_000);
       for (const id of ["a", "b"]) await complete(scene, { id, lease: 1 });

@@ -2,9 +2,9 @@
 
 import { LLMock } from "@copilotkit/aimock";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { environmentKeys } from "../../worker/provider-keys.ts";
 import { runJob } from "../../worker/run-job.ts";
 import { openHosted, openRuntime } from "../../worker/runtimes/open-runtime.ts";
+import { environmentKeys } from "../../worker/runtimes/provider-keys.ts";
 import type { Runtime } from "../../worker/runtimes/runtime.ts";
 import { assignedJob } from "./job-fixture.ts";
 import { quietRun } from "./quiet-run.ts";
@@ -22,7 +22,7 @@ const options = { keys, keyRefs: ["provider:mock"], runtimeUrl: null };
 function ask(runtime: Runtime, model: string | null) {
   const job = assignedJob({ id: "j1", prompt: "What is the capital of France?", model });
   const loadInput = async () => ({ ok: true as const, input: null });
-  const settings = { ...quietRun(), runtime, timeoutSeconds: 30, loadInput, onContent: () => {} };
+  const settings = { ...quietRun(), runtime, timeoutSeconds: 30, loadInput, onFirstToken: () => {} };
   return runJob(job, settings, new AbortController().signal);
 }
 

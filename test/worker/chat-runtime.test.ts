@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import type { Progress } from "../../worker/runtimes/runtime.ts";
 import { hosted, KEY, local, openai, run, serve, USAGE } from "./chat-fixture.ts";
 import { event, openaiStream } from "./fake-runtime.ts";
 
@@ -6,7 +7,7 @@ describe("an OpenAI-compatible runtime", () => {
   test("a job's prompt comes back as text with its token counts", async () => {
     const server = await serve(openai(["m1"], () => ({ body: openaiStream("m1", ["Hel", "lo"], USAGE) })));
     const seen: number[] = [];
-    const onProgress = ({ output_chars }: { output_chars: number }) => seen.push(output_chars);
+    const onProgress = (progress: Progress) => "output_chars" in progress && seen.push(progress.output_chars);
     const outcome = await run(local("vllm", server.url), { model: "m1" }, { onProgress });
     expect(outcome).toEqual({
       ok: true,

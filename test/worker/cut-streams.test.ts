@@ -2,8 +2,8 @@
 
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { APIS, type Api } from "../../contract/values.ts";
-import { environmentKeys } from "../../worker/provider-keys.ts";
 import { openRuntime } from "../../worker/runtimes/open-runtime.ts";
+import { environmentKeys } from "../../worker/runtimes/provider-keys.ts";
 import type { Runtime } from "../../worker/runtimes/runtime.ts";
 import { type Behaviour, MockRuntime } from "./mock-runtime.ts";
 import { quietRun, taskOf } from "./quiet-run.ts";

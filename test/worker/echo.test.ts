@@ -5,7 +5,7 @@ import { quietRun, taskOf } from "./quiet-run.ts";
 const run = (input: unknown, signal = new AbortController().signal, seen: number[] = []) =>
   createEchoRuntime().run(
     taskOf({ prompt: "one two three", input }),
-    quietRun({ signal, onProgress: ({ output_chars }) => seen.push(output_chars) }),
+    quietRun({ signal, onProgress: (progress) => "output_chars" in progress && seen.push(progress.output_chars) }),
   );
 
 test("echo answers with the prompt and counts its words, each time the same", async () => {

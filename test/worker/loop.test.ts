@@ -93,7 +93,7 @@ describe("running jobs", () => {
     expect([runs.length, loop.heldJobIds]).toEqual([0, []]);
   });
 
-  test("progress is told at most once a second, the latest with each heartbeat", async () => {
+  test("progress is told at most once a second, the latest within a second and with each heartbeat", async () => {
     const { session, runs, assign } = createWorker();
     assign("a");
     for (let chars = 1; chars <= 30; chars++) {
@@ -303,7 +303,7 @@ describe("shutting down", () => {
     const drained = loop.drain(20_000).then(() => {
       isGone = true;
     });
-    expect(session.sent.at(-1)).toMatchObject({ type: "presence", concurrency: 0, status: "busy", jobs: ["a"] });
+    expect(session.sent.at(-1)).toMatchObject({ type: "presence", concurrency: 0, status: "online", jobs: ["a"] });
     expect(loop.freeSlots()).toBe(0);
     await runs[0]?.finish("done");
     expect(isGone).toBe(false);

@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { MAX_RESULT_BYTES } from "../../contract/field.ts";
 import { APIS, type Api } from "../../contract/values.ts";
-import { environmentKeys } from "../../worker/provider-keys.ts";
 import { openHosted, openRuntime } from "../../worker/runtimes/open-runtime.ts";
+import { environmentKeys } from "../../worker/runtimes/provider-keys.ts";
 import type { ApiKind } from "../../worker/runtimes/providers.ts";
 import type { RunOptions, Runtime } from "../../worker/runtimes/runtime.ts";
 import { answers } from "./mock-answers.ts";

@@ -1,6 +1,7 @@
 // What a runtime is run with when a test needs nothing from it.
 
 import type { RunOptions, Task } from "../../worker/runtimes/runtime.ts";
+import { assignedJob } from "./job-fixture.ts";
 
 export function quietRun(options: Partial<RunOptions> = {}): RunOptions {
   return {
@@ -14,5 +15,6 @@ export function quietRun(options: Partial<RunOptions> = {}): RunOptions {
 }
 
 export function taskOf(task: Partial<Task> = {}): Task {
-  return { prompt: "Say hello.", input: null, model: null, api: null, headers: {}, ...task };
+  const job = assignedJob({ id: "j" });
+  return { prompt: "Say hello.", input: null, model: null, api: null, headers: {}, job, timeoutSeconds: null, ...task };
 }

@@ -19,8 +19,17 @@ function settings(run: (options: RunOptions) => Promise<Outcome>, timeoutSeconds
   };
   const loadInput = async () => ({ ok: true as const, input: null });
   const { onProgress, emit } = quietRun();
-  const onContent = () => {};
-  return { runtime, configuredModel: null, offeredModels: [], timeoutSeconds, loadInput, onProgress, onContent, emit };
+  const onFirstToken = () => {};
+  return {
+    runtime,
+    configuredModel: null,
+    offeredModels: [],
+    timeoutSeconds,
+    loadInput,
+    onProgress,
+    onFirstToken,
+    emit,
+  };
 }
 
 const never = ({ signal }: RunOptions) =>
@@ -73,6 +82,14 @@ test("a timeout that the runtime puts into words of its own is still a timeout",
   expect(await outcome).toMatchObject({ error: { code: "timeout" } });
 });
 
+test("a runtime that ignores its timeout and is done later has timed out all the same", async () => {
+  vi.useFakeTimers();
+  const late = () => new Promise<Outcome>((resolve) => setTimeout(() => resolve({ ok: true, result: "late" }), 9_000));
+  const outcome = runJob(assignedJob({ id: "j" }), settings(late, 5), notHalted());
+  await vi.advanceTimersByTimeAsync(9_000);
+  expect(await outcome).toMatchObject({ type: "job.failed", error: { code: "timeout", retryable: true } });
+});
+
 test("a halted job has no outcome but what it has spent", async () => {
   const halt = new AbortController();
   const outcome = runJob(assignedJob({ id: "j" }), settings(never), halt.signal);
@@ -115,7 +132,11 @@ test("the first content is told once, with the time that it took", async () => {
     emit(["data: 2\n\n"]);
     return { ok: true, result: "done" };
   };
-  const outcome = await runJob(assignedJob({ id: "j" }), { ...settings(speaks), onContent: () => told++ }, notHalted());
+  const outcome = await runJob(
+    assignedJob({ id: "j" }),
+    { ...settings(speaks), onFirstToken: () => told++ },
+    notHalted(),
+  );
   expect(told).toBe(1);
   expect(outcome).toMatchObject({ type: "job.completed", first_token_ms: expect.any(Number) });
 });

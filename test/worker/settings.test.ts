@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { environmentKeys, keyVariable } from "../../worker/provider-keys.ts";
+import { environmentKeys, keyVariable } from "../../worker/runtimes/provider-keys.ts";
 import { readSettings } from "../../worker/settings.ts";
 
 const ENV = { SERVICE_API_KEY: "k" };
@@ -31,6 +31,37 @@ describe("the worker's settings", () => {
     expect(settingsOf([]).instance).toMatch(/^[A-Za-z0-9._:-]+$/);
   });
 
+  test("a command is split once, and its defaults are those of the documents", () => {
+    expect(settingsOf(["--exec", "tr a-z 'A Z'", "--provider", "up"]).exec).toEqual({
+      command: { text: "tr a-z 'A Z'", words: ["tr", "a-z", "A Z"], isShell: false },
+      mode: "job",
+      stdin: "text",
+      stdout: "text",
+      graceMs: 5_000,
+    });
+    const shell = settingsOf(["--exec", "echo $HOME | wc", "--exec-shell", "--exec-mode", "lines", "--grace", "0.5"]);
+    expect(shell.exec).toMatchObject({
+      command: { words: ["echo $HOME | wc"], isShell: true },
+      mode: "lines",
+      graceMs: 500,
+    });
+    expect(settingsOf([]).exec).toBe(null);
+  });
+
+  test("a single job needs no key", () => {
+    expect(settingsOf(["--exec", "cat", "--once", "{}"], {}).once).toBe("{}");
+  });
+
+  test.each([
+    [["--exec", "echo 'a"], "--exec: has a ' that is not closed"],
+    [["--exec", "cat", "--runtime", "echo"], "--runtime and --exec: a worker has one of them"],
+    [["--grace", "3"], "--grace goes with --exec '<command>'"],
+    [["--exec", "cat", "--exec-mode", "line"], "--exec-mode: must be job or lines"],
+    [["--exec", "cat", "--stdin", "xml"], "--stdin: must be text or json"],
+  ])("%j is a mistake that is said", (args, problem) => {
+    expect(problemsOf(args)).toContain(problem);
+  });
+
   test("come from flags, with a space or an equals sign, and from the environment", () => {
     const args = [
       "--instance",
@@ -45,6 +76,8 @@ describe("the worker's settings", () => {
     const env = { ...ENV, SERVICE_API_URL: "https://jobs.example.com/", SERVICE_RUNTIME_URL: "http://10.0.0.5:11434" };
     expect(settingsOf([...args, "--runtime", "ollama", "--provider", "home"], env)).toEqual({
       apiUrl: "https://jobs.example.com",
+      exec: null,
+      once: null,
       apiKey: "k",
       configUrl: "https://jobs.example.com/config",
       runtimeUrl: "http://10.0.0.5:11434",

@@ -1,7 +1,7 @@
 // What the worker must know about an API to pass its answers through: how a stream becomes the whole answer, which
 // event is the first with content, how it signals its end or a failure, and what was spent. It translates nothing.
 
-import type { Spent } from "../runtimes/runtime.ts";
+import type { Spent } from "./usage.ts";
 
 export type Noted =
   | { kind: "content" }

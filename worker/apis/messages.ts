@@ -1,9 +1,9 @@
 // Anthropic's messages: a message that starts empty, blocks that grow by index, a delta of the message, its stop.
 
 import { isObject, type JsonObject, objectOf, parseJson } from "../../contract/text/json-object.ts";
-import type { Spent } from "../runtimes/runtime.ts";
 import { type Assembly, CONTENT, type Dialect, NOT_JSON, type Noted, OTHER } from "./dialect.ts";
 import { spentOf } from "./spent.ts";
+import type { Spent } from "./usage.ts";
 
 const MAX_BLOCKS = 10_000;
 

@@ -1,11 +1,11 @@
 // chat/completions and completions: chunks with choices, each a delta or a piece of text, then `[DONE]`.
 
 import { isObject, type JsonObject, objectOf, parseJson } from "../../contract/text/json-object.ts";
-import type { Spent } from "../runtimes/runtime.ts";
 import { type Assembly, CONTENT, type Dialect, NOT_JSON, type Noted, OTHER } from "./dialect.ts";
 import { hasContent, mergeDelta } from "./merge-delta.ts";
 import { spentOf } from "./spent.ts";
 import { writeEvent } from "./sse.ts";
+import type { Spent } from "./usage.ts";
 
 const MAX_CHOICES = 128;
 const DONE = "[DONE]";

@@ -1,9 +1,9 @@
 // OpenAI's responses: typed events; the last one (completed, incomplete, failed) contains the whole answer.
 
 import { isObject, type JsonObject, objectOf, parseJson } from "../../contract/text/json-object.ts";
-import type { Spent } from "../runtimes/runtime.ts";
 import { type Assembly, CONTENT, type Dialect, NOT_JSON, type Noted, OTHER } from "./dialect.ts";
 import { spentOf } from "./spent.ts";
+import type { Spent } from "./usage.ts";
 
 const LAST = new Set(["response.completed", "response.incomplete"]);
 

@@ -3,8 +3,8 @@
 
 import { MAX_TOKENS } from "../../contract/field.ts";
 import { tokensOf } from "../../contract/token-estimate.ts";
-import type { Spent, Usage } from "../runtimes/runtime.ts";
 import type { Assembly, Dialect } from "./dialect.ts";
+import type { Spent, Usage } from "./usage.ts";
 
 type Told = { input: unknown; output: unknown; cached?: unknown; reasoning?: unknown };
 

@@ -1,8 +1,8 @@
 // The failures that the AI SDK throws, as those that a runtime tells itself (`failure.ts`).
 
 import { APICallError, InvalidResponseDataError, JSONParseError, StreamProviderError, TypeValidationError } from "ai";
-import { reasonOf } from "../error-causes.ts";
 import { readErrorBody } from "./error-body.ts";
+import { reasonOf } from "./error-causes.ts";
 import { classifyFailure, classifyThrown, type RuntimeFailure, unreachable, unreadable } from "./failure.ts";
 import { requestFailure } from "./request-failure.ts";
 import type { JobFailure } from "./runtime.ts";

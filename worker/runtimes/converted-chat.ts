@@ -6,13 +6,14 @@ import { inputTokensOf } from "../../contract/token-estimate.ts";
 import { DIALECTS } from "../apis/dialects.ts";
 import { spentSoFar } from "../apis/spent.ts";
 import { writeEvent } from "../apis/sse.ts";
+import type { Spent } from "../apis/usage.ts";
 import type { Answering } from "./backend.ts";
 import { unsupportedInput } from "./chat-body.ts";
 import { ChatChunks } from "./chat-chunks.ts";
 import { classifyError, requestFailureOf } from "./classify.ts";
 import { type ConvertedKind, convertRequest } from "./convert-request.ts";
 import { CannotCarry, type ConvertibleModel } from "./convertible.ts";
-import { failed, failedBy, type JobFailure, type Outcome, type Spent } from "./runtime.ts";
+import { failed, failedBy, type JobFailure, type Outcome } from "./runtime.ts";
 import { StreamReader } from "./stream-reader.ts";
 
 export type ConvertedModel = {

@@ -7,7 +7,8 @@ import { inputTokensOf } from "../../contract/token-estimate.ts";
 import type { Assembly, Dialect } from "../apis/dialect.ts";
 import { spentOnInput, spentSoFar } from "../apis/spent.ts";
 import { EventSplitter, EventTooLarge } from "../apis/sse.ts";
-import { failed, failedBy, type JobFailure, type Outcome, type RunOptions, type Spent } from "./runtime.ts";
+import type { Spent } from "../apis/usage.ts";
+import { failed, failedBy, type JobFailure, type Outcome, type RunOptions } from "./runtime.ts";
 import { MAX_EVENT_BYTES, StreamReader, tooLarge } from "./stream-reader.ts";
 
 const MAX_ERROR_BYTES = 64 * 1024;

@@ -4,7 +4,7 @@
 
 import { startOf } from "../../contract/text/start-of.ts";
 import { NO_MODEL_LOADED, saysNoSuchModel } from "../../contract/values.ts";
-import { causesOf, reasonOf } from "../error-causes.ts";
+import { causesOf, reasonOf } from "./error-causes.ts";
 import { type ErrorBody, readErrorBody } from "./error-body.ts";
 import type { JobFailure } from "./runtime.ts";
 

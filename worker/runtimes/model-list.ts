@@ -2,7 +2,7 @@
 // has no list. An empty list means that it has no models.
 
 import { APICallError } from "ai";
-import { reasonOf } from "../error-causes.ts";
+import { reasonOf } from "./error-causes.ts";
 import type { ModelList } from "./runtime.ts";
 
 const FRESH_FOR_MS = 5_000;

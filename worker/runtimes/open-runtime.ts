@@ -1,7 +1,6 @@
 // Opens a runtime by its name: its API, address and key.
 
 import { APIS, type Api } from "../../contract/values.ts";
-import type { ProviderKeys } from "../provider-keys.ts";
 import { API_VERSION, createAnthropicBackend } from "./anthropic-backend.ts";
 import type { Backend } from "./backend.ts";
 import { createChatRuntime } from "./chat-runtime.ts";
@@ -11,6 +10,7 @@ import { createGeminiBackend } from "./gemini-backend.ts";
 import { fetchModelList, rememberedList } from "./model-list.ts";
 import { createOpenAiBackend } from "./openai-backend.ts";
 import { probeRuntime } from "./probe.ts";
+import type { ProviderKeys } from "./provider-keys.ts";
 import {
   type ApiKind,
   HOSTED_PROVIDERS,

@@ -4,7 +4,7 @@
 import { APICallError } from "ai";
 import { lineOf } from "../../contract/text/start-of.ts";
 import { APIS, type Api } from "../../contract/values.ts";
-import { isNeverReached, reasonOf } from "../error-causes.ts";
+import { isNeverReached, reasonOf } from "./error-causes.ts";
 import type { ModelList, RuntimeState } from "./runtime.ts";
 import { runtimeFetch } from "./runtime-fetch.ts";
 

@@ -2,14 +2,9 @@
 // a bug. Exception: after an abort `run` may end in any way; what it reports as spent counts.
 
 import type { Api } from "../../contract/values.ts";
-import { isNeverReached } from "../error-causes.ts";
-
-export type Usage = {
-  input_tokens: number;
-  output_tokens: number;
-  cached_input_tokens?: number;
-  reasoning_tokens?: number;
-};
+import type { LeasedJob } from "../../contract/worker.ts";
+import type { Spent } from "../apis/usage.ts";
+import { isNeverReached } from "./error-causes.ts";
 
 export type JobFailure = {
   code: string;
@@ -28,7 +23,17 @@ export type Task = {
   api: Api | null;
   /** Headers of the client's request that belong to its API. */
   headers: Readonly<Record<string, string>>;
+  /**
+   * The job as it was leased, for programs that decide by more than its prompt; a large input is only above. Null in
+   * a trial, which is no job: a program that is not asked to be tried answers with its probe.
+   */
+  job: LeasedJob | null;
+  /** How long it may run, its own or the config's; null: no limit. */
+  timeoutSeconds: number | null;
 };
+
+/** The task of a job, not of a trial. */
+export type JobTask = Task & { job: LeasedJob };
 
 export type RunOptions = {
   /** `<runtime>.model` of the coordinator's config, for jobs that name no model. */
@@ -48,16 +53,8 @@ export type RunOptions = {
   emit: (events: readonly string[]) => Promise<void> | undefined;
 };
 
-export type Progress = { output_chars: number };
-
-/** What an attempt spent. Absent fields were not reported by the runtime. */
-export type Spent = {
-  usage?: Usage;
-  cost_usd?: number;
-  model?: string;
-  /** The attempt was cut before the runtime told its counts. */
-  usage_estimated?: true;
-};
+/** How much was written, or what a program says of itself: a share from 0 to 1. */
+export type Progress = { output_chars: number } | { progress: number; message?: string };
 
 export type Outcome =
   | ({ ok: true; result: unknown } & Spent)
@@ -86,7 +83,16 @@ export type Runtime = {
   probeEveryMs: number;
   /** Asks the runtime for its state; never throws. With `before`, the last known state, a shorter check is enough. */
   probe: (before: RuntimeState | null) => Promise<RuntimeState>;
+  /** Ends what the runtime keeps; called when the worker ends. */
+  close?: () => Promise<void>;
 };
+
+/** The trial of a runtime that runs a program: it must not do for a trial what it does for a job. */
+export async function probedOutcome({ probe }: Pick<Runtime, "probe">): Promise<Outcome> {
+  const { unavailable } = await probe(null);
+  if (unavailable === null) return { ok: true, result: null };
+  return failed({ code: "runtime_unavailable", message: unavailable, retryable: true });
+}
 
 export type FailedOutcome = Extract<Outcome, { ok: false }>;
 

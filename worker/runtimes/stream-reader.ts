@@ -6,7 +6,8 @@ import { MAX_RESULT_BYTES } from "../../contract/field.ts";
 import type { Assembly, Dialect } from "../apis/dialect.ts";
 import { spentSoFar } from "../apis/spent.ts";
 import type { SseEvent } from "../apis/sse.ts";
-import { failed, type JobFailure, type Outcome, type RunOptions, type Spent } from "./runtime.ts";
+import type { Spent } from "../apis/usage.ts";
+import { failed, type JobFailure, type Outcome, type RunOptions } from "./runtime.ts";
 
 /** An event must fit whole into a part of the data line, whose head is far shorter than the difference. */
 export const MAX_EVENT_BYTES = MAX_RESULT_BYTES - 1024;

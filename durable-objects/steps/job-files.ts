@@ -3,25 +3,20 @@
 
 import type { LeasedJob } from "../../contract/worker.ts";
 import { timeoutOf } from "../../domain/config.ts";
-import { type FileRecord, isReadable, RESULT_PURPOSE } from "../../domain/file/file.ts";
+import { RESULT_PURPOSE } from "../../domain/file/file.ts";
 import type { Job, NewJob } from "../../domain/job/job.ts";
 import { failForFile } from "../../domain/job/lease.ts";
 import { DAY_MS } from "../../domain/words/duration.ts";
 import { invalid, type Refusal } from "../../domain/words/refusal.ts";
 import { err, ok, type Result } from "../../domain/words/result.ts";
 import type { Turn } from "../turn/turn.ts";
-import { getFile } from "./files.ts";
-
-const findReadable = (turn: Turn, id: string): FileRecord | null => {
-  const file = turn.store.files.find(id);
-  return file !== null && isReadable(file, turn.nowAt) ? file : null;
-};
+import { findReadable, findVisible } from "./find-file.ts";
 
 /** Every file of a new job is there, and its creator may see it. */
 export const refuseGoneFiles = (turn: Turn, asked: readonly NewJob[]): Result<null, Refusal> => {
   for (const [at, { files = [] }] of asked.entries()) {
     for (const [index, id] of files.entries()) {
-      if (getFile(turn, { id }).ok) continue;
+      if (findVisible(turn, id).ok) continue;
       const path = asked.length === 1 ? `files.${index}` : `jobs.${at}.files.${index}`;
       return err(invalid(path, `there is no file ${JSON.stringify(id)}`));
     }

@@ -1,7 +1,7 @@
 // A worker's events over HTTP: a body whose chunks end anywhere, also within a character.
 
-import { MAX_PART_BYTES } from "../contract/data-line.ts";
-import { wholeEventsOf } from "../contract/text/event-text.ts";
+import { MAX_PART_BYTES } from "../../contract/data-line.ts";
+import { wholeEventsOf } from "../../contract/text/event-text.ts";
 
 /** The events that each chunk makes whole; empty if it makes none. Throws on an event that is too long. */
 export async function* wholeEventsIn(body: ReadableStream<Uint8Array> | null): AsyncGenerator<string> {

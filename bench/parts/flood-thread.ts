@@ -1,10 +1,10 @@
-// The thread of `parts/flood.ts`: each client repeats its request as soon as the last is answered, in a separate
+// The thread of `flood.ts`: each client repeats its request as soon as the last is answered, in a separate
 // thread, so that sending does not slow the measurement.
 
 import { setTimeout as pause } from "node:timers/promises";
 import { parentPort, workerData } from "node:worker_threads";
-import { Connection } from "./connection.ts";
-import type { Flood } from "./parts/flood.ts";
+import { Connection } from "../connection.ts";
+import type { Flood } from "./flood.ts";
 
 const REOPEN_AFTER_MS = 20;
 

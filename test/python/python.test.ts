@@ -1,0 +1,299 @@
+// The Python package, as the coordinator serves it, used from its wheel by the machine's python3 (and by another one
+// in SIGNALBOX_PYTHON): workers of every kind of handler, and the client.
+
+import { execFile, execFileSync, spawn } from "node:child_process";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { createClient } from "../../contract/client.ts";
+import { VERSION } from "../../contract/version.ts";
+import { WHEEL_NAME } from "../../contract/wheel.ts";
+import { wheelOf } from "../../scripts/build/wheel.ts";
+import { type SelfHosted, startSelfHosted } from "../support/self-hosted.ts";
+
+const PYTHON = process.env.SIGNALBOX_PYTHON ?? "python3";
+const TIMEOUT_MS = 90_000;
+
+/** Why its tests cannot run here; null if they can. */
+const lacks = (args: string[]): boolean => {
+  try {
+    execFileSync(PYTHON, args, { stdio: "ignore" });
+    return false;
+  } catch {
+    return true;
+  }
+};
+const lacksPython = lacks(["--version"]);
+if (lacksPython) console.warn(`The tests of the Python package are skipped: there is no ${PYTHON} on this machine.`);
+const lacksPip = lacksPython || lacks(["-m", "pip", "--version"]);
+
+const WORKER = `
+import asyncio, os, sys, time, urllib.request
+from signalbox import Fail, Retry, run, worker
+
+@worker(provider="py", concurrency=3, tags=["cpu"])
+def main(job, ctx):
+    what = job["prompt"]
+    if what == "generator": return generated(ctx)
+    if what == "async": return slept()
+    if what == "parts": return parts()
+    if what == "retry" and job["attempt"] == 1: raise Retry("busy", after=1)
+    if what == "file":
+        data = urllib.request.urlopen(ctx.files[0]["url"]).read()
+        ctx.file("loud.txt", data.upper())
+        return len(data)
+    if what == "fail": raise Fail("bad_input", "no")
+    if what == "bug": return {}["x"]
+    if what == "exit": sys.exit(3)
+    if what == "set": return {1}
+    if what == "compute":
+        until, count = time.monotonic() + 9, 0
+        while time.monotonic() < until: count += 1
+        return "computed"
+    if what == "slow":
+        ctx.progress(0.4, "half")
+        while not ctx.cancelled: time.sleep(0.05)
+        return "late"
+    return what.upper()
+
+def generated(ctx):
+    for word in ("a ", "b ", "c"): yield word
+    ctx.usage(1, 2)
+    ctx.cost(0.5)
+
+async def slept():
+    await asyncio.sleep(0.05)
+    return {"slept": True}
+
+async def parts():
+    yield "x"
+    yield "y"
+
+@worker(provider="far", process=True)
+def far(job, ctx):
+    if job["prompt"] == "crash": os._exit(7)
+    if job["prompt"] == "hang": time.sleep(600)
+    ctx.emit("from ")
+    ctx.emit(job["prompt"])
+`;
+
+describe("the wheel", () => {
+  it("is the same bytes each time", () => {
+    expect(wheelOf().equals(wheelOf())).toBe(true);
+  });
+});
+
+describe.skipIf(lacksPython)("the Python package", () => {
+  let folder: string;
+  let server: SelfHosted;
+  let environment: NodeJS.ProcessEnv;
+  let started: { stop: () => Promise<number | null>; output: () => string };
+
+  const client = () => createClient({ url: server.url, key: server.adminKey });
+
+  const python = (args: string[], env = environment): Promise<{ code: number; out: string; err: string }> =>
+    new Promise((resolve) => {
+      execFile(PYTHON, args, { cwd: folder, env, timeout: 60_000 }, (error, out, err) => {
+        resolve({ code: error === null ? 0 : typeof error.code === "number" ? error.code : -1, out, err });
+      });
+    });
+
+  const startWorker = (file: string) => {
+    const child = spawn(PYTHON, [path.join(folder, file)], { cwd: folder, env: environment });
+    let output = "";
+    for (const stream of [child.stdout, child.stderr])
+      stream.on("data", (chunk: Buffer) => {
+        output += chunk.toString();
+      });
+    const exited = new Promise<number | null>((resolve) => child.once("exit", resolve));
+    return {
+      output: () => output,
+      stop: () => {
+        child.kill("SIGTERM");
+        return exited;
+      },
+    };
+  };
+
+  const finalJob = async (prompt: string, fields: Record<string, unknown> = {}) => {
+    const { jobs } = client();
+    const { id } = await jobs.create({ prompt, provider: "py", ...fields });
+    return vi.waitFor(
+      async () => {
+        const job = await jobs.get(id, { wait: 25 });
+        expect(["completed", "failed", "cancelled"]).toContain(job.status);
+        return job;
+      },
+      { timeout: TIMEOUT_MS },
+    );
+  };
+
+  beforeAll(async () => {
+    folder = mkdtempSync(path.join(tmpdir(), "signalbox-python-"));
+    server = await startSelfHosted(path.join(folder, "data"));
+    // A silent job is soon taken from its worker.
+    await client().config.replace({
+      presence: { heartbeat_interval_seconds: 2, offline_after_seconds: 10 },
+      jobs: { reap_stale_after_seconds: 6 },
+    });
+    const wheel = path.join(folder, WHEEL_NAME);
+    writeFileSync(wheel, new Uint8Array(await (await fetch(`${server.url}/${WHEEL_NAME}`)).arrayBuffer()));
+    environment = {
+      PATH: process.env.PATH,
+      HOME: folder,
+      // A wheel of one module can be imported as it is.
+      PYTHONPATH: wheel,
+      SERVICE_API_URL: server.url,
+      SERVICE_API_KEY: server.adminKey,
+    };
+    writeFileSync(path.join(folder, "worker.py"), `${WORKER}\nif __name__ == "__main__":\n    run()\n`);
+    writeFileSync(path.join(folder, "bare.py"), WORKER);
+    started = startWorker("worker.py");
+    await vi.waitFor(async () => expect((await client().workers.list({})).total).toBe(2), { timeout: TIMEOUT_MS });
+  }, TIMEOUT_MS);
+
+  afterAll(async () => {
+    await started?.stop();
+    await server?.stop();
+    rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
+  });
+
+  it("is served without a key, under the name that pip needs and under a short one", async () => {
+    const short = await fetch(`${server.url}/signalbox.whl`, { redirect: "manual" });
+    expect([short.status, short.headers.get("location")]).toEqual([302, `/${WHEEL_NAME}`]);
+    const whole = await fetch(`${server.url}/${WHEEL_NAME}`);
+    expect([whole.status, whole.headers.get("content-type")]).toEqual([200, "application/zip"]);
+    expect(Buffer.from(await whole.arrayBuffer()).equals(wheelOf())).toBe(true);
+    expect((await fetch(`${server.url}/signalbox-0.0.1-py3-none-any.whl`)).status).toBe(404);
+  });
+
+  it.skipIf(lacksPip)(
+    "is installed by pip, with its version and its types, and needs nothing else",
+    async () => {
+      const target = path.join(folder, "installed");
+      mkdirSync(target);
+      const address = `${server.url}/${WHEEL_NAME}`;
+      const plain = { ...environment, PYTHONPATH: "" };
+      const pip = await python(["-m", "pip", "install", "--no-index", "--target", target, address], plain);
+      expect(pip.code, pip.err).toBe(0);
+      const said = await python(
+        ["-c", `import os, signalbox; print(signalbox.__version__, os.listdir(os.path.dirname(signalbox.__file__)))`],
+        { ...environment, PYTHONPATH: target },
+      );
+      expect(said.out).toContain(VERSION);
+      expect(said.out).toContain("py.typed");
+    },
+    TIMEOUT_MS,
+  );
+
+  it.each([
+    ["hi", "HI"],
+    ["generator", "a b c"],
+    ["async", { slept: true }],
+    ["parts", "xy"],
+  ])("a handler of the kind %s gives its result", async (prompt, result) => {
+    expect(await finalJob(prompt)).toMatchObject({ status: "completed", result });
+  });
+
+  it("says what a job spent, and is tried again where it asks for it", async () => {
+    expect(await finalJob("generator")).toMatchObject({ usage: { input_tokens: 1, output_tokens: 2 }, cost_usd: 0.5 });
+    expect(await finalJob("retry")).toMatchObject({ status: "completed", attempts: 2 });
+  });
+
+  it.each([
+    ["fail", { code: "bad_input", message: "no" }],
+    ["bug", { code: "key_error", message: expect.stringMatching(/^KeyError: 'x' \(worker.py, line \d+\)$/) }],
+    ["exit", { code: "system_exit" }],
+    ["set", { code: "bad_output" }],
+  ])("a handler that ends by %s fails its job, and the worker goes on", async (prompt, error) => {
+    expect(await finalJob(prompt)).toMatchObject({ status: "failed", error: { ...error, retryable: false } });
+  });
+
+  it("tells its progress, and stops when its job is cancelled; what it returns then goes nowhere", async () => {
+    const { jobs } = client();
+    const { id } = await jobs.create({ prompt: "slow", provider: "py" });
+    const told = { progress: 0.4, message: "half" };
+    await vi.waitFor(async () => expect((await jobs.get(id)).progress).toEqual(told), { timeout: TIMEOUT_MS });
+    await jobs.cancel(id);
+    await vi.waitFor(() => expect(started.output()).toContain(`job ${id} stopped`), { timeout: TIMEOUT_MS });
+    expect(await jobs.get(id)).toMatchObject({ status: "cancelled", result: null });
+  });
+
+  it(
+    "keeps the job of a handler that computes for longer than a silent job is kept",
+    async () => {
+      expect(await finalJob("compute")).toMatchObject({ status: "completed", result: "computed", attempts: 1 });
+    },
+    TIMEOUT_MS,
+  );
+
+  it("runs a handler in a process of its own, which can be ended, and whose death is no end of the worker", async () => {
+    const { jobs } = client();
+    const { id } = await jobs.create({ prompt: "hang", provider: "far" });
+    await vi.waitFor(async () => expect((await jobs.get(id)).status).toBe("running"), { timeout: TIMEOUT_MS });
+    await jobs.cancel(id);
+    expect(await finalJob("here", { provider: "far" })).toMatchObject({ status: "completed", result: "from here" });
+    const crashed = await finalJob("crash", { provider: "far", max_attempts: 1 });
+    expect(crashed).toMatchObject({ status: "failed", error: { code: "process_ended", retryable: true } });
+  });
+
+  it("gives a handler the job's files, and keeps what it wrote", async () => {
+    const upload = `from signalbox import Signalbox; print(Signalbox().files.upload(b"quiet", name="a.txt")["id"])`;
+    const { out } = await python(["-c", upload]);
+    expect(await finalJob("file", { files: [out.trim()] })).toMatchObject({
+      status: "completed",
+      result: 5,
+      result_files: [{ name: "loud.txt", bytes: 5 }],
+    });
+  });
+
+  it("is a client: it runs, streams, lists, and names what was refused", async () => {
+    const program = `
+from signalbox import Problem, Signalbox
+box = Signalbox()
+print(box.run("hi", provider="py")["result"])
+print("|".join(box.stream("generator", provider="py")))
+print(len(list(box.jobs(status="completed", limit=2))) > 2)
+try: box.run("hi", provder="py")
+except Problem as problem: print(problem.code, problem.status)
+try: list(box.stream("fail", provider="py"))
+except Problem as problem: print(problem.code)
+try: Signalbox(key="wrong").run("hi")
+except Problem as problem: print(problem.code)
+`;
+    const ran = await python(["-c", program]);
+    expect(ran.err).toBe("");
+    expect(ran.out.split("\n")).toEqual([
+      "HI",
+      "a |b |c",
+      "True",
+      "invalid_request 400",
+      "bad_input",
+      "authentication_failed",
+      "",
+    ]);
+  });
+
+  it.each(["worker.py", "bare.py"])("python %s --once runs one job without a coordinator", async (file) => {
+    const env = { ...environment, SERVICE_API_URL: "http://127.0.0.1:9", SERVICE_API_KEY: "" };
+    const once = (job: object) => python([path.join(folder, file), "--once", JSON.stringify(job)], env);
+    const done = await once({ prompt: "generator", provider: "py" });
+    expect([done.code, JSON.parse(done.out)]).toEqual([
+      0,
+      { status: "completed", result: "a b c", usage: { input_tokens: 1, output_tokens: 2 }, cost_usd: 0.5 },
+    ]);
+    const failed = await once({ prompt: "fail", provider: "py" });
+    expect([failed.code, JSON.parse(failed.out)]).toMatchObject([
+      1,
+      { status: "failed", error: { code: "bad_input" } },
+    ]);
+    expect((await once({ promt: "x" })).code).toBe(2);
+  });
+
+  it("ends with 0 after SIGTERM, and takes no more jobs", async () => {
+    expect(await started.stop()).toBe(0);
+    const listed = await client().workers.list({});
+    expect(listed.workers.map(({ concurrency }) => concurrency)).toEqual([0, 0]);
+  });
+});

@@ -1,0 +1,87 @@
+// A job's files on their way to a program and back: under safe names, streamed, and refused with words.
+
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import type { LeasedJob } from "../../contract/worker.ts";
+import { coordinatorFiles, receiveFiles } from "../../worker/job-files.ts";
+import { assignedJob } from "./job-fixture.ts";
+
+type Asked = { method: string; url: string; key: string | undefined; body: string };
+
+let folder: string;
+let answer: { status: number; body: string };
+const asked: Asked[] = [];
+const server = createServer(async (request, response) => {
+  let body = "";
+  for await (const chunk of request) body += chunk;
+  const { method = "", url = "", headers } = request;
+  asked.push({ method, url, key: headers.authorization, body });
+  response.writeHead(answer.status, { "content-type": "application/json" }).end(answer.body);
+});
+const at = () => `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+const never = new AbortController().signal;
+
+beforeEach(async () => {
+  folder = mkdtempSync(path.join(tmpdir(), "signalbox-files-"));
+  asked.length = 0;
+  answer = { status: 200, body: "{}" };
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+});
+afterEach(async () => {
+  rmSync(folder, { recursive: true });
+  await new Promise((resolve) => server.close(resolve));
+});
+
+const jobWith = (files: LeasedJob["files"]) => assignedJob({ id: "j1", lease: 3, files });
+const file = (name: string) => ({
+  id: `file-${name}`,
+  name,
+  bytes: 2,
+  content_type: "text/plain",
+  url: `/get?${name}`,
+});
+const send = (bytes: string | Uint8Array) =>
+  coordinatorFiles({ apiUrl: at(), apiKey: "k" }).send(jobWith([]), "a b.txt", bytes, never);
+
+test("files are fetched without the key, and their names stay in the folder and differ", async () => {
+  const received = await receiveFiles(
+    jobWith([file("a.txt"), file("a.txt"), file("../../x"), file("..")]),
+    { apiUrl: at() },
+    folder,
+    never,
+  );
+  const names = received.map((one) => path.relative(folder, one.path));
+  expect(names).toEqual(["a.txt", "2-a.txt", "__.._x", "_"]);
+  expect(received.map((one) => readFileSync(one.path, "utf8"))).toEqual(["{}", "{}", "{}", "{}"]);
+  expect(asked.map(({ key }) => key)).toEqual([undefined, undefined, undefined, undefined]);
+});
+
+test("an output is sent with its lease and its name, from memory or from the disk", async () => {
+  answer = { status: 201, body: '{"id":"file-1","name":"a b.txt"}' };
+  expect(await send(Buffer.from("hi"))).toEqual({ ok: true, file: { id: "file-1", name: "a b.txt" } });
+  writeFileSync(path.join(folder, "out"), "from the disk");
+  await send(path.join(folder, "out"));
+  const post = { method: "POST", url: "/api/jobs/j1/files?lease=3&name=a%20b.txt", key: "Bearer k" };
+  expect(asked).toEqual([
+    { ...post, body: "hi" },
+    { ...post, body: "from the disk" },
+  ]);
+});
+
+test.each([
+  [
+    404,
+    'route "/api/jobs/j1/files" not found',
+    "This coordinator keeps no files of jobs: a b.txt has no place to go",
+    false,
+  ],
+  [409, "lease 3 is over", "The coordinator did not take the file a b.txt: lease 3 is over", false],
+  [503, "later", "The coordinator did not take the file a b.txt: later", true],
+])("a refusal with %i says why", async (status, detail, message, retryable) => {
+  answer = { status, body: JSON.stringify({ detail }) };
+  expect(await send(Buffer.from("hi"))).toEqual({ ok: false, error: { code: "file_not_kept", message, retryable } });
+});

@@ -1,0 +1,77 @@
+// The instructions of a command: a line that is a JSON object with exactly one of the seven keys, whose value has the
+// form that the key asks for. Everything else that a command writes is text. Pure.
+
+import * as z from "zod";
+import { MAX_PROGRESS_BYTES } from "../../contract/field.ts";
+import { usage } from "../../contract/job.ts";
+import { isObject, parseJson } from "../../contract/text/json-object.ts";
+import { lineOf, startOf } from "../../contract/text/start-of.ts";
+import type { Usage } from "../apis/usage.ts";
+import type { JobFailure } from "../runtimes/runtime.ts";
+
+const MAX_CODE_CHARS = 64;
+export const MAX_MESSAGE_CHARS = 8_000;
+
+const errorFields = z.object({
+  code: z.string().min(1).default("failed"),
+  message: z.string().default(""),
+  retryable: z.boolean().default(false),
+  retry_after_seconds: z.number().min(0).nullish(),
+});
+
+const VALUES = {
+  text: z.string(),
+  progress: z.number(),
+  result: z.unknown(),
+  usage,
+  cost_usd: z.number().min(0),
+  file: z.string().min(1),
+  error: errorFields,
+} as const;
+
+export const INSTRUCTION_KEYS = Object.keys(VALUES) as (keyof typeof VALUES)[];
+
+export type Instruction =
+  | { key: "text"; text: string }
+  | { key: "progress"; progress: number; message?: string }
+  | { key: "result"; result: unknown }
+  | { key: "usage"; usage: Usage }
+  | { key: "cost_usd"; costUsd: number }
+  | { key: "file"; file: string }
+  | { key: "error"; error: JobFailure };
+
+/** Null: the line is none. */
+export function readInstruction(line: string): Instruction | null {
+  const given = parseJson(line);
+  return isObject(given) ? instructionOf(given) : null;
+}
+
+export function instructionOf(given: Readonly<Record<string, unknown>>): Instruction | null {
+  const [key, another] = INSTRUCTION_KEYS.filter((one) => Object.hasOwn(given, one));
+  if (key === undefined || another !== undefined) return null;
+  const value = VALUES[key].safeParse(given[key]);
+  if (!value.success) return null;
+  switch (key) {
+    case "text":
+      return { key, text: (value.data as string).toWellFormed() };
+    case "progress": {
+      const message = typeof given.message === "string" ? lineOf(given.message, MAX_PROGRESS_BYTES / 16) : undefined;
+      return { key, progress: value.data as number, ...(message === undefined ? {} : { message }) };
+    }
+    case "result":
+      return { key, result: value.data };
+    case "usage":
+      return { key, usage: value.data as Usage };
+    case "cost_usd":
+      return { key, costUsd: value.data as number };
+    case "file":
+      return { key, file: value.data as string };
+    case "error":
+      return { key, error: failureOf(value.data as z.infer<typeof errorFields>) };
+  }
+}
+
+function failureOf({ code, message, retryable, retry_after_seconds: after }: z.infer<typeof errorFields>): JobFailure {
+  const told = { code: lineOf(code, MAX_CODE_CHARS) || "failed", message: startOf(message, MAX_MESSAGE_CHARS) };
+  return { ...told, retryable, ...(after == null ? {} : { retry_after_seconds: after }) };
+}

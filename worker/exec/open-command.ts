@@ -1,0 +1,21 @@
+// The runtime of `--exec`, in the mode that was asked for.
+
+import { coordinatorFiles, type JobFiles } from "../job-files.ts";
+import type { Runtime } from "../runtimes/runtime.ts";
+import type { ExecSettings } from "./exec-settings.ts";
+import { createJobCommand } from "./job-command.ts";
+import { createLineCommand } from "./line-command.ts";
+
+/** Of the worker's settings. */
+type Needed = { apiUrl: string; apiKey: string; models: readonly string[]; concurrency: number };
+
+export function openCommand(
+  { command, mode, stdin, stdout, graceMs }: ExecSettings,
+  { apiUrl, apiKey, models, concurrency }: Needed,
+  log: (line: string) => void,
+  files: JobFiles = coordinatorFiles({ apiUrl, apiKey }),
+): Runtime {
+  const env = process.env;
+  const options = { command, stdin, stdout, graceMs, concurrency, offeredModels: models, apiUrl, files, env, log };
+  return mode === "job" ? createJobCommand(options) : createLineCommand(options);
+}

@@ -1,0 +1,38 @@
+// What a program of one's own is told of its job: the same fields for a command's stdin and a handler's first argument.
+
+import type { LeasedJob } from "../contract/worker.ts";
+import type { JobTask } from "./runtimes/runtime.ts";
+
+export type JobFacts = {
+  id: string;
+  prompt: string;
+  input: unknown;
+  provider: string | null;
+  /** The job's, else the first that the worker offers. */
+  model: string | null;
+  /** The front-door API whose request `input` is; null for ordinary jobs. */
+  api: LeasedJob["api"];
+  lease: number;
+  /** 1 for the first. */
+  attempt: number;
+  timeout_seconds: number | null;
+  metadata: Record<string, string>;
+  tags: string[];
+};
+
+export function factsOf({ prompt, input, model, job, timeoutSeconds }: JobTask, offered: readonly string[]): JobFacts {
+  const { id, provider, api, lease, attempts, status, metadata, tags } = job;
+  return {
+    id,
+    prompt,
+    input: input ?? null,
+    provider,
+    model: model ?? offered[0] ?? null,
+    api,
+    lease,
+    attempt: status === "running" ? attempts : attempts + 1,
+    timeout_seconds: timeoutSeconds,
+    metadata,
+    tags,
+  };
+}

@@ -1,0 +1,102 @@
+// The files of a job: fetched from the links of its lease, and its outputs, sent to the coordinator. A file passes from
+// and to the disk; no process holds it whole.
+
+import { createReadStream, createWriteStream } from "node:fs";
+import path from "node:path";
+import { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import { NOT_FOUND } from "../contract/http-status.ts";
+import type { LeasedJob } from "../contract/worker.ts";
+import { reasonOf } from "./runtimes/error-causes.ts";
+import type { JobFailure } from "./runtimes/runtime.ts";
+import { runtimeFetch } from "./runtimes/runtime-fetch.ts";
+import { problemDetail, type SessionSettings } from "./session.ts";
+
+/** A file of a job, with a link that lasts as long as the job may. */
+export type LeasedFile = LeasedJob["files"][number];
+/** The same on this machine's disk. */
+export type ReceivedFile = Omit<LeasedFile, "url"> & { path: string };
+
+/** A path on the disk, or the bytes, whole or in pieces. */
+export type FileBytes = string | Uint8Array | AsyncIterable<Uint8Array>;
+
+export type FileSent =
+  | { ok: true; file: { name: string } & Record<string, unknown> }
+  | { ok: false; error: JobFailure };
+
+/** Where a job's outputs go. */
+export type JobFiles = {
+  send: (job: LeasedJob, name: string, bytes: FileBytes, signal: AbortSignal) => Promise<FileSent>;
+};
+
+/** Writes the job's files into the folder, each under its own name. @throws Error if one cannot be read. */
+export async function receiveFiles(
+  job: LeasedJob,
+  { apiUrl }: Pick<SessionSettings, "apiUrl">,
+  folder: string,
+  signal: AbortSignal,
+): Promise<ReceivedFile[]> {
+  const received: ReceivedFile[] = [];
+  const taken = new Set<string>();
+  for (const { url, ...file } of job.files) {
+    const place = path.join(folder, freeName(file.name, taken));
+    // The link needs no key, so none is sent.
+    const response = await runtimeFetch(new URL(url, apiUrl).href, { signal });
+    if (!response.ok || response.body === null) throw new Error(`${file.name}: HTTP ${response.status}`);
+    await pipeline(Readable.fromWeb(response.body as never), createWriteStream(place), { signal });
+    received.push({ ...file, path: place });
+  }
+  return received;
+}
+
+/** A caller chose the name: it must stay in the folder, and differ from the others. */
+function freeName(given: string, taken: Set<string>): string {
+  const plain =
+    given
+      .replaceAll(/[/\\\p{Cc}]/gu, "_")
+      .replace(/^\.+/, "_")
+      .slice(-100) || "file";
+  let name = plain;
+  for (let count = 2; taken.has(name); count += 1) name = `${count}-${plain}`;
+  taken.add(name);
+  return name;
+}
+
+export function coordinatorFiles({ apiUrl, apiKey }: Pick<SessionSettings, "apiUrl" | "apiKey">): JobFiles {
+  return {
+    send: async (job, name, bytes, signal) => {
+      const query = `lease=${job.lease}&name=${encodeURIComponent(name)}`;
+      const headers = { authorization: `Bearer ${apiKey}`, "content-type": "application/octet-stream" };
+      try {
+        const response = await runtimeFetch(`${apiUrl}/api/jobs/${encodeURIComponent(job.id)}/files?${query}`, {
+          method: "POST",
+          headers,
+          body: bodyOf(bytes) as never,
+          signal,
+          duplex: "half",
+        } as RequestInit);
+        const text = await response.text();
+        if (response.ok) return { ok: true, file: { name, ...(JSON.parse(text) as object) } };
+        return { ok: false, error: refused(name, response.status, problemDetail(text)) };
+      } catch (error) {
+        signal.throwIfAborted();
+        return { ok: false, error: notKept(`The file ${name} could not be sent: ${reasonOf(error)}`, true) };
+      }
+    },
+  };
+}
+
+const bodyOf = (bytes: FileBytes): unknown => {
+  if (bytes instanceof Uint8Array) return bytes;
+  return typeof bytes === "string" ? createReadStream(bytes) : Readable.from(bytes);
+};
+
+function refused(name: string, status: number, detail: string): JobFailure {
+  // Of the address itself, not of the job.
+  if (status === NOT_FOUND && detail.startsWith("route "))
+    return notKept(`This coordinator keeps no files of jobs: ${name} has no place to go`, false);
+  const said = detail === "" ? `HTTP ${status}` : detail;
+  return notKept(`The coordinator did not take the file ${name}: ${said}`, status === 429 || status >= 500);
+}
+
+const notKept = (message: string, retryable: boolean): JobFailure => ({ code: "file_not_kept", message, retryable });

@@ -1,0 +1,116 @@
+// `--once`: one job without a coordinator. Prints what would be reported as one JSON object.
+
+import * as z from "zod";
+import { newJobRequest } from "../contract/job.ts";
+import { parseJson } from "../contract/text/json-object.ts";
+import type { LeasedJob } from "../contract/worker.ts";
+import type { JobFiles } from "./job-files.ts";
+import { type JobOutcome, runJob } from "./run-job.ts";
+import type { Progress, Runtime } from "./runtimes/runtime.ts";
+
+export type OnceOptions = {
+  text: string;
+  runtime: Runtime;
+  models: readonly string[];
+  /** The files that the job wrote, as `listedFiles` collected them. */
+  files: readonly { name: string }[];
+};
+
+export type OnceResult = { ok: true; report: Record<string, unknown> } | { ok: false; problem: string };
+
+/** Outputs are named in the report, and kept nowhere. */
+export function listedFiles(): { files: { name: string }[]; keep: JobFiles } {
+  const files: { name: string }[] = [];
+  const keep: JobFiles = {
+    send: async (_job, name) => {
+      files.push({ name });
+      return { ok: true, file: { name } };
+    },
+  };
+  return { files, keep };
+}
+
+export async function runOnce({ text, runtime, models, files }: OnceOptions): Promise<OnceResult> {
+  const given = newJobRequest.safeParse(parseJson(text));
+  if (!given.success) return { ok: false, problem: `--once: ${z.prettifyError(given.error)}` };
+  let progress: Progress | null = null;
+  const { unavailable } = await runtime.probe(null);
+  const outcome: JobOutcome =
+    unavailable === null
+      ? await runJob(
+          leaseOf(given.data),
+          settingsOf(runtime, models, (told) => (progress = told)),
+          halt().signal,
+        )
+      : { type: "job.released", reason: unavailable };
+  await runtime.close?.();
+  const { type, ...told } = outcome;
+  const report = { status: type.replace("job.", ""), ...told, ...(files.length === 0 ? {} : { files }) };
+  return { ok: true, report: progress === null ? report : { ...report, progress } };
+}
+
+/** Ctrl-C stops the job as a cancel does. */
+function halt(): AbortController {
+  const controller = new AbortController();
+  for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => controller.abort());
+  return controller;
+}
+
+const settingsOf = (runtime: Runtime, offeredModels: readonly string[], onProgress: (progress: Progress) => void) => ({
+  runtime,
+  configuredModel: null,
+  offeredModels,
+  timeoutSeconds: null,
+  loadInput: async () => ({ ok: true as const, input: null }),
+  onProgress,
+  onFirstToken: () => {},
+  emit: () => undefined,
+});
+
+function leaseOf(given: z.infer<typeof newJobRequest>): LeasedJob {
+  const { prompt, input = null, provider = null, model = null, tags = [], metadata = {}, stream = false } = given;
+  const at = new Date().toISOString();
+  return {
+    id: "once",
+    status: "running",
+    prompt,
+    input: input as LeasedJob["input"],
+    provider,
+    model,
+    priority: given.priority ?? "normal",
+    tier: given.tier ?? null,
+    tags,
+    assigned_worker: null,
+    lease: 1,
+    attempts: 1,
+    result: null,
+    result_file: null,
+    result_bytes: null,
+    files: [],
+    result_files: [],
+    error: null,
+    progress: null,
+    usage: null,
+    cost_usd: null,
+    ran_provider: null,
+    ran_model: null,
+    metadata: metadata ?? {},
+    api: null,
+    stream: stream ?? false,
+    first_token_at: null,
+    schedule: null,
+    edge: true,
+    requested_model: null,
+    tried: [],
+    traceparent: null,
+    timeout_seconds: given.timeout_seconds ?? null,
+    max_attempts: given.max_attempts ?? null,
+    waiting_reason: null,
+    run_at: null,
+    created_at: at,
+    assigned_at: at,
+    started_at: at,
+    finished_at: null,
+    updated_at: at,
+  };
+}

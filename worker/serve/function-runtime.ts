@@ -1,0 +1,144 @@
+// A function as a runtime. Its run ends when the function does, so that a halt is confirmed only when it is true; what
+// a function returns after its job was taken from it, or after its timeout, goes nowhere.
+
+import { format } from "node:util";
+import { parseJson } from "../../contract/text/json-object.ts";
+import { writeEvent } from "../apis/sse.ts";
+import { Answer } from "../exec/answer.ts";
+import { factsOf } from "../job-facts.ts";
+import type { JobFiles } from "../job-files.ts";
+import {
+  failed,
+  type JobFailure,
+  type JobTask,
+  type Outcome,
+  probedOutcome,
+  type RunOptions,
+  type Runtime,
+} from "../runtimes/runtime.ts";
+import { failureBy } from "./failure.ts";
+import { type Context, FileNotKept, type Handler, type ServeOptions } from "./handler.ts";
+
+/** A function that goes on for so long after its signal does not heed it. */
+const HEEDS_WITHIN_MS = 10_000;
+
+const GONE: JobFailure = { code: "aborted", message: "The job is no longer this worker's", retryable: false };
+
+export type FunctionOptions = {
+  handler: Handler;
+  name: string;
+  url: string;
+  concurrency: number;
+  models: readonly string[];
+  apis: NonNullable<ServeOptions["apis"]>;
+  files: JobFiles;
+  log: (line: string) => void;
+  /** Functions that heed no signal began or ceased to hold places. */
+  onStuck: () => void;
+};
+
+export function createFunctionRuntime(given: FunctionOptions): Runtime {
+  const { apis, concurrency, log, onStuck } = given;
+  let stuckCount = 0;
+  const unavailable = () =>
+    stuckCount < concurrency
+      ? null
+      : `${stuckCount} jobs have ended, but their handlers go on: they must heed context.signal`;
+  const probe = async () => ({ unavailable: unavailable(), apis, models: null });
+  return {
+    name: given.name,
+    address: null,
+    probeEveryMs: 0,
+    probe,
+    run: async ({ job, ...task }, options) => {
+      if (job === null) return probedOutcome({ probe });
+      let isStuck = false;
+      let timer: NodeJS.Timeout | undefined;
+      const count = () => {
+        isStuck = true;
+        stuckCount += 1;
+        log(`job ${job.id} has ended, but its handler goes on: it must heed context.signal`);
+        onStuck();
+      };
+      const wait = () => {
+        timer = setTimeout(count, HEEDS_WITHIN_MS);
+        timer.unref();
+      };
+      options.signal.addEventListener("abort", wait, { once: true });
+      try {
+        return await runHandler(given, { ...task, job }, options);
+      } finally {
+        clearTimeout(timer);
+        options.signal.removeEventListener("abort", wait);
+        if (isStuck) {
+          stuckCount -= 1;
+          onStuck();
+        }
+      }
+    },
+  };
+}
+
+async function runHandler(given: FunctionOptions, task: JobTask, options: RunOptions): Promise<Outcome> {
+  const facts = factsOf(task, given.models);
+  const open = (name: string) => name;
+  const answer = new Answer({ task, options, files: given.files, empty: null, model: facts.model, open });
+  // What a handler leaves running may still call its context.
+  const life = { isOver: false };
+  const { signal } = options;
+  try {
+    const result = await given.handler(facts, contextOf(given, task, options, answer, life));
+    if (signal.aborted) return failed(GONE, answer.spent);
+    if (result !== undefined && answer.failure === null) return written(result, answer);
+    return answer.outcome();
+  } catch (error) {
+    if (signal.aborted) return failed(GONE, answer.spent);
+    return failed(failureBy(error), answer.spent);
+  } finally {
+    life.isOver = true;
+  }
+}
+
+/** What JSON cannot carry fails the job with words. */
+function written(result: unknown, answer: Answer): Outcome {
+  try {
+    const value = parseJson(JSON.stringify(result) ?? "null");
+    return { ok: true, result: value, ...answer.spent };
+  } catch (error) {
+    const message = `The handler's result is no JSON: ${(error as Error).message}`;
+    return failed({ code: "bad_output", message, retryable: false }, answer.spent);
+  }
+}
+
+function contextOf(
+  given: FunctionOptions,
+  task: JobTask,
+  options: RunOptions,
+  answer: Answer,
+  life: { isOver: boolean },
+): Context {
+  const { job } = task;
+  const isDeaf = () => life.isOver || options.signal.aborted;
+  return {
+    signal: options.signal,
+    files: job.files.map((file) => ({ ...file, url: new URL(file.url, given.url).href })),
+    emit: async (part) => {
+      if (isDeaf()) return;
+      // The events of an API are its own; the text of ordinary jobs is kept as their result, too.
+      if (typeof part === "string" && job.api === null) await answer.take({ key: "text", text: part.toWellFormed() });
+      else await options.emit([writeEvent(part)]);
+    },
+    progress: (share, message) => {
+      if (isDeaf() || !Number.isFinite(share)) return;
+      void answer.take({ key: "progress", progress: share, ...(message === undefined ? {} : { message }) });
+    },
+    usage: (usage) => void (life.isOver || answer.spend({ usage })),
+    cost: (usd) => void (life.isOver || answer.spend({ cost_usd: usd })),
+    file: async (name, content) => {
+      const sent = await given.files.send(job, name, content, options.signal);
+      if (!sent.ok) throw new FileNotKept(sent.error);
+      return sent.file;
+    },
+    log: (...words) => given.log(`job ${job.id}: ${format(...words)}`),
+  };
+}

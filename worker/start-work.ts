@@ -1,0 +1,88 @@
+// A worker at work: one runtime behind the loop, connected to its coordinator until it drains. The worker process and
+// `serve()` are both this.
+
+import { watchConfig } from "./config.ts";
+import { keepConnected } from "./connection.ts";
+import { openHttpSession } from "./http-session.ts";
+import { inputLoader } from "./load-input.ts";
+import { Loop } from "./loop.ts";
+import type { WorkerIdentity } from "./presence.ts";
+import { RuntimeWatch } from "./runtime-watch.ts";
+import type { Runtime } from "./runtimes/runtime.ts";
+import type { CoordinatorMessage } from "./session.ts";
+import { openSocketSession } from "./socket-session.ts";
+import { openStreams } from "./streams/open-streams.ts";
+
+export type WorkOptions = {
+  apiUrl: string;
+  apiKey: string;
+  configUrl: string;
+  identity: WorkerIdentity;
+  runtime: Runtime;
+  log: (line: string) => void;
+  /** Called with each message of the coordinator, before the loop acts on it. */
+  onMessage?: (message: CoordinatorMessage) => void;
+};
+
+export type Work = {
+  /** Takes no more jobs, lets running ones end within the time, gives back the rest, and ends. */
+  drain: (graceMs: number) => Promise<void>;
+  /** The runtime's state is worth a look now. */
+  look: () => void;
+  /** Why the coordinator refused this worker, or null after a drain. */
+  ended: Promise<string | null>;
+};
+
+export async function startWork(options: WorkOptions): Promise<Work> {
+  const { apiUrl, apiKey, configUrl, identity, runtime, log, onMessage = () => {} } = options;
+  const stop = new AbortController();
+  let refusal: string | null = null;
+  const onRefused = (reason: string) => {
+    refusal ??= reason;
+    stop.abort();
+  };
+  const config = watchConfig({ configUrl, apiUrl, apiKey, runtime: runtime.name, log });
+  const line = { apiUrl, apiKey, instance: identity.instance };
+  const watch = new RuntimeWatch({ runtime, log });
+  const streams = openStreams(line, log);
+  const loadInput = inputLoader(line);
+  await Promise.all([config.refresh(), watch.look()]);
+  const loop = new Loop({ identity, runtime, watch, streams, loadInput, config, log, onRefused });
+  const heard = {
+    attach: loop.attach.bind(loop),
+    detach: loop.detach.bind(loop),
+    freeSlots: loop.freeSlots.bind(loop),
+    receive: (message: CoordinatorMessage) => {
+      onMessage(message);
+      loop.receive(message);
+    },
+  };
+  const connected = keepConnected({
+    loop: heard,
+    log,
+    stop: stop.signal,
+    openSocket: (host) => openSocketSession(line, host),
+    openHttp: (host) => openHttpSession(line, host),
+  });
+  const ended = connected.then(async (reason) => {
+    watch.stop();
+    streams.close();
+    await runtime.close?.();
+    return refusal ?? reason;
+  });
+  let draining: Promise<void> | null = null;
+  const drain = async (graceMs: number) => {
+    await loop.drain(graceMs);
+    streams.close();
+    stop.abort();
+    await ended;
+  };
+  return {
+    drain: (graceMs) => {
+      draining ??= drain(graceMs);
+      return draining;
+    },
+    look: () => void watch.look(),
+    ended,
+  };
+}
