@@ -23,6 +23,7 @@ import type { EndedAttempt } from "../turn/counters.ts";
 import type { Turn } from "../turn/turn.ts";
 import { enforceBudget } from "./budget.ts";
 import { countLate } from "./late-spending.ts";
+import { nextChoice } from "./next-choice.ts";
 import { routePolicy, routeRequest } from "./route-policy.ts";
 import { waitingReason } from "./waiting-reason.ts";
 
@@ -210,7 +211,9 @@ export const fail = (
   const cost = hasSpent ? costOfAttempt(turn, job, request) : null;
   const report = { ...request, costNanoUsd: cost?.costNanoUsd ?? null };
   const heard = heardFirst(turn, job, request);
-  const decided = failJob(heard.job, request.lease, report, failurePolicy(turn, job, request.error), turn.nowAt);
+  const failed = failJob(heard.job, request.lease, report, failurePolicy(turn, job, request.error), turn.nowAt);
+  const next = failed.ok && failed.value.job !== job ? nextChoice(turn, heard.job, request.error) : null;
+  const decided = failed.ok && next !== null ? ok({ ...failed.value, ...next }) : failed;
   if (!decided.ok) {
     countLate(turn, job, request, decided.error);
     return decided;

@@ -8,9 +8,11 @@ import type { Worker } from "../../domain/fleet/worker.ts";
 import { type Decision, enqueuedAt, type FrontDoorFacts, type Job } from "../../domain/job/job.ts";
 import { assignJob } from "../../domain/job/lease.ts";
 import { type Group, isBefore, type Place } from "../../domain/job/queue.ts";
+import { dayStartAt } from "../../domain/money/spending.ts";
 import { type Candidate, type Choice, choose } from "../../domain/routing/routing.ts";
-import { type Asked, firstRefusal, type RoutePolicy } from "../../domain/routing/routing-filter.ts";
+import { type Asked, canOthers, firstRefusal, type RoutePolicy } from "../../domain/routing/routing-filter.ts";
 import { chainOf } from "../../domain/routing/strategy.ts";
+import { SERVICE_ACTOR } from "../../domain/words/event.ts";
 import type { Requirements } from "../../domain/words/requirements.ts";
 import { failIfFileGone, leasedFiles } from "../steps/job-files.ts";
 import type { Turn } from "../turn/turn.ts";
@@ -40,7 +42,19 @@ const assignment = (turn: Turn, job: Job, choice: Choice): Decision => {
     runner_up: choice.runnerUp === null ? null : runnerUp(choice.runnerUp),
   };
   const assigned = assignJob(job, worker, detail, turn.nowAt);
+  noteOverflow(turn, job, worker);
   return job.frontDoor?.session == null ? assigned : keptTogether(turn, assigned, job.frontDoor, worker.instance);
+};
+
+/** A fallback takes what another living worker could have taken: the first time of a day is told, never silently. */
+const noteOverflow = (turn: Turn, job: Job, { isEdge, instance, provider }: Worker): void => {
+  const { config, fleet, overflowDays } = turn.memory;
+  const dayAt = dayStartAt(turn.nowAt);
+  if (!isEdge || !config.edgeAfterMs.has(provider) || overflowDays[provider] === dayAt) return;
+  if (!canOthers(fleet, routeRequest(turn, job), routePolicy(turn))) return;
+  turn.memory.overflowDays = { ...overflowDays, [provider]: dayAt };
+  turn.store.settings.putOverflowDays(turn.memory.overflowDays);
+  turn.audit("overflow.started", provider, { worker: instance, job_id: job.id, model: job.model }, SERVICE_ACTOR);
 };
 
 /** The conversation's next turn prefers the worker of this one. */

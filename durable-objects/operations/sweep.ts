@@ -21,6 +21,7 @@ import { askEdgesAgain, nextEdgeAskAt } from "./edge-workers.ts";
 import { endFiles } from "./files.ts";
 import { endGraces } from "./keys.ts";
 import { estimateUnreported, nextEstimateAt } from "./late-spending.ts";
+import { nextChoice } from "./next-choice.ts";
 import { refuseGroups } from "./room.ts";
 import { routePolicy, routeRequest } from "./route-policy.ts";
 import { lookForFallbacks } from "./routing.ts";
@@ -239,7 +240,10 @@ const attendPending = (turn: Turn, job: Job): void => {
   if (isReady || job.queueUntilAt === null || job.queueUntilAt > turn.nowAt) return;
   const policy = routePolicy(turn);
   const isFull = isOnlyFull(turn.memory.fleet, routeRequest(turn, job), policy);
-  turn.record(job, giveUpWaiting(job, waitingReason(turn, job, policy) ?? "its time was over", isFull, turn.nowAt));
+  const reason = waitingReason(turn, job, policy) ?? "its time was over";
+  const error = { code: "no_eligible_workers", message: reason, retryable: true };
+  const next = isFull ? null : nextChoice(turn, job, error, null);
+  turn.record(job, next ?? giveUpWaiting(job, reason, isFull, turn.nowAt));
 };
 
 /** Too many groups wait: it is looked at again when some of them may have run. */

@@ -47,6 +47,8 @@ export interface Memory {
   readonly affinity: Affinity;
   /** When a provider is asked again whether the coordinator can call it. */
   readonly edgeAskAt: Map<string, number>;
+  /** By provider, the last UTC day on which a fallback of the coordinator took over. */
+  overflowDays: Readonly<Record<string, number>>;
   /** When waiting jobs are looked at again that a fallback of the coordinator may take by then. */
   edgeLookAt: number;
   /** Workers whose new socket is accepted after this commit. */
@@ -136,6 +138,7 @@ export const loadMemory = (store: Store, nowAt: number, counters: Counters): Mem
     absence: store.settings.absence(),
     affinity: new Affinity(),
     edgeAskAt: new Map(troubled.map(({ worker }) => [worker.provider, nowAt])),
+    overflowDays: store.settings.overflowDays(),
     edgeLookAt: config.edgeAfterMs.size > 0 ? nowAt : Number.POSITIVE_INFINITY,
     openingSockets: new Set(),
     socketGoneAt: new Map(),
