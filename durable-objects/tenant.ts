@@ -26,8 +26,8 @@ import { HistoryWriter } from "./history/history-writer.ts";
 import { SpanExporter } from "./history/span-exporter.ts";
 import { tenantOf } from "./object-name.ts";
 import { type AttemptEnd, abandon, attemptEnd, endBegunAnswer, isGivenTo, loseStream } from "./operations/abandon.ts";
-import { applyCatalog, type CatalogReport } from "./operations/catalog.ts";
-import { noteEdgeTrouble } from "./operations/edge-workers.ts";
+import type { CatalogReport } from "./operations/catalog.ts";
+import { learnCatalog, noteEdgeTrouble } from "./operations/edge-workers.ts";
 import { readFile } from "./operations/files.ts";
 import type { Asking, AskWait, DoorAnswer, Followed } from "./operations/front-door.ts";
 import { addAdminKey, type Credential, createTenant, type NewKey, type NewTenant } from "./operations/keys.ts";
@@ -329,7 +329,7 @@ export class Tenant extends DurableObject<TenantEnv> implements StreamOwner, Run
 
   /** The result of a sync; only called by the edge, after it has stored the list. */
   async learnCatalog(report: CatalogReport): Promise<Result<null, Refusal>> {
-    return this.#turns.decide(SERVICE, (turn) => applyCatalog(turn, report));
+    return this.#turns.decide(SERVICE, (turn) => learnCatalog(turn, report));
   }
 
   /** History has deleted these numbers of finished jobs; only called by the Cron Trigger, afterwards. */

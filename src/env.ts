@@ -4,12 +4,11 @@ import type { StoredFile } from "../durable-objects/files/stored-file.ts";
 import type { Relay } from "../durable-objects/relay/relay.ts";
 import type { Tenant } from "../durable-objects/tenant.ts";
 import type { Home } from "./home.ts";
-import type { Runner } from "./runner/runner.ts";
 
 export interface Env {
   readonly TENANT: DurableObjectNamespace<Tenant>;
   readonly RELAY: DurableObjectNamespace<Relay>;
-  readonly RUNNER: DurableObjectNamespace<Runner>;
+  readonly RUNNER: DurableObjectNamespace<Relay>;
   readonly FILES: DurableObjectNamespace<StoredFile>;
   readonly DB: D1Database;
   readonly ASSETS: Fetcher;

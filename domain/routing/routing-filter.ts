@@ -11,11 +11,11 @@ import type { Priority, Requirements, Tier } from "../words/requirements.ts";
 import { chainOf } from "./strategy.ts";
 
 /** What is asked of a worker; `waitingSinceAt` is known if one job is meant, and not its whole group. */
-export interface Asked extends Requirements {
+export interface Wanted extends Requirements {
   readonly waitingSinceAt?: number | undefined;
 }
 
-export interface RouteRequest extends Asked {
+export interface RouteRequest extends Wanted {
   readonly tier: Tier | null;
   readonly urgency: Priority;
   /** The job's conversation and the worker of its previous turn; absent without a conversation. */
@@ -44,7 +44,7 @@ export interface RoutePolicy {
 interface Nobody {
   readonly before: Bits;
   readonly fleet: Fleet;
-  readonly asked: Asked;
+  readonly asked: Wanted;
   readonly policy: RoutePolicy;
 }
 
@@ -53,11 +53,11 @@ interface Filter {
   /** A worker that it refuses lacks only a free place, its own or its provider's. */
   readonly isAboutRoom?: true;
   /** Why this worker may not have this job; null if it may. */
-  readonly refuses: (member: Member, asked: Asked, policy: RoutePolicy, fleet: Fleet) => string | null;
+  readonly refuses: (member: Member, asked: Wanted, policy: RoutePolicy, fleet: Fleet) => string | null;
   /** Whether it can refuse any worker at all, given the request and the policy. */
-  readonly applies?: (asked: Asked, policy: RoutePolicy) => boolean;
+  readonly applies?: (asked: Wanted, policy: RoutePolicy) => boolean;
   /** The same check for the whole fleet: removes refused workers from `left`. */
-  readonly narrow: (left: Bits, fleet: Fleet, asked: Asked, policy: RoutePolicy) => void;
+  readonly narrow: (left: Bits, fleet: Fleet, asked: Wanted, policy: RoutePolicy) => void;
   /** Why no worker may have this job, in one line, if this filter refused the last ones. */
   readonly whyNobody: (nobody: Nobody) => string;
 }
@@ -301,13 +301,13 @@ const FILTERS: readonly Filter[] = [
 ];
 
 /** A fallback has not waited its time for another worker to take the job. */
-const mustWait = (provider: string, { waitingSinceAt }: Asked, { edgeAfterMs, nowAt }: RoutePolicy): boolean => {
+const mustWait = (provider: string, { waitingSinceAt }: Wanted, { edgeAfterMs, nowAt }: RoutePolicy): boolean => {
   const afterMs = edgeAfterMs.get(provider);
   return afterMs !== undefined && (waitingSinceAt === undefined || nowAt - waitingSinceAt < afterMs);
 };
 
 /** Whether a worker that is not the coordinator's own is alive, not paused, and could take the job, now or later. */
-export const canOthers = (fleet: Fleet, asked: Asked, policy: RoutePolicy): boolean => {
+export const canOthers = (fleet: Fleet, asked: Wanted, policy: RoutePolicy): boolean => {
   const left = fleet.registered.copy().subtract(fleet.edge);
   for (const filter of MAY_EVER) {
     if (left.count() === 0) return false;
@@ -343,11 +343,11 @@ const mayEverHave = (fleet: Fleet, asked: Requirements, policy: RoutePolicy): Bi
   return left;
 };
 
-const mayRefuse = (filter: Filter, asked: Asked, policy: RoutePolicy): boolean =>
+const mayRefuse = (filter: Filter, asked: Wanted, policy: RoutePolicy): boolean =>
   filter.applies?.(asked, policy) !== false;
 
 /** The filters that can refuse any worker at all. */
-export const filtersFor = (asked: Asked, policy: RoutePolicy): Filter[] =>
+export const filtersFor = (asked: Wanted, policy: RoutePolicy): Filter[] =>
   FILTERS.filter((filter) => mayRefuse(filter, asked, policy));
 
 const isOutsideChain = (provider: string, asked: Requirements, policy: RoutePolicy): boolean =>
@@ -358,13 +358,13 @@ const isSilent = (member: Member, policy: RoutePolicy): boolean =>
   isOffline(policy.lastSignOf(member), policy.offlineAfterMs, policy.nowAt);
 
 /** Every reason why a worker may not have a job; empty if it may. */
-export const refusalsOf = (member: Member, asked: Asked, policy: RoutePolicy, fleet: Fleet): string[] =>
+export const refusalsOf = (member: Member, asked: Wanted, policy: RoutePolicy, fleet: Fleet): string[] =>
   filtersFor(asked, policy)
     .map((filter) => filter.refuses(member, asked, policy, fleet))
     .filter((reason) => reason !== null);
 
 /** The first reason, as counted in a worker's `skipped`. */
-export const firstRefusal = (member: Member, asked: Asked, policy: RoutePolicy, fleet: Fleet): string | null => {
+export const firstRefusal = (member: Member, asked: Wanted, policy: RoutePolicy, fleet: Fleet): string | null => {
   for (const filter of FILTERS) {
     if (!mayRefuse(filter, asked, policy)) continue;
     const reason = filter.refuses(member, asked, policy, fleet);

@@ -6,7 +6,6 @@ import { SERVICE_ACTOR } from "../../domain/words/event.ts";
 import { notFound, type Refusal } from "../../domain/words/refusal.ts";
 import { err, ok, type Result } from "../../domain/words/result.ts";
 import type { Turn } from "../turn/turn.ts";
-import { arrangeEdge } from "./edge-workers.ts";
 
 export interface CatalogReport {
   readonly provider: string;
@@ -35,7 +34,6 @@ export const applyCatalog = (turn: Turn, report: CatalogReport): Result<null, Re
     }
   }
   turn.store.catalog.replace(report.provider, catalog.get(report.provider) ?? null);
-  if (turn.memory.config.providers.get(report.provider)?.edge != null) arrangeEdge(turn, true);
   turn.effects.changedTopics.add("catalog");
   turn.effects.changedTopics.add("schedule");
   return ok(null);

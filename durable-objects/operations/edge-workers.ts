@@ -10,7 +10,10 @@ import { epochOfNewWorker, isHaltedBy } from "../../domain/killswitch.ts";
 import type { Api } from "../../domain/words/api.ts";
 import { MINUTE_MS } from "../../domain/words/duration.ts";
 import { earliest } from "../../domain/words/earliest.ts";
+import type { Refusal } from "../../domain/words/refusal.ts";
+import type { Result } from "../../domain/words/result.ts";
 import type { Turn } from "../turn/turn.ts";
+import { applyCatalog, type CatalogReport } from "./catalog.ts";
 import { MAX_OFFER_BYTES } from "./presence.ts";
 import { forget } from "./workers.ts";
 
@@ -48,6 +51,13 @@ export const arrangeEdge = (turn: Turn, isAsked: boolean): void => {
     turn.memory.edgeAskAt.delete(worker.provider);
     forget(turn, member);
   }
+};
+
+/** What a sync found: the models of a provider that is called may be others. */
+export const learnCatalog = (turn: Turn, report: CatalogReport): Result<null, Refusal> => {
+  const learnt = applyCatalog(turn, report);
+  if (learnt.ok && turn.memory.config.providers.get(report.provider)?.edge != null) arrangeEdge(turn, true);
+  return learnt;
 };
 
 /** Its calls end, because nobody will wait for them. */

@@ -10,7 +10,7 @@ import { assignJob } from "../../domain/job/lease.ts";
 import { type Group, isBefore, type Place } from "../../domain/job/queue.ts";
 import { dayStartAt } from "../../domain/money/spending.ts";
 import { type Candidate, type Choice, choose } from "../../domain/routing/routing.ts";
-import { type Asked, canOthers, firstRefusal, type RoutePolicy } from "../../domain/routing/routing-filter.ts";
+import { canOthers, firstRefusal, type RoutePolicy, type Wanted } from "../../domain/routing/routing-filter.ts";
 import { chainOf } from "../../domain/routing/strategy.ts";
 import { SERVICE_ACTOR } from "../../domain/words/event.ts";
 import type { Requirements } from "../../domain/words/requirements.ts";
@@ -236,7 +236,7 @@ const assignHead = (turn: Turn, group: Group, policy: RoutePolicy): boolean => {
 };
 
 /** A fallback takes what has waited: of a group its first job decides. */
-const askedBy = (turn: Turn, group: Group, { worker }: Member): Asked => {
+const askedBy = (turn: Turn, group: Group, { worker }: Member): Wanted => {
   if (!worker.isEdge) return group.requirements;
   const head = headOf(turn, group);
   const job = head === null ? null : turn.store.jobs.find(head.id);

@@ -169,6 +169,30 @@ const ROOMS: readonly Room[] = [
     packages: ["cloudflare:workers"],
   },
 
+  // Calls of model runtimes, as the worker process and the coordinator make them.
+  { places: ["worker/apis"], may: ["contract/*"], packages: [] },
+  {
+    places: [
+      "worker/runtimes/runtime.ts",
+      "worker/runtimes/backend.ts",
+      "worker/runtimes/chat-body.ts",
+      "worker/runtimes/chat-runtime.ts",
+      "worker/runtimes/error-body.ts",
+      "worker/runtimes/error-causes.ts",
+      "worker/runtimes/exchange.ts",
+      "worker/runtimes/failure.ts",
+      "worker/runtimes/hide-secret.ts",
+      "worker/runtimes/model-names.ts",
+      "worker/runtimes/openai-backend.ts",
+      "worker/runtimes/request-failure.ts",
+      "worker/runtimes/stream-reader.ts",
+      "worker/load-input.ts",
+      "worker/run-job.ts",
+    ],
+    may: ["contract/*", "worker/apis"],
+    packages: ["zod"],
+  },
+
   // The edge.
   {
     places: ["src/env.ts", "src/home.ts"],
@@ -229,6 +253,23 @@ const ROOMS: readonly Room[] = [
     packages: ["yaml", "zod"],
   },
   {
+    places: ["src/runner"],
+    may: [
+      "contract/*",
+      "domain/*",
+      "log",
+      "durable-objects/object-name.ts",
+      "durable-objects/operations",
+      "durable-objects/relay",
+      "src/env.ts",
+      "src/catalog",
+      "src/catalog/vault",
+      "worker/apis",
+      "worker/runtimes/runtime.ts",
+    ],
+    packages: [],
+  },
+  {
     places: ["src/files"],
     may: [
       "contract/*",
@@ -280,6 +321,7 @@ const ROOMS: readonly Room[] = [
       "src/history",
       "src/catalog/url-policy.ts",
       "src/catalog",
+      "src/catalog/vault",
       "src/files",
     ],
     packages: ["hono", "yaml", "zod"],
@@ -300,6 +342,7 @@ const ROOMS: readonly Room[] = [
       "src/endpoint",
       "src/history",
       "src/catalog",
+      "src/runner",
       "src/front-door",
       "src/mcp",
       "src/routes",
@@ -308,10 +351,9 @@ const ROOMS: readonly Room[] = [
   },
 
   // The process that runs jobs.
-  { places: ["worker/apis"], may: ["contract/*"], packages: [] },
   {
     places: ["worker/runtimes"],
-    may: ["contract/*", "worker/apis"],
+    may: ["contract/*", "worker/apis", "worker/runtimes/runtime.ts"],
     packages: ["@ai-sdk/anthropic", "@ai-sdk/google", "ai", "node:", "undici", "zod"],
   },
   {
@@ -326,12 +368,12 @@ const ROOMS: readonly Room[] = [
   },
   {
     places: ["worker/job-facts.ts", "worker/job-files.ts"],
-    may: ["contract/*", "worker/runtimes", "worker/session.ts"],
+    may: ["contract/*", "worker/runtimes", "worker/runtimes/runtime.ts", "worker/session.ts"],
     packages: ["node:"],
   },
   {
     places: ["worker/exec"],
-    may: ["contract/*", "worker/apis", "worker/runtimes", "worker/session.ts", "worker/job-facts.ts"],
+    may: ["contract/*", "worker/apis", "worker/runtimes/runtime.ts", "worker/session.ts", "worker/job-facts.ts"],
     packages: ["node:", "zod"],
   },
   {
@@ -339,10 +381,10 @@ const ROOMS: readonly Room[] = [
     may: [
       "contract/*",
       "log",
-      "worker/apis",
       "worker/exec",
       "worker/job-facts.ts",
       "worker/runtimes",
+      "worker/runtimes/runtime.ts",
       "worker/session.ts",
       "worker/streams",
     ],
@@ -350,7 +392,7 @@ const ROOMS: readonly Room[] = [
   },
   {
     places: ["worker/serve"],
-    may: ["contract/*", "worker", "worker/apis", "worker/exec", "worker/job-facts.ts", "worker/runtimes"],
+    may: ["contract/*", "worker", "worker/apis", "worker/exec", "worker/job-facts.ts", "worker/runtimes/runtime.ts"],
     packages: ["node:", "zod"],
   },
 

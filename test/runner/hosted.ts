@@ -4,7 +4,7 @@ import { mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { vi } from "vitest";
-import { type Body, send } from "../support/requests.ts";
+import { type Body, send, succeed } from "../support/requests.ts";
 import { type SelfHosted, startSelfHosted } from "../support/self-hosted.ts";
 import { MockRuntime } from "../worker/mock-runtime.ts";
 
@@ -29,7 +29,7 @@ export interface Hosted {
   readonly acme: MockRuntime;
   /** Anthropic's dialect, provider `claudia`. */
   readonly claudia: MockRuntime;
-  readonly api: (method: string, route: string, body?: unknown, headers?: Record<string, string>) => Promise<Body>;
+  readonly api: (method: string, route: string, body?: unknown) => Promise<Body>;
   readonly status: (method: string, route: string, body?: unknown) => Promise<number>;
   /** Enables the providers, and waits until their workers can be given jobs. */
   readonly enable: (edge?: object, more?: object) => Promise<void>;
@@ -59,7 +59,7 @@ export const startHosted = async (dataDir: string): Promise<Hosted> => {
         acme: { edge: { enabled: true, models: ["m1", "m2"], ...edge } },
         claudia: { edge: { enabled: true, models: ["c1"], ...edge } },
       };
-      await api("PUT", "/config", { providers, ...more });
+      await succeed(via, "PUT", "/config", { providers, ...more });
       await vi.waitFor(async () => {
         for (const provider of ["acme", "claudia"]) {
           const { unavailable } = await worker(`edge-${provider}-0`);
