@@ -140,15 +140,6 @@ const MAY_EVER: readonly Filter[] = [
     whyNobody: ({ asked }) => `no worker offers the API "${asked.api}"`,
   },
   {
-    name: "edge",
-    refuses: ({ worker }) => (worker.isEdge ? NOT_AT_THE_EDGE : null),
-    applies: (asked) => asked.edge === false,
-    narrow: (left, fleet) => {
-      left.subtract(fleet.edge);
-    },
-    whyNobody: (nobody) => `${whoIs(nobody)} the coordinator's own, and ${NOT_AT_THE_EDGE}`,
-  },
-  {
     name: "tags",
     refuses: ({ worker }, asked) => {
       const missing = asked.tags.filter((tag) => !worker.tags.includes(tag));
@@ -200,6 +191,15 @@ const MAY_EVER: readonly Filter[] = [
       if (before.count() === 1) return `worker "${firstOf(nobody).worker.instance}": ${lacks(asked.model, untilAt)}`;
       return `the runtimes of all ${before.count()} matching workers answered that they do not have model "${asked.model}"`;
     },
+  },
+  {
+    name: "edge",
+    refuses: ({ worker }) => (worker.isEdge ? NOT_AT_THE_EDGE : null),
+    applies: (asked) => asked.edge === false,
+    narrow: (left, fleet) => {
+      left.subtract(fleet.edge);
+    },
+    whyNobody: (nobody) => `${whoIs(nobody)} the coordinator's own, and ${NOT_AT_THE_EDGE}`,
   },
   {
     name: "offline",

@@ -119,6 +119,7 @@ describe("a fallback", () => {
     await presence("home-1", { concurrency: 1, status: "busy" });
     const job = await hosted.api("POST", "/api/jobs", { prompt: "x", model: "m1" });
     expect((await hosted.api("GET", `/api/jobs/${job.id}?wait=20`)).assigned_worker).toBe("edge-acme-0");
+    await hosted.api("POST", "/api/workers/home-1/pause", {});
     await hosted.enable();
   });
 });
@@ -161,7 +162,7 @@ describe("a provider that", () => {
 
   test.each([
     ["has no credit for it", { status: 402, errorBody: { error: { message: "pay first" } } }, 402],
-    ["answers a page", { status: 200, errorBody: "<html>hello</html>" }, 502],
+    ["answers a page", { status: 200, errorBody: "<html>hello</html>" }, 500],
     ["redirects", { status: 307, headers: { location: "http://127.0.0.1:1/" }, errorBody: "" }, 502],
     ["says 200 with an error inside", { status: 200, errorBody: { error: { message: "no", type: "api_error" } } }, 502],
     ["sends gzip that is none", { status: 200, headers: { "content-encoding": "gzip" }, errorBody: "none" }, 502],
@@ -175,7 +176,7 @@ describe("a provider that", () => {
   });
 
   test("dies in the middle of a stream ends it with an error, and what was said is counted", async () => {
-    hosted.acme.behave = () => ({ words: ["one", "two", "three"], cutAfter: 2 });
+    hosted.acme.behave = () => ({ words: ["one", "two", "three"], cutAfter: 2, delayMs: 50 });
     const cut = await fetch(`${hosted.server.url}/v1/chat/completions`, {
       method: "POST",
       headers: { authorization: `Bearer ${hosted.server.adminKey}`, "content-type": "application/json" },
