@@ -60,8 +60,10 @@ describe("the name of a model", () => {
   });
 
   it("is an alias first, and any name where a worker that is not offline takes any", () => {
-    const alias: Alias = { model: "llama3.2", provider: null, tags: ["gpu"], tier: null };
-    expect(choicesOf("m1", { m1: alias }, offers)).toEqual({ ...alias, model: "llama3.2:latest" });
+    const alias: ModelChoice = { model: "llama3.2", provider: null, tags: ["gpu"], tier: null };
+    expect(choicesOf("m1", { m1: [{ ...alias, weight: null }] }, offers)).toEqual([
+      { ...alias, model: "llama3.2:latest" },
+    ]);
     expect(meant("m9", offers)).toBeNull();
     expect(meant("m9", [offer("any", null, { isOffline: true })])).toBeNull();
     expect(meant("m9", [offer("any", null)])).toEqual([null, "m9"]);
