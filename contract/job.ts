@@ -286,6 +286,7 @@ type Inside =
   | "queueUntilAt"
   | "keyId"
   | "readyAt"
+  | "runnableAt"
   | "delayedBy"
   | "heartbeatAt"
   | "excludedProviders"

@@ -18,6 +18,7 @@ import * as frontDoor from "./operations/front-door.ts";
 import * as jobs from "./operations/jobs.ts";
 import * as keys from "./operations/keys.ts";
 import * as killswitch from "./operations/killswitch.ts";
+import * as latency from "./operations/latency.ts";
 import * as metrics from "./operations/metrics.ts";
 import * as outputs from "./operations/outputs.ts";
 import * as presence from "./operations/presence.ts";
@@ -227,6 +228,7 @@ export const OPERATIONS = {
   replaceConfig: operation({ ...ADMIN_WRITE, ...ONCE, ...GROW, refuses: ["etag_mismatch"] }, config.replaceConfig),
 
   readBudgets: operation(READ, alone(budget.readBudgets)),
+  readLatency: operation(READ, latency.readLatency),
   readMetrics: operation(READ, alone(metrics.readMetrics)),
 
   /** Only checks the permission, for reads of history and writes to D1. */

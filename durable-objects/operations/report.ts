@@ -5,8 +5,9 @@ import type { JobReport } from "../../contract/socket.ts";
 import { maxAttemptsOf, storeBeatAfterMs } from "../../domain/config.ts";
 import { isOffline } from "../../domain/fleet/worker.ts";
 import { isClientsFault } from "../../domain/front-door/front-door.ts";
+import { observationOf } from "../../domain/insight/latency.ts";
 import { type FailurePolicy, failJob, lacksModel } from "../../domain/job/failure.ts";
-import { type Decision, isLeased, type Job, type JobError } from "../../domain/job/job.ts";
+import { type Decision, isLeased, type Job, type JobError, type Usage } from "../../domain/job/job.ts";
 import { completeJob, heartbeatJob, recordFirstToken, releaseJob, startJob } from "../../domain/job/lease.ts";
 import { hearFirst, leaseLost } from "../../domain/job/lease-fence.ts";
 import { isElsewhere } from "../../domain/routing/explanation.ts";
@@ -169,6 +170,7 @@ export const complete = (
     turn.record(job, afterwards(heard, decided.value));
     noteOutcome(turn, job, { outcome: "completed", code: null });
     tally(turn, job, { ...request, outcome: "completed", nanoUsd: cost.costNanoUsd, errorCode: null });
+    measure(turn, decided.value.job, request.usage);
     enforceBudget(turn);
   }
   return ok(decided.value.job);
@@ -264,6 +266,13 @@ const backOff = (turn: Turn, provider: string | null, untilAt: number | null): v
   turn.memory.backoffs.set(provider, until);
   turn.store.backoffs.put(provider, until);
   turn.due(until);
+};
+
+/** How long a completed attempt waited and took. */
+const measure = (turn: Turn, job: Job, usage: Usage | null): void => {
+  const { latencies, tallies } = turn.memory.counters;
+  latencies.note(turn.store.latency, job, usage, turn.nowAt);
+  tallies.measure(job.ranProvider ?? "", job.ranModel ?? "", observationOf(job, usage));
 };
 
 const tally = (

@@ -9,6 +9,7 @@ import { jobsTable } from "./jobs.ts";
 import { Journal } from "./journal.ts";
 import { keyUseTable } from "./key-use.ts";
 import { keysTable, sessionsTable } from "./keys.ts";
+import { latencyTable } from "./latency.ts";
 import { outboxTable } from "./outbox.ts";
 import { payloadsTable } from "./payloads.ts";
 import { providerKeysTable } from "./provider-keys.ts";
@@ -51,6 +52,7 @@ const tablesOf = (storage: TenantStorage) => {
     deliveries: deliveriesTable(storage.sql),
     silentWorkers: silentWorkersTable(storage.sql),
     files: filesTable(storage.sql),
+    latency: latencyTable(storage.sql),
     providerKeys: providerKeysTable(storage.sql),
     bytes: (): number => storage.sql.databaseSize,
     /** Drops its caches, after a rollback. */

@@ -237,6 +237,13 @@ export const SCHEMA_STEPS: readonly SchemaStep[] = [
     `CREATE INDEX idempotency_expiry ON idempotency (expires_at)`,
   ],
   [
+    `UPDATE jobs SET record = json_set(record, '$.runnableAt', NULL)`,
+    `CREATE TABLE latency (
+      kind TEXT NOT NULL, dimension TEXT NOT NULL, at INTEGER NOT NULL, body TEXT NOT NULL,
+      PRIMARY KEY (kind, dimension, at)
+    ) WITHOUT ROWID`,
+  ],
+  [
     // Keys for providers that the coordinator calls itself; each is sealed with the deployment's signing secret.
     `CREATE TABLE provider_keys (
       provider TEXT PRIMARY KEY, sealed TEXT NOT NULL, set_at INTEGER NOT NULL, set_by TEXT NOT NULL

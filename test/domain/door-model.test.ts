@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { modelKeyOf } from "../../domain/fleet/model-name.ts";
 import { modelSetOf, modelsTaken } from "../../domain/fleet/model-set.ts";
-import { type Alias, choicesOf, type ModelOffer } from "../../domain/front-door/door-model.ts";
+import { choicesOf, type ModelOffer } from "../../domain/front-door/door-model.ts";
 
 const offer = (
   provider: string,

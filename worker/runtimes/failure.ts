@@ -4,8 +4,8 @@
 
 import { startOf } from "../../contract/text/start-of.ts";
 import { NO_MODEL_LOADED, saysNoSuchModel } from "../../contract/values.ts";
-import { causesOf, reasonOf } from "./error-causes.ts";
 import { type ErrorBody, readErrorBody } from "./error-body.ts";
+import { causesOf, reasonOf } from "./error-causes.ts";
 import type { JobFailure } from "./runtime.ts";
 
 const MAX_MESSAGE_CHARS = 500;
