@@ -46,6 +46,8 @@ export interface Asking {
   readonly prompt: string;
   /** null if it is stored outside. */
   readonly input: Json;
+  /** The size of an input that is stored outside. */
+  readonly heldBytes?: number;
   readonly session: string | null;
   readonly headers: FrontDoorFacts["headers"];
   readonly metadata?: Readonly<Record<string, string>>;
@@ -232,6 +234,7 @@ const toNewJob = (
       headers,
       queueMs: queueMs ?? turn.memory.config.frontDoor.queueMs,
       isBodyHeld: input === null,
+      ...(request.heldBytes === undefined ? {} : { heldBytes: request.heldBytes }),
       isSessionHit: null,
       ...(left.length === 0 ? {} : { choices: left.map((one) => asWished(request, one)) }),
       ...(request.idempotency === null ? {} : { idempotencyKey: request.idempotency.key }),

@@ -128,7 +128,7 @@ export class Relay<Env extends RelayEnv = RelayEnv> extends DurableObject<Env> {
     if (asking !== null) this.ctx.waitUntil(asking);
   }
 
-  /** Nobody has it: whoever waits for it is told that it has no events. */
+  /** No worker has it: a reader that waits for it learns that it has no events. */
   #forget(stream: RelayedStream): void {
     stream.finish(streamLost, Date.now());
     const key = keyOf(stream);
@@ -136,7 +136,7 @@ export class Relay<Env extends RelayEnv = RelayEnv> extends DurableObject<Env> {
     this.#unconfirmed.remove(stream);
   }
 
-  /** A client that is told of a loss is told the truth: its job ends, too. */
+  /** When a client gets the error of a lost stream, its job ends, too. */
   #finish(stream: RelayedStream, error: EndError | null, nowAt: number): void {
     const wasTold = stream.isToldLost;
     stream.finish(error, nowAt);
@@ -158,7 +158,7 @@ export class Relay<Env extends RelayEnv = RelayEnv> extends DurableObject<Env> {
     this.#finish(stream, error, nowAt);
   }
 
-  /** The client is not told, because it would not read it. */
+  /** The client gets no error, because it would not read it. */
   #cutSlow(stream: RelayedStream, reader: Reader): void {
     stream.readers.delete(reader);
     reader.cut();
