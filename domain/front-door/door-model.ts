@@ -72,13 +72,20 @@ const ofNamedProvider = (asked: string, offers: readonly ModelOffer[]): ModelCho
   return known !== null || ofProvider.some(takesAny(model)) ? plain(known ?? model, first) : null;
 };
 
-const FNV_RANGE = 2 ** 32;
+const HASH_RANGE = 2 ** 32;
+
+/** Similar seeds have similar hashes: this spreads them over the whole range (MurmurHash3's last step). */
+const spread = (hash: number): number => {
+  let mixed = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
+  mixed = Math.imul(mixed ^ (mixed >>> 13), 0xc2b2ae35);
+  return (mixed ^ (mixed >>> 16)) >>> 0;
+};
 
 /** With weights, a conversation begins with the same entry each time; the others follow in order. */
 const inTurn = (entries: readonly Alias[], seed: string): readonly Alias[] => {
   if (entries.every(({ weight }) => weight === null)) return entries;
   const total = entries.reduce((sum, { weight }) => sum + (weight ?? 1), 0);
-  let left = (fnv1a(seed) / FNV_RANGE) * total;
+  let left = (spread(fnv1a(seed)) / HASH_RANGE) * total;
   const first = entries.find(({ weight }) => {
     left -= weight ?? 1;
     return left < 0;
