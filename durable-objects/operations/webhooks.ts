@@ -23,7 +23,7 @@ import { firstTryAt, putDelivery, putWebhook, write } from "../steps/deliveries.
 import { isSilenceWanted, noteSilentBefore } from "../steps/silence.ts";
 import type { Turn } from "../turn/turn.ts";
 
-const MAX_WEBHOOKS = 50;
+export const MAX_WEBHOOKS = 50;
 
 export interface NewWebhook {
   readonly id: string;
