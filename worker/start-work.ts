@@ -4,6 +4,7 @@
 import { watchConfig } from "./config.ts";
 import { keepConnected } from "./connection.ts";
 import { openHttpSession } from "./http-session.ts";
+import { fileOpener } from "./job-files.ts";
 import { inputLoader } from "./load-input.ts";
 import { Loop } from "./loop.ts";
 import type { WorkerIdentity } from "./presence.ts";
@@ -11,6 +12,7 @@ import { RuntimeWatch } from "./runtime-watch.ts";
 import type { Runtime } from "./runtimes/runtime.ts";
 import type { CoordinatorMessage } from "./session.ts";
 import { openSocketSession } from "./socket-session.ts";
+import { resultStore } from "./store-result.ts";
 import { openStreams } from "./streams/open-streams.ts";
 
 export type WorkOptions = {
@@ -46,8 +48,21 @@ export async function startWork(options: WorkOptions): Promise<Work> {
   const watch = new RuntimeWatch({ runtime, log });
   const streams = openStreams(line, log);
   const loadInput = inputLoader(line);
+  const storeResult = resultStore(line);
+  const openFile = fileOpener(line);
   await Promise.all([config.refresh(), watch.look()]);
-  const loop = new Loop({ identity, runtime, watch, streams, loadInput, config, log, onRefused });
+  const loop = new Loop({
+    identity,
+    runtime,
+    watch,
+    streams,
+    loadInput,
+    storeResult,
+    openFile,
+    config,
+    log,
+    onRefused,
+  });
   const heard = {
     attach: loop.attach.bind(loop),
     detach: loop.detach.bind(loop),

@@ -1,4 +1,29 @@
 // The front door's APIs, which a worker may offer, named by their path below `/v1/`.
 
-export const APIS = ["chat/completions", "completions", "embeddings", "responses", "messages"] as const;
+export const APIS = [
+  "chat/completions",
+  "completions",
+  "embeddings",
+  "responses",
+  "messages",
+  "rerank",
+  "images/generations",
+  "images/edits",
+  "audio/transcriptions",
+  "audio/translations",
+  "audio/speech",
+] as const;
 export type Api = (typeof APIS)[number];
+
+/** Their requests are forms with files (multipart/form-data). */
+export const FORM_APIS = [
+  "images/edits",
+  "audio/transcriptions",
+  "audio/translations",
+] as const satisfies readonly Api[];
+export type FormApi = (typeof FORM_APIS)[number];
+
+export const isFormApi = (api: Api): api is FormApi => FORM_APIS.some((one) => one === api);
+
+/** Their answers may be something else than JSON: sound, or plain text. */
+export const BYTE_APIS: ReadonlySet<Api> = new Set<Api>(["audio/transcriptions", "audio/translations", "audio/speech"]);

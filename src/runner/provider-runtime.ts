@@ -30,7 +30,7 @@ const streamed = (api: Api, body: JsonObject): JsonObject => {
 
 const streaming = (backend: Backend): Backend => ({
   chat: backend.chat,
-  request: ({ api, body, headers }, run) => backend.request({ api, body: streamed(api, body), headers }, run),
+  request: (request, run) => backend.request({ ...request, body: streamed(request.api, request.body) }, run),
 });
 
 export interface ProviderRuntime {

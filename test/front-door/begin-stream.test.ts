@@ -17,6 +17,8 @@ const job = (status: JobStatus, lease = 1): Followed => ({
   isFallback: false,
   error: null,
   result: null,
+  answerFile: null,
+  resultBytes: null,
   isSessionHit: null,
   hasFirstToken: false,
   retryAfterMs: null,

@@ -8,7 +8,7 @@ import { writeEvent } from "../apis/sse.ts";
 
 export type Echoed = { text: string; model: string; words: number };
 type Answer = { before: string[]; piece: (text: string) => string; after: string[] };
-type StreamedApi = Exclude<Api, "embeddings">;
+export type StreamedApi = Extract<Api, "chat/completions" | "completions" | "responses" | "messages">;
 
 const newId = (prefix: string): string => `${prefix}${randomUUID().replaceAll("-", "")}`;
 const nowSeconds = (): number => Math.floor(Date.now() / 1000);

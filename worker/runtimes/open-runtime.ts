@@ -2,6 +2,7 @@
 
 import { APIS, type Api } from "../../contract/values.ts";
 import { API_VERSION, createAnthropicBackend } from "./anthropic-backend.ts";
+import { ApiPlaces } from "./api-places.ts";
 import type { Backend } from "./backend.ts";
 import { createChatRuntime } from "./chat-runtime.ts";
 import { createEchoRuntime } from "./echo.ts";
@@ -63,16 +64,17 @@ function openLocal(name: string, provider: LocalProvider, options: OpenRuntimeOp
   const baseUrl = `${origin}/v1`;
   const key = () => resolveKey(options);
   const list = async () => fetchModelList(origin + provider.listPath, await key(), runtimeFetch);
+  const places = new ApiPlaces(origin);
   const models = rememberedList(list, () => performance.now());
   return createChatRuntime({
     name,
     address: origin,
-    backend: createOpenAiBackend({ way: runtimeWay, name, baseUrl, key }),
+    backend: createOpenAiBackend({ way: runtimeWay, name, baseUrl, key, urlOf: (api) => places.urlOf(api) }),
     models,
     checksAnswer: !provider.ignoresModel,
     classify: runtimeWay.classify,
     probeEveryMs: 0,
-    probe: (before) => probeRuntime({ address: baseUrl, models: list, key, asks: APIS, has: [] }, before),
+    probe: (before) => probeRuntime({ address: baseUrl, places, models: list, key, asks: APIS, has: [] }, before),
   });
 }
 
