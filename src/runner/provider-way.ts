@@ -64,6 +64,11 @@ export class ProviderWay implements Way {
     return { code: "runtime_unreachable", message: `The provider's answer broke off: ${message}`, retryable: true };
   };
 
+  /** No API that it offers takes a form. */
+  readonly streamOf = (): never => {
+    throw new Error("a hosted provider is sent no form");
+  };
+
   /** Why the provider will refuse further calls, too; null if it will not. */
   refusalOf({ code }: JobFailure): string | null {
     if (!ABOUT_THE_KEY.has(code)) return null;

@@ -1,7 +1,6 @@
 // One request to a runtime, in the format of its API, and its answer, whole or as events that are passed on at once.
 // Reading stops when the answer is larger than the limit; no large answer is held whole.
 
-import { Readable } from "node:stream";
 import { parseJson } from "../../contract/text/json-object.ts";
 import { inputTokensOf } from "../../contract/token-estimate.ts";
 import type { Assembly, Dialect } from "../apis/dialect.ts";
@@ -20,6 +19,8 @@ export type Way = {
   fetch: (url: string, init: RequestInit) => Promise<Response>;
   /** The failure for what the fetch, or the reading of its answer, throws. */
   classify: (error: unknown) => JobFailure;
+  /** A form as a body that is sent while it is read. */
+  streamOf: (form: FormBody) => unknown;
 };
 
 export type Exchange = {
@@ -42,7 +43,7 @@ export async function exchange(
   const { url, body, headers } = request;
   let assembly: Assembly | null = null;
   try {
-    const sent = sentAs(body);
+    const sent = sentAs(body, request.way);
     const response = await request.way.fetch(url, {
       method: "POST",
       ...sent,
@@ -71,10 +72,10 @@ export async function exchange(
 
 const inputTokens = ({ body }: Exchange): number => (typeof body === "string" ? inputTokensOf(parseJson(body)) : 0);
 
-function sentAs(body: string | FormBody) {
+function sentAs(body: string | FormBody, way: Way) {
   if (typeof body === "string") return { headers: { "content-type": "application/json" }, body };
   const headers = { "content-type": body.type, "content-length": String(body.bytes) };
-  return { headers, body: Readable.from(body.pieces()), duplex: "half" };
+  return { headers, body: way.streamOf(body), duplex: "half" };
 }
 
 /** A request that is taken back has been read by its runtime; one that breaks off before its answer has cost nothing. */

@@ -2,6 +2,7 @@
 // fetch gives up after five; here the job's timeout limits a call. Redirects are refused, because they would send a
 // provider's key to another host.
 
+import { Readable } from "node:stream";
 import { Agent, fetch as undiciFetch } from "undici";
 import { classifyError } from "./classify.ts";
 import type { Way } from "./exchange.ts";
@@ -24,4 +25,8 @@ export const runtimeFetch: typeof fetch = (target, init) => {
 };
 
 /** How a worker process reaches its runtime. */
-export const runtimeWay: Way = { fetch: runtimeFetch, classify: (error) => classifyError(error, Date.now()) };
+export const runtimeWay: Way = {
+  fetch: runtimeFetch,
+  classify: (error) => classifyError(error, Date.now()),
+  streamOf: (form) => Readable.from(form.pieces()),
+};
