@@ -3,8 +3,9 @@
 
 import { ApiProblem } from "../contract/client/problem.ts";
 import { createClient } from "../contract/client.ts";
+import { listedKeysOf, MAX_RUNTIME_MODELS, modelKeyOf } from "../contract/values.ts";
 import { VERSION } from "../contract/version.ts";
-import type { WorkerResource } from "../contract/worker.ts";
+import type { WorkerDetail, WorkerResource } from "../contract/worker.ts";
 import type { Signalbox } from "../sdk/signalbox.ts";
 
 export interface Check {
@@ -21,6 +22,8 @@ interface Wanted {
 
 const MAX_CLOCK_SKEW_MS = 30_000;
 const SMALL_JOB_MS = 60_000;
+/** Each costs a request. */
+const MAX_LOOKED_AT = 20;
 
 const good = (what: Check["what"], says: string): Check => ({ what, verdict: "good", says });
 const warning = (what: Check["what"], says: string): Check => ({ what, verdict: "warning", says });
@@ -46,6 +49,7 @@ export async function* examine(
     yield await checkKillswitch(client, signal);
     const { workers } = await client.workers.present({ signal });
     yield* checkWorkers(workers);
+    yield* await checkRuntimeModels(client, workers, signal);
     yield await checkModel(client, wanted, signal);
     if (runsJob) yield await checkJob(client, wanted, signal);
   } catch (error) {
@@ -116,6 +120,35 @@ const checkWorkers = (workers: readonly AbleWorker[]): Check[] => {
       ? good("runtime", `answers: ${[...new Set(able.map(({ provider }) => provider))].join(", ")}`)
       : (unavailable.length === able.length ? bad : warning)("runtime", unavailable.join("; "));
   return [good("worker", `${able.length} of ${workers.length}: ${names}`), runtime];
+};
+
+/** Workers that name models that their runtime does not have, e.g. because it lost one. */
+const checkRuntimeModels = async (
+  client: Signalbox,
+  workers: readonly AbleWorker[],
+  signal: AbortSignal,
+): Promise<Check[]> => {
+  const naming = workers.filter(({ paused, unavailable, models }) => !paused && !unavailable && models !== null);
+  const looked = await Promise.all(
+    naming.slice(0, MAX_LOOKED_AT).map(({ instance }) => client.workers.get(instance, { signal })),
+  );
+  return looked.flatMap((worker) => {
+    const lost = lostModelsOf(worker);
+    if (lost.length === 0) return [];
+    const verdict = lost.length === worker.models?.length ? bad : warning;
+    const says = `${worker.instance}: its runtime does not have ${lost.join(", ")}: load it there, or start the worker with other --models`;
+    return [verdict("runtime", says)];
+  });
+};
+
+/** A list that may have been cut says nothing of models that it does not name. */
+const lostModelsOf = ({
+  models,
+  runtime_models: listed,
+}: Pick<WorkerDetail, "models" | "runtime_models">): string[] => {
+  if (models === null || listed == null || listed.length >= MAX_RUNTIME_MODELS) return [];
+  const keys = new Set(listed.flatMap(listedKeysOf));
+  return models.filter((model) => !keys.has(modelKeyOf(model)));
 };
 
 const checkModel = async (client: Signalbox, { tags, ...wanted }: Wanted, signal: AbortSignal): Promise<Check> => {

@@ -11,7 +11,7 @@ export {
   SOUGHT_RUNTIMES,
 } from "../domain/fleet/local-runtime.ts";
 export { NO_MODEL_LOADED, saysNoSuchModel } from "../domain/fleet/missing-model.ts";
-export { MAX_RUNTIME_MODELS } from "../domain/fleet/model-name.ts";
+export { listedKeysOf, MAX_RUNTIME_MODELS, modelKeyOf } from "../domain/fleet/model-name.ts";
 export { MAX_CONCURRENCY, WORKER_STATUSES, type WorkerStatus } from "../domain/fleet/worker.ts";
 export { WORKER_SORTS, WORKER_STATES, type WorkerSort, type WorkerState } from "../domain/fleet/worker-state.ts";
 export { PERIODS, type Period } from "../domain/money/period.ts";

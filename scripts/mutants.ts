@@ -1,10 +1,10 @@
 // `npm run mutants`: plants each known defect and expects the simulator to notice it, or the recorded runs of the model
-// in workerd. A mutant that is not caught, or whose place in the code is gone, fails the run. Arguments select mutants.
+// in workerd, or the tests that the mutant names. A mutant that is not caught, or whose place in the code is gone, fails the run. Arguments select mutants.
 
 import { readFile } from "node:fs/promises";
 import path from "node:path";
 import type { Change } from "../test/mutants/change.ts";
-import { runModel, runSimulation, tryInCopy } from "../test/mutants/copy-trial.ts";
+import { runModel, runSimulation, runTests, tryInCopy } from "../test/mutants/copy-trial.ts";
 import { survivorsOf } from "../test/mutants/survivors.ts";
 import type { Catcher, Mutant } from "../test/simulation/mutant.ts";
 import { MUTANTS } from "../test/simulation/mutants.ts";
@@ -27,22 +27,25 @@ const survivorsOfSimulation = (
 const read = (file: string): Promise<string> => readFile(path.join(ROOT, file), "utf8");
 
 /** Where a mutant is tried; nowhere if its place in the code is not there exactly once. */
-type Stage = "thread" | Catcher | "nowhere";
+type Stage = "thread" | "simulation" | "model" | "tests" | "nowhere";
 
 interface Planted extends Change {
   readonly stage: Stage;
+  readonly catcher: Catcher;
 }
 
 /** A thread replaces modules; other files are changed in a copy. */
-const stageOf = ({ catcher, file }: Mutant): Stage =>
-  catcher === "simulation" && file.endsWith(".ts") ? "thread" : catcher;
+const stageOf = ({ catcher, file }: Mutant): Stage => {
+  if (typeof catcher !== "string") return "tests";
+  return catcher === "simulation" && file.endsWith(".ts") ? "thread" : catcher;
+};
 
 const plant = async (mutant: Mutant): Promise<Planted> => {
-  const { what, file, search, replace } = mutant;
+  const { what, file, search, replace, catcher } = mutant;
   const source = await read(file);
   const pieces = source.split(search);
   const stage = pieces.length === 2 ? stageOf(mutant) : "nowhere";
-  return { what, file, at: source.indexOf(search), text: pieces.join(replace), stage };
+  return { what, file, at: source.indexOf(search), text: pieces.join(replace), stage, catcher };
 };
 
 const tell = ({ what }: Change, by: string | null): void =>
@@ -52,10 +55,18 @@ const tellCaught = (change: Change, by: string | null): void => {
   if (by !== null) tell(change, by);
 };
 
+/** Those that share their test files share a copy. */
+const missedByTests = async (planted: readonly Planted[]): Promise<Change[]> => {
+  const missed: Change[] = [];
+  for (const group of Map.groupBy(planted, ({ catcher }) => String(catcher)).values())
+    missed.push(...(await tryInCopy(group, runTests([group[0]?.catcher ?? []].flat()), tell)));
+  return missed;
+};
+
 const tryMutants = async (wanted: readonly string[]): Promise<number> => {
   const chosen = MUTANTS.filter(({ what }) => wanted.every((word) => what.includes(word)));
   const planted = Object.groupBy(await Promise.all(chosen.map(plant)), ({ stage }) => stage);
-  const { nowhere = [], thread = [], simulation = [], model = [] } = planted;
+  const { nowhere = [], thread = [], simulation = [], model = [], tests = [] } = planted;
   for (const { what, file } of nowhere)
     console.log(`MISSED  ${what}\n        ${file} does not have its place exactly once`);
   const rare = await survivorsOfSimulation(thread, FEW_SEEDS, tellCaught);
@@ -64,6 +75,7 @@ const tryMutants = async (wanted: readonly string[]): Promise<number> => {
     ...(await survivorsOfSimulation(rare, MANY_SEEDS, tell)),
     ...(await tryInCopy(simulation, runSimulation, tell)),
     ...(await tryInCopy(model, runModel, tell)),
+    ...(await missedByTests(tests)),
   ];
   console.log(`${chosen.length - missed.length} of ${chosen.length} mutants caught`);
   return missed.length === 0 ? 0 : 1;

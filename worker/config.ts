@@ -1,14 +1,21 @@
-// The parts of the coordinator's config that a worker uses: its runtime's model and the job timeout. Read at the start,
-// with every presence report, and before a job if it is old; a change applies to the next job. If it cannot be read,
-// the last known config stays in force.
+// The parts of the coordinator's config that a worker uses: its runtime's model and the job timeout. Read at the start
+// and before each job, so that a change applies to the next one and an idle worker asks for nothing; what is unchanged is
+// not sent again. If it cannot be read, the last known config stays in force.
 
+import { setTimeout as delay } from "node:timers/promises";
 import { parse as parseYaml } from "yaml";
 import * as z from "zod";
 import { localRuntimeOf } from "../contract/values.ts";
 
 export type WorkerConfig = { model: string | null; timeoutSeconds: number | null };
 
-export type ConfigWatch = { current: () => WorkerConfig; refresh: () => Promise<void> };
+export type ConfigWatch = {
+  current: () => WorkerConfig;
+  /** Resolves when the config has been read after this call. */
+  refresh: () => Promise<void>;
+  /** The config for a job that begins now. `mayWait`: for a short time, until the config has been read. */
+  forJob: (mayWait: boolean) => WorkerConfig | Promise<WorkerConfig>;
+};
 
 export type ConfigWatchOptions = {
   configUrl: string;
@@ -23,6 +30,8 @@ export type ConfigWatchOptions = {
 const DEFAULT_TIMEOUT_SECONDS = 900;
 const FETCH_TIMEOUT_MS = 10_000;
 const MAX_CONFIG_CHARS = 1024 * 1024;
+/** A job does not wait longer for the config, and not at all while an earlier one waited in vain. */
+const GRACE_MS = 1_000;
 
 const sections = z.record(z.string(), z.unknown());
 const jobsSection = z.object({ timeout_seconds: z.number().positive().nullish() });
@@ -32,7 +41,6 @@ export function watchConfig(options: ConfigWatchOptions): ConfigWatch {
   let config: WorkerConfig = { model: null, timeoutSeconds: DEFAULT_TIMEOUT_SECONDS };
   let etag: string | null = null;
   let lastTrouble = "";
-  let underWay: Promise<void> | null = null;
   const load = async () => {
     const answer = await fetchConfig(options, etag);
     if (answer === null) return;
@@ -43,22 +51,52 @@ export function watchConfig(options: ConfigWatchOptions): ConfigWatch {
     config = next;
     etag = answer.etag;
   };
-  return {
-    current: () => config,
-    refresh: () => {
-      underWay ??= load()
-        .then(
-          () => "",
-          (error: Error) => `the config at ${withoutQuery(options.configUrl)} was not read: ${error.message}`,
-        )
-        .then((trouble) => {
-          // Logged once, not for each try.
-          if (trouble !== "" && trouble !== lastTrouble) options.log(trouble);
-          lastTrouble = trouble;
-          underWay = null;
-        });
-      return underWay;
-    },
+  const read = async () => {
+    const trouble = await load().then(
+      () => "",
+      (error: Error) => `the config at ${withoutQuery(options.configUrl)} was not read: ${error.message}`,
+    );
+    // Logged once, not for each try.
+    if (trouble !== "" && trouble !== lastTrouble) options.log(trouble);
+    lastTrouble = trouble;
+  };
+  const refresh = shared(read);
+  let isLate = false;
+  const current = () => config;
+  const forJob = (mayWait: boolean) => {
+    const reading = refresh();
+    if (!mayWait || isLate) return config;
+    const enough = new AbortController();
+    const late = delay(GRACE_MS, undefined, { signal: enough.signal }).then(
+      () => {
+        isLate = true;
+      },
+      () => {},
+    );
+    const done = reading.then(() => {
+      isLate = false;
+      enough.abort();
+    });
+    return Promise.race([done, late]).then(current);
+  };
+  return { current, refresh, forJob };
+}
+
+/** Calls during a run share the next one, because the one under way may have begun before a change. */
+function shared(run: () => Promise<void>): () => Promise<void> {
+  let underWay: Promise<void> | null = null;
+  let next: Promise<void> | null = null;
+  const begin = (): Promise<void> => {
+    next = null;
+    underWay = run().finally(() => {
+      underWay = null;
+    });
+    return underWay;
+  };
+  return () => {
+    if (underWay === null) return begin();
+    next ??= underWay.then(begin);
+    return next;
   };
 }
 

@@ -27,8 +27,8 @@ export type JobRunnerOptions = {
   openFile: FileOpener;
   concurrency: number;
   offeredModels: readonly string[];
-  /** The config for the next job, as fresh as possible without waiting. */
-  config: () => Promise<WorkerConfig> | WorkerConfig;
+  /** The config for a job that begins now. */
+  config: (job: LeasedJob) => Promise<WorkerConfig> | WorkerConfig;
   log: WorkerLog;
   /** The runtime cannot be reached. Called before the job that found this out is given back. */
   onNeverReached: (reason: string) => void;
@@ -129,7 +129,7 @@ export class JobRunner {
     held.state = "running";
     held.progressSentAtMs = performance.now();
     reports.add({ type: "job.started", ...lease });
-    const current = this.#options.config();
+    const current = this.#options.config(job);
     const { timeoutSeconds, model: configuredModel } = current instanceof Promise ? await current : current;
     const stream =
       job.stream && !halt.signal.aborted ? streams.open(job.id, job.lease, () => this.readerGone(lease)) : null;

@@ -1,11 +1,10 @@
 // Runs leased jobs and reports outcomes, over any transport. A job is held until its last report is acknowledged, and
 // presence reports list the held jobs. When idle it only pings, so that the tenant's object can sleep.
 
-import { setTimeout as delay } from "node:timers/promises";
 import type { ProblemResource } from "../contract/problem.ts";
-import type { PresenceAnswer } from "../contract/worker.ts";
+import type { LeasedJob, PresenceAnswer } from "../contract/worker.ts";
 import { createBeats } from "./beats.ts";
-import type { ConfigWatch, WorkerConfig } from "./config.ts";
+import type { ConfigWatch } from "./config.ts";
 import { HeldJobs } from "./held-jobs.ts";
 import { JobRunner } from "./job-runner.ts";
 import type { InputLoader } from "./load-input.ts";
@@ -24,9 +23,6 @@ const DEFAULT_HEARTBEAT_SECONDS = 15;
 const BEAT_SHARE = 0.9;
 const MAX_PONG_MS = 15_000;
 const ACK_GRACE_MS = 1_500;
-/** A config this many heartbeats old is read again before a job, but the job does not wait long for it. */
-const STALE_CONFIG_BEATS = 2;
-const CONFIG_GRACE_MS = 1_000;
 const SHUTTING_DOWN = "the worker is shutting down";
 
 export type LoopOptions = {
@@ -58,14 +54,14 @@ export class Loop {
   #intervalMs = DEFAULT_HEARTBEAT_SECONDS * 1000;
   readonly #beats = createBeats((isLate) => this.#beat(isLate));
   readonly #presence: PresenceDue;
-  /** The caller has just read it. */
-  #configReadAtMs = performance.now();
   #onChange = () => {};
 
   constructor(options: LoopOptions) {
     this.#options = options;
     this.#presence = new PresenceDue(options.random ?? Math.random);
-    const { runtime, streams, loadInput, storeResult, openFile, identity, log, watch } = options;
+    const { runtime, streams, loadInput, storeResult, openFile, identity, log, watch, config } = options;
+    // A front-door request names its model, and its client waits for the first token.
+    const configFor = (job: LeasedJob) => config.forJob(job.api === null || job.model === null);
     this.#runner = new JobRunner({
       held: this.#held,
       reports: this.#reports,
@@ -76,7 +72,7 @@ export class Loop {
       openFile,
       concurrency: identity.concurrency,
       offeredModels: identity.models,
-      config: () => this.#freshConfig(),
+      config: configFor,
       log,
       onNeverReached: (reason) => watch.lost(reason),
       onDropped: () => this.#presence.owe(),
@@ -189,26 +185,6 @@ export class Loop {
     this.#beats.start(intervalMs * BEAT_SHARE);
   }
 
-  #readConfig(): Promise<void> {
-    this.#configReadAtMs = performance.now();
-    return this.#options.config.refresh();
-  }
-
-  /**
-   * An idle worker does not poll the config, because that would keep the tenant's object awake; it reads it before the
-   * next job.
-   */
-  #freshConfig(): WorkerConfig | Promise<WorkerConfig> {
-    const { config } = this.#options;
-    if (performance.now() - this.#configReadAtMs <= this.#intervalMs * STALE_CONFIG_BEATS) return config.current();
-    const enough = new AbortController();
-    const waited = delay(CONFIG_GRACE_MS, undefined, { signal: enough.signal }).catch(() => {});
-    return Promise.race([this.#readConfig(), waited]).then(() => {
-      enough.abort();
-      return config.current();
-    });
-  }
-
   /**
    * The killswitch: a presence report without jobs confirms the halt, so it is sent only after every run has really
    * ended.
@@ -302,7 +278,6 @@ export class Loop {
     this.#options.watch.lookIfDue();
     const isPresenceDue = isLate || this.#held.size > 0 || this.#presence.isDue(performance.now());
     if (this.#session?.kind === "socket" && !isPresenceDue) return;
-    void this.#readConfig();
     this.#sendPresence();
     this.#reports.repeat(false);
     for (const held of this.#held.all("running")) this.#runner.heartbeat(held);

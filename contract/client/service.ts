@@ -1,6 +1,6 @@
 // The service itself.
 
-import type { CallOptions, Transport } from "./transport.ts";
+import { type CallOptions, pathOf, type Transport } from "./transport.ts";
 
 export interface Health {
   readonly status: string;
@@ -13,6 +13,10 @@ export const serviceVerbs = (transport: Transport) => ({
   metrics: (options?: CallOptions) => transport.text({ method: "GET", path: "/metrics", options }),
   openapi: (options?: CallOptions) =>
     transport.json<Record<string, unknown>>({ method: "GET", path: "/openapi.json", options }),
-  /** The API reference as an HTML page. */
-  docs: (options?: CallOptions) => transport.text({ method: "GET", path: "/docs", options }),
+  /** The API reference as HTML: its index, or the hits of a search (`q`). */
+  docs: (query: { q?: string } = {}, options?: CallOptions) =>
+    transport.text({ method: "GET", path: "/docs", query, options }),
+  /** A page of the API reference as HTML. */
+  docsPage: (page: string, options?: CallOptions) =>
+    transport.text({ method: "GET", path: pathOf`/docs/${page}`, options }),
 });

@@ -23,8 +23,8 @@ import type { Turn } from "../turn/turn.ts";
 const MAX_UNDER_WAY = 5;
 /** Endpoints that fail share these, because each may take its whole timeout. */
 const MAX_FAILING_UNDER_WAY = 2;
-/** Longer than a try takes; without an outcome by then it is repeated. */
-const TRY_LEASE_MS = 60_000;
+/** Longer than a try takes; an object that died wakes for it by then. */
+const TRY_LEASE_MS = 30_000;
 const LOOK_AGAIN_MS = 5_000;
 /**
  * How long finished deliveries are kept. Each is written at least twice, so these are about the last 100,000: without
@@ -115,8 +115,9 @@ const openWebhooks = ({ memory }: Turn): readonly Webhook[] => {
  * dies.
  */
 export const nextDeliveryAt = (turn: Turn): number | null => {
-  const { webhooks } = turn.memory;
+  const { webhooks, deliveriesUnderWay } = turn.memory;
   if (webhooks.length === 0) return null;
+  if (turn.store.deliveries.hasTaken([...deliveriesUnderWay.keys()])) return turn.nowAt;
   const open = openWebhooks(turn);
   const dueAts = webhooks.flatMap((webhook) => {
     const dueAt = turn.store.deliveries.nextDueAt(webhook.id, sendable(turn));
@@ -126,8 +127,9 @@ export const nextDeliveryAt = (turn: Turn): number | null => {
   return dueAts.length === 0 ? null : Math.min(...dueAts);
 };
 
-/** Gives due deliveries to the shell, as many as may be in progress. */
+/** Gives due deliveries to the shell, as many as may be in progress, and first those whose try died with its object. */
 export const takeDeliveries = (turn: Turn): void => {
+  turn.store.deliveries.giveBack([...turn.memory.deliveriesUnderWay.keys()], turn.nowAt);
   for (let next = nextDue(turn); next !== null; next = nextDue(turn)) take(turn, next);
 };
 
@@ -142,7 +144,7 @@ const nextDue = (turn: Turn): { webhook: Webhook; delivery: Delivery } | null =>
 
 const take = (turn: Turn, { webhook, delivery }: { webhook: Webhook; delivery: Delivery }): void => {
   const { id, traceparent, body } = delivery;
-  turn.store.deliveries.postpone(id, turn.nowAt + TRY_LEASE_MS);
+  turn.store.deliveries.take(id, turn.nowAt + TRY_LEASE_MS);
   turn.memory.deliveriesUnderWay.set(id, webhook.id);
   const secrets = signingSecrets(webhook, turn.nowAt);
   turn.effects.deliveries.push({ id, webhookId: webhook.id, url: webhook.url, secrets, traceparent, body });

@@ -43,7 +43,25 @@ export const dueDeliveries = (sql: Sql) => ({
     return row === null ? null : toDelivery(row);
   },
 
-  postpone: (id: string, nextAttemptAt: number): void => {
-    sql.exec("UPDATE deliveries SET next_attempt_at = ? WHERE id = ?", nextAttemptAt, id);
+  /** It is being tried, until it is put again; without an outcome by then it is due again. */
+  take: (id: string, nextAttemptAt: number): void => {
+    sql.exec("UPDATE deliveries SET next_attempt_at = ?, is_taken = 1 WHERE id = ?", nextAttemptAt, id);
+  },
+
+  hasTaken: (except: readonly string[]): boolean =>
+    first(
+      sql,
+      "SELECT 1 FROM deliveries WHERE is_taken = 1 AND id NOT IN (SELECT value FROM json_each(?)) LIMIT 1",
+      JSON.stringify(except),
+    ) !== null,
+
+  /** Those that are taken, and that nobody tries, are due now. */
+  giveBack: (except: readonly string[], nowAt: number): void => {
+    sql.exec(
+      `UPDATE deliveries SET next_attempt_at = MIN(next_attempt_at, ?), is_taken = 0
+       WHERE is_taken = 1 AND id NOT IN (SELECT value FROM json_each(?))`,
+      nowAt,
+      JSON.stringify(except),
+    );
   },
 });

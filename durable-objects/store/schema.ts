@@ -244,6 +244,11 @@ export const SCHEMA_STEPS: readonly SchemaStep[] = [
     ) WITHOUT ROWID`,
   ],
   [
+    // The deliveries that are being tried: those of an object that died are tried again when it wakes.
+    `ALTER TABLE deliveries ADD COLUMN is_taken INTEGER NOT NULL DEFAULT 0`,
+    `CREATE INDEX deliveries_taken ON deliveries (id) WHERE is_taken = 1`,
+  ],
+  [
     // Keys for providers that the coordinator calls itself; each is sealed with the deployment's signing secret.
     `CREATE TABLE provider_keys (
       provider TEXT PRIMARY KEY, sealed TEXT NOT NULL, set_at INTEGER NOT NULL, set_by TEXT NOT NULL

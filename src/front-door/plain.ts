@@ -1,5 +1,5 @@
-// An answer that is not streamed. Until `commit_after_seconds` x 3, or x 9 while no worker has it, a failure has a
-// status. After that the answer begins with 200 and line feeds, which JSON allows, so that proxies keep the connection
+// An answer that is not streamed. Until `commit_after_seconds` x 3 of the request and of each attempt, but not after x 9,
+// or until x 9 while no worker has it, a failure has a status. After that the answer begins with 200 and line feeds, which JSON allows, so that proxies keep the connection
 // and a lost client is noticed. A later failure breaks the connection, because clients take a 200 with an error in it
 // for an answer.
 
@@ -21,7 +21,7 @@ import type { AskedRequest } from "./request.ts";
 import { openStoredAnswer } from "./stored-answer.ts";
 import { writtenBody } from "./written-body.ts";
 
-/** For how many times `commit_after_seconds` the status is held back while a worker has the job. */
+/** For how many times `commit_after_seconds` the status is held back while a worker has the job, also if it is its next. */
 const COMMITS = 3;
 /**
  * The same in the queue or between two attempts: by default 45 s, longer than the queue's 30 and all back-offs, shorter
@@ -39,15 +39,18 @@ export const answerPlain = async (c: AppContext, token: TokenFacts, { asking }: 
   const headersOf = (followed: Followed): Record<string, string> =>
     answerHeadersOf(c, asking.api, asked, followed, startedAt);
   const { commitAfterMs } = asked.settings;
-  const leftOf = (commits: number): number => Math.max(0, startedAt + commitAfterMs * commits - Date.now());
-  let { status } = job;
+  let seen = { ...job, sinceAt: startedAt };
   const onMove = (moved: Followed): void => {
-    status = moved.status;
+    seen = { ...moved, sinceAt: moved.lease === seen.lease ? seen.sinceAt : Date.now() };
   };
-  const ending = isFinal(status) ? Promise.resolve(job) : watchEnd(c, token, job, onMove);
-  let ended = await within(ending, leftOf(COMMITS));
-  while (ended === null && status === "pending" && leftOf(WAITING_COMMITS) > 0)
-    ended = await within(ending, Math.min(commitAfterMs, leftOf(WAITING_COMMITS)));
+  const leftMs = (): number => {
+    const latestAt = startedAt + commitAfterMs * WAITING_COMMITS;
+    const heldUntilAt = seen.status === "pending" ? latestAt : seen.sinceAt + commitAfterMs * COMMITS;
+    return Math.max(0, Math.min(heldUntilAt, latestAt) - Date.now());
+  };
+  const ending = isFinal(job.status) ? Promise.resolve(job) : watchEnd(c, token, job, onMove);
+  let ended = await within(ending, leftMs());
+  while (ended === null && leftMs() > 0) ended = await within(ending, Math.min(commitAfterMs, leftMs()));
   // Nothing may stand before sound, or before the first line of subtitles.
   if (ended === null && BYTE_APIS.has(asking.api)) ended = await ending;
   if (ended === null) {

@@ -1,173 +1,171 @@
-// The API as a page, made from the OpenAPI document, without scripts or external resources. It shows the schemas that
-// validate.
+// The API as pages, made from the OpenAPI document, without scripts or external resources: an index by tag, with the
+// headers, the problems and a search, and a page for each tag with the schemas that it names. An old address with an
+// anchor of a problem or an operation still leads to it.
 
-import { MAX_DATA_FRAME_BYTES, MAX_PART_BYTES } from "../../contract/data-line.ts";
 import { WIRE } from "../../contract/refusal.ts";
 import type { JsonSchema } from "../endpoint/json-schema.ts";
-import type { OpenApiDocument, Operation, Parameter, ResponseObject } from "../endpoint/openapi.ts";
+import type { OpenApiDocument, Operation } from "../endpoint/openapi.ts";
 import { INTERNAL } from "../http/refused.ts";
-import { exampleOf } from "./schema-example.ts";
-import { escapeHtml, fieldRows, prose, typeHtml } from "./schema-html.ts";
+import { code, definitions, HEADERS, idOf, operationHtml, SOCKET_PAGES, schemaHtml } from "./docs-parts.ts";
+import { type Entry, found, MAX_QUERY_CHARS } from "./docs-search.ts";
+import { escapeHtml, prose } from "./schema-html.ts";
 
-const HEADERS: Readonly<Record<string, string>> = {
-  Authorization: "`Bearer <key>`. Anthropic's clients send the key as `x-api-key`; browsers use a session cookie.",
-  "Idempotency-Key": "The same key with the same body gets the same answer for 24 hours; with another body it is 422.",
-  "Idempotency-Replayed": "In answers: `true` if it is the first answer, repeated.",
-  "X-Request-Id": "Repeated in the answer, the log and problem documents; created if it is missing.",
-  traceparent: "W3C trace context, stored with the job.",
-  "Retry-After": "In answers: seconds to wait before the next try (429, 503).",
-  ETag: "In answers of `/config`: names the version that was read.",
-  "If-Match": "With `PUT /config`: the ETag that was read. If the config has changed since, the answer is 412.",
-  "If-None-Match":
-    "With `GET /config`: the ETag that is known. If it is still current, the answer is 304 without a body.",
+export interface DocsPages {
+  /** With the hits of a search, or the whole index if nothing is searched for. */
+  readonly index: (query: string) => string;
+  /** Null if there is no such page. */
+  readonly page: (name: string) => string | null;
+  readonly names: readonly string[];
+}
+
+interface Listed {
+  readonly method: string;
+  readonly path: string;
+  readonly one: Operation;
+}
+
+interface Page {
+  readonly name: string;
+  readonly title: string;
+  readonly html: string;
+  readonly operations: readonly Listed[];
+}
+
+const problems = Object.entries({ ...WIRE, [INTERNAL.code]: INTERNAL }).map(
+  ([refusal, { status, title }]) => [`problem-${refusal}`, refusal, `${status} ${title}`] as const,
+);
+
+const frame = (title: string, query: string, body: string): string =>
+  `<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
+<title>${escapeHtml(title)}</title><link rel="stylesheet" href="/docs.css"></head><body><main>
+<form action="/docs" role="search"><a href="/docs">Signalbox API</a> <label>Search <input type="search" name="q"
+maxlength="${MAX_QUERY_CHARS}" value="${escapeHtml(query)}"></label> <button>Search</button></form>
+${body}</main></body></html>`;
+
+/** The schemas that a page's text names, and those that they name. */
+const schemasOf = (html: string, document: OpenApiDocument): readonly (readonly [string, JsonSchema])[] => {
+  const named = new Map<string, JsonSchema>();
+  const look = (text: string): void => {
+    for (const [, name = ""] of text.matchAll(/href="#schema-([^"]+)"/g)) {
+      const schema = document.components.schemas[name];
+      if (schema === undefined || named.has(name) || html.includes(`id="schema-${name}"`)) continue;
+      named.set(name, schema);
+      look(schemaHtml([name, schema]));
+    }
+  };
+  look(html);
+  return [...named];
 };
 
-/** Messages of the sockets, by the path that opens them. */
-const SOCKETS = [
-  ["worker-socket", "/api/workers/{instance}/connect", "A worker's WebSocket", ["WorkerMessage", "CoordinatorMessage"]],
-  ["live-socket", "/live", "The dashboard's live view", ["LiveMessage"]],
-] as const;
-
-const SAYS: Readonly<Record<string, string>> = {
-  WorkerMessage:
-    "Messages from the worker. Each has an `id`, which its `ack` repeats; the text `ping` is answered with `pong`.",
-  CoordinatorMessage: "Messages from the coordinator. `welcome` comes first; `ack` answers each message of the worker.",
-  LiveMessage:
-    "Messages from the coordinator. `snapshot` comes first. Each message has a `seq`; after a gap, connect again.",
-};
-
-const DATA_LINE = "data-line";
-
-const code = (text: string): string => `<code>${escapeHtml(text)}</code>`;
-const idOf = (text: string): string => text.replaceAll(/[^A-Za-z0-9]+/g, "-");
-
-const exampleHtml = (title: string, value: unknown): string =>
-  value === undefined
-    ? ""
-    : `<details><summary>${title}</summary><pre>${escapeHtml(JSON.stringify(value, null, 2))}</pre></details>`;
-
-const table = (rows: string): string =>
-  rows === ""
-    ? ""
-    : `<table><thead><tr><th>Name</th><th>Type</th><th>Meaning</th></tr></thead><tbody>${rows}</tbody></table>`;
-
-const parameterRows = (parameters: readonly Parameter[]): string =>
-  table(
-    parameters
-      .map(({ name, in: place, required, schema, description }) =>
-        fieldRows(`${name}`, { ...schema, ...(description === undefined ? {} : { description }) }, required, place),
-      )
-      .join(""),
-  );
-
-const schemaOf = (content: ResponseObject["content"]): [string, JsonSchema] | undefined =>
-  Object.entries(content ?? {}).map(([, { schema }]): [string, JsonSchema] => [
-    Object.keys(content ?? {}).join(", "),
-    schema,
-  ])[0];
-
-const fieldTable = (schema: JsonSchema): string =>
-  table(
-    Object.entries(schema.properties ?? {})
-      .map(([name, one]) => fieldRows(name, one, schema.required?.includes(name) === true))
-      .join(""),
-  );
-
-/** The codes of a problem, each a link to what it means. */
-const codesHtml = ({ allOf = [] }: JsonSchema): string => {
-  const codes = allOf.flatMap(({ properties }) => properties?.code?.enum ?? []).map(String);
-  const links = codes.map((one) => `<a href="#problem-${one}">${code(one)}</a>`);
-  return links.length === 0 ? "" : `<br>${links.join(" ")}`;
-};
-
-const answerHtml = (document: OpenApiDocument, status: string, response: ResponseObject): string => {
-  const found = schemaOf(response.content);
-  const shape = found === undefined ? "" : ` ${typeHtml(found[1])} <span class="media">${escapeHtml(found[0])}</span>`;
-  const isProblem = Number(status) >= 400;
-  const example = found === undefined || isProblem ? undefined : exampleOf(found[1], document.components.schemas);
-  const inline = found === undefined || isProblem ? "" : fieldTable(found[1]);
-  const codes = found === undefined ? "" : codesHtml(found[1]);
-  return `<li><b>${status}</b> ${prose(response.description)}${shape}${codes}${inline}${exampleHtml("Example", example)}</li>`;
-};
-
-const operationHtml = (document: OpenApiDocument, method: string, path: string, one: Operation): string => {
-  const body = schemaOf(one.requestBody?.content);
-  const named = body === undefined ? "" : `<p>Body: ${typeHtml(body[1])} <span class="media">${body[0]}</span></p>`;
-  const example = body === undefined ? undefined : exampleOf(body[1], document.components.schemas);
-  return `<article id="${one.operationId}"><h3>${code(`${method.toUpperCase()} ${path}`)}</h3>
-<p>${prose(one.summary)}. ${prose(one.description)}</p>${parameterRows(one.parameters)}
-${named}${body === undefined ? "" : fieldTable(body[1])}${exampleHtml("Example body", example)}
-<ul class="answers">${Object.entries(one.responses)
-    .map(([status, response]) => answerHtml(document, status, response))
-    .join("")}</ul></article>`;
-};
-
-const messageHtml = (schema: JsonSchema): string => {
-  const type = String(schema.properties?.type?.const ?? "");
-  return `<h4>${code(type)}</h4>${fieldTable(schema)}`;
-};
-
-const socketHtml = (document: OpenApiDocument, [id, path, title, unions]: (typeof SOCKETS)[number]): string => {
-  const messages = unions.map((name) => {
-    const { oneOf = [], anyOf = [] } = document.components.schemas[name] ?? {};
-    const members = [...oneOf, ...anyOf];
-    return `<h3 id="schema-${name}">${name}</h3><p>${prose(SAYS[name] ?? "")}</p>${members.map(messageHtml).join("")}`;
-  });
-  return `<section id="${id}"><h2>${title}</h2><p>${code(`GET ${path}`)} with <code>Upgrade: websocket</code>.
-A frame is text: one JSON message, or an array of messages.</p>${messages.join("")}</section>`;
-};
-
-/** Its frames are no JSON: `contract/data-line.ts` writes and reads them. */
-const dataLineHtml = (document: OpenApiDocument): string => `<section id="${DATA_LINE}"><h2>A worker's data line</h2>
-<p>${code("GET /api/workers/{instance}/stream")} with <code>Upgrade: websocket</code>, beside the worker's WebSocket: the
-line for what streamed jobs write. A frame from the worker is text: one part, or several divided by the character U+001E. The
-first line of a part is ${code("<job id> <lease>")}; after it come whole server-sent events, as the client shall receive
-them. A part whose first line is ${code("<job id> <lease> end")} ends the stream; after that line comes nothing, or the error
-that ended the stream as JSON: ${code('{"code": "…", "message": "…", "status": 500}')}. A part is at most
-${MAX_PART_BYTES} bytes, a frame ${MAX_DATA_FRAME_BYTES}. The coordinator sends one message:</p>
-<h3 id="schema-ReaderGone">ReaderGone</h3><p>Nobody reads this stream any more.</p>
-${messageHtml(document.components.schemas.ReaderGone ?? {})}</section>`;
-
-const schemaHtml = ([name, schema]: readonly [string, JsonSchema]): string =>
-  `<article id="schema-${name}"><h3>${code(name)}</h3><p>${prose(schema.description ?? "")}</p>${
-    schema.properties === undefined ? `<p>${typeHtml(schema)}</p>` : fieldTable(schema)
-  }</article>`;
-
-const definitions = (entries: readonly (readonly [string, string, string])[]): string =>
-  `<dl>${entries.map(([id, term, says]) => `<dt id="${id}">${code(term)}</dt><dd>${prose(says)}</dd>`).join("")}</dl>`;
-
-export const docsPage = (document: OpenApiDocument, version: string): string => {
+const pagesOf = (document: OpenApiDocument): Page[] => {
   const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
-    Object.entries(methods).map(([method, one]) => ({ method, path, one })),
+    Object.entries(methods).map(([method, one]): Listed => ({ method, path, one })),
   );
-  const byTag = Map.groupBy(operations, ({ one }) => one.tags[0]);
-  const unions: readonly string[] = [...SOCKETS.flatMap(([, , , names]) => [...names]), "ReaderGone"];
-  const schemas = Object.entries(document.components.schemas).filter(([name]) => !unions.includes(name));
-  const problems = Object.entries({ ...WIRE, [INTERNAL.code]: INTERNAL }).map(
-    ([refusal, { status, title }]) => [`problem-${refusal}`, refusal, `${status} ${title}`] as const,
+  const byTag = Map.groupBy(operations, ({ one }) => one.tags[0] ?? "");
+  const tags = [...byTag].map(([tag, list]) => ({
+    name: idOf(tag).toLowerCase(),
+    title: tag,
+    html: `<h1>${escapeHtml(tag)}</h1>${list
+      .map(({ method, path, one }) => operationHtml(document, method, path, one))
+      .join("\n")}`,
+    operations: list,
+  }));
+  const sockets = SOCKET_PAGES.map(({ id, title, html }) => ({
+    name: id,
+    title,
+    html: html(document),
+    operations: [],
+  }));
+  return withOthers([...tags, ...sockets], document);
+};
+
+/** A page more for the schemas that no other page names. */
+const withOthers = (pages: readonly Page[], document: OpenApiDocument): Page[] => {
+  const text = pages.map(({ html }) => html).join("");
+  const shown = new Set(schemasOf(text, document).map(([name]) => name));
+  const others = Object.entries(document.components.schemas).filter(
+    ([name]) => !shown.has(name) && !text.includes(`id="schema-${name}"`),
   );
-  const links = [
-    ...[...byTag.keys()].map((tag) => [idOf(tag), tag] as const),
-    ...SOCKETS.map(([id, , title]) => [id, title] as const),
-    [DATA_LINE, "A worker's data line"] as const,
-    ["schemas", "Schemas"] as const,
-    ["problems", "Problems"] as const,
-  ];
-  const sections = [...byTag].map(
-    ([tag, list]) =>
-      `<section id="${idOf(tag)}"><h2>${escapeHtml(tag)}</h2>${list
-        .map(({ method, path, one }) => operationHtml(document, method, path, one))
-        .join("\n")}</section>`,
-  );
-  return `<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
-<title>Signalbox API</title><link rel="stylesheet" href="/docs.css"></head><body><main><h1>Signalbox API</h1>
-<p>Version ${version}. Bodies are JSON; every error is a problem document (RFC 9457), and under <code>/v1</code> an error of
-the API that is spoken there. The machine-readable twin of this page is <a href="/openapi.json">openapi.json</a>.</p>
-<nav>${links.map(([id, title]) => `<a href="#${id}">${escapeHtml(title)}</a>`).join(" · ")}</nav>
+  if (others.length === 0) return [...pages];
+  const html = `<h1>Other schemas</h1>${others.map(schemaHtml).join("\n")}`;
+  return [...pages, { name: "schemas", title: "Other schemas", html, operations: [] }];
+};
+
+const withSchemas = (html: string, document: OpenApiDocument): string => {
+  const schemas = schemasOf(html, document);
+  if (schemas.length === 0) return html;
+  return `${html}\n<section id="schemas"><h2>Schemas</h2>${schemas.map(schemaHtml).join("\n")}</section>`;
+};
+
+const listedHtml = (page: Page, { method, path, one }: Listed): string =>
+  `<li id="${one.operationId}"><a href="/docs/${page.name}#${one.operationId}">${code(`${method.toUpperCase()} ${path}`)}</a>
+${prose(one.summary)}</li>`;
+
+const indexHtml = (pages: readonly Page[], version: string): string => {
+  const lists = pages.map((page) => {
+    const listed = page.operations.map((one) => listedHtml(page, one)).join("");
+    const list = listed === "" ? "" : `<ul>${listed}</ul>`;
+    return `<section><h2><a href="/docs/${page.name}">${escapeHtml(page.title)}</a></h2>${list}</section>`;
+  });
+  return `<h1>Signalbox API</h1><p>Version ${version}. Bodies are JSON; every error is a problem document (RFC 9457), and under
+<code>/v1</code> an error of the API that is spoken there. The machine-readable twin of these pages is
+<a href="/openapi.json">openapi.json</a>.</p>${lists.join("\n")}
 <section id="headers"><h2>Headers</h2>${definitions(Object.entries(HEADERS).map(([name, says]) => [`header-${name}`, name, says]))}</section>
-${sections.join("\n")}
-${SOCKETS.map((socket) => socketHtml(document, socket)).join("\n")}
-${dataLineHtml(document)}
-<section id="schemas"><h2>Schemas</h2>${schemas.map(schemaHtml).join("\n")}</section>
-<section id="problems"><h2>Problems</h2>${definitions(problems)}</section></main></body></html>`;
+<section id="problems"><h2>Problems</h2>${definitions(problems)}</section>`;
+};
+
+/** The schemas that a page shows, in its text or below it. */
+const shownOn = ({ html }: Page, document: OpenApiDocument): readonly (readonly [string, JsonSchema])[] => {
+  const own = Object.entries(document.components.schemas).filter(([name]) => html.includes(`id="schema-${name}"`));
+  return [...own, ...schemasOf(html, document)];
+};
+
+const entriesOf = (pages: readonly Page[], document: OpenApiDocument): Entry[] => {
+  const operations = pages.flatMap((page) =>
+    page.operations.map(({ method, path, one }) => ({
+      href: `/docs/${page.name}#${one.operationId}`,
+      title: `${method.toUpperCase()} ${path}`,
+      says: one.summary,
+      text: `${one.operationId} ${page.title} ${one.description} ${one.parameters.map(({ name }) => name).join(" ")}`,
+    })),
+  );
+  const schemas = new Map<string, Entry>();
+  for (const page of pages)
+    for (const [name, { description = "", properties = {} }] of shownOn(page, document)) {
+      const text = `${description} ${Object.keys(properties).join(" ")}`;
+      const says = `schema of ${page.title}`;
+      if (!schemas.has(name)) schemas.set(name, { href: `/docs/${page.name}#schema-${name}`, title: name, says, text });
+    }
+  const sockets = pages
+    .filter(({ name }) => SOCKET_PAGES.some(({ id }) => id === name))
+    .map(({ name, title, html }) => ({ href: `/docs/${name}`, title, says: "WebSocket", text: html }));
+  const refusals = problems.map(([id, title, says]) => ({ href: `/docs#${id}`, title, says, text: "problem error" }));
+  return [...operations, ...sockets, ...refusals, ...schemas.values()];
+};
+
+const hitsHtml = (query: string, entries: readonly Entry[]): string => {
+  const { hits, total } = found(entries, query);
+  const said = `<h1>Search</h1><p>${total === 0 ? "Nothing" : total} found for <q>${escapeHtml(query)}</q>${
+    hits.length < total ? `, the first ${hits.length} shown` : ""
+  }. <a href="/docs">All of the API</a></p>`;
+  const list = hits.map(({ href, title, says }) => `<li><a href="${href}">${code(title)}</a> ${prose(says)}</li>`);
+  return `${said}<ul>${list.join("")}</ul>`;
+};
+
+export const docsPages = (document: OpenApiDocument, version: string): DocsPages => {
+  const pages = pagesOf(document);
+  const entries = entriesOf(pages, document);
+  const index = frame("Signalbox API", "", indexHtml(pages, version));
+  const rendered = new Map<string, string>();
+  return {
+    names: pages.map(({ name }) => name),
+    index: (query) => (query === "" ? index : frame(`${query} - Signalbox API`, query, hitsHtml(query, entries))),
+    page: (name) => {
+      const page = pages.find((one) => one.name === name);
+      if (page === undefined) return null;
+      const html = rendered.get(name) ?? frame(`${page.title} - Signalbox API`, "", withSchemas(page.html, document));
+      rendered.set(name, html);
+      return html;
+    },
+  };
 };

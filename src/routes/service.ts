@@ -1,16 +1,20 @@
 // The service itself: health, metrics, the OpenAPI document and its page.
 
 import * as z from "zod";
+import { identifier } from "../../contract/field.ts";
 import { VERSION } from "../../contract/version.ts";
+import { notFound } from "../../domain/words/refusal.ts";
 import { type OpenApiDocument, openApiDocument } from "../endpoint/openapi.ts";
 import { type Endpoint, endpoint } from "../endpoint/router.ts";
 import type { Home } from "../home.ts";
 import { answer } from "../http/answer.ts";
-import { unwrap } from "../http/refused.ts";
+import type { AppContext } from "../http/auth.ts";
+import { Refused, unwrap } from "../http/refused.ts";
 import { asks } from "../tenant/asks.ts";
 import { isStarting } from "../tenant/readiness.ts";
 import { callTenant } from "../tenant/tenant.ts";
-import { docsPage } from "./docs-page.ts";
+import { type DocsPages, docsPages } from "./docs-page.ts";
+import { MAX_QUERY_CHARS } from "./docs-search.ts";
 
 const BASE = { method: "get", tag: "Service", needs: "none" } as const;
 const STARTING = { status: "starting", version: VERSION };
@@ -86,48 +90,71 @@ const metrics = endpoint(
   },
 );
 
-interface Documentation {
-  readonly path: string;
-  readonly media: string;
-  readonly summary: string;
-  readonly says: string;
-  readonly schema: z.ZodType;
-}
-
-const documentation = ({ path, media, summary, says, schema }: Documentation, render: () => string): Endpoint => {
+const openApi = (document: () => OpenApiDocument): Endpoint => {
   let rendered: string | null = null;
-  const answers = { 200: { description: says, schema, media: [media] } };
-  return endpoint({ ...BASE, path, summary, answers }, (c) => {
-    rendered ??= render();
-    return c.body(rendered, 200, { "content-type": `${media}; charset=utf-8` });
-  });
+  const media = "application/json";
+  return endpoint(
+    {
+      ...BASE,
+      path: "/openapi.json",
+      summary: "Read the OpenAPI document (3.1)",
+      answers: { 200: { description: "The OpenAPI document.", schema: z.looseObject({}), media: [media] } },
+    },
+    (c) => {
+      rendered ??= JSON.stringify(document());
+      return c.body(rendered, 200, { "content-type": `${media}; charset=utf-8` });
+    },
+  );
 };
 
-const OPENAPI = {
-  path: "/openapi.json",
-  media: "application/json",
-  summary: "Read the OpenAPI document (3.1)",
-  says: "The OpenAPI document.",
-  schema: z.looseObject({}),
-};
+const PAGE = { description: "An HTML page without scripts.", schema: z.string(), media: ["text/html"] };
+const docsQuery = z.strictObject({
+  q: z.string().max(MAX_QUERY_CHARS).default("").meta({ description: "words that all must occur" }),
+});
 
-const DOCS = {
-  path: "/docs",
-  media: "text/html",
-  summary: "Read the API reference",
-  says: "The reference as an HTML page without scripts.",
-  schema: z.string(),
+/** The pages are made when the first is asked for. */
+const docs = (document: () => OpenApiDocument): Endpoint[] => {
+  let made: DocsPages | null = null;
+  const pages = (): DocsPages => {
+    made ??= docsPages(document(), VERSION);
+    return made;
+  };
+  const show = (c: AppContext, html: string) => c.body(html, 200, { "content-type": "text/html; charset=utf-8" });
+  return [
+    endpoint(
+      {
+        ...BASE,
+        path: "/docs",
+        summary: "Read the index of the API reference, or search it",
+        query: docsQuery,
+        answers: { 200: PAGE },
+      },
+      (c, { query }) => show(c, pages().index(query.q.trim())),
+    ),
+    endpoint(
+      {
+        ...BASE,
+        path: "/docs/{page}",
+        operationId: "getDocsPage",
+        summary: "Read a page of the API reference",
+        description: "The endpoints of one tag with the schemas that they name; the index lists the pages.",
+        params: z.object({ page: identifier(/^[a-z-]+$/, 40, "lower-case letters and -") }),
+        refuses: ["not_found"],
+        answers: { 200: PAGE },
+      },
+      (c, { params }) => {
+        const html = pages().page(params.page);
+        if (html === null) throw new Refused(notFound("route", `/docs/${params.page}`));
+        return show(c, html);
+      },
+    ),
+  ];
 };
 
 /** The service's own endpoints; the OpenAPI document describes `others` and these. */
 export const serviceRoutes = (others: readonly Endpoint[]): Endpoint[] => {
   const routes: Endpoint[] = [];
   const document = (): OpenApiDocument => openApiDocument([...others, ...routes], VERSION);
-  routes.push(
-    health,
-    metrics,
-    documentation(OPENAPI, () => JSON.stringify(document())),
-    documentation(DOCS, () => docsPage(document(), VERSION)),
-  );
+  routes.push(health, metrics, openApi(document), ...docs(document));
   return routes;
 };

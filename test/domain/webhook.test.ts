@@ -91,6 +91,8 @@ describe("what is not delivered", () => {
     expect(late - NOW).toBeLessThanOrEqual(5.5 * SECOND);
     const asked = afterAttempt(webhook, delivery, answered(429, HOUR), NOW, 0).delivery.nextAttemptAt;
     expect(asked).toBe(NOW + HOUR);
+    const soon = afterAttempt(webhook, delivery, answered(429, SECOND), NOW, 0).delivery.nextAttemptAt;
+    expect(soon).toBe(NOW + 5 * SECOND);
     const far = afterAttempt(webhook, delivery, answered(503, 1000 * HOUR), NOW, 0).delivery.nextAttemptAt;
     expect(far).toBe(NOW + 24 * HOUR);
   });

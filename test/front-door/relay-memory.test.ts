@@ -220,3 +220,17 @@ describe("streams that nobody has proved to be the worker's", () => {
     expect(unconfirmed.ask()).not.toBeNull();
   });
 });
+
+describe("events that left the window", () => {
+  test("count one by one, however many came in one part: a late reader's numbers go on from them", async () => {
+    const stream = streamOf();
+    stream.publish(event("a") + event("b") + event("c"), NOW);
+    stream.publish(event("y".repeat(WINDOW_BYTES)), NOW);
+    stream.publish(event("last"), NOW);
+    expect([stream.has(3), stream.has(4)]).toEqual([false, true]);
+    const late = reader({ api: null, isNumbered: true, after: 4 });
+    stream.join(late, NOW);
+    stream.finish(null, NOW);
+    expect((await textOf(late)).match(/^id: .*/gm)?.at(-1)).toMatch(/[.:-]?5$/);
+  });
+});

@@ -5,11 +5,19 @@ import { expect, it } from "vitest";
 import { WIRE } from "../../contract/refusal.ts";
 import { endpoints } from "../../src/app.ts";
 import { openApiDocument } from "../../src/endpoint/openapi.ts";
-import { docsPage } from "../../src/routes/docs-page.ts";
+import { docsPages } from "../../src/routes/docs-page.ts";
 
 const document = openApiDocument(endpoints, "0");
 const { schemas } = document.components;
-const page = docsPage(document, "0");
+const pages = docsPages(document, "0");
+const htmlOf = (name: string): string => pages.page(name) ?? "";
+const all: ReadonlyMap<string, string> = new Map([
+  ["/docs", pages.index("")],
+  ...pages.names.map((name) => [`/docs/${name}`, htmlOf(name)] as const),
+]);
+const page = [...all.values()].join("");
+/** More is no page that somebody reads. */
+const MAX_PAGE_CHARS = 150_000;
 
 it("a result or its file is required to complete a job, and an answer's job always has input and result", () => {
   const { required, properties } = schemas.Complete ?? {};
@@ -74,8 +82,6 @@ it("the page shows types, limits, defaults, headers, a job's input and the messa
     expect(page).toContain(shown);
   for (const name of ["schema-JobInput", "temperature", "job.assigned", "job.completed", "snapshot", "fleet.updated"])
     expect(page).toContain(name);
-  const broken = [...page.matchAll(/href="#([^"]+)"/g)].filter(([, id]) => !page.includes(`id="${id}"`));
-  expect(broken).toEqual([]);
   expect(page).not.toMatch(/<script|https?:\/\/(?!example\.com)/);
 });
 
@@ -100,4 +106,53 @@ it("no two operations share a name", () => {
 it("a query's default is said", () => {
   const limit = document.paths["/api/jobs"]?.get?.parameters.find(({ name }) => name === "limit");
   expect(limit?.schema).toMatchObject({ type: "integer", minimum: 1, maximum: 200, default: 50 });
+});
+
+it("every link of the pages leads to a page, and to a place that it has", () => {
+  for (const [here, html] of all) {
+    for (const [, to = "", anchor] of html.matchAll(/href="(\/docs(?:\/[a-z-]+)?)?(?:#([^"]+))?"/g)) {
+      const there = all.get(to === "" ? here : to);
+      expect([here, to, there !== undefined]).toEqual([here, to, true]);
+      if (anchor !== undefined)
+        expect([here, to, anchor, there?.includes(`id="${anchor}"`)]).toEqual([here, to, anchor, true]);
+    }
+    const ids = [...html.matchAll(/ id="([^"]+)"/g)].map(([, id]) => id);
+    expect([here, ids.filter((id, index) => ids.indexOf(id) !== index)]).toEqual([here, []]);
+  }
+});
+
+it("each operation is on the page of its tag and in the index, which also has each problem's anchor", () => {
+  for (const [path, methods] of Object.entries(document.paths)) {
+    for (const one of Object.values(methods)) {
+      const name = one.tags[0]?.toLowerCase().replaceAll(" ", "-");
+      expect([path, htmlOf(name ?? "").includes(`<article id="${one.operationId}">`)]).toEqual([path, true]);
+      expect([path, pages.index("").includes(`id="${one.operationId}"`)]).toEqual([path, true]);
+    }
+  }
+  for (const code of Object.keys(WIRE)) expect(pages.index("")).toContain(`id="problem-${code}"`);
+});
+
+it("no page is longer than a reader's patience", () => {
+  expect(
+    [...all].filter(([, html]) => html.length > MAX_PAGE_CHARS).map(([name, html]) => [name, html.length]),
+  ).toEqual([]);
+});
+
+it.each([
+  ["cancel job", "/docs/jobs#cancelJob"],
+  ["IDEMPOTENCY_key_reused", "/docs#problem-idempotency_key_reused"],
+  ["JobInput", "/docs/schemas#schema-JobInput"],
+  ["runtime_models", "/docs/workers#schema-Presence"],
+  ["reader.gone", "/docs/data-line"],
+])("a search for %j finds %s", (query, href) => {
+  expect(pages.index(query)).toContain(href);
+});
+
+it("a search shows at most fifty hits, says how many there are, and finds nothing without harm", () => {
+  const many = pages.index("e");
+  expect(many.match(/<li>/g)).toHaveLength(50);
+  expect(many).toMatch(/<p>\d{3,} found for <q>e<\/q>, the first 50 shown/);
+  const none = pages.index('"><script>alert(1)</script>');
+  expect(none).toContain("Nothing found");
+  expect(none).not.toContain("<script");
 });

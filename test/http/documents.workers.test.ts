@@ -8,7 +8,7 @@ import { readDocument } from "../support/workerd/document.ts";
 
 describe("the documents", () => {
   it("need no key, and the OpenAPI one describes every path with its methods", async () => {
-    for (const path of ["/openapi.json", "/docs", "/health"]) {
+    for (const path of ["/openapi.json", "/docs", "/docs?q=cancel", "/docs/jobs", "/health"]) {
       const { status, text } = await request(null, "GET", path);
       expect([path, status]).toEqual([path, 200]);
       const head = await request(null, "HEAD", path);
@@ -78,6 +78,15 @@ describe("the documents", () => {
       ["internal", 500] as const,
     ])
       expect(text).toContain(`<dt id="problem-${code}"><code>${code}</code></dt><dd>${status} `);
+  });
+
+  it("are an index with a search, and a page for each tag", async () => {
+    const index = await request(null, "GET", "/docs?q=");
+    expect(index.text).toContain('href="/docs/jobs#');
+    expect((await request(null, "GET", "/docs?q=cancel+job")).text).toContain('href="/docs/jobs#cancelJob"');
+    expect((await request(null, "GET", "/docs/jobs")).text).toContain('<article id="cancelJob">');
+    expect(await request(null, "GET", "/docs/none")).toMatchObject({ status: 404, body: { code: "not_found" } });
+    expect((await request(null, "GET", `/docs?q=${"x".repeat(101)}`)).status).toBe(400);
   });
 
   it("are pages a browser may show, and answers it may not misuse", async () => {

@@ -1,5 +1,5 @@
 // Tries a planted defect in a copy of the tree, where no thread can: against the recorded runs of the model, on the real
-// platform, or, in a file that is no module, against the simulation. A run that says nothing, because it did not start or
+// platform, against test files, or, in a file that is no module, against the simulation. A run that says nothing, because it did not start or
 // ran out of time, is repeated: a busy machine catches no defect.
 
 import { cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
@@ -8,10 +8,22 @@ import path from "node:path";
 import { ROOT, runCommand } from "../../scripts/run-command.ts";
 import type { Change } from "./change.ts";
 
-const SOURCES = ["contract", "domain", "durable-objects", "src", "migrations", "providers"];
+const SOURCES = [
+  "cli",
+  "contract",
+  "domain",
+  "durable-objects",
+  "log",
+  "migrations",
+  "providers",
+  "scripts",
+  "sdk",
+  "self-host",
+  "src",
+  "worker",
+];
 const SETTINGS = ["package.json", "tsconfig.base.json", "tsconfig.json", "vitest.config.ts", "wrangler.toml"];
-const TESTS = ["test/domain", "test/simulation", "test/support", "test/tenant/model", "test/tsconfig.json"];
-const EDGE = ["self-host/edge"];
+const TESTS = ["test"];
 const MAX_RUNS = 3;
 const SEEDS = 150;
 const MODEL = ["run", "--project", "workerd", "test/tenant/model/model", "-t", "failed once", "--retry", "0"];
@@ -27,7 +39,7 @@ interface Report {
 
 const copyTree = async (): Promise<string> => {
   const copy = await mkdtemp(path.join(tmpdir(), "signalbox-mutant-"));
-  for (const place of [...SOURCES, ...SETTINGS, ...TESTS, ...EDGE])
+  for (const place of [...SOURCES, ...SETTINGS, ...TESTS])
     await cp(path.join(ROOT, place), path.join(copy, place), { recursive: true });
   await mkdir(path.join(copy, "dist/dashboard"), { recursive: true });
   await symlink(path.join(ROOT, "node_modules"), path.join(copy, "node_modules"));
@@ -47,14 +59,20 @@ const outcomeOf = ({ testResults }: Report): Outcome => {
 
 type Run = (copy: string) => Promise<Outcome>;
 
-export const runModel: Run = async (copy) => {
-  const report = path.join(copy, REPORT);
-  await rm(report, { force: true });
-  const args = [...MODEL, "--reporter", "json", "--outputFile", report];
-  const { output } = await runCommand("vitest", args, { isQuiet: true, cwd: copy });
-  const written = await readFile(report, "utf8").catch(() => null);
-  return written === null ? { kind: "says nothing", said: output.trim().slice(-500) } : outcomeOf(JSON.parse(written));
-};
+const runVitest =
+  (args: readonly string[]): Run =>
+  async (copy) => {
+    const report = path.join(copy, REPORT);
+    await rm(report, { force: true });
+    const written = ["--reporter", "json", "--outputFile", report];
+    const { output } = await runCommand("vitest", [...args, ...written], { isQuiet: true, cwd: copy });
+    const told = await readFile(report, "utf8").catch(() => null);
+    return told === null ? { kind: "says nothing", said: output.trim().slice(-500) } : outcomeOf(JSON.parse(told));
+  };
+
+export const runModel: Run = runVitest(MODEL);
+
+export const runTests = (files: readonly string[]): Run => runVitest(["run", ...files, "--retry", "0", "--bail", "1"]);
 
 export const runSimulation: Run = async (copy) => {
   const main = path.join(copy, "test/simulation/main.ts");

@@ -9,7 +9,8 @@ export interface Mutant {
   readonly catcher: Catcher;
 }
 
-export type Catcher = "simulation" | "model";
+/** The simulation, the model on the real platform, or test files, where neither reaches the place. */
+export type Catcher = "simulation" | "model" | readonly string[];
 
 export const mutant = (
   what: string,

@@ -9,6 +9,7 @@ import { JOURNAL_MUTANTS } from "./journal-mutants.ts";
 import { KEY_MUTANTS } from "./key-mutants.ts";
 import { LIMIT_MUTANTS } from "./limit-mutants.ts";
 import { type Mutant, mutant } from "./mutant.ts";
+import { TESTED_MUTANTS } from "./tested-mutants.ts";
 import { WAKE_MUTANTS } from "./wake-mutants.ts";
 import { WEBHOOK_MUTANTS } from "./webhook-mutants.ts";
 
@@ -162,4 +163,5 @@ export const MUTANTS: readonly Mutant[] = [
   ...KEY_MUTANTS,
   ...WEBHOOK_MUTANTS,
   ...DEPARTURE_MUTANTS,
+  ...TESTED_MUTANTS,
 ];

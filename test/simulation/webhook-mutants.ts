@@ -2,6 +2,8 @@
 
 import { type Mutant, mutant } from "./mutant.ts";
 
+const KEPT = ["test/webhooks/kept-deliveries.workers.test.ts"];
+
 export const WEBHOOK_MUTANTS: readonly Mutant[] = [
   mutant(
     "endpoints that fail may take every place",
@@ -26,6 +28,41 @@ export const WEBHOOK_MUTANTS: readonly Mutant[] = [
     "durable-objects/steps/deliveries.ts",
     "memory.deliveriesUnderWay.has(id) ? nowAt + TRY_LEASE_MS : nowAt",
     "memory.deliveriesUnderWay.has(id) ? nowAt : nowAt",
+  ),
+  mutant(
+    "a delivery whose try died with its object waits",
+    "durable-objects/steps/deliveries.ts",
+    "  turn.store.deliveries.giveBack([...turn.memory.deliveriesUnderWay.keys()], turn.nowAt);\n",
+    "",
+    KEPT,
+  ),
+  mutant(
+    "an object does not wake for a delivery whose try died",
+    "durable-objects/steps/deliveries.ts",
+    "  if (turn.store.deliveries.hasTaken([...deliveriesUnderWay.keys()])) return turn.nowAt;\n",
+    "",
+    KEPT,
+  ),
+  mutant(
+    "what waited for a webhook that was disabled counts on",
+    "durable-objects/steps/deliveries.ts",
+    "  turn.memory.pendingDeliveries.delete(webhook.id);\n",
+    "",
+    KEPT,
+  ),
+  mutant(
+    "a delivery that is being tried is dropped for a newer one",
+    "durable-objects/steps/deliveries.ts",
+    "oldestPending(webhookId, [...deliveriesUnderWay.keys()]);",
+    "oldestPending(webhookId, []);",
+    KEPT,
+  ),
+  mutant(
+    "the outcome of a delivery that was dropped counts",
+    "durable-objects/steps/deliveries.ts",
+    'delivery === null || delivery.status !== "pending" ||',
+    "delivery === null ||",
+    KEPT,
   ),
   mutant(
     "finished deliveries have no bound by number",

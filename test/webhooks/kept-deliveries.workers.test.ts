@@ -2,11 +2,24 @@
 // to a number for each endpoint.
 
 import { runInDurableObject } from "cloudflare:test";
+import { env } from "cloudflare:workers";
 import { expect, test } from "vitest";
-import type { Delivery } from "../../domain/webhook.ts";
+import type { AttemptOutcome, Delivery, Webhook } from "../../domain/webhook.ts";
+import { SERVICE } from "../../durable-objects/calls/turn-runner.ts";
 import { MAX_WEBHOOKS } from "../../durable-objects/operations/webhooks.ts";
-import { DELIVERIES_KEPT, DELIVERIES_WAITING } from "../../durable-objects/steps/deliveries.ts";
+import {
+  DELIVERIES_KEPT,
+  DELIVERIES_WAITING,
+  nextDeliveryAt,
+  settleDelivery,
+  takeDeliveries,
+  write,
+} from "../../durable-objects/steps/deliveries.ts";
 import { openStore } from "../../durable-objects/store/open.ts";
+import { countersFrom } from "../../durable-objects/turn/counters.ts";
+import { loadMemory } from "../../durable-objects/turn/memory.ts";
+import { OutboxWriter } from "../../durable-objects/turn/outbox-writer.ts";
+import { Turn } from "../../durable-objects/turn/turn.ts";
 import { alarm, type Body, newWorld, type World } from "../support/workerd/client.ts";
 
 const delivery = (id: string, finishedAt: number | null): Delivery => ({
@@ -76,6 +89,94 @@ test("for one endpoint only so many wait: for a newer one the oldest is dropped,
   } finally {
     DELIVERIES_WAITING.most = most;
   }
+});
+
+const NOW = 1_000_000;
+const HOOK: Webhook = {
+  id: "w",
+  url: "https://w.example",
+  origin: "https://signalbox.example",
+  events: ["job.completed"],
+  tags: [],
+  description: "",
+  secret: "",
+  previousSecret: null,
+  previousUntilAt: null,
+  disabledAt: null,
+  disabledReason: null,
+  failingSinceAt: null,
+  createdAt: 1,
+};
+const waiting = (id: string): Delivery => ({ ...delivery(id, null), attempts: 0, nextAttemptAt: NOW });
+const answered = (status: number): AttemptOutcome => ({ status, retryAfterMs: null, error: null });
+
+/** What a turn of a tenant with one webhook and these deliveries makes of them. */
+const inTurn = <T>(deliveries: readonly Delivery[], look: (turn: Turn) => T) =>
+  runInDurableObject(env.TENANT.getByName(`kept ${crypto.randomUUID()}`), (_tenant, { storage }) => {
+    const store = openStore(storage);
+    store.webhooks.put(HOOK);
+    for (const one of deliveries) store.deliveries.put(one);
+    const memory = loadMemory(store, NOW, { ...countersFrom(null), sweepFailures: new Map() });
+    let ids = 0;
+    const newId = (): string => `z${++ids}`;
+    const context = { nowAt: NOW, random: () => 0, newId, lastSocketSign: () => null, signLink: () => "" };
+    return look(new Turn(store, memory, new OutboxWriter(memory), context, SERVICE));
+  });
+
+test("a webhook that is disabled has nothing waiting: enabled again, all of its room is there", async () => {
+  const { counted, inStore } = await inTurn([waiting("a"), waiting("b"), waiting("c")], (turn) => {
+    takeDeliveries(turn);
+    settleDelivery(turn, "a", answered(410));
+    return {
+      counted: turn.memory.pendingDeliveries.get("w") ?? 0,
+      inStore: turn.store.deliveries.count("w", "pending"),
+    };
+  });
+  expect([counted, inStore]).toEqual([0, 0]);
+});
+
+test("a delivery that is under way is not dropped for a newer one, and its outcome counts once", async () => {
+  const { most } = DELIVERIES_WAITING;
+  DELIVERIES_WAITING.most = 2;
+  try {
+    const seen = await inTurn([waiting("a"), { ...waiting("b"), nextAttemptAt: NOW + 1 }], (turn) => {
+      takeDeliveries(turn);
+      const taken = turn.effects.deliveries.map(({ id }) => id);
+      write(turn, HOOK, "job.completed", { id: "j" });
+      settleDelivery(turn, "a", answered(200));
+      settleDelivery(turn, "b", answered(200));
+      const statusOf = (id: string) => turn.store.deliveries.find(id)?.status;
+      const counted = turn.memory.pendingDeliveries.get("w");
+      return {
+        taken,
+        a: statusOf("a"),
+        b: statusOf("b"),
+        counted,
+        inStore: turn.store.deliveries.count("w", "pending"),
+      };
+    });
+    expect(seen).toEqual({ taken: ["a"], a: "delivered", b: "failed", counted: 1, inStore: 1 });
+  } finally {
+    DELIVERIES_WAITING.most = most;
+  }
+});
+
+test("a delivery whose try died with its object is due when the next one wakes; one that is tried now is not", async () => {
+  const seen = await inTurn([waiting("a"), waiting("b")], (turn) => {
+    takeDeliveries(turn);
+    const before = turn.effects.deliveries.map(({ id }) => id);
+    const wakesForTried = (nextDeliveryAt(turn) ?? 0) <= NOW;
+    turn.memory.deliveriesUnderWay.delete("b");
+    const wakesForDead = (nextDeliveryAt(turn) ?? 0) <= NOW;
+    takeDeliveries(turn);
+    return {
+      before,
+      wakesForTried,
+      wakesForDead,
+      after: turn.effects.deliveries.slice(before.length).map(({ id }) => id),
+    };
+  });
+  expect(seen).toEqual({ before: ["a", "b"], wakesForTried: false, wakesForDead: true, after: ["b"] });
 });
 
 test("a tenant has 50 webhooks and no more, until one is deleted", async () => {

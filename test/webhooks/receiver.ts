@@ -19,7 +19,7 @@ const WAIT_MS = 25_000;
 
 export const openReceiver = async () => {
   const received: Received[] = [];
-  let status = 200;
+  let status: number | "never" = 200;
   const server = createServer((request, response) => {
     let body = "";
     request.setEncoding("utf8");
@@ -28,6 +28,7 @@ export const openReceiver = async () => {
     });
     request.on("end", () => {
       received.push({ path: request.url ?? "", headers: request.headers, body });
+      if (status === "never") return;
       response.writeHead(status, status === 302 ? { location: "/elsewhere" } : {}).end();
     });
   });
@@ -41,7 +42,7 @@ export const openReceiver = async () => {
   return {
     url: `http://127.0.0.1:${port}/hook`,
     received,
-    answerWith: (next: number) => {
+    answerWith: (next: number | "never") => {
       status = next;
     },
     toldOf,
@@ -55,7 +56,11 @@ export const openReceiver = async () => {
       }
       return toldOf(type).slice(0, count);
     },
-    close: () => new Promise<void>((resolve) => server.close(() => resolve())),
+    close: () =>
+      new Promise<void>((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
   };
 };
 

@@ -182,9 +182,24 @@ test("an event that was caused before a crash is delivered after it", async () =
   const id = await runOneJob();
   await untilDelivery(made.id, ({ attempts }) => attempts >= 1);
   await server.kill();
-  server = await start();
+  // The next try may be due while the server starts.
   receiver.answerWith(200);
   receiver.received.length = 0;
+  server = await start();
   const [message] = await receiver.next("job.completed");
   expect(message?.told.data.id).toBe(id);
+}, 60_000);
+
+test("a delivery that was under way in a crash goes out again as soon as the tenant wakes", async () => {
+  receiver.answerWith("never");
+  const made = await hook(["job.completed"]);
+  const id = await runOneJob();
+  await receiver.next("job.completed");
+  await server.kill();
+  receiver.answerWith(200);
+  receiver.received.length = 0;
+  server = await start();
+  const delivered = await untilDelivery(made.id, ({ status }) => status === "delivered");
+  const [message] = await receiver.next("job.completed");
+  expect([message?.told.data.id, message?.headers["webhook-id"]]).toEqual([id, delivered.id]);
 }, 60_000);

@@ -55,6 +55,62 @@ describe("watching the config", () => {
     expect(watch.current().model).toBe("second");
   });
 
+  const watching = (server: FakeCoordinator) =>
+    watchConfig({
+      configUrl: `${server.url}/config`,
+      apiUrl: server.url,
+      apiKey: KEY,
+      runtime: "ollama",
+      log: () => {},
+    });
+
+  test("a change reaches the next job, however soon that begins", async () => {
+    const server = await coordinator();
+    const watch = watching(server);
+    await watch.refresh();
+    for (const model of ["first", "second", "third"]) {
+      server.config = { text: `ollama: { model: ${model} }`, etag: `"${model}"` };
+      expect((await watch.forJob(true)).model).toBe(model);
+    }
+    expect(server.configRequests.at(-1)?.ifNoneMatch).toBe('"second"');
+  });
+
+  test("jobs that begin during a read share the next one, which may know more", async () => {
+    const server = await coordinator();
+    const watch = watching(server);
+    const first = watch.forJob(true);
+    server.config = { text: "ollama: { model: later }", etag: '"2"' };
+    const [, ...others] = await Promise.all([first, watch.forJob(true), watch.forJob(true), watch.forJob(true)]);
+    expect(others.map(({ model }) => model)).toEqual(["later", "later", "later"]);
+    expect(server.configRequests.length).toBe(2);
+  });
+
+  test("a job that may not wait begins with what is known, and the config is read for the next", async () => {
+    const server = await coordinator();
+    const watch = watching(server);
+    await watch.refresh();
+    server.config = { text: "ollama: { model: later }", etag: '"2"' };
+    expect(watch.forJob(false)).toMatchObject({ model: null });
+    await expect.poll(() => watch.current().model).toBe("later");
+  });
+
+  test("where the config does not answer, one job waits for it a little, and those after it not at all", async () => {
+    const silent = Promise.withResolvers<Response>();
+    const watch = watchConfig({
+      configUrl: "http://127.0.0.1:9/config",
+      apiUrl: "http://127.0.0.1:9",
+      apiKey: KEY,
+      runtime: "ollama",
+      log: () => {},
+      fetch: () => silent.promise,
+    });
+    expect(await watch.forJob(true)).toMatchObject({ model: null });
+    expect(watch.forJob(true)).not.toBeInstanceOf(Promise);
+    silent.resolve(new Response("ollama: { model: back }"));
+    await expect.poll(() => watch.current().model).toBe("back");
+    expect(watch.forJob(true)).toBeInstanceOf(Promise);
+  });
+
   test("a config that lies elsewhere is fetched without the key", async () => {
     const [server, elsewhere] = [await coordinator(), await coordinator()];
     const watch = watchConfig({

@@ -8,7 +8,7 @@ import { createEchoRuntime } from "../../worker/runtimes/echo.ts";
 import { frames, openSocketSession } from "../../worker/socket-session.ts";
 import { FakeCoordinator, KEY, problem } from "./fake-coordinator.ts";
 import { assignedJob } from "./job-fixture.ts";
-import { partsFor, quietProbe } from "./loop-fixture.ts";
+import { idleConfig, partsFor, quietProbe } from "./loop-fixture.ts";
 
 let coordinator: FakeCoordinator;
 const stops: AbortController[] = [];
@@ -31,7 +31,7 @@ function connectWorker({ concurrency = 1, apiKey = KEY, instance = "w1" } = {}) 
   const loop = new Loop({
     identity: { instance, provider: "echo", tags: "", models: [], tier: null, concurrency, version: "1" },
     ...partsFor({ ...createEchoRuntime(), probe: quietProbe }),
-    config: { current: () => ({ model: null, timeoutSeconds: null }), refresh: async () => {} },
+    config: idleConfig,
     log,
     onRefused: () => {},
   });

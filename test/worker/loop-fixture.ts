@@ -2,6 +2,7 @@
 
 import { vi } from "vitest";
 import type { LeasedJob } from "../../contract/worker.ts";
+import type { ConfigWatch, WorkerConfig } from "../../worker/config.ts";
 import { Loop } from "../../worker/loop.ts";
 import { RuntimeWatch } from "../../worker/runtime-watch.ts";
 import type { JobFailure, Outcome, RunOptions, Runtime, RuntimeState, Task } from "../../worker/runtimes/runtime.ts";
@@ -67,6 +68,10 @@ export class FakeStreams implements Streams {
 /** Of a runtime that reports nothing about itself. */
 export const quietProbe = async (): Promise<RuntimeState> => ({ unavailable: null, apis: [], models: null });
 
+const noConfig: WorkerConfig = { model: null, timeoutSeconds: null };
+/** A config that says nothing and never changes. */
+export const idleConfig: ConfigWatch = { current: () => noConfig, refresh: async () => {}, forJob: () => noConfig };
+
 /** What a loop needs besides its runtime, for tests about something else. */
 export function partsFor(runtime: Runtime) {
   const watch = new RuntimeWatch({ runtime, log: () => {}, random: () => 0 });
@@ -91,14 +96,14 @@ export function createWorker(concurrency = 1, kind: Session["kind"] = "socket") 
       };
       runs.push({ task, options, finish, fail });
     });
-  const refresh = vi.fn(async () => {});
+  const forJob = vi.fn((_mayWait: boolean): typeof config | Promise<typeof config> => config);
   const state: RuntimeState = { unavailable: null, apis: [], models: null };
   const probe = vi.fn(async () => state);
   const parts = partsFor({ name: "echo", address: null, probeEveryMs: 0, probe, run });
   const loop = new Loop({
     identity: { instance: "w1", provider: "echo", tags: "gpu", models: [], tier: null, concurrency, version: "1" },
     ...parts,
-    config: { current: () => config, refresh },
+    config: { current: () => config, refresh: async () => {}, forJob },
     log: () => {},
     onRefused: (reason) => refusals.push(reason),
     random: () => 0,
@@ -107,7 +112,7 @@ export function createWorker(concurrency = 1, kind: Session["kind"] = "socket") 
   loop.attach(session);
   const assign = (id: string, lease = 1, fields: Partial<LeasedJob> = {}) =>
     loop.receive({ type: "job.assigned", job: assignedJob({ id, lease, prompt: id, ...fields }) });
-  return { loop, session, runs, refusals, config, refresh, assign, probe, state, ...parts };
+  return { loop, session, runs, refusals, config, forJob, assign, probe, state, ...parts };
 }
 
 export function ack(

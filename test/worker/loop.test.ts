@@ -66,29 +66,22 @@ describe("running jobs", () => {
     expect(runs.map(({ options }) => options.configuredModel)).toEqual([null, "llama3.2"]);
   });
 
-  test("the first job after a quiet time runs with the config as it is by then", async () => {
-    const { loop, session, runs, assign, config, refresh } = createWorker(2);
-    ack(loop, session.sent[0]);
-    await vi.advanceTimersByTimeAsync(60_000);
-    refresh.mockImplementation(async () => {
-      config.model = "llama3.2";
-    });
-    assign("a");
-    await settle();
-    assign("b");
-    expect(runs.map(({ options }) => options.configuredModel)).toEqual(["llama3.2", "llama3.2"]);
-    expect(refresh).toHaveBeenCalledTimes(1);
+  test("only a request of the front door, which names its model, does not wait for the config", async () => {
+    const { assign, forJob } = createWorker(3);
+    assign("a", 1, { model: "m" });
+    assign("b", 1, { model: "m", api: "chat/completions" });
+    assign("c", 1, { model: null, api: "chat/completions" });
+    expect(forJob.mock.calls).toEqual([[true], [false], [true]]);
   });
 
   test("a job that is halted while the config is looked up never runs", async () => {
-    const { loop, session, runs, assign, refresh } = createWorker();
+    const { loop, session, runs, assign, config, forJob } = createWorker();
     ack(loop, session.sent[0]);
-    await vi.advanceTimersByTimeAsync(60_000);
-    const { promise, resolve } = Promise.withResolvers<void>();
-    refresh.mockReturnValue(promise);
+    const { promise, resolve } = Promise.withResolvers<typeof config>();
+    forJob.mockReturnValue(promise);
     assign("a");
     loop.receive({ type: "job.halted", job_id: "a", lease: 1, reason: "cancelled" });
-    resolve();
+    resolve(config);
     await settle();
     expect([runs.length, loop.heldJobIds]).toEqual([0, []]);
   });
@@ -122,6 +115,17 @@ describe("running jobs", () => {
     await vi.advanceTimersByTimeAsync(1_000);
     expect(told()).toEqual([{ output_chars: 2 }, { output_chars: 3 }]);
   });
+});
+
+test("a run that is being stopped keeps its place until it has really ended", async () => {
+  const { loop, runs, assign } = createWorker();
+  assign("a");
+  loop.receive({ type: "job.halted", job_id: "a", lease: 1, reason: "cancelled" });
+  expect(loop.freeSlots()).toBe(0);
+  assign("b");
+  expect(runs.map(({ task }) => task.prompt)).toEqual(["a"]);
+  await settle();
+  expect(runs.map(({ task }) => task.prompt)).toEqual(["a", "b"]);
 });
 
 describe("a trial of the runtime", () => {

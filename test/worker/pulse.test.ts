@@ -12,12 +12,12 @@ afterEach(() => {
 
 describe("the pulse", () => {
   test("of an idle worker is a ping each interval, which wakes nobody: no presence, no look at the config", async () => {
-    const { loop, session, refresh } = createWorker();
+    const { loop, session, forJob } = createWorker();
     ack(loop, session.sent[0], { heartbeat_interval_seconds: 4 });
     const before = session.pings;
     await vi.advanceTimersByTimeAsync(400_000);
     expect(session.pings - before).toBeGreaterThanOrEqual(100);
-    expect([session.sent.length, refresh.mock.calls.length]).toEqual([1, 0]);
+    expect([session.sent.length, forJob.mock.calls.length]).toEqual([1, 0]);
   });
 
   test("follows at once a shorter interval, whatever message brings it", async () => {
@@ -32,25 +32,25 @@ describe("the pulse", () => {
   });
 
   test("of an idle worker is a full presence every ten minutes, should anything have been missed", async () => {
-    const { loop, session, refresh } = createWorker();
+    const { loop, session, forJob } = createWorker();
     ack(loop, session.sent[0]);
     await vi.advanceTimersByTimeAsync(PRESENCE_AT_LEAST_EVERY_MS + 15_000);
-    expect([session.of("presence").length, refresh.mock.calls.length]).toEqual([2, 1]);
+    expect([session.of("presence").length, forJob.mock.calls.length]).toEqual([2, 0]);
   });
 
   test("of a worker with a job is a presence and a ping each interval, and a look at the config", async () => {
-    const { loop, session, assign, refresh } = createWorker();
+    const { loop, session, assign, forJob } = createWorker();
     ack(loop, session.sent[0]);
     assign("a");
     await vi.advanceTimersByTimeAsync(30_000);
-    expect([session.of("presence").length, session.pings, refresh.mock.calls.length]).toEqual([3, 2, 2]);
+    expect([session.of("presence").length, session.pings, forJob.mock.calls.length]).toEqual([3, 2, 1]);
   });
 
   test("of a worker on plain HTTP is a presence each interval", async () => {
-    const { loop, session, refresh } = createWorker(1, "http");
+    const { loop, session, forJob } = createWorker(1, "http");
     ack(loop, session.sent[0]);
     await vi.advanceTimersByTimeAsync(30_000);
-    expect([session.of("presence").length, refresh.mock.calls.length]).toEqual([3, 2]);
+    expect([session.of("presence").length, forJob.mock.calls.length]).toEqual([3, 0]);
   });
 
   test("repeats a presence that was not acknowledged, or refused for the moment", async () => {

@@ -12,7 +12,7 @@ import { openSocketSession } from "../../worker/socket-session.ts";
 import { succeed } from "../support/requests.ts";
 import { type SelfHosted, startSelfHosted } from "../support/self-hosted.ts";
 import { folderForAllTests } from "../support/temporary-folder.ts";
-import { partsFor, quietProbe } from "./loop-fixture.ts";
+import { idleConfig, partsFor, quietProbe } from "./loop-fixture.ts";
 
 const HEARTBEAT_SECONDS = 1;
 const OFFLINE_AFTER_SECONDS = 2;
@@ -54,7 +54,7 @@ function startWorker(instance: string, { concurrency = 1, overSocket = true } = 
   const loop = new Loop({
     identity: { instance, provider: "echo", tags: instance, models: [], tier: null, concurrency, version: "1" },
     ...partsFor({ ...createEchoRuntime(), probe: quietProbe, run }),
-    config: { current: () => ({ model: null, timeoutSeconds: null }), refresh: async () => {} },
+    config: idleConfig,
     log: () => {},
     onRefused: () => {},
   });

@@ -1,0 +1,62 @@
+// What doctor finds beside what the service refuses.
+
+import { createServer } from "node:http";
+import { afterEach, expect, it } from "vitest";
+import { type Check, examine } from "../../cli/doctor.ts";
+import { VERSION } from "../../contract/version.ts";
+import { Signalbox } from "../../sdk/signalbox.ts";
+
+const closing: (() => void)[] = [];
+afterEach(() => {
+  for (const close of closing.splice(0)) close();
+});
+
+const worker = { instance: "w1", provider: "ollama", paused: false, unavailable: null, models: ["llama3.2", "qwen"] };
+
+/** The checks of a service with one worker, whose runtime lists these models. */
+const checksWith = async (models: string[] | null, runtimeModels: string[] | null) => {
+  const one = { ...worker, models };
+  const answers: Record<string, object> = {
+    "/health": { status: "ok", version: VERSION },
+    "/session": { name: "k", role: "standard", tenant: "t" },
+    "/killswitch": { active: false, level: 0, reason: null },
+    "/presence": { workers: [one], total: 1 },
+    "/api/workers/w1": { ...one, runtime_models: runtimeModels },
+    "/dispatch/explain": { selected: "w1", notes: [], workers: [] },
+  };
+  const server = createServer((request, response) => {
+    const found = answers[request.url?.split("?")[0] ?? ""];
+    response.writeHead(found === undefined ? 404 : 200, { "content-type": "application/json" });
+    response.end(JSON.stringify(found ?? {}));
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  closing.push(() => server.close());
+  const url = `http://127.0.0.1:${(server.address() as { port: number }).port}`;
+  const client = new Signalbox({ url, key: "sb_1" });
+  const checks: Check[] = [];
+  const examined = examine(client, { url, key: "sb_1" }, { tags: [] }, false, AbortSignal.timeout(5_000));
+  for await (const check of examined) checks.push(check);
+  return checks.filter(({ what, verdict }) => what === "runtime" && verdict !== "good");
+};
+
+it("a runtime that lost the worker's model is named, with what to do", async () => {
+  expect(await checksWith(["llama3.2"], ["mistral"])).toEqual([
+    {
+      what: "runtime",
+      verdict: "bad",
+      says: expect.stringContaining("w1: its runtime does not have llama3.2: load it"),
+    },
+  ]);
+  expect(await checksWith(["llama3.2", "qwen"], ["qwen"])).toEqual([
+    { what: "runtime", verdict: "warning", says: expect.stringContaining("llama3.2") },
+  ]);
+});
+
+it.each([
+  ["whose runtime lists them by another name", ["llama3.2", "qwen"], ["llama3.2:latest", "/models/qwen.gguf"]],
+  ["whose runtime does not say what it has", ["llama3.2"], null],
+  ["whose runtime's list may have been cut", ["llama3.2"], Array.from({ length: 500 }, (_, at) => `m${at}`)],
+  ["that names none", null, ["mistral"]],
+])("a worker %s has lost nothing", async (_who, models, runtimeModels) => {
+  expect(await checksWith(models, runtimeModels)).toEqual([]);
+});
