@@ -10,6 +10,7 @@ import { jobCommands } from "./verbs/jobs.ts";
 import { keyCommands } from "./verbs/keys.ts";
 import { killswitchCommands } from "./verbs/killswitch.ts";
 import { moveCommands } from "./verbs/move.ts";
+import { providerKeyCommands } from "./verbs/provider-keys.ts";
 import { queueCommands } from "./verbs/queue.ts";
 import { runCommand } from "./verbs/run.ts";
 import { scheduleCommands } from "./verbs/schedules.ts";
@@ -27,6 +28,7 @@ export const VERBS: readonly Verb[] = [
   ...killswitchCommands,
   ...scheduleCommands,
   ...keyCommands,
+  ...providerKeyCommands,
   ...configCommands,
   costCommand,
   ...catalogCommands,

@@ -12,6 +12,7 @@ import { jobVerbs } from "./client/jobs.ts";
 import { keyVerbs } from "./client/keys.ts";
 import { killswitchVerbs } from "./client/killswitch.ts";
 import { peopleVerbs, signInVerbs } from "./client/people.ts";
+import { providerKeyVerbs } from "./client/provider-keys.ts";
 import { scheduleVerbs } from "./client/schedules.ts";
 import { serviceVerbs } from "./client/service.ts";
 import { sessionVerbs } from "./client/session.ts";
@@ -33,6 +34,7 @@ export const clientOver = (transport: Transport) => ({
   config: configVerbs(transport),
   webhooks: webhookVerbs(transport),
   keys: keyVerbs(transport),
+  providerKeys: providerKeyVerbs(transport),
   tenants: tenantVerbs(transport),
   audit: auditVerbs(transport),
   people: peopleVerbs(transport),

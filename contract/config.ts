@@ -7,18 +7,24 @@ import {
   type Config,
   DEFAULT_RATE_LIMIT,
   DEFAULT_WEIGHTS,
+  EDGE_MODES,
+  type EdgeConfig,
+  fallbacksOf,
   type ProviderConfig,
   STRATEGIES,
 } from "../domain/config.ts";
 import { LOCAL_RUNTIME_NAMES } from "../domain/fleet/local-runtime.ts";
 import { MAX_CONCURRENCY } from "../domain/fleet/worker.ts";
 import { chainOf } from "../domain/routing/strategy.ts";
+import { TIERS } from "../domain/words/requirements.ts";
 import { SCORE_PARTS } from "../domain/words/score-part.ts";
-import { modelName, providerName, recordUpTo, seconds, toMs, toMsOrNull, usd } from "./field.ts";
+import { modelName, providerName, recordUpTo, seconds, tags, toMs, toMsOrNull, usd } from "./field.ts";
 import { frontDoorConfig, toFrontDoorConfig } from "./front-door.ts";
 
 const MAX_PROVIDERS = 200;
 const MAX_PRICES = 1000;
+const MAX_EDGE_MODELS = 500;
+const MAX_EDGE_PLACES = 256;
 const DAY_SECONDS = 86_400;
 export const MIN_HEARTBEAT_SECONDS = 0.1;
 const MAX_REQUESTS = 1_000_000;
@@ -41,11 +47,29 @@ const rateLimit = z.strictObject({
   max_retries: z.int().min(0).max(100).default(DEFAULT_RATE_LIMIT.maxRetries),
 });
 
+const edge = z
+  .strictObject({
+    enabled: z.boolean().default(false),
+    models: z.array(modelName).min(1).max(MAX_EDGE_MODELS).nullish().meta({
+      description: "exact names, or patterns with `*`; without it, what the catalog's subscription lists",
+    }),
+    max_concurrent: z.int().min(1).max(MAX_EDGE_PLACES).default(16),
+    as: z.enum(EDGE_MODES).default("fallback").meta({
+      description:
+        "fallback: only while no other worker can take the job, or once it has waited `after_seconds`; peer: as any other worker",
+    }),
+    after_seconds: seconds(0, DAY_SECONDS).default(20),
+    tier: z.enum(TIERS).nullish(),
+    tags: tags.default([]),
+  })
+  .meta({ id: "EdgeConfig", description: "the coordinator calls the provider itself, without a worker process" });
+
 const limits = { day_usd: usd.nullable().default(null), month_usd: usd.nullable().default(null) };
 
 const provider = z.strictObject({
   rate_limit: rateLimit.nullish(),
   pricing: recordUpTo(MAX_PRICES, modelName, price).optional(),
+  edge: edge.nullish(),
   budget: z
     .strictObject(limits)
     .nullish()
@@ -176,7 +200,12 @@ export type ConfigDocument = z.infer<typeof configDocument>;
 export const DEFAULT_CONFIG_DOCUMENT: ConfigDocument = configDocument.parse({});
 
 /** The document in the form that the rules read. */
-export const toConfig = (document: ConfigDocument): Config => ({
+export const toConfig = (document: ConfigDocument): Config => {
+  const providers = new Map(Object.entries(document.providers).map(([name, given]) => [name, toProvider(given)]));
+  return { ...toSettings(document), providers, edgeAfterMs: fallbacksOf(providers) };
+};
+
+const toSettings = (document: ConfigDocument): Omit<Config, "providers" | "edgeAfterMs"> => ({
   jobs: {
     timeoutMs: toMsOrNull(document.jobs.timeout_seconds),
     reapStaleAfterMs: toMsOrNull(document.jobs.reap_stale_after_seconds),
@@ -192,7 +221,6 @@ export const toConfig = (document: ConfigDocument): Config => ({
     offlineAfterMs: toMs(document.presence.offline_after_seconds),
     forgetAfterMs: toMs(document.presence.forget_after_seconds),
   },
-  providers: new Map(Object.entries(document.providers).map(([name, given]) => [name, toProvider(given)])),
   routing: {
     strategy: document.routing.strategy,
     chain: [...new Set(document.routing.chain)],
@@ -214,7 +242,17 @@ export const toConfig = (document: ConfigDocument): Config => ({
   files: { maxBytes: Math.round(document.files.max_gb * BYTES_A_GB) },
 });
 
+const toEdge = (given: z.infer<typeof edge>): EdgeConfig => ({
+  models: given.models ?? null,
+  maxConcurrent: given.max_concurrent,
+  as: given.as,
+  afterMs: toMs(given.after_seconds),
+  tier: given.tier ?? null,
+  tags: given.tags,
+});
+
 const toProvider = (given: z.infer<typeof provider>): ProviderConfig => ({
+  edge: given.edge?.enabled === true ? toEdge(given.edge) : null,
   rateLimit:
     given.rate_limit == null
       ? null

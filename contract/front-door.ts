@@ -1,6 +1,7 @@
 // The front door's settings in the config.
 
 import * as z from "zod";
+import type { Alias } from "../domain/front-door/door-model.ts";
 import { type FrontDoorConfig, KEPT_TEXTS } from "../domain/front-door/front-door.ts";
 import { TIERS } from "../domain/words/requirements.ts";
 import { modelName, providerName, recordUpTo, seconds, tags, toMs, toMsOrNull } from "./field.ts";
@@ -9,11 +10,24 @@ export const MAX_QUEUE_SECONDS = 600;
 const MAX_ALIASES = 500;
 const MAX_ORIGINS = 100;
 
-const alias = z.strictObject({
+const MAX_ALIAS_ENTRIES = 20;
+const MAX_WEIGHT = 1000;
+
+const aliasFields = {
   model: modelName,
   provider: providerName.nullish(),
   tags: tags.optional(),
   tier: z.enum(TIERS).nullish(),
+};
+
+const aliasList = z
+  .array(z.strictObject({ ...aliasFields, weight: z.number().positive().max(MAX_WEIGHT).optional() }))
+  .min(1)
+  .max(MAX_ALIAS_ENTRIES);
+
+const alias = z.union([z.strictObject(aliasFields), aliasList]).meta({
+  description:
+    "a model, or a list of models that are tried in order; with `weight`, each conversation begins with one of them",
 });
 
 const origin = z
@@ -49,6 +63,14 @@ export const frontDoorConfig = z
   })
   .meta({ id: "FrontDoorConfig" });
 
+const toAlias = (given: z.infer<typeof aliasList>[number]): Alias => ({
+  model: given.model,
+  provider: given.provider ?? null,
+  tags: given.tags ?? [],
+  tier: given.tier ?? null,
+  weight: given.weight ?? null,
+});
+
 export const toFrontDoorConfig = (document: z.infer<typeof frontDoorConfig>): FrontDoorConfig => ({
   queueMs: toMs(document.queue_seconds),
   commitAfterMs: toMs(document.commit_after_seconds),
@@ -56,9 +78,9 @@ export const toFrontDoorConfig = (document: z.infer<typeof frontDoorConfig>): Fr
   firstTokenMs: toMsOrNull(document.first_token_seconds),
   store: document.store,
   aliases: Object.fromEntries(
-    Object.entries(document.aliases).map(([name, { model, provider, tags: asked, tier }]) => [
+    Object.entries(document.aliases).map(([name, given]) => [
       name,
-      { model, provider: provider ?? null, tags: asked ?? [], tier: tier ?? null },
+      (Array.isArray(given) ? given : [given]).map(toAlias),
     ]),
   ),
   corsOrigins: document.cors_origins,

@@ -79,6 +79,10 @@ export const jobFiles = z
   .max(MAX_JOB_FILES)
   .meta({ description: `ids of at most ${MAX_JOB_FILES} files, which the job's worker gets` });
 
+export const edgeAllowed = z.boolean().meta({
+  description: "false: it does not go to a provider that the coordinator calls itself",
+});
+
 export const newJobRequest = z
   .strictObject({
     prompt: text(MAX_PROMPT_BYTES),
@@ -95,6 +99,7 @@ export const newJobRequest = z
     metadata: metadata.optional(),
     stream: z.boolean().optional().meta({ description: "true: the output can be read while it is written" }),
     files: jobFiles.optional(),
+    edge: edgeAllowed.optional(),
   })
   .refine((body) => body.priority === undefined || body.urgency === undefined || body.priority === body.urgency, {
     path: ["urgency"],
@@ -170,6 +175,14 @@ export const jobResource = z
     first_token_at: instant.nullable(),
     schedule: z.string().nullable(),
     created_by: actor.nullable().meta({ description: "who created it; null for a schedule's job" }),
+    edge: edgeAllowed,
+    requested_model: z
+      .string()
+      .nullable()
+      .meta({ description: "the name that a front-door client sent; null for other jobs" }),
+    tried: z
+      .array(z.object({ model: z.string().nullable(), provider: z.string().nullable(), code: z.string() }))
+      .meta({ description: "the models of an alias, or of the request's list, that were asked before `model`" }),
     traceparent: z.string().nullable().meta({ description: "W3C Trace Context of the request that created it" }),
     timeout_seconds: z.number().nullable(),
     max_attempts: z.int().nullable(),
@@ -241,6 +254,7 @@ export const toNewJob = (body: NewJobRequest, schedule: string | null = null): N
   metadata: body.metadata ?? {},
   ...(body.stream === undefined ? {} : { stream: body.stream }),
   ...(body.files === undefined ? {} : { files: body.files }),
+  ...(body.edge === undefined ? {} : { edge: body.edge }),
 });
 
 export const toJobPatch = (body: z.infer<typeof patchJobRequest>): JobPatch => ({
@@ -331,6 +345,9 @@ export const presentJob = (
   first_token_at: toIsoOrNull(job.firstTokenAt),
   schedule: job.schedule,
   created_by: presentCreator(job),
+  edge: job.edge,
+  requested_model: job.requestedModel,
+  tried: job.tried.map((one) => ({ ...one })),
   traceparent: job.traceparent ?? null,
   timeout_seconds: job.timeoutMs === null ? null : job.timeoutMs / 1000,
   max_attempts: job.maxAttempts,

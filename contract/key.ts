@@ -20,6 +20,9 @@ export const keyLimits = z
       .max(200)
       .nullish()
       .meta({ description: "models that the key may use; `*` matches any characters" }),
+    edge: z.boolean().nullish().meta({
+      description: "false: its jobs do not go to a provider that the coordinator calls itself",
+    }),
   })
   .meta({ id: "KeyLimits", description: "limits of the key, checked in the transaction that creates a job" });
 
@@ -71,6 +74,7 @@ export const toKeyLimits = (body: z.infer<typeof keyLimits>): KeyLimits => ({
   dayNanoUsd: body.day_usd == null ? null : nanoFromUsd(body.day_usd),
   monthNanoUsd: body.month_usd == null ? null : nanoFromUsd(body.month_usd),
   models: body.models ?? null,
+  edge: body.edge ?? null,
 });
 
 /** Only the limits that are set. */
@@ -80,6 +84,7 @@ const presentLimits = (limits: KeyLimits): z.infer<typeof keyLimits> => ({
   ...(limits.dayNanoUsd === null ? {} : { day_usd: usdFromNano(limits.dayNanoUsd) }),
   ...(limits.monthNanoUsd === null ? {} : { month_usd: usdFromNano(limits.monthNanoUsd) }),
   ...(limits.models === null ? {} : { models: [...limits.models] }),
+  ...(limits.edge == null ? {} : { edge: limits.edge }),
 });
 
 export const presentKey = (key: KeyRecord): KeyResource => ({

@@ -19,7 +19,7 @@ import {
   toIso,
   toIsoOrNull,
 } from "./field.ts";
-import { asked, jobFiles, jobInput, jobStatus, priority, tier } from "./job.ts";
+import { asked, edgeAllowed, jobFiles, jobInput, jobStatus, priority, tier } from "./job.ts";
 import type { EveryFieldIsTold } from "./told-field.ts";
 
 /** `.` and `..` mean directories in a URL path, so a schedule of that name could not be addressed. */
@@ -43,6 +43,7 @@ const request = {
   tier: tier.nullish(),
   tags: tags.optional(),
   files: jobFiles.optional(),
+  edge: edgeAllowed.optional(),
   overlap: z.enum(OVERLAPS).optional(),
   status: z.enum(SCHEDULE_STATUSES).optional(),
 };
@@ -71,6 +72,7 @@ export const scheduleResource = z
     timezone: z.string(),
     ...asked,
     files: z.array(z.string()),
+    edge: z.boolean(),
     overlap: z.enum(OVERLAPS),
     status: z.enum(SCHEDULE_STATUSES),
     next_run_at: instant.nullable(),
@@ -133,6 +135,7 @@ export const presentSchedule = (
   tier: schedule.tier,
   tags: [...schedule.tags],
   files: [...schedule.files],
+  edge: schedule.edge,
   overlap: schedule.overlap,
   status: schedule.status,
   next_run_at: toIsoOrNull(schedule.nextRunAt),

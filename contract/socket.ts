@@ -66,4 +66,6 @@ export const coordinatorMessage = z
   .meta({ id: "CoordinatorMessage" });
 
 export type WorkerMessage = z.infer<typeof workerMessage>;
+/** A report on a job. */
+export type JobReport = Exclude<WorkerMessage, { type: "presence" | "runtime.tried" }>;
 export type CoordinatorMessage = z.infer<typeof coordinatorMessage>;

@@ -106,6 +106,7 @@ export const workerResource = z
     }),
     last_heartbeat: instant,
     connected: z.boolean(),
+    edge: z.boolean().meta({ description: "true: the coordinator itself, which calls the provider" }),
     version: z.string().nullable(),
     registered_at: instant,
   })
@@ -293,7 +294,7 @@ type Inside =
   | "trial"
   | "provedAt"
   | "lastCompletedAt";
-type Renamed = { tagList: "tags"; lastHeartbeatAt: "last_heartbeat" };
+type Renamed = { isEdge: "edge"; tagList: "tags"; lastHeartbeatAt: "last_heartbeat" };
 /** Every other field must be in the resource: a new field that is neither there nor in `Inside` does not compile. */
 true satisfies EveryFieldIsTold<Worker, Inside, Renamed, WorkerResource>;
 
@@ -314,6 +315,7 @@ export const presentWorker = (view: WorkerView, models: readonly string[] | null
   failure_rate: failureRateOf(view.worker),
   last_heartbeat: toIso(view.lastSeenAt),
   connected: view.connected,
+  edge: view.worker.isEdge,
   version: view.worker.version,
   registered_at: toIso(view.worker.registeredAt),
 });

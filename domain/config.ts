@@ -5,6 +5,7 @@ import type { RequestLimits } from "./access/rate.ts";
 import type { FrontDoorConfig } from "./front-door/front-door.ts";
 import type { Budget } from "./money/budget.ts";
 import type { PriceInUsd } from "./money/price.ts";
+import type { Tier } from "./words/requirements.ts";
 import type { ScorePart } from "./words/score-part.ts";
 
 export const STRATEGIES = ["score", "fallback", "least_loaded", "cheapest", "round_robin"] as const;
@@ -31,7 +32,24 @@ export interface RateLimit {
   readonly maxRetries: number;
 }
 
+export const EDGE_MODES = ["fallback", "peer"] as const;
+export type EdgeMode = (typeof EDGE_MODES)[number];
+
+/** How the coordinator calls a provider itself (`durable-objects/operations/edge-workers.ts`). */
+export interface EdgeConfig {
+  /** Exact names or patterns with `*`; null: what the provider's catalog lists. */
+  readonly models: readonly string[] | null;
+  readonly maxConcurrent: number;
+  /** `fallback`: takes a job only if no other worker can, or none did within `afterMs`. `peer`: scored as any other. */
+  readonly as: EdgeMode;
+  readonly afterMs: number;
+  readonly tier: Tier | null;
+  readonly tags: readonly string[];
+}
+
 export interface ProviderConfig {
+  /** null: it is called by worker processes only. */
+  readonly edge: EdgeConfig | null;
   readonly rateLimit: RateLimit | null;
   /** By model name; `*` matches all other models. */
   readonly pricing: Readonly<Record<string, PriceInUsd>>;
@@ -65,6 +83,8 @@ export interface Config {
     readonly forgetAfterMs: number;
   };
   readonly providers: ReadonlyMap<string, ProviderConfig>;
+  /** By provider that the coordinator calls as a fallback, how long a job waits for another worker. */
+  readonly edgeAfterMs: ReadonlyMap<string, number>;
   readonly routing: { readonly strategy: Strategy; readonly chain: readonly string[]; readonly weights: Weights };
   readonly budget: Budget & { readonly onReached: BudgetAction };
   /** Limits of each key. */
@@ -76,6 +96,13 @@ export interface Config {
   readonly files: { readonly maxBytes: number };
   readonly batches: BatchesConfig;
 }
+
+/** Of the providers that are called as a fallback. */
+export const fallbacksOf = (providers: Config["providers"]): Config["edgeAfterMs"] => {
+  const fallbacks = new Map<string, number>();
+  for (const [name, { edge }] of providers) if (edge?.as === "fallback") fallbacks.set(name, edge.afterMs);
+  return fallbacks;
+};
 
 export const DEFAULT_RATE_LIMIT = { retryAfterMs: 5_000, maxRetries: 3 } as const;
 

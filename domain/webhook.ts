@@ -18,6 +18,7 @@ export const WEBHOOK_EVENTS = [
   "batch.failed",
   "batch.cancelled",
   "batch.expired",
+  "overflow.started",
 ] as const;
 export type WebhookEvent = (typeof WEBHOOK_EVENTS)[number];
 
@@ -28,6 +29,7 @@ export const AUDITED_EVENTS: Readonly<Partial<Record<string, WebhookEvent>>> = {
   "killswitch.cleared": "killswitch.cleared",
   "budget.reached": "budget.reached",
   "catalog.models_removed": "catalog.model_removed",
+  "overflow.started": "overflow.started",
 };
 
 /** What a delivery sends: an event, or the requested test. */

@@ -25,6 +25,7 @@ import * as metrics from "./operations/metrics.ts";
 import * as outputs from "./operations/outputs.ts";
 import * as people from "./operations/people.ts";
 import * as presence from "./operations/presence.ts";
+import * as providerKeys from "./operations/provider-keys.ts";
 import * as queue from "./operations/queue.ts";
 import * as report from "./operations/report.ts";
 import * as schedules from "./operations/schedules.ts";
@@ -210,6 +211,10 @@ export const OPERATIONS = {
   blockPerson: operation({ ...ADMIN, ...ONE }, people.block),
   unblockPerson: operation({ ...ADMIN, ...ONE }, people.unblock),
   endPersonSessions: operation({ ...ADMIN, ...ONE }, people.endSessions),
+
+  putProviderKey: operation({ ...ADMIN, ...GROW }, providerKeys.putProviderKey),
+  listProviderKeys: operation(ADMIN, alone(providerKeys.listProviderKeys)),
+  removeProviderKey: operation({ ...ADMIN, ...ONE }, providerKeys.removeProviderKey),
 
   createWebhook: operation({ ...ADMIN_WRITE, ...ONCE, ...GROW }, webhooks.create),
   listWebhooks: operation(ADMIN, alone(webhooks.list)),

@@ -10,6 +10,8 @@ import type { Store } from "./store/open.ts";
 
 export interface TenantEnv extends LogSettings, OtlpSettings {
   readonly RELAY: DurableObjectNamespace<Relay>;
+  /** Calls providers for the tenant. */
+  readonly RUNNER: DurableObjectNamespace<Relay>;
   /** Signs links to files. */
   readonly SERVICE_SIGNING_SECRET?: string;
   /** What each tenant may store, in GB. */

@@ -5,6 +5,7 @@ import { DurableObject } from "cloudflare:workers";
 import { SWITCHING_PROTOCOLS } from "../contract/http-status.ts";
 import type { JobResource } from "../contract/job.ts";
 import type { KeyResource } from "../contract/key.ts";
+import type { JobReport } from "../contract/socket.ts";
 import type { ClaimAnswer } from "../contract/worker.ts";
 import { FULL_HALT } from "../domain/killswitch.ts";
 import type { PageRequest, TablePage, TableRows } from "../domain/tenant/moved-rows.ts";
@@ -25,17 +26,19 @@ import { HistoryWriter } from "./history/history-writer.ts";
 import { SpanExporter } from "./history/span-exporter.ts";
 import { tenantOf } from "./object-name.ts";
 import { type AttemptEnd, abandon, attemptEnd, endBegunAnswer, isGivenTo, loseStream } from "./operations/abandon.ts";
-import { applyCatalog, type CatalogReport } from "./operations/catalog.ts";
+import type { CatalogReport } from "./operations/catalog.ts";
+import { learnCatalog, noteEdgeTrouble } from "./operations/edge-workers.ts";
 import { type ReadableFile, readFile } from "./operations/files.ts";
 import type { Asking, AskWait, DoorAnswer, Followed } from "./operations/front-door.ts";
 import type { Credential } from "./operations/holders.ts";
 import { addAdminKey, createTenant, type NewKey, type NewTenant } from "./operations/keys.ts";
 import { countPruned } from "./operations/live.ts";
 import type { Leaving } from "./operations/moving.ts";
-import { reportFirstToken } from "./operations/report.ts";
+import { leftToOthers, reportFirstToken } from "./operations/report.ts";
 import { boundTenant } from "./operations/room.ts";
 import { nextWakeAt, readTimetable } from "./operations/sweep.ts";
 import { Relays } from "./relay/relays.ts";
+import type { RunnerOwner } from "./relay/runner-calls.ts";
 import type { StreamLease, StreamOwner } from "./relay/stream-owner.ts";
 import { type Arrival, Relocation } from "./relocation.ts";
 import { HibernatingSockets } from "./sockets/hibernating-sockets.ts";
@@ -43,6 +46,7 @@ import { LineSockets, SocketLine } from "./sockets/line-sockets.ts";
 import { Live } from "./sockets/live.ts";
 import { callMethod, GROUP, LINE_URL, type LineEnd, OPEN_SOCKET, openLine } from "./sockets/object-line.ts";
 import { SocketIntake } from "./sockets/socket-intake.ts";
+import { handleMessage } from "./sockets/socket-messages.ts";
 import { Sockets } from "./sockets/sockets.ts";
 import { openStore, type Store } from "./store/open.ts";
 import { jurisdictionOf, maxGbOf, type TenantEnv, webhookFetch } from "./tenant-env.ts";
@@ -56,7 +60,7 @@ const OPERATOR: Caller = { keyId: null, name: "operator", role: "admin" };
 /** After a failed sweep the alarm fires again after this time. */
 const FAILED_SWEEP_RETRY_MS = 5_000;
 
-export class Tenant extends DurableObject<TenantEnv> implements StreamOwner {
+export class Tenant extends DurableObject<TenantEnv> implements StreamOwner, RunnerOwner {
   readonly #store: Store;
   readonly #hibernating: HibernatingSockets;
   readonly #lineSockets = new LineSockets();
@@ -106,7 +110,7 @@ export class Tenant extends DurableObject<TenantEnv> implements StreamOwner {
     });
     const spans = new SpanExporter(env, tenant);
     const live = new Live(sockets, (read) => turns.read(read));
-    this.#relays = new Relays(env.RELAY, tenant, () => jurisdictionOf(env, store));
+    this.#relays = new Relays(env, tenant, () => jurisdictionOf(env, store));
     const sender = new EffectSender({
       tenant,
       sockets,
@@ -309,6 +313,19 @@ export class Tenant extends DurableObject<TenantEnv> implements StreamOwner {
     return this.#turns.read((turn) => leases.map((one) => attemptEnd(turn, one)));
   }
 
+  /** What the coordinator's own calls report (`RunnerOwner`). */
+  async hearRunner(instance: string, report: JobReport, refusal: string | null): Promise<boolean> {
+    if (refusal !== null) await this.#turns.decide(SERVICE, (turn) => ok(noteEdgeTrouble(turn, instance, refusal)));
+    const heard = await this.#turns.decide(SERVICE, (turn) =>
+      handleMessage(turn, instance, refusal === null ? report : leftToOthers(turn, report, refusal)),
+    );
+    return heard.ok;
+  }
+
+  async sealedKey(provider: string): Promise<string | null> {
+    return this.#turns.read((turn) => turn.store.providerKeys.find(provider)?.sealed ?? null);
+  }
+
   /** A file that a signed link names; only called by the edge, after it has checked the signature. */
   async fileOf(id: string): Promise<Result<ReadableFile, Refusal>> {
     return this.#turns.decide(OPERATOR, (turn) => readFile(turn, { id }));
@@ -321,7 +338,7 @@ export class Tenant extends DurableObject<TenantEnv> implements StreamOwner {
 
   /** The result of a sync; only called by the edge, after it has stored the list. */
   async learnCatalog(report: CatalogReport): Promise<Result<null, Refusal>> {
-    return this.#turns.decide(SERVICE, (turn) => applyCatalog(turn, report));
+    return this.#turns.decide(SERVICE, (turn) => learnCatalog(turn, report));
   }
 
   /** History has deleted these numbers of finished jobs; only called by the Cron Trigger, afterwards. */

@@ -19,7 +19,7 @@ const DEFAULT_HOST = "127.0.0.1";
 const MAX_PORT = 65_535;
 /** The variables that the edge may read from this process's environment, besides those of [vars] in wrangler.toml. */
 const PASSED_ON =
-  /^(SERVICE_(CATALOG_(SYNC|LOCAL)|TENANT_MAX_GB|(WEBHOOKS|SIGN_IN)_PRIVATE|PUBLIC_URL|SIGNING_SECRET_ALSO|LOG(_LEVEL|_REQUESTS)?|OTLP_(URL|HEADERS))|PROVIDER_[A-Z0-9_]+_KEY|VAULT_[A-Z0-9_]+)$/;
+  /^(SERVICE_(CATALOG_(SYNC|LOCAL)|EDGE_TENANTS|TENANT_MAX_GB|(WEBHOOKS|SIGN_IN)_PRIVATE|PUBLIC_URL|SIGNING_SECRET_ALSO|LOG(_LEVEL|_REQUESTS)?|OTLP_(URL|HEADERS))|PROVIDER_[A-Z0-9_]+_KEY|VAULT_[A-Z0-9_]+)$/;
 
 /** Linux allows 128 KiB in one environment variable. */
 const MAX_CATALOG_BYTES = 120 * 1024;
@@ -60,6 +60,7 @@ Environment:
   SERVICE_CATALOG_LOCAL=0                  removes local providers from the catalog: tenants reach no private address
   SERVICE_CATALOG_DIR                      a folder with more provider files
   SERVICE_RUNTIME_URL                      address of the local worker's model runtime
+  SERVICE_EDGE_TENANTS (default)           tenants whose calls may use these PROVIDER_<NAME>_KEY, or *
   SERVICE_TENANT_MAX_GB=20                 what each tenant may store, in GB
   SERVICE_WEBHOOKS_PRIVATE=1               allows webhooks to private addresses
   SERVICE_PUBLIC_URL=https://…             where people reach the service, for signing in

@@ -39,6 +39,7 @@ import { movedFileRoutes } from "./routes/moved-files.ts";
 import { moveRoutes } from "./routes/moves.ts";
 import { outputRoutes } from "./routes/outputs.ts";
 import { packageRoutes } from "./routes/package.ts";
+import { providerKeyRoutes } from "./routes/provider-keys.ts";
 import { scheduleRoutes } from "./routes/schedules.ts";
 import { serviceRoutes } from "./routes/service.ts";
 import { sessionRoutes } from "./routes/session.ts";
@@ -95,6 +96,7 @@ const boundRoutes: readonly Endpoint[] = [
   ...outputRoutes,
   ...streamRoutes,
   ...catalogRoutes,
+  ...providerKeyRoutes,
   ...webhookRoutes,
   ...authRoutes,
   ...packageRoutes,

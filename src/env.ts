@@ -8,6 +8,7 @@ import type { Home } from "./home.ts";
 export interface Env {
   readonly TENANT: DurableObjectNamespace<Tenant>;
   readonly RELAY: DurableObjectNamespace<Relay>;
+  readonly RUNNER: DurableObjectNamespace<Relay>;
   readonly FILES: DurableObjectNamespace<StoredFile>;
   readonly DB: D1Database;
   readonly ASSETS: Fetcher;
@@ -39,6 +40,8 @@ export interface Env {
   readonly SERVICE_OTLP_HEADERS?: string;
   /** `1` logs every request, not only those that failed. */
   readonly SERVICE_LOG_REQUESTS?: string;
+  /** The tenants whose calls of providers may use the operator's keys, separated by commas (`default`; `*` for all). */
+  readonly SERVICE_EDGE_TENANTS?: string;
   /** What each tenant may store, in GB (20). */
   readonly SERVICE_TENANT_MAX_GB?: string;
   /** Where people reach the service, as `https://jobs.example.com`; else the address of each request. */

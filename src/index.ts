@@ -8,6 +8,7 @@ export { StoredFile } from "../durable-objects/files/stored-file.ts";
 export { Relay } from "../durable-objects/relay/relay.ts";
 export { Tenant } from "../durable-objects/tenant.ts";
 export { PrivateDoor } from "./private-door.ts";
+export { Runner } from "./runner/runner.ts";
 
 export default {
   fetch: app.fetch,

@@ -7,6 +7,7 @@ import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { NOT_FOUND } from "../contract/http-status.ts";
 import type { LeasedJob } from "../contract/worker.ts";
+import type { FileOpener } from "./run-job.ts";
 import { reasonOf } from "./runtimes/error-causes.ts";
 import type { JobFailure } from "./runtimes/runtime.ts";
 import { runtimeFetch } from "./runtimes/runtime-fetch.ts";
@@ -44,8 +45,6 @@ export async function openFile(
   if (!response.ok || response.body === null) throw new Error(`${name}: HTTP ${response.status}`);
   return response.body;
 }
-
-export type FileOpener = (file: LeasedFile, signal: AbortSignal) => Promise<AsyncIterable<Uint8Array>>;
 
 export const fileOpener =
   ({ apiUrl }: Pick<SessionSettings, "apiUrl">): FileOpener =>

@@ -5,13 +5,12 @@ import type { ReaderGone } from "../contract/data-line.ts";
 import type { LeasedJob } from "../contract/worker.ts";
 import type { WorkerConfig } from "./config.ts";
 import type { HeldJob, HeldJobs } from "./held-jobs.ts";
-import type { FileOpener } from "./job-files.ts";
 import type { InputLoader } from "./load-input.ts";
 import type { WorkerLog } from "./log.ts";
 import type { Reports } from "./reports.ts";
+import type { FileOpener, ResultStore } from "./run-job.ts";
 import { type JobOutcome, runJob } from "./run-job.ts";
 import type { Progress, Runtime } from "./runtimes/runtime.ts";
-import type { ResultStore } from "./store-result.ts";
 import type { Streams } from "./streams/streams.ts";
 
 const PROGRESS_EVERY_MS = 1_000;

@@ -6,17 +6,16 @@ import type { LeasedJob, PresenceAnswer } from "../contract/worker.ts";
 import { createBeats } from "./beats.ts";
 import type { ConfigWatch } from "./config.ts";
 import { HeldJobs } from "./held-jobs.ts";
-import type { FileOpener } from "./job-files.ts";
 import { JobRunner } from "./job-runner.ts";
 import type { InputLoader } from "./load-input.ts";
 import type { WorkerLog } from "./log.ts";
 import { PresenceDue, presenceMessage, type WorkerIdentity } from "./presence.ts";
 import { Reports } from "./reports.ts";
+import type { FileOpener, ResultStore } from "./run-job.ts";
 import { tryRuntime } from "./runtime-trial.ts";
 import type { RuntimeWatch } from "./runtime-watch.ts";
 import type { Runtime, RuntimeState } from "./runtimes/runtime.ts";
 import type { CoordinatorMessage, Session } from "./session.ts";
-import type { ResultStore } from "./store-result.ts";
 import type { Streams } from "./streams/streams.ts";
 
 const DEFAULT_HEARTBEAT_SECONDS = 15;

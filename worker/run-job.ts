@@ -6,7 +6,6 @@ import { lineOf } from "../contract/text/start-of.ts";
 import { type Json, MAX_LARGE_RESULT_BYTES } from "../contract/values.ts";
 import type { LeasedJob } from "../contract/worker.ts";
 import type { Spent } from "./apis/usage.ts";
-import type { FileOpener } from "./job-files.ts";
 import type { InputLoader } from "./load-input.ts";
 import {
   type JobFailure,
@@ -15,8 +14,17 @@ import {
   type RunOptions,
   type Runtime,
   resultTooLarge,
+  type Stored,
 } from "./runtimes/runtime.ts";
-import type { ResultStore } from "./store-result.ts";
+
+export type FileOpener = (file: LeasedJob["files"][number], signal: AbortSignal) => Promise<AsyncIterable<Uint8Array>>;
+
+export type ResultStore = (
+  job: LeasedJob,
+  bytes: AsyncIterable<Uint8Array>,
+  contentType: string,
+  signal: AbortSignal,
+) => Promise<Stored>;
 
 export type JobOutcome =
   | ({ type: "job.completed"; model?: string } & Result & Spending & Timing)

@@ -2,18 +2,11 @@
 
 import { Readable } from "node:stream";
 import { PAYLOAD_TOO_LARGE, TOO_MANY_REQUESTS } from "../contract/http-status.ts";
-import type { LeasedJob } from "../contract/worker.ts";
+import type { ResultStore } from "./run-job.ts";
 import { reasonOf } from "./runtimes/error-causes.ts";
-import { type JobFailure, resultTooLarge, type Stored } from "./runtimes/runtime.ts";
+import { type JobFailure, resultTooLarge } from "./runtimes/runtime.ts";
 import { runtimeFetch } from "./runtimes/runtime-fetch.ts";
 import { problemDetail } from "./session.ts";
-
-export type ResultStore = (
-  job: LeasedJob,
-  bytes: AsyncIterable<Uint8Array>,
-  contentType: string,
-  signal: AbortSignal,
-) => Promise<Stored>;
 
 export function resultStore({ apiUrl, apiKey }: { apiUrl: string; apiKey: string }): ResultStore {
   return async (job, bytes, contentType, signal) => {

@@ -24,6 +24,7 @@ const policy: RoutePolicy = {
   chain: [],
   weights: DEFAULT_WEIGHTS,
   closedProviders: new Map(),
+  edgeAfterMs: new Map(),
   isEchoAside: false,
   priceOf: () => null,
   lastSignOf: (member) => member.lastSeenAt,

@@ -58,6 +58,7 @@ const Row = ({ worker, isChosen, onChoose, onDone }: RowProps) => {
         <a class="row-link" title={worker.instance} href={href(["fleet", worker.instance])}>
           {worker.instance}
         </a>
+        {worker.edge && <span class="row-note dim">called by the coordinator itself</span>}
         {why !== null && <span class="row-note tone-caution">{withLocalTimes(why)}</span>}
       </td>
       <td class="cell-wide cell-short">

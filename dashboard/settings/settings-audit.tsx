@@ -61,6 +61,8 @@ const ABOUT = [
   ["", "everything"],
   ["killswitch", "the killswitch"],
   ["key", "keys"],
+  ["provider_key", "keys of providers"],
+  ["overflow", "overflow to hosted providers"],
   ["config", "the config"],
   ["budget", "budgets"],
   ["worker", "workers"],

@@ -12,6 +12,7 @@ import { useLoad } from "../state/load.ts";
 import { isAdmin } from "../state/session.ts";
 import { CreateKeyDialog, EditKeyDialog, RevokeDialog, RotateDialog } from "./key-dialogs.tsx";
 import { limitsInWords } from "./key-limits.tsx";
+import { ProviderKeys } from "./provider-keys.tsx";
 import { SecretDialog } from "./secret-dialog.tsx";
 import { SettingsTabs } from "./settings-tabs.tsx";
 
@@ -107,6 +108,7 @@ export const SettingsKeys = () => {
       <SettingsTabs />
       <Problem error={error} retry={reload} />
       {data === null ? error === null && <Loading what="the keys" /> : <KeyTable keys={data.keys} onOpen={setOpen} />}
+      <ProviderKeys />
       {open?.kind === "create" && <CreateKeyDialog onMade={showSecret} onClose={close} />}
       {open?.kind === "edit" && <EditKeyDialog item={open.key} onDone={reload} onClose={close} />}
       {open?.kind === "rotate" && <RotateDialog item={open.key} onMade={showSecret} onClose={close} />}

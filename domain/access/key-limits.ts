@@ -10,6 +10,8 @@ export interface KeyLimits {
   readonly monthNanoUsd: number | null;
   /** Models that it may use; `*` matches any characters. */
   readonly models: readonly string[] | null;
+  /** false: its jobs do not go to a provider that the coordinator calls itself; missing in older records. */
+  readonly edge?: boolean | null;
 }
 
 /** Requests are counted in windows of a minute, which begin with a request; a clock that was set back begins another. */

@@ -3,10 +3,31 @@
 // completely or refused; a wrong format never counts as an empty list, because that would remove every model. Only the
 // three normalised fields are compared, because the others change constantly.
 
+import type { Api } from "../words/api.ts";
 import { ownKey, readPath } from "./catalog-path.ts";
 import { type ModelPrice, type ProviderPricing, readPrice } from "./catalog-price.ts";
 
 export type ProviderAuth = { header: string; ref: string };
+
+export const API_DIALECTS = ["openai", "anthropic"] as const;
+export type ApiDialect = (typeof API_DIALECTS)[number];
+
+/** Where and how the coordinator calls the provider's models itself. */
+export type ProviderApi = {
+  /** Ends where `/chat/completions` or `/messages` begins. */
+  base_url: string;
+  dialect: ApiDialect;
+  /** Narrows what the dialect offers. */
+  apis?: readonly Api[] | undefined;
+};
+
+const APIS_OF_DIALECT: Readonly<Record<ApiDialect, readonly Api[]>> = {
+  openai: ["chat/completions", "completions", "embeddings", "responses"],
+  anthropic: ["messages"],
+};
+
+export const apisOf = ({ dialect, apis }: ProviderApi): readonly Api[] =>
+  APIS_OF_DIALECT[dialect].filter((api) => apis === undefined || apis.includes(api));
 
 /** One file of providers/catalog, validated; the keys are those of the file. */
 export type ProviderDefinition = {
@@ -15,6 +36,7 @@ export type ProviderDefinition = {
   method: "GET" | "POST";
   local: boolean;
   auth?: ProviderAuth | undefined;
+  api?: ProviderApi | undefined;
   key_hosts?: readonly string[] | undefined;
   extra_headers?: Readonly<Record<string, string>> | undefined;
   response_path: string;

@@ -63,6 +63,7 @@ export class Fleet {
   readonly #withRoom = new Bits();
   readonly #connected = new Bits();
   readonly #cutOff = new Bits();
+  readonly #edge = new Bits();
   /** Silent when the whole fleet was last examined; all others reported at `#heardAt` or later. */
   readonly #unheard = new Bits();
   #heardAt = Number.POSITIVE_INFINITY;
@@ -226,6 +227,11 @@ export class Fleet {
     return this.#withRoom;
   }
 
+  /** The coordinator's own. */
+  get edge(): Bits {
+    return this.#edge;
+  }
+
   get cutOff(): Bits {
     return this.#cutOff;
   }
@@ -295,6 +301,7 @@ export class Fleet {
   #index(member: Member, isPresent: boolean): void {
     const { slot, worker } = member;
     this.#registered.set(slot, isPresent);
+    this.#edge.set(slot, isPresent && worker.isEdge);
     if (isPresent) this.columns.setOffer(slot, worker);
     else this.columns.dropOffer(slot);
     this.#byProvider.place(worker.provider, slot, isPresent);

@@ -24,6 +24,7 @@ type FirstField =
 
 /** Fields added after the first release, with the values of a worker that never used them. */
 const LATER_FIELDS = {
+  isEdge: false,
   unavailable: null,
   busy: null,
   apis: [],

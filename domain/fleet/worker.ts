@@ -70,7 +70,16 @@ export interface Trial {
   readonly untilAt: number;
 }
 
+/** The coordinator's own calls of a provider, in at most so many places for each of its workers. */
+export const EDGE_PLACES = 32;
+const EDGE_INSTANCE = /^edge-[a-z0-9_-]+-\d{1,3}$/;
+export const edgeInstance = (provider: string, number: number): string => `edge-${provider}-${number}`;
+/** No worker process may have such a name. */
+export const isEdgeInstance = (instance: string): boolean => EDGE_INSTANCE.test(instance);
+
 export interface Worker extends Offer {
+  /** The coordinator itself: never silent, and nobody reports its presence. */
+  readonly isEdge: boolean;
   /** Its `OfferedModels`, whose names are on disk. */
   readonly models: ModelSet | null;
   readonly runtimeModels: ModelSet | null;
@@ -144,6 +153,7 @@ export const registerWorker = (
   from: { keyId: string | null; viaSocket: boolean; isFull?: boolean },
   nowAt: number,
 ): Worker => ({
+  isEdge: false,
   registeredAt: nowAt,
   pause: null,
   isHalted: false,

@@ -2,7 +2,8 @@
 
 import { listedKeysOf, modelKeyOf } from "../fleet/model-name.ts";
 import { type ModelSet, withSimilarModel } from "../fleet/model-set.ts";
-import type { Tier } from "../words/requirements.ts";
+import type { ModelChoice } from "../job/job.ts";
+import { fnv1a } from "../words/fnv.ts";
 
 /** Equal, except for `:latest` and an owner that one side omits. */
 export const isSameModel = (one: string, other: string): boolean => {
@@ -16,11 +17,9 @@ export const isSameModel = (one: string, other: string): boolean => {
 const withoutOwner = (name: string): string => name.slice(name.lastIndexOf("/") + 1);
 
 /** A name that the tenant defines for a model; its other settings apply as if the client had sent them. */
-export interface Alias {
-  readonly model: string;
-  readonly provider: string | null;
-  readonly tags: readonly string[];
-  readonly tier: Tier | null;
+export interface Alias extends ModelChoice {
+  /** Of a list: its share of the conversations that begin with it; null: in order. */
+  readonly weight: number | null;
 }
 
 /** What a registered worker offers. */
@@ -57,10 +56,15 @@ const offeredAs = (name: string, offers: readonly ModelOffer[]): string | null =
   return near;
 };
 
-const plain = (model: string, provider: string | null = null): Alias => ({ model, provider, tags: [], tier: null });
+const plain = (model: string, provider: string | null = null): ModelChoice => ({
+  model,
+  provider,
+  tags: [],
+  tier: null,
+});
 
 /** `<provider>/<model>` for a registered provider that has the model or takes any. */
-const ofNamedProvider = (asked: string, offers: readonly ModelOffer[]): Alias | null => {
+const ofNamedProvider = (asked: string, offers: readonly ModelOffer[]): ModelChoice | null => {
   const [first = "", ...rest] = asked.split("/");
   const model = rest.join("/");
   const ofProvider = model === "" ? [] : offers.filter(({ provider }) => provider === first);
@@ -68,18 +72,54 @@ const ofNamedProvider = (asked: string, offers: readonly ModelOffer[]): Alias | 
   return known !== null || ofProvider.some(takesAny(model)) ? plain(known ?? model, first) : null;
 };
 
+const HASH_RANGE = 2 ** 32;
+
+/** Similar seeds have similar hashes: this spreads them over the whole range (MurmurHash3's last step). */
+const spread = (hash: number): number => {
+  let mixed = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
+  mixed = Math.imul(mixed ^ (mixed >>> 13), 0xc2b2ae35);
+  return (mixed ^ (mixed >>> 16)) >>> 0;
+};
+
+/** With weights, a conversation begins with the same entry each time; the others follow in order. */
+const inTurn = (entries: readonly Alias[], seed: string): readonly Alias[] => {
+  if (entries.every(({ weight }) => weight === null)) return entries;
+  const total = entries.reduce((sum, { weight }) => sum + (weight ?? 1), 0);
+  let left = (spread(fnv1a(seed)) / HASH_RANGE) * total;
+  const first = entries.find(({ weight }) => {
+    left -= weight ?? 1;
+    return left < 0;
+  });
+  return first === undefined ? entries : [first, ...entries.filter((one) => one !== first)];
+};
+
 /**
- * The first match of: an alias; a model offered under exactly this name; `<provider>/<model>` of a registered provider;
- * a model offered under a similar name; any name, if a worker takes any. null: no worker has such a model. The provider
- * comes before similar names, because otherwise `local/m1` would match anyone's `m1` with its owner omitted.
+ * What a name means, in the order in which it is tried: an alias may be a list. Empty: no worker has such a model.
+ * `seed`: of the conversation.
  */
-export const resolveModel = (
+export const choicesOf = (
   asked: string,
-  aliases: Readonly<Record<string, Alias>>,
+  aliases: Readonly<Record<string, readonly Alias[]>>,
   offers: readonly ModelOffer[],
-): Alias | null => {
-  const alias = Object.hasOwn(aliases, asked) ? aliases[asked] : undefined;
-  if (alias !== undefined) return { ...alias, model: offeredAs(alias.model, offers) ?? alias.model };
+  seed = "",
+): readonly ModelChoice[] => {
+  const entries = Object.hasOwn(aliases, asked) ? aliases[asked] : undefined;
+  if (entries === undefined) {
+    const found = resolveModel(asked, offers);
+    return found === null ? [] : [found];
+  }
+  return inTurn(entries, seed).map(({ weight: _, ...choice }) => ({
+    ...choice,
+    model: offeredAs(choice.model, offers) ?? choice.model,
+  }));
+};
+
+/**
+ * The first match of: a model offered under exactly this name; `<provider>/<model>` of a registered provider; a model
+ * offered under a similar name; any name, if a worker takes any. null: no worker has such a model. The provider comes
+ * before similar names, because otherwise `local/m1` would match anyone's `m1` with its owner omitted.
+ */
+const resolveModel = (asked: string, offers: readonly ModelOffer[]): ModelChoice | null => {
   const offered = offeredAs(asked, offers);
   if (offered === asked) return plain(offered);
   const pinned = ofNamedProvider(asked, offers);

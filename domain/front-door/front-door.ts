@@ -33,7 +33,7 @@ export interface FrontDoorConfig {
   /** An attempt without output for this long goes to another worker; null: no limit. */
   readonly firstTokenMs: number | null;
   readonly store: KeptTexts;
-  readonly aliases: Readonly<Record<string, Alias>>;
+  readonly aliases: Readonly<Record<string, readonly Alias[]>>;
   readonly corsOrigins: readonly string[];
 }
 

@@ -41,6 +41,9 @@ type FirstField =
 
 /** Fields added after the first release, with the values of a job that never used them. */
 const LATER_FIELDS = {
+  edge: true,
+  requestedModel: null,
+  tried: [],
   api: null,
   stream: false,
   firstTokenAt: null,

@@ -32,6 +32,14 @@ export interface JobPayload {
   readonly input: Json;
 }
 
+/** A model, and where it may run. */
+export interface ModelChoice {
+  readonly model: string;
+  readonly provider: string | null;
+  readonly tags: readonly string[];
+  readonly tier: Tier | null;
+}
+
 /** What a front-door request has beyond the job itself. */
 export interface FrontDoorFacts {
   /** Names the conversation; null if there is none. */
@@ -48,6 +56,8 @@ export interface FrontDoorFacts {
   readonly isSessionHit: boolean | null;
   /** How long its client should wait before it tries again, if the provider says so. */
   readonly retryAfterMs?: number;
+  /** What is asked next if this model cannot answer, in order. */
+  readonly choices?: readonly ModelChoice[];
   /** Under which its answer is given again, unless its client leaves before. */
   readonly idempotencyKey?: string;
 }
@@ -63,7 +73,19 @@ export interface BatchPlace {
   readonly yieldsUntilAt: number;
 }
 
+/** A model that was asked and could not answer. */
+export interface Tried {
+  readonly model: string | null;
+  readonly provider: string | null;
+  readonly code: string;
+}
+
 export interface NewJob extends JobPayload {
+  /** false: not to a provider that the coordinator calls itself. */
+  readonly edge?: boolean;
+  /** The name that the client sent. */
+  readonly requestedModel?: string;
+  readonly tried?: readonly Tried[];
   readonly provider: string | null;
   readonly model: string | null;
   readonly tags: readonly string[];
@@ -111,6 +133,11 @@ export interface Creator {
 
 /** Instants are epoch milliseconds, durations milliseconds, money integer nano-dollars. */
 export interface Job extends Requirements {
+  readonly edge: boolean;
+  /** The name that a front-door client sent; null for other jobs. */
+  readonly requestedModel: string | null;
+  /** The models that were asked before this one. */
+  readonly tried: readonly Tried[];
   readonly id: string;
   readonly version: number;
   readonly status: JobStatus;
@@ -217,7 +244,8 @@ export const jobEvent = (job: Job, type: JobEvent["type"], nowAt: number, detail
 });
 
 /** What a new job requires of a worker. */
-export const requirementsOfNew = ({ provider, model, tags, api, batch }: NewJob): Requirements => ({
+export const requirementsOfNew = ({ provider, model, tags, api, batch, edge = true }: NewJob): Requirements => ({
+  edge,
   provider,
   model,
   tags: [...new Set(tags)],
@@ -236,6 +264,9 @@ export const createJob = (request: NewJob, id: string, nowAt: number, by: Actor 
     ...asked,
     id,
     tags,
+    edge: asked.edge ?? true,
+    requestedModel: asked.requestedModel ?? null,
+    tried: asked.tried ?? [],
     version: 1,
     status: "pending",
     api,

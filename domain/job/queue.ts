@@ -19,18 +19,20 @@ export const orderKeyOf = (priority: Priority, enqueuedAt: number): number => en
 
 /** Rare requirements come last and only if they are set, so that older keys stay the same. */
 export const groupKeyOf = (asked: Requirements): string => {
-  const { provider, model, tags, excludedProviders, api, avoidedWorkers, batch } = asked;
+  const { provider, model, tags, excludedProviders, api, avoidedWorkers, batch, edge } = asked;
   const parts = [provider, model, [...tags].sort(), [...excludedProviders].sort()];
+  if (edge === false) return JSON.stringify([...parts, api, [...avoidedWorkers].sort(), batch, edge]);
   if (batch !== null) return JSON.stringify([...parts, api, [...avoidedWorkers].sort(), batch]);
   if (avoidedWorkers.length > 0) return JSON.stringify([...parts, api, [...avoidedWorkers].sort()]);
   return JSON.stringify(api === null ? parts : [...parts, api]);
 };
 
 export const requirementsOf = (groupKey: string): Requirements => {
-  const [provider, model, tags, excludedProviders, api = null, avoidedWorkers = [], batch = null] = JSON.parse(
+  const [provider, model, tags, excludedProviders, api = null, avoidedWorkers = [], batch = null, edge] = JSON.parse(
     groupKey,
-  ) as [string | null, string | null, string[], string[], (Api | null)?, string[]?, (string | null)?];
-  return { provider, model, tags, excludedProviders, api, avoidedWorkers, batch };
+  ) as [string | null, string | null, string[], string[], (Api | null)?, string[]?, (string | null)?, boolean?];
+  const asked = { provider, model, tags, excludedProviders, api, avoidedWorkers, batch };
+  return edge === undefined ? asked : { ...asked, edge };
 };
 
 /** A waiting job's position: smaller keys first, then the older id. */

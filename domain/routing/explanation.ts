@@ -4,10 +4,9 @@
 import type { Strategy, Weights } from "../config.ts";
 import { Bits } from "../fleet/bits.ts";
 import type { Fleet, Member } from "../fleet/fleet.ts";
-import type { Requirements } from "../words/requirements.ts";
 import type { Parts, WorkerVerdict } from "../words/verdict.ts";
 import { contenderOf, isBetter } from "./routing.ts";
-import { filtersFor, type RoutePolicy, type RouteRequest, refusalsOf } from "./routing-filter.ts";
+import { filtersFor, type RoutePolicy, type RouteRequest, refusalsOf, type Wanted } from "./routing-filter.ts";
 import { scoreParts, scorerFor, weightsOf } from "./scoring.ts";
 
 export interface Routing {
@@ -103,7 +102,7 @@ interface Sifted {
   readonly turnedAway: readonly Bits[];
 }
 
-const sift = (fleet: Fleet, asked: Requirements, policy: RoutePolicy): Sifted => {
+const sift = (fleet: Fleet, asked: Wanted, policy: RoutePolicy): Sifted => {
   const left = fleet.registered.copy();
   const turnedAway: Bits[] = [];
   for (const filter of filtersFor(asked, policy)) {
@@ -117,7 +116,7 @@ const sift = (fleet: Fleet, asked: Requirements, policy: RoutePolicy): Sifted =>
 const closestOf = (
   groups: readonly Bits[],
   fleet: Fleet,
-  asked: Requirements,
+  asked: Wanted,
   policy: RoutePolicy,
   limit: number,
 ): WorkerVerdict[] => {
@@ -152,11 +151,11 @@ const toVerdict = (
 const LETS_EXPIRE = "did not start the last job it was given: it comes after the others";
 
 /** Whether a worker would get a job if it had a free place. */
-export const isOnlyFull = (fleet: Fleet, asked: Requirements, policy: RoutePolicy): boolean =>
+export const isOnlyFull = (fleet: Fleet, asked: Wanted, policy: RoutePolicy): boolean =>
   roomAside(fleet, asked, policy).count() > 0;
 
 /** The workers that may have a job, whether they have room or not. */
-const roomAside = (fleet: Fleet, asked: Requirements, policy: RoutePolicy): Bits => {
+const roomAside = (fleet: Fleet, asked: Wanted, policy: RoutePolicy): Bits => {
   const left = fleet.registered.copy();
   for (const filter of filtersFor(asked, policy)) {
     if (!filter.isAboutRoom) filter.narrow(left, fleet, asked, policy);
@@ -165,13 +164,13 @@ const roomAside = (fleet: Fleet, asked: Requirements, policy: RoutePolicy): Bits
 };
 
 /** Whether a worker other than this one would get a job if it had a free place. */
-export const isElsewhere = (fleet: Fleet, asked: Requirements, policy: RoutePolicy, instance: string): boolean => {
+export const isElsewhere = (fleet: Fleet, asked: Wanted, policy: RoutePolicy, instance: string): boolean => {
   const left = roomAside(fleet, { ...asked, avoidedWorkers: [...asked.avoidedWorkers, instance] }, policy);
   return left.subtract(onlyOne(fleet, instance)).count() > 0;
 };
 
 /** Why no worker may have a job now, in one line; null if one may. */
-export const whyWaiting = (fleet: Fleet, asked: Requirements, policy: RoutePolicy): string | null => {
+export const whyWaiting = (fleet: Fleet, asked: Wanted, policy: RoutePolicy): string | null => {
   const left = fleet.registered.copy();
   if (fleet.size === 0) return "no worker is registered";
   for (const filter of filtersFor(asked, policy)) {

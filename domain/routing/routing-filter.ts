@@ -10,7 +10,12 @@ import { ECHO, isOffline, pauseReasonOf } from "../fleet/worker.ts";
 import type { Priority, Requirements, Tier } from "../words/requirements.ts";
 import { chainOf } from "./strategy.ts";
 
-export interface RouteRequest extends Requirements {
+/** What is asked of a worker; `waitingSinceAt` is known if one job is meant, and not its whole group. */
+export interface Wanted extends Requirements {
+  readonly waitingSinceAt?: number | undefined;
+}
+
+export interface RouteRequest extends Wanted {
   readonly tier: Tier | null;
   readonly urgency: Priority;
   /** The job's conversation and the worker of its previous turn; absent without a conversation. */
@@ -28,6 +33,8 @@ export interface RoutePolicy {
   readonly closedProviders: ReadonlyMap<string, string>;
   /** Another worker than the built-in echo is alive: echo answers only jobs that ask for it. */
   readonly isEchoAside: boolean;
+  /** By provider that the coordinator calls as a fallback, how long a job waits for another worker. */
+  readonly edgeAfterMs: ReadonlyMap<string, number>;
   readonly priceOf: (provider: string, model: string | null) => number | null;
   /** Why a worker or a batch may get no line now; absent where no batch is under way. */
   readonly batchRules?: BatchRules;
@@ -58,7 +65,7 @@ const leavesRoom = (member: Member, rules: BatchRules): string | null => {
 interface Nobody {
   readonly before: Bits;
   readonly fleet: Fleet;
-  readonly asked: Requirements;
+  readonly asked: Wanted;
   readonly policy: RoutePolicy;
 }
 
@@ -67,11 +74,11 @@ interface Filter {
   /** A worker that it refuses lacks only a free place, its own or its provider's. */
   readonly isAboutRoom?: true;
   /** Why this worker may not have this job; null if it may. */
-  readonly refuses: (member: Member, asked: Requirements, policy: RoutePolicy, fleet: Fleet) => string | null;
+  readonly refuses: (member: Member, asked: Wanted, policy: RoutePolicy, fleet: Fleet) => string | null;
   /** Whether it can refuse any worker at all, given the request and the policy. */
-  readonly applies?: (asked: Requirements, policy: RoutePolicy) => boolean;
+  readonly applies?: (asked: Wanted, policy: RoutePolicy) => boolean;
   /** The same check for the whole fleet: removes refused workers from `left`. */
-  readonly narrow: (left: Bits, fleet: Fleet, asked: Requirements, policy: RoutePolicy) => void;
+  readonly narrow: (left: Bits, fleet: Fleet, asked: Wanted, policy: RoutePolicy) => void;
   /** Why no worker may have this job, in one line, if this filter refused the last ones. */
   readonly whyNobody: (nobody: Nobody) => string;
 }
@@ -82,6 +89,11 @@ const ECHO_ASIDE = `echo answers only jobs that ask for provider "${ECHO}" or mo
 
 const lacks = (model: string | null, untilAt: number): string =>
   `its runtime answered that it does not have model "${model}"; it is asked again after ${new Date(untilAt).toISOString()}, or when its list changes`;
+
+const NOT_AT_THE_EDGE = "the job is not to go to a provider that the coordinator calls itself (edge: false)";
+
+const waitsForOthers = ({ instance, provider }: Member["worker"], { edgeAfterMs }: RoutePolicy): string =>
+  `${instance} waits: a worker of your own can take this within ${(edgeAfterMs.get(provider) ?? 0) / 1000} s`;
 
 const firstOf = ({ before, fleet }: Nobody): Member => fleet.at(before.first());
 
@@ -202,6 +214,15 @@ const MAY_EVER: readonly Filter[] = [
     },
   },
   {
+    name: "edge",
+    refuses: ({ worker }) => (worker.isEdge ? NOT_AT_THE_EDGE : null),
+    applies: (asked) => asked.edge === false,
+    narrow: (left, fleet) => {
+      left.subtract(fleet.edge);
+    },
+    whyNobody: (nobody) => `${whoIs(nobody)} the coordinator's own, and ${NOT_AT_THE_EDGE}`,
+  },
+  {
     name: "offline",
     refuses: (member, _asked, policy) => {
       if (isCutOff(member)) return `offline: its ${member.isLockedOut ? "key was revoked" : "socket dropped"}`;
@@ -307,7 +328,37 @@ const FILTERS: readonly Filter[] = [
       return `worker "${firstOf(nobody).worker.instance}" ${reason ?? "leaves its place to other work"}`;
     },
   },
+  {
+    name: "edge_waits",
+    refuses: ({ worker }, asked, policy, fleet) =>
+      worker.isEdge && mustWait(worker.provider, asked, policy) && canOthers(fleet, asked, policy)
+        ? waitsForOthers(worker, policy)
+        : null,
+    applies: (_asked, policy) => policy.edgeAfterMs.size > 0,
+    narrow: (left, fleet, asked, policy) => {
+      const waiting = left.copy().intersect(fleet.edge);
+      waiting.keepIf((slot) => mustWait(fleet.at(slot).worker.provider, asked, policy));
+      if (waiting.count() > 0 && canOthers(fleet, asked, policy)) left.subtract(waiting);
+    },
+    whyNobody: (nobody) => waitsForOthers(firstOf(nobody).worker, nobody.policy),
+  },
 ];
+
+/** A fallback has not waited its time for another worker to take the job. */
+const mustWait = (provider: string, { waitingSinceAt }: Wanted, { edgeAfterMs, nowAt }: RoutePolicy): boolean => {
+  const afterMs = edgeAfterMs.get(provider);
+  return afterMs !== undefined && (waitingSinceAt === undefined || nowAt - waitingSinceAt < afterMs);
+};
+
+/** Whether a worker that is not the coordinator's own is alive, not paused, and could take the job, now or later. */
+export const canOthers = (fleet: Fleet, asked: Wanted, policy: RoutePolicy): boolean => {
+  const left = fleet.registered.copy().subtract(fleet.edge);
+  for (const filter of MAY_EVER) {
+    if (left.count() === 0) return false;
+    if (!filter.isAboutRoom && mayRefuse(filter, asked, policy)) filter.narrow(left, fleet, asked, policy);
+  }
+  return hasOthers(left, fleet, asked);
+};
 
 /** Providers that a fallback has tried; if the chain has no other, none counts as tried. */
 const leftBehind = (asked: Requirements, policy: RoutePolicy): readonly string[] =>
@@ -336,11 +387,11 @@ const mayEverHave = (fleet: Fleet, asked: Requirements, policy: RoutePolicy): Bi
   return left;
 };
 
-const mayRefuse = (filter: Filter, asked: Requirements, policy: RoutePolicy): boolean =>
+const mayRefuse = (filter: Filter, asked: Wanted, policy: RoutePolicy): boolean =>
   filter.applies?.(asked, policy) !== false;
 
 /** The filters that can refuse any worker at all. */
-export const filtersFor = (asked: Requirements, policy: RoutePolicy): Filter[] =>
+export const filtersFor = (asked: Wanted, policy: RoutePolicy): Filter[] =>
   FILTERS.filter((filter) => mayRefuse(filter, asked, policy));
 
 const isOutsideChain = (provider: string, asked: Requirements, policy: RoutePolicy): boolean =>
@@ -351,13 +402,13 @@ const isSilent = (member: Member, policy: RoutePolicy): boolean =>
   isOffline(policy.lastSignOf(member), policy.offlineAfterMs, policy.nowAt);
 
 /** Every reason why a worker may not have a job; empty if it may. */
-export const refusalsOf = (member: Member, asked: Requirements, policy: RoutePolicy, fleet: Fleet): string[] =>
+export const refusalsOf = (member: Member, asked: Wanted, policy: RoutePolicy, fleet: Fleet): string[] =>
   filtersFor(asked, policy)
     .map((filter) => filter.refuses(member, asked, policy, fleet))
     .filter((reason) => reason !== null);
 
 /** The first reason, as counted in a worker's `skipped`. */
-export const firstRefusal = (member: Member, asked: Requirements, policy: RoutePolicy, fleet: Fleet): string | null => {
+export const firstRefusal = (member: Member, asked: Wanted, policy: RoutePolicy, fleet: Fleet): string | null => {
   for (const filter of FILTERS) {
     if (!mayRefuse(filter, asked, policy)) continue;
     const reason = filter.refuses(member, asked, policy, fleet);

@@ -18,6 +18,8 @@ export type ScheduledRequest = Pick<
   "prompt" | "input" | "provider" | "model" | "priority" | "tier" | "tags"
 > & {
   readonly files: readonly string[];
+  /** false: its jobs do not go to a provider that the coordinator calls itself. */
+  readonly edge: boolean;
 };
 
 export interface Schedule extends ScheduledRequest {
@@ -92,6 +94,7 @@ export const createSchedule = (input: NewSchedule, nowAt: number): Result<Schedu
     tier: input.tier ?? null,
     tags: [...new Set(input.tags ?? [])],
     files: input.files ?? [],
+    edge: input.edge ?? true,
     overlap: input.overlap ?? "allow",
     status: input.status ?? "active",
     nextRunAt: null,
@@ -187,9 +190,9 @@ const keepsTiming = (before: Schedule, after: Schedule): boolean =>
   before.status === after.status;
 
 const jobOf = (schedule: Schedule): NewJob => {
-  const { prompt, input, provider, model, priority, tier, tags, files } = schedule;
+  const { prompt, input, provider, model, priority, tier, tags, files, edge } = schedule;
   const limits = { timeoutMs: null, maxAttempts: null, runAt: null };
-  return { prompt, input, provider, model, priority, tier, tags, files, ...limits, schedule: schedule.name };
+  return { prompt, input, provider, model, priority, tier, tags, files, edge, ...limits, schedule: schedule.name };
 };
 
 const invalidFields = (errors: readonly FieldError[]): RefusalOf<"invalid_request"> => ({

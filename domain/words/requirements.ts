@@ -14,6 +14,8 @@ export interface Requirements {
   readonly tags: readonly string[];
   /** The API that the worker must offer; null for an ordinary job. */
   readonly api: Api | null;
+  /** false: not to a provider that the coordinator calls itself; missing: allowed. */
+  readonly edge?: boolean;
   /** Providers that a fallback has already tried. */
   readonly excludedProviders: readonly string[];
   /** Workers on which it failed: others are preferred while one of them is eligible. */

@@ -1,10 +1,12 @@
 // Sends what a stored turn produced: frames to workers, notifications to waiting requests and viewers, cuts to relays,
 // closes of sockets, log lines, deliveries to webhooks. No failure here undoes the turn, and no turn waits for it.
 
+import { edgeInstance, isEdgeInstance } from "../../domain/fleet/worker.ts";
 import { ok } from "../../domain/words/result.ts";
 import { log } from "../../log/log.ts";
 import { SERVICE, type TurnRunner } from "../calls/turn-runner.ts";
 import type { FileObjects } from "../files/file-objects.ts";
+import { learnEdge } from "../operations/edge-workers.ts";
 import { noteSaid } from "../operations/late-spending.ts";
 import type { Relays } from "../relay/relays.ts";
 import type { Live } from "../sockets/live.ts";
@@ -43,7 +45,13 @@ export class EffectSender {
 
   send(effects: Effects): void {
     const { tenant, sockets, waiters, live, relays, files, turns, waitUntil } = this.#parts;
-    for (const { instance, message } of effects.frames) sockets.queueFor(instance, message);
+    for (const [instance, ofOne] of Map.groupBy(effects.frames, (frame) => frame.instance)) {
+      const messages = ofOne.map(({ message }) => message);
+      // What does not arrive is noticed as with any worker: the job is not started in time.
+      if (isEdgeInstance(instance)) waitUntil(relays.tellRunner(instance, messages).catch(() => undefined));
+      else for (const message of messages) sockets.queueFor(instance, message);
+    }
+    for (const provider of effects.askedEdges) waitUntil(this.#askEdge(provider).catch(() => undefined));
     for (const instance of effects.wokenWorkers) waiters.notify(`claim ${instance}`);
     for (const { message, except } of effects.broadcast) {
       sockets.queueForAll(message, except);
@@ -71,6 +79,12 @@ export class EffectSender {
     const { relays, turns } = this.#parts;
     const said = await relays.measure(unmeasured);
     if (said.length > 0) await turns.decide(SERVICE, (turn) => ok(noteSaid(turn, said))).catch(() => undefined);
+  }
+
+  async #askEdge(provider: string): Promise<void> {
+    const { relays, turns } = this.#parts;
+    const state = await relays.askRunner(edgeInstance(provider, 0), provider);
+    await turns.decide(SERVICE, (turn) => ok(learnEdge(turn, provider, state)));
   }
 
   #deliver(delivery: Outgoing): Promise<void> {

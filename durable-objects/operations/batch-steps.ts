@@ -22,8 +22,7 @@ import { type BatchLine, type Fault, type LineRules, wholeFault } from "../../do
 import { linesToFeed } from "../../domain/batch/feeding.ts";
 import type { LineAnswer } from "../../domain/batch/line-answer.ts";
 import type { FileRecord } from "../../domain/file/file.ts";
-import type { Alias } from "../../domain/front-door/door-model.ts";
-import { createJob, type NewJob, requirementsOfNew } from "../../domain/job/job.ts";
+import { createJob, type ModelChoice, type NewJob, requirementsOfNew } from "../../domain/job/job.ts";
 import { groupKeyOf } from "../../domain/job/queue.ts";
 import type { WebhookEvent } from "../../domain/webhook.ts";
 import { DAY_MS, SECOND_MS } from "../../domain/words/duration.ts";
@@ -33,7 +32,7 @@ import type { Json } from "../../domain/words/json.ts";
 import { endOpenLines } from "../steps/stop-batches.ts";
 import type { Turn } from "../turn/turn.ts";
 import { holdReason } from "./batches.ts";
-import { findModel } from "./door-models.ts";
+import { findModels } from "./door-models.ts";
 import { drop } from "./files.ts";
 import { refuseBacklog, refuseGroups } from "./room.ts";
 import { routePolicy } from "./route-policy.ts";
@@ -90,7 +89,7 @@ const learning = (turn: Turn, batch: BatchRecord): { rules: LineRules; bytes: nu
     rules: {
       endpoint: `/v1/${batch.api}`,
       models: limits?.models ?? null,
-      aliases: Object.fromEntries(Object.entries(aliases).map(([name, { model }]) => [name, model])),
+      aliases: Object.fromEntries(Object.entries(aliases).map(([name, list]) => [name, list[0]?.model ?? name])),
     },
     bytes: file?.bytes ?? 0,
     keptUntil: batch.expiresAt + ANNOUNCED_MS,
@@ -110,12 +109,12 @@ const modelToFeed = (
   return null;
 };
 
-const plain = (model: string): Alias => ({ model, provider: null, tags: [], tier: null });
+const plain = (model: string): ModelChoice => ({ model, provider: null, tags: [], tier: null });
 
 /** A model that no worker has is no fault: its lines wait. */
-const meant = (turn: Turn, name: string): Alias => {
-  const found = findModel(turn, name);
-  return found.ok ? found.value : plain(name);
+const meant = (turn: Turn, name: string): ModelChoice => {
+  const found = findModels(turn, { model: name, others: [], seed: name });
+  return (found.ok ? found.value[0] : undefined) ?? plain(name);
 };
 
 const placesFor = (turn: Turn, { api, id }: BatchRecord, { name }: BatchModel): number => {
@@ -218,7 +217,7 @@ export const fed = (
 const creatorOf = (turn: Turn, { keyId }: BatchRecord): Actor | null =>
   keyId === null ? null : { keyId, name: turn.store.keys.find(keyId)?.name ?? "" };
 
-const toNewJob = (batch: BatchRecord, model: string, found: Alias, { line, customId, body }: FedLine): NewJob => {
+const toNewJob = (batch: BatchRecord, model: string, found: ModelChoice, { line, customId, body }: FedLine): NewJob => {
   const given: { [field: string]: Json } = { ...body, model: found.model };
   return {
     prompt: customId,

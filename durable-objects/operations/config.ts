@@ -9,6 +9,7 @@ import type { StoredConfig } from "../store/settings.ts";
 import { dueAtOf } from "../turn/deadline.ts";
 import type { Turn } from "../turn/turn.ts";
 import { enforceBudget } from "./budget.ts";
+import { arrangeEdge } from "./edge-workers.ts";
 import { greeting } from "./presence.ts";
 import { forgetAbsent } from "./watch.ts";
 
@@ -45,6 +46,8 @@ export const replaceConfig = (turn: Turn, request: ConfigChange): Result<StoredC
   forgetAbsent(turn);
   lookForSilence(turn);
   turn.isAllOpened = true;
+  arrangeEdge(turn, true);
+  turn.memory.edgeLookAt = turn.memory.config.edgeAfterMs.size > 0 ? turn.nowAt : Number.POSITIVE_INFINITY;
   enforceBudget(turn);
   return ok(next);
 };

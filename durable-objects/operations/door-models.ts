@@ -5,7 +5,8 @@ import type { ModelList } from "../../contract/model-list.ts";
 import { modelKeyOf, stillMissing } from "../../domain/fleet/model-name.ts";
 import { type ModelSet, modelsTaken } from "../../domain/fleet/model-set.ts";
 import type { Worker } from "../../domain/fleet/worker.ts";
-import { type Alias, isSameModel, type ModelOffer, resolveModel } from "../../domain/front-door/door-model.ts";
+import { choicesOf, isSameModel, type ModelOffer } from "../../domain/front-door/door-model.ts";
+import type { ModelChoice } from "../../domain/job/job.ts";
 import type { Refusal } from "../../domain/words/refusal.ts";
 import { err, ok, type Result } from "../../domain/words/result.ts";
 import { refuseModel } from "../steps/key-limits.ts";
@@ -53,9 +54,25 @@ const NAMED_MODELS = 5;
 /** An answer of the object may have 32 MiB. */
 export const MAX_LISTED_MODELS = 10_000;
 
-export const findModel = (turn: Turn, asked: string): Result<Alias, Refusal> => {
-  const found = resolveModel(asked, turn.memory.config.frontDoor.aliases, offersOf(turn));
-  if (found !== null) return ok(found);
+const MAX_CHOICES = 20;
+
+export interface AskedModels {
+  readonly model: string;
+  /** What the request itself names to be tried after it. */
+  readonly others: readonly string[];
+  /** Of the conversation. */
+  readonly seed: string;
+}
+
+/** What the names mean, in the order in which they are tried; the first must mean something, or one that follows. */
+export const findModels = (turn: Turn, asking: AskedModels): Result<readonly ModelChoice[], Refusal> => {
+  const { model: asked, others, seed } = asking;
+  const { aliases } = turn.memory.config.frontDoor;
+  const offers = offersOf(turn);
+  const meant = (name: string): readonly ModelChoice[] => choicesOf(name, aliases, offers, seed);
+  const allowed = others.filter((name) => refuseModel(turn, [name]).ok);
+  const found = [...meant(asked), ...allowed.flatMap(meant)];
+  if (found.length > 0) return ok(found.slice(0, MAX_CHOICES));
   const known = listedModels(turn, NAMED_MODELS).map(({ id }) => id);
   return err({ code: "model_not_found", model: asked, known });
 };

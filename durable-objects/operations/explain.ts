@@ -28,7 +28,7 @@ export const explainRouting = (turn: Turn, request: ExplainRequest): Result<Expl
   }
   const asked: RouteRequest =
     job === null
-      ? { ...request, api: null, excludedProviders: [], avoidedWorkers: [], batch: null }
+      ? { ...request, api: null, waitingSinceAt: turn.nowAt, excludedProviders: [], avoidedWorkers: [], batch: null }
       : routeRequest(turn, job);
   const routing = explain(turn.memory.fleet, asked, routePolicy(turn), notesOn(turn, asked), request.scope);
   const delay = job === null ? null : delayReason(turn, job);

@@ -1,10 +1,19 @@
 // The front door's calls to a tenant: create a job for a request, and follow it.
 
 import { type JobResource, presentJob } from "../../contract/job.ts";
-import type { Alias } from "../../domain/front-door/door-model.ts";
-import { createJob, type FrontDoorFacts, type Job, type JobError, type NewJob } from "../../domain/job/job.ts";
+import {
+  createJob,
+  type Decision,
+  type FrontDoorFacts,
+  type Job,
+  type JobError,
+  type ModelChoice,
+  type NewJob,
+  type Tried,
+} from "../../domain/job/job.ts";
 import { permit } from "../../domain/killswitch.ts";
 import { isOnlyFull } from "../../domain/routing/explanation.ts";
+import type { RoutePolicy } from "../../domain/routing/routing-filter.ts";
 import type { Api } from "../../domain/words/api.ts";
 import { isFinal, type JobStatus } from "../../domain/words/job-status.ts";
 import type { Json } from "../../domain/words/json.ts";
@@ -13,11 +22,12 @@ import type { Priority, Tier } from "../../domain/words/requirements.ts";
 import { err, ok, type Result } from "../../domain/words/result.ts";
 import { findJob, type JobCommand } from "../steps/find-job.ts";
 import { type Idempotency, recall, withIdempotency } from "../steps/idempotency.ts";
-import { countRequest, type LimitState, refuseOverLimits, refuseOverUse } from "../steps/key-limits.ts";
+import { countRequest, type LimitState, mayUseEdge, refuseOverLimits, refuseOverUse } from "../steps/key-limits.ts";
 import { allowReading } from "../steps/reading.ts";
 import type { Turn } from "../turn/turn.ts";
 import { refuseOverBudget } from "./budget.ts";
-import { findModel } from "./door-models.ts";
+import { findModels } from "./door-models.ts";
+import { isTakenBySomebody, triedOf } from "./next-choice.ts";
 import { refuseBacklog, refuseGroups } from "./room.ts";
 import { routePolicy, routeRequest } from "./route-policy.ts";
 import { admit, admitTo, chooseFor } from "./routing.ts";
@@ -29,6 +39,10 @@ export interface Asking {
   readonly api: Api;
   readonly stream: boolean;
   readonly model: string;
+  /** Models that the request names to be tried after it. */
+  readonly others?: readonly string[];
+  /** false: not to a provider that the coordinator calls itself. */
+  readonly edge?: boolean;
   readonly prompt: string;
   /** null if it is stored outside. */
   readonly input: Json;
@@ -59,6 +73,11 @@ export interface Followed {
   readonly status: JobStatus;
   readonly lease: number;
   readonly worker: string | null;
+  readonly provider: string | null;
+  /** The name that was asked of the provider. */
+  readonly model: string | null;
+  /** It was not the first model of a list. */
+  readonly isFallback: boolean;
   readonly error: JobError | null;
   /** Of a completed job. */
   readonly result: Json;
@@ -119,10 +138,11 @@ export const mayAsk = (
   if (!permitted.ok) return permitted;
   const backlog = refuseBacklog(turn);
   if (!backlog.ok) return backlog;
-  const found = model === null ? null : findModel(turn, model);
+  const found = model === null ? null : findModels(turn, { model, others: [], seed: "" });
   if (found?.ok === false) return found;
-  const limited = found === null ? refuseOverUse(turn) : refuseOverLimits(turn, [model, found.value.model]);
-  return limited.ok ? ok(found?.value.model ?? null) : limited;
+  const name = found?.value[0]?.model ?? null;
+  const limited = name === null ? refuseOverUse(turn) : refuseOverLimits(turn, [model, name]);
+  return limited.ok ? ok(name) : limited;
 };
 
 const open = (turn: Turn, request: Asking): Result<{ job: JobResource }, Refusal> => {
@@ -130,15 +150,15 @@ const open = (turn: Turn, request: Asking): Result<{ job: JobResource }, Refusal
   if (!permitted.ok) return permitted;
   const backlog = refuseBacklog(turn);
   if (!backlog.ok) return backlog;
-  const found = findModel(turn, request.model);
+  const id = request.id ?? turn.newId();
+  const { model, others = [], session } = request;
+  const found = findModels(turn, { model, others, seed: session ?? id });
   if (!found.ok) return found;
-  const limited = refuseOverLimits(turn, [request.model, found.value.model]);
+  const limited = refuseOverLimits(turn, [model, found.value[0]?.model ?? null]);
   if (!limited.ok) return limited;
-  const asked = toNewJob(turn, request, found.value);
-  const created = createJob(asked, request.id ?? turn.newId(), turn.nowAt, turn.caller);
-  const budget = refuseOverBudget(turn, created.job);
-  if (!budget.ok) return budget;
-  const policy = routePolicy(turn);
+  const opened = firstTaken(turn, request, id, found.value);
+  if (!opened.ok) return opened;
+  const { created, policy } = opened.value;
   const choice = chooseFor(turn, created.job, policy);
   const presented = (job: Job): Result<{ job: JobResource }, Refusal> =>
     ok({ job: presentJob(job, { prompt: "", input: null }) });
@@ -150,6 +170,31 @@ const open = (turn: Turn, request: Asking): Result<{ job: JobResource }, Refusal
   return presented(created.job);
 };
 
+/** The job with the first model that somebody can take, now or when a place is free; if none, with the first of all. */
+const firstTaken = (
+  turn: Turn,
+  request: Asking,
+  id: string,
+  choices: readonly ModelChoice[],
+): Result<{ created: Decision; policy: RoutePolicy }, Refusal> => {
+  const policy = routePolicy(turn);
+  const tried: Tried[] = [];
+  let first: Decision | null = null;
+  let refused: Refusal | null = null;
+  for (const [at, choice] of choices.entries()) {
+    const left = choices.slice(at + 1);
+    const created = createJob(toNewJob(turn, request, choice, { left, tried }), id, turn.nowAt, turn.caller);
+    const budget = refuseOverBudget(turn, created.job);
+    if (!budget.ok) refused ??= budget.error;
+    else if (left.length + tried.length === 0 || isTakenBySomebody(turn, created.job, policy))
+      return ok({ created, policy });
+    else first ??= created;
+    tried.push(triedOf(created.job, budget.ok ? "no_eligible_workers" : budget.error.code));
+  }
+  if (first !== null) return ok({ created: first, policy });
+  return err(refused ?? { code: "model_not_found", model: request.model, known: [] });
+};
+
 /** The request does not wait: the refusal that waiting would have ended with. */
 const refusedAtOnce = (turn: Turn, job: Job): Refusal => {
   const policy = routePolicy(turn);
@@ -158,18 +203,31 @@ const refusedAtOnce = (turn: Turn, job: Job): Refusal => {
   return { code: "no_eligible_workers", detail, workers: [] };
 };
 
-const toNewJob = (turn: Turn, request: Asking, found: Alias): NewJob => {
+/** The request's own wishes come before those of the choice. */
+const asWished = (request: Asking, { model, provider, tags, tier }: ModelChoice): ModelChoice => ({
+  model,
+  provider: request.provider ?? provider,
+  tags: [...tags, ...request.tags],
+  tier: request.tier ?? tier,
+});
+
+const toNewJob = (
+  turn: Turn,
+  request: Asking,
+  found: ModelChoice,
+  { left, tried }: { readonly left: readonly ModelChoice[]; readonly tried: readonly Tried[] },
+): NewJob => {
   const { api, stream, prompt, input, metadata = {}, session, headers, files = [] } = request;
   const { priority, timeoutMs, queueMs } = request;
   const named = input === null ? null : { ...(input as Record<string, Json>), model: found.model };
   return {
     prompt,
     input: named,
-    provider: request.provider ?? found.provider,
-    model: found.model,
-    tags: [...found.tags, ...request.tags],
+    ...asWished(request, found),
+    requestedModel: request.model,
+    tried: [...tried],
+    edge: request.edge !== false && mayUseEdge(turn),
     priority,
-    tier: request.tier ?? found.tier,
     timeoutMs,
     maxAttempts: null,
     runAt: null,
@@ -186,6 +244,7 @@ const toNewJob = (turn: Turn, request: Asking, found: Alias): NewJob => {
       isBodyHeld: input === null,
       ...(request.heldBytes === undefined ? {} : { heldBytes: request.heldBytes }),
       isSessionHit: null,
+      ...(left.length === 0 ? {} : { choices: left.map((one) => asWished(request, one)) }),
       ...(request.idempotency === null ? {} : { idempotencyKey: request.idempotency.key }),
     },
   };
@@ -205,6 +264,9 @@ const present = (turn: Turn, job: Job, archived: Json): Followed => ({
   status: job.status,
   lease: job.lease,
   worker: job.assignedWorker,
+  provider: job.workerProvider,
+  model: job.model,
+  isFallback: job.tried.length > 0,
   error: job.error,
   result: job.status === "completed" ? (turn.store.payloads.findResult(job.id) ?? archived) : null,
   answerFile: job.resultFile?.id ?? null,
@@ -222,6 +284,9 @@ const gone = (job: JobResource): Followed => ({
   status: "pending",
   lease: job.lease,
   worker: null,
+  provider: null,
+  model: null,
+  isFallback: false,
   error: null,
   result: null,
   answerFile: null,

@@ -8,6 +8,7 @@ import type { GrowthRow } from "../../domain/words/growth.ts";
 import { KEPT_ATTEMPTS } from "../store/people.ts";
 import { MAX_SKIPPED_REASONS } from "./claims.ts";
 import { MAX_OFFER_BYTES, MAX_OFFERS_BYTES, MAX_WORKERS } from "./presence.ts";
+import { MAX_PROVIDER_KEYS } from "./provider-keys.ts";
 import { MAX_GROUPS, MAX_STORED_BYTES } from "./room.ts";
 import { MAX_SESSIONS_A_KEY } from "./sessions.ts";
 import { MAX_PEOPLE, MAX_SESSIONS_A_PERSON } from "./sign-in.ts";
@@ -180,6 +181,18 @@ export const GROWTH: readonly GrowthRow[] = [
     atTheBound: { refuses: "too_many_offers" },
     freedBy: "a report that names fewer, or forgetting workers",
     provenBy: [PRESENCE_TEST, "takes 64 MiB of models, runtime models and tags"],
+  },
+  {
+    what: "provider keys",
+    holds: ["table provider_keys"],
+    grownBy: "key",
+    countedBy: "durable-objects/operations/provider-keys.ts",
+    bound: MAX_PROVIDER_KEYS,
+    unit: "entries",
+    of: "tenant",
+    atTheBound: { refuses: "invalid_request" },
+    freedBy: "DELETE of one",
+    provenBy: ["test/runner/edge-workers.test.ts", "has a bound on its provider keys"],
   },
   {
     what: "requirement groups",

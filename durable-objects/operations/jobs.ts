@@ -21,7 +21,7 @@ import {
   withIdempotency,
 } from "../steps/idempotency.ts";
 import { refuseGoneFiles } from "../steps/job-files.ts";
-import { countRequest, refuseOverLimits } from "../steps/key-limits.ts";
+import { countRequest, mayUseEdge, refuseOverLimits } from "../steps/key-limits.ts";
 import { lastSignOf } from "../steps/last-sign.ts";
 import { allowReading } from "../steps/reading.ts";
 import { staleAtOf } from "../turn/deadline.ts";
@@ -73,9 +73,11 @@ const refuseNewJobs = (turn: Turn, asked: readonly NewJob[]): Result<null, Refus
   return ok(null);
 };
 
+const asKeyMay = (turn: Turn, asked: NewJob): NewJob => (mayUseEdge(turn) ? asked : { ...asked, edge: false });
+
 /** The job as created: pending, even if a worker gets it before the answer is sent. */
 const createAndAdmit = (turn: Turn, asked: NewJob, reasons: WaitingReasons = new Map()): JobResource => {
-  const created = createJob(asked, turn.newId(), turn.nowAt, turn.caller);
+  const created = createJob(asKeyMay(turn, asked), turn.newId(), turn.nowAt, turn.caller);
   const waitsFor = admit(turn, created, routePolicy(turn), reasons);
   return presentJob(created.job, asked, null, waitsFor);
 };
@@ -108,7 +110,7 @@ export const dispatch = (
     if (!backlog.ok) return backlog;
     const limited = refuseOverLimits(turn, [request.job.model]);
     if (!limited.ok) return limited;
-    const created = createJob(request.job, turn.newId(), turn.nowAt, turn.caller);
+    const created = createJob(asKeyMay(turn, request.job), turn.newId(), turn.nowAt, turn.caller);
     const policy = routePolicy(turn);
     const choice = created.job.readyAt === null ? chooseFor(turn, created.job, policy) : null;
     if (choice !== null) {

@@ -31,7 +31,7 @@ const confirmedOf = (turn: Turn): Set<string> => {
   if (memory.haltConfirmed?.activation !== activation) {
     const instances = new Set<string>();
     for (const { worker } of memory.fleet.members())
-      if (worker.confirmedHalt >= activation) instances.add(worker.instance);
+      if (worker.confirmedHalt >= activation || worker.isEdge) instances.add(worker.instance);
     memory.haltConfirmed = { activation, instances };
   }
   return memory.haltConfirmed.instances;

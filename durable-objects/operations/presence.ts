@@ -6,6 +6,7 @@ import { maxAttemptsOf, storeBeatAfterMs } from "../../domain/config.ts";
 import type { Member } from "../../domain/fleet/fleet.ts";
 import {
   busyOf,
+  isEdgeInstance,
   isSameOffer,
   modelsOf,
   offerBytesOf,
@@ -41,6 +42,8 @@ export interface Presence extends PresenceReport {
 
 /** While it is alive, a worker belongs to the key that registered it, whatever the roles: another would get its prompts. */
 export const mayActAs = (turn: Turn, instance: string): Result<null, Refusal> => {
+  // Such a name is the coordinator's own.
+  if (isEdgeInstance(instance)) return err({ code: "instance_taken", instance });
   const member = turn.memory.fleet.get(instance);
   const owner = member?.worker.keyId ?? null;
   if (member === undefined || owner === null || owner === turn.caller.keyId) return ok(null);

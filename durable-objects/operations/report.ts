@@ -1,6 +1,7 @@
 // Workers' reports on the jobs they hold: the operations of the worker protocol, each checked by its lease.
 
 import { type JobResource, presentJob } from "../../contract/job.ts";
+import type { JobReport } from "../../contract/socket.ts";
 import { maxAttemptsOf, storeBeatAfterMs } from "../../domain/config.ts";
 import { isOffline } from "../../domain/fleet/worker.ts";
 import { isClientsFault } from "../../domain/front-door/front-door.ts";
@@ -23,6 +24,7 @@ import type { EndedAttempt } from "../turn/counters.ts";
 import type { Turn } from "../turn/turn.ts";
 import { enforceBudget } from "./budget.ts";
 import { countLate } from "./late-spending.ts";
+import { nextChoice } from "./next-choice.ts";
 import { routePolicy, routeRequest } from "./route-policy.ts";
 import { waitingReason } from "./waiting-reason.ts";
 
@@ -183,6 +185,17 @@ export const spent = (turn: Turn, request: LeaseReport & Spent): Result<Job, Ref
   return found;
 };
 
+/**
+ * The provider refused the coordinator's key, or its account has no money: the job goes to another worker that may have
+ * it, at no cost; without one it fails as reported.
+ */
+export const leftToOthers = (turn: Turn, report: JobReport, reason: string): JobReport => {
+  const { id, job_id, lease } = report;
+  const job = report.type === "job.failed" ? turn.store.jobs.find(job_id) : null;
+  if (job === null || job.firstTokenAt !== null || job.lease !== lease || !isElsewhereNow(turn, job)) return report;
+  return { type: "job.released", id, job_id, lease, reason };
+};
+
 export interface ReportedFailure {
   readonly error: JobError;
   readonly retryAfterMs: number | null;
@@ -200,7 +213,9 @@ export const fail = (
   const cost = hasSpent ? costOfAttempt(turn, job, request) : null;
   const report = { ...request, costNanoUsd: cost?.costNanoUsd ?? null };
   const heard = heardFirst(turn, job, request);
-  const decided = failJob(heard.job, request.lease, report, failurePolicy(turn, job, request.error), turn.nowAt);
+  const failed = failJob(heard.job, request.lease, report, failurePolicy(turn, job, request.error), turn.nowAt);
+  const next = failed.ok && failed.value.job !== job ? nextChoice(turn, heard.job, request.error) : null;
+  const decided = failed.ok && next !== null ? ok({ ...failed.value, ...next }) : failed;
   if (!decided.ok) {
     countLate(turn, job, request, decided.error);
     return decided;

@@ -1,6 +1,6 @@
 // What the router gets from the tenant: its rules, prices and closed providers at this instant, and a job's requirements.
 
-import type { Job } from "../../domain/job/job.ts";
+import { enqueuedAt, type Job } from "../../domain/job/job.ts";
 import type { BatchRules, RoutePolicy, RouteRequest } from "../../domain/routing/routing-filter.ts";
 import { heldByMoney } from "../steps/key-limits.ts";
 import { lastSignOf } from "../steps/last-sign.ts";
@@ -19,6 +19,7 @@ export const routePolicy = (turn: Turn): RoutePolicy => {
     chain: config.routing.chain,
     weights: config.routing.weights,
     closedProviders: closedProviders(turn),
+    edgeAfterMs: config.edgeAfterMs,
     isEchoAside: isEchoAside(turn),
     ...(turn.memory.batches.size === 0 ? {} : { batchRules: batchRules(turn) }),
     priceOf: (provider, model) => {
@@ -90,6 +91,8 @@ export const routeRequest = (turn: Pick<Turn, "memory" | "nowAt">, job: Job): Ro
   avoidedWorkers: job.avoidedWorkers,
   api: job.api,
   batch: job.batch,
+  edge: job.edge,
+  waitingSinceAt: enqueuedAt(job),
   tier: job.tier,
   urgency: job.priority,
   ...sessionOf(turn, job),

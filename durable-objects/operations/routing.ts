@@ -2,14 +2,17 @@
 // an eligible worker.
 
 import { presentLease } from "../../contract/worker.ts";
+import type { Member } from "../../domain/fleet/fleet.ts";
 import { modelsTaken } from "../../domain/fleet/model-set.ts";
 import type { Worker } from "../../domain/fleet/worker.ts";
-import type { Decision, FrontDoorFacts, Job } from "../../domain/job/job.ts";
+import { type Decision, enqueuedAt, type FrontDoorFacts, type Job } from "../../domain/job/job.ts";
 import { assignJob } from "../../domain/job/lease.ts";
 import { type Group, isBefore, type Place } from "../../domain/job/queue.ts";
+import { dayStartAt } from "../../domain/money/spending.ts";
 import { type Candidate, type Choice, choose } from "../../domain/routing/routing.ts";
-import { firstRefusal, type RoutePolicy } from "../../domain/routing/routing-filter.ts";
+import { canOthers, firstRefusal, type RoutePolicy, type Wanted } from "../../domain/routing/routing-filter.ts";
 import { chainOf } from "../../domain/routing/strategy.ts";
+import { SERVICE_ACTOR } from "../../domain/words/event.ts";
 import type { Requirements } from "../../domain/words/requirements.ts";
 import { failIfFileGone, leasedFiles } from "../steps/job-files.ts";
 import type { Turn } from "../turn/turn.ts";
@@ -39,7 +42,19 @@ const assignment = (turn: Turn, job: Job, choice: Choice): Decision => {
     runner_up: choice.runnerUp === null ? null : runnerUp(choice.runnerUp),
   };
   const assigned = assignJob(job, worker, detail, turn.nowAt);
+  noteOverflow(turn, job, worker);
   return job.frontDoor?.session == null ? assigned : keptTogether(turn, assigned, job.frontDoor, worker.instance);
+};
+
+/** A fallback takes what another living worker could have taken: the first time of a day is told, never silently. */
+const noteOverflow = (turn: Turn, job: Job, { isEdge, instance, provider }: Worker): void => {
+  const { config, fleet, overflowDays } = turn.memory;
+  const dayAt = dayStartAt(turn.nowAt);
+  if (!isEdge || !config.edgeAfterMs.has(provider) || overflowDays[provider] === dayAt) return;
+  if (!canOthers(fleet, routeRequest(turn, job), routePolicy(turn))) return;
+  turn.memory.overflowDays = { ...overflowDays, [provider]: dayAt };
+  turn.store.settings.putOverflowDays(turn.memory.overflowDays);
+  turn.audit("overflow.started", provider, { worker: instance, job_id: job.id, model: job.model }, SERVICE_ACTOR);
 };
 
 /** The conversation's next turn prefers the worker of this one. */
@@ -63,7 +78,14 @@ const recordAssigned = (turn: Turn, before: Job | null, decision: Decision): voi
   turn.effects.wokenWorkers.add(job.assignedWorker);
   if (turn.memory.fleet.get(job.assignedWorker)?.isConnected !== true) return;
   const payload = decision.payload ?? turn.store.payloads.find(job.id);
-  turn.send(job.assignedWorker, { type: "job.assigned", job: presentLease(job, payload, leasedFiles(turn, job)) });
+  const leased = presentLease(job, payload, leasedFiles(turn, job));
+  turn.send(job.assignedWorker, { type: "job.assigned", job: { ...leased, model: job.model ?? ownModel(turn, job) } });
+};
+
+/** The coordinator has no list of a runtime to choose from: a job that names no model gets the first. */
+const ownModel = (turn: Turn, { assignedWorker }: Job): string | null => {
+  const worker = turn.memory.fleet.get(assignedWorker ?? "")?.worker;
+  return worker?.isEdge === true ? (turn.store.workers.modelsOf(worker.instance).models?.[0] ?? null) : null;
 };
 
 /** Stores a new job together with its assignment: one write, and one frame to the worker. */
@@ -214,6 +236,38 @@ const assignHead = (turn: Turn, group: Group, policy: RoutePolicy): boolean => {
   return true;
 };
 
+/** A fallback takes what has waited: of a group its first job decides. */
+const askedBy = (turn: Turn, group: Group, { worker }: Member): Wanted => {
+  if (!worker.isEdge) return group.requirements;
+  const head = headOf(turn, group);
+  const job = head === null ? null : turn.store.jobs.find(head.id);
+  return job === null ? group.requirements : { ...group.requirements, waitingSinceAt: enqueuedAt(job) };
+};
+
+/** Groups whose first job has waited long enough for a fallback of the coordinator are examined again. */
+export const lookForFallbacks = (turn: Turn): void => {
+  const { config, queue } = turn.memory;
+  let nextAt = Number.POSITIVE_INFINITY;
+  for (const group of queue.groups.values()) {
+    const head = headOf(turn, group);
+    const job = head === null ? null : turn.store.jobs.find(head.id);
+    if (job === null) continue;
+    for (const afterMs of config.edgeAfterMs.values()) {
+      const at = enqueuedAt(job) + afterMs;
+      if (at > turn.nowAt) nextAt = Math.min(nextAt, at);
+      else {
+        turn.openedGroups.add(group.key);
+        // Another job is the first of the group then, or no place is free.
+        nextAt = Math.min(nextAt, turn.nowAt + FALLBACK_LOOK_MS);
+      }
+    }
+  }
+  turn.memory.edgeLookAt = nextAt;
+  if (Number.isFinite(nextAt)) turn.due(nextAt);
+};
+
+const FALLBACK_LOOK_MS = 1_000;
+
 /** The best waiting job that this worker may have goes to the worker that the router prefers for it. */
 const takeNext = (turn: Turn, instance: string): boolean => {
   const member = turn.memory.fleet.get(instance);
@@ -222,7 +276,7 @@ const takeNext = (turn: Turn, instance: string): boolean => {
   if (policy.closedProviders.has(member.worker.provider)) return false;
   const open: Group[] = [];
   for (const group of turn.memory.queue.groupsNear({ ...member.worker, models: modelsTaken(member.worker) })) {
-    if (firstRefusal(member, group.requirements, policy, turn.memory.fleet) === null) open.push(group);
+    if (firstRefusal(member, askedBy(turn, group, member), policy, turn.memory.fleet) === null) open.push(group);
   }
   const next = firstGroup(turn, open);
   return next !== null && assignHead(turn, next, policy);

@@ -18,12 +18,15 @@ import { type Turn, UNREPORTED_KEPT_MS } from "../turn/turn.ts";
 import { loseWaitedFor, SOCKET_GRACE_MS } from "./abandon.ts";
 import { lookAtBatches, nextBatchAt } from "./batch-steps.ts";
 import { enforceBudget, nextBudgetAt } from "./budget.ts";
+import { askEdgesAgain, nextEdgeAskAt } from "./edge-workers.ts";
 import { endFiles } from "./files.ts";
 import { endGraces } from "./keys.ts";
 import { estimateUnreported, nextEstimateAt } from "./late-spending.ts";
+import { nextChoice } from "./next-choice.ts";
 import { suspendKeys } from "./people.ts";
 import { refuseGroups } from "./room.ts";
 import { routePolicy, routeRequest } from "./route-policy.ts";
+import { lookForFallbacks } from "./routing.ts";
 import { runIfDue } from "./schedules.ts";
 import { waitingReason } from "./waiting-reason.ts";
 import { forgetAbsent, lookAgain, nextForgetAt, nextLookAt } from "./watch.ts";
@@ -116,6 +119,17 @@ const TIMETABLE: readonly Row[] = [
     what: "waiting jobs are checked again where only time may have brought them a worker",
     dueAt: nextLookAt,
     run: lookAgain,
+  },
+  {
+    what: "jobs that have waited long enough go to a fallback of the coordinator",
+    dueAt: ({ memory: { queue, edgeLookAt } }) =>
+      queue.count === 0 || !Number.isFinite(edgeLookAt) ? null : edgeLookAt,
+    run: lookForFallbacks,
+  },
+  {
+    what: "providers that the coordinator cannot call are asked about again",
+    dueAt: nextEdgeAskAt,
+    run: askEdgesAgain,
   },
   {
     what: "workers that stay offline are forgotten",
@@ -246,7 +260,10 @@ const attendPending = (turn: Turn, job: Job): void => {
   if (isReady || job.queueUntilAt === null || job.queueUntilAt > turn.nowAt) return;
   const policy = routePolicy(turn);
   const isFull = isOnlyFull(turn.memory.fleet, routeRequest(turn, job), policy);
-  turn.record(job, giveUpWaiting(job, waitingReason(turn, job, policy) ?? "its time was over", isFull, turn.nowAt));
+  const reason = waitingReason(turn, job, policy) ?? "its time was over";
+  const error = { code: "no_eligible_workers", message: reason, retryable: true };
+  const next = isFull ? null : nextChoice(turn, job, error, null);
+  turn.record(job, next ?? giveUpWaiting(job, reason, isFull, turn.nowAt));
 };
 
 /** Too many groups wait: it is looked at again when some of them may have run. */

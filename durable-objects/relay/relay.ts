@@ -27,12 +27,13 @@ import { makeRoom, noteHolder } from "./held-output.ts";
 import { MAX_STREAMS, UNCONFIRMED_BYTES } from "./relay-bounds.ts";
 import { heldJobOf, type ReadRequest, readRequestOf } from "./relay-request.ts";
 import { END_GRACE_MS, type EndError, RelayedStream } from "./relayed-stream.ts";
+import type { RunnerOwner } from "./runner-calls.ts";
 import type { Cut, StreamLease, StreamOwner } from "./stream-owner.ts";
 import { Reader } from "./stream-reader.ts";
 import { UnconfirmedStreams } from "./unconfirmed-streams.ts";
 
-interface RelayEnv {
-  readonly TENANT: DurableObjectNamespace<DurableObject & StreamOwner>;
+export interface RelayEnv {
+  readonly TENANT: DurableObjectNamespace<DurableObject & StreamOwner & RunnerOwner>;
 }
 
 interface OpenedLine {
@@ -47,12 +48,12 @@ const WEIGH_EVERY_CHARS = 1024 * 1024;
 const HELD_BODY_MS = 24 * HOUR_MS;
 const MOVED_ON: EndError = { code: "worker_lost", message: "the worker was lost while it was answering" };
 
-export class Relay extends DurableObject<RelayEnv> {
+export class Relay<Env extends RelayEnv = RelayEnv> extends DurableObject<Env> {
   readonly #streams = new Map<string, RelayedStream>();
-  #jurisdiction: Jurisdiction | null = null;
+  protected jurisdiction: Jurisdiction | null = null;
   #lineLostAt: number | null = null;
   readonly #unconfirmed = new UnconfirmedStreams({
-    ask: (streams) => this.#tenant().givenTo(this.#instance, streams.map(leaseOf)),
+    ask: (streams) => this.tenant().givenTo(this.instance, streams.map(leaseOf)),
     refuse: (stream) => this.#forget(stream),
   });
 
@@ -60,7 +61,7 @@ export class Relay extends DurableObject<RelayEnv> {
   #unweighedChars = 0;
   #ticking: ReturnType<typeof setInterval> | null = null;
 
-  constructor(state: DurableObjectState, env: RelayEnv) {
+  constructor(state: DurableObjectState, env: Env) {
     super(state, env);
     state.setWebSocketAutoResponse(new WebSocketRequestResponsePair(PING, PONG));
   }
@@ -71,7 +72,7 @@ export class Relay extends DurableObject<RelayEnv> {
     if (heldFor !== null) return this.#holdBody(heldFor, await request.text());
     if (request.headers.get("upgrade") === "websocket") return this.#openLine(request);
     const asked = readRequestOf(request);
-    this.#jurisdiction = asked.jurisdiction;
+    this.jurisdiction = asked.jurisdiction;
     return request.method === "POST" ? this.#write(asked, request) : this.#read(asked, request.signal);
   }
 
@@ -140,6 +141,21 @@ export class Relay extends DurableObject<RelayEnv> {
     const wasTold = stream.isToldLost;
     stream.finish(error, nowAt);
     if (stream.isToldLost && !wasTold) this.#tell((tenant) => tenant.streamLost(stream.jobId, stream.lease));
+  }
+
+  /** Output of a job that the tenant gave to this object itself: it needs no proof. */
+  protected say(lease: StreamLease, events: string): void {
+    const nowAt = Date.now();
+    const stream = this.#stream(lease.jobId, lease.lease, nowAt);
+    this.#unconfirmed.remove(stream);
+    this.#publish(stream, events, nowAt);
+  }
+
+  protected endStream(lease: StreamLease, error: EndError | null): void {
+    const nowAt = Date.now();
+    const stream = this.#stream(lease.jobId, lease.lease, nowAt);
+    this.#unconfirmed.remove(stream);
+    this.#finish(stream, error, nowAt);
   }
 
   /** The client gets no error, because it would not read it. */
@@ -301,25 +317,30 @@ export class Relay extends DurableObject<RelayEnv> {
   /** The stream has no reader any more: its worker stops, and the tenant ends the job. */
   #readerGone(stream: RelayedStream, isSlow: boolean): void {
     stream.isReaderGone = true;
-    const message = JSON.stringify({ type: "reader.gone", job_id: stream.jobId, lease: stream.lease });
-    for (const line of this.ctx.getWebSockets()) send(line, message);
+    this.stopWriter(stream);
     this.#tell((tenant) => tenant.readerGone(stream.jobId, stream.lease, isSlow));
   }
 
-  get #instance(): string {
+  /** Its worker need not go on. */
+  protected stopWriter({ jobId, lease }: StreamLease): void {
+    const message = JSON.stringify({ type: "reader.gone", job_id: jobId, lease });
+    for (const line of this.ctx.getWebSockets()) send(line, message);
+  }
+
+  protected get instance(): string {
     return (this.ctx.id.name ?? "").split("/").slice(1).join("/");
   }
 
   #tell(say: (tenant: StreamOwner) => Promise<unknown>): void {
-    this.ctx.waitUntil(say(this.#tenant()).catch(() => undefined));
+    this.ctx.waitUntil(say(this.tenant()).catch(() => undefined));
   }
 
   /** The class's own types; the stub's types wrap the answers a second time. */
-  #tenant(): StreamOwner {
+  protected tenant(): StreamOwner & RunnerOwner {
     const [tenant = ""] = (this.ctx.id.name ?? "").split("/");
     const line = this.ctx.getWebSockets()[0]?.deserializeAttachment() as OpenedLine | null | undefined;
-    const jurisdiction = this.#jurisdiction ?? line?.jurisdiction ?? null;
-    return objectNamed(this.env.TENANT, tenant, jurisdiction) as unknown as StreamOwner;
+    const jurisdiction = this.jurisdiction ?? line?.jurisdiction ?? null;
+    return objectNamed(this.env.TENANT, tenant, jurisdiction) as unknown as StreamOwner & RunnerOwner;
   }
 
   /** What only time decides. */
@@ -365,7 +386,7 @@ export class Relay extends DurableObject<RelayEnv> {
 
   /** A silent stream may belong to a job that has ended, if that message was lost. */
   async #askAbout(streams: readonly RelayedStream[]): Promise<void> {
-    const ends = await this.#tenant().endsOf(streams.map(leaseOf));
+    const ends = await this.tenant().endsOf(streams.map(leaseOf));
     const nowAt = Date.now();
     for (const [index, end] of ends.entries()) {
       const stream = streams[index];

@@ -1,10 +1,14 @@
 // Messages from a tenant to its relays, after a commit: streams that have ended, keys that have ended, bodies that are
-// no longer needed. Nothing waits for them; a relay that misses one asks.
+// no longer needed; to its runners also jobs. Nothing waits for them; a relay that misses one asks.
 
+import type { CoordinatorMessage } from "../../contract/socket.ts";
+import { isEdgeInstance } from "../../domain/fleet/worker.ts";
 import { bodyName, type Jurisdiction, objectNamed, relayName } from "../object-name.ts";
+import type { EdgeState } from "../operations/edge-workers.ts";
 import type { Effects } from "../turn/effects.ts";
 import type { Memory } from "../turn/memory.ts";
 import type { Relay } from "./relay.ts";
+import type { RunnerCalls } from "./runner-calls.ts";
 
 type RelayCalls = Pick<Relay, "cut" | "end" | "endKey" | "dropBody" | "said">;
 
@@ -17,19 +21,40 @@ export interface Said {
   readonly chars: number;
 }
 
+/** Runners are relays, too. */
+export interface RelayNamespaces {
+  readonly RELAY: DurableObjectNamespace<Relay>;
+  readonly RUNNER: DurableObjectNamespace<Relay>;
+}
+
 export class Relays {
-  readonly #namespace: DurableObjectNamespace<Relay>;
+  readonly #namespaces: RelayNamespaces;
   readonly #tenant: string;
   readonly #jurisdiction: () => Jurisdiction | null;
 
-  constructor(namespace: DurableObjectNamespace<Relay>, tenant: string, jurisdiction: () => Jurisdiction | null) {
-    this.#namespace = namespace;
+  constructor(namespaces: RelayNamespaces, tenant: string, jurisdiction: () => Jurisdiction | null) {
+    this.#namespaces = namespaces;
     this.#tenant = tenant;
     this.#jurisdiction = jurisdiction;
   }
 
   #stub(name: string): RelayCalls {
-    return objectNamed(this.#namespace, name, this.#jurisdiction()) as unknown as RelayCalls;
+    return objectNamed(this.#namespaces.RELAY, name, this.#jurisdiction()) as unknown as RelayCalls;
+  }
+
+  #runner(instance: string): RunnerCalls {
+    const name = relayName(this.#tenant, instance);
+    return objectNamed(this.#namespaces.RUNNER, name, this.#jurisdiction()) as unknown as RunnerCalls;
+  }
+
+  /** What a worker process hears on its socket. */
+  async tellRunner(instance: string, messages: readonly CoordinatorMessage[]): Promise<void> {
+    await this.#runner(instance).hear({ messages, jurisdiction: this.#jurisdiction() });
+  }
+
+  /** Whether a provider can be called. */
+  async askRunner(instance: string, provider: string): Promise<EdgeState> {
+    return this.#runner(instance).state(provider, this.#jurisdiction());
   }
 
   /** Resolves when all have the message, or could not get it; null if there is none, as after most turns. */
@@ -71,6 +96,7 @@ export class Relays {
   }
 
   #worker(instance: string): RelayCalls {
+    if (isEdgeInstance(instance)) return this.#runner(instance);
     return this.#stub(relayName(this.#tenant, instance));
   }
 }

@@ -35,6 +35,9 @@ export const refuseModel = (turn: Turn, names: readonly (string | null)[]): Resu
   return err({ code: "forbidden", detail: `this key does not allow ${what}; it allows ${models.join(", ")}` });
 };
 
+/** Whether its jobs may go to a provider that the coordinator calls itself. */
+export const mayUseEdge = (turn: Turn): boolean => limitsOf(turn)?.limits.edge !== false;
+
 /** `count`: the number of jobs to create. */
 export const refuseOverLimits = (turn: Turn, names: readonly (string | null)[], count = 1): Result<null, Refusal> => {
   const allowed = refuseModel(turn, names);

@@ -4,9 +4,12 @@ import type { Member } from "../../domain/fleet/fleet.ts";
 import { isOffline } from "../../domain/fleet/worker.ts";
 import type { Turn } from "../turn/turn.ts";
 
-/** The last sign of life of a worker: a message, a ping on an open socket, or a claim that is waiting now. */
+/**
+ * The last sign of life of a worker: a message, a ping on an open socket, or a claim that is waiting now. The
+ * coordinator itself is always alive.
+ */
 export const lastSignOf = (turn: Turn, member: Member): number =>
-  member.isClaiming
+  member.isClaiming || member.worker.isEdge
     ? turn.nowAt
     : Math.max(member.lastSeenAt, turn.lastSocketSign(member.worker.instance) ?? Number.NEGATIVE_INFINITY);
 

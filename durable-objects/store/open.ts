@@ -14,6 +14,7 @@ import { latencyTable } from "./latency.ts";
 import { outboxTable } from "./outbox.ts";
 import { payloadsTable } from "./payloads.ts";
 import { attemptsTable, keyGrantsTable, peopleTable, personSessionsTable } from "./people.ts";
+import { providerKeysTable } from "./provider-keys.ts";
 import { schedulesTable } from "./schedules.ts";
 import { migrate } from "./schema.ts";
 import { settingsTable } from "./settings.ts";
@@ -60,6 +61,7 @@ const tablesOf = (storage: TenantStorage) => {
     batches: batchesTable(storage.sql),
     lineEnds: lineEndsTable(storage.sql),
     latency: latencyTable(storage.sql),
+    providerKeys: providerKeysTable(storage.sql),
     bytes: (): number => storage.sql.databaseSize,
     /** Drops its caches, after a rollback. */
     forgetRecent: (): void => {

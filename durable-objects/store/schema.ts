@@ -282,6 +282,14 @@ export const SCHEMA_STEPS: readonly SchemaStep[] = [
     `CREATE INDEX keys_of_person ON keys (record ->> '$.personId') WHERE record ->> '$.personId' IS NOT NULL`,
     `UPDATE jobs SET record = json_set(record, '$.createdBy', NULL)`,
   ],
+  [
+    // Keys for providers that the coordinator calls itself; each is sealed with the deployment's signing secret.
+    `CREATE TABLE provider_keys (
+      provider TEXT PRIMARY KEY, sealed TEXT NOT NULL, set_at INTEGER NOT NULL, set_by TEXT NOT NULL
+    ) WITHOUT ROWID`,
+    `UPDATE jobs SET record = json_set(record, '$.edge', json('true'), '$.requestedModel', NULL, '$.tried', json('[]'))`,
+    `UPDATE schedules SET record = json_set(record, '$.edge', json('true'))`,
+  ],
 ];
 
 /** The version of a database after all steps. */

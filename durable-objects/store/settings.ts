@@ -145,6 +145,10 @@ export const settingsTable = (sql: Sql) => {
     historyBytes: (): number => read<number>("history_bytes") ?? 0,
     putHistoryBytes: (bytes: number): void => write("history_bytes", bytes),
 
+    /** By provider, the last UTC day on which a fallback of the coordinator took over. */
+    overflowDays: (): Record<string, number> => read<Record<string, number>>("overflow_days") ?? {},
+    putOverflowDays: (days: Readonly<Record<string, number>>): void => write("overflow_days", days),
+
     counters: (): StoredCounters | null => read<StoredCounters>("counters"),
     putCounters: (counters: StoredCounters): void => write("counters", counters),
   };

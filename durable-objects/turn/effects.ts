@@ -20,6 +20,8 @@ export interface Effects {
   readonly cuts: StreamCut[];
   /** Attempts that ended without a report; their relay knows how much they said. */
   readonly unmeasured: { readonly instance: string; readonly jobId: string; readonly lease: number }[];
+  /** Providers that the coordinator may call: whether their keys are there is asked. */
+  readonly askedEdges: Set<string>;
   /** Final jobs whose bodies were stored outside. */
   readonly droppedBodies: string[];
   /** Files that are gone from the tenant: their objects delete the bytes. */
@@ -56,6 +58,7 @@ export const noEffects = (): Effects => ({
   broadcast: [],
   cuts: [],
   unmeasured: [],
+  askedEdges: new Set(),
   droppedBodies: [],
   droppedFiles: [],
   droppedViews: [],

@@ -48,6 +48,12 @@ export interface Memory {
   absence: Absence | null;
   /** The worker of each conversation's previous turn. */
   readonly affinity: Affinity;
+  /** When a provider is asked again whether the coordinator can call it. */
+  readonly edgeAskAt: Map<string, number>;
+  /** By provider, the last UTC day on which a fallback of the coordinator took over. */
+  overflowDays: Readonly<Record<string, number>>;
+  /** When waiting jobs are looked at again that a fallback of the coordinator may take by then. */
+  edgeLookAt: number;
   /** Workers whose new socket is accepted after this commit. */
   readonly openingSockets: Set<string>;
   /** Workers whose socket dropped or whose key was revoked, and when: front-door jobs soon leave them. */
@@ -140,6 +146,7 @@ export const loadMemory = (store: Store, nowAt: number, counters: Counters): Mem
   const lockedOut = new Set([...ended, ...store.people.blockedIds()]);
   for (const worker of store.workers.each()) {
     fleet.put({ ...worker, isHalted: isHaltedBy(killswitch, worker.resumedEpoch) }, nowAt);
+    if (worker.isEdge) fleet.noteReach(worker.instance, { isConnected: true });
     if (worker.keyId !== null && lockedOut.has(worker.keyId)) fleet.noteReach(worker.instance, { isLockedOut: true });
   }
   for (const { worker, provider, count } of store.jobs.leaseCounts()) fleet.addLoad(worker, provider, count);
@@ -148,6 +155,7 @@ export const loadMemory = (store: Store, nowAt: number, counters: Counters): Mem
   const storedConfig = store.settings.config() ?? DEFAULT_STORED;
   const config = toConfig(storedConfig.document);
   const drainedSeq = store.settings.drainedSeq();
+  const troubled = [...fleet.members()].filter(({ worker }) => worker.isEdge && worker.unavailable !== null);
   const silentWorkers = store.silentWorkers.all();
   const batches = new Map(store.batches.open().map((batch) => [batch.id, batch]));
   return {
@@ -168,6 +176,9 @@ export const loadMemory = (store: Store, nowAt: number, counters: Counters): Mem
     counters,
     absence: store.settings.absence(),
     affinity: new Affinity(),
+    edgeAskAt: new Map(troubled.map(({ worker }) => [worker.provider, nowAt])),
+    overflowDays: store.settings.overflowDays(),
+    edgeLookAt: config.edgeAfterMs.size > 0 ? nowAt : Number.POSITIVE_INFINITY,
     openingSockets: new Set(),
     socketGoneAt: new Map(),
     openByKey: new Map(

@@ -321,6 +321,7 @@ export class Turn {
     if (after.orderKey !== null) {
       queue.add(after.groupKey, { id: after.id, orderKey: after.orderKey });
       this.openedGroups.add(after.groupKey);
+      this.#lookForFallback();
     }
     this.#countLeased(before, after);
     const heldBy = before !== null && isLeased(before) ? before.assignedWorker : null;
@@ -354,6 +355,15 @@ export class Turn {
       batchWork.otherAt.set(job.assignedWorker, this.nowAt);
       this.due(this.nowAt + config.batches.quietMs);
     }
+  }
+
+  /** It waits: a fallback of the coordinator may take it after its time. */
+  #lookForFallback(): void {
+    const { config, edgeLookAt } = this.memory;
+    if (config.edgeAfterMs.size === 0) return;
+    const at = this.nowAt + Math.min(...config.edgeAfterMs.values());
+    if (at < edgeLookAt) this.memory.edgeLookAt = at;
+    this.due(this.memory.edgeLookAt);
   }
 
   /** A worker has room again; if the provider was at its limit, all of its workers may get jobs. */

@@ -37,7 +37,7 @@ export function openCatalog(
  * Self-hosted, fetch reaches only public hosts, whatever a name resolves to; only a private address goes to the local
  * network.
  */
-function networkOf(local: Fetcher | undefined, onRequest: () => void): (request: Request) => Promise<Response> {
+export function networkOf(local: Fetcher | undefined, onRequest: () => void): (request: Request) => Promise<Response> {
   return (request) => {
     onRequest();
     return local !== undefined && isPrivateAddress(new URL(request.url)) ? local.fetch(request) : fetch(request);

@@ -2,8 +2,9 @@
 // readable, our headers cannot be overridden, and a key is never sent to a wildcard host.
 
 import * as z from "zod";
-import type { ProviderDefinition } from "../../domain/catalog/catalog.ts";
+import { API_DIALECTS, type ProviderDefinition } from "../../domain/catalog/catalog.ts";
 import { isFieldPath, isListPath } from "../../domain/catalog/catalog-path.ts";
+import { APIS } from "../../domain/words/api.ts";
 import { checkUrl, isHostAndPort } from "./url-policy.ts";
 
 const PROVIDER_NAME = /^[a-z0-9][a-z0-9_-]{0,63}$/;
@@ -46,6 +47,12 @@ const pricing = z.strictObject({
   request: fieldPath.optional(),
 });
 
+const api = z.strictObject({
+  base_url: z.string().max(2048),
+  dialect: z.enum(API_DIALECTS),
+  apis: z.array(z.enum(APIS)).min(1).optional(),
+});
+
 export const providerSchema = z
   .strictObject({
     provider: z
@@ -59,6 +66,7 @@ export const providerSchema = z
       .array(z.string().refine(isHostAndPort, "must be a host name, in lower case, with its port where it has one"))
       .max(16)
       .optional(),
+    api: api.optional(),
     extra_headers: extraHeaders.optional(),
     response_path: z.string().refine(isListPath, "must end in [], such as data[], models[] or []"),
     fields: z.strictObject({ id: fieldPath, name: fieldPath.optional(), context_window: fieldPath.optional() }),
@@ -75,4 +83,6 @@ export const providerSchema = z
   .superRefine((config, context) => {
     const problem = checkUrl(config.list_url, config.local);
     if (problem !== null) context.addIssue({ code: "custom", path: ["list_url"], message: problem });
+    const called = config.api === undefined ? null : checkUrl(config.api.base_url, config.local);
+    if (called !== null) context.addIssue({ code: "custom", path: ["api", "base_url"], message: called });
   }) satisfies z.ZodType<ProviderDefinition, unknown>;

@@ -23,6 +23,7 @@ const HEEDED_MEMBERS = [
   "previous_response_id",
   "conversation",
   "background",
+  "models",
   "metadata",
 ] as const;
 /** Metadata of more bytes is none that anybody reads. */

@@ -117,6 +117,20 @@ const identityOf = async (large: LargeBody): Promise<string> => {
   return Array.from(new Uint8Array(hash), (byte) => byte.toString(16).padStart(2, "0")).join("");
 };
 
+const otherModels = z.array(modelName).max(20);
+
+/** What a request names to be tried after its model. */
+const othersOf = (body: Body, isLarge: boolean): readonly string[] => {
+  if (body.models === undefined || body.models === null) return [];
+  if (isLarge) throw unsupported("models", "models works for requests up to 1 MiB: name one model");
+  const others = otherModels.safeParse(body.models);
+  if (!others.success) throw new Refused(invalid("models", "must be a list of at most 20 names of models"));
+  return others.data.filter((name) => name !== body.model);
+};
+
+/** Fields that are meant for the coordinator, and would be refused by a runtime. */
+const withoutOurs = ({ models: _models, edge: _edge, ...body }: Body): Body => body;
+
 export const readDoorRequest = async (c: AppContext, api: Api, token: TokenFacts): Promise<DoorRequest> => {
   const { body, large } = await readDoorBody(c, () => mayBeLarge(c, token));
   const identity = large === null || !c.req.header("idempotency-key") ? body : await identityOf(large);
@@ -154,7 +168,9 @@ export const readRequest = async (c: AppContext, api: Api, read: ReadBody): Prom
     stream,
     model: model.data,
     prompt: promptOf(api, body),
-    input: large === null ? { ...body, ...changes } : null,
+    others: othersOf(body, large !== null),
+    edge: body.edge !== false && c.req.header("x-signalbox-edge")?.trim().toLowerCase() !== "off",
+    input: large === null ? { ...withoutOurs(body), ...changes } : null,
     metadata: metadataOf(body, c.req.header("x-signalbox-metadata")),
     session: await sessionOf(api, model.data, body, named.find((name) => name !== undefined && name !== "") ?? null),
     headers: passedHeaders(c, api),

@@ -1,6 +1,7 @@
 // Access to a worker's relay, and to the object that stores a large body.
 
 import { NO_CONTENT } from "../../contract/http-status.ts";
+import { isEdgeInstance } from "../../domain/fleet/worker.ts";
 import { bodyName, objectNamed, relayName } from "../../durable-objects/object-name.ts";
 import type { Relay } from "../../durable-objects/relay/relay.ts";
 import { holdUrl, queryOf, type ReadRequest } from "../../durable-objects/relay/relay-request.ts";
@@ -18,8 +19,12 @@ interface RelayObject extends Pick<Relay, "readBody" | "dropBody"> {
 const objectOf = (env: Env, name: TenantName, id: string): RelayObject =>
   objectNamed(env.RELAY, id, jurisdictionOf(env, name)) as unknown as RelayObject;
 
-const relayOf = (env: Env, name: TenantName, instance: string): RelayObject =>
-  objectOf(env, name, relayName(name.tenant, instance));
+/** The coordinator's own worker is the relay of its streams. */
+const relayOf = (env: Env, name: TenantName, instance: string): RelayObject => {
+  const id = relayName(name.tenant, instance);
+  if (!isEdgeInstance(instance)) return objectOf(env, name, id);
+  return objectNamed(env.RUNNER, id, jurisdictionOf(env, name)) as unknown as RelayObject;
+};
 
 const bodyOf = (env: Env, name: TenantName, jobId: string): RelayObject =>
   objectOf(env, name, bodyName(name.tenant, jobId));

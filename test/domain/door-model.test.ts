@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { modelKeyOf } from "../../domain/fleet/model-name.ts";
 import { modelSetOf, modelsTaken } from "../../domain/fleet/model-set.ts";
-import { type Alias, type ModelOffer, resolveModel } from "../../domain/front-door/door-model.ts";
+import { choicesOf, type ModelOffer } from "../../domain/front-door/door-model.ts";
+import type { ModelChoice } from "../../domain/job/job.ts";
 
 const offer = (
   provider: string,
@@ -14,8 +15,9 @@ const offer = (
   missing,
   takesAny: models === null && !isOffline,
 });
-const meant = (asked: string, offers: readonly ModelOffer[], aliases: Readonly<Record<string, Alias>> = {}) => {
-  const found = resolveModel(asked, aliases, offers);
+const meant = (asked: string, offers: readonly ModelOffer[], aliases: Readonly<Record<string, ModelChoice>> = {}) => {
+  const lists = Object.fromEntries(Object.entries(aliases).map(([name, one]) => [name, [{ ...one, weight: null }]]));
+  const [found = null] = choicesOf(asked, lists, offers);
   return found === null ? null : [found.provider, found.model];
 };
 
@@ -59,8 +61,10 @@ describe("the name of a model", () => {
   });
 
   it("is an alias first, and any name where a worker that is not offline takes any", () => {
-    const alias: Alias = { model: "llama3.2", provider: null, tags: ["gpu"], tier: null };
-    expect(resolveModel("m1", { m1: alias }, offers)).toEqual({ ...alias, model: "llama3.2:latest" });
+    const alias: ModelChoice = { model: "llama3.2", provider: null, tags: ["gpu"], tier: null };
+    expect(choicesOf("m1", { m1: [{ ...alias, weight: null }] }, offers)).toEqual([
+      { ...alias, model: "llama3.2:latest" },
+    ]);
     expect(meant("m9", offers)).toBeNull();
     expect(meant("m9", [offer("any", null, { isOffline: true })])).toBeNull();
     expect(meant("m9", [offer("any", null)])).toEqual([null, "m9"]);

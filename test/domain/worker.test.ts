@@ -64,6 +64,7 @@ describe("presence", () => {
     expect(registerWorker(REPORT, null, FROM, NOON)).toEqual({
       ...offer,
       models: modelSetOf(["large"]),
+      isEdge: false,
       busy: null,
       ...FROM,
       registeredAt: NOON,

@@ -171,6 +171,32 @@ const ROOMS: readonly Room[] = [
     packages: ["cloudflare:workers"],
   },
 
+  // Calls of model runtimes, as the worker process and the coordinator make them.
+  { places: ["worker/apis"], may: ["contract/*"], packages: [] },
+  {
+    places: [
+      "worker/runtimes/runtime.ts",
+      "worker/runtimes/backend.ts",
+      "worker/runtimes/chat-body.ts",
+      "worker/runtimes/chat-runtime.ts",
+      "worker/runtimes/error-body.ts",
+      "worker/runtimes/error-causes.ts",
+      "worker/runtimes/exchange.ts",
+      "worker/runtimes/failure.ts",
+      "worker/runtimes/form-body.ts",
+      "worker/runtimes/hide-secret.ts",
+      "worker/runtimes/model-names.ts",
+      "worker/runtimes/openai-backend.ts",
+      "worker/runtimes/request-failure.ts",
+      "worker/runtimes/stream-reader.ts",
+      "worker/runtimes/whole-answer.ts",
+      "worker/load-input.ts",
+      "worker/run-job.ts",
+    ],
+    may: ["contract/*", "worker/apis"],
+    packages: ["zod"],
+  },
+
   // The edge.
   {
     places: ["src/env.ts", "src/home.ts"],
@@ -245,6 +271,23 @@ const ROOMS: readonly Room[] = [
     packages: ["hono", "jose", "oauth4webapi", "yaml"],
   },
   {
+    places: ["src/runner"],
+    may: [
+      "contract/*",
+      "domain/*",
+      "log",
+      "durable-objects/object-name.ts",
+      "durable-objects/operations",
+      "durable-objects/relay",
+      "src/env.ts",
+      "src/catalog",
+      "src/catalog/vault",
+      "worker/apis",
+      "worker/runtimes/runtime.ts",
+    ],
+    packages: [],
+  },
+  {
     places: ["src/files"],
     may: [
       "contract/*",
@@ -297,6 +340,7 @@ const ROOMS: readonly Room[] = [
       "src/catalog/url-policy.ts",
       "src/catalog",
       "src/sign-in",
+      "src/catalog/vault",
       "src/files",
     ],
     packages: ["yaml", "zod"],
@@ -317,6 +361,7 @@ const ROOMS: readonly Room[] = [
       "src/endpoint",
       "src/history",
       "src/catalog",
+      "src/runner",
       "src/front-door",
       "src/mcp",
       "src/routes",
@@ -325,10 +370,9 @@ const ROOMS: readonly Room[] = [
   },
 
   // The process that runs jobs.
-  { places: ["worker/apis"], may: ["contract/*"], packages: [] },
   {
     places: ["worker/runtimes"],
-    may: ["contract/*", "worker/apis"],
+    may: ["contract/*", "worker/apis", "worker/runtimes/runtime.ts"],
     packages: ["@ai-sdk/anthropic", "@ai-sdk/google", "ai", "node:", "undici", "zod"],
   },
   {
@@ -343,12 +387,12 @@ const ROOMS: readonly Room[] = [
   },
   {
     places: ["worker/job-facts.ts", "worker/job-files.ts"],
-    may: ["contract/*", "worker/runtimes", "worker/session.ts"],
+    may: ["contract/*", "worker/runtimes", "worker/runtimes/runtime.ts", "worker/session.ts"],
     packages: ["node:"],
   },
   {
     places: ["worker/exec"],
-    may: ["contract/*", "worker/apis", "worker/runtimes", "worker/session.ts", "worker/job-facts.ts"],
+    may: ["contract/*", "worker/apis", "worker/runtimes/runtime.ts", "worker/session.ts", "worker/job-facts.ts"],
     packages: ["node:", "zod"],
   },
   {
@@ -356,10 +400,10 @@ const ROOMS: readonly Room[] = [
     may: [
       "contract/*",
       "log",
-      "worker/apis",
       "worker/exec",
       "worker/job-facts.ts",
       "worker/runtimes",
+      "worker/runtimes/runtime.ts",
       "worker/session.ts",
       "worker/streams",
     ],
@@ -367,7 +411,7 @@ const ROOMS: readonly Room[] = [
   },
   {
     places: ["worker/serve"],
-    may: ["contract/*", "worker", "worker/apis", "worker/exec", "worker/job-facts.ts", "worker/runtimes"],
+    may: ["contract/*", "worker", "worker/apis", "worker/exec", "worker/job-facts.ts", "worker/runtimes/runtime.ts"],
     packages: ["node:", "zod"],
   },
 

@@ -164,6 +164,7 @@ export const nobodyWaitsInVain = (_before: Snapshot, now: Snapshot, world: World
     strategy: config.routing.strategy,
     chain: config.routing.chain,
     weights: config.routing.weights,
+    edgeAfterMs: config.edgeAfterMs,
     closedProviders: closedProviders(memory, closedByMoney(world, { ...now, nowAt: budgetedAt })),
     // Silence alone frees it, which is for the alarm to find.
     isEchoAside: true,

@@ -144,6 +144,7 @@ export class Shell {
     const tenant = new Real(state, {
       DB: this.history.binding,
       RELAY: SILENT_RELAYS,
+      RUNNER: SILENT_RELAYS,
       FILES: SILENT_RELAYS,
       SERVICE_LOG: "json",
       SERVICE_LOG_LEVEL: "warn",

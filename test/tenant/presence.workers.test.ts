@@ -100,6 +100,7 @@ describe("presence", () => {
       unavailable: null,
       failure_rate: null,
       last_heartbeat: expect.any(String),
+      edge: false,
       connected: false,
       version: "1.2",
       registered_at: expect.any(String),

@@ -266,6 +266,7 @@ export class FakeCoordinator {
         failure_rate: null,
         last_heartbeat: AT,
         connected: true,
+        edge: false,
         version: null,
         registered_at: AT,
       },

@@ -8,7 +8,7 @@ import { exchange } from "./exchange.ts";
 import { hidingSecret } from "./hide-secret.ts";
 import { requestFailure } from "./request-failure.ts";
 import { failed } from "./runtime.ts";
-import { runtimeFetch } from "./runtime-fetch.ts";
+import { runtimeFetch, runtimeWay } from "./runtime-fetch.ts";
 
 export const API_VERSION = "2023-06-01";
 
@@ -35,6 +35,7 @@ export function createAnthropicBackend({ name, baseUrl, key }: AnthropicBackendO
         headers: { "anthropic-version": API_VERSION, ...headers, "x-api-key": secret ?? "" },
         body: JSON.stringify(body),
         dialect: DIALECTS.messages,
+        way: runtimeWay,
         explain: (failure: object) => requestFailure(name, failure, Date.now()),
       };
       return hidingSecret(secret, () => exchange(request, run));

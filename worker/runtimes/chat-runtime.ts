@@ -6,13 +6,13 @@ import type { Api } from "../../contract/values.ts";
 import { writeEvent } from "../apis/sse.ts";
 import type { Backend } from "./backend.ts";
 import { chatBody } from "./chat-body.ts";
-import { classifyError, classifyFailure } from "./classify.ts";
-import type { ModelList } from "./model-list.ts";
+import { classifyFailure } from "./failure.ts";
 import { isAnswerOf, isListedAs } from "./model-names.ts";
 import {
   failed,
   failedBy,
   type JobFailure,
+  type ModelList,
   type Outcome,
   type RunOptions,
   type Runtime,
@@ -34,6 +34,8 @@ export type ChatRuntimeOptions = {
    * reported and priced.
    */
   checksAnswer: boolean;
+  /** The failure for what a call, or the list, throws. */
+  classify: (error: unknown) => JobFailure;
 } & Pick<Runtime, "name" | "address" | "probe" | "probeEveryMs">;
 
 type Choice = { ok: true; model: string } | { ok: false; error: JobFailure };
@@ -44,7 +46,7 @@ export function createChatRuntime(options: ChatRuntimeOptions): Runtime {
     try {
       return await (task.api === null ? runChat(options, task, run) : runRequest(options, task.api, task, run));
     } catch (error) {
-      return failedBy(error, classifyError(error, Date.now()));
+      return failedBy(error, options.classify(error));
     }
   };
   return { name, address, probe, probeEveryMs, run };

@@ -1,115 +1,11 @@
-// Maps a runtime's failure to the contract's codes: one ordered table of rules, first match wins. Pure. The status
-// alone does not decide: LM Studio answers 400 for a missing model, Gemini 400 for a bad key, OpenAI 429 for an empty
-// account, so the body's words are checked first.
+// The failures that the AI SDK throws, as those that a runtime tells itself (`failure.ts`).
 
 import { APICallError, InvalidResponseDataError, JSONParseError, StreamProviderError, TypeValidationError } from "ai";
-import { startOf } from "../../contract/text/start-of.ts";
-import { NO_MODEL_LOADED, saysNoSuchModel } from "../../contract/values.ts";
-import { type ErrorBody, readErrorBody } from "./error-body.ts";
-import { causesOf, reasonOf } from "./error-causes.ts";
+import { readErrorBody } from "./error-body.ts";
+import { reasonOf } from "./error-causes.ts";
+import { classifyFailure, classifyThrown, type RuntimeFailure, unreachable, unreadable } from "./failure.ts";
+import { requestFailure } from "./request-failure.ts";
 import type { JobFailure } from "./runtime.ts";
-
-const MAX_MESSAGE_CHARS = 500;
-
-/** A failure from the runtime: over HTTP, inside a stream (no status), or no answer (no body). */
-export type RuntimeFailure = {
-  status?: number;
-  headers?: Readonly<Record<string, string>>;
-  body?: unknown;
-};
-
-type Facts = { status: number | undefined; text: string; words: readonly string[] };
-
-type Rule = {
-  code: string;
-  retryable: boolean;
-  /** The beginning of the message; the runtime's own words follow. */
-  lead: string;
-  when: (facts: Facts) => boolean;
-};
-
-const CONTEXT_LENGTH =
-  /context[_ ]?(length|window|size)|prompt is too long|too many (input )?tokens|input token count.*exceed/i;
-const QUOTA =
-  /insufficient[_ ](quota|balance|credits?|funds)|credit balance is too low|out of credits|payment required|billing_hard_limit/i;
-const BAD_KEY = /api[_ ]key[_ ](not valid|invalid)|(incorrect|invalid|missing) api key/i;
-
-const RULES: readonly Rule[] = [
-  {
-    code: "no_model_loaded",
-    retryable: false,
-    lead: "No model loaded",
-    when: ({ status, text }) => status !== 503 && NO_MODEL_LOADED.test(text),
-  },
-  { code: "model_not_found", retryable: false, lead: "Model not found", when: isModelNotFound },
-  {
-    code: "context_length",
-    retryable: false,
-    lead: "The prompt is longer than the model's context",
-    when: ({ status, text, words }) =>
-      words.includes("context_length_exceeded") || (isOneOf(status, 400, 413, 422) && CONTEXT_LENGTH.test(text)),
-  },
-  {
-    code: "quota_exhausted",
-    retryable: false,
-    lead: "The provider account's quota or credit is used up",
-    when: ({ status, text, words }) => status === 402 || QUOTA.test(text) || words.some((word) => QUOTA.test(word)),
-  },
-  {
-    code: "overloaded",
-    retryable: true,
-    lead: "The model is overloaded",
-    when: ({ status, words }) => isOneOf(status, 503, 529) || words.some((word) => word.startsWith("overloaded")),
-  },
-  {
-    code: "rate_limited",
-    retryable: true,
-    lead: "429 Too Many Requests / Rate limit exceeded",
-    when: ({ status }) => status === 429,
-  },
-  {
-    code: "unauthorized",
-    retryable: false,
-    lead: "The provider refused the key",
-    when: ({ status, text, words }) =>
-      isOneOf(status, 401, 403) || words.includes("api_key_invalid") || (status === 400 && BAD_KEY.test(text)),
-  },
-  {
-    code: "timeout",
-    retryable: true,
-    lead: "The runtime ran out of time",
-    when: ({ status }) => isOneOf(status, 408, 504, 524),
-  },
-  {
-    code: "internal",
-    retryable: true,
-    lead: "The runtime failed",
-    when: ({ status }) => status !== undefined && status >= 500,
-  },
-  {
-    code: "bad_request",
-    retryable: false,
-    lead: "The runtime refused the request",
-    when: ({ status }) => status !== undefined && status >= 400,
-  },
-];
-
-const UNKNOWN = { code: "internal", retryable: true, lead: "The runtime answered with something unreadable" };
-
-export function classifyFailure(failure: RuntimeFailure, nowMs: number): JobFailure {
-  const body = readErrorBody(failure.body ?? "");
-  const status = failure.status !== undefined && failure.status >= 400 ? failure.status : body.status;
-  const facts = { status, text: body.message, words: body.words };
-  const rule = RULES.find(({ when }) => when(facts)) ?? UNKNOWN;
-  const retryAfter = rule.retryable ? retryAfterSeconds(failure.headers ?? {}, body, nowMs) : undefined;
-  return {
-    code: rule.code,
-    message: withDetail(rule.lead, body.message),
-    retryable: rule.retryable,
-    ...(status === undefined ? {} : { status }),
-    ...(retryAfter === undefined ? {} : { retry_after_seconds: retryAfter }),
-  };
-}
 
 /**
  * Any error from fetch or the AI SDK, thrown or in a stream. Errors not caused by the runtime are `internal` and not
@@ -118,22 +14,18 @@ export function classifyFailure(failure: RuntimeFailure, nowMs: number): JobFail
 export function classifyError(error: unknown, nowMs: number): JobFailure {
   const told = failureOf(error);
   if (told !== null) return classifyFailure(told, nowMs);
-  if (isUnreachable(error)) {
-    const message = withDetail("The runtime cannot be reached", reasonOf(error));
-    return { code: "runtime_unreachable", message, retryable: true };
-  }
-  if (isUnreadable(error)) {
-    return { code: UNKNOWN.code, message: withDetail(UNKNOWN.lead, reasonOf(error)), retryable: UNKNOWN.retryable };
-  }
-  const message = withDetail(
-    "The worker could not run the job",
-    error instanceof Error ? error.message : String(error),
-  );
-  return { code: "internal", message, retryable: false };
+  if (APICallError.isInstance(error) && error.statusCode === undefined) return unreachable(reasonOf(error));
+  return isUnreadable(error) ? unreadable(reasonOf(error)) : classifyThrown(error, nowMs);
+}
+
+/** The same in the words that a client of the runtime's API knows. */
+export function requestFailureOf(runtime: string, error: unknown, nowMs: number): JobFailure {
+  const told = failureOf(error);
+  return told === null ? classifyError(error, nowMs) : requestFailure(runtime, told, nowMs);
 }
 
 /** What the runtime itself said, or null if it said nothing. */
-export function failureOf(error: unknown): RuntimeFailure | null {
+function failureOf(error: unknown): RuntimeFailure | null {
   if (APICallError.isInstance(error) && (error.statusCode ?? 0) >= 400) {
     const { statusCode = 500, responseHeaders = {}, responseBody, data, message } = error;
     return { status: statusCode, headers: responseHeaders, body: responseBody || data || message };
@@ -159,52 +51,4 @@ function isUnreadable(error: unknown): boolean {
 /** An error inside a stream in a format that the AI SDK does not know. */
 function isErrorChunk(value: unknown): boolean {
   return typeof value === "object" && value !== null && "error" in value;
-}
-
-function isModelNotFound({ status, text, words }: Facts): boolean {
-  return words.includes("model_not_found") || saysNoSuchModel(status, text);
-}
-
-/** Seconds to wait, never less than the provider asked for. `Retry-After` is seconds or a date. */
-function retryAfterSeconds(
-  headers: Readonly<Record<string, string>>,
-  body: ErrorBody,
-  nowMs: number,
-): number | undefined {
-  const asked = [
-    parseRetryAfter(headers["retry-after"], nowMs),
-    parseNumber(headers["retry-after-ms"], 1 / 1000),
-    body.retryDelaySeconds,
-  ].find((seconds) => seconds !== undefined);
-  return asked === undefined ? undefined : Math.max(0, Math.ceil(asked));
-}
-
-function parseRetryAfter(value: string | undefined, nowMs: number): number | undefined {
-  const seconds = parseNumber(value, 1);
-  if (seconds !== undefined || value === undefined) return seconds;
-  const atMs = Date.parse(value);
-  return Number.isNaN(atMs) ? undefined : (atMs - nowMs) / 1000;
-}
-
-function parseNumber(value: string | undefined, factor: number): number | undefined {
-  return value !== undefined && /^\d+(\.\d+)?$/.test(value.trim()) ? Number(value) * factor : undefined;
-}
-
-/** No answer: refused, reset, unknown host, or a stream that broke off. The reason is in the chain of causes. */
-function isUnreachable(error: unknown): boolean {
-  if (APICallError.isInstance(error) && error.statusCode === undefined) return true;
-  return causesOf(error).some(
-    ({ code, message }) =>
-      (code !== undefined && /^(E[A-Z]+|UND_ERR_[A-Z_]+)$/.test(code)) ||
-      /fetch failed|terminated|socket hang up|other side closed|without a finish reason/i.test(message),
-  );
-}
-
-function withDetail(lead: string, detail: string): string {
-  const message = detail === "" ? lead : `${lead}: ${detail}`;
-  return message.length > MAX_MESSAGE_CHARS ? `${startOf(message, MAX_MESSAGE_CHARS - 1)}…` : message;
-}
-
-function isOneOf(status: number | undefined, ...statuses: number[]): boolean {
-  return status !== undefined && statuses.includes(status);
 }

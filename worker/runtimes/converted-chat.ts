@@ -10,10 +10,9 @@ import type { Spent } from "../apis/usage.ts";
 import type { Answering } from "./backend.ts";
 import { unsupportedInput } from "./chat-body.ts";
 import { ChatChunks } from "./chat-chunks.ts";
-import { classifyError } from "./classify.ts";
+import { classifyError, requestFailureOf } from "./classify.ts";
 import { type ConvertedKind, convertRequest } from "./convert-request.ts";
 import { CannotCarry, type ConvertibleModel } from "./convertible.ts";
-import { requestFailureOf } from "./request-failure.ts";
 import { failed, failedBy, type JobFailure, type Outcome } from "./runtime.ts";
 import { StreamReader } from "./stream-reader.ts";
 

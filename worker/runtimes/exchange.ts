@@ -1,27 +1,34 @@
 // One request to a runtime, in the format of its API, and its answer, whole or as events that are passed on at once.
 // Reading stops when the answer is larger than the limit; no large answer is held whole.
 
-import { Readable } from "node:stream";
 import { parseJson } from "../../contract/text/json-object.ts";
 import { inputTokensOf } from "../../contract/token-estimate.ts";
 import type { Assembly, Dialect } from "../apis/dialect.ts";
 import { spentOnInput, spentSoFar } from "../apis/spent.ts";
 import { EventSplitter, EventTooLarge } from "../apis/sse.ts";
 import type { Spent } from "../apis/usage.ts";
-import { classifyError } from "./classify.ts";
 import type { FormBody } from "./form-body.ts";
 import { failed, failedBy, type JobFailure, type Outcome, type RunOptions, resultTooLarge } from "./runtime.ts";
-import { runtimeFetch } from "./runtime-fetch.ts";
 import { eventTooLarge, MAX_EVENT_BYTES, StreamReader } from "./stream-reader.ts";
 import { AnswerTooLarge, readWhole } from "./whole-answer.ts";
 
 const MAX_ERROR_BYTES = 64 * 1024;
+
+/** How a runtime is reached. */
+export type Way = {
+  fetch: (url: string, init: RequestInit) => Promise<Response>;
+  /** The failure for what the fetch, or the reading of its answer, throws. */
+  classify: (error: unknown) => JobFailure;
+  /** A form as a body that is sent while it is read. */
+  streamOf: (form: FormBody) => unknown;
+};
 
 export type Exchange = {
   url: string;
   headers: Readonly<Record<string, string>>;
   body: string | FormBody;
   dialect: Dialect;
+  way: Way;
   /** The failure for a refusal or an error in the stream, worded for the caller. */
   explain: (failure: { status?: number; headers?: Record<string, string>; body?: unknown }) => JobFailure;
 };
@@ -36,8 +43,8 @@ export async function exchange(
   const { url, body, headers } = request;
   let assembly: Assembly | null = null;
   try {
-    const sent = sentAs(body);
-    const response = await runtimeFetch(url, {
+    const sent = sentAs(body, request.way);
+    const response = await request.way.fetch(url, {
       method: "POST",
       ...sent,
       headers: { ...sent.headers, ...traceOf(run), ...headers },
@@ -57,7 +64,7 @@ export async function exchange(
     const spent = spentWhenCut(request, assembly, run.signal.aborted);
     if (error instanceof EventTooLarge) return failed(eventTooLarge(), spent);
     if (error instanceof AnswerTooLarge) return failed(resultTooLarge(), spent);
-    return failedBy(error, classifyError(error, Date.now()), spent);
+    return failedBy(error, request.way.classify(error), spent);
   } finally {
     done.abort();
   }
@@ -65,10 +72,10 @@ export async function exchange(
 
 const inputTokens = ({ body }: Exchange): number => (typeof body === "string" ? inputTokensOf(parseJson(body)) : 0);
 
-function sentAs(body: string | FormBody) {
+function sentAs(body: string | FormBody, way: Way) {
   if (typeof body === "string") return { headers: { "content-type": "application/json" }, body };
   const headers = { "content-type": body.type, "content-length": String(body.bytes) };
-  return { headers, body: Readable.from(body.pieces()), duplex: "half" };
+  return { headers, body: way.streamOf(body), duplex: "half" };
 }
 
 /** A request that is taken back has been read by its runtime; one that breaks off before its answer has cost nothing. */

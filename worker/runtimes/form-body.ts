@@ -1,7 +1,6 @@
 // A client's form as its runtime gets it: the same fields and files in the same order. A file passes from its link to
 // the runtime while it arrives; the length is known before, because many runtimes refuse a body without one.
 
-import { randomUUID } from "node:crypto";
 import { isObject, type JsonObject } from "../../contract/text/json-object.ts";
 import type { LeasedJob } from "../../contract/worker.ts";
 
@@ -20,7 +19,7 @@ type FormPart = { head: Uint8Array; content: Uint8Array | LeasedFile };
 
 /** @throws Error if the job does not have a file that its form names. */
 export function formBody(fields: JsonObject, files: readonly LeasedFile[], open: OpenFile): FormBody {
-  const boundary = `signalbox-${randomUUID()}`;
+  const boundary = `signalbox-${crypto.randomUUID()}`;
   const parts = Object.entries(fields).flatMap(([name, value]) =>
     (Array.isArray(value) ? value : [value]).map((one) => partOf(boundary, name, one, files)),
   );

@@ -6,12 +6,12 @@ import type { Backend } from "./backend.ts";
 import { converted } from "./converted-chat.ts";
 import { hidingSecret } from "./hide-secret.ts";
 import { createOpenAiBackend } from "./openai-backend.ts";
-import { runtimeFetch } from "./runtime-fetch.ts";
+import { runtimeFetch, runtimeWay } from "./runtime-fetch.ts";
 
 export type GeminiBackendOptions = { name: string; baseUrl: string; key: () => Promise<string | null> };
 
 export function createGeminiBackend({ name, baseUrl, key }: GeminiBackendOptions): Backend {
-  const surface = createOpenAiBackend({ name, baseUrl: `${baseUrl}/openai`, key });
+  const surface = createOpenAiBackend({ way: runtimeWay, name, baseUrl: `${baseUrl}/openai`, key });
   return {
     chat: async (body, run) => {
       const secret = await key();

@@ -3,13 +3,12 @@
 
 import { APICallError } from "ai";
 import { reasonOf } from "./error-causes.ts";
+import type { ModelList } from "./runtime.ts";
 
 const FRESH_FOR_MS = 5_000;
 const LIST_TIMEOUT_MS = 10_000;
 
 const WEB_PAGE = "it answers with a web page, not with its models";
-
-export type ModelList = (signal: AbortSignal) => Promise<readonly string[] | null>;
 
 export function rememberedList(load: () => Promise<readonly string[] | null>, nowMs: () => number): ModelList {
   let last: { atMs: number; models: Promise<readonly string[] | null> } | null = null;

@@ -6,6 +6,7 @@ import { ApiPlaces } from "./api-places.ts";
 import type { Backend } from "./backend.ts";
 import { createChatRuntime } from "./chat-runtime.ts";
 import { createEchoRuntime } from "./echo.ts";
+import type { Way } from "./exchange.ts";
 import { createGeminiBackend } from "./gemini-backend.ts";
 import { fetchModelList, rememberedList } from "./model-list.ts";
 import { createOpenAiBackend } from "./openai-backend.ts";
@@ -19,7 +20,7 @@ import {
   type LocalProvider,
 } from "./providers.ts";
 import type { Runtime } from "./runtime.ts";
-import { runtimeFetch } from "./runtime-fetch.ts";
+import { runtimeFetch, runtimeWay } from "./runtime-fetch.ts";
 
 export type OpenRuntimeOptions = {
   keys: ProviderKeys;
@@ -49,9 +50,10 @@ export function openHosted(name: string, provider: HostedProvider, options: Open
   return createChatRuntime({
     name,
     address: baseUrl,
-    backend: BACKENDS[provider.api]({ ...provider, name, baseUrl, key }),
+    backend: BACKENDS[provider.api]({ ...provider, way: runtimeWay, name, baseUrl, key }),
     models: null,
     checksAnswer: false,
+    classify: runtimeWay.classify,
     probeEveryMs: HOSTED_PROBE_EVERY_MS,
     probe: (before) => probeRuntime({ address: baseUrl, models: list, key, asks: [], has }, before),
   });
@@ -67,15 +69,16 @@ function openLocal(name: string, provider: LocalProvider, options: OpenRuntimeOp
   return createChatRuntime({
     name,
     address: origin,
-    backend: createOpenAiBackend({ name, baseUrl, key, urlOf: (api) => places.urlOf(api) }),
+    backend: createOpenAiBackend({ way: runtimeWay, name, baseUrl, key, urlOf: (api) => places.urlOf(api) }),
     models,
     checksAnswer: !provider.ignoresModel,
+    classify: runtimeWay.classify,
     probeEveryMs: 0,
     probe: (before) => probeRuntime({ address: baseUrl, places, models: list, key, asks: APIS, has: [] }, before),
   });
 }
 
-type BackendOptions = HostedProvider & { name: string; key: () => Promise<string | null> };
+type BackendOptions = HostedProvider & { way: Way; name: string; key: () => Promise<string | null> };
 
 const BACKENDS: Record<ApiKind, (options: BackendOptions) => Backend> = {
   openai: createOpenAiBackend,

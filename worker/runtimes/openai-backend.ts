@@ -4,14 +4,15 @@ import { type Api, isFormApi } from "../../contract/values.ts";
 import { DIALECTS } from "../apis/dialects.ts";
 import type { Answering, Backend } from "./backend.ts";
 import { unsupportedInput } from "./chat-body.ts";
-import { classifyFailure } from "./classify.ts";
-import { type Exchange, exchange } from "./exchange.ts";
+import { type Exchange, exchange, type Way } from "./exchange.ts";
+import { classifyFailure } from "./failure.ts";
 import { formBody } from "./form-body.ts";
 import { hidingSecret } from "./hide-secret.ts";
 import { requestFailure } from "./request-failure.ts";
 import { failed } from "./runtime.ts";
 
 export type OpenAiBackendOptions = {
+  way: Way;
   name: string;
   /** The URL up to where `/chat/completions` begins. */
   baseUrl: string;
@@ -41,6 +42,7 @@ export function createOpenAiBackend(options: OpenAiBackendOptions): Backend {
       headers: { ...headers, ...keyHeaders },
       body,
       dialect: DIALECTS[api],
+      way: options.way,
       explain,
     };
     return hidingSecret(secret, () => exchange(request, run));

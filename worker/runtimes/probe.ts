@@ -6,8 +6,7 @@ import { lineOf } from "../../contract/text/start-of.ts";
 import { APIS, type Api } from "../../contract/values.ts";
 import type { ApiPlaces } from "./api-places.ts";
 import { isNeverReached, reasonOf } from "./error-causes.ts";
-import type { ModelList } from "./model-list.ts";
-import type { RuntimeState } from "./runtime.ts";
+import type { ModelList, RuntimeState } from "./runtime.ts";
 import { runtimeFetch } from "./runtime-fetch.ts";
 
 const PROBE_TIMEOUT_MS = 5_000;

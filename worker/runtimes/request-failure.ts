@@ -2,8 +2,8 @@
 // refused worker key is reported as the worker's fault, because the client cannot fix it.
 
 import { lineOf, startOf } from "../../contract/text/start-of.ts";
-import { classifyError, classifyFailure, failureOf, type RuntimeFailure } from "./classify.ts";
 import { type ErrorBody, readErrorBody } from "./error-body.ts";
+import { classifyFailure, type RuntimeFailure } from "./failure.ts";
 import type { JobFailure } from "./runtime.ts";
 
 const MAX_MESSAGE_CHARS = 2000;
@@ -41,9 +41,3 @@ const inItsWords = (known: JobFailure, body: ErrorBody, fallback: string): Pick<
   code: lineOf(body.code ?? "", MAX_CODE_CHARS) || fallback,
   message: startOf(body.message || known.message, MAX_MESSAGE_CHARS),
 });
-
-/** The same for what the AI SDK throws. */
-export function requestFailureOf(runtime: string, error: unknown, nowMs: number): JobFailure {
-  const told = failureOf(error);
-  return told === null ? classifyError(error, nowMs) : requestFailure(runtime, told, nowMs);
-}

@@ -2,7 +2,10 @@
 // fetch gives up after five; here the job's timeout limits a call. Redirects are refused, because they would send a
 // provider's key to another host.
 
+import { Readable } from "node:stream";
 import { Agent, fetch as undiciFetch } from "undici";
+import { classifyError } from "./classify.ts";
+import type { Way } from "./exchange.ts";
 
 const MAX_SILENCE_MS = 3_600_000;
 const CONNECT_TIMEOUT_MS = 10_000;
@@ -19,4 +22,11 @@ const fetchWithAgent = undiciFetch as unknown as (url: string, init: object) => 
 export const runtimeFetch: typeof fetch = (target, init) => {
   const url = target instanceof Request ? target.url : String(target);
   return fetchWithAgent(url, { ...init, redirect: "error", dispatcher: agent });
+};
+
+/** How a worker process reaches its runtime. */
+export const runtimeWay: Way = {
+  fetch: runtimeFetch,
+  classify: (error) => classifyError(error, Date.now()),
+  streamOf: (form) => Readable.from(form.pieces()),
 };

@@ -70,6 +70,9 @@ export type Outcome =
   /** `neverReached`: the runtime received nothing of the job, so it does not count as an attempt. */
   | ({ ok: false; error: JobFailure; neverReached?: boolean } & Spent);
 
+/** A runtime's own list of models; null if it has none. */
+export type ModelList = (signal: AbortSignal) => Promise<readonly string[] | null>;
+
 /** What a runtime can do now. */
 export type RuntimeState = {
   /** Why it can take no jobs; null when it can. */

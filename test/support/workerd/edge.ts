@@ -111,6 +111,7 @@ const nodeEnv = {
   ...(env as unknown as Env),
   TENANT: objectNamespace("TENANT", () => objectProcess),
   RELAY: objectNamespace("RELAY", () => objectProcess),
+  RUNNER: objectNamespace("RUNNER", () => objectProcess),
   DB: historyDatabase(historyConnections),
   HOME: home,
 } as unknown as Env;

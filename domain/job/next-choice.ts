@@ -1,0 +1,50 @@
+// The models of an alias, or of a request's own list: one that cannot answer leaves the job to the next, at once and at
+// no cost of an attempt, as long as the client has received nothing.
+
+import { type Decision, type Job, type JobError, jobEvent, type ModelChoice, requeueJob, type Tried } from "./job.ts";
+
+const PAYMENT_REQUIRED = 402;
+const TOO_MANY_REQUESTS = 429;
+const FIRST_SERVER_ERROR = 500;
+/** The model cannot answer now, whatever status its runtime gave. */
+const UNAVAILABLE = new Set([
+  "rate_limited",
+  "quota_exhausted",
+  "insufficient_quota",
+  "overloaded",
+  "provider_refused",
+  "unauthorized",
+  "runtime_unreachable",
+  "no_eligible_workers",
+]);
+
+/** Whether another model may answer what this one did not. */
+export const isForTheNext = ({ code, status = 0 }: JobError): boolean =>
+  status === PAYMENT_REQUIRED || status === TOO_MANY_REQUESTS || status >= FIRST_SERVER_ERROR || UNAVAILABLE.has(code);
+
+/** The job with its next model; `settled`: its worker reported the failure. */
+export const askNext = (
+  job: Job,
+  next: { readonly choice: ModelChoice; readonly left: readonly ModelChoice[]; readonly tried: readonly Tried[] },
+  error: JobError,
+  settledBy: "failed" | null,
+  nowAt: number,
+): Decision => {
+  const { model, provider, tags, tier } = next.choice;
+  const changed = requeueJob(job, nowAt, null, {
+    model,
+    provider,
+    tags,
+    tier,
+    tried: [...job.tried, ...next.tried],
+    frontDoor: job.frontDoor === null ? null : { ...job.frontDoor, choices: next.left },
+    attempts: Math.max(0, job.attempts - 1),
+    rateLimitRetries: 0,
+    excludedProviders: [],
+    avoidedWorkers: [],
+    settledBy,
+    error,
+  });
+  const detail = { from: job.model, to: model, error: { ...error } };
+  return { job: changed, events: [jobEvent(job, "job.fell_back", nowAt, detail)] };
+};

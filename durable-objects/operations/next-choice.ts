@@ -1,0 +1,42 @@
+// A front-door job whose model cannot answer goes on with the next of its list that somebody can take.
+
+import type { Decision, Job, JobError, Tried } from "../../domain/job/job.ts";
+import { askNext, isForTheNext } from "../../domain/job/next-choice.ts";
+import { isOnlyFull } from "../../domain/routing/explanation.ts";
+import type { Turn } from "../turn/turn.ts";
+import { routePolicy, routeRequest } from "./route-policy.ts";
+import { chooseFor } from "./routing.ts";
+
+export const triedOf = ({ model, provider }: Pick<Job, "model" | "provider">, code: string): Tried => ({
+  model,
+  provider,
+  code,
+});
+
+/** Whether a worker may have this job now, or only lacks a free place. */
+export const isTakenBySomebody = (turn: Turn, job: Job, policy = routePolicy(turn)): boolean =>
+  chooseFor(turn, job, policy) !== null || isOnlyFull(turn.memory.fleet, routeRequest(turn, job), policy);
+
+/** The job with its next model; null if it has none, or may not be asked again. */
+export const nextChoice = (
+  turn: Turn,
+  job: Job,
+  error: JobError,
+  settledBy: "failed" | null = "failed",
+): Decision | null => {
+  const choices = job.frontDoor?.choices ?? [];
+  if (choices.length === 0 || job.firstTokenAt !== null || !isForTheNext(error)) return null;
+  const tried = [triedOf(job, error.code)];
+  for (const [at, choice] of choices.entries()) {
+    const decided = askNext(
+      job,
+      { choice, left: choices.slice(at + 1), tried: [...tried] },
+      error,
+      settledBy,
+      turn.nowAt,
+    );
+    if (isTakenBySomebody(turn, decided.job)) return decided;
+    tried.push({ model: choice.model, provider: choice.provider, code: "no_eligible_workers" });
+  }
+  return null;
+};

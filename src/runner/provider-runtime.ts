@@ -1,0 +1,61 @@
+// A hosted provider as a runtime: its API is called where its entry in the catalog says, always as a stream, with the
+// key that only the vault connector sees. What a client wants whole is put together here.
+
+import type { JsonObject } from "../../contract/text/json-object.ts";
+import type { ProviderApi, ProviderDefinition } from "../../domain/catalog/catalog.ts";
+import type { Api } from "../../domain/words/api.ts";
+import type { Backend } from "../../worker/runtimes/backend.ts";
+import { createChatRuntime } from "../../worker/runtimes/chat-runtime.ts";
+import { createOpenAiBackend } from "../../worker/runtimes/openai-backend.ts";
+import type { Runtime } from "../../worker/runtimes/runtime.ts";
+import type { VaultConnector } from "../catalog/vault/connector.ts";
+import { createMessagesBackend } from "./messages-backend.ts";
+import { ProviderWay } from "./provider-way.ts";
+
+/** Field names of ordinary jobs that a provider has otherwise. */
+const QUIRKS: Readonly<Record<string, Pick<Parameters<typeof createOpenAiBackend>[0], "renames" | "lacks">>> = {
+  // Its newer models refuse `max_tokens`; older ones take both names.
+  openai: { renames: { max_tokens: "max_completion_tokens" }, lacks: ["top_k", "min_p", "repetition_penalty"] },
+};
+
+const WITH_USAGE_OPTION: ReadonlySet<Api> = new Set<Api>(["chat/completions", "completions"]);
+
+/** The headers of an answer come early only if it is a stream, and few calls of an object may wait for theirs. */
+const streamed = (api: Api, body: JsonObject): JsonObject => {
+  if (api === "embeddings") return body;
+  if (!WITH_USAGE_OPTION.has(api)) return { ...body, stream: true };
+  const options = typeof body.stream_options === "object" ? body.stream_options : {};
+  return { ...body, stream: true, stream_options: { ...options, include_usage: true } };
+};
+
+const streaming = (backend: Backend): Backend => ({
+  chat: backend.chat,
+  request: (request, run) => backend.request({ ...request, body: streamed(request.api, request.body) }, run),
+});
+
+export interface ProviderRuntime {
+  readonly runtime: Runtime;
+  readonly way: ProviderWay;
+}
+
+export const providerRuntime = (
+  provider: ProviderDefinition & { readonly api: ProviderApi },
+  connector: VaultConnector,
+): ProviderRuntime => {
+  const { provider: name, api } = provider;
+  const way = new ProviderWay(provider, connector);
+  const options = { name, baseUrl: api.base_url.replace(/\/+$/, ""), key: async () => null, way };
+  const backend =
+    api.dialect === "anthropic" ? createMessagesBackend(options) : createOpenAiBackend({ ...options, ...QUIRKS[name] });
+  const runtime = createChatRuntime({
+    name,
+    address: api.base_url,
+    backend: streaming(backend),
+    models: null,
+    checksAnswer: false,
+    classify: way.classify,
+    probeEveryMs: 0,
+    probe: async () => ({ unavailable: null, apis: [], models: null }),
+  });
+  return { runtime, way };
+};

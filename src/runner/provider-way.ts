@@ -1,0 +1,118 @@
+// One call's way to a provider: through the vault connector, which adds the key and follows no redirect. It keeps what
+// the provider refused the key with.
+
+import { startOf } from "../../contract/text/start-of.ts";
+import type { ProviderApi, ProviderAuth, ProviderDefinition } from "../../domain/catalog/catalog.ts";
+import { readErrorBody } from "../../worker/runtimes/error-body.ts";
+import type { Way } from "../../worker/runtimes/exchange.ts";
+import { classifyFailure } from "../../worker/runtimes/failure.ts";
+import type { JobFailure } from "../../worker/runtimes/runtime.ts";
+import type { VaultConnector } from "../catalog/vault/connector.ts";
+
+const MAX_ERROR_CHARS = 64 * 1024;
+const MAX_WORDS = 300;
+/** A provider that sends no headers for so long hangs. */
+const HEADERS_WITHIN_MS = 300_000;
+
+type Called = ProviderDefinition & { readonly api: ProviderApi };
+
+/** A provider's list may need no key; a call does, except on the operator's own network. */
+export const callAuth = ({ api, auth, local, provider }: Called): ProviderAuth | null => {
+  if (auth === undefined && local) return null;
+  const header = api.dialect === "anthropic" ? "x-api-key" : "bearer";
+  return { header, ref: auth?.ref ?? `provider:${provider}` };
+};
+
+/** The vault has no key to send, or not for this host. */
+class NoKey extends Error {}
+
+/** The codes of failures that are about the coordinator's key or account, not about the job. */
+const ABOUT_THE_KEY = new Set(["unauthorized", "provider_refused", "quota_exhausted", "insufficient_quota"]);
+
+export class ProviderWay implements Way {
+  readonly #provider: Called;
+  readonly #connector: VaultConnector;
+  /** In the provider's words, why it refused the last call. */
+  #words = "";
+  #holdsKey: (text: string) => boolean = () => false;
+
+  constructor(provider: Called, connector: VaultConnector) {
+    this.#provider = provider;
+    this.#connector = connector;
+  }
+
+  readonly fetch = async (url: string, init: RequestInit): Promise<Response> => {
+    const late = new AbortController();
+    const timer = setTimeout(() => late.abort(), HEADERS_WITHIN_MS);
+    const { signal } = init;
+    const signals = signal == null ? [late.signal] : [signal, late.signal];
+    const request = new Request(url, { ...init, signal: AbortSignal.any(signals) });
+    const auth = callAuth(this.#provider);
+    const called = await this.#connector.fetch(request, auth, [new URL(this.#provider.api.base_url).host]);
+    clearTimeout(timer);
+    if (!called.ok) throw called.code === "network" ? new Error(called.detail) : new NoKey(called.detail);
+    this.#holdsKey = called.holdsKey;
+    return called.response.ok ? called.response : this.#refused(called.response);
+  };
+
+  readonly classify = (error: unknown): JobFailure => {
+    if (error instanceof NoKey) {
+      this.#words = error.message;
+      return { code: "provider_refused", message: error.message, status: 502, retryable: false };
+    }
+    const message = error instanceof Error ? error.message : String(error);
+    return { code: "runtime_unreachable", message: `The provider's answer broke off: ${message}`, retryable: true };
+  };
+
+  /** No API that it offers takes a form. */
+  readonly streamOf = (): never => {
+    throw new Error("a hosted provider is sent no form");
+  };
+
+  /** Why the provider will refuse further calls, too; null if it will not. */
+  refusalOf({ code }: JobFailure): string | null {
+    if (!ABOUT_THE_KEY.has(code)) return null;
+    const { provider } = this.#provider;
+    const what = code.endsWith("quota") || code === "quota_exhausted" ? "has no credit left" : "refused the key";
+    const words = this.#hidden(this.#words);
+    return startOf(`${provider} ${what}${words === "" ? "" : `: ${words}`}`, MAX_WORDS);
+  }
+
+  /** A message without the key, which some providers quote. */
+  hide(failure: JobFailure): JobFailure {
+    return { ...failure, message: this.#hidden(failure.message) };
+  }
+
+  #hidden(text: string): string {
+    return this.#holdsKey(text) ? "its words are left out, because they contain the key" : text;
+  }
+
+  /** Reads the refusal's body, so that its words are known, whatever becomes of them. */
+  async #refused(response: Response): Promise<Response> {
+    const { status, headers } = response;
+    if (status < 400) {
+      await response.body?.cancel();
+      const body = `it redirects, which is not followed (status ${status})`;
+      return new Response(body, { status: 502 });
+    }
+    const text = await startOfBody(response);
+    this.#words = readErrorBody(text).message || classifyFailure({ status, body: text }, Date.now()).message;
+    return new Response(text, { status, headers: withoutEncoding(headers) });
+  }
+}
+
+const withoutEncoding = (headers: Headers): Headers => {
+  const kept = new Headers(headers);
+  for (const name of ["content-encoding", "content-length"]) kept.delete(name);
+  return kept;
+};
+
+const startOfBody = async (response: Response): Promise<string> => {
+  const decoder = new TextDecoder();
+  let text = "";
+  for await (const chunk of response.body ?? []) {
+    text += decoder.decode(chunk, { stream: true });
+    if (text.length > MAX_ERROR_CHARS) break;
+  }
+  return startOf(text, MAX_ERROR_CHARS);
+};

@@ -1,0 +1,185 @@
+// Calls a hosted provider for a tenant: an object for each 32 places (`<tenant>/edge-<provider>-<n>`), a worker to the
+// tenant like any other, and the relay of its own streams. An object ends soon after its last request, whatever it
+// still fetches; its alarm runs as long as it has calls, and keeps it. A call that is lost with its object is a lost
+// attempt, which the tenant notices by its silence.
+
+import type { JobReport } from "../../contract/socket.ts";
+import type { LeasedJob } from "../../contract/worker.ts";
+import { apisOf } from "../../domain/catalog/catalog.ts";
+import { MINUTE_MS } from "../../domain/words/duration.ts";
+import { bodyName, type Jurisdiction, objectNamed } from "../../durable-objects/object-name.ts";
+import type { EdgeState } from "../../durable-objects/operations/edge-workers.ts";
+import { Relay } from "../../durable-objects/relay/relay.ts";
+import type { RunnerCalls, ToRunner } from "../../durable-objects/relay/runner-calls.ts";
+import type { Cut, StreamLease } from "../../durable-objects/relay/stream-owner.ts";
+import { log } from "../../log/log.ts";
+import type { LoadedInput } from "../../worker/load-input.ts";
+import { type JobOutcome, runJob } from "../../worker/run-job.ts";
+import type { Env } from "../env.ts";
+import { providerRuntime } from "./provider-runtime.ts";
+import { callAuth } from "./provider-way.ts";
+import { openKeys, providerNamed } from "./tenant-keys.ts";
+
+/** An alarm may run for a quarter of an hour, and is set again before. */
+const HOLD_MS = 10 * MINUTE_MS;
+/** No call outlives the time for which the platform keeps its object. */
+const LONGEST_CALL_SECONDS = 14 * 60;
+const BEAT_MS = 10_000;
+const LOOK_MS = 1_000;
+
+interface Call {
+  readonly job: LeasedJob;
+  readonly halt: AbortController;
+}
+
+export class Runner extends Relay<Env> implements RunnerCalls {
+  readonly #calls = new Map<string, Call>();
+  #isHeld = false;
+  #keys: ReturnType<typeof openKeys> | null = null;
+
+  async hear({ messages, jurisdiction }: ToRunner): Promise<void> {
+    this.jurisdiction = jurisdiction;
+    for (const message of messages) {
+      if (message.type === "job.assigned") this.#begin(message.job);
+      else if (message.type === "job.halted") this.#halt(message.job_id, message.lease);
+    }
+  }
+
+  async state(provider: string, jurisdiction: Jurisdiction | null): Promise<EdgeState> {
+    this.jurisdiction = jurisdiction;
+    // A key that was set or removed just now counts at once.
+    this.#keys = null;
+    const known = providerNamed(this.env, provider);
+    if (known === undefined) return { apis: [], unavailable: `there is no provider "${provider}" in the catalog` };
+    if (known.api === undefined)
+      return { apis: [], unavailable: `the catalog does not say how "${provider}" is called (its file has no "api")` };
+    const auth = callAuth({ ...known, api: known.api });
+    const missing = auth === null ? null : await this.#vault().missing(auth.ref);
+    return { apis: apisOf(known.api), unavailable: missing };
+  }
+
+  override async cut(cuts: readonly Cut[]): Promise<void> {
+    for (const { jobId, lease } of cuts) this.#halt(jobId, lease);
+    await super.cut(cuts);
+  }
+
+  protected override stopWriter({ jobId, lease }: StreamLease): void {
+    this.#halt(jobId, lease);
+  }
+
+  override async end(): Promise<void> {
+    for (const { halt } of this.#calls.values()) halt.abort();
+    await super.end();
+  }
+
+  /** Keeps the object while it has calls. */
+  override async alarm(): Promise<void> {
+    this.#isHeld = true;
+    const untilAt = Date.now() + HOLD_MS;
+    let beatAt = Date.now() + BEAT_MS;
+    while (this.#calls.size > 0 && Date.now() < untilAt) {
+      await scheduler.wait(LOOK_MS);
+      if (Date.now() < beatAt) continue;
+      beatAt = Date.now() + BEAT_MS;
+      this.#beat();
+    }
+    this.#isHeld = false;
+    if (this.#calls.size > 0) await this.ctx.storage.setAlarm(Date.now());
+  }
+
+  #hold(): void {
+    if (this.#isHeld) return;
+    this.#isHeld = true;
+    this.ctx.waitUntil(this.ctx.storage.setAlarm(Date.now()));
+  }
+
+  #begin(job: LeasedJob): void {
+    const key = keyOf(job.id, job.lease);
+    if (this.#calls.has(key)) return;
+    const call = { job, halt: new AbortController() };
+    this.#calls.set(key, call);
+    this.#hold();
+    const done = this.#run(call)
+      .catch((error: unknown) => log("error", "runner.failed", { job_id: job.id }, error))
+      .finally(() => this.#calls.delete(key));
+    this.ctx.waitUntil(done);
+  }
+
+  #halt(jobId: string, lease: number): void {
+    this.#calls.get(keyOf(jobId, lease))?.halt.abort();
+  }
+
+  async #run({ job, halt }: Call): Promise<void> {
+    const lease = { job_id: job.id, lease: job.lease };
+    const stream = { jobId: job.id, lease: job.lease };
+    const provider = providerNamed(this.env, this.#provider);
+    if (provider?.api === undefined) {
+      await this.#report({ type: "job.released", id: job.id, ...lease, reason: "its provider is not in the catalog" });
+      return;
+    }
+    const { runtime, way } = providerRuntime({ ...provider, api: provider.api }, this.#vault().connector);
+    const started = this.#report({ type: "job.started", id: job.id, ...lease });
+    const settings = {
+      runtime,
+      configuredModel: null,
+      offeredModels: [],
+      timeoutSeconds: LONGEST_CALL_SECONDS,
+      loadInput: () => this.#loadInput(job.id),
+      onProgress: () => undefined,
+      onFirstToken: () => {
+        if (job.stream) void this.#report({ type: "job.streaming", id: job.id, ...lease });
+      },
+      emit: (events: readonly string[]) => {
+        if (job.stream && !halt.signal.aborted) this.say(stream, events.join(""));
+        return undefined;
+      },
+    };
+    const outcome = await runJob({ ...job, timeout_seconds: boundOf(job) }, settings, halt.signal);
+    await started;
+    const refusal = outcome.type === "job.failed" ? way.refusalOf(outcome.error) : null;
+    const told: JobOutcome = outcome.type === "job.failed" ? { ...outcome, error: way.hide(outcome.error) } : outcome;
+    // The report first: a stream that fails before its first event may go on elsewhere.
+    await this.#report({ ...told, id: job.id, ...lease } as JobReport, refusal);
+    if (!job.stream || halt.signal.aborted || told.type === "job.spent" || told.type === "job.released") return;
+    this.endStream(stream, told.type === "job.failed" ? told.error : null);
+  }
+
+  async #report(report: JobReport, refusal: string | null = null): Promise<void> {
+    const isTaken = await this.tenant().hearRunner(this.instance, report, refusal);
+    if (!isTaken) this.#halt(report.job_id, report.lease);
+  }
+
+  /** Keeps the jobs from being reaped; one that the tenant has taken back ends here. */
+  #beat(): void {
+    for (const { job } of this.#calls.values()) {
+      const beat = this.#report({ type: "job.heartbeat", id: job.id, job_id: job.id, lease: job.lease });
+      this.ctx.waitUntil(beat.catch(() => undefined));
+    }
+  }
+
+  /** A body that is too large for the tenant is stored in an object of its own. */
+  async #loadInput(jobId: string): Promise<LoadedInput> {
+    const store = objectNamed(this.env.RELAY, bodyName(this.#tenantName, jobId), this.jurisdiction);
+    const text = await store.readBody(jobId);
+    if (text !== null) return { ok: true, input: JSON.parse(text) as unknown };
+    return { ok: false, error: { code: "input_unavailable", message: "the job's body is gone", retryable: false } };
+  }
+
+  #vault(): ReturnType<typeof openKeys> {
+    this.#keys ??= openKeys(this.env, this.#tenantName, (provider) => this.tenant().sealedKey(provider));
+    return this.#keys;
+  }
+
+  get #tenantName(): string {
+    return (this.ctx.id.name ?? "").split("/")[0] ?? "";
+  }
+
+  get #provider(): string {
+    return this.instance.replace(/^edge-/, "").replace(/-\d+$/, "");
+  }
+}
+
+const keyOf = (jobId: string, lease: number): string => `${jobId} ${lease}`;
+
+const boundOf = ({ timeout_seconds: asked }: LeasedJob): number =>
+  Math.min(asked ?? LONGEST_CALL_SECONDS, LONGEST_CALL_SECONDS);

@@ -1,0 +1,231 @@
+// The coordinator's own workers: when they get jobs, what a refused key does, and what is told of it.
+
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
+import { send } from "../support/requests.ts";
+import { folderForAllTests } from "../support/temporary-folder.ts";
+import { type Hosted, KEY, startHosted } from "./hosted.ts";
+
+const WITHIN = { timeout: 15_000, interval: 50 };
+const HELLO = [{ role: "user", content: "say hello to all" }];
+
+const data = folderForAllTests();
+let hosted: Hosted;
+
+beforeAll(async () => {
+  hosted = await startHosted(data.path);
+  await hosted.api("PUT", "/api/provider-keys/acme", { key: KEY });
+  await hosted.enable();
+}, 120_000);
+
+afterEach(async () => {
+  hosted.acme.behave = () => undefined;
+  hosted.claudia.behave = () => undefined;
+});
+
+afterAll(() => hosted?.stop());
+
+const ask = (body: object, headers: Record<string, string> = {}) =>
+  send(
+    { url: hosted.server.url, key: hosted.server.adminKey },
+    "POST",
+    "/v1/chat/completions",
+    { messages: HELLO, ...body },
+    { headers },
+  );
+
+const presence = (instance: string, more: object = {}) =>
+  hosted.api("POST", "/presence", {
+    instance,
+    provider: "home",
+    models: ["m1"],
+    apis: ["chat/completions"],
+    concurrency: 0,
+    ...more,
+  });
+
+describe("the fleet", () => {
+  test("shows the coordinator's own workers, which are never silent, and whose names nobody else may take", async () => {
+    expect(await hosted.worker("edge-acme-0")).toMatchObject({
+      edge: true,
+      provider: "acme",
+      tags: "edge",
+      models: ["m1", "m2"],
+      concurrency: 16,
+      status: "idle",
+      unavailable: null,
+    });
+    const taken = { instance: "edge-acme-0", provider: "acme" };
+    expect(await hosted.status("POST", "/presence", taken)).toBe(409);
+    expect(await hosted.status("DELETE", "/api/workers/edge-acme-0")).toBe(409);
+  });
+
+  test("has one for each 32 places, and none once the provider is no longer called", async () => {
+    await hosted.enable({ max_concurrent: 40 });
+    expect((await hosted.worker("edge-acme-1")).concurrency).toBe(8);
+    await hosted.api("PUT", "/config", {});
+    expect(await hosted.status("GET", "/api/workers/edge-acme-0")).toBe(404);
+    await hosted.enable();
+  });
+
+  test("has a worker without a key as unavailable, with the reason", async () => {
+    await hosted.api("DELETE", "/api/provider-keys/acme");
+    const reason = async () => (await hosted.worker("edge-acme-0")).unavailable;
+    await vi.waitFor(async () => expect(await reason()).toContain("PROVIDER_ACME_KEY"), WITHIN);
+    await hosted.api("PUT", "/api/provider-keys/acme", { key: KEY });
+    await vi.waitFor(async () => expect(await reason()).toBe(null), WITHIN);
+  });
+
+  test("has a bound on its provider keys: only providers of the catalog have one", async () => {
+    expect(await hosted.status("PUT", "/api/provider-keys/nobody", { key: KEY })).toBe(404);
+    expect(await hosted.status("PUT", "/api/provider-keys/acme", { key: "two words" })).toBe(400);
+  });
+});
+
+describe("a fallback", () => {
+  const words = "edge-acme-0 waits: a worker of your own can take this within 1 s";
+
+  test("waits while a worker of one's own can take the job, says so, and then takes it, which is told once a day", async () => {
+    await hosted.enable({ after_seconds: 1 });
+    await presence("home-1", { concurrency: 1 });
+    await hosted.api("POST", "/api/workers/home-1/resume");
+    const first = await hosted.api("POST", "/api/jobs", { prompt: "x", model: "m1", provider: "home" });
+    await vi.waitFor(
+      async () => expect((await hosted.api("GET", `/api/jobs/${first.id}`)).assigned_worker).toBe("home-1"),
+      WITHIN,
+    );
+    const job = await hosted.api("POST", "/api/jobs", { prompt: "x", model: "m1" });
+    expect(job).toMatchObject({ status: "pending", waiting_reason: words });
+    const { workers } = await hosted.api("GET", `/dispatch/explain?job_id=${job.id}`);
+    const edge = workers.find(({ instance }: { instance: string }) => instance === "edge-acme-0");
+    expect(edge.reasons).toEqual([words]);
+    expect(await hosted.api("GET", `/api/jobs/${job.id}?wait=20`)).toMatchObject({
+      status: "completed",
+      assigned_worker: "edge-acme-0",
+    });
+    const { entries } = await hosted.api("GET", "/api/audit");
+    const told = entries.filter(({ action }: { action: string }) => action === "overflow.started");
+    expect(told).toMatchObject([{ target: "acme", detail: { worker: "edge-acme-0", job_id: job.id } }]);
+    await hosted.api("POST", `/api/jobs/${first.id}/cancel`);
+  });
+
+  test("takes at once what no other worker can", async () => {
+    await hosted.enable({ after_seconds: 600 });
+    const job = await hosted.api("POST", "/api/jobs", { prompt: "x", model: "m2" });
+    expect((await hosted.api("GET", `/api/jobs/${job.id}?wait=20`)).assigned_worker).toBe("edge-acme-0");
+  });
+
+  test("as a peer is scored as any other", async () => {
+    await hosted.enable({ as: "peer" });
+    await presence("home-1", { concurrency: 1, status: "busy" });
+    const job = await hosted.api("POST", "/api/jobs", { prompt: "x", model: "m1" });
+    expect((await hosted.api("GET", `/api/jobs/${job.id}?wait=20`)).assigned_worker).toBe("edge-acme-0");
+    await hosted.api("POST", "/api/workers/home-1/pause", {});
+    await hosted.enable();
+  });
+});
+
+describe("a job is kept away from hosted providers", () => {
+  test("by its own field, and says what it waits for", async () => {
+    const job = await hosted.api("POST", "/api/jobs", { prompt: "x", model: "m2", edge: false });
+    expect(job).toMatchObject({ edge: false, status: "pending" });
+    expect(job.waiting_reason).toContain("edge: false");
+    await hosted.api("POST", `/api/jobs/${job.id}/cancel`);
+  });
+
+  test("by a header, and by the limits of its key", async () => {
+    const off = await ask({ model: "m2" }, { "x-signalbox-edge": "off", "x-signalbox-queue": "0" });
+    expect(off.status).toBe(503);
+    const { key } = await hosted.api("POST", "/api/keys", { name: "k", role: "client", limits: { edge: false } });
+    const limited = await send(
+      { url: hosted.server.url, key },
+      "POST",
+      "/v1/chat/completions",
+      { model: "m2", messages: HELLO },
+      { headers: { "x-signalbox-queue": "0" } },
+    );
+    expect(limited.status).toBe(503);
+  });
+});
+
+describe("a provider that", () => {
+  test("refuses the key makes its worker unavailable in its own words", async () => {
+    hosted.acme.behave = () => ({ status: 401, errorBody: { error: { message: `bad key ${KEY}, go away` } } });
+    const refused = await ask({ model: "m2" });
+    expect(refused.status).toBe(502);
+    expect(refused.body.error.code).toBe("provider_refused");
+    const { unavailable } = await hosted.worker("edge-acme-0");
+    expect(unavailable).toContain("acme refused the key");
+    expect(JSON.stringify(refused.body) + unavailable + hosted.server.output()).not.toContain(KEY);
+    await hosted.api("PUT", "/api/provider-keys/acme", { key: KEY });
+    await vi.waitFor(async () => expect((await hosted.worker("edge-acme-0")).unavailable).toBe(null), WITHIN);
+  });
+
+  test.each([
+    ["has no credit for it", { status: 402, errorBody: { error: { message: "pay first" } } }, 402],
+    ["answers a page", { status: 200, errorBody: "<html>hello</html>" }, 500],
+    ["redirects", { status: 307, headers: { location: "http://127.0.0.1:1/" }, errorBody: "" }, 502],
+    ["says 200 with an error inside", { status: 200, errorBody: { error: { message: "no", type: "api_error" } } }, 502],
+    ["sends gzip that is none", { status: 200, headers: { "content-encoding": "gzip" }, errorBody: "none" }, 502],
+  ])("%s fails the request, and never passes for an answer", async (_what, behaviour, status) => {
+    await hosted.enable({}, { jobs: { max_attempts: 1 } });
+    hosted.acme.behave = () => behaviour;
+    const answered = await ask({ model: "m2" });
+    expect([answered.status, answered.body.error?.message ?? ""]).toEqual([status, expect.any(String)]);
+    await hosted.api("PUT", "/api/provider-keys/acme", { key: KEY });
+    await vi.waitFor(async () => expect((await hosted.worker("edge-acme-0")).unavailable).toBe(null), WITHIN);
+  });
+
+  test("dies in the middle of a stream ends it with an error, and what was said is counted", async () => {
+    hosted.acme.behave = () => ({ words: ["one", "two", "three"], cutAfter: 2, delayMs: 50 });
+    const cut = await fetch(`${hosted.server.url}/v1/chat/completions`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${hosted.server.adminKey}`, "content-type": "application/json" },
+      body: JSON.stringify({ model: "m2", messages: HELLO, stream: true }),
+    });
+    const text = await cut.text();
+    expect(text).toContain("one");
+    expect(text).toContain('"error"');
+    const { attempts } = await hosted.api("GET", `/api/jobs/${cut.headers.get("x-signalbox-job")}/attempts`);
+    expect(attempts[0].usage.output_tokens).toBeGreaterThan(0);
+  });
+});
+
+describe("a list of models", () => {
+  const failing = { status: 503, errorBody: { error: { message: "overloaded" } } };
+
+  test("of an alias is tried in order, at once, and the answer says so", async () => {
+    const aliases = {
+      fast: [
+        { model: "m1", provider: "acme" },
+        { model: "m2", provider: "acme" },
+      ],
+    };
+    await hosted.enable({}, { front_door: { aliases } });
+    hosted.acme.behave = ({ body }) => (body?.model === "m1" ? failing : undefined);
+    const { status, body, headers } = await ask({ model: "fast" });
+    expect([status, body.choices?.[0]?.message.content]).toEqual([200, "say hello to all"]);
+    expect(headers.get("x-signalbox-provider")).toBe("acme");
+    expect(headers.get("x-signalbox-model")).toBe("m2");
+    expect(headers.get("x-signalbox-fallback")).toBe("true");
+    const job = await hosted.api("GET", `/api/jobs/${headers.get("x-signalbox-job")}`);
+    expect(job).toMatchObject({
+      requested_model: "fast",
+      model: "m2",
+      tried: [{ model: "m1", provider: "acme", code: "overloaded" }],
+    });
+  });
+
+  test("of the request does the same, and is not sent on", async () => {
+    hosted.acme.behave = ({ body }) => (body?.model === "m1" ? failing : undefined);
+    const { status, headers } = await ask({ model: "m1", models: ["m2"], edge: true });
+    expect([status, headers.get("x-signalbox-model")]).toEqual([200, "m2"]);
+    expect(hosted.acme.calls.at(-1)?.body).not.toHaveProperty("models");
+    expect(hosted.acme.calls.at(-1)?.body).not.toHaveProperty("edge");
+  });
+
+  test("ends with a refusal that another model would repeat", async () => {
+    hosted.acme.behave = () => ({ status: 400, errorBody: { error: { message: "bad words" } } });
+    const { status, headers } = await ask({ model: "m1", models: ["m2"] });
+    expect([status, headers.get("x-signalbox-fallback")]).toEqual([400, null]);
+  });
+});

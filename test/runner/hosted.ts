@@ -1,0 +1,76 @@
+// A server without any worker process, and a mock of a hosted provider in its catalog: one for each dialect.
+
+import { mkdtempSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { vi } from "vitest";
+import { type Body, send, succeed } from "../support/requests.ts";
+import { type SelfHosted, startSelfHosted } from "../support/self-hosted.ts";
+import { MockRuntime } from "../worker/mock-runtime.ts";
+
+export const KEY = "sk-hosted-0123456789abcdef";
+const WITHIN = { timeout: 15_000, interval: 50 };
+
+const fileOf = (provider: string, url: string, dialect: string): string =>
+  [
+    `provider: ${provider}`,
+    "local: true",
+    `list_url: ${url}/v1/models`,
+    "method: GET",
+    `auth: { header: bearer, ref: "provider:${provider}" }`,
+    `api: { base_url: "${url}/v1", dialect: ${dialect} }`,
+    'response_path: "data[]"',
+    "fields: { id: id }",
+  ].join("\n");
+
+export interface Hosted {
+  readonly server: SelfHosted;
+  /** OpenAI's dialect, provider `acme`. */
+  readonly acme: MockRuntime;
+  /** Anthropic's dialect, provider `claudia`. */
+  readonly claudia: MockRuntime;
+  readonly api: (method: string, route: string, body?: unknown) => Promise<Body>;
+  readonly status: (method: string, route: string, body?: unknown) => Promise<number>;
+  /** Enables the providers, and waits until their workers can be given jobs. */
+  readonly enable: (edge?: object, more?: object) => Promise<void>;
+  readonly worker: (instance: string) => Promise<Body>;
+  readonly stop: () => Promise<void>;
+}
+
+export const startHosted = async (dataDir: string): Promise<Hosted> => {
+  const acme = await new MockRuntime({ models: ["m1", "m2"] }).start();
+  const claudia = await new MockRuntime({ models: ["c1"] }).start();
+  const folder = mkdtempSync(path.join(tmpdir(), "catalog-"));
+  writeFileSync(path.join(folder, "acme.yaml"), fileOf("acme", acme.url, "openai"));
+  writeFileSync(path.join(folder, "claudia.yaml"), fileOf("claudia", claudia.url, "anthropic"));
+  const server = await startSelfHosted(dataDir, { env: { SERVICE_CATALOG_DIR: folder, PROVIDER_CLAUDIA_KEY: KEY } });
+  const via = { url: server.url, key: server.adminKey };
+  const api: Hosted["api"] = async (method, route, body) => (await send(via, method, route, body)).body;
+  const worker: Hosted["worker"] = (instance) => api("GET", `/api/workers/${instance}`);
+  return {
+    server,
+    acme,
+    claudia,
+    api,
+    worker,
+    status: async (method, route, body) => (await send(via, method, route, body)).status,
+    enable: async (edge = {}, more = {}) => {
+      const providers = {
+        acme: { edge: { enabled: true, models: ["m1", "m2"], ...edge } },
+        claudia: { edge: { enabled: true, models: ["c1"], ...edge } },
+      };
+      await succeed(via, "PUT", "/config", { providers, ...more });
+      await vi.waitFor(async () => {
+        for (const provider of ["acme", "claudia"]) {
+          const { unavailable } = await worker(`edge-${provider}-0`);
+          if (unavailable !== null) throw new Error(`${provider}: ${unavailable}\n${server.output()}`);
+        }
+      }, WITHIN);
+    },
+    stop: async () => {
+      await server.kill();
+      await acme.stop();
+      await claudia.stop();
+    },
+  };
+};
