@@ -17,7 +17,7 @@ export { PERIODS, type Period } from "../domain/money/period.ts";
 export { usdText } from "../domain/money/usd-text.ts";
 export { OVERLAPS, SCHEDULE_STATUSES } from "../domain/schedule/schedule-status.ts";
 export { DISABLED_REASONS, WEBHOOK_EVENTS, type WebhookEvent } from "../domain/webhook.ts";
-export { APIS, type Api } from "../domain/words/api.ts";
+export { APIS, type Api, STREAMED_APIS, type StreamedApi } from "../domain/words/api.ts";
 export {
   CHANGEABLE_STATUSES,
   isFinal,

@@ -96,6 +96,7 @@ const EVENTS: Readonly<Record<Api, (answer: Fields, wantsUsage: boolean) => stri
   completions: completionEvents,
   embeddings: (answer) => data(answer),
   messages: messageEvents,
+  "messages/count_tokens": (answer) => data(answer),
   responses: responseEvents,
 };
 

@@ -50,6 +50,7 @@ const lastUserText = (messages: Json | undefined): string => {
 const PROMPT: Readonly<Record<Api, (body: Body) => string>> = {
   "chat/completions": ({ messages }) => lastUserText(messages),
   messages: ({ messages }) => lastUserText(messages),
+  "messages/count_tokens": ({ messages }) => lastUserText(messages),
   responses: ({ input }) => lastUserText(input),
   completions: ({ prompt }) => textOf(prompt),
   embeddings: ({ input }) => textOf(input),
@@ -70,6 +71,7 @@ const BEGINNING: Readonly<Record<Api, (body: Body) => Json>> = {
   responses: ({ input, instructions = null, tools = null }) => beginningOf(input, instructions, tools),
   completions: () => null,
   embeddings: () => null,
+  "messages/count_tokens": () => null,
 };
 
 const SYSTEM_ROLES = new Set(["system", "developer"]);

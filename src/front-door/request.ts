@@ -1,10 +1,11 @@
 // A client's request in the form that the tenant takes: the body, nearly unchanged, and the values of its headers.
 
 import * as z from "zod";
+import { isAnthropic } from "../../contract/dialect.ts";
 import { modelName, providerName, splitList, tags } from "../../contract/field.ts";
 import { MAX_QUEUE_SECONDS } from "../../contract/front-door.ts";
 import { traceparentOf } from "../../contract/text/traceparent.ts";
-import type { Api } from "../../domain/words/api.ts";
+import { type Api, isOptional, STREAMED_APIS } from "../../domain/words/api.ts";
 import { invalid } from "../../domain/words/refusal.ts";
 import { PRIORITIES, type Priority, TIERS } from "../../domain/words/requirements.ts";
 import type { Asking } from "../../durable-objects/operations/front-door.ts";
@@ -53,14 +54,12 @@ const seconds = (min: number, max: number) =>
 const SERVICE_TIERS: Readonly<Record<string, Priority>> = { flex: "low", priority: "high" };
 
 /** The client's headers that are meant for the runtime. Its key and cookies are never passed on. */
-const PASSED_HEADERS: Readonly<Partial<Record<Api, readonly string[]>>> = {
-  messages: ["anthropic-version", "anthropic-beta"],
-};
+const ANTHROPIC_HEADERS = ["anthropic-version", "anthropic-beta"];
 const MAX_PASSED_CHARS = 1024;
 
 const passedHeaders = (c: AppContext, api: Api): Record<string, string> => {
   const passed: Record<string, string> = {};
-  for (const name of PASSED_HEADERS[api] ?? []) {
+  for (const name of isAnthropic(api) ? ANTHROPIC_HEADERS : []) {
     const value = c.req.header(name);
     if (value !== undefined) passed[name] = value.slice(0, MAX_PASSED_CHARS);
   }
@@ -86,7 +85,7 @@ const refuseStateful = (body: Body): void => {
     throw unsupported("background", "background is not supported: create a job (POST /api/jobs) instead");
 };
 
-const STREAMED: ReadonlySet<Api> = new Set<Api>(["chat/completions", "completions", "responses", "messages"]);
+const STREAMED: ReadonlySet<Api> = new Set(STREAMED_APIS);
 const WITH_USAGE_OPTION: ReadonlySet<Api> = new Set<Api>(["chat/completions", "completions"]);
 
 /** What the runtime gets otherwise than the client sent it; only what the contract names. */
@@ -100,10 +99,10 @@ const asksForUsage = ({ stream_options: options }: Body): boolean =>
   typeof options === "object" && options !== null && (options as Body).include_usage === true;
 
 /** Before much of a body is read: whether any request of this key could become a job now. */
-const mayBeLarge = async (c: AppContext, token: TokenFacts): Promise<void> => {
+const mayBeLarge = async (c: AppContext, api: Api, token: TokenFacts): Promise<void> => {
   // A repeated request gets its first answer, whatever has been used up since.
   if (c.req.header("idempotency-key") !== undefined) unwrap(await authorizeFor(c.env, token, "ask"));
-  else unwrap(await callTenant(c.env, token, "mayAsk", { model: null, idempotency: null }));
+  else unwrap(await callTenant(c.env, token, "mayAsk", { model: null, idempotency: null, api }));
 };
 
 /** The digest of a large body stands for the body; two that differ only in their white space are two bodies. */
@@ -113,7 +112,8 @@ const identityOf = async (large: LargeBody): Promise<string> => {
 };
 
 export const readDoorRequest = async (c: AppContext, api: Api, token: TokenFacts): Promise<DoorRequest> => {
-  const { body, large } = await readDoorBody(c, () => mayBeLarge(c, token));
+  if (isOptional(api)) unwrap(await callTenant(c.env, token, "mayAsk", { model: null, idempotency: null, api }));
+  const { body, large } = await readDoorBody(c, () => mayBeLarge(c, api, token));
   const model = modelName.safeParse(body.model);
   if (!model.success) throw new Refused(invalid("model", "is required: a name of at most 128 characters"));
   if (api === "responses") refuseStateful(body);

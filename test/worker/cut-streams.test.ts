@@ -1,7 +1,7 @@
 // What a worker says that a stream spent which was cut before its runtime told its counts: never nothing.
 
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { APIS, type Api } from "../../contract/values.ts";
+import { STREAMED_APIS, type StreamedApi } from "../../contract/values.ts";
 import { openRuntime } from "../../worker/runtimes/open-runtime.ts";
 import { environmentKeys } from "../../worker/runtimes/provider-keys.ts";
 import type { Runtime } from "../../worker/runtimes/runtime.ts";
@@ -19,16 +19,15 @@ afterEach(() => mock.stop());
 
 const LONG = "a long question ".repeat(100);
 const messages = [{ role: "user", content: LONG }];
-const STREAMED: Record<Exclude<Api, "embeddings">, object> = {
+const STREAMED: Record<StreamedApi, object> = {
   "chat/completions": { messages, stream: true, stream_options: { include_usage: true } },
   completions: { prompt: LONG, stream: true, stream_options: { include_usage: true } },
   responses: { input: LONG, stream: true },
   messages: { messages, max_tokens: 9, stream: true },
 };
-const STREAMS = APIS.filter((api) => api !== "embeddings");
 
 /** Runs a request; halts it when its answer has this many events, or, with none, when the runtime has the request. */
-const halted = async (api: Exclude<Api, "embeddings">, behaviour: Behaviour, after: number | null) => {
+const halted = async (api: StreamedApi, behaviour: Behaviour, after: number | null) => {
   mock.behave = () => behaviour;
   const halt = new AbortController();
   let events = 0;
@@ -49,7 +48,7 @@ const halted = async (api: Exclude<Api, "embeddings">, behaviour: Behaviour, aft
 const WORDS = Array.from({ length: 400 }, () => "word ");
 const SAID = { words: WORDS, delayMs: 1 };
 
-describe.each(STREAMS)("a stream of %s that is cut", (api) => {
+describe.each(STREAMED_APIS)("a stream of %s that is cut", (api) => {
   test("counts what was said, as an estimate", async () => {
     const outcome = await halted(api, SAID, 60);
     expect(outcome).toMatchObject({ ok: false, usage_estimated: true });

@@ -316,4 +316,10 @@ export const answers: Record<Api, Answers> = {
   embeddings,
   responses,
   messages,
+  "messages/count_tokens": {
+    error: anthropicError,
+    errorEvent: (message) => named(anthropicError(message)),
+    whole: ({ usage }) => ({ input_tokens: usage?.input ?? 0 }),
+    stream: null,
+  },
 };

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { MAX_RESULT_BYTES } from "../../contract/field.ts";
-import { APIS, type Api } from "../../contract/values.ts";
+import { type Api, STREAMED_APIS } from "../../contract/values.ts";
 import { openHosted, openRuntime } from "../../worker/runtimes/open-runtime.ts";
 import { environmentKeys } from "../../worker/runtimes/provider-keys.ts";
 import type { ApiKind } from "../../worker/runtimes/providers.ts";
@@ -26,6 +26,7 @@ const BODIES: Record<Api, object> = {
   embeddings: { input: ["one two three"] },
   responses: { input: "one two three" },
   messages: { messages, max_tokens: 9 },
+  "messages/count_tokens": { messages },
 };
 
 async function ask(runtime: Runtime, api: Api, body: object, options: Partial<RunOptions> = {}, headers = {}) {
@@ -45,18 +46,21 @@ function hosted(name: string, api: ApiKind, path = "/v1"): Runtime {
 }
 
 describe("a client's request", () => {
-  test.each(APIS)("of %s reaches the runtime as it came, and the answer comes back as it is", async (api) => {
-    const { outcome, events } = await ask(vllm, api, BODIES[api]);
-    expect(mock.calls[0]?.text).toBe(JSON.stringify({ model: "org/m1", ...BODIES[api] }));
-    expect(mock.calls[0]?.path).toBe(`/v1/${api}`);
-    expect(events).toEqual([]);
-    const said = { words: ["one two three"], reasoning: [], toolCall: null, usage: { input: 7, output: 2 } };
-    expect(outcome).toMatchObject({ ok: true, usage: { input_tokens: 7 }, model: "org/m1" });
-    if (!outcome.ok) return;
-    expect(outcome.result).toEqual(answers[api].whole({ ...said, model: "org/m1", body: mock.calls[0]?.body }));
-  });
+  test.each([...STREAMED_APIS, "embeddings"] as const)(
+    "of %s reaches the runtime as it came, and the answer comes back as it is",
+    async (api) => {
+      const { outcome, events } = await ask(vllm, api, BODIES[api]);
+      expect(mock.calls[0]?.text).toBe(JSON.stringify({ model: "org/m1", ...BODIES[api] }));
+      expect(mock.calls[0]?.path).toBe(`/v1/${api}`);
+      expect(events).toEqual([]);
+      const said = { words: ["one two three"], reasoning: [], toolCall: null, usage: { input: 7, output: 2 } };
+      expect(outcome).toMatchObject({ ok: true, usage: { input_tokens: 7 }, model: "org/m1" });
+      if (!outcome.ok) return;
+      expect(outcome.result).toEqual(answers[api].whole({ ...said, model: "org/m1", body: mock.calls[0]?.body }));
+    },
+  );
 
-  test.each(APIS.filter((api) => api !== "embeddings"))(
+  test.each(STREAMED_APIS)(
     "of %s, streamed, comes back event by event, and as a whole answer at the end",
     async (api) => {
       mock.behave = () => ({ splits: true, comments: true, reasoning: api === "completions" ? [] : ["hm"] });
@@ -69,6 +73,12 @@ describe("a client's request", () => {
       expect(events.every((event) => event.endsWith("\n\n"))).toBe(true);
     },
   );
+
+  test("to count tokens reaches the runtime as it came, and spends nothing", async () => {
+    const { outcome } = await ask(vllm, "messages/count_tokens", BODIES["messages/count_tokens"]);
+    expect(mock.calls[0]?.path).toBe("/v1/messages/count_tokens");
+    expect(outcome).toEqual({ ok: true, result: { input_tokens: 7 }, usage: { input_tokens: 0, output_tokens: 0 } });
+  });
 
   test("has its tool calls put together, whichever API it speaks", async () => {
     mock.behave = () => ({ toolCall: { id: "call_1", name: "weather", arguments: '{"city":"Bern"}' } });

@@ -12,4 +12,6 @@ export const DIALECTS: Record<Api, Dialect> = {
   embeddings: { assemble: null, spentOf: openaiSpent },
   responses,
   messages,
+  // The runtime counts; nothing is generated, and nothing is spent.
+  "messages/count_tokens": { assemble: null, spentOf: () => ({ usage: { input_tokens: 0, output_tokens: 0 } }) },
 };

@@ -47,6 +47,8 @@ const steeringSchema = z.object({
 
 type Steering = z.infer<typeof steeringSchema>;
 
+/** It has no tokens to count. */
+const ANSWERED = APIS.filter((api) => api !== "messages/count_tokens");
 const KNOWN_INPUT = [...INPUT_FIELDS, ...Object.keys(steeringSchema.shape)];
 
 export function createEchoRuntime(): Runtime {
@@ -54,7 +56,7 @@ export function createEchoRuntime(): Runtime {
     name: "echo",
     address: null,
     probeEveryMs: Number.POSITIVE_INFINITY,
-    probe: async () => ({ unavailable: null, apis: APIS, models: [ECHO_MODEL] }),
+    probe: async () => ({ unavailable: null, apis: ANSWERED, models: [ECHO_MODEL] }),
     run: (task, options) => (task.api === null ? runJob(task, options) : runRequest(task, options)),
   };
 }
@@ -97,6 +99,9 @@ async function runRequest(task: Task, options: RunOptions): Promise<Outcome> {
     const said = await say("", steering.value, options, async () => {});
     if (said !== null) return failed(said, { usage });
     return { ok: true, result: echoEmbeddings(body, model), usage, model };
+  }
+  if (api === "messages/count_tokens") {
+    return failed({ code: "not_found", message: "echo does not count tokens", status: 404, retryable: false });
   }
   const assembly = DIALECTS[api].assemble?.();
   if (assembly === undefined) throw new Error(`${api} has no streams`);

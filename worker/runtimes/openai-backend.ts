@@ -1,4 +1,4 @@
-// A runtime with OpenAI's API, possibly more of the five: requests are sent unchanged.
+// A runtime with OpenAI's API, possibly more of the others: requests are sent unchanged.
 
 import type { JsonObject } from "../../contract/text/json-object.ts";
 import type { Api } from "../../contract/values.ts";
