@@ -163,6 +163,7 @@ export const OPERATIONS = {
   getWorker: operation({ ...READ, ...ONE }, workers.getWorker),
   forgetWorker: operation({ ...WRITE, ...ONCE, refuses: ["not_found", "worker_not_offline"] }, workers.forgetWorker),
   pauseWorker: operation({ ...WRITE, ...ONE }, workers.pause),
+  setWorkerHours: operation({ ...WRITE, ...ONE }, workers.setHours),
   resumeWorker: operation({ ...WRITE, ...ONE }, workers.resume),
 
   workAs: operation({ ...WORK, refuses: ["instance_taken", "not_found"] }, presence.workAs),

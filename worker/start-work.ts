@@ -6,6 +6,7 @@ import { keepConnected } from "./connection.ts";
 import { openHttpSession } from "./http-session.ts";
 import { inputLoader } from "./load-input.ts";
 import { Loop } from "./loop.ts";
+import { type OpeningSettings, openDoors } from "./openings/open-doors.ts";
 import type { WorkerIdentity } from "./presence.ts";
 import { RuntimeWatch } from "./runtime-watch.ts";
 import type { Runtime } from "./runtimes/runtime.ts";
@@ -20,6 +21,8 @@ export type WorkOptions = {
   identity: WorkerIdentity;
   runtime: Runtime;
   log: (line: string) => void;
+  /** When it takes jobs; absent: always. */
+  opening?: OpeningSettings;
   /** Called with each message of the coordinator, before the loop acts on it. */
   onMessage?: (message: CoordinatorMessage) => void;
 };
@@ -43,11 +46,14 @@ export async function startWork(options: WorkOptions): Promise<Work> {
   };
   const config = watchConfig({ configUrl, apiUrl, apiKey, runtime: runtime.name, log });
   const line = { apiUrl, apiKey, instance: identity.instance };
-  const watch = new RuntimeWatch({ runtime, log });
+  const doors = openDoors(options.opening, () => loop.heldJobIds.length > 0);
+  const watch = new RuntimeWatch({ runtime, log, gate: doors.gate });
   const streams = openStreams(line, log);
   const loadInput = inputLoader(line);
   await Promise.all([config.refresh(), watch.look()]);
-  const loop = new Loop({ identity, runtime, watch, streams, loadInput, config, log, onRefused });
+  const drainsNow = options.opening?.drainsNow ?? false;
+  const loop = new Loop({ identity, runtime, watch, streams, loadInput, config, log, drainsNow, onRefused });
+  doors.watch(() => void watch.look());
   const heard = {
     attach: loop.attach.bind(loop),
     detach: loop.detach.bind(loop),
@@ -66,6 +72,7 @@ export async function startWork(options: WorkOptions): Promise<Work> {
   });
   const ended = connected.then(async (reason) => {
     watch.stop();
+    doors.close();
     streams.close();
     await runtime.close?.();
     return refusal ?? reason;

@@ -26,6 +26,7 @@ type FirstField =
 const LATER_FIELDS = {
   unavailable: null,
   busy: null,
+  opening: null,
   apis: [],
   resumedEpoch: 0,
   rests: 0,

@@ -25,6 +25,7 @@ import { routePolicy, routeRequest } from "./route-policy.ts";
 import { runIfDue } from "./schedules.ts";
 import { waitingReason } from "./waiting-reason.ts";
 import { forgetAbsent, lookAgain, nextForgetAt, nextLookAt } from "./watch.ts";
+import { openOrClose } from "./workers.ts";
 
 const JOBS_A_SWEEP = 500;
 const DEPARTURES_A_SWEEP = 2_000;
@@ -78,6 +79,16 @@ const TIMETABLE: readonly Row[] = [
         turn.putWorker({ ...worker, pause: null });
         turn.freedWorkers.add(worker.instance);
         turn.send(worker.instance, { type: "worker.resumed" });
+      }
+    },
+  },
+  {
+    what: "workers open and close by their hours",
+    dueAt: (turn) => earliest([...turn.memory.fleet.timed()].map(({ worker }) => worker.opening?.changesAt ?? null)),
+    run: (turn) => {
+      for (const { worker } of [...turn.memory.fleet.timed()]) {
+        const { opening } = worker;
+        if (opening?.changesAt != null && opening.changesAt <= turn.nowAt) openOrClose(turn, worker, opening);
       }
     },
   },

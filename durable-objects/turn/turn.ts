@@ -177,7 +177,8 @@ export class Turn {
     this.store.workers.put(worker);
     this.memory.unstoredWorkers.delete(worker.instance);
     this.memory.fleet.put(worker, this.nowAt);
-    if (worker.pause?.untilAt != null) this.due(worker.pause.untilAt);
+    this.due(worker.pause?.untilAt ?? null);
+    this.due(worker.opening?.changesAt ?? null);
     this.effects.changedWorkers.add(worker.instance);
   }
 
