@@ -33,10 +33,10 @@ import { soak } from "./parts/soak.ts";
 import { storage } from "./parts/storage.ts";
 import { tab } from "./parts/tab.ts";
 import { wake } from "./parts/wake.ts";
-import type { Bench, Part, Scale, Sizes } from "./plan.ts";
+import type { Bench, Measurement, Scale, Sizes } from "./plan.ts";
 import { startSignalbox } from "./signalbox.ts";
 
-const PARTS: Readonly<Record<string, Part>> = {
+const PARTS: Readonly<Record<string, Measurement>> = {
   insert,
   health,
   homes,
@@ -59,7 +59,7 @@ const PARTS: Readonly<Record<string, Part>> = {
   storage,
 };
 /** Run only when asked for by name. */
-const EXTRA_PARTS: Readonly<Record<string, Part>> = { flood, hostile, profile, soak, tab };
+const EXTRA_PARTS: Readonly<Record<string, Measurement>> = { flood, hostile, profile, soak, tab };
 
 const MAX_NOTE = 300;
 
@@ -127,7 +127,7 @@ async function runCatalog(): Promise<void> {
 }
 
 /** A part that fails costs only its own figures; the run then ends with exit code 1. */
-async function attempt(name: string, part: Part, bench: Bench): Promise<void> {
+async function attempt(name: string, part: Measurement, bench: Bench): Promise<void> {
   try {
     await part(bench);
   } catch (error) {

@@ -29,4 +29,4 @@ export interface Sizes {
   latencySamples: number;
 }
 
-export type Part = (bench: Bench) => Promise<void>;
+export type Measurement = (bench: Bench) => Promise<void>;

@@ -1,5 +1,6 @@
 // Parses the arguments by the table of commands. Unknown names are refused, with the nearest known name.
 
+import { parseArgs } from "node:util";
 import { nearestOf } from "../contract/text/nearest.ts";
 import { UsageError } from "./failure.ts";
 import { Input } from "./input.ts";
@@ -61,38 +62,37 @@ const unknownVerb = (words: readonly string[], verbs: readonly Verb[]): string =
 const firstWord = (name: string): string => name.split(" ")[0] ?? "";
 
 const readFlags = (verb: Verb, words: readonly string[]) => {
-  const known = { ...verb.flags, ...COMMON_FLAGS };
+  const known: Readonly<Record<string, Flag>> = { ...verb.flags, ...COMMON_FLAGS };
   const flags: Record<string, string[]> = {};
-  const positionals: string[] = [];
-  for (let at = 0; at < words.length; at += 1) {
-    const word = words[at] ?? "";
-    if (word === "--") {
-      positionals.push(...words.slice(at + 1));
-      break;
-    }
-    if (word === "-h") flags.help = [""];
-    else if (!word.startsWith("--")) positionals.push(word);
-    else {
-      const [name = "", inline] = splitAtEquals(word.slice(2));
+  const positionals = new Map<number, string>();
+  for (const token of tokensOf(known, words)) {
+    const word = words[token.index] ?? "";
+    if (token.kind === "positional") positionals.set(token.index, token.value);
+    else if (word === "-h") flags.help = [""];
+    else if (token.kind === "option" && !word.startsWith("--")) positionals.set(token.index, word);
+    else if (token.kind === "option") {
+      const { name, value } = token;
       const flag = Object.hasOwn(known, name) ? known[name] : undefined;
       if (flag === undefined) throw new UsageError(unknownFlag(name, Object.keys(known)));
-      const value = flag.takes === null ? noValue(name, inline) : (inline ?? words[++at]);
-      if (value === undefined) throw new UsageError(`--${name} needs a value: --${name} <${flag.takes}>`);
+      if (flag.takes === null && token.inlineValue === true) throw new UsageError(`--${name} takes no value`);
+      if (flag.takes !== null && value === undefined)
+        throw new UsageError(`--${name} needs a value: --${name} <${flag.takes}>`);
       if (flags[name] !== undefined && flag.isRepeated !== true) throw new UsageError(`--${name} is given twice`);
-      flags[name] = [...(flags[name] ?? []), value];
+      flags[name] = [...(flags[name] ?? []), value ?? ""];
     }
   }
-  return { flags, positionals };
+  return { flags, positionals: [...positionals.values()] };
 };
 
-const splitAtEquals = (text: string): [string, string | undefined] => {
-  const at = text.indexOf("=");
-  return at === -1 ? [text, undefined] : [text.slice(0, at), text.slice(at + 1)];
-};
-
-const noValue = (name: string, inline: string | undefined): string => {
-  if (inline === undefined) return "";
-  throw new UsageError(`--${name} takes no value`);
+/**
+ * As Node splits them, but not as it judges them: its own errors name no nearest flag, and a word such as `-5` is an
+ * argument here, not a group of short flags.
+ */
+const tokensOf = (known: Readonly<Record<string, Flag>>, words: readonly string[]) => {
+  const options = Object.fromEntries(
+    Object.entries(known).map(([name, { takes }]) => [name, { type: takes === null ? "boolean" : "string" } as const]),
+  );
+  return parseArgs({ args: [...words], options, strict: false, tokens: true }).tokens;
 };
 
 const unknownFlag = (name: string, known: readonly string[]): string => {

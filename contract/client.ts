@@ -5,6 +5,7 @@ import { auditVerbs } from "./client/audit.ts";
 import { catalogVerbs } from "./client/catalog.ts";
 import { configVerbs } from "./client/config.ts";
 import { costVerbs } from "./client/cost.ts";
+import { fileVerbs } from "./client/files.ts";
 import { frontDoorVerbs } from "./client/front-door.ts";
 import { jobVerbs } from "./client/jobs.ts";
 import { keyVerbs } from "./client/keys.ts";
@@ -21,6 +22,7 @@ export const clientOver = (transport: Transport) => ({
   frontDoor: frontDoorVerbs(transport),
   jobs: jobVerbs(transport),
   workers: workerVerbs(transport),
+  files: fileVerbs(transport),
   killswitch: killswitchVerbs(transport),
   schedules: scheduleVerbs(transport),
   catalog: catalogVerbs(transport),

@@ -66,5 +66,5 @@ export const doorErrorOf = (error: Pick<JobError, "code" | "message" | "status">
 const NEVER_AGAIN = new Set(["insufficient_quota", "killswitch_active", "budget_reached", "timeout", "queue_timeout"]);
 
 /** `x-should-retry`; null leaves it to the client. After the first token a retry would repeat output. */
-export const shouldRetry = (code: string, hasSpoken: boolean): boolean | null =>
-  NEVER_AGAIN.has(code) || hasSpoken ? false : null;
+export const shouldRetry = (code: string, hasFirstToken: boolean): boolean | null =>
+  NEVER_AGAIN.has(code) || hasFirstToken ? false : null;

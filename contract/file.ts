@@ -55,6 +55,8 @@ export const fileLink = z.object({ url: z.string(), expires_at: instant }).meta(
 export type FileResource = z.infer<typeof fileResource>;
 export type FileList = z.infer<typeof fileList>;
 export type FileLink = z.infer<typeof fileLink>;
+export type FileListQuery = z.infer<typeof fileListQuery>;
+export type NewLinkRequest = z.input<typeof newLinkRequest>;
 
 /** Only for a file whose bytes are all there. */
 export const presentFile = (file: FileRecord): FileResource => ({

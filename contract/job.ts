@@ -272,6 +272,7 @@ type Inside =
   | "queueUntilAt"
   | "keyId"
   | "readyAt"
+  | "runnableAt"
   | "delayedBy"
   | "heartbeatAt"
   | "excludedProviders"

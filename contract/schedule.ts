@@ -52,7 +52,7 @@ export const newScheduleRequest = z
   .meta({ id: "NewSchedule" });
 
 /** `name` may be repeated unchanged; a schedule cannot be renamed. */
-export const editScheduleRequest = changeOf(
+export const patchScheduleRequest = changeOf(
   { name: scheduleName.optional(), ...timing, prompt: text(MAX_PROMPT_BYTES).optional(), ...request },
   "give at least one field to change",
 ).meta({ id: "ScheduleEdit" });
@@ -102,7 +102,7 @@ export const scheduleRun = z
 export const scheduleHistory = z.object({ history: z.array(scheduleRun), ...page }).meta({ id: "ScheduleHistory" });
 
 export type NewScheduleRequest = z.infer<typeof newScheduleRequest>;
-export type EditScheduleRequest = z.infer<typeof editScheduleRequest>;
+export type PatchScheduleRequest = z.infer<typeof patchScheduleRequest>;
 export type ScheduleResource = z.infer<typeof scheduleResource>;
 export type ScheduleList = z.infer<typeof scheduleList>;
 export type SchedulePreview = z.infer<typeof schedulePreview>;
@@ -110,7 +110,7 @@ export type ScheduleRunResource = z.infer<typeof scheduleRun>;
 export type ScheduleHistory = z.infer<typeof scheduleHistory>;
 
 export const toNewSchedule = (body: z.infer<typeof newScheduleRequest>): NewSchedule => body;
-export const toSchedulePatch = ({ name: _name, ...patch }: z.infer<typeof editScheduleRequest>): SchedulePatch =>
+export const toSchedulePatch = ({ name: _name, ...patch }: z.infer<typeof patchScheduleRequest>): SchedulePatch =>
   patch as SchedulePatch;
 
 /** Every field except the anchor of intervals must be in the resource, or this does not compile. */

@@ -18,6 +18,7 @@ import * as frontDoor from "./operations/front-door.ts";
 import * as jobs from "./operations/jobs.ts";
 import * as keys from "./operations/keys.ts";
 import * as killswitch from "./operations/killswitch.ts";
+import * as latency from "./operations/latency.ts";
 import * as metrics from "./operations/metrics.ts";
 import * as outputs from "./operations/outputs.ts";
 import * as presence from "./operations/presence.ts";
@@ -177,14 +178,14 @@ export const OPERATIONS = {
   releaseJob: operation(REPORT, report.presented(report.release)),
 
   readKillswitch: operation({ ...READ, ...VITAL }, alone(killswitch.read)),
-  activateKillswitch: operation({ ...OPERATE, ...VITAL }, killswitch.activate),
+  activateKillswitch: operation({ ...OPERATE, ...VITAL }, killswitch.engageKillswitch),
   clearKillswitch: operation({ ...OPERATE, ...VITAL }, clearKillswitch),
 
   createSchedule: operation({ ...WRITE, ...ONCE, ...GROW, refuses: ["schedule_exists"] }, schedules.create),
   listSchedules: operation(READ, schedules.list),
   getSchedule: operation({ ...READ, ...ONE }, schedules.get),
   previewSchedule: operation(READ, schedules.preview),
-  editSchedule: operation({ ...WRITE, ...GROW, ...ONE }, schedules.edit),
+  editSchedule: operation({ ...WRITE, ...GROW, ...ONE }, schedules.patch),
   deleteSchedule: operation({ ...WRITE, ...ONCE, ...ONE }, schedules.remove),
   runSchedule: operation(
     { ...NEW_JOB, refuses: ["not_found", "idempotency_key_reused", ...LIMIT_REFUSALS] },
@@ -230,6 +231,7 @@ export const OPERATIONS = {
   replaceConfig: operation({ ...ADMIN_WRITE, ...ONCE, ...GROW, refuses: ["etag_mismatch"] }, config.replaceConfig),
 
   readBudgets: operation(READ, alone(budget.readBudgets)),
+  readLatency: operation(READ, latency.readLatency),
   readMetrics: operation(READ, alone(metrics.readMetrics)),
 
   /** Only checks the permission, for reads of history and writes to D1. */

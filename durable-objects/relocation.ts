@@ -5,7 +5,7 @@ import type { PageRequest, TablePage, TableRows } from "../domain/tenant/moved-r
 import { invalid, type Refusal } from "../domain/words/refusal.ts";
 import { err, ok, type Result } from "../domain/words/result.ts";
 import type { TurnRunner } from "./calls/turn-runner.ts";
-import { type Departure, depart, leave, settleIn, stay } from "./operations/moving.ts";
+import { endLeaving, type Leaving, leave, settleIn, stay } from "./operations/moving.ts";
 import type { Sockets } from "./sockets/sockets.ts";
 import type { Store } from "./store/open.ts";
 import { SCHEMA_VERSION } from "./store/schema.ts";
@@ -46,7 +46,7 @@ export class Relocation {
   }
 
   /** Halts the tenant, whose rows do not change from then on. Returns what there is to copy, once history has it all. */
-  async leave(to: string): Promise<Result<Departure, Refusal>> {
+  async leave(to: string): Promise<Result<Leaving, Refusal>> {
     const { operator, storage, sockets, turns, wakeAll, flush } = this.#parts;
     const move = await turns.relocate(operator, (turn) => leave(turn, to));
     if (!move.ok) return move;
@@ -57,12 +57,12 @@ export class Relocation {
   }
 
   /** Everything has arrived at the target: from now on callers are told its address. */
-  async depart(): Promise<Result<null, Refusal>> {
+  async endLeaving(): Promise<Result<null, Refusal>> {
     const { operator, turns, flush } = this.#parts;
-    const departed = await turns.relocate(operator, depart);
+    const ended = await turns.relocate(operator, endLeaving);
     // The state in history is for retention only, which treats a tenant that leaves in the same way.
-    if (departed.ok) await flush();
-    return departed;
+    if (ended.ok) await flush();
+    return ended;
   }
 
   /** Cancels the move. */

@@ -24,14 +24,14 @@ import { linkPath, toSeconds } from "./files/link.ts";
 import { HistoryWriter } from "./history/history-writer.ts";
 import { SpanExporter } from "./history/span-exporter.ts";
 import { tenantOf } from "./object-name.ts";
-import { type AttemptEnd, abandon, attemptEnd, endHeard, isGivenTo, loseStream } from "./operations/abandon.ts";
+import { type AttemptEnd, abandon, attemptEnd, endBegunAnswer, isGivenTo, loseStream } from "./operations/abandon.ts";
 import { applyCatalog, type CatalogReport } from "./operations/catalog.ts";
 import { readFile } from "./operations/files.ts";
-import type { Asked, Asking, AskWait, Followed } from "./operations/front-door.ts";
+import type { Asking, AskWait, DoorAnswer, Followed } from "./operations/front-door.ts";
 import { addAdminKey, type Credential, createTenant, type NewKey, type NewTenant } from "./operations/keys.ts";
 import { countPruned } from "./operations/live.ts";
-import type { Departure } from "./operations/moving.ts";
-import { speak } from "./operations/report.ts";
+import type { Leaving } from "./operations/moving.ts";
+import { reportFirstToken } from "./operations/report.ts";
 import { boundTenant } from "./operations/room.ts";
 import { nextWakeAt, readTimetable } from "./operations/sweep.ts";
 import { Relays } from "./relay/relays.ts";
@@ -172,7 +172,7 @@ export class Tenant extends DurableObject<TenantEnv> implements StreamOwner {
   }
 
   /** The steps of a move to another deployment (`relocation.ts`). */
-  async leave(to: string): Promise<Result<Departure, Refusal>> {
+  async leave(to: string): Promise<Result<Leaving, Refusal>> {
     return this.#relocation.leave(to);
   }
 
@@ -183,8 +183,8 @@ export class Tenant extends DurableObject<TenantEnv> implements StreamOwner {
     return stayed;
   }
 
-  async depart(): Promise<Result<null, Refusal>> {
-    return this.#relocation.depart();
+  async endLeaving(): Promise<Result<null, Refusal>> {
+    return this.#relocation.endLeaving();
   }
 
   async readTable(request: PageRequest): Promise<Result<TablePage, Refusal>> {
@@ -263,7 +263,7 @@ export class Tenant extends DurableObject<TenantEnv> implements StreamOwner {
   }
 
   /** The job of a front-door request (`door-waits.ts`). */
-  async ask(credential: Credential, request: Asking, wait: AskWait): Promise<Result<Asked, Refusal>> {
+  async ask(credential: Credential, request: Asking, wait: AskWait): Promise<Result<DoorAnswer, Refusal>> {
     return this.#door.ask(credential, request, wait);
   }
 
@@ -280,12 +280,12 @@ export class Tenant extends DurableObject<TenantEnv> implements StreamOwner {
     );
   }
 
-  async firstWord(id: string, lease: number): Promise<void> {
-    await this.#turns.decide(SERVICE, (turn) => speak(turn, { id, lease }));
+  async firstToken(id: string, lease: number): Promise<void> {
+    await this.#turns.decide(SERVICE, (turn) => reportFirstToken(turn, { id, lease }));
   }
 
-  async endHeard(jobId: string): Promise<void> {
-    await this.#turns.decide(SERVICE, (turn) => ok(endHeard(turn, jobId)));
+  async endBegunAnswer(jobId: string): Promise<void> {
+    await this.#turns.decide(SERVICE, (turn) => ok(endBegunAnswer(turn, jobId)));
   }
 
   async givenTo(instance: string, leases: readonly StreamLease[]): Promise<boolean[]> {

@@ -6,8 +6,10 @@ import type { ModelPrice } from "../domain/catalog/catalog-price.ts";
 import { isLocalProvider } from "../domain/fleet/local-runtime.ts";
 import type { Usage } from "../domain/job/job.ts";
 import { priceFromUsd } from "../domain/money/price.ts";
-import { PRICE_DATA } from "./price-data.ts";
-import type { Condition, ListedModel, Match, ProviderPrices, Rate, Rates, Word } from "./provider-prices.ts";
+import priceData from "./price-data.json" with { type: "json" };
+import type { Condition, ListedModel, Match, PriceData, ProviderPrices, Rate, Rates, Word } from "./provider-prices.ts";
+
+const { providers: PROVIDERS }: PriceData = priceData;
 
 const modelsById = new Map<string, readonly ListedModel[]>();
 
@@ -22,8 +24,8 @@ export const tablePrice = (provider: string, model: string, usage: Usage | null,
 };
 
 const findListed = (provider: string): ProviderPrices | undefined =>
-  PRICE_DATA.find(({ id }) => id === provider) ??
-  PRICE_DATA.find(({ match }) => match !== null && fits(JSON.parse(match) as Match, provider));
+  PROVIDERS.find(({ id }) => id === provider) ??
+  PROVIDERS.find(({ match }) => match !== null && fits(JSON.parse(match) as Match, provider));
 
 const findModel = (provider: ProviderPrices, model: string): ListedModel | undefined =>
   findExactly(provider, model) ?? findExactly(provider, withDashedDate(model));
@@ -33,7 +35,7 @@ const findExactly = (provider: ProviderPrices, model: string): ListedModel | und
   const own = modelsOf(provider).find(([match]) => fits(match, model));
   if (own !== undefined) return own;
   for (const id of provider.fallbacks) {
-    const resold = PRICE_DATA.find((other) => other.id === id);
+    const resold = PROVIDERS.find((other) => other.id === id);
     const found = resold && modelsOf(resold).find(([match]) => fits(match, model));
     if (found !== undefined) return found;
   }

@@ -1,5 +1,15 @@
 // A provider's row of the price table, written short: the table is a large part of what an isolate loads.
 
+/** The file `price-data.json`. */
+export interface PriceData {
+  readonly about: string;
+  /** The package and its version. */
+  readonly from: string;
+  /** The day on which it was made from that version. */
+  readonly madeOn: string;
+  readonly providers: readonly ProviderPrices[];
+}
+
 /** `match` and each line of `models` are JSON, parsed when a provider is first looked up. */
 export interface ProviderPrices {
   readonly id: string;

@@ -6,6 +6,14 @@ export const USAGE = {
     "npm run deploy [-- --dry-run]\n\nBuilds, migrates D1, creates missing secrets, deploys to Cloudflare.\n\n  --dry-run  runs all steps that need no account",
   "scripts/test.ts": "npm test [-- <file or flag of vitest> …]\n\nBuilds what tests need and runs them.",
   "scripts/check.ts": "npm run check\n\nWhat CI runs: format, lint, types, tests.",
+  "scripts/format.ts": "npm run format\n\nFormats and lints, and mends what can be mended.",
+  "scripts/types.ts": "npm run types\n\nChecks the types of every TypeScript project.",
+  "scripts/migrations.ts":
+    "npm run migrations [-- --name <name>]\n\nWrites the migration of D1 that a change of migrations/schema.ts needs.",
+  "scripts/providers.ts":
+    "npm run providers\n\nChecks the files of providers/catalog and writes them into the bundle. Run it after editing one.",
+  "scripts/prices.ts":
+    "npm run prices\n\nWrites the price table from the installed price package. Run it after updating that package.",
   "scripts/simulate.ts":
     "npm run simulate [-- --minutes <n> | --seeds <n> --from <n> | --seed <n>]\n\nRuns the deterministic simulator: 200 runs by default; --seed replays one run.",
   "scripts/mutants.ts":

@@ -78,12 +78,12 @@ async function oneSession(
 
 async function unlessStopped(opening: Promise<Opened>, stop: AbortSignal): Promise<Opened> {
   const { promise, resolve } = Promise.withResolvers<Opened>();
-  const leave = () => resolve({ ok: false, kind: "unreachable", reason: "stopped" });
-  stop.addEventListener("abort", leave, { once: true });
+  const onAbort = () => resolve({ ok: false, kind: "unreachable", reason: "stopped" });
+  stop.addEventListener("abort", onAbort, { once: true });
   try {
     return await Promise.race([opening, promise]);
   } finally {
-    stop.removeEventListener("abort", leave);
+    stop.removeEventListener("abort", onAbort);
   }
 }
 

@@ -11,7 +11,7 @@ import type { Progress } from "./runtimes/runtime.ts";
 
 export type HeldJob = {
   job: LeasedJob;
-  state: "waiting" | "running" | "reporting" | "stopping" | "leaving";
+  state: "waiting" | "running" | "reporting" | "stopping" | "abandoned";
   halt: AbortController;
   progress: Progress | null;
   progressSentAtMs: number;
@@ -71,7 +71,7 @@ export class HeldJobs {
 
   /** Jobs that take a slot; waiting jobs count. */
   get takenCount(): number {
-    return this.all().filter(({ state }) => state !== "reporting" && state !== "leaving").length;
+    return this.all().filter(({ state }) => state !== "reporting" && state !== "abandoned").length;
   }
 
   settle({ job: { id, lease } }: HeldJob): void {

@@ -94,7 +94,7 @@ export class JobRunner {
     log(`job ${jobId}: the reader of its stream has left`);
     held.halt.abort();
     setTimeout(() => {
-      if (!jobs.isCurrent(held) || held.state !== "leaving") return;
+      if (!jobs.isCurrent(held) || held.state !== "abandoned") return;
       held.state = "reporting";
       const error = {
         code: "client_closed",
@@ -139,7 +139,7 @@ export class JobRunner {
         timeoutSeconds,
         loadInput,
         onProgress: (progress) => this.#progress(held, progress),
-        onContent: () => stream !== null && reports.add({ type: "job.streaming", ...lease }),
+        onFirstToken: () => stream !== null && reports.add({ type: "job.streaming", ...lease }),
         emit: (events) => stream?.write(events),
       },
       halt.signal,
@@ -158,7 +158,7 @@ export class JobRunner {
     if (held.state === "stopping") this.#drop(held);
     if (held.state !== "running") return;
     if (isSpent) {
-      held.state = "leaving";
+      held.state = "abandoned";
       return;
     }
     if (outcome.type === "job.released") {

@@ -63,7 +63,7 @@ const settingsOf = (runtime: Runtime, offeredModels: readonly string[], onProgre
   timeoutSeconds: null,
   loadInput: async () => ({ ok: true as const, input: null }),
   onProgress,
-  onContent: () => {},
+  onFirstToken: () => {},
   emit: () => undefined,
 });
 

@@ -27,7 +27,7 @@ export type RunSettings = {
   loadInput: InputLoader;
   onProgress: (progress: Progress) => void;
   /** Called once, before the first event with content. */
-  onContent: () => void;
+  onFirstToken: () => void;
   emit: RunOptions["emit"];
 };
 
@@ -70,7 +70,7 @@ async function attempt(
   settings: RunSettings,
   signal: AbortSignal,
 ): Promise<{ outcome: Outcome; timing: Timing }> {
-  const { configuredModel, offeredModels, timeoutSeconds, onProgress, onContent, emit } = settings;
+  const { configuredModel, offeredModels, timeoutSeconds, onProgress, onFirstToken, emit } = settings;
   const isHere = job.input !== null || job.input_url === undefined;
   const loaded = isHere ? { ok: true as const, input: job.input } : await settings.loadInput(job, signal);
   if (!loaded.ok) return { outcome: loaded, timing: {} };
@@ -87,7 +87,7 @@ async function attempt(
     emit: (events) => {
       if (timing.first_token_ms === undefined) {
         timing = { first_token_ms: Math.round(performance.now() - startedAt) };
-        onContent();
+        onFirstToken();
       }
       return emit(events);
     },
@@ -98,8 +98,8 @@ async function attempt(
 function reportOf(outcome: Outcome, timing: Timing): JobOutcome {
   const spending = spendingOf(outcome);
   if (!outcome.ok) {
-    const hasSpoken = timing.first_token_ms !== undefined;
-    if (outcome.neverReached && !hasSpoken) {
+    const hasFirstToken = timing.first_token_ms !== undefined;
+    if (outcome.neverReached && !hasFirstToken) {
       return { type: "job.released", reason: lineOf(outcome.error.message, MAX_REASON_CHARS) };
     }
     return { type: "job.failed", error: bounded(outcome.error), ...spending, ...timing };

@@ -16,9 +16,12 @@ export type TrialOptions = {
   offeredModels: readonly string[];
 };
 
-type Asked = Pick<Extract<CoordinatorMessage, { type: "runtime.try" }>, "model">;
+type TrialRequest = Pick<Extract<CoordinatorMessage, { type: "runtime.try" }>, "model">;
 
-export async function tryRuntime({ runtime, config, offeredModels }: TrialOptions, { model }: Asked): Promise<Tried> {
+export async function tryRuntime(
+  { runtime, config, offeredModels }: TrialOptions,
+  { model }: TrialRequest,
+): Promise<Tried> {
   const timeout = new AbortController();
   const timer = setTimeout(() => timeout.abort(), TRIAL_TIMEOUT_MS);
   const { signal } = timeout;

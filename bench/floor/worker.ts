@@ -13,7 +13,7 @@ interface Job {
   prompt: string;
 }
 
-interface Waiting {
+interface QueuedRun {
   run: () => unknown;
   resolve: (value: unknown) => void;
 }
@@ -22,7 +22,7 @@ export class Floor extends DurableObject<Env> {
   readonly #sql: SqlStorage;
   readonly #sockets: WebSocket[];
   readonly #outgoing = new Map<WebSocket, unknown[]>();
-  #waiting: Waiting[] = [];
+  #waiting: QueuedRun[] = [];
   #lastId: number;
   #turn = 0;
 

@@ -19,7 +19,7 @@ const MIB = 1024 * 1024;
 export async function tab({ signalbox: { port }, say }: Bench): Promise<void> {
   const tenant = await createTenant(port);
   const browser = await chromium.launch({ executablePath: CHROMIUM, args: ["--headless", "--no-sandbox"] });
-  const lines = [new Line(tenant, true), new Line(tenant, false)] as const;
+  const lines = [new TabLine(tenant, true), new TabLine(tenant, false)] as const;
   try {
     const watched = await openTab(browser, tenant);
     const place = await openSignalbox(port, tenant);
@@ -79,7 +79,7 @@ const busySecondsOf = async (session: CDPSession): Promise<number> => {
 };
 
 /** A viewer that counts the bytes of its connection. */
-class Line {
+class TabLine {
   readonly #socket: WebSocket;
   #connection: Socket | null = null;
 

@@ -16,7 +16,7 @@ export const BULK_FLAGS = {
   yes: { takes: null, says: "with --filter: does not ask first" },
 } as const satisfies Readonly<Record<string, Flag>>;
 
-interface Part {
+interface FilteredCount {
   readonly filter: JobFilter;
   readonly total: number;
   readonly isCapped: boolean;
@@ -30,7 +30,7 @@ interface Tally {
 /** Without a status, those that the action usually means; never jobs that it would only be refused. */
 const partsOf = async ({ client, signal }: Context, action: BulkAction, asked: Record<string, string>) => {
   const statuses = asked.status === undefined ? USUAL_STATUSES[action] : [asked.status];
-  const parts: Part[] = [];
+  const parts: FilteredCount[] = [];
   for (const status of statuses) {
     const filter = { ...asked, status } as unknown as JobFilter;
     const found = await client().jobs.list({ ...filter, limit: 1 }, { signal });
@@ -46,7 +46,12 @@ const confirm = async ({ ask }: Context, input: Input, question: string): Promis
 };
 
 /** Goes on until no job remains or none changes; what was counted must still be true at the first step. */
-const change = async ({ client, signal }: Context, action: BulkAction, part: Part, tally: Tally): Promise<void> => {
+const change = async (
+  { client, signal }: Context,
+  action: BulkAction,
+  part: FilteredCount,
+  tally: Tally,
+): Promise<void> => {
   let expected = part.isCapped ? {} : { expected: part.total };
   const refusedBefore = tally.refused;
   for (;;) {

@@ -1,7 +1,7 @@
 // The config, as a document or as YAML.
 
 import type { ConfigDocument, ConfigRequest } from "../config.ts";
-import { type CallOptions, TextBody, type Transport } from "./transport.ts";
+import { type CallOptions, RawBody, type Transport } from "./transport.ts";
 
 export interface StoredConfig<Document> {
   readonly document: Document;
@@ -43,6 +43,6 @@ export const configVerbs = (transport: Transport) => {
     replace: async (config: ConfigRequest, options?: ReplaceOptions) =>
       documentOf(await replace(config, "application/json", options)),
     replaceYaml: async (yaml: string, options?: ReplaceOptions) =>
-      textOf(await replace(new TextBody(yaml, YAML), YAML, options)),
+      textOf(await replace(new RawBody(yaml, YAML), YAML, options)),
   };
 };

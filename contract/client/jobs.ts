@@ -4,6 +4,7 @@ import type { ExplainQuery, Explanation } from "../dispatch.ts";
 import type { AttemptList, FailureList, FailuresQuery, QueueView } from "../insight.ts";
 import type { JobBatch, JobEventList, JobPatchRequest, JobResource, NewJobRequest } from "../job.ts";
 import type { BulkReport, BulkRequest, JobList, JobListQuery } from "../job-list.ts";
+import type { LatencyAnswer, LatencyQuery } from "../latency.ts";
 import { listing } from "./listing.ts";
 import { reportVerbs } from "./reports.ts";
 import { type CallOptions, type KeyedOptions, pathOf, type QueryOf, type Transport } from "./transport.ts";
@@ -65,6 +66,9 @@ export const jobVerbs = (transport: Transport) => {
     /** What failed, by error and provider. */
     failures: (query: QueryOf<FailuresQuery> = {}, options?: CallOptions) =>
       transport.json<FailureList>({ method: "GET", path: "/api/failures", query, options }),
+    /** How long jobs wait and run, over a rolling period. */
+    latency: (query: QueryOf<LatencyQuery> = {}, options?: CallOptions) =>
+      transport.json<LatencyAnswer>({ method: "GET", path: "/api/latency", query, options }),
     events: (id: string, options?: CallOptions) =>
       transport.json<JobEventList>({ method: "GET", path: pathOf`/api/jobs/${id}/events`, options }),
     /** Server-sent events: the job's output while it is written. The caller reads the answer's body. */

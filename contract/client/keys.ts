@@ -9,8 +9,8 @@ export const keyVerbs = (transport: Transport) => ({
     transport.json<KeyAnswer>({ method: "POST", path: "/api/keys", body: key, options }),
   list: (options?: CallOptions) => transport.json<KeyList>({ method: "GET", path: "/api/keys", options }),
   /** Changes name or limits; `limits: null` removes all limits. */
-  patch: (id: string, patch: PatchKeyRequest, options?: CallOptions) =>
-    transport.json<KeyResource>({ method: "PATCH", path: pathOf`/api/keys/${id}`, body: patch, options }),
+  edit: (id: string, changes: PatchKeyRequest, options?: CallOptions) =>
+    transport.json<KeyResource>({ method: "PATCH", path: pathOf`/api/keys/${id}`, body: changes, options }),
   rotate: (id: string, rotation: RotateKeyRequest = {}, options?: CallOptions) =>
     transport.json<KeyAnswer>({ method: "POST", path: pathOf`/api/keys/${id}/rotate`, body: rotation, options }),
   revoke: (id: string, options?: CallOptions) =>

@@ -1,8 +1,8 @@
 // Schedules: recurring jobs.
 
 import type {
-  EditScheduleRequest,
   NewScheduleRequest,
+  PatchScheduleRequest,
   ScheduleHistory,
   ScheduleList,
   SchedulePreview,
@@ -33,7 +33,7 @@ export const scheduleVerbs = (transport: Transport) => ({
       query: { preview },
       options,
     }),
-  edit: (name: string, changes: EditScheduleRequest, options?: CallOptions) =>
+  edit: (name: string, changes: PatchScheduleRequest, options?: CallOptions) =>
     transport.json<ScheduleResource>({ method: "PUT", path: pathOf`/api/schedules/${name}`, body: changes, options }),
   remove: (name: string, options?: CallOptions) =>
     transport.nothing({ method: "DELETE", path: pathOf`/api/schedules/${name}`, options }),

@@ -2,13 +2,23 @@
 
 import type { KeyAnswer } from "../key.ts";
 import type { ArrivalRequest, MoveAnswer, MovingTenant, RowsDigest, RowsPart, RowsQuery } from "../move.ts";
-import type { NewAdminKeyRequest, NewTenantAnswer, NewTenantRequest, TenantList } from "../tenant.ts";
+import type {
+  NewAdminKeyRequest,
+  NewTenantAnswer,
+  NewTenantRequest,
+  TenantBound,
+  TenantList,
+  TenantPatch,
+} from "../tenant.ts";
 import { type CallOptions, pathOf, type Transport } from "./transport.ts";
 
 export const tenantVerbs = (transport: Transport) => ({
   create: (tenant: NewTenantRequest, options?: CallOptions) =>
     transport.json<NewTenantAnswer>({ method: "POST", path: "/admin/tenants", body: tenant, options }),
   list: (options?: CallOptions) => transport.json<TenantList>({ method: "GET", path: "/admin/tenants", options }),
+  /** What it may store. */
+  edit: (tenant: string, changes: TenantPatch, options?: CallOptions) =>
+    transport.json<TenantBound>({ method: "PATCH", path: pathOf`/admin/tenants/${tenant}`, body: changes, options }),
   /** A new admin key of the tenant, for when the others are lost. */
   createKey: (tenant: string, key: NewAdminKeyRequest, options?: CallOptions) =>
     transport.json<KeyAnswer>({ method: "POST", path: pathOf`/admin/tenants/${tenant}/keys`, body: key, options }),

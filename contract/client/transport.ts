@@ -41,16 +41,18 @@ export interface Call {
    * `keyed`: repeated with an idempotency key. By default reads and replacements are safe to repeat, others are not.
    */
   readonly repeats?: "safe" | "keyed";
+  /** Sends or fetches much: only `options.signal` ends it. */
+  readonly isLong?: boolean;
   readonly options?: KeyedOptions | undefined;
 }
 
 /** A body that is not JSON, with its media type. */
-export class TextBody {
-  readonly text: string;
+export class RawBody {
+  readonly content: string | Blob;
   readonly type: string;
 
-  constructor(text: string, type: string) {
-    this.text = text;
+  constructor(content: string | Blob, type: string) {
+    this.content = content;
     this.type = type;
   }
 }
@@ -102,15 +104,15 @@ const pauseMs = (problem: ApiProblem, attempt: number): number =>
 const pause = (ms: number, signal: AbortSignal | undefined): Promise<void> =>
   new Promise((resolve, reject) => {
     signal?.throwIfAborted();
-    const leave = () => {
+    const onAbort = () => {
       clearTimeout(timer);
       reject(signal?.reason);
     };
     const timer = setTimeout(() => {
-      signal?.removeEventListener("abort", leave);
+      signal?.removeEventListener("abort", onAbort);
       resolve();
     }, ms);
-    signal?.addEventListener("abort", leave, { once: true });
+    signal?.addEventListener("abort", onAbort, { once: true });
   });
 
 const sendable = (key: string): string => {
@@ -122,7 +124,7 @@ const sendable = (key: string): string => {
 const headersOf = ({ headers = {}, body, options, repeats }: Call, key: string | undefined): Headers => {
   const all = new Headers();
   if (key !== undefined) all.set("authorization", `Bearer ${sendable(key)}`);
-  if (body !== undefined) all.set("content-type", body instanceof TextBody ? body.type : "application/json");
+  if (body !== undefined) all.set("content-type", body instanceof RawBody ? body.type : "application/json");
   if (repeats === "keyed") all.set("idempotency-key", options?.idempotencyKey ?? crypto.randomUUID());
   for (const [name, value] of Object.entries(headers)) if (value !== undefined) all.set(name, value);
   return all;
@@ -210,16 +212,16 @@ export class Transport {
   }
 
   async #attempt(call: Call, headers: Headers): Promise<Response> {
-    const { method, path, query, body, options: { signal } = {} } = call;
+    const { method, path, query, body, isLong = false, options: { signal } = {} } = call;
     const { timeoutMs = DEFAULT_TIMEOUT_MS } = this.#options;
     const deadline = new AbortController();
-    const timer = setTimeout(() => deadline.abort(), timeoutMs);
+    const timer = isLong ? null : setTimeout(() => deadline.abort(), timeoutMs);
     const init: RequestInit = {
       method,
       headers,
       redirect: "manual",
       signal: signal === undefined ? deadline.signal : AbortSignal.any([signal, deadline.signal]),
-      ...(body === undefined ? {} : { body: body instanceof TextBody ? body.text : JSON.stringify(body) }),
+      ...(body === undefined ? {} : { body: body instanceof RawBody ? body.content : JSON.stringify(body) }),
     };
     try {
       const response = await this.#fetch(this.#base + withQuery(path, query), init);
@@ -231,7 +233,7 @@ export class Transport {
       signal?.throwIfAborted();
       throw deadline.signal.aborted ? tooSlow(timeoutMs) : unreachable(this.#base, error);
     } finally {
-      clearTimeout(timer);
+      if (timer !== null) clearTimeout(timer);
     }
   }
 

@@ -3,7 +3,7 @@
 import type { CostByGroup, CostSummary } from "../../contract/cost.ts";
 import { usd } from "../format.ts";
 import { Panel } from "../parts/page.tsx";
-import { type Line, Plot, PlotLegend } from "../parts/plot.tsx";
+import { Plot, PlotLegend, type PlotLine } from "../parts/plot.tsx";
 
 const COLOURS = [
   "--part-capacity",
@@ -21,17 +21,17 @@ const DAY_SECONDS = 86_400;
 const LEAST_USD = 1e-9;
 
 /** Stacked values: each begins where the one before ends. */
-const stacked = (parts: readonly { label: string; colour: string; spent: readonly number[] }[]): Line[] => {
+const stacked = (parts: readonly { label: string; colour: string; spent: readonly number[] }[]): PlotLine[] => {
   let from: readonly number[] = parts[0]?.spent.map(() => 0) ?? [];
   return parts.map(({ label, colour, spent }) => {
-    const line: Line = { label, colour, kind: "bars", from, values: spent.map((one, at) => one + (from[at] ?? 0)) };
+    const line: PlotLine = { label, colour, kind: "bars", from, values: spent.map((one, at) => one + (from[at] ?? 0)) };
     from = line.values as readonly number[];
     return line;
   });
 };
 
 /** A job with several tags counts in each, so such parts are not stacked. */
-const linesOf = (summary: CostSummary, groups: CostByGroup | null): Line[] => {
+const linesOf = (summary: CostSummary, groups: CostByGroup | null): PlotLine[] => {
   const whole = summary.series.map(({ usd: spent }) => spent);
   if (groups?.adds_up !== true || groups.series.length !== whole.length)
     return [{ label: "cost", values: whole, colour: "--accent", kind: "bars" }];

@@ -2,7 +2,7 @@
 
 import { count, duration, plural } from "../format.ts";
 import { Panel } from "../parts/page.tsx";
-import { type Line, Plot, PlotLegend } from "../parts/plot.tsx";
+import { Plot, PlotLegend, type PlotLine } from "../parts/plot.tsx";
 import { minutes } from "../state/board.ts";
 import { now } from "../state/clock.ts";
 import { throughput, trafficVersion, waiting } from "../state/traffic.ts";
@@ -15,7 +15,7 @@ export const ThroughputPlot = () => {
   const { at, completed, failed } = throughput(minutes.value);
   const [inLast, inThis] = [completed.at(-2) ?? 0, completed.at(-1) ?? 0];
   const failedLately = (failed.at(-2) ?? 0) + (failed.at(-1) ?? 0);
-  const lines: Line[] = [
+  const lines: PlotLine[] = [
     {
       label: "completed",
       values: completed.map((value, index) => value + (failed[index] ?? 0)),
@@ -64,7 +64,7 @@ export const WaitingPlot = () => {
   trafficVersion.value;
   const { at, medianSeconds, longestSeconds } = waiting();
   const latest = medianSeconds.findLast((value) => value !== null) ?? null;
-  const lines: Line[] = [
+  const lines: PlotLine[] = [
     { label: "longest", values: longestSeconds, colour: "--amber", kind: "line" },
     { label: "median", values: medianSeconds, colour: "--accent", kind: "line" },
   ];

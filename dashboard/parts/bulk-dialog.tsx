@@ -5,7 +5,7 @@ import { ApiProblem } from "../../contract/client/problem.ts";
 import type { BulkAction } from "../../contract/job-list.ts";
 import { USUAL_STATUSES } from "../../contract/values.ts";
 import { count, plural } from "../format.ts";
-import { changePart, countParts, type Part, tellOf, WORDS } from "../state/bulk-change.ts";
+import { changePart, countParts, type FilteredCount, tellOf, WORDS } from "../state/bulk-change.ts";
 import { serverNow } from "../state/clock.ts";
 import { type Filter, formatSearch } from "../state/job-filter.ts";
 import { useLoad } from "../state/load.ts";
@@ -28,7 +28,7 @@ interface BulkProps {
 const useChange = (action: BulkAction, onDone: () => void) => {
   const [progress, setProgress] = useState(0);
   const [wasRecounted, setRecounted] = useState(false);
-  const change = async (parts: readonly Part[], recount: () => void): Promise<void> => {
+  const change = async (parts: readonly FilteredCount[], recount: () => void): Promise<void> => {
     const tally = { changed: 0, refused: 0 };
     // Waiting jobs keep moving: after one recount, those that are left are cancelled.
     const isExact = action === "retry" || !wasRecounted;

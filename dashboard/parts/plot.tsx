@@ -3,7 +3,7 @@
 
 import { useEffect, useRef, useState } from "preact/hooks";
 
-export interface Line {
+export interface PlotLine {
   readonly label: string;
   readonly values: readonly (number | null)[];
   /** A custom property of the theme. */
@@ -17,7 +17,7 @@ interface PlotProps {
   name: string;
   /** Seconds since 1970, evenly spaced. */
   at: readonly number[];
-  lines: readonly Line[];
+  lines: readonly PlotLine[];
   height?: number;
   unit: (value: number) => string;
   /** Bars are whole days, in UTC. */
@@ -66,7 +66,7 @@ interface Scale {
 }
 
 /** Points in runs: a gap in the values interrupts the line. */
-export const pathOf = (values: Line["values"], { xOf, yOf }: Pick<Scale, "xOf" | "yOf">): string =>
+export const pathOf = (values: PlotLine["values"], { xOf, yOf }: Pick<Scale, "xOf" | "yOf">): string =>
   values
     .map((value, index) => {
       if (value === null) return "";
@@ -75,7 +75,7 @@ export const pathOf = (values: Line["values"], { xOf, yOf }: Pick<Scale, "xOf" |
     })
     .join("");
 
-const Shape = ({ line, scale }: { line: Line; scale: Scale }) => {
+const Shape = ({ line, scale }: { line: PlotLine; scale: Scale }) => {
   const colour = `plot${line.colour}`;
   if (line.kind === "bars") {
     const wide = Math.max(1, Math.min(scale.slot * 0.7, MAX_BAR));
@@ -166,7 +166,7 @@ export const Plot = ({ name, at, lines, height = 160, ...rest }: PlotProps) => {
   );
 };
 
-export const PlotLegend = ({ lines }: { lines: readonly Pick<Line, "label" | "colour">[] }) => (
+export const PlotLegend = ({ lines }: { lines: readonly Pick<PlotLine, "label" | "colour">[] }) => (
   <ul class="plot-legend">
     {lines.map(({ label, colour }) => (
       <li key={label}>

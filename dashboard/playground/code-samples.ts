@@ -5,7 +5,7 @@ import type { ChatRequest } from "../../contract/client/front-door.ts";
 export const SAMPLES = ["curl", "Python", "TypeScript", "AI SDK"] as const;
 export type Sample = (typeof SAMPLES)[number];
 
-interface Asked {
+interface SampleOptions {
   readonly origin: string;
   readonly request: ChatRequest;
   readonly tags: string;
@@ -15,13 +15,13 @@ const indented = (value: unknown, by: string): string => JSON.stringify(value, n
 const shellQuoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`;
 const tagLine = (tags: string, line: string): string => (tags === "" ? "" : line);
 
-const curl = ({ origin, request, tags }: Asked): string =>
+const curl = ({ origin, request, tags }: SampleOptions): string =>
   `curl -N ${origin}/v1/chat/completions \\
   -H "Authorization: Bearer $SERVICE_API_KEY" \\
   -H "Content-Type: application/json" \\
 ${tagLine(tags, `  -H "X-Signalbox-Tags: ${tags}" \\\n`)}  -d ${shellQuoted(JSON.stringify(request, null, 2))}`;
 
-const python = ({ origin, request, tags }: Asked): string => `import os
+const python = ({ origin, request, tags }: SampleOptions): string => `import os
 from openai import OpenAI
 
 client = OpenAI(
@@ -37,7 +37,7 @@ for chunk in stream:
     if chunk.choices:
         print(chunk.choices[0].delta.content or "", end="", flush=True)`;
 
-const typescript = ({ origin, request, tags }: Asked): string => `import OpenAI from "openai";
+const typescript = ({ origin, request, tags }: SampleOptions): string => `import OpenAI from "openai";
 
 const client = new OpenAI({
   baseURL: "${origin}/v1",
@@ -59,7 +59,7 @@ const AI_SDK_IMPORTS = [
   'import { streamText } from "ai";',
 ].join("\n");
 
-const aiSdk = ({ origin, request, tags }: Asked): string => `${AI_SDK_IMPORTS}
+const aiSdk = ({ origin, request, tags }: SampleOptions): string => `${AI_SDK_IMPORTS}
 
 const signalbox = createOpenAICompatible({
   name: "signalbox",
@@ -74,7 +74,7 @@ for await (const text of textStream) process.stdout.write(text);`;
 
 const WRITERS = { curl, Python: python, TypeScript: typescript, "AI SDK": aiSdk } as const satisfies Record<
   Sample,
-  (asked: Asked) => string
+  (asked: SampleOptions) => string
 >;
 
-export const sampleOf = (sample: Sample, asked: Asked): string => WRITERS[sample](asked);
+export const sampleOf = (sample: Sample, asked: SampleOptions): string => WRITERS[sample](asked);

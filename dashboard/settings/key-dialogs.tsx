@@ -56,7 +56,7 @@ export const EditKeyDialog = ({ item, onDone, onClose }: KeyDialogProps & { onDo
   const [limits, setLimits] = useState(fieldsOf(item.limits));
   const save = async (): Promise<void> => {
     const given = canHaveLimits(item.role) ? { limits: limitsOf(limits) } : {};
-    await api.keys.patch(item.id, { name: name.trim(), ...given });
+    await api.keys.edit(item.id, { name: name.trim(), ...given });
     tell(`“${name.trim()}” is changed.`);
     onDone();
   };

@@ -22,7 +22,7 @@ const ThemeChoice = () => (
   </select>
 );
 
-const leave = async (): Promise<void> => {
+const endSession = async (): Promise<void> => {
   try {
     await signOut();
     go("#/");
@@ -34,7 +34,7 @@ const leave = async (): Promise<void> => {
 export const Account = () => (
   <>
     <ThemeChoice />
-    <button type="button" class="button quiet" onClick={leave}>
+    <button type="button" class="button quiet" onClick={endSession}>
       Sign out
     </button>
   </>

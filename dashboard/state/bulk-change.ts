@@ -15,13 +15,13 @@ export const WORDS = {
 export const mayChange = (action: BulkAction, status: string | undefined): boolean =>
   status === undefined || CHANGEABLE_STATUSES[action].some((one) => one === status);
 
-export interface Part {
+export interface FilteredCount {
   readonly filter: Filter;
   readonly total: number;
   readonly isCapped: boolean;
 }
 
-export const countParts = (action: BulkAction, filter: Filter, signal: AbortSignal): Promise<Part[]> => {
+export const countParts = (action: BulkAction, filter: Filter, signal: AbortSignal): Promise<FilteredCount[]> => {
   const statuses = filter.status === undefined ? USUAL_STATUSES[action] : [filter.status];
   return Promise.all(
     statuses.map(async (status) => {
@@ -40,7 +40,7 @@ export interface Tally {
 /** Continues until no job remains or none changes. */
 export const changePart = async (
   action: BulkAction,
-  part: Part,
+  part: FilteredCount,
   isExact: boolean,
   tally: Tally,
   onStep: () => void,

@@ -83,13 +83,13 @@ export const throughput = (minutes: readonly ActivityMinute[]): Throughput => {
   };
 };
 
-export interface Waiting {
+export interface WaitSeries {
   readonly at: number[];
   readonly medianSeconds: (number | null)[];
   readonly longestSeconds: (number | null)[];
 }
 
-export const waiting = (): Waiting => {
+export const waiting = (): WaitSeries => {
   const found = shownMinutes().map((at) => ({ at, waits: waitsByMinute.get(at / MINUTE_MS) ?? [] }));
   const seconds = (ms: number | null): number | null => (ms === null ? null : ms / 1000);
   return {

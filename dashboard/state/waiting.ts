@@ -26,10 +26,10 @@ const reasons = computed(() => {
 /** A reason that names a coming instant is the job's own: it may not run before. Its group does not know of that. */
 const isLater = (reason: string | null): boolean => instantsIn(reason ?? "").some((at) => at > now.value);
 
-type Waiting = Requirements & Pick<LiveJob, "status" | "waiting_reason">;
+type WaitingJob = Requirements & Pick<LiveJob, "status" | "waiting_reason">;
 
 /** What a pending job waits for; null if nothing, or if it is unknown. */
-export const reasonOf = (job: Waiting): string | null => {
+export const reasonOf = (job: WaitingJob): string | null => {
   if (job.status !== "pending") return null;
   if (isLater(job.waiting_reason)) return job.waiting_reason;
   return reasons.value.get(asks(job)) ?? job.waiting_reason;

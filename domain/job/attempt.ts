@@ -31,16 +31,16 @@ export interface Attempt {
   readonly spending: AttemptSpending | null;
 }
 
-type Part = "opens" | "starts" | "speaks" | "ends" | "none";
+type EventRole = "opens" | "starts" | "streams" | "ends" | "none";
 
 /** What an event means for the attempt of its lease. */
-const PART_OF: Readonly<Record<JobEventType, Part>> = {
+const ROLE_OF: Readonly<Record<JobEventType, EventRole>> = {
   "job.created": "none",
   "job.updated": "none",
   "job.assigned": "opens",
   "job.accept_expired": "ends",
   "job.started": "starts",
-  "job.streaming": "speaks",
+  "job.streaming": "streams",
   "job.completed": "ends",
   "job.failed": "ends",
   "job.cancelled": "ends",
@@ -56,7 +56,7 @@ const PART_OF: Readonly<Record<JobEventType, Part>> = {
 };
 
 /** Whether the event ends the attempt of its lease. */
-export const endsAttempt = (type: JobEventType): boolean => PART_OF[type] === "ends";
+export const endsAttempt = (type: JobEventType): boolean => ROLE_OF[type] === "ends";
 
 /** Ends reported by the worker: the attempt ran, even if its start was never reported. */
 const REPORTED: ReadonlySet<JobEventType> = new Set([
@@ -78,7 +78,7 @@ export const attemptsOf = (
   const byLease = new Map<number, Attempt>();
   for (const event of timeline) {
     const known = byLease.get(event.lease);
-    const next = PART_OF[event.type] === "opens" ? opened(event, askedModel) : known && advanced(known, event);
+    const next = ROLE_OF[event.type] === "opens" ? opened(event, askedModel) : known && advanced(known, event);
     if (next !== undefined) byLease.set(event.lease, next);
   }
   for (const spending of spendings) {
@@ -107,9 +107,9 @@ const opened = ({ lease, worker, at, detail }: TimelineEvent, model: string | nu
 const advanced = (attempt: Attempt, event: TimelineEvent): Attempt => {
   // Later events do not belong to it: a cancelled job may have had other leases.
   if (attempt.outcome !== null) return attempt;
-  const part = PART_OF[event.type];
+  const part = ROLE_OF[event.type];
   if (part === "starts") return { ...attempt, startedAt: event.at };
-  if (part === "speaks") return { ...attempt, firstTokenAt: event.at };
+  if (part === "streams") return { ...attempt, firstTokenAt: event.at };
   if (part !== "ends") return attempt;
   const startedAt = attempt.startedAt ?? (REPORTED.has(event.type) ? event.at : null);
   const outcome = event.type.slice("job.".length);

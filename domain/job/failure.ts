@@ -11,7 +11,16 @@ import type { Refusal } from "../words/refusal.ts";
 import { err, ok, type Result } from "../words/result.ts";
 import { attemptDelayMs, rateLimitDelayMs } from "./backoff.ts";
 import { type Decision, type Job, type JobError, jobEvent, requeueJob } from "./job.ts";
-import { asRunning, avoidingThis, failed, hasSpoken, holds, leaseLost, type Spent, unchanged } from "./lease-fence.ts";
+import {
+  asRunning,
+  avoidingThis,
+  failed,
+  hasFirstToken,
+  holds,
+  leaseLost,
+  type Spent,
+  unchanged,
+} from "./lease-fence.ts";
 
 /** A provider's rate limit, in the specification's words. */
 export const RATE_LIMIT_ERROR: JobError = {
@@ -60,7 +69,7 @@ export const failJob = (
   if (job.lease === lease && job.settledBy === "failed") return ok({ ...unchanged(job), backoffUntilAt: null });
   if (!holds(job, lease)) return err(leaseLost(job, lease));
   const running = asRunning(job, nowAt);
-  if (hasSpoken(job)) return ok({ ...failed(running, report, report.error, nowAt), backoffUntilAt: null });
+  if (hasFirstToken(job)) return ok({ ...failed(running, report, report.error, nowAt), backoffUntilAt: null });
   if (lacksModel(job, report.error) && policy.isModelElsewhere) {
     return ok({ ...passedOn(running, report, nowAt), backoffUntilAt: null });
   }

@@ -57,6 +57,7 @@ const LATER_FIELDS = {
   resultFiles: [],
   resultFile: null,
   resultBytes: null,
+  runnableAt: null,
 } as const satisfies Pick<Job, Exclude<keyof Job, FirstField>>;
 
 /** A record as any release stored it. */

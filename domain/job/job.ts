@@ -137,6 +137,8 @@ export interface Job extends Requirements {
   readonly runAt: number | null;
   /** A pending job does not run before this instant (`run_at`, or a back-off). */
   readonly readyAt: number | null;
+  /** Since when it could run, or since when it can: its creation, its `run_at`, the end of a back-off. */
+  readonly runnableAt: number | null;
   /** What it waits for until then. */
   readonly delayedBy: Delay | null;
   readonly createdAt: number;
@@ -240,6 +242,7 @@ export const createJob = (request: NewJob, id: string, nowAt: number, keyId: str
     resultBytes: null,
     runAt,
     readyAt,
+    runnableAt: readyAt ?? nowAt,
     delayedBy: readyAt === null ? null : "run_at",
     createdAt: nowAt,
     assignedAt: null,
@@ -269,6 +272,7 @@ export const requeueJob = (job: Job, nowAt: number, delay: Delayed | null, chang
       workerProvider: null,
       orderKey: delayed === null ? orderKeyOf(job.priority, enqueuedAt(job)) : null,
       readyAt: delayed?.until ?? null,
+      runnableAt: delayed?.until ?? nowAt,
       delayedBy: delayed?.by ?? null,
       queueUntilAt: job.frontDoor === null ? null : (delayed?.until ?? nowAt) + job.frontDoor.queueMs,
       firstTokenAt: null,

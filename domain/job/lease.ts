@@ -16,7 +16,7 @@ import {
   requeueJob,
 } from "./job.ts";
 import { streamLost } from "./job-error.ts";
-import { asRunning, failed, hasSpoken, holds, leaseLost, type Spent, started, unchanged } from "./lease-fence.ts";
+import { asRunning, failed, hasFirstToken, holds, leaseLost, type Spent, started, unchanged } from "./lease-fence.ts";
 
 export const assignJob = (
   job: Job,
@@ -83,7 +83,7 @@ export const keepLease = (job: Job, storeAfterMs: number, nowAt: number): Decisi
 };
 
 /** The first event with content: from now on the client's output comes from this attempt or from none. */
-export const speakFirst = (job: Job, lease: number, nowAt: number): Result<Decision, Refusal> => {
+export const recordFirstToken = (job: Job, lease: number, nowAt: number): Result<Decision, Refusal> => {
   if (!holds(job, lease)) return err(leaseLost(job, lease));
   if (job.firstTokenAt !== null) return ok(unchanged(job));
   const next = changeJob(asRunning(job, nowAt), { firstTokenAt: nowAt, heartbeatAt: nowAt }, nowAt);
@@ -149,7 +149,7 @@ const givenBack = (
 export const releaseJob = (job: Job, lease: number, reason: string, nowAt: number): Result<Decision, Refusal> => {
   if (job.lease === lease && job.settledBy === "released") return ok(unchanged(job));
   if (!holds(job, lease)) return err(leaseLost(job, lease));
-  if (hasSpoken(job)) return ok(loseSpoken(job, reason, nowAt));
+  if (hasFirstToken(job)) return ok(loseBegunAnswer(job, reason, nowAt));
   const releases = job.releases + 1;
   const delayMs = releaseDelayMs(releases);
   const delay: Delayed = { until: nowAt + delayMs, by: "release" };
@@ -157,14 +157,14 @@ export const releaseJob = (job: Job, lease: number, reason: string, nowAt: numbe
 };
 
 /** Ends an attempt whose worker is gone after the client received part of the answer. */
-const loseSpoken = (job: Job, reason: string, nowAt: number): Decision =>
+const loseBegunAnswer = (job: Job, reason: string, nowAt: number): Decision =>
   failedUnreported(job, { code: "worker_lost", message: `the worker was lost: ${reason}`, retryable: true }, nowAt);
 
 /** The same for a job that has left that worker since, with the worker's error if it reported one. */
-export const failHeard = (job: Job, nowAt: number): Decision => {
+export const failBegunAnswer = (job: Job, nowAt: number): Decision => {
   const waiting = { ...job, readyAt: null, delayedBy: null };
   return job.error === null
-    ? loseSpoken(waiting, "it was answering", nowAt)
+    ? loseBegunAnswer(waiting, "it was answering", nowAt)
     : failedUnreported(waiting, job.error, nowAt);
 };
 
@@ -202,7 +202,7 @@ const workerLost = (
   how: { readonly type: "job.lost" | "job.reaped"; readonly says: string; readonly detail: Record<string, Json> },
   nowAt: number,
 ): Decision => {
-  if (hasSpoken(job)) return loseSpoken(job, how.says, nowAt);
+  if (hasFirstToken(job)) return loseBegunAnswer(job, how.says, nowAt);
   if (job.status === "running" && job.attempts >= maxAttempts) {
     const message = `${how.says} on attempt ${job.attempts} of ${maxAttempts}`;
     return failedUnreported(job, { code: "attempts_exhausted", message, retryable: true }, nowAt);

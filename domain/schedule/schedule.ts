@@ -106,18 +106,18 @@ export const createSchedule = (input: NewSchedule, nowAt: number): Result<Schedu
  * Takes any field except the name. cron replaces an interval and vice versa. Decide a run that is already due before
  * editing, because a changed timing does not know the old due times.
  */
-export const editSchedule = (
+export const patchSchedule = (
   schedule: Schedule,
   patch: SchedulePatch,
   nowAt: number,
 ): Result<Schedule, RefusalOf<"invalid_request">> => {
   const given = Object.fromEntries(Object.entries(patch).filter(([, value]) => value !== undefined)) as SchedulePatch;
-  const edited = { ...schedule, ...given } as Schedule;
+  const patched = { ...schedule, ...given } as Schedule;
   const replaced: Schedule = {
-    ...edited,
-    cron: given.cron === undefined && (given.interval ?? null) !== null ? null : edited.cron,
-    interval: given.interval === undefined && (given.cron ?? null) !== null ? null : edited.interval,
-    tags: [...new Set(edited.tags)],
+    ...patched,
+    cron: given.cron === undefined && (given.interval ?? null) !== null ? null : patched.cron,
+    interval: given.interval === undefined && (given.cron ?? null) !== null ? null : patched.interval,
+    tags: [...new Set(patched.tags)],
   };
   return keepsTiming(schedule, replaced) ? ok(replaced) : restarted(replaced, nowAt);
 };

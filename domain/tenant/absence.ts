@@ -2,7 +2,7 @@
 // move. The states, and what leads from one to the next:
 //
 //   source:  served → leaving → left        target:  (none) → arriving → served
-//                 leave     depart                      makeRoom     settleIn
+//                 leave     endLeaving                      makeRoom     settleIn
 //
 // Until the source has left, the move can be cancelled; the target serves only afterwards, so never do two deployments
 // serve one tenant.

@@ -123,6 +123,7 @@ export class HistoryWriter {
       store.settings.putDrainedSeq(seq);
       memory.drainedSeq = seq;
       store.settings.putCounters(storedCounters(memory.counters));
+      memory.counters.latencies.storeAll(store.latency);
       const nowAt = Date.now();
       if (store.jobs.unshelve(seq, nowAt)) wake.note(nowAt);
       this.#storeWorkers();

@@ -75,7 +75,7 @@ const statusOf = (type: JobEventType, error: Job["error"]): Span["status"] => {
   return { code: STATUS.error, message: error?.code ?? type };
 };
 
-interface Part {
+interface SpanPhase {
   readonly name: string;
   readonly kind: number;
   readonly fromAt: number;
@@ -85,8 +85,8 @@ interface Part {
 }
 
 /** The attempts of a timeline, oldest first. */
-const partsOf = (job: Job, timeline: readonly TimelineEvent[]): Part[] => {
-  const parts: Part[] = [];
+const partsOf = (job: Job, timeline: readonly TimelineEvent[]): SpanPhase[] => {
+  const parts: SpanPhase[] = [];
   let queuedAt = job.createdAt;
   let runAt: number | null = null;
   const lastEnd = timeline.findLast(({ type }) => endsAttempt(type));
@@ -133,7 +133,7 @@ export const spansOf = (
   const caller = readTraceparent(job.traceparent);
   const traceId = caller?.traceId ?? randomHex(TRACE_ID_CHARS);
   const rootId = randomHex(SPAN_ID_CHARS);
-  const root: Part = {
+  const root: SpanPhase = {
     name: "signalbox job",
     kind: KIND.server,
     fromAt: job.createdAt,
@@ -149,7 +149,7 @@ export const spansOf = (
     status:
       job.status === "completed" ? { code: STATUS.ok } : { code: STATUS.error, message: job.error?.code ?? job.status },
   };
-  const span = (part: Part, spanId: string, parentSpanId: string): Span => ({
+  const span = (part: SpanPhase, spanId: string, parentSpanId: string): Span => ({
     traceId,
     spanId,
     parentSpanId,

@@ -4,7 +4,7 @@ import { maxAttemptsOf } from "../../domain/config.ts";
 import { isLeased, type Job, type JobError } from "../../domain/job/job.ts";
 import { cancelJob } from "../../domain/job/job-command.ts";
 import { clientClosed, keyEnded, killswitchError, slowReader, streamLost } from "../../domain/job/job-error.ts";
-import { failHeard, failStream, loseJob } from "../../domain/job/lease.ts";
+import { failBegunAnswer, failStream, loseJob } from "../../domain/job/lease.ts";
 import { isFinal } from "../../domain/words/job-status.ts";
 import type { Refusal } from "../../domain/words/refusal.ts";
 import { ok, type Result } from "../../domain/words/result.ts";
@@ -59,11 +59,11 @@ const endJob = (turn: Turn, job: Job, error: JobError): void => {
 };
 
 /** Its client has received part of an attempt that has ended, although the worker never reported its first output. */
-export const endHeard = (turn: Turn, id: string): void => {
+export const endBegunAnswer = (turn: Turn, id: string): void => {
   const job = turn.store.jobs.find(id);
   if (job === null || job.api === null || isFinal(job.status)) return;
   turn.sendHalt(job, "worker_lost");
-  turn.record(job, failHeard(job, turn.nowAt));
+  turn.record(job, failBegunAnswer(job, turn.nowAt));
 };
 
 /** The killswitch at any level ends front-door jobs, because a client is waiting. Returns how many were leased. */

@@ -21,7 +21,7 @@ import type { Requirements } from "../../domain/words/requirements.ts";
 import { err, ok, type Result } from "../../domain/words/result.ts";
 import type { BudgetNotice } from "../store/settings.ts";
 import type { Turn } from "../turn/turn.ts";
-import { activate } from "./killswitch.ts";
+import { engageKillswitch } from "./killswitch.ts";
 
 /** Halts running work and assigns nothing; new jobs may still be queued. */
 const BUDGET_KILLSWITCH_LEVEL = 1;
@@ -105,7 +105,7 @@ export const enforceBudget = (turn: Turn): void => {
   const ofTenant = reached.find(({ provider }) => provider === null);
   const { killswitch, config } = turn.memory;
   if (ofTenant === undefined || config.budget.onReached !== "killswitch" || killswitch.level > 0) return;
-  activate(turn, { level: BUDGET_KILLSWITCH_LEVEL, reason: describeReached(ofTenant), by: SERVICE_ACTOR });
+  engageKillswitch(turn, { level: BUDGET_KILLSWITCH_LEVEL, reason: describeReached(ofTenant), by: SERVICE_ACTOR });
 };
 
 const isSame = (one: BudgetNotice, other: BudgetNotice): boolean =>

@@ -5,11 +5,11 @@ import type { Refusal } from "../../domain/words/refusal.ts";
 import type { Result } from "../../domain/words/result.ts";
 import type { Turn } from "../turn/turn.ts";
 import { enforceBudget } from "./budget.ts";
-import { deactivate, read } from "./killswitch.ts";
+import { clearLevel, read } from "./killswitch.ts";
 
 /** Returns the new state. */
 export const clearKillswitch = (turn: Turn, request: { resumeAll: boolean }): Result<KillswitchResource, Refusal> => {
-  deactivate(turn, request);
+  clearLevel(turn, request);
   enforceBudget(turn);
   return read(turn);
 };

@@ -60,11 +60,11 @@ export interface Followed {
   /** Of a completed job. */
   readonly result: Json;
   readonly isSessionHit: boolean | null;
-  readonly hasSpoken: boolean;
+  readonly hasFirstToken: boolean;
   readonly retryAfterMs: number | null;
 }
 
-export interface Asked {
+export interface DoorAnswer {
   readonly job: Followed;
   readonly isReplayed: boolean;
   readonly limits: LimitState | null;
@@ -86,7 +86,7 @@ export const readCorsOrigins = (turn: Turn): Result<readonly string[], Refusal> 
   ok(turn.memory.config.frontDoor.corsOrigins);
 
 /** Creates the job of a request, with a worker if one has room; refuses what no worker could ever answer. */
-export const ask = (turn: Turn, request: Asking): Result<Asked, Refusal> => {
+export const ask = (turn: Turn, request: Asking): Result<DoorAnswer, Refusal> => {
   const made = withIdempotency(turn, "ask", request.idempotency, () => open(turn, request));
   if (!made.ok) return made;
   const job = turn.store.jobs.find(made.value.job.id);
@@ -220,7 +220,7 @@ const present = (turn: Turn, job: Job, archived: Json): Followed => ({
   error: job.error,
   result: job.status === "completed" ? (turn.store.payloads.findResult(job.id) ?? archived) : null,
   isSessionHit: job.frontDoor?.isSessionHit ?? null,
-  hasSpoken: job.firstTokenAt !== null,
+  hasFirstToken: job.firstTokenAt !== null,
   retryAfterMs: job.frontDoor?.retryAfterMs ?? null,
 });
 
@@ -235,7 +235,7 @@ const gone = (job: JobResource): Followed => ({
   error: null,
   result: null,
   isSessionHit: null,
-  hasSpoken: false,
+  hasFirstToken: false,
   retryAfterMs: null,
 });
 

@@ -76,7 +76,7 @@ export interface KillswitchOrder {
 }
 
 /** Level 0 does nothing; the others halt, pause and refuse as the table in `domain/killswitch.ts` says. */
-export const activate = (turn: Turn, order: KillswitchOrder): Result<KillswitchResource, Refusal> => {
+export const engageKillswitch = (turn: Turn, order: KillswitchOrder): Result<KillswitchResource, Refusal> => {
   if (order.level === 0) return read(turn);
   const { level, reason = null, by = turn.caller } = order;
   const before = turn.memory.killswitch;
@@ -89,7 +89,7 @@ export const activate = (turn: Turn, order: KillswitchOrder): Result<KillswitchR
   return announce(turn);
 };
 
-export const deactivate = (turn: Turn, request: { resumeAll: boolean }): Result<KillswitchResource, Refusal> => {
+export const clearLevel = (turn: Turn, request: { resumeAll: boolean }): Result<KillswitchResource, Refusal> => {
   const before = turn.memory.killswitch;
   if (before.level === 0 && !request.resumeAll) return read(turn);
   store(turn, clear(before, request.resumeAll));

@@ -14,7 +14,7 @@ import { enforceBudget } from "./budget.ts";
 export const countLate = (turn: Turn, job: Job, report: Spent & { readonly lease: number }, refusal: Refusal): void => {
   if (refusal.code !== "lease_lost" || (report.usage === null && report.costUsd === null)) return;
   const ended = turn.store.unreported.find(job.id, report.lease);
-  if (ended === null || !speaksFor(turn, ended.worker)) return;
+  if (ended === null || !mayReportFor(turn, ended.worker)) return;
   turn.store.unreported.remove(job.id, report.lease);
   const attempt = { ...job, lease: ended.lease, assignedWorker: ended.worker, workerProvider: ended.provider };
   recordSpending(turn, attempt, "late", report, costOfAttempt(turn, attempt, report));
@@ -22,7 +22,7 @@ export const countLate = (turn: Turn, job: Job, report: Spent & { readonly lease
 };
 
 /** A key with role worker reports only for its own workers. */
-const speaksFor = (turn: Turn, instance: string): boolean =>
+const mayReportFor = (turn: Turn, instance: string): boolean =>
   turn.caller.role !== "worker" || turn.memory.fleet.get(instance)?.worker.keyId === turn.caller.keyId;
 
 const ESTIMATES_A_SWEEP = 500;

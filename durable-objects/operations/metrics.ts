@@ -2,10 +2,12 @@
 // and requirement groups, each list bounded.
 
 import { WORKER_STATUSES } from "../../domain/fleet/worker.ts";
+import { MEASURES, type Measure } from "../../domain/insight/latency.ts";
 import { usdFromNano } from "../../domain/money/price.ts";
 import { JOB_STATUSES } from "../../domain/words/job-status.ts";
 import type { Refusal } from "../../domain/words/refusal.ts";
 import { ok, type Result } from "../../domain/words/result.ts";
+import type { ProviderTally } from "../store/settings.ts";
 import { Histogram } from "../turn/counters.ts";
 import type { Turn } from "../turn/turn.ts";
 import { oldestJobOf } from "./queue.ts";
@@ -68,12 +70,6 @@ const queueMetrics = (turn: Turn): Metric[] => {
 const doorMetrics = (turn: Turn): Metric[] => {
   const { counters } = turn.memory;
   return [
-    {
-      name: "signalbox_time_to_first_token_seconds",
-      help: "Time from a request to the first output of its stream.",
-      type: "histogram",
-      samples: counters.firstToken.samples(),
-    },
     {
       name: "signalbox_stream_duration_seconds",
       help: "Time from the first output of a stream to its end.",
@@ -152,6 +148,7 @@ const providerMetrics = (turn: Turn): Metric[] => {
       "Cost of attempts by provider and model; attempts of unknown cost are not included.",
       labelled.map(({ tally, labels }) => ["", labels, usdFromNano(tally.nanoUsd)] as const),
     ),
+    ...MEASURES.map((measure): Metric => measuredMetric(measure, labelled)),
     {
       name: "signalbox_attempt_duration_seconds",
       help: "Time from an attempt's start to its end, by provider and model.",
@@ -164,6 +161,34 @@ const providerMetrics = (turn: Turn): Metric[] => {
     },
   ];
 };
+
+const MEASURED: Readonly<Record<Measure, { readonly name: string; readonly help: string }>> = {
+  queueWaitMs: { name: "signalbox_queue_wait_seconds", help: "Time from when a job could run to its assignment." },
+  firstTokenMs: {
+    name: "signalbox_time_to_first_token_seconds",
+    help: "Time from the start of an attempt to its first output.",
+  },
+  runMs: { name: "signalbox_run_duration_seconds", help: "Time from the start of an attempt to its end." },
+  tokensPerSecond: { name: "signalbox_output_tokens_per_second", help: "Output tokens over run time." },
+};
+
+interface Labelled {
+  readonly tally: ProviderTally;
+  readonly labels: { readonly provider: string; readonly model: string };
+}
+
+/** Of completed attempts, by provider and model. */
+const measuredMetric = (measure: Measure, labelled: readonly Labelled[]): Metric => ({
+  ...MEASURED[measure],
+  type: "histogram",
+  samples: labelled.flatMap(({ tally: { measured }, labels }) =>
+    measured?.[measure] === undefined
+      ? []
+      : Histogram.of(measure, measured[measure])
+          .samples()
+          .map(([suffix, le, value]) => [suffix, { ...labels, ...le }, value] as const),
+  ),
+});
 
 const budgetMetrics = (turn: Turn): Metric[] => {
   const { budget, providers } = turn.memory.config;

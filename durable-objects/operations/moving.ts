@@ -6,10 +6,10 @@ import { invalid, type Refusal } from "../../domain/words/refusal.ts";
 import { err, ok, type Result } from "../../domain/words/result.ts";
 import type { Turn } from "../turn/turn.ts";
 import { enforceBudget } from "./budget.ts";
-import { activate, takeBack } from "./killswitch.ts";
+import { engageKillswitch, takeBack } from "./killswitch.ts";
 
 /** What the operator's command copies. */
-export interface Departure {
+export interface Leaving {
   readonly move: string;
   readonly schema: number;
   readonly tables: readonly string[];
@@ -25,7 +25,7 @@ export const leave = (turn: Turn, to: string): Result<string, Refusal> => {
   const move = turn.newId();
   if (killswitch.level < HALT_LEVEL) {
     turn.store.settings.putKillswitchBeforeMove(killswitch);
-    activate(turn, { level: HALT_LEVEL, reason: `the tenant moves to ${to}` });
+    engageKillswitch(turn, { level: HALT_LEVEL, reason: `the tenant moves to ${to}` });
   }
   turn.audit("tenant.left", to);
   putAbsence(turn, { state: "leaving", move, to });
@@ -42,7 +42,7 @@ const leaveAgain = (turn: Turn, absence: Absence, to: string): Result<string, Re
 };
 
 /** Everything has arrived there: callers are told the new address, and the move can no longer be cancelled. */
-export const depart = (turn: Turn): Result<null, Refusal> => {
+export const endLeaving = (turn: Turn): Result<null, Refusal> => {
   const { absence } = turn.memory;
   if (absence === null)
     return err(invalid("", "this tenant is not leaving: begin with POST /admin/tenants/<tenant>/move"));

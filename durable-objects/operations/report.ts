@@ -4,9 +4,10 @@ import { type JobResource, presentJob } from "../../contract/job.ts";
 import { maxAttemptsOf, storeBeatAfterMs } from "../../domain/config.ts";
 import { isOffline } from "../../domain/fleet/worker.ts";
 import { isClientsFault } from "../../domain/front-door/front-door.ts";
+import { observationOf } from "../../domain/insight/latency.ts";
 import { type FailurePolicy, failJob, lacksModel } from "../../domain/job/failure.ts";
-import { type Decision, isLeased, type Job, type JobError } from "../../domain/job/job.ts";
-import { completeJob, heartbeatJob, releaseJob, speakFirst, startJob } from "../../domain/job/lease.ts";
+import { type Decision, isLeased, type Job, type JobError, type Usage } from "../../domain/job/job.ts";
+import { completeJob, heartbeatJob, recordFirstToken, releaseJob, startJob } from "../../domain/job/lease.ts";
 import { hearFirst, leaseLost } from "../../domain/job/lease-fence.ts";
 import { isElsewhere } from "../../domain/routing/explanation.ts";
 import { chainOf, laterInChain } from "../../domain/routing/strategy.ts";
@@ -102,11 +103,11 @@ export const heartbeat = (turn: Turn, request: LeaseReport & { progress?: Json |
   return ok(decided.value.job);
 };
 
-export const speak = (turn: Turn, request: LeaseReport): Result<Job, Refusal> => {
+export const reportFirstToken = (turn: Turn, request: LeaseReport): Result<Job, Refusal> => {
   const found = findReported(turn, request);
   if (!found.ok) return found;
   const job = found.value;
-  const decided = speakFirst(job, request.lease, turn.nowAt);
+  const decided = recordFirstToken(job, request.lease, turn.nowAt);
   if (!decided.ok) return decided;
   noteSign(turn, job);
   turn.record(job, decided.value);
@@ -167,6 +168,7 @@ export const complete = (
     turn.record(job, afterwards(heard, decided.value));
     noteOutcome(turn, job, { outcome: "completed", code: null });
     tally(turn, job, { ...request, outcome: "completed", nanoUsd: cost.costNanoUsd, errorCode: null });
+    measure(turn, decided.value.job, request.usage);
     enforceBudget(turn);
   }
   return ok(decided.value.job);
@@ -249,6 +251,13 @@ const backOff = (turn: Turn, provider: string | null, untilAt: number | null): v
   turn.memory.backoffs.set(provider, until);
   turn.store.backoffs.put(provider, until);
   turn.due(until);
+};
+
+/** How long a completed attempt waited and took. */
+const measure = (turn: Turn, job: Job, usage: Usage | null): void => {
+  const { latencies, tallies } = turn.memory.counters;
+  latencies.note(turn.store.latency, job, usage, turn.nowAt);
+  tallies.measure(job.ranProvider ?? "", job.ranModel ?? "", observationOf(job, usage));
 };
 
 const tally = (

@@ -8,8 +8,8 @@ import { permit } from "../../domain/killswitch.ts";
 import { describeReached } from "../../domain/money/budget.ts";
 import {
   createSchedule,
-  editSchedule,
   type NewSchedule,
+  patchSchedule,
   planRun,
   planRunNow,
   type RunPlan,
@@ -84,27 +84,27 @@ export const preview = (
   return ok(previewRuns(storedTiming(created.value), turn.nowAt, request.count).map(toIso));
 };
 
-export const edit = (
+export const patch = (
   turn: Turn,
   request: { name: string; patch: SchedulePatch },
 ): Result<ScheduleResource, Refusal> => {
   const found = turn.store.schedules.find(request.name);
   if (found === null) return err(notFound("schedule", request.name));
-  const checked = editSchedule(found, request.patch, turn.nowAt);
+  const checked = patchSchedule(found, request.patch, turn.nowAt);
   if (!checked.ok) return checked;
   const allowed = refuseModel(turn, [checked.value.model]);
   if (!allowed.ok) return allowed;
-  // A run that was due before the edit still happens; the edit applies to the result.
+  // A run that was due before the patch still happens; the patch applies to the result.
   const current = runIfDue(turn, found);
-  const edited = editSchedule(current, request.patch, turn.nowAt);
-  if (!edited.ok) throw new Error(`schedule ${request.name} passed a check and then did not`);
-  put(turn, edited.value);
+  const patched = patchSchedule(current, request.patch, turn.nowAt);
+  if (!patched.ok) throw new Error(`schedule ${request.name} passed a check and then did not`);
+  put(turn, patched.value);
   turn.audit("schedule.changed", request.name, {
     before: timingDetail(found),
-    after: timingDetail(edited.value),
+    after: timingDetail(patched.value),
     fields: Object.keys(request.patch),
   });
-  return ok(present(turn, edited.value));
+  return ok(present(turn, patched.value));
 };
 
 export const remove = (turn: Turn, request: { name: string }): Result<null, Refusal> => {

@@ -28,7 +28,7 @@ import { forgetAbsent, lookAgain, nextForgetAt, nextLookAt } from "./watch.ts";
 import { openOrClose } from "./workers.ts";
 
 const JOBS_A_SWEEP = 500;
-const DEPARTURES_A_SWEEP = 2_000;
+const REMOVED_A_SWEEP = 2_000;
 const SCHEDULES_A_SWEEP = 200;
 const EXPIRED_ROWS_A_SWEEP = 1000;
 const GROUP_WAIT_MS = 5_000;
@@ -56,7 +56,7 @@ const TIMETABLE: readonly Row[] = [
       const idlers = new Set<string>();
       for (const job of turn.store.jobs.due(turn.nowAt, JOBS_A_SWEEP)) attend(turn, job, idlers);
       for (const instance of idlers) noteExpiredLeases(turn, instance);
-      depart(turn);
+      removeFinal(turn);
     },
   },
   {
@@ -248,10 +248,10 @@ const waitForAGroup = (turn: Turn, { id }: Job): void => {
 };
 
 /** Final jobs leave once history has their last change; until then they are not looked at again. */
-const depart = (turn: Turn): void => {
+const removeFinal = (turn: Turn): void => {
   const { jobs } = turn.store;
   const { drainedSeq } = turn.memory;
-  const gone = jobs.leaving(turn.nowAt, drainedSeq, DEPARTURES_A_SWEEP);
+  const gone = jobs.removable(turn.nowAt, drainedSeq, REMOVED_A_SWEEP);
   if (gone.length > 0) jobs.removeMany(gone);
   jobs.forgetEnded(turn.nowAt);
   jobs.shelve(turn.nowAt, drainedSeq);

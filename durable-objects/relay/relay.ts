@@ -35,7 +35,7 @@ interface RelayEnv {
   readonly TENANT: DurableObjectNamespace<DurableObject & StreamOwner>;
 }
 
-interface Line {
+interface OpenedLine {
   readonly keyId: string;
   readonly openedWith: string;
   readonly jurisdiction: Jurisdiction | null;
@@ -80,11 +80,11 @@ export class Relay extends DurableObject<RelayEnv> {
       keyId = "",
       openedWith = "",
       jurisdiction = null,
-    } = JSON.parse(request.headers.get("x-signalbox-line") ?? "{}") as Partial<Line>;
+    } = JSON.parse(request.headers.get("x-signalbox-line") ?? "{}") as Partial<OpenedLine>;
     const [client, server] = Object.values(new WebSocketPair()) as [WebSocket, WebSocket];
     const older = this.ctx.getWebSockets();
     this.ctx.acceptWebSocket(server);
-    server.serializeAttachment({ keyId, openedWith, jurisdiction } satisfies Line);
+    server.serializeAttachment({ keyId, openedWith, jurisdiction } satisfies OpenedLine);
     this.#lineLostAt = null;
     for (const one of older) close(one, closeCodes.replaced, "another data line of this instance took over");
     return new Response(null, { status: SWITCHING_PROTOCOLS, webSocket: client });
@@ -189,7 +189,7 @@ export class Relay extends DurableObject<RelayEnv> {
     for await (const whole of wholeEventsIn(request.body)) {
       if (stream.isOver || stream.isReaderGone) return true;
       if (whole === "") continue;
-      if (!stream.hasEvents) this.#tell((tenant) => tenant.firstWord(stream.jobId, stream.lease));
+      if (!stream.hasEvents) this.#tell((tenant) => tenant.firstToken(stream.jobId, stream.lease));
       this.#publish(stream, whole, Date.now());
     }
     return false;
@@ -203,7 +203,7 @@ export class Relay extends DurableObject<RelayEnv> {
       this.#unconfirmed.remove(stream);
       const told = stream.hasEvents ? (error ?? MOVED_ON) : error;
       stream.finish(told ?? streamLost, nowAt);
-      if (error === null && stream.isHeard) this.#tell((tenant) => tenant.endHeard(jobId));
+      if (error === null && stream.hasBegunAnswer) this.#tell((tenant) => tenant.endBegunAnswer(jobId));
     }
   }
 
@@ -220,7 +220,7 @@ export class Relay extends DurableObject<RelayEnv> {
   /** `liveHashes`: of the secrets that are still valid. */
   async endKey(keyId: string, liveHashes: readonly string[]): Promise<void> {
     for (const socket of this.ctx.getWebSockets()) {
-      const line = socket.deserializeAttachment() as Line | null;
+      const line = socket.deserializeAttachment() as OpenedLine | null;
       if (line?.keyId === keyId && !liveHashes.includes(line.openedWith))
         close(socket, closeCodes.keyEnded, "the key has ended");
     }
@@ -317,7 +317,7 @@ export class Relay extends DurableObject<RelayEnv> {
   /** The class's own types; the stub's types wrap the answers a second time. */
   #tenant(): StreamOwner {
     const [tenant = ""] = (this.ctx.id.name ?? "").split("/");
-    const line = this.ctx.getWebSockets()[0]?.deserializeAttachment() as Line | null | undefined;
+    const line = this.ctx.getWebSockets()[0]?.deserializeAttachment() as OpenedLine | null | undefined;
     const jurisdiction = this.#jurisdiction ?? line?.jurisdiction ?? null;
     return objectNamed(this.env.TENANT, tenant, jurisdiction) as unknown as StreamOwner;
   }

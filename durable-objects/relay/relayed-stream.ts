@@ -53,7 +53,7 @@ export class RelayedStream {
   /** A client was told that the stream is lost, whatever its worker reports. */
   isToldLost = false;
   /** A client has received events: no other attempt may continue or repeat the answer. */
-  isHeard = false;
+  hasBegunAnswer = false;
 
   constructor(jobId: string, lease: number, nowAt: number) {
     this.jobId = jobId;
@@ -196,7 +196,7 @@ export class RelayedStream {
     const { isNumbered, stripsUsage } = reader.wishes;
     if (isNumbered) reader.write(part.numbered(before, after), nowAt);
     else reader.write(stripsUsage ? part.stripped() : part.plain(), nowAt);
-    if (!isNumbered) this.isHeard = true;
+    if (!isNumbered) this.hasBegunAnswer = true;
   }
 
   /** `null`: the worker says that it is complete. */

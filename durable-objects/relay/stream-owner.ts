@@ -21,9 +21,9 @@ export interface StreamOwner {
   /** A reader has left, or reads too slowly. */
   readerGone(jobId: string, lease: number, isSlow: boolean): Promise<void>;
   /** Over HTTP a worker's first event is its only report of first output. */
-  firstWord(jobId: string, lease: number): Promise<void>;
+  firstToken(jobId: string, lease: number): Promise<void>;
   /** A client has received part of an attempt that has ended: no other worker continues its job. */
-  endHeard(jobId: string): Promise<void>;
+  endBegunAnswer(jobId: string): Promise<void>;
   /** How attempts ended, or that they are running. */
   endsOf(leases: readonly StreamLease[]): Promise<AttemptEnd[]>;
   /** Which of them it gave to this worker. */

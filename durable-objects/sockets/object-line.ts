@@ -24,19 +24,19 @@ export const SOCKETS = "sockets";
 export const NO_ANSWER = 0;
 
 /** `text`: a method's arguments as a JSON array, or a group. */
-export interface Asked {
+export interface LineCall {
   readonly number: number;
   readonly method: string;
   readonly text: string;
 }
 
-export type Answered = Omit<Asked, "method">;
+export type Answered = Omit<LineCall, "method">;
 
-export const askedText = ({ number, method, text }: Asked): string => `${number} ${method}\n${text}`;
+export const askedText = ({ number, method, text }: LineCall): string => `${number} ${method}\n${text}`;
 
 export const answeredText = ({ number, text }: Answered): string => `${number}\n${text}`;
 
-export const readAsked = (message: string): Asked => {
+export const readAsked = (message: string): LineCall => {
   const [space, end] = [message.indexOf(" "), message.indexOf("\n")];
   return {
     number: Number(message.slice(0, space)),

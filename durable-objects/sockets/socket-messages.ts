@@ -134,7 +134,7 @@ const reportOn = (
     case "job.started":
       return report.start(turn, held);
     case "job.streaming":
-      return report.speak(turn, held);
+      return report.reportFirstToken(turn, held);
     case "job.heartbeat":
       return report.heartbeat(turn, { ...held, progress: message.progress });
     case "job.completed":

@@ -20,7 +20,7 @@ export const dueJobs = (sql: Sql, journal: Journal, moveOut: (kept: Journaled) =
   },
 
   /** Final jobs whose time to leave has come and that history has up to `drainedSeq`, the longest due first. */
-  leaving: (nowAt: number, drainedSeq: number, limit: number): string[] =>
+  removable: (nowAt: number, drainedSeq: number, limit: number): string[] =>
     all(
       sql,
       `SELECT id FROM jobs WHERE due_at IS NOT NULL AND due_at <= ? AND status IN ${FINAL} AND changed_seq <= ?

@@ -9,6 +9,7 @@ import { jobsTable } from "./jobs.ts";
 import { Journal } from "./journal.ts";
 import { keyUseTable } from "./key-use.ts";
 import { keysTable, sessionsTable } from "./keys.ts";
+import { latencyTable } from "./latency.ts";
 import { outboxTable } from "./outbox.ts";
 import { payloadsTable } from "./payloads.ts";
 import { schedulesTable } from "./schedules.ts";
@@ -50,6 +51,7 @@ const tablesOf = (storage: TenantStorage) => {
     deliveries: deliveriesTable(storage.sql),
     silentWorkers: silentWorkersTable(storage.sql),
     files: filesTable(storage.sql),
+    latency: latencyTable(storage.sql),
     bytes: (): number => storage.sql.databaseSize,
     /** Drops its caches, after a rollback. */
     forgetRecent: (): void => {

@@ -236,6 +236,13 @@ export const SCHEMA_STEPS: readonly SchemaStep[] = [
     `ALTER TABLE idempotency_by_key RENAME TO idempotency`,
     `CREATE INDEX idempotency_expiry ON idempotency (expires_at)`,
   ],
+  [
+    `UPDATE jobs SET record = json_set(record, '$.runnableAt', NULL)`,
+    `CREATE TABLE latency (
+      kind TEXT NOT NULL, dimension TEXT NOT NULL, at INTEGER NOT NULL, body TEXT NOT NULL,
+      PRIMARY KEY (kind, dimension, at)
+    ) WITHOUT ROWID`,
+  ],
 ];
 
 /** The version of a database after all steps. */

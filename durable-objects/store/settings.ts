@@ -2,6 +2,7 @@
 
 import { type ConfigDocument, configDocument } from "../../contract/config.ts";
 import type { KeptTexts } from "../../domain/front-door/front-door.ts";
+import type { Measure } from "../../domain/insight/latency.ts";
 import { KILLSWITCH_OFF, type Killswitch } from "../../domain/killswitch.ts";
 import { type Absence, readAbsence } from "../../domain/tenant/absence.ts";
 import type { JobStatus } from "../../domain/words/job-status.ts";
@@ -28,12 +29,12 @@ export interface StoredConfig {
   readonly document: ConfigDocument;
 }
 
-/** Durations, counted by bucket. */
+/** Durations or speeds, counted by bucket. */
 export interface Observed {
   /** By bucket: how many were at most this long. */
   readonly counts: number[];
   count: number;
-  /** Sum of all, in seconds. */
+  /** Sum of all, in seconds, or tokens a second. */
   sum: number;
 }
 
@@ -57,6 +58,8 @@ export interface ProviderTally {
   nanoUsd: number;
   readonly errors: Record<string, number>;
   readonly durations: Observed;
+  /** Of completed attempts; missing in an earlier release. */
+  measured?: Partial<Record<Measure, Observed>>;
 }
 
 export interface StoredCounters {
@@ -67,7 +70,6 @@ export interface StoredCounters {
   readonly jobsByStatus: Record<JobStatus, number>;
   readonly assignmentLatency: Observed;
   /** Missing in counters that an earlier release stored. */
-  readonly firstToken?: Observed;
   readonly streamDuration?: Observed;
   readonly affinity?: Record<"hit" | "miss", number>;
   readonly streamsAbandoned?: number;

@@ -1,32 +1,47 @@
 // Counts of a tenant's jobs for the metrics and the dashboard. Kept in memory and stored with each drain: sleep loses
 // nothing, a crash loses the counts of a moment. History has the exact numbers.
 
+import { MEASURES, type Measure, type Observation } from "../../domain/insight/latency.ts";
 import type { Usage } from "../../domain/job/job.ts";
 import { MINUTE_MS } from "../../domain/words/duration.ts";
 import { JOB_STATUSES, type JobStatus } from "../../domain/words/job-status.ts";
 import type { ActivityMinute, Observed, ProviderTally, StoredCounters } from "../store/settings.ts";
+import { Latencies } from "./latencies.ts";
 
-const BUCKETS_SECONDS = [0.01, 0.05, 0.1, 0.5, 1, 5, 10, 60, 300, 1800] as const;
+const BUCKETS_SECONDS: readonly number[] = [0.01, 0.05, 0.1, 0.5, 1, 5, 10, 60, 300, 1800];
+const BUCKETS_TOKENS_A_SECOND: readonly number[] = [1, 5, 10, 20, 50, 100, 200, 500, 1000, 5000];
+const BUCKETS_OF: Readonly<Record<Measure, readonly number[]>> = {
+  queueWaitMs: BUCKETS_SECONDS,
+  firstTokenMs: BUCKETS_SECONDS,
+  runMs: BUCKETS_SECONDS,
+  tokensPerSecond: BUCKETS_TOKENS_A_SECOND,
+};
 
 export class Histogram {
   readonly observed: Observed;
+  readonly #buckets: readonly number[];
 
-  constructor(observed: Observed = { counts: BUCKETS_SECONDS.map(() => 0), count: 0, sum: 0 }) {
-    this.observed = observed;
+  constructor(observed?: Observed, buckets: readonly number[] = BUCKETS_SECONDS) {
+    this.observed = observed ?? { counts: buckets.map(() => 0), count: 0, sum: 0 };
+    this.#buckets = buckets;
   }
 
-  observe(seconds: number): void {
+  static of(measure: Measure, observed?: Observed): Histogram {
+    return new Histogram(observed, BUCKETS_OF[measure]);
+  }
+
+  observe(value: number): void {
     const { counts } = this.observed;
     this.observed.count += 1;
-    this.observed.sum += seconds;
-    BUCKETS_SECONDS.forEach((limit, index) => {
-      if (seconds <= limit) counts[index] = (counts[index] ?? 0) + 1;
+    this.observed.sum += value;
+    this.#buckets.forEach((limit, index) => {
+      if (value <= limit) counts[index] = (counts[index] ?? 0) + 1;
     });
   }
 
   samples(): (readonly [string, Record<string, string>, number])[] {
     const { counts, count, sum } = this.observed;
-    const buckets = BUCKETS_SECONDS.map(
+    const buckets = this.#buckets.map(
       (limit, index) => ["_bucket", { le: String(limit) }, counts[index] ?? 0] as const,
     );
     return [...buckets, ["_bucket", { le: "+Inf" }, count], ["_sum", {}, sum], ["_count", {}, count]];
@@ -73,6 +88,18 @@ export class Tallies {
     const isKnown = errorCode in tally.errors;
     const code = isKnown || Object.keys(tally.errors).length < MAX_ERROR_CODES ? errorCode : OTHER;
     tally.errors[code] = (tally.errors[code] ?? 0) + 1;
+  }
+
+  /** A completed attempt's wait, run and speed. */
+  measure(provider: string, model: string, observed: Observation): void {
+    const tally = this.#of(provider, model);
+    for (const measure of MEASURES) {
+      const amount = observed[measure];
+      if (amount === null) continue;
+      const histogram = Histogram.of(measure, tally.measured?.[measure]);
+      histogram.observe(measure === "tokensPerSecond" ? amount : amount / 1000);
+      tally.measured = { ...tally.measured, [measure]: histogram.observed };
+    }
   }
 
   #of(provider: string, model: string): ProviderTally {
@@ -129,10 +156,9 @@ export interface Counters {
   readonly prunedByStatus: Partial<Record<JobStatus, number>>;
   readonly assignmentLatency: Histogram;
   readonly tallies: Tallies;
+  readonly latencies: Latencies;
   /** By the task's name, since the object woke. */
   readonly sweepFailures: Map<string, number>;
-  /** From the request to the first output. */
-  readonly firstToken: Histogram;
   /** From the first output to the end. */
   readonly streamDuration: Histogram;
   readonly affinity: Record<"hit" | "miss", number>;
@@ -150,8 +176,8 @@ export const countersFrom = (stored: StoredCounters | null): Counters => ({
   assignmentLatency: new Histogram(stored?.assignmentLatency),
   activity: new Activity(stored?.minutes),
   tallies: new Tallies(stored?.tallies),
+  latencies: new Latencies(),
   sweepFailures: new Map(),
-  firstToken: new Histogram(stored?.firstToken),
   streamDuration: new Histogram(stored?.streamDuration),
   affinity: { hit: 0, miss: 0, ...stored?.affinity },
   streamsAbandoned: stored?.streamsAbandoned ?? 0,
@@ -162,7 +188,6 @@ export const storedCounters = (counters: Counters): StoredCounters => ({
   retriedCount: counters.retriedCount,
   prunedByStatus: counters.prunedByStatus,
   assignmentLatency: counters.assignmentLatency.observed,
-  firstToken: counters.firstToken.observed,
   streamDuration: counters.streamDuration.observed,
   affinity: counters.affinity,
   streamsAbandoned: counters.streamsAbandoned,

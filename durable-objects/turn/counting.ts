@@ -29,7 +29,6 @@ const countStream = (memory: Memory, before: Job | null, after: Job, nowAt: numb
   const { counters } = memory;
   memory.openStreams += Number(isStreaming(after)) - Number(isStreaming(before));
   if (after.firstTokenAt === null) return;
-  if (before?.firstTokenAt == null) counters.firstToken.observe((after.firstTokenAt - after.createdAt) / 1000);
   if (before !== null && isOpen(before.status) && !isOpen(after.status))
     counters.streamDuration.observe((nowAt - after.firstTokenAt) / 1000);
 };

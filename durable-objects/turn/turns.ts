@@ -20,7 +20,7 @@ export interface CommitHooks {
 }
 
 /** Runs the turn; returns a function that tells its caller, to be called after the commit. */
-interface Waiting {
+interface QueuedTurn {
   readonly run: () => () => void;
   readonly reject: (error: unknown) => void;
 }
@@ -28,8 +28,8 @@ interface Waiting {
 export class TurnQueue {
   readonly #storage: TenantStorage;
   readonly #hooks: CommitHooks;
-  #vital: Waiting[] = [];
-  #waiting: Waiting[] = [];
+  #vital: QueuedTurn[] = [];
+  #waiting: QueuedTurn[] = [];
   #isScheduled = false;
   #isGathering = false;
 
@@ -87,7 +87,7 @@ export class TurnQueue {
   }
 
   /** A turn that throws rolls its group back; each turn then gets a commit of its own, so that it fails alone. */
-  #commit(turns: readonly Waiting[]): void {
+  #commit(turns: readonly QueuedTurn[]): void {
     const answers: (() => void)[] = [];
     try {
       this.#storage.transactionSync(() => {

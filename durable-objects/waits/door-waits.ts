@@ -8,9 +8,9 @@ import { ok, type Result } from "../../domain/words/result.ts";
 import type { AnswerOf, OperationName, RequestOf } from "../api.ts";
 import { counted } from "../calls/key-rates.ts";
 import {
-  type Asked,
   type Asking,
   type AskWait,
+  type DoorAnswer,
   type Followed,
   isReached,
   isSameStand,
@@ -44,7 +44,7 @@ export class DoorWaits {
   }
 
   /** The job of a request, when it has reached the requested state or the time has passed. */
-  async ask(credential: Credential, request: Asking, wait: AskWait): Promise<Result<Asked, Refusal>> {
+  async ask(credential: Credential, request: Asking, wait: AskWait): Promise<Result<DoorAnswer, Refusal>> {
     const { call } = this.#tools;
     const asked = await call(credential, "ask", request);
     if (!asked.ok || isReached(asked.value.job, wait.until)) return asked;

@@ -14,7 +14,7 @@ const MAX_CHARS_A_GROUP = 1_000_000;
 /** After this vital calls do not wait for the current group any longer. */
 const PATIENCE_MS = 20;
 
-interface Waiting {
+interface QueuedCall {
   readonly text: string;
   readonly resolve: (outcome: string) => void;
   readonly reject: (error: unknown) => void;
@@ -25,8 +25,8 @@ const isVital = ({ name }: GroupedCall): boolean => "isVital" in OPERATIONS[name
 export class CallGroup {
   readonly #send: (group: string) => Promise<readonly string[]>;
   readonly #onIdle: () => void;
-  #vital: Waiting[] = [];
-  #waiting: Waiting[] = [];
+  #vital: QueuedCall[] = [];
+  #waiting: QueuedCall[] = [];
   #underWay = 0;
   #impatience: NodeJS.Timeout | null = null;
 
@@ -89,7 +89,7 @@ export class CallGroup {
   }
 
   /** Resolves to what tells the callers. */
-  async #sendOne(group: readonly Waiting[]): Promise<() => void> {
+  async #sendOne(group: readonly QueuedCall[]): Promise<() => void> {
     try {
       const outcomes = await this.#send(`[${group.map(({ text }) => text).join(",")}]`);
       return () => tellAll(group, outcomes);
@@ -101,7 +101,7 @@ export class CallGroup {
   }
 }
 
-const tellAll = (group: readonly Waiting[], outcomes: readonly string[]): void => {
+const tellAll = (group: readonly QueuedCall[], outcomes: readonly string[]): void => {
   for (const [index, { resolve, reject }] of group.entries()) {
     const outcome = outcomes[index];
     if (outcome === undefined) reject(new Error("the group's answer is incomplete"));
@@ -110,7 +110,7 @@ const tellAll = (group: readonly Waiting[], outcomes: readonly string[]): void =
 };
 
 /** The first calls of a queue that fit into a group beside those it has. */
-const take = (queue: Waiting[], before: readonly Waiting[] = []): Waiting[] => {
+const take = (queue: QueuedCall[], before: readonly QueuedCall[] = []): QueuedCall[] => {
   let chars = before.reduce((sum, { text }) => sum + text.length, 0);
   let count = before.length;
   for (const { text } of queue) {

@@ -28,7 +28,7 @@ export interface ClientSocket {
 }
 
 /** The line that they are on. */
-interface Line {
+interface ObjectCalls {
   readonly call: (method: string, args: readonly unknown[]) => Promise<unknown>;
   /** Sends what has no answer. */
   readonly tell: (method: string, text: string) => void;
@@ -52,7 +52,7 @@ const bytesOf = (text: string): Uint8Array => encoder.encode(text);
 const PONG_BYTES = bytesOf(PONG);
 
 export class ClientSockets {
-  readonly #line: Line;
+  readonly #line: ObjectCalls;
   readonly #seats = new Map<number, Seat>();
   readonly #group = new SocketGroupWriter();
   readonly #pinged = new Set<number>();
@@ -62,7 +62,7 @@ export class ClientSockets {
   #isTellScheduled = false;
   #pingTimer: NodeJS.Timeout | null = null;
 
-  constructor(line: Line) {
+  constructor(line: ObjectCalls) {
     this.#line = line;
   }
 

@@ -15,7 +15,7 @@ const LONGEST_WAIT_MS = 10_000;
 const RETRY_SECONDS = 2;
 const NEVER = Number.POSITIVE_INFINITY;
 
-interface Waiting {
+interface QueuedRequest {
   readonly start: () => void;
   readonly untilAt: number;
   readonly refuse: () => void;
@@ -24,7 +24,7 @@ interface Waiting {
 class Queue {
   running = 0;
   nextAt = 0;
-  readonly waiting: Waiting[] = [];
+  readonly waiting: QueuedRequest[] = [];
   timer: NodeJS.Timeout | undefined;
 }
 

@@ -15,7 +15,7 @@ const SWITCHES_PROTOCOLS = "HTTP/1.1 101 ";
 const KEY_BYTES = 16;
 const UPGRADE = { upgrade: "websocket", connection: "upgrade", "sec-websocket-version": "13" };
 
-interface Asked {
+interface PendingCall {
   readonly askedAt: number;
   readonly resolve: (answer: string) => void;
   readonly reject: (error: Error) => void;
@@ -26,7 +26,7 @@ export class ObjectLine {
   readonly sockets: ClientSockets = new ClientSockets(this);
   readonly #texts = new TextReader();
   /** In the order in which they were asked. */
-  readonly #asked = new Map<number, Asked>();
+  readonly #asked = new Map<number, PendingCall>();
   #lastNumber = 0;
   #usedAt = 0;
   /** The answer to the upgrade as far as it has come; null once the line is open. */

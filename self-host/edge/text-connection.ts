@@ -11,14 +11,14 @@ const SILENT_MS = 60_000;
 /** workerd closes an idle connection after 15 s: a request sent at that moment would be lost. */
 const REUSED_WITHIN_MS = 10_000;
 
-interface Asked {
+interface PendingRequest {
   readonly resolve: (answer: string) => void;
   readonly reject: (error: Error) => void;
 }
 
 export class TextConnection {
   readonly #socket: Socket;
-  #asked: Asked | null = null;
+  #asked: PendingRequest | null = null;
   #received: Buffer[] = [];
   /** Bytes of the answer that are still to come; null before its head is complete. */
   #missing: number | null = null;

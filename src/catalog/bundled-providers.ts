@@ -1,4 +1,4 @@
-// Made from providers/catalog/*.yaml by scripts/bundle-providers.ts. Do not edit: edit the YAML and run it again.
+// Made from providers/catalog/*.yaml by npm run providers. Do not edit: edit the YAML and run it again.
 import type { ProviderDefinition } from "../../domain/catalog/catalog.ts";
 
 // biome-ignore format: one provider a line

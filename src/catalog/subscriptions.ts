@@ -65,7 +65,7 @@ export async function createSubscription(
 }
 
 /** An absent field stays unchanged; null restores the default schedule or the provider's own address. */
-export async function editSubscription(
+export async function patchSubscription(
   tools: CatalogTools,
   tenant: string,
   id: string,

@@ -62,9 +62,11 @@ const responsesOf = (description: Description, book: SchemaBook): Record<string,
   const responses: Record<string, ResponseObject> = {};
   const isReplayable = description.headers?.shape["idempotency-key"] !== undefined;
   for (const [status, answer] of Object.entries(description.answers)) {
-    const { description: says, schema, media = ["application/json"], headers = {} } = answer;
+    const { description: says, schema, headers = {} } = answer;
+    const media = answer.media ?? (schema === undefined ? [] : ["application/json"]);
     const more = isReplayable && Number(status) < 300 ? REPLAYED : {};
-    const content = schema === undefined ? {} : { content: contentOf(media, book.answer(schema)) };
+    const bodySchema = schema === undefined ? {} : book.answer(schema);
+    const content = media.length === 0 ? {} : { content: contentOf(media, bodySchema) };
     responses[status] = { description: says, ...headersOf({ ...headers, ...more }), ...content };
   }
   const refusals = new Set([...commonRefusals(description), ...(description.refuses ?? [])]);

@@ -10,7 +10,7 @@ import { invalid, notFound, type RefusalCode, type ResourceKind } from "../../do
 import type { Env } from "../env.ts";
 import type { Home, Lane } from "../home.ts";
 import { type Admitted, admit, type Door, slowDown } from "../http/admission.ts";
-import { leaveAfter } from "../http/answer-end.ts";
+import { releaseAfter } from "../http/answer-end.ts";
 import { type AppContext, authenticateCaller, authenticateOperator, type Variables } from "../http/auth.ts";
 import { readJson } from "../http/body.ts";
 import type { TokenFacts } from "../http/key-format.ts";
@@ -100,6 +100,8 @@ export const endpoint = <const D extends Description>(
 
 type Handle = (c: AppContext, input: unknown) => Promise<Response> | Response;
 
+const ABOUT_THE_REQUEST: ReadonlySet<string> = new Set(["invalid_request", "unsupported_media_type"]);
+
 /** Without a key only a request that has arrived takes a share: its body is small, and late ones are ended. */
 const forAnyone = (description: Description, handle: Handle): Endpoint["handle"] => {
   const door = doorOf(description);
@@ -123,9 +125,9 @@ const forKeys = (description: Description, handle: Handle): Endpoint["handle"] =
     try {
       return await handle(c, input);
     } catch (error) {
-      // A caller without permission must not learn what a handler found invalid.
-      const isInvalid = error instanceof Refused && error.refusal.code === "invalid_request";
-      return isInvalid ? refuseStrangerFirst(c, needs, token, error) : Promise.reject(error);
+      // A caller without permission must not learn what a handler found wrong with the request.
+      const isAboutRequest = error instanceof Refused && ABOUT_THE_REQUEST.has(error.refusal.code);
+      return isAboutRequest ? refuseStrangerFirst(c, needs, token, error) : Promise.reject(error);
     }
   });
 };
@@ -159,9 +161,9 @@ const underShare = async (
 ): Promise<Response> => {
   c.set("share", share);
   try {
-    return leaveAfter(c, await answer(), share);
+    return releaseAfter(c, await answer(), share);
   } catch (error) {
-    share.leave();
+    share.release();
     throw error;
   } finally {
     endTurn();

@@ -30,9 +30,9 @@ export const watchClient = (
   id: string,
 ): { stop: () => void; signal: AbortSignal } => {
   const { signal } = c.req.raw;
-  const leave = (): void => {
+  const onAbort = (): void => {
     c.executionCtx.waitUntil(abandon(c, token, id).catch(() => undefined));
   };
-  signal.addEventListener("abort", leave, { once: true });
-  return { signal, stop: () => signal.removeEventListener("abort", leave) };
+  signal.addEventListener("abort", onAbort, { once: true });
+  return { signal, stop: () => signal.removeEventListener("abort", onAbort) };
 };

@@ -48,10 +48,10 @@ export const errorResponse = (
   api: Api | null,
   error: DoorError,
   more: Readonly<Record<string, string>> = {},
-  hasSpoken = false,
+  hasFirstToken = false,
 ): Response => {
   const requestId = c.get("requestId");
-  const again = shouldRetry(error.code, hasSpoken);
+  const again = shouldRetry(error.code, hasFirstToken);
   const retryAfter = again === false ? undefined : retryAfterOfError(error);
   const headers = headersFor(requestId, {
     "content-type": "application/json",
@@ -85,5 +85,5 @@ export const failureResponse = (
   more: Readonly<Record<string, string>>,
 ): Response => {
   const asked = job.retryAfterMs === null ? {} : { "retry-after": String(Math.ceil(job.retryAfterMs / 1000)) };
-  return errorResponse(c, api, doorErrorOf(job.error), { ...asked, ...more }, job.hasSpoken);
+  return errorResponse(c, api, doorErrorOf(job.error), { ...asked, ...more }, job.hasFirstToken);
 };

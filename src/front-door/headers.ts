@@ -2,14 +2,14 @@
 
 import { isAnthropic } from "../../contract/dialect.ts";
 import type { Api } from "../../domain/words/api.ts";
-import type { Asked, Followed } from "../../durable-objects/operations/front-door.ts";
+import type { DoorAnswer, Followed } from "../../durable-objects/operations/front-door.ts";
 import type { AppContext } from "../http/auth.ts";
 import { replayHeader } from "../http/idempotency.ts";
 
 export const answerHeadersOf = (
   c: AppContext,
   api: Api,
-  asked: Asked,
+  asked: DoorAnswer,
   job: Followed,
   startedAt: number,
 ): Record<string, string> => {

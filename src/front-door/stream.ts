@@ -7,7 +7,7 @@ import { doorErrorOf } from "../../contract/door-status.ts";
 import { OK } from "../../contract/http-status.ts";
 import { within } from "../../contract/text/within.ts";
 import { streamLost } from "../../domain/job/job-error.ts";
-import type { Asked, Followed } from "../../durable-objects/operations/front-door.ts";
+import type { DoorAnswer, Followed } from "../../durable-objects/operations/front-door.ts";
 import { KEEP_ALIVE } from "../../durable-objects/relay/stream-reader.ts";
 import type { AppContext } from "../http/auth.ts";
 import { headersFor } from "../http/headers.ts";
@@ -40,7 +40,7 @@ const BREAK_OFF = "\n\n";
  * got.
  */
 const endingIfLost =
-  (c: AppContext, token: TokenFacts, asked: Asked, request: AskedRequest): LastWords =>
+  (c: AppContext, token: TokenFacts, asked: DoorAnswer, request: AskedRequest): LastWords =>
   (last) => {
     const { id } = asked.job;
     const tell = scheduler.wait(RELAY_TELLS_FIRST_MS).then(() => abandon(c, token, id, "lost"));
@@ -72,7 +72,7 @@ export const answerStream = async (c: AppContext, token: TokenFacts, request: As
   return new Response(eventsOfResult(asking.api, job.result, wantsUsage), { headers: headersOf(job) });
 };
 
-const begin = (c: AppContext, token: TokenFacts, asked: Asked, request: AskedRequest): Promise<Beginning> =>
+const begin = (c: AppContext, token: TokenFacts, asked: DoorAnswer, request: AskedRequest): Promise<Beginning> =>
   beginStream(asked.job, {
     watch: (job) => watchMove(c, token, job),
     attach: (job) => attach(c, token, asked, request, job),
@@ -83,7 +83,7 @@ const begin = (c: AppContext, token: TokenFacts, asked: Asked, request: AskedReq
 const attach = async (
   c: AppContext,
   token: TokenFacts,
-  asked: Asked,
+  asked: DoorAnswer,
   request: AskedRequest,
   job: Followed,
 ): Promise<ReadableStream<Uint8Array> | null> => {
@@ -108,7 +108,7 @@ const attach = async (
 const committed = (
   c: AppContext,
   begun: Promise<Beginning>,
-  { settings, job: { id } }: Asked,
+  { settings, job: { id } }: DoorAnswer,
   { asking, wantsUsage }: AskedRequest,
   ifLost: LastWords,
 ): ReadableStream<Uint8Array> => {

@@ -14,7 +14,7 @@ import {
   uploadResource,
 } from "../../contract/openai-file.ts";
 import { FILE_LIFE_MS, MAX_PART_BYTES, type UploadFacts } from "../../domain/file/file.ts";
-import { invalid, notFound } from "../../domain/words/refusal.ts";
+import { invalid } from "../../domain/words/refusal.ts";
 import { type Endpoint, endpoint } from "../endpoint/router.ts";
 import { fileObject, storeBytes } from "../files/objects.ts";
 import { newFileId } from "../files/receive.ts";
@@ -26,15 +26,10 @@ import { asks } from "../tenant/asks.ts";
 import { callTenant } from "../tenant/tenant.ts";
 
 const BASE = { tag: "Front door", errorSchema: openAiError, takesAnyQuery: true } as const;
-const UPLOAD_ID = /^upload_([A-Za-z0-9]{1,60})$/;
-const params = z.object({ id: z.string() });
+const params = z.object({ id: z.string().regex(/^upload_[A-Za-z0-9]{1,60}$/) });
 
 /** An upload's id is that of its file with another beginning. */
-const fileIdOf = (uploadId: string): string => {
-  const [, tail] = UPLOAD_ID.exec(uploadId) ?? [];
-  if (tail === undefined) throw new Refused(notFound("upload", uploadId));
-  return `file-${tail}`;
-};
+const fileIdOf = (uploadId: string): string => uploadId.replace(/^upload_/, "file-");
 
 const uploadIdOf = (fileId: string): string => fileId.replace(/^file-/, "upload_");
 

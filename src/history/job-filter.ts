@@ -18,7 +18,7 @@ export interface JobSelection {
 type Bind = (value: string | number) => string;
 
 /** What a filter requires of a job; the first requested label leads, else the first column. */
-type Part =
+type Condition =
   /** It may have several of the kind. */
   | { readonly label: string; readonly value: string }
   /** It has one, found by an index. */
@@ -27,15 +27,15 @@ type Part =
 
 const label =
   (name: string) =>
-  (value: string): Part[] => [{ label: name, value }];
+  (value: string): Condition[] => [{ label: name, value }];
 const column =
   (name: string) =>
-  (value: string): Part[] => [{ column: `jobs.${name}`, value }];
+  (value: string): Condition[] => [{ column: `jobs.${name}`, value }];
 
 const HTTP_STATUS = /^[1-5]\d\d$/;
 
 /** Not every runtime has error codes: a number also matches the HTTP status of the error. */
-const errorCode = (value: string): Part[] =>
+const errorCode = (value: string): Condition[] =>
   HTTP_STATUS.test(value)
     ? [
         {
@@ -72,9 +72,9 @@ const PARTS = {
   unpriced_until: (value) => [{ sql: (bind) => `${UNPRICED_AT} < ${bind(fromIso(value))}` }],
   unpriced: (value) => [{ sql: () => `${value === "true" ? "" : "NOT "}${IS_UNPRICED}` }],
   q: (value) => [{ sql: (bind) => searchCondition(value, bind) }],
-} as const satisfies Record<JobFilterName, (value: string) => Part[]>;
+} as const satisfies Record<JobFilterName, (value: string) => Condition[]>;
 
-const partsOf = (filter: JobFilter): Part[] => [
+const partsOf = (filter: JobFilter): Condition[] => [
   ...metadataOf(filter).flatMap(([name, value]) => label(`metadata.${name}`)(value)),
   ...(Object.keys(PARTS) as JobFilterName[]).flatMap((name) => {
     const value = filter[name];

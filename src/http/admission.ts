@@ -83,7 +83,7 @@ export const admit = async (c: AppContext, door: Door, token: TokenFacts | null)
   try {
     return { underWay, share, endTurn: await turn };
   } catch (error) {
-    share.leave();
+    share.release();
     throw error;
   }
 };
@@ -91,11 +91,11 @@ export const admit = async (c: AppContext, door: Door, token: TokenFacts | null)
 /** The room on the disk is given back with the share. */
 const withRoom = (share: Share, giveBack: (() => void) | undefined): Share => {
   if (giveBack === undefined) return share;
-  const leave = (): void => {
+  const release = (): void => {
     giveBack();
-    share.leave();
+    share.release();
   };
-  return { ...share, leave };
+  return { ...share, release };
 };
 
 const refusals = new Map<string, { count: number; at: number }>();
@@ -113,5 +113,5 @@ export const slowDown = async (c: AppContext): Promise<void> => {
   const taken = shares.take([{ kind: "stranger", id: address }], "usual", 0, nowAt);
   if (!taken.ok) throw new Refused(refusalOf(taken.error));
   await scheduler.wait(REFUSAL_PAUSE_MS);
-  taken.value.leave();
+  taken.value.release();
 };

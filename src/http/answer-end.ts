@@ -7,17 +7,17 @@ import { NO_SHARE, type Share } from "./shares.ts";
 const RENEW_EVERY_MS = 30_000;
 
 /** The answer, whose end gives the share back: all of it was sent, its client left, or it broke. */
-export const leaveAfter = (c: AppContext, answer: Response, share: Share): Response => {
+export const releaseAfter = (c: AppContext, answer: Response, share: Share): Response => {
   const { HOME: home } = c.env;
   if (share === NO_SHARE) return answer;
   if (home !== undefined) {
     share.renew(Number.POSITIVE_INFINITY);
-    home.onAnswerEnd(c, share.leave);
+    home.onAnswerEnd(c, share.release);
     return answer;
   }
   const isEvents = answer.headers.get("content-type")?.startsWith("text/event-stream") === true;
   if (answer.body === null || !(isEvents || c.get("isWrittenOverTime") === true)) {
-    share.leave();
+    share.release();
     return answer;
   }
   return new Response(watched(c, answer.body, share), answer);
@@ -31,7 +31,7 @@ const watched = (c: AppContext, body: ReadableStream, share: Share): ReadableStr
   c.executionCtx.waitUntil(
     ended.finally(() => {
       clearInterval(renewing);
-      share.leave();
+      share.release();
     }),
   );
   return readable;

@@ -59,11 +59,11 @@ export interface Share {
   readonly freeBytes: () => void;
   /** It is still under way. */
   readonly renew: (nowAt: number) => void;
-  readonly leave: () => void;
+  readonly release: () => void;
 }
 
 /** Of a request that is counted elsewhere. */
-export const NO_SHARE: Share = { freeBytes: () => undefined, renew: () => undefined, leave: () => undefined };
+export const NO_SHARE: Share = { freeBytes: () => undefined, renew: () => undefined, release: () => undefined };
 
 interface Ticket {
   bytes: number;
@@ -107,7 +107,7 @@ export class Shares {
       renew: (at) => {
         ticket.seenAt = at;
       },
-      leave: () => {
+      release: () => {
         for (const holder of holders) this.#remove(holder, lane, ticket);
       },
     });

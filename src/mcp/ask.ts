@@ -6,12 +6,12 @@ import type { AppContext } from "../http/auth.ts";
 /** Answers a request as if it came from outside. */
 export type Serve = (request: Request, c: AppContext) => Promise<Response> | Response;
 
-export interface Asked {
+export interface ToolAnswer {
   readonly isOk: boolean;
   readonly body: unknown;
 }
 
-export type Ask = (method: "GET" | "POST", path: string, body?: object) => Promise<Asked>;
+export type Ask = (method: "GET" | "POST", path: string, body?: object) => Promise<ToolAnswer>;
 
 /** The headers that identify the caller and the page that a browser's session is used from. */
 const PASSED_ON = ["authorization", "x-api-key", "cookie", "origin", "sec-fetch-site", "host", "traceparent"];

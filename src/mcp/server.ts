@@ -2,7 +2,7 @@
 
 import { McpServer } from "@modelcontextprotocol/server";
 import { VERSION } from "../../contract/version.ts";
-import type { Ask, Asked } from "./ask.ts";
+import type { Ask, ToolAnswer } from "./ask.ts";
 import { TOOLS, type Tool } from "./tools.ts";
 
 const INSTRUCTIONS =
@@ -23,7 +23,7 @@ const refusalText = (body: unknown): string => {
   return [title, detail].filter((part) => part !== undefined && part !== "").join(": ") || "the request was refused";
 };
 
-const resultOf = ({ isOk, body }: Asked) =>
+const resultOf = ({ isOk, body }: ToolAnswer) =>
   isOk
     ? {
         content: [{ type: "text" as const, text: JSON.stringify(body) }],

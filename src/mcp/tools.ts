@@ -8,7 +8,7 @@ import { jobListQuery } from "../../contract/job-list.ts";
 import { killswitchRequest } from "../../contract/killswitch.ts";
 import { isFinal, MAX_PAGE, MAX_WAIT_SECONDS, PERIODS } from "../../contract/values.ts";
 import { instanceParam, jobIdParam, pauseRequest } from "../../contract/worker.ts";
-import { type Ask, type Asked, pathOf } from "./ask.ts";
+import { type Ask, pathOf, type ToolAnswer } from "./ask.ts";
 
 export interface Tool {
   readonly title: string;
@@ -16,12 +16,12 @@ export interface Tool {
   /** What a call may do; clients ask their user before a destructive one. */
   readonly effect: "reads" | "changes" | "destroys";
   readonly input: z.ZodObject;
-  readonly run: (ask: Ask, args: never) => Promise<Asked>;
+  readonly run: (ask: Ask, args: never) => Promise<ToolAnswer>;
 }
 
 interface ToolOf<Input extends z.ZodObject> extends Omit<Tool, "input" | "run"> {
   readonly input: Input;
-  readonly run: (ask: Ask, args: z.infer<Input>) => Promise<Asked>;
+  readonly run: (ask: Ask, args: z.infer<Input>) => Promise<ToolAnswer>;
 }
 
 const tool = <Input extends z.ZodObject>(row: ToolOf<Input>): Tool => row as Tool;
@@ -33,7 +33,7 @@ const limit = z.int().min(1).max(MAX_PAGE).default(20);
 const jobFields = newJobRequest.shape;
 
 /** The new job when it is final, or its state after the longest wait that the API allows. */
-const runJob = async (ask: Ask, { wait_seconds, ...body }: { wait_seconds: number }): Promise<Asked> => {
+const runJob = async (ask: Ask, { wait_seconds, ...body }: { wait_seconds: number }): Promise<ToolAnswer> => {
   const created = await ask("POST", "/api/jobs", body);
   const { id, status } = created.body as Partial<JobResource>;
   if (!created.isOk || wait_seconds === 0 || status === undefined || isFinal(status)) return created;

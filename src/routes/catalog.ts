@@ -27,7 +27,7 @@ import { readModelsHistory, readSnapshot } from "../catalog/models.ts";
 import { openCatalog, providersOf } from "../catalog/open.ts";
 import { providerReport } from "../catalog/provider-report.ts";
 import { listSubscriptions } from "../catalog/subscription-rows.ts";
-import { createSubscription, deleteSubscription, editSubscription } from "../catalog/subscriptions.ts";
+import { createSubscription, deleteSubscription, patchSubscription } from "../catalog/subscriptions.ts";
 import { syncSubscription } from "../catalog/sync.ts";
 import { type Endpoint, endpoint } from "../endpoint/router.ts";
 import type { Env } from "../env.ts";
@@ -136,7 +136,7 @@ const edit = endpoint(
   async (c, { params, body, token }) => {
     const actor = await mayWrite(c, token);
     const tools = catalogTools(c.env);
-    const edited = await workOnHistory(() => editSubscription(tools, token.tenant, params.id, actor, body));
+    const edited = await workOnHistory(() => patchSubscription(tools, token.tenant, params.id, actor, body));
     return answer(c, presented(c.env)(unwrap(edited)));
   },
 );

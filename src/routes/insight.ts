@@ -1,6 +1,7 @@
 // What waits, what fails, and a job's attempts.
 
 import { attemptList, failureList, failuresQuery, queueView } from "../../contract/insight.ts";
+import { latencyAnswer, latencyQuery } from "../../contract/latency.ts";
 import { jobIdParam } from "../../contract/worker.ts";
 import { notFound } from "../../domain/words/refusal.ts";
 import { type Endpoint, endpoint } from "../endpoint/router.ts";
@@ -66,4 +67,21 @@ const attempts = endpoint(
   },
 );
 
-export const insightRoutes: readonly Endpoint[] = [queue, failures, attempts];
+const latency = endpoint(
+  {
+    method: "get",
+    path: "/api/latency",
+    tag: TAG,
+    ...asks("readLatency"),
+    summary: "Read how long jobs wait and run",
+    description:
+      "Quantiles of completed attempts: wait in the queue, first token, run time, output tokens a second; over a rolling period.",
+    query: latencyQuery,
+    answers: {
+      200: { description: "The total, a row for each value, and a series over the period.", schema: latencyAnswer },
+    },
+  },
+  async (c, { query, token }) => answer(c, unwrap(await callTenantForText(c.env, token, "readLatency", query))),
+);
+
+export const insightRoutes: readonly Endpoint[] = [queue, failures, attempts, latency];

@@ -10,7 +10,7 @@ import { callTenantForText } from "../tenant/tenant.ts";
 const BASE = { path: "/killswitch", tag: "Killswitch" } as const;
 const answers = { 200: { description: "The killswitch's state.", schema: killswitchResource } } as const;
 
-const activate = endpoint(
+const engage = endpoint(
   {
     ...BASE,
     ...asks("activateKillswitch"),
@@ -50,4 +50,4 @@ const clear = endpoint(
   },
 );
 
-export const killswitchRoutes: readonly Endpoint[] = [activate, read, clear];
+export const killswitchRoutes: readonly Endpoint[] = [engage, read, clear];

@@ -28,7 +28,7 @@ import type { AppContext } from "../http/auth.ts";
 import { readJson } from "../http/body.ts";
 import { Refused, unwrap } from "../http/refused.ts";
 import {
-  departTenant,
+  endTenantLeaving,
   leaveTenant,
   makeRoom,
   readTenantTable,
@@ -132,7 +132,7 @@ const left = endpoint(
     refuses: ["not_found", "history_unavailable"],
   },
   async (c, { params }) => {
-    unwrap(await departTenant(c.env, await foundTenant(c, params.tenant)));
+    unwrap(await endTenantLeaving(c.env, await foundTenant(c, params.tenant)));
     return c.body(null, 204);
   },
 );

@@ -3,8 +3,8 @@
 import * as z from "zod";
 import { fromIso } from "../../contract/field.ts";
 import {
-  editScheduleRequest,
   newScheduleRequest,
+  patchScheduleRequest,
   previewQuery,
   scheduleHistory,
   scheduleList,
@@ -102,7 +102,7 @@ const edit = endpoint(
     method: "put",
     summary: "Change a schedule",
     description: "Takes any of the fields; `status` pauses and resumes it. A run that is already due is still done.",
-    body: editScheduleRequest,
+    body: patchScheduleRequest,
     answers,
   },
   async (c, { params, body, token }) => {

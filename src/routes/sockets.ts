@@ -45,7 +45,7 @@ const connect = endpoint(
     method: "get",
     path: "/api/workers/{instance}/connect",
     tag: "Worker protocol",
-    ...asks("authorizeWork", "upgrade_required"),
+    ...asks("authorizeWork", "instance_taken", "upgrade_required"),
     lane: "waiting",
     summary: "Connect a worker by WebSocket",
     description: "Flat JSON messages, one or an array per frame, in both directions; `ping` is answered with `pong`.",

@@ -4,7 +4,7 @@ import type { RefusalCode } from "../../domain/words/refusal.ts";
 import { OPERATIONS, type OperationName, refusalsOf } from "../../durable-objects/api.ts";
 import type { Lane } from "../home.ts";
 
-interface Asked<Name extends OperationName> {
+interface OperationFacts<Name extends OperationName> {
   readonly needs: (typeof OPERATIONS)[Name]["needs"];
   readonly operationId: string | undefined;
   readonly refuses: readonly RefusalCode[];
@@ -12,7 +12,10 @@ interface Asked<Name extends OperationName> {
 }
 
 /** `more` lists refusals of the endpoint beyond those of its operation. */
-export const asks = <Name extends OperationName>(name: Name, ...more: readonly RefusalCode[]): Asked<Name> => ({
+export const asks = <Name extends OperationName>(
+  name: Name,
+  ...more: readonly RefusalCode[]
+): OperationFacts<Name> => ({
   needs: OPERATIONS[name].needs,
   // Many endpoints ask for a permission, so that operation gives none of them its name.
   operationId: name.startsWith("authorize") ? undefined : name,

@@ -7,7 +7,7 @@ import type { Refusal } from "../../domain/words/refusal.ts";
 import { ok, type Result } from "../../domain/words/result.ts";
 import type { CatalogReport } from "../../durable-objects/operations/catalog.ts";
 import type { NewKey, NewTenant } from "../../durable-objects/operations/keys.ts";
-import type { Departure } from "../../durable-objects/operations/moving.ts";
+import type { Leaving } from "../../durable-objects/operations/moving.ts";
 import type { Arrival } from "../../durable-objects/relocation.ts";
 import type { Env } from "../env.ts";
 import { unwrap } from "../http/refused.ts";
@@ -34,14 +34,14 @@ export const boundTenant = (
   withTenant(env, name, true, (stub) => remote(stub).bound({ maxGb }));
 
 /** The steps of a move; each may be repeated. */
-export const leaveTenant = (env: Env, name: TenantName, to: string): Promise<Result<Departure, Refusal>> =>
+export const leaveTenant = (env: Env, name: TenantName, to: string): Promise<Result<Leaving, Refusal>> =>
   withTenant(env, name, true, (stub) => remote(stub).leave(to));
 
 export const stayTenant = (env: Env, name: TenantName): Promise<Result<null, Refusal>> =>
   withTenant(env, name, true, (stub) => remote(stub).stay());
 
-export const departTenant = (env: Env, name: TenantName): Promise<Result<null, Refusal>> =>
-  withTenant(env, name, true, (stub) => remote(stub).depart());
+export const endTenantLeaving = (env: Env, name: TenantName): Promise<Result<null, Refusal>> =>
+  withTenant(env, name, true, (stub) => remote(stub).endLeaving());
 
 export const readTenantTable = (
   env: Env,

@@ -41,7 +41,7 @@ type Remote = Grouped &
     Tenant,
     | "leave"
     | "stay"
-    | "depart"
+    | "endLeaving"
     | "readTable"
     | "makeRoom"
     | "writeTable"

@@ -7,7 +7,7 @@ import type { Refusal } from "../../domain/words/refusal.ts";
 import { err, ok, type Result } from "../../domain/words/result.ts";
 import { type AnswerOf, OPERATIONS, type OperationName, type RequestOf } from "../../durable-objects/api.ts";
 import { type GroupedCall, readLine, type Written } from "../../durable-objects/calls/grouped-calls.ts";
-import type { Asked, Asking, AskWait, Followed } from "../../durable-objects/operations/front-door.ts";
+import type { Asking, AskWait, DoorAnswer, Followed } from "../../durable-objects/operations/front-door.ts";
 import type { Credential } from "../../durable-objects/operations/keys.ts";
 import type { Tenant } from "../../durable-objects/tenant.ts";
 import type { Env } from "../env.ts";
@@ -122,7 +122,7 @@ export const askTenant = (
   token: TokenFacts,
   request: Asking,
   wait: AskWait,
-): Promise<Result<Asked, Refusal>> => {
+): Promise<Result<DoorAnswer, Refusal>> => {
   const credential = firstCredentialOf(token);
   if (isDiskFull(env)) return refuseForRoom(env, token, credential, "ask");
   return withTenant(env, token, false, (stub) => remote(stub).ask(credential, request, wait));

@@ -8,7 +8,7 @@ import {
   bundledModuleText,
   providerFiles,
   readProviderFolder,
-} from "../../scripts/bundle-providers.ts";
+} from "../../scripts/providers.ts";
 import { listModels } from "../../src/catalog/list-models.ts";
 import { describeProblem, parseProvider } from "../../src/catalog/provider-yaml.ts";
 import { loadProviders } from "../../src/catalog/providers.ts";
@@ -31,7 +31,7 @@ const problemsOf = (text: string): string[] => {
 describe("the bundled providers", () => {
   it("are those of providers/catalog, as bundled-providers.ts has them", async () => {
     const text = bundledModuleText(await readProviderFolder(BUNDLED_FOLDER));
-    expect(await readFile(BUNDLED_MODULE, "utf8"), "run: node scripts/bundle-providers.ts").toBe(text);
+    expect(await readFile(BUNDLED_MODULE, "utf8"), "run: npm run providers").toBe(text);
     expect([...loadProviders().values()]).toEqual(await readProviderFolder(BUNDLED_FOLDER));
   });
 
@@ -129,10 +129,11 @@ describe("a folder of the installation's own providers", () => {
     expect(providers.get("acme")?.list_url).toBe("https://api.acme.example/v1/models");
     expect(providers.has("plain")).toBe(false);
     expect(providers.size).toBe(loadProviders().size + 1);
-    expect(log).toHaveBeenCalledOnce();
+    const logged = log.mock.calls.map(([line]) => line);
     for (const named of ["again.yaml:1: ", "broken.yaml:1: ", "plain.yaml:2: list_url: ", "number.yaml: "]) {
-      expect(log.mock.lastCall?.[0]).toContain(named);
+      expect(logged.filter((line) => line.includes(named))).toHaveLength(1);
     }
+    expect(logged).toHaveLength(4);
     for (const text of ["{", "[]", "null", "7"]) {
       expect(loadProviders(text), text).toEqual(loadProviders());
       expect(log.mock.lastCall?.[0]).toContain("SERVICE_CATALOG_FILES");

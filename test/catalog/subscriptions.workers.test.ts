@@ -5,8 +5,8 @@ import {
   createSubscription,
   DEFAULT_SYNC_SCHEDULE,
   deleteSubscription,
-  editSubscription,
   MAX_SUBSCRIPTIONS_PER_TENANT,
+  patchSubscription,
 } from "../../src/catalog/subscriptions.ts";
 import { syncSubscription } from "../../src/catalog/sync.ts";
 import { ANA, type CatalogWorld, catalogWorld } from "./catalog-world.ts";
@@ -82,7 +82,7 @@ describe("a subscription", () => {
   it("that is edited is due at once, and forgets nothing that is not named", async () => {
     const { id } = await world.subscribe({ models_sync_url: "https://mirror.example.com/models" });
     world.clock.now += 1_000;
-    const edited = await editSubscription(world.tools, world.tenant, id, ANA, { models_sync_schedule: "30 2 * * *" });
+    const edited = await patchSubscription(world.tools, world.tenant, id, ANA, { models_sync_schedule: "30 2 * * *" });
     expect(edited).toMatchObject({
       ok: true,
       value: {
@@ -91,7 +91,7 @@ describe("a subscription", () => {
         nextSyncAt: world.clock.now,
       },
     });
-    const reset = await editSubscription(world.tools, world.tenant, id, ANA, {
+    const reset = await patchSubscription(world.tools, world.tenant, id, ANA, {
       models_sync_schedule: null,
       models_sync_url: null,
     });
@@ -105,7 +105,7 @@ describe("a subscription", () => {
     const created = await world.subscribe();
     world.clock.now += 1_000;
     const patch = { models_sync_schedule: DEFAULT_SYNC_SCHEDULE };
-    expect(await editSubscription(world.tools, world.tenant, created.id, ANA, patch)).toEqual({
+    expect(await patchSubscription(world.tools, world.tenant, created.id, ANA, patch)).toEqual({
       ok: true,
       value: created,
     });
@@ -115,9 +115,9 @@ describe("a subscription", () => {
   it("cannot be edited into an invalid one or a duplicate", async () => {
     await world.subscribe();
     const { id } = await world.subscribe({ models_sync_url: "https://mirror.example.com/models" });
-    const bad = await editSubscription(world.tools, world.tenant, id, ANA, { models_sync_url: "https://10.0.0.1/" });
+    const bad = await patchSubscription(world.tools, world.tenant, id, ANA, { models_sync_url: "https://10.0.0.1/" });
     expect(bad).toMatchObject({ ok: false, error: { code: "invalid_request" } });
-    const double = await editSubscription(world.tools, world.tenant, id, ANA, { models_sync_url: null });
+    const double = await patchSubscription(world.tools, world.tenant, id, ANA, { models_sync_url: null });
     expect(double).toMatchObject({ ok: false, error: { code: "subscription_exists" } });
     expect((await world.see(id)).modelsSyncUrl).toBe("https://mirror.example.com/models");
   });
@@ -138,7 +138,7 @@ describe("a subscription", () => {
 
   it("is recorded in the audit log, without a possible secret in its address", async () => {
     const { id } = await world.subscribe({ models_sync_url: "https://mirror.example.com/models?token=s3cret" });
-    await editSubscription(world.tools, world.tenant, id, ANA, { models_sync_schedule: "0 * * * *" });
+    await patchSubscription(world.tools, world.tenant, id, ANA, { models_sync_schedule: "0 * * * *" });
     await deleteSubscription(world.tools, world.tenant, id, ANA);
     const lines = await world.audit();
     expect(lines.map((line) => [line.action, line.actor, line.target])).toEqual([
@@ -158,7 +158,7 @@ describe("another tenant", () => {
     const page = { limit: 50, offset: 0 };
     expect(await listSubscriptions(world.db, stranger)).toEqual([]);
     expect(await getSubscription(world.db, stranger, id)).toEqual(gone);
-    expect(await editSubscription(world.tools, stranger, id, ANA, { models_sync_url: null })).toEqual(gone);
+    expect(await patchSubscription(world.tools, stranger, id, ANA, { models_sync_url: null })).toEqual(gone);
     expect(await deleteSubscription(world.tools, stranger, id, ANA)).toEqual(gone);
     expect(await readSnapshot(world.db, stranger, id)).toEqual(gone);
     expect(await readModelsHistory(world.db, stranger, id, page)).toEqual(gone);

@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, it } from "vitest";
 import { SERVICE_ACTOR } from "../../domain/words/event.ts";
 import { LIST_BUDGET } from "../../src/catalog/list-models.ts";
 import { pruneHistory, readModelsHistory, readSnapshot } from "../../src/catalog/models.ts";
-import { deleteSubscription, editSubscription } from "../../src/catalog/subscriptions.ts";
+import { deleteSubscription, patchSubscription } from "../../src/catalog/subscriptions.ts";
 import { syncSubscription } from "../../src/catalog/sync.ts";
 import { SYNC_LEASE_MS } from "../../src/catalog/sync-lease.ts";
 import { ANA, type CatalogWorld, catalogWorld } from "./catalog-world.ts";
@@ -323,7 +323,7 @@ describe("a subscription that changes while it syncs", () => {
     world.answer = provider.answer;
     const running = sync();
     await provider.arrived;
-    await editSubscription(world.tools, world.tenant, id, ANA, {
+    await patchSubscription(world.tools, world.tenant, id, ANA, {
       models_sync_url: "https://mirror.example.com/models",
     });
     provider.release(json(modelRows("old")));
@@ -339,7 +339,7 @@ describe("a subscription that changes while it syncs", () => {
     world.answer = provider.answer;
     const running = sync();
     await provider.arrived;
-    await editSubscription(world.tools, world.tenant, id, ANA, {
+    await patchSubscription(world.tools, world.tenant, id, ANA, {
       models_sync_url: "https://mirror.example.com/models",
     });
     provider.release(json({}, 500));

@@ -29,6 +29,13 @@ describe("the command line", () => {
     expect([run.input.arg("prompt"), run.input.texts("tag")]).toEqual(["--help me", ["a", "b"]]);
   });
 
+  it("takes a word with one hyphen as an argument, and whatever follows a flag as its value", () => {
+    const run = parsed("run", "-5 degrees", "--tag", "-x", "--tag", "--wait", "--tag=a=b");
+    if (run.kind !== "run") throw new Error("not run");
+    expect([run.input.arg("prompt"), run.input.texts("tag")]).toEqual(["-5 degrees", ["-x", "--wait", "a=b"]]);
+    expect(parsed("run", "-h").kind).toBe("help");
+  });
+
   it("passes a worker's flags on unread", () => {
     const found = parsed("worker", "--runtime", "ollama", "--help");
     if (found.kind !== "run") throw new Error("not run");

@@ -5,7 +5,7 @@ import { type AttemptSpending, attemptsOf } from "../../domain/job/attempt.ts";
 import type { JobEvent, JobEventType } from "../../domain/words/event.ts";
 import type { Json } from "../../domain/words/json.ts";
 
-type Line = Omit<JobEvent, "jobId">;
+type TimelineEvent = Omit<JobEvent, "jobId">;
 
 const line = (
   at: number,
@@ -13,16 +13,16 @@ const line = (
   lease: number,
   detail: Json = null,
   worker: string | null = "w",
-): Line => ({
+): TimelineEvent => ({
   at,
   type,
   lease,
   worker,
   detail,
 });
-const assigned = (at: number, lease: number, detail: Json = { provider: "openai" }): Line =>
+const assigned = (at: number, lease: number, detail: Json = { provider: "openai" }): TimelineEvent =>
   line(at, "job.assigned", lease, detail);
-const tell = (timeline: readonly Line[], spendings: readonly AttemptSpending[] = []) =>
+const tell = (timeline: readonly TimelineEvent[], spendings: readonly AttemptSpending[] = []) =>
   attemptsOf(timeline, spendings, "asked");
 
 const FIRST = {

@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import { giveUpWaiting, isClientsFault, keepsResult, keptPayload, moveOn } from "../../domain/front-door/front-door.ts";
 import type { FrontDoorFacts, Job } from "../../domain/job/job.ts";
 import { retryJob } from "../../domain/job/job-command.ts";
-import { hasSpoken } from "../../domain/job/lease-fence.ts";
+import { hasFirstToken } from "../../domain/job/lease-fence.ts";
 import { failedJob, NOON, pendingJob, runningJob } from "./sample-jobs.ts";
 
 const LATER = NOON + 1_000;
@@ -93,5 +93,5 @@ test.each([
   [{ api: "messages", stream: false, firstTokenAt: NOON }, false],
   [{ api: "messages", stream: true, firstTokenAt: null }, false],
 ] as const)("its client has heard a beginning with %j: %s", (more, expected) => {
-  expect(hasSpoken({ ...runningJob(), ...more })).toBe(expected);
+  expect(hasFirstToken({ ...runningJob(), ...more })).toBe(expected);
 });

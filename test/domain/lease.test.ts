@@ -6,7 +6,7 @@ import { cancelJob, retryJob } from "../../domain/job/job-command.ts";
 import {
   completeJob,
   expireLease,
-  failHeard,
+  failBegunAnswer,
   haltJob,
   heartbeatJob,
   keepLease,
@@ -143,14 +143,14 @@ describe("an attempt of which a client has received a part", () => {
   });
 
   test("fails for good once its worker has lost the job: nothing of another attempt can follow", () => {
-    const { job } = failHeard(waiting(null), LATER);
+    const { job } = failBegunAnswer(waiting(null), LATER);
     expect(job).toMatchObject({ status: "failed", finishedAt: LATER, readyAt: null, delayedBy: null });
     expect(job.error).toMatchObject({ code: "worker_lost", retryable: true });
   });
 
   test("fails with its worker's own error where it reported one", () => {
     const error = { code: "overloaded", message: "busy", retryable: true };
-    expect(failHeard(waiting(error), LATER).job).toMatchObject({ status: "failed", error, readyAt: null });
+    expect(failBegunAnswer(waiting(error), LATER).job).toMatchObject({ status: "failed", error, readyAt: null });
   });
 });
 

@@ -3,8 +3,8 @@ import { describe, expect, test } from "vitest";
 import { parseInterval } from "../../domain/schedule/interval.ts";
 import {
   createSchedule,
-  editSchedule,
   type NewSchedule,
+  patchSchedule,
   planRun,
   planRunNow,
   type Schedule,
@@ -27,7 +27,7 @@ function scheduled(fields: Partial<NewSchedule>, nowAt = NOON): Schedule {
 }
 
 function edited(schedule: Schedule, patch: SchedulePatch, nowAt: number): Schedule {
-  const result = editSchedule(schedule, patch, nowAt);
+  const result = patchSchedule(schedule, patch, nowAt);
   if (!result.ok) throw new Error(result.error.detail);
   return result.value;
 }
@@ -143,8 +143,8 @@ describe("creating and editing", () => {
 
   test("an edit that leaves no timing, or two, is refused", () => {
     const schedule = scheduled({ interval: "1h" });
-    expect(editSchedule(schedule, { interval: null }, NOON)).toMatchObject({ ok: false });
-    expect(editSchedule(schedule, { interval: "1m", cron: "* * * * *" }, NOON)).toMatchObject({ ok: false });
+    expect(patchSchedule(schedule, { interval: null }, NOON)).toMatchObject({ ok: false });
+    expect(patchSchedule(schedule, { interval: "1m", cron: "* * * * *" }, NOON)).toMatchObject({ ok: false });
   });
 
   test("a paused schedule is never due, and resuming it counts from then, with nothing missed", () => {

@@ -15,7 +15,7 @@ const job = (status: JobStatus, lease = 1): Followed => ({
   error: null,
   result: null,
   isSessionHit: null,
-  hasSpoken: false,
+  hasFirstToken: false,
   retryAfterMs: null,
 });
 

@@ -52,6 +52,8 @@ export const lifeOfAJob = async (take: Take): Promise<void> => {
   const reason = "not now";
   await take({ operation: "POST /api/jobs/{id}/release", ...report, body: { lease: next, reason }, status: 200 });
   const last = ((await take({ ...claim, status: 200, role: "worker" })).jobs as Answer[])[0]?.lease;
+  const stored = { operation: "PUT /api/jobs/{id}/result", query: `lease=${last}`, body: { text: "done" } };
+  await take({ ...report, ...stored, status: 201 });
   const usage = { input_tokens: 3, output_tokens: 4 };
   const result = { text: "done" };
   await take({
@@ -131,6 +133,7 @@ export const lifeOfATenant = async (take: Take): Promise<void> => {
   const key = { name: "another admin" };
   const root = { role: "root", id: "story" } as const;
   await take({ ...root, operation: "POST /admin/tenants/{tenant}/keys", body: key, status: 201 });
+  await take({ ...root, operation: "PATCH /admin/tenants/{tenant}", body: { max_gb: 1 }, status: 200 });
   await take({ ...root, operation: "DELETE /admin/tenants/{tenant}", status: 204 });
   await take({ ...root, operation: "DELETE /admin/tenants/{tenant}", status: 404 });
 };
@@ -149,14 +152,30 @@ export const lifeOfAMove = async (take: Take): Promise<void> => {
   await take({ ...root, operation: move, body: { to: "https://elsewhere.example.com" }, status: 410 });
   const query = "place=object&table=keys";
   const part = await take({ ...root, operation: "GET /admin/tenants/{tenant}/rows", query, status: 200 });
+  await take({ ...root, operation: "GET /admin/tenants/{tenant}/rows/digest", query, status: 200 });
   await take({ ...root, operation: "POST /admin/tenants/{tenant}/rows", body: part, status: 409 });
   await take({ ...root, operation: "DELETE /admin/tenants/{tenant}/move", status: 204 });
-  const { created_at, schema } = begun;
+  const leaves = { role: "root", id: "leaves" } as const;
+  await take({ operation: "POST /admin/tenants", body: { tenant: "leaves" }, role: "root", status: 201 });
+  await take({ ...leaves, operation: move, body: { to: "https://there.example.com" }, status: 200 });
+  await take({ ...leaves, operation: "POST /admin/tenants/{tenant}/left", status: 204 });
+  const { move: name, created_at, schema } = begun;
   const come = { role: "root", id: "comes" } as const;
-  const arrival = { created_at, schema };
+  const arrival = { move: name, created_at, schema };
   await take({ ...come, operation: "POST /admin/tenants/{tenant}/arrive", body: arrival, status: 201 });
   await take({ ...come, operation: "POST /admin/tenants/{tenant}/rows", body: part, status: 204 });
   await take({ ...come, operation: "POST /admin/tenants/{tenant}/arrived", status: 200 });
+};
+
+export const lifeOfAFile = async (take: Take): Promise<void> => {
+  const { id } = await take({ operation: "POST /api/files", query: "name=story.json", body: JOB, status: 201 });
+  await take({ operation: "GET /api/files/{id}", id, status: 200 });
+  await take({ operation: "GET /api/files/{id}/content", id, status: 200 });
+  const { url } = await take({ operation: "POST /api/files/{id}/link", id, status: 201 });
+  const link = new URL(String(url)).pathname.split("/")[2] ?? "";
+  await take({ operation: "GET /files/{link}/{name}", id: link, role: "none", status: 200 });
+  await take({ operation: "DELETE /api/files/{id}", id, status: 204 });
+  await take({ operation: "GET /api/files/{id}/content", id, status: 404 });
 };
 
 export const lifeOfASubscription = async (take: Take): Promise<void> => {

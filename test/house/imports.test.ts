@@ -26,6 +26,7 @@ const ROOMS: readonly Room[] = [
   { places: ["domain/words"], may: [], packages: [] },
   { places: ["domain/fleet"], may: ["domain/words"], packages: [] },
   { places: ["domain/job"], may: ["domain/words", "domain/fleet"], packages: [] },
+  { places: ["domain/insight"], may: ["domain/words", "domain/job"], packages: [] },
   { places: ["domain/catalog"], may: ["domain/words"], packages: [] },
   { places: ["domain/access"], may: ["domain/words"], packages: [] },
   { places: ["domain/tenant"], may: ["domain/words"], packages: [] },

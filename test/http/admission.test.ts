@@ -32,13 +32,13 @@ it("a request whose turn does not come gives back its share, and its room on the
   expect(expectedBytes).toBe(0);
   const { underWay, share } = await admit(context({}), DOOR, token);
   expect(underWay).toBe(1);
-  share.leave();
+  share.release();
 });
 
 it("a request counts for its key until it gives its share back", async () => {
   const first = await admit(context({}), DOOR, token);
   const second = await admit(context({}), DOOR, token);
   expect([first.underWay, second.underWay]).toEqual([1, 2]);
-  first.share.leave();
+  first.share.release();
   expect((await admit(context({}), DOOR, token)).underWay).toBe(2);
 });

@@ -46,6 +46,7 @@ describe("a list", () => {
     world = await newWorld();
     await connectWorker(world.key ?? "", { instance: "w", provider: "p", status: "idle", tags: "gpu" });
     await world.ok("POST", "/api/jobs", { prompt: "waits", provider: "q", tags: ["gpu"] });
+    await world.ok("POST", "/api/files", { any: "bytes" });
     await world.ok("POST", "/api/schedules", { name: "nightly", cron: "0 3 * * *", prompt: "sweep" });
     filters = filtersOf(await readDocument());
   });

@@ -78,8 +78,13 @@ describe("a viewer", () => {
     const ofWorkersAndClients = reads.filter((name) => !mayOf("viewer").includes(name));
     const others = mayOf("viewer").filter((name) => !name.startsWith("GET "));
     expect(ofWorkersAndClients.filter((name) => !/\/(connect|stream|input)$|^GET \/v1\//.test(name))).toEqual([]);
-    // Its own session, a preview, and tools that check its key again.
-    expect(others.sort()).toEqual(["DELETE /session", "POST /api/schedules/preview", "POST /mcp"]);
+    // Its own session, a preview, tools that check its key again, and a link that is refused for each file.
+    expect(others.sort()).toEqual([
+      "DELETE /session",
+      "POST /api/files/{id}/link",
+      "POST /api/schedules/preview",
+      "POST /mcp",
+    ]);
   });
 
   test("sees the metrics, the live view and the jobs of others", async () => {

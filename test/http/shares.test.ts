@@ -26,7 +26,7 @@ describe("what is under way", () => {
     const holder = { kind, id: "one" };
     const taken = takeMany(shares, BOUNDS.usual[kind].requests + 5, [holder]);
     expect(taken.length).toBe(BOUNDS.usual[kind].requests);
-    taken[0]?.leave();
+    taken[0]?.release();
     expect(take(shares, [holder], "usual", 0, 0)).not.toBe(null);
     expect(take(shares, [{ kind, id: "another" }], "usual", 0, 0)).not.toBe(null);
   });
@@ -68,8 +68,8 @@ describe("what is under way", () => {
   it("gives a share back once, and that of a request whose end was never told after two minutes", () => {
     const shares = new Shares();
     const [first] = takeMany(shares, BOUNDS.usual.stranger.requests, [stranger]);
-    first?.leave();
-    first?.leave();
+    first?.release();
+    first?.release();
     expect(takeMany(shares, 5, [stranger]).length).toBe(1);
     expect(take(shares, [stranger], "usual", 0, 119_999)).toBe(null);
     expect(take(shares, [stranger], "usual", 0, 120_000)).not.toBe(null);
@@ -85,7 +85,7 @@ describe("a share", () => {
     one?.freeBytes();
     one?.freeBytes();
     expect(full(shares)).toBe(4);
-    one?.leave();
+    one?.release();
     one?.freeBytes();
     expect(full(shares)).toBe(0);
   });

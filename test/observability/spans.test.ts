@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 import { failJob } from "../../domain/job/failure.ts";
 import { createJob, type Decision, type Job, makeReady, type NewJob } from "../../domain/job/job.ts";
 import { cancelJob, patchJob } from "../../domain/job/job-command.ts";
-import { assignJob, completeJob, speakFirst, startJob } from "../../domain/job/lease.ts";
+import { assignJob, completeJob, recordFirstToken, startJob } from "../../domain/job/lease.ts";
 import type { JobEvent } from "../../domain/words/event.ts";
 import { endedIn, type Span, spansOf } from "../../durable-objects/history/spans.ts";
 import { decided, failure, NO_POLICY, NOON, NOTHING_SPENT, REQUEST, RETRYABLE } from "../domain/sample-jobs.ts";
@@ -115,7 +115,7 @@ test("a run says what it spent and how soon it spoke, with the names of the conv
   const story = new Story({ api: "embeddings", stream: true })
     .assigned("w1", "mistral")
     .started()
-    .next((job, nowAt) => decided(speakFirst(job, job.lease, nowAt + 500)))
+    .next((job, nowAt) => decided(recordFirstToken(job, job.lease, nowAt + 500)))
     .next((job, nowAt) => decided(completeJob(job, job.lease, { result: null, ...NOTHING_SPENT, usage }, nowAt)));
   const [, , run] = story.spans();
   expect(run?.name).toBe("embeddings m");

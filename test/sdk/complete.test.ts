@@ -6,10 +6,22 @@ import { endpoints } from "../../src/app.ts";
 import { openApiDocument } from "../../src/endpoint/openapi.ts";
 import { EndpointNotes, shapeOf } from "../contract/called-endpoints.ts";
 
-/** Not plain calls: sockets, the package itself, and endpoints with clients of their own (OpenAI's, Anthropic's and MCP's). */
-const ELSEWHERE = [/\.tgz$/, /^GET \/live$/, /^GET \/api\/workers\/\{\}\/(connect|stream)$/, / \/v1\//, / \/mcp$/];
+/** Not plain calls: sockets, the package itself, links, and endpoints with clients of their own (OpenAI's, Anthropic's and MCP's). */
+const ELSEWHERE = [
+  /\.tgz$/,
+  /^GET \/files\//,
+  /^GET \/live$/,
+  /^GET \/api\/workers\/\{\}\/(connect|stream)$/,
+  / \/v1\//,
+  / \/mcp$/,
+];
 /** The data part of the worker protocol, only for workers: raw bodies under a lease, which no API caller has. */
-const UNDER_A_LEASE = ["POST /api/jobs/{}/stream", "GET /api/jobs/{}/input"];
+const UNDER_A_LEASE = [
+  "POST /api/jobs/{}/stream",
+  "GET /api/jobs/{}/input",
+  "POST /api/jobs/{}/files",
+  "PUT /api/jobs/{}/result",
+];
 
 it("the SDK has a verb for every endpoint of the OpenAPI document", async () => {
   const notes = new EndpointNotes();

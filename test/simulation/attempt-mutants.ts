@@ -92,7 +92,7 @@ export const ATTEMPT_MUTANTS: readonly Mutant[] = [
   mutant(
     "another worker's key reports a late cost",
     "durable-objects/operations/late-spending.ts",
-    "if (ended === null || !speaksFor(turn, ended.worker)) return;",
+    "if (ended === null || !mayReportFor(turn, ended.worker)) return;",
     "if (ended === null) return;",
   ),
   mutant(

@@ -6,8 +6,8 @@ export const HISTORY_MUTANTS: readonly Mutant[] = [
   mutant(
     "a final job leaves before history has it",
     "durable-objects/operations/sweep.ts",
-    "jobs.leaving(turn.nowAt, drainedSeq, DEPARTURES_A_SWEEP)",
-    "jobs.leaving(turn.nowAt, drainedSeq + 1e9, DEPARTURES_A_SWEEP)",
+    "jobs.removable(turn.nowAt, drainedSeq, REMOVED_A_SWEEP)",
+    "jobs.removable(turn.nowAt, drainedSeq + 1e9, REMOVED_A_SWEEP)",
   ),
   mutant(
     "a final job that history had late never leaves",

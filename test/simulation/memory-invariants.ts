@@ -56,7 +56,7 @@ const openCountsEqual = (memory: Memory, now: Snapshot): string | null => {
 };
 
 /** The waiting jobs of one group. */
-interface Line {
+interface WaitingLine {
   count: number;
   head: JobRow;
   oldest: string;
@@ -67,7 +67,7 @@ const isAhead = (one: JobRow, other: JobRow): boolean =>
 
 const queueEquals = ({ queue }: Memory, now: Snapshot): string | null => {
   let count = 0;
-  const groups = new Map<string, Line>();
+  const groups = new Map<string, WaitingLine>();
   for (const row of now.jobs.values()) {
     if (row.orderKey === null) continue;
     count += 1;

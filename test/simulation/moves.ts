@@ -3,14 +3,14 @@
 import type { TablePage, TableRows } from "../../domain/tenant/moved-rows.ts";
 import type { Refusal } from "../../domain/words/refusal.ts";
 import type { Result } from "../../domain/words/result.ts";
-import type { Departure } from "../../durable-objects/operations/moving.ts";
+import type { Leaving } from "../../durable-objects/operations/moving.ts";
 import type { Tenant } from "../../durable-objects/tenant.ts";
 import { checkHalt, ELSEWHERE, heard, MOST_FAULTS, stay } from "./departures.ts";
 import type { StepKind } from "./plan.ts";
 import { takeSnapshot } from "./snapshot.ts";
 import type { Action, World } from "./world.ts";
 
-interface Part {
+interface MovedPage {
   readonly table: string;
   readonly rows: TableRows;
 }
@@ -19,8 +19,8 @@ interface Part {
 const pageCharsOf = (chance: number): number => Math.ceil(10 ** (3 + chance * 3));
 
 /** Everything that the tenant takes along; null if a fault hit the reading. */
-const readAll = async (world: World, { tables }: Departure, pageChars: number): Promise<Part[] | null> => {
-  const parts: Part[] = [];
+const readAll = async (world: World, { tables }: Leaving, pageChars: number): Promise<MovedPage[] | null> => {
+  const parts: MovedPage[] = [];
   for (const table of tables)
     for (let after: TablePage["next"] = null, isFirst = true; isFirst || after !== null; isFirst = false) {
       const page: Result<TablePage, Refusal> | null = await heard(
@@ -46,7 +46,7 @@ const take = async (world: World, stage: Stage, look?: () => void): Promise<stri
 };
 
 /** Nothing is looked at until every row is there: a part of the rows is no tenant. */
-const arrive = async (world: World, { move, schema }: Departure, parts: readonly Part[]): Promise<string | null> => {
+const arrive = async (world: World, { move, schema }: Leaving, parts: readonly MovedPage[]): Promise<string | null> => {
   const stages: Stage[] = [
     (tenant) => tenant.makeRoom({ move, schema, isExpected: true }),
     ...parts.map(

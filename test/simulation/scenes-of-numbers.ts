@@ -44,7 +44,7 @@ export const SCENES_OF_NUMBERS: readonly Shown[] = [
     },
   },
   {
-    what: "a stream counts from its request to its first word, and from there to its end",
+    what: "a stream counts from its attempt's start to its first output, and from there to its end",
     shown: async (scene) => {
       await configure(scene, ALIVE);
       await present(scene, { ...ANSWERS, concurrency: 2 });
@@ -54,13 +54,15 @@ export const SCENES_OF_NUMBERS: readonly Shown[] = [
       for (const id of ["a", "b"]) await scene.done(scene.admin, "startJob", { id, lease: 1 });
       assert.deepEqual(await open(), { "": 0 });
       await scene.pass(2_000);
-      await scene.tell((tenant) => tenant.firstWord("a", 1));
+      await scene.tell((tenant) => tenant.firstToken("a", 1));
       assert.deepEqual(await open(), { "": 1 });
       await scene.pass(5_000);
       for (const id of ["a", "b"]) await complete(scene, { id, lease: 1 });
       assert.deepEqual(await open(), { "": 0 });
-      const first = await metrics(scene, "signalbox_time_to_first_token_seconds_");
-      assert.deepEqual([first.sum, first.count], [3, 1]);
+      const first = await metrics(scene, "signalbox_time_to_first_token_seconds_sum");
+      assert.deepEqual(Object.values(first), [2]);
+      const runs = await metrics(scene, "signalbox_run_duration_seconds_count");
+      assert.deepEqual(Object.values(runs), [2]);
       const whole = await metrics(scene, "signalbox_stream_duration_seconds_");
       assert.deepEqual([whole.sum, whole.count], [5, 1]);
     },

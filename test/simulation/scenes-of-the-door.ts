@@ -48,7 +48,7 @@ export const SCENES_OF_THE_DOOR: readonly Shown[] = [
       const { lease } = await read(scene, "r");
       await scene.done(scene.admin, "startJob", { id: "r", lease });
       await scene.pass(5_999);
-      await scene.tell((tenant) => tenant.firstWord("r", lease));
+      await scene.tell((tenant) => tenant.firstToken("r", lease));
       await scene.pass(10_000);
       assert.deepEqual([(await read(scene, "r")).lease, (await read(scene, "r")).status], [lease, "running"]);
     },

@@ -160,7 +160,7 @@ test("long texts have rows of their own from the beginning, and go when their jo
     const read = [payloads.find("a").prompt === LONG, payloads.findResult("a") === LONG];
     const many = [payloads.findMany(["a"]).size, payloads.findResults(["a"]).size];
     drain(store, 2);
-    const stayed = store.jobs.leaving(13_000, 2, 10);
+    const stayed = store.jobs.removable(13_000, 2, 10);
     store.jobs.removeMany(stayed);
     return { early, read, many, stayed, late: rows() };
   });

@@ -125,7 +125,7 @@ test("the counts are the same after they were stored and read", () => {
   counters.affinity.miss += 1;
   counters.prunedByStatus.failed = 4;
   counters.assignmentLatency.observe(1);
-  counters.firstToken.observe(2);
+  counters.tallies.measure("p", "m", { queueWaitMs: 1, firstTokenMs: null, runMs: 9_000, tokensPerSecond: 70 });
   counters.streamDuration.observe(3);
   counters.activity.note("created", MINUTE_MS);
   const stored = JSON.parse(JSON.stringify(storedCounters(counters)));

@@ -87,12 +87,13 @@ describe("a socket that ends", () => {
 
   it("takes no new jobs either where its worker reported over HTTP, until it does so again", async () => {
     await world.ok("POST", "/presence", offer("w1", { concurrency: 3 }));
-    const { socket } = await connect("/api/workers/w1/connect", bearer(key));
-    await socket?.next((message) => message.type === "welcome");
+    const { socket } = await connect("/api/workers/w1/connect", bearer(world.key));
+    if (socket === null) throw new Error("no socket");
+    await socket.next((message) => message.type === "welcome");
     await world.ok("POST", "/presence", offer("w1", { concurrency: 3 }));
     const first = await world.ok("POST", "/dispatch", { prompt: "a" });
-    if (socket !== null) await assigned(socket, first.id);
-    socket?.socket.close(1000, "bye");
+    await assigned(socket, first.id);
+    socket.socket.close(1000, "bye");
     await dropped("w1");
     expect((await world.post("/dispatch", { prompt: "a" })).status).toBe(503);
     await world.ok("POST", "/presence", offer("w1", { concurrency: 3 }));

@@ -26,13 +26,13 @@ const call = async (name: string, request: unknown): Promise<unknown> => {
 const newJob = (prompt: string): Promise<unknown> =>
   call("createJob", { job: toNewJob(newJobRequest.parse({ prompt })), idempotency: null });
 
-interface Line {
+interface TestLine {
   readonly socket: WebSocket;
   readonly answers: Answered[];
   readonly ended: Promise<void>;
 }
 
-const openLine = async (): Promise<Line> => {
+const openLine = async (): Promise<TestLine> => {
   const { webSocket: socket } = await world.stub.fetch(LINE_URL, { headers: { upgrade: "websocket" } });
   if (socket === null) throw new Error("the object opens no line");
   const answers: Answered[] = [];
@@ -44,12 +44,12 @@ const openLine = async (): Promise<Line> => {
   return { socket, answers, ended };
 };
 
-const send = (line: Line, number: number, calls: readonly unknown[]): void =>
+const send = (line: TestLine, number: number, calls: readonly unknown[]): void =>
   line.socket.send(askedText({ number, method: GROUP, text: JSON.stringify(calls) }));
 
 const outcomesOf = ({ text }: Answered) => linesOf(text).map((line) => readLine<Body>(line));
 
-const answerTo = (line: Line, number: number): Answered =>
+const answerTo = (line: TestLine, number: number): Answered =>
   line.answers.find((one) => one.number === number) as Answered;
 
 it("answers each group under its number, also when several are under way", async () => {

@@ -21,13 +21,13 @@ import {
 useSocketWorkers();
 
 describe("connecting", () => {
-  it("does not take over a living worker of another worker's key", async () => {
+  it("does not take over a living worker of another key", async () => {
     const victim = await worker("w1");
     const thief = await world.withKey("worker");
     const stolen = await thief.post("/presence", offer("w1"));
-    expect([stolen.status, stolen.body.code]).toEqual([403, "forbidden"]);
-    expect((await thief.post("/api/workers/w1/claim")).status).toBe(403);
-    expect((await connect("/api/workers/w1/connect", bearer(thief.key ?? ""))).status).toBe(403);
+    expect([stolen.status, stolen.body.code]).toEqual([409, "instance_taken"]);
+    expect((await thief.post("/api/workers/w1/claim")).status).toBe(409);
+    expect((await connect("/api/workers/w1/connect", bearer(thief.key))).status).toBe(409);
     const { id } = await create();
     await assigned(victim, id);
   });

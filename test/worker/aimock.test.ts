@@ -22,7 +22,7 @@ const options = { keys, keyRefs: ["provider:mock"], runtimeUrl: null };
 function ask(runtime: Runtime, model: string | null) {
   const job = assignedJob({ id: "j1", prompt: "What is the capital of France?", model });
   const loadInput = async () => ({ ok: true as const, input: null });
-  const settings = { ...quietRun(), runtime, timeoutSeconds: 30, loadInput, onContent: () => {} };
+  const settings = { ...quietRun(), runtime, timeoutSeconds: 30, loadInput, onFirstToken: () => {} };
   return runJob(job, settings, new AbortController().signal);
 }
 

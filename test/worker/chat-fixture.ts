@@ -5,7 +5,7 @@ import { openHosted, openRuntime } from "../../worker/runtimes/open-runtime.ts";
 import { environmentKeys } from "../../worker/runtimes/provider-keys.ts";
 import type { ApiKind } from "../../worker/runtimes/providers.ts";
 import type { RunOptions, Runtime, Task } from "../../worker/runtimes/runtime.ts";
-import { type Answer, type Asked, FakeRuntime } from "./fake-runtime.ts";
+import { type Answer, FakeRuntime, type RuntimeRequest } from "./fake-runtime.ts";
 import { quietRun, taskOf } from "./quiet-run.ts";
 
 export const KEY = "sk-secret-key-of-the-test";
@@ -17,7 +17,7 @@ afterEach(async () => {
   await Promise.all(servers.splice(0).map((server) => server.stop()));
 });
 
-export async function serve(answer: (asked: Asked) => Answer): Promise<FakeRuntime> {
+export async function serve(answer: (asked: RuntimeRequest) => Answer): Promise<FakeRuntime> {
   const server = await new FakeRuntime(answer).start();
   servers.push(server);
   return server;
@@ -38,8 +38,8 @@ export function run(runtime: Runtime, task: Partial<Task> = {}, options: Partial
 }
 
 /** A local server with these models that answers like OpenAI, or as told. */
-export function openai(models: string[], chat: (asked: Asked) => Answer) {
-  return (asked: Asked): Answer => {
+export function openai(models: string[], chat: (asked: RuntimeRequest) => Answer) {
+  return (asked: RuntimeRequest): Answer => {
     if (asked.path === "/api/tags") return { body: { models: models.map((name) => ({ name })) } };
     if (asked.path === "/v1/models") return { body: { object: "list", data: models.map((id) => ({ id })) } };
     return chat(asked);

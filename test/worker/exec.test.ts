@@ -247,7 +247,7 @@ describe("how a command ends", () => {
       runtime,
       timeoutSeconds: 0.3,
       loadInput: async () => ({ ok: true as const, input: null }),
-      onContent: () => {},
+      onFirstToken: () => {},
       ...quietRun(),
     };
     const outcome = await runJob(assignedJob({ id: "j" }), settings, new AbortController().signal);

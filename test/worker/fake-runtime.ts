@@ -7,7 +7,7 @@ import type { AddressInfo } from "node:net";
 // biome-ignore lint/suspicious/noExplicitAny: the body is whatever the provider's API wants, and tests look into it freely
 type Body = any;
 
-export type Asked = {
+export type RuntimeRequest = {
   method: string;
   path: string;
   headers: Record<string, string | string[] | undefined>;
@@ -26,7 +26,7 @@ export type Answer = {
 };
 
 export class FakeRuntime {
-  readonly asked: Asked[] = [];
+  readonly asked: RuntimeRequest[] = [];
   url = "";
   readonly #server: Server;
   #whenGone = () => {};
@@ -35,7 +35,7 @@ export class FakeRuntime {
     this.#whenGone = resolve;
   });
 
-  constructor(answer: (asked: Asked) => Answer) {
+  constructor(answer: (asked: RuntimeRequest) => Answer) {
     this.#server = createServer(async (request, response) => {
       let text = "";
       for await (const chunk of request) text += String(chunk);

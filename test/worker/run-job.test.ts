@@ -19,8 +19,17 @@ function settings(run: (options: RunOptions) => Promise<Outcome>, timeoutSeconds
   };
   const loadInput = async () => ({ ok: true as const, input: null });
   const { onProgress, emit } = quietRun();
-  const onContent = () => {};
-  return { runtime, configuredModel: null, offeredModels: [], timeoutSeconds, loadInput, onProgress, onContent, emit };
+  const onFirstToken = () => {};
+  return {
+    runtime,
+    configuredModel: null,
+    offeredModels: [],
+    timeoutSeconds,
+    loadInput,
+    onProgress,
+    onFirstToken,
+    emit,
+  };
 }
 
 const never = ({ signal }: RunOptions) =>
@@ -123,7 +132,11 @@ test("the first content is told once, with the time that it took", async () => {
     emit(["data: 2\n\n"]);
     return { ok: true, result: "done" };
   };
-  const outcome = await runJob(assignedJob({ id: "j" }), { ...settings(speaks), onContent: () => told++ }, notHalted());
+  const outcome = await runJob(
+    assignedJob({ id: "j" }),
+    { ...settings(speaks), onFirstToken: () => told++ },
+    notHalted(),
+  );
   expect(told).toBe(1);
   expect(outcome).toMatchObject({ type: "job.completed", first_token_ms: expect.any(Number) });
 });

@@ -4,8 +4,8 @@ import type { JsonObject } from "../../contract/text/json-object.ts";
 import type { ConvertibleModel } from "./convertible.ts";
 
 type Stream = Awaited<ReturnType<ConvertibleModel["doStream"]>>["stream"];
-type Part = Stream extends ReadableStream<infer P> ? P : never;
-type Finish = Extract<Part, { type: "finish" }>;
+type StreamPart = Stream extends ReadableStream<infer P> ? P : never;
+type Finish = Extract<StreamPart, { type: "finish" }>;
 
 /** The contract's reasons (OpenAI's words) for the end of an answer. */
 const FINISH_REASONS: ReadonlyMap<string, string> = new Map([
@@ -21,7 +21,7 @@ export class ChatChunks {
     this.#head = { id: "chatcmpl-converted", object: "chat.completion.chunk", created: 0, model };
   }
 
-  of(part: Part): JsonObject[] {
+  of(part: StreamPart): JsonObject[] {
     switch (part.type) {
       case "response-metadata": {
         const { id, modelId, timestamp } = part;

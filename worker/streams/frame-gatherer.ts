@@ -15,7 +15,7 @@ import { streamKey } from "./streams.ts";
 /** The head line of a part, with the longest id and lease. */
 const MAX_HEAD_BYTES = 128;
 
-type Part = { jobId: string; lease: number; events: string[]; bytes: number };
+type EventBatch = { jobId: string; lease: number; events: string[]; bytes: number };
 type Ended = { jobId: string; lease: number; text: string; bytes: number };
 
 export type FrameGathererOptions = {
@@ -26,9 +26,9 @@ export type FrameGathererOptions = {
 export class FrameGatherer {
   readonly #send: (frame: string) => void;
   readonly #nowMs: () => number;
-  #parts: (Part | Ended)[] = [];
+  #parts: (EventBatch | Ended)[] = [];
   /** The last part of each stream, which may still grow. */
-  readonly #open = new Map<string, Part>();
+  readonly #open = new Map<string, EventBatch>();
   readonly #begun = new Set<string>();
   #lastFrameAtMs = Number.NEGATIVE_INFINITY;
   #timer: NodeJS.Timeout | undefined;
@@ -120,7 +120,7 @@ export class FrameGatherer {
   }
 }
 
-function* framesOf(parts: readonly (Part | Ended)[]): Generator<string> {
+function* framesOf(parts: readonly (EventBatch | Ended)[]): Generator<string> {
   let frame: string[] = [];
   let bytes = 0;
   for (const part of parts) {

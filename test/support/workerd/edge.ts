@@ -55,7 +55,7 @@ const objectProcess = {
   ) => knock(path, { method, body, headers: { "x-signalbox-url": url } }),
 } as unknown as ObjectProcess;
 
-interface Asked {
+interface Statement {
   readonly sql: string;
   readonly params: readonly unknown[];
 }
@@ -63,7 +63,7 @@ interface Asked {
 /** As the history process answers. */
 const historyConnections = {
   post: async (_path: string, body: string): Promise<string> => {
-    const statements = (JSON.parse(body) as Asked[]).map(({ sql, params }) => env.DB.prepare(sql).bind(...params));
+    const statements = (JSON.parse(body) as Statement[]).map(({ sql, params }) => env.DB.prepare(sql).bind(...params));
     try {
       return JSON.stringify(await env.DB.batch(statements));
     } catch (error) {

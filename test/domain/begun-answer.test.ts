@@ -3,7 +3,7 @@
 import { describe, expect, test } from "vitest";
 import { failJob } from "../../domain/job/failure.ts";
 import type { Decision, Job } from "../../domain/job/job.ts";
-import { loseJob, reapJob, releaseJob, speakFirst } from "../../domain/job/lease.ts";
+import { loseJob, reapJob, recordFirstToken, releaseJob } from "../../domain/job/lease.ts";
 import {
   decided,
   failure,
@@ -22,7 +22,7 @@ const CHAIN = { fallbackProviders: ["anthropic"] };
 describe("a job of the front door whose client has heard the first word", () => {
   const facts = { session: null, headers: {}, queueMs: 30_000, isBodyHeld: false, isSessionHit: null };
   const spoken = (): Job =>
-    decided(speakFirst(runningJob({ api: "messages", stream: true, frontDoor: facts }), 1, NOON)).job;
+    decided(recordFirstToken(runningJob({ api: "messages", stream: true, frontDoor: facts }), 1, NOON)).job;
   const endOf = (decision: Decision): (string | undefined)[] => [decision.job.status, decision.job.error?.code];
 
   test.each([

@@ -1,13 +1,24 @@
-// Writes providers/price-data.ts from @pydantic/genai-prices: only what pricing a text job needs. Run it after updating
-// that package: node scripts/price-table.ts. The whole package in the bundle would cost every cold start about 50 ms;
-// this table costs nothing until the first lookup.
+// Writes providers/price-data.json from @pydantic/genai-prices: only what pricing a text job needs. `npm run prices`
+// after updating that package. The whole package in the bundle would cost every cold start about 50 ms; this table
+// costs nothing until the first lookup, because a model's line is text until then.
 
 import { readFileSync, writeFileSync } from "node:fs";
 import { findProvider, type MatchLogic, type ModelInfo, type ModelPrice, type Provider } from "@pydantic/genai-prices";
-import type { Condition, ListedModel, Match, Rates, Word } from "../providers/provider-prices.ts";
+import type {
+  Condition,
+  ListedModel,
+  Match,
+  PriceData,
+  ProviderPrices,
+  Rates,
+  Word,
+} from "../providers/provider-prices.ts";
 
-const OUTPUT = new URL("../providers/price-data.ts", import.meta.url);
+const OUTPUT = new URL("../providers/price-data.json", import.meta.url);
 const PACKAGE = new URL("../node_modules/@pydantic/genai-prices/package.json", import.meta.url);
+
+const ABOUT =
+  "Made by npm run prices. Do not edit. A line per model, in the order in which they are tried; US dollars per million tokens or thousand requests.";
 
 /** The package does not list its providers; add new ones here. */
 const PROVIDERS =
@@ -20,41 +31,24 @@ const PROVIDERS =
 /** A price key for tokens that a job's usage does not count separately: such a model gets no price. */
 const UNTOLD_KEYS = ["output_reasoning_mtok", "output_citation_mtok"];
 
-/** The text of price-data.ts. */
-export function priceData(): string {
-  const { version } = JSON.parse(readFileSync(PACKAGE, "utf8")) as { version: string };
-  const blocks = PROVIDERS.split(" ").map((id) => {
+/** The content of price-data.json. */
+export function priceData(madeOn: string): PriceData {
+  const { name, version } = JSON.parse(readFileSync(PACKAGE, "utf8")) as { name: string; version: string };
+  const providers = PROVIDERS.split(" ").map((id) => {
     const provider = findProvider({ providerId: id });
     if (provider === undefined || provider.id !== id) throw new Error(`genai-prices no longer knows ${id}`);
-    return providerBlock(provider);
+    return pricesOf(provider);
   });
-  return [
-    `// Made by scripts/price-table.ts from @pydantic/genai-prices ${version} (MIT). Do not edit.`,
-    "// biome-ignore-all format: a line per model",
-    "// A line per model, in the order in which they are tried; US dollars per million tokens or thousand requests.",
-    "",
-    'import type { ProviderPrices } from "./provider-prices.ts";',
-    "",
-    `export const PRICE_DATA: readonly ProviderPrices[] = [\n${blocks.join("\n")}\n];`,
-    "",
-  ].join("\n");
+  return { about: ABOUT, from: `${name} ${version} (MIT)`, madeOn, providers };
 }
 
-function providerBlock(provider: Provider): string {
-  const { provider_match } = provider;
-  const match = provider_match === undefined ? "null" : quoted(JSON.stringify(matchOf(provider_match)));
-  const fallbacks = (provider.fallback_model_providers ?? []).map((id) => JSON.stringify(id)).join(", ");
-  const models = provider.models.map((model) => `      ${quoted(JSON.stringify(modelLine(model)))},`);
-  return [
-    "  {",
-    `    id: ${JSON.stringify(provider.id)},`,
-    `    match: ${match},`,
-    `    fallbacks: [${fallbacks}],`,
-    "    models: [",
-    ...models,
-    "    ],",
-    "  },",
-  ].join("\n");
+function pricesOf({ id, provider_match, fallback_model_providers = [], models }: Provider): ProviderPrices {
+  return {
+    id,
+    match: provider_match === undefined ? null : JSON.stringify(matchOf(provider_match)),
+    fallbacks: fallback_model_providers,
+    models: models.map((model) => JSON.stringify(modelLine(model))),
+  };
 }
 
 function modelLine({ match, prices }: ModelInfo): ListedModel {
@@ -84,9 +78,13 @@ function ratesOf(prices: ModelPrice, condition: Condition | undefined): Rates {
   return rates.slice(0, rates.findLastIndex((one) => one !== null) + 1) as unknown as Rates;
 }
 
-/** In single quotes, which the formatter keeps if double quotes would need more escapes. */
-function quoted(json: string): string {
-  return `'${json.replaceAll("\\", "\\\\").replaceAll("'", "\\'")}'`;
+/** The day stays if nothing else has changed. */
+function write(): void {
+  const before = JSON.parse(readFileSync(OUTPUT, "utf8")) as PriceData;
+  const today = new Date().toISOString().slice(0, 10);
+  const isSame = JSON.stringify(priceData(before.madeOn)) === JSON.stringify(before);
+  const text = JSON.stringify(priceData(isSame ? before.madeOn : today), null, 2);
+  writeFileSync(OUTPUT, `${text}\n`);
 }
 
-if (import.meta.main) writeFileSync(OUTPUT, priceData());
+if (import.meta.main) write();

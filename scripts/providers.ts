@@ -26,8 +26,8 @@ export async function readProviderFolder(folder: string): Promise<ProviderDefini
 export function bundledModuleText(providers: readonly ProviderDefinition[]): string {
   const lines = providers.map((provider) => `  ${JSON.stringify(provider)},`).join("\n");
   return [
-    "// Made from providers/catalog/*.yaml by scripts/bundle-providers.ts. Do not edit: edit the YAML and run it again.",
-    'import type { ProviderDefinition } from "../../domain/catalog.ts";',
+    "// Made from providers/catalog/*.yaml by npm run providers. Do not edit: edit the YAML and run it again.",
+    'import type { ProviderDefinition } from "../../domain/catalog/catalog.ts";',
     "",
     "// biome-ignore format: one provider a line",
     "export const bundledProviders: readonly ProviderDefinition[] = [",
