@@ -147,6 +147,16 @@ export const configDocument = z
           .meta({ description: "GB (10⁹ bytes) that all files may take; a fraction is allowed" }),
       })
       .prefault({}),
+    capacity: z
+      .strictObject({
+        after_seconds: z
+          .number()
+          .min(1)
+          .max(86_400)
+          .default(10)
+          .meta({ description: "how long jobs wait before the webhook event `capacity.wanted` is sent" }),
+      })
+      .prefault({}),
     ...Object.fromEntries(LOCAL_RUNTIME_NAMES.map((name) => [name, runtime.optional()])),
   })
   .refine((config) => config.presence.offline_after_seconds > config.presence.heartbeat_interval_seconds, {
@@ -196,6 +206,7 @@ export const toConfig = (document: ConfigDocument): Config => ({
   },
   frontDoor: toFrontDoorConfig(document.front_door),
   history: { keepDays: document.history.keep_days },
+  capacity: { afterMs: toMs(document.capacity.after_seconds) },
   files: { maxBytes: Math.round(document.files.max_gb * BYTES_A_GB) },
 });
 

@@ -14,6 +14,7 @@ export const WEBHOOK_EVENTS = [
   "budget.reached",
   "schedule.missed",
   "catalog.model_removed",
+  "capacity.wanted",
 ] as const;
 export type WebhookEvent = (typeof WEBHOOK_EVENTS)[number];
 

@@ -170,6 +170,22 @@ export const isElsewhere = (fleet: Fleet, asked: Requirements, policy: RoutePoli
   return left.subtract(onlyOne(fleet, instance)).count() > 0;
 };
 
+/** What a machine that is woken, or a place that becomes free, would change for jobs that wait. */
+export type CapacityReason = "no_worker" | "all_full" | "all_paused" | "all_unavailable";
+
+/** Why the fleet has no capacity for a job; null if it has. */
+export const whyNoCapacity = (fleet: Fleet, asked: Requirements, policy: RoutePolicy): CapacityReason | null => {
+  const left = fleet.registered.copy();
+  for (const filter of filtersFor(asked, policy)) {
+    filter.narrow(left, fleet, asked, policy);
+    if (left.count() > 0) continue;
+    if (filter.isAboutRoom) return "all_full";
+    if (filter.name === "paused") return "all_paused";
+    return filter.name === "unavailable" ? "all_unavailable" : "no_worker";
+  }
+  return left.count() === 0 ? "no_worker" : null;
+};
+
 /** Why no worker may have a job now, in one line; null if one may. */
 export const whyWaiting = (fleet: Fleet, asked: Requirements, policy: RoutePolicy): string | null => {
   const left = fleet.registered.copy();

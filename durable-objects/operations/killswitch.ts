@@ -17,6 +17,7 @@ import type { Refusal } from "../../domain/words/refusal.ts";
 import { ok, type Result } from "../../domain/words/result.ts";
 import { nextDeliveryAt } from "../steps/deliveries.ts";
 import { isSilent, lastSignOf } from "../steps/last-sign.ts";
+import { lookForWanted } from "../steps/wanted.ts";
 import type { Turn } from "../turn/turn.ts";
 import { haltFrontDoor } from "./abandon.ts";
 
@@ -96,6 +97,7 @@ export const clearLevel = (turn: Turn, request: { resumeAll: boolean }): Result<
   turn.store.haltedJobs.clear();
   const resumed = resumeFleet(turn);
   turn.isAllOpened = true;
+  lookForWanted(turn);
   turn.audit("killswitch.cleared", `level ${before.level}`, {
     level: 0,
     before: before.level,

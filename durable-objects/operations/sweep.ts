@@ -13,10 +13,12 @@ import { earliest } from "../../domain/words/earliest.ts";
 import { nextDeliveryAt, nextRemovalAt, removeOldDeliveries, takeDeliveries } from "../steps/deliveries.ts";
 import { endTrials, noteExpiredLeases } from "../steps/outcomes.ts";
 import { announceSilence, nextSilenceAt } from "../steps/silence.ts";
+import { nextWantedAt } from "../steps/wanted.ts";
 import { dueAtOf, firstTokenDueAt, staleAtOf, timeoutAtOf } from "../turn/deadline.ts";
 import { type Turn, UNREPORTED_KEPT_MS } from "../turn/turn.ts";
 import { loseWaitedFor, SOCKET_GRACE_MS } from "./abandon.ts";
 import { enforceBudget, nextBudgetAt } from "./budget.ts";
+import { announceWanted } from "./capacity.ts";
 import { endFiles } from "./files.ts";
 import { endGraces } from "./keys.ts";
 import { estimateUnreported, nextEstimateAt } from "./late-spending.ts";
@@ -140,6 +142,11 @@ const TIMETABLE: readonly Row[] = [
     what: "webhooks are told of workers that fall silent",
     dueAt: nextSilenceAt,
     run: announceSilence,
+  },
+  {
+    what: "webhooks are told of jobs that wait for capacity",
+    dueAt: nextWantedAt,
+    run: announceWanted,
   },
   {
     what: "webhook deliveries are tried",

@@ -243,6 +243,8 @@ export const SCHEMA_STEPS: readonly SchemaStep[] = [
       PRIMARY KEY (kind, dimension, at)
     ) WITHOUT ROWID`,
   ],
+  // For which groups webhooks were told that capacity is wanted.
+  [`CREATE TABLE capacity_notices (group_key TEXT PRIMARY KEY, at INTEGER NOT NULL) WITHOUT ROWID`],
 ];
 
 /** The version of a database after all steps. */

@@ -6,7 +6,7 @@ import type { CoordinatorMessage } from "../../contract/socket.ts";
 import type { Role } from "../../domain/access/key.ts";
 import type { Worker } from "../../domain/fleet/worker.ts";
 import { type Decision, isLeased, type Job } from "../../domain/job/job.ts";
-import { AUDITED_EVENTS } from "../../domain/webhook.ts";
+import { AUDITED_EVENTS, wants } from "../../domain/webhook.ts";
 import { DAY_MS } from "../../domain/words/duration.ts";
 import type { Actor, JobEvent, JobEventType } from "../../domain/words/event.ts";
 import { isFinal } from "../../domain/words/job-status.ts";
@@ -294,6 +294,7 @@ export class Turn {
     if (after.orderKey !== null) {
       queue.add(after.groupKey, { id: after.id, orderKey: after.orderKey });
       this.openedGroups.add(after.groupKey);
+      this.#noteWaiting();
     }
     const heldBy = before !== null && isLeased(before) ? before.assignedWorker : null;
     const isHanded = after.status === "assigned" && after.lease === before?.lease;
@@ -309,6 +310,14 @@ export class Turn {
       fleet.addLoad(holds, after.workerProvider ?? "", 1);
       this.effects.changedWorkers.add(holds);
     }
+  }
+
+  /** Webhooks may have to be told that the group waits for capacity. */
+  #noteWaiting(): void {
+    const { webhooks, config } = this.memory;
+    if (!webhooks.some((webhook) => wants(webhook, "capacity.wanted", null))) return;
+    this.memory.wantedAt = Math.min(this.memory.wantedAt, this.nowAt + config.capacity.afterMs);
+    this.due(this.memory.wantedAt);
   }
 
   /** A worker has room again; if the provider was at its limit, all of its workers may get jobs. */
