@@ -96,7 +96,7 @@ export const splitList = (given: string): string[] => [
 
 let lastAt = Number.NaN;
 let lastIso = "";
-/** A resource tells one instant several times, so the last text is kept. */
+/** A resource often has one instant several times, so the last text is kept. */
 export const toIso = (at: number): string => {
   if (at !== lastAt) [lastAt, lastIso] = [at, new Date(at).toISOString()];
   return lastIso;

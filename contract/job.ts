@@ -118,7 +118,7 @@ export const jobError = z.object({
   retryable: z.boolean(),
 });
 
-/** What a job asks for, as it is told. */
+/** What a job asks for, as answers show it. */
 export const asked = {
   prompt: z.string(),
   input: json,

@@ -1,4 +1,4 @@
-// Estimates of tokens, for attempts that were cut before the runtime told its counts: an attempt that said something is
+// Estimates of tokens, for attempts that were cut before the runtime reported its counts: an attempt with any output is
 // never free. Four characters a token is the usual rule for texts; media in a request are not text.
 
 import { isObject } from "./text/json-object.ts";
@@ -15,7 +15,7 @@ export const tokensOf = (chars: number): number => Math.ceil(chars / CHARS_A_TOK
 const isData = (text: string): boolean =>
   text.startsWith("data:") || (text.length >= DATA_CHARS && !/\s/.test(text.slice(0, DATA_CHARS)));
 
-/** The input of a request, as far as its body tells. */
+/** The input of a request, as far as its body shows it. */
 export const inputTokensOf = (body: unknown, depth = 0): number => {
   if (typeof body === "string") return isData(body) ? TOKENS_A_MEDIUM : tokensOf(body.length);
   if (depth > MAX_DEPTH) return 0;

@@ -56,7 +56,7 @@ export class Relocation {
     return ok({ move: move.value, schema: SCHEMA_VERSION, tables: movingTables(storage.sql) });
   }
 
-  /** Everything has arrived at the target: from now on callers are told its address. */
+  /** Everything has arrived at the target: from now on callers get its address. */
   async endLeaving(): Promise<Result<null, Refusal>> {
     const { operator, turns, flush } = this.#parts;
     const ended = await turns.relocate(operator, endLeaving);
@@ -69,7 +69,7 @@ export class Relocation {
   async stay(): Promise<Result<null, Refusal>> {
     const { operator, turns } = this.#parts;
     const stayed = await turns.relocate(operator, stay);
-    // What ended meanwhile told nobody: memory still has it.
+    // What ended meanwhile was announced to no one: memory still has it.
     if (stayed.ok) turns.forget();
     return stayed;
   }

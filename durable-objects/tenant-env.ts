@@ -1,10 +1,10 @@
 // The platform's bindings that a tenant's object needs, and what they decide.
 
+import { DEFAULT_MAX_GB, isMaxGb } from "../domain/tenant/max-gb.ts";
 import type { LogSettings } from "../log/log.ts";
 import type { StoredFile } from "./files/stored-file.ts";
 import type { OtlpSettings } from "./history/span-exporter.ts";
 import type { Jurisdiction } from "./object-name.ts";
-import { DEFAULT_MAX_GB } from "./operations/room.ts";
 import type { Relay } from "./relay/relay.ts";
 import type { Store } from "./store/open.ts";
 
@@ -20,10 +20,8 @@ export interface TenantEnv extends LogSettings, OtlpSettings {
 }
 
 /** A value that is no number is refused where the service starts. */
-export const maxGbOf = ({ SERVICE_TENANT_MAX_GB: given }: TenantEnv): number => {
-  const maxGb = given === undefined || given === "" ? DEFAULT_MAX_GB : Number(given);
-  return Number.isFinite(maxGb) ? maxGb : DEFAULT_MAX_GB;
-};
+export const maxGbOf = ({ SERVICE_TENANT_MAX_GB: given = "" }: TenantEnv): number =>
+  isMaxGb(given) ? Number(given) : DEFAULT_MAX_GB;
 
 /** Self-hosted, a tenant and its relays have no jurisdiction. */
 export const jurisdictionOf = (env: TenantEnv, store: Store): Jurisdiction | null =>

@@ -217,7 +217,7 @@ export class Tenant extends DurableObject<TenantEnv> implements StreamOwner {
     return answerText(text, (credential, name, request) => this.call(credential, name, request));
   }
 
-  /** What the edge in Node asks and tells on its line. */
+  /** The calls of the edge in Node on its line. */
   #onLine(tell: (text: string) => void): LineEnd {
     const sockets = new SocketLine(tell, { intake: this.#intake, turns: this.#turns, table: this.#lineSockets });
     return {

@@ -8,6 +8,7 @@ import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { constants, tmpdir } from "node:os";
 import path from "node:path";
+import { isServer, Lives } from "./keep-serving.mjs";
 import { USAGE } from "./usage.mjs";
 
 const ROOT = path.resolve(import.meta.dirname ?? path.dirname(new URL(import.meta.url).pathname), "..");
@@ -184,14 +185,14 @@ function grandparent() {
  * was killed. In both cases the child is stopped. With `exec` npm itself is the parent: it passes signals on, and ends
  * after us.
  */
-function followNpm(child) {
+function followNpm(stop) {
   const hasShell = !process.env.npm_lifecycle_script?.startsWith("exec ");
   const born = { parent: process.ppid, grandparent: grandparent() };
   const poll = setInterval(() => {
     const isParentGone = process.ppid !== born.parent;
     if (!isParentGone && (!hasShell || grandparent() === born.grandparent)) return;
     clearInterval(poll);
-    child.kill(isParentGone ? "SIGTERM" : "SIGKILL");
+    stop(isParentGone ? "SIGTERM" : "SIGKILL");
   }, ORPHAN_POLL_MS);
   poll.unref();
 }
@@ -208,17 +209,34 @@ function guardAgainstOrphaning(child) {
 
 function run(node, target, args) {
   const env = { ...process.env, PATH: `${BIN}${path.delimiter}${process.env.PATH ?? ""}` };
-  const flags = ["--disable-warning=ExperimentalWarning"];
-  const child = spawn(node, [...flags, path.resolve(ROOT, target), ...args], { stdio: "inherit", env });
-  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, () => child.kill(signal));
-  child.on("error", (error) => {
-    console.error(`${target} could not be started: ${error.message}`);
-    process.exit(1);
-  });
-  child.on("exit", (code, signal) => process.exit(code ?? 128 + (constants.signals[signal] ?? 0)));
-  if (child.pid === undefined) return;
-  guardAgainstOrphaning(child);
-  if (process.env.npm_lifecycle_event !== undefined) followNpm(child);
+  const command = ["--disable-warning=ExperimentalWarning", path.resolve(ROOT, target), ...args];
+  const stdio = ["inherit", "inherit", "inherit", ...(isServer(target) ? ["ipc"] : [])];
+  const lives = new Lives();
+  let isStopping = false;
+  let child;
+  const begin = () => {
+    child = spawn(node, command, { stdio, env: { ...env, ...lives.begin() } });
+    child.on("message", (message) => lives.hear(message));
+    child.on("error", (error) => {
+      console.error(`${target} could not be started: ${error.message}`);
+      process.exit(1);
+    });
+    child.on("exit", (code, signal) => {
+      const pauseMs = isStopping ? null : lives.pauseAfter(code, signal);
+      if (pauseMs === null) process.exit(code ?? 128 + (constants.signals[signal] ?? 0));
+      child = undefined;
+      setTimeout(begin, pauseMs);
+    });
+    if (child.pid !== undefined) guardAgainstOrphaning(child);
+  };
+  const stop = (signal) => {
+    isStopping = true;
+    if (child === undefined) process.exit(0);
+    child.kill(signal);
+  };
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, () => stop(signal));
+  begin();
+  if (process.env.npm_lifecycle_event !== undefined) followNpm(stop);
 }
 
 const [target, ...args] = process.argv.slice(2);

@@ -4,7 +4,7 @@
 
 import { rmSync } from "node:fs";
 import path from "node:path";
-import { configureLog } from "../log/log.ts";
+import { configureLog, log } from "../log/log.ts";
 import { applyMigrations } from "../self-host/d1-migrations.ts";
 import { type DataDir, dataDirAt, dataRoot, lockDataDir, makeStateFolders } from "../self-host/data-dir.ts";
 import {
@@ -74,6 +74,8 @@ async function makePlan(settings: Settings, dir: DataDir): Promise<Plan> {
   const address = await addressOn(settings.host, settings.port);
   const environment = await readEnvironment(project, dir);
   configureLog(environment);
+  const ended = process.env.SERVICE_STARTED_AGAIN;
+  if (ended) log("error", "process.ended", { detail: `The serving process ${ended}; it is started again.` });
   return { settings, project, dir, address, environment, processCount: keepProcessCount(dir, settings.processCount) };
 }
 
@@ -157,9 +159,11 @@ async function run(plan: Plan, stop: Promise<"stop">): Promise<void> {
   }
 }
 
-function announce({ settings, dir, address: { url } }: Plan): void {
+function announce({ settings, dir, address: { url, port } }: Plan): void {
   const shown = (file: string) => path.relative(process.cwd(), file) || file;
   console.log(`Signalbox is ready. Dashboard and API: ${url}`);
+  // From now on the process that started this one starts it again if it dies, on the same port.
+  process.send?.({ servingPort: port });
   // On a terminal a link may contain the key; in a log the key would stay for ever.
   const key = process.stdout.isTTY ? readSecret(dir.adminKey) : undefined;
   if (key) console.log(`Sign in by opening:                   ${url}/#key=${key}`);

@@ -1,5 +1,5 @@
 // The address of a client. Behind proxies that the operator trusts (SERVICE_TRUST_PROXY) it is what the last of them
-// says in X-Forwarded-For; from anybody else that header is ignored, because a client can write what it likes.
+// writes into X-Forwarded-For; from any other sender that header is ignored, because a client can write anything.
 
 import type { IncomingMessage } from "node:http";
 import { BlockList, isIP } from "node:net";

@@ -5,6 +5,7 @@ import type { BlockList } from "node:net";
 import { hostname } from "node:os";
 import path from "node:path";
 import { parseArgs } from "node:util";
+import { isMaxGb } from "../domain/tenant/max-gb.ts";
 import { logProblem } from "../log/log.ts";
 import { ExitError } from "../scripts/exit-error.ts";
 import { ROOT } from "../scripts/run-command.ts";
@@ -18,7 +19,7 @@ const DEFAULT_HOST = "127.0.0.1";
 const MAX_PORT = 65_535;
 /** The variables that the edge may read from this process's environment, besides those of [vars] in wrangler.toml. */
 const PASSED_ON =
-  /^(SERVICE_(CATALOG_(SYNC|LOCAL)|WEBHOOKS_PRIVATE|SIGNING_SECRET_ALSO|LOG(_LEVEL|_REQUESTS)?|OTLP_(URL|HEADERS))|PROVIDER_[A-Z0-9_]+_KEY|VAULT_[A-Z0-9_]+)$/;
+  /^(SERVICE_(CATALOG_(SYNC|LOCAL)|TENANT_MAX_GB|WEBHOOKS_PRIVATE|SIGNING_SECRET_ALSO|LOG(_LEVEL|_REQUESTS)?|OTLP_(URL|HEADERS))|PROVIDER_[A-Z0-9_]+_KEY|VAULT_[A-Z0-9_]+)$/;
 
 /** Linux allows 128 KiB in one environment variable. */
 const MAX_CATALOG_BYTES = 120 * 1024;
@@ -71,6 +72,7 @@ export function readSettings(args: string[], env: NodeJS.ProcessEnv): Settings {
   const flags = readFlags(args);
   const wrongLog = logProblem(env);
   if (wrongLog !== null) throw new ExitError(wrongLog);
+  requireMaxGb(env.SERVICE_TENANT_MAX_GB);
   return {
     dataDir: dataRoot(env),
     host: env.SERVICE_HOST || DEFAULT_HOST,
@@ -100,6 +102,12 @@ function readEdge(text: string | undefined): Settings["edge"] {
   if (text === undefined) return process.platform === "win32" ? "workerd" : "node";
   if (text === "node" || text === "workerd") return text;
   throw new ExitError(`--edge is "${text}": use node or workerd.`, 2);
+}
+
+/** The objects read it, but here the operator sees the message. */
+function requireMaxGb(text: string | undefined): void {
+  if (!text || isMaxGb(text)) return;
+  throw new ExitError(`SERVICE_TENANT_MAX_GB is "${text}": use a number of GB, e.g. 20 or 0.5.`, 2);
 }
 
 function readPort(name: string, text: string): number {

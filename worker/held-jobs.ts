@@ -15,7 +15,7 @@ export type HeldJob = {
   halt: AbortController;
   progress: Progress | null;
   progressSentAtMs: number;
-  /** The latest progress is told soon. */
+  /** The latest progress is reported soon. */
   isProgressDue: boolean;
 };
 

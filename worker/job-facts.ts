@@ -1,4 +1,4 @@
-// What a program of one's own is told of its job: the same fields for a command's stdin and a handler's first argument.
+// The fields of a job that an operator's own program gets: the same for a command's stdin and a handler's first argument.
 
 import type { LeasedJob } from "../contract/worker.ts";
 import type { JobTask } from "./runtimes/runtime.ts";

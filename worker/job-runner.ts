@@ -186,7 +186,7 @@ export class JobRunner {
       this.heartbeat(held);
       return;
     }
-    // The last of a burst is told, too.
+    // The last of a burst is reported, too.
     held.isProgressDue = true;
     setTimeout(() => {
       held.isProgressDue = false;

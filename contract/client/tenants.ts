@@ -47,7 +47,7 @@ export const tenantVerbs = (transport: Transport) => ({
   /** The digest of a part, to compare both ends. */
   digestRows: (tenant: string, query: RowsQuery, options?: CallOptions) =>
     transport.json<RowsDigest>({ method: "GET", path: pathOf`/admin/tenants/${tenant}/rows/digest`, query, options }),
-  /** Everything has arrived: from now on its callers are told the new address. */
+  /** Everything has arrived: from now on its callers get the new address. */
   left: (tenant: string, options?: CallOptions) =>
     transport.nothing({ method: "POST", path: pathOf`/admin/tenants/${tenant}/left`, repeats: "safe", options }),
   arrive: (tenant: string, arrival: ArrivalRequest, options?: CallOptions) =>

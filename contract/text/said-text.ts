@@ -1,4 +1,4 @@
-// How much a stream has said, in characters of content: for estimates, where no runtime counts the tokens.
+// The size of a stream's content in characters: for estimates, where no runtime counts the tokens.
 
 import { dataOf, eventsIn } from "./event-text.ts";
 import { isObject, objectOf, parseJson } from "./json-object.ts";

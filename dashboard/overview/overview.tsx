@@ -8,6 +8,7 @@ import { hasSnapshot } from "../state/board.ts";
 import { Attention } from "./attention.tsx";
 import { CostToday } from "./cost-today.tsx";
 import { FailingList } from "./failing-list.tsx";
+import { LatencyPanel } from "./latency-panel.tsx";
 import { Track } from "./track.tsx";
 import { ThroughputPlot, WaitingPlot } from "./traffic-plots.tsx";
 import { WaitingList } from "./waiting-list.tsx";
@@ -41,6 +42,7 @@ export const Overview = () => (
       </Panel>
       <ThroughputPlot />
       <WaitingPlot />
+      <LatencyPanel />
       <Panel title="Fleet" aside={<a href="#/fleet">All workers</a>} class="span-all">
         <FleetGlance />
       </Panel>

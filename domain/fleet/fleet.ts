@@ -13,7 +13,7 @@ import { Postings } from "./postings.ts";
 import { SharedLists } from "./shared-lists.ts";
 import { offerBytesOf, pauseReasonOf, successRateOf, type Worker } from "./worker.ts";
 
-/** Whether a worker can be told of a job at once. */
+/** Whether a worker can get a job at once. */
 export interface Reach {
   /** Its socket is open. */
   readonly isConnected: boolean;
@@ -63,7 +63,7 @@ export class Fleet {
   readonly #withRoom = new Bits();
   readonly #connected = new Bits();
   readonly #cutOff = new Bits();
-  /** Not heard of when the whole fleet was last examined; all others were heard of at `#heardAt` or later. */
+  /** Silent when the whole fleet was last examined; all others reported at `#heardAt` or later. */
   readonly #unheard = new Bits();
   #heardAt = Number.POSITIVE_INFINITY;
   readonly #loadByProvider = new Map<string, number>();
@@ -231,7 +231,7 @@ export class Fleet {
   }
 
   /**
-   * A superset of the workers not heard of since then; the others need no check. Most calls use the last examination;
+   * A superset of the workers that are silent since then; others need no check. Most calls use the last examination;
    * the whole fleet is examined about once in the time that passes until `since`.
    */
   maybeSilent(since: number): Bits {
@@ -244,7 +244,7 @@ export class Fleet {
     return this.#unheard;
   }
 
-  /** Workers with an open socket that were not heard of since then, as far as memory knows. */
+  /** Workers with an open socket that are silent since then, as far as memory knows. */
   silentButConnected(since: number): Bits {
     return this.#connected.copy().intersect(this.maybeSilent(since));
   }
@@ -361,7 +361,7 @@ export class Fleet {
 export const usedShareOf = ({ worker, load }: Member): number =>
   worker.concurrency === 0 ? 1 : Math.min(1, load / worker.concurrency);
 
-/** Its socket dropped, or its key was revoked: it keeps its leases, but cannot be told of a new one. */
+/** Its socket dropped, or its key was revoked: it keeps its leases, but cannot get a new one. */
 export const isCutOff = ({ worker, isConnected, isClaiming, isLockedOut }: Member): boolean =>
   !isConnected && (isLockedOut || (worker.viaSocket && !isClaiming));
 

@@ -1,4 +1,4 @@
-// How recently a worker was heard of, in steps of a heartbeat: only a missed one distinguishes workers.
+// How recent a worker's last report is, in steps of a heartbeat: only a missed heartbeat distinguishes workers.
 
 /** A worker that missed as many is as good as offline. */
 export const MAX_MISSED_BEATS = 4;

@@ -1,5 +1,5 @@
-// What a runtime says when it does not have the model that it is asked for. Runtimes differ in status and code, so the
-// words decide; the worker and the coordinator read them alike.
+// The error of a runtime that does not have the requested model. Runtimes differ in status and code, so the words of
+// the message decide; the worker and the coordinator read them in the same way.
 
 export const NO_MODEL_LOADED = /no models? (is |are )?(currently )?loaded|model is not loaded|model not loaded/i;
 const MODEL_NOT_FOUND =

@@ -100,14 +100,14 @@ export const withModel = (model: string): ((set: ModelSet) => boolean) => {
   return (set) => has(set, digest);
 };
 
-/** Whether a list may have this name, or one that is equal but for its owner; the list itself tells. */
+/** Whether a list may have this name, or one that is equal but for its owner; only the list itself is certain. */
 export const withSimilarModel = (model: string): ((set: ModelSet) => boolean) => {
   const key = modelKeyOf(model);
   const wanted = [digestOf(key), digestOf(OWNERLESS_MARK + ownerless(key)), digestOf(ownerless(key))];
   return (set) => wanted.some((digest) => has(set, digest));
 };
 
-/** Whether a list may have one of these names; the list itself tells. */
+/** Whether a list may have one of these names; only the list itself is certain. */
 export const withAnyModel = (models: readonly string[]): ((set: ModelSet) => boolean) => {
   const wanted = new Set(models.map(modelDigestOf));
   return ({ digests }) => digests.some((digest) => wanted.has(digest));

@@ -77,7 +77,7 @@ export interface Worker extends Offer {
   readonly runtimeModels: ModelSet | null;
   /** It reported that it is busy: at full load that ends with one of its jobs, else with its next report. */
   readonly busy: Busy | null;
-  /** It last reported over its socket, so without an open socket it cannot be told of a job. */
+  /** It last reported over its socket, so without an open socket it cannot get a job. */
   readonly viaSocket: boolean;
   /** The key of its last report. */
   readonly keyId: string | null;

@@ -42,6 +42,8 @@ export interface FrontDoorFacts {
   readonly queueMs: number;
   /** Its body is too large for the tenant's database: the worker fetches it. */
   readonly isBodyHeld: boolean;
+  /** The size of a body that is stored outside. */
+  readonly heldBytes?: number;
   /** Whether its worker had the conversation's previous turn; null until it was assigned. */
   readonly isSessionHit: boolean | null;
   /** How long its client should wait before it tries again, if the provider says so. */
@@ -180,7 +182,7 @@ export const changeJob = (job: Job, changes: Partial<Job>, nowAt: number): Job =
   updatedAt: nowAt,
 });
 
-/** A job that leaves its worker is given as it was before: the event tells of the lease that ended. */
+/** A job that leaves its worker is given as it was before: the event is about the lease that ended. */
 export const jobEvent = (job: Job, type: JobEvent["type"], nowAt: number, detail: Json = null): JobEvent => ({
   jobId: job.id,
   at: nowAt,

@@ -54,7 +54,7 @@ export const started = (job: Job, nowAt: number): Job =>
 /** A report means that the job is being worked on, even if its start was never reported. */
 export const asRunning = (job: Job, nowAt: number): Job => (job.status === "assigned" ? started(job, nowAt) : job);
 
-/** The worker told only with its last report when its first output was. */
+/** The worker reported its first token only with its last report. */
 export const hearFirst = (job: Job, firstTokenAt: number, nowAt: number): Decision => {
   const next = changeJob(asRunning(job, nowAt), { firstTokenAt }, nowAt);
   return { job: next, events: [jobEvent(next, "job.streaming", firstTokenAt)] };

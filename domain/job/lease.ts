@@ -76,13 +76,13 @@ const startedBy = (job: Job, progress: Json | undefined, nowAt: number): Decisio
   return { job: next, events: [jobEvent(next, "job.started", nowAt)] };
 };
 
-/** The worker says that it has an assigned job: the lease lasts as long as it says so. */
+/** The worker reports that it has an assigned job: the lease lasts as long as it does. */
 export const keepLease = (job: Job, storeAfterMs: number, nowAt: number): Decision => {
   const keptAt = job.heartbeatAt ?? job.assignedAt ?? nowAt;
   return nowAt - keptAt < storeAfterMs ? unchanged(job) : { job: { ...job, heartbeatAt: nowAt }, events: [] };
 };
 
-/** The first event with content: from now on the client's output comes from this attempt or from none. */
+/** The first token: from now on the client's output comes from this attempt or from none. */
 export const recordFirstToken = (job: Job, lease: number, nowAt: number): Result<Decision, Refusal> => {
   if (!holds(job, lease)) return err(leaseLost(job, lease));
   if (job.firstTokenAt !== null) return ok(unchanged(job));
@@ -168,7 +168,7 @@ export const failBegunAnswer = (job: Job, nowAt: number): Decision => {
     : failedUnreported(waiting, job.error, nowAt);
 };
 
-/** Its client was told that the stream is lost. */
+/** Its client got the error that the stream is lost. */
 export const failStream = (job: Job, nowAt: number): Decision =>
   failedUnreported({ ...job, readyAt: null, delayedBy: null }, streamLost, nowAt);
 

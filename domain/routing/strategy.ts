@@ -1,4 +1,4 @@
-// The routing strategies, one record each. Whoever needs to know what a strategy does asks its record: adding one is
+// The routing strategies, one record each. What a strategy does is read from its record alone: adding one is
 // adding a row, and nothing compares a strategy's name.
 
 import type { Strategy } from "../config.ts";

@@ -1,10 +1,10 @@
-// Why a tenant is not served here: it moves in, or away. A move has an id, so that repeating a step is told from another
-// move. The states, and what leads from one to the next:
+// Why a tenant is not served here: it moves in, or away. A move has an id, which distinguishes a repeated step from
+// another move. The states, and what leads from one to the next:
 //
 //   source:  served → leaving → left        target:  (none) → arriving → served
 //                 leave     endLeaving                      makeRoom     settleIn
 //
-// Until the source has left, the move can be cancelled; the target serves only afterwards, so never do two deployments
+// Until the source has left, the move can be cancelled; the target serves only afterwards, so two deployments never
 // serve one tenant.
 
 import type { Refusal } from "../words/refusal.ts";
@@ -15,7 +15,7 @@ export type Absence =
 
 const RETRY_SECONDS = 5;
 
-/** While its rows are copied, its callers wait; then they are told its new address. */
+/** While its rows are copied, its callers wait; then they get its new address. */
 export const refuseAbsent = (absence: Absence): Refusal =>
   absence.state === "left"
     ? { code: "tenant_moved", to: absence.to }

@@ -3,7 +3,7 @@
 export const JOB_STATUSES = ["pending", "assigned", "running", "completed", "failed", "cancelled"] as const;
 export type JobStatus = (typeof JOB_STATUSES)[number];
 
-/** Where a job may be retried, as far as its status tells: a leased one only if it is stuck; and where cancelled. */
+/** Where a job may be retried, as far as its status decides: a leased one only if it is stuck; and where cancelled. */
 export const CHANGEABLE_STATUSES = {
   retry: ["failed", "assigned", "running"],
   cancel: ["pending", "assigned", "running"],

@@ -32,7 +32,7 @@ export const thrownOf = (error: unknown): Thrown => {
   };
 };
 
-/** The error that `thrownOf` told. */
+/** The error that `thrownOf` wrote. */
 const errorOf = (thrown: Thrown): Error => Object.assign(new Error(thrown.message), thrown);
 
 /** Reads the outcome of a method's call; throws what it threw. */

@@ -1,5 +1,5 @@
 // Jobs that have left the object, read from history for late or repeated reports over a socket. Their ends were
-// reported, so nothing more is written for them; the record says which lease that was.
+// reported, so nothing more is written for them; the record has the lease that ended.
 
 import type { Brought } from "../../domain/job/archived-job.ts";
 import { readJob } from "../../domain/job/job-record.ts";

@@ -12,6 +12,8 @@ import { type Insert, type Projection, projectionOf } from "./projection.ts";
 
 /** The most that one batch carries: a few thousand events with their data. */
 export const DRAIN_ROOM = { rows: 500, chars: 1_000_000 };
+/** D1 answers 1,000 queries of one invocation. A run that asks more goes on with the next alarm. */
+const QUERIES_A_RUN = 800;
 const RETRY_BASE_MS = 500;
 const RETRY_MAX_MS = 60_000;
 /** More than a tenant has in progress at a time. */
@@ -30,6 +32,7 @@ export interface DrainTools {
   readonly noteStored?: (rows: readonly OutboxRow[]) => void;
   /** Removes what D1 has, in a turn. */
   readonly removeUpTo: (upToSeq: number) => Promise<void>;
+  readonly queriesARun?: number;
 }
 
 interface Load extends Projection {
@@ -41,6 +44,8 @@ export class Drain {
   #running: Promise<boolean> | null = null;
   #isEmptying = false;
   #failures = 0;
+  /** Asked of D1 so far. */
+  #queries = 0;
   #retryAt = 0;
   #retryDelayMs = 0;
   /** The next load, while D1 works on the one before it. */
@@ -84,15 +89,16 @@ export class Drain {
 
   /**
    * Resolves true once everything written before this call is in D1; false if D1 is unavailable, or if there is more
-   * than it takes in about `patienceMs`.
+   * than it takes in about `patienceMs`, or in one run.
    */
   async flush(patienceMs = Number.POSITIVE_INFINITY): Promise<boolean> {
-    const { store, now } = this.#tools;
+    const { store, now, queriesARun = QUERIES_A_RUN } = this.#tools;
     const target = store.outbox.lastSeq();
     const giveUpAt = now() + patienceMs;
+    const lastQuery = this.#queries + queriesARun;
     while (store.outbox.firstSeq() <= target) {
       const leftMs = giveUpAt - now();
-      if (leftMs <= 0 || !(await this.#batchWithin(leftMs))) return false;
+      if (leftMs <= 0 || this.#queries >= lastQuery || !(await this.#batchWithin(leftMs))) return false;
     }
     return true;
   }
@@ -120,6 +126,8 @@ export class Drain {
     try {
       const load = this.#takePrepared() ?? this.#project(store.outbox.oldest(DRAIN_ROOM));
       for (const [id, version] of load.versions) this.#sent.keep(id, version);
+      // One more says when the tenant must wake.
+      this.#queries += load.inserts.length + 1;
       const applied = apply(load.inserts);
       const upToSeq = load.rows.at(-1)?.seq ?? 0;
       this.#prepareAfter(upToSeq);

@@ -12,10 +12,10 @@ import { forgetAsk } from "../steps/idempotency.ts";
 import { allowReading } from "../steps/reading.ts";
 import type { Turn } from "../turn/turn.ts";
 
-/** `lost`: the client was told that its stream broke off. */
+/** `lost`: the client got the error that its stream broke off. */
 export type WhyAbandoned = "left" | "slow" | "lost";
 
-/** The client left, reads too slowly, or was told of a loss: ends the job. Returns whether there is one. */
+/** The client left, reads too slowly, or got an error in its stream: ends the job. Returns whether there is one. */
 export const abandon = (turn: Turn, { id, why }: { id: string; why: WhyAbandoned }): Result<boolean, Refusal> => {
   const job = turn.store.jobs.find(id);
   if (job === null || job.api === null) return ok(false);
@@ -33,7 +33,7 @@ export const abandon = (turn: Turn, { id, why }: { id: string; why: WhyAbandoned
   return ok(true);
 };
 
-/** A client was told that this attempt's stream is lost: no other answer can follow, and nobody waits for this one. */
+/** A client got the error that this attempt's stream is lost: no other answer can follow it. */
 export const loseStream = (turn: Turn, { jobId, lease }: { jobId: string; lease: number }): void => {
   const job = turn.store.jobs.find(jobId);
   if (job === null || job.api === null || job.lease !== lease || isFinal(job.status)) return;

@@ -10,7 +10,7 @@ export const isEchoAside = (turn: Turn): boolean => {
   if (fleet.ofProvider(ECHO) === undefined) return false;
   const others = fleet.othersThan(ECHO);
   const maybeSilent = fleet.maybeSilent(turn.nowAt - config.presence.offlineAfterMs);
-  // Most often one of them was heard of lately, and no worker needs a closer look.
+  // Most often one of them reported lately, and no worker needs a closer look.
   if (others.copy().subtract(maybeSilent).first() >= 0) return true;
   for (const slot of others.members()) if (!isSilent(turn, fleet.at(slot))) return true;
   return false;

@@ -1,5 +1,5 @@
-// Files: what the tenant knows of them. The edge announces a file, streams its bytes to their object, and says when all
-// are there; what was announced and never arrived ends by itself. No bytes pass through here.
+// The records of the tenant's files. The edge announces a file, streams its bytes to their object, and reports when all
+// are stored; a file that was announced and never arrived ends by itself. No bytes pass through here.
 
 import { type FileResource, presentFile } from "../../contract/file.ts";
 import {

@@ -33,6 +33,8 @@ export interface Asking {
   readonly prompt: string;
   /** null if it is stored outside. */
   readonly input: Json;
+  /** The size of an input that is stored outside. */
+  readonly heldBytes?: number;
   readonly session: string | null;
   readonly headers: FrontDoorFacts["headers"];
   readonly metadata?: Readonly<Record<string, string>>;
@@ -197,6 +199,7 @@ const toNewJob = (turn: Turn, request: Asking, found: Alias): NewJob => {
       headers,
       queueMs: queueMs ?? turn.memory.config.frontDoor.queueMs,
       isBodyHeld: input === null,
+      ...(request.heldBytes === undefined ? {} : { heldBytes: request.heldBytes }),
       isSessionHit: null,
       ...(request.idempotency === null ? {} : { idempotencyKey: request.idempotency.key }),
     },

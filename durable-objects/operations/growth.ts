@@ -1,14 +1,93 @@
 // What outsiders can make grow in a tenant's object (`domain/words/growth.ts`).
 
+import { MAX_FILES } from "../../domain/file/file.ts";
+import { DEFAULT_MAX_GB } from "../../domain/tenant/max-gb.ts";
 import type { GrowthRow } from "../../domain/words/growth.ts";
 import { MAX_SKIPPED_REASONS } from "./claims.ts";
+import { MAX_SESSIONS_A_KEY } from "./keys.ts";
 import { MAX_OFFER_BYTES, MAX_OFFERS_BYTES, MAX_WORKERS } from "./presence.ts";
 import { MAX_GROUPS, MAX_STORED_BYTES } from "./room.ts";
+import { MAX_WEBHOOKS } from "./webhooks.ts";
 
 const PRESENCE_TEST = "test/tenant/presence.workers.test.ts";
 const GROUPS_TEST = "test/tenant/requirement-groups.workers.test.ts";
 
+const TENANTS_TEST = "test/http/tenants.workers.test.ts";
+
+/** Tables whose rows only their bytes bound; what finishes or stops work is written above the bound, too. */
+const OBJECT_TABLES = [
+  ...["settings", "keys", "schedules", "idempotency", "webhooks", "deliveries", "files", "catalog_models"],
+  ...[
+    "backoffs",
+    "spending",
+    "silent_workers",
+    "capacity_notices",
+    "halted_jobs",
+    "unreported",
+    "latency",
+    "schema_steps",
+  ],
+  ...["key_windows", "key_spending", "key_open_jobs"],
+];
+const HISTORY_TABLES = [
+  ...["jobs", "job_labels", "job_words", "payloads", "results", "events", "attempts", "audit", "schedule_runs"],
+  ...["cost_hours", "cost_by_hours", "catalog_history", "catalog_models", "catalog_subscriptions", "tenants"],
+];
+
 export const GROWTH: readonly GrowthRow[] = [
+  {
+    what: "all that a tenant stores: its object, its files, its large bodies, its history",
+    holds: [
+      ...OBJECT_TABLES.map((name) => `table ${name}`),
+      ...HISTORY_TABLES.map((name) => `history table ${name}`),
+      "folder objects/signalbox-StoredFile",
+      "folder objects/signalbox-Relay",
+    ],
+    grownBy: "key",
+    countedBy: "durable-objects/operations/room.ts",
+    bound: DEFAULT_MAX_GB * 1_000_000_000,
+    unit: "bytes",
+    of: "tenant",
+    atTheBound: { refuses: "tenant_full" },
+    freedBy: "retention, the end of files, deleting keys, schedules and webhooks",
+    provenBy: [TENANTS_TEST, "over it nothing more is stored"],
+  },
+  {
+    what: "files, those on their way included",
+    holds: ["table files"],
+    grownBy: "key",
+    countedBy: "durable-objects/operations/files.ts",
+    bound: MAX_FILES,
+    unit: "entries",
+    of: "tenant",
+    atTheBound: { refuses: "files_full" },
+    freedBy: "DELETE, or a file's end; one that never arrived ends by itself",
+    provenBy: ["test/files/files.workers.test.ts", "files_full"],
+  },
+  {
+    what: "sessions of the dashboard",
+    holds: ["table sessions"],
+    grownBy: "key",
+    countedBy: "durable-objects/operations/keys.ts",
+    bound: MAX_SESSIONS_A_KEY,
+    unit: "entries",
+    of: "key",
+    atTheBound: { drops: "the oldest session of the key: who had it signs in again" },
+    freedBy: "signing out, a session's end, the end of its key",
+    provenBy: ["test/tenant/session.workers.test.ts", "ends the oldest of a hundred"],
+  },
+  {
+    what: "webhooks",
+    holds: ["memory.webhooks", "table webhooks"],
+    grownBy: "key",
+    countedBy: "durable-objects/operations/webhooks.ts",
+    bound: MAX_WEBHOOKS,
+    unit: "entries",
+    of: "tenant",
+    atTheBound: { refuses: "invalid_request" },
+    freedBy: "DELETE",
+    provenBy: ["test/webhooks/kept-deliveries.workers.test.ts", "has 50 webhooks and no more"],
+  },
   {
     what: "workers",
     holds: ["memory.fleet", "table workers"],

@@ -199,6 +199,9 @@ export const endGraces = (turn: Turn): void => {
   turn.due(turn.store.keys.nextGraceEndAt());
 };
 
+/** Signing in once more ends the oldest session of the key. */
+export const MAX_SESSIONS_A_KEY = 100;
+
 export const createSession = (
   turn: Turn,
   request: { id: string; hash: string },
@@ -207,6 +210,7 @@ export const createSession = (
   if (keyId === null || secretHash === undefined) return err(AUTHENTICATION_FAILED);
   const expiresAt = turn.nowAt + SESSION_MS;
   turn.store.sessions.put({ id: request.id, keyId, keyHash: secretHash, hash: request.hash, expiresAt });
+  for (const id of turn.store.sessions.removeBeyond(keyId, MAX_SESSIONS_A_KEY)) turn.effects.endedSessions.add(id);
   turn.due(expiresAt);
   return ok({ role, name, expires_at: toIso(expiresAt) });
 };

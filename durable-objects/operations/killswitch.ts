@@ -195,7 +195,7 @@ const resumeFleet = (turn: Turn): number => {
 
 /**
  * A worker confirms the halt when it reports its jobs and none of them is halted. One that never lists its jobs
- * confirms with its next report, whose answer told it of the halt.
+ * confirms with its next report, whose answer had the halt.
  */
 export const confirmHalt = (turn: Turn, { worker }: Member, halted: readonly string[]): void => {
   const { level, haltActivation } = turn.memory.killswitch;

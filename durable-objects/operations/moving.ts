@@ -41,7 +41,7 @@ const leaveAgain = (turn: Turn, absence: Absence, to: string): Result<string, Re
   return ok(move);
 };
 
-/** Everything has arrived there: callers are told the new address, and the move can no longer be cancelled. */
+/** Everything has arrived there: callers get the new address, and the move can no longer be cancelled. */
 export const endLeaving = (turn: Turn): Result<null, Refusal> => {
   const { absence } = turn.memory;
   if (absence === null)

@@ -124,7 +124,7 @@ const hear = (turn: Turn, request: Presence): Member => {
   const before = known?.worker;
   const isNew = known === undefined;
   const isConnected = turn.lastSocketSign(request.instance) !== null;
-  // A worker with an open socket hears of jobs there, however it reports.
+  // A worker with an open socket gets its jobs there, however it reports.
   const viaSocket = request.viaSocket || isConnected;
   const isFull = known !== undefined && known.load >= known.worker.concurrency;
   const busy = busyOf(request, isFull);
@@ -209,7 +209,7 @@ export const noteDisconnected = (
   turn.putWorker({ ...member.worker, lastHeartbeatAt: signAt });
 };
 
-/** A key was revoked, so that workers who last reported with it hear of no new job. */
+/** A key was revoked, so that workers that last reported with it get no new job. */
 export const lockOut = (turn: Turn, keyId: string): void => {
   for (const { worker } of turn.memory.fleet.members()) {
     if (worker.keyId !== keyId) continue;

@@ -54,7 +54,7 @@ export const findReported = (turn: Turn, request: LeaseReport): Result<Job, Refu
   return err({ code: "forbidden", detail: "a worker key reports only on the jobs of its own workers" });
 };
 
-/** It holds the job, or held it: only such a key is told which lease the job is at. */
+/** It holds the job, or held it: only such a key learns which lease the job is at. */
 const mayReport = (turn: Turn, job: Job, lease: number): boolean => {
   if (turn.caller.role !== "worker") return true;
   const before = turn.store.unreported.find(job.id, lease)?.worker ?? null;

@@ -6,6 +6,7 @@ import { groupKeyOf } from "../../domain/job/queue.ts";
 import { choose } from "../../domain/routing/routing.ts";
 import type { Refusal } from "../../domain/words/refusal.ts";
 import { err, ok, type Result } from "../../domain/words/result.ts";
+import type { Memory } from "../turn/memory.ts";
 import type { Turn } from "../turn/turn.ts";
 import { routePolicy } from "./route-policy.ts";
 
@@ -13,25 +14,29 @@ import { routePolicy } from "./route-policy.ts";
 export const MAX_STORED_BYTES = 5_000_000_000;
 /** Requirement groups that wait: each costs memory, and the opening of all groups looks at each. */
 export const MAX_GROUPS = 10_000;
-/** What a tenant may store unless its operator says otherwise (`SERVICE_TENANT_MAX_GB`). */
-export const DEFAULT_MAX_GB = 20;
 const BYTES_A_GB = 1_000_000_000;
 const SIZE_READ_EVERY_MS = 1_000;
 const BACKLOG_RETRY_SECONDS = 10;
 const GROUPS_RETRY_SECONDS = 10;
 
-/** The size of the object's database, read from time to time. */
-const databaseBytes = (turn: Turn): number => {
-  const { stored } = turn.memory;
+/** The size of the object's database, and of what lies in objects of their own, read from time to time. */
+const sizesOf = (turn: Turn): Memory["stored"] => {
+  const { store, memory } = turn;
+  const { stored } = memory;
   if (turn.nowAt - stored.readAt >= SIZE_READ_EVERY_MS) {
     stored.readAt = turn.nowAt;
-    stored.bytes = turn.store.bytes();
+    stored.bytes = store.bytes();
+    stored.fileBytes = store.files.held().bytes;
+    stored.bodyBytes = store.jobs.heldBodyBytes();
   }
-  return stored.bytes;
+  return stored;
 };
 
 /** What the tenant stores; each place where its bytes lie is a term. */
-export const storedBytes = (turn: Turn): number => databaseBytes(turn) + turn.memory.historyBytes;
+export const storedBytes = (turn: Turn): number => {
+  const { bytes, fileBytes, bodyBytes } = sizesOf(turn);
+  return bytes + fileBytes + bodyBytes + turn.memory.historyBytes;
+};
 
 /** For operations that store more; those that finish or stop work are not asked. */
 export const refuseFull = (turn: Turn, defaultMaxGb: number): Result<null, Refusal> => {
@@ -54,7 +59,7 @@ export const boundTenant = (
  * Above its limits the object takes no new jobs: too many wait, or history is down. No accepted job is ever dropped.
  */
 export const refuseBacklog = (turn: Turn): Result<null, Refusal> =>
-  databaseBytes(turn) <= MAX_STORED_BYTES
+  sizesOf(turn).bytes <= MAX_STORED_BYTES
     ? ok(null)
     : err({ code: "history_backlog", retryAfterSeconds: BACKLOG_RETRY_SECONDS });
 

@@ -1,4 +1,4 @@
-// What the router is told of the tenant: its rules, prices and closed providers at this instant, and what a job asks for.
+// What the router gets from the tenant: its rules, prices and closed providers at this instant, and a job's requirements.
 
 import type { Job } from "../../domain/job/job.ts";
 import type { RoutePolicy, RouteRequest } from "../../domain/routing/routing-filter.ts";

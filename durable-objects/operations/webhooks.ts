@@ -24,7 +24,7 @@ import { isSilenceWanted, noteSilentBefore } from "../steps/silence.ts";
 import { lookForWanted } from "../steps/wanted.ts";
 import type { Turn } from "../turn/turn.ts";
 
-const MAX_WEBHOOKS = 50;
+export const MAX_WEBHOOKS = 50;
 
 export interface NewWebhook {
   readonly id: string;

@@ -16,7 +16,7 @@ export const heldJobOf = (url: string): string | null =>
 export interface ReadRequest {
   readonly jobId: string;
   readonly lease: number;
-  /** The tenant, which the relay tells when a reader leaves. */
+  /** The tenant, to which the relay reports a reader that leaves. */
   readonly jurisdiction: Jurisdiction | null;
   readonly wishes: ReaderWishes;
 }

@@ -127,7 +127,7 @@ export class Relay extends DurableObject<RelayEnv> {
     if (asking !== null) this.ctx.waitUntil(asking);
   }
 
-  /** Nobody has it: whoever waits for it is told that it has no events. */
+  /** No worker has it: a reader that waits for it learns that it has no events. */
   #forget(stream: RelayedStream): void {
     stream.finish(streamLost, Date.now());
     const key = keyOf(stream);
@@ -135,14 +135,14 @@ export class Relay extends DurableObject<RelayEnv> {
     this.#unconfirmed.remove(stream);
   }
 
-  /** A client that is told of a loss is told the truth: its job ends, too. */
+  /** When a client gets the error of a lost stream, its job ends, too. */
   #finish(stream: RelayedStream, error: EndError | null, nowAt: number): void {
     const wasTold = stream.isToldLost;
     stream.finish(error, nowAt);
     if (stream.isToldLost && !wasTold) this.#tell((tenant) => tenant.streamLost(stream.jobId, stream.lease));
   }
 
-  /** The client is not told, because it would not read it. */
+  /** The client gets no error, because it would not read it. */
   #cutSlow(stream: RelayedStream, reader: Reader): void {
     stream.readers.delete(reader);
     reader.cut();

@@ -1,5 +1,5 @@
 // One attempt's stream in a relay: its last events and its readers. Events come in order, from one lease, none twice.
-// When a stream ends, every reader is told in its own API's format.
+// When a stream ends, every reader gets an end event in the format of its own API.
 
 import { errorEvent, lastNumberIn, openingOf, saysItsEnd } from "../../contract/dialect.ts";
 import { doorErrorOf } from "../../contract/door-status.ts";
@@ -50,7 +50,7 @@ export class RelayedStream {
   /** The worker's body of events has ended without an end of the stream. */
   #isLeft = false;
   isReaderGone = false;
-  /** A client was told that the stream is lost, whatever its worker reports. */
+  /** A client got the error that the stream is lost, whatever its worker reports. */
   isToldLost = false;
   /** A client has received events: no other attempt may continue or repeat the answer. */
   hasBegunAnswer = false;

@@ -32,7 +32,7 @@ export class Relays {
     return objectNamed(this.#namespace, name, this.#jurisdiction()) as unknown as RelayCalls;
   }
 
-  /** Resolves when all have been told, or could not be; null if there is nothing to tell, as after most turns. */
+  /** Resolves when all have the message, or could not get it; null if there is none, as after most turns. */
   tell({ cuts, droppedBodies, endedKeys }: RelayNews, memory: Memory | null): Promise<unknown> | null {
     if (cuts.length === 0 && droppedBodies.length === 0 && endedKeys.size === 0) return null;
     const calls: Promise<unknown>[] = [];

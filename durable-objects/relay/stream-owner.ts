@@ -16,7 +16,7 @@ export interface StreamLease {
   readonly lease: number;
 }
 
-/** What a relay tells its tenant, and asks it. */
+/** What a relay reports to its tenant, and asks it. */
 export interface StreamOwner {
   /** A reader has left, or reads too slowly. */
   readerGone(jobId: string, lease: number, isSlow: boolean): Promise<void>;
@@ -28,6 +28,6 @@ export interface StreamOwner {
   endsOf(leases: readonly StreamLease[]): Promise<AttemptEnd[]>;
   /** Which of them it gave to this worker. */
   givenTo(instance: string, leases: readonly StreamLease[]): Promise<boolean[]>;
-  /** A client was told that its stream is lost: its job ends, too. */
+  /** A client got the error that its stream is lost: its job ends, too. */
   streamLost(jobId: string, lease: number): Promise<void>;
 }

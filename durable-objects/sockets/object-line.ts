@@ -1,7 +1,7 @@
-// The line from the edge in Node to an object, self-hosted: a WebSocket on which each message is a call, or a group of
-// calls, and its answer a message with the same number; what needs no answer has none. It does not hibernate; the edge
-// closes an idle line, so that the object may sleep. Invariant: the platform holds all that an object sends until what
-// it tells is stored.
+// The line from the edge in Node to an object, self-hosted: a WebSocket. Each message is a call, or a group of
+// calls; the answer is a message with the same number, if the call needs one. It does not hibernate; the edge
+// closes an idle line, so that the object may sleep. Invariant: the platform holds what an object sends until the
+// writes before it are stored.
 
 import { SWITCHING_PROTOCOLS } from "../../contract/http-status.ts";
 import { type Outcome, thrownOf } from "../calls/grouped-calls.ts";

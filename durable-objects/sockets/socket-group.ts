@@ -1,5 +1,5 @@
-// What several sockets say, or are told, as one message on an object's line. Its first line tells how long each text is
-// and which sockets it belongs to; the texts follow as they are. Invariant: what belongs to one socket stays in order,
+// The messages of several sockets, in either direction, as one message on an object's line. The first line has the
+// length and the sockets of each text; the texts follow unchanged. Invariant: the messages of one socket stay in order,
 // and its close comes last.
 
 /** `text`: null for a frame that is not text. */

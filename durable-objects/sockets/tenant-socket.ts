@@ -32,7 +32,7 @@ export interface TenantSocket {
   close(code: number, reason: string): void;
 }
 
-/** Those of one kind that are accepted and whose end the object has not been told of. */
+/** Those of one kind that are accepted and whose end the object does not know. */
 export interface SocketTable {
   readonly size: number;
   all(tag?: string): TenantSocket[];

@@ -85,7 +85,7 @@ export const noteMissingModel = (turn: Turn, { model, frontDoor, assignedWorker 
   if (frontDoor?.session != null) turn.memory.affinity.forget(frontDoor.session, worker.instance);
 };
 
-/** Stores an automatic pause, tells the worker and audits it. */
+/** Stores an automatic pause, sends it to the worker and audits it. */
 const recordPause = (turn: Turn, worker: Worker): void => {
   turn.putWorker(worker);
   const reason = worker.pause?.reason ?? "";

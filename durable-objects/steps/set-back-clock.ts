@@ -17,7 +17,7 @@ export const heedSetBack = (turn: Turn): void => {
   const early = [...memory.fleet.members()].filter(
     ({ lastSeenAt, worker }) => Math.max(lastSeenAt, worker.lastHeartbeatAt) > nowAt,
   );
-  // A job is heard of through its worker.
+  // A job's sign of life is its worker's.
   if (early.length === 0) return;
   for (const { worker } of early) {
     turn.putWorker({ ...worker, lastHeartbeatAt: nowAt });

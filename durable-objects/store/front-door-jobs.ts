@@ -24,6 +24,8 @@ export const frontDoorJobs = (sql: Sql, journal: Journal) => {
     heldBodies: (): string[] =>
       openOfFrontDoor().flatMap(({ id, frontDoor }) => (frontDoor?.isBodyHeld === true ? [id] : [])),
 
+    heldBodyBytes: (): number => openOfFrontDoor().reduce((sum, { frontDoor }) => sum + (frontDoor?.heldBytes ?? 0), 0),
+
     openStreamCount: (): number =>
       open.count({
         where: "worker IS NOT NULL AND record ->> 'stream' AND record ->> 'firstTokenAt' IS NOT NULL",

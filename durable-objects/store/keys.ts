@@ -85,5 +85,15 @@ export const sessionsTable = (sql: Sql) => ({
   removeExpired: (nowAt: number): string[] =>
     all(sql, "DELETE FROM sessions WHERE expires_at <= ? RETURNING id", nowAt).map((row) => row.id as string),
 
+  /** Keeps the newest of a key; returns the ids of the removed ones. */
+  removeBeyond: (keyId: string, limit: number): string[] =>
+    all(
+      sql,
+      `DELETE FROM sessions WHERE id IN (SELECT id FROM sessions WHERE key_id = ? ORDER BY expires_at DESC
+        LIMIT -1 OFFSET ?) RETURNING id`,
+      keyId,
+      limit,
+    ).map((row) => row.id as string),
+
   nextExpiryAt: (): number | null => scalar(sql, "SELECT MIN(expires_at) FROM sessions"),
 });

@@ -69,8 +69,8 @@ export interface Memory {
   readonly open: Record<OpenStatus, number>;
   nextSeq: number;
   drainedSeq: number;
-  /** The size of the object's database, as last read. */
-  readonly stored: { bytes: number; readAt: number };
+  /** The size of the object's database, of the files and of the bodies outside, as last read. */
+  readonly stored: { bytes: number; fileBytes: number; bodyBytes: number; readAt: number };
   /** About what history has: what it was sent, less the share of the jobs that retention has deleted. */
   historyBytes: number;
   maxGb: number | null;
@@ -148,7 +148,7 @@ export const loadMemory = (store: Store, nowAt: number, counters: Counters): Mem
     open: store.jobs.openCounts(),
     nextSeq: Math.max(store.outbox.lastSeq(), drainedSeq) + 1,
     drainedSeq,
-    stored: { bytes: 0, readAt: Number.NEGATIVE_INFINITY },
+    stored: { bytes: 0, fileBytes: 0, bodyBytes: 0, readAt: Number.NEGATIVE_INFINITY },
     historyBytes: store.settings.historyBytes(),
     maxGb: store.settings.maxGb(),
   };

@@ -61,7 +61,7 @@ export class Turn {
   isAllOpened = false;
   /** It recorded spending, even if it refused the report. */
   hasSpent = false;
-  /** What webhooks are told of it. */
+  /** What webhooks get of it. */
   readonly announcements: Announcement[] = [];
   /** The earliest instant at which this turn made something due. */
   wakeAt = Number.POSITIVE_INFINITY;
@@ -148,7 +148,7 @@ export class Turn {
     this.due(this.nowAt + (inputTokens === null ? UNREPORTED_KEPT_MS : ESTIMATE_AFTER_MS));
   }
 
-  /** An attempt whose client has heard something, and whose worker reports its end without what it spent. */
+  /** An attempt with a begun answer, whose worker reports its end without what it spent. */
   noteUncounted(job: Job): void {
     if (job.firstTokenAt !== null && job.stream && job.assignedWorker !== null)
       this.#putUnreported(job, job.assignedWorker);
@@ -261,7 +261,7 @@ export class Turn {
     else if (before?.heartbeatAt !== after.heartbeatAt) this.noteBeat(after);
   }
 
-  /** Skipped if no webhook could be told. */
+  /** Skipped if no webhook could get it. */
   #announce(make: () => Announcement): void {
     if (this.memory.webhooks.length > 0) this.announcements.push(make());
   }

@@ -19,7 +19,7 @@ export interface CommitHooks {
   readonly undo: (error: unknown) => void;
 }
 
-/** Runs the turn; returns a function that tells its caller, to be called after the commit. */
+/** Runs the turn; returns a function that answers its caller, to be called after the commit. */
 interface QueuedTurn {
   readonly run: () => () => void;
   readonly reject: (error: unknown) => void;

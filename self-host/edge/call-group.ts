@@ -88,7 +88,7 @@ export class CallGroup {
     else this.#onIdle();
   }
 
-  /** Resolves to what tells the callers. */
+  /** Resolves to a function that answers the callers. */
   async #sendOne(group: readonly QueuedCall[]): Promise<() => void> {
     try {
       const outcomes = await this.#send(`[${group.map(({ text }) => text).join(",")}]`);

@@ -1,6 +1,6 @@
-// The WebSockets of workers and viewers on one line to an object. What they say in one tick goes as one message, and
-// what they are told comes as one (`durable-objects/sockets/socket-group.ts`); the object decides everything. Only pings are
-// answered here. Invariants: a socket ends with its line; clients are read no faster than the object reads.
+// The WebSockets of workers and viewers on one line to an object. Their messages of one tick go as one
+// message, and those to them come as one (`durable-objects/sockets/socket-group.ts`); the object decides everything. Only
+// pings are answered here. Invariants: a socket ends with its line; clients are read no faster than the object reads.
 
 import type { Refusal } from "../../domain/words/refusal.ts";
 import type { Result } from "../../domain/words/result.ts";
@@ -9,9 +9,9 @@ import { readSocketGroup, SocketGroupWriter } from "../../durable-objects/socket
 import { PING, PONG } from "../../durable-objects/sockets/tenant-socket.ts";
 import type { SocketOpening } from "../../src/home.ts";
 
-/** How late the object may hear of a ping. */
+/** How late the object may learn of a ping. */
 const PINGS_TOLD_WITHIN_MS = 250;
-/** Clients that speak are not read while the object is this far behind. */
+/** Clients are not read while the object is this far behind. */
 const MAX_BEHIND_BYTES = 8 * 1024 * 1024;
 
 /** A client's WebSocket. */
@@ -40,7 +40,7 @@ type Opened = Result<null, Refusal>;
 interface Seat {
   /** Null until the handshake is complete. */
   socket: ClientSocket | null;
-  /** What it is to be told then. */
+  /** What is sent to it then. */
   readonly early: ((socket: ClientSocket) => void)[];
 }
 

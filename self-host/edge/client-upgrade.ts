@@ -31,7 +31,7 @@ const webSockets = (perMessageDeflate: ServerOptions["perMessageDeflate"] & {}):
     clientTracking: false,
     maxPayload: MAX_FRAME_BYTES * MAX_BYTES_A_CHAR,
     closeTimeout: LAST_FRAME_MS,
-    // None is spoken, so none is chosen.
+    // The server supports no subprotocol, so it chooses none.
     handleProtocols: () => false,
     perMessageDeflate,
     // Called once the handshake is known to be valid.

@@ -3,7 +3,7 @@
 /** The longest header of a frame without a mask, as a server sends it. */
 export const MAX_HEADER_BYTES = 10;
 const LENGTH = 0x7f;
-/** A payload's length stands in the header's second byte, or there stands how many bytes behind it have the length. */
+/** The header's second byte holds the payload's length, or the size of the length field that follows. */
 const IN_2_BYTES = 126;
 const IN_8_BYTES = 127;
 const MAX_IN_2_BYTES = 0xffff;

@@ -37,7 +37,7 @@ const DEFINITION = "#/$defs/";
 const COMPONENT = "#/components/schemas/";
 
 /**
- * Removes what tells a reader nothing: the bounds of every integer, a pattern beside its format, and closed answer
+ * Removes what is of no use to a reader: the bounds of every integer, a pattern beside its format, and closed answer
  * objects.
  */
 const simplify = (side: Side, zodSchema: z.core.$ZodType, schema: z.core.JSONSchema.BaseSchema): void => {

@@ -215,7 +215,7 @@ const authorize = async (c: AppContext, needs: Needs, token: TokenFacts | undefi
   unwrap(await authorizeFor(c.env, token, needs));
 };
 
-/** A caller without permission is told that, not what is wrong with the request. */
+/** A caller without permission learns only that, not what is wrong with the request. */
 const refuseStrangerFirst = async (
   c: AppContext,
   needs: Needs,

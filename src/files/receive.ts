@@ -42,7 +42,7 @@ export interface Arrived {
   readonly contentType: string;
 }
 
-/** Who takes the file: how large it may be, and what the tenant is told. */
+/** Who takes the file: how large it may be, and what the tenant gets. */
 export interface Receiver {
   readonly tooLarge: RefusalOf<"file_too_large">;
   readonly announce: (file: NewFile) => Promise<Result<Announced, Refusal>>;

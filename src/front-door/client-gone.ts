@@ -1,5 +1,5 @@
-// A client that disconnects needs no answer: its job is cancelled and its worker is told. Node notices at once, workerd
-// with its next write to the client.
+// A client that disconnects needs no answer: its job is cancelled, and its worker gets a halt. Node notices at once,
+// workerd with its next write to the client.
 
 import type { AppContext } from "../http/auth.ts";
 import type { TokenFacts } from "../http/key-format.ts";

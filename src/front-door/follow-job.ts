@@ -24,11 +24,11 @@ export const followJob = (c: AppContext, token: TokenFacts, id: string): Promise
     },
   );
 
-/** The job with its next status or attempt; a start counts, because readers of a job's stream are told of it. */
+/** The job with its next status or attempt; a start counts, because readers of a job's stream get it. */
 export const watchMove = (c: AppContext, token: TokenFacts, from: Followed): Promise<Followed> =>
   watchUntil(c, token, from, ({ status, lease }) => status !== from.status || lease !== from.lease);
 
-/** The job when it is final; `onMove` hears of each state before. */
+/** The job when it is final; `onMove` gets each state before. */
 export const watchEnd = (
   c: AppContext,
   token: TokenFacts,

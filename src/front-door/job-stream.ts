@@ -41,7 +41,7 @@ const event = (type: "status" | "end", job: Followed): string => {
   return `event: ${type}\ndata: ${JSON.stringify({ status, worker, lease, error })}\n\n`;
 };
 
-/** Its worker may send chunks; of any other job only the states are told. */
+/** Its worker may send chunks; of any other job readers get only the states. */
 const isStreaming = ({ stream, status }: Followed): boolean =>
   stream && (status === "assigned" || status === "running");
 

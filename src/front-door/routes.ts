@@ -45,9 +45,11 @@ const handle = async (c: AppContext, api: Api, token: TokenFacts): Promise<Respo
   const named = unwrap(await callTenant(c.env, token, "mayAsk", { model, idempotency, api }));
   const drop = (): void => c.executionCtx.waitUntil(dropHeldBody(c.env, token, id ?? "").catch(() => undefined));
   try {
-    await holdBody(c.env, token, id ?? "", withChanges(held.body, { ...held.changes, model: named ?? model }));
+    const pieces = withChanges(held.body, { ...held.changes, model: named ?? model });
+    await holdBody(c.env, token, id ?? "", pieces);
     c.get("share")?.freeBytes();
-    const answered = await answerTo(c, token, request);
+    const heldBytes = pieces.reduce((sum, { length }) => sum + length, 0);
+    const answered = await answerTo(c, token, { ...request, asking: { ...request.asking, heldBytes } });
     // A repeated request has no job of its own that would drop its body.
     if (answered.headers.has(REPLAYED)) drop();
     return answered;

@@ -29,15 +29,15 @@ import { writtenBody } from "./written-body.ts";
 /** Time that a stream may arrive after its job's report. */
 const LATE_STREAM_MS = 5_000;
 
-/** A relay that ends a stream tells why itself. */
+/** A relay that ends a stream sends the reason itself. */
 const RELAY_TELLS_FIRST_MS = 500;
 
 /** Ends an event that may have come in part. */
 const BREAK_OFF = "\n\n";
 
 /**
- * How an answer ends whose relay was lost. The client is told, so the job ends, too. `last`: the end of what the client
- * got.
+ * The end of an answer whose relay was lost. The client gets an error, so the job ends, too. `last`: the last text that
+ * the client got.
  */
 const endingIfLost =
   (c: AppContext, token: TokenFacts, asked: DoorAnswer, request: AskedRequest): LastWords =>

@@ -43,7 +43,7 @@ export const findArchived = (db: D1Database, tenant: string, id: string): Promis
     };
   });
 
-/** What is not there is never too long to be told. */
+/** A missing text is never too long for an answer. */
 const NULL = "null";
 
 interface ListedRow extends JobRow {

@@ -1,5 +1,5 @@
-// Who is calling, as far as the edge can tell: a bearer key or the dashboard's cookie, checked by its tag. The tenant's
-// object decides everything else, in the transaction of the operation.
+// Who is calling, as far as the edge can check: a bearer key or the dashboard's cookie, by its tag. The tenant's object
+// decides everything else, in the transaction of the operation.
 
 import type { Context } from "hono";
 import { getCookie } from "hono/cookie";

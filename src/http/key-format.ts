@@ -60,7 +60,7 @@ const CRC_TABLE = Uint32Array.from({ length: 256 }, (_, index) => {
   return crc;
 });
 
-/** CRC-32 (ISO 3309): scanners can tell a real key from a typo offline. */
+/** CRC-32 (ISO 3309): scanners can distinguish a real key from a typo offline. */
 const checksum = (text: string): string => {
   let crc = 0xffffffff;
   for (const byte of encoder.encode(text)) crc = (crc >>> 8) ^ (CRC_TABLE[(crc ^ byte) & 0xff] ?? 0);

@@ -1,7 +1,7 @@
 // Whether GET /health may say that the service is ready. `npm start` names the worker that it runs: until it can be
 // given jobs the service is starting, but only for a limited time, because a worker that cannot start must not block
 // the others. It asks no database: the worker's own requests leave the answer here. Invariant: a service that was ready
-// never says again that it is starting.
+// is never starting again.
 
 import type { Env } from "../env.ts";
 import type { TokenFacts } from "../http/key-format.ts";

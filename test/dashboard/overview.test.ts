@@ -113,6 +113,21 @@ describe.skipIf(lacksBrowser())("the overview", () => {
     expect(await said()).toBeLessThanOrEqual(4);
   });
 
+  it("shows how long jobs wait and run, by what ran them", async () => {
+    const usage = { input_tokens: 3, output_tokens: 9 };
+    await end("complete", { result: "done", usage, model: "qwen" });
+    const { page, faults } = await world.open("");
+    const waits = table(page, /wait and run, by model/);
+    await waits.getByRole("row").filter({ hasText: "qwen" }).getByText("1", { exact: true }).waitFor();
+    await page.getByRole("radio", { name: "worker", exact: true }).check({ force: true });
+    await table(page, /wait and run, by worker/)
+      .getByRole("row")
+      .filter({ hasText: "openai" })
+      .waitFor();
+    await page.close();
+    expect(faults()).toEqual([]);
+  });
+
   it("shows the whole fleet by provider, and what of it does not work", async () => {
     await present("pa", {
       instance: "pa-1",

@@ -4,7 +4,7 @@ import { listDurableObjectIds, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { bodyName } from "../../durable-objects/object-name.ts";
-import { newWorld, ORIGIN } from "../support/workerd/client.ts";
+import { newWorld, ORIGIN, ROOT_KEY, request } from "../support/workerd/client.ts";
 import { edgeFetch } from "../support/workerd/edge.ts";
 import { CHAT, chat, chatAnswer, fakeWorker, post } from "../support/workerd/fake-worker.ts";
 
@@ -121,6 +121,21 @@ describe("a body over 1 MiB", () => {
     expect((await world.get(other.input_url)).body).toMatchObject({ store: false, model: "m1", filling });
     worker.complete(other, chatAnswer("hello"));
     await stateless;
+  });
+
+  it("counts towards what its tenant stores, until its job ends", async () => {
+    const world = await newWorld();
+    const worker = await fakeWorker(world);
+    const path = `/admin/tenants/${world.tenant}`;
+    const stored = async (): Promise<number> =>
+      (await request(ROOT_KEY, "PATCH", path, { max_gb: null })).body.stored_bytes;
+    const before = await stored();
+    const answering = post(world.key, CHAT, chat({ filling }));
+    const job = await worker.nextJob();
+    await expect.poll(async () => (await stored()) - before).toBeGreaterThan(filling.length);
+    worker.complete(job, chatAnswer("hello"));
+    await (await answering).whole;
+    await expect.poll(async () => (await stored()) - before).toBeLessThan(filling.length);
   });
 
   it("goes into one of a few objects of its tenant, and leaves nothing in it, however many there are", async () => {

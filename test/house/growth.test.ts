@@ -1,11 +1,13 @@
 // The table of what an outsider can make grow: every room's rows are read, and each is held to what it says.
 
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { glob } from "node:fs/promises";
 import path from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { describe, expect, it } from "vitest";
 import { WIRE } from "../../contract/refusal.ts";
 import type { GrowthRow } from "../../domain/words/growth.ts";
+import { SCHEMA_STEPS } from "../../durable-objects/store/schema.ts";
 
 const ROOT = path.join(import.meta.dirname, "../..");
 const PLACES = "{durable-objects,src,scripts,self-host}/**/growth.ts";
@@ -16,10 +18,33 @@ for await (const file of glob(PLACES, { cwd: ROOT })) {
   rows.push(...room.GROWTH);
 }
 
+const holds = new Set(rows.flatMap((row) => row.holds));
+
+/** Without the tables that an index for search keeps for itself. */
+const LISTED =
+  "SELECT name FROM pragma_table_list WHERE schema = 'main' AND type IN ('table', 'virtual') ORDER BY name";
+
+/** The tables that are there once all statements have run. */
+const tablesAfter = (statements: readonly string[]): string[] => {
+  const database = new DatabaseSync(":memory:");
+  for (const statement of statements) database.exec(statement);
+  const named = database.prepare(LISTED).all();
+  database.close();
+  return named.map(({ name }) => String(name)).filter((name) => !name.startsWith("sqlite_"));
+};
+
 describe("what an outsider can make grow", () => {
   it("stands in one table, each thing once", () => {
     expect(rows.length).toBeGreaterThan(0);
     expect(new Set(rows.map(({ what }) => what)).size).toBe(rows.length);
+  });
+
+  it("has a row for every table of a tenant's object, and of history", () => {
+    const migrations = readdirSync(path.join(ROOT, "migrations")).filter((name) => name.endsWith(".sql"));
+    const history = migrations.sort().map((name) => readFileSync(path.join(ROOT, "migrations", name), "utf8"));
+    const without = (kind: string, tables: string[]) => tables.filter((name) => !holds.has(`${kind} ${name}`));
+    expect(without("table", tablesAfter(SCHEMA_STEPS.flat()))).toEqual([]);
+    expect(without("history table", tablesAfter(history))).toEqual([]);
   });
 
   it.each(rows)("$what: has a bound, a refusal that exists, one who counts, and a test", (row) => {

@@ -88,6 +88,17 @@ describe("what a tenant stores", () => {
     expect((await asOperator("PATCH", path, { max_gb: -1 })).status).toBe(400);
   });
 
+  it("counts the bytes of its files, until they are deleted", async () => {
+    const { world } = await withWork();
+    const stored = async (): Promise<number> =>
+      (await asOperator("PATCH", `/admin/tenants/${world.tenant}`, { max_gb: null })).body.stored_bytes;
+    const before = await stored();
+    const { id } = (await world.post("/api/files", undefined, { raw: "x".repeat(900_000) })).body;
+    await expect.poll(async () => (await stored()) - before).toBeGreaterThan(900_000);
+    expect((await world.delete(`/api/files/${id}`)).status).toBe(204);
+    await expect.poll(async () => (await stored()) - before).toBeLessThan(900_000);
+  });
+
   it("counts what history was sent, and forgets the share that retention deletes", async () => {
     const { world } = await withWork();
     const stored = async (): Promise<number> =>

@@ -8,7 +8,7 @@ import path from "node:path";
 import { afterEach, expect, test } from "vitest";
 import WebSocket from "ws";
 import { shareOf } from "../../domain/tenant/share.ts";
-import { childProcesses, killChild } from "../support/child-processes.ts";
+import { childProcesses, killChild, killServing } from "../support/child-processes.ts";
 import { send } from "../support/requests.ts";
 import { type SelfHosted, startSelfHosted } from "../support/self-hosted.ts";
 import { folderForEachTest } from "../support/temporary-folder.ts";
@@ -95,6 +95,31 @@ test("with the tenants' process gone, requests are 503 with Retry-After and /hea
   expect(await server.stop()).toBe(0);
   server = null;
 }, 60_000);
+
+test("with Node itself gone, all is started again on the same port, with what was acknowledged; then it stops in order", async () => {
+  server = await startSelfHosted(data.path);
+  const key = server.adminKey;
+  const { id } = (await call(key, "POST", "/api/jobs", { prompt: "stays" })).body;
+  for (let kills = 0; kills < 2; kills += 1) {
+    expect(killServing(data.path)).toBe(true);
+    const status = () =>
+      call(key, "GET", `/api/jobs/${id}`).then(
+        (answer) => answer.status,
+        () => "gone",
+      );
+    await expect.poll(status, { timeout: 30_000 }).toBe(200);
+  }
+  expect(server.output()).toContain("The serving process was ended by SIGKILL; it is started again.");
+  expect(await server.stop()).toBe(0);
+  expect(childProcesses(data.path)).toEqual([]);
+  server = null;
+}, 90_000);
+
+test("a start that fails is not tried again", async () => {
+  await expect(startSelfHosted(data.path, { env: { SERVICE_HOST: "192.0.2.1" } })).rejects.toThrow(
+    "did not become ready",
+  );
+});
 
 /** Its text so far; it speaks for eight seconds. */
 const openStream = async (api: string): Promise<() => { text: string; end: "open" | "whole" | "broken" }> => {

@@ -3,13 +3,27 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { expect, test } from "vitest";
-import { readExtraCatalog } from "../../self-host/settings.ts";
+import { maxGbOf, type TenantEnv } from "../../durable-objects/tenant-env.ts";
+import { passedEnvironment, readExtraCatalog, readSettings } from "../../self-host/settings.ts";
 import { loadProviders } from "../../src/catalog/providers.ts";
 import { folderForEachTest } from "../support/temporary-folder.ts";
 
 const GOOD = 'provider: acme\nlist_url: https://api.acme.example/models\nresponse_path: "data[]"\nfields: { id: id }\n';
 
 const folder = folderForEachTest();
+
+test("what a tenant may store reaches its object, and is refused at the start if it is no number", () => {
+  for (const given of ["0", "0.5", "20"]) {
+    const env = { SERVICE_TENANT_MAX_GB: given };
+    expect(() => readSettings([], env)).not.toThrow();
+    expect(passedEnvironment({}, env)).toMatchObject(env);
+    expect(maxGbOf(env as unknown as TenantEnv)).toBe(Number(given));
+  }
+  for (const given of ["much", "-1", "1e9", "20 GB", "Infinity"])
+    expect(() => readSettings([], { SERVICE_TENANT_MAX_GB: given })).toThrow(
+      `SERVICE_TENANT_MAX_GB is "${given}": use a number of GB`,
+    );
+});
 
 const read = (files: Record<string, string>): Promise<Record<string, string>> => {
   for (const [name, text] of Object.entries(files)) writeFileSync(path.join(folder.path, name), text);

@@ -67,6 +67,20 @@ test("a reader does not wait for a history that accepts a batch and never answer
   expect(store.outbox.firstSeq()).toBe(1);
 });
 
+test("a run after a long outage asks no more than one invocation may, and the next goes on where it ended", async () => {
+  let batches = 0;
+  const { store, removeUpTo } = growingOutbox();
+  const apply = async () => {
+    batches += 1;
+  };
+  // Each batch of this outbox is one query.
+  const tools = { store, tenant: "t", now: () => 0, random: () => 0, apply, removeUpTo };
+  const drain = new Drain({ ...tools, queriesARun: 1 });
+  expect([await drain.start(), batches, store.outbox.firstSeq()]).toEqual([false, 1, 3]);
+  expect(drain.dueAt()).toBeLessThanOrEqual(1_000);
+  expect([await drain.flush(), batches, store.outbox.firstSeq()]).toEqual([false, 2, 5]);
+});
+
 test("readers that wait at once share a batch", async () => {
   let batches = 0;
   const { drain } = drainOf(async () => {

@@ -9,11 +9,21 @@ export interface ChildProcessFound {
   readonly name: string;
 }
 
-const commandOf = (pid: string): string[] => {
+const textOf = (file: string): string => {
   try {
-    return readFileSync(`/proc/${pid}/cmdline`, "utf8").split("\0");
+    return readFileSync(file, "utf8");
   } catch {
-    return [];
+    return "";
+  }
+};
+
+const commandOf = (pid: string): string[] => textOf(`/proc/${pid}/cmdline`).split("\0");
+
+const isKilled = (pid: number): boolean => {
+  try {
+    return process.kill(pid, "SIGKILL");
+  } catch {
+    return false;
   }
 };
 
@@ -25,14 +35,24 @@ export const childProcesses = (dataDir: string): ChildProcessFound[] =>
       return config === undefined ? [] : [{ pid: Number(pid), name: path.basename(config, ".capnp") }];
     });
 
+/** The process that serves HTTP, found by its data folder; the one that starts it again is not meant. */
+const servingProcess = (dataDir: string): number | null => {
+  const found = readdirSync("/proc").find((pid) => {
+    const command = /^\d+$/.test(pid) ? commandOf(pid) : [];
+    if (!command.some((word) => path.isAbsolute(word) && word.endsWith("/scripts/start.ts"))) return false;
+    return textOf(`/proc/${pid}/environ`).split("\0").includes(`SERVICE_DATA_DIR=${dataDir}`);
+  });
+  return found === undefined ? null : Number(found);
+};
+
+/** Ends it as `kill -9` does; returns whether it was there. */
+export const killServing = (dataDir: string): boolean => {
+  const pid = servingProcess(dataDir);
+  return pid !== null && isKilled(pid);
+};
+
 /** Ends one of them as `kill -9` does; returns whether it was there. */
 export const killChild = (dataDir: string, name: string): boolean => {
   const found = childProcesses(dataDir).find((one) => one.name === name);
-  if (found === undefined) return false;
-  try {
-    process.kill(found.pid, "SIGKILL");
-    return true;
-  } catch {
-    return false;
-  }
+  return found !== undefined && isKilled(found.pid);
 };

@@ -360,4 +360,18 @@ describe("the first token of an ordinary job", () => {
       "job.completed",
     ]);
   });
+
+  it("stands in the metrics, of a job that is not streamed, too", async () => {
+    const world = await newWorld();
+    await present(world);
+    const count = async (): Promise<string | undefined> =>
+      /^signalbox_time_to_first_token_seconds_count(?:\{[^}]*\})? (\d+)$/m.exec(
+        (await world.get("/metrics")).text,
+      )?.[1];
+    expect(await count()).toBeUndefined();
+    const job = await dispatch(world);
+    await start(world, job);
+    await world.ok("POST", `/api/jobs/${job.id}/complete`, { lease: 1, result: 1, first_token_ms: 0 });
+    expect(await count()).toBe("1");
+  });
 });

@@ -61,6 +61,27 @@ describe("a budget that rejects", () => {
     expect((await world.ok("GET", "/api/audit")).entries[0]).toMatchObject({ action: "budget.lifted", target: "day" });
   });
 
+  it("keeps sums of spending for 62 days, and deletes older ones though nobody has signed in", async () => {
+    const world = await newWorld();
+    await world.ok("POST", "/presence", { instance: "w", provider: "p", status: "idle", tags: "" });
+    const days = [200, 63, 61, 1].map((days) => Date.now() - days * DAY_MS);
+    await inStorage(world, (storage) => {
+      for (const at of days) {
+        storage.sql.exec("INSERT INTO spending (day_at, provider, nano_usd) VALUES (?, 'p', 1)", at);
+        storage.sql.exec("INSERT INTO key_spending (key_id, day_at, nano_usd) VALUES ('k', ?, 1)", at);
+      }
+    });
+    await alarm(world);
+    const kept = (table: string) =>
+      inStorage(world, ({ sql }) =>
+        sql
+          .exec(`SELECT day_at FROM ${table} ORDER BY day_at`)
+          .toArray()
+          .map((row) => row.day_at),
+      );
+    expect([await kept("spending"), await kept("key_spending")]).toEqual([days.slice(2), days.slice(2)]);
+  });
+
   it("is written down once, and skips schedules with that reason", async () => {
     const world = await newWorld();
     await world.ok("POST", "/api/schedules", { name: "s", interval: "1h", prompt: "x" });

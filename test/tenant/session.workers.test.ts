@@ -1,6 +1,7 @@
 // The dashboard's session.
 
 import { describe, expect, it } from "vitest";
+import { MAX_SESSIONS_A_KEY } from "../../durable-objects/operations/keys.ts";
 import { newWorld, ORIGIN, request } from "../support/workerd/client.ts";
 import { signIn } from "../support/workerd/sign-in.ts";
 
@@ -17,6 +18,18 @@ describe("the dashboard's session", () => {
     expect(pair).toMatch(/^__Host-/);
     const me = await request(null, "GET", "/api/jobs", undefined, { headers: { cookie: pair } });
     expect(me.status).toBe(200);
+  });
+
+  it("ends the oldest of a hundred when its key signs in once more, and no other key's", async () => {
+    const world = await newWorld();
+    const other = await signIn((await world.withKey("standard")).key);
+    const first = await signIn(world.key);
+    for (let count = 1; count < MAX_SESSIONS_A_KEY; count += 1) await signIn(world.key);
+    const status = async ({ pair }: { pair: string }) =>
+      (await request(null, "GET", "/session", undefined, { headers: { cookie: pair } })).status;
+    expect(await status(first)).toBe(200);
+    const last = await signIn(world.key);
+    expect([await status(first), await status(last), await status(other)]).toEqual([401, 200, 200]);
   });
 
   it("acts with the role of its key, and no other", async () => {

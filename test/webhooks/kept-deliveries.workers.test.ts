@@ -4,6 +4,7 @@
 import { runInDurableObject } from "cloudflare:test";
 import { expect, test } from "vitest";
 import type { Delivery } from "../../domain/webhook.ts";
+import { MAX_WEBHOOKS } from "../../durable-objects/operations/webhooks.ts";
 import { DELIVERIES_KEPT, DELIVERIES_WAITING } from "../../durable-objects/steps/deliveries.ts";
 import { openStore } from "../../durable-objects/store/open.ts";
 import { alarm, type Body, newWorld, type World } from "../support/workerd/client.ts";
@@ -75,4 +76,14 @@ test("for one endpoint only so many wait: for a newer one the oldest is dropped,
   } finally {
     DELIVERIES_WAITING.most = most;
   }
+});
+
+test("a tenant has 50 webhooks and no more, until one is deleted", async () => {
+  const world = await newWorld();
+  const webhook = { url: "https://hooks.example.com/one", events: ["job.completed"] };
+  const { id } = await world.ok("POST", "/api/webhooks", webhook);
+  for (let count = 1; count < MAX_WEBHOOKS; count += 1) await world.ok("POST", "/api/webhooks", webhook);
+  expect((await world.post("/api/webhooks", webhook)).status).toBe(400);
+  expect((await world.delete(`/api/webhooks/${id}`)).status).toBe(204);
+  expect((await world.post("/api/webhooks", webhook)).status).toBe(201);
 });

@@ -11,7 +11,7 @@ export type Noted =
   | {
       kind: "error";
       error: unknown;
-      /** The API's own end of a stream that failed: a client that has heard something gets it unchanged. */
+      /** The API's own end of a stream that failed: a client with a begun answer gets it unchanged. */
       isEnd?: true;
     };
 
@@ -22,7 +22,7 @@ export type Assembly = {
   isWhole: () => boolean;
   /** Events that complete the answer, if this runtime omits them. */
   closing: () => string;
-  /** Whether the runtime has told what the whole answer spent. */
+  /** Whether the runtime has reported what the whole answer spent. */
   isCounted: () => boolean;
   /** Approximate size of the result in characters. */
   size: () => number;

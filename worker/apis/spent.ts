@@ -1,5 +1,5 @@
 // What an answer spent, in the contract's form. Parts never exceed the total, whatever a runtime claims. Counts are
-// estimated only for an answer that was cut before its runtime told them, and are marked then.
+// estimated only for an answer that was cut before its runtime reported them, and are marked then.
 
 import { MAX_TOKENS } from "../../contract/field.ts";
 import { tokensOf } from "../../contract/token-estimate.ts";
@@ -23,13 +23,13 @@ function tokenUsage({ input, output, cached, reasoning }: Told): Usage | null {
   };
 }
 
-/** What an answer tells of its tokens and its model. */
+/** The tokens and the model that an answer names. */
 export function spentOf(told: Told, model: unknown): Spent {
   const usage = tokenUsage(told);
   return { ...(usage === null ? {} : { usage }), ...(typeof model === "string" && model !== "" ? { model } : {}) };
 }
 
-/** What an answer that was cut spent: the runtime's own counts where it told them, else what was said. */
+/** What an answer that was cut spent: the runtime's own counts if it reported them, else an estimate by its text. */
 export function spentSoFar(dialect: Dialect, assembly: Assembly, inputTokens: () => number): Spent {
   const told = dialect.spentOf(assembly.result());
   if (assembly.isCounted()) return told;

@@ -12,6 +12,6 @@ export type Spent = {
   usage?: Usage;
   cost_usd?: number;
   model?: string;
-  /** The attempt was cut before the runtime told its counts. */
+  /** The attempt was cut before the runtime reported its counts. */
   usage_estimated?: true;
 };

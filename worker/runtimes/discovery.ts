@@ -1,5 +1,5 @@
-// Finds the local model runtime on this machine. Its answers tell what kind it is, not its port, because any program
-// may listen on 8000 or 8080.
+// Finds the local model runtime on this machine. Its answers show what kind it is; its port does not, because any
+// program may listen on 8000 or 8080.
 
 import { isObject, type JsonObject, parseJson } from "../../contract/text/json-object.ts";
 import { LOCAL_RUNTIMES, SOUGHT_RUNTIMES } from "../../contract/values.ts";

@@ -99,7 +99,7 @@ export function failed(error: JobFailure, spent: Spent = {}): FailedOutcome {
   return { ok: false, error, ...spent };
 }
 
-/** The same for what was thrown, which also tells whether the runtime received anything. */
+/** The same for what was thrown, with whether the runtime received anything. */
 export function failedBy(thrown: unknown, error: JobFailure, spent: Spent = {}): FailedOutcome {
   const outcome = failed(error, spent);
   return isNeverReached(thrown) ? { ...outcome, neverReached: true } : outcome;

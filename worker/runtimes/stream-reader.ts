@@ -75,7 +75,7 @@ export class StreamReader {
     await this.#emit(events);
   }
 
-  /** An attempt that said nothing spent what its runtime tells, and no more. */
+  /** An attempt without output spent what its runtime reports, and no more. */
   #spent(): Spent {
     const { dialect, inputTokens } = this.#request;
     if (!this.#hasContent) return dialect.spentOf(this.#assembly.result());
