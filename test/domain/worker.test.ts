@@ -68,6 +68,7 @@ describe("presence", () => {
       ...FROM,
       registeredAt: NOON,
       lastHeartbeatAt: NOON,
+      opening: null,
       pause: null,
       isHalted: false,
       resumedEpoch: 0,
