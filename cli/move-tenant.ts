@@ -1,8 +1,9 @@
 // A tenant's move, step by step: copied part by part, both ends compared, and only then is it served at the target.
 // Interrupted at any point, the same steps complete the move: what a try has brought is removed or recognised.
 
-import type { MoveAnswer, RowsDigest, RowsQuery } from "../contract/move.ts";
+import type { MoveAnswer, RowsDigest, RowsPart, RowsQuery } from "../contract/move.ts";
 import type { Signalbox } from "../sdk/signalbox.ts";
+import { filesIn, moveFile } from "./move-files.ts";
 
 type Tenants = Signalbox["tenants"];
 type Table = MoveAnswer["tables"][number];
@@ -18,12 +19,25 @@ export interface MovedTable extends Table {
   readonly rows: number;
 }
 
+/** The table with the records of files. */
+const FILES = "files";
+
+const copyFiles = async ({ tenant, source, target, options }: Ends, part: RowsPart): Promise<void> => {
+  const ends = {
+    read: (id: string) => source.readFile(tenant, id, options),
+    write: (id: string, bytes: ReadableStream<Uint8Array>, until: string) =>
+      target.writeFile(tenant, id, bytes, { ...options, until }),
+  };
+  for (const file of filesIn(part)) await moveFile(ends, file, Date.now());
+};
+
 /** Returns how many rows the table has. */
 const copyTable = async ({ tenant, source, target, options }: Ends, table: Table): Promise<number> => {
   let rows = 0;
   for (let from: string | null = ""; from !== null; ) {
     const part = await source.readRows(tenant, { ...table, from }, options);
     await target.writeRows(tenant, part, options);
+    if (table.place === "object" && table.table === FILES) await copyFiles({ tenant, source, target, options }, part);
     rows += part.rows.length;
     from = part.next;
   }

@@ -4,6 +4,7 @@ import type { Verb } from "./verb.ts";
 import { catalogCommands } from "./verbs/catalog.ts";
 import { configCommands } from "./verbs/config.ts";
 import { costCommand } from "./verbs/cost.ts";
+import { fileCommands } from "./verbs/files.ts";
 import { jobCommands } from "./verbs/jobs.ts";
 import { keyCommands } from "./verbs/keys.ts";
 import { killswitchCommands } from "./verbs/killswitch.ts";
@@ -18,6 +19,7 @@ import { workerCommands } from "./verbs/workers.ts";
 export const VERBS: readonly Verb[] = [
   runCommand,
   ...jobCommands,
+  ...fileCommands,
   ...queueCommands,
   ...workerCommands,
   ...killswitchCommands,

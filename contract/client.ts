@@ -21,8 +21,8 @@ import { workerVerbs } from "./client/workers.ts";
 export const clientOver = (transport: Transport) => ({
   frontDoor: frontDoorVerbs(transport),
   jobs: jobVerbs(transport),
-  workers: workerVerbs(transport),
   files: fileVerbs(transport),
+  workers: workerVerbs(transport),
   killswitch: killswitchVerbs(transport),
   schedules: scheduleVerbs(transport),
   catalog: catalogVerbs(transport),

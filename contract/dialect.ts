@@ -96,6 +96,12 @@ const ENDS: Readonly<Record<Api, RegExp>> = {
   completions: /^data: ?(\[DONE\]|\{"error")/m,
   embeddings: /^data: ?\[DONE\]/m,
   "messages/count_tokens": /^event: ?error\s*$/m,
+  rerank: /^data: ?\[DONE\]/m,
+  "images/generations": /"type": ?"image_generation\.completed"|^data: ?(\[DONE\]|\{"error")/m,
+  "images/edits": /"type": ?"image_edit\.completed"|^data: ?(\[DONE\]|\{"error")/m,
+  "audio/transcriptions": /"type": ?"transcript\.text\.done"|^data: ?(\[DONE\]|\{"error")/m,
+  "audio/translations": /"type": ?"transcript\.text\.done"|^data: ?(\[DONE\]|\{"error")/m,
+  "audio/speech": /"type": ?"speech\.audio\.done"|^data: ?(\[DONE\]|\{"error")/m,
   messages: /^event: ?(message_stop|error)\s*$|"type": ?"message_stop"/m,
   responses: /"type": ?"response\.(completed|failed|incomplete)"/,
 };

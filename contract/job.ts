@@ -313,7 +313,8 @@ export const presentJob = (
   stream: job.stream,
   files: [...job.files],
   result_files: job.resultFiles.map(({ contentType, ...file }) => ({ ...file, content_type: contentType })),
-  result_file: job.resultFile === null ? null : { ...job.resultFile },
+  // That of a client's request is only on its way to the client.
+  result_file: job.resultFile === null || job.api !== null ? null : { ...job.resultFile },
   result_bytes: job.resultBytes,
   first_token_at: toIsoOrNull(job.firstTokenAt),
   schedule: job.schedule,

@@ -82,6 +82,11 @@ export const rowsDigest = z
   })
   .meta({ id: "MovedRowsDigest" });
 
+export const movedFile = z
+  .object({ bytes: z.int(), sha256: z.string().meta({ description: "of the bytes, in hexadecimal" }) })
+  .meta({ id: "MovedFile" });
+
+export type MovedFile = z.infer<typeof movedFile>;
 export type MoveAnswer = z.infer<typeof moveAnswer>;
 export type RowsPart = z.infer<typeof rowsPart>;
 export type RowsDigest = z.infer<typeof rowsDigest>;

@@ -1,6 +1,7 @@
 // What a worker reports about its jobs, over HTTP and over the socket, with the same fields.
 
 import * as z from "zod";
+import { MAX_LARGE_RESULT_BYTES } from "../domain/file/file.ts";
 import type { JobError, Usage } from "../domain/job/job.ts";
 import { count, json, jsonWithin, label, MAX_PROGRESS_BYTES, usd } from "./field.ts";
 import { fileId } from "./file.ts";
@@ -33,6 +34,10 @@ export const completeFields = {
   lease,
   result: json.optional().meta({ description: "required, unless `result_file` is given" }),
   result_file: fileId.nullish().meta({ description: "a result over 1 MiB, stored by `PUT …/result` before" }),
+  result_bytes: count.max(MAX_LARGE_RESULT_BYTES).nullish().meta({
+    description:
+      "the size of a streamed answer over 1 MiB of a client's request: its events were all, and it has no other result",
+  }),
   usage: usage.nullish(),
   cost_usd: usd.nullish(),
   model: label(256).nullish(),
@@ -60,9 +65,9 @@ export const spentFields = {
 export const releaseFields = { lease, reason: label(500) };
 
 /** A missing result is a mistake, not a result that is null. */
-export const givesResult = (report: { result?: unknown; result_file?: string | null | undefined }): boolean =>
-  report.result !== undefined || report.result_file != null;
-export const RESULT_MISSING = { path: ["result"], message: "is required: give result, or result_file" };
+export const givesResult = (report: { result?: unknown } & Elsewhere): boolean =>
+  report.result !== undefined || report.result_file != null || report.result_bytes != null;
+export const RESULT_MISSING = { path: ["result"], message: "is required: give result, result_file or result_bytes" };
 
 export const startRequest = z.strictObject(startFields).meta({ id: "Start" });
 export const heartbeatRequest = z.strictObject(heartbeatFields).meta({ id: "JobHeartbeat" });
@@ -101,9 +106,16 @@ export const toSpent = (body: {
   firstTokenMs: body.first_token_ms ?? null,
 });
 
-/** The file that holds the result of a report, if one does. */
-export const resultFileOf = ({ result_file }: { result_file?: string | null | undefined }) =>
-  result_file == null ? {} : { resultFile: result_file };
+interface Elsewhere {
+  readonly result_file?: string | null | undefined;
+  readonly result_bytes?: number | null | undefined;
+}
+
+/** Where the result of a report is, if that is not the report. */
+export const resultElsewhere = ({ result_file, result_bytes }: Elsewhere) => ({
+  ...(result_file == null ? {} : { resultFile: result_file }),
+  ...(result_bytes == null ? {} : { streamedBytes: result_bytes }),
+});
 
 const isRetryableStatus = (status: number): boolean => status === 408 || status === 429 || status >= 500;
 

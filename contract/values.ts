@@ -3,6 +3,7 @@
 
 export { ROLES, type Role } from "../domain/access/key.ts";
 export { BUDGET_ACTIONS, STRATEGIES } from "../domain/config.ts";
+export { MAX_LARGE_RESULT_BYTES } from "../domain/file/file.ts";
 export {
   LOCAL_RUNTIMES,
   type LocalRuntimeName,
@@ -17,7 +18,7 @@ export { PERIODS, type Period } from "../domain/money/period.ts";
 export { usdText } from "../domain/money/usd-text.ts";
 export { OVERLAPS, SCHEDULE_STATUSES } from "../domain/schedule/schedule-status.ts";
 export { DISABLED_REASONS, WEBHOOK_EVENTS, type WebhookEvent } from "../domain/webhook.ts";
-export { APIS, type Api, STREAMED_APIS, type StreamedApi } from "../domain/words/api.ts";
+export { APIS, type Api, BYTE_APIS, isFormApi } from "../domain/words/api.ts";
 export {
   CHANGEABLE_STATUSES,
   isFinal,

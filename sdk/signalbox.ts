@@ -2,6 +2,7 @@
 // runs in Node, browsers and edge workers and imports no package.
 
 import type { StreamOptions } from "../contract/client/jobs.ts";
+import { ApiProblem } from "../contract/client/problem.ts";
 import { type CallOptions, type ClientOptions, type KeyedOptions, Transport } from "../contract/client/transport.ts";
 import { type Client, clientOver } from "../contract/client.ts";
 import type { JobResource, NewJobRequest } from "../contract/job.ts";
@@ -22,12 +23,34 @@ const environment = (name: string): string | undefined => {
 };
 
 /** Waits until a job is final, over as many requests as needed. */
-const waitForJob = async (jobs: Client["jobs"], id: string, options: CallOptions = {}): Promise<JobResource> => {
+const waitForJob = async (
+  jobs: Pick<Client["jobs"], "get">,
+  id: string,
+  options: CallOptions = {},
+): Promise<JobResource> => {
   for (;;) {
     const job = await jobs.get(id, { ...options, wait: MAX_WAIT_SECONDS });
     if (isFinal(job.status)) return job;
   }
 };
+
+const GONE_OR_NOT_YOURS: ReadonlySet<number> = new Set([403, 404]);
+
+/** The job with its result, also where that is a file, because it is over 1 MiB. */
+const getWhole =
+  ({ jobs, files }: Client): Client["jobs"]["get"] =>
+  async (id, options = {}) => {
+    const job = await jobs.get(id, options);
+    if (!job.result_file) return job;
+    try {
+      const content = await files.content(job.result_file.id, { signal: options.signal });
+      return { ...job, result: (await content.json()) as JobResource["result"] };
+    } catch (error) {
+      // Kept for a week, and not for viewers: the job says where it was.
+      if (error instanceof ApiProblem && GONE_OR_NOT_YOURS.has(error.status)) return job;
+      throw error;
+    }
+  };
 
 const jobsWithRuns = (jobs: Client["jobs"]) => ({
   ...jobs,
@@ -57,7 +80,7 @@ type Nouns = Omit<Client, "jobs"> & { readonly jobs: ReturnType<typeof jobsWithR
 const nounsOf = (options: SignalboxOptions): Nouns => {
   const { url = environment("SERVICE_API_URL") ?? LOCAL_URL, key = environment("SERVICE_API_KEY") } = options;
   const client = clientOver(new Transport({ ...options, url, key }));
-  return { ...client, jobs: jobsWithRuns(client.jobs) };
+  return { ...client, jobs: jobsWithRuns({ ...client.jobs, get: getWhole(client) }) };
 };
 
 /** Has each part of the client as a field, also parts added later. */

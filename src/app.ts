@@ -10,7 +10,7 @@ import { cors, preflight } from "./front-door/cors.ts";
 import { bugResponse, isFrontDoor, refusalResponse } from "./front-door/errors.ts";
 import { doorFileByteRoutes, doorFileRecordRoutes } from "./front-door/files.ts";
 import { jobStreamRoutes } from "./front-door/job-stream.ts";
-import { doorRoutes, longModelRoute } from "./front-door/routes.ts";
+import { doorFormRoutes, doorRoutes, longModelRoute } from "./front-door/routes.ts";
 import { uploadRoutes } from "./front-door/uploads.ts";
 import { assetResponse } from "./http/asset.ts";
 import type { AppContext, Variables } from "./http/auth.ts";
@@ -30,6 +30,7 @@ import { insightRoutes } from "./routes/insight.ts";
 import { jobRoutes } from "./routes/jobs.ts";
 import { keyRoutes } from "./routes/keys.ts";
 import { killswitchRoutes } from "./routes/killswitch.ts";
+import { movedFileRoutes } from "./routes/moved-files.ts";
 import { moveRoutes } from "./routes/moves.ts";
 import { outputRoutes } from "./routes/outputs.ts";
 import { packageRoutes } from "./routes/package.ts";
@@ -64,6 +65,7 @@ const portableRoutes: readonly Endpoint[] = [
   ...configRoutes,
   ...tenantRoutes,
   ...moveRoutes,
+  ...movedFileRoutes,
   ...keyRoutes,
   ...sessionRoutes,
   ...auditRoutes,
@@ -76,6 +78,7 @@ const portableRoutes: readonly Endpoint[] = [
 const boundRoutes: readonly Endpoint[] = [
   ...fileByteRoutes,
   ...doorFileByteRoutes,
+  ...doorFormRoutes,
   ...uploadRoutes,
   ...outputRoutes,
   ...streamRoutes,

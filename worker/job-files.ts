@@ -29,6 +29,29 @@ export type JobFiles = {
   send: (job: LeasedJob, name: string, bytes: FileBytes, signal: AbortSignal) => Promise<FileSent>;
 };
 
+/**
+ * A file's bytes as they arrive. Its link has the address at which the file was uploaded; from here the coordinator may
+ * have another, so only the path is taken.
+ */
+export async function openFile(
+  { url, name }: LeasedFile,
+  apiUrl: string,
+  signal: AbortSignal,
+): Promise<ReadableStream<Uint8Array>> {
+  const { pathname, search } = new URL(url, apiUrl);
+  // The link needs no key, so none is sent.
+  const response = await runtimeFetch(apiUrl + pathname + search, { signal });
+  if (!response.ok || response.body === null) throw new Error(`${name}: HTTP ${response.status}`);
+  return response.body;
+}
+
+export type FileOpener = (file: LeasedFile, signal: AbortSignal) => Promise<AsyncIterable<Uint8Array>>;
+
+export const fileOpener =
+  ({ apiUrl }: Pick<SessionSettings, "apiUrl">): FileOpener =>
+  async (file, signal) =>
+    (await openFile(file, apiUrl, signal)) as unknown as AsyncIterable<Uint8Array>;
+
 /** Writes the job's files into the folder, each under its own name. @throws Error if one cannot be read. */
 export async function receiveFiles(
   job: LeasedJob,
@@ -40,10 +63,8 @@ export async function receiveFiles(
   const taken = new Set<string>();
   for (const { url, ...file } of job.files) {
     const place = path.join(folder, freeName(file.name, taken));
-    // The link needs no key, so none is sent.
-    const response = await runtimeFetch(new URL(url, apiUrl).href, { signal });
-    if (!response.ok || response.body === null) throw new Error(`${file.name}: HTTP ${response.status}`);
-    await pipeline(Readable.fromWeb(response.body as never), createWriteStream(place), { signal });
+    const bytes = await openFile({ url, ...file }, apiUrl, signal);
+    await pipeline(Readable.fromWeb(bytes as never), createWriteStream(place), { signal });
     received.push({ ...file, path: place });
   }
   return received;

@@ -5,11 +5,13 @@ import type { ReaderGone } from "../contract/data-line.ts";
 import type { LeasedJob } from "../contract/worker.ts";
 import type { WorkerConfig } from "./config.ts";
 import type { HeldJob, HeldJobs } from "./held-jobs.ts";
+import type { FileOpener } from "./job-files.ts";
 import type { InputLoader } from "./load-input.ts";
 import type { WorkerLog } from "./log.ts";
 import type { Reports } from "./reports.ts";
 import { type JobOutcome, runJob } from "./run-job.ts";
 import type { Progress, Runtime } from "./runtimes/runtime.ts";
+import type { ResultStore } from "./store-result.ts";
 import type { Streams } from "./streams/streams.ts";
 
 const PROGRESS_EVERY_MS = 1_000;
@@ -22,6 +24,8 @@ export type JobRunnerOptions = {
   runtime: Runtime;
   streams: Streams;
   loadInput: InputLoader;
+  storeResult: ResultStore;
+  openFile: FileOpener;
   concurrency: number;
   offeredModels: readonly string[];
   /** The config for the next job, as fresh as possible without waiting. */
@@ -121,7 +125,7 @@ export class JobRunner {
 
   async #run(held: HeldJob): Promise<void> {
     const { job, halt } = held;
-    const { reports, streams, runtime, offeredModels, loadInput } = this.#options;
+    const { reports, streams, runtime, offeredModels, loadInput, storeResult, openFile } = this.#options;
     const lease = { job_id: job.id, lease: job.lease };
     held.state = "running";
     held.progressSentAtMs = performance.now();
@@ -138,6 +142,8 @@ export class JobRunner {
         offeredModels,
         timeoutSeconds,
         loadInput,
+        storeResult,
+        openFile,
         onProgress: (progress) => this.#progress(held, progress),
         onFirstToken: () => stream !== null && reports.add({ type: "job.streaming", ...lease }),
         emit: (events) => stream?.write(events),

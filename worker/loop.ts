@@ -7,6 +7,7 @@ import type { PresenceAnswer } from "../contract/worker.ts";
 import { createBeats } from "./beats.ts";
 import type { ConfigWatch, WorkerConfig } from "./config.ts";
 import { HeldJobs } from "./held-jobs.ts";
+import type { FileOpener } from "./job-files.ts";
 import { JobRunner } from "./job-runner.ts";
 import type { InputLoader } from "./load-input.ts";
 import type { WorkerLog } from "./log.ts";
@@ -16,6 +17,7 @@ import { tryRuntime } from "./runtime-trial.ts";
 import type { RuntimeWatch } from "./runtime-watch.ts";
 import type { Runtime, RuntimeState } from "./runtimes/runtime.ts";
 import type { CoordinatorMessage, Session } from "./session.ts";
+import type { ResultStore } from "./store-result.ts";
 import type { Streams } from "./streams/streams.ts";
 
 const DEFAULT_HEARTBEAT_SECONDS = 15;
@@ -34,6 +36,8 @@ export type LoopOptions = {
   watch: RuntimeWatch;
   streams: Streams;
   loadInput: InputLoader;
+  storeResult: ResultStore;
+  openFile: FileOpener;
   config: ConfigWatch;
   log: WorkerLog;
   /** Gives running jobs back when it closes, instead of finishing them. */
@@ -64,13 +68,15 @@ export class Loop {
   constructor(options: LoopOptions) {
     this.#options = options;
     this.#presence = new PresenceDue(options.random ?? Math.random);
-    const { runtime, streams, loadInput, identity, log, watch } = options;
+    const { runtime, streams, loadInput, storeResult, openFile, identity, log, watch } = options;
     this.#runner = new JobRunner({
       held: this.#held,
       reports: this.#reports,
       runtime,
       streams,
       loadInput,
+      storeResult,
+      openFile,
       concurrency: identity.concurrency,
       offeredModels: identity.models,
       config: () => this.#freshConfig(),

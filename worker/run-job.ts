@@ -3,18 +3,29 @@
 
 import { MAX_RESULT_BYTES, utf8Bytes } from "../contract/field.ts";
 import { lineOf } from "../contract/text/start-of.ts";
-import type { Json } from "../contract/values.ts";
+import { type Json, MAX_LARGE_RESULT_BYTES } from "../contract/values.ts";
 import type { LeasedJob } from "../contract/worker.ts";
 import type { Spent } from "./apis/usage.ts";
+import type { FileOpener } from "./job-files.ts";
 import type { InputLoader } from "./load-input.ts";
-import type { JobFailure, Outcome, Progress, RunOptions, Runtime } from "./runtimes/runtime.ts";
+import {
+  type JobFailure,
+  type Outcome,
+  type Progress,
+  type RunOptions,
+  type Runtime,
+  resultTooLarge,
+} from "./runtimes/runtime.ts";
+import type { ResultStore } from "./store-result.ts";
 
 export type JobOutcome =
-  | ({ type: "job.completed"; result: Json; model?: string } & Spending & Timing)
+  | ({ type: "job.completed"; model?: string } & Result & Spending & Timing)
   | ({ type: "job.failed"; error: JobFailure } & Spending & Timing)
   | { type: "job.released"; reason: string }
   | ({ type: "job.spent" } & Spending);
 
+/** A small result, or where a large one is. */
+type Result = { result: Json } | { result_file: string } | { result_bytes: number };
 type Spending = Pick<Spent, "usage" | "cost_usd" | "usage_estimated">;
 type Timing = { first_token_ms?: number };
 
@@ -25,6 +36,9 @@ export type RunSettings = {
   /** For jobs without their own timeout; null: none. */
   timeoutSeconds: number | null;
   loadInput: InputLoader;
+  /** Absent: the report goes nowhere that has a limit. */
+  storeResult?: ResultStore;
+  openFile?: FileOpener;
   onProgress: (progress: Progress) => void;
   /** Called once, before the first event with content. */
   onFirstToken: () => void;
@@ -51,7 +65,7 @@ export async function runJob(job: LeasedJob, settings: RunSettings, halt: AbortS
     if (timeout.signal.aborted) {
       return { type: "job.failed", error: timedOut(timeoutSeconds), ...spendingOf(outcome), ...timing };
     }
-    return reportOf(outcome, timing);
+    return await reportOf(job, outcome, timing, settings.storeResult, signal);
   } catch (error) {
     if (halt.aborted) return { type: "job.spent" };
     if (timeout.signal.aborted) return { type: "job.failed", error: timedOut(timeoutSeconds) };
@@ -70,7 +84,8 @@ async function attempt(
   settings: RunSettings,
   signal: AbortSignal,
 ): Promise<{ outcome: Outcome; timing: Timing }> {
-  const { configuredModel, offeredModels, timeoutSeconds, onProgress, onFirstToken, emit } = settings;
+  const { configuredModel, offeredModels, timeoutSeconds, storeResult, openFile, onProgress, onFirstToken, emit } =
+    settings;
   const isHere = job.input !== null || job.input_url === undefined;
   const loaded = isHere ? { ok: true as const, input: job.input } : await settings.loadInput(job, signal);
   if (!loaded.ok) return { outcome: loaded, timing: {} };
@@ -84,6 +99,8 @@ async function attempt(
     signal,
     traceparent: job.traceparent ?? null,
     onProgress,
+    ...(storeResult === undefined ? {} : { store: (bytes, type) => storeResult(job, bytes, type, signal) }),
+    ...(openFile === undefined ? {} : { openFile: (file) => openFile(file, signal) }),
     emit: (events) => {
       if (timing.first_token_ms === undefined) {
         timing = { first_token_ms: Math.round(performance.now() - startedAt) };
@@ -95,27 +112,56 @@ async function attempt(
   return { outcome, timing };
 }
 
-function reportOf(outcome: Outcome, timing: Timing): JobOutcome {
+async function reportOf(
+  job: LeasedJob,
+  outcome: Outcome,
+  timing: Timing,
+  store: ResultStore | undefined,
+  signal: AbortSignal,
+): Promise<JobOutcome> {
   const spending = spendingOf(outcome);
   if (!outcome.ok) {
-    const hasFirstToken = timing.first_token_ms !== undefined;
-    if (outcome.neverReached && !hasFirstToken) {
+    if (outcome.neverReached && !hasFirstToken(timing)) {
       return { type: "job.released", reason: lineOf(outcome.error.message, MAX_REASON_CHARS) };
     }
     return { type: "job.failed", error: bounded(outcome.error), ...spending, ...timing };
   }
-  const bytes = utf8Bytes(JSON.stringify(outcome.result) ?? "null");
-  if (bytes > MAX_RESULT_BYTES) return { type: "job.failed", error: tooLarge(bytes), ...spending, ...timing };
+  const placed = await placeResult(job, outcome, hasFirstToken(timing), store, signal);
+  if ("error" in placed) return { type: "job.failed", error: placed.error, ...spending, ...timing };
   const { model } = outcome;
   return {
     type: "job.completed",
-    // It has just been written as JSON.
-    result: (outcome.result ?? null) as Json,
+    ...placed,
     ...spending,
     ...timing,
     ...(model ? { model: lineOf(model, MAX_MODEL_CHARS) } : {}),
   };
 }
+
+/** What a report cannot carry is stored, unless its client has had it as events. */
+async function placeResult(
+  job: LeasedJob,
+  { result, stored }: Extract<Outcome, { ok: true }>,
+  hasBegun: boolean,
+  store: ResultStore | undefined,
+  signal: AbortSignal,
+): Promise<Result | { error: JobFailure }> {
+  if (stored !== undefined) return { result_file: stored.id };
+  const text = JSON.stringify(result) ?? "null";
+  const bytes = utf8Bytes(text);
+  // It has just been written as JSON.
+  if (bytes <= MAX_RESULT_BYTES || store === undefined) return { result: (result ?? null) as Json };
+  if (bytes > MAX_LARGE_RESULT_BYTES) return { error: resultTooLarge() };
+  if (hasBegun && job.stream && job.api !== null) return { result_bytes: bytes };
+  const kept = await store(job, piecesOf(text), "application/json", signal);
+  return kept.ok ? { result_file: kept.file.id } : { error: kept.error };
+}
+
+async function* piecesOf(text: string): AsyncGenerator<Uint8Array> {
+  yield Buffer.from(text);
+}
+
+const hasFirstToken = ({ first_token_ms: firstTokenMs }: Timing): boolean => firstTokenMs !== undefined;
 
 function spendingOf({ usage, cost_usd, usage_estimated }: Spent): Spending {
   return {
@@ -132,9 +178,4 @@ function bounded(error: JobFailure): JobFailure {
 
 function timedOut(timeoutSeconds: number | null): JobFailure {
   return { code: "timeout", message: `The job ran longer than its timeout of ${timeoutSeconds} s`, retryable: true };
-}
-
-function tooLarge(bytes: number): JobFailure {
-  const message = `The result has ${bytes} bytes, more than the limit of ${MAX_RESULT_BYTES}; ask for less output`;
-  return { code: "result_too_large", message, retryable: false };
 }

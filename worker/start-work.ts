@@ -4,6 +4,7 @@
 import { watchConfig } from "./config.ts";
 import { keepConnected } from "./connection.ts";
 import { openHttpSession } from "./http-session.ts";
+import { fileOpener } from "./job-files.ts";
 import { inputLoader } from "./load-input.ts";
 import { Loop } from "./loop.ts";
 import { type OpeningSettings, openDoors } from "./openings/open-doors.ts";
@@ -12,6 +13,7 @@ import { RuntimeWatch } from "./runtime-watch.ts";
 import type { Runtime } from "./runtimes/runtime.ts";
 import type { CoordinatorMessage } from "./session.ts";
 import { openSocketSession } from "./socket-session.ts";
+import { resultStore } from "./store-result.ts";
 import { openStreams } from "./streams/open-streams.ts";
 
 export type WorkOptions = {
@@ -50,9 +52,22 @@ export async function startWork(options: WorkOptions): Promise<Work> {
   const watch = new RuntimeWatch({ runtime, log, gate: doors.gate });
   const streams = openStreams(line, log);
   const loadInput = inputLoader(line);
+  const storeResult = resultStore(line);
+  const openFile = fileOpener(line);
   await Promise.all([config.refresh(), watch.look()]);
-  const drainsNow = options.opening?.drainsNow ?? false;
-  const loop = new Loop({ identity, runtime, watch, streams, loadInput, config, log, drainsNow, onRefused });
+  const loop = new Loop({
+    identity,
+    runtime,
+    watch,
+    streams,
+    loadInput,
+    storeResult,
+    openFile,
+    config,
+    log,
+    drainsNow: options.opening?.drainsNow ?? false,
+    onRefused,
+  });
   doors.watch(() => void watch.look());
   const heard = {
     attach: loop.attach.bind(loop),

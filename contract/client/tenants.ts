@@ -1,7 +1,7 @@
 // Tenants, with the operator's root key, and the steps of a tenant's move.
 
 import type { KeyAnswer } from "../key.ts";
-import type { ArrivalRequest, MoveAnswer, MovingTenant, RowsDigest, RowsPart, RowsQuery } from "../move.ts";
+import type { ArrivalRequest, MoveAnswer, MovedFile, MovingTenant, RowsDigest, RowsPart, RowsQuery } from "../move.ts";
 import type {
   NewAdminKeyRequest,
   NewTenantAnswer,
@@ -10,7 +10,12 @@ import type {
   TenantList,
   TenantPatch,
 } from "../tenant.ts";
-import { type CallOptions, pathOf, type Transport } from "./transport.ts";
+import { type CallOptions, pathOf, RawBody, type Transport } from "./transport.ts";
+
+export interface MovedFileOptions extends CallOptions {
+  /** When the file ends (RFC 3339). */
+  readonly until: string;
+}
 
 export const tenantVerbs = (transport: Transport) => ({
   create: (tenant: NewTenantRequest, options?: CallOptions) =>
@@ -47,6 +52,18 @@ export const tenantVerbs = (transport: Transport) => ({
   /** The digest of a part, to compare both ends. */
   digestRows: (tenant: string, query: RowsQuery, options?: CallOptions) =>
     transport.json<RowsDigest>({ method: "GET", path: pathOf`/admin/tenants/${tenant}/rows/digest`, query, options }),
+  /** The bytes of one of its files, as the answer's body. */
+  readFile: (tenant: string, id: string, options?: CallOptions) =>
+    transport.response({ method: "GET", path: pathOf`/admin/tenants/${tenant}/files/${id}`, isLong: true, options }),
+  writeFile: (tenant: string, id: string, bytes: ReadableStream<Uint8Array>, { until, ...options }: MovedFileOptions) =>
+    transport.json<MovedFile>({
+      method: "PUT",
+      path: pathOf`/admin/tenants/${tenant}/files/${id}`,
+      query: { until },
+      body: new RawBody(bytes, "application/octet-stream"),
+      isLong: true,
+      options,
+    }),
   /** Everything has arrived: from now on its callers get the new address. */
   left: (tenant: string, options?: CallOptions) =>
     transport.nothing({ method: "POST", path: pathOf`/admin/tenants/${tenant}/left`, repeats: "safe", options }),

@@ -46,12 +46,14 @@ export interface Call {
   readonly options?: KeyedOptions | undefined;
 }
 
-/** A body that is not JSON, with its media type. */
+export type Bytes = string | Blob | ReadableStream<Uint8Array>;
+
+/** A body that is not JSON, with its media type; a stream is read while it is sent. */
 export class RawBody {
-  readonly content: string | Blob;
+  readonly content: Bytes;
   readonly type: string;
 
-  constructor(content: string | Blob, type: string) {
+  constructor(content: Bytes, type: string) {
     this.content = content;
     this.type = type;
   }
@@ -95,8 +97,13 @@ const isPassing = ({ status, code }: ApiProblem): boolean =>
 
 const wasNothingDone = ({ status, code }: ApiProblem): boolean => status === 429 || code === "overloaded";
 
-const mayRepeat = ({ repeats, method }: Call, problem: ApiProblem): boolean =>
-  isPassing(problem) && (wasNothingDone(problem) || repeats !== undefined || SAFE_METHODS.has(method));
+/** A stream is read once. */
+const isStream = (body: unknown): boolean => body instanceof RawBody && body.content instanceof ReadableStream;
+
+const mayRepeat = ({ repeats, method, body }: Call, problem: ApiProblem): boolean =>
+  isPassing(problem) &&
+  !isStream(body) &&
+  (wasNothingDone(problem) || repeats !== undefined || SAFE_METHODS.has(method));
 
 const pauseMs = (problem: ApiProblem, attempt: number): number =>
   Math.max((problem.retryAfterSeconds ?? 0) * 1000, FIRST_BACKOFF_MS * 2 ** attempt * (0.5 + Math.random() / 2));
@@ -222,6 +229,7 @@ export class Transport {
       redirect: "manual",
       signal: signal === undefined ? deadline.signal : AbortSignal.any([signal, deadline.signal]),
       ...(body === undefined ? {} : { body: body instanceof RawBody ? body.content : JSON.stringify(body) }),
+      ...(isStream(body) ? { duplex: "half" } : {}),
     };
     try {
       const response = await this.#fetch(this.#base + withQuery(path, query), init);

@@ -19,7 +19,14 @@ export const MAX_LARGE_RESULT_BYTES = 64 * MIB;
 export const RESULT_PURPOSE = "result";
 /** Records of a tenant, those being received included. */
 export const MAX_FILES = 100_000;
-export const FILE_LIFE_MS = { shortest: HOUR_MS, usual: 30 * DAY_MS, longest: 30 * DAY_MS, output: 7 * DAY_MS };
+/** `answer`: of a client's request, until it is delivered. */
+export const FILE_LIFE_MS = {
+  shortest: HOUR_MS,
+  usual: 30 * DAY_MS,
+  longest: 30 * DAY_MS,
+  output: 7 * DAY_MS,
+  answer: HOUR_MS,
+};
 /** A body that has not arrived whole by then is given up. */
 export const RECEIVING_MS = HOUR_MS;
 export const LINK_SECONDS = { usual: 3_600, longest: 86_400 };

@@ -93,7 +93,7 @@ export const recordFirstToken = (job: Job, lease: number, nowAt: number): Result
 export const completeJob = (
   job: Job,
   lease: number,
-  report: { result: Json; resultFile?: Job["resultFile"] } & Spent,
+  report: { result: Json; resultFile?: Job["resultFile"]; streamedBytes?: number | null } & Spent,
   nowAt: number,
 ): Result<Decision, Refusal> => {
   if (job.lease === lease && job.settledBy === "completed") return ok(unchanged(job));
@@ -109,6 +109,7 @@ export const completeJob = (
       costNanoUsd: report.costNanoUsd,
       ...(report.model == null ? {} : { ranModel: report.model }),
       ...(report.resultFile == null ? {} : { resultFile: report.resultFile, resultBytes: report.resultFile.bytes }),
+      ...(report.streamedBytes == null ? {} : { resultBytes: report.streamedBytes }),
       finishedAt: nowAt,
     },
     nowAt,

@@ -37,6 +37,8 @@ export interface Asking {
   readonly heldBytes?: number;
   readonly session: string | null;
   readonly headers: FrontDoorFacts["headers"];
+  /** Uploaded with the request; they go when its job has ended. */
+  readonly files?: readonly string[];
   readonly metadata?: Readonly<Record<string, string>>;
   readonly provider: string | null;
   readonly tags: readonly string[];
@@ -61,6 +63,10 @@ export interface Followed {
   readonly error: JobError | null;
   /** Of a completed job. */
   readonly result: Json;
+  /** The file with its answer, until the client has it. */
+  readonly answerFile: string | null;
+  /** The size of an answer that is not in `result`. */
+  readonly resultBytes: number | null;
   readonly isSessionHit: boolean | null;
   readonly hasFirstToken: boolean;
   readonly retryAfterMs: number | null;
@@ -176,7 +182,8 @@ const refusedAtOnce = (turn: Turn, job: Job): Refusal => {
 };
 
 const toNewJob = (turn: Turn, request: Asking, found: Alias): NewJob => {
-  const { api, stream, prompt, input, metadata = {}, session, headers, priority, timeoutMs, queueMs } = request;
+  const { api, stream, prompt, input, metadata = {}, session, headers, files = [] } = request;
+  const { priority, timeoutMs, queueMs } = request;
   const named = input === null ? null : { ...(input as Record<string, Json>), model: found.model };
   return {
     prompt,
@@ -193,6 +200,7 @@ const toNewJob = (turn: Turn, request: Asking, found: Alias): NewJob => {
     traceparent: request.traceparent,
     metadata,
     stream,
+    files,
     api,
     frontDoor: {
       session,
@@ -222,6 +230,8 @@ const present = (turn: Turn, job: Job, archived: Json): Followed => ({
   worker: job.assignedWorker,
   error: job.error,
   result: job.status === "completed" ? (turn.store.payloads.findResult(job.id) ?? archived) : null,
+  answerFile: job.resultFile?.id ?? null,
+  resultBytes: job.resultBytes,
   isSessionHit: job.frontDoor?.isSessionHit ?? null,
   hasFirstToken: job.firstTokenAt !== null,
   retryAfterMs: job.frontDoor?.retryAfterMs ?? null,
@@ -237,6 +247,8 @@ const gone = (job: JobResource): Followed => ({
   worker: null,
   error: null,
   result: null,
+  answerFile: null,
+  resultBytes: null,
   isSessionHit: null,
   hasFirstToken: false,
   retryAfterMs: null,

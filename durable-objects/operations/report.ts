@@ -15,7 +15,7 @@ import type { Json } from "../../domain/words/json.ts";
 import type { Refusal } from "../../domain/words/refusal.ts";
 import { err, ok, type Result } from "../../domain/words/result.ts";
 import { findJob, type JobCommand } from "../steps/find-job.ts";
-import { storedResult } from "../steps/job-files.ts";
+import { type ResultElsewhere, storedResult } from "../steps/job-files.ts";
 import { noteMissingModel, noteOutcome } from "../steps/outcomes.ts";
 import { costOfAttempt, recordSpending, type Spent } from "../steps/pricing.ts";
 import { mayRead } from "../steps/reading.ts";
@@ -146,7 +146,7 @@ interface TokenTiming {
 
 export const complete = (
   turn: Turn,
-  request: LeaseReport & { result: Json; resultFile?: string | null } & Spent & TokenTiming,
+  request: LeaseReport & { result: Json } & ResultElsewhere & Spent & TokenTiming,
 ): Result<Job, Refusal> => {
   const found = findReported(turn, request);
   if (!found.ok) return found;
@@ -154,8 +154,8 @@ export const complete = (
   const stored = storedResult(turn, job, request);
   if (!stored.ok) return stored;
   const cost = costOfAttempt(turn, job, request);
-  const { result, usage, model } = request;
-  const outcome = { result, usage, model, costNanoUsd: cost.costNanoUsd, resultFile: stored.value };
+  const { result, usage, model, streamedBytes = null } = request;
+  const outcome = { result, usage, model, costNanoUsd: cost.costNanoUsd, resultFile: stored.value, streamedBytes };
   const heard = heardFirst(turn, job, request);
   const decided = completeJob(heard.job, request.lease, outcome, turn.nowAt);
   if (!decided.ok) {

@@ -4,7 +4,7 @@
 import { MAX_BODY_BYTES, MAX_RESULT_BYTES, utf8Bytes } from "../../contract/field.ts";
 import { jsonExcess } from "../../contract/json-bounds.ts";
 import { presentRefusal } from "../../contract/refusal.ts";
-import { resultFileOf, toReportedFailure, toSpent } from "../../contract/report.ts";
+import { resultElsewhere, toReportedFailure, toSpent } from "../../contract/report.ts";
 import {
   type CoordinatorMessage,
   MAX_FRAME_MESSAGES,
@@ -141,7 +141,7 @@ const reportOn = (
       return report.complete(turn, {
         ...held,
         result: message.result ?? null,
-        ...resultFileOf(message),
+        ...resultElsewhere(message),
         ...toSpent(message),
       });
     case "job.failed":

@@ -45,12 +45,20 @@ export const leasedFiles = (turn: Turn, job: Job): LeasedJob["files"] => {
   });
 };
 
+export interface ResultElsewhere {
+  readonly resultFile?: string | null;
+  /** Its client had all of it as events. */
+  readonly streamedBytes?: number | null;
+}
+
 /** The file that a report names as the result: its worker must have stored it for this job. */
 export const storedResult = (
   turn: Turn,
   job: Job,
-  { resultFile = null }: { readonly resultFile?: string | null },
+  { resultFile = null, streamedBytes = null }: ResultElsewhere,
 ): Result<Job["resultFile"], Refusal> => {
+  if (streamedBytes !== null && (job.api === null || !job.stream))
+    return err(invalid("result_bytes", "is only for the streamed answer of a client's request: give result_file"));
   if (resultFile === null || job.resultFile?.id === resultFile) return ok(job.resultFile);
   const file = findReadable(turn, resultFile);
   const isResult = file?.jobId === job.id && file.purpose === RESULT_PURPOSE;

@@ -12,11 +12,8 @@ import {
 import { OWN_SETTINGS } from "./settings.ts";
 import { all, first, type Sql } from "./sql.ts";
 
-/**
- * Sessions end with the move; the steps of the schema belong to each database; the bytes of files are in objects of
- * their own, which are not copied.
- */
-const STAYING = new Set(["schema_steps", "sessions", "files"]);
+/** Sessions end with the move; the steps of the schema belong to each database. */
+const STAYING = new Set(["schema_steps", "sessions"]);
 
 const tablesOf = (sql: Sql): string[] =>
   all(sql, "SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name")

@@ -115,12 +115,21 @@ export class Turn {
     this.effects.changedJobs.add(job.id);
     if (isFinal(job.status)) this.effects.finishedJobs.add(job.id);
     if (isFinal(job.status) && job.frontDoor?.isBodyHeld === true) this.effects.droppedBodies.push(job.id);
+    if (isFinal(job.status) && job.api !== null) this.#dropUploads(job);
     if (before?.stream) this.#cutStream(before, job);
     if (job.status === "failed") this.#logFailure(job);
     if (isFinal(job.status) && before?.status !== job.status) this.#announce(() => jobAnnouncement(job));
     countChange(this.memory, before, job, this.nowAt);
     this.#countByKey(before, job);
     this.#noteUnreported(before, job);
+  }
+
+  /** The files of a client's request are for its job alone. */
+  #dropUploads(job: Job): void {
+    for (const id of job.files) {
+      this.store.files.remove(id);
+      this.effects.droppedFiles.push(id);
+    }
   }
 
   #store(before: Job | null, job: Job, dueAt: number | null): void {

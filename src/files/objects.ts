@@ -1,6 +1,6 @@
 // Access to the objects with the bytes of files.
 
-import { PAYLOAD_TOO_LARGE } from "../../contract/http-status.ts";
+import { OK, PAYLOAD_TOO_LARGE } from "../../contract/http-status.ts";
 import {
   readUrl,
   type StoredBytes,
@@ -15,7 +15,8 @@ import type { TenantName } from "../tenant/tenant-object.ts";
 import { isSelfHosted } from "../tenant/tenant-object.ts";
 
 type FileObject = Pick<StoredFile, "assemble" | "drop" | "keep"> & {
-  readonly fetch: (url: string, init?: RequestInit) => Promise<Response>;
+  /** In Node an answer has no more than this. */
+  readonly fetch: (url: string, init?: RequestInit) => Promise<Pick<Response, "status" | "body" | "text">>;
 };
 
 /** The stub's own types wrap every answer a second time. */
@@ -34,12 +35,12 @@ export const storeBytes = async (
 ): Promise<StoredBytes | null> => {
   const stored = await file.fetch(writeUrl({ segment, maxBytes, maxTotalBytes, expiresAt }), { method: "PUT", body });
   if (stored.status === PAYLOAD_TOO_LARGE) return null;
-  if (!stored.ok) throw new Error(`the file's object answered ${stored.status}`);
-  return stored.json();
+  if (stored.status !== OK) throw new Error(`the file's object answered ${stored.status}`);
+  return JSON.parse(await stored.text()) as StoredBytes;
 };
 
 export const readBytes = async (file: FileObject, from: number, to: number): Promise<ReadableStream<Uint8Array>> => {
-  const { ok, status, body } = await file.fetch(readUrl({ from, to }));
-  if (!ok || body === null) throw new Error(`the file's object answered ${status}`);
+  const { status, body } = await file.fetch(readUrl({ from, to }));
+  if (status !== OK || body === null) throw new Error(`the file's object answered ${status}`);
   return body;
 };

@@ -49,7 +49,7 @@ export const arrivingForm = (
 });
 
 /** Reads a piece when the consumer wants one. */
-const streamOf = (pieces: AsyncIterable<Uint8Array>): ReadableStream<Uint8Array> => {
+export const streamOf = (pieces: AsyncIterable<Uint8Array>): ReadableStream<Uint8Array> => {
   const iterator = pieces[Symbol.asyncIterator]();
   return new ReadableStream({
     pull: async (controller) => {

@@ -91,10 +91,21 @@ const responseEvents = (response: Fields): string => {
   return texts.join("");
 };
 
+const imageEvents = (type: string, { data: images, ...answer }: Fields): string =>
+  list(images)
+    .map((image) => named({ ...answer, ...image, type }))
+    .join("");
+
 const EVENTS: Readonly<Record<Api, (answer: Fields, wantsUsage: boolean) => string>> = {
   "chat/completions": chatEvents,
   completions: completionEvents,
   embeddings: (answer) => data(answer),
+  rerank: (answer) => data(answer),
+  "images/generations": (answer) => imageEvents("image_generation.completed", answer),
+  "images/edits": (answer) => imageEvents("image_edit.completed", answer),
+  "audio/transcriptions": (answer) => named({ ...answer, type: "transcript.text.done" }),
+  "audio/translations": (answer) => named({ ...answer, type: "transcript.text.done" }),
+  "audio/speech": (answer) => named({ ...answer, type: "speech.audio.done" }),
   messages: messageEvents,
   "messages/count_tokens": (answer) => data(answer),
   responses: responseEvents,

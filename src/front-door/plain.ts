@@ -5,6 +5,7 @@
 
 import type { DoorError } from "../../contract/dialect.ts";
 import { within } from "../../contract/text/within.ts";
+import { BYTE_APIS } from "../../domain/words/api.ts";
 import { isFinal } from "../../domain/words/job-status.ts";
 import type { Followed } from "../../durable-objects/operations/front-door.ts";
 import type { AppContext } from "../http/auth.ts";
@@ -17,6 +18,7 @@ import { errorResponse, failureResponse } from "./errors.ts";
 import { watchEnd } from "./follow-job.ts";
 import { answerHeadersOf } from "./headers.ts";
 import type { AskedRequest } from "./request.ts";
+import { openStoredAnswer } from "./stored-answer.ts";
 import { writtenBody } from "./written-body.ts";
 
 /** For how many times `commit_after_seconds` the status is held back while a worker has the job. */
@@ -27,6 +29,7 @@ const COMMITS = 3;
  */
 const WAITING_COMMITS = 9;
 const LINE_FEED_MS = 5_000;
+const JSON_TYPE = "application/json";
 
 export const answerPlain = async (c: AppContext, token: TokenFacts, { asking }: AskedRequest): Promise<Response> => {
   const startedAt = Date.now();
@@ -45,18 +48,38 @@ export const answerPlain = async (c: AppContext, token: TokenFacts, { asking }: 
   let ended = await within(ending, leftOf(COMMITS));
   while (ended === null && status === "pending" && leftOf(WAITING_COMMITS) > 0)
     ended = await within(ending, Math.min(commitAfterMs, leftOf(WAITING_COMMITS)));
+  // Nothing may stand before sound, or before the first line of subtitles.
+  if (ended === null && BYTE_APIS.has(asking.api)) ended = await ending;
   if (ended === null) {
-    const headers = headersFor(c.get("requestId"), { "content-type": "application/json", ...headersOf(job) });
+    const headers = headersFor(c.get("requestId"), { "content-type": JSON_TYPE, ...headersOf(job) });
     c.set("isWrittenOverTime", true);
-    return new Response(lineFeedsThen(c, ending, client.stop), { headers });
+    const bodyOf = (job: Followed) => bodyOfAnswer(c, token, job, asking.idempotency !== null);
+    return new Response(lineFeedsThen(c, ending, bodyOf, client.stop), { headers });
   }
   client.stop();
   if (ended.status !== "completed") return failureResponse(c, asking.api, ended, headersOf(ended));
-  if (asked.isReplayed && ended.result === null)
+  const answer = await bodyOfAnswer(c, token, ended, asking.idempotency !== null);
+  if (answer === null || (asked.isReplayed && answer.body === "null"))
     return errorResponse(c, asking.api, notKept(ended.id), headersOf(ended));
-  const headers = headersFor(c.get("requestId"), { "content-type": "application/json", ...headersOf(ended) });
-  return new Response(JSON.stringify(ended.result), { headers });
+  const headers = headersFor(c.get("requestId"), { "content-type": answer.contentType, ...headersOf(ended) });
+  return new Response(answer.body, { headers });
 };
+
+interface Answer {
+  readonly contentType: string;
+  readonly body: string | ReadableStream<Uint8Array>;
+}
+
+/** null: it was stored, and is no longer there. */
+const bodyOfAnswer = async (
+  c: AppContext,
+  token: TokenFacts,
+  { result, answerFile }: Followed,
+  isKept: boolean,
+): Promise<Answer | null> =>
+  answerFile === null
+    ? { contentType: JSON_TYPE, body: JSON.stringify(result) }
+    : openStoredAnswer(c, token, answerFile, isKept);
 
 /** `front_door.store: none` keeps nothing that could be returned again. */
 const notKept = (id: string): DoorError => ({
@@ -65,13 +88,21 @@ const notKept = (id: string): DoorError => ({
   status: 404,
 });
 
-const lineFeedsThen = (c: AppContext, ending: Promise<Followed>, stop: () => void): ReadableStream => {
+const lineFeedsThen = (
+  c: AppContext,
+  ending: Promise<Followed>,
+  bodyOf: (job: Followed) => Promise<Answer | null>,
+  stop: () => void,
+): ReadableStream => {
   const body = writtenBody();
   const endLineFeeds = body.writeEvery(LINE_FEED_MS, "\n");
   const finish = async (): Promise<void> => {
     const ended = await ending;
     if (ended.status !== "completed") throw new Error("the job failed");
-    await body.write(JSON.stringify(ended.result));
+    const answer = await bodyOf(ended);
+    if (answer === null) throw new Error("the answer is gone");
+    if (typeof answer.body === "string") await body.write(answer.body);
+    else await body.pipe(answer.body, { preventClose: true });
     stop();
     await body.close();
   };

@@ -54,6 +54,12 @@ const PROMPT: Readonly<Record<Api, (body: Body) => string>> = {
   responses: ({ input }) => lastUserText(input),
   completions: ({ prompt }) => textOf(prompt),
   embeddings: ({ input }) => textOf(input),
+  rerank: ({ query }) => textOf(query),
+  "images/generations": ({ prompt }) => textOf(prompt),
+  "images/edits": ({ prompt }) => textOf(prompt),
+  "audio/transcriptions": ({ prompt }) => textOf(prompt),
+  "audio/translations": ({ prompt }) => textOf(prompt),
+  "audio/speech": ({ input }) => textOf(input),
 };
 
 /** The last user text, at most 2 KiB. */
@@ -65,13 +71,10 @@ export const promptOf = (api: Api, body: Body): string => {
 };
 
 /** The part of a request that stays the same from turn to turn; null if it belongs to no conversation. */
-const BEGINNING: Readonly<Record<Api, (body: Body) => Json>> = {
+const BEGINNING: Readonly<Partial<Record<Api, (body: Body) => Json>>> = {
   "chat/completions": ({ messages, tools = null }) => beginningOf(messages, null, tools),
   messages: ({ messages, system = null, tools = null }) => beginningOf(messages, system, tools),
   responses: ({ input, instructions = null, tools = null }) => beginningOf(input, instructions, tools),
-  completions: () => null,
-  embeddings: () => null,
-  "messages/count_tokens": () => null,
 };
 
 const SYSTEM_ROLES = new Set(["system", "developer"]);
@@ -89,6 +92,6 @@ export const sessionOf = async (api: Api, model: string, body: Body, named: stri
   const key = typeof body.prompt_cache_key === "string" ? body.prompt_cache_key : null;
   const name = named ?? key;
   if (name !== null && name !== "") return digest(JSON.stringify(["named", name]));
-  const beginning = BEGINNING[api](body);
+  const beginning = BEGINNING[api]?.(body) ?? null;
   return beginning === null ? null : digest(JSON.stringify([api, model, beginning]));
 };

@@ -5,7 +5,7 @@ import { isAnthropic } from "../../contract/dialect.ts";
 import { modelName, providerName, splitList, tags } from "../../contract/field.ts";
 import { MAX_QUEUE_SECONDS } from "../../contract/front-door.ts";
 import { traceparentOf } from "../../contract/text/traceparent.ts";
-import { type Api, isOptional, STREAMED_APIS } from "../../domain/words/api.ts";
+import { type Api, isFormApi, isOptional } from "../../domain/words/api.ts";
 import { invalid } from "../../domain/words/refusal.ts";
 import { PRIORITIES, type Priority, TIERS } from "../../domain/words/requirements.ts";
 import type { Asking } from "../../durable-objects/operations/front-door.ts";
@@ -85,7 +85,12 @@ const refuseStateful = (body: Body): void => {
     throw unsupported("background", "background is not supported: create a job (POST /api/jobs) instead");
 };
 
-const STREAMED: ReadonlySet<Api> = new Set(STREAMED_APIS);
+/** Whether the request asks for events, in each API's own words. */
+const asksForEvents = (api: Api, body: Body): boolean =>
+  api === "audio/speech"
+    ? body.stream_format === "sse"
+    : !UNSTREAMED.has(api) && (body.stream === true || (isFormApi(api) && body.stream === "true"));
+const UNSTREAMED: ReadonlySet<Api> = new Set<Api>(["embeddings", "rerank", "messages/count_tokens"]);
 const WITH_USAGE_OPTION: ReadonlySet<Api> = new Set<Api>(["chat/completions", "completions"]);
 
 /** What the runtime gets otherwise than the client sent it; only what the contract names. */
@@ -99,7 +104,7 @@ const asksForUsage = ({ stream_options: options }: Body): boolean =>
   typeof options === "object" && options !== null && (options as Body).include_usage === true;
 
 /** Before much of a body is read: whether any request of this key could become a job now. */
-const mayBeLarge = async (c: AppContext, api: Api, token: TokenFacts): Promise<void> => {
+export const mayBeLarge = async (c: AppContext, api: Api, token: TokenFacts): Promise<void> => {
   // A repeated request gets its first answer, whatever has been used up since.
   if (c.req.header("idempotency-key") !== undefined) unwrap(await authorizeFor(c.env, token, "ask"));
   else unwrap(await callTenant(c.env, token, "mayAsk", { model: null, idempotency: null, api }));
@@ -114,11 +119,25 @@ const identityOf = async (large: LargeBody): Promise<string> => {
 export const readDoorRequest = async (c: AppContext, api: Api, token: TokenFacts): Promise<DoorRequest> => {
   if (isOptional(api)) unwrap(await callTenant(c.env, token, "mayAsk", { model: null, idempotency: null, api }));
   const { body, large } = await readDoorBody(c, () => mayBeLarge(c, api, token));
+  const identity = large === null || !c.req.header("idempotency-key") ? body : await identityOf(large);
+  return readRequest(c, api, { body, large, identity, files: [] });
+};
+
+/** A body as far as it is read here; `identity` is what a repetition under the same key must have. */
+interface ReadBody {
+  readonly body: Body;
+  readonly large: LargeBody | null;
+  readonly identity: object | string;
+  /** What was uploaded with it. */
+  readonly files: readonly string[];
+}
+
+export const readRequest = async (c: AppContext, api: Api, read: ReadBody): Promise<DoorRequest> => {
+  const { body, large, identity, files } = read;
   const model = modelName.safeParse(body.model);
   if (!model.success) throw new Refused(invalid("model", "is required: a name of at most 128 characters"));
   if (api === "responses") refuseStateful(body);
-  const stream = STREAMED.has(api) && body.stream === true;
-  const identity = large === null || !c.req.header("idempotency-key") ? body : await identityOf(large);
+  const stream = asksForEvents(api, body);
   const idempotency = await idempotencyOf(c, { path: c.req.path, body: identity });
   if (stream && idempotency !== null)
     throw new Refused(
@@ -139,6 +158,7 @@ export const readDoorRequest = async (c: AppContext, api: Api, token: TokenFacts
     metadata: metadataOf(body, c.req.header("x-signalbox-metadata")),
     session: await sessionOf(api, model.data, body, named.find((name) => name !== undefined && name !== "") ?? null),
     headers: passedHeaders(c, api),
+    files,
     provider: header(c, "x-signalbox-provider", providerName),
     tags: header(c, "x-signalbox-tags", z.string().transform(splitList).pipe(tags)) ?? [],
     priority: header(c, "x-signalbox-priority", z.enum(PRIORITIES)) ?? tier ?? "normal",

@@ -5,7 +5,7 @@ import { isAnthropic } from "../../contract/dialect.ts";
 import { anthropicError, openAiError } from "../../contract/door-error.ts";
 import { json } from "../../contract/field.ts";
 import { modelList, modelResource } from "../../contract/model-list.ts";
-import { APIS, type Api } from "../../domain/words/api.ts";
+import { APIS, type Api, BYTE_APIS, FORM_APIS, type FormApi, isFormApi } from "../../domain/words/api.ts";
 import { operationIdOf } from "../endpoint/openapi.ts";
 import { type Endpoint, endpoint } from "../endpoint/router.ts";
 import { answer } from "../http/answer.ts";
@@ -17,6 +17,7 @@ import { asks } from "../tenant/asks.ts";
 import { dropHeldBody, holdBody } from "../tenant/relay.ts";
 import { callTenant, callTenantForText } from "../tenant/tenant.ts";
 import { MAX_DOOR_BODY_BYTES, withChanges } from "./body.ts";
+import { dropUploads, readFormRequest } from "./form.ts";
 import { answerPlain } from "./plain.ts";
 import { type AskedRequest, readDoorRequest } from "./request.ts";
 import { answerStream } from "./stream.ts";
@@ -28,6 +29,12 @@ const doorBody = z.looseObject({ model: z.string() }).meta({
   description: "the API's own body; unknown fields pass to the runtime unchanged",
 });
 
+const doorForm = z.looseObject({ model: z.string() }).meta({
+  id: "FrontDoorForm",
+  description: "the API's own form, of at most 100 MiB; its fields and files pass to the runtime in their order",
+});
+const FORM_REFUSALS = ["files_full", "file_too_large"] as const;
+
 const SUMMARIES: Readonly<Record<Api, string>> = {
   "chat/completions": "OpenAI chat completions",
   completions: "OpenAI completions",
@@ -35,6 +42,12 @@ const SUMMARIES: Readonly<Record<Api, string>> = {
   responses: "OpenAI responses, stateless",
   messages: "Anthropic messages",
   "messages/count_tokens": "Anthropic token counts",
+  rerank: "Rerank documents by a query",
+  "images/generations": "OpenAI image generations",
+  "images/edits": "OpenAI image edits",
+  "audio/transcriptions": "OpenAI transcriptions",
+  "audio/translations": "OpenAI translations of speech",
+  "audio/speech": "OpenAI speech",
 };
 
 const handle = async (c: AppContext, api: Api, token: TokenFacts): Promise<Response> => {
@@ -59,14 +72,29 @@ const handle = async (c: AppContext, api: Api, token: TokenFacts): Promise<Respo
   }
 };
 
+const handleForm = async (c: AppContext, api: FormApi, token: TokenFacts): Promise<Response> => {
+  const request = await readFormRequest(c, api, token);
+  const drop = (): void => c.executionCtx.waitUntil(dropUploads(c, token, request.asking.files ?? []));
+  try {
+    const answered = await answerTo(c, token, request);
+    // A repeated request has no job of its own that would drop its files.
+    if (answered.headers.has(REPLAYED)) drop();
+    return answered;
+  } catch (error) {
+    drop();
+    throw error;
+  }
+};
+
 const answerTo = (c: AppContext, token: TokenFacts, request: AskedRequest): Promise<Response> =>
   request.asking.stream ? answerStream(c, token, request) : answerPlain(c, token, request);
 
 const doorOf = (api: Api): Endpoint => {
   const errorSchema = isAnthropic(api) ? anthropicError : openAiError;
+  const isForm = isFormApi(api);
   return endpoint(
     {
-      ...asks("ask", "unsupported_parameter", "payload_too_large"),
+      ...asks("ask", "unsupported_parameter", "payload_too_large", ...(isForm ? FORM_REFUSALS : [])),
       method: "post",
       operationId: operationIdOf("post", `/${api}`),
       path: `/v1/${api}`,
@@ -77,20 +105,22 @@ const doorOf = (api: Api): Endpoint => {
       takesAnyQuery: true,
       headers: idempotencyHeader,
       errorSchema,
-      rawBody: { schema: doorBody, media: ["application/json"], isAuthorizedLate: true },
+      rawBody: isForm
+        ? { schema: doorForm, media: ["multipart/form-data"], isStreamed: true }
+        : { schema: doorBody, media: ["application/json"], isAuthorizedLate: true },
       lane: "waiting",
       maxBodyBytes: MAX_DOOR_BODY_BYTES,
       answers: {
         200: {
           description: "The runtime's answer, or its events if `stream` is true.",
           schema: json,
-          media: ["application/json", "text/event-stream"],
+          media: ["application/json", "text/event-stream", ...(BYTE_APIS.has(api) ? ["*/*"] : [])],
         },
         500: { description: "The worker failed, with its code.", schema: errorSchema },
         502: { description: "The runtime failed, or its worker was lost.", schema: errorSchema },
       },
     },
-    (c, { token }) => handle(c, api, token),
+    (c, { token }) => (isFormApi(api) ? handleForm(c, api, token) : handle(c, api, token)),
   );
 };
 
@@ -141,11 +171,14 @@ const below = (c: AppContext): string[] => c.req.path.slice(MODELS.length).split
 const ofOwner = modelNamed(`${MODELS}/{owner}/{model}`, ownedModel);
 
 export const doorRoutes: readonly Endpoint[] = [
-  ...APIS.map(doorOf),
+  ...APIS.filter((api) => !isFormApi(api)).map(doorOf),
   models,
   modelNamed(`${MODELS}/{model}`, oneModel),
   ofOwner,
 ];
+
+/** Their files go to objects of their own, which only the platform reaches. */
+export const doorFormRoutes: readonly Endpoint[] = FORM_APIS.map(doorOf);
 
 /** Names with more slashes than a documented path can have, such as `accounts/fireworks/models/x`. */
 export const longModelRoute = { path: `${MODELS}/:owner/:model/*`, handle: ofOwner.handle } as const;

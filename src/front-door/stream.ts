@@ -18,12 +18,13 @@ import { readRelay } from "../tenant/relay.ts";
 import { askTenant } from "../tenant/tenant.ts";
 import { type Beginning, beginStream } from "./begin-stream.ts";
 import { abandon, watchClient } from "./client-gone.ts";
-import { failureResponse } from "./errors.ts";
+import { errorResponse, failureResponse } from "./errors.ts";
 import { watchMove } from "./follow-job.ts";
 import { eventsOfResult } from "./from-result.ts";
 import { answerHeadersOf, STREAM_HEADERS } from "./headers.ts";
 import { breakOff, endWith, withLastWords } from "./last-words.ts";
 import type { AskedRequest } from "./request.ts";
+import { openStoredAnswer } from "./stored-answer.ts";
 import { writtenBody } from "./written-body.ts";
 
 /** Time that a stream may arrive after its job's report. */
@@ -67,10 +68,19 @@ export const answerStream = async (c: AppContext, token: TokenFacts, request: As
   const { job } = first;
   if (first.kind === "events") return new Response(first.body, { headers: headersOf(job) });
   client.stop();
-  if (job.status !== "completed")
-    return failureResponse(c, asking.api, job, answerHeadersOf(c, asking.api, asked, job, startedAt));
+  const plainHeaders = answerHeadersOf(c, asking.api, asked, job, startedAt);
+  if (job.status !== "completed") return failureResponse(c, asking.api, job, plainHeaders);
+  const stored = job.answerFile === null ? null : await openStoredAnswer(c, token, job.answerFile, false);
+  if (stored !== null) {
+    const headers = headersFor(c.get("requestId"), { "content-type": stored.contentType, ...plainHeaders });
+    return new Response(stored.body, { headers });
+  }
+  if (isLost(job)) return errorResponse(c, asking.api, doorErrorOf(streamLost), plainHeaders);
   return new Response(eventsOfResult(asking.api, job.result, wantsUsage), { headers: headersOf(job) });
 };
+
+/** It had more than a job keeps, and its events are no longer to be had. */
+const isLost = ({ result, resultBytes }: Followed): boolean => result === null && resultBytes !== null;
 
 const begin = (c: AppContext, token: TokenFacts, asked: DoorAnswer, request: AskedRequest): Promise<Beginning> =>
   beginStream(asked.job, {
@@ -118,8 +128,9 @@ const committed = (
     void body.write(KEEP_ALIVE).catch(() => undefined);
     const first = await begun.finally(endComments);
     if (first.kind === "events") return body.pipe(first.body, { preventAbort: true });
-    const { status, error, result } = first.job;
-    const isWhole = status === "completed";
+    const { status, result } = first.job;
+    const isWhole = status === "completed" && !isLost(first.job);
+    const error = status === "completed" ? streamLost : first.job.error;
     const nothing = { jobId: id, opening: "", last: "" };
     const said = isWhole
       ? eventsOfResult(asking.api, result, wantsUsage)

@@ -8,7 +8,7 @@ import {
   failRequest,
   heartbeatRequest,
   releaseRequest,
-  resultFileOf,
+  resultElsewhere,
   startRequest,
   toReportedFailure,
   toSpent,
@@ -116,7 +116,7 @@ const complete = endpoint(
       ...params,
       lease: body.lease,
       result: body.result ?? null,
-      ...resultFileOf(body),
+      ...resultElsewhere(body),
       ...toSpent(body),
     };
     const max = query.claim ?? 0;

@@ -14,6 +14,8 @@ const job = (status: JobStatus, lease = 1): Followed => ({
   worker: status === "pending" ? null : `w${lease}`,
   error: null,
   result: null,
+  answerFile: null,
+  resultBytes: null,
   isSessionHit: null,
   hasFirstToken: false,
   retryAfterMs: null,

@@ -4,7 +4,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { createOpenAICompatible } from "@ai-sdk/openai-compatible";
 import Anthropic from "@anthropic-ai/sdk";
-import { ChatOpenAI } from "@langchain/openai";
+import { ChatOpenAI, OpenAIEmbeddings } from "@langchain/openai";
 import { embed, generateText, streamText } from "ai";
 import OpenAI from "openai";
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
@@ -87,6 +87,28 @@ test("a body of 30 MiB reaches the runtime, also where each of its characters is
   expect(answer).toMatchObject({ object: "chat.completion" });
 });
 
+const TEXTS = Array.from({ length: 512 }, (_, index) => `text ${index}`);
+
+/** Vectors of 1,024 numbers, as a runtime answers. */
+const largeVectors = (count: number) => ({
+  object: "list",
+  model: "m1",
+  data: Array.from({ length: count }, (_, index) => ({
+    object: "embedding",
+    index,
+    embedding: Array.from({ length: 1_024 }, (_, at) => 0.125 + at),
+  })),
+  usage: { prompt_tokens: 9, total_tokens: 9 },
+});
+
+const asBase64 = (answer: ReturnType<typeof largeVectors>) => ({
+  ...answer,
+  data: answer.data.map(({ embedding, ...row }) => ({
+    ...row,
+    embedding: Buffer.from(new Float32Array(embedding).buffer).toString("base64"),
+  })),
+});
+
 describe("openai", () => {
   test("chats, streamed and not, with usage where it asks", async () => {
     const whole = await openai().chat.completions.create({ model: "m1", messages: HELLO });
@@ -130,6 +152,24 @@ describe("openai", () => {
     for await (const model of openai().models.list()) ids.push(model.id);
     expect(ids).toContain("m1");
     expect((await openai().models.retrieve("m1")).object).toBe("model");
+  });
+
+  test("gets the vectors of 512 texts at once", async () => {
+    const answer = largeVectors(512);
+    behaving({ status: 200, errorBody: answer });
+    const floats = await openai().embeddings.create({ model: "m1", input: TEXTS, encoding_format: "float" });
+    expect(floats).toMatchObject(answer);
+    behaving({ status: 200, errorBody: asBase64(answer) });
+    const { data } = await openai().embeddings.create({ model: "m1", input: TEXTS });
+    expect([data.length, data[511]?.embedding.length, data[511]?.embedding[0]]).toEqual([512, 1_024, 0.125]);
+    const [job] = (await api("GET", "/api/jobs?limit=1")).jobs;
+    const { result, result_bytes, status, usage } = await api("GET", `/api/jobs/${job.id}`);
+    expect({ result, status, usage }).toEqual({
+      result: null,
+      status: "completed",
+      usage: { input_tokens: 9, output_tokens: 0 },
+    });
+    expect(result_bytes).toBeGreaterThan(1024 * 1024);
   });
 
   test("hears tool calls whole", async () => {
@@ -240,6 +280,14 @@ test("the AI SDK generates, streams and embeds", async () => {
   expect(streamed).toBe("say hello to all");
   const { embedding } = await embed({ model: provider.textEmbeddingModel("m1"), value: "hello" });
   expect(embedding.length).toBeGreaterThan(0);
+});
+
+test("LangChain embeds as many texts at once as it does by default", async () => {
+  behaving({ status: 200, errorBody: asBase64(largeVectors(512)) });
+  const configuration = { baseURL: `${server.url}/v1` };
+  const model = new OpenAIEmbeddings({ model: "m1", apiKey: server.adminKey, maxRetries: 0, configuration });
+  const vectors = await model.embedDocuments(TEXTS);
+  expect([vectors.length, vectors[511]?.length]).toEqual([512, 1_024]);
 });
 
 test("LangChain invokes and streams", async () => {

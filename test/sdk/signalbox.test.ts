@@ -120,3 +120,47 @@ describe("jobs.stream", () => {
     expect(error).toMatchObject({ code: "stream_gone" });
   });
 });
+
+describe("a result over 1 MiB", () => {
+  const large = (content: () => Response) =>
+    signalbox(({ url }) =>
+      url.endsWith("/content")
+        ? content()
+        : job("completed", { result: null, result_file: { id: "file-1", bytes: 9 } }),
+    );
+
+  it("is read as if it stood in the job", async () => {
+    const { client, seen } = large(() => Response.json({ text: "long" }));
+    expect((await client.jobs.run({ prompt: "hi" })).result).toEqual({ text: "long" });
+    expect((await client.jobs.get("j1")).result_file).toEqual({ id: "file-1", bytes: 9 });
+    expect(seen.filter((one) => one === "GET /api/files/file-1/content")).toHaveLength(2);
+  });
+
+  it("that has ended leaves the job as it is", async () => {
+    const { client } = large(() => Response.json({ code: "not_found" }, { status: 404 }));
+    expect((await client.jobs.get("j1")).result).toBe(null);
+  });
+});
+
+describe("files", () => {
+  it("are sent as they are, with what is known of them", async () => {
+    const sent: unknown[] = [];
+    const { client, seen } = signalbox(async (request) => {
+      sent.push([request.headers.get("content-type"), await request.text()]);
+      return Response.json({ id: "file-1" });
+    });
+    const asked = { name: "a b.txt", purpose: "batch", expiresAfterSeconds: 3_600 };
+    await client.files.create(new Blob(["one"], { type: "text/plain" }), asked);
+    expect(seen).toEqual(["POST /api/files?name=a+b.txt&purpose=batch&expires_after_seconds=3600"]);
+    expect(sent).toEqual([["text/plain", "one"]]);
+  });
+
+  it("that stream are never sent twice, because the first try has read them", async () => {
+    const { client, seen } = signalbox(() => Response.json({ code: "rate_limited" }, { status: 429 }));
+    const bytes = new Response("x").body as ReadableStream<Uint8Array>;
+    await expect(
+      client.tenants.writeFile("t", "file-1", bytes, { until: "2030-01-01T00:00:00Z" }),
+    ).rejects.toMatchObject({ status: 429 });
+    expect(seen).toHaveLength(1);
+  });
+});

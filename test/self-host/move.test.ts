@@ -66,6 +66,11 @@ test("keys, config, schedules, open jobs, history and cost are there, and work g
   const running = (await here("POST", "/dispatch", { prompt: "under way" })).body;
   const waiting = (await here("POST", "/api/jobs", { prompt: "waits", tags: ["none-has-it"] })).body;
 
+  const owner = new Signalbox({ url: source.url, key });
+  const bytes = Buffer.alloc(3 * 1024 * 1024 + 7, "file");
+  const file = await owner.files.create(new Blob([bytes]), { name: "a.bin", purpose: "batch" });
+  const empty = await owner.files.create(new Blob([]), { name: "empty" });
+
   const { stdout } = await move("acme", "--to", target.url);
   expect(stdout).toContain("jobs");
 
@@ -86,6 +91,11 @@ test("keys, config, schedules, open jobs, history and cost are there, and work g
   expect((await there("GET", "/api/webhooks")).body.webhooks).toHaveLength(1);
   expect((await there("GET", `/api/jobs/${waiting.id}`)).body.status).toBe("pending");
   expect((await there("GET", "/killswitch")).body.active).toBe(false);
+  const moved = new Signalbox({ url: target.url, key }).files;
+  expect(await moved.get(file.id)).toEqual(file);
+  const content = await moved.content(file.id);
+  expect(Buffer.from(await content.arrayBuffer()).equals(bytes)).toBe(true);
+  expect(await (await moved.content(empty.id)).text()).toBe("");
 
   await there("POST", "/presence", { ...worker, jobs: [] });
   const claimed = (await there("POST", "/api/workers/w/claim", { max: 5 })).body.jobs;

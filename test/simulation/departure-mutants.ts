@@ -30,8 +30,8 @@ export const DEPARTURE_MUTANTS: readonly Mutant[] = [
   mutant(
     "idempotency keys stay behind in a move",
     "durable-objects/store/table-rows.ts",
-    '"sessions", "files"])',
-    '"sessions", "files", "idempotency"])',
+    '"sessions"])',
+    '"sessions", "idempotency"])',
   ),
   mutant(
     "each page of a move skips a row",

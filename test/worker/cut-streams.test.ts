@@ -1,10 +1,10 @@
 // What a worker says that a stream spent which was cut before its runtime told its counts: never nothing.
 
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { STREAMED_APIS, type StreamedApi } from "../../contract/values.ts";
 import { openRuntime } from "../../worker/runtimes/open-runtime.ts";
 import { environmentKeys } from "../../worker/runtimes/provider-keys.ts";
 import type { Runtime } from "../../worker/runtimes/runtime.ts";
+import { MOCK_APIS } from "./mock-answers.ts";
 import { type Behaviour, MockRuntime } from "./mock-runtime.ts";
 import { quietRun, taskOf } from "./quiet-run.ts";
 
@@ -19,15 +19,20 @@ afterEach(() => mock.stop());
 
 const LONG = "a long question ".repeat(100);
 const messages = [{ role: "user", content: LONG }];
-const STREAMED: Record<StreamedApi, object> = {
+const STREAMED: Record<Exclude<(typeof MOCK_APIS)[number], "embeddings">, object> = {
   "chat/completions": { messages, stream: true, stream_options: { include_usage: true } },
   completions: { prompt: LONG, stream: true, stream_options: { include_usage: true } },
   responses: { input: LONG, stream: true },
   messages: { messages, max_tokens: 9, stream: true },
 };
+const STREAMS = MOCK_APIS.filter((api) => api !== "embeddings");
 
 /** Runs a request; halts it when its answer has this many events, or, with none, when the runtime has the request. */
-const halted = async (api: StreamedApi, behaviour: Behaviour, after: number | null) => {
+const halted = async (
+  api: Exclude<(typeof MOCK_APIS)[number], "embeddings">,
+  behaviour: Behaviour,
+  after: number | null,
+) => {
   mock.behave = () => behaviour;
   const halt = new AbortController();
   let events = 0;
@@ -48,7 +53,7 @@ const halted = async (api: StreamedApi, behaviour: Behaviour, after: number | nu
 const WORDS = Array.from({ length: 400 }, () => "word ");
 const SAID = { words: WORDS, delayMs: 1 };
 
-describe.each(STREAMED_APIS)("a stream of %s that is cut", (api) => {
+describe.each(STREAMS)("a stream of %s that is cut", (api) => {
   test("counts what was said, as an estimate", async () => {
     const outcome = await halted(api, SAID, 60);
     expect(outcome).toMatchObject({ ok: false, usage_estimated: true });

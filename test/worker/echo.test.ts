@@ -43,3 +43,17 @@ test("a steering that makes no sense is refused by name", async () => {
     error: { code: "bad_request", message: expect.stringContaining("delay_ms") },
   });
 });
+
+test("reranks: documents that share words with the query come first", async () => {
+  const input = { model: "echo", query: "red apple", documents: ["a car", "Apple pie", "the red apple"], top_n: 2 };
+  const outcome = await createEchoRuntime().run(taskOf({ api: "rerank", input: input as never }), quietRun());
+  if (!outcome.ok) throw new Error("it failed");
+  const { results } = outcome.result as { results: { index: number; relevance_score: number }[] };
+  expect(results).toEqual([
+    { index: 2, relevance_score: 1 },
+    { index: 1, relevance_score: 0.5 },
+  ]);
+  const { apis } = await createEchoRuntime().probe(null);
+  expect(apis).toContain("rerank");
+  expect(apis).not.toContain("audio/speech");
+});

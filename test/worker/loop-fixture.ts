@@ -8,6 +8,7 @@ import type { JobFailure, Outcome, RunOptions, Runtime, RuntimeState, Task } fro
 import type { CoordinatorMessage, Ending, Session, WorkerMessage } from "../../worker/session.ts";
 import type { Streams, WhenGone } from "../../worker/streams/streams.ts";
 import { assignedJob } from "./job-fixture.ts";
+import { hasNoFiles, keepsNothing } from "./quiet-run.ts";
 
 type Run = {
   task: Task;
@@ -70,7 +71,7 @@ export const quietProbe = async (): Promise<RuntimeState> => ({ unavailable: nul
 export function partsFor(runtime: Runtime) {
   const watch = new RuntimeWatch({ runtime, log: () => {}, random: () => 0 });
   const loadInput = async () => ({ ok: true as const, input: null });
-  return { runtime, watch, loadInput, streams: new FakeStreams() };
+  return { runtime, watch, loadInput, storeResult: keepsNothing, openFile: hasNoFiles, streams: new FakeStreams() };
 }
 
 export function createWorker(concurrency = 1, kind: Session["kind"] = "socket") {

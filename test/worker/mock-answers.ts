@@ -310,7 +310,17 @@ const messages: Answers = {
   },
 };
 
-export const answers: Record<Api, Answers> = {
+/** The APIs of the mock runtime; `test/front-door/media.test.ts` has one for the others. */
+export const MOCK_APIS = [
+  "chat/completions",
+  "completions",
+  "embeddings",
+  "responses",
+  "messages",
+] as const satisfies readonly Api[];
+export type MockApi = (typeof MOCK_APIS)[number] | "messages/count_tokens";
+
+export const answers: Record<MockApi, Answers> = {
   "chat/completions": chat,
   completions,
   embeddings,

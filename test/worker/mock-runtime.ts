@@ -9,8 +9,7 @@ import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
-import { APIS, type Api } from "../../domain/words/api.ts";
-import { answers } from "./mock-answers.ts";
+import { answers, MOCK_APIS, type MockApi } from "./mock-answers.ts";
 
 // biome-ignore lint/suspicious/noExplicitAny: a body is whatever the API wants, and tests look into it freely
 export type Body = any;
@@ -62,14 +61,14 @@ export type Behaviour = {
   model?: string;
 };
 
-export type MockOptions = { models?: readonly string[]; apis?: readonly Api[]; ownedBy?: string };
+export type MockOptions = { models?: readonly string[]; apis?: readonly MockApi[]; ownedBy?: string };
 
 const DEFAULT_USAGE = { input: 7, output: 2 };
 
 export class MockRuntime {
   readonly asked: MockRequest[] = [];
   models: readonly string[];
-  apis: readonly Api[];
+  apis: readonly MockApi[];
   url = "";
   behave: (request: MockRequest) => Behaviour | undefined = () => undefined;
   readonly #ownedBy: string;
@@ -77,7 +76,7 @@ export class MockRuntime {
   #port = 0;
   #watchers: (() => void)[] = [];
 
-  constructor({ models = ["m1"], apis = APIS, ownedBy = "mock" }: MockOptions = {}) {
+  constructor({ models = ["m1"], apis = [...MOCK_APIS, "messages/count_tokens"], ownedBy = "mock" }: MockOptions = {}) {
     this.models = models;
     this.apis = apis;
     this.#ownedBy = ownedBy;
@@ -174,13 +173,13 @@ function json(response: ServerResponse, status: number, body: unknown, headers: 
   response.end(typeof body === "string" ? body : JSON.stringify(body));
 }
 
-function refuse(response: ServerResponse, api: Api, { status = 500, errorBody, headers = {} }: Behaviour): void {
+function refuse(response: ServerResponse, api: MockApi, { status = 500, errorBody, headers = {} }: Behaviour): void {
   json(response, status, errorBody ?? answers[api].error("the mock was told to refuse"), headers);
 }
 
 async function speak(
   response: ServerResponse,
-  api: Api,
+  api: MockApi,
   body: Body,
   behaviour: Behaviour,
   gone: AbortSignal,

@@ -1,11 +1,11 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { MAX_RESULT_BYTES } from "../../contract/field.ts";
-import { type Api, STREAMED_APIS } from "../../contract/values.ts";
+import { type Api, MAX_LARGE_RESULT_BYTES } from "../../contract/values.ts";
 import { openHosted, openRuntime } from "../../worker/runtimes/open-runtime.ts";
 import { environmentKeys } from "../../worker/runtimes/provider-keys.ts";
 import type { ApiKind } from "../../worker/runtimes/providers.ts";
 import type { RunOptions, Runtime } from "../../worker/runtimes/runtime.ts";
-import { answers } from "./mock-answers.ts";
+import { answers, MOCK_APIS, type MockApi } from "./mock-answers.ts";
 import { MockRuntime } from "./mock-runtime.ts";
 import { quietRun, taskOf } from "./quiet-run.ts";
 
@@ -20,7 +20,7 @@ beforeEach(async () => {
 afterEach(() => mock.stop());
 
 const messages = [{ role: "user", content: "one two three" }];
-const BODIES: Record<Api, object> = {
+const BODIES: Record<MockApi, object> = {
   "chat/completions": { messages, stream_options: { include_usage: true } },
   completions: { prompt: "one two three", stream_options: { include_usage: true } },
   embeddings: { input: ["one two three"] },
@@ -28,6 +28,27 @@ const BODIES: Record<Api, object> = {
   messages: { messages, max_tokens: 9 },
   "messages/count_tokens": { messages },
 };
+
+const USAGE_OF_NINE = { input_tokens: 9, output_tokens: 0 };
+
+/** Keeps what a runtime has stored. */
+function storing() {
+  const kept: Uint8Array[] = [];
+  const types: string[] = [];
+  const stored = {
+    text: () => Buffer.concat(kept).toString(),
+    get pieces() {
+      return kept.length;
+    },
+    types,
+  };
+  const store: RunOptions["store"] = async (pieces, type) => {
+    types.push(type);
+    for await (const piece of pieces) kept.push(piece);
+    return { ok: true, file: { id: "file-1", bytes: Buffer.concat(kept).byteLength } };
+  };
+  return { stored, store };
+}
 
 async function ask(runtime: Runtime, api: Api, body: object, options: Partial<RunOptions> = {}, headers = {}) {
   const events: string[] = [];
@@ -46,21 +67,18 @@ function hosted(name: string, api: ApiKind, path = "/v1"): Runtime {
 }
 
 describe("a client's request", () => {
-  test.each([...STREAMED_APIS, "embeddings"] as const)(
-    "of %s reaches the runtime as it came, and the answer comes back as it is",
-    async (api) => {
-      const { outcome, events } = await ask(vllm, api, BODIES[api]);
-      expect(mock.calls[0]?.text).toBe(JSON.stringify({ model: "org/m1", ...BODIES[api] }));
-      expect(mock.calls[0]?.path).toBe(`/v1/${api}`);
-      expect(events).toEqual([]);
-      const said = { words: ["one two three"], reasoning: [], toolCall: null, usage: { input: 7, output: 2 } };
-      expect(outcome).toMatchObject({ ok: true, usage: { input_tokens: 7 }, model: "org/m1" });
-      if (!outcome.ok) return;
-      expect(outcome.result).toEqual(answers[api].whole({ ...said, model: "org/m1", body: mock.calls[0]?.body }));
-    },
-  );
+  test.each(MOCK_APIS)("of %s reaches the runtime as it came, and the answer comes back as it is", async (api) => {
+    const { outcome, events } = await ask(vllm, api, BODIES[api]);
+    expect(mock.calls[0]?.text).toBe(JSON.stringify({ model: "org/m1", ...BODIES[api] }));
+    expect(mock.calls[0]?.path).toBe(`/v1/${api}`);
+    expect(events).toEqual([]);
+    const said = { words: ["one two three"], reasoning: [], toolCall: null, usage: { input: 7, output: 2 } };
+    expect(outcome).toMatchObject({ ok: true, usage: { input_tokens: 7 }, model: "org/m1" });
+    if (!outcome.ok) return;
+    expect(outcome.result).toEqual(answers[api].whole({ ...said, model: "org/m1", body: mock.calls[0]?.body }));
+  });
 
-  test.each(STREAMED_APIS)(
+  test.each(MOCK_APIS.filter((api) => api !== "embeddings"))(
     "of %s, streamed, comes back event by event, and as a whole answer at the end",
     async (api) => {
       mock.behave = () => ({ splits: true, comments: true, reasoning: api === "completions" ? [] : ["hm"] });
@@ -155,14 +173,41 @@ describe("a client's request", () => {
     const { outcome } = await ask(vllm, "chat/completions", { ...BODIES["chat/completions"], stream: true });
     expect(outcome).toMatchObject({ ok: false, error: { code: "result_too_large", retryable: false } });
     await mock.untilAborted();
-    expect(process.memoryUsage().rss - before).toBeLessThan(150 * 1024 * 1024);
-    // One event, or one body, that does not end.
-    for (const stream of [true, false]) {
-      mock.behave = () => ({ words: ["x".repeat(2 * MAX_RESULT_BYTES)] });
-      expect((await ask(vllm, "messages", { ...BODIES.messages, stream })).outcome).toMatchObject({
-        error: { code: "result_too_large" },
-      });
-    }
+    expect(process.memoryUsage().rss - before).toBeLessThan(5 * MAX_LARGE_RESULT_BYTES);
+    // One event that does not end.
+    mock.behave = () => ({ words: ["x".repeat(2 * MAX_RESULT_BYTES)] });
+    expect((await ask(vllm, "messages", { ...BODIES.messages, stream: true })).outcome).toMatchObject({
+      error: { code: "result_too_large" },
+    });
+  });
+
+  test("whose answer is over 1 MiB has it stored as it arrives, byte by byte as the runtime wrote it", async () => {
+    const vectors = Array.from({ length: 200 }, (_, index) => ({ index, embedding: Array(1_024).fill(0.125) }));
+    const whole = { object: "list", data: vectors, model: "org/m1", usage: { prompt_tokens: 9, total_tokens: 9 } };
+    mock.behave = () => ({ status: 200, errorBody: whole });
+    const { store, stored } = storing();
+    const { outcome } = await ask(vllm, "embeddings", BODIES.embeddings, { store });
+    const bytes = JSON.stringify(whole).length;
+    const file = { id: "file-1", bytes };
+    expect(outcome).toEqual({ ok: true, result: null, stored: file, model: "org/m1", usage: USAGE_OF_NINE });
+    expect(stored.text()).toBe(JSON.stringify(whole));
+    expect(stored.pieces).toBeGreaterThan(1);
+    // Where nobody would read it.
+    expect((await ask(vllm, "embeddings", BODIES.embeddings)).outcome).toMatchObject({
+      error: { code: "result_too_large" },
+    });
+  });
+
+  test("whose answer is over 64 MiB is stopped there", async () => {
+    mock.behave = () => ({ status: 200, errorBody: { data: "x".repeat(MAX_LARGE_RESULT_BYTES) } });
+    const { outcome } = await ask(vllm, "embeddings", BODIES.embeddings, { store: storing().store });
+    expect(outcome).toMatchObject({ ok: false, error: { code: "result_too_large", retryable: false } });
+  });
+
+  test("whose large answer is an error of its runtime fails in the runtime's words", async () => {
+    mock.behave = () => ({ status: 200, errorBody: { data: "x".repeat(MAX_RESULT_BYTES), error: { message: "oh" } } });
+    const { outcome } = await ask(vllm, "embeddings", BODIES.embeddings, { store: storing().store });
+    expect(outcome).toMatchObject({ ok: false, error: { message: expect.stringContaining("oh") } });
   });
 
   test("whose reader has left is dropped by the runtime at once, and what it had spent is told", async () => {

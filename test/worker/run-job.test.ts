@@ -1,14 +1,20 @@
-import { afterEach, expect, test, vi } from "vitest";
+import { afterEach, describe, expect, test, vi } from "vitest";
+import { MAX_LARGE_RESULT_BYTES } from "../../contract/values.ts";
 import { runJob } from "../../worker/run-job.ts";
 import type { Outcome, RunOptions, Runtime } from "../../worker/runtimes/runtime.ts";
+import type { ResultStore } from "../../worker/store-result.ts";
 import { assignedJob } from "./job-fixture.ts";
-import { quietRun } from "./quiet-run.ts";
+import { keepsNothing, quietRun } from "./quiet-run.ts";
 
 afterEach(() => {
   vi.useRealTimers();
 });
 
-function settings(run: (options: RunOptions) => Promise<Outcome>, timeoutSeconds: number | null = null) {
+function settings(
+  run: (options: RunOptions) => Promise<Outcome>,
+  timeoutSeconds: number | null = null,
+  storeResult: ResultStore = keepsNothing,
+) {
   const probe = async () => ({ unavailable: null, apis: [], models: null });
   const runtime: Runtime = {
     name: "tested",
@@ -20,16 +26,8 @@ function settings(run: (options: RunOptions) => Promise<Outcome>, timeoutSeconds
   const loadInput = async () => ({ ok: true as const, input: null });
   const { onProgress, emit } = quietRun();
   const onFirstToken = () => {};
-  return {
-    runtime,
-    configuredModel: null,
-    offeredModels: [],
-    timeoutSeconds,
-    loadInput,
-    onProgress,
-    onFirstToken,
-    emit,
-  };
+  const asked = { configuredModel: null, offeredModels: [], timeoutSeconds };
+  return { runtime, ...asked, loadInput, storeResult, onProgress, onFirstToken, emit };
 }
 
 const never = ({ signal }: RunOptions) =>
@@ -155,10 +153,45 @@ test("a runtime that breaks fails its job, not the worker", async () => {
 
 test("a result that is too large to keep fails the job, and what it cost is told", async () => {
   const usage = { input_tokens: 1, output_tokens: 999_999 };
-  const large = async (): Promise<Outcome> => ({ ok: true, result: { text: "x".repeat(1024 * 1024) }, usage });
+  const large = async (): Promise<Outcome> => ({ ok: true, result: "x".repeat(MAX_LARGE_RESULT_BYTES), usage });
   expect(await runJob(assignedJob({ id: "j" }), settings(large), notHalted())).toMatchObject({
     type: "job.failed",
     error: { code: "result_too_large", retryable: false },
     usage,
+  });
+});
+
+describe("a result over 1 MiB", () => {
+  const usage = { input_tokens: 1, output_tokens: 999_999 };
+  const result = { text: "x".repeat(1024 * 1024) };
+  const large = async ({ emit }: RunOptions): Promise<Outcome> => {
+    await emit(["data: {}\n\n"]);
+    return { ok: true, result, usage };
+  };
+
+  test("is stored, and its report names the file", async () => {
+    const kept: string[] = [];
+    const store: ResultStore = async (job, bytes, type) => {
+      for await (const piece of bytes) kept.push(`${job.id} ${type} ${piece.byteLength}`);
+      return { ok: true, file: { id: "file-1", bytes: 7 } };
+    };
+    const outcome = await runJob(assignedJob({ id: "j" }), settings(large, null, store), notHalted());
+    expect(outcome).toMatchObject({ type: "job.completed", result_file: "file-1", usage });
+    expect(outcome).not.toHaveProperty("result");
+    expect(kept).toEqual([`j application/json ${JSON.stringify(result).length}`]);
+  });
+
+  test("that its client had as events is told by its size alone", async () => {
+    const job = assignedJob({ id: "j", api: "chat/completions", stream: true });
+    const outcome = await runJob(job, settings(large), notHalted());
+    expect(outcome).toMatchObject({ type: "job.completed", result_bytes: JSON.stringify(result).length, usage });
+    expect(outcome).not.toHaveProperty("result");
+  });
+
+  test("that cannot be stored fails the job for the reason that the coordinator gave, with its cost", async () => {
+    const error = { code: "result_not_stored", message: "the files are full", retryable: false };
+    const store: ResultStore = async () => ({ ok: false, error });
+    const outcome = await runJob(assignedJob({ id: "j" }), settings(large, null, store), notHalted());
+    expect(outcome).toMatchObject({ type: "job.failed", error, usage });
   });
 });

@@ -33,6 +33,8 @@ export type Dialect = {
   /** Null if the API has no streams. */
   assemble: (() => Assembly) | null;
   spentOf: (result: unknown) => Spent;
+  /** Its answer may be something else than JSON: sound, or plain text. */
+  answersInBytes?: true;
 };
 
 export const CONTENT: Noted = { kind: "content" };

@@ -2,6 +2,7 @@
 
 import type { Api } from "../../contract/values.ts";
 import type { Dialect } from "./dialect.ts";
+import { media, mediaSpent } from "./media.ts";
 import { messages } from "./messages.ts";
 import { chatCompletions, completions, openaiSpent } from "./openai-chunks.ts";
 import { responses } from "./responses.ts";
@@ -11,6 +12,12 @@ export const DIALECTS: Record<Api, Dialect> = {
   completions,
   embeddings: { assemble: null, spentOf: openaiSpent },
   responses,
+  rerank: { assemble: null, spentOf: mediaSpent },
+  "images/generations": media,
+  "images/edits": media,
+  "audio/transcriptions": { ...media, answersInBytes: true },
+  "audio/translations": { ...media, answersInBytes: true },
+  "audio/speech": { ...media, answersInBytes: true },
   messages,
   // The runtime counts; nothing is generated, and nothing is spent.
   "messages/count_tokens": { assemble: null, spentOf: () => ({ usage: { input_tokens: 0, output_tokens: 0 } }) },

@@ -4,12 +4,19 @@
 
 import type { JsonObject } from "../../contract/text/json-object.ts";
 import type { Api } from "../../contract/values.ts";
+import type { LeasedJob } from "../../contract/worker.ts";
 import type { ChatBody } from "./chat-body.ts";
 import type { Outcome, RunOptions } from "./runtime.ts";
 
-export type Answering = Pick<RunOptions, "signal" | "emit" | "traceparent">;
+export type Answering = Pick<RunOptions, "signal" | "emit" | "traceparent" | "store" | "openFile">;
 
-export type ClientRequest = { api: Api; body: JsonObject; headers: Readonly<Record<string, string>> };
+export type ClientRequest = {
+  api: Api;
+  body: JsonObject;
+  headers: Readonly<Record<string, string>>;
+  /** What the fields of a form name. */
+  files: LeasedJob["files"];
+};
 
 export type Backend = {
   /** The result is a chat completion; the emitted events are its chunks. */

@@ -110,7 +110,7 @@ async function runRequest(runtime: ChatRuntimeOptions, api: Api, task: Task, run
   }
   const model = await nameOfModel(runtime, task, run);
   const body = model === null ? task.input : { ...task.input, model };
-  return runtime.backend.request({ api, body, headers: task.headers }, run);
+  return runtime.backend.request({ api, body, headers: task.headers, files: task.job?.files ?? [] }, run);
 }
 
 /** The name as the runtime's list has it. A name that is not listed is sent unchanged, and the runtime decides. */

@@ -3,11 +3,12 @@
 
 import { randomUUID } from "node:crypto";
 import type { JsonObject } from "../../contract/text/json-object.ts";
-import type { StreamedApi } from "../../contract/values.ts";
+import type { Api } from "../../contract/values.ts";
 import { writeEvent } from "../apis/sse.ts";
 
 export type Echoed = { text: string; model: string; words: number };
 type Answer = { before: string[]; piece: (text: string) => string; after: string[] };
+export type StreamedApi = Extract<Api, "chat/completions" | "completions" | "responses" | "messages">;
 
 const newId = (prefix: string): string => `${prefix}${randomUUID().replaceAll("-", "")}`;
 const nowSeconds = (): number => Math.floor(Date.now() / 1000);

@@ -10,12 +10,13 @@
 import { setTimeout as delay } from "node:timers/promises";
 import * as z from "zod";
 import { isObject, type JsonObject, objectOf, parseJson } from "../../contract/text/json-object.ts";
-import { APIS } from "../../contract/values.ts";
+import type { Api } from "../../contract/values.ts";
 import { DIALECTS } from "../apis/dialects.ts";
 import { writeEvent } from "../apis/sse.ts";
 import { chatBody, INPUT_FIELDS, unknownField, unsupportedInput } from "./chat-body.ts";
-import { ECHO_ANSWERS, type Echoed } from "./echo-answers.ts";
+import { ECHO_ANSWERS, type Echoed, type StreamedApi } from "./echo-answers.ts";
 import { echoEmbeddings } from "./echo-embeddings.ts";
+import { echoRerank } from "./echo-rerank.ts";
 import { failed, type JobFailure, type Outcome, type RunOptions, type Runtime, type Task } from "./runtime.ts";
 
 export const ECHO_MODEL = "echo";
@@ -47,8 +48,13 @@ const steeringSchema = z.object({
 
 type Steering = z.infer<typeof steeringSchema>;
 
-/** It has no tokens to count. */
-const ANSWERED = APIS.filter((api) => api !== "messages/count_tokens");
+/** Without events. */
+const AT_ONCE: Readonly<Partial<Record<Api, (body: JsonObject, model: string) => JsonObject>>> = {
+  embeddings: echoEmbeddings,
+  rerank: echoRerank,
+};
+const ECHO_APIS = [...Object.keys(ECHO_ANSWERS), ...Object.keys(AT_ONCE)] as Api[];
+
 const KNOWN_INPUT = [...INPUT_FIELDS, ...Object.keys(steeringSchema.shape)];
 
 export function createEchoRuntime(): Runtime {
@@ -56,7 +62,7 @@ export function createEchoRuntime(): Runtime {
     name: "echo",
     address: null,
     probeEveryMs: Number.POSITIVE_INFINITY,
-    probe: async () => ({ unavailable: null, apis: ANSWERED, models: [ECHO_MODEL] }),
+    probe: async () => ({ unavailable: null, apis: ECHO_APIS, models: [ECHO_MODEL] }),
     run: (task, options) => (task.api === null ? runJob(task, options) : runRequest(task, options)),
   };
 }
@@ -95,18 +101,16 @@ async function runRequest(task: Task, options: RunOptions): Promise<Outcome> {
   const api = task.api ?? "chat/completions";
   const text = lastUserText(body);
   const usage = { input_tokens: countWords(text), output_tokens: 0 };
-  if (api === "embeddings") {
+  const answerAtOnce = AT_ONCE[api];
+  if (answerAtOnce !== undefined) {
     const said = await say("", steering.value, options, async () => {});
     if (said !== null) return failed(said, { usage });
-    return { ok: true, result: echoEmbeddings(body, model), usage, model };
-  }
-  if (api === "messages/count_tokens") {
-    return failed({ code: "not_found", message: "echo does not count tokens", status: 404, retryable: false });
+    return { ok: true, result: answerAtOnce(body, model), usage, model };
   }
   const assembly = DIALECTS[api].assemble?.();
   if (assembly === undefined) throw new Error(`${api} has no streams`);
   const echoed: Echoed = { text, model, words: usage.input_tokens };
-  const answer = ECHO_ANSWERS[api](echoed);
+  const answer = ECHO_ANSWERS[api as StreamedApi](echoed);
   let kept = answer.before;
   const tell = async (events: string[]) => {
     for (const event of events) assembly.take(event.replace(/^event: .*\n/, "").replace(/^data: |\n\n$/g, ""));

@@ -1,7 +1,7 @@
 // One request to a runtime, in the format of its API, and its answer, whole or as events that are passed on at once.
-// Reading stops when the answer is larger than the limit.
+// Reading stops when the answer is larger than the limit; no large answer is held whole.
 
-import { MAX_RESULT_BYTES } from "../../contract/field.ts";
+import { Readable } from "node:stream";
 import { parseJson } from "../../contract/text/json-object.ts";
 import { inputTokensOf } from "../../contract/token-estimate.ts";
 import type { Assembly, Dialect } from "../apis/dialect.ts";
@@ -9,16 +9,18 @@ import { spentOnInput, spentSoFar } from "../apis/spent.ts";
 import { EventSplitter, EventTooLarge } from "../apis/sse.ts";
 import type { Spent } from "../apis/usage.ts";
 import { classifyError } from "./classify.ts";
-import { failed, failedBy, type JobFailure, type Outcome, type RunOptions } from "./runtime.ts";
+import type { FormBody } from "./form-body.ts";
+import { failed, failedBy, type JobFailure, type Outcome, type RunOptions, resultTooLarge } from "./runtime.ts";
 import { runtimeFetch } from "./runtime-fetch.ts";
-import { MAX_EVENT_BYTES, StreamReader, tooLarge } from "./stream-reader.ts";
+import { eventTooLarge, MAX_EVENT_BYTES, StreamReader } from "./stream-reader.ts";
+import { AnswerTooLarge, readWhole } from "./whole-answer.ts";
 
 const MAX_ERROR_BYTES = 64 * 1024;
 
 export type Exchange = {
   url: string;
   headers: Readonly<Record<string, string>>;
-  body: string;
+  body: string | FormBody;
   dialect: Dialect;
   /** The failure for a refusal or an error in the stream, worded for the caller. */
   explain: (failure: { status?: number; headers?: Record<string, string>; body?: unknown }) => JobFailure;
@@ -26,7 +28,7 @@ export type Exchange = {
 
 export async function exchange(
   request: Exchange,
-  run: Pick<RunOptions, "signal" | "emit" | "traceparent">,
+  run: Pick<RunOptions, "signal" | "emit" | "traceparent" | "store">,
 ): Promise<Outcome> {
   // Also ends the reading if the answer is refused halfway.
   const done = new AbortController();
@@ -34,12 +36,13 @@ export async function exchange(
   const { url, body, headers } = request;
   let assembly: Assembly | null = null;
   try {
+    const sent = sentAs(body);
     const response = await runtimeFetch(url, {
       method: "POST",
-      headers: { "content-type": "application/json", ...traceOf(run), ...headers },
-      body,
+      ...sent,
+      headers: { ...sent.headers, ...traceOf(run), ...headers },
       signal,
-    });
+    } as RequestInit);
     if (!response.ok) {
       const text = await readStart(response, MAX_ERROR_BYTES);
       return failed(
@@ -47,19 +50,26 @@ export async function exchange(
       );
     }
     const isStream = response.headers.get("content-type")?.includes("text/event-stream") ?? false;
-    if (!isStream || request.dialect.assemble === null) return await readWhole(request, response);
+    if (!isStream || request.dialect.assemble === null) return await readWhole(request, response, run.store);
     assembly = request.dialect.assemble();
     return await readStream(request, response, assembly, run.emit);
   } catch (error) {
     const spent = spentWhenCut(request, assembly, run.signal.aborted);
-    if (error instanceof EventTooLarge) return failed(tooLarge(), spent);
+    if (error instanceof EventTooLarge) return failed(eventTooLarge(), spent);
+    if (error instanceof AnswerTooLarge) return failed(resultTooLarge(), spent);
     return failedBy(error, classifyError(error, Date.now()), spent);
   } finally {
     done.abort();
   }
 }
 
-const inputTokens = ({ body }: Exchange): number => inputTokensOf(parseJson(body));
+const inputTokens = ({ body }: Exchange): number => (typeof body === "string" ? inputTokensOf(parseJson(body)) : 0);
+
+function sentAs(body: string | FormBody) {
+  if (typeof body === "string") return { headers: { "content-type": "application/json" }, body };
+  const headers = { "content-type": body.type, "content-length": String(body.bytes) };
+  return { headers, body: Readable.from(body.pieces()), duplex: "half" };
+}
 
 /** A request that is taken back has been read by its runtime; one that breaks off before its answer has cost nothing. */
 function spentWhenCut(request: Exchange, assembly: Assembly | null, isTakenBack: boolean): Spent {
@@ -70,17 +80,6 @@ function spentWhenCut(request: Exchange, assembly: Assembly | null, isTakenBack:
 
 const traceOf = ({ traceparent }: Pick<RunOptions, "traceparent">): Record<string, string> =>
   traceparent ? { traceparent } : {};
-
-async function readWhole({ dialect, explain }: Exchange, response: Response): Promise<Outcome> {
-  const text = await readBounded(response, MAX_RESULT_BYTES);
-  if (text === null) return failed(tooLarge());
-  const result = parseJson(text);
-  if (result === undefined) return failed(explain({ body: "it answered with something that is not JSON" }));
-  if (typeof result === "object" && result !== null && "error" in result && result.error) {
-    return failed(explain({ body: result }));
-  }
-  return { ok: true, result, ...dialect.spentOf(result) };
-}
 
 async function readStream(
   request: Exchange,
@@ -96,19 +95,6 @@ async function readStream(
     if (refused !== null) return refused;
   }
   return (await reader.take(splitter.finish())) ?? reader.end();
-}
-
-/** The body as text, or null if it is too long. */
-async function readBounded(response: Response, maxBytes: number): Promise<string | null> {
-  const decoder = new TextDecoder();
-  let text = "";
-  let bytes = 0;
-  for await (const chunk of response.body ?? []) {
-    bytes += chunk.byteLength;
-    if (bytes > maxBytes) return null;
-    text += decoder.decode(chunk, { stream: true });
-  }
-  return text + decoder.decode();
 }
 
 /** The beginning of an error's body. */

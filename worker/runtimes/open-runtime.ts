@@ -2,6 +2,7 @@
 
 import { APIS, type Api } from "../../contract/values.ts";
 import { API_VERSION, createAnthropicBackend } from "./anthropic-backend.ts";
+import { ApiPlaces } from "./api-places.ts";
 import type { Backend } from "./backend.ts";
 import { createChatRuntime } from "./chat-runtime.ts";
 import { createEchoRuntime } from "./echo.ts";
@@ -61,15 +62,16 @@ function openLocal(name: string, provider: LocalProvider, options: OpenRuntimeOp
   const baseUrl = `${origin}/v1`;
   const key = () => resolveKey(options);
   const list = async () => fetchModelList(origin + provider.listPath, await key(), runtimeFetch);
+  const places = new ApiPlaces(origin);
   const models = rememberedList(list, () => performance.now());
   return createChatRuntime({
     name,
     address: origin,
-    backend: createOpenAiBackend({ name, baseUrl, key }),
+    backend: createOpenAiBackend({ name, baseUrl, key, urlOf: (api) => places.urlOf(api) }),
     models,
     checksAnswer: !provider.ignoresModel,
     probeEveryMs: 0,
-    probe: (before) => probeRuntime({ address: baseUrl, models: list, key, asks: APIS, has: [] }, before),
+    probe: (before) => probeRuntime({ address: baseUrl, places, models: list, key, asks: APIS, has: [] }, before),
   });
 }
 

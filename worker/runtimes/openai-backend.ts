@@ -1,12 +1,12 @@
 // A runtime with OpenAI's API, possibly more of the others: requests are sent unchanged.
 
-import type { JsonObject } from "../../contract/text/json-object.ts";
-import type { Api } from "../../contract/values.ts";
+import { type Api, isFormApi } from "../../contract/values.ts";
 import { DIALECTS } from "../apis/dialects.ts";
 import type { Answering, Backend } from "./backend.ts";
 import { unsupportedInput } from "./chat-body.ts";
 import { classifyFailure } from "./classify.ts";
 import { type Exchange, exchange } from "./exchange.ts";
+import { formBody } from "./form-body.ts";
 import { hidingSecret } from "./hide-secret.ts";
 import { requestFailure } from "./request-failure.ts";
 import { failed } from "./runtime.ts";
@@ -15,6 +15,8 @@ export type OpenAiBackendOptions = {
   name: string;
   /** The URL up to where `/chat/completions` begins. */
   baseUrl: string;
+  /** Where each API is, if not there. */
+  urlOf?: (api: Api) => string;
   /** Fields of an ordinary job's chat that this provider calls by another name. */
   renames?: Readonly<Record<string, string>>;
   /** Fields of a model call that this provider does not have. */
@@ -24,10 +26,10 @@ export type OpenAiBackendOptions = {
 };
 
 export function createOpenAiBackend(options: OpenAiBackendOptions): Backend {
-  const { name, baseUrl, renames = {}, lacks = [] } = options;
+  const { name, baseUrl, urlOf = (api: Api) => `${baseUrl}/${api}`, renames = {}, lacks = [] } = options;
   const ask = async (
     api: Api,
-    body: JsonObject,
+    body: Exchange["body"],
     headers: Readonly<Record<string, string>>,
     explain: Exchange["explain"],
     run: Answering,
@@ -35,9 +37,9 @@ export function createOpenAiBackend(options: OpenAiBackendOptions): Backend {
     const secret = await options.key();
     const keyHeaders: Record<string, string> = secret === null ? {} : { authorization: `Bearer ${secret}` };
     const request = {
-      url: `${baseUrl}/${api}`,
+      url: urlOf(api),
       headers: { ...headers, ...keyHeaders },
-      body: JSON.stringify(body),
+      body,
       dialect: DIALECTS[api],
       explain,
     };
@@ -52,9 +54,18 @@ export function createOpenAiBackend(options: OpenAiBackendOptions): Backend {
         Object.entries(body).map(([field, value]) => [renames[field] ?? field, value]),
       );
       const streamed = { ...renamed, stream: true, stream_options: { include_usage: true } };
-      return ask("chat/completions", streamed, {}, (failure) => classifyFailure(failure, Date.now()), run);
+      return ask(
+        "chat/completions",
+        JSON.stringify(streamed),
+        {},
+        (failure) => classifyFailure(failure, Date.now()),
+        run,
+      );
     },
-    request: ({ api, body, headers }, run) =>
-      ask(api, body, headers, (failure) => requestFailure(name, failure, Date.now()), run),
+    request: async ({ api, body, headers, files }, run) => {
+      const { openFile } = run;
+      const sent = isFormApi(api) && openFile !== undefined ? formBody(body, files, openFile) : JSON.stringify(body);
+      return ask(api, sent, headers, (failure) => requestFailure(name, failure, Date.now()), run);
+    },
   };
 }

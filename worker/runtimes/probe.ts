@@ -4,6 +4,7 @@
 import { APICallError } from "ai";
 import { lineOf } from "../../contract/text/start-of.ts";
 import { APIS, type Api } from "../../contract/values.ts";
+import type { ApiPlaces } from "./api-places.ts";
 import { isNeverReached, reasonOf } from "./error-causes.ts";
 import type { ModelList } from "./model-list.ts";
 import type { RuntimeState } from "./runtime.ts";
@@ -15,6 +16,8 @@ const MAX_REASON_CHARS = 200;
 
 export type ProbeOptions = {
   address: string;
+  /** The other places of an API. */
+  places?: ApiPlaces;
   models: ModelList;
   key: () => Promise<string | null>;
   /** The APIs to probe; a hosted provider's entry states the others. */
@@ -38,14 +41,21 @@ export async function probeRuntime(options: ProbeOptions, before: RuntimeState |
   }
 }
 
-async function presentApis({ address, asks, key }: ProbeOptions): Promise<Api[]> {
+async function presentApis({ address, asks, key, places }: ProbeOptions): Promise<Api[]> {
   const secret = await key();
   const headers = {
     "content-type": "application/json",
     ...(secret === null ? {} : { authorization: `Bearer ${secret}` }),
   };
   const found = await Promise.all(
-    asks.map(async (api) => ((await isThere(`${address}/${api}`, headers)) ? [api] : [])),
+    asks.map(async (api) => {
+      for (const url of places?.of(api) ?? [`${address}/${api}`]) {
+        if (!(await isThere(url, headers))) continue;
+        places?.note(api, url);
+        return [api];
+      }
+      return [];
+    }),
   );
   const present = new Set(found.flat());
   return APIS.filter((api) => present.has(api));

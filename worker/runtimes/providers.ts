@@ -37,7 +37,16 @@ export const HOSTED_PROVIDERS: Readonly<Record<string, HostedProvider>> = {
   openai: {
     baseUrl: "https://api.openai.com/v1",
     api: OPENAI,
-    apis: ["completions", "embeddings", "responses"],
+    apis: [
+      "completions",
+      "embeddings",
+      "responses",
+      "images/generations",
+      "images/edits",
+      "audio/transcriptions",
+      "audio/translations",
+      "audio/speech",
+    ],
     lacks: OPENAI_LACKS,
     renames: { max_tokens: "max_completion_tokens" },
   },

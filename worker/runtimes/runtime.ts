@@ -2,6 +2,7 @@
 // a bug. Exception: after an abort `run` may end in any way; what it reports as spent counts.
 
 import type { Api } from "../../contract/values.ts";
+import { MAX_LARGE_RESULT_BYTES } from "../../contract/values.ts";
 import type { LeasedJob } from "../../contract/worker.ts";
 import type { Spent } from "../apis/usage.ts";
 import { isNeverReached } from "./error-causes.ts";
@@ -51,13 +52,21 @@ export type RunOptions = {
    * a pause.
    */
   emit: (events: readonly string[]) => Promise<void> | undefined;
+  /** Keeps an answer that no report carries: over 1 MiB, or not JSON. Without it such an answer fails its job. */
+  store?: (bytes: AsyncIterable<Uint8Array>, contentType: string) => Promise<Stored>;
+  /** Opens a file of the job. */
+  openFile?: (file: LeasedJob["files"][number]) => Promise<AsyncIterable<Uint8Array>>;
 };
+
+/** Where a result is kept that no report carries. */
+export type Stored = { ok: true; file: { id: string; bytes: number } } | { ok: false; error: JobFailure };
 
 /** How much was written, or what a program says of itself: a share from 0 to 1. */
 export type Progress = { output_chars: number } | { progress: number; message?: string };
 
 export type Outcome =
-  | ({ ok: true; result: unknown } & Spent)
+  /** `stored`: its file; then `result` is null. */
+  | ({ ok: true; result: unknown; stored?: { id: string; bytes: number } } & Spent)
   /** `neverReached`: the runtime received nothing of the job, so it does not count as an attempt. */
   | ({ ok: false; error: JobFailure; neverReached?: boolean } & Spent);
 
@@ -94,6 +103,12 @@ export async function probedOutcome({ probe }: Pick<Runtime, "probe">): Promise<
 }
 
 export type FailedOutcome = Extract<Outcome, { ok: false }>;
+
+/** More than may be kept of any job. */
+export function resultTooLarge(): JobFailure {
+  const message = `The runtime wrote more than the limit of ${MAX_LARGE_RESULT_BYTES} bytes and was stopped; ask for less output`;
+  return { code: "result_too_large", message, retryable: false };
+}
 
 export function failed(error: JobFailure, spent: Spent = {}): FailedOutcome {
   return { ok: false, error, ...spent };

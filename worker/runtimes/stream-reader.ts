@@ -3,11 +3,12 @@
 // unseen.
 
 import { MAX_RESULT_BYTES } from "../../contract/field.ts";
+import { MAX_LARGE_RESULT_BYTES } from "../../contract/values.ts";
 import type { Assembly, Dialect } from "../apis/dialect.ts";
 import { spentSoFar } from "../apis/spent.ts";
 import type { SseEvent } from "../apis/sse.ts";
 import type { Spent } from "../apis/usage.ts";
-import { failed, type JobFailure, type Outcome, type RunOptions } from "./runtime.ts";
+import { failed, type JobFailure, type Outcome, type RunOptions, resultTooLarge } from "./runtime.ts";
 
 /** An event must fit whole into a part of the data line, whose head is far shorter than the difference. */
 export const MAX_EVENT_BYTES = MAX_RESULT_BYTES - 1024;
@@ -46,7 +47,7 @@ export class StreamReader {
     for (const { raw, data } of events) {
       const noted = this.#assembly.take(data);
       if (noted.kind === "error") failure = this.#request.explain({ body: noted.error });
-      else if (this.#assembly.size() > MAX_RESULT_BYTES) failure = tooLarge();
+      else if (this.#assembly.size() > MAX_LARGE_RESULT_BYTES) failure = resultTooLarge();
       if (noted.kind === "error" && noted.isEnd === true && this.#hasContent) this.#keptBack.push(raw);
       if (failure !== null) break;
       this.#keptBack.push(raw);
@@ -83,7 +84,7 @@ export class StreamReader {
   }
 }
 
-export function tooLarge(): JobFailure {
-  const message = `The runtime wrote more than the limit of ${MAX_RESULT_BYTES} bytes and was stopped; ask for less output`;
+export function eventTooLarge(): JobFailure {
+  const message = `The runtime wrote one event of more than ${MAX_EVENT_BYTES} bytes and was stopped; ask for less output`;
   return { code: "result_too_large", message, retryable: false };
 }

@@ -1,0 +1,98 @@
+// Files: send, fetch, list and delete them, and make links.
+
+import { createWriteStream, openAsBlob } from "node:fs";
+import { stat } from "node:fs/promises";
+import path from "node:path";
+import { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import type { FileResource } from "../../contract/file.ts";
+import { Failure } from "../failure.ts";
+import type { Column } from "../output.ts";
+import type { Context, Verb } from "../verb.ts";
+import { PAGE_FLAGS, showPages } from "./pages.ts";
+
+const ID = { name: "id", says: "the file's id" } as const;
+
+const COLUMNS: readonly Column<FileResource>[] = [
+  { title: "id", of: ({ id }) => id },
+  { title: "bytes", of: ({ bytes }) => bytes },
+  { title: "type", of: ({ content_type }) => content_type },
+  { title: "expires", of: ({ expires_at }) => expires_at },
+  { title: "name", of: ({ name }) => name },
+];
+
+/** Read while it is sent. */
+const bytesOf = async (file: string, type: string | undefined): Promise<Blob> => {
+  const found = await stat(file).catch(() => null);
+  if (found === null || !found.isFile()) throw new Failure(`${file} cannot be read: there is no such file`);
+  return openAsBlob(file, type === undefined ? {} : { type });
+};
+
+/** Into a file, which is written while it arrives, or onto stdout. */
+const save = async ({ client, signal }: Context, id: string, target: string | undefined): Promise<void> => {
+  const { body } = await client().files.content(id, { signal });
+  const bytes = body === null ? Readable.from([]) : Readable.fromWeb(body as never);
+  if (target === undefined || target === "-") await pipeline(bytes, process.stdout, { end: false, signal });
+  else await pipeline(bytes, createWriteStream(target), { signal });
+};
+
+export const fileCommands: readonly Verb[] = [
+  {
+    name: "files put",
+    says: "Stores a file and prints its id",
+    args: [{ name: "file", says: "the file to send" }],
+    flags: {
+      name: { takes: "name", says: "its name there (that of the file)" },
+      type: { takes: "media-type", says: "its media type (application/octet-stream)" },
+      purpose: { takes: "word", says: "to find it by" },
+      expires: { takes: "seconds", says: "deletes it after so many seconds (30 days)" },
+    },
+    run: async ({ client, output, signal }, input) => {
+      const file = input.arg("file");
+      const stored = await client().files.create(await bytesOf(file, input.text("type")), {
+        name: input.text("name") ?? path.basename(file),
+        purpose: input.text("purpose"),
+        expiresAfterSeconds: input.number("expires"),
+        signal,
+      });
+      output.value(stored, stored.id);
+    },
+  },
+  {
+    name: "files list",
+    says: "Lists files, newest first",
+    flags: { purpose: { takes: "word", says: "only files with this purpose" }, ...PAGE_FLAGS },
+    run: async ({ client, output, signal }, input) => {
+      const read = (limit: number | null) => client().files.list({ ...input.given("purpose"), limit }, { signal });
+      await showPages(output, input, "files", read, COLUMNS);
+    },
+  },
+  {
+    name: "files get",
+    says: "Writes a file's bytes to stdout, or into a file",
+    args: [ID],
+    flags: { output: { takes: "file", says: "where to write it; - is stdout" } },
+    run: (context, input) => save(context, input.arg("id"), input.text("output")),
+  },
+  {
+    name: "files delete",
+    says: "Deletes a file",
+    args: [ID],
+    run: async ({ client, output, signal }, input) => {
+      const id = input.arg("id");
+      await client().files.remove(id, { signal });
+      output.say(`File ${id} deleted`);
+    },
+  },
+  {
+    name: "files link",
+    says: "Prints an address of the file that needs no key",
+    args: [ID],
+    flags: { seconds: { takes: "seconds", says: "how long it lasts (3600; at most 86400)" } },
+    run: async ({ client, output, signal }, input) => {
+      const seconds = input.number("seconds");
+      const link = await client().files.link(input.arg("id"), seconds === undefined ? {} : { seconds }, { signal });
+      output.value(link, link.url);
+    },
+  },
+];

@@ -1,0 +1,43 @@
+// Files by command, on a service that is a function.
+
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { runCommand } from "./run-command.ts";
+
+let folder = "";
+beforeAll(() => {
+  folder = mkdtempSync(path.join(tmpdir(), "files-"));
+});
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+describe("files", () => {
+  it("put sends the file's bytes under its name, and prints the id", async () => {
+    const file = path.join(folder, "in.txt");
+    writeFileSync(file, "the bytes");
+    const asked: string[] = [];
+    const { out } = await runCommand(["files", "put", file, "--purpose", "batch"], async ({ search }, init) => {
+      asked.push(search, await new Response(init.body).text());
+      return { id: "file-1" };
+    });
+    expect([out, ...asked]).toEqual(["file-1\n", "?name=in.txt&purpose=batch", "the bytes"]);
+    await expect(runCommand(["files", "put", `${file}.none`], () => ({}))).rejects.toThrow("there is no such file");
+  });
+
+  it("get writes the bytes into a file", async () => {
+    const target = path.join(folder, "out.bin");
+    await runCommand(["files", "get", "file-1", "--output", target], () => new Response("came back"));
+    expect(readFileSync(target, "utf8")).toBe("came back");
+  });
+
+  it("list shows a row each, link prints an address, delete says what it did", async () => {
+    const row = { id: "file-1", bytes: 3, content_type: "text/plain", expires_at: "then", name: "a" };
+    const { out } = await runCommand(["files", "list"], () => ({ files: [row], total: 1 }));
+    expect(out).toBe("file-1\t3\ttext/plain\tthen\ta\n");
+    const link = await runCommand(["files", "link", "file-1", "--seconds", "60"], () => ({ url: "http://x/y" }));
+    expect(link.out).toBe("http://x/y\n");
+    const gone = await runCommand(["files", "delete", "file-1"], () => new Response(null, { status: 204 }));
+    expect(gone.err).toBe("File file-1 deleted\n");
+  });
+});

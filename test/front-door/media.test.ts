@@ -1,0 +1,258 @@
+// Images, sound and reranking: OpenAI's client against the server, the worker process and a runtime that has them.
+
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { fileURLToPath } from "node:url";
+import OpenAI, { toFile } from "openai";
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
+import { type Body, send } from "../support/requests.ts";
+import { type SelfHosted, startSelfHosted } from "../support/self-hosted.ts";
+import { folderForAllTests } from "../support/temporary-folder.ts";
+
+const MAIN = fileURLToPath(new URL("../../worker/main.ts", import.meta.url));
+const WITHIN = { timeout: 15_000, interval: 50 };
+const MIB = 1024 * 1024;
+
+interface Heard {
+  readonly path: string;
+  readonly headers: IncomingMessage["headers"];
+  readonly bytes: Buffer;
+}
+
+type Answer = (response: ServerResponse, heard: Heard) => void;
+
+const json = (response: ServerResponse, body: unknown, status = 200): void => {
+  response.writeHead(status, { "content-type": "application/json" });
+  response.end(JSON.stringify(body));
+};
+
+/** A runtime with the media APIs; it reranks at `/v2/rerank` alone. */
+const PATHS = new Set([
+  "/v1/images/generations",
+  "/v1/images/edits",
+  "/v1/audio/transcriptions",
+  "/v1/audio/translations",
+  "/v1/audio/speech",
+  "/v2/rerank",
+]);
+const heard: Heard[] = [];
+let answer: Answer = (response) => json(response, {});
+
+const data = folderForAllTests();
+let runtime: Server;
+let server: SelfHosted;
+let worker: ChildProcess;
+let workerOutput = "";
+
+const api = async (method: string, route: string, body?: unknown): Promise<Body> =>
+  (await send({ url: server.url, key: server.adminKey }, method, route, body)).body;
+
+const respond = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+  const pieces: Buffer[] = [];
+  for await (const piece of request) pieces.push(piece as Buffer);
+  const { url: path = "", headers } = request;
+  const bytes = Buffer.concat(pieces);
+  if (path === "/v1/models") return json(response, { object: "list", data: [{ id: "m1", object: "model" }] });
+  if (!PATHS.has(path)) return json(response, { error: { message: `no ${path}` } }, 404);
+  // What a worker asks to find out whether it is there.
+  if (bytes.toString("latin1") === "{}") return json(response, { error: { message: "what?" } }, 400);
+  heard.push({ path, headers, bytes });
+  answer(response, { path, headers, bytes });
+};
+
+beforeAll(async () => {
+  runtime = createServer((request, response) => void respond(request, response));
+  runtime.listen(0, "127.0.0.1");
+  await once(runtime, "listening");
+  server = await startSelfHosted(data.path);
+  const args = ["--no-warnings", MAIN, "--runtime", "vllm", "--provider", "local", "--instance", "w1"];
+  worker = spawn(process.execPath, [...args, "--concurrency", "20"], {
+    env: {
+      PATH: process.env.PATH ?? "",
+      SERVICE_API_URL: server.url,
+      SERVICE_API_KEY: server.adminKey,
+      SERVICE_RUNTIME_URL: `http://127.0.0.1:${(runtime.address() as AddressInfo).port}`,
+    },
+  });
+  for (const out of [worker.stdout, worker.stderr])
+    out?.on("data", (chunk) => {
+      workerOutput += chunk;
+    });
+  await vi.waitFor(async () => {
+    const { data } = await api("GET", "/v1/models");
+    expect(
+      data?.map(({ id }: { id: string }) => id),
+      workerOutput,
+    ).toContain("m1");
+  }, WITHIN);
+}, 90_000);
+
+afterEach(() => {
+  heard.length = 0;
+});
+
+afterAll(async () => {
+  worker?.kill("SIGKILL");
+  await server?.kill();
+  runtime?.closeAllConnections();
+  runtime?.close();
+});
+
+const openai = (): OpenAI => new OpenAI({ baseURL: `${server.url}/v1`, apiKey: server.adminKey, maxRetries: 0 });
+
+const newestJob = async (): Promise<Body> => {
+  const { jobs } = await api("GET", "/api/jobs?limit=1");
+  return api("GET", `/api/jobs/${jobs[0].id}`);
+};
+
+const partsOf = ({ headers, bytes }: Heard): string[] => {
+  const boundary = /boundary=(.+)$/.exec(headers["content-type"] ?? "")?.[1] ?? "";
+  return bytes
+    .toString("latin1")
+    .split(`--${boundary}`)
+    .slice(1, -1)
+    .map((part) => part.trim());
+};
+
+test("a worker offers what its runtime has, wherever that has it", async () => {
+  const { apis } = await api("GET", "/api/workers/w1");
+  expect([...apis].sort()).toEqual([
+    "audio/speech",
+    "audio/transcriptions",
+    "audio/translations",
+    "images/edits",
+    "images/generations",
+    "rerank",
+  ]);
+});
+
+test("reranking goes to where the runtime has it", async () => {
+  answer = (response) => json(response, { results: [{ index: 1, relevance_score: 0.9 }], usage: { total_tokens: 5 } });
+  const body = { model: "m1", query: "q", documents: ["a", "b"], top_n: 1 };
+  expect(await api("POST", "/v1/rerank", body)).toMatchObject({ results: [{ index: 1 }] });
+  expect([heard[0]?.path, JSON.parse(heard[0]?.bytes.toString() ?? "")]).toEqual(["/v2/rerank", body]);
+  expect(await newestJob()).toMatchObject({ api: "rerank", prompt: "q", usage: { input_tokens: 5 } });
+});
+
+describe("images", () => {
+  test("are generated, also where they have many megabytes", async () => {
+    const b64_json = "x".repeat(6 * MIB);
+    answer = (response) => json(response, { created: 1, data: [{ b64_json }, { b64_json }] });
+    const made = await openai().images.generate({ model: "m1", prompt: "a cat", n: 2 });
+    expect(made.data?.map((image) => image.b64_json?.length)).toEqual([6 * MIB, 6 * MIB]);
+    const job = await newestJob();
+    expect(job).toMatchObject({ api: "images/generations", prompt: "a cat", result: null, status: "completed" });
+    expect(job.result_bytes).toBeGreaterThan(12 * MIB);
+  });
+
+  test("are streamed where the runtime does that", async () => {
+    answer = (response) => {
+      response.writeHead(200, { "content-type": "text/event-stream" });
+      const say = (data: { type: string; b64_json: string }) =>
+        response.write(`event: ${data.type}\ndata: ${JSON.stringify(data)}\n\n`);
+      say({ type: "image_generation.partial_image", b64_json: "half" });
+      say({ type: "image_generation.completed", b64_json: "whole" });
+      response.end();
+    };
+    const types: string[] = [];
+    const stream = await openai().images.generate({ model: "m1", prompt: "a cat", stream: true });
+    for await (const event of stream) types.push(event.type);
+    expect(types).toEqual(["image_generation.partial_image", "image_generation.completed"]);
+  });
+
+  test("are edited: the runtime gets the client's fields and files in the client's order", async () => {
+    answer = (response) => json(response, { created: 1, data: [{ b64_json: "eA==" }] });
+    const image = await toFile(Buffer.from("PNG"), "c.png", { type: "image/png" });
+    const made = await openai().images.edit({ model: "m1", image, prompt: "add a hat" });
+    expect(made.data?.[0]?.b64_json).toBe("eA==");
+    heard.length = 0;
+    const form = new FormData();
+    form.append("model", "m1");
+    form.append("image[]", new File(["PNG1"], 'a "b".png', { type: "image/png" }));
+    form.append("image[]", new File(["PNG2"], "c.png"));
+    form.append("prompt", "add a hat");
+    form.append("n", "1");
+    const headers = { authorization: `Bearer ${server.adminKey}` };
+    const edited = await fetch(`${server.url}/v1/images/edits`, { method: "POST", headers, body: form });
+    expect(edited.status).toBe(200);
+    const [request] = heard;
+    if (request === undefined) throw new Error("the runtime heard nothing");
+    expect(request.headers["content-length"]).toBe(String(request.bytes.byteLength));
+    const names = partsOf(request).map((part) => /name="([^"]+)"/.exec(part)?.[1]);
+    expect(names).toEqual(["model", "image[]", "image[]", "prompt", "n"]);
+    expect(partsOf(request).map((part) => part.split("\r\n\r\n")[1])).toEqual(["m1", "PNG1", "PNG2", "add a hat", "1"]);
+    const job = await newestJob();
+    expect(job.files).toHaveLength(2);
+    expect(job).toMatchObject({ api: "images/edits", prompt: "add a hat" });
+    // The files are gone with the request.
+    await expect.poll(async () => (await api("GET", "/api/files")).total).toBe(0);
+  });
+});
+
+describe("sound", () => {
+  test("is transcribed, however large it is, as JSON and as text", async () => {
+    answer = (response) =>
+      json(response, { text: "hello", usage: { type: "tokens", input_tokens: 4, output_tokens: 1 } });
+    const file = await toFile(Buffer.alloc(20 * MIB, "s"), "speech.wav", { type: "audio/wav" });
+    const asked = { model: "m1", file, timestamp_granularities: ["word" as const, "segment" as const] };
+    expect((await openai().audio.transcriptions.create(asked)).text).toBe("hello");
+    const [request] = heard;
+    if (request === undefined) throw new Error("the runtime heard nothing");
+    const sound = partsOf(request).find((part) => part.includes("audio/wav"));
+    expect(sound?.split("\r\n\r\n")[1]?.length).toBe(20 * MIB);
+    expect(await newestJob()).toMatchObject({ result: { text: "hello" }, usage: { input_tokens: 4 } });
+    const subtitles = "WEBVTT\n\n00:00.000 --> 00:01.000\nhello\n";
+    answer = (response) => {
+      response.writeHead(200, { "content-type": "text/vtt" });
+      response.end(subtitles);
+    };
+    const small = await toFile(Buffer.from("s"), "s.wav");
+    expect(await openai().audio.transcriptions.create({ model: "m1", file: small, response_format: "vtt" })).toBe(
+      subtitles,
+    );
+    answer = (response) => json(response, { text: "in English" });
+    expect((await openai().audio.translations.create({ model: "m1", file: small })).text).toBe("in English");
+  });
+
+  test("is transcribed event by event", async () => {
+    answer = (response) => {
+      response.writeHead(200, { "content-type": "text/event-stream" });
+      for (const event of [
+        { type: "transcript.text.delta", delta: "hel" },
+        { type: "transcript.text.done", text: "hello" },
+      ])
+        response.write(`data: ${JSON.stringify(event)}\n\n`);
+      response.end();
+    };
+    const file = await toFile(Buffer.from("s"), "s.wav");
+    const types: string[] = [];
+    for await (const event of await openai().audio.transcriptions.create({ model: "m1", file, stream: true }))
+      types.push(event.type);
+    expect(types).toEqual(["transcript.text.delta", "transcript.text.done"]);
+  });
+
+  test("is spoken: the bytes come with their own type", async () => {
+    const sound = Buffer.from([0xff, 0xfb, 0x90, 0x00, 0x0a, 0x80]);
+    answer = (response) => {
+      response.writeHead(200, { "content-type": "audio/mpeg" });
+      response.end(Buffer.concat([sound, Buffer.alloc(3 * MIB, 7)]));
+    };
+    const spoken = await openai().audio.speech.create({ model: "m1", input: "hello", voice: "alloy" });
+    expect(spoken.headers.get("content-type")).toBe("audio/mpeg");
+    const bytes = Buffer.from(await spoken.arrayBuffer());
+    expect([bytes.subarray(0, 6).equals(sound), bytes.byteLength]).toEqual([true, 3 * MIB + 6]);
+    expect(await newestJob()).toMatchObject({ api: "audio/speech", prompt: "hello", result: null, cost_usd: 0 });
+  });
+
+  test("that the runtime refuses keeps the runtime's words, and leaves no file", async () => {
+    answer = (response) => json(response, { error: { message: "no such voice", code: "voice" } }, 400);
+    const speech = openai().audio.speech.create({ model: "m1", input: "hello", voice: "alloy" });
+    await expect(speech).rejects.toMatchObject({ status: 400, code: "voice" });
+    const file = await toFile(Buffer.from("s"), "s.wav");
+    const unknown = openai().audio.transcriptions.create({ model: "nobody's", file });
+    await expect(unknown).rejects.toMatchObject({ status: 404, code: "model_not_found" });
+    await expect.poll(async () => (await api("GET", "/api/files")).total).toBe(0);
+  });
+});

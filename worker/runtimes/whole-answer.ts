@@ -1,0 +1,102 @@
+// An answer that is no stream. Up to 1 MiB of JSON is the job's result; anything else passes to where results are kept
+// while it arrives, and only what it spent is read.
+
+import { MAX_RESULT_BYTES } from "../../contract/field.ts";
+import { isObject, parseJson } from "../../contract/text/json-object.ts";
+import { MAX_LARGE_RESULT_BYTES } from "../../contract/values.ts";
+import type { Dialect } from "../apis/dialect.ts";
+import { TopMembers } from "../apis/top-members.ts";
+import { failed, type JobFailure, type Outcome, type RunOptions, resultTooLarge } from "./runtime.ts";
+
+export type Reader = {
+  dialect: Dialect;
+  /** The failure for an error in the answer, worded for the caller. */
+  explain: (failure: { body?: unknown }) => JobFailure;
+};
+
+type Store = NonNullable<RunOptions["store"]>;
+
+const NOT_JSON = "it answered with something that is not JSON";
+/** What is read of a large answer: its error, and what tells its cost. */
+const READ_MEMBERS = ["error", "model", "usage"];
+const JSON_TYPE = "application/json";
+const OCTETS = "application/octet-stream";
+
+/** Thrown out of an answer that is being stored. */
+export class AnswerTooLarge extends Error {}
+
+export async function readWhole(reader: Reader, response: Response, store: Store | undefined): Promise<Outcome> {
+  const type = response.headers.get("content-type") ?? "";
+  const pieces = piecesOf(response);
+  if (reader.dialect.answersInBytes === true && !/\bjson\b/i.test(type)) {
+    if (store === undefined) return failed(resultTooLarge());
+    const kept = await store(
+      bounded([], pieces, () => {}),
+      type || OCTETS,
+    );
+    return kept.ok ? { ok: true, result: null, stored: kept.file } : failed(kept.error);
+  }
+  const { start, isWhole } = await startOf(pieces);
+  if (isWhole) return resultOf(reader, parseJson(new TextDecoder().decode(Buffer.concat(start))));
+  if (store === undefined) return failed(resultTooLarge());
+  return storeJson(reader, start, pieces, store);
+}
+
+async function* piecesOf({ body }: Response): AsyncGenerator<Uint8Array> {
+  for await (const piece of body ?? []) yield piece;
+}
+
+async function storeJson(
+  reader: Reader,
+  start: readonly Uint8Array[],
+  pieces: AsyncIterator<Uint8Array>,
+  store: Store,
+): Promise<Outcome> {
+  const members = new TopMembers(READ_MEMBERS);
+  const kept = await store(
+    bounded(start, pieces, (piece) => members.push(piece)),
+    JSON_TYPE,
+  );
+  if (!kept.ok) return failed(kept.error);
+  const outcome = resultOf(reader, members.finish() ?? undefined);
+  return outcome.ok ? { ...outcome, result: null, stored: kept.file } : outcome;
+}
+
+function resultOf({ dialect, explain }: Reader, result: unknown): Outcome {
+  if (result === undefined) return failed(explain({ body: NOT_JSON }));
+  if (isObject(result) && result.error) return failed(explain({ body: result }));
+  return { ok: true, result, ...dialect.spentOf(result) };
+}
+
+/** What a report may carry, or the beginning of more. */
+async function startOf(pieces: AsyncIterator<Uint8Array>): Promise<{ start: Uint8Array[]; isWhole: boolean }> {
+  const start: Uint8Array[] = [];
+  let bytes = 0;
+  for (;;) {
+    const { done, value } = await pieces.next();
+    if (done) return { start, isWhole: true };
+    start.push(value);
+    bytes += value.byteLength;
+    if (bytes > MAX_RESULT_BYTES) return { start, isWhole: false };
+  }
+}
+
+async function* bounded(
+  start: readonly Uint8Array[],
+  pieces: AsyncIterator<Uint8Array>,
+  note: (piece: Uint8Array) => void,
+): AsyncGenerator<Uint8Array> {
+  let bytes = 0;
+  const count = (piece: Uint8Array): Uint8Array => {
+    bytes += piece.byteLength;
+    if (bytes > MAX_LARGE_RESULT_BYTES) throw new AnswerTooLarge();
+    note(piece);
+    return piece;
+  };
+  for (const piece of start) yield count(piece);
+  for (;;) {
+    const { done, value } = await pieces.next();
+    if (done) return;
+    yield count(value);
+  }
+}

@@ -1,0 +1,60 @@
+// Stores a result that no report carries with the coordinator, as it arrives: no process holds it whole.
+
+import { Readable } from "node:stream";
+import { PAYLOAD_TOO_LARGE, TOO_MANY_REQUESTS } from "../contract/http-status.ts";
+import type { LeasedJob } from "../contract/worker.ts";
+import { reasonOf } from "./runtimes/error-causes.ts";
+import { type JobFailure, resultTooLarge, type Stored } from "./runtimes/runtime.ts";
+import { runtimeFetch } from "./runtimes/runtime-fetch.ts";
+import { problemDetail } from "./session.ts";
+
+export type ResultStore = (
+  job: LeasedJob,
+  bytes: AsyncIterable<Uint8Array>,
+  contentType: string,
+  signal: AbortSignal,
+) => Promise<Stored>;
+
+export function resultStore({ apiUrl, apiKey }: { apiUrl: string; apiKey: string }): ResultStore {
+  return async (job, bytes, contentType, signal) => {
+    const url = `${apiUrl}/api/jobs/${encodeURIComponent(job.id)}/result?lease=${job.lease}`;
+    const source = failing(bytes);
+    try {
+      const response = await runtimeFetch(url, {
+        method: "PUT",
+        headers: { authorization: `Bearer ${apiKey}`, "content-type": contentType },
+        body: Readable.from(source.bytes),
+        duplex: "half",
+        signal,
+      } as unknown as RequestInit);
+      const text = await response.text();
+      if (response.ok) return { ok: true, file: (JSON.parse(text) as { file: { id: string; bytes: number } }).file };
+      if (response.status === PAYLOAD_TOO_LARGE) return { ok: false, error: resultTooLarge() };
+      const isPassing = response.status === TOO_MANY_REQUESTS || response.status >= 500;
+      return { ok: false, error: notStored(problemDetail(text) || `HTTP ${response.status}`, isPassing) };
+    } catch (error) {
+      signal.throwIfAborted();
+      // What the runtime did wrong is told as the runtime's failure.
+      if (source.failure() !== null) throw source.failure();
+      return { ok: false, error: notStored(reasonOf(error), true) };
+    }
+  };
+}
+
+/** The same bytes, and what ended them early. */
+function failing(bytes: AsyncIterable<Uint8Array>): { bytes: AsyncIterable<Uint8Array>; failure: () => unknown } {
+  let failure: unknown = null;
+  async function* noting(): AsyncGenerator<Uint8Array> {
+    try {
+      yield* bytes;
+    } catch (error) {
+      failure = error;
+      throw error;
+    }
+  }
+  return { bytes: noting(), failure: () => failure };
+}
+
+function notStored(why: string, retryable: boolean): JobFailure {
+  return { code: "result_not_stored", message: `The coordinator did not take the result: ${why}`, retryable };
+}
