@@ -233,7 +233,7 @@ describe("a request that is not streamed", () => {
     expect(job.input.store).toBe(false);
     worker.complete(job, {});
     await answering;
-    const unknown = await post(world.key, "/v1/audio/speech", {});
+    const unknown = await post(world.key, "/v1/moderations", {});
     expect([unknown.status, JSON.parse(await unknown.whole).error.code]).toEqual([404, "not_found"]);
     const counting = await post(world.key, "/v1/messages/count_tokens", {});
     expect([counting.status, JSON.parse(await counting.whole).type]).toEqual([404, "error"]);
