@@ -185,6 +185,16 @@ export const configDocument = z
           .meta({ description: "seconds after other work in which a worker gets no line of a batch" }),
       })
       .prefault({}),
+    capacity: z
+      .strictObject({
+        after_seconds: z
+          .number()
+          .min(1)
+          .max(86_400)
+          .default(10)
+          .meta({ description: "how long jobs wait before the webhook event `capacity.wanted` is sent" }),
+      })
+      .prefault({}),
     ...Object.fromEntries(LOCAL_RUNTIME_NAMES.map((name) => [name, runtime.optional()])),
   })
   .refine((config) => config.presence.offline_after_seconds > config.presence.heartbeat_interval_seconds, {
@@ -239,6 +249,7 @@ const toSettings = (document: ConfigDocument): Omit<Config, "providers" | "edgeA
   frontDoor: toFrontDoorConfig(document.front_door),
   history: { keepDays: document.history.keep_days },
   batches: { keepFree: document.batches.keep_free, quietMs: toMs(document.batches.quiet_seconds) },
+  capacity: { afterMs: toMs(document.capacity.after_seconds) },
   files: { maxBytes: Math.round(document.files.max_gb * BYTES_A_GB) },
 });
 

@@ -33,7 +33,7 @@ const FIRST_SERVER_STATUS = 500;
 
 const typeOf = (status: number): ErrorType => TYPES[status] ?? (status >= FIRST_SERVER_STATUS ? SERVER : INVALID);
 
-export const isAnthropic = (api: Api | null): boolean => api === "messages";
+export const isAnthropic = (api: Api | null): boolean => api === "messages" || api === "messages/count_tokens";
 
 const inFormat = (api: Api | null, { status, message, code, param = null }: DoorError): object => {
   const { openai, anthropic } = typeOf(status);
@@ -95,6 +95,7 @@ const ENDS: Readonly<Record<Api, RegExp>> = {
   "chat/completions": /^data: ?(\[DONE\]|\{"error")/m,
   completions: /^data: ?(\[DONE\]|\{"error")/m,
   embeddings: /^data: ?\[DONE\]/m,
+  "messages/count_tokens": /^event: ?error\s*$/m,
   rerank: /^data: ?\[DONE\]/m,
   "images/generations": /"type": ?"image_generation\.completed"|^data: ?(\[DONE\]|\{"error")/m,
   "images/edits": /"type": ?"image_edit\.completed"|^data: ?(\[DONE\]|\{"error")/m,

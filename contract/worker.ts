@@ -10,8 +10,11 @@ import {
 } from "../domain/fleet/worker.ts";
 import { failureRateOf, WORKER_SORTS, WORKER_STATES } from "../domain/fleet/worker-state.ts";
 import type { Job, JobPayload } from "../domain/job/job.ts";
+import { parseHours } from "../domain/schedule/hours.ts";
+import { parseTimezone } from "../domain/schedule/timezone.ts";
 import { APIS } from "../domain/words/api.ts";
 import { TIERS } from "../domain/words/requirements.ts";
+import type { Result } from "../domain/words/result.ts";
 import {
   count,
   digits,
@@ -99,7 +102,11 @@ export const workerResource = z
     unavailable: z
       .string()
       .nullable()
-      .meta({ description: "why it can take no jobs now, in its own words; null when it can" }),
+      .meta({ description: "why it can take no jobs now: its hours, or its own words; null when it can" }),
+    hours: z
+      .object({ hours: z.string(), timezone: z.string() })
+      .nullable()
+      .meta({ description: "the hours that an operator gave it; null: always" }),
     failure_rate: z.number().nullable().meta({
       description:
         "share of its recent jobs that failed through its own fault, 0 to 1; null before it has finished any",
@@ -205,6 +212,26 @@ export const pauseRequest = z
   .strictObject({ reason: label(500).nullish(), until: instant.nullish() })
   .meta({ id: "Pause" });
 
+const MAX_HOURS_CHARS = 256;
+
+/** A check of text that a rule reads. */
+const readableBy = (read: (given: string) => Result<unknown, string>) => (given: string, context: z.RefinementCtx) => {
+  const parsed = read(given);
+  if (!parsed.ok) context.addIssue(parsed.error);
+};
+
+export const hoursRequest = z
+  .strictObject({
+    hours: z
+      .string()
+      .max(MAX_HOURS_CHARS)
+      .superRefine(readableBy(parseHours))
+      .nullable()
+      .meta({ description: 'such as "Mon-Fri 19:00-07:00; Sat,Sun 00:00-24:00"; null: always' }),
+    timezone: z.string().superRefine(readableBy(parseTimezone)).default("UTC"),
+  })
+  .meta({ id: "WorkerHours" });
+
 export const claimRequest = z
   .strictObject({ max: z.int().min(1).max(MAX_CONCURRENCY).default(1) })
   .meta({ id: "Claim" });
@@ -238,6 +265,7 @@ export type FleetSumsResource = z.infer<typeof fleetSums>;
 export type FleetGroupResource = z.infer<typeof fleetGroup>;
 export type WorkerList = z.infer<typeof workerList>;
 export type PauseRequest = z.infer<typeof pauseRequest>;
+export type HoursRequest = z.input<typeof hoursRequest>;
 export type ClaimRequest = z.input<typeof claimRequest>;
 export type LeasedJob = z.infer<typeof leasedJob>;
 export type CompleteAndClaimAnswer = z.infer<typeof completeAndClaimAnswer>;
@@ -284,6 +312,7 @@ type Inside =
   | "viaSocket"
   | "keyId"
   | "pause"
+  | "opening"
   | "isHalted"
   | "resumedEpoch"
   | "confirmedHalt"
@@ -298,6 +327,9 @@ type Renamed = { isEdge: "edge"; tagList: "tags"; lastHeartbeatAt: "last_heartbe
 /** Every other field must be in the resource: a new field that is neither there nor in `Inside` does not compile. */
 true satisfies EveryFieldIsTold<Worker, Inside, Renamed, WorkerResource>;
 
+const hoursOf = ({ opening }: Worker): WorkerResource["hours"] =>
+  opening === null ? null : { hours: opening.hours, timezone: opening.timezone };
+
 /** `models`: the names that it gave. */
 export const presentWorker = (view: WorkerView, models: readonly string[] | null): WorkerResource => ({
   instance: view.worker.instance,
@@ -311,7 +343,8 @@ export const presentWorker = (view: WorkerView, models: readonly string[] | null
   paused: view.pauseReason !== null,
   pause_reason: view.pauseReason,
   halt_confirmed: view.haltConfirmed,
-  unavailable: view.worker.unavailable,
+  unavailable: view.unavailable,
+  hours: hoursOf(view.worker),
   failure_rate: failureRateOf(view.worker),
   last_heartbeat: toIso(view.lastSeenAt),
   connected: view.connected,

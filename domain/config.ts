@@ -92,6 +92,8 @@ export interface Config {
   readonly frontDoor: FrontDoorConfig;
   /** How many days finished jobs are kept; null: for ever. */
   readonly history: { readonly keepDays: number | null };
+  /** How long jobs wait before webhooks are told that capacity is wanted. */
+  readonly capacity: { readonly afterMs: number };
   /** What all files of the tenant may take. */
   readonly files: { readonly maxBytes: number };
   readonly batches: BatchesConfig;

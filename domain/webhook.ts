@@ -19,6 +19,7 @@ export const WEBHOOK_EVENTS = [
   "batch.cancelled",
   "batch.expired",
   "overflow.started",
+  "capacity.wanted",
 ] as const;
 export type WebhookEvent = (typeof WEBHOOK_EVENTS)[number];
 

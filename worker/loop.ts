@@ -35,6 +35,8 @@ export type LoopOptions = {
   openFile: FileOpener;
   config: ConfigWatch;
   log: WorkerLog;
+  /** Gives running jobs back when it closes, instead of finishing them. */
+  drainsNow?: boolean;
   /** The coordinator will never accept this worker: the process ends with this reason. */
   onRefused: (reason: string) => void;
   random?: () => number;
@@ -147,10 +149,7 @@ export class Loop {
     this.#runner.close(SHUTTING_DOWN);
     this.#sendPresence();
     await this.#until(() => this.#held.size === 0, graceMs);
-    for (const held of this.#held.all("running")) {
-      held.halt.abort();
-      this.#runner.release(held, "the worker shut down before the job was done");
-    }
+    this.#giveBack("the worker shut down before the job was done");
     await this.#until(() => this.#held.size === 0 && this.#reports.isEmpty, ACK_GRACE_MS);
     if (this.#held.size > 0) this.#options.log(`stopped without a final report for: ${this.heldJobIds.join(", ")}`);
   }
@@ -159,7 +158,15 @@ export class Loop {
   #runtimeChanged(state: RuntimeState): void {
     if (this.#session !== null) this.#sendPresence();
     this.#openOrClose(state);
+    if (state.isClosed && this.#options.drainsNow) this.#giveBack(state.unavailable ?? "");
     this.#changed();
+  }
+
+  #giveBack(reason: string): void {
+    for (const held of this.#held.all("running")) {
+      held.halt.abort();
+      this.#runner.release(held, reason);
+    }
   }
 
   #openOrClose({ unavailable }: RuntimeState): void {

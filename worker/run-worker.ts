@@ -76,13 +76,13 @@ async function run(args: readonly string[], env: Environment, command: string): 
 
 /** @returns why the coordinator refused this worker, or null after a signal. */
 async function work(settings: Settings, runtime: Runtime, log: WorkerLog): Promise<string | null> {
-  const { apiUrl, apiKey, configUrl, instance, tags, tier, concurrency } = settings;
+  const { apiUrl, apiKey, configUrl, instance, tags, tier, concurrency, opening } = settings;
   const provider = settings.provider ?? runtime.name;
   // Echo offers one model, so that it never answers for another.
   const models = settings.models.length === 0 && runtime.name === "echo" ? [ECHO_MODEL] : settings.models;
   const identity = { instance, provider, tags, models, tier, concurrency, version: VERSION };
   for (const told of greeting(settings, runtime)) log(told);
-  const started = startWork({ apiUrl, apiKey, configUrl, identity, runtime, log });
+  const started = startWork({ apiUrl, apiKey, configUrl, identity, runtime, log, ...(opening ? { opening } : {}) });
   onSignal(log, () => void started.then(({ drain }) => drain(GRACE_MS)));
   const { ended } = await started;
   return ended;

@@ -3,6 +3,7 @@
 
 import { backoffMs } from "./backoff.ts";
 import type { WorkerLog } from "./log.ts";
+import { ALWAYS_OPEN, type Gate } from "./openings/gate.ts";
 import type { Runtime, RuntimeState } from "./runtimes/runtime.ts";
 
 const RETRY_FLOOR_MS = 1_000;
@@ -10,11 +11,17 @@ const RETRY_CEILING_MS = 15_000;
 /** After a restart a runtime may have other APIs with the same model list, so everything is checked this often. */
 const FULL_LOOK_EVERY_MS = 60_000;
 
+/** A timer that is longer would follow no change of the machine's clock. */
+const LONGEST_TIMER_MS = 600_000;
+
 export type RuntimeWatchOptions = {
   runtime: Runtime;
   log: WorkerLog;
+  gate?: Gate;
   random?: () => number;
 };
+
+const isLost = ({ unavailable, isClosed = false }: RuntimeState): boolean => unavailable !== null && !isClosed;
 
 export class RuntimeWatch {
   readonly #options: RuntimeWatchOptions;
@@ -25,10 +32,13 @@ export class RuntimeWatch {
   #lookedAtMs = Number.NEGATIVE_INFINITY;
   #failures = 0;
   #retry: NodeJS.Timeout | undefined;
+  #change: NodeJS.Timeout | undefined;
+  readonly #gate: Gate;
   #isStopped = false;
 
   constructor(options: RuntimeWatchOptions) {
     this.#options = options;
+    this.#gate = options.gate ?? ALWAYS_OPEN;
   }
 
   get state(): RuntimeState {
@@ -61,15 +71,21 @@ export class RuntimeWatch {
   stop(): void {
     this.#isStopped = true;
     clearTimeout(this.#retry);
+    clearTimeout(this.#change);
   }
 
   async #probe(): Promise<void> {
     this.#lookedAtMs = performance.now();
-    const isFull = performance.now() - this.#fullLookAtMs >= FULL_LOOK_EVERY_MS || this.#state.unavailable !== null;
+    const isFull = performance.now() - this.#fullLookAtMs >= FULL_LOOK_EVERY_MS || isLost(this.#state);
     if (isFull) this.#fullLookAtMs = performance.now();
     const next = await this.#options.runtime.probe(isFull ? null : this.#state);
+    const closed = this.#gate.closed();
+    this.#lookAtChange();
     // While it is away, its last known offer is kept.
-    this.#become(next.unavailable === null ? next : { ...this.#state, unavailable: next.unavailable });
+    const offer = next.unavailable === null ? next : this.#state;
+    const { isClosed: _, ...known } = offer;
+    if (closed === null) this.#become({ ...known, unavailable: next.unavailable });
+    else this.#become({ ...known, unavailable: closed, isClosed: true });
   }
 
   #become(next: RuntimeState): void {
@@ -79,14 +95,27 @@ export class RuntimeWatch {
     if (next.unavailable === null) {
       this.#failures = 0;
       clearTimeout(this.#retry);
-      if (before.unavailable !== null)
+      if (before.isClosed) log("taking jobs again", { event: "worker.opened" });
+      else if (before.unavailable !== null)
         log(`the runtime ${runtime.name} at ${runtime.address} is back`, { event: "runtime.back" });
     } else {
-      if (before.unavailable === null)
+      if (before.unavailable === null && next.isClosed)
+        log(`taking no jobs: ${next.unavailable}`, { event: "worker.closed" });
+      else if (before.unavailable === null)
         log(`taking no jobs: ${next.unavailable}`, { event: "runtime.lost", level: "warn" });
-      this.#lookAgain();
+      if (next.isClosed) clearTimeout(this.#retry);
+      else this.#lookAgain();
     }
     if (JSON.stringify(before) !== JSON.stringify(next)) this.#onChange(next);
+  }
+
+  /** Hours begin and end on time, not with the next heartbeat. */
+  #lookAtChange(): void {
+    clearTimeout(this.#change);
+    const ms = this.#gate.changesInMs();
+    if (this.#isStopped || !Number.isFinite(ms)) return;
+    this.#change = setTimeout(() => void this.look(), Math.min(Math.max(ms, 0), LONGEST_TIMER_MS));
+    this.#change.unref();
   }
 
   #lookAgain(): void {

@@ -9,6 +9,8 @@ import { nearestOf } from "../contract/text/nearest.ts";
 import { isSendableKey, UNSENDABLE_KEY } from "../contract/text/secret-text.ts";
 import { LOCAL_URL, localRuntimeOf, MAX_CONCURRENCY, TIERS, type Tier } from "../contract/values.ts";
 import { EXEC_FLAGS, EXEC_SWITCHES, type ExecSettings, execFields, execSettings } from "./exec/exec-settings.ts";
+import type { OpeningSettings } from "./openings/open-doors.ts";
+import { OPENING_FLAGS, openingFields, openingSettings } from "./openings/opening-flags.ts";
 import { RUNTIME_NAMES } from "./runtimes/providers.ts";
 
 export type Settings = {
@@ -27,6 +29,8 @@ export type Settings = {
   runtime: string | null;
   /** The command that is the worker; null: a model runtime. */
   exec: ExecSettings | null;
+  /** When it takes jobs; undefined: always. */
+  opening: OpeningSettings | undefined;
   /** The only job, for a run without a coordinator. */
   once: string | null;
 };
@@ -43,6 +47,7 @@ const FLAGS = {
   tier: "economy, standard or premium",
   concurrency: "jobs at the same time, 1 to 1000 (default 1)",
   runtime: `model runtime (default: a local one that is found, else echo): ${RUNTIME_NAMES.join(", ")}`,
+  ...OPENING_FLAGS,
   ...EXEC_FLAGS,
   help: "prints this text",
 } as const;
@@ -94,6 +99,7 @@ const settingsSchema = z.object({
       );
     })
     .optional(),
+  ...openingFields,
   ...execFields,
 });
 
@@ -136,6 +142,7 @@ export function readSettings(
       concurrency: data["--concurrency"],
       runtime: data["--runtime"] ?? null,
       exec: ofExec.exec,
+      opening: openingSettings(data),
       once: data["--once"] ?? null,
     },
   };

@@ -7,6 +7,7 @@ import { openHttpSession } from "./http-session.ts";
 import { fileOpener } from "./job-files.ts";
 import { inputLoader } from "./load-input.ts";
 import { Loop } from "./loop.ts";
+import { type OpeningSettings, openDoors } from "./openings/open-doors.ts";
 import type { WorkerIdentity } from "./presence.ts";
 import { RuntimeWatch } from "./runtime-watch.ts";
 import type { Runtime } from "./runtimes/runtime.ts";
@@ -22,6 +23,8 @@ export type WorkOptions = {
   identity: WorkerIdentity;
   runtime: Runtime;
   log: (line: string) => void;
+  /** When it takes jobs; absent: always. */
+  opening?: OpeningSettings;
   /** Called with each message of the coordinator, before the loop acts on it. */
   onMessage?: (message: CoordinatorMessage) => void;
 };
@@ -45,7 +48,8 @@ export async function startWork(options: WorkOptions): Promise<Work> {
   };
   const config = watchConfig({ configUrl, apiUrl, apiKey, runtime: runtime.name, log });
   const line = { apiUrl, apiKey, instance: identity.instance };
-  const watch = new RuntimeWatch({ runtime, log });
+  const doors = openDoors(options.opening, () => loop.heldJobIds.length > 0);
+  const watch = new RuntimeWatch({ runtime, log, gate: doors.gate });
   const streams = openStreams(line, log);
   const loadInput = inputLoader(line);
   const storeResult = resultStore(line);
@@ -61,8 +65,10 @@ export async function startWork(options: WorkOptions): Promise<Work> {
     openFile,
     config,
     log,
+    drainsNow: options.opening?.drainsNow ?? false,
     onRefused,
   });
+  doors.watch(() => void watch.look());
   const heard = {
     attach: loop.attach.bind(loop),
     detach: loop.detach.bind(loop),
@@ -81,6 +87,7 @@ export async function startWork(options: WorkOptions): Promise<Work> {
   });
   const ended = connected.then(async (reason) => {
     watch.stop();
+    doors.close();
     streams.close();
     await runtime.close?.();
     return refusal ?? reason;

@@ -3,6 +3,7 @@
 import type {
   ClaimAnswer,
   ClaimRequest,
+  HoursRequest,
   PauseRequest,
   PresenceAnswer,
   PresenceList,
@@ -44,6 +45,15 @@ export const workerVerbs = (transport: Transport) => ({
       method: "POST",
       path: pathOf`/api/workers/${instance}/resume`,
       body: {},
+      repeats: "safe",
+      options,
+    }),
+  /** Outside its hours it gets no new jobs; null removes them. */
+  setHours: (instance: string, hours: HoursRequest, options?: CallOptions) =>
+    transport.json<WorkerResource>({
+      method: "PUT",
+      path: pathOf`/api/workers/${instance}/hours`,
+      body: hours,
       repeats: "safe",
       options,
     }),

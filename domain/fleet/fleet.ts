@@ -213,7 +213,7 @@ export class Fleet {
     return this.#paused;
   }
 
-  /** Workers that report they can take no jobs now. */
+  /** Workers that report they can take no jobs now, and those with hours, open or not. */
   get unavailable(): Bits {
     return this.#unavailable;
   }
@@ -272,7 +272,7 @@ export class Fleet {
     return this.#byApi.with(api);
   }
 
-  /** Workers with a pause, a missing model or a trial that ends at an instant. */
+  /** Workers with a pause, hours, a missing model or a trial that ends at an instant. */
   *timed(): Generator<Member> {
     for (const slot of this.#timed.members()) yield this.at(slot);
   }
@@ -356,7 +356,7 @@ export class Fleet {
 
   #refresh(member: Member, nowAt: number): void {
     this.#paused.set(member.slot, pauseReasonOf(member.worker, nowAt) !== null);
-    this.#unavailable.set(member.slot, member.worker.unavailable !== null);
+    this.#unavailable.set(member.slot, member.worker.unavailable !== null || member.worker.opening !== null);
     this.#busy.set(member.slot, member.worker.busy !== null);
     this.#timed.set(member.slot, hasInstant(member.worker));
     this.#noteRoom(member);
@@ -372,8 +372,8 @@ export const usedShareOf = ({ worker, load }: Member): number =>
 export const isCutOff = ({ worker, isConnected, isClaiming, isLockedOut }: Member): boolean =>
   !isConnected && (isLockedOut || (worker.viaSocket && !isClaiming));
 
-const hasInstant = ({ pause, missingModels, trial }: Worker): boolean =>
-  pause?.untilAt != null || missingModels.length > 0 || trial !== null;
+const hasInstant = ({ pause, opening, missingModels, trial }: Worker): boolean =>
+  pause?.untilAt != null || opening?.changesAt != null || missingModels.length > 0 || trial !== null;
 
 const isSameIndexing = (before: Worker, after: Worker): boolean =>
   before.provider === after.provider &&

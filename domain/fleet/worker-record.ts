@@ -27,6 +27,7 @@ const LATER_FIELDS = {
   isEdge: false,
   unavailable: null,
   busy: null,
+  opening: null,
   apis: [],
   resumedEpoch: 0,
   rests: 0,

@@ -34,7 +34,7 @@ const IS_IN = {
     (failureRateOf(view.worker) ?? 0) >= FAILING_FROM,
   offline: (view) => !isPresent(view),
   paused: (view) => isPresent(view) && view.pauseReason !== null,
-  unavailable: (view) => isPresent(view) && view.worker.unavailable !== null,
+  unavailable: (view) => isPresent(view) && view.unavailable !== null,
   busy: ({ status }) => status === "busy",
   online: ({ status }) => status === "online",
   idle: ({ status }) => status === "idle",

@@ -5,6 +5,7 @@ import type { Api } from "../words/api.ts";
 import type { Tier } from "../words/requirements.ts";
 import { type MissingModel, withMissing } from "./model-name.ts";
 import { type ModelSet, modelSetIdOf, modelSetOf } from "./model-set.ts";
+import { closedBecause, type Opening } from "./opening.ts";
 
 export const WORKER_STATUSES = ["offline", "busy", "idle", "online"] as const;
 export type WorkerStatus = (typeof WORKER_STATUSES)[number];
@@ -94,6 +95,8 @@ export interface Worker extends Offer {
   readonly lastHeartbeatAt: number;
   /** By an operator, or automatically for failing; survives restarts of the worker and the killswitch. */
   readonly pause: Pause | null;
+  /** The hours that an operator gave it; null: always open. */
+  readonly opening: Opening | null;
   /** Paused by the killswitch: computed from the epochs when the object wakes and when they change. */
   readonly isHalted: boolean;
   /** The killswitch epoch after which it was resumed or registered. */
@@ -124,6 +127,7 @@ export interface WorkerView {
   readonly status: WorkerStatus;
   readonly load: number;
   readonly pauseReason: string | null;
+  readonly unavailable: string | null;
   readonly lastSeenAt: number;
   readonly connected: boolean;
   /** Whether it has confirmed the halt; null while nothing is halted. */
@@ -156,6 +160,7 @@ export const registerWorker = (
   isEdge: false,
   registeredAt: nowAt,
   pause: null,
+  opening: null,
   isHalted: false,
   resumedEpoch: 0,
   confirmedHalt: 0,
@@ -250,6 +255,10 @@ export const pauseReasonOf = (worker: Worker, nowAt: number): string | null => {
     return worker.pause.reason;
   return worker.isHalted ? HALT_REASON : null;
 };
+
+/** Why a worker can take no jobs now: it is outside its hours, or as it says itself. */
+export const unavailableOf = ({ opening, unavailable }: Worker, nowAt: number): string | null =>
+  (opening === null ? null : closedBecause(opening, nowAt)) ?? unavailable;
 
 export const pauseWorker = (worker: Worker, reason: string | null, untilAt: number | null): Worker => ({
   ...worker,

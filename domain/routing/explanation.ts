@@ -4,6 +4,7 @@
 import type { Strategy, Weights } from "../config.ts";
 import { Bits } from "../fleet/bits.ts";
 import type { Fleet, Member } from "../fleet/fleet.ts";
+import type { Requirements } from "../words/requirements.ts";
 import type { Parts, WorkerVerdict } from "../words/verdict.ts";
 import { contenderOf, isBetter } from "./routing.ts";
 import { filtersFor, type RoutePolicy, type RouteRequest, refusalsOf, type Wanted } from "./routing-filter.ts";
@@ -167,6 +168,22 @@ const roomAside = (fleet: Fleet, asked: Wanted, policy: RoutePolicy): Bits => {
 export const isElsewhere = (fleet: Fleet, asked: Wanted, policy: RoutePolicy, instance: string): boolean => {
   const left = roomAside(fleet, { ...asked, avoidedWorkers: [...asked.avoidedWorkers, instance] }, policy);
   return left.subtract(onlyOne(fleet, instance)).count() > 0;
+};
+
+/** What a machine that is woken, or a place that becomes free, would change for jobs that wait. */
+export type CapacityReason = "no_worker" | "all_full" | "all_paused" | "all_unavailable";
+
+/** Why the fleet has no capacity for a job; null if it has. */
+export const whyNoCapacity = (fleet: Fleet, asked: Requirements, policy: RoutePolicy): CapacityReason | null => {
+  const left = fleet.registered.copy();
+  for (const filter of filtersFor(asked, policy)) {
+    filter.narrow(left, fleet, asked, policy);
+    if (left.count() > 0) continue;
+    if (filter.isAboutRoom) return "all_full";
+    if (filter.name === "paused") return "all_paused";
+    return filter.name === "unavailable" ? "all_unavailable" : "no_worker";
+  }
+  return left.count() === 0 ? "no_worker" : null;
 };
 
 /** Why no worker may have a job now, in one line; null if one may. */

@@ -6,7 +6,7 @@ import { Bits } from "../fleet/bits.ts";
 import { type Fleet, isCutOff, type Member } from "../fleet/fleet.ts";
 import { missingUntil, modelKeyOf } from "../fleet/model-name.ts";
 import { modelsTaken, withModel } from "../fleet/model-set.ts";
-import { ECHO, isOffline, pauseReasonOf } from "../fleet/worker.ts";
+import { ECHO, isOffline, pauseReasonOf, unavailableOf } from "../fleet/worker.ts";
 import type { Priority, Requirements, Tier } from "../words/requirements.ts";
 import { chainOf } from "./strategy.ts";
 
@@ -252,11 +252,15 @@ const MAY_EVER: readonly Filter[] = [
   },
   {
     name: "unavailable",
-    refuses: ({ worker }) => (worker.unavailable === null ? null : `unavailable: ${worker.unavailable}`),
-    narrow: (left, fleet) => {
-      left.subtract(fleet.unavailable);
+    refuses: ({ worker }, _asked, { nowAt }) => {
+      const reason = unavailableOf(worker, nowAt);
+      return reason === null ? null : `unavailable: ${reason}`;
     },
-    whyNobody: (nobody) => `${whoIs(nobody)} unavailable: ${firstOf(nobody).worker.unavailable}`,
+    narrow: (left, fleet, _asked, { nowAt }) => {
+      left.keepIf((slot) => unavailableOf(fleet.at(slot).worker, nowAt) === null, fleet.unavailable);
+    },
+    whyNobody: (nobody) =>
+      `${whoIs(nobody)} unavailable: ${unavailableOf(firstOf(nobody).worker, nobody.policy.nowAt)}`,
   },
   {
     name: "provider_limit",

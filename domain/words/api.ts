@@ -6,6 +6,7 @@ export const APIS = [
   "embeddings",
   "responses",
   "messages",
+  "messages/count_tokens",
   "rerank",
   "images/generations",
   "images/edits",
@@ -27,3 +28,6 @@ export const isFormApi = (api: Api): api is FormApi => FORM_APIS.some((one) => o
 
 /** Their answers may be something else than JSON: sound, or plain text. */
 export const BYTE_APIS: ReadonlySet<Api> = new Set<Api>(["audio/transcriptions", "audio/translations", "audio/speech"]);
+
+/** Clients do without it, and are told at once that nobody offers it. */
+export const isOptional = (api: Api): boolean => api === "messages/count_tokens";

@@ -5,6 +5,7 @@ import type { Json } from "../../domain/words/json.ts";
 import type { Refusal } from "../../domain/words/refusal.ts";
 import { err, ok, type Result } from "../../domain/words/result.ts";
 import { lookForSilence } from "../steps/silence.ts";
+import { lookForWanted } from "../steps/wanted.ts";
 import type { StoredConfig } from "../store/settings.ts";
 import { dueAtOf } from "../turn/deadline.ts";
 import type { Turn } from "../turn/turn.ts";
@@ -45,6 +46,7 @@ export const replaceConfig = (turn: Turn, request: ConfigChange): Result<StoredC
   redate(turn, turn.memory.config.jobs.reapStaleAfterMs !== reapStaleAfterMs);
   forgetAbsent(turn);
   lookForSilence(turn);
+  lookForWanted(turn);
   turn.isAllOpened = true;
   arrangeEdge(turn, true);
   turn.memory.edgeLookAt = turn.memory.config.edgeAfterMs.size > 0 ? turn.nowAt : Number.POSITIVE_INFINITY;

@@ -14,15 +14,16 @@ import {
 import { permit } from "../../domain/killswitch.ts";
 import { isOnlyFull } from "../../domain/routing/explanation.ts";
 import type { RoutePolicy } from "../../domain/routing/routing-filter.ts";
-import type { Api } from "../../domain/words/api.ts";
+import { type Api, isOptional } from "../../domain/words/api.ts";
 import { isFinal, type JobStatus } from "../../domain/words/job-status.ts";
 import type { Json } from "../../domain/words/json.ts";
-import type { Refusal } from "../../domain/words/refusal.ts";
+import { notFound, type Refusal } from "../../domain/words/refusal.ts";
 import type { Priority, Tier } from "../../domain/words/requirements.ts";
 import { err, ok, type Result } from "../../domain/words/result.ts";
 import { findJob, type JobCommand } from "../steps/find-job.ts";
 import { type Idempotency, recall, withIdempotency } from "../steps/idempotency.ts";
 import { countRequest, type LimitState, mayUseEdge, refuseOverLimits, refuseOverUse } from "../steps/key-limits.ts";
+import { isSilent } from "../steps/last-sign.ts";
 import { allowReading } from "../steps/reading.ts";
 import type { Turn } from "../turn/turn.ts";
 import { refuseOverBudget } from "./budget.ts";
@@ -127,8 +128,10 @@ export const ask = (turn: Turn, request: Asking): Result<DoorAnswer, Refusal> =>
  */
 export const mayAsk = (
   turn: Turn,
-  { model, idempotency }: { model: string | null; idempotency: Idempotency | null },
+  { model, idempotency, api }: { model: string | null; idempotency: Idempotency | null; api: Api },
 ): Result<string | null, Refusal> => {
+  const offered = refuseUnoffered(turn, api);
+  if (!offered.ok) return offered;
   if (idempotency !== null) {
     const known = recall(turn, "ask", idempotency);
     if (!known.ok) return known;
@@ -144,6 +147,19 @@ export const mayAsk = (
   const limited = name === null ? refuseOverUse(turn) : refuseOverLimits(turn, [model, name]);
   return limited.ok ? ok(name) : limited;
 };
+
+const refuseUnoffered = (turn: Turn, api: Api): Result<null, Refusal> => {
+  const { fleet } = turn.memory;
+  const isOffered =
+    !isOptional(api) ||
+    fleet
+      .answering(api)
+      ?.members()
+      .some((slot) => !isSilent(turn, fleet.at(slot)));
+  return isOffered === true ? ok(null) : err(noSuchApi(api));
+};
+
+const noSuchApi = (api: Api): Refusal => notFound("route", `/v1/${api}`);
 
 const open = (turn: Turn, request: Asking): Result<{ job: JobResource }, Refusal> => {
   const permitted = permit(turn.memory.killswitch, "dispatch");
@@ -163,6 +179,9 @@ const open = (turn: Turn, request: Asking): Result<{ job: JobResource }, Refusal
   const presented = (job: Job): Result<{ job: JobResource }, Refusal> =>
     ok({ job: presentJob(job, { prompt: "", input: null }) });
   if (choice !== null) return presented(admitTo(turn, created, choice));
+  const isWaitedFor =
+    !isOptional(request.api) || isOnlyFull(turn.memory.fleet, routeRequest(turn, created.job), policy);
+  if (!isWaitedFor) return err(noSuchApi(request.api));
   if (created.job.queueUntilAt === turn.nowAt) return err(refusedAtOnce(turn, created.job));
   const grouped = refuseGroups(turn, [created.job.groupKey]);
   if (!grouped.ok) return grouped;

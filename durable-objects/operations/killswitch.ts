@@ -18,6 +18,7 @@ import { ok, type Result } from "../../domain/words/result.ts";
 import { nextDeliveryAt } from "../steps/deliveries.ts";
 import { isSilent, lastSignOf } from "../steps/last-sign.ts";
 import { beginCancelOfAll, stopAllBatches } from "../steps/stop-batches.ts";
+import { lookForWanted } from "../steps/wanted.ts";
 import type { Turn } from "../turn/turn.ts";
 import { haltFrontDoor } from "./abandon.ts";
 
@@ -97,6 +98,7 @@ export const clearLevel = (turn: Turn, request: { resumeAll: boolean }): Result<
   turn.store.haltedJobs.clear();
   const resumed = resumeFleet(turn);
   turn.isAllOpened = true;
+  lookForWanted(turn);
   turn.audit("killswitch.cleared", `level ${before.level}`, {
     level: 0,
     before: before.level,

@@ -3,6 +3,7 @@
 
 import { WORKER_STATUSES } from "../../domain/fleet/worker.ts";
 import { MEASURES, type Measure } from "../../domain/insight/latency.ts";
+import type { Group } from "../../domain/job/queue.ts";
 import { usdFromNano } from "../../domain/money/price.ts";
 import { JOB_STATUSES } from "../../domain/words/job-status.ts";
 import type { Refusal } from "../../domain/words/refusal.ts";
@@ -46,7 +47,16 @@ const queueMetrics = (turn: Turn): Metric[] => {
     const oldest = oldestJobOf(turn, group);
     return ["", labels, oldest === null ? 0 : (turn.nowAt - oldest.createdAt) / 1000] as const;
   });
+  const wanted = wantedModels(
+    labelled.map(({ group, labels }, index) => ({ group, labels, age: ages[index]?.[2] ?? 0 })),
+  );
   return [
+    gauge("signalbox_queue_waiting", "Jobs that wait and may run now, by what they ask for.", [
+      ...wanted.map(({ labels, waiting }) => ["", labels, waiting] as const),
+    ]),
+    gauge("signalbox_queue_oldest_seconds", "Age of the oldest job that waits, by what it asks for.", [
+      ...wanted.map(({ labels, oldest }) => ["", labels, oldest] as const),
+    ]),
     gauge("signalbox_queue_depth", "Jobs that wait and may run now, by requirement group.", [
       ...labelled.map(({ group, labels }) => ["", labels, group.count] as const),
     ]),
@@ -65,6 +75,27 @@ const queueMetrics = (turn: Turn): Metric[] => {
       samples: counters.assignmentLatency.samples(),
     },
   ];
+};
+
+interface Wanted {
+  readonly labels: { readonly provider: string; readonly model: string };
+  readonly waiting: number;
+  readonly oldest: number;
+}
+
+/** The groups that ask for one provider and model, as one. */
+const wantedModels = (
+  groups: readonly { readonly group: Group; readonly labels: Wanted["labels"]; readonly age: number }[],
+): Wanted[] => {
+  const sums = new Map<string, Wanted>();
+  for (const { group, labels, age } of groups) {
+    const { provider, model } = labels;
+    const key = JSON.stringify([provider, model]);
+    const { waiting = 0, oldest = 0 } = sums.get(key) ?? {};
+    const sum = { labels: { provider, model }, waiting: waiting + group.count, oldest: Math.max(oldest, age) };
+    sums.set(key, sum);
+  }
+  return [...sums.values()];
 };
 
 const doorMetrics = (turn: Turn): Metric[] => {

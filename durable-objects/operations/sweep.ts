@@ -13,11 +13,13 @@ import { earliest } from "../../domain/words/earliest.ts";
 import { nextDeliveryAt, nextRemovalAt, removeOldDeliveries, takeDeliveries } from "../steps/deliveries.ts";
 import { endTrials, noteExpiredLeases } from "../steps/outcomes.ts";
 import { announceSilence, nextSilenceAt } from "../steps/silence.ts";
+import { nextWantedAt } from "../steps/wanted.ts";
 import { dueAtOf, firstTokenDueAt, staleAtOf, timeoutAtOf } from "../turn/deadline.ts";
 import { type Turn, UNREPORTED_KEPT_MS } from "../turn/turn.ts";
 import { loseWaitedFor, SOCKET_GRACE_MS } from "./abandon.ts";
 import { lookAtBatches, nextBatchAt } from "./batch-steps.ts";
 import { enforceBudget, nextBudgetAt } from "./budget.ts";
+import { announceWanted } from "./capacity.ts";
 import { askEdgesAgain, nextEdgeAskAt } from "./edge-workers.ts";
 import { endFiles } from "./files.ts";
 import { endGraces } from "./keys.ts";
@@ -30,6 +32,7 @@ import { lookForFallbacks } from "./routing.ts";
 import { runIfDue } from "./schedules.ts";
 import { waitingReason } from "./waiting-reason.ts";
 import { forgetAbsent, lookAgain, nextForgetAt, nextLookAt } from "./watch.ts";
+import { openOrClose } from "./workers.ts";
 
 const JOBS_A_SWEEP = 500;
 const REMOVED_A_SWEEP = 2_000;
@@ -83,6 +86,16 @@ const TIMETABLE: readonly Row[] = [
         turn.putWorker({ ...worker, pause: null });
         turn.freedWorkers.add(worker.instance);
         turn.send(worker.instance, { type: "worker.resumed" });
+      }
+    },
+  },
+  {
+    what: "workers open and close by their hours",
+    dueAt: (turn) => earliest([...turn.memory.fleet.timed()].map(({ worker }) => worker.opening?.changesAt ?? null)),
+    run: (turn) => {
+      for (const { worker } of [...turn.memory.fleet.timed()]) {
+        const { opening } = worker;
+        if (opening?.changesAt != null && opening.changesAt <= turn.nowAt) openOrClose(turn, worker, opening);
       }
     },
   },
@@ -145,6 +158,11 @@ const TIMETABLE: readonly Row[] = [
     what: "webhooks are told of workers that fall silent",
     dueAt: nextSilenceAt,
     run: announceSilence,
+  },
+  {
+    what: "webhooks are told of jobs that wait for capacity",
+    dueAt: nextWantedAt,
+    run: announceWanted,
   },
   {
     what: "webhook deliveries are tried",

@@ -21,6 +21,7 @@ import { invalid, notFound, type Refusal } from "../../domain/words/refusal.ts";
 import { err, ok, type Result } from "../../domain/words/result.ts";
 import { firstTryAt, putDelivery, putWebhook, write } from "../steps/deliveries.ts";
 import { isSilenceWanted, noteSilentBefore } from "../steps/silence.ts";
+import { lookForWanted } from "../steps/wanted.ts";
 import type { Turn } from "../turn/turn.ts";
 
 export const MAX_WEBHOOKS = 50;
@@ -48,6 +49,7 @@ const putAndLook = (turn: Turn, webhook: Webhook): void => {
   const wasWanted = isSilenceWanted(turn);
   putWebhook(turn, webhook);
   noteSilentBefore(turn, wasWanted);
+  lookForWanted(turn);
   turn.due(turn.nowAt);
 };
 

@@ -12,17 +12,20 @@ import {
 } from "../../contract/worker.ts";
 import { maxAttemptsOf } from "../../domain/config.ts";
 import type { Member } from "../../domain/fleet/fleet.ts";
+import type { Opening } from "../../domain/fleet/opening.ts";
 import {
   HALT_REASON,
   pauseReasonOf,
   pauseWorker,
   resumeWorker,
   statusOf,
+  unavailableOf,
   type Worker,
   type WorkerView,
 } from "../../domain/fleet/worker.ts";
 import { type FleetSums, inOrder, isWanted, sumsOf } from "../../domain/fleet/worker-state.ts";
 import { loseJob } from "../../domain/job/lease.ts";
+import { openingAt } from "../../domain/schedule/hours.ts";
 import { invalid, notFound, type Refusal } from "../../domain/words/refusal.ts";
 import { err, ok, type Result } from "../../domain/words/result.ts";
 import { isSilent, lastSignOf } from "../steps/last-sign.ts";
@@ -41,6 +44,7 @@ export const viewOf = (turn: Turn, member: Member): WorkerView => {
     lastSeenAt: seenAt,
     status: statusOf(worker, load, seenAt, turn.memory.config.presence.offlineAfterMs, turn.nowAt),
     pauseReason: shownPauseReason(turn, worker),
+    unavailable: unavailableOf(worker, turn.nowAt),
     connected: member.isConnected,
     haltConfirmed: killswitch.level === 0 ? null : worker.confirmedHalt >= killswitch.haltActivation,
   };
@@ -175,6 +179,32 @@ export const pause = (
   turn.send(request.instance, { type: "worker.paused", reason });
   turn.audit("worker.paused", request.instance, { reason, until_at: request.untilAt });
   return paused;
+};
+
+/** Sets a worker's hours or, with null, removes them. */
+export const setHours = (
+  turn: Turn,
+  { instance, hours, timezone }: { instance: string; hours: string | null; timezone: string },
+): Result<WorkerResource, Refusal> => {
+  const opening = hours === null ? null : openingAt(hours, timezone, turn.nowAt);
+  const changed = changeWorker(turn, instance, (worker) => ({ ...worker, opening }));
+  if (!changed.ok) return changed;
+  noteOpening(turn, instance, opening?.isOpen !== false);
+  turn.audit("worker.hours", instance, { hours, timezone: hours === null ? null : timezone });
+  return changed;
+};
+
+/** Its hours begin or end. */
+export const openOrClose = (turn: Turn, worker: Worker, { hours, timezone }: Opening): void => {
+  const opening = openingAt(hours, timezone, turn.nowAt);
+  turn.putWorker({ ...worker, opening });
+  noteOpening(turn, worker.instance, opening.isOpen);
+};
+
+/** What is open takes jobs; what is closed leaves those that it has failed to others, or has them come back. */
+const noteOpening = (turn: Turn, instance: string, isOpen: boolean): void => {
+  if (isOpen) turn.freedWorkers.add(instance);
+  else turn.reopenAvoiding();
 };
 
 export const resume = (turn: Turn, request: { instance: string }): Result<WorkerResource, Refusal> => {

@@ -1,6 +1,7 @@
 // The only access to the object's database: its tables, and when the earliest thing in them is due.
 
 import { batchesTable, lineEndsTable } from "./batches.ts";
+import { capacityNoticesTable } from "./capacity-notices.ts";
 import { catalogTable } from "./catalog.ts";
 import { deliveriesTable } from "./deliveries.ts";
 import { filesTable } from "./files.ts";
@@ -56,6 +57,7 @@ const tablesOf = (storage: TenantStorage) => {
     haltedJobs: haltedJobsTable(storage.sql),
     webhooks: webhooksTable(storage.sql),
     deliveries: deliveriesTable(storage.sql),
+    capacityNotices: capacityNoticesTable(storage.sql),
     silentWorkers: silentWorkersTable(storage.sql),
     files: filesTable(storage.sql),
     batches: batchesTable(storage.sql),

@@ -290,6 +290,8 @@ export const SCHEMA_STEPS: readonly SchemaStep[] = [
     `UPDATE jobs SET record = json_set(record, '$.edge', json('true'), '$.requestedModel', NULL, '$.tried', json('[]'))`,
     `UPDATE schedules SET record = json_set(record, '$.edge', json('true'))`,
   ],
+  // For which groups webhooks were told that capacity is wanted.
+  [`CREATE TABLE capacity_notices (group_key TEXT PRIMARY KEY, at INTEGER NOT NULL) WITHOUT ROWID`],
 ];
 
 /** The version of a database after all steps. */

@@ -70,6 +70,8 @@ export interface Memory {
   readonly silentWorkers: Set<string>;
   /** No other worker falls silent before this. */
   silenceAt: number;
+  /** No group has waited for capacity for long enough before this. */
+  wantedAt: number;
   /** Jobs that have sent their first output and are not final. */
   openStreams: number;
   /** Open jobs by status. */
@@ -190,6 +192,7 @@ export const loadMemory = (store: Store, nowAt: number, counters: Counters): Mem
     deliveriesUnderWay: new Map(),
     pendingDeliveries: store.deliveries.pendingCounts(),
     silentWorkers,
+    wantedAt: nowAt,
     silenceAt: firstSilenceAt(fleet, silentWorkers, config),
     openStreams: store.jobs.openStreamCount(),
     open: store.jobs.openCounts(),

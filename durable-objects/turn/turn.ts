@@ -7,7 +7,7 @@ import type { Role } from "../../domain/access/key.ts";
 import { type BatchRecord, isEnded, noteSpent } from "../../domain/batch/batch.ts";
 import type { Worker } from "../../domain/fleet/worker.ts";
 import { type Decision, isLeased, type Job } from "../../domain/job/job.ts";
-import { AUDITED_EVENTS, type WebhookEvent } from "../../domain/webhook.ts";
+import { AUDITED_EVENTS, type WebhookEvent, wants } from "../../domain/webhook.ts";
 import { DAY_MS } from "../../domain/words/duration.ts";
 import type { Actor, JobEvent, JobEventType } from "../../domain/words/event.ts";
 import { isFinal } from "../../domain/words/job-status.ts";
@@ -190,7 +190,8 @@ export class Turn {
     this.store.workers.put(worker);
     this.memory.unstoredWorkers.delete(worker.instance);
     this.memory.fleet.put(worker, this.nowAt);
-    if (worker.pause?.untilAt != null) this.due(worker.pause.untilAt);
+    this.due(worker.pause?.untilAt ?? null);
+    this.due(worker.opening?.changesAt ?? null);
     this.effects.changedWorkers.add(worker.instance);
   }
 
@@ -322,6 +323,7 @@ export class Turn {
       queue.add(after.groupKey, { id: after.id, orderKey: after.orderKey });
       this.openedGroups.add(after.groupKey);
       this.#lookForFallback();
+      this.#noteWaiting();
     }
     this.#countLeased(before, after);
     const heldBy = before !== null && isLeased(before) ? before.assignedWorker : null;
@@ -364,6 +366,14 @@ export class Turn {
     const at = this.nowAt + Math.min(...config.edgeAfterMs.values());
     if (at < edgeLookAt) this.memory.edgeLookAt = at;
     this.due(this.memory.edgeLookAt);
+  }
+
+  /** Webhooks may have to be told that the group waits for capacity. */
+  #noteWaiting(): void {
+    const { webhooks, config } = this.memory;
+    if (!webhooks.some((webhook) => wants(webhook, "capacity.wanted", null))) return;
+    this.memory.wantedAt = Math.min(this.memory.wantedAt, this.nowAt + config.capacity.afterMs);
+    this.due(this.memory.wantedAt);
   }
 
   /** A worker has room again; if the provider was at its limit, all of its workers may get jobs. */

@@ -1,6 +1,6 @@
 // A refusal or a failed job in the error format of the client's API, which the path identifies.
 
-import { type DoorError, errorBody } from "../../contract/dialect.ts";
+import { type DoorError, errorBody, isAnthropic } from "../../contract/dialect.ts";
 import { doorErrorOf, shouldRetry } from "../../contract/door-status.ts";
 import { TOO_MANY_REQUESTS } from "../../contract/http-status.ts";
 import { presentRefusal, retryAfterOf } from "../../contract/refusal.ts";
@@ -56,7 +56,7 @@ export const errorResponse = (
   const retryAfter = again === false ? undefined : retryAfterOfError(error);
   const headers = headersFor(requestId, {
     "content-type": "application/json",
-    ...(api === "messages" ? { "request-id": requestId } : {}),
+    ...(isAnthropic(api) ? { "request-id": requestId } : {}),
     ...(retryAfter === undefined ? {} : { "retry-after": String(retryAfter) }),
     ...(again === null ? {} : { "x-should-retry": String(again) }),
     ...more,

@@ -66,7 +66,7 @@ export const readFormRequest = async (c: AppContext, api: FormApi, token: TokenF
   if (boundary === null || body === null)
     throw new Refused({ code: "unsupported_media_type", expected: "multipart/form-data" });
   if ((declaredBytesOf(c) ?? 0) > MAX_FORM_BYTES) throw new Refused(TOO_LARGE);
-  await mayBeLarge(c, token);
+  await mayBeLarge(c, api, token);
   const fields: Fields = new Map();
   const identity: Fields = new Map();
   const files: string[] = [];

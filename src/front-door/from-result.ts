@@ -107,6 +107,7 @@ const EVENTS: Readonly<Record<Api, (answer: Fields, wantsUsage: boolean) => stri
   "audio/translations": (answer) => named({ ...answer, type: "transcript.text.done" }),
   "audio/speech": (answer) => named({ ...answer, type: "speech.audio.done" }),
   messages: messageEvents,
+  "messages/count_tokens": (answer) => data(answer),
   responses: responseEvents,
 };
 

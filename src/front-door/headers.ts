@@ -1,5 +1,6 @@
 // Headers of the front door's answers: job, worker, and the key's remaining limits.
 
+import { isAnthropic } from "../../contract/dialect.ts";
 import type { Api } from "../../domain/words/api.ts";
 import type { DoorAnswer, Followed } from "../../durable-objects/operations/front-door.ts";
 import type { AppContext } from "../http/auth.ts";
@@ -14,7 +15,7 @@ export const answerHeadersOf = (
 ): Record<string, string> => {
   const { limits, isReplayed } = asked;
   return {
-    ...(api === "messages" ? { "request-id": c.get("requestId") } : {}),
+    ...(isAnthropic(api) ? { "request-id": c.get("requestId") } : {}),
     "x-signalbox-job": job.id,
     ...(job.worker === null ? {} : { "x-signalbox-worker": job.worker }),
     ...(job.provider === null ? {} : { "x-signalbox-provider": job.provider }),

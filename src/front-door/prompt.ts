@@ -50,6 +50,7 @@ const lastUserText = (messages: Json | undefined): string => {
 const PROMPT: Readonly<Record<Api, (body: Body) => string>> = {
   "chat/completions": ({ messages }) => lastUserText(messages),
   messages: ({ messages }) => lastUserText(messages),
+  "messages/count_tokens": ({ messages }) => lastUserText(messages),
   responses: ({ input }) => lastUserText(input),
   completions: ({ prompt }) => textOf(prompt),
   embeddings: ({ input }) => textOf(input),

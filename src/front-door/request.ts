@@ -1,10 +1,11 @@
 // A client's request in the form that the tenant takes: the body, nearly unchanged, and the values of its headers.
 
 import * as z from "zod";
+import { isAnthropic } from "../../contract/dialect.ts";
 import { modelName, providerName, splitList, tags } from "../../contract/field.ts";
 import { MAX_QUEUE_SECONDS } from "../../contract/front-door.ts";
 import { traceparentOf } from "../../contract/text/traceparent.ts";
-import { type Api, isFormApi } from "../../domain/words/api.ts";
+import { type Api, isFormApi, isOptional } from "../../domain/words/api.ts";
 import { invalid } from "../../domain/words/refusal.ts";
 import { PRIORITIES, type Priority, TIERS } from "../../domain/words/requirements.ts";
 import type { Asking } from "../../durable-objects/operations/front-door.ts";
@@ -53,14 +54,12 @@ const seconds = (min: number, max: number) =>
 const SERVICE_TIERS: Readonly<Record<string, Priority>> = { flex: "low", priority: "high" };
 
 /** The client's headers that are meant for the runtime. Its key and cookies are never passed on. */
-const PASSED_HEADERS: Readonly<Partial<Record<Api, readonly string[]>>> = {
-  messages: ["anthropic-version", "anthropic-beta"],
-};
+const ANTHROPIC_HEADERS = ["anthropic-version", "anthropic-beta"];
 const MAX_PASSED_CHARS = 1024;
 
 const passedHeaders = (c: AppContext, api: Api): Record<string, string> => {
   const passed: Record<string, string> = {};
-  for (const name of PASSED_HEADERS[api] ?? []) {
+  for (const name of isAnthropic(api) ? ANTHROPIC_HEADERS : []) {
     const value = c.req.header(name);
     if (value !== undefined) passed[name] = value.slice(0, MAX_PASSED_CHARS);
   }
@@ -91,7 +90,7 @@ const asksForEvents = (api: Api, body: Body): boolean =>
   api === "audio/speech"
     ? body.stream_format === "sse"
     : !UNSTREAMED.has(api) && (body.stream === true || (isFormApi(api) && body.stream === "true"));
-const UNSTREAMED: ReadonlySet<Api> = new Set<Api>(["embeddings", "rerank"]);
+const UNSTREAMED: ReadonlySet<Api> = new Set<Api>(["embeddings", "rerank", "messages/count_tokens"]);
 const WITH_USAGE_OPTION: ReadonlySet<Api> = new Set<Api>(["chat/completions", "completions"]);
 
 /** What the runtime gets otherwise than the client sent it; only what the contract names. */
@@ -105,10 +104,10 @@ const asksForUsage = ({ stream_options: options }: Body): boolean =>
   typeof options === "object" && options !== null && (options as Body).include_usage === true;
 
 /** Before much of a body is read: whether any request of this key could become a job now. */
-export const mayBeLarge = async (c: AppContext, token: TokenFacts): Promise<void> => {
+export const mayBeLarge = async (c: AppContext, api: Api, token: TokenFacts): Promise<void> => {
   // A repeated request gets its first answer, whatever has been used up since.
   if (c.req.header("idempotency-key") !== undefined) unwrap(await authorizeFor(c.env, token, "ask"));
-  else unwrap(await callTenant(c.env, token, "mayAsk", { model: null, idempotency: null }));
+  else unwrap(await callTenant(c.env, token, "mayAsk", { model: null, idempotency: null, api }));
 };
 
 /** The digest of a large body stands for the body; two that differ only in their white space are two bodies. */
@@ -132,7 +131,8 @@ const othersOf = (body: Body, isLarge: boolean): readonly string[] => {
 const withoutOurs = ({ models: _models, edge: _edge, ...body }: Body): Body => body;
 
 export const readDoorRequest = async (c: AppContext, api: Api, token: TokenFacts): Promise<DoorRequest> => {
-  const { body, large } = await readDoorBody(c, () => mayBeLarge(c, token));
+  if (isOptional(api)) unwrap(await callTenant(c.env, token, "mayAsk", { model: null, idempotency: null, api }));
+  const { body, large } = await readDoorBody(c, () => mayBeLarge(c, api, token));
   const identity = large === null || !c.req.header("idempotency-key") ? body : await identityOf(large);
   return readRequest(c, api, { body, large, identity, files: [] });
 };

@@ -41,6 +41,7 @@ const SUMMARIES: Readonly<Record<Api, string>> = {
   embeddings: "OpenAI embeddings",
   responses: "OpenAI responses, stateless",
   messages: "Anthropic messages",
+  "messages/count_tokens": "Anthropic token counts",
   rerank: "Rerank documents by a query",
   "images/generations": "OpenAI image generations",
   "images/edits": "OpenAI image edits",
@@ -54,7 +55,7 @@ const handle = async (c: AppContext, api: Api, token: TokenFacts): Promise<Respo
   if (held === null) return answerTo(c, token, request);
   const { id, model, idempotency } = request.asking;
   // Nothing is stored for a request that would be refused.
-  const named = unwrap(await callTenant(c.env, token, "mayAsk", { model, idempotency }));
+  const named = unwrap(await callTenant(c.env, token, "mayAsk", { model, idempotency, api }));
   const drop = (): void => c.executionCtx.waitUntil(dropHeldBody(c.env, token, id ?? "").catch(() => undefined));
   try {
     const pieces = withChanges(held.body, { ...held.changes, model: named ?? model });

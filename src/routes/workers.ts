@@ -2,6 +2,7 @@
 
 import * as z from "zod";
 import {
+  hoursRequest,
   instanceParam,
   pauseRequest,
   presenceAnswer,
@@ -135,6 +136,24 @@ const pause = endpoint(
   },
 );
 
+const hours = endpoint(
+  {
+    method: "put",
+    path: "/api/workers/{instance}/hours",
+    tag: TAG,
+    ...asks("setWorkerHours"),
+    summary: "Set or remove the hours of a worker",
+    description:
+      "Outside its hours a worker is unavailable: it gets no new jobs, and its running jobs continue. Windows are separated by `;`, days are written as `Mon-Fri` or `Sat,Sun` (none: every day), times to `24:00`; a window may pass midnight and belongs to the day on which it begins. The hours survive restarts of the worker.",
+    params: instanceParam,
+    body: hoursRequest,
+    answers: { 200: { description: "The worker with its hours.", schema: workerResource } },
+  },
+  async (c, { params, body, token }) => {
+    return answer(c, unwrap(await callTenantForText(c.env, token, "setWorkerHours", { ...params, ...body })));
+  },
+);
+
 const resume = endpoint(
   {
     method: "post",
@@ -152,4 +171,4 @@ const resume = endpoint(
   },
 );
 
-export const workerRoutes: readonly Endpoint[] = [report, present, list, get, forget, pause, resume];
+export const workerRoutes: readonly Endpoint[] = [report, present, list, get, forget, pause, hours, resume];

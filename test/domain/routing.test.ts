@@ -57,6 +57,7 @@ const mightHave = (one: Spec, asked: RouteRequest, rules: RoutePolicy): boolean 
     one.pause == null || (one.pause.untilAt !== null && one.pause.untilAt <= NOON),
     !one.isHalted,
     one.unavailable == null,
+    one.opening == null || one.opening.isOpen === (one.opening.changesAt === null || one.opening.changesAt > NOON),
     !rules.closedProviders.has(provider),
   ].every(Boolean);
 };

@@ -4,6 +4,7 @@ import fc from "fast-check";
 import { DEFAULT_WEIGHTS, STRATEGIES, type Weights } from "../../domain/config.ts";
 import { Fleet, type Member } from "../../domain/fleet/fleet.ts";
 import { modelSetOf } from "../../domain/fleet/model-set.ts";
+import type { Opening } from "../../domain/fleet/opening.ts";
 import type { OfferedModels, Outcome, Worker } from "../../domain/fleet/worker.ts";
 import { choose } from "../../domain/routing/routing.ts";
 import type { RoutePolicy, RouteRequest } from "../../domain/routing/routing-filter.ts";
@@ -38,6 +39,7 @@ export const worker = ({ models = null, runtimeModels = null, ...offer }: Given 
   registeredAt: NOON,
   lastHeartbeatAt: NOON,
   pause: null,
+  opening: null,
   isHalted: false,
   resumedEpoch: 0,
   confirmedHalt: 0,
@@ -50,6 +52,15 @@ export const worker = ({ models = null, runtimeModels = null, ...offer }: Given 
   provedAt: null,
   lastCompletedAt: null,
   ...offer,
+});
+
+/** Hours that are open or closed until an instant, when the other begins. */
+const openFrom = (isOpen: boolean, changesAt: number | null): Opening => ({
+  hours: "Mon 00:00-12:00",
+  timezone: "UTC",
+  isOpen,
+  changesAt,
+  words: "outside its hours until 00:00 UTC",
 });
 
 /** A worker in the fleet's memory, with what only memory knows of it. */
@@ -168,6 +179,16 @@ const anyhow = fc.record({
   ),
   isHalted: rarely(9),
   unavailable: fc.constantFrom(null, null, null, "its runtime does not answer"),
+  opening: fc.constantFrom(
+    null,
+    null,
+    null,
+    openFrom(false, null),
+    openFrom(true, NOON + 1),
+    openFrom(false, NOON + 1),
+    openFrom(true, NOON),
+    openFrom(false, NOON),
+  ),
   expiredLeases: fc.constantFrom(0, 0, 0, 1, 2),
 });
 

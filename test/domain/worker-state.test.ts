@@ -26,6 +26,7 @@ const viewOf = (instance: string, given: Partial<WorkerView> = {}, tags: string[
     status: "idle",
     load: 0,
     pauseReason: null,
+    unavailable: null,
     lastSeenAt: 1,
     connected: true,
     haltConfirmed: null,
@@ -50,10 +51,9 @@ describe("a worker's states", () => {
   it("present ones may be paused, unavailable, busy or idle; those that owe a confirmation are told apart", () => {
     const away = viewOf("w", { haltConfirmed: true });
     const states = (view: WorkerView) => WORKER_STATES.filter((state) => isInState(view, state));
-    const withReason = { ...away.worker, unavailable: "its runtime does not answer" };
     expect(states(away)).toEqual(["idle"]);
-    expect(states({ ...away, worker: withReason })).toEqual(["unavailable", "idle"]);
-    expect(states({ ...away, worker: withReason, status: "offline" })).toEqual(["offline"]);
+    expect(states({ ...away, unavailable: "its runtime does not answer" })).toEqual(["unavailable", "idle"]);
+    expect(states({ ...away, unavailable: "its runtime does not answer", status: "offline" })).toEqual(["offline"]);
     expect(states({ ...away, status: "busy", pauseReason: "lunch" })).toEqual(["paused", "busy"]);
     expect(states({ ...away, status: "online", haltConfirmed: false })).toEqual(["online", "unconfirmed"]);
   });

@@ -69,6 +69,7 @@ describe("presence", () => {
       ...FROM,
       registeredAt: NOON,
       lastHeartbeatAt: NOON,
+      opening: null,
       pause: null,
       isHalted: false,
       resumedEpoch: 0,

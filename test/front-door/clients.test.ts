@@ -258,6 +258,8 @@ test("@anthropic-ai/sdk talks, streamed and not, and hears errors in its own wor
   const message = await anthropic().messages.create(asked);
   expect(message.content[0]).toMatchObject({ type: "text", text: "say hello to all" });
   expect(runtime.asked.at(-1)?.headers["anthropic-version"]).toMatch(/^20\d\d-/);
+  const counted = await anthropic().messages.countTokens({ model: "m1", messages: HELLO });
+  expect(counted).toMatchObject({ input_tokens: expect.any(Number) });
   const final = await anthropic().messages.stream(asked).finalMessage();
   expect(final.content[0]).toMatchObject({ type: "text", text: "say hello to all" });
   behaving({ status: 400, errorBody: { type: "error", error: { type: "invalid_request_error", message: "no" } } });

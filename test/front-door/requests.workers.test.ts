@@ -3,7 +3,7 @@ import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { bodyName } from "../../durable-objects/object-name.ts";
 import { ageJob, alarm, inStorage, isOnLines, newWorld } from "../support/workerd/client.ts";
-import { CHAT, chat, chatAnswer, fakeWorker, post } from "../support/workerd/fake-worker.ts";
+import { APIS, CHAT, chat, chatAnswer, fakeWorker, post } from "../support/workerd/fake-worker.ts";
 
 describe("a request that is not streamed", () => {
   it("is a job, whose result is the answer", async () => {
@@ -233,16 +233,39 @@ describe("a request that is not streamed", () => {
     expect(job.input.store).toBe(false);
     worker.complete(job, {});
     await answering;
-    const unknown = await post(world.key, "/v1/audio/speech", {});
+    const unknown = await post(world.key, "/v1/moderations", {});
     expect([unknown.status, JSON.parse(await unknown.whole).error.code]).toEqual([404, "not_found"]);
     const counting = await post(world.key, "/v1/messages/count_tokens", {});
     expect([counting.status, JSON.parse(await counting.whole).type]).toEqual([404, "error"]);
+    await fakeWorker(world, { instance: "w2", models: ["m2"], apis: ["messages/count_tokens"] });
+    const counted = await post(world.key, "/v1/messages/count_tokens", { model: "m1", messages: [] });
+    expect([counted.status, JSON.parse(await counted.whole).type]).toEqual([404, "error"]);
     const stranger = await post("nonsense", CHAT, chat());
     expect([stranger.status, JSON.parse(await stranger.whole).error]).toMatchObject([
       401,
       { type: "authentication_error", code: "invalid_api_key" },
     ]);
     expect((await world.get("/v1/nothing")).body.error.type).toBe("not_found_error");
+  });
+
+  it("has tokens counted by a worker that offers it, also where that worker is full now", async () => {
+    const world = await newWorld();
+    const worker = await fakeWorker(world, { apis: [...APIS, "messages/count_tokens"], concurrency: 1 });
+    const body = { model: "m1", messages: [{ role: "user", content: "say hello" }] };
+    const chatting = post(world.key, CHAT, chat());
+    const first = await worker.nextJob();
+    const counting = post(world.key, "/v1/messages/count_tokens?beta=true", body, {
+      "anthropic-version": "2023-06-01",
+    });
+    worker.complete(first, chatAnswer("hello"));
+    await chatting;
+    const job = await worker.nextJob();
+    expect(job).toMatchObject({ api: "messages/count_tokens", input: body, prompt: "say hello", stream: false });
+    expect(job.headers).toEqual({ "anthropic-version": "2023-06-01" });
+    worker.complete(job, { input_tokens: 9 });
+    const answered = await counting;
+    expect([answered.status, JSON.parse(await answered.whole)]).toEqual([200, { input_tokens: 9 }]);
+    expect(answered.headers.get("request-id")).toEqual(expect.any(String));
   });
 
   it("says more in its headers, and flex and priority in service_tier", async () => {

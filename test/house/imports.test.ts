@@ -37,7 +37,7 @@ const ROOMS: readonly Room[] = [
 
   // The config, the killswitch and webhooks.
   { places: ["domain"], may: ["domain/words", "domain/access", "domain/money", "domain/front-door"], packages: [] },
-  { places: ["domain/schedule"], may: ["domain/words", "domain/job", "domain"], packages: [] },
+  { places: ["domain/schedule"], may: ["domain/words", "domain/fleet", "domain/job", "domain"], packages: [] },
   { places: ["domain/routing"], may: ["domain/words", "domain/fleet", "domain"], packages: [] },
   { places: ["log"], may: [], packages: [] },
   { places: ["migrations"], may: [], packages: ["drizzle-orm"] },
@@ -380,6 +380,7 @@ const ROOMS: readonly Room[] = [
     may: ["contract/*"],
     packages: ["ws"],
   },
+  { places: ["worker/openings"], may: ["contract/*"], packages: ["node:", "zod"] },
   {
     places: ["worker/streams"],
     may: ["contract/*", "worker/runtimes", "worker/session.ts"],
@@ -402,6 +403,7 @@ const ROOMS: readonly Room[] = [
       "log",
       "worker/exec",
       "worker/job-facts.ts",
+      "worker/openings",
       "worker/runtimes",
       "worker/runtimes/runtime.ts",
       "worker/session.ts",

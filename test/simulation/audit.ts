@@ -15,6 +15,7 @@ const LINE_OF: { readonly [Name in OperationName]?: (request: Request) => string
   revokeKey: ({ id }) => `key.revoked ${id}`,
   activateKillswitch: ({ level }) => (level === 0 ? null : `killswitch.activated level ${level}`),
   pauseWorker: ({ instance }) => `worker.paused ${instance}`,
+  setWorkerHours: ({ instance }) => `worker.hours ${instance}`,
   resumeWorker: ({ instance }) => `worker.resumed ${instance}`,
   forgetWorker: ({ instance }) => `worker.forgotten ${instance}`,
   replaceConfig: ({ etag }) => `config.replaced ${etag}`,

@@ -24,6 +24,7 @@ describe("the alarm", () => {
       "SELECT MIN(expires_at) AS at FROM idempotency",
       "SELECT MIN(record ->> '$.previousUntilAt') AS at FROM keys",
       "SELECT MIN(record ->> '$.pause.untilAt') AS at FROM workers",
+      "SELECT MIN(record ->> '$.opening.changesAt') AS at FROM workers",
     ];
     const instants = queries.map((query) => storage.sql.exec(query).one().at).filter((at) => typeof at === "number");
     return instants.length === 0 ? null : Math.min(...instants);
@@ -68,6 +69,7 @@ describe("the alarm", () => {
         ["start", () => start(world, job)],
         ["heartbeat", () => world.ok("POST", `/api/jobs/${job.id}/heartbeat`, { lease: job.lease })],
         ["presence again", () => present(world)],
+        ["hours", () => world.ok("PUT", "/api/workers/w/hours", { hours: "00:00-12:00" })],
         ["a pause with an end", () => world.ok("POST", "/api/workers/w/pause", { until: soon() })],
         [
           "config",

@@ -61,6 +61,12 @@ describe("metrics", () => {
     expect(value("signalbox_killswitch_level")).toBe(2);
     expect(value("signalbox_queue_jobs")).toBe(3);
     expect(value("signalbox_queue_depth", { tags: "nobody" })).toBe(2);
+    const waiting = samples.filter(({ name }) => name === "signalbox_queue_waiting");
+    expect(waiting.map((one) => [Object.keys(one.labels), one.value])).toEqual([
+      [["provider", "model"], 2],
+      [["provider", "model"], 1],
+    ]);
+    expect(samples.filter(({ name }) => name === "signalbox_queue_oldest_seconds")).toHaveLength(2);
     expect(value("signalbox_workers_paused")).toBe(1);
     expect(value("signalbox_workers", { status: "idle" })).toBe(1);
     expect(value("signalbox_assignment_latency_seconds_count")).toBe(1);

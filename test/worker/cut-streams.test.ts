@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { openRuntime } from "../../worker/runtimes/open-runtime.ts";
 import { environmentKeys } from "../../worker/runtimes/provider-keys.ts";
 import type { Runtime } from "../../worker/runtimes/runtime.ts";
-import { MOCK_APIS, type MockApi } from "./mock-answers.ts";
+import { MOCK_APIS } from "./mock-answers.ts";
 import { type Behaviour, MockRuntime } from "./mock-runtime.ts";
 import { quietRun, taskOf } from "./quiet-run.ts";
 
@@ -19,7 +19,7 @@ afterEach(() => mock.stop());
 
 const LONG = "a long question ".repeat(100);
 const messages = [{ role: "user", content: LONG }];
-const STREAMED: Record<Exclude<MockApi, "embeddings">, object> = {
+const STREAMED: Record<Exclude<(typeof MOCK_APIS)[number], "embeddings">, object> = {
   "chat/completions": { messages, stream: true, stream_options: { include_usage: true } },
   completions: { prompt: LONG, stream: true, stream_options: { include_usage: true } },
   responses: { input: LONG, stream: true },
@@ -28,7 +28,11 @@ const STREAMED: Record<Exclude<MockApi, "embeddings">, object> = {
 const STREAMS = MOCK_APIS.filter((api) => api !== "embeddings");
 
 /** Runs a request; halts it when its answer has this many events, or, with none, when the runtime has the request. */
-const halted = async (api: Exclude<MockApi, "embeddings">, behaviour: Behaviour, after: number | null) => {
+const halted = async (
+  api: Exclude<(typeof MOCK_APIS)[number], "embeddings">,
+  behaviour: Behaviour,
+  after: number | null,
+) => {
   mock.behave = () => behaviour;
   const halt = new AbortController();
   let events = 0;

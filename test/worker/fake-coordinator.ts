@@ -263,6 +263,7 @@ export class FakeCoordinator {
         pause_reason: null,
         halt_confirmed: null,
         unavailable: null,
+        hours: null,
         failure_rate: null,
         last_heartbeat: AT,
         connected: true,

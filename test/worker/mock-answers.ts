@@ -318,7 +318,7 @@ export const MOCK_APIS = [
   "responses",
   "messages",
 ] as const satisfies readonly Api[];
-export type MockApi = (typeof MOCK_APIS)[number];
+export type MockApi = (typeof MOCK_APIS)[number] | "messages/count_tokens";
 
 export const answers: Record<MockApi, Answers> = {
   "chat/completions": chat,
@@ -326,4 +326,10 @@ export const answers: Record<MockApi, Answers> = {
   embeddings,
   responses,
   messages,
+  "messages/count_tokens": {
+    error: anthropicError,
+    errorEvent: (message) => named(anthropicError(message)),
+    whole: ({ usage }) => ({ input_tokens: usage?.input ?? 0 }),
+    stream: null,
+  },
 };

@@ -76,7 +76,7 @@ export class MockRuntime {
   #port = 0;
   #watchers: (() => void)[] = [];
 
-  constructor({ models = ["m1"], apis = MOCK_APIS, ownedBy = "mock" }: MockOptions = {}) {
+  constructor({ models = ["m1"], apis = [...MOCK_APIS, "messages/count_tokens"], ownedBy = "mock" }: MockOptions = {}) {
     this.models = models;
     this.apis = apis;
     this.#ownedBy = ownedBy;

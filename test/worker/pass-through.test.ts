@@ -26,6 +26,7 @@ const BODIES: Record<MockApi, object> = {
   embeddings: { input: ["one two three"] },
   responses: { input: "one two three" },
   messages: { messages, max_tokens: 9 },
+  "messages/count_tokens": { messages },
 };
 
 const USAGE_OF_NINE = { input_tokens: 9, output_tokens: 0 };
@@ -90,6 +91,12 @@ describe("a client's request", () => {
       expect(events.every((event) => event.endsWith("\n\n"))).toBe(true);
     },
   );
+
+  test("to count tokens reaches the runtime as it came, and spends nothing", async () => {
+    const { outcome } = await ask(vllm, "messages/count_tokens", BODIES["messages/count_tokens"]);
+    expect(mock.calls[0]?.path).toBe("/v1/messages/count_tokens");
+    expect(outcome).toEqual({ ok: true, result: { input_tokens: 7 }, usage: { input_tokens: 0, output_tokens: 0 } });
+  });
 
   test("has its tool calls put together, whichever API it speaks", async () => {
     mock.behave = () => ({ toolCall: { id: "call_1", name: "weather", arguments: '{"city":"Bern"}' } });

@@ -19,4 +19,6 @@ export const DIALECTS: Record<Api, Dialect> = {
   "audio/translations": { ...media, answersInBytes: true },
   "audio/speech": { ...media, answersInBytes: true },
   messages,
+  // The runtime counts; nothing is generated, and nothing is spent.
+  "messages/count_tokens": { assemble: null, spentOf: () => ({ usage: { input_tokens: 0, output_tokens: 0 } }) },
 };

@@ -1,6 +1,7 @@
 // Anthropic: its own API passes through; chat is converted.
 
 import { createAnthropic } from "@ai-sdk/anthropic";
+import { isAnthropic } from "../../contract/dialect.ts";
 import { DIALECTS } from "../apis/dialects.ts";
 import type { Backend } from "./backend.ts";
 import { converted, convertedRequest } from "./converted-chat.ts";
@@ -27,14 +28,14 @@ export function createAnthropicBackend({ name, baseUrl, key }: AnthropicBackendO
       if (api === "chat/completions") {
         return hidingSecret(secret, () => convertedRequest({ name, kind: "anthropic", open: open(secret) }, body, run));
       }
-      if (api !== "messages") {
+      if (!isAnthropic(api)) {
         return failed({ code: "not_found", message: `${name} has no API "${api}"`, status: 404, retryable: false });
       }
       const request = {
-        url: `${baseUrl}/messages`,
+        url: `${baseUrl}/${api}`,
         headers: { "anthropic-version": API_VERSION, ...headers, "x-api-key": secret ?? "" },
         body: JSON.stringify(body),
-        dialect: DIALECTS.messages,
+        dialect: DIALECTS[api],
         way: runtimeWay,
         explain: (failure: object) => requestFailure(name, failure, Date.now()),
       };

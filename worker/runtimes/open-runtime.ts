@@ -88,7 +88,7 @@ const BACKENDS: Record<ApiKind, (options: BackendOptions) => Backend> = {
 
 const APIS_OF: Record<ApiKind, (provider: HostedProvider) => readonly Api[]> = {
   openai: ({ apis = [] }) => ["chat/completions", ...apis],
-  anthropic: () => ["chat/completions", "messages"],
+  anthropic: () => ["chat/completions", "messages", "messages/count_tokens"],
   gemini: () => ["chat/completions", "embeddings"],
 };
 

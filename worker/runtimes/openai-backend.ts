@@ -1,4 +1,4 @@
-// A runtime with OpenAI's API, possibly more of the five: requests are sent unchanged.
+// A runtime with OpenAI's API, possibly more of the others: requests are sent unchanged.
 
 import { type Api, isFormApi } from "../../contract/values.ts";
 import { DIALECTS } from "../apis/dialects.ts";

@@ -77,6 +77,8 @@ export type ModelList = (signal: AbortSignal) => Promise<readonly string[] | nul
 export type RuntimeState = {
   /** Why it can take no jobs; null when it can. */
   unavailable: string | null;
+  /** It works, but it is outside its hours, or its machine is in use. */
+  isClosed?: boolean;
   apis: readonly Api[];
   /** Its own list; null if it has none. */
   models: readonly string[] | null;

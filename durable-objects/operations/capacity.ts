@@ -1,0 +1,61 @@
+// Tells webhooks of the capacity that jobs wait for: once a group has waited for long enough, and again while it lasts.
+
+import type { Job } from "../../domain/job/job.ts";
+import type { Group } from "../../domain/job/queue.ts";
+import { type CapacityReason, whyNoCapacity } from "../../domain/routing/explanation.ts";
+import { MINUTE_MS, SECOND_MS } from "../../domain/words/duration.ts";
+import { PRIORITIES } from "../../domain/words/requirements.ts";
+import type { Turn } from "../turn/turn.ts";
+import { oldestJobOf } from "./queue.ts";
+import { routePolicy, routeRequest } from "./route-policy.ts";
+import { headOf } from "./routing.ts";
+
+const REPEATED_AFTER_MS = 5 * MINUTE_MS;
+const TOLD_A_SWEEP = 100;
+
+export const announceWanted = (turn: Turn): void => {
+  const { queue, config } = turn.memory;
+  const notices = turn.store.capacityNotices.all();
+  const policy = routePolicy(turn);
+  let nextAt = Number.POSITIVE_INFINITY;
+  let told = 0;
+  for (const group of queue.groups.values()) {
+    const oldest = oldestJobOf(turn, group);
+    if (oldest === null) continue;
+    const toldAt = notices.get(group.key) ?? null;
+    notices.delete(group.key);
+    const againAt = toldAt === null ? waitingSince(oldest) + config.capacity.afterMs : toldAt + REPEATED_AFTER_MS;
+    const reason = againAt > turn.nowAt ? null : whyNoCapacity(turn.memory.fleet, routeRequest(turn, oldest), policy);
+    if (reason !== null && told < TOLD_A_SWEEP) {
+      told += 1;
+      tell(turn, group, oldest, reason);
+      turn.store.capacityNotices.put(group.key, turn.nowAt);
+      nextAt = Math.min(nextAt, turn.nowAt + REPEATED_AFTER_MS);
+    } else nextAt = Math.min(nextAt, Math.max(againAt, turn.nowAt + SECOND_MS));
+  }
+  // These wait no longer: the next time they do is told again.
+  for (const key of notices.keys()) turn.store.capacityNotices.remove(key);
+  turn.memory.wantedAt = nextAt;
+};
+
+const waitingSince = ({ runnableAt, createdAt }: Job): number => runnableAt ?? createdAt;
+
+const tell = (turn: Turn, group: Group, oldest: Job, reason: CapacityReason): void => {
+  const { provider, model, tags, api } = group.requirements;
+  const data = {
+    group: { provider, model, tags: [...tags], api },
+    waiting: group.count,
+    oldest_seconds: Math.floor((turn.nowAt - waitingSince(oldest)) / SECOND_MS),
+    reason,
+    priority_max: highestOf(turn, group, oldest),
+  };
+  turn.announcements.push({ event: "capacity.wanted", data, tags: null });
+};
+
+/** The head has the highest priority, unless a lower one has aged past it. */
+const highestOf = (turn: Turn, group: Group, oldest: Job): Job["priority"] => {
+  const head = headOf(turn, group);
+  const first = head === null ? null : turn.store.jobs.find(head.id);
+  const rank = (job: Job): number => PRIORITIES.indexOf(job.priority);
+  return first !== null && rank(first) > rank(oldest) ? first.priority : oldest.priority;
+};

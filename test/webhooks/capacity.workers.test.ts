@@ -1,0 +1,148 @@
+// A webhook is told of jobs that wait for capacity, once they have waited for long enough, and again while it lasts.
+
+import { runInDurableObject } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import { expect, test } from "vitest";
+import type { NewJob } from "../../domain/job/job.ts";
+import { SERVICE } from "../../durable-objects/calls/turn-runner.ts";
+import { announceWanted } from "../../durable-objects/operations/capacity.ts";
+import { createOne } from "../../durable-objects/operations/jobs.ts";
+import { clearLevel, engageKillswitch } from "../../durable-objects/operations/killswitch.ts";
+import { report } from "../../durable-objects/operations/presence.ts";
+import { create } from "../../durable-objects/operations/webhooks.ts";
+import { pause, setHours } from "../../durable-objects/operations/workers.ts";
+import { nextWantedAt } from "../../durable-objects/steps/wanted.ts";
+import { openStore } from "../../durable-objects/store/open.ts";
+import { countersFrom } from "../../durable-objects/turn/counters.ts";
+import { loadMemory } from "../../durable-objects/turn/memory.ts";
+import { OutboxWriter } from "../../durable-objects/turn/outbox-writer.ts";
+import { Turn } from "../../durable-objects/turn/turn.ts";
+
+/** A Monday at noon. */
+const START = Date.parse("2026-01-12T12:00:00Z");
+const SECOND = 1_000;
+const MINUTE = 60 * SECOND;
+
+const WEBHOOK = {
+  id: "hook",
+  secret: "",
+  url: "https://hook.example",
+  origin: "https://signalbox.example",
+  events: ["capacity.wanted" as const],
+  tags: [],
+  description: "",
+};
+const PRESENCE = {
+  instance: "w",
+  provider: "p",
+  tagList: "gpu",
+  tags: ["gpu"],
+  models: null,
+  tier: null,
+  version: null,
+  concurrency: 1,
+  unavailable: null,
+  apis: [],
+  runtimeModels: null,
+  jobs: null,
+  viaSocket: false,
+};
+
+const job = (asked: Partial<NewJob> = {}): NewJob => ({
+  prompt: "x",
+  input: null,
+  provider: null,
+  model: null,
+  tags: ["gpu"],
+  priority: "normal",
+  tier: null,
+  timeoutMs: null,
+  maxAttempts: null,
+  runAt: null,
+  schedule: null,
+  ...asked,
+});
+
+type At = (ms: number, verb: (turn: Turn) => unknown) => Turn;
+
+const inTenant = <T>(name: string, use: (at: At, restart: () => void) => T): Promise<T> =>
+  runInDurableObject(env.TENANT.getByName(name), (_tenant, { storage }) => {
+    const store = openStore(storage);
+    const load = (ms: number) => loadMemory(store, START + ms, { ...countersFrom(null), sweepFailures: new Map() });
+    let memory = load(0);
+    let ids = 0;
+    const at: At = (ms, verb) => {
+      const newId = () => {
+        ids += 1;
+        return `id-${String(ids).padStart(4, "0")}`;
+      };
+      const context = { nowAt: START + ms, random: () => 0.3, newId, lastSocketSign: () => null, signLink: () => "" };
+      const turn = new Turn(store, memory, new OutboxWriter(memory), context, SERVICE);
+      verb(turn);
+      return turn;
+    };
+    return use(at, () => {
+      memory = load(0);
+    });
+  });
+
+const ask =
+  (asked: Partial<NewJob> = {}) =>
+  (turn: Turn) =>
+    createOne(turn, { job: job(asked), idempotency: null });
+const toldOf = ({ announcements }: Turn): unknown[] => announcements.map(({ data }) => data);
+const dueIn = (turn: Turn): number | null => {
+  const at = nextWantedAt(turn);
+  return at === null ? null : at - START;
+};
+
+test("a group that has waited for long enough is told, again every five minutes, also after a restart, and not without one", async () => {
+  await inTenant("capacity-repeated", (at, restart) => {
+    at(0, (turn) => create(turn, WEBHOOK));
+    expect(toldOf(at(0, announceWanted))).toEqual([]);
+    const asked = at(0, ask());
+    expect([asked.wakeAt - START, dueIn(asked)]).toEqual([10 * SECOND, 10 * SECOND]);
+    at(SECOND, ask({ priority: "high" }));
+    expect(toldOf(at(9 * SECOND, announceWanted))).toEqual([]);
+    const first = at(12 * SECOND, announceWanted);
+    const group = { provider: null, model: null, tags: ["gpu"], api: null };
+    const wanted = { group, waiting: 2, oldest_seconds: 12, reason: "no_worker", priority_max: "high" };
+    expect(toldOf(first)).toEqual([wanted]);
+    expect(dueIn(first)).toBe(12 * SECOND + 5 * MINUTE);
+    restart();
+    expect(toldOf(at(MINUTE, announceWanted))).toEqual([]);
+    expect(toldOf(at(12 * SECOND + 5 * MINUTE, announceWanted))).toEqual([{ ...wanted, oldest_seconds: 312 }]);
+  });
+});
+
+test("the reason says what is missing, and jobs that got a worker are not told", async () => {
+  await inTenant("capacity-reasons", (at) => {
+    at(0, (turn) => create(turn, WEBHOOK));
+    at(0, (turn) => report(turn, PRESENCE));
+    at(0, ask());
+    expect(toldOf(at(20 * SECOND, announceWanted))).toEqual([]);
+    at(20 * SECOND, ask());
+    const reasonAt = (ms: number): unknown[] => {
+      at(ms, (turn) => turn.store.capacityNotices.remove([...turn.store.capacityNotices.all().keys()][0] ?? ""));
+      return at(ms, announceWanted).announcements.map(({ data }) => (data as { reason: string }).reason);
+    };
+    expect(reasonAt(31 * SECOND)).toEqual(["all_full"]);
+    at(32 * SECOND, (turn) => setHours(turn, { instance: "w", hours: "Sun 10:00-11:00", timezone: "UTC" }));
+    expect(reasonAt(33 * SECOND)).toEqual(["all_unavailable"]);
+    at(34 * SECOND, (turn) => pause(turn, { instance: "w", reason: null, untilAt: null }));
+    expect(reasonAt(35 * SECOND)).toEqual(["all_paused"]);
+    expect(reasonAt(10 * MINUTE)).toEqual(["no_worker"]);
+  });
+});
+
+test("the killswitch wakes no machine, and its end looks again; nobody is told who did not ask", async () => {
+  await inTenant("capacity-killswitch", (at) => {
+    at(0, (turn) => create(turn, { ...WEBHOOK, events: ["job.completed"] }));
+    expect(dueIn(at(0, ask()))).toBeNull();
+    expect(dueIn(at(SECOND, (turn) => create(turn, { ...WEBHOOK, id: "second" })))).toBe(SECOND);
+    expect(dueIn(at(20 * SECOND, (turn) => engageKillswitch(turn, { level: 1 })))).toBeNull();
+    const cleared = at(30 * SECOND, (turn) => clearLevel(turn, { resumeAll: true }));
+    expect([cleared.wakeAt - START, dueIn(cleared)]).toEqual([30 * SECOND, 30 * SECOND]);
+    expect(toldOf(at(30 * SECOND, announceWanted))).toHaveLength(1);
+  });
+});

@@ -1,0 +1,30 @@
+// Why a worker takes no jobs although its runtime works: it is outside its hours, or its machine is in use.
+
+import { closedBecause, openingAt } from "../../contract/hours.ts";
+
+export type Gate = {
+  /** Why it is closed; null while it is open. */
+  closed: () => string | null;
+  /** Milliseconds until the answer may be another. */
+  changesInMs: () => number;
+};
+
+export const ALWAYS_OPEN: Gate = { closed: () => null, changesInMs: () => Number.POSITIVE_INFINITY };
+
+export function hoursGate(hours: string, timezone: string, now: () => number = Date.now): Gate {
+  let opening = openingAt(hours, timezone, now());
+  const current = () => {
+    if (opening.changesAt !== null && now() >= opening.changesAt) opening = openingAt(hours, timezone, now());
+    return opening;
+  };
+  return {
+    closed: () => closedBecause(current(), now()),
+    changesInMs: () => (current().changesAt ?? Number.POSITIVE_INFINITY) - now(),
+  };
+}
+
+/** Open while all are. */
+export const allOf = (gates: readonly Gate[]): Gate => ({
+  closed: () => gates.map((gate) => gate.closed()).find((why) => why !== null) ?? null,
+  changesInMs: () => Math.min(...gates.map((gate) => gate.changesInMs()), Number.POSITIVE_INFINITY),
+});

@@ -1,0 +1,63 @@
+// Open while others leave the GPU alone: below a share of its time, for a while. What the worker's own jobs use says
+// nothing about others, so nothing is measured while they run.
+
+import type { Gate } from "./gate.ts";
+
+/** `gpu<20%,5m`. */
+export type IdleRule = { belowPercent: number; forMs: number };
+
+const RULE = /^gpu\s*<\s*(\d{1,3})\s*%\s*,\s*(\d{1,4})\s*([smh])$/i;
+const UNITS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000 };
+
+/** Null if it cannot be read. */
+export function parseIdleRule(text: string): IdleRule | null {
+  const [, percent, count, unit = ""] = RULE.exec(text.trim()) ?? [];
+  const belowPercent = Number(percent);
+  if (percent === undefined || belowPercent < 1 || belowPercent > 100) return null;
+  return { belowPercent, forMs: Number(count) * (UNITS[unit.toLowerCase()] ?? 0) };
+}
+
+export type IdleGateOptions = {
+  rule: IdleRule;
+  /** Whether the worker's own jobs run. */
+  isWorking: () => boolean;
+  /** Milliseconds, ever growing. */
+  nowMs?: () => number;
+};
+
+export class IdleGate implements Gate {
+  readonly #rule: IdleRule;
+  readonly #isWorking: () => boolean;
+  readonly #nowMs: () => number;
+  #quietSinceMs: number | null = null;
+  #isOpen = false;
+  #isKnown = false;
+
+  constructor({ rule, isWorking, nowMs = () => performance.now() }: IdleGateOptions) {
+    this.#rule = rule;
+    this.#isWorking = isWorking;
+    this.#nowMs = nowMs;
+  }
+
+  /** A measurement; null: the GPU could not be asked. */
+  measured(percent: number | null): void {
+    if (this.#isWorking()) return;
+    this.#isKnown = percent !== null;
+    const isQuiet = percent !== null && percent < this.#rule.belowPercent;
+    if (!isQuiet) this.#quietSinceMs = null;
+    else this.#quietSinceMs ??= this.#nowMs();
+    this.#isOpen = this.#quietSinceMs !== null && this.#nowMs() - this.#quietSinceMs >= this.#rule.forMs;
+  }
+
+  closed(): string | null {
+    if (this.#isOpen) return null;
+    const { belowPercent, forMs } = this.#rule;
+    const why = this.#isKnown ? "its machine is in use" : "it is not known whether its machine is in use";
+    return `${why}: it waits until the GPU is below ${belowPercent} % for ${forMs / 1000} s`;
+  }
+
+  /** Each measurement is followed by a look. */
+  changesInMs(): number {
+    return Number.POSITIVE_INFINITY;
+  }
+}

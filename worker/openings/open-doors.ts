@@ -1,0 +1,47 @@
+// The hours and the idleness that a worker was started with, as one gate, and what measures for it.
+
+import { ALWAYS_OPEN, allOf, type Gate, hoursGate } from "./gate.ts";
+import { gpuUsePercent } from "./gpu-use.ts";
+import { IdleGate, type IdleRule } from "./idle-gate.ts";
+
+export type OpeningSettings = {
+  hours: { text: string; timezone: string } | null;
+  idle: IdleRule | null;
+  /** Running jobs are given back when it closes. */
+  drainsNow: boolean;
+};
+
+export type Doors = {
+  gate: Gate;
+  /** Begins to measure; called when the gate opens or closes by what was measured. */
+  watch: (onChange: () => void) => void;
+  close: () => void;
+};
+
+const MEASURE_EVERY_MS = 10_000;
+/** A short wait for idleness is still measured several times. */
+const MEASURES = 4;
+
+export function openDoors(
+  opening: OpeningSettings | undefined,
+  isWorking: () => boolean,
+  measure: () => Promise<number | null> = gpuUsePercent,
+): Doors {
+  if (opening === undefined) return { gate: ALWAYS_OPEN, watch: () => {}, close: () => {} };
+  const { hours, idle } = opening;
+  const idleGate = idle === null ? null : new IdleGate({ rule: idle, isWorking });
+  const gates = [...(hours === null ? [] : [hoursGate(hours.text, hours.timezone)]), ...(idleGate ? [idleGate] : [])];
+  let timer: NodeJS.Timeout | undefined;
+  const watch = (onChange: () => void) => {
+    if (idleGate === null || idle === null) return;
+    const look = async () => {
+      const before = idleGate.closed();
+      idleGate.measured(await measure());
+      if (before !== idleGate.closed()) onChange();
+    };
+    void look();
+    timer = setInterval(() => void look(), Math.min(MEASURE_EVERY_MS, Math.max(1, idle.forMs / MEASURES)));
+    timer.unref();
+  };
+  return { gate: allOf(gates), watch, close: () => clearInterval(timer) };
+}
