@@ -115,6 +115,12 @@ export const WIRE: { readonly [Code in RefusalCode]: Wire<Code> } = {
     detail: () => "this is the tenant's last admin key: create another admin key first",
   },
   key_inactive: { status: 409, title: "Key is revoked", detail: ({ id }) => `key ${id} was revoked: create a new one` },
+  batches_under_way: {
+    status: 409,
+    title: "Batches under way",
+    detail: ({ count }) =>
+      `${count === 1 ? "a batch is" : `${count} batches are`} under way, and their lines do not move: cancel them, or wait for their end`,
+  },
   tenant_moved: {
     status: 410,
     title: "Tenant moved",

@@ -66,6 +66,7 @@ export type Refusal =
   | { readonly code: "key_inactive"; readonly id: string }
   | { readonly code: "tenant_exists"; readonly tenant: string }
   | { readonly code: "tenant_moved"; readonly to: string }
+  | { readonly code: "batches_under_way"; readonly count: number }
   | { readonly code: "schedule_exists"; readonly name: string }
   | { readonly code: "subscription_exists"; readonly provider: string }
   | { readonly code: "sync_in_progress"; readonly id: string }

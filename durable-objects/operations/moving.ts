@@ -22,6 +22,9 @@ const HALT_LEVEL = 3;
 export const leave = (turn: Turn, to: string): Result<string, Refusal> => {
   const { absence, killswitch } = turn.memory;
   if (absence !== null) return leaveAgain(turn, absence, to);
+  // Their lines lie in the objects of their files, which stay behind.
+  const { size } = turn.memory.batches;
+  if (size > 0) return err({ code: "batches_under_way", count: size });
   const move = turn.newId();
   if (killswitch.level < HALT_LEVEL) {
     turn.store.settings.putKillswitchBeforeMove(killswitch);
@@ -69,6 +72,7 @@ export const settleIn = (turn: Turn): Result<null, Refusal> => {
   if (absence === null) return ok(null);
   if (absence.state !== "arriving") return err(refuseAbsent(absence));
   putAbsence(turn, null);
+  turn.store.files.ownTheirBytes();
   turn.store.settings.putArrivedMove(absence.move);
   endHalt(turn);
   turn.audit("tenant.arrived", "");

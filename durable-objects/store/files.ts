@@ -33,6 +33,11 @@ export const filesTable = (sql: Sql) => ({
     );
   },
 
+  /** Files that were views of others came here as bytes of their own. */
+  ownTheirBytes: (): void => {
+    sql.exec("UPDATE files SET record = json_remove(record, '$.view') WHERE record ->> '$.view' IS NOT NULL");
+  },
+
   remove: (id: string): void => {
     sql.exec("DELETE FROM files WHERE id = ?", id);
   },

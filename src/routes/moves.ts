@@ -85,7 +85,7 @@ const begin = endpoint(
       "From now on its requests get 503 with `Retry-After`, and its rows do not change. `DELETE` cancels the move, until `POST …/left`.",
     body: moveRequest,
     answers: { 200: { description: "The tables to copy.", schema: moveAnswer } },
-    refuses: ["not_found", "tenant_moved", "history_unavailable"],
+    refuses: ["not_found", "tenant_moved", "batches_under_way", "history_unavailable"],
   },
   async (c, { params, body }) => {
     const name = await foundTenant(c, params.tenant);

@@ -4,7 +4,17 @@ import { evictDurableObject } from "cloudflare:test";
 import { expect, it, vi } from "vitest";
 import type { BatchRecord } from "../../domain/batch/batch.ts";
 import { batchWorker } from "../support/workerd/batch-worker.ts";
-import { alarm, type Body, Client, inStorage, newWorld, ORIGIN, type World } from "../support/workerd/client.ts";
+import {
+  alarm,
+  type Body,
+  Client,
+  inStorage,
+  newWorld,
+  ORIGIN,
+  ROOT_KEY,
+  request,
+  type World,
+} from "../support/workerd/client.ts";
 import { edgeFetch } from "../support/workerd/edge.ts";
 
 const WITHIN = { timeout: 25_000, interval: 20 };
@@ -245,4 +255,15 @@ it("answers every line once, whatever crashes in between", async () => {
       .sort(),
   );
   await worker.stop();
+});
+
+it("keeps its tenant from moving, because its lines would stay behind", async () => {
+  const world = await newWorld();
+  const { id } = await begin(world, [line("a")]);
+  await whenIs(world, id, "in_progress");
+  const leave = () => request(ROOT_KEY, "POST", `/admin/tenants/${world.tenant}/move`, { to: "https://other.test" });
+  expect(await leave()).toMatchObject({ status: 409, body: { code: "batches_under_way" } });
+  await world.ok("POST", `/api/batches/${id}/cancel`);
+  await whenIs(world, id, "cancelled");
+  expect((await leave()).status).toBe(200);
 });
