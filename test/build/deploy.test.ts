@@ -10,7 +10,7 @@ import { withoutComments } from "../../scripts/deploy/sql-text.ts";
 import { folderForEachTest } from "../support/temporary-folder.ts";
 
 const ROOT = path.resolve(import.meta.dirname, "../..");
-const LINKED = ["contract", "domain", "durable-objects", "migrations", "providers", "src", "package.json"];
+const LINKED = ["contract", "domain", "log", "durable-objects", "migrations", "providers", "src", "worker", "package.json"];
 const DATABASE_ID = "11111111-2222-3333-4444-555555555555";
 
 /** Records each call with its secrets file and the kept root key; fails at the step it is told. */
@@ -46,7 +46,8 @@ interface Call {
 const folder = folderForEachTest();
 beforeEach(() => {
   for (const name of LINKED) symlinkSync(path.join(ROOT, name), path.join(folder.path, name));
-  cpSync(path.join(ROOT, "scripts"), path.join(folder.path, "scripts"), { recursive: true });
+  for (const room of ["scripts", "self-host"])
+    cpSync(path.join(ROOT, room), path.join(folder.path, room), { recursive: true });
   cpSync(path.join(ROOT, "wrangler.toml"), path.join(folder.path, "wrangler.toml"));
   symlinkSync(path.join(ROOT, "dist"), path.join(folder.path, "dist"));
   mkdirSync(path.join(folder.path, "node_modules/.bin"), { recursive: true });
