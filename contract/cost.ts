@@ -136,7 +136,7 @@ export const costByProvider = z
   .meta({ id: "CostByProvider" });
 
 export type BudgetState = z.infer<typeof budgetState>;
-export type BudgetStates = z.infer<z.ZodObject<typeof budgetStates>>;
+export type BudgetStates = Pick<CostSummary, "budget" | "provider_budgets">;
 export type ProviderBudgetState = BudgetStates["provider_budgets"][number];
 export type CostSummary = z.infer<typeof costSummary>;
 export type CostQuery = z.infer<typeof costQuery>;

@@ -20,6 +20,7 @@ const print = (schema: JsonSchema | boolean, defs: Readonly<Record<string, JsonS
   const alternatives = schema.anyOf ?? schema.oneOf;
   if (alternatives !== undefined) return alternatives.map((one) => print(one, defs)).join(" | ");
   if (schema.allOf !== undefined) return schema.allOf.map((one) => `(${print(one, defs)})`).join(" & ");
+  if (Array.isArray(schema.type)) return schema.type.map((type) => print({ ...schema, type }, defs)).join(" | ");
   switch (schema.type) {
     case "string":
       return "string";

@@ -71,9 +71,13 @@ const responsesOf = (description: Description, book: SchemaBook): Record<string,
   }
   const refusals = new Set([...commonRefusals(description), ...(description.refuses ?? [])]);
   for (const [status, codes] of Map.groupBy(refusals, (code) => WIRE[code].status))
-    responses[String(status)] ??= refusedWith(codes, description, book);
+    responses[String(status)] = either(responses[String(status)], refusedWith(codes, description, book));
   return responses;
 };
+
+/** A page of the endpoint's own and a refusal may have the same status: the media type tells them apart. */
+const either = (own: ResponseObject | undefined, refused: ResponseObject): ResponseObject =>
+  own === undefined ? refused : { ...refused, ...own, content: { ...refused.content, ...own.content } };
 
 /** One status that an endpoint refuses with, and the codes that can be given with it. */
 const refusedWith = (codes: readonly RefusalCode[], { errorSchema }: Description, book: SchemaBook): ResponseObject => {

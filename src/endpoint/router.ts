@@ -177,8 +177,8 @@ const readInput = async (c: AppContext, description: Description, token: TokenFa
   refuseIdleIdempotencyKey(c, description);
   return {
     token,
-    params: parseParams(c, description),
     query: description.takesAnyQuery === true ? undefined : readQuery(c, description),
+    params: parseParams(c, description),
     body:
       description.body === undefined ? undefined : parse(description.body, await bodyOf(c, description, token), "body"),
   };

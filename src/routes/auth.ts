@@ -96,7 +96,7 @@ const identityOfHeader = async (c: AppContext, { document }: TenantSignIn): Prom
   return { issuer: trusted.issuer, subject: claims.sub, claims: claims as unknown as Identity["claims"] };
 };
 
-const startQuery = z.object({ return: z.string().optional(), mode: z.enum(FLOW_MODES).default("sign_in") });
+const startQuery = z.strictObject({ return: z.string().optional(), mode: z.enum(FLOW_MODES).default("sign_in") });
 const tenantParam = z.object({ tenant: tenantName });
 
 const start = endpoint(
@@ -110,6 +110,7 @@ const start = endpoint(
     description:
       "Leads to the tenant's identity provider, or opens a session at once if a configured proxy's signed header names the person. `return` is a place of the dashboard, such as `/#/jobs`. `mode=test` opens no session; `mode=renew` asks the provider not to show anything.",
     params: tenantParam,
+    isNameNew: true,
     query: startQuery,
     answers: { 302: { description: "To the identity provider, or to `return`." }, 404: PAGE, 502: PAGE },
   },
@@ -187,6 +188,7 @@ const offer = endpoint(
     summary: "Read which ways of signing in a tenant offers",
     description: "An unknown tenant is answered like one that has configured nothing.",
     params: tenantParam,
+    isNameNew: true,
     answers: { 200: { description: "What a page may offer.", schema: signInOffer } },
   },
   async (c, { params }) => {

@@ -8,6 +8,8 @@ export interface Step {
   /** As in the document: `POST /api/jobs/{id}/start`. */
   readonly operation: string;
   readonly id?: string;
+  /** Where the path has more than one name. */
+  readonly path?: Readonly<Record<string, string>>;
   readonly query?: string;
   readonly body?: unknown;
   readonly role?: Role;
@@ -142,6 +144,7 @@ export const lifeOfALook = async (take: Take): Promise<void> => {
   await take({ operation: "GET /api/jobs", status: 200 });
   await take({ operation: "GET /api/jobs", query: "q=story&sort=-cost_usd", status: 200 });
   await take({ operation: "GET /api/cost/by/{by}", id: "model", status: 200 });
+  await take({ operation: "GET /docs/{page}", id: "jobs", role: "none", status: 200 });
 };
 
 export const lifeOfAMove = async (take: Take): Promise<void> => {
@@ -164,6 +167,11 @@ export const lifeOfAMove = async (take: Take): Promise<void> => {
   const arrival = { move: name, created_at, schema };
   await take({ ...come, operation: "POST /admin/tenants/{tenant}/arrive", body: arrival, status: 201 });
   await take({ ...come, operation: "POST /admin/tenants/{tenant}/rows", body: part, status: 204 });
+  const file = { role: "root", path: { tenant: "comes", id: "file-story" } } as const;
+  const until = "until=2099-01-01T00:00:00Z";
+  const write = "PUT /admin/tenants/{tenant}/files/{id}";
+  await take({ ...file, operation: write, query: until, body: { any: "bytes" }, status: 200 });
+  await take({ ...file, operation: "GET /admin/tenants/{tenant}/files/{id}", status: 200 });
   await take({ ...come, operation: "POST /admin/tenants/{tenant}/arrived", status: 200 });
 };
 
@@ -201,6 +209,29 @@ export const lifeOfAWebhook = async (take: Take): Promise<void> => {
   await take({ operation: "POST /api/webhooks/deliveries/{id}/redeliver", id: String(delivery.id), status: 200 });
   await take({ operation: "DELETE /api/webhooks/{id}", id, status: 204 });
   await take({ operation: "GET /api/webhooks/{id}", id, status: 404 });
+};
+
+export const lifeOfABatch = async (take: Take): Promise<void> => {
+  const params = { model: "story", max_tokens: 5, messages: [{ role: "user", content: "hi" }] };
+  const requests = [{ custom_id: "first", params }];
+  const { id } = await take({ operation: "POST /v1/messages/batches", body: { requests }, status: 200 });
+  await take({ operation: "GET /api/batches/{id}", id, status: 200 });
+  await take({ operation: "POST /api/batches/{id}/cancel", id, status: 200 });
+};
+
+export const lifeOfAProviderKey = async (take: Take): Promise<void> => {
+  const openai = { id: "openai" } as const;
+  await take({ operation: "PUT /api/provider-keys/{provider}", ...openai, body: { key: "a-secret" }, status: 204 });
+  await take({ operation: "GET /api/provider-keys", status: 200 });
+  await take({ operation: "DELETE /api/provider-keys/{provider}", ...openai, status: 204 });
+};
+
+export const lifeOfASignIn = async (take: Take): Promise<void> => {
+  const oidc = { issuer: "https://id.example.com", client_id: "story", client_secret: "a secret", name: "Story" };
+  const roles = [{ claim: "groups", has: "team", role: "admin" }];
+  await take({ operation: "PUT /api/sign-in", body: { oidc, roles }, status: 200 });
+  await take({ operation: "GET /api/sign-in", status: 200 });
+  await take({ operation: "GET /auth/{tenant}", id: "default", role: "none", status: 200 });
 };
 
 export const lifeOfAHalt = async (take: Take): Promise<void> => {

@@ -43,7 +43,9 @@ const text = ({ minLength = 0, maxLength = 40, pattern, format }: Schema): fc.Ar
     const whole = new RegExp(pattern);
     // fast-check reads no lookahead: what it forbids is left out afterwards.
     const readable = new RegExp(pattern.replaceAll(/\(\?![^)]*\)/g, ""));
-    return fc.stringMatching(readable, { maxLength: Math.min(maxLength, 24) }).filter((one) => whole.test(one));
+    const repeats = [...pattern.matchAll(/\{(\d+)/g)].map(([, times]) => Number(times));
+    const longest = Math.min(maxLength, 24 + Math.max(0, ...repeats));
+    return fc.stringMatching(readable, { maxLength: longest }).filter((one) => whole.test(one));
   }
   const unit = fc.constantFrom(..."abcXYZ019 _-.:/äß漢🦊'\"\\<>{}&%");
   return fc.string({ unit, minLength, maxLength: Math.max(minLength, Math.min(maxLength, 40)) });

@@ -97,7 +97,7 @@ describe("a tenant", () => {
 
   it("that is full opens no further socket: the platform would refuse it after the turn was stored", async () => {
     const hash = "of its secret";
-    const facts = { id: "key", name: "key", role: "admin", hash, previousHash: null, revokedAt: null };
+    const facts = { id: "key", name: "key", role: "admin", personId: null, hash, previousHash: null, revokedAt: null };
     const key = { ...facts, lastUsedAt: Date.now() };
     const told: string[] = [];
     const openWith = (size: number) => {

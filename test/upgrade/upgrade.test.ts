@@ -40,6 +40,10 @@ const NOTHING_TO_READ: readonly string[] = [
   "/v1/models/{owner}/{model}",
 ];
 
+/** 0.1.0 told a time for the next catalog sync even where syncs are off, as they are here: now there is none. */
+const withoutNextSync = (body: unknown): object =>
+  JSON.parse(JSON.stringify(body), (name, value) => (name === "next_sync_at" ? null : value));
+
 test(`the release of this checkout has its fixture (npm run fixture -- ${VERSION})`, () => {
   expect(isStored(VERSION)).toBe(true);
 });
@@ -71,7 +75,7 @@ describe.each(storedVersions())("what release %s wrote", (version) => {
     for (const { key, path: route, expect: body } of expected.reads) {
       const answer = await as(key).call("GET", route);
       expect(answer.status, route).toBe(200);
-      expect(answer.body, route).toMatchObject(body as object);
+      expect(answer.body, route).toMatchObject(withoutNextSync(body));
       expect(check.mismatches(route, answer)).toEqual([]);
     }
   };
