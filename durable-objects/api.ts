@@ -86,6 +86,7 @@ const WORK = { ...READ, needs: "work" } as const satisfies Rules;
 const CONSULT = { ...READ, needs: "consult" } as const satisfies Rules;
 const ASK = { ...READ, needs: "ask" } as const satisfies Rules;
 const ASK_WRITE = { ...ASK, kind: "other" } as const satisfies Rules;
+const REVIEW = { ...READ, needs: "review" } as const satisfies Rules;
 const FOLLOW = { ...READ, needs: "follow" } as const satisfies Rules;
 const ADMIN = { ...READ, needs: "administer" } as const satisfies Rules;
 const ADMIN_WRITE = { ...ADMIN, kind: "other" } as const satisfies Rules;
@@ -260,9 +261,9 @@ export const OPERATIONS = {
     },
     batches.create,
   ),
-  getBatch: operation({ ...FOLLOW, ...ONE }, batches.get),
-  listBatches: operation(FOLLOW, batches.list),
-  listBatchesBeside: operation({ ...FOLLOW, ...ONE }, batches.listBeside),
+  getBatch: operation({ ...REVIEW, ...ONE }, batches.get),
+  listBatches: operation(REVIEW, batches.list),
+  listBatchesBeside: operation({ ...REVIEW, ...ONE }, batches.listBeside),
   cancelBatch: operation({ ...ASK_WRITE, refuses: ["not_found", "batch_state"] }, batches.cancel),
   deleteBatch: operation({ ...ASK_WRITE, ...ONCE, refuses: ["not_found", "batch_state"] }, batches.remove),
 
@@ -279,6 +280,7 @@ export const OPERATIONS = {
   authorizeOperate: operation(OPERATE, readCaller),
   authorizeRead: operation(READ, readCaller),
   authorizeAsk: operation(ASK, readCaller),
+  authorizeReview: operation(REVIEW, readCaller),
   authorizeFollow: operation(FOLLOW, readCaller),
   authorizeAdmin: operation(ADMIN, readCaller),
   authorizeAdminWrite: operation(ADMIN_WRITE, readCaller),

@@ -39,6 +39,8 @@ const HOLDERS = {
   consult: ["admin", "standard", "viewer", "worker"],
   /** the front door, and cancelling a client's own jobs */
   ask: ["admin", "standard", "client"],
+  /** reading batches, for clients only their own */
+  review: ["admin", "standard", "viewer", "client"],
   /** reading a job and its stream, for workers and clients only their own */
   follow: ["admin", "standard", "viewer", "worker", "client"],
 } as const satisfies Record<string, readonly Role[]>;

@@ -71,6 +71,7 @@ const AUTHORIZATION = {
   observe: "authorizeRead",
   administer: "authorizeAdmin",
   ask: "authorizeAsk",
+  review: "authorizeReview",
   follow: "authorizeFollow",
 } as const satisfies Record<Permission, OperationName>;
 

@@ -10,7 +10,17 @@ import { withoutComments } from "../../scripts/deploy/sql-text.ts";
 import { folderForEachTest } from "../support/temporary-folder.ts";
 
 const ROOT = path.resolve(import.meta.dirname, "../..");
-const LINKED = ["contract", "domain", "log", "durable-objects", "migrations", "providers", "src", "worker", "package.json"];
+const LINKED = [
+  "contract",
+  "domain",
+  "log",
+  "durable-objects",
+  "migrations",
+  "providers",
+  "src",
+  "worker",
+  "package.json",
+];
 const DATABASE_ID = "11111111-2222-3333-4444-555555555555";
 
 /** Records each call with its secrets file and the kept root key; fails at the step it is told. */

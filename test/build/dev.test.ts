@@ -20,7 +20,19 @@ appendFileSync("started.jsonl", JSON.stringify({ args, pids: [process.pid, child
 process.on("SIGTERM", () => {});
 setInterval(() => {}, 1000);
 `;
-const LINKED = ["contract", "dashboard", "dist", "domain", "durable-objects", "migrations", "providers", "src"];
+const LINKED = [
+  "contract",
+  "dashboard",
+  "dist",
+  "domain",
+  "durable-objects",
+  "log",
+  "migrations",
+  "providers",
+  "python",
+  "self-host",
+  "src",
+];
 
 interface Started {
   readonly args: readonly string[];

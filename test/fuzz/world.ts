@@ -3,6 +3,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
 import { type SelfHosted, startSelfHosted } from "../support/self-hosted.ts";
 import type { OpenApi } from "./document.ts";
 import { send, type WireAnswer } from "./wire.ts";
@@ -61,7 +62,10 @@ export const openWorld = async (home: (typeof HOMES)[number] = "node"): Promise<
     ids.set(root, [id, ...(ids.get(root) ?? []).filter((known) => known !== id)].slice(0, MAX_IDS));
   };
   const make = async (method: string, target: string, body: unknown): Promise<Record<string, unknown>> => {
-    const answer = await call("admin", method, target, body);
+    let answer = await call("admin", method, target, body);
+    // What was asked before may have spent the key's rate.
+    for (; answer.status === 429; answer = await call("admin", method, target, body))
+      await pause(Number(answer.headers["retry-after"]) * 1000);
     if (answer.status >= 300) throw new Error(`${method} ${target}: ${answer.status} ${answer.text}`);
     learn(target, answer);
     return parsed(answer);

@@ -26,7 +26,7 @@ const isList = (operation: Body, root: Body): boolean => {
   const schema = operation?.responses?.["200"]?.content?.["application/json"]?.schema;
   const named =
     schema?.$ref === undefined ? schema : root.components.schemas[String(schema.$ref).split("/").at(-1) ?? ""];
-  return named?.properties?.total !== undefined;
+  return named?.properties?.total?.type === "integer";
 };
 
 const filtersOf = (root: Body): Filter[] =>

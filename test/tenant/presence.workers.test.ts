@@ -97,6 +97,7 @@ describe("presence", () => {
       paused: false,
       pause_reason: null,
       halt_confirmed: null,
+      hours: null,
       unavailable: null,
       failure_rate: null,
       last_heartbeat: expect.any(String),

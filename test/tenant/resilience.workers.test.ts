@@ -83,7 +83,8 @@ const strip = (value: Body): Body => {
       .replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, "<at>")
       .replace(/^00-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/, "<trace>");
   if (typeof value !== "object" || value === null) return value;
-  return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, strip(inner)]));
+  const fields = Object.entries(value).map(([name, inner]) => [name, name === "key_id" ? "<key>" : strip(inner)]);
+  return Object.fromEntries(fields);
 };
 
 describe("with history away", () => {

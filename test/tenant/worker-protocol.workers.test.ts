@@ -174,7 +174,9 @@ describe("a lease", () => {
       expect(answer.body.errors.map((one: Body) => one.path)).toContain(field);
     }
     const missing = await world.post(`/api/jobs/${id}/complete`, { lease: 1 });
-    expect(missing.body.errors).toEqual([{ path: "result", message: "is required: give result, or result_file" }]);
+    expect(missing.body.errors).toEqual([
+      { path: "result", message: "is required: give result, result_file or result_bytes" },
+    ]);
     expect((await read(id)).status).toBe("assigned");
     expect(await world.ok("POST", `/api/jobs/${id}/complete`, { lease: 1, result: null })).toMatchObject({
       status: "completed",
