@@ -2,7 +2,6 @@
 
 export const SWITCHING_PROTOCOLS = 101;
 export const OK = 200;
-export const CREATED = 201;
 export const NO_CONTENT = 204;
 export const PARTIAL_CONTENT = 206;
 export const NOT_MODIFIED = 304;

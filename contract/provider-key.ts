@@ -30,6 +30,5 @@ export const providerKeyResource = z
 
 export const providerKeyList = z.object({ keys: z.array(providerKeyResource) }).meta({ id: "ProviderKeyList" });
 
-export type ProviderKeyRequest = z.infer<typeof providerKeyRequest>;
 export type ProviderKeyResource = z.infer<typeof providerKeyResource>;
 export type ProviderKeyList = z.infer<typeof providerKeyList>;

@@ -92,9 +92,6 @@ export const heldByMoney = (turn: Turn, keyId: string | null): string | null => 
   return within.ok || within.error.code !== "insufficient_quota" ? null : within.error.detail;
 };
 
-/** The models that the caller's key may use; null for all. */
-export const modelsOfCaller = (turn: Turn): readonly string[] | null => limitsOf(turn)?.limits.models ?? null;
-
 /** Counts requests that created jobs; returns the state of the caller's limit, or null if the key has none. */
 export const countRequest = (turn: Turn, isNew: boolean, count = 1): LimitState | null => {
   const held = limitsOf(turn);
