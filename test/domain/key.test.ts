@@ -43,6 +43,7 @@ describe("a role", () => {
     work: ["admin", "standard", "worker"],
     consult: ["admin", "standard", "viewer", "worker"],
     ask: ["admin", "standard", "client"],
+    review: ["admin", "standard", "viewer", "client"],
     follow: ["admin", "standard", "viewer", "worker", "client"],
   };
   test.each(Object.entries(MAY))("may %s only as %j", (permission, holders) => {
