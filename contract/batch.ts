@@ -63,8 +63,9 @@ export interface BatchFacts {
   readonly running: number;
   readonly waitingReason: string | null;
   readonly linesPerMinute: number;
-  /** Epoch ms. */
+  /** Epoch ms; null while nothing tells. */
   readonly etaAt: number | null;
+  /** The files that it has now. */
   readonly files: { readonly output: string | null; readonly errors: string | null };
 }
 

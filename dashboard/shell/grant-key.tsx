@@ -8,6 +8,8 @@ import { Problem } from "../parts/problem.tsx";
 import { place } from "../router.ts";
 import { isPerson, session } from "../state/session.ts";
 
+const TITLE = "Sign in a program";
+
 const askedHere = () => {
   const { query } = place.peek();
   const port = Number(query.get("port"));
@@ -19,7 +21,12 @@ const askedHere = () => {
 export const GrantKey = () => {
   const [asked] = useState(askedHere);
   const [error, setError] = useState<Error | null>(null);
-  if (asked === null) return <Empty title="This link is not complete: run signalbox login again" />;
+  if (asked === null)
+    return (
+      <Page title={TITLE}>
+        <Empty title="This link is not complete: run signalbox login again" />
+      </Page>
+    );
   const { port, name, challenge, state } = asked;
   const agree = async (): Promise<void> => {
     try {
@@ -30,7 +37,7 @@ export const GrantKey = () => {
     }
   };
   return (
-    <Page title="Sign in a program">
+    <Page title={TITLE}>
       <Panel>
         <p>
           The command line of <strong>{name}</strong> asks for a key of yours in the tenant{" "}

@@ -1,5 +1,6 @@
 // Batches, for their owner: create, read, cancel, delete. What moves them on is in `batch-steps.ts`.
 
+import type { BatchFacts } from "../../contract/batch.ts";
 import {
   type BatchRecord,
   batchFileId,
@@ -30,23 +31,10 @@ const RETRY_SECONDS = 60;
 const AFTER_WINDOW_MS = HOUR_MS;
 const NAMED_REASONS = 3;
 
-/** A batch, with what changes while it is read. */
-export interface ToldBatch {
-  readonly batch: BatchRecord;
-  readonly waiting: number;
-  readonly running: number;
-  readonly waitingReason: string | null;
-  readonly linesPerMinute: number;
-  /** Epoch ms; null while nothing tells. */
-  readonly etaAt: number | null;
-  /** The files that it has now. */
-  readonly files: { readonly output: string | null; readonly errors: string | null };
-}
-
 export const create = (
   turn: Turn,
   request: Omit<NewBatch, "keyId"> & { windowMs: number },
-): Result<ToldBatch, Refusal> => {
+): Result<BatchFacts, Refusal> => {
   const { windowMs, ...asked } = request;
   const known = turn.store.batches.find(asked.id);
   if (known !== null && known.keyId === turn.caller.keyId) return ok(tell(turn, known));
@@ -78,7 +66,7 @@ const find = (turn: Turn, id: string): Result<BatchRecord, Refusal> => {
   return batch === null || (owner !== null && batch.keyId !== owner) ? err(notFound("batch", id)) : ok(batch);
 };
 
-export const get = (turn: Turn, { id }: { id: string }): Result<ToldBatch, Refusal> => {
+export const get = (turn: Turn, { id }: { id: string }): Result<BatchFacts, Refusal> => {
   const found = find(turn, id);
   return found.ok ? ok(tell(turn, found.value)) : found;
 };
@@ -86,7 +74,7 @@ export const get = (turn: Turn, { id }: { id: string }): Result<ToldBatch, Refus
 export const list = (
   turn: Turn,
   { limit, offset }: { limit: number; offset: number },
-): Result<{ batches: ToldBatch[]; total: number }, Refusal> => {
+): Result<{ batches: BatchFacts[]; total: number }, Refusal> => {
   const seen = { ofKey: ownerOf(turn), form: null };
   return ok({
     batches: turn.store.batches.page({ ...seen, limit }, offset).map((batch) => tell(turn, batch)),
@@ -106,7 +94,7 @@ export interface BatchesBeside {
 export const listBeside = (
   turn: Turn,
   { form, after, before, limit }: BatchesBeside,
-): Result<{ batches: ToldBatch[]; hasMore: boolean }, Refusal> => {
+): Result<{ batches: BatchFacts[]; hasMore: boolean }, Refusal> => {
   const name = after ?? before;
   const place = name === null ? null : find(turn, name);
   if (place !== null && !place.ok) return place;
@@ -119,7 +107,7 @@ export const listBeside = (
 };
 
 /** Repeating it changes nothing; what has ended cannot be cancelled. */
-export const cancel = (turn: Turn, { id }: { id: string }): Result<ToldBatch, Refusal> => {
+export const cancel = (turn: Turn, { id }: { id: string }): Result<BatchFacts, Refusal> => {
   const found = find(turn, id);
   if (!found.ok) return found;
   const { status } = found.value;
@@ -172,7 +160,7 @@ const reasonOf = (turn: Turn, batch: BatchRecord): string | null => {
   return reasons.size === 0 ? null : [...reasons].join("; ");
 };
 
-export const tell = (turn: Turn, batch: BatchRecord): ToldBatch => {
+export const tell = (turn: Turn, batch: BatchRecord): BatchFacts => {
   const isOver = isEnded(batch) || batch.ending !== null;
   const running = isOver ? 0 : (turn.memory.batchWork.ofBatch.get(batch.id) ?? 0);
   const waiting = isOver ? 0 : openLines(batch) + unfedLines(batch) - running;

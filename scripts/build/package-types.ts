@@ -84,7 +84,9 @@ async function withoutZod(file: string, text: string): Promise<string> {
   const others = statementsOf(text).filter(
     (statement) => !IS_TYPE.test(statement) && !/\bz\.|from "zod"/.test(statement) && isNamedIn(named, statement),
   );
-  return `${[...others, ...types, "export {};"].join("\n")}\n`;
+  const written = `${[...others, ...types, "export {};"].join("\n")}\n`;
+  if (/\bz\.\w/.test(written)) throw new ExitError(`${file}: a type names zod other than by an exported schema`);
+  return written;
 }
 
 const IS_TYPE = /^(\/\*[\s\S]*?\*\/\s*)?(export )?(type|interface) /;

@@ -1,5 +1,5 @@
-// Batches in Anthropic's form: the requests of the body become the lines of a file, from which on the batch is as any
-// other. What is wrong with a request refuses the whole, because this form has no batch that failed.
+// Batches in Anthropic's form: the requests of the body become the lines of a file; from there on it is a batch
+// like any other. What is wrong with a request refuses the whole, because this form has no batch that failed.
 
 import {
   anthropicBatch,

@@ -1,4 +1,5 @@
-import { beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it, vi } from "vitest";
+import { configureLog } from "../../log/log.ts";
 import {
   DUE_BEGIN_WITHIN_MS,
   DUE_CONCURRENCY,
@@ -134,7 +135,12 @@ describe("a pass over what is due", () => {
       told.push([...report.added]);
       throw new Error("the listener broke");
     };
+    const log = vi.spyOn(console, "error").mockImplementation(() => {});
+    configureLog({ SERVICE_LOG: "json" });
     expect(await syncDueSubscriptions({ ...world.tools, onChanged })).toMatchObject({ changed: 2, failed: 0 });
+    configureLog({ SERVICE_LOG: "off" });
+    expect(log).toHaveBeenCalledTimes(2);
+    log.mockRestore();
     expect(told).toEqual([["a"], ["a"]]);
     expect(await syncDueSubscriptions(world.tools)).toMatchObject({ synced: 0 });
   });

@@ -137,7 +137,11 @@ const populate = async (world: World, places: Record<string, string>): Promise<v
     cost: "cost?period=week",
     config: "settings",
     keys: "settings/keys",
+    "sign-in": "settings/sign-in",
+    people: "settings/people",
     audit: "settings/audit",
+    "sign in a program": "grant-key?port=4711&name=laptop&challenge=c&state=s",
+    "an incomplete link of a program": "grant-key",
     nowhere: "nowhere",
   });
   expect(await unvisited(Object.values(places))).toEqual([]);
@@ -146,7 +150,7 @@ const populate = async (world: World, places: Record<string, string>): Promise<v
 /** Pages of the dashboard's table that none of these addresses shows. */
 const unvisited = async (addresses: readonly string[]): Promise<string[]> => {
   const source = await readFile(new URL("../../dashboard/shell/page-at.tsx", import.meta.url), "utf8");
-  const pages = [...source.matchAll(/^ {2}(?:"([^"]*)"|(\w+)): \(/gm)].map(
+  const pages = [...source.matchAll(/^ {2}(?:"([^"]*)"|(\w+)): (?:\(|[A-Z]\w*,$)/gm)].map(
     ([, quoted, plain]) => quoted ?? plain ?? "",
   );
   expect(pages.length).toBeGreaterThan(10);

@@ -16,6 +16,7 @@ const RUNS = Number(process.env.FUZZ_RUNS ?? 60);
 const WALKS = Math.max(1, Math.round(RUNS / 6));
 const WALK_STEPS = 40;
 const SHOWN_CHARS = 400;
+const REDIRECTED = 302;
 
 const world = await openWorld(process.env.FUZZ_HOME === "workerd" ? "workerd" : "node");
 const operations = operationsOf(world.document);
@@ -60,7 +61,7 @@ const ask = async (operation: Operation, made: Case): Promise<WireAnswer> => {
   } catch (error) {
     throw new Broken(`${(error as Error).message}\nas ${made.role}: ${shown(request, answer)}`);
   }
-  if (answer.status < 400) answeredWell.add(operation.name);
+  if (answer.status < 300 || answer.status === REDIRECTED) answeredWell.add(operation.name);
   world.learn(request.target, answer);
   return answer;
 };
