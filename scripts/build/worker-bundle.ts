@@ -19,6 +19,7 @@ const INPUTS = [
   "durable-objects",
   "providers",
   "log",
+  "worker",
   "migrations",
   "wrangler.toml",
   "tsconfig.json",

@@ -100,7 +100,8 @@ export const endpoint = <const D extends Description>(
 
 type Handle = (c: AppContext, input: unknown) => Promise<Response> | Response;
 
-const ABOUT_THE_REQUEST: ReadonlySet<string> = new Set(["invalid_request", "unsupported_media_type"]);
+/** What a handler may find before it has asked the tenant's object, which decides on the caller. */
+const ABOUT_THE_REQUEST: ReadonlySet<string> = new Set(["invalid_request", "unsupported_media_type", "not_found"]);
 
 /** Without a key only a request that has arrived takes a share: its body is small, and late ones are ended. */
 const forAnyone = (description: Description, handle: Handle): Endpoint["handle"] => {

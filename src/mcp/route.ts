@@ -1,12 +1,11 @@
-// POST /mcp: the service as tools for AI agents. Stateless: each request has its own server.
+// POST /mcp: the service as tools for AI agents. Stateless: each message is answered for itself.
 
-import { createMcpHandler } from "@modelcontextprotocol/server";
 import * as z from "zod";
 import { type Endpoint, endpoint } from "../endpoint/router.ts";
-import type { AppContext } from "../http/auth.ts";
 import { readJson } from "../http/body.ts";
 import { askWith, type Serve } from "./ask.ts";
-import { mcpServer } from "./server.ts";
+import { readMessage } from "./message.ts";
+import { answerMessage } from "./server.ts";
 
 const message = z
   .looseObject({
@@ -19,19 +18,6 @@ const message = z
 
 const reply = z.looseObject({}).meta({ id: "McpReply", description: "a JSON-RPC 2.0 response, or a problem" });
 const REPLY_MEDIA = ["application/json", "application/problem+json"];
-
-/** A client without an Accept header gets what the specification requires every client to accept. */
-const ACCEPTED = "application/json, text/event-stream";
-
-const answerMessage = async (c: AppContext, serve: Serve): Promise<Response> => {
-  const parsedBody = (await readJson(c)) ?? {};
-  const handler = createMcpHandler(() => mcpServer(askWith(serve, c)));
-  // The body has been read with its limit; the handler only looks at method and headers.
-  const { url } = c.req.raw;
-  const headers = new Headers(c.req.raw.headers);
-  if (!headers.get("accept")?.includes("text/event-stream")) headers.set("accept", ACCEPTED);
-  return handler.fetch(new Request(url, { method: "POST", headers }), { parsedBody });
-};
 
 export const mcpRoutes = (serve: Serve): readonly Endpoint[] => [
   endpoint(
@@ -59,6 +45,10 @@ export const mcpRoutes = (serve: Serve): readonly Endpoint[] => [
         404: { description: "Unknown method.", schema: reply, media: REPLY_MEDIA },
       },
     },
-    (c) => answerMessage(c, serve),
+    async (c) =>
+      answerMessage(
+        readMessage(await readJson(c), (name) => c.req.header(name)),
+        askWith(serve, c),
+      ),
   ),
 ];

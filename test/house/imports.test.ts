@@ -320,7 +320,7 @@ const ROOMS: readonly Room[] = [
   {
     places: ["src/mcp"],
     may: ["contract/*", "src/http", "src/endpoint"],
-    packages: ["@modelcontextprotocol/server", "zod"],
+    packages: ["zod"],
   },
   {
     places: ["src/routes"],

@@ -78,6 +78,9 @@ describe("the fleet", () => {
   test("has a bound on its provider keys: only providers of the catalog have one", async () => {
     expect(await hosted.status("PUT", "/api/provider-keys/nobody", { key: KEY })).toBe(404);
     expect(await hosted.status("PUT", "/api/provider-keys/acme", { key: "two words" })).toBe(400);
+    const { key } = await hosted.api("POST", "/api/keys", { name: "no admin", role: "client" });
+    const asClient = { url: hosted.server.url, key };
+    expect((await send(asClient, "PUT", "/api/provider-keys/nobody", { key: KEY })).status).toBe(403);
   });
 });
 
