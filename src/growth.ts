@@ -4,6 +4,7 @@
 
 import { MAX_BODY_BYTES } from "../contract/field.ts";
 import { MAX_JSON_DEPTH, MAX_JSON_VALUES } from "../contract/json-bounds.ts";
+import { EDGE_PLACES } from "../domain/fleet/worker.ts";
 import type { GrowthRow } from "../domain/words/growth.ts";
 import { BODY_SLOTS } from "../durable-objects/object-name.ts";
 import { MAX_DOOR_BODY_BYTES } from "./front-door/body.ts";
@@ -15,10 +16,12 @@ import { BOUNDS, type HolderKind } from "./http/shares.ts";
 
 const OF = { key: "key", tenant: "tenant", stranger: "address", isolate: "process", process: "process" } as const;
 
+const HELD = ["src/http/shares.ts#held"];
+
 const shareRows = (lane: Lane, kind: HolderKind): GrowthRow[] => {
   const { requests, bytes } = BOUNDS[lane][kind];
   const base = {
-    holds: ["src/http/shares.ts#held"],
+    holds: lane === "waiting" ? [...HELD, "durable-objects/waits/waiters.ts#byKey"] : HELD,
     grownBy: kind === "key" || kind === "tenant" ? "key" : "request",
     countedBy: "src/http/admission.ts",
     of: OF[kind],
@@ -145,5 +148,17 @@ export const GROWTH: readonly GrowthRow[] = [
     atTheBound: { drops: "all of them: each address has its first refusals again" },
     freedBy: "the bound",
     provenBy: ["test/http/conventions.workers.test.ts", "key"],
+  },
+  {
+    what: "calls of an object to a hosted provider",
+    holds: ["src/runner/runner.ts#calls"],
+    grownBy: "key",
+    countedBy: "durable-objects/operations/edge-workers.ts",
+    bound: EDGE_PLACES,
+    unit: "entries",
+    of: "worker",
+    atTheBound: { waits: "for a place, as at any worker" },
+    freedBy: "their ends",
+    provenBy: ["test/runner/edge-workers.test.ts", "has one for each 32 places"],
   },
 ];

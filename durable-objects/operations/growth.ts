@@ -24,17 +24,24 @@ const TENANTS_TEST = "test/http/tenants.workers.test.ts";
 /** Tables whose rows only their bytes bound; what finishes or stops work is written above the bound, too. */
 const OBJECT_TABLES = [
   ...["settings", "keys", "schedules", "idempotency", "webhooks", "deliveries", "files", "catalog_models"],
-  ...[
-    "backoffs",
-    "spending",
-    "silent_workers",
-    "capacity_notices",
-    "halted_jobs",
-    "unreported",
-    "latency",
-    "schema_steps",
-  ],
+  ...["backoffs", "spending", "silent_workers", "capacity_notices", "halted_jobs", "unreported", "schema_steps"],
   ...["key_windows", "key_spending", "key_open_jobs"],
+];
+/** Memory with at most an entry for each row of such a table. */
+const OF_ROWS = [
+  ...["memory.backoffs", "memory.catalog", "memory.edgeAskAt", "memory.openByKey", "memory.spending"],
+  ...[
+    "memory.deliveriesUnderWay",
+    "memory.pendingDeliveries",
+    "durable-objects/effects/effect-sender.ts#deliveriesUnderWay",
+  ],
+  ...["durable-objects/calls/key-rates.ts#buckets", "durable-objects/calls/turn-runner.ts#sweepFailures"],
+];
+/** Memory with at most an entry for each worker. */
+const OF_WORKERS = [
+  ...["memory.unstoredWorkers", "memory.haltConfirmed", "memory.openingSockets", "memory.socketGoneAt"],
+  ...["memory.silentWorkers", "memory.batchWork.ofWorker", "memory.batchWork.otherAt"],
+  "durable-objects/waits/claim-waits.ts#counts",
 ];
 const HISTORY_TABLES = [
   ...["jobs", "job_labels", "job_words", "payloads", "results", "events", "attempts", "audit", "schedule_runs"],
@@ -49,6 +56,7 @@ export const GROWTH: readonly GrowthRow[] = [
       ...HISTORY_TABLES.map((name) => `history table ${name}`),
       "folder objects/signalbox-StoredFile",
       "folder objects/signalbox-Relay",
+      ...OF_ROWS,
     ],
     grownBy: "key",
     countedBy: "durable-objects/operations/room.ts",
@@ -73,7 +81,10 @@ export const GROWTH: readonly GrowthRow[] = [
   },
   {
     what: "batches that have not ended",
-    holds: ["memory.batches", "table batches"],
+    holds: [
+      ...["memory.batches", "memory.batchWork.ofBatch", "table batches"],
+      "durable-objects/effects/batch-carrier.ts#running",
+    ],
     grownBy: "key",
     countedBy: "durable-objects/operations/batches.ts",
     bound: MAX_OPEN_BATCHES,
@@ -157,7 +168,7 @@ export const GROWTH: readonly GrowthRow[] = [
   },
   {
     what: "workers",
-    holds: ["memory.fleet", "table workers"],
+    holds: ["memory.fleet", "table workers", ...OF_WORKERS],
     grownBy: "worker",
     countedBy: "durable-objects/operations/presence.ts",
     bound: MAX_WORKERS,
@@ -229,7 +240,7 @@ export const GROWTH: readonly GrowthRow[] = [
   },
   {
     what: "open jobs and their texts, the journal and the outbox",
-    holds: ["table jobs", "table payloads", "table results", "table outbox"],
+    holds: ["memory.beats", "table jobs", "table payloads", "table results", "table outbox"],
     grownBy: "key",
     countedBy: "durable-objects/operations/room.ts",
     bound: MAX_STORED_BYTES,

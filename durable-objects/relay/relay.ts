@@ -1,6 +1,6 @@
 // Connects a worker's streams with their readers: one object per worker (`<tenant>/<instance>`), in memory only. The
 // tenant decides who runs what; no output passes through it. Output is kept only for jobs and leases that the tenant
-// gave to this worker: a reader proves it, else the tenant is asked, once a stream. All bounds: `relay-bounds.ts`. The
+// gave to this worker: a reader proves it, else the tenant is asked, once a stream. All bounds: `growth.ts`. The
 // same class stores bodies that are too large for the tenant (`<tenant>/body/<slot>`).
 
 import { DurableObject } from "cloudflare:workers";
@@ -16,7 +16,6 @@ import {
 import { contentCharsIn } from "../../contract/text/said-text.ts";
 import { closeCodes } from "../../contract/values.ts";
 import { streamLost } from "../../domain/job/job-error.ts";
-import { HOUR_MS } from "../../domain/words/duration.ts";
 import { type Jurisdiction, objectNamed } from "../object-name.ts";
 import { answerClose, close, send } from "../sockets/hibernating-sockets.ts";
 import { callMethod, LINE_URL, openLine } from "../sockets/object-line.ts";
@@ -45,7 +44,6 @@ interface OpenedLine {
 const TICK_MS = 100;
 /** The memory is looked at with each tick, and after so much output. */
 const WEIGH_EVERY_CHARS = 1024 * 1024;
-const HELD_BODY_MS = 24 * HOUR_MS;
 const MOVED_ON: EndError = { code: "worker_lost", message: "the worker was lost while it was answering" };
 
 export class Relay<Env extends RelayEnv = RelayEnv> extends DurableObject<Env> {
@@ -69,7 +67,10 @@ export class Relay<Env extends RelayEnv = RelayEnv> extends DurableObject<Env> {
   override async fetch(request: Request): Promise<Response> {
     if (request.url === LINE_URL) return openLine(() => ({ answer: (method, args) => callMethod(this, method, args) }));
     const heldFor = heldJobOf(request.url);
-    if (heldFor !== null) return this.#holdBody(heldFor, await request.text());
+    if (heldFor !== null) {
+      await this.#bodies.hold(heldFor, await request.text(), Date.now());
+      return new Response(null, { status: NO_CONTENT });
+    }
     if (request.headers.get("upgrade") === "websocket") return this.#openLine(request);
     const asked = readRequestOf(request);
     this.jurisdiction = asked.jurisdiction;
@@ -249,36 +250,20 @@ export class Relay<Env extends RelayEnv = RelayEnv> extends DurableObject<Env> {
     for (const socket of this.ctx.getWebSockets()) close(socket, closeCodes.keyEnded, "the tenant was deleted");
   }
 
-  async #holdBody(jobId: string, text: string): Promise<Response> {
-    this.#bodies().put(jobId, text, Date.now());
-    await this.#wakeForBodies();
-    return new Response(null, { status: NO_CONTENT });
-  }
-
   async readBody(jobId: string): Promise<string | null> {
-    return this.#bodies().read(jobId);
+    return this.#bodies.read(jobId);
   }
 
   async dropBody(jobId: string): Promise<void> {
-    this.#bodies().drop(jobId);
-    await this.#wakeForBodies();
+    await this.#bodies.drop(jobId);
   }
 
-  /** Bodies whose jobs never ended here: their request was lost, or their tenant. */
   override async alarm(): Promise<void> {
-    this.#bodies().dropHeldUntil(Date.now() - HELD_BODY_MS);
-    await this.#wakeForBodies();
+    await this.#bodies.dropOld(Date.now());
   }
 
-  #bodies(): HeldBodies {
-    return new HeldBodies(this.ctx.storage.sql);
-  }
-
-  /** Without bodies the object has no storage. */
-  async #wakeForBodies(): Promise<void> {
-    const oldestAt = this.#bodies().oldestAt();
-    if (oldestAt === null) await this.ctx.storage.deleteAll();
-    else await this.ctx.storage.setAlarm(oldestAt + HELD_BODY_MS);
+  get #bodies(): HeldBodies {
+    return new HeldBodies(this.ctx.storage);
   }
 
   override async webSocketClose(socket: WebSocket): Promise<void> {

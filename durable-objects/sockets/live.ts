@@ -14,7 +14,7 @@ const QUEUE_EVERY_MS = 1_000;
 /** Summing up the fleet takes about a microsecond per worker; this keeps it at a thousandth of the time. */
 const FLEET_EVERY_MS_A_WORKER = 1;
 /** A viewer that is this many changes behind gets a snapshot instead. */
-const MAX_BEHIND = 5_000;
+export const MAX_BEHIND = 5_000;
 
 const SUMS: ReadonlySet<LiveMessage["type"]> = new Set(["queue.updated", "activity.updated", "fleet.updated"]);
 

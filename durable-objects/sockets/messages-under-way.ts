@@ -3,8 +3,8 @@
 
 import type { TenantSocket } from "./tenant-socket.ts";
 
-const MAX_MESSAGES = 4_000;
-const MAX_CHARS = 16 * 1024 * 1024;
+export const MAX_MESSAGES = 4_000;
+export const MAX_CHARS_UNDER_WAY = 16 * 1024 * 1024;
 
 interface Count {
   messages: number;
@@ -17,7 +17,7 @@ export class MessagesUnderWay {
   /** Call the result to end these messages; null if there are too many. */
   enter(socket: TenantSocket, messages: number, chars: number): (() => void) | null {
     const count = this.#counts.get(socket) ?? { messages: 0, chars: 0 };
-    if (count.messages + messages > MAX_MESSAGES || count.chars + chars > MAX_CHARS) return null;
+    if (count.messages + messages > MAX_MESSAGES || count.chars + chars > MAX_CHARS_UNDER_WAY) return null;
     this.#counts.set(socket, count);
     count.messages += messages;
     count.chars += chars;

@@ -13,7 +13,7 @@ import {
 } from "./tenant-socket.ts";
 
 /** The platform's limit per object is 32,768: above it `acceptWebSocket` throws. */
-const MAX_SOCKETS = 32_000;
+export const MAX_SOCKETS = 32_000;
 /** Other turns run between two flushes. */
 const SOCKETS_A_FLUSH = 500;
 

@@ -11,7 +11,7 @@ export interface Recorded {
 }
 
 /** A few thousand small records are a few megabytes: about the jobs in progress at a time. */
-const RECENT_JOBS = 4_000;
+export const RECENT_JOBS = 4_000;
 const RECENT_RECORD_CHARS = 4_096;
 
 export const jobRows = (sql: Sql) => {

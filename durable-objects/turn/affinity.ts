@@ -2,7 +2,7 @@
 // answer.
 
 const KEPT_MS = 10 * 60_000;
-const MAX_SESSIONS = 10_000;
+export const MAX_CONVERSATIONS = 10_000;
 
 export class Affinity {
   /** In the order of last use. */
@@ -22,6 +22,6 @@ export class Affinity {
     this.#sessions.delete(session);
     this.#sessions.set(session, { worker, usedAt: nowAt });
     const oldest = this.#sessions.keys().next().value;
-    if (this.#sessions.size > MAX_SESSIONS && oldest !== undefined) this.#sessions.delete(oldest);
+    if (this.#sessions.size > MAX_CONVERSATIONS && oldest !== undefined) this.#sessions.delete(oldest);
   }
 }

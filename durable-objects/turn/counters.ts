@@ -49,7 +49,7 @@ export class Histogram {
 }
 
 /** Label values are bounded: further pairs of provider and model count as "other". */
-const MAX_TALLIES = 200;
+export const MAX_TALLIES = 200;
 const MAX_ERROR_CODES = 30;
 const OTHER = "other";
 

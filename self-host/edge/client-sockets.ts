@@ -12,7 +12,7 @@ import type { SocketOpening } from "../../src/home.ts";
 /** How late the object may learn of a ping. */
 const PINGS_TOLD_WITHIN_MS = 250;
 /** Clients are not read while the object is this far behind. */
-const MAX_BEHIND_BYTES = 8 * 1024 * 1024;
+export const MAX_BEHIND_BYTES = 8 * 1024 * 1024;
 
 /** A client's WebSocket. */
 export interface ClientSocket {

@@ -15,7 +15,7 @@ const MAX_BYTES_A_CHAR = 3;
 /** How long a client whose connection we end may take to send its own close frame. */
 const LAST_FRAME_MS = 2_000;
 /** A client that leaves more than this unread is cut off. It holds a burst of a hundred of the largest jobs. */
-const MAX_UNREAD_BYTES = 32 * 1024 * 1024;
+export const MAX_UNREAD_BYTES = 32 * 1024 * 1024;
 const REQUEST_ID = "x-request-id";
 /** Of RFC 6455. */
 const VERSION = "13";

@@ -10,6 +10,7 @@ import { presentRefusal } from "../../contract/refusal.ts";
 import { invalid, type Refusal } from "../../domain/words/refusal.ts";
 import { malformedAddress, problemResponse } from "../../src/http/refused.ts";
 import type { Exchange } from "./pass-on.ts";
+import { cutFurthestBehind } from "./unread.ts";
 
 const MAX_HEADER_BYTES = 64 * 1024;
 /** A client without complete headers by then is cut off; a body has its own deadline where it is read. */
@@ -129,6 +130,7 @@ export const edgeServer = (fetch: Fetch, maxConnections: number): Server => {
   const refused = new WeakSet<Duplex>();
   const connections = new Set<Socket>();
   connectionsOf.set(server, connections);
+  server.once("close", cutFurthestBehind(connections));
   server.on("connection", (socket) => {
     connections.add(socket);
     socket.once("close", () => connections.delete(socket));

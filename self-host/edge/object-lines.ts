@@ -9,7 +9,7 @@ const IDLE_MS = 10_000;
 const SILENT_MS = 60_000;
 const LOOK_EVERY_MS = 5_000;
 /** Their files are among those that `descriptors.ts` keeps free; a line with sockets has one of its sockets' two. */
-const MAX_LINES = 200;
+export const MAX_LINES = 200;
 
 export class ObjectLines {
   readonly #open: (path: string, onEnd: (line: ObjectLine) => void) => ObjectLine;

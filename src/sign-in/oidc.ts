@@ -7,13 +7,13 @@ import type { Claims } from "../../domain/access/role-rules.ts";
 import { checkUrl } from "../catalog/url-policy.ts";
 import { IdentityError } from "./identity-error.ts";
 import type { IdentityFetch } from "./identity-fetch.ts";
+import { Remembered } from "./remembered.ts";
 import { CLOCK_TOLERANCE_SECONDS, verifyToken } from "./signed-token.ts";
 
 type Oidc = NonNullable<SignInDocument["oidc"]>;
 
 const DISCOVERED_KEPT_MS = 600_000;
-const MAX_DISCOVERED = 100;
-const discovered = new Map<string, { readonly server: oauth.AuthorizationServer; readonly at: number }>();
+const discovered = new Remembered<{ readonly server: oauth.AuthorizationServer; readonly at: number }>();
 
 export interface Network {
   readonly fetch: IdentityFetch;
@@ -35,8 +35,7 @@ const discover = async (issuer: string, network: Network): Promise<oauth.Authori
   if (response.status !== 200)
     throw new IdentityError(`the discovery document of ${issuer} cannot be read: ${response.status}`, true);
   const server = await oauth.processDiscoveryResponse(url, response);
-  if (discovered.size >= MAX_DISCOVERED) discovered.clear();
-  discovered.set(issuer, { server, at: Date.now() });
+  discovered.keep(issuer, { server, at: Date.now() });
   return server;
 };
 

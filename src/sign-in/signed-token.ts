@@ -4,13 +4,13 @@
 import { createRemoteJWKSet, customFetch, errors, type JWTPayload, jwtVerify } from "jose";
 import { IdentityError } from "./identity-error.ts";
 import type { IdentityFetch } from "./identity-fetch.ts";
+import { Remembered } from "./remembered.ts";
 
 /** How far a clock may be off. */
 export const CLOCK_TOLERANCE_SECONDS = 300;
 /** An unknown key id has the keys fetched again, but not more often than this. */
 const REFETCH_AFTER_MS = 30_000;
 const KEYS_KEPT_MS = 600_000;
-const MAX_KEY_SETS = 100;
 const ALGORITHMS = [
   "RS256",
   "RS384",
@@ -26,19 +26,18 @@ const ALGORITHMS = [
 ];
 
 type KeySet = ReturnType<typeof createRemoteJWKSet>;
-const keySets = new Map<string, KeySet>();
+const keySets = new Remembered<KeySet>();
 
 /** One for all requests of an isolate; its fetches belong to the request that needs them. */
 const keySetAt = (url: string, fetch: IdentityFetch): KeySet => {
   const known = keySets.get(url);
   if (known !== undefined) return known;
-  if (keySets.size >= MAX_KEY_SETS) keySets.clear();
   const keySet = createRemoteJWKSet(new URL(url), {
     [customFetch]: (address, init) => fetch(address, { ...init, body: null }),
     cooldownDuration: REFETCH_AFTER_MS,
     cacheMaxAge: KEYS_KEPT_MS,
   });
-  keySets.set(url, keySet);
+  keySets.keep(url, keySet);
   return keySet;
 };
 

@@ -137,6 +137,16 @@ describe("the vault connector", () => {
     expect(reads()).toBe(2);
   });
 
+  it("keeps 256 secrets: one more makes the oldest be read again", async () => {
+    const { connector, reads } = setUp();
+    const read = (at: number) => connector.fetch(get(), { header: "bearer", ref: `provider:p${at}` }, hosts);
+    for (let at = 0; at <= 256; at += 1) await read(at);
+    for (const at of [1, 256]) await read(at);
+    expect(reads()).toBe(257);
+    await read(0);
+    expect(reads()).toBe(258);
+  });
+
   it("asks again soon for a key that was missing", async () => {
     const { connector, clock, reads } = setUp({ read: async () => ({ kind: "missing", detail: "no key" }) });
     expect(await connector.fetch(get(), bearer, hosts)).toEqual({

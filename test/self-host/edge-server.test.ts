@@ -89,3 +89,22 @@ it.runIf(process.platform === "linux")(
     expect(timer).toBe(PROBED);
   },
 );
+
+it("cuts off clients that read nothing of large answers, as many as must be", async () => {
+  const large = Buffer.alloc(8 * 1024 * 1024, "x");
+  const generous = edgeServer(() => new Response(large), 60);
+  generous.listen(0, "127.0.0.1");
+  await once(generous, "listening");
+  const { port } = generous.address() as AddressInfo;
+  const connections = (): Promise<number> =>
+    new Promise((resolve) => generous.getConnections((_, count) => resolve(count)));
+  const clients = Array.from({ length: 60 }, () => {
+    const client = connect(port, "127.0.0.1", () => client.write(`GET / HTTP/1.1\r\nHost: x${END}`)).pause();
+    return client.on("error", () => undefined);
+  });
+  await expect.poll(connections).toBe(60);
+  await expect.poll(connections, { timeout: 10_000 }).toBeLessThan(60);
+  expect(await connections()).toBeGreaterThan(10);
+  for (const client of clients) client.destroy();
+  await closeServer(generous, 0);
+});

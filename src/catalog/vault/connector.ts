@@ -9,7 +9,7 @@ import { type SecretReading, type SecretSource, secretName } from "./secret-sour
 
 export const SECRET_CACHE_MS = 60_000;
 export const MISSING_SECRET_CACHE_MS = 10_000;
-const SECRET_CACHE_MAX_ENTRIES = 256;
+export const SECRET_CACHE_MAX_ENTRIES = 256;
 /** A shorter key is not searched for in answers, because any text would contain it. */
 const TRACEABLE_SECRET_LENGTH = 8;
 

@@ -22,6 +22,8 @@ export interface FakeWorker {
   readonly spent: (job: Body, costUsd: number) => void;
   readonly fail: (job: Body, error: Body) => void;
   readonly dropLine: () => void;
+  /** The code with which the coordinator closes the data line. */
+  readonly lineClosed: () => Promise<number>;
   readonly openLine: () => Promise<void>;
   readonly sendRaw: (frame: string) => void;
 }
@@ -72,6 +74,7 @@ export const fakeWorker = async (world: World, presence: Body = {}): Promise<Fak
     spent: (job, costUsd) => report("job.spent", job, { cost_usd: costUsd }),
     fail: (job, error) => report("job.failed", job, { error: { message: "broke", ...error } }),
     dropLine: () => line?.close(1000, ""),
+    lineClosed: () => new Promise((resolve) => line?.addEventListener("close", ({ code }) => resolve(code))),
     openLine,
     sendRaw: (frame) => line?.send(frame),
   };

@@ -1,0 +1,49 @@
+// What outsiders can make grow in the caches of a tenant's tables (`domain/words/growth.ts`).
+
+import type { GrowthRow } from "../../domain/words/growth.ts";
+import { RECENT_JOBS } from "./job-rows.ts";
+import { JOURNAL_ROOM } from "./journal.ts";
+
+export const GROWTH: readonly GrowthRow[] = [
+  {
+    what: "records that were read or written recently",
+    holds: ["durable-objects/store/recent.ts#byId"],
+    grownBy: "key",
+    countedBy: "durable-objects/store/recent.ts",
+    bound: RECENT_JOBS,
+    unit: "entries",
+    of: "tenant",
+    atTheBound: { drops: "the oldest: it is read from its row again" },
+    freedBy: "the bound; a rollback",
+    provenBy: ["test/tenant/memory-bounds.test.ts", "are as many as their table says"],
+  },
+  {
+    what: "jobs that stand in the outbox alone",
+    holds: [
+      "durable-objects/store/journal.ts#jobs",
+      "durable-objects/store/journal.ts#byWorker",
+      "durable-objects/store/journal.ts#lines",
+      "durable-objects/store/journal.ts#unwritten",
+    ],
+    grownBy: "key",
+    countedBy: "durable-objects/store/journal.ts",
+    bound: JOURNAL_ROOM.jobs,
+    unit: "entries",
+    of: "tenant",
+    atTheBound: { drops: "nothing: the older half goes to the tables" },
+    freedBy: "their end, or history has them",
+    provenBy: ["test/store/journal.workers.test.ts", "past its bound the older half goes to the tables"],
+  },
+  {
+    what: "texts of jobs that stand in the outbox alone",
+    holds: ["durable-objects/store/journal.ts#jobs"],
+    grownBy: "key",
+    countedBy: "durable-objects/store/journal.ts",
+    bound: JOURNAL_ROOM.chars,
+    unit: "characters",
+    of: "tenant",
+    atTheBound: { drops: "nothing: the older half goes to the tables" },
+    freedBy: "their end, or history has them",
+    provenBy: ["test/store/journal.workers.test.ts", "prompts, inputs and results count against its bound"],
+  },
+];

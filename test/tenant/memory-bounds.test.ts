@@ -1,0 +1,49 @@
+// Bounds of what a tenant's object keeps in memory alone.
+
+import { describe, expect, it } from "vitest";
+import {
+  MAX_CHARS_UNDER_WAY,
+  MAX_MESSAGES,
+  MessagesUnderWay,
+} from "../../durable-objects/sockets/messages-under-way.ts";
+import type { TenantSocket } from "../../durable-objects/sockets/tenant-socket.ts";
+import { Recent } from "../../durable-objects/store/recent.ts";
+import { Affinity, MAX_CONVERSATIONS } from "../../durable-objects/turn/affinity.ts";
+
+describe("the workers of conversations", () => {
+  it("keeps ten thousand; one more makes the one that was used longest ago go elsewhere", () => {
+    const affinity = new Affinity();
+    for (let at = 0; at < MAX_CONVERSATIONS; at += 1) affinity.note(`s${at}`, "w", at);
+    affinity.note("s0", "w", MAX_CONVERSATIONS);
+    affinity.note("one more", "w", MAX_CONVERSATIONS);
+    const workers = ["s0", "s1", "s2", "one more"].map((session) => affinity.workerOf(session, MAX_CONVERSATIONS));
+    expect(workers).toEqual(["w", null, "w", "w"]);
+  });
+});
+
+describe("recent records", () => {
+  it("are as many as their table says: one more makes the oldest go", () => {
+    const recent = new Recent<number>(2);
+    for (const at of [1, 2, 3]) recent.keep(String(at), at);
+    expect([...recent.values()]).toEqual([2, 3]);
+  });
+});
+
+describe("a socket", () => {
+  const socket = {} as TenantSocket;
+
+  it("has 4,000 messages under way and no more, until one is answered", () => {
+    const underWay = new MessagesUnderWay();
+    const answered = underWay.enter(socket, MAX_MESSAGES, 1);
+    expect(underWay.enter(socket, 1, 1)).toBeNull();
+    answered?.();
+    expect(underWay.enter(socket, 1, 1)).not.toBeNull();
+  });
+
+  it("has 16 MiB of messages under way and no more; another socket has its own", () => {
+    const underWay = new MessagesUnderWay();
+    underWay.enter(socket, 1, MAX_CHARS_UNDER_WAY);
+    expect(underWay.enter(socket, 1, 1)).toBeNull();
+    expect(underWay.enter({} as TenantSocket, 1, 1)).not.toBeNull();
+  });
+});
