@@ -1,13 +1,13 @@
 // Signing in by the browser: the person agrees in the dashboard, which sends a one-time code to a loopback address of
 // this process (RFC 8252). The key is fetched with the code and a secret that never left this process (PKCE).
 
-import { spawn } from "node:child_process";
 import { createHash, randomBytes } from "node:crypto";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { hostname } from "node:os";
 import { createClient } from "../contract/client.ts";
 import type { RedeemedKey } from "../contract/key-grant.ts";
+import { openBrowser } from "./browser.ts";
 import { Failure } from "./failure.ts";
 import type { Output } from "./output.ts";
 
@@ -23,19 +23,6 @@ interface BrowserLogin {
   readonly output: Output;
   readonly signal: AbortSignal;
 }
-
-const OPENERS: Partial<Record<NodeJS.Platform, readonly [string, ...string[]]>> = {
-  darwin: ["open"],
-  win32: ["rundll32", "url.dll,FileProtocolHandler"],
-};
-
-/** Best effort: the address is printed, too. */
-const openBrowser = (address: string): void => {
-  const [command, ...args] = OPENERS[process.platform] ?? ["xdg-open"];
-  const child = spawn(command, [...args, address], { stdio: "ignore", detached: true });
-  child.on("error", () => undefined);
-  child.unref();
-};
 
 const listen = (server: Server): Promise<number> =>
   new Promise((resolve, reject) => {
@@ -86,7 +73,7 @@ export const logInByBrowser = async ({
     );
     output.say(address);
     const coming = codeFrom(server, state, signal);
-    if (opensBrowser) openBrowser(address);
+    if (opensBrowser) void openBrowser(address);
     return await createClient({ url }).signIn.redeemKey(await coming, verifier, { signal });
   } finally {
     server.close();

@@ -7,10 +7,11 @@ import { listedKeysOf, MAX_RUNTIME_MODELS, modelKeyOf } from "../contract/values
 import { VERSION } from "../contract/version.ts";
 import type { WorkerDetail, WorkerResource } from "../contract/worker.ts";
 import type { Signalbox } from "../sdk/signalbox.ts";
+import type { Verdict } from "./verdict.ts";
 
 export interface Check {
   readonly what: "address" | "key" | "clock" | "killswitch" | "worker" | "runtime" | "model" | "job";
-  readonly verdict: "good" | "warning" | "bad";
+  readonly verdict: Verdict;
   readonly says: string;
 }
 

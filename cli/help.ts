@@ -28,6 +28,7 @@ const ofVerb = (verb: Verb): string => {
   const parts = [`${says}\n\nUsage: ${usageOf(verb)}`];
   if (args.length > 0) parts.push(rows(args.map((one) => [shownArgument(one), one.says])));
   if (verb.passesOn !== true) parts.push(`Flags:\n${rows(Object.entries({ ...flags, ...COMMON_FLAGS }).map(flagRow))}`);
+  parts.push(`Examples:\n${verb.examples.map((line) => `${INDENT}signalbox ${line}`).join("\n")}`);
   return parts.join("\n\n");
 };
 

@@ -1,6 +1,23 @@
 // The arguments and flags typed after a command, by name.
 
+import { parseInterval } from "../contract/values.ts";
 import { UsageError } from "./failure.ts";
+
+/** A time is an instant, or so long before now; of what is to come, so long after now. */
+export type TimeIs = "past" | "future";
+
+const DATE = /^\d{4}-\d{2}-\d{2}$/;
+const DATE_TIME = /^\d{4}-\d{2}-\d{2}T/;
+
+const instantOf = (flag: string, text: string, timeIs: TimeIs): string => {
+  const span = parseInterval(text);
+  if (span.ok) return new Date(Date.now() + (timeIs === "past" ? -span.value : span.value)).toISOString();
+  if (DATE.test(text)) return `${text}T00:00:00Z`;
+  if (DATE_TIME.test(text)) return text;
+  throw new UsageError(
+    `--${flag} takes a time such as 2026-01-31T09:00:00Z, or a span such as 2h or 7d, not "${text}"`,
+  );
+};
 
 export class Input {
   readonly #args: Readonly<Record<string, readonly string[]>>;
@@ -57,6 +74,19 @@ export class Input {
     const found = values.find((value) => value === text);
     if (found !== undefined) return found;
     throw new UsageError(`--${flag} is one of ${values.join(", ")}, not "${text}"`);
+  }
+
+  /** A time as the API takes it. */
+  time(flag: string, timeIs: TimeIs = "past"): string | undefined {
+    const text = this.text(flag);
+    return text === undefined ? undefined : instantOf(flag, text, timeIs);
+  }
+
+  /** The given times of these names. */
+  times<Name extends string>(...names: readonly Name[]): { [N in Name]?: string } {
+    return Object.fromEntries(names.filter((name) => this.is(name)).map((name) => [name, this.time(name)])) as {
+      [N in Name]?: string;
+    };
   }
 
   /** The given flags of these names, under the API's names: `error-code` is `error_code`. */

@@ -22,7 +22,8 @@ const sinkOver = (stream: NodeJS.WriteStream): Sink => ({
     stream.write(words);
   },
   isTerminal: stream.isTTY === true,
-  columns: stream.columns,
+  // A terminal that does not know its width says 0.
+  columns: stream.columns || undefined,
 });
 
 const readInput = (file: string, signal: AbortSignal): Promise<string> =>

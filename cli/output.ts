@@ -1,9 +1,13 @@
 // What a command prints: data on stdout, messages on stderr. Data is a table on a terminal, tab-separated elsewhere,
 // JSON with --json. Text from a server never reaches a terminal as a control sequence.
 
+import { When } from "./when.ts";
+
 export interface Column<Row> {
   readonly title: string;
   readonly of: (row: Row) => unknown;
+  /** Of the last column: a long text goes on below instead of being cut. */
+  readonly wraps?: boolean;
 }
 
 export interface Sink {
@@ -39,14 +43,26 @@ const asJson = (value: unknown, indent?: number): string =>
     (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`,
   );
 
-const asCell = (value: unknown): string => {
+const asCell = (value: unknown, isTerminal: boolean): string => {
   if (value === null || value === undefined) return "";
-  if (Array.isArray(value)) return value.map(asCell).join(",");
+  if (value instanceof When) return printable(isTerminal ? value.toWords(Date.now()) : value.at);
+  if (Array.isArray(value)) return value.map((one) => asCell(one, isTerminal)).join(",");
   return printable(typeof value === "object" ? JSON.stringify(value) : String(value));
 };
 
 const cut = (text: string, width: number): string =>
   text.length <= width ? text : `${text.slice(0, Math.max(0, width - 1))}…`;
+
+/** Broken at spaces, each further line below the first. */
+const wrapped = (text: string, width: number, indent: number): string => {
+  const lines: string[] = [];
+  for (const word of text.split(" ")) {
+    const line = lines.at(-1);
+    if (line === undefined || line.length + 1 + word.length > width) lines.push(word);
+    else lines[lines.length - 1] = `${line} ${word}`;
+  }
+  return lines.join(`\n${" ".repeat(indent)}`);
+};
 
 export class Output {
   readonly #options: OutputOptions;
@@ -57,6 +73,11 @@ export class Output {
 
   get isJson(): boolean {
     return this.#options.isJson;
+  }
+
+  /** Whether a person reads it now: not a pipe, not JSON. */
+  get isForPeople(): boolean {
+    return this.#options.out.isTerminal && !this.isJson;
   }
 
   /** Messages about progress, never data. */
@@ -95,12 +116,12 @@ export class Output {
   /** `whole` is what --json prints: the whole answer, not only its rows. */
   table<Row>(whole: unknown, rows: readonly Row[], columns: readonly Column<Row>[]): void {
     const { out, isJson } = this.#options;
-    const cells = rows.map((row) => columns.map((column) => asCell(column.of(row))));
+    const cells = rows.map((row) => columns.map((column) => asCell(column.of(row), out.isTerminal)));
     const titles = columns.map(({ title }) => title.toUpperCase());
     if (isJson) this.value(whole, "");
     else if (!out.isTerminal) out.write(cells.map((line) => `${line.join("\t")}\n`).join(""));
     else if (rows.length === 0) this.say("Nothing.");
-    else out.write(this.#aligned(cells, titles));
+    else out.write(this.#aligned(cells, titles, columns.at(-1)?.wraps === true));
   }
 
   /** Says that a table is only the newest part of a list. */
@@ -114,21 +135,23 @@ export class Output {
     const width = Math.max(0, ...shown.map(([title]) => title.length)) + COLUMN_GAP.length;
     const { isTerminal } = this.#options.out;
     const lineOf = (title: string, field: unknown): string => {
-      if (!isTerminal) return `${title}\t${asCell(field)}\n`;
-      const lines = typeof field === "string" ? printableLines(field).trimEnd().split("\n") : [asCell(field)];
+      if (!isTerminal) return `${title}\t${asCell(field, false)}\n`;
+      const lines = typeof field === "string" ? printableLines(field).trimEnd().split("\n") : [asCell(field, true)];
       return `${title.padEnd(width)}${lines.join(`\n${" ".repeat(width)}`)}\n`;
     };
     this.value(value, shown.map(([title, field]) => lineOf(title, field)).join(""));
   }
 
-  #aligned(cells: readonly string[][], titles: readonly string[]): string {
+  #aligned(cells: readonly string[][], titles: readonly string[], wraps: boolean): string {
     const { out, hasColour } = this.#options;
     const widths = titles.map((title, at) => Math.max(title.length, ...cells.map((line) => line[at]?.length ?? 0)));
     const before = widths.slice(0, -1).reduce((sum, width) => sum + width + COLUMN_GAP.length, 0);
     const last = Math.max(LEAST_LAST_COLUMN, (out.columns ?? NARROW) - before);
     const lineOf = (line: readonly string[]): string =>
       line
-        .map((cell, at) => (at === line.length - 1 ? cut(cell, last) : cell.padEnd(widths[at] ?? 0)))
+        .map((cell, at) =>
+          at < line.length - 1 ? cell.padEnd(widths[at] ?? 0) : wraps ? wrapped(cell, last, before) : cut(cell, last),
+        )
         .join(COLUMN_GAP)
         .trimEnd();
     const head = hasColour ? `${BOLD}${lineOf(titles)}${PLAIN}` : lineOf(titles);

@@ -35,6 +35,8 @@ export interface Verb {
   /** One or two words: `jobs list`. */
   readonly name: string;
   readonly says: string;
+  /** Lines to type, without `signalbox`. A test parses each; `<`, `>` and `|` begin what the shell does. */
+  readonly examples: readonly [string, ...string[]];
   readonly args?: readonly Argument[];
   readonly flags?: Readonly<Record<string, Flag>>;
   /** Its arguments belong to another program and are passed on unparsed. */

@@ -16,6 +16,7 @@ export { MAX_CONCURRENCY, WORKER_STATUSES, type WorkerStatus } from "../domain/f
 export { WORKER_SORTS, WORKER_STATES, type WorkerSort, type WorkerState } from "../domain/fleet/worker-state.ts";
 export { PERIODS, type Period } from "../domain/money/period.ts";
 export { usdText } from "../domain/money/usd-text.ts";
+export { parseInterval } from "../domain/schedule/interval.ts";
 export { OVERLAPS, SCHEDULE_STATUSES } from "../domain/schedule/schedule-status.ts";
 export { DISABLED_REASONS, WEBHOOK_EVENTS, type WebhookEvent } from "../domain/webhook.ts";
 export { APIS, type Api, BYTE_APIS, isFormApi } from "../domain/words/api.ts";

@@ -11,6 +11,7 @@ import type { BatchResource } from "../../contract/batch.ts";
 import { Failure, UsageError } from "../failure.ts";
 import type { Input } from "../input.ts";
 import type { Context, Verb } from "../verb.ts";
+import { when } from "../when.ts";
 
 const SOURCE = "source_sha256";
 const LOOK_EVERY_MS = 2_000;
@@ -122,9 +123,14 @@ const run = async (context: Context, input: Input): Promise<number> => {
   return batch.status === "completed" && batch.failed === 0 ? 0 : 1;
 };
 
+const shownField = ([name, value]: [string, unknown]): [string, unknown] =>
+  name.endsWith("_at") ? [name, when(String(value))] : [name, value];
+
 const show = ({ output }: Context, batch: BatchResource): void => {
   output.record(batch, [
-    ...Object.entries(batch).filter(([, value]) => typeof value !== "object"),
+    ...Object.entries(batch)
+      .filter(([, value]) => typeof value !== "object")
+      .map(shownField),
     ["errors", batch.errors.map(({ code, count }) => `${code} ${count}`).join(", ")],
     ["workers", batch.workers.map(({ instance, completed }) => `${instance} ${completed}`).join(", ")],
   ]);
@@ -134,6 +140,7 @@ export const batchCommands: readonly Verb[] = [
   {
     name: "batch run",
     says: "runs a file of requests; the same command again goes on where it was interrupted",
+    examples: ["batch run requests.jsonl --output answers.jsonl", "batch run requests.jsonl --window 7d --wait"],
     args: [{ name: "file", says: "JSONL: {custom_id, method, url, body} a line" }],
     flags: {
       window: { takes: "time", says: "what it may take: 1h to 7d; 24h if it is left out" },
@@ -146,6 +153,7 @@ export const batchCommands: readonly Verb[] = [
   {
     name: "batch list",
     says: "lists batches, newest first",
+    examples: ["batch list", "batch list --json"],
     run: async ({ client, output, signal }) => {
       const page = await client().batches.list({}, { signal });
       output.table(page, page.batches, [
@@ -154,7 +162,7 @@ export const batchCommands: readonly Verb[] = [
         { title: "done", of: ({ completed, failed, cancelled }) => completed + failed + cancelled },
         { title: "total", of: ({ total }) => total },
         { title: "failed", of: ({ failed }) => failed },
-        { title: "created", of: ({ created_at: at }) => at },
+        { title: "created", of: ({ created_at: at }) => when(at) },
         { title: "waits for", of: ({ waiting_reason: reason }) => reason },
       ]);
       output.cutOff(page.batches.length, page.total);
@@ -163,6 +171,7 @@ export const batchCommands: readonly Verb[] = [
   {
     name: "batch get",
     says: "shows a batch",
+    examples: ["batch get batch_1"],
     args,
     run: async (context, input) =>
       show(context, await context.client().batches.get(input.arg("id"), { signal: context.signal })),
@@ -170,6 +179,7 @@ export const batchCommands: readonly Verb[] = [
   {
     name: "batch cancel",
     says: "cancels a batch: what has an answer keeps it",
+    examples: ["batch cancel batch_1"],
     args,
     run: async (context, input) =>
       show(context, await context.client().batches.cancel(input.arg("id"), { signal: context.signal })),

@@ -13,6 +13,7 @@ export const BULK_FLAGS = {
     says: "instead of ids: all jobs that match, with a name of `GET /api/jobs` (status, provider, tag, error_code, since, q, metadata.<name> …)",
     isRepeated: true,
   },
+  "dry-run": { takes: null, says: "with --filter: only counts the jobs, by status" },
   yes: { takes: null, says: "with --filter: does not ask first" },
 } as const satisfies Readonly<Record<string, Flag>>;
 
@@ -64,11 +65,23 @@ const change = async (
   }
 };
 
+/** What would be asked to change, by status. */
+const count = ({ output }: Context, parts: readonly FilteredCount[]): number => {
+  const rows = parts.map(({ filter: { status }, total, isCapped }) => ({ status, total, total_is_capped: isCapped }));
+  output.table({ matched: rows }, rows, [
+    { title: "status", of: ({ status }) => status },
+    { title: "jobs", of: ({ total, total_is_capped: isCapped }) => (isCapped ? `more than ${total}` : total) },
+  ]);
+  output.say("Nothing was changed.");
+  return 0;
+};
+
 export const bulkJobs = async (context: Context, input: Input, action: BulkAction): Promise<number> => {
   const { output } = context;
   const parts = (await partsOf(context, action, pairsOf(input, "filter"))).filter(({ total }) => total > 0);
   const total = parts.reduce((sum, part) => sum + part.total, 0);
   const isCapped = parts.some((part) => part.isCapped);
+  if (input.is("dry-run")) return count(context, parts);
   if (total > 0) {
     const word = action === "retry" ? "Retry" : "Cancel";
     await confirm(context, input, `${word} ${isCapped ? "more than " : ""}${total} ${total === 1 ? "job" : "jobs"}?`);

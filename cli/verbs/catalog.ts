@@ -2,6 +2,7 @@
 
 import type { SubscriptionResource } from "../../contract/catalog.ts";
 import type { Context, Verb } from "../verb.ts";
+import { when } from "../when.ts";
 import { PAGE_FLAGS, showPages } from "./pages.ts";
 
 const ID = { name: "id", says: "the subscription's id" } as const;
@@ -13,8 +14,8 @@ const showSubscription = ({ output }: Context, one: SubscriptionResource): void 
     ["schedule", one.models_sync_schedule],
     ["url", one.models_sync_url],
     ["models", one.model_count],
-    ["synced", one.models_synced_at],
-    ["next", one.next_sync_at],
+    ["synced", when(one.models_synced_at)],
+    ["next", when(one.next_sync_at)],
     ["error", one.last_error],
   ]);
 
@@ -22,6 +23,7 @@ export const catalogCommands: readonly Verb[] = [
   {
     name: "catalog providers",
     says: "Lists the providers that can be subscribed to",
+    examples: ["catalog providers"],
     run: async ({ client, output, signal }) => {
       const found = await client().catalog.providers({ signal });
       output.table(found, found.providers, [
@@ -34,13 +36,14 @@ export const catalogCommands: readonly Verb[] = [
   {
     name: "catalog subscriptions",
     says: "Lists the subscriptions to model lists",
+    examples: ["catalog subscriptions"],
     run: async ({ client, output, signal }) => {
       const found = await client().catalog.subscriptions({ signal });
       output.table(found, found.subscriptions, [
         { title: "id", of: ({ id }) => id },
         { title: "provider", of: ({ provider }) => provider },
         { title: "models", of: ({ model_count }) => model_count },
-        { title: "synced", of: ({ models_synced_at }) => models_synced_at },
+        { title: "synced", of: ({ models_synced_at }) => when(models_synced_at) },
         { title: "error", of: ({ last_error }) => last_error },
       ]);
     },
@@ -48,6 +51,7 @@ export const catalogCommands: readonly Verb[] = [
   {
     name: "catalog subscribe",
     says: "Subscribes to a provider's model list",
+    examples: ["catalog subscribe openai", 'catalog subscribe openrouter --cron "0 6 * * *"'],
     args: [{ name: "provider", says: "the provider's name" }],
     flags: {
       cron: { takes: "fields", says: "when to sync: five cron fields in UTC" },
@@ -65,6 +69,7 @@ export const catalogCommands: readonly Verb[] = [
   {
     name: "catalog unsubscribe",
     says: "Deletes a subscription with its models and history",
+    examples: ["catalog unsubscribe sub_1"],
     args: [ID],
     run: async ({ client, output, signal }, input) => {
       await client().catalog.unsubscribe(input.arg("id"), { signal });
@@ -74,6 +79,7 @@ export const catalogCommands: readonly Verb[] = [
   {
     name: "catalog models",
     says: "Lists the models of the last successful sync",
+    examples: ["catalog models sub_1", "catalog models sub_1 --json"],
     args: [ID],
     run: async ({ client, output, signal }, input) => {
       const found = await client().catalog.models(input.arg("id"), { signal });
@@ -87,12 +93,13 @@ export const catalogCommands: readonly Verb[] = [
   {
     name: "catalog history",
     says: "Lists the changes of a model list, newest first",
+    examples: ["catalog history sub_1 --limit 20"],
     args: [ID],
     flags: PAGE_FLAGS,
     run: async ({ client, output, signal }, input) => {
       const read = (limit: number | null) => client().catalog.history(input.arg("id"), { limit }, { signal });
       await showPages(output, input, "history", read, [
-        { title: "at", of: ({ at }) => at },
+        { title: "at", of: ({ at }) => when(at) },
         { title: "change", of: ({ kind }) => kind },
         { title: "model", of: ({ model_id }) => model_id },
       ]);
@@ -101,6 +108,7 @@ export const catalogCommands: readonly Verb[] = [
   {
     name: "catalog sync",
     says: "Syncs a subscription now",
+    examples: ["catalog sync sub_1"],
     args: [ID],
     run: async ({ client, output, signal }, input) => {
       const found = await client().catalog.sync(input.arg("id"), { signal });
@@ -108,7 +116,7 @@ export const catalogCommands: readonly Verb[] = [
         ["added", found.added],
         ["removed", found.removed],
         ["updated", found.updated],
-        ["synced", found.models_synced_at],
+        ["synced", when(found.models_synced_at)],
       ]);
     },
   },

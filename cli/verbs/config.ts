@@ -15,6 +15,7 @@ export const configCommands: readonly Verb[] = [
   {
     name: "config get",
     says: "Prints the config with all defaults, as YAML or --json",
+    examples: ["config get > config.yaml", "config get --json"],
     run: async ({ client, output, signal }) => {
       const { config } = client();
       if (output.isJson) output.value((await config.get({ signal })).document, "");
@@ -24,6 +25,7 @@ export const configCommands: readonly Verb[] = [
   {
     name: "config set",
     says: "Replaces the config; missing settings get their defaults",
+    examples: ["config set config.yaml --dry-run", "config set config.yaml"],
     args: [{ name: "file", says: "YAML, or JSON if its name ends in .json; - reads stdin" }],
     flags: { "dry-run": { takes: null, says: "only checks it and prints the result" } },
     run: async ({ client, output, signal, readInput }, input) => {

@@ -9,16 +9,20 @@ const BY = ["provider", "model", "tag", "metadata.<name>", "key", "worker", "sch
 export const costCommand: Verb = {
   name: "cost",
   says: "Shows cost by provider, or by what --by names",
+  examples: ["cost --period month", "cost --by tag --period week", "cost --by metadata.team --from 30d"],
   flags: {
     period: { takes: PERIODS.join("|"), says: "today, this week or this month in UTC (day)" },
-    from: { takes: "time", says: "start of the span, instead of a period (RFC 3339)" },
+    from: {
+      takes: "time",
+      says: "start of the span, instead of a period: RFC 3339, or a span back from now, such as 30d",
+    },
     to: { takes: "time", says: "end of the span" },
     by: { takes: BY.join("|"), says: "what to group by" },
   },
   run: async ({ client, output, signal }, input) => {
     const period = input.choice("period", PERIODS);
     const by = input.text("by");
-    const span = { period: input.is("from") ? undefined : period, ...input.given("from", "to") };
+    const span = { period: input.is("from") ? undefined : period, ...input.times("from", "to") };
     if (input.is("from") && period !== undefined) throw new UsageError("give --period, or --from and --to");
     const usd = (value: number): string => value.toFixed(4);
     if (by !== undefined) {

@@ -9,6 +9,7 @@ import type { FileResource } from "../../contract/file.ts";
 import { Failure } from "../failure.ts";
 import type { Column } from "../output.ts";
 import type { Context, Verb } from "../verb.ts";
+import { when } from "../when.ts";
 import { PAGE_FLAGS, showPages } from "./pages.ts";
 
 const ID = { name: "id", says: "the file's id" } as const;
@@ -17,7 +18,7 @@ const COLUMNS: readonly Column<FileResource>[] = [
   { title: "id", of: ({ id }) => id },
   { title: "bytes", of: ({ bytes }) => bytes },
   { title: "type", of: ({ content_type }) => content_type },
-  { title: "expires", of: ({ expires_at }) => expires_at },
+  { title: "expires", of: ({ expires_at }) => when(expires_at) },
   { title: "name", of: ({ name }) => name },
 ];
 
@@ -40,6 +41,7 @@ export const fileCommands: readonly Verb[] = [
   {
     name: "files put",
     says: "Stores a file and prints its id",
+    examples: ["files put scan.pdf --type application/pdf", "files put requests.jsonl --purpose batch"],
     args: [{ name: "file", says: "the file to send" }],
     flags: {
       name: { takes: "name", says: "its name there (that of the file)" },
@@ -61,6 +63,7 @@ export const fileCommands: readonly Verb[] = [
   {
     name: "files list",
     says: "Lists files, newest first",
+    examples: ["files list", "files list --purpose batch --all"],
     flags: { purpose: { takes: "word", says: "only files with this purpose" }, ...PAGE_FLAGS },
     run: async ({ client, output, signal }, input) => {
       const read = (limit: number | null) => client().files.list({ ...input.given("purpose"), limit }, { signal });
@@ -70,6 +73,7 @@ export const fileCommands: readonly Verb[] = [
   {
     name: "files get",
     says: "Writes a file's bytes to stdout, or into a file",
+    examples: ["files get file_1 --output scan.pdf", "files get file_1 > scan.pdf"],
     args: [ID],
     flags: { output: { takes: "file", says: "where to write it; - is stdout" } },
     run: (context, input) => save(context, input.arg("id"), input.text("output")),
@@ -77,6 +81,7 @@ export const fileCommands: readonly Verb[] = [
   {
     name: "files delete",
     says: "Deletes a file",
+    examples: ["files delete file_1"],
     args: [ID],
     run: async ({ client, output, signal }, input) => {
       const id = input.arg("id");
@@ -87,6 +92,7 @@ export const fileCommands: readonly Verb[] = [
   {
     name: "files link",
     says: "Prints an address of the file that needs no key",
+    examples: ["files link file_1 --seconds 600"],
     args: [ID],
     flags: { seconds: { takes: "seconds", says: "how long it lasts (3600; at most 86400)" } },
     run: async ({ client, output, signal }, input) => {

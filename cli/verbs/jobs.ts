@@ -8,6 +8,7 @@ import { UsageError } from "../failure.ts";
 import type { Input } from "../input.ts";
 import { type Column, printable } from "../output.ts";
 import type { Context, Flag, Verb } from "../verb.ts";
+import { when } from "../when.ts";
 import { BULK_FLAGS, bulkJobs } from "./bulk-jobs.ts";
 import { PAGE_FLAGS, showPages } from "./pages.ts";
 import { textOf } from "./run.ts";
@@ -26,7 +27,7 @@ const FILTERS: Readonly<Record<string, Flag>> = {
   schedule: { takes: "name", says: "only jobs of this schedule" },
   key: { takes: "id", says: "only jobs created by this key" },
   "error-code": { takes: "code", says: "only jobs that failed with this code" },
-  since: { takes: "time", says: "created at this time or later (RFC 3339)" },
+  since: { takes: "time", says: "created at this time or later: RFC 3339, or a span back from now, such as 2h" },
   until: { takes: "time", says: "created before this time" },
   search: { takes: "words", says: "the beginning of an id, or words of the prompt or the error" },
 };
@@ -34,14 +35,15 @@ const FILTERS: Readonly<Record<string, Flag>> = {
 /** The API calls it `q`. */
 const filterOf = (input: Input): Partial<JobListQuery> => {
   const { search, ...fields } = input.given(...Object.keys(FILTERS));
-  return { ...fields, ...(search === undefined ? {} : { q: search }) } as Partial<JobListQuery>;
+  const times = input.times("since", "until");
+  return { ...fields, ...times, ...(search === undefined ? {} : { q: search }) } as Partial<JobListQuery>;
 };
 
 const COLUMNS: readonly Column<JobResource>[] = [
   { title: "id", of: ({ id }) => id },
   { title: "status", of: ({ status }) => status },
   { title: "worker", of: ({ assigned_worker }) => assigned_worker },
-  { title: "created", of: ({ created_at }) => created_at },
+  { title: "created", of: ({ created_at }) => when(created_at) },
   { title: "prompt", of: ({ prompt, error }) => (error === null ? prompt.slice(0, SHOWN_PROMPT) : error.message) },
 ];
 
@@ -56,9 +58,9 @@ const showJob = ({ output }: Context, job: JobResource): void =>
     ["priority", job.priority],
     ["tags", job.tags],
     ["attempts", job.attempts],
-    ["created", job.created_at],
-    ["started", job.started_at],
-    ["finished", job.finished_at],
+    ["created", when(job.created_at)],
+    ["started", when(job.started_at)],
+    ["finished", when(job.finished_at)],
     ["cost", job.cost_usd === null ? null : `$${job.cost_usd}`],
     ["prompt", job.prompt],
     ["error", job.error === null ? null : `${job.error.code}: ${job.error.message}`],
@@ -68,6 +70,11 @@ const showJob = ({ output }: Context, job: JobResource): void =>
 const list: Verb = {
   name: "jobs list",
   says: "Lists jobs, newest first",
+  examples: [
+    "jobs list --status failed --since 2h",
+    'jobs list --tag nightly --search "invoice" --all',
+    "jobs list --worker gpu-1 --json",
+  ],
   flags: {
     ...FILTERS,
     ...PAGE_FLAGS,
@@ -82,6 +89,7 @@ const list: Verb = {
 const get: Verb = {
   name: "jobs get",
   says: "Shows a job with its result",
+  examples: ["jobs get job_1", "jobs get job_1 --wait --json"],
   args: [ID],
   flags: { wait: { takes: null, says: "waits until the job is final" } },
   run: async (context, input) => {
@@ -93,13 +101,15 @@ const get: Verb = {
 };
 
 /** Handles each id; a refused one does not stop the others. */
-const command = (verb: "cancel" | "retry", says: string): Verb => ({
+const command = (verb: "cancel" | "retry", says: string, examples: Verb["examples"]): Verb => ({
   name: `jobs ${verb}`,
   says,
+  examples,
   args: [{ ...ID, isMany: true, isOptional: true }],
   flags: BULK_FLAGS,
   run: async (context, input) => {
     const isFiltered = input.is("filter");
+    if (!isFiltered && input.is("dry-run")) throw new UsageError("--dry-run counts the jobs of --filter: give one");
     if (isFiltered === input.args("id").length > 0) throw new UsageError("give ids, or --filter");
     if (isFiltered) return bulkJobs(context, input, verb);
     const { client, output, signal } = context;
@@ -122,11 +132,12 @@ const command = (verb: "cancel" | "retry", says: string): Verb => ({
 const events: Verb = {
   name: "jobs events",
   says: "Lists a job's events, oldest first",
+  examples: ["jobs events job_1"],
   args: [ID],
   run: async ({ client, output, signal }, input) => {
     const found = await client().jobs.events(input.arg("id"), { signal });
     output.table(found, found.events, [
-      { title: "at", of: ({ at }) => at },
+      { title: "at", of: ({ at }) => when(at) },
       { title: "type", of: ({ type }) => type },
       { title: "lease", of: ({ lease }) => lease },
       { title: "worker", of: ({ worker }) => worker },
@@ -138,6 +149,7 @@ const events: Verb = {
 const attempts: Verb = {
   name: "jobs attempts",
   says: "Lists a job's attempts: worker, outcome, cost",
+  examples: ["jobs attempts job_1"],
   args: [ID],
   run: async ({ client, output, signal }, input) => {
     const found = await client().jobs.attempts(input.arg("id"), { signal });
@@ -145,8 +157,8 @@ const attempts: Verb = {
       { title: "lease", of: ({ lease }) => lease },
       { title: "worker", of: ({ worker }) => worker },
       { title: "model", of: ({ model }) => model },
-      { title: "started", of: ({ started_at }) => started_at },
-      { title: "finished", of: ({ finished_at }) => finished_at },
+      { title: "started", of: ({ started_at }) => when(started_at) },
+      { title: "finished", of: ({ finished_at }) => when(finished_at) },
       { title: "usd", of: ({ cost_usd }) => cost_usd },
       { title: "outcome", of: ({ outcome, error }) => (error === null ? outcome : `${outcome}: ${error.message}`) },
     ]);
@@ -162,6 +174,7 @@ const changeLine = (job: JobResource): string =>
 const watch: Verb = {
   name: "jobs watch",
   says: "Prints one line per change, of one job until its end or of the newest jobs",
+  examples: ["jobs watch", "jobs watch job_1"],
   args: [{ ...ID, isOptional: true }],
   run: async ({ client, output, signal }, input) => {
     const { jobs } = client();
@@ -185,8 +198,14 @@ const watch: Verb = {
 export const jobCommands: readonly Verb[] = [
   list,
   get,
-  command("cancel", "Cancels jobs"),
-  command("retry", "Puts failed or stuck jobs back into the queue"),
+  command("cancel", "Cancels jobs", [
+    "jobs cancel job_1 job_2",
+    "jobs cancel --filter status=pending --filter tag=nightly --dry-run",
+  ]),
+  command("retry", "Puts failed or stuck jobs back into the queue", [
+    "jobs retry job_1",
+    "jobs retry --filter error_code=timeout --filter since=2026-01-31T00:00:00Z --yes",
+  ]),
   events,
   attempts,
   watch,

@@ -4,6 +4,7 @@ import type { KillswitchResource } from "../../contract/killswitch.ts";
 import { KILLSWITCH_LEVELS } from "../../contract/values.ts";
 import { UsageError } from "../failure.ts";
 import type { Context, Verb } from "../verb.ts";
+import { when } from "../when.ts";
 
 const confirmedOf = ({ confirmed_workers, workers_to_confirm }: KillswitchResource): string =>
   `${confirmed_workers} of ${workers_to_confirm}`;
@@ -20,7 +21,7 @@ const showKillswitch = async (
     ["level", state.level],
     ["active", state.active ? "yes" : "no"],
     ["reason", state.reason],
-    ["since", state.activated_at],
+    ["since", when(state.activated_at)],
     ["by", state.activated_by],
     ["halted jobs", state.active ? state.halted_jobs : null],
     ["confirmed workers", state.active ? confirmedOf(state) : null],
@@ -46,6 +47,7 @@ export const killswitchCommands: readonly Verb[] = [
   {
     name: "killswitch on",
     says: "Engages the killswitch: 1 stops dispatch, 2 also schedules, 3 also new jobs, 4 cancels all work; `killswitch off` ends it",
+    examples: ['killswitch on 4 --reason "runaway loop"', "killswitch on 1"],
     args: [{ name: "level", says: "1 to 4" }],
     flags: { reason: { takes: "words", says: "why; everyone sees it" } },
     run: async (context, input) => {
@@ -62,6 +64,7 @@ export const killswitchCommands: readonly Verb[] = [
   {
     name: "killswitch off",
     says: "Clears the killswitch; workers stay paused without --resume-all",
+    examples: ["killswitch off --resume-all", "killswitch off"],
     flags: { "resume-all": { takes: null, says: "also resumes the workers that it paused" } },
     run: async (context, input) => {
       const resume_all = input.is("resume-all");
@@ -75,6 +78,7 @@ export const killswitchCommands: readonly Verb[] = [
   {
     name: "killswitch status",
     says: "Shows whether the killswitch is engaged, and why",
+    examples: ["killswitch status"],
     run: (context) => showKillswitch(context, context.client().killswitch.get({ signal: context.signal })),
   },
 ];

@@ -17,6 +17,7 @@ export const moveCommands: readonly Verb[] = [
   {
     name: "move",
     says: "Moves a tenant to another deployment; needs SERVICE_ROOT_KEY and SERVICE_TARGET_ROOT_KEY",
+    examples: ["move acme --to https://new.example", "move acme --give-up"],
     args: [{ name: "tenant", says: "the tenant's name" }],
     flags: {
       to: { takes: "url", says: "address of the new deployment" },

@@ -3,6 +3,7 @@
 import { UsageError } from "../failure.ts";
 import { readKey } from "../read-key.ts";
 import type { Verb } from "../verb.ts";
+import { when } from "../when.ts";
 
 const PROVIDER = { name: "provider", says: "its name in the catalog, such as openai" };
 
@@ -10,12 +11,13 @@ export const providerKeyCommands: readonly Verb[] = [
   {
     name: "provider-keys list",
     says: "Lists the providers that the coordinator has a key for",
+    examples: ["provider-keys list"],
     run: async ({ client, output, signal }) => {
       const found = await client().providerKeys.list({ signal });
       output.table(found, found.keys, [
         { title: "provider", of: ({ provider }) => provider },
         { title: "source", of: ({ source }) => source },
-        { title: "set", of: ({ set_at }) => set_at },
+        { title: "set", of: ({ set_at }) => when(set_at) },
         { title: "by", of: ({ set_by }) => set_by },
       ]);
     },
@@ -23,6 +25,7 @@ export const providerKeyCommands: readonly Verb[] = [
   {
     name: "provider-keys set",
     says: "Sets a provider's key, read from stdin: provider-keys set openai < key",
+    examples: ["provider-keys set openai < openai.key"],
     args: [PROVIDER],
     run: async ({ client, output, signal }, input) => {
       const key = await readKey(output, signal);
@@ -34,6 +37,7 @@ export const providerKeyCommands: readonly Verb[] = [
   {
     name: "provider-keys remove",
     says: "Removes a provider's key",
+    examples: ["provider-keys remove openai"],
     args: [PROVIDER],
     run: async ({ client, output, signal }, input) => {
       await client().providerKeys.remove(input.arg("provider"), { signal });

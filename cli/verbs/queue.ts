@@ -3,11 +3,14 @@
 import { PRIORITIES, TIERS } from "../../contract/values.ts";
 import { UsageError } from "../failure.ts";
 import type { Verb } from "../verb.ts";
+import { when } from "../when.ts";
 import { REQUIREMENTS } from "./requirements.ts";
+import { SINCE_UNTIL } from "./span.ts";
 
 const queue: Verb = {
   name: "queue",
   says: "Lists what waits and why",
+  examples: ["queue", "queue --json"],
   run: async ({ client, output, signal }) => {
     const found = await client().jobs.queue({ signal });
     output.table(found, found.groups, [
@@ -15,7 +18,7 @@ const queue: Verb = {
       { title: "provider", of: ({ provider }) => provider },
       { title: "model", of: ({ model }) => model },
       { title: "tags", of: ({ tags }) => tags },
-      { title: "oldest", of: ({ oldest_at }) => oldest_at },
+      { title: "oldest", of: ({ oldest_at }) => when(oldest_at) },
       { title: "reason", of: ({ reason }) => reason },
     ]);
   },
@@ -24,19 +27,17 @@ const queue: Verb = {
 const failures: Verb = {
   name: "failures",
   says: "Lists what failed, by error and provider",
-  flags: {
-    since: { takes: "time", says: "start of the span (RFC 3339)" },
-    until: { takes: "time", says: "end of the span" },
-  },
+  examples: ["failures", "failures --since 24h"],
+  flags: SINCE_UNTIL,
   run: async ({ client, output, signal }, input) => {
-    const found = await client().jobs.failures(input.given("since", "until"), { signal });
+    const found = await client().jobs.failures(input.times("since", "until"), { signal });
     output.table(found, found.failures, [
       { title: "jobs", of: ({ count }) => count },
       { title: "before", of: ({ previous_count }) => previous_count },
       { title: "code", of: ({ code }) => code },
       { title: "provider", of: ({ provider }) => provider },
       { title: "model", of: ({ model }) => model },
-      { title: "last", of: ({ last_at }) => last_at },
+      { title: "last", of: ({ last_at }) => when(last_at) },
       { title: "message", of: ({ message }) => message },
     ]);
   },
@@ -48,6 +49,7 @@ const EXPLAINED_WORKERS = 50;
 const explain: Verb = {
   name: "explain",
   says: "Shows which worker would get such a job, and why the others would not",
+  examples: ["explain --tag gpu --model llama3.2", "explain --job job_1"],
   flags: {
     ...REQUIREMENTS,
     job: { takes: "id", says: "explains this waiting job instead" },

@@ -22,7 +22,7 @@ const newJob = async ({ readInput }: Context, input: Input): Promise<NewJobReque
     ...optional("tier", input.choice("tier", TIERS)),
     ...(file === undefined ? {} : { input: jsonOrText(await readInput(file)) }),
     ...(input.is("metadata") ? { metadata: pairsOf(input, "metadata") } : {}),
-    ...optional("run_at", input.text("run-at")),
+    ...optional("run_at", input.time("run-at", "future")),
     ...optional("timeout_seconds", input.number("timeout")),
   };
 };
@@ -117,12 +117,17 @@ const showChunks = async (context: Context, id: string): Promise<string> => {
 export const runCommand: Verb = {
   name: "run",
   says: "Creates a job and prints its id, or its result with --wait",
+  examples: [
+    'run "Say hello." --wait',
+    'run "Summarise this." --input notes.txt --model llama3.2 --stream',
+    "run - --tag nightly --metadata team=search < prompt.txt",
+  ],
   args: [{ name: "prompt", says: "the prompt; - reads it from stdin" }],
   flags: {
     ...REQUIREMENTS,
     input: { takes: "file", says: "the job's input, JSON or text; - reads it from stdin" },
     metadata: { takes: "name=value", says: "kept with the job, to find and charge it by", isRepeated: true },
-    "run-at": { takes: "time", says: "not before this time (RFC 3339)" },
+    "run-at": { takes: "time", says: "not before this time: RFC 3339, or a span from now, such as 2h" },
     timeout: { takes: "seconds", says: "ends the job as failed after so many seconds of running" },
     wait: { takes: null, says: "waits for the end and prints the result" },
     stream: { takes: null, says: "prints the output while it is written" },

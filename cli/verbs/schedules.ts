@@ -4,6 +4,7 @@ import type { NewScheduleRequest, ScheduleResource } from "../../contract/schedu
 import { PRIORITIES, TIERS } from "../../contract/values.ts";
 import type { Column } from "../output.ts";
 import type { Context, Verb } from "../verb.ts";
+import { when } from "../when.ts";
 import { PAGE_FLAGS, showPages } from "./pages.ts";
 import { REQUIREMENTS } from "./requirements.ts";
 
@@ -15,8 +16,8 @@ const COLUMNS: readonly Column<ScheduleResource>[] = [
   { title: "name", of: ({ name }) => name },
   { title: "status", of: ({ status }) => status },
   { title: "runs", of: timing },
-  { title: "next", of: ({ next_run_at }) => next_run_at },
-  { title: "last", of: ({ last_run_at }) => last_run_at },
+  { title: "next", of: ({ next_run_at }) => when(next_run_at) },
+  { title: "last", of: ({ last_run_at }) => when(last_run_at) },
   { title: "prompt", of: ({ prompt, warning }) => warning ?? prompt },
 ];
 
@@ -26,8 +27,8 @@ const show = ({ output }: Context, schedule: ScheduleResource): void =>
     ["status", schedule.status],
     ["runs", timing(schedule)],
     ["time zone", schedule.timezone],
-    ["next", schedule.next_run_at],
-    ["last", schedule.last_run_at],
+    ["next", when(schedule.next_run_at)],
+    ["last", when(schedule.last_run_at)],
     ["prompt", schedule.prompt],
     ["warning", schedule.warning],
   ]);
@@ -36,6 +37,7 @@ const show = ({ output }: Context, schedule: ScheduleResource): void =>
 const turn = (verb: "pause" | "resume", status: "paused" | "active", says: string): Verb => ({
   name: `schedules ${verb}`,
   says,
+  examples: [`schedules ${verb} digest`],
   args: [NAME],
   run: async (context, input) =>
     show(context, await context.client().schedules.edit(input.arg("name"), { status }, { signal: context.signal })),
@@ -45,6 +47,7 @@ export const scheduleCommands: readonly Verb[] = [
   {
     name: "schedules list",
     says: "Lists all schedules",
+    examples: ["schedules list"],
     run: async ({ client, output, signal }) => {
       const schedules: ScheduleResource[] = [];
       const pages = client().schedules.list({ limit: 200 }, { signal });
@@ -55,6 +58,7 @@ export const scheduleCommands: readonly Verb[] = [
   {
     name: "schedules get",
     says: "Shows a schedule",
+    examples: ["schedules get digest"],
     args: [NAME],
     run: async (context, input) =>
       show(context, await context.client().schedules.get(input.arg("name"), { signal: context.signal })),
@@ -62,6 +66,10 @@ export const scheduleCommands: readonly Verb[] = [
   {
     name: "schedules create",
     says: "Creates a schedule",
+    examples: [
+      'schedules create digest "Summarise the day." --cron "0 18 * * 1-5" --timezone Europe/Berlin',
+      'schedules create ping "Say hello." --interval 15m',
+    ],
     args: [NAME, { name: "prompt", says: "the prompt of its jobs" }],
     flags: {
       cron: { takes: "fields", says: "five fields: minute, hour, day, month, weekday" },
@@ -86,6 +94,7 @@ export const scheduleCommands: readonly Verb[] = [
   {
     name: "schedules run",
     says: "Runs a schedule now",
+    examples: ["schedules run digest"],
     args: [NAME],
     run: async ({ client, output, signal }, input) => {
       const run = await client().schedules.run(input.arg("name"), { signal });
@@ -99,12 +108,13 @@ export const scheduleCommands: readonly Verb[] = [
   {
     name: "schedules history",
     says: "Lists the runs of a schedule, newest first",
+    examples: ["schedules history digest --limit 10"],
     args: [NAME],
     flags: PAGE_FLAGS,
     run: async ({ client, output, signal }, input) => {
       const read = (limit: number | null) => client().schedules.history(input.arg("name"), { limit }, { signal });
       await showPages(output, input, "history", read, [
-        { title: "due", of: ({ scheduled_for }) => scheduled_for },
+        { title: "due", of: ({ scheduled_for }) => when(scheduled_for) },
         { title: "outcome", of: ({ outcome }) => outcome },
         { title: "job", of: ({ job_id }) => job_id },
         { title: "status", of: ({ job_status }) => job_status },
@@ -115,6 +125,7 @@ export const scheduleCommands: readonly Verb[] = [
   {
     name: "schedules delete",
     says: "Deletes a schedule and its history; its jobs are kept",
+    examples: ["schedules delete digest"],
     args: [NAME],
     run: async ({ client, output, signal }, input) => {
       await client().schedules.remove(input.arg("name"), { signal });

@@ -9,9 +9,8 @@ import { checkedAddress, keepLogin, loginOf } from "../login.ts";
 import type { Output } from "../output.ts";
 import { readKey } from "../read-key.ts";
 import type { Verb } from "../verb.ts";
+import { isWell, SIGN } from "../verdict.ts";
 import { REQUIREMENTS } from "./requirements.ts";
-
-const SIGN: Record<Check["verdict"], string> = { good: "ok", warning: "look", bad: "WRONG" };
 
 /** An old package still works, so this only warns; if the coordinator is down, the worker handles that. */
 const sayIfOutdated = async (url: string, output: Output, signal: AbortSignal): Promise<void> => {
@@ -44,6 +43,7 @@ export const serviceCommands: readonly Verb[] = [
   {
     name: "worker",
     says: "Runs a worker until it is stopped; --help lists its flags",
+    examples: ["worker --runtime ollama", "worker --runtime vllm --instance gpu-1 --tags gpu,eu --concurrency 4"],
     passesOn: true,
     run: async ({ env, output, signal }, { rest }) => {
       // Loaded only when needed, because it is most of the package.
@@ -59,6 +59,11 @@ export const serviceCommands: readonly Verb[] = [
   {
     name: "login",
     says: "Saves an address and a key for all commands, readable by you alone; signs in by the browser",
+    examples: [
+      "login http://127.0.0.1:8787 < .data/default.admin.key",
+      "login https://signalbox.example",
+      "login https://signalbox.example --tenant acme --no-browser",
+    ],
     args: [{ name: "url", says: "the coordinator's address", isOptional: true }],
     flags: {
       tenant: { takes: "name", says: "the tenant to sign in to" },
@@ -76,6 +81,7 @@ export const serviceCommands: readonly Verb[] = [
   {
     name: "doctor",
     says: "Checks everything a job needs, from the address to the model",
+    examples: ["doctor", "doctor --model llama3.2 --tag gpu --run"],
     flags: {
       model: REQUIREMENTS.model,
       provider: REQUIREMENTS.provider,
@@ -86,18 +92,19 @@ export const serviceCommands: readonly Verb[] = [
       const wanted = { ...input.given("model", "provider"), tags: [...input.texts("tag")] };
       const checks: Check[] = [];
       for await (const check of examine(client(), loginOf(env), wanted, input.is("run"), signal)) checks.push(check);
-      const isWell = checks.every(({ verdict }) => verdict !== "bad");
-      output.table({ ok: isWell, checks }, checks, [
+      const ok = isWell(checks);
+      output.table({ ok, checks }, checks, [
         { title: "what", of: ({ what }) => what },
         { title: "", of: ({ verdict }) => SIGN[verdict] },
-        { title: "found", of: ({ says }) => says },
+        { title: "found", of: ({ says }) => says, wraps: true },
       ]);
-      return isWell ? 0 : 1;
+      return ok ? 0 : 1;
     },
   },
   {
     name: "version",
     says: "Prints the version of this program",
+    examples: ["version"],
     run: async ({ output }) => output.value({ version: VERSION }, VERSION),
   },
 ];

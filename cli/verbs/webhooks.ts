@@ -3,6 +3,7 @@
 import type { NewWebhookRequest, WebhookResource } from "../../contract/webhook.ts";
 import type { Column } from "../output.ts";
 import type { Context, Verb } from "../verb.ts";
+import { when } from "../when.ts";
 import { PAGE_FLAGS, showPages } from "./pages.ts";
 
 const ID = { name: "id", says: "the webhook's id" } as const;
@@ -21,13 +22,14 @@ const showWebhook = ({ output }: Context, one: WebhookResource): void =>
     ["events", one.events],
     ["tags", one.tags],
     ["enabled", one.enabled ? "yes" : `no: ${one.disabled_reason}`],
-    ["failing since", one.failing_since],
+    ["failing since", when(one.failing_since)],
   ]);
 
 export const webhookCommands: readonly Verb[] = [
   {
     name: "webhooks list",
     says: "Lists all webhooks",
+    examples: ["webhooks list"],
     run: async ({ client, output, signal }) => {
       const found = await client().webhooks.list({ signal });
       output.table(found, found.webhooks, COLUMNS);
@@ -36,6 +38,7 @@ export const webhookCommands: readonly Verb[] = [
   {
     name: "webhooks get",
     says: "Shows a webhook",
+    examples: ["webhooks get wh_1"],
     args: [ID],
     run: async (context, input) =>
       showWebhook(context, await context.client().webhooks.get(input.arg("id"), { signal: context.signal })),
@@ -43,6 +46,7 @@ export const webhookCommands: readonly Verb[] = [
   {
     name: "webhooks create",
     says: "Creates a webhook; its secret is shown only once",
+    examples: ["webhooks create https://hooks.example/jobs --event job.failed --event job.completed"],
     args: [{ name: "url", says: "an https address" }],
     flags: {
       event: { takes: "name", says: "such as job.failed", isRepeated: true },
@@ -65,6 +69,7 @@ export const webhookCommands: readonly Verb[] = [
   {
     name: "webhooks enable",
     says: "Enables a disabled webhook",
+    examples: ["webhooks enable wh_1"],
     args: [ID],
     run: async (context, input) => {
       const { webhooks } = context.client();
@@ -74,6 +79,7 @@ export const webhookCommands: readonly Verb[] = [
   {
     name: "webhooks rotate",
     says: "Replaces a webhook's secret; the old one also signs for 24 hours",
+    examples: ["webhooks rotate wh_1"],
     args: [ID],
     run: async ({ client, output, signal }, input) => {
       const made = await client().webhooks.rotate(input.arg("id"), { signal });
@@ -83,6 +89,7 @@ export const webhookCommands: readonly Verb[] = [
   {
     name: "webhooks test",
     says: "Sends a test event",
+    examples: ["webhooks test wh_1"],
     args: [ID],
     run: async ({ client, output, signal }, input) => {
       const sent = await client().webhooks.test(input.arg("id"), { signal });
@@ -92,13 +99,14 @@ export const webhookCommands: readonly Verb[] = [
   {
     name: "webhooks deliveries",
     says: "Lists deliveries and their answers",
+    examples: ["webhooks deliveries wh_1 --limit 20"],
     args: [ID],
     flags: PAGE_FLAGS,
     run: async ({ client, output, signal }, input) => {
       const read = (limit: number | null) => client().webhooks.deliveries(input.arg("id"), { limit }, { signal });
       await showPages(output, input, "deliveries", read, [
         { title: "id", of: ({ id }) => id },
-        { title: "at", of: ({ at }) => at },
+        { title: "at", of: ({ at }) => when(at) },
         { title: "event", of: ({ event }) => event },
         { title: "status", of: ({ status }) => status },
         { title: "tries", of: ({ attempts }) => attempts },
@@ -109,6 +117,7 @@ export const webhookCommands: readonly Verb[] = [
   {
     name: "webhooks redeliver",
     says: "Sends a delivery again",
+    examples: ["webhooks redeliver del_1"],
     args: [{ name: "delivery", says: "the delivery's id" }],
     run: async ({ client, output, signal }, input) => {
       const sent = await client().webhooks.redeliver(input.arg("delivery"), { signal });
@@ -118,6 +127,7 @@ export const webhookCommands: readonly Verb[] = [
   {
     name: "webhooks delete",
     says: "Deletes a webhook",
+    examples: ["webhooks delete wh_1"],
     args: [ID],
     run: async ({ client, output, signal }, input) => {
       await client().webhooks.remove(input.arg("id"), { signal });

@@ -4,6 +4,7 @@ import { WORKER_STATES } from "../../contract/values.ts";
 import type { WorkerResource } from "../../contract/worker.ts";
 import type { Column } from "../output.ts";
 import type { Context, Verb } from "../verb.ts";
+import { when } from "../when.ts";
 import { PAGE_FLAGS, showPages } from "./pages.ts";
 
 const INSTANCE = { name: "instance", says: "the worker's name" } as const;
@@ -17,7 +18,7 @@ const COLUMNS: readonly Column<WorkerResource>[] = [
   { title: "status", of: statusOf },
   { title: "provider", of: ({ provider }) => provider },
   { title: "load", of: ({ current_load, concurrency }) => `${current_load}/${concurrency}` },
-  { title: "last heartbeat", of: ({ last_heartbeat }) => last_heartbeat },
+  { title: "last heartbeat", of: ({ last_heartbeat }) => when(last_heartbeat) },
   { title: "tags", of: ({ tags }) => tags },
 ];
 
@@ -31,7 +32,7 @@ const showWorker = ({ output }: Context, worker: WorkerResource): void =>
     ["models", worker.models],
     ["tags", worker.tags],
     ["load", `${worker.current_load}/${worker.concurrency}`],
-    ["last heartbeat", worker.last_heartbeat],
+    ["last heartbeat", when(worker.last_heartbeat)],
     ["version", worker.version],
   ]);
 
@@ -39,6 +40,7 @@ export const workerCommands: readonly Verb[] = [
   {
     name: "workers list",
     says: "Lists workers, newest first",
+    examples: ["workers list --status offline", "workers list --provider ollama --tag gpu --all"],
     flags: {
       provider: { takes: "name", says: "only workers of this provider" },
       status: { takes: WORKER_STATES.join("|"), says: "only workers in this state" },
@@ -56,6 +58,7 @@ export const workerCommands: readonly Verb[] = [
   {
     name: "workers get",
     says: "Shows a worker",
+    examples: ["workers get gpu-1"],
     args: [INSTANCE],
     run: async (context, input) =>
       showWorker(context, await context.client().workers.get(input.arg("instance"), { signal: context.signal })),
@@ -63,13 +66,14 @@ export const workerCommands: readonly Verb[] = [
   {
     name: "workers pause",
     says: "Pauses a worker: it gets no new jobs, its running jobs continue",
+    examples: ['workers pause gpu-1 --reason "new driver" --until 2h'],
     args: [INSTANCE],
     flags: {
       reason: { takes: "words", says: "why; shown as the worker's pause reason" },
-      until: { takes: "time", says: "when to resume automatically (RFC 3339)" },
+      until: { takes: "time", says: "when to resume automatically: RFC 3339, or a span from now, such as 2h" },
     },
     run: async (context, input) => {
-      const pause = input.given("reason", "until");
+      const pause = { ...input.given("reason"), until: input.time("until", "future") };
       showWorker(
         context,
         await context.client().workers.pause(input.arg("instance"), pause, { signal: context.signal }),
@@ -79,6 +83,7 @@ export const workerCommands: readonly Verb[] = [
   {
     name: "workers resume",
     says: "Resumes a worker",
+    examples: ["workers resume gpu-1"],
     args: [INSTANCE],
     run: async (context, input) =>
       showWorker(context, await context.client().workers.resume(input.arg("instance"), { signal: context.signal })),
@@ -86,6 +91,7 @@ export const workerCommands: readonly Verb[] = [
   {
     name: "workers forget",
     says: "Deletes an offline worker",
+    examples: ["workers forget gpu-1"],
     args: [INSTANCE],
     run: async ({ client, output, signal }, input) => {
       await client().workers.forget(input.arg("instance"), { signal });

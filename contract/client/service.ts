@@ -5,6 +5,8 @@ import { type CallOptions, pathOf, type Transport } from "./transport.ts";
 export interface Health {
   readonly status: string;
   readonly version: string;
+  /** What an operator should look at. */
+  readonly warnings?: readonly string[];
 }
 
 export const serviceVerbs = (transport: Transport) => ({

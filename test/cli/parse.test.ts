@@ -6,6 +6,7 @@ import { helpAbout } from "../../cli/help.ts";
 import { Output } from "../../cli/output.ts";
 import { parse } from "../../cli/parse.ts";
 import { VERBS } from "../../cli/verbs.ts";
+import { when } from "../../cli/when.ts";
 
 const parsed = (...argv: string[]) => parse(argv, VERBS);
 
@@ -69,6 +70,37 @@ describe("the command line", () => {
     expect(parsed()).toEqual({ kind: "help", about: null });
   });
 
+  /** As a shell splits it, up to where it goes to a file or another program. */
+  const typed = (line: string): string[] =>
+    [...(line.split(/ (?:[<>]|\|+) /)[0] ?? "").matchAll(/"([^"]*)"|(\S+)/g)].map(
+      ([, quoted, plain]) => quoted ?? plain ?? "",
+    );
+
+  it.each(VERBS.map(({ name, examples }) => [name, examples] as const))(
+    "%s has examples, which its help shows and which are no wrong usage",
+    (name, examples) => {
+      const verb = VERBS.find((one) => one.name === name);
+      const help = helpAbout(verb ?? null, VERBS);
+      for (const example of examples) {
+        expect(help).toContain(`  signalbox ${example}`);
+        expect(parsed(...typed(example))).toMatchObject({ kind: "run", verb: { name } });
+      }
+    },
+  );
+
+  it("takes a time as the API does, as a date, and as a span from now", () => {
+    const since = (text: string): string | undefined => {
+      const found = parsed("jobs", "list", "--since", text);
+      if (found.kind !== "run") throw new Error("not run");
+      return found.input.time("since");
+    };
+    expect(since("2026-01-31T09:00:00+01:00")).toBe("2026-01-31T09:00:00+01:00");
+    expect(since("2026-01-31")).toBe("2026-01-31T00:00:00Z");
+    const away = Date.now() - Date.parse(since("2h") ?? "");
+    expect(Math.abs(away - 7_200_000)).toBeLessThan(60_000);
+    expect(() => since("yesterday")).toThrow('such as 2h or 7d, not "yesterday"');
+  });
+
   it("has no two commands of one name", () => {
     expect(new Set(VERBS.map(({ name }) => name)).size).toBe(VERBS.length);
   });
@@ -96,6 +128,36 @@ describe("output", () => {
     expect(lines[1]).toMatch(/^one {7}a long .*…$/);
     expect(Math.max(...lines.map(({ length }) => length))).toBeLessThanOrEqual(40);
     expect(shown(true)).not.toContain("\u001b");
+  });
+
+  it("has a last column that goes on below, where it is all that matters", () => {
+    const out: string[] = [];
+    const sink = { write: (text: string) => void out.push(text), isTerminal: true, columns: 30 };
+    const output = new Output({ out: sink, err: sink, isJson: false, hasColour: false });
+    output.table(
+      {},
+      ["none of 3 workers is online: start one"],
+      [
+        { title: "what", of: () => "workers" },
+        { title: "found", of: (says) => says, wraps: true },
+      ],
+    );
+    expect(out.join("")).toBe("WHAT     FOUND\nworkers  none of 3 workers is\n         online: start one\n");
+  });
+
+  it("has relative times on a terminal, and the instants themselves elsewhere", () => {
+    const at = new Date(Date.now() - 7_200_000).toISOString();
+    const written = (isTerminal: boolean, isJson: boolean): string => {
+      const out: string[] = [];
+      const sink = { write: (text: string) => void out.push(text), isTerminal };
+      const output = new Output({ out: sink, err: sink, isJson, hasColour: false });
+      output.table({ at }, [at], [{ title: "at", of: when }]);
+      output.record({ at }, [["at", when(at)]]);
+      return out.join("");
+    };
+    expect(written(true, false)).toBe("AT\n2 h ago\nat  2 h ago\n");
+    expect(written(false, false)).toBe(`${at}\nat\t${at}\n`);
+    expect(written(true, true).match(/"at": "(.*)"/g)).toEqual([`"at": "${at}"`, `"at": "${at}"`]);
   });
 
   it("has tabs in a pipe, whole texts and no head", () => {

@@ -41,6 +41,69 @@ describe("workers list", () => {
   });
 });
 
+describe("audit", () => {
+  it("asks for what the filters name, and lists a line each", async () => {
+    const asked: URL[] = [];
+    const argv = ["audit", "--action", "key", "--actor", "alice", "--since", "2026-01-31", "--limit", "5"];
+    const entry = { at: "2026-01-31T09:00:00.000Z", actor: { name: "alice" }, action: "key.created", target: "k1" };
+    const { out } = await runCommand(argv, (url) => {
+      asked.push(url);
+      return { entries: [{ ...entry, detail: { role: "viewer" } }], total: 1 };
+    });
+    expect(out).toBe('2026-01-31T09:00:00.000Z\talice\tkey.created\tk1\t{"role":"viewer"}\n');
+    expect(Object.fromEntries(asked[0]?.searchParams ?? [])).toEqual({
+      action: "key",
+      actor: "alice",
+      since: "2026-01-31T00:00:00Z",
+      limit: "5",
+    });
+  });
+});
+
+describe("open", () => {
+  it("prints the address of the page that is named", async () => {
+    expect((await run(["open"], {})).out).toBe("http://127.0.0.1:8787/#/\n");
+    expect((await run(["open", "workers", "a/b"], {})).out).toBe("http://127.0.0.1:8787/#/fleet/a%2Fb\n");
+    expect(JSON.parse((await run(["open", "cost", "--json"], {})).out)).toEqual({
+      address: "http://127.0.0.1:8787/#/cost",
+    });
+    await expect(run(["open", "fleet"], {})).rejects.toThrow('there is no page "fleet": give one of overview, jobs');
+    await expect(run(["open", "cost", "x"], {})).rejects.toThrow("the page cost takes no name");
+  });
+});
+
+describe("people", () => {
+  const person = { id: "person_1", name: "Ada", email: "ada@x.example", role: "viewer", blocked: true };
+
+  it("lists them with their role, and the rules that give it", async () => {
+    const { out } = await run(["people", "list"], {
+      people: [{ ...person, last_seen_at: "2026-01-31T09:00:00.000Z" }],
+    });
+    expect(out).toBe("person_1\tAda\tada@x.example\tviewer\t2026-01-31T09:00:00.000Z\tyes\n");
+    const roles = [
+      { claim: "groups", has: "ops", role: "admin" },
+      { claim: "email", matches: "*@x.example", role: "viewer" },
+    ];
+    expect((await run(["people", "roles"], { roles, from: "tenant" })).out).toBe(
+      "groups\thas ops\tadmin\nemail\tmatches *@x.example\tviewer\n",
+    );
+    expect((await run(["people", "roles"], { roles: [], from: "none" })).err).toContain("No rule");
+  });
+
+  it.each([
+    [["people", "block", "person_1"], "POST /api/people/person_1/block"],
+    [["people", "unblock", "person_1"], "POST /api/people/person_1/unblock"],
+    [["people", "sign-out", "person_1"], "DELETE /api/people/person_1/sessions"],
+  ])("%j asks for it", async (argv, asks) => {
+    const asked: string[] = [];
+    await runCommand(argv, (url, { method }) => {
+      asked.push(`${method} ${url.pathname}`);
+      return method === "DELETE" ? new Response(null, { status: 204 }) : person;
+    });
+    expect(asked).toEqual([asks]);
+  });
+});
+
 describe("explain", () => {
   it("says that it lists only a part of the fleet", async () => {
     const workers = [{ instance: "w1", provider: "p", eligible: true, score: 1, reasons: [] }];
@@ -96,6 +159,16 @@ describe("jobs retry and cancel with --filter", () => {
     expect(bodies).toEqual([]);
     await runCommand(argv, service(bodies), async () => true);
     expect(bodies).toHaveLength(2);
+  });
+
+  it("--dry-run counts by status, and changes and asks nothing", async () => {
+    const bodies: unknown[] = [];
+    const { out, err, code } = await runCommand([...argv, "--dry-run"], service(bodies));
+    expect([out, err, code]).toEqual(["failed\t3\n", "Nothing was changed.\n", 0]);
+    expect(bodies).toEqual([]);
+    await expect(run(["jobs", "retry", "j1", "--dry-run"], {})).rejects.toThrow(
+      "--dry-run counts the jobs of --filter",
+    );
   });
 
   it("takes ids or a filter, not both and not neither", async () => {

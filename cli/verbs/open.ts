@@ -1,0 +1,49 @@
+// Opens the dashboard.
+
+import { hasScreen, openBrowser } from "../browser.ts";
+import { UsageError } from "../failure.ts";
+import { loginOf } from "../login.ts";
+import type { Verb } from "../verb.ts";
+
+/** What can be opened, with the page's address; a name follows where `takesName`. */
+const PAGES: Readonly<Record<string, { readonly at: string; readonly named?: string }>> = {
+  overview: { at: "" },
+  jobs: { at: "jobs", named: "jobs" },
+  workers: { at: "fleet", named: "fleet" },
+  schedules: { at: "schedules", named: "schedules" },
+  explain: { at: "explain" },
+  cost: { at: "cost" },
+  catalog: { at: "catalog" },
+  config: { at: "settings" },
+  keys: { at: "settings/keys" },
+  webhooks: { at: "settings/webhooks" },
+  people: { at: "settings/people" },
+  audit: { at: "settings/audit" },
+};
+
+const addressOf = (page: string, name: string | undefined): string => {
+  const found = Object.hasOwn(PAGES, page) ? PAGES[page] : undefined;
+  if (found === undefined)
+    throw new UsageError(`there is no page "${page}": give one of ${Object.keys(PAGES).join(", ")}`);
+  if (name === undefined) return `#/${found.at}`;
+  if (found.named === undefined) throw new UsageError(`the page ${page} takes no name`);
+  return `#/${found.named}/${encodeURIComponent(name)}`;
+};
+
+export const openCommand: Verb = {
+  name: "open",
+  says: "Opens the dashboard in the browser; prints its address where there is none",
+  examples: ["open", "open jobs job_1", "open workers gpu-1 --no-browser"],
+  args: [
+    { name: "page", says: `one of ${Object.keys(PAGES).join(", ")} (overview)`, isOptional: true },
+    { name: "name", says: "a job's id, a worker or a schedule", isOptional: true },
+  ],
+  flags: { "no-browser": { takes: null, says: "only prints the address" } },
+  run: async ({ env, output }, input) => {
+    const address = `${loginOf(env).url}/${addressOf(input.optionalArg("page") ?? "overview", input.optionalArg("name"))}`;
+    output.value({ address }, address);
+    if (!output.isForPeople || input.is("no-browser")) return;
+    if (!hasScreen(env)) output.say("There is no screen here: open this address in a browser.");
+    else if (!(await openBrowser(address))) output.say("No browser could be started: open this address in one.");
+  },
+};
