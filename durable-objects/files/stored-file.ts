@@ -10,6 +10,7 @@ import type { LineAnswer } from "../../domain/batch/line-answer.ts";
 import { all, type Sql, scalar } from "../store/sql.ts";
 import { BatchLines, type Learned, type LearnRequest, type TakenLine } from "./batch-lines.ts";
 import { type FileRequest, fileRequestOf, type StoredBytes } from "./file-request.ts";
+import { poured } from "./pour.ts";
 
 /** Below the 2 MB limit of a row. */
 const ROW_BYTES = 512 * 1024;
@@ -117,8 +118,9 @@ export class StoredFile extends DurableObject {
     this.#removeSegment(segment);
     const others = scalar(this.ctx.storage.sql, "SELECT SUM(bytes) FROM segments") ?? 0;
     const digests = new Digests();
+    const reader = body?.getReader({ mode: "byob" });
     try {
-      const bytes = await this.#writeRows(segment, Math.min(maxBytes, maxTotalBytes - others), digests, body);
+      const bytes = await this.#writeRows(segment, Math.min(maxBytes, maxTotalBytes - others), digests, reader);
       const position = (scalar(this.ctx.storage.sql, "SELECT MAX(position) FROM segments") ?? 0) + 1;
       this.ctx.storage.sql.exec(
         "INSERT INTO segments (id, position, bytes) VALUES (?, ?, ?)",
@@ -128,63 +130,48 @@ export class StoredFile extends DurableObject {
       );
       return Response.json({ bytes, ...(await digests.end()) } satisfies StoredBytes);
     } catch (error) {
-      this.#removeSegment(segment);
+      // It may have been dropped meanwhile.
+      if (this.#isThere()) this.#removeSegment(segment);
       digests.abandon(error);
+      reader?.cancel().catch(() => undefined);
       if (error instanceof TooLarge) return new Response(null, { status: PAYLOAD_TOO_LARGE });
       throw error;
     }
   }
 
+  /** One buffer carries all rows: a new one each would wait for the garbage collector. */
   async #writeRows(
     segment: string,
     maxBytes: number,
     digests: Digests,
-    body: ReadableStream<Uint8Array> | null,
+    reader: ReadableStreamBYOBReader | undefined,
   ): Promise<number> {
-    const row = new Uint8Array(ROW_BYTES);
-    let [filled, written, total] = [0, 0, 0];
-    const flush = async (): Promise<void> => {
-      const bytes = row.slice(0, filled);
-      this.ctx.storage.sql.exec(
-        "INSERT INTO rows_of (segment, n, bytes) VALUES (?, ?, ?)",
-        segment,
-        written,
-        bytes.buffer,
-      );
-      written += 1;
-      filled = 0;
-      if (written % ROWS_A_SYNC === 0) await this.ctx.storage.sync();
-    };
-    for await (const chunk of body ?? []) {
-      total += chunk.byteLength;
+    let total = 0;
+    let buffer = new ArrayBuffer(ROW_BYTES);
+    for (let n = 0; ; n += 1) {
+      const read = await reader?.readAtLeast(ROW_BYTES, new Uint8Array(buffer));
+      if (read?.value === undefined || read.value.byteLength === 0) return total;
+      const { value } = read;
+      total += value.byteLength;
       if (total > maxBytes) throw new TooLarge();
-      await digests.add(chunk);
-      for (let at = 0; at < chunk.byteLength; ) {
-        const taken = Math.min(ROW_BYTES - filled, chunk.byteLength - at);
-        row.set(chunk.subarray(at, at + taken), filled);
-        filled += taken;
-        at += taken;
-        if (filled === ROW_BYTES) await flush();
-      }
+      await digests.add(value);
+      buffer = value.buffer;
+      const row = value.byteLength === ROW_BYTES ? buffer : value.slice().buffer;
+      this.ctx.storage.sql.exec("INSERT INTO rows_of (segment, n, bytes) VALUES (?, ?, ?)", segment, n, row);
+      if ((n + 1) % ROWS_A_SYNC === 0) await this.ctx.storage.sync();
     }
-    if (filled > 0) await flush();
-    return total;
   }
 
   #read({ from, to, view }: FileRequest): Response {
     if (!this.#isThere()) return new Response(null, { status: NOT_FOUND });
     const pieces = view === null ? this.#pieces(from, to) : this.#batches.view(view.batch, view.form, from, to);
-    const body = new ReadableStream<Uint8Array>({
-      pull: (controller) => {
-        const next = pieces.next();
-        if (next.done) controller.close();
-        else controller.enqueue(next.value);
-      },
-    });
+    const { body, done } = poured(pieces);
+    // A reader that leaves is no fault.
+    this.ctx.waitUntil(done.catch(() => undefined));
     return new Response(body);
   }
 
-  /** The bytes from `from` up to and without `to`, a row at a time. */
+  /** The bytes from `from` up to and without `to`, a row at a time; each is gone when the next one is asked for. */
   *#pieces(from: number, to: number): Generator<Uint8Array> {
     let begin = 0;
     for (const { id, bytes } of this.#segments()) {
@@ -194,9 +181,11 @@ export class StoredFile extends DurableObject {
         const [row] = all(this.ctx.storage.sql, "SELECT bytes FROM rows_of WHERE segment = ? AND n = ?", id, n);
         // The file ended while it was read: the answer breaks off, so that it does not look whole.
         if (row === undefined) throw new Error("the file has ended");
-        const piece = new Uint8Array(row.bytes as unknown as ArrayBuffer);
-        const cut = piece.subarray(Math.max(0, from - rowAt), Math.max(0, to - rowAt));
+        const stored = row.bytes as unknown as ArrayBuffer;
+        const cut = new Uint8Array(stored).subarray(Math.max(0, from - rowAt), Math.max(0, to - rowAt));
         if (cut.byteLength > 0) yield cut;
+        // Given back at once: at full speed the garbage collector would let as much stand as the file has.
+        stored.transfer(0);
       }
       begin += bytes;
     }

@@ -9,13 +9,15 @@ const MAX_HEADER_BYTES = 8 * 1024;
 const MAX_PARTS = 100;
 const MAX_BOUNDARY_CHARS = 70;
 const CR = 13;
+/** More than a part's headers and a boundary have, which are held until they are whole. */
+const BUFFER_BYTES = 256 * 1024;
 
 export interface Part {
   readonly name: string;
   /** null: a field, not a file. */
   readonly filename: string | null;
   readonly contentType: string | null;
-  /** To be read to its end before the next part. */
+  /** To be read to its end before the next part. A piece of it is gone when the next one is asked for. */
   readonly body: AsyncIterable<Uint8Array>;
 }
 
@@ -90,24 +92,29 @@ const decoded = (text: string): string => {
   }
 };
 
-/** The body with a line break before it, so that the first boundary is found as the others are. */
+/**
+ * The body with a line break before it, so that the first boundary is found as the others are. All of it passes through
+ * one buffer.
+ */
 class Input {
-  readonly #reader: ReadableStreamDefaultReader<Uint8Array>;
+  readonly #reader: ReadableStreamBYOBReader;
   readonly #boundary: Uint8Array;
-  #held: Uint8Array = new Uint8Array([13, 10]);
+  #held: Uint8Array<ArrayBuffer> = new Uint8Array(BUFFER_BYTES).subarray(0, 2);
 
   constructor(body: ReadableStream<Uint8Array>, boundary: Uint8Array) {
-    this.#reader = body.getReader();
+    this.#reader = body.getReader({ mode: "byob" });
     this.#boundary = boundary;
+    this.#held.set([13, 10]);
   }
 
   async #more(): Promise<void> {
-    const { done, value } = await this.#reader.read();
-    if (done) throw malformed("it ends too early");
-    const joined = new Uint8Array(this.#held.byteLength + value.byteLength);
-    joined.set(this.#held);
-    joined.set(value, this.#held.byteLength);
-    this.#held = joined;
+    const { buffer, byteLength: heldBytes } = this.#held;
+    const whole = new Uint8Array(buffer);
+    whole.set(this.#held);
+    const room = whole.subarray(heldBytes);
+    const { value } = await this.#reader.readAtLeast(room.byteLength, room);
+    if (value === undefined || value.byteLength === 0) throw malformed("it ends too early");
+    this.#held = new Uint8Array(value.buffer, 0, heldBytes + value.byteLength);
   }
 
   /** What is before the next boundary, which is taken, too. */

@@ -1,6 +1,7 @@
 // The two forms of an upload: the bytes as body, or a form with one file and its fields in any order.
 
 import { invalid } from "../../domain/words/refusal.ts";
+import { poured } from "../../durable-objects/files/pour.ts";
 import type { AppContext } from "../http/auth.ts";
 import { Refused } from "../http/refused.ts";
 import { boundaryOf, readField, readParts } from "./multipart.ts";
@@ -41,21 +42,19 @@ export const arrivingForm = (
       if (part.name !== fileField) throw new Refused(invalid(part.name, `is no field for a file: use "${fileField}"`));
       if (file !== null) throw new Refused(invalid(fileField, "is given more than once: send one file a request"));
       file = { name: part.filename, contentType: part.contentType };
-      await store(streamOf(part.body));
+      await sendOn(part.body, store);
     }
     if (file === null) throw new Refused(invalid(fileField, "is required: send a form with one file"));
     return { ...file, ...read(fields) };
   },
 });
 
-/** Reads a piece when the consumer wants one. */
-export const streamOf = (pieces: AsyncIterable<Uint8Array>): ReadableStream<Uint8Array> => {
-  const iterator = pieces[Symbol.asyncIterator]();
-  return new ReadableStream({
-    pull: async (controller) => {
-      const next = await iterator.next();
-      if (next.done) controller.close();
-      else controller.enqueue(next.value);
-    },
-  });
+/** Sends pieces on as they come. What is wrong with them goes to the caller before what the receiver says of it. */
+export const sendOn = async <T>(
+  pieces: AsyncIterable<Uint8Array>,
+  send: (body: ReadableStream<Uint8Array>) => Promise<T>,
+): Promise<T> => {
+  const { body, done } = poured(pieces);
+  const [sent] = await Promise.all([send(body), done]);
+  return sent;
 };

@@ -7,7 +7,7 @@ import type { Json } from "../../domain/words/json.ts";
 import { invalid } from "../../domain/words/refusal.ts";
 import { readField, readParts } from "../files/multipart.ts";
 import { declaredBytesOf, type Receiver, receive, receiveFile } from "../files/receive.ts";
-import { formOf, streamOf } from "../files/upload.ts";
+import { formOf, sendOn } from "../files/upload.ts";
 import type { AppContext } from "../http/auth.ts";
 import type { TokenFacts } from "../http/key-format.ts";
 import { Refused } from "../http/refused.ts";
@@ -53,7 +53,7 @@ const receivePart = (c: AppContext, token: TokenFacts, { filename, contentType, 
     {
       declaredBytes: null,
       send: async (store) => {
-        await store(streamOf(body));
+        await sendOn(body, store);
         return { name: filename, contentType, purpose: null, lifeMs: FILE_LIFE_MS.answer };
       },
     },

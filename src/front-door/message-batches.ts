@@ -19,6 +19,7 @@ import { type Endpoint, endpoint } from "../endpoint/router.ts";
 import { fileObject, readBytes } from "../files/objects.ts";
 import { type Arriving, receive, receiveFile } from "../files/receive.ts";
 import { requestLines } from "../files/request-lines.ts";
+import { sendOn } from "../files/upload.ts";
 import { answer } from "../http/answer.ts";
 import type { AppContext } from "../http/auth.ts";
 import { clientOrigin } from "../http/client-origin.ts";
@@ -37,28 +38,12 @@ const LONGEST_READING_MS = 60_000;
 const LOOK_EVERY_MS = { first: 20, longest: 500 };
 const EVERYTHING = Number.MAX_SAFE_INTEGER;
 
-/** A refusal inside the stream would not reach the client, so it is kept aside and what was stored is dropped. */
 const arrivingRequests = (c: AppContext, name: string): Arriving => ({
   declaredBytes: null,
   send: async (store) => {
     const { body } = c.req.raw;
     if (body === null) throw new Refused(invalid("requests", "is required: a list of {custom_id, params}"));
-    const lines = requestLines(body);
-    let refused: unknown = null;
-    const stream = new ReadableStream<Uint8Array>({
-      pull: async (controller) => {
-        try {
-          const next = await lines.next();
-          if (next.done) controller.close();
-          else controller.enqueue(next.value);
-        } catch (error) {
-          refused = error;
-          controller.close();
-        }
-      },
-    });
-    await store(stream);
-    if (refused !== null) throw refused;
+    await sendOn(requestLines(body), store);
     return { name: `${name}.jsonl`, contentType: "application/jsonl", purpose: "batch", lifeMs: null };
   },
 });

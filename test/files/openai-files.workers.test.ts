@@ -83,6 +83,15 @@ describe("OpenAI's client", () => {
     expect(b.object).toBe("upload.part");
   });
 
+  it("gets back what it sent, wherever the form's buffer cuts a line break or the boundary", async () => {
+    const openai = clientOf(await newWorld());
+    for (let cut = 0; cut < 80; cut += 7) {
+      const text = "\r\n--".repeat(MIB / 16).slice(cut);
+      const file = await openai.files.create({ file: await toFile(Buffer.from(text), "a"), purpose: "user_data" });
+      expect((await (await openai.files.content(file.id)).text()) === text, `${cut} less`).toBe(true);
+    }
+  });
+
   it("cancels an upload, which is then not there", async () => {
     const openai = clientOf(await newWorld());
     const upload = await openai.uploads.create({ filename: "a", purpose: "batch", bytes: 9, mime_type: "text/plain" });

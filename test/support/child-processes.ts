@@ -36,7 +36,7 @@ export const childProcesses = (dataDir: string): ChildProcessFound[] =>
     });
 
 /** The process that serves HTTP, found by its data folder; the one that starts it again is not meant. */
-const servingProcess = (dataDir: string): number | null => {
+export const servingProcess = (dataDir: string): number | null => {
   const found = readdirSync("/proc").find((pid) => {
     const command = /^\d+$/.test(pid) ? commandOf(pid) : [];
     if (!command.some((word) => path.isAbsolute(word) && word.endsWith("/scripts/start.ts"))) return false;
