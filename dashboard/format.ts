@@ -7,6 +7,16 @@ export { usdText as usd } from "../contract/values.ts";
 
 export const count = (value: number): string => value.toLocaleString("en-US");
 
+const BYTE_UNITS = ["KiB", "MiB", "GiB"] as const;
+
+/** 1,536 bytes are "1.5 KiB". */
+export const bytesText = (bytes: number): string => {
+  if (bytes < 1024) return plural(bytes, "byte");
+  const power = Math.min(BYTE_UNITS.length, Math.floor(Math.log(bytes) / Math.log(1024)));
+  const value = bytes / 1024 ** power;
+  return `${value < 10 ? value.toFixed(1) : Math.round(value)} ${BYTE_UNITS[power - 1]}`;
+};
+
 const zoned = (at: number, options: Intl.DateTimeFormatOptions): string =>
   new Date(at).toLocaleString("en-GB", { hourCycle: "h23", ...options });
 

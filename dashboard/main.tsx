@@ -27,6 +27,7 @@ import "./styles/track.css";
 import "./styles/fleet.css";
 import "./styles/plug-in.css";
 import "./styles/figures.css";
+import "./styles/batches.css";
 
 applyTheme();
 startClock();

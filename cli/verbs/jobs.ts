@@ -25,6 +25,7 @@ const FILTERS: Readonly<Record<string, Flag>> = {
   tag: { takes: "tag", says: "only jobs that ask for this tag" },
   worker: { takes: "instance", says: "only jobs of this worker" },
   schedule: { takes: "name", says: "only jobs of this schedule" },
+  batch: { takes: "id", says: "only lines of this batch" },
   key: { takes: "id", says: "only jobs created by this key" },
   "error-code": { takes: "code", says: "only jobs that failed with this code" },
   since: { takes: "time", says: "created at this time or later: RFC 3339, or a span back from now, such as 2h" },

@@ -30,6 +30,11 @@ export const batchVerbs = (transport: Transport) => ({
     ),
   get: (id: string, options?: CallOptions) =>
     transport.json<BatchResource>({ method: "GET", path: pathOf`/api/batches/${id}`, options }),
+  /** What is wrong with the file of a batch that is `failed`: the first hundred faults with their lines. */
+  faults: async (id: string, options?: CallOptions) => {
+    const batch = await transport.json<OpenAiBatch>({ method: "GET", path: pathOf`/v1/batches/${id}`, options });
+    return batch.errors?.data ?? [];
+  },
   cancel: (id: string, options?: CallOptions) =>
     transport.json<BatchResource>({ method: "POST", path: pathOf`/api/batches/${id}/cancel`, options }),
 });

@@ -2,10 +2,10 @@
 
 import type { CostByGroup } from "../../contract/cost.ts";
 import { count, plural, usd } from "../format.ts";
+import { Share } from "../parts/share.tsx";
 import { type Column, Table } from "../parts/table.tsx";
 import { href } from "../router.ts";
 import { csvOf, download } from "./csv.ts";
-import { Share } from "./share.tsx";
 
 type Row = CostByGroup["rows"][number];
 
@@ -34,7 +34,7 @@ const GroupRow = ({ row, groups: { by, from, to, total_usd: totalUsd } }: { row:
     <td>{row.value ?? <span class="dim">none</span>}</td>
     <td class="num">{usd(row.usd)}</td>
     <td class="cell-wide">
-      <Share usd={row.usd} of={totalUsd} />
+      <Share part={row.usd} of={totalUsd} />
     </td>
     <td class="num">
       {count(row.jobs)}

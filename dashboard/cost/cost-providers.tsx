@@ -2,8 +2,8 @@
 
 import type { CostByProvider } from "../../contract/cost.ts";
 import { count, plural, usd } from "../format.ts";
+import { Share } from "../parts/share.tsx";
 import { type Column, Table } from "../parts/table.tsx";
-import { Share } from "./share.tsx";
 
 type Provider = CostByProvider["providers"][number];
 
@@ -13,7 +13,7 @@ const Rows = ({ provider, totalUsd }: { provider: Provider; totalUsd: number }) 
       <th scope="row">{provider.provider}</th>
       <td class="num">{usd(provider.usd)}</td>
       <td class="cell-wide">
-        <Share usd={provider.usd} of={totalUsd} />
+        <Share part={provider.usd} of={totalUsd} />
       </td>
       <td class="num">
         {count(provider.jobs)}
@@ -29,7 +29,7 @@ const Rows = ({ provider, totalUsd }: { provider: Provider; totalUsd: number }) 
         <td class="cell-sub">{model.model ?? "no model named"}</td>
         <td class="num">{usd(model.usd)}</td>
         <td class="cell-wide">
-          <Share usd={model.usd} of={totalUsd} />
+          <Share part={model.usd} of={totalUsd} />
         </td>
         <td class="num">{count(model.jobs)}</td>
         <td class="num cell-wide">{count(model.usage.input_tokens)}</td>

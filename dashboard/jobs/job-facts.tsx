@@ -96,6 +96,12 @@ export const JobFacts = ({ job }: { job: JobResource }) => (
         <a href={href(["schedules", job.schedule])}>{job.schedule}</a>
       </Fact>
     )}
+    {job.batch !== null && (
+      <Fact name="Batch">
+        <a href={href(["batches", job.batch])}>{job.batch}</a>
+        {job.custom_id !== null && <span class="row-note dim">line {job.custom_id}</span>}
+      </Fact>
+    )}
     <Fact name="Attempts">
       {job.attempts}
       {job.max_attempts !== null && ` of ${job.max_attempts}`}

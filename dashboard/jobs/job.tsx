@@ -3,10 +3,11 @@
 import type { AttemptResource } from "../../contract/insight.ts";
 import type { JobEventResource, JobResource } from "../../contract/job.ts";
 import { api } from "../api.ts";
-import { shortened, withLocalTimes } from "../format.ts";
+import { bytesText, shortened, withLocalTimes } from "../format.ts";
 import { Empty, Loading, Page, Panel } from "../parts/page.tsx";
 import { Problem } from "../parts/problem.tsx";
 import { JobStatus } from "../parts/status.tsx";
+import { StoredFile, StoredFiles } from "../parts/stored-files.tsx";
 import { TextBlock } from "../parts/text-block.tsx";
 import { isOpen, jobs } from "../state/board.ts";
 import { useLoad } from "../state/load.ts";
@@ -46,6 +47,16 @@ const Failure = ({ job: { error, status } }: { job: JobResource }) =>
 /** What a model wrote is read as text; a plain text may be of any format, so it is shown as it is. */
 const firstModeOf = ({ api, result }: JobResource) => (api === null && typeof result === "string" ? "raw" : "rendered");
 
+/** A result that is not in the job: kept as a file, or passed on to its client alone. */
+const LargeResult = ({ job: { result_file: file, result_bytes: bytes } }: { job: JobResource }) =>
+  file === null ? (
+    <Empty title={`It has ${bytesText(bytes ?? 0)}, and went to its client: it is not kept.`} />
+  ) : (
+    <StoredFiles>
+      <StoredFile says="Result" id={file.id} />
+    </StoredFiles>
+  );
+
 /** The result, the text while it is written, or the worker's progress. */
 const Answer = ({ job }: { job: JobResource }) => {
   const streamed = useJobStream(job.id, job.stream && isOpen(job.status));
@@ -53,6 +64,16 @@ const Answer = ({ job }: { job: JobResource }) => {
     return (
       <Panel title="Result">
         <ValueView name="Result" value={job.result} first={firstModeOf(job)} />
+      </Panel>
+    );
+  }
+  if (job.result_file !== null || job.result_bytes !== null) {
+    return (
+      <Panel
+        title="Result"
+        aside={<span class="num">{bytesText(job.result_file?.bytes ?? job.result_bytes ?? 0)}</span>}
+      >
+        <LargeResult job={job} />
       </Panel>
     );
   }
@@ -73,6 +94,21 @@ const Answer = ({ job }: { job: JobResource }) => {
     </Panel>
   );
 };
+
+/** What its worker gets, and what it made. */
+const Files = ({ job: { files, result_files: made } }: { job: JobResource }) =>
+  files.length + made.length === 0 ? null : (
+    <Panel title="Files">
+      <StoredFiles>
+        {files.map((id) => (
+          <StoredFile key={id} says="Given" id={id} />
+        ))}
+        {made.map((file) => (
+          <StoredFile key={file.id} says="Made" id={file.id} facts={file} />
+        ))}
+      </StoredFiles>
+    </Panel>
+  );
 
 const Decision = ({ events }: { events: readonly JobEventResource[] }) => {
   const last = events.findLast(({ type, detail }) => type === "job.assigned" && isDecision(detail));
@@ -116,7 +152,10 @@ const Ready = ({ job, events, attempts, reload }: Read & { reload: () => void })
             </Panel>
           )}
         </div>
-        <Answer job={job} />
+        <div class="stack-panels">
+          <Answer job={job} />
+          <Files job={job} />
+        </div>
       </div>
       <div class="split">
         <Panel title="Facts" aside={<CopyFacts job={job} />}>

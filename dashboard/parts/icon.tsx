@@ -3,6 +3,7 @@
 const PATHS = {
   overview: "M2 15h4l4-10h4l4 0M14 5v0M10 15h8",
   jobs: "M3 5h14M3 10h14M3 15h9",
+  batches: "M6 3h11v9H6zM3 7v10h11M9 6h5M9 9h5",
   fleet: "M3 4h14v5H3zM3 12h14v5H3zM6 6.5h.01M6 14.5h.01",
   playground: "M3 4h14v9H9l-4 4v-4H3zM7 8.500h6",
   explain: "M4 16V9M8 16V4M12 16v-5M16 16V7",

@@ -21,7 +21,7 @@ const WORKER: Record<WorkerResource["status"], Aspect> = {
   offline: "dark",
 };
 
-const Status = ({
+export const Status = ({
   aspect,
   word,
   isLit = false,

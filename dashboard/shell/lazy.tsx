@@ -10,14 +10,21 @@ const missing = (): never => {
   throw new Error("Its code could not be loaded. Reload the page: Signalbox may have been updated meanwhile.");
 };
 
-const Waiting = ({ title, load }: { title: string; load: () => Promise<ComponentType> }) => {
+interface Named {
+  /** The name in the address; empty for a page without one. */
+  readonly id: string;
+}
+
+type Load = () => Promise<ComponentType<Named>>;
+
+const Waiting = ({ title, load, id }: Named & { title: string; load: Load }) => {
   const { data, error, reload } = useLoad(title, async () => ({ Shown: await load().catch(missing) }));
-  if (data !== null) return <data.Shown />;
+  if (data !== null) return <data.Shown id={id} />;
   return (
     <Page title={title}>{error === null ? <Loading what="the page" /> : <Problem error={error} retry={reload} />}</Page>
   );
 };
 
 export const lazyPage =
-  (title: string, load: () => Promise<ComponentType>): (() => VNode) =>
-  () => <Waiting key={title} title={title} load={load} />;
+  (title: string, load: Load): ((id: string) => VNode) =>
+  (id) => <Waiting key={title} title={title} load={load} id={id} />;

@@ -21,6 +21,8 @@ import { isAdmin, isPerson, mayOperate } from "../state/session.ts";
 import { lazyPage } from "./lazy.tsx";
 import { NotFound } from "./not-found.tsx";
 
+const Batches = lazyPage("Batches", async () => (await import("../batches/batches.tsx")).Batches);
+const BatchPage = lazyPage("Batch", async () => (await import("../batches/batch.tsx")).BatchPage);
 const Playground = lazyPage("Playground", async () => (await import("../playground/playground.tsx")).Playground);
 const AddWorker = lazyPage("Add a worker", async () => (await import("../fleet/add-worker.tsx")).AddWorker);
 const Webhooks = lazyPage("Webhooks", async () => (await import("../settings/settings-webhooks.tsx")).SettingsWebhooks);
@@ -39,6 +41,8 @@ const PAGES: Record<string, Show> = {
   "": () => <Overview />,
   jobs: () => <Jobs />,
   "jobs/*": (id) => <JobPage id={id} />,
+  batches: Batches,
+  "batches/*": BatchPage,
   fleet: () => <Fleet />,
   "fleet/*": (instance) => <WorkerPage instance={instance} />,
   explain: () => <Explain />,

@@ -23,6 +23,7 @@ const SEARCH_KEYS = {
   tag: "tag",
   worker: "worker",
   schedule: "schedule",
+  batch: "batch",
   key: "key",
   unpriced: "unpriced",
 } as const;
@@ -115,6 +116,7 @@ const TESTS: Record<Name, Test> = {
   tag: (job, value) => job.tags.includes(value),
   worker: (job, value) => job.assigned_worker === value,
   schedule: (job, value) => job.schedule === value,
+  batch: (job, value) => job.batch === value,
   since: (job, value) => job.created_at >= value,
   until: (job, value) => job.created_at < value,
   // Its last attempt ended with it.

@@ -49,6 +49,19 @@ export const useLoad = <Answer>(key: string | null, load: (signal: AbortSignal) 
   return { ...state, reload };
 };
 
+/** Counts up while the page is visible, for what no message of the socket reports. */
+export const useRounds = (everyMs: number, isWanted = true): number => {
+  const [round, setRound] = useState(0);
+  useEffect(() => {
+    if (!isWanted) return;
+    const timer = setInterval(() => {
+      if (!document.hidden) setRound((before) => before + 1);
+    }, everyMs);
+    return () => clearInterval(timer);
+  }, [everyMs, isWanted]);
+  return round;
+};
+
 /** Follows a value once it has stopped changing for a while. */
 export const useSettled = <Value>(value: Value, delayMs: number): Value => {
   const [settled, setSettled] = useState(value);

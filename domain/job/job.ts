@@ -218,6 +218,7 @@ export const labelsOf = (job: Job): (readonly [name: string, value: string])[] =
   ...Object.entries(job.metadata).map(([name, value]) => [`metadata.${name}`, value] as const),
   ...[...new Set([job.provider, job.ranProvider])].flatMap((provider) => named("provider", provider)),
   ...[...new Set([job.model, job.ranModel])].flatMap((model) => named("model", model)),
+  ...named("batch", job.batch),
 ];
 
 const named = (name: string, value: string | null): (readonly [string, string])[] =>

@@ -56,6 +56,7 @@ type JobFilterName = keyof typeof jobFilter.shape;
 
 /** Every name that a filter may have, most selective first. */
 const PARTS = {
+  batch: label("batch"),
   tag: label("tag"),
   model: label("model"),
   // It is among the job's providers, whose index is used.

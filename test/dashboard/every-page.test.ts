@@ -106,6 +106,9 @@ const populate = async (world: World, places: Record<string, string>): Promise<v
   const { id: waiting } = await call<{ id: string }>("POST", "/api/jobs", { prompt, tags: ["h100", longTag] });
   await call("POST", "/api/schedules", { name: "sweep", interval: "1h", prompt: "Sweep" });
   await call("POST", "/api/schedules/sweep/run");
+  const { id: input } = await call<{ id: string }>("POST", "/api/files?name=in.jsonl&purpose=batch", { no: "line" });
+  const asked = { input_file_id: input, endpoint: "/v1/embeddings", completion_window: "24h" };
+  const { id: batch } = await call<{ id: string }>("POST", "/v1/batches", asked);
   const description = "a".repeat(200);
   const events = ["job.failed"];
   await call("POST", "/api/webhooks", { url: "https://signalbox.invalid/hook", events, tags: [longTag], description });
@@ -127,6 +130,8 @@ const populate = async (world: World, places: Record<string, string>): Promise<v
     webhooks: "settings/webhooks",
     "cost by model": "cost?range=yesterday&by=model",
     worker: `fleet/${workers[0]?.instance}`,
+    batches: "batches",
+    batch: `batches/${batch}`,
     explain: "explain?tags=h100",
     schedules: "schedules",
     schedule: "schedules/sweep",

@@ -72,8 +72,9 @@ describe("a job that is created", () => {
   });
 });
 
-test("a job is found by its tags, its metadata, and what it asked for and ran on, each once", () => {
-  const job = { ...pendingJob({ provider: "p", model: "m", metadata: { of: "me" } }), ranProvider: "q", ranModel: "m" };
+test("a job is found by its tags, its metadata, its batch, and what it asked for and ran on, each once", () => {
+  const asked = pendingJob({ provider: "p", model: "m", metadata: { of: "me" } });
+  const job = { ...asked, ranProvider: "q", ranModel: "m", batch: "batch_1" };
   expect(labelsOf(job)).toEqual([
     ["tag", "gpu"],
     ["tag", "eu"],
@@ -81,6 +82,7 @@ test("a job is found by its tags, its metadata, and what it asked for and ran on
     ["provider", "p"],
     ["provider", "q"],
     ["model", "m"],
+    ["batch", "batch_1"],
   ]);
   expect(labelsOf(pendingJob({ tags: [] }))).toEqual([]);
 });

@@ -461,6 +461,11 @@ const ROOMS: readonly Room[] = [
     packages: ["preact"],
   },
   {
+    places: ["dashboard/batches"],
+    may: ["contract/*", "dashboard/api.ts", "dashboard/state", "dashboard/parts"],
+    packages: ["preact"],
+  },
+  {
     places: ["dashboard/playground"],
     may: ["contract/*", "dashboard/api.ts", "dashboard/state", "dashboard/parts"],
     packages: ["@preact/signals", "preact"],
@@ -480,6 +485,7 @@ const ROOMS: readonly Room[] = [
       "dashboard/settings",
       "dashboard/overview",
       "dashboard/playground",
+      "dashboard/batches",
     ],
     packages: ["@preact/signals", "preact"],
   },

@@ -1,0 +1,105 @@
+// The batches, newest first: how far each is, how fast, and when it should be done.
+
+import type { BatchResource } from "../../contract/batch.ts";
+import { api } from "../api.ts";
+import { count, usd, withLocalTimes } from "../format.ts";
+import { Empty, Loading, Page } from "../parts/page.tsx";
+import { offsetInAddress, PAGE_SIZE, Pager } from "../parts/pager.tsx";
+import { Problem } from "../parts/problem.tsx";
+import { type Column, Table } from "../parts/table.tsx";
+import { Time } from "../parts/time.tsx";
+import { href } from "../router.ts";
+import { useLoad, useRounds } from "../state/load.ts";
+import { mayOperate } from "../state/session.ts";
+import { BatchProgress, percentOf, rateText } from "./batch-progress.tsx";
+import { BatchStatus, isUnderWay } from "./batch-status.tsx";
+
+const REREAD_EVERY_MS = 3000;
+
+const COLUMNS: readonly Column[] = [
+  { title: "State" },
+  { title: "Batch" },
+  { title: "Progress" },
+  { title: "Lines a minute", class: "num cell-wide" },
+  { title: "Done", class: "num cell-wide" },
+  { title: "Errors", class: "num cell-wide" },
+  { title: "Cost", class: "num cell-wide" },
+  { title: "Created", class: "num cell-when cell-wide" },
+];
+
+const errorsOf = ({ errors }: BatchResource): number => errors.reduce((sum, { count: many }) => sum + many, 0);
+
+const Note = ({ batch }: { batch: BatchResource }) =>
+  batch.waiting_reason === null || batch.running > 0 ? (
+    <span class="row-note dim">{batch.endpoint}</span>
+  ) : (
+    <span class="row-note tone-caution">waits: {withLocalTimes(batch.waiting_reason)}</span>
+  );
+
+const Row = ({ batch }: { batch: BatchResource }) => (
+  <tr>
+    <td class="cell-status">
+      <BatchStatus status={batch.status} />
+    </td>
+    <td class="cell-main">
+      <a class="row-link" href={href(["batches", batch.id])}>
+        {batch.metadata?.name ?? batch.id}
+      </a>
+      <Note batch={batch} />
+    </td>
+    <td class="cell-progress">
+      <BatchProgress batch={batch} />
+      <span class="row-note num dim">
+        {batch.total === 0 ? "no lines" : `${percentOf(batch)} % of ${count(batch.total)}`}
+      </span>
+    </td>
+    <td class="num cell-wide">{isUnderWay(batch) ? rateText(batch) : <span class="dim">–</span>}</td>
+    <td class="num cell-wide">
+      <Time at={batch.ended_at ?? batch.eta} />
+    </td>
+    <td class={`num cell-wide${errorsOf(batch) > 0 ? " tone-stop" : ""}`}>{count(errorsOf(batch))}</td>
+    <td class="num cell-wide">{usd(batch.cost_usd)}</td>
+    <td class="num cell-when cell-wide">
+      <Time at={batch.created_at} />
+    </td>
+  </tr>
+);
+
+const NoBatches = () => (
+  <Empty title="No batches yet.">
+    {mayOperate.value && (
+      <>
+        <p>
+          A batch is a file of requests that the fleet does when it has room. Send one with{" "}
+          <code>signalbox batch run requests.jsonl</code>, or with OpenAI's or Anthropic's client.
+        </p>
+        <p>
+          <a href="/docs#Batches">The API of batches</a>
+        </p>
+      </>
+    )}
+  </Empty>
+);
+
+export const Batches = () => {
+  const offset = offsetInAddress();
+  const round = useRounds(REREAD_EVERY_MS);
+  const { data, error, reload } = useLoad(`${offset} ${round}`, (signal) =>
+    api.batches.list({ limit: PAGE_SIZE, offset }, { signal }),
+  );
+  return (
+    <Page title="Batches">
+      <Problem error={error} retry={reload} />
+      {data === null && error === null && <Loading what="the batches" />}
+      {data !== null && data.batches.length > 0 && (
+        <Table name="Batches" columns={COLUMNS} class="batches-table">
+          {data.batches.map((batch) => (
+            <Row key={batch.id} batch={batch} />
+          ))}
+        </Table>
+      )}
+      {data?.total === 0 && <NoBatches />}
+      {data !== null && <Pager total={data.total} offset={offset} one="batch" many="batches" />}
+    </Page>
+  );
+};
