@@ -7,10 +7,11 @@ import { text } from "node:stream/consumers";
 import { ApiProblem } from "../contract/client/problem.ts";
 import { Signalbox } from "../sdk/signalbox.ts";
 import { askOnTerminal } from "./ask.ts";
+import { printable } from "./cells.ts";
 import { Failure, UsageError } from "./failure.ts";
 import { helpAbout } from "./help.ts";
 import { loginOf } from "./login.ts";
-import { Output, printable, type Sink } from "./output.ts";
+import { Output, type Sink } from "./output.ts";
 import { type Parsed, parse } from "./parse.ts";
 import type { Context } from "./verb.ts";
 import { VERBS } from "./verbs.ts";
@@ -22,8 +23,13 @@ const sinkOver = (stream: NodeJS.WriteStream): Sink => ({
     stream.write(words);
   },
   isTerminal: stream.isTTY === true,
-  // A terminal that does not know its width says 0.
-  columns: stream.columns || undefined,
+  // Read each time, because a window changes its size. A terminal that does not know it says 0.
+  get columns() {
+    return stream.columns || undefined;
+  },
+  get rows() {
+    return stream.rows || undefined;
+  },
 });
 
 const readInput = (file: string, signal: AbortSignal): Promise<string> =>

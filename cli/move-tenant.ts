@@ -4,6 +4,7 @@
 import type { MoveAnswer, RowsDigest, RowsPart, RowsQuery } from "../contract/move.ts";
 import type { Signalbox } from "../sdk/signalbox.ts";
 import { filesIn, moveFile } from "./move-files.ts";
+import { barOf } from "./progress.ts";
 
 type Tenants = Signalbox["tenants"];
 type Table = MoveAnswer["tables"][number];
@@ -13,6 +14,8 @@ interface Ends {
   readonly source: Tenants;
   readonly target: Tenants;
   readonly options: { readonly signal?: AbortSignal };
+  /** Told after each part. */
+  readonly onProgress?: (words: string) => void;
 }
 
 export interface MovedTable extends Table {
@@ -32,19 +35,20 @@ const copyFiles = async ({ tenant, source, target, options }: Ends, part: RowsPa
 };
 
 /** Returns how many rows the table has. */
-const copyTable = async ({ tenant, source, target, options }: Ends, table: Table): Promise<number> => {
+const copyTable = async ({ tenant, source, target, options, onProgress }: Ends, table: Table): Promise<number> => {
   let rows = 0;
   for (let from: string | null = ""; from !== null; ) {
     const part = await source.readRows(tenant, { ...table, from }, options);
     await target.writeRows(tenant, part, options);
     if (table.place === "object" && table.table === FILES) await copyFiles({ tenant, source, target, options }, part);
     rows += part.rows.length;
+    onProgress?.(`Copies ${table.place} table ${table.table}: ${rows} rows`);
     from = part.next;
   }
   return rows;
 };
 
-const compareTable = async ({ tenant, source, target, options }: Ends, table: Table): Promise<void> => {
+const compareTable = async ({ tenant, source, target, options, onProgress }: Ends, table: Table): Promise<void> => {
   for (let from: string | null = ""; from !== null; ) {
     const query: RowsQuery = { ...table, from };
     const [here, there]: [RowsDigest, RowsDigest] = await Promise.all([
@@ -55,6 +59,7 @@ const compareTable = async ({ tenant, source, target, options }: Ends, table: Ta
       throw new Error(
         `The rows of ${table.place} table ${table.table} differ (${here.rows} here, ${there.rows} there, from ${from || "the first"}). The tenant has not left: repeat the move, or cancel it with --give-up.`,
       );
+    onProgress?.(`Compares ${table.place} table ${table.table}`);
     from = here.next;
   }
 };
@@ -66,8 +71,14 @@ export const moveTenant = async (ends: Ends, to: string): Promise<MovedTable[]> 
   const { state } = await target.arrive(tenant, { move, created_at, jurisdiction, schema }, options);
   const moved: MovedTable[] = [];
   if (state === "arriving") {
-    for (const table of tables) moved.push({ ...table, rows: await copyTable(ends, table) });
-    for (const table of tables) await compareTable(ends, table);
+    const { onProgress } = ends;
+    const stepOf = (table: Table, step: number): Ends => ({
+      ...ends,
+      onProgress: (words) =>
+        onProgress?.(`${barOf(step * tables.length + tables.indexOf(table), tables.length * 2)} ${words}`),
+    });
+    for (const table of tables) moved.push({ ...table, rows: await copyTable(stepOf(table, 0), table) });
+    for (const table of tables) await compareTable(stepOf(table, 1), table);
   }
   // In this order: two deployments never serve one tenant.
   await source.left(tenant, options);

@@ -1,19 +1,13 @@
 // What a command prints: data on stdout, messages on stderr. Data is a table on a terminal, tab-separated elsewhere,
 // JSON with --json. Text from a server never reaches a terminal as a control sequence.
 
-import { When } from "./when.ts";
-
-export interface Column<Row> {
-  readonly title: string;
-  readonly of: (row: Row) => unknown;
-  /** Of the last column: a long text goes on below instead of being cut. */
-  readonly wraps?: boolean;
-}
+import { asCell, COLUMN_GAP, type Column, cellsOf, cut, printable, printableLines, tableLines } from "./cells.ts";
 
 export interface Sink {
   readonly write: (text: string) => void;
   readonly isTerminal: boolean;
   readonly columns?: number | undefined;
+  readonly rows?: number | undefined;
 }
 
 export interface OutputOptions {
@@ -23,18 +17,16 @@ export interface OutputOptions {
   readonly hasColour: boolean;
 }
 
-const COLUMN_GAP = "  ";
 const BOLD = "\u001b[1m";
 const PLAIN = "\u001b[0m";
 const CLEAR_LINE = "\u001b[K";
 const NARROW = 80;
-const LEAST_LAST_COLUMN = 12;
-
-/** On one line, without control characters: a prompt or a worker's name could otherwise rewrite the terminal. */
-export const printable = (text: string): string => text.replaceAll(/[\p{Cc}\u2028\u2029]+/gu, " ");
-
-/** The same for text of several lines: its line breaks and tabs stay. */
-const printableLines = (text: string): string => text.replaceAll(/\r\n?/g, "\n").replaceAll(/[^\P{Cc}\n\t]+/gu, " ");
+const SHORT = 24;
+/** The terminal's other screen: what was above is there again afterwards. */
+const OTHER_SCREEN = "\u001b[?1049h\u001b[?25l";
+const OWN_SCREEN = "\u001b[?25h\u001b[?1049l";
+const TOP_LEFT = "\u001b[H";
+const CLEAR_BELOW = "\u001b[J";
 
 /** JSON escapes only the first of the two blocks of control characters; terminals obey both. */
 const asJson = (value: unknown, indent?: number): string =>
@@ -43,29 +35,15 @@ const asJson = (value: unknown, indent?: number): string =>
     (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`,
   );
 
-const asCell = (value: unknown, isTerminal: boolean): string => {
-  if (value === null || value === undefined) return "";
-  if (value instanceof When) return printable(isTerminal ? value.toWords(Date.now()) : value.at);
-  if (Array.isArray(value)) return value.map((one) => asCell(one, isTerminal)).join(",");
-  return printable(typeof value === "object" ? JSON.stringify(value) : String(value));
-};
-
-const cut = (text: string, width: number): string =>
-  text.length <= width ? text : `${text.slice(0, Math.max(0, width - 1))}…`;
-
-/** Broken at spaces, each further line below the first. */
-const wrapped = (text: string, width: number, indent: number): string => {
-  const lines: string[] = [];
-  for (const word of text.split(" ")) {
-    const line = lines.at(-1);
-    if (line === undefined || line.length + 1 + word.length > width) lines.push(word);
-    else lines[lines.length - 1] = `${line} ${word}`;
-  }
-  return lines.join(`\n${" ".repeat(indent)}`);
-};
+export interface ScreenLine {
+  readonly text: string;
+  readonly isTitle?: boolean;
+}
 
 export class Output {
   readonly #options: OutputOptions;
+  #isOnOtherScreen = false;
+  #hasLiveLine = false;
 
   constructor(options: OutputOptions) {
     this.#options = options;
@@ -82,6 +60,7 @@ export class Output {
 
   /** Messages about progress, never data. */
   say(words: string): void {
+    this.endLive();
     this.#options.err.write(`${printableLines(words)}\n`);
   }
 
@@ -89,7 +68,28 @@ export class Output {
   progress(words: string, isLast = false): void {
     const { err } = this.#options;
     if (!err.isTerminal) this.say(words);
-    else err.write(`\r${CLEAR_LINE}${cut(printable(words), (err.columns ?? NARROW) - 1)}${isLast ? "\n" : ""}`);
+    this.live(words);
+    if (!isLast || !err.isTerminal) return;
+    err.write("\n");
+    this.#hasLiveLine = false;
+  }
+
+  /** Whether `live` shows anything. */
+  get isLive(): boolean {
+    return this.#options.err.isTerminal;
+  }
+
+  /** A line that is written again by the next, and gone after `endLive`; a pipe never sees it. */
+  live(words: string): void {
+    const { err } = this.#options;
+    if (!err.isTerminal) return;
+    err.write(`\r${CLEAR_LINE}${cut(printable(words), (err.columns ?? NARROW) - 1)}`);
+    this.#hasLiveLine = true;
+  }
+
+  endLive(): void {
+    if (this.#hasLiveLine) this.#options.err.write(`\r${CLEAR_LINE}`);
+    this.#hasLiveLine = false;
   }
 
   /** One value; `text` is the form for people. */
@@ -116,12 +116,45 @@ export class Output {
   /** `whole` is what --json prints: the whole answer, not only its rows. */
   table<Row>(whole: unknown, rows: readonly Row[], columns: readonly Column<Row>[]): void {
     const { out, isJson } = this.#options;
-    const cells = rows.map((row) => columns.map((column) => asCell(column.of(row), out.isTerminal)));
-    const titles = columns.map(({ title }) => title.toUpperCase());
     if (isJson) this.value(whole, "");
-    else if (!out.isTerminal) out.write(cells.map((line) => `${line.join("\t")}\n`).join(""));
+    else if (!out.isTerminal)
+      out.write(
+        cellsOf(rows, columns, false)
+          .map((line) => `${line.join("\t")}\n`)
+          .join(""),
+      );
     else if (rows.length === 0) this.say("Nothing.");
-    else out.write(this.#aligned(cells, titles, columns.at(-1)?.wraps === true));
+    else {
+      const [head = "", ...lines] = tableLines(rows, columns, this.size.columns);
+      out.write(`${[this.#bold(head), ...lines].join("\n")}\n`);
+    }
+  }
+
+  /** Of the terminal, now. */
+  get size(): { readonly columns: number; readonly rows: number } {
+    const { columns = NARROW, rows = SHORT } = this.#options.out;
+    return { columns, rows };
+  }
+
+  /** A whole screen in place of the one before; `endScreen` must follow the last. */
+  screen(lines: readonly ScreenLine[]): void {
+    const { columns } = this.size;
+    const shown = lines.map(({ text, isTitle = false }) => {
+      const line = cut(printable(text), columns);
+      return `${isTitle ? this.#bold(line) : line}${CLEAR_LINE}`;
+    });
+    const begin = this.#isOnOtherScreen ? "" : OTHER_SCREEN;
+    this.#isOnOtherScreen = true;
+    this.#options.out.write(`${begin}${TOP_LEFT}${shown.join("\r\n")}${CLEAR_BELOW}`);
+  }
+
+  endScreen(): void {
+    if (this.#isOnOtherScreen) this.#options.out.write(OWN_SCREEN);
+    this.#isOnOtherScreen = false;
+  }
+
+  #bold(text: string): string {
+    return this.#options.hasColour ? `${BOLD}${text}${PLAIN}` : text;
   }
 
   /** Says that a table is only the newest part of a list. */
@@ -140,22 +173,6 @@ export class Output {
       return `${title.padEnd(width)}${lines.join(`\n${" ".repeat(width)}`)}\n`;
     };
     this.value(value, shown.map(([title, field]) => lineOf(title, field)).join(""));
-  }
-
-  #aligned(cells: readonly string[][], titles: readonly string[], wraps: boolean): string {
-    const { out, hasColour } = this.#options;
-    const widths = titles.map((title, at) => Math.max(title.length, ...cells.map((line) => line[at]?.length ?? 0)));
-    const before = widths.slice(0, -1).reduce((sum, width) => sum + width + COLUMN_GAP.length, 0);
-    const last = Math.max(LEAST_LAST_COLUMN, (out.columns ?? NARROW) - before);
-    const lineOf = (line: readonly string[]): string =>
-      line
-        .map((cell, at) =>
-          at < line.length - 1 ? cell.padEnd(widths[at] ?? 0) : wraps ? wrapped(cell, last, before) : cut(cell, last),
-        )
-        .join(COLUMN_GAP)
-        .trimEnd();
-    const head = hasColour ? `${BOLD}${lineOf(titles)}${PLAIN}` : lineOf(titles);
-    return `${[head, ...cells.map(lineOf)].join("\n")}\n`;
   }
 }
 

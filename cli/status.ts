@@ -104,10 +104,10 @@ const waits: Question<Awaited<ReturnType<Client["jobs"]["latency"]>>> = {
     const { jobs: completed, queue_wait_ms: wait, run_ms: run } = total;
     const figures = { completed, queue_wait_p95_ms: wait.p95, run_p95_ms: run.p95 };
     if (wait.p95 === null) return { verdict: "good", says: "no job completed in the last hour", figures };
-    const ran = run.p95 === null ? "" : `, 95 % of runs took at most ${duration(run.p95)}`;
+    const ran = run.p95 === null ? "" : `, run ${duration(run.p95)}`;
     return {
       verdict: wait.p95 > LONG_WAIT_MS ? "warning" : "good",
-      says: `95 % of jobs waited at most ${duration(wait.p95)}${ran} (last hour)`,
+      says: `p95 of the last hour: wait ${duration(wait.p95)}${ran}`,
       figures,
     };
   },

@@ -4,18 +4,18 @@
 import { createHash } from "node:crypto";
 import { createReadStream, createWriteStream, openAsBlob } from "node:fs";
 import { createInterface } from "node:readline";
-import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { setTimeout as pause } from "node:timers/promises";
 import type { BatchResource } from "../../contract/batch.ts";
-import { Failure, UsageError } from "../failure.ts";
+import { UsageError } from "../failure.ts";
 import type { Input } from "../input.ts";
+import { barOf, countedBlob, Progress } from "../progress.ts";
 import type { Context, Verb } from "../verb.ts";
 import { when } from "../when.ts";
+import { fetchFile } from "./fetch-file.ts";
 
 const SOURCE = "source_sha256";
 const LOOK_EVERY_MS = 2_000;
-const BAR_CHARS = 20;
 /** Batches that are looked through for an earlier run. */
 const MAX_LOOKED_AT = 200;
 /** A run of the same file begins a new batch after these. */
@@ -72,7 +72,10 @@ const begin = async (context: Context, input: Input): Promise<string> => {
   const endpoint = await endpointOf(file);
   const blob = await openAsBlob(file, { type: "application/jsonl" });
   const name = file.split(/[/\\]/).at(-1);
-  const stored = await client().files.create(blob, { name, purpose: "batch", signal });
+  const progress = new Progress(output, `Sends ${file}`, blob.size);
+  const stored = await client()
+    .files.create(countedBlob(blob, progress), { name, purpose: "batch", signal })
+    .finally(() => progress.end());
   const metadata = { [SOURCE]: digest };
   return client().batches.create({ file: stored.id, endpoint, window: input.text("window"), metadata }, { signal });
 };
@@ -80,11 +83,9 @@ const begin = async (context: Context, input: Input): Promise<string> => {
 const progressOf = (batch: BatchResource): string => {
   const { total, completed, failed, cancelled, lines_per_minute: rate, eta, waiting_reason: reason } = batch;
   const done = completed + failed + cancelled;
-  const filled = total === 0 ? 0 : Math.floor((done / total) * BAR_CHARS);
-  const bar = `${"#".repeat(filled)}${"-".repeat(BAR_CHARS - filled)}`;
   const when = eta === null ? "" : `, ends about ${new Date(eta).toLocaleTimeString()}`;
   const waits = batch.running > 0 || reason === null ? "" : `; waits: ${reason}`;
-  return `[${bar}] ${done}/${total} ${batch.status}, ${rate} lines/min${when}${failed > 0 ? `, ${failed} failed` : ""}${waits}`;
+  return `${barOf(done, total)} ${done}/${total} ${batch.status}, ${rate} lines/min${when}${failed > 0 ? `, ${failed} failed` : ""}${waits}`;
 };
 
 const follow = async ({ client, output, signal }: Context, id: string): Promise<BatchResource> => {
@@ -98,12 +99,10 @@ const follow = async ({ client, output, signal }: Context, id: string): Promise<
   }
 };
 
-const download = async ({ client, output, signal }: Context, file: string | null, to: string): Promise<void> => {
+const download = async (context: Context, file: string | null, to: string): Promise<void> => {
   if (file === null) return;
-  const { body } = await client().files.content(file, { signal });
-  if (body === null) throw new Failure(`${file} has no bytes.`);
-  await pipeline(Readable.fromWeb(body as never), createWriteStream(to));
-  output.say(`Wrote ${to}.`);
+  await fetchFile(context, file, createWriteStream(to));
+  context.output.say(`Wrote ${to}.`);
 };
 
 const run = async (context: Context, input: Input): Promise<number> => {

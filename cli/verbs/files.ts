@@ -3,13 +3,13 @@
 import { createWriteStream, openAsBlob } from "node:fs";
 import { stat } from "node:fs/promises";
 import path from "node:path";
-import { Readable } from "node:stream";
-import { pipeline } from "node:stream/promises";
 import type { FileResource } from "../../contract/file.ts";
+import type { Column } from "../cells.ts";
 import { Failure } from "../failure.ts";
-import type { Column } from "../output.ts";
+import { countedBlob, Progress } from "../progress.ts";
 import type { Context, Verb } from "../verb.ts";
 import { when } from "../when.ts";
+import { fetchFile } from "./fetch-file.ts";
 import { PAGE_FLAGS, showPages } from "./pages.ts";
 
 const ID = { name: "id", says: "the file's id" } as const;
@@ -29,13 +29,9 @@ const bytesOf = async (file: string, type: string | undefined): Promise<Blob> =>
   return openAsBlob(file, type === undefined ? {} : { type });
 };
 
-/** Into a file, which is written while it arrives, or onto stdout. */
-const save = async ({ client, signal }: Context, id: string, target: string | undefined): Promise<void> => {
-  const { body } = await client().files.content(id, { signal });
-  const bytes = body === null ? Readable.from([]) : Readable.fromWeb(body as never);
-  if (target === undefined || target === "-") await pipeline(bytes, process.stdout, { end: false, signal });
-  else await pipeline(bytes, createWriteStream(target), { signal });
-};
+/** Into a file, or onto stdout. */
+const save = (context: Context, id: string, target = "-"): Promise<void> =>
+  fetchFile(context, id, target === "-" ? process.stdout : createWriteStream(target));
 
 export const fileCommands: readonly Verb[] = [
   {
@@ -51,12 +47,16 @@ export const fileCommands: readonly Verb[] = [
     },
     run: async ({ client, output, signal }, input) => {
       const file = input.arg("file");
-      const stored = await client().files.create(await bytesOf(file, input.text("type")), {
-        name: input.text("name") ?? path.basename(file),
-        purpose: input.text("purpose"),
-        expiresAfterSeconds: input.number("expires"),
-        signal,
-      });
+      const blob = await bytesOf(file, input.text("type"));
+      const progress = new Progress(output, `Sends ${file}`, blob.size);
+      const stored = await client()
+        .files.create(countedBlob(blob, progress), {
+          name: input.text("name") ?? path.basename(file),
+          purpose: input.text("purpose"),
+          expiresAfterSeconds: input.number("expires"),
+          signal,
+        })
+        .finally(() => progress.end());
       output.value(stored, stored.id);
     },
   },

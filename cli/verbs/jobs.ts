@@ -4,15 +4,15 @@ import { setTimeout } from "node:timers/promises";
 import type { JobResource } from "../../contract/job.ts";
 import type { JobListQuery } from "../../contract/job-list.ts";
 import { isFinal, JOB_STATUSES, MAX_PAGE } from "../../contract/values.ts";
+import { type Column, printable } from "../cells.ts";
 import { UsageError } from "../failure.ts";
 import type { Input } from "../input.ts";
-import { type Column, printable } from "../output.ts";
 import type { Context, Flag, Verb } from "../verb.ts";
 import { when } from "../when.ts";
 import { BULK_FLAGS, bulkJobs } from "./bulk-jobs.ts";
 import { PAGE_FLAGS, showPages } from "./pages.ts";
 import { textOf } from "./run.ts";
-import { waitAloud } from "./wait-aloud.ts";
+import { waitLive } from "./wait-aloud.ts";
 
 const ID = { name: "id", says: "the job's id" } as const;
 const WATCH_EVERY_MS = 2_000;
@@ -97,7 +97,7 @@ const get: Verb = {
     const { jobs } = context.client();
     const id = input.arg("id");
     const { signal } = context;
-    showJob(context, input.is("wait") ? await waitAloud(context, id) : await jobs.get(id, { signal }));
+    showJob(context, input.is("wait") ? await waitLive(context, id) : await jobs.get(id, { signal }));
   },
 };
 

@@ -40,7 +40,10 @@ export const moveCommands: readonly Verb[] = [
       const to = checkedAddress(given, "--to ");
       const target = new Signalbox({ url: to, key: rootKeyOf(env, "SERVICE_TARGET_ROOT_KEY") }).tenants;
       output.say(`Tenant "${tenant}" is stopped here: its requests get 503 until everything is at ${to}.`);
-      const moved = await moveTenant({ tenant, source, target, options }, to);
+      const onProgress = (words: string) => output.live(words);
+      const moved = await moveTenant({ tenant, source, target, options, onProgress }, to).finally(() =>
+        output.endLive(),
+      );
       output.table({ tenant, to, tables: moved }, moved, [
         { title: "place", of: (row) => row.place },
         { title: "table", of: (row) => row.table },

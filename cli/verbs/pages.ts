@@ -2,9 +2,10 @@
 
 import type { Listing } from "../../contract/client/listing.ts";
 import { MAX_PAGE } from "../../contract/values.ts";
+import type { Column } from "../cells.ts";
 import { UsageError } from "../failure.ts";
 import type { Input } from "../input.ts";
-import type { Column, Output } from "../output.ts";
+import type { Output } from "../output.ts";
 import type { Flag } from "../verb.ts";
 
 export const PAGE_FLAGS = {

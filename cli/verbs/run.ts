@@ -8,7 +8,7 @@ import type { Input } from "../input.ts";
 import { pairsOf } from "../pairs.ts";
 import type { Context, Verb } from "../verb.ts";
 import { REQUIREMENTS } from "./requirements.ts";
-import { waitAloud } from "./wait-aloud.ts";
+import { waitAloud, waitLive } from "./wait-aloud.ts";
 
 const newJob = async ({ readInput }: Context, input: Input): Promise<NewJobRequest> => {
   const prompt = input.arg("prompt");
@@ -142,6 +142,6 @@ export const runCommand: Verb = {
       output.value(created, created.id);
       return;
     }
-    return showEnd(context, await followed(context, created.id, waitAloud(context, created.id)));
+    return showEnd(context, await followed(context, created.id, waitLive(context, created.id)));
   },
 };

@@ -2,7 +2,7 @@
 
 import type { NewScheduleRequest, ScheduleResource } from "../../contract/schedule.ts";
 import { PRIORITIES, TIERS } from "../../contract/values.ts";
-import type { Column } from "../output.ts";
+import type { Column } from "../cells.ts";
 import type { Context, Verb } from "../verb.ts";
 import { when } from "../when.ts";
 import { PAGE_FLAGS, showPages } from "./pages.ts";

@@ -1,8 +1,12 @@
 // `status` and `top`: is it well, once and live.
 
+import { setTimeout as pause } from "node:timers/promises";
+import { ApiProblem } from "../../contract/client/problem.ts";
+import { UsageError } from "../failure.ts";
 import { loginOf } from "../login.ts";
 import { statusOf } from "../status.ts";
-import type { Verb } from "../verb.ts";
+import { figuresOf, type Lists, type Look, lookOf, screenOf } from "../top.ts";
+import type { Context, Verb } from "../verb.ts";
 import { isWell, SIGN } from "../verdict.ts";
 
 const status: Verb = {
@@ -24,4 +28,81 @@ const status: Verb = {
   },
 };
 
-export const statusCommands: readonly Verb[] = [status];
+const EVERY_SECONDS = 2;
+const LEAST_SECONDS = 1;
+/** More than a screen has lines. */
+const LISTED = 100;
+
+const readLook = async ({ client, signal }: Context): Promise<Look> =>
+  lookOf(await client().service.metrics({ signal }), Date.now());
+
+const readLists = async ({ client, signal }: Context): Promise<Lists> => {
+  const { jobs, workers } = client();
+  const [running, fleet, queue] = await Promise.all([
+    jobs.list({ status: "running", limit: LISTED }, { signal }),
+    workers.list({ sort: "load", limit: LISTED }, { signal }),
+    jobs.queue({ signal }),
+  ]);
+  return { jobs: running.jobs, workers: fleet.workers, queue };
+};
+
+const lineOf = (figures: ReturnType<typeof figuresOf>): string =>
+  Object.values(figures)
+    .map((figure) => figure ?? "")
+    .join("\t");
+
+const show = async (context: Context, title: string, before: Look | null): Promise<Look> => {
+  const { output } = context;
+  const now = await readLook(context);
+  if (output.isForPeople) output.screen(screenOf(title, now, before, await readLists(context), output.size));
+  else output.line(figuresOf(now, before), lineOf(figuresOf(now, before)));
+  return now;
+};
+
+/** Looks on while the coordinator is away; a key that is refused stays refused. */
+const isPassing = (error: unknown): error is ApiProblem =>
+  error instanceof ApiProblem && error.status !== 401 && error.status !== 403;
+
+const watch = async (context: Context, title: string, everyMs: number, looks: number): Promise<void> => {
+  const { output, signal } = context;
+  let before: Look | null = null;
+  for (let look = 1; ; look += 1) {
+    try {
+      before = await show(context, title, before);
+    } catch (error) {
+      signal.throwIfAborted();
+      if (!isPassing(error)) throw error;
+      if (output.isForPeople) output.screen([{ text: title }, { text: error.message }]);
+      else output.say(error.message);
+    }
+    if (look >= looks) return;
+    await pause(everyMs, undefined, { signal });
+  }
+};
+
+const top: Verb = {
+  name: "top",
+  says: "Shows jobs, workers and what waits, live; in a pipe a line of figures each time",
+  examples: ["top", "top --every 10 --count 6", "top --json | jq .waiting"],
+  flags: {
+    every: { takes: "seconds", says: `how often to look (${EVERY_SECONDS})` },
+    count: { takes: "n", says: "ends after so many looks" },
+  },
+  run: async (context, input) => {
+    const { client, env, output, signal } = context;
+    const every = input.number("every") ?? EVERY_SECONDS;
+    if (every < LEAST_SECONDS) throw new UsageError(`--every takes ${LEAST_SECONDS} second or more, not ${every}`);
+    const { tenant } = await client().session.get({ signal });
+    const title = `Tenant ${tenant} at ${loginOf(env).url}, every ${every} s; Ctrl-C ends`;
+    try {
+      await watch(context, title, every * 1000, input.number("count") ?? Number.POSITIVE_INFINITY);
+    } catch (error) {
+      // The signal is how it usually ends.
+      if (!signal.aborted) throw error;
+    } finally {
+      output.endScreen();
+    }
+  },
+};
+
+export const statusCommands: readonly Verb[] = [status, top];

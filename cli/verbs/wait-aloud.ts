@@ -1,11 +1,15 @@
 // Waits for a job's end, and says meanwhile what a pending job waits for: silence looks like a hang.
 
 import type { JobResource } from "../../contract/job.ts";
+import { objectOf } from "../../contract/text/json-object.ts";
+import { duration } from "../../contract/text/time-words.ts";
 import { isFinal } from "../../contract/values.ts";
+import { barOf } from "../progress.ts";
 import type { Context } from "../verb.ts";
 
 /** A job that starts sooner needs no words. */
 const PATIENCE_SECONDS = 3;
+const LIVE_EVERY_SECONDS = 1;
 
 /** Each reason is said on stderr when it is new. */
 export const waitAloud = async ({ client, output, signal }: Context, id: string): Promise<JobResource> => {
@@ -17,5 +21,37 @@ export const waitAloud = async ({ client, output, signal }: Context, id: string)
     const { waiting_reason: reason } = job;
     if (reason !== null && reason !== told) output.say(`Job ${id} waits: ${reason}`);
     told = reason;
+  }
+};
+
+/** The share of it that is done, where its worker tells. */
+const shareOf = ({ progress }: JobResource): string => {
+  const { progress: share, message } = objectOf(progress);
+  const bar = typeof share === "number" ? ` ${barOf(share, 1)} ${Math.round(share * 100)} %` : "";
+  return `${bar}${typeof message === "string" ? ` ${message}` : ""}`;
+};
+
+const stateOf = (job: JobResource): string => {
+  const { id, created_at, started_at, waiting_reason: reason, assigned_worker: worker } = job;
+  const forMs = Date.now() - Date.parse(started_at ?? created_at);
+  const sinceWhen = duration(Math.max(0, forMs));
+  return started_at === null
+    ? `Job ${id} waits ${sinceWhen}${reason === null ? "" : `: ${reason}`}`
+    : `Job ${id} runs on ${worker ?? "a worker"} for ${sinceWhen}${shareOf(job)}`;
+};
+
+/** On a terminal a line that changes, until the end; elsewhere as `waitAloud`. */
+export const waitLive = async (context: Context, id: string): Promise<JobResource> => {
+  const { client, output, signal } = context;
+  if (!output.isLive) return waitAloud(context, id);
+  const { jobs } = client();
+  try {
+    for (;;) {
+      const job = await jobs.get(id, { wait: LIVE_EVERY_SECONDS, signal });
+      if (isFinal(job.status)) return job;
+      output.live(stateOf(job));
+    }
+  } finally {
+    output.endLive();
   }
 };

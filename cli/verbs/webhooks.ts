@@ -1,7 +1,7 @@
 // Webhooks.
 
 import type { NewWebhookRequest, WebhookResource } from "../../contract/webhook.ts";
-import type { Column } from "../output.ts";
+import type { Column } from "../cells.ts";
 import type { Context, Verb } from "../verb.ts";
 import { when } from "../when.ts";
 import { PAGE_FLAGS, showPages } from "./pages.ts";

@@ -12,10 +12,11 @@ export const runCommand = async (
   argv: readonly string[],
   answer: Answer,
   ask: Ask = null,
+  isTerminal = false,
 ): Promise<{ out: string; err: string; code: number | undefined }> => {
   const said = { out: "", err: "" };
   const sink = (name: keyof typeof said) => ({
-    isTerminal: false,
+    isTerminal,
     write: (text: string) => {
       said[name] += text;
     },

@@ -29,7 +29,7 @@ it("is well where nothing is wrong", async () => {
   const { ok, code, of } = await status();
   expect([ok, code]).toEqual([true, 0]);
   expect(of("workers")?.says).toBe("2 online, 1 of 4 places in use");
-  expect(of("waits")?.says).toBe("95 % of jobs waited at most 1.2 s (last hour)");
+  expect(of("waits")?.says).toBe("p95 of the last hour: wait 1.2 s");
   expect(of("cost")?.says).toBe("$1.50 today, no budget");
 });
 

@@ -1,0 +1,61 @@
+// Tables of text: how a value becomes a cell, and cells become lines. No text of others keeps control characters.
+
+import { When } from "./when.ts";
+
+export interface Column<Row> {
+  readonly title: string;
+  readonly of: (row: Row) => unknown;
+  /** Of the last column: a long text goes on below instead of being cut. */
+  readonly wraps?: boolean;
+}
+
+export const COLUMN_GAP = "  ";
+const LEAST_LAST_COLUMN = 12;
+
+/** On one line, without control characters: a prompt or a worker's name could otherwise rewrite the terminal. */
+export const printable = (text: string): string => text.replaceAll(/[\p{Cc}\u2028\u2029]+/gu, " ");
+
+/** The same for text of several lines: its line breaks and tabs stay. */
+export const printableLines = (text: string): string =>
+  text.replaceAll(/\r\n?/g, "\n").replaceAll(/[^\P{Cc}\n\t]+/gu, " ");
+
+export const asCell = (value: unknown, isTerminal: boolean): string => {
+  if (value === null || value === undefined) return "";
+  if (value instanceof When) return printable(isTerminal ? value.toWords(Date.now()) : value.at);
+  if (Array.isArray(value)) return value.map((one) => asCell(one, isTerminal)).join(",");
+  return printable(typeof value === "object" ? JSON.stringify(value) : String(value));
+};
+
+export const cut = (text: string, width: number): string =>
+  text.length <= width ? text : `${text.slice(0, Math.max(0, width - 1))}…`;
+
+/** Broken at spaces, each further line below the first. */
+const wrapped = (text: string, width: number, indent: number): string => {
+  const lines: string[] = [];
+  for (const word of text.split(" ")) {
+    const line = lines.at(-1);
+    if (line === undefined || line.length + 1 + word.length > width) lines.push(word);
+    else lines[lines.length - 1] = `${line} ${word}`;
+  }
+  return lines.join(`\n${" ".repeat(indent)}`);
+};
+
+export const cellsOf = <Row>(rows: readonly Row[], columns: readonly Column<Row>[], isTerminal: boolean): string[][] =>
+  rows.map((row) => columns.map((column) => asCell(column.of(row), isTerminal)));
+
+/** The titles, then the rows; the last column takes what the others leave of the width. */
+export const tableLines = <Row>(rows: readonly Row[], columns: readonly Column<Row>[], width: number): string[] => {
+  const cells = cellsOf(rows, columns, true);
+  const titles = columns.map(({ title }) => title.toUpperCase());
+  const widths = titles.map((title, at) => Math.max(title.length, ...cells.map((line) => line[at]?.length ?? 0)));
+  const before = widths.slice(0, -1).reduce((sum, one) => sum + one + COLUMN_GAP.length, 0);
+  const last = Math.max(LEAST_LAST_COLUMN, width - before);
+  const fitted = (cell: string): string =>
+    columns.at(-1)?.wraps === true ? wrapped(cell, last, before) : cut(cell, last);
+  const lineOf = (line: readonly string[]): string =>
+    line
+      .map((cell, at) => (at < line.length - 1 ? cell.padEnd(widths[at] ?? 0) : fitted(cell)))
+      .join(COLUMN_GAP)
+      .trimEnd();
+  return [titles, ...cells].map(lineOf);
+};

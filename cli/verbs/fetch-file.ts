@@ -1,0 +1,19 @@
+// Writes a stored file's bytes while they arrive.
+
+import { Readable, type Writable } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import { Progress } from "../progress.ts";
+import type { Context } from "../verb.ts";
+
+/** `to` is ended, unless it is the process's own output. */
+export const fetchFile = async ({ client, output, signal }: Context, id: string, to: Writable): Promise<void> => {
+  const { body, headers } = await client().files.content(id, { signal });
+  const bytes = Number(headers.get("content-length") ?? Number.NaN);
+  const progress = new Progress(output, "Fetches it", Number.isNaN(bytes) ? null : bytes);
+  try {
+    const counted = Readable.fromWeb((body ?? new Blob([]).stream()).pipeThrough(progress.counter()) as never);
+    await pipeline(counted, to, { end: to !== process.stdout, signal });
+  } finally {
+    progress.end();
+  }
+};
