@@ -16,7 +16,8 @@ const WRITTEN = new Set([
 ]);
 const MAX_DEPTH = 8;
 
-const writtenIn = (value: unknown, depth = 0): number => {
+/** Of a whole answer, or of an event. */
+export const writtenIn = (value: unknown, depth = 0): number => {
   if (depth > MAX_DEPTH) return 0;
   if (Array.isArray(value)) return value.reduce((sum: number, one) => sum + writtenIn(one, depth + 1), 0);
   if (!isObject(value)) return 0;

@@ -1,4 +1,4 @@
-// The forms in which a secret can appear in a text: plain, encoded for a URL, and in base64 of either alphabet, alone
+// The forms in which a secret can appear in a text: plain, encoded for a URL, inside JSON, and in base64 of either alphabet, alone
 // or among other bytes (`Bearer <secret>`, `user:<secret>`).
 
 /** Whether a header can carry it as a key. What is thrown for another may contain the key. */
@@ -18,7 +18,8 @@ export function secretForms(secret: string): string[] {
   const base64 = [0, 1, 2].map((byteCountBefore) => base64Inside(bytes, byteCountBefore));
   const base64Url = base64.map((text) => text.replaceAll("+", "-").replaceAll("/", "_"));
   const inUrl = base64.map(encodeURIComponent);
-  const forms = new Set([secret, escaped, ...inUrl, ...base64, ...base64Url]);
+  const inJson = JSON.stringify(secret).slice(1, -1);
+  const forms = new Set([secret, escaped, inJson, ...inUrl, ...base64, ...base64Url]);
   return [...forms].sort((one, other) => other.length - one.length);
 }
 

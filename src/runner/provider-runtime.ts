@@ -4,7 +4,7 @@
 import type { JsonObject } from "../../contract/text/json-object.ts";
 import type { ProviderApi, ProviderDefinition } from "../../domain/catalog/catalog.ts";
 import type { Api } from "../../domain/words/api.ts";
-import type { Backend } from "../../worker/runtimes/backend.ts";
+import type { Answering, Backend } from "../../worker/runtimes/backend.ts";
 import { createChatRuntime } from "../../worker/runtimes/chat-runtime.ts";
 import { createOpenAiBackend } from "../../worker/runtimes/openai-backend.ts";
 import type { Runtime } from "../../worker/runtimes/runtime.ts";
@@ -28,10 +28,20 @@ const streamed = (api: Api, body: JsonObject): JsonObject => {
   return { ...body, stream: true, stream_options: { ...options, include_usage: true } };
 };
 
-const streaming = (backend: Backend): Backend => ({
-  chat: backend.chat,
-  request: (request, run) => backend.request({ ...request, body: streamed(request.api, request.body) }, run),
-});
+/** Always as a stream, of which no event has the key. */
+const streaming = (backend: Backend, way: ProviderWay): Backend => {
+  const guarded = (run: Answering): Answering => ({
+    ...run,
+    emit: (events) => {
+      way.refuseKeyIn(events);
+      return run.emit(events);
+    },
+  });
+  return {
+    chat: (body, run) => backend.chat(body, guarded(run)),
+    request: (request, run) => backend.request({ ...request, body: streamed(request.api, request.body) }, guarded(run)),
+  };
+};
 
 export interface ProviderRuntime {
   readonly runtime: Runtime;
@@ -50,7 +60,7 @@ export const providerRuntime = (
   const runtime = createChatRuntime({
     name,
     address: api.base_url,
-    backend: streaming(backend),
+    backend: streaming(backend, way),
     models: null,
     checksAnswer: false,
     classify: way.classify,

@@ -3,6 +3,8 @@
 
 import { startOf } from "../../contract/text/start-of.ts";
 import type { ProviderApi, ProviderAuth, ProviderDefinition } from "../../domain/catalog/catalog.ts";
+import { EDGE_PLACES } from "../../domain/fleet/worker.ts";
+import type { JobOutcome } from "../../worker/run-job.ts";
 import { readErrorBody } from "../../worker/runtimes/error-body.ts";
 import type { Way } from "../../worker/runtimes/exchange.ts";
 import { classifyFailure } from "../../worker/runtimes/failure.ts";
@@ -11,6 +13,8 @@ import type { VaultConnector } from "../catalog/vault/connector.ts";
 
 const MAX_ERROR_CHARS = 64 * 1024;
 const MAX_WORDS = 300;
+/** The calls of one object hold half of an isolate's memory at most; no model writes so much. */
+export const MAX_HELD_BYTES: number = (64 * 1024 * 1024) / EDGE_PLACES;
 /** A provider that sends no headers for so long hangs. */
 const HEADERS_WITHIN_MS = 300_000;
 
@@ -26,10 +30,22 @@ export const callAuth = ({ api, auth, local, provider }: Called): ProviderAuth |
 /** The vault has no key to send, or not for this host. */
 class NoKey extends Error {}
 
+/** The provider answers with the key itself. */
+class QuotesKey extends Error {}
+
+const QUOTES_KEY: JobFailure = {
+  code: "provider_refused",
+  message: "The provider's answer is left out, because it contains the key",
+  status: 502,
+  retryable: false,
+};
+
 /** The codes of failures that are about the coordinator's key or account, not about the job. */
 const ABOUT_THE_KEY = new Set(["unauthorized", "provider_refused", "quota_exhausted", "insufficient_quota"]);
 
 export class ProviderWay implements Way {
+  readonly isMetered = true;
+  readonly maxResultBytes = MAX_HELD_BYTES;
   readonly #provider: Called;
   readonly #connector: VaultConnector;
   /** In the provider's words, why it refused the last call. */
@@ -48,8 +64,8 @@ export class ProviderWay implements Way {
     const signals = signal == null ? [late.signal] : [signal, late.signal];
     const request = new Request(url, { ...init, signal: AbortSignal.any(signals) });
     const auth = callAuth(this.#provider);
-    const called = await this.#connector.fetch(request, auth, [new URL(this.#provider.api.base_url).host]);
-    clearTimeout(timer);
+    const hosts = [new URL(this.#provider.api.base_url).host];
+    const called = await this.#connector.fetch(request, auth, hosts).finally(() => clearTimeout(timer));
     if (!called.ok) throw called.code === "network" ? new Error(called.detail) : new NoKey(called.detail);
     this.#holdsKey = called.holdsKey;
     return called.response.ok ? called.response : this.#refused(called.response);
@@ -60,6 +76,7 @@ export class ProviderWay implements Way {
       this.#words = error.message;
       return { code: "provider_refused", message: error.message, status: 502, retryable: false };
     }
+    if (error instanceof QuotesKey) return QUOTES_KEY;
     const message = error instanceof Error ? error.message : String(error);
     return { code: "runtime_unreachable", message: `The provider's answer broke off: ${message}`, retryable: true };
   };
@@ -78,9 +95,24 @@ export class ProviderWay implements Way {
     return startOf(`${provider} ${what}${words === "" ? "" : `: ${words}`}`, MAX_WORDS);
   }
 
-  /** A message without the key, which some providers quote. */
-  hide(failure: JobFailure): JobFailure {
-    return { ...failure, message: this.#hidden(failure.message) };
+  /** Ends an answer that quotes the key before anybody reads it. */
+  refuseKeyIn(events: readonly string[]): void {
+    if (events.some((event) => this.#holdsKey(event))) throw new QuotesKey(QUOTES_KEY.message);
+  }
+
+  /** An outcome without the key, which some providers quote. */
+  hide(outcome: JobOutcome): JobOutcome {
+    if (!this.#holdsKey(JSON.stringify(outcome))) return outcome;
+    if (outcome.type === "job.failed") {
+      const { code, message } = outcome.error;
+      const told = { code: this.#holdsKey(code) ? QUOTES_KEY.code : code, message: this.#hidden(message) };
+      return { ...outcome, error: { ...outcome.error, ...told } };
+    }
+    if (outcome.type === "job.released") return { ...outcome, reason: QUOTES_KEY.message };
+    if (outcome.type === "job.spent") return outcome;
+    const { usage, usage_estimated } = outcome;
+    const spent = { ...(usage && { usage }), ...(usage_estimated && { usage_estimated }) };
+    return { type: "job.failed", error: QUOTES_KEY, ...spent };
   }
 
   #hidden(text: string): string {

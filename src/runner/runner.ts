@@ -3,6 +3,7 @@
 // still fetches; its alarm runs as long as it has calls, and keeps it. A call that is lost with its object is a lost
 // attempt, which the tenant notices by its silence.
 
+import { MAX_RESULT_BYTES } from "../../contract/field.ts";
 import type { JobReport } from "../../contract/socket.ts";
 import type { LeasedJob } from "../../contract/worker.ts";
 import { apisOf } from "../../domain/catalog/catalog.ts";
@@ -14,7 +15,8 @@ import type { RunnerCalls, ToRunner } from "../../durable-objects/relay/runner-c
 import type { Cut, StreamLease } from "../../durable-objects/relay/stream-owner.ts";
 import { log } from "../../log/log.ts";
 import type { LoadedInput } from "../../worker/load-input.ts";
-import { type JobOutcome, runJob } from "../../worker/run-job.ts";
+import { runJob } from "../../worker/run-job.ts";
+import type { Stored } from "../../worker/runtimes/runtime.ts";
 import type { Env } from "../env.ts";
 import { providerRuntime } from "./provider-runtime.ts";
 import { callAuth } from "./provider-way.ts";
@@ -26,6 +28,16 @@ const HOLD_MS = 10 * MINUTE_MS;
 const LONGEST_CALL_SECONDS = 14 * 60;
 const BEAT_MS = 10_000;
 const LOOK_MS = 1_000;
+
+/** A stream may be longer, because its reader has it. */
+const NOT_STORED: Stored = {
+  ok: false,
+  error: {
+    code: "result_too_large",
+    message: `a provider's answer that is kept has at most ${MAX_RESULT_BYTES} bytes: ask for a stream, or for less`,
+    retryable: false,
+  },
+};
 
 interface Call {
   readonly job: LeasedJob;
@@ -125,6 +137,7 @@ export class Runner extends Relay<Env> implements RunnerCalls {
       offeredModels: [],
       timeoutSeconds: LONGEST_CALL_SECONDS,
       loadInput: () => this.#loadInput(job.id),
+      storeResult: async () => NOT_STORED,
       onProgress: () => undefined,
       onFirstToken: () => {
         if (job.stream) void this.#report({ type: "job.streaming", id: job.id, ...lease });
@@ -137,7 +150,7 @@ export class Runner extends Relay<Env> implements RunnerCalls {
     const outcome = await runJob({ ...job, timeout_seconds: boundOf(job) }, settings, halt.signal);
     await started;
     const refusal = outcome.type === "job.failed" ? way.refusalOf(outcome.error) : null;
-    const told: JobOutcome = outcome.type === "job.failed" ? { ...outcome, error: way.hide(outcome.error) } : outcome;
+    const told = way.hide(outcome);
     // The report first: a stream that fails before its first event may go on elsewhere.
     await this.#report({ ...told, id: job.id, ...lease } as JobReport, refusal);
     if (!job.stream || halt.signal.aborted || told.type === "job.spent" || told.type === "job.released") return;

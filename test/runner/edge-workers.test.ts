@@ -150,49 +150,6 @@ describe("a job is kept away from hosted providers", () => {
   });
 });
 
-describe("a provider that", () => {
-  test("refuses the key makes its worker unavailable in its own words", async () => {
-    hosted.acme.behave = () => ({ status: 401, errorBody: { error: { message: `bad key ${KEY}, go away` } } });
-    const refused = await ask({ model: "m2" });
-    expect(refused.status).toBe(502);
-    expect(refused.body.error.code).toBe("provider_refused");
-    const { unavailable } = await hosted.worker("edge-acme-0");
-    expect(unavailable).toContain("acme refused the key");
-    expect(JSON.stringify(refused.body) + unavailable + hosted.server.output()).not.toContain(KEY);
-    await hosted.api("PUT", "/api/provider-keys/acme", { key: KEY });
-    await vi.waitFor(async () => expect((await hosted.worker("edge-acme-0")).unavailable).toBe(null), WITHIN);
-  });
-
-  test.each([
-    ["has no credit for it", { status: 402, errorBody: { error: { message: "pay first" } } }, 402],
-    ["answers a page", { status: 200, errorBody: "<html>hello</html>" }, 500],
-    ["redirects", { status: 307, headers: { location: "http://127.0.0.1:1/" }, errorBody: "" }, 502],
-    ["says 200 with an error inside", { status: 200, errorBody: { error: { message: "no", type: "api_error" } } }, 502],
-    ["sends gzip that is none", { status: 200, headers: { "content-encoding": "gzip" }, errorBody: "none" }, 502],
-  ])("%s fails the request, and never passes for an answer", async (_what, behaviour, status) => {
-    await hosted.enable({}, { jobs: { max_attempts: 1 } });
-    hosted.acme.behave = () => behaviour;
-    const answered = await ask({ model: "m2" });
-    expect([answered.status, answered.body.error?.message ?? ""]).toEqual([status, expect.any(String)]);
-    await hosted.api("PUT", "/api/provider-keys/acme", { key: KEY });
-    await vi.waitFor(async () => expect((await hosted.worker("edge-acme-0")).unavailable).toBe(null), WITHIN);
-  });
-
-  test("dies in the middle of a stream ends it with an error, and what was said is counted", async () => {
-    hosted.acme.behave = () => ({ words: ["one", "two", "three"], cutAfter: 2, delayMs: 50 });
-    const cut = await fetch(`${hosted.server.url}/v1/chat/completions`, {
-      method: "POST",
-      headers: { authorization: `Bearer ${hosted.server.adminKey}`, "content-type": "application/json" },
-      body: JSON.stringify({ model: "m2", messages: HELLO, stream: true }),
-    });
-    const text = await cut.text();
-    expect(text).toContain("one");
-    expect(text).toContain('"error"');
-    const { attempts } = await hosted.api("GET", `/api/jobs/${cut.headers.get("x-signalbox-job")}/attempts`);
-    expect(attempts[0].usage.output_tokens).toBeGreaterThan(0);
-  });
-});
-
 describe("a list of models", () => {
   const failing = { status: 503, errorBody: { error: { message: "overloaded" } } };
 

@@ -32,7 +32,7 @@ export interface Hosted {
   readonly api: (method: string, route: string, body?: unknown) => Promise<Body>;
   readonly status: (method: string, route: string, body?: unknown) => Promise<number>;
   /** Enables the providers, and waits until their workers can be given jobs. */
-  readonly enable: (edge?: object, more?: object) => Promise<void>;
+  readonly enable: (edge?: object, more?: object, besideEdge?: object) => Promise<void>;
   readonly worker: (instance: string) => Promise<Body>;
   readonly stop: () => Promise<void>;
 }
@@ -54,10 +54,10 @@ export const startHosted = async (dataDir: string): Promise<Hosted> => {
     api,
     worker,
     status: async (method, route, body) => (await send(via, method, route, body)).status,
-    enable: async (edge = {}, more = {}) => {
+    enable: async (edge = {}, more = {}, besideEdge = {}) => {
       const providers = {
-        acme: { edge: { enabled: true, models: ["m1", "m2"], ...edge } },
-        claudia: { edge: { enabled: true, models: ["c1"], ...edge } },
+        acme: { edge: { enabled: true, models: ["m1", "m2"], ...edge }, ...besideEdge },
+        claudia: { edge: { enabled: true, models: ["c1"], ...edge }, ...besideEdge },
       };
       await succeed(via, "PUT", "/config", { providers, ...more });
       await vi.waitFor(async () => {

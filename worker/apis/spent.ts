@@ -2,6 +2,7 @@
 // estimated only for an answer that was cut before its runtime reported them, and are marked then.
 
 import { MAX_TOKENS } from "../../contract/field.ts";
+import { writtenIn } from "../../contract/text/said-text.ts";
 import { tokensOf } from "../../contract/token-estimate.ts";
 import type { Assembly, Dialect } from "./dialect.ts";
 import type { Spent, Usage } from "./usage.ts";
@@ -40,6 +41,10 @@ export function spentSoFar(dialect: Dialect, assembly: Assembly, inputTokens: ()
 
 /** What a request spent that was cut before its answer began. */
 export const spentOnInput = (inputTokens: number): Spent => estimated({ input_tokens: inputTokens, output_tokens: 0 });
+
+/** What an answer spent whose runtime does not count. Vectors are not output that is counted. */
+export const spentOnAnswer = (inputTokens: number, answer: unknown): Spent =>
+  estimated({ input_tokens: inputTokens, output_tokens: tokensOf(writtenIn(answer)) });
 
 const estimated = (usage: Usage): Spent => ({
   usage: {

@@ -4,7 +4,7 @@
 import { parseJson } from "../../contract/text/json-object.ts";
 import { inputTokensOf } from "../../contract/token-estimate.ts";
 import type { Assembly, Dialect } from "../apis/dialect.ts";
-import { spentOnInput, spentSoFar } from "../apis/spent.ts";
+import { spentOnAnswer, spentOnInput, spentSoFar } from "../apis/spent.ts";
 import { EventSplitter, EventTooLarge } from "../apis/sse.ts";
 import type { Spent } from "../apis/usage.ts";
 import type { FormBody } from "./form-body.ts";
@@ -21,6 +21,10 @@ export type Way = {
   classify: (error: unknown) => JobFailure;
   /** A form as a body that is sent while it is read. */
   streamOf: (form: FormBody) => unknown;
+  /** What is generated costs money: an answer without counts has them estimated. */
+  isMetered?: true;
+  /** More is not held of a streamed answer; by default as much as may be kept of any job. */
+  maxResultBytes?: number;
 };
 
 export type Exchange = {
@@ -57,9 +61,14 @@ export async function exchange(
       );
     }
     const isStream = response.headers.get("content-type")?.includes("text/event-stream") ?? false;
-    if (!isStream || request.dialect.assemble === null) return await readWhole(request, response, run.store);
-    assembly = request.dialect.assemble();
-    return await readStream(request, response, assembly, run.emit);
+    if (!isStream || request.dialect.assemble === null) {
+      const whole = await readWhole(request, response, run.store);
+      return counted(request, whole, (result) => spentOnAnswer(inputTokens(request), result));
+    }
+    const told = request.dialect.assemble();
+    assembly = told;
+    const outcome = await readStream(request, response, told, run.emit);
+    return counted(request, outcome, () => spentSoFar(request.dialect, told, () => inputTokens(request)));
   } catch (error) {
     const spent = spentWhenCut(request, assembly, run.signal.aborted);
     if (error instanceof EventTooLarge) return failed(eventTooLarge(), spent);
@@ -69,6 +78,12 @@ export async function exchange(
     done.abort();
   }
 }
+
+/** Nothing that costs money is free because its runtime does not count. */
+const counted = ({ way }: Exchange, outcome: Outcome, estimate: (result: unknown) => Spent): Outcome =>
+  way.isMetered !== true || !outcome.ok || outcome.usage !== undefined
+    ? outcome
+    : { ...outcome, ...estimate(outcome.result) };
 
 const inputTokens = ({ body }: Exchange): number => (typeof body === "string" ? inputTokensOf(parseJson(body)) : 0);
 
@@ -94,7 +109,8 @@ async function readStream(
   assembly: Assembly,
   emit: RunOptions["emit"],
 ): Promise<Outcome> {
-  const reading = { ...request, inputTokens: () => inputTokens(request) };
+  const { maxResultBytes } = request.way;
+  const reading = { ...request, maxResultBytes, inputTokens: () => inputTokens(request) };
   const reader = new StreamReader(reading, assembly, emit);
   const splitter = new EventSplitter(MAX_EVENT_BYTES);
   for await (const bytes of response.body ?? []) {

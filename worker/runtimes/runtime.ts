@@ -107,9 +107,9 @@ export async function probedOutcome({ probe }: Pick<Runtime, "probe">): Promise<
 
 export type FailedOutcome = Extract<Outcome, { ok: false }>;
 
-/** More than may be kept of any job. */
-export function resultTooLarge(): JobFailure {
-  const message = `The runtime wrote more than the limit of ${MAX_LARGE_RESULT_BYTES} bytes and was stopped; ask for less output`;
+/** More than may be kept of any job, or is kept of this one. */
+export function resultTooLarge(limitBytes: number = MAX_LARGE_RESULT_BYTES): JobFailure {
+  const message = `The runtime wrote more than the limit of ${limitBytes} bytes and was stopped; ask for less output`;
   return { code: "result_too_large", message, retryable: false };
 }
 

@@ -15,6 +15,7 @@ export const MAX_EVENT_BYTES = MAX_RESULT_BYTES - 1024;
 
 export type Reading = {
   dialect: Dialect;
+  maxResultBytes?: number | undefined;
   /** An estimate, for an answer that is cut. */
   inputTokens: () => number;
   /** The failure for an error in the stream, worded for the caller. */
@@ -43,11 +44,12 @@ export class StreamReader {
 
   /** @returns the outcome if further reading is useless. */
   async take(events: readonly SseEvent[]): Promise<Outcome | null> {
+    const { maxResultBytes = MAX_LARGE_RESULT_BYTES } = this.#request;
     let failure: JobFailure | null = null;
     for (const { raw, data } of events) {
       const noted = this.#assembly.take(data);
       if (noted.kind === "error") failure = this.#request.explain({ body: noted.error });
-      else if (this.#assembly.size() > MAX_LARGE_RESULT_BYTES) failure = resultTooLarge();
+      else if (this.#assembly.size() > maxResultBytes) failure = resultTooLarge(maxResultBytes);
       if (noted.kind === "error" && noted.isEnd === true && this.#hasContent) this.#keptBack.push(raw);
       if (failure !== null) break;
       this.#keptBack.push(raw);
