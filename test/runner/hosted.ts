@@ -37,13 +37,14 @@ export interface Hosted {
   readonly stop: () => Promise<void>;
 }
 
-export const startHosted = async (dataDir: string): Promise<Hosted> => {
+export const startHosted = async (dataDir: string, more: Record<string, string> = {}): Promise<Hosted> => {
   const acme = await new MockRuntime({ models: ["m1", "m2"] }).start();
   const claudia = await new MockRuntime({ models: ["c1"] }).start();
   const folder = mkdtempSync(path.join(tmpdir(), "catalog-"));
   writeFileSync(path.join(folder, "acme.yaml"), fileOf("acme", acme.url, "openai"));
   writeFileSync(path.join(folder, "claudia.yaml"), fileOf("claudia", claudia.url, "anthropic"));
-  const server = await startSelfHosted(dataDir, { env: { SERVICE_CATALOG_DIR: folder, PROVIDER_CLAUDIA_KEY: KEY } });
+  const env = { SERVICE_CATALOG_DIR: folder, PROVIDER_CLAUDIA_KEY: KEY, ...more };
+  const server = await startSelfHosted(dataDir, { env });
   const via = { url: server.url, key: server.adminKey };
   const api: Hosted["api"] = async (method, route, body) => (await send(via, method, route, body)).body;
   const worker: Hosted["worker"] = (instance) => api("GET", `/api/workers/${instance}`);
