@@ -39,6 +39,9 @@ const ranBy = (job: JobResource): string | null =>
     ? null
     : [job.ran_provider, job.ran_model].filter((part) => part !== null).join(", ");
 
+/** Of W3C Trace Context: `<version>-<trace id>-<span id>-<flags>`. */
+const traceIdOf = ({ traceparent }: JobResource): string | null => traceparent?.split("-")[1] ?? null;
+
 /** Leases count assignments, attempts count starts; they differ if a lease came back unstarted. */
 const assignedOften = (job: JobResource): string =>
   job.lease > job.attempts && job.lease > 1 ? `, assigned ${plural(job.lease, "time")}` : "";
@@ -100,6 +103,14 @@ export const JobFacts = ({ job }: { job: JobResource }) => (
       <Fact name="Batch">
         <a href={href(["batches", job.batch])}>{job.batch}</a>
         {job.custom_id !== null && <span class="row-note dim">line {job.custom_id}</span>}
+      </Fact>
+    )}
+    {traceIdOf(job) !== null && (
+      <Fact name="Trace">
+        <code class="trace-id">{traceIdOf(job)}</code>{" "}
+        <button type="button" class="button small" onClick={() => copy(traceIdOf(job) ?? "")}>
+          Copy trace id
+        </button>
       </Fact>
     )}
     <Fact name="Attempts">

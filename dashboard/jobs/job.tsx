@@ -1,4 +1,4 @@
-// One job: its attempts, the request beside the result, its facts beside its decisions.
+// One job as a story: what was answered, where the time went, what was asked, who decided what.
 
 import type { AttemptResource } from "../../contract/insight.ts";
 import type { JobEventResource, JobResource } from "../../contract/job.ts";
@@ -16,15 +16,20 @@ import { Attempts } from "./attempts.tsx";
 import { DecisionView, isDecision } from "./decision.tsx";
 import { JobActions } from "./job-actions.tsx";
 import { CopyFacts, JobFacts } from "./job-facts.tsx";
+import { backOf, JobNav } from "./job-nav.tsx";
 import { useJobStream } from "./job-stream.ts";
 import { RouterPreview } from "./router-preview.tsx";
 import { Timeline } from "./timeline.tsx";
 import { ValueView } from "./value-view.tsx";
 
-const BACK = { label: "Jobs", href: "#/jobs" };
 const TITLE_CHARS = 80;
 
-const titleOf = (job: JobResource): string => shortened(job.prompt.trim().split("\n")[0] ?? "", TITLE_CHARS) || job.id;
+const HEADING_MARK = /^#+\s+/;
+
+const titleOf = (job: JobResource): string => {
+  const [first = ""] = job.prompt.trim().split("\n");
+  return shortened(first.replace(HEADING_MARK, ""), TITLE_CHARS) || job.id;
+};
 
 /** As it is now: the reason that was read with the job may be out of date. */
 const Wait = ({ job }: { job: JobResource }) => {
@@ -44,9 +49,6 @@ const Failure = ({ job: { error, status } }: { job: JobResource }) =>
     </Panel>
   );
 
-/** What a model wrote is read as text; a plain text may be of any format, so it is shown as it is. */
-const firstModeOf = ({ api, result }: JobResource) => (api === null && typeof result === "string" ? "raw" : "rendered");
-
 /** A result that is not in the job: kept as a file, or passed on to its client alone. */
 const LargeResult = ({ job: { result_file: file, result_bytes: bytes } }: { job: JobResource }) =>
   file === null ? (
@@ -63,7 +65,7 @@ const Answer = ({ job }: { job: JobResource }) => {
   if (job.result !== null) {
     return (
       <Panel title="Result">
-        <ValueView name="Result" value={job.result} first={firstModeOf(job)} />
+        <ValueView name="Result" value={job.result} first="rendered" />
       </Panel>
     );
   }
@@ -84,13 +86,18 @@ const Answer = ({ job }: { job: JobResource }) => {
       </Panel>
     );
   }
-  return (
-    <Panel title={job.progress === null ? "Result" : "Progress"}>
-      {job.progress === null ? (
-        <Empty title={isOpen(job.status) ? "Nothing yet." : "None: the job did not complete."} />
-      ) : (
+  if (job.progress !== null) {
+    return (
+      <Panel title="Progress">
         <ValueView name="Progress" value={job.progress} first="rendered" />
-      )}
+      </Panel>
+    );
+  }
+  // Its error says more.
+  if (job.status === "failed") return null;
+  return (
+    <Panel title="Result">
+      <Empty title={isOpen(job.status) ? "Nothing yet." : "None: the job did not complete."} />
     </Panel>
   );
 };
@@ -129,49 +136,48 @@ interface Read {
 const Ready = ({ job, events, attempts, reload }: Read & { reload: () => void }) => (
   <Page
     title={titleOf(job)}
-    back={BACK}
+    back={backOf(job.id)}
     lead={
       <>
         <JobStatus status={job.status} /> <code class="id">{job.id}</code>
       </>
     }
-    actions={<JobActions job={job} onDone={reload} />}
+    actions={
+      <>
+        <JobNav id={job.id} />
+        <JobActions job={job} onDone={reload} />
+      </>
+    }
   >
     <Wait job={job} />
-    <div class="bands">
-      <Attempts job={job} attempts={attempts} />
-      <Failure job={job} />
-      <div class="split">
-        <div class="stack-panels">
-          <Panel title="Prompt">
-            <ValueView name="Prompt" value={job.prompt} />
+    <div class="split split-wide">
+      <div class="stack-panels">
+        <Failure job={job} />
+        <Answer job={job} />
+        <Attempts job={job} attempts={attempts} events={events} />
+        <Files job={job} />
+        <Panel title="Prompt">
+          <ValueView name="Prompt" value={job.prompt} />
+        </Panel>
+        {job.input !== null && (
+          <Panel title="Input">
+            <ValueView name="Input" value={job.input} first="tree" />
           </Panel>
-          {job.input !== null && (
-            <Panel title="Input">
-              <ValueView name="Input" value={job.input} first="tree" />
-            </Panel>
-          )}
-        </div>
-        <div class="stack-panels">
-          <Answer job={job} />
-          <Files job={job} />
-        </div>
+        )}
       </div>
-      <div class="split">
+      <div class="stack-panels">
         <Panel title="Facts" aside={<CopyFacts job={job} />}>
           <JobFacts job={job} />
         </Panel>
-        <div class="stack-panels">
-          {job.status === "pending" && (
-            <Panel title="Who would get it now">
-              <RouterPreview query={{ job_id: job.id }} />
-            </Panel>
-          )}
-          <Decision events={events} />
-          <Panel title="Timeline">
-            <Timeline events={events} />
+        {job.status === "pending" && (
+          <Panel title="Who would get it now">
+            <RouterPreview query={{ job_id: job.id }} />
           </Panel>
-        </div>
+        )}
+        <Decision events={events} />
+        <Panel title="Timeline">
+          <Timeline events={events} />
+        </Panel>
       </div>
     </div>
   </Page>
@@ -193,7 +199,7 @@ export const JobPage = ({ id }: { id: string }) => {
   );
   if (data !== null) return <Ready {...data} reload={reload} />;
   return (
-    <Page title="Job" back={BACK}>
+    <Page title="Job" back={backOf(id)}>
       {error === null ? <Loading what="the job" /> : <Problem error={error} retry={reload} />}
     </Page>
   );

@@ -16,21 +16,27 @@ const step = (by: 1 | -1): void => {
   links[next]?.scrollIntoView({ block: "nearest" });
 };
 
-const KEYS: Record<string, () => void> = {
+type Keys = Readonly<Record<string, () => void>>;
+
+const ROW_KEYS: Keys = {
   j: () => step(1),
   k: () => step(-1),
   x: () => document.activeElement?.closest("tr[data-job]")?.querySelector<HTMLInputElement>("input")?.click(),
   "/": () => document.querySelector<HTMLInputElement>(".search-line input")?.focus(),
 };
 
-const onKey = (event: KeyboardEvent): void => {
-  if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return;
-  if (document.querySelector("dialog[open]") !== null || !Object.hasOwn(KEYS, event.key)) return;
-  event.preventDefault();
-  KEYS[event.key]?.();
-};
+const isPlain = ({ ctrlKey, metaKey, altKey, target }: KeyboardEvent): boolean =>
+  !ctrlKey && !metaKey && !altKey && !isTyping(target) && document.querySelector("dialog[open]") === null;
 
-export const followRowKeys = (): (() => void) => {
+/** Follows keys that are pressed alone and outside a field, until the returned function is called. */
+export const followKeys = (keys: Keys): (() => void) => {
+  const onKey = (event: KeyboardEvent): void => {
+    if (!Object.hasOwn(keys, event.key) || !isPlain(event)) return;
+    event.preventDefault();
+    keys[event.key]?.();
+  };
   document.addEventListener("keydown", onKey);
   return () => document.removeEventListener("keydown", onKey);
 };
+
+export const followRowKeys = (): (() => void) => followKeys(ROW_KEYS);

@@ -13,6 +13,7 @@ const EVENTS: Record<string, { says: string; aspect: Aspect }> = {
   "job.assigned": { says: "Assigned", aspect: "caution" },
   "job.accept_expired": { says: "Not started in time", aspect: "caution" },
   "job.started": { says: "Started", aspect: "clear" },
+  "job.streaming": { says: "Begins its answer", aspect: "clear" },
   "job.completed": { says: "Completed", aspect: "done" },
   "job.failed": { says: "Failed", aspect: "stop" },
   "job.cancelled": { says: "Cancelled", aspect: "stop" },

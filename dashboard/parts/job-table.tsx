@@ -6,6 +6,7 @@ import { startOf } from "../../contract/text/start-of.ts";
 import { duration, usd, withLocalTimes } from "../format.ts";
 import { href } from "../router.ts";
 import { isOpen } from "../state/board.ts";
+import { openedFrom } from "../state/came-from.ts";
 import { now } from "../state/clock.ts";
 import { reasonOf } from "../state/waiting.ts";
 import { JobStatus } from "./status.tsx";
@@ -54,14 +55,20 @@ const CheckCell = ({ job, selection }: { job: LiveJob; selection: Selection }) =
   </td>
 );
 
-const Row = ({ job, selection }: { job: LiveJob; selection: Selection | undefined }) => (
+interface RowProps {
+  readonly job: LiveJob;
+  readonly selection: Selection | undefined;
+  readonly onOpen: () => void;
+}
+
+const Row = ({ job, selection, onOpen }: RowProps) => (
   <tr data-job={job.id} class={selection?.has(job.id) ? "row-selected" : undefined}>
     {selection !== undefined && <CheckCell job={job} selection={selection} />}
     <td class="cell-status">
       <JobStatus status={job.status} />
     </td>
     <td class="cell-main">
-      <a class="row-link" href={href(["jobs", job.id])}>
+      <a class="row-link" href={href(["jobs", job.id])} onClick={onOpen}>
         {job.prompt_start.trim() || "(blank prompt)"}
       </a>
       <Note job={job} />
@@ -112,10 +119,13 @@ interface JobTableProps {
   selection?: Selection;
 }
 
-export const JobTable = ({ jobs, name, selection }: JobTableProps) => (
-  <Table name={name} columns={selection === undefined ? COLUMNS : [CHECK_COLUMN, ...COLUMNS]} class="jobs-table">
-    {jobs.map((job) => (
-      <Row key={job.id} job={job} selection={selection} />
-    ))}
-  </Table>
-);
+export const JobTable = ({ jobs, name, selection }: JobTableProps) => {
+  const remember = (): void => openedFrom(jobs.map(({ id }) => id));
+  return (
+    <Table name={name} columns={selection === undefined ? COLUMNS : [CHECK_COLUMN, ...COLUMNS]} class="jobs-table">
+      {jobs.map((job) => (
+        <Row key={job.id} job={job} selection={selection} onOpen={remember} />
+      ))}
+    </Table>
+  );
+};

@@ -1,18 +1,29 @@
 // An error in the coordinator's words, with the fields it names and a way to continue.
 
 import { ApiProblem } from "../../contract/client/problem.ts";
-import { withLocalTimes } from "../format.ts";
+import { plural, withLocalTimes } from "../format.ts";
 
 interface Verdict {
   instance?: string;
   reasons?: string[];
 }
 
+const MAX_REASONS = 20;
+
+/** A reason and those it is about: a fleet repeats itself. */
+const byReason = (workers: readonly Verdict[]): [reason: string, instances: string[]][] => {
+  const groups = Map.groupBy(workers, ({ reasons }) => withLocalTimes((reasons ?? []).join("; ")));
+  return [...groups]
+    .map(([reason, group]): [string, string[]] => [reason, group.map(({ instance }) => instance ?? "")])
+    .sort(([, one], [, other]) => other.length - one.length)
+    .slice(0, MAX_REASONS);
+};
+
 const WorkerReasons = ({ workers }: { workers: readonly unknown[] }) => (
   <ul class="problem-list">
-    {(workers as Verdict[]).slice(0, 50).map((worker) => (
-      <li key={worker.instance}>
-        <strong>{worker.instance}</strong>: {withLocalTimes((worker.reasons ?? []).join("; "))}
+    {byReason(workers as Verdict[]).map(([reason, instances]) => (
+      <li key={reason}>
+        <strong>{instances.length === 1 ? instances[0] : plural(instances.length, "worker")}</strong>: {reason}
       </li>
     ))}
   </ul>

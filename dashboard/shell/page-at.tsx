@@ -7,7 +7,6 @@ import { Cost } from "../cost/cost.tsx";
 import { Fleet } from "../fleet/fleet.tsx";
 import { WorkerPage } from "../fleet/worker.tsx";
 import { Explain } from "../jobs/explain.tsx";
-import { JobPage } from "../jobs/job.tsx";
 import { Jobs } from "../jobs/jobs.tsx";
 import { NewJob } from "../jobs/new-job.tsx";
 import { Overview } from "../overview/overview.tsx";
@@ -21,6 +20,7 @@ import { isAdmin, isPerson, mayOperate } from "../state/session.ts";
 import { lazyPage } from "./lazy.tsx";
 import { NotFound } from "./not-found.tsx";
 
+const JobPage = lazyPage("Job", async () => (await import("../jobs/job.tsx")).JobPage);
 const Batches = lazyPage("Batches", async () => (await import("../batches/batches.tsx")).Batches);
 const BatchPage = lazyPage("Batch", async () => (await import("../batches/batch.tsx")).BatchPage);
 const Playground = lazyPage("Playground", async () => (await import("../playground/playground.tsx")).Playground);
@@ -40,7 +40,7 @@ type Show = (id: string) => VNode;
 const PAGES: Record<string, Show> = {
   "": () => <Overview />,
   jobs: () => <Jobs />,
-  "jobs/*": (id) => <JobPage id={id} />,
+  "jobs/*": JobPage,
   batches: Batches,
   "batches/*": BatchPage,
   fleet: () => <Fleet />,

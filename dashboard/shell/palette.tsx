@@ -175,7 +175,7 @@ const KEYS: readonly (readonly [key: string, does: string])[] = [
   ["Ctrl K", "open a page, find an id, pause a worker, killswitch"],
   ["?", "this help"],
   ["/", "the page's search"],
-  ["j, k", "in a list of jobs: next, previous"],
+  ["j, k", "in a list of jobs, and on a job's page: next, previous"],
   ["x", "in a list of jobs: select"],
   ["Enter", "in a list of jobs: open"],
   ["Escape", "close what is open"],

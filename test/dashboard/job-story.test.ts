@@ -1,0 +1,110 @@
+// A job's page as a story: the answer first, the waterfall and its zoom, the next and the previous job of the list that
+// it was opened in, its trace.
+
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { type ActingWorker, register } from "./acting-worker.ts";
+import { lacksBrowser, startWorld, type World } from "./browser.ts";
+
+interface Made {
+  readonly id: string;
+  readonly traceparent: string;
+}
+
+describe.skipIf(lacksBrowser())("a job's story", () => {
+  let world: World;
+  let worker: ActingWorker;
+  beforeAll(async () => {
+    world = await startWorld(["--no-worker"]);
+    worker = await register(world, "box-1");
+  }, 90_000);
+  afterAll(() => world?.close());
+
+  const done = async (prompt: string, result: unknown, metadata = {}): Promise<Made> => {
+    const made = await world.call<Made>("POST", "/api/jobs", { prompt, provider: "acme", metadata });
+    await worker.complete(made.id, result);
+    return made;
+  };
+
+  it("begins with the answer, as it reads", async () => {
+    const { id } = await done("Begin", "It is **done**");
+    const { page, faults } = await world.open(`jobs/${id}`);
+    const result = page.getByRole("region", { name: "Result" });
+    await result.locator("strong", { hasText: "done" }).waitFor();
+    const headings = await page.locator(".panel h2").allTextContents();
+    expect(headings[0]).toBe("Result");
+    expect(faults()).toEqual([]);
+  });
+
+  it("shows each attempt's phases in a waterfall, with the back-off between two, and zooms into it", async () => {
+    const { id } = await world.call<Made>("POST", "/api/jobs", { prompt: "Twice", provider: "acme", max_attempts: 3 });
+    await worker.fail(id, { code: "runtime_error", message: "the runtime broke off", retryable: true });
+    await worker.complete(id, "done", { first_token_ms: 3 });
+    const { page, faults } = await world.open(`jobs/${id}`);
+    const attempts = page.getByRole("region", { name: "Attempts" });
+    const second = attempts.locator(".attempt").nth(1);
+    await second.getByText("Back-off").waitFor();
+    const rows = await attempts.locator(".attempt").first().locator(".fall-name").allTextContents();
+    expect(rows).toEqual(["Queue", "Assigned", "Run"]);
+    const widthOf = async (): Promise<number> =>
+      Number(
+        await second
+          .locator(".phase-backoff")
+          .getAttribute("width", { timeout: 1000 })
+          .catch(() => "0"),
+      );
+    const before = await widthOf();
+    expect(before).toBeGreaterThan(300);
+    await attempts.getByRole("button", { name: "Zoom" }).click();
+    await expect.poll(widthOf).toBeLessThan(before);
+    await attempts.getByRole("button", { name: "Earlier" }).waitFor();
+    await attempts.getByRole("button", { name: "Whole" }).click();
+    await expect.poll(widthOf).toBe(before);
+    expect(await attempts.getByRole("button", { name: "Earlier" }).count()).toBe(0);
+    expect(faults()).toEqual([]);
+  });
+
+  it("leads to the next and the previous job of the list, by link and by key, and back to the list as it was", async () => {
+    for (const name of ["Third", "Second", "First"]) await done(`${name} of the list`, "done", { of: "row" });
+    const { page, faults } = await world.open("jobs?metadata.of=row");
+    await page.getByRole("link", { name: "Second of the list" }).click();
+    await page.getByText("2 of 3").waitFor();
+    await page.getByRole("link", { name: "Next" }).click();
+    await page.getByRole("heading", { name: "Third of the list" }).waitFor();
+    expect(await page.getByRole("button", { name: "Next" }).isDisabled()).toBe(true);
+    await page.getByRole("link", { name: "Previous" }).click();
+    await page.getByRole("heading", { name: "Second of the list" }).waitFor();
+    await page.keyboard.press("k");
+    await page.getByRole("heading", { name: "First of the list" }).waitFor();
+    await page.reload();
+    await page.getByText("1 of 3").waitFor();
+    await page.locator(".back").click();
+    await expect.poll(() => page.url()).toContain("metadata.of=row");
+    expect(faults()).toEqual([]);
+  });
+
+  it("is not in a list when it was opened by its address", async () => {
+    const { id } = await done("Alone", "done");
+    const { page } = await world.open(`jobs/${id}`);
+    await page.getByRole("heading", { name: "Alone" }).waitFor();
+    expect(await page.getByRole("link", { name: "Next" }).count()).toBe(0);
+  });
+
+  it("has its trace's id, to copy", async () => {
+    const { id, traceparent } = await done("Trace", "done");
+    const { page } = await world.open(`jobs/${id}`, { permissions: ["clipboard-read", "clipboard-write"] });
+    await page.getByRole("button", { name: "Copy trace id" }).click();
+    await page.getByText("Copied.").waitFor();
+    expect(await page.evaluate(() => navigator.clipboard.readText())).toBe(traceparent.split("-")[1]);
+  });
+
+  it("groups the reasons of a refused dispatch, never a line a worker", async () => {
+    for (const name of ["a", "b", "c"]) await register(world, `other-${name}`, { provider: "others" });
+    const { page } = await world.open("jobs/new");
+    await page.getByLabel("Prompt").fill("Nobody");
+    await page.getByLabel("Tags").fill("nowhere");
+    await page.getByRole("button", { name: "Dispatch now" }).click();
+    const alert = page.getByRole("alert");
+    await alert.getByText("4 workers").waitFor();
+    expect(await alert.getByRole("listitem").count()).toBe(1);
+  });
+});
