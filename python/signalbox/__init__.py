@@ -48,7 +48,8 @@ REQUEST_SECONDS = 40.0
 BEAT_SECONDS = 5.0
 DRAIN_SECONDS = 8.0
 GRACE_SECONDS = 5.0
-MAX_RESULT_BYTES = 1024 * 1024
+REPORTED_BYTES = 1024 * 1024  # A larger result is stored first, and the report names it.
+MAX_RESULT_BYTES = 64 * 1024 * 1024
 MAX_MESSAGE = 8000
 FINAL = ("completed", "failed", "cancelled")
 
@@ -171,7 +172,14 @@ class Signalbox:
         while True:
             job: dict[str, Any] = self._api.insist("GET", f"/api/jobs/{job_id}?wait={CLAIM_WAIT_SECONDS}")
             if job["status"] in FINAL:
-                return job
+                return self._with_result(job)
+
+    def _with_result(self, job: dict[str, Any]) -> dict[str, Any]:
+        """A result over 1 MiB is a file, which is read as if it stood in the job."""
+        kept = job.get("result_file")
+        if kept is None:
+            return job
+        return {**job, "result": self._api.insist("GET", f"/api/files/{kept['id']}/content", timeout=600)}
 
     def stream(self, prompt: str, **fields: Any) -> Iterator[Any]:
         """The answer while it is written: text, and other parts as they are. Raises Problem if the job fails."""
@@ -373,7 +381,7 @@ def _outcome_of(handler: Handler, job: Job, ctx: Context) -> Outcome:
         if result is None and ctx._texts:
             result = "".join(ctx._texts)
         try:
-            size = len(json.dumps(result, ensure_ascii=False).encode("utf-8", "replace"))
+            size = len(_json_of(result))
         except (TypeError, ValueError) as error:
             raise Fail("bad_output", f"the handler's result is no JSON: {error}") from None
         if size > MAX_RESULT_BYTES:
@@ -387,6 +395,10 @@ def _outcome_of(handler: Handler, job: Job, ctx: Context) -> Outcome:
     if ctx.cancelled:
         kind, body = ctx._stopped()
     return kind, {**body, **ctx._spent}
+
+
+def _json_of(value: Any) -> bytes:
+    return json.dumps(value, ensure_ascii=False).encode("utf-8", "replace")
 
 
 def _finished(result: Any, ctx: Context) -> Any:
@@ -474,6 +486,8 @@ class _Run(Context):
         failures = 0
         while True:
             try:
+                if "result" in body:
+                    body = self._placed(body)
                 self._api.call("POST", f"{self.path}/{kind}", {**self.lease, **body})
                 return
             except Problem as problem:
@@ -487,6 +501,16 @@ class _Run(Context):
                 return
             failures += 1
             time.sleep(_backoff(failures))
+
+    def _placed(self, body: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The report, without a result that it could not carry."""
+        text = _json_of(body["result"])
+        if len(text) <= REPORTED_BYTES:
+            return body
+        target, headers = _query(f"{self.path}/result", **self.lease), {"Content-Type": "application/json"}
+        stored = self._api.call("PUT", target, text, headers=headers, timeout=600)
+        others = {name: value for name, value in body.items() if name != "result"}
+        return {**others, "result_file": stored["file"]["id"]}
 
     def end_stream(self, is_whole: bool) -> None:
         if self._stream is not None:

@@ -43,6 +43,7 @@ def main(job, ctx):
         data = urllib.request.urlopen(ctx.files[0]["url"]).read()
         ctx.file("loud.txt", data.upper())
         return len(data)
+    if what == "large": return "é" * 1_000_000
     if what == "fail": raise Fail("bad_input", "no")
     if what == "bug": return {}["x"]
     if what == "exit": sys.exit(3)
@@ -246,6 +247,13 @@ describe.skipIf(lacksPython)("the Python package", () => {
       result: 5,
       result_files: [{ name: "loud.txt", bytes: 5 }],
     });
+  });
+
+  it("keeps a result over 1 MiB as a file, and reads it as if it stood in the job", async () => {
+    const { id, result, result_file } = await finalJob("large");
+    expect([result, result_file]).toEqual([null, { id: expect.any(String), bytes: 2_000_002 }]);
+    const read = `from signalbox import Signalbox; print(len(Signalbox().wait("${id}")["result"]))`;
+    expect((await python(["-c", read])).out.trim()).toBe("1000000");
   });
 
   it("is a client: it runs, streams, lists, and names what was refused", async () => {

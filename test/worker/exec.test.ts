@@ -112,6 +112,13 @@ describe("what a command writes", () => {
     expect((await runCommand(node(script))).outcome).toMatchObject({ ok: true, result: { a: [2] } });
   });
 
+  test.each([
+    ["text", `process.stdout.write("x".repeat(5e6))`],
+    ["a result", `console.log(JSON.stringify({result: "x".repeat(5e6)}))`],
+  ])("%s of many megabytes is the result, too", async (_, script) => {
+    expect((await runCommand(node(script))).outcome).toEqual({ ok: true, result: "x".repeat(5e6) });
+  });
+
   test("an error fails the job, although the command ends with 0", async () => {
     const error = { code: "no_gpu", message: "none", retryable: true, retry_after_seconds: 7 };
     const { outcome } = await runCommand(node(`console.log(JSON.stringify({error: ${JSON.stringify(error)}}))`));
@@ -132,8 +139,8 @@ describe("what a command writes", () => {
     expect(outcome).toMatchObject({ ok: false, error: { code: "file_not_kept" } });
   });
 
-  test("10 MB without a line end stop the command, and no UTF-8 is text all the same", async () => {
-    const flood = await runCommand(node(`process.stdout.write("{" + "x".repeat(1e7)); setTimeout(() => {}, 60000)`));
+  test("70 MB without a line end stop the command, and no UTF-8 is text all the same", async () => {
+    const flood = await runCommand(node(`process.stdout.write("{" + "x".repeat(7e7)); setTimeout(() => {}, 60000)`));
     expect(flood.outcome).toMatchObject({ ok: false, error: { code: "result_too_large" } });
     const bytes = await runCommand(node(`process.stdout.write(Buffer.from([0x61, 0xff, 0xfe, 0x62]))`));
     expect(bytes.outcome).toMatchObject({ ok: true, result: "a\ufffd\ufffdb" });

@@ -2,7 +2,8 @@
 // usage count. Invariant: it holds no more than the largest result, however much the program writes.
 
 import path from "node:path";
-import { MAX_RESULT_BYTES, utf8Bytes } from "../../contract/field.ts";
+import { utf8Bytes } from "../../contract/field.ts";
+import { MAX_LARGE_RESULT_BYTES } from "../../contract/values.ts";
 import { writeEvent } from "../apis/sse.ts";
 import type { Spent } from "../apis/usage.ts";
 import type { FileBytes, JobFiles } from "../job-files.ts";
@@ -97,7 +98,7 @@ export class Answer {
   #say(text: string): Promise<void> | undefined {
     if (text === "" || this.#failure !== null) return undefined;
     this.#textBytes += utf8Bytes(text);
-    if (this.#textBytes > MAX_RESULT_BYTES) {
+    if (this.#textBytes > MAX_LARGE_RESULT_BYTES) {
       this.fail(tooMuch());
       this.#texts = [];
       return undefined;
@@ -133,6 +134,6 @@ function eventsOf(text: string): string[] {
 }
 
 export function tooMuch(): JobFailure {
-  const message = `The program wrote more than the limit of ${MAX_RESULT_BYTES} bytes and was stopped; write less, or to stderr what is no answer`;
+  const message = `The program wrote more than the limit of ${MAX_LARGE_RESULT_BYTES} bytes and was stopped; write less, or to stderr what is no answer`;
   return { code: "result_too_large", message, retryable: false };
 }

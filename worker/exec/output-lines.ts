@@ -1,10 +1,10 @@
 // What a command writes, as it comes: text at once, a line that begins with `{` when it is whole. Bytes that are no
 // UTF-8 become U+FFFD. Invariant: no more than one bounded line is held back.
 
-import { MAX_RESULT_BYTES } from "../../contract/field.ts";
+import { MAX_LARGE_RESULT_BYTES } from "../../contract/values.ts";
 
-/** A result of the largest size, with every character escaped as JSON may. */
-const MAX_LINE_CHARS = 6 * MAX_RESULT_BYTES;
+/** A result of the largest size, and what stands around it. */
+const MAX_LINE_CHARS = MAX_LARGE_RESULT_BYTES + 1024;
 
 export type Piece =
   | { kind: "text"; text: string }
