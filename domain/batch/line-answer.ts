@@ -12,7 +12,7 @@ export interface LineAnswer {
   readonly status: number | null;
   /** The response's body as JSON; null without one, or where a file has it. */
   readonly body: string | null;
-  /** The file with a body over 1 MiB. */
+  /** The file with a body over 1 MiB, until the batch's own object has it. */
   readonly resultFile: { readonly id: string; readonly bytes: number } | null;
 }
 
@@ -29,24 +29,42 @@ const NO_ANSWER = {
   expired: { code: "batch_expired", message: "the batch's time was over before this line had an answer" },
 } as const;
 
-/** A line of the output or the error file, in OpenAI's form. */
-export const openAiLine = ({ customId, requestId, answer }: ToldLine): string => {
-  const { state, status, body, jobId, resultFile } = answer;
-  const named = `{"id":${JSON.stringify(`batch_req_${requestId}`)},"custom_id":${JSON.stringify(customId)}`;
-  if (state === "cancelled" || state === "expired")
-    return `${named},"response":null,"error":${JSON.stringify(NO_ANSWER[state])}}\n`;
-  const elsewhere = resultFile === null ? "" : `,"result_file":${JSON.stringify(resultFile)}`;
-  const response = `{"status_code":${status ?? 0},"request_id":${JSON.stringify(jobId)},"body":${body ?? "null"}${elsewhere}}`;
-  return `${named},"response":${response},"error":null}\n`;
-};
+/** A line as it is written. A body that a file has stands between body and tail. */
+export interface LineParts {
+  readonly head: string;
+  readonly body: string;
+  readonly tail: string;
+}
 
-const ANTHROPIC_RESULT: Readonly<Record<LineState, (body: string) => string>> = {
-  completed: (body) => `{"type":"succeeded","message":${body}}`,
-  failed: (body) => `{"type":"errored","error":${body}}`,
-  cancelled: () => '{"type":"canceled"}',
-  expired: () => '{"type":"expired"}',
+const partsAround = (before: string, { body, resultFile }: ToldLine["answer"], after: string): LineParts => ({
+  head: before,
+  body: resultFile === null ? (body ?? "null") : "",
+  tail: `${after}\n`,
+});
+
+const withoutBody = (line: string): LineParts => ({ head: line, body: "", tail: "\n" });
+
+/** A line of the output or the error file, in OpenAI's form. */
+export const openAiParts = ({ customId, requestId, answer }: ToldLine): LineParts => {
+  const { state, status, jobId } = answer;
+  const named = `{"id":${JSON.stringify(`batch_req_${requestId}`)},"custom_id":${JSON.stringify(customId)},"response":`;
+  if (state === "cancelled" || state === "expired")
+    return withoutBody(`${named}null,"error":${JSON.stringify(NO_ANSWER[state])}}`);
+  const response = `{"status_code":${status ?? 0},"request_id":${JSON.stringify(jobId)},"body":`;
+  return partsAround(named + response, answer, '},"error":null}');
 };
 
 /** A line of the results, in Anthropic's form. */
-export const anthropicLine = ({ customId, answer }: ToldLine): string =>
-  `{"custom_id":${JSON.stringify(customId)},"result":${ANTHROPIC_RESULT[answer.state](answer.body ?? "null")}}\n`;
+export const anthropicParts = ({ customId, answer }: ToldLine): LineParts => {
+  const named = `{"custom_id":${JSON.stringify(customId)},"result":`;
+  switch (answer.state) {
+    case "completed":
+      return partsAround(`${named}{"type":"succeeded","message":`, answer, "}}");
+    case "failed":
+      return partsAround(`${named}{"type":"errored","error":`, answer, "}}");
+    case "cancelled":
+      return withoutBody(`${named}{"type":"canceled"}}`);
+    case "expired":
+      return withoutBody(`${named}{"type":"expired"}}`);
+  }
+};

@@ -4,14 +4,14 @@
 import { ok } from "../../domain/words/result.ts";
 import { log } from "../../log/log.ts";
 import { SERVICE, type TurnRunner } from "../calls/turn-runner.ts";
-import type { BatchFile } from "../files/file-objects.ts";
+import type { BatchFiles } from "../files/file-objects.ts";
 import { type BatchStep, closed, fed, learned, nextStepOf, recorded } from "../operations/batch-steps.ts";
 import type { Turn } from "../turn/turn.ts";
 
 interface CarrierTools {
   readonly tenant: string;
   readonly turns: Pick<TurnRunner, "decide" | "read">;
-  readonly fileOf: (id: string) => BatchFile;
+  readonly files: BatchFiles;
 }
 
 /** What the tenant does with an answer; false if nothing. */
@@ -56,14 +56,15 @@ export class BatchCarrier {
 
   async #ask(step: BatchStep): Promise<Heard | null> {
     const { id } = step;
-    const file = this.#tools.fileOf(step.fileId);
+    const { files } = this.#tools;
+    const file = files.of(step.fileId);
     switch (step.do) {
       case "learn": {
         const found = await file.learnBatch({ batch: id, bytes: step.bytes, ...step.rules }, step.keptUntil);
         return found.is === "reading" ? null : (turn) => learned(turn, id, found);
       }
       case "record": {
-        await file.recordLines(id, step.answers);
+        await file.recordLines(id, step.answers, files.home);
         return (turn) => recorded(turn, id, step.answers);
       }
       case "take": {

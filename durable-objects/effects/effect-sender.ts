@@ -40,7 +40,7 @@ export class EffectSender {
 
   constructor(parts: SenderParts) {
     this.#parts = parts;
-    this.#batches = new BatchCarrier({ fileOf: (id) => parts.files.of(id), turns: parts.turns, tenant: parts.tenant });
+    this.#batches = new BatchCarrier({ files: parts.files, turns: parts.turns, tenant: parts.tenant });
   }
 
   send(effects: Effects): void {

@@ -1,41 +1,24 @@
 // The lines of the batches whose input a file is: read and checked once, given out in order of their cursor, and
 // answered. Giving out changes nothing here, and a line keeps its first answer, so everything may be asked twice.
 
-import { jsonExcess } from "../../contract/json-bounds.ts";
 import type { BatchFileKind, LineCursor } from "../../domain/batch/batch.ts";
 import { MAX_BATCH_MODELS } from "../../domain/batch/batch.ts";
+import { type BatchLine, type Fault, MAX_FAULTS, MAX_LINE_BYTES, wholeFault } from "../../domain/batch/batch-line.ts";
 import {
-  type BatchLine,
-  type Fault,
-  type FaultCode,
-  isFault,
-  type LineRules,
-  MAX_FAULTS,
-  MAX_LINE_BYTES,
-  MAX_LINES,
-  readLine,
-  wholeFault,
-} from "../../domain/batch/batch-line.ts";
-import { anthropicLine, type LineAnswer, openAiLine, type ToldLine } from "../../domain/batch/line-answer.ts";
-import { all, first, type Row, type Sql } from "../store/sql.ts";
+  anthropicParts,
+  type LineAnswer,
+  type LineParts,
+  openAiParts,
+  type ToldLine,
+} from "../../domain/batch/line-answer.ts";
+import { all, first, type Row, type Sql, type SqlValue, scalar } from "../store/sql.ts";
+import { type LearnRequest, type ReadBytes, Slice } from "./line-slice.ts";
 
-/** Read and checked at a time: bounds how long the object is busy, and what it holds. */
-const SLICE_BYTES = 4 * MAX_LINE_BYTES;
 /** Of the bodies given out at a time. */
 const TAKEN_BYTES = 4 * MAX_LINE_BYTES;
 const CLOSED_A_SLICE = 5_000;
 const PIECE_CHARS = 64 * 1024;
 const LISTED = 500;
-const LINE_FEED = 0x0a;
-
-/** Bytes of the file from one place up to another. */
-export type ReadBytes = (from: number, to: number) => Iterable<Uint8Array>;
-
-export interface LearnRequest extends LineRules {
-  readonly batch: string;
-  /** The file's size. */
-  readonly bytes: number;
-}
 
 export type Learned =
   | { readonly is: "reading" }
@@ -64,6 +47,10 @@ const TABLES = [
     batch TEXT NOT NULL, line INTEGER NOT NULL, custom_id TEXT NOT NULL, model TEXT NOT NULL, hash INTEGER NOT NULL,
     offset INTEGER NOT NULL, length INTEGER NOT NULL, state TEXT, status INTEGER, job_id TEXT, result_file TEXT,
     bytes INTEGER, body TEXT, PRIMARY KEY (batch, line)
+  )`,
+  // Bodies that are larger than a row, in pieces.
+  `CREATE TABLE IF NOT EXISTS large_bodies (
+    batch TEXT NOT NULL, line INTEGER NOT NULL, n INTEGER NOT NULL, bytes BLOB NOT NULL, PRIMARY KEY (batch, line, n)
   )`,
   "CREATE UNIQUE INDEX IF NOT EXISTS lines_by_name ON lines (batch, custom_id)",
   "CREATE INDEX IF NOT EXISTS lines_in_order ON lines (batch, model, hash, line)",
@@ -139,17 +126,37 @@ export class BatchLines {
       const [offset, length] = [row.offset as number, row.length as number];
       if (taken.length > 0 && length > room) break;
       room -= length;
-      const { body } = JSON.parse(textOf(this.#read(offset, offset + length))) as Pick<BatchLine, "body">;
+      const { body } = JSON.parse(decodedText(this.#read(offset, offset + length))) as Pick<BatchLine, "body">;
       taken.push({ line: row.line as number, hash: row.hash as number, customId: row.custom_id as string, body });
     }
     return taken;
   }
 
-  /** A line that has an answer keeps it; a batch that is closed takes none. Returns how many bytes its files have. */
+  /** Whether an answer of the line would be kept. */
+  awaits(batch: string, line: number): boolean {
+    if (!this.#isOpen(batch)) return false;
+    return first(this.#sql, "SELECT 1 FROM lines WHERE batch = ? AND line = ? AND state IS NULL", batch, line) !== null;
+  }
+
+  #isOpen(batch: string): boolean {
+    if (!this.#isThere()) return false;
+    return first(this.#sql, "SELECT 1 FROM batches WHERE id = ? AND ending IS NULL", batch) !== null;
+  }
+
+  /** A piece of a body that is larger than a row, before its answer is recorded. It may be put again. */
+  putPiece(batch: string, line: number, n: number, bytes: ArrayBuffer): void {
+    this.#sql.exec(
+      "INSERT OR REPLACE INTO large_bodies VALUES (?, ?, ?, ?)",
+      batch,
+      line,
+      n,
+      bytes as unknown as SqlValue,
+    );
+  }
+
+  /** A line that has an answer keeps it; a batch that is closed takes none. */
   record(batch: string, answers: readonly LineAnswer[]): void {
-    if (!this.#isThere()) return;
-    const row = first(this.#sql, "SELECT ending FROM batches WHERE id = ?", batch);
-    if (row === null || row.ending !== null) return;
+    if (!this.#isOpen(batch)) return;
     for (const answer of answers) this.#answer(batch, answer);
   }
 
@@ -164,10 +171,16 @@ export class BatchLines {
       answer.status,
       answer.jobId,
       answer.resultFile === null ? null : JSON.stringify(answer.resultFile),
-      utf8.encode(openAiLine(told)).byteLength,
+      bytesOf(openAiParts(told)) + (answer.resultFile === null ? 0 : this.#largeBytes(batch, answer.line)),
       answer.body,
       batch,
       answer.line,
+    );
+  }
+
+  #largeBytes(batch: string, line: number): number {
+    return (
+      scalar(this.#sql, "SELECT SUM(LENGTH(bytes)) FROM large_bodies WHERE batch = ? AND line = ?", batch, line) ?? 0
     );
   }
 
@@ -184,7 +197,7 @@ export class BatchLines {
       this.#sql.exec(
         "UPDATE lines SET state = ?, bytes = ? WHERE batch = ? AND line = ?",
         state,
-        utf8.encode(openAiLine(told)).byteLength,
+        bytesOf(openAiParts(told)),
         batch,
         line ?? 0,
       );
@@ -202,35 +215,46 @@ export class BatchLines {
 
   /** One of its files, or Anthropic's results, from one byte up to another; a few lines at a time. */
   *view(batch: string, form: ViewForm, from: number, to: number): Generator<Uint8Array> {
-    const tell = form === "anthropic" ? anthropicLine : openAiLine;
+    const isWhole = form === "anthropic";
     let [begin, last] = [0, 0];
     let text = "";
     for (let page = this.#page(batch, form, last); page.length > 0; page = this.#page(batch, form, last)) {
       for (const row of page) {
+        if (!isWhole && begin >= to) break;
         last = row.line as number;
         const end = begin + (row.bytes as number);
-        if (form !== "anthropic" && begin >= to) break;
-        const isWhole = form === "anthropic" || (begin >= from && end <= to);
-        if (isWhole) text += tell(this.#told(batch, last));
-        else if (end > from) {
-          // Whole lines are before it, or after: only the first and the last may be cut.
-          if (text !== "") yield utf8.encode(text);
+        const isSmall = row.result_file === null && (isWhole || (begin >= from && end <= to));
+        if (isSmall) text += textOf(PARTS[form](this.#told(batch, last)));
+        if (text !== "" && (!isSmall || text.length >= PIECE_CHARS)) {
+          yield utf8.encode(text);
           text = "";
-          yield utf8.encode(tell(this.#told(batch, last))).subarray(Math.max(0, from - begin), Math.max(0, to - begin));
         }
+        if (!isSmall && isWhole) yield* this.#pieces(batch, form, last);
+        else if (!isSmall && end > from) yield* cut(this.#pieces(batch, form, last), from - begin, to - begin);
         begin = end;
-        if (text.length < PIECE_CHARS) continue;
-        yield utf8.encode(text);
-        text = "";
       }
-      if (form !== "anthropic" && begin >= to) break;
+      if (!isWhole && begin >= to) break;
     }
     if (text !== "") yield utf8.encode(text);
   }
 
+  /** A line whose body may be large. */
+  *#pieces(batch: string, form: ViewForm, line: number): Generator<Uint8Array> {
+    const told = this.#told(batch, line);
+    const { head, body, tail } = PARTS[form](told);
+    yield utf8.encode(head + body);
+    const query = "SELECT bytes FROM large_bodies WHERE batch = ? AND line = ? AND n = ?";
+    for (let n = 0; ; n += 1) {
+      const row = first(this.#sql, query, batch, line, n);
+      if (row === null) break;
+      yield new Uint8Array(row.bytes as unknown as ArrayBuffer);
+    }
+    yield utf8.encode(tail);
+  }
+
   #page(batch: string, form: ViewForm, after: number): Row[] {
     const which = { out: "AND state = 'completed'", err: "AND state <> 'completed'", anthropic: "" }[form];
-    const query = `SELECT line, bytes FROM lines WHERE batch = ? AND line > ? ${which} ORDER BY line LIMIT ?`;
+    const query = `SELECT line, bytes, result_file FROM lines WHERE batch = ? AND line > ? ${which} ORDER BY line LIMIT ?`;
     return all(this.#sql, query, batch, after, LISTED);
   }
 
@@ -248,12 +272,14 @@ export class BatchLines {
     const row = first(this.#sql, "SELECT out_dropped, err_dropped FROM batches WHERE id = ?", batch);
     const which = kind === "out" ? "state = 'completed'" : "state <> 'completed'";
     this.#sql.exec(`UPDATE lines SET body = NULL WHERE batch = ? AND ${which}`, batch);
+    const lines = `SELECT line FROM lines WHERE batch = ? AND ${which}`;
+    this.#sql.exec(`DELETE FROM large_bodies WHERE batch = ? AND line IN (${lines})`, batch, batch);
     if (row?.out_dropped === 1 && row.err_dropped === 1) this.forget(batch);
   }
 
   forget(batch: string): void {
     if (!this.#isThere()) return;
-    this.#sql.exec("DELETE FROM lines WHERE batch = ?", batch);
+    for (const table of ["lines", "large_bodies"]) this.#sql.exec(`DELETE FROM ${table} WHERE batch = ?`, batch);
     this.#sql.exec("DELETE FROM batches WHERE id = ?", batch);
   }
 
@@ -262,7 +288,27 @@ export class BatchLines {
   }
 }
 
-const textOf = (pieces: Iterable<Uint8Array>): string => {
+const PARTS: Readonly<Record<ViewForm, (told: ToldLine) => LineParts>> = {
+  out: openAiParts,
+  err: openAiParts,
+  anthropic: anthropicParts,
+};
+
+const textOf = ({ head, body, tail }: LineParts): string => head + body + tail;
+
+const bytesOf = (parts: LineParts): number => utf8.encode(textOf(parts)).byteLength;
+
+/** Of the bytes of pieces those from one place up to another. */
+function* cut(pieces: Iterable<Uint8Array>, from: number, to: number): Generator<Uint8Array> {
+  let at = 0;
+  for (const piece of pieces) {
+    const kept = piece.subarray(Math.max(0, from - at), Math.max(0, to - at));
+    at += piece.byteLength;
+    if (kept.byteLength > 0) yield kept;
+  }
+}
+
+const decodedText = (pieces: Iterable<Uint8Array>): string => {
   const decoder = new TextDecoder();
   let text = "";
   for (const piece of pieces) text += decoder.decode(piece, { stream: true });
@@ -276,106 +322,4 @@ const toldLine = (batch: string, row: Row): ToldLine => {
   const state = row.state as LineAnswer["state"];
   const answer = { state, status, body, jobId, resultFile };
   return { customId: row.custom_id as string, requestId: jobId ?? `${batch}_${row.line}`, answer };
-};
-
-/** Checks the lines of a part of the file. */
-class Slice {
-  line: number;
-  /** What follows cannot be read. */
-  mustStop = false;
-  readonly #sql: Sql;
-  readonly #asked: LearnRequest;
-  readonly #faults: Fault[];
-
-  constructor(sql: Sql, asked: LearnRequest, faults: Fault[], line: number) {
-    this.#sql = sql;
-    this.#asked = asked;
-    this.#faults = faults;
-    this.line = line;
-  }
-
-  /** Returns the place in the file up to which it has read whole lines. */
-  run(from: number, read: ReadBytes): number {
-    const to = Math.min(this.#asked.bytes, from + SLICE_BYTES);
-    const bytes = joined(read(from, to), to - from);
-    let at = 0;
-    while (at < bytes.byteLength && this.#faults.length < MAX_FAULTS && !this.mustStop) {
-      const found = bytes.indexOf(LINE_FEED, at);
-      const isLast = found === -1 && to === this.#asked.bytes;
-      if (found === -1 && !isLast) break;
-      const end = found === -1 ? bytes.byteLength : found;
-      this.#check(bytes.subarray(at, end), from + at);
-      at = end + 1;
-    }
-    if (at === 0 && bytes.byteLength > 0) this.#tooLarge();
-    return Math.min(from + at, this.#asked.bytes);
-  }
-
-  #tooLarge(): void {
-    if (!this.mustStop) this.line += 1;
-    this.mustStop = true;
-    this.#faults.push(wholeFault("line_too_large", `a line has at most ${MAX_LINE_BYTES} bytes`, this.line));
-  }
-
-  #check(bytes: Uint8Array, offset: number): void {
-    this.line += 1;
-    if (bytes.byteLength > MAX_LINE_BYTES) {
-      this.#fault("line_too_large", `a line has at most ${MAX_LINE_BYTES} bytes`);
-      return;
-    }
-    const text = decoded(bytes);
-    if (text?.trim() === "") return;
-    const read = text === null ? null : readLine(text, this.line, this.#asked, jsonExcess);
-    if (read === null) this.#fault("invalid_json_line", "the line must be UTF-8");
-    else if (isFault(read)) this.#faults.push(read);
-    else if (this.line > MAX_LINES) {
-      this.mustStop = true;
-      this.#faults.push(wholeFault("too_many_lines", `a batch has at most ${MAX_LINES} lines`));
-    } else this.#keep(read, offset, bytes.byteLength);
-  }
-
-  #fault(code: FaultCode, message: string): void {
-    this.#faults.push(wholeFault(code, message, this.line));
-  }
-
-  #keep({ customId, model, hash }: BatchLine, offset: number, length: number): void {
-    const kept = all(
-      this.#sql,
-      `INSERT INTO lines (batch, line, custom_id, model, hash, offset, length) VALUES (?, ?, ?, ?, ?, ?, ?)
-       ON CONFLICT DO NOTHING RETURNING line`,
-      this.#asked.batch,
-      this.line,
-      customId,
-      model,
-      hash,
-      offset,
-      length,
-    );
-    if (kept.length > 0) return;
-    const query = "SELECT line FROM lines WHERE batch = ? AND custom_id = ?";
-    const before = first(this.#sql, query, this.#asked.batch, customId)?.line;
-    const message = `custom_id ${JSON.stringify(customId)} is on line ${before}, too`;
-    this.#faults.push({ code: "duplicate_custom_id", message, param: "custom_id", line: this.line });
-  }
-}
-
-const joined = (pieces: Iterable<Uint8Array>, size: number): Uint8Array => {
-  const bytes = new Uint8Array(size);
-  let at = 0;
-  for (const piece of pieces) {
-    bytes.set(piece, at);
-    at += piece.byteLength;
-  }
-  return bytes.subarray(0, at);
-};
-
-const strict = new TextDecoder("utf-8", { fatal: true, ignoreBOM: false });
-
-/** Without a byte order mark; null if it is not UTF-8. */
-const decoded = (bytes: Uint8Array): string | null => {
-  try {
-    return strict.decode(bytes);
-  } catch {
-    return null;
-  }
 };

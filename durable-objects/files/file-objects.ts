@@ -3,10 +3,16 @@
 
 import type { FileView } from "../../domain/file/file.ts";
 import { fileName, type Jurisdiction, objectNamed } from "../object-name.ts";
-import type { StoredFile } from "./stored-file.ts";
+import type { FilesHome, StoredFile } from "./stored-file.ts";
 
 /** What a batch asks of the object of its file. */
 export type BatchFile = Pick<StoredFile, "learnBatch" | "takeLines" | "recordLines" | "closeBatch">;
+
+/** What a tenant's batches need of its files. */
+export interface BatchFiles {
+  readonly home: FilesHome;
+  readonly of: (id: string) => BatchFile;
+}
 
 export class FileObjects {
   readonly #namespace: DurableObjectNamespace<StoredFile>;
@@ -17,6 +23,10 @@ export class FileObjects {
     this.#namespace = namespace;
     this.#tenant = tenant;
     this.#jurisdiction = jurisdiction;
+  }
+
+  get home(): FilesHome {
+    return { tenant: this.#tenant, jurisdiction: this.#jurisdiction() };
   }
 
   /** The object of one file. The stub's own types wrap every answer a second time. */

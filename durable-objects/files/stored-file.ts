@@ -4,18 +4,22 @@
 // is have their lines and answers here, too (`batch-lines.ts`); those outlive the bytes.
 
 import { DurableObject } from "cloudflare:workers";
-import { NOT_FOUND, PAYLOAD_TOO_LARGE } from "../../contract/http-status.ts";
+import { NOT_FOUND, OK, PAYLOAD_TOO_LARGE } from "../../contract/http-status.ts";
 import type { BatchFileKind, LineCursor } from "../../domain/batch/batch.ts";
 import type { LineAnswer } from "../../domain/batch/line-answer.ts";
+import { fileName, type Jurisdiction, objectNamed } from "../object-name.ts";
 import { all, type Sql, scalar } from "../store/sql.ts";
-import { BatchLines, type Learned, type LearnRequest, type TakenLine } from "./batch-lines.ts";
-import { type FileRequest, fileRequestOf, type StoredBytes } from "./file-request.ts";
+import { BatchLines, type Learned, type TakenLine } from "./batch-lines.ts";
+import { type FileRequest, fileRequestOf, readUrl, type StoredBytes } from "./file-request.ts";
+import type { LearnRequest } from "./line-slice.ts";
 import { poured } from "./pour.ts";
+import { blobOf, ROW_BYTES, rowsOf } from "./rows.ts";
 
-/** Below the 2 MB limit of a row. */
-const ROW_BYTES = 512 * 1024;
 /** Rows written before the disk is waited for: bounds what is in flight. */
 const ROWS_A_SYNC = 8;
+const [LINE_FEED, CARRIAGE_RETURN, SPACE] = [0x0a, 0x0d, 0x20];
+
+const NO_BODY = new Uint8Array(new TextEncoder().encode("null"));
 
 const hex = (bytes: ArrayBuffer): string =>
   [...new Uint8Array(bytes)].map((byte) => byte.toString(16).padStart(2, "0")).join("");
@@ -52,7 +56,17 @@ export interface ClosedBatch {
   readonly err: Pick<StoredBytes, "bytes" | "sha256">;
 }
 
-export class StoredFile extends DurableObject {
+/** Where the other files of the tenant are. */
+export interface FilesHome {
+  readonly tenant: string;
+  readonly jurisdiction: Jurisdiction | null;
+}
+
+interface StoredFileEnv {
+  readonly FILES: DurableObjectNamespace<StoredFile>;
+}
+
+export class StoredFile extends DurableObject<StoredFileEnv> {
   readonly #batches = new BatchLines(this.ctx.storage.sql as unknown as Sql, (from, to) => this.#pieces(from, to));
 
   override async fetch(request: Request): Promise<Response> {
@@ -72,8 +86,33 @@ export class StoredFile extends DurableObject {
     return this.#batches.take(batch, model, cursor, limit);
   }
 
-  async recordLines(batch: string, answers: readonly LineAnswer[]): Promise<void> {
+  /** Answers over 1 MiB are files of their own, which are copied here first. */
+  async recordLines(batch: string, answers: readonly LineAnswer[], home: FilesHome): Promise<void> {
+    for (const { line, resultFile } of answers)
+      if (resultFile !== null && this.#batches.awaits(batch, line)) await this.#copyBody(batch, line, resultFile, home);
     this.#batches.record(batch, answers);
+  }
+
+  async #copyBody(
+    batch: string,
+    line: number,
+    { id, bytes }: NonNullable<LineAnswer["resultFile"]>,
+    { tenant, jurisdiction }: FilesHome,
+  ): Promise<void> {
+    const file = objectNamed(this.env.FILES, fileName(tenant, id), jurisdiction);
+    const { status, body } = await file.fetch(readUrl({ from: 0, to: bytes, view: null }));
+    if (status !== OK || body === null) {
+      // Somebody deleted it.
+      if (status === NOT_FOUND) return this.#batches.putPiece(batch, line, 0, blobOf(NO_BODY));
+      throw new Error(`the object of the file ${id} answered ${status}`);
+    }
+    let n = 0;
+    for await (const row of rowsOf(body)) {
+      // In JSON they are only space between tokens, and here a line ends with them.
+      for (const [at, byte] of row.entries()) if (byte === LINE_FEED || byte === CARRIAGE_RETURN) row[at] = SPACE;
+      this.#batches.putPiece(batch, line, n, blobOf(row));
+      n += 1;
+    }
   }
 
   /** No line gets an answer any more. Repeating it gives the same files, which are kept until then. */
@@ -118,9 +157,8 @@ export class StoredFile extends DurableObject {
     this.#removeSegment(segment);
     const others = scalar(this.ctx.storage.sql, "SELECT SUM(bytes) FROM segments") ?? 0;
     const digests = new Digests();
-    const reader = body?.getReader({ mode: "byob" });
     try {
-      const bytes = await this.#writeRows(segment, Math.min(maxBytes, maxTotalBytes - others), digests, reader);
+      const bytes = await this.#writeRows(segment, Math.min(maxBytes, maxTotalBytes - others), digests, body);
       const position = (scalar(this.ctx.storage.sql, "SELECT MAX(position) FROM segments") ?? 0) + 1;
       this.ctx.storage.sql.exec(
         "INSERT INTO segments (id, position, bytes) VALUES (?, ?, ?)",
@@ -130,36 +168,32 @@ export class StoredFile extends DurableObject {
       );
       return Response.json({ bytes, ...(await digests.end()) } satisfies StoredBytes);
     } catch (error) {
-      // It may have been dropped meanwhile.
-      if (this.#isThere()) this.#removeSegment(segment);
       digests.abandon(error);
-      reader?.cancel().catch(() => undefined);
+      // It was dropped meanwhile: nobody waits for an answer.
+      if (!this.#isThere()) return new Response(null, { status: NOT_FOUND });
+      this.#removeSegment(segment);
       if (error instanceof TooLarge) return new Response(null, { status: PAYLOAD_TOO_LARGE });
       throw error;
     }
   }
 
-  /** One buffer carries all rows: a new one each would wait for the garbage collector. */
   async #writeRows(
     segment: string,
     maxBytes: number,
     digests: Digests,
-    reader: ReadableStreamBYOBReader | undefined,
+    body: ReadableStream<Uint8Array> | null,
   ): Promise<number> {
-    let total = 0;
-    let buffer = new ArrayBuffer(ROW_BYTES);
-    for (let n = 0; ; n += 1) {
-      const read = await reader?.readAtLeast(ROW_BYTES, new Uint8Array(buffer));
-      if (read?.value === undefined || read.value.byteLength === 0) return total;
-      const { value } = read;
-      total += value.byteLength;
+    let [written, total] = [0, 0];
+    const query = "INSERT INTO rows_of (segment, n, bytes) VALUES (?, ?, ?)";
+    for await (const row of body === null ? [] : rowsOf(body)) {
+      total += row.byteLength;
       if (total > maxBytes) throw new TooLarge();
-      await digests.add(value);
-      buffer = value.buffer;
-      const row = value.byteLength === ROW_BYTES ? buffer : value.slice().buffer;
-      this.ctx.storage.sql.exec("INSERT INTO rows_of (segment, n, bytes) VALUES (?, ?, ?)", segment, n, row);
-      if ((n + 1) % ROWS_A_SYNC === 0) await this.ctx.storage.sync();
+      await digests.add(row);
+      this.ctx.storage.sql.exec(query, segment, written, blobOf(row));
+      written += 1;
+      if (written % ROWS_A_SYNC === 0) await this.ctx.storage.sync();
     }
+    return total;
   }
 
   #read({ from, to, view }: FileRequest): Response {

@@ -179,8 +179,12 @@ export const recorded = (turn: Turn, id: string, answers: readonly LineAnswer[])
   for (const form of ["out", "err"] as const) {
     const file = turn.store.files.find(batchFileId(id, form));
     const ofThis = answers.filter(({ state }) => (state === "completed") === (form === "out"));
-    const bytes = ofThis.reduce((sum, { body }) => sum + (body?.length ?? 0), 0);
+    const bytes = ofThis.reduce((sum, { body, resultFile }) => sum + (resultFile?.bytes ?? body?.length ?? 0), 0);
     if (file !== null && bytes > 0) turn.store.files.put({ ...file, bytes: file.bytes + bytes });
+  }
+  for (const { resultFile } of answers) {
+    const copied = resultFile === null ? null : turn.store.files.find(resultFile.id);
+    if (copied !== null) drop(turn, copied);
   }
 };
 

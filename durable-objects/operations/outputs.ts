@@ -33,8 +33,9 @@ export const finishOutput = (
   const { id, name, bytes, contentType } = arrived;
   const decided = addOutput(found.value, held.lease, { id, name, bytes, contentType }, turn.nowAt);
   if (!decided.ok) return decided;
-  // The answer to a client's request is kept only until the client has it.
-  const lifeMs = isResult && found.value.api !== null ? FILE_LIFE_MS.answer : FILE_LIFE_MS.output;
+  // The answer to a client's request is kept only until the client has it; a batch's file gets a copy of its own.
+  const isAnswer = isResult && found.value.api !== null && found.value.batch === null;
+  const lifeMs = isAnswer ? FILE_LIFE_MS.answer : FILE_LIFE_MS.output;
   const file = arrive(turn, { ...arrived, purpose, lifeMs });
   if (!file.ok) return file;
   if (!isResult) turn.record(found.value, decided.value);

@@ -49,12 +49,24 @@ export const arrivingForm = (
   },
 });
 
-/** Sends pieces on as they come. What is wrong with them goes to the caller before what the receiver says of it. */
+/**
+ * Sends pieces on as they come. What is wrong with them ends the stream early, and is thrown when the receiver has what
+ * came before, which is the caller's to drop: inside the stream it would not reach the client.
+ */
 export const sendOn = async <T>(
   pieces: AsyncIterable<Uint8Array>,
   send: (body: ReadableStream<Uint8Array>) => Promise<T>,
 ): Promise<T> => {
-  const { body, done } = poured(pieces);
+  let fault: unknown = null;
+  async function* untilFault(): AsyncGenerator<Uint8Array> {
+    try {
+      yield* pieces;
+    } catch (error) {
+      fault = error;
+    }
+  }
+  const { body, done } = poured(untilFault());
   const [sent] = await Promise.all([send(body), done]);
+  if (fault !== null) throw fault;
   return sent;
 };

@@ -43,12 +43,22 @@ const answerTo = (line: number, how: LineAnswer["state"]): LineAnswer => ({
   state: how,
   jobId: `job-${line}-${how}`,
   status: how === "completed" ? 200 : 500,
-  body: JSON.stringify({ said: `ü${line}` }),
-  resultFile: null,
+  body: isLarge(line, how) ? null : JSON.stringify({ said: `ü${line}` }),
+  resultFile: isLarge(line, how) ? { id: "file-1", bytes: 1 } : null,
 });
 
+/** Every third answer is kept in pieces. */
+const isLarge = (line: number, how: LineAnswer["state"]): boolean => how === "completed" && line % 3 === 0;
+
+const record = (lines: BatchLines, line: number, how: LineAnswer["state"]): void => {
+  if (isLarge(line, how) && lines.awaits(BATCH, line))
+    for (const [n, piece] of ['{"said":', `"ö${line}`, '"}'].entries())
+      lines.putPiece(BATCH, line, n, utf8.encode(piece) as unknown as ArrayBuffer);
+  lines.record(BATCH, [answerTo(line, how)]);
+};
+
 const textOf = (pieces: Iterable<Uint8Array>): string => Buffer.concat([...pieces]).toString("utf8");
-const told = (text: string): { custom_id: string; error: unknown }[] =>
+const told = (text: string): { custom_id: string; error: unknown; response: { body: { said: string } } }[] =>
   text === ""
     ? []
     : text
@@ -96,11 +106,11 @@ test("each line stands once in the output or the error file, with its first answ
         learn();
         const first = new Map<number, string>();
         for (const [line, said] of before) {
-          lines.record(BATCH, [answerTo(line, said)]);
+          record(lines, line, said);
           if (line >= 1 && line <= given.length && !first.has(line)) first.set(line, said);
         }
         while (!lines.close(BATCH, how));
-        for (const [line, said] of after) lines.record(BATCH, [answerTo(line, said)]);
+        for (const [line, said] of after) record(lines, line, said);
         lines.close(BATCH, "completed");
         const { output, errors } = lines.sizes(BATCH);
         const [out, err] = [textOf(lines.view(BATCH, "out", 0, output)), textOf(lines.view(BATCH, "err", 0, errors))];
@@ -116,6 +126,7 @@ test("each line stands once in the output or the error file, with its first answ
         const whole = Buffer.from(out);
         const [from, to] = [Math.floor(output / 3), Math.ceil((2 * output) / 3)];
         expect(Buffer.concat([...lines.view(BATCH, "out", from, to)])).toEqual(whole.subarray(from, to));
+        for (const { response } of told(out)) expect(response.body.said).toMatch(/^[üö]\d+$/);
       },
     ),
     { numRuns: 120 },

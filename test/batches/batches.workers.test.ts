@@ -267,3 +267,25 @@ it("keeps its tenant from moving, because its lines would stay behind", async ()
   await whenIs(world, id, "cancelled");
   expect((await leave()).status).toBe(200);
 });
+
+it("has an answer over 1 MiB in its output as any other, and keeps no second copy", async () => {
+  const world = await newWorld();
+  const { id } = await begin(world, numbered(1));
+  await whenIs(world, id, "in_progress");
+  const worker = await world.withKey("worker");
+  await worker.ok("POST", "/presence", { instance: "w1", provider: "local", models: ["m1"], apis: ["embeddings"] });
+  const [job] = (await worker.ok("POST", "/api/workers/w1/claim?wait=10", { max: 1 })).jobs;
+  const answer = { data: "x".repeat(1_500_000), text: "two\nlines" };
+  const raw = JSON.stringify(answer, null, 1);
+  const headers = { "content-type": "application/json" };
+  const put = await worker.put(`/api/jobs/${job.id}/result?lease=${job.lease}`, undefined, { raw, headers });
+  expect(put.status, put.text).toBe(201);
+  const { file } = put.body;
+  await worker.ok("POST", `/api/jobs/${job.id}/complete`, { lease: job.lease, result_file: file.id });
+  const { output_file: output } = await whenIs(world, id, "completed");
+  const [told] = await linesOf(world, output);
+  expect(told?.response.body).toEqual(answer);
+  expect(told?.custom_id).toBe("m1-0");
+  expect((await world.get(`/api/files/${file.id}`)).status).toBe(404);
+  expect((await world.ok("GET", `/api/files/${output}`)).bytes).toBeGreaterThan(1_500_000);
+});
