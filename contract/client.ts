@@ -11,6 +11,7 @@ import { frontDoorVerbs } from "./client/front-door.ts";
 import { jobVerbs } from "./client/jobs.ts";
 import { keyVerbs } from "./client/keys.ts";
 import { killswitchVerbs } from "./client/killswitch.ts";
+import { modelVerbs } from "./client/models.ts";
 import { peopleVerbs, signInVerbs } from "./client/people.ts";
 import { providerKeyVerbs } from "./client/provider-keys.ts";
 import { scheduleVerbs } from "./client/schedules.ts";
@@ -27,6 +28,7 @@ export const clientOver = (transport: Transport) => ({
   files: fileVerbs(transport),
   batches: batchVerbs(transport),
   workers: workerVerbs(transport),
+  models: modelVerbs(transport),
   killswitch: killswitchVerbs(transport),
   schedules: scheduleVerbs(transport),
   catalog: catalogVerbs(transport),

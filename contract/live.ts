@@ -6,6 +6,7 @@ import { count, instant } from "./field.ts";
 import { queueView } from "./insight.ts";
 import { jobResource, jobStatus } from "./job.ts";
 import { killswitchResource } from "./killswitch.ts";
+import { modelTaskResource } from "./model-task.ts";
 import { scheduleResource } from "./schedule.ts";
 import { workerResource } from "./worker.ts";
 
@@ -76,6 +77,7 @@ export const liveMessage = z
     z.object({ type: z.literal("job.updated"), job: liveJob, counts }),
     z.object({ type: z.literal("worker.updated"), worker: workerResource }),
     z.object({ type: z.literal("worker.forgotten"), instance: z.string() }),
+    z.object({ type: z.literal("model_task.updated"), task: modelTaskResource }),
     z.object({ type: z.literal("fleet.updated"), fleet: z.array(providerFleet) }),
     z.object({ type: z.literal("killswitch.updated"), killswitch: killswitchResource }),
     z.object({ type: z.literal("schedule.updated"), schedules: z.array(scheduleResource) }),

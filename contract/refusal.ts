@@ -253,6 +253,29 @@ export const WIRE: { readonly [Code in RefusalCode]: Wire<Code> } = {
     detail: ({ limit }) => `this tenant has ${limit} batches, which is the maximum: wait until some have ended`,
     retryAfter: seconds,
   },
+  models_not_managed: {
+    status: 409,
+    title: "Models not managed",
+    detail: ({ instance }) =>
+      `worker ${instance} takes no model tasks: its machine's owner starts it with --manage-models to allow them`,
+  },
+  action_not_supported: {
+    status: 409,
+    title: "Action not supported",
+    detail: ({ instance, action, can }) => `worker ${instance} cannot ${action} models, only ${can.join(", ")} them`,
+  },
+  task_over: {
+    status: 409,
+    title: "Model task over",
+    detail: ({ id, status }) => `model task ${id} is ${status}: nothing more is expected of it`,
+  },
+  too_many_model_tasks: {
+    status: 429,
+    title: "Too many model tasks",
+    detail: ({ limit }) =>
+      `${limit} model tasks are not over, which is the maximum: wait until some are, or cancel them`,
+    retryAfter: seconds,
+  },
   range_not_satisfiable: {
     status: 416,
     title: "Range not satisfiable",

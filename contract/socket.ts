@@ -3,6 +3,7 @@
 
 import * as z from "zod";
 import { killswitchState } from "./killswitch.ts";
+import { modelTaskResource, taskDoneFields, taskProgressFields } from "./model-task.ts";
 import { problemResource } from "./problem.ts";
 import {
   completeFields,
@@ -24,6 +25,7 @@ export const MAX_FRAME_BYTES = 4 * 1024 * 1024;
 /** The message's `ack` repeats it. */
 const messageId = z.string().min(1).max(64);
 const report = { id: messageId, job_id: z.string().min(1).max(64) };
+const taskReport = { id: messageId, task_id: z.string().min(1).max(64) };
 
 export const workerMessage = z
   .discriminatedUnion("type", [
@@ -38,6 +40,10 @@ export const workerMessage = z
     z.strictObject({ type: z.literal("job.released"), ...report, ...releaseFields }),
     z.strictObject({ type: z.literal("job.spent"), ...report, ...spentFields }),
     z.strictObject({ type: z.literal("runtime.tried"), id: messageId, ...triedFields }),
+    z
+      .strictObject({ type: z.literal("model.progress"), ...taskReport, ...taskProgressFields })
+      .meta({ description: "at most one a second for each task" }),
+    z.strictObject({ type: z.literal("model.done"), ...taskReport, ...taskDoneFields }),
   ])
   .meta({ id: "WorkerMessage" });
 
@@ -60,6 +66,12 @@ export const coordinatorMessage = z
     z
       .object({ type: z.literal("runtime.try"), model: z.string().nullable() })
       .meta({ description: "generate one token with the model that failed, and answer `runtime.tried`" }),
+    z
+      .object({ type: z.literal("model.task"), task_id: z.string(), task: modelTaskResource })
+      .meta({ description: "also sent again after `welcome` while the task is not over: a known one goes on" }),
+    z
+      .object({ type: z.literal("model.task_cancelled"), task_id: z.string() })
+      .meta({ description: "stop it, and answer `model.done`" }),
     z.object({ type: z.literal("killswitch"), killswitch: killswitchState }),
     acknowledgement,
   ])
@@ -67,5 +79,7 @@ export const coordinatorMessage = z
 
 export type WorkerMessage = z.infer<typeof workerMessage>;
 /** A report on a job. */
-export type JobReport = Exclude<WorkerMessage, { type: "presence" | "runtime.tried" }>;
+export type JobReport = Extract<WorkerMessage, { job_id: string }>;
+/** A report on a model task. */
+export type ModelTaskReport = Extract<WorkerMessage, { task_id: string }>;
 export type CoordinatorMessage = z.infer<typeof coordinatorMessage>;

@@ -1,6 +1,7 @@
 // Workers on the wire: presence, the fleet, and the answers of the worker protocol.
 
 import * as z from "zod";
+import { type MachineReport, UNKNOWN_MACHINE } from "../domain/fleet/machine.ts";
 import {
   MAX_CONCURRENCY,
   type PresenceReport,
@@ -36,6 +37,8 @@ import {
 } from "./field.ts";
 import { jobResource, presentJob } from "./job.ts";
 import { killswitchState } from "./killswitch.ts";
+import { machineAnswer, machineFields, presentMachine, toMachine } from "./machine.ts";
+import { modelTaskResource } from "./model-task.ts";
 import type { EveryFieldIsTold } from "./told-field.ts";
 import { MAX_RUNTIME_MODELS } from "./values.ts";
 
@@ -79,6 +82,7 @@ const presenceFields = {
   unavailable: label(500)
     .nullish()
     .meta({ description: "why it can take no jobs now, e.g. because its runtime does not answer; null when it can" }),
+  ...machineFields,
   jobs: z.array(z.string().min(1).max(64)).max(MAX_REPORTED_JOBS).optional(),
 };
 
@@ -116,8 +120,13 @@ export const workerResource = z
     edge: z.boolean().meta({ description: "true: the coordinator itself, which calls the provider" }),
     version: z.string().nullable(),
     registered_at: instant,
+    ...machineAnswer,
   })
   .meta({ id: "Worker" });
+
+const modelTasks = z.array(modelTaskResource).default([]).meta({
+  description: "model tasks that it has not reported on since they were given or cancelled: those are `cancelled`",
+});
 
 const leasedFile = z
   .object({ id: z.string(), name: z.string(), bytes: count, content_type: z.string(), url: z.string() })
@@ -142,6 +151,7 @@ export const presenceAnswer = z
     killswitch: killswitchState,
     heartbeat_interval_seconds: z.number(),
     server_time: instant,
+    model_tasks: modelTasks,
   })
   .meta({ id: "PresenceAnswer" });
 
@@ -242,6 +252,7 @@ export const claimAnswer = z
       description:
         "why the waiting jobs are not for this worker, with their number: the 100 most frequent reasons; where more than 1,000 different requirements wait, of the 1,000 that have waited longest",
     }),
+    model_tasks: modelTasks,
   })
   .meta({ id: "ClaimAnswer" });
 
@@ -283,6 +294,7 @@ export const toPresence = (body: PresenceRequest): PresenceReport => ({
   unavailable: body.unavailable ?? null,
   apis: body.apis ?? [],
   runtimeModels: body.runtime_models ?? null,
+  machine: toMachine(body),
   isBusy: body.status === "busy",
   jobs: body.jobs ?? null,
 });
@@ -308,6 +320,7 @@ type Inside =
   | "tags"
   | "apis"
   | "runtimeModels"
+  | "machine"
   | "busy"
   | "viaSocket"
   | "keyId"
@@ -330,8 +343,13 @@ true satisfies EveryFieldIsTold<Worker, Inside, Renamed, WorkerResource>;
 const hoursOf = ({ opening }: Worker): WorkerResource["hours"] =>
   opening === null ? null : { hours: opening.hours, timezone: opening.timezone };
 
-/** `models`: the names that it gave. */
-export const presentWorker = (view: WorkerView, models: readonly string[] | null): WorkerResource => ({
+/** What a worker said that is on disk only. */
+export interface ToldNames {
+  readonly models: readonly string[] | null;
+  readonly machine: MachineReport | null;
+}
+
+export const presentWorker = (view: WorkerView, { models, machine }: ToldNames): WorkerResource => ({
   instance: view.worker.instance,
   provider: view.worker.provider,
   status: view.status,
@@ -351,4 +369,5 @@ export const presentWorker = (view: WorkerView, models: readonly string[] | null
   edge: view.worker.isEdge,
   version: view.worker.version,
   registered_at: toIso(view.worker.registeredAt),
+  ...presentMachine(machine ?? UNKNOWN_MACHINE),
 });

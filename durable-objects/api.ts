@@ -22,8 +22,10 @@ import * as keys from "./operations/keys.ts";
 import * as killswitch from "./operations/killswitch.ts";
 import * as latency from "./operations/latency.ts";
 import * as metrics from "./operations/metrics.ts";
+import * as modelTasks from "./operations/model-tasks.ts";
 import * as outputs from "./operations/outputs.ts";
 import * as people from "./operations/people.ts";
+import { placeModel } from "./operations/place-model.ts";
 import * as presence from "./operations/presence.ts";
 import * as providerKeys from "./operations/provider-keys.ts";
 import * as queue from "./operations/queue.ts";
@@ -95,6 +97,7 @@ const PEOPLE = { isForPeople: true } as const;
 const ONE = { refuses: ["not_found"] } as const;
 const VITAL = { isVital: true } as const;
 const REPORT = { ...WORK, ...VITAL, refuses: ["not_found", "lease_lost"] } as const satisfies Rules;
+const TASK_REPORT = { ...WORK, refuses: ["not_found", "task_over", "instance_taken"] } as const satisfies Rules;
 const COMPLETION = { ...REPORT, refuses: [...REPORT.refuses, "result_file_unknown"] } as const satisfies Rules;
 const NEW_JOB = { ...OPERATE, ...ONCE, ...GROW, kind: "create", isPermittedByVerb: true } as const satisfies Rules;
 /** By the limits of the caller's key. */
@@ -177,6 +180,25 @@ export const OPERATIONS = {
   pauseWorker: operation({ ...WRITE, ...ONE }, workers.pause),
   setWorkerHours: operation({ ...WRITE, ...ONE }, workers.setHours),
   resumeWorker: operation({ ...WRITE, ...ONE }, workers.resume),
+
+  createModelTask: operation(
+    {
+      ...OPERATE,
+      ...GROW,
+      kind: "dispatch",
+      isPermittedByVerb: true,
+      refuses: ["not_found", "models_not_managed", "action_not_supported", "too_many_model_tasks"],
+    },
+    modelTasks.createTask,
+  ),
+  placeModel: operation(
+    { ...OPERATE, ...GROW, kind: "dispatch", isPermittedByVerb: true, refuses: ["too_many_model_tasks"] },
+    placeModel,
+  ),
+  listModelTasks: operation(READ, modelTasks.listTasks),
+  cancelModelTask: operation({ ...OPERATE, ...ONCE, refuses: ["not_found", "task_over"] }, modelTasks.cancel),
+  progressModelTask: operation({ ...TASK_REPORT }, modelTasks.progress),
+  finishModelTask: operation({ ...TASK_REPORT, ...ONCE }, modelTasks.done),
 
   workAs: operation({ ...WORK, refuses: ["instance_taken", "not_found"] }, presence.workAs),
   holdLease: operation(REPORT, report.holdLease),

@@ -35,6 +35,7 @@ import { jobRoutes } from "./routes/jobs.ts";
 import { keyGrantRoutes } from "./routes/key-grants.ts";
 import { keyRoutes } from "./routes/keys.ts";
 import { killswitchRoutes } from "./routes/killswitch.ts";
+import { modelRoutes } from "./routes/models.ts";
 import { movedFileRoutes } from "./routes/moved-files.ts";
 import { moveRoutes } from "./routes/moves.ts";
 import { outputRoutes } from "./routes/outputs.ts";
@@ -65,6 +66,7 @@ const portableRoutes: readonly Endpoint[] = [
   ...jobStreamRoutes,
   ...dispatchRoutes,
   ...workerRoutes,
+  ...modelRoutes,
   ...workerProtocolRoutes,
   ...killswitchRoutes,
   ...scheduleRoutes,

@@ -24,6 +24,7 @@ const CLOSE_TIMEOUT_MS = 2_000;
 
 type ReportOf<Type extends Report["type"]> = Extract<Report, { type: Type }>;
 type Sendable = Exclude<WorkerMessage, { type: "runtime.tried" }>;
+type ModelTaskMessage = Extract<WorkerMessage, { task_id: string }>;
 type StartMessage = ReportOf<"job.started">;
 
 const HALTED = { code: "halted", message: "the job was halted while it ran", retryable: false };
@@ -56,6 +57,11 @@ export async function openHttpSession(options: HttpSessionOptions, host: Session
   if (checked.kind === "unreachable") return { ok: false, kind: "unreachable", reason: checked.reason };
   return { ok: true, session: new HttpSession(options, host) };
 }
+
+const laneOf = (message: Sendable): string => {
+  if ("task_id" in message) return message.task_id;
+  return message.type === "presence" ? PRESENCE_LANE : message.job_id;
+};
 
 class HttpSession implements Session {
   readonly kind = "http";
@@ -102,7 +108,7 @@ class HttpSession implements Session {
   }
 
   #enqueue(message: Sendable): void {
-    const lane = message.type === "presence" ? PRESENCE_LANE : message.job_id;
+    const lane = laneOf(message);
     const isResult = message.type === "job.completed";
     this.#inFlight.add(message.id);
     if (isResult) this.#claimingResults += 1;
@@ -141,7 +147,7 @@ class HttpSession implements Session {
 
   /** Before other messages of a job its start must be sent; a result replaces the start. */
   #settleStart(message: Sendable): void {
-    if (message.type === "presence") return;
+    if (!("job_id" in message)) return;
     const start = this.#starts.get(message.job_id);
     if (start === undefined || start.message.lease !== message.lease) return;
     if (message.type !== "job.completed") {
@@ -177,6 +183,7 @@ class HttpSession implements Session {
   async #post(message: Sendable): Promise<void> {
     if (message.type === "presence") return this.#sendPresence(message);
     if (message.type === "job.completed") return this.#sendResult(message);
+    if ("task_id" in message) return this.#sendTaskReport(message);
     const send = SENT[message.type] as (jobs: Client["jobs"], report: Report, options: CallOptions) => Promise<unknown>;
     const answer = await this.#line.ask(({ jobs }, options) => send(jobs, message, options));
     if (answer?.ok) this.#host.receive({ type: "ack", id: message.id, ok: true });
@@ -195,6 +202,16 @@ class HttpSession implements Session {
     this.#line.isKnown = true;
   }
 
+  async #sendTaskReport(message: ModelTaskMessage): Promise<void> {
+    const answer = await this.#line.ask(({ models }, options) => {
+      if (message.type === "model.done") return models.done(message.task_id, { error: message.error }, options);
+      const { type: _type, id: _id, task_id, ...progress } = message;
+      return models.progress(task_id, progress, options);
+    });
+    if (answer?.ok) this.#host.receive({ type: "ack", id: message.id, ok: true });
+    else if (answer) this.#receiveProblem(message.id, answer.problem);
+  }
+
   /** One call per job: the answer to its result brings the next lease. */
   async #sendResult({ type: _type, id, job_id, ...told }: ReportOf<"job.completed">): Promise<void> {
     const max = Math.min(this.#host.freeSlots(), MAX_CLAIM);
@@ -208,8 +225,9 @@ class HttpSession implements Session {
   }
 
   #takeLeases(answer: unknown): number {
-    const jobs = claimAnswer.safeParse(answer).data?.jobs ?? [];
+    const { jobs = [], model_tasks: tasks = [] } = claimAnswer.safeParse(answer).data ?? {};
     for (const job of jobs) this.#host.receive({ type: "job.assigned", job });
+    for (const task of tasks) this.#host.receive({ type: "model.task", task_id: task.id, task });
     return jobs.length;
   }
 

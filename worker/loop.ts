@@ -128,6 +128,9 @@ export class Loop {
       case "killswitch":
         if (message.killswitch.active) this.#haltAll();
         break;
+      case "model.task":
+      case "model.task_cancelled":
+        break;
       case "runtime.try":
         void this.#try(message.model);
         break;

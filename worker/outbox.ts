@@ -1,9 +1,9 @@
 // Reports in transit: kept until the coordinator acknowledges them, sent again after a while and on every new session,
 // in order. Heartbeats are not kept, because the next one replaces them.
 
-import type { WorkerMessage } from "./session.ts";
+import type { JobReport as Report } from "../contract/socket.ts";
 
-export type Report = Exclude<WorkerMessage, { type: "presence" | "runtime.tried" }>;
+export type { Report };
 
 type Pending = { report: Report; sentAtMs: number };
 

@@ -3,6 +3,7 @@
 
 import { DEFAULT_WEIGHTS } from "../../domain/config.ts";
 import { Fleet } from "../../domain/fleet/fleet.ts";
+import { UNKNOWN_MACHINE } from "../../domain/fleet/machine.ts";
 import { registerWorker, type Worker } from "../../domain/fleet/worker.ts";
 import { choose } from "../../domain/routing/routing.ts";
 import type { RoutePolicy, RouteRequest } from "../../domain/routing/routing-filter.ts";
@@ -46,6 +47,7 @@ function fleetOf(count: number): Fleet {
       unavailable: null,
       apis: [],
       runtimeModels: null,
+      machine: UNKNOWN_MACHINE,
       jobs: null,
     };
     fleet.put(registerWorker(report, null, { keyId: null, viaSocket: false }, NOW_AT), NOW_AT);

@@ -2,7 +2,7 @@
 // index like the sets, kept by the fleet; an explanation reads the workers themselves.
 
 import type { Tier } from "../words/requirements.ts";
-import { modelsTaken } from "./model-set.ts";
+import { type ModelSet, modelsTaken } from "./model-set.ts";
 import { Numbering } from "./numbering.ts";
 import type { Worker } from "./worker.ts";
 
@@ -14,6 +14,8 @@ export interface ScoredOffer {
   readonly tagCount: number;
   /** It or its runtime says which models it has. */
   readonly namesModels: boolean;
+  /** The models in its memory; null if it does not say. */
+  readonly loaded: ModelSet | null;
   readonly tier: Tier | null;
 }
 
@@ -21,6 +23,7 @@ export const scoredOfferOf = (worker: Worker): ScoredOffer => ({
   provider: worker.provider,
   tagCount: worker.tags.length,
   namesModels: modelsTaken(worker) !== null,
+  loaded: worker.machine?.loaded ?? null,
   tier: worker.tier,
 });
 
@@ -62,7 +65,7 @@ export class Columns {
   }
 }
 
-const nameOf = (offer: ScoredOffer): string => JSON.stringify(offer);
+const nameOf = ({ loaded, ...offer }: ScoredOffer): string => JSON.stringify([offer, loaded?.id]);
 
 const widened = <Column extends Float64Array | Uint32Array>(from: Column, to: Column): Column => {
   to.set(from);

@@ -382,4 +382,6 @@ const isSameIndexing = (before: Worker, after: Worker): boolean =>
   before.runtimeModels === after.runtimeModels &&
   before.missingModels === after.missingModels &&
   before.apis === after.apis &&
+  before.machine?.bytes === after.machine?.bytes &&
+  before.machine?.loaded?.id === after.machine?.loaded?.id &&
   before.tier === after.tier;

@@ -21,7 +21,7 @@ const FIRST_SEED = 0xdeadbeef;
 const SECOND_SEED = 0x41c6ce57;
 
 /** 53 bits that are the same for the same text (cyrb53): of millions of names, no two are expected to share them. */
-const digestOf = (text: string): number => {
+export const digestOf = (text: string): number => {
   let [one, other] = [FIRST_SEED, SECOND_SEED];
   for (let at = 0; at < text.length; at += 1) {
     const code = text.charCodeAt(at);
@@ -46,7 +46,7 @@ const digestsOf = (name: string): number[] => {
   return key.includes("/") ? [...own, digestOf(OWNERLESS_MARK + ownerless(key))] : own;
 };
 
-const utf8Length = (text: string): number => {
+export const utf8Length = (text: string): number => {
   let bytes = text.length;
   for (let at = 0; at < text.length; at += 1) {
     const code = text.charCodeAt(at);

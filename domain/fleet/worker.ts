@@ -3,6 +3,7 @@
 
 import type { Api } from "../words/api.ts";
 import type { Tier } from "../words/requirements.ts";
+import { type Machine, type MachineReport, machineOf } from "./machine.ts";
 import { type MissingModel, withMissing } from "./model-name.ts";
 import { type ModelSet, modelSetIdOf, modelSetOf } from "./model-set.ts";
 import { closedBecause, type Opening } from "./opening.ts";
@@ -36,6 +37,7 @@ export interface OfferedModels {
 
 /** A worker's presence report; `jobs` lists the jobs it has, null if it does not say. */
 export interface PresenceReport extends Offer, OfferedModels {
+  readonly machine: MachineReport;
   /** It wants nothing now, for reasons of its own. */
   readonly isBusy?: boolean;
   readonly jobs: readonly string[] | null;
@@ -84,6 +86,8 @@ export interface Worker extends Offer {
   /** Its `OfferedModels`, whose names are on disk. */
   readonly models: ModelSet | null;
   readonly runtimeModels: ModelSet | null;
+  /** null: it says nothing of its machine. */
+  readonly machine: Machine | null;
   /** It reported that it is busy: at full load that ends with one of its jobs, else with its next report. */
   readonly busy: Busy | null;
   /** It last reported over its socket, so without an open socket it cannot get a job. */
@@ -184,6 +188,7 @@ export const registerWorker = (
   busy: busyOf(report, from.isFull ?? false),
   apis: report.apis,
   runtimeModels: setOf(report.runtimeModels, known?.runtimeModels),
+  machine: machineOf(report.machine, known?.machine),
   keyId: from.keyId,
   viaSocket: from.viaSocket,
   lastHeartbeatAt: nowAt,
@@ -204,9 +209,9 @@ const isSameModels = (set: ModelSet | null, names: readonly string[] | null): bo
 /** A tag is kept as text and in an index. */
 const COPIES_OF_A_TAG = 4;
 
-/** What a worker's models and tags count against the bound of all of them. */
-export const offerBytesOf = ({ tagList, models, runtimeModels }: Worker): number =>
-  tagList.length * COPIES_OF_A_TAG + (models?.bytes ?? 0) + (runtimeModels?.bytes ?? 0);
+/** What a worker's tags, and all models that it names, count against the bound of all of them. */
+export const offerBytesOf = ({ tagList, models, runtimeModels, machine }: Worker): number =>
+  tagList.length * COPIES_OF_A_TAG + (models?.bytes ?? 0) + (runtimeModels?.bytes ?? 0) + (machine?.bytes ?? 0);
 
 /** Whether a report contains no change that routing or a reader would notice. */
 export const isSameOffer = (worker: Worker, report: PresenceReport): boolean =>
@@ -217,7 +222,11 @@ export const isSameOffer = (worker: Worker, report: PresenceReport): boolean =>
   worker.version === report.version &&
   worker.unavailable === report.unavailable &&
   isSameList(worker.apis, report.apis) &&
+  isSameMachine(worker, report) &&
   hasSameModels(worker, report);
+
+export const isSameMachine = ({ machine }: Worker, report: PresenceReport): boolean =>
+  machineOf(report.machine, machine)?.id === machine?.id;
 
 const hasSameModels = (worker: Worker, report: PresenceReport): boolean =>
   isSameModels(worker.models, modelsOf(report)) && isSameModels(worker.runtimeModels, report.runtimeModels);

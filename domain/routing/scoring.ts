@@ -6,6 +6,7 @@ import { DEFAULT_WEIGHTS, type Weights } from "../config.ts";
 import { type ScoredOffer, scoredOfferOf } from "../fleet/columns.ts";
 import { type Fleet, type Member, usedShareOf } from "../fleet/fleet.ts";
 import { freshnessAfter, missedBeatsIn, type PresenceFacts } from "../fleet/freshness.ts";
+import { withModel } from "../fleet/model-set.ts";
 import { successRateOf } from "../fleet/worker.ts";
 import { type Priority, TIERS, type Tier } from "../words/requirements.ts";
 import { SCORE_PARTS } from "../words/score-part.ts";
@@ -102,6 +103,13 @@ const tierFit = (asked: Tier | null, offered: Tier | null): number => {
   return 1 - Math.abs(TIERS.indexOf(asked) - TIERS.indexOf(offered)) / (TIERS.length - 1);
 };
 
+/** A worker that does not say what is loaded is judged by whether it says what it has. */
+const loadedFit = ({ namesModels, loaded }: ScoredOffer, { model }: ScoringRequest): number => {
+  if (model === null) return 1;
+  if (loaded !== null) return Number(withModel(model)(loaded));
+  return namesModels ? 1 : UNKNOWN;
+};
+
 /** Every part of a score: adding one is adding a row. Its weight is its only other fact. */
 const PART_RULES: Readonly<Record<AnyPart, PartRule>> = {
   capacity: { ofState: ({ usedShare }, asked) => capacityOf(usedShare, asked) },
@@ -110,7 +118,7 @@ const PART_RULES: Readonly<Record<AnyPart, PartRule>> = {
   tag_fit: {
     ofOffer: ({ tagCount }, { tags }) => (1 + tags.length) / (1 + Math.max(tagCount, tags.length)),
   },
-  model_loaded: { ofOffer: ({ namesModels }, { model }) => (model === null || namesModels ? 1 : UNKNOWN) },
+  model_loaded: { ofOffer: loadedFit },
   cost: {
     ofOffer: ({ provider }, { model }, { priceOf }) => {
       const price = priceOf(provider, model);

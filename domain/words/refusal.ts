@@ -24,7 +24,8 @@ export type ResourceKind =
   | "file"
   | "upload"
   | "batch"
-  | "person";
+  | "person"
+  | "model task";
 
 export type Refusal =
   | { readonly code: "invalid_request"; readonly detail: string; readonly errors: readonly FieldError[] }
@@ -101,6 +102,15 @@ export type Refusal =
   | { readonly code: "file_in_use"; readonly id: string; readonly batch: string }
   | { readonly code: "batch_state"; readonly id: string; readonly status: string; readonly command: string }
   | { readonly code: "too_many_batches"; readonly limit: number; readonly retryAfterSeconds: number }
+  | { readonly code: "models_not_managed"; readonly instance: string }
+  | {
+      readonly code: "action_not_supported";
+      readonly instance: string;
+      readonly action: string;
+      readonly can: readonly string[];
+    }
+  | { readonly code: "task_over"; readonly id: string; readonly status: string }
+  | { readonly code: "too_many_model_tasks"; readonly limit: number; readonly retryAfterSeconds: number }
   | { readonly code: "range_not_satisfiable"; readonly bytes: number }
   | { readonly code: "storage_full"; readonly retryAfterSeconds: number }
   | {

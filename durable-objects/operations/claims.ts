@@ -7,6 +7,7 @@ import type { Json } from "../../domain/words/json.ts";
 import { notFound, type Refusal } from "../../domain/words/refusal.ts";
 import { err, ok, type Result } from "../../domain/words/result.ts";
 import { handOut } from "../steps/leases.ts";
+import { claimedTasks } from "../steps/model-tasks.ts";
 import type { Spent } from "../steps/pricing.ts";
 import type { Turn } from "../turn/turn.ts";
 import { mayActAs } from "./presence.ts";
@@ -29,16 +30,21 @@ export const claim = (
   turn.memory.fleet.noteSeen(request.instance, turn.nowAt);
   // The first claim has stopped waiting and asks again; other claims of the worker may still wait.
   if (request.isWaiting) turn.memory.fleet.noteReach(request.instance, { isClaiming: true });
-  return ok(takeLeases(turn, member, request.max));
+  return ok(takeLeases(turn, member, request));
 };
 
-const takeLeases = (turn: Turn, member: Member, max: number): ClaimAnswer => {
+const takeLeases = (
+  turn: Turn,
+  member: Member,
+  { max, isWaiting }: { max: number; isWaiting: boolean },
+): ClaimAnswer => {
   const { instance } = member.worker;
   noteClaimant(turn, member);
   turn.freedWorkers.add(instance);
   assignWaiting(turn);
   const jobs = handOut(turn, member, max);
-  return { jobs, skipped: jobs.length > 0 ? {} : skippedBy(turn, instance) };
+  const model_tasks = claimedTasks(turn, instance, isWaiting);
+  return { jobs, skipped: jobs.length > 0 ? {} : skippedBy(turn, instance), model_tasks };
 };
 
 /** A result and the worker's next leases in one turn. A repeated result gets the first answer again. */
@@ -51,7 +57,8 @@ export const completeAndClaim = (
   const { assignedWorker } = done.value;
   const member = assignedWorker === null ? undefined : turn.memory.fleet.get(assignedWorker);
   const isOwn = member !== undefined && mayActAs(turn, member.worker.instance).ok;
-  const claimed = isOwn ? takeLeases(turn, member, request.max) : { jobs: [], skipped: {} };
+  const asked = { max: request.max, isWaiting: false };
+  const claimed = isOwn ? takeLeases(turn, member, asked) : { jobs: [], skipped: {}, model_tasks: [] };
   return ok({ job: present(turn, request, done.value), ...claimed });
 };
 

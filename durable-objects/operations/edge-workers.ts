@@ -4,6 +4,7 @@
 
 import { mayUseModel } from "../../domain/access/key-limits.ts";
 import { type EdgeConfig, maxAttemptsOf } from "../../domain/config.ts";
+import { UNKNOWN_MACHINE } from "../../domain/fleet/machine.ts";
 import { EDGE_PLACES, edgeInstance, registerWorker, type Worker } from "../../domain/fleet/worker.ts";
 import { loseJob } from "../../domain/job/lease.ts";
 import { epochOfNewWorker, isHaltedBy } from "../../domain/killswitch.ts";
@@ -92,6 +93,7 @@ const arrangeOne = (turn: Turn, { instance, provider, edge, models, number }: Pl
     apis: known?.isEdge === true ? known.apis : [],
     models,
     runtimeModels: null,
+    machine: UNKNOWN_MACHINE,
     unavailable: models.length === 0 ? noModels(provider) : knownTrouble(known),
     jobs: null,
   };

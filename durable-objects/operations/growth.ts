@@ -5,6 +5,7 @@ import { LONGEST_WINDOW } from "../../domain/batch/feeding.ts";
 import { MAX_FILES } from "../../domain/file/file.ts";
 import { DEFAULT_MAX_GB } from "../../domain/tenant/max-gb.ts";
 import type { GrowthRow } from "../../domain/words/growth.ts";
+import { MAX_OPEN_TASKS, MAX_TASKS_A_WORKER } from "../steps/model-tasks.ts";
 import { KEPT_ATTEMPTS } from "../store/people.ts";
 import { MAX_SKIPPED_REASONS } from "./claims.ts";
 import { MAX_OFFER_BYTES, MAX_OFFERS_BYTES, MAX_WORKERS } from "./presence.ts";
@@ -19,6 +20,7 @@ const BATCHES_TEST = "test/batches/batches.workers.test.ts";
 const PEOPLE_TEST = "test/tenant/people-bounds.workers.test.ts";
 const GROUPS_TEST = "test/tenant/requirement-groups.workers.test.ts";
 
+const MODELS_TEST = "test/models/model-tasks.workers.test.ts";
 const TENANTS_TEST = "test/http/tenants.workers.test.ts";
 
 /** Tables whose rows only their bytes bound; what finishes or stops work is written above the bound, too. */
@@ -179,8 +181,8 @@ export const GROWTH: readonly GrowthRow[] = [
     provenBy: [PRESENCE_TEST, "registers 20 000 workers in a tenant and no more"],
   },
   {
-    what: "one worker's models, runtime models and tags",
-    holds: ["table worker_models"],
+    what: "one worker's tags, and the models that it names, lists, has loaded and has on disk",
+    holds: ["table worker_models", "table worker_machines"],
     grownBy: "worker",
     countedBy: "durable-objects/operations/presence.ts",
     bound: MAX_OFFER_BYTES,
@@ -191,8 +193,8 @@ export const GROWTH: readonly GrowthRow[] = [
     provenBy: [PRESENCE_TEST, "names the field that is too long"],
   },
   {
-    what: "all workers' models, runtime models and tags",
-    holds: ["memory.fleet", "table worker_models"],
+    what: "all workers' tags, and the models that they name, list, have loaded and have on disk",
+    holds: ["memory.fleet", "table worker_models", "table worker_machines"],
     grownBy: "worker",
     countedBy: "durable-objects/operations/presence.ts",
     bound: MAX_OFFERS_BYTES,
@@ -201,6 +203,33 @@ export const GROWTH: readonly GrowthRow[] = [
     atTheBound: { refuses: "too_many_offers" },
     freedBy: "a report that names fewer, or forgetting workers",
     provenBy: [PRESENCE_TEST, "takes 64 MiB of models, runtime models and tags"],
+  },
+  {
+    what: "model tasks that are not over",
+    holds: [
+      ...["memory.modelTasks", "table model_tasks"],
+      ...["byId", "idsOf", "handed"].map((name) => `durable-objects/turn/live-tasks.ts#${name}`),
+    ],
+    grownBy: "key",
+    countedBy: "durable-objects/operations/model-tasks.ts",
+    bound: MAX_OPEN_TASKS,
+    unit: "entries",
+    of: "tenant",
+    atTheBound: { refuses: "too_many_model_tasks" },
+    freedBy: "their workers finish them, or they are cancelled",
+    provenBy: [MODELS_TEST, "a worker has 100 tasks that are not over and no more"],
+  },
+  {
+    what: "model tasks of one worker, those that are over included",
+    holds: ["table model_tasks"],
+    grownBy: "key",
+    countedBy: "durable-objects/operations/model-tasks.ts",
+    bound: MAX_TASKS_A_WORKER,
+    unit: "entries",
+    of: "worker",
+    atTheBound: { drops: "the oldest that is over" },
+    freedBy: "newer tasks, or forgetting the worker",
+    provenBy: [MODELS_TEST, "of the tasks that are over, the newest stay"],
   },
   {
     what: "provider keys",

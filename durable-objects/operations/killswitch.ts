@@ -17,6 +17,7 @@ import type { Refusal } from "../../domain/words/refusal.ts";
 import { ok, type Result } from "../../domain/words/result.ts";
 import { nextDeliveryAt } from "../steps/deliveries.ts";
 import { isSilent, lastSignOf } from "../steps/last-sign.ts";
+import { stopTasks } from "../steps/model-tasks.ts";
 import { beginCancelOfAll, stopAllBatches } from "../steps/stop-batches.ts";
 import { lookForWanted } from "../steps/wanted.ts";
 import type { Turn } from "../turn/turn.ts";
@@ -84,6 +85,7 @@ export const engageKillswitch = (turn: Turn, order: KillswitchOrder): Result<Kil
   const before = turn.memory.killswitch;
   const next = engage(before, { level, reason, by: by.name }, turn.nowAt);
   const workers = pauseFleet(turn);
+  stopTasks(turn);
   const jobs = haltWork(turn, level, next);
   store(turn, { ...next, haltedJobs: next.haltedJobs + jobs, pausedWorkers: turn.memory.fleet.size });
   const detail = { level, reason, before: before.level, halted_jobs: jobs, paused_workers: workers };

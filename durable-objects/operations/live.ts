@@ -4,12 +4,14 @@ import { toIso } from "../../contract/field.ts";
 import { type CountedWorker, fleetByProvider } from "../../contract/fleet-by-provider.ts";
 import { presentJob } from "../../contract/job.ts";
 import { type LiveJob, type LiveMessage, MAX_LIVE_RESOURCES } from "../../contract/live.ts";
+import { presentTask } from "../../contract/model-task.ts";
 import { startOf } from "../../contract/text/start-of.ts";
 import { keptPayload } from "../../domain/front-door/front-door.ts";
 import type { Job } from "../../domain/job/job.ts";
 import { usdFromNano } from "../../domain/money/price.ts";
 import { HOUR_MS } from "../../domain/words/duration.ts";
 import { isFinal, type JobStatus } from "../../domain/words/job-status.ts";
+import { findTask } from "../steps/model-tasks.ts";
 import { storedCounters } from "../turn/counters.ts";
 import type { LiveTopic } from "../turn/effects.ts";
 import type { Turn } from "../turn/turn.ts";
@@ -25,6 +27,7 @@ export interface LiveChanges {
   readonly jobs: Set<string>;
   readonly workers: Set<string>;
   readonly forgotten: Set<string>;
+  readonly modelTasks: Set<string>;
   /** `queue`: what waits, and what happened to jobs recently; `fleet`: its totals. Each at most once per second. */
   readonly topics: Set<LiveTopic | "queue" | "fleet">;
 }
@@ -103,6 +106,10 @@ export const liveUpdates = (turn: Turn, changes: LiveChanges): LiveMessage[] => 
     if (member !== undefined) messages.push({ type: "worker.updated", worker: presentMember(turn, member) });
   }
   for (const instance of changes.forgotten) messages.push({ type: "worker.forgotten", instance });
+  for (const id of changes.modelTasks) {
+    const task = findTask(turn, id);
+    if (task !== null) messages.push({ type: "model_task.updated", task: presentTask(task) });
+  }
   if (changes.topics.has("killswitch"))
     messages.push({ type: "killswitch.updated", killswitch: killswitchResource(turn) });
   if (changes.topics.has("schedule")) {

@@ -21,6 +21,7 @@ import { invalid, notFound, type Refusal } from "../../domain/words/refusal.ts";
 import { err, ok, type Result } from "../../domain/words/result.ts";
 import { isSilent } from "../steps/last-sign.ts";
 import { unstartedJobs } from "../steps/leases.ts";
+import { failUnmanaged, givenTasks, oweTasks } from "../steps/model-tasks.ts";
 import { awaitSilence } from "../steps/silence.ts";
 import type { Turn } from "../turn/turn.ts";
 import { SOCKET_GRACE_MS } from "./abandon.ts";
@@ -86,7 +87,7 @@ const withinBounds = (turn: Turn, request: Presence): Result<null, Refusal> => {
   if (known !== undefined && isSameOffer(known, request)) return ok(null);
   const field = fieldOverBound(request);
   if (field !== null) {
-    const what = "models, runtime_models and tags must be at most";
+    const what = "the names of models and the tags must be at most";
     return err(invalid(field, `${what} ${MAX_OFFER_BYTES} bytes together`));
   }
   if (known === undefined && fleet.size >= MAX_WORKERS) return err({ code: "too_many_workers", limit: MAX_WORKERS });
@@ -99,10 +100,18 @@ const withinBounds = (turn: Turn, request: Presence): Result<null, Refusal> => {
 };
 
 /** The field with which the report passes the bound of one worker. */
-const fieldOverBound = ({ tagList, models, runtimeModels }: Presence): "models" | "runtime_models" | null => {
-  const named = utf8Bytes(tagList) + utf8Bytes((models ?? []).join(""));
-  if (named > MAX_OFFER_BYTES) return "models";
-  return named + utf8Bytes((runtimeModels ?? []).join("")) > MAX_OFFER_BYTES ? "runtime_models" : null;
+const fieldOverBound = ({ tagList, models, runtimeModels, machine }: Presence): string | null => {
+  let bytes = utf8Bytes(tagList);
+  for (const [field, names] of [
+    ["models", models],
+    ["runtime_models", runtimeModels],
+    ["loaded", machine.loaded?.map(({ model }) => model)],
+    ["on_disk", machine.onDisk?.map(({ model }) => model)],
+  ] as const) {
+    bytes += utf8Bytes((names ?? []).join(""));
+    if (bytes > MAX_OFFER_BYTES) return field;
+  }
+  return null;
 };
 
 /** The first message to a worker that has not registered yet. */
@@ -112,6 +121,7 @@ export const greeting = (turn: Turn): Omit<PresenceAnswer, "worker"> => ({
   killswitch: killswitchState(turn),
   heartbeat_interval_seconds: turn.memory.config.presence.heartbeatIntervalMs / 1000,
   server_time: toIso(turn.nowAt),
+  model_tasks: [],
 });
 
 /** The answer to a presence report, also used for `welcome`. */
@@ -120,6 +130,7 @@ export const presenceAnswer = (turn: Turn, member: Member, halted: readonly stri
   worker: presentMember(turn, member),
   jobs: unstartedJobs(turn, member),
   halted: [...halted],
+  model_tasks: givenTasks(turn, member.worker.instance),
 });
 
 /** Registers the worker or records that it is alive; stores only what a reader or the router would notice. */
@@ -149,6 +160,7 @@ const hear = (turn: Turn, request: Presence): Member => {
     if (known !== undefined && worker.unavailable !== null && known.worker.unavailable === null) turn.reopenAvoiding();
     const resumedEpoch = epochOfNewWorker(killswitch);
     turn.putWorker(isNew ? { ...worker, resumedEpoch, isHalted: isHaltedBy(killswitch, resumedEpoch) } : worker);
+    noteMachine(turn, worker, before, request);
     if (hasOtherModels(worker, before)) {
       turn.store.workers.putModels(worker.instance, {
         models: modelsOf(request),
@@ -164,8 +176,16 @@ const hear = (turn: Turn, request: Presence): Member => {
   if (member === undefined) throw new Error(`worker ${request.instance} was not registered`);
   fleet.noteSeen(request.instance, turn.nowAt);
   fleet.noteReach(request.instance, { isConnected, isLockedOut: false });
-  if (wasOffline) awaitSilence(turn, request.instance);
+  if (wasOffline) {
+    awaitSilence(turn, request.instance);
+    oweTasks(turn, request.instance);
+  }
   return member;
+};
+
+const noteMachine = (turn: Turn, worker: Worker, before: Worker | undefined, { machine }: Presence): void => {
+  if (worker.machine?.id !== before?.machine?.id) turn.store.workers.putMachine(worker.instance, machine);
+  if ((worker.machine?.can ?? []).length === 0) failUnmanaged(turn, worker.instance);
 };
 
 const hasOtherModels = (worker: Worker, before: Worker | undefined): boolean =>

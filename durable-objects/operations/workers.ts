@@ -30,6 +30,7 @@ import { invalid, notFound, type Refusal } from "../../domain/words/refusal.ts";
 import { err, ok, type Result } from "../../domain/words/result.ts";
 import { isSilent, lastSignOf } from "../steps/last-sign.ts";
 import { MAX_LEASES_AN_ANSWER } from "../steps/leases.ts";
+import { forgetTasks } from "../steps/model-tasks.ts";
 import { forgetSilence } from "../steps/silence.ts";
 import type { Turn } from "../turn/turn.ts";
 import { presentOpenJob } from "./jobs.ts";
@@ -53,8 +54,11 @@ export const viewOf = (turn: Turn, member: Member): WorkerView => {
 export const presentMember = (turn: Turn, member: Member): WorkerResource => presentView(turn, viewOf(turn, member));
 
 const presentView = (turn: Turn, view: WorkerView): WorkerResource => {
-  const { instance, models } = view.worker;
-  return presentWorker(view, models === null ? null : turn.store.workers.modelsOf(instance).models);
+  const { instance, models, machine } = view.worker;
+  return presentWorker(view, {
+    models: models === null ? null : turn.store.workers.modelsOf(instance).models,
+    machine: machine === null ? null : turn.store.workers.machineOf(instance),
+  });
 };
 
 /** While the killswitch is active only its name is shown: a worker can be resumed after it is cleared. */
@@ -113,7 +117,7 @@ export const getWorker = (turn: Turn, request: { instance: string }): Result<Wor
   if (member === undefined) return err(notFound("worker", request.instance));
   const { models, runtimeModels } = turn.store.workers.modelsOf(request.instance);
   return ok({
-    ...presentWorker(viewOf(turn, member), models),
+    ...presentWorker(viewOf(turn, member), { models, machine: turn.store.workers.machineOf(request.instance) }),
     apis: [...member.worker.apis],
     runtime_models: runtimeModels === null ? null : [...runtimeModels],
     jobs: turn.store.jobs
@@ -162,6 +166,7 @@ export const forget = (turn: Turn, { worker: { instance } }: Member): void => {
   fleet.remove(instance);
   haltConfirmed?.instances.delete(instance);
   forgetSilence(turn, instance);
+  forgetTasks(turn, instance);
   turn.reopenAvoiding();
   turn.effects.forgottenWorkers.add(instance);
   turn.audit("worker.forgotten", instance);

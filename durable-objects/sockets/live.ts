@@ -18,7 +18,13 @@ export const MAX_BEHIND = 5_000;
 
 const SUMS: ReadonlySet<LiveMessage["type"]> = new Set(["queue.updated", "activity.updated", "fleet.updated"]);
 
-const noChanges = (): LiveChanges => ({ jobs: new Set(), workers: new Set(), forgotten: new Set(), topics: new Set() });
+const noChanges = (): LiveChanges => ({
+  jobs: new Set(),
+  workers: new Set(),
+  forgotten: new Set(),
+  modelTasks: new Set(),
+  topics: new Set(),
+});
 
 export class Live {
   readonly #sockets: Sockets;
@@ -47,12 +53,13 @@ export class Live {
 
   note(effects: Effects): void {
     if (this.#sockets.viewers().length === 0) return;
-    const { jobs, workers, forgotten, topics } = this.#changes;
+    const { jobs, workers, forgotten, modelTasks, topics } = this.#changes;
     for (const id of effects.changedJobs) jobs.add(id);
+    for (const id of effects.changedModelTasks) modelTasks.add(id);
     for (const instance of effects.changedWorkers) workers.add(instance);
     for (const instance of effects.forgottenWorkers) forgotten.add(instance);
     for (const topic of effects.changedTopics) topics.add(topic);
-    if (jobs.size + workers.size + forgotten.size + topics.size === 0) return;
+    if (jobs.size + workers.size + forgotten.size + modelTasks.size + topics.size === 0) return;
     this.#isQueueChanged = true;
     if (workers.size + forgotten.size > 0) this.#isFleetChanged = true;
     this.#schedule();
@@ -97,14 +104,14 @@ export class Live {
 
   /** The content of the next frame; the rest waits for the one after it. */
   #nextChanges(): LiveChanges {
-    const { jobs, workers, forgotten, topics } = this.#changes;
+    const { jobs, workers, forgotten, modelTasks, topics } = this.#changes;
     const [jobsNow, jobsLater] = split(jobs);
     const [workersNow, workersLater] = split(workers);
     this.#changes = { ...noChanges(), jobs: jobsLater, workers: workersLater };
     this.#addSums(topics);
     const isMoreToTell = this.#isQueueChanged || this.#isFleetChanged;
     if (jobsLater.size + workersLater.size > 0 || isMoreToTell) this.#schedule();
-    return { jobs: jobsNow, workers: workersNow, forgotten, topics };
+    return { jobs: jobsNow, workers: workersNow, forgotten, modelTasks, topics };
   }
 
   /** Totals over all jobs or workers are sent only from time to time. */

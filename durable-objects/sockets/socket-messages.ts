@@ -3,11 +3,14 @@
 
 import { MAX_BODY_BYTES, MAX_RESULT_BYTES, utf8Bytes } from "../../contract/field.ts";
 import { jsonExcess } from "../../contract/json-bounds.ts";
+import { toTaskError, toTaskProgress } from "../../contract/model-task.ts";
 import { presentRefusal } from "../../contract/refusal.ts";
 import { resultElsewhere, toReportedFailure, toSpent } from "../../contract/report.ts";
 import {
   type CoordinatorMessage,
+  type JobReport,
   MAX_FRAME_MESSAGES,
+  type ModelTaskReport,
   type WorkerMessage,
   workerMessage,
 } from "../../contract/socket.ts";
@@ -18,8 +21,10 @@ import type { Brought } from "../../domain/job/archived-job.ts";
 import { invalid, type Refusal } from "../../domain/words/refusal.ts";
 import { err, ok, type Result } from "../../domain/words/result.ts";
 import type { Absent } from "../history/archive.ts";
+import * as tasks from "../operations/model-tasks.ts";
 import * as presence from "../operations/presence.ts";
 import * as report from "../operations/report.ts";
+import { taskMessages } from "../steps/model-tasks.ts";
 import * as outcomes from "../steps/outcomes.ts";
 import { awaitSilence } from "../steps/silence.ts";
 import type { Turn } from "../turn/turn.ts";
@@ -87,7 +92,8 @@ export const welcome = (turn: Turn, instance: string): CoordinatorMessage[] => {
   turn.putWorker({ ...member.worker, viaSocket: true, keyId: turn.caller.keyId, expiredLeases: 0 });
   turn.freedWorkers.add(instance);
   const answer = presence.presenceAnswer(turn, member, []);
-  return [{ type: "welcome", ...answer }, ...answer.jobs.map((job) => ({ type: "job.assigned" as const, job }))];
+  const leases = answer.jobs.map((job) => ({ type: "job.assigned" as const, job }));
+  return [{ type: "welcome", ...answer }, ...leases, ...taskMessages(turn, instance)];
 };
 
 /** A job that the object does not have, but history may. */
@@ -114,9 +120,14 @@ export const handleMessage = (
     const done = outcomes.noteTried(turn, instance, whatFailed(message));
     return done.ok ? ok({}) : done;
   }
-  const done = reportOn(turn, message, archived);
+  const done = "task_id" in message ? reportOnTask(turn, message) : reportOn(turn, message, archived);
   return done.ok ? ok({}) : done;
 };
+
+const reportOnTask = (turn: Turn, message: ModelTaskReport): Result<unknown, Refusal> =>
+  message.type === "model.progress"
+    ? tasks.progress(turn, { id: message.task_id, progress: toTaskProgress(message) })
+    : tasks.done(turn, { id: message.task_id, error: toTaskError(message) });
 
 /** Null if its runtime works. */
 const whatFailed = ({ ok: works, error }: Extract<WorkerMessage, { type: "runtime.tried" }>): string | null => {
@@ -124,11 +135,7 @@ const whatFailed = ({ ok: works, error }: Extract<WorkerMessage, { type: "runtim
   return lineOf((typeof error === "string" ? error : error?.message) ?? "no reason given", MAX_TRIAL_CHARS);
 };
 
-const reportOn = (
-  turn: Turn,
-  message: Exclude<WorkerMessage, { type: "presence" | "runtime.tried" }>,
-  archived: Brought | null,
-): Result<unknown, Refusal> => {
+const reportOn = (turn: Turn, message: JobReport, archived: Brought | null): Result<unknown, Refusal> => {
   const held = { id: message.job_id, lease: message.lease, archived: archived ?? undefined };
   switch (message.type) {
     case "job.started":

@@ -12,6 +12,7 @@ import { Journal } from "./journal.ts";
 import { keyUseTable } from "./key-use.ts";
 import { keysTable, sessionsTable } from "./keys.ts";
 import { latencyTable } from "./latency.ts";
+import { modelTasksTable } from "./model-tasks.ts";
 import { outboxTable } from "./outbox.ts";
 import { payloadsTable } from "./payloads.ts";
 import { attemptsTable, keyGrantsTable, peopleTable, personSessionsTable } from "./people.ts";
@@ -40,6 +41,7 @@ const tablesOf = (storage: TenantStorage) => {
     jobs,
     payloads,
     workers: workersTable(storage.sql),
+    modelTasks: modelTasksTable(storage.sql),
     backoffs: backoffsTable(storage.sql),
     keys,
     keyUse: keyUseTable(storage.sql),

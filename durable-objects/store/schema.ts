@@ -292,6 +292,16 @@ export const SCHEMA_STEPS: readonly SchemaStep[] = [
   ],
   // For which groups webhooks were told that capacity is wanted.
   [`CREATE TABLE capacity_notices (group_key TEXT PRIMARY KEY, at INTEGER NOT NULL) WITHOUT ROWID`],
+  [
+    // What workers say of their machines, apart from the records as their models are.
+    `CREATE TABLE worker_machines (instance TEXT PRIMARY KEY, machine TEXT NOT NULL)`,
+    // Live: not over, or its worker has not reported on it since it was cancelled.
+    `CREATE TABLE model_tasks (
+      id TEXT PRIMARY KEY, worker TEXT NOT NULL, status TEXT NOT NULL, is_live INTEGER NOT NULL, record TEXT NOT NULL
+    ) WITHOUT ROWID`,
+    `CREATE INDEX model_tasks_of ON model_tasks (worker, id)`,
+    `CREATE INDEX model_tasks_live ON model_tasks (id) WHERE is_live = 1`,
+  ],
 ];
 
 /** The version of a database after all steps. */

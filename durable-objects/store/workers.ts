@@ -1,8 +1,12 @@
 // Registered workers, the names of their models, and the back-offs of their providers.
 
+import type { MachineReport } from "../../domain/fleet/machine.ts";
 import type { OfferedModels, Worker } from "../../domain/fleet/worker.ts";
 import { readWorker, writeWorker } from "../../domain/fleet/worker-record.ts";
 import { all, first, type Row, type Sql, scalar } from "./sql.ts";
+
+const machineIn = (row: Row | null): MachineReport | null =>
+  row?.machine == null ? null : (JSON.parse(row.machine as string) as MachineReport);
 
 /** Their model lists may be 64 KiB each, so they are not read at once. */
 const WORKERS_A_READ = 200;
@@ -19,11 +23,12 @@ export const workersTable = (sql: Sql) => ({
     for (let isMore = true; isMore; ) {
       const rows = all(
         sql,
-        `SELECT instance, record, models, runtime_models FROM workers LEFT JOIN worker_models USING (instance)
+        `SELECT instance, record, models, runtime_models, machine FROM workers
+         LEFT JOIN worker_models USING (instance) LEFT JOIN worker_machines USING (instance)
          WHERE instance > ? ORDER BY instance LIMIT ${WORKERS_A_READ}`,
         last,
       );
-      for (const row of rows) yield readWorker(row.record as string, modelsIn(row));
+      for (const row of rows) yield readWorker(row.record as string, { ...modelsIn(row), machine: machineIn(row) });
       last = (rows.at(-1)?.instance as string | undefined) ?? "";
       isMore = rows.length === WORKERS_A_READ;
     }
@@ -33,6 +38,18 @@ export const workersTable = (sql: Sql) => ({
 
   modelsOf: (instance: string): OfferedModels =>
     modelsIn(first(sql, "SELECT models, runtime_models FROM worker_models WHERE instance = ?", instance)),
+
+  /** null: it says nothing of its machine. */
+  machineOf: (instance: string): MachineReport | null =>
+    machineIn(first(sql, "SELECT machine FROM worker_machines WHERE instance = ?", instance)),
+
+  putMachine: (instance: string, machine: MachineReport): void => {
+    sql.exec(
+      "INSERT OR REPLACE INTO worker_machines (instance, machine) VALUES (?, ?)",
+      instance,
+      JSON.stringify(machine),
+    );
+  },
 
   /** Those that name a model with these words in its name. */
   naming: (words: string): Set<string> => {
@@ -57,6 +74,7 @@ export const workersTable = (sql: Sql) => ({
   remove: (instance: string): void => {
     sql.exec("DELETE FROM workers WHERE instance = ?", instance);
     sql.exec("DELETE FROM worker_models WHERE instance = ?", instance);
+    sql.exec("DELETE FROM worker_machines WHERE instance = ?", instance);
   },
 });
 

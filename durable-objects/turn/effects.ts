@@ -33,6 +33,7 @@ export interface Effects {
   readonly changedJobs: Set<string>;
   readonly finishedJobs: Set<string>;
   readonly changedWorkers: Set<string>;
+  readonly changedModelTasks: Set<string>;
   readonly changedTopics: Set<LiveTopic>;
   /** Keys whose sockets must close, except those opened with one of these digests. */
   readonly endedKeys: Map<string, readonly string[]>;
@@ -66,6 +67,7 @@ export const noEffects = (): Effects => ({
   changedJobs: new Set(),
   finishedJobs: new Set(),
   changedWorkers: new Set(),
+  changedModelTasks: new Set(),
   changedTopics: new Set(),
   endedKeys: new Map(),
   endedSessions: new Set(),

@@ -18,6 +18,7 @@ import type { OpenStatus } from "../store/open-counts.ts";
 import type { BudgetNotice, StoredConfig } from "../store/settings.ts";
 import { Affinity } from "./affinity.ts";
 import type { Counters } from "./counters.ts";
+import { LiveTasks } from "./live-tasks.ts";
 import { isUsable } from "./usable-key.ts";
 
 export interface Memory {
@@ -76,6 +77,8 @@ export interface Memory {
   openStreams: number;
   /** Open jobs by status. */
   readonly open: Record<OpenStatus, number>;
+  /** Model tasks that are not over, or whose cancelling their worker may not know. */
+  readonly modelTasks: LiveTasks;
   /** Batches that have not ended. */
   readonly batches: Map<string, BatchRecord>;
   readonly batchWork: BatchWork;
@@ -196,6 +199,7 @@ export const loadMemory = (store: Store, nowAt: number, counters: Counters): Mem
     silenceAt: firstSilenceAt(fleet, silentWorkers, config),
     openStreams: store.jobs.openStreamCount(),
     open: store.jobs.openCounts(),
+    modelTasks: new LiveTasks(store.modelTasks.live()),
     batches,
     batchWork: batchWorkOf(store, batches.size > 0),
     nextSeq: Math.max(store.outbox.lastSeq(), drainedSeq) + 1,

@@ -1,4 +1,4 @@
-// Claims that wait for a job. A worker counts as alive while one of its claims waits here; if the object loses a claim,
+// Claims that wait for a job or a model task. A worker counts as alive while one of its claims waits here; if the object loses a claim,
 // the worker makes it again.
 
 import type { ClaimAnswer } from "../../contract/worker.ts";
@@ -27,7 +27,7 @@ export class ClaimWaits {
   async claim(instance: string, waitMs: number, claim: Claim): Promise<Result<ClaimAnswer, Refusal>> {
     const waiter = this.#waiters.open(`claim ${instance}`, waitMs);
     const claimed = await claim(true);
-    if (!claimed.ok || claimed.value.jobs.length > 0) {
+    if (!claimed.ok || claimed.value.jobs.length + claimed.value.model_tasks.length > 0) {
       waiter.cancel();
       if (claimed.ok) this.#count(instance, 0);
       return claimed;

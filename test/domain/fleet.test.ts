@@ -22,6 +22,7 @@ import {
   requests,
   specs,
   TAGS,
+  withLoaded,
   worker,
 } from "./sample-fleet.ts";
 import { NOON } from "./sample-jobs.ts";
@@ -206,6 +207,7 @@ describe("the fleet", () => {
       fc.record({ tags: fc.subarray(TAGS) }),
       fc.record({ models: fc.option(fc.subarray(MODELS)) }),
       fc.record({ runtimeModels: fc.option(fc.subarray(MODELS)) }),
+      fc.record({ machine: fc.subarray(MODELS).map((loaded) => withLoaded(loaded)) }),
       fc.record({ missingModels: fc.subarray(MISSING) }),
       fc.record({ apis: fc.subarray(APIS.slice(0, 3)) }),
       fc.record({ tier: fc.constantFrom(null, ...TIERS) }),
@@ -218,9 +220,10 @@ describe("the fleet", () => {
         const at = drawn % Math.max(1, given.length);
         const fleet = fleetOf(given);
         const known = fleet.get(given[at]?.instance ?? "");
-        const { models, runtimeModels: _, ...others } = changed;
-        const named = models === undefined ? {} : { models: models === null ? null : modelSetOf(models) };
-        if (known !== undefined) fleet.put({ ...known.worker, ...others, ...named }, NOON);
+        const { models, runtimeModels, ...others } = changed;
+        const listed = Object.entries({ models, runtimeModels }).filter(([, names]) => names !== undefined);
+        const sets = Object.fromEntries(listed.map(([field, names]) => [field, names ? modelSetOf(names) : null]));
+        if (known !== undefined) fleet.put({ ...known.worker, ...others, ...sets }, NOON);
         const built = fleetOf(given.map((one, place) => (place === at ? { ...one, ...changed } : one)));
         expect(explain(fleet, asked, rules)).toEqual(explain(built, asked, rules));
       }),

@@ -3,6 +3,7 @@
 import fc from "fast-check";
 import { DEFAULT_WEIGHTS, STRATEGIES, type Weights } from "../../domain/config.ts";
 import { Fleet, type Member } from "../../domain/fleet/fleet.ts";
+import { type Machine, machineOf, UNKNOWN_MACHINE } from "../../domain/fleet/machine.ts";
 import { modelSetOf } from "../../domain/fleet/model-set.ts";
 import type { Opening } from "../../domain/fleet/opening.ts";
 import type { OfferedModels, Outcome, Worker } from "../../domain/fleet/worker.ts";
@@ -34,6 +35,7 @@ export const worker = ({ models = null, runtimeModels = null, ...offer }: Given 
   busy: null,
   apis: [],
   runtimeModels: runtimeModels === null ? null : modelSetOf(runtimeModels),
+  machine: null,
   viaSocket: false,
   keyId: null,
   registeredAt: NOON,
@@ -136,11 +138,21 @@ export const outcomes = (completed: number, failed: number, code = "provider_err
 const rarely = (chance = 4) => fc.nat({ max: chance }).map((drawn) => drawn === 0);
 const ageMs = fc.constantFrom(0, 0, 0, 20_000, OFFLINE_AFTER_MS, OFFLINE_AFTER_MS + 1, 300_000);
 
+/** The machine of a worker that says which models are in its memory. */
+export const withLoaded = (models: readonly string[], maxLoaded: number | null = null): Machine | null => {
+  const loaded = models.map((model) => ({ model, vramMb: null, expiresAt: null }));
+  return machineOf({ ...UNKNOWN_MACHINE, loaded, maxLoaded });
+};
+
 const offered = {
   provider: fc.constantFrom(...PROVIDERS),
   tags: fc.oneof(fc.constant(TAGS), fc.subarray(TAGS)),
   models: fc.option(fc.subarray(MODELS)),
   runtimeModels: fc.option(fc.subarray(MODELS)),
+  machine: fc.option(
+    fc.subarray(MODELS).map((models) => withLoaded(models)),
+    { nil: null },
+  ),
   missingModels: fc.subarray([
     { key: "small", untilAt: NOON + 1 },
     { key: "large", untilAt: NOON },

@@ -19,6 +19,7 @@ import {
   requests,
   type Spec,
   specs,
+  withLoaded,
 } from "./sample-fleet.ts";
 import { NOON } from "./sample-jobs.ts";
 
@@ -242,5 +243,21 @@ describe("the score", () => {
   test("gives a worker that let leases expire the next one only where nobody else may have it", () => {
     prefers({ load: 3, concurrency: 4, outcomes: outcomes(0, 5) }, { concurrency: 4, expiredLeases: 1 });
     expect(chosenOf(fleetOf([{ expiredLeases: 4 }]), request(), policy())).toBe("w1");
+  });
+});
+
+describe("a loaded model", () => {
+  const chosenFor = (fleet: readonly Spec[]) => chosenOf(fleetOf(fleet), request({ model: "large" }), policy());
+
+  test("draws its jobs to the worker that has it, and unloaded ones away, but never filters", () => {
+    const cold = { instance: "cold", machine: withLoaded(["small"]) };
+    const warm = { instance: "warm", machine: withLoaded(["large:latest"]) };
+    const silent = { instance: "silent" };
+    expect([chosenFor([cold, warm]), chosenFor([warm, silent]), chosenFor([cold, silent]), chosenFor([cold])]).toEqual([
+      "warm",
+      "warm",
+      "silent",
+      "cold",
+    ]);
   });
 });

@@ -1,13 +1,23 @@
 // The states that an operator looks for, and the filter, order and totals of a fleet's list.
 
 import { describe, expect, it } from "vitest";
+import { UNKNOWN_MACHINE } from "../../domain/fleet/machine.ts";
 import { type Outcome, registerWorker, type WorkerView } from "../../domain/fleet/worker.ts";
 import { failureRateOf, inOrder, isInState, isWanted, sumsOf, WORKER_STATES } from "../../domain/fleet/worker-state.ts";
 
 const REPORT = { tagList: "", models: null, tier: null, version: null, unavailable: null, apis: [] };
 
 const viewOf = (instance: string, given: Partial<WorkerView> = {}, tags: string[] = [], codes = ""): WorkerView => {
-  const report = { ...REPORT, instance, provider: "p", tags, concurrency: 2, runtimeModels: null, jobs: null };
+  const report = {
+    ...REPORT,
+    instance,
+    provider: "p",
+    tags,
+    concurrency: 2,
+    runtimeModels: null,
+    machine: UNKNOWN_MACHINE,
+    jobs: null,
+  };
   const outcomes = [...codes].map(
     (code, at): Outcome => ({
       jobId: `${at}`,

@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { UNKNOWN_MACHINE } from "../../domain/fleet/machine.ts";
 import { modelSetOf } from "../../domain/fleet/model-set.ts";
 import {
   HALT_REASON,
@@ -34,6 +35,7 @@ const REPORT: PresenceReport = {
   unavailable: null,
   apis: ["messages"],
   runtimeModels: null,
+  machine: UNKNOWN_MACHINE,
   jobs: null,
 };
 const FROM = { keyId: "k1", viaSocket: true };
@@ -64,6 +66,7 @@ describe("presence", () => {
     expect(registerWorker(REPORT, null, FROM, NOON)).toEqual({
       ...offer,
       models: modelSetOf(["large"]),
+      machine: null,
       isEdge: false,
       busy: null,
       ...FROM,

@@ -48,7 +48,7 @@ export const LIMIT_MUTANTS: readonly Mutant[] = [
   mutant(
     "a worker may offer a list of any length",
     "durable-objects/operations/presence.ts",
-    "if (named > MAX_OFFER_BYTES)",
-    "if (named > 4 * MAX_OFFER_BYTES)",
+    "if (bytes > MAX_OFFER_BYTES)",
+    "if (bytes > 4 * MAX_OFFER_BYTES)",
   ),
 ];

@@ -176,7 +176,7 @@ export const SCENES_OF_WORKERS: readonly Shown[] = [
     shown: async (scene) => {
       await configure(scene, ALIVE);
       await present(scene);
-      assert.deepEqual(await claim(scene), { jobs: [], skipped: {} });
+      assert.deepEqual(await claim(scene), { jobs: [], skipped: {}, model_tasks: [] });
       await create(scene, { provider: "x" });
       for (let made = 0; made < 3; made += 1) await create(scene, { provider: "y" });
       await create(scene, { tags: ["gpu"] });

@@ -5,7 +5,7 @@ import { err, ok } from "../../domain/words/result.ts";
 import { ClaimWaits } from "../../durable-objects/waits/claim-waits.ts";
 import { Waiters } from "../../durable-objects/waits/waiters.ts";
 
-const NOTHING = ok({ jobs: [], skipped: {} });
+const NOTHING = ok({ jobs: [], skipped: {}, model_tasks: [] });
 
 const claimWaits = () => {
   const isClaiming = new Map<string, boolean>();

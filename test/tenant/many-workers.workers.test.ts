@@ -4,6 +4,7 @@ import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { expect, test, vi } from "vitest";
 import { configDocument } from "../../contract/config.ts";
+import { UNKNOWN_MACHINE } from "../../domain/fleet/machine.ts";
 import type { NewJob } from "../../domain/job/job.ts";
 import { SERVICE } from "../../durable-objects/calls/turn-runner.ts";
 import { replaceConfig } from "../../durable-objects/operations/config.ts";
@@ -48,6 +49,7 @@ const presence = (instance: string, provider: string) => ({
   unavailable: null,
   apis: [],
   runtimeModels: null,
+  machine: UNKNOWN_MACHINE,
   jobs: null,
   viaSocket: false,
 });

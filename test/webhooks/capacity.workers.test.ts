@@ -3,6 +3,7 @@
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { expect, test } from "vitest";
+import { UNKNOWN_MACHINE } from "../../domain/fleet/machine.ts";
 import type { NewJob } from "../../domain/job/job.ts";
 import { SERVICE } from "../../durable-objects/calls/turn-runner.ts";
 import { announceWanted } from "../../durable-objects/operations/capacity.ts";
@@ -44,6 +45,7 @@ const PRESENCE = {
   unavailable: null,
   apis: [],
   runtimeModels: null,
+  machine: UNKNOWN_MACHINE,
   jobs: null,
   viaSocket: false,
 };

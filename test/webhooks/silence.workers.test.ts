@@ -3,6 +3,7 @@
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { expect, test } from "vitest";
+import { UNKNOWN_MACHINE } from "../../domain/fleet/machine.ts";
 import { SERVICE } from "../../durable-objects/calls/turn-runner.ts";
 import { report } from "../../durable-objects/operations/presence.ts";
 import { create } from "../../durable-objects/operations/webhooks.ts";
@@ -37,6 +38,7 @@ const PRESENCE = {
   unavailable: null,
   apis: [],
   runtimeModels: null,
+  machine: UNKNOWN_MACHINE,
   jobs: null,
   viaSocket: false,
 };

@@ -291,7 +291,13 @@ describe("a halt", () => {
     loop.detach();
     const next = new FakeSession();
     loop.attach(next);
-    const facts = { jobs: [], halted: [], heartbeat_interval_seconds: 15, server_time: "2026-01-01T00:00:00Z" };
+    const facts = {
+      jobs: [],
+      halted: [],
+      model_tasks: [],
+      heartbeat_interval_seconds: 15,
+      server_time: "2026-01-01T00:00:00Z",
+    };
     loop.receive({ type: "welcome", ...facts, killswitch: killswitch(2) });
     await settle();
     expect(runs[0]?.options.signal.aborted).toBe(true);

@@ -23,7 +23,13 @@ describe("the pulse", () => {
   test("follows at once a shorter interval, whatever message brings it", async () => {
     const { loop, session } = createWorker();
     ack(loop, session.sent[0]);
-    const facts = { jobs: [], halted: [], killswitch: killswitch(0), server_time: "2026-01-01T00:00:00Z" };
+    const facts = {
+      jobs: [],
+      halted: [],
+      model_tasks: [],
+      killswitch: killswitch(0),
+      server_time: "2026-01-01T00:00:00Z",
+    };
     loop.receive({ type: "welcome", ...facts, heartbeat_interval_seconds: 1 });
     expect(session.pings).toBe(1);
     await vi.advanceTimersByTimeAsync(1_000);

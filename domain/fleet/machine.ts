@@ -1,0 +1,75 @@
+// What a worker says of its machine: its processors, which models are loaded and on disk, and what it can do with them.
+// Invariant: it informs and scores, it never filters. The names and figures are on disk; memory keeps what routing reads.
+
+import { digestOf, type ModelSet, modelSetOf, utf8Length } from "./model-set.ts";
+
+export const MODEL_ACTIONS = ["pull", "load", "unload", "delete"] as const;
+export type ModelAction = (typeof MODEL_ACTIONS)[number];
+
+export interface Gpu {
+  readonly name: string;
+  readonly totalMb: number;
+  readonly usedMb: number;
+  /** In percent; null if it is not known. */
+  readonly utilization: number | null;
+}
+
+export interface Hardware {
+  readonly gpus: readonly Gpu[];
+  readonly ramMb: number;
+  readonly ramFreeMb: number;
+}
+
+export interface LoadedModel {
+  readonly model: string;
+  readonly vramMb: number | null;
+  readonly expiresAt: number | null;
+}
+
+export interface ModelOnDisk {
+  readonly model: string;
+  readonly bytes: number;
+}
+
+/** A field that is null is not known. */
+export interface MachineReport {
+  readonly hardware: Hardware | null;
+  readonly loaded: readonly LoadedModel[] | null;
+  readonly onDisk: readonly ModelOnDisk[] | null;
+  /** How many models it holds at once. */
+  readonly maxLoaded: number | null;
+  /** null: it takes no model tasks. */
+  readonly can: readonly ModelAction[] | null;
+}
+
+export const UNKNOWN_MACHINE: MachineReport = {
+  hardware: null,
+  loaded: null,
+  onDisk: null,
+  maxLoaded: null,
+  can: null,
+};
+
+/** A machine as the fleet keeps it in memory. */
+export interface Machine {
+  /** The same for equal reports. */
+  readonly id: number;
+  readonly loaded: ModelSet | null;
+  readonly maxLoaded: number | null;
+  readonly can: readonly ModelAction[] | null;
+  /** What its lists count against the bound of all offers. */
+  readonly bytes: number;
+}
+
+const isUnknown = (report: MachineReport): boolean => Object.values(report).every((said) => said === null);
+
+/** The machine of a report; the known one if it is the same, null if the report says nothing of it. */
+export const machineOf = (report: MachineReport, known: Machine | null = null): Machine | null => {
+  if (isUnknown(report)) return null;
+  const id = digestOf(JSON.stringify(report));
+  if (known?.id === id) return known;
+  const { loaded, onDisk, maxLoaded, can } = report;
+  const loadedSet = loaded === null ? null : modelSetOf(loaded.map(({ model }) => model));
+  const onDiskBytes = (onDisk ?? []).reduce((sum, { model }) => sum + utf8Length(model), 0);
+  return { id, loaded: loadedSet, maxLoaded, can, bytes: (loadedSet?.bytes ?? 0) + onDiskBytes };
+};

@@ -1,0 +1,128 @@
+// Where there is room for a model: which workers could take one more copy, how well, and why. A copy is a worker that has
+// the model loaded, or is getting it.
+
+import type { Hardware, MachineReport, ModelAction } from "./machine.ts";
+import { modelKeyOf } from "./model-name.ts";
+import type { ModelTask } from "./model-task.ts";
+
+/** A worker that may take the model. */
+export interface PlaceFacts {
+  readonly instance: string;
+  readonly machine: MachineReport;
+  /** Its runtime lists the model; only asked where it does not say what is on its disk. */
+  readonly isListed: boolean;
+  /** Its tasks that are not over. */
+  readonly tasks: readonly ModelTask[];
+  /** Why it takes no model tasks now, e.g. that it is offline. */
+  readonly obstacle: string | null;
+  /** It has done nothing for a while. */
+  readonly isIdle: boolean;
+}
+
+/** Points of each part of the score. */
+export const PLACE_POINTS = { on_disk: 40, fits: 40, idle: 15, ram_only: -30, loaded: -10 } as const;
+type PlacePart = keyof typeof PLACE_POINTS;
+
+export interface PlaceVerdict {
+  readonly instance: string;
+  /** null: it gets none. */
+  readonly score: number | null;
+  readonly breakdown: Readonly<Partial<Record<PlacePart, number>>>;
+  readonly reasons: readonly string[];
+  /** What is done if it is chosen. */
+  readonly action: ModelAction;
+}
+
+/** Weights on disk grow in memory by the context. */
+const MEMORY_SHARE = 1.2;
+const BYTES_A_MB = 2 ** 20;
+
+export const isCopy = ({ machine, tasks }: PlaceFacts, model: string): boolean => {
+  const key = modelKeyOf(model);
+  const isLoaded = (machine.loaded ?? []).some((one) => modelKeyOf(one.model) === key);
+  return isLoaded || tasks.some((task) => isBringing(task) && modelKeyOf(task.model) === key);
+};
+
+const isBringing = ({ action }: ModelTask): boolean => action === "pull" || action === "load";
+
+/** What the model needs in memory, by its size on the disks that have it; null if none says. */
+export const neededMbOf = (fleet: readonly PlaceFacts[], model: string): number | null => {
+  const key = modelKeyOf(model);
+  const sizes = fleet.flatMap(({ machine }) =>
+    (machine.onDisk ?? []).filter((one) => modelKeyOf(one.model) === key).map(({ bytes }) => bytes),
+  );
+  return sizes.length === 0 ? null : Math.ceil((Math.max(...sizes) * MEMORY_SHARE) / BYTES_A_MB);
+};
+
+/** All workers, best first; those that get none are last. */
+export const placesFor = (fleet: readonly PlaceFacts[], model: string): PlaceVerdict[] => {
+  const neededMb = neededMbOf(fleet, model);
+  return fleet
+    .map((facts) => verdictOn(facts, model, neededMb))
+    .sort(
+      (one, other) =>
+        (other.score ?? Number.NEGATIVE_INFINITY) - (one.score ?? Number.NEGATIVE_INFINITY) ||
+        (one.instance < other.instance ? -1 : 1),
+    );
+};
+
+const verdictOn = (facts: PlaceFacts, model: string, neededMb: number | null): PlaceVerdict => {
+  const { instance, machine } = facts;
+  const isOnDisk = hasOnDisk(facts, model);
+  const action = isOnDisk ? "load" : "pull";
+  const refusal = refusalOf(facts, model, action, neededMb);
+  if (refusal !== null) return { instance, score: null, breakdown: {}, reasons: [refusal], action };
+  const fit = fitOf(machine, neededMb);
+  const counts: Record<PlacePart, number> = {
+    on_disk: Number(isOnDisk),
+    fits: Number(fit.isFree),
+    idle: Number(facts.isIdle),
+    ram_only: Number(fit.isRamOnly),
+    loaded: machine.loaded?.length ?? 0,
+  };
+  const parts = (Object.keys(PLACE_POINTS) as PlacePart[]).filter((part) => counts[part] > 0);
+  const breakdown = Object.fromEntries(parts.map((part) => [part, PLACE_POINTS[part] * counts[part]]));
+  const score = Object.values(breakdown).reduce((sum, points) => sum + points, 0);
+  return { instance, score, breakdown, reasons: [isOnDisk ? "has it on disk" : "pulls it first", fit.says], action };
+};
+
+const hasOnDisk = ({ machine: { onDisk }, isListed }: PlaceFacts, model: string): boolean => {
+  const key = modelKeyOf(model);
+  return onDisk === null ? isListed : onDisk.some((one) => modelKeyOf(one.model) === key);
+};
+
+const refusalOf = (facts: PlaceFacts, model: string, action: ModelAction, neededMb: number | null): string | null => {
+  const { machine, obstacle } = facts;
+  if (isCopy(facts, model)) return "has it loaded, or is getting it";
+  if (obstacle !== null) return obstacle;
+  const can = machine.can ?? [];
+  if (can.length === 0) return "takes no model tasks: it was started without --manage-models";
+  if (!can.includes(action)) return `cannot ${action} models`;
+  const { hardware } = machine;
+  if (hardware === null || neededMb === null) return null;
+  const holdsMb = Math.max(totalMbOf(hardware), hardware.ramMb);
+  return neededMb > holdsMb ? `too small: it needs about ${neededMb} MB of ${holdsMb} MB` : null;
+};
+
+const totalMbOf = ({ gpus }: Hardware): number => gpus.reduce((sum, { totalMb }) => sum + totalMb, 0);
+const freeMbOf = ({ gpus }: Hardware): number => gpus.reduce((sum, { totalMb, usedMb }) => sum + totalMb - usedMb, 0);
+
+interface Fit {
+  readonly isFree: boolean;
+  readonly isRamOnly: boolean;
+  readonly says: string;
+}
+
+/** Whether it fits beside what is loaded. */
+const fitOf = ({ hardware, loaded, maxLoaded }: MachineReport, neededMb: number | null): Fit => {
+  const unknown = { isFree: false, isRamOnly: false };
+  if (maxLoaded !== null && (loaded ?? []).length >= maxLoaded)
+    return { ...unknown, says: `another model makes room: it holds ${maxLoaded} at once` };
+  if (hardware === null) return { ...unknown, says: "says nothing of its memory" };
+  if (neededMb === null) return { ...unknown, says: "the size of the model is not known" };
+  if (totalMbOf(hardware) < neededMb)
+    return { isFree: false, isRamOnly: true, says: `runs it from RAM: it needs about ${neededMb} MB` };
+  if (freeMbOf(hardware) < neededMb)
+    return { ...unknown, says: `another model makes room: it needs about ${neededMb} MB` };
+  return { isFree: true, isRamOnly: false, says: `fits: it needs about ${neededMb} MB` };
+};
