@@ -7,6 +7,7 @@ import { type CallOptions, type ClientOptions, type KeyedOptions, Transport } fr
 import { type Client, clientOver } from "../contract/client.ts";
 import type { JobResource, NewJobRequest } from "../contract/job.ts";
 import { isFinal, LOCAL_URL, MAX_WAIT_SECONDS } from "../contract/values.ts";
+import { CreateTogether } from "./create-together.ts";
 import { type JobStreamEvent, streamJob } from "./job-stream.ts";
 
 export { ApiProblem, type ProblemCode } from "../contract/client/problem.ts";
@@ -80,7 +81,8 @@ type Nouns = Omit<Client, "jobs"> & { readonly jobs: ReturnType<typeof jobsWithR
 const nounsOf = (options: SignalboxOptions): Nouns => {
   const { url = environment("SERVICE_API_URL") ?? LOCAL_URL, key = environment("SERVICE_API_KEY") } = options;
   const client = clientOver(new Transport({ ...options, url, key }));
-  return { ...client, jobs: jobsWithRuns({ ...client.jobs, get: getWhole(client) }) };
+  const { create } = new CreateTogether(client.jobs);
+  return { ...client, jobs: jobsWithRuns({ ...client.jobs, create, get: getWhole(client) }) };
 };
 
 /** Has each part of the client as a field, also parts added later. */

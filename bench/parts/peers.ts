@@ -2,14 +2,19 @@
 // HTTP, alternating with the floor and with Signalbox's two ways. A peer that is not available is reported in one line.
 // Goals are shown, never asserted, because machines differ.
 
+import { execFile } from "node:child_process";
+import path from "node:path";
+import { promisify } from "node:util";
 import { figure } from "../figures.ts";
 import { openFloor } from "../floor/workplace.ts";
 import { httpJobs, type Rate, socketJobs } from "../jobs.ts";
 import { interleaved } from "../load.ts";
-import { type Peer, startPeers } from "../peers/start.ts";
+import type { LibraryRun } from "../peers/library-loop.ts";
+import { type Peer, type Program, startPeers } from "../peers/start.ts";
 import { openPeer } from "../peers/workplace.ts";
 import type { Bench } from "../plan.ts";
-import { openSignalbox } from "../signalbox.ts";
+import { createTenant, openSignalbox } from "../signalbox.ts";
+import { BATCH_JOBS } from "../workplace.ts";
 import { BATCH, tally } from "./jobs.ts";
 
 /** Signalbox's goal, as a ratio to a peer's three calls with this many clients. */
@@ -25,10 +30,42 @@ export async function peers(bench: Bench): Promise<void> {
     }
     if (running.length === 0) return;
     for (const clients of bench.clients) await compare(bench, running, clients);
+    for (const { name, library } of running) if (library !== null) await compareLibraries(bench, name, library);
   } finally {
     await stop();
   }
 }
+
+const LIBRARY_RUNS = [
+  { what: "one job a call, by the libraries", clients: 32, jobsACall: 1, goal: 1 },
+  { what: "one job a call, by the libraries", clients: 512, jobsACall: 1, goal: 1 },
+  { what: `${BATCH_JOBS} jobs a call, by the libraries`, clients: 4, jobsACall: BATCH_JOBS, goal: 1.5 },
+];
+const OWN_LIBRARY = path.join(import.meta.dirname, "../library/signalbox.ts");
+/** A program of its own begins cold. */
+const WARM_UP_MS = 3_000;
+const SHORTEST_MS = 2_000;
+
+/** Clients and workers in one process each, as users run them. */
+async function compareLibraries({ pace, signalbox, say }: Bench, name: string, theirs: Program): Promise<void> {
+  for (const { what, clients, jobsACall, goal } of LIBRARY_RUNS) {
+    const measureMs = Math.max(SHORTEST_MS, pace.measureMs);
+    const run: LibraryRun = { clients, jobsACall, warmUpMs: WARM_UP_MS, measureMs };
+    const ours = async (): Promise<number> =>
+      libraryRate({ file: OWN_LIBRARY, args: [JSON.stringify(await createTenant(signalbox.port))] }, run);
+    const [rate = 0, peer = 0] = await interleaved(pace.rounds, [ours, () => libraryRate(theirs, run)]);
+    const note = `GOAL ≥ ${goal} ${rate / peer >= goal ? "REACHED" : "MISSED"}`;
+    say(
+      figure({ part: "peers", what: `${what}, against ${name}`, clients, unit: "jobs/s", peer, signalbox: rate, note }),
+    );
+  }
+}
+
+const libraryRate = async ({ file, args, cwd }: Program, run: LibraryRun): Promise<number> => {
+  const command = [file, ...args, JSON.stringify(run)];
+  const { stdout } = await promisify(execFile)(process.execPath, command, cwd === undefined ? {} : { cwd });
+  return (JSON.parse(stdout) as { jobsPerSecond: number }).jobsPerSecond;
+};
 
 /** A target's rate over all rounds, and its CPU time per job. */
 interface Contender {

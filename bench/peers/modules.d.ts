@@ -13,10 +13,16 @@ declare module "bullmq" {
   export class Queue {
     constructor(name: string, options: Connected);
     add(name: string, data: { prompt: string }): Promise<Job>;
+    addBulk(jobs: { name: string; data: { prompt: string } }[]): Promise<Job[]>;
     waitUntilReady(): Promise<unknown>;
   }
   export class Worker {
-    constructor(name: string, processor: null, options: Connected & { autorun: boolean });
+    constructor(
+      name: string,
+      processor: ((job: Job) => Promise<string>) | null,
+      options: Connected & { autorun?: boolean; concurrency?: number },
+    );
+    on(event: "completed", hear: () => void): void;
     getNextJob(token: string, options: { block: boolean }): Promise<Job | undefined>;
     waitUntilReady(): Promise<unknown>;
   }

@@ -9,12 +9,23 @@ import { freePort, type Running, startProcess } from "../processes.ts";
 import { type Database, POSTGRES_USER, postgresFolder, redisProgram, startPostgres, startRedis } from "./databases.ts";
 
 /** The server's files; the package needs no others. */
-const FILES = ["package.json", "package-lock.json", "server.ts", "bullmq.ts", "pg-boss.ts"];
+const FILES = [
+  ...["package.json", "package-lock.json", "server.ts", "bullmq.ts", "pg-boss.ts"],
+  ...["library-loop.ts", "bullmq-library.ts"],
+];
 const INSTALL_WITHIN_MS = 180_000;
 
 export interface Peer extends Pick<Running, "cpuMicroseconds" | "stop"> {
   name: PeerName;
   port: number;
+  /** The program that uses its library; null if it is not measured so. */
+  library: Program | null;
+}
+
+export interface Program {
+  file: string;
+  args: string[];
+  cwd?: string;
 }
 
 export type PeerName = "BullMQ" | "pg-boss";
@@ -33,6 +44,7 @@ interface Recipe {
   startDatabase: (programs: string, folder: string) => Promise<Database>;
   server: string;
   arguments: string[];
+  library: string | null;
 }
 
 const recipes = (): Recipe[] => [
@@ -43,6 +55,7 @@ const recipes = (): Recipe[] => [
     startDatabase: startRedis,
     server: "bullmq.ts",
     arguments: [],
+    library: "bullmq-library.ts",
   },
   {
     name: "pg-boss",
@@ -51,6 +64,7 @@ const recipes = (): Recipe[] => [
     startDatabase: startPostgres,
     server: "pg-boss.ts",
     arguments: [POSTGRES_USER],
+    library: null,
   },
 ];
 
@@ -100,6 +114,7 @@ async function startPeer(recipe: Recipe, folder: string): Promise<Peer> {
     return {
       name: recipe.name,
       port,
+      library: recipe.library === null ? null : { file: recipe.library, args: [database.socket], cwd: folder },
       cpuMicroseconds: () => sum(server.cpuMicroseconds(), database.cpuMicroseconds()),
       stop: async () => {
         await server.stop();

@@ -567,6 +567,7 @@ const ROOMS: readonly Room[] = [
   },
   { places: ["bench/floor"], may: ["bench"], packages: ["cloudflare:workers", "esbuild", "node:"] },
   { places: ["bench/peers"], may: ["bench"], packages: ["bullmq", "node:", "pg-boss"] },
+  { places: ["bench/library"], may: ["bench", "bench/peers", "sdk"], packages: [] },
   { places: ["bench/hostile"], may: ["contract/*", "bench"], packages: ["node:", "ws"] },
   {
     places: ["bench/parts"],
