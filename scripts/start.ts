@@ -18,6 +18,7 @@ import { fullDiskError } from "../self-host/disk.ts";
 import { serveFreezing } from "../self-host/freeze.ts";
 import { keepSecret, readSecret } from "../self-host/kept-secret.ts";
 import { startLocalWorker } from "../self-host/local-worker.ts";
+import { nextCommand } from "../self-host/next-command.ts";
 import { keepProcessCount } from "../self-host/processes.ts";
 import type { Address, Served } from "../self-host/served.ts";
 import {
@@ -176,6 +177,7 @@ function announce({ settings, dir, address: { url, port } }: Plan): void {
       `It listens on ${settings.host} without TLS: put a reverse proxy with TLS between it and other machines.`,
     );
   }
+  if (key) console.log(`\nNext, in another terminal:\n  ${nextCommand(url, path.resolve(dir.adminKey))}`);
 }
 
 async function main(): Promise<number> {

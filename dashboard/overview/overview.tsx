@@ -8,6 +8,7 @@ import { hasSnapshot } from "../state/board.ts";
 import { Attention } from "./attention.tsx";
 import { CostToday } from "./cost-today.tsx";
 import { FailingList } from "./failing-list.tsx";
+import { FirstRun } from "./first-run.tsx";
 import { LatencyPanel } from "./latency-panel.tsx";
 import { Track } from "./track.tsx";
 import { ThroughputPlot, WaitingPlot } from "./traffic-plots.tsx";
@@ -24,6 +25,7 @@ export const Overview = () => (
       </ForOperators>
     }
   >
+    <FirstRun />
     <Track />
     <Attention />
     <div class="grid overview-grid">

@@ -1,0 +1,120 @@
+// The first steps with a new tenant, for its admin: each ticks itself when it is done, and the list goes when all are.
+
+import { useEffect, useState } from "preact/hooks";
+import { api } from "../api.ts";
+import { Lamp } from "../parts/lamp.tsx";
+import { Panel } from "../parts/page.tsx";
+import { counts, fleet, hasSnapshot, jobs } from "../state/board.ts";
+import { useLoad, useRounds } from "../state/load.ts";
+import { isAdmin, session } from "../state/session.ts";
+import { doneCount, keepTicks, keptTicks, STEPS, type Step, type Ticks, ticksOf } from "./first-steps.ts";
+
+const LOOK_EVERY_MS = 10_000;
+const NEWEST_JOBS = 200;
+/** Answers with the prompt: no runtime yet. */
+const ECHO = "echo";
+/** Roles of keys that people sign in with. */
+const PEOPLE_ROLES: readonly string[] = ["admin", "standard", "viewer"];
+
+const SAYS: Record<Step, { title: string; how: string; href: string }> = {
+  runtime: {
+    title: "Connect a runtime",
+    how: "Start a worker beside Ollama, vLLM, LM Studio or llama.cpp, or with a provider's key.",
+    href: "#/fleet/~add",
+  },
+  job: { title: "Run a job", how: "Put a prompt in the queue, and see who answers.", href: "#/jobs/new" },
+  client: {
+    title: "Point a client at it",
+    how: "OpenAI's and Anthropic's clients work as they are: the playground has the lines to copy.",
+    href: "#/playground",
+  },
+  budget: { title: "Set a budget", how: "What a day or a month may cost.", href: "#/settings" },
+  person: {
+    title: "Add a person",
+    how: "By your organisation's sign-in, or with a key of their own.",
+    href: "#/settings/people",
+  },
+};
+
+/** What the socket tells without a question. */
+const SEEN: Partial<Record<Step, () => boolean>> = {
+  runtime: () => fleet.value.some(({ provider, workers }) => provider !== ECHO && workers > 0),
+  job: () => (counts.value.completed ?? 0) > 0,
+  client: () => [...jobs.value.values()].some(({ api: door }) => door !== null),
+};
+
+const look = async (signal: AbortSignal): Promise<Partial<Ticks>> => {
+  const [{ document: config }, { people }, { keys }, { jobs: newest }] = await Promise.all([
+    api.config.get({ signal }),
+    api.people.list({ signal }),
+    api.keys.list({ signal }),
+    api.jobs.list({ limit: NEWEST_JOBS, max_chars: 0 }, { signal }),
+  ]);
+  const personal = keys.filter(({ role, revoked_at }) => revoked_at === null && PEOPLE_ROLES.includes(role));
+  return {
+    budget: (config.budget?.day_usd ?? config.budget?.month_usd ?? null) !== null,
+    person: people.length > 0 || personal.length > 1,
+    client: newest.some(({ api: door }) => door !== null),
+  };
+};
+
+const Item = ({ step, isDone }: { step: Step; isDone: boolean }) => {
+  const { title, how, href } = SAYS[step];
+  return (
+    <li class={isDone ? "dim" : ""}>
+      <Lamp aspect={isDone ? "done" : "dark"} />
+      <span>
+        {isDone ? title : <a href={href}>{title}</a>}
+        {isDone && <span class="visually-hidden">, done</span>}
+        {!isDone && <span class="row-note dim">{how}</span>}
+      </span>
+    </li>
+  );
+};
+
+interface StepsProps {
+  readonly kept: Ticks;
+  readonly onTick: (ticks: Ticks) => void;
+}
+
+const Steps = ({ kept, onTick }: StepsProps) => {
+  const { data } = useLoad(`first steps ${useRounds(LOOK_EVERY_MS)}`, look);
+  const ticks = ticksOf((step) => kept[step] || SEEN[step]?.() === true || data?.[step] === true);
+  const done = doneCount(ticks);
+  useEffect(() => {
+    if (done > doneCount(kept)) onTick(ticks);
+  }, [done]);
+  if (!hasSnapshot.value || data === null) return null;
+  return (
+    <Panel
+      title="First steps"
+      class="first-run"
+      aside={
+        <span class="actions">
+          <span class="dim num">
+            {done} of {STEPS.length} done
+          </span>
+          <button type="button" class="button small quiet" onClick={() => onTick(ticksOf(() => true))}>
+            Dismiss
+          </button>
+        </span>
+      }
+    >
+      <ol class="first-steps">
+        {STEPS.map((step) => (
+          <Item key={step} step={step} isDone={ticks[step]} />
+        ))}
+      </ol>
+    </Panel>
+  );
+};
+
+export const FirstRun = () => {
+  const tenant = session.value?.tenant ?? "";
+  const [kept, setKept] = useState(() => keptTicks(tenant));
+  const tick = (ticks: Ticks): void => {
+    keepTicks(tenant, ticks);
+    setKept(ticks);
+  };
+  return isAdmin.value && doneCount(kept) < STEPS.length ? <Steps kept={kept} onTick={tick} /> : null;
+};

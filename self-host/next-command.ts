@@ -1,0 +1,11 @@
+// What someone types after the first start: a job, whose answer shows that everything works. The key stays in its file.
+
+/** For a POSIX shell. */
+const quoted = (text: string): string => (/^[\w./:@%+-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`);
+
+export const nextCommand = (url: string, keyFile: string): string =>
+  [
+    `SERVICE_API_URL=${url}`,
+    `SERVICE_API_KEY="$(cat ${quoted(keyFile)})"`,
+    `npx --yes ${url}/signalbox.tgz run "Say hello." --wait`,
+  ].join(" ");
