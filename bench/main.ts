@@ -20,6 +20,7 @@ import { health } from "./parts/health.ts";
 import { heartbeats } from "./parts/heartbeats.ts";
 import { history } from "./parts/history.ts";
 import { homes } from "./parts/homes.ts";
+import { hosted } from "./parts/hosted.ts";
 import { hostile } from "./parts/hostile.ts";
 import { idle } from "./parts/idle.ts";
 import { insert } from "./parts/insert.ts";
@@ -56,6 +57,7 @@ const PARTS: Readonly<Record<string, Measurement>> = {
   killswitch,
   live,
   "front-door": frontDoor,
+  hosted,
   storage,
 };
 /** Run only when asked for by name. */

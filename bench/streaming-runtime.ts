@@ -17,6 +17,8 @@ export interface StreamingRuntime {
   readonly url: string;
   /** Resolves when a client disconnects before its answer is complete. */
   readonly hungUp: () => Promise<void>;
+  /** Answers that are not complete. */
+  readonly openCount: () => number;
   readonly stop: () => void;
 }
 
@@ -48,13 +50,18 @@ const bodyOf = async (request: IncomingMessage): Promise<string> => {
 
 export async function startStreamingRuntime(): Promise<StreamingRuntime> {
   let tell = (): void => undefined;
+  let openCount = 0;
   const answerTo = async (request: IncomingMessage, answer: ServerResponse): Promise<void> => {
     const { metadata } = JSON.parse((await bodyOf(request)) || "{}") as { metadata?: { words: string; every: string } };
     if (request.method === "GET")
       answer.end(JSON.stringify({ object: "list", data: [{ id: MODEL, object: "model" }] }));
     else if (metadata === undefined) answer.writeHead(400).end("{}");
     else {
-      answer.once("close", () => !answer.writableFinished && tell());
+      openCount += 1;
+      answer.once("close", () => {
+        openCount -= 1;
+        if (!answer.writableFinished) tell();
+      });
       speak(answer, { words: Number(metadata.words), everyMs: Number(metadata.every) });
     }
   };
@@ -67,6 +74,7 @@ export async function startStreamingRuntime(): Promise<StreamingRuntime> {
       new Promise((resolve) => {
         tell = resolve;
       }),
+    openCount: () => openCount,
     stop: () => {
       server.close();
       server.closeAllConnections();

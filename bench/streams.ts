@@ -54,3 +54,28 @@ export function openStream(url: string, authorization: string, { words, everyMs 
   );
   return { begun: begun.promise, heard: heard.promise, chunks: () => chunks, leave: () => asking.destroy() };
 }
+
+export interface ChunkCost {
+  /** CPU of all processes, µs. */
+  readonly cost: number;
+  readonly byProcess: string;
+  /** Streams that came to their end. */
+  readonly whole: number;
+}
+
+/** What the chunks cost that open streams still get. `used`: each process's CPU time so far, µs. */
+export async function chunkCost(
+  streams: readonly OpenStream[],
+  used: () => ReadonlyMap<string, number>,
+): Promise<ChunkCost> {
+  const heardSoFar = (): number => streams.reduce((sum, stream) => sum + stream.chunks(), 0);
+  const before = { used: used(), chunks: heardSoFar() };
+  const heard = await Promise.all(streams.map((stream) => stream.heard));
+  const chunks = Math.max(1, heardSoFar() - before.chunks);
+  const costs = [...used()].map(([name, now]) => [name, (now - (before.used.get(name) ?? 0)) / chunks] as const);
+  return {
+    cost: costs.reduce((sum, [, cost]) => sum + cost, 0),
+    byProcess: costs.map(([name, cost]) => `${name} ${cost.toFixed(0)}`).join(", "),
+    whole: heard.filter(({ isWhole }) => isWhole).length,
+  };
+}

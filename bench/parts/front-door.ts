@@ -9,7 +9,7 @@ import type { Bench } from "../plan.ts";
 import { type Running, runProcess } from "../processes.ts";
 import { createTenant, openSignalbox, type Tenant } from "../signalbox.ts";
 import { MODEL, type StreamingRuntime, startStreamingRuntime } from "../streaming-runtime.ts";
-import { type Heard, openStream } from "../streams.ts";
+import { chunkCost, openStream } from "../streams.ts";
 
 const WORKER = path.resolve(import.meta.dirname, "../../worker/main.ts");
 const TOKENS_A_SECOND = 30;
@@ -93,30 +93,18 @@ async function sayFirstToken(stage: Stage): Promise<void> {
 
 async function sayChunks(stage: Stage, count: number, seconds: number): Promise<void> {
   const { bench, worker } = stage;
-  const used = (): number => (bench.signalbox.cpuMicroseconds() ?? 0) + (worker.cpuMicroseconds() ?? 0);
-  const shares = (): Map<string, number> =>
-    new Map([...bench.signalbox.cpuByProcess(), ["worker", worker.cpuMicroseconds() ?? 0]]);
+  const used = () => new Map([...bench.signalbox.cpuByProcess(), ["worker", worker.cpuMicroseconds() ?? 0]]);
   const residentBefore = bench.signalbox.residentBytes() ?? 0;
   const streams = openStreams(stage, count, seconds * TOKENS_A_SECOND);
-  const heardSoFar = (): number => streams.reduce((sum, stream) => sum + stream.chunks(), 0);
   await Promise.all(streams.map(({ begun }) => begun));
   const memory = (bench.signalbox.residentBytes() ?? 0) - residentBefore;
-  const before = { cpu: used(), shares: shares(), chunks: heardSoFar() };
-  const heard = await Promise.all(streams.map((stream) => stream.heard));
-  const chunks = heardSoFar() - before.chunks;
-  const perChunk = (micros: number): number => micros / Math.max(1, chunks);
-  const cost = perChunk(used() - before.cpu);
-  const byProcess = [...shares()].map(
-    ([name, now]) => `${name} ${perChunk(now - (before.shares.get(name) ?? 0)).toFixed(0)}`,
-  );
+  const { cost, byProcess, whole } = await chunkCost(streams, used);
   const about = `${count} streams at ${TOKENS_A_SECOND} tokens/s`;
-  say(stage, `${about}: CPU a chunk`, "µs", cost, byProcess.join(", "));
+  say(stage, `${about}: CPU a chunk`, "µs", cost, byProcess);
   say(stage, `${about}: streams a core could carry`, "", 1_000_000 / TOKENS_A_SECOND / cost, "by their CPU time");
   say(stage, `${about}: memory a stream, workerd`, "KiB", memory / count / KIB, "with all of them open");
-  say(stage, `${about}: whole`, "", heard.filter(isWhole).length, `of ${count}`);
+  say(stage, `${about}: whole`, "", whole, `of ${count}`);
 }
-
-const isWhole = (heard: Heard): boolean => heard.isWhole;
 
 const openStreams = ({ tenant, url }: Stage, count: number, words: number) =>
   Array.from({ length: count }, () => openStream(url, tenant.authorization, { words, everyMs: EVERY_MS }));
