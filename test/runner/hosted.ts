@@ -6,6 +6,7 @@ import path from "node:path";
 import { vi } from "vitest";
 import { type Body, send, succeed } from "../support/requests.ts";
 import { type SelfHosted, startSelfHosted } from "../support/self-hosted.ts";
+import { startWranglerDev } from "../support/wrangler-dev.ts";
 import { MockRuntime } from "../worker/mock-runtime.ts";
 
 export const KEY = "sk-hosted-0123456789abcdef";
@@ -24,7 +25,7 @@ const fileOf = (provider: string, url: string, dialect: string): string =>
   ].join("\n");
 
 export interface Hosted {
-  readonly server: SelfHosted;
+  readonly server: Omit<SelfHosted, "stop">;
   /** OpenAI's dialect, provider `acme`. */
   readonly acme: MockRuntime;
   /** Anthropic's dialect, provider `claudia`. */
@@ -37,14 +38,37 @@ export interface Hosted {
   readonly stop: () => Promise<void>;
 }
 
-export const startHosted = async (dataDir: string, more: Record<string, string> = {}): Promise<Hosted> => {
+/** Where the service can run, and what reads its catalog there. */
+export const HOMES = {
+  "npm start": {
+    start: (dataDir: string, env: Record<string, string>) => startSelfHosted(dataDir, { env }),
+    catalog: (files: Record<string, string>) => ({ SERVICE_CATALOG_DIR: folderOf(files) }),
+  },
+  "wrangler dev": {
+    start: (dataDir: string, env: Record<string, string>) => startWranglerDev(dataDir, { env }),
+    catalog: (files: Record<string, string>) => ({ SERVICE_CATALOG_FILES: JSON.stringify(files) }),
+  },
+};
+
+const folderOf = (files: Record<string, string>): string => {
+  const folder = mkdtempSync(path.join(tmpdir(), "catalog-"));
+  for (const [name, text] of Object.entries(files)) writeFileSync(path.join(folder, name), text);
+  return folder;
+};
+
+export const startHosted = async (
+  dataDir: string,
+  more: Record<string, string> = {},
+  home: keyof typeof HOMES = "npm start",
+): Promise<Hosted> => {
   const acme = await new MockRuntime({ models: ["m1", "m2"] }).start();
   const claudia = await new MockRuntime({ models: ["c1"] }).start();
-  const folder = mkdtempSync(path.join(tmpdir(), "catalog-"));
-  writeFileSync(path.join(folder, "acme.yaml"), fileOf("acme", acme.url, "openai"));
-  writeFileSync(path.join(folder, "claudia.yaml"), fileOf("claudia", claudia.url, "anthropic"));
-  const env = { SERVICE_CATALOG_DIR: folder, PROVIDER_CLAUDIA_KEY: KEY, ...more };
-  const server = await startSelfHosted(dataDir, { env });
+  const { start, catalog } = HOMES[home];
+  const files = catalog({
+    "acme.yaml": fileOf("acme", acme.url, "openai"),
+    "claudia.yaml": fileOf("claudia", claudia.url, "anthropic"),
+  });
+  const server = await start(dataDir, { ...files, PROVIDER_CLAUDIA_KEY: KEY, ...more });
   const via = { url: server.url, key: server.adminKey };
   const api: Hosted["api"] = async (method, route, body) => (await send(via, method, route, body)).body;
   const worker: Hosted["worker"] = (instance) => api("GET", `/api/workers/${instance}`);
