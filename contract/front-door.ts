@@ -7,6 +7,7 @@ import { TIERS } from "../domain/words/requirements.ts";
 import { modelName, providerName, recordUpTo, seconds, tags, toMs, toMsOrNull } from "./field.ts";
 
 export const MAX_QUEUE_SECONDS = 600;
+const MAX_RESPONSES_DAYS = 365;
 const MAX_ALIASES = 500;
 const MAX_ORIGINS = 100;
 
@@ -58,6 +59,12 @@ export const frontDoorConfig = z
       description:
         "what history keeps of finished requests: nothing, the answer, or all; of a request over 1 MiB never the body, which is then null",
     }),
+    responses_days: z
+      .int()
+      .min(1)
+      .max(MAX_RESPONSES_DAYS)
+      .default(30)
+      .meta({ description: "days for which an answer of the Responses API can be retrieved and followed" }),
     aliases: recordUpTo(MAX_ALIASES, modelName, alias).default({}),
     cors_origins: z.array(origin).max(MAX_ORIGINS).default([]),
   })
@@ -77,6 +84,7 @@ export const toFrontDoorConfig = (document: z.infer<typeof frontDoorConfig>): Fr
   keepAliveMs: toMs(document.keep_alive_seconds),
   firstTokenMs: toMsOrNull(document.first_token_seconds),
   store: document.store,
+  responsesDays: document.responses_days,
   aliases: Object.fromEntries(
     Object.entries(document.aliases).map(([name, given]) => [
       name,

@@ -30,6 +30,7 @@ import * as presence from "./operations/presence.ts";
 import * as providerKeys from "./operations/provider-keys.ts";
 import * as queue from "./operations/queue.ts";
 import * as report from "./operations/report.ts";
+import * as responses from "./operations/responses.ts";
 import * as schedules from "./operations/schedules.ts";
 import * as sessions from "./operations/sessions.ts";
 import * as signIn from "./operations/sign-in.ts";
@@ -288,6 +289,13 @@ export const OPERATIONS = {
   listBatchesBeside: operation({ ...REVIEW, ...ONE }, batches.listBeside),
   cancelBatch: operation({ ...ASK_WRITE, refuses: ["not_found", "batch_state"] }, batches.cancel),
   deleteBatch: operation({ ...ASK_WRITE, ...ONCE, refuses: ["not_found", "batch_state"] }, batches.remove),
+
+  getResponse: operation({ ...REVIEW, ...ONE }, responses.getResponse),
+  readChain: operation(ASK, responses.readChain),
+  readItems: operation({ ...REVIEW, ...ONE }, responses.readItems),
+  cancelResponse: operation({ ...ASK_WRITE, ...ONE }, responses.cancelResponse),
+  deleteResponse: operation({ ...ASK_WRITE, ...ONCE, ...ONE }, responses.deleteResponse),
+  finishInput: operation({ ...ASK, refuses: ["not_found", "files_full"] }, responses.finishInput),
 
   readConfig: operation(CONSULT, alone(config.readConfig)),
   replaceConfig: operation({ ...ADMIN_WRITE, ...ONCE, ...GROW, refuses: ["etag_mismatch"] }, config.replaceConfig),

@@ -12,6 +12,7 @@ import { bugResponse, isFrontDoor, refusalResponse } from "./front-door/errors.t
 import { doorFileByteRoutes, doorFileRecordRoutes } from "./front-door/files.ts";
 import { jobStreamRoutes } from "./front-door/job-stream.ts";
 import { messageBatchByteRoutes, messageBatchRoutes } from "./front-door/message-batches.ts";
+import { responseRoutes } from "./front-door/responses.ts";
 import { doorFormRoutes, doorRoutes, longModelRoute } from "./front-door/routes.ts";
 import { uploadRoutes } from "./front-door/uploads.ts";
 import { assetResponse } from "./http/asset.ts";
@@ -63,6 +64,7 @@ const portableRoutes: readonly Endpoint[] = [
   ...insightRoutes,
   ...jobRoutes,
   ...doorRoutes,
+  ...responseRoutes,
   ...jobStreamRoutes,
   ...dispatchRoutes,
   ...workerRoutes,

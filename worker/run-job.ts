@@ -160,10 +160,13 @@ async function placeResult(
   // It has just been written as JSON.
   if (bytes <= MAX_RESULT_BYTES || store === undefined) return { result: (result ?? null) as Json };
   if (bytes > MAX_LARGE_RESULT_BYTES) return { error: resultTooLarge() };
-  if (hasBegun && job.stream && job.api !== null) return { result_bytes: bytes };
+  if (hasBegun && job.stream && job.api !== null && !MAY_BE_STORED.has(job.api)) return { result_bytes: bytes };
   const kept = await store(job, piecesOf(text), "application/json", signal);
   return kept.ok ? { result_file: kept.file.id } : { error: kept.error };
 }
+
+/** APIs whose clients may ask for a streamed answer later. */
+const MAY_BE_STORED: ReadonlySet<string> = new Set(["responses"]);
 
 async function* piecesOf(text: string): AsyncGenerator<Uint8Array> {
   yield Buffer.from(text);

@@ -33,6 +33,8 @@ export interface FrontDoorConfig {
   /** An attempt without output for this long goes to another worker; null: no limit. */
   readonly firstTokenMs: number | null;
   readonly store: KeptTexts;
+  /** How long answers of the Responses API are stored for their clients. */
+  readonly responsesDays: number;
   readonly aliases: Readonly<Record<string, readonly Alias[]>>;
   readonly corsOrigins: readonly string[];
 }

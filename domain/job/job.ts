@@ -46,8 +46,10 @@ export interface FrontDoorFacts {
   readonly session: string | null;
   /** Headers of the request for the runtime. */
   readonly headers: Readonly<Record<string, string>>;
-  /** How long it waits in the queue for a worker. */
+  /** How long it waits in the queue for a worker, if a client waits for it. */
   readonly queueMs: number;
+  /** Its client is not waiting: it asks for the answer later, and the job goes on without it. */
+  readonly isBackground?: true;
   /** Its body is too large for the tenant's database: the worker fetches it. */
   readonly isBodyHeld: boolean;
   /** The size of a body that is stored outside. */
@@ -160,7 +162,7 @@ export interface Job extends Requirements {
   readonly stream: boolean;
   /** When the current or last attempt sent its first event with content. */
   readonly firstTokenAt: number | null;
-  /** Set for a job with an `api` that is no line of a batch: a client waits for the answer on an open connection. */
+  /** Set for a job with an `api` that is no line of a batch. */
   readonly frontDoor: FrontDoorFacts | null;
   /** When a pending front-door job is given up. */
   readonly queueUntilAt: number | null;
@@ -224,6 +226,10 @@ export const labelsOf = (job: Job): (readonly [name: string, value: string])[] =
 const named = (name: string, value: string | null): (readonly [string, string])[] =>
   value === null ? [] : [[name, value]];
 
+/** A client waits for it on an open connection. */
+export const isWaitedFor = ({ frontDoor }: Pick<Job, "frontDoor">): boolean =>
+  frontDoor !== null && frontDoor.isBackground !== true;
+
 export const isLeased = (job: Job): boolean => job.status === "assigned" || job.status === "running";
 
 /** The next version of a job. Every rule that changes a job goes through here. */
@@ -256,6 +262,9 @@ export const requirementsOfNew = ({ provider, model, tags, api, batch, edge = tr
   batch: batch ?? null,
 });
 
+const queueEndOf = (frontDoor: FrontDoorFacts | null, fromAt: number): number | null =>
+  frontDoor === null || !isWaitedFor({ frontDoor }) ? null : fromAt + frontDoor.queueMs;
+
 /** `by` is missing for a schedule's job. */
 export const createJob = (request: NewJob, id: string, nowAt: number, by: Actor | null = null): Decision => {
   const { prompt, input, runAt, api = null, frontDoor = null, stream = false, traceparent = null, ...asked } = request;
@@ -275,7 +284,7 @@ export const createJob = (request: NewJob, id: string, nowAt: number, by: Actor 
     firstTokenAt: null,
     frontDoor,
     traceparent,
-    queueUntilAt: frontDoor === null ? null : nowAt + frontDoor.queueMs,
+    queueUntilAt: queueEndOf(frontDoor, nowAt),
     keyId: by?.keyId ?? null,
     createdBy: by === null ? null : { name: by.name, personId: by.personId ?? null },
     groupKey: groupKeyOf(requirementsOfNew(request)),
@@ -336,7 +345,7 @@ export const requeueJob = (job: Job, nowAt: number, delay: Delayed | null, chang
       readyAt: delayed?.until ?? null,
       runnableAt: delayed?.until ?? nowAt,
       delayedBy: delayed?.by ?? null,
-      queueUntilAt: job.frontDoor === null ? null : (delayed?.until ?? nowAt) + job.frontDoor.queueMs,
+      queueUntilAt: queueEndOf(job.frontDoor, delayed?.until ?? nowAt),
       firstTokenAt: null,
       assignedAt: null,
       startedAt: null,

@@ -5,6 +5,7 @@ import {
   changeJob,
   type Decision,
   isLeased,
+  isWaitedFor,
   type Job,
   type JobError,
   jobEvent,
@@ -13,7 +14,7 @@ import {
 } from "./job.ts";
 
 /** The client has received part of an answer: no other attempt may continue or repeat it. */
-export const hasFirstToken = (job: Job): boolean => job.api !== null && job.stream && job.firstTokenAt !== null;
+export const hasFirstToken = (job: Job): boolean => isWaitedFor(job) && job.stream && job.firstTokenAt !== null;
 
 /** How many workers that failed a job are remembered; the oldest is forgotten first. */
 const MAX_AVOIDED_WORKERS = 16;

@@ -24,6 +24,7 @@ export type ResourceKind =
   | "file"
   | "upload"
   | "batch"
+  | "response"
   | "person"
   | "model task";
 

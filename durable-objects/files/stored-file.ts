@@ -8,6 +8,7 @@ import { NOT_FOUND, OK, PAYLOAD_TOO_LARGE } from "../../contract/http-status.ts"
 import type { BatchFileKind, LineCursor } from "../../domain/batch/batch.ts";
 import type { LineAnswer } from "../../domain/batch/line-answer.ts";
 import { fileName, type Jurisdiction, objectNamed } from "../object-name.ts";
+import { callMethod, LINE_URL, openLine } from "../sockets/object-line.ts";
 import { all, type Sql, scalar } from "../store/sql.ts";
 import { BatchLines, type Learned, type TakenLine } from "./batch-lines.ts";
 import { type FileRequest, fileRequestOf, readUrl, type StoredBytes } from "./file-request.ts";
@@ -70,6 +71,7 @@ export class StoredFile extends DurableObject<StoredFileEnv> {
   readonly #batches = new BatchLines(this.ctx.storage.sql as unknown as Sql, (from, to) => this.#pieces(from, to));
 
   override async fetch(request: Request): Promise<Response> {
+    if (request.url === LINE_URL) return openLine(() => ({ answer: (method, args) => callMethod(this, method, args) }));
     const asked = fileRequestOf(request);
     if (request.method === "PUT") return this.#write(asked, request.body);
     return this.#read(asked);

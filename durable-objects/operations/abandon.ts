@@ -1,7 +1,7 @@
-// Front-door jobs that end early, because their client is gone or may not wait any longer.
+// Jobs that a client waits for and that end early, because their client is gone or may not wait any longer.
 
 import { maxAttemptsOf } from "../../domain/config.ts";
-import { isLeased, type Job, type JobError } from "../../domain/job/job.ts";
+import { isLeased, isWaitedFor, type Job, type JobError } from "../../domain/job/job.ts";
 import { cancelJob } from "../../domain/job/job-command.ts";
 import { clientClosed, keyEnded, killswitchError, slowReader, streamLost } from "../../domain/job/job-error.ts";
 import { failBegunAnswer, failStream, loseJob } from "../../domain/job/lease.ts";
@@ -18,7 +18,7 @@ export type WhyAbandoned = "left" | "slow" | "lost";
 /** The client left, reads too slowly, or got an error in its stream: ends the job. Returns whether there is one. */
 export const abandon = (turn: Turn, { id, why }: { id: string; why: WhyAbandoned }): Result<boolean, Refusal> => {
   const job = turn.store.jobs.find(id);
-  if (job === null || job.frontDoor === null) return ok(false);
+  if (job === null || !isWaitedFor(job)) return ok(false);
   if (isFinal(job.status)) return ok(true);
   const allowed = allowReading(turn, job);
   if (!allowed.ok) return allowed;
@@ -36,7 +36,7 @@ export const abandon = (turn: Turn, { id, why }: { id: string; why: WhyAbandoned
 /** A client got the error that this attempt's stream is lost: no other answer can follow it. */
 export const loseStream = (turn: Turn, { jobId, lease }: { jobId: string; lease: number }): void => {
   const job = turn.store.jobs.find(jobId);
-  if (job === null || job.frontDoor === null || job.lease !== lease || isFinal(job.status)) return;
+  if (job === null || !isWaitedFor(job) || job.lease !== lease || isFinal(job.status)) return;
   turn.sendHalt(job, streamLost.code);
   turn.record(job, failStream(job, turn.nowAt));
 };
@@ -61,7 +61,7 @@ const endJob = (turn: Turn, job: Job, error: JobError): void => {
 /** Its client has received part of an attempt that has ended, although the worker never reported its first output. */
 export const endBegunAnswer = (turn: Turn, id: string): void => {
   const job = turn.store.jobs.find(id);
-  if (job === null || job.frontDoor === null || isFinal(job.status)) return;
+  if (job === null || !isWaitedFor(job) || isFinal(job.status)) return;
   turn.sendHalt(job, "worker_lost");
   turn.record(job, failBegunAnswer(job, turn.nowAt));
 };
@@ -89,7 +89,7 @@ export const SOCKET_GRACE_MS = 5_000;
 /** The worker's socket has been gone too long for a waiting client. Its other jobs wait for the reaper. */
 export const loseWaitedFor = (turn: Turn, instance: string): void => {
   for (const job of turn.store.jobs.leasedBy(instance)) {
-    if (job.frontDoor !== null) turn.record(job, loseJob(job, maxAttemptsOf(turn.memory.config, job), turn.nowAt));
+    if (isWaitedFor(job)) turn.record(job, loseJob(job, maxAttemptsOf(turn.memory.config, job), turn.nowAt));
   }
 };
 

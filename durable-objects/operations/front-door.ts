@@ -1,6 +1,8 @@
 // The front door's calls to a tenant: create a job for a request, and follow it.
 
 import { type JobResource, presentJob } from "../../contract/job.ts";
+import { keepsResult } from "../../domain/front-door/front-door.ts";
+import type { StoredResponse } from "../../domain/front-door/stored-response.ts";
 import {
   createJob,
   type Decision,
@@ -29,6 +31,7 @@ import type { Turn } from "../turn/turn.ts";
 import { refuseOverBudget } from "./budget.ts";
 import { findModels } from "./door-models.ts";
 import { isTakenBySomebody, triedOf } from "./next-choice.ts";
+import { addResponse, type NewResponse } from "./responses.ts";
 import { refuseBacklog, refuseGroups } from "./room.ts";
 import { routePolicy, routeRequest } from "./route-policy.ts";
 import { admit, admitTo, chooseFor } from "./routing.ts";
@@ -64,6 +67,8 @@ export interface Asking {
   readonly idempotency: Idempotency | null;
   /** W3C Trace Context of the request. */
   readonly traceparent: string;
+  /** The request wants its answer stored. */
+  readonly response?: NewResponse;
 }
 
 /** A job's state for the client that waits for it. */
@@ -96,6 +101,8 @@ export interface DoorAnswer {
   readonly isReplayed: boolean;
   readonly limits: LimitState | null;
   readonly settings: DoorSettings;
+  /** How its answer is stored; null: it is not. */
+  readonly response: StoredResponse | null;
 }
 
 /** The parts of the config that the edge uses. */
@@ -119,7 +126,8 @@ export const ask = (turn: Turn, request: Asking): Result<DoorAnswer, Refusal> =>
   const job = turn.store.jobs.find(made.value.job.id);
   const limits = countRequest(turn, made.value.replayed !== true);
   const followed = job === null ? gone(made.value.job) : present(turn, job, null);
-  return ok({ job: followed, isReplayed: made.value.replayed === true, limits, settings: settingsOf(turn) });
+  const response = request.response === undefined ? null : turn.store.responses.find(followed.id);
+  return ok({ job: followed, isReplayed: made.value.replayed === true, limits, settings: settingsOf(turn), response });
 };
 
 /**
@@ -162,8 +170,10 @@ const refuseUnoffered = (turn: Turn, api: Api): Result<null, Refusal> => {
 const noSuchApi = (api: Api): Refusal => notFound("route", `/v1/${api}`);
 
 const open = (turn: Turn, request: Asking): Result<{ job: JobResource }, Refusal> => {
-  const permitted = permit(turn.memory.killswitch, "dispatch");
+  const isBackground = request.response?.isBackground === true;
+  const permitted = permit(turn.memory.killswitch, isBackground ? "create" : "dispatch");
   if (!permitted.ok) return permitted;
+  if (isBackground && !mayStore(turn)) return err(NOTHING_STORED);
   const backlog = refuseBacklog(turn);
   if (!backlog.ok) return backlog;
   const id = request.id ?? turn.newId();
@@ -175,18 +185,33 @@ const open = (turn: Turn, request: Asking): Result<{ job: JobResource }, Refusal
   const opened = firstTaken(turn, request, id, found.value);
   if (!opened.ok) return opened;
   const { created, policy } = opened.value;
-  const choice = chooseFor(turn, created.job, policy);
+  const choice = permit(turn.memory.killswitch, "dispatch").ok ? chooseFor(turn, created.job, policy) : null;
   const presented = (job: Job): Result<{ job: JobResource }, Refusal> =>
     ok({ job: presentJob(job, { prompt: "", input: null }) });
-  if (choice !== null) return presented(admitTo(turn, created, choice));
-  const isWaitedFor =
-    !isOptional(request.api) || isOnlyFull(turn.memory.fleet, routeRequest(turn, created.job), policy);
-  if (!isWaitedFor) return err(noSuchApi(request.api));
+  const keep = (): void => {
+    if (request.response !== undefined && mayStore(turn)) addResponse(turn, id, request.response, request.input);
+  };
+  if (choice !== null) {
+    keep();
+    return presented(admitTo(turn, created, choice));
+  }
+  const mayWait = !isOptional(request.api) || isOnlyFull(turn.memory.fleet, routeRequest(turn, created.job), policy);
+  if (!mayWait) return err(noSuchApi(request.api));
   if (created.job.queueUntilAt === turn.nowAt) return err(refusedAtOnce(turn, created.job));
   const grouped = refuseGroups(turn, [created.job.groupKey]);
   if (!grouped.ok) return grouped;
+  keep();
   admit(turn, created, policy);
   return presented(created.job);
+};
+
+/** Where history is to keep nothing of an answer, nothing else does. */
+const mayStore = (turn: Turn): boolean => keepsResult(turn.memory.config.frontDoor.store);
+
+const NOTHING_STORED: Refusal = {
+  code: "unsupported_parameter",
+  parameter: "background",
+  detail: "background is not supported where no answer is stored (config front_door.store: none)",
 };
 
 /** The job with the first model that somebody can take, now or when a place is free; if none, with the first of all. */
@@ -261,6 +286,7 @@ const toNewJob = (
       headers,
       queueMs: queueMs ?? turn.memory.config.frontDoor.queueMs,
       isBodyHeld: input === null,
+      ...(request.response?.isBackground === true ? { isBackground: true as const } : {}),
       ...(request.heldBytes === undefined ? {} : { heldBytes: request.heldBytes }),
       isSessionHit: null,
       ...(left.length === 0 ? {} : { choices: left.map((one) => asWished(request, one)) }),

@@ -3,6 +3,7 @@
 import { MAX_OPEN_BATCHES } from "../../domain/batch/batch.ts";
 import { LONGEST_WINDOW } from "../../domain/batch/feeding.ts";
 import { MAX_FILES } from "../../domain/file/file.ts";
+import { MAX_RESPONSES_BYTES } from "../../domain/front-door/stored-response.ts";
 import { DEFAULT_MAX_GB } from "../../domain/tenant/max-gb.ts";
 import type { GrowthRow } from "../../domain/words/growth.ts";
 import { MAX_OPEN_TASKS, MAX_TASKS_A_WORKER } from "../steps/model-tasks.ts";
@@ -27,7 +28,7 @@ const TENANTS_TEST = "test/http/tenants.workers.test.ts";
 const OBJECT_TABLES = [
   ...["settings", "keys", "schedules", "idempotency", "webhooks", "deliveries", "files", "catalog_models"],
   ...["backoffs", "spending", "silent_workers", "capacity_notices", "halted_jobs", "unreported", "schema_steps"],
-  ...["key_windows", "key_spending", "key_open_jobs"],
+  ...["key_windows", "key_spending", "key_open_jobs", "responses", "response_sums"],
 ];
 /** Memory with at most an entry for each row of such a table. */
 const OF_ROWS = [
@@ -107,6 +108,18 @@ export const GROWTH: readonly GrowthRow[] = [
     atTheBound: { drops: "nothing: the other lines stay in the file" },
     freedBy: "the lines end, and the object of the file has their answers",
     provenBy: [BATCHES_TEST, "holds a window of its lines open, and the rest stays in the file"],
+  },
+  {
+    what: "texts of stored responses, without those over 1 MiB, which are files",
+    holds: ["table responses", "table response_sums"],
+    grownBy: "key",
+    countedBy: "durable-objects/operations/responses.ts",
+    bound: MAX_RESPONSES_BYTES,
+    unit: "characters",
+    of: "tenant",
+    atTheBound: { drops: "the oldest stored responses: they are 404, as after their days" },
+    freedBy: "DELETE, or front_door.responses_days",
+    provenBy: ["test/front-door/stored-responses.workers.test.ts", "the oldest make room"],
   },
   {
     what: "sessions of the dashboard",

@@ -3,6 +3,7 @@
 
 import { type FileResource, presentFile } from "../../contract/file.ts";
 import { FILE_LIFE_MS, MAX_RESULT_FILES, RESULT_PURPOSE } from "../../domain/file/file.ts";
+import type { Job } from "../../domain/job/job.ts";
 import { addOutput } from "../../domain/job/lease.ts";
 import { invalid, type Refusal } from "../../domain/words/refusal.ts";
 import { err, ok, type Result } from "../../domain/words/result.ts";
@@ -33,11 +34,17 @@ export const finishOutput = (
   const { id, name, bytes, contentType } = arrived;
   const decided = addOutput(found.value, held.lease, { id, name, bytes, contentType }, turn.nowAt);
   if (!decided.ok) return decided;
-  // The answer to a client's request is kept only until the client has it; a batch's file gets a copy of its own.
+  // A batch's file gets a copy of its own.
   const isAnswer = isResult && found.value.api !== null && found.value.batch === null;
-  const lifeMs = isAnswer ? FILE_LIFE_MS.answer : FILE_LIFE_MS.output;
+  const lifeMs = isAnswer ? answerLifeMs(turn, found.value) : FILE_LIFE_MS.output;
   const file = arrive(turn, { ...arrived, purpose, lifeMs });
   if (!file.ok) return file;
   if (!isResult) turn.record(found.value, decided.value);
   return ok(presentFile(file.value));
+};
+
+/** The answer to a client's request is kept only until the client has it, unless it is stored. */
+const answerLifeMs = (turn: Turn, { id }: Job): number => {
+  const response = turn.store.responses.find(id);
+  return response === null ? FILE_LIFE_MS.answer : response.expiresAt - turn.nowAt;
 };

@@ -26,6 +26,7 @@ import { endGraces } from "./keys.ts";
 import { estimateUnreported, nextEstimateAt } from "./late-spending.ts";
 import { nextChoice } from "./next-choice.ts";
 import { suspendKeys } from "./people.ts";
+import { endResponses } from "./responses.ts";
 import { refuseGroups } from "./room.ts";
 import { routePolicy, routeRequest } from "./route-policy.ts";
 import { lookForFallbacks } from "./routing.ts";
@@ -178,6 +179,11 @@ const TIMETABLE: readonly Row[] = [
     what: "files past their end are deleted",
     dueAt: (turn) => turn.store.files.nextEndAt(),
     run: endFiles,
+  },
+  {
+    what: "stored responses past their end are deleted",
+    dueAt: (turn) => turn.store.responses.nextEndAt(),
+    run: endResponses,
   },
   {
     what: "batches go on, end in time, and are forgotten",

@@ -2,13 +2,13 @@
 // share them (`bodyName`): each object is a file on the disk of a server, and an emptied one stays there.
 
 import { startOf } from "../../contract/text/start-of.ts";
-import { HOUR_MS } from "../../domain/words/duration.ts";
+import { DAY_MS } from "../../domain/words/duration.ts";
 import { all, type Sql, scalar } from "../store/sql.ts";
 
 /** Well below the 2 MB limit of a row; characters have up to three bytes. */
 const ROW_CHARS = 512 * 1024;
-/** Those of jobs that never ended here: their request was lost, or their tenant. */
-const HELD_MS = 24 * HOUR_MS;
+/** Those of jobs that never ended here: their request was lost, or their tenant. One in the background may wait as long. */
+const HELD_MS = 30 * DAY_MS;
 
 /** The object's storage is theirs alone. */
 export class HeldBodies {

@@ -1,23 +1,31 @@
-// Open jobs by who waits for them: the front door's, a batch's, and a key's. A waiting front-door job always has a due
-// time.
+// Open jobs by who waits for them: clients of the front door, a batch, a key. A pending job that a client waits for
+// always has a due time.
 
-import { isLeased, type Job } from "../../domain/job/job.ts";
+import { isLeased, isWaitedFor, type Job } from "../../domain/job/job.ts";
 import type { Journal } from "./journal.ts";
 import { openJobs } from "./open-jobs.ts";
 import type { Sql } from "./sql.ts";
+
+const WAITED_FOR = "record ->> 'frontDoor' IS NOT NULL AND record ->> '$.frontDoor.isBackground' IS NULL";
 
 export const frontDoorJobs = (sql: Sql, journal: Journal) => {
   const open = openJobs(sql);
   const openOfFrontDoor = (): Job[] => [
     ...open.list({
-      where: "worker IS NOT NULL AND record ->> 'frontDoor' IS NOT NULL",
-      young: journal.open((job) => isLeased(job) && job.frontDoor !== null),
+      where: `worker IS NOT NULL AND ${WAITED_FOR}`,
+      young: journal.open((job) => isLeased(job) && isWaitedFor(job)),
     }),
     ...open.list({
-      where: "due_at IS NOT NULL AND status = 'pending' AND record ->> 'frontDoor' IS NOT NULL",
-      young: journal.open((job) => !isLeased(job) && job.frontDoor !== null),
+      where: `due_at IS NOT NULL AND status = 'pending' AND ${WAITED_FOR}`,
+      young: journal.open((job) => !isLeased(job) && isWaitedFor(job)),
     }),
   ];
+  /** The jobs whose bodies are stored outside. */
+  const withHeldBodies = (): Job[] =>
+    open.list({
+      where: "record ->> '$.frontDoor.isBodyHeld' AND status IN ('pending', 'assigned', 'running')",
+      young: journal.open((job) => job.frontDoor?.isBodyHeld === true),
+    });
   return {
     openOfFrontDoor,
 
@@ -28,11 +36,9 @@ export const frontDoorJobs = (sql: Sql, journal: Journal) => {
         young: journal.open((job) => job.batch === batch),
       }),
 
-    /** The jobs whose bodies are stored outside. */
-    heldBodies: (): string[] =>
-      openOfFrontDoor().flatMap(({ id, frontDoor }) => (frontDoor?.isBodyHeld === true ? [id] : [])),
+    heldBodies: (): string[] => withHeldBodies().map(({ id }) => id),
 
-    heldBodyBytes: (): number => openOfFrontDoor().reduce((sum, { frontDoor }) => sum + (frontDoor?.heldBytes ?? 0), 0),
+    heldBodyBytes: (): number => withHeldBodies().reduce((sum, { frontDoor }) => sum + (frontDoor?.heldBytes ?? 0), 0),
 
     openStreamCount: (): number =>
       open.count({

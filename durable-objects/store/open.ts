@@ -17,6 +17,7 @@ import { outboxTable } from "./outbox.ts";
 import { payloadsTable } from "./payloads.ts";
 import { attemptsTable, keyGrantsTable, peopleTable, personSessionsTable } from "./people.ts";
 import { providerKeysTable } from "./provider-keys.ts";
+import { responsesTable } from "./responses.ts";
 import { schedulesTable } from "./schedules.ts";
 import { migrate } from "./schema.ts";
 import { settingsTable } from "./settings.ts";
@@ -66,6 +67,7 @@ const tablesOf = (storage: TenantStorage) => {
     lineEnds: lineEndsTable(storage.sql),
     latency: latencyTable(storage.sql),
     providerKeys: providerKeysTable(storage.sql),
+    responses: responsesTable(storage.sql),
     bytes: (): number => storage.sql.databaseSize,
     /** Drops its caches, after a rollback. */
     forgetRecent: (): void => {

@@ -302,6 +302,17 @@ export const SCHEMA_STEPS: readonly SchemaStep[] = [
     `CREATE INDEX model_tasks_of ON model_tasks (worker, id)`,
     `CREATE INDEX model_tasks_live ON model_tasks (id) WHERE is_live = 1`,
   ],
+  [
+    // Stored turns of the Responses API, and the sum of their texts.
+    `CREATE TABLE responses (
+      id TEXT PRIMARY KEY, expires_at INTEGER NOT NULL, chars INTEGER NOT NULL, record TEXT NOT NULL, head TEXT NOT NULL,
+      input TEXT, answer TEXT
+    )`,
+    `CREATE INDEX responses_ending ON responses (expires_at)`,
+    `CREATE TABLE response_sums (id INTEGER PRIMARY KEY, chars INTEGER NOT NULL)`,
+    // Jobs whose bodies lie outside.
+    `CREATE INDEX jobs_with_held_bodies ON jobs (id) WHERE record ->> '$.frontDoor.isBodyHeld'`,
+  ],
 ];
 
 /** The version of a database after all steps. */

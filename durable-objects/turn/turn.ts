@@ -23,6 +23,7 @@ import { dueAtOf } from "./deadline.ts";
 import { noEffects } from "./effects.ts";
 import { countLeasedLine, type Memory } from "./memory.ts";
 import type { OutboxWriter } from "./outbox-writer.ts";
+import { noteEndOfResponse } from "./response-end.ts";
 import { ESTIMATE_AFTER_MS, inputTokensFor, isEstimated } from "./uncounted.ts";
 
 export interface Caller extends Actor {
@@ -124,6 +125,8 @@ export class Turn {
     countChange(this.memory, before, job, this.nowAt);
     if (job.batch !== null && isFinal(job.status) && !(before !== null && isFinal(before.status)))
       noteEndOfLine(this, job, decision.result ?? null);
+    if (job.api === "responses" && job.batch === null && isFinal(job.status))
+      noteEndOfResponse(this, job, decision.result ?? null);
     this.#countByKey(before, job);
     this.#noteUnreported(before, job);
   }

@@ -15,17 +15,9 @@ export const MAX_DOOR_BODY_BYTES: number = 32 * 1024 * 1024;
 const BODY_DEADLINE_MS = 120_000;
 
 /** The members that the edge may write itself. */
-const CHANGED_MEMBERS = ["model", "store", "stream_options"] as const;
+const CHANGED_MEMBERS = ["model", "store", "stream_options", "previous_response_id", "background"] as const;
 /** Those whose meaning here must be their meaning at the runtime. */
-const HEEDED_MEMBERS = [
-  ...CHANGED_MEMBERS,
-  "stream",
-  "previous_response_id",
-  "conversation",
-  "background",
-  "models",
-  "metadata",
-] as const;
+const HEEDED_MEMBERS = [...CHANGED_MEMBERS, "input", "stream", "conversation", "models", "metadata"] as const;
 /** Metadata of more bytes is none that anybody reads. */
 const MAX_METADATA_BYTES = 64 * 1024;
 
@@ -61,8 +53,19 @@ export const readDoorBody = async (c: AppContext, mayBeLarge: () => Promise<void
   if (size === 0) throw new Refused(invalid("", "a JSON body is required"));
   const found = outline as JsonOutline | null;
   if (found === null) return { body: objectOf(parseJson(decoded(joined(chunks)))), large: null };
-  const large = { chunks, members: found.members };
-  return { body: { ...objectOf(found.finish()), ...wholeMetadata(large) }, large };
+  return readOutline(found, chunks);
+};
+
+const readOutline = (outline: JsonOutline, chunks: readonly Uint8Array[]): DoorBody => {
+  const large = { chunks, members: outline.members };
+  return { body: { ...objectOf(outline.finish()), ...wholeMetadata(large) }, large };
+};
+
+/** A large body that was put together here. */
+export const outlined = (chunks: readonly Uint8Array[]): DoorBody => {
+  const outline = new JsonOutline(HEEDED_MEMBERS);
+  for (const chunk of chunks) outline.push(chunk);
+  return readOutline(outline, chunks);
 };
 
 /** Of a long body the outline may have cut it. */
@@ -112,7 +115,7 @@ const afterBrace = (chunks: readonly Uint8Array[]): number => {
   return before;
 };
 
-const between = (chunks: readonly Uint8Array[], from: number, to: number): Uint8Array[] => {
+export const between = (chunks: readonly Uint8Array[], from: number, to: number): Uint8Array[] => {
   const pieces: Uint8Array[] = [];
   let before = 0;
   for (const chunk of chunks) {

@@ -66,6 +66,13 @@ const messageEvents = (answer: Fields): string => {
   ].join("");
 };
 
+/** There is no event for a cancelled response: its last one has that status in it. */
+const LAST_EVENTS: Readonly<Record<string, string>> = {
+  incomplete: "response.incomplete",
+  failed: "response.failed",
+  cancelled: "response.failed",
+};
+
 const responseEvents = (response: Fields): string => {
   let sequence = 0;
   const event = (type: string, more: Fields): string => {
@@ -87,7 +94,7 @@ const responseEvents = (response: Fields): string => {
     }
     texts.push(event("response.output_item.done", { output_index: index, item }));
   }
-  texts.push(event(response.status === "incomplete" ? "response.incomplete" : "response.completed", { response }));
+  texts.push(event(LAST_EVENTS[String(response.status)] ?? "response.completed", { response }));
   return texts.join("");
 };
 

@@ -42,7 +42,7 @@ const event = (type: "status" | "end", job: Followed): string => {
 };
 
 /** Its worker may send chunks; of any other job readers get only the states. */
-const isStreaming = ({ stream, status }: Followed): boolean =>
+export const isStreaming = ({ stream, status }: Followed): boolean =>
   stream && (status === "assigned" || status === "running");
 
 const jobStream = endpoint(
@@ -75,7 +75,7 @@ const jobStream = endpoint(
 );
 
 /** The chunks of the current attempt, after `place` if that belongs to the same attempt. */
-const chunksOf = (c: AppContext, token: TokenFacts, job: Followed, place: Place | null): Promise<Response> => {
+export const chunksOf = (c: AppContext, token: TokenFacts, job: Followed, place: Place | null): Promise<Response> => {
   const after = place?.lease === job.lease ? place.after : 0;
   const wishes = { api: job.api, isNumbered: true, stripsUsage: false, keepAliveMs: KEEP_ALIVE_MS, after };
   return readRelay(c.env, token, job.worker ?? "", { jobId: job.id, lease: job.lease, wishes });

@@ -4,7 +4,9 @@
 // for an answer.
 
 import type { DoorError } from "../../contract/dialect.ts";
+import { namedAnswer } from "../../contract/response.ts";
 import { within } from "../../contract/text/within.ts";
+import type { StoredResponse } from "../../domain/front-door/stored-response.ts";
 import { BYTE_APIS } from "../../domain/words/api.ts";
 import { isFinal } from "../../domain/words/job-status.ts";
 import type { Followed } from "../../durable-objects/operations/front-door.ts";
@@ -17,6 +19,7 @@ import { watchClient } from "./client-gone.ts";
 import { errorResponse, failureResponse } from "./errors.ts";
 import { watchEnd } from "./follow-job.ts";
 import { answerHeadersOf } from "./headers.ts";
+import { namingAnswer } from "./named-answer.ts";
 import type { AskedRequest } from "./request.ts";
 import { openStoredAnswer } from "./stored-answer.ts";
 import { writtenBody } from "./written-body.ts";
@@ -56,12 +59,12 @@ export const answerPlain = async (c: AppContext, token: TokenFacts, { asking }: 
   if (ended === null) {
     const headers = headersFor(c.get("requestId"), { "content-type": JSON_TYPE, ...headersOf(job) });
     c.set("isWrittenOverTime", true);
-    const bodyOf = (job: Followed) => bodyOfAnswer(c, token, job, asking.idempotency !== null);
+    const bodyOf = (job: Followed) => bodyOfAnswer(c, token, job, asking.idempotency !== null, asked.response);
     return new Response(lineFeedsThen(c, ending, bodyOf, client.stop), { headers });
   }
   client.stop();
   if (ended.status !== "completed") return failureResponse(c, asking.api, ended, headersOf(ended));
-  const answer = await bodyOfAnswer(c, token, ended, asking.idempotency !== null);
+  const answer = await bodyOfAnswer(c, token, ended, asking.idempotency !== null, asked.response);
   if (answer === null || (asked.isReplayed && answer.body === "null"))
     return errorResponse(c, asking.api, notKept(ended.id), headersOf(ended));
   const headers = headersFor(c.get("requestId"), { "content-type": answer.contentType, ...headersOf(ended) });
@@ -79,10 +82,16 @@ const bodyOfAnswer = async (
   token: TokenFacts,
   { result, answerFile }: Followed,
   isKept: boolean,
-): Promise<Answer | null> =>
-  answerFile === null
-    ? { contentType: JSON_TYPE, body: JSON.stringify(result) }
-    : openStoredAnswer(c, token, answerFile, isKept);
+  response: StoredResponse | null,
+): Promise<Answer | null> => {
+  if (answerFile === null) {
+    const named = response === null || result === null ? result : namedAnswer(result, response);
+    return { contentType: JSON_TYPE, body: JSON.stringify(named) };
+  }
+  const answer = await openStoredAnswer(c, token, answerFile, isKept || response !== null);
+  if (answer === null || response === null) return answer;
+  return { ...answer, body: answer.body.pipeThrough(namingAnswer(response)) };
+};
 
 /** `front_door.store: none` keeps nothing that could be returned again. */
 const notKept = (id: string): DoorError => ({

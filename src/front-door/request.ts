@@ -9,6 +9,7 @@ import { type Api, isFormApi, isOptional } from "../../domain/words/api.ts";
 import { invalid } from "../../domain/words/refusal.ts";
 import { PRIORITIES, type Priority, TIERS } from "../../domain/words/requirements.ts";
 import type { Asking } from "../../durable-objects/operations/front-door.ts";
+import type { NewResponse } from "../../durable-objects/operations/responses.ts";
 import { idSource } from "../../durable-objects/turn/ids.ts";
 import type { AppContext } from "../http/auth.ts";
 import { joined } from "../http/body.ts";
@@ -17,6 +18,7 @@ import type { TokenFacts } from "../http/key-format.ts";
 import { Refused, unwrap } from "../http/refused.ts";
 import { authorizeFor, callTenant } from "../tenant/tenant.ts";
 import { type Changes, type LargeBody, readDoorBody } from "./body.ts";
+import { withChain } from "./chain.ts";
 import { metadataOf } from "./metadata.ts";
 import { type Body, promptOf, sessionOf } from "./prompt.ts";
 
@@ -69,20 +71,12 @@ const passedHeaders = (c: AppContext, api: Api): Record<string, string> => {
 const unsupported = (parameter: string, detail: string): Refused =>
   new Refused({ code: "unsupported_parameter", parameter, detail });
 
-/** Refuses features that need stored answers. */
-const refuseStateful = (body: Body): void => {
-  if (body.previous_response_id != null)
-    throw unsupported(
-      "previous_response_id",
-      "previous_response_id is not supported, because answers are not stored: send the whole input",
-    );
+const refuseConversation = (body: Body): void => {
   if (body.conversation != null)
     throw unsupported(
       "conversation",
-      "conversation is not supported, because conversations are not stored: send the whole input",
+      "conversation is not supported, because conversations are not stored: send previous_response_id or the whole input",
     );
-  if (body.background === true)
-    throw unsupported("background", "background is not supported: create a job (POST /api/jobs) instead");
 };
 
 /** Whether the request asks for events, in each API's own words. */
@@ -95,10 +89,16 @@ const WITH_USAGE_OPTION: ReadonlySet<Api> = new Set<Api>(["chat/completions", "c
 
 /** What the runtime gets otherwise than the client sent it; only what the contract names. */
 const changesOf = (api: Api, body: Body, isStreamed: boolean): Changes => {
-  if (api === "responses") return { store: false };
+  if (api === "responses") return { store: false, ...forgotten(body) };
   if (!isStreamed || !WITH_USAGE_OPTION.has(api)) return {};
   return { stream_options: { ...((body.stream_options as Body | null) ?? {}), include_usage: true } };
 };
+
+/** The coordinator remembers, not the runtime. */
+const forgotten = ({ background, previous_response_id: previous }: Body): Changes => ({
+  ...(background == null ? {} : { background: false }),
+  ...(previous == null ? {} : { previous_response_id: null }),
+});
 
 const asksForUsage = ({ stream_options: options }: Body): boolean =>
   typeof options === "object" && options !== null && (options as Body).include_usage === true;
@@ -130,11 +130,22 @@ const othersOf = (body: Body, isLarge: boolean): readonly string[] => {
 /** Fields that are meant for the coordinator, and would be refused by a runtime. */
 const withoutOurs = ({ models: _models, edge: _edge, ...body }: Body): Body => body;
 
+/** A small request as its runtime gets it: what it would be told as null, it is not told at all. */
+const inputOf = (body: Body, changes: Changes): Body =>
+  Object.fromEntries(
+    Object.entries({ ...withoutOurs(body), ...changes }).filter(([name]) => !STATEFUL.has(name) || !(name in changes)),
+  );
+const STATEFUL: ReadonlySet<string> = new Set(["background", "previous_response_id"]);
+
 export const readDoorRequest = async (c: AppContext, api: Api, token: TokenFacts): Promise<DoorRequest> => {
   if (isOptional(api)) unwrap(await callTenant(c.env, token, "mayAsk", { model: null, idempotency: null, api }));
-  const { body, large } = await readDoorBody(c, () => mayBeLarge(c, api, token));
+  const read = await readDoorBody(c, () => mayBeLarge(c, api, token));
+  const { body, large } = read;
   const identity = large === null || !c.req.header("idempotency-key") ? body : await identityOf(large);
-  return readRequest(c, api, { body, large, identity, files: [] });
+  if (api !== "responses") return readRequest(c, api, { body, large, identity, files: [] });
+  refuseConversation(body);
+  const chained = await withChain(c, token, read);
+  return readRequest(c, api, { ...chained.read, identity, files: [], response: chained.response });
 };
 
 /** A body as far as it is read here; `identity` is what a repetition under the same key must have. */
@@ -144,13 +155,13 @@ interface ReadBody {
   readonly identity: object | string;
   /** What was uploaded with it. */
   readonly files: readonly string[];
+  readonly response?: NewResponse | null;
 }
 
 export const readRequest = async (c: AppContext, api: Api, read: ReadBody): Promise<DoorRequest> => {
-  const { body, large, identity, files } = read;
+  const { body, large, identity, files, response = null } = read;
   const model = modelName.safeParse(body.model);
   if (!model.success) throw new Refused(invalid("model", "is required: a name of at most 128 characters"));
-  if (api === "responses") refuseStateful(body);
   const stream = asksForEvents(api, body);
   const idempotency = await idempotencyOf(c, { path: c.req.path, body: identity });
   if (stream && idempotency !== null)
@@ -170,7 +181,7 @@ export const readRequest = async (c: AppContext, api: Api, read: ReadBody): Prom
     prompt: promptOf(api, body),
     others: othersOf(body, large !== null),
     edge: body.edge !== false && c.req.header("x-signalbox-edge")?.trim().toLowerCase() !== "off",
-    input: large === null ? { ...withoutOurs(body), ...changes } : null,
+    input: large === null ? inputOf(body, changes) : null,
     metadata: metadataOf(body, c.req.header("x-signalbox-metadata")),
     session: await sessionOf(api, model.data, body, named.find((name) => name !== undefined && name !== "") ?? null),
     headers: passedHeaders(c, api),
@@ -183,6 +194,7 @@ export const readRequest = async (c: AppContext, api: Api, read: ReadBody): Prom
     queueMs: queue === null ? null : Math.round(queue * 1000),
     idempotency,
     traceparent: traceparentOf(c.req.header("traceparent")),
+    ...(response === null ? {} : { response }),
   };
   return { asking, wantsUsage: asksForUsage(body), held: large === null ? null : { body: large, changes } };
 };

@@ -17,9 +17,11 @@ import { asks } from "../tenant/asks.ts";
 import { dropHeldBody, holdBody } from "../tenant/relay.ts";
 import { callTenant, callTenantForText } from "../tenant/tenant.ts";
 import { MAX_DOOR_BODY_BYTES, withChanges } from "./body.ts";
+import { dropInput } from "./chain.ts";
 import { dropUploads, readFormRequest } from "./form.ts";
 import { answerPlain } from "./plain.ts";
-import { type AskedRequest, readDoorRequest } from "./request.ts";
+import { type AskedRequest, type DoorRequest, readDoorRequest } from "./request.ts";
+import { answerLater } from "./responses.ts";
 import { answerStream } from "./stream.ts";
 
 const TAG = "Front door";
@@ -39,7 +41,7 @@ const SUMMARIES: Readonly<Record<Api, string>> = {
   "chat/completions": "OpenAI chat completions",
   completions: "OpenAI completions",
   embeddings: "OpenAI embeddings",
-  responses: "OpenAI responses, stateless",
+  responses: "OpenAI responses, stored and chained",
   messages: "Anthropic messages",
   "messages/count_tokens": "Anthropic token counts",
   rerank: "Rerank documents by a query",
@@ -53,6 +55,24 @@ const SUMMARIES: Readonly<Record<Api, string>> = {
 const handle = async (c: AppContext, api: Api, token: TokenFacts): Promise<Response> => {
   const { held, ...request } = await readDoorRequest(c, api, token);
   if (held === null) return answerTo(c, token, request);
+  const { response } = request.asking;
+  try {
+    const answered = await handleHeld(c, api, token, { held, ...request });
+    if (answered.headers.has(REPLAYED)) await dropInput(c, token, response);
+    return answered;
+  } catch (error) {
+    await dropInput(c, token, response).catch(() => undefined);
+    throw error;
+  }
+};
+
+/** A body too large for the tenant's database is stored outside before its job is made. */
+const handleHeld = async (
+  c: AppContext,
+  api: Api,
+  token: TokenFacts,
+  { held, ...request }: AskedRequest & { readonly held: NonNullable<DoorRequest["held"]> },
+): Promise<Response> => {
   const { id, model, idempotency } = request.asking;
   // Nothing is stored for a request that would be refused.
   const named = unwrap(await callTenant(c.env, token, "mayAsk", { model, idempotency, api }));
@@ -87,7 +107,11 @@ const handleForm = async (c: AppContext, api: FormApi, token: TokenFacts): Promi
 };
 
 const answerTo = (c: AppContext, token: TokenFacts, request: AskedRequest): Promise<Response> =>
-  request.asking.stream ? answerStream(c, token, request) : answerPlain(c, token, request);
+  request.asking.response?.isBackground === true
+    ? answerLater(c, token, request)
+    : request.asking.stream
+      ? answerStream(c, token, request)
+      : answerPlain(c, token, request);
 
 const doorOf = (api: Api): Endpoint => {
   const errorSchema = isAnthropic(api) ? anthropicError : openAiError;

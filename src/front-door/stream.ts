@@ -23,6 +23,7 @@ import { watchMove } from "./follow-job.ts";
 import { eventsOfResult } from "./from-result.ts";
 import { answerHeadersOf, STREAM_HEADERS } from "./headers.ts";
 import { breakOff, endWith, withLastWords } from "./last-words.ts";
+import { namedEvents, namingEvents } from "./named-answer.ts";
 import type { AskedRequest } from "./request.ts";
 import { openStoredAnswer } from "./stored-answer.ts";
 import { writtenBody } from "./written-body.ts";
@@ -52,7 +53,7 @@ const endingIfLost =
 
 export const answerStream = async (c: AppContext, token: TokenFacts, request: AskedRequest): Promise<Response> => {
   const startedAt = Date.now();
-  const { asking, wantsUsage } = request;
+  const { asking } = request;
   const client = watchClient(c, token, asking.id ?? "");
   const asked = unwrap(await askTenant(c.env, token, asking, { until: "assigned", commits: 1 }));
   const { commitAfterMs } = asked.settings;
@@ -76,7 +77,13 @@ export const answerStream = async (c: AppContext, token: TokenFacts, request: As
     return new Response(stored.body, { headers });
   }
   if (isLost(job)) return errorResponse(c, asking.api, doorErrorOf(streamLost), plainHeaders);
-  return new Response(eventsOfResult(asking.api, job.result, wantsUsage), { headers: headersOf(job) });
+  return new Response(eventsOf(request, asked, job), { headers: headersOf(job) });
+};
+
+/** The events of a complete answer. */
+const eventsOf = ({ asking, wantsUsage }: AskedRequest, { response }: DoorAnswer, { result }: Followed): string => {
+  const events = eventsOfResult(asking.api, result, wantsUsage);
+  return response === null ? events : namedEvents(events, response);
 };
 
 /** It had more than a job keeps, and its events are no longer to be had. */
@@ -111,30 +118,33 @@ const attach = async (
   const answered = await reading.catch(() => null);
   if (answered?.status !== OK || answered.body === null) return null;
   // Deployed, each new version ends the relay. Self-hosted, the relay's line says the same by itself.
-  return c.env.HOME === undefined ? withLastWords(answered.body, ifLost, asking.api === "responses") : answered.body;
+  const events =
+    c.env.HOME === undefined ? withLastWords(answered.body, ifLost, asking.api === "responses") : answered.body;
+  return asked.response === null ? events : events.pipeThrough(namingEvents(asked.response));
 };
 
 /** The status has been sent: silence is filled with comments, and failures become error events in the stream. */
 const committed = (
   c: AppContext,
   begun: Promise<Beginning>,
-  { settings, job: { id } }: DoorAnswer,
-  { asking, wantsUsage }: AskedRequest,
+  asked: DoorAnswer,
+  request: AskedRequest,
   ifLost: LastWords,
 ): ReadableStream<Uint8Array> => {
+  const { settings, job } = asked;
   const body = writtenBody();
   const endComments = body.writeEvery(settings.keepAliveMs, KEEP_ALIVE);
   const relay = async (): Promise<void> => {
     void body.write(KEEP_ALIVE).catch(() => undefined);
     const first = await begun.finally(endComments);
     if (first.kind === "events") return body.pipe(first.body, { preventAbort: true });
-    const { status, result } = first.job;
+    const { status } = first.job;
     const isWhole = status === "completed" && !isLost(first.job);
     const error = status === "completed" ? streamLost : first.job.error;
-    const nothing = { jobId: id, opening: "", last: "" };
+    const nothing = { jobId: job.id, opening: "", last: "" };
     const said = isWhole
-      ? eventsOfResult(asking.api, result, wantsUsage)
-      : errorEvent(asking.api, doorErrorOf(error), nothing);
+      ? eventsOf(request, asked, first.job)
+      : errorEvent(request.asking.api, doorErrorOf(error), nothing);
     await endWith(body, said);
   };
   c.executionCtx.waitUntil(relay().catch(() => breakOff(body, ifLost(""))));

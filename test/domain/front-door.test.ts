@@ -89,9 +89,16 @@ test("a request of the front door is not tried again, failed or stuck: its clien
 
 test.each([
   [{ api: "messages", stream: true, firstTokenAt: NOON }, true],
-  [{ api: null, stream: true, firstTokenAt: NOON }, false],
   [{ api: "messages", stream: false, firstTokenAt: NOON }, false],
   [{ api: "messages", stream: true, firstTokenAt: null }, false],
 ] as const)("its client has heard a beginning with %j: %s", (more, expected) => {
-  expect(hasFirstToken({ ...runningJob(), ...more })).toBe(expected);
+  const frontDoor = { queueMs: 0 } as FrontDoorFacts;
+  expect(hasFirstToken({ ...asked(runningJob(), { frontDoor }), ...more })).toBe(expected);
+});
+
+test("nobody has heard a beginning of a job that no client waits for", () => {
+  const begun = { stream: true, firstTokenAt: NOON };
+  expect(hasFirstToken({ ...runningJob(), ...begun })).toBe(false);
+  const frontDoor = { queueMs: 0, isBackground: true } as FrontDoorFacts;
+  expect(hasFirstToken({ ...asked(runningJob(), { frontDoor }), ...begun })).toBe(false);
 });

@@ -69,7 +69,13 @@ const ROOMS: readonly Room[] = [
   { places: ["durable-objects/object-name.ts"], may: ["domain/*"], packages: [] },
   {
     places: ["durable-objects/files"],
-    may: ["domain/*", "contract/*", "durable-objects/store", "durable-objects/object-name.ts"],
+    may: [
+      "domain/*",
+      "contract/*",
+      "durable-objects/store",
+      "durable-objects/object-name.ts",
+      "durable-objects/sockets/object-line.ts",
+    ],
     packages: ["@noble/hashes", "cloudflare:workers"],
   },
   {

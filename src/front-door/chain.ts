@@ -1,0 +1,189 @@
+// A request that follows a stored response gets the input of the whole chain: each turn's own items and its answer's,
+// then its own. The texts are put together as they are stored, so that a long conversation is not parsed in one piece.
+
+import { MAX_BODY_BYTES, utf8Bytes } from "../../contract/field.ts";
+import {
+  carriedItemsOf,
+  fitsChain,
+  inputItemsOf,
+  jobIdOfResponse,
+  MAX_CHAIN_BYTES,
+} from "../../domain/front-door/stored-response.ts";
+import type { Json } from "../../domain/words/json.ts";
+import { invalid } from "../../domain/words/refusal.ts";
+import type { ChainPart, NewResponse, TurnTexts } from "../../durable-objects/operations/responses.ts";
+import { fileObject, readBytes } from "../files/objects.ts";
+import { receive } from "../files/receive.ts";
+import type { AppContext } from "../http/auth.ts";
+import { decoded, joined } from "../http/body.ts";
+import type { TokenFacts } from "../http/key-format.ts";
+import { Refused, unwrap } from "../http/refused.ts";
+import { callTenant } from "../tenant/tenant.ts";
+import { between, type DoorBody, type LargeBody, outlined } from "./body.ts";
+import type { Body } from "./prompt.ts";
+
+/** Lists of items, as JSON. */
+type ItemTexts = readonly string[];
+
+const insideOf = (list: string): string => list.trim().slice(1, -1).trim();
+const joinedLists = (lists: ItemTexts): string =>
+  `[${lists
+    .map(insideOf)
+    .filter((inside) => inside !== "")
+    .join(",")}]`;
+
+const readText = async (c: AppContext, token: TokenFacts, id: string): Promise<string> => {
+  const { bytes } = unwrap(await callTenant(c.env, token, "readFile", { id }));
+  unwrap(fitsChain(bytes));
+  return new Response(await readBytes(fileObject(c.env, token, id), 0, bytes)).text();
+};
+
+const inputOf = async (c: AppContext, token: TokenFacts, { input, inputFile }: TurnTexts): Promise<string> =>
+  input ?? (inputFile === null ? "[]" : readText(c, token, inputFile));
+
+const answerOf = async (c: AppContext, token: TokenFacts, { answer, answerFile }: TurnTexts): Promise<string> => {
+  const text = answer ?? (answerFile === null ? "null" : await readText(c, token, answerFile));
+  return JSON.stringify(carriedItemsOf(JSON.parse(text) as Json));
+};
+
+/** The items of all turns from the part's first one back to the chain's beginning, oldest first. */
+const chainTexts = async (
+  c: AppContext,
+  token: TokenFacts,
+  newest: ChainPart,
+  isWithLastAnswer: boolean,
+): Promise<ItemTexts> => {
+  const lists: string[] = [];
+  let isAnswerWanted = isWithLastAnswer;
+  for (let part = newest; ; ) {
+    for (const turn of part.texts) {
+      if (isAnswerWanted) lists.unshift(await answerOf(c, token, turn));
+      isAnswerWanted = true;
+      lists.unshift(await inputOf(c, token, turn));
+    }
+    if (part.next === null) return lists;
+    part = unwrap(await callTenant(c.env, token, "readChain", { id: part.next, isBeginning: false }));
+  }
+};
+
+/** What a stored response was made from, in the order of the conversation. */
+export const readInputItems = async (c: AppContext, token: TokenFacts, id: string): Promise<readonly Json[]> => {
+  const newest = unwrap(await callTenant(c.env, token, "readItems", { id }));
+  const lists = await chainTexts(c, token, newest, false);
+  return lists.flatMap((list) => JSON.parse(list) as Json[]);
+};
+
+/** A request's body with its chain, and the turn that it will be; null if its answer is not to be stored. */
+export interface ChainedBody {
+  readonly read: DoorBody;
+  readonly response: NewResponse | null;
+}
+
+export const withChain = async (c: AppContext, token: TokenFacts, read: DoorBody): Promise<ChainedBody> => {
+  const isBackground = read.body.background === true;
+  const isStored = read.body.store !== false;
+  if (isBackground && !isStored) throw new Refused(invalid("background", "needs a stored answer: leave store out"));
+  const previousId = previousOf(read.body);
+  const chained = previousId === null ? unchained(read) : await following(c, token, read, previousId);
+  if (!isStored) return { read: chained.read, response: null };
+  const facts = { isBackground, previousId, turns: chained.turns + 1, earlierBytes: chained.bytes };
+  if (chained.read.large === null)
+    return { read: chained.read, response: { ...facts, carried: chained.carried, held: null } };
+  const held = await keptInput(c, token, read);
+  if (held === null && isBackground)
+    throw new Refused(invalid("background", `needs an input of at most ${MAX_CHAIN_BYTES} bytes`));
+  return { read: chained.read, response: held === null ? null : { ...facts, carried: 0, held } };
+};
+
+interface Chained {
+  readonly read: DoorBody;
+  /** Turns and bytes before the request's own. */
+  readonly turns: number;
+  readonly bytes: number;
+  /** Items of earlier turns, if the body is parsed. */
+  readonly carried: number;
+}
+
+const unchained = (read: DoorBody): Chained => ({ read, turns: 0, bytes: 0, carried: 0 });
+
+const following = async (c: AppContext, token: TokenFacts, read: DoorBody, previousId: string): Promise<Chained> => {
+  const newest = unwrap(await callTenant(c.env, token, "readChain", { id: previousId, isBeginning: true }));
+  const own = ownItems(read);
+  unwrap(fitsChain(newest.bytes + utf8Bytes(own)));
+  const lists = await chainTexts(c, token, newest, true);
+  const chained = chainedBody(read, joinedLists([...lists, own]));
+  const carried =
+    chained.large === null ? inputItemsOf(chained.body.input).length - inputItemsOf(read.body.input).length : 0;
+  return { read: chained, turns: newest.turns, bytes: newest.bytes, carried };
+};
+
+const previousOf = (body: Body): string | null => {
+  const given = body.previous_response_id;
+  if (given === undefined || given === null) return null;
+  if (typeof given !== "string") throw new Refused(invalid("previous_response_id", "must be the id of a response"));
+  return jobIdOfResponse(given);
+};
+
+/** The request's own input as a list, as JSON. */
+const ownItems = ({ body, large }: DoorBody): string => {
+  if (large === null) return JSON.stringify(inputItemsOf(body.input));
+  const span = large.members.get("input");
+  const text = span === undefined ? "[]" : decoded(joined(between(large.chunks, span.from, span.to))).trim();
+  return text.startsWith("[") ? text : `[{"type":"message","role":"user","content":${text}}]`;
+};
+
+/** The same request with another input; one that has become large stays bytes. */
+const chainedBody = ({ body, large }: DoorBody, input: string): DoorBody => {
+  if (large !== null) return outlined(spliced(large, input));
+  const { input: _own, ...rest } = body;
+  const text = `${JSON.stringify(rest).slice(0, -1)},"input":${input}}`;
+  if (utf8Bytes(text) > MAX_BODY_BYTES) return outlined([new TextEncoder().encode(text)]);
+  return { body: { ...rest, input: JSON.parse(input) as Json }, large: null };
+};
+
+const spliced = ({ chunks, members }: LargeBody, input: string): Uint8Array[] => {
+  const span = members.get("input");
+  if (span === undefined) return [...chunks];
+  const end = Number.POSITIVE_INFINITY;
+  return [...between(chunks, 0, span.from), new TextEncoder().encode(input), ...between(chunks, span.to, end)];
+};
+
+/** Of a request without its input, as much as answers repeat: a large one's long texts are cut. */
+const MAX_HEAD_CHARS = 64 * 1024;
+
+const headOf = ({ input: _own, ...rest }: Body): string => {
+  const head = JSON.stringify(rest);
+  return head.length <= MAX_HEAD_CHARS ? head : JSON.stringify({ model: rest.model ?? null });
+};
+
+/** Where the own items of a turn are kept whose body does not pass through the tenant; null: they are too large. */
+const keptInput = async (c: AppContext, token: TokenFacts, read: DoorBody): Promise<NewResponse["held"]> => {
+  const head = headOf(read.body);
+  const own = ownItems(read);
+  const ownBytes = utf8Bytes(own);
+  if (ownBytes > MAX_CHAIN_BYTES) return null;
+  if (ownBytes <= MAX_BODY_BYTES) return { head, input: own, inputFile: null, inputBytes: ownBytes };
+  const bytes = new TextEncoder().encode(own);
+  const facts = { name: "input.json", contentType: "application/json", purpose: null, lifeMs: null };
+  const arriving = {
+    declaredBytes: bytes.byteLength,
+    send: async (store: (body: ReadableStream<Uint8Array> | null) => Promise<void>) => {
+      await store(new Blob([bytes]).stream());
+      return facts;
+    },
+  };
+  const file = await receive(c, token, arriving, {
+    tooLarge: { code: "file_too_large", limitBytes: MAX_CHAIN_BYTES, detail: "the input is too large to be stored" },
+    announce: (announced) => callTenant(c.env, token, "announceFile", announced),
+    finish: ({ id, bytes, sha256, name, contentType }) =>
+      callTenant(c.env, token, "finishInput", { id, bytes, sha256, name, contentType }),
+    forget: (id) => callTenant(c.env, token, "forgetFile", { id }),
+  });
+  return { head, input: null, inputFile: file.id, inputBytes: ownBytes };
+};
+
+/** The request was refused: nothing of it stays. */
+export const dropInput = async (c: AppContext, token: TokenFacts, response: NewResponse | undefined): Promise<void> => {
+  const id = response?.held?.inputFile ?? null;
+  if (id !== null) await callTenant(c.env, token, "deleteFile", { id });
+};

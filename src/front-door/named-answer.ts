@@ -1,0 +1,69 @@
+// A stored answer has its own id: the runtime's is replaced wherever the answer names itself. Everything else passes
+// through as it came.
+
+import { namedAnswer } from "../../contract/response.ts";
+import { dataOf, eventEndsIn, wholeEventsOf } from "../../contract/text/event-text.ts";
+import { isObject, parseJson } from "../../contract/text/json-object.ts";
+import { responseIdOf, type StoredResponse } from "../../domain/front-door/stored-response.ts";
+import type { Json } from "../../domain/words/json.ts";
+
+const BEARS_ANSWER = /"response": ?\{/;
+
+/** One event, with the empty line that ends it. */
+const namedEvent = (event: string, response: StoredResponse): string => {
+  if (!BEARS_ANSWER.test(event)) return event;
+  const data = parseJson(dataOf(event));
+  if (!isObject(data) || !isObject(data.response)) return event;
+  const named = { ...data, response: namedAnswer(data.response as Json, response) };
+  return `event: ${String(data.type)}\ndata: ${JSON.stringify(named)}\n\n`;
+};
+
+export const namedEvents = (events: string, response: StoredResponse): string => {
+  if (!BEARS_ANSWER.test(events)) return events;
+  let from = 0;
+  let named = "";
+  for (const to of eventEndsIn(events)) {
+    named += namedEvent(events.slice(from, to), response);
+    from = to;
+  }
+  return named + events.slice(from);
+};
+
+/** The same for a stream, whose chunks may end within an event. */
+export const namingEvents = (response: StoredResponse): TransformStream<Uint8Array, Uint8Array> => {
+  const decoder = new TextDecoder();
+  const encoder = new TextEncoder();
+  let rest = "";
+  return new TransformStream({
+    transform: (chunk, controller) => {
+      const text = rest + decoder.decode(chunk, { stream: true });
+      const whole = wholeEventsOf(text);
+      rest = text.slice(whole.length);
+      if (whole !== "") controller.enqueue(encoder.encode(namedEvents(whole, response)));
+    },
+    flush: (controller) => {
+      if (rest !== "") controller.enqueue(encoder.encode(rest));
+    },
+  });
+};
+
+/** An answer too large to be read: its own id stands at its beginning, before anything nested. */
+const OWN_ID = /^(\s*\{[^{}[\]]*?"id": ?")[^"\\]*"/;
+
+export const namingAnswer = ({ id }: StoredResponse): TransformStream<Uint8Array, Uint8Array> => {
+  const decoder = new TextDecoder();
+  let isFirst = true;
+  return new TransformStream({
+    transform: (chunk, controller) => {
+      if (!isFirst) return controller.enqueue(chunk);
+      isFirst = false;
+      const text = decoder.decode(chunk, { stream: true });
+      const named = text.replace(OWN_ID, `$1${responseIdOf(id)}"`);
+      if (named === text) return controller.enqueue(chunk);
+      // Characters cut by the chunk's end stay bytes.
+      const kept = chunk.subarray(new TextEncoder().encode(text).length);
+      controller.enqueue(new TextEncoder().encode(named));
+      if (kept.length > 0) controller.enqueue(kept);
+    },
+  });
+};

@@ -1,0 +1,162 @@
+// The events of a stored response, for any reader at any time. While its job runs they come from the relay, as its
+// runtime numbers them; where they are no longer to be had, they are made again from the whole answer, numbered from 0.
+// Events up to the place that the reader names are left out. The last event always comes, and has the whole response.
+
+import { OK, TOO_MANY_REQUESTS } from "../../contract/http-status.ts";
+import { namedAnswer, presentResponse } from "../../contract/response.ts";
+import { dataOf, eventsIn, wholeEventsOf } from "../../contract/text/event-text.ts";
+import { isObject, parseJson } from "../../contract/text/json-object.ts";
+import { MAX_CHAIN_BYTES, type StoredResponse } from "../../domain/front-door/stored-response.ts";
+import { isFinal } from "../../domain/words/job-status.ts";
+import type { Json } from "../../domain/words/json.ts";
+import type { Followed } from "../../durable-objects/operations/front-door.ts";
+import { MAX_READERS_OF_A_STREAM } from "../../durable-objects/relay/relay-bounds.ts";
+import { KEEP_ALIVE } from "../../durable-objects/relay/stream-reader.ts";
+import { fileObject, readBytes } from "../files/objects.ts";
+import type { AppContext } from "../http/auth.ts";
+import type { TokenFacts } from "../http/key-format.ts";
+import { Refused, unwrap } from "../http/refused.ts";
+import { callTenant } from "../tenant/tenant.ts";
+import { followJob, watchMove } from "./follow-job.ts";
+import { eventsOfResult } from "./from-result.ts";
+import { chunksOf, isStreaming } from "./job-stream.ts";
+import { writtenBody } from "./written-body.ts";
+
+const KEEP_ALIVE_MS = 5_000;
+const ENDS: ReadonlySet<unknown> = new Set(["response.completed", "response.failed", "response.incomplete"]);
+
+interface NumberedEvent {
+  readonly type: string;
+  readonly number: number;
+  readonly data: { readonly [name: string]: Json };
+}
+
+const eventOf = (text: string): NumberedEvent | null => {
+  const data = parseJson(dataOf(text));
+  if (!isObject(data) || typeof data.type !== "string" || typeof data.sequence_number !== "number") return null;
+  return { type: data.type, number: data.sequence_number, data: data as NumberedEvent["data"] };
+};
+
+const written = ({ type, data }: NumberedEvent): string => `event: ${type}\ndata: ${JSON.stringify(data)}\n\n`;
+
+/** What one reader has, and what it gets next. */
+class Place {
+  readonly #response: StoredResponse;
+  #last: number;
+  /** It has got its last event. */
+  isOver = false;
+  /** Events of an attempt came: those of another would not continue them. */
+  hasBegun = false;
+
+  constructor(response: StoredResponse, after: number | null) {
+    this.#response = response;
+    this.#last = after ?? -1;
+  }
+
+  /** The part of some events that the reader does not have. */
+  next(events: string): string {
+    let said = "";
+    for (const text of eventsIn(events)) {
+      const event = eventOf(text);
+      if (event === null || this.isOver) continue;
+      this.hasBegun = true;
+      if (ENDS.has(event.type)) said += this.#end(event);
+      else if (event.number > this.#last) said += this.#say(event);
+    }
+    return said;
+  }
+
+  /** A response that is over, of which this reader has no events yet, or only some. */
+  rest(answer: Json): string {
+    const events = eventsIn(eventsOfAnswer(answer));
+    return this.next((this.hasBegun ? events.slice(-1) : events).join("\n\n"));
+  }
+
+  #say(event: NumberedEvent): string {
+    this.#last = event.number;
+    const { response } = event.data;
+    if (response === undefined) return written(event);
+    return written({ ...event, data: { ...event.data, response: namedAnswer(response, this.#response) } });
+  }
+
+  #end(event: NumberedEvent): string {
+    this.isOver = true;
+    const number = Math.max(event.number, this.#last + 1);
+    return this.#say({ ...event, number, data: { ...event.data, sequence_number: number } });
+  }
+}
+
+const eventsOfAnswer = (answer: Json): string => eventsOfResult("responses", answer, true);
+
+/** Refuses before the answer begins; from then on the stream says how it ends. */
+export const responseEvents = async (
+  c: AppContext,
+  token: TokenFacts,
+  response: StoredResponse,
+  after: number | null,
+): Promise<ReadableStream<Uint8Array>> => {
+  const place = new Place(response, after);
+  const body = writtenBody();
+  const job = response.end === null ? unwrap(await followJob(c, token, response.id)) : null;
+  const first = job !== null && isStreaming(job) ? await chunksOf(c, token, job, null) : null;
+  if (first?.status === TOO_MANY_REQUESTS)
+    throw new Refused({ code: "too_many_readers", limit: MAX_READERS_OF_A_STREAM });
+  const run = async (): Promise<void> => {
+    if (job !== null) await followAttempts(c, token, job, { first, place, body });
+    if (!place.isOver) await body.write(place.rest(await answerOf(c, token, response.id)));
+    await body.close();
+  };
+  c.executionCtx.waitUntil(run().catch((error) => body.abort(error).catch(() => undefined)));
+  return body.readable;
+};
+
+interface Following {
+  readonly first: Response | null;
+  readonly place: Place;
+  readonly body: ReturnType<typeof writtenBody>;
+}
+
+/** Until the job is over, or the reader has the last event. */
+const followAttempts = async (
+  c: AppContext,
+  token: TokenFacts,
+  from: Followed,
+  { first, place, body }: Following,
+): Promise<void> => {
+  let chunks = first;
+  for (let job = from; !isFinal(job.status); ) {
+    const endComments = body.writeEvery(KEEP_ALIVE_MS, KEEP_ALIVE);
+    try {
+      if (isStreaming(job) && !place.hasBegun) {
+        chunks ??= await chunksOf(c, token, job, null);
+        if (chunks.status === OK && chunks.body !== null) await pass(chunks.body, place, body);
+        chunks = null;
+        if (place.isOver) return;
+      }
+      job = await watchMove(c, token, job);
+    } finally {
+      endComments();
+    }
+  }
+};
+
+const pass = async (chunks: ReadableStream<Uint8Array>, place: Place, body: Following["body"]): Promise<void> => {
+  const decoder = new TextDecoder();
+  let rest = "";
+  for await (const chunk of chunks) {
+    const text = rest + decoder.decode(chunk, { stream: true });
+    const whole = wholeEventsOf(text);
+    rest = text.slice(whole.length);
+    const said = place.next(whole);
+    if (said !== "") await body.write(said);
+  }
+};
+
+/** The response as it ended. */
+const answerOf = async (c: AppContext, token: TokenFacts, id: string): Promise<Json> => {
+  const { response, status, head, answer } = unwrap(await callTenant(c.env, token, "getResponse", { id }));
+  const file = response.end?.answerFile ?? null;
+  if (file === null || file.bytes > MAX_CHAIN_BYTES) return presentResponse(response, status, { head, answer });
+  const text = await new Response(await readBytes(fileObject(c.env, token, file.id), 0, file.bytes)).text();
+  return JSON.parse(text) as Json;
+};

@@ -1,0 +1,213 @@
+import { evictDurableObject } from "cloudflare:test";
+import { describe, expect, it } from "vitest";
+import { MAX_RESPONSES_BYTES } from "../../domain/front-door/stored-response.ts";
+import { DAY_MS } from "../../domain/words/duration.ts";
+import { alarm, type Body, inStorage, newWorld, type World } from "../support/workerd/client.ts";
+import { fakeWorker, post, type Streamed } from "../support/workerd/fake-worker.ts";
+
+const RESPONSES = "/v1/responses";
+const FILLING = "x".repeat(1_200_000);
+
+const answerOf = (text: string) => ({
+  id: "resp_of_the_runtime",
+  object: "response",
+  status: "completed",
+  model: "m1",
+  output: [{ id: "msg_1", type: "message", role: "assistant", content: [{ type: "output_text", text }] }],
+});
+
+const ask = (world: World, body: Body = {}): Promise<Streamed> =>
+  post(world.key, RESPONSES, { model: "m1", input: "say hello", ...body });
+
+/** Its id; its job waits or runs. */
+const inBackground = async (world: World, body: Body = {}): Promise<string> => {
+  const made = await ask(world, { background: true, ...body });
+  expect(made.status).toBe(200);
+  return JSON.parse(await made.whole).id;
+};
+
+const read = async (world: World, id: string): Promise<Body> => (await world.get(`${RESPONSES}/${id}`)).body;
+
+const event = (type: string, number: number, more: Body = {}): string =>
+  `event: ${type}\ndata: ${JSON.stringify({ type, sequence_number: number, ...more })}\n\n`;
+
+describe("a response in the background", () => {
+  it("goes back to the queue under the killswitch, waits for its end, and is cancelled by level 4", async () => {
+    const world = await newWorld();
+    const worker = await fakeWorker(world);
+    const id = await inBackground(world);
+    worker.start(await worker.nextJob());
+    await expect.poll(async () => (await read(world, id)).status).toBe("in_progress");
+    await world.ok("POST", "/killswitch", { level: 1, reason: "a test" });
+    expect((await read(world, id)).status).toBe("queued");
+    const later = await inBackground(world);
+    expect((await read(world, later)).status).toBe("queued");
+    await world.ok("POST", "/killswitch", { level: 4, reason: "a test" });
+    expect((await read(world, id)).status).toBe("cancelled");
+    expect((await ask(world, { background: true })).status).toBe(503);
+  });
+
+  it("is answered by another worker where the first is lost after it began to speak", async () => {
+    const world = await newWorld();
+    const worker = await fakeWorker(world);
+    const made = await ask(world, { background: true, stream: true });
+    const job = await worker.nextJob();
+    worker.start(job);
+    const response = { id: "r1", status: "in_progress" };
+    worker.speak(job, event("response.created", 0, { response }));
+    worker.say(job, event("response.output_text.delta", 1, { delta: "hel" }));
+    const text = await made.until((said) => said.includes("delta"));
+    const id = /resp_[0-9a-f-]{36}/.exec(text)?.[0] ?? "";
+    expect(id).toBe(`resp_${job.id}`);
+    const other = await fakeWorker(world, { instance: "w2" });
+    worker.fail(job, { code: "unreachable", retryable: true });
+    await world.ok("POST", "/api/workers/w1/pause", {});
+    const again = await other.nextJob();
+    expect(again.id).toBe(job.id);
+    other.start(again);
+    other.complete(again, answerOf("hello"));
+    const events = (await made.whole).split("\n\n").filter((one) => one.startsWith("event: "));
+    expect(events).toHaveLength(3);
+    expect(events.at(-1)).toContain('"type":"response.completed"');
+    expect(events.at(-1)).toContain("hello");
+  });
+
+  it("goes on when the reader of its stream leaves", async () => {
+    const world = await newWorld();
+    const worker = await fakeWorker(world);
+    const made = await ask(world, { background: true, stream: true });
+    const job = await worker.nextJob();
+    worker.start(job);
+    worker.speak(job, event("response.created", 0, { response: { id: "r1" } }));
+    await made.until((said) => said.includes("response.created"));
+    await made.cancel();
+    worker.say(job, event("response.output_text.delta", 1, { delta: "hello" }));
+    worker.end(job);
+    worker.complete(job, answerOf("hello"));
+    await expect.poll(async () => (await read(world, `resp_${job.id}`)).status).toBe("completed");
+    expect(worker.heard).toEqual([]);
+  });
+
+  it("waits with a body over 1 MiB, however long, and its worker gets it", async () => {
+    const world = await newWorld();
+    const worker = await fakeWorker(world);
+    await world.ok("POST", "/api/workers/w1/pause", {});
+    const waiting = await inBackground(world, { filling: FILLING });
+    await evictDurableObject(world.stub);
+    await world.ok("POST", "/api/workers/w1/resume", {});
+    const job = await worker.nextJob();
+    expect((await world.get(job.input_url)).body).toMatchObject({ filling: FILLING, background: false });
+    worker.start(job);
+    worker.complete(job, answerOf("hello"));
+    await expect.poll(async () => (await read(world, waiting)).status).toBe("completed");
+  });
+
+  it("is refused where nothing is to be stored", async () => {
+    const world = await newWorld();
+    const worker = await fakeWorker(world);
+    await world.ok("PUT", "/config", { front_door: { store: "none" } });
+    const refused = await ask(world, { background: true });
+    expect([refused.status, JSON.parse(await refused.whole).error]).toMatchObject([
+      400,
+      { code: "unsupported_parameter", param: "background" },
+    ]);
+    const answering = ask(world);
+    const job = await worker.nextJob();
+    worker.complete(job, answerOf("hello"));
+    expect(JSON.parse(await (await answering).whole)).toEqual(answerOf("hello"));
+    expect((await world.get(`${RESPONSES}/resp_${job.id}`)).status).toBe(404);
+  });
+});
+
+const answered = async (world: World, body: Body = {}): Promise<string> => {
+  const worker = await fakeWorker(world, { instance: `w${Math.random()}` });
+  const answering = ask(world, body);
+  const job = await worker.nextJob();
+  worker.complete(job, answerOf("hello"));
+  const { id } = JSON.parse(await (await answering).whole);
+  worker.socket.socket.close();
+  return id;
+};
+
+const records = (world: World): Promise<Body[]> =>
+  inStorage(world, ({ sql }) => sql.exec("SELECT id, expires_at, chars FROM responses ORDER BY expires_at").toArray());
+
+const chars = (world: World): Promise<number> =>
+  inStorage(world, ({ sql }) => sql.exec("SELECT chars FROM response_sums").one().chars as number);
+
+describe("a stored response", () => {
+  it("is deleted after its days, and read until then", async () => {
+    const world = await newWorld();
+    await world.ok("PUT", "/config", { front_door: { responses_days: 2 } });
+    const id = await answered(world);
+    const [row] = await records(world);
+    expect(Math.round((row?.expires_at - Date.now()) / DAY_MS)).toBe(2);
+    await evictDurableObject(world.stub);
+    expect((await read(world, id)).status).toBe("completed");
+    await inStorage(world, ({ sql }) => {
+      sql.exec("UPDATE responses SET expires_at = 1, record = json_set(record, '$.expiresAt', 1)");
+    });
+    expect((await world.get(`${RESPONSES}/${id}`)).status).toBe(404);
+    await alarm(world);
+    expect(await records(world)).toEqual([]);
+    expect(await chars(world)).toBe(0);
+  });
+
+  it("leaves early where a tenant has too many: the oldest make room", async () => {
+    const world = await newWorld();
+    const id = await answered(world);
+    const [row] = await records(world);
+    expect(await chars(world)).toBe(row?.chars);
+    await inStorage(world, ({ sql }) => {
+      sql.exec("UPDATE response_sums SET chars = ?", MAX_RESPONSES_BYTES + 1);
+    });
+    const next = await answered(world);
+    expect((await world.get(`${RESPONSES}/${id}`)).status).toBe(404);
+    expect((await read(world, next)).status).toBe("completed");
+  });
+
+  it("has at most 100 turns before it", async () => {
+    const world = await newWorld();
+    const id = await answered(world);
+    await inStorage(world, ({ sql }) => {
+      sql.exec("UPDATE responses SET record = json_set(record, '$.turns', 99)");
+    });
+    const hundredth = await answered(world, { previous_response_id: id });
+    const refused = await ask(world, { previous_response_id: hundredth });
+    expect([refused.status, JSON.parse(await refused.whole).error]).toMatchObject([
+      400,
+      { code: "invalid_request", param: "previous_response_id", message: expect.stringContaining("100 turns") },
+    ]);
+  });
+
+  it("cannot be followed where a turn before it is gone", async () => {
+    const world = await newWorld();
+    const first = await answered(world);
+    const second = await answered(world, { previous_response_id: first });
+    await world.ok("DELETE", `${RESPONSES}/${first}`);
+    const refused = await ask(world, { previous_response_id: second });
+    expect([refused.status, JSON.parse(await refused.whole).error.param]).toEqual([400, "previous_response_id"]);
+  });
+
+  it("tells that its answer was not stored, where its worker streamed it alone", async () => {
+    const world = await newWorld();
+    const worker = await fakeWorker(world);
+    const made = await ask(world, { background: true, stream: true });
+    const job = await worker.nextJob();
+    worker.start(job);
+    worker.speak(job, event("response.created", 0, { response: { id: "r1" } }));
+    worker.end(job);
+    worker.socket.send({
+      type: "job.completed",
+      id: "1",
+      job_id: job.id,
+      lease: job.lease,
+      result_bytes: 2_000_000,
+    });
+    expect(await made.whole).toContain("answer_not_stored");
+    expect(await read(world, `resp_${job.id}`)).toMatchObject({
+      status: "failed",
+      error: { code: "answer_not_stored" },
+    });
+  });
+});
