@@ -59,6 +59,8 @@ import { Waiters } from "./waits/waiters.ts";
 const OPERATOR: Caller = { keyId: null, name: "operator", role: "admin" };
 /** After a failed sweep the alarm fires again after this time. */
 const FAILED_SWEEP_RETRY_MS = 5_000;
+/** Below what one call may ask of other objects. */
+const FILES_ENDED_A_CALL = 500;
 
 export class Tenant extends DurableObject<TenantEnv> implements StreamOwner, RunnerOwner {
   readonly #store: Store;
@@ -67,6 +69,7 @@ export class Tenant extends DurableObject<TenantEnv> implements StreamOwner, Run
   readonly #sockets: Sockets;
   readonly #wake: Wake;
   readonly #relays: Relays;
+  readonly #files: FileObjects;
   readonly #turns: TurnRunner;
   readonly #operations: OperationCaller;
   readonly #history: HistoryWriter;
@@ -111,13 +114,14 @@ export class Tenant extends DurableObject<TenantEnv> implements StreamOwner, Run
     const spans = new SpanExporter(env, tenant);
     const live = new Live(sockets, (read) => turns.read(read));
     this.#relays = new Relays(env, tenant, () => jurisdictionOf(env, store));
+    this.#files = new FileObjects(env.FILES, tenant, () => jurisdictionOf(env, store));
     const sender = new EffectSender({
       tenant,
       sockets,
       waiters: this.#waiters,
       live,
       relays: this.#relays,
-      files: new FileObjects(env.FILES, tenant, () => jurisdictionOf(env, store)),
+      files: this.#files,
       turns,
       waitUntil,
       fetch: webhookFetch(env),
@@ -163,6 +167,15 @@ export class Tenant extends DurableObject<TenantEnv> implements StreamOwner, Run
   /** Sets what it may store. Only called by the edge, with the root key. */
   async bound(request: { maxGb: number | null }): Promise<Result<{ storedBytes: number }, Refusal>> {
     return this.#turns.decide(OPERATOR, (turn) => boundTenant(turn, request));
+  }
+
+  /** Ends some of the tenant's files, before it ends itself; false if none is left. Only called by the edge. */
+  async endFiles(): Promise<boolean> {
+    const { files } = this.#store;
+    const some = files.some(FILES_ENDED_A_CALL);
+    await this.#files.end([...new Set(some.map(({ id, view }) => view?.fileId ?? id))]);
+    for (const { id } of some) files.remove(id);
+    return some.length > 0;
   }
 
   /**

@@ -5,6 +5,8 @@ import type { FileView } from "../../domain/file/file.ts";
 import { fileName, type Jurisdiction, objectNamed } from "../object-name.ts";
 import type { FilesHome, StoredFile } from "./stored-file.ts";
 
+const ENDED_AT_ONCE = 25;
+
 /** What a batch asks of the object of its file. */
 export type BatchFile = Pick<StoredFile, "learnBatch" | "takeLines" | "recordLines" | "closeBatch">;
 
@@ -30,7 +32,7 @@ export class FileObjects {
   }
 
   /** The object of one file. The stub's own types wrap every answer a second time. */
-  of(id: string): BatchFile & Pick<StoredFile, "drop" | "dropView"> {
+  of(id: string): BatchFile & Pick<StoredFile, "drop" | "dropView" | "end"> {
     const stub = objectNamed(this.#namespace, fileName(this.#tenant, id), this.#jurisdiction());
     return stub as unknown as StoredFile;
   }
@@ -42,5 +44,11 @@ export class FileObjects {
         .dropView(batch, form)
         .catch(() => undefined);
     await Promise.allSettled(ids.map((id) => this.of(id).drop()));
+  }
+
+  /** Their tenant ends. Throws if one of them is left. */
+  async end(ids: readonly string[]): Promise<void> {
+    for (let at = 0; at < ids.length; at += ENDED_AT_ONCE)
+      await Promise.all(ids.slice(at, at + ENDED_AT_ONCE).map((id) => this.of(id).end()));
   }
 }

@@ -257,6 +257,11 @@ export class StoredFile extends DurableObject<StoredFileEnv> {
       for (const { id } of this.#segments()) this.#removeSegment(id);
       return;
     }
+    await this.end();
+  }
+
+  /** Its tenant ends: nothing is left, of batches neither. */
+  async end(): Promise<void> {
     await this.ctx.storage.deleteAlarm();
     await this.ctx.storage.deleteAll();
   }

@@ -91,6 +91,8 @@ export const filesTable = (sql: Sql) => ({
     return { count: row?.count as number, bytes: row?.bytes as number };
   },
 
+  some: (limit: number): FileRecord[] => records<FileRecord>(all(sql, "SELECT record FROM files LIMIT ?", limit)),
+
   nextEndAt: (): number | null => scalar(sql, "SELECT MIN(expires_at) FROM files"),
 
   ended: (nowAt: number, limit: number): FileRecord[] =>

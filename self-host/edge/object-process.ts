@@ -34,7 +34,8 @@ export class ObjectProcess {
   readonly #socketPath: string;
   readonly #secret: string;
   readonly #lines = new ObjectLines((path, onEnd) => this.#openLine(path, onEnd));
-  readonly #agent = new Agent({ keepAlive: true });
+  /** Each request has a connection of its own: workerd closes an idle one, and a request sent just then would be lost. */
+  readonly #agent = new Agent();
   #isClosed = false;
 
   constructor(socketPath: string, secret: string) {

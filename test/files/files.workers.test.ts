@@ -3,7 +3,7 @@
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
-import { type Client, newWorld, ORIGIN, request, type World } from "../support/workerd/client.ts";
+import { type Client, newWorld, ORIGIN, ROOT_KEY, request, type World } from "../support/workerd/client.ts";
 
 const HOUR_MS = 3_600_000;
 
@@ -183,5 +183,21 @@ describe("a file", () => {
     await world.ok("POST", "/killswitch", { level: 4, reason: "stop" });
     expect((await store(world, "x")).body.code).toBe("killswitch_active");
     expect((await world.get(`/api/files/${id}/content`)).text).toBe("before");
+  });
+
+  it("ends with its tenant, and so does what a batch made of it", async () => {
+    const world = await newWorld();
+    const id = await stored(world, "x".repeat(1_000_000));
+    const line = { custom_id: "a", method: "POST", url: "/v1/embeddings", body: { model: "m1", input: "x" } };
+    const input = await stored(world, JSON.stringify(line), "?name=in.jsonl&purpose=batch");
+    const asked = { input_file_id: input, endpoint: "/v1/embeddings", completion_window: "24h" };
+    await world.ok("POST", "/v1/batches", asked);
+    const tablesOf = (file: string) =>
+      runInDurableObject(env.FILES.getByName(`${world.tenant}/file/${file}`), (_, { storage }) =>
+        storage.sql.exec("SELECT name FROM sqlite_master WHERE name IN ('segments', 'lines')").toArray(),
+      );
+    await expect.poll(async () => (await tablesOf(input)).length).toBe(2);
+    expect((await request(ROOT_KEY, "DELETE", `/admin/tenants/${world.tenant}`)).status).toBe(204);
+    expect([await tablesOf(id), await tablesOf(input)]).toEqual([[], []]);
   });
 });

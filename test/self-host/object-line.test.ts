@@ -245,6 +245,18 @@ describe("a stream", () => {
     await left.promise;
   });
 
+  it("has a connection of its own, because a process may close one that is idle at any moment", async () => {
+    const used = new Set<Socket>();
+    respond = (socket) => {
+      if (used.has(socket)) return void socket.destroy();
+      used.add(socket);
+      socket.write("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nfirst");
+    };
+    for (let count = 0; count < 3; count += 1)
+      expect(await (await objects.fetch("/RELAY/r", "https://relay/read")).text()).toBe("first");
+    expect(used.size).toBe(3);
+  });
+
   it("that breaks off on its way to a process fails its request, and nothing else", async () => {
     respond = () => undefined;
     const body = new ReadableStream({ pull: (controller) => controller.error(new Error("the client left")) });
