@@ -231,6 +231,7 @@ export const WIRE: { readonly [Code in RefusalCode]: Wire<Code> } = {
       `this tenant's files take ${heldBytes} bytes of ${limitBytes}: delete files, or raise files.max_gb in the config`,
   },
   file_too_large: { status: 413, title: "File too large", detail: ({ detail }) => detail },
+  result_too_large: { status: 413, title: "Result too large", detail: ({ detail }) => detail },
   result_file_unknown: {
     status: 409,
     title: "Result file unknown",

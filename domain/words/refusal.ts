@@ -99,6 +99,7 @@ export type Refusal =
   | { readonly code: "history_unavailable"; readonly retryAfterSeconds: number }
   | { readonly code: "files_full"; readonly heldBytes: number; readonly limitBytes: number }
   | { readonly code: "file_too_large"; readonly limitBytes: number; readonly detail: string }
+  | { readonly code: "result_too_large"; readonly limitBytes: number; readonly detail: string }
   | { readonly code: "result_file_unknown"; readonly id: string; readonly jobId: string }
   | { readonly code: "file_in_use"; readonly id: string; readonly batch: string }
   | { readonly code: "batch_state"; readonly id: string; readonly status: string; readonly command: string }

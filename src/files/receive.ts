@@ -44,7 +44,7 @@ export interface Arrived {
 
 /** Who takes the file: how large it may be, and what the tenant gets. */
 export interface Receiver {
-  readonly tooLarge: RefusalOf<"file_too_large">;
+  readonly tooLarge: RefusalOf<"file_too_large" | "result_too_large">;
   readonly announce: (file: NewFile) => Promise<Result<Announced, Refusal>>;
   readonly finish: (arrived: Arrived, facts: FileFacts) => Promise<Result<FileResource, Refusal>>;
   readonly forget: (id: string) => Promise<unknown>;

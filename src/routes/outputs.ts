@@ -25,7 +25,7 @@ const outputOf = (
 ): Receiver => ({
   tooLarge: isResult
     ? {
-        code: "file_too_large",
+        code: "result_too_large",
         limitBytes: MAX_LARGE_RESULT_BYTES,
         detail: `a result has at most ${MAX_LARGE_RESULT_BYTES} bytes: store what is larger as a file of the job`,
       }
@@ -61,7 +61,7 @@ const storedResult = z
 const putResult = endpoint(
   {
     ...BASE,
-    ...asks("finishOutput", "file_too_large"),
+    ...asks("finishOutput", "result_too_large"),
     operationId: "putJobResult",
     method: "put",
     path: "/api/jobs/{id}/result",

@@ -289,3 +289,39 @@ it("has an answer over 1 MiB in its output as any other, and keeps no second cop
   expect((await world.get(`/api/files/${file.id}`)).status).toBe(404);
   expect((await world.ok("GET", `/api/files/${output}`)).bytes).toBeGreaterThan(1_500_000);
 });
+
+it("tells webhooks how it ended, once", async () => {
+  const world = await newWorld();
+  const events = ["batch.completed", "batch.failed", "batch.cancelled", "batch.expired"];
+  await world.ok("POST", "/api/webhooks", { url: "https://hook.example", events });
+  const waiting = numbered(2, "nobody");
+  const batches = {
+    "batch.failed": (await begin(world, ["no JSON"])).id,
+    "batch.cancelled": (await begin(world, waiting)).id,
+    "batch.expired": (await begin(world, waiting, "1h")).id,
+    "batch.completed": "",
+  };
+  await whenIs(world, batches["batch.failed"], "failed");
+  await world.ok("POST", `/api/batches/${batches["batch.cancelled"]}/cancel`);
+  await whenIs(world, batches["batch.cancelled"], "cancelled");
+  await whenIs(world, batches["batch.expired"], "in_progress");
+  await rewrite(world, batches["batch.expired"], (batch) => ({ ...batch, expiresAt: Date.now() - 1 }));
+  await alarm(world);
+  await whenIs(world, batches["batch.expired"], "expired");
+  const worker = await batchWorker(world);
+  batches["batch.completed"] = (await begin(world, numbered(3))).id;
+  await whenIs(world, batches["batch.completed"], "completed");
+  await worker.stop();
+  const told = await inStorage(world, (storage) =>
+    storage.sql
+      .exec("SELECT body FROM deliveries")
+      .toArray()
+      .map(({ body }) => JSON.parse(body as string) as Body),
+  );
+  expect(told.map(({ type }) => type).sort()).toEqual([...events].sort());
+  const data = Object.fromEntries(told.map((one) => [one.type, one.data]));
+  for (const [type, id] of Object.entries(batches))
+    expect(data[type]).toMatchObject({ id, status: type.replace("batch.", "") });
+  expect(data["batch.completed"]).toMatchObject({ total: 3, completed: 3, failed: 0, cancelled: 0 });
+  expect(data["batch.expired"]).toMatchObject({ total: 2, completed: 0, cancelled: 2 });
+});

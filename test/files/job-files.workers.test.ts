@@ -107,6 +107,12 @@ describe("what a worker stores", () => {
     expect([stale.status, stale.body.code]).toEqual([409, "lease_lost"]);
   });
 
+  it("over 64 MiB is no result", async () => {
+    const { worker, job } = await withJob();
+    const put = await send(worker, `/api/jobs/${job.id}/result?lease=${job.lease}`, "1".repeat(64 * 1024 * 1024 + 1));
+    expect([put.status, put.body.code]).toEqual([413, "result_too_large"]);
+  });
+
   it("over 1 MiB as a result is a file, which the report names", async () => {
     const { world, worker, job } = await withJob();
     const result = JSON.stringify({ text: "x".repeat(1_200_000) });

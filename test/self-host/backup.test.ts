@@ -116,6 +116,43 @@ test("a stopped server's folder is copied as it lies", async () => {
   expect(await call(copy, "GET", `/api/jobs/${id}`)).toMatchObject({ prompt: "kept", status: "pending" });
 }, 120_000);
 
+test("files and batches are in a backup, and a restored batch goes on to its end", async () => {
+  const dataDir = path.join(folder.path, "data");
+  const server = await start(dataDir);
+  const authorization = `Bearer ${server.adminKey}`;
+  const line = (at: number): string =>
+    JSON.stringify({ custom_id: `q${at}`, method: "POST", url: "/v1/embeddings", body: { model: "m1", input: "x" } });
+  const text = Array.from({ length: 30 }, (_, at) => line(at)).join("\n");
+  const stored = await fetch(`${server.url}/api/files?purpose=batch`, {
+    method: "POST",
+    headers: { authorization, "content-type": "application/jsonl" },
+    body: text,
+  });
+  const { id: file } = (await stored.json()) as { id: string };
+  const asked = { input_file_id: file, endpoint: "/v1/embeddings", completion_window: "24h" };
+  const { id } = (await call(server, "POST", "/v1/batches", asked)) as { id: string };
+  const archive = path.join(folder.path, "copy.tar");
+  await script("backup", dataDir, archive);
+  const restored = path.join(folder.path, "restored");
+  await script("restore", restored, archive);
+  const copy = await start(restored);
+  const bytesOf = async (name: string): Promise<string> =>
+    (await fetch(`${copy.url}/api/files/${name}/content`, { headers: { authorization } })).text();
+  expect(await bytesOf(file)).toBe(text);
+  await call(copy, "POST", "/presence", { instance: "w", provider: "p", apis: ["embeddings"], concurrency: 20 });
+  const answered = async (): Promise<{ status: string; output_file: string }> => {
+    const { jobs } = (await call(copy, "POST", "/api/workers/w/claim", { max: 20 })) as { jobs: Job[] };
+    for (const job of jobs) await call(copy, "POST", `/api/jobs/${job.id}/complete`, { lease: job.lease, result: {} });
+    return (await call(copy, "GET", `/api/batches/${id}`)) as { status: string; output_file: string };
+  };
+  await expect.poll(async () => (await answered()).status, { timeout: 60_000, interval: 100 }).toBe("completed");
+  const names = (await bytesOf((await answered()).output_file))
+    .trimEnd()
+    .split("\n")
+    .map((one) => (JSON.parse(one) as { custom_id: string }).custom_id);
+  expect(names.sort()).toEqual(Array.from({ length: 30 }, (_, at) => `q${at}`).sort());
+}, 120_000);
+
 const failureOf = async (done: Promise<unknown>): Promise<string> => {
   const failed = await done.then(
     () => null,

@@ -1,0 +1,140 @@
+// `batch run`, which goes on where it was interrupted, as a process against a real server; and the other commands.
+
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { readFileSync, writeFileSync } from "node:fs";
+import path from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { succeed } from "../support/requests.ts";
+import { type SelfHosted, startSelfHosted } from "../support/self-hosted.ts";
+import { folderForAllTests } from "../support/temporary-folder.ts";
+import { runCommand } from "./run-command.ts";
+
+const MAIN = path.resolve(import.meta.dirname, "../../cli/main.ts");
+const LINES = 40;
+const TIMEOUT_MS = 90_000;
+
+const folder = folderForAllTests();
+let server: SelfHosted;
+
+beforeAll(async () => {
+  server = await startSelfHosted(path.join(folder.path, "data"));
+}, TIMEOUT_MS);
+
+afterAll(() => server?.kill());
+
+const ask = (method: string, route: string, body?: unknown) =>
+  succeed({ url: server.url, key: server.adminKey }, method, route, body);
+
+const start = (...args: string[]) => {
+  const env = {
+    PATH: process.env.PATH,
+    HOME: "/nowhere",
+    SERVICE_API_KEY: server.adminKey,
+    SERVICE_API_URL: server.url,
+  };
+  const child = spawn(process.execPath, ["--no-warnings", MAIN, "batch", ...args], { env });
+  const said = { text: "" };
+  for (const stream of [child.stdout, child.stderr])
+    stream.on("data", (chunk) => {
+      said.text += chunk;
+    });
+  return { child, said, ended: once(child, "close").then(([code]) => code as number | null) };
+};
+
+/** Answers every line until the batch has ended. */
+const answerAll = async (id: string): Promise<void> => {
+  await ask("POST", "/presence", { instance: "w", provider: "p", apis: ["embeddings"], concurrency: 20 });
+  while ((await ask("GET", `/api/batches/${id}`)).ended_at === null) {
+    const { jobs } = await ask("POST", "/api/workers/w/claim", { max: 20 });
+    for (const { id: job, lease, custom_id: name } of jobs)
+      await ask("POST", `/api/jobs/${job}/complete`, { lease, result: { of: name } });
+  }
+};
+
+const namesIn = (file: string): string[] =>
+  readFileSync(file, "utf8")
+    .trimEnd()
+    .split("\n")
+    .map((line) => (JSON.parse(line) as { custom_id: string }).custom_id);
+
+describe("batch run", () => {
+  it(
+    "that is interrupted goes on with its batch, however often, and begins no second one",
+    async () => {
+      const [input, output] = ["in.jsonl", "out.jsonl"].map((name) => path.join(folder.path, name)) as [string, string];
+      const names = Array.from({ length: LINES }, (_, at) => `q${at}`);
+      const body = { model: "m1", input: "x" };
+      const lineOf = (name: string): string =>
+        JSON.stringify({ custom_id: name, method: "POST", url: "/v1/embeddings", body });
+      writeFileSync(input, names.map(lineOf).join("\n"));
+      const begun: string[] = [];
+      for (let count = 0; count < 2; count += 1) {
+        const { child, said, ended } = start("run", input, "-o", output);
+        await expect.poll(() => said.text, { timeout: 20_000 }).toContain(`0/${LINES} in_progress`);
+        const { batches } = await ask("GET", "/api/batches");
+        begun.push(...batches.map(({ id }: { id: string }) => id));
+        child.kill("SIGINT");
+        expect(await ended).toBe(130);
+      }
+      expect(new Set(begun).size).toBe(1);
+      const [id = ""] = begun;
+      const last = start("run", input, "-o", output);
+      await answerAll(id);
+      expect(await last.ended, last.said.text).toBe(0);
+      expect(last.said.text).toContain(`Goes on with ${id}`);
+      expect(namesIn(output).sort()).toEqual(names.sort());
+      // A run of a batch that has ended only writes its answers again.
+      writeFileSync(output, "");
+      expect(await start("run", input, "-o", output).ended).toBe(0);
+      expect(namesIn(output)).toHaveLength(LINES);
+      expect((await ask("GET", "/api/batches")).total).toBe(1);
+      expect((await ask("GET", "/api/files?purpose=batch")).total).toBe(1);
+    },
+    TIMEOUT_MS,
+  );
+
+  it("says what is wrong with a file before it sends anything", async () => {
+    const file = path.join(folder.path, "wrong.jsonl");
+    const none = () => ({ batches: [], total: 0 });
+    for (const [text, says] of [
+      ["no JSON\n", "its first line is no JSON"],
+      ["{}\n", 'its first line names no "url"'],
+    ] as const) {
+      writeFileSync(file, text);
+      await expect(runCommand(["batch", "run", file], none)).rejects.toThrow(says);
+    }
+    await expect(runCommand(["batch", "run", `${file}.none`], none)).rejects.toThrow("no such file");
+  });
+});
+
+const BATCH = {
+  id: "batch_1",
+  status: "cancelled",
+  total: 10,
+  completed: 3,
+  failed: 1,
+  cancelled: 6,
+  created_at: "2026-11-22T10:00:00.000Z",
+  waiting_reason: null,
+  errors: [{ code: "timeout", count: 1 }],
+  workers: [{ instance: "w1", completed: 3 }],
+};
+
+it("batch list shows how far each is", async () => {
+  const { out } = await runCommand(["batch", "list"], () => ({ batches: [BATCH], total: 1 }));
+  expect(out).toBe("batch_1\tcancelled\t10\t10\t1\t2026-11-22T10:00:00.000Z\t\n");
+});
+
+it.each([
+  ["get", "GET", "/api/batches/batch_1"],
+  ["cancel", "POST", "/api/batches/batch_1/cancel"],
+])("batch %s shows the batch with its errors and workers", async (verb, method, address) => {
+  const asked: string[] = [];
+  const { out } = await runCommand(["batch", verb, "batch_1"], ({ pathname }, init) => {
+    asked.push(`${init.method ?? "GET"} ${pathname}`);
+    return BATCH;
+  });
+  expect(asked).toEqual([`${method} ${address}`]);
+  for (const text of ["cancelled", "timeout 1", "w1 3"]) expect(out).toContain(text);
+});
