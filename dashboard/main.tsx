@@ -28,6 +28,7 @@ import "./styles/fleet.css";
 import "./styles/plug-in.css";
 import "./styles/figures.css";
 import "./styles/batches.css";
+import "./styles/models.css";
 
 applyTheme();
 startClock();

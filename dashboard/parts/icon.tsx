@@ -5,6 +5,7 @@ const PATHS = {
   jobs: "M3 5h14M3 10h14M3 15h9",
   batches: "M6 3h11v9H6zM3 7v10h11M9 6h5M9 9h5",
   fleet: "M3 4h14v5H3zM3 12h14v5H3zM6 6.5h.01M6 14.5h.01",
+  models: "M10 2.500 17 6v8l-7 3.500L3 14V6zM3 6l7 3.500L17 6M10 9.500v8",
   playground: "M3 4h14v9H9l-4 4v-4H3zM7 8.500h6",
   explain: "M4 16V9M8 16V4M12 16v-5M16 16V7",
   schedules: "M10 3a7 7 0 1 0 0 14 7 7 0 0 0 0-14M10 6v4l3 2",

@@ -21,6 +21,7 @@ const DESTINATIONS: readonly Destination[] = [
   { path: "fleet", label: "Fleet", icon: "fleet" },
   { path: "explain", label: "Explain", icon: "explain" },
   { path: "batches", label: "Batches", icon: "batches" },
+  { path: "models", label: "Models", icon: "models" },
   { path: "playground", label: "Playground", icon: "playground", isFor: "operators" },
   { path: "schedules", label: "Schedules", icon: "schedules" },
   { path: "catalog", label: "Catalog", icon: "catalog", isFor: "admins" },

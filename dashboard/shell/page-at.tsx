@@ -23,6 +23,7 @@ import { NotFound } from "./not-found.tsx";
 const JobPage = lazyPage("Job", async () => (await import("../jobs/job.tsx")).JobPage);
 const Batches = lazyPage("Batches", async () => (await import("../batches/batches.tsx")).Batches);
 const BatchPage = lazyPage("Batch", async () => (await import("../batches/batch.tsx")).BatchPage);
+const Models = lazyPage("Models", async () => (await import("../models/models.tsx")).Models);
 const Playground = lazyPage("Playground", async () => (await import("../playground/playground.tsx")).Playground);
 const AddWorker = lazyPage("Add a worker", async () => (await import("../fleet/add-worker.tsx")).AddWorker);
 const Webhooks = lazyPage("Webhooks", async () => (await import("../settings/settings-webhooks.tsx")).SettingsWebhooks);
@@ -45,6 +46,7 @@ const PAGES: Record<string, Show> = {
   "batches/*": BatchPage,
   fleet: () => <Fleet />,
   "fleet/*": (instance) => <WorkerPage instance={instance} />,
+  models: Models,
   explain: () => <Explain />,
   schedules: () => <Schedules />,
   "schedules/*": (name) => <SchedulePage name={name} />,

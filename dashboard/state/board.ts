@@ -6,6 +6,7 @@ import { fleetByProvider } from "../../contract/fleet-by-provider.ts";
 import type { QueueView } from "../../contract/insight.ts";
 import type { KillswitchResource } from "../../contract/killswitch.ts";
 import type { ActivityMinute, LiveJob, LiveMessage, ProviderFleet } from "../../contract/live.ts";
+import type { ModelTaskResource } from "../../contract/model-task.ts";
 import type { ScheduleResource } from "../../contract/schedule.ts";
 import type { WorkerResource } from "../../contract/worker.ts";
 
@@ -13,6 +14,7 @@ export type JobStatus = LiveJob["status"];
 export type Counts = Partial<Record<JobStatus, number>>;
 
 const MAX_KEPT_JOBS = 400;
+const MAX_KEPT_TASKS = 200;
 
 export const jobs = signal<ReadonlyMap<string, LiveJob>>(new Map());
 export const workers = signal<ReadonlyMap<string, WorkerResource>>(new Map());
@@ -40,6 +42,8 @@ export const fleet = computed<readonly ProviderFleet[]>(() =>
 );
 /** Grows when the catalog changes; pages that show it then read it again. */
 export const catalogVersion = signal(0);
+/** What the socket told of model tasks since the page was opened. */
+export const modelTasks = signal<ReadonlyMap<string, ModelTaskResource>>(new Map());
 export const hasSnapshot = signal(false);
 
 export const isHalted = computed(() => killswitch.value?.active ?? false);
@@ -107,12 +111,20 @@ const takeMinutes = (newest: readonly ActivityMinute[]): void => {
   minutes.value = [...minutes.value.filter(({ at }) => !told.has(at)), ...newest].slice(-HOUR_MINUTES);
 };
 
+/** The newest replaces the oldest that were told of. */
+const takeTask = (task: ModelTaskResource): void => {
+  const next = new Map(modelTasks.value);
+  next.delete(task.id);
+  modelTasks.value = new Map([...next.set(task.id, task)].slice(-MAX_KEPT_TASKS));
+};
+
 const takeRest = (message: LiveMessage): void => {
   if (message.type === "killswitch.updated") killswitch.value = message.killswitch;
   else if (message.type === "schedule.updated") schedules.value = message.schedules;
   else if (message.type === "queue.updated") queue.value = message.queue;
   else if (message.type === "activity.updated") takeMinutes(message.minutes);
   else if (message.type === "fleet.updated") toldFleet.value = message.fleet;
+  else if (message.type === "model_task.updated") takeTask(message.task);
   else if (message.type === "catalog.updated") {
     catalogVersion.value += 1;
     removedModels.value = message.removed_models;
@@ -161,6 +173,7 @@ export const clearBoard = (): void =>
     removedModels.value = [];
     queue.value = null;
     minutes.value = [];
+    modelTasks.value = new Map();
     toldFleet.value = [];
     hasSnapshot.value = false;
   });

@@ -109,6 +109,9 @@ const populate = async (world: World, places: Record<string, string>): Promise<v
   const { id: input } = await call<{ id: string }>("POST", "/api/files?name=in.jsonl&purpose=batch", { no: "line" });
   const asked = { input_file_id: input, endpoint: "/v1/embeddings", completion_window: "24h" };
   const { id: batch } = await call<{ id: string }>("POST", "/v1/batches", asked);
+  const owner = { instance: "garage", provider: "ollama", models: ["llama3.2"], can: ["pull", "load"] };
+  await call("POST", "/presence", { ...owner, on_disk: [{ model: "llama3.2", bytes: 2e9 }], loaded: [] });
+  await call("POST", "/api/workers/garage/models", { action: "pull", model: longTag });
   const description = "a".repeat(200);
   const events = ["job.failed"];
   await call("POST", "/api/webhooks", { url: "https://signalbox.invalid/hook", events, tags: [longTag], description });
@@ -132,6 +135,7 @@ const populate = async (world: World, places: Record<string, string>): Promise<v
     worker: `fleet/${workers[0]?.instance}`,
     batches: "batches",
     batch: `batches/${batch}`,
+    models: "models",
     explain: "explain?tags=h100",
     schedules: "schedules",
     schedule: "schedules/sweep",

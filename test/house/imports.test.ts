@@ -472,6 +472,11 @@ const ROOMS: readonly Room[] = [
     packages: ["preact"],
   },
   {
+    places: ["dashboard/models"],
+    may: ["contract/*", "dashboard/api.ts", "dashboard/state", "dashboard/parts"],
+    packages: ["preact"],
+  },
+  {
     places: ["dashboard/playground"],
     may: ["contract/*", "dashboard/api.ts", "dashboard/state", "dashboard/parts"],
     packages: ["@preact/signals", "preact"],
@@ -492,6 +497,7 @@ const ROOMS: readonly Room[] = [
       "dashboard/overview",
       "dashboard/playground",
       "dashboard/batches",
+      "dashboard/models",
     ],
     packages: ["@preact/signals", "preact"],
   },

@@ -1,0 +1,115 @@
+// The models of the fleet: which worker has which, what is done with them, and what waiting jobs ask for that nobody has.
+
+import { useState } from "preact/hooks";
+import type { ModelTaskResource } from "../../contract/model-task.ts";
+import { MAX_PAGE } from "../../contract/values.ts";
+import { api } from "../api.ts";
+import { plural } from "../format.ts";
+import { ForOperators } from "../parts/for-operators.tsx";
+import { Empty, Loading, Page, Panel } from "../parts/page.tsx";
+import { offsetInAddress, Pager } from "../parts/pager.tsx";
+import { Problem } from "../parts/problem.tsx";
+import { Time } from "../parts/time.tsx";
+import { href } from "../router.ts";
+import { learning, workers as liveWorkers, modelTasks, queue } from "../state/board.ts";
+import { useLoad, useRounds } from "../state/load.ts";
+import { ModelMatrix } from "./model-matrix.tsx";
+import { modelRows, tellsModels, type WantedModel, wantedModels } from "./model-table.ts";
+import { PlaceDialog } from "./place-dialog.tsx";
+import { TaskList } from "./task-list.tsx";
+
+const REREAD_EVERY_MS = 10_000;
+/** Columns that a table shows on any screen but a phone's. */
+const WORKERS_SHOWN = 6;
+const TASKS_SHOWN = 20;
+
+const Wanted = ({ wanted, onPlace }: { wanted: readonly WantedModel[]; onPlace: (model: string) => void }) =>
+  wanted.length === 0 ? null : (
+    <Panel title="Jobs wait for models that nobody has" class="panel-caution">
+      <ul class="ranked wanted">
+        {wanted.map(({ model, count: many, oldestAt }) => (
+          <li key={model}>
+            <span>
+              <code>{model}</code>
+              <span class="row-note dim">
+                <a href={href(["jobs"], { status: "pending", model })}>{plural(many, "job waits", "jobs wait")}</a>, the
+                oldest was created <Time at={oldestAt} />
+              </span>
+            </span>
+            <ForOperators>
+              <button type="button" class="button small" aria-label={`Place: ${model}`} onClick={() => onPlace(model)}>
+                Place …
+              </button>
+            </ForOperators>
+          </li>
+        ))}
+      </ul>
+    </Panel>
+  );
+
+/** What the socket told is newer than what was read. */
+const newest = (read: readonly ModelTaskResource[]): readonly ModelTaskResource[] => {
+  const all = new Map([...read, ...modelTasks.value.values()].map((task) => [task.id, task]));
+  return [...all.values()].sort((one, other) => (one.created_at < other.created_at ? 1 : -1));
+};
+
+const useModels = () => {
+  const round = useRounds(REREAD_EVERY_MS);
+  const { data, error, reload } = useLoad(`models ${round}`, async (signal) => {
+    const [{ workers, total }, { tasks }] = await Promise.all([
+      learning(api.workers.list({ limit: MAX_PAGE, sort: "instance" }, { signal })),
+      api.models.tasks({ limit: TASKS_SHOWN }, { signal }),
+    ]);
+    return { workers, total, tasks };
+  });
+  const workers = (data?.workers ?? [])
+    .map((read) => liveWorkers.value.get(read.instance) ?? read)
+    .filter((worker) => !worker.edge && tellsModels(worker));
+  return { data, error, reload, workers, tasks: newest(data?.tasks ?? []) };
+};
+
+const NoModels = () => (
+  <Empty title="No worker says which models it has.">
+    Workers of Ollama, llama.cpp, LM Studio and vLLM do. Started with <code>--manage-models</code>, they also pull,
+    load, unload and delete models that you choose here.
+  </Empty>
+);
+
+export const Models = () => {
+  const { data, error, reload, workers, tasks } = useModels();
+  const [placing, setPlacing] = useState<string | null>(null);
+  const offset = offsetInAddress();
+  const shown = workers.slice(offset, offset + WORKERS_SHOWN);
+  const rows = modelRows(shown, tasks);
+  return (
+    <Page
+      title="Models"
+      actions={
+        <ForOperators>
+          <button type="button" class="button primary" onClick={() => setPlacing("")}>
+            Place a model
+          </button>
+        </ForOperators>
+      }
+    >
+      <Problem error={error} retry={reload} />
+      {data === null && error === null && <Loading what="the models" />}
+      <Wanted wanted={wantedModels(queue.value)} onPlace={setPlacing} />
+      {data !== null && workers.length === 0 && <NoModels />}
+      {rows.length > 0 && <ModelMatrix rows={rows} workers={shown} onDone={reload} />}
+      {data !== null && rows.length === 0 && shown.length > 0 && <Empty title="These workers have no models yet." />}
+      {workers.length > WORKERS_SHOWN && (
+        <Pager total={workers.length} offset={offset} size={WORKERS_SHOWN} one="worker" />
+      )}
+      {data !== null && data.total > data.workers.length && (
+        <p class="dim">Only the first {plural(data.workers.length, "worker")} by name are shown.</p>
+      )}
+      {tasks.length > 0 && (
+        <Panel title="Tasks">
+          <TaskList tasks={tasks.slice(0, TASKS_SHOWN)} onDone={reload} />
+        </Panel>
+      )}
+      {placing !== null && <PlaceDialog model={placing} onDone={reload} onClose={() => setPlacing(null)} />}
+    </Page>
+  );
+};

@@ -1,0 +1,138 @@
+// Models: who has which, a pull that moves without a reload, what a worker may be told to do, where a model has room, and
+// what waiting jobs ask for that nobody has.
+
+import type { Page } from "playwright-core";
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { lacksBrowser, startWorld, type World } from "./browser.ts";
+
+interface Task {
+  readonly id: string;
+  readonly action: string;
+  readonly model: string;
+  readonly status: string;
+}
+
+const GB = 1_000_000_000;
+const ALL = ["pull", "load", "unload", "delete"];
+const hardware = {
+  gpus: [{ name: "RTX 4090", total_mb: 24_576, used_mb: 10_240 }],
+  ram_mb: 65_536,
+  ram_free_mb: 30_000,
+};
+const FLEET = [
+  {
+    instance: "studio",
+    models: ["qwen3:14b", "llama3.2"],
+    hardware,
+    loaded: [{ model: "qwen3:14b", vram_mb: 9_800 }],
+    on_disk: [
+      { model: "qwen3:14b", bytes: 9 * GB },
+      { model: "llama3.2:latest", bytes: 2 * GB },
+    ],
+    can: ALL,
+  },
+  {
+    instance: "garage",
+    models: ["llama3.2"],
+    hardware,
+    loaded: [],
+    on_disk: [{ model: "llama3.2", bytes: 2 * GB }],
+    can: ALL,
+  },
+  { instance: "rack", models: ["big"], loaded: [{ model: "big" }], on_disk: [] },
+];
+
+describe.skipIf(lacksBrowser())("the page Models", () => {
+  let world: World;
+  beforeAll(async () => {
+    world = await startWorld(["--no-worker"]);
+  }, 90_000);
+  afterAll(() => world?.close());
+  beforeEach(async () => {
+    for (const worker of FLEET)
+      await world.call("POST", "/presence", { ...worker, provider: "ollama", status: "idle", tags: "" });
+  });
+
+  const row = (page: Page, model: string) => page.getByRole("row", { name: model });
+  const tasksOf = async (worker: string): Promise<Task[]> =>
+    (await world.call<{ tasks: Task[] }>("GET", `/api/model-tasks?worker=${worker}`)).tasks;
+
+  it("shows for each model and worker whether it is loaded, on disk or absent, one model under its two names", async () => {
+    const { page, faults } = await world.open("models");
+    const table = page.getByRole("table", { name: "Models and workers" });
+    await table.waitFor();
+    expect(await table.getByRole("columnheader").allTextContents()).toEqual([
+      "Model",
+      expect.stringContaining("garage"),
+      expect.stringMatching(/^rack.*not managed$/),
+      expect.stringMatching(/^studio.*GPU 10 GiB of 24 GiB$/),
+    ]);
+    expect(await row(page, "llama3.2").getByRole("cell").allTextContents()).toEqual([
+      expect.stringMatching(/on disk1.9 GiB$/),
+      "absent",
+      expect.stringMatching(/on disk1.9 GiB$/),
+    ]);
+    expect(await row(page, "qwen3:14b").getByRole("cell").allTextContents()).toEqual([
+      expect.stringMatching(/absent$/),
+      "absent",
+      expect.stringMatching(/loaded9.6 GiB$/),
+    ]);
+    expect(await table.getByRole("row").count()).toBe(4);
+    expect(faults()).toEqual([]);
+  });
+
+  it("pulls a model to a worker, and its bar moves without a reload", async () => {
+    const { page, faults } = await world.open("models");
+    await page.getByRole("button", { name: "qwen3:14b on garage: absent" }).click();
+    const dialog = page.getByRole("dialog");
+    expect(await dialog.getByRole("button").allTextContents()).toEqual(["Not now", "Pull"]);
+    await dialog.getByRole("button", { name: "Pull" }).click();
+    await row(page, "qwen3:14b").getByText("pull queued").waitFor();
+    const [task] = await tasksOf("garage");
+    const told = { stage: "pulling", completed_bytes: 3 * GB, total_bytes: 9 * GB, bytes_per_second: 40_000_000 };
+    await world.call("POST", `/api/model-tasks/${task?.id}/progress`, told);
+    const bar = row(page, "qwen3:14b").getByRole("progressbar");
+    await expect.poll(() => bar.getAttribute("aria-valuenow")).toBe("33");
+    await page.getByText("2 min 30 s left").waitFor();
+    await page.getByRole("button", { name: "Cancel: pull qwen3:14b on garage" }).click();
+    await row(page, "qwen3:14b").getByRole("button", { name: "qwen3:14b on garage: absent" }).waitFor();
+    expect((await tasksOf("garage"))[0]?.status).toBe("cancelled");
+    expect(faults()).toEqual([]);
+  });
+
+  it("offers what the worker takes and what fits the model's state, and a viewer nothing", async () => {
+    const { page } = await world.open("models");
+    await page.getByRole("button", { name: "qwen3:14b on studio: loaded" }).click();
+    const dialog = page.getByRole("dialog");
+    expect(await dialog.getByRole("button").allTextContents()).toEqual(["Not now", "Unload", "Delete"]);
+    await dialog.getByRole("button", { name: "Not now" }).click();
+    expect(await page.getByRole("button", { name: /on rack/ }).count()).toBe(0);
+    const { key } = await world.call<{ key: string }>("POST", "/api/keys", { name: "viewer", role: "viewer" });
+    const viewer = await world.visit(`/#key=${key}`);
+    await viewer.page.getByText("Live", { exact: true }).waitFor();
+    await viewer.page.goto(`${world.server.url}/#/models`);
+    await viewer.page.getByRole("table", { name: "Models and workers" }).waitFor();
+    expect(await viewer.page.getByRole("button", { name: /on studio|Place|Cancel/ }).count()).toBe(0);
+    expect(viewer.faults()).toEqual([]);
+  });
+
+  it("says what waiting jobs ask for that nobody has, and where it has room, before it places it", async () => {
+    for (let many = 0; many < 2; many += 1) await world.call("POST", "/api/jobs", { prompt: "x", model: "gemma3:4b" });
+    const { page, faults } = await world.open("models");
+    const wanted = page.locator(".panel", { hasText: "Jobs wait for models that nobody has" });
+    await wanted.getByText("2 jobs wait").waitFor();
+    await wanted.getByRole("button", { name: "Place: gemma3:4b" }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByRole("button", { name: "Dry run" }).click();
+    const plan = dialog.getByRole("status");
+    await plan.getByText("gets it").waitFor();
+    await plan.getByText(/rack: takes no model tasks/).waitFor();
+    expect((await tasksOf("garage")).concat(await tasksOf("studio")).some(({ model }) => model === "gemma3:4b")).toBe(
+      false,
+    );
+    await dialog.getByRole("button", { name: "Place", exact: true }).click();
+    await page.getByText("1 worker got the task.").waitFor();
+    await row(page, "gemma3:4b").getByText("pull queued").waitFor();
+    expect(faults()).toEqual([]);
+  });
+});
