@@ -16,6 +16,7 @@ import {
 import { LOCAL_RUNTIME_NAMES } from "../domain/fleet/local-runtime.ts";
 import { MAX_CONCURRENCY } from "../domain/fleet/worker.ts";
 import { chainOf } from "../domain/routing/strategy.ts";
+import { FAIRNESS } from "../domain/words/fairness.ts";
 import { TIERS } from "../domain/words/requirements.ts";
 import { SCORE_PARTS } from "../domain/words/score-part.ts";
 import { modelName, providerName, recordUpTo, seconds, tags, toMs, toMsOrNull, usd } from "./field.ts";
@@ -195,6 +196,14 @@ export const configDocument = z
           .meta({ description: "how long jobs wait before the webhook event `capacity.wanted` is sent" }),
       })
       .prefault({}),
+    fairness: z
+      .strictObject({
+        by: z.enum(FAIRNESS).default("key").meta({
+          description:
+            "whose jobs take turns among equal ones: those of each key, of each person that a key's requests name, or nobody's; a job's own `fairness_key` always binds",
+        }),
+      })
+      .prefault({}),
     ...Object.fromEntries(LOCAL_RUNTIME_NAMES.map((name) => [name, runtime.optional()])),
   })
   .refine((config) => config.presence.offline_after_seconds > config.presence.heartbeat_interval_seconds, {
@@ -250,6 +259,7 @@ const toSettings = (document: ConfigDocument): Omit<Config, "providers" | "edgeA
   history: { keepDays: document.history.keep_days },
   batches: { keepFree: document.batches.keep_free, quietMs: toMs(document.batches.quiet_seconds) },
   capacity: { afterMs: toMs(document.capacity.after_seconds) },
+  fairness: document.fairness.by,
   files: { maxBytes: Math.round(document.files.max_gb * BYTES_A_GB) },
 });
 

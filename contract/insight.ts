@@ -5,10 +5,25 @@ import type { Attempt } from "../domain/job/attempt.ts";
 import { usdFromNano } from "../domain/money/price.ts";
 import { APIS } from "../domain/words/api.ts";
 import { count, instant, toIso, toIsoOrNull } from "./field.ts";
-import { jobError, presentUsage, usage } from "./job.ts";
+import { jobError, presentUsage, priority, usage } from "./job.ts";
 
 export const MAX_QUEUE_GROUPS = 200;
+export const MAX_QUEUE_FLOWS = 20;
 export const MAX_FAILURES = 200;
+
+export const queueFlow = z
+  .object({
+    key_id: z.string().nullable().meta({ description: "the key whose jobs they are; null for schedules" }),
+    fairness_key: z
+      .string()
+      .nullable()
+      .meta({ description: "what tells the flow apart from others of the key; null for the key's own" }),
+    priority,
+    waiting: count,
+    weight: z.number(),
+    share: z.number().meta({ description: "of what is served of the group and priority, from 0 to 1" }),
+  })
+  .meta({ id: "QueueFlow" });
 
 export const queueGroup = z
   .object({
@@ -20,6 +35,10 @@ export const queueGroup = z
     count,
     oldest_at: instant.meta({ description: "when the oldest job of the group was created" }),
     reason: z.string().meta({ description: "what the oldest job of the group waits for" }),
+    flows: z
+      .array(queueFlow)
+      .meta({ description: `those whose turn is next, by priority, at most ${MAX_QUEUE_FLOWS}` }),
+    flows_total: count,
   })
   .meta({ id: "QueueGroup" });
 

@@ -83,6 +83,11 @@ export const edgeAllowed = z.boolean().meta({
   description: "false: it does not go to a provider that the coordinator calls itself",
 });
 
+export const MAX_FAIRNESS_KEY_CHARS = 128;
+export const fairnessKey = label(MAX_FAIRNESS_KEY_CHARS).meta({
+  description: "names a flow: of equal jobs, those of the flow that was served least go first",
+});
+
 export const newJobRequest = z
   .strictObject({
     prompt: text(MAX_PROMPT_BYTES),
@@ -100,6 +105,7 @@ export const newJobRequest = z
     stream: z.boolean().optional().meta({ description: "true: the output can be read while it is written" }),
     files: jobFiles.optional(),
     edge: edgeAllowed.optional(),
+    fairness_key: fairnessKey.nullish(),
   })
   .refine((body) => body.priority === undefined || body.urgency === undefined || body.priority === body.urgency, {
     path: ["urgency"],
@@ -176,6 +182,10 @@ export const jobResource = z
     schedule: z.string().nullable(),
     created_by: actor.nullable().meta({ description: "who created it; null for a schedule's job" }),
     edge: edgeAllowed,
+    fairness_key: z
+      .string()
+      .nullable()
+      .meta({ description: "the job's own, or the person that a front-door request names" }),
     requested_model: z
       .string()
       .nullable()
@@ -255,6 +265,7 @@ export const toNewJob = (body: NewJobRequest, schedule: string | null = null): N
   ...(body.stream === undefined ? {} : { stream: body.stream }),
   ...(body.files === undefined ? {} : { files: body.files }),
   ...(body.edge === undefined ? {} : { edge: body.edge }),
+  fairnessKey: body.fairness_key ?? null,
 });
 
 export const toJobPatch = (body: z.infer<typeof patchJobRequest>): JobPatch => ({
@@ -289,6 +300,8 @@ type Inside =
   | "frontDoor"
   | "queueUntilAt"
   | "keyId"
+  | "flow"
+  | "share"
   | "readyAt"
   | "runnableAt"
   | "delayedBy"
@@ -346,6 +359,7 @@ export const presentJob = (
   schedule: job.schedule,
   created_by: presentCreator(job),
   edge: job.edge,
+  fairness_key: job.fairnessKey,
   requested_model: job.requestedModel,
   tried: job.tried.map((one) => ({ ...one })),
   traceparent: job.traceparent ?? null,

@@ -26,12 +26,18 @@ export const keyLimits = z
   })
   .meta({ id: "KeyLimits", description: "limits of the key, checked in the transaction that creates a job" });
 
-export const newKeyRequest = z
-  .strictObject({ name: label(100), role, limits: keyLimits.nullish() })
-  .meta({ id: "NewKey" });
-export const patchKeyRequest = changeOf({ name: label(100).optional(), limits: keyLimits.nullish() }).meta({
-  id: "KeyPatch",
+const weight = z.number().min(0.01).max(100).meta({
+  description: "how much of what is served its jobs get among equal jobs of other keys; default 1",
 });
+
+export const newKeyRequest = z
+  .strictObject({ name: label(100), role, limits: keyLimits.nullish(), weight: weight.optional() })
+  .meta({ id: "NewKey" });
+export const patchKeyRequest = changeOf({
+  name: label(100).optional(),
+  limits: keyLimits.nullish(),
+  weight: weight.optional(),
+}).meta({ id: "KeyPatch" });
 export const rotateKeyRequest = z
   .strictObject({ grace_seconds: z.int().min(0).max(86_400).default(0) })
   .meta({ id: "RotateKey" });
@@ -51,6 +57,7 @@ export const keyResource = z
     name: z.string(),
     role,
     limits: keyLimits.nullable(),
+    weight,
     person_id: z.string().nullable().meta({ description: "the person whose key it is; null: a key of the tenant" }),
     created_at: instant,
     last_used_at: instant.nullable(),
@@ -92,6 +99,7 @@ export const presentKey = (key: KeyRecord): KeyResource => ({
   name: key.name,
   role: key.role,
   limits: key.limits === null ? null : presentLimits(key.limits),
+  weight: key.weight,
   person_id: key.personId,
   created_at: toIso(key.createdAt),
   last_used_at: toIsoOrNull(key.lastUsedAt),

@@ -19,7 +19,7 @@ import {
   toIso,
   toIsoOrNull,
 } from "./field.ts";
-import { asked, edgeAllowed, jobFiles, jobInput, jobStatus, priority, tier } from "./job.ts";
+import { asked, edgeAllowed, fairnessKey, jobFiles, jobInput, jobStatus, priority, tier } from "./job.ts";
 import type { EveryFieldIsTold } from "./told-field.ts";
 
 /** `.` and `..` mean directories in a URL path, so a schedule of that name could not be addressed. */
@@ -44,6 +44,7 @@ const request = {
   tags: tags.optional(),
   files: jobFiles.optional(),
   edge: edgeAllowed.optional(),
+  fairness_key: fairnessKey.nullish(),
   overlap: z.enum(OVERLAPS).optional(),
   status: z.enum(SCHEDULE_STATUSES).optional(),
 };
@@ -73,6 +74,7 @@ export const scheduleResource = z
     ...asked,
     files: z.array(z.string()),
     edge: z.boolean(),
+    fairness_key: z.string().nullable(),
     overlap: z.enum(OVERLAPS),
     status: z.enum(SCHEDULE_STATUSES),
     next_run_at: instant.nullable(),
@@ -111,9 +113,12 @@ export type SchedulePreview = z.infer<typeof schedulePreview>;
 export type ScheduleRunResource = z.infer<typeof scheduleRun>;
 export type ScheduleHistory = z.infer<typeof scheduleHistory>;
 
-export const toNewSchedule = (body: z.infer<typeof newScheduleRequest>): NewSchedule => body;
-export const toSchedulePatch = ({ name: _name, ...patch }: z.infer<typeof patchScheduleRequest>): SchedulePatch =>
-  patch as SchedulePatch;
+export const toNewSchedule = ({ fairness_key, ...body }: z.infer<typeof newScheduleRequest>): NewSchedule => ({
+  ...body,
+  fairnessKey: fairness_key ?? null,
+});
+export const toSchedulePatch = ({ name: _, fairness_key, ...patch }: z.infer<typeof patchScheduleRequest>) =>
+  ({ ...patch, ...(fairness_key === undefined ? {} : { fairnessKey: fairness_key }) }) as SchedulePatch;
 
 /** Every field except the anchor of intervals must be in the resource, or this does not compile. */
 true satisfies EveryFieldIsTold<Schedule, "anchorAt", Record<never, never>, ScheduleResource>;
@@ -136,6 +141,7 @@ export const presentSchedule = (
   tags: [...schedule.tags],
   files: [...schedule.files],
   edge: schedule.edge,
+  fairness_key: schedule.fairnessKey,
   overlap: schedule.overlap,
   status: schedule.status,
   next_run_at: toIsoOrNull(schedule.nextRunAt),

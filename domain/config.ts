@@ -5,6 +5,7 @@ import type { RequestLimits } from "./access/rate.ts";
 import type { FrontDoorConfig } from "./front-door/front-door.ts";
 import type { Budget } from "./money/budget.ts";
 import type { PriceInUsd } from "./money/price.ts";
+import type { Fairness } from "./words/fairness.ts";
 import type { Tier } from "./words/requirements.ts";
 import type { ScorePart } from "./words/score-part.ts";
 
@@ -97,6 +98,8 @@ export interface Config {
   /** What all files of the tenant may take. */
   readonly files: { readonly maxBytes: number };
   readonly batches: BatchesConfig;
+  /** Whose jobs take turns. */
+  readonly fairness: Fairness;
 }
 
 /** Of the providers that are called as a fallback. */

@@ -103,6 +103,7 @@ function leaseOf(given: z.infer<typeof newJobRequest>): LeasedJob {
     schedule: null,
     created_by: null,
     edge: true,
+    fairness_key: null,
     requested_model: null,
     tried: [],
     traceparent: null,

@@ -7,6 +7,8 @@ import type { KeyLimits } from "./key-limits.ts";
 export const ROLES = ["admin", "standard", "viewer", "worker", "client"] as const;
 export type Role = (typeof ROLES)[number];
 
+export const USUAL_WEIGHT = 1;
+
 export interface KeyRecord {
   readonly id: string;
   readonly name: string;
@@ -21,6 +23,8 @@ export interface KeyRecord {
   readonly previousUntilAt: number | null;
   /** null: no limits. */
   readonly limits: KeyLimits | null;
+  /** How much of what is served its flows get, compared with those of other keys. */
+  readonly weight: number;
   /** The person who made it and whose role bounds it; null: a key of the tenant. */
   readonly personId: string | null;
 }

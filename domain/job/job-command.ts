@@ -32,6 +32,8 @@ export const patchJob = (job: Job, patch: JobPatch, nowAt: number): Result<Decis
     tier: patch.tier === undefined ? job.tier : patch.tier,
     groupKey: groupKeyOf({ ...job, tags }),
     orderKey: job.orderKey === null ? null : queuePlaceOf({ ...job, priority }),
+    // It was charged among other jobs.
+    share: null,
   };
   const next = changeJob(job, changes, nowAt);
   const detail = { tags: next.tags, priority: next.priority, tier: next.tier };

@@ -1,6 +1,7 @@
 // A job's record as an earlier release stored it, with missing fields filled in. History keeps records for ever, the
 // object's journal for a moment; rows of the object's tables get new fields by a schema step.
 
+import { COMMON_FLOW } from "./flows.ts";
 import type { Job } from "./job.ts";
 
 /** Fields that every record has. A new field goes into `LATER_FIELDS`, or does not compile. */
@@ -64,6 +65,9 @@ const LATER_FIELDS = {
   batch: null,
   batchPlace: null,
   runnableAt: null,
+  fairnessKey: null,
+  flow: COMMON_FLOW,
+  share: null,
 } as const satisfies Pick<Job, Exclude<keyof Job, FirstField>>;
 
 /** A record as any release stored it. */

@@ -10,6 +10,8 @@ import type { Actor, JobEvent } from "../words/event.ts";
 import type { JobStatus } from "../words/job-status.ts";
 import type { Json } from "../words/json.ts";
 import type { Priority, Requirements, Tier } from "../words/requirements.ts";
+import type { Share } from "./fair-order.ts";
+import { COMMON_FLOW } from "./flows.ts";
 import { groupKeyOf, orderKeyOf } from "./queue.ts";
 
 /** Token counts; `inputTokens` includes cached ones, `outputTokens` includes reasoning. */
@@ -107,6 +109,12 @@ export interface NewJob extends JobPayload {
   readonly files?: readonly string[];
   readonly api?: Api;
   readonly frontDoor?: FrontDoorFacts;
+  /** Names its flow, whatever is configured. */
+  readonly fairnessKey?: string | null;
+  /** The person that the request is for, as its client says. */
+  readonly user?: string | null;
+  /** Whose turn it takes (`flows.ts`). */
+  readonly flow?: string;
   /** Its batch's id; `batchPlace` says which line. */
   readonly batch?: string | null;
   readonly batchPlace?: BatchPlace | null;
@@ -187,6 +195,12 @@ export interface Job extends Requirements {
   readonly resultFile: { readonly id: string; readonly bytes: number } | null;
   /** The size of a result that is not in the job; null up to 1 MiB. */
   readonly resultBytes: number | null;
+  /** Whom it is for, as its request says: its `fairness_key`, or the person of a front-door request. */
+  readonly fairnessKey: string | null;
+  /** Whose turn it takes (`flows.ts`). */
+  readonly flow: string;
+  /** What its flow was charged for its current or last lease; null before the first. */
+  readonly share: Share | null;
   readonly timeoutMs: number | null;
   readonly maxAttempts: number | null;
   readonly runAt: number | null;
@@ -267,7 +281,8 @@ const queueEndOf = (frontDoor: FrontDoorFacts | null, fromAt: number): number | 
 
 /** `by` is missing for a schedule's job. */
 export const createJob = (request: NewJob, id: string, nowAt: number, by: Actor | null = null): Decision => {
-  const { prompt, input, runAt, api = null, frontDoor = null, stream = false, traceparent = null, ...asked } = request;
+  const { prompt, input, user = null, ...given } = request;
+  const { runAt, api = null, frontDoor = null, stream = false, traceparent = null, ...asked } = given;
   const readyAt = runAt !== null && runAt > nowAt ? runAt : null;
   const tags = [...new Set(asked.tags)];
   const job: Job = {
@@ -311,6 +326,9 @@ export const createJob = (request: NewJob, id: string, nowAt: number, by: Actor 
     resultFiles: [],
     resultFile: null,
     resultBytes: null,
+    fairnessKey: asked.fairnessKey ?? user,
+    flow: asked.flow ?? COMMON_FLOW,
+    share: null,
     runAt,
     readyAt,
     runnableAt: readyAt ?? nowAt,
@@ -374,3 +392,11 @@ export const queuePlaceOf = (job: Job): number =>
 export const inQueueOrder = (jobs: readonly Job[]): Job[] => {
   return [...jobs].sort((one, other) => queuePlaceOf(one) - queuePlaceOf(other) || (one.id < other.id ? -1 : 1));
 };
+
+const placeTaken = (job: Job): number => job.share?.place ?? queuePlaceOf(job);
+
+/** Leases in the order in which they were given: one that took another's turn stands at the other's place. */
+export const inLeaseOrder = (jobs: readonly Job[]): Job[] =>
+  inQueueOrder(jobs).sort(
+    (one, other) => placeTaken(one) - placeTaken(other) || (one.share?.from ?? 0) - (other.share?.from ?? 0),
+  );

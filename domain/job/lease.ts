@@ -5,6 +5,7 @@ import type { Json } from "../words/json.ts";
 import type { Refusal } from "../words/refusal.ts";
 import { err, ok, type Result } from "../words/result.ts";
 import { releaseDelayMs } from "./backoff.ts";
+import type { Share } from "./fair-order.ts";
 import {
   changeJob,
   type Decision,
@@ -23,6 +24,7 @@ export const assignJob = (
   worker: { instance: string; provider: string },
   routing: Json,
   nowAt: number,
+  share: Share | null = null,
 ): Decision => {
   const next = changeJob(
     job,
@@ -35,6 +37,7 @@ export const assignJob = (
       workerProvider: worker.provider,
       lease: job.lease + 1,
       settledBy: null,
+      share,
       assignedAt: nowAt,
       startedAt: null,
       heartbeatAt: null,

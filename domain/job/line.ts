@@ -1,4 +1,4 @@
-// The waiting jobs of one group, in order. Most join at the end and leave at the head.
+// The waiting jobs of one group, or of one of its lanes, in order. Most join at the end and leave at the head.
 
 import { isBefore, type Place } from "./queue.ts";
 
@@ -16,6 +16,16 @@ export class Line {
   /** The id of the one created first; looks at all. */
   get oldest(): string | null {
     return this.#places.reduce<string | null>((id, place) => (id === null || place.id < id ? place.id : id), null);
+  }
+
+  /** In order. */
+  get places(): readonly Place[] {
+    return this.#places;
+  }
+
+  /** How many stand before this one. */
+  before(place: Place): number {
+    return this.#indexOf(place);
   }
 
   add(place: Place): void {

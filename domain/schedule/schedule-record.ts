@@ -23,6 +23,9 @@ type FirstField =
   | "createdAt";
 
 /** Fields added after the first release, with the values of a schedule that never used them. */
-const LATER_FIELDS = { files: [], edge: true } as const satisfies Pick<Schedule, Exclude<keyof Schedule, FirstField>>;
+const LATER_FIELDS = { files: [], edge: true, fairnessKey: null } as const satisfies Pick<
+  Schedule,
+  Exclude<keyof Schedule, FirstField>
+>;
 
 export const readSchedule = (text: string): Schedule => ({ ...LATER_FIELDS, ...(JSON.parse(text) as Schedule) });

@@ -20,6 +20,7 @@ export type ScheduledRequest = Pick<
   readonly files: readonly string[];
   /** false: its jobs do not go to a provider that the coordinator calls itself. */
   readonly edge: boolean;
+  readonly fairnessKey: string | null;
 };
 
 export interface Schedule extends ScheduledRequest {
@@ -95,6 +96,7 @@ export const createSchedule = (input: NewSchedule, nowAt: number): Result<Schedu
     tags: [...new Set(input.tags ?? [])],
     files: input.files ?? [],
     edge: input.edge ?? true,
+    fairnessKey: input.fairnessKey ?? null,
     overlap: input.overlap ?? "allow",
     status: input.status ?? "active",
     nextRunAt: null,
@@ -190,9 +192,9 @@ const keepsTiming = (before: Schedule, after: Schedule): boolean =>
   before.status === after.status;
 
 const jobOf = (schedule: Schedule): NewJob => {
-  const { prompt, input, provider, model, priority, tier, tags, files, edge } = schedule;
-  const limits = { timeoutMs: null, maxAttempts: null, runAt: null };
-  return { prompt, input, provider, model, priority, tier, tags, files, edge, ...limits, schedule: schedule.name };
+  const { prompt, input, provider, model, priority, tier, tags, files, edge, fairnessKey } = schedule;
+  const asked = { prompt, input, provider, model, priority, tier, tags, files, edge, fairnessKey };
+  return { ...asked, timeoutMs: null, maxAttempts: null, runAt: null, schedule: schedule.name };
 };
 
 const invalidFields = (errors: readonly FieldError[]): RefusalOf<"invalid_request"> => ({

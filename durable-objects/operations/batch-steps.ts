@@ -29,6 +29,7 @@ import { DAY_MS, SECOND_MS } from "../../domain/words/duration.ts";
 import { earliest } from "../../domain/words/earliest.ts";
 import type { Actor } from "../../domain/words/event.ts";
 import type { Json } from "../../domain/words/json.ts";
+import { inFlow } from "../steps/flow.ts";
 import { endOpenLines } from "../steps/stop-batches.ts";
 import type { Turn } from "../turn/turn.ts";
 import { holdReason } from "./batches.ts";
@@ -213,7 +214,8 @@ export const fed = (
   const policy = routePolicy(turn);
   const reasons: WaitingReasons = new Map();
   const creator = creatorOf(turn, batch);
-  for (const asked of jobs) admit(turn, createJob(asked, turn.newId(), turn.nowAt, creator), policy, reasons);
+  const flowed = jobs.map((asked) => inFlow(turn, asked, batch.keyId));
+  for (const asked of flowed) admit(turn, createJob(asked, turn.newId(), turn.nowAt, creator), policy, reasons);
   return true;
 };
 

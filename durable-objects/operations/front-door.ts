@@ -23,6 +23,7 @@ import { notFound, type Refusal } from "../../domain/words/refusal.ts";
 import type { Priority, Tier } from "../../domain/words/requirements.ts";
 import { err, ok, type Result } from "../../domain/words/result.ts";
 import { findJob, type JobCommand } from "../steps/find-job.ts";
+import { inFlow } from "../steps/flow.ts";
 import { type Idempotency, recall, withIdempotency } from "../steps/idempotency.ts";
 import { countRequest, type LimitState, mayUseEdge, refuseOverLimits, refuseOverUse } from "../steps/key-limits.ts";
 import { isSilent } from "../steps/last-sign.ts";
@@ -53,6 +54,8 @@ export interface Asking {
   /** The size of an input that is stored outside. */
   readonly heldBytes?: number;
   readonly session: string | null;
+  /** The person that it is for, as its client says. */
+  readonly user?: string | null;
   readonly headers: FrontDoorFacts["headers"];
   /** Uploaded with the request; they go when its job has ended. */
   readonly files?: readonly string[];
@@ -227,7 +230,12 @@ const firstTaken = (
   let refused: Refusal | null = null;
   for (const [at, choice] of choices.entries()) {
     const left = choices.slice(at + 1);
-    const created = createJob(toNewJob(turn, request, choice, { left, tried }), id, turn.nowAt, turn.caller);
+    const created = createJob(
+      inFlow(turn, toNewJob(turn, request, choice, { left, tried })),
+      id,
+      turn.nowAt,
+      turn.caller,
+    );
     const budget = refuseOverBudget(turn, created.job);
     if (!budget.ok) refused ??= budget.error;
     else if (left.length + tried.length === 0 || isTakenBySomebody(turn, created.job, policy))
@@ -261,7 +269,7 @@ const toNewJob = (
   found: ModelChoice,
   { left, tried }: { readonly left: readonly ModelChoice[]; readonly tried: readonly Tried[] },
 ): NewJob => {
-  const { api, stream, prompt, input, metadata = {}, session, headers, files = [] } = request;
+  const { api, stream, prompt, input, metadata = {}, session, headers, files = [], user = null } = request;
   const { priority, timeoutMs, queueMs } = request;
   const named = input === null ? null : { ...(input as Record<string, Json>), model: found.model };
   return {
@@ -280,6 +288,7 @@ const toNewJob = (
     metadata,
     stream,
     files,
+    user,
     api,
     frontDoor: {
       session,

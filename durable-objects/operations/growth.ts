@@ -4,6 +4,8 @@ import { MAX_OPEN_BATCHES } from "../../domain/batch/batch.ts";
 import { LONGEST_WINDOW } from "../../domain/batch/feeding.ts";
 import { MAX_FILES } from "../../domain/file/file.ts";
 import { MAX_RESPONSES_BYTES } from "../../domain/front-door/stored-response.ts";
+import { MAX_INDEBTED } from "../../domain/job/fair-order.ts";
+import { MAX_FLOWS } from "../../domain/job/flows.ts";
 import { DEFAULT_MAX_GB } from "../../domain/tenant/max-gb.ts";
 import type { GrowthRow } from "../../domain/words/growth.ts";
 import { MAX_OPEN_TASKS, MAX_TASKS_A_WORKER } from "../steps/model-tasks.ts";
@@ -267,6 +269,30 @@ export const GROWTH: readonly GrowthRow[] = [
     atTheBound: { refuses: "too_many_groups" },
     freedBy: "the last waiting job of a group leaves it",
     provenBy: [GROUPS_TEST, "takes 10,000 groups of requirements and no more"],
+  },
+  {
+    what: "flows that wait",
+    holds: ["memory.flows"],
+    grownBy: "key",
+    countedBy: "durable-objects/steps/flow.ts",
+    bound: MAX_FLOWS,
+    unit: "entries",
+    of: "tenant",
+    atTheBound: { drops: "the names of further flows: their jobs take the turns of the common flow" },
+    freedBy: "the last waiting job of a flow leaves it",
+    provenBy: ["test/tenant/fair-turns.workers.test.ts", "20,000 flows take turns, and the jobs of further ones share"],
+  },
+  {
+    what: "flows that are idle and were served more than others",
+    holds: ["memory.flows"],
+    grownBy: "key",
+    countedBy: "domain/job/fair-order.ts",
+    bound: MAX_INDEBTED,
+    unit: "entries",
+    of: "tenant",
+    atTheBound: { drops: "what the flow was served: it begins beside the others" },
+    freedBy: "the others are served as much, or nothing of the group waits or runs",
+    provenBy: ["test/domain/fair-order.test.ts", "forgives debts beyond its room for them"],
   },
   {
     what: "reasons of an idle claim",

@@ -12,6 +12,7 @@ import { isFinal } from "../../domain/words/job-status.ts";
 import type { Refusal } from "../../domain/words/refusal.ts";
 import { err, ok, type Result } from "../../domain/words/result.ts";
 import { findJob, type JobCommand } from "../steps/find-job.ts";
+import { inFlow } from "../steps/flow.ts";
 import {
   type Idempotency,
   keptBatch,
@@ -73,7 +74,8 @@ const refuseNewJobs = (turn: Turn, asked: readonly NewJob[]): Result<null, Refus
   return ok(null);
 };
 
-const asKeyMay = (turn: Turn, asked: NewJob): NewJob => (mayUseEdge(turn) ? asked : { ...asked, edge: false });
+const asKeyMay = (turn: Turn, asked: NewJob): NewJob =>
+  inFlow(turn, mayUseEdge(turn) ? asked : { ...asked, edge: false });
 
 /** The job as created: pending, even if a worker gets it before the answer is sent. */
 const createAndAdmit = (turn: Turn, asked: NewJob, reasons: WaitingReasons = new Map()): JobResource => {

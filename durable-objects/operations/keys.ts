@@ -2,7 +2,7 @@
 // socket end with the secret that opened them.
 
 import { type KeyResource, presentKey } from "../../contract/key.ts";
-import { type KeyRecord, liveHashes, type Role, revokeKey, rotateKey } from "../../domain/access/key.ts";
+import { type KeyRecord, liveHashes, type Role, revokeKey, rotateKey, USUAL_WEIGHT } from "../../domain/access/key.ts";
 import type { KeyLimits } from "../../domain/access/key-limits.ts";
 import { mayMakeKey, type Person } from "../../domain/access/person.ts";
 import type { Actor } from "../../domain/words/event.ts";
@@ -20,11 +20,13 @@ export interface NewKey {
   readonly role: Role;
   readonly hash: string;
   readonly limits?: KeyLimits | null;
+  readonly weight?: number;
 }
 
 const keyRecord = (asked: NewKey, nowAt: number): KeyRecord => ({
   ...asked,
   limits: asked.limits ?? null,
+  weight: asked.weight ?? USUAL_WEIGHT,
   personId: null,
   createdAt: nowAt,
   lastUsedAt: null,
@@ -81,22 +83,25 @@ export const addPersonalKey = (
 const addKey = (turn: Turn, key: KeyRecord, by: Actor = turn.caller): Result<KeyResource, Refusal> => {
   putKey(turn, key);
   const { limits } = presentKey(key);
-  const detail = { name: key.name, role: key.role, ...(limits == null ? {} : { limits: limits as Json }) };
+  const { name, role, weight } = key;
+  const weighed = weight === USUAL_WEIGHT ? {} : { weight };
+  const detail = { name, role, ...weighed, ...(limits == null ? {} : { limits: limits as Json }) };
   turn.audit("key.created", key.id, detail, by);
   return ok(presentKey(key));
 };
 
-/** Changes name and limits; what the key has used stays counted. */
+/** Changes name, limits and weight; what the key has used stays counted. */
 export const patchKey = (
   turn: Turn,
-  request: { id: string; name: string | null; limits: KeyLimits | null | undefined },
+  request: { id: string; name: string | null; limits: KeyLimits | null | undefined; weight?: number | undefined },
 ): Result<KeyResource, Refusal> => {
   const key = turn.store.keys.find(request.id);
   if (key === null) return err(notFound("key", request.id));
   const limits = request.limits === undefined ? key.limits : request.limits;
-  const next = { ...key, name: request.name ?? key.name, limits };
+  const next = { ...key, name: request.name ?? key.name, limits, weight: request.weight ?? key.weight };
   putKey(turn, next);
-  turn.audit("key.changed", key.id, { name: next.name, limits: (presentKey(next).limits ?? null) as Json });
+  const detail = { name: next.name, weight: next.weight, limits: (presentKey(next).limits ?? null) as Json };
+  turn.audit("key.changed", key.id, detail);
   return ok(presentKey(next));
 };
 

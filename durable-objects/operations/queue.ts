@@ -1,13 +1,17 @@
 // What waits, from the live state: requirement groups by the age of their oldest job, and what that job waits for.
 
 import { toIso } from "../../contract/field.ts";
-import { MAX_QUEUE_GROUPS, type QueueView } from "../../contract/insight.ts";
+import { MAX_QUEUE_FLOWS, MAX_QUEUE_GROUPS, type QueueView } from "../../contract/insight.ts";
+import { ownerOf } from "../../domain/job/flows.ts";
 import type { Job } from "../../domain/job/job.ts";
 import type { Group } from "../../domain/job/queue.ts";
 import type { RoutePolicy } from "../../domain/routing/routing-filter.ts";
+import { PRIORITIES } from "../../domain/words/requirements.ts";
 import type { Turn } from "../turn/turn.ts";
 import { routePolicy } from "./route-policy.ts";
 import { waitingReason } from "./waiting-reason.ts";
+
+type Shown = QueueView["groups"][number];
 
 export const queueView = (turn: Turn): QueueView => {
   const { queue, open } = turn.memory;
@@ -34,7 +38,7 @@ export const oldestJobOf = (turn: Turn, group: Group): Job | null => {
   return id === null ? null : turn.store.jobs.find(id);
 };
 
-const presentGroup = (turn: Turn, group: Group, policy: RoutePolicy): QueueView["groups"] => {
+const presentGroup = (turn: Turn, group: Group, policy: RoutePolicy): Shown[] => {
   const job = oldestJobOf(turn, group);
   if (job === null) return [];
   const { provider, model, tags, api, excludedProviders } = group.requirements;
@@ -48,6 +52,25 @@ const presentGroup = (turn: Turn, group: Group, policy: RoutePolicy): QueueView[
       count: group.count,
       oldest_at: toIso(job.createdAt),
       reason: waitingReason(turn, job, policy) ?? "",
+      ...presentFlows(turn, group),
     },
   ];
+};
+
+/** Looks at as many flows as it shows, however many wait. */
+const presentFlows = (turn: Turn, { key: groupKey }: Group): Pick<Shown, "flows" | "flows_total"> => {
+  const flows: Shown["flows"] = [];
+  let total = 0;
+  for (const priority of [...PRIORITIES].reverse()) {
+    const order = turn.memory.flows.orderOf({ groupKey, priority });
+    if (order === undefined) continue;
+    total += order.waiting;
+    if (flows.length >= MAX_QUEUE_FLOWS) continue;
+    for (const { name, weight, waiting, share } of order.standings()) {
+      const owner = ownerOf(name);
+      flows.push({ key_id: owner.keyId, fairness_key: owner.name, priority, waiting, weight, share });
+      if (flows.length >= MAX_QUEUE_FLOWS) break;
+    }
+  }
+  return { flows, flows_total: total };
 };

@@ -5,7 +5,14 @@ import { presentLease } from "../../contract/worker.ts";
 import type { Member } from "../../domain/fleet/fleet.ts";
 import { modelsTaken } from "../../domain/fleet/model-set.ts";
 import type { Worker } from "../../domain/fleet/worker.ts";
-import { type Decision, enqueuedAt, type FrontDoorFacts, type Job } from "../../domain/job/job.ts";
+import {
+  type Decision,
+  enqueuedAt,
+  type FrontDoorFacts,
+  type Job,
+  type JobPayload,
+  queuePlaceOf,
+} from "../../domain/job/job.ts";
 import { assignJob } from "../../domain/job/lease.ts";
 import { type Group, isBefore, type Place } from "../../domain/job/queue.ts";
 import { dayStartAt } from "../../domain/money/spending.ts";
@@ -14,6 +21,7 @@ import { canOthers, firstRefusal, type RoutePolicy, type Wanted } from "../../do
 import { chainOf } from "../../domain/routing/strategy.ts";
 import { SERVICE_ACTOR } from "../../domain/words/event.ts";
 import type { Requirements } from "../../domain/words/requirements.ts";
+import { shareFor } from "../steps/flow.ts";
 import { failIfFileGone, leasedFiles } from "../steps/job-files.ts";
 import type { Turn } from "../turn/turn.ts";
 import { closedProviders, routePolicy, routeRequest } from "./route-policy.ts";
@@ -30,7 +38,8 @@ const runnerUp = ({ member, score, breakdown }: Candidate) => ({
   breakdown: { ...breakdown },
 });
 
-const assignment = (turn: Turn, job: Job, choice: Choice): Decision => {
+/** `place`: the order key of the job whose turn it takes. */
+const assignment = (turn: Turn, job: Job, choice: Choice, payload: JobPayload, place: number): Decision => {
   const { worker } = choice.member;
   const detail = {
     provider: worker.provider,
@@ -41,7 +50,7 @@ const assignment = (turn: Turn, job: Job, choice: Choice): Decision => {
     refused: { ...choice.refused },
     runner_up: choice.runnerUp === null ? null : runnerUp(choice.runnerUp),
   };
-  const assigned = assignJob(job, worker, detail, turn.nowAt);
+  const assigned = assignJob(job, worker, detail, turn.nowAt, shareFor(turn, job, payload, place));
   noteOverflow(turn, job, worker);
   return job.frontDoor?.session == null ? assigned : keptTogether(turn, assigned, job.frontDoor, worker.instance);
 };
@@ -70,14 +79,13 @@ const keptTogether = (turn: Turn, assigned: Decision, facts: FrontDoorFacts, ins
 const chainPosition = (turn: Turn, provider: string): number | null =>
   chainOf(turn.memory.config.routing)?.indexOf(provider) ?? null;
 
-const recordAssigned = (turn: Turn, before: Job | null, decision: Decision): void => {
+const recordAssigned = (turn: Turn, before: Job | null, decision: Decision, payload: JobPayload): void => {
   turn.record(before, decision);
   const { job } = decision;
   if (job.assignedWorker === null) return;
   // Without a socket it learns of the job with its next claim or heartbeat.
   turn.effects.wokenWorkers.add(job.assignedWorker);
   if (turn.memory.fleet.get(job.assignedWorker)?.isConnected !== true) return;
-  const payload = decision.payload ?? turn.store.payloads.find(job.id);
   const leased = presentLease(job, payload, leasedFiles(turn, job));
   turn.send(job.assignedWorker, { type: "job.assigned", job: { ...leased, model: job.model ?? ownModel(turn, job) } });
 };
@@ -90,8 +98,10 @@ const ownModel = (turn: Turn, { assignedWorker }: Job): string | null => {
 
 /** Stores a new job together with its assignment: one write, and one frame to the worker. */
 export const admitTo = (turn: Turn, created: Decision, choice: Choice): Job => {
-  const assigned = assignment(turn, created.job, choice);
-  recordAssigned(turn, null, { ...created, job: assigned.job, events: [...created.events, ...assigned.events] });
+  const { job, events } = created;
+  const payload = created.payload ?? turn.store.payloads.find(job.id);
+  const assigned = assignment(turn, job, choice, payload, queuePlaceOf(job));
+  recordAssigned(turn, null, { ...created, job: assigned.job, events: [...events, ...assigned.events] }, payload);
   return assigned.job;
 };
 
@@ -226,13 +236,34 @@ const firstGroup = (turn: Turn, groups: readonly Group[]): Group | null => {
   return best;
 };
 
+/**
+ * The first job of a group decides when the group and its priority have their turn; the flow served least takes it. If
+ * nobody may have that one's job, the first job itself goes: no place stays free.
+ */
 const assignHead = (turn: Turn, group: Group, policy: RoutePolicy): boolean => {
   const head = headOf(turn, group);
-  const job = head === null ? null : turn.store.jobs.find(head.id);
-  if (job !== null && failIfFileGone(turn, job)) return true;
-  const choice = job === null ? null : chooseFor(turn, job, policy);
-  if (job === null || choice === null) return false;
-  recordAssigned(turn, job, assignment(turn, job, choice));
+  const first = head === null ? null : turn.store.jobs.find(head.id);
+  if (head === null || first === null) return false;
+  const next = nextInTurn(turn, first);
+  return assignOne(turn, next, policy, head) || (next !== first && assignOne(turn, first, policy, head));
+};
+
+/** The job that takes the turn of its group's first: of another flow, if that was served less. */
+export const nextInTurn = (turn: Turn, first: Job): Job => {
+  const { flows } = turn.memory;
+  const order = flows.orderOf(first);
+  const flow = order === undefined || order.waiting < 2 ? null : order.next(turn.nowAt);
+  if (order === undefined || flow === null || flow === first.flow) return first;
+  const place = turn.store.jobs.headOfLane({ ...first, flow }, order.waitingOf(flow));
+  return (place === null ? null : turn.store.jobs.find(place.id)) ?? first;
+};
+
+const assignOne = (turn: Turn, job: Job, policy: RoutePolicy, { orderKey }: Place): boolean => {
+  if (failIfFileGone(turn, job)) return true;
+  const choice = chooseFor(turn, job, policy);
+  if (choice === null) return false;
+  const payload = turn.store.payloads.find(job.id);
+  recordAssigned(turn, job, assignment(turn, job, choice, payload, orderKey), payload);
   return true;
 };
 

@@ -21,6 +21,7 @@ import { previewRuns } from "../../domain/schedule/timing.ts";
 import { SERVICE_ACTOR } from "../../domain/words/event.ts";
 import { notFound, type Refusal } from "../../domain/words/refusal.ts";
 import { err, ok, type Result } from "../../domain/words/result.ts";
+import { inFlow } from "../steps/flow.ts";
 import { type Idempotency, type Replayable, withIdempotency } from "../steps/idempotency.ts";
 import { countRequest, refuseModel, refuseOverLimits } from "../steps/key-limits.ts";
 import type { ScheduleRun } from "../store/outbox.ts";
@@ -170,7 +171,7 @@ const applyPlan = (
 ): { readonly schedule: Schedule; readonly run: ScheduleRunResource } => {
   const obstacle = plan.outcome === "created" ? whyNotCreated(turn, plan.request) : null;
   const isCreating = plan.outcome === "created" && obstacle === null;
-  const created = isCreating ? createJob(plan.request, turn.newId(), turn.nowAt) : null;
+  const created = isCreating ? createJob(inFlow(turn, plan.request, null), turn.newId(), turn.nowAt) : null;
   if (created !== null) admit(turn, created, routePolicy(turn));
   const schedule = isCreating ? plan.schedule : { ...plan.schedule, lastRunAt: before.lastRunAt };
   put(turn, schedule);

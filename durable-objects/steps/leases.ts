@@ -2,7 +2,7 @@
 
 import { type LeasedJob, presentLease } from "../../contract/worker.ts";
 import type { Member } from "../../domain/fleet/fleet.ts";
-import { inQueueOrder, type Job } from "../../domain/job/job.ts";
+import { inLeaseOrder, type Job } from "../../domain/job/job.ts";
 import type { Turn } from "../turn/turn.ts";
 import { leasedFiles } from "./job-files.ts";
 
@@ -29,7 +29,7 @@ export const handOut = (turn: Turn, member: Member, limit: number): LeasedJob[] 
 };
 
 const unstartedOf = (turn: Turn, { worker, load }: Member): Job[] =>
-  inQueueOrder(turn.store.jobs.unstartedOf(worker.instance, MAX_LEASES_AN_ANSWER, load));
+  inLeaseOrder(turn.store.jobs.unstartedOf(worker.instance, MAX_LEASES_AN_ANSWER, load));
 
 const presentLeases = (turn: Turn, leased: readonly Job[]): LeasedJob[] => {
   const jobs: LeasedJob[] = [];

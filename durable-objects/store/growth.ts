@@ -23,6 +23,7 @@ export const GROWTH: readonly GrowthRow[] = [
       "durable-objects/store/journal.ts#jobs",
       "durable-objects/store/journal.ts#byWorker",
       "durable-objects/store/journal.ts#lines",
+      "durable-objects/store/journal.ts#lanes",
       "durable-objects/store/journal.ts#unwritten",
     ],
     grownBy: "key",

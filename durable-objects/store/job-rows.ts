@@ -1,5 +1,6 @@
 // The table of jobs, one row each, and a cache of the records that were read or written last.
 
+import { laneOf } from "../../domain/job/flows.ts";
 import type { Job } from "../../domain/job/job.ts";
 import { Recent } from "./recent.ts";
 import { all, first, record, type Sql } from "./sql.ts";
@@ -42,10 +43,10 @@ export const jobRows = (sql: Sql) => {
       const isOpen = isLeased || job.status === "pending";
       keepRecent(recorded);
       sql.exec(
-        `INSERT INTO jobs (id, status, group_key, order_key, worker, schedule, due_at, changed_seq, record)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)
+        `INSERT INTO jobs (id, status, group_key, order_key, worker, schedule, due_at, changed_seq, record, lane)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)
          ON CONFLICT (id) DO UPDATE SET status = ?2, group_key = ?3, order_key = ?4, worker = ?5, schedule = ?6,
-           due_at = ?7, changed_seq = ?8, record = ?9`,
+           due_at = ?7, changed_seq = ?8, record = ?9, lane = ?10`,
         job.id,
         job.status,
         job.groupKey,
@@ -55,6 +56,7 @@ export const jobRows = (sql: Sql) => {
         dueAt,
         changedSeq,
         text,
+        laneOf(job),
       );
     },
 

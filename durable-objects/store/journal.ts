@@ -4,6 +4,7 @@
 // back: a job is read from one place only, and a row is deleted when no job here needs it. So removing a job writes
 // nothing.
 
+import { laneOf } from "../../domain/job/flows.ts";
 import { isLeased, type Job, type JobPayload } from "../../domain/job/job.ts";
 import { currentJob } from "../../domain/job/job-record.ts";
 import { Line } from "../../domain/job/line.ts";
@@ -51,6 +52,8 @@ export class Journal {
   readonly #jobs = new Map<string, Journaled>();
   readonly #byWorker = new Map<string, Set<Journaled>>();
   readonly #lines = new Map<string, Line>();
+  /** Of groups in which several flows wait: their lines by lane, made when one is first asked for. */
+  readonly #lanes = new Map<string, Map<string, Line>>();
   /** The jobs that each unwritten outbox row must contain. */
   readonly #unwritten = new Map<number, Set<Journaled>>();
   readonly #ended = new Recent<Journaled>(ENDED_JOBS);
@@ -94,6 +97,22 @@ export class Journal {
   get lines(): ReadonlyMap<string, Pick<Line, "head" | "oldest" | "length">> {
     this.#known();
     return this.#lines;
+  }
+
+  /** The waiting jobs of a group's lane; undefined for none. */
+  lane(groupKey: string, lane: string): Pick<Line, "head" | "length" | "before"> | undefined {
+    this.#known();
+    const known = this.#lanes.get(groupKey);
+    if (known !== undefined) return known.get(lane);
+    const line = this.#lines.get(groupKey);
+    if (line === undefined) return undefined;
+    const lanes = new Map<string, Line>();
+    for (const { id } of line.places) {
+      const kept = this.#jobs.get(id);
+      if (kept !== undefined) joinLane(lanes, kept.job);
+    }
+    this.#lanes.set(groupKey, lanes);
+    return lanes.get(lane);
   }
 
   get isFull(): boolean {
@@ -188,7 +207,8 @@ export class Journal {
 
   /** Reads the journal from its rows. A job that is also in a table has continued there, so it is skipped. */
   #read(): void {
-    for (const memory of [this.#jobs, this.#byWorker, this.#lines, this.#unwritten, this.#ended]) memory.clear();
+    for (const memory of [this.#jobs, this.#byWorker, this.#lines, this.#lanes, this.#unwritten, this.#ended])
+      memory.clear();
     this.#chars = 0;
     const rows = all(
       this.#sql,
@@ -240,6 +260,8 @@ export class Journal {
       const line = this.#lines.get(groupKey) ?? new Line();
       line.add({ id, orderKey });
       this.#lines.set(groupKey, line);
+      const lanes = this.#lanes.get(groupKey);
+      if (lanes !== undefined) joinLane(lanes, kept.job);
     }
     if (!isLeased(kept.job) || assignedWorker === null) return;
     const held = this.#byWorker.get(assignedWorker) ?? new Set();
@@ -251,12 +273,33 @@ export class Journal {
     this.#chars -= charsOf(kept);
     const line = this.#lines.get(groupKey);
     if (orderKey !== null) line?.remove({ id, orderKey });
-    if (line?.length === 0) this.#lines.delete(groupKey);
+    if (line?.length === 0) {
+      this.#lines.delete(groupKey);
+      this.#lanes.delete(groupKey);
+    }
+    const lanes = this.#lanes.get(groupKey);
+    if (lanes !== undefined) leaveLane(lanes, kept.job);
     const held = this.#byWorker.get(assignedWorker ?? "");
     held?.delete(kept);
     if (held?.size === 0) this.#byWorker.delete(assignedWorker ?? "");
   }
 }
+
+const joinLane = (lanes: Map<string, Line>, job: Job): void => {
+  const { id, orderKey } = job;
+  if (orderKey === null) return;
+  const line = lanes.get(laneOf(job)) ?? new Line();
+  line.add({ id, orderKey });
+  lanes.set(laneOf(job), line);
+};
+
+const leaveLane = (lanes: Map<string, Line>, job: Job): void => {
+  const { id, orderKey } = job;
+  const line = lanes.get(laneOf(job));
+  if (orderKey === null || line === undefined) return;
+  line.remove({ id, orderKey });
+  if (line.length === 0) lanes.delete(laneOf(job));
+};
 
 const charsOf = ({ text, payloadChars, resultChars }: Journaled): number => text.length + payloadChars + resultChars;
 

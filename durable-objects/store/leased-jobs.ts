@@ -1,5 +1,6 @@
 // Jobs that a worker holds.
 
+import type { FlowPlace } from "../../domain/job/flows.ts";
 import { isLeased, type Job } from "../../domain/job/job.ts";
 import type { Journal } from "./journal.ts";
 import { OLDEST_FIRST, openJobs } from "./open-jobs.ts";
@@ -25,6 +26,21 @@ export const leasedJobs = (sql: Sql, journal: Journal) => {
         provider: job.workerProvider ?? "",
         count: 1,
       })),
+    ],
+
+    /** The flows that they are of, and what those were charged for them. */
+    leasedFlows: (): (FlowPlace & Pick<Job, "share">)[] => [
+      ...all(
+        sql,
+        `SELECT group_key, record ->> 'priority' AS priority, record ->> 'flow' AS flow, record -> 'share' AS share
+         FROM jobs WHERE worker IS NOT NULL`,
+      ).map((row) => ({
+        groupKey: row.group_key as string,
+        priority: row.priority as Job["priority"],
+        flow: row.flow as string,
+        share: JSON.parse((row.share as string | null) ?? "null") as Job["share"],
+      })),
+      ...youngLeased().map(({ job }) => job),
     ],
 
     /** The oldest first. `load` is how many it holds: if the journal has them all, the table is not read. */

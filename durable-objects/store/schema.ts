@@ -313,6 +313,15 @@ export const SCHEMA_STEPS: readonly SchemaStep[] = [
     // Jobs whose bodies lie outside.
     `CREATE INDEX jobs_with_held_bodies ON jobs (id) WHERE record ->> '$.frontDoor.isBodyHeld'`,
   ],
+  [
+    // Flows: a waiting job is found by its priority and flow. Jobs of older releases are of one flow.
+    `ALTER TABLE jobs ADD COLUMN lane TEXT NOT NULL DEFAULT ''`,
+    `UPDATE jobs SET lane = (record ->> '$.priority') || ' /',
+      record = json_set(record, '$.fairnessKey', NULL, '$.flow', '/', '$.share', NULL)`,
+    `CREATE INDEX jobs_in_lane ON jobs (group_key, lane, order_key, id) WHERE order_key IS NOT NULL`,
+    `UPDATE schedules SET record = json_set(record, '$.fairnessKey', NULL)`,
+    `UPDATE keys SET record = json_set(record, '$.weight', 1)`,
+  ],
 ];
 
 /** The version of a database after all steps. */

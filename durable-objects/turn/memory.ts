@@ -5,6 +5,7 @@ import { DEFAULT_CONFIG_DOCUMENT, toConfig } from "../../contract/config.ts";
 import type { BatchRecord } from "../../domain/batch/batch.ts";
 import type { Config } from "../../domain/config.ts";
 import { Fleet } from "../../domain/fleet/fleet.ts";
+import { Flows, placeOfLane } from "../../domain/job/flows.ts";
 import type { Job } from "../../domain/job/job.ts";
 import { Queue } from "../../domain/job/queue.ts";
 import { isHaltedBy, type Killswitch } from "../../domain/killswitch.ts";
@@ -18,6 +19,7 @@ import type { OpenStatus } from "../store/open-counts.ts";
 import type { BudgetNotice, StoredConfig } from "../store/settings.ts";
 import { Affinity } from "./affinity.ts";
 import type { Counters } from "./counters.ts";
+import { weightOf } from "./flow-turns.ts";
 import { LiveTasks } from "./live-tasks.ts";
 import { isUsable } from "./usable-key.ts";
 
@@ -26,6 +28,8 @@ export interface Memory {
   /** Workers whose outcomes are newer than their rows; the next drain stores them. */
   readonly unstoredWorkers: Set<string>;
   readonly queue: Queue;
+  /** Which of equal jobs is next. What flows were served that run nothing is not known after a reload. */
+  readonly flows: Flows;
   /** By running job, the last heartbeat received, and the one in its row at that time. Empty after a reload. */
   readonly beats: Map<string, { readonly storedAt: number | null; readonly heardAt: number }>;
   /** When workers were last examined whose state depends on time alone. */
@@ -142,6 +146,18 @@ const DEFAULT_STORED: StoredConfig = { etag: '"default"', document: DEFAULT_CONF
 export const spentThisMonth = (store: Store, nowAt: number): Spending =>
   new Spending(store.spending.since(periodAt("month", nowAt).fromAt));
 
+/** Flows begin with what the jobs that workers hold were charged for. */
+const loadQueue = (store: Store, queue: Queue, flows: Flows, nowAt: number): void => {
+  const held = store.jobs.leasedFlows();
+  held.sort((one, other) => (one.share?.from ?? 0) - (other.share?.from ?? 0));
+  for (const job of held) flows.serve(job, job.share, nowAt);
+  for (const { groupKey, lane, count } of store.jobs.waitingCounts()) {
+    queue.load(groupKey, count);
+    const place = placeOfLane(groupKey, lane);
+    flows.join(place, weightOf(store, place.flow), nowAt, count);
+  }
+};
+
 /** `counters` outlive a reload. */
 export const loadMemory = (store: Store, nowAt: number, counters: Counters): Memory => {
   const fleet = new Fleet();
@@ -156,7 +172,8 @@ export const loadMemory = (store: Store, nowAt: number, counters: Counters): Mem
   }
   for (const { worker, provider, count } of store.jobs.leaseCounts()) fleet.addLoad(worker, provider, count);
   const queue = new Queue();
-  for (const { groupKey, count } of store.jobs.waitingCounts()) queue.load(groupKey, count);
+  const flows = new Flows();
+  loadQueue(store, queue, flows, nowAt);
   const storedConfig = store.settings.config() ?? DEFAULT_STORED;
   const config = toConfig(storedConfig.document);
   const drainedSeq = store.settings.drainedSeq();
@@ -167,6 +184,7 @@ export const loadMemory = (store: Store, nowAt: number, counters: Counters): Mem
     fleet,
     unstoredWorkers: new Set(),
     queue,
+    flows,
     beats: new Map(),
     lookedAt: nowAt,
     forgetAt: firstForgetAt(fleet, config),

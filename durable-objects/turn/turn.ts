@@ -21,6 +21,7 @@ import { noteEndOfLine } from "./batch-end.ts";
 import { countChange, isOpen } from "./counting.ts";
 import { dueAtOf } from "./deadline.ts";
 import { noEffects } from "./effects.ts";
+import { noteFlows } from "./flow-turns.ts";
 import { countLeasedLine, type Memory } from "./memory.ts";
 import type { OutboxWriter } from "./outbox-writer.ts";
 import { noteEndOfResponse } from "./response-end.ts";
@@ -328,6 +329,7 @@ export class Turn {
       this.#lookForFallback();
       this.#noteWaiting();
     }
+    noteFlows(this, before, after);
     this.#countLeased(before, after);
     const heldBy = before !== null && isLeased(before) ? before.assignedWorker : null;
     const isHanded = after.status === "assigned" && after.lease === before?.lease;

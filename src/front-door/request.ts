@@ -4,6 +4,7 @@ import * as z from "zod";
 import { isAnthropic } from "../../contract/dialect.ts";
 import { modelName, providerName, splitList, tags } from "../../contract/field.ts";
 import { MAX_QUEUE_SECONDS } from "../../contract/front-door.ts";
+import { fairnessKey, MAX_FAIRNESS_KEY_CHARS } from "../../contract/job.ts";
 import { traceparentOf } from "../../contract/text/traceparent.ts";
 import { type Api, isFormApi, isOptional } from "../../domain/words/api.ts";
 import { invalid } from "../../domain/words/refusal.ts";
@@ -127,6 +128,15 @@ const othersOf = (body: Body, isLarge: boolean): readonly string[] => {
   return others.data.filter((name) => name !== body.model);
 };
 
+/** The person that a request is for: of a body's own field as much as fits, because other services take longer ones. */
+const userOf = (c: AppContext, { user, safety_identifier: identifier }: Body): string | null => {
+  const named = header(c, "x-signalbox-user", fairnessKey);
+  if (named !== null) return named;
+  const given = [user, identifier].find((one) => typeof one === "string" && one !== "");
+  const fitting = fairnessKey.safeParse(typeof given === "string" ? given.slice(0, MAX_FAIRNESS_KEY_CHARS) : null);
+  return fitting.success ? fitting.data : null;
+};
+
 /** Fields that are meant for the coordinator, and would be refused by a runtime. */
 const withoutOurs = ({ models: _models, edge: _edge, ...body }: Body): Body => body;
 
@@ -184,6 +194,7 @@ export const readRequest = async (c: AppContext, api: Api, read: ReadBody): Prom
     input: large === null ? inputOf(body, changes) : null,
     metadata: metadataOf(body, c.req.header("x-signalbox-metadata")),
     session: await sessionOf(api, model.data, body, named.find((name) => name !== undefined && name !== "") ?? null),
+    user: userOf(c, body),
     headers: passedHeaders(c, api),
     files,
     provider: header(c, "x-signalbox-provider", providerName),

@@ -40,6 +40,7 @@ const newKey = endpoint(
         role: body.role,
         hash: minted.hash,
         limits: body.limits == null ? null : toKeyLimits(body.limits),
+        ...(body.weight === undefined ? {} : { weight: body.weight }),
       }),
     );
     return answer(c, { id, name, role, key: minted.token }, 201);
@@ -66,7 +67,7 @@ const patch = endpoint(
     path: "/api/keys/{id}",
     tag: KEYS,
     ...asks("patchKey"),
-    summary: "Change a key's name or limits",
+    summary: "Change a key's name, limits or weight",
     description: "`limits: null` removes all limits; given limits replace the current ones.",
     params: keyIdParam,
     body: patchKeyRequest,
@@ -74,7 +75,7 @@ const patch = endpoint(
   },
   async (c, { params, body, token }) => {
     const limits = body.limits == null ? body.limits : toKeyLimits(body.limits);
-    const request = { id: params.id, name: body.name ?? null, limits };
+    const request = { id: params.id, name: body.name ?? null, limits, weight: body.weight };
     return answer(c, unwrap(await callTenantForText(c.env, token, "patchKey", request)));
   },
 );

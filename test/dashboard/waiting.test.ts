@@ -16,7 +16,7 @@ describe("why a job waits", () => {
     clearBoard();
     const group = { ...asks, excluded_providers: [], count: 2, oldest_at: "2026-01-01T00:00:00.000Z" };
     queue.value = {
-      groups: [{ ...group, reason: "every worker is at capacity" }],
+      groups: [{ ...group, reason: "every worker is at capacity", flows: [], flows_total: 1 }],
       groups_total: 1,
       total: 2,
       delayed: 1,

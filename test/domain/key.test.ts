@@ -24,6 +24,7 @@ const KEY: KeyRecord = {
   previousHash: null,
   previousUntilAt: null,
   limits: null,
+  weight: 1,
   personId: null,
 };
 const NEW = "b".repeat(64);

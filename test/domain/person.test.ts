@@ -30,6 +30,7 @@ const key = (role: Role): KeyRecord => ({
   previousHash: null,
   previousUntilAt: null,
   limits: null,
+  weight: 1,
   personId: "person_1",
 });
 

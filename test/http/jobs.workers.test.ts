@@ -71,6 +71,7 @@ describe("a job", () => {
       stream: false,
       first_token_at: null,
       edge: true,
+      fairness_key: null,
       requested_model: null,
       tried: [],
       schedule: null,

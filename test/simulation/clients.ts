@@ -36,6 +36,7 @@ const newJob = (world: World, [wanted, model, tags, priority, later]: Chances): 
     maxAttempts: oneOf([null, 1, 2], (later * 7) % 1),
     runAt: later < DELAYED_SHARE ? world.shell.clock.nowAt + Math.ceil(later * 500_000) : null,
     schedule: null,
+    fairnessKey: oneOf([null, null, "f", "g"], (priority * 31 + model * 7) % 1),
   };
 };
 

@@ -4,6 +4,7 @@ import { isLeased, type Job } from "../../domain/job/job.ts";
 import { isFinal } from "../../domain/words/job-status.ts";
 import { ROW_ROOM } from "../../durable-objects/turn/outbox-writer.ts";
 import { answersAreAudited } from "./audit.ts";
+import { turnsAreFair } from "./fairness.ts";
 import {
   capacityHolds,
   onlyFitWorkersAreGiven,
@@ -249,6 +250,7 @@ export const INVARIANTS: Readonly<Record<string, Check>> = {
   "outbox numbers only grow": outboxOnlyGrows,
   "an outbox row is bounded": outboxRowsAreBounded,
   "a group keeps its order": groupsKeepTheirOrder,
+  "turns are fair": turnsAreFair,
   "a wait is waited": waitsAreWaited,
   "a back-off only grows": backoffsOnlyGrow,
   "a back-off is as long as was promised": backoffsAreLongEnough,

@@ -6,6 +6,7 @@ import { isFinal } from "../../domain/words/job-status.ts";
 import { routeRequest } from "../../durable-objects/operations/route-policy.ts";
 import type { Store } from "../../durable-objects/store/open.ts";
 import type { Memory } from "../../durable-objects/turn/memory.ts";
+import { flowsEqual } from "./fairness.ts";
 import { closedByMoney } from "./money.ts";
 import { isSameJson } from "./same-json.ts";
 import { FAILED_SWEEP_RETRY_MS } from "./shell.ts";
@@ -17,7 +18,11 @@ export const indexesEqualTables = (_before: Snapshot, now: Snapshot, { shell }: 
   const { memory } = shell;
   if (memory === null) return null;
   return (
-    openCountsEqual(memory, now) ?? queueEquals(memory, now) ?? loadsEqual(memory, now) ?? settingsEqual(memory, now)
+    openCountsEqual(memory, now) ??
+    queueEquals(memory, now) ??
+    flowsEqual(memory, now) ??
+    loadsEqual(memory, now) ??
+    settingsEqual(memory, now)
   );
 };
 

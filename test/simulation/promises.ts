@@ -17,13 +17,16 @@ const eventsOf = (now: Snapshot, ...types: readonly JobEventType[]): StoredEvent
 const detailOf = (event: StoredEvent): Record<string, number> => event.detail as Record<string, number>;
 
 /** Jobs that waited before and were assigned since, before and after. */
-const givenOut = (before: Snapshot, now: Snapshot): [Job, Job][] =>
+export const givenOut = (before: Snapshot, now: Snapshot): [Job, Job][] =>
   now.changed.flatMap(({ job }): [Job, Job][] => {
     const was = before.jobs.get(job.id)?.job;
     return was?.status === "pending" && isLeased(job) && job.lease === was.lease + 1 ? [[was, job]] : [];
   });
 
-/** Among jobs with equal requirements, the first in the queue goes first. */
+/**
+ * Among jobs with equal requirements, the first in the queue decides whose turn it is: nobody takes the turn of a later
+ * one, and each flow's own jobs go in order.
+ */
 export const groupsKeepTheirOrder: Check = (before, now, { isShared }) => {
   if (isShared) return null;
   for (const [was, job] of givenOut(before, now)) {
@@ -34,7 +37,9 @@ export const groupsKeepTheirOrder: Check = (before, now, { isShared }) => {
     for (const { job: other } of before.jobs.values()) {
       const still = now.jobs.get(other.id)?.job;
       if (other.groupKey !== groupKey || other.orderKey === null || still?.version !== other.version) continue;
-      if (other.orderKey < orderKey) return `job ${job.id} was given out before ${other.id}, which is first in line`;
+      const isSameLane = other.flow === was.flow && other.priority === was.priority;
+      if (other.orderKey < (isSameLane ? orderKey : (job.share?.place ?? orderKey)))
+        return `job ${job.id} was given out before ${other.id}, which is first in line`;
     }
   }
   return null;

@@ -80,7 +80,10 @@ test("a job that was just created stands in one row, the outbox's, and is there 
   expect(rows).toEqual({ jobs: 0, payloads: 0, results: 0, outbox: 1 });
   expect(job).toMatchObject({ id: "a", version: 1, status: "pending" });
   expect(payload).toEqual({ prompt: "p", input: { deep: [1, "two", null] } });
-  expect(head).toEqual([{ id: "a", orderKey: job?.orderKey }, [{ groupKey: job?.groupKey, count: 1 }]]);
+  expect(head).toEqual([
+    { id: "a", orderKey: job?.orderKey },
+    [{ groupKey: job?.groupKey, lane: "normal /", count: 1 }],
+  ]);
   expect(counts).toEqual({ pending: 1, assigned: 0, running: 0 });
 });
 

@@ -29,6 +29,7 @@ export function assignedJob(fields: Partial<LeasedJob> & { id: string }): Leased
     api: null,
     stream: false,
     edge: true,
+    fairness_key: null,
     requested_model: null,
     tried: [],
     files: [],
