@@ -1,15 +1,14 @@
 // Latency on the wire.
 
 import * as z from "zod";
-import { DIMENSIONS, type Measured, PERIODS } from "../domain/insight/latency.ts";
+import { DIMENSIONS, type Measured } from "../domain/insight/latency.ts";
+import { rollingPeriods } from "../domain/insight/slots.ts";
 import { countOf, quantile, type Spread } from "../domain/insight/spread.ts";
 import { count, instant } from "./field.ts";
 
-export const latencyPeriods = Object.keys(PERIODS) as (keyof typeof PERIODS)[];
-
 export const latencyQuery = z.strictObject({
   by: z.enum(DIMENSIONS).default("model"),
-  period: z.enum(latencyPeriods).default("24h").meta({ description: "the time until now" }),
+  period: z.enum(rollingPeriods).default("24h").meta({ description: "the time until now" }),
 });
 
 const figure = z.number().nullable();
@@ -29,7 +28,7 @@ const measured = {
 export const latencyAnswer = z
   .object({
     by: z.enum(DIMENSIONS),
-    period: z.enum(latencyPeriods),
+    period: z.enum(rollingPeriods),
     from: instant,
     to: instant,
     total: z.object(measured),

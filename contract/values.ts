@@ -14,6 +14,7 @@ export { NO_MODEL_LOADED, saysNoSuchModel } from "../domain/fleet/missing-model.
 export { listedKeysOf, MAX_RUNTIME_MODELS, modelKeyOf } from "../domain/fleet/model-name.ts";
 export { MAX_CONCURRENCY, WORKER_STATUSES, type WorkerStatus } from "../domain/fleet/worker.ts";
 export { WORKER_SORTS, WORKER_STATES, type WorkerSort, type WorkerState } from "../domain/fleet/worker-state.ts";
+export { ROLLING_PERIODS, type RollingPeriod } from "../domain/insight/slots.ts";
 export { PERIODS, type Period } from "../domain/money/period.ts";
 export { usdText } from "../domain/money/usd-text.ts";
 export { parseInterval } from "../domain/schedule/interval.ts";

@@ -17,6 +17,7 @@ import "./styles/page.css";
 import "./styles/table.css";
 import "./styles/workbench.css";
 import "./styles/overview.css";
+import "./styles/tiles.css";
 import "./styles/detail.css";
 import "./styles/attempts.css";
 import "./styles/value.css";

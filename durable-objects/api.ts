@@ -6,6 +6,7 @@ import type { WriteKind } from "../domain/killswitch.ts";
 import type { Refusal, RefusalCode } from "../domain/words/refusal.ts";
 import { ok, type Result } from "../domain/words/result.ts";
 import { abandon } from "./operations/abandon.ts";
+import * as activity from "./operations/activity.ts";
 import * as batches from "./operations/batches.ts";
 import * as budget from "./operations/budget.ts";
 import * as bulk from "./operations/bulk.ts";
@@ -302,6 +303,7 @@ export const OPERATIONS = {
 
   readBudgets: operation(READ, alone(budget.readBudgets)),
   readLatency: operation(READ, latency.readLatency),
+  readActivity: operation(READ, activity.readActivity),
   readMetrics: operation(READ, alone(metrics.readMetrics)),
 
   /** Only checks the permission, for reads of history and writes to D1. */

@@ -1,5 +1,6 @@
 // Jobs: how a client creates, reads and changes them.
 
+import type { ActivityAnswer, ActivityQuery, MarkList } from "../activity.ts";
 import type { ExplainQuery, Explanation } from "../dispatch.ts";
 import type { AttemptList, FailureList, FailuresQuery, QueueView } from "../insight.ts";
 import type { JobBatch, JobEventList, JobPatchRequest, JobResource, NewJobRequest } from "../job.ts";
@@ -69,6 +70,12 @@ export const jobVerbs = (transport: Transport) => {
     /** How long jobs wait and run, over a rolling period. */
     latency: (query: QueryOf<LatencyQuery> = {}, options?: CallOptions) =>
       transport.json<LatencyAnswer>({ method: "GET", path: "/api/latency", query, options }),
+    /** What happened to jobs, over a rolling period in even steps. */
+    activity: (query: QueryOf<ActivityQuery> = {}, options?: CallOptions) =>
+      transport.json<ActivityAnswer>({ method: "GET", path: "/api/activity", query, options }),
+    /** The events that explain a period: halts, pauses, changes of the config, reached budgets. */
+    marks: (query: QueryOf<ActivityQuery> = {}, options?: CallOptions) =>
+      transport.json<MarkList>({ method: "GET", path: "/api/marks", query, options }),
     events: (id: string, options?: CallOptions) =>
       transport.json<JobEventList>({ method: "GET", path: pathOf`/api/jobs/${id}/events`, options }),
     /** Server-sent events: the job's output while it is written. The caller reads the answer's body. */

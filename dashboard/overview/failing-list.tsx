@@ -1,4 +1,4 @@
-// What fails, by error and provider, compared with the hour before; with links to the jobs and a retry.
+// What fails, by error and provider, compared with the span before; with links to the jobs and a retry.
 
 import { useState } from "preact/hooks";
 import type { FailureList } from "../../contract/insight.ts";
@@ -13,8 +13,10 @@ import { type Column, Table } from "../parts/table.tsx";
 import { Time } from "../parts/time.tsx";
 import { href } from "../router.ts";
 import { counts } from "../state/board.ts";
+import { serverNow } from "../state/clock.ts";
 import type { Filter } from "../state/job-filter.ts";
 import { useLoad, useThrottled } from "../state/load.ts";
+import { lastOf, span, spanMs } from "../state/span.ts";
 
 type Failure = FailureList["failures"][number];
 
@@ -41,9 +43,8 @@ const Trend = ({ failure: { count: now, previous_count: before } }: { failure: F
 const COLUMNS: readonly Column[] = [
   { title: "Failed", class: "num" },
   { title: "Error" },
-  { title: "Ran on", class: "cell-wide" },
-  { title: "Hour before", class: "cell-wide" },
-  { title: "Last", class: "num cell-wide" },
+  { title: "Ran on", class: "cell-roomy" },
+  { title: "Before", class: "cell-roomy" },
   { title: "Actions", class: "cell-actions", isUnseen: true },
 ];
 
@@ -54,22 +55,22 @@ const Row = ({ failure, onRetry }: { failure: Failure; onRetry: () => void }) =>
       <td class="num tone-stop">{count(failure.count)}</td>
       <td class="cell-reason">
         <a href={href(["jobs"], { ...filterOf(failure), sort: "finished_at" })}>{failure.code || "no code"}</a>{" "}
-        <span class="dim narrow-only">{by}</span>
+        <span class="dim">
+          <span class="narrow-only">{by} · </span>
+          <Time at={failure.last_at} />
+        </span>
         <a class="row-note failure-message" href={href(["jobs", failure.job_id])}>
           {startOf(failure.message, MESSAGE_CHARS)}
         </a>
       </td>
-      <td class="cell-wide">
+      <td class="cell-roomy">
         <span class="stack">
           <span>{failure.provider ?? "nobody"}</span>
           <span class="dim">{failure.model}</span>
         </span>
       </td>
-      <td class="cell-wide">
+      <td class="cell-roomy">
         <Trend failure={failure} />
-      </td>
-      <td class="num cell-wide">
-        <Time at={failure.last_at} />
       </td>
       <td class="cell-actions">
         <ForOperators>
@@ -89,16 +90,19 @@ const Row = ({ failure, onRetry }: { failure: Failure; onRetry: () => void }) =>
 
 export const FailingList = () => {
   const failed = useThrottled(counts.value.failed ?? 0, REREAD_EVERY_MS);
-  const { data, error, reload } = useLoad(`failures ${failed}`, (signal) => api.jobs.failures({}, { signal }));
+  const period = span.value;
+  const { data, error, reload } = useLoad(`failures ${period} ${failed}`, (signal) =>
+    api.jobs.failures({ since: new Date(serverNow() - spanMs(period)).toISOString() }, { signal }),
+  );
   const [retried, setRetried] = useState<{ filter: Filter } | null>(null);
   if (error !== null) return <Problem error={error} retry={reload} />;
   if (data === null) return <Loading what="what failed" />;
   const { failures, since } = data;
-  if (failures.length === 0) return <Empty title="Nothing failed in the last hour." />;
+  if (failures.length === 0) return <Empty title={`Nothing failed in the ${lastOf(period)}.`} />;
   const retry = (failure: Failure): void => setRetried({ filter: { ...filterOf(failure), since } });
   return (
     <>
-      <Table name="What failed in the last hour, by error and provider" columns={COLUMNS} class="failing">
+      <Table name={`What failed in the ${lastOf(period)}, by error and provider`} columns={COLUMNS} class="failing">
         {failures.slice(0, MAX_SHOWN).map((failure) => (
           <Row
             key={JSON.stringify([failure.code, failure.provider, failure.model])}
@@ -109,7 +113,7 @@ export const FailingList = () => {
       </Table>
       {failures.length > MAX_SHOWN && (
         <p>
-          <a href="#/jobs?status=failed&range=1h">and {count(failures.length - MAX_SHOWN)} more kinds</a>
+          <a href="#/jobs?status=failed&sort=finished_at">and {count(failures.length - MAX_SHOWN)} more kinds</a>
         </p>
       )}
       {retried !== null && (

@@ -1,4 +1,4 @@
-// How long jobs wait and run, by what ran them, over a rolling period.
+// How long jobs wait and run, by what ran them, over the chosen span.
 
 import { useState } from "preact/hooks";
 import type { LatencyAnswer } from "../../contract/latency.ts";
@@ -10,6 +10,7 @@ import { Problem } from "../parts/problem.tsx";
 import { type Column, Table } from "../parts/table.tsx";
 import { counts } from "../state/board.ts";
 import { useLoad, useThrottled } from "../state/load.ts";
+import { lastOf, span } from "../state/span.ts";
 
 type Row = LatencyAnswer["rows"][number];
 type Quantiles = Row["run_ms"];
@@ -22,12 +23,6 @@ const BY = [
   ["provider", "provider"],
   ["worker", "worker"],
   ["tag", "tag"],
-] as const;
-const PERIODS = [
-  ["1h", "1 hour"],
-  ["24h", "24 hours"],
-  ["7d", "7 days"],
-  ["30d", "30 days"],
 ] as const;
 
 const COLUMNS: readonly Column[] = [
@@ -73,16 +68,15 @@ const LatencyRow = ({ name, row }: { name: string; row: Omit<Row, "value"> }) =>
 
 export const LatencyPanel = () => {
   const [by, setBy] = useState<(typeof BY)[number][0]>("model");
-  const [period, setPeriod] = useState<(typeof PERIODS)[number][0]>("24h");
+  const period = span.value;
   const completed = useThrottled(counts.value.completed ?? 0, REREAD_EVERY_MS);
   const { data, error, reload } = useLoad(`latency ${by} ${period} ${completed}`, (signal) =>
     api.jobs.latency({ by, period }, { signal }),
   );
   return (
-    <Panel title="How long jobs wait and run" class="span-all">
+    <Panel title={`How long jobs wait and run, ${lastOf(period)}`} class="span-all">
       <div class="row">
         <Choice label="By" value={by} options={BY} onInput={setBy} />
-        <Choice label="Period" value={period} options={PERIODS} onInput={setPeriod} />
       </div>
       {error !== null && <Problem error={error} retry={reload} />}
       {error === null && data === null && <Loading what="latency" />}

@@ -15,7 +15,7 @@ import {
   queue,
 } from "../state/board.ts";
 import { now } from "../state/clock.ts";
-import { MINUTE_MS } from "../state/traffic.ts";
+import { MINUTE_MS } from "../state/throughput.ts";
 import { waits } from "../state/waiting.ts";
 import { lineSignal } from "./line-signal.ts";
 

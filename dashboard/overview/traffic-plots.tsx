@@ -1,92 +1,114 @@
-// Throughput and waiting time of the last hour, with the latest numbers as text.
+// Throughput and waiting time over the chosen span, with marks for what explains them. The last hour is by minute.
 
-import { count, duration, plural } from "../format.ts";
+import { count, duration } from "../format.ts";
+import { MarkList, plotMarks } from "../parts/mark-list.tsx";
 import { Panel } from "../parts/page.tsx";
-import { Plot, PlotLegend, type PlotLine } from "../parts/plot.tsx";
-import { minutes } from "../state/board.ts";
-import { now } from "../state/clock.ts";
-import { throughput, trafficVersion, waiting } from "../state/traffic.ts";
-import { waits } from "../state/waiting.ts";
+import { Plot, PlotLegend, type PlotLine, type PlotMark } from "../parts/plot.tsx";
+import { lastOf } from "../state/span.ts";
+import { minutesOfHour } from "../state/throughput.ts";
+import { type Figures, inSteps } from "./figures.ts";
+
+const HEIGHT = 124;
 
 const wholeOnly = (value: number): string => (Number.isInteger(value) ? count(value) : "");
-const wait = (seconds: number): string => duration(seconds * 1000);
+const wait = (ms: number): string => (ms === 0 ? "0" : duration(ms));
 
-export const ThroughputPlot = () => {
-  const { at, completed, failed } = throughput(minutes.value);
-  const [inLast, inThis] = [completed.at(-2) ?? 0, completed.at(-1) ?? 0];
-  const failedLately = (failed.at(-2) ?? 0) + (failed.at(-1) ?? 0);
+interface Steps {
+  readonly at: number;
+  readonly completed: number;
+  readonly failed: number;
+}
+
+const stepsOf = ({ activity: { period, series } }: Figures): Steps[] =>
+  period === "1h" ? minutesOfHour() : series.map((step) => ({ ...step, at: Date.parse(step.at) }));
+
+const Lately = () => {
+  const [before, current] = minutesOfHour().slice(-2);
+  const failed = (before?.failed ?? 0) + (current?.failed ?? 0);
+  return (
+    <>
+      <strong class="num">{count(before?.completed ?? 0)}</strong> completed in the last full minute,{" "}
+      {count(current?.completed ?? 0)} in this one
+      {failed > 0 && (
+        <>
+          ; <span class="tone-stop">{count(failed)} failed</span> in the two
+        </>
+      )}
+    </>
+  );
+};
+
+const STEP_NAMES = { "1h": "a minute", "24h": "an hour", "7d": "in 6 hours", "30d": "a day" } as const;
+
+const ThroughputPlot = ({ figures, marks }: { figures: Figures; marks: readonly PlotMark[] }) => {
+  const steps = stepsOf(figures);
+  const { period, total } = figures.activity;
   const lines: PlotLine[] = [
     {
       label: "completed",
-      values: completed.map((value, index) => value + (failed[index] ?? 0)),
+      values: steps.map(({ completed, failed }) => completed + failed),
       // Beside red, green is the same olive to a colour-blind reader.
       colour: "--accent",
       kind: "bars",
+      from: steps.map(({ failed }) => failed),
     },
-    { label: "failed", values: failed, colour: "--red", kind: "bars" },
+    { label: "failed", values: steps.map(({ failed }) => failed), colour: "--red", kind: "bars" },
   ];
   return (
-    <Panel title="Throughput" aside={<PlotLegend lines={lines} />} class="span-plot">
+    <Panel title={`Jobs ${STEP_NAMES[period]}`} aside={<PlotLegend lines={lines} />} class="span-plot">
       <p class="plot-says">
-        <strong class="num">{count(inLast)}</strong> completed in the last full minute, {count(inThis)} in this one
-        {failedLately > 0 && (
-          <>
-            ; <span class="tone-stop">{count(failedLately)} failed</span> in the two
-          </>
-        )}
+        <Lately />
       </p>
       <Plot
-        name={`Jobs finished in each minute of the last hour: ${inLast} completed in the last full one`}
-        at={at}
+        name={`Jobs that ended in the ${lastOf(period)}, ${STEP_NAMES[period]}: ${total.completed} completed, ${total.failed} failed`}
+        at={steps.map(({ at }) => at / 1000)}
         lines={lines}
         unit={wholeOnly}
+        height={HEIGHT}
+        marks={marks}
       />
+      <MarkList marks={marks} />
     </Panel>
   );
 };
 
-/** The plot knows only jobs that were taken: those that wait on would be missing. */
-const StillWaiting = () => {
-  const all = waits.value;
-  if (all.length === 0) return null;
-  const many = all.reduce((sum, one) => sum + one.count, 0);
-  const oldestAt = Math.min(...all.map((one) => Date.parse(one.oldestAt)));
-  return (
-    <span class="tone-caution">
-      ; {plural(many, "job still waits", "jobs still wait")}, the oldest for{" "}
-      {duration(Math.max(0, now.value - oldestAt))}
-    </span>
-  );
-};
-
-export const WaitingPlot = () => {
-  // Updated as the socket reports jobs.
-  trafficVersion.value;
-  const { at, medianSeconds, longestSeconds } = waiting();
-  const latest = medianSeconds.findLast((value) => value !== null) ?? null;
+const WaitingPlot = ({ figures, marks }: { figures: Figures; marks: readonly PlotMark[] }) => {
+  const { activity, latency } = figures;
+  const { p50, p95 } = latency.total.queue_wait_ms;
   const lines: PlotLine[] = [
-    { label: "longest", values: longestSeconds, colour: "--amber", kind: "line" },
-    { label: "median", values: medianSeconds, colour: "--accent", kind: "line" },
+    {
+      label: "95 of 100 within",
+      values: inSteps(figures, (row) => row.queue_wait_ms.p95),
+      colour: "--amber",
+      kind: "line",
+    },
+    { label: "median", values: inSteps(figures, (row) => row.queue_wait_ms.p50), colour: "--accent", kind: "line" },
   ];
+  const says =
+    p50 === null || p95 === null
+      ? `No job was completed in the ${lastOf(activity.period)}`
+      : `Median ${duration(p50)}, 95 of 100 within ${duration(p95)}`;
   return (
     <Panel title="Waiting time" aside={<PlotLegend lines={lines} />} class="span-plot">
-      <p class="plot-says">
-        {latest === null ? (
-          "No job was given to a worker while this page was open"
-        ) : (
-          <>
-            Jobs that a worker took waited <strong class="num">{wait(latest)}</strong> (median of the last minute with
-            any)
-          </>
-        )}
-        <StillWaiting />
-      </p>
+      <p class="plot-says">{says}</p>
       <Plot
-        name={`Waiting time before a worker takes a job: median ${latest === null ? "unknown" : wait(latest)}`}
-        at={at}
+        name={`Waiting time before a worker takes a job, over the ${lastOf(activity.period)}: ${says}`}
+        at={activity.series.map(({ at }) => Date.parse(at) / 1000)}
         lines={lines}
-        unit={(seconds) => (seconds === 0 ? "0" : wait(seconds))}
+        unit={wait}
+        height={HEIGHT}
+        marks={marks}
       />
     </Panel>
+  );
+};
+
+export const TrafficPlots = ({ figures }: { figures: Figures }) => {
+  const marks = plotMarks(figures.marks);
+  return (
+    <>
+      <ThroughputPlot figures={figures} marks={marks} />
+      <WaitingPlot figures={figures} marks={marks} />
+    </>
   );
 };

@@ -3,7 +3,6 @@
 import { count, plural, withLocalTimes } from "../format.ts";
 import { Empty } from "../parts/page.tsx";
 import { type Column, Table } from "../parts/table.tsx";
-import { Tags } from "../parts/tags.tsx";
 import { Time } from "../parts/time.tsx";
 import { href } from "../router.ts";
 import { queue } from "../state/board.ts";
@@ -27,23 +26,19 @@ const waitHref = ({ reason, groups }: Wait): string =>
     waits: reason,
   });
 
-const asked = ({ provider, model }: QueueGroup): string =>
-  [provider ?? "any provider", model].filter(Boolean).join(" · ");
+const asked = ({ provider, model, tags }: QueueGroup): string =>
+  [provider ?? "any provider", model, ...tags].filter(Boolean).join(" · ");
 
-const Asks = ({ groups }: { groups: readonly QueueGroup[] }) => (
-  <span class="stack">
-    {[...new Set(groups.map(asked))].slice(0, MAX_NAMED).map((says) => (
-      <span key={says}>{says}</span>
-    ))}
-    <Tags tags={[...new Set(groups.flatMap(({ tags }) => tags))]} max={MAX_NAMED} />
-    {groups.length > MAX_NAMED && <span class="dim">in {plural(groups.length, "group")}</span>}
-  </span>
-);
+/** For the title: what the jobs of a reason ask for. */
+const asks = (groups: readonly QueueGroup[]): string => {
+  const all = [...new Set(groups.map(asked))];
+  const more = all.length > MAX_NAMED ? [`and ${count(all.length - MAX_NAMED)} more`] : [];
+  return [...all.slice(0, MAX_NAMED), ...more].join("\n");
+};
 
 const COLUMNS: readonly Column[] = [
   { title: "Jobs", class: "num" },
   { title: "Waiting for" },
-  { title: "Ask for", class: "cell-wide" },
   { title: "Oldest", class: "num cell-when" },
 ];
 
@@ -69,10 +64,9 @@ export const WaitingList = () => {
           <tr key={wait.reason}>
             <td class="num">{count(wait.count)}</td>
             <td class="cell-reason">
-              <a href={waitHref(wait)}>{withLocalTimes(wait.reason)}</a>
-            </td>
-            <td class="cell-wide cell-asks">
-              <Asks groups={wait.groups} />
+              <a href={waitHref(wait)} title={asks(wait.groups)}>
+                {withLocalTimes(wait.reason)}
+              </a>
             </td>
             <td class="num cell-when">
               <Time at={wait.oldestAt} />

@@ -2,6 +2,7 @@
 // so the picture only has a name.
 
 import { useEffect, useRef, useState } from "preact/hooks";
+import { MarkGlyph, type MarkKind } from "./mark-glyph.tsx";
 
 export interface PlotLine {
   readonly label: string;
@@ -13,6 +14,13 @@ export interface PlotLine {
   readonly from?: readonly number[];
 }
 
+export interface PlotMark {
+  /** Seconds since 1970. */
+  readonly at: number;
+  readonly kind: MarkKind;
+  readonly says: string;
+}
+
 interface PlotProps {
   name: string;
   /** Seconds since 1970, evenly spaced. */
@@ -20,6 +28,8 @@ interface PlotProps {
   lines: readonly PlotLine[];
   height?: number;
   unit: (value: number) => string;
+  /** Events that explain the figures. */
+  marks?: readonly PlotMark[];
   /** Bars are whole days, in UTC. */
   isUtc?: boolean;
 }
@@ -31,6 +41,7 @@ const TOP = 8;
 const LABEL_WIDTH = 72;
 const LABEL_HEIGHT = 34;
 const MAX_BAR = 40;
+const MARK_SIZE = 12;
 
 const atLabel = (seconds: number, step: number, isUtc = false): string =>
   new Date(seconds * 1000).toLocaleString("en-GB", {
@@ -107,6 +118,37 @@ const Shape = ({ line, scale }: { line: PlotLine; scale: Scale }) => {
   );
 };
 
+const Marks = ({
+  marks,
+  at,
+  scale,
+  foot,
+}: {
+  marks: readonly PlotMark[];
+  at: readonly number[];
+  scale: Scale;
+  foot: number;
+}) => {
+  const [first = 0, second = first + 1] = at;
+  return (
+    <g>
+      {marks
+        .filter((mark) => mark.at >= first)
+        .map((mark, index, all) => {
+          const x = scale.xOf((mark.at - first) / (second - first));
+          const isBeside = mark.at - (all[index - 1]?.at ?? 0) < (second - first) / 2;
+          return (
+            <g key={`${mark.at} ${mark.says}`} class={`plot-mark mark-${mark.kind}`}>
+              <title>{mark.says}</title>
+              <line x1={x} x2={x} y1={MARK_SIZE + 2} y2={foot} />
+              <MarkGlyph kind={mark.kind} x={x - (isBeside ? 1.6 : 0.5) * MARK_SIZE} size={MARK_SIZE} />
+            </g>
+          );
+        })}
+    </g>
+  );
+};
+
 const Axes = ({
   at,
   scale,
@@ -115,7 +157,7 @@ const Axes = ({
   height,
   unit,
   isUtc = false,
-}: Omit<PlotProps, "name" | "lines"> & { scale: Scale; max: number; width: number; height: number }) => {
+}: Omit<PlotProps, "name" | "lines" | "marks"> & { scale: Scale; max: number; width: number; height: number }) => {
   const most = Math.max(1, Math.floor((height - TOP - BOTTOM) / LABEL_HEIGHT));
   const valueStep = roundStep(max, most);
   const values = Array.from({ length: Math.floor(max / valueStep) + 1 }, (_, index) => index * valueStep);
@@ -142,15 +184,16 @@ const Axes = ({
   );
 };
 
-export const Plot = ({ name, at, lines, height = 160, ...rest }: PlotProps) => {
+export const Plot = ({ name, at, lines, marks = [], height = 160, ...rest }: PlotProps) => {
   const { box, width } = useWidth();
   const highest = Math.max(0, ...lines.flatMap(({ values }) => values.map((value) => value ?? 0)));
   const max = highest > 0 ? highest * 1.1 : 1;
   const slot = (width - LEFT) / Math.max(1, at.length);
+  const top = marks.length === 0 ? TOP : TOP + MARK_SIZE;
   const scale: Scale = {
     slot,
     xOf: (index) => LEFT + index * slot,
-    yOf: (value) => TOP + (height - TOP - BOTTOM) * (1 - value / max),
+    yOf: (value) => top + (height - top - BOTTOM) * (1 - value / max),
   };
   return (
     <div ref={box} class="plot" role="img" aria-label={name}>
@@ -160,6 +203,7 @@ export const Plot = ({ name, at, lines, height = 160, ...rest }: PlotProps) => {
           {lines.map((line) => (
             <Shape key={line.label} line={line} scale={scale} />
           ))}
+          <Marks marks={marks} at={at} scale={scale} foot={height - BOTTOM} />
         </svg>
       )}
     </div>

@@ -7,7 +7,6 @@ import { closeCodes } from "../../contract/values.ts";
 import { api } from "../api.ts";
 import { apply, clearBoard, learning, workers } from "./board.ts";
 import { now, serverNow, setServerTime } from "./clock.ts";
-import { observe, resetTraffic } from "./traffic.ts";
 
 export type Connection = "connecting" | "live" | "lost";
 
@@ -41,7 +40,6 @@ const flush = (): void => {
   queue = [];
   if (messages.length === 0) return;
   apply(messages);
-  observe(messages);
 };
 
 /** A hidden page gets no animation frames, so updates are applied at once; nothing is drawn then. */
@@ -150,7 +148,6 @@ export const connectLive = (): (() => void) => {
   connection.value = "connecting";
   heardAt.value = null;
   tries = 0;
-  resetTraffic();
   open();
   addEventListener("online", onOnline);
   addEventListener("offline", onOffline);

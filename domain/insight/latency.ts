@@ -2,7 +2,6 @@
 // slot names at most MAX_VALUES values of a dimension, the rest together as `other`, whatever names jobs bring.
 
 import type { Job, Usage } from "../job/job.ts";
-import { DAY_MS, HOUR_MS, MINUTE_MS } from "../words/duration.ts";
 import { merge, observe, type Spread } from "./spread.ts";
 
 export const DIMENSIONS = ["model", "provider", "worker", "tag"] as const;
@@ -10,22 +9,6 @@ export type Dimension = (typeof DIMENSIONS)[number];
 
 export const MEASURES = ["queueWaitMs", "firstTokenMs", "runMs", "tokensPerSecond"] as const;
 export type Measure = (typeof MEASURES)[number];
-
-/** Spans of slots: the short ones for a day, the long ones for a month. */
-export const SLOTS = {
-  short: { spanMs: 5 * MINUTE_MS, keptMs: 25 * HOUR_MS },
-  long: { spanMs: HOUR_MS, keptMs: 31 * DAY_MS },
-} as const;
-export type SlotKind = keyof typeof SLOTS;
-export const SLOT_KINDS = Object.keys(SLOTS) as SlotKind[];
-
-export const PERIODS = {
-  "1h": { ms: HOUR_MS, slots: "short", stepMs: 5 * MINUTE_MS },
-  "24h": { ms: DAY_MS, slots: "short", stepMs: HOUR_MS },
-  "7d": { ms: 7 * DAY_MS, slots: "long", stepMs: 6 * HOUR_MS },
-  "30d": { ms: 30 * DAY_MS, slots: "long", stepMs: DAY_MS },
-} as const satisfies Record<string, { ms: number; slots: SlotKind; stepMs: number }>;
-export type LatencyPeriod = keyof typeof PERIODS;
 
 export const MAX_VALUES = 100;
 export const OTHER = "other";
@@ -91,5 +74,3 @@ export const mergeMeasured = (into: Measured, from: Measured): void => {
   into.jobs += from.jobs;
   for (const measure of MEASURES) merge(into[measure], from[measure]);
 };
-
-export const slotAt = (kind: SlotKind, at: number): number => Math.floor(at / SLOTS[kind].spanMs) * SLOTS[kind].spanMs;

@@ -124,6 +124,7 @@ export class HistoryWriter {
       memory.drainedSeq = seq;
       store.settings.putCounters(storedCounters(memory.counters));
       memory.counters.latencies.storeAll(store.latency);
+      memory.counters.activitySlots.storeAll(store.activity);
       const nowAt = Date.now();
       if (store.jobs.unshelve(seq, nowAt)) wake.note(nowAt);
       this.#storeWorkers();

@@ -28,6 +28,7 @@ const TENANTS_TEST = "test/http/tenants.workers.test.ts";
 
 /** Tables whose rows only their bytes bound; what finishes or stops work is written above the bound, too. */
 const OBJECT_TABLES = [
+  "activity",
   ...["settings", "keys", "schedules", "idempotency", "webhooks", "deliveries", "files", "catalog_models"],
   ...["backoffs", "spending", "silent_workers", "capacity_notices", "halted_jobs", "unreported", "schema_steps"],
   ...["key_windows", "key_spending", "key_open_jobs", "responses", "response_sums"],

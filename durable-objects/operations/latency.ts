@@ -2,16 +2,8 @@
 
 import { toIso } from "../../contract/field.ts";
 import { type LatencyAnswer, presentMeasured } from "../../contract/latency.ts";
-import {
-  type Dimension,
-  type LatencyPeriod,
-  type Measured,
-  mergeMeasured,
-  noMeasures,
-  OTHER,
-  PERIODS,
-  slotAt,
-} from "../../domain/insight/latency.ts";
+import { type Dimension, type Measured, mergeMeasured, noMeasures, OTHER } from "../../domain/insight/latency.ts";
+import { ROLLING_PERIODS, type RollingPeriod, slotAt } from "../../domain/insight/slots.ts";
 import type { Refusal } from "../../domain/words/refusal.ts";
 import { ok, type Result } from "../../domain/words/result.ts";
 import type { Turn } from "../turn/turn.ts";
@@ -34,9 +26,9 @@ const bounded = (byValue: Map<string, Measured>): [string, Measured][] => {
 
 export const readLatency = (
   turn: Turn,
-  { by, period }: { by: Dimension; period: LatencyPeriod },
+  { by, period }: { by: Dimension; period: RollingPeriod },
 ): Result<LatencyAnswer, Refusal> => {
-  const { ms, slots, stepMs } = PERIODS[period];
+  const { ms, slots, stepMs } = ROLLING_PERIODS[period];
   const fromAt = turn.nowAt - ms;
   const found = (of: Dimension) =>
     turn.memory.counters.latencies.since(turn.store.latency, slots, of, slotAt(slots, fromAt));

@@ -71,6 +71,7 @@ export const recordSpending = (
     const spent = { dayAt: dayStartAt(turn.nowAt), provider: job.workerProvider ?? "", nanoUsd: cost.costNanoUsd };
     turn.store.spending.add(spent);
     turn.memory.spending.add(spent);
+    turn.memory.counters.activitySlots.noteSpent(turn.store.activity, spent.nanoUsd, turn.nowAt);
     chargeKey(turn, job.keyId, spent.dayAt, spent.nanoUsd);
   }
 };

@@ -1,15 +1,7 @@
 // Slots of latency: one row for each dimension and span of time.
 
-import {
-  type Dimension,
-  MEASURES,
-  type Measured,
-  noMeasures,
-  SLOT_KINDS,
-  SLOTS,
-  type Slot,
-  type SlotKind,
-} from "../../domain/insight/latency.ts";
+import { type Dimension, MEASURES, type Measured, noMeasures, type Slot } from "../../domain/insight/latency.ts";
+import { SLOT_KINDS, SLOTS, type SlotKind } from "../../domain/insight/slots.ts";
 import { all, first, type Sql } from "./sql.ts";
 
 /** A value's jobs, then each measure's buckets: `[bucket, count, bucket, count, …]`. */

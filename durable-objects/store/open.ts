@@ -1,5 +1,6 @@
 // The only access to the object's database: its tables, and when the earliest thing in them is due.
 
+import { activityTable } from "./activity.ts";
 import { batchesTable, lineEndsTable } from "./batches.ts";
 import { capacityNoticesTable } from "./capacity-notices.ts";
 import { catalogTable } from "./catalog.ts";
@@ -65,6 +66,7 @@ const tablesOf = (storage: TenantStorage) => {
     files: filesTable(storage.sql),
     batches: batchesTable(storage.sql),
     lineEnds: lineEndsTable(storage.sql),
+    activity: activityTable(storage.sql),
     latency: latencyTable(storage.sql),
     providerKeys: providerKeysTable(storage.sql),
     responses: responsesTable(storage.sql),

@@ -322,6 +322,11 @@ export const SCHEMA_STEPS: readonly SchemaStep[] = [
     `UPDATE schedules SET record = json_set(record, '$.fairnessKey', NULL)`,
     `UPDATE keys SET record = json_set(record, '$.weight', 1)`,
   ],
+  [
+    `CREATE TABLE activity (
+      kind TEXT NOT NULL, at INTEGER NOT NULL, body TEXT NOT NULL, PRIMARY KEY (kind, at)
+    ) WITHOUT ROWID`,
+  ],
 ];
 
 /** The version of a database after all steps. */

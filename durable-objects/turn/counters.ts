@@ -6,6 +6,7 @@ import type { Usage } from "../../domain/job/job.ts";
 import { MINUTE_MS } from "../../domain/words/duration.ts";
 import { JOB_STATUSES, type JobStatus } from "../../domain/words/job-status.ts";
 import type { ActivityMinute, Observed, ProviderTally, StoredCounters } from "../store/settings.ts";
+import { ActivitySlots } from "./activity-slots.ts";
 import { Latencies } from "./latencies.ts";
 
 const BUCKETS_SECONDS: readonly number[] = [0.01, 0.05, 0.1, 0.5, 1, 5, 10, 60, 300, 1800];
@@ -157,6 +158,7 @@ export interface Counters {
   readonly assignmentLatency: Histogram;
   readonly tallies: Tallies;
   readonly latencies: Latencies;
+  readonly activitySlots: ActivitySlots;
   /** By the task's name, since the object woke. */
   readonly sweepFailures: Map<string, number>;
   /** From the first output to the end. */
@@ -177,6 +179,7 @@ export const countersFrom = (stored: StoredCounters | null): Counters => ({
   activity: new Activity(stored?.minutes),
   tallies: new Tallies(stored?.tallies),
   latencies: new Latencies(),
+  activitySlots: new ActivitySlots(),
   sweepFailures: new Map(),
   streamDuration: new Histogram(stored?.streamDuration),
   affinity: { hit: 0, miss: 0, ...stored?.affinity },

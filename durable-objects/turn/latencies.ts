@@ -1,17 +1,8 @@
 // The slots of latency that are being filled, in memory: stored when they end, and with each drain, as the counters are.
 // Sleep loses nothing, a crash the figures of a moment.
 
-import {
-  DIMENSIONS,
-  type Dimension,
-  note,
-  observationOf,
-  SLOT_KINDS,
-  type Slot,
-  type SlotKind,
-  slotAt,
-  valuesOf,
-} from "../../domain/insight/latency.ts";
+import { DIMENSIONS, type Dimension, note, observationOf, type Slot, valuesOf } from "../../domain/insight/latency.ts";
+import { SLOT_KINDS, type SlotKind, slotAt } from "../../domain/insight/slots.ts";
 import type { Job, Usage } from "../../domain/job/job.ts";
 import type { Store } from "../store/open.ts";
 

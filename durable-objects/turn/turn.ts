@@ -124,6 +124,8 @@ export class Turn {
     if (job.status === "failed") this.#logFailure(job);
     if (isFinal(job.status) && before?.status !== job.status) this.#announce(() => jobAnnouncement(job));
     countChange(this.memory, before, job, this.nowAt);
+    const { counters, open } = this.memory;
+    counters.activitySlots.noteChange(this.store.activity, before, job, open, this.nowAt);
     if (job.batch !== null && isFinal(job.status) && !(before !== null && isFinal(before.status)))
       noteEndOfLine(this, job, decision.result ?? null);
     if (job.api === "responses" && job.batch === null && isFinal(job.status))

@@ -1,12 +1,15 @@
-// What waits, what fails, and a job's attempts.
+// What waits, what fails, what happened, and a job's attempts.
 
+import { activityAnswer, activityQuery, markList } from "../../contract/activity.ts";
 import { attemptList, failureList, failuresQuery, queueView } from "../../contract/insight.ts";
 import { latencyAnswer, latencyQuery } from "../../contract/latency.ts";
 import { jobIdParam } from "../../contract/worker.ts";
+import { ROLLING_PERIODS } from "../../domain/insight/slots.ts";
 import { notFound } from "../../domain/words/refusal.ts";
 import { type Endpoint, endpoint } from "../endpoint/router.ts";
 import { jobAttempts } from "../history/attempts.ts";
 import { listFailures } from "../history/failures.ts";
+import { listMarks } from "../history/marks.ts";
 import { answer } from "../http/answer.ts";
 import { Refused, unwrap } from "../http/refused.ts";
 import { askAndDrain } from "../tenant/ask-and-drain.ts";
@@ -84,4 +87,39 @@ const latency = endpoint(
   async (c, { query, token }) => answer(c, unwrap(await callTenantForText(c.env, token, "readLatency", query))),
 );
 
-export const insightRoutes: readonly Endpoint[] = [queue, failures, attempts, latency];
+const activity = endpoint(
+  {
+    method: "get",
+    path: "/api/activity",
+    tag: TAG,
+    ...asks("readActivity"),
+    summary: "Read what happened to jobs over time",
+    description:
+      "Jobs that were created and that ended, what they cost, and the most at once, over a rolling period in even steps.",
+    query: activityQuery,
+    answers: { 200: { description: "The total, and a row for every step of the period.", schema: activityAnswer } },
+  },
+  async (c, { query, token }) => answer(c, unwrap(await callTenantForText(c.env, token, "readActivity", query))),
+);
+
+const marks = endpoint(
+  {
+    method: "get",
+    path: "/api/marks",
+    lane: "heavy",
+    tag: TAG,
+    ...asks("authorizeRead", "history_unavailable"),
+    summary: "List the events that explain a period",
+    description: "Halts, pauses, changes of the config and reached budgets, for the time axis of a chart.",
+    query: activityQuery,
+    answers: { 200: { description: "The events of the period, oldest first.", schema: markList } },
+  },
+  async (c, { query, token }) => {
+    await askAndDrain(c, token, "authorizeRead", null);
+    const toAt = Date.now();
+    const span = { fromAt: toAt - ROLLING_PERIODS[query.period].ms, toAt, target: null };
+    return answer(c, await listMarks(c.env.DB, token.tenant, span));
+  },
+);
+
+export const insightRoutes: readonly Endpoint[] = [queue, failures, attempts, latency, activity, marks];

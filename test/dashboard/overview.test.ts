@@ -113,6 +113,34 @@ describe.skipIf(lacksBrowser())("the overview", () => {
     expect(await said()).toBeLessThanOrEqual(4);
   });
 
+  it("answers whether it is well in five figures, of a span that survives a reload", async () => {
+    await end("complete", { result: "done" });
+    await world.call("POST", "/api/workers/openai/pause", { reason: "drill" });
+    await world.call("POST", "/api/workers/openai/resume");
+    const { page, faults } = await world.open("", { viewport: { width: 1440, height: 900 } });
+    const tile = (name: string) => page.getByRole("region", { name, exact: true });
+    for (const name of ["Error rate", "Throughput", "Wait", "Capacity", "Cost"]) {
+      await tile(name).getByRole("img").first().waitFor();
+      expect((await tile(name).boundingBox())?.y).toBeLessThan(700);
+    }
+    await tile("Cost").getByText("in the last hour").waitFor();
+    await page.getByRole("radio", { name: "7 days" }).check({ force: true });
+    await tile("Error rate").getByText("in the last 7 days").waitFor();
+    await page.reload();
+    await tile("Throughput").getByText("in the last 7 days").waitFor();
+    expect(await page.getByRole("radio", { name: "7 days" }).isChecked()).toBe(true);
+    const meanwhile = page.getByRole("list", { name: "What happened meanwhile" });
+    for (const says of ["openai paused", "openai resumed"]) await meanwhile.getByText(says).waitFor();
+    expect(faults()).toEqual([]);
+  });
+
+  it("fits a phone in one column", async () => {
+    const { page } = await world.open("", { viewport: { width: 390, height: 844 } });
+    await page.getByRole("region", { name: "Cost" }).waitFor();
+    await page.getByRole("table", { name: /The fleet by provider/ }).waitFor();
+    expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(390);
+  });
+
   it("shows how long jobs wait and run, by what ran them", async () => {
     const usage = { input_tokens: 3, output_tokens: 9 };
     await end("complete", { result: "done", usage, model: "qwen" });

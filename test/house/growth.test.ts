@@ -33,6 +33,8 @@ const MEMORY_FIELD = /^ {2}(?:readonly )?(\w+): (?:\{.*)?(?:Map|Set)<.*;/gm;
 const FIXED = new Set([
   // What one turn changes; it ends with the turn.
   ...["freedWorkers", "openedGroups", "openedProviders"].map((name) => `durable-objects/turn/turn.ts#${name}`),
+  // One slot of each kind.
+  "durable-objects/turn/activity-slots.ts#filling",
   // The members of a body that were looked for.
   "src/front-door/json-outline.ts#members",
   // The routes, and the signing secrets.

@@ -1,0 +1,42 @@
+// What the span cost, and what is spent of the budget.
+
+import type { ActivityAnswer } from "../../contract/activity.ts";
+import { api } from "../api.ts";
+import { plural, usd } from "../format.ts";
+import { BudgetGlance } from "../parts/budgets.tsx";
+import { Problem } from "../parts/problem.tsx";
+import { Tile } from "../parts/tile.tsx";
+import { todayUsd } from "../state/board.ts";
+import { useLoad, useThrottled } from "../state/load.ts";
+import { lastOf } from "../state/span.ts";
+
+const REREAD_EVERY_MS = 10_000;
+
+export const CostTile = ({ activity: { total, series, period } }: { activity: ActivityAnswer }) => {
+  const spent = useThrottled(todayUsd.value, REREAD_EVERY_MS);
+  const { data, error, reload } = useLoad(`cost ${spent}`, (signal) => api.cost.summary({ period: "day" }, { signal }));
+  const today = todayUsd.value ?? data?.total_usd ?? 0;
+  return (
+    <Tile
+      title="Cost"
+      figure={usd(total.usd)}
+      href="#/cost"
+      note={
+        <>
+          in the {lastOf(period)}
+          {data !== null && data.unpriced_jobs > 0 && (
+            <span class="tone-caution"> · {plural(data.unpriced_jobs, "job")} of unknown price</span>
+          )}
+        </>
+      }
+      spark={{
+        name: `Cost over the ${lastOf(period)}`,
+        values: series.map((step) => step.usd),
+        colour: "--part-cost",
+      }}
+    >
+      <Problem error={error} retry={reload} />
+      {data !== null && <BudgetGlance budgets={data} spentToday={today} />}
+    </Tile>
+  );
+};
