@@ -11,6 +11,7 @@ import { fileCommands } from "./verbs/files.ts";
 import { jobCommands } from "./verbs/jobs.ts";
 import { keyCommands } from "./verbs/keys.ts";
 import { killswitchCommands } from "./verbs/killswitch.ts";
+import { modelCommands } from "./verbs/models.ts";
 import { moveCommands } from "./verbs/move.ts";
 import { openCommand } from "./verbs/open.ts";
 import { peopleCommands } from "./verbs/people.ts";
@@ -32,6 +33,7 @@ export const VERBS: readonly Verb[] = [
   ...batchCommands,
   ...queueCommands,
   ...workerCommands,
+  ...modelCommands,
   ...killswitchCommands,
   ...scheduleCommands,
   ...keyCommands,

@@ -9,6 +9,8 @@ import { HeldJobs } from "./held-jobs.ts";
 import { JobRunner } from "./job-runner.ts";
 import type { InputLoader } from "./load-input.ts";
 import type { WorkerLog } from "./log.ts";
+import type { Machine } from "./models/machine.ts";
+import { ModelTasks } from "./models/model-tasks.ts";
 import { PresenceDue, presenceMessage, type WorkerIdentity } from "./presence.ts";
 import { Reports } from "./reports.ts";
 import type { FileOpener, ResultStore } from "./run-job.ts";
@@ -35,6 +37,8 @@ export type LoopOptions = {
   openFile: FileOpener;
   config: ConfigWatch;
   log: WorkerLog;
+  /** What is told of the machine, and whose models are managed; absent: nothing, and none. */
+  machine?: Machine;
   /** Gives running jobs back when it closes, instead of finishing them. */
   drainsNow?: boolean;
   /** The coordinator will never accept this worker: the process ends with this reason. */
@@ -56,6 +60,7 @@ export class Loop {
   #intervalMs = DEFAULT_HEARTBEAT_SECONDS * 1000;
   readonly #beats = createBeats((isLate) => this.#beat(isLate));
   readonly #presence: PresenceDue;
+  readonly #tasks: ModelTasks;
   #onChange = () => {};
 
   constructor(options: LoopOptions) {
@@ -80,6 +85,12 @@ export class Loop {
       onDropped: () => this.#presence.owe(),
       onChange: () => this.#changed(),
     });
+    const { manager = null, maxModelGb = null, onDone = () => {} } = options.machine?.forTasks ?? {};
+    this.#tasks = new ModelTasks(
+      { manager, maxModelGb, onDone, log },
+      { send: (message) => this.#reports.send(message), nextId: () => this.#reports.nextId() },
+    );
+    options.machine?.watch(() => this.#session !== null && this.#sendPresence());
     watch.watch((state) => this.#runtimeChanged(state));
     this.#openOrClose(watch.state);
   }
@@ -90,6 +101,7 @@ export class Loop {
     this.#reports.attach(session);
     this.#sendPresence();
     this.#reports.repeat(true);
+    this.#tasks.repeat();
     this.#beats.start(this.#intervalMs * BEAT_SHARE);
   }
 
@@ -129,7 +141,10 @@ export class Loop {
         if (message.killswitch.active) this.#haltAll();
         break;
       case "model.task":
+        this.#tasks.receive(message.task);
+        break;
       case "model.task_cancelled":
+        this.#tasks.cancel(message.task_id);
         break;
       case "runtime.try":
         void this.#try(message.model);
@@ -150,6 +165,7 @@ export class Loop {
   async drain(graceMs: number): Promise<void> {
     this.#isDraining = true;
     this.#runner.close(SHUTTING_DOWN);
+    this.#tasks.close();
     this.#sendPresence();
     await this.#until(() => this.#held.size === 0, graceMs);
     this.#giveBack("the worker shut down before the job was done");
@@ -179,11 +195,12 @@ export class Loop {
   }
 
   #takePresenceFacts(facts: PresenceFacts): void {
-    const { jobs = [], halted = [], killswitch, heartbeat_interval_seconds: interval } = facts;
+    const { jobs = [], halted = [], model_tasks: tasks = [], killswitch, heartbeat_interval_seconds: interval } = facts;
     if (interval !== undefined && interval > 0) this.#follow(interval * 1000);
     if (killswitch?.active && this.#held.size > 0) this.#haltAll();
     for (const jobId of halted) this.#runner.halt(jobId, Number.POSITIVE_INFINITY, "the coordinator took it back");
     for (const job of jobs) this.#runner.assign(job);
+    for (const task of tasks) this.#tasks.receive(task);
   }
 
   /** The last ping may be older than a shorter interval allows, so the next one is sent at once. */
@@ -218,6 +235,7 @@ export class Loop {
   }
 
   #acknowledged(id: string): void {
+    if (this.#tasks.acknowledged(id, 0)) return;
     this.#presence.acknowledged(id);
     const report = this.#reports.take(id);
     const held = report === undefined ? undefined : this.#held.find(report.job_id);
@@ -232,6 +250,7 @@ export class Loop {
   #refused(id: string, problem: ProblemResource | undefined): void {
     const status = problem?.status ?? 0;
     const detail = problem?.detail || problem?.title || "no reason given";
+    if (this.#tasks.acknowledged(id, status)) return;
     if (this.#presence.isLast(id)) this.#refusedPresence(status, detail);
     if (status === 429 || status >= 500) return;
     const report = this.#reports.take(id);
@@ -261,9 +280,9 @@ export class Loop {
 
   #sendPresence(): void {
     const id = this.#reports.nextId();
-    const { identity, watch } = this.#options;
+    const { identity, watch, machine } = this.#options;
     const load = { jobs: this.heldJobIds, freeSlots: this.freeSlots(), isDraining: this.#isDraining };
-    this.#reports.send(presenceMessage(id, identity, load, watch.state));
+    this.#reports.send(presenceMessage(id, identity, load, watch.state, machine?.facts));
     this.#presence.sent(id, performance.now());
   }
 
@@ -286,10 +305,12 @@ export class Loop {
   #beat(isLate: boolean): void {
     this.#ping();
     this.#options.watch.lookIfDue();
+    void this.#options.machine?.look();
     const isPresenceDue = isLate || this.#held.size > 0 || this.#presence.isDue(performance.now());
     if (this.#session?.kind === "socket" && !isPresenceDue) return;
     this.#sendPresence();
     this.#reports.repeat(false);
+    this.#tasks.repeat();
     for (const held of this.#held.all("running")) this.#runner.heartbeat(held);
   }
 

@@ -3,6 +3,7 @@
 // and every ten minutes.
 
 import { modelName } from "../contract/field.ts";
+import type { MachineResource } from "../contract/machine.ts";
 import { lineOf } from "../contract/text/start-of.ts";
 import { MAX_RUNTIME_MODELS, type Tier } from "../contract/values.ts";
 import type { RuntimeState } from "./runtimes/runtime.ts";
@@ -30,6 +31,7 @@ export function presenceMessage(
   identity: WorkerIdentity,
   load: Load,
   { unavailable, apis, models: listed }: RuntimeState,
+  machine: Partial<MachineResource> = {},
 ): WorkerMessage {
   const { models, tier, concurrency, ...rest } = identity;
   return {
@@ -45,6 +47,7 @@ export function presenceMessage(
       ? {}
       : { runtime_models: listed.filter((model) => modelName.safeParse(model).success).slice(0, MAX_RUNTIME_MODELS) }),
     ...(unavailable === null ? {} : { unavailable: lineOf(unavailable, MAX_REASON_CHARS) }),
+    ...Object.fromEntries(Object.entries(machine).filter(([, told]) => told !== null)),
     jobs: load.jobs,
   };
 }

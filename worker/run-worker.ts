@@ -7,6 +7,8 @@ import { logProblem } from "../log/log.ts";
 import { openCommand } from "./exec/open-command.ts";
 import { greeting } from "./greeting.ts";
 import { openWorkerLog, type WorkerLog } from "./log.ts";
+import { Machine } from "./models/machine.ts";
+import { openManager } from "./models/open-manager.ts";
 import { listedFiles, runOnce } from "./once.ts";
 import { discoverRuntime, identifyRuntime } from "./runtimes/discovery.ts";
 import { ECHO_MODEL } from "./runtimes/echo.ts";
@@ -69,23 +71,38 @@ async function run(args: readonly string[], env: Environment, command: string): 
   const log = openWorkerLog(logSettings, settings.instance);
   const runtime =
     settings.exec === null ? await chooseRuntime(settings, keys) : openCommand(settings.exec, settings, log);
-  const refused = await work(settings, runtime, log);
+  const machine = await openMachine(settings, runtime, env, keys);
+  const refused = await work(settings, runtime, machine, log);
   if (refused !== null) throw new Mistake(refused);
   return 0;
 }
 
 /** @returns why the coordinator refused this worker, or null after a signal. */
-async function work(settings: Settings, runtime: Runtime, log: WorkerLog): Promise<string | null> {
+async function work(settings: Settings, runtime: Runtime, machine: Machine, log: WorkerLog): Promise<string | null> {
   const { apiUrl, apiKey, configUrl, instance, tags, tier, concurrency, opening } = settings;
   const provider = settings.provider ?? runtime.name;
   // Echo offers one model, so that it never answers for another.
   const models = settings.models.length === 0 && runtime.name === "echo" ? [ECHO_MODEL] : settings.models;
   const identity = { instance, provider, tags, models, tier, concurrency, version: VERSION };
   for (const told of greeting(settings, runtime)) log(told);
-  const started = startWork({ apiUrl, apiKey, configUrl, identity, runtime, log, ...(opening ? { opening } : {}) });
+  const parts = { identity, runtime, machine, log, ...(opening ? { opening } : {}) };
+  const started = startWork({ apiUrl, apiKey, configUrl, ...parts });
   onSignal(log, () => void started.then(({ drain }) => drain(GRACE_MS)));
   const { ended } = await started;
   return ended;
+}
+
+async function openMachine(
+  { provider, manageModels, maxModelGb }: Settings,
+  runtime: Runtime,
+  env: Environment,
+  keys: ProviderKeys,
+): Promise<Machine> {
+  const key = await keys.resolve(`provider:${provider ?? runtime.name}`);
+  const manager = openManager(runtime, key, env);
+  if (manageModels && manager === null)
+    throw new Mistake(`--manage-models: the models of ${runtime.name} cannot be managed`);
+  return new Machine({ manager, isManaged: manageModels, maxModelGb });
 }
 
 /** Its report is all that goes to stdout. */

@@ -31,6 +31,10 @@ export type Settings = {
   exec: ExecSettings | null;
   /** When it takes jobs; undefined: always. */
   opening: OpeningSettings | undefined;
+  /** Takes tasks for the models of this machine. */
+  manageModels: boolean;
+  /** Pulls no larger model; null: any. */
+  maxModelGb: number | null;
   /** The only job, for a run without a coordinator. */
   once: string | null;
 };
@@ -47,12 +51,14 @@ const FLAGS = {
   tier: "economy, standard or premium",
   concurrency: "jobs at the same time, 1 to 1000 (default 1)",
   runtime: `model runtime (default: a local one that is found, else echo): ${RUNTIME_NAMES.join(", ")}`,
+  "manage-models": "lets operators pull, load, unload and delete models on this machine",
+  "max-model-gb": "with --manage-models: pulls no model that is larger",
   ...OPENING_FLAGS,
   ...EXEC_FLAGS,
   help: "prints this text",
 } as const;
 
-const SWITCHES: readonly string[] = ["help", ...EXEC_SWITCHES];
+const SWITCHES: readonly string[] = ["help", "manage-models", ...EXEC_SWITCHES];
 
 /** `command`: what the reader typed to come here. */
 export const usageOf = (command: string): string => `${command} [--flag value …]
@@ -99,6 +105,7 @@ const settingsSchema = z.object({
       );
     })
     .optional(),
+  "--max-model-gb": z.coerce.number({ error: "must be a number of GB" }).positive("must be more than 0").optional(),
   ...openingFields,
   ...execFields,
 });
@@ -143,6 +150,8 @@ export function readSettings(
       runtime: data["--runtime"] ?? null,
       exec: ofExec.exec,
       opening: openingSettings(data),
+      manageModels: isGiven("manage-models"),
+      maxModelGb: data["--max-model-gb"] ?? null,
       once: data["--once"] ?? null,
     },
   };

@@ -7,6 +7,7 @@ import { openHttpSession } from "./http-session.ts";
 import { fileOpener } from "./job-files.ts";
 import { inputLoader } from "./load-input.ts";
 import { Loop } from "./loop.ts";
+import type { Machine } from "./models/machine.ts";
 import { type OpeningSettings, openDoors } from "./openings/open-doors.ts";
 import type { WorkerIdentity } from "./presence.ts";
 import { RuntimeWatch } from "./runtime-watch.ts";
@@ -25,6 +26,8 @@ export type WorkOptions = {
   log: (line: string) => void;
   /** When it takes jobs; absent: always. */
   opening?: OpeningSettings;
+  /** What is told of the machine; absent: nothing. */
+  machine?: Machine;
   /** Called with each message of the coordinator, before the loop acts on it. */
   onMessage?: (message: CoordinatorMessage) => void;
 };
@@ -54,7 +57,7 @@ export async function startWork(options: WorkOptions): Promise<Work> {
   const loadInput = inputLoader(line);
   const storeResult = resultStore(line);
   const openFile = fileOpener(line);
-  await Promise.all([config.refresh(), watch.look()]);
+  await Promise.all([config.refresh(), watch.look(), options.machine?.look()]);
   const loop = new Loop({
     identity,
     runtime,
@@ -65,6 +68,7 @@ export async function startWork(options: WorkOptions): Promise<Work> {
     openFile,
     config,
     log,
+    ...(options.machine === undefined ? {} : { machine: options.machine }),
     drainsNow: options.opening?.drainsNow ?? false,
     onRefused,
   });

@@ -386,6 +386,11 @@ const ROOMS: readonly Room[] = [
     may: ["contract/*"],
     packages: ["ws"],
   },
+  {
+    places: ["worker/models"],
+    may: ["contract/*", "worker/runtimes", "worker/session.ts"],
+    packages: ["node:"],
+  },
   { places: ["worker/openings"], may: ["contract/*"], packages: ["node:", "zod"] },
   {
     places: ["worker/streams"],
@@ -409,6 +414,7 @@ const ROOMS: readonly Room[] = [
       "log",
       "worker/exec",
       "worker/job-facts.ts",
+      "worker/models",
       "worker/openings",
       "worker/runtimes",
       "worker/runtimes/runtime.ts",

@@ -77,6 +77,8 @@ describe("the worker's settings", () => {
     expect(settingsOf([...args, "--runtime", "ollama", "--provider", "home"], env)).toEqual({
       apiUrl: "https://jobs.example.com",
       exec: null,
+      manageModels: false,
+      maxModelGb: null,
       once: null,
       apiKey: "k",
       configUrl: "https://jobs.example.com/config",

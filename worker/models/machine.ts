@@ -1,0 +1,86 @@
+// What presence reports say of the machine: looked at with each heartbeat, and told at once when something changed that
+// an operator or the router would notice.
+
+import { modelName } from "../../contract/field.ts";
+import type { MachineResource } from "../../contract/machine.ts";
+import { MAX_RUNTIME_MODELS } from "../../contract/values.ts";
+import { hardwareReader } from "./hardware.ts";
+import { type ModelManager, NOTHING_KNOWN } from "./model-manager.ts";
+
+const LOOK_TIMEOUT_MS = 10_000;
+/** Memory in use is told again when it changed by such a share of the card. */
+const MEMORY_STEPS = 20;
+
+export type MachineOptions = {
+  /** Null: nothing is known of the runtime's models. */
+  manager: ModelManager | null;
+  /** The machine's owner allows model tasks. */
+  isManaged: boolean;
+  /** The largest model that a task may pull, in GB; null: any. */
+  maxModelGb: number | null;
+  readHardware?: () => Promise<NonNullable<MachineResource["hardware"]>>;
+};
+
+export class Machine {
+  readonly #options: MachineOptions;
+  readonly #readHardware: () => Promise<MachineResource["hardware"]>;
+  #facts: MachineResource = { hardware: null, ...NOTHING_KNOWN };
+  #onChange = () => {};
+  #underWay: Promise<void> | null = null;
+
+  constructor(options: MachineOptions) {
+    this.#options = options;
+    this.#readHardware = options.readHardware ?? hardwareReader();
+  }
+
+  /** How model tasks are run here. */
+  get forTasks() {
+    const { manager, isManaged, maxModelGb } = this.#options;
+    return { manager: isManaged ? manager : null, maxModelGb, onDone: () => void this.look() };
+  }
+
+  get facts(): MachineResource {
+    return this.#facts;
+  }
+
+  watch(onChange: () => void): void {
+    this.#onChange = onChange;
+  }
+
+  look(): Promise<void> {
+    this.#underWay ??= this.#look().finally(() => {
+      this.#underWay = null;
+    });
+    return this.#underWay;
+  }
+
+  async #look(): Promise<void> {
+    const { manager, isManaged } = this.#options;
+    const known = manager?.look(AbortSignal.timeout(LOOK_TIMEOUT_MS)).catch(() => null);
+    const [hardware, models] = await Promise.all([this.#readHardware().catch(() => null), known]);
+    // While the runtime is away, what it last said stands.
+    const told = models == null ? this.#facts : bounded(models);
+    const can = isManaged && manager !== null ? (told.can ?? this.#facts.can) : null;
+    const before = this.#facts;
+    this.#facts = { ...told, hardware, can };
+    if (worthTelling(before) !== worthTelling(this.#facts)) this.#onChange();
+  }
+}
+
+const isNamed = ({ model }: { model: string }): boolean => modelName.safeParse(model).success;
+
+/** As much as a report may have. */
+const bounded = <Facts extends Pick<MachineResource, "loaded" | "on_disk">>(facts: Facts): Facts => ({
+  ...facts,
+  loaded: facts.loaded?.filter(isNamed).slice(0, MAX_RUNTIME_MODELS) ?? null,
+  on_disk: facts.on_disk?.filter(isNamed).slice(0, MAX_RUNTIME_MODELS) ?? null,
+});
+
+/** Figures that change all the time are told with the next report. */
+const worthTelling = ({ hardware, loaded, ...models }: MachineResource): string => {
+  const memory = hardware?.gpus.map(({ name, total_mb, used_mb }) => [
+    name,
+    Math.round((used_mb / Math.max(1, total_mb)) * MEMORY_STEPS),
+  ]);
+  return JSON.stringify([memory, loaded?.map(({ model }) => model), models]);
+};
