@@ -56,6 +56,7 @@ const silence = async (world: World): Promise<string | null> => {
     worker.socket = null;
     worker.held.clear();
   }
+  world.shell.runners.calls.clear();
   const before = world.shell.alarmCount;
   const { clock } = world.shell;
   // A clock that was set back must first pass the instants it has seen.

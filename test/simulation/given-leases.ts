@@ -6,6 +6,9 @@ import { isLeased, type Job } from "../../domain/job/job.ts";
 import type { Check } from "./invariants.ts";
 import type { Snapshot } from "./snapshot.ts";
 
+/** Less than any config lets a worker be silent. */
+const SURELY_ALIVE_MS = 5_000;
+
 /** Leases that this step gave out. */
 const newLeases = (before: Snapshot, now: Snapshot): Job[] =>
   now.changed
@@ -49,6 +52,9 @@ const mayHave = (worker: Worker | undefined, job: Job, nowAt: number): boolean =
   job.tags.every((tag) => worker.tags.includes(tag)) &&
   hasModel(worker, job.model);
 
+/** The coordinator's own are there for as long as the config says so. */
+const isNeverSilent = ({ workers }: Snapshot, instance: string): boolean => workers.get(instance)?.isEdge === true;
+
 /**
  * By elapsed time: after the clock was set back, silence counts from the object's next turn. The pings of an open socket
  * have the platform's clock.
@@ -60,7 +66,7 @@ export const theSilentAreGivenNothing: Check = (before, now, { model, shell, wor
   const { elapsedAt, heededAt, nowAt } = shell.clock;
   const offlineAfterMs = Math.max(...[before, now].map(({ config }) => config.presence.offlineAfterMs));
   for (const { id, assignedAt, assignedWorker } of given) {
-    if (assignedWorker === null || open.has(assignedWorker)) continue;
+    if (assignedWorker === null || open.has(assignedWorker) || isNeverSilent(now, assignedWorker)) continue;
     const heardAt = Math.max(model.heardAt.get(assignedWorker) ?? 0, heededAt);
     const silentMs = (assignedAt ?? nowAt) + elapsedAt - nowAt - heardAt;
     if (silentMs > offlineAfterMs) return `${assignedWorker} was given job ${id} after ${silentMs} ms of silence`;
@@ -118,10 +124,38 @@ export const onlyFitWorkersAreGiven: Check = (before, now, { model, isShared }) 
     const times = [now.nowAt, before.nowAt];
     const isFit = workers.some((worker) => asked.some((one) => times.some((at) => mayHave(worker, one, at))));
     if (!isFit) return `${instance} was given job ${job.id}, which it may not have`;
+    if (isNeverSilent(now, instance)) continue;
     const { offlineAfterMs } = before.config.presence;
     const silentSince = model.signs.get(instance) ?? Number.NEGATIVE_INFINITY;
     if ((job.assignedAt ?? now.nowAt) - silentSince > Math.max(offlineAfterMs, now.config.presence.offlineAfterMs))
       return `${instance} was given job ${job.id}, and was silent since ${silentSince}`;
+  }
+  return null;
+};
+
+/**
+ * A fallback of the coordinator takes at once only what no other living worker could. Jobs with more wishes than these
+ * have more reasons why another could not.
+ */
+export const fallbacksWait: Check = (before, now, { model, shell, isShared }) => {
+  if (isShared || before.config !== now.config) return null;
+  for (const job of newLeases(before, now)) {
+    const worker = now.workers.get(job.assignedWorker ?? "");
+    const afterMs = now.config.edgeAfterMs.get(worker?.provider ?? "");
+    const waitedMs = (job.assignedAt ?? now.nowAt) - job.createdAt;
+    if (worker?.isEdge !== true || afterMs === undefined || waitedMs >= afterMs) continue;
+    if (job.tier !== null || job.api !== null || job.lease > 1) continue;
+    const rival = [...now.workers.values()].find(
+      (other) =>
+        !other.isEdge &&
+        other.concurrency > 0 &&
+        mayHave(other, job, now.nowAt) &&
+        mayHave(before.workers.get(other.instance), job, before.nowAt) &&
+        !model.lacking.has(`${other.instance} ${job.model}`) &&
+        now.nowAt - (shell.memory?.fleet.get(other.instance)?.lastSeenAt ?? 0) < SURELY_ALIVE_MS,
+    );
+    if (rival !== undefined)
+      return `${worker.instance} was given job ${job.id} after ${waitedMs} ms, and ${rival.instance} could take it`;
   }
   return null;
 };

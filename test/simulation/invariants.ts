@@ -7,6 +7,7 @@ import { answersAreAudited } from "./audit.ts";
 import { turnsAreFair } from "./fairness.ts";
 import {
   capacityHolds,
+  fallbacksWait,
   onlyFitWorkersAreGiven,
   onlyWhereItsModelIs,
   providerLimitHolds,
@@ -238,6 +239,7 @@ export const INVARIANTS: Readonly<Record<string, Check>> = {
   "a provider's load stays within max_concurrent": providerLimitHolds,
   "under the killswitch nobody has anything": killswitchHolds,
   "only a live, matching, active worker is given a job": onlyFitWorkersAreGiven,
+  "a fallback of the coordinator lets a worker of one's own go first": fallbacksWait,
   "a job runs only where its model is, as far as anybody knows": onlyWhereItsModelIs,
   "a silent worker is given nothing, whatever the clock does": theSilentAreGivenNothing,
   "a worker whose key was revoked is given nothing": theLockedOutAreGivenNothing,

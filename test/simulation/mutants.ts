@@ -9,6 +9,7 @@ import { JOURNAL_MUTANTS } from "./journal-mutants.ts";
 import { KEY_MUTANTS } from "./key-mutants.ts";
 import { LIMIT_MUTANTS } from "./limit-mutants.ts";
 import { type Mutant, mutant } from "./mutant.ts";
+import { RUNNER_MUTANTS } from "./runner-mutants.ts";
 import { TESTED_MUTANTS } from "./tested-mutants.ts";
 import { WAKE_MUTANTS } from "./wake-mutants.ts";
 import { WEBHOOK_MUTANTS } from "./webhook-mutants.ts";
@@ -160,6 +161,7 @@ export const MUTANTS: readonly Mutant[] = [
   ...HISTORY_MUTANTS,
   ...JOURNAL_MUTANTS,
   ...LIMIT_MUTANTS,
+  ...RUNNER_MUTANTS,
   ...KEY_MUTANTS,
   ...WEBHOOK_MUTANTS,
   ...DEPARTURE_MUTANTS,

@@ -13,6 +13,7 @@ import { LIMIT_ACTIONS } from "./limits.ts";
 import { MOVES } from "./moves.ts";
 import type { Plan, Step } from "./plan.ts";
 import { breatheOut } from "./platform.ts";
+import { RUNNER_ACTIONS } from "./runners.ts";
 import { hearNews, remember, type Snapshot, takeSnapshot } from "./snapshot.ts";
 import { VIEWER_ACTIONS } from "./viewers.ts";
 import { VISITOR_ACTIONS } from "./visitors.ts";
@@ -33,6 +34,7 @@ const ACTORS: Readonly<Record<string, Action>> = {
   ...VIEWER_ACTIONS,
   ...LIMIT_ACTIONS,
   ...KEY_LIMIT_ACTIONS,
+  ...RUNNER_ACTIONS,
 };
 
 /** They move the world on. */

@@ -131,6 +131,16 @@ export class Scene {
     return calling;
   }
 
+  /** The objects that call providers for the tenant. */
+  get runners() {
+    return this.#world.shell.runners;
+  }
+
+  /** What one of them reports; whether it was taken. */
+  runnerSays(instance: string, report: Record<string, unknown>, refusal: string | null = null): Promise<boolean> {
+    return this.tell((tenant) => tenant.hearRunner(instance, { id: "r", ...report } as never, refusal));
+  }
+
   /** The receiver of webhooks. */
   get receiver() {
     return this.#world.shell.receiver;

@@ -13,6 +13,7 @@ import { SCENES_OF_THE_DOOR } from "./scenes-of-the-door.ts";
 import { SCENES_OF_THE_FLEET } from "./scenes-of-the-fleet.ts";
 import { SCENES_OF_THE_LIVE_VIEW } from "./scenes-of-the-live-view.ts";
 import { SCENES_OF_THE_QUEUE } from "./scenes-of-the-queue.ts";
+import { SCENES_OF_THE_RUNNERS } from "./scenes-of-the-runners.ts";
 import { SCENES_OF_THE_SWEEP } from "./scenes-of-the-sweep.ts";
 import { SCENES_OF_TRIALS } from "./scenes-of-trials.ts";
 import { SCENES_OF_WEBHOOKS } from "./scenes-of-webhooks.ts";
@@ -33,6 +34,7 @@ export const SCENES: readonly Shown[] = [
   ...SCENES_OF_WEBHOOKS,
   ...SCENES_OF_THE_DOOR,
   ...SCENES_OF_THE_SWEEP,
+  ...SCENES_OF_THE_RUNNERS,
   ...SCENES_OF_THE_LIVE_VIEW,
   ...SCENES_OF_HALTS,
 ];

@@ -15,6 +15,7 @@ import { History } from "./history.ts";
 import { breathe, enter, loadTenant } from "./platform.ts";
 import { Random } from "./random.ts";
 import { Receiver } from "./receiver.ts";
+import { Runners } from "./runner-objects.ts";
 import { type SimulatedSocket, SocketTable } from "./sockets.ts";
 
 export const TENANT = "simulated";
@@ -65,6 +66,8 @@ export class Shell {
   isAlarmHeld = false;
   /** The other end of the webhooks. */
   readonly receiver = new Receiver(this.clock);
+  /** The objects that call providers for it. */
+  readonly runners = new Runners();
   alarmCount = 0;
   /** When the reported size of the storage last changed, in elapsed time. */
   filledAt = Number.NEGATIVE_INFINITY;
@@ -144,7 +147,7 @@ export class Shell {
     const tenant = new Real(state, {
       DB: this.history.binding,
       RELAY: SILENT_RELAYS,
-      RUNNER: SILENT_RELAYS,
+      RUNNER: this.runners.binding,
       FILES: SILENT_RELAYS,
       SERVICE_LOG: "json",
       SERVICE_LOG_LEVEL: "warn",

@@ -175,7 +175,7 @@ const SOCKET_TYPES = {
 } as const;
 
 /** A report that starts the job, and of which the worker heard nothing: a later start may be no news. */
-const noteUnheard = ({ model }: World, { id, lease }: { id: string; lease: number }): void => {
+export const noteUnheard = ({ model }: World, { id, lease }: { id: string; lease: number }): void => {
   const key = `${id}/${lease}`;
   if (!model.beats.has(key)) model.beats.set(key, Number.NEGATIVE_INFINITY);
 };
@@ -202,7 +202,7 @@ const deliver = async (world: World, worker: WorkerActor, report: SentReport): P
 };
 
 /** The same report as a socket message: flat, in snake case. */
-const onTheWire = ({ operation, request }: SentReport): Record<string, unknown> => {
+export const onTheWire = ({ operation, request }: SentReport): Record<string, unknown> => {
   const { id, lease, usage, costUsd, retryAfterMs, error, model: _model, ...rest } = request;
   const used = usage as { inputTokens: number; outputTokens: number } | null | undefined;
   return {
@@ -252,7 +252,7 @@ const spent = (chance: number) => ({
 });
 
 /** `text` makes the result as long as it may be. */
-const completion = (world: World, id: string, lease: number, chance: number, text?: string): SentReport => {
+export const completion = (world: World, id: string, lease: number, chance: number, text?: string): SentReport => {
   world.model.reports.push({ jobId: id, lease });
   const report = world.model.reports.length - 1;
   const result = text === undefined ? { report } : { report, text };
@@ -283,16 +283,19 @@ const noteAsked = ({ model }: World, key: string, retryAfterMs: number): void =>
   model.askedToWait.set(key, Math.min(model.askedToWait.get(key) ?? Number.POSITIVE_INFINITY, retryAfterMs));
 };
 
+export const failure = (world: World, id: string, lease: number, chances: Chances): SentReport => {
+  const retryAfterMs = Math.floor(chances[3] * 20) * 1000;
+  const error = pickOf(ERRORS, chances[2]);
+  noteAsked(world, `${id}/${lease}`, retryAfterMs);
+  return { operation: "failJob", request: { id, lease, error, retryAfterMs, ...spent(chances[3]) } };
+};
+
 export const fail: WorkerAction = async (world, worker, chances) => {
   const found = heldBy(worker, chances[1]);
   if (found === undefined) return;
   const [id, { lease }] = found;
   worker.held.delete(id);
-  const retryAfterMs = Math.floor(chances[3] * 20) * 1000;
-  const error = pickOf(ERRORS, chances[2]);
-  noteAsked(world, `${id}/${lease}`, retryAfterMs);
-  const request = { id, lease, error, retryAfterMs, ...spent(chances[3]) };
-  await sendReport(world, worker, { operation: "failJob", request });
+  await sendReport(world, worker, failure(world, id, lease, chances));
 };
 
 const MISSING = { code: "model_not_found", message: "Model not found", status: 404, retryable: false };

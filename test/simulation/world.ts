@@ -15,6 +15,7 @@ import { ROW_ROOM } from "../../durable-objects/turn/outbox-writer.ts";
 import { noteAnswer } from "./audit.ts";
 import { Model } from "./model.ts";
 import type { Step } from "./plan.ts";
+import type { Call } from "./runner-objects.ts";
 import { type Heard, Shell, TENANT } from "./shell.ts";
 import type { SimulatedSocket } from "./sockets.ts";
 import type { Viewer } from "./viewers.ts";
@@ -114,6 +115,7 @@ export class World {
   constructor(seed: number) {
     setRooms(seed);
     this.shell = new Shell(seed);
+    this.shell.runners.given = (call) => this.#noteGiven(call);
     this.shell.answered = (name, request) => noteAnswer(this.model, name, request);
     this.workers = Array.from({ length: WORKER_COUNT }, (_, index) => ({
       instance: `worker-${index}`,
@@ -127,6 +129,15 @@ export class World {
       held: new Map(),
       sent: [],
     }));
+  }
+
+  /** One of the coordinator's own workers has a lease: no other may have it. */
+  #noteGiven({ instance, id, lease }: Call): void {
+    const key = `${id}/${lease}`;
+    const holder = this.model.holders.get(key);
+    if (holder !== undefined && holder !== instance)
+      this.model.violate(`lease ${key} was given to ${holder} and to ${instance}`);
+    this.model.holders.set(key, instance);
   }
 
   /** A name that was never used in this run. */

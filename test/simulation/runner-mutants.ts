@@ -1,0 +1,54 @@
+// Defects in what the coordinator's own workers are given, and in what becomes of their calls.
+
+import { type Mutant, mutant } from "./mutant.ts";
+
+export const RUNNER_MUTANTS: readonly Mutant[] = [
+  mutant(
+    "a fallback takes what a worker of one's own could",
+    "domain/routing/routing-filter.ts",
+    "return afterMs !== undefined && (waitingSinceAt",
+    "return afterMs === 0 && (waitingSinceAt",
+  ),
+  mutant(
+    "a fallback waits where nobody else could take the job",
+    "domain/routing/routing-filter.ts",
+    "if (waiting.count() > 0 && canOthers(fleet, asked, policy)) left.subtract(waiting);",
+    "left.subtract(waiting);",
+  ),
+  mutant(
+    "a fallback waits for ever",
+    "domain/routing/routing-filter.ts",
+    "nowAt - waitingSinceAt < afterMs)",
+    "nowAt - waitingSinceAt < 1_000 * afterMs)",
+  ),
+  mutant(
+    "nothing looks for jobs that have waited for a fallback",
+    "durable-objects/operations/routing.ts",
+    "turn.openedGroups.add(group.key);\n        // Another",
+    "// Another",
+  ),
+  mutant(
+    "the report of a call that was taken back is taken",
+    "domain/job/lease.ts",
+    "  if (!holds(job, lease)) return err(leaseLost(job, lease));\n  const next = changeJob(\n    asRunning",
+    "  if (job.assignedWorker === null) return err(leaseLost(job, lease));\n  const next = changeJob(\n    asRunning",
+  ),
+  mutant(
+    "a refused key fails the job that another could take",
+    "durable-objects/tenant.ts",
+    "refusal === null ? report : leftToOthers(turn, report, refusal)",
+    "report",
+  ),
+  mutant(
+    "a provider that refused its key is given the next job",
+    "durable-objects/operations/edge-workers.ts",
+    'for (const { worker } of edgeMembers(turn, provider)) turn.putWorker({ ...worker, unavailable: words });\n  turn.reopenAvoiding();\n  turn.log("warn"',
+    'turn.reopenAvoiding();\n  turn.log("warn"',
+  ),
+  mutant(
+    "a provider that is no longer called goes on",
+    "durable-objects/operations/edge-workers.ts",
+    '    turn.sendHalt(job, "the provider is no longer called by the coordinator");\n',
+    "",
+  ),
+];

@@ -1,0 +1,132 @@
+// The coordinator's own workers: until when a fallback waits, what a refused key does, and what becomes of lost calls.
+
+import assert from "node:assert/strict";
+import type { Scene, Shown } from "./scene.ts";
+import { ALIVE, configure, create, present, read } from "./scene-steps.ts";
+
+const EDGE = { enabled: true, models: ["m"], max_concurrent: 4 };
+const HOSTED = "edge-cloud-0";
+const WANTED = { model: "m" };
+
+/** The coordinator calls `cloud`; `more` is what else its config says. */
+const hosting = (scene: Scene, edge: object = {}, more: object = {}) =>
+  configure(scene, { ...ALIVE, ...more, providers: { cloud: { edge: { ...EDGE, ...edge } } } });
+
+/** What it runs: the ids of its jobs, and their leases. */
+const callsOf = ({ runners }: Scene) => [...runners.calls.values()].map(({ id, lease }) => ({ id, lease }));
+
+const startedCall = async (scene: Scene, wanted: object = {}) => {
+  const { id } = await create(scene, { ...WANTED, ...wanted });
+  const { lease } = await read(scene, id);
+  assert.ok(await scene.runnerSays(HOSTED, { type: "job.started", job_id: id, lease }));
+  return { id, lease };
+};
+
+const completion = ({ id, lease }: { id: string; lease: number }, result: string) => ({
+  type: "job.completed",
+  job_id: id,
+  lease,
+  result,
+});
+
+const refusal = ({ id, lease }: { id: string; lease: number }) => ({
+  type: "job.failed",
+  job_id: id,
+  lease,
+  error: { code: "provider_refused", message: "bad key", retryable: false },
+});
+
+export const SCENES_OF_THE_RUNNERS: readonly Shown[] = [
+  {
+    what: "a fallback waits for a full worker of one's own, says so, and takes the job at the instant its time is over",
+    shown: async (scene) => {
+      await hosting(scene, { after_seconds: 20 });
+      await present(scene, { concurrency: 1 });
+      const [first, second] = [await create(scene), await create(scene, WANTED)];
+      assert.equal((await read(scene, first.id)).assigned_worker, "w");
+      await scene.pass(19_999);
+      const waiting = await read(scene, second.id);
+      assert.equal(waiting.waiting_reason, `${HOSTED} waits: a worker of your own can take this within 20 s`);
+      assert.deepEqual(callsOf(scene), []);
+      await scene.pass(1);
+      assert.equal((await read(scene, second.id)).assigned_worker, HOSTED);
+      assert.deepEqual(scene.audited("overflow.started"), [{ worker: HOSTED, job_id: second.id, model: "m" }]);
+    },
+  },
+  {
+    what: "a fallback takes at once what no worker of one's own takes: none is there, it is paused, or it is silent",
+    shown: async (scene) => {
+      await hosting(scene, {}, { presence: { offline_after_seconds: 30 } });
+      await startedCall(scene);
+      await present(scene, { concurrency: 0 });
+      await startedCall(scene);
+      await present(scene, { concurrency: 1 });
+      await scene.done(scene.admin, "pauseWorker", { instance: "w", reason: null, untilAt: null });
+      await startedCall(scene);
+      await scene.done(scene.admin, "resumeWorker", { instance: "w" });
+      await scene.pass(31_000);
+      await startedCall(scene);
+      assert.deepEqual(scene.audited("overflow.started"), []);
+    },
+  },
+  {
+    what: "a call that is lost with its object comes back once it is stale, and its late report changes nothing",
+    shown: async (scene) => {
+      await hosting(scene, {}, { jobs: { reap_stale_after_seconds: 20 } });
+      const lost = await startedCall(scene);
+      scene.runners.lose(HOSTED);
+      await scene.pass(19_000);
+      assert.equal((await read(scene, lost.id)).lease, lost.lease);
+      await scene.pass(10_000);
+      const again = await read(scene, lost.id);
+      assert.ok(again.lease > lost.lease);
+      assert.equal(await scene.runnerSays(HOSTED, completion(lost, "late")), false);
+      assert.ok(await scene.runnerSays(HOSTED, completion({ id: lost.id, lease: again.lease }, "right")));
+      assert.equal((await read(scene, lost.id)).result, "right");
+    },
+  },
+  {
+    what: "a provider that refuses its key gets no job for a while, and the one it refused goes to another",
+    shown: async (scene) => {
+      await hosting(scene, { as: "peer" });
+      const refused = await startedCall(scene);
+      await present(scene, { concurrency: 1 });
+      assert.ok(await scene.runnerSays(HOSTED, refusal(refused), "cloud refused the key: bad key"));
+      assert.equal((await read(scene, refused.id)).assigned_worker, "w");
+      const { id } = await create(scene, WANTED);
+      assert.equal((await read(scene, id)).status, "pending");
+      await scene.pass(5 * 60_000);
+      assert.equal((await read(scene, id)).assigned_worker, HOSTED);
+    },
+  },
+  {
+    what: "a provider that refuses its key fails the job that nobody else may have",
+    shown: async (scene) => {
+      await hosting(scene);
+      const refused = await startedCall(scene);
+      assert.ok(await scene.runnerSays(HOSTED, refusal(refused), "cloud refused the key: bad key"));
+      const failed = await read(scene, refused.id);
+      assert.deepEqual([failed.status, failed.error?.message], ["failed", "bad key"]);
+    },
+  },
+  {
+    what: "a provider that is no longer called is told to drop its calls, and its worker is gone",
+    shown: async (scene) => {
+      await hosting(scene);
+      const held = await startedCall(scene);
+      await configure(scene, ALIVE);
+      assert.deepEqual(callsOf(scene), []);
+      assert.equal((await read(scene, held.id)).status, "pending");
+      assert.equal((await scene.ask(scene.admin, "getWorker", { instance: HOSTED })).ok, false);
+    },
+  },
+  {
+    what: "the killswitch ends every call, and leaves nobody unconfirmed",
+    shown: async (scene) => {
+      await hosting(scene);
+      for (let made = 0; made < 4; made += 1) await startedCall(scene);
+      const { unconfirmed } = await scene.done(scene.admin, "activateKillswitch", { level: 4, reason: "smoke" });
+      assert.deepEqual([callsOf(scene), unconfirmed], [[], []]);
+    },
+  },
+];
