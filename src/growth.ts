@@ -13,6 +13,7 @@ import { MAX_ADDRESSES } from "./http/admission.ts";
 import { MAX_CHECKED_TOKENS } from "./http/auth.ts";
 import { FREE_BODY_BYTES } from "./http/body.ts";
 import { BOUNDS, type HolderKind } from "./http/shares.ts";
+import { MAX_HELD_BYTES } from "./runner/provider-way.ts";
 
 const OF = { key: "key", tenant: "tenant", stranger: "address", isolate: "process", process: "process" } as const;
 
@@ -148,6 +149,18 @@ export const GROWTH: readonly GrowthRow[] = [
     atTheBound: { drops: "all of them: each address has its first refusals again" },
     freedBy: "the bound",
     provenBy: ["test/http/conventions.workers.test.ts", "key"],
+  },
+  {
+    what: "what a hosted provider has said in one call",
+    holds: ["worker/runtimes/stream-reader.ts#assembly"],
+    grownBy: "provider",
+    countedBy: "worker/runtimes/stream-reader.ts",
+    bound: MAX_HELD_BYTES,
+    unit: "characters",
+    of: "job",
+    atTheBound: { drops: "the call: it fails with result_too_large, and the connection is closed" },
+    freedBy: "the end of the call",
+    provenBy: ["test/runner/bad-providers.test.ts", "never ends is stopped, and holds up nothing"],
   },
   {
     what: "calls of an object to a hosted provider",

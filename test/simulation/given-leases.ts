@@ -137,8 +137,9 @@ export const onlyFitWorkersAreGiven: Check = (before, now, { model, isShared }) 
  * A fallback of the coordinator takes at once only what no other living worker could. Jobs with more wishes than these
  * have more reasons why another could not.
  */
-export const fallbacksWait: Check = (before, now, { model, shell, isShared }) => {
+export const fallbacksWait: Check = (before, now, { model, shell, workers, endedKeys, isShared }) => {
   if (isShared || before.config !== now.config) return null;
+  const open = new Set(workers.filter(({ socket }) => socket?.isOpen).map(({ instance }) => instance));
   for (const job of newLeases(before, now)) {
     const worker = now.workers.get(job.assignedWorker ?? "");
     const afterMs = now.config.edgeAfterMs.get(worker?.provider ?? "");
@@ -149,6 +150,8 @@ export const fallbacksWait: Check = (before, now, { model, shell, isShared }) =>
       (other) =>
         !other.isEdge &&
         other.concurrency > 0 &&
+        (open.has(other.instance) || (!other.viaSocket && !endedKeys.has(other.keyId ?? ""))) &&
+        (now.backoffs.get(other.provider) ?? 0) <= before.nowAt &&
         mayHave(other, job, now.nowAt) &&
         mayHave(before.workers.get(other.instance), job, before.nowAt) &&
         !model.lacking.has(`${other.instance} ${job.model}`) &&
