@@ -7,6 +7,7 @@ import type { JobResource } from "../contract/job.ts";
 import type { KeyResource } from "../contract/key.ts";
 import type { JobReport } from "../contract/socket.ts";
 import type { ClaimAnswer } from "../contract/worker.ts";
+import type { Metric } from "../domain/insight/exposition.ts";
 import { FULL_HALT } from "../domain/killswitch.ts";
 import type { PageRequest, TablePage, TableRows } from "../domain/tenant/moved-rows.ts";
 import { isFinal, type JobStatus } from "../domain/words/job-status.ts";
@@ -33,6 +34,7 @@ import type { Asking, AskWait, DoorAnswer, Followed } from "./operations/front-d
 import type { Credential } from "./operations/holders.ts";
 import { addAdminKey, createTenant, type NewKey, type NewTenant } from "./operations/keys.ts";
 import { countPruned } from "./operations/live.ts";
+import { briefMetrics } from "./operations/metrics.ts";
 import type { Leaving } from "./operations/moving.ts";
 import { leftToOthers, reportFirstToken } from "./operations/report.ts";
 import { boundTenant } from "./operations/room.ts";
@@ -176,6 +178,11 @@ export class Tenant extends DurableObject<TenantEnv> implements StreamOwner, Run
     await this.#files.end([...new Set(some.map(({ id, view }) => view?.fileId ?? id))]);
     for (const { id } of some) files.remove(id);
     return some.length > 0;
+  }
+
+  /** For the metrics of the whole deployment. Only called by the edge, with the root key. */
+  async tellMetrics(): Promise<Result<Metric[], Refusal>> {
+    return ok(await this.#turns.read(briefMetrics));
   }
 
   /**

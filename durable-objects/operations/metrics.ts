@@ -1,7 +1,8 @@
-// Prometheus text (exposition format 0.0.4). Label values come from closed sets: statuses, outcomes, existing providers
+// What a monitor reads of a tenant. Label values come from closed sets: statuses, outcomes, existing providers
 // and requirement groups, each list bounded.
 
 import { WORKER_STATUSES } from "../../domain/fleet/worker.ts";
+import { exposition, folded, type Metric } from "../../domain/insight/exposition.ts";
 import { MEASURES, type Measure } from "../../domain/insight/latency.ts";
 import type { Group } from "../../domain/job/queue.ts";
 import { usdFromNano } from "../../domain/money/price.ts";
@@ -16,24 +17,23 @@ import { viewOf } from "./workers.ts";
 
 const MAX_GROUPS = 100;
 
-interface Metric {
-  readonly name: string;
-  readonly help: string;
-  readonly type: "gauge" | "counter" | "histogram";
-  readonly samples: readonly (readonly [suffix: string, labels: Record<string, string>, value: number])[];
-}
+export const readMetrics = (turn: Turn): Result<string, Refusal> => ok(exposition(metricsOf(turn)));
 
-export const readMetrics = (turn: Turn): Result<string, Refusal> => {
-  const metrics = [
-    ...queueMetrics(turn),
-    ...doorMetrics(turn),
-    ...fleetMetrics(turn),
-    ...providerMetrics(turn),
-    ...budgetMetrics(turn),
-    ...tenantMetrics(turn),
-  ];
-  return ok(`${metrics.map(format).join("\n")}\n`);
-};
+/** Of each family; a deployment has many tenants. */
+const MAX_SERIES_OF_A_TENANT = 10;
+
+/** For the metrics of the whole deployment. */
+export const briefMetrics = (turn: Turn): Metric[] =>
+  metricsOf(turn).map((metric) => folded(metric, MAX_SERIES_OF_A_TENANT));
+
+const metricsOf = (turn: Turn): Metric[] => [
+  ...queueMetrics(turn),
+  ...doorMetrics(turn),
+  ...fleetMetrics(turn),
+  ...providerMetrics(turn),
+  ...budgetMetrics(turn),
+  ...tenantMetrics(turn),
+];
 
 const queueMetrics = (turn: Turn): Metric[] => {
   const { queue, counters } = turn.memory;
@@ -54,13 +54,13 @@ const queueMetrics = (turn: Turn): Metric[] => {
     gauge("signalbox_queue_waiting", "Jobs that wait and may run now, by what they ask for.", [
       ...wanted.map(({ labels, waiting }) => ["", labels, waiting] as const),
     ]),
-    gauge("signalbox_queue_oldest_seconds", "Age of the oldest job that waits, by what it asks for.", [
+    highest("signalbox_queue_oldest_seconds", "Age of the oldest job that waits, by what it asks for.", [
       ...wanted.map(({ labels, oldest }) => ["", labels, oldest] as const),
     ]),
     gauge("signalbox_queue_depth", "Jobs that wait and may run now, by requirement group.", [
       ...labelled.map(({ group, labels }) => ["", labels, group.count] as const),
     ]),
-    gauge("signalbox_queue_oldest_age_seconds", "Age of the oldest job of each requirement group.", ages),
+    highest("signalbox_queue_oldest_age_seconds", "Age of the oldest job of each requirement group.", ages),
     gauge("signalbox_queue_jobs", "Jobs that wait and may run now.", [["", {}, queue.count]]),
     {
       name: "signalbox_jobs_total",
@@ -228,20 +228,31 @@ const budgetMetrics = (turn: Turn): Metric[] => {
     { provider: null, limits: budget },
     ...[...providers].map(([provider, { budget: limits }]) => ({ provider, limits })),
   ];
-  const samples = owners.flatMap(({ provider, limits }) =>
+  const limited = owners.flatMap(({ provider, limits }) =>
     (["day", "month"] as const).flatMap((period) => {
       const limit = period === "day" ? limits?.dayUsd : limits?.monthUsd;
       if (limit == null) return [];
-      const spent = usdFromNano(spending.of(period, turn.nowAt, provider));
-      return [["", { provider: provider ?? "", period }, Math.max(0, limit - spent)] as const];
+      const left = Math.max(0, limit - usdFromNano(spending.of(period, turn.nowAt, provider)));
+      return [{ labels: { provider: provider ?? "", period }, limit, left }];
     }),
   );
   return [
-    gauge(
-      "signalbox_budget_left_usd",
-      "Remaining amount of each configured budget; without a provider, of the tenant's.",
-      samples,
-    ),
+    {
+      ...gauge(
+        "signalbox_budget_left_usd",
+        "Remaining amount of each configured budget; without a provider, of the tenant's.",
+        limited.map(({ labels, left }) => ["", labels, left] as const),
+      ),
+      joins: "lowest",
+    },
+    {
+      ...gauge(
+        "signalbox_budget_left_ratio",
+        "The share of each configured budget that remains, from 0 to 1.",
+        limited.map(({ labels, left, limit }) => ["", labels, limit === 0 ? 0 : left / limit] as const),
+      ),
+      joins: "lowest",
+    },
   ];
 };
 
@@ -249,7 +260,7 @@ const tenantMetrics = (turn: Turn): Metric[] => {
   const oldestAt = turn.store.outbox.oldestAt();
   return [
     gauge("signalbox_outbox_rows", "Changes that are not in history yet.", [["", {}, turn.store.outbox.count()]]),
-    gauge("signalbox_outbox_oldest_age_seconds", "Age of the oldest change that is not in history yet.", [
+    highest("signalbox_outbox_oldest_age_seconds", "Age of the oldest change that is not in history yet.", [
       ["", {}, oldestAt === null ? 0 : (turn.nowAt - oldestAt) / 1000],
     ]),
     {
@@ -258,7 +269,7 @@ const tenantMetrics = (turn: Turn): Metric[] => {
       type: "counter",
       samples: [...turn.memory.counters.sweepFailures].map(([row, count]) => ["", { row }, count] as const),
     },
-    gauge("signalbox_killswitch_level", "Killswitch level: 0 is off, 4 is a full halt.", [
+    highest("signalbox_killswitch_level", "Killswitch level: 0 is off, 4 is a full halt.", [
       ["", {}, turn.memory.killswitch.level],
     ]),
   ];
@@ -271,15 +282,8 @@ const gauge = (name: string, help: string, samples: Metric["samples"]): Metric =
   samples,
 });
 
-const escapeLabel = (value: string): string =>
-  value.replaceAll("\\", "\\\\").replaceAll('"', '\\"').replaceAll("\n", "\\n");
-
-const format = ({ name, help, type, samples }: Metric): string =>
-  [
-    `# HELP ${name} ${help}`,
-    `# TYPE ${name} ${type}`,
-    ...samples.map(([suffix, labels, value]) => {
-      const pairs = Object.entries(labels).map(([label, text]) => `${label}="${escapeLabel(text)}"`);
-      return `${name}${suffix}${pairs.length === 0 ? "" : `{${pairs.join(",")}}`} ${value}`;
-    }),
-  ].join("\n");
+/** Of several tenants or groups the highest counts, not the sum. */
+const highest = (name: string, help: string, samples: Metric["samples"]): Metric => ({
+  ...gauge(name, help, samples),
+  joins: "highest",
+});

@@ -25,6 +25,22 @@ export const listTenants = (db: D1Database): Promise<{ tenant: string; created_a
     return results.map((row) => ({ tenant: row.tenant, created_at: toIso(row.created_at) }));
   });
 
+/** Tenants that are served here, those with the newest jobs first; `total` counts all of them. */
+export const busyTenants = (db: D1Database, limit: number): Promise<{ tenants: TenantName[]; total: number }> =>
+  readHistory(async () => {
+    const [named, counted] = await db.batch([
+      db
+        .prepare(
+          `SELECT tenant, jurisdiction FROM tenants AS t WHERE away IS NULL
+           ORDER BY (SELECT max(created_at) FROM jobs WHERE tenant = t.tenant) DESC, tenant LIMIT ?1`,
+        )
+        .bind(limit),
+      db.prepare("SELECT count(*) AS total FROM tenants WHERE away IS NULL"),
+    ]);
+    const [{ total }] = (counted as D1Result<{ total: number }>).results as [{ total: number }];
+    return { tenants: (named as D1Result<TenantName>).results, total };
+  });
+
 /**
  * Claims a tenant's name before its object is created: the same name in two jurisdictions would be two objects with one
  * history. False if it is taken.

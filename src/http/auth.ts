@@ -128,6 +128,12 @@ const isOwnOrigin = (c: AppContext, origin: string): boolean => {
   return URL.canParse(origin) && new URL(origin).host === host;
 };
 
+/** Whether the request bears the root key. Anything else about the caller is for whoever authenticates it. */
+export const isFromOperator = async (c: AppContext): Promise<boolean> => {
+  const bearer = BEARER.exec(c.req.header("authorization") ?? "")?.[1];
+  return bearer !== undefined && (await isRootKey(c, bearer));
+};
+
 /** Throws a refusal unless the caller has the operator's root key. */
 export const authenticateOperator = async (c: AppContext): Promise<void> => {
   const bearer = bearerOf(c);

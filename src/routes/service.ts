@@ -9,12 +9,11 @@ import { type Endpoint, endpoint } from "../endpoint/router.ts";
 import type { Home } from "../home.ts";
 import { answer } from "../http/answer.ts";
 import type { AppContext } from "../http/auth.ts";
-import { Refused, unwrap } from "../http/refused.ts";
-import { asks } from "../tenant/asks.ts";
+import { Refused } from "../http/refused.ts";
 import { isStarting } from "../tenant/readiness.ts";
-import { callTenant } from "../tenant/tenant.ts";
 import { type DocsPages, docsPages } from "./docs-page.ts";
 import { MAX_QUERY_CHARS } from "./docs-search.ts";
+import { metrics } from "./metrics.ts";
 
 const BASE = { method: "get", tag: "Service", needs: "none" } as const;
 const STARTING = { status: "starting", version: VERSION };
@@ -38,20 +37,6 @@ const healthy = (home: Home | undefined) => {
   return { status: "ok", version: VERSION, ...(warnings.length === 0 ? {} : { warnings }) };
 };
 
-const diskMetrics = (home: Home | undefined): string => {
-  const disk = home?.disk();
-  if (disk === undefined) return "";
-  return [
-    "# HELP signalbox_disk_free_bytes Free space on the disk that holds the data.",
-    "# TYPE signalbox_disk_free_bytes gauge",
-    `signalbox_disk_free_bytes ${disk.freeBytes}`,
-    "# HELP signalbox_disk_full Whether new jobs are refused because the disk is full.",
-    "# TYPE signalbox_disk_full gauge",
-    `signalbox_disk_full ${disk.state === "full" ? 1 : 0}`,
-    "",
-  ].join("\n");
-};
-
 const health = endpoint(
   {
     ...BASE,
@@ -73,20 +58,6 @@ const health = endpoint(
     const { HOME: home } = c.env;
     const isReady = !isStarting(c.env) && home?.isWhole() !== false;
     return isReady ? answer(c, healthy(home)) : answer(c, STARTING, 503, { "retry-after": RETRY_AFTER_SECONDS });
-  },
-);
-
-const metrics = endpoint(
-  {
-    ...BASE,
-    path: "/metrics",
-    ...asks("readMetrics"),
-    summary: "Read the tenant's Prometheus metrics",
-    answers: { 200: { description: "Metrics in exposition format 0.0.4.", schema: z.string(), media: ["text/plain"] } },
-  },
-  async (c, { token }) => {
-    const text = unwrap(await callTenant(c.env, token, "readMetrics", null));
-    return c.body(text + diskMetrics(c.env.HOME), 200, { "content-type": "text/plain; version=0.0.4; charset=utf-8" });
   },
 );
 

@@ -2,6 +2,7 @@
 
 import type { KeyResource } from "../../contract/key.ts";
 import type { MovingTenant } from "../../contract/move.ts";
+import type { Metric } from "../../domain/insight/exposition.ts";
 import type { PageRequest, TablePage, TableRows } from "../../domain/tenant/moved-rows.ts";
 import type { Refusal } from "../../domain/words/refusal.ts";
 import { ok, type Result } from "../../domain/words/result.ts";
@@ -42,6 +43,9 @@ export const boundTenant = (
   maxGb: number | null,
 ): Promise<Result<{ storedBytes: number }, Refusal>> =>
   withTenant(env, name, true, (stub) => remote(stub).bound({ maxGb }));
+
+export const tellTenantMetrics = (env: Env, name: TenantName): Promise<Result<Metric[], Refusal>> =>
+  withTenant(env, name, true, (stub) => remote(stub).tellMetrics());
 
 /** The steps of a move; each may be repeated. */
 export const leaveTenant = (env: Env, name: TenantName, to: string): Promise<Result<Leaving, Refusal>> =>

@@ -54,6 +54,7 @@ type Remote = Grouped &
     | "addAdminKey"
     | "admit"
     | "bound"
+    | "tellMetrics"
     | "learnCatalog"
     | "fileOf"
   >;
