@@ -19,23 +19,27 @@ const callOf =
   ({ url, adminKey }: SelfHosted): Call =>
   async <Answer>(method: string, target: string, body?: unknown): Promise<Answer> => {
     const headers = { authorization: `Bearer ${adminKey}`, "content-type": "application/json" };
-    const response = await fetch(url + target, { method, headers, body: JSON.stringify(body ?? {}) });
+    const sent = typeof body === "string" ? body : JSON.stringify(body ?? {});
+    const response = await fetch(url + target, { method, headers, body: sent });
     const text = await response.text();
     if (!response.ok) throw new ExitError(`${method} ${target}: ${response.status} ${text}`);
     return JSON.parse(text) as Answer;
   };
 
-async function take(server: SelfHosted): Promise<void> {
+async function take(server: SelfHosted, story: string): Promise<void> {
   const browser = await chromium.launch({ executablePath: CHROMIUM, args: ["--no-sandbox", "--disable-gpu"] });
   try {
     for (const colorScheme of THEMES) {
       const page = await browser.newPage({ viewport: VIEWPORT, colorScheme, reducedMotion: "reduce" });
       await page.goto(`${server.url}/#key=${server.adminKey}`);
       await page.getByText("Live", { exact: true }).waitFor();
+      // The tenant is busy: nobody there needs the first steps.
+      await page.getByRole("button", { name: "Dismiss" }).click();
+      await page.mouse.move(0, 0);
       for (const { name, place } of SHOWN) {
-        await page.goto(`${server.url}/#/${place}`);
+        await page.goto(`${server.url}/#/${place.replace("*", story)}`);
         await page.locator("main h1").waitFor();
-        await page.waitForFunction("document.querySelector('.loading') === null");
+        await page.locator(".loading").first().waitFor({ state: "detached" });
         const file = path.join(FOLDER, `${name}-${colorScheme}.png`);
         await page.screenshot({ path: file, animations: "disabled" });
         const { size } = statSync(file);
@@ -54,8 +58,7 @@ async function pictures(): Promise<number> {
   const dataDir = mkdtempSync(path.join(tmpdir(), "signalbox-pictures-"));
   const server = await startSelfHosted(dataDir, { env: { SERVICE_CATALOG_SYNC: "0", SERVICE_LOG: "off" } });
   try {
-    await fillTenant(callOf(server));
-    await take(server);
+    await take(server, await fillTenant(callOf(server)));
   } finally {
     await server.stop();
     rmSync(dataDir, { recursive: true, force: true });

@@ -1,5 +1,6 @@
 // The batches, newest first: how far each is, how fast, and when it should be done.
 
+import { useState } from "preact/hooks";
 import type { BatchResource } from "../../contract/batch.ts";
 import { api } from "../api.ts";
 import { count, usd, withLocalTimes } from "../format.ts";
@@ -14,7 +15,8 @@ import { mayOperate } from "../state/session.ts";
 import { BatchProgress, percentOf, rateText } from "./batch-progress.tsx";
 import { BatchStatus, isUnderWay } from "./batch-status.tsx";
 
-const REREAD_EVERY_MS = 3000;
+/** While a batch is under way, and while none is. */
+const REREAD_EVERY_MS = { busy: 3000, idle: 20_000 };
 
 const COLUMNS: readonly Column[] = [
   { title: "State" },
@@ -83,10 +85,13 @@ const NoBatches = () => (
 
 export const Batches = () => {
   const offset = offsetInAddress();
-  const round = useRounds(REREAD_EVERY_MS);
-  const { data, error, reload } = useLoad(`${offset} ${round}`, (signal) =>
-    api.batches.list({ limit: PAGE_SIZE, offset }, { signal }),
-  );
+  const [isBusy, setBusy] = useState(true);
+  const round = useRounds(isBusy ? REREAD_EVERY_MS.busy : REREAD_EVERY_MS.idle);
+  const { data, error, reload } = useLoad(`${offset} ${round}`, async (signal) => {
+    const page = await api.batches.list({ limit: PAGE_SIZE, offset }, { signal });
+    setBusy(page.batches.some(isUnderWay));
+    return page;
+  });
   return (
     <Page title="Batches">
       <Problem error={error} retry={reload} />

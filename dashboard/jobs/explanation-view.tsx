@@ -3,6 +3,7 @@
 import { useState } from "preact/hooks";
 import type { Explanation } from "../../contract/dispatch.ts";
 import { count, plural, withLocalTimes } from "../format.ts";
+import { byReason } from "../parts/by-reason.ts";
 import { NoWorkers } from "../parts/fleet-glance.tsx";
 import { Lamp } from "../parts/lamp.tsx";
 import { href } from "../router.ts";
@@ -97,15 +98,6 @@ const RefusedFor = ({ reason, workers }: { reason: string } & Pick<Explanation, 
     )}
   </li>
 );
-
-const byReason = (workers: Explanation["workers"]): [reason: string, workers: Explanation["workers"]][] => {
-  const groups = new Map<string, Explanation["workers"]>();
-  for (const worker of workers) {
-    const reason = withLocalTimes(worker.reasons.join("; "));
-    groups.set(reason, [...(groups.get(reason) ?? []), worker]);
-  }
-  return [...groups].sort(([, one], [, other]) => other.length - one.length);
-};
 
 export const ExplanationView = ({ explanation }: { explanation: Explanation }) => {
   const { workers, weights, notes, selected } = explanation;

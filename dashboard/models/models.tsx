@@ -18,7 +18,8 @@ import { modelRows, tellsModels, type WantedModel, wantedModels } from "./model-
 import { PlaceDialog } from "./place-dialog.tsx";
 import { TaskList } from "./task-list.tsx";
 
-const REREAD_EVERY_MS = 10_000;
+/** The socket tells of what changes; this is for what it does not know of. */
+const REREAD_EVERY_MS = 30_000;
 /** Columns that a table shows on any screen but a phone's. */
 const WORKERS_SHOWN = 6;
 const TASKS_SHOWN = 20;

@@ -5,6 +5,7 @@ import { ApiProblem } from "../../contract/client/problem.ts";
 import type { PlaceAnswer, PlaceRequest } from "../../contract/model-task.ts";
 import { api } from "../api.ts";
 import { plural, splitTags } from "../format.ts";
+import { byReason } from "../parts/by-reason.ts";
 import { Dialog } from "../parts/dialog.tsx";
 import { TextField } from "../parts/form.tsx";
 import { Problem } from "../parts/problem.tsx";
@@ -13,12 +14,6 @@ import { offered } from "../state/offered.ts";
 
 /** As many as one compares at a glance. */
 const MAX_CANDIDATES = 10;
-
-const byReason = (workers: PlaceAnswer["workers"]): [reason: string, names: readonly string[]][] =>
-  [...Map.groupBy(workers, ({ reasons }) => reasons.join("; "))].map(([reason, group]) => [
-    reason,
-    group.map(({ instance }) => instance),
-  ]);
 
 const Plan = ({ workers, copies }: Pick<PlaceAnswer, "workers"> & { copies: number }) => {
   const able = workers.filter(({ score }) => score !== null);
@@ -39,9 +34,9 @@ const Plan = ({ workers, copies }: Pick<PlaceAnswer, "workers"> & { copies: numb
           ))}
         </ol>
       )}
-      {byReason(refused).map(([reason, names]) => (
+      {byReason(refused).map(([reason, group]) => (
         <p key={reason} class="dim">
-          {names.length === 1 ? names[0] : plural(names.length, "worker")}: {reason}
+          {group.length === 1 ? group[0]?.instance : plural(group.length, "worker")}: {reason}
         </p>
       ))}
     </div>

@@ -2,6 +2,7 @@
 
 import { ApiProblem } from "../../contract/client/problem.ts";
 import { plural, withLocalTimes } from "../format.ts";
+import { byReason } from "./by-reason.ts";
 
 interface Verdict {
   instance?: string;
@@ -10,22 +11,15 @@ interface Verdict {
 
 const MAX_REASONS = 20;
 
-/** A reason and those it is about: a fleet repeats itself. */
-const byReason = (workers: readonly Verdict[]): [reason: string, instances: string[]][] => {
-  const groups = Map.groupBy(workers, ({ reasons }) => withLocalTimes((reasons ?? []).join("; ")));
-  return [...groups]
-    .map(([reason, group]): [string, string[]] => [reason, group.map(({ instance }) => instance ?? "")])
-    .sort(([, one], [, other]) => other.length - one.length)
-    .slice(0, MAX_REASONS);
-};
-
 const WorkerReasons = ({ workers }: { workers: readonly unknown[] }) => (
   <ul class="problem-list">
-    {byReason(workers as Verdict[]).map(([reason, instances]) => (
-      <li key={reason}>
-        <strong>{instances.length === 1 ? instances[0] : plural(instances.length, "worker")}</strong>: {reason}
-      </li>
-    ))}
+    {byReason(workers as Verdict[])
+      .slice(0, MAX_REASONS)
+      .map(([reason, group]) => (
+        <li key={reason}>
+          <strong>{group.length === 1 ? group[0]?.instance : plural(group.length, "worker")}</strong>: {reason}
+        </li>
+      ))}
   </ul>
 );
 

@@ -12,8 +12,40 @@ const FLEET = [
   { instance: "gpu-1", provider: "vllm", tags: "gpu,eu", models: ["qwen3-coder"], concurrency: 4 },
   { instance: "gpu-2", provider: "vllm", tags: "gpu,us", models: ["qwen3-coder"], concurrency: 4 },
   { instance: "laptop", provider: "ollama", tags: "eu", models: ["llama3.2"], concurrency: 1 },
-  { instance: "cloud", provider: "openai", tags: "hosted", models: ["gpt-5-mini"], concurrency: 8 },
+  {
+    instance: "cloud",
+    provider: "openai",
+    tags: "hosted",
+    models: ["gpt-5-mini"],
+    concurrency: 8,
+    apis: ["chat/completions"],
+  },
 ] as const;
+
+const GB = 1_000_000_000;
+const ACTIONS = ["pull", "load", "unload", "delete"];
+const graphics = (name: string, total_mb: number, used_mb: number) => ({
+  hardware: { gpus: [{ name, total_mb, used_mb }], ram_mb: 65_536, ram_free_mb: 30_000 },
+});
+
+/** What the workers with a machine of their own say of it. */
+const MACHINES: Readonly<Record<string, object>> = {
+  "gpu-1": {
+    ...graphics("A100", 81_920, 64_000),
+    loaded: [{ model: "qwen3-coder", vram_mb: 62_000 }],
+    on_disk: [{ model: "qwen3-coder", bytes: 61 * GB }],
+  },
+  "gpu-2": {
+    ...graphics("RTX 4090", 24_576, 11_000),
+    loaded: [{ model: "qwen3-coder", vram_mb: 9_800 }],
+    on_disk: [
+      { model: "qwen3-coder", bytes: 9.3 * GB },
+      { model: "nomic-embed-text", bytes: 0.27 * GB },
+    ],
+    can: ACTIONS,
+  },
+  laptop: { loaded: [], on_disk: [{ model: "llama3.2", bytes: 2 * GB }], can: ACTIONS },
+};
 
 const PROMPTS = [
   "Summarise the minutes of the board meeting.",
@@ -34,7 +66,8 @@ const jobsFor = (models: readonly string[], count: number) =>
   }));
 
 const present = async (call: Call): Promise<void> => {
-  for (const offer of FLEET) await call("POST", "/presence", { ...offer, status: "online" });
+  for (const offer of FLEET)
+    await call("POST", "/presence", { ...offer, ...MACHINES[offer.instance], status: "online" });
 };
 
 const claimed = async (call: Call, instance: string): Promise<Lease[]> =>
@@ -48,8 +81,70 @@ const finish = async (call: Call, { id, lease }: Lease, at: number): Promise<voi
   } else await call("POST", `/api/jobs/${id}/complete`, { lease, result: { text: "Done." }, usage: USAGE });
 };
 
-export const fillTenant = async (call: Call): Promise<void> => {
+/** A pull that is half done, and jobs for a model that nobody has. */
+const manageModels = async (call: Call): Promise<void> => {
+  const asked = { action: "pull", model: "qwen3:14b" };
+  const { task } = await call<{ task: { id: string } }>("POST", "/api/workers/gpu-2/models", asked);
+  const sizes = { completed_bytes: 3.9 * GB, total_bytes: 9.3 * GB, bytes_per_second: 42_000_000 };
+  await call("POST", `/api/model-tasks/${task.id}/progress`, { stage: "pulling", ...sizes });
+  await call("POST", "/api/jobs/batch", { jobs: jobsFor(["deepseek-r1:70b"], 7) });
+};
+
+const LINES = 300;
+
+/** Two files of requests: one for a model that works on it, one for a model that nobody has. */
+const sendBatches = async (call: Call): Promise<void> => {
+  for (const [name, model] of [
+    ["Product texts in twelve languages", "mistral-large"],
+    ["Tickets of October, summarised", "gpt-5-mini"],
+  ] as const) {
+    const lines = Array.from({ length: LINES }, (_, at) => ({
+      custom_id: `line-${at}`,
+      method: "POST",
+      url: "/v1/chat/completions",
+      body: { model, messages: [{ role: "user", content: PROMPTS[at % PROMPTS.length] }] },
+    }));
+    const text = lines.map((line) => JSON.stringify(line)).join("\n");
+    const { id } = await call<{ id: string }>("POST", "/api/files?name=requests.jsonl&purpose=batch", text);
+    const asked = { input_file_id: id, endpoint: "/v1/chat/completions", completion_window: "24h" };
+    await call("POST", "/v1/batches", { ...asked, metadata: { name } });
+  }
+};
+
+const ANSWERED = 190;
+const MAX_CLAIMS = 400;
+
+/** Its lines become jobs once the file is read. */
+const answerLines = async (call: Call): Promise<void> => {
+  let at = 0;
+  for (let claims = 0; at < ANSWERED && claims < MAX_CLAIMS; claims += 1)
+    for (const lease of await claimed(call, "cloud")) await finish(call, lease, at++);
+};
+
+const STORY =
+  "A signal box holds the **levers** of a junction.\n\n- Home signals protect the points\n- Distant signals warn the driver";
+
+/** A job that failed once, and then answered. */
+const tellStory = async (call: Call): Promise<string> => {
+  const asked = { prompt: "What is a signal box?", provider: "vllm", tags: ["eu"] };
+  const { id, lease } = await call<Lease>("POST", "/dispatch", asked);
+  await call("POST", `/api/jobs/${id}/start`, { lease });
+  const error = { code: "runtime_unreachable", message: "the runtime broke off", retryable: true };
+  await call("POST", `/api/jobs/${id}/fail`, { lease, error });
+  for (let again: Lease | undefined; again === undefined; ) {
+    again = (await claimed(call, "gpu-1")).find((one) => one.id === id);
+    if (again === undefined) continue;
+    await call("POST", `/api/jobs/${id}/start`, { lease: again.lease });
+    const done = { result: { text: STORY }, usage: USAGE, first_token_ms: 180 };
+    await call("POST", `/api/jobs/${id}/complete`, { lease: again.lease, ...done });
+  }
+  return id;
+};
+
+/** Answers the id of the job whose story is shown. */
+export const fillTenant = async (call: Call): Promise<string> => {
   await present(call);
+  const story = await tellStory(call);
   const models = FLEET.map(({ models: [model] }) => model);
   await call("POST", "/api/jobs/batch", { jobs: jobsFor(models, FINISHED) });
   for (let at = 0; at < FINISHED; ) {
@@ -59,10 +154,14 @@ export const fillTenant = async (call: Call): Promise<void> => {
     }
     if (at === before) break;
   }
+  await sendBatches(call);
+  await answerLines(call);
+  await manageModels(call);
   await call("POST", "/api/jobs/batch", { jobs: jobsFor(models, 12) });
   for (const { instance } of FLEET) {
     for (const { id, lease } of (await claimed(call, instance)).slice(0, 3))
       await call("POST", `/api/jobs/${id}/start`, { lease });
   }
   await call("POST", "/api/jobs/batch", { jobs: PROMPTS.map((prompt) => ({ prompt, tags: ["h100"] })) });
+  return story;
 };

@@ -4,13 +4,16 @@ export const THEMES = ["light", "dark"] as const;
 
 export interface Shown {
   readonly name: string;
-  /** The page's address behind `#/`. */
+  /** The page's address behind `#/`; `*` stands for the job whose story is shown. */
   readonly place: string;
 }
 
 export const SHOWN: readonly Shown[] = [
   { name: "overview", place: "" },
   { name: "jobs", place: "jobs" },
+  { name: "job", place: "jobs/*" },
+  { name: "batches", place: "batches" },
+  { name: "models", place: "models" },
   { name: "explain", place: "explain" },
 ];
 

@@ -100,7 +100,7 @@ describe("the pictures", () => {
   it("show pages that the dashboard still has", () => {
     const pages = readFileSync(path.join(ROOT, "dashboard/shell/page-at.tsx"), "utf8");
     const named = SHOWN.map(({ place }) => place.split("?")[0] ?? "");
-    const gone = named.filter((page) => !pages.includes(`  "${page}": (`) && !pages.includes(`  ${page}: (`));
+    const gone = named.filter((page) => !pages.includes(`  "${page}": `) && !pages.includes(`  ${page}: `));
     expect(gone).toEqual([]);
   });
 
