@@ -7,11 +7,18 @@ import { placeIn, ticksOf, type Window } from "./waterfall-window.ts";
 const BAR = 1000;
 const LEAST_WIDTH = 4;
 
+/** At the edge behind which a span lies that is not shown. */
+const Away = ({ isBefore }: { isBefore: boolean }) => (
+  <path class="fall-away" d={isBefore ? "M0 5 10 1V9Z" : `M${BAR} 5 ${BAR - 10} 1V9Z`} />
+);
+
 const Bar = ({ span, kind, shown }: { span: Window; kind: Phase | "own"; shown: Window }) => {
   const place = placeIn(shown, span);
   return (
     <svg class="fall-bar" viewBox={`0 0 ${BAR} 10`} preserveAspectRatio="none" aria-hidden="true">
-      {place !== null && (
+      {place === null ? (
+        <Away isBefore={span.to < shown.from} />
+      ) : (
         <rect
           class={`phase-${kind}`}
           x={Math.min(place.at * BAR, BAR - LEAST_WIDTH)}

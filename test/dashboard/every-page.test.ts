@@ -111,7 +111,10 @@ const populate = async (world: World, places: Record<string, string>): Promise<v
   const { id: batch } = await call<{ id: string }>("POST", "/v1/batches", asked);
   const owner = { instance: "garage", provider: "ollama", models: ["llama3.2"], can: ["pull", "load"] };
   await call("POST", "/presence", { ...owner, on_disk: [{ model: "llama3.2", bytes: 2e9 }], loaded: [] });
-  await call("POST", "/api/workers/garage/models", { action: "pull", model: longTag });
+  const pull = { action: "pull", model: longTag };
+  const { task } = await call<{ task: { id: string } }>("POST", "/api/workers/garage/models", pull);
+  const half = { stage: "pulling", completed_bytes: 1e9, total_bytes: 2e9, bytes_per_second: 1e6 };
+  await call("POST", `/api/model-tasks/${task.id}/progress`, half);
   const description = "a".repeat(200);
   const events = ["job.failed"];
   await call("POST", "/api/webhooks", { url: "https://signalbox.invalid/hook", events, tags: [longTag], description });

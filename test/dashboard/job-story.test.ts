@@ -56,6 +56,7 @@ describe.skipIf(lacksBrowser())("a job's story", () => {
     expect(before).toBeGreaterThan(300);
     await attempts.getByRole("button", { name: "Zoom" }).click();
     await expect.poll(widthOf).toBeLessThan(before);
+    expect(await attempts.locator(".attempt").first().locator(".fall-away").count()).toBe(3);
     await attempts.getByRole("button", { name: "Earlier" }).waitFor();
     await attempts.getByRole("button", { name: "Whole" }).click();
     await expect.poll(widthOf).toBe(before);
