@@ -21,6 +21,7 @@ import { runCommand } from "./verbs/run.ts";
 import { scheduleCommands } from "./verbs/schedules.ts";
 import { serviceCommands } from "./verbs/service.ts";
 import { statusCommands } from "./verbs/status.ts";
+import { wakeCommand } from "./verbs/wake.ts";
 import { webhookCommands } from "./verbs/webhooks.ts";
 import { workerCommands } from "./verbs/workers.ts";
 
@@ -34,6 +35,7 @@ export const VERBS: readonly Verb[] = [
   ...queueCommands,
   ...workerCommands,
   ...modelCommands,
+  wakeCommand,
   ...killswitchCommands,
   ...scheduleCommands,
   ...keyCommands,

@@ -194,6 +194,16 @@ export const configDocument = z
           .max(86_400)
           .default(10)
           .meta({ description: "how long jobs wait before the webhook event `capacity.wanted` is sent" }),
+        idle_seconds: z
+          .number()
+          .min(1)
+          .max(604_800)
+          .default(900)
+          .meta({ description: "how long a worker is without work before the webhook event `capacity.idle` is sent" }),
+        for_batches: z
+          .boolean()
+          .default(false)
+          .meta({ description: "whether lines of batches alone want capacity, too" }),
       })
       .prefault({}),
     fairness: z
@@ -258,8 +268,12 @@ const toSettings = (document: ConfigDocument): Omit<Config, "providers" | "edgeA
   frontDoor: toFrontDoorConfig(document.front_door),
   history: { keepDays: document.history.keep_days },
   batches: { keepFree: document.batches.keep_free, quietMs: toMs(document.batches.quiet_seconds) },
-  capacity: { afterMs: toMs(document.capacity.after_seconds) },
   fairness: document.fairness.by,
+  capacity: {
+    afterMs: toMs(document.capacity.after_seconds),
+    idleMs: toMs(document.capacity.idle_seconds),
+    isForBatches: document.capacity.for_batches,
+  },
   files: { maxBytes: Math.round(document.files.max_gb * BYTES_A_GB) },
 });
 

@@ -3,6 +3,7 @@
 import * as z from "zod";
 import type { Attempt } from "../domain/job/attempt.ts";
 import { usdFromNano } from "../domain/money/price.ts";
+import { CAPACITY_REASONS } from "../domain/routing/explanation.ts";
 import { APIS } from "../domain/words/api.ts";
 import { count, instant, toIso, toIsoOrNull } from "./field.ts";
 import { jobError, presentUsage, priority, usage } from "./job.ts";
@@ -34,11 +35,17 @@ export const queueGroup = z
     excluded_providers: z.array(z.string()).meta({ description: "providers that a fallback has already tried" }),
     count,
     oldest_at: instant.meta({ description: "when the oldest job of the group was created" }),
+    waiting_since: instant.meta({ description: "since when the oldest job could run" }),
     reason: z.string().meta({ description: "what the oldest job of the group waits for" }),
     flows: z
       .array(queueFlow)
       .meta({ description: `those whose turn is next, by priority, at most ${MAX_QUEUE_FLOWS}` }),
     flows_total: count,
+    capacity: z
+      .enum(CAPACITY_REASONS)
+      .nullable()
+      .meta({ description: "why a machine that is started would help, as `capacity.wanted` says it; else null" }),
+    priority_max: priority,
   })
   .meta({ id: "QueueGroup" });
 

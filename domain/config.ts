@@ -93,13 +93,21 @@ export interface Config {
   readonly frontDoor: FrontDoorConfig;
   /** How many days finished jobs are kept; null: for ever. */
   readonly history: { readonly keepDays: number | null };
-  /** How long jobs wait before webhooks are told that capacity is wanted. */
-  readonly capacity: { readonly afterMs: number };
+  readonly capacity: CapacityConfig;
   /** What all files of the tenant may take. */
   readonly files: { readonly maxBytes: number };
   readonly batches: BatchesConfig;
   /** Whose jobs take turns. */
   readonly fairness: Fairness;
+}
+
+export interface CapacityConfig {
+  /** How long jobs wait before capacity is wanted. */
+  readonly afterMs: number;
+  /** How long a worker is without work before webhooks are told. */
+  readonly idleMs: number;
+  /** Lines of batches want capacity, too. */
+  readonly isForBatches: boolean;
 }
 
 /** Of the providers that are called as a fallback. */

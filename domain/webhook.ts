@@ -20,6 +20,7 @@ export const WEBHOOK_EVENTS = [
   "batch.expired",
   "overflow.started",
   "capacity.wanted",
+  "capacity.idle",
 ] as const;
 export type WebhookEvent = (typeof WEBHOOK_EVENTS)[number];
 

@@ -1,21 +1,29 @@
-// A WebSocket to the coordinator, with the worker's key.
+// A WebSocket to the coordinator, with a key.
 
 import { WebSocket } from "ws";
 import type { SessionSettings } from "./session.ts";
 
 const HANDSHAKE_TIMEOUT_MS = 10_000;
 
-/** `connect` is for the worker's messages, `stream` for what its jobs write. */
-export function coordinatorSocket(
-  { apiUrl, apiKey, instance }: SessionSettings,
-  door: "connect" | "stream",
-  maxReceivedBytes: number,
-): WebSocket {
-  const url = `${apiUrl.replace(/^http/, "ws")}/api/workers/${encodeURIComponent(instance)}/${door}`;
-  return new WebSocket(url, {
+export interface Coordinator {
+  readonly apiUrl: string;
+  readonly apiKey: string;
+}
+
+export function openSocket({ apiUrl, apiKey }: Coordinator, path: string, maxReceivedBytes: number): WebSocket {
+  return new WebSocket(`${apiUrl.replace(/^http/, "ws")}${path}`, {
     headers: { authorization: `Bearer ${apiKey}` },
     handshakeTimeout: HANDSHAKE_TIMEOUT_MS,
     maxPayload: maxReceivedBytes,
     perMessageDeflate: false,
   });
+}
+
+/** `connect` is for the worker's messages, `stream` for what its jobs write. */
+export function coordinatorSocket(
+  settings: SessionSettings,
+  door: "connect" | "stream",
+  maxReceivedBytes: number,
+): WebSocket {
+  return openSocket(settings, `/api/workers/${encodeURIComponent(settings.instance)}/${door}`, maxReceivedBytes);
 }

@@ -171,7 +171,8 @@ export const isElsewhere = (fleet: Fleet, asked: Wanted, policy: RoutePolicy, in
 };
 
 /** What a machine that is woken, or a place that becomes free, would change for jobs that wait. */
-export type CapacityReason = "no_worker" | "all_full" | "all_paused" | "all_unavailable";
+export const CAPACITY_REASONS = ["no_worker", "all_full", "all_paused", "all_unavailable"] as const;
+export type CapacityReason = (typeof CAPACITY_REASONS)[number];
 
 /** Why the fleet has no capacity for a job; null if it has. */
 export const whyNoCapacity = (fleet: Fleet, asked: Requirements, policy: RoutePolicy): CapacityReason | null => {

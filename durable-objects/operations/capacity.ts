@@ -2,13 +2,12 @@
 
 import type { Job } from "../../domain/job/job.ts";
 import type { Group } from "../../domain/job/queue.ts";
-import { type CapacityReason, whyNoCapacity } from "../../domain/routing/explanation.ts";
+import type { CapacityReason } from "../../domain/routing/explanation.ts";
 import { MINUTE_MS, SECOND_MS } from "../../domain/words/duration.ts";
-import { PRIORITIES } from "../../domain/words/requirements.ts";
 import type { Turn } from "../turn/turn.ts";
+import { capacityReason, highestOf, waitingSince } from "./group-capacity.ts";
 import { oldestJobOf } from "./queue.ts";
-import { routePolicy, routeRequest } from "./route-policy.ts";
-import { headOf } from "./routing.ts";
+import { routePolicy } from "./route-policy.ts";
 
 const REPEATED_AFTER_MS = 5 * MINUTE_MS;
 const TOLD_A_SWEEP = 100;
@@ -25,7 +24,7 @@ export const announceWanted = (turn: Turn): void => {
     const toldAt = notices.get(group.key) ?? null;
     notices.delete(group.key);
     const againAt = toldAt === null ? waitingSince(oldest) + config.capacity.afterMs : toldAt + REPEATED_AFTER_MS;
-    const reason = againAt > turn.nowAt ? null : whyNoCapacity(turn.memory.fleet, routeRequest(turn, oldest), policy);
+    const reason = againAt > turn.nowAt ? null : capacityReason(turn, oldest, policy);
     if (reason !== null && told < TOLD_A_SWEEP) {
       told += 1;
       tell(turn, group, oldest, reason);
@@ -38,8 +37,6 @@ export const announceWanted = (turn: Turn): void => {
   turn.memory.wantedAt = nextAt;
 };
 
-const waitingSince = ({ runnableAt, createdAt }: Job): number => runnableAt ?? createdAt;
-
 const tell = (turn: Turn, group: Group, oldest: Job, reason: CapacityReason): void => {
   const { provider, model, tags, api } = group.requirements;
   const data = {
@@ -50,12 +47,4 @@ const tell = (turn: Turn, group: Group, oldest: Job, reason: CapacityReason): vo
     priority_max: highestOf(turn, group, oldest),
   };
   turn.announcements.push({ event: "capacity.wanted", data, tags: null });
-};
-
-/** The head has the highest priority, unless a lower one has aged past it. */
-const highestOf = (turn: Turn, group: Group, oldest: Job): Job["priority"] => {
-  const head = headOf(turn, group);
-  const first = head === null ? null : turn.store.jobs.find(head.id);
-  const rank = (job: Job): number => PRIORITIES.indexOf(job.priority);
-  return first !== null && rank(first) > rank(oldest) ? first.priority : oldest.priority;
 };

@@ -8,6 +8,7 @@ import { lookForSilence } from "../steps/silence.ts";
 import { lookForWanted } from "../steps/wanted.ts";
 import type { StoredConfig } from "../store/settings.ts";
 import { dueAtOf } from "../turn/deadline.ts";
+import { nextIdleAt } from "../turn/idleness.ts";
 import type { Turn } from "../turn/turn.ts";
 import { enforceBudget } from "./budget.ts";
 import { arrangeEdge } from "./edge-workers.ts";
@@ -47,6 +48,7 @@ export const replaceConfig = (turn: Turn, request: ConfigChange): Result<StoredC
   forgetAbsent(turn);
   lookForSilence(turn);
   lookForWanted(turn);
+  turn.due(nextIdleAt(turn));
   turn.isAllOpened = true;
   arrangeEdge(turn, true);
   turn.memory.edgeLookAt = turn.memory.config.edgeAfterMs.size > 0 ? turn.nowAt : Number.POSITIVE_INFINITY;

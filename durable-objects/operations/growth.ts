@@ -31,7 +31,7 @@ const OBJECT_TABLES = [
   "activity",
   ...["settings", "keys", "schedules", "idempotency", "webhooks", "deliveries", "files", "catalog_models"],
   ...["backoffs", "spending", "silent_workers", "capacity_notices", "halted_jobs", "unreported", "schema_steps"],
-  ...["key_windows", "key_spending", "key_open_jobs", "responses", "response_sums"],
+  ...["key_windows", "key_spending", "key_open_jobs", "responses", "response_sums", "idle_workers"],
 ];
 /** Memory with at most an entry for each row of such a table. */
 const OF_ROWS = [
@@ -46,7 +46,7 @@ const OF_ROWS = [
 /** Memory with at most an entry for each worker. */
 const OF_WORKERS = [
   ...["memory.unstoredWorkers", "memory.haltConfirmed", "memory.openingSockets", "memory.socketGoneAt"],
-  ...["memory.silentWorkers", "memory.batchWork.ofWorker", "memory.batchWork.otherAt"],
+  ...["memory.silentWorkers", "memory.idleWorkers", "memory.batchWork.ofWorker", "memory.batchWork.otherAt"],
   "durable-objects/waits/claim-waits.ts#counts",
 ];
 const HISTORY_TABLES = [

@@ -23,6 +23,7 @@ import { isSilent } from "../steps/last-sign.ts";
 import { unstartedJobs } from "../steps/leases.ts";
 import { failUnmanaged, givenTasks, oweTasks } from "../steps/model-tasks.ts";
 import { awaitSilence } from "../steps/silence.ts";
+import { noteIdle } from "../turn/idleness.ts";
 import type { Turn } from "../turn/turn.ts";
 import { SOCKET_GRACE_MS } from "./abandon.ts";
 import { confirmHalt, killswitchState } from "./killswitch.ts";
@@ -178,6 +179,7 @@ const hear = (turn: Turn, request: Presence): Member => {
   fleet.noteReach(request.instance, { isConnected, isLockedOut: false });
   if (wasOffline) {
     awaitSilence(turn, request.instance);
+    noteIdle(turn, request.instance);
     oweTasks(turn, request.instance);
   }
   return member;

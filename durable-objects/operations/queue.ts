@@ -8,6 +8,7 @@ import type { Group } from "../../domain/job/queue.ts";
 import type { RoutePolicy } from "../../domain/routing/routing-filter.ts";
 import { PRIORITIES } from "../../domain/words/requirements.ts";
 import type { Turn } from "../turn/turn.ts";
+import { capacityReason, highestOf, waitingSince } from "./group-capacity.ts";
 import { routePolicy } from "./route-policy.ts";
 import { waitingReason } from "./waiting-reason.ts";
 
@@ -51,6 +52,9 @@ const presentGroup = (turn: Turn, group: Group, policy: RoutePolicy): Shown[] =>
       excluded_providers: [...excludedProviders],
       count: group.count,
       oldest_at: toIso(job.createdAt),
+      waiting_since: toIso(waitingSince(job)),
+      capacity: turn.memory.killswitch.level > 0 ? null : capacityReason(turn, job, policy),
+      priority_max: highestOf(turn, group, job),
       reason: waitingReason(turn, job, policy) ?? "",
       ...presentFlows(turn, group),
     },

@@ -11,10 +11,12 @@ import { isOnlyFull } from "../../domain/routing/explanation.ts";
 import { DAY_MS } from "../../domain/words/duration.ts";
 import { earliest } from "../../domain/words/earliest.ts";
 import { nextDeliveryAt, nextRemovalAt, removeOldDeliveries, takeDeliveries } from "../steps/deliveries.ts";
+import { announceIdle } from "../steps/idle-workers.ts";
 import { endTrials, noteExpiredLeases } from "../steps/outcomes.ts";
 import { announceSilence, nextSilenceAt } from "../steps/silence.ts";
 import { nextWantedAt } from "../steps/wanted.ts";
 import { dueAtOf, firstTokenDueAt, staleAtOf, timeoutAtOf } from "../turn/deadline.ts";
+import { nextIdleAt } from "../turn/idleness.ts";
 import { type Turn, UNREPORTED_KEPT_MS } from "../turn/turn.ts";
 import { loseWaitedFor, SOCKET_GRACE_MS } from "./abandon.ts";
 import { lookAtBatches, nextBatchAt } from "./batch-steps.ts";
@@ -164,6 +166,11 @@ const TIMETABLE: readonly Row[] = [
     what: "webhooks are told of jobs that wait for capacity",
     dueAt: nextWantedAt,
     run: announceWanted,
+  },
+  {
+    what: "webhooks are told of workers without work",
+    dueAt: nextIdleAt,
+    run: announceIdle,
   },
   {
     what: "webhook deliveries are tried",

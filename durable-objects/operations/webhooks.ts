@@ -20,8 +20,10 @@ import {
 import { invalid, notFound, type Refusal } from "../../domain/words/refusal.ts";
 import { err, ok, type Result } from "../../domain/words/result.ts";
 import { firstTryAt, putDelivery, putWebhook, write } from "../steps/deliveries.ts";
+import { countIdle } from "../steps/idle-workers.ts";
 import { isSilenceWanted, noteSilentBefore } from "../steps/silence.ts";
 import { lookForWanted } from "../steps/wanted.ts";
+import { isIdleWanted } from "../turn/idleness.ts";
 import type { Turn } from "../turn/turn.ts";
 
 export const MAX_WEBHOOKS = 50;
@@ -44,11 +46,13 @@ export interface WebhookPatch {
   readonly enabled?: boolean;
 }
 
-/** Its deliveries, and the silence of workers, may be due now. */
+/** Its deliveries, and what it is to be told of workers and groups, may be due now. */
 const putAndLook = (turn: Turn, webhook: Webhook): void => {
   const wasWanted = isSilenceWanted(turn);
+  const wasIdleWanted = isIdleWanted(turn);
   putWebhook(turn, webhook);
   noteSilentBefore(turn, wasWanted);
+  countIdle(turn, wasIdleWanted);
   lookForWanted(turn);
   turn.due(turn.nowAt);
 };

@@ -32,6 +32,7 @@ import { isSilent, lastSignOf } from "../steps/last-sign.ts";
 import { MAX_LEASES_AN_ANSWER } from "../steps/leases.ts";
 import { forgetTasks } from "../steps/model-tasks.ts";
 import { forgetSilence } from "../steps/silence.ts";
+import { forgetIdle } from "../turn/idleness.ts";
 import type { Turn } from "../turn/turn.ts";
 import { presentOpenJob } from "./jobs.ts";
 
@@ -166,6 +167,7 @@ export const forget = (turn: Turn, { worker: { instance } }: Member): void => {
   fleet.remove(instance);
   haltConfirmed?.instances.delete(instance);
   forgetSilence(turn, instance);
+  forgetIdle(turn, instance);
   forgetTasks(turn, instance);
   turn.reopenAvoiding();
   turn.effects.forgottenWorkers.add(instance);

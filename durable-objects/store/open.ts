@@ -8,6 +8,7 @@ import { deliveriesTable } from "./deliveries.ts";
 import { filesTable } from "./files.ts";
 import { haltedJobsTable } from "./halted-jobs.ts";
 import { idempotencyTable } from "./idempotency.ts";
+import { idleWorkersTable } from "./idle-workers.ts";
 import { jobsTable } from "./jobs.ts";
 import { Journal } from "./journal.ts";
 import { keyUseTable } from "./key-use.ts";
@@ -62,6 +63,7 @@ const tablesOf = (storage: TenantStorage) => {
     webhooks: webhooksTable(storage.sql),
     deliveries: deliveriesTable(storage.sql),
     capacityNotices: capacityNoticesTable(storage.sql),
+    idleWorkers: idleWorkersTable(storage.sql),
     silentWorkers: silentWorkersTable(storage.sql),
     files: filesTable(storage.sql),
     batches: batchesTable(storage.sql),

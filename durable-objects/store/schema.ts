@@ -327,6 +327,12 @@ export const SCHEMA_STEPS: readonly SchemaStep[] = [
       kind TEXT NOT NULL, at INTEGER NOT NULL, body TEXT NOT NULL, PRIMARY KEY (kind, at)
     ) WITHOUT ROWID`,
   ],
+  // Workers without work, and whether webhooks were told.
+  [
+    `CREATE TABLE idle_workers (
+      instance TEXT PRIMARY KEY, since_at INTEGER NOT NULL, is_told INTEGER NOT NULL
+    ) WITHOUT ROWID`,
+  ],
 ];
 
 /** The version of a database after all steps. */

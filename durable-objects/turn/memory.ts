@@ -14,6 +14,7 @@ import { Spending } from "../../domain/money/spending.ts";
 import type { Absence } from "../../domain/tenant/absence.ts";
 import type { Webhook } from "../../domain/webhook.ts";
 import type { CatalogFacts } from "../store/catalog.ts";
+import type { Idleness } from "../store/idle-workers.ts";
 import type { Store } from "../store/open.ts";
 import type { OpenStatus } from "../store/open-counts.ts";
 import type { BudgetNotice, StoredConfig } from "../store/settings.ts";
@@ -75,6 +76,8 @@ export interface Memory {
   readonly silentWorkers: Set<string>;
   /** No other worker falls silent before this. */
   silenceAt: number;
+  /** Workers without work; empty unless a webhook asks for them. */
+  readonly idleWorkers: Map<string, Idleness>;
   /** No group has waited for capacity for long enough before this. */
   wantedAt: number;
   /** Jobs that have sent their first output and are not final. */
@@ -213,6 +216,7 @@ export const loadMemory = (store: Store, nowAt: number, counters: Counters): Mem
     deliveriesUnderWay: new Map(),
     pendingDeliveries: store.deliveries.pendingCounts(),
     silentWorkers,
+    idleWorkers: store.idleWorkers.all(),
     wantedAt: nowAt,
     silenceAt: firstSilenceAt(fleet, silentWorkers, config),
     openStreams: store.jobs.openStreamCount(),

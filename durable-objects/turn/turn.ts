@@ -22,6 +22,7 @@ import { countChange, isOpen } from "./counting.ts";
 import { dueAtOf } from "./deadline.ts";
 import { noEffects } from "./effects.ts";
 import { noteFlows } from "./flow-turns.ts";
+import { forgetIdle, noteIdle } from "./idleness.ts";
 import { countLeasedLine, type Memory } from "./memory.ts";
 import type { OutboxWriter } from "./outbox-writer.ts";
 import { noteEndOfResponse } from "./response-end.ts";
@@ -342,9 +343,11 @@ export class Turn {
       const provider = before?.workerProvider ?? "";
       this.#noteFreed(heldBy, provider);
       fleet.addLoad(heldBy, provider, -1);
+      noteIdle(this, heldBy);
     }
     if (holds !== null) {
       fleet.addLoad(holds, after.workerProvider ?? "", 1);
+      forgetIdle(this, holds);
       this.effects.changedWorkers.add(holds);
     }
   }

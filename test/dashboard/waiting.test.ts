@@ -14,7 +14,9 @@ const waiting = (reason: string): LiveJob => ({ ...asks, status: "pending", wait
 describe("why a job waits", () => {
   beforeEach(() => {
     clearBoard();
-    const group = { ...asks, excluded_providers: [], count: 2, oldest_at: "2026-01-01T00:00:00.000Z" };
+    const at = "2026-01-01T00:00:00.000Z";
+    const oldest = { oldest_at: at, waiting_since: at, capacity: null, priority_max: "normal" as const };
+    const group = { ...asks, ...oldest, excluded_providers: [], count: 2 };
     queue.value = {
       groups: [{ ...group, reason: "every worker is at capacity", flows: [], flows_total: 1 }],
       groups_total: 1,

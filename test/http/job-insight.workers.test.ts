@@ -40,7 +40,10 @@ describe("the queue", () => {
         excluded_providers: [],
         count: 2,
         oldest_at: oldest.created_at,
+        waiting_since: oldest.created_at,
         reason: "no worker is registered",
+        capacity: "no_worker",
+        priority_max: "low",
       },
       expect.objectContaining({ provider: "openai", model: "gpt", tags: [], count: 1 }),
     ]);
@@ -50,6 +53,7 @@ describe("the queue", () => {
     await world.ok("POST", "/killswitch", { level: 1, reason: "drill" });
     const halted = await world.ok("GET", "/api/queue");
     expect(halted.groups.map((group: Body) => group.reason)).toEqual(["killswitch level 1", "killswitch level 1"]);
+    expect(halted.groups.map((group: Body) => group.capacity)).toEqual([null, null]);
   });
 });
 

@@ -1,4 +1,5 @@
-// A webhook is told of jobs that wait for capacity, once they have waited for long enough, and again while it lasts.
+// A webhook is told of jobs that wait for capacity, once they have waited for long enough, and again while it lasts; and
+// of workers without work, once for each time.
 
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
@@ -7,14 +8,16 @@ import { UNKNOWN_MACHINE } from "../../domain/fleet/machine.ts";
 import type { NewJob } from "../../domain/job/job.ts";
 import { SERVICE } from "../../durable-objects/calls/turn-runner.ts";
 import { announceWanted } from "../../durable-objects/operations/capacity.ts";
-import { createOne } from "../../durable-objects/operations/jobs.ts";
+import { cancel, createOne, dispatch } from "../../durable-objects/operations/jobs.ts";
 import { clearLevel, engageKillswitch } from "../../durable-objects/operations/killswitch.ts";
 import { report } from "../../durable-objects/operations/presence.ts";
 import { create } from "../../durable-objects/operations/webhooks.ts";
 import { pause, setHours } from "../../durable-objects/operations/workers.ts";
+import { announceIdle } from "../../durable-objects/steps/idle-workers.ts";
 import { nextWantedAt } from "../../durable-objects/steps/wanted.ts";
 import { openStore } from "../../durable-objects/store/open.ts";
 import { countersFrom } from "../../durable-objects/turn/counters.ts";
+import { nextIdleAt } from "../../durable-objects/turn/idleness.ts";
 import { loadMemory } from "../../durable-objects/turn/memory.ts";
 import { OutboxWriter } from "../../durable-objects/turn/outbox-writer.ts";
 import { Turn } from "../../durable-objects/turn/turn.ts";
@@ -146,5 +149,49 @@ test("the killswitch wakes no machine, and its end looks again; nobody is told w
     const cleared = at(30 * SECOND, (turn) => clearLevel(turn, { resumeAll: true }));
     expect([cleared.wakeAt - START, dueIn(cleared)]).toEqual([30 * SECOND, 30 * SECOND]);
     expect(toldOf(at(30 * SECOND, announceWanted))).toHaveLength(1);
+  });
+});
+
+test("lines of batches want capacity only where the config says so", async () => {
+  await inTenant("capacity-batches", (at) => {
+    at(0, (turn) => create(turn, WEBHOOK));
+    const batchPlace = { line: 1, customId: "c1", model: "m1", yieldsUntilAt: START };
+    at(0, ask({ batch: "batch_1", batchPlace }));
+    expect(toldOf(at(20 * SECOND, announceWanted))).toEqual([]);
+    const wanted = at(21 * SECOND, (turn) => {
+      const { config } = turn.memory;
+      turn.memory.config = { ...config, capacity: { ...config.capacity, isForBatches: true } };
+      announceWanted(turn);
+    });
+    expect(toldOf(wanted)).toHaveLength(1);
+  });
+});
+
+const IDLE_WEBHOOK = { ...WEBHOOK, events: ["capacity.idle" as const] };
+const idleIn = (turn: Turn): number | null => {
+  const at = nextIdleAt(turn);
+  return at === null ? null : at - START;
+};
+
+test("a worker without work is told after its time, once, also after a restart, and again after more work", async () => {
+  await inTenant("capacity-idle", (at, restart) => {
+    at(0, (turn) => report(turn, PRESENCE));
+    expect(idleIn(at(0, (turn) => create(turn, WEBHOOK)))).toBeNull();
+    expect(idleIn(at(MINUTE, (turn) => create(turn, { ...IDLE_WEBHOOK, id: "idle" })))).toBe(16 * MINUTE);
+    const present = (ms: number) => at(ms, (turn) => report(turn, PRESENCE));
+    for (let minute = 1; minute < 16; minute += 0.5) present(minute * MINUTE);
+    restart();
+    expect(toldOf(at(16 * MINUTE - 1, announceIdle))).toEqual([]);
+    present(16 * MINUTE);
+    const told = at(16 * MINUTE, announceIdle);
+    expect(toldOf(told)).toEqual([{ worker: "w", idle_seconds: 900 }]);
+    expect(idleIn(told)).toBeNull();
+    const dispatched = at(17 * MINUTE, (turn) => dispatch(turn, { job: job(), mayQueue: false, idempotency: null }));
+    const [leased] = dispatched.store.jobs.leasedBy("w");
+    expect(idleIn(dispatched)).toBeNull();
+    const freed = at(18 * MINUTE, (turn) => cancel(turn, { id: leased?.id ?? "" }));
+    expect(idleIn(freed)).toBe(33 * MINUTE);
+    expect(toldOf(at(40 * MINUTE, announceIdle))).toEqual([]);
+    expect(idleIn(present(41 * MINUTE))).toBe(56 * MINUTE);
   });
 });

@@ -1,0 +1,147 @@
+// `signalbox wake`: a small process beside sleeping machines. It holds a socket with a viewer's key, and wakes a machine
+// or runs a command when work waits for it. A command gets the event in its environment, and no key.
+
+import { spawn } from "node:child_process";
+import { setTimeout as delay } from "node:timers/promises";
+import type { NumberedLiveMessage } from "../../contract/live.ts";
+import { backoffMs } from "../../worker/backoff.ts";
+import { Failure, UsageError } from "../failure.ts";
+import { loginOf } from "../login.ts";
+import { broadcastOf, macOf, sendMagicPacket } from "../magic-packet.ts";
+import type { Context, Verb } from "../verb.ts";
+import { type CapacityEvent, environmentOf, Watch } from "../wake.ts";
+
+const LOOK_EVERY_MS = 1_000;
+const PING_EVERY_MS = 20_000;
+const MAX_FRAME_BYTES = 64 * 1024 * 1024;
+const AFTER_SECONDS = 10;
+const IDLE_SECONDS = 900;
+/** The socket's answer to a key that may not watch. */
+const REFUSED = /Unexpected server response: (401|403)/;
+
+/** Runs a command at a time: one that still runs is doing what the next would. */
+class Commands {
+  readonly #context: Context;
+  readonly #running = new Set<string>();
+
+  constructor(context: Context) {
+    this.#context = context;
+  }
+
+  run(command: string, event: CapacityEvent): void {
+    const { env, output } = this.#context;
+    if (this.#running.has(command)) {
+      output.say(`${command} still runs`);
+      return;
+    }
+    this.#running.add(command);
+    const child = spawn(command, { shell: true, stdio: "inherit", env: environmentOf(event, env) });
+    child.once("error", ({ message }) => this.#end(command, message));
+    child.once("exit", (code) => this.#end(command, code === 0 ? null : `exit code ${code}`));
+  }
+
+  #end(command: string, trouble: string | null): void {
+    this.#running.delete(command);
+    if (trouble !== null) this.#context.output.say(`${command}: ${trouble}`);
+  }
+}
+
+/** Watches over one socket until it ends. */
+const watchOnce = async (context: Context, watch: Watch): Promise<void> => {
+  // Loaded when it is needed: other commands start without it.
+  const { openSocket } = await import("../../worker/coordinator-socket.ts");
+  const { url: apiUrl, key: apiKey = "" } = loginOf(context.env);
+  const socket = openSocket({ apiUrl, apiKey }, "/live", MAX_FRAME_BYTES);
+  const stop = (): void => socket.terminate();
+  context.signal.addEventListener("abort", stop);
+  let isAlive = true;
+  const pinging = setInterval(() => {
+    if (!isAlive) return stop();
+    isAlive = false;
+    socket.send("ping");
+  }, PING_EVERY_MS);
+  try {
+    await new Promise<void>((resolve, reject) => {
+      socket.on("error", reject);
+      socket.on("close", () => resolve());
+      socket.on("message", (data) => {
+        isAlive = true;
+        const text = String(data);
+        if (text === "pong") return;
+        const messages = [JSON.parse(text)].flat() as NumberedLiveMessage[];
+        for (const message of messages) watch.take(message, Date.now());
+      });
+    });
+  } finally {
+    clearInterval(pinging);
+    context.signal.removeEventListener("abort", stop);
+  }
+};
+
+/** Again and again: after a lost connection the next begins with a snapshot. */
+const watchOn = async (context: Context, watch: Watch): Promise<void> => {
+  for (let failures = 0; !context.signal.aborted; failures += 1) {
+    const startedAt = Date.now();
+    const trouble = await watchOnce(context, watch).then(
+      () => "the connection ended",
+      ({ message }: Error) => message,
+    );
+    if (context.signal.aborted) return;
+    if (REFUSED.test(trouble)) throw new Failure("the key may not watch: this needs a key with role viewer");
+    if (Date.now() - startedAt > PING_EVERY_MS) failures = 0;
+    context.output.say(`${trouble}: connecting again`);
+    await delay(backoffMs(failures + 1, Math.random()), undefined, { signal: context.signal });
+  }
+};
+
+const secondsOf = (given: number | undefined, usual: number, flag: string): number => {
+  if (given !== undefined && given < 0) throw new UsageError(`--${flag} takes a number of seconds`);
+  return (given ?? usual) * 1000;
+};
+
+export const wakeCommand: Verb = {
+  name: "wake",
+  says: "Wakes machines, or runs a command, when work waits for them; goes on until it is stopped",
+  examples: [
+    "wake --tag gpu --mac aa:bb:cc:dd:ee:ff --broadcast 192.168.1.255",
+    "wake --tag gpu --run ./start.sh --idle ./stop.sh",
+  ],
+  flags: {
+    tag: { takes: "tag", says: "only for jobs that ask for it, and workers that offer it", isRepeated: true },
+    mac: { takes: "address", says: "the network card of a machine to wake (Wake-on-LAN)", isRepeated: true },
+    broadcast: { takes: "address", says: "the network that it is in (255.255.255.255), with a port if it is not 9" },
+    run: { takes: "command", says: "a command for the shell, when jobs wait and no worker may have them" },
+    idle: { takes: "command", says: "a command for the shell, when a worker has been without work for long enough" },
+    after: { takes: "seconds", says: `how long jobs wait before (${AFTER_SECONDS})` },
+    "idle-after": { takes: "seconds", says: `how long a worker is without work before (${IDLE_SECONDS})` },
+  },
+  run: async (context, input) => {
+    const macs = input.texts("mac").map(macOf);
+    const broadcast = broadcastOf(input.text("broadcast"));
+    const [run, idle] = [input.text("run"), input.text("idle")];
+    if (macs.length === 0 && run === undefined && idle === undefined)
+      throw new UsageError("give --mac, --run or --idle: what to do when work waits, or is over");
+    const watch = new Watch({
+      tags: input.texts("tag"),
+      afterMs: secondsOf(input.number("after"), AFTER_SECONDS, "after"),
+      idleMs: secondsOf(input.number("idle-after"), IDLE_SECONDS, "idle-after"),
+    });
+    const commands = new Commands(context);
+    const act = async (happened: CapacityEvent): Promise<void> => {
+      const command = happened.event === "capacity.idle" ? idle : run;
+      if (command === undefined && (happened.event === "capacity.idle" || macs.length === 0)) return;
+      context.output.line(happened, `${happened.event} ${JSON.stringify(happened.data)}`);
+      if (command !== undefined) commands.run(command, happened);
+      if (happened.event === "capacity.idle") return;
+      for (const mac of macs)
+        await sendMagicPacket(mac, broadcast).catch(({ message }: Error) => context.output.say(message));
+    };
+    const looking = setInterval(() => {
+      for (const happened of watch.due(Date.now())) void act(happened);
+    }, LOOK_EVERY_MS);
+    await watchOn(context, watch).finally(() => clearInterval(looking));
+    return context.signal.aborted ? INTERRUPTED : undefined;
+  },
+};
+
+const INTERRUPTED = 130;
