@@ -38,6 +38,8 @@ const NOTHING_TO_READ: readonly string[] = [
   "/v1/messages/batches/{id}",
   "/v1/models/{model}",
   "/v1/models/{owner}/{model}",
+  "/v1/responses/{id}",
+  "/v1/responses/{id}/input_items",
 ];
 
 /** 0.1.0 told a time for the next catalog sync even where syncs are off, as they are here: now there is none. */
