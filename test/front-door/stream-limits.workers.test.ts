@@ -183,7 +183,7 @@ describe("a stream that is told lost", () => {
 
 describe("a stream of /v1/responses that fails", () => {
   const RESPONSES = "/v1/responses";
-  const asking = { model: "m1", input: "hello", stream: true };
+  const asking = { model: "m1", input: "hello", stream: true, store: false };
   const said =
     'event: response.created\ndata: {"type":"response.created","sequence_number":0,"response":{"id":"resp_9","status":"in_progress"}}\n\n' +
     'event: response.output_text.delta\ndata: {"type":"response.output_text.delta","sequence_number":1,"delta":"Hel"}\n\n';

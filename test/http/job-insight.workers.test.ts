@@ -44,6 +44,8 @@ describe("the queue", () => {
         reason: "no worker is registered",
         capacity: "no_worker",
         priority_max: "low",
+        flows: [expect.objectContaining({ priority: "low", waiting: 2, share: 1 })],
+        flows_total: 1,
       },
       expect.objectContaining({ provider: "openai", model: "gpt", tags: [], count: 1 }),
     ]);
