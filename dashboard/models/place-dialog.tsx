@@ -108,7 +108,7 @@ export const PlaceDialog = ({ model: given = "", onDone, onClose }: PlaceDialogP
           <TextField
             label="Copies"
             type="number"
-            hint="On how many workers it is to be, those that have it included."
+            hint="On how many workers it is to be; those that have it count."
             value={copies}
             error={fieldError("copies")}
             onInput={change(setCopies)}
