@@ -7,6 +7,7 @@ import { notFound, type Refusal } from "../../domain/words/refusal.ts";
 import type { Priority, Tier } from "../../domain/words/requirements.ts";
 import { err, ok, type Result } from "../../domain/words/result.ts";
 import type { Turn } from "../turn/turn.ts";
+import { fairReason } from "./fair-reason.ts";
 import { routePolicy, routeRequest } from "./route-policy.ts";
 import { delayReason } from "./waiting-reason.ts";
 
@@ -30,7 +31,10 @@ export const explainRouting = (turn: Turn, request: ExplainRequest): Result<Expl
     job === null
       ? { ...request, api: null, waitingSinceAt: turn.nowAt, excludedProviders: [], avoidedWorkers: [], batch: null }
       : routeRequest(turn, job);
-  const routing = explain(turn.memory.fleet, asked, routePolicy(turn), notesOn(turn, asked), request.scope);
+  const policy = routePolicy(turn);
+  const turnOf = job === null ? null : fairReason(turn, job, policy);
+  const notes = [...notesOn(turn, asked), ...(turnOf === null ? [] : [turnOf])];
+  const routing = explain(turn.memory.fleet, asked, policy, notes, request.scope);
   const delay = job === null ? null : delayReason(turn, job);
   return ok(presentExplanation(underKillswitch(turn, delay === null ? routing : heldBack(routing, delay))));
 };

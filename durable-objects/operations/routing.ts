@@ -5,6 +5,7 @@ import { presentLease } from "../../contract/worker.ts";
 import type { Member } from "../../domain/fleet/fleet.ts";
 import { modelsTaken } from "../../domain/fleet/model-set.ts";
 import type { Worker } from "../../domain/fleet/worker.ts";
+import { laneOf } from "../../domain/job/flows.ts";
 import {
   type Decision,
   enqueuedAt,
@@ -105,7 +106,7 @@ export const admitTo = (turn: Turn, created: Decision, choice: Choice): Job => {
   return assigned.job;
 };
 
-/** By requirement group: what a batch's jobs wait for, computed once per group. */
+/** By requirement group and lane: what a batch's jobs wait for, computed once for each. */
 export type WaitingReasons = Map<string, string | null>;
 
 /**
@@ -130,10 +131,11 @@ export const admit = (
   // No worker is eligible for it or for the jobs ahead of it: nothing to assign.
   if (!wasOpened) turn.openedGroups.delete(job.groupKey);
   if (job.orderKey === null) return waitingReason(turn, job, policy);
-  const known = reasons.get(job.groupKey);
+  const lane = `${laneOf(job)} ${job.groupKey}`;
+  const known = reasons.get(lane);
   if (known !== undefined) return known;
   const reason = waitingReason(turn, job, policy);
-  reasons.set(job.groupKey, reason);
+  reasons.set(lane, reason);
   return reason;
 };
 

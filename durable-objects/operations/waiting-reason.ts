@@ -6,6 +6,7 @@ import { whyWaiting } from "../../domain/routing/explanation.ts";
 import { chainOf } from "../../domain/routing/strategy.ts";
 import type { Turn } from "../turn/turn.ts";
 import { removedModelNote } from "./catalog.ts";
+import { fairReason } from "./fair-reason.ts";
 import { routePolicy, routeRequest } from "./route-policy.ts";
 
 export const ITS_TURN = "its turn: it is about to be assigned";
@@ -18,8 +19,8 @@ export const waitingReason = (turn: Turn, job: Job, policy = routePolicy(turn)):
   const delay = delayReason(turn, job);
   if (delay !== null) return delay;
   const reason = whyWaiting(fleet, routeRequest(turn, job), policy) ?? ITS_TURN;
-  const removed = removedModelNote(turn, job);
-  return removed === null ? reason : `${reason}; ${removed}`;
+  const notes = [fairReason(turn, job, policy), removedModelNote(turn, job)];
+  return [reason, ...notes.filter((note) => note !== null)].join("; ");
 };
 
 /** Why no worker may run it yet; null if one may. */

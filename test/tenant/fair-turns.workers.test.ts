@@ -133,3 +133,25 @@ it("20,000 flows take turns, and the jobs of further ones share", async () => {
   expect(groups[0].flows).toHaveLength(20);
   expect(groups[0].flows[0]).toMatchObject({ fairness_key: "f0", priority: "normal", waiting: 2, weight: 1 });
 }, 60_000);
+
+it("a waiting job says what goes before it, and its share; so do explain and the queue", async () => {
+  const [busy, calm] = [await world.withKey("standard"), await world.withKey("standard")];
+  await world.ok("PATCH", `/api/keys/${calm.keyId}`, { weight: 3 });
+  await present("w");
+  const ids = await flood(busy, 3);
+  expect((await read(ids[2] ?? "")).waiting_reason).not.toContain("of others");
+  const [first = "", second = ""] = await flood(calm, 2);
+  expect((await read(first)).waiting_reason).toMatch(/; behind 0 jobs of others: your share is 75 %$/);
+  expect((await read(second)).waiting_reason).toMatch(/; behind 0 jobs of others: your share is 75 %$/);
+  expect((await read(ids[2] ?? "")).waiting_reason).toMatch(/; behind 2 jobs of others: your share is 25 %$/);
+  const explained = await world.ok("GET", `/dispatch/explain?job_id=${ids[1]}`);
+  expect(explained.notes).toEqual(["behind 2 jobs of others: your share is 25 %"]);
+  const { groups } = await world.ok("GET", "/api/queue");
+  expect(groups[0].flows).toEqual([
+    { key_id: calm.keyId, fairness_key: null, priority: "normal", waiting: 2, weight: 3, share: 0.75 },
+    { key_id: busy.keyId, fairness_key: null, priority: "normal", waiting: 2, weight: 1, share: 0.25 },
+  ]);
+  // For what no worker may have, no turn matters.
+  await world.ok("POST", "/api/workers/w/pause", {});
+  expect((await read(first)).waiting_reason).not.toContain("of others");
+});
