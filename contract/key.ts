@@ -2,17 +2,32 @@
 
 import * as z from "zod";
 import { type KeyRecord, ROLES } from "../domain/access/key.ts";
-import type { KeyLimits } from "../domain/access/key-limits.ts";
+import type { KeyLimits, UseLimits } from "../domain/access/key-limits.ts";
 import { nanoFromUsd, usdFromNano } from "../domain/money/price.ts";
 import { changeOf, identifier, instant, label, modelName, toIso, toIsoOrNull, usd } from "./field.ts";
 
 export const role = z.enum(ROLES);
 
+const useLimits = {
+  requests_per_minute: z.int().min(1).max(1_000_000).nullish(),
+  tokens_per_minute: z.int().min(1).max(1_000_000_000).nullish().meta({
+    description: "tokens of inputs and answers; an answer's own bound is reserved, and corrected when it has ended",
+  }),
+  concurrent: z.int().min(1).max(100_000).nullish().meta({ description: "jobs that may be open at the same time" }),
+  day_usd: usd.nullish(),
+};
+
+const userLimits = z.strictObject(useLimits).meta({
+  id: "UserLimits",
+  description:
+    "limits of each person that the key's requests name: `fairness_key`, the header `X-Signalbox-User`, or the body's `user` or `safety_identifier`",
+});
+
 export const keyLimits = z
   .strictObject({
-    requests_per_minute: z.int().min(1).max(1_000_000).nullish(),
-    concurrent: z.int().min(1).max(100_000).nullish().meta({ description: "jobs that may be open at the same time" }),
-    day_usd: usd.nullish(),
+    ...useLimits,
+    max_waiting: z.int().min(1).max(1_000_000).nullish().meta({ description: "jobs that may wait at the same time" }),
+    per_user: userLimits.nullish(),
     month_usd: usd.nullish(),
     models: z
       .array(modelName)
@@ -75,10 +90,24 @@ export type KeyResource = z.infer<typeof keyResource>;
 export type KeyAnswer = z.infer<typeof keyAnswer>;
 export type KeyList = z.infer<typeof keyList>;
 
-export const toKeyLimits = (body: z.infer<typeof keyLimits>): KeyLimits => ({
+const toUseLimits = (body: z.infer<typeof userLimits>): UseLimits => ({
   requestsPerMinute: body.requests_per_minute ?? null,
+  tokensPerMinute: body.tokens_per_minute ?? null,
   concurrent: body.concurrent ?? null,
   dayNanoUsd: body.day_usd == null ? null : nanoFromUsd(body.day_usd),
+});
+
+const presentUse = (limits: UseLimits): z.infer<typeof userLimits> => ({
+  ...(limits.requestsPerMinute === null ? {} : { requests_per_minute: limits.requestsPerMinute }),
+  ...(limits.tokensPerMinute == null ? {} : { tokens_per_minute: limits.tokensPerMinute }),
+  ...(limits.concurrent === null ? {} : { concurrent: limits.concurrent }),
+  ...(limits.dayNanoUsd === null ? {} : { day_usd: usdFromNano(limits.dayNanoUsd) }),
+});
+
+export const toKeyLimits = (body: z.infer<typeof keyLimits>): KeyLimits => ({
+  ...toUseLimits(body),
+  maxWaiting: body.max_waiting ?? null,
+  perUser: body.per_user == null ? null : toUseLimits(body.per_user),
   monthNanoUsd: body.month_usd == null ? null : nanoFromUsd(body.month_usd),
   models: body.models ?? null,
   edge: body.edge ?? null,
@@ -86,9 +115,9 @@ export const toKeyLimits = (body: z.infer<typeof keyLimits>): KeyLimits => ({
 
 /** Only the limits that are set. */
 const presentLimits = (limits: KeyLimits): z.infer<typeof keyLimits> => ({
-  ...(limits.requestsPerMinute === null ? {} : { requests_per_minute: limits.requestsPerMinute }),
-  ...(limits.concurrent === null ? {} : { concurrent: limits.concurrent }),
-  ...(limits.dayNanoUsd === null ? {} : { day_usd: usdFromNano(limits.dayNanoUsd) }),
+  ...presentUse(limits),
+  ...(limits.maxWaiting == null ? {} : { max_waiting: limits.maxWaiting }),
+  ...(limits.perUser == null ? {} : { per_user: presentUse(limits.perUser) }),
   ...(limits.monthNanoUsd === null ? {} : { month_usd: usdFromNano(limits.monthNanoUsd) }),
   ...(limits.models === null ? {} : { models: [...limits.models] }),
   ...(limits.edge == null ? {} : { edge: limits.edge }),

@@ -81,6 +81,8 @@ export type Refusal =
       readonly retryAfterSeconds: number;
       /** null: another limit than requests per minute. */
       readonly requestsPerMinute: number | null;
+      /** Set if it is that limit. */
+      readonly tokensPerMinute?: number | null;
     }
   | { readonly code: "too_many_groups"; readonly limit: number; readonly retryAfterSeconds: number }
   | { readonly code: "tenant_full"; readonly maxGb: number }

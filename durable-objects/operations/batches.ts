@@ -43,7 +43,7 @@ export const create = (
   if (!seen.ok || file === null || !isReadable(file, turn.nowAt)) return err(notFound("file", asked.fileId));
   const backlog = refuseBacklog(turn);
   if (!backlog.ok) return backlog;
-  const limited = refuseOverUse(turn, 0);
+  const limited = refuseOverUse(turn, []);
   if (!limited.ok) return limited;
   const limit = turn.memory.batches.size >= MAX_OPEN_BATCHES ? MAX_OPEN_BATCHES : MAX_BATCHES;
   const count = limit === MAX_OPEN_BATCHES ? turn.memory.batches.size : turn.store.batches.total();

@@ -127,7 +127,7 @@ export const ask = (turn: Turn, request: Asking): Result<DoorAnswer, Refusal> =>
   const made = withIdempotency(turn, "ask", request.idempotency, () => open(turn, request));
   if (!made.ok) return made;
   const job = turn.store.jobs.find(made.value.job.id);
-  const limits = countRequest(turn, made.value.replayed !== true);
+  const limits = countRequest(turn, made.value.replayed !== true, [request]);
   const followed = job === null ? gone(made.value.job) : present(turn, job, null);
   const response = request.response === undefined ? null : turn.store.responses.find(followed.id);
   return ok({ job: followed, isReplayed: made.value.replayed === true, limits, settings: settingsOf(turn), response });
@@ -155,9 +155,12 @@ export const mayAsk = (
   const found = model === null ? null : findModels(turn, { model, others: [], seed: "" });
   if (found?.ok === false) return found;
   const name = found?.value[0]?.model ?? null;
-  const limited = name === null ? refuseOverUse(turn) : refuseOverLimits(turn, [model, name]);
+  const limited = name === null ? refuseOverUse(turn, UNREAD) : refuseOverLimits(turn, [model, name], UNREAD);
   return limited.ok ? ok(name) : limited;
 };
+
+/** A request whose body is not read yet. */
+const UNREAD = [{ prompt: "", input: null }];
 
 const refuseUnoffered = (turn: Turn, api: Api): Result<null, Refusal> => {
   const { fleet } = turn.memory;
@@ -183,7 +186,7 @@ const open = (turn: Turn, request: Asking): Result<{ job: JobResource }, Refusal
   const { model, others = [], session } = request;
   const found = findModels(turn, { model, others, seed: session ?? id });
   if (!found.ok) return found;
-  const limited = refuseOverLimits(turn, [model, found.value[0]?.model ?? null]);
+  const limited = refuseOverLimits(turn, [model, found.value[0]?.model ?? null], [request]);
   if (!limited.ok) return limited;
   const opened = firstTaken(turn, request, id, found.value);
   if (!opened.ok) return opened;

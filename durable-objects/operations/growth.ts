@@ -8,6 +8,7 @@ import { MAX_INDEBTED } from "../../domain/job/fair-order.ts";
 import { MAX_FLOWS } from "../../domain/job/flows.ts";
 import { DEFAULT_MAX_GB } from "../../domain/tenant/max-gb.ts";
 import type { GrowthRow } from "../../domain/words/growth.ts";
+import { MAX_USERS_A_KEY } from "../steps/key-limits.ts";
 import { MAX_OPEN_TASKS, MAX_TASKS_A_WORKER } from "../steps/model-tasks.ts";
 import { KEPT_ATTEMPTS } from "../store/people.ts";
 import { MAX_SKIPPED_REASONS } from "./claims.ts";
@@ -294,6 +295,18 @@ export const GROWTH: readonly GrowthRow[] = [
     atTheBound: { drops: "what the flow was served: it begins beside the others" },
     freedBy: "the others are served as much, or nothing of the group waits or runs",
     provenBy: ["test/domain/fair-order.test.ts", "forgives debts beyond its room for them"],
+  },
+  {
+    what: "people of a key with limits who have a count this minute",
+    holds: ["table key_windows", "table key_open_jobs", "memory.openByKey"],
+    grownBy: "request",
+    countedBy: "durable-objects/steps/key-limits.ts",
+    bound: MAX_USERS_A_KEY,
+    unit: "entries",
+    of: "key",
+    atTheBound: { refuses: "rate_limit_exceeded" },
+    freedBy: "the minute of a person is over; the last open job of a person ends",
+    provenBy: ["test/tenant/key-limits.workers.test.ts", "has a count for 10,000 people a minute and no more"],
   },
   {
     what: "reasons of an idle claim",

@@ -22,7 +22,7 @@ import {
   withIdempotency,
 } from "../steps/idempotency.ts";
 import { refuseGoneFiles } from "../steps/job-files.ts";
-import { countRequest, mayUseEdge, refuseOverLimits } from "../steps/key-limits.ts";
+import { countRequest, mayUseEdge, refuseModel, refuseOverLimits, refuseOverUse } from "../steps/key-limits.ts";
 import { lastSignOf } from "../steps/last-sign.ts";
 import { allowReading } from "../steps/reading.ts";
 import { staleAtOf } from "../turn/deadline.ts";
@@ -67,10 +67,12 @@ const refuseNewJobs = (turn: Turn, asked: readonly NewJob[]): Result<null, Refus
   const grouped = refuseNewGroups(turn, asked);
   if (!grouped.ok) return grouped;
   for (const { model } of asked) {
-    const limited = refuseOverLimits(turn, [model], asked.length);
-    if (!limited.ok) return limited;
+    const allowed = refuseModel(turn, [model]);
+    if (!allowed.ok) return allowed;
   }
-  countRequest(turn, true, asked.length);
+  const limited = refuseOverUse(turn, asked);
+  if (!limited.ok) return limited;
+  countRequest(turn, true, asked);
   return ok(null);
 };
 
@@ -110,13 +112,13 @@ export const dispatch = (
     if (!files.ok) return files;
     const backlog = refuseBacklog(turn);
     if (!backlog.ok) return backlog;
-    const limited = refuseOverLimits(turn, [request.job.model]);
+    const limited = refuseOverLimits(turn, [request.job.model], [request.job]);
     if (!limited.ok) return limited;
     const created = createJob(asKeyMay(turn, request.job), turn.newId(), turn.nowAt, turn.caller);
     const policy = routePolicy(turn);
     const choice = created.job.readyAt === null ? chooseFor(turn, created.job, policy) : null;
     if (choice !== null) {
-      countRequest(turn, true);
+      countRequest(turn, true, [request.job]);
       return ok(presentJob(admitTo(turn, created, choice), request.job));
     }
     const budget = refuseOverBudget(turn, created.job);
@@ -124,7 +126,7 @@ export const dispatch = (
     if (!request.mayQueue) return err(noEligibleWorkers(turn, created.job, policy));
     const grouped = refuseGroups(turn, [created.job.groupKey]);
     if (!grouped.ok) return grouped;
-    countRequest(turn, true);
+    countRequest(turn, true, [request.job]);
     const waitsFor = admit(turn, created, policy);
     return ok(presentJob(created.job, request.job, null, waitsFor));
   };

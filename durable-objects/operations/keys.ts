@@ -3,7 +3,7 @@
 
 import { type KeyResource, presentKey } from "../../contract/key.ts";
 import { type KeyRecord, liveHashes, type Role, revokeKey, rotateKey, USUAL_WEIGHT } from "../../domain/access/key.ts";
-import type { KeyLimits } from "../../domain/access/key-limits.ts";
+import { type KeyLimits, userOf, waitingOf } from "../../domain/access/key-limits.ts";
 import { mayMakeKey, type Person } from "../../domain/access/person.ts";
 import type { Actor } from "../../domain/words/event.ts";
 import type { Json } from "../../domain/words/json.ts";
@@ -107,12 +107,36 @@ export const patchKey = (
 
 /** Jobs of a key with a limit on jobs are counted from now on. */
 const putKey = (turn: Turn, key: KeyRecord): void => {
-  const { memory, store } = turn;
-  store.keys.put(key);
-  if (key.limits?.concurrent == null) {
-    memory.openByKey.delete(key.id);
-    store.keyUse.forgetOpenCount(key.id);
-  } else if (!memory.openByKey.has(key.id)) turn.putOpenCount(key.id, store.jobs.openCountOf(key.id));
+  const { jobs, keys } = turn.store;
+  const had = keys.find(key.id)?.limits?.perUser?.concurrent ?? null;
+  keys.put(key);
+  const { id, limits } = key;
+  keepCount(turn, id, limits?.concurrent ?? null, jobs.openCountOf);
+  keepCount(turn, id, limits?.maxWaiting ?? null, jobs.waitingCountOf, waitingOf(id));
+  const has = limits?.perUser?.concurrent ?? null;
+  if (has === null) forgetUsers(turn, id);
+  else if (had === null)
+    for (const [user, count] of jobs.openCountsByUser(id)) turn.putOpenCount(userOf(id, user), count);
+};
+
+const keepCount = (
+  turn: Turn,
+  keyId: string,
+  limit: number | null,
+  count: (keyId: string) => number,
+  name = keyId,
+): void => {
+  const { openByKey } = turn.memory;
+  if (limit === null) {
+    openByKey.delete(name);
+    turn.store.keyUse.forgetOpenCount(name);
+  } else if (!openByKey.has(name)) turn.putOpenCount(name, count(keyId));
+};
+
+const forgetUsers = (turn: Turn, keyId: string): void => {
+  for (const name of turn.memory.openByKey.keys())
+    if (name.startsWith(userOf(keyId, ""))) turn.memory.openByKey.delete(name);
+  turn.store.keyUse.forgetOpenCountsOfUsers(keyId);
 };
 
 /** Adds an admin key, for the operator: a tenant whose keys are lost can be recovered. */

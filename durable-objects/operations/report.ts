@@ -15,6 +15,7 @@ import { chainOf, laterInChain } from "../../domain/routing/strategy.ts";
 import type { Json } from "../../domain/words/json.ts";
 import type { Refusal } from "../../domain/words/refusal.ts";
 import { err, ok, type Result } from "../../domain/words/result.ts";
+import { settleUse } from "../steps/demand.ts";
 import { findJob, type JobCommand } from "../steps/find-job.ts";
 import { correctShare } from "../steps/flow.ts";
 import { type ResultElsewhere, storedResult } from "../steps/job-files.ts";
@@ -169,6 +170,7 @@ export const complete = (
     noteSign(turn, job);
     recordSpending(turn, job, "completed", request, cost);
     correctShare(turn, job, request.usage);
+    settleUse(turn, job, request.usage);
     turn.record(job, afterwards(heard, decided.value));
     noteOutcome(turn, job, { outcome: "completed", code: null });
     tally(turn, job, { ...request, outcome: "completed", nanoUsd: cost.costNanoUsd, errorCode: null });
@@ -225,6 +227,7 @@ export const fail = (
   if (decided.value.job !== job) {
     noteSign(turn, job);
     correctShare(turn, job, request.usage);
+    settleUse(turn, job, request.usage);
     if (cost !== null) recordSpending(turn, job, "failed", request, cost);
     else turn.noteUncounted(heard.job);
     backOff(turn, job.workerProvider, decided.value.backoffUntilAt);

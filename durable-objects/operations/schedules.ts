@@ -127,10 +127,10 @@ const carryOutNow = (turn: Turn, name: string): Result<ScheduleRunResource, Refu
   if (schedule === null) return err(notFound("schedule", name));
   const permitted = permit(turn.memory.killswitch, "create");
   if (!permitted.ok) return permitted;
-  const limited = refuseOverLimits(turn, [schedule.model]);
+  const limited = refuseOverLimits(turn, [schedule.model], [schedule]);
   if (!limited.ok) return limited;
   const { run } = applyPlan(turn, schedule, planRunNow(schedule, turn.nowAt, turn.memory.killswitch.level));
-  countRequest(turn, run.job_id !== null);
+  countRequest(turn, run.job_id !== null, [schedule]);
   turn.audit("schedule.run", name, { outcome: run.outcome, job_id: run.job_id });
   return ok(run);
 };

@@ -1,14 +1,13 @@
 // The flow of a new job, and what it is charged for a lease.
 
-import { isObject } from "../../contract/text/json-object.ts";
 import type { Share } from "../../domain/job/fair-order.ts";
 import { COMMON_FLOW, flowOf, MAX_FLOWS } from "../../domain/job/flows.ts";
 import { type Job, type JobPayload, type NewJob, requirementsOfNew, type Usage } from "../../domain/job/job.ts";
 import { groupKeyOf } from "../../domain/job/queue.ts";
-import type { Json } from "../../domain/words/json.ts";
 import { weightOf } from "../turn/flow-turns.ts";
 import type { Turn } from "../turn/turn.ts";
 import { inputTokensFor } from "../turn/uncounted.ts";
+import { outputBoundOf } from "./demand.ts";
 
 /** The same request with its flow. Once too many flows wait, a further one's jobs take the turns of the common flow. */
 export const inFlow = (turn: Turn, asked: NewJob, keyId: string | null = turn.caller.keyId): NewJob => {
@@ -18,17 +17,6 @@ export const inFlow = (turn: Turn, asked: NewJob, keyId: string | null = turn.ca
   if (flows.waiting < MAX_FLOWS) return { ...asked, flow };
   const order = flows.orderOf({ groupKey: groupKeyOf(requirementsOfNew(asked)), priority: asked.priority });
   return { ...asked, flow: (order?.waitingOf(flow) ?? 0) > 0 ? flow : COMMON_FLOW };
-};
-
-/** As the APIs name the bound of an answer. */
-const OUTPUT_BOUNDS = ["max_tokens", "max_completion_tokens", "max_output_tokens"];
-
-/** The bound that a request sets for its answer; null for none. */
-export const outputBoundOf = (input: Json): number | null => {
-  if (!isObject(input)) return null;
-  const bounds = OUTPUT_BOUNDS.map((name) => input[name]);
-  const bound = bounds.find((one) => typeof one === "number" && one > 0);
-  return typeof bound === "number" ? bound : null;
 };
 
 /** `place`: the order key of the job whose turn it takes. */

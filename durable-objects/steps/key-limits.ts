@@ -1,10 +1,14 @@
 // The limits of a key, checked in the turn that creates the job: exact, because one object sees every request.
 
 import {
+  type Demand,
+  fitsTokens,
   type KeyLimits,
   mayUseModel,
-  type RequestWindow,
+  type UseLimits,
+  userOf,
   WINDOW_MS,
+  waitingOf,
   windowAt,
 } from "../../domain/access/key-limits.ts";
 import { periodAt } from "../../domain/money/period.ts";
@@ -12,18 +16,56 @@ import { usdFromNano } from "../../domain/money/price.ts";
 import type { Refusal } from "../../domain/words/refusal.ts";
 import { err, ok, type Result } from "../../domain/words/result.ts";
 import type { Turn } from "../turn/turn.ts";
+import { type Request, tokensAsked, usersOf } from "./demand.ts";
 
-/** The state of a key's limit on requests per minute. */
-export interface LimitState {
+/** People that a key may be used for within a minute: each has a count. */
+export const MAX_USERS_A_KEY = 10_000;
+
+export interface Left {
   readonly limit: number;
   readonly remaining: number;
   readonly resetMs: number;
+}
+
+/** The state of a key's limits a minute, or of its person's where that has less left. */
+export interface LimitState {
+  readonly requests: Left | null;
+  readonly tokens: Left | null;
+}
+
+/** One whose use is limited: the caller's key, or a person that its requests name. */
+interface Limited {
+  /** Under which its use is counted. */
+  readonly name: string;
+  /** As a refusal calls it. */
+  readonly who: string;
+  readonly limits: UseLimits;
+  readonly demand: Demand;
 }
 
 const limitsOf = (turn: Turn): { keyId: string; limits: KeyLimits } | null => {
   const { keyId } = turn.caller;
   const limits = keyId === null ? null : (turn.store.keys.find(keyId)?.limits ?? null);
   return keyId === null || limits === null ? null : { keyId, limits };
+};
+
+const demandOf = (limits: UseLimits, requests: readonly Request[]): Demand => ({
+  count: requests.length,
+  tokens: limits.tokensPerMinute == null ? 0 : requests.reduce((sum, one) => sum + tokensAsked(one), 0),
+});
+
+/** The key first, then the people. */
+const limitedBy = (keyId: string, limits: KeyLimits, requests: readonly Request[]): Limited[] => {
+  const key = { name: keyId, who: "this key", limits, demand: demandOf(limits, requests) };
+  const { perUser = null } = limits;
+  if (perUser === null) return [key];
+  const people = [...usersOf(requests)].map(([user, own]) => ({
+    name: userOf(keyId, user),
+    who: `user "${user}" of this key`,
+    limits: perUser,
+    demand: demandOf(perUser, own),
+  }));
+  return [key, ...people];
 };
 
 /** Whether the caller's key may use a model, under any of its names; null means any model. */
@@ -38,49 +80,92 @@ export const refuseModel = (turn: Turn, names: readonly (string | null)[]): Resu
 /** Whether its jobs may go to a provider that the coordinator calls itself. */
 export const mayUseEdge = (turn: Turn): boolean => limitsOf(turn)?.limits.edge !== false;
 
-/** `count`: the number of jobs to create. */
-export const refuseOverLimits = (turn: Turn, names: readonly (string | null)[], count = 1): Result<null, Refusal> => {
+export const refuseOverLimits = (
+  turn: Turn,
+  names: readonly (string | null)[],
+  requests: readonly Request[],
+): Result<null, Refusal> => {
   const allowed = refuseModel(turn, names);
-  return allowed.ok ? refuseOverUse(turn, count) : allowed;
+  return allowed.ok ? refuseOverUse(turn, requests) : allowed;
 };
 
 /** The limits that hold whatever the model. */
-export const refuseOverUse = (turn: Turn, count = 1): Result<null, Refusal> => {
+export const refuseOverUse = (turn: Turn, requests: readonly Request[]): Result<null, Refusal> => {
   const held = limitsOf(turn);
   if (held === null) return ok(null);
   const { keyId, limits } = held;
-  const rate = limits.requestsPerMinute;
-  const window = windowAt(turn.store.keyUse.window(keyId), turn.nowAt);
-  if (rate !== null && window.count + count > rate) {
-    return err(exceeded(`${rate} requests a minute`, window.startedAt + WINDOW_MS - turn.nowAt, rate));
+  for (const limited of limitedBy(keyId, limits, requests)) {
+    const refused = refuseOverWindow(turn, limited) ?? refuseOverOpen(turn, limited);
+    if (refused !== null) return err(refused);
   }
-  const open = turn.memory.openByKey.get(keyId) ?? 0;
-  if (limits.concurrent !== null && open + count > limits.concurrent) {
-    return err(exceeded(`${limits.concurrent} requests at a time`, CONCURRENT_RETRY_MS));
-  }
-  return refuseOverMoney(turn, keyId, limits);
+  const waiting = turn.memory.openByKey.get(waitingOf(keyId)) ?? 0;
+  if (limits.maxWaiting != null && waiting + requests.length > limits.maxWaiting)
+    return err(exceeded(`this key may have ${limits.maxWaiting} jobs waiting, and ${waiting} wait`, OPEN_RETRY_MS));
+  return refuseOverMoney(turn, limitedBy(keyId, limits, requests), limits.monthNanoUsd);
 };
 
-const CONCURRENT_RETRY_MS = 1_000;
+/** How soon a job may have ended. */
+const OPEN_RETRY_MS = 1_000;
 
-const exceeded = (what: string, retryAfterMs: number, requestsPerMinute: number | null = null): Refusal => ({
+const exceeded = (detail: string, retryAfterMs: number, more: Partial<Exceeded> = {}): Exceeded => ({
   code: "rate_limit_exceeded",
-  detail: `this key may make ${what}`,
+  detail,
   retryAfterSeconds: Math.max(1, Math.ceil(retryAfterMs / 1000)),
-  requestsPerMinute,
+  requestsPerMinute: null,
+  ...more,
 });
 
-const refuseOverMoney = (turn: Turn, keyId: string, limits: KeyLimits): Result<null, Refusal> => {
-  for (const [period, limitNano] of [
-    ["day", limits.dayNanoUsd],
-    ["month", limits.monthNanoUsd],
-  ] as const) {
-    if (limitNano === null) continue;
-    const { fromAt, toAt } = periodAt(period, turn.nowAt);
-    const spent = turn.store.keyUse.spentBetween(keyId, fromAt, toAt);
-    if (spent < limitNano) continue;
-    const detail = `this key has spent ${usdFromNano(spent)} of the ${usdFromNano(limitNano)} USD that it may spend a ${period}`;
-    return err({ code: "insufficient_quota", detail });
+type Exceeded = Extract<Refusal, { code: "rate_limit_exceeded" }>;
+
+const refuseOverWindow = (turn: Turn, { name, who, limits, demand }: Limited): Refusal | null => {
+  const { requestsPerMinute, tokensPerMinute = null } = limits;
+  if (requestsPerMinute === null && tokensPerMinute === null) return null;
+  const known = turn.store.keyUse.window(name);
+  if (known === null && isCrowded(turn, name))
+    return exceeded(`this key may be used for ${MAX_USERS_A_KEY} users a minute`, WINDOW_MS);
+  const window = windowAt(known, turn.nowAt);
+  const resetMs = window.startedAt + WINDOW_MS - turn.nowAt;
+  if (requestsPerMinute !== null && window.count + demand.count > requestsPerMinute)
+    return exceeded(`${who} may make ${requestsPerMinute} requests a minute`, resetMs, { requestsPerMinute });
+  if (tokensPerMinute === null || demand.count === 0 || fitsTokens(tokensPerMinute, window, demand)) return null;
+  const used = `${window.tokens} are used, and this needs about ${demand.tokens}`;
+  return exceeded(`${who} may use ${tokensPerMinute} tokens a minute: ${used}`, resetMs, { tokensPerMinute });
+};
+
+/** Whether so many people have a count that another one has no place; those whose minute is over lose theirs first. */
+const isCrowded = (turn: Turn, name: string): boolean => {
+  const end = name.indexOf("/");
+  if (end < 0) return false;
+  const keyId = name.slice(0, end);
+  const { keyUse } = turn.store;
+  if (keyUse.windowsOfUsers(keyId) < MAX_USERS_A_KEY) return false;
+  keyUse.forgetWindows(turn.nowAt - WINDOW_MS);
+  return keyUse.windowsOfUsers(keyId) >= MAX_USERS_A_KEY;
+};
+
+const refuseOverOpen = (turn: Turn, { name, who, limits, demand }: Limited): Refusal | null => {
+  const open = turn.memory.openByKey.get(name) ?? 0;
+  if (limits.concurrent === null || open + demand.count <= limits.concurrent) return null;
+  return exceeded(`${who} may make ${limits.concurrent} requests at a time`, OPEN_RETRY_MS);
+};
+
+const refuseOverMoney = (
+  turn: Turn,
+  limited: readonly Limited[],
+  monthNanoUsd: number | null,
+): Result<null, Refusal> => {
+  for (const [at, { name, who, limits }] of limited.entries()) {
+    for (const [period, limitNano] of [
+      ["day", limits.dayNanoUsd],
+      ["month", at === 0 ? monthNanoUsd : null],
+    ] as const) {
+      if (limitNano === null) continue;
+      const { fromAt, toAt } = periodAt(period, turn.nowAt);
+      const spent = turn.store.keyUse.spentBetween(name, fromAt, toAt);
+      if (spent < limitNano) continue;
+      const detail = `${who} has spent ${usdFromNano(spent)} of the ${usdFromNano(limitNano)} USD that it may spend a ${period}`;
+      return err({ code: "insufficient_quota", detail });
+    }
   }
   return ok(null);
 };
@@ -88,24 +173,48 @@ const refuseOverMoney = (turn: Turn, keyId: string, limits: KeyLimits): Result<n
 /** Why a key's lines of batches wait: of its limits only those on money and models hold for them. */
 export const heldByMoney = (turn: Turn, keyId: string | null): string | null => {
   const limits = keyId === null ? null : (turn.store.keys.find(keyId)?.limits ?? null);
-  const within = keyId === null || limits === null ? ok(null) : refuseOverMoney(turn, keyId, limits);
+  if (keyId === null || limits === null) return null;
+  const within = refuseOverMoney(turn, limitedBy(keyId, limits, []), limits.monthNanoUsd);
   return within.ok || within.error.code !== "insufficient_quota" ? null : within.error.detail;
 };
 
-/** Counts requests that created jobs; returns the state of the caller's limit, or null if the key has none. */
-export const countRequest = (turn: Turn, isNew: boolean, count = 1): LimitState | null => {
+/** Counts requests that created jobs; returns the state of the caller's limits, or null if the key has none a minute. */
+export const countRequest = (turn: Turn, isNew: boolean, requests: readonly Request[]): LimitState | null => {
   const held = limitsOf(turn);
-  const rate = held?.limits.requestsPerMinute ?? null;
-  if (held === null || rate === null) return null;
-  const window: RequestWindow = windowAt(turn.store.keyUse.window(held.keyId), turn.nowAt);
-  const counted = isNew ? { ...window, count: window.count + count } : window;
-  if (isNew) turn.store.keyUse.putWindow(held.keyId, counted);
-  const resetMs = Math.max(0, counted.startedAt + WINDOW_MS - turn.nowAt);
-  return { limit: rate, remaining: Math.max(0, rate - counted.count), resetMs };
+  if (held === null) return null;
+  const states = limitedBy(held.keyId, held.limits, requests).map((limited) => countOne(turn, isNew, limited));
+  const least = (name: keyof LimitState): Left | null =>
+    states.reduce<Left | null>((found, state) => {
+      const left = state[name];
+      return left !== null && (found === null || left.remaining < found.remaining) ? left : found;
+    }, null);
+  const state = { requests: least("requests"), tokens: least("tokens") };
+  return state.requests === null && state.tokens === null ? null : state;
 };
 
-/** Charges the cost of an attempt to the key that created the job, if the key has limits. */
-export const chargeKey = (turn: Turn, keyId: string | null, dayAt: number, nanoUsd: number): void => {
-  if (keyId === null || nanoUsd <= 0 || (turn.store.keys.find(keyId)?.limits ?? null) === null) return;
+const countOne = (turn: Turn, isNew: boolean, { name, limits, demand }: Limited): LimitState => {
+  const { requestsPerMinute, tokensPerMinute = null } = limits;
+  if (requestsPerMinute === null && tokensPerMinute === null) return { requests: null, tokens: null };
+  const window = windowAt(turn.store.keyUse.window(name), turn.nowAt);
+  const counted = { ...window, count: window.count + demand.count, tokens: window.tokens + demand.tokens };
+  if (isNew) turn.store.keyUse.putWindow(name, counted);
+  const { startedAt, count, tokens } = isNew ? counted : window;
+  const resetMs = Math.max(0, startedAt + WINDOW_MS - turn.nowAt);
+  const left = (limit: number | null, used: number): Left | null =>
+    limit === null ? null : { limit, remaining: Math.max(0, limit - used), resetMs };
+  return { requests: left(requestsPerMinute, count), tokens: left(tokensPerMinute, tokens) };
+};
+
+/** Charges the cost of an attempt to the key that created the job, and to its person, if they have limits. */
+export const chargeKey = (
+  turn: Turn,
+  { id, keyId }: { readonly id: string; readonly keyId: string | null },
+  dayAt: number,
+  nanoUsd: number,
+): void => {
+  const limits = keyId === null || nanoUsd <= 0 ? null : (turn.store.keys.find(keyId)?.limits ?? null);
+  if (keyId === null || limits === null) return;
   turn.store.keyUse.addSpent(keyId, dayAt, nanoUsd);
+  const user = limits.perUser?.dayNanoUsd == null ? null : (turn.store.jobs.find(id)?.fairnessKey ?? null);
+  if (user !== null) turn.store.keyUse.addSpent(userOf(keyId, user), dayAt, nanoUsd);
 };

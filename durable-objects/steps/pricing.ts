@@ -72,7 +72,7 @@ export const recordSpending = (
     turn.store.spending.add(spent);
     turn.memory.spending.add(spent);
     turn.memory.counters.activitySlots.noteSpent(turn.store.activity, spent.nanoUsd, turn.nowAt);
-    chargeKey(turn, job.keyId, spent.dayAt, spent.nanoUsd);
+    chargeKey(turn, job, spent.dayAt, spent.nanoUsd);
   }
 };
 

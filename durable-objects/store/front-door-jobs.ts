@@ -4,7 +4,7 @@
 import { isLeased, isWaitedFor, type Job } from "../../domain/job/job.ts";
 import type { Journal } from "./journal.ts";
 import { openJobs } from "./open-jobs.ts";
-import type { Sql } from "./sql.ts";
+import { all, type Sql } from "./sql.ts";
 
 const WAITED_FOR = "record ->> 'frontDoor' IS NOT NULL AND record ->> '$.frontDoor.isBackground' IS NULL";
 
@@ -53,5 +53,26 @@ export const frontDoorJobs = (sql: Sql, journal: Journal) => {
         bindings: [keyId],
         young: journal.open((job) => job.keyId === keyId && job.batch === null),
       }),
+
+    /** The same for those that wait. */
+    waitingCountOf: (keyId: string): number =>
+      open.count({
+        where: "status = 'pending' AND record ->> 'keyId' = ? AND record ->> 'batch' IS NULL",
+        bindings: [keyId],
+        young: journal.open((job) => job.status === "pending" && job.keyId === keyId && job.batch === null),
+      }),
+
+    /** The same for all that are open, by the person that they are for. */
+    openCountsByUser: (keyId: string): Map<string, number> => {
+      const counts = new Map<string, number>();
+      const note = (user: string, count: number): void => void counts.set(user, (counts.get(user) ?? 0) + count);
+      const query = `SELECT record ->> 'fairnessKey' AS user, COUNT(*) AS count FROM jobs
+        WHERE status IN ('pending', 'assigned', 'running') AND record ->> 'keyId' = ? AND record ->> 'batch' IS NULL
+          AND record ->> 'fairnessKey' IS NOT NULL GROUP BY 1`;
+      for (const row of all(sql, query, keyId)) note(row.user as string, row.count as number);
+      for (const { job } of journal.open((one) => one.keyId === keyId && one.batch === null))
+        if (job.fairnessKey !== null) note(job.fairnessKey, 1);
+      return counts;
+    },
   };
 };

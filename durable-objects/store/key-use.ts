@@ -1,21 +1,44 @@
-// What keys with limits have used: their requests in the current minute, their open jobs, and their spending by day.
+// What keys with limits, and their people, have used: their requests and tokens in the current minute, their open jobs, and their spending by day.
 
-import type { RequestWindow } from "../../domain/access/key-limits.ts";
-import { first, type Sql, scalar } from "./sql.ts";
+import type { UseWindow } from "../../domain/access/key-limits.ts";
+import { all, first, type Sql, scalar } from "./sql.ts";
 
 export const keyUseTable = (sql: Sql) => ({
-  window: (keyId: string): RequestWindow | null => {
-    const row = first(sql, "SELECT started_at, count FROM key_windows WHERE key_id = ?", keyId);
-    return row === null ? null : { startedAt: row.started_at as number, count: row.count as number };
+  window: (keyId: string): UseWindow | null => {
+    const row = first(sql, "SELECT started_at, count, tokens FROM key_windows WHERE key_id = ?", keyId);
+    if (row === null) return null;
+    return { startedAt: row.started_at as number, count: row.count as number, tokens: row.tokens as number };
   },
 
-  putWindow: (keyId: string, { startedAt, count }: RequestWindow): void => {
+  putWindow: (keyId: string, { startedAt, count, tokens }: UseWindow): void => {
     sql.exec(
-      "INSERT OR REPLACE INTO key_windows (key_id, started_at, count) VALUES (?, ?, ?)",
+      "INSERT OR REPLACE INTO key_windows (key_id, started_at, count, tokens) VALUES (?, ?, ?, ?)",
       keyId,
       startedAt,
       count,
+      tokens,
     );
+  },
+
+  /** How many of a key's people have a window. */
+  windowsOfUsers: (keyId: string): number =>
+    scalar(sql, "SELECT COUNT(*) FROM key_windows WHERE key_id > ? AND key_id < ?", `${keyId}/`, `${keyId}0`) ?? 0,
+
+  /** Those of people that began before. */
+  forgetWindows: (beforeAt: number): void => {
+    sql.exec("DELETE FROM key_windows WHERE started_at <= ? AND instr(key_id, '/') > 0", beforeAt);
+  },
+
+  /** The counts of open jobs of keys' people. */
+  openCountsOfUsers: (): [name: string, count: number][] =>
+    all(sql, "SELECT key_id, count FROM key_open_jobs WHERE instr(key_id, '/') > 0").map((row) => [
+      row.key_id as string,
+      row.count as number,
+    ]),
+
+  /** Of one key's people. */
+  forgetOpenCountsOfUsers: (keyId: string): void => {
+    sql.exec("DELETE FROM key_open_jobs WHERE key_id > ? AND key_id < ?", `${keyId}/`, `${keyId}0`);
   },
 
   /** Null if the key's jobs have not been counted. */

@@ -322,6 +322,8 @@ export const SCHEMA_STEPS: readonly SchemaStep[] = [
     `UPDATE schedules SET record = json_set(record, '$.fairnessKey', NULL)`,
     `UPDATE keys SET record = json_set(record, '$.weight', 1)`,
   ],
+  // Keys' limits on tokens; the tables of keys' use have rows for the people of a key, too: `<key id>/<person>`.
+  [`ALTER TABLE key_windows ADD COLUMN tokens INTEGER NOT NULL DEFAULT 0`],
   [
     `CREATE TABLE activity (
       kind TEXT NOT NULL, at INTEGER NOT NULL, body TEXT NOT NULL, PRIMARY KEY (kind, at)

@@ -2,6 +2,8 @@
 // can be read from the store again; a turn that changes a row changes its index in the same step.
 
 import { DEFAULT_CONFIG_DOCUMENT, toConfig } from "../../contract/config.ts";
+import type { KeyRecord } from "../../domain/access/key.ts";
+import { waitingOf } from "../../domain/access/key-limits.ts";
 import type { BatchRecord } from "../../domain/batch/batch.ts";
 import type { Config } from "../../domain/config.ts";
 import { Fleet } from "../../domain/fleet/fleet.ts";
@@ -64,7 +66,7 @@ export interface Memory {
   readonly openingSockets: Set<string>;
   /** Workers whose socket dropped or whose key was revoked, and when: front-door jobs soon leave them. */
   readonly socketGoneAt: Map<string, number>;
-  /** Open jobs of the keys with a limit on jobs. */
+  /** Open jobs of the keys with a limit on jobs, their waiting ones, and those of their people (`domain/access`). */
   readonly openByKey: Map<string, number>;
   /** Newest first. */
   webhooks: readonly Webhook[];
@@ -161,6 +163,17 @@ const loadQueue = (store: Store, queue: Queue, flows: Flows, nowAt: number): voi
   }
 };
 
+const openCountsOf = (store: Store, keys: readonly KeyRecord[]): Map<string, number> => {
+  const counts = new Map(store.keyUse.openCountsOfUsers());
+  for (const { id, limits } of keys) {
+    if (limits?.concurrent != null) counts.set(id, store.keyUse.openCount(id) ?? store.jobs.openCountOf(id));
+    const waiting = waitingOf(id);
+    if (limits?.maxWaiting != null)
+      counts.set(waiting, store.keyUse.openCount(waiting) ?? store.jobs.waitingCountOf(id));
+  }
+  return counts;
+};
+
 /** `counters` outlive a reload. */
 export const loadMemory = (store: Store, nowAt: number, counters: Counters): Memory => {
   const fleet = new Fleet();
@@ -207,11 +220,7 @@ export const loadMemory = (store: Store, nowAt: number, counters: Counters): Mem
     edgeLookAt: config.edgeAfterMs.size > 0 ? nowAt : Number.POSITIVE_INFINITY,
     openingSockets: new Set(),
     socketGoneAt: new Map(),
-    openByKey: new Map(
-      keys
-        .filter((key) => key.limits?.concurrent != null)
-        .map(({ id }) => [id, store.keyUse.openCount(id) ?? store.jobs.openCountOf(id)]),
-    ),
+    openByKey: openCountsOf(store, keys),
     webhooks: store.webhooks.all(),
     deliveriesUnderWay: new Map(),
     pendingDeliveries: store.deliveries.pendingCounts(),

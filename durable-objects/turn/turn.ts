@@ -4,6 +4,7 @@
 import { toIso } from "../../contract/field.ts";
 import type { CoordinatorMessage } from "../../contract/socket.ts";
 import type { Role } from "../../domain/access/key.ts";
+import { userOf, waitingOf } from "../../domain/access/key-limits.ts";
 import { type BatchRecord, isEnded, noteSpent } from "../../domain/batch/batch.ts";
 import type { Worker } from "../../domain/fleet/worker.ts";
 import { type Decision, isLeased, type Job } from "../../domain/job/job.ts";
@@ -202,10 +203,19 @@ export class Turn {
     this.effects.changedWorkers.add(worker.instance);
   }
 
-  /** Open jobs of a key with a limit on jobs. Stored, so that waking reads no job for it. */
-  putOpenCount(keyId: string, count: number): void {
-    this.memory.openByKey.set(keyId, count);
-    this.store.keyUse.putOpenCount(keyId, count);
+  /**
+   * Open jobs of a key with a limit on jobs, its waiting ones, or those of a person of it. Stored, so that waking reads no
+   * job for it; a person without any has no count.
+   */
+  putOpenCount(name: string, count: number): void {
+    const { openByKey } = this.memory;
+    if (count <= 0 && name.includes("/")) {
+      openByKey.delete(name);
+      this.store.keyUse.forgetOpenCount(name);
+      return;
+    }
+    openByKey.set(name, count);
+    this.store.keyUse.putOpenCount(name, count);
   }
 
   /** A change that follows from other stored values: in memory only, computed again when the object wakes. */
@@ -302,10 +312,23 @@ export class Turn {
   }
 
   #countByKey(before: Job | null, after: Job): void {
-    const known = after.keyId === null ? undefined : this.memory.openByKey.get(after.keyId);
-    if (known === undefined || after.keyId === null || after.batch !== null) return;
-    const change = Number(isOpen(after.status)) - Number(before !== null && isOpen(before.status));
-    if (change !== 0) this.putOpenCount(after.keyId, known + change);
+    const limits = after.keyId === null ? null : this.store.keys.find(after.keyId)?.limits;
+    if (limits == null || after.keyId === null || after.batch !== null || before?.status === after.status) return;
+    const opened = Number(isOpen(after.status)) - Number(before !== null && isOpen(before.status));
+    const waited = Number(after.status === "pending") - Number(before?.status === "pending");
+    const counted = (name: string): number => this.memory.openByKey.get(name) ?? 0;
+    const { keyId, fairnessKey: user } = after;
+    const changes = [
+      { isLimited: limits.concurrent !== null, name: keyId, change: opened },
+      { isLimited: limits.maxWaiting != null, name: waitingOf(keyId), change: waited },
+      {
+        isLimited: limits.perUser?.concurrent != null && user !== null,
+        name: userOf(keyId, user ?? ""),
+        change: opened,
+      },
+    ];
+    for (const { isLimited, name, change } of changes)
+      if (isLimited && change !== 0) this.putOpenCount(name, counted(name) + change);
   }
 
   #tell(job: Job, events: readonly JobEvent[]): void {

@@ -7,9 +7,10 @@ import { presentRefusal, retryAfterOf } from "../../contract/refusal.ts";
 import type { Api } from "../../domain/words/api.ts";
 import type { Refusal, RefusalCode } from "../../domain/words/refusal.ts";
 import type { Followed } from "../../durable-objects/operations/front-door.ts";
+import type { Left } from "../../durable-objects/steps/key-limits.ts";
 import type { AppContext } from "../http/auth.ts";
 import { headersFor } from "../http/headers.ts";
-import { limitHeaders } from "./headers.ts";
+import { leftHeaders } from "./headers.ts";
 
 const BASE = "/v1/";
 
@@ -68,8 +69,12 @@ export const refusalResponse = (c: AppContext, refusal: Refusal): Response => {
   const retryAfter = retryAfterOf(refusal);
   const more: Record<string, string> = retryAfter === null ? {} : { "retry-after": String(retryAfter) };
   if (refusal.code === "method_not_allowed") more.allow = refusal.allow.join(", ");
-  if (refusal.code === "rate_limit_exceeded" && refusal.requestsPerMinute !== null)
-    Object.assign(more, limitHeaders(refusal.requestsPerMinute, 0, refusal.retryAfterSeconds));
+  if (refusal.code === "rate_limit_exceeded") {
+    const { requestsPerMinute, tokensPerMinute = null } = refusal;
+    const none = (limit: number | null): Left | null =>
+      limit === null ? null : { limit, remaining: 0, resetMs: refusal.retryAfterSeconds * 1000 };
+    Object.assign(more, leftHeaders("requests", none(requestsPerMinute)), leftHeaders("tokens", none(tokensPerMinute)));
+  }
   return errorResponse(c, dialectOf(c.req.path), errorOfRefusal(refusal), more);
 };
 

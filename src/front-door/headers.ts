@@ -3,6 +3,7 @@
 import { isAnthropic } from "../../contract/dialect.ts";
 import type { Api } from "../../domain/words/api.ts";
 import type { DoorAnswer, Followed } from "../../durable-objects/operations/front-door.ts";
+import type { Left } from "../../durable-objects/steps/key-limits.ts";
 import type { AppContext } from "../http/auth.ts";
 import { replayHeader } from "../http/idempotency.ts";
 
@@ -24,16 +25,20 @@ export const answerHeadersOf = (
     ...(job.isSessionHit === null ? {} : { "x-signalbox-session": job.isSessionHit ? "hit" : "miss" }),
     ...replayHeader({ replayed: isReplayed }),
     "openai-processing-ms": String(Date.now() - startedAt),
-    ...(limits === null ? {} : limitHeaders(limits.limit, limits.remaining, Math.ceil(limits.resetMs / 1000))),
+    ...leftHeaders("requests", limits?.requests ?? null),
+    ...leftHeaders("tokens", limits?.tokens ?? null),
   };
 };
 
-/** The state of a key's limit on requests per minute. */
-export const limitHeaders = (limit: number, remaining: number, resetSeconds: number): Record<string, string> => ({
-  "x-ratelimit-limit-requests": String(limit),
-  "x-ratelimit-remaining-requests": String(remaining),
-  "x-ratelimit-reset-requests": `${resetSeconds}s`,
-});
+/** The state of a key's limit a minute. */
+export const leftHeaders = (what: "requests" | "tokens", left: Left | null): Record<string, string> =>
+  left === null
+    ? {}
+    : {
+        [`x-ratelimit-limit-${what}`]: String(left.limit),
+        [`x-ratelimit-remaining-${what}`]: String(left.remaining),
+        [`x-ratelimit-reset-${what}`]: `${Math.ceil(left.resetMs / 1000)}s`,
+      };
 
 export const STREAM_HEADERS = {
   "content-type": "text/event-stream; charset=utf-8",

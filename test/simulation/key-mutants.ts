@@ -6,20 +6,20 @@ export const KEY_MUTANTS: readonly Mutant[] = [
   mutant(
     "the jobs that a key creates in a minute are not counted",
     "durable-objects/steps/key-limits.ts",
-    "if (isNew) turn.store.keyUse.putWindow(held.keyId, counted);",
-    "if (!isNew) turn.store.keyUse.putWindow(held.keyId, counted);",
+    "if (isNew) turn.store.keyUse.putWindow(name, counted);",
+    "if (!isNew) turn.store.keyUse.putWindow(name, counted);",
   ),
   mutant(
     "a key may have one more open job",
     "durable-objects/steps/key-limits.ts",
-    "open + count > limits.concurrent)",
-    "open + count > limits.concurrent + 1)",
+    "open + demand.count <= limits.concurrent)",
+    "open + demand.count <= limits.concurrent + 1)",
   ),
   mutant(
     "the open jobs of a key are stored once",
     "durable-objects/turn/turn.ts",
-    "this.store.keyUse.putOpenCount(keyId, count);",
-    "if (this.store.keyUse.openCount(keyId) === null) this.store.keyUse.putOpenCount(keyId, count);",
+    "this.store.keyUse.putOpenCount(name, count);",
+    "if (this.store.keyUse.openCount(name) === null) this.store.keyUse.putOpenCount(name, count);",
   ),
   mutant(
     "what a key spends is not charged to it",

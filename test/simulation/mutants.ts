@@ -115,6 +115,30 @@ export const MUTANTS: readonly Mutant[] = [
     "one.orderKey > other.orderKey : one.id",
   ),
   mutant(
+    "the flow that came first goes first, whatever it was served",
+    "domain/job/fair-order.ts",
+    "one.time !== other.time ? one.time < other.time : one.turn < other.turn",
+    "one.turn < other.turn",
+  ),
+  mutant(
+    "a flow may be passed over for ever",
+    "domain/job/fair-order.ts",
+    "if (nowAt - longest.sinceAt > LONGEST_UNSERVED_MS) return longest.name;",
+    "",
+  ),
+  mutant(
+    "the first job of a group takes its own turn, whoever was served least",
+    "durable-objects/operations/routing.ts",
+    "order.waiting < 2 ? null",
+    "order.waiting < 99 ? null",
+  ),
+  mutant(
+    "an object that wakes does not know what its flows were served",
+    "durable-objects/turn/memory.ts",
+    "for (const job of held) flows.serve(job, job.share, nowAt);",
+    "void held;",
+  ),
+  mutant(
     "webhooks hear nothing of jobs that end",
     "durable-objects/turn/turn.ts",
     "if (isFinal(job.status) && before?.status !== job.status)",

@@ -206,7 +206,7 @@ export const SCENES_OF_KEYS: readonly Shown[] = [
       await present(scene, { ...ANSWERS, concurrency: 0 });
       await withLimits(scene, { requestsPerMinute: 5 });
       const asked = await scene.done(keyOf("limited"), "ask", asking("a"));
-      assert.deepEqual(asked.limits, { limit: 5, remaining: 4, resetMs: MINUTE_MS });
+      assert.deepEqual(asked.limits, { requests: { limit: 5, remaining: 4, resetMs: MINUTE_MS }, tokens: null });
       await scene.done(scene.admin, "patchKey", { id: "limited", name: null, limits: { ...NO_LIMITS, concurrent: 9 } });
       assert.equal((await scene.done(keyOf("limited"), "ask", asking("b"))).limits, null);
     },

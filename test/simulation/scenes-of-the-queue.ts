@@ -1,6 +1,7 @@
 // In which order waiting jobs are given out.
 
 import assert from "node:assert/strict";
+import { LONGEST_UNSERVED_MS } from "../../domain/job/fair-order.ts";
 import type { NewJob } from "../../domain/job/job.ts";
 import { PRIORITIES } from "../../domain/words/requirements.ts";
 import { Random } from "./random.ts";
@@ -61,6 +62,27 @@ export const SCENES_OF_THE_QUEUE: readonly Shown[] = [
         assert.deepEqual(await assigned(scene, order), order.slice(0, places));
         await scene.done(scene.admin, "activateKillswitch", halted);
       }
+    },
+  },
+  {
+    what: "a flow that was not served for half an hour goes first, however much it was served before",
+    shown: async (scene) => {
+      await present(scene);
+      const first = await create(scene, { fairnessKey: "much" });
+      const { id } = await create(scene, { fairnessKey: "much" });
+      await present(scene, { concurrency: 0 });
+      const usage = { inputTokens: 0, outputTokens: 1_000_000 };
+      const report = { id: first.id, lease: 1, result: null, usage, costUsd: null, model: null };
+      await scene.done(scene.admin, "completeJob", report);
+      const little: string[] = [];
+      for (let made = 0; made < 4; made += 1) little.push((await create(scene, { fairnessKey: "little" })).id);
+      await present(scene, { concurrency: 1 });
+      assert.deepEqual(await assigned(scene, [id, ...little]), little.slice(0, 1));
+      await present(scene, { concurrency: 0 });
+      await scene.done(scene.admin, "cancelJob", { id: little[0] ?? "" });
+      await scene.pass(LONGEST_UNSERVED_MS + 1);
+      await present(scene, { concurrency: 2 });
+      assert.deepEqual(await assigned(scene, [id, ...little]), [id, ...little.slice(1, 2)]);
     },
   },
   {

@@ -1,0 +1,58 @@
+// What requests ask of their key's limits: for whom they are, and about how many tokens they take.
+
+import { isObject } from "../../contract/text/json-object.ts";
+import { inputTokensOf, tokensOf } from "../../contract/token-estimate.ts";
+import { settleTokens, userOf, windowAt } from "../../domain/access/key-limits.ts";
+import type { Job, JobPayload, Usage } from "../../domain/job/job.ts";
+import type { Api } from "../../domain/words/api.ts";
+import type { Json } from "../../domain/words/json.ts";
+import type { Turn } from "../turn/turn.ts";
+
+export interface Request extends JobPayload {
+  readonly api?: Api | null;
+  readonly fairnessKey?: string | null;
+  readonly user?: string | null;
+}
+
+/** The requests of each person that they name. */
+export const usersOf = (requests: readonly Request[]): Map<string, Request[]> => {
+  const users = new Map<string, Request[]>();
+  for (const request of requests) {
+    const user = request.fairnessKey ?? request.user ?? null;
+    if (user !== null) users.set(user, [...(users.get(user) ?? []), request]);
+  }
+  return users;
+};
+
+/** As the APIs name the bound of an answer. */
+const OUTPUT_BOUNDS = ["max_tokens", "max_completion_tokens", "max_output_tokens"];
+
+/** The bound that a request sets for its answer; null for none. */
+export const outputBoundOf = (input: Json): number | null => {
+  if (!isObject(input)) return null;
+  const bounds = OUTPUT_BOUNDS.map((name) => input[name]);
+  const bound = bounds.find((one) => typeof one === "number" && one > 0);
+  return typeof bound === "number" ? Math.ceil(bound) : null;
+};
+
+/** What is reserved for it: its input, and its answer's own bound. A front-door request has its prompt in its input. */
+export const tokensAsked = ({ api = null, prompt, input }: Request): number =>
+  (api === null ? tokensOf(prompt.length) : 0) + inputTokensOf(input) + (outputBoundOf(input) ?? 0);
+
+/** The job has told what it took: the windows of its key and its person count that instead of what was reserved. */
+export const settleUse = (turn: Turn, job: Job, usage: Usage | null): void => {
+  const limits = job.keyId === null || job.batch !== null ? null : turn.store.keys.find(job.keyId)?.limits;
+  if (job.keyId === null || limits == null || usage === null) return;
+  const { fairnessKey: user } = job;
+  const names = [
+    ...(limits.tokensPerMinute == null ? [] : [job.keyId]),
+    ...(limits.perUser?.tokensPerMinute == null || user === null ? [] : [userOf(job.keyId, user)]),
+  ];
+  if (names.length === 0) return;
+  const reserved = tokensAsked({ api: job.api, ...turn.store.payloads.find(job.id) });
+  for (const name of names) {
+    const window = windowAt(turn.store.keyUse.window(name), turn.nowAt);
+    const used = usage.inputTokens + usage.outputTokens;
+    turn.store.keyUse.putWindow(name, settleTokens(window, job, reserved, used));
+  }
+};
