@@ -33,6 +33,7 @@ import { profile } from "./parts/profile.ts";
 import { soak } from "./parts/soak.ts";
 import { storage } from "./parts/storage.ts";
 import { tab } from "./parts/tab.ts";
+import { turns } from "./parts/turns.ts";
 import { wake } from "./parts/wake.ts";
 import type { Bench, Measurement, Scale, Sizes } from "./plan.ts";
 import { startSignalbox } from "./signalbox.ts";
@@ -49,6 +50,7 @@ const PARTS: Readonly<Record<string, Measurement>> = {
   peers,
   latency,
   depth,
+  turns,
   fleet,
   choosing,
   wake,

@@ -2,9 +2,11 @@
 
 import type { KeyAnswer } from "../../contract/key.ts";
 import { ROLES } from "../../contract/values.ts";
+import { UsageError } from "../failure.ts";
 import type { Output } from "../output.ts";
 import type { Verb } from "../verb.ts";
 import { when } from "../when.ts";
+import { LIMIT_FLAGS, limitsFrom } from "./key-limits.ts";
 
 /** Prints only the key to stdout, so that a script can store it. */
 const showSecret = (output: Output, answer: KeyAnswer): void => {
@@ -22,6 +24,7 @@ export const keyCommands: readonly Verb[] = [
       output.table(found, found.keys, [
         { title: "id", of: ({ id }) => id },
         { title: "role", of: ({ role }) => role },
+        { title: "weight", of: ({ weight }) => weight },
         { title: "created", of: ({ created_at }) => when(created_at) },
         { title: "last used", of: ({ last_used_at }) => when(last_used_at) },
         { title: "revoked", of: ({ revoked_at }) => when(revoked_at) },
@@ -32,12 +35,33 @@ export const keyCommands: readonly Verb[] = [
   {
     name: "keys create",
     says: "Creates a key, which is shown only once",
-    examples: ['keys create "gpu box"', "keys create monitoring --role viewer > viewer.key"],
+    examples: [
+      'keys create "gpu box"',
+      "keys create monitoring --role viewer > viewer.key",
+      "keys create chat --role client --tokens-per-minute 50000 --user-concurrent 2",
+    ],
     args: [{ name: "name", says: "who uses it; the audit log shows this name" }],
-    flags: { role: { takes: ROLES.join("|"), says: "the key's role (worker)" } },
+    flags: { role: { takes: ROLES.join("|"), says: "the key's role (worker)" }, ...LIMIT_FLAGS },
     run: async ({ client, output, signal }, input) => {
       const role = input.choice("role", ROLES) ?? "worker";
-      showSecret(output, await client().keys.create({ name: input.arg("name"), role }, { signal }));
+      const asked = { name: input.arg("name"), role, ...limitsFrom(input) };
+      showSecret(output, await client().keys.create(asked, { signal }));
+    },
+  },
+  {
+    name: "keys limit",
+    says: "Changes a key's limits and weight; those that are not given stay",
+    examples: ["keys limit key_1 --weight 3", "keys limit key_1 --max-waiting 100 --user-requests-per-minute 20"],
+    args: [{ name: "id", says: "the key's id" }],
+    flags: LIMIT_FLAGS,
+    run: async ({ client, output, signal }, input) => {
+      const id = input.arg("id");
+      const { keys } = await client().keys.list({ signal });
+      const before = keys.find((key) => key.id === id)?.limits ?? null;
+      const changes = limitsFrom(input, before);
+      if (Object.keys(changes).length === 0) throw new UsageError("give at least one limit, or --weight");
+      const changed = await client().keys.edit(id, changes, { signal });
+      output.say(`Key ${id}: weight ${changed.weight}, limits ${JSON.stringify(changed.limits ?? {})}.`);
     },
   },
   {

@@ -7,7 +7,7 @@ import { Confirm } from "../parts/dialog.tsx";
 import { Choice, SelectField, TextField } from "../parts/form.tsx";
 import { tell } from "../state/notice.ts";
 import { isPerson, session } from "../state/session.ts";
-import { canHaveLimits, fieldsOf, LimitFields, limitsOf, NO_LIMITS } from "./key-limits.tsx";
+import { canHaveLimits, fieldsOf, LimitFields, limitsOf, NO_LIMITS, WeightField } from "./key-limits.tsx";
 
 type Role = KeyResource["role"];
 
@@ -38,9 +38,12 @@ export const CreateKeyDialog = ({ onMade, onClose }: { onMade: (answer: KeyAnswe
   const [name, setName] = useState("");
   const [role, setRole] = useState<Role>(rolesToMake()[0]?.[0] ?? "viewer");
   const [limits, setLimits] = useState(NO_LIMITS);
+  const [weight, setWeight] = useState("1");
   const given = limitsOf(limits);
-  const create = async (): Promise<void> =>
-    onMade(await api.keys.create({ name: name.trim(), role, ...(given === null ? {} : { limits: given }) }));
+  const create = async (): Promise<void> => {
+    const limited = given === null ? {} : { limits: given };
+    onMade(await api.keys.create({ name: name.trim(), role, ...limited, weight: Number(weight) }));
+  };
   return (
     <Confirm title="New key" action="Create" isReady={name.trim() !== ""} onConfirm={create} onClose={onClose}>
       <TextField
@@ -56,17 +59,19 @@ export const CreateKeyDialog = ({ onMade, onClose }: { onMade: (answer: KeyAnswe
       {isPerson.value && (
         <p class="hint">It is your own: it never has more than your role, and ends with your access.</p>
       )}
+      {canHaveLimits(role) && <WeightField weight={weight} onInput={setWeight} />}
       {canHaveLimits(role) && <LimitFields limits={limits} onInput={setLimits} />}
     </Confirm>
   );
 };
 
-/** Name and limits; they apply from the key's next request on. */
+/** Name, weight and limits; they apply from the key's next request on. */
 export const EditKeyDialog = ({ item, onDone, onClose }: KeyDialogProps & { onDone: () => void }) => {
   const [name, setName] = useState(item.name);
   const [limits, setLimits] = useState(fieldsOf(item.limits));
+  const [weight, setWeight] = useState(`${item.weight}`);
   const save = async (): Promise<void> => {
-    const given = canHaveLimits(item.role) ? { limits: limitsOf(limits) } : {};
+    const given = canHaveLimits(item.role) ? { limits: limitsOf(limits), weight: Number(weight) } : {};
     await api.keys.edit(item.id, { name: name.trim(), ...given });
     tell(`“${name.trim()}” is changed.`);
     onDone();
@@ -81,7 +86,10 @@ export const EditKeyDialog = ({ item, onDone, onClose }: KeyDialogProps & { onDo
     >
       <TextField label="Name" value={name} onInput={setName} isRequired autoFocus />
       {canHaveLimits(item.role) ? (
-        <LimitFields limits={limits} onInput={setLimits} isOpen />
+        <>
+          <WeightField weight={weight} onInput={setWeight} />
+          <LimitFields limits={limits} onInput={setLimits} isOpen />
+        </>
       ) : (
         <p class="hint">A {item.role} key creates no jobs, so it has no limits.</p>
       )}

@@ -3,43 +3,74 @@
 import type { KeyResource } from "../../contract/key.ts";
 import { TextField } from "../parts/form.tsx";
 
-export interface Limits {
-  readonly requests_per_minute: string;
-  readonly concurrent: string;
-  readonly day_usd: string;
-  readonly month_usd: string;
-  readonly models: string;
-}
+type KeyLimits = NonNullable<KeyResource["limits"]>;
 
-export const NO_LIMITS: Limits = { requests_per_minute: "", concurrent: "", day_usd: "", month_usd: "", models: "" };
-const FIGURES: readonly (readonly [keyof Limits, string])[] = [
+const FIGURES = [
   ["requests_per_minute", "Requests per minute"],
+  ["tokens_per_minute", "Tokens per minute"],
   ["concurrent", "Open jobs at the same time"],
+  ["max_waiting", "Waiting jobs at the same time"],
   ["day_usd", "Dollars per day"],
   ["month_usd", "Dollars per month"],
-];
+] as const satisfies readonly (readonly [keyof KeyLimits, string])[];
+const FIGURES_OF_USERS = [
+  ["requests_per_minute", "Requests per minute"],
+  ["tokens_per_minute", "Tokens per minute"],
+  ["concurrent", "Open jobs at the same time"],
+  ["day_usd", "Dollars per day"],
+] as const satisfies readonly (readonly [keyof NonNullable<KeyLimits["per_user"]>, string])[];
+
+type Figure = (typeof FIGURES)[number][0];
+type FigureOfUsers = (typeof FIGURES_OF_USERS)[number][0];
+
+export type Limits = Readonly<Record<Figure, string>> & {
+  readonly perUser: Readonly<Record<FigureOfUsers, string>>;
+  readonly models: string;
+  /** Not in the form; it stays as it is. */
+  readonly edge: boolean | null;
+};
 
 /** Only these roles create jobs, and limits apply where jobs are created. */
 export const canHaveLimits = (role: KeyResource["role"]): boolean => role !== "worker" && role !== "viewer";
 
+const textsOf = <Name extends string>(
+  figures: readonly (readonly [Name, string])[],
+  given: Partial<Record<Name, unknown>> | null | undefined,
+): Record<Name, string> =>
+  Object.fromEntries(figures.map(([name]) => [name, `${given?.[name] ?? ""}`])) as Record<Name, string>;
+
+const figuresOf = <Name extends string>(
+  figures: readonly (readonly [Name, string])[],
+  texts: Readonly<Record<Name, string>>,
+): Record<string, number> =>
+  Object.fromEntries(
+    figures.filter(([name]) => texts[name].trim() !== "").map(([name]) => [name, Number(texts[name])]),
+  );
+
 /** The limits of a key as form fields. */
 export const fieldsOf = (limits: KeyResource["limits"]): Limits => ({
-  requests_per_minute: `${limits?.requests_per_minute ?? ""}`,
-  concurrent: `${limits?.concurrent ?? ""}`,
-  day_usd: `${limits?.day_usd ?? ""}`,
-  month_usd: `${limits?.month_usd ?? ""}`,
+  ...textsOf(FIGURES, limits),
+  perUser: textsOf(FIGURES_OF_USERS, limits?.per_user),
   models: limits?.models?.join(", ") ?? "",
+  edge: limits?.edge ?? null,
 });
+
+export const NO_LIMITS = fieldsOf(null);
 
 /** Only those that are filled in; null if none is. */
 export const limitsOf = (limits: Limits): KeyResource["limits"] => {
-  const figures = FIGURES.filter(([name]) => limits[name].trim() !== "").map(([name]) => [name, Number(limits[name])]);
+  const perUser = figuresOf(FIGURES_OF_USERS, limits.perUser);
   const models = limits.models
     .split(",")
     .map((one) => one.trim())
     .filter(Boolean);
-  if (figures.length === 0 && models.length === 0) return null;
-  return { ...Object.fromEntries(figures), ...(models.length === 0 ? {} : { models }) };
+  const given = {
+    ...figuresOf(FIGURES, limits),
+    ...(Object.keys(perUser).length === 0 ? {} : { per_user: perUser }),
+    ...(models.length === 0 ? {} : { models }),
+    ...(limits.edge === null ? {} : { edge: limits.edge }),
+  };
+  return Object.keys(given).length === 0 ? null : given;
 };
 
 export const LimitFields = ({
@@ -64,6 +95,18 @@ export const LimitFields = ({
         />
       ))}
     </div>
+    <p class="hint">Of each person that its requests name (X-Signalbox-User, user, fairness_key):</p>
+    <div class="field-row">
+      {FIGURES_OF_USERS.map(([name, label]) => (
+        <TextField
+          key={name}
+          label={`${label}, each person`}
+          type="number"
+          value={limits.perUser[name]}
+          onInput={(value) => onInput({ ...limits, perUser: { ...limits.perUser, [name]: value } })}
+        />
+      ))}
+    </div>
     <TextField
       label="Models"
       hint="Separated by commas; * matches any characters. Empty for all."
@@ -73,11 +116,24 @@ export const LimitFields = ({
   </details>
 );
 
+export const WeightField = ({ weight, onInput }: { weight: string; onInput: (weight: string) => void }) => (
+  <TextField
+    label="Weight"
+    hint="How much of what is served its jobs get beside those of other keys: 0.01 to 100."
+    type="number"
+    value={weight}
+    onInput={onInput}
+  />
+);
+
 /** The limits of a key, as text. */
 export const limitsInWords = (limits: KeyResource["limits"]): string => {
   if (limits === null) return "";
   const figures = FIGURES.filter(([name]) => limits[name] != null).map(
     ([name, label]) => `${limits[name]} ${label.toLowerCase()}`,
   );
-  return [...figures, ...(limits.models == null ? [] : [`models ${limits.models.join(", ")}`])].join(" · ");
+  const ofUsers = FIGURES_OF_USERS.filter(([name]) => limits.per_user?.[name] != null).map(
+    ([name, label]) => `${limits.per_user?.[name]} ${label.toLowerCase()} each person`,
+  );
+  return [...figures, ...ofUsers, ...(limits.models == null ? [] : [`models ${limits.models.join(", ")}`])].join(" · ");
 };
