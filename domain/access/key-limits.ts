@@ -41,6 +41,13 @@ export const windowAt = (known: UseWindow | null, nowAt: number): UseWindow => {
   return isCurrent ? known : { startedAt: nowAt, count: 0, tokens: 0 };
 };
 
+/** What is left of a limit a minute. */
+export interface Left {
+  readonly limit: number;
+  readonly remaining: number;
+  readonly resetMs: number;
+}
+
 /** What is asked for at once. */
 export interface Demand {
   readonly count: number;

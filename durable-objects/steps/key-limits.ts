@@ -4,6 +4,7 @@ import {
   type Demand,
   fitsTokens,
   type KeyLimits,
+  type Left,
   mayUseModel,
   type UseLimits,
   userOf,
@@ -20,12 +21,6 @@ import { type Request, tokensAsked, usersOf } from "./demand.ts";
 
 /** People that a key may be used for within a minute: each has a count. */
 export const MAX_USERS_A_KEY = 10_000;
-
-export interface Left {
-  readonly limit: number;
-  readonly remaining: number;
-  readonly resetMs: number;
-}
 
 /** The state of a key's limits a minute, or of its person's where that has less left. */
 export interface LimitState {

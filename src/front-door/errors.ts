@@ -4,10 +4,10 @@ import { type DoorError, errorBody, isAnthropic } from "../../contract/dialect.t
 import { doorErrorOf, shouldRetry } from "../../contract/door-status.ts";
 import { TOO_MANY_REQUESTS } from "../../contract/http-status.ts";
 import { presentRefusal, retryAfterOf } from "../../contract/refusal.ts";
+import type { Left } from "../../domain/access/key-limits.ts";
 import type { Api } from "../../domain/words/api.ts";
 import type { Refusal, RefusalCode } from "../../domain/words/refusal.ts";
 import type { Followed } from "../../durable-objects/operations/front-door.ts";
-import type { Left } from "../../durable-objects/steps/key-limits.ts";
 import type { AppContext } from "../http/auth.ts";
 import { headersFor } from "../http/headers.ts";
 import { leftHeaders } from "./headers.ts";
