@@ -9,6 +9,7 @@ import type { Actor } from "../../domain/words/event.ts";
 import type { Json } from "../../domain/words/json.ts";
 import { notFound, type Refusal } from "../../domain/words/refusal.ts";
 import { err, ok, type Result } from "../../domain/words/result.ts";
+import { putOpenCount } from "../turn/key-counts.ts";
 import type { Turn } from "../turn/turn.ts";
 import { endAsksOf } from "./abandon.ts";
 import { putPerson } from "./people.ts";
@@ -116,7 +117,7 @@ const putKey = (turn: Turn, key: KeyRecord): void => {
   const has = limits?.perUser?.concurrent ?? null;
   if (has === null) forgetUsers(turn, id);
   else if (had === null)
-    for (const [user, count] of jobs.openCountsByUser(id)) turn.putOpenCount(userOf(id, user), count);
+    for (const [user, count] of jobs.openCountsByUser(id)) putOpenCount(turn, userOf(id, user), count);
 };
 
 const keepCount = (
@@ -130,7 +131,7 @@ const keepCount = (
   if (limit === null) {
     openByKey.delete(name);
     turn.store.keyUse.forgetOpenCount(name);
-  } else if (!openByKey.has(name)) turn.putOpenCount(name, count(keyId));
+  } else if (!openByKey.has(name)) putOpenCount(turn, name, count(keyId));
 };
 
 const forgetUsers = (turn: Turn, keyId: string): void => {

@@ -4,7 +4,6 @@
 import { toIso } from "../../contract/field.ts";
 import type { CoordinatorMessage } from "../../contract/socket.ts";
 import type { Role } from "../../domain/access/key.ts";
-import { userOf, waitingOf } from "../../domain/access/key-limits.ts";
 import { type BatchRecord, isEnded, noteSpent } from "../../domain/batch/batch.ts";
 import type { Worker } from "../../domain/fleet/worker.ts";
 import { type Decision, isLeased, type Job } from "../../domain/job/job.ts";
@@ -19,11 +18,12 @@ import type { Attempt, ScheduleRun } from "../store/outbox.ts";
 import type { TenantIdentity } from "../store/settings.ts";
 import { type Announcement, jobAnnouncement } from "./announcement.ts";
 import { noteEndOfLine } from "./batch-end.ts";
-import { countChange, isOpen } from "./counting.ts";
+import { countChange } from "./counting.ts";
 import { dueAtOf } from "./deadline.ts";
 import { noEffects } from "./effects.ts";
 import { noteFlows } from "./flow-turns.ts";
 import { forgetIdle, noteIdle } from "./idleness.ts";
+import { countByKey } from "./key-counts.ts";
 import { countLeasedLine, type Memory } from "./memory.ts";
 import type { OutboxWriter } from "./outbox-writer.ts";
 import { noteEndOfResponse } from "./response-end.ts";
@@ -132,7 +132,7 @@ export class Turn {
       noteEndOfLine(this, job, decision.result ?? null);
     if (job.api === "responses" && job.batch === null && isFinal(job.status))
       noteEndOfResponse(this, job, decision.result ?? null);
-    this.#countByKey(before, job);
+    countByKey(this, before, job);
     this.#noteUnreported(before, job);
   }
 
@@ -201,21 +201,6 @@ export class Turn {
     this.due(worker.pause?.untilAt ?? null);
     this.due(worker.opening?.changesAt ?? null);
     this.effects.changedWorkers.add(worker.instance);
-  }
-
-  /**
-   * Open jobs of a key with a limit on jobs, its waiting ones, or those of a person of it. Stored, so that waking reads no
-   * job for it; a person without any has no count.
-   */
-  putOpenCount(name: string, count: number): void {
-    const { openByKey } = this.memory;
-    if (count <= 0 && name.includes("/")) {
-      openByKey.delete(name);
-      this.store.keyUse.forgetOpenCount(name);
-      return;
-    }
-    openByKey.set(name, count);
-    this.store.keyUse.putOpenCount(name, count);
   }
 
   /** A change that follows from other stored values: in memory only, computed again when the object wakes. */
@@ -309,26 +294,6 @@ export class Turn {
   /** Skipped if no webhook could get it. */
   #announce(make: () => Announcement): void {
     if (this.memory.webhooks.length > 0) this.announcements.push(make());
-  }
-
-  #countByKey(before: Job | null, after: Job): void {
-    const limits = after.keyId === null ? null : this.store.keys.find(after.keyId)?.limits;
-    if (limits == null || after.keyId === null || after.batch !== null || before?.status === after.status) return;
-    const opened = Number(isOpen(after.status)) - Number(before !== null && isOpen(before.status));
-    const waited = Number(after.status === "pending") - Number(before?.status === "pending");
-    const counted = (name: string): number => this.memory.openByKey.get(name) ?? 0;
-    const { keyId, fairnessKey: user } = after;
-    const changes = [
-      { isLimited: limits.concurrent !== null, name: keyId, change: opened },
-      { isLimited: limits.maxWaiting != null, name: waitingOf(keyId), change: waited },
-      {
-        isLimited: limits.perUser?.concurrent != null && user !== null,
-        name: userOf(keyId, user ?? ""),
-        change: opened,
-      },
-    ];
-    for (const { isLimited, name, change } of changes)
-      if (isLimited && change !== 0) this.putOpenCount(name, counted(name) + change);
   }
 
   #tell(job: Job, events: readonly JobEvent[]): void {

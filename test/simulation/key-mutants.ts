@@ -17,9 +17,9 @@ export const KEY_MUTANTS: readonly Mutant[] = [
   ),
   mutant(
     "the open jobs of a key are stored once",
-    "durable-objects/turn/turn.ts",
-    "this.store.keyUse.putOpenCount(name, count);",
-    "if (this.store.keyUse.openCount(name) === null) this.store.keyUse.putOpenCount(name, count);",
+    "durable-objects/turn/key-counts.ts",
+    "store.keyUse.putOpenCount(name, count);",
+    "if (store.keyUse.openCount(name) === null) store.keyUse.putOpenCount(name, count);",
   ),
   mutant(
     "what a key spends is not charged to it",
