@@ -34,23 +34,21 @@ export const MARK_KINDS = ["halt", "clear", "pause", "resume", "config", "budget
 /** Equal events closer than this share of the period are one mark: more could not be told apart on an axis. */
 export const MARK_PLACES = 60;
 
+export const mark = z.object({
+  at: instant,
+  kind: z.enum(MARK_KINDS),
+  count: count.meta({ description: "how many of the kind happened together" }),
+  target: z
+    .string()
+    .nullable()
+    .meta({ description: "of a single one: the level, the worker or the budget; null for the config" }),
+});
+
 export const markList = z
   .object({
     from: instant,
     to: instant,
-    marks: z
-      .array(
-        z.object({
-          at: instant,
-          kind: z.enum(MARK_KINDS),
-          count: count.meta({ description: "how many of the kind happened together" }),
-          target: z
-            .string()
-            .nullable()
-            .meta({ description: "of a single one: the level, the worker or the budget; null for the config" }),
-        }),
-      )
-      .meta({ description: `oldest first; those within a ${MARK_PLACES}th of the period are one` }),
+    marks: z.array(mark).meta({ description: `oldest first; those within a ${MARK_PLACES}th of the period are one` }),
   })
   .meta({ id: "MarkList" });
 

@@ -177,6 +177,7 @@ export const OPERATIONS = {
   ),
   listPresent: operation(CONSULT, workers.listPresent),
   listWorkers: operation(READ, workers.listWorkers),
+  readGrid: operation(READ, workers.readGrid),
   getWorker: operation({ ...READ, ...ONE }, workers.getWorker),
   forgetWorker: operation({ ...WRITE, ...ONCE, refuses: ["not_found", "worker_not_offline"] }, workers.forgetWorker),
   pauseWorker: operation({ ...WRITE, ...ONE }, workers.pause),

@@ -1,5 +1,7 @@
 // Workers: their own calls, and those of operators.
 
+import type { ActivityQuery } from "../activity.ts";
+import type { FleetGrid, FleetGridQuery } from "../fleet-grid.ts";
 import type {
   ClaimAnswer,
   ClaimRequest,
@@ -13,6 +15,7 @@ import type {
   WorkerListQuery,
   WorkerResource,
 } from "../worker.ts";
+import type { WorkerActivity } from "../worker-activity.ts";
 import { listing } from "./listing.ts";
 import { type CallOptions, pathOf, type QueryOf, type Transport } from "./transport.ts";
 
@@ -28,6 +31,17 @@ export const workerVerbs = (transport: Transport) => ({
       (asked) => transport.json<WorkerList>({ method: "GET", path: "/api/workers", query: asked, options }),
       ({ workers }) => workers,
     ),
+  /** The whole fleet, a few columns for each worker. */
+  grid: (query: QueryOf<FleetGridQuery> = {}, options?: CallOptions) =>
+    transport.json<FleetGrid>({ method: "GET", path: "/api/fleet", query, options }),
+  /** What it did, over a rolling period in even steps. */
+  activity: (instance: string, query: QueryOf<ActivityQuery> = {}, options?: CallOptions) =>
+    transport.json<WorkerActivity>({
+      method: "GET",
+      path: `${pathOf`/api/workers/${instance}`}/activity`,
+      query,
+      options,
+    }),
   /** Those that are not offline. */
   present: (options?: CallOptions) => transport.json<PresenceList>({ method: "GET", path: "/presence", options }),
   get: (instance: string, options?: CallOptions) =>

@@ -3,25 +3,17 @@
 
 import { useState } from "preact/hooks";
 import type { FleetSumsResource, WorkerResource } from "../../contract/worker.ts";
-import { count, splitTags, withLocalTimes } from "../format.ts";
-import { LoadBar } from "../parts/load-bar.tsx";
+import { count, withLocalTimes } from "../format.ts";
 import { WorkerStatus } from "../parts/status.tsx";
 import { type Column, Table } from "../parts/table.tsx";
-import { Tags } from "../parts/tags.tsx";
-import { Time } from "../parts/time.tsx";
 import { WorkerActions } from "../parts/worker-actions.tsx";
 import { href } from "../router.ts";
 import { isHalted, workers } from "../state/board.ts";
 import type { FleetFilter } from "../state/fleet-bulk.ts";
 import { mayOperate } from "../state/session.ts";
 import { type BulkAct, BulkDialog, type Chosen } from "./fleet-bulk.tsx";
+import { ColumnsMenu, chosenColumns } from "./fleet-columns.tsx";
 import { GivenFilters } from "./fleet-controls.tsx";
-
-const FailureRate = ({ rate }: { rate: number | null }) => {
-  if (rate === null) return <span class="dim">–</span>;
-  const tone = rate >= 1 / 3 ? "tone-stop" : rate > 0 ? "" : "dim";
-  return <span class={tone}>{Math.round(rate * 100)} %</span>;
-};
 
 const whyNot = ({ paused, pause_reason, unavailable, halt_confirmed }: WorkerResource): string | null => {
   if (halt_confirmed === false) return "has not confirmed the halt";
@@ -61,24 +53,11 @@ const Row = ({ worker, isChosen, onChoose, onDone }: RowProps) => {
         {worker.edge && <span class="row-note dim">called by the coordinator itself</span>}
         {why !== null && <span class="row-note tone-caution">{withLocalTimes(why)}</span>}
       </td>
-      <td class="cell-wide cell-short">
-        <span title={worker.provider}>{worker.provider}</span>
-      </td>
-      <td>
-        <LoadBar load={worker.current_load} concurrency={worker.concurrency} />
-      </td>
-      <td class="num">
-        <FailureRate rate={worker.failure_rate} />
-      </td>
-      <td class="cell-wide cell-tags">
-        <Tags tags={splitTags(worker.tags)} max={3} />
-      </td>
-      <td class="cell-wide cell-tags">
-        {worker.models === null ? <span class="dim">any model</span> : <Tags tags={worker.models} max={1} />}
-      </td>
-      <td class="num cell-wide">
-        <Time at={worker.last_heartbeat} />
-      </td>
+      {chosenColumns().map(({ title, class: kind, cell }) => (
+        <td key={title} class={kind}>
+          {cell(worker)}
+        </td>
+      ))}
       {mayOperate.value && (
         <td class="cell-actions cell-wide">
           <WorkerActions worker={worker} isShort onDone={onDone} />
@@ -88,20 +67,17 @@ const Row = ({ worker, isChosen, onChoose, onDone }: RowProps) => {
   );
 };
 
-const SHOWN: readonly Column[] = [
+const FIRST: readonly Column[] = [
   { title: "State", class: "cell-status" },
   { title: "Worker", class: "cell-main" },
-  { title: "Provider", class: "cell-wide cell-short" },
-  { title: "Load", class: "cell-load" },
-  { title: "Failed", class: "num cell-failed" },
-  { title: "Tags", class: "cell-wide cell-tags" },
-  { title: "Models", class: "cell-wide cell-tags" },
-  { title: "Heartbeat", class: "num cell-wide cell-when" },
 ];
 const TICK: Column = { title: "Select", class: "cell-check", isUnseen: true };
 const ACTIONS: Column = { title: "Actions", class: "cell-wide cell-actions", isUnseen: true };
 
-const columns = (): readonly Column[] => (mayOperate.value ? [TICK, ...SHOWN, ACTIONS] : SHOWN);
+const columns = (): readonly Column[] => {
+  const shown = [...FIRST, ...chosenColumns()];
+  return mayOperate.value ? [TICK, ...shown, ACTIONS] : shown;
+};
 
 const BulkBar = ({ chosen, onAct }: { chosen: Chosen; onAct: (act: BulkAct) => void }) => {
   const size = chosen.kind === "named" ? chosen.instances.length : chosen.total;
@@ -152,6 +128,7 @@ export const FleetRows = ({ data, filter, onDone }: { data: Listed; filter: Flee
           </button>
         )}
         <GivenFilters filter={filter} />
+        <ColumnsMenu />
       </div>
       {rows.length > 0 && (
         <Table name="Workers" columns={columns()} class="fleet-table">

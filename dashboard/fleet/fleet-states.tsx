@@ -1,25 +1,14 @@
 // The fleet by state: a chip per state with its count, and totals by provider or tag.
 
-import { WORKER_STATES, type WorkerState } from "../../contract/values.ts";
+import { WORKER_STATES } from "../../contract/values.ts";
 import type { FleetGroupResource, FleetSumsResource } from "../../contract/worker.ts";
 import { count, plural } from "../format.ts";
 import { ForOperators } from "../parts/for-operators.tsx";
-import { type Aspect, Lamp } from "../parts/lamp.tsx";
 import { LoadBar } from "../parts/load-bar.tsx";
 import { type Column, Table } from "../parts/table.tsx";
 import { refine } from "../router.ts";
+import { CellSign } from "./cell-shape.tsx";
 import type { Chosen } from "./fleet-bulk.tsx";
-
-const ASPECTS: Record<WorkerState, Aspect> = {
-  failing: "stop",
-  offline: "dark",
-  paused: "stop",
-  unavailable: "caution",
-  busy: "caution",
-  online: "clear",
-  idle: "clear",
-  unconfirmed: "stop",
-};
 
 /** `unconfirmed` only has a meaning during a halt. */
 export const StateChips = ({
@@ -41,7 +30,7 @@ export const StateChips = ({
         aria-pressed={chosen === state}
         onClick={() => refine({ state: chosen === state ? null : state, offset: null })}
       >
-        <Lamp aspect={ASPECTS[state]} />
+        <CellSign state={state} />
         {state} <strong class="num">{count(sums.states[state] ?? 0)}</strong>
       </button>
     ))}

@@ -17,6 +17,7 @@ import { useLoad, useSettled, useThrottled } from "../state/load.ts";
 import { isAdmin } from "../state/session.ts";
 import { type BulkAct, BulkDialog } from "./fleet-bulk.tsx";
 import { FleetControls } from "./fleet-controls.tsx";
+import { FleetGridPanel } from "./fleet-grid.tsx";
 import { FleetRows } from "./fleet-rows.tsx";
 import { FleetGroups, StateChips } from "./fleet-states.tsx";
 
@@ -94,6 +95,7 @@ export const Fleet = () => {
         <StateChips sums={data.summary} chosen={filter.state ?? null} isHalted={isHalted.value} />
       )}
       <FleetControls group={group} sort={sort} />
+      {fleet.value.length > 0 && <FleetGridPanel filter={{ ...filter, q: words }} changed={changed} />}
       <Problem error={error} retry={reload} />
       {data === null && error === null && <Loading what="the fleet" />}
       {group !== undefined && data?.summary !== undefined && <Groups sums={data.summary} by={group} onDone={reload} />}

@@ -1,4 +1,4 @@
-// One worker: what it offers, its jobs, its recent outcomes, and why it is idle.
+// One worker: what it did over the chosen span, what it offers, its jobs, its recent outcomes, and why it is idle.
 
 import type { WorkerDetail } from "../../contract/worker.ts";
 import { api } from "../api.ts";
@@ -8,6 +8,7 @@ import { JobTable } from "../parts/job-table.tsx";
 import { LoadBar } from "../parts/load-bar.tsx";
 import { Empty, Loading, Page, Panel } from "../parts/page.tsx";
 import { Problem } from "../parts/problem.tsx";
+import { SpanChoice } from "../parts/span-choice.tsx";
 import { OutcomeStatus, WorkerStatus } from "../parts/status.tsx";
 import { Tags } from "../parts/tags.tsx";
 import { Time } from "../parts/time.tsx";
@@ -16,7 +17,9 @@ import { href } from "../router.ts";
 import { workers } from "../state/board.ts";
 import { toLiveJob } from "../state/live-job.ts";
 import { useLoad, useThrottled } from "../state/load.ts";
+import { GpuMemory } from "./fleet-columns.tsx";
 import { IdleReasons } from "./idle-reasons.tsx";
+import { WorkerFigures } from "./worker-figures.tsx";
 
 const BACK = { label: "Fleet", href: "#/fleet" };
 const REREAD_EVERY_MS = 1000;
@@ -33,6 +36,11 @@ const Facts = ({ worker }: { worker: WorkerDetail }) => (
     <Fact name="Models">
       {worker.models === null ? <span class="dim">any model</span> : <Tags tags={worker.models} max={50} />}
     </Fact>
+    {worker.hardware !== null && (
+      <Fact name="GPU memory">
+        <GpuMemory worker={worker} />
+      </Fact>
+    )}
     {worker.tier !== null && <Fact name="Tier">{worker.tier}</Fact>}
     <Fact name="Last heartbeat">
       <Time at={worker.last_heartbeat} />
@@ -75,8 +83,14 @@ const Ready = ({ worker, reload }: { worker: WorkerDetail; reload: () => void })
         {worker.paused && <span class="tone-caution">{withLocalTimes(worker.pause_reason ?? "")}</span>}
       </>
     }
-    actions={<WorkerActions worker={worker} onDone={reload} />}
+    actions={
+      <>
+        <SpanChoice />
+        <WorkerActions worker={worker} onDone={reload} />
+      </>
+    }
   >
+    <WorkerFigures instance={worker.instance} changed={worker.recent_outcomes[0]?.job_id ?? ""} />
     <div class="split split-wide">
       <div class="stack-panels">
         <Panel title="Current jobs">
@@ -99,7 +113,7 @@ const Ready = ({ worker, reload }: { worker: WorkerDetail; reload: () => void })
   </Page>
 );
 
-export const WorkerPage = ({ instance }: { instance: string }) => {
+export const WorkerPage = ({ id: instance }: { id: string }) => {
   const live = workers.value.get(instance);
   const changed = useThrottled(
     `${live?.current_load} ${live?.status} ${live?.paused} ${live?.pause_reason}`,

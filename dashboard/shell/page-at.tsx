@@ -4,8 +4,6 @@ import type { VNode } from "preact";
 import { Catalog } from "../catalog/catalog.tsx";
 import { SubscriptionPage } from "../catalog/subscription.tsx";
 import { Cost } from "../cost/cost.tsx";
-import { Fleet } from "../fleet/fleet.tsx";
-import { WorkerPage } from "../fleet/worker.tsx";
 import { Explain } from "../jobs/explain.tsx";
 import { Jobs } from "../jobs/jobs.tsx";
 import { NewJob } from "../jobs/new-job.tsx";
@@ -24,6 +22,8 @@ const JobPage = lazyPage("Job", async () => (await import("../jobs/job.tsx")).Jo
 const Batches = lazyPage("Batches", async () => (await import("../batches/batches.tsx")).Batches);
 const BatchPage = lazyPage("Batch", async () => (await import("../batches/batch.tsx")).BatchPage);
 const Models = lazyPage("Models", async () => (await import("../models/models.tsx")).Models);
+const Fleet = lazyPage("Fleet", async () => (await import("../fleet/fleet.tsx")).Fleet);
+const WorkerPage = lazyPage("Worker", async () => (await import("../fleet/worker.tsx")).WorkerPage);
 const Playground = lazyPage("Playground", async () => (await import("../playground/playground.tsx")).Playground);
 const AddWorker = lazyPage("Add a worker", async () => (await import("../fleet/add-worker.tsx")).AddWorker);
 const Webhooks = lazyPage("Webhooks", async () => (await import("../settings/settings-webhooks.tsx")).SettingsWebhooks);
@@ -44,8 +44,8 @@ const PAGES: Record<string, Show> = {
   "jobs/*": JobPage,
   batches: Batches,
   "batches/*": BatchPage,
-  fleet: () => <Fleet />,
-  "fleet/*": (instance) => <WorkerPage instance={instance} />,
+  fleet: Fleet,
+  "fleet/*": WorkerPage,
   models: Models,
   explain: () => <Explain />,
   schedules: () => <Schedules />,

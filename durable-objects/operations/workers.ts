@@ -1,6 +1,7 @@
 // The fleet as its operator sees and changes it: listed, read, paused, resumed, forgotten.
 
 import { toIso } from "../../contract/field.ts";
+import { type FleetGrid, type FleetGridQuery, MAX_GRID_CELLS, presentCells } from "../../contract/fleet-grid.ts";
 import type { JobResource } from "../../contract/job.ts";
 import { startOf } from "../../contract/text/start-of.ts";
 import {
@@ -12,6 +13,7 @@ import {
 } from "../../contract/worker.ts";
 import { maxAttemptsOf } from "../../domain/config.ts";
 import type { Member } from "../../domain/fleet/fleet.ts";
+import { countFirstStates, gridOf } from "../../domain/fleet/fleet-grid.ts";
 import type { Opening } from "../../domain/fleet/opening.ts";
 import {
   HALT_REASON,
@@ -110,6 +112,21 @@ export const listWorkers = (turn: Turn, query: WorkerListQuery): Result<Listed, 
     workers: wanted.slice(query.offset, query.offset + query.limit).map((view) => presentView(turn, view)),
     total: wanted.length,
     ...(query.summary === "true" ? { summary: sumsOf(views, MAX_FLEET_GROUPS) } : {}),
+  });
+};
+
+export const readGrid = (turn: Turn, query: FleetGridQuery): Result<FleetGrid, Refusal> => {
+  const naming = query.q === undefined ? undefined : turn.store.workers.naming(query.q);
+  const views = [...turn.memory.fleet.members()]
+    .map((member) => viewOf(turn, member))
+    .filter((view) => isWanted(view, query, naming));
+  const memory = turn.store.workers.gpuMemory();
+  const bounds = { maxGroups: MAX_FLEET_GROUPS, maxCells: MAX_GRID_CELLS };
+  return ok({
+    by: query.by,
+    total: views.length,
+    states: countFirstStates(views),
+    groups: gridOf(inOrder(views, "instance"), query.by, bounds).map((cells) => presentCells(cells, memory)),
   });
 };
 

@@ -1,6 +1,8 @@
 // Presence and the fleet.
 
 import * as z from "zod";
+import { activityQuery } from "../../contract/activity.ts";
+import { fleetGrid, fleetGridQuery } from "../../contract/fleet-grid.ts";
 import {
   hoursRequest,
   instanceParam,
@@ -16,9 +18,12 @@ import {
   workerListQuery,
   workerResource,
 } from "../../contract/worker.ts";
+import { MAX_WORKER_JOBS, workerActivity } from "../../contract/worker-activity.ts";
 import { type Endpoint, endpoint } from "../endpoint/router.ts";
+import { readWorkerActivity } from "../history/worker-activity.ts";
 import { answer } from "../http/answer.ts";
 import { unwrap } from "../http/refused.ts";
+import { askAndDrain } from "../tenant/ask-and-drain.ts";
 import { asks } from "../tenant/asks.ts";
 import { notePresent } from "../tenant/readiness.ts";
 import { callTenant, callTenantForText } from "../tenant/tenant.ts";
@@ -83,6 +88,43 @@ const list = endpoint(
   async (c, { query, token }) => {
     const listed = unwrap(await callTenant(c.env, token, "listWorkers", query));
     return answer(c, { ...listed, limit: query.limit, offset: query.offset });
+  },
+);
+
+const grid = endpoint(
+  {
+    method: "get",
+    path: "/api/fleet",
+    lane: "heavy",
+    tag: TAG,
+    ...asks("readGrid"),
+    summary: "Read the whole fleet as a grid",
+    description: "A few columns for each worker, in groups: thousands of workers in one answer.",
+    query: fleetGridQuery,
+    answers: { 200: { description: "The groups, each with a column for each field.", schema: fleetGrid } },
+  },
+  async (c, { query, token }) => answer(c, unwrap(await callTenantForText(c.env, token, "readGrid", query))),
+);
+
+const activity = endpoint(
+  {
+    method: "get",
+    path: "/api/workers/{instance}/activity",
+    lane: "heavy",
+    tag: TAG,
+    ...asks("getWorker", "history_unavailable"),
+    operationId: "readWorkerActivity",
+    summary: "Read what a worker did over time",
+    description: `Its jobs by when they were created, over a rolling period in even steps; of the newest ${MAX_WORKER_JOBS} jobs.`,
+    params: instanceParam,
+    query: activityQuery,
+    answers: {
+      200: { description: "Sums, a row for every step, what it served, and its pauses.", schema: workerActivity },
+    },
+  },
+  async (c, { params, query, token }) => {
+    await askAndDrain(c, token, "getWorker", params);
+    return answer(c, await readWorkerActivity(c.env.DB, token.tenant, params.instance, query.period, Date.now()));
   },
 );
 
@@ -171,4 +213,15 @@ const resume = endpoint(
   },
 );
 
-export const workerRoutes: readonly Endpoint[] = [report, present, list, get, forget, pause, hours, resume];
+export const workerRoutes: readonly Endpoint[] = [
+  report,
+  present,
+  list,
+  grid,
+  get,
+  activity,
+  forget,
+  pause,
+  hours,
+  resume,
+];

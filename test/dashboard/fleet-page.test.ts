@@ -39,6 +39,37 @@ describe.skipIf(lacksBrowser())("the fleet", () => {
     expect(faults()).toEqual([]);
   });
 
+  it("shows a cell for every worker, in a picture that says how many there are in which states", async () => {
+    const { page, faults } = await world.open("fleet");
+    await page.getByRole("img", { name: "acme: 230 workers: 1 unavailable, 229 idle" }).waitFor();
+    await page.getByText("by tag", { exact: true }).click();
+    await page.getByRole("img", { name: "eu: 23 workers: 23 idle" }).waitFor();
+    await page.reload();
+    const gpus = page.getByRole("img", { name: "gpu: 23 workers: 23 idle" });
+    await gpus.hover({ position: { x: 8, y: 8 } });
+    expect(await gpus.getAttribute("title")).toBe("box-0: idle, 0 of 1 place");
+    await gpus.click({ position: { x: 8, y: 8 } });
+    await page.getByRole("heading", { name: "box-0" }).waitFor();
+    await page.getByRole("region", { name: "Success" }).waitFor();
+    expect(faults()).toEqual([]);
+  });
+
+  it("shows the columns that were chosen, also after a reload", async () => {
+    const { page } = await world.open("fleet", { viewport: { width: 1440, height: 900 } });
+    const heading = (name: string) => page.getByRole("columnheader", { name, exact: true });
+    await heading("Models").waitFor();
+    await page.getByRole("button", { name: "Columns" }).click();
+    await page.getByRole("checkbox", { name: "GPU memory" }).check();
+    await page.getByRole("checkbox", { name: "Models" }).uncheck();
+    await page.keyboard.press("Escape");
+    expect(await page.getByRole("checkbox", { name: "GPU memory" }).count()).toBe(0);
+    for (const reload of [false, true]) {
+      if (reload) await page.reload();
+      await heading("GPU memory").waitFor();
+      expect(await heading("Models").count()).toBe(0);
+    }
+  });
+
   it("all workers with a tag are paused in four actions", async () => {
     const { page, faults } = await world.open("");
     await page.getByRole("link", { name: "Fleet", exact: true }).click();

@@ -1,0 +1,55 @@
+// What a worker did over a rolling period, from its jobs in history. At most the newest are read.
+
+import { toIso } from "../../contract/field.ts";
+import { MAX_WORKER_JOBS, type WorkerActivity } from "../../contract/worker-activity.ts";
+import { ROLLING_PERIODS, type RollingPeriod, stepsOf } from "../../domain/insight/slots.ts";
+import { runTime, type Worked, type WorkedJob, workedIn } from "../../domain/insight/worker-activity.ts";
+import { usdFromNano } from "../../domain/money/price.ts";
+import { listMarks } from "./marks.ts";
+import { readHistory } from "./store.ts";
+
+/** A job that was created before the period and runs on is not among them: the index is by creation. */
+const JOBS = `SELECT status, record ->> '$.startedAt' AS startedAt, finished_at AS finishedAt, ran_provider AS provider,
+    ran_model AS model, cost_nano_usd AS nanoUsd
+  FROM jobs WHERE tenant = ?1 AND worker = ?2 AND created_at >= ?3 ORDER BY created_at DESC LIMIT ${MAX_WORKER_JOBS}`;
+
+const MOST_SERVED = 50;
+
+const presentSums = ({ completed, failed, nanoUsd }: Worked) => ({ completed, failed, usd: usdFromNano(nanoUsd) });
+const rounded = (ms: number | null): number | null => (ms === null ? null : Number(ms.toPrecision(3)));
+const p95Of = (worked: Worked): number | null => rounded(runTime(worked, 0.95));
+
+export const readWorkerActivity = (
+  db: D1Database,
+  tenant: string,
+  instance: string,
+  period: RollingPeriod,
+  nowAt: number,
+): Promise<WorkerActivity> =>
+  readHistory(async () => {
+    const { stepMs } = ROLLING_PERIODS[period];
+    const steps = stepsOf(period, nowAt);
+    const fromAt = steps[0] ?? nowAt;
+    const [{ results }, { marks }] = await Promise.all([
+      db.prepare(JOBS).bind(tenant, instance, fromAt).all<WorkedJob>(),
+      listMarks(db, tenant, { fromAt, toAt: nowAt, target: instance }),
+    ]);
+    const { total, series, served } = workedIn(results, { steps, stepMs, nowAt });
+    const isUnderWay = (index: number): boolean => index === steps.length - 1;
+    return {
+      period,
+      from: toIso(fromAt),
+      to: toIso(nowAt),
+      is_whole: results.length < MAX_WORKER_JOBS,
+      total: { ...presentSums(total), p50_ms: rounded(runTime(total, 0.5)), p95_ms: p95Of(total) },
+      series: series.map((step, index) => {
+        const at = steps[index] ?? nowAt;
+        const lengthMs = isUnderWay(index) ? Math.max(1, nowAt - at) : stepMs;
+        return { at: toIso(at), ...presentSums(step), load: step.busyMs / lengthMs, p95_ms: p95Of(step) };
+      }),
+      served: served
+        .slice(0, MOST_SERVED)
+        .map((one) => ({ provider: one.provider, model: one.model, ...presentSums(one), p95_ms: p95Of(one) })),
+      marks,
+    };
+  });
