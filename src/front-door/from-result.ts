@@ -66,6 +66,9 @@ const messageEvents = (answer: Fields): string => {
   ].join("");
 };
 
+/** What an item does not have yet when it begins. */
+const begunOf = ({ type }: Fields): Fields => (type === "function_call" ? { arguments: "" } : { content: [] });
+
 /** There is no event for a cancelled response: its last one has that status in it. */
 const LAST_EVENTS: Readonly<Record<string, string>> = {
   incomplete: "response.incomplete",
@@ -83,7 +86,12 @@ const responseEvents = (response: Fields): string => {
   const begun = { ...response, status: "in_progress", output: [] };
   const texts = [event("response.created", { response: begun })];
   for (const [index, item] of list(response.output).entries()) {
-    texts.push(event("response.output_item.added", { output_index: index, item: { ...item, content: [] } }));
+    texts.push(event("response.output_item.added", { output_index: index, item: { ...item, ...begunOf(item) } }));
+    if (item.type === "function_call") {
+      const at = { item_id: item.id ?? null, output_index: index };
+      texts.push(event("response.function_call_arguments.delta", { ...at, delta: item.arguments ?? "" }));
+      texts.push(event("response.function_call_arguments.done", { ...at, arguments: item.arguments ?? "" }));
+    }
     for (const [part, content] of list(item.content).entries()) {
       const at = { item_id: item.id ?? null, output_index: index, content_index: part };
       if (content.type !== "output_text") continue;

@@ -103,4 +103,5 @@ test.each([
   for await (const event of await openai.responses.create({ model: "m1", input: "hello", stream: true }))
     types.push(event.type);
   expect(types.at(-1)).toBe(`response.${status}`);
+  expect(types).toContain("response.function_call_arguments.done");
 });
