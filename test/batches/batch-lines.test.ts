@@ -7,19 +7,11 @@ import { expect, test } from "vitest";
 import type { LineCursor } from "../../domain/batch/batch.ts";
 import type { LineAnswer } from "../../domain/batch/line-answer.ts";
 import { BatchLines, type TakenLine } from "../../durable-objects/files/batch-lines.ts";
-import type { Row, Sql, SqlValue } from "../../durable-objects/store/sql.ts";
+import { storageOver } from "../support/sqlite-storage.ts";
 
 const BATCH = "batch_1";
 const ENDPOINT = "/v1/embeddings";
 const utf8 = new TextEncoder();
-
-const sqlOf = (database: DatabaseSync): Sql => ({
-  exec: (query, ...bindings: SqlValue[]) => {
-    const rows = database.prepare(query).all(...bindings) as Row[];
-    return { toArray: () => rows };
-  },
-  databaseSize: 0,
-});
 
 const linesOf = (models: readonly string[]): string =>
   models
@@ -30,7 +22,7 @@ const linesOf = (models: readonly string[]): string =>
 
 const opened = (text: string) => {
   const bytes = utf8.encode(text);
-  const lines = new BatchLines(sqlOf(new DatabaseSync(":memory:")), function* (from, to) {
+  const lines = new BatchLines(storageOver(new DatabaseSync(":memory:")).sql, function* (from, to) {
     for (let at = from; at < to; at += 7) yield bytes.subarray(at, Math.min(to, at + 7));
   });
   const learn = () =>

@@ -3,7 +3,6 @@
 import { readdirSync } from "node:fs";
 import path from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import type { Row, SqlValue, TenantStorage } from "../../durable-objects/store/sql.ts";
 
 const filesBelow = (folder: string): string[] =>
   readdirSync(folder, { recursive: true, withFileTypes: true })
@@ -45,25 +44,3 @@ export const use = <T>(file: string, work: (db: DatabaseSync) => T): T => {
     db.close();
   }
 };
-
-/** The object's port to SQLite over a plain database. */
-export const storageOver = (db: DatabaseSync): TenantStorage => ({
-  sql: {
-    exec: (query: string, ...bindings: SqlValue[]) => {
-      const rows = db.prepare(query).all(...bindings) as Row[];
-      return { toArray: () => rows };
-    },
-    databaseSize: 0,
-  },
-  transactionSync: (work) => {
-    db.exec("BEGIN");
-    try {
-      const done = work();
-      db.exec("COMMIT");
-      return done as never;
-    } catch (error) {
-      db.exec("ROLLBACK");
-      throw error;
-    }
-  },
-});

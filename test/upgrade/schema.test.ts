@@ -11,8 +11,9 @@ import { openStore } from "../../durable-objects/store/open.ts";
 import { migrate, SCHEMA_STEPS, SCHEMA_VERSION } from "../../durable-objects/store/schema.ts";
 import * as drizzleSchema from "../../migrations/schema.ts";
 import { TENANT_TABLES } from "../../src/history/tenant-tables.ts";
+import { storageOver } from "../support/sqlite-storage.ts";
 import { folderForEachTest } from "../support/temporary-folder.ts";
-import { historyFile, storageOver, tenantFiles, use } from "./databases.ts";
+import { historyFile, tenantFiles, use } from "./databases.ts";
 import { storedVersions, unpack } from "./fixture.ts";
 
 const MIGRATIONS = path.resolve(import.meta.dirname, "../../migrations");
