@@ -124,6 +124,10 @@ export const configDocument = z
         strategy: z.enum(STRATEGIES).default("score"),
         chain: z.array(providerName).max(50).default([]),
         weights: weights.prefault({}),
+        swap_wait_seconds: seconds(0, DAY_SECONDS).nullable().default(null).meta({
+          description:
+            "where a worker holds as many models as it can (`max_loaded`), a job for another model waits while jobs for the loaded ones wait, at most so long; null: it does not wait",
+        }),
       })
       .refine((routing) => chainOf(routing)?.length !== 0, {
         path: ["chain"],
@@ -254,6 +258,7 @@ const toSettings = (document: ConfigDocument): Omit<Config, "providers" | "edgeA
     strategy: document.routing.strategy,
     chain: [...new Set(document.routing.chain)],
     weights: { ...DEFAULT_WEIGHTS, ...document.routing.weights },
+    swapWaitMs: toMsOrNull(document.routing.swap_wait_seconds),
   },
   budget: {
     dayUsd: document.budget.day_usd,

@@ -86,7 +86,13 @@ export interface Config {
   readonly providers: ReadonlyMap<string, ProviderConfig>;
   /** By provider that the coordinator calls as a fallback, how long a job waits for another worker. */
   readonly edgeAfterMs: ReadonlyMap<string, number>;
-  readonly routing: { readonly strategy: Strategy; readonly chain: readonly string[]; readonly weights: Weights };
+  readonly routing: {
+    readonly strategy: Strategy;
+    readonly chain: readonly string[];
+    readonly weights: Weights;
+    /** How long a job waits for a worker to change its model while jobs for the loaded one wait; null: not at all. */
+    readonly swapWaitMs: number | null;
+  };
   readonly budget: Budget & { readonly onReached: BudgetAction };
   /** Limits of each key. */
   readonly requestLimits: RequestLimits;

@@ -89,6 +89,12 @@ export class Queue {
   readonly #models = new Set<number>();
   readonly #avoiding = new Set<Group>();
   #count = 0;
+  #version = 0;
+
+  /** Changes with every job that comes or goes. */
+  get version(): number {
+    return this.#version;
+  }
 
   /** How many jobs wait and may run now. */
   get count(): number {
@@ -110,11 +116,13 @@ export class Queue {
 
   /** What the store counted on waking. */
   load(groupKey: string, count: number): void {
+    this.#version += 1;
     this.#count += count;
     this.#found(groupKey).count += count;
   }
 
   add(groupKey: string, place: Place): void {
+    this.#version += 1;
     this.#count += 1;
     const isFirst = !this.#groups.has(groupKey);
     const group = this.#found(groupKey);
@@ -126,6 +134,7 @@ export class Queue {
   remove(groupKey: string, id: string): void {
     const group = this.#groups.get(groupKey);
     if (group === undefined) return;
+    this.#version += 1;
     this.#count -= 1;
     group.count -= 1;
     if (group.head?.id === id) group.head = null;

@@ -8,11 +8,14 @@ import { missingUntil, modelKeyOf } from "../fleet/model-name.ts";
 import { modelsTaken, withModel } from "../fleet/model-set.ts";
 import { ECHO, isOffline, pauseReasonOf, unavailableOf } from "../fleet/worker.ts";
 import type { Priority, Requirements, Tier } from "../words/requirements.ts";
+import { type BatchRules, leavesRoom } from "./batch-room.ts";
 import { chainOf } from "./strategy.ts";
+import { heldBySwap, type SwapRules } from "./swapping.ts";
 
 /** What is asked of a worker; `waitingSinceAt` is known if one job is meant, and not its whole group. */
 export interface Wanted extends Requirements {
   readonly waitingSinceAt?: number | undefined;
+  readonly urgency?: Priority | undefined;
 }
 
 export interface RouteRequest extends Wanted {
@@ -38,28 +41,11 @@ export interface RoutePolicy {
   readonly priceOf: (provider: string, model: string | null) => number | null;
   /** Why a worker or a batch may get no line now; absent where no batch is under way. */
   readonly batchRules?: BatchRules;
+  /** What waits for which model; absent where nothing is configured for swapping models. */
+  readonly swapRules?: SwapRules;
   /** The last sign of life of a worker that memory considers silent; its socket may have answered pings since. */
   readonly lastSignOf: (member: Member) => number;
 }
-
-export interface BatchRules {
-  /** Of a worker with more than one place, so many stay free for other work. */
-  readonly keepFree: number;
-  /** Until when a worker gets no line after other work; null if it may have one. */
-  readonly quietUntil: (member: Member) => number | null;
-  /** Why none of a batch's lines may run; null if they may. */
-  readonly holds: (batch: string) => string | null;
-}
-
-/** Why the worker leaves its place to other work than batches. */
-const leavesRoom = (member: Member, rules: BatchRules): string | null => {
-  const { concurrency } = member.worker;
-  const places = `${rules.keepFree} of ${concurrency}`;
-  if (concurrency > 1 && member.load + rules.keepFree >= concurrency)
-    return `keeps ${places} places free for other work than batches`;
-  const untilAt = rules.quietUntil(member);
-  return untilAt === null ? null : "does other work, or did a moment ago: lines of batches wait until it is quiet";
-};
 
 /** A filter left no worker: the workers it examined, and the request. */
 interface Nobody {
@@ -298,6 +284,19 @@ const FILTERS: readonly Filter[] = [
     whyNobody: (nobody) => `${whoIs(nobody)} to leave this job to another`,
   },
   {
+    name: "swap",
+    isAboutRoom: true,
+    refuses: (member, asked, policy, fleet) => swapRefusal(member, asked, policy, fleet),
+    applies: ({ model }, { swapRules }) => model !== null && swapRules !== undefined,
+    narrow: (left, fleet, asked, policy) => {
+      left.keepIf((slot) => swapRefusal(fleet.at(slot), asked, policy, fleet) === null, left.copy());
+    },
+    whyNobody: (nobody) => {
+      const { fleet, asked, policy } = nobody;
+      return swapRefusal(firstOf(nobody), asked, policy, fleet) ?? `${whoIs(nobody)} busy with other models`;
+    },
+  },
+  {
     name: "busy",
     isAboutRoom: true,
     refuses: ({ worker }) => (worker.busy === null ? null : "reports that it is busy"),
@@ -347,6 +346,18 @@ const FILTERS: readonly Filter[] = [
     whyNobody: (nobody) => waitsForOthers(firstOf(nobody).worker, nobody.policy),
   },
 ];
+
+const swapRefusal = (member: Member, asked: Wanted, policy: RoutePolicy, fleet: Fleet): string | null => {
+  if (policy.swapRules === undefined) return null;
+  const mayTake = (requirements: Requirements): boolean => mayWithRoom(member, requirements, policy, fleet);
+  return heldBySwap(member, asked, policy.swapRules, mayTake, policy.nowAt);
+};
+
+/** Whether the worker could be given such a job now if it had room. */
+const mayWithRoom = (member: Member, asked: Requirements, policy: RoutePolicy, fleet: Fleet): boolean =>
+  filtersFor(asked, policy).every(
+    (filter) => filter.isAboutRoom || filter.refuses(member, asked, policy, fleet) === null,
+  );
 
 /** A fallback has not waited its time for another worker to take the job. */
 const mustWait = (provider: string, { waitingSinceAt }: Wanted, { edgeAfterMs, nowAt }: RoutePolicy): boolean => {

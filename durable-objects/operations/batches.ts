@@ -17,13 +17,13 @@ import { isReadable } from "../../domain/file/file.ts";
 import { HOUR_MS, MINUTE_MS } from "../../domain/words/duration.ts";
 import { notFound, type Refusal } from "../../domain/words/refusal.ts";
 import { err, ok, type Result } from "../../domain/words/result.ts";
+import { headOf } from "../steps/group-jobs.ts";
 import { heldByMoney, refuseOverUse } from "../steps/key-limits.ts";
 import { stopBatch } from "../steps/stop-batches.ts";
 import type { Turn } from "../turn/turn.ts";
 import { drop, getFile } from "./files.ts";
 import { refuseBacklog } from "./room.ts";
 import { routePolicy } from "./route-policy.ts";
-import { headOf } from "./routing.ts";
 import { waitingReason } from "./waiting-reason.ts";
 
 const RETRY_SECONDS = 60;

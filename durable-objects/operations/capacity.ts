@@ -4,9 +4,9 @@ import type { Job } from "../../domain/job/job.ts";
 import type { Group } from "../../domain/job/queue.ts";
 import type { CapacityReason } from "../../domain/routing/explanation.ts";
 import { MINUTE_MS, SECOND_MS } from "../../domain/words/duration.ts";
+import { oldestJobOf } from "../steps/group-jobs.ts";
 import type { Turn } from "../turn/turn.ts";
 import { capacityReason, highestOf, waitingSince } from "./group-capacity.ts";
-import { oldestJobOf } from "./queue.ts";
 import { routePolicy } from "./route-policy.ts";
 
 const REPEATED_AFTER_MS = 5 * MINUTE_MS;

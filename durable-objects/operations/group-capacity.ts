@@ -5,9 +5,9 @@ import type { Group } from "../../domain/job/queue.ts";
 import { type CapacityReason, whyNoCapacity } from "../../domain/routing/explanation.ts";
 import type { RoutePolicy } from "../../domain/routing/routing-filter.ts";
 import { PRIORITIES } from "../../domain/words/requirements.ts";
+import { headOf } from "../steps/group-jobs.ts";
 import type { Turn } from "../turn/turn.ts";
 import { routeRequest } from "./route-policy.ts";
-import { headOf } from "./routing.ts";
 
 /** Why a group's oldest job has no capacity; null if it has, or if nobody is to be woken for it. */
 export const capacityReason = (turn: Turn, oldest: Job, policy: RoutePolicy): CapacityReason | null => {

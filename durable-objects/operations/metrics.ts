@@ -9,10 +9,10 @@ import { usdFromNano } from "../../domain/money/price.ts";
 import { JOB_STATUSES } from "../../domain/words/job-status.ts";
 import type { Refusal } from "../../domain/words/refusal.ts";
 import { ok, type Result } from "../../domain/words/result.ts";
+import { oldestJobOf } from "../steps/group-jobs.ts";
 import type { ProviderTally } from "../store/settings.ts";
 import { Histogram } from "../turn/counters.ts";
 import type { Turn } from "../turn/turn.ts";
-import { oldestJobOf } from "./queue.ts";
 import { viewOf } from "./workers.ts";
 
 const MAX_GROUPS = 100;

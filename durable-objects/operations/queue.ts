@@ -3,10 +3,10 @@
 import { toIso } from "../../contract/field.ts";
 import { MAX_QUEUE_FLOWS, MAX_QUEUE_GROUPS, type QueueView } from "../../contract/insight.ts";
 import { ownerOf } from "../../domain/job/flows.ts";
-import type { Job } from "../../domain/job/job.ts";
 import type { Group } from "../../domain/job/queue.ts";
 import type { RoutePolicy } from "../../domain/routing/routing-filter.ts";
 import { PRIORITIES } from "../../domain/words/requirements.ts";
+import { oldestIn, oldestJobOf } from "../steps/group-jobs.ts";
 import type { Turn } from "../turn/turn.ts";
 import { capacityReason, highestOf, waitingSince } from "./group-capacity.ts";
 import { routePolicy } from "./route-policy.ts";
@@ -26,17 +26,6 @@ export const queueView = (turn: Turn): QueueView => {
     total: queue.count,
     delayed: Math.max(0, open.pending - queue.count),
   };
-};
-
-/** The id of the job that was created first; where priorities differ, the head is another. */
-const oldestIn = (turn: Turn, group: Group): string | null => {
-  group.oldest ??= turn.store.jobs.oldestOf(group.key, group.count);
-  return group.oldest;
-};
-
-export const oldestJobOf = (turn: Turn, group: Group): Job | null => {
-  const id = oldestIn(turn, group);
-  return id === null ? null : turn.store.jobs.find(id);
 };
 
 const presentGroup = (turn: Turn, group: Group, policy: RoutePolicy): Shown[] => {

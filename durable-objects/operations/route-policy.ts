@@ -1,13 +1,15 @@
 // What the router gets from the tenant: its rules, prices and closed providers at this instant, and a job's requirements.
 
 import { enqueuedAt, type Job } from "../../domain/job/job.ts";
-import type { BatchRules, RoutePolicy, RouteRequest } from "../../domain/routing/routing-filter.ts";
+import type { BatchRules } from "../../domain/routing/batch-room.ts";
+import type { RoutePolicy, RouteRequest } from "../../domain/routing/routing-filter.ts";
 import { heldByMoney } from "../steps/key-limits.ts";
 import { lastSignOf } from "../steps/last-sign.ts";
 import { blendedPrice } from "../steps/pricing.ts";
 import type { Turn } from "../turn/turn.ts";
 import { closedByBudget } from "./budget.ts";
 import { isEchoAside } from "./echo-aside.ts";
+import { swapRules } from "./swap-rules.ts";
 
 export const routePolicy = (turn: Turn): RoutePolicy => {
   const { config } = turn.memory;
@@ -21,6 +23,7 @@ export const routePolicy = (turn: Turn): RoutePolicy => {
     closedProviders: closedProviders(turn),
     edgeAfterMs: config.edgeAfterMs,
     isEchoAside: isEchoAside(turn),
+    ...swapRules(turn),
     ...(turn.memory.batches.size === 0 ? {} : { batchRules: batchRules(turn) }),
     priceOf: (provider, model) => {
       const ofModel = prices.get(model) ?? new Map<string, number | null>();

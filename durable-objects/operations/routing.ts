@@ -23,6 +23,7 @@ import { chainOf } from "../../domain/routing/strategy.ts";
 import { SERVICE_ACTOR } from "../../domain/words/event.ts";
 import type { Requirements } from "../../domain/words/requirements.ts";
 import { shareFor } from "../steps/flow.ts";
+import { headOf } from "../steps/group-jobs.ts";
 import { failIfFileGone, leasedFiles } from "../steps/job-files.ts";
 import type { Turn } from "../turn/turn.ts";
 import { closedProviders, routePolicy, routeRequest } from "./route-policy.ts";
@@ -84,6 +85,8 @@ const recordAssigned = (turn: Turn, before: Job | null, decision: Decision, payl
   turn.record(before, decision);
   const { job } = decision;
   if (job.assignedWorker === null) return;
+  // Nothing may wait any more for a model that it has loaded: a job for another may be next.
+  if (turn.memory.config.routing.swapWaitMs !== null) turn.freedWorkers.add(job.assignedWorker);
   // Without a socket it learns of the job with its next claim or heartbeat.
   turn.effects.wokenWorkers.add(job.assignedWorker);
   if (turn.memory.fleet.get(job.assignedWorker)?.isConnected !== true) return;
@@ -204,13 +207,6 @@ const assignGroups = (turn: Turn, groups: readonly Group[]): void => {
     policy = { ...policy, closedProviders: closedProviders(turn) };
     if (headOf(turn, next) !== null) insertInOrder(turn, waiting, next);
   }
-};
-
-/** The first job of a group. */
-export const headOf = (turn: Turn, group: Group): Place | null => {
-  if (group.count <= 0) return null;
-  group.head ??= turn.store.jobs.headOf(group.key, group.count);
-  return group.head;
 };
 
 const isAhead = (turn: Turn, one: Group, other: Group): boolean => {

@@ -10,6 +10,7 @@ import { KEY_MUTANTS } from "./key-mutants.ts";
 import { LIMIT_MUTANTS } from "./limit-mutants.ts";
 import { type Mutant, mutant } from "./mutant.ts";
 import { RUNNER_MUTANTS } from "./runner-mutants.ts";
+import { SWAP_MUTANTS } from "./swap-mutants.ts";
 import { TESTED_MUTANTS } from "./tested-mutants.ts";
 import { WAKE_MUTANTS } from "./wake-mutants.ts";
 import { WEBHOOK_MUTANTS } from "./webhook-mutants.ts";
@@ -188,6 +189,7 @@ export const MUTANTS: readonly Mutant[] = [
   ...RUNNER_MUTANTS,
   ...KEY_MUTANTS,
   ...WEBHOOK_MUTANTS,
+  ...SWAP_MUTANTS,
   ...DEPARTURE_MUTANTS,
   ...TESTED_MUTANTS,
 ];

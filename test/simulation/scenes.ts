@@ -9,6 +9,7 @@ import { SCENES_OF_NUMBERS } from "./scenes-of-numbers.ts";
 import { SCENES_OF_REPORTS } from "./scenes-of-reports.ts";
 import { SCENES_OF_ROUTING } from "./scenes-of-routing.ts";
 import { SCENES_OF_SETTINGS } from "./scenes-of-settings.ts";
+import { SCENES_OF_SWAPPING } from "./scenes-of-swapping.ts";
 import { SCENES_OF_THE_DOOR } from "./scenes-of-the-door.ts";
 import { SCENES_OF_THE_FLEET } from "./scenes-of-the-fleet.ts";
 import { SCENES_OF_THE_LIVE_VIEW } from "./scenes-of-the-live-view.ts";
@@ -31,6 +32,7 @@ export const SCENES: readonly Shown[] = [
   ...SCENES_OF_THE_FLEET,
   ...SCENES_OF_NUMBERS,
   ...SCENES_OF_MODELS,
+  ...SCENES_OF_SWAPPING,
   ...SCENES_OF_WEBHOOKS,
   ...SCENES_OF_THE_DOOR,
   ...SCENES_OF_THE_SWEEP,

@@ -1,0 +1,46 @@
+// What waits for which model, for the rules of swapping. Grouped again only when a job came or went.
+
+import { modelKeyOf } from "../../domain/fleet/model-name.ts";
+import { enqueuedAt } from "../../domain/job/job.ts";
+import type { Group } from "../../domain/job/queue.ts";
+import type { SwapRules, WaitingGroup, WaitingModel } from "../../domain/routing/swapping.ts";
+import { headOf, oldestJobOf } from "../steps/group-jobs.ts";
+import type { Turn } from "../turn/turn.ts";
+
+export const swapRules = (turn: Turn): { readonly swapRules?: SwapRules } => {
+  const { config, queue } = turn.memory;
+  const waitMs = config.routing.swapWaitMs;
+  if (waitMs === null) return {};
+  let known: { readonly version: number; readonly waiting: ReadonlyMap<string, WaitingModel> } | null = null;
+  const waiting = () => {
+    if (known?.version !== queue.version) known = { version: queue.version, waiting: waitingByModel(turn) };
+    return known.waiting;
+  };
+  return { swapRules: { waitMs, waiting } };
+};
+
+const waitingByModel = (turn: Turn): Map<string, WaitingModel> => {
+  const waiting = new Map<string, { readonly model: string; readonly groups: WaitingGroup[] }>();
+  for (const group of turn.memory.queue.groups.values()) {
+    const { model, batch } = group.requirements;
+    if (model === null || batch !== null || group.count <= 0) continue;
+    const key = modelKeyOf(model);
+    const known = waiting.get(key) ?? { model, groups: [] };
+    known.groups.push(waitingGroup(turn, group));
+    waiting.set(key, known);
+  }
+  return waiting;
+};
+
+const waitingGroup = (turn: Turn, group: Group): WaitingGroup => ({
+  requirements: group.requirements,
+  count: group.count,
+  oldestAt: () => {
+    const oldest = oldestJobOf(turn, group);
+    return oldest === null ? turn.nowAt : enqueuedAt(oldest);
+  },
+  priority: () => {
+    const head = headOf(turn, group);
+    return (head === null ? null : turn.store.jobs.find(head.id))?.priority ?? "low";
+  },
+});
