@@ -1,8 +1,9 @@
 // The cost of attempts that were cancelled, halted, timed out, reaped or lost before they reported: such a report changes
 // nothing any more, but its cost counts, once. Of a stream that nobody reports on in time, an estimate counts: of its
-// input and of what its relay passed on.
+// input and of what its relay passed on. A call of the coordinator's own that was lost stands as unpriced.
 
 import { tokensOf } from "../../contract/token-estimate.ts";
+import { isEdgeInstance } from "../../domain/fleet/worker.ts";
 import type { Job } from "../../domain/job/job.ts";
 import type { Refusal } from "../../domain/words/refusal.ts";
 import { costOfAttempt, recordSpending, type Spent } from "../steps/pricing.ts";
@@ -12,9 +13,14 @@ import { enforceBudget } from "./budget.ts";
 
 /** Counts the cost of a report that is refused as late. */
 export const countLate = (turn: Turn, job: Job, report: Spent & { readonly lease: number }, refusal: Refusal): void => {
-  if (refusal.code !== "lease_lost" || (report.usage === null && report.costUsd === null)) return;
+  if (refusal.code !== "lease_lost") return;
   const ended = turn.store.unreported.find(job.id, report.lease);
   if (ended === null || !mayReportFor(turn, ended.worker)) return;
+  if (report.usage === null && report.costUsd === null) {
+    // The coordinator's own calls always say what they spent: this one spent nothing.
+    if (isEdgeInstance(ended.worker)) turn.store.unreported.remove(job.id, report.lease);
+    return;
+  }
   turn.store.unreported.remove(job.id, report.lease);
   const attempt = { ...job, lease: ended.lease, assignedWorker: ended.worker, workerProvider: ended.provider };
   recordSpending(turn, attempt, "late", report, costOfAttempt(turn, attempt, report));
@@ -41,7 +47,8 @@ export const estimateUnreported = (turn: Turn): void => {
   const ended = turn.store.unreported.toEstimate(turn.nowAt - ESTIMATE_AFTER_MS, ESTIMATES_A_SWEEP);
   for (const { jobId, lease, worker, provider, inputTokens, saidChars, model, keyId } of ended) {
     turn.store.unreported.remove(jobId, lease);
-    const usage = { inputTokens: inputTokens ?? 0, outputTokens: tokensOf(saidChars) };
+    const isLost = isEdgeInstance(worker);
+    const usage = isLost ? null : { inputTokens: inputTokens ?? 0, outputTokens: tokensOf(saidChars) };
     const spent = { usage, isEstimate: true, costUsd: null, model };
     const attempt = { id: jobId, lease, assignedWorker: worker, workerProvider: provider, model, keyId };
     recordSpending(turn, attempt, "late", spent, costOfAttempt(turn, attempt, spent));

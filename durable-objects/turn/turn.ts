@@ -27,7 +27,7 @@ import { countByKey } from "./key-counts.ts";
 import { countLeasedLine, type Memory } from "./memory.ts";
 import type { OutboxWriter } from "./outbox-writer.ts";
 import { noteEndOfResponse } from "./response-end.ts";
-import { ESTIMATE_AFTER_MS, inputTokensFor, isEstimated } from "./uncounted.ts";
+import { ESTIMATE_AFTER_MS, inputTokensFor, isCounted } from "./uncounted.ts";
 
 export interface Caller extends Actor {
   readonly role: Role;
@@ -162,7 +162,7 @@ export class Turn {
 
   #putUnreported(job: Job, worker: string): void {
     const { id: jobId, lease, workerProvider, model, keyId } = job;
-    const inputTokens = isEstimated(job) ? inputTokensFor(job, this.store.payloads.find(jobId)) : null;
+    const inputTokens = isCounted(job) ? inputTokensFor(job, this.store.payloads.find(jobId)) : null;
     const ended = { jobId, lease, worker, provider: workerProvider ?? "", endedAt: this.nowAt, model, keyId };
     this.store.unreported.put({ ...ended, inputTokens, saidChars: 0 });
     if (inputTokens !== null && job.stream) this.effects.unmeasured.push({ instance: worker, jobId, lease });

@@ -34,6 +34,12 @@ export const RUNNER_MUTANTS: readonly Mutant[] = [
     "  if (job.assignedWorker === null) return err(leaseLost(job, lease));\n  const next = changeJob(\n    asRunning",
   ),
   mutant(
+    "what a lost call cost is forgotten",
+    "durable-objects/turn/uncounted.ts",
+    'job.stream || isEdgeInstance(job.assignedWorker ?? "")',
+    "job.stream",
+  ),
+  mutant(
     "a refused key fails the job that another could take",
     "durable-objects/tenant.ts",
     "refusal === null ? report : leftToOthers(turn, report, refusal)",

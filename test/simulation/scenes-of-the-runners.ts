@@ -86,6 +86,21 @@ export const SCENES_OF_THE_RUNNERS: readonly Shown[] = [
     },
   },
   {
+    what: "what a lost call cost is not known, and stands so; one that was halted and sent nothing cost nothing",
+    shown: async (scene) => {
+      await hosting(scene, {}, { jobs: { reap_stale_after_seconds: 20 } });
+      const lost = await startedCall(scene);
+      const halted = await startedCall(scene);
+      await scene.done(scene.admin, "cancelJob", { id: halted.id });
+      await scene.runnerSays(HOSTED, { type: "job.spent", job_id: halted.id, lease: halted.lease });
+      scene.runners.lose(HOSTED);
+      await scene.pass(60_000);
+      assert.deepEqual(scene.archivedRows("SELECT job_id, lease, nano_usd, source FROM attempts"), [
+        { job_id: lost.id, lease: lost.lease, nano_usd: null, source: "unknown" },
+      ]);
+    },
+  },
+  {
     what: "a provider that refuses its key gets no job for a while, and the one it refused goes to another",
     shown: async (scene) => {
       await hosting(scene, { as: "peer" });
