@@ -1,5 +1,6 @@
 // To whom jobs are given, and how many: checks of the leases that a step gave out.
 
+import type { Member } from "../../domain/fleet/fleet.ts";
 import { withModel } from "../../domain/fleet/model-set.ts";
 import type { Worker } from "../../domain/fleet/worker.ts";
 import { isLeased, type Job } from "../../domain/job/job.ts";
@@ -133,13 +134,18 @@ export const onlyFitWorkersAreGiven: Check = (before, now, { model, isShared }) 
   return null;
 };
 
+/** The object heard of it just now, and can reach it. */
+const isSurelyThere = (member: Member | undefined, nowAt: number): boolean =>
+  member !== undefined &&
+  nowAt - member.lastSeenAt < SURELY_ALIVE_MS &&
+  (member.isConnected || (!member.worker.viaSocket && !member.isLockedOut));
+
 /**
  * A fallback of the coordinator takes at once only what no other living worker could. Jobs with more wishes than these
  * have more reasons why another could not.
  */
-export const fallbacksWait: Check = (before, now, { model, shell, workers, endedKeys, isShared }) => {
+export const fallbacksWait: Check = (before, now, { model, shell, isShared }) => {
   if (isShared || before.config !== now.config) return null;
-  const open = new Set(workers.filter(({ socket }) => socket?.isOpen).map(({ instance }) => instance));
   for (const job of newLeases(before, now)) {
     const worker = now.workers.get(job.assignedWorker ?? "");
     const afterMs = now.config.edgeAfterMs.get(worker?.provider ?? "");
@@ -150,12 +156,11 @@ export const fallbacksWait: Check = (before, now, { model, shell, workers, ended
       (other) =>
         !other.isEdge &&
         other.concurrency > 0 &&
-        (open.has(other.instance) || (!other.viaSocket && !endedKeys.has(other.keyId ?? ""))) &&
+        isSurelyThere(shell.memory?.fleet.get(other.instance), now.nowAt) &&
         (now.backoffs.get(other.provider) ?? 0) <= before.nowAt &&
         mayHave(other, job, now.nowAt) &&
         mayHave(before.workers.get(other.instance), job, before.nowAt) &&
-        !model.lacking.has(`${other.instance} ${job.model}`) &&
-        now.nowAt - (shell.memory?.fleet.get(other.instance)?.lastSeenAt ?? 0) < SURELY_ALIVE_MS,
+        !model.lacking.has(`${other.instance} ${job.model}`),
     );
     if (rival !== undefined)
       return `${worker.instance} was given job ${job.id} after ${waitedMs} ms, and ${rival.instance} could take it`;
