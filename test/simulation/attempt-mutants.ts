@@ -80,8 +80,8 @@ export const ATTEMPT_MUTANTS: readonly Mutant[] = [
   mutant(
     "a stream that was cut costs its estimate and its report",
     "durable-objects/operations/late-spending.ts",
-    "    turn.store.unreported.remove(jobId, lease);\n    const usage",
-    "    const usage",
+    "    turn.store.unreported.remove(jobId, lease);\n    const isLost",
+    "    const isLost",
   ),
   mutant(
     "an estimate does not wait for the worker's report",
