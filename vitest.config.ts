@@ -39,6 +39,9 @@ const inWorkerd = async (name: string, home: "node" | "workerd", include: string
           MODEL_SEED: process.env.MODEL_SEED ?? "",
           MODEL_RUNS: process.env.MODEL_RUNS ?? "",
           SERVICE_LOG: "off",
+          // As a service that serves itself: history keeps everything.
+          SERVICE_HISTORY_KEEP_DAYS: "",
+          SERVICE_HISTORY_KEEP_TEXTS_DAYS: "",
           SERVICE_ROOT_KEY: "root-key-of-the-tests",
           SERVICE_SIGNING_SECRET: "signing-secret-of-the-tests",
         },

@@ -25,6 +25,8 @@ import { frontDoorConfig, toFrontDoorConfig } from "./front-door.ts";
 const MAX_PROVIDERS = 200;
 const MAX_PRICES = 1000;
 const MAX_EDGE_MODELS = 500;
+/** The default of a service that was deployed is its operator's (`config-history.ts`). */
+export const days = z.int().min(1).max(36_500).nullable().default(null);
 const MAX_EDGE_PLACES = 256;
 const DAY_SECONDS = 86_400;
 export const MIN_HEARTBEAT_SECONDS = 0.1;
@@ -158,13 +160,11 @@ export const configDocument = z
     front_door: frontDoorConfig.prefault({}),
     history: z
       .strictObject({
-        keep_days: z
-          .int()
-          .min(1)
-          .max(36_500)
-          .nullable()
-          .default(null)
-          .meta({ description: "days after which finished jobs are deleted; null keeps them for ever" }),
+        keep_days: days.meta({ description: "days after which finished jobs are deleted; null keeps them for ever" }),
+        keep_texts_days: days.meta({
+          description:
+            "days after which the prompts, inputs and results of finished jobs are deleted; null keeps them as long as their jobs",
+        }),
       })
       .prefault({}),
     files: z
@@ -271,7 +271,7 @@ const toSettings = (document: ConfigDocument): Omit<Config, "providers" | "edgeA
     inFlight: document.api.limits.in_flight,
   },
   frontDoor: toFrontDoorConfig(document.front_door),
-  history: { keepDays: document.history.keep_days },
+  history: { keepDays: document.history.keep_days, keepTextsDays: document.history.keep_texts_days },
   batches: { keepFree: document.batches.keep_free, quietMs: toMs(document.batches.quiet_seconds) },
   fairness: document.fairness.by,
   capacity: {

@@ -73,6 +73,11 @@ export const WIRE: { readonly [Code in RefusalCode]: Wire<Code> } = {
     title: "Job state forbids it",
     detail: ({ id, status, command }) => `cannot ${command} job ${id}: it is ${status}`,
   },
+  texts_gone: {
+    status: 409,
+    title: "Texts are gone",
+    detail: ({ id }) => `job ${id} has no prompt any more (history.keep_texts_days): create a new job`,
+  },
   lease_lost: {
     status: 409,
     title: "Lease lost",

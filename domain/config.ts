@@ -98,7 +98,7 @@ export interface Config {
   readonly requestLimits: RequestLimits;
   readonly frontDoor: FrontDoorConfig;
   /** How many days finished jobs are kept; null: for ever. */
-  readonly history: { readonly keepDays: number | null };
+  readonly history: { readonly keepDays: number | null; readonly keepTextsDays: number | null };
   readonly capacity: CapacityConfig;
   /** What all files of the tenant may take. */
   readonly files: { readonly maxBytes: number };

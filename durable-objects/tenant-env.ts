@@ -16,6 +16,9 @@ export interface TenantEnv extends LogSettings, OtlpSettings {
   readonly SERVICE_SIGNING_SECRET?: string;
   /** What each tenant may store, in GB. */
   readonly SERVICE_TENANT_MAX_GB?: string;
+  /** The defaults of `history.keep_days` and `history.keep_texts_days`. */
+  readonly SERVICE_HISTORY_KEEP_DAYS?: string;
+  readonly SERVICE_HISTORY_KEEP_TEXTS_DAYS?: string;
   readonly FILES: DurableObjectNamespace<StoredFile>;
   /** `1` allows webhooks to private addresses. */
   readonly SERVICE_WEBHOOKS_PRIVATE?: string;

@@ -2,6 +2,7 @@
 // answered before its turn is stored. This file has what others may call; the operations are in `operations/`.
 
 import { DurableObject } from "cloudflare:workers";
+import { defaultDocument, historyDefaultsOf } from "../contract/config-history.ts";
 import { SWITCHING_PROTOCOLS } from "../contract/http-status.ts";
 import type { JobResource } from "../contract/job.ts";
 import type { KeyResource } from "../contract/key.ts";
@@ -99,6 +100,7 @@ export class Tenant extends DurableObject<TenantEnv> implements StreamOwner, Run
     const sockets = new Sockets([hibernating, this.#lineSockets]);
     const wake = new Wake(state);
     const turns: TurnRunner = new TurnRunner({
+      defaults: defaultDocument(historyDefaultsOf(env)),
       tenant,
       storage,
       store,

@@ -16,6 +16,10 @@ export const tenants = sqliteTable("tenants", {
   wakeAt: integer("wake_at"),
   /** How many days its finished jobs are kept, as of its last drain; null: for ever. */
   keepDays: integer("keep_days"),
+  /** The same of their texts. */
+  keepTextsDays: integer("keep_texts_days"),
+  /** Jobs that had finished by then have no texts. */
+  textsGoneUntil: integer("texts_gone_until"),
   /** Why its object does not serve it here, as of its last drain: arriving, leaving, left; null: it does. */
   away: text("away"),
 });

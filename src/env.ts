@@ -20,6 +20,9 @@ export interface Env {
   readonly SERVICE_SIGNING_SECRET_ALSO?: string;
   /** `0` turns the catalog's sync off. */
   readonly SERVICE_CATALOG_SYNC?: string;
+  /** The defaults of `history.keep_days` and `history.keep_texts_days`. */
+  readonly SERVICE_HISTORY_KEEP_DAYS?: string;
+  readonly SERVICE_HISTORY_KEEP_TEXTS_DAYS?: string;
   /** `0` removes the local providers from the catalog: tenants then reach no private address through it. */
   readonly SERVICE_CATALOG_LOCAL?: string;
   /** Self-hosted, the files of SERVICE_CATALOG_DIR: JSON of their texts by name. */

@@ -11,7 +11,7 @@ import { openCatalog } from "./catalog/open.ts";
 import { providerReport } from "./catalog/provider-report.ts";
 import type { Env } from "./env.ts";
 import { auditStatement } from "./history/audit.ts";
-import { pruneJobs, pruneScheduleRuns } from "./history/retention.ts";
+import { pruneJobs, pruneScheduleRuns, pruneTexts } from "./history/retention.ts";
 import { MAX_OVERDUE, overdueTenants, tenantNamed } from "./history/tenants.ts";
 import { meteredDatabase } from "./metered-database.ts";
 import { isSyncHalted, learnCatalog } from "./tenant/tenant-administration.ts";
@@ -57,9 +57,11 @@ const prune = async (env: Env, allowance: Allowance): Promise<void> => {
   await pruneHistory(env.DB, nowAt - CATALOG_HISTORY_KEPT_MS, PRUNED_AT_A_TIME);
   await pruneScheduleRuns(env.DB, nowAt - SCHEDULE_RUNS_KEPT_MS, PRUNED_AT_A_TIME);
   const share = readShare(env.SERVICE_SHARE);
+  const isOurs = (tenant: string): boolean => isInShare(tenant, share);
+  await pruneTexts(env.DB, nowAt, { allowance, isOurs });
   await pruneJobs(env.DB, nowAt, {
     allowance,
-    isOurs: (tenant) => isInShare(tenant, share),
+    isOurs,
     onPruned: async (tenant, pruned) => {
       allowance.spendRequest();
       await tenantObject(env, await tenantNamed(env.DB, tenant)).notePruned(pruned);
@@ -89,8 +91,8 @@ const syncCatalog = async (env: Env, allowance: Allowance): Promise<void> => {
 /** The queries of a task are also requests of it. */
 export const MINUTE_TASKS = {
   wake: { run: wakeOverdue, part: { queries: 5, requests: MAX_OVERDUE + 5 } },
-  sync: { run: syncCatalog, part: { queries: 840, requests: 9_000 } },
-  prune: { run: prune, part: { queries: 150, requests: 200 } },
+  sync: { run: syncCatalog, part: { queries: 740, requests: 8_900 } },
+  prune: { run: prune, part: { queries: 250, requests: 300 } },
 } satisfies Record<string, Task>;
 
 /** Returns what each task used. A failed task does not affect the others. */

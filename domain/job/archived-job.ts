@@ -8,6 +8,8 @@ export interface Archived {
   readonly prompt: string;
   readonly input: Json;
   readonly result: Json;
+  /** Retention has deleted its prompt, input and result. */
+  readonly isWithoutTexts?: boolean;
 }
 
 /** Includes the instant at which the object said that it has no such job; a later record may have replaced it. */

@@ -50,6 +50,7 @@ export type Refusal =
   | { readonly code: "request_timeout"; readonly afterMs: number }
   | { readonly code: "upgrade_required" }
   | { readonly code: "job_completed"; readonly id: string }
+  | { readonly code: "texts_gone"; readonly id: string }
   | { readonly code: "job_state"; readonly id: string; readonly status: JobStatus; readonly command: string }
   | {
       readonly code: "lease_lost";

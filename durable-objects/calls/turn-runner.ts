@@ -13,6 +13,7 @@ import { writeDeliveries } from "../steps/deliveries.ts";
 import { heedSetBack } from "../steps/set-back-clock.ts";
 import type { Store } from "../store/open.ts";
 import { DRAIN_DELAY_MS } from "../store/outbox.ts";
+import type { StoredConfig } from "../store/settings.ts";
 import type { TenantStorage } from "../store/sql.ts";
 import { type Counters, countersFrom } from "../turn/counters.ts";
 import type { Effects } from "../turn/effects.ts";
@@ -31,6 +32,8 @@ interface RunnerTools {
   readonly storage: TenantStorage;
   readonly store: Store;
   readonly wake: Wake;
+  /** The config of a tenant that has none of its own. */
+  readonly defaults: StoredConfig["document"];
   readonly sockets: {
     readonly connectedInstances: () => Iterable<string>;
     /** When the worker's socket last gave a sign of life; null if it has none. */
@@ -184,9 +187,9 @@ export class TurnRunner {
   }
 
   #load(): Memory {
-    const { store, sockets, wake, claimingInstances, deliveriesUnderWay, drainDueAt } = this.#tools;
+    const { store, sockets, wake, claimingInstances, deliveriesUnderWay, drainDueAt, defaults } = this.#tools;
     this.#counters ??= { ...countersFrom(store.settings.counters()), sweepFailures: this.#sweepFailures };
-    const memory = loadMemory(store, Date.now(), this.#counters);
+    const memory = loadMemory(store, Date.now(), this.#counters, defaults);
     for (const instance of sockets.connectedInstances()) memory.fleet.noteReach(instance, { isConnected: true });
     for (const member of memory.fleet.members()) {
       if (member.load > 0 && isCutOff(member)) memory.socketGoneAt.set(member.worker.instance, Date.now());

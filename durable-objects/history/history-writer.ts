@@ -105,8 +105,9 @@ export class HistoryWriter {
     const turn = this.#tools.turns.newTurn(SERVICE);
     const { config, absence } = turn.memory;
     const wakeAt = absence === null ? nextWakeAt(turn) : null;
-    const sql = "UPDATE tenants SET wake_at = ?2, keep_days = ?3, away = ?4 WHERE tenant = ?1";
-    const values = [wakeAt, config.history.keepDays, absence?.state ?? null];
+    const sql = "UPDATE tenants SET wake_at = ?2, keep_days = ?3, keep_texts_days = ?5, away = ?4 WHERE tenant = ?1";
+    const { keepDays, keepTextsDays } = config.history;
+    const values = [wakeAt, keepDays, absence?.state ?? null, keepTextsDays];
     return this.#tools.database.prepare(sql).bind(this.#tools.tenant, ...values);
   }
 

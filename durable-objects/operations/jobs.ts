@@ -204,6 +204,8 @@ export const retry = (turn: Turn, command: JobCommand): Result<JobResource, Refu
   const found = findJob(turn, command);
   if (!found.ok) return found;
   const job = found.value;
+  if (command.archived?.job === job && command.archived.isWithoutTexts === true)
+    return err({ code: "texts_gone", id: job.id });
   const decided = retryJob(job, isStuck(turn, job), turn.nowAt);
   if (!decided.ok) return decided;
   const grouped = refuseGroupOf(turn, decided.value.job);

@@ -1,7 +1,7 @@
 // What the object keeps in memory: indexes over its tables, rebuilt on waking and after a failed turn. Everything here
 // can be read from the store again; a turn that changes a row changes its index in the same step.
 
-import { DEFAULT_CONFIG_DOCUMENT, toConfig } from "../../contract/config.ts";
+import { type ConfigDocument, DEFAULT_CONFIG_DOCUMENT, toConfig } from "../../contract/config.ts";
 import type { KeyRecord } from "../../domain/access/key.ts";
 import { waitingOf } from "../../domain/access/key-limits.ts";
 import type { BatchRecord } from "../../domain/batch/batch.ts";
@@ -146,8 +146,6 @@ const firstSilenceAt = (fleet: Fleet, silent: ReadonlySet<string>, { presence }:
       Number.POSITIVE_INFINITY,
     );
 
-const DEFAULT_STORED: StoredConfig = { etag: '"default"', document: DEFAULT_CONFIG_DOCUMENT };
-
 export const spentThisMonth = (store: Store, nowAt: number): Spending =>
   new Spending(store.spending.since(periodAt("month", nowAt).fromAt));
 
@@ -174,8 +172,13 @@ const openCountsOf = (store: Store, keys: readonly KeyRecord[]): Map<string, num
   return counts;
 };
 
-/** `counters` outlive a reload. */
-export const loadMemory = (store: Store, nowAt: number, counters: Counters): Memory => {
+/** `counters` outlive a reload; `defaults` is the config of a tenant that has none of its own. */
+export const loadMemory = (
+  store: Store,
+  nowAt: number,
+  counters: Counters,
+  defaults: ConfigDocument = DEFAULT_CONFIG_DOCUMENT,
+): Memory => {
   const fleet = new Fleet();
   const killswitch = store.settings.killswitch();
   const keys = store.keys.all();
@@ -190,7 +193,7 @@ export const loadMemory = (store: Store, nowAt: number, counters: Counters): Mem
   const queue = new Queue();
   const flows = new Flows();
   loadQueue(store, queue, flows, nowAt);
-  const storedConfig = store.settings.config() ?? DEFAULT_STORED;
+  const storedConfig = store.settings.config() ?? { etag: '"default"', document: defaults };
   const config = toConfig(storedConfig.document);
   const drainedSeq = store.settings.drainedSeq();
   const troubled = [...fleet.members()].filter(({ worker }) => worker.isEdge && worker.unavailable !== null);

@@ -5,6 +5,7 @@ import type { Brought } from "../../domain/job/archived-job.ts";
 import { readJob } from "../../domain/job/job-record.ts";
 import { CHANGEABLE_STATUSES } from "../../domain/words/job-status.ts";
 import { selectionOf } from "./job-filter.ts";
+import { KEPT_INPUT, NO_TEXTS } from "./kept-input.ts";
 import { readHistory } from "./store.ts";
 
 export interface BulkSelection {
@@ -53,14 +54,15 @@ export const findManyArchived = (
   readHistory(async () => {
     const { results } = await db
       .prepare(
-        `SELECT record, prompt, input FROM jobs
+        `SELECT record, prompt, ${KEPT_INPUT} AS input, input = '${NO_TEXTS}' AS is_without_texts FROM jobs
            JOIN payloads ON payloads.tenant = jobs.tenant AND payloads.job_id = jobs.id
          WHERE jobs.tenant = ?1 AND jobs.id IN (SELECT value FROM json_each(?2))`,
       )
       .bind(tenant, JSON.stringify(ids))
-      .all<{ record: string; prompt: string; input: string }>();
-    return results.map(({ record, prompt, input }) => {
+      .all<{ record: string; prompt: string; input: string; is_without_texts: number }>();
+    return results.map(({ record, prompt, input, is_without_texts: isWithoutTexts }) => {
       const job = readJob(record);
-      return { id: job.id, archived: { job, prompt, input: JSON.parse(input), result: null, absentAt } };
+      const texts = { prompt, input: JSON.parse(input), result: null, isWithoutTexts: isWithoutTexts === 1 };
+      return { id: job.id, archived: { job, ...texts, absentAt } };
     });
   });

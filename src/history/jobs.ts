@@ -10,6 +10,7 @@ import { invalid } from "../../domain/words/refusal.ts";
 import { Refused } from "../http/refused.ts";
 import { type PlaceInList, readCursor, writeCursor } from "./job-cursor.ts";
 import { type JobSelection, selectionOf } from "./job-filter.ts";
+import { KEPT_INPUT, NO_TEXTS } from "./kept-input.ts";
 import { readPage } from "./page.ts";
 import { readHistory } from "./store.ts";
 
@@ -27,15 +28,16 @@ export const findArchived = (db: D1Database, tenant: string, id: string): Promis
   readHistory(async () => {
     const row = await db
       .prepare(
-        `SELECT record, prompt, input, COALESCE(result, 'null') AS result FROM jobs
+        `SELECT record, prompt, ${KEPT_INPUT} AS input, input = '${NO_TEXTS}' AS is_without_texts, COALESCE(result, 'null') AS result FROM jobs
            JOIN payloads ON payloads.tenant = jobs.tenant AND payloads.job_id = jobs.id
            LEFT JOIN results ON results.tenant = jobs.tenant AND results.job_id = jobs.id
          WHERE jobs.tenant = ?1 AND jobs.id = ?2`,
       )
       .bind(tenant, id)
-      .first<JobRow>();
+      .first<JobRow & { readonly is_without_texts: number }>();
     if (row === null) return null;
     return {
+      isWithoutTexts: row.is_without_texts === 1,
       job: readJob(row.record),
       prompt: row.prompt,
       input: JSON.parse(row.input) as Json,
@@ -106,7 +108,7 @@ const pageStatement = (db: D1Database, tenant: string, query: JobListQuery, sele
   const chars = bind(query.max_chars);
   const jsonChars = bind(Math.max(query.max_chars, NULL.length));
   const sql = `SELECT id, sorted_by, record, substr(prompt, 1, ${chars}) AS prompt, length(prompt) AS prompt_chars,
-      substr(input, 1, ${jsonChars}) AS input, length(input) AS input_chars,
+      substr(${KEPT_INPUT}, 1, ${jsonChars}) AS input, length(input) AS input_chars,
       substr(COALESCE(result, '${NULL}'), 1, ${jsonChars}) AS result, length(result) AS result_chars
     FROM (SELECT jobs.tenant, jobs.id, jobs.record, ${column} AS sorted_by FROM ${selection.from}
           WHERE ${selection.where} ${after} ORDER BY ${order(column, selection.id)}

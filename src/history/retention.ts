@@ -4,6 +4,7 @@ import type { Allowance, Cost } from "../../domain/words/allowance.ts";
 import { DAY_MS } from "../../domain/words/duration.ts";
 import type { JobStatus } from "../../domain/words/job-status.ts";
 import { IS_HERE } from "./is-here.ts";
+import { NO_TEXTS } from "./kept-input.ts";
 
 const JOBS_A_STEP = 500;
 /** For all tenants together, per minute. */
@@ -12,6 +13,8 @@ const STEPS_A_MINUTE = 20;
 /** The tables of a job, the job itself last, so that an interrupted step is repeated. */
 const OF_A_JOB = ["payloads", "results", "events", "attempts"] as const;
 
+/** Finding the jobs, and the statements of a step. */
+const TEXTS_COST: Cost = { queries: 5, requests: 5 };
 /** Finding the jobs, deleting them with their data, and finding and telling their tenant. */
 const STEP_COST: Cost = { queries: OF_A_JOB.length + 3, requests: OF_A_JOB.length + 4 };
 
@@ -31,31 +34,100 @@ export const pruneJobs = async (
   nowAt: number,
   { isOurs, onPruned, allowance }: Pruning,
 ): Promise<void> => {
-  let due = (await tenantsWithOldJobs(db, nowAt)).filter((one) => isOurs(one.tenant));
+  const due = (await tenantsWithOldJobs(db, nowAt)).filter((one) => isOurs(one.tenant));
+  await inTurns(due, STEP_COST, allowance, async ({ tenant, days }) => {
+    const { pruned, isMore } = await pruneStep(db, tenant, nowAt - days * DAY_MS);
+    await onPruned(tenant, pruned);
+    return isMore;
+  });
+};
+
+/** Deletes the texts of finished jobs that are older than their tenant's limit for texts. */
+export const pruneTexts = async (
+  db: D1Database,
+  nowAt: number,
+  { isOurs, allowance }: Pick<Pruning, "isOurs" | "allowance">,
+): Promise<void> => {
+  const due = (await tenantsWithOldTexts(db, nowAt)).filter((one) => isOurs(one.tenant));
+  await inTurns(due, TEXTS_COST, allowance, ({ tenant, days }) => pruneTextsStep(db, tenant, nowAt - days * DAY_MS));
+};
+
+interface Due {
+  readonly tenant: string;
+  readonly days: number;
+}
+
+/** One step for each in turn, for as long as there is more and room for it; `step` answers whether there is more. */
+const inTurns = async (
+  all: readonly Due[],
+  cost: Cost,
+  allowance: Allowance,
+  step: (one: Due) => Promise<boolean>,
+): Promise<void> => {
+  let due = all;
   for (let left = STEPS_A_MINUTE; left > 0 && due.length > 0; ) {
-    const goOn: typeof due = [];
+    const goOn: Due[] = [];
     for (const one of due.slice(0, left)) {
-      if (!allowance.hold(STEP_COST)) return;
+      if (!allowance.hold(cost)) return;
       left -= 1;
-      const { pruned, isMore } = await pruneStep(db, one.tenant, nowAt - one.keep_days * DAY_MS);
-      await onPruned(one.tenant, pruned);
-      if (isMore) goOn.push(one);
-      allowance.release(STEP_COST);
+      if (await step(one)) goOn.push(one);
+      allowance.release(cost);
     }
     due = goOn;
   }
 };
 
-const tenantsWithOldJobs = async (db: D1Database, nowAt: number): Promise<{ tenant: string; keep_days: number }[]> => {
+const tenantsWithOldJobs = async (db: D1Database, nowAt: number): Promise<Due[]> => {
   const { results } = await db
     .prepare(
-      `SELECT tenant, keep_days FROM tenants WHERE keep_days IS NOT NULL AND away IS NULL AND EXISTS
+      `SELECT tenant, keep_days AS days FROM tenants WHERE keep_days IS NOT NULL AND away IS NULL AND EXISTS
          (SELECT 1 FROM jobs WHERE jobs.tenant = tenants.tenant AND finished_at < ?1 - keep_days * ${DAY_MS})
        LIMIT ${STEPS_A_MINUTE}`,
     )
     .bind(nowAt)
-    .all<{ tenant: string; keep_days: number }>();
+    .all<{ tenant: string; days: number }>();
   return results;
+};
+
+const tenantsWithOldTexts = async (db: D1Database, nowAt: number): Promise<Due[]> => {
+  const { results } = await db
+    .prepare(
+      `SELECT tenant, keep_texts_days AS days FROM tenants
+       WHERE keep_texts_days IS NOT NULL AND away IS NULL AND EXISTS
+         (SELECT 1 FROM jobs WHERE jobs.tenant = tenants.tenant
+            AND finished_at > COALESCE(texts_gone_until, 0) AND finished_at < ?1 - keep_texts_days * ${DAY_MS})
+       LIMIT ${STEPS_A_MINUTE}`,
+    )
+    .bind(nowAt)
+    .all<{ tenant: string; days: number }>();
+  return results;
+};
+
+/** The oldest jobs that may still have texts, all that finished in the last one's millisecond included. */
+const pruneTextsStep = async (db: D1Database, tenant: string, before: number): Promise<boolean> => {
+  const { results } = await db
+    .prepare(
+      `SELECT finished_at AS at, (SELECT COALESCE(texts_gone_until, 0) FROM tenants WHERE tenant = ?1) AS gone_until
+       FROM jobs WHERE tenant = ?1 AND finished_at < ?2
+         AND finished_at > (SELECT COALESCE(texts_gone_until, 0) FROM tenants WHERE tenant = ?1)
+       ORDER BY finished_at LIMIT ?3`,
+    )
+    .bind(tenant, before, JOBS_A_STEP)
+    .all<{ at: number; gone_until: number }>();
+  const last = results.at(-1);
+  if (last === undefined) return false;
+  const finished = "FROM jobs WHERE tenant = ?1 AND finished_at > ?2 AND finished_at <= ?3";
+  const statements = [
+    `UPDATE payloads SET prompt = '', input = '${NO_TEXTS}'
+       WHERE tenant = ?1 AND job_id IN (SELECT id ${finished}) AND ${IS_HERE}`,
+    `DELETE FROM results WHERE tenant = ?1 AND job_id IN (SELECT id ${finished}) AND ${IS_HERE}`,
+    // The index has no texts, so that a job's words are replaced whole.
+    `INSERT OR REPLACE INTO job_words (rowid, words)
+       SELECT seq, 'tenant' || hex(tenant) || ' ' || COALESCE(error_message, '') ${finished} AND ${IS_HERE}`,
+    `UPDATE tenants SET texts_gone_until = ?3 WHERE tenant = ?1 AND COALESCE(texts_gone_until, 0) <= ?2 AND away IS NULL`,
+  ];
+  await db.batch(statements.map((sql) => db.prepare(sql).bind(tenant, last.gone_until, last.at)));
+  return results.length === JOBS_A_STEP;
 };
 
 const pruneStep = async (

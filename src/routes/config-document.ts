@@ -2,6 +2,7 @@
 
 import { type Document, isScalar, parseDocument, visit } from "yaml";
 import { type ConfigDocument, configDocument } from "../../contract/config.ts";
+import { historyDefaultsOf, withHistoryDefaults } from "../../contract/config-history.ts";
 import { configRequest, withFittingTimes } from "../../contract/config-times.ts";
 import { refusalOf } from "../../contract/validation.ts";
 import { invalid } from "../../domain/words/refusal.ts";
@@ -29,7 +30,7 @@ export const readDocument = async (c: AppContext): Promise<ConfigDocument> => {
   const given = isJson(mediaType) ? parseJson(text) : parseYaml(text);
   const reserved = reservedPath(given);
   if (reserved !== null) throw new Refused(invalid(reserved, 'is a reserved name: "__proto__"'));
-  const parsed = configRequest.safeParse(withFittingTimes(given));
+  const parsed = configRequest.safeParse(withHistoryDefaults(withFittingTimes(given), historyDefaultsOf(c.env)));
   if (parsed.success) return parsed.data;
   throw new Refused(refusalOf(configDocument, parsed.error, given));
 };

@@ -32,7 +32,7 @@ describe("reading", () => {
       },
       budget: { day_usd: null, month_usd: null, on_reached: "reject" },
       api: { limits: { requests_per_second: null, burst: null, in_flight: null } },
-      history: { keep_days: null },
+      history: { keep_days: null, keep_texts_days: null },
     });
   });
 

@@ -2,7 +2,7 @@
 
 import { env, exports } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
-import { type Body, connect, newWorld, type World } from "../support/workerd/client.ts";
+import { ageJob, alarm, type Body, connect, newWorld, type World } from "../support/workerd/client.ts";
 
 const DAY_MS = 86_400_000;
 
@@ -45,6 +45,61 @@ const rowsOf = async (tenant: string, id: string): Promise<Record<string, number
 
 const KEPT = { jobs: 1, payloads: 1, results: 1, events: 1, attempts: 1 };
 const GONE = { jobs: 0, payloads: 0, results: 0, events: 0, attempts: 0 };
+
+describe("history.keep_texts_days", () => {
+  const TEXTLESS = { ...KEPT, results: 0 };
+
+  it("deletes prompt, input and result of finished jobs that are older, and nothing else", async () => {
+    const world = await newWorld();
+    await worker(world);
+    await world.ok("PUT", "/config", { history: { keep_texts_days: 30 } });
+    const [old, older, young] = [await finished(world), await finished(world), await finished(world)];
+    await age(world.tenant, older, 40);
+    await age(world.tenant, old, 31);
+    await age(world.tenant, young, 29);
+    await runCron();
+    for (const id of [old, older]) {
+      expect(await rowsOf(world.tenant, id)).toEqual(TEXTLESS);
+    }
+    expect(await rowsOf(world.tenant, young)).toEqual(KEPT);
+    const { jobs } = await world.ok("GET", "/api/jobs");
+    const gone = { prompt: "", input: null, result: null, status: "completed", cost_usd: 0.5 };
+    expect(jobs).toMatchObject([{ prompt: "x", result: "kept" }, gone, gone]);
+  });
+
+  it("goes on with the jobs that become old later", async () => {
+    const world = await newWorld();
+    await worker(world);
+    await world.ok("PUT", "/config", { history: { keep_texts_days: 1 } });
+    const [first, second] = [await finished(world), await finished(world)];
+    await age(world.tenant, first, 3);
+    await runCron();
+    await age(world.tenant, second, 2);
+    await runCron();
+    expect(await rowsOf(world.tenant, first)).toEqual(TEXTLESS);
+    expect(await rowsOf(world.tenant, second)).toEqual(TEXTLESS);
+  });
+
+  it("leaves nothing to find by the words of a prompt, and the words of an error", async () => {
+    const world = await newWorld();
+    await worker(world);
+    await world.ok("PUT", "/config", { history: { keep_texts_days: 30 }, jobs: { max_attempts: 1 } });
+    const job = await world.ok("POST", "/dispatch", { prompt: "a zebra crossing" });
+    const error = { code: "broken", message: "no giraffe", retryable: false };
+    await world.ok("POST", `/api/jobs/${job.id}/fail`, { lease: job.lease, error });
+    const found = async (q: string): Promise<number> => (await world.ok("GET", `/api/jobs?q=${q}`)).total;
+    expect([await found("zebra"), await found("giraffe")]).toEqual([1, 1]);
+    await age(world.tenant, job.id, 31);
+    await runCron();
+    expect([await found("zebra"), await found("giraffe")]).toEqual([0, 1]);
+    await ageJob(world, job.id, 60_000, ["finishedAt", "updatedAt"]);
+    await alarm(world);
+    const retried = await world.post(`/api/jobs/${job.id}/retry`, {});
+    expect([retried.status, retried.body.code]).toEqual([409, "texts_gone"]);
+    const many = { action: "retry", filter: { status: "failed" } };
+    expect(await world.ok("POST", "/api/jobs/bulk", many)).toMatchObject({ changed: 0, refused: { texts_gone: 1 } });
+  });
+});
 
 describe("history.keep_days", () => {
   it("deletes finished jobs that are older, with all that belongs to them, and leaves cost and younger ones", async () => {
