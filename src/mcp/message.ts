@@ -55,12 +55,18 @@ const envelope = z.looseObject({
   [META.client]: z.looseObject({ name: z.string(), version: z.string() }).optional(),
 });
 
+/** Of requests, notifications and responses. */
+const MEMBERS: ReadonlySet<string> = new Set(["jsonrpc", "id", "method", "params", "result", "error"]);
+const MAX_NAME_CHARS = 64;
+
 export const readMessage = (body: unknown, headerOf: HeaderOf): Reading => {
   const message = objectOf(body);
   const { id, method } = message;
   const isRequest = typeof method === "string" && isId(id);
   const refused = (error: RpcError): Reading => ({ kind: "refused", id: isRequest ? id : null, error });
   if (message.jsonrpc !== "2.0") return refused(invalid("the body is not one message of JSON-RPC 2.0"));
+  const stray = Object.keys(message).find((name) => !MEMBERS.has(name));
+  if (stray !== undefined) return refused(invalid(`a message has no member "${stray.slice(0, MAX_NAME_CHARS)}"`));
   if (method === undefined && ("result" in message || "error" in message)) return { kind: "notice" };
   if (typeof method !== "string" || (id !== undefined && !isId(id)))
     return refused(invalid("a message has a method, and an id that is a string or a number"));

@@ -99,6 +99,9 @@ const requireOutcome = (operation: Operation, made: Case, answer: WireAnswer): v
 
 const settings = { seed: SEED, numRuns: RUNS, interruptAfterTimeLimit: 20_000, markInterruptAsFailure: true };
 
+/** Many times what they take alone: other tests run beside them. */
+const WALKS_WITHIN_MS = 100_000;
+
 describe(`whatever is asked (seed ${SEED})`, () => {
   beforeAll(() => world.restore());
 
@@ -117,22 +120,26 @@ describe(`whatever is asked (seed ${SEED})`, () => {
     },
   );
 
-  test("a walk of valid requests keeps every promise on the way", async () => {
-    const steps = answeredAtOnce.filter(({ isSocket }) => !isSocket);
-    const step = fc.oneof(
-      ...steps.map((operation) => {
-        const roles = operation.access === "root" ? (["root"] as const) : (["admin"] as const);
-        return validCase(operation, resolve, roles).map((made) => ({ name: operation.name, operation, made }));
-      }),
-    );
-    await fc.assert(
-      fc.asyncProperty(fc.array(step, { minLength: WALK_STEPS, maxLength: WALK_STEPS }), async (walk) => {
-        await world.restore();
-        for (const { operation, made } of walk) await ask(operation, made);
-      }),
-      { ...settings, numRuns: WALKS },
-    );
-  });
+  test(
+    "a walk of valid requests keeps every promise on the way",
+    async () => {
+      const steps = answeredAtOnce.filter(({ isSocket }) => !isSocket);
+      const step = fc.oneof(
+        ...steps.map((operation) => {
+          const roles = operation.access === "root" ? (["root"] as const) : (["admin"] as const);
+          return validCase(operation, resolve, roles).map((made) => ({ name: operation.name, operation, made }));
+        }),
+      );
+      await fc.assert(
+        fc.asyncProperty(fc.array(step, { minLength: WALK_STEPS, maxLength: WALK_STEPS }), async (walk) => {
+          await world.restore();
+          for (const { operation, made } of walk) await ask(operation, made);
+        }),
+        { ...settings, numRuns: WALKS, interruptAfterTimeLimit: WALKS_WITHIN_MS },
+      );
+    },
+    2 * WALKS_WITHIN_MS,
+  );
 });
 
 describe("a life from beginning to end", () => {

@@ -99,6 +99,23 @@ export const lifeOfAWorker = async (take: Take): Promise<void> => {
   await take({ operation: "PUT /config", body: {}, status: 200 });
 };
 
+export const lifeOfAModelTask = async (take: Take): Promise<void> => {
+  const worker = { ...WORKER, instance: "keeper", can: ["pull", "load"] };
+  const asked = { operation: "POST /api/workers/{instance}/models", id: worker.instance } as const;
+  const taskOf = async (model: string): Promise<string> => {
+    const { task } = await take({ ...asked, body: { action: "pull", model }, status: 202 });
+    return (task as { id: string }).id;
+  };
+  await take({ operation: "POST /presence", body: worker, role: "worker", status: 200 });
+  await take({ ...asked, body: { action: "delete", model: "m" }, status: 409 });
+  const report = { id: await taskOf("m"), role: "worker" } as const;
+  const body = { completed_bytes: 1, total_bytes: 2, stage: "pulling" };
+  await take({ operation: "POST /api/model-tasks/{id}/progress", ...report, body, status: 200 });
+  await take({ operation: "POST /api/model-tasks/{id}/done", ...report, body: {}, status: 200 });
+  await take({ operation: "POST /api/model-tasks/{id}/progress", ...report, body, status: 409 });
+  await take({ operation: "POST /api/model-tasks/{id}/cancel", id: await taskOf("other"), status: 200 });
+};
+
 export const lifeOfASchedule = async (take: Take): Promise<void> => {
   const schedule = { name: "story", cron: "0 9 * * 1", prompt: "weekly" };
   const named = { id: schedule.name } as const;

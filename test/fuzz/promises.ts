@@ -14,12 +14,15 @@ const problemTable = (docsPage: string): ReadonlyMap<string, number> =>
     ]),
   );
 
+/** For a tenant's keys; the root key reads all tenants. */
+const FOR_OPERATORS_TOO = "GET /metrics";
+
 /**
  * The statuses that a caller without permission must get, whatever the rest of the request is; null if it has
  * permission.
  */
-export const refusalOf = ({ access }: Operation, role: Role): readonly number[] | null => {
-  if (access === "none") return null;
+export const refusalOf = ({ name, access }: Operation, role: Role): readonly number[] | null => {
+  if (access === "none" || (name === FOR_OPERATORS_TOO && role === "root")) return null;
   if (access === "root") {
     if (role === "root") return null;
     return role === "none" || role === "garbage" ? [401] : [401, 403];
