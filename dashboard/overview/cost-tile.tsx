@@ -18,7 +18,7 @@ export const CostTile = ({ activity: { total, series, period } }: { activity: Ac
   const today = todayUsd.value ?? data?.total_usd ?? 0;
   return (
     <Tile
-      title="Cost"
+      title="Cost and budget"
       figure={usd(total.usd)}
       href="#/cost"
       note={

@@ -14,10 +14,10 @@ const FIGURES = [
   ["month_usd", "Dollars per month"],
 ] as const satisfies readonly (readonly [keyof KeyLimits, string])[];
 const FIGURES_OF_USERS = [
-  ["requests_per_minute", "Requests per minute"],
-  ["tokens_per_minute", "Tokens per minute"],
-  ["concurrent", "Open jobs at the same time"],
-  ["day_usd", "Dollars per day"],
+  ["requests_per_minute", "Requests of each user per minute"],
+  ["tokens_per_minute", "Tokens of each user per minute"],
+  ["concurrent", "Open jobs of each user"],
+  ["day_usd", "Dollars of each user per day"],
 ] as const satisfies readonly (readonly [keyof NonNullable<KeyLimits["per_user"]>, string])[];
 
 type Figure = (typeof FIGURES)[number][0];
@@ -95,12 +95,12 @@ export const LimitFields = ({
         />
       ))}
     </div>
-    <p class="hint">Of each person that its requests name (X-Signalbox-User, user, fairness_key):</p>
+    <p class="hint">Users are those that its requests name (X-Signalbox-User, user, fairness_key):</p>
     <div class="field-row">
       {FIGURES_OF_USERS.map(([name, label]) => (
         <TextField
           key={name}
-          label={`${label}, each person`}
+          label={label}
           type="number"
           value={limits.perUser[name]}
           onInput={(value) => onInput({ ...limits, perUser: { ...limits.perUser, [name]: value } })}

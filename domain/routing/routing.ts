@@ -4,7 +4,8 @@
 import type { Bits } from "../fleet/bits.ts";
 import type { Fleet, Member } from "../fleet/fleet.ts";
 import type { Parts } from "../words/verdict.ts";
-import { filtersFor, type RoutePolicy, type RouteRequest } from "./routing-filter.ts";
+import type { RoutePolicy, RouteRequest } from "./filter.ts";
+import { filtersFor } from "./routing-filter.ts";
 import { rounded, SCORE_STEP, scoreParts, scorerFor, weightsOf } from "./scoring.ts";
 import { ruleOf } from "./strategy.ts";
 

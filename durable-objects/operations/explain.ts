@@ -2,7 +2,7 @@
 
 import { type Explanation, presentExplanation } from "../../contract/dispatch.ts";
 import { explain, heldBack, type Routing, type Scope } from "../../domain/routing/explanation.ts";
-import type { RouteRequest } from "../../domain/routing/routing-filter.ts";
+import type { RouteRequest } from "../../domain/routing/filter.ts";
 import { notFound, type Refusal } from "../../domain/words/refusal.ts";
 import type { Priority, Tier } from "../../domain/words/requirements.ts";
 import { err, ok, type Result } from "../../domain/words/result.ts";

@@ -2,7 +2,7 @@
 
 import type { Job } from "../../domain/job/job.ts";
 import { isOnlyFull } from "../../domain/routing/explanation.ts";
-import type { RoutePolicy } from "../../domain/routing/routing-filter.ts";
+import type { RoutePolicy } from "../../domain/routing/filter.ts";
 import type { Turn } from "../turn/turn.ts";
 import { routeRequest } from "./route-policy.ts";
 

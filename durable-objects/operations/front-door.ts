@@ -15,7 +15,7 @@ import {
 } from "../../domain/job/job.ts";
 import { permit } from "../../domain/killswitch.ts";
 import { isOnlyFull } from "../../domain/routing/explanation.ts";
-import type { RoutePolicy } from "../../domain/routing/routing-filter.ts";
+import type { RoutePolicy } from "../../domain/routing/filter.ts";
 import { type Api, isOptional } from "../../domain/words/api.ts";
 import { isFinal, type JobStatus } from "../../domain/words/job-status.ts";
 import type { Json } from "../../domain/words/json.ts";

@@ -7,7 +7,7 @@ import { createJob, type Decision, isLeased, type Job, type NewJob } from "../..
 import { cancelJob, type JobPatch, patchJob, retryJob } from "../../domain/job/job-command.ts";
 import { permit } from "../../domain/killswitch.ts";
 import { explainClosest } from "../../domain/routing/explanation.ts";
-import type { RoutePolicy } from "../../domain/routing/routing-filter.ts";
+import type { RoutePolicy } from "../../domain/routing/filter.ts";
 import { isFinal } from "../../domain/words/job-status.ts";
 import type { Refusal } from "../../domain/words/refusal.ts";
 import { err, ok, type Result } from "../../domain/words/result.ts";

@@ -4,7 +4,7 @@ import { toIso } from "../../contract/field.ts";
 import { MAX_QUEUE_FLOWS, MAX_QUEUE_GROUPS, type QueueView } from "../../contract/insight.ts";
 import { ownerOf } from "../../domain/job/flows.ts";
 import type { Group } from "../../domain/job/queue.ts";
-import type { RoutePolicy } from "../../domain/routing/routing-filter.ts";
+import type { RoutePolicy } from "../../domain/routing/filter.ts";
 import { PRIORITIES } from "../../domain/words/requirements.ts";
 import { oldestIn, oldestJobOf } from "../steps/group-jobs.ts";
 import type { Turn } from "../turn/turn.ts";

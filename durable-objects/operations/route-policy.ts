@@ -2,7 +2,7 @@
 
 import { enqueuedAt, type Job } from "../../domain/job/job.ts";
 import type { BatchRules } from "../../domain/routing/batch-room.ts";
-import type { RoutePolicy, RouteRequest } from "../../domain/routing/routing-filter.ts";
+import type { RoutePolicy, RouteRequest } from "../../domain/routing/filter.ts";
 import { heldByMoney } from "../steps/key-limits.ts";
 import { lastSignOf } from "../steps/last-sign.ts";
 import { blendedPrice } from "../steps/pricing.ts";

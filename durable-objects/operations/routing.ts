@@ -17,8 +17,9 @@ import {
 import { assignJob } from "../../domain/job/lease.ts";
 import { type Group, isBefore, type Place } from "../../domain/job/queue.ts";
 import { dayStartAt } from "../../domain/money/spending.ts";
+import type { RoutePolicy, Wanted } from "../../domain/routing/filter.ts";
 import { type Candidate, type Choice, choose } from "../../domain/routing/routing.ts";
-import { canOthers, firstRefusal, type RoutePolicy, type Wanted } from "../../domain/routing/routing-filter.ts";
+import { canOthers, firstRefusal } from "../../domain/routing/routing-filter.ts";
 import { chainOf } from "../../domain/routing/strategy.ts";
 import { SERVICE_ACTOR } from "../../domain/words/event.ts";
 import type { Requirements } from "../../domain/words/requirements.ts";

@@ -119,11 +119,11 @@ describe.skipIf(lacksBrowser())("the overview", () => {
     await world.call("POST", "/api/workers/openai/resume");
     const { page, faults } = await world.open("", { viewport: { width: 1440, height: 900 } });
     const tile = (name: string) => page.getByRole("region", { name, exact: true });
-    for (const name of ["Error rate", "Throughput", "Wait", "Capacity", "Cost"]) {
+    for (const name of ["Error rate", "Throughput", "Wait", "Capacity", "Cost and budget"]) {
       await tile(name).getByRole("img").first().waitFor();
       expect((await tile(name).boundingBox())?.y).toBeLessThan(700);
     }
-    await tile("Cost").getByText("in the last hour").waitFor();
+    await tile("Cost and budget").getByText("in the last hour").waitFor();
     await page.getByRole("radio", { name: "7 days" }).check({ force: true });
     await tile("Error rate").getByText("in the last 7 days").waitFor();
     await page.reload();

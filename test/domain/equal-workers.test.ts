@@ -6,8 +6,8 @@ import { EqualWorkers } from "../../domain/fleet/equal-workers.ts";
 import type { Fleet } from "../../domain/fleet/fleet.ts";
 import { Numbering } from "../../domain/fleet/numbering.ts";
 import { explain } from "../../domain/routing/explanation.ts";
+import type { RoutePolicy, RouteRequest } from "../../domain/routing/filter.ts";
 import { choose } from "../../domain/routing/routing.ts";
-import type { RoutePolicy, RouteRequest } from "../../domain/routing/routing-filter.ts";
 import { PRIORITIES, TIERS } from "../../domain/words/requirements.ts";
 import {
   fleetOf,

@@ -2,8 +2,8 @@
 
 import { describe, expect, test } from "vitest";
 import { explain, heldBack, isOnlyFull, whyWaiting } from "../../domain/routing/explanation.ts";
+import type { RoutePolicy, RouteRequest } from "../../domain/routing/filter.ts";
 import { choose } from "../../domain/routing/routing.ts";
-import type { RoutePolicy, RouteRequest } from "../../domain/routing/routing-filter.ts";
 import { fleetOf, policy, request, type Spec } from "./sample-fleet.ts";
 
 test("a worker that let its last lease expire comes after the others, and the explanation says so", () => {

@@ -3,8 +3,8 @@
 import { describe, expect, test } from "vitest";
 import { HALT_REASON } from "../../domain/fleet/worker.ts";
 import { explain, whyWaiting } from "../../domain/routing/explanation.ts";
+import type { RoutePolicy, RouteRequest } from "../../domain/routing/filter.ts";
 import { choose } from "../../domain/routing/routing.ts";
-import type { RoutePolicy, RouteRequest } from "../../domain/routing/routing-filter.ts";
 import { chosenOf, fleetOf, OFFLINE_AFTER_MS, policy, request, type Spec, situation } from "./sample-fleet.ts";
 import { NOON } from "./sample-jobs.ts";
 

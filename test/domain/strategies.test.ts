@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { STRATEGIES } from "../../domain/config.ts";
+import type { RoutePolicy, RouteRequest } from "../../domain/routing/filter.ts";
 import { choose } from "../../domain/routing/routing.ts";
-import type { RoutePolicy, RouteRequest } from "../../domain/routing/routing-filter.ts";
 import { PRIORITIES } from "../../domain/words/requirements.ts";
 import { chosenOf, fleetOf, outcomes, policy, request, type Spec } from "./sample-fleet.ts";
 

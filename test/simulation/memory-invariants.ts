@@ -1,7 +1,8 @@
 // The object's memory compared with its tables; and whether the router left a job waiting without reason.
 
 import { isLeased } from "../../domain/job/job.ts";
-import { firstRefusal, type RoutePolicy } from "../../domain/routing/routing-filter.ts";
+import type { RoutePolicy } from "../../domain/routing/filter.ts";
+import { firstRefusal } from "../../domain/routing/routing-filter.ts";
 import { isFinal } from "../../domain/words/job-status.ts";
 import { routeRequest } from "../../durable-objects/operations/route-policy.ts";
 import type { Store } from "../../durable-objects/store/open.ts";

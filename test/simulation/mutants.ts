@@ -66,7 +66,7 @@ export const MUTANTS: readonly Mutant[] = [
   ),
   mutant(
     "tags are not asked for",
-    "domain/routing/routing-filter.ts",
+    "domain/routing/lasting-filters.ts",
     "for (const tag of asked.tags) left.intersect(fleet.withTag(tag));",
     "void fleet.withTag;",
   ),

@@ -11,7 +11,7 @@ export const WAKE_MUTANTS: readonly Mutant[] = [
   ),
   mutant(
     "a silent worker is given jobs",
-    "domain/routing/routing-filter.ts",
+    "domain/routing/lasting-filters.ts",
     "left.keepIf((slot) => !isSilent(fleet.at(slot), policy), maybeSilent);",
     "void maybeSilent;",
   ),
