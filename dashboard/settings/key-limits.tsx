@@ -133,7 +133,7 @@ export const limitsInWords = (limits: KeyResource["limits"]): string => {
     ([name, label]) => `${limits[name]} ${label.toLowerCase()}`,
   );
   const ofUsers = FIGURES_OF_USERS.filter(([name]) => limits.per_user?.[name] != null).map(
-    ([name, label]) => `${limits.per_user?.[name]} ${label.toLowerCase()} each person`,
+    ([name, label]) => `${limits.per_user?.[name]} ${label.toLowerCase()}`,
   );
   return [...figures, ...ofUsers, ...(limits.models == null ? [] : [`models ${limits.models.join(", ")}`])].join(" · ");
 };

@@ -162,6 +162,7 @@ describe("a key", () => {
       last_used_at: expect.any(String),
       revoked_at: null,
       limits: null,
+      weight: 1,
       person_id: null,
     });
     for (const wrong of [

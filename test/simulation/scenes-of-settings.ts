@@ -93,7 +93,9 @@ export const SCENES_OF_SETTINGS: readonly Shown[] = [
       await configure(scene, { history: { keep_days: 4 } });
       await scene.pass(1_000);
       const [, change] = scene.audited("config.replaced");
-      assert.deepEqual(change, { history: { before: { keep_days: 3 }, after: { keep_days: 4 } } });
+      assert.deepEqual(change, {
+        history: { before: { keep_days: 3, keep_texts_days: null }, after: { keep_days: 4, keep_texts_days: null } },
+      });
     },
   },
   {
