@@ -44,7 +44,8 @@ describe("a list", () => {
 
   beforeAll(async () => {
     world = await newWorld();
-    await connectWorker(world.key ?? "", { instance: "w", provider: "p", status: "idle", tags: "gpu" });
+    await connectWorker(world.key ?? "", { instance: "w", provider: "p", status: "idle", tags: "gpu", can: ["pull"] });
+    await world.ok("POST", "/api/workers/w/models", { action: "pull", model: "qwen3" });
     await world.ok("POST", "/api/jobs", { prompt: "waits", provider: "q", tags: ["gpu"] });
     await world.ok("POST", "/api/files", { any: "bytes" });
     await world.ok("POST", "/api/schedules", { name: "nightly", cron: "0 3 * * *", prompt: "sweep" });
