@@ -65,6 +65,8 @@ export interface Standing {
   readonly time: number;
   /** When it began to wait, or was served. */
   readonly sinceAt: number;
+  /** Another one after each time. */
+  readonly turn: number;
 }
 
 /** How many more flows may be remembered for their debts; shared by all orders of a tenant. */
@@ -142,7 +144,8 @@ export class FairOrder {
   /** What a flow's next job is charged for. */
   charge(name: string, weight: number, { place, inputTokens, outputTokens }: Chargeable): Share {
     const flow = this.#flows.get(name);
-    const from = Math.max(flow?.time ?? 0, this.#clock);
+    // One that waits has its time, also where a correction has set it before the clock.
+    const from = flow !== undefined && flow.at >= 0 ? flow.time : Math.max(flow?.time ?? 0, this.#clock);
     const output = outputTokens ?? flow?.meanOutput ?? USUAL_OUTPUT_TOKENS;
     return { place, from, tokens: Math.max(1, Math.round(inputTokens + output)), weight };
   }
@@ -222,8 +225,8 @@ export class FairOrder {
     this.#debts.left += this.#indebted.size;
   }
 
-  #standing({ name, weight, waiting, time, sinceAt }: Flow): Standing {
-    return { name, weight, waiting, share: Math.min(1, weight / this.#weight), time, sinceAt };
+  #standing({ name, weight, waiting, time, sinceAt, turn }: Flow): Standing {
+    return { name, weight, waiting, share: Math.min(1, weight / this.#weight), time, sinceAt, turn };
   }
 
   #found(name: string, weight: number): Flow {

@@ -109,6 +109,18 @@ describe("a fair order", () => {
     expect(fair.next(NOON)).toBe("b");
   });
 
+  test("keeps what a correction gives back to a flow that waits, also before the time of the one served last", () => {
+    const fair = order();
+    for (const name of ["a", "b"]) fair.join(name, 1, NOON, 100);
+    const shares = ["a", "b", "a", "b"].map((name) => {
+      const share = fair.charge(name, 1, asked(1_000));
+      fair.serve(name, share, NOON);
+      return { name, share };
+    });
+    for (const { name, share } of shares.filter((one) => one.name === "a")) fair.correct(name, share, 10, 10);
+    expect(fair.charge("a", 1, asked(1)).from).toBe(20);
+  });
+
   test("estimates an unbounded answer by the flow's earlier ones", () => {
     const fair = order();
     fair.join("a", 1, NOON, 100);

@@ -20,6 +20,17 @@ const standingsIn = ({ flows }: Memory): Map<string, Standings> =>
     ]),
   );
 
+/** Those of which one job waited all the time, by the name of their order. */
+const flowsThatStayed = (before: Snapshot, now: Snapshot): Set<string> => {
+  const stayed = new Set<string>();
+  for (const { job, orderKey } of before.jobs.values()) {
+    const still = now.jobs.get(job.id);
+    if (orderKey === null || still === undefined || still.orderKey === null) continue;
+    if (still.job.version === job.version) stayed.add(`${job.priority} ${job.groupKey} ${job.flow}`);
+  }
+  return stayed;
+};
+
 export const turnsAreFair = (before: Snapshot, now: Snapshot, world: World): string | null => {
   const { memory } = world.shell;
   const past = stood.get(world);
@@ -28,17 +39,23 @@ export const turnsAreFair = (before: Snapshot, now: Snapshot, world: World): str
   stood.set(world, { memory, orders });
   // An object that woke begins with what the jobs that run were charged for.
   if (world.isShared || past?.memory !== memory) return null;
-  for (const [was, job] of givenOut(before, now)) {
+  const given = givenOut(before, now);
+  const stayed = given.length === 0 ? new Set() : flowsThatStayed(before, now);
+  for (const [was, job] of given) {
     const name = `${was.priority} ${was.groupKey}`;
     const own = past.orders.get(name)?.get(was.flow);
     if (own === undefined || was.orderKey === null || job.share === null) continue;
+    // A fallback of the coordinator takes only what has waited for long: the first job, if the fair one is too young.
+    if (memory.fleet.get(job.assignedWorker ?? "")?.worker.isEdge === true) continue;
     const at = job.assignedAt ?? now.nowAt;
     for (const [flow, other] of orders.get(name) ?? []) {
       const earlier = past.orders.get(name)?.get(flow);
-      const isPassedOver = flow !== was.flow && earlier !== undefined && earlier.sinceAt === other.sinceAt;
-      if (!isPassedOver || earlier.waiting > other.waiting) continue;
-      if (at - own.sinceAt <= LONGEST_UNSERVED_MS && other.time < job.share.from)
-        return `flow ${was.flow} was served at ${job.share.from}, and ${flow} waits at ${other.time}`;
+      const isPassedOver = flow !== was.flow && stayed.has(`${name} ${flow}`) && earlier?.turn === other.turn;
+      if (!isPassedOver) continue;
+      // It may have been corrected within the step, before the choice or after it.
+      const time = Math.max(earlier.time, other.time);
+      if (at - own.sinceAt <= LONGEST_UNSERVED_MS && time < job.share.from)
+        return `flow ${was.flow} was served at ${job.share.from}, and ${flow} waits at ${time}`;
       if (at - other.sinceAt > LONGEST_UNSERVED_MS && other.sinceAt < own.sinceAt)
         return `flow ${flow} waits for ${at - other.sinceAt} ms, and ${was.flow} was served`;
     }
