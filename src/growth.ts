@@ -11,7 +11,7 @@ import { MAX_DOOR_BODY_BYTES } from "./front-door/body.ts";
 import type { Lane } from "./home.ts";
 import { MAX_ADDRESSES } from "./http/admission.ts";
 import { MAX_CHECKED_TOKENS } from "./http/auth.ts";
-import { FREE_BODY_BYTES } from "./http/body.ts";
+import { FREE_BODY_BYTES } from "./http/free-body.ts";
 import { BOUNDS, type HolderKind } from "./http/shares.ts";
 import { MAX_HELD_BYTES } from "./runner/provider-way.ts";
 

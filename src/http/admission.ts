@@ -6,6 +6,7 @@ import { MAX_BODY_BYTES } from "../../contract/field.ts";
 import type { Refusal } from "../../domain/words/refusal.ts";
 import type { Lane } from "../home.ts";
 import type { AppContext } from "./auth.ts";
+import { FREE_BODY_BYTES } from "./free-body.ts";
 import type { TokenFacts } from "./key-format.ts";
 import { laneOf } from "./lanes.ts";
 import { Refused } from "./refused.ts";
@@ -63,7 +64,7 @@ const holdersOf = (c: AppContext, { isOperator }: Door, token: TokenFacts | null
 const NOTHING = (): void => undefined;
 
 /** Where all of the process is in use, it is not the caller's fault. */
-const refusalOf = (full: HolderKind): Refusal => ({
+export const refusalOf = (full: HolderKind): Refusal => ({
   code: full === "isolate" || full === "process" ? "overloaded" : "rate_limited",
   retryAfterSeconds: RETRY_SECONDS,
 });
@@ -72,9 +73,11 @@ export const admit = async (c: AppContext, door: Door, token: TokenFacts | null)
   const bodyBytes = bodyBytesOf(c, door);
   const isWaiting = door.canWait && Number(c.req.query("wait") ?? 0) > 0;
   const lane = laneOf({ lane: door.lane, bodyBytes, isWaiting });
+  // A body of unknown length counts as it arrives (`body.ts`).
+  const knownBytes = c.req.header("content-length") === undefined ? Math.min(bodyBytes, FREE_BODY_BYTES) : bodyBytes;
   const isRated = lane !== "vital" && token !== null;
   if (isBehindOurEdge(c)) return { underWay: isRated ? 1 : null, share: NO_SHARE, endTurn: NOTHING };
-  const taken = shares.take(holdersOf(c, door, token), lane, bodyBytes, Date.now());
+  const taken = shares.take(holdersOf(c, door, token), lane, knownBytes, Date.now());
   if (!taken.ok) throw new Refused(refusalOf(taken.error));
   const share = withRoom(taken.value, c.env.HOME?.expectWrite(bodyBytes));
   const underWay = isRated ? shares.underWay(keyOf(token)) : null;

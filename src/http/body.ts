@@ -4,13 +4,15 @@
 import { MAX_BODY_BYTES } from "../../contract/field.ts";
 import { jsonExcess } from "../../contract/json-bounds.ts";
 import { invalid } from "../../domain/words/refusal.ts";
+import { refusalOf } from "./admission.ts";
 import type { AppContext } from "./auth.ts";
+import { FREE_BODY_BYTES } from "./free-body.ts";
 import { Refused } from "./refused.ts";
 
 /** workerd does not end a body that never ends. */
 const BODY_DEADLINE_MS = 10_000;
-/** Before more of a body is read, its key, the key's limits and the tenant's state are asked for. */
-export const FREE_BODY_BYTES: number = 64 * 1024;
+/** A body of unknown length takes more of its request's share in such steps. */
+const GROWS_BY_BYTES = 1024 * 1024;
 /** Bytes of an oversized body still read, so that the client gets our 413, not a reset. */
 const MAX_DISCARDED_BYTES = 32 * 1024 * 1024;
 
@@ -47,9 +49,25 @@ export const readChunks = async (c: AppContext, terms: BodyTerms, take: (chunk: 
   if ((declared ?? 0) > limitBytes + MAX_DISCARDED_BYTES) throw new Refused({ code: "payload_too_large", limitBytes });
   if ((declared ?? 0) > FREE_BODY_BYTES) await mayBeLarge?.();
   const arrived = c.env.HOME?.arrivedBody(c) ?? null;
-  if (arrived === null) return withDeadline(request, terms, take);
+  if (arrived === null) return withDeadline(request, terms, declared === null ? counted(c, terms, take) : take);
   if (arrived.byteLength > limitBytes) throw new Refused({ code: "payload_too_large", limitBytes });
   take(arrived);
+};
+
+/** Bytes that no header has declared: the request's share grows with them, or has no room for them. */
+const counted = (c: AppContext, { limitBytes }: BodyTerms, take: (chunk: Uint8Array) => void) => {
+  let size = 0;
+  let countedBytes = FREE_BODY_BYTES;
+  return (chunk: Uint8Array): void => {
+    size += chunk.byteLength;
+    while (size > countedBytes) {
+      const more = Math.min(GROWS_BY_BYTES, Math.max(limitBytes, size) - countedBytes);
+      const grown = c.get("share")?.grow(more);
+      if (grown?.ok === false) throw new Refused(refusalOf(grown.error));
+      countedBytes += more;
+    }
+    take(chunk);
+  };
 };
 
 const withDeadline = async (request: Request, terms: BodyTerms, take: (chunk: Uint8Array) => void): Promise<void> => {

@@ -55,6 +55,8 @@ export interface Holder {
 
 /** What one request has of its holders' shares. Each of its verbs may be called again. */
 export interface Share {
+  /** More of its body arrives than was known; the error names the first holder that has no room. */
+  readonly grow: (bytes: number) => Result<null, HolderKind>;
   /** Its body is no longer in memory. */
   readonly freeBytes: () => void;
   /** It is still under way. */
@@ -63,7 +65,12 @@ export interface Share {
 }
 
 /** Of a request that is counted elsewhere. */
-export const NO_SHARE: Share = { freeBytes: () => undefined, renew: () => undefined, release: () => undefined };
+export const NO_SHARE: Share = {
+  grow: () => ok(null),
+  freeBytes: () => undefined,
+  renew: () => undefined,
+  release: () => undefined,
+};
 
 interface Ticket {
   bytes: number;
@@ -100,6 +107,13 @@ export class Shares {
     if (full !== undefined) return err(full.kind);
     for (const holder of holders) this.#add(holder, lane, ticket);
     return ok({
+      grow: (more) => {
+        const small = holders.find((holder) => !this.#hasRoomFor(holder, lane, ticket, more));
+        if (small !== undefined) return err(small.kind);
+        for (const holder of holders) this.#widen(holder, lane, ticket, more);
+        ticket.bytes += more;
+        return ok(null);
+      },
       freeBytes: () => {
         for (const holder of holders) this.#free(holder, lane, ticket);
         ticket.bytes = 0;
@@ -126,6 +140,18 @@ export class Shares {
     for (const ticket of held.tickets)
       if (ticket.seenAt <= nowAt - LONGEST_SILENCE_MS) this.#remove(holder, lane, ticket);
     return fits(held, bound, bytes);
+  }
+
+  /** Alone its body always fits, as at its beginning. */
+  #hasRoomFor({ kind, id }: Holder, lane: Lane, ticket: Ticket, more: number): boolean {
+    const held = this.#held[lane][kind].get(id);
+    if (held?.tickets.has(ticket) !== true || held.tickets.size === 1) return true;
+    return held.bytes + more <= BOUNDS[lane][kind].bytes;
+  }
+
+  #widen({ kind, id }: Holder, lane: Lane, ticket: Ticket, more: number): void {
+    const held = this.#held[lane][kind].get(id);
+    if (held?.tickets.has(ticket) === true) held.bytes += more;
   }
 
   #add({ kind, id }: Holder, lane: Lane, ticket: Ticket): void {

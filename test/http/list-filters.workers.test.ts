@@ -5,7 +5,7 @@ import { type Body, connectWorker, newWorld, type World } from "../support/worke
 import { readDocument } from "../support/workerd/document.ts";
 
 /** Parameters that choose part of a list, its order, how much of each item, and extra data. */
-const OF_THE_PAGE = new Set(["limit", "offset", "cursor", "sort", "summary", "max_chars"]);
+const OF_THE_PAGE = new Set(["limit", "offset", "cursor", "sort", "by", "summary", "max_chars"]);
 const NEVER = {
   since: "2999-01-01T00:00:00Z",
   until: "2000-01-01T00:00:00Z",

@@ -90,6 +90,19 @@ describe("a share", () => {
     expect(full(shares)).toBe(0);
   });
 
+  it("grows with a body of unknown length, as far as each holder has room, and gives all of it back", () => {
+    const shares = new Shares();
+    const one = take(shares, [key], "waiting", 0);
+    const other = take(shares, [key], "waiting", 32 * MIB);
+    expect(one?.grow(32 * MIB)).toEqual({ ok: true, value: null });
+    expect(one?.grow(1)).toEqual({ ok: false, error: "key" });
+    other?.release();
+    // Alone a body always fits.
+    expect(one?.grow(64 * MIB)).toEqual({ ok: true, value: null });
+    one?.release();
+    expect(full(shares)).toBe(4);
+  });
+
   it("of a stream that shows that it is there is kept, however long it takes", () => {
     const shares = new Shares();
     const all = takeMany(shares, BOUNDS.usual.stranger.requests, [stranger]);

@@ -35,6 +35,7 @@ describe("a live worker", () => {
     const { id } = await create();
     expect(await world.ok("POST", "/api/workers/w1/claim", {})).toEqual({
       jobs: [],
+      model_tasks: [],
       skipped: { "reports that it is busy": 1 },
     });
     await present("w1", { status: "online", concurrency: 2 });
