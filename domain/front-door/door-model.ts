@@ -2,7 +2,7 @@
 
 import { listedKeysOf, modelKeyOf } from "../fleet/model-name.ts";
 import { type ModelSet, withSimilarModel } from "../fleet/model-set.ts";
-import type { ModelChoice } from "../job/job.ts";
+import type { ModelChoice } from "../job/job-facts.ts";
 import { fnv1a } from "../words/fnv.ts";
 
 /** Equal, except for `:latest` and an owner that one side omits. */

@@ -6,7 +6,7 @@ import { modelKeyOf, stillMissing } from "../../domain/fleet/model-name.ts";
 import { type ModelSet, modelsTaken } from "../../domain/fleet/model-set.ts";
 import type { Worker } from "../../domain/fleet/worker.ts";
 import { choicesOf, isSameModel, type ModelOffer } from "../../domain/front-door/door-model.ts";
-import type { ModelChoice } from "../../domain/job/job.ts";
+import type { ModelChoice } from "../../domain/job/job-facts.ts";
 import type { Refusal } from "../../domain/words/refusal.ts";
 import { err, ok, type Result } from "../../domain/words/result.ts";
 import { refuseModel } from "../steps/key-limits.ts";

@@ -3,16 +3,8 @@
 import { type JobResource, presentJob } from "../../contract/job.ts";
 import { keepsResult } from "../../domain/front-door/front-door.ts";
 import type { StoredResponse } from "../../domain/front-door/stored-response.ts";
-import {
-  createJob,
-  type Decision,
-  type FrontDoorFacts,
-  type Job,
-  type JobError,
-  type ModelChoice,
-  type NewJob,
-  type Tried,
-} from "../../domain/job/job.ts";
+import { createJob, type Decision, type Job, type JobError, type NewJob } from "../../domain/job/job.ts";
+import type { FrontDoorFacts, ModelChoice, Tried } from "../../domain/job/job-facts.ts";
 import { permit } from "../../domain/killswitch.ts";
 import { isOnlyFull } from "../../domain/routing/explanation.ts";
 import type { RoutePolicy } from "../../domain/routing/filter.ts";

@@ -1,6 +1,7 @@
 // A front-door job whose model cannot answer goes on with the next of its list that somebody can take.
 
-import type { Decision, Job, JobError, Tried } from "../../domain/job/job.ts";
+import type { Decision, Job, JobError } from "../../domain/job/job.ts";
+import type { Tried } from "../../domain/job/job-facts.ts";
 import { askNext, isForTheNext } from "../../domain/job/next-choice.ts";
 import { isOnlyFull } from "../../domain/routing/explanation.ts";
 import type { Turn } from "../turn/turn.ts";

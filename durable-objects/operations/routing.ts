@@ -6,14 +6,8 @@ import type { Member } from "../../domain/fleet/fleet.ts";
 import { modelsTaken } from "../../domain/fleet/model-set.ts";
 import type { Worker } from "../../domain/fleet/worker.ts";
 import { laneOf } from "../../domain/job/flows.ts";
-import {
-  type Decision,
-  enqueuedAt,
-  type FrontDoorFacts,
-  type Job,
-  type JobPayload,
-  queuePlaceOf,
-} from "../../domain/job/job.ts";
+import { type Decision, enqueuedAt, type Job, type JobPayload, queuePlaceOf } from "../../domain/job/job.ts";
+import type { FrontDoorFacts } from "../../domain/job/job-facts.ts";
 import { assignJob } from "../../domain/job/lease.ts";
 import { type Group, isBefore, type Place } from "../../domain/job/queue.ts";
 import { dayStartAt } from "../../domain/money/spending.ts";

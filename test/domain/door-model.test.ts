@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { modelKeyOf } from "../../domain/fleet/model-name.ts";
 import { modelSetOf, modelsTaken } from "../../domain/fleet/model-set.ts";
 import { choicesOf, type ModelOffer } from "../../domain/front-door/door-model.ts";
-import type { ModelChoice } from "../../domain/job/job.ts";
+import type { ModelChoice } from "../../domain/job/job-facts.ts";
 
 const offer = (
   provider: string,

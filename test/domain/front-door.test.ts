@@ -2,8 +2,9 @@
 
 import { describe, expect, test } from "vitest";
 import { giveUpWaiting, isClientsFault, keepsResult, keptPayload, moveOn } from "../../domain/front-door/front-door.ts";
-import type { FrontDoorFacts, Job } from "../../domain/job/job.ts";
+import type { Job } from "../../domain/job/job.ts";
 import { retryJob } from "../../domain/job/job-command.ts";
+import type { FrontDoorFacts } from "../../domain/job/job-facts.ts";
 import { hasFirstToken } from "../../domain/job/lease-fence.ts";
 import { failedJob, NOON, pendingJob, runningJob } from "./sample-jobs.ts";
 
