@@ -11,6 +11,8 @@ import { routePolicy } from "./route-policy.ts";
 
 const REPEATED_AFTER_MS = 5 * MINUTE_MS;
 const TOLD_A_SWEEP = 100;
+/** No capacity is missing for a group that waits, such as a batch's lines: they may wait for hours. */
+const LOOK_AGAIN_MS = 10 * SECOND_MS;
 
 export const announceWanted = (turn: Turn): void => {
   const { queue, config } = turn.memory;
@@ -30,7 +32,10 @@ export const announceWanted = (turn: Turn): void => {
       tell(turn, group, oldest, reason);
       turn.store.capacityNotices.put(group.key, turn.nowAt);
       nextAt = Math.min(nextAt, turn.nowAt + REPEATED_AFTER_MS);
-    } else nextAt = Math.min(nextAt, Math.max(againAt, turn.nowAt + SECOND_MS));
+    } else {
+      const soonest = turn.nowAt + (reason === null ? LOOK_AGAIN_MS : SECOND_MS);
+      nextAt = Math.min(nextAt, againAt > turn.nowAt ? againAt : soonest);
+    }
   }
   // These wait no longer: the next time they do is told again.
   for (const key of notices.keys()) turn.store.capacityNotices.remove(key);

@@ -5,6 +5,7 @@ import { isLeased } from "../../domain/job/job.ts";
 import { wants } from "../../domain/webhook.ts";
 import { isFinal } from "../../domain/words/job-status.ts";
 import { DELIVERIES_KEPT } from "../../durable-objects/steps/deliveries.ts";
+import { batchesAreWhole, hasOpenBatches } from "./batches.ts";
 import { everyCutIsCounted } from "./cut-streams.ts";
 import { deleteTenant } from "./departures.ts";
 import { ENDPOINTS } from "./receiver.ts";
@@ -29,6 +30,7 @@ const endFaults = async ({ shell }: World): Promise<void> => {
   shell.isAlarmHeld = false;
   shell.history.answer("fine");
   shell.history.weather = "fine";
+  shell.files.mood = "fine";
   await shell.settle();
 };
 
@@ -96,10 +98,11 @@ const work = async (world: World): Promise<string | null> => {
   for (let round = 0; round < MAX_WORKING_ROUNDS; round += 1) {
     await workOff(world);
     const open = [...takeSnapshot(world).jobs.values()].filter(({ job }) => isDoable(job) && !isFinal(job.status));
-    if (open.length === 0) return null;
+    if (open.length === 0 && !hasOpenBatches(world)) return null;
   }
   const [left] = [...takeSnapshot(world).jobs.values()].filter(({ job }) => isDoable(job) && !isFinal(job.status));
-  return `job ${left?.job.id} is ${left?.job.status} for ever: ${JSON.stringify(left)}`;
+  if (left === undefined) return batchesAreWhole(world);
+  return `job ${left.job.id} is ${left.job.status} for ever: ${JSON.stringify(left)}`;
 };
 
 /** A job whose fallback has tried every provider waits for another provider. */
@@ -153,6 +156,7 @@ export const calm = async (world: World, check: () => string | null): Promise<st
     check() ??
     (await work(world)) ??
     check() ??
+    batchesAreWhole(world) ??
     (await rest(world)) ??
     check() ??
     viewersKnowTheEnd(world) ??

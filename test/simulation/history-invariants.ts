@@ -64,6 +64,8 @@ const differenceOf = (world: World, job: Job, result: string | null): string | n
       return `history has ${row[name]} as ${name} of job ${job.id}, and its record has ${columns[name]}`;
   const accepted = model.accepted.get(job.id);
   if (accepted !== undefined && row.prompt !== accepted) return `history has another prompt for job ${job.id}`;
+  // The answer of a batch's line is in the batch's files (`batches.ts`).
+  if (job.batch !== null) return null;
   const kept = (row.result as string | null) ?? "null";
   if (result !== null && kept !== result) return `history has another result for job ${job.id}`;
   if (job.status !== "completed") return null;

@@ -27,6 +27,8 @@ export interface Seen {
 
 export class Model {
   readonly creations: Creation[] = [];
+  /** Batches that clients asked for: the file of each, and the names of its lines. */
+  readonly batches: { readonly id: string; readonly fileId: string; readonly names: readonly string[] }[] = [];
   /** Every job whose creation was answered, by its id, with its prompt. */
   readonly accepted = new Map<string, string>();
   /** Those that were answered since the last check. */

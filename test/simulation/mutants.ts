@@ -3,6 +3,7 @@
 // the tree and expects the run to fail.
 
 import { ATTEMPT_MUTANTS } from "./attempt-mutants.ts";
+import { BATCH_MUTANTS } from "./batch-mutants.ts";
 import { DEPARTURE_MUTANTS } from "./departure-mutants.ts";
 import { HISTORY_MUTANTS } from "./history-mutants.ts";
 import { JOURNAL_MUTANTS } from "./journal-mutants.ts";
@@ -186,6 +187,7 @@ export const MUTANTS: readonly Mutant[] = [
   ...HISTORY_MUTANTS,
   ...JOURNAL_MUTANTS,
   ...LIMIT_MUTANTS,
+  ...BATCH_MUTANTS,
   ...RUNNER_MUTANTS,
   ...KEY_MUTANTS,
   ...WEBHOOK_MUTANTS,

@@ -143,12 +143,17 @@ export const killswitchLevelsHold: Check = (before, now, { model, isShared }) =>
   return left === undefined ? null : `job ${left} waits on at level 4, and the same halt had put it back`;
 };
 
-/** A waiting front-door client is told at once. */
+/** A waiting front-door client is told at once; nobody waits for a line of a batch. */
 export const frontDoorIsNotHeld: Check = (_before, now) => {
-  const [halted] = eventsOf(now, "job.halted").filter(({ jobId }) => (now.jobs.get(jobId)?.job.api ?? null) !== null);
+  const isOfClient = ({ api, batch }: Job): boolean => api !== null && batch === null;
+  const isHalted = ({ jobId }: { readonly jobId: string }): boolean => {
+    const known = now.jobs.get(jobId);
+    return known !== undefined && isOfClient(known.job);
+  };
+  const halted = eventsOf(now, "job.halted").find(isHalted);
   if (halted !== undefined) return `job ${halted.jobId} of the front door was put back by the killswitch`;
   if (now.killswitch.level === 0) return null;
-  const open = [...now.jobs.values()].find(({ job }) => job.api !== null && !isFinal(job.status));
+  const open = [...now.jobs.values()].find(({ job }) => isOfClient(job) && !isFinal(job.status));
   return open === undefined ? null : `job ${open.job.id} of the front door is open at level ${now.killswitch.level}`;
 };
 

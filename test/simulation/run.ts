@@ -1,6 +1,7 @@
 // One run of a plan: its steps, every invariant after each, then the calm phase. Returns what was broken first.
 
 import { hearAudit } from "./audit.ts";
+import { BATCH_ACTIONS } from "./batches.ts";
 import { CALLER_ACTIONS } from "./callers.ts";
 import { calm } from "./calm.ts";
 import { CLIENT_ACTIONS } from "./clients.ts";
@@ -29,6 +30,7 @@ export interface Violation {
 const ACTORS: Readonly<Record<string, Action>> = {
   ...CLIENT_ACTIONS,
   ...CALLER_ACTIONS,
+  ...BATCH_ACTIONS,
   ...WORKER_ACTIONS,
   ...VISITOR_ACTIONS,
   ...VIEWER_ACTIONS,

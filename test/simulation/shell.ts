@@ -9,6 +9,7 @@ import type { Credential } from "../../durable-objects/operations/holders.ts";
 import type { Store } from "../../durable-objects/store/open.ts";
 import type { Tenant } from "../../durable-objects/tenant.ts";
 import type { Memory } from "../../durable-objects/turn/memory.ts";
+import { FileObjects } from "./batches.ts";
 import { Clock } from "./clock.ts";
 import { Disk, DiskHandle, SimulatedFault } from "./disk.ts";
 import { History } from "./history.ts";
@@ -55,6 +56,7 @@ export class Shell {
   readonly clock = new Clock(START_AT);
   #disk = new Disk();
   readonly history = new History();
+  readonly files = new FileObjects(this.clock);
   sockets = new SocketTable();
   /** Unexpected errors of the code under test, which nobody injected. */
   readonly surprises: string[] = [];
@@ -148,7 +150,7 @@ export class Shell {
       DB: this.history.binding,
       RELAY: SILENT_RELAYS,
       RUNNER: this.runners.binding,
-      FILES: SILENT_RELAYS,
+      FILES: this.files.binding,
       SERVICE_LOG: "json",
       SERVICE_LOG_LEVEL: "warn",
     });

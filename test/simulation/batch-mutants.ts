@@ -1,0 +1,24 @@
+// Defects in what becomes of a batch's lines.
+
+import { type Mutant, mutant } from "./mutant.ts";
+
+export const BATCH_MUTANTS: readonly Mutant[] = [
+  mutant(
+    "lines without an answer stand in no file of a batch that was stopped",
+    "durable-objects/files/batch-lines.ts",
+    "WHERE batch = ? AND state IS NULL LIMIT ?",
+    "WHERE batch = ? AND state IS NULL AND 0 LIMIT ?",
+  ),
+  mutant(
+    "a batch whose file did not answer is not asked about again",
+    "durable-objects/operations/batch-steps.ts",
+    "attend(turn, batch);\n    turn.effects.batches.add(batch.id);",
+    "attend(turn, batch);",
+  ),
+  mutant(
+    "a batch whose files are written does not end",
+    "durable-objects/operations/batch-steps.ts",
+    "conclude(turn, closeBatch(",
+    "void (closeBatch(",
+  ),
+];
