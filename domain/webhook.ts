@@ -109,6 +109,10 @@ export const wants = (webhook: Webhook, event: WebhookEvent, tags: readonly stri
   webhook.events.includes(event) &&
   (tags === null || webhook.tags.every((tag) => tags.includes(tag)));
 
+/** Whether any of them selects the event, whatever its tags. */
+export const isWanted = (webhooks: readonly Webhook[], event: WebhookEvent): boolean =>
+  webhooks.some((webhook) => wants(webhook, event, null));
+
 export interface AfterAttempt {
   readonly webhook: Webhook;
   readonly delivery: Delivery;

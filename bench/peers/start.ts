@@ -44,7 +44,7 @@ interface Recipe {
   startDatabase: (programs: string, folder: string) => Promise<Database>;
   server: string;
   arguments: string[];
-  library: string | null;
+  libraryFile: string | null;
 }
 
 const recipes = (): Recipe[] => [
@@ -55,7 +55,7 @@ const recipes = (): Recipe[] => [
     startDatabase: startRedis,
     server: "bullmq.ts",
     arguments: [],
-    library: "bullmq-library.ts",
+    libraryFile: "bullmq-library.ts",
   },
   {
     name: "pg-boss",
@@ -64,7 +64,7 @@ const recipes = (): Recipe[] => [
     startDatabase: startPostgres,
     server: "pg-boss.ts",
     arguments: [POSTGRES_USER],
-    library: null,
+    libraryFile: null,
   },
 ];
 
@@ -114,7 +114,7 @@ async function startPeer(recipe: Recipe, folder: string): Promise<Peer> {
     return {
       name: recipe.name,
       port,
-      library: recipe.library === null ? null : { file: recipe.library, args: [database.socket], cwd: folder },
+      library: recipe.libraryFile === null ? null : { file: recipe.libraryFile, args: [database.socket], cwd: folder },
       cpuMicroseconds: () => sum(server.cpuMicroseconds(), database.cpuMicroseconds()),
       stop: async () => {
         await server.stop();

@@ -17,7 +17,7 @@ import { isReadable } from "../../domain/file/file.ts";
 import { HOUR_MS, MINUTE_MS } from "../../domain/words/duration.ts";
 import { notFound, type Refusal } from "../../domain/words/refusal.ts";
 import { err, ok, type Result } from "../../domain/words/result.ts";
-import { headOf } from "../steps/group-jobs.ts";
+import { headJobOf } from "../steps/group-jobs.ts";
 import { heldByMoney, refuseOverUse } from "../steps/key-limits.ts";
 import { stopBatch } from "../steps/stop-batches.ts";
 import type { Turn } from "../turn/turn.ts";
@@ -152,8 +152,7 @@ const reasonOf = (turn: Turn, batch: BatchRecord): string | null => {
   const reasons = new Set<string>();
   for (const group of turn.memory.queue.groups.values()) {
     if (group.requirements.batch !== batch.id || reasons.size === NAMED_REASONS) continue;
-    const head = headOf(turn, group);
-    const job = head === null ? null : turn.store.jobs.find(head.id);
+    const job = headJobOf(turn, group);
     const reason = job === null ? null : waitingReason(turn, job, policy);
     if (reason !== null) reasons.add(reason);
   }

@@ -5,7 +5,7 @@ import type { Group } from "../../domain/job/queue.ts";
 import { type CapacityReason, whyNoCapacity } from "../../domain/routing/explanation.ts";
 import type { RoutePolicy } from "../../domain/routing/filter.ts";
 import { PRIORITIES } from "../../domain/words/requirements.ts";
-import { headOf } from "../steps/group-jobs.ts";
+import { headJobOf } from "../steps/group-jobs.ts";
 import type { Turn } from "../turn/turn.ts";
 import { routeRequest } from "./route-policy.ts";
 
@@ -20,8 +20,7 @@ export const waitingSince = ({ runnableAt, createdAt }: Job): number => runnable
 
 /** The head has the highest priority, unless a lower one has aged past it. */
 export const highestOf = (turn: Turn, group: Group, oldest: Job): Job["priority"] => {
-  const head = headOf(turn, group);
-  const first = head === null ? null : turn.store.jobs.find(head.id);
+  const first = headJobOf(turn, group);
   const rank = (job: Job): number => PRIORITIES.indexOf(job.priority);
   return first !== null && rank(first) > rank(oldest) ? first.priority : oldest.priority;
 };

@@ -18,7 +18,7 @@ import { chainOf } from "../../domain/routing/strategy.ts";
 import { SERVICE_ACTOR } from "../../domain/words/event.ts";
 import type { Requirements } from "../../domain/words/requirements.ts";
 import { shareFor } from "../steps/flow.ts";
-import { headOf } from "../steps/group-jobs.ts";
+import { headJobOf, headOf } from "../steps/group-jobs.ts";
 import { failIfFileGone, leasedFiles } from "../steps/job-files.ts";
 import type { Turn } from "../turn/turn.ts";
 import { closedProviders, routePolicy, routeRequest } from "./route-policy.ts";
@@ -263,8 +263,7 @@ const assignOne = (turn: Turn, job: Job, policy: RoutePolicy, { orderKey }: Plac
 /** A fallback takes what has waited: of a group its first job decides. */
 const askedBy = (turn: Turn, group: Group, { worker }: Member): Wanted => {
   if (!worker.isEdge) return group.requirements;
-  const head = headOf(turn, group);
-  const job = head === null ? null : turn.store.jobs.find(head.id);
+  const job = headJobOf(turn, group);
   return job === null ? group.requirements : { ...group.requirements, waitingSinceAt: enqueuedAt(job) };
 };
 
@@ -273,8 +272,7 @@ export const lookForFallbacks = (turn: Turn): void => {
   const { config, queue } = turn.memory;
   let nextAt = Number.POSITIVE_INFINITY;
   for (const group of queue.groups.values()) {
-    const head = headOf(turn, group);
-    const job = head === null ? null : turn.store.jobs.find(head.id);
+    const job = headJobOf(turn, group);
     if (job === null) continue;
     for (const afterMs of config.edgeAfterMs.values()) {
       const at = enqueuedAt(job) + afterMs;

@@ -4,7 +4,7 @@ import { modelKeyOf } from "../../domain/fleet/model-name.ts";
 import { enqueuedAt } from "../../domain/job/job.ts";
 import type { Group } from "../../domain/job/queue.ts";
 import type { SwapRules, WaitingGroup, WaitingModel } from "../../domain/routing/swapping.ts";
-import { headOf, oldestJobOf } from "../steps/group-jobs.ts";
+import { headJobOf, oldestJobOf } from "../steps/group-jobs.ts";
 import type { Turn } from "../turn/turn.ts";
 
 export const swapRules = (turn: Turn): { readonly swapRules?: SwapRules } => {
@@ -39,8 +39,5 @@ const waitingGroup = (turn: Turn, group: Group): WaitingGroup => ({
     const oldest = oldestJobOf(turn, group);
     return oldest === null ? turn.nowAt : enqueuedAt(oldest);
   },
-  priority: () => {
-    const head = headOf(turn, group);
-    return (head === null ? null : turn.store.jobs.find(head.id))?.priority ?? "low";
-  },
+  priority: () => headJobOf(turn, group)?.priority ?? "low",
 });

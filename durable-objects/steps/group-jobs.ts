@@ -11,6 +11,11 @@ export const headOf = (turn: Turn, group: Group): Place | null => {
   return group.head;
 };
 
+export const headJobOf = (turn: Turn, group: Group): Job | null => {
+  const head = headOf(turn, group);
+  return head === null ? null : turn.store.jobs.find(head.id);
+};
+
 /** The id of the job that was created first; where priorities differ, the head is another. */
 export const oldestIn = (turn: Turn, group: Group): string | null => {
   group.oldest ??= turn.store.jobs.oldestOf(group.key, group.count);

@@ -3,12 +3,11 @@
 
 import { toIso } from "../../contract/field.ts";
 import { isOffline } from "../../domain/fleet/worker.ts";
-import { wants } from "../../domain/webhook.ts";
+import { isWanted } from "../../domain/webhook.ts";
 import type { Turn } from "../turn/turn.ts";
 import { isSilent, lastSignOf } from "./last-sign.ts";
 
-export const isSilenceWanted = (turn: Turn): boolean =>
-  turn.memory.webhooks.some((webhook) => wants(webhook, "worker.offline", null));
+export const isSilenceWanted = (turn: Turn): boolean => isWanted(turn.memory.webhooks, "worker.offline");
 
 /** When a worker may next become offline by its silence; null if no webhook selects the event. */
 export const nextSilenceAt = (turn: Turn): number | null =>

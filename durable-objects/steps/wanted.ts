@@ -1,16 +1,13 @@
 // When webhooks are next to be told of jobs that wait for capacity. Waiting is no event, so memory keeps the instant
 // before which nothing is to be told.
 
-import { wants } from "../../domain/webhook.ts";
+import { isWanted } from "../../domain/webhook.ts";
 import type { Turn } from "../turn/turn.ts";
 
-const isWanted = (turn: Turn): boolean =>
-  turn.memory.webhooks.some((webhook) => wants(webhook, "capacity.wanted", null));
-
 export const nextWantedAt = (turn: Turn): number | null => {
-  const { queue, killswitch, wantedAt } = turn.memory;
+  const { queue, killswitch, wantedAt, webhooks } = turn.memory;
   const isWaiting = queue.count > 0 && killswitch.level === 0;
-  return isWaiting && Number.isFinite(wantedAt) && isWanted(turn) ? wantedAt : null;
+  return isWaiting && Number.isFinite(wantedAt) && isWanted(webhooks, "capacity.wanted") ? wantedAt : null;
 };
 
 /** Another time to wait, or a webhook that may be the first for it: the next sweep looks at all groups. */

@@ -1,10 +1,9 @@
 // Since when workers are without work, for the webhooks that ask for it. What nobody asks for is not written.
 
-import { wants } from "../../domain/webhook.ts";
+import { isWanted } from "../../domain/webhook.ts";
 import type { Turn } from "./turn.ts";
 
-export const isIdleWanted = ({ memory }: Pick<Turn, "memory">): boolean =>
-  memory.webhooks.some((webhook) => wants(webhook, "capacity.idle", null));
+export const isIdleWanted = ({ memory }: Pick<Turn, "memory">): boolean => isWanted(memory.webhooks, "capacity.idle");
 
 /** When the next worker has been idle for long enough; null if nobody is to be told. */
 export const nextIdleAt = (turn: Pick<Turn, "memory">): number | null => {

@@ -7,7 +7,7 @@ import type { Role } from "../../domain/access/key.ts";
 import { type BatchRecord, isEnded, noteSpent } from "../../domain/batch/batch.ts";
 import type { Worker } from "../../domain/fleet/worker.ts";
 import { type Decision, isLeased, type Job } from "../../domain/job/job.ts";
-import { AUDITED_EVENTS, type WebhookEvent, wants } from "../../domain/webhook.ts";
+import { AUDITED_EVENTS, isWanted, type WebhookEvent } from "../../domain/webhook.ts";
 import { DAY_MS } from "../../domain/words/duration.ts";
 import type { Actor, JobEvent, JobEventType } from "../../domain/words/event.ts";
 import { isFinal } from "../../domain/words/job-status.ts";
@@ -369,7 +369,7 @@ export class Turn {
   /** Webhooks may have to be told that the group waits for capacity. */
   #noteWaiting(): void {
     const { webhooks, config } = this.memory;
-    if (!webhooks.some((webhook) => wants(webhook, "capacity.wanted", null))) return;
+    if (!isWanted(webhooks, "capacity.wanted")) return;
     this.memory.wantedAt = Math.min(this.memory.wantedAt, this.nowAt + config.capacity.afterMs);
     this.due(this.memory.wantedAt);
   }
