@@ -73,6 +73,24 @@ describe("a key that never held a job", () => {
   });
 });
 
+describe("the key that holds a job now", () => {
+  it("reports no cost for the attempt of another key's worker before it", async () => {
+    const [before, now] = [await world.withKey("worker"), await world.withKey("worker")];
+    await request(before.key, "POST", "/presence", OFFER);
+    const { id } = await create();
+    await world.ok("POST", "/killswitch", { level: 1 });
+    await world.ok("DELETE", "/killswitch");
+    await request(now.key, "POST", "/presence", { ...OFFER, instance: "w2" });
+    expect(await read(id)).toMatchObject({ assigned_worker: "w2", lease: 2 });
+    const report = { lease: 1, result: "late", cost_usd: 5 };
+    const spent = async () => (await world.ok("GET", "/api/cost")).total_usd;
+    expect(await asked(now.key, "POST", `/api/jobs/${id}/complete`, report)).toEqual([409, "lease_lost"]);
+    expect(await spent()).toBe(0);
+    expect(await asked(before.key, "POST", `/api/jobs/${id}/complete`, report)).toEqual([409, "lease_lost"]);
+    expect(await spent()).toBe(5);
+  });
+});
+
 describe("the killswitch", () => {
   it("needs no reason, and says afterwards what its paused workers wait for", async () => {
     await present("w1");

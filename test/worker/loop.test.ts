@@ -215,11 +215,14 @@ describe("reports", () => {
     expect(next.sent.map(({ type }) => type)).toEqual(["presence"]);
   });
 
-  test("that the coordinator has no time for are kept", async () => {
+  test.each([
+    [503, "overloaded"],
+    [429, "rate_limited"],
+  ] as const)("that the coordinator refuses for the moment, with %i %s, are kept", async (status, code) => {
     const { loop, session, runs, assign } = createWorker();
     assign("a");
     await runs[0]?.finish("done");
-    ack(loop, session.of("job.completed")[0], { ok: false, problem: problem(503, "overloaded") });
+    ack(loop, session.of("job.completed")[0], { ok: false, problem: problem(status, code) });
     await vi.advanceTimersByTimeAsync(15_000);
     expect(session.of("job.completed").length).toBe(2);
   });
