@@ -5,9 +5,9 @@ import { readFile } from "node:fs/promises";
 import path from "node:path";
 import type { Change } from "../test/mutants/change.ts";
 import { runModel, runSimulation, runTests, tryInCopy } from "../test/mutants/copy-trial.ts";
+import type { Catcher, Mutant } from "../test/mutants/planted/mutant.ts";
+import { MUTANTS } from "../test/mutants/planted/mutants.ts";
 import { survivorsOf } from "../test/mutants/survivors.ts";
-import type { Catcher, Mutant } from "../test/simulation/mutant.ts";
-import { MUTANTS } from "../test/simulation/mutants.ts";
 import { runScript } from "./exit-error.ts";
 import { ROOT } from "./run-command.ts";
 

@@ -330,6 +330,6 @@ export const GROWTH: readonly GrowthRow[] = [
     of: "tenant",
     atTheBound: { refuses: "history_backlog" },
     freedBy: "jobs end, and history has them",
-    provenBy: ["test/simulation/limit-mutants.ts", "a full storage takes new jobs"],
+    provenBy: ["test/mutants/planted/limit-mutants.ts", "a full storage takes new jobs"],
   },
 ];

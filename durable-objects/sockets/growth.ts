@@ -65,6 +65,6 @@ export const GROWTH: readonly GrowthRow[] = [
     of: "tenant",
     atTheBound: { drops: "all of them: viewers get a snapshot" },
     freedBy: "the next frame",
-    provenBy: ["test/simulation/scenes-of-the-live-view.ts", "five thousand changes behind begins again"],
+    provenBy: ["test/simulation/scenes/live-view.ts", "five thousand changes behind begins again"],
   },
 ];

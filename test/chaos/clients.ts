@@ -3,7 +3,7 @@
 
 import { setTimeout as pause } from "node:timers/promises";
 import type { JobResource } from "../../contract/job.ts";
-import { oneOf, pickOf } from "../simulation/random.ts";
+import { oneOf, pickOf } from "../simulation/platform/random.ts";
 import type { Answer } from "./history.ts";
 import { type Call, callOnce, callUntilAnswered, type Stage } from "./stage.ts";
 

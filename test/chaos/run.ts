@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
-import { Random } from "../simulation/random.ts";
+import { Random } from "../simulation/platform/random.ts";
 import { killChild } from "../support/child-processes.ts";
 import { type SelfHosted, startSelfHosted } from "../support/self-hosted.ts";
 import { resumeEverybody, runClient, runOperator } from "./clients.ts";

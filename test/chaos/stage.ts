@@ -1,7 +1,7 @@
 // What all actors of a run share: the server's address, calls, the record, randomness, and whether faults are on.
 
 import { setTimeout as pause } from "node:timers/promises";
-import type { Random } from "../simulation/random.ts";
+import type { Random } from "../simulation/platform/random.ts";
 import type { Answer, History } from "./history.ts";
 
 const CALL_TIMEOUT_MS = 5_000;

@@ -2,11 +2,11 @@
 
 import { test } from "vitest";
 import { type Plan, planOf } from "../simulation/plan.ts";
-import { loadTenant } from "../simulation/platform.ts";
-import { REGRESSIONS } from "../simulation/regressions.ts";
+import { loadTenant } from "../simulation/platform/platform.ts";
+import { REGRESSIONS } from "../simulation/regressions/regressions.ts";
 import { runPlan } from "../simulation/run.ts";
-import { Scene } from "../simulation/scene.ts";
-import { SCENES } from "../simulation/scenes.ts";
+import { Scene } from "../simulation/scenes/scene.ts";
+import { SCENES } from "../simulation/scenes/scenes.ts";
 
 const SEEDS = Number(process.env.SEEDS ?? 25);
 

@@ -4,12 +4,12 @@
 
 import { parseArgs } from "node:util";
 import { type Plan, planOf } from "./plan.ts";
-import { loadTenant } from "./platform.ts";
-import type { Regression } from "./regression.ts";
-import { REGRESSIONS } from "./regressions.ts";
+import { loadTenant } from "./platform/platform.ts";
+import type { Regression } from "./regressions/regression.ts";
+import { REGRESSIONS } from "./regressions/regressions.ts";
 import { runPlan, type Violation } from "./run.ts";
-import { Scene } from "./scene.ts";
-import { SCENES } from "./scenes.ts";
+import { Scene } from "./scenes/scene.ts";
+import { SCENES } from "./scenes/scenes.ts";
 import { type Failure, shrink } from "./shrink.ts";
 
 const { values } = parseArgs({

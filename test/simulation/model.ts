@@ -1,8 +1,8 @@
 // What the world outside was told and asked for, to compare with the object's state.
 
 import type { Job, NewJob } from "../../domain/job/job.ts";
-import type { Allowance } from "./key-limits.ts";
-import { Parsed } from "./parsed.ts";
+import type { Allowance } from "./actors/key-limits.ts";
+import { Parsed } from "./invariants/parsed.ts";
 
 /** A creation that a client sent, and its answer. */
 export interface Creation {

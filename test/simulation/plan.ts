@@ -1,7 +1,7 @@
 // A run as data: a list of steps, each with all the randomness it needs, so that any can be left out and the rest keeps
 // its meaning.
 
-import { Random } from "./random.ts";
+import { Random } from "./platform/random.ts";
 
 export const STEP_WEIGHTS = {
   create: 8,

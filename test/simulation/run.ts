@@ -1,24 +1,24 @@
 // One run of a plan: its steps, every invariant after each, then the calm phase. Returns what was broken first.
 
-import { hearAudit } from "./audit.ts";
-import { BATCH_ACTIONS } from "./batches.ts";
-import { CALLER_ACTIONS } from "./callers.ts";
+import { BATCH_ACTIONS } from "./actors/batches.ts";
+import { CALLER_ACTIONS } from "./actors/callers.ts";
+import { CLIENT_ACTIONS } from "./actors/clients.ts";
+import { DEPARTURES } from "./actors/departures.ts";
+import { ERRANDS } from "./actors/errands.ts";
+import { FAULTS } from "./actors/faults.ts";
+import { KEY_LIMIT_ACTIONS } from "./actors/key-limits.ts";
+import { LIMIT_ACTIONS } from "./actors/limits.ts";
+import { MOVES } from "./actors/moves.ts";
+import { RUNNER_ACTIONS } from "./actors/runners.ts";
+import { VIEWER_ACTIONS } from "./actors/viewers.ts";
+import { VISITOR_ACTIONS } from "./actors/visitors.ts";
+import { WORKER_ACTIONS } from "./actors/workers.ts";
 import { calm } from "./calm.ts";
-import { CLIENT_ACTIONS } from "./clients.ts";
-import { DEPARTURES } from "./departures.ts";
-import { ERRANDS } from "./errands.ts";
-import { FAULTS } from "./faults.ts";
-import { INVARIANTS } from "./invariants.ts";
-import { KEY_LIMIT_ACTIONS } from "./key-limits.ts";
-import { LIMIT_ACTIONS } from "./limits.ts";
-import { MOVES } from "./moves.ts";
+import { hearAudit } from "./invariants/audit.ts";
+import { INVARIANTS } from "./invariants/invariants.ts";
+import { hearNews, remember, type Snapshot, takeSnapshot } from "./invariants/snapshot.ts";
 import type { Plan, Step } from "./plan.ts";
-import { breatheOut } from "./platform.ts";
-import { RUNNER_ACTIONS } from "./runners.ts";
-import { hearNews, remember, type Snapshot, takeSnapshot } from "./snapshot.ts";
-import { VIEWER_ACTIONS } from "./viewers.ts";
-import { VISITOR_ACTIONS } from "./visitors.ts";
-import { WORKER_ACTIONS } from "./workers.ts";
+import { breatheOut } from "./platform/platform.ts";
 import { type Action, World } from "./world.ts";
 
 export interface Violation {

@@ -12,13 +12,13 @@ import type { Credential } from "../../durable-objects/operations/holders.ts";
 import { DELIVERIES_KEPT } from "../../durable-objects/steps/deliveries.ts";
 import { JOURNAL_ROOM } from "../../durable-objects/store/journal.ts";
 import { ROW_ROOM } from "../../durable-objects/turn/outbox-writer.ts";
-import { noteAnswer } from "./audit.ts";
+import type { Viewer } from "./actors/viewers.ts";
+import { noteAnswer } from "./invariants/audit.ts";
 import { Model } from "./model.ts";
 import type { Step } from "./plan.ts";
-import type { Call } from "./runner-objects.ts";
-import { type Heard, Shell, TENANT } from "./shell.ts";
-import type { SimulatedSocket } from "./sockets.ts";
-import type { Viewer } from "./viewers.ts";
+import type { Call } from "./platform/runner-objects.ts";
+import { type Heard, Shell, TENANT } from "./platform/shell.ts";
+import type { SimulatedSocket } from "./platform/sockets.ts";
 
 export interface Held {
   readonly lease: number;

@@ -1,0 +1,89 @@
+// Faults around the object: time, alarms, crashes, failed turns, and a history that is down.
+
+import type { Step, StepKind } from "../plan.ts";
+import { oneOf } from "../platform/random.ts";
+import { TENANT } from "../platform/shell.ts";
+import type { Action, World } from "../world.ts";
+import { ENDPOINTS } from "./receiver.ts";
+
+/** From a millisecond to about seven minutes, short spans as often as long ones. */
+const spanOf = (chance: number): number => Math.ceil(10 ** (chance * 5.6));
+
+const letTimePass: Action = (world, [span]) => world.shell.advance(spanOf(span));
+
+const holdAlarm: Action = (world) => {
+  world.shell.isAlarmHeld = true;
+};
+
+const releaseAlarm: Action = async (world) => {
+  world.shell.isAlarmHeld = false;
+  await world.shell.fireAlarm();
+};
+
+/** Twice, or when nothing is due. */
+const alarmOutOfTurn: Action = (world) => world.shell.nudge();
+
+const crashObject: Action = (world) => {
+  world.shell.crash("evicted");
+};
+
+const replaceObject: Action = ({ shell }, [misdirected]) => shell.replace(Math.floor(misdirected * 4));
+
+const deploy: Action = (world) => {
+  world.shell.crash("deployed");
+};
+
+const breakTurn =
+  (kind: "throw" | "crash"): Action =>
+  (world, [statements]) => {
+    world.shell.handle.failAfter(1 + Math.floor(statements * 12), kind);
+  };
+
+const changeWeather: Action = (world: World, [to]: Step["chances"]) => {
+  world.shell.history.weather = oneOf(["fine", "slow", "down", "answer lost", "fine"], to);
+};
+
+const historyAnswers: Action = (world, [how]) => {
+  world.shell.history.answer(oneOf(["fine", "fine", "down", "answer lost"], how));
+};
+
+const lateBatchLands: Action = (world, [arrives]) => {
+  world.shell.history.land(arrives < 0.8);
+};
+
+const MAX_DARK_MS = 26 * 3_600_000;
+
+const losePower: Action = async ({ shell }, [hours]) => {
+  shell.crash("deployed");
+  shell.clock.nowAt += Math.ceil(hours * MAX_DARK_MS);
+  await shell.fireAlarm();
+};
+
+const setClockBack: Action = ({ shell }, [span]) => {
+  shell.clock.setBack(spanOf(span));
+};
+
+const meetNeighbour: Action = ({ shell }) => shell.history.addNeighbour(TENANT);
+
+const changeMood: Action = ({ shell }, [to, which]) => {
+  shell.receiver.setMood(oneOf(ENDPOINTS, which), oneOf(["fine", "broken", "deaf", "deaf", "gone"], to));
+};
+
+export const FAULTS = {
+  "lose power for hours": losePower,
+  "set the clock back": setClockBack,
+  "change the mood of the receiver": changeMood,
+  "another tenant has the same ids": meetNeighbour,
+  "let time pass": letTimePass,
+  "hold the alarm": holdAlarm,
+  "let the alarm come": releaseAlarm,
+  "alarm out of turn": alarmOutOfTurn,
+  "crash the object": crashObject,
+  "deploy the object": deploy,
+  "replace the object": replaceObject,
+  "break a turn": breakTurn("throw"),
+  "crash in a turn": breakTurn("crash"),
+  "change the weather of history": changeWeather,
+  "history answers": historyAnswers,
+  "a late batch lands": lateBatchLands,
+} satisfies Partial<Record<StepKind, Action>>;

@@ -1,0 +1,167 @@
+// What D1 must have: everything that has left the object, and everything once the outbox is empty.
+
+import { type Job, labelsOf } from "../../../domain/job/job.ts";
+import { isFinal } from "../../../domain/words/job-status.ts";
+import { TENANT } from "../platform/shell.ts";
+import type { World } from "../world.ts";
+import { auditAgrees } from "./audit.ts";
+import type { Snapshot } from "./snapshot.ts";
+
+const projections = new WeakMap<Job, string>();
+
+/** Without the changes that are not sent to history. */
+const projected = (job: Job): string => {
+  const known = projections.get(job);
+  if (known !== undefined) return known;
+  const {
+    heartbeatAt: _beat,
+    progress: _progress,
+    orderKey: _place,
+    readyAt: _ready,
+    delayedBy: _delay,
+    ...rest
+  } = job;
+  const text = JSON.stringify(Object.entries(rest).sort());
+  projections.set(job, text);
+  return text;
+};
+
+/** The columns that history is searched by: the same facts as in the record. */
+const columnsOf = (job: Job): Record<string, string | number | null> => ({
+  version: job.version,
+  status: job.status,
+  worker: job.assignedWorker,
+  schedule: job.schedule,
+  key_id: job.keyId,
+  ran_provider: job.ranProvider,
+  ran_model: job.ranModel,
+  error_code: job.error?.code ?? null,
+  error_message: job.error?.message ?? null,
+  cost_nano_usd: job.costNanoUsd,
+  labels: JSON.stringify(labelsOf(job)),
+  created_at: job.createdAt,
+  finished_at: job.finishedAt,
+});
+
+const differenceOf = (world: World, job: Job, result: string | null): string | null => {
+  const { model, shell } = world;
+  const [row] = shell.history.rows(
+    `SELECT jobs.*, prompt, result
+     FROM jobs
+     JOIN payloads ON payloads.tenant = jobs.tenant AND payloads.job_id = jobs.id
+     LEFT JOIN results ON results.tenant = jobs.tenant AND results.job_id = jobs.id
+     WHERE jobs.tenant = ? AND jobs.id = ?`,
+    TENANT,
+    job.id,
+  );
+  if (row === undefined) return `job ${job.id} is not in history`;
+  const archived = model.parsed.of<Job>(row.record as string);
+  if (archived !== job && projected(archived) !== projected(job))
+    return `job ${job.id} is ${job.status} (version ${job.version}), and in history ${archived.status} (version ${archived.version})`;
+  const columns = columnsOf(archived);
+  for (const name in columns)
+    if (row[name] !== columns[name])
+      return `history has ${row[name]} as ${name} of job ${job.id}, and its record has ${columns[name]}`;
+  const accepted = model.accepted.get(job.id);
+  if (accepted !== undefined && row.prompt !== accepted) return `history has another prompt for job ${job.id}`;
+  // The answer of a batch's line is in the batch's files (`batches.ts`).
+  if (job.batch !== null) return null;
+  const kept = (row.result as string | null) ?? "null";
+  if (result !== null && kept !== result) return `history has another result for job ${job.id}`;
+  if (job.status !== "completed") return null;
+  const report = (JSON.parse(kept) as { report: number } | null)?.report;
+  return report !== undefined && model.reports[report]?.lease === job.lease
+    ? null
+    : `history lost the result of job ${job.id}`;
+};
+
+/** Jobs that were written, here or in history, since they last agreed. */
+const noteWritten = (before: Snapshot, now: Snapshot, { model, shell }: World): void => {
+  for (const id of shell.history.takeTouched()) model.uncompared.add(id);
+  for (const id of now.reread) if (before.jobs.get(id)?.job !== now.jobs.get(id)?.job) model.uncompared.add(id);
+};
+
+export const historyKeepsWhatLeft = (before: Snapshot, now: Snapshot, world: World): string | null => {
+  const { model, shell } = world;
+  noteWritten(before, now, world);
+  for (const id of model.uncompared) {
+    const seen = model.seen.get(id);
+    if (seen === undefined || now.jobs.has(id)) continue;
+    const [row] = shell.history.rows("SELECT record FROM jobs WHERE tenant = ? AND id = ?", TENANT, id);
+    const { job } = seen;
+    // Between two checks it may have continued and left.
+    const last = row === undefined ? job : model.parsed.of<Job>(row.record as string);
+    if (last.version < job.version)
+      return `history has version ${last.version} of job ${id}, which left at ${job.version}`;
+    if (!isFinal(last.status)) return `job ${id} is ${last.status}, and has left the object`;
+    const difference = differenceOf(world, last.version === job.version ? job : last, null);
+    if (difference !== null) return `${difference}, and it has left the object`;
+    model.seen.set(id, { job: last, isHere: false });
+    model.uncompared.delete(id);
+  }
+  return null;
+};
+
+export const checkHistory = (_before: Snapshot, now: Snapshot, world: World): string | null => {
+  const { model } = world;
+  if (now.outboxCount > 0) return null;
+  for (const id of model.uncompared) {
+    const row = now.jobs.get(id);
+    if (row === undefined) continue;
+    const difference = differenceOf(world, row.job, now.results.get(id) ?? "null");
+    if (difference !== null) return difference;
+  }
+  model.uncompared.clear();
+  const state = `${world.shell.history.appliedCount} ${now.drainedSeq}`;
+  if (state === model.comparedHistory) return null;
+  model.comparedHistory = state;
+  return eventsAgree(world) ?? attemptsAgree(world) ?? auditAgrees(world) ?? runsAgree(world);
+};
+
+/** Each event is inserted once and never changes: only those since the last check are read. */
+const eventsAgree = ({ model, shell }: World): string | null => {
+  const rows = shell.history.rows(
+    "SELECT rowid, job_id, version, type FROM events WHERE tenant = ? AND rowid > ?",
+    TENANT,
+    model.lastEventRow,
+  );
+  for (const row of rows) {
+    const key = `${row.job_id}/${row.version}`;
+    if (model.events.get(key) !== row.type) return `history has event ${key} as ${row.type}`;
+    model.lastEventRow = Math.max(model.lastEventRow, row.rowid as number);
+  }
+  model.eventCount += rows.length;
+  return model.eventCount === model.events.size
+    ? null
+    : `history has ${model.eventCount} events, and ${model.events.size} were told`;
+};
+
+const attemptsAgree = ({ model, shell }: World): string | null => {
+  const [attempts] = shell.history.rows(
+    "SELECT COUNT(*) AS count, COALESCE(SUM(nano_usd), 0) AS nano_usd, COUNT(DISTINCT job_id) AS jobs, COUNT(DISTINCT CASE WHEN nano_usd IS NULL THEN job_id END) AS unpriced FROM attempts WHERE tenant = ?",
+    TENANT,
+  );
+  if (attempts?.count !== model.attempts.size)
+    return `history has ${attempts?.count} attempts, not ${model.attempts.size}`;
+  if (attempts.nano_usd !== model.attemptedNanoUsd)
+    return `attempts cost ${model.attemptedNanoUsd}, and in history ${attempts.nano_usd}`;
+  const [hours] = shell.history.rows(
+    "SELECT COALESCE(SUM(nano_usd), 0) AS nano_usd, COALESCE(SUM(jobs), 0) AS jobs, COALESCE(SUM(unpriced_jobs), 0) AS unpriced FROM cost_hours WHERE tenant = ?",
+    TENANT,
+  );
+  if (hours?.nano_usd !== attempts.nano_usd)
+    return `the hours of history add up to ${hours?.nano_usd}, its attempts to ${attempts.nano_usd}`;
+  if (hours.unpriced !== attempts.unpriced)
+    return `the hours of history count ${hours.unpriced} unpriced jobs, and there are ${attempts.unpriced}`;
+  return hours.jobs === attempts.jobs
+    ? null
+    : `the hours of history count ${hours.jobs} jobs, and there are ${attempts.jobs}`;
+};
+
+/** Each run of a schedule is there, once. */
+const runsAgree = ({ model, shell }: World): string | null => {
+  const [runs] = shell.history.rows("SELECT COUNT(*) AS count FROM schedule_runs WHERE tenant = ?", TENANT);
+  return runs?.count === model.runCount
+    ? null
+    : `history has ${runs?.count} runs of schedules, and ${model.runCount} were told`;
+};

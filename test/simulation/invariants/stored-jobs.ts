@@ -1,0 +1,227 @@
+// Every job that the object would have if it woke now: those of the tables, and from the outbox rows, in order, those
+// that are in no table. Only written rows are read again.
+
+import { isLeased, type Job } from "../../../domain/job/job.ts";
+import { isFinal } from "../../../domain/words/job-status.ts";
+import type { OutboxEntries, OutboxRow } from "../../../durable-objects/store/outbox.ts";
+import type { Row } from "../../../durable-objects/store/sql.ts";
+import type { Disk, FollowedTable, Written } from "../platform/disk.ts";
+import type { Parsed } from "./parsed.ts";
+import { VersionedMap } from "./versioned-map.ts";
+
+export interface JobRow {
+  readonly job: Job;
+  readonly orderKey: number | null;
+  readonly worker: string | null;
+  readonly dueAt: number | null;
+  /** It is in no table. */
+  readonly isJournaled: boolean;
+}
+
+export interface StoredJobs {
+  readonly jobs: VersionedMap<JobRow>;
+  /** By job; results as JSON. */
+  readonly prompts: VersionedMap<string>;
+  readonly results: VersionedMap<string>;
+  /** The jobs that were read again: no other one can differ from what was read before. */
+  readonly reread: ReadonlySet<string>;
+}
+
+const nothing = (): StoredJobs => ({
+  jobs: new VersionedMap(),
+  prompts: new VersionedMap(),
+  results: new VersionedMap(),
+  reread: new Set(),
+});
+
+/** What one outbox row contains of a job. */
+interface Change {
+  readonly job: Job;
+  readonly dueAt: number | null;
+  readonly payload?: { readonly prompt: string };
+  readonly result: unknown;
+}
+
+interface Columns {
+  readonly jobs: JobRow;
+  readonly payloads: string;
+  readonly results: string;
+  readonly outbox: OutboxRow & { readonly changes: readonly Change[] };
+}
+
+type Table = keyof Columns & FollowedTable;
+
+interface Queries {
+  readonly key: string;
+  readonly all: string;
+  readonly one: string;
+}
+
+const queriesOf = (key: string, all: string): Queries => ({ key, all, one: `${all} WHERE ${key} = ?` });
+
+const QUERIES: Readonly<Record<Table, Queries>> = {
+  jobs: queriesOf("id", "SELECT id, order_key, worker, due_at, record FROM jobs"),
+  payloads: queriesOf("job_id", "SELECT job_id, prompt FROM payloads"),
+  results: queriesOf("job_id", "SELECT job_id, result FROM results"),
+  outbox: queriesOf("seq", "SELECT seq, at, chars, body, jobs FROM outbox"),
+};
+
+const TABLES = Object.keys(QUERIES) as Table[];
+const SPILLED = "SELECT CAST(value AS INTEGER) AS seq FROM settings WHERE name = 'spilled_seq'";
+
+/** The rows as last read. */
+export class JobIndex {
+  readonly #disk: Disk;
+  readonly #parsed: Parsed;
+  readonly #rows: { readonly [T in Table]: Map<string | number, Columns[T]> } = {
+    jobs: new Map(),
+    payloads: new Map(),
+    results: new Map(),
+    outbox: new Map(),
+  };
+  /** What the outbox has of each job, by row. */
+  readonly #changes = new Map<string, Map<number, Change>>();
+  #spilledSeq = 0;
+
+  constructor(disk: Disk, parsed: Parsed) {
+    this.#disk = disk;
+    this.#parsed = parsed;
+  }
+
+  /** By number. */
+  get outbox(): ReadonlyMap<string | number, OutboxRow> {
+    return this.#rows.outbox;
+  }
+
+  isOf(disk: Disk): boolean {
+    return disk === this.#disk;
+  }
+
+  /** Reads every row. An unchanged job is the same object as in `before`. */
+  readAll(before: StoredJobs | null): StoredJobs {
+    for (const table of TABLES) for (const row of this.#disk.rows(QUERIES[table].all)) this.#keep(table, row);
+    this.#noteSpilled();
+    const last = before ?? nothing();
+    const { jobs, payloads, results } = this.#rows;
+    const maps = [jobs, payloads, results, this.#changes, last.jobs, last.prompts, last.results];
+    return this.#derive(new Set(maps.flatMap((map) => [...map.keys()] as string[])), last);
+  }
+
+  /** Reads the written rows. */
+  readWritten(before: StoredJobs, written: Written): StoredJobs {
+    const ids = new Set<string>();
+    for (const table of TABLES)
+      for (const key of written.rowsOf(table)) {
+        const [row] = this.#disk.rows(QUERIES[table].one, key);
+        const named = this.#drop(table, key as string | number);
+        for (const id of row === undefined ? named : [...named, ...this.#keep(table, row)]) ids.add(id);
+      }
+    if (written.rowsOf("settings").has("spilled_seq")) for (const id of this.#noteSpilled()) ids.add(id);
+    return this.#derive(ids, before);
+  }
+
+  /** Returns the jobs that the row is about. */
+  #keep(table: Table, row: Row): string[] {
+    const { key } = QUERIES[table];
+    if (table === "outbox") return this.#keepOutbox(row);
+    const id = row[key] as string;
+    if (table === "jobs") this.#rows.jobs.set(id, this.#jobRow(row));
+    else if (table === "payloads") this.#rows.payloads.set(id, row.prompt as string);
+    else this.#rows.results.set(id, row.result as string);
+    return [id];
+  }
+
+  #keepOutbox({ seq, at, chars, body, jobs }: Row): string[] {
+    const changes = jobs === null ? [] : this.#parsed.of<Change[]>(jobs as string);
+    const entries = JSON.parse(body as string) as OutboxEntries;
+    const row = { seq: seq as number, at: at as number, chars: chars as number, entries, changes };
+    this.#rows.outbox.set(row.seq, row);
+    for (const change of changes) {
+      const ofJob = this.#changes.get(change.job.id) ?? new Map();
+      this.#changes.set(change.job.id, ofJob.set(row.seq, change));
+    }
+    return changes.map(({ job }) => job.id);
+  }
+
+  /** The same for a row that was written again or is gone. */
+  #drop(table: Table, key: string | number): string[] {
+    const changes = table === "outbox" ? (this.#rows.outbox.get(key)?.changes ?? []) : [];
+    this.#rows[table].delete(key);
+    if (table !== "outbox") return [key as string];
+    for (const { job } of changes) {
+      const ofJob = this.#changes.get(job.id);
+      ofJob?.delete(key as number);
+      if (ofJob?.size === 0) this.#changes.delete(job.id);
+    }
+    return changes.map(({ job }) => job.id);
+  }
+
+  /** Returns the jobs that are not read from the outbox any more. */
+  #noteSpilled(): string[] {
+    const seq = (this.#disk.rows(SPILLED)[0]?.seq as number | undefined) ?? 0;
+    if (seq === this.#spilledSeq) return [];
+    this.#spilledSeq = seq;
+    return [...this.#changes.keys()];
+  }
+
+  #jobRow(row: Row): JobRow {
+    return {
+      job: this.#parsed.of<Job>(row.record as string),
+      orderKey: row.order_key as number | null,
+      worker: row.worker as string | null,
+      dueAt: row.due_at as number | null,
+      isJournaled: false,
+    };
+  }
+
+  #derive(ids: ReadonlySet<string>, before: StoredJobs): StoredJobs {
+    const jobs: [string, JobRow | undefined][] = [];
+    const prompts: [string, string | undefined][] = [];
+    const results: [string, string | undefined][] = [];
+    for (const id of ids) {
+      const { last, prompt, result } = this.#journaled(id);
+      const next = this.#rows.jobs.get(id) ?? (last === null ? undefined : rowOf(last));
+      const known = before.jobs.get(id);
+      jobs.push([id, known !== undefined && next !== undefined && isSameRow(known, next) ? known : next]);
+      prompts.push([id, prompt ?? this.#rows.payloads.get(id)]);
+      results.push([id, result === null ? this.#rows.results.get(id) : JSON.stringify(result)]);
+    }
+    return {
+      jobs: before.jobs.with(jobs),
+      prompts: before.prompts.with(prompts),
+      results: before.results.with(results),
+      reread: ids,
+    };
+  }
+
+  /** The latest that the outbox has of a job; nothing if a table has the job. */
+  #journaled(id: string): { last: Change | null; prompt: string | null; result: unknown } {
+    const found = { last: null as Change | null, prompt: null as string | null, result: null as unknown };
+    const changes = this.#rows.jobs.has(id) ? undefined : this.#changes.get(id);
+    for (const [seq, change] of [...(changes ?? [])].sort(bySeq)) {
+      if (seq <= this.#spilledSeq) continue;
+      found.last = change;
+      found.prompt = change.payload?.prompt ?? found.prompt;
+      found.result = change.result ?? found.result;
+    }
+    return found;
+  }
+}
+
+const bySeq = ([one]: [number, Change], [other]: [number, Change]): number => one - other;
+
+/** A final job there waits for history, not for a time. */
+const rowOf = ({ job, dueAt }: Change): JobRow => ({
+  job,
+  orderKey: job.orderKey,
+  worker: isLeased(job) ? job.assignedWorker : null,
+  dueAt: isFinal(job.status) ? null : dueAt,
+  isJournaled: true,
+});
+
+const isSameRow = (one: JobRow, other: JobRow): boolean =>
+  one.job === other.job &&
+  one.orderKey === other.orderKey &&
+  one.worker === other.worker &&
+  one.dueAt === other.dueAt &&
+  one.isJournaled === other.isJournaled;
