@@ -19,12 +19,12 @@ const OF_THE_API = [
   "test/front-door/large-bodies.workers.test.ts",
   "test/front-door/models.workers.test.ts",
   "test/front-door/keys-and-origins.workers.test.ts",
-  "test/tenant/worker-socket.workers.test.ts",
-  "test/tenant/ended-sockets.workers.test.ts",
-  "test/tenant/live.workers.test.ts",
-  "test/tenant/killswitch.workers.test.ts",
-  "test/tenant/killswitch-confirmation.workers.test.ts",
-  "test/tenant/attempts.workers.test.ts",
+  "test/tenant/sockets/worker-socket.workers.test.ts",
+  "test/tenant/sockets/ended-sockets.workers.test.ts",
+  "test/tenant/sockets/live.workers.test.ts",
+  "test/tenant/killswitch/killswitch.workers.test.ts",
+  "test/tenant/killswitch/killswitch-confirmation.workers.test.ts",
+  "test/tenant/jobs/attempts.workers.test.ts",
   "test/tenant/retention.workers.test.ts",
 ];
 

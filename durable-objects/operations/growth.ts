@@ -19,10 +19,10 @@ import { MAX_SESSIONS_A_KEY } from "./sessions.ts";
 import { MAX_PEOPLE, MAX_SESSIONS_A_PERSON } from "./sign-in.ts";
 import { MAX_WEBHOOKS } from "./webhooks.ts";
 
-const PRESENCE_TEST = "test/tenant/presence.workers.test.ts";
+const PRESENCE_TEST = "test/tenant/fleet/presence.workers.test.ts";
 const BATCHES_TEST = "test/batches/batches.workers.test.ts";
-const PEOPLE_TEST = "test/tenant/people-bounds.workers.test.ts";
-const GROUPS_TEST = "test/tenant/requirement-groups.workers.test.ts";
+const PEOPLE_TEST = "test/tenant/access/people-bounds.workers.test.ts";
+const GROUPS_TEST = "test/tenant/jobs/requirement-groups.workers.test.ts";
 
 const MODELS_TEST = "test/models/model-tasks.workers.test.ts";
 const TENANTS_TEST = "test/http/tenants.workers.test.ts";
@@ -135,7 +135,7 @@ export const GROWTH: readonly GrowthRow[] = [
     of: "key",
     atTheBound: { drops: "the oldest session of the key: who had it signs in again" },
     freedBy: "signing out, a session's end, the end of its key",
-    provenBy: ["test/tenant/session.workers.test.ts", "ends the oldest of a hundred"],
+    provenBy: ["test/tenant/access/session.workers.test.ts", "ends the oldest of a hundred"],
   },
   {
     what: "people who have signed in, each with one grant of a key at a time",
@@ -282,7 +282,10 @@ export const GROWTH: readonly GrowthRow[] = [
     of: "tenant",
     atTheBound: { drops: "the names of further flows: their jobs take the turns of the common flow" },
     freedBy: "the last waiting job of a flow leaves it",
-    provenBy: ["test/tenant/fair-turns.workers.test.ts", "20,000 flows take turns, and the jobs of further ones share"],
+    provenBy: [
+      "test/tenant/jobs/fair-turns.workers.test.ts",
+      "20,000 flows take turns, and the jobs of further ones share",
+    ],
   },
   {
     what: "flows that are idle and were served more than others",
@@ -294,7 +297,7 @@ export const GROWTH: readonly GrowthRow[] = [
     of: "tenant",
     atTheBound: { drops: "what the flow was served: it begins beside the others" },
     freedBy: "the others are served as much, or nothing of the group waits or runs",
-    provenBy: ["test/domain/fair-order.test.ts", "forgives debts beyond its room for them"],
+    provenBy: ["test/domain/job/fair-order.test.ts", "forgives debts beyond its room for them"],
   },
   {
     what: "people of a key with limits who have a count this minute",
@@ -306,7 +309,7 @@ export const GROWTH: readonly GrowthRow[] = [
     of: "key",
     atTheBound: { refuses: "rate_limit_exceeded" },
     freedBy: "the minute of a person is over; the last open job of a person ends",
-    provenBy: ["test/tenant/key-limits.workers.test.ts", "has a count for 10,000 people a minute and no more"],
+    provenBy: ["test/tenant/access/key-limits.workers.test.ts", "has a count for 10,000 people a minute and no more"],
   },
   {
     what: "reasons of an idle claim",

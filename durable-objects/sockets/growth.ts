@@ -25,7 +25,7 @@ export const GROWTH: readonly GrowthRow[] = [
     of: "tenant",
     atTheBound: { refuses: "overloaded" },
     freedBy: "a socket closes",
-    provenBy: ["test/tenant/telling.test.ts", "has 32,000 sockets at most"],
+    provenBy: ["test/tenant/sockets/telling.test.ts", "has 32,000 sockets at most"],
   },
   {
     what: "a socket's messages that are not answered yet",
@@ -37,7 +37,7 @@ export const GROWTH: readonly GrowthRow[] = [
     of: "socket",
     atTheBound: { closes: closeCodes.tooManyMessages },
     freedBy: "their answers",
-    provenBy: ["test/tenant/worker-socket.workers.test.ts", "where more of its messages are under way"],
+    provenBy: ["test/tenant/sockets/worker-socket.workers.test.ts", "where more of its messages are under way"],
   },
   {
     what: "characters of a socket's messages that are not answered yet",

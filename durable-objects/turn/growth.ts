@@ -28,7 +28,7 @@ export const GROWTH: readonly GrowthRow[] = [
     of: "tenant",
     atTheBound: { drops: "nothing: further pairs count as other" },
     freedBy: "nothing: they are sums",
-    provenBy: ["test/tenant/counters.test.ts", "have labels of their own for 200 pairs"],
+    provenBy: ["test/tenant/insight/counters.test.ts", "have labels of their own for 200 pairs"],
   },
   {
     what: "models, providers, workers and tags with latencies of their own in a slot",
@@ -40,6 +40,6 @@ export const GROWTH: readonly GrowthRow[] = [
     of: "tenant",
     atTheBound: { drops: "nothing: further values count as other" },
     freedBy: "the slot's end in the history of latencies",
-    provenBy: ["test/domain/latency.test.ts", "a slot names a bounded number of values"],
+    provenBy: ["test/domain/insight/latency.test.ts", "a slot names a bounded number of values"],
   },
 ];

@@ -19,7 +19,7 @@ export const GROWTH: readonly GrowthRow[] = [
     of: "socket",
     atTheBound: { drops: "the socket: its client connects again" },
     freedBy: "reading",
-    provenBy: ["test/self-host/client-upgrade.test.ts", "leaves too much unread is cut off"],
+    provenBy: ["test/self-host/edge/client-upgrade.test.ts", "leaves too much unread is cut off"],
   },
   {
     what: "what all clients leave unread of their answers and sockets",
@@ -31,7 +31,7 @@ export const GROWTH: readonly GrowthRow[] = [
     of: "process",
     atTheBound: { drops: "the connections furthest behind" },
     freedBy: "reading",
-    provenBy: ["test/self-host/edge-server.test.ts", "cuts off clients that read nothing"],
+    provenBy: ["test/self-host/edge/edge-server.test.ts", "cuts off clients that read nothing"],
   },
   {
     what: "messages of sockets that their object has not read",
@@ -43,7 +43,7 @@ export const GROWTH: readonly GrowthRow[] = [
     of: "tenant",
     atTheBound: { waits: "for the object: its clients are not read" },
     freedBy: "the object reads",
-    provenBy: ["test/self-host/client-sockets.test.ts", "is not read further while the object is far behind"],
+    provenBy: ["test/self-host/edge/client-sockets.test.ts", "is not read further while the object is far behind"],
   },
   {
     what: "what a tenant's data lines send in a second",
@@ -55,7 +55,7 @@ export const GROWTH: readonly GrowthRow[] = [
     of: "tenant",
     atTheBound: { waits: "for its share of the next second" },
     freedBy: "time; the last line closes",
-    provenBy: ["test/self-host/pace.test.ts", "share one bucket over all lines of the tenant"],
+    provenBy: ["test/self-host/edge/pace.test.ts", "share one bucket over all lines of the tenant"],
   },
   {
     what: "lines to objects without a call",
@@ -67,7 +67,7 @@ export const GROWTH: readonly GrowthRow[] = [
     of: "process",
     atTheBound: { drops: "the one that was not used for longest" },
     freedBy: "ten seconds without a call",
-    provenBy: ["test/self-host/object-line.test.ts", "that was not used for longest makes room"],
+    provenBy: ["test/self-host/edge/object-line.test.ts", "that was not used for longest makes room"],
   },
   {
     what: "calls that wait for their tenant's turn, or for an answer of its object",

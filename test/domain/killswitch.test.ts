@@ -11,7 +11,7 @@ import {
   stopsSchedules,
   type WriteKind,
 } from "../../domain/killswitch.ts";
-import { NOON } from "./sample-jobs.ts";
+import { NOON } from "./job/sample-jobs.ts";
 
 const at = (level: number, from: Killswitch = KILLSWITCH_OFF, nowAt = NOON): Killswitch =>
   engage(from, { level, reason: `drill ${level}`, by: "ops" }, nowAt);

@@ -8,7 +8,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vite
 import { type Body, send } from "../support/requests.ts";
 import { type SelfHosted, startSelfHosted } from "../support/self-hosted.ts";
 import { folderForAllTests } from "../support/temporary-folder.ts";
-import { MockRuntime } from "../worker/mock-runtime.ts";
+import { MockRuntime } from "../worker/runtimes/mock-runtime.ts";
 
 const MAIN = fileURLToPath(new URL("../../worker/main.ts", import.meta.url));
 const WITHIN = { timeout: 15_000, interval: 50 };

@@ -8,7 +8,7 @@ import { cancelJob, patchJob } from "../../domain/job/job-command.ts";
 import { assignJob, completeJob, recordFirstToken, startJob } from "../../domain/job/lease.ts";
 import type { JobEvent } from "../../domain/words/event.ts";
 import { endedIn, type Span, spansOf } from "../../durable-objects/history/spans.ts";
-import { decided, failure, NO_POLICY, NOON, NOTHING_SPENT, REQUEST, RETRYABLE } from "../domain/sample-jobs.ts";
+import { decided, failure, NO_POLICY, NOON, NOTHING_SPENT, REQUEST, RETRYABLE } from "../domain/job/sample-jobs.ts";
 
 const TRACE_ID = "0af7651916cd43dd8448eb211c80319c";
 const CALLER_SPAN = "b7ad6b7169203331";

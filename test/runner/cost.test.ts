@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { send } from "../support/requests.ts";
 import { folderForAllTests } from "../support/temporary-folder.ts";
-import type { Behaviour } from "../worker/mock-runtime.ts";
+import type { Behaviour } from "../worker/runtimes/mock-runtime.ts";
 import { type Hosted, KEY, startHosted } from "./hosted.ts";
 
 const WITHIN = { timeout: 20_000, interval: 50 };

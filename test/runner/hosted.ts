@@ -7,7 +7,7 @@ import { vi } from "vitest";
 import { type Body, send, succeed } from "../support/requests.ts";
 import { type SelfHosted, startSelfHosted } from "../support/self-hosted.ts";
 import { startWranglerDev } from "../support/wrangler-dev.ts";
-import { MockRuntime } from "../worker/mock-runtime.ts";
+import { MockRuntime } from "../worker/runtimes/mock-runtime.ts";
 
 export const KEY = "sk-hosted-0123456789abcdef";
 const WITHIN = { timeout: 15_000, interval: 50 };

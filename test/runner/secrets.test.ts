@@ -11,7 +11,7 @@ import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { secretForms } from "../../contract/text/secret-text.ts";
 import { WEBHOOK_EVENTS } from "../../domain/webhook.ts";
 import { folderForAllTests } from "../support/temporary-folder.ts";
-import type { Behaviour } from "../worker/mock-runtime.ts";
+import type { Behaviour } from "../worker/runtimes/mock-runtime.ts";
 import { type Hosted, startHosted, KEY as TENANTS_KEY } from "./hosted.ts";
 
 const ROOT = path.resolve(import.meta.dirname, "../..");

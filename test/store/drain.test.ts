@@ -5,7 +5,7 @@ import { DRAIN_ROOM, Drain } from "../../durable-objects/history/drain.ts";
 import type { Insert } from "../../durable-objects/history/projection.ts";
 import type { Store } from "../../durable-objects/store/open.ts";
 import type { OutboxRow, StoredEvent } from "../../durable-objects/store/outbox.ts";
-import { completedJob } from "../domain/sample-jobs.ts";
+import { completedJob } from "../domain/job/sample-jobs.ts";
 
 const emptyEntries = { events: [], attempts: [], audit: [], runs: [] };
 

@@ -9,7 +9,7 @@ import type { JobFailure, Outcome, RunOptions, Runtime, RuntimeState, Task } fro
 import type { CoordinatorMessage, Ending, Session, WorkerMessage } from "../../worker/session.ts";
 import type { Streams, WhenGone } from "../../worker/streams/streams.ts";
 import { assignedJob } from "./job-fixture.ts";
-import { hasNoFiles, keepsNothing } from "./quiet-run.ts";
+import { hasNoFiles, keepsNothing } from "./runtimes/quiet-run.ts";
 
 type Run = {
   task: Task;

@@ -8,8 +8,8 @@ import { setTimeout as pause } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { FakeCoordinator, KEY } from "./fake-coordinator.ts";
-import { FakeRuntime } from "./fake-runtime.ts";
 import { assignedJob } from "./job-fixture.ts";
+import { FakeRuntime } from "./runtimes/fake-runtime.ts";
 
 const MAIN = fileURLToPath(new URL("../../worker/main.ts", import.meta.url));
 /** Longer than a worker needs to connect. */

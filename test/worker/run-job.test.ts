@@ -3,7 +3,7 @@ import { MAX_LARGE_RESULT_BYTES } from "../../contract/values.ts";
 import { type ResultStore, runJob } from "../../worker/run-job.ts";
 import type { Outcome, RunOptions, Runtime } from "../../worker/runtimes/runtime.ts";
 import { assignedJob } from "./job-fixture.ts";
-import { keepsNothing, quietRun } from "./quiet-run.ts";
+import { keepsNothing, quietRun } from "./runtimes/quiet-run.ts";
 
 afterEach(() => {
   vi.useRealTimers();

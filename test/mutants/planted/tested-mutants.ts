@@ -3,13 +3,13 @@
 
 import { type Mutant, mutant } from "./mutant.ts";
 
-const CONVERTED = ["test/worker/convert-request.test.ts"];
+const CONVERTED = ["test/worker/runtimes/convert-request.test.ts"];
 const LOOP = ["test/worker/loop.test.ts"];
 const HTTP_SESSION = ["test/worker/http-session.test.ts"];
 const CONFIG = ["test/worker/config.test.ts"];
 const RELAY = ["test/front-door/relay-memory.test.ts"];
-const TABLE = ["test/tenant/line-socket-table.test.ts"];
-const FAIR = ["test/self-host/fair-turns.test.ts"];
+const TABLE = ["test/tenant/sockets/line-socket-table.test.ts"];
+const FAIR = ["test/self-host/edge/fair-turns.test.ts"];
 const WEBHOOK = ["test/domain/webhook.test.ts"];
 
 export const TESTED_MUTANTS: readonly Mutant[] = [
@@ -74,7 +74,7 @@ export const TESTED_MUTANTS: readonly Mutant[] = [
     "self-host/edge/client-sockets.ts",
     "if (seat.socket !== null) this.#paused.delete(seat.socket);",
     "",
-    ["test/self-host/client-sockets.test.ts"],
+    ["test/self-host/edge/client-sockets.test.ts"],
   ),
   mutant(
     "a request that is refused its turn keeps its share",

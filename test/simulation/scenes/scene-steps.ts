@@ -3,7 +3,7 @@
 import { configDocument } from "../../../contract/config.ts";
 import { toPresence } from "../../../contract/worker.ts";
 import type { JobError, NewJob } from "../../../domain/job/job.ts";
-import { REQUEST } from "../../domain/sample-jobs.ts";
+import { REQUEST } from "../../domain/job/sample-jobs.ts";
 import type { Scene } from "./scene.ts";
 
 /** A job that any worker may have. */

@@ -1,0 +1,133 @@
+// The states that an operator looks for, and the filter, order and totals of a fleet's list.
+
+import { describe, expect, it } from "vitest";
+import { UNKNOWN_MACHINE } from "../../../domain/fleet/machine.ts";
+import { type Outcome, registerWorker, type WorkerView } from "../../../domain/fleet/worker.ts";
+import {
+  failureRateOf,
+  inOrder,
+  isInState,
+  isWanted,
+  sumsOf,
+  WORKER_STATES,
+} from "../../../domain/fleet/worker-state.ts";
+
+const REPORT = { tagList: "", models: null, tier: null, version: null, unavailable: null, apis: [] };
+
+const viewOf = (instance: string, given: Partial<WorkerView> = {}, tags: string[] = [], codes = ""): WorkerView => {
+  const report = {
+    ...REPORT,
+    instance,
+    provider: "p",
+    tags,
+    concurrency: 2,
+    runtimeModels: null,
+    machine: UNKNOWN_MACHINE,
+    jobs: null,
+  };
+  const outcomes = [...codes].map(
+    (code, at): Outcome => ({
+      jobId: `${at}`,
+      outcome: code === "." ? "completed" : "failed",
+      code: code === "." ? null : code === "r" ? "rate_limited" : "runtime_error",
+      at,
+    }),
+  );
+  const worker = {
+    ...registerWorker(report, null, { keyId: null, viaSocket: false }, 1),
+    tagList: tags.join(),
+    outcomes,
+  };
+  return {
+    worker,
+    status: "idle",
+    load: 0,
+    pauseReason: null,
+    unavailable: null,
+    lastSeenAt: 1,
+    connected: true,
+    haltConfirmed: null,
+    ...given,
+  };
+};
+
+describe("a worker's states", () => {
+  it.each([
+    ["...", 0, false],
+    ["xx", 1, false],
+    ["x..", 1 / 3, true],
+    ["x...", 1 / 4, false],
+    ["rrrr", null, false],
+    ["", null, false],
+  ])("of the outcomes %j the failure rate is %j, and failing is %j", (codes, rate, isFailing) => {
+    const view = viewOf("w", {}, [], codes);
+    expect(failureRateOf(view.worker)).toBe(rate);
+    expect(isInState(view, "failing")).toBe(isFailing);
+  });
+
+  it("present ones may be paused, unavailable, busy or idle; those that owe a confirmation are told apart", () => {
+    const away = viewOf("w", { haltConfirmed: true });
+    const states = (view: WorkerView) => WORKER_STATES.filter((state) => isInState(view, state));
+    expect(states(away)).toEqual(["idle"]);
+    expect(states({ ...away, unavailable: "its runtime does not answer" })).toEqual(["unavailable", "idle"]);
+    expect(states({ ...away, unavailable: "its runtime does not answer", status: "offline" })).toEqual(["offline"]);
+    expect(states({ ...away, status: "busy", pauseReason: "lunch" })).toEqual(["paused", "busy"]);
+    expect(states({ ...away, status: "online", haltConfirmed: false })).toEqual(["online", "unconfirmed"]);
+  });
+
+  it("an offline worker is neither failing nor paused, but has confirmed no halt", () => {
+    const view = viewOf("w", { status: "offline", pauseReason: "by hand", haltConfirmed: false }, [], "xxxx");
+    expect(sumsOf([view], 10).states).toEqual({
+      failing: 0,
+      offline: 1,
+      paused: 0,
+      unavailable: 0,
+      busy: 0,
+      online: 0,
+      idle: 0,
+      unconfirmed: 1,
+    });
+  });
+});
+
+describe("a fleet's list", () => {
+  const fleet = [
+    viewOf("b", { load: 1, lastSeenAt: 5 }, ["gpu", "eu"], "..."),
+    viewOf("a", { load: 1, lastSeenAt: 9 }, ["gpu"], "xxx"),
+    viewOf("c", { status: "offline", lastSeenAt: 2 }, []),
+  ];
+
+  it("finds a part of a name or a tag, in any case; every filter must hold", () => {
+    const found = (filter: Parameters<typeof isWanted>[1]) =>
+      fleet.filter((view) => isWanted(view, filter)).map(({ worker }) => worker.instance);
+    expect(found({ q: "GP" })).toEqual(["b", "a"]);
+    expect(found({ tag: "gpu", state: "failing" })).toEqual(["a"]);
+    expect(found({ tag: "gp" })).toEqual([]);
+    expect([found({ provider: "p" }), found({ provider: "q" })]).toEqual([["b", "a", "c"], []]);
+  });
+
+  it("puts first what is asked for, and equal ones by name", () => {
+    const order = (sort: Parameters<typeof inOrder>[1]) => inOrder(fleet, sort).map(({ worker }) => worker.instance);
+    expect(order("load")).toEqual(["a", "b", "c"]);
+    expect(order("failure_rate")).toEqual(["a", "b", "c"]);
+    expect(order("last_heartbeat")).toEqual(["c", "b", "a"]);
+    expect(order("instance")).toEqual(["a", "b", "c"]);
+  });
+
+  it("has those without a record after those that never failed, and those without a place as not loaded", () => {
+    const [none, good] = [viewOf("a"), viewOf("b", {}, [], "...")];
+    expect(inOrder([none, good], "failure_rate").map(({ worker }) => worker.instance)).toEqual(["b", "a"]);
+    const placeless = viewOf("c", { load: 2 });
+    const shown = { ...placeless, worker: { ...placeless.worker, concurrency: 0 } };
+    const [full, empty] = [viewOf("d", { load: 2 }), viewOf("e", { load: 0 })];
+    expect(inOrder([shown, empty, full], "load").map(({ worker }) => worker.instance)).toEqual(["d", "c", "e"]);
+  });
+
+  it("adds up places of present workers by tag, the largest group first", () => {
+    const alike = [viewOf("a", {}, ["y", "x"]), viewOf("b", {}, ["z"])];
+    expect(sumsOf(alike, 3).tags.map(({ value }) => value)).toEqual(["x", "y", "z"]);
+    const { tags, providers } = sumsOf(fleet, 1);
+    expect(tags).toEqual([{ value: "gpu", workers: 2, places: 4, load: 2, failing: 1, offline: 0, paused: 0 }]);
+    expect(providers[0]).toMatchObject({ workers: 3, places: 4, offline: 1 });
+  });
+});

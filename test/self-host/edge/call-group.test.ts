@@ -1,0 +1,100 @@
+// Calls on their way to a tenant's object: how many messages they need.
+
+import { setImmediate as tickEnd } from "node:timers/promises";
+import { expect, test } from "vitest";
+import { err, ok } from "../../../domain/words/result.ts";
+import { answerGroup, linesOf, readLine } from "../../../durable-objects/calls/grouped-calls.ts";
+import { CallGroup } from "../../../self-host/edge/call-group.ts";
+
+const call = (id: string) => ({
+  credential: { kind: "key" as const, id: "k", hash: "h" },
+  name: "getJob" as const,
+  request: { id },
+});
+
+const idsIn = (group: string): string[] =>
+  (JSON.parse(group) as { request: { id: string } }[]).map(({ request }) => request.id);
+
+test("what arrives in one tick is one message, and what arrives while it is under way is the next", async () => {
+  const sent: string[][] = [];
+  const answers: (() => void)[] = [];
+  const send = (group: string) =>
+    new Promise<readonly string[]>((resolve) => {
+      sent.push(idsIn(group));
+      answers.push(() => resolve(idsIn(group)));
+    });
+  const group = new CallGroup(send, () => undefined);
+
+  const first = [group.add(call("1")), Promise.resolve().then(() => group.add(call("2")))];
+  await tickEnd();
+  await tickEnd();
+  expect(sent).toEqual([["1", "2"]]);
+
+  const next = [group.add(call("3")), group.add(call("4"))];
+  await tickEnd();
+  await tickEnd();
+  expect(sent).toHaveLength(1);
+
+  answers[0]?.();
+  expect(await Promise.all(first)).toEqual(["1", "2"]);
+  expect(sent).toEqual([
+    ["1", "2"],
+    ["3", "4"],
+  ]);
+  answers[1]?.();
+  expect(await Promise.all(next)).toEqual(["3", "4"]);
+});
+
+test("the next message goes out before the callers of the last one are told", async () => {
+  const told: string[] = [];
+  const answers: (() => void)[] = [];
+  const group = new CallGroup(
+    (calls) =>
+      new Promise((resolve) => {
+        told.push(`sent ${idsIn(calls)}`);
+        answers.push(() => resolve(idsIn(calls)));
+      }),
+    () => undefined,
+  );
+  const first = group.add(call("1")).then((id) => told.push(`answered ${id}`));
+  await tickEnd();
+  await tickEnd();
+  const next = group.add(call("2")).then((id) => told.push(`answered ${id}`));
+  answers[0]?.();
+  await first;
+  answers[1]?.();
+  await next;
+  expect(told).toEqual(["sent 1", "sent 2", "answered 1", "answered 2"]);
+});
+
+test("a message without an answer fails its own calls, and the next goes out all the same", async () => {
+  let isBroken = true;
+  const group = new CallGroup(
+    async (calls) => {
+      if (isBroken) throw new Error("away");
+      return idsIn(calls);
+    },
+    () => undefined,
+  );
+  await expect(group.add(call("1"))).rejects.toThrow("away");
+  isBroken = false;
+  expect(await group.add(call("2"))).toBe("2");
+});
+
+test("each call of a group has an outcome of its own: a value as it was written, a refusal, or what it threw", async () => {
+  const group = JSON.stringify([call("a\nb"), call("none"), call("broken")]);
+  const answered = await answerGroup(
+    group,
+    (begin) => begin(),
+    async (_credential, _name, { id }: { id: string }) => {
+      if (id === "broken") throw Object.assign(new Error("overloaded"), { overloaded: true, retryable: true });
+      return id === "none" ? err({ code: "not_found", kind: "job", id }) : ok({ id });
+    },
+  );
+  const [value, refusal, thrown] = linesOf(answered);
+  const read = readLine<{ id: string }>(value ?? "");
+  expect(read.ok && [read.value.text, read.value.read()]).toEqual(['{"id":"a\\nb"}', { id: "a\nb" }]);
+  expect(readLine(refusal ?? "")).toEqual(err({ code: "not_found", kind: "job", id: "none" }));
+  const told = { message: "overloaded", overloaded: true, retryable: true };
+  expect(() => readLine(thrown ?? "")).toThrow(expect.objectContaining(told));
+});

@@ -1,0 +1,64 @@
+// When the server ends a WebSocket, the client gets the reason, and the connection ends at once.
+
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
+import { describe, expect, test } from "vitest";
+import WebSocket from "ws";
+import { CloseWatch } from "../../../self-host/edge/closing-frame.ts";
+import { startSelfHosted } from "../../support/self-hosted.ts";
+
+const CLOSE = Buffer.from([0x88, 0x04, 0x11, 0x31, 0x6f, 0x6b]);
+
+const textFrame = (length: number): Buffer => {
+  const payload = Buffer.alloc(length, 0x88);
+  if (length < 126) return Buffer.concat([Buffer.from([0x81, length]), payload]);
+  const header = Buffer.alloc(length < 65_536 ? 4 : 10);
+  header[0] = 0x81;
+  header[1] = length < 65_536 ? 126 : 127;
+  if (length < 65_536) header.writeUInt16BE(length, 2);
+  else header.writeBigUInt64BE(BigInt(length), 2);
+  return Buffer.concat([header, payload]);
+};
+
+/** After how many bytes, in pieces, a close frame has passed; null if none has. */
+const closedAfter = (bytes: Buffer, pieceBytes: number): number | null => {
+  const watch = new CloseWatch();
+  for (let at = 0; at < bytes.length; at += pieceBytes)
+    if (watch.hasPassed(bytes.subarray(at, at + pieceBytes))) return Math.min(bytes.length, at + pieceBytes);
+  return null;
+};
+
+describe("a close frame to the client", () => {
+  test.each([1, 3, 70_000, 1_000_000])("is found when it has passed and not before, in pieces of %i bytes", (piece) => {
+    const frames = Buffer.concat([textFrame(0), textFrame(5), textFrame(126), textFrame(66_000)]);
+    expect(closedAfter(frames, piece)).toBe(null);
+    const closed = Buffer.concat([frames, CLOSE]);
+    expect(closedAfter(closed, piece)).toBe(closed.length);
+  });
+});
+
+test("a viewer that never says anything hears at once that its key has ended", async () => {
+  const dataDir = mkdtempSync(path.join(tmpdir(), "signalbox-"));
+  const server = await startSelfHosted(dataDir);
+  try {
+    const headers = { authorization: `Bearer ${server.adminKey}`, "content-type": "application/json" };
+    const made = await fetch(`${server.url}/api/keys`, {
+      method: "POST",
+      headers,
+      body: JSON.stringify({ name: "watcher", role: "viewer" }),
+    });
+    const { id, key } = (await made.json()) as { id: string; key: string };
+    const viewer = new WebSocket(`${server.url.replace("http", "ws")}/live`, {
+      headers: { authorization: `Bearer ${key}` },
+    });
+    await new Promise((resolve) => viewer.once("message", resolve));
+    const closed = new Promise<number>((resolve) => viewer.once("close", resolve));
+    await fetch(`${server.url}/api/keys/${id}`, { method: "DELETE", headers });
+    expect(await Promise.race([closed, pause(5_000)])).toBe(4401);
+  } finally {
+    await server.kill();
+    rmSync(dataDir, { recursive: true, force: true });
+  }
+}, 60_000);

@@ -1,0 +1,114 @@
+// What the HTTP server in Node does before the app. What it refuses is always a problem document with a request id.
+
+import { once } from "node:events";
+import { readFile } from "node:fs/promises";
+import type { IncomingMessage, Server } from "node:http";
+import { type AddressInfo, connect } from "node:net";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { closeServer, edgeServer } from "../../../self-host/edge/http-server.ts";
+
+let server: Server;
+beforeAll(async () => {
+  const sees = (one: IncomingMessage): string => (one.rawHeaders.includes("Host") ? "with a Host" : "without Host");
+  server = edgeServer((_, { incoming }) => new Response(`from the app, ${sees(incoming)}`), 100);
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+});
+afterAll(() => closeServer(server, 0));
+
+/** Everything that comes back until the server ends the connection. */
+const exchange = (sent: string): Promise<string> =>
+  new Promise((resolve, reject) => {
+    const socket = connect((server.address() as AddressInfo).port, "127.0.0.1", () => socket.write(sent));
+    let text = "";
+    socket.setEncoding("latin1").on("data", (chunk: string) => {
+      text += chunk;
+    });
+    socket.on("error", reject).on("end", () => {
+      socket.destroy();
+      resolve(text);
+    });
+  });
+
+const END = "\r\n\r\n";
+
+it.each([
+  ["CONNECT", `CONNECT example.com:443 HTTP/1.1\r\nHost: example.com:443${END}`, 405, "method_not_allowed"],
+  ["headers of 100 KB", `GET / HTTP/1.1\r\nHost: x\r\nX-Large: ${"a".repeat(100_000)}${END}`, 431, "headers_too_large"],
+  ["an address of 100 KB", `GET /${"a".repeat(100_000)} HTTP/1.1\r\nHost: x${END}`, 431, "headers_too_large"],
+  ["what is no HTTP", `hello${END}`, 400, "invalid_request"],
+  ["a request without Host", `GET / HTTP/1.1\r\nConnection: close${END}`, 400, "invalid_request"],
+  ["TLS", "\u0016\u0003\u0001\u0002\u0000\u0001\u0000\u0001\u00fc\u0003\u0003", 400, "invalid_request"],
+  [
+    "a Content-Length that is no number",
+    `POST / HTTP/1.1\r\nHost: x\r\nContent-Length: x${END}`,
+    400,
+    "invalid_request",
+  ],
+])("%s is refused with a problem document", async (_, sent, status, code) => {
+  const [head = "", body = ""] = (await exchange(sent)).split(END);
+  expect(head).toMatch(new RegExp(`^HTTP/1\\.1 ${status} [A-Z]`));
+  expect(head.toLowerCase()).toContain("\r\ncontent-type: application/problem+json\r\n");
+  const problem = JSON.parse(body);
+  expect(problem).toMatchObject({ status, code });
+  expect(head).toContain(`x-request-id: ${problem.instance}`);
+  if (status === 405) expect(head).toMatch(/\r\nallow: GET, /);
+});
+
+it.each([
+  ["HTTP/1.0 without Host, as a proxy's health check sends it", `GET /health HTTP/1.0${END}`],
+  ["an expectation that nobody knows", `GET / HTTP/1.1\r\nHost: x\r\nExpect: magic\r\nConnection: close${END}`],
+])("%s is answered by the app", async (_, sent) => {
+  const answer = await exchange(sent);
+  expect([answer.slice(0, 15), answer]).toEqual([
+    "HTTP/1.1 200 OK",
+    expect.stringContaining("from the app, with a Host"),
+  ]);
+});
+
+it("after refusals the server goes on", async () => {
+  expect(await exchange(`GET / HTTP/1.1\r\nHost: x\r\nConnection: close${END}`)).toContain("from the app");
+});
+
+/** Linux's word for a connection on which the next timer is that of keep-alive. */
+const PROBED = "02";
+
+it.runIf(process.platform === "linux")(
+  "a connection in silence is probed, so that a lost client is noticed",
+  async () => {
+    const { port } = server.address() as AddressInfo;
+    const socket = connect(port, "127.0.0.1");
+    await once(server, "connection");
+    const own = `:${port.toString(16).toUpperCase().padStart(4, "0")}`;
+    const [timer] = (await readFile("/proc/net/tcp", "utf8"))
+      .split("\n")
+      .map((line) => line.trim().split(/\s+/))
+      .filter(([, local, , state]) => local?.endsWith(own) && state === "01")
+      .map(([, , , , , timing]) => timing?.split(":")[0]);
+    socket.destroy();
+    expect(timer).toBe(PROBED);
+  },
+);
+
+it("cuts off clients that read nothing of large answers, as many as must be", async () => {
+  const large = Buffer.alloc(8 * 1024 * 1024, "x");
+  const generous = edgeServer(() => new Response(large), 60);
+  generous.listen(0, "127.0.0.1");
+  await once(generous, "listening");
+  const { port } = generous.address() as AddressInfo;
+  const connections = (): Promise<number> =>
+    new Promise((resolve) => generous.getConnections((_, count) => resolve(count)));
+  let opened = 0;
+  generous.on("connection", () => {
+    opened += 1;
+  });
+  const clients = Array.from({ length: 60 }, () => {
+    const client = connect(port, "127.0.0.1", () => client.write(`GET / HTTP/1.1\r\nHost: x${END}`)).pause();
+    return client.on("error", () => undefined);
+  });
+  await expect.poll(() => opened).toBe(60);
+  await expect.poll(connections, { timeout: 10_000 }).toBeLessThan(60);
+  expect(await connections()).toBeGreaterThan(10);
+  for (const client of clients) client.destroy();
+  await closeServer(generous, 0);
+});

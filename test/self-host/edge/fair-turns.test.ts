@@ -1,0 +1,191 @@
+// How the edge in Node shares one machine among tenants: turns for heavy work, and groups of calls that vital calls
+// never wait for.
+
+import { setTimeout as pause } from "node:timers/promises";
+import { describe, expect, test, vi } from "vitest";
+import type { GroupedCall } from "../../../durable-objects/calls/grouped-calls.ts";
+import { CallGroup } from "../../../self-host/edge/call-group.ts";
+import { FairTurns } from "../../../self-host/edge/fair-turns.ts";
+
+describe("a tenant's heavy work", () => {
+  /** How many of `count` heavy requests have begun. Those that still wait when the test is over are refused later. */
+  const begin = (turns: FairTurns, tenant: string, count: number) => {
+    const ends: (() => void)[] = [];
+    const refused = (): void => undefined;
+    for (let index = 0; index < count; index += 1)
+      void turns.take(tenant, "heavy")?.then((end) => ends.push(end), refused);
+    return ends;
+  };
+
+  test("alone is done side by side", async () => {
+    const ends = begin(new FairTurns(), "a", 6);
+    await pause(0);
+    expect(ends.length).toBe(6);
+  });
+
+  test("beside another tenant is done one at a time, and leaves twice its time to the other", async () => {
+    let nowAt = 0;
+    const turns = new FairTurns(() => nowAt);
+    turns.take("b", "usual");
+    const ends = begin(turns, "a", 2);
+    await pause(0);
+    expect(ends.length).toBe(1);
+    nowAt = 15;
+    ends[0]?.();
+    await pause(5);
+    expect(ends.length).toBe(1);
+    nowAt = 50;
+    await pause(40);
+    expect(ends.length).toBe(2);
+  });
+
+  test("goes on at once when nobody else has asked for a second", async () => {
+    let nowAt = 0;
+    const turns = new FairTurns(() => nowAt);
+    turns.take("b", "usual");
+    const ends = begin(turns, "a", 2);
+    await pause(0);
+    nowAt = 1_500;
+    ends[0]?.();
+    await pause(0);
+    expect(ends.length).toBe(2);
+  });
+
+  test("leaves no time to another that has not asked for a second", async () => {
+    let nowAt = 0;
+    const turns = new FairTurns(() => nowAt);
+    turns.take("b", "usual");
+    const ends = begin(turns, "a", 1);
+    await pause(0);
+    nowAt = 900;
+    ends[0]?.();
+    nowAt = 1_001;
+    const next = begin(turns, "a", 6);
+    await pause(0);
+    expect(next.length).toBe(6);
+  });
+
+  test("that has waited for ten seconds is refused with 429", async () => {
+    let nowAt = 0;
+    const turns = new FairTurns(() => nowAt);
+    turns.take("b", "usual");
+    const first = await turns.take("a", "heavy");
+    const second = turns.take("a", "heavy");
+    nowAt = 10_000;
+    first?.();
+    await expect(second).rejects.toMatchObject({ refusal: { code: "rate_limited" } });
+  });
+
+  test("is refused then, even if what runs before it never ends", async () => {
+    vi.useFakeTimers();
+    try {
+      const turns = new FairTurns(() => Date.now());
+      begin(turns, "a", 8);
+      const refused = expect(turns.take("a", "heavy")).rejects.toMatchObject({ refusal: { code: "rate_limited" } });
+      await vi.advanceTimersByTimeAsync(10_000);
+      await refused;
+    } finally {
+      vi.useRealTimers();
+    }
+  });
+
+  test("keeps no other kind of request waiting", async () => {
+    const turns = new FairTurns();
+    turns.take("b", "usual");
+    begin(turns, "a", 5);
+    expect(turns.take("a", "usual")).toBe(null);
+    expect(turns.take("a", "vital")).toBe(null);
+  });
+});
+
+describe("groups of calls", () => {
+  const call = (name: GroupedCall["name"], request: unknown = null): GroupedCall => ({
+    credential: { kind: "key", id: "k", hash: "h" },
+    name,
+    request,
+  });
+
+  /** Groups as they are sent; each is answered when the test says so. */
+  const line = () => {
+    const sent: { names: string[]; answer: () => void }[] = [];
+    const group = new CallGroup(
+      (text) =>
+        new Promise((resolve) => {
+          const calls = JSON.parse(text) as GroupedCall[];
+          sent.push({
+            names: calls.map(({ name }) => name),
+            answer: () => resolve(calls.map(({ name }) => name)),
+          });
+        }),
+      () => undefined,
+    );
+    return { sent, group };
+  };
+
+  test("what is vital goes first with the next group", async () => {
+    const { sent, group } = line();
+    void group.add(call("createJob"));
+    await pause(5);
+    void group.add(call("createJobs"));
+    void group.add(call("activateKillswitch"));
+    sent[0]?.answer();
+    await pause(5);
+    expect(sent.map(({ names }) => names)).toEqual([["createJob"], ["activateKillswitch", "createJobs"]]);
+    sent[1]?.answer();
+  });
+
+  test("what is vital goes beside a group that takes long, and the rest goes on after both", async () => {
+    const { sent, group } = line();
+    void group.add(call("createJobs"));
+    await pause(5);
+    const late = group.add(call("createJob"));
+    const stop = group.add(call("activateKillswitch"));
+    await pause(60);
+    expect(sent.map(({ names }) => names)).toEqual([["createJobs"], ["activateKillswitch"]]);
+    sent[1]?.answer();
+    expect(await stop).toBe("activateKillswitch");
+    sent[0]?.answer();
+    await pause(5);
+    sent[2]?.answer();
+    expect(await late).toBe("createJob");
+  });
+
+  test("what arrives while only the message beside is under way goes when that has its answer", async () => {
+    const { sent, group } = line();
+    void group.add(call("createJobs"));
+    await pause(5);
+    void group.add(call("activateKillswitch"));
+    await expect.poll(() => sent.length).toBe(2);
+    sent[0]?.answer();
+    await pause(5);
+    const late = group.add(call("createJob"));
+    sent[1]?.answer();
+    await expect.poll(() => sent.length).toBe(3);
+    sent[2]?.answer();
+    expect(await late).toBe("createJob");
+  });
+
+  test("what is vital and large leaves no place beside it in its group", async () => {
+    const { sent, group } = line();
+    const large = "x".repeat(700_000);
+    void group.add(call("completeJob", large));
+    void group.add(call("createJob", large));
+    await pause(5);
+    expect(sent.map(({ names }) => names)).toEqual([["completeJob"]]);
+    sent[0]?.answer();
+    await pause(5);
+    expect(sent.map(({ names }) => names)).toEqual([["completeJob"], ["createJob"]]);
+    sent[1]?.answer();
+  });
+
+  test("a group carries no more than about a megabyte, or one call", async () => {
+    const { sent, group } = line();
+    const large = "x".repeat(700_000);
+    for (const request of [large, large, large]) void group.add(call("createJob", request));
+    for (let index = 0; index < 3; index += 1) {
+      await pause(5);
+      expect(sent[index]?.names.length).toBe(1);
+      sent[index]?.answer();
+    }
+  });
+});

@@ -1,0 +1,147 @@
+// Requests that Node passes on to workerd: a client that disconnects ends its request there at once, at any moment, and
+// a client whose handshake workerd refused says nothing more to it.
+
+import { once } from "node:events";
+import { createServer, type IncomingMessage, type Server } from "node:http";
+import { type AddressInfo, connect, type Socket } from "node:net";
+import path from "node:path";
+import { PassThrough } from "node:stream";
+import { afterEach, beforeEach, expect, it } from "vitest";
+import { closeServer, edgeServer } from "../../../self-host/edge/http-server.ts";
+import { passOn, tunnel } from "../../../self-host/edge/pass-on.ts";
+import type { AppContext } from "../../../src/http/auth.ts";
+import { folderForEachTest } from "../../support/temporary-folder.ts";
+
+const AT_ONCE_MS = 500;
+
+const folder = folderForEachTest();
+let workerd: Server;
+let edge: Server;
+let arrived: Promise<IncomingMessage>;
+let beforePassing: () => Promise<void>;
+
+beforeEach(async () => {
+  const socketPath = path.join(folder.path, "edge.sock");
+  beforePassing = async () => undefined;
+  workerd = createServer();
+  arrived = once(workerd, "request").then(([request]) => request as IncomingMessage);
+  workerd.listen(socketPath);
+  await once(workerd, "listening");
+  edge = edgeServer(async (_request, exchange) => {
+    await beforePassing();
+    const context = { get: () => "id" } as unknown as AppContext;
+    if (exchange.head === undefined) return passOn(context, exchange, socketPath);
+    return tunnel(context, exchange, socketPath, () => new PassThrough());
+  }, 10);
+  edge.listen(0, "127.0.0.1");
+  await once(edge, "listening");
+});
+afterEach(async () => {
+  await closeServer(edge, 0);
+  workerd.closeAllConnections();
+  workerd.close();
+});
+
+const client = (sent: string) => {
+  const socket = connect((edge.address() as AddressInfo).port, "127.0.0.1", () => socket.write(sent));
+  socket.on("error", () => undefined);
+  return socket;
+};
+const endedWithin = ({ socket }: IncomingMessage): Promise<boolean> =>
+  new Promise((resolve) => {
+    socket.on("error", () => undefined);
+    socket.once("close", () => resolve(true));
+    setTimeout(resolve, AT_ONCE_MS, false);
+  });
+const get = "GET /x HTTP/1.1\r\nHost: x\r\n\r\n";
+const post = "POST /x HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\nhalf";
+
+it("while it waits for the answer", async () => {
+  const socket = client(get);
+  const request = await arrived;
+  socket.destroy();
+  expect(await endedWithin(request)).toBe(true);
+});
+
+it("while it sends its body", async () => {
+  workerd.on("checkContinue", (request, response) => {
+    response.writeContinue();
+    workerd.emit("request", request, response);
+  });
+  const socket = client(post);
+  const request = await arrived;
+  request.resume();
+  await once(request, "data");
+  socket.destroy();
+  expect(await endedWithin(request)).toBe(true);
+});
+
+it("while the answer streams", async () => {
+  workerd.on("request", (_request, response) => {
+    response.writeHead(200);
+    response.write("first");
+  });
+  const socket = client(get);
+  const request = await arrived;
+  await once(socket, "data");
+  socket.destroy();
+  expect(await endedWithin(request)).toBe(true);
+});
+
+it("before it is passed on: then it never gets there", async () => {
+  let reached = false;
+  workerd.on("request", () => {
+    reached = true;
+  });
+  const left = new Promise<void>((resolve) => {
+    beforePassing = async () => {
+      socket.destroy();
+      await new Promise((later) => setTimeout(later, 50));
+      setTimeout(resolve, 200);
+    };
+  });
+  const socket = client(get);
+  await left;
+  expect(reached).toBe(false);
+});
+
+const handshake =
+  "GET /x HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\n" +
+  "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n";
+const heardBy = (socket: Socket): (() => string) => {
+  let text = "";
+  socket.on("data", (bytes) => {
+    text += bytes;
+  });
+  return () => text;
+};
+
+it("a handshake that is refused ends the connection: what the client sends behind it reaches nobody", async () => {
+  const asked: string[] = [];
+  workerd.on("request", ({ url = "" }: IncomingMessage, response) => {
+    asked.push(url);
+    response.writeHead(404, { "content-length": 12 }).end("nothing here");
+  });
+  const socket = client(`${handshake}GET /at-once HTTP/1.1\r\nHost: x\r\n\r\n`);
+  const heard = heardBy(socket);
+  socket.once("data", () => socket.write("GET /later HTTP/1.1\r\nHost: x\r\n\r\n"));
+  await once(socket, "close");
+  expect(heard()).toMatch(/^HTTP\/1.1 404 .*nothing here$/s);
+  await new Promise((resolve) => setTimeout(resolve, 100));
+  expect(asked).toEqual(["/x"]);
+});
+
+it("after a handshake that is accepted bytes go both ways, also those that came with it", async () => {
+  workerd.on("upgrade", (_request, upstream, head) => {
+    const accepted = "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Accept: yes";
+    upstream.write(`HTTP/1.1 101 Switching Protocols\r\n${accepted}\r\n\r\nfirst,`);
+    upstream.write(head);
+    upstream.pipe(upstream);
+  });
+  const socket = client(`${handshake}early,`);
+  const heard = heardBy(socket);
+  await expect.poll(heard).toContain("first,early,");
+  socket.write("late");
+  await expect.poll(heard).toMatch(/^HTTP\/1.1 101 .*Sec-WebSocket-Accept: yes\r\n\r\nfirst,early,late$/s);
+  socket.destroy();
+});

@@ -1,0 +1,139 @@
+// The limits of a key on tokens and on waiting jobs, and the limits of each person that it is used for.
+
+import { expect, it } from "vitest";
+import { MAX_USERS_A_KEY } from "../../../durable-objects/steps/key-limits.ts";
+import { type Client, restart } from "../../support/workerd/client.ts";
+import { CHAT, chat, fakeWorker, post as postDoor } from "../../support/workerd/fake-worker.ts";
+import { present, useOwnTenant, world } from "../../support/workerd/own-tenant.ts";
+
+useOwnTenant();
+
+const limitedKey = async (limits: object): Promise<Client & { readonly keyId: string }> => {
+  const key = await world.withKey("standard");
+  const changed = await world.ok("PATCH", `/api/keys/${key.keyId}`, { limits });
+  expect(changed.limits).toEqual(limits);
+  return key;
+};
+
+const post = async (key: Client, more: object = {}) => {
+  const { status, body, headers } = await key.post("/api/jobs", { prompt: "hello", ...more });
+  return { status, code: body.code, detail: body.detail, after: Number(headers.get("retry-after")) };
+};
+
+const finishOne = async (outputTokens: number): Promise<void> => {
+  const { jobs } = await world.ok("POST", "/api/workers/w/claim", {});
+  const { id, lease } = jobs[0];
+  const usage = { input_tokens: 0, output_tokens: outputTokens };
+  await world.ok("POST", `/api/jobs/${id}/complete`, { lease, result: "x", usage });
+};
+
+it("tokens a minute: what was reserved is corrected when the job has ended", async () => {
+  const key = await limitedKey({ tokens_per_minute: 100 });
+  await present("w");
+  expect((await post(key, { input: { max_tokens: 80 } })).status).toBe(201);
+  const refused = await post(key, { input: { max_tokens: 80 } });
+  expect(refused).toMatchObject({ status: 429, code: "rate_limit_exceeded" });
+  expect(refused.detail).toMatch(/^this key may use 100 tokens a minute: 8\d are used, and this needs about 8\d$/);
+  expect(refused.after).toBeGreaterThan(50);
+  await finishOne(10);
+  expect((await post(key, { input: { max_tokens: 80 } })).status).toBe(201);
+  await finishOne(90);
+  expect((await post(key)).status).toBe(429);
+});
+
+it("one request of any size passes while nothing is used", async () => {
+  const key = await limitedKey({ tokens_per_minute: 10 });
+  expect((await post(key, { input: { max_tokens: 5_000 } })).status).toBe(201);
+  expect((await post(key)).status).toBe(429);
+});
+
+it("no more jobs wait than its key may have waiting, before and after a restart", async () => {
+  const key = await limitedKey({ max_waiting: 2 });
+  for (const expected of [201, 201, 429]) expect((await post(key)).status).toBe(expected);
+  await restart(world);
+  const refused = await post(key);
+  expect(refused).toMatchObject({ status: 429, detail: "this key may have 2 jobs waiting, and 2 wait" });
+  expect(refused.after).toBe(1);
+  await present("w");
+  expect((await post(key)).status).toBe(201);
+  expect((await world.post("/api/jobs", { prompt: "another key's" })).status).toBe(201);
+});
+
+it("each person of a key has limits of their own", async () => {
+  const key = await limitedKey({ per_user: { requests_per_minute: 2, concurrent: 1 } });
+  const ann = { fairness_key: "ann" };
+  expect((await post(key, ann)).status).toBe(201);
+  expect(await post(key, ann)).toMatchObject({
+    status: 429,
+    detail: 'user "ann" of this key may make 1 requests at a time',
+  });
+  await restart(world);
+  expect((await post(key, ann)).status).toBe(429);
+  expect((await post(key, { fairness_key: "bob" })).status).toBe(201);
+  for (let times = 0; times < 4; times += 1) expect((await post(key)).status).toBe(201);
+  await present("w");
+  await finishOne(1);
+  expect((await post(key, ann)).status).toBe(201);
+  await finishOne(1);
+  await finishOne(1);
+  const often = await post(key, ann);
+  expect(often).toMatchObject({ status: 429, detail: 'user "ann" of this key may make 2 requests a minute' });
+});
+
+it("a limit that is given later counts what is open already", async () => {
+  const key = await world.withKey("standard");
+  for (const user of ["ann", "ann", "bob"]) await post(key, { fairness_key: user });
+  await world.ok("PATCH", `/api/keys/${key.keyId}`, { limits: { max_waiting: 4, per_user: { concurrent: 2 } } });
+  expect((await post(key, { fairness_key: "ann" })).status).toBe(429);
+  expect((await post(key, { fairness_key: "bob" })).status).toBe(201);
+  expect((await post(key)).status).toBe(429);
+  await world.ok("PATCH", `/api/keys/${key.keyId}`, { limits: null });
+  expect((await post(key, { fairness_key: "ann" })).status).toBe(201);
+});
+
+it("a person's money of a day ends", async () => {
+  const key = await limitedKey({ per_user: { day_usd: 1 } });
+  await present("w");
+  await post(key, { fairness_key: "ann" });
+  const { jobs } = await world.ok("POST", "/api/workers/w/claim", {});
+  const { id, lease } = jobs[0];
+  await world.ok("POST", `/api/jobs/${id}/complete`, { lease, result: "x", cost_usd: 1.5 });
+  expect(await post(key, { fairness_key: "ann" })).toMatchObject({ status: 429, code: "insufficient_quota" });
+  expect((await post(key, { fairness_key: "bob" })).status).toBe(201);
+});
+
+it("the front door tells the tokens that are left, and counts for the person that the request names", async () => {
+  const made = await world.ok("POST", "/api/keys", {
+    name: "client",
+    role: "client",
+    limits: { tokens_per_minute: 1_000, per_user: { tokens_per_minute: 300 } },
+  });
+  const worker = await fakeWorker(world);
+  const asking = postDoor(made.key, CHAT, chat({ user: "ann", max_tokens: 200 }));
+  const job = await worker.nextJob();
+  worker.complete(job, {}, { usage: { input_tokens: 10, output_tokens: 240 } });
+  const { headers } = await asking;
+  expect(headers.get("x-ratelimit-limit-tokens")).toBe("300");
+  expect(Number(headers.get("x-ratelimit-remaining-tokens"))).toBeLessThan(100);
+  expect(headers.get("x-ratelimit-reset-tokens")).toMatch(/^\d+s$/);
+  expect((await world.ok("GET", `/api/jobs/${job.id}`)).fairness_key).toBe("ann");
+  const over = await postDoor(made.key, CHAT, chat({ safety_identifier: "ann", max_tokens: 60 }));
+  expect([over.status, over.headers.get("x-ratelimit-remaining-tokens")]).toEqual([429, "0"]);
+  expect(JSON.parse(await over.whole).error.message).toContain('user "ann" of this key may use 300 tokens a minute');
+  const other = postDoor(made.key, CHAT, chat({ user: "ann", max_tokens: 60 }), { "x-signalbox-user": "bob" });
+  worker.complete(await worker.nextJob(), {});
+  expect((await other).status).toBe(200);
+});
+
+it("has a count for 10,000 people a minute and no more", async () => {
+  const key = await limitedKey({ per_user: { requests_per_minute: 1 } });
+  for (let from = 0; from < MAX_USERS_A_KEY; from += 500) {
+    const jobs = Array.from({ length: 500 }, (_, at) => ({ prompt: "x", fairness_key: `u${from + at}` }));
+    await key.ok("POST", "/api/jobs/batch", { jobs });
+  }
+  expect(await post(key, { fairness_key: "one more" })).toMatchObject({
+    status: 429,
+    detail: "this key may be used for 10000 users a minute",
+  });
+  expect((await post(key)).status).toBe(201);
+}, 60_000);

@@ -1,0 +1,69 @@
+// GET /api/fleet and GET /api/workers/<instance>/activity: the whole fleet in one answer, and what one worker did.
+
+import { describe, expect, it } from "vitest";
+import { newWorld } from "../../support/workerd/client.ts";
+import { dispatch, present } from "../../support/workerd/job-steps.ts";
+
+const gpu = (used: number) => ({ name: "A100", total_mb: 80_000, used_mb: used });
+const hardware = (...used: number[]) => ({ gpus: used.map(gpu), ram_mb: 1_000, ram_free_mb: 500 });
+
+describe("the fleet's grid", () => {
+  it("has a few columns for each worker, with GPU memory where it is known", async () => {
+    const world = await newWorld();
+    await present(world, "a", { tags: "region:eu", concurrency: 2, hardware: hardware(10_000, 5_000) });
+    await present(world, "b", { tags: "region:eu" });
+    await present(world, "c", { unavailable: "its runtime is away" });
+    await world.ok("POST", "/api/workers/b/pause");
+    const grid = await world.ok("GET", "/api/fleet?by=region");
+    expect(grid).toMatchObject({ by: "region", total: 3, states: { idle: 1, paused: 1, unavailable: 1, busy: 0 } });
+    expect(grid.groups).toEqual([
+      {
+        value: "eu",
+        workers: 2,
+        instances: ["a", "b"],
+        states: ["idle", "paused"],
+        loads: [0, 0],
+        places: [2, expect.any(Number)],
+        gpu_used_mb: [15_000, null],
+        gpu_total_mb: [160_000, null],
+      },
+      expect.objectContaining({ value: "", instances: ["c"], states: ["unavailable"] }),
+    ]);
+    expect((await world.ok("GET", "/api/fleet?state=paused")).groups[0].instances).toEqual(["b"]);
+    expect((await world.ok("GET", "/api/fleet?q=none-such")).groups).toEqual([]);
+    expect((await world.get("/api/fleet?by=colour")).status).toBe(400);
+    expect((await world.get("/api/fleet?limit=3")).status).toBe(400);
+    expect((await (await world.withKey("viewer")).get("/api/fleet")).status).toBe(200);
+    expect((await (await world.withKey("worker")).get("/api/fleet")).status).toBe(403);
+  });
+});
+
+describe("a worker's activity", () => {
+  it("is what it completed, failed, cost and served, and when it was paused", async () => {
+    const world = await newWorld();
+    await present(world, "w", { concurrency: 3 });
+    const end = async (verb: string, report: object): Promise<void> => {
+      const job = await dispatch(world);
+      await world.ok("POST", `/api/jobs/${job.id}/start`, { lease: job.lease });
+      await world.ok("POST", `/api/jobs/${job.id}/${verb}`, { lease: job.lease, ...report });
+    };
+    await end("complete", { result: "r", cost_usd: 0.5, model: "m" });
+    await end("fail", { error: { code: "x", message: "y" } });
+    await world.ok("POST", "/api/workers/w/pause");
+    await world.ok("POST", "/api/workers/w/resume");
+    await present(world, "other");
+    await world.ok("POST", "/api/workers/other/pause");
+    const found = await world.ok("GET", "/api/workers/w/activity?period=1h");
+    expect(found).toMatchObject({ period: "1h", is_whole: true, total: { completed: 1, failed: 1, usd: 0.5 } });
+    expect(found.total.p95_ms).toBeGreaterThanOrEqual(0);
+    expect(found.series).toHaveLength(12);
+    expect(found.series.at(-1)).toMatchObject({ completed: 1, failed: 1 });
+    expect(found.served[0]).toMatchObject({ provider: "openai" });
+    expect(found.marks.map(({ kind, target }: { kind: string; target: string }) => [kind, target])).toEqual([
+      ["pause", "w"],
+      ["resume", "w"],
+    ]);
+    expect((await world.get("/api/workers/nobody/activity")).status).toBe(404);
+    expect((await world.ok("GET", "/api/workers/w/activity?period=30d")).total.completed).toBe(1);
+  });
+});

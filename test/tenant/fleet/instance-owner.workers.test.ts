@@ -1,0 +1,105 @@
+// Whose worker it is, what a worker says of itself, and what a foreign key learns.
+
+import { describe, expect, it } from "vitest";
+import { type Body, request, silence } from "../../support/workerd/client.ts";
+import { create, present, read, useOwnTenant, world } from "../../support/workerd/own-tenant.ts";
+
+useOwnTenant();
+
+const OFFER = { instance: "w1", provider: "p", status: "idle", tags: "" };
+const asked = async (key: string | null, method: string, path: string, body?: unknown): Promise<[number, string]> => {
+  const answer = await request(key, method, path, body);
+  return [answer.status, answer.body?.code];
+};
+
+describe("a live worker", () => {
+  it("belongs to the key that registered it, whatever the roles, until it is silent or its key has ended", async () => {
+    await present("w1");
+    const { id } = await create();
+    const taken = [409, "instance_taken"];
+    for (const role of ["worker", "standard", "admin"] as const) {
+      const { key } = await world.withKey(role);
+      expect(await asked(key, "POST", "/presence", OFFER)).toEqual(taken);
+      expect(await asked(key, "POST", "/api/workers/w1/claim", {})).toEqual(taken);
+    }
+    expect((await world.post("/presence", OFFER)).status).toBe(200);
+    expect(await read(id)).toMatchObject({ assigned_worker: "w1" });
+    await silence(world, "w1");
+    const { key } = await world.withKey("worker");
+    expect((await request(key, "POST", "/presence", OFFER)).status).toBe(200);
+    expect((await world.post("/presence", OFFER)).body.code).toBe("instance_taken");
+  });
+
+  it("that says it is busy is given nothing until it says otherwise", async () => {
+    expect((await present("w1", { status: "busy", concurrency: 2 })).worker).toMatchObject({ status: "busy" });
+    const { id } = await create();
+    expect(await world.ok("POST", "/api/workers/w1/claim", {})).toEqual({
+      jobs: [],
+      model_tasks: [],
+      skipped: { "reports that it is busy": 1 },
+    });
+    await present("w1", { status: "online", concurrency: 2 });
+    expect(await read(id)).toMatchObject({ status: "assigned", assigned_worker: "w1" });
+  });
+
+  it("that says so because it is full gets its next job when one of its jobs ends", async () => {
+    await present("w1");
+    const first = await create();
+    await present("w1", { status: "busy", jobs: [first.id] });
+    const second = await create();
+    await world.ok("POST", `/api/jobs/${first.id}/complete`, { lease: 1, result: "done" });
+    expect(await read(second.id)).toMatchObject({ status: "assigned", assigned_worker: "w1" });
+  });
+
+  it.each([".", ".."])("is not named %j, which no URL can say", async (instance) => {
+    const refused = await world.post("/presence", { ...OFFER, instance });
+    expect([refused.status, refused.body.errors[0].path]).toEqual([400, "instance"]);
+  });
+});
+
+describe("a key that never held a job", () => {
+  it("is not told its lease; one that held it is told that it is over", async () => {
+    const holder = await world.withKey("worker");
+    const stranger = await world.withKey("worker");
+    await request(holder.key, "POST", "/presence", OFFER);
+    const { id } = await create();
+    const complete = (key: string | null, lease: number) =>
+      asked(key, "POST", `/api/jobs/${id}/complete`, { lease, result: 1 });
+    expect(await complete(stranger.key, 7)).toEqual([403, "forbidden"]);
+    expect(await complete(holder.key, 7)).toEqual([409, "lease_lost"]);
+    await world.ok("POST", "/killswitch", { level: 1 });
+    expect(await complete(holder.key, 1)).toEqual([409, "lease_lost"]);
+    expect(await complete(stranger.key, 1)).toEqual([403, "forbidden"]);
+  });
+});
+
+describe("the key that holds a job now", () => {
+  it("reports no cost for the attempt of another key's worker before it", async () => {
+    const [before, now] = [await world.withKey("worker"), await world.withKey("worker")];
+    await request(before.key, "POST", "/presence", OFFER);
+    const { id } = await create();
+    await world.ok("POST", "/killswitch", { level: 1 });
+    await world.ok("DELETE", "/killswitch");
+    await request(now.key, "POST", "/presence", { ...OFFER, instance: "w2" });
+    expect(await read(id)).toMatchObject({ assigned_worker: "w2", lease: 2 });
+    const report = { lease: 1, result: "late", cost_usd: 5 };
+    const spent = async () => (await world.ok("GET", "/api/cost")).total_usd;
+    expect(await asked(now.key, "POST", `/api/jobs/${id}/complete`, report)).toEqual([409, "lease_lost"]);
+    expect(await spent()).toBe(0);
+    expect(await asked(before.key, "POST", `/api/jobs/${id}/complete`, report)).toEqual([409, "lease_lost"]);
+    expect(await spent()).toBe(5);
+  });
+});
+
+describe("the killswitch", () => {
+  it("needs no reason, and says afterwards what its paused workers wait for", async () => {
+    await present("w1");
+    const on: Body = await world.ok("POST", "/killswitch", { level: 1 });
+    expect(on).toMatchObject({ level: 1, reason: null, active: true });
+    const refused = await world.post("/dispatch", { prompt: "x" });
+    expect([refused.status, refused.body.detail]).toEqual([503, "the killswitch is at level 1"]);
+    await world.ok("DELETE", "/killswitch");
+    const { pause_reason: reason } = await world.ok("GET", "/api/workers/w1");
+    expect(reason).toBe("killswitch; paused until it is resumed");
+  });
+});

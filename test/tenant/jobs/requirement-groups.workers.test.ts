@@ -1,0 +1,62 @@
+// The bound on different requirements that wait: who exceeds it is refused, and nobody else notices.
+
+import { expect, it } from "vitest";
+import { MAX_SKIPPED_REASONS } from "../../../durable-objects/operations/claims.ts";
+import { MAX_GROUPS } from "../../../durable-objects/operations/room.ts";
+import { ageJob, alarm } from "../../support/workerd/client.ts";
+import { create, present, useOwnTenant, world } from "../../support/workerd/own-tenant.ts";
+
+useOwnTenant();
+
+const BATCH = 500;
+
+const fillWithGroups = async (): Promise<void> => {
+  for (let from = 0; from < MAX_GROUPS; from += BATCH) {
+    const jobs = Array.from({ length: BATCH }, (_, at) => ({ prompt: "x", tags: ["gpu", `only-${from + at}`] }));
+    await world.ok("POST", "/api/jobs/batch", { jobs });
+  }
+};
+
+it("takes 10,000 groups of requirements and no more; those that wait may grow, and what is taken at once opens none", async () => {
+  await present("full", { models: ["echo-of-groups"], apis: ["embeddings"], concurrency: 0 });
+  const run_at = new Date(Date.now() + 3_600_000).toISOString();
+  const delayed = await create({ tags: ["later"], run_at });
+  await fillWithGroups();
+  const first = await create({ tags: ["gpu", "only-0"] });
+  const refused = await world.post("/api/jobs", { prompt: "x", tags: ["one-more"] });
+  expect([refused.status, refused.body.code, refused.headers.get("retry-after")]).toEqual([
+    429,
+    "too_many_groups",
+    "10",
+  ]);
+  const batch = await world.post("/api/jobs/batch", {
+    jobs: [{ prompt: "x", tags: ["gpu", "only-1"] }, { prompt: "x" }],
+  });
+  expect([batch.status, batch.body.code]).toEqual([429, "too_many_groups"]);
+  const queued = await world.post("/dispatch?queue=true", { prompt: "x", tags: ["one-more"] });
+  expect([queued.status, queued.body.code]).toEqual([429, "too_many_groups"]);
+  const asked = await world.post("/v1/embeddings", { model: "echo-of-groups", input: "x" });
+  expect([asked.status, asked.body.error.code]).toEqual([429, "too_many_groups"]);
+  await world.ok("POST", "/api/schedules", { name: "s", interval: "1d", prompt: "x", tags: ["one-more"] });
+  const run = await world.ok("POST", "/api/schedules/s/run");
+  expect(run).toMatchObject({ outcome: "failed", reason: "jobs with 10000 different requirements wait", job_id: null });
+  await ageJob(world, delayed.id, 3_600_000, ["readyAt", "runAt"]);
+  await alarm(world);
+  expect((await world.ok("GET", `/api/jobs/${delayed.id}`)).status).toBe("pending");
+  const { groups } = await world.ok("GET", "/api/queue");
+  expect(groups.map(({ tags }: { tags: string[] }) => tags)).not.toContainEqual(["later"]);
+  const patched = await world.patch(`/api/jobs/${first.id}`, { tags: ["another"] });
+  expect([patched.status, patched.body.code]).toEqual([429, "too_many_groups"]);
+
+  await present("w1", { tags: "free" });
+  const { id } = await create({ tags: ["free"] });
+  const { jobs } = await world.ok("POST", "/api/workers/w1/claim", {});
+  expect(jobs).toMatchObject([{ id }]);
+  await present("w2", { tags: "other" });
+  const { skipped } = await world.ok("POST", "/api/workers/w2/claim", {});
+  expect(Object.keys(skipped)).toHaveLength(MAX_SKIPPED_REASONS);
+
+  await present("w3", { tags: "gpu,only-7", concurrency: 1 });
+  expect((await world.ok("POST", "/api/workers/w3/claim", {})).jobs).toMatchObject([{ tags: ["gpu", "only-7"] }]);
+  expect((await world.post("/api/jobs", { prompt: "x", tags: ["one-more"] })).status).toBe(201);
+}, 60_000);

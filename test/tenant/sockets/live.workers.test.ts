@@ -1,0 +1,264 @@
+// What the live socket tells an operator.
+
+import { evictDurableObject } from "cloudflare:test";
+import { describe, expect, it } from "vitest";
+import {
+  type Body,
+  type Client,
+  connect,
+  inStorage,
+  isOnLines,
+  newWorld,
+  ORIGIN,
+  type Socket,
+  sleep,
+  type World,
+} from "../../support/workerd/client.ts";
+import { CHAT, chat, chatAnswer, fakeWorker, post } from "../../support/workerd/fake-worker.ts";
+import { signIn } from "../../support/workerd/sign-in.ts";
+
+const present = (world: World, instance = "w") =>
+  world.ok("POST", "/presence", { instance, status: "idle", provider: "echo", tags: "a", concurrency: 500 });
+
+const watch = async (world: Client): Promise<Socket> => {
+  const { socket, status } = await connect("/live", { authorization: `Bearer ${world.key}` });
+  if (socket === null) throw new Error(`no socket: ${status}`);
+  await socket.next((message) => message.type === "snapshot");
+  return socket;
+};
+
+describe("the live socket", () => {
+  it("begins with a snapshot of everything open", async () => {
+    const world = await newWorld();
+    await present(world);
+    const job = await world.ok("POST", "/dispatch", { prompt: `${"long ".repeat(100)}`, input: { secret: "input" } });
+    await world.ok("POST", "/api/schedules", { name: "s", interval: "1h", prompt: "x" });
+    const viewer = await watch(world);
+    const [snapshot] = viewer.messages;
+    expect(snapshot).toMatchObject({
+      type: "snapshot",
+      seq: 1,
+      killswitch: { level: 0, active: false },
+      workers_total: 1,
+      counts: { assigned: 1, pending: 0 },
+    });
+    expect(snapshot.jobs.map((one: Body) => one.id)).toEqual([job.id]);
+    expect(snapshot.workers[0]).toMatchObject({ instance: "w", current_load: 1 });
+    expect(snapshot.schedules[0]).toMatchObject({ name: "s" });
+    expect(JSON.stringify(snapshot)).not.toContain("secret");
+  });
+
+  it("tells of jobs, workers, the killswitch, schedules, cost and catalog, numbered without gaps, over an eviction", async () => {
+    const world = await newWorld();
+    const viewer = await watch(world);
+    const told = (type: string, fits: (message: Body) => boolean = () => true) =>
+      viewer.next((message) => message.type === type && fits(message));
+    await present(world);
+    await told("worker.updated", (message) => message.worker.instance === "w");
+    const job = await world.ok("POST", "/dispatch", { prompt: "x" });
+    await told("job.updated", (message) => message.job.id === job.id && message.job.status === "assigned");
+    await sleep(world);
+    await world.ok("POST", `/api/jobs/${job.id}/complete`, { lease: 1, result: 1, cost_usd: 0.25 });
+    await told("job.updated", (message) => message.job.id === job.id && message.job.status === "completed");
+    expect(await told("cost.updated")).toMatchObject({ today_usd: 0.25, budget_reached: null });
+    await world.ok("POST", "/api/schedules", { name: "s", interval: "1h", prompt: "x" });
+    expect((await told("schedule.updated")).schedules).toHaveLength(1);
+    await world.ok("PUT", "/config", { budget: { day_usd: 0.1 } });
+    expect(await told("cost.updated", (message) => message.budget_reached !== null)).toMatchObject({
+      budget_reached: { period: "day", limit_usd: 0.1, spent_usd: 0.25 },
+    });
+    await world.ok("POST", "/killswitch", { level: 2, reason: "drill" });
+    expect(await told("killswitch.updated")).toMatchObject({ killswitch: { level: 2, reason: "drill" } });
+    await world.stub.learnCatalog({ provider: "openai", models: [{ id: "a" }] });
+    expect(await told("catalog.updated")).toMatchObject({ removed_models: [] });
+    expect(viewer.messages.map((message) => message.seq)).toEqual(viewer.messages.map((_, index) => index + 1));
+  });
+
+  it.skipIf(isOnLines)(
+    "counts jobs by status, like the list: a job that failed, was retried and failed again is one",
+    async () => {
+      const world = await newWorld();
+      await present(world);
+      const { id } = await world.ok("POST", "/dispatch", { prompt: "x" });
+      const error = { code: "boom", message: "x", status: 400 };
+      await world.ok("POST", `/api/jobs/${id}/fail`, { lease: 1, error });
+      await world.ok("POST", `/api/jobs/${id}/retry`);
+      const counts = async () => (await watch(world)).messages[0].counts;
+      expect(await counts()).toMatchObject({ failed: 0, assigned: 1 });
+      await world.ok("POST", `/api/jobs/${id}/fail`, { lease: 2, error });
+      expect(await counts()).toMatchObject({ failed: 1, assigned: 0 });
+      expect((await world.ok("GET", "/api/jobs?status=failed")).total).toBe(1);
+      await world.stub.drain();
+      await evictDurableObject(world.stub);
+      expect(await counts()).toMatchObject({ failed: 1 });
+    },
+  );
+
+  it("shows the whole fleet in sums by provider, and tells of them when they change", async () => {
+    const world = await newWorld();
+    const report = (instance: string, facts: object = {}) =>
+      world.ok("POST", "/presence", { instance, status: "idle", provider: "pa", tags: "", concurrency: 3, ...facts });
+    await report("one");
+    await report("two", { unavailable: "its runtime does not answer" });
+    await report("three");
+    await world.ok("POST", "/api/workers/three/pause", { reason: "drill" });
+    await world.ok("POST", "/dispatch", { prompt: "x" });
+    const viewer = await watch(world);
+    const { fleet } = await viewer.next((message) => message.type === "snapshot");
+    const sums = { provider: "pa", workers: 3, offline: 0, paused: 1, unavailable: 1, places: 3, load: 1 };
+    expect(fleet).toEqual([sums]);
+    await report("four", { provider: "pb", concurrency: 2 });
+    const told = await viewer.next((message) => message.type === "fleet.updated" && message.fleet.length === 2);
+    expect(told.fleet[1]).toMatchObject({ provider: "pb", workers: 1, places: 2, load: 0 });
+  });
+
+  it("cuts the start of a prompt between characters, never within one", async () => {
+    const world = await newWorld();
+    await world.ok("POST", "/api/jobs", { prompt: `${"a".repeat(199)}🚂 and more` });
+    const viewer = await watch(world);
+    const { jobs } = await viewer.next((message) => message.type === "snapshot");
+    expect(jobs[0].prompt_start).toBe("a".repeat(199));
+  });
+
+  it("shows a request's text while it is open, and afterwards only if history may keep it", async () => {
+    const world = await newWorld();
+    await world.ok("PUT", "/config", { front_door: { store: "none" } });
+    const worker = await fakeWorker(world);
+    const viewer = await watch(world);
+    const answering = post(world.key, CHAT, chat());
+    const { id } = await worker.nextJob();
+    const ofJob = (status: string) => (message: Body) =>
+      message.type === "job.updated" && message.job.id === id && message.job.status === status;
+    expect((await viewer.next(ofJob("assigned"))).job.prompt_start).toBe("say hello");
+    const plain = await world.ok("POST", "/api/jobs", { prompt: "kept", provider: "x" });
+    await world.ok("POST", `/api/jobs/${plain.id}/cancel`);
+    worker.complete({ id, lease: 1 }, chatAnswer("hello"));
+    await answering;
+    expect((await viewer.next(ofJob("completed"))).job.prompt_start).toBe("");
+    const later = await watch(world);
+    const { jobs } = await later.next((message) => message.type === "snapshot");
+    const texts = jobs.map((job: Body) => [job.id === id, job.prompt_start]);
+    expect(texts).toEqual([
+      [false, "kept"],
+      [true, ""],
+    ]);
+  });
+
+  it.skipIf(isOnLines)(
+    "shows what waits, and what happened minute by minute, and tells of both when they change",
+    async () => {
+      const world = await newWorld();
+      await world.ok("POST", "/api/jobs", { prompt: "x", provider: "openai", tags: ["gpu"] });
+      const viewer = await watch(world);
+      const snapshot = await viewer.next((message) => message.type === "snapshot");
+      expect(snapshot.queue).toMatchObject({
+        total: 1,
+        groups: [{ provider: "openai", tags: ["gpu"], count: 1, reason: "no worker is registered" }],
+      });
+      expect(snapshot.minutes.at(-1)).toMatchObject({ created: 1, completed: 0, failed: 0, cancelled: 0 });
+      await present(world);
+      await viewer.next(
+        (message) => message.type === "queue.updated" && message.queue.groups[0]?.reason !== "no worker is registered",
+      );
+      const job = await world.ok("POST", "/dispatch", { prompt: "x" });
+      await world.ok("POST", `/api/jobs/${job.id}/complete`, { lease: 1, result: 1 });
+      const told = await viewer.next(
+        (message) =>
+          message.type === "activity.updated" &&
+          message.minutes.reduce((sum: number, { completed }: Body) => sum + completed, 0) === 1,
+      );
+      expect(told.minutes.reduce((sum: number, { created }: Body) => sum + created, 0)).toBe(2);
+      await world.ok("GET", "/api/jobs");
+      await evictDurableObject(world.stub);
+      const later = await watch(world);
+      const again = await later.next((message) => message.type === "snapshot");
+      expect(again.minutes.reduce((sum: number, { created }: Body) => sum + created, 0)).toBe(2);
+    },
+  );
+
+  it("under load sends the latest state of each job, all of them, in at most ten frames a second", async () => {
+    const world = await newWorld();
+    await present(world);
+    const viewer = await watch(world);
+    const jobs: Body[] = (
+      await world.ok("POST", "/api/jobs/batch", { jobs: Array.from({ length: 450 }, () => ({ prompt: "x" })) })
+    ).jobs;
+    for (let at = 0; at < jobs.length; at += 50) {
+      await Promise.all(
+        jobs.slice(at, at + 50).map((job) => world.ok("POST", `/api/jobs/${job.id}/complete`, { lease: 1, result: 1 })),
+      );
+    }
+    const latest = () => {
+      const states = new Map<string, string>();
+      for (const message of viewer.messages)
+        if (message.type === "job.updated") states.set(message.job.id, message.job.status);
+      return states;
+    };
+    await expect
+      .poll(() => [...latest().values()].filter((status) => status === "completed").length, { timeout: 20_000 })
+      .toBe(450);
+    const updates = viewer.messages.filter((message) => message.type === "job.updated");
+    expect(updates.length).toBeLessThan(450 * 3);
+    for (const [index, frame] of viewer.frames.entries()) {
+      const tenth = viewer.frames[index + 10];
+      if (tenth !== undefined) expect(tenth.at - frame.at).toBeGreaterThanOrEqual(900);
+    }
+    expect(viewer.messages.map((message) => message.seq)).toEqual(viewer.messages.map((_, index) => index + 1));
+  });
+
+  it.skipIf(isOnLines)("begins again with a snapshot once it can read what it could not", async () => {
+    const world = await newWorld();
+    await world.ok("POST", "/api/schedules", { name: "torn", interval: "1h", prompt: "x" });
+    const viewer = await watch(world);
+    const [row] = await inStorage(world, ({ sql }) => sql.exec("SELECT record FROM schedules").toArray());
+    const write = (record: unknown) =>
+      inStorage(world, ({ sql }) => sql.exec("UPDATE schedules SET record = ? WHERE name = 'torn'", record).toArray());
+    await write("torn");
+    await world.ok("POST", "/api/schedules", { name: "new", interval: "1h", prompt: "x" });
+    await scheduler.wait(300);
+    expect(viewer.messages.map(({ type }) => type)).not.toContain("schedule.updated");
+    await write(row?.record);
+    const again = await viewer.next((message) => message.type === "snapshot" && message.seq > 1);
+    expect(again.schedules.map(({ name }: Body) => name)).toEqual(["new", "torn"]);
+  });
+
+  it("shows a viewer its own tenant only", async () => {
+    const [one, other] = [await newWorld(), await newWorld()];
+    const viewer = await watch(one);
+    await present(other, "foreign");
+    await other.ok("POST", "/api/jobs", { prompt: "foreign" });
+    await present(one, "own");
+    await viewer.next((message) => message.type === "worker.updated" && message.worker.instance === "own");
+    expect(JSON.stringify(viewer.messages)).not.toContain("foreign");
+  });
+
+  it("is for admin and standard keys; others, and plain requests, are refused", async () => {
+    const world = await newWorld();
+    expect((await watch(await world.withKey("standard"))).messages[0].type).toBe("snapshot");
+    const worker = await world.withKey("worker");
+    expect(await connect("/live", { authorization: `Bearer ${worker.key}` })).toMatchObject({
+      status: 403,
+      body: { code: "forbidden" },
+    });
+    expect((await connect("/live", {})).status).toBe(401);
+    expect((await connect("/live", { authorization: "Bearer nonsense" })).status).toBe(401);
+    expect((await world.get("/live")).status).toBe(426);
+  });
+
+  it("with the session's cookie asks for the page's own origin", async () => {
+    const world = await newWorld();
+    const { pair } = await signIn(world.key);
+    expect((await connect("/live", { cookie: pair })).status).toBe(403);
+    expect((await connect("/live", { cookie: pair, origin: "https://evil.example" })).status).toBe(403);
+    expect((await connect("/live", { cookie: pair, origin: "null" })).status).toBe(403);
+    expect((await connect("/live", { cookie: pair, origin: ORIGIN })).socket).not.toBeNull();
+  });
+
+  it("closes when its key ends", async () => {
+    const world = await newWorld();
+    const standard = await world.withKey("standard");
+    const viewer = await watch(standard);
+    await world.delete(`/api/keys/${standard.keyId}`);
+    expect((await viewer.closed).code).toBe(4401);
+  });
+});

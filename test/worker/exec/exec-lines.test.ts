@@ -1,0 +1,76 @@
+// Mode `lines`: one process for many jobs, replaced when it does not stop, started again when it ends.
+
+import { afterEach, expect, test, vi } from "vitest";
+import type { Runtime } from "../../../worker/runtimes/runtime.ts";
+import { assignedJob } from "../job-fixture.ts";
+import { quietRun, taskOf } from "../runtimes/quiet-run.ts";
+import { type Flags, node, open } from "./exec-fixture.ts";
+
+const SERVER = node(`
+  let jobs = 0;
+  const say = (line) => console.log(JSON.stringify(line));
+  require("readline").createInterface({ input: process.stdin }).on("line", (line) => {
+    const { id, prompt, cancel } = JSON.parse(line);
+    if (cancel) return process.env.DEAF ? undefined : say({ id: cancel, done: true });
+    jobs += 1;
+    if (prompt === "die") process.exit(9);
+    if (prompt === "wait") return;
+    console.log("a print of a library");
+    say({ id: "other", text: "not mine" });
+    say({ id, text: prompt + jobs });
+    say({ id, done: true, usage: { input_tokens: 1, output_tokens: 1 } });
+  });`);
+
+let runtime: Runtime;
+afterEach(async () => {
+  vi.unstubAllEnvs();
+  await runtime.close?.();
+});
+
+const lines = (command: string, flags: Flags = {}, concurrency = 1) => {
+  const opened = open(command, { "exec-mode": "lines", ...flags }, concurrency);
+  runtime = opened.runtime;
+  return opened;
+};
+
+const run = (prompt: string, signal = new AbortController().signal) =>
+  runtime.run(taskOf({ prompt, job: assignedJob({ id: `job-${prompt}` }) }), quietRun({ signal }));
+
+test("the process is kept from job to job, and only lines that name the job count", async () => {
+  const { logged } = lines(SERVER);
+  expect((await runtime.probe(null)).unavailable).toBe(null);
+  const usage = { input_tokens: 1, output_tokens: 1 };
+  expect(await run("a")).toEqual({ ok: true, result: "a1", usage });
+  expect(await run("b")).toEqual({ ok: true, result: "b2", usage });
+  expect(logged.join("\n")).toContain("a print of a library");
+});
+
+test("a process that dies fails its job as retryable, and the next job has a new one", async () => {
+  lines(SERVER);
+  expect(await run("die")).toMatchObject({ ok: false, error: { code: "exit_9", retryable: true } });
+  expect(await run("a")).toMatchObject({ ok: true, result: "a1" });
+});
+
+test("a cancelled job is asked to stop, and its process is kept", async () => {
+  lines(SERVER);
+  const halt = new AbortController();
+  setTimeout(() => halt.abort(), 1_500);
+  await run("wait", halt.signal);
+  expect(await run("a")).toMatchObject({ ok: true, result: "a2" });
+});
+
+test("a process that does not stop its job is replaced after the grace period", async () => {
+  vi.stubEnv("DEAF", "1");
+  lines(SERVER, { grace: "0.2" });
+  const halt = new AbortController();
+  setTimeout(() => halt.abort(), 1_500);
+  expect(await run("wait", halt.signal)).toMatchObject({ ok: false });
+  expect(await run("a")).toMatchObject({ ok: true, result: "a1" });
+});
+
+test("a process that dies at once each time makes the worker unavailable, and costs no attempt", async () => {
+  lines(node(`console.error("no model file"); process.exit(1)`));
+  const { unavailable } = await runtime.probe(null);
+  expect(unavailable).toMatch(/exit code 1: no model file \(3 times in a row\)/);
+  expect(await run("a")).toMatchObject({ ok: false, neverReached: true });
+});

@@ -1,0 +1,108 @@
+import { describe, expect, test } from "vitest";
+import { type Gate, hoursGate } from "../../../worker/openings/gate.ts";
+import { readRocm } from "../../../worker/openings/gpu-use.ts";
+import { IdleGate, parseIdleRule } from "../../../worker/openings/idle-gate.ts";
+import { RuntimeWatch } from "../../../worker/runtime-watch.ts";
+import type { Runtime } from "../../../worker/runtimes/runtime.ts";
+import { readSettings } from "../../../worker/settings.ts";
+
+const MINUTE = 60_000;
+const RULE = { belowPercent: 20, forMs: 5 * MINUTE };
+
+describe("a worker's own hours", () => {
+  test("close it with the words that the coordinator would use, and say when that ends", () => {
+    let nowAt = Date.parse("2026-01-14T12:00:00Z");
+    const gate = hoursGate("Mon-Fri 19:00-07:00", "Europe/Berlin", () => nowAt);
+    expect(gate.closed()).toBe("outside its hours until 19:00 Europe/Berlin");
+    expect(gate.changesInMs()).toBe(6 * 60 * MINUTE);
+    nowAt += gate.changesInMs();
+    expect(gate.closed()).toBeNull();
+    nowAt += gate.changesInMs();
+    expect(gate.closed()).toBe("outside its hours until 19:00 Europe/Berlin");
+  });
+
+  test("keep what its runtime offers, and are looked at again when they change", async () => {
+    let why: string | null = "outside its hours until 19:00 UTC";
+    const gate: Gate = { closed: () => why, changesInMs: () => Number.POSITIVE_INFINITY };
+    const runtime = {
+      name: "fake",
+      address: "http://127.0.0.1:1",
+      probeEveryMs: 0,
+      probe: async () => ({ unavailable: null, apis: ["messages"] as const, models: ["m1"] }),
+    } as unknown as Runtime;
+    const told: string[] = [];
+    const watch = new RuntimeWatch({ runtime, gate, log: (line) => void told.push(line) });
+    await watch.look();
+    expect(watch.state).toEqual({ unavailable: why, isClosed: true, apis: ["messages"], models: ["m1"] });
+    why = null;
+    await watch.look();
+    expect(watch.state).toEqual({ unavailable: null, apis: ["messages"], models: ["m1"] });
+    expect(told).toEqual(["taking no jobs: outside its hours until 19:00 UTC", "taking jobs again"]);
+    watch.stop();
+  });
+});
+
+describe("a worker for an idle machine", () => {
+  test("opens when the GPU was left alone for long enough, and closes when it is used", () => {
+    let nowMs = 0;
+    const gate = new IdleGate({ rule: RULE, isWorking: () => false, nowMs: () => nowMs });
+    const later = (minutes: number, percent: number | null) => {
+      nowMs += minutes * MINUTE;
+      gate.measured(percent);
+      return gate.closed();
+    };
+    const inUse = "its machine is in use: it waits until the GPU is below 20 % for 300 s";
+    expect(later(0, 3)).toBe(inUse);
+    expect(later(4, 19)).toBe(inUse);
+    expect(later(1, 19)).toBeNull();
+    expect(later(1, 20)).toBe(inUse);
+    expect(later(1, 0)).toBe(inUse);
+    expect(later(5, 0)).toBeNull();
+    expect(later(1, null)).toBe(
+      "it is not known whether its machine is in use: it waits until the GPU is below 20 % for 300 s",
+    );
+  });
+
+  test("does not take its own jobs for somebody else's", () => {
+    let isWorking = false;
+    const gate = new IdleGate({ rule: { ...RULE, forMs: 0 }, isWorking: () => isWorking, nowMs: () => 0 });
+    gate.measured(0);
+    isWorking = true;
+    gate.measured(100);
+    expect(gate.closed()).toBeNull();
+    isWorking = false;
+    gate.measured(100);
+    expect(gate.closed()).not.toBeNull();
+  });
+
+  test("reads what the tools print", () => {
+    expect(readRocm('{"card0": {"GPU use (%)": "7"}, "card1": {"GPU use (%)": "93"}}')).toEqual([7, 93]);
+    expect(parseIdleRule("gpu<20%,5m")).toEqual(RULE);
+    expect(parseIdleRule("GPU < 5% , 30s")).toEqual({ belowPercent: 5, forMs: 30_000 });
+    for (const wrong of ["gpu<0%,5m", "gpu<101%,5m", "gpu>20%,5m", "gpu<20%", "cpu<20%,5m", ""]) {
+      expect(parseIdleRule(wrong)).toBeNull();
+    }
+  });
+});
+
+test("the flags name what is wrong with them", () => {
+  const env = { SERVICE_API_KEY: "k" };
+  const read = readSettings(["--hours", "Mon 10:00-11:00", "--tz", "Europe/Berlin", "--drain", "now"], env);
+  expect(read).toMatchObject({
+    settings: {
+      opening: { hours: { text: "Mon 10:00-11:00", timezone: "Europe/Berlin" }, idle: null, drainsNow: true },
+    },
+  });
+  expect(readSettings(["--when-idle", "gpu<20%,5m"], env)).toMatchObject({
+    settings: { opening: { hours: null, idle: RULE, drainsNow: false } },
+  });
+  expect(readSettings([], env)).toMatchObject({ settings: { opening: undefined } });
+  const wrong = readSettings(["--hours", "night", "--tz", "Berlin", "--when-idle", "idle", "--drain", "later"], env);
+  if (wrong.ok !== false) throw new Error("it was taken");
+  expect(wrong.problems.map((problem) => problem.split(" ")[0])).toEqual([
+    "--hours:",
+    "--tz:",
+    "--when-idle:",
+    "--drain:",
+  ]);
+});

@@ -1,0 +1,59 @@
+// A chat request for another kind of model: what could change the answer is carried, or refused by name.
+
+import { describe, expect, test } from "vitest";
+import type { JsonObject } from "../../../contract/text/json-object.ts";
+import { mergeDelta } from "../../../worker/apis/merge-delta.ts";
+import { ChatChunks } from "../../../worker/runtimes/chat-chunks.ts";
+import { convertRequest } from "../../../worker/runtimes/convert-request.ts";
+
+const messages = [{ role: "user", content: "hi" }];
+const converted = (more: JsonObject) => convertRequest({ messages, ...more }, "gemini");
+
+describe("a request", () => {
+  test("stops at a text as at a list of one", () => {
+    expect(converted({ stop: "END" }).stopSequences).toEqual(["END"]);
+    expect(converted({ stop: ["END", "FIN"] }).stopSequences).toEqual(["END", "FIN"]);
+  });
+
+  test.each([
+    ["two answers", { n: 2 }],
+    ["the probabilities", { logprobs: true }],
+    ["a bias", { logit_bias: { "50256": -100 } }],
+    ["audio", { modalities: ["text", "audio"] }],
+  ])("for %s is refused by that name", (_what, more) => {
+    const [field] = Object.keys(more);
+    expect(() => converted(more)).toThrow(`gemini does not support "${field}"`);
+  });
+
+  test("for one answer, or for what is the default anyway, is taken", () => {
+    expect(converted({ n: 1, logprobs: false, logit_bias: {}, modalities: ["text"] })).toEqual(converted({}));
+  });
+
+  test.each([true, false])("says of a tool whether its schema is strict: %s", (strict) => {
+    const tool = { type: "function", function: { name: "look", parameters: { type: "object" }, strict } };
+    expect(converted({ tools: [tool] }).tools).toEqual([
+      { type: "function", name: "look", inputSchema: { type: "object" }, strict },
+    ]);
+  });
+});
+
+describe("two tool calls side by side", () => {
+  const deltasOf = (chunk: JsonObject | undefined) =>
+    (chunk?.choices as { delta: JsonObject }[] | undefined)?.map(({ delta }) => delta) ?? [];
+
+  test("have an index each, which their later parts repeat", () => {
+    const chunks = new ChatChunks("m");
+    const deltas = [
+      chunks.of({ type: "tool-input-start", id: "a", toolName: "look" }),
+      chunks.of({ type: "tool-input-start", id: "b", toolName: "find" }),
+      chunks.of({ type: "tool-input-delta", id: "b", delta: "{}" }),
+      chunks.of({ type: "tool-input-delta", id: "a", delta: "[]" }),
+    ].flatMap(([chunk]) => deltasOf(chunk));
+    const whole: JsonObject = {};
+    for (const delta of deltas) mergeDelta(whole, structuredClone(delta));
+    expect(whole.tool_calls).toEqual([
+      { index: 0, id: "a", type: "function", function: { name: "look", arguments: "[]" } },
+      { index: 1, id: "b", type: "function", function: { name: "find", arguments: "{}" } },
+    ]);
+  });
+});

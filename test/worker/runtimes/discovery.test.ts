@@ -1,0 +1,49 @@
+import { afterEach, expect, test } from "vitest";
+import { discoverRuntime, identifyRuntime } from "../../../worker/runtimes/discovery.ts";
+import { type Answer, FakeRuntime } from "./fake-runtime.ts";
+
+const servers: FakeRuntime[] = [];
+afterEach(async () => {
+  await Promise.all(servers.splice(0).map((server) => server.stop()));
+});
+
+async function serve(paths: Record<string, unknown>): Promise<string> {
+  const answer = ({ path }: { path: string }): Answer =>
+    path in paths ? { body: paths[path] } : { status: 404, body: {} };
+  const server = await new FakeRuntime(answer).start();
+  servers.push(server);
+  return server.url;
+}
+
+const list = (...rows: object[]) => ({ object: "list", data: rows });
+
+test.each([
+  ["ollama", { "/api/version": { version: "0.9.0" }, "/v1/models": { object: "list", data: null } }],
+  ["lmstudio", { "/api/v0/models": { data: [{ id: "m", state: "loaded" }] }, "/v1/models": list({ id: "m" }) }],
+  ["llamacpp", { "/v1/models": { models: [{ name: "" }], ...list({ id: "m.gguf", owned_by: "llamacpp" }) } }],
+  ["vllm", { "/v1/models": list({ id: "m", owned_by: "vllm" }) }],
+  ["sglang", { "/v1/models": list({ id: "m", owned_by: "sglang" }) }],
+  ["openai-compatible", { "/v1/models": list({ id: "m", owned_by: "me" }) }],
+  [null, { "/v1/models": { hello: "world" } }],
+  [null, { "/v1/models": "<html>a web page</html>" }],
+])("%s is told by what it answers", async (kind, paths) => {
+  expect(await identifyRuntime(await serve(paths))).toBe(kind);
+});
+
+test("the address may be given as the runtime's own page gives it, with /v1", async () => {
+  const url = await serve({ "/v1/models": list({ id: "m", owned_by: "vllm" }) });
+  expect(await identifyRuntime(`${url}/v1/`)).toBe("vllm");
+});
+
+test("of several runtimes the first in order serves, whatever listens on the other ports", async () => {
+  const page = await serve({});
+  const vllm = await serve({ "/v1/models": list({ id: "m", owned_by: "vllm" }) });
+  const unnamed = await serve({ "/v1/models": list({ id: "m" }) });
+  const candidates = [
+    { name: "ollama", origin: page },
+    { name: "lmstudio", origin: unnamed },
+    { name: "vllm", origin: vllm },
+  ];
+  expect(await discoverRuntime(candidates)).toEqual({ name: "lmstudio", url: unnamed });
+  expect(await discoverRuntime([{ name: "ollama", origin: page }])).toBeNull();
+});

@@ -1,0 +1,161 @@
+// A function as a worker, as its author starts it: against a coordinator in memory, over the loop of the worker process.
+
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { fileURLToPath } from "node:url";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { Fail, type Handler, Retry, type ServedWorker, serve } from "../../../worker/serve/serve.ts";
+import type { WorkerMessage } from "../../../worker/session.ts";
+import { FakeCoordinator, KEY } from "../fake-coordinator.ts";
+import { assignedJob } from "../job-fixture.ts";
+
+const SERVE = fileURLToPath(new URL("../../../worker/serve/serve.ts", import.meta.url));
+
+let coordinator: FakeCoordinator;
+let worker: ServedWorker | null = null;
+const logged: string[] = [];
+
+beforeEach(async () => {
+  coordinator = new FakeCoordinator();
+  await coordinator.start();
+});
+afterEach(async () => {
+  await worker?.close();
+  worker = null;
+  logged.length = 0;
+  await coordinator.stop();
+});
+
+const start = async (handler: Handler, options = {}) => {
+  const log = (line: string) => void logged.push(line);
+  worker = await serve({ url: coordinator.url, key: KEY, provider: "fn", instance: "w1", log, ...options }, handler);
+  return worker;
+};
+
+const assign = (prompt: string, fields = {}) => coordinator.assign(assignedJob({ id: prompt, prompt, ...fields }));
+const isReport = (one: WorkerMessage) => one.type === "job.completed" || one.type === "job.failed";
+
+test("what the handler returns is the result, with what it spent", async () => {
+  await start(
+    (job, context) => {
+      context.usage({ input_tokens: 1, output_tokens: 2 });
+      context.cost(0.5);
+      return { said: job.prompt, attempt: job.attempt };
+    },
+    { models: ["m1"], tags: ["gpu", "eu"], concurrency: 3 },
+  );
+  expect(await coordinator.waitFor("presence")).toMatchObject({
+    instance: "w1",
+    provider: "fn",
+    tags: "gpu,eu",
+    models: ["m1"],
+    concurrency: 3,
+  });
+  assign("hi");
+  expect(await coordinator.waitFor("job.completed")).toMatchObject({
+    job_id: "hi",
+    result: { said: "hi", attempt: 1 },
+    usage: { input_tokens: 1, output_tokens: 2 },
+    cost_usd: 0.5,
+    model: "m1",
+  });
+});
+
+test("a handler that only emits has its text as its result", async () => {
+  await start(async (_job, { emit }) => {
+    await emit("a ");
+    await emit("b");
+  });
+  assign("hi");
+  expect(await coordinator.waitFor("job.completed")).toMatchObject({ result: "a b" });
+});
+
+test.each([
+  [
+    "Retry",
+    () => new Retry("busy", { afterSeconds: 5 }),
+    { code: "retry", message: "busy", retryable: true, retry_after_seconds: 5 },
+  ],
+  ["Fail", () => new Fail("bad_input", "no"), { code: "bad_input", message: "no", retryable: false }],
+  [
+    "another error",
+    () => new TypeError("x is not y"),
+    { code: "type_error", message: "TypeError: x is not y", retryable: false },
+  ],
+])("%s fails the job", async (_name, thrown, error) => {
+  await start(() => {
+    throw thrown();
+  });
+  assign("hi");
+  expect((await coordinator.waitFor("job.failed")).error).toEqual(error);
+});
+
+test("a result that JSON cannot carry fails the job with words", async () => {
+  await start(() => 1n);
+  assign("hi");
+  expect((await coordinator.waitFor("job.failed")).error).toMatchObject({ code: "bad_output" });
+});
+
+test("a handler that ignores its signal cannot finish a job that is no longer its own", async () => {
+  let finish = () => {};
+  let signal: AbortSignal | null = null;
+  await start((job, context) => {
+    if (job.prompt !== "slow") return "next";
+    signal = context.signal;
+    return new Promise((resolve) => {
+      finish = () => resolve("late");
+    });
+  });
+  assign("slow");
+  // A job that is halted before its handler begins never reaches the handler.
+  await expect.poll(() => signal).not.toBeNull();
+  coordinator.say({ type: "job.halted", job_id: "slow", lease: 1, reason: "cancelled" });
+  await expect.poll(() => signal?.aborted).toBe(true);
+  finish();
+  assign("after");
+  expect(await coordinator.waitFor("job.completed")).toMatchObject({ job_id: "after", result: "next" });
+  expect(coordinator.received.filter(isReport)).toHaveLength(1);
+});
+
+test("nor one that ran past its timeout", async () => {
+  await start(
+    (_job, { signal }) => new Promise((resolve) => signal.addEventListener("abort", () => resolve("late after all"))),
+  );
+  assign("slow", { timeout_seconds: 1 });
+  expect((await coordinator.waitFor("job.failed")).error).toMatchObject({ code: "timeout", retryable: true });
+});
+
+test("a handler that blocks the event loop keeps its job", async () => {
+  await start(() => {
+    const until = performance.now() + 3_000;
+    while (performance.now() < until);
+    return "done";
+  });
+  assign("hi");
+  expect(await coordinator.waitFor("job.completed")).toMatchObject({ result: "done" });
+});
+
+test("wrong options and a refused key are errors that say what to change", async () => {
+  await expect(serve({ url: coordinator.url, key: "", provider: "fn" }, () => 1)).rejects.toThrow("SERVICE_API_KEY");
+  await expect(serve({ url: "localhost", key: KEY, provider: "fn" }, () => 1)).rejects.toThrow("url:");
+  await expect(serve({ url: coordinator.url, key: KEY, provider: "" }, () => 1)).rejects.toThrow("provider");
+  await expect(serve({ url: coordinator.url, key: "wrong", provider: "fn", log: () => {} }, () => 1)).rejects.toThrow(
+    "refused the key",
+  );
+});
+
+test("SIGTERM lets the running job end, and the process ends with 0", async () => {
+  const program = `import { serve } from ${JSON.stringify(SERVE)};
+    await serve({ provider: "fn", instance: "w1" }, () => new Promise((resolve) => setTimeout(resolve, 500, "done")));`;
+  const child = spawn(process.execPath, ["--no-warnings", "--input-type=module", "-e", program], {
+    env: { PATH: process.env.PATH ?? "", SERVICE_API_URL: coordinator.url, SERVICE_API_KEY: KEY },
+    stdio: "ignore",
+  });
+  const exited = once(child, "exit");
+  await coordinator.waitFor("presence");
+  assign("hi");
+  await coordinator.waitFor("job.started");
+  child.kill("SIGTERM");
+  expect(await coordinator.waitFor("job.completed")).toMatchObject({ result: "done" });
+  expect(await exited).toEqual([0, null]);
+});

@@ -1,0 +1,177 @@
+// The data line against a server that plays the coordinator.
+
+import { once } from "node:events";
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { type WebSocket, WebSocketServer } from "ws";
+import { MAX_PART_BYTES, PART_SEPARATOR, readParts, type StreamPart } from "../../../contract/data-line.ts";
+import { FrameGatherer } from "../../../worker/streams/frame-gatherer.ts";
+import { openStreams } from "../../../worker/streams/open-streams.ts";
+import type { Streams } from "../../../worker/streams/streams.ts";
+
+class FakeRelay {
+  readonly frames: { text: string; atMs: number }[] = [];
+  readonly posted: { path: string; text: string }[] = [];
+  readonly sockets: WebSocket[] = [];
+  allowsSocket = true;
+  /** Answers a posted stream with this as soon as it begins. */
+  answersEarly: number | null = null;
+  port = 0;
+  #server: Server = createServer();
+
+  async start(): Promise<this> {
+    this.#server = createServer(async (request, response) => {
+      const post = { path: request.url ?? "", text: "" };
+      this.posted.push(post);
+      if (this.answersEarly !== null) return void response.writeHead(this.answersEarly).end();
+      for await (const chunk of request) post.text += String(chunk);
+      response.writeHead(200).end();
+    });
+    const sockets = new WebSocketServer({ noServer: true });
+    this.#server.on("upgrade", (request, stream, head) => {
+      if (!this.allowsSocket) return void stream.end("HTTP/1.1 404 No\r\ncontent-length: 0\r\n\r\n");
+      sockets.handleUpgrade(request, stream, head, (socket) => {
+        this.sockets.push(socket);
+        socket.on("message", (data) => {
+          if (String(data) !== "ping") this.frames.push({ text: String(data), atMs: performance.now() });
+        });
+      });
+    });
+    this.#server.listen(this.port, "127.0.0.1");
+    await once(this.#server, "listening");
+    this.port = (this.#server.address() as AddressInfo).port;
+    return this;
+  }
+
+  async stop(): Promise<void> {
+    for (const socket of this.sockets) socket.terminate();
+    this.#server.close();
+    this.#server.closeAllConnections();
+    await once(this.#server, "close");
+  }
+
+  get parts(): StreamPart[] {
+    return this.frames.flatMap(({ text }) => readParts(text));
+  }
+
+  textOf(jobId: string): string {
+    return this.parts.map((part) => (part.kind === "events" && part.jobId === jobId ? part.events : "")).join("");
+  }
+
+  endOf(jobId: string): StreamPart | undefined {
+    return this.parts.find((part) => part.kind === "end" && part.jobId === jobId);
+  }
+}
+
+let relay: FakeRelay;
+let streams: Streams;
+beforeEach(async () => {
+  relay = await new FakeRelay().start();
+  streams = openStreams({ apiUrl: `http://127.0.0.1:${relay.port}`, apiKey: "k", instance: "w1" }, () => {});
+});
+afterEach(async () => {
+  streams.close();
+  await relay.stop();
+});
+
+const word = (text: string) => `data: {"text":"${text}"}\n\n`;
+const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+
+describe("the data line", () => {
+  test("is opened with the first stream, and carries each under its job and lease to its end", async () => {
+    expect(relay.sockets.length).toBe(0);
+    const writer = streams.open("a", 3, () => {});
+    writer.write([word("one")]);
+    writer.write([word("two")]);
+    streams.end("a", 3, null);
+    streams.open("b", 1, () => {}).write([word("other")]);
+    streams.end("b", 1, { code: "overloaded", message: "busy", status: 503 });
+    await vi.waitFor(() => expect(relay.endOf("b")).toBeDefined());
+    expect(relay.frames.map(({ text }) => text).join(PART_SEPARATOR)).toContain(`a 3\n${word("one")}${word("two")}`);
+    expect(relay.endOf("a")).toEqual({ kind: "end", jobId: "a", lease: 3, error: null });
+    expect(relay.endOf("b")).toMatchObject({ error: { code: "overloaded", status: 503 } });
+    expect(relay.sockets.length).toBe(1);
+  });
+
+  test("gathers what many streams say into few frames", async () => {
+    streams.prepare();
+    await vi.waitFor(() => expect(relay.sockets.length).toBe(1));
+    const writers = Array.from({ length: 20 }, (_, at) => streams.open(`j${at}`, 1, () => {}));
+    const startedAt = performance.now();
+    for (let round = 0; round < 20; round++) {
+      for (const writer of writers) writer.write([word(String(round))]);
+      await pause(10);
+    }
+    for (const [at] of writers.entries()) streams.end(`j${at}`, 1, null);
+    await vi.waitFor(() => expect(relay.endOf("j19")).toBeDefined());
+    const frames = (performance.now() - startedAt) / 20;
+    expect(relay.frames.length).toBeLessThan(frames + 3);
+    const whole = Array.from({ length: 20 }, (_, round) => word(String(round))).join("");
+    for (const [at] of writers.entries()) expect(relay.textOf(`j${at}`)).toBe(whole);
+  });
+
+  test("hears that a reader has left, and says nothing more in that stream", async () => {
+    const whenGone = vi.fn();
+    const writer = streams.open("a", 2, whenGone);
+    writer.write([word("one")]);
+    await vi.waitFor(() => expect(relay.textOf("a")).toBe(word("one")));
+    relay.sockets[0]?.send(JSON.stringify({ type: "reader.gone", job_id: "a", lease: 2 }));
+    await vi.waitFor(() => expect(whenGone).toHaveBeenCalledOnce());
+    writer.write([word("two")]);
+    streams.end("a", 2, null);
+    await pause(60);
+    expect(relay.parts.length).toBe(1);
+  });
+
+  test("that drops is opened again; what had begun on it ends as lost, what had not goes on", async () => {
+    const begun = streams.open("a", 1, () => {});
+    begun.write([word("one")]);
+    await vi.waitFor(() => expect(relay.textOf("a")).toBe(word("one")));
+    relay.sockets[0]?.terminate();
+    await pause(50);
+    const later = streams.open("b", 1, () => {});
+    begun.write([word("two")]);
+    later.write([word("other")]);
+    streams.end("b", 1, null);
+    await vi.waitFor(() => expect(relay.endOf("b")).toBeDefined(), 5_000);
+    expect(relay.textOf("a")).toBe(word("one"));
+    expect(relay.endOf("a")).toMatchObject({ error: { code: "stream_lost" } });
+    expect(relay.textOf("b")).toBe(word("other"));
+  });
+
+  test("gives way to a request a job where no WebSocket can be had", async () => {
+    relay.allowsSocket = false;
+    const writer = streams.open("a", 4, () => {});
+    writer.write([word("one")]);
+    await vi.waitFor(() => expect(relay.posted.length).toBe(1));
+    writer.write([word("two")]);
+    streams.end("a", 4, null);
+    await vi.waitFor(() => expect(relay.posted[0]?.text).toBe(word("one") + word("two")));
+    expect(relay.posted[0]?.path).toBe("/api/jobs/a/stream?lease=4");
+    relay.answersEarly = 409;
+    const whenGone = vi.fn();
+    streams.open("b", 1, whenGone).write([word("nobody hears it")]);
+    await vi.waitFor(() => expect(whenGone).toHaveBeenCalledOnce());
+  });
+});
+
+test("no part and no frame is over the contract's bounds, and none of it is lost", () => {
+  const frames: string[] = [];
+  const gatherer = new FrameGatherer({ send: (frame) => frames.push(frame) });
+  const large = word("x".repeat(300_000));
+  gatherer.write(
+    "a",
+    1,
+    Array.from({ length: 20 }, () => large),
+  );
+  gatherer.end("a", 1, null);
+  gatherer.flush();
+  const parts = frames.flatMap((frame) => readParts(frame));
+  expect(parts.map((part) => (part.kind === "events" ? part.events : "")).join("")).toBe(large.repeat(20));
+  expect(frames.length).toBeGreaterThan(1);
+  for (const frame of frames) {
+    expect(Buffer.byteLength(frame)).toBeLessThanOrEqual(4 * 1024 * 1024);
+    for (const part of frame.split(PART_SEPARATOR)) expect(Buffer.byteLength(part)).toBeLessThanOrEqual(MAX_PART_BYTES);
+  }
+});
