@@ -53,10 +53,14 @@ const answerHeaders = (answer: IncomingMessage): string[] => {
   return kept;
 };
 
+/** Not as a pipeline, which puts more listeners on a response than Node lets stand without a warning. */
 const send = (answer: IncomingMessage, outgoing: ServerResponse): void => {
   outgoing.writeHead(answer.statusCode ?? 502, answerHeaders(answer));
   outgoing.flushHeaders();
-  pipeline(answer, outgoing, () => undefined);
+  // What breaks off must not look whole. Who leaves is told of by the close of `outgoing`.
+  answer.once("close", () => answer.complete || outgoing.destroy());
+  for (const stream of [answer, outgoing]) stream.on("error", () => outgoing.destroy());
+  answer.pipe(outgoing);
 };
 
 /** Resolves when the answer has begun; throws a refusal if the process is down. */

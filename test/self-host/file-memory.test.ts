@@ -70,4 +70,5 @@ test("a file of 256 MiB goes up and comes down, and no process grows with it", a
     for (const [at, pid] of pids.entries())
       expect(mib(pid, "VmHWM") - (before[at] ?? 0), `${way}, process ${at}`).toBeLessThan(MAX_GROWTH_MIB);
   }
+  expect(server.output(), "what Node warns of").not.toContain("Warning");
 }, 120_000);
