@@ -1,5 +1,6 @@
 // `npm run chaos -- --kills 200`: the self-hosted server under load, killed at random, with cut connections and stopped
-// workers; afterwards the answers are checked for consistency. `--seed N` repeats a run's choices.
+// workers; afterwards the answers are checked for consistency. `--batch 20000 --kills 20` does so with one batch.
+// `--seed N` repeats a run's choices.
 
 import path from "node:path";
 import { runScript } from "./exit-error.ts";
