@@ -13,6 +13,7 @@ import { startFloor } from "./floor/start.ts";
 import type { Pace } from "./load.ts";
 import { choosing } from "./parts/choosing.ts";
 import { depth } from "./parts/depth.ts";
+import { files } from "./parts/files.ts";
 import { fleet } from "./parts/fleet.ts";
 import { flood } from "./parts/flood.ts";
 import { frontDoor } from "./parts/front-door.ts";
@@ -61,6 +62,7 @@ const PARTS: Readonly<Record<string, Measurement>> = {
   "front-door": frontDoor,
   hosted,
   storage,
+  files,
 };
 /** Run only when asked for by name. */
 const EXTRA_PARTS: Readonly<Record<string, Measurement>> = { flood, hostile, profile, soak, tab };

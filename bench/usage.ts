@@ -1,6 +1,6 @@
 // What a process and its children have used, from Linux's /proc; null on other systems.
 
-import { readFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 
 export interface Usage {
@@ -14,6 +14,9 @@ export interface Usage {
   residentBytes: () => number | null;
   /** The same by process, named by its role. */
   residentByProcess: () => ReadonlyMap<string, number>;
+  /** The most that each has had at a time since `forgetPeaks`. */
+  peakByProcess: () => ReadonlyMap<string, number>;
+  forgetPeaks: () => void;
 }
 
 /** The kernel counts in hundredths of a second on every machine. */
@@ -26,6 +29,8 @@ export const usageOf = (pid: number): Usage => ({
   writtenBytes: () => sumOver(pid, (one) => numberIn(`/proc/${one}/io`, /^write_bytes: (\d+)/m)),
   residentBytes: () => sumOver(pid, residentOf),
   residentByProcess: () => sumByProcess(pid, residentOf),
+  peakByProcess: () => sumByProcess(pid, peakOf),
+  forgetPeaks: () => void sumOver(pid, forgetPeak),
 });
 
 function sumOver(pid: number, read: (pid: number) => number): number | null {
@@ -68,5 +73,13 @@ function cpuOf(pid: number): number {
 }
 
 const residentOf = (pid: number): number => numberIn(`/proc/${pid}/status`, /^VmRSS:\s+(\d+) kB/m) * KIB;
+
+const peakOf = (pid: number): number => numberIn(`/proc/${pid}/status`, /^VmHWM:\s+(\d+) kB/m) * KIB;
+
+/** The kernel notes the most memory that a process has had since this. */
+function forgetPeak(pid: number): number {
+  writeFileSync(`/proc/${pid}/clear_refs`, "5");
+  return 0;
+}
 
 const numberIn = (file: string, pattern: RegExp): number => Number(pattern.exec(readFileSync(file, "utf8"))?.[1] ?? 0);
