@@ -9,7 +9,7 @@ import path from "node:path";
 import { createInterface } from "node:readline";
 import { Readable } from "node:stream";
 import { setTimeout as pause } from "node:timers/promises";
-import { pickOf, Random } from "../simulation/random.ts";
+import { pickOf, Random } from "../simulation/platform/random.ts";
 import { killChild, killServing } from "../support/child-processes.ts";
 import { startSelfHosted } from "../support/self-hosted.ts";
 import { CuttingProxy } from "./cutting-proxy.ts";
