@@ -41,6 +41,11 @@ const budgetReached = z.object({
 });
 
 const costState = { today_usd: z.number(), budget_reached: budgetReached.nullable() };
+const storageState = {
+  storage_warnings: z
+    .array(z.string())
+    .meta({ description: "what fills up, as a sentence each; empty if nothing does" }),
+};
 const catalogState = { removed_models: z.array(removedModels) };
 
 /** What happened to jobs in the minute that starts at `at`; minutes without events are left out. */
@@ -73,6 +78,7 @@ export const liveMessage = z
       minutes: z.array(activityMinute).meta({ description: "minutes of the last hour" }),
       ...costState,
       ...catalogState,
+      ...storageState,
     }),
     z.object({ type: z.literal("job.updated"), job: liveJob, counts }),
     z.object({ type: z.literal("worker.updated"), worker: workerResource }),
@@ -83,6 +89,7 @@ export const liveMessage = z
     z.object({ type: z.literal("schedule.updated"), schedules: z.array(scheduleResource) }),
     z.object({ type: z.literal("catalog.updated"), ...catalogState }),
     z.object({ type: z.literal("cost.updated"), ...costState }),
+    z.object({ type: z.literal("storage.updated"), ...storageState }),
     z.object({ type: z.literal("queue.updated"), queue: queueView }),
     z.object({
       type: z.literal("activity.updated"),

@@ -1,12 +1,14 @@
 // The platform's bindings that a tenant's object needs, and what they decide.
 
-import { DEFAULT_MAX_GB, isMaxGb } from "../domain/tenant/max-gb.ts";
+import { isMaxGb } from "../domain/tenant/max-gb.ts";
+import { BYTES_A_GB } from "../domain/tenant/storage-use.ts";
 import type { LogSettings } from "../log/log.ts";
 import type { StoredFile } from "./files/stored-file.ts";
 import type { OtlpSettings } from "./history/span-exporter.ts";
 import type { Jurisdiction } from "./object-name.ts";
 import type { Relay } from "./relay/relay.ts";
 import type { Store } from "./store/open.ts";
+import { DEFAULT_BOUNDS, type StorageBounds } from "./turn/memory.ts";
 
 export interface TenantEnv extends LogSettings, OtlpSettings {
   readonly RELAY: DurableObjectNamespace<Relay>;
@@ -16,6 +18,8 @@ export interface TenantEnv extends LogSettings, OtlpSettings {
   readonly SERVICE_SIGNING_SECRET?: string;
   /** What each tenant may store, in GB. */
   readonly SERVICE_TENANT_MAX_GB?: string;
+  /** What one database of history may hold, in GB; empty: as much as its disk. */
+  readonly SERVICE_HISTORY_MAX_GB?: string;
   /** The defaults of `history.keep_days` and `history.keep_texts_days`. */
   readonly SERVICE_HISTORY_KEEP_DAYS?: string;
   readonly SERVICE_HISTORY_KEEP_TEXTS_DAYS?: string;
@@ -24,9 +28,14 @@ export interface TenantEnv extends LogSettings, OtlpSettings {
   readonly SERVICE_WEBHOOKS_PRIVATE?: string;
 }
 
+const gbOf = (given = ""): number | null => (isMaxGb(given) ? Number(given) : null);
+
 /** A value that is no number is refused where the service starts. */
-export const maxGbOf = ({ SERVICE_TENANT_MAX_GB: given = "" }: TenantEnv): number =>
-  isMaxGb(given) ? Number(given) : DEFAULT_MAX_GB;
+export const boundsOf = ({ SERVICE_TENANT_MAX_GB, SERVICE_HISTORY_MAX_GB }: TenantEnv): StorageBounds => {
+  const historyGb = gbOf(SERVICE_HISTORY_MAX_GB);
+  const historyBytes = historyGb === null ? null : historyGb * BYTES_A_GB;
+  return { ...DEFAULT_BOUNDS, maxGb: gbOf(SERVICE_TENANT_MAX_GB) ?? DEFAULT_BOUNDS.maxGb, historyBytes };
+};
 
 /** Self-hosted, a tenant and its relays have no jurisdiction. */
 export const jurisdictionOf = (env: TenantEnv, store: Store): Jurisdiction | null =>

@@ -38,7 +38,7 @@ import { countPruned } from "./operations/live.ts";
 import { briefMetrics } from "./operations/metrics.ts";
 import type { Leaving } from "./operations/moving.ts";
 import { leftToOthers, reportFirstToken } from "./operations/report.ts";
-import { boundTenant } from "./operations/room.ts";
+import { boundTenant } from "./operations/storage-use.ts";
 import { nextWakeAt, readTimetable } from "./operations/sweep.ts";
 import { Relays } from "./relay/relays.ts";
 import type { RunnerOwner } from "./relay/runner-calls.ts";
@@ -52,7 +52,7 @@ import { SocketIntake } from "./sockets/socket-intake.ts";
 import { handleMessage } from "./sockets/socket-messages.ts";
 import { Sockets } from "./sockets/sockets.ts";
 import { openStore, type Store } from "./store/open.ts";
-import { jurisdictionOf, maxGbOf, type TenantEnv, webhookFetch } from "./tenant-env.ts";
+import { boundsOf, jurisdictionOf, type TenantEnv, webhookFetch } from "./tenant-env.ts";
 import type { Caller } from "./turn/turn.ts";
 import { Wake } from "./turn/wake.ts";
 import { ClaimWaits } from "./waits/claim-waits.ts";
@@ -101,6 +101,7 @@ export class Tenant extends DurableObject<TenantEnv> implements StreamOwner, Run
     const wake = new Wake(state);
     const turns: TurnRunner = new TurnRunner({
       defaults: defaultDocument(historyDefaultsOf(env)),
+      bounds: boundsOf(env),
       tenant,
       storage,
       store,
@@ -135,7 +136,7 @@ export class Tenant extends DurableObject<TenantEnv> implements StreamOwner, Run
     this.#sockets = sockets;
     this.#wake = wake;
     this.#turns = turns;
-    this.#operations = new OperationCaller(store, turns, maxGbOf(env));
+    this.#operations = new OperationCaller(store, turns);
     this.#history = new HistoryWriter({ tenant, database: env.DB, store, wake, spans, waitUntil, turns });
     this.#relocation = new Relocation({
       tenant,

@@ -62,6 +62,7 @@ Environment:
   SERVICE_RUNTIME_URL                      address of the local worker's model runtime
   SERVICE_EDGE_TENANTS (default)           tenants whose calls may use these PROVIDER_<NAME>_KEY, or *
   SERVICE_TENANT_MAX_GB=20                 what each tenant may store, in GB
+  SERVICE_HISTORY_MAX_GB                   what the history's database may hold, in GB: warns at 70 %
   SERVICE_WEBHOOKS_PRIVATE=1               allows webhooks to private addresses
   SERVICE_PUBLIC_URL=https://…             where people reach the service, for signing in
   SERVICE_SIGN_IN                          how people sign in, for tenants without their own: a YAML file, or its text
@@ -76,7 +77,7 @@ export function readSettings(args: string[], env: NodeJS.ProcessEnv): Settings {
   const flags = readFlags(args);
   const wrongLog = logProblem(env);
   if (wrongLog !== null) throw new ExitError(wrongLog);
-  requireMaxGb(env.SERVICE_TENANT_MAX_GB);
+  for (const name of ["SERVICE_TENANT_MAX_GB", "SERVICE_HISTORY_MAX_GB"] as const) requireMaxGb(name, env[name]);
   return {
     dataDir: dataRoot(env),
     host: env.SERVICE_HOST || DEFAULT_HOST,
@@ -109,9 +110,9 @@ function readEdge(text: string | undefined): Settings["edge"] {
 }
 
 /** The objects read it, but here the operator sees the message. */
-function requireMaxGb(text: string | undefined): void {
+function requireMaxGb(name: string, text: string | undefined): void {
   if (!text || isMaxGb(text)) return;
-  throw new ExitError(`SERVICE_TENANT_MAX_GB is "${text}": use a number of GB, e.g. 20 or 0.5.`, 2);
+  throw new ExitError(`${name} is "${text}": use a number of GB, e.g. 20 or 0.5.`, 2);
 }
 
 function readPort(name: string, text: string): number {
@@ -120,10 +121,14 @@ function readPort(name: string, text: string): number {
   throw new ExitError(`${name} is "${text}": use a number from 0 to ${MAX_PORT}; 0 means any free port.`, 2);
 }
 
+/** wrangler.toml has them for a deployment, whose database has a limit; a server has them only from its operator. */
+const OF_DEPLOYMENTS = ["SERVICE_HISTORY_MAX_GB", "SERVICE_HISTORY_KEEP_DAYS", "SERVICE_HISTORY_KEEP_TEXTS_DAYS"];
+
 /** The operator's variables that the edge gets unchanged: declared vars, catalog switch, provider keys, vault. */
 export function passedEnvironment(declared: Record<string, unknown>, env: NodeJS.ProcessEnv): Record<string, string> {
   const passed = Object.entries(env).filter(([name, value]) => value && (name in declared || PASSED_ON.test(name)));
-  return { ...Object.fromEntries(passed), SERVICE_LOG: logFormatOf(env) } as Record<string, string>;
+  const unset = Object.fromEntries(OF_DEPLOYMENTS.map((name) => [name, ""]));
+  return { ...unset, ...Object.fromEntries(passed), SERVICE_LOG: logFormatOf(env) } as Record<string, string>;
 }
 
 /**

@@ -9,7 +9,7 @@ import { hostOf, plural, usd, withLocalTimes } from "../format.ts";
 import { type Aspect, Lamp } from "../parts/lamp.tsx";
 import { Time } from "../parts/time.tsx";
 import { href } from "../router.ts";
-import { budgetReached, fleet, isHalted, removedModels, workers } from "../state/board.ts";
+import { budgetReached, fleet, isHalted, removedModels, storageWarnings, workers } from "../state/board.ts";
 import { useLoad } from "../state/load.ts";
 import { isAdmin } from "../state/session.ts";
 
@@ -44,6 +44,9 @@ const modelConcerns = (): Concern[] =>
     const text = `${provider} no longer lists ${named(models)}: still named by ${who.join("; ")}`;
     return { aspect: jobs > 0 ? "stop" : "caution", text, href: isAdmin.value ? "#/catalog" : "#/fleet" };
   });
+
+const storageConcerns = (): Concern[] =>
+  storageWarnings.value.map((text) => ({ aspect: "caution", text, href: isAdmin.value ? "#/settings" : "#/overview" }));
 
 const counted = (of: "paused" | "unavailable" | "offline"): number =>
   fleet.value.reduce((sum, one) => sum + one[of], 0);
@@ -112,6 +115,7 @@ export const Attention = () => {
   const concerns = [
     ...budgetConcerns(),
     ...modelConcerns(),
+    ...storageConcerns(),
     ...webhooks,
     ...workerConcern("unavailable"),
     ...workerConcern("paused"),

@@ -28,6 +28,8 @@ type Snapshot = Extract<LiveMessage, { type: "snapshot" }>;
 export const budgetReached = signal<Snapshot["budget_reached"]>(null);
 /** Models that a catalog no longer lists but workers or schedules still name, by provider. */
 export const removedModels = signal<Snapshot["removed_models"]>([]);
+/** What fills up, as a sentence each. */
+export const storageWarnings = signal<Snapshot["storage_warnings"]>([]);
 /** What waits, by requirements, and why: for all jobs, not only those kept here. */
 export const queue = signal<QueueView | null>(null);
 /** What happened to jobs in the last hour, oldest minute first. */
@@ -74,6 +76,7 @@ const takeSnapshot = (snapshot: Snapshot): void => {
   todayUsd.value = snapshot.today_usd;
   budgetReached.value = snapshot.budget_reached;
   removedModels.value = snapshot.removed_models;
+  storageWarnings.value = snapshot.storage_warnings;
   queue.value = snapshot.queue;
   minutes.value = snapshot.minutes;
   toldFleet.value = snapshot.fleet;
@@ -124,6 +127,7 @@ const takeRest = (message: LiveMessage): void => {
   else if (message.type === "queue.updated") queue.value = message.queue;
   else if (message.type === "activity.updated") takeMinutes(message.minutes);
   else if (message.type === "fleet.updated") toldFleet.value = message.fleet;
+  else if (message.type === "storage.updated") storageWarnings.value = message.storage_warnings;
   else if (message.type === "model_task.updated") takeTask(message.task);
   else if (message.type === "catalog.updated") {
     catalogVersion.value += 1;

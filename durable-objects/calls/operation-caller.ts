@@ -17,14 +17,11 @@ import type { TurnRunner } from "./turn-runner.ts";
 export class OperationCaller {
   readonly #store: Store;
   readonly #turns: TurnRunner;
-  /** What a tenant may store, unless its operator set another bound. */
-  readonly #maxGb: number;
   readonly #rates = new KeyRates();
 
-  constructor(store: Store, turns: TurnRunner, maxGb: number) {
+  constructor(store: Store, turns: TurnRunner) {
     this.#store = store;
     this.#turns = turns;
-    this.#maxGb = maxGb;
   }
 
   call<Name extends OperationName>(
@@ -43,7 +40,7 @@ export class OperationCaller {
 
   #run<Name extends OperationName>(name: Name, turn: Turn, request: RequestOf<Name>): Result<AnswerOf<Name>, Refusal> {
     const { needsRoom, run } = OPERATIONS[name];
-    const full = needsRoom ? refuseFull(turn, this.#maxGb) : ok(null);
+    const full = needsRoom ? refuseFull(turn) : ok(null);
     if (!full.ok) return full;
     return (run as (turn: Turn, asked: unknown) => Result<AnswerOf<Name>, Refusal>)(turn, request);
   }

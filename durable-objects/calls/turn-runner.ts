@@ -18,7 +18,7 @@ import type { TenantStorage } from "../store/sql.ts";
 import { type Counters, countersFrom } from "../turn/counters.ts";
 import type { Effects } from "../turn/effects.ts";
 import { idSource } from "../turn/ids.ts";
-import { loadMemory, type Memory } from "../turn/memory.ts";
+import { loadMemory, type Memory, type StorageBounds } from "../turn/memory.ts";
 import { OutboxWriter } from "../turn/outbox-writer.ts";
 import { type Caller, Turn, type TurnContext } from "../turn/turn.ts";
 import { TurnQueue } from "../turn/turns.ts";
@@ -34,6 +34,7 @@ interface RunnerTools {
   readonly wake: Wake;
   /** The config of a tenant that has none of its own. */
   readonly defaults: StoredConfig["document"];
+  readonly bounds?: StorageBounds;
   readonly sockets: {
     readonly connectedInstances: () => Iterable<string>;
     /** When the worker's socket last gave a sign of life; null if it has none. */
@@ -187,9 +188,9 @@ export class TurnRunner {
   }
 
   #load(): Memory {
-    const { store, sockets, wake, claimingInstances, deliveriesUnderWay, drainDueAt, defaults } = this.#tools;
+    const { store, sockets, wake, claimingInstances, deliveriesUnderWay, drainDueAt, defaults, bounds } = this.#tools;
     this.#counters ??= { ...countersFrom(store.settings.counters()), sweepFailures: this.#sweepFailures };
-    const memory = loadMemory(store, Date.now(), this.#counters, defaults);
+    const memory = loadMemory(store, Date.now(), this.#counters, defaults, bounds);
     for (const instance of sockets.connectedInstances()) memory.fleet.noteReach(instance, { isConnected: true });
     for (const member of memory.fleet.members()) {
       if (member.load > 0 && isCutOff(member)) memory.socketGoneAt.set(member.worker.instance, Date.now());

@@ -30,6 +30,8 @@ interface HistoryTools {
 export class HistoryWriter {
   readonly #tools: HistoryTools;
   readonly #drain: Drain;
+  /** The size of the whole database after the last drain. */
+  #databaseBytes: number | null = null;
 
   constructor(tools: HistoryTools) {
     this.#tools = tools;
@@ -97,7 +99,8 @@ export class HistoryWriter {
   async #apply(inserts: readonly Insert[]): Promise<void> {
     const { tenant, database } = this.#tools;
     const statements = inserts.map(({ sql, values }) => database.prepare(sql).bind(tenant, ...values));
-    await database.batch([...statements, this.#noteWakeStatement()]);
+    const applied = await database.batch([...statements, this.#noteWakeStatement()]);
+    this.#databaseBytes = (applied.at(-1)?.meta as Partial<D1Meta> | undefined)?.size_after ?? this.#databaseBytes;
   }
 
   /** The outbox does not count as due, because it is being emptied. A tenant that is away has nothing to wake for. */
@@ -120,6 +123,7 @@ export class HistoryWriter {
       const { memory } = turns;
       memory.historyBytes += store.outbox.charsUpTo(seq);
       store.settings.putHistoryBytes(memory.historyBytes);
+      memory.stored.databaseBytes = this.#databaseBytes;
       store.outbox.removeUpTo(seq);
       store.settings.putDrainedSeq(seq);
       memory.drainedSeq = seq;

@@ -20,6 +20,7 @@ import { removedModelsInUse } from "./catalog.ts";
 import { killswitchResource } from "./killswitch.ts";
 import { queueView } from "./queue.ts";
 import { present as presentSchedule } from "./schedules.ts";
+import { storageState } from "./storage-use.ts";
 import { waitingReason } from "./waiting-reason.ts";
 import { presentMember, viewOf } from "./workers.ts";
 
@@ -93,6 +94,7 @@ export const liveSnapshot = (turn: Turn): LiveMessage => ({
   minutes: minutesSince(turn, turn.nowAt - HOUR_MS),
   ...costState(turn),
   ...catalogState(turn),
+  ...storageState(turn),
 });
 
 export const liveUpdates = (turn: Turn, changes: LiveChanges): LiveMessage[] => {
@@ -125,6 +127,7 @@ export const liveUpdates = (turn: Turn, changes: LiveChanges): LiveMessage[] => 
   }
   if (changes.topics.has("fleet")) messages.push({ type: "fleet.updated", fleet: fleetByProvider(counted(turn)) });
   if (changes.topics.has("cost")) messages.push({ type: "cost.updated", ...costState(turn) });
+  if (changes.topics.has("storage")) messages.push({ type: "storage.updated", ...storageState(turn) });
   return messages;
 };
 

@@ -13,6 +13,7 @@ import { oldestJobOf } from "../steps/group-jobs.ts";
 import type { ProviderTally } from "../store/settings.ts";
 import { Histogram } from "../turn/counters.ts";
 import type { Turn } from "../turn/turn.ts";
+import { storageShares } from "./storage-use.ts";
 import { viewOf } from "./workers.ts";
 
 const MAX_GROUPS = 100;
@@ -262,6 +263,9 @@ const tenantMetrics = (turn: Turn): Metric[] => {
     gauge("signalbox_outbox_rows", "Changes that are not in history yet.", [["", {}, turn.store.outbox.count()]]),
     highest("signalbox_outbox_oldest_age_seconds", "Age of the oldest change that is not in history yet.", [
       ["", {}, oldestAt === null ? 0 : (turn.nowAt - oldestAt) / 1000],
+    ]),
+    highest("signalbox_storage_used_ratio", "Of each bound of storage, the share that is used, from 0 to 1.", [
+      ...storageShares(turn).map(({ place, share }) => ["", { place }, share] as const),
     ]),
     {
       name: "signalbox_sweep_failures_total",

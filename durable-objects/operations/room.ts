@@ -4,23 +4,21 @@
 import { type NewJob, requirementsOfNew } from "../../domain/job/job.ts";
 import { groupKeyOf } from "../../domain/job/queue.ts";
 import { choose } from "../../domain/routing/routing.ts";
+import { BYTES_A_GB } from "../../domain/tenant/storage-use.ts";
 import type { Refusal } from "../../domain/words/refusal.ts";
 import { err, ok, type Result } from "../../domain/words/result.ts";
 import type { Memory } from "../turn/memory.ts";
 import type { Turn } from "../turn/turn.ts";
 import { routePolicy } from "./route-policy.ts";
 
-/** Half of the platform's limit for an object, so that open jobs can still finish and be written to history. */
-export const MAX_STORED_BYTES = 5_000_000_000;
 /** Requirement groups that wait: each costs memory, and the opening of all groups looks at each. */
 export const MAX_GROUPS = 10_000;
-const BYTES_A_GB = 1_000_000_000;
 const SIZE_READ_EVERY_MS = 1_000;
 const BACKLOG_RETRY_SECONDS = 10;
 const GROUPS_RETRY_SECONDS = 10;
 
 /** The size of the object's database, and of what lies in objects of their own, read from time to time. */
-const sizesOf = (turn: Turn): Memory["stored"] => {
+export const sizesOf = (turn: Turn): Memory["stored"] => {
   const { store, memory } = turn;
   const { stored } = memory;
   if (turn.nowAt - stored.readAt >= SIZE_READ_EVERY_MS) {
@@ -38,28 +36,19 @@ export const storedBytes = (turn: Turn): number => {
   return bytes + fileBytes + bodyBytes + turn.memory.historyBytes;
 };
 
-/** For operations that store more; those that finish or stop work are not asked. */
-export const refuseFull = (turn: Turn, defaultMaxGb: number): Result<null, Refusal> => {
-  const maxGb = turn.memory.maxGb ?? defaultMaxGb;
-  return storedBytes(turn) <= maxGb * BYTES_A_GB ? ok(null) : err({ code: "tenant_full", maxGb });
-};
+const maxGbOf = ({ memory }: Turn): number => memory.maxGb ?? memory.bounds.maxGb;
 
-/** The operator's bound for this tenant in place of the service's; null takes that again. */
-export const boundTenant = (
-  turn: Turn,
-  request: { maxGb: number | null },
-): Result<{ storedBytes: number }, Refusal> => {
-  turn.memory.maxGb = request.maxGb;
-  turn.store.settings.putMaxGb(request.maxGb);
-  turn.audit("tenant.bounded", "", { max_gb: request.maxGb });
-  return ok({ storedBytes: storedBytes(turn) });
-};
+export const maxBytesOf = (turn: Turn): number => maxGbOf(turn) * BYTES_A_GB;
+
+/** For operations that store more; those that finish or stop work are not asked. */
+export const refuseFull = (turn: Turn): Result<null, Refusal> =>
+  storedBytes(turn) <= maxBytesOf(turn) ? ok(null) : err({ code: "tenant_full", maxGb: maxGbOf(turn) });
 
 /**
  * Above its limits the object takes no new jobs: too many wait, or history is down. No accepted job is ever dropped.
  */
 export const refuseBacklog = (turn: Turn): Result<null, Refusal> =>
-  sizesOf(turn).bytes <= MAX_STORED_BYTES
+  sizesOf(turn).bytes <= turn.memory.bounds.liveBytes
     ? ok(null)
     : err({ code: "history_backlog", retryAfterSeconds: BACKLOG_RETRY_SECONDS });
 

@@ -33,6 +33,7 @@ import { refuseGroups } from "./room.ts";
 import { routePolicy, routeRequest } from "./route-policy.ts";
 import { lookForFallbacks } from "./routing.ts";
 import { runIfDue } from "./schedules.ts";
+import { nextStorageNoteAt, noteStorage } from "./storage-use.ts";
 import { waitingReason } from "./waiting-reason.ts";
 import { forgetAbsent, lookAgain, nextForgetAt, nextLookAt } from "./watch.ts";
 import { openOrClose } from "./workers.ts";
@@ -156,6 +157,11 @@ const TIMETABLE: readonly Row[] = [
     what: "a reached budget ends with its day or month, or is reached again",
     dueAt: nextBudgetAt,
     run: enforceBudget,
+  },
+  {
+    what: "a place of storage that fills up is noted",
+    dueAt: nextStorageNoteAt,
+    run: noteStorage,
   },
   {
     what: "webhooks are told of workers that fall silent",

@@ -6,6 +6,7 @@ import type { KeptTexts } from "../../domain/front-door/front-door.ts";
 import type { Measure } from "../../domain/insight/latency.ts";
 import { KILLSWITCH_OFF, type Killswitch } from "../../domain/killswitch.ts";
 import { type Absence, readAbsence } from "../../domain/tenant/absence.ts";
+import type { StoragePlace } from "../../domain/tenant/storage-use.ts";
 import type { JobStatus } from "../../domain/words/job-status.ts";
 import { first, record, type Sql } from "./sql.ts";
 
@@ -144,6 +145,9 @@ export const settingsTable = (sql: Sql) => {
     /** About what history has of this tenant. */
     historyBytes: (): number => read<number>("history_bytes") ?? 0,
     putHistoryBytes: (bytes: number): void => write("history_bytes", bytes),
+
+    fillingPlaces: (): readonly StoragePlace[] => read<StoragePlace[]>("filling_places") ?? [],
+    putFillingPlaces: (places: readonly StoragePlace[]): void => write("filling_places", places),
 
     /** By provider, the last UTC day on which a fallback of the coordinator took over. */
     overflowDays: (): Record<string, number> => read<Record<string, number>>("overflow_days") ?? {},

@@ -7,7 +7,7 @@ import type { JobError } from "../../domain/job/job.ts";
 import type { LogLine } from "../../log/log.ts";
 import type { Outgoing } from "./announcement.ts";
 
-export type LiveTopic = "killswitch" | "schedule" | "catalog" | "cost";
+export type LiveTopic = "killswitch" | "schedule" | "catalog" | "cost" | "storage";
 
 /** What is sent after a turn is stored. */
 export interface Effects {

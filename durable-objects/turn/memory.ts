@@ -14,6 +14,8 @@ import { isHaltedBy, type Killswitch } from "../../domain/killswitch.ts";
 import { periodAt } from "../../domain/money/period.ts";
 import { Spending } from "../../domain/money/spending.ts";
 import type { Absence } from "../../domain/tenant/absence.ts";
+import { DEFAULT_MAX_GB } from "../../domain/tenant/max-gb.ts";
+import type { StoragePlace } from "../../domain/tenant/storage-use.ts";
 import type { Webhook } from "../../domain/webhook.ts";
 import type { CatalogFacts } from "../store/catalog.ts";
 import type { Idleness } from "../store/idle-workers.ts";
@@ -93,12 +95,33 @@ export interface Memory {
   readonly batchWork: BatchWork;
   nextSeq: number;
   drainedSeq: number;
-  /** The size of the object's database, of the files and of the bodies outside, as last read. */
-  readonly stored: { bytes: number; fileBytes: number; bodyBytes: number; readAt: number };
+  /** The size of the object's database, of the files and bodies outside, and of history's database, as last read. */
+  readonly stored: {
+    bytes: number;
+    fileBytes: number;
+    bodyBytes: number;
+    databaseBytes: number | null;
+    readAt: number;
+  };
   /** About what history has: what it was sent, less the share of the jobs that retention has deleted. */
   historyBytes: number;
   maxGb: number | null;
+  readonly bounds: StorageBounds;
+  /** Places that fill up, each of which was audited once. */
+  fillingPlaces: readonly StoragePlace[];
 }
+
+/** What may be stored; the operator may set another bound for the tenant. */
+export interface StorageBounds {
+  readonly maxGb: number;
+  readonly liveBytes: number;
+  /** Of history's database; null: its disk alone. */
+  readonly historyBytes: number | null;
+}
+
+/** Half of the platform's limit for an object, so that open jobs can still finish and be written to history. */
+export const MAX_STORED_BYTES = 5_000_000_000;
+export const DEFAULT_BOUNDS: StorageBounds = { maxGb: DEFAULT_MAX_GB, liveBytes: MAX_STORED_BYTES, historyBytes: null };
 
 /** What workers have of batches, and beside them. */
 export interface BatchWork {
@@ -178,6 +201,7 @@ export const loadMemory = (
   nowAt: number,
   counters: Counters,
   defaults: ConfigDocument = DEFAULT_CONFIG_DOCUMENT,
+  bounds: StorageBounds = DEFAULT_BOUNDS,
 ): Memory => {
   const fleet = new Fleet();
   const killswitch = store.settings.killswitch();
@@ -238,8 +262,10 @@ export const loadMemory = (
     batchWork: batchWorkOf(store, batches.size > 0),
     nextSeq: Math.max(store.outbox.lastSeq(), drainedSeq) + 1,
     drainedSeq,
-    stored: { bytes: 0, fileBytes: 0, bodyBytes: 0, readAt: Number.NEGATIVE_INFINITY },
+    stored: { bytes: 0, fileBytes: 0, bodyBytes: 0, databaseBytes: null, readAt: Number.NEGATIVE_INFINITY },
     historyBytes: store.settings.historyBytes(),
     maxGb: store.settings.maxGb(),
+    bounds,
+    fillingPlaces: store.settings.fillingPlaces(),
   };
 };

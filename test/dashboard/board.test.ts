@@ -26,6 +26,7 @@ const snapshot = (given: Partial<Extract<LiveMessage, { type: "snapshot" }>> = {
     today_usd: 0,
     budget_reached: null,
     removed_models: [],
+    storage_warnings: [],
     ...given,
   }) as LiveMessage;
 

@@ -174,7 +174,7 @@ describe.skipIf(lacksBrowser())("the overview", () => {
     expect(await page.getByText("pa-1 is unavailable").count()).toBe(0);
   });
 
-  it("shows a removed model that somebody names, and a webhook that was given up, with the way to each", async () => {
+  it("shows a removed model that somebody names, storage that fills up, and a webhook that was given up, with the way to each", async () => {
     const { page, faults } = await world.open("settings");
     const removed = { provider: "openai", models_in_use: ["gpt-old"], waiting_jobs: 4, workers: ["w1"], schedules: [] };
     const given = {
@@ -187,7 +187,11 @@ describe.skipIf(lacksBrowser())("the overview", () => {
     await page.routeWebSocket(/\/live$/, (socket) => {
       const server = socket.connectToServer();
       server.onMessage((text) =>
-        socket.send(String(text).replace('"removed_models":[]', `"removed_models":[${JSON.stringify(removed)}]`)),
+        socket.send(
+          String(text)
+            .replace('"removed_models":[]', `"removed_models":[${JSON.stringify(removed)}]`)
+            .replace('"storage_warnings":[]', '"storage_warnings":["This tenant stores 16 of 20 GB (80 %)."]'),
+        ),
       );
     });
     await page.route("**/api/webhooks", (route) => route.fulfill({ json: { webhooks: [given, turnedOff] } }));
@@ -199,6 +203,8 @@ describe.skipIf(lacksBrowser())("the overview", () => {
     expect(await model.getAttribute("href")).toBe("#/catalog");
     const webhook = page.getByRole("link", { name: "The webhook to hooks.example is disabled: 410 Gone" });
     expect(await webhook.getAttribute("href")).toBe("#/settings/webhooks");
+    const storage = page.getByRole("link", { name: "This tenant stores 16 of 20 GB (80 %)." });
+    expect(await storage.getAttribute("href")).toBe("#/settings");
     expect(faults()).toEqual([]);
   });
 

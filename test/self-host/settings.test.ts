@@ -3,7 +3,8 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { expect, test } from "vitest";
-import { maxGbOf, type TenantEnv } from "../../durable-objects/tenant-env.ts";
+import { historyDefaultsOf } from "../../contract/config-history.ts";
+import { boundsOf, type TenantEnv } from "../../durable-objects/tenant-env.ts";
 import { passedEnvironment, readExtraCatalog, readSettings } from "../../self-host/settings.ts";
 import { loadProviders } from "../../src/catalog/providers.ts";
 import { folderForEachTest } from "../support/temporary-folder.ts";
@@ -17,12 +18,26 @@ test("what a tenant may store reaches its object, and is refused at the start if
     const env = { SERVICE_TENANT_MAX_GB: given };
     expect(() => readSettings([], env)).not.toThrow();
     expect(passedEnvironment({}, env)).toMatchObject(env);
-    expect(maxGbOf(env as unknown as TenantEnv)).toBe(Number(given));
+    expect(boundsOf(env as unknown as TenantEnv).maxGb).toBe(Number(given));
   }
   for (const given of ["much", "-1", "1e9", "20 GB", "Infinity"])
     expect(() => readSettings([], { SERVICE_TENANT_MAX_GB: given })).toThrow(
       `SERVICE_TENANT_MAX_GB is "${given}": use a number of GB`,
     );
+});
+
+test("a server keeps its history for ever, whatever wrangler.toml says for deployments, unless its operator says else", () => {
+  const declared = {
+    SERVICE_HISTORY_MAX_GB: "10",
+    SERVICE_HISTORY_KEEP_DAYS: "90",
+    SERVICE_HISTORY_KEEP_TEXTS_DAYS: "30",
+  };
+  const kept = (env: NodeJS.ProcessEnv) => ({ ...declared, ...passedEnvironment(declared, env) });
+  expect(historyDefaultsOf(kept({}))).toEqual({ keep_days: null, keep_texts_days: null });
+  expect(boundsOf(kept({}) as unknown as TenantEnv).historyBytes).toBeNull();
+  const given = kept({ SERVICE_HISTORY_KEEP_DAYS: "7", SERVICE_HISTORY_MAX_GB: "0.5" });
+  expect(historyDefaultsOf(given)).toEqual({ keep_days: 7, keep_texts_days: null });
+  expect(boundsOf(given as unknown as TenantEnv).historyBytes).toBe(5e8);
 });
 
 const read = (files: Record<string, string>): Promise<Record<string, string>> => {

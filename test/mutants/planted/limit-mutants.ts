@@ -30,8 +30,8 @@ export const LIMIT_MUTANTS: readonly Mutant[] = [
   mutant(
     "a full storage takes new jobs",
     "durable-objects/operations/room.ts",
-    "sizesOf(turn).bytes <= MAX_STORED_BYTES",
-    "sizesOf(turn).bytes <= 2 * MAX_STORED_BYTES",
+    "sizesOf(turn).bytes <= turn.memory.bounds.liveBytes",
+    "sizesOf(turn).bytes <= 2 * turn.memory.bounds.liveBytes",
   ),
   mutant(
     "a storage that had room once has it for ever",

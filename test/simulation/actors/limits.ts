@@ -2,7 +2,7 @@
 
 import { MAX_FRAME_BYTES } from "../../../contract/socket.ts";
 import { toPresence } from "../../../contract/worker.ts";
-import { MAX_STORED_BYTES } from "../../../durable-objects/operations/room.ts";
+import { MAX_STORED_BYTES } from "../../../durable-objects/turn/memory.ts";
 import type { StepKind } from "../plan.ts";
 import { type Action, LONG_TEXT, type World } from "../world.ts";
 import { presenceOf, type WorkerAction, withWorker } from "./workers.ts";
