@@ -1,6 +1,7 @@
 // The history in D1. The tenant comes first in every key. Jobs only move forward (version); events, attempts, audit
 // entries and schedule runs are inserted once by their key, so applying a batch twice has the effect of applying it
-// once.
+// once. Cloudflare charges for each row and index entry that is written, so that most jobs are one row, texts and
+// events included, and what lists filter by is in one full-text index, `job_terms`, which drizzle does not know.
 
 import { sql } from "drizzle-orm";
 import { index, integer, primaryKey, sqliteTable, text, uniqueIndex } from "drizzle-orm/sqlite-core";
@@ -27,7 +28,10 @@ export const tenants = sqliteTable("tenants", {
 export const jobs = sqliteTable(
   "jobs",
   {
-    /** Names the job in `job_words`; has no other meaning. */
+    /**
+     * Names the job in `job_terms`, and orders a tenant's jobs by creation: rows come in the order of ids, and ids only
+     * grow.
+     */
     seq: integer("seq").primaryKey(),
     tenant: text("tenant").notNull(),
     id: text("id").notNull(),
@@ -41,43 +45,28 @@ export const jobs = sqliteTable(
     errorCode: text("error_code"),
     errorMessage: text("error_message"),
     costNanoUsd: integer("cost_nano_usd"),
-    /**
-     * JSON of [name, value] pairs: the fields that a job may have several of. Triggers keep `job_labels` in step with
-     * it.
-     */
+    /** JSON of [name, value] pairs: the fields that a job may have several of. */
     labels: text("labels").notNull(),
     createdAt: integer("created_at").notNull(),
     finishedAt: integer("finished_at"),
+    /** What is neither in a column nor as in most jobs (`domain/job/job-record.ts`). */
     record: text("record").notNull(),
+    /** Texts that are short; null: the text is in `payloads` or `results`. */
+    prompt: text("prompt"),
+    input: text("input"),
+    result: text("result"),
+    /** The first events: JSON of [version, at, type, worker, lease, detail]. Further ones are in `events`. */
+    events: text("events"),
   },
   (table) => [
     uniqueIndex("jobs_by_id").on(table.tenant, table.id),
-    index("jobs_newest").on(table.tenant, table.createdAt, table.id),
-    index("jobs_by_status").on(table.tenant, table.status, table.createdAt, table.id),
-    index("jobs_by_schedule")
-      .on(table.tenant, table.schedule, table.createdAt, table.id)
-      .where(sql`schedule IS NOT NULL`),
-    index("jobs_by_worker").on(table.tenant, table.worker, table.createdAt, table.id),
-    index("jobs_by_key").on(table.tenant, table.keyId, table.createdAt, table.id),
-    index("jobs_by_error")
-      .on(table.tenant, table.errorCode, table.createdAt, table.id)
-      .where(sql`error_code IS NOT NULL`),
-    index("jobs_by_finish").on(table.tenant, table.finishedAt, table.id),
-    index("jobs_by_cost").on(table.tenant, table.costNanoUsd, table.id),
+    index("jobs_newest").on(table.tenant, table.createdAt),
+    index("jobs_by_finish").on(table.tenant, table.finishedAt),
+    index("jobs_by_cost").on(table.tenant, table.costNanoUsd),
+    index("jobs_failed")
+      .on(table.tenant, table.finishedAt, table.errorCode, table.ranProvider, table.ranModel)
+      .where(sql`status = 'failed'`),
   ],
-);
-
-/** Searchable fields that a job may have several of: tags, metadata, providers and models requested or used. */
-export const jobLabels = sqliteTable(
-  "job_labels",
-  {
-    tenant: text("tenant").notNull(),
-    name: text("name").notNull(),
-    value: text("value").notNull(),
-    createdAt: integer("created_at").notNull(),
-    jobId: text("job_id").notNull(),
-  },
-  (table) => [primaryKey({ columns: [table.tenant, table.name, table.value, table.createdAt, table.jobId] })],
 );
 
 export const payloads = sqliteTable(
@@ -130,11 +119,13 @@ export const attempts = sqliteTable(
     nanoUsd: integer("nano_usd"),
     source: text("source").notNull(),
     price: text("price"),
+    /** 1: the drain has added it up; 0: an earlier release wrote it, and a trigger adds it up. */
+    isSummed: integer("is_summed").notNull().default(0),
   },
   (table) => [primaryKey({ columns: [table.tenant, table.jobId, table.lease] })],
 );
 
-/** Attempts summed by hour, provider and model: kept by a trigger on the insert of an attempt. */
+/** Attempts summed by hour, provider and model, in the transaction that inserts them. */
 export const costHours = sqliteTable(
   "cost_hours",
   {

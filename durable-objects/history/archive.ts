@@ -2,7 +2,7 @@
 // reported, so nothing more is written for them; the record has the lease that ended.
 
 import type { Brought } from "../../domain/job/archived-job.ts";
-import { readJob } from "../../domain/job/job-record.ts";
+import { ARCHIVED_COLUMNS, type ArchivedRow, readArchived } from "../../domain/job/job-record.ts";
 import type { Refusal } from "../../domain/words/refusal.ts";
 import { err, ok, type Result } from "../../domain/words/result.ts";
 
@@ -26,13 +26,13 @@ export const findArchivedRecords = async (
 ): Promise<Result<ReadonlyMap<string, Brought>, Refusal>> => {
   const absentAt = new Map(absent.map((one) => [one.id, one.absentAt]));
   try {
-    const sql = "SELECT id, record FROM jobs WHERE tenant = ?1 AND id IN (SELECT value FROM json_each(?2))";
+    const sql = `SELECT ${ARCHIVED_COLUMNS} FROM jobs WHERE tenant = ?1 AND id IN (SELECT value FROM json_each(?2))`;
     const { results } = await db
       .prepare(sql)
       .bind(tenant, JSON.stringify([...absentAt.keys()]))
-      .all<{ id: string; record: string }>();
+      .all<ArchivedRow>();
     const brought = results.map(
-      ({ id, record }) => [id, { job: readJob(record), ...LEFT_OUT, absentAt: absentAt.get(id) ?? 0 }] as const,
+      (row) => [row.id, { job: readArchived(row), ...LEFT_OUT, absentAt: absentAt.get(row.id) ?? 0 }] as const,
     );
     return ok(new Map(brought));
   } catch {

@@ -8,7 +8,8 @@ import { log } from "../../log/log.ts";
 import type { Store } from "../store/open.ts";
 import { DRAIN_DELAY_MS, type OutboxRow } from "../store/outbox.ts";
 import { Recent } from "../store/recent.ts";
-import { type Insert, type Projection, projectionOf } from "./projection.ts";
+import { type Projection, projectionOf } from "./projection.ts";
+import type { Insert } from "./statements.ts";
 
 /** The most that one batch carries: a few thousand events with their data. */
 export const DRAIN_ROOM = { rows: 500, chars: 1_000_000 };

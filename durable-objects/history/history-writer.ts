@@ -9,9 +9,9 @@ import type { OutboxRow } from "../store/outbox.ts";
 import { storedCounters } from "../turn/counters.ts";
 import type { Wake } from "../turn/wake.ts";
 import { Drain } from "./drain.ts";
-import type { Insert } from "./projection.ts";
 import type { SpanExporter } from "./span-exporter.ts";
 import { endedIn } from "./spans.ts";
+import type { Insert } from "./statements.ts";
 
 const READER_PATIENCE_MS = 10_000;
 /** One row each; the next request waits for them. */

@@ -2,68 +2,19 @@
 // applied twice. Jobs are written in their current state, so a late batch never moves one back; after a burst most are
 // final when their first event is sent, and are not sent again with the later ones.
 
-import { type JobPayload, labelsOf } from "../../domain/job/job.ts";
+import { startOf } from "../../contract/text/start-of.ts";
+import { type Job, type JobPayload, labelsOf } from "../../domain/job/job.ts";
+import { archivedRecord } from "../../domain/job/job-record.ts";
+import { EVENTS_IN_ROW, storedEvents } from "../../domain/job/stored-timeline.ts";
 import { idsOf } from "../../domain/words/event.ts";
-import type { Json } from "../../domain/words/json.ts";
 import type { Recorded } from "../store/job-rows.ts";
 import type { Store } from "../store/open.ts";
 import type { OutboxRow, StoredEvent } from "../store/outbox.ts";
 import { type KeptBatch, keptTextsOf } from "./kept-texts.ts";
+import { type Cells, type Insert, inserts, largeInserts } from "./statements.ts";
 
-/** D1 allows 2 MB per bound value; a statement's rows are split well below that. */
-export const STATEMENT_ROOM = { chars: 500_000 };
-
-/** The rows of a statement. Materialised, because json_each writes a row's JSON again for each cell that is read. */
-const GIVEN = "WITH given AS MATERIALIZED (SELECT value FROM json_each(?2))";
-
-const INSERTS = {
-  tenants: `INSERT INTO tenants (tenant, created_at, location_hint, jurisdiction)
-    SELECT ?1, value ->> 0, value ->> 1, value ->> 2 FROM given WHERE true ON CONFLICT DO NOTHING`,
-  jobs: `INSERT INTO jobs (tenant, id, version, status, worker, schedule, key_id, ran_provider, ran_model, error_code,
-      error_message, cost_nano_usd, labels, created_at, finished_at, record)
-    SELECT ?1, value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5, value ->> 6, value ->> 7,
-      value ->> 8, value ->> 9, value ->> 10, value ->> 11, value ->> 12, value ->> 13, value ->> 14
-    FROM given WHERE true
-    ON CONFLICT (tenant, id) DO UPDATE SET version = excluded.version, status = excluded.status,
-      worker = excluded.worker, ran_provider = excluded.ran_provider, ran_model = excluded.ran_model,
-      error_code = excluded.error_code, error_message = excluded.error_message, cost_nano_usd = excluded.cost_nano_usd,
-      labels = excluded.labels, finished_at = excluded.finished_at, record = excluded.record
-    WHERE excluded.version > jobs.version`,
-  payloads: `INSERT INTO payloads (tenant, job_id, prompt, input)
-    SELECT ?1, value ->> 0, value ->> 1, value ->> 2 FROM given WHERE true ON CONFLICT DO NOTHING`,
-  results: `INSERT INTO results (tenant, job_id, result)
-    SELECT ?1, value ->> 0, value ->> 1 FROM given WHERE true ON CONFLICT DO NOTHING`,
-  events: `INSERT INTO events (tenant, job_id, version, at, type, worker, lease, detail)
-    SELECT ?1, value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5, value ->> 6
-    FROM given WHERE true ON CONFLICT DO NOTHING`,
-  attempts: `INSERT INTO attempts (tenant, job_id, lease, at, provider, model, worker, outcome, input_tokens,
-      output_tokens, cached_input_tokens, reasoning_tokens, nano_usd, source, price)
-    SELECT ?1, value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5, value ->> 6, value ->> 7,
-      value ->> 8, value ->> 9, value ->> 10, value ->> 11, value ->> 12, value ->> 13
-    FROM given WHERE true ON CONFLICT DO NOTHING`,
-  audit: `INSERT INTO audit (tenant, id, at, actor_key_id, actor_person_id, actor_name, action, target, detail)
-    SELECT ?1, value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5, value ->> 6, value ->> 7
-    FROM given WHERE true ON CONFLICT DO NOTHING`,
-  scheduleRuns: `INSERT INTO schedule_runs (tenant, schedule, id, scheduled_for, ran_at, outcome, reason, job_id, missed)
-    SELECT ?1, value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5, value ->> 6, value ->> 7
-    FROM given WHERE true ON CONFLICT DO NOTHING`,
-} as const;
-
-/** For a row too large for JSON, whose escapes may double its size. */
-const SINGLE_INSERTS = {
-  payloads: "INSERT INTO payloads (tenant, job_id, prompt, input) VALUES (?1, ?2, ?3, ?4) ON CONFLICT DO NOTHING",
-  results: "INSERT INTO results (tenant, job_id, result) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING",
-} as const;
-
-type Table = keyof typeof INSERTS;
-
-/** One statement; `?1` is the tenant, followed by the values. */
-export interface Insert {
-  readonly sql: string;
-  readonly values: Cells;
-}
-
-type Cells = readonly (string | number | null)[];
+/** Of a job's texts its row has the beginning of the prompt, by whose words it is found, and what is short. */
+const IN_ROW = { promptChars: 4_096, textChars: 1_024 };
 
 export interface Projection {
   readonly inserts: readonly Insert[];
@@ -84,7 +35,7 @@ export const projectionOf = (
   const ids = [...new Set(events.map((event) => event.jobId))];
   const createdIds = events.filter((event) => event.type === "job.created").map((event) => event.jobId);
   const jobs = store.jobs.findMany(ids);
-  const unsent = jobs.filter(({ job }) => sent.get(job.id) !== job.version);
+  const unsent = jobs.filter(({ job }) => sent.get(job.id) !== job.version).sort(byId);
   const texts = keptTextsOf(store, jobs, {
     payloads: store.payloads.findMany(createdIds),
     results: store.payloads.findResults(unsent.map(({ job }) => job.id)),
@@ -95,29 +46,76 @@ export const projectionOf = (
   };
 };
 
+/** Rows come in the order of creation, which is that of ids: lists rely on it. */
+const byId = ({ job: one }: Recorded, { job: other }: Recorded): number => (one.id < other.id ? -1 : 1);
+
 const insertsOf = (
   outbox: readonly OutboxRow[],
   events: readonly StoredEvent[],
   jobs: readonly Recorded[],
   { payloads, results }: KeptBatch,
-): Insert[] => [
-  ...inserts("tenants", outbox.flatMap(tenantRows)),
-  ...inserts("jobs", jobs.map(jobRow)),
-  ...largeInserts("payloads", payloadRows(payloads)),
-  ...largeInserts("results", resultRows(results)),
-  ...inserts(
-    "events",
-    events.map((one) => [one.jobId, one.version, one.at, one.type, one.worker, one.lease, JSON.stringify(one.detail)]),
-  ),
-  ...inserts("attempts", outbox.flatMap(attemptRows)),
-  ...inserts("audit", outbox.flatMap(auditRows)),
-  ...inserts("scheduleRuns", outbox.flatMap(runRows)),
-];
+): Insert[] => {
+  const timelines = timelinesOf(events);
+  const sentJobs = new Set(jobs.map(({ job }) => job.id));
+  const texts = new Map([...payloads].map(([id, payload]) => [id, placed(payload)] as const));
+  const answers = new Map([...results].map(([id, result]) => [id, JSON.stringify(result)] as const));
+  return [
+    ...inserts("tenants", outbox.flatMap(tenantRows)),
+    ...inserts(
+      "jobs",
+      jobs.map(({ job }) => jobRow(job, texts.get(job.id), answers.get(job.id), timelines.get(job.id))),
+    ),
+    ...inserts(
+      "told",
+      [...timelines].filter(([id]) => !sentJobs.has(id)),
+    ),
+    ...largeInserts(
+      "payloads",
+      [...texts].flatMap(([id, { rest }]) => (rest === null ? [] : [[id, ...rest]])),
+    ),
+    ...largeInserts(
+      "results",
+      [...answers].filter(([, text]) => !isShort(text)),
+    ),
+    ...inserts("events", events.filter(({ version }) => version > EVENTS_IN_ROW).map(eventRow)),
+    ...inserts("attempts", outbox.flatMap(attemptRows)),
+    ...inserts("audit", outbox.flatMap(auditRows)),
+    ...inserts("scheduleRuns", outbox.flatMap(runRows)),
+  ];
+};
 
 const tenantRows = ({ entries: { identity } }: OutboxRow): Cells[] =>
   identity === undefined ? [] : [[identity.createdAt, identity.locationHint, identity.jurisdiction]];
 
-const jobRow = ({ job, text }: Recorded): Cells => [
+/** By job, what goes into its row. */
+const timelinesOf = (events: readonly StoredEvent[]): ReadonlyMap<string, string> => {
+  const inRow = events.filter(({ version }) => version <= EVENTS_IN_ROW);
+  return new Map([...Map.groupBy(inRow, ({ jobId }) => jobId)].map(([id, told]) => [id, storedEvents(told)]));
+};
+
+const eventRow = (one: StoredEvent): Cells => [
+  ...[one.jobId, one.version, one.at, one.type, one.worker, one.lease],
+  JSON.stringify(one.detail),
+];
+
+/** Where a job's texts go: its own row, and a row of `payloads` with the rest of the prompt and a long input. */
+interface PlacedTexts {
+  readonly prompt: string;
+  readonly input: string | null;
+  readonly rest: readonly [prompt: string, input: string] | null;
+}
+
+const isShort = (text: string): boolean => text.length <= IN_ROW.textChars;
+
+const placed = ({ prompt, input }: JobPayload): PlacedTexts => {
+  const start = startOf(prompt, IN_ROW.promptChars);
+  const text = JSON.stringify(input);
+  const isWhole = start.length === prompt.length && isShort(text);
+  const rest = [prompt.slice(start.length), isShort(text) ? "" : text] as const;
+  return { prompt: start, input: isShort(text) ? text : null, rest: isWhole ? null : rest };
+};
+
+const jobRow = (job: Job, texts: PlacedTexts | undefined, result = "", events = "[]"): Cells => [
   job.id,
   job.version,
   job.status,
@@ -132,15 +130,12 @@ const jobRow = ({ job, text }: Recorded): Cells => [
   JSON.stringify(labelsOf(job)),
   job.createdAt,
   job.finishedAt,
-  text,
+  archivedRecord(job),
+  texts?.prompt ?? null,
+  texts?.input ?? null,
+  result === "" || !isShort(result) ? null : result,
+  events,
 ];
-
-const payloadRows = (payloads: ReadonlyMap<string, JobPayload>): Cells[] =>
-  [...payloads].map(([id, { prompt, input }]) => [id, prompt, JSON.stringify(input)]);
-
-/** Written once: only a completed job has a result, and it stays completed. */
-const resultRows = (results: ReadonlyMap<string, Json>): Cells[] =>
-  [...results].map(([id, result]) => [id, JSON.stringify(result)]);
 
 const attemptRows = ({ entries }: OutboxRow): Cells[] =>
   entries.attempts.map((one) => [
@@ -187,35 +182,3 @@ const runRows = ({ seq, entries }: OutboxRow): Cells[] =>
 /** Sorts in numeric order. */
 const lineId = (seq: number, index: number): string =>
   `${String(seq).padStart(15, "0")}-${String(index).padStart(4, "0")}`;
-
-/** A table's rows, in as many statements as their size requires. */
-const inserts = (table: Table, rows: readonly Cells[]): Insert[] => {
-  const statements: Insert[] = [];
-  let chunk: string[] = [];
-  let chars = 0;
-  const close = (): void => {
-    if (chunk.length > 0) statements.push({ sql: `${GIVEN} ${INSERTS[table]}`, values: [`[${chunk.join(",")}]`] });
-    chunk = [];
-    chars = 0;
-  };
-  for (const row of rows) {
-    const text = JSON.stringify(row);
-    if (chars + text.length > STATEMENT_ROOM.chars) close();
-    chunk.push(text);
-    chars += text.length;
-  }
-  close();
-  return statements;
-};
-
-const isLarge = (row: Cells): boolean =>
-  row.reduce<number>((chars, cell) => chars + (typeof cell === "string" ? cell.length : 0), 0) >
-  STATEMENT_ROOM.chars / 2;
-
-const largeInserts = (table: keyof typeof SINGLE_INSERTS, rows: readonly Cells[]): Insert[] => [
-  ...inserts(
-    table,
-    rows.filter((row) => !isLarge(row)),
-  ),
-  ...rows.filter(isLarge).map((values) => ({ sql: SINGLE_INSERTS[table], values })),
-];

@@ -33,8 +33,11 @@ const headersOf = (given: string | undefined): Record<string, string> =>
 const randomHex = (chars: number): string =>
   [...crypto.getRandomValues(new Uint8Array(chars / 2))].map((byte) => byte.toString(16).padStart(2, "0")).join("");
 
-const TIMELINES = `SELECT job_id, at, type, worker FROM events
-  WHERE tenant = ?1 AND job_id IN (SELECT value FROM json_each(?2)) ORDER BY job_id, version`;
+const TIMELINES = `SELECT jobs.id AS job_id, value ->> 0 AS version, value ->> 1 AS at, 'job.' || (value ->> 2) AS type,
+    value ->> 3 AS worker
+  FROM jobs, json_each(jobs.events) WHERE tenant = ?1 AND id IN (SELECT value FROM json_each(?2))
+  UNION ALL SELECT job_id, version, at, type, worker FROM events
+  WHERE tenant = ?1 AND job_id IN (SELECT value FROM json_each(?2)) ORDER BY 1, 2`;
 
 interface Row extends TimelineEvent {
   readonly job_id: string;

@@ -2,10 +2,9 @@
 
 import { type BulkAction, type JobFilter, MAX_BULK_JOBS } from "../../contract/job-list.ts";
 import type { Brought } from "../../domain/job/archived-job.ts";
-import { readJob } from "../../domain/job/job-record.ts";
 import { CHANGEABLE_STATUSES } from "../../domain/words/job-status.ts";
-import { selectionOf } from "./job-filter.ts";
-import { KEPT_INPUT, NO_TEXTS } from "./kept-input.ts";
+import { findsIds, leadOf, selectionOf } from "./job-filter.ts";
+import { toArchived, WHOLE_JOBS, type WholeJobRow } from "./jobs.ts";
 import { readHistory } from "./store.ts";
 
 export interface BulkSelection {
@@ -23,7 +22,9 @@ export const selectForBulk = (
   filter: JobFilter,
 ): Promise<BulkSelection> =>
   readHistory(async () => {
-    const { from, where, bindings, createdAt, id } = selectionOf(filter);
+    const lead = leadOf(filter, await findsIds(db, tenant, filter));
+    const { from, where, bindings } = selectionOf(tenant, filter, lead);
+    const order = lead === "index" ? "job_terms.rowid" : "jobs.created_at, jobs.seq";
     const isChangeable = `+jobs.status IN (${CHANGEABLE_STATUSES[action].map((status) => `'${status}'`).join(", ")})`;
     const [counted, found] = await db.batch([
       db
@@ -31,8 +32,7 @@ export const selectForBulk = (
         .bind(tenant, ...bindings),
       db
         .prepare(
-          `SELECT ${id} AS id FROM ${from} WHERE ${where} AND ${isChangeable}
-           ORDER BY ${createdAt}, ${id} LIMIT ${MAX_BULK_JOBS}`,
+          `SELECT jobs.id FROM ${from} WHERE ${where} AND ${isChangeable} ORDER BY ${order} LIMIT ${MAX_BULK_JOBS}`,
         )
         .bind(tenant, ...bindings),
     ]);
@@ -53,16 +53,8 @@ export const findManyArchived = (
 ): Promise<{ id: string; archived: Brought }[]> =>
   readHistory(async () => {
     const { results } = await db
-      .prepare(
-        `SELECT record, prompt, ${KEPT_INPUT} AS input, input = '${NO_TEXTS}' AS is_without_texts FROM jobs
-           JOIN payloads ON payloads.tenant = jobs.tenant AND payloads.job_id = jobs.id
-         WHERE jobs.tenant = ?1 AND jobs.id IN (SELECT value FROM json_each(?2))`,
-      )
+      .prepare(`${WHOLE_JOBS} WHERE jobs.tenant = ?1 AND jobs.id IN (SELECT value FROM json_each(?2))`)
       .bind(tenant, JSON.stringify(ids))
-      .all<{ record: string; prompt: string; input: string; is_without_texts: number }>();
-    return results.map(({ record, prompt, input, is_without_texts: isWithoutTexts }) => {
-      const job = readJob(record);
-      const texts = { prompt, input: JSON.parse(input), result: null, isWithoutTexts: isWithoutTexts === 1 };
-      return { id: job.id, archived: { job, ...texts, absentAt } };
-    });
+      .all<WholeJobRow>();
+    return results.map((row) => ({ id: row.id, archived: { ...toArchived(row), result: null, absentAt } }));
   });

@@ -1,5 +1,6 @@
-// A job filter as SQL. One condition uses an index in the order of the list; the others are checked per row. User text
-// is never part of a pattern: words use the full-text index, the beginning of an id is a range.
+// A job filter as SQL, in one of two ways: led by the full-text index, which intersects what it knows of jobs (labels,
+// status, worker, words), newest or oldest first; or row by row, in the order of another index. User text is never part
+// of a pattern: it is in hexadecimal digits or a quoted word, and the beginning of an id is a range.
 
 import { fromIso } from "../../contract/field.ts";
 import { type JobFilter, type jobFilter, metadataOf } from "../../contract/job-list.ts";
@@ -10,40 +11,51 @@ export interface JobSelection {
   readonly from: string;
   readonly where: string;
   readonly bindings: readonly (string | number)[];
-  /** The columns that order a list by creation, so that an index can be used. */
-  readonly createdAt: string;
-  readonly id: string;
 }
 
 type Bind = (value: string | number) => string;
 
-/** What a filter requires of a job; the first requested label leads, else the first column. */
-type Condition =
-  /** It may have several of the kind. */
-  | { readonly label: string; readonly value: string }
-  /** It has one, found by an index. */
-  | { readonly column: string; readonly value: string }
-  | { readonly sql: (bind: Bind, createdAt: string) => string };
+/** What a filter requires of a job. */
+interface Condition {
+  /** What the index has of such a job; null: it does not know. */
+  readonly term: ((tenant: string) => string) | null;
+  readonly sql: (bind: Bind) => string;
+}
+
+const hex = (text: string): string =>
+  [...new TextEncoder().encode(text)].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+
+/** As the view `job_documents` makes them. */
+const SIGN = "\u00a7";
+const tenantTerm = (tenant: string): string => `"${SIGN}${hex(tenant)}"`;
+const termOf =
+  (mark: string, value: string) =>
+  (tenant: string): string =>
+    `"${SIGN}${hex(tenant)}${mark}${hex(value)}"`;
 
 const label =
   (name: string) =>
-  (value: string): Condition[] => [{ label: name, value }];
-const column =
-  (name: string) =>
-  (value: string): Condition[] => [{ column: `jobs.${name}`, value }];
+  (value: string): Condition => ({
+    term: termOf(`x${hex(name)}x`, value),
+    sql: (bind) =>
+      `EXISTS (SELECT 1 FROM json_each(jobs.labels) WHERE value ->> 0 = ${bind(name)} AND value ->> 1 = ${bind(value)})`,
+  });
 
-const HTTP_STATUS = /^[1-5]\d\d$/;
+const column =
+  (name: string, mark: string) =>
+  (value: string): Condition => ({
+    term: termOf(mark, value),
+    sql: (bind) => `+jobs.${name} = ${bind(value)}`,
+  });
 
 /** Not every runtime has error codes: a number also matches the HTTP status of the error. */
-const errorCode = (value: string): Condition[] =>
-  HTTP_STATUS.test(value)
-    ? [
-        {
-          sql: (bind) =>
-            `(+jobs.error_code = ${bind(value)} OR jobs.record ->> '$.error.status' = ${bind(Number(value))})`,
-        },
-      ]
-    : column("error_code")(value);
+const errorCode = (value: string): Condition => ({
+  term: termOf("y", value),
+  sql: (bind) =>
+    `(+jobs.error_code = ${bind(value)} OR jobs.record ->> '$.error.status' = CAST(${bind(value)} AS INTEGER))`,
+});
+
+const rowOnly = (sql: Condition["sql"]): Condition => ({ term: null, sql });
 
 const IS_UNPRICED = `EXISTS (SELECT 1 FROM attempts
   WHERE attempts.tenant = ?1 AND attempts.job_id = jobs.id AND attempts.nano_usd IS NULL)`;
@@ -54,78 +66,97 @@ const UNPRICED_AT = `(SELECT at FROM attempts
 
 type JobFilterName = keyof typeof jobFilter.shape;
 
-/** Every name that a filter may have, most selective first. */
+/** Every name that a filter may have. */
 const PARTS = {
   batch: label("batch"),
   tag: label("tag"),
   model: label("model"),
-  // It is among the job's providers, whose index is used.
-  ran_provider: (value) => [...label("provider")(value), { sql: (bind) => `jobs.ran_provider = ${bind(value)}` }],
+  ran_provider: column("ran_provider", "r"),
   provider: label("provider"),
   error_code: errorCode,
-  schedule: column("schedule"),
-  worker: column("worker"),
-  key: column("key_id"),
-  status: column("status"),
-  since: (value) => [{ sql: (bind, createdAt) => `${createdAt} >= ${bind(fromIso(value))}` }],
-  until: (value) => [{ sql: (bind, createdAt) => `${createdAt} < ${bind(fromIso(value))}` }],
-  unpriced_since: (value) => [{ sql: (bind) => `${UNPRICED_AT} >= ${bind(fromIso(value))}` }],
-  unpriced_until: (value) => [{ sql: (bind) => `${UNPRICED_AT} < ${bind(fromIso(value))}` }],
-  unpriced: (value) => [{ sql: () => `${value === "true" ? "" : "NOT "}${IS_UNPRICED}` }],
-  q: (value) => [{ sql: (bind) => searchCondition(value, bind) }],
-} as const satisfies Record<JobFilterName, (value: string) => Condition[]>;
+  schedule: column("schedule", "h"),
+  worker: column("worker", "w"),
+  key: column("key_id", "k"),
+  status: column("status", "s"),
+  since: (value) => rowOnly((bind) => `jobs.created_at >= ${bind(fromIso(value))}`),
+  until: (value) => rowOnly((bind) => `jobs.created_at < ${bind(fromIso(value))}`),
+  unpriced_since: (value) => rowOnly((bind) => `${UNPRICED_AT} >= ${bind(fromIso(value))}`),
+  unpriced_until: (value) => rowOnly((bind) => `${UNPRICED_AT} < ${bind(fromIso(value))}`),
+  unpriced: (value) => rowOnly(() => `${value === "true" ? "" : "NOT "}${IS_UNPRICED}`),
+} as const satisfies Record<Exclude<JobFilterName, "q">, (value: string) => Condition>;
 
-const partsOf = (filter: JobFilter): Condition[] => [
-  ...metadataOf(filter).flatMap(([name, value]) => label(`metadata.${name}`)(value)),
-  ...(Object.keys(PARTS) as JobFilterName[]).flatMap((name) => {
+const conditionsOf = (filter: JobFilter): Condition[] => [
+  ...metadataOf(filter).map(([name, value]) => label(`metadata.${name}`)(value)),
+  ...(Object.keys(PARTS) as (keyof typeof PARTS)[]).flatMap((name) => {
     const value = filter[name];
-    return value === undefined ? [] : PARTS[name](value);
+    return value === undefined ? [] : [PARTS[name](value)];
   }),
 ];
 
-export const selectionOf = (filter: JobFilter): JobSelection => {
-  const bindings: (string | number)[] = [];
-  const bind: Bind = (value) => `?${bindings.push(value) + 1}`;
-  const parts = partsOf(filter);
-  const lead = parts.find((part) => "label" in part);
-  const [createdAt, id] = lead === undefined ? ["jobs.created_at", "jobs.id"] : ["lead.created_at", "lead.job_id"];
-  const conditions =
-    lead === undefined
-      ? ["jobs.tenant = ?1"]
-      : [
-          `lead.tenant = ?1 AND lead.name = ${bind(lead.label)} AND lead.value = ${bind(lead.value)}`,
-          "jobs.tenant = ?1 AND jobs.id = lead.job_id",
-        ];
-  let isLed = lead !== undefined;
-  for (const part of parts) {
-    if (part === lead) continue;
-    if ("sql" in part) conditions.push(part.sql(bind, createdAt));
-    else if ("label" in part) conditions.push(hasLabel(part, bind));
-    else {
-      // The leading condition has no plus, so that the planner uses its index.
-      conditions.push(`${isLed ? "+" : ""}${part.column} = ${bind(part.value)}`);
-      isLed = true;
-    }
-  }
-  const from = lead === undefined ? "jobs" : "job_labels AS lead CROSS JOIN jobs";
-  return { from, where: conditions.join(" AND "), bindings, createdAt, id };
+/** The bounds of a creation time as bounds of row numbers, which the index can begin and end at. */
+const boundsOf = ({ since, until }: JobFilter, bind: Bind): string[] => {
+  const place = (order: string, value: string): string =>
+    `(SELECT seq FROM jobs WHERE tenant = ?1 AND created_at ${order} LIMIT 1)`.replace("?", bind(fromIso(value)));
+  return [
+    ...(since === undefined ? [] : [`job_terms.rowid >= ${place(">= ? ORDER BY created_at, seq", since)}`]),
+    ...(until === undefined ? [] : [`job_terms.rowid <= ${place("< ? ORDER BY created_at DESC, seq DESC", until)}`]),
+  ];
 };
 
-const hasLabel = ({ label: name, value }: { label: string; value: string }, bind: Bind): string =>
-  `EXISTS (SELECT 1 FROM job_labels AS other WHERE other.tenant = ?1 AND other.name = ${bind(name)}
-      AND other.value = ${bind(value)} AND other.created_at = jobs.created_at AND other.job_id = jobs.id)`;
+const wordsOf = (q: string | undefined): string[] =>
+  q === undefined ? [] : searchTermsOf(q).map((term) => `"${term}"*`);
 
 /** Sorts after every character of an id. */
 const PAST_IDS = "~";
+const ID_BEGINNING = /^[0-9a-z-]+$/;
+
+const idRange = (q: string, bind: Bind): string => {
+  const beginning = bind(q.trim().toLowerCase());
+  return `SELECT seq FROM jobs WHERE tenant = ?1 AND id >= ${beginning} AND id < ${beginning} || '${PAST_IDS}'`;
+};
+
+/** Whether a search is also the beginning of a job's id: then the index alone does not find all. */
+export const findsIds = async (db: D1Database, tenant: string, { q }: JobFilter): Promise<boolean> => {
+  if (q === undefined || !ID_BEGINNING.test(q.trim().toLowerCase())) return false;
+  const bindings: (string | number)[] = [];
+  const sql = idRange(q, (value) => `?${bindings.push(value) + 1}`);
+  return (
+    (await db
+      .prepare(`${sql} LIMIT 1`)
+      .bind(tenant, ...bindings)
+      .first()) !== null
+  );
+};
+
+export type Lead = "index" | "rows";
+
+/** Whether the index knows anything of what a filter requires. */
+export const leadOf = (filter: JobFilter, hasIds: boolean): Lead => {
+  if (filter.q !== undefined && (hasIds || wordsOf(filter.q).length === 0)) return "rows";
+  return filter.q !== undefined || conditionsOf(filter).some(({ term }) => term !== null) ? "index" : "rows";
+};
+
+export const selectionOf = (tenant: string, filter: JobFilter, lead: Lead): JobSelection => {
+  const bindings: (string | number)[] = [];
+  const bind: Bind = (value) => `?${bindings.push(value) + 1}`;
+  const conditions = conditionsOf(filter);
+  if (lead === "rows") {
+    const where = [...conditions.map(({ sql }) => sql(bind)), ...searchedRows(tenant, filter, bind)];
+    return { from: "jobs", where: ["jobs.tenant = ?1", ...where].join(" AND "), bindings };
+  }
+  const terms = conditions.flatMap(({ term }) => (term === null ? [] : [term(tenant)]));
+  const match = bind([...(terms.length === 0 ? [tenantTerm(tenant)] : terms), ...wordsOf(filter.q)].join(" AND "));
+  const checked = conditions.filter(({ term }) => term === null).map(({ sql }) => sql(bind));
+  const where = [`job_terms MATCH ${match}`, ...boundsOf(filter, bind), "jobs.tenant = ?1", ...checked];
+  return { from: "job_terms CROSS JOIN jobs ON jobs.seq = job_terms.rowid", where: where.join(" AND "), bindings };
+};
 
 /** Jobs whose id begins with the text, or whose prompt and error contain words that begin with its words. */
-const searchCondition = (q: string, bind: (value: string) => string): string => {
-  const beginning = bind(q.trim().toLowerCase());
-  const byId = `SELECT seq FROM jobs WHERE tenant = ?1 AND id >= ${beginning} AND id < ${beginning} || '${PAST_IDS}'`;
-  const terms = searchTermsOf(q);
-  if (terms.length === 0) return `jobs.seq IN (${byId})`;
-  // The tenant is a word of each indexed text and narrows the search; the tenant column then decides.
-  const words = terms.map((term) => `"${term}"*`).join(" ");
-  const byWords = `SELECT rowid FROM job_words WHERE job_words MATCH 'tenant' || lower(hex(?1)) || ' ' || ${bind(words)}`;
-  return `jobs.seq IN (${byWords} UNION ALL ${byId})`;
+const searchedRows = (tenant: string, { q }: JobFilter, bind: Bind): string[] => {
+  if (q === undefined) return [];
+  const words = wordsOf(q);
+  const byId = idRange(q, bind);
+  if (words.length === 0) return [`jobs.seq IN (${byId})`];
+  const match = bind([tenantTerm(tenant), ...words].join(" AND "));
+  return [`jobs.seq IN (SELECT rowid FROM job_terms WHERE job_terms MATCH ${match} UNION ALL ${byId})`];
 };

@@ -3,53 +3,56 @@
 import { type JobEventResource, type JobResource, presentJob, presentJobEvent } from "../../contract/job.ts";
 import { type JobListQuery, type JobSort, MAX_COUNTED } from "../../contract/job-list.ts";
 import type { Archived } from "../../domain/job/archived-job.ts";
-import { readJob } from "../../domain/job/job-record.ts";
+import { ARCHIVED_COLUMNS, type ArchivedRow, readArchived } from "../../domain/job/job-record.ts";
+import { readStoredEvents } from "../../domain/job/stored-timeline.ts";
 import type { JobEvent, JobEventType } from "../../domain/words/event.ts";
 import type { Json } from "../../domain/words/json.ts";
 import { invalid } from "../../domain/words/refusal.ts";
 import { Refused } from "../http/refused.ts";
 import { type PlaceInList, readCursor, writeCursor } from "./job-cursor.ts";
-import { type JobSelection, selectionOf } from "./job-filter.ts";
-import { KEPT_INPUT, NO_TEXTS } from "./kept-input.ts";
+import { findsIds, type JobSelection, type Lead, leadOf, selectionOf } from "./job-filter.ts";
+import { shortTextColumns, TEXT_COLUMNS, TEXTS_OF_JOBS } from "./job-texts.ts";
 import { readPage } from "./page.ts";
 import { readHistory } from "./store.ts";
 
 const MAX_EVENTS = 10_000;
 
-interface JobRow {
-  readonly record: string;
+interface JobRow extends ArchivedRow {
   readonly prompt: string;
   readonly input: string;
   readonly result: string;
 }
 
+/** A row with all of its texts. */
+export interface WholeJobRow extends JobRow {
+  readonly is_without_texts: number;
+}
+
+/** Jobs with their texts. */
+export const WHOLE_JOBS = `SELECT ${ARCHIVED_COLUMNS}, ${TEXT_COLUMNS} FROM jobs ${TEXTS_OF_JOBS}`;
+
+export const toArchived = (row: WholeJobRow): Archived => ({
+  isWithoutTexts: row.is_without_texts === 1,
+  job: readArchived(row),
+  prompt: row.prompt,
+  input: JSON.parse(row.input) as Json,
+  result: JSON.parse(row.result) as Json,
+});
+
 /** A job with its payload and result, for a reader or for a command on a job that has left the object. */
 export const findArchived = (db: D1Database, tenant: string, id: string): Promise<Archived | null> =>
   readHistory(async () => {
     const row = await db
-      .prepare(
-        `SELECT record, prompt, ${KEPT_INPUT} AS input, input = '${NO_TEXTS}' AS is_without_texts, COALESCE(result, 'null') AS result FROM jobs
-           JOIN payloads ON payloads.tenant = jobs.tenant AND payloads.job_id = jobs.id
-           LEFT JOIN results ON results.tenant = jobs.tenant AND results.job_id = jobs.id
-         WHERE jobs.tenant = ?1 AND jobs.id = ?2`,
-      )
+      .prepare(`${WHOLE_JOBS} WHERE jobs.tenant = ?1 AND jobs.id = ?2`)
       .bind(tenant, id)
-      .first<JobRow & { readonly is_without_texts: number }>();
-    if (row === null) return null;
-    return {
-      isWithoutTexts: row.is_without_texts === 1,
-      job: readJob(row.record),
-      prompt: row.prompt,
-      input: JSON.parse(row.input) as Json,
-      result: JSON.parse(row.result) as Json,
-    };
+      .first<WholeJobRow>();
+    return row === null ? null : toArchived(row);
   });
 
 /** A missing text is never too long for an answer. */
 const NULL = "null";
 
 interface ListedRow extends JobRow {
-  readonly id: string;
   readonly sorted_by: number | null;
   readonly prompt_chars: number;
   readonly input_chars: number;
@@ -68,12 +71,7 @@ export const listJobs = (db: D1Database, tenant: string, query: JobListQuery): P
   readHistory(async () => {
     if (query.cursor !== undefined && query.offset > 0)
       throw new Refused(invalid("offset", "cannot be combined with cursor: give one of the two"));
-    const selection = selectionOf(query);
-    const { rows, total } = await readPage<ListedRow>(
-      db,
-      pageStatement(db, tenant, query, selection),
-      countStatement(db, tenant, selection),
-    );
+    const { rows, total } = await readListed(db, tenant, query);
     const shown = rows.slice(0, query.limit);
     const last = shown.at(-1);
     const isLastPage = last === undefined || rows.length <= query.limit;
@@ -85,85 +83,133 @@ export const listJobs = (db: D1Database, tenant: string, query: JobListQuery): P
     };
   });
 
+interface Listed {
+  readonly rows: readonly ListedRow[];
+  readonly total: number;
+}
+
+/**
+ * The index has jobs in the order of their creation. In another order few are sorted; of many, a page is found sooner by
+ * reading rows in that order until enough of them match.
+ */
+const readListed = async (db: D1Database, tenant: string, query: JobListQuery): Promise<Listed> => {
+  const lead = leadOf(query, await findsIds(db, tenant, query));
+  const selection = selectionOf(tenant, query, lead);
+  const count = countStatement(db, tenant, selection);
+  if (lead === "rows" || sortOf(query) === "created_at")
+    return readPage<ListedRow>(db, pageStatement(db, tenant, query, lead), count);
+  const total = (await count.first<number>("total")) ?? 0;
+  const isMany = total > MAX_COUNTED && query.q === undefined;
+  const page = pageStatement(db, tenant, query, isMany ? "rows" : lead);
+  return { rows: (await page.all<ListedRow>()).results, total };
+};
+
 /** How many jobs match; stops counting one above the limit. */
 const countStatement = (db: D1Database, tenant: string, { from, where, bindings }: JobSelection) =>
   db
     .prepare(`SELECT COUNT(*) AS total FROM (SELECT 1 FROM ${from} WHERE ${where} LIMIT ${MAX_COUNTED + 1})`)
     .bind(tenant, ...bindings);
 
-const sortColumn = (sort: JobSort, { createdAt }: JobSelection): string =>
-  ({ created_at: createdAt, finished_at: "jobs.finished_at", cost_usd: "jobs.cost_nano_usd" })[sort];
+const sortOf = ({ sort }: JobListQuery): JobSort => sort.replace("-", "") as JobSort;
+
+const SORT_COLUMNS: Readonly<Record<JobSort, string>> = {
+  created_at: "jobs.created_at",
+  finished_at: "jobs.finished_at",
+  cost_usd: "jobs.cost_nano_usd",
+};
+
+/** Row numbers grow with a tenant's jobs, so they order what is equal; the index has no other order. */
+const orderOf = (query: JobListQuery, column: string | null, place: string): string => {
+  const isAscending = query.sort.startsWith("-");
+  const direction = isAscending ? "ASC" : "DESC";
+  const byColumn = column === null ? "" : `${column} ${direction}${isAscending ? " NULLS LAST" : ""}, `;
+  return `${byColumn}${place} ${direction}`;
+};
 
 /** Reads one more job than the page has, to know whether there is a next page. */
-const pageStatement = (db: D1Database, tenant: string, query: JobListQuery, selection: JobSelection) => {
-  const isAscending = query.sort.startsWith("-");
-  const sort = query.sort.replace("-", "") as JobSort;
-  const column = sortColumn(sort, selection);
+const pageStatement = (db: D1Database, tenant: string, query: JobListQuery, lead: Lead) => {
+  const selection = selectionOf(tenant, query, lead);
   const bindings = [...selection.bindings];
   const bind = (value: string | number): string => `?${bindings.push(value) + 1}`;
   const from = query.cursor === undefined ? null : readCursor(query.sort, query.cursor);
-  const after = from === null ? "" : `AND ${afterPlace(from, column, selection.id, isAscending, bind)}`;
-  const order = (value: string, id: string): string =>
-    isAscending ? `${value} ASC NULLS LAST, ${id} ASC` : `${value} DESC, ${id} DESC`;
-  const chars = bind(query.max_chars);
-  const jsonChars = bind(Math.max(query.max_chars, NULL.length));
-  const sql = `SELECT id, sorted_by, record, substr(prompt, 1, ${chars}) AS prompt, length(prompt) AS prompt_chars,
-      substr(${KEPT_INPUT}, 1, ${jsonChars}) AS input, length(input) AS input_chars,
-      substr(COALESCE(result, '${NULL}'), 1, ${jsonChars}) AS result, length(result) AS result_chars
-    FROM (SELECT jobs.tenant, jobs.id, jobs.record, ${column} AS sorted_by FROM ${selection.from}
-          WHERE ${selection.where} ${after} ORDER BY ${order(column, selection.id)}
+  const after = from === null ? "" : `AND ${afterPlace(from, query, lead, bind)}`;
+  const texts = shortTextColumns(bind(query.max_chars), bind(Math.max(query.max_chars, NULL.length)));
+  const column = SORT_COLUMNS[sortOf(query)];
+  const isByIndex = lead === "index" && sortOf(query) === "created_at";
+  const order = isByIndex ? orderOf(query, null, "job_terms.rowid") : orderOf(query, column, "jobs.seq");
+  const sql = `SELECT ${ARCHIVED_COLUMNS}, sorted_by, ${texts}
+    FROM (SELECT jobs.seq AS place, ${column} AS sorted_by FROM ${selection.from}
+          WHERE ${selection.where} ${after} ORDER BY ${order}
           LIMIT ${bind(query.limit + 1)} OFFSET ${bind(query.offset)}) AS listed
-      JOIN payloads ON payloads.tenant = listed.tenant AND payloads.job_id = listed.id
-      LEFT JOIN results ON results.tenant = listed.tenant AND results.job_id = listed.id
-    ORDER BY ${order("sorted_by", "id")}`;
+      CROSS JOIN jobs ON jobs.seq = listed.place ${TEXTS_OF_JOBS}
+    ORDER BY ${orderOf(query, isByIndex ? null : "sorted_by", "place")}`;
   return db.prepare(sql).bind(tenant, ...bindings);
 };
 
-/** After the last job of the previous page; jobs without the value come last. */
+/** After the last job of the previous page, which may be gone; jobs without the value come last. */
 const afterPlace = (
-  { value, id: lastId }: PlaceInList,
-  column: string,
-  id: string,
-  isAscending: boolean,
+  { value, id }: PlaceInList,
+  query: JobListQuery,
+  lead: Lead,
   bind: (value: string | number) => string,
 ): string => {
+  const isAscending = query.sort.startsWith("-");
   const past = isAscending ? ">" : "<";
-  if (value === null) return `${column} IS NULL AND ${id} ${past} ${bind(lastId)}`;
-  const isNullable = column.startsWith("jobs.") && column !== "jobs.created_at";
-  const [at, last] = [bind(value), bind(lastId)];
-  if (!isNullable) return `(${column}, ${id}) ${past} (${at}, ${last})`;
+  const column = SORT_COLUMNS[sortOf(query)];
+  const place = isAscending
+    ? `COALESCE((SELECT seq FROM jobs WHERE tenant = ?1 AND id <= ${bind(id)} ORDER BY id DESC LIMIT 1), 0)`
+    : `COALESCE((SELECT seq FROM jobs WHERE tenant = ?1 AND id >= ${bind(id)} ORDER BY id LIMIT 1), ${LAST_PLACE})`;
+  if (lead === "index" && sortOf(query) === "created_at") return `job_terms.rowid ${past} ${place}`;
+  if (value === null) return `${column} IS NULL AND jobs.seq ${past} ${place}`;
+  const at = bind(value);
+  if (sortOf(query) === "created_at") return `(${column}, jobs.seq) ${past} (${at}, ${place})`;
   // The plus keeps the planner on the index that orders the list.
-  return `(+${column} ${past} ${at} OR (+${column} = ${at} AND ${id} ${past} ${last}) OR +${column} IS NULL)`;
+  return `(+${column} ${past} ${at} OR (+${column} = ${at} AND jobs.seq ${past} ${place}) OR +${column} IS NULL)`;
 };
+
+const LAST_PLACE = Number.MAX_SAFE_INTEGER;
 
 const presentListed = (row: ListedRow, maxChars: number): JobResource => {
   const isShort = (name: "prompt" | "input" | "result"): boolean =>
     row[`${name}_chars`] <= maxChars || (name !== "prompt" && row[name] === NULL);
   const truncated = (["prompt", "input", "result"] as const).filter((name) => !isShort(name));
   const json = (name: "input" | "result"): Json => (truncated.includes(name) ? null : (JSON.parse(row[name]) as Json));
-  const job = presentJob(readJob(row.record), { prompt: row.prompt, input: json("input") }, json("result"));
+  const job = presentJob(readArchived(row), { prompt: row.prompt, input: json("input") }, json("result"));
   return truncated.length === 0 ? job : { ...job, truncated };
 };
 
-interface EventRow {
+interface EventRow<Detail = string> {
+  readonly version: number;
   readonly at: number;
   readonly type: JobEventType;
   readonly worker: string | null;
   readonly lease: number;
-  readonly detail: string;
+  readonly detail: Detail;
 }
 
 /** A job's events, oldest first. */
 export const readTimeline = async (db: D1Database, tenant: string, id: string): Promise<Omit<JobEvent, "jobId">[]> => {
-  const { results } = await db
-    .prepare(
-      `SELECT at, type, worker, lease, detail FROM events WHERE tenant = ?1 AND job_id = ?2
-       ORDER BY version LIMIT ${MAX_EVENTS}`,
-    )
-    .bind(tenant, id)
-    .all<EventRow>();
-  return results.map((row) => ({ ...row, detail: JSON.parse(row.detail) as Json }));
+  const [inRow, others] = await db.batch([
+    db.prepare("SELECT events FROM jobs WHERE tenant = ?1 AND id = ?2").bind(tenant, id),
+    db
+      .prepare(
+        `SELECT version, at, type, worker, lease, detail FROM events WHERE tenant = ?1 AND job_id = ?2
+         ORDER BY version LIMIT ${MAX_EVENTS}`,
+      )
+      .bind(tenant, id),
+  ]);
+  const [row] = (inRow?.results ?? []) as { events: string | null }[];
+  const rows = ((others?.results ?? []) as EventRow[]).map((one) => ({
+    ...one,
+    detail: JSON.parse(one.detail) as Json,
+  }));
+  const byVersion = new Map([...readStoredEvents(row?.events ?? "[]"), ...rows].map((event) => [event.version, event]));
+  return [...byVersion.values()].sort((one, other) => one.version - other.version).map(withoutVersion);
 };
+
+const withoutVersion = ({ at, type, worker, lease, detail }: EventRow<Json>): Omit<JobEvent, "jobId"> => ({
+  ...{ at, type, worker, lease, detail },
+});
 
 /** A job's timeline for the API; null if there is no such job. */
 export const jobTimeline = (db: D1Database, tenant: string, id: string): Promise<JobEventResource[] | null> =>

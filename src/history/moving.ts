@@ -13,8 +13,8 @@ import {
 import { workOnHistory } from "./store.ts";
 import { TENANT_TABLES } from "./tenant-tables.ts";
 
-/** Filled by triggers, or created again at the other end. */
-const STAYING: ReadonlySet<string> = new Set(["tenants", "job_labels"]);
+/** Created again at the other end. */
+const STAYING: ReadonlySet<string> = new Set(["tenants"]);
 /** Triggers fill these while attempts arrive, so they are copied last and replace the rows. */
 const REPLACED = ["cost_hours", "cost_by_hours"];
 /** A payload's words are indexed under its job's row, so jobs come first. */

@@ -4,7 +4,7 @@ import type { Allowance, Cost } from "../../domain/words/allowance.ts";
 import { DAY_MS } from "../../domain/words/duration.ts";
 import type { JobStatus } from "../../domain/words/job-status.ts";
 import { IS_HERE } from "./is-here.ts";
-import { NO_TEXTS } from "./kept-input.ts";
+import { NO_TEXTS } from "./job-texts.ts";
 
 const JOBS_A_STEP = 500;
 /** For all tenants together, per minute. */
@@ -118,12 +118,10 @@ const pruneTextsStep = async (db: D1Database, tenant: string, before: number): P
   if (last === undefined) return false;
   const finished = "FROM jobs WHERE tenant = ?1 AND finished_at > ?2 AND finished_at <= ?3";
   const statements = [
-    `UPDATE payloads SET prompt = '', input = '${NO_TEXTS}'
-       WHERE tenant = ?1 AND job_id IN (SELECT id ${finished}) AND ${IS_HERE}`,
+    `DELETE FROM payloads WHERE tenant = ?1 AND job_id IN (SELECT id ${finished}) AND ${IS_HERE}`,
     `DELETE FROM results WHERE tenant = ?1 AND job_id IN (SELECT id ${finished}) AND ${IS_HERE}`,
-    // The index has no texts, so that a job's words are replaced whole.
-    `INSERT OR REPLACE INTO job_words (rowid, words)
-       SELECT seq, 'tenant' || hex(tenant) || ' ' || COALESCE(error_message, '') ${finished} AND ${IS_HERE}`,
+    `UPDATE jobs SET prompt = '', input = '${NO_TEXTS}', result = NULL
+       WHERE tenant = ?1 AND finished_at > ?2 AND finished_at <= ?3 AND ${IS_HERE}`,
     `UPDATE tenants SET texts_gone_until = ?3 WHERE tenant = ?1 AND COALESCE(texts_gone_until, 0) <= ?2 AND away IS NULL`,
   ];
   await db.batch(statements.map((sql) => db.prepare(sql).bind(tenant, last.gone_until, last.at)));

@@ -20,7 +20,6 @@ export const TENANT_TABLES = {
   cost_by_hours: "tenant, name, hour_at, value",
   cost_hours: "tenant, hour_at, provider, model",
   events: "tenant, job_id, version",
-  job_labels: "tenant, name, value, created_at, job_id",
   jobs: "seq",
   payloads: "tenant, job_id",
   results: "tenant, job_id",

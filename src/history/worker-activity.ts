@@ -4,14 +4,17 @@ import { toIso } from "../../contract/field.ts";
 import { MAX_WORKER_JOBS, type WorkerActivity } from "../../contract/worker-activity.ts";
 import { ROLLING_PERIODS, type RollingPeriod, stepsOf } from "../../domain/insight/slots.ts";
 import { runTime, type Worked, type WorkedJob, workedIn } from "../../domain/insight/worker-activity.ts";
+import { STARTED_AT } from "../../domain/job/job-record.ts";
 import { usdFromNano } from "../../domain/money/price.ts";
+import { type JobSelection, selectionOf } from "./job-filter.ts";
 import { listMarks } from "./marks.ts";
 import { readHistory } from "./store.ts";
 
 /** A job that was created before the period and runs on is not among them: the index is by creation. */
-const JOBS = `SELECT status, record ->> '$.startedAt' AS startedAt, finished_at AS finishedAt, ran_provider AS provider,
+const jobsOf = ({ from, where }: JobSelection): string =>
+  `SELECT status, ${STARTED_AT} AS startedAt, finished_at AS finishedAt, ran_provider AS provider,
     ran_model AS model, cost_nano_usd AS nanoUsd
-  FROM jobs WHERE tenant = ?1 AND worker = ?2 AND created_at >= ?3 ORDER BY created_at DESC LIMIT ${MAX_WORKER_JOBS}`;
+  FROM ${from} WHERE ${where} ORDER BY job_terms.rowid DESC LIMIT ${MAX_WORKER_JOBS}`;
 
 const MOST_SERVED = 50;
 
@@ -30,8 +33,12 @@ export const readWorkerActivity = (
     const { stepMs } = ROLLING_PERIODS[period];
     const steps = stepsOf(period, nowAt);
     const fromAt = steps[0] ?? nowAt;
+    const selection = selectionOf(tenant, { worker: instance, since: toIso(fromAt) }, "index");
     const [{ results }, { marks }] = await Promise.all([
-      db.prepare(JOBS).bind(tenant, instance, fromAt).all<WorkedJob>(),
+      db
+        .prepare(jobsOf(selection))
+        .bind(tenant, ...selection.bindings)
+        .all<WorkedJob>(),
       listMarks(db, tenant, { fromAt, toAt: nowAt, target: instance }),
     ]);
     const { total, series, served } = workedIn(results, { steps, stepMs, nowAt });

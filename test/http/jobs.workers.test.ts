@@ -3,7 +3,7 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import type { Job } from "../../domain/job/job.ts";
-import { readJob } from "../../domain/job/job-record.ts";
+import { ARCHIVED_COLUMNS, type ArchivedRow, readArchived } from "../../domain/job/job-record.ts";
 import { signingSecret } from "../../src/http/auth.ts";
 import { read as readToken, type TokenFacts } from "../../src/http/key-format.ts";
 import { callTenant } from "../../src/tenant/tenant.ts";
@@ -21,8 +21,8 @@ const tokenOf = async ({ key }: World): Promise<TokenFacts> => {
 
 /** The record in history. */
 const recordOf = async (id: string): Promise<Job> => {
-  const row = await env.DB.prepare("SELECT record FROM jobs WHERE id = ?").bind(id).first<{ record: string }>();
-  return readJob(row?.record ?? "");
+  const row = await env.DB.prepare(`SELECT ${ARCHIVED_COLUMNS} FROM jobs WHERE id = ?`).bind(id).first<ArchivedRow>();
+  return readArchived(row as ArchivedRow);
 };
 
 describe("a job", () => {

@@ -78,9 +78,6 @@ export class Model {
   readonly dueRuns = new Map<string, string>();
   readonly runsByHand = new Set<string>();
   lastSeq = 0;
-  /** How far the events of history were compared, and how many there are. */
-  lastEventRow = 0;
-  eventCount = 0;
   /** How often each audit entry is expected for a successful answer, and how often it was sent. */
   readonly answered = new Map<string, number>();
   readonly audited = new Map<string, number>();

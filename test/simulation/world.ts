@@ -3,15 +3,16 @@
 import type { KeyLimits } from "../../domain/access/key-limits.ts";
 import type { Archived } from "../../domain/job/archived-job.ts";
 import type { Job } from "../../domain/job/job.ts";
-import { readJob } from "../../domain/job/job-record.ts";
+import { readArchived } from "../../domain/job/job-record.ts";
 import { isFinal } from "../../domain/words/job-status.ts";
 import type { OperationName, RequestOf } from "../../durable-objects/api.ts";
 import { DRAIN_ROOM } from "../../durable-objects/history/drain.ts";
-import { STATEMENT_ROOM } from "../../durable-objects/history/projection.ts";
+import { STATEMENT_ROOM } from "../../durable-objects/history/statements.ts";
 import type { Credential } from "../../durable-objects/operations/holders.ts";
 import { DELIVERIES_KEPT } from "../../durable-objects/steps/deliveries.ts";
 import { JOURNAL_ROOM } from "../../durable-objects/store/journal.ts";
 import { ROW_ROOM } from "../../durable-objects/turn/outbox-writer.ts";
+import { WHOLE_JOBS } from "../../src/history/jobs.ts";
 import type { Viewer } from "./actors/viewers.ts";
 import { noteAnswer } from "./invariants/audit.ts";
 import { Model } from "./model.ts";
@@ -178,18 +179,11 @@ export class World {
   }
 
   archived(id: string): Archived | null {
-    const [row] = this.shell.history.rows(
-      `SELECT record, prompt, input, COALESCE(result, 'null') AS result FROM jobs
-         JOIN payloads ON payloads.tenant = jobs.tenant AND payloads.job_id = jobs.id
-         LEFT JOIN results ON results.tenant = jobs.tenant AND results.job_id = jobs.id
-       WHERE jobs.tenant = ? AND jobs.id = ?`,
-      TENANT,
-      id,
-    );
+    const [row] = this.shell.history.rows(`${WHOLE_JOBS} WHERE jobs.tenant = ? AND jobs.id = ?`, TENANT, id);
     if (row === undefined) return null;
     const json = (column: string) => JSON.parse(row[column] as string);
     return {
-      job: readJob(row.record as string),
+      job: readArchived(row as never),
       prompt: row.prompt as string,
       input: json("input"),
       result: json("result"),

@@ -2,7 +2,7 @@
 
 import { expect, test } from "vitest";
 import { DRAIN_ROOM, Drain } from "../../durable-objects/history/drain.ts";
-import type { Insert } from "../../durable-objects/history/projection.ts";
+import type { Insert } from "../../durable-objects/history/statements.ts";
 import type { Store } from "../../durable-objects/store/open.ts";
 import type { OutboxRow, StoredEvent } from "../../durable-objects/store/outbox.ts";
 import { completedJob } from "../domain/job/sample-jobs.ts";

@@ -3,7 +3,7 @@
 import { env } from "cloudflare:workers";
 import { expect, test } from "vitest";
 import { labelsOf } from "../../domain/job/job.ts";
-import { readJob } from "../../domain/job/job-record.ts";
+import { readArchived } from "../../domain/job/job-record.ts";
 import { newWorld, type World } from "../support/workerd/client.ts";
 import { present } from "../support/workerd/job-steps.ts";
 
@@ -13,8 +13,9 @@ const columnsOf = async (world: World, id: string) => {
   const row = await env.DB.prepare("SELECT * FROM jobs WHERE tenant = ? AND id = ?")
     .bind(world.tenant, id)
     .first<Record<string, string | number | null>>();
-  const { tenant: _tenant, id: _id, seq: _seq, record, ...columns } = row ?? {};
-  const job = readJob(String(record));
+  const { tenant: _tenant, id: _id, seq: _seq, record: _record, ...all } = row ?? {};
+  const { prompt: _prompt, input: _input, result: _result, events: _events, ...columns } = all;
+  const job = readArchived(row as never);
   const recorded = {
     version: job.version,
     status: job.status,

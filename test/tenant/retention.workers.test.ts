@@ -27,27 +27,22 @@ const age = (tenant: string, id: string, days: number): Promise<unknown> =>
     .bind(tenant, id, Date.now() - days * DAY_MS)
     .run();
 
+/** Whether history has something of a job, by what. */
 const rowsOf = async (tenant: string, id: string): Promise<Record<string, number>> => {
-  const counts: Record<string, number> = {};
-  for (const [table, column] of [
-    ["jobs", "id"],
-    ["payloads", "job_id"],
-    ["results", "job_id"],
-    ["events", "job_id"],
-    ["attempts", "job_id"],
-  ]) {
-    const sql = `SELECT COUNT(*) AS count FROM ${table} WHERE tenant = ?1 AND ${column} = ?2`;
-    const row = await env.DB.prepare(sql).bind(tenant, id).first<{ count: number }>();
-    counts[table ?? ""] = Math.min(1, row?.count ?? 0);
-  }
-  return counts;
+  const ofJob = (what: string, table: string) =>
+    `EXISTS (SELECT 1 FROM jobs WHERE tenant = ?1 AND id = ?2 AND COALESCE(${what}, '') NOT IN ('', '[]'))
+     OR EXISTS (SELECT 1 FROM ${table} WHERE tenant = ?1 AND job_id = ?2) AS ${table}`;
+  const sql = `SELECT EXISTS (SELECT 1 FROM jobs WHERE tenant = ?1 AND id = ?2) AS jobs,
+    ${ofJob("prompt", "payloads")}, ${ofJob("result", "results")}, ${ofJob("events", "events")},
+    EXISTS (SELECT 1 FROM attempts WHERE tenant = ?1 AND job_id = ?2) AS attempts`;
+  return (await env.DB.prepare(sql).bind(tenant, id).first<Record<string, number>>()) ?? {};
 };
 
 const KEPT = { jobs: 1, payloads: 1, results: 1, events: 1, attempts: 1 };
 const GONE = { jobs: 0, payloads: 0, results: 0, events: 0, attempts: 0 };
 
 describe("history.keep_texts_days", () => {
-  const TEXTLESS = { ...KEPT, results: 0 };
+  const TEXTLESS = { ...KEPT, payloads: 0, results: 0 };
 
   it("deletes prompt, input and result of finished jobs that are older, and nothing else", async () => {
     const world = await newWorld();

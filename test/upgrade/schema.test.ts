@@ -21,7 +21,7 @@ const MIGRATIONS = path.resolve(import.meta.dirname, "../../migrations");
  * Tables of the platform, wrangler and SQLite in the same database, and the full-text index, which drizzle does not
  * know.
  */
-const NOT_OURS = /^(_cf_|sqlite_|d1_migrations$|job_words)/;
+const NOT_OURS = /^(_cf_|sqlite_|d1_migrations$|job_terms)/;
 
 const folder = folderForEachTest();
 

@@ -1,7 +1,9 @@
 // What D1 must have: everything that has left the object, and everything once the outbox is empty.
 
 import { type Job, labelsOf } from "../../../domain/job/job.ts";
+import { ARCHIVED_COLUMNS, readArchived } from "../../../domain/job/job-record.ts";
 import { isFinal } from "../../../domain/words/job-status.ts";
+import { TEXT_COLUMNS, TEXTS_OF_JOBS } from "../../../src/history/job-texts.ts";
 import { TENANT } from "../platform/shell.ts";
 import type { World } from "../world.ts";
 import { auditAgrees } from "./audit.ts";
@@ -46,17 +48,13 @@ const columnsOf = (job: Job): Record<string, string | number | null> => ({
 const differenceOf = (world: World, job: Job, result: string | null): string | null => {
   const { model, shell } = world;
   const [row] = shell.history.rows(
-    `SELECT jobs.*, prompt, result
-     FROM jobs
-     JOIN payloads ON payloads.tenant = jobs.tenant AND payloads.job_id = jobs.id
-     LEFT JOIN results ON results.tenant = jobs.tenant AND results.job_id = jobs.id
-     WHERE jobs.tenant = ? AND jobs.id = ?`,
+    `SELECT jobs.*, ${TEXT_COLUMNS} FROM jobs ${TEXTS_OF_JOBS} WHERE jobs.tenant = ? AND jobs.id = ?`,
     TENANT,
     job.id,
   );
   if (row === undefined) return `job ${job.id} is not in history`;
-  const archived = model.parsed.of<Job>(row.record as string);
-  if (archived !== job && projected(archived) !== projected(job))
+  const archived = readArchived(row as never);
+  if (projected(archived) !== projected(job))
     return `job ${job.id} is ${job.status} (version ${job.version}), and in history ${archived.status} (version ${archived.version})`;
   const columns = columnsOf(archived);
   for (const name in columns)
@@ -87,10 +85,10 @@ export const historyKeepsWhatLeft = (before: Snapshot, now: Snapshot, world: Wor
   for (const id of model.uncompared) {
     const seen = model.seen.get(id);
     if (seen === undefined || now.jobs.has(id)) continue;
-    const [row] = shell.history.rows("SELECT record FROM jobs WHERE tenant = ? AND id = ?", TENANT, id);
+    const [row] = shell.history.rows(`SELECT ${ARCHIVED_COLUMNS} FROM jobs WHERE tenant = ? AND id = ?`, TENANT, id);
     const { job } = seen;
     // Between two checks it may have continued and left.
-    const last = row === undefined ? job : model.parsed.of<Job>(row.record as string);
+    const last = row === undefined ? job : readArchived(row as never);
     if (last.version < job.version)
       return `history has version ${last.version} of job ${id}, which left at ${job.version}`;
     if (!isFinal(last.status)) return `job ${id} is ${last.status}, and has left the object`;
@@ -118,22 +116,20 @@ export const checkHistory = (_before: Snapshot, now: Snapshot, world: World): st
   return eventsAgree(world) ?? attemptsAgree(world) ?? auditAgrees(world) ?? runsAgree(world);
 };
 
-/** Each event is inserted once and never changes: only those since the last check are read. */
+/** Each event is there once and never changes. */
 const eventsAgree = ({ model, shell }: World): string | null => {
-  const rows = shell.history.rows(
-    "SELECT rowid, job_id, version, type FROM events WHERE tenant = ? AND rowid > ?",
-    TENANT,
-    model.lastEventRow,
+  const inRows = shell.history.rows("SELECT id, events FROM jobs WHERE tenant = ?", TENANT).flatMap(({ id, events }) =>
+    model.parsed.of<[number, number, string][]>(events as string).map(([version, , type]) => ({
+      ...{ job_id: id, version, type: `job.${type}` },
+    })),
   );
-  for (const row of rows) {
-    const key = `${row.job_id}/${row.version}`;
-    if (model.events.get(key) !== row.type) return `history has event ${key} as ${row.type}`;
-    model.lastEventRow = Math.max(model.lastEventRow, row.rowid as number);
+  const others = shell.history.rows("SELECT job_id, version, type FROM events WHERE tenant = ?", TENANT);
+  for (const { job_id, version, type } of [...inRows, ...others]) {
+    const key = `${job_id}/${version}`;
+    if (model.events.get(key) !== type) return `history has event ${key} as ${type}`;
   }
-  model.eventCount += rows.length;
-  return model.eventCount === model.events.size
-    ? null
-    : `history has ${model.eventCount} events, and ${model.events.size} were told`;
+  const count = inRows.length + others.length;
+  return count === model.events.size ? null : `history has ${count} events, and ${model.events.size} were told`;
 };
 
 const attemptsAgree = ({ model, shell }: World): string | null => {

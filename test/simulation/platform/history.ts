@@ -4,7 +4,7 @@
 
 import { readdirSync, readFileSync } from "node:fs";
 import path from "node:path";
-import { STATEMENT_ROOM } from "../../../durable-objects/history/projection.ts";
+import { STATEMENT_ROOM } from "../../../durable-objects/history/statements.ts";
 import type { Row, SqlValue } from "../../../durable-objects/store/sql.ts";
 import { Database } from "./database.ts";
 import { isWithinLimits, SimulatedFault } from "./disk.ts";
@@ -139,7 +139,7 @@ export class History {
   }
 
   #neighboursRows(): string {
-    const tables = [...COPIED, "cost_hours", "job_labels"];
+    const tables = [...COPIED, "cost_hours"];
     return JSON.stringify(tables.map((table) => this.rows(`SELECT * FROM ${table} WHERE tenant = '${NEIGHBOUR}'`)));
   }
 

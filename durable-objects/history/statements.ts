@@ -1,0 +1,110 @@
+// The statements that bring rows to D1: one per table and half a million characters, which carries its rows as a JSON
+// array and may be applied twice.
+
+import { GIVEN, SUMS } from "./attempt-sums.ts";
+
+/** D1 allows 2 MB per bound value; a statement's rows are split well below that. */
+export const STATEMENT_ROOM = { chars: 500_000 };
+
+/** The version of the last event in a row's events. */
+const lastOf = (events: string): string => `COALESCE(${events} ->> '$[#-1][0]', 0)`;
+const isNew = (events: string): string => `${lastOf(events)} > ${lastOf("jobs.events")}`;
+/** A job's events and those of the others that come after them: a load that is sent again may have more than it had. */
+const withNew = (events: string): string => `CASE WHEN ${isNew(events)}
+    THEN (SELECT json_group_array(json(value)) FROM (SELECT value FROM json_each(COALESCE(jobs.events, '[]'))
+      UNION ALL SELECT value FROM json_each(${events}) WHERE value ->> 0 > ${lastOf("jobs.events")}))
+    ELSE jobs.events END`;
+
+const INSERTS = {
+  tenants: `INSERT INTO tenants (tenant, created_at, location_hint, jurisdiction)
+    SELECT ?1, value ->> 0, value ->> 1, value ->> 2 FROM given WHERE true ON CONFLICT DO NOTHING`,
+  jobs: `INSERT INTO jobs (tenant, id, version, status, worker, schedule, key_id, ran_provider, ran_model, error_code,
+      error_message, cost_nano_usd, labels, created_at, finished_at, record, prompt, input, result, events)
+    SELECT ?1, value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5, value ->> 6, value ->> 7,
+      value ->> 8, value ->> 9, value ->> 10, value ->> 11, value ->> 12, value ->> 13, value ->> 14, value ->> 15,
+      value ->> 16, value ->> 17, value ->> 18
+    FROM given WHERE true
+    ON CONFLICT (tenant, id) DO UPDATE SET version = excluded.version, status = excluded.status,
+      worker = excluded.worker, ran_provider = excluded.ran_provider, ran_model = excluded.ran_model,
+      error_code = excluded.error_code, error_message = excluded.error_message, cost_nano_usd = excluded.cost_nano_usd,
+      labels = excluded.labels, finished_at = excluded.finished_at, record = excluded.record,
+      result = COALESCE(jobs.result, excluded.result), events = ${withNew("excluded.events")}
+    WHERE excluded.version > jobs.version OR (excluded.version = jobs.version AND ${isNew("excluded.events")})`,
+  /** Of jobs that history has in their current version. */
+  told: `UPDATE jobs SET events = ${withNew("told.events")}
+    FROM (SELECT value ->> 0 AS id, value ->> 1 AS events FROM given) AS told
+    WHERE jobs.tenant = ?1 AND jobs.id = told.id AND ${isNew("told.events")}`,
+  payloads: `INSERT INTO payloads (tenant, job_id, prompt, input)
+    SELECT ?1, value ->> 0, value ->> 1, value ->> 2 FROM given WHERE true ON CONFLICT DO NOTHING`,
+  results: `INSERT INTO results (tenant, job_id, result)
+    SELECT ?1, value ->> 0, value ->> 1 FROM given WHERE true ON CONFLICT DO NOTHING`,
+  events: `INSERT INTO events (tenant, job_id, version, at, type, worker, lease, detail)
+    SELECT ?1, value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5, value ->> 6
+    FROM given WHERE true ON CONFLICT DO NOTHING`,
+  attempts: `INSERT INTO attempts (tenant, job_id, lease, at, provider, model, worker, outcome, input_tokens,
+      output_tokens, cached_input_tokens, reasoning_tokens, nano_usd, source, price, is_summed)
+    SELECT ?1, value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5, value ->> 6, value ->> 7,
+      value ->> 8, value ->> 9, value ->> 10, value ->> 11, value ->> 12, value ->> 13, 1
+    FROM given WHERE true ON CONFLICT DO NOTHING`,
+  audit: `INSERT INTO audit (tenant, id, at, actor_key_id, actor_person_id, actor_name, action, target, detail)
+    SELECT ?1, value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5, value ->> 6, value ->> 7
+    FROM given WHERE true ON CONFLICT DO NOTHING`,
+  scheduleRuns: `INSERT INTO schedule_runs (tenant, schedule, id, scheduled_for, ran_at, outcome, reason, job_id, missed)
+    SELECT ?1, value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5, value ->> 6, value ->> 7
+    FROM given WHERE true ON CONFLICT DO NOTHING`,
+} as const;
+
+/** For a row too large for JSON, whose escapes may double its size. */
+const SINGLE_INSERTS = {
+  payloads: "INSERT INTO payloads (tenant, job_id, prompt, input) VALUES (?1, ?2, ?3, ?4) ON CONFLICT DO NOTHING",
+  results: "INSERT INTO results (tenant, job_id, result) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING",
+} as const;
+
+type Table = keyof typeof INSERTS;
+
+/** One statement; `?1` is the tenant, followed by the values. */
+export interface Insert {
+  readonly sql: string;
+  readonly values: Cells;
+}
+
+export type Cells = readonly (string | number | null)[];
+
+/** Attempts are added up before they are inserted, so that those that are there already do not count again. */
+const sqlOf = (table: Table): readonly string[] => [
+  ...(table === "attempts" ? SUMS : []),
+  `${GIVEN} ${INSERTS[table]}`,
+];
+
+/** A table's rows, in as many statements as their size requires. */
+export const inserts = (table: Table, rows: readonly Cells[]): Insert[] => {
+  const statements: Insert[] = [];
+  let chunk: string[] = [];
+  let chars = 0;
+  const close = (): void => {
+    const values = [`[${chunk.join(",")}]`];
+    if (chunk.length > 0) statements.push(...sqlOf(table).map((sql) => ({ sql, values })));
+    chunk = [];
+    chars = 0;
+  };
+  for (const row of rows) {
+    const text = JSON.stringify(row);
+    if (chars + text.length > STATEMENT_ROOM.chars) close();
+    chunk.push(text);
+    chars += text.length;
+  }
+  close();
+  return statements;
+};
+
+const isLarge = (row: Cells): boolean =>
+  row.reduce<number>((chars, cell) => chars + (typeof cell === "string" ? cell.length : 0), 0) >
+  STATEMENT_ROOM.chars / 2;
+
+export const largeInserts = (table: keyof typeof SINGLE_INSERTS, rows: readonly Cells[]): Insert[] => [
+  ...inserts(
+    table,
+    rows.filter((row) => !isLarge(row)),
+  ),
+  ...rows.filter(isLarge).map((values) => ({ sql: SINGLE_INSERTS[table], values })),
+];
