@@ -113,7 +113,9 @@ describe.each(storedVersions())("a database of release %s", (version) => {
       const applied = db.prepare("SELECT name FROM d1_migrations").all();
       applyHistoryMigrations(db, new Set(applied.map(({ name }) => String(name))));
       expect(textsOf(db)).toEqual(textsOf(freshHistory()));
-      expect(countsOf(db)).toMatchObject(before);
+      // Its rows are terms of the full-text index now.
+      const { job_labels: _labels, ...kept } = before;
+      expect(countsOf(db)).toMatchObject(kept);
       for (const [table, count] of Object.entries(before)) expect(count, table).toBeGreaterThan(0);
     });
   });

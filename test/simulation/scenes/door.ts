@@ -97,8 +97,9 @@ export const SCENES_OF_THE_DOOR: readonly Shown[] = [
       const { id } = await create(scene);
       await scene.done({ ...scene.admin, requestId: "asked-1" }, "cancelJob", { id });
       await scene.pass(1_000);
-      const events = scene.archivedRows("SELECT type, detail FROM events WHERE job_id = ? ORDER BY version", id);
-      const requests = events.map(({ type, detail }) => [type, JSON.parse(String(detail))?.request_id]);
+      const requests = scene
+        .archivedEvents(id)
+        .map(({ type, detail }) => [type, (detail as { request_id?: string } | null)?.request_id]);
       assert.deepEqual(requests, [
         ["job.created", undefined],
         ["job.cancelled", "asked-1"],

@@ -161,7 +161,7 @@ export const SCENES_OF_JOBS: readonly Shown[] = [
       const job = await scene.done(scene.admin, "dispatch", asked);
       await scene.done(scene.admin, "startJob", { id: job.id, lease: 1 });
       await scene.pass(1_000);
-      const events = scene.archivedRows("SELECT type, version FROM events WHERE job_id = ? ORDER BY version", job.id);
+      const events = scene.archivedEvents(job.id);
       assert.deepEqual(
         events.map(({ type, version }) => [type, version]),
         [

@@ -1,6 +1,7 @@
 // A sentence about the object, and what shows it: calls one after the other, without a fault, with a clock that only the
 // scene moves. So it can show what holds until an exact instant.
 
+import { readStoredEvents } from "../../../domain/job/stored-timeline.ts";
 import type { Refusal } from "../../../domain/words/refusal.ts";
 import type { Result } from "../../../domain/words/result.ts";
 import type { AnswerOf, OperationName, RequestOf } from "../../../durable-objects/api.ts";
@@ -167,6 +168,11 @@ export class Scene {
   audited(action: string): Record<string, unknown>[] {
     const rows = this.archivedRows("SELECT detail FROM audit WHERE tenant = ? AND action = ?", TENANT, action);
     return rows.map(({ detail }) => JSON.parse(detail as string));
+  }
+
+  archivedEvents(id: string) {
+    const [row] = this.archivedRows("SELECT events FROM jobs WHERE id = ?", id);
+    return readStoredEvents(row?.events as string);
   }
 
   archivedRows(query: string, ...values: (string | number)[]) {

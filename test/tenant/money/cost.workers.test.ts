@@ -118,7 +118,7 @@ describe("sums", () => {
     const day = Math.floor(now / DAY_MS) * DAY_MS;
     const insert = (id: string, at: number, nano: number) =>
       env.DB.prepare(
-        `INSERT INTO attempts VALUES (?1, ?2, 1, ?3, 'openai', 'm', 'w', 'completed', 1, 1, 0, 0, ?4, 'reported', NULL)`,
+        `INSERT INTO attempts VALUES (?1, ?2, 1, ?3, 'openai', 'm', 'w', 'completed', 1, 1, 0, 0, ?4, 'reported', NULL, 0)`,
       )
         .bind(world.tenant, id, at, nano)
         .run();
@@ -245,7 +245,7 @@ describe("a large history", () => {
     for (let from = 0; from < 200_000; from += chunk) {
       await env.DB.prepare(
         `WITH RECURSIVE n(i) AS (SELECT ?2 UNION ALL SELECT i + 1 FROM n WHERE i + 1 < ?3)
-         INSERT INTO attempts SELECT ?1, 'j' || i, 1, ?4 + (i % 672) * 3600000, 'p' || (i % 3), 'm', 'w', 'completed', 1, 2, 0, 0, i, 'reported', NULL FROM n`,
+         INSERT INTO attempts SELECT ?1, 'j' || i, 1, ?4 + (i % 672) * 3600000, 'p' || (i % 3), 'm', 'w', 'completed', 1, 2, 0, 0, i, 'reported', NULL, 0 FROM n`,
       )
         .bind(world.tenant, from, from + chunk, month)
         .run();
