@@ -95,12 +95,11 @@ const conditionsOf = (filter: JobFilter): Condition[] => [
 
 /** The bounds of a creation time as bounds of row numbers, which the index can begin and end at. */
 const boundsOf = ({ since, until }: JobFilter, bind: Bind): string[] => {
-  const place = (order: string, value: string): string =>
-    `(SELECT seq FROM jobs WHERE tenant = ?1 AND created_at ${order} LIMIT 1)`.replace("?", bind(fromIso(value)));
-  return [
-    ...(since === undefined ? [] : [`job_terms.rowid >= ${place(">= ? ORDER BY created_at, seq", since)}`]),
-    ...(until === undefined ? [] : [`job_terms.rowid <= ${place("< ? ORDER BY created_at DESC, seq DESC", until)}`]),
-  ];
+  const place = (past: string, value: string, order: string): string =>
+    `(SELECT seq FROM jobs WHERE tenant = ?1 AND created_at ${past} ${bind(fromIso(value))} ORDER BY ${order} LIMIT 1)`;
+  const first = since === undefined ? [] : [place(">=", since, "created_at, seq")];
+  const last = until === undefined ? [] : [place("<", until, "created_at DESC, seq DESC")];
+  return [...first.map((seq) => `job_terms.rowid >= ${seq}`), ...last.map((seq) => `job_terms.rowid <= ${seq}`)];
 };
 
 const wordsOf = (q: string | undefined): string[] =>

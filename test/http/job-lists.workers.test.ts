@@ -107,6 +107,12 @@ describe("a list is narrowed by", () => {
     ["the provider that ran it", () => ({ provider: "openai" }), () => [done, failed]],
     ["what ran it alone", () => ({ ran_provider: "mistral" }), () => []],
     ["what ran it, and a status", () => ({ ran_provider: "openai", status: "failed" }), () => [failed]],
+    ["a tag, and since the second job", () => ({ tag: "gpu", since: done.created_at }), () => [done]],
+    ["a tag, and until the second job", () => ({ tag: "gpu", until: done.created_at }), () => [failed]],
+    ["a tag, and since the far future", () => ({ tag: "gpu", since: "2999-01-01T00:00:00Z" }), () => []],
+    ["a tag, dearest first", () => ({ tag: "gpu", sort: "cost_usd" }), () => [done, failed]],
+    ["a tag, the first that ended first", () => ({ tag: "gpu", sort: "-finished_at" }), () => [failed, done]],
+    ["what only looks like the index's own terms", () => ({ q: "\u00a7 status completed" }), () => []],
     ["the model that was asked for", () => ({ model: "gpt" }), () => [done]],
     ["the model that ran it", () => ({ model: "gpt-mini" }), () => [done]],
     ["tag", () => ({ tag: "eu" }), () => [waiting, done]],
@@ -241,4 +247,42 @@ test("counting stops at ten thousand, and the cursor goes on", async () => {
   expect(page.jobs).toHaveLength(1);
   cursor = page.next_cursor;
   expect(cursor).toBeNull();
+});
+
+test("of more than can be counted, a page in another order has the jobs of the filter alone", async () => {
+  const world = await newWorld();
+  const job = await create(world, { tags: ["many"] });
+  const other = await create(world, { tags: ["few"] });
+  await list(world);
+  await env.DB.prepare(
+    `WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 10050)
+     INSERT INTO jobs (tenant, id, version, status, labels, created_at, finished_at, record, prompt, input)
+     SELECT tenant, 'b' || substr('00000' || i, -5), 1, 'completed', labels, created_at, created_at + i, record, 'x', 'null'
+     FROM jobs, n WHERE tenant = ?1 AND id = ?2`,
+  )
+    .bind(world.tenant, job.id)
+    .run();
+  const newest = (await list(world, { tag: "many", sort: "finished_at", limit: 2 })) as Body;
+  expect(newest.jobs.map((one: Body) => one.id)).toEqual(["b10050", "b10049"]);
+  expect(newest.total_is_capped).toBe(true);
+  const next = (await list(world, { tag: "many", sort: "finished_at", limit: 1, cursor: newest.next_cursor })) as Body;
+  expect(next.jobs.map((one: Body) => one.id)).toEqual(["b10048"]);
+  const all = (await list(world, { tag: "few", sort: "finished_at" })) as Body;
+  expect(all.jobs.map((one: Body) => one.id)).toEqual([other.id]);
+});
+
+test("long texts are read as they were sent, in a list up to its limit and whole alone", async () => {
+  const world = await newWorld();
+  await present(world, "w", {});
+  const prompt = `${"a🙂".repeat(1_400)}z`.repeat(3);
+  const input = { messages: [{ role: "user", content: "i".repeat(3_000) }] };
+  const result = { text: "r".repeat(5_000) };
+  const job = await dispatch(world, { prompt, input });
+  await complete(world, job, { result });
+  const listed = ((await list(world)) as Body).jobs[0];
+  expect([listed.prompt === prompt, listed.input, listed.result]).toEqual([true, input, result]);
+  const cut = ((await list(world, { max_chars: "4200" })) as Body).jobs[0];
+  expect([cut.prompt, cut.truncated]).toEqual([[...prompt].slice(0, 4_200).join(""), ["prompt", "result"]]);
+  const row = (await env.DB.prepare("SELECT * FROM jobs WHERE id = ?").bind(job.id).first()) as Body;
+  expect([row.prompt.length <= 4_096, row.input, row.result]).toEqual([true, null, null]);
 });
