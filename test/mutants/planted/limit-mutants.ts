@@ -11,13 +11,13 @@ export const LIMIT_MUTANTS: readonly Mutant[] = [
   ),
   mutant(
     "a text twice as long as the platform takes goes into one list",
-    "durable-objects/history/projection.ts",
+    "durable-objects/history/statements.ts",
     "STATEMENT_ROOM.chars / 2;",
     "STATEMENT_ROOM.chars * 4;",
   ),
   mutant(
     "the rows of one statement have no bound",
-    "durable-objects/history/projection.ts",
+    "durable-objects/history/statements.ts",
     "if (chars + text.length > STATEMENT_ROOM.chars) close();",
     "if (text.length > STATEMENT_ROOM.chars) close();",
   ),
