@@ -65,7 +65,10 @@ export const newUploadRequest = z
   .object({
     filename: label(MAX_FILE_NAME_CHARS),
     purpose,
-    bytes: z.int().min(1).max(MAX_FILE_BYTES),
+    bytes: z
+      .int()
+      .min(1)
+      .meta({ description: `at most ${MAX_FILE_BYTES}` }),
     mime_type: label(200),
     expires_after: expiresAfter.optional(),
   })

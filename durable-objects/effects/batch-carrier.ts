@@ -73,7 +73,7 @@ export class BatchCarrier {
       }
       case "close": {
         const files = await file.closeBatch(id, step.ending, step.expiresAt);
-        return (turn) => closed(turn, id, files, step.expiresAt);
+        return files === null ? null : (turn) => closed(turn, id, files, step.expiresAt);
       }
     }
   }

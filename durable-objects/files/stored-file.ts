@@ -15,36 +15,13 @@ import { type FileRequest, fileRequestOf, readUrl, type StoredBytes } from "./fi
 import type { LearnRequest } from "./line-slice.ts";
 import { poured } from "./pour.ts";
 import { blobOf, ROW_BYTES, rowsOf } from "./rows.ts";
+import { Digests, RunningDigests } from "./running-digest.ts";
 
 /** Rows written before the disk is waited for: bounds what is in flight. */
 const ROWS_A_SYNC = 8;
 const [LINE_FEED, CARRIAGE_RETURN, SPACE] = [0x0a, 0x0d, 0x20];
 
 const NO_BODY = new Uint8Array(new TextEncoder().encode("null"));
-
-const hex = (bytes: ArrayBuffer): string =>
-  [...new Uint8Array(bytes)].map((byte) => byte.toString(16).padStart(2, "0")).join("");
-
-/** The digests of bytes as they pass. */
-class Digests {
-  readonly #streams = { sha256: new crypto.DigestStream("SHA-256"), md5: new crypto.DigestStream("MD5") };
-  readonly #writers = Object.values(this.#streams).map((stream) => stream.getWriter());
-
-  async add(piece: Uint8Array): Promise<void> {
-    await Promise.all(this.#writers.map((writer) => writer.write(piece)));
-  }
-
-  async end(): Promise<{ sha256: string; md5: string }> {
-    await Promise.all(this.#writers.map((writer) => writer.close()));
-    const [sha256, md5] = await Promise.all([this.#streams.sha256.digest, this.#streams.md5.digest]);
-    return { sha256: hex(sha256), md5: hex(md5) };
-  }
-
-  abandon(reason: unknown): void {
-    for (const stream of Object.values(this.#streams)) stream.digest.catch(() => undefined);
-    for (const writer of this.#writers) writer.abort(reason).catch(() => undefined);
-  }
-}
 
 interface Segment {
   readonly id: string;
@@ -69,6 +46,7 @@ interface StoredFileEnv {
 
 export class StoredFile extends DurableObject<StoredFileEnv> {
   readonly #batches = new BatchLines(this.ctx.storage.sql as unknown as Sql, (from, to) => this.#pieces(from, to));
+  readonly #digests = new RunningDigests();
 
   override async fetch(request: Request): Promise<Response> {
     if (request.url === LINE_URL) return openLine(() => ({ answer: (method, args) => callMethod(this, method, args) }));
@@ -111,28 +89,34 @@ export class StoredFile extends DurableObject<StoredFileEnv> {
     let n = 0;
     for await (const row of rowsOf(body)) {
       // In JSON they are only space between tokens, and here a line ends with them.
-      for (const [at, byte] of row.entries()) if (byte === LINE_FEED || byte === CARRIAGE_RETURN) row[at] = SPACE;
+      for (const end of [LINE_FEED, CARRIAGE_RETURN])
+        for (let at = row.indexOf(end); at !== -1; at = row.indexOf(end, at + 1)) row[at] = SPACE;
       this.#batches.putPiece(batch, line, n, blobOf(row));
       n += 1;
     }
   }
 
-  /** No line gets an answer any more. Repeating it gives the same files, which are kept until then. */
+  /**
+   * No line gets an answer any more. Null: there is more to do, ask again. Repeating it gives the same files, which are
+   * kept until then.
+   */
   async closeBatch(
     batch: string,
     ending: "completed" | "cancelled" | "expired",
     expiresAt: number,
-  ): Promise<ClosedBatch> {
-    while (!this.#batches.close(batch, ending)) await this.ctx.storage.sync();
+  ): Promise<ClosedBatch | null> {
+    if (!this.#batches.close(batch, ending)) return null;
     await this.keep(Math.max(expiresAt, (await this.ctx.storage.getAlarm()) ?? 0));
     const { output, errors } = this.#batches.sizes(batch);
-    return { out: await this.#summed(batch, "out", output), err: await this.#summed(batch, "err", errors) };
+    const out = await this.#summed(batch, "out", output);
+    const err = out === null ? null : await this.#summed(batch, "err", errors);
+    return out === null || err === null ? null : { out, err };
   }
 
-  async #summed(batch: string, kind: BatchFileKind, bytes: number): Promise<ClosedBatch["out"]> {
-    const digests = new Digests();
-    for (const piece of this.#batches.view(batch, kind, 0, bytes)) await digests.add(piece);
-    return { bytes, sha256: (await digests.end()).sha256 };
+  async #summed(batch: string, kind: BatchFileKind, bytes: number): Promise<ClosedBatch["out"] | null> {
+    const read = (from: number, to: number) => this.#batches.view(batch, kind, from, to);
+    const found = await this.#digests.step(`${batch}/${kind}`, bytes, read);
+    return found === null ? null : { bytes, sha256: found.sha256 };
   }
 
   /** One of a batch's files is gone. */
@@ -234,21 +218,27 @@ export class StoredFile extends DurableObject<StoredFileEnv> {
 
   /**
    * The segments in this order are the file, and no other. Answers the bytes that they have; with other than `bytes`
-   * nothing changes. Null if one of them is missing.
+   * nothing changes. Null if one of them is missing; `more`: ask again.
    */
-  async assemble(ids: readonly string[], bytes: number, expiresAt: number): Promise<StoredBytes | number | null> {
+  async assemble(
+    ids: readonly string[],
+    bytes: number,
+    expiresAt: number,
+  ): Promise<StoredBytes | number | "more" | null> {
     if (!this.#isThere()) return null;
     const known = new Map(this.#segments().map((one) => [one.id, one.bytes]));
     if (new Set(ids).size !== ids.length || !ids.every((id) => known.has(id))) return null;
     const sum = ids.reduce((all, id) => all + (known.get(id) ?? 0), 0);
     if (sum !== bytes) return sum;
+    if (ids.join() !== [...known.keys()].join()) this.#order(ids, known);
+    await this.ctx.storage.setAlarm(expiresAt);
+    return (await this.#digests.step(ids.join(), bytes, (from, to) => this.#pieces(from, to))) ?? "more";
+  }
+
+  #order(ids: readonly string[], known: ReadonlyMap<string, number>): void {
     for (const id of known.keys()) if (!ids.includes(id)) this.#removeSegment(id);
     for (const [position, id] of ids.entries())
       this.ctx.storage.sql.exec("UPDATE segments SET position = ? WHERE id = ?", position + 1, id);
-    await this.ctx.storage.setAlarm(expiresAt);
-    const digests = new Digests();
-    for (const piece of this.#pieces(0, bytes)) await digests.add(piece);
-    return { bytes, ...(await digests.end()) };
   }
 
   /** Deletes the bytes. What batches made of them stays until their files are dropped. */

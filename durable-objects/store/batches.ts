@@ -88,12 +88,12 @@ export const lineEndsTable = (sql: Sql) => ({
       "INSERT OR IGNORE INTO line_ends (batch, line, chars, answer) VALUES (?, ?, ?, ?)",
       batch,
       answer.line,
-      text.length,
+      text.length + (answer.resultFile?.bytes ?? 0),
       text,
     );
   },
 
-  /** About as many as there is room for; at least one if there is any. */
+  /** About as many as there is room for, with the files that are copied for them; at least one if there is any. */
   of: (batch: string, room: { readonly rows: number; readonly chars: number }): LineAnswer[] => {
     const answers: LineAnswer[] = [];
     let chars = 0;

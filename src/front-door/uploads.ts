@@ -13,8 +13,9 @@ import {
   uploadPart,
   uploadResource,
 } from "../../contract/openai-file.ts";
-import { FILE_LIFE_MS, MAX_PART_BYTES, type UploadFacts } from "../../domain/file/file.ts";
+import { FILE_LIFE_MS, MAX_FILE_BYTES, MAX_PART_BYTES, type UploadFacts } from "../../domain/file/file.ts";
 import { invalid } from "../../domain/words/refusal.ts";
+import type { StoredBytes } from "../../durable-objects/files/file-request.ts";
 import { type Endpoint, endpoint } from "../endpoint/router.ts";
 import { fileObject, storeBytes } from "../files/objects.ts";
 import { newFileId } from "../files/receive.ts";
@@ -53,7 +54,7 @@ const present = (
 const create = endpoint(
   {
     ...BASE,
-    ...asks("announceFile"),
+    ...asks("announceFile", "file_too_large"),
     operationId: "createUpload",
     method: "post",
     path: "/v1/uploads",
@@ -70,6 +71,8 @@ const create = endpoint(
       purpose: body.purpose,
       lifeMs: body.expires_after === undefined ? FILE_LIFE_MS.usual : body.expires_after.seconds * 1000,
     };
+    const detail = `a file has at most ${MAX_FILE_BYTES} bytes: split it`;
+    if (body.bytes > MAX_FILE_BYTES) throw new Refused({ code: "file_too_large", limitBytes: MAX_FILE_BYTES, detail });
     const { origin } = new URL(c.req.url);
     const announced = unwrap(await callTenant(c.env, token, "announceFile", { id, bytes: body.bytes, origin, upload }));
     return answer(c, present(id, { ...upload, ...announced }, "pending"));
@@ -107,6 +110,20 @@ const addPart = endpoint(
   },
 );
 
+/** Far more than a file has steps: other parts completed at the same time make each other begin again. */
+const MAX_STEPS = 64;
+
+/** Asks until the object has read the whole file, a bounded part each time. */
+const assembled = async (
+  step: () => Promise<StoredBytes | number | "more" | null>,
+): Promise<StoredBytes | number | null> => {
+  for (let count = 0; count < MAX_STEPS; count += 1) {
+    const found = await step();
+    if (found !== "more") return found;
+  }
+  throw new Refused({ code: "overloaded", retryAfterSeconds: 1 });
+};
+
 const complete = endpoint(
   {
     ...BASE,
@@ -124,7 +141,7 @@ const complete = endpoint(
     const id = fileIdOf(uploadId);
     const upload = unwrap(await callTenant(c.env, token, "getUpload", { id }));
     const file = fileObject(c.env, token, id);
-    const stored = await file.assemble(body.part_ids, upload.bytes, upload.expiresAt);
+    const stored = await assembled(() => file.assemble(body.part_ids, upload.bytes, upload.expiresAt));
     if (stored === null) throw new Refused(invalid("part_ids", "must name parts of this upload, each once"));
     if (typeof stored === "number")
       throw new Refused(invalid("part_ids", `the parts have ${stored} bytes, ${upload.bytes} were announced`));

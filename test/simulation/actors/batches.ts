@@ -86,7 +86,7 @@ export class FileObjects {
       recordLines: (batch, answers) => this.#answer(() => file().record(batch, answers)),
       closeBatch: (batch, ending) =>
         this.#answer(() => {
-          while (!file().close(batch, ending));
+          if (!file().close(batch, ending)) return null;
           const { output, errors } = file().sizes(batch);
           return { out: { bytes: output, sha256: "out" }, err: { bytes: errors, sha256: "err" } };
         }),

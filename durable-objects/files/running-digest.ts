@@ -1,0 +1,100 @@
+// Digests of bytes that are read in steps. Invariant: a step reads a bounded part, so that no call of an object takes
+// longer than the platform lets it (30 s of CPU), whatever the file has. The platform's digests cannot be stored: what
+// is known lies in memory, and an object that left it begins again.
+
+import type { StoredBytes } from "./file-request.ts";
+import type { ReadBytes } from "./line-slice.ts";
+
+/** Well below a second of CPU. */
+const STEP_BYTES = 64 * 1024 * 1024;
+/** Different contents whose digests are under way in one object. */
+const MAX_RUNNING = 4;
+
+const hex = (bytes: ArrayBuffer): string =>
+  [...new Uint8Array(bytes)].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+
+/** The digests of bytes as they pass. */
+export class Digests {
+  readonly #streams = { sha256: new crypto.DigestStream("SHA-256"), md5: new crypto.DigestStream("MD5") };
+  readonly #writers = Object.values(this.#streams).map((stream) => stream.getWriter());
+
+  async add(piece: Uint8Array): Promise<void> {
+    await Promise.all(this.#writers.map((writer) => writer.write(piece)));
+  }
+
+  async end(): Promise<{ sha256: string; md5: string }> {
+    await Promise.all(this.#writers.map((writer) => writer.close()));
+    const [sha256, md5] = await Promise.all([this.#streams.sha256.digest, this.#streams.md5.digest]);
+    return { sha256: hex(sha256), md5: hex(md5) };
+  }
+
+  abandon(reason: unknown): void {
+    for (const stream of Object.values(this.#streams)) stream.digest.catch(() => undefined);
+    for (const writer of this.#writers) writer.abort(reason).catch(() => undefined);
+  }
+}
+
+class RunningDigest {
+  readonly #digests = new Digests();
+  readonly #stepBytes: number;
+  #at = 0;
+  #found: Promise<StoredBytes> | null = null;
+
+  constructor(stepBytes: number) {
+    this.#stepBytes = stepBytes;
+  }
+
+  /** Null: there is more to read. */
+  async step(bytes: number, read: ReadBytes): Promise<StoredBytes | null> {
+    if (this.#found !== null) return this.#found;
+    const to = Math.min(bytes, this.#at + this.#stepBytes);
+    for (const piece of read(this.#at, to)) await this.#digests.add(piece);
+    this.#at = to;
+    if (to < bytes) return null;
+    this.#found = this.#digests.end().then((digests) => ({ bytes, ...digests }));
+    return this.#found;
+  }
+
+  abandon(reason: unknown): void {
+    if (this.#found === null) this.#digests.abandon(reason);
+  }
+}
+
+export class RunningDigests {
+  readonly #running = new Map<string, RunningDigest>();
+  readonly #stepBytes: number;
+  #last: Promise<unknown> = Promise.resolve();
+
+  constructor(stepBytes: number = STEP_BYTES) {
+    this.#stepBytes = stepBytes;
+  }
+
+  /**
+   * Reads on in the content of this name, one step at a time, whoever asks. Null: ask again. What it found it answers
+   * until it is forgotten.
+   */
+  step(name: string, bytes: number, read: ReadBytes): Promise<StoredBytes | null> {
+    const next = this.#last.then(() => this.#step(name, bytes, read));
+    this.#last = next.catch(() => undefined);
+    return next;
+  }
+
+  async #step(name: string, bytes: number, read: ReadBytes): Promise<StoredBytes | null> {
+    const known = this.#running.get(name) ?? new RunningDigest(this.#stepBytes);
+    this.#running.delete(name);
+    this.#running.set(name, known);
+    const [oldest] = this.#running.keys();
+    if (oldest !== undefined && this.#running.size > MAX_RUNNING) this.forget(oldest);
+    try {
+      return await known.step(bytes, read);
+    } catch (error) {
+      this.forget(name);
+      throw error;
+    }
+  }
+
+  forget(name: string): void {
+    this.#running.get(name)?.abandon(new Error("forgotten"));
+    this.#running.delete(name);
+  }
+}
