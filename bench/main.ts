@@ -11,6 +11,7 @@ import { parseArgs } from "node:util";
 import { figure, jsonLine, table } from "./figures.ts";
 import { startFloor } from "./floor/start.ts";
 import type { Pace } from "./load.ts";
+import { batches } from "./parts/batches.ts";
 import { choosing } from "./parts/choosing.ts";
 import { depth } from "./parts/depth.ts";
 import { files } from "./parts/files.ts";
@@ -63,6 +64,7 @@ const PARTS: Readonly<Record<string, Measurement>> = {
   hosted,
   storage,
   files,
+  batches,
 };
 /** Run only when asked for by name. */
 const EXTRA_PARTS: Readonly<Record<string, Measurement>> = { flood, hostile, profile, soak, tab };

@@ -581,7 +581,7 @@ const ROOMS: readonly Room[] = [
   {
     places: ["bench"],
     may: ["domain/*", "contract/*", "migrations", "src/catalog/vault", "src/catalog"],
-    packages: ["drizzle-orm", "esbuild", "miniflare", "node:", "ws"],
+    packages: ["@anthropic-ai/sdk", "drizzle-orm", "esbuild", "miniflare", "node:", "openai", "ws"],
   },
   { places: ["bench/floor"], may: ["bench"], packages: ["cloudflare:workers", "esbuild", "node:"] },
   { places: ["bench/peers"], may: ["bench"], packages: ["bullmq", "node:", "pg-boss"] },
