@@ -64,10 +64,15 @@ export const spentFields = {
 };
 export const releaseFields = { lease, reason: label(500) };
 
-/** A missing result is a mistake, not a result that is null. */
-export const givesResult = (report: { result?: unknown } & Elsewhere): boolean =>
-  report.result !== undefined || report.result_file != null || report.result_bytes != null;
-export const RESULT_MISSING = { path: ["result"], message: "is required: give result, result_file or result_bytes" };
+/** A missing result is a mistake, not a result that is null; two results are one, too. */
+export const givesResult = (report: { result?: unknown } & Elsewhere): boolean => {
+  const elsewhere = Number(report.result_file != null) + Number(report.result_bytes != null);
+  return elsewhere === 0 ? report.result !== undefined : elsewhere === 1 && report.result == null;
+};
+export const RESULT_MISSING = {
+  path: ["result"],
+  message: "is required: give one of result, result_file and result_bytes",
+};
 
 export const startRequest = z.strictObject(startFields).meta({ id: "Start" });
 export const heartbeatRequest = z.strictObject(heartbeatFields).meta({ id: "JobHeartbeat" });

@@ -268,12 +268,15 @@ export const OPERATIONS = {
     { ...REPORT, ...GROW, ...ONCE, refuses: [...REPORT.refuses, "files_full"] },
     outputs.announceOutput,
   ),
-  finishOutput: operation({ ...REPORT, refuses: [...REPORT.refuses, "files_full"] }, outputs.finishOutput),
+  finishOutput: operation(
+    { ...REPORT, refuses: [...REPORT.refuses, "files_full", "unsupported_media_type"] },
+    outputs.finishOutput,
+  ),
   forgetOutput: operation(WORK, files.forgetFile),
   getFile: operation({ ...FOLLOW, ...ONE }, files.getFile),
   readFile: operation({ ...FOLLOW, ...ONE }, files.readFile),
   listFiles: operation(FOLLOW, files.listFiles),
-  listFilesAfter: operation({ ...ASK, ...ONE }, files.listFilesAfter),
+  listFilesAfter: operation({ ...REVIEW, ...ONE }, files.listFilesAfter),
   deleteFile: operation({ ...ASK_WRITE, ...ONCE, refuses: ["not_found", "file_in_use"] }, files.deleteFile),
 
   createBatch: operation(

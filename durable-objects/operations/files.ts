@@ -13,7 +13,7 @@ import {
 } from "../../domain/file/file.ts";
 import { notFound, type Refusal } from "../../domain/words/refusal.ts";
 import { err, ok, type Result } from "../../domain/words/result.ts";
-import { findReadable, findVisible, isHeldByCaller, readerOf } from "../steps/find-file.ts";
+import { findReadable, findVisible, heldFiles, isHeldByCaller, readerOf } from "../steps/find-file.ts";
 import type { Turn } from "../turn/turn.ts";
 
 const ENDED_A_SWEEP = 500;
@@ -112,7 +112,8 @@ export const getUpload = (
 ): Result<UploadFacts & Pick<FileRecord, "createdAt" | "expiresAt">, Refusal> => {
   const file = turn.store.files.find(id);
   const isOpen = file !== null && file.upload !== null && file.expiresAt > turn.nowAt;
-  if (!isOpen || file.upload === null || file.keyId !== turn.caller.keyId) return err(notFound("upload", id));
+  if (!isOpen || file.upload === null || file.keyId !== turn.caller.keyId)
+    return err(notFound("upload", id.replace(/^file-/, "upload_")));
   return ok({ ...file.upload, createdAt: file.createdAt, expiresAt: file.expiresAt });
 };
 
@@ -156,6 +157,10 @@ export const listFiles = (
   turn: Turn,
   { purpose, limit, offset }: { purpose: string | null; limit: number; offset: number },
 ): Result<{ files: FileResource[]; total: number }, Refusal> => {
+  if (turn.caller.role === "worker") {
+    const held = heldFiles(turn).filter((file) => purpose === null || file.purpose === purpose);
+    return ok({ files: held.slice(offset, offset + limit).map(presentFile), total: held.length });
+  }
   const asked = listed(turn, purpose);
   return ok({
     files: turn.store.files.page(asked, limit, offset).map(presentFile),

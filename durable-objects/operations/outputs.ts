@@ -11,6 +11,9 @@ import type { Turn } from "../turn/turn.ts";
 import { type Announced, type ArrivedFile, announce, arrive, type NewFile } from "./files.ts";
 import { findReported, type LeaseReport } from "./report.ts";
 
+/** Only a client's own request may have another answer. */
+const JSON_TYPE = /^application\/(?:[\w.+-]+\+)?json\s*(?:;|$)/i;
+
 /** A worker begins to send an output of a job that it holds, or its result. */
 export const announceOutput = (turn: Turn, request: NewFile & { job: LeaseReport }): Result<Announced, Refusal> => {
   const { job: held, ...file } = request;
@@ -32,6 +35,8 @@ export const finishOutput = (
   if (!found.ok) return found;
   const purpose = isResult ? RESULT_PURPOSE : null;
   const { id, name, bytes, contentType } = arrived;
+  if (isResult && found.value.api === null && !JSON_TYPE.test(contentType))
+    return err({ code: "unsupported_media_type", expected: "application/json" });
   const decided = addOutput(found.value, held.lease, { id, name, bytes, contentType }, turn.nowAt);
   if (!decided.ok) return decided;
   // A batch's file gets a copy of its own.

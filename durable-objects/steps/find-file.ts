@@ -1,6 +1,7 @@
 // The file that a caller names, if all of its bytes have arrived, it has not ended, and the caller may see it.
 
 import { type FileReader, type FileRecord, isReadable, maySee } from "../../domain/file/file.ts";
+import type { Job } from "../../domain/job/job.ts";
 import { notFound, type Refusal } from "../../domain/words/refusal.ts";
 import { err, ok, type Result } from "../../domain/words/result.ts";
 import type { Turn } from "../turn/turn.ts";
@@ -8,10 +9,29 @@ import { mayRead as mayReadJob } from "./reading.ts";
 
 export const readerOf = ({ caller }: Turn): FileReader => ({ role: caller.role, keyId: caller.keyId });
 
-/** A worker sees the files of a job while it holds that job. */
+/** The open jobs of the caller's workers. */
+function* heldJobs(turn: Turn): Generator<Job> {
+  for (const { worker, load } of turn.memory.fleet.members())
+    if (load > 0 && worker.keyId === turn.caller.keyId) yield* turn.store.jobs.leasedBy(worker.instance, load);
+}
+
+/** A worker sees the files of a job while it holds that job: those that it was given, and those that it stored. */
 export const isHeldByCaller = (turn: Turn, file: FileRecord): boolean => {
+  if (turn.caller.role !== "worker") return true;
   const job = file.jobId === null ? null : turn.store.jobs.find(file.jobId);
-  return job !== null && mayReadJob(turn, job);
+  if (job !== null && mayReadJob(turn, job)) return true;
+  for (const { files } of heldJobs(turn)) if (files.includes(file.id)) return true;
+  return false;
+};
+
+/** All of them, newest first. */
+export const heldFiles = (turn: Turn): FileRecord[] => {
+  const ids = new Set<string>();
+  for (const { files, resultFiles, resultFile } of heldJobs(turn))
+    for (const id of [...files, ...resultFiles.map((file) => file.id), ...(resultFile === null ? [] : [resultFile.id])])
+      ids.add(id);
+  const found = [...ids].flatMap((id) => findReadable(turn, id) ?? []);
+  return found.sort((a, b) => b.createdAt - a.createdAt || (a.id < b.id ? 1 : -1));
 };
 
 /** For any caller. */

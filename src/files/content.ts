@@ -25,7 +25,8 @@ export const sendContent = async (c: AppContext, name: TenantName, file: Readabl
     "content-disposition": disposition(file.name),
     "content-security-policy": "sandbox",
   });
-  if (c.req.header("if-none-match")?.includes(etag) === true)
+  const known = c.req.header("if-none-match");
+  if (known?.trim() === "*" || known?.includes(etag) === true)
     return new Response(null, { status: NOT_MODIFIED, headers });
   const isOfThis = c.req.header("if-range") === undefined || c.req.header("if-range") === etag;
   const range = isOfThis ? unwrap(rangeOf(c.req.header("range"), file.bytes)) : null;

@@ -69,6 +69,7 @@ export const refusalResponse = (c: AppContext, refusal: Refusal): Response => {
   const retryAfter = retryAfterOf(refusal);
   const more: Record<string, string> = retryAfter === null ? {} : { "retry-after": String(retryAfter) };
   if (refusal.code === "method_not_allowed") more.allow = refusal.allow.join(", ");
+  if (refusal.code === "range_not_satisfiable") more["content-range"] = `bytes */${refusal.bytes}`;
   if (refusal.code === "rate_limit_exceeded") {
     const { requestsPerMinute, tokensPerMinute = null } = refusal;
     const none = (limit: number | null): Left | null =>

@@ -34,6 +34,7 @@ export const problemResponse = (refusal: Refusal, requestId: string): Response =
     "content-type": PROBLEM_JSON,
     ...(retryAfter === null ? {} : { "retry-after": String(retryAfter) }),
     ...(refusal.code === "method_not_allowed" ? { allow: refusal.allow.join(", ") } : {}),
+    ...(refusal.code === "range_not_satisfiable" ? { "content-range": `bytes */${refusal.bytes}` } : {}),
     ...(problem.status === 401 ? { "www-authenticate": CHALLENGE } : {}),
   });
 };

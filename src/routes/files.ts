@@ -19,6 +19,7 @@ import { receive, receiveFile } from "../files/receive.ts";
 import { arrivingBytes, arrivingForm, formOf } from "../files/upload.ts";
 import { answer } from "../http/answer.ts";
 import { signingSecret } from "../http/auth.ts";
+import { clientOrigin } from "../http/client-origin.ts";
 import { Refused, unwrap } from "../http/refused.ts";
 import { asks } from "../tenant/asks.ts";
 import { callTenant, callTenantForText } from "../tenant/tenant.ts";
@@ -140,7 +141,7 @@ const link = endpoint(
     const untilSeconds = toSeconds(untilAt);
     const { tenant, jurisdiction } = token;
     const path = linkPath(signingSecret(c.env), { tenant, jurisdiction, fileId: file.id, untilSeconds }, file.name);
-    const url = new URL(path, c.req.url).href;
+    const url = new URL(path, clientOrigin(c)).href;
     return answer(c, { url, expires_at: toIso(untilSeconds * 1000) }, 201);
   },
 );
