@@ -41,6 +41,7 @@ export interface GrowthRow {
     | "address"
     | "message"
     | "batch"
+    | "file"
     | "webhook";
   readonly atTheBound: AtTheBound;
   /** What makes it smaller again. */

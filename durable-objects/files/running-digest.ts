@@ -7,8 +7,8 @@ import type { ReadBytes } from "./line-slice.ts";
 
 /** Well below a second of CPU. */
 const STEP_BYTES = 64 * 1024 * 1024;
-/** Different contents whose digests are under way in one object. */
-const MAX_RUNNING = 4;
+/** Different contents whose digests are under way in one object: more than a tenant has batches. */
+export const MAX_RUNNING = 128;
 
 const hex = (bytes: ArrayBuffer): string =>
   [...new Uint8Array(bytes)].map((byte) => byte.toString(16).padStart(2, "0")).join("");
@@ -63,10 +63,12 @@ class RunningDigest {
 export class RunningDigests {
   readonly #running = new Map<string, RunningDigest>();
   readonly #stepBytes: number;
+  readonly #maxRunning: number;
   #last: Promise<unknown> = Promise.resolve();
 
-  constructor(stepBytes: number = STEP_BYTES) {
+  constructor(stepBytes: number = STEP_BYTES, maxRunning: number = MAX_RUNNING) {
     this.#stepBytes = stepBytes;
+    this.#maxRunning = maxRunning;
   }
 
   /**
@@ -84,7 +86,7 @@ export class RunningDigests {
     this.#running.delete(name);
     this.#running.set(name, known);
     const [oldest] = this.#running.keys();
-    if (oldest !== undefined && this.#running.size > MAX_RUNNING) this.forget(oldest);
+    if (oldest !== undefined && this.#running.size > this.#maxRunning) this.forget(oldest);
     try {
       return await known.step(bytes, read);
     } catch (error) {

@@ -12,6 +12,7 @@ import {
 import type { StoredFile } from "../../durable-objects/files/stored-file.ts";
 import { fileName, objectNamed } from "../../durable-objects/object-name.ts";
 import type { Env } from "../env.ts";
+import { Refused } from "../http/refused.ts";
 import type { TenantName } from "../tenant/tenant-object.ts";
 import { isSelfHosted } from "../tenant/tenant-object.ts";
 
@@ -38,6 +39,21 @@ export const storeBytes = async (
   if (stored.status === PAYLOAD_TOO_LARGE) return null;
   if (stored.status !== OK) throw new Error(`the file's object answered ${stored.status}`);
   return JSON.parse(await stored.text()) as StoredBytes;
+};
+
+/** Far more than a file has steps: other parts completed at the same time make each other begin again. */
+const MAX_STEPS = 64;
+
+/** Asks until the object has read the whole file, a bounded part each time; answers as `StoredFile.assemble`. */
+export const assemble = async (
+  file: FileObject,
+  ...asked: Parameters<StoredFile["assemble"]>
+): Promise<StoredBytes | number | null> => {
+  for (let count = 0; count < MAX_STEPS; count += 1) {
+    const found = await file.assemble(...asked);
+    if (found !== "more") return found;
+  }
+  throw new Refused({ code: "overloaded", retryAfterSeconds: 1 });
 };
 
 export const readBytes = async (

@@ -15,9 +15,8 @@ import {
 } from "../../contract/openai-file.ts";
 import { FILE_LIFE_MS, MAX_FILE_BYTES, MAX_PART_BYTES, type UploadFacts } from "../../domain/file/file.ts";
 import { invalid } from "../../domain/words/refusal.ts";
-import type { StoredBytes } from "../../durable-objects/files/file-request.ts";
 import { type Endpoint, endpoint } from "../endpoint/router.ts";
-import { fileObject, storeBytes } from "../files/objects.ts";
+import { assemble, fileObject, storeBytes } from "../files/objects.ts";
 import { newFileId } from "../files/receive.ts";
 import { arrivingForm, formOf } from "../files/upload.ts";
 import { answer } from "../http/answer.ts";
@@ -110,20 +109,6 @@ const addPart = endpoint(
   },
 );
 
-/** Far more than a file has steps: other parts completed at the same time make each other begin again. */
-const MAX_STEPS = 64;
-
-/** Asks until the object has read the whole file, a bounded part each time. */
-const assembled = async (
-  step: () => Promise<StoredBytes | number | "more" | null>,
-): Promise<StoredBytes | number | null> => {
-  for (let count = 0; count < MAX_STEPS; count += 1) {
-    const found = await step();
-    if (found !== "more") return found;
-  }
-  throw new Refused({ code: "overloaded", retryAfterSeconds: 1 });
-};
-
 const complete = endpoint(
   {
     ...BASE,
@@ -141,7 +126,7 @@ const complete = endpoint(
     const id = fileIdOf(uploadId);
     const upload = unwrap(await callTenant(c.env, token, "getUpload", { id }));
     const file = fileObject(c.env, token, id);
-    const stored = await assembled(() => file.assemble(body.part_ids, upload.bytes, upload.expiresAt));
+    const stored = await assemble(file, body.part_ids, upload.bytes, upload.expiresAt);
     if (stored === null) throw new Refused(invalid("part_ids", "must name parts of this upload, each once"));
     if (typeof stored === "number")
       throw new Refused(invalid("part_ids", `the parts have ${stored} bytes, ${upload.bytes} were announced`));

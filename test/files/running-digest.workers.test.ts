@@ -50,7 +50,7 @@ it("gives all who ask at the same time the same answer", async () => {
 });
 
 it("begins again with what it has forgotten, or could not read", async () => {
-  const digests = new RunningDigests(STEP);
+  const digests = new RunningDigests(STEP, 4);
   const { steps, read } = reading();
   const ask = (name: string) => digests.step(name, bytes.byteLength, read);
   for (const name of ["a", "b", "c", "d", "e"]) await ask(name);
