@@ -52,6 +52,7 @@ import { tenantRoutes } from "./routes/tenants.ts";
 import { webhookRoutes } from "./routes/webhooks.ts";
 import { workerProtocolRoutes } from "./routes/worker-protocol.ts";
 import { workerRoutes } from "./routes/workers.ts";
+import { refusalOfLost } from "./tenant/tenant-object.ts";
 
 const REQUEST_ID = /^[\x21-\x7e]{1,128}$/;
 
@@ -132,6 +133,9 @@ app.use(async (c, next) => {
 
 app.onError((error, c) => {
   if (error instanceof Refused) return refused(c, error.refusal);
+  // Such as a reader that its relay cut before its answer began.
+  const lost = refusalOfLost(c.env, error);
+  if (lost !== null) return refused(c, lost);
   const requestId = c.get("requestId");
   log("error", "request.failed", { request_id: requestId, method: c.req.method, route: c.req.path }, error);
   return isFrontDoor(c.req.path) ? bugResponse(c) : internalProblem(requestId);

@@ -84,6 +84,14 @@ interface PlatformError {
   readonly overloaded?: boolean;
 }
 
+/** The refusal of a request for which an object gave no answer; null for any other error, which is a defect. */
+export const refusalOfLost = (env: Env, error: unknown): Refusal | null => {
+  const { retryable, overloaded, message } = error as PlatformError;
+  if (overloaded === true) return { code: "overloaded", retryAfterSeconds: OVERLOAD_RETRY_SECONDS };
+  if (lacksSpace(env, message)) return STORAGE_FULL;
+  return retryable === true ? unanswered(env) : null;
+};
+
 /** Calls the object with a new stub per try; an overloaded object is not tried again. */
 export const withTenant = async <T>(
   env: Env,
@@ -95,11 +103,10 @@ export const withTenant = async <T>(
     try {
       return await use(tenantObject(env, name));
     } catch (error) {
-      const { retryable, overloaded, message } = error as PlatformError;
-      if (overloaded === true) return err({ code: "overloaded", retryAfterSeconds: OVERLOAD_RETRY_SECONDS });
-      if (lacksSpace(env, message)) return err(STORAGE_FULL);
-      if (retryable !== true) throw error;
-      if (!isRepeatable || tries >= MAX_TRIES) return err(unanswered(env));
+      const lost = refusalOfLost(env, error);
+      if (lost === null) throw error;
+      const isFinal = lost.code === "overloaded" || lacksSpace(env, (error as PlatformError).message);
+      if (isFinal || !isRepeatable || tries >= MAX_TRIES) return err(lost);
       await scheduler.wait(RETRY_BASE_MS * 2 ** tries * Math.random());
     }
   }
