@@ -9,6 +9,7 @@ import { getRequestListener } from "@hono/node-server";
 import { presentRefusal } from "../../contract/refusal.ts";
 import { invalid, type Refusal } from "../../domain/words/refusal.ts";
 import { malformedAddress, problemResponse } from "../../src/http/refused.ts";
+import { beginFewAtOnce } from "./arrivals.ts";
 import type { Exchange } from "./pass-on.ts";
 import { cutFurthestBehind } from "./unread.ts";
 
@@ -127,6 +128,7 @@ export const edgeServer = (fetch: Fetch, maxConnections: number): Server => {
     },
   );
   server.maxConnections = maxConnections;
+  beginFewAtOnce(server);
   const refused = new WeakSet<Duplex>();
   const connections = new Set<Socket>();
   connectionsOf.set(server, connections);
