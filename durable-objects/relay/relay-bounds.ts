@@ -10,6 +10,8 @@ export const WINDOW_BYTES = MIB;
 /** What a burst may leave unread beyond that, for a moment: a data frame of the largest size. */
 export const BURST_BYTES = MAX_DATA_FRAME_BYTES;
 export const BURST_MS = 1_000;
+/** The platform copies what it writes to a reader: of a large part a piece at a time. */
+export const PIECE_BYTES = 64 * KIB;
 export const MAX_STREAMS = 4_096;
 /** Beside the client that made the request. */
 export const MAX_READERS_OF_A_STREAM = 16;

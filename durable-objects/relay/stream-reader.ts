@@ -2,7 +2,7 @@
 // is given belong to all readers of the stream, so that what many leave unread is kept once.
 
 import type { Api } from "../../domain/words/api.ts";
-import { BURST_BYTES, BURST_MS, WINDOW_BYTES } from "./relay-bounds.ts";
+import { BURST_BYTES, BURST_MS, PIECE_BYTES, WINDOW_BYTES } from "./relay-bounds.ts";
 
 /** A comment: it keeps a silent connection alive. */
 export const KEEP_ALIVE = ": keep-alive\n\n";
@@ -64,7 +64,9 @@ export class Reader {
   write(bytes: Uint8Array, nowAt: number): void {
     if (bytes.byteLength === 0) return;
     this.#lastWriteAt = nowAt;
-    this.#controller?.enqueue(bytes);
+    if (bytes.byteLength <= PIECE_BYTES) return void this.#controller?.enqueue(bytes);
+    for (let at = 0; at < bytes.byteLength; at += PIECE_BYTES)
+      this.#controller?.enqueue(bytes.subarray(at, at + PIECE_BYTES));
   }
 
   close(): void {
