@@ -12,14 +12,14 @@ import type { Lane } from "./home.ts";
 import { MAX_ADDRESSES } from "./http/admission.ts";
 import { MAX_CHECKED_TOKENS } from "./http/auth.ts";
 import { FREE_BODY_BYTES } from "./http/free-body.ts";
-import { BOUNDS, type HolderKind } from "./http/shares.ts";
+import { BOUNDS } from "./http/shares.ts";
 import { MAX_HELD_BYTES } from "./runner/provider-way.ts";
 
 const OF = { key: "key", tenant: "tenant", stranger: "address", isolate: "process", process: "process" } as const;
 
 const HELD = ["src/http/shares.ts#held"];
 
-const shareRows = (lane: Lane, kind: HolderKind): GrowthRow[] => {
+const shareRows = (lane: Lane, kind: keyof typeof OF): GrowthRow[] => {
   const { requests, bytes } = BOUNDS[lane][kind];
   const base = {
     holds: lane === "waiting" ? [...HELD, "durable-objects/waits/waiters.ts#byKey"] : HELD,
@@ -50,10 +50,22 @@ const shareRows = (lane: Lane, kind: HolderKind): GrowthRow[] => {
 };
 
 const LANES = Object.keys(BOUNDS) as Lane[];
-const KINDS = Object.keys(OF) as HolderKind[];
+const KINDS = Object.keys(OF) as (keyof typeof OF)[];
 
 export const GROWTH: readonly GrowthRow[] = [
   ...LANES.flatMap((lane) => KINDS.flatMap((kind) => shareRows(lane, kind))),
+  {
+    what: "readers of one job with one key",
+    holds: HELD,
+    grownBy: "reader",
+    countedBy: "src/http/admission.ts",
+    bound: BOUNDS.waiting.job.requests,
+    unit: "entries",
+    of: "job",
+    atTheBound: { refuses: "too_many_readers" },
+    freedBy: "a reader that leaves; the end of the job",
+    provenBy: ["test/http/admission.test.ts", "of one job are sixteen with one key"],
+  },
   {
     what: "a request's body",
     holds: ["src/http/body.ts#chunks"],

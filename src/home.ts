@@ -9,6 +9,9 @@ import type { Credential } from "../durable-objects/operations/holders.ts";
 /** `vital`: stops or finishes work. `heavy`: reads or writes much. `waiting`: held open without work. */
 export type Lane = "vital" | "usual" | "heavy" | "waiting";
 
+/** `opening`: a stream until its answer begins. */
+export type Work = Lane | "opening";
+
 export interface Home {
   /** Has the app in workerd answer the request, for bindings that Node lacks. */
   readonly passOn: (c: Context) => Promise<Response>;
@@ -26,7 +29,7 @@ export interface Home {
   /** A request with so many bytes may write them; call the result when it has ended. */
   readonly expectWrite: (bytes: number) => () => void;
   /** Resolves when it is the tenant's turn; call the returned function to end the turn. Null if nothing waits here. */
-  readonly takeTurn: (tenant: string, lane: Lane) => Promise<() => void> | null;
+  readonly takeTurn: (tenant: string, work: Work) => Promise<() => void> | null;
 }
 
 export interface SocketOpening {

@@ -1,13 +1,22 @@
-// Whose turn it is for heavy work. All tenants share this process and the objects' process, so with several active
-// tenants each does one heavy call at a time and then leaves twice that time to the others; a single active tenant is
-// not limited.
+// Whose turn it is for heavy work, and for opening streams. All tenants share this process and the objects' process, so
+// with several active tenants each does one heavy call at a time and then leaves twice that time to the others, and
+// opens few streams at a time; a single active tenant is hardly limited.
 
-import type { Lane } from "../../src/home.ts";
+import type { Work } from "../../src/home.ts";
 import { Refused } from "../../src/http/refused.ts";
 
-const ALONE_AT_A_TIME = 8;
-const BESIDE_OTHERS_AT_A_TIME = 1;
-const GAP_SHARE = 2;
+interface Rule {
+  readonly aloneAtATime: number;
+  readonly besideOthersAtATime: number;
+  /** How much of the time that it took is left to the others. */
+  readonly gapShare: number;
+}
+
+const RULES: Readonly<Partial<Record<Work, Rule>>> = {
+  heavy: { aloneAtATime: 8, besideOthersAtATime: 1, gapShare: 2 },
+  opening: { aloneAtATime: 64, besideOthersAtATime: 4, gapShare: 0 },
+};
+
 const MAX_GAP_MS = 500;
 /** A tenant without requests for this long counts as inactive. */
 const QUIET_AFTER_MS = 1_000;
@@ -22,13 +31,19 @@ interface QueuedRequest {
 }
 
 class Queue {
+  readonly rule: Rule;
   running = 0;
   nextAt = 0;
   readonly waiting: QueuedRequest[] = [];
   timer: NodeJS.Timeout | undefined;
+
+  constructor(rule: Rule) {
+    this.rule = rule;
+  }
 }
 
 export class FairTurns {
+  /** By kind of work and tenant. */
   readonly #queues = new Map<string, Queue>();
   readonly #now: () => number;
   /** The last two tenants with requests, the latest first. */
@@ -39,22 +54,23 @@ export class FairTurns {
     this.#now = now;
   }
 
-  /** Resolves when the tenant may go on; call the result to end the turn. Only heavy work waits, the rest gets null. */
-  take(tenant: string, lane: Lane): Promise<() => void> | null {
+  /** Resolves when the tenant may go on; call the result to end the turn. Null for work that waits for none. */
+  take(tenant: string, work: Work): Promise<() => void> | null {
     this.#note(tenant);
-    return lane === "heavy" ? this.#takeHeavy(tenant) : null;
+    const rule = RULES[work];
+    return rule === undefined ? null : this.#takeTurn(tenant, `${work} ${tenant}`, rule);
   }
 
-  async #takeHeavy(tenant: string): Promise<() => void> {
-    const queue = this.#queues.get(tenant) ?? new Queue();
-    this.#queues.set(tenant, queue);
+  async #takeTurn(tenant: string, name: string, rule: Rule): Promise<() => void> {
+    const queue = this.#queues.get(name) ?? new Queue(rule);
+    this.#queues.set(name, queue);
     await new Promise<void>((resolve, reject) => {
       const refuse = (): void => reject(new Refused({ code: "rate_limited", retryAfterSeconds: RETRY_SECONDS }));
       queue.waiting.push({ start: resolve, untilAt: this.#now() + LONGEST_WAIT_MS, refuse });
-      this.#startDue(tenant, queue);
+      this.#startDue(tenant, name, queue);
     });
     const startedAt = this.#now();
-    return () => this.#end(tenant, queue, startedAt);
+    return () => this.#end(tenant, name, queue, startedAt);
   }
 
   #note(tenant: string): void {
@@ -67,30 +83,37 @@ export class FairTurns {
     return at > this.#now() - QUIET_AFTER_MS;
   }
 
-  #end(tenant: string, queue: Queue, startedAt: number): void {
+  #end(tenant: string, name: string, queue: Queue, startedAt: number): void {
     queue.running -= 1;
     const endedAt = this.#now();
-    if (this.#isBesideOthers(tenant)) queue.nextAt = endedAt + Math.min(MAX_GAP_MS, (endedAt - startedAt) * GAP_SHARE);
-    this.#startDue(tenant, queue);
+    if (this.#isBesideOthers(tenant))
+      queue.nextAt = endedAt + Math.min(MAX_GAP_MS, (endedAt - startedAt) * queue.rule.gapShare);
+    this.#startDue(tenant, name, queue);
   }
 
-  #startDue(tenant: string, queue: Queue): void {
+  #startDue(tenant: string, name: string, queue: Queue): void {
     const nowAt = this.#now();
     while (queue.waiting[0] !== undefined && queue.waiting[0].untilAt <= nowAt) queue.waiting.shift()?.refuse();
     const isBeside = this.#isBesideOthers(tenant);
-    const room = isBeside ? BESIDE_OTHERS_AT_A_TIME : ALONE_AT_A_TIME;
+    const { aloneAtATime, besideOthersAtATime } = queue.rule;
+    const room = isBeside ? besideOthersAtATime : aloneAtATime;
     const gapMs = isBeside ? queue.nextAt - nowAt : 0;
     while (gapMs <= 0 && queue.running < room && queue.waiting.length > 0) {
       queue.running += 1;
       queue.waiting.shift()?.start();
     }
-    this.#lookAgain(tenant, queue, Math.min(gapMs > 0 ? gapMs : NEVER, (queue.waiting[0]?.untilAt ?? NEVER) - nowAt));
+    this.#lookAgain(
+      tenant,
+      name,
+      queue,
+      Math.min(gapMs > 0 ? gapMs : NEVER, (queue.waiting[0]?.untilAt ?? NEVER) - nowAt),
+    );
   }
 
   /** At the end of the gap, or when the first that waits has waited too long; a queue without either may go. */
-  #lookAgain(tenant: string, queue: Queue, afterMs: number): void {
+  #lookAgain(tenant: string, name: string, queue: Queue, afterMs: number): void {
     clearTimeout(queue.timer);
-    if (afterMs < NEVER) queue.timer = setTimeout(() => this.#startDue(tenant, queue), afterMs).unref();
-    else if (queue.running === 0) this.#queues.delete(tenant);
+    if (afterMs < NEVER) queue.timer = setTimeout(() => this.#startDue(tenant, name, queue), afterMs).unref();
+    else if (queue.running === 0) this.#queues.delete(name);
   }
 }

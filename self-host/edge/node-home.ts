@@ -133,7 +133,7 @@ const homeOf = (objects: readonly Objects[], { disk, expectWrite }: DiskWatch, p
     addressOf: (c) => clientAddress(exchangeOf(c).incoming, proxies),
     onAnswerEnd: (c, then) => onAnswerEnd(exchangeOf(c), then),
     expectWrite,
-    takeTurn: (tenant, lane) => turns.take(tenant, lane),
+    takeTurn: (tenant, work) => turns.take(tenant, work),
   };
 };
 

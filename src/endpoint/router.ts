@@ -43,6 +43,8 @@ export interface Description {
   readonly needs: Needs;
   /** The lane whose share it takes (`lanes.ts`); by default chosen by the body's length. */
   readonly lane?: Lane;
+  /** It opens a stream of the job in its path (`admission.ts`). */
+  readonly readsJob?: true;
   /** A lower size limit than usual. */
   readonly maxBodyBytes?: number;
   readonly description?: string;
@@ -133,8 +135,9 @@ const forKeys = (description: Description, handle: Handle): Endpoint["handle"] =
   });
 };
 
-const doorOf = ({ lane, maxBodyBytes, body, rawBody, query, needs }: Description): Door => ({
+const doorOf = ({ lane, readsJob, maxBodyBytes, body, rawBody, query, needs }: Description): Door => ({
   lane,
+  readsJob,
   maxBodyBytes,
   isBodiless: body === undefined && (rawBody === undefined || rawBody.isStreamed === true),
   canWait: query?.shape.wait !== undefined,

@@ -50,6 +50,7 @@ const jobStream = endpoint(
     ...asks("follow", "stream_gone", "too_many_readers", "history_unavailable"),
     method: "get",
     lane: "waiting",
+    readsJob: true,
     path: "/api/jobs/{id}/stream",
     tag: "Jobs",
     summary: "Read a job's output while it is written",

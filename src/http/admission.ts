@@ -1,6 +1,6 @@
 // Admits a request: it takes a share of its key, its tenant or its address, or gets 429. With a key that is before its
 // body is read; without one it is when its small body is in, so that bodies that never come keep nobody out.
-// Self-hosted, heavy requests then wait for their tenant's turn (`Home.takeTurn`).
+// Self-hosted, heavy requests and the openings of streams then wait for their tenant's turn (`Home.takeTurn`).
 
 import { MAX_BODY_BYTES } from "../../contract/field.ts";
 import type { Refusal } from "../../domain/words/refusal.ts";
@@ -10,7 +10,7 @@ import { FREE_BODY_BYTES } from "./free-body.ts";
 import type { TokenFacts } from "./key-format.ts";
 import { laneOf } from "./lanes.ts";
 import { Refused } from "./refused.ts";
-import { type Holder, type HolderKind, NO_SHARE, type Share, Shares } from "./shares.ts";
+import { BOUNDS, type Holder, type HolderKind, NO_SHARE, type Share, Shares } from "./shares.ts";
 
 const RETRY_SECONDS = 1;
 /** Refusals without a valid key that one address gets at once, and how many more per second. */
@@ -36,6 +36,8 @@ export interface Door {
   readonly canWait: boolean;
   /** Whether it needs the root key, which manages tenants and takes no share. */
   readonly isOperator: boolean;
+  /** It opens a stream of one job, which has a bound of readers and waits for its turn to begin. */
+  readonly readsJob?: boolean | undefined;
 }
 
 /** Behind the edge in Node the app in workerd counts nothing, because the edge has counted already. */
@@ -53,10 +55,15 @@ const bodyBytesOf = (c: AppContext, { maxBodyBytes = MAX_BODY_BYTES, isBodiless 
 
 const keyOf = ({ tenant, id }: TokenFacts): string => `${tenant}/${id}`;
 
-const holdersOf = (c: AppContext, { isOperator }: Door, token: TokenFacts | null): Holder[] => {
-  if (isOperator) return [];
+/** What the readers of a job have in common: a key that has too many is refused before its tenant is asked. */
+const jobOf = (c: AppContext, { readsJob }: Door, token: TokenFacts): Holder[] =>
+  readsJob === true ? [{ kind: "job", id: `${keyOf(token)}/${c.req.param("id")}` }] : [];
+
+const holdersOf = (c: AppContext, door: Door, token: TokenFacts | null): Holder[] => {
+  if (door.isOperator) return [];
   const all: Holder = { kind: c.env.HOME === undefined ? "isolate" : "process", id: "" };
-  if (token !== null) return [{ kind: "key", id: keyOf(token) }, { kind: "tenant", id: token.tenant }, all];
+  if (token !== null)
+    return [...jobOf(c, door, token), { kind: "key", id: keyOf(token) }, { kind: "tenant", id: token.tenant }, all];
   const address = addressOf(c);
   return address === "" ? [all] : [{ kind: "stranger", id: address }, all];
 };
@@ -64,10 +71,11 @@ const holdersOf = (c: AppContext, { isOperator }: Door, token: TokenFacts | null
 const NOTHING = (): void => undefined;
 
 /** Where all of the process is in use, it is not the caller's fault. */
-export const refusalOf = (full: HolderKind): Refusal => ({
-  code: full === "isolate" || full === "process" ? "overloaded" : "rate_limited",
-  retryAfterSeconds: RETRY_SECONDS,
-});
+export const refusalOf = (full: HolderKind): Refusal => {
+  if (full === "job") return { code: "too_many_readers", limit: BOUNDS.waiting.job.requests };
+  const code = full === "isolate" || full === "process" ? "overloaded" : "rate_limited";
+  return { code, retryAfterSeconds: RETRY_SECONDS };
+};
 
 export const admit = async (c: AppContext, door: Door, token: TokenFacts | null): Promise<Admitted> => {
   const bodyBytes = bodyBytesOf(c, door);
@@ -81,7 +89,7 @@ export const admit = async (c: AppContext, door: Door, token: TokenFacts | null)
   if (!taken.ok) throw new Refused(refusalOf(taken.error));
   const share = withRoom(taken.value, c.env.HOME?.expectWrite(bodyBytes));
   const underWay = isRated ? shares.underWay(keyOf(token)) : null;
-  const turn = token === null ? null : c.env.HOME?.takeTurn(token.tenant, lane);
+  const turn = token === null ? null : c.env.HOME?.takeTurn(token.tenant, door.readsJob === true ? "opening" : lane);
   if (!turn) return { underWay, share, endTurn: NOTHING };
   try {
     return { underWay, share, endTurn: await turn };

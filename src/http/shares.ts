@@ -4,6 +4,7 @@
 // keeps exact rates (`domain/access/rate.ts`).
 
 import { err, ok, type Result } from "../../domain/words/result.ts";
+import { MAX_READERS_OF_A_STREAM } from "../../durable-objects/relay/relay-bounds.ts";
 import type { Lane } from "../home.ts";
 
 const MIB = 1024 * 1024;
@@ -14,11 +15,18 @@ export interface Bound {
   readonly bytes: number;
 }
 
-/** `isolate`, `process`: everything that this code serves together, on Cloudflare and in Node. */
-export type HolderKind = "key" | "tenant" | "stranger" | "isolate" | "process";
+/**
+ * `job`: the readers of one job with one key. `isolate`, `process`: everything that this code serves together, on
+ * Cloudflare and in Node.
+ */
+export type HolderKind = "job" | "key" | "tenant" | "stranger" | "isolate" | "process";
+
+/** A job has readers in the waiting lane only. */
+const NO_READERS: Bound = { requests: 0, bytes: 0 };
 
 export const BOUNDS: Readonly<Record<Lane, Readonly<Record<HolderKind, Bound>>>> = {
   vital: {
+    job: NO_READERS,
     key: { requests: 4_096, bytes: 32 * MIB },
     tenant: { requests: 8_192, bytes: 64 * MIB },
     stranger: { requests: 1_024, bytes: MIB },
@@ -26,6 +34,7 @@ export const BOUNDS: Readonly<Record<Lane, Readonly<Record<HolderKind, Bound>>>>
     process: { requests: 65_536, bytes: 128 * MIB },
   },
   usual: {
+    job: NO_READERS,
     key: { requests: 2_048, bytes: 8 * MIB },
     tenant: { requests: 4_096, bytes: 16 * MIB },
     stranger: { requests: 64, bytes: MIB },
@@ -33,6 +42,7 @@ export const BOUNDS: Readonly<Record<Lane, Readonly<Record<HolderKind, Bound>>>>
     process: { requests: 65_536, bytes: 64 * MIB },
   },
   heavy: {
+    job: NO_READERS,
     key: { requests: 256, bytes: 8 * MIB },
     tenant: { requests: 512, bytes: 16 * MIB },
     stranger: { requests: 16, bytes: MIB },
@@ -40,6 +50,7 @@ export const BOUNDS: Readonly<Record<Lane, Readonly<Record<HolderKind, Bound>>>>
     process: { requests: 8_192, bytes: 64 * MIB },
   },
   waiting: {
+    job: { requests: MAX_READERS_OF_A_STREAM, bytes: 0 },
     key: { requests: 8_192, bytes: 64 * MIB },
     tenant: { requests: 16_384, bytes: 96 * MIB },
     stranger: { requests: 16, bytes: MIB },
@@ -89,6 +100,7 @@ interface Held {
 const LONGEST_SILENCE_MS = 120_000;
 
 const noneHeld = (): Readonly<Record<HolderKind, Map<string, Held>>> => ({
+  job: new Map(),
   key: new Map(),
   tenant: new Map(),
   stranger: new Map(),

@@ -12,7 +12,7 @@ const token = { tenant: "t", id: "k" } as TokenFacts;
 const context = (home: Partial<Home>, headers: Record<string, string> = {}) =>
   ({
     env: { HOME: { addressOf: () => "192.0.2.1", takeTurn: () => null, expectWrite: () => () => undefined, ...home } },
-    req: { header: (name: string) => headers[name], query: () => undefined },
+    req: { header: (name: string) => headers[name], query: () => undefined, param: () => "job" },
   }) as unknown as AppContext;
 
 it("a request whose turn does not come gives back its share, and its room on the disk", async () => {
@@ -41,4 +41,23 @@ it("a request counts for its key until it gives its share back", async () => {
   expect([first.underWay, second.underWay]).toEqual([1, 2]);
   first.share.release();
   expect((await admit(context({}), DOOR, token)).underWay).toBe(2);
+});
+
+it("readers of one job are sixteen with one key; the next is refused before its tenant is asked, until one leaves", async () => {
+  const door = { ...DOOR, lane: "waiting", readsJob: true } as const;
+  const turns: string[] = [];
+  const home: Partial<Home> = {
+    takeTurn: (_, work) => {
+      turns.push(work);
+      return null;
+    },
+  };
+  const open = () => admit(context(home), door, { ...token, id: "reader" });
+  const readers = [];
+  for (let reader = 0; reader < 16; reader += 1) readers.push(await open());
+  await expect(open()).rejects.toMatchObject({ refusal: { code: "too_many_readers", limit: 16 } });
+  expect(turns).toEqual(Array.from({ length: 16 }, () => "opening"));
+  readers[0]?.share.release();
+  (await open()).share.release();
+  for (const { share } of readers) share.release();
 });

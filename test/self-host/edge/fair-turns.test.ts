@@ -98,6 +98,33 @@ describe("a tenant's heavy work", () => {
   });
 });
 
+describe("the openings of a tenant's streams", () => {
+  const open = (turns: FairTurns, tenant: string, count: number): (() => void)[] => {
+    const ends: (() => void)[] = [];
+    for (let index = 0; index < count; index += 1) void turns.take(tenant, "opening")?.then((end) => ends.push(end));
+    return ends;
+  };
+
+  test("are four at a time beside another tenant, without a gap", async () => {
+    const turns = new FairTurns(() => 0);
+    turns.take("b", "usual");
+    const ends = open(turns, "a", 6);
+    await pause(0);
+    expect(ends.length).toBe(4);
+    ends[0]?.();
+    await pause(0);
+    expect(ends.length).toBe(5);
+  });
+
+  test("alone are sixty-four at a time, and wait for no heavy work", async () => {
+    const turns = new FairTurns(() => 0);
+    for (let heavy = 0; heavy < 9; heavy += 1) void turns.take("a", "heavy");
+    const ends = open(turns, "a", 70);
+    await pause(0);
+    expect(ends.length).toBe(64);
+  });
+});
+
 describe("groups of calls", () => {
   const call = (name: GroupedCall["name"], request: unknown = null): GroupedCall => ({
     credential: { kind: "key", id: "k", hash: "h" },

@@ -104,7 +104,7 @@ const home: Home = {
   addressOf: () => "127.0.0.1",
   onAnswerEnd: (c, then) => void ends.set(c.req.raw, then),
   expectWrite: () => () => undefined,
-  takeTurn: (tenant, lane) => turns.take(tenant, lane),
+  takeTurn: (tenant, work) => turns.take(tenant, work),
 };
 
 const nodeEnv = {
