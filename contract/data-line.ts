@@ -9,6 +9,8 @@ export const PART_SEPARATOR = "\u001e";
 export const FRAME_EVERY_MS = 20;
 export const MAX_PART_BYTES = 1024 * 1024;
 export const MAX_DATA_FRAME_BYTES = 4 * 1024 * 1024;
+/** Beside the client that made the request; of a job that still waits, with one key. */
+export const MAX_READERS_OF_A_STREAM = 16;
 
 export type StreamError = { code: string; message: string; status?: number };
 

@@ -1,16 +1,9 @@
 // What a worker's streams and their readers can make grow (`domain/words/growth.ts`).
 
-import { MAX_DATA_FRAME_BYTES, MAX_PART_BYTES } from "../../contract/data-line.ts";
+import { MAX_DATA_FRAME_BYTES, MAX_PART_BYTES, MAX_READERS_OF_A_STREAM } from "../../contract/data-line.ts";
 import { closeCodes } from "../../contract/values.ts";
 import type { GrowthRow } from "../../domain/words/growth.ts";
-import {
-  MAX_READERS_OF_A_STREAM,
-  MAX_STREAMS,
-  PROCESS_BYTES,
-  RELAY_BYTES,
-  UNCONFIRMED_BYTES,
-  WINDOW_BYTES,
-} from "./relay-bounds.ts";
+import { MAX_STREAMS, PROCESS_BYTES, RELAY_BYTES, UNCONFIRMED_BYTES, WINDOW_BYTES } from "./relay-bounds.ts";
 
 const LINE_TEST = "test/front-door/data-line-bounds.workers.test.ts";
 const MEMORY_TEST = "test/front-door/relay-memory.test.ts";

@@ -13,8 +13,6 @@ export const BURST_MS = 1_000;
 /** The platform copies what it writes to a reader: of a large part a piece at a time. */
 export const PIECE_BYTES = 64 * KIB;
 export const MAX_STREAMS = 4_096;
-/** Beside the client that made the request. */
-export const MAX_READERS_OF_A_STREAM = 16;
 /** Output that its tenant has not confirmed as this worker's yet. */
 export const UNCONFIRMED_BYTES = 2 * MAX_DATA_FRAME_BYTES;
 /** Windows and unread output of one relay. */

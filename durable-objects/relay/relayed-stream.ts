@@ -1,12 +1,13 @@
 // One attempt's stream in a relay: its last events and its readers. Events come in order, from one lease, none twice.
 // When a stream ends, every reader gets an end event in the format of its own API.
 
+import { MAX_READERS_OF_A_STREAM } from "../../contract/data-line.ts";
 import { errorEvent, lastNumberIn, openingOf, saysItsEnd } from "../../contract/dialect.ts";
 import { doorErrorOf } from "../../contract/door-status.ts";
 import type { JobError } from "../../domain/job/job.ts";
 import { streamLost } from "../../domain/job/job-error.ts";
 import { APIS, type Api } from "../../domain/words/api.ts";
-import { MAX_READERS_OF_A_STREAM, WINDOW_BYTES } from "./relay-bounds.ts";
+import { WINDOW_BYTES } from "./relay-bounds.ts";
 import type { Reader } from "./stream-reader.ts";
 import { WindowPart } from "./window-part.ts";
 

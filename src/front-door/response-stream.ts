@@ -2,6 +2,7 @@
 // runtime numbers them; where they are no longer to be had, they are made again from the whole answer, numbered from 0.
 // Events up to the place that the reader names are left out. The last event always comes, and has the whole response.
 
+import { MAX_READERS_OF_A_STREAM } from "../../contract/data-line.ts";
 import { OK, TOO_MANY_REQUESTS } from "../../contract/http-status.ts";
 import { namedAnswer, presentResponse } from "../../contract/response.ts";
 import { dataOf, eventsIn, wholeEventsOf } from "../../contract/text/event-text.ts";
@@ -10,7 +11,6 @@ import { MAX_CHAIN_BYTES, type StoredResponse } from "../../domain/front-door/st
 import { isFinal } from "../../domain/words/job-status.ts";
 import type { Json } from "../../domain/words/json.ts";
 import type { Followed } from "../../durable-objects/operations/front-door.ts";
-import { MAX_READERS_OF_A_STREAM } from "../../durable-objects/relay/relay-bounds.ts";
 import { KEEP_ALIVE } from "../../durable-objects/relay/stream-reader.ts";
 import { fileObject, readBytes } from "../files/objects.ts";
 import type { AppContext } from "../http/auth.ts";

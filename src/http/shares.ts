@@ -3,8 +3,8 @@
 // cannot use up; requests that only wait have one, too. Counts are per process and bound what it holds; the object
 // keeps exact rates (`domain/access/rate.ts`).
 
+import { MAX_READERS_OF_A_STREAM } from "../../contract/data-line.ts";
 import { err, ok, type Result } from "../../domain/words/result.ts";
-import { MAX_READERS_OF_A_STREAM } from "../../durable-objects/relay/relay-bounds.ts";
 import type { Lane } from "../home.ts";
 
 const MIB = 1024 * 1024;

@@ -1,13 +1,9 @@
 // What an outsider can make a relay keep: output of jobs that a worker does not have, output that nobody reads.
 
 import { describe, expect, test } from "vitest";
+import { MAX_READERS_OF_A_STREAM } from "../../contract/data-line.ts";
 import { boundFor, makeRoom } from "../../durable-objects/relay/held-output.ts";
-import {
-  MAX_READERS_OF_A_STREAM,
-  PROCESS_BYTES,
-  RELAY_BYTES,
-  WINDOW_BYTES,
-} from "../../durable-objects/relay/relay-bounds.ts";
+import { PROCESS_BYTES, RELAY_BYTES, WINDOW_BYTES } from "../../durable-objects/relay/relay-bounds.ts";
 import { RelayedStream } from "../../durable-objects/relay/relayed-stream.ts";
 import { Reader } from "../../durable-objects/relay/stream-reader.ts";
 import { UnconfirmedStreams } from "../../durable-objects/relay/unconfirmed-streams.ts";

@@ -5,7 +5,7 @@ import type { Server } from "node:http";
 import type { Socket } from "node:net";
 import { setImmediate as nextRound } from "node:timers/promises";
 import { expect, it, vi } from "vitest";
-import { beginFewAtOnce } from "../../self-host/edge/arrivals.ts";
+import { beginFewAtOnce } from "../../../self-host/edge/arrivals.ts";
 
 const world = () => {
   const begun: Socket[] = [];
