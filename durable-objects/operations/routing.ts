@@ -276,19 +276,17 @@ export const lookForFallbacks = (turn: Turn): void => {
     if (job === null) continue;
     for (const afterMs of config.edgeAfterMs.values()) {
       const at = enqueuedAt(job) + afterMs;
-      if (at > turn.nowAt) nextAt = Math.min(nextAt, at);
-      else {
-        turn.openedGroups.add(group.key);
-        // Another job is the first of the group then, or no place is free.
-        nextAt = Math.min(nextAt, turn.nowAt + FALLBACK_LOOK_MS);
-      }
+      if (at <= turn.nowAt) turn.openedGroups.add(group.key);
+      // No place is free: a place that gets free takes the job without a look.
+      nextAt = Math.min(nextAt, at > turn.nowAt ? at : turn.nowAt + FALLBACK_LOOK_MS);
     }
   }
   turn.memory.edgeLookAt = nextAt;
   if (Number.isFinite(nextAt)) turn.due(nextAt);
 };
 
-const FALLBACK_LOOK_MS = 1_000;
+/** Once its time has passed, a group that still waits may do so for hours. */
+const FALLBACK_LOOK_MS = 10_000;
 
 /** The best waiting job that this worker may have goes to the worker that the router prefers for it. */
 const takeNext = (turn: Turn, instance: string): boolean => {

@@ -51,6 +51,8 @@ export interface TurnContext {
 
 const CANCELLED = { code: "cancelled", message: "the job was cancelled" };
 
+/** Another job is the first of its group. */
+const NEXT_LOOK_MS = 1_000;
 const ASKED_EVENTS: ReadonlySet<JobEventType> = new Set(["job.created", "job.updated", "job.cancelled", "job.retried"]);
 
 /** How long after its end an attempt may still report its cost. */
@@ -313,11 +315,14 @@ export class Turn {
 
   #reindex(before: Job | null, after: Job): void {
     const { fleet, queue } = this.memory;
-    if (before !== null && before.orderKey !== null) queue.remove(before.groupKey, before.id);
+    if (before !== null && before.orderKey !== null) {
+      queue.remove(before.groupKey, before.id);
+      if (queue.waitingIn(before.groupKey) > 0) this.#lookForFallback(NEXT_LOOK_MS);
+    }
     if (after.orderKey !== null) {
       queue.add(after.groupKey, { id: after.id, orderKey: after.orderKey });
       this.openedGroups.add(after.groupKey);
-      this.#lookForFallback();
+      this.#lookForFallback(Math.min(...this.memory.config.edgeAfterMs.values()));
       this.#noteWaiting();
     }
     noteFlows(this, before, after);
@@ -357,11 +362,11 @@ export class Turn {
     }
   }
 
-  /** It waits: a fallback of the coordinator may take it after its time. */
-  #lookForFallback(): void {
+  /** A job waits, or is the first of its group now: a fallback of the coordinator may take it after its time. */
+  #lookForFallback(afterMs: number): void {
     const { config, edgeLookAt } = this.memory;
     if (config.edgeAfterMs.size === 0) return;
-    const at = this.nowAt + Math.min(...config.edgeAfterMs.values());
+    const at = this.nowAt + afterMs;
     if (at < edgeLookAt) this.memory.edgeLookAt = at;
     this.due(this.memory.edgeLookAt);
   }

@@ -22,10 +22,22 @@ export const RUNNER_MUTANTS: readonly Mutant[] = [
     "nowAt - waitingSinceAt < 1_000 * afterMs)",
   ),
   mutant(
+    "a group that waits for a place of a fallback wakes its object each second",
+    "durable-objects/operations/routing.ts",
+    "const FALLBACK_LOOK_MS = 10_000",
+    "const FALLBACK_LOOK_MS = 1_000",
+  ),
+  mutant(
+    "a fallback is late for the next job of a group whose first has left",
+    "durable-objects/turn/turn.ts",
+    "if (queue.waitingIn(before.groupKey) > 0) this.#lookForFallback(NEXT_LOOK_MS);",
+    "",
+  ),
+  mutant(
     "nothing looks for jobs that have waited for a fallback",
     "durable-objects/operations/routing.ts",
-    "turn.openedGroups.add(group.key);\n        // Another",
-    "// Another",
+    "if (at <= turn.nowAt) turn.openedGroups.add(group.key);",
+    "",
   ),
   mutant(
     "the report of a call that was taken back is taken",

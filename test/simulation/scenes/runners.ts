@@ -54,6 +54,39 @@ export const SCENES_OF_THE_RUNNERS: readonly Shown[] = [
     },
   },
   {
+    what: "a fallback takes the next job of a group, too, at the instant that job's time is over",
+    shown: async (scene) => {
+      await hosting(scene, { after_seconds: 20 });
+      await present(scene, { concurrency: 1 });
+      await create(scene);
+      await create(scene, WANTED);
+      await scene.pass(5_000);
+      const next = await create(scene, WANTED);
+      await scene.pass(19_999);
+      assert.equal((await read(scene, next.id)).assigned_worker, null);
+      await scene.pass(1);
+      assert.equal((await read(scene, next.id)).assigned_worker, HOSTED);
+    },
+  },
+  {
+    what: "a fallback without a free place is looked at seldom; a place that gets free takes the job at once",
+    shown: async (scene) => {
+      await hosting(scene, { after_seconds: 20, max_concurrent: 1 });
+      await present(scene, { concurrency: 1 });
+      await create(scene);
+      const running = await create(scene, WANTED);
+      const waiting = await create(scene, WANTED);
+      await scene.pass(30_000);
+      const { lease } = await read(scene, running.id);
+      assert.ok(await scene.runnerSays(HOSTED, { type: "job.started", job_id: running.id, lease }));
+      const before = scene.alarmCount;
+      await scene.pass(100_000);
+      assert.ok(scene.alarmCount - before < 40, `${scene.alarmCount - before} alarms`);
+      assert.ok(await scene.runnerSays(HOSTED, completion({ id: running.id, lease }, "done")));
+      assert.equal((await read(scene, waiting.id)).assigned_worker, HOSTED);
+    },
+  },
+  {
     what: "a fallback takes at once what no worker of one's own takes: none is there, it is paused, or it is silent",
     shown: async (scene) => {
       await hosting(scene, {}, { presence: { offline_after_seconds: 30 } });
