@@ -61,12 +61,11 @@ type Anchor = string | number;
 /** For a group that any worker may have. */
 const ANYBODY = "";
 
-const anchorsOf = ({ tags, model, provider }: Requirements): Anchor[] => {
-  const anchors: Anchor[] = tags.map((tag) => `tag ${tag}`);
-  if (model !== null) anchors.push(modelDigestOf(model));
-  if (provider !== null) anchors.push(`provider ${provider}`);
-  return anchors.length === 0 ? [ANYBODY] : anchors;
-};
+function* anchorsOf({ tags, model, provider }: Requirements): Generator<Anchor> {
+  for (const tag of tags) yield `tag ${tag}`;
+  if (model !== null) yield modelDigestOf(model);
+  if (provider !== null) yield `provider ${provider}`;
+}
 
 /** The part of a worker's offer by which it finds its groups. */
 interface Taker {
@@ -166,9 +165,14 @@ export class Queue {
     return group;
   }
 
-  #rarestOf(anchors: readonly Anchor[]): Anchor {
-    const standing = (anchor: Anchor): number => this.#byAnchor.get(anchor)?.size ?? 0;
-    return anchors.reduce((rarest, anchor) => (standing(anchor) < standing(rarest) ? anchor : rarest));
+  #rarestOf(anchors: Iterable<Anchor>): Anchor {
+    let [rarest, fewest]: [Anchor, number] = [ANYBODY, Number.POSITIVE_INFINITY];
+    for (const anchor of anchors) {
+      const standing = this.#byAnchor.get(anchor)?.size ?? 0;
+      if (standing < fewest) [rarest, fewest] = [anchor, standing];
+      if (fewest === 0) break;
+    }
+    return rarest;
   }
 
   #forget(group: Group): void {
