@@ -13,6 +13,7 @@ import { startFloor } from "./floor/start.ts";
 import type { Pace } from "./load.ts";
 import { batches } from "./parts/batches.ts";
 import { choosing } from "./parts/choosing.ts";
+import { dashboard } from "./parts/dashboard.ts";
 import { depth } from "./parts/depth.ts";
 import { files } from "./parts/files.ts";
 import { fleet } from "./parts/fleet.ts";
@@ -67,7 +68,7 @@ const PARTS: Readonly<Record<string, Measurement>> = {
   batches,
 };
 /** Run only when asked for by name. */
-const EXTRA_PARTS: Readonly<Record<string, Measurement>> = { flood, hostile, profile, soak, tab };
+const EXTRA_PARTS: Readonly<Record<string, Measurement>> = { dashboard, flood, hostile, profile, soak, tab };
 
 const MAX_NOTE = 300;
 

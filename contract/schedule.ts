@@ -63,7 +63,25 @@ const MAX_PREVIEW = 50;
 const previewCount = digits(1, MAX_PREVIEW);
 export const scheduleQuery = z.strictObject({ preview: previewCount.optional() });
 export const previewQuery = z.strictObject({ preview: previewCount.default(5) });
-export const scheduleListQuery = z.strictObject(listQuery);
+const MAX_LAST_RUNS = 20;
+export const scheduleListQuery = z.strictObject({
+  ...listQuery,
+  preview: previewCount.optional().meta({ description: "so many of the next runs of each" }),
+  runs: digits(1, MAX_LAST_RUNS).optional().meta({ description: "so many of the last runs of each" }),
+});
+export const scheduleRunsQuery = z.strictObject(listQuery);
+
+export const scheduleRun = z
+  .object({
+    scheduled_for: instant,
+    ran_at: instant,
+    outcome: z.enum(["created", "skipped", "failed"]),
+    reason: z.string().nullable(),
+    job_id: z.string().nullable(),
+    job_status: jobStatus.nullable(),
+    missed: count,
+  })
+  .meta({ id: "ScheduleRun" });
 
 export const scheduleResource = z
   .object({
@@ -85,29 +103,19 @@ export const scheduleResource = z
       .nullable()
       .meta({ description: "why its jobs cannot run, e.g. a model that no longer exists; null if nothing is wrong" }),
     next_runs: z.array(instant).optional().meta({ description: "with ?preview=<n>" }),
+    last_runs: z.array(scheduleRun).optional().meta({ description: "of a list with ?runs=<n>, newest first" }),
   })
   .meta({ id: "Schedule" });
 
 export const scheduleList = z.object({ schedules: z.array(scheduleResource), ...page }).meta({ id: "ScheduleList" });
 export const schedulePreview = z.object({ next_runs: z.array(instant) }).meta({ id: "SchedulePreview" });
 
-export const scheduleRun = z
-  .object({
-    scheduled_for: instant,
-    ran_at: instant,
-    outcome: z.enum(["created", "skipped", "failed"]),
-    reason: z.string().nullable(),
-    job_id: z.string().nullable(),
-    job_status: jobStatus.nullable(),
-    missed: count,
-  })
-  .meta({ id: "ScheduleRun" });
-
 export const scheduleHistory = z.object({ history: z.array(scheduleRun), ...page }).meta({ id: "ScheduleHistory" });
 
 export type NewScheduleRequest = z.infer<typeof newScheduleRequest>;
 export type PatchScheduleRequest = z.infer<typeof patchScheduleRequest>;
 export type ScheduleResource = z.infer<typeof scheduleResource>;
+export type ScheduleListQuery = z.infer<typeof scheduleListQuery>;
 export type ScheduleList = z.infer<typeof scheduleList>;
 export type SchedulePreview = z.infer<typeof schedulePreview>;
 export type ScheduleRunResource = z.infer<typeof scheduleRun>;

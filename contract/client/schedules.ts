@@ -5,6 +5,7 @@ import type {
   PatchScheduleRequest,
   ScheduleHistory,
   ScheduleList,
+  ScheduleListQuery,
   SchedulePreview,
   ScheduleResource,
   ScheduleRunResource,
@@ -20,7 +21,7 @@ export interface PreviewOptions extends CallOptions {
 export const scheduleVerbs = (transport: Transport) => ({
   create: (schedule: NewScheduleRequest, options?: CallOptions) =>
     transport.json<ScheduleResource>({ method: "POST", path: "/api/schedules", body: schedule, options }),
-  list: (query: QueryOf<PageQuery> = {}, options?: CallOptions) =>
+  list: (query: QueryOf<ScheduleListQuery> = {}, options?: CallOptions) =>
     listing(
       query,
       (asked) => transport.json<ScheduleList>({ method: "GET", path: "/api/schedules", query: asked, options }),

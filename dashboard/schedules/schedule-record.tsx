@@ -1,13 +1,11 @@
-// A schedule at a glance: its last ten runs as dots, missed and skipped runs, and its next 24 hours as a strip.
+// A schedule at a glance, of a list with its runs: its last ten runs as dots, missed and skipped runs, and its next 24 hours as a strip.
 
 import type { ScheduleResource, ScheduleRunResource } from "../../contract/schedule.ts";
-import { api } from "../api.ts";
 import { dateTime, plural } from "../format.ts";
 import { serverNow } from "../state/clock.ts";
-import { useLoad } from "../state/load.ts";
 
-const SHOWN_RUNS = 10;
-const MAX_PREVIEW = 50;
+export const SHOWN_RUNS = 10;
+export const MAX_PREVIEW = 50;
 const DAY_MS = 86_400_000;
 /** The strip and one run on it, in its own units. */
 const STRIP = 240;
@@ -50,13 +48,9 @@ const inWords = (runs: readonly ScheduleRunResource[]): string => {
   return [...counts].map(([fate, many]) => `${many} ${fate}`).join(", ");
 };
 
-export const ScheduleRecord = ({ schedule: { name, last_run_at, next_run_at } }: { schedule: ScheduleResource }) => {
-  const { data } = useLoad(`${name} ${last_run_at} ${next_run_at}`, (signal) =>
-    api.schedules.history(name, { limit: SHOWN_RUNS }, { signal }),
-  );
-  if (data === null) return <span class="dim">…</span>;
-  if (data.total === 0) return <span class="dim">not yet</span>;
-  const runs = [...data.history].reverse();
+export const ScheduleRecord = ({ schedule: { last_runs: newest = [] } }: { schedule: ScheduleResource }) => {
+  if (newest.length === 0) return <span class="dim">not yet</span>;
+  const runs = [...newest].reverse();
   const missed = runs.reduce((sum, run) => sum + run.missed, 0);
   const skipped = runs.filter(({ outcome }) => outcome === "skipped").length;
   return (
@@ -72,13 +66,10 @@ export const ScheduleRecord = ({ schedule: { name, last_run_at, next_run_at } }:
   );
 };
 
-export const NextDay = ({ schedule: { name, status, next_run_at } }: { schedule: ScheduleResource }) => {
-  const { data } = useLoad(status === "active" ? `${name} ${next_run_at}` : null, (signal) =>
-    api.schedules.get(name, { preview: MAX_PREVIEW, signal }),
-  );
+export const NextDay = ({ schedule: { status, next_runs: next = [] } }: { schedule: ScheduleResource }) => {
   if (status !== "active") return <span class="dim">paused</span>;
   const from = serverNow();
-  const all = (data?.next_runs ?? []).map((run) => Date.parse(run));
+  const all = next.map((run) => Date.parse(run));
   const runs = all.filter((at) => at - from < DAY_MS);
   const last = runs.at(-1);
   // There are more runs than the preview has; nothing is known beyond its last one.

@@ -14,7 +14,7 @@ import { href } from "../router.ts";
 import { schedules as liveSchedules } from "../state/board.ts";
 import { useLoad, useThrottled } from "../state/load.ts";
 import { ScheduleActions } from "./schedule-actions.tsx";
-import { NextDay, ScheduleRecord } from "./schedule-record.tsx";
+import { MAX_PREVIEW, NextDay, ScheduleRecord, SHOWN_RUNS } from "./schedule-record.tsx";
 import { timingOf } from "./schedule-timing.ts";
 
 const REREAD_EVERY_MS = 1500;
@@ -72,7 +72,7 @@ export const Schedules = () => {
   const changed = useThrottled(liveSchedules.value, REREAD_EVERY_MS);
   const shape = changed?.map(({ name, status, next_run_at }) => name + status + next_run_at).join();
   const { data, error, reload } = useLoad(`${offset} ${shape}`, (signal) =>
-    api.schedules.list({ limit: PAGE_SIZE, offset }, { signal }),
+    api.schedules.list({ limit: PAGE_SIZE, offset, preview: MAX_PREVIEW, runs: SHOWN_RUNS }, { signal }),
   );
   return (
     <Page

@@ -57,10 +57,12 @@ const timingDetail = ({ cron, interval, timezone, status }: Schedule) => ({ cron
 
 export const list = (
   turn: Turn,
-  page: { limit: number; offset: number },
+  page: { limit: number; offset: number; preview: number | null },
 ): Result<{ schedules: ScheduleResource[]; total: number }, Refusal> =>
   ok({
-    schedules: turn.store.schedules.page(page.limit, page.offset).map((one) => present(turn, one)),
+    schedules: turn.store.schedules
+      .page(page.limit, page.offset)
+      .map((one) => present(turn, one, nextRunsOf(turn, one, page.preview))),
     total: turn.store.schedules.count(),
   });
 
@@ -70,9 +72,12 @@ export const get = (
 ): Result<ScheduleResource, Refusal> => {
   const schedule = turn.store.schedules.find(request.name);
   if (schedule === null) return err(notFound("schedule", request.name));
+  return ok(present(turn, schedule, nextRunsOf(turn, schedule, request.preview)));
+};
+
+const nextRunsOf = (turn: Turn, schedule: Schedule, many: number | null): readonly number[] | null => {
   const fromAt = schedule.nextRunAt === null ? turn.nowAt : schedule.nextRunAt - 1;
-  const preview = request.preview === null ? null : previewRuns(storedTiming(schedule), fromAt, request.preview);
-  return ok(present(turn, schedule, preview));
+  return many === null ? null : previewRuns(storedTiming(schedule), fromAt, many);
 };
 
 /** The next runs of a schedule that is not stored; gives the same refusals as its creation. */

@@ -10,19 +10,54 @@ interface RunRow extends Pick<ScheduleRunResource, "outcome" | "reason" | "job_i
   readonly ran_at: number;
 }
 
+const COLUMNS = "scheduled_for, ran_at, outcome, reason, job_id, jobs.status AS job_status, missed";
+const THEIR_JOBS = "LEFT JOIN jobs ON jobs.tenant = runs.tenant AND jobs.id = runs.job_id";
+const NEWEST_FIRST = "ran_at DESC, id DESC";
+
+/** Runs since the schedule was created: a deleted one may have had its name. */
+interface RunsOf {
+  readonly schedule: string;
+  readonly sinceAt: number;
+}
+
+/** The newest of each schedule, newest first; reads no more rows than it answers. */
+export const listLastRuns = (
+  db: D1Database,
+  tenant: string,
+  of: readonly RunsOf[],
+  many: number,
+): Promise<Map<string, ScheduleRunResource[]>> =>
+  readHistory(async () => {
+    const { results } = await db
+      .prepare(
+        `SELECT runs.schedule, ${COLUMNS}
+         FROM json_each(?2) AS named
+           JOIN schedule_runs AS runs ON runs.rowid IN (
+             SELECT rowid FROM schedule_runs
+             WHERE tenant = ?1 AND schedule = named.value ->> 'schedule' AND ran_at >= named.value ->> 'sinceAt'
+             ORDER BY ${NEWEST_FIRST} LIMIT ?3)
+           ${THEIR_JOBS}
+         ORDER BY runs.ran_at DESC, runs.id DESC`,
+      )
+      .bind(tenant, JSON.stringify(of), many)
+      .all<RunRow & { readonly schedule: string }>();
+    const found = new Map<string, ScheduleRunResource[]>();
+    for (const { schedule, ...row } of results) found.set(schedule, [...(found.get(schedule) ?? []), toRun(row)]);
+    return found;
+  });
+
 /** Newest first. */
 export const listRuns = (
   db: D1Database,
   tenant: string,
-  of: { readonly schedule: string; readonly sinceAt: number },
+  of: RunsOf,
   { limit, offset }: PageRequest,
 ): Promise<{ history: ScheduleRunResource[]; total: number }> =>
   readHistory(async () => {
     const isOfSchedule = "runs.tenant = ?1 AND runs.schedule = ?2 AND runs.ran_at >= ?3";
     const bindings = [tenant, of.schedule, of.sinceAt];
     const page = db.prepare(
-      `SELECT scheduled_for, ran_at, outcome, reason, job_id, jobs.status AS job_status, missed
-       FROM schedule_runs AS runs LEFT JOIN jobs ON jobs.tenant = runs.tenant AND jobs.id = runs.job_id
+      `SELECT ${COLUMNS} FROM schedule_runs AS runs ${THEIR_JOBS}
        WHERE ${isOfSchedule} ORDER BY runs.ran_at DESC, runs.id DESC LIMIT ?4 OFFSET ?5`,
     );
     const count = db.prepare(`SELECT COUNT(*) AS total FROM schedule_runs AS runs WHERE ${isOfSchedule}`);

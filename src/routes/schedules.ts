@@ -14,12 +14,13 @@ import {
   scheduleQuery,
   scheduleResource,
   scheduleRun,
+  scheduleRunsQuery,
   toNewSchedule,
   toSchedulePatch,
 } from "../../contract/schedule.ts";
 import { invalid } from "../../domain/words/refusal.ts";
 import { type Endpoint, endpoint } from "../endpoint/router.ts";
-import { listRuns } from "../history/schedule-runs.ts";
+import { listLastRuns, listRuns } from "../history/schedule-runs.ts";
 import { answer } from "../http/answer.ts";
 import { answerReplayable, idempotencyHeader, idempotencyOf } from "../http/idempotency.ts";
 import { Refused, unwrap } from "../http/refused.ts";
@@ -67,15 +68,23 @@ const preview = endpoint(
 const list = endpoint(
   {
     ...BASE,
-    ...asks("listSchedules"),
+    ...asks("listSchedules", "history_unavailable"),
     method: "get",
     path: "/api/schedules",
     summary: "All schedules, newest first",
+    description: "`?preview=5&runs=10` adds the times of the next five runs of each, and its last ten runs.",
     query: scheduleListQuery,
     answers: { 200: { description: "A page of schedules.", schema: scheduleList } },
   },
-  async (c, { query, token }) => {
-    return answer(c, { ...unwrap(await callTenant(c.env, token, "listSchedules", query)), ...query });
+  async (c, { query: { preview = null, runs, ...page }, token }) => {
+    const request = { ...page, preview };
+    if (runs === undefined)
+      return answer(c, { ...unwrap(await callTenant(c.env, token, "listSchedules", request)), ...page });
+    const { schedules, total } = await askAndDrain(c, token, "listSchedules", request);
+    const of = schedules.map(({ name, created_at }) => ({ schedule: name, sinceAt: fromIso(created_at) }));
+    const lastRuns = await listLastRuns(c.env.DB, token.tenant, of, runs);
+    const told = schedules.map((one) => ({ ...one, last_runs: lastRuns.get(one.name) ?? [] }));
+    return answer(c, { schedules: told, total, ...page });
   },
 );
 
@@ -160,7 +169,7 @@ const history = endpoint(
     lane: "heavy",
     params: scheduleNameParam,
     summary: "List a schedule's runs, newest first",
-    query: scheduleListQuery,
+    query: scheduleRunsQuery,
     answers: { 200: { description: "A page of runs, newest first.", schema: scheduleHistory } },
   },
   async (c, { params, query, token }) => {

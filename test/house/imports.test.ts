@@ -587,9 +587,10 @@ const ROOMS: readonly Room[] = [
   { places: ["bench/peers"], may: ["bench"], packages: ["bullmq", "node:", "pg-boss"] },
   { places: ["bench/library"], may: ["bench", "bench/peers", "sdk"], packages: [] },
   { places: ["bench/hostile"], may: ["contract/*", "bench"], packages: ["node:", "ws"] },
+  { places: ["bench/dashboard"], may: ["contract/*", "bench"], packages: ["playwright-core"] },
   {
     places: ["bench/parts"],
-    may: ["domain/*", "bench", "bench/floor", "bench/peers", "bench/hostile"],
+    may: ["domain/*", "bench", "bench/dashboard", "bench/floor", "bench/peers", "bench/hostile"],
     packages: ["node:", "playwright-core", "ws"],
   },
   { places: ["bench/main.ts"], may: ["bench", "bench/floor", "bench/parts"], packages: ["node:"] },

@@ -56,6 +56,23 @@ describe("running when due", () => {
     expect(await world.ok("GET", `/api/jobs/${job.id}`)).toMatchObject({ status: "assigned", assigned_worker: "w" });
   });
 
+  it("tells a list's last and next runs, and no runs of a deleted schedule of the same name", async () => {
+    const world = await newWorld();
+    await create(world, {});
+    await world.ok("POST", "/api/schedules/s/run", {});
+    await world.ok("DELETE", "/api/schedules/s");
+    await create(world, {});
+    await world.ok("POST", "/api/schedules", { name: "idle", interval: "1h", prompt: "x" });
+    for (let runs = 0; runs < 3; runs += 1) await world.ok("POST", "/api/schedules/s/run", {});
+    const { schedules } = await world.ok("GET", "/api/schedules?preview=2&runs=2");
+    const [idle, busy] = schedules;
+    expect([idle.name, idle.last_runs, idle.next_runs.length]).toEqual(["idle", [], 2]);
+    expect(busy.last_runs).toEqual((await history(world)).slice(0, 2));
+    const { schedules: plain } = await world.ok("GET", "/api/schedules");
+    expect(Object.keys(plain[1])).not.toContain("last_runs");
+    expect(Object.keys(plain[1])).not.toContain("next_runs");
+  });
+
   it("makes one job a due time, however often, late or early the alarm comes", async () => {
     const world = await newWorld();
     await create(world, {});

@@ -1,0 +1,70 @@
+// How long each page of the dashboard takes until its content stands, with 10,000 workers and 100,000 jobs (`--full`: a
+// million). Run only by name; needs Chromium.
+
+import { type Browser, chromium, type Page } from "playwright-core";
+import { fillTenant } from "../dashboard/filled-tenant.ts";
+import { pagesOf } from "../dashboard/pages.ts";
+import { loadedMs, openedMs, watchChanges } from "../dashboard/standing.ts";
+import { figure } from "../figures.ts";
+import { median } from "../load.ts";
+import type { Bench, Scale } from "../plan.ts";
+import { createTenant, type Tenant } from "../signalbox.ts";
+
+const CHROMIUM = process.env.CHROMIUM_PATH ?? "/usr/bin/chromium";
+const BOUND_MS = 400;
+/** A page that reads nothing. */
+const NOTHING = "nowhere";
+const VIEWPORT = { width: 1440, height: 900 };
+const FILLED: Readonly<Record<Scale, { workers: number; jobs: number }>> = {
+  quick: { workers: 1_000, jobs: 10_000 },
+  usual: { workers: 10_000, jobs: 100_000 },
+  full: { workers: 10_000, jobs: 1_000_000 },
+};
+
+export async function dashboard({ signalbox: { port }, scale, pace, say }: Bench): Promise<void> {
+  const tenant = await createTenant(port);
+  const { workers, jobs } = FILLED[scale];
+  const shown = await fillTenant(tenant, workers, jobs);
+  const browser = await chromium.launch({ executablePath: CHROMIUM, args: ["--headless", "--no-sandbox"] });
+  try {
+    const page = await signedIn(browser, tenant);
+    const rounds = Math.max(3, pace.rounds);
+    const floor = await timesOf(page, NOTHING, port, rounds);
+    for (const [name, place] of Object.entries(pagesOf(shown))) {
+      const taken = await timesOf(page, place, port, rounds);
+      for (const way of ["loaded", "opened"] as const)
+        say(verdict(`${name}, ${way}`, taken[way], floor[way], `${workers} workers, ${jobs} jobs`));
+    }
+  } finally {
+    await browser.close();
+  }
+}
+
+/** Medians, in ms: a document of its own, and by a link of the page that is shown. */
+async function timesOf(page: Page, place: string, port: number, rounds: number) {
+  const [loaded, opened]: [number[], number[]] = [[], []];
+  for (let round = 0; round < rounds; round += 1) {
+    loaded.push(await loadedMs(page, `http://127.0.0.1:${port}/#/${place}`));
+    await openedMs(page, place === NOTHING ? "" : NOTHING);
+    opened.push(await openedMs(page, place));
+  }
+  return { loaded: median(loaded), opened: median(opened) };
+}
+
+const verdict = (what: string, ms: number, floor: number, note: string) =>
+  figure({
+    part: "dashboard",
+    what,
+    unit: "ms",
+    floor,
+    signalbox: ms,
+    note: `${ms <= BOUND_MS ? "within" : "OVER"} ${BOUND_MS} ms; ${note}; floor: a page that says "not found"`,
+  });
+
+async function signedIn(browser: Browser, { port, authorization }: Tenant): Promise<Page> {
+  const page = await browser.newPage({ viewport: VIEWPORT });
+  await watchChanges(page);
+  await page.goto(`http://127.0.0.1:${port}/#key=${authorization.replace("Bearer ", "")}`);
+  await page.getByText("Live", { exact: true }).waitFor();
+  return page;
+}
