@@ -182,6 +182,7 @@ export const workerListQuery = z.strictObject({
   state: z.enum(WORKER_STATES).optional(),
   provider: providerName.optional(),
   tag: tag.optional(),
+  tells_models: z.enum(["true"]).optional().meta({ description: "only those that say which models they have" }),
   sort: z
     .enum(WORKER_SORTS)
     .default("registered_at")

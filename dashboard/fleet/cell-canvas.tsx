@@ -33,7 +33,7 @@ const gigabytes = (mb: number): string => (mb / 1024).toFixed(mb < 10_240 ? 1 : 
 const saysOf = (group: FleetGridGroup, index: number): string => {
   const total = group.gpu_total_mb[index] ?? null;
   const memory =
-    total === null ? "" : `, GPU memory ${gigabytes(group.gpu_used_mb[index] ?? 0)} of ${gigabytes(total)} GB`;
+    total === null ? "" : `, GPU memory ${gigabytes(group.gpu_used_mb[index] ?? 0)} of ${gigabytes(total)} GiB`;
   return `${group.instances[index]}: ${group.states[index]}, ${group.loads[index]} of ${plural(group.places[index] ?? 0, "place")}${memory}`;
 };
 

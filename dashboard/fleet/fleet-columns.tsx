@@ -25,7 +25,7 @@ export const GpuMemory = ({ worker: { hardware } }: { worker: WorkerResource }) 
     count(Math.round(gpus.reduce((whole, gpu) => whole + of(gpu), 0) / MB_A_GB));
   return (
     <span class="num" title={gpus.map(({ name }) => name).join(", ")}>
-      {sum((gpu) => gpu.used_mb)} / {sum((gpu) => gpu.total_mb)} GB
+      {sum((gpu) => gpu.used_mb)} / {sum((gpu) => gpu.total_mb)} GiB
     </span>
   );
 };

@@ -3,7 +3,8 @@
 import { useEffect } from "preact/hooks";
 import { count } from "../format.ts";
 import { go, href, parsePlace } from "../router.ts";
-import { cameFrom } from "../state/came-from.ts";
+import { cameFrom, readBack, readOn } from "../state/came-from.ts";
+import { tellError } from "../state/notice.ts";
 import { followKeys } from "./row-keys.ts";
 
 const LISTS: Readonly<Record<string, string>> = { jobs: "Jobs", fleet: "Worker", batches: "Batch" };
@@ -17,9 +18,12 @@ export const backOf = (id: string): { label: string; href: string } => {
   return label === undefined ? ALL_JOBS : { label, href: list.address };
 };
 
-const Step = ({ id, says }: { id: string | undefined; says: "Previous" | "Next" }) =>
+type Says = "Previous" | "Next";
+
+/** To a known job by link; to one of another page of the list by a button that reads it first. */
+const Step = ({ id, says, read }: { id: string | undefined; says: Says; read: (() => void) | null }) =>
   id === undefined ? (
-    <button type="button" class="button" disabled>
+    <button type="button" class="button" disabled={read === null} onClick={read ?? undefined}>
       {says}
     </button>
   ) : (
@@ -28,23 +32,43 @@ const Step = ({ id, says }: { id: string | undefined; says: "Previous" | "Next" 
     </a>
   );
 
-const open = (id: string | undefined) => (): void => {
-  if (id !== undefined) go(href(["jobs", id]));
+const openJob = (id: string | null | undefined): void => {
+  if (id != null) go(href(["jobs", id]));
+};
+
+let isReading = false;
+
+/** Opens what is read, once; a page that cannot be read leaves this one. */
+const turning = (read: () => Promise<string | null>) => (): void => {
+  if (isReading) return;
+  isReading = true;
+  read()
+    .then(openJob, tellError)
+    .finally(() => {
+      isReading = false;
+    });
 };
 
 export const JobNav = ({ id }: { id: string }) => {
-  const ids = cameFrom.value?.ids ?? [];
+  const { ids = [], beyond = null } = cameFrom.value ?? {};
   const at = ids.indexOf(id);
   const [before, after] = at < 0 ? [] : [ids[at - 1], ids[at + 1]];
-  useEffect(() => followKeys({ j: open(after), k: open(before) }), [before, after]);
-  if (at < 0 || ids.length < 2) return null;
+  const isListed = at >= 0;
+  const back = isListed && before === undefined && (beyond?.offset ?? 0) > 0 ? turning(readBack) : null;
+  const on = isListed && after === undefined && beyond !== null && beyond.next !== null ? turning(readOn) : null;
+  useEffect(
+    () => followKeys({ j: on ?? (() => openJob(after)), k: back ?? (() => openJob(before)) }),
+    [before, after, on === null, back === null],
+  );
+  const total = beyond?.total ?? ids.length;
+  if (!isListed || total < 2) return null;
   return (
     <nav class="job-nav" aria-label="The list that it was opened in">
-      <Step id={before} says="Previous" />
+      <Step id={before} says="Previous" read={back} />
       <span class="dim num">
-        {count(at + 1)} of {count(ids.length)}
+        {count((beyond?.offset ?? 0) + at + 1)} of {count(Math.max(total, ids.length))}
       </span>
-      <Step id={after} says="Next" />
+      <Step id={after} says="Next" read={on} />
     </nav>
   );
 };

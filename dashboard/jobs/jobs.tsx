@@ -9,7 +9,8 @@ import { Empty, Loading, Page } from "../parts/page.tsx";
 import { PAGE_SIZE } from "../parts/pager.tsx";
 import { Problem } from "../parts/problem.tsx";
 import { go, href, place } from "../router.ts";
-import { filterIn, type Mistyped, mistypedField, SEARCH_FIELDS } from "../state/job-filter.ts";
+import type { Beyond } from "../state/came-from.ts";
+import { asJobFilter, filterIn, type Mistyped, mistypedField, SEARCH_FIELDS } from "../state/job-filter.ts";
 import { useSettled } from "../state/load.ts";
 import { mayOperate, whenUserChanges } from "../state/session.ts";
 import { BulkBar } from "./bulk-bar.tsx";
@@ -114,6 +115,13 @@ const NoJobs = ({ isFiltered, reason, mistyped }: NoJobsProps) =>
     </Empty>
   );
 
+/** A list by reason is chosen among loaded jobs: it has no further pages. */
+const beyondOf = (list: HeldList | null, { offset, limit, sort }: Question): { beyond?: Beyond } => {
+  if (list === null || list.reason !== null) return {};
+  const query = { ...asJobFilter(list.asked), limit, sort: (sort ?? undefined) as Beyond["query"]["sort"] };
+  return { beyond: { query, next: list.nextCursor, offset, total: list.total } };
+};
+
 const NOBODY: ReadonlySet<string> = new Set();
 
 /** The selection belongs to the list that is shown. */
@@ -161,7 +169,9 @@ export const Jobs = () => {
       {list !== null && (rows.length > 0 || list.newIds.size > 0) && (
         <BulkBar list={list} picked={ids} isAll={isAll} onPick={pick} onShow={show} />
       )}
-      {rows.length > 0 && <JobTable jobs={rows} name="Jobs" {...(mayOperate.value ? { selection } : {})} />}
+      {rows.length > 0 && (
+        <JobTable jobs={rows} name="Jobs" {...beyondOf(list, question)} {...(mayOperate.value ? { selection } : {})} />
+      )}
       {list !== null && rows.length === 0 && !isLoading && error === null && (
         <NoJobs isFiltered={isFiltered} reason={question.reason} mistyped={mistypedField(question.filter.q ?? "")} />
       )}

@@ -20,10 +20,6 @@ export interface ModelRow {
 
 export const isOpenTask = ({ status }: ModelTaskResource): boolean => status === "queued" || status === "running";
 
-/** Whether a worker says anything of its models. */
-export const tellsModels = ({ loaded, on_disk, can }: WorkerResource): boolean =>
-  loaded !== null || on_disk !== null || can !== null;
-
 const cellOf = (worker: WorkerResource, key: string, tasks: readonly ModelTaskResource[]): ModelCell => {
   const loaded = worker.loaded?.find(({ model }) => modelKeyOf(model) === key);
   const onDisk = worker.on_disk?.find(({ model }) => modelKeyOf(model) === key);

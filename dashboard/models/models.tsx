@@ -2,7 +2,6 @@
 
 import { useState } from "preact/hooks";
 import type { ModelTaskResource } from "../../contract/model-task.ts";
-import { MAX_PAGE } from "../../contract/values.ts";
 import { api } from "../api.ts";
 import { plural } from "../format.ts";
 import { ForOperators } from "../parts/for-operators.tsx";
@@ -14,7 +13,7 @@ import { href } from "../router.ts";
 import { learning, workers as liveWorkers, modelTasks, queue } from "../state/board.ts";
 import { useLoad, useRounds } from "../state/load.ts";
 import { ModelMatrix } from "./model-matrix.tsx";
-import { modelRows, tellsModels, type WantedModel, wantedModels } from "./model-table.ts";
+import { modelRows, type WantedModel, wantedModels } from "./model-table.ts";
 import { PlaceDialog } from "./place-dialog.tsx";
 import { TaskList } from "./task-list.tsx";
 
@@ -54,18 +53,17 @@ const newest = (read: readonly ModelTaskResource[]): readonly ModelTaskResource[
   return [...all.values()].sort((one, other) => (one.created_at < other.created_at ? 1 : -1));
 };
 
-const useModels = () => {
+const useModels = (offset: number) => {
   const round = useRounds(REREAD_EVERY_MS);
-  const { data, error, reload } = useLoad(`models ${round}`, async (signal) => {
+  const { data, error, reload } = useLoad(`models ${offset} ${round}`, async (signal) => {
+    const page = { tells_models: "true", limit: WORKERS_SHOWN, offset, sort: "instance" } as const;
     const [{ workers, total }, { tasks }] = await Promise.all([
-      learning(api.workers.list({ limit: MAX_PAGE, sort: "instance" }, { signal })),
+      learning(api.workers.list(page, { signal })),
       api.models.tasks({ limit: TASKS_SHOWN }, { signal }),
     ]);
     return { workers, total, tasks };
   });
-  const workers = (data?.workers ?? [])
-    .map((read) => liveWorkers.value.get(read.instance) ?? read)
-    .filter((worker) => !worker.edge && tellsModels(worker));
+  const workers = (data?.workers ?? []).map((read) => liveWorkers.value.get(read.instance) ?? read);
   return { data, error, reload, workers, tasks: newest(data?.tasks ?? []) };
 };
 
@@ -77,11 +75,10 @@ const NoModels = () => (
 );
 
 export const Models = () => {
-  const { data, error, reload, workers, tasks } = useModels();
-  const [placing, setPlacing] = useState<string | null>(null);
   const offset = offsetInAddress();
-  const shown = workers.slice(offset, offset + WORKERS_SHOWN);
-  const rows = modelRows(shown, tasks);
+  const { data, error, reload, workers, tasks } = useModels(offset);
+  const [placing, setPlacing] = useState<string | null>(null);
+  const rows = modelRows(workers, tasks);
   return (
     <Page
       title="Models"
@@ -96,14 +93,11 @@ export const Models = () => {
       <Problem error={error} retry={reload} />
       {data === null && error === null && <Loading what="the models" />}
       <Wanted wanted={wantedModels(queue.value)} onPlace={setPlacing} />
-      {data !== null && workers.length === 0 && <NoModels />}
-      {rows.length > 0 && <ModelMatrix rows={rows} workers={shown} onDone={reload} />}
-      {data !== null && rows.length === 0 && shown.length > 0 && <Empty title="These workers have no models yet." />}
-      {workers.length > WORKERS_SHOWN && (
-        <Pager total={workers.length} offset={offset} size={WORKERS_SHOWN} one="worker" />
-      )}
-      {data !== null && data.total > data.workers.length && (
-        <p class="dim">Only the first {plural(data.workers.length, "worker")} by name are shown.</p>
+      {data?.total === 0 && <NoModels />}
+      {rows.length > 0 && <ModelMatrix rows={rows} workers={workers} onDone={reload} />}
+      {data !== null && rows.length === 0 && workers.length > 0 && <Empty title="These workers have no models yet." />}
+      {data !== null && data.total > WORKERS_SHOWN && (
+        <Pager total={data.total} offset={offset} size={WORKERS_SHOWN} one="worker" />
       )}
       {tasks.length > 0 && (
         <Panel title="Tasks">

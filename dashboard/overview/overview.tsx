@@ -16,6 +16,7 @@ import { LatencyPanel } from "./latency-panel.tsx";
 import { Tiles } from "./tiles.tsx";
 import { Track } from "./track.tsx";
 import { TrafficPlots } from "./traffic-plots.tsx";
+import { Turns } from "./turns.tsx";
 import { WaitingList } from "./waiting-list.tsx";
 
 const Actions = () => (
@@ -58,6 +59,7 @@ export const Overview = () => {
         >
           <FailingList />
         </Panel>
+        <Turns />
         <LatencyPanel />
         <Panel title="Fleet" aside={<a href="#/fleet">All workers</a>} class="span-all">
           <FleetGlance />

@@ -1,7 +1,7 @@
 // Is it well? Errors, throughput, wait, capacity and cost, each with its unit, its span and how it went.
 
 import { count, duration, plural } from "../format.ts";
-import { Tile } from "../parts/tile.tsx";
+import { Tile, UNKNOWN } from "../parts/tile.tsx";
 import { href } from "../router.ts";
 import { fleet } from "../state/board.ts";
 import { now } from "../state/clock.ts";
@@ -34,7 +34,7 @@ const ErrorTile = ({ activity: { total, series, period } }: Figures) => {
   return (
     <Tile
       title="Error rate"
-      figure={share === null ? "–" : percent(share)}
+      figure={share === null ? UNKNOWN : percent(share)}
       unit="%"
       {...toneOf(share ?? 0)}
       href={href(["jobs"], { status: "failed", range: RANGES[period], sort: "finished_at" })}
@@ -115,7 +115,7 @@ const CapacityTile = ({ activity: { series, period, total } }: Figures) => {
   return (
     <Tile
       title="Capacity"
-      figure={share === null ? "–" : String(Math.round(share * 100))}
+      figure={share === null ? UNKNOWN : String(Math.round(share * 100))}
       unit="% taken"
       {...(share === null ? { tone: "stop" as const } : share >= 1 ? { tone: "caution" as const } : {})}
       href="#/fleet"

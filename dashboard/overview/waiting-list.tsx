@@ -6,7 +6,7 @@ import { type Column, Table } from "../parts/table.tsx";
 import { Time } from "../parts/time.tsx";
 import { href } from "../router.ts";
 import { queue } from "../state/board.ts";
-import { type QueueGroup, type Wait, waits } from "../state/waiting.ts";
+import { asked, type QueueGroup, type Wait, waits } from "../state/waiting.ts";
 
 const MAX_REASONS = 8;
 const MAX_NAMED = 3;
@@ -25,9 +25,6 @@ const waitHref = ({ reason, groups }: Wait): string =>
     tag: groups[0]?.tags.find((tag) => groups.every(({ tags }) => tags.includes(tag))) ?? null,
     waits: reason,
   });
-
-const asked = ({ provider, model, tags }: QueueGroup): string =>
-  [provider ?? "any provider", model, ...tags].filter(Boolean).join(" · ");
 
 /** For the title: what the jobs of a reason ask for. */
 const asks = (groups: readonly QueueGroup[]): string => {

@@ -11,7 +11,7 @@ export const BudgetBar = ({ name, spent, limit }: { name: string; spent: number;
   return (
     <div class="budget">
       <span>
-        {name}: <strong class="num">{usd(spent)}</strong> of {usd(limit)} <span class="dim num">{percent} %</span>
+        {name}: <strong class="num">{usd(spent)}</strong> of {usd(limit)} <span class="dim num">{percent}&nbsp;%</span>
       </span>
       <svg
         class="budget-bar"

@@ -11,16 +11,16 @@ import { BudgetBar } from "./budget-bar.tsx";
 const hasLimit = ({ day_usd, month_usd }: BudgetState): boolean => day_usd !== null || month_usd !== null;
 
 /** Nothing if the budget will not be reached in its period. */
-const Pace = ({ at: iso }: { at: string | null }) => {
+const Pace = ({ at: iso, isShort = false }: { at: string | null; isShort?: boolean }) => {
   if (iso === null) return null;
   const at = Date.parse(iso);
+  const when = isSameDay(at, now.value) ? `at ${clock(at).slice(0, 5)}` : `on ${dateTime(at)}`;
   return (
-    <p class="tone-caution">
-      At this pace the budget is reached{" "}
-      {isSameDay(at, now.value) ? `at ${clock(at).slice(0, 5)}` : `on ${dateTime(at)}`}.
-    </p>
+    <p class="tone-caution">{isShort ? `A budget ends ${when}` : `At this pace the budget is reached ${when}.`}</p>
   );
 };
+
+const Reached = () => <p class="tone-stop">A budget is reached: providers that cost money get no new jobs.</p>;
 
 const Bars = ({ budget, spentToday }: { budget: BudgetState; spentToday: number }) => (
   <>
@@ -53,19 +53,41 @@ const OfProvider = ({ budget }: { budget: ProviderBudgetState }) => (
   </section>
 );
 
-/** For the overview: the tenant's bars, and the providers that a reached budget closes. `spentToday` may be newer. */
+interface Limit {
+  readonly name: string;
+  readonly spent: number;
+  readonly limit: number;
+}
+
+const limitsOf = (of: string, budget: BudgetState, spentToday: number): Limit[] =>
+  [
+    { name: `${of}today`, spent: spentToday, limit: budget.day_usd },
+    { name: `${of}this month`, spent: budget.month_spent_usd, limit: budget.month_usd },
+  ].filter((one): one is Limit => one.limit !== null);
+
+const shareOf = ({ spent, limit }: Limit): number => (limit === 0 ? Number.POSITIVE_INFINITY : spent / limit);
+
+const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
+
+/** For the overview: the budget that is nearest to its end, whoever's it is. `spentToday` may be newer than the rest. */
 export const BudgetGlance = ({ budgets, spentToday }: { budgets: BudgetStates; spentToday: number }) => {
   const { budget, provider_budgets } = budgets;
+  const limits = [
+    ...limitsOf("", budget, spentToday),
+    ...provider_budgets.flatMap((one) => limitsOf(`${one.provider} `, one, one.day_spent_usd)),
+  ];
+  const [nearest] = limits.sort((one, other) => shareOf(other) - shareOf(one));
+  if (nearest === undefined) return null;
+  const closed = provider_budgets.filter(({ reached }) => reached);
+  const paces = [budget, ...provider_budgets].flatMap(({ reached_at_pace: at }) => (at === null ? [] : [at]));
   return (
     <>
-      <Bars budget={budget} spentToday={spentToday} />
-      {budget.reached && <p class="tone-stop">A budget is reached: providers that cost money get no new jobs.</p>}
-      <Pace at={budget.reached_at_pace} />
-      {provider_budgets
-        .filter(({ reached }) => reached)
-        .map(({ provider }) => (
-          <Blocks key={provider} provider={provider} />
-        ))}
+      <BudgetBar {...nearest} name={capital(nearest.name)} />
+      {budget.reached && <Reached />}
+      {closed.map(({ provider }) => (
+        <Blocks key={provider} provider={provider} />
+      ))}
+      {!budget.reached && closed.length === 0 && <Pace at={paces.sort()[0] ?? null} isShort />}
     </>
   );
 };
@@ -84,7 +106,11 @@ export const Budgets = ({ budgets }: { budgets: BudgetStates }) => {
   return (
     <>
       {hasLimit(budget) ? (
-        <BudgetGlance budgets={{ budget, provider_budgets: [] }} spentToday={budget.day_spent_usd} />
+        <>
+          <Bars budget={budget} spentToday={budget.day_spent_usd} />
+          {budget.reached && <Reached />}
+          <Pace at={budget.reached_at_pace} />
+        </>
       ) : (
         <p class="dim">No budget for all providers together; these have their own.</p>
       )}

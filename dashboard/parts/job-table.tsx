@@ -6,7 +6,7 @@ import { startOf } from "../../contract/text/start-of.ts";
 import { duration, usd, withLocalTimes } from "../format.ts";
 import { href } from "../router.ts";
 import { isOpen } from "../state/board.ts";
-import { openedFrom } from "../state/came-from.ts";
+import { type Beyond, openedFrom } from "../state/came-from.ts";
 import { now } from "../state/clock.ts";
 import { reasonOf } from "../state/waiting.ts";
 import { JobStatus } from "./status.tsx";
@@ -117,10 +117,16 @@ interface JobTableProps {
   jobs: readonly LiveJob[];
   name: string;
   selection?: Selection;
+  /** Of a list of several pages: how its other jobs are read. */
+  beyond?: Beyond;
 }
 
-export const JobTable = ({ jobs, name, selection }: JobTableProps) => {
-  const remember = (): void => openedFrom(jobs.map(({ id }) => id));
+export const JobTable = ({ jobs, name, selection, beyond }: JobTableProps) => {
+  const remember = (): void =>
+    openedFrom(
+      jobs.map(({ id }) => id),
+      beyond ?? null,
+    );
   return (
     <Table name={name} columns={selection === undefined ? COLUMNS : [CHECK_COLUMN, ...COLUMNS]} class="jobs-table">
       {jobs.map((job) => (

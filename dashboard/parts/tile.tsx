@@ -3,6 +3,9 @@
 import type { ComponentChildren } from "preact";
 import { Spark } from "./spark.tsx";
 
+/** A figure of nothing has no unit. */
+export const UNKNOWN = "–";
+
 interface TileProps {
   title: string;
   figure: string;
@@ -20,7 +23,7 @@ export const Tile = ({ title, figure, unit, note, tone, href, spark, children }:
     <h2 class="tile-title">{href === undefined ? title : <a href={href}>{title}</a>}</h2>
     <p class="tile-figure num">
       {figure}
-      {unit !== undefined && <span class="tile-unit"> {unit}</span>}
+      {unit !== undefined && figure !== UNKNOWN && <span class="tile-unit"> {unit}</span>}
     </p>
     {spark !== undefined && <Spark {...spark} />}
     <div class="tile-note">{note}</div>

@@ -9,6 +9,10 @@ import { now } from "./clock.ts";
 
 export type QueueGroup = QueueView["groups"][number];
 
+/** What the jobs of a group ask for, in words. */
+export const asked = ({ provider, model, tags }: QueueGroup): string =>
+  [provider ?? "any provider", model, ...tags].filter(Boolean).join(" · ");
+
 type Requirements = Pick<LiveJob, "provider" | "model" | "tags" | "api">;
 
 const asks = ({ provider, model, tags, api }: Requirements): string =>

@@ -57,6 +57,8 @@ export interface Machine {
   readonly loaded: ModelSet | null;
   readonly maxLoaded: number | null;
   readonly can: readonly ModelAction[] | null;
+  /** Whether it says anything of its models: which it has, or that it may be told to get some. */
+  readonly tellsModels: boolean;
   /** What its lists count against the bound of all offers. */
   readonly bytes: number;
 }
@@ -71,5 +73,6 @@ export const machineOf = (report: MachineReport, known: Machine | null = null): 
   const { loaded, onDisk, maxLoaded, can } = report;
   const loadedSet = loaded === null ? null : modelSetOf(loaded.map(({ model }) => model));
   const onDiskBytes = (onDisk ?? []).reduce((sum, { model }) => sum + utf8Length(model), 0);
-  return { id, loaded: loadedSet, maxLoaded, can, bytes: (loadedSet?.bytes ?? 0) + onDiskBytes };
+  const tellsModels = loaded !== null || onDisk !== null || can !== null;
+  return { id, loaded: loadedSet, maxLoaded, can, tellsModels, bytes: (loadedSet?.bytes ?? 0) + onDiskBytes };
 };

@@ -85,6 +85,18 @@ describe.skipIf(lacksBrowser())("every page", () => {
     expect(faults()).toEqual([]);
   });
 
+  it("keeps the tabs of Settings in place, with and without actions above them", async () => {
+    const { page } = await world.open("settings", { viewport: DESKTOP });
+    const tops: number[] = [];
+    for (const tab of ["settings", "settings/keys", "settings/audit", "settings/people"]) {
+      await page.goto(`${world.server.url}/#/${tab}`);
+      await page.getByRole("link", { name: "Audit log" }).waitFor();
+      await expect.poll(() => page.locator(".loading").count()).toBe(0);
+      tops.push((await page.getByRole("link", { name: "Audit log" }).boundingBox())?.y ?? 0);
+    }
+    expect(new Set(tops).size).toBe(1);
+  });
+
   it("is reached by keyboard alone", async () => {
     const { page } = await world.open("", { viewport: DESKTOP });
     const isAt = (text: string) =>

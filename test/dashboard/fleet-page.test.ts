@@ -129,6 +129,16 @@ describe.skipIf(lacksBrowser())("the fleet", () => {
     expect(faults()).toEqual([]);
   });
 
+  it("writes no state over a worker's name on a phone", async () => {
+    // The other tests may have taken longer than a worker counts as present.
+    await register(world, "box-3", { tags: "cpu", unavailable: "its runtime is away" });
+    const { page, faults } = await world.open("fleet?state=unavailable", { viewport: { width: 390, height: 844 } });
+    await page.getByRole("link", { name: "box-3", exact: true }).waitFor();
+    const cell = page.locator(".fleet-table td.cell-status").first();
+    expect(await cell.evaluate((one) => one.scrollWidth - one.clientWidth)).toBeLessThanOrEqual(0);
+    expect(faults()).toEqual([]);
+  });
+
   it("has a chip for workers that are online with places left", async () => {
     await world.call("POST", "/presence", { instance: "half-full", provider: "acme", concurrency: 2 });
     await world.call("POST", "/dispatch", { prompt: "x", provider: "acme" });

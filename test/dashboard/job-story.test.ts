@@ -83,6 +83,41 @@ describe.skipIf(lacksBrowser())("a job's story", () => {
     expect(faults()).toEqual([]);
   });
 
+  it("has the jobs of the list's other pages before and behind it", async () => {
+    const jobs = Array.from({ length: 104 }, (_, at) => ({
+      prompt: `Line ${at}`,
+      tags: ["none"],
+      metadata: { of: "many" },
+    }));
+    await world.call("POST", "/api/jobs/batch", { jobs });
+    const newest = (await world.call<{ jobs: { prompt: string }[] }>("GET", "/api/jobs?metadata.of=many&limit=104"))
+      .jobs;
+    const { page, faults } = await world.open("jobs?metadata.of=many&offset=50");
+    const isAt = async (at: number): Promise<void> => {
+      await page.getByRole("heading", { name: newest[at - 1]?.prompt ?? "", exact: true }).waitFor();
+      await page.getByText(`${at} of 104`).waitFor();
+    };
+    await page.getByRole("link", { name: newest[50]?.prompt ?? "", exact: true }).click();
+    await isAt(51);
+    await page.getByRole("button", { name: "Previous" }).click();
+    await isAt(50);
+    await page.getByRole("link", { name: "Previous" }).click();
+    await isAt(49);
+    await page.goto(`${world.server.url}/#/jobs?metadata.of=many&offset=50`);
+    await page.getByRole("link", { name: newest[99]?.prompt ?? "", exact: true }).click();
+    await isAt(100);
+    await page.keyboard.press("j");
+    await isAt(101);
+    await page.reload();
+    await isAt(101);
+    for (const at of [102, 103, 104]) {
+      await page.getByRole("link", { name: "Next" }).click();
+      await isAt(at);
+    }
+    expect(await page.getByRole("button", { name: "Next" }).isDisabled()).toBe(true);
+    expect(faults()).toEqual([]);
+  });
+
   it("is not in a list when it was opened by its address", async () => {
     const { id } = await done("Alone", "done");
     const { page } = await world.open(`jobs/${id}`);

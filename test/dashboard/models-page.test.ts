@@ -135,4 +135,18 @@ describe.skipIf(lacksBrowser())("the page Models", () => {
     await row(page, "gemma3:4b").getByText("pull queued").waitFor();
     expect(faults()).toEqual([]);
   });
+
+  it("has every worker that tells of its models, beyond the two hundred of one read", async () => {
+    const machine = { provider: "ollama", status: "idle", tags: "", loaded: [{ model: "small" }] };
+    for (let at = 0; at < 205; at += 1) {
+      const instance = `heap-${String(at).padStart(3, "0")}`;
+      await world.call("POST", "/presence", { ...machine, instance });
+    }
+    await world.call("POST", "/presence", { instance: "heap-silent", provider: "ollama", status: "idle", tags: "" });
+    const { page, faults } = await world.open("models?offset=204");
+    await page.getByText("205–208 of 208 workers").waitFor();
+    const heads = page.getByRole("table", { name: "Models and workers" }).getByRole("columnheader").getByRole("link");
+    expect(await heads.allTextContents()).toEqual(["heap-203", "heap-204", "rack", "studio"]);
+    expect(faults()).toEqual([]);
+  }, 60_000);
 });

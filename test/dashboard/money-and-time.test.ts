@@ -70,6 +70,16 @@ describe.skipIf(lacksBrowser())("money and time", () => {
     expect(faults()).toEqual([]);
   });
 
+  it("the overview shows the budget that is nearest to its end, a provider's too", async () => {
+    const near = { providers: { acme: { budget: { day_usd: 1000 } } }, budget: { day_usd: 100_000 } };
+    await world.call("PUT", "/config", near);
+    const { page, faults } = await world.open("");
+    const tile = page.getByRole("region", { name: "Cost and budget" });
+    await tile.getByText(/^Acme today: /).waitFor();
+    expect(await tile.locator(".budget-bar").count()).toBe(1);
+    expect(faults()).toEqual([]);
+  });
+
   it("what changed in the catalog this week, prices too, is one action from anywhere", async () => {
     const { call } = world;
     provider.models = [

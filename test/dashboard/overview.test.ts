@@ -241,6 +241,24 @@ describe.skipIf(lacksBrowser())("the overview", () => {
     socket.terminate();
   });
 
+  it("shows whose turn is next where several wait for the same, with weights and shares, and else nothing", async () => {
+    const wait = (fairness_key: string) =>
+      world.call("POST", "/api/jobs", { prompt: "x", tags: ["a100"], fairness_key });
+    await wait("ada");
+    const { page, faults } = await world.open("");
+    await table(page, /that wait, by reason/).waitFor();
+    expect(await page.getByRole("region", { name: "Whose turn is next" }).count()).toBe(0);
+    for (const who of ["ada", "grace", "grace", "linus"]) await wait(who);
+    const turns = table(page, /Fair turns of jobs that ask for any provider · a100/);
+    const grace = turns.getByRole("row").filter({ hasText: "grace" });
+    await grace.getByText("33 %").waitFor();
+    expect(await grace.getByRole("cell").allTextContents()).toEqual(["grace", "normal", "2", "1", "33\u00a0%"]);
+    await page.getByText("any provider · a100: 3 flows").waitFor();
+    await world.call("POST", "/api/jobs/bulk", { action: "cancel", filter: { tag: "a100" } });
+    await expect.poll(() => turns.count()).toBe(0);
+    expect(faults()).toEqual([]);
+  });
+
   it("shows a reached budget, and its signal is amber, then red once all wait for it", async () => {
     await end("complete", { result: 1, cost_usd: 3 });
     await world.call("PUT", "/config", { budget: { day_usd: 1 } });

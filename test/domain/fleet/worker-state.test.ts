@@ -1,7 +1,7 @@
 // The states that an operator looks for, and the filter, order and totals of a fleet's list.
 
 import { describe, expect, it } from "vitest";
-import { UNKNOWN_MACHINE } from "../../../domain/fleet/machine.ts";
+import { machineOf, UNKNOWN_MACHINE } from "../../../domain/fleet/machine.ts";
 import { type Outcome, registerWorker, type WorkerView } from "../../../domain/fleet/worker.ts";
 import {
   failureRateOf,
@@ -104,6 +104,19 @@ describe("a fleet's list", () => {
     expect(found({ tag: "gpu", state: "failing" })).toEqual(["a"]);
     expect(found({ tag: "gp" })).toEqual([]);
     expect([found({ provider: "p" }), found({ provider: "q" })]).toEqual([["b", "a", "c"], []]);
+  });
+
+  it("finds those that tell of their models, and none of the service's own", () => {
+    const machine = machineOf({ ...UNKNOWN_MACHINE, onDisk: [{ model: "m", bytes: 1 }] });
+    const graphics = machineOf({ ...UNKNOWN_MACHINE, maxLoaded: 2 });
+    const of = (worker: object) => ({ ...viewOf("w"), worker: { ...viewOf("w").worker, ...worker } });
+    const tells = (worker: object): boolean => isWanted(of(worker), { tells_models: "true" });
+    expect([tells({ machine }), tells({ machine: graphics }), tells({}), tells({ machine, isEdge: true })]).toEqual([
+      true,
+      false,
+      false,
+      false,
+    ]);
   });
 
   it("puts first what is asked for, and equal ones by name", () => {

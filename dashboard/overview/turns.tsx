@@ -1,0 +1,71 @@
+// Whose turn is next: the flows that wait with the same requirements, how many jobs of each, and the share of what is
+// served that its weight gives it.
+
+import type { QueueView } from "../../contract/insight.ts";
+import { count, plural } from "../format.ts";
+import { Panel } from "../parts/page.tsx";
+import { Share } from "../parts/share.tsx";
+import { type Column, Table } from "../parts/table.tsx";
+import { queue } from "../state/board.ts";
+import { asked, type QueueGroup } from "../state/waiting.ts";
+
+type Flow = QueueView["groups"][number]["flows"][number];
+
+const MAX_GROUPS = 3;
+const MAX_FLOWS = 8;
+
+const COLUMNS: readonly Column[] = [
+  { title: "Whose" },
+  { title: "Priority", class: "cell-roomy" },
+  { title: "Waiting jobs", class: "num" },
+  { title: "Weight", class: "num cell-roomy" },
+  { title: "Share of what is served", class: "num" },
+];
+
+const ownerOf = ({ key_id, fairness_key }: Flow): string =>
+  fairness_key ?? (key_id === null ? "schedules" : `key ${key_id}`);
+
+const FlowRow = ({ flow }: { flow: Flow }) => (
+  <tr>
+    <td class="cell-name">{ownerOf(flow)}</td>
+    <td class="cell-roomy">{flow.priority}</td>
+    <td class="num">{count(flow.waiting)}</td>
+    <td class="num cell-roomy">{flow.weight}</td>
+    <td class="num">
+      <span class="share-figure">
+        <Share part={flow.share} of={1} />
+        {Math.round(flow.share * 100)}&nbsp;%
+      </span>
+    </td>
+  </tr>
+);
+
+const Group = ({ group }: { group: QueueGroup }) => (
+  <>
+    <p class="dim">
+      {asked(group)}: {plural(group.flows_total, "flow")}
+      {group.flows_total > MAX_FLOWS && `, the next ${MAX_FLOWS}`}
+    </p>
+    <Table name={`Fair turns of jobs that ask for ${asked(group)}`} columns={COLUMNS}>
+      {group.flows.slice(0, MAX_FLOWS).map((flow) => (
+        <FlowRow key={JSON.stringify([flow.priority, flow.key_id, flow.fairness_key])} flow={flow} />
+      ))}
+    </Table>
+  </>
+);
+
+/** Nothing where nobody shares: a single flow has no turns to wait for. */
+export const Turns = () => {
+  const shared = (queue.value?.groups ?? []).filter((group) => group.flows_total > 1);
+  if (shared.length === 0) return null;
+  const largest = [...shared].sort((one, other) => other.flows_total - one.flows_total).slice(0, MAX_GROUPS);
+  const more = shared.length - largest.length;
+  return (
+    <Panel title="Whose turn is next" class="span-all">
+      {largest.map((group) => (
+        <Group key={JSON.stringify([asked(group), group.api, group.excluded_providers])} group={group} />
+      ))}
+      {more > 0 && <p class="dim">and {plural(more, "more kind")} of jobs that several wait with</p>}
+    </Panel>
+  );
+};
