@@ -13,7 +13,8 @@ import { ROOT } from "./run-command.ts";
 
 const CHROMIUM = process.env.CHROMIUM_PATH ?? "/usr/bin/chromium";
 const FOLDER = path.join(ROOT, "docs/pictures");
-const VIEWPORT = { width: 1280, height: 800 };
+const DESK = { width: 1280, height: 800 };
+const PHONE = { width: 390, height: 844 };
 
 const callOf =
   ({ url, adminKey }: SelfHosted): Call =>
@@ -30,13 +31,14 @@ async function take(server: SelfHosted, story: string): Promise<void> {
   const browser = await chromium.launch({ executablePath: CHROMIUM, args: ["--no-sandbox", "--disable-gpu"] });
   try {
     for (const colorScheme of THEMES) {
-      const page = await browser.newPage({ viewport: VIEWPORT, colorScheme, reducedMotion: "reduce" });
+      const page = await browser.newPage({ viewport: DESK, colorScheme, reducedMotion: "reduce" });
       await page.goto(`${server.url}/#key=${server.adminKey}`);
       await page.getByText("Live", { exact: true }).waitFor();
       // The tenant is busy: nobody there needs the first steps.
       await page.getByRole("button", { name: "Dismiss" }).click();
       await page.mouse.move(0, 0);
-      for (const { name, place } of SHOWN) {
+      for (const { name, place, isOnPhone = false } of SHOWN) {
+        await page.setViewportSize(isOnPhone ? PHONE : DESK);
         await page.goto(`${server.url}/#/${place.replace("*", story)}`);
         await page.locator("main h1").waitFor();
         await page.locator(".loading").first().waitFor({ state: "detached" });

@@ -47,6 +47,28 @@ const MACHINES: Readonly<Record<string, object>> = {
   laptop: { loaded: [], on_disk: [{ model: "llama3.2", bytes: 2 * GB }], can: ACTIONS },
 };
 
+/** A rack of equal machines, of which some have something: what the fleet's grid is for. */
+const RACK_SIZE = 96;
+const REGIONS = ["eu-west", "us-east", "ap-south"];
+const every = (nth: number, at: number): boolean => at % nth === nth - 1;
+
+const fillRack = async (call: Call): Promise<void> => {
+  for (let at = 0; at < RACK_SIZE; at += 1) {
+    const instance = `rack-${String(at).padStart(2, "0")}`;
+    await call("POST", "/presence", {
+      instance,
+      provider: "llamacpp",
+      tags: `region:${REGIONS[at % REGIONS.length]},rack`,
+      models: ["gemma3:27b"],
+      concurrency: 2,
+      status: every(4, at) ? "busy" : "online",
+      ...graphics("RTX 4090", 24_576, 4_000 + ((at * 1_700) % 20_000)),
+      ...(every(17, at) ? { unavailable: "its runtime does not answer" } : {}),
+    });
+    if (every(13, at)) await call("POST", `/api/workers/${instance}/pause`, { reason: "its fan is replaced" });
+  }
+};
+
 const PROMPTS = [
   "Summarise the minutes of the board meeting.",
   "Translate the release notes into French.",
@@ -144,6 +166,7 @@ const tellStory = async (call: Call): Promise<string> => {
 /** Answers the id of the job whose story is shown. */
 export const fillTenant = async (call: Call): Promise<string> => {
   await present(call);
+  await fillRack(call);
   const story = await tellStory(call);
   const models = FLEET.map(({ models: [model] }) => model);
   await call("POST", "/api/jobs/batch", { jobs: jobsFor(models, FINISHED) });

@@ -73,6 +73,8 @@ describe.skipIf(lacksBrowser())("money and time", () => {
   it("the overview shows the budget that is nearest to its end, a provider's too", async () => {
     const near = { providers: { acme: { budget: { day_usd: 1000 } } }, budget: { day_usd: 100_000 } };
     await world.call("PUT", "/config", near);
+    const { id } = await world.call<{ id: string }>("POST", "/api/jobs", { prompt: "spend" });
+    await worker.complete(id, "done", { usage: { input_tokens: 1, output_tokens: 1 }, cost_usd: 0.9 });
     const { page, faults } = await world.open("");
     const tile = page.getByRole("region", { name: "Cost and budget" });
     await tile.getByText(/^Acme today: /).waitFor();
