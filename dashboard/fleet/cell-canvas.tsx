@@ -7,20 +7,12 @@ import { WORKER_STATES, type WorkerState } from "../../contract/values.ts";
 import { count, plural } from "../format.ts";
 import { go, href } from "../router.ts";
 import { theme } from "../state/theme.ts";
+import { type CellFill, fillOf } from "./cell-fill.ts";
 import { CELL_SHAPES, CELL_UNITS } from "./cell-shape.tsx";
-
-export type CellFill = "load" | "gpu";
 
 /** From one cell to the next. */
 const pitchOf = (size: number): number => size + (size < 8 ? 1 : 2);
 const PATHS = new Map(Object.values(CELL_SHAPES).map(({ path }) => [path, new Path2D(path)]));
-
-const shareOf = (used: number, whole: number): number => (whole === 0 ? 0 : Math.min(1, used / whole));
-
-const fillOf = (group: FleetGridGroup, index: number, fill: CellFill): number =>
-  fill === "load"
-    ? shareOf(group.loads[index] ?? 0, group.places[index] ?? 0)
-    : shareOf(group.gpu_used_mb[index] ?? 0, group.gpu_total_mb[index] ?? 0);
 
 export const inStates = (states: readonly WorkerState[]): string =>
   WORKER_STATES.map((state) => [state, states.filter((one) => one === state).length] as const)

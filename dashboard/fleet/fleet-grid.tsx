@@ -10,7 +10,8 @@ import { href } from "../router.ts";
 import type { FleetFilter } from "../state/fleet-bulk.ts";
 import { isOneOf, kept } from "../state/kept.ts";
 import { useLoad } from "../state/load.ts";
-import { CellCanvas, type CellFill } from "./cell-canvas.tsx";
+import { CellCanvas } from "./cell-canvas.tsx";
+import type { CellFill } from "./cell-fill.ts";
 
 const BY = [
   ["provider", "by provider"],

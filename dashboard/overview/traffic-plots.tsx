@@ -28,10 +28,10 @@ const Lately = () => {
   return (
     <>
       <strong class="num">{count(before?.completed ?? 0)}</strong> completed in the last full minute,{" "}
-      {count(current?.completed ?? 0)} in this one
+      {count(current?.completed ?? 0)} so far in this one
       {failed > 0 && (
         <>
-          ; <span class="tone-stop">{count(failed)} failed</span> in the two
+          ; <span class="tone-stop">{count(failed)} failed</span>
         </>
       )}
     </>

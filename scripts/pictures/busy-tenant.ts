@@ -165,6 +165,7 @@ const tellStory = async (call: Call): Promise<string> => {
 
 /** Answers the id of the job whose story is shown. */
 export const fillTenant = async (call: Call): Promise<string> => {
+  await call("PUT", "/config", { budget: { day_usd: 2 } });
   await present(call);
   await fillRack(call);
   const story = await tellStory(call);

@@ -18,7 +18,7 @@ export const SHOWN: readonly Shown[] = [
   { name: "batches", place: "batches" },
   { name: "fleet", place: "fleet" },
   { name: "models", place: "models" },
-  { name: "explain", place: "explain?tags=eu" },
+  { name: "explain", place: "explain?tags=gpu" },
 ];
 
 /** A document must stay quick to open. */
