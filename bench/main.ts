@@ -1,6 +1,6 @@
 // `npm run bench`: how fast Signalbox is, relative to a minimal object in the same run on the same machine. Prints a
 // table and one JSON line. Times are never asserted: machines differ, ratios differ less. Usage: npm run bench [--
-// --quick | --full] [--only <part,…>] [--catalog] [--only soak --soak-minutes <minutes>]
+// --quick | --full] [--only <part,…>] [--catalog] [--only soak --soak-minutes <minutes>] [--only hostile --heap <MiB>]
 
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -112,6 +112,7 @@ function readFlags() {
       full: { type: "boolean", default: false },
       catalog: { type: "boolean", default: false },
       only: { type: "string", default: "" },
+      heap: { type: "string" },
       "soak-minutes": { type: "string", default: "10" },
     },
   });
@@ -127,6 +128,7 @@ function readFlags() {
     parts,
     runsCatalog: values.catalog,
     soakMinutes: Number(values["soak-minutes"]),
+    hostileArgs: values.heap === undefined ? [] : ["--heap", values.heap],
   } as const;
 }
 
@@ -146,7 +148,7 @@ async function attempt(name: string, part: Measurement, bench: Bench): Promise<v
 }
 
 async function main(): Promise<void> {
-  const { scale, parts, runsCatalog, soakMinutes } = readFlags();
+  const { scale, parts, runsCatalog, soakMinutes, hostileArgs } = readFlags();
   const folder = mkdtempSync(path.join(tmpdir(), "signalbox-bench-"));
   process.on("exit", () => rmSync(folder, { recursive: true, force: true, maxRetries: 10 }));
   for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => process.exit(130));
@@ -156,6 +158,7 @@ async function main(): Promise<void> {
     ...SCALES[scale],
     scale,
     soakMinutes,
+    hostileArgs,
     folder,
     floor,
     signalbox,

@@ -16,6 +16,8 @@ export interface Bench {
   clients: readonly number[];
   sizes: Sizes;
   soakMinutes: number;
+  /** Options of `npm start` for the servers of the part `hostile`. */
+  hostileArgs: readonly string[];
   /** The figures so far, including those of earlier parts. */
   figures: Figure[];
   say: (figure: Figure) => void;

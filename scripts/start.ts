@@ -90,8 +90,8 @@ async function prepareState({ project, dir }: Plan): Promise<void> {
 
 /** `awaited` is the worker that GET /health waits for at first. */
 async function serve(plan: Plan, address: Address, awaited?: string): Promise<Served> {
-  const { edge, inspectorPort, trustedProxies } = plan.settings;
-  const homePlan = { ...plan, awaited, inspectorPort, trustedProxies };
+  const { edge, heapMib, inspectorPort, trustedProxies } = plan.settings;
+  const homePlan = { ...plan, awaited, heapMib, inspectorPort, trustedProxies };
   if (edge === "workerd") return startWorkerdHome(homePlan, address);
   // The app takes time to load, so it is loaded only if it is served here.
   const { startNodeHome } = await import("../self-host/edge/node-home.ts");

@@ -33,7 +33,11 @@ export function embed(relativePath: string): Expression {
   return { text: `embed ${quote(relativePath)}` };
 }
 
-export function configText(services: readonly Expression[], sockets: readonly Expression[]): string {
+export function configText(
+  services: readonly Expression[],
+  sockets: readonly Expression[],
+  v8Flags: readonly string[] = [],
+): string {
   const lines = (items: readonly Expression[]) => items.map((item) => `    ${item.text},\n`).join("");
   return [
     "# Written at every start from wrangler.toml; changes made here are lost.",
@@ -41,6 +45,7 @@ export function configText(services: readonly Expression[], sockets: readonly Ex
     "const config :Workerd.Config = (",
     `  services = [\n${lines(services)}  ],`,
     `  sockets = [\n${lines(sockets)}  ],`,
+    `  v8Flags = [${v8Flags.map((flag) => quote(flag)).join(", ")}],`,
     ");",
     "",
   ].join("\n");

@@ -13,6 +13,8 @@ export interface HomePlan {
   readonly processCount: number;
   /** `<tenant>/<instance>` of the worker that GET /health waits for at first. */
   readonly awaited: string | undefined;
+  /** The bound of V8's heap of each process with tenants; undefined: V8's own. */
+  readonly heapMib: number | undefined;
   /** Where the first process with tenants can be inspected; undefined: nowhere. */
   readonly inspectorPort: number | undefined;
   /** Whose X-Forwarded-For names the client. */

@@ -32,6 +32,8 @@ export interface Serving {
   configFile: string;
   /** Names of environment variables that the edge gets as text bindings. */
   environment: readonly string[];
+  /** What V8 may take for its heap, as a bound; undefined: what it takes by itself. */
+  heapMib: number | undefined;
 }
 
 /** One process that serves the edge and the objects on the network, and has the history if no other has it. */
@@ -48,7 +50,7 @@ export function wholeConfig(
   const front = project.assets && project.assets.runWorkerFirst !== true ? "assets" : EDGE;
   const address = `${at.host.includes(":") ? `[${at.host}]` : at.host}:${at.port}`;
   const sockets = [record({ name: "http", address, http: record({}), service: front })];
-  return configText([...servingServices(serving), ...services], sockets);
+  return configText([...servingServices(serving), ...services], sockets, v8FlagsOf(serving));
 }
 
 const isFolder = (history: HistorySockets | DataDir): history is DataDir => "databases" in history;
@@ -64,11 +66,14 @@ export function objectsConfig(
     edgeService(serving, remoteDatabaseBinding),
   ];
   const door = record({ name: EDGE, entrypoint: "PrivateDoor" });
-  return configText(services, [
+  const listened = [
     record({ name: "edge", address: `unix:${sockets.edge}`, http: record({}), service: EDGE }),
     record({ name: "door", address: `unix:${sockets.door}`, http: record({}), service: door }),
-  ]);
+  ];
+  return configText(services, listened, v8FlagsOf(serving));
 }
+
+const v8FlagsOf = ({ heapMib }: Serving): string[] => (heapMib === undefined ? [] : [`--max-heap-size=${heapMib}`]);
 
 /** Path of the Unix socket of each database, by its binding. */
 export type HistorySockets = Readonly<Record<string, string>>;

@@ -36,6 +36,7 @@ export interface Settings {
   /** How many processes share the tenants of a new data folder; undefined: as the folder has it. */
   processCount: number | undefined;
   /** Where workerd serves the DevTools protocol; undefined: nowhere. */
+  heapMib: number | undefined;
   inspectorPort: number | undefined;
   /** Whose X-Forwarded-For names the client. */
   trustedProxies: BlockList;
@@ -47,6 +48,7 @@ Serves the coordinator and its dashboard until SIGINT or SIGTERM.
 
   --no-worker           starts no local worker
   --edge node|workerd   the process that serves HTTP: Node (the default) in front of workerd, or workerd alone
+  --heap <MiB>          bounds V8's heap of each process with tenants, as an isolate on Cloudflare has it (128); for tests
   --inspect <port>      lets DevTools inspect the process with the tenants, on 127.0.0.1; for profiles
   --help                prints this text
 
@@ -85,6 +87,7 @@ export function readSettings(args: string[], env: NodeJS.ProcessEnv): Settings {
     runsWorker: !flags["no-worker"],
     edge: readEdge(flags.edge),
     processCount: readProcessCount(env.SERVICE_PROCESSES),
+    heapMib: flags.heap === undefined ? undefined : readHeap(flags.heap),
     inspectorPort: flags.inspect === undefined ? undefined : readPort("--inspect", flags.inspect),
     trustedProxies: readTrustedProxies(env.SERVICE_TRUST_PROXY),
     workerInstance: `local-${hostname().replace(/[^A-Za-z0-9._:-]/g, "-")}`.slice(0, 128),
@@ -93,9 +96,10 @@ export function readSettings(args: string[], env: NodeJS.ProcessEnv): Settings {
 
 export const isHelpAsked = (args: string[]): boolean => args.some((one) => one === "--help" || one === "-h");
 
-const FLAGS = { "no-worker": { type: "boolean" }, edge: { type: "string" }, inspect: { type: "string" } } as const;
+const TEXT = { type: "string" } as const;
+const FLAGS = { "no-worker": { type: "boolean" }, edge: TEXT, inspect: TEXT, heap: TEXT } as const;
 
-function readFlags(args: string[]): { "no-worker"?: boolean; edge?: string; inspect?: string } {
+function readFlags(args: string[]): { "no-worker"?: boolean; edge?: string; inspect?: string; heap?: string } {
   try {
     return parseArgs({ args, options: FLAGS }).values;
   } catch (error) {
@@ -113,6 +117,11 @@ function readEdge(text: string | undefined): Settings["edge"] {
 function requireMaxGb(name: string, text: string | undefined): void {
   if (!text || isMaxGb(text)) return;
   throw new ExitError(`${name} is "${text}": use a number of GB, e.g. 20 or 0.5.`, 2);
+}
+
+function readHeap(text: string): number {
+  if (/^[1-9]\d{1,4}$/.test(text)) return Number(text);
+  throw new ExitError(`--heap is "${text}": use a number of MiB from 10 to 99999.`, 2);
 }
 
 function readPort(name: string, text: string): number {

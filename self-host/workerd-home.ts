@@ -28,6 +28,7 @@ export async function startWorkerdHome(plan: HomePlan, address: Address): Promis
     project,
     storage: storageOf(dir, WHOLE),
     configFile: dir.servingConfig,
+    heapMib: plan.heapMib,
     environment: Object.keys(environment),
   };
   const folder = process.platform === "win32" ? null : makeSocketFolder(dir);

@@ -154,7 +154,13 @@ function startObjects(plan: HomePlan, share: Share, folder: string, history: His
   const door = path.join(folder, `door-${share.index}.sock`);
   const storage = storageOf(dir, share);
   for (const directory of Object.values(storage)) mkdirSync(directory, { recursive: true, mode: 0o700 });
-  const serving = { project, storage, configFile, environment: Object.keys(environment) };
+  const serving = {
+    project,
+    storage,
+    configFile,
+    environment: Object.keys(environment),
+    heapMib: plan.heapMib,
+  };
   writeFileSync(configFile, objectsConfig(serving, { edge, door, history }), { mode: 0o600 });
   const what = share.count === 1 ? "The tenant process" : `Tenant process ${share.index}`;
   const child = startChildServer({

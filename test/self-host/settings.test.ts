@@ -26,6 +26,13 @@ test("what a tenant may store reaches its object, and is refused at the start if
     );
 });
 
+test("the heap of the processes with tenants can be bounded as on Cloudflare, in whole MiB", () => {
+  expect(readSettings([], {}).heapMib).toBeUndefined();
+  expect(readSettings(["--heap", "128"], {}).heapMib).toBe(128);
+  for (const given of ["0", "1.5", "128M", "100000"])
+    expect(() => readSettings(["--heap", given], {})).toThrow(`--heap is "${given}"`);
+});
+
 test("a server keeps its history for ever, whatever wrangler.toml says for deployments, unless its operator says else", () => {
   const declared = {
     SERVICE_HISTORY_MAX_GB: "10",
