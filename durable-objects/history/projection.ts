@@ -79,6 +79,7 @@ const insertsOf = (
     ),
     ...inserts("events", events.filter(({ version }) => version > EVENTS_IN_ROW).map(eventRow)),
     ...inserts("attempts", outbox.flatMap(attemptRows)),
+    ...inserts("corrections", outbox.flatMap(correctionRows)),
     ...inserts("audit", outbox.flatMap(auditRows)),
     ...inserts("scheduleRuns", outbox.flatMap(runRows)),
   ];
@@ -146,6 +147,19 @@ const attemptRows = ({ entries }: OutboxRow): Cells[] =>
     one.model ?? "",
     one.worker,
     one.outcome,
+    one.inputTokens,
+    one.outputTokens,
+    one.cachedInputTokens,
+    one.reasoningTokens,
+    one.nanoUsd,
+    one.source,
+    one.price,
+  ]);
+
+const correctionRows = ({ entries: { corrections = [] } }: OutboxRow): Cells[] =>
+  corrections.map((one) => [
+    one.jobId,
+    one.lease,
     one.inputTokens,
     one.outputTokens,
     one.cachedInputTokens,

@@ -2,6 +2,7 @@
 // array and may be applied twice.
 
 import { GIVEN, SUMS } from "./attempt-sums.ts";
+import { CORRECTIONS } from "./corrections.ts";
 
 /** D1 allows 2 MB per bound value; a statement's rows are split well below that. */
 export const STATEMENT_ROOM = { chars: 500_000 };
@@ -60,7 +61,8 @@ const SINGLE_INSERTS = {
   results: "INSERT INTO results (tenant, job_id, result) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING",
 } as const;
 
-type Table = keyof typeof INSERTS;
+/** Corrections change rows of attempts. */
+type Table = keyof typeof INSERTS | "corrections";
 
 /** One statement; `?1` is the tenant, followed by the values. */
 export interface Insert {
@@ -71,10 +73,11 @@ export interface Insert {
 export type Cells = readonly (string | number | null)[];
 
 /** Attempts are added up before they are inserted, so that those that are there already do not count again. */
-const sqlOf = (table: Table): readonly string[] => [
-  ...(table === "attempts" ? SUMS : []),
-  `${GIVEN} ${INSERTS[table]}`,
-];
+const sqlOf = (table: Table): readonly string[] => {
+  if (table === "corrections") return CORRECTIONS;
+  const insert = `${GIVEN} ${INSERTS[table]}`;
+  return table === "attempts" ? [...SUMS, insert] : [insert];
+};
 
 /** A table's rows, in as many statements as their size requires. */
 export const inserts = (table: Table, rows: readonly Cells[]): Insert[] => {

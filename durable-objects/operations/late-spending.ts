@@ -1,12 +1,12 @@
 // The cost of attempts that were cancelled, halted, timed out, reaped or lost before they reported: such a report changes
-// nothing any more, but its cost counts, once. Of a stream that nobody reports on in time, an estimate counts: of its
-// input and of what its relay passed on. A call of the coordinator's own that was lost stands as unpriced.
+// nothing any more, but its cost counts, once. Of a stream that nobody reports on in time, an estimate counts, of its
+// input and of what its relay passed on, until its worker tells. A call of the coordinator's own that was lost stands as unpriced.
 
 import { tokensOf } from "../../contract/token-estimate.ts";
 import { isEdgeInstance } from "../../domain/fleet/worker.ts";
 import type { Job } from "../../domain/job/job.ts";
 import type { Refusal } from "../../domain/words/refusal.ts";
-import { costOfAttempt, recordSpending, type Spent } from "../steps/pricing.ts";
+import { correctSpending, costOfAttempt, recordSpending, type Spent } from "../steps/pricing.ts";
 import type { Turn } from "../turn/turn.ts";
 import { ESTIMATE_AFTER_MS } from "../turn/uncounted.ts";
 import { enforceBudget } from "./budget.ts";
@@ -21,9 +21,14 @@ export const countLate = (turn: Turn, job: Job, report: Spent & { readonly lease
     if (isEdgeInstance(ended.worker)) turn.store.unreported.remove(job.id, report.lease);
     return;
   }
+  // Of two estimates the first stays.
+  if (ended.isEstimated && report.isEstimate === true && report.costUsd === null) return;
   turn.store.unreported.remove(job.id, report.lease);
   const attempt = { ...job, lease: ended.lease, assignedWorker: ended.worker, workerProvider: ended.provider };
-  recordSpending(turn, attempt, "late", report, costOfAttempt(turn, attempt, report));
+  const cost = costOfAttempt(turn, attempt, report);
+  const { endedAt, estimatedNanoUsd: nanoUsd } = ended;
+  if (ended.isEstimated) correctSpending(turn, attempt, report, cost, { nanoUsd, endedAt });
+  else recordSpending(turn, attempt, "late", report, cost, endedAt);
   enforceBudget(turn);
 };
 
@@ -45,13 +50,14 @@ export const nextEstimateAt = (turn: Turn): number | null => {
 /** Counts what nobody reported in time. */
 export const estimateUnreported = (turn: Turn): void => {
   const ended = turn.store.unreported.toEstimate(turn.nowAt - ESTIMATE_AFTER_MS, ESTIMATES_A_SWEEP);
-  for (const { jobId, lease, worker, provider, inputTokens, saidChars, model, keyId } of ended) {
-    turn.store.unreported.remove(jobId, lease);
+  for (const { jobId, lease, worker, provider, inputTokens, saidChars, model, keyId, fairnessKey, endedAt } of ended) {
     const isLost = isEdgeInstance(worker);
     const usage = isLost ? null : { inputTokens: inputTokens ?? 0, outputTokens: tokensOf(saidChars) };
     const spent = { usage, isEstimate: true, costUsd: null, model };
-    const attempt = { id: jobId, lease, assignedWorker: worker, workerProvider: provider, model, keyId };
-    recordSpending(turn, attempt, "late", spent, costOfAttempt(turn, attempt, spent));
+    const attempt = { id: jobId, lease, assignedWorker: worker, workerProvider: provider, model, keyId, fairnessKey };
+    const cost = costOfAttempt(turn, attempt, spent);
+    turn.store.unreported.noteEstimated(jobId, lease, cost.costNanoUsd);
+    recordSpending(turn, attempt, "late", spent, cost, endedAt);
   }
   enforceBudget(turn);
 };

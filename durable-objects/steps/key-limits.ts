@@ -203,13 +203,13 @@ const countOne = (turn: Turn, isNew: boolean, { name, limits, demand }: Limited)
 /** Charges the cost of an attempt to the key that created the job, and to its person, if they have limits. */
 export const chargeKey = (
   turn: Turn,
-  { id, keyId }: { readonly id: string; readonly keyId: string | null },
+  { keyId, fairnessKey: user }: { readonly keyId: string | null; readonly fairnessKey: string | null },
   dayAt: number,
   nanoUsd: number,
 ): void => {
-  const limits = keyId === null || nanoUsd <= 0 ? null : (turn.store.keys.find(keyId)?.limits ?? null);
+  const limits = keyId === null ? null : (turn.store.keys.find(keyId)?.limits ?? null);
   if (keyId === null || limits === null) return;
   turn.store.keyUse.addSpent(keyId, dayAt, nanoUsd);
-  const user = limits.perUser?.dayNanoUsd == null ? null : (turn.store.jobs.find(id)?.fairnessKey ?? null);
-  if (user !== null) turn.store.keyUse.addSpent(userOf(keyId, user), dayAt, nanoUsd);
+  if (user !== null && limits.perUser?.dayNanoUsd != null)
+    turn.store.keyUse.addSpent(userOf(keyId, user), dayAt, nanoUsd);
 };

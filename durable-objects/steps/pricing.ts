@@ -1,4 +1,4 @@
-// The cost of attempts, recorded once each in the turn that ends them, and the expected cost of providers.
+// The cost of attempts, counted once each, and the expected cost of providers.
 
 import type { ModelPrice } from "../../domain/catalog/catalog-price.ts";
 import { isLocalProvider } from "../../domain/fleet/local-runtime.ts";
@@ -7,6 +7,7 @@ import { type AttemptCost, blendedRate, priceAttempt } from "../../domain/money/
 import { configuredPrice } from "../../domain/money/price.ts";
 import { dayStartAt } from "../../domain/money/spending.ts";
 import { tablePrice } from "../../providers/price-table.ts";
+import type { Correction } from "../store/outbox.ts";
 import type { Turn } from "../turn/turn.ts";
 import { chargeKey } from "./key-limits.ts";
 
@@ -20,7 +21,10 @@ export interface Spent {
 }
 
 /** The part of a job that its attempt's cost is recorded under. */
-export type PricedAttempt = Pick<Job, "id" | "lease" | "workerProvider" | "assignedWorker" | "model" | "keyId">;
+export type PricedAttempt = Pick<
+  Job,
+  "id" | "lease" | "workerProvider" | "assignedWorker" | "model" | "keyId" | "fairnessKey"
+>;
 
 const NO_USAGE: Usage = { inputTokens: 0, outputTokens: 0 };
 
@@ -42,38 +46,63 @@ export const costOfAttempt = (turn: Turn, job: PricedAttempt, spent: Spent): Att
 const catalogPrice = (turn: Turn, provider: string, model: string | null): ModelPrice | null =>
   model === null ? null : (turn.memory.catalog.get(provider)?.prices.get(model) ?? null);
 
-/** Records an attempt's cost in the turn that ends it. */
+/** Records an attempt's cost, once, under the time at which the attempt ended. */
 export const recordSpending = (
   turn: Turn,
   job: PricedAttempt,
   outcome: "completed" | "failed" | "late",
   spent: Spent,
   cost: AttemptCost,
+  endedAt = turn.nowAt,
 ): void => {
-  const usage = spent.usage ?? NO_USAGE;
   turn.recordAttempt({
-    jobId: job.id,
-    lease: job.lease,
-    at: turn.nowAt,
+    ...measured(job, spent, cost),
+    at: endedAt,
     provider: job.workerProvider ?? "",
     model: spent.model ?? job.model,
     worker: job.assignedWorker ?? "",
     outcome,
-    inputTokens: usage.inputTokens,
-    outputTokens: usage.outputTokens,
-    cachedInputTokens: usage.cachedInputTokens ?? 0,
-    reasoningTokens: usage.reasoningTokens ?? 0,
+  });
+  charge(turn, job, endedAt, cost.costNanoUsd ?? 0);
+};
+
+/** What a worker tells takes the place of the estimate that has counted so far, in every sum. */
+export const correctSpending = (
+  turn: Turn,
+  job: PricedAttempt,
+  spent: Spent,
+  cost: AttemptCost,
+  estimate: { readonly nanoUsd: number | null; readonly endedAt: number },
+): void => {
+  // A price that is known is better than none.
+  if (cost.costNanoUsd === null && estimate.nanoUsd !== null) return;
+  turn.recordCorrection(measured(job, spent, cost));
+  charge(turn, job, estimate.endedAt, (cost.costNanoUsd ?? 0) - (estimate.nanoUsd ?? 0));
+};
+
+const measured = (job: PricedAttempt, { usage }: Spent, cost: AttemptCost): Correction => {
+  const { inputTokens, outputTokens, cachedInputTokens = 0, reasoningTokens = 0 } = usage ?? NO_USAGE;
+  return {
+    jobId: job.id,
+    lease: job.lease,
+    inputTokens,
+    outputTokens,
+    cachedInputTokens,
+    reasoningTokens,
     nanoUsd: cost.costNanoUsd,
     source: cost.source,
     price: cost.price === null ? null : JSON.stringify(cost.price),
-  });
-  if (cost.costNanoUsd !== null && cost.costNanoUsd > 0) {
-    const spent = { dayAt: dayStartAt(turn.nowAt), provider: job.workerProvider ?? "", nanoUsd: cost.costNanoUsd };
-    turn.store.spending.add(spent);
-    turn.memory.spending.add(spent);
-    turn.memory.counters.activitySlots.noteSpent(turn.store.activity, spent.nanoUsd, turn.nowAt);
-    chargeKey(turn, job, spent.dayAt, spent.nanoUsd);
-  }
+  };
+};
+
+/** Less than zero where an estimate was too high. */
+const charge = (turn: Turn, job: PricedAttempt, endedAt: number, nanoUsd: number): void => {
+  if (nanoUsd === 0) return;
+  const spent = { dayAt: dayStartAt(endedAt), provider: job.workerProvider ?? "", nanoUsd };
+  turn.store.spending.add(spent);
+  turn.memory.spending.add(spent);
+  if (nanoUsd > 0) turn.memory.counters.activitySlots.noteSpent(turn.store.activity, nanoUsd, turn.nowAt);
+  chargeKey(turn, job, spent.dayAt, nanoUsd);
 };
 
 /** Nano-dollars for a million tokens of a typical mix; 0 on a local runtime, null if unknown. */

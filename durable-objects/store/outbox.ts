@@ -30,6 +30,9 @@ export interface Attempt {
   readonly price: string | null;
 }
 
+/** What an attempt spent, told after its estimate was recorded, whose place it takes. */
+export type Correction = Omit<Attempt, "at" | "provider" | "model" | "worker" | "outcome">;
+
 export interface ScheduleRun {
   readonly schedule: string;
   readonly scheduledFor: number;
@@ -44,6 +47,7 @@ export interface ScheduleRun {
 export interface OutboxEntries {
   readonly events: StoredEvent[];
   readonly attempts: Attempt[];
+  readonly corrections?: Correction[];
   readonly audit: AuditEntry[];
   readonly runs: ScheduleRun[];
   readonly identity?: TenantIdentity;

@@ -335,6 +335,12 @@ export const SCHEMA_STEPS: readonly SchemaStep[] = [
       instance TEXT PRIMARY KEY, since_at INTEGER NOT NULL, is_told INTEGER NOT NULL
     ) WITHOUT ROWID`,
   ],
+  // The person of its key, and the estimate that counted until its worker told what it spent.
+  [
+    `ALTER TABLE unreported ADD COLUMN fairness_key TEXT`,
+    `ALTER TABLE unreported ADD COLUMN is_estimated INTEGER NOT NULL DEFAULT 0`,
+    `ALTER TABLE unreported ADD COLUMN estimated_nano_usd INTEGER`,
+  ],
 ];
 
 /** The version of a database after all steps. */

@@ -2,7 +2,7 @@
 // ten thousand jobs. A job's row in the store has the number of the outbox row with its event.
 
 import type { AuditEntry } from "../../domain/words/event.ts";
-import type { Attempt, OutboxEntries, OutboxRow, ScheduleRun, StoredEvent } from "../store/outbox.ts";
+import type { Attempt, Correction, OutboxEntries, OutboxRow, ScheduleRun, StoredEvent } from "../store/outbox.ts";
 import type { TenantIdentity } from "../store/settings.ts";
 import type { Memory } from "./memory.ts";
 
@@ -59,10 +59,17 @@ export class OutboxWriter {
     this.#openRow().recordChars += chars;
   }
 
-  addAttempt(attempt: Attempt): void {
-    this.open(attempt.at);
+  addAttempt(attempt: Attempt, nowAt: number): void {
+    this.open(nowAt);
     const row = this.#openRow();
     row.entries.attempts.push(attempt);
+    row.chars += ENTRY_CHARS;
+  }
+
+  addCorrection(correction: Correction, nowAt: number): void {
+    this.open(nowAt);
+    const row = this.#openRow();
+    row.entries = { ...row.entries, corrections: [...(row.entries.corrections ?? []), correction] };
     row.chars += ENTRY_CHARS;
   }
 

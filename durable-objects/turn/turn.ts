@@ -14,7 +14,7 @@ import { isFinal } from "../../domain/words/job-status.ts";
 import type { Json } from "../../domain/words/json.ts";
 import type { LogFields, LogLevel } from "../../log/log.ts";
 import type { Store } from "../store/open.ts";
-import type { Attempt, ScheduleRun } from "../store/outbox.ts";
+import type { Attempt, Correction, ScheduleRun } from "../store/outbox.ts";
 import type { TenantIdentity } from "../store/settings.ts";
 import { type Announcement, jobAnnouncement } from "./announcement.ts";
 import { noteEndOfLine } from "./batch-end.ts";
@@ -163,10 +163,10 @@ export class Turn {
   }
 
   #putUnreported(job: Job, worker: string): void {
-    const { id: jobId, lease, workerProvider, model, keyId } = job;
+    const { id: jobId, lease, workerProvider, model, keyId, fairnessKey } = job;
     const inputTokens = isCounted(job) ? inputTokensFor(job, this.store.payloads.find(jobId)) : null;
     const ended = { jobId, lease, worker, provider: workerProvider ?? "", endedAt: this.nowAt, model, keyId };
-    this.store.unreported.put({ ...ended, inputTokens, saidChars: 0 });
+    this.store.unreported.put({ ...ended, fairnessKey, inputTokens, saidChars: 0 });
     if (inputTokens !== null && job.stream) this.effects.unmeasured.push({ instance: worker, jobId, lease });
     this.due(this.nowAt + (inputTokens === null ? UNREPORTED_KEPT_MS : ESTIMATE_AFTER_MS));
   }
@@ -244,7 +244,14 @@ export class Turn {
     this.hasSpent = true;
     const batch = this.memory.batches.get(this.store.jobs.find(attempt.jobId)?.batch ?? "");
     if (batch !== undefined) this.putBatch(noteSpent(batch, attempt.nanoUsd));
-    this.#outbox.addAttempt(attempt);
+    this.#outbox.addAttempt(attempt, this.nowAt);
+    this.effects.changedTopics.add("cost");
+  }
+
+  /** What an attempt spent takes the place of its estimate. */
+  recordCorrection(correction: Correction): void {
+    this.hasSpent = true;
+    this.#outbox.addCorrection(correction, this.nowAt);
     this.effects.changedTopics.add("cost");
   }
 

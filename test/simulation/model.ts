@@ -69,6 +69,8 @@ export class Model {
   /** How many events of each type. */
   readonly eventsByType = new Map<string, number>();
   readonly attempts = new Map<string, number | null>();
+  /** Where those count that were not corrected yet. */
+  readonly attemptPlaces = new Map<string, { provider: string; at: number; keyId: string | null | undefined }>();
   /** Their total cost. */
   attemptedNanoUsd = 0;
   /** Leases whose start was told, and not their end. */

@@ -80,8 +80,26 @@ export const ATTEMPT_MUTANTS: readonly Mutant[] = [
   mutant(
     "a stream that was cut costs its estimate and its report",
     "durable-objects/operations/late-spending.ts",
-    "    turn.store.unreported.remove(jobId, lease);\n    const isLost",
-    "    const isLost",
+    "if (ended.isEstimated) correctSpending(",
+    "if (ended.isEstimated && turn.nowAt < 0) correctSpending(",
+  ),
+  mutant(
+    "what a worker tells after the estimate is only counted in history",
+    "durable-objects/steps/pricing.ts",
+    "(cost.costNanoUsd ?? 0) - (estimate.nanoUsd ?? 0)",
+    "0",
+  ),
+  mutant(
+    "what a worker tells after the estimate does not reach the sums of history",
+    "durable-objects/history/corrections.ts",
+    "COALESCE(told.nano_usd, 0) - COALESCE(attempts.nano_usd, 0) AS nano_usd",
+    "0 AS nano_usd",
+  ),
+  mutant(
+    "a job stays unpriced although its worker told the price",
+    "durable-objects/history/corrections.ts",
+    "-(attempts.nano_usd IS NULL AND told.nano_usd IS NOT NULL",
+    "-(attempts.nano_usd IS NULL AND told.nano_usd IS NULL",
   ),
   mutant(
     "an estimate does not wait for the worker's report",

@@ -149,6 +149,12 @@ const attemptsAgree = ({ model, shell }: World): string | null => {
     return `the hours of history add up to ${hours?.nano_usd}, its attempts to ${attempts.nano_usd}`;
   if (hours.unpriced !== attempts.unpriced)
     return `the hours of history count ${hours.unpriced} unpriced jobs, and there are ${attempts.unpriced}`;
+  const [groups] = shell.history.rows(
+    "SELECT COALESCE(SUM(nano_usd), 0) AS nano_usd, COALESCE(SUM(unpriced_jobs), 0) AS unpriced FROM cost_by_hours WHERE tenant = ? AND name = 'worker'",
+    TENANT,
+  );
+  if (groups?.nano_usd !== attempts.nano_usd || groups.unpriced !== attempts.unpriced)
+    return `the hours by worker add up to ${groups?.nano_usd} and ${groups?.unpriced} unpriced jobs`;
   return hours.jobs === attempts.jobs
     ? null
     : `the hours of history count ${hours.jobs} jobs, and there are ${attempts.jobs}`;

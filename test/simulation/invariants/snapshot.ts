@@ -11,6 +11,7 @@ import type { OutboxRow } from "../../../durable-objects/store/outbox.ts";
 import type { BudgetNotice } from "../../../durable-objects/store/settings.ts";
 import type { SqlValue } from "../../../durable-objects/store/sql.ts";
 import type { DeliveryRow } from "../actors/receiver.ts";
+import type { Model } from "../model.ts";
 import type { Written } from "../platform/disk.ts";
 import { LIMITED, type World } from "../world.ts";
 import { noteCut } from "./cut-streams.ts";
@@ -193,6 +194,19 @@ export const remember = ({ model, isShared }: World, before: Snapshot | null, no
   model.lastSeq = Math.max(model.lastSeq, now.drainedSeq, now.outbox.at(-1)?.seq ?? 0);
 };
 
+/** An estimate is replaced, at most once. */
+const hearCorrection = (model: Model, key: string, nanoUsd: number | null): void => {
+  const place = model.attemptPlaces.get(key);
+  if (place === undefined) model.violate(`attempt ${key} was corrected twice, or was never charged`);
+  if (place === undefined) return;
+  model.attemptPlaces.delete(key);
+  const more = (nanoUsd ?? 0) - (model.attempts.get(key) ?? 0);
+  noteSpent(model, place.provider, place.at, more);
+  if (place.keyId === LIMITED.id) noteLimited(model, place.at, more);
+  model.attemptedNanoUsd += more;
+  model.attempts.set(key, nanoUsd);
+};
+
 /** Records what new outbox rows contain: events, attempts and runs, each once. */
 export const hearNews = ({ model }: World, now: Snapshot): void => {
   for (const { entries } of now.outbox) {
@@ -212,7 +226,10 @@ export const hearNews = ({ model }: World, now: Snapshot): void => {
       const key = `${jobId}/${lease}`;
       if (model.attempts.has(key)) model.violate(`attempt ${key} was charged twice`);
       model.attempts.set(key, nanoUsd);
+      model.attemptPlaces.set(key, { provider, at, keyId });
     }
+    for (const { jobId, lease, nanoUsd } of entries.corrections ?? [])
+      hearCorrection(model, `${jobId}/${lease}`, nanoUsd);
     for (const { schedule, scheduledFor, outcome, jobId } of entries.runs) {
       if (outcome !== "created" || jobId === null || model.runsByHand.has(jobId)) continue;
       const key = `${schedule}/${scheduledFor}`;

@@ -11,6 +11,9 @@ const REFUSED: JobError = { code: "rate_limited", message: "too many", retryable
 
 const spentUsd = async (scene: Scene) => (await scene.done(scene.admin, "readBudgets", null)).budget.day_spent_usd;
 
+/** Of a job that has left the object. */
+const gone = (scene: Scene, id: string) => ({ archived: { ...scene.archived(id), absentAt: scene.nowAt } });
+
 export const SCENES_OF_REPORTS: readonly Shown[] = [
   {
     what: "a report on a job is a sign of its worker's life",
@@ -99,7 +102,7 @@ export const SCENES_OF_REPORTS: readonly Shown[] = [
     },
   },
   {
-    what: "a stream that is cut is never free: it costs what its worker reports within 15 s, else an estimate, once",
+    what: "a stream that is cut is never free: it costs what its worker reports within 15 s, else an estimate until it reports, once",
     shown: async (scene) => {
       const pricing = { "*": { input_per_mtok: 1_000_000, output_per_mtok: 1_000_000 } };
       await configure(scene, { ...ALIVE, providers: { p: { pricing } } });
@@ -127,9 +130,47 @@ export const SCENES_OF_REPORTS: readonly Shown[] = [
       assert.equal(await spentUsd(scene), 3);
       await scene.pass(2_000);
       assert.equal(await spentUsd(scene), 113);
-      await lateReport(untold);
-      await scene.pass(60_000);
-      assert.equal(await spentUsd(scene), 113);
+      const sums = async () => {
+        await scene.pass(1_000);
+        const sumOf = (table: string) =>
+          scene.archivedRows(`SELECT SUM(nano_usd) / 1e9 AS usd, SUM(output_tokens) AS told FROM ${table}`)[0];
+        const by = sumOf("cost_by_hours WHERE name = 'worker'");
+        return [await spentUsd(scene), sumOf("attempts"), sumOf("cost_hours"), by];
+      };
+      assert.deepEqual(await sums(), [113, { usd: 113, told: 12 }, { usd: 113, told: 12 }, { usd: 113, told: 12 }]);
+      for (let times = 0; times < 2; times += 1) {
+        await lateReport({ ...untold, ...gone(scene, untold.id) });
+        assert.deepEqual(await sums(), [6, { usd: 6, told: 4 }, { usd: 6, told: 4 }, { usd: 6, told: 4 }]);
+      }
+    },
+  },
+  {
+    what: "a job is unpriced until the last of its cut attempts is told a price",
+    shown: async (scene) => {
+      await configure(scene, ALIVE);
+      await present(scene);
+      const first = await started(scene, { stream: true });
+      await scene.done(scene.admin, "activateKillswitch", { level: 1, reason: "drill" });
+      await scene.done(scene.admin, "clearKillswitch", { resumeAll: true });
+      await scene.done(scene.admin, "startJob", { ...first, lease: 2 });
+      await scene.done(scene.admin, "cancelJob", { id: first.id });
+      await scene.pass(16_000);
+      const unpriced = async () => {
+        await scene.pass(1_000);
+        return ["cost_hours", "cost_by_hours WHERE name = 'key'"].map(
+          (table) => scene.archivedRows(`SELECT SUM(unpriced_jobs) AS jobs FROM ${table}`)[0]?.jobs,
+        );
+      };
+      assert.deepEqual(await unpriced(), [1, 1]);
+      for (const [lease, left] of [
+        [1, 1],
+        [2, 0],
+      ] as const) {
+        const report = { ...first, lease, ...NOTHING_SPENT, costUsd: 1, error: BROKE, retryAfterMs: null };
+        await scene.ask(scene.admin, "failJob", { ...report, ...gone(scene, first.id) });
+        assert.deepEqual(await unpriced(), [left, left]);
+      }
+      assert.equal(await spentUsd(scene), 2);
     },
   },
   {

@@ -1,0 +1,51 @@
+// What attempts spent, told after their estimates came to history: the estimates' rows change, and the sums of their
+// hours by the difference. Applied twice they have no effect, because a row that was corrected is `told`. All three
+// statements run in one transaction, in this order.
+
+/** `?2` has the corrections. */
+const TOLD = `WITH told AS MATERIALIZED (
+  SELECT value ->> 0 AS job_id, value ->> 1 AS lease, value ->> 2 AS input_tokens, value ->> 3 AS output_tokens,
+    value ->> 4 AS cached_input_tokens, value ->> 5 AS reasoning_tokens, value ->> 6 AS nano_usd, value ->> 7 AS source,
+    value ->> 8 AS price
+  FROM json_each(?2))`;
+
+/** A job stops to be unpriced with the last of its attempts that gets a price. */
+const CHANGES = `${TOLD}, changes AS MATERIALIZED (
+  SELECT attempts.job_id, attempts.lease, at - at % 3600000 AS hour_at, provider, model,
+    -(attempts.nano_usd IS NULL AND told.nano_usd IS NOT NULL AND NOT EXISTS (
+      SELECT 1 FROM attempts AS other
+      WHERE other.tenant = ?1 AND other.job_id = attempts.job_id AND other.lease <> attempts.lease
+        AND other.nano_usd IS NULL
+        AND NOT (other.lease < attempts.lease AND EXISTS (
+          SELECT 1 FROM told AS priced WHERE priced.job_id = other.job_id AND priced.lease = other.lease
+            AND priced.nano_usd IS NOT NULL)))) AS unpriced_jobs,
+    COALESCE(told.nano_usd, 0) - COALESCE(attempts.nano_usd, 0) AS nano_usd,
+    told.input_tokens - attempts.input_tokens AS input_tokens,
+    told.output_tokens - attempts.output_tokens AS output_tokens,
+    told.cached_input_tokens - attempts.cached_input_tokens AS cached_input_tokens,
+    told.reasoning_tokens - attempts.reasoning_tokens AS reasoning_tokens
+  FROM told JOIN attempts ON attempts.tenant = ?1 AND attempts.job_id = told.job_id AND attempts.lease = told.lease
+  WHERE attempts.outcome = 'late')`;
+
+const SUMS = "unpriced_jobs, nano_usd, input_tokens, output_tokens, cached_input_tokens, reasoning_tokens";
+
+const ADDED = SUMS.split(", ")
+  .map((name) => `${name} = ${name} + excluded.${name}`)
+  .join(", ");
+
+export const CORRECTIONS: readonly string[] = [
+  `${CHANGES} INSERT INTO cost_hours (tenant, hour_at, provider, model, jobs, ${SUMS})
+    SELECT ?1, hour_at, provider, model, 0, ${SUMS} FROM changes WHERE true
+    ON CONFLICT (tenant, hour_at, provider, model) DO UPDATE SET ${ADDED}`,
+  `${CHANGES} INSERT INTO cost_by_hours (tenant, name, hour_at, value, jobs, ${SUMS})
+    SELECT ?1, name, hour_at, value, 0, ${SUMS}
+    FROM changes JOIN attempt_groups AS groups
+      ON groups.tenant = ?1 AND groups.job_id = changes.job_id AND groups.lease = changes.lease WHERE true
+    ON CONFLICT (tenant, name, hour_at, value) DO UPDATE SET ${ADDED}`,
+  `${TOLD} UPDATE attempts SET outcome = 'told', input_tokens = told.input_tokens, output_tokens = told.output_tokens,
+      cached_input_tokens = told.cached_input_tokens, reasoning_tokens = told.reasoning_tokens,
+      nano_usd = told.nano_usd, source = told.source, price = told.price
+    FROM told
+    WHERE attempts.tenant = ?1 AND attempts.job_id = told.job_id AND attempts.lease = told.lease
+      AND attempts.outcome = 'late'`,
+];
