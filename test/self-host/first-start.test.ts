@@ -68,6 +68,8 @@ test("the first dispatch is taken the moment that the service is healthy, on the
 
 test("without a worker there is nothing to wait for, and a later start may still have one", async () => {
   const without = await start(["--no-worker"], {}, dispatch);
+  const { body: config } = await call(without.url, adminKey(), "GET", "/config");
+  expect(config.history).toEqual({ keep_days: null, keep_texts_days: null });
   expect(without.seen.map(({ status }) => status)).toEqual([200]);
   expect(without.result).toMatchObject({ status: 503, body: { title: "No eligible workers" } });
   expect(existsSync(path.join(data.path, "default.worker.key"))).toBe(false);
