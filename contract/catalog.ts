@@ -77,6 +77,13 @@ export const catalogModel = z
   .object({ id: z.string(), name: z.string(), context_window: z.int().min(1).optional() })
   .meta({ id: "CatalogModel" });
 
+/** One subscription, with what its last sync found. */
+export const subscriptionDetail = subscriptionResource
+  .extend({
+    provided_models: z.array(catalogModel).meta({ description: "of the last successful sync, ordered by id" }),
+  })
+  .meta({ id: "SubscriptionDetail" });
+
 export const listedPrice = z
   .object({
     input_per_mtok: z.number(),
@@ -132,6 +139,7 @@ export type SubscriptionPatchRequest = z.infer<typeof subscriptionPatchRequest>;
 export type ProviderResource = z.infer<typeof providerResource>;
 export type ProviderList = z.infer<typeof providerList>;
 export type SubscriptionResource = z.infer<typeof subscriptionResource>;
+export type SubscriptionDetail = z.infer<typeof subscriptionDetail>;
 export type SubscriptionList = z.infer<typeof subscriptionList>;
 export type ListedPrice = z.infer<typeof listedPrice>;
 export type ModelList = z.infer<typeof modelList>;
@@ -173,7 +181,7 @@ export const presentSnapshot = (snapshot: ModelsSnapshot): ModelList => ({
   ...(snapshot.prices.size === 0
     ? {}
     : { prices: Object.fromEntries([...snapshot.prices].map(([id, price]) => [id, presentPrice(price)])) }),
-  models_synced_at: toIsoOrNull(snapshot.modelsSyncedAt),
+  models_synced_at: toIsoOrNull(snapshot.subscription.modelsSyncedAt),
 });
 
 export const presentHistory = (

@@ -5,6 +5,7 @@ import type {
   ModelList,
   NewSubscriptionRequest,
   ProviderList,
+  SubscriptionDetail,
   SubscriptionList,
   SubscriptionPatchRequest,
   SubscriptionResource,
@@ -18,6 +19,8 @@ export const catalogVerbs = (transport: Transport) => ({
     transport.json<ProviderList>({ method: "GET", path: "/catalog/providers", options }),
   subscriptions: (options?: CallOptions) =>
     transport.json<SubscriptionList>({ method: "GET", path: "/catalog/subscriptions", options }),
+  subscription: (id: string, options?: CallOptions) =>
+    transport.json<SubscriptionDetail>({ method: "GET", path: pathOf`/catalog/subscriptions/${id}`, options }),
   subscribe: (subscription: NewSubscriptionRequest, options?: CallOptions) =>
     transport.json<SubscriptionResource>({
       method: "POST",

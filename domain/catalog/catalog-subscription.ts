@@ -18,10 +18,10 @@ export interface Subscription {
 
 /** The models of the last successful sync, ordered by id. */
 export interface ModelsSnapshot {
+  readonly subscription: Subscription;
   readonly models: readonly CatalogModel[];
   /** By model id, for models whose price the provider lists. */
   readonly prices: ReadonlyMap<string, ModelPrice>;
-  readonly modelsSyncedAt: number | null;
 }
 
 export interface ModelsHistoryEntry {

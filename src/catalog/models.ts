@@ -25,7 +25,7 @@ export async function readSnapshot(
     price === undefined ? [] : [[model, price]],
   );
   const models = listed.map(({ price: _price, ...model }) => model);
-  return ok({ models, prices: new Map(priced), modelsSyncedAt: subscription.value.modelsSyncedAt });
+  return ok({ models, prices: new Map(priced), subscription: subscription.value });
 }
 
 /** Newest first. */

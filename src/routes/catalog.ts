@@ -13,6 +13,7 @@ import {
   presentSync,
   providerList,
   type SubscriptionResource,
+  subscriptionDetail,
   subscriptionIdParam,
   subscriptionList,
   subscriptionPatchRequest,
@@ -124,6 +125,23 @@ const list = endpoint(
   },
 );
 
+const get = endpoint(
+  {
+    ...ONE,
+    ...asks("authorizeAdmin", "not_found", "history_unavailable"),
+    method: "get",
+    lane: "heavy",
+    summary: "Get a subscription, with its models",
+    answers: { 200: { description: "The subscription and its models.", schema: subscriptionDetail } },
+  },
+  async (c, { params, token }) => {
+    await mayRead(c, token);
+    const found = await readHistory(() => readSnapshot(c.env.DB, token.tenant, params.id));
+    const { subscription, models: provided } = unwrap(found);
+    return answer(c, { ...presented(c.env)(subscription), provided_models: [...provided] });
+  },
+);
+
 const edit = endpoint(
   {
     ...ONE,
@@ -219,4 +237,4 @@ const sync = endpoint(
   },
 );
 
-export const catalogRoutes: readonly Endpoint[] = [providers, create, list, edit, remove, models, history, sync];
+export const catalogRoutes: readonly Endpoint[] = [providers, create, list, get, edit, remove, models, history, sync];

@@ -67,6 +67,7 @@ describe("subscriptions", () => {
     });
     expect((await world.ok("GET", "/catalog/subscriptions")).subscriptions).toEqual([created.body]);
     const path = `/catalog/subscriptions/${created.body.id}`;
+    expect(await world.ok("GET", path)).toEqual({ ...created.body, provided_models: [] });
     expect((await world.patch(path, {})).status).toBe(400);
     expect(await world.ok("PATCH", path, { models_sync_schedule: "0 0 * * *", models_sync_url: MIRROR })).toMatchObject(
       {
@@ -76,6 +77,7 @@ describe("subscriptions", () => {
     );
     expect((await world.delete(path)).status).toBe(204);
     expect((await world.delete(path)).status).toBe(404);
+    expect((await world.get(path)).status).toBe(404);
     expect((await world.ok("GET", "/catalog/subscriptions")).subscriptions).toEqual([]);
   });
 
@@ -111,15 +113,16 @@ describe("subscriptions", () => {
     const { id } = await subscribe(one);
     for (const role of ["standard", "worker"] as const) {
       const client = await one.withKey(role);
-      for (const path of ["/catalog/providers", "/catalog/subscriptions", `/catalog/subscriptions/${id}/models`]) {
+      const own = `/catalog/subscriptions/${id}`;
+      for (const path of ["/catalog/providers", "/catalog/subscriptions", own, `${own}/models`]) {
         expect([role, path, (await client.get(path)).status]).toEqual([role, path, 403]);
       }
       expect((await client.post("/catalog/subscriptions", { provider: "openai" })).status).toBe(403);
     }
     expect((await request(null, "GET", "/catalog/providers")).status).toBe(401);
     expect((await other.ok("GET", "/catalog/subscriptions")).subscriptions).toEqual([]);
-    for (const path of ["models", "history"])
-      expect((await other.get(`/catalog/subscriptions/${id}/${path}`)).status).toBe(404);
+    for (const path of ["", "/models", "/history"])
+      expect((await other.get(`/catalog/subscriptions/${id}${path}`)).status).toBe(404);
     expect((await other.post(`/catalog/subscriptions/${id}/sync`)).status).toBe(404);
     expect((await other.patch(`/catalog/subscriptions/${id}`, { models_sync_url: null })).status).toBe(404);
     expect((await other.delete(`/catalog/subscriptions/${id}`)).status).toBe(404);
@@ -151,6 +154,8 @@ describe("a sync", () => {
       after: null,
     });
     const [stored] = (await world.ok("GET", "/catalog/subscriptions")).subscriptions;
+    const { provided_models: provided, ...shown } = await world.ok("GET", path);
+    expect([provided.map((one: Body) => one.id), shown]).toEqual([["a", "c"], stored]);
     expect(stored).toMatchObject({ model_count: 2, last_error: null });
     const actions = (await world.ok("GET", "/api/audit")).entries.map((entry: Body) => entry.action);
     expect(actions.filter((action: string) => action === "catalog.synced")).toHaveLength(2);

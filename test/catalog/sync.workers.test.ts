@@ -84,7 +84,7 @@ describe("a sync", () => {
           { id: "b", name: "B", context_window: 8192 },
         ],
         prices: new Map(),
-        modelsSyncedAt: world.clock.now,
+        subscription: expect.objectContaining({ id, modelsSyncedAt: world.clock.now }),
       },
     });
     expect(await world.see(id)).toMatchObject({ modelCount: 2, modelsSyncedAt: world.clock.now, lastError: null });
