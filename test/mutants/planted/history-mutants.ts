@@ -30,8 +30,8 @@ export const HISTORY_MUTANTS: readonly Mutant[] = [
   mutant(
     "spending is not added up",
     "durable-objects/steps/pricing.ts",
-    "if (cost.costNanoUsd !== null && cost.costNanoUsd > 0) {",
-    "if (cost.costNanoUsd !== null && cost.costNanoUsd > 500_000) {",
+    "if (nanoUsd === 0) return;",
+    "if (nanoUsd < 500_000) return;",
   ),
   mutant(
     "history counts a job once for each attempt",
