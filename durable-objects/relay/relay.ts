@@ -177,6 +177,8 @@ export class Relay<Env extends RelayEnv = RelayEnv> extends DurableObject<Env> {
       await stream.begun;
       stream.awaitedBy -= 1;
       if (!stream.hasEvents) return new Response(null, { status: FAILED_DEPENDENCY });
+      // An answer without its beginning would look whole.
+      if (!stream.has(asked.wishes.after)) return new Response(null, { status: GONE });
     }
     const nowAt = Date.now();
     const leave = (): void => {

@@ -26,7 +26,7 @@ export class RelayedStream {
   readonly jobId: string;
   readonly lease: number;
   readonly readers = new Set<Reader>();
-  /** Readers that wait for the first event. */
+  /** Readers that wait for the first event: the parts that come with it stay until they have joined. */
   awaitedBy = 0;
   /** The last events, in the parts that they came in. */
   readonly #parts: WindowPart[] = [];
@@ -144,7 +144,7 @@ export class RelayedStream {
     this.#lastAt = nowAt;
     for (const reader of this.readers)
       this.#write(reader, part, reader.wishes.isNumbered ? this.#countBefore() : 0, 0, nowAt);
-    while (this.#chars > WINDOW_BYTES && this.#parts.length > 1) this.#drop();
+    while (this.#chars > WINDOW_BYTES && this.#parts.length > 1 && this.awaitedBy === 0) this.#drop();
     this.#firstEvent.resolve();
   }
 

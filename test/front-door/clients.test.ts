@@ -87,6 +87,24 @@ test("a body of 30 MiB reaches the runtime, also where each of its characters is
   expect(answer).toMatchObject({ object: "chat.completion" });
 });
 
+test("an answer of 30 MB reaches each client whole, streamed and plain", async () => {
+  const words = Array.from({ length: 300 }, (_, index) => String.fromCharCode(97 + (index % 26)).repeat(100_000));
+  const whole = words.join("");
+  behaving({ words });
+  const asked = { model: "m1", messages: HELLO };
+  let said = "";
+  for await (const chunk of await openai().chat.completions.create({ ...asked, stream: true }))
+    said += chunk.choices[0]?.delta.content ?? "";
+  expect(said === whole, `${said.length} of ${whole.length}`).toBe(true);
+  const plain = (await openai().chat.completions.create(asked)).choices[0]?.message.content ?? "";
+  expect(plain === whole, `${plain.length} of ${whole.length}`).toBe(true);
+  const message = await anthropic()
+    .messages.stream({ ...asked, max_tokens: 9 })
+    .finalMessage();
+  const [block] = message.content;
+  expect(block?.type === "text" && block.text === whole).toBe(true);
+}, 120_000);
+
 const TEXTS = Array.from({ length: 512 }, (_, index) => `text ${index}`);
 
 /** Vectors of 1,024 numbers, as a runtime answers. */

@@ -59,6 +59,21 @@ describe("output that readers leave unread", () => {
     expect(held(16)).toBeLessThan(4 * WINDOW_BYTES + 30 * 100_200);
   });
 
+  test("is whole for a client that waited, though more than a window came with its first event", async () => {
+    const stream = streamOf();
+    stream.awaitedBy += 1;
+    const frame = Array.from({ length: 4 }, (_, index) => event(`${index}`.repeat(900_000)));
+    for (const part of frame) stream.publish(part, NOW);
+    stream.awaitedBy -= 1;
+    const client = reader();
+    expect(stream.has(client.wishes.after)).toBe(true);
+    stream.join(client, NOW);
+    stream.publish(event("more"), NOW);
+    expect(stream.window.length).toBeLessThan(WINDOW_BYTES);
+    stream.finish(null, NOW);
+    expect((await textOf(client)).startsWith(frame.join(""))).toBe(true);
+  });
+
   test("is left by at most sixteen second readers; the client that asked is not counted", () => {
     const stream = streamOf();
     stream.join(reader(), NOW);
