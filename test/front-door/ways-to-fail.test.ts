@@ -45,10 +45,13 @@ const startWorker = async (): Promise<void> => {
   }, WITHIN);
 };
 
+const configure = (more: Body = {}) =>
+  api("PUT", "/config", { jobs: { max_attempts: 1 }, front_door: { queue_seconds: 1, ...more } });
+
 beforeAll(async () => {
   runtime = await new MockRuntime({ models: ["m1"] }).start();
   server = await startSelfHosted(data.path);
-  await api("PUT", "/config", { jobs: { max_attempts: 1 }, front_door: { queue_seconds: 1 } });
+  await configure();
   await startWorker();
 }, 90_000);
 
@@ -175,6 +178,8 @@ const meet = async ({ behaviour, act, isSilent = false, headers = {} }: Way): Pr
 interface Way {
   readonly what: string;
   readonly behaviour: Behaviour;
+  /** Of `front_door` in the config. */
+  readonly config?: Body;
   /** What happens to the streams; nothing where their runtime fails by itself. */
   readonly act?: () => Promise<void>;
   readonly headers?: Record<string, string>;
@@ -208,6 +213,20 @@ const WAYS: readonly Way[] = [
     behaviour: { cutAfter: 0 },
     isSilent: true,
     says: /broke off|dropped|reach/i,
+  },
+  {
+    what: "its runtime fails before the first event, and the status is sent already",
+    behaviour: { headersAfterMs: 1_500, errorAfter: 0 },
+    config: { commit_after_seconds: 0.1 },
+    isSilent: true,
+    says: /told to fail/,
+  },
+  {
+    what: "its runtime says nothing for longer than an attempt may",
+    behaviour: { headersAfterMs: 60_000 },
+    config: { first_token_seconds: 1 },
+    isSilent: true,
+    says: /first|nothing|silent/i,
   },
   { what: "its runtime tells an error in the middle", behaviour: { ...TALKING, errorAfter: 5 }, says: /told to fail/ },
   {
@@ -246,8 +265,10 @@ const WAYS: readonly Way[] = [
 test.each(WAYS)(
   "every client knows that a stream has failed where $what",
   async (way) => {
+    if (way.config !== undefined) await configure(way.config);
     const heard = await meet(way);
     await way.after?.();
+    if (way.config !== undefined) await configure();
     for (const [name, { end, says, words }] of heard) {
       expect(end, `${name}: ${says}`).toBe("failed");
       expect(says, name).toMatch(way.says);

@@ -1,6 +1,6 @@
 // A server without any worker process, and a mock of a hosted provider in its catalog: one for each dialect.
 
-import { mkdtempSync, writeFileSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { vi } from "vitest";
@@ -64,7 +64,7 @@ export const startHosted = async (
   const acme = await new MockRuntime({ models: ["m1", "m2"] }).start();
   const claudia = await new MockRuntime({ models: ["c1"] }).start();
   const { start, catalog } = HOMES[home];
-  const files = catalog({
+  const files: Record<string, string> = catalog({
     "acme.yaml": fileOf("acme", acme.url, "openai"),
     "claudia.yaml": fileOf("claudia", claudia.url, "anthropic"),
   });
@@ -96,6 +96,7 @@ export const startHosted = async (
       await server.kill();
       await acme.stop();
       await claudia.stop();
+      if (files.SERVICE_CATALOG_DIR !== undefined) rmSync(files.SERVICE_CATALOG_DIR, { recursive: true, force: true });
     },
   };
 };

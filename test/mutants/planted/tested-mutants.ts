@@ -10,6 +10,7 @@ const CONFIG = ["test/worker/config.test.ts"];
 const RELAY = ["test/front-door/relay-memory.test.ts"];
 const TABLE = ["test/tenant/sockets/line-socket-table.test.ts"];
 const FAIR = ["test/self-host/edge/fair-turns.test.ts"];
+const MOVING = ["test/tenant/moving/moving-steps.workers.test.ts", "test/tenant/moving/moving.workers.test.ts"];
 const WEBHOOK = ["test/domain/webhook.test.ts"];
 
 export const TESTED_MUTANTS: readonly Mutant[] = [
@@ -32,6 +33,13 @@ export const TESTED_MUTANTS: readonly Mutant[] = [
     "durable-objects/relay/relayed-stream.ts",
     "this.#dropped += oldest.eventCount;",
     "this.#dropped += 1;",
+    RELAY,
+  ),
+  mutant(
+    "the beginning of an answer that comes all at once is lost",
+    "durable-objects/relay/relayed-stream.ts",
+    " && this.awaitedBy === 0) this.#drop();",
+    ") this.#drop();",
     RELAY,
   ),
   mutant(
@@ -166,6 +174,37 @@ export const TESTED_MUTANTS: readonly Mutant[] = [
     "one.index === index",
     "one.index !== undefined",
     CONVERTED,
+  ),
+  mutant("a backup is not of one instant", "scripts/backup/copy-data.ts", '  database.exec("BEGIN");\n', "", [
+    "test/self-host/backup-archive.test.ts",
+  ]),
+  mutant(
+    "sockets stay open where a tenant has left",
+    "durable-objects/relocation.ts",
+    "    sockets.endAll();\n",
+    "",
+    MOVING,
+  ),
+  mutant(
+    "who waits is not told that the tenant has left",
+    "durable-objects/relocation.ts",
+    "    wakeAll();\n",
+    "",
+    MOVING,
+  ),
+  mutant(
+    "a tenant that has arrived serves from a memory of its parts",
+    "durable-objects/relocation.ts",
+    "    // Memory was built from the rows before and is out of date.\n    turns.forget();\n",
+    "",
+    MOVING,
+  ),
+  mutant(
+    "the halt of before a move is not taken up again",
+    "durable-objects/operations/moving.ts",
+    "  takeBack(turn, earlier);\n",
+    "",
+    MOVING,
   ),
   mutant(
     "a backup leaves out how many processes share the folder",
