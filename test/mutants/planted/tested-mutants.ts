@@ -186,13 +186,6 @@ export const TESTED_MUTANTS: readonly Mutant[] = [
     MOVING,
   ),
   mutant(
-    "who waits is not told that the tenant has left",
-    "durable-objects/relocation.ts",
-    "    wakeAll();\n",
-    "",
-    MOVING,
-  ),
-  mutant(
     "a tenant that has arrived serves from a memory of its parts",
     "durable-objects/relocation.ts",
     "    // Memory was built from the rows before and is out of date.\n    turns.forget();\n",
