@@ -1,6 +1,6 @@
 // Fake servers of a test, and the runtimes that call them.
 
-import { afterEach } from "vitest";
+import { onTestFinished } from "vitest";
 import { openHosted, openRuntime } from "../../../worker/runtimes/open-runtime.ts";
 import { environmentKeys } from "../../../worker/runtimes/provider-keys.ts";
 import type { ApiKind } from "../../../worker/runtimes/providers.ts";
@@ -11,15 +11,10 @@ import { quietRun, taskOf } from "./quiet-run.ts";
 export const KEY = "sk-secret-key-of-the-test";
 export const USAGE = { prompt_tokens: 7, completion_tokens: 2, total_tokens: 9 };
 
-/** Stopped after each test. */
-export const servers: FakeRuntime[] = [];
-afterEach(async () => {
-  await Promise.all(servers.splice(0).map((server) => server.stop()));
-});
-
+/** A server that is stopped with its test. */
 export async function serve(answer: (asked: RuntimeRequest) => Answer): Promise<FakeRuntime> {
   const server = await new FakeRuntime(answer).start();
-  servers.push(server);
+  onTestFinished(() => server.stop());
   return server;
 }
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { RunOptions } from "../../../worker/runtimes/runtime.ts";
-import { hosted, local, openai, run, serve, servers, USAGE } from "./chat-fixture.ts";
+import { hosted, local, openai, run, serve, USAGE } from "./chat-fixture.ts";
 import { openaiStream } from "./fake-runtime.ts";
 
 describe("the model of a job on a local runtime", () => {
@@ -78,7 +78,7 @@ describe("the model of a job on a local runtime", () => {
   test("a runtime that is not there is unreachable, and tried again with the next job", async () => {
     const server = await serve(answering(["m"]));
     const runtime = local("ollama", server.url);
-    await servers.splice(0)[0]?.stop();
+    await server.stop();
     expect(await run(runtime)).toMatchObject({ ok: false, error: { code: "runtime_unreachable", retryable: true } });
   });
 });

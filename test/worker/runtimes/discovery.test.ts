@@ -1,18 +1,12 @@
-import { afterEach, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { discoverRuntime, identifyRuntime } from "../../../worker/runtimes/discovery.ts";
-import { type Answer, FakeRuntime } from "./fake-runtime.ts";
+import { serve } from "./chat-fixture.ts";
+import type { Answer } from "./fake-runtime.ts";
 
-const servers: FakeRuntime[] = [];
-afterEach(async () => {
-  await Promise.all(servers.splice(0).map((server) => server.stop()));
-});
-
-async function serve(paths: Record<string, unknown>): Promise<string> {
+async function serveAt(paths: Record<string, unknown>): Promise<string> {
   const answer = ({ path }: { path: string }): Answer =>
     path in paths ? { body: paths[path] } : { status: 404, body: {} };
-  const server = await new FakeRuntime(answer).start();
-  servers.push(server);
-  return server.url;
+  return (await serve(answer)).url;
 }
 
 const list = (...rows: object[]) => ({ object: "list", data: rows });
@@ -27,18 +21,18 @@ test.each([
   [null, { "/v1/models": { hello: "world" } }],
   [null, { "/v1/models": "<html>a web page</html>" }],
 ])("%s is told by what it answers", async (kind, paths) => {
-  expect(await identifyRuntime(await serve(paths))).toBe(kind);
+  expect(await identifyRuntime(await serveAt(paths))).toBe(kind);
 });
 
 test("the address may be given as the runtime's own page gives it, with /v1", async () => {
-  const url = await serve({ "/v1/models": list({ id: "m", owned_by: "vllm" }) });
+  const url = await serveAt({ "/v1/models": list({ id: "m", owned_by: "vllm" }) });
   expect(await identifyRuntime(`${url}/v1/`)).toBe("vllm");
 });
 
 test("of several runtimes the first in order serves, whatever listens on the other ports", async () => {
-  const page = await serve({});
-  const vllm = await serve({ "/v1/models": list({ id: "m", owned_by: "vllm" }) });
-  const unnamed = await serve({ "/v1/models": list({ id: "m" }) });
+  const page = await serveAt({});
+  const vllm = await serveAt({ "/v1/models": list({ id: "m", owned_by: "vllm" }) });
+  const unnamed = await serveAt({ "/v1/models": list({ id: "m" }) });
   const candidates = [
     { name: "ollama", origin: page },
     { name: "lmstudio", origin: unnamed },

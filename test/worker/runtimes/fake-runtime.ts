@@ -60,7 +60,9 @@ export class FakeRuntime {
     return this;
   }
 
+  /** May be called twice. */
   async stop(): Promise<void> {
+    if (!this.#server.listening) return;
     this.#server.close();
     this.#server.closeAllConnections();
     await once(this.#server, "close");
