@@ -1,5 +1,5 @@
-// Writes the provider files of providers/catalog into src/catalog/bundled-providers.ts, so that they are in the bundle
-// on every runtime. Node only.
+// Writes the provider files of providers/catalog into providers/bundled-providers.ts: the one table of providers that the
+// catalog, the coordinator's own calls and the worker process read. Node only.
 
 import { readdir, readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
@@ -7,7 +7,7 @@ import type { ProviderDefinition } from "../domain/catalog/catalog.ts";
 import { readFiles } from "../src/catalog/providers.ts";
 
 export const BUNDLED_FOLDER = path.join(import.meta.dirname, "../providers/catalog");
-export const BUNDLED_MODULE = path.join(import.meta.dirname, "../src/catalog/bundled-providers.ts");
+export const BUNDLED_MODULE = path.join(import.meta.dirname, "../providers/bundled-providers.ts");
 
 /** The folder's YAML texts by file name; as JSON, the value of SERVICE_CATALOG_FILES. */
 export async function providerFiles(folder: string): Promise<Record<string, string>> {
@@ -27,7 +27,7 @@ export function bundledModuleText(providers: readonly ProviderDefinition[]): str
   const lines = providers.map((provider) => `  ${JSON.stringify(provider)},`).join("\n");
   return [
     "// Made from providers/catalog/*.yaml by npm run providers. Do not edit: edit the YAML and run it again.",
-    'import type { ProviderDefinition } from "../../domain/catalog/catalog.ts";',
+    'import type { ProviderDefinition } from "../domain/catalog/catalog.ts";',
     "",
     "// biome-ignore format: one provider a line",
     "export const bundledProviders: readonly ProviderDefinition[] = [",

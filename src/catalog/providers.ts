@@ -4,7 +4,7 @@
 import { isObject, parseJson } from "../../contract/text/json-object.ts";
 import type { ProviderDefinition } from "../../domain/catalog/catalog.ts";
 import { log } from "../../log/log.ts";
-import { bundledProviders } from "./bundled-providers.ts";
+import { bundledProviders } from "../../providers/bundled-providers.ts";
 import { describeProblem, parseProvider } from "./provider-yaml.ts";
 
 export type ProviderSet = ReadonlyMap<string, ProviderDefinition>;

@@ -4,6 +4,7 @@
 import { dataOf } from "../../contract/text/event-text.ts";
 import { isObject, type JsonObject, objectOf, parseJson } from "../../contract/text/json-object.ts";
 import { DIALECTS } from "../../worker/apis/dialects.ts";
+import { ANTHROPIC_VERSION } from "../../worker/apis/provider-dialects.ts";
 import { writeEvent } from "../../worker/apis/sse.ts";
 import type { Answering, Backend } from "../../worker/runtimes/backend.ts";
 import { type ChatBody, unsupportedInput } from "../../worker/runtimes/chat-body.ts";
@@ -12,7 +13,6 @@ import { classifyFailure } from "../../worker/runtimes/failure.ts";
 import { requestFailure } from "../../worker/runtimes/request-failure.ts";
 import { failed, type Outcome } from "../../worker/runtimes/runtime.ts";
 
-const API_VERSION = "2023-06-01";
 /** The API requires a bound. */
 const DEFAULT_MAX_TOKENS = 4096;
 
@@ -27,7 +27,7 @@ export const createMessagesBackend = ({ name, baseUrl, way }: MessagesOptions): 
     exchange(
       {
         url: `${baseUrl}/messages`,
-        headers: { "anthropic-version": API_VERSION, ...headers },
+        headers: { "anthropic-version": ANTHROPIC_VERSION, ...headers },
         body: JSON.stringify(body),
         dialect: DIALECTS.messages,
         way,

@@ -4,6 +4,7 @@
 import type { JsonObject } from "../../contract/text/json-object.ts";
 import type { ProviderApi, ProviderDefinition } from "../../domain/catalog/catalog.ts";
 import type { Api } from "../../domain/words/api.ts";
+import { FIELD_NAMES } from "../../worker/apis/provider-dialects.ts";
 import type { Answering, Backend } from "../../worker/runtimes/backend.ts";
 import { createChatRuntime } from "../../worker/runtimes/chat-runtime.ts";
 import { createOpenAiBackend } from "../../worker/runtimes/openai-backend.ts";
@@ -11,12 +12,6 @@ import type { Runtime } from "../../worker/runtimes/runtime.ts";
 import type { VaultConnector } from "../catalog/vault/connector.ts";
 import { createMessagesBackend } from "./messages-backend.ts";
 import { ProviderWay } from "./provider-way.ts";
-
-/** Field names of ordinary jobs that a provider has otherwise. */
-const QUIRKS: Readonly<Record<string, Pick<Parameters<typeof createOpenAiBackend>[0], "renames" | "lacks">>> = {
-  // Its newer models refuse `max_tokens`; older ones take both names.
-  openai: { renames: { max_tokens: "max_completion_tokens" }, lacks: ["top_k", "min_p", "repetition_penalty"] },
-};
 
 const WITH_USAGE_OPTION: ReadonlySet<Api> = new Set<Api>(["chat/completions", "completions"]);
 
@@ -56,7 +51,9 @@ export const providerRuntime = (
   const way = new ProviderWay(provider, connector);
   const options = { name, baseUrl: api.base_url.replace(/\/+$/, ""), key: async () => null, way };
   const backend =
-    api.dialect === "anthropic" ? createMessagesBackend(options) : createOpenAiBackend({ ...options, ...QUIRKS[name] });
+    api.dialect === "anthropic"
+      ? createMessagesBackend(options)
+      : createOpenAiBackend({ ...options, ...FIELD_NAMES[name] });
   const runtime = createChatRuntime({
     name,
     address: api.base_url,

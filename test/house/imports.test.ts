@@ -259,7 +259,15 @@ const ROOMS: readonly Room[] = [
   { places: ["src/catalog/vault"], may: ["contract/*", "domain/*", "src/catalog/url-policy.ts"], packages: [] },
   {
     places: ["src/catalog"],
-    may: ["domain/*", "contract/*", "log", "src/history", "src/catalog/url-policy.ts", "src/catalog/vault"],
+    may: [
+      "domain/*",
+      "providers",
+      "contract/*",
+      "log",
+      "src/history",
+      "src/catalog/url-policy.ts",
+      "src/catalog/vault",
+    ],
     packages: ["yaml", "zod"],
   },
   {
@@ -378,7 +386,7 @@ const ROOMS: readonly Room[] = [
   // The process that runs jobs.
   {
     places: ["worker/runtimes"],
-    may: ["contract/*", "worker/apis", "worker/runtimes/runtime.ts"],
+    may: ["contract/*", "providers", "worker/apis", "worker/runtimes/runtime.ts"],
     packages: ["@ai-sdk/anthropic", "@ai-sdk/google", "ai", "node:", "undici", "zod"],
   },
   {

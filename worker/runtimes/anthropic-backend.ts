@@ -3,6 +3,7 @@
 import { createAnthropic } from "@ai-sdk/anthropic";
 import { isAnthropic } from "../../contract/dialect.ts";
 import { DIALECTS } from "../apis/dialects.ts";
+import { ANTHROPIC_VERSION } from "../apis/provider-dialects.ts";
 import type { Backend } from "./backend.ts";
 import { converted, convertedRequest } from "./converted-chat.ts";
 import { exchange } from "./exchange.ts";
@@ -10,8 +11,6 @@ import { hidingSecret } from "./hide-secret.ts";
 import { requestFailure } from "./request-failure.ts";
 import { failed } from "./runtime.ts";
 import { runtimeFetch, runtimeWay } from "./runtime-fetch.ts";
-
-export const API_VERSION = "2023-06-01";
 
 export type AnthropicBackendOptions = { name: string; baseUrl: string; key: () => Promise<string | null> };
 
@@ -33,7 +32,7 @@ export function createAnthropicBackend({ name, baseUrl, key }: AnthropicBackendO
       }
       const request = {
         url: `${baseUrl}/${api}`,
-        headers: { "anthropic-version": API_VERSION, ...headers, "x-api-key": secret ?? "" },
+        headers: { "anthropic-version": ANTHROPIC_VERSION, ...headers, "x-api-key": secret ?? "" },
         body: JSON.stringify(body),
         dialect: DIALECTS[api],
         way: runtimeWay,

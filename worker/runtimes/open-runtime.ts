@@ -1,7 +1,8 @@
 // Opens a runtime by its name: its API, address and key.
 
 import { APIS, type Api } from "../../contract/values.ts";
-import { API_VERSION, createAnthropicBackend } from "./anthropic-backend.ts";
+import { KEY_HEADERS } from "../apis/provider-dialects.ts";
+import { createAnthropicBackend } from "./anthropic-backend.ts";
 import { ApiPlaces } from "./api-places.ts";
 import type { Backend } from "./backend.ts";
 import { createChatRuntime } from "./chat-runtime.ts";
@@ -90,12 +91,6 @@ const APIS_OF: Record<ApiKind, (provider: HostedProvider) => readonly Api[]> = {
   openai: ({ apis = [] }) => ["chat/completions", ...apis],
   anthropic: () => ["chat/completions", "messages", "messages/count_tokens"],
   gemini: () => ["chat/completions", "embeddings"],
-};
-
-const KEY_HEADERS: Record<ApiKind, (key: string) => Record<string, string>> = {
-  openai: (key) => ({ authorization: `Bearer ${key}` }),
-  anthropic: (key) => ({ "x-api-key": key, "anthropic-version": API_VERSION }),
-  gemini: (key) => ({ "x-goog-api-key": key }),
 };
 
 async function resolveKey({ keys, keyRefs }: OpenRuntimeOptions): Promise<string | null> {

@@ -1,42 +1,24 @@
-// The runtimes that a worker can serve, by name; the catalog's providers have the same names. Base URLs end where
-// `/chat/completions` (or the provider's own path) begins.
+// The runtimes that a worker can serve, by name. Hosted ones are the providers of `providers/catalog`. Base URLs end
+// where `/chat/completions` (or the provider's own path) begins.
 
 import { type Api, LOCAL_RUNTIMES, type LocalRuntimeName } from "../../contract/values.ts";
+import { bundledProviders } from "../../providers/bundled-providers.ts";
+import { FIELD_NAMES, type FieldNames, type KEY_HEADERS } from "../apis/provider-dialects.ts";
 
-export type ApiKind = "openai" | "anthropic" | "gemini";
+export type ApiKind = keyof typeof KEY_HEADERS;
 
 export type HostedProvider = {
   baseUrl: string;
   api: ApiKind;
   /** The APIs besides chat/completions, for providers with OpenAI's API. */
   apis?: readonly Api[];
-  /** Fields of an ordinary job's `input` that the provider calls by another name. */
-  renames?: Readonly<Record<string, string>>;
-  /** Fields of `input` that the provider does not have. */
-  lacks?: readonly string[];
-};
+} & FieldNames;
 
-const OPENAI: ApiKind = "openai";
-/** Sampler settings of open models. */
-const OPENAI_LACKS = ["top_k", "min_p", "repetition_penalty"];
-
-export const HOSTED_PROVIDERS: Readonly<Record<string, HostedProvider>> = {
-  anthropic: { baseUrl: "https://api.anthropic.com/v1", api: "anthropic" },
-  cerebras: { baseUrl: "https://api.cerebras.ai/v1", api: OPENAI },
-  cohere: { baseUrl: "https://api.cohere.ai/compatibility/v1", api: OPENAI, apis: ["embeddings"] },
-  deepseek: { baseUrl: "https://api.deepseek.com", api: OPENAI },
-  fireworks: { baseUrl: "https://api.fireworks.ai/inference/v1", api: OPENAI, apis: ["completions", "embeddings"] },
-  gemini: { baseUrl: "https://generativelanguage.googleapis.com/v1beta", api: "gemini" },
-  github: { baseUrl: "https://models.github.ai/inference", api: OPENAI },
-  groq: { baseUrl: "https://api.groq.com/openai/v1", api: OPENAI, apis: ["responses"] },
-  huggingface: { baseUrl: "https://router.huggingface.co/v1", api: OPENAI },
-  mistral: { baseUrl: "https://api.mistral.ai/v1", api: OPENAI, apis: ["embeddings"] },
-  moonshot: { baseUrl: "https://api.moonshot.ai/v1", api: OPENAI },
-  nvidia: { baseUrl: "https://integrate.api.nvidia.com/v1", api: OPENAI, apis: ["completions", "embeddings"] },
-  // OpenAI's newer models refuse `max_tokens`; older ones take both names.
+/** What this process does otherwise than a provider's file says, which is also for the coordinator's own calls. */
+const OWN: Readonly<Record<string, Partial<HostedProvider>>> = {
+  // Its native API counts reasoning tokens; the compatible one does not.
+  gemini: { baseUrl: "https://generativelanguage.googleapis.com/v1beta", api: "gemini", apis: [] },
   openai: {
-    baseUrl: "https://api.openai.com/v1",
-    api: OPENAI,
     apis: [
       "completions",
       "embeddings",
@@ -47,15 +29,23 @@ export const HOSTED_PROVIDERS: Readonly<Record<string, HostedProvider>> = {
       "audio/translations",
       "audio/speech",
     ],
-    lacks: OPENAI_LACKS,
-    renames: { max_tokens: "max_completion_tokens" },
   },
-  openrouter: { baseUrl: "https://openrouter.ai/api/v1", api: OPENAI, apis: ["completions"] },
-  perplexity: { baseUrl: "https://api.perplexity.ai", api: OPENAI },
-  sambanova: { baseUrl: "https://api.sambanova.ai/v1", api: OPENAI, apis: ["embeddings"] },
-  together: { baseUrl: "https://api.together.ai/v1", api: OPENAI, apis: ["completions", "embeddings"] },
-  xai: { baseUrl: "https://api.x.ai/v1", api: OPENAI, apis: ["completions", "responses"] },
 };
+
+type CatalogApi = NonNullable<(typeof bundledProviders)[number]["api"]>;
+
+const hosted = (name: string, { base_url, dialect, apis = [] }: CatalogApi): HostedProvider => ({
+  baseUrl: base_url,
+  api: dialect,
+  apis: apis.filter((api) => api !== "chat/completions"),
+  ...FIELD_NAMES[name],
+  ...OWN[name],
+});
+
+/** Every provider whose file has `api`. */
+export const HOSTED_PROVIDERS: Readonly<Record<string, HostedProvider>> = Object.fromEntries(
+  bundledProviders.flatMap(({ provider, api }) => (api === undefined ? [] : [[provider, hosted(provider, api)]])),
+);
 
 export type LocalProvider = {
   /** The default address, unless SERVICE_RUNTIME_URL is set. All have OpenAI's API under `/v1`. */

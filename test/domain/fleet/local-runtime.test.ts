@@ -7,7 +7,7 @@ import {
   localRuntimeOf,
 } from "../../../domain/fleet/local-runtime.ts";
 import { mayCost } from "../../../domain/money/cost.ts";
-import { bundledProviders } from "../../../src/catalog/bundled-providers.ts";
+import { bundledProviders } from "../../../providers/bundled-providers.ts";
 import { readConfig } from "../../../worker/config.ts";
 import { RUNTIME_NAMES } from "../../../worker/runtimes/providers.ts";
 

@@ -1,5 +1,5 @@
 // Made from providers/catalog/*.yaml by npm run providers. Do not edit: edit the YAML and run it again.
-import type { ProviderDefinition } from "../../domain/catalog/catalog.ts";
+import type { ProviderDefinition } from "../domain/catalog/catalog.ts";
 
 // biome-ignore format: one provider a line
 export const bundledProviders: readonly ProviderDefinition[] = [
