@@ -33,6 +33,8 @@ const inWorkerd = async (name: string, home: "node" | "workerd", include: string
     cloudflareTest({
       wrangler: { configPath: "./wrangler.toml" },
       miniflare: {
+        // Not the binding of an archive: only its own tests keep one.
+        r2Buckets: ["TEST_ARCHIVE"],
         bindings: {
           TEST_MIGRATIONS: await readD1Migrations(path.join(ROOT, "migrations")),
           TEST_HOME: home,

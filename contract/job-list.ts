@@ -89,6 +89,10 @@ export const jobListQuery = withMetadata({
       description:
         "without a sign: newest (`created_at`, `finished_at`) or most expensive (`cost_usd`) first; with `-` before the name: oldest or cheapest first. Jobs without the value come last either way",
     }),
+  archived: z.enum(["true", "false"]).default("false").meta({
+    description:
+      "true: lists the archive in place of history, newest first. An answer reads a part of it, so that it may have fewer jobs than `limit`, and `total` counts its own: go on until `next_cursor` is null",
+  }),
   cursor: z
     .string()
     .max(512)

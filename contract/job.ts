@@ -203,6 +203,10 @@ export const jobResource = z
     started_at: instant.nullable(),
     finished_at: instant.nullable(),
     updated_at: instant,
+    archived: z
+      .literal(true)
+      .optional()
+      .meta({ description: "it has left history for the archive, where it can be read and not changed" }),
     truncated: z
       .array(z.enum(["prompt", "input", "result"]))
       .optional()

@@ -38,7 +38,7 @@ import { countPruned } from "./operations/live.ts";
 import { briefMetrics } from "./operations/metrics.ts";
 import type { Leaving } from "./operations/moving.ts";
 import { leftToOthers, reportFirstToken } from "./operations/report.ts";
-import { boundTenant } from "./operations/storage-use.ts";
+import { boundTenant, noteArchive } from "./operations/storage-use.ts";
 import { nextWakeAt, readTimetable } from "./operations/sweep.ts";
 import { Relays } from "./relay/relays.ts";
 import type { RunnerOwner } from "./relay/runner-calls.ts";
@@ -364,9 +364,14 @@ export class Tenant extends DurableObject<TenantEnv> implements StreamOwner, Run
     return this.#turns.decide(SERVICE, (turn) => learnCatalog(turn, report));
   }
 
-  /** History has deleted these numbers of finished jobs; only called by the Cron Trigger, afterwards. */
-  async notePruned(pruned: Partial<Record<JobStatus, number>>): Promise<void> {
-    await this.#turns.decide(SERVICE, (turn) => ok(countPruned(turn, pruned)));
+  /** History has these finished jobs no more, but perhaps the archive; only called by the Cron Trigger, afterwards. */
+  async notePruned(pruned: Partial<Record<JobStatus, number>>, archivedBytes = 0): Promise<void> {
+    await this.#turns.decide(SERVICE, (turn) => ok(countPruned(turn, pruned, archivedBytes)));
+  }
+
+  /** The archive does not take jobs that are old enough for it. */
+  async noteArchiveTrouble(): Promise<void> {
+    await this.#turns.decide(SERVICE, (turn) => ok(noteArchive(turn, true)));
   }
 
   async isSyncHalted(): Promise<boolean> {

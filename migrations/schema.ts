@@ -185,6 +185,23 @@ export const audit = sqliteTable(
   ],
 );
 
+/** The parts of the archive: jobs that are in history no more, by the day on which they were created. */
+export const archiveParts = sqliteTable(
+  "archive_parts",
+  {
+    tenant: text("tenant").notNull(),
+    /** UTC, as 2026-11-23: ids begin with the time of their creation. */
+    day: text("day").notNull(),
+    name: text("name").notNull(),
+    minId: text("min_id").notNull(),
+    maxId: text("max_id").notNull(),
+    jobs: integer("jobs").notNull(),
+    bytes: integer("bytes").notNull(),
+    sha256: text("sha256").notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.tenant, table.day, table.name] })],
+);
+
 export const scheduleRuns = sqliteTable(
   "schedule_runs",
   {

@@ -2,7 +2,7 @@
 // behind it, with its state in the data folder and a local worker beside it. They are stopped in order. Invariant:
 // nothing is served before migrations are applied and keys are kept, and nothing outlives this process.
 
-import { rmSync } from "node:fs";
+import { mkdirSync, rmSync } from "node:fs";
 import path from "node:path";
 import { configureLog, log } from "../log/log.ts";
 import { applyMigrations } from "../self-host/d1-migrations.ts";
@@ -82,16 +82,17 @@ async function makePlan(settings: Settings, dir: DataDir): Promise<Plan> {
   return { settings, project, dir, address, environment, processCount: keepProcessCount(dir, settings.processCount) };
 }
 
-async function prepareState({ project, dir }: Plan): Promise<void> {
+async function prepareState({ settings, project, dir }: Plan): Promise<void> {
   makeStateFolders(dir);
+  if (settings.keepsArchive) mkdirSync(dir.archive, { recursive: true, mode: 0o700 });
   await applyMigrations(project, dir);
   markState(dir);
 }
 
 /** `awaited` is the worker that GET /health waits for at first. */
 async function serve(plan: Plan, address: Address, awaited?: string): Promise<Served> {
-  const { edge, heapMib, inspectorPort, trustedProxies } = plan.settings;
-  const homePlan = { ...plan, awaited, heapMib, inspectorPort, trustedProxies };
+  const { edge, heapMib, inspectorPort, trustedProxies, keepsArchive } = plan.settings;
+  const homePlan = { ...plan, awaited, heapMib, inspectorPort, trustedProxies, keepsArchive };
   if (edge === "workerd") return startWorkerdHome(homePlan, address);
   // The app takes time to load, so it is loaded only if it is served here.
   const { startNodeHome } = await import("../self-host/edge/node-home.ts");

@@ -17,6 +17,8 @@ export interface DataDir {
   objects: string;
   databases: string;
   crons: string;
+  /** Jobs that have left the history, where SERVICE_ARCHIVE is 1. */
+  archive: string;
   /** Everything the runtime writes: the three folders above. */
   state: string;
   servingConfig: string;
@@ -48,6 +50,7 @@ export function dataDirAt(root: string): DataDir {
     objects: path.join(state, "objects"),
     databases: path.join(state, "d1"),
     crons: path.join(state, "cron"),
+    archive: path.join(root, "archive"),
     servingConfig: path.join(root, "serving.capnp"),
     historyConfig: path.join(root, "history.capnp"),
     migrationConfig: path.join(root, "migration.capnp"),

@@ -11,6 +11,8 @@ export interface HomePlan {
   readonly dir: DataDir;
   readonly environment: Record<string, string>;
   readonly processCount: number;
+  /** Whether old jobs go to the archive's folder. */
+  readonly keepsArchive: boolean;
   /** `<tenant>/<instance>` of the worker that GET /health waits for at first. */
   readonly awaited: string | undefined;
   /** The bound of V8's heap of each process with tenants; undefined: V8's own. */

@@ -30,6 +30,8 @@ export interface Serving {
   storage: { objects: string; crons: string };
   /** Where the config is written; module paths are relative to it. */
   configFile: string;
+  /** What gives the archive's folder to the edge: a service of workerd, or Node behind a socket; null: no archive. */
+  archive: { folder: string } | { socket: string } | null;
   /** Names of environment variables that the edge gets as text bindings. */
   environment: readonly string[];
   /** What V8 may take for its heap, as a bound; undefined: what it takes by itself. */
@@ -89,11 +91,19 @@ export function historyConfig(dir: DataDir, sockets: HistorySockets): string {
   );
 }
 
-function servingServices({ project, storage }: Serving): Expression[] {
+const archiveServices = ({ archive }: Serving): Expression[] => {
+  if (archive === null) return [];
+  if ("folder" in archive) return [disk("archive", archive.folder)];
+  return [record({ name: "archive", external: record({ address: `unix:${archive.socket}`, http: record({}) }) })];
+};
+
+function servingServices(serving: Serving): Expression[] {
+  const { project, storage } = serving;
   return [
     network("internet", { allow: ["public"], deny: METADATA_NETWORKS }),
     network("private-network", { allow: ["private"], deny: METADATA_NETWORKS }),
     disk("objects", storage.objects),
+    ...archiveServices(serving),
     ...cronServices(project, storage.crons),
     ...assetServices(project),
   ];
@@ -184,7 +194,7 @@ function assetServices({ assets }: Project): Expression[] {
 }
 
 function edgeService(
-  { project, configFile, environment }: Serving,
+  { project, configFile, environment, archive }: Serving,
   toDatabase: (binding: string) => Expression,
 ): Expression {
   const fromEnvironment = new Set(environment);
@@ -209,6 +219,7 @@ function edgeService(
         typeof value === "string" ? record({ name, text: value }) : record({ name, json: JSON.stringify(value) }),
       ),
       ...environment.map((name) => record({ name, fromEnvironment: name })),
+      ...(archive === null ? [] : [record({ name: "ARCHIVE_FOLDER", service: "archive" })]),
       record({ name: "LOCAL_NETWORK", service: "private-network" }),
     ],
   });

@@ -33,6 +33,8 @@ export interface Settings {
   workerInstance: string;
   /** The process that the edge runs in. */
   edge: "node" | "workerd";
+  /** Whether old jobs go to the archive's folder. */
+  keepsArchive: boolean;
   /** How many processes share the tenants of a new data folder; undefined: as the folder has it. */
   processCount: number | undefined;
   /** Where workerd serves the DevTools protocol; undefined: nowhere. */
@@ -64,6 +66,7 @@ Environment:
   SERVICE_RUNTIME_URL                      address of the local worker's model runtime
   SERVICE_EDGE_TENANTS (default)           tenants whose calls may use these PROVIDER_<NAME>_KEY, or *
   SERVICE_TENANT_MAX_GB=20                 what each tenant may store, in GB
+  SERVICE_ARCHIVE=1                        jobs older than history.keep_days go to the data folder's archive/
   SERVICE_HISTORY_MAX_GB                   what the history's database may hold, in GB: warns at 70 %
   SERVICE_WEBHOOKS_PRIVATE=1               allows webhooks to private addresses
   SERVICE_PUBLIC_URL=https://…             where people reach the service, for signing in
@@ -86,6 +89,7 @@ export function readSettings(args: string[], env: NodeJS.ProcessEnv): Settings {
     port: env.PORT ? readPort("PORT", env.PORT) : DEFAULT_PORT,
     runsWorker: !flags["no-worker"],
     edge: readEdge(flags.edge),
+    keepsArchive: env.SERVICE_ARCHIVE === "1",
     processCount: readProcessCount(env.SERVICE_PROCESSES),
     heapMib: flags.heap === undefined ? undefined : readHeap(flags.heap),
     inspectorPort: flags.inspect === undefined ? undefined : readPort("--inspect", flags.inspect),

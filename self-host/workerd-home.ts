@@ -29,6 +29,7 @@ export async function startWorkerdHome(plan: HomePlan, address: Address): Promis
     storage: storageOf(dir, WHOLE),
     configFile: dir.servingConfig,
     heapMib: plan.heapMib,
+    archive: plan.keepsArchive ? { folder: dir.archive } : null,
     environment: Object.keys(environment),
   };
   const folder = process.platform === "win32" ? null : makeSocketFolder(dir);

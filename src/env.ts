@@ -3,7 +3,7 @@
 import type { StoredFile } from "../durable-objects/files/stored-file.ts";
 import type { Relay } from "../durable-objects/relay/relay.ts";
 import type { Tenant } from "../durable-objects/tenant.ts";
-import type { Home } from "./home.ts";
+import type { ArchiveFolder, Home } from "./home.ts";
 
 export interface Env {
   readonly TENANT: DurableObjectNamespace<Tenant>;
@@ -12,6 +12,9 @@ export interface Env {
   readonly FILES: DurableObjectNamespace<StoredFile>;
   readonly DB: D1Database;
   readonly ASSETS: Fetcher;
+  /** Where old jobs go; without it they are deleted. Self-hosted it is the folder. */
+  readonly ARCHIVE?: R2Bucket;
+  readonly ARCHIVE_FOLDER?: ArchiveFolder;
   /** The root key, which manages tenants and nothing else. */
   readonly SERVICE_ROOT_KEY?: string;
   /** The secret that tags keys; changing it ends every key. */

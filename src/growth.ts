@@ -8,6 +8,8 @@ import { EDGE_PLACES } from "../domain/fleet/worker.ts";
 import type { GrowthRow } from "../domain/words/growth.ts";
 import { BODY_SLOTS } from "../durable-objects/object-name.ts";
 import { MAX_DOOR_BODY_BYTES } from "./front-door/body.ts";
+import { PARTS_AN_ANSWER } from "./history/archive/read.ts";
+import { CHARS_A_PART } from "./history/archive/write.ts";
 import type { Lane } from "./home.ts";
 import { MAX_ADDRESSES } from "./http/admission.ts";
 import { MAX_CHECKED_TOKENS } from "./http/auth.ts";
@@ -137,6 +139,30 @@ export const GROWTH: readonly GrowthRow[] = [
     atTheBound: { waits: "for nothing: further bodies share the same objects" },
     freedBy: "the end of each job, of the tenant, or a day, for the bodies in them",
     provenBy: ["test/front-door/large-bodies.workers.test.ts", "goes into one of a few objects of its tenant"],
+  },
+  {
+    what: "parts of the archive that a list reads for one answer",
+    holds: ["src/history/archive/read.ts#versions"],
+    grownBy: "key",
+    countedBy: "src/history/archive/read.ts",
+    bound: PARTS_AN_ANSWER,
+    unit: "entries",
+    of: "message",
+    atTheBound: { drops: "nothing: the answer's cursor goes on" },
+    freedBy: "the answer",
+    provenBy: ["test/tenant/archive.workers.test.ts", "reads a bounded number of parts"],
+  },
+  {
+    what: "texts of one part of the archive",
+    holds: ["folder archive"],
+    grownBy: "key",
+    countedBy: "src/history/archive/write.ts",
+    bound: CHARS_A_PART,
+    unit: "characters",
+    of: "message",
+    atTheBound: { drops: "nothing: the next jobs are another part" },
+    freedBy: "the next part",
+    provenBy: ["test/tenant/archive.workers.test.ts", "divides large jobs among parts"],
   },
   {
     what: "keys whose tags were checked",

@@ -45,3 +45,8 @@ export interface Disk {
   /** `low`: the operator should act. `full`: the rest is kept for reads, reports and the killswitch. */
   readonly state: "ok" | "low" | "full";
 }
+
+/** The folder of the archive: workerd's service of a folder, or the same in Node. */
+export interface ArchiveFolder {
+  readonly fetch: (url: string, init?: { method: string; body?: Uint8Array<ArrayBuffer> }) => Promise<Response>;
+}

@@ -10,6 +10,7 @@ import { pruneHistory } from "./catalog/models.ts";
 import { openCatalog } from "./catalog/open.ts";
 import { providerReport } from "./catalog/provider-report.ts";
 import type { Env } from "./env.ts";
+import { archiveOf } from "./history/archive/store.ts";
 import { auditStatement } from "./history/audit.ts";
 import { pruneJobs, pruneScheduleRuns, pruneTexts } from "./history/retention.ts";
 import { MAX_OVERDUE, overdueTenants, tenantNamed } from "./history/tenants.ts";
@@ -59,12 +60,18 @@ const prune = async (env: Env, allowance: Allowance): Promise<void> => {
   const share = readShare(env.SERVICE_SHARE);
   const isOurs = (tenant: string): boolean => isInShare(tenant, share);
   await pruneTexts(env.DB, nowAt, { allowance, isOurs });
+  const objectOf = async (tenant: string) => {
+    allowance.spendRequest();
+    return tenantObject(env, await tenantNamed(env.DB, tenant));
+  };
   await pruneJobs(env.DB, nowAt, {
     allowance,
+    archive: archiveOf(env),
     isOurs,
-    onPruned: async (tenant, pruned) => {
-      allowance.spendRequest();
-      await tenantObject(env, await tenantNamed(env.DB, tenant)).notePruned(pruned);
+    onPruned: async (tenant, { pruned, archivedBytes }) => (await objectOf(tenant)).notePruned(pruned, archivedBytes),
+    onTrouble: async (tenant, error) => {
+      log("error", "archive.failed", { tenant, detail: "its old jobs stay in history" }, error.cause);
+      await (await objectOf(tenant)).noteArchiveTrouble();
     },
   });
 };

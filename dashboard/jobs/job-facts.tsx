@@ -94,6 +94,7 @@ export const JobFacts = ({ job }: { job: JobResource }) => (
         <code>/v1/{job.api}</code>
       </Fact>
     )}
+    {job.archived && <Fact name="Archived">it has left history, and can be read but not changed</Fact>}
     {job.schedule !== null && (
       <Fact name="Schedule">
         <a href={href(["schedules", job.schedule])}>{job.schedule}</a>

@@ -52,7 +52,7 @@ const OF_WORKERS = [
   "durable-objects/waits/claim-waits.ts#counts",
 ];
 const HISTORY_TABLES = [
-  ...["jobs", "job_terms", "payloads", "results", "events", "attempts", "audit", "schedule_runs"],
+  ...["jobs", "job_terms", "payloads", "results", "events", "attempts", "audit", "schedule_runs", "archive_parts"],
   ...["cost_hours", "cost_by_hours", "catalog_history", "catalog_models", "catalog_subscriptions", "tenants"],
 ];
 

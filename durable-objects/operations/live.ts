@@ -20,7 +20,7 @@ import { removedModelsInUse } from "./catalog.ts";
 import { killswitchResource } from "./killswitch.ts";
 import { queueView } from "./queue.ts";
 import { present as presentSchedule } from "./schedules.ts";
-import { storageState } from "./storage-use.ts";
+import { noteArchive, storageState } from "./storage-use.ts";
 import { waitingReason } from "./waiting-reason.ts";
 import { presentMember, viewOf } from "./workers.ts";
 
@@ -53,7 +53,7 @@ const statusCounts = (turn: Turn): Record<JobStatus, number> => {
 };
 
 /** Stored at once, because history reports it only once. */
-export const countPruned = (turn: Turn, pruned: Partial<Record<JobStatus, number>>): null => {
+export const countPruned = (turn: Turn, pruned: Partial<Record<JobStatus, number>>, archivedBytes: number): null => {
   // The tenant may have been deleted during the pruning.
   if (turn.store.settings.identity() === null) return null;
   const { counters } = turn.memory;
@@ -63,6 +63,10 @@ export const countPruned = (turn: Turn, pruned: Partial<Record<JobStatus, number
   turn.store.settings.putCounters(storedCounters(counters));
   turn.memory.historyBytes *= before === 0 ? 1 : Math.min(1, keptInHistory(turn) / before);
   turn.store.settings.putHistoryBytes(Math.round(turn.memory.historyBytes));
+  if (archivedBytes === 0) return null;
+  turn.memory.archiveBytes += archivedBytes;
+  turn.store.settings.putArchiveBytes(turn.memory.archiveBytes);
+  noteArchive(turn, false);
   return null;
 };
 

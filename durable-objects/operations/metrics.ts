@@ -267,6 +267,9 @@ const tenantMetrics = (turn: Turn): Metric[] => {
     highest("signalbox_storage_used_ratio", "Of each bound of storage, the share that is used, from 0 to 1.", [
       ...storageShares(turn).map(({ place, share }) => ["", { place }, share] as const),
     ]),
+    highest("signalbox_archive_failing", "Whether the archive takes no jobs, so that old ones stay in history.", [
+      ["", {}, turn.memory.isArchiveFailing ? 1 : 0],
+    ]),
     {
       name: "signalbox_sweep_failures_total",
       help: "Failed periodic tasks, since the tenant's object woke.",

@@ -33,7 +33,7 @@ export const sizesOf = (turn: Turn): Memory["stored"] => {
 /** What the tenant stores; each place where its bytes lie is a term. */
 export const storedBytes = (turn: Turn): number => {
   const { bytes, fileBytes, bodyBytes } = sizesOf(turn);
-  return bytes + fileBytes + bodyBytes + turn.memory.historyBytes;
+  return bytes + fileBytes + bodyBytes + turn.memory.historyBytes + turn.memory.archiveBytes;
 };
 
 const maxGbOf = ({ memory }: Turn): number => memory.maxGb ?? memory.bounds.maxGb;

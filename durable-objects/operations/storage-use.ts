@@ -53,12 +53,25 @@ export const noteStorage = (turn: Turn): void => {
   turn.effects.changedTopics.add("storage");
 };
 
-/** For the dashboard: a sentence for each place that fills up. */
-export const storageState = (turn: Turn): { storage_warnings: string[] } => ({
-  storage_warnings: storageUses(turn)
-    .filter((use) => isFilling(use, turn.memory.fillingPlaces.includes(use.place)))
-    .map(describeUse),
-});
+/** Whether the archive takes jobs; said once. */
+export const noteArchive = (turn: Turn, isFailing: boolean): null => {
+  if (turn.memory.isArchiveFailing === isFailing || turn.store.settings.identity() === null) return null;
+  if (isFailing) turn.audit("archive.failing", "", null, SERVICE_ACTOR);
+  turn.memory.isArchiveFailing = isFailing;
+  turn.store.settings.putIsArchiveFailing(isFailing);
+  turn.effects.changedTopics.add("storage");
+  return null;
+};
+
+const ARCHIVE_FAILS =
+  "The archive takes no jobs, so that old ones stay in history. The log has the reason, event archive.failed.";
+
+/** For the dashboard: a sentence for each place that fills up, and for an archive that fails. */
+export const storageState = (turn: Turn): { storage_warnings: string[] } => {
+  const { fillingPlaces, isArchiveFailing } = turn.memory;
+  const filling = storageUses(turn).filter((use) => isFilling(use, fillingPlaces.includes(use.place)));
+  return { storage_warnings: [...filling.map(describeUse), ...(isArchiveFailing ? [ARCHIVE_FAILS] : [])] };
+};
 
 export const storageShares = (turn: Turn): { place: StoragePlace; share: number }[] =>
   storageUses(turn).map((use) => ({ place: use.place, share: shareOfBound(use) }));

@@ -149,6 +149,11 @@ export const settingsTable = (sql: Sql) => {
     fillingPlaces: (): readonly StoragePlace[] => read<StoragePlace[]>("filling_places") ?? [],
     putFillingPlaces: (places: readonly StoragePlace[]): void => write("filling_places", places),
 
+    archiveBytes: (): number => read<number>("archive_bytes") ?? 0,
+    putArchiveBytes: (bytes: number): void => write("archive_bytes", bytes),
+    isArchiveFailing: (): boolean => read<boolean>("archive_failing") ?? false,
+    putIsArchiveFailing: (isFailing: boolean): void => write("archive_failing", isFailing),
+
     /** By provider, the last UTC day on which a fallback of the coordinator took over. */
     overflowDays: (): Record<string, number> => read<Record<string, number>>("overflow_days") ?? {},
     putOverflowDays: (days: Readonly<Record<string, number>>): void => write("overflow_days", days),

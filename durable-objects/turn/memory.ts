@@ -109,6 +109,9 @@ export interface Memory {
   readonly bounds: StorageBounds;
   /** Places that fill up, each of which was audited once. */
   fillingPlaces: readonly StoragePlace[];
+  /** What the archive has of this tenant. */
+  archiveBytes: number;
+  isArchiveFailing: boolean;
 }
 
 /** What may be stored; the operator may set another bound for the tenant. */
@@ -267,5 +270,7 @@ export const loadMemory = (
     maxGb: store.settings.maxGb(),
     bounds,
     fillingPlaces: store.settings.fillingPlaces(),
+    archiveBytes: store.settings.archiveBytes(),
+    isArchiveFailing: store.settings.isArchiveFailing(),
   };
 };

@@ -9,7 +9,7 @@ const CHUNK_BYTES = 1024 * 1024;
 const OWNER_ONLY = 0o600;
 /** The files of a data folder; nothing else is extracted from an archive. */
 const KNOWN_FILE =
-  /^(root\.key|signing\.secret|default\.(admin|worker)\.key|written-by\.json|processes\.json|state\/[\w-]+\/[\w.-]+\/[\w.-]+\.sqlite)$/;
+  /^(root\.key|signing\.secret|default\.(admin|worker)\.key|written-by\.json|processes\.json|archive\/[a-z0-9-]+\/[\d-]+\/[\w.-]+\.ndjson\.gz|state\/[\w-]+\/[\w.-]+\/[\w.-]+\.sqlite)$/;
 
 /** Writes a new file; refuses an existing one. */
 export const writeArchive = (file: string, root: string, names: readonly string[]): void => {

@@ -32,6 +32,13 @@ const besideOf = (dir: DataDir): string[] =>
     .filter((file) => existsSync(file))
     .map((file) => path.relative(dir.root, file));
 
+const archivedOf = ({ archive, root }: DataDir): string[] =>
+  existsSync(archive)
+    ? filesBelow(archive)
+        .filter((file) => file.endsWith(".ndjson.gz"))
+        .map((file) => path.relative(root, file))
+    : [];
+
 /** A read transaction keeps the database's current content, whatever is written later. */
 const openSnapshot = (root: string, file: string): Snapshot => {
   const database = new DatabaseSync(path.join(root, file));
@@ -73,8 +80,12 @@ export const copyData = async (dir: DataDir, target: string): Promise<Copied> =>
       await backup(database, place, { rate: PAGES_AT_A_TIME });
       database.close();
     }
-    const beside = besideOf(dir);
-    for (const file of beside) copyFileSync(path.join(dir.root, file), path.join(target, file));
+    // Its parts never change, and those that the databases name were there before.
+    const beside = [...besideOf(dir), ...archivedOf(dir)];
+    for (const file of beside) {
+      mkdirSync(path.dirname(path.join(target, file)), { recursive: true, mode: 0o700 });
+      copyFileSync(path.join(dir.root, file), path.join(target, file));
+    }
     return { files: [...beside, ...snapshots.map(({ file }) => file)], wasRunning: lock === null };
   } finally {
     lock?.close();

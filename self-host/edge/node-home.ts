@@ -23,6 +23,7 @@ import { type HistorySockets, objectsConfig } from "../serving-config.ts";
 import { makeSocketFolder } from "../sockets.ts";
 import type { Exit } from "../supervised.ts";
 import { onAnswerEnd } from "./answer-end.ts";
+import { archiveFolder, serveArchive } from "./archive-folder.ts";
 import { arrivedBody } from "./arrived-body.ts";
 import { readHandshake } from "./client-upgrade.ts";
 import { connectionsWithin, openFileLimit } from "./descriptors.ts";
@@ -53,7 +54,11 @@ export async function startNodeHome(plan: HomePlan, address: Address): Promise<S
   const sockets = makeSocketFolder(plan.dir);
   const history = startHistory(plan, sockets);
   const shares = Array.from({ length: plan.processCount }, (_, index) => ({ index, count: plan.processCount }));
-  const objects = shares.map((share) => startObjects(plan, share, sockets, history.sockets));
+  const archive = plan.keepsArchive ? archiveFolder(plan.dir.archive) : null;
+  const archiveSocket = path.join(sockets, "archive.sock");
+  const archiveServer = archive === null ? null : await serveArchive(archive, archiveSocket);
+  const socketOf = { history: history.sockets, archive: archive === null ? null : archiveSocket };
+  const objects = shares.map((share) => startObjects(plan, share, sockets, socketOf));
   const children = [history.child, ...objects.map(({ child }) => child)];
   const watch = watchDisk(plan.dir.root);
   const databases = Object.entries(history.sockets).map(
@@ -71,6 +76,7 @@ export async function startNodeHome(plan: HomePlan, address: Address): Promise<S
     ),
     ...Object.fromEntries(databases.map(([binding, connections]) => [binding, historyDatabase(connections)])),
     ...(plan.awaited === undefined ? {} : { SERVICE_AWAITED_WORKER: plan.awaited }),
+    ...(archive === null ? {} : { ARCHIVE_FOLDER: archive }),
     HOME: homeOf(objects, watch, plan.trustedProxies),
   };
   const server = edgeServer(
@@ -100,6 +106,7 @@ export async function startNodeHome(plan: HomePlan, address: Address): Promise<S
       });
       for (const [, connections] of databases) connections.close();
       await Promise.all(children.map((child) => child.stop()));
+      archiveServer?.close();
       watch.stop();
       rmSync(sockets, { recursive: true, force: true });
     },
@@ -145,7 +152,12 @@ const CONTEXT = {
   props: {},
 } as unknown as ExecutionContext;
 
-function startObjects(plan: HomePlan, share: Share, folder: string, history: HistorySockets): Objects {
+interface ServiceSockets {
+  readonly history: HistorySockets;
+  readonly archive: string | null;
+}
+
+function startObjects(plan: HomePlan, share: Share, folder: string, { history, archive }: ServiceSockets): Objects {
   const { project, dir } = plan;
   const secret = randomBytes(SECRET_BYTES).toString("base64url");
   const environment = { ...plan.environment, SERVICE_SHARE: shareText(share), SERVICE_PRIVATE_SECRET: secret };
@@ -158,6 +170,7 @@ function startObjects(plan: HomePlan, share: Share, folder: string, history: His
     project,
     storage,
     configFile,
+    archive: archive === null ? null : { socket: archive },
     environment: Object.keys(environment),
     heapMib: plan.heapMib,
   };

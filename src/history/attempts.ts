@@ -36,6 +36,22 @@ export const jobAttempts = (db: D1Database, tenant: string, id: string): Promise
     return { attempts: attemptsOf(timeline, results.map(spendingOf), job.model).map(presentAttempt) };
   });
 
+/** What the attempts of many jobs spent, by job. */
+export const readSpendings = async (
+  db: D1Database,
+  tenant: string,
+  ids: readonly string[],
+): Promise<ReadonlyMap<string, readonly AttemptSpending[]>> => {
+  const { results } = await db
+    .prepare(
+      "SELECT * FROM attempts WHERE tenant = ?1 AND job_id IN (SELECT value FROM json_each(?2)) ORDER BY job_id, lease",
+    )
+    .bind(tenant, JSON.stringify(ids))
+    .all<SpendingRow & { readonly job_id: string }>();
+  const byJob = Map.groupBy(results, ({ job_id }) => job_id);
+  return new Map([...byJob].map(([id, rows]) => [id, rows.map(spendingOf)]));
+};
+
 /** The sums have no null: zero tokens means that none were reported. */
 const usageOf = (row: SpendingRow): Usage | null =>
   row.input_tokens + row.output_tokens === 0

@@ -49,6 +49,15 @@ export const findArchived = (db: D1Database, tenant: string, id: string): Promis
     return row === null ? null : toArchived(row);
   });
 
+/** Many at a time; their order is not that of the ids. */
+export const findManyWhole = async (db: D1Database, tenant: string, ids: readonly string[]): Promise<Archived[]> => {
+  const { results } = await db
+    .prepare(`${WHOLE_JOBS} WHERE jobs.tenant = ?1 AND jobs.id IN (SELECT value FROM json_each(?2))`)
+    .bind(tenant, JSON.stringify(ids))
+    .all<WholeJobRow>();
+  return results.map(toArchived);
+};
+
 /** A missing text is never too long for an answer. */
 const NULL = "null";
 
@@ -199,12 +208,33 @@ export const readTimeline = async (db: D1Database, tenant: string, id: string): 
       .bind(tenant, id),
   ]);
   const [row] = (inRow?.results ?? []) as { events: string | null }[];
-  const rows = ((others?.results ?? []) as EventRow[]).map((one) => ({
-    ...one,
-    detail: JSON.parse(one.detail) as Json,
-  }));
-  const byVersion = new Map([...readStoredEvents(row?.events ?? "[]"), ...rows].map((event) => [event.version, event]));
-  return [...byVersion.values()].sort((one, other) => one.version - other.version).map(withoutVersion);
+  return timelineOf(row?.events ?? null, (others?.results ?? []) as EventRow[]);
+};
+
+/** The same of many jobs, by id. */
+export const readTimelines = async (
+  db: D1Database,
+  tenant: string,
+  ids: readonly string[],
+): Promise<ReadonlyMap<string, readonly Omit<JobEvent, "jobId">[]>> => {
+  const listed = "(SELECT value FROM json_each(?2))";
+  const [inRows, others] = await db.batch(
+    [
+      `SELECT id, events FROM jobs WHERE tenant = ?1 AND id IN ${listed}`,
+      `SELECT job_id, version, at, type, worker, lease, detail FROM events WHERE tenant = ?1 AND job_id IN ${listed}`,
+    ].map((sql) => db.prepare(sql).bind(tenant, JSON.stringify(ids))),
+  );
+  const byJob = Map.groupBy((others?.results ?? []) as (EventRow & { job_id: string })[], ({ job_id }) => job_id);
+  const jobs = (inRows?.results ?? []) as { id: string; events: string | null }[];
+  return new Map(jobs.map(({ id, events }) => [id, timelineOf(events, byJob.get(id) ?? [])]));
+};
+
+/** The first events, of the job's row, and further ones. */
+const timelineOf = (inRow: string | null, others: readonly EventRow[]): Omit<JobEvent, "jobId">[] => {
+  const rows = others.map((one) => ({ ...one, detail: JSON.parse(one.detail) as Json }));
+  const byVersion = new Map([...readStoredEvents(inRow ?? "[]"), ...rows].map((event) => [event.version, event]));
+  const inOrder = [...byVersion.values()].sort((one, other) => one.version - other.version);
+  return inOrder.slice(0, MAX_EVENTS).map(withoutVersion);
 };
 
 const withoutVersion = ({ at, type, worker, lease, detail }: EventRow<Json>): Omit<JobEvent, "jobId"> => ({

@@ -3,6 +3,8 @@
 import type { Allowance, Cost } from "../../domain/words/allowance.ts";
 import { DAY_MS } from "../../domain/words/duration.ts";
 import type { JobStatus } from "../../domain/words/job-status.ts";
+import type { ArchiveStore } from "./archive/store.ts";
+import { ArchiveError, archiveStep, type Pruned } from "./archive/write.ts";
 import { IS_HERE } from "./is-here.ts";
 import { NO_TEXTS } from "./job-texts.ts";
 
@@ -18,27 +20,50 @@ const TEXTS_COST: Cost = { queries: 5, requests: 5 };
 /** Finding the jobs, deleting them with their data, and finding and telling their tenant. */
 const STEP_COST: Cost = { queries: OF_A_JOB.length + 3, requests: OF_A_JOB.length + 4 };
 
-export type Pruned = Partial<Record<JobStatus, number>>;
+/** The same where jobs go to the archive: what is read of them, their part's row, and its bytes written and read. */
+const ARCHIVE_COST: Cost = { queries: OF_A_JOB.length + 9, requests: OF_A_JOB.length + 13 };
+
+export interface Gone {
+  readonly pruned: Pruned;
+  /** What the archive got. */
+  readonly archivedBytes: number;
+}
 
 interface Pruning {
+  /** Null: jobs are deleted. */
+  readonly archive: ArchiveStore | null;
   /** Whether this process deletes the tenant's jobs. */
   readonly isOurs: (tenant: string) => boolean;
   /** Tells the tenant's object, which counts the jobs in history. */
-  readonly onPruned: (tenant: string, pruned: Pruned) => Promise<void>;
+  readonly onPruned: (tenant: string, gone: Gone) => Promise<void>;
+  /** Its old jobs stay in history, because the archive does not take them. */
+  readonly onTrouble: (tenant: string, error: ArchiveError) => Promise<void>;
   readonly allowance: Allowance;
 }
 
-/** Deletes finished jobs that are older than their tenant's limit, one step per tenant in turn. */
+/**
+ * Removes finished jobs that are older than their tenant's limit, one step per tenant in turn. Where there is an
+ * archive, they leave when their day is over, so that its parts are large.
+ */
 export const pruneJobs = async (
   db: D1Database,
   nowAt: number,
-  { isOurs, onPruned, allowance }: Pruning,
+  { archive, isOurs, onPruned, onTrouble, allowance }: Pruning,
 ): Promise<void> => {
-  const due = (await tenantsWithOldJobs(db, nowAt)).filter((one) => isOurs(one.tenant));
-  await inTurns(due, STEP_COST, allowance, async ({ tenant, days }) => {
-    const { pruned, isMore } = await pruneStep(db, tenant, nowAt - days * DAY_MS);
-    await onPruned(tenant, pruned);
-    return isMore;
+  const fromAt = archive === null ? nowAt : nowAt - (nowAt % DAY_MS);
+  const due = (await tenantsWithOldJobs(db, fromAt)).filter((one) => isOurs(one.tenant));
+  await inTurns(due, archive === null ? STEP_COST : ARCHIVE_COST, allowance, async ({ tenant, days }) => {
+    const before = fromAt - days * DAY_MS;
+    try {
+      const step = archive === null ? pruneStep(db, tenant, before) : archiveStep(db, archive, tenant, before);
+      const { pruned, bytes, isMore } = await step;
+      await onPruned(tenant, { pruned, archivedBytes: bytes });
+      return isMore;
+    } catch (error) {
+      if (!(error instanceof ArchiveError)) throw error;
+      await onTrouble(tenant, error);
+      return false;
+    }
   });
 };
 
@@ -132,7 +157,7 @@ const pruneStep = async (
   db: D1Database,
   tenant: string,
   before: number,
-): Promise<{ pruned: Pruned; isMore: boolean }> => {
+): Promise<{ pruned: Pruned; bytes: number; isMore: boolean }> => {
   const { results } = await db
     .prepare("SELECT id FROM jobs WHERE tenant = ?1 AND finished_at < ?2 ORDER BY finished_at LIMIT ?3")
     .bind(tenant, before, JOBS_A_STEP)
@@ -148,7 +173,7 @@ const pruneStep = async (
   ]);
   const pruned: Pruned = {};
   for (const { status } of deleted.at(-1)?.results ?? []) pruned[status] = (pruned[status] ?? 0) + 1;
-  return { pruned, isMore: results.length === JOBS_A_STEP };
+  return { pruned, bytes: 0, isMore: results.length === JOBS_A_STEP };
 };
 
 /** Deletes the oldest runs of schedules, of all tenants. */

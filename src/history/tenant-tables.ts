@@ -12,6 +12,7 @@ type TenantTable = {
 
 /** `tenants` comes last, so that an interrupted deletion can be repeated. */
 export const TENANT_TABLES = {
+  archive_parts: "tenant, day, name",
   attempts: "tenant, job_id, lease",
   audit: "tenant, id",
   catalog_history: "tenant, subscription_id, seq",

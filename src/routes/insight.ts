@@ -15,6 +15,7 @@ import { Refused, unwrap } from "../http/refused.ts";
 import { askAndDrain } from "../tenant/ask-and-drain.ts";
 import { asks } from "../tenant/asks.ts";
 import { callTenantForText } from "../tenant/tenant.ts";
+import { archivedLine } from "./archived-jobs.ts";
 
 const TAG = "Jobs";
 
@@ -64,9 +65,11 @@ const attempts = endpoint(
   },
   async (c, { params, token }) => {
     await askAndDrain(c, token, "authorizeRead", null);
-    const found = await jobAttempts(c.env.DB, token.tenant, params.id);
-    if (found === null) throw new Refused(notFound("job", params.id));
-    return answer(c, found);
+    const found =
+      (await jobAttempts(c.env.DB, token.tenant, params.id))?.attempts ??
+      (await archivedLine(c, token, params.id))?.attempt_list;
+    if (found === undefined) throw new Refused(notFound("job", params.id));
+    return answer(c, { attempts: [...found] });
   },
 );
 

@@ -17,6 +17,7 @@ import { jobList, jobListQuery } from "../../contract/job-list.ts";
 import { jobIdParam } from "../../contract/worker.ts";
 import { notFound } from "../../domain/words/refusal.ts";
 import { type Endpoint, endpoint } from "../endpoint/router.ts";
+import { jobOfLine } from "../history/archive/part.ts";
 import { jobTimeline, listJobs } from "../history/jobs.ts";
 import { answer } from "../http/answer.ts";
 import type { AppContext } from "../http/auth.ts";
@@ -27,6 +28,7 @@ import { traced } from "../http/traced.ts";
 import { askAndDrain } from "../tenant/ask-and-drain.ts";
 import { asks } from "../tenant/asks.ts";
 import { callTenant, callTenantForText, waitForJob } from "../tenant/tenant.ts";
+import { archivedLine, listArchived, orArchived } from "./archived-jobs.ts";
 import { commandJob } from "./job-command.ts";
 
 const TAG = "Jobs";
@@ -86,8 +88,9 @@ const list = endpoint(
   },
   async (c, { query, token }) => {
     await askAndDrain(c, token, "authorizeRead", null);
-    const { jobs, ...counted } = await listJobs(c.env.DB, token.tenant, query);
     const { limit, offset } = query;
+    if (query.archived === "true") return answer(c, { ...(await listArchived(c, token, query)), limit, offset });
+    const { jobs, ...counted } = await listJobs(c.env.DB, token.tenant, query);
     return answer(c, { jobs: await withLiveState(c, token, jobs), ...counted, limit, offset });
   },
 );
@@ -124,7 +127,8 @@ const get = endpoint(
       const waited = await waitForJob(c.env, token, params.id, query.wait * 1000);
       if (waited.ok || waited.error.code !== "not_found") return answer(c, unwrap(waited));
     }
-    return answer(c, await commandJob(c, token, "getJob", { id: params.id }));
+    const found = await orArchived(c, token, params.id, commandJob(c, token, "getJob", { id: params.id }));
+    return answer(c, "line" in found ? jobOfLine(found.line) : found.own);
   },
 );
 
@@ -193,9 +197,10 @@ const events = endpoint(
   },
   async (c, { params, token }) => {
     await askAndDrain(c, token, "authorizeRead", null);
-    const timeline = await jobTimeline(c.env.DB, token.tenant, params.id);
-    if (timeline === null) throw new Refused(notFound("job", params.id));
-    return answer(c, { events: timeline });
+    const timeline =
+      (await jobTimeline(c.env.DB, token.tenant, params.id)) ?? (await archivedLine(c, token, params.id))?.events;
+    if (timeline === undefined) throw new Refused(notFound("job", params.id));
+    return answer(c, { events: [...timeline] });
   },
 );
 

@@ -11,6 +11,7 @@ import {
   tenantPatch,
 } from "../../contract/tenant.ts";
 import { type Endpoint, endpoint } from "../endpoint/router.ts";
+import { archiveOf } from "../history/archive/store.ts";
 import { claimTenantName, deleteHistory, listTenants } from "../history/tenants.ts";
 import { answer } from "../http/answer.ts";
 import { signingSecret } from "../http/auth.ts";
@@ -125,6 +126,8 @@ const remove = endpoint(
     const name = await foundTenant(c, params.tenant);
     await destroyTenant(c.env, name);
     await deleteHistory(c.env.DB, name.tenant);
+    // Afterwards: a part that is written meanwhile finds no tenant, and goes again.
+    await archiveOf(c.env)?.removeAll(name.tenant);
     return c.body(null, 204);
   },
 );

@@ -242,8 +242,8 @@ const ROOMS: readonly Room[] = [
     packages: ["hono", "zod"],
   },
   {
-    places: ["src/history"],
-    may: ["contract/*", "domain/*", "log", "migrations", "src/http", "src/tenant"],
+    places: ["src/history", "src/history/archive"],
+    may: ["contract/*", "domain/*", "log", "migrations", "src/env.ts", "src/home.ts", "src/http", "src/tenant"],
     packages: ["zod"],
   },
   {
