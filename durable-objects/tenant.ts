@@ -30,18 +30,19 @@ import { tenantOf } from "./object-name.ts";
 import { type AttemptEnd, abandon, attemptEnd, endBegunAnswer, isGivenTo, loseStream } from "./operations/abandon.ts";
 import type { CatalogReport } from "./operations/catalog.ts";
 import { learnCatalog, noteEdgeTrouble } from "./operations/edge-workers.ts";
-import { type ReadableFile, readFile } from "./operations/files.ts";
+import { forgetFile, type ReadableFile, readFile } from "./operations/files.ts";
 import type { Asking, AskWait, DoorAnswer, Followed } from "./operations/front-door.ts";
 import type { Credential } from "./operations/holders.ts";
 import { addAdminKey, createTenant, type NewKey, type NewTenant } from "./operations/keys.ts";
 import { countPruned } from "./operations/live.ts";
 import { briefMetrics } from "./operations/metrics.ts";
 import type { Leaving } from "./operations/moving.ts";
+import { announceOutput, finishOutput } from "./operations/outputs.ts";
 import { leftToOthers, reportFirstToken } from "./operations/report.ts";
 import { boundTenant, noteArchive } from "./operations/storage-use.ts";
 import { nextWakeAt, readTimetable } from "./operations/sweep.ts";
 import { Relays } from "./relay/relays.ts";
-import type { RunnerOwner } from "./relay/runner-calls.ts";
+import type { ResultStep, RunnerOwner } from "./relay/runner-calls.ts";
 import type { StreamLease, StreamOwner } from "./relay/stream-owner.ts";
 import { type Arrival, Relocation } from "./relocation.ts";
 import { HibernatingSockets } from "./sockets/hibernating-sockets.ts";
@@ -343,6 +344,13 @@ export class Tenant extends DurableObject<TenantEnv> implements StreamOwner, Run
       handleMessage(turn, instance, refusal === null ? report : leftToOthers(turn, report, refusal)),
     );
     return heard.ok;
+  }
+
+  async keepRunnerResult(step: ResultStep): Promise<Result<unknown, Refusal>> {
+    return this.#turns.decide(SERVICE, (turn): Result<unknown, Refusal> => {
+      if (step.do === "announce") return announceOutput(turn, step.asked);
+      return step.do === "finish" ? finishOutput(turn, step.asked) : forgetFile(turn, step.asked);
+    });
   }
 
   async sealedKey(provider: string): Promise<string | null> {

@@ -2,8 +2,12 @@
 // the tenant: what it reports are a worker's messages.
 
 import type { CoordinatorMessage, JobReport } from "../../contract/socket.ts";
+import type { Refusal } from "../../domain/words/refusal.ts";
+import type { Result } from "../../domain/words/result.ts";
 import type { Jurisdiction } from "../object-name.ts";
 import type { EdgeState } from "../operations/edge-workers.ts";
+import type { forgetFile } from "../operations/files.ts";
+import type { announceOutput, finishOutput } from "../operations/outputs.ts";
 import type { Relay } from "./relay.ts";
 
 /** Messages as on a worker's socket: jobs to run, and jobs to drop. */
@@ -18,12 +22,20 @@ export interface RunnerCalls extends Pick<Relay, "cut" | "end" | "endKey" | "dro
   state(provider: string, jurisdiction: Jurisdiction | null): Promise<EdgeState>;
 }
 
+/** As the operations of a worker's request. */
+export type ResultStep =
+  | { readonly do: "announce"; readonly asked: Parameters<typeof announceOutput>[1] }
+  | { readonly do: "finish"; readonly asked: Parameters<typeof finishOutput>[1] }
+  | { readonly do: "forget"; readonly asked: Parameters<typeof forgetFile>[1] };
+
 export interface RunnerOwner {
   /**
    * Whether the report was taken; if not, the job is no longer this runner's. `refusal`: why the provider takes no
    * further call, in its own words.
    */
   hearRunner(instance: string, report: JobReport, refusal: string | null): Promise<boolean>;
+  /** A step in storing a result that its report does not carry. */
+  keepRunnerResult(step: ResultStep): Promise<Result<unknown, Refusal>>;
   /** The tenant's own key of a provider, sealed; null if it has none. */
   sealedKey(provider: string): Promise<string | null>;
 }

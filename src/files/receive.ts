@@ -7,6 +7,7 @@ import type { Refusal, RefusalOf } from "../../domain/words/refusal.ts";
 import type { Result } from "../../domain/words/result.ts";
 import type { StoredBytes } from "../../durable-objects/files/file-request.ts";
 import type { Announced, NewFile } from "../../durable-objects/operations/files.ts";
+import type { Env } from "../env.ts";
 import type { AppContext } from "../http/auth.ts";
 import { randomId, type TokenFacts } from "../http/key-format.ts";
 import { Refused, unwrap } from "../http/refused.ts";
@@ -50,9 +51,23 @@ export interface Receiver {
   readonly forget: (id: string) => Promise<unknown>;
 }
 
-export const receive = async (
+/** Where a file goes, and the address at which its bytes came. */
+interface Place {
+  readonly env: Env;
+  readonly name: Pick<TokenFacts, "tenant" | "jurisdiction">;
+  readonly origin: string;
+}
+
+export const receive = (
   c: AppContext,
   token: TokenFacts,
+  arriving: Arriving,
+  receiver: Receiver,
+): Promise<FileResource> =>
+  receiveAt({ env: c.env, name: token, origin: new URL(c.req.url).origin }, arriving, receiver);
+
+export const receiveAt = async (
+  { env, name, origin }: Place,
   arriving: Arriving,
   receiver: Receiver,
 ): Promise<FileResource> => {
@@ -60,8 +75,8 @@ export const receive = async (
   const { tooLarge, announce, finish, forget } = receiver;
   if ((declaredBytes ?? 0) > tooLarge.limitBytes) throw new Refused(tooLarge);
   const id = newFileId();
-  const { maxBytes } = unwrap(await announce({ id, bytes: declaredBytes, origin: new URL(c.req.url).origin }));
-  const file = fileObject(c.env, token, id);
+  const { maxBytes } = unwrap(await announce({ id, bytes: declaredBytes, origin }));
+  const file = fileObject(env, name, id);
   try {
     const stored: StoredBytes[] = [];
     const facts = await send(async (body) => {

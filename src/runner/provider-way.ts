@@ -11,6 +11,8 @@ import { classifyFailure } from "../../worker/runtimes/failure.ts";
 import type { JobFailure } from "../../worker/runtimes/runtime.ts";
 import type { VaultConnector } from "../catalog/vault/connector.ts";
 
+/** A key that is longer is found only where a piece has all of it. */
+const MAX_KEY_CHARS = 4 * 1024;
 const MAX_ERROR_CHARS = 64 * 1024;
 const MAX_WORDS = 300;
 /** The calls of one object hold half of an isolate's memory at most; no model writes so much. */
@@ -98,6 +100,18 @@ export class ProviderWay implements Way {
   /** Ends an answer that quotes the key before anybody reads it. */
   refuseKeyIn(events: readonly string[]): void {
     if (events.some((event) => this.#holdsKey(event))) throw new QuotesKey(QUOTES_KEY.message);
+  }
+
+  /** Ends an answer that quotes the key, wherever its pieces divide it, before it is kept. */
+  async *withoutKey(pieces: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+    const decoder = new TextDecoder();
+    let last = "";
+    for await (const piece of pieces) {
+      const text = last + decoder.decode(piece, { stream: true });
+      this.refuseKeyIn([text]);
+      last = text.slice(-MAX_KEY_CHARS);
+      yield piece;
+    }
   }
 
   /** An outcome without the key, which some providers quote. */

@@ -3,7 +3,6 @@
 // still fetches; its alarm runs as long as it has calls, and keeps it. A call that is lost with its object is a lost
 // attempt, which the tenant notices by its silence.
 
-import { MAX_RESULT_BYTES } from "../../contract/field.ts";
 import type { JobReport } from "../../contract/socket.ts";
 import type { LeasedJob } from "../../contract/worker.ts";
 import { apisOf } from "../../domain/catalog/catalog.ts";
@@ -16,8 +15,8 @@ import type { Cut, StreamLease } from "../../durable-objects/relay/stream-owner.
 import { log } from "../../log/log.ts";
 import type { LoadedInput } from "../../worker/load-input.ts";
 import { runJob } from "../../worker/run-job.ts";
-import type { Stored } from "../../worker/runtimes/runtime.ts";
 import type { Env } from "../env.ts";
+import { keepResult } from "./keep-result.ts";
 import { providerRuntime } from "./provider-runtime.ts";
 import { callAuth } from "./provider-way.ts";
 import { openKeys, providerNamed } from "./tenant-keys.ts";
@@ -30,16 +29,6 @@ const BEAT_MS = 10_000;
 const LOOK_MS = 1_000;
 /** Reports of 200 halted calls, sent at once, would hold up the closing of their connections fourfold. */
 const HALTED_FIRST_MS = 250;
-
-/** A stream may be longer, because its reader has it. */
-const NOT_STORED: Stored = {
-  ok: false,
-  error: {
-    code: "result_too_large",
-    message: `a provider's answer that is kept has at most ${MAX_RESULT_BYTES} bytes: ask for a stream, or for less`,
-    retryable: false,
-  },
-};
 
 interface Call {
   readonly job: LeasedJob;
@@ -139,7 +128,8 @@ export class Runner extends Relay<Env> implements RunnerCalls {
       offeredModels: [],
       timeoutSeconds: LONGEST_CALL_SECONDS,
       loadInput: () => this.#loadInput(job.id),
-      storeResult: async () => NOT_STORED,
+      storeResult: (_job: LeasedJob, bytes: AsyncIterable<Uint8Array>, type: string) =>
+        keepResult(this.#place, this.tenant(), job, way.withoutKey(bytes), type),
       onProgress: () => undefined,
       onFirstToken: () => {
         if (job.stream) void this.#report({ type: "job.streaming", id: job.id, ...lease });
@@ -185,6 +175,12 @@ export class Runner extends Relay<Env> implements RunnerCalls {
   #vault(): ReturnType<typeof openKeys> {
     this.#keys ??= openKeys(this.env, this.#tenantName, (provider) => this.tenant().sealedKey(provider));
     return this.#keys;
+  }
+
+  /** Links to a result are made for whom asks; its address is not used. */
+  get #place(): Parameters<typeof keepResult>[0] {
+    const name = { tenant: this.#tenantName, jurisdiction: this.jurisdiction };
+    return { env: this.env, name, origin: "" };
   }
 
   get #tenantName(): string {

@@ -171,7 +171,7 @@ describe("a provider's answer that", () => {
     await hosted.acme.until(() => hosted.acme.asked.at(-1)?.isAborted === true);
     const word = "y".repeat(100_000);
     hosted.acme.behave = () => ({ words: new Array(12).fill(word) });
-    expect((await ask({ model: "m2" })).body.error?.code).toBe("result_too_large");
+    expect((await ask({ model: "m2" })).body.choices[0].message.content.split(word).length).toBe(13);
     expect((await stream()).text.split(word).length).toBe(13);
   });
 });

@@ -60,6 +60,20 @@ describe.each(Object.keys(HOMES) as (keyof typeof HOMES)[])("%s", (home) => {
       expect(job).toMatchObject({ status: "completed", ran_provider: "acme", usage: { input_tokens: 7 } });
     });
 
+    test("gets an answer over 1 MiB whole, which passes without being held", async () => {
+      const rows = Array.from({ length: 300 }, (_, index) => ({ index, embedding: new Array(2_000).fill(0.125) }));
+      const errorBody = { object: "list", data: rows, model: "m1", usage: { prompt_tokens: 300, total_tokens: 300 } };
+      hosted.acme.behave = () => ({ status: 200, errorBody });
+      const { data: answer, response } = await openai()
+        .embeddings.create({ model: "m1", input: ["a"], encoding_format: "float" })
+        .withResponse();
+      expect(answer.data).toHaveLength(300);
+      expect(answer.data[299]?.embedding).toHaveLength(2_000);
+      const job = await jobOf(response.headers.get("x-signalbox-job") ?? "");
+      expect(job).toMatchObject({ status: "completed", result: null, usage: { input_tokens: 300 } });
+      expect(job.result_bytes).toBe(JSON.stringify(errorBody).length);
+    });
+
     test("speaks completions, embeddings and responses", async () => {
       const completion = await openai().completions.create({ model: "m1", prompt: "say hello to all" });
       expect(completion.choices[0]?.text).toBe("say hello to all");

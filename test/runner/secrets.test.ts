@@ -85,6 +85,7 @@ const quoting = (key: string): readonly Behaviour[] => [
   { words: ["one", "two"], cutAfter: 1, model: key },
   { status: 402, errorBody: { error: { message: `${key} has no money` } } },
   { status: 401, errorBody: { error: { message: `bad key ${key}`, code: "invalid_api_key" } } },
+  { status: 200, errorBody: { object: "list", data: "y".repeat(1_200_000), note: key } },
 ];
 
 const ONCE = { jobs: { max_attempts: 1 } };
