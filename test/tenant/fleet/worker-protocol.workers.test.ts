@@ -175,7 +175,7 @@ describe("a lease", () => {
     }
     const missing = await world.post(`/api/jobs/${id}/complete`, { lease: 1 });
     expect(missing.body.errors).toEqual([
-      { path: "result", message: "is required: give result, result_file or result_bytes" },
+      { path: "result", message: "is required: give one of result, result_file and result_bytes" },
     ]);
     expect((await read(id)).status).toBe("assigned");
     expect(await world.ok("POST", `/api/jobs/${id}/complete`, { lease: 1, result: null })).toMatchObject({
