@@ -43,5 +43,5 @@ export async function runLibrary(library: Library, { clients, jobsACall, warmUpM
   const rate = ((library.done() - before) * 1000) / (performance.now() - startedAt);
   isOver = true;
   await all;
-  process.stdout.write(`${JSON.stringify({ jobsPerSecond: rate })}\n`);
+  process.stdout.write(`${JSON.stringify({ jobsPerSecond: rate, done: library.done() })}\n`);
 }

@@ -4,6 +4,8 @@
 export class Recent<T> {
   readonly #limit: number;
   readonly #byId = new Map<string, T>();
+  /** Stands before the oldest entry: a new iterator would pass all entries that were deleted since the map last grew. */
+  readonly #oldest = this.#byId.keys();
 
   constructor(limit: number) {
     this.#limit = limit;
@@ -21,10 +23,8 @@ export class Recent<T> {
   keep(id: string, value: T): void {
     this.#byId.set(id, value);
     if (this.#byId.size <= this.#limit) return;
-    for (const oldest of this.#byId.keys()) {
-      this.#byId.delete(oldest);
-      return;
-    }
+    const oldest = this.#oldest.next().value;
+    if (oldest !== undefined) this.#byId.delete(oldest);
   }
 
   drop(id: string): void {

@@ -27,6 +27,17 @@ describe("recent records", () => {
     for (const at of [1, 2, 3]) recent.keep(String(at), at);
     expect([...recent.values()]).toEqual([2, 3]);
   });
+
+  it("leave in the order in which they came, also when some were dropped or all forgotten before", () => {
+    const recent = new Recent<number>(3);
+    for (const at of [1, 2, 3]) recent.keep(String(at), at);
+    recent.drop("1");
+    for (const at of [4, 5, 1, 6]) recent.keep(String(at), at);
+    expect([...recent.values()]).toEqual([5, 1, 6]);
+    recent.clear();
+    for (let at = 1; at <= 100; at += 1) recent.keep(String(at), at);
+    expect([...recent.values()]).toEqual([98, 99, 100]);
+  });
 });
 
 describe("a socket", () => {
