@@ -1,6 +1,9 @@
-// One worker process beside a self-hosted server, started again when it dies, with growing delays.
+// One worker process beside a self-hosted server, started again when it dies, with growing delays. It is the package's
+// worker: the same code bundled, without the compiler that Node loads for TypeScript, which takes more memory than the
+// worker.
 
 import path from "node:path";
+import { PACKAGE_DIRECTORY } from "../scripts/build/package.ts";
 import { ROOT } from "../scripts/run-command.ts";
 import { keepRunning } from "./keep-running.ts";
 import { supervise } from "./supervised.ts";
@@ -19,7 +22,8 @@ export interface LocalWorker {
 export function startLocalWorker(worker: { url: string; key: string; instance: string }): LocalWorker {
   const inherited = Object.entries(process.env).filter(([name]) => !WITHHELD.test(name));
   const env = { ...Object.fromEntries(inherited), SERVICE_API_URL: worker.url, SERVICE_API_KEY: worker.key };
-  const args = [...process.execArgv, path.join(ROOT, "worker", "main.ts"), "--instance", worker.instance];
+  const program = path.join(ROOT, PACKAGE_DIRECTORY, "cli", "main.js");
+  const args = [...process.execArgv, program, "worker", "--instance", worker.instance];
   const kept = keepRunning("The local worker", PACE, () =>
     supervise("the local worker", process.execPath, args, env, ROOT),
   );

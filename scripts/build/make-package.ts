@@ -9,10 +9,10 @@ import { VERSION } from "../../contract/version.ts";
 import { ExitError } from "../exit-error.ts";
 import { filesBelow } from "../files-below.ts";
 import { ROOT } from "../run-command.ts";
+import { PACKAGE_DIRECTORY } from "./package.ts";
 import { writePackageTypes } from "./package-types.ts";
 import { type TarFile, tarOf } from "./tar.ts";
 
-const PACKAGE_DIRECTORY = "dist/package";
 const MAX_PACKAGE_BYTES = 4 * 1024 * 1024;
 const OLDEST_NODE = "node20";
 

@@ -4,6 +4,8 @@
 import { DASHBOARD_DIRECTORY } from "./dashboard.ts";
 import { buildIfChanged } from "./stamp.ts";
 
+/** What is in it, unpacked. */
+export const PACKAGE_DIRECTORY = "dist/package";
 /** In the dashboard's folder, so that it is a static asset both self-hosted and deployed. */
 const PACKAGE_FILE = `${DASHBOARD_DIRECTORY}/signalbox.tgz`;
 
