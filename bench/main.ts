@@ -32,6 +32,7 @@ import { killswitch } from "./parts/killswitch.ts";
 import { latency } from "./parts/latency.ts";
 import { live } from "./parts/live.ts";
 import { peers } from "./parts/peers.ts";
+import { processes } from "./parts/processes.ts";
 import { profile } from "./parts/profile.ts";
 import { soak } from "./parts/soak.ts";
 import { storage } from "./parts/storage.ts";
@@ -68,7 +69,15 @@ const PARTS: Readonly<Record<string, Measurement>> = {
   batches,
 };
 /** Run only when asked for by name. */
-const EXTRA_PARTS: Readonly<Record<string, Measurement>> = { dashboard, flood, hostile, profile, soak, tab };
+const EXTRA_PARTS: Readonly<Record<string, Measurement>> = {
+  dashboard,
+  flood,
+  hostile,
+  processes,
+  profile,
+  soak,
+  tab,
+};
 
 const MAX_NOTE = 300;
 

@@ -1,5 +1,5 @@
-// Signalbox by its library: `jobs.create` or `createMany` of the SDK, and workers on sockets. Usage:
-// node signalbox.ts <Tenant as JSON> <LibraryRun as JSON>
+// Signalbox by its library: `jobs.create` or `createMany` of the SDK, and one worker on a socket with a thousand places,
+// as the peer's. Usage: node signalbox.ts <Tenant as JSON> <LibraryRun as JSON>
 
 import { Signalbox } from "../../sdk/signalbox.ts";
 import { runLibrary } from "../peers/library-loop.ts";
@@ -7,14 +7,12 @@ import { SOCKET_TAG, socketWire } from "../signalbox.ts";
 import { SocketWorkers } from "../socket-workers.ts";
 import { PROMPT } from "../workplace.ts";
 
-const SOCKETS = 8;
 const [, , tenantText = "{}", run = "{}"] = process.argv;
 const tenant = JSON.parse(tenantText);
 
 const url = `http://127.0.0.1:${tenant.port}`;
 const { jobs } = new Signalbox({ url, key: tenant.authorization.replace("Bearer ", "") });
-const instances = Array.from({ length: SOCKETS }, (_, number) => `library-${number}`);
-const workers = await SocketWorkers.connect(socketWire(tenant), instances);
+const workers = await SocketWorkers.connect(socketWire(tenant), ["library"]);
 const job = { prompt: PROMPT, tags: [SOCKET_TAG] };
 const create = (count: number) =>
   count === 1 ? jobs.create(job) : jobs.createMany(Array.from({ length: count }, () => job));

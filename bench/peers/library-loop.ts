@@ -1,5 +1,6 @@
 // A program that uses a queue as its users do: by its library, creating jobs and working on them in one process. Counts
-// the jobs that are done between the end of the warm-up and the end of the measurement, and prints them a second.
+// the jobs that are done between the end of the warm-up and the end of the measurement, and prints them a second; and
+// the CPU time of its own process a job, from its start on.
 
 import { setTimeout as pause } from "node:timers/promises";
 
@@ -43,5 +44,7 @@ export async function runLibrary(library: Library, { clients, jobsACall, warmUpM
   const rate = ((library.done() - before) * 1000) / (performance.now() - startedAt);
   isOver = true;
   await all;
-  process.stdout.write(`${JSON.stringify({ jobsPerSecond: rate, done: library.done() })}\n`);
+  const { user, system } = process.cpuUsage();
+  const done = library.done();
+  process.stdout.write(`${JSON.stringify({ jobsPerSecond: rate, done, cpuPerJob: (user + system) / done })}\n`);
 }
