@@ -9,7 +9,6 @@ import { VERSION } from "../../contract/version.ts";
 import { ExitError } from "../exit-error.ts";
 import { filesBelow } from "../files-below.ts";
 import { ROOT } from "../run-command.ts";
-import { PACKAGE_DIRECTORY } from "./package.ts";
 import { writePackageTypes } from "./package-types.ts";
 import { type TarFile, tarOf } from "./tar.ts";
 
@@ -84,9 +83,9 @@ function filesOf(directory: string): TarFile[] {
   }));
 }
 
-/** Writes the archive to `target`, relative to the root. */
-export async function makePackage(target: string): Promise<void> {
-  const directory = path.join(ROOT, PACKAGE_DIRECTORY);
+/** Writes the archive to `target`, and what is in it to the folder `unpacked`, both relative to the root. */
+export async function makePackage(target: string, unpacked: string): Promise<void> {
+  const directory = path.join(ROOT, unpacked);
   rmSync(directory, { recursive: true, force: true });
   mkdirSync(directory, { recursive: true });
   try {

@@ -25,6 +25,6 @@ const INPUTS = [
 export function ensurePackage(): Promise<boolean> {
   return buildIfChanged({ stamp: "dist/package.stamp", product: PACKAGE_FILE, inputs: INPUTS }, async () => {
     const { makePackage } = await import("./make-package.ts");
-    await makePackage(PACKAGE_FILE);
+    await makePackage(PACKAGE_FILE, PACKAGE_DIRECTORY);
   });
 }
