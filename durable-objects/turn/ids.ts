@@ -2,11 +2,16 @@
 // jobs of a batch keep their order. The random part comes from the caller.
 
 const MAX_SEQUENCE = 0xfff;
+const RANDOM_BYTES = 8;
+/** Asking the platform for random bytes costs more than the rest of an id. */
+const IDS_A_DRAW = 64;
 const HEX = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, "0"));
 
 export const idSource = (randomBytes: (count: number) => Uint8Array) => {
   let lastMs = 0;
   let sequence = 0;
+  let drawn: Uint8Array = new Uint8Array(0);
+  let used = 0;
   return (nowAt: number): string => {
     if (nowAt > lastMs) {
       lastMs = nowAt;
@@ -17,10 +22,13 @@ export const idSource = (randomBytes: (count: number) => Uint8Array) => {
     } else sequence += 1;
     const time = lastMs.toString(16).padStart(12, "0");
     const middle = sequence.toString(16).padStart(3, "0");
-    const random = randomBytes(8);
-    random[0] = ((random[0] ?? 0) & 0x3f) | 0x80;
+    if (used === drawn.length) {
+      drawn = randomBytes(RANDOM_BYTES * IDS_A_DRAW);
+      used = 0;
+    }
+    drawn[used] = ((drawn[used] ?? 0) & 0x3f) | 0x80;
     let tail = "";
-    for (const byte of random) tail += HEX[byte];
+    for (const end = used + RANDOM_BYTES; used < end; used += 1) tail += HEX[drawn[used] ?? 0];
     return `${time.slice(0, 8)}-${time.slice(8)}-7${middle}-${tail.slice(0, 4)}-${tail.slice(4)}`;
   };
 };
