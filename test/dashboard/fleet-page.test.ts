@@ -139,6 +139,23 @@ describe.skipIf(lacksBrowser())("the fleet", () => {
     expect(faults()).toEqual([]);
   });
 
+  it("cuts no action of a worker that is offline and paused", async () => {
+    const { page, faults } = await world.open("", { viewport: { width: 1440, height: 900 } });
+    await page.route("**/api/workers?*", async (route) => {
+      const answer = await route.fetch();
+      const { workers, ...rest } = await answer.json();
+      const gone = workers.map((one: object) => ({ ...one, status: "offline", paused: true, pause_reason: "its fan" }));
+      await route.fulfill({ response: answer, json: { ...rest, workers: gone } });
+    });
+    await page.goto(`${world.server.url}/#/fleet?find=box-7`);
+    const forget = page.getByRole("button", { name: /^Forget box-7/ }).first();
+    await forget.waitFor();
+    const edge = await page.locator(".table-box").boundingBox();
+    const button = await forget.boundingBox();
+    expect((button?.x ?? 0) + (button?.width ?? 0)).toBeLessThan((edge?.x ?? 0) + (edge?.width ?? 0));
+    expect(faults()).toEqual([]);
+  });
+
   it("has a chip for workers that are online with places left", async () => {
     await world.call("POST", "/presence", { instance: "half-full", provider: "acme", concurrency: 2 });
     await world.call("POST", "/dispatch", { prompt: "x", provider: "acme" });
