@@ -34,6 +34,7 @@ import { live } from "./parts/live.ts";
 import { peers } from "./parts/peers.ts";
 import { processes } from "./parts/processes.ts";
 import { profile } from "./parts/profile.ts";
+import { rows } from "./parts/rows.ts";
 import { soak } from "./parts/soak.ts";
 import { storage } from "./parts/storage.ts";
 import { tab } from "./parts/tab.ts";
@@ -64,6 +65,7 @@ const PARTS: Readonly<Record<string, Measurement>> = {
   live,
   "front-door": frontDoor,
   hosted,
+  rows,
   storage,
   files,
   batches,

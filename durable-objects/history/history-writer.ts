@@ -100,6 +100,7 @@ export class HistoryWriter {
     const { tenant, database } = this.#tools;
     const statements = inserts.map(({ sql, values }) => database.prepare(sql).bind(tenant, ...values));
     const applied = await database.batch([...statements, this.#noteWakeStatement()]);
+    for (const { meta } of applied) this.#tools.store.written.history += meta?.rows_written ?? 0;
     this.#databaseBytes = (applied.at(-1)?.meta as Partial<D1Meta> | undefined)?.size_after ?? this.#databaseBytes;
   }
 

@@ -271,6 +271,12 @@ const tenantMetrics = (turn: Turn): Metric[] => {
       ["", {}, turn.memory.isArchiveFailing ? 1 : 0],
     ]),
     {
+      name: "signalbox_rows_written_total",
+      help: "Rows and index entries written, which Cloudflare charges for, since the tenant's object woke.",
+      type: "counter",
+      samples: Object.entries(turn.store.written).map(([place, count]) => ["", { place }, count] as const),
+    },
+    {
       name: "signalbox_sweep_failures_total",
       help: "Failed periodic tasks, since the tenant's object woke.",
       type: "counter",

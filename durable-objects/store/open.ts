@@ -25,14 +25,16 @@ import { migrate } from "./schema.ts";
 import { settingsTable } from "./settings.ts";
 import { silentWorkersTable } from "./silent-workers.ts";
 import { spendingTable } from "./spending.ts";
-import type { TenantStorage } from "./sql.ts";
+import { countedSql, type TenantStorage, type Written } from "./sql.ts";
 import { unreportedTable } from "./unreported.ts";
 import { webhooksTable } from "./webhooks.ts";
 import { backoffsTable, workersTable } from "./workers.ts";
 
 export type Store = ReturnType<typeof tablesOf>;
 
-const tablesOf = (storage: TenantStorage) => {
+const tablesOf = (plain: TenantStorage) => {
+  const written: Written = { object: 0, history: 0 };
+  const storage = { sql: countedSql(plain.sql, written) };
   const settings = settingsTable(storage.sql);
   const journal = new Journal(storage.sql, settings);
   const payloads = payloadsTable(storage.sql, journal);
@@ -72,6 +74,7 @@ const tablesOf = (storage: TenantStorage) => {
     latency: latencyTable(storage.sql),
     providerKeys: providerKeysTable(storage.sql),
     responses: responsesTable(storage.sql),
+    written,
     bytes: (): number => storage.sql.databaseSize,
     /** Drops its caches, after a rollback. */
     forgetRecent: (): void => {

@@ -61,8 +61,8 @@ export interface OutboxRow {
   readonly entries: OutboxEntries;
 }
 
-/** Changes are collected for this long and sent together. */
-export const DRAIN_DELAY_MS = 200;
+/** Changes are collected for this long and sent together: a job that ends meanwhile is written once. Readers do not wait. */
+export const DRAIN_DELAY_MS = 500;
 /** Rows that leave soon after they came are not read again, up to this many characters. */
 const RECENT_CHARS = 8_000_000;
 

@@ -6,7 +6,7 @@ export type Row = Record<string, SqlValue>;
 
 export interface Sql {
   /** Runs one statement; `toArray` reads all of its rows at once, so that no cursor outlives a turn. */
-  exec(query: string, ...bindings: SqlValue[]): { toArray(): Row[] };
+  exec(query: string, ...bindings: SqlValue[]): { toArray(): Row[]; readonly rowsWritten?: number };
   /** Bytes in use. */
   readonly databaseSize: number;
 }
@@ -16,6 +16,24 @@ export interface TenantStorage {
   readonly sql: Sql;
   transactionSync<T>(work: () => T extends Promise<unknown> ? never : T): T;
 }
+
+/** Rows and index entries that were written since the object woke, which is what Cloudflare charges for. */
+export interface Written {
+  object: number;
+  history: number;
+}
+
+/** The same SQL, adding up what it writes. */
+export const countedSql = (sql: Sql, written: Written): Sql => ({
+  exec: (query, ...bindings) => {
+    const cursor = sql.exec(query, ...bindings);
+    written.object += cursor.rowsWritten ?? 0;
+    return cursor;
+  },
+  get databaseSize() {
+    return sql.databaseSize;
+  },
+});
 
 export const all = (sql: Sql, query: string, ...bindings: SqlValue[]): Row[] => sql.exec(query, ...bindings).toArray();
 
