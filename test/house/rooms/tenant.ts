@@ -1,0 +1,132 @@
+// What runs on a tenant's thread.
+
+import type { Room } from "./room.ts";
+
+export const TENANT_ROOMS: readonly Room[] = [
+  { places: ["durable-objects/store"], may: ["domain/*", "contract/*"], packages: [] },
+  { places: ["durable-objects/turn"], may: ["contract/*", "domain/*", "log", "durable-objects/store"], packages: [] },
+  {
+    places: ["durable-objects/steps"],
+    may: ["contract/*", "domain/*", "providers", "durable-objects/store", "durable-objects/turn"],
+    packages: [],
+  },
+  {
+    places: ["durable-objects/operations"],
+    may: ["domain/*", "contract/*", "durable-objects/store", "durable-objects/turn", "durable-objects/steps"],
+    packages: [],
+  },
+  {
+    places: ["durable-objects/api.ts"],
+    may: ["domain/*", "durable-objects/turn", "durable-objects/operations"],
+    packages: [],
+  },
+  { places: ["durable-objects/object-name.ts"], may: ["domain/*"], packages: [] },
+  {
+    places: ["durable-objects/files"],
+    may: [
+      "domain/*",
+      "contract/*",
+      "durable-objects/store",
+      "durable-objects/object-name.ts",
+      "durable-objects/sockets/object-line.ts",
+    ],
+    packages: ["@noble/hashes", "cloudflare:workers"],
+  },
+  {
+    places: ["durable-objects/calls"],
+    may: [
+      "domain/*",
+      "log",
+      "durable-objects/store",
+      "durable-objects/turn",
+      "durable-objects/steps",
+      "durable-objects/operations",
+      "durable-objects/api.ts",
+    ],
+    packages: [],
+  },
+  {
+    places: ["durable-objects/history"],
+    may: [
+      "domain/*",
+      "contract/*",
+      "log",
+      "durable-objects/store",
+      "durable-objects/turn",
+      "durable-objects/operations",
+      "durable-objects/calls",
+    ],
+    packages: [],
+  },
+  {
+    places: ["durable-objects/sockets"],
+    may: [
+      "contract/*",
+      "domain/*",
+      "log",
+      "durable-objects/store",
+      "durable-objects/turn",
+      "durable-objects/steps",
+      "durable-objects/operations",
+      "durable-objects/calls",
+      "durable-objects/history",
+    ],
+    packages: [],
+  },
+  {
+    places: ["durable-objects/waits"],
+    may: ["contract/*", "domain/*", "durable-objects/operations", "durable-objects/api.ts", "durable-objects/calls"],
+    packages: [],
+  },
+  {
+    places: ["durable-objects/relay"],
+    may: [
+      "contract/*",
+      "domain/*",
+      "durable-objects/store",
+      "durable-objects/turn",
+      "durable-objects/operations",
+      "durable-objects/object-name.ts",
+      "durable-objects/sockets",
+    ],
+    packages: ["cloudflare:workers"],
+  },
+  {
+    places: ["durable-objects/effects"],
+    may: [
+      "domain/*",
+      "log",
+      "durable-objects/turn",
+      "durable-objects/steps",
+      "durable-objects/operations",
+      "durable-objects/files",
+      "durable-objects/calls",
+      "durable-objects/sockets",
+      "durable-objects/waits",
+      "durable-objects/relay",
+    ],
+    packages: [],
+  },
+  // The object itself.
+  {
+    places: ["durable-objects"],
+    may: [
+      "domain/*",
+      "contract/*",
+      "log",
+      "durable-objects/store",
+      "durable-objects/turn",
+      "durable-objects/operations",
+      "durable-objects/api.ts",
+      "durable-objects/object-name.ts",
+      "durable-objects/files",
+      "durable-objects/calls",
+      "durable-objects/history",
+      "durable-objects/sockets",
+      "durable-objects/waits",
+      "durable-objects/relay",
+      "durable-objects/effects",
+    ],
+    packages: ["cloudflare:workers"],
+  },
+];

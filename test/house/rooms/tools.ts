@@ -1,0 +1,85 @@
+// What starts, measures and ships the rest.
+
+import type { Room } from "./room.ts";
+
+export const TOOLS_ROOMS: readonly Room[] = [
+  // It also runs in browsers.
+  { places: ["sdk"], may: ["contract/*"], packages: [] },
+  { places: ["cli"], may: ["contract/*", "sdk"], packages: ["node:"] },
+  { places: ["cli/verbs"], may: ["contract/*", "worker", "worker/session.ts", "sdk", "cli"], packages: ["node:"] },
+  { places: ["cli/main.ts", "cli/verbs.ts"], may: ["contract/*", "sdk", "cli", "cli/verbs"], packages: ["node:"] },
+  // What the server needs when it starts from a checkout, and the scripts, too.
+  {
+    places: ["scripts/build", "scripts/exit-error.ts", "scripts/run-command.ts", "scripts/files-below.ts"],
+    may: ["contract/*"],
+    packages: ["esbuild", "node:", "wrangler", "zod"],
+  },
+  {
+    places: ["self-host"],
+    may: [
+      "contract/*",
+      "domain/*",
+      "log",
+      "durable-objects/store",
+      "src/env.ts",
+      "src/catalog/url-policy.ts",
+      "src/catalog",
+      "src/sign-in",
+      "scripts/build",
+    ],
+    packages: ["node:"],
+  },
+  {
+    places: ["self-host/edge"],
+    may: [
+      "domain/*",
+      "contract/*",
+      "log",
+      "durable-objects/api.ts",
+      "durable-objects/calls",
+      "durable-objects/sockets",
+      "src/env.ts",
+      "src/http",
+      "src",
+      "self-host",
+    ],
+    packages: ["@hono/node-server", "node:", "ws"],
+  },
+  { places: ["scripts/backup"], may: ["scripts/build", "self-host"], packages: ["node:"] },
+  { places: ["scripts/deploy"], may: ["scripts/build"], packages: ["node:"] },
+  { places: ["scripts/pictures"], may: [], packages: [] },
+  {
+    places: ["scripts"],
+    may: [
+      "domain/*",
+      "log",
+      "providers",
+      "src/catalog",
+      "scripts/build",
+      "self-host",
+      "self-host/edge",
+      "scripts/backup",
+      "scripts/deploy",
+      "scripts/pictures",
+      "test",
+    ],
+    packages: ["@pydantic/genai-prices", "node:", "playwright-core"],
+  },
+  // It measures the router's choice and the catalog's sync alone, so it imports these rooms.
+  {
+    places: ["bench"],
+    may: ["domain/*", "contract/*", "migrations", "src/catalog/vault", "src/catalog"],
+    packages: ["@anthropic-ai/sdk", "drizzle-orm", "esbuild", "miniflare", "node:", "openai", "ws"],
+  },
+  { places: ["bench/floor"], may: ["bench"], packages: ["cloudflare:workers", "esbuild", "node:"] },
+  { places: ["bench/peers"], may: ["bench"], packages: ["bullmq", "node:", "pg-boss"] },
+  { places: ["bench/library"], may: ["bench", "bench/peers", "sdk"], packages: [] },
+  { places: ["bench/hostile"], may: ["contract/*", "bench"], packages: ["node:", "ws"] },
+  { places: ["bench/dashboard"], may: ["contract/*", "bench"], packages: ["playwright-core"] },
+  {
+    places: ["bench/parts"],
+    may: ["domain/*", "bench", "bench/dashboard", "bench/floor", "bench/peers", "bench/hostile"],
+    packages: ["node:", "playwright-core", "ws"],
+  },
+  { places: ["bench/main.ts"], may: ["bench", "bench/floor", "bench/parts"], packages: ["node:"] },
+];
