@@ -11,7 +11,7 @@ export interface Growth {
   readonly note: string;
 }
 
-/** Begins; what it returns tells how far each process has grown since. */
+/** Begins; the returned function gives how far each process has grown since. */
 export function watchGrowth(served: Pick<Usage, "residentByProcess" | "peakByProcess" | "forgetPeaks">): () => Growth {
   const before = served.residentByProcess();
   served.forgetPeaks();

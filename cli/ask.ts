@@ -1,4 +1,4 @@
-// A question on the terminal. Without one there is nobody to ask, and a command must be told by a flag.
+// A question on the terminal. Without a terminal nobody can answer, and the command needs a flag.
 
 import { createInterface } from "node:readline/promises";
 

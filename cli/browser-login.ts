@@ -81,7 +81,7 @@ export const logInByBrowser = async ({
   }
 };
 
-/** Whether people sign in to it with an organisation's identity; an older service says nothing, which is no. */
+/** Whether people sign in to it with an organisation's identity; an older service does not answer this, which means no. */
 export const offersBrowserLogin = async (url: string, tenant = "default", signal: AbortSignal): Promise<boolean> => {
   const offer = await createClient({ url, retries: 0 })
     .signIn.offer(tenant, { signal })

@@ -142,7 +142,7 @@ const checkRuntimeModels = async (
   });
 };
 
-/** A list that may have been cut says nothing of models that it does not name. */
+/** A list that may have been cut proves nothing about models that it does not name. */
 const lostModelsOf = ({
   models,
   runtime_models: listed,

@@ -23,7 +23,7 @@ const sinkOver = (stream: NodeJS.WriteStream): Sink => ({
     stream.write(words);
   },
   isTerminal: stream.isTTY === true,
-  // Read each time, because a window changes its size. A terminal that does not know it says 0.
+  // Read each time, because a window changes its size. A terminal that does not know its size gives 0.
   get columns() {
     return stream.columns || undefined;
   },

@@ -1,5 +1,5 @@
 // How far something long is, on a terminal: shown once it has taken a second, a few times a second, and gone at its end.
-// In a pipe it says nothing.
+// In a pipe it prints nothing.
 
 import { duration } from "../contract/text/time-words.ts";
 import type { Output } from "./output.ts";

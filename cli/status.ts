@@ -23,7 +23,7 @@ interface Question<Facts> {
 }
 
 const LONG_WAIT_MS = 300_000;
-/** Fewer failures than this say nothing of the rate. */
+/** Fewer failures than this prove nothing about the rate. */
 const FEW_FAILURES = 5;
 const LOOK_AT_ERROR_RATE = 0.05;
 const BAD_ERROR_RATE = 0.5;

@@ -39,7 +39,7 @@ const splitTags = (tags: string): string[] => tags.split(",").map((tag) => tag.t
 export class Watch {
   readonly #terms: WakeTerms;
   #groups: readonly QueueGroup[] = [];
-  /** Groups that were told, and when. */
+  /** Groups that were announced, and when. */
   readonly #toldAt = new Map<string, number>();
   /** Workers without work, and since when as far as it was seen. */
   readonly #idle = new Map<string, { readonly sinceAt: number; isTold: boolean }>();

@@ -47,7 +47,7 @@ const getWhole =
       const content = await files.content(job.result_file.id, { signal: options.signal });
       return { ...job, result: (await content.json()) as JobResource["result"] };
     } catch (error) {
-      // Kept for a week, and not for viewers: the job says where it was.
+      // Kept for a week, and not for viewers: the job shows where it was.
       if (error instanceof ApiProblem && GONE_OR_NOT_YOURS.has(error.status)) return job;
       throw error;
     }

@@ -16,7 +16,7 @@ interface Watch {
 }
 type Watching = typeof globalThis & { benchWatch: Watch };
 
-/** Must be told before the page is opened. */
+/** Call it before the page is opened. */
 export const watchChanges = (page: Page): Promise<unknown> =>
   page.addInitScript(() => {
     const watch = { lastAt: 0, reads: 0 };

@@ -29,7 +29,7 @@ const showKillswitch = async (
   ]);
 };
 
-/** The API takes 0 and does nothing: whoever types it means to clear. */
+/** The API takes 0 and does nothing: who types it means to clear. */
 const ENGAGED_LEVELS = KILLSWITCH_LEVELS.filter((level) => level > 0);
 
 const levelOf = (text: string): number => {

@@ -1,4 +1,4 @@
-// People who sign in with the organisation's identity. Their roles come from rules over what the identity provider says.
+// People who sign in with the organisation's identity. Their roles come from rules over the claims of the identity provider.
 
 import type { PersonResource } from "../../contract/person.ts";
 import type { SignInResource } from "../../contract/sign-in.ts";

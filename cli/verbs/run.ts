@@ -87,7 +87,7 @@ const showWhileWritten = async (context: Context, id: string): Promise<number> =
     const last = await showChunks(context, id);
     const ended = await ending;
     if (ended.status === "completed") {
-      // Its worker told nothing while it wrote.
+      // Its worker reported no output while it wrote.
       if (!output.isJson && last === "") output.raw(`${textOf(ended.result)}\n`);
       return 0;
     }

@@ -1,4 +1,4 @@
-// Waits for a job's end, and says meanwhile what a pending job waits for: silence looks like a hang.
+// Waits for a job's end, and meanwhile prints what a pending job waits for: without output it looks like a hang.
 
 import type { JobResource } from "../../contract/job.ts";
 import { objectOf } from "../../contract/text/json-object.ts";
@@ -11,7 +11,7 @@ import type { Context } from "../verb.ts";
 const PATIENCE_SECONDS = 3;
 const LIVE_EVERY_SECONDS = 1;
 
-/** Each reason is said on stderr when it is new. */
+/** Prints each new reason on stderr. */
 export const waitAloud = async ({ client, output, signal }: Context, id: string): Promise<JobResource> => {
   const { jobs } = client();
   let told: string | null = null;
@@ -24,7 +24,7 @@ export const waitAloud = async ({ client, output, signal }: Context, id: string)
   }
 };
 
-/** The share of it that is done, where its worker tells. */
+/** The share of it that is done, if its worker reports that. */
 const shareOf = ({ progress }: JobResource): string => {
   const { progress: share, message } = objectOf(progress);
   const bar = typeof share === "number" ? ` ${barOf(share, 1)} ${Math.round(share * 100)} %` : "";

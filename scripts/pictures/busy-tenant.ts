@@ -28,7 +28,7 @@ const graphics = (name: string, total_mb: number, used_mb: number) => ({
   hardware: { gpus: [{ name, total_mb, used_mb }], ram_mb: 65_536, ram_free_mb: 30_000 },
 });
 
-/** What the workers with a machine of their own say of it. */
+/** What workers with a machine of their own report about it. */
 const MACHINES: Readonly<Record<string, object>> = {
   "gpu-1": {
     ...graphics("A100", 81_920, 64_000),
