@@ -78,6 +78,11 @@ export const WIRE: { readonly [Code in RefusalCode]: Wire<Code> } = {
     title: "Texts are gone",
     detail: ({ id }) => `job ${id} has no prompt any more (history.keep_texts_days): create a new job`,
   },
+  job_archived: {
+    status: 409,
+    title: "Job is archived",
+    detail: ({ id }) => `job ${id} has left history for the archive and stays as it is: create a new job`,
+  },
   lease_lost: {
     status: 409,
     title: "Lease lost",

@@ -51,6 +51,7 @@ export type Refusal =
   | { readonly code: "upgrade_required" }
   | { readonly code: "job_completed"; readonly id: string }
   | { readonly code: "texts_gone"; readonly id: string }
+  | { readonly code: "job_archived"; readonly id: string }
   | { readonly code: "job_state"; readonly id: string; readonly status: JobStatus; readonly command: string }
   | {
       readonly code: "lease_lost";

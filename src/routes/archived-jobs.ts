@@ -35,6 +35,13 @@ export const orArchived = async <T>(
   }
 };
 
+/** What a command answers; that the archive has its job is a refusal of its own, for those who may read it there. */
+export const notArchived = async <T>(c: AppContext, token: TokenFacts, id: string, command: Promise<T>): Promise<T> => {
+  const found = await orArchived(c, token, id, command);
+  if ("own" in found) return found.own;
+  throw new Refused({ code: "job_archived", id });
+};
+
 export const listArchived = (c: AppContext, { tenant }: TokenFacts, query: JobListQuery): Promise<JobPage> => {
   const archive = archiveOf(c.env);
   if (archive === null) throw new Refused(invalid("archived", "is not possible: this service has no archive"));

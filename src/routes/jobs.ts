@@ -28,7 +28,7 @@ import { traced } from "../http/traced.ts";
 import { askAndDrain } from "../tenant/ask-and-drain.ts";
 import { asks } from "../tenant/asks.ts";
 import { callTenant, callTenantForText, waitForJob } from "../tenant/tenant.ts";
-import { archivedLine, listArchived, orArchived } from "./archived-jobs.ts";
+import { archivedLine, listArchived, notArchived, orArchived } from "./archived-jobs.ts";
 import { commandJob } from "./job-command.ts";
 
 const TAG = "Jobs";
@@ -137,14 +137,15 @@ const patch = endpoint(
     method: "patch",
     path: "/api/jobs/{id}",
     tag: TAG,
-    ...asks("patchJob"),
+    ...asks("patchJob", "job_archived"),
     summary: "Change a job's tags, priority or tier",
     params: jobIdParam,
     body: patchJobRequest,
     answers: { 200: { description: "The changed job.", schema: jobResource } },
   },
   async (c, { params, body, token }) => {
-    return answer(c, await commandJob(c, token, "patchJob", { id: params.id, patch: toJobPatch(body) }));
+    const changed = commandJob(c, token, "patchJob", { id: params.id, patch: toJobPatch(body) });
+    return answer(c, await notArchived(c, token, params.id, changed));
   },
 );
 
@@ -157,7 +158,7 @@ const bareCommand = (name: "cancelJob" | "retryJob", path: string, summary: stri
       method: "post",
       path,
       tag: TAG,
-      ...asks(name),
+      ...asks(name, "job_archived"),
       summary,
       description,
       params: jobIdParam,
@@ -166,7 +167,7 @@ const bareCommand = (name: "cancelJob" | "retryJob", path: string, summary: stri
       answers: { 200: { description: "The job after the command.", schema: jobResource } },
     },
     async (c, { params, token }) => {
-      return answer(c, await commandJob(c, token, name, { id: params.id }));
+      return answer(c, await notArchived(c, token, params.id, commandJob(c, token, name, { id: params.id })));
     },
   );
 

@@ -18,8 +18,14 @@ const withArchive = { ...env, ARCHIVE: bucket } as unknown as Env;
 const store = archiveOf(withArchive) as ArchiveStore;
 const CONTEXT = { waitUntil: () => undefined, passThroughOnException: () => undefined, props: {} };
 
-const ask = async (key: string | null, method: string, path: string): Promise<{ status: number; body: Body }> => {
-  const request = new Request(`${ORIGIN}${path}`, { method, headers: { authorization: `Bearer ${key}` } });
+const ask = async (
+  key: string | null,
+  method: string,
+  path: string,
+  body?: Body,
+): Promise<{ status: number; body: Body }> => {
+  const headers = { authorization: `Bearer ${key}`, "content-type": "application/json" };
+  const request = new Request(`${ORIGIN}${path}`, { method, headers, body: body && JSON.stringify(body) });
   const answer = await app.fetch(request, withArchive, CONTEXT as unknown as ExecutionContext);
   const text = await answer.text();
   return { status: answer.status, body: text === "" ? null : JSON.parse(text) };
@@ -86,6 +92,26 @@ describe("the archive", () => {
     expect((await ask(world.key, "GET", `/api/jobs/${old}/attempts`)).body).toEqual(attempts);
     expect((await ask(world.key, "GET", `/api/jobs/${young}`)).body).not.toHaveProperty("archived");
     expect((await world.ok("GET", "/api/cost")).total_usd).toBe(1);
+  });
+
+  it("refuses commands on what it has, and knows nothing of it for keys that do not read it", async () => {
+    const world = await worldWithWorker();
+    const id = await finished(world);
+    await left(world, id);
+    await age(world, [id]);
+    await runMinute(withArchive);
+    const client = await world.withKey("client");
+    const commands = [
+      ["PATCH", `/api/jobs/${id}`, { tags: ["late"] }],
+      ["POST", `/api/jobs/${id}/cancel`],
+      ["POST", `/api/jobs/${id}/retry`],
+    ] as const;
+    for (const [method, path, body] of commands) {
+      const refused = await ask(world.key, method, path, body);
+      expect([path, refused.status, refused.body.code]).toEqual([path, 409, "job_archived"]);
+      expect((await ask(world.key, method, path.replace(id, `${id}0`), body)).status).toBe(404);
+    }
+    expect((await ask(client.key, "POST", `/api/jobs/${id}/cancel`)).status).toBe(404);
   });
 
   it("keeps one part for jobs of a day, as gzip of a line each, which other tools can read", async () => {
