@@ -372,6 +372,11 @@ export class Tenant extends DurableObject<TenantEnv> implements StreamOwner, Run
     return this.#turns.decide(SERVICE, (turn) => learnCatalog(turn, report));
   }
 
+  /** Viewers read the subscriptions again; only called by the edge, after it has stored a change of them. */
+  async noteSubscriptions(): Promise<void> {
+    await this.#turns.decide(SERVICE, (turn) => ok(void turn.effects.changedTopics.add("catalog")));
+  }
+
   /** History has these finished jobs no more, but perhaps the archive; only called by the Cron Trigger, afterwards. */
   async notePruned(pruned: Partial<Record<JobStatus, number>>, archivedBytes = 0): Promise<void> {
     await this.#turns.decide(SERVICE, (turn) => ok(countPruned(turn, pruned, archivedBytes)));

@@ -40,7 +40,7 @@ import type { TokenFacts } from "../http/key-format.ts";
 import { unwrap } from "../http/refused.ts";
 import { asks } from "../tenant/asks.ts";
 import { callTenant } from "../tenant/tenant.ts";
-import { learnCatalog } from "../tenant/tenant-administration.ts";
+import { learnCatalog, tellOfSubscriptions } from "../tenant/tenant-administration.ts";
 import type { TenantName } from "../tenant/tenant-object.ts";
 
 const BASE = { tag: "Catalog" } as const;
@@ -105,7 +105,9 @@ const create = endpoint(
     const actor = await mayWrite(c, token);
     const tools = catalogTools(c.env);
     const created = await workOnHistory(() => createSubscription(tools, token.tenant, actor, body));
-    return answer(c, presented(c.env)(unwrap(created)), 201);
+    const subscription = unwrap(created);
+    await tellOfSubscriptions(c.env, token);
+    return answer(c, presented(c.env)(subscription), 201);
   },
 );
 
@@ -155,7 +157,9 @@ const edit = endpoint(
     const actor = await mayWrite(c, token);
     const tools = catalogTools(c.env);
     const edited = await workOnHistory(() => patchSubscription(tools, token.tenant, params.id, actor, body));
-    return answer(c, presented(c.env)(unwrap(edited)));
+    const subscription = unwrap(edited);
+    await tellOfSubscriptions(c.env, token);
+    return answer(c, presented(c.env)(subscription));
   },
 );
 

@@ -95,4 +95,9 @@ export const learnCatalog = async (env: Env, name: TenantName, report: CatalogRe
   await withTenant(env, name, true, (stub) => remote(stub).learnCatalog(report));
 };
 
+/** Its subscriptions are others than before. The change is stored, so it is no failure if no viewer is told. */
+export const tellOfSubscriptions = async (env: Env, name: TenantName): Promise<void> => {
+  await withTenant(env, name, true, async (stub) => ok(await stub.noteSubscriptions()));
+};
+
 export const isSyncHalted = (env: Env, name: TenantName): Promise<boolean> => tenantObject(env, name).isSyncHalted();

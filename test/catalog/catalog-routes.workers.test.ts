@@ -198,6 +198,23 @@ describe("a sync", () => {
   });
 });
 
+it("a subscription that is made, changed or deleted is told to viewers", async () => {
+  const world = await newWorld();
+  const { socket } = await connect("/live", { authorization: `Bearer ${world.key}` });
+  let { seq } = await (socket as NonNullable<typeof socket>).next((message) => message.type === "snapshot");
+  const told = async () => {
+    const message = await socket?.next((one) => one.type === "catalog.updated" && one.seq > seq);
+    seq = message?.seq;
+    return message;
+  };
+  const { id } = await subscribe(world);
+  expect(await told()).toMatchObject({ removed_models: [] });
+  await world.ok("PATCH", `/catalog/subscriptions/${id}`, { models_sync_schedule: "0 0 * * *" });
+  expect(await told()).toMatchObject({ removed_models: [] });
+  expect((await world.delete(`/catalog/subscriptions/${id}`)).status).toBe(204);
+  expect(await told()).toMatchObject({ removed_models: [] });
+});
+
 describe("a model that is removed", () => {
   it("is flagged where it is named: waiting job, schedule, explain, live, audit", async () => {
     const world = await newWorld();
