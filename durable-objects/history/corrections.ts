@@ -9,23 +9,34 @@ const TOLD = `WITH told AS MATERIALIZED (
     value ->> 8 AS price
   FROM json_each(?2))`;
 
-/** A job stops to be unpriced with the last of its attempts that gets a price. */
-const CHANGES = `${TOLD}, changes AS MATERIALIZED (
+/**
+ * A job counts as unpriced in the hour of the first of its attempts that have no price. When that one gets a price, the
+ * next of them that has none takes the count.
+ */
+const CHANGES = `${TOLD}, corrected AS MATERIALIZED (
   SELECT attempts.job_id, attempts.lease, at - at % 3600000 AS hour_at, provider, model,
     -(attempts.nano_usd IS NULL AND told.nano_usd IS NOT NULL AND NOT EXISTS (
       SELECT 1 FROM attempts AS other
-      WHERE other.tenant = ?1 AND other.job_id = attempts.job_id AND other.lease <> attempts.lease
-        AND other.nano_usd IS NULL
-        AND NOT (other.lease < attempts.lease AND EXISTS (
-          SELECT 1 FROM told AS priced WHERE priced.job_id = other.job_id AND priced.lease = other.lease
-            AND priced.nano_usd IS NOT NULL)))) AS unpriced_jobs,
+      WHERE other.tenant = ?1 AND other.job_id = attempts.job_id AND other.lease < attempts.lease
+        AND other.nano_usd IS NULL)) AS unpriced_jobs,
     COALESCE(told.nano_usd, 0) - COALESCE(attempts.nano_usd, 0) AS nano_usd,
     told.input_tokens - attempts.input_tokens AS input_tokens,
     told.output_tokens - attempts.output_tokens AS output_tokens,
     told.cached_input_tokens - attempts.cached_input_tokens AS cached_input_tokens,
     told.reasoning_tokens - attempts.reasoning_tokens AS reasoning_tokens
   FROM told JOIN attempts ON attempts.tenant = ?1 AND attempts.job_id = told.job_id AND attempts.lease = told.lease
-  WHERE attempts.outcome = 'late')`;
+  WHERE attempts.outcome = 'late'),
+  next AS (
+    SELECT attempts.job_id, MIN(attempts.lease) AS lease
+    FROM corrected JOIN attempts ON attempts.tenant = ?1 AND attempts.job_id = corrected.job_id
+    WHERE corrected.unpriced_jobs = -1 AND attempts.nano_usd IS NULL AND NOT EXISTS (
+      SELECT 1 FROM told WHERE told.job_id = attempts.job_id AND told.lease = attempts.lease
+        AND told.nano_usd IS NOT NULL)
+    GROUP BY attempts.job_id),
+  changes AS MATERIALIZED (
+    SELECT * FROM corrected
+    UNION ALL SELECT job_id, lease, at - at % 3600000, provider, model, 1, 0, 0, 0, 0, 0
+    FROM next JOIN attempts USING (job_id, lease) WHERE attempts.tenant = ?1)`;
 
 const SUMS = "unpriced_jobs, nano_usd, input_tokens, output_tokens, cached_input_tokens, reasoning_tokens";
 

@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import type { JobError } from "../../../domain/job/job.ts";
+import { HOUR_MS } from "../../../domain/words/duration.ts";
 import { keyOf } from "../world.ts";
 import type { Scene, Shown } from "./scene.ts";
 import { ALIVE, configure, create, fail, type Held, NOTHING_SPENT, present, read, started } from "./scene-steps.ts";
@@ -147,30 +148,32 @@ export const SCENES_OF_REPORTS: readonly Shown[] = [
   {
     what: "a job is unpriced until the last of its cut attempts is told a price",
     shown: async (scene) => {
-      await configure(scene, ALIVE);
+      await configure(scene, { ...ALIVE, jobs: { timeout_seconds: null, reap_stale_after_seconds: null } });
       await present(scene);
       const first = await started(scene, { stream: true });
       await scene.done(scene.admin, "activateKillswitch", { level: 1, reason: "drill" });
       await scene.done(scene.admin, "clearKillswitch", { resumeAll: true });
       await scene.done(scene.admin, "startJob", { ...first, lease: 2 });
+      await scene.pass(HOUR_MS);
       await scene.done(scene.admin, "cancelJob", { id: first.id });
       await scene.pass(16_000);
       const unpriced = async () => {
         await scene.pass(1_000);
-        return ["cost_hours", "cost_by_hours WHERE name = 'key'"].map(
-          (table) => scene.archivedRows(`SELECT SUM(unpriced_jobs) AS jobs FROM ${table}`)[0]?.jobs,
+        return ["cost_hours", "cost_by_hours WHERE name = 'key'"].map((table) =>
+          scene.archivedRows(`SELECT unpriced_jobs AS jobs FROM ${table} ORDER BY hour_at`).map(({ jobs }) => jobs),
         );
       };
-      assert.deepEqual(await unpriced(), [1, 1]);
+      const hours = [1, 0];
+      assert.deepEqual(await unpriced(), [hours, hours]);
       for (const [lease, left] of [
-        [1, 1],
-        [2, 0],
+        [1, [0, 1]],
+        [2, [0, 0]],
       ] as const) {
         const report = { ...first, lease, ...NOTHING_SPENT, costUsd: 1, error: BROKE, retryAfterMs: null };
         await scene.ask(scene.admin, "failJob", { ...report, ...gone(scene, first.id) });
         assert.deepEqual(await unpriced(), [left, left]);
       }
-      assert.equal(await spentUsd(scene), 2);
+      assert.equal(scene.archivedRows("SELECT SUM(nano_usd) AS sum FROM cost_hours")[0]?.sum, 2e9);
     },
   },
   {
