@@ -236,6 +236,13 @@ export const noteSpent = (batch: BatchRecord, nanoUsd: number | null): BatchReco
   unpriced: batch.unpriced + Number(nanoUsd === null),
 });
 
+/** What an attempt spent, told after its estimate was added. */
+export const noteCorrected = (batch: BatchRecord, from: number | null, to: number | null): BatchRecord => ({
+  ...batch,
+  costNanoUsd: batch.costNanoUsd - (from ?? 0) + (to ?? 0),
+  unpriced: batch.unpriced - Number(from === null) + Number(to === null),
+});
+
 /** Over the last five minutes, or since it began. */
 export const linesPerMinute = ({ pace, inProgressAt }: BatchRecord, nowAt: number): number => {
   const passed = Math.max(0, Math.floor((nowAt - pace.startedAt) / MINUTE_MS));

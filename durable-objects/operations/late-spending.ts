@@ -54,7 +54,9 @@ export const estimateUnreported = (turn: Turn): void => {
     const isLost = isEdgeInstance(worker);
     const usage = isLost ? null : { inputTokens: inputTokens ?? 0, outputTokens: tokensOf(saidChars) };
     const spent = { usage, isEstimate: true, costUsd: null, model };
-    const attempt = { id: jobId, lease, assignedWorker: worker, workerProvider: provider, model, keyId, fairnessKey };
+    const batch = turn.store.jobs.find(jobId)?.batch ?? null;
+    const leased = { id: jobId, lease, assignedWorker: worker, workerProvider: provider };
+    const attempt = { ...leased, model, keyId, fairnessKey, batch };
     const cost = costOfAttempt(turn, attempt, spent);
     turn.store.unreported.noteEstimated(jobId, lease, cost.costNanoUsd);
     recordSpending(turn, attempt, "late", spent, cost, endedAt);

@@ -61,6 +61,12 @@ const TIMETABLE: readonly Row[] = [
     },
   },
   {
+    // Before final jobs leave: a job says which batch it is of.
+    what: "streams that were cut, and that nobody has reported on, are estimated",
+    dueAt: nextEstimateAt,
+    run: estimateUnreported,
+  },
+  {
     what: "jobs become ready, leases expire, stale jobs are reaped, long ones time out, final ones leave",
     dueAt: (turn) => turn.store.jobs.nextDueAt(),
     run: (turn) => {
@@ -212,11 +218,6 @@ const TIMETABLE: readonly Row[] = [
     what: "idempotency keys expire",
     dueAt: (turn) => turn.store.idempotency.nextExpiryAt(),
     run: (turn) => turn.store.idempotency.removeExpired(turn.nowAt, EXPIRED_ROWS_A_SWEEP),
-  },
-  {
-    what: "streams that were cut, and that nobody has reported on, are estimated",
-    dueAt: nextEstimateAt,
-    run: estimateUnreported,
   },
   {
     what: "leases that never reported their cost are forgotten",

@@ -1,5 +1,6 @@
 // The cost of attempts, counted once each, and the expected cost of providers.
 
+import { type BatchRecord, noteCorrected, noteSpent } from "../../domain/batch/batch.ts";
 import type { ModelPrice } from "../../domain/catalog/catalog-price.ts";
 import { isLocalProvider } from "../../domain/fleet/local-runtime.ts";
 import type { Job, Usage } from "../../domain/job/job.ts";
@@ -23,7 +24,7 @@ export interface Spent {
 /** The part of a job that its attempt's cost is recorded under. */
 export type PricedAttempt = Pick<
   Job,
-  "id" | "lease" | "workerProvider" | "assignedWorker" | "model" | "keyId" | "fairnessKey"
+  "id" | "lease" | "workerProvider" | "assignedWorker" | "model" | "keyId" | "fairnessKey" | "batch"
 >;
 
 const NO_USAGE: Usage = { inputTokens: 0, outputTokens: 0 };
@@ -63,6 +64,7 @@ export const recordSpending = (
     worker: job.assignedWorker ?? "",
     outcome,
   });
+  changeBatch(turn, job, (batch) => noteSpent(batch, cost.costNanoUsd));
   charge(turn, job, endedAt, cost.costNanoUsd ?? 0);
 };
 
@@ -77,6 +79,7 @@ export const correctSpending = (
   // A price that is known is better than none.
   if (cost.costNanoUsd === null && estimate.nanoUsd !== null) return;
   turn.recordCorrection(measured(job, spent, cost));
+  changeBatch(turn, job, (batch) => noteCorrected(batch, estimate.nanoUsd, cost.costNanoUsd));
   charge(turn, job, estimate.endedAt, (cost.costNanoUsd ?? 0) - (estimate.nanoUsd ?? 0));
 };
 
@@ -93,6 +96,12 @@ const measured = (job: PricedAttempt, { usage }: Spent, cost: AttemptCost): Corr
     source: cost.source,
     price: cost.price === null ? null : JSON.stringify(cost.price),
   };
+};
+
+/** Of a line, also if its batch has ended: what was cut may be told later. */
+const changeBatch = (turn: Turn, { batch: id }: PricedAttempt, change: (batch: BatchRecord) => BatchRecord): void => {
+  const batch = id === null ? null : (turn.memory.batches.get(id) ?? turn.store.batches.find(id));
+  if (batch !== null) turn.putBatch(change(batch));
 };
 
 /** Less than zero where an estimate was too high. */

@@ -4,7 +4,7 @@
 import { toIso } from "../../contract/field.ts";
 import type { CoordinatorMessage } from "../../contract/socket.ts";
 import type { Role } from "../../domain/access/key.ts";
-import { type BatchRecord, isEnded, noteSpent } from "../../domain/batch/batch.ts";
+import { type BatchRecord, isEnded } from "../../domain/batch/batch.ts";
 import type { Worker } from "../../domain/fleet/worker.ts";
 import { type Decision, isLeased, type Job } from "../../domain/job/job.ts";
 import { AUDITED_EVENTS, isWanted, type WebhookEvent } from "../../domain/webhook.ts";
@@ -242,8 +242,6 @@ export class Turn {
 
   recordAttempt(attempt: Attempt): void {
     this.hasSpent = true;
-    const batch = this.memory.batches.get(this.store.jobs.find(attempt.jobId)?.batch ?? "");
-    if (batch !== undefined) this.putBatch(noteSpent(batch, attempt.nanoUsd));
     this.#outbox.addAttempt(attempt, this.nowAt);
     this.effects.changedTopics.add("cost");
   }

@@ -5,6 +5,7 @@ import { expect, it, vi } from "vitest";
 import type { BatchRecord } from "../../domain/batch/batch.ts";
 import { batchWorker } from "../support/workerd/batch-worker.ts";
 import {
+  ageJob,
   alarm,
   type Body,
   Client,
@@ -232,6 +233,35 @@ it("is seen by its client key alone, whose models and money hold for its lines",
   expect((await (await world.withKey("worker")).get(`/api/batches/${id}`)).status).toBe(403);
   expect((await (await world.withKey("viewer")).get("/api/batches")).body.total).toBe(2);
   await worker.stop();
+});
+
+it("has the cost of a line that was cut, though its job has left the object", async () => {
+  const world = await newWorld();
+  const pricing = { "*": { input_per_mtok: 1_000_000, output_per_mtok: 1_000_000 } };
+  await world.ok("PUT", "/config", { providers: { paid: { pricing } } });
+  const worker = await batchWorker(world, () => null, { provider: "paid" });
+  const { id } = await begin(world, numbered(2));
+  await vi.waitFor(() => expect(worker.jobs.length).toBe(2), WITHIN);
+  await worker.stop();
+  for (const { id: job, lease } of worker.jobs) {
+    await world.ok("POST", `/api/jobs/${job}/start`, { lease });
+    await world.ok("POST", `/api/jobs/${job}/cancel`);
+  }
+  await whenIs(world, id, "completed");
+  expect((await own(world, id)).cost_usd).toBe(0);
+  await inStorage(world, ({ sql }) => void sql.exec("UPDATE unreported SET ended_at = ended_at - 60000"));
+  for (const { id: job } of worker.jobs) await ageJob(world, job, 60_000, ["finishedAt", "updatedAt"]);
+  await alarm(world);
+  const total = async (): Promise<number> => (await world.ok("GET", "/api/cost?period=day")).total_usd;
+  const estimated = await total();
+  expect(estimated).toBeGreaterThan(0);
+  expect((await own(world, id)).cost_usd).toBe(estimated);
+  const [first] = worker.jobs;
+  const usage = { input_tokens: 70, output_tokens: 30 };
+  const late = await world.post(`/api/jobs/${first?.id}/complete`, { lease: first?.lease, result: {}, usage });
+  expect(late.body.code).toBe("lease_lost");
+  expect(await total()).not.toBe(estimated);
+  expect((await own(world, id)).cost_usd).toBe(await total());
 });
 
 it("answers every line once, whatever crashes in between", async () => {
