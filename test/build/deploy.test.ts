@@ -155,6 +155,17 @@ describe("a first deploy", () => {
     }
   });
 
+  it("says which command logs in, one that runs on Node 20", () => {
+    expect(deploy({ FAKE_FAILS: "whoami" }).said).toContain("`npx wrangler login`");
+  });
+
+  it("fetches no address of its own zone past the firewall, and knows of clients that leave", () => {
+    const [, flags = ""] =
+      /^compatibility_flags = \[([^\]]*)\]/m.exec(readFileSync(path.join(ROOT, "wrangler.toml"), "utf8")) ?? [];
+    const set = flags.split("\n").map((line) => line.trim());
+    expect(set).toEqual(expect.arrayContaining(['"global_fetch_strictly_public",', '"enable_request_signal",']));
+  });
+
   it("with a given root key uploads that, and keeps no copy", () => {
     const { said, calls } = deploy({ SERVICE_ROOT_KEY: "given-root-key" });
     expect(calls.at(-1)).toMatchObject({ secrets: { SERVICE_ROOT_KEY: "given-root-key" } });
