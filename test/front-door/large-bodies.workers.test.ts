@@ -157,6 +157,21 @@ describe("a body over 1 MiB", () => {
     }
   });
 
+  it("is not kept after its job, also where the front door keeps all: its prompt is", async () => {
+    const world = await newWorld();
+    await world.ok("PUT", "/config", { front_door: { store: "all" } });
+    const worker = await fakeWorker(world);
+    for (const more of [{}, { filling }]) {
+      const answering = post(world.key, CHAT, chat(more));
+      const job = await worker.nextJob();
+      worker.complete(job, chatAnswer("hello"));
+      expect((await answering).status).toBe(200);
+      const kept = await world.ok("GET", `/api/jobs/${job.id}`);
+      expect(kept).toMatchObject({ status: "completed", prompt: "say hello" });
+      expect(kept.input === null).toBe("filling" in more);
+    }
+  });
+
   it("goes with its tenant", async () => {
     const world = await newWorld();
     const worker = await fakeWorker(world);

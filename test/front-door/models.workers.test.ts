@@ -1,8 +1,8 @@
 // GET /v1/models: what a client may ask for.
 
 import { describe, expect, it } from "vitest";
-import { newWorld } from "../support/workerd/client.ts";
-import { APIS, fakeWorker } from "../support/workerd/fake-worker.ts";
+import { newWorld, silence } from "../support/workerd/client.ts";
+import { APIS, CHAT, chatAnswer, fakeWorker, post } from "../support/workerd/fake-worker.ts";
 
 describe("the models", () => {
   it("are what workers name, else what their runtimes list, and the aliases", async () => {
@@ -68,6 +68,19 @@ describe("a request for a model", () => {
     expect([asked.model, asked.input.model]).toEqual(["/models/m2.gguf", "/models/m2.gguf"]);
     right.complete(asked, { id: "a" });
     expect((await answer).body).toEqual({ id: "a" });
+  });
+
+  it("reaches a worker that takes any, whatever a worker that is gone has offered", async () => {
+    const world = await newWorld();
+    for (const models of [["m1"], ["echo"]]) {
+      const gone = { instance: `gone-${models}`, provider: "local", models, apis: APIS };
+      await world.ok("POST", "/presence", gone);
+      await silence(world, `gone-${models}`);
+    }
+    const live = await fakeWorker(world, { instance: "live", models: null });
+    const answering = post(world.key, CHAT, { ...asking, model: "echo" });
+    live.complete(await live.nextJob(), chatAnswer("hello"));
+    expect((await answering).status).toBe(200);
   });
 
   it("goes on to another worker, at no cost, where the runtime answers that it does not have it", async () => {

@@ -4,6 +4,7 @@ import { statSync } from "node:fs";
 import path from "node:path";
 import { afterEach, expect, test } from "vitest";
 import { type Client, createClient } from "../../contract/client.ts";
+import { Signalbox } from "../../sdk/signalbox.ts";
 import { type SelfHosted, startSelfHosted } from "../support/self-hosted.ts";
 import { folderForEachTest } from "../support/temporary-folder.ts";
 
@@ -65,11 +66,16 @@ test("SIGTERM ends the server with 0, and its secrets are its owner's alone", as
   expect(await server.stop()).toBe(0);
 }, 60_000);
 
-test("the local worker of a first start takes a job and brings its result", async () => {
+test("the local worker of a first start takes a job and brings its result, and a stream's words as they come", async () => {
   server = await startSelfHosted(data.path, { args: [], env: { SERVICE_RUNTIME_URL: "" } });
   const { workers, jobs } = clientOf(server);
   await expect.poll(async () => (await workers.present()).workers.length, { timeout: 20_000 }).toBe(1);
   const { id } = await jobs.create({ prompt: "say something" });
   expect(await jobs.get(id, { wait: 20 })).toMatchObject({ status: "completed", result: { text: "say something" } });
+  const box = new Signalbox({ url: server.url, key: server.adminKey });
+  let text = "";
+  for await (const { type, data: chunk } of box.jobs.stream({ prompt: "say it in words" }))
+    if (type === "chunk") text += (chunk as { text: string }).text;
+  expect(text).toBe("say it in words");
   expect(await server.stop()).toBe(0);
 }, 60_000);
