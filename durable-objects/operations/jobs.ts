@@ -24,10 +24,10 @@ import {
 import { refuseGoneFiles } from "../steps/job-files.ts";
 import { countRequest, mayUseEdge, refuseModel, refuseOverLimits, refuseOverUse } from "../steps/key-limits.ts";
 import { lastSignOf } from "../steps/last-sign.ts";
+import { refuseOverBudget } from "../steps/reached-budgets.ts";
 import { allowReading } from "../steps/reading.ts";
 import { staleAtOf } from "../turn/deadline.ts";
 import type { Turn } from "../turn/turn.ts";
-import { refuseOverBudget } from "./budget.ts";
 import { refuseBacklog, refuseGroups, refuseNewGroups } from "./room.ts";
 import { routePolicy, routeRequest } from "./route-policy.ts";
 import { admit, admitTo, chooseFor, type WaitingReasons } from "./routing.ts";

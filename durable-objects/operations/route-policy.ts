@@ -6,8 +6,8 @@ import type { RoutePolicy, RouteRequest } from "../../domain/routing/filter.ts";
 import { heldByMoney } from "../steps/key-limits.ts";
 import { lastSignOf } from "../steps/last-sign.ts";
 import { blendedPrice } from "../steps/pricing.ts";
+import { closedByBudget } from "../steps/reached-budgets.ts";
 import type { Turn } from "../turn/turn.ts";
-import { closedByBudget } from "./budget.ts";
 import { isEchoAside } from "./echo-aside.ts";
 import { swapRules } from "./swap-rules.ts";
 
