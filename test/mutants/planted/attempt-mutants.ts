@@ -122,7 +122,7 @@ export const ATTEMPT_MUTANTS: readonly Mutant[] = [
   ),
   mutant(
     "a provider's budget closes nothing",
-    "durable-objects/operations/budget.ts",
+    "durable-objects/steps/reached-budgets.ts",
     "    if (one !== null) reached.push(one);",
     "    if (one !== null && turn.nowAt < 0) reached.push(one);",
   ),
