@@ -3,9 +3,9 @@
 
 import { ApiProblem } from "../contract/client/problem.ts";
 import { createClient } from "../contract/client.ts";
-import { listedKeysOf, MAX_RUNTIME_MODELS, modelKeyOf } from "../contract/values.ts";
-import { VERSION } from "../contract/version.ts";
-import type { WorkerDetail, WorkerResource } from "../contract/worker.ts";
+import type { WorkerDetail, WorkerResource } from "../contract/fleet/worker.ts";
+import { listedKeysOf, MAX_RUNTIME_MODELS, modelKeyOf } from "../contract/words/values.ts";
+import { VERSION } from "../contract/words/version.ts";
 import type { Signalbox } from "../sdk/signalbox.ts";
 import type { Verdict } from "./verdict.ts";
 

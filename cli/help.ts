@@ -1,6 +1,6 @@
 // Help, made from the same table as the parser.
 
-import { LOCAL_URL } from "../contract/values.ts";
+import { LOCAL_URL } from "../contract/words/values.ts";
 import { COMMON_FLAGS, shownArgument } from "./parse.ts";
 import type { Flag, Verb } from "./verb.ts";
 

@@ -1,6 +1,6 @@
 // The arguments and flags typed after a command, by name.
 
-import { parseInterval } from "../contract/values.ts";
+import { parseInterval } from "../contract/words/values.ts";
 import { UsageError } from "./failure.ts";
 
 /** A time is an instant, or so long before now; of what is to come, so long after now. */

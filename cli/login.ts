@@ -5,7 +5,7 @@ import { chmodSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "n
 import { homedir } from "node:os";
 import path from "node:path";
 import { isAddress, NOT_AN_ADDRESS } from "../contract/text/address.ts";
-import { LOCAL_URL } from "../contract/values.ts";
+import { LOCAL_URL } from "../contract/words/values.ts";
 import { Failure } from "./failure.ts";
 
 type Environment = Readonly<Record<string, string | undefined>>;

@@ -4,7 +4,7 @@
 import { ApiProblem } from "../contract/client/problem.ts";
 import type { CallOptions } from "../contract/client/transport.ts";
 import { duration } from "../contract/text/time-words.ts";
-import { usdText } from "../contract/values.ts";
+import { usdText } from "../contract/words/values.ts";
 import type { Signalbox } from "../sdk/signalbox.ts";
 import type { Verdict } from "./verdict.ts";
 

@@ -1,9 +1,9 @@
 // What `top` shows: figures of now, rates since the look before, and a screen that fits the terminal.
 
-import type { QueueView } from "../contract/insight.ts";
-import type { JobResource } from "../contract/job.ts";
-import { usdText } from "../contract/values.ts";
-import type { WorkerResource } from "../contract/worker.ts";
+import type { WorkerResource } from "../contract/fleet/worker.ts";
+import type { QueueView } from "../contract/jobs/insight.ts";
+import type { JobResource } from "../contract/jobs/job.ts";
+import { usdText } from "../contract/words/values.ts";
 import { type Column, tableLines } from "./cells.ts";
 import { type Sample, samplesOf, sumOf } from "./metrics-text.ts";
 import type { ScreenLine } from "./output.ts";

@@ -1,9 +1,9 @@
 // What `wake` concludes from the live feed: which groups of jobs have waited too long for a machine that is not there,
 // and which workers have been without work for long enough. Time is an argument.
 
-import type { QueueView } from "../contract/insight.ts";
+import type { WorkerResource } from "../contract/fleet/worker.ts";
+import type { QueueView } from "../contract/jobs/insight.ts";
 import type { LiveMessage } from "../contract/live.ts";
-import type { WorkerResource } from "../contract/worker.ts";
 
 type QueueGroup = QueueView["groups"][number];
 

@@ -4,7 +4,7 @@ import * as z from "zod";
 import type { Activity } from "../domain/insight/activity.ts";
 import { rollingPeriods } from "../domain/insight/slots.ts";
 import { usdFromNano } from "../domain/money/price.ts";
-import { count, instant, toIso } from "./field.ts";
+import { count, instant, toIso } from "./words/field.ts";
 
 export const activityQuery = z.strictObject({
   period: z.enum(rollingPeriods).default("24h").meta({ description: "the time until now" }),

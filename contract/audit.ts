@@ -2,8 +2,8 @@
 
 import * as z from "zod";
 import type { AuditEntry } from "../domain/words/event.ts";
-import { instant, json, label, listQuery, page, toIso } from "./field.ts";
-import { actor, presentIds } from "./person.ts";
+import { actor, presentIds } from "./access/person.ts";
+import { instant, json, label, listQuery, page, toIso } from "./words/field.ts";
 
 export const auditQuery = z.strictObject({
   ...listQuery,

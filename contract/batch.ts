@@ -4,7 +4,7 @@
 import * as z from "zod";
 import { BATCH_STATUSES, type BatchRecord } from "../domain/batch/batch.ts";
 import { usdFromNano } from "../domain/money/price.ts";
-import { count, identifier, instant, listQuery, page, toIso, toIsoOrNull } from "./field.ts";
+import { count, identifier, instant, listQuery, page, toIso, toIsoOrNull } from "./words/field.ts";
 
 /** One batch has two names: `batch_x` and, in Anthropic's form, `msgbatch_x`. */
 export const batchId = identifier(

@@ -10,7 +10,17 @@ import type {
   SyncReport,
 } from "../domain/catalog/catalog-subscription.ts";
 import { usdFromNano } from "../domain/money/price.ts";
-import { changeOf, count, identifier, instant, listQuery, page, providerName, toIso, toIsoOrNull } from "./field.ts";
+import {
+  changeOf,
+  count,
+  identifier,
+  instant,
+  listQuery,
+  page,
+  providerName,
+  toIso,
+  toIsoOrNull,
+} from "./words/field.ts";
 
 const MAX_CRON_CHARACTERS = 128;
 const MAX_URL_CHARACTERS = 2048;

@@ -3,7 +3,7 @@
 import * as z from "zod";
 import { MAX_SPAN_DAYS, PERIODS } from "../domain/money/period.ts";
 import { DAY_MS } from "../domain/words/duration.ts";
-import { count, fromIso, instant } from "./field.ts";
+import { count, fromIso, instant } from "./words/field.ts";
 
 export const costQuery = z
   .strictObject({

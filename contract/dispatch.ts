@@ -3,9 +3,9 @@
 import * as z from "zod";
 import type { Routing } from "../domain/routing/explanation.ts";
 import type { WorkerVerdict } from "../domain/words/verdict.ts";
-import { count, digits, instanceName, modelName, providerName } from "./field.ts";
-import { priority, tier } from "./job.ts";
-import { tagList } from "./worker.ts";
+import { tagList } from "./fleet/worker.ts";
+import { priority, tier } from "./jobs/job.ts";
+import { count, digits, instanceName, modelName, providerName } from "./words/field.ts";
 
 export const dispatchQuery = z.strictObject({ queue: z.enum(["true", "false"]).default("false") });
 

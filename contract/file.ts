@@ -3,7 +3,7 @@
 import * as z from "zod";
 import { FILE_LIFE_MS, type FileRecord, LINK_SECONDS } from "../domain/file/file.ts";
 import { idsOf } from "../domain/words/event.ts";
-import { count, digits, identifier, instant, isCleanText, label, listQuery, page, toIso } from "./field.ts";
+import { count, digits, identifier, instant, isCleanText, label, listQuery, page, toIso } from "./words/field.ts";
 
 export const MAX_FILE_NAME_CHARS = 255;
 const shortest = FILE_LIFE_MS.shortest / 1000;

@@ -2,7 +2,7 @@
 // also notices workers that fall silent while the coordinator sleeps. Free of zod.
 
 import type { ProviderFleet } from "./live.ts";
-import type { WorkerStatus } from "./values.ts";
+import type { WorkerStatus } from "./words/values.ts";
 
 export interface CountedWorker {
   readonly provider: string;

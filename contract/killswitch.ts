@@ -3,8 +3,8 @@
 import * as z from "zod";
 import { WORKER_STATUSES } from "../domain/fleet/worker.ts";
 import type { Killswitch } from "../domain/killswitch.ts";
-import { count, instant, toIsoOrNull } from "./field.ts";
 import { lineOf } from "./text/start-of.ts";
+import { count, instant, toIsoOrNull } from "./words/field.ts";
 
 export const MAX_UNCONFIRMED = 200;
 

@@ -4,7 +4,7 @@ import * as z from "zod";
 import { DIMENSIONS, type Measured } from "../domain/insight/latency.ts";
 import { rollingPeriods } from "../domain/insight/slots.ts";
 import { countOf, quantile, type Spread } from "../domain/insight/spread.ts";
-import { count, instant } from "./field.ts";
+import { count, instant } from "./words/field.ts";
 
 export const latencyQuery = z.strictObject({
   by: z.enum(DIMENSIONS).default("model"),

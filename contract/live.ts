@@ -2,13 +2,13 @@
 // or an array. `seq` grows by one per message; after a gap the client reconnects for a new snapshot.
 
 import * as z from "zod";
-import { count, instant } from "./field.ts";
-import { queueView } from "./insight.ts";
-import { jobResource, jobStatus } from "./job.ts";
+import { modelTaskResource } from "./fleet/model-task.ts";
+import { workerResource } from "./fleet/worker.ts";
+import { queueView } from "./jobs/insight.ts";
+import { jobResource, jobStatus } from "./jobs/job.ts";
 import { killswitchResource } from "./killswitch.ts";
-import { modelTaskResource } from "./model-task.ts";
 import { scheduleResource } from "./schedule.ts";
-import { workerResource } from "./worker.ts";
+import { count, instant } from "./words/field.ts";
 
 /** Most resources in one frame. If there are more, the viewer gets their number and reads the pages from the API. */
 export const MAX_LIVE_RESOURCES = 200;

@@ -2,7 +2,7 @@
 // the rows.
 
 import * as z from "zod";
-import { instant } from "./field.ts";
+import { instant } from "./words/field.ts";
 
 /** A part stays well below the size limit of a body, unless a single row is larger. */
 export const PART_CHARS = 512 * 1024;

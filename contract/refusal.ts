@@ -3,7 +3,7 @@
 
 import type { Refusal, RefusalCode, RefusalOf } from "../domain/words/refusal.ts";
 import { presentVerdict } from "./dispatch.ts";
-import type { ProblemResource } from "./problem.ts";
+import type { ProblemResource } from "./words/problem.ts";
 
 interface Wire<Code extends RefusalCode> {
   readonly status: number;

@@ -3,6 +3,7 @@
 import * as z from "zod";
 import type { NewSchedule, Schedule, SchedulePatch } from "../domain/schedule/schedule.ts";
 import { OVERLAPS, SCHEDULE_STATUSES } from "../domain/schedule/schedule-status.ts";
+import { asked, edgeAllowed, fairnessKey, jobFiles, jobInput, jobStatus, priority, tier } from "./jobs/job.ts";
 import {
   changeOf,
   count,
@@ -18,9 +19,8 @@ import {
   text,
   toIso,
   toIsoOrNull,
-} from "./field.ts";
-import { asked, edgeAllowed, fairnessKey, jobFiles, jobInput, jobStatus, priority, tier } from "./job.ts";
-import type { EveryFieldIsTold } from "./told-field.ts";
+} from "./words/field.ts";
+import type { EveryFieldIsTold } from "./words/told-field.ts";
 
 /** `.` and `..` mean directories in a URL path, so a schedule of that name could not be addressed. */
 export const scheduleName = identifier(/^[A-Za-z0-9._-]+$/, 64, "characters from A-Z a-z 0-9 . _ -").refine(

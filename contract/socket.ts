@@ -2,9 +2,8 @@
 // answers the text `ping` with `pong`, which counts as a heartbeat.
 
 import * as z from "zod";
-import { killswitchState } from "./killswitch.ts";
-import { modelTaskResource, taskDoneFields, taskProgressFields } from "./model-task.ts";
-import { problemResource } from "./problem.ts";
+import { modelTaskResource, taskDoneFields, taskProgressFields } from "./fleet/model-task.ts";
+import { leasedJob, presenceAnswer, presenceRequest } from "./fleet/worker.ts";
 import {
   completeFields,
   failFields,
@@ -15,8 +14,9 @@ import {
   spentFields,
   startFields,
   triedFields,
-} from "./report.ts";
-import { leasedJob, presenceAnswer, presenceRequest } from "./worker.ts";
+} from "./jobs/report.ts";
+import { killswitchState } from "./killswitch.ts";
+import { problemResource } from "./words/problem.ts";
 
 export const MAX_FRAME_MESSAGES = 1000;
 /** Large enough for one result of the largest size, or many small ones. */

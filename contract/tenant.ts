@@ -1,7 +1,7 @@
 // Tenants on the wire: what the operator creates with the root key.
 
 import * as z from "zod";
-import { count, identifier, instant, label } from "./field.ts";
+import { count, identifier, instant, label } from "./words/field.ts";
 
 export const tenantName = identifier(
   /^[a-z0-9][a-z0-9-]{0,62}$/,

@@ -2,8 +2,19 @@
 
 import * as z from "zod";
 import { DELIVERY_STATUSES, type Delivery, WEBHOOK_EVENTS, type Webhook } from "../domain/webhook.ts";
-import { changeOf, count, identifier, instant, label, listQuery, page, tags, toIso, toIsoOrNull } from "./field.ts";
-import { WEBHOOK_SECRET_PREFIX } from "./values.ts";
+import {
+  changeOf,
+  count,
+  identifier,
+  instant,
+  label,
+  listQuery,
+  page,
+  tags,
+  toIso,
+  toIsoOrNull,
+} from "./words/field.ts";
+import { WEBHOOK_SECRET_PREFIX } from "./words/values.ts";
 
 const MAX_URL_CHARACTERS = 2048;
 

@@ -3,7 +3,7 @@
 import { startOf } from "../contract/text/start-of.ts";
 
 export { duration, relative } from "../contract/text/time-words.ts";
-export { usdText as usd } from "../contract/values.ts";
+export { usdText as usd } from "../contract/words/values.ts";
 
 export const count = (value: number): string => value.toLocaleString("en-US");
 

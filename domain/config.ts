@@ -36,7 +36,7 @@ export interface RateLimit {
 export const EDGE_MODES = ["fallback", "peer"] as const;
 export type EdgeMode = (typeof EDGE_MODES)[number];
 
-/** How the coordinator calls a provider itself (`durable-objects/operations/edge-workers.ts`). */
+/** How the coordinator calls a provider itself (`durable-objects/operations/fleet/edge-workers.ts`). */
 export interface EdgeConfig {
   /** Exact names or patterns with `*`; null: what the provider's catalog lists. */
   readonly models: readonly string[] | null;

@@ -3,8 +3,8 @@
 
 import type { Refusal } from "../domain/words/refusal.ts";
 import type { Result } from "../domain/words/result.ts";
-import { redeemKey } from "./operations/key-grants.ts";
-import { admitPerson, noteFailure, readSignIn } from "./operations/sign-in.ts";
+import { redeemKey } from "./operations/access/key-grants.ts";
+import { admitPerson, noteFailure, readSignIn } from "./operations/access/sign-in.ts";
 import type { Turn } from "./turn/turn.ts";
 
 const ADMISSIONS = {

@@ -2,12 +2,12 @@
 // answered before its turn is stored. This file has what others may call; the operations are in `operations/`.
 
 import { DurableObject } from "cloudflare:workers";
-import { defaultDocument, historyDefaultsOf } from "../contract/config-history.ts";
-import { SWITCHING_PROTOCOLS } from "../contract/http-status.ts";
-import type { JobResource } from "../contract/job.ts";
-import type { KeyResource } from "../contract/key.ts";
+import type { KeyResource } from "../contract/access/key.ts";
+import { defaultDocument, historyDefaultsOf } from "../contract/config/config-history.ts";
+import type { ClaimAnswer } from "../contract/fleet/worker.ts";
+import type { JobResource } from "../contract/jobs/job.ts";
 import type { JobReport } from "../contract/socket.ts";
-import type { ClaimAnswer } from "../contract/worker.ts";
+import { SWITCHING_PROTOCOLS } from "../contract/words/http-status.ts";
 import type { Metric } from "../domain/insight/exposition.ts";
 import { FULL_HALT } from "../domain/killswitch.ts";
 import type { PageRequest, TablePage, TableRows } from "../domain/tenant/moved-rows.ts";
@@ -26,33 +26,40 @@ import { FileObjects } from "./files/file-objects.ts";
 import { linkPath, toSeconds } from "./files/link.ts";
 import { HistoryWriter } from "./history/history-writer.ts";
 import { SpanExporter } from "./history/span-exporter.ts";
+import type { Leaving } from "./moves/moving.ts";
+import { type Arrival, Relocation } from "./moves/relocation.ts";
 import { tenantOf } from "./object-name.ts";
-import { type AttemptEnd, abandon, attemptEnd, endBegunAnswer, isGivenTo, loseStream } from "./operations/abandon.ts";
-import type { CatalogReport } from "./operations/catalog.ts";
-import { learnCatalog, noteEdgeTrouble } from "./operations/edge-workers.ts";
-import { forgetFile, type ReadableFile, readFile } from "./operations/files.ts";
-import type { Asking, AskWait, DoorAnswer, Followed } from "./operations/front-door.ts";
-import type { Credential } from "./operations/holders.ts";
-import { addAdminKey, createTenant, type NewKey, type NewTenant } from "./operations/keys.ts";
-import { countPruned } from "./operations/live.ts";
-import { briefMetrics } from "./operations/metrics.ts";
-import type { Leaving } from "./operations/moving.ts";
-import { announceOutput, finishOutput } from "./operations/outputs.ts";
-import { leftToOthers, reportFirstToken } from "./operations/report.ts";
-import { boundTenant, noteArchive } from "./operations/storage-use.ts";
-import { nextWakeAt, readTimetable } from "./operations/sweep.ts";
+import { addAdminKey, createTenant, type NewKey, type NewTenant } from "./operations/access/keys.ts";
+import { forgetFile, type ReadableFile, readFile } from "./operations/files/files.ts";
+import { learnCatalog, noteEdgeTrouble } from "./operations/fleet/edge-workers.ts";
+import { announceOutput, finishOutput } from "./operations/fleet/outputs.ts";
+import { leftToOthers, reportFirstToken } from "./operations/fleet/report.ts";
+import type { Asking, AskWait, DoorAnswer, Followed } from "./operations/front-door/front-door.ts";
+import {
+  type AttemptEnd,
+  abandon,
+  attemptEnd,
+  endBegunAnswer,
+  isGivenTo,
+  loseStream,
+} from "./operations/halts/abandon.ts";
+import { briefMetrics } from "./operations/insight/metrics.ts";
+import { boundTenant, noteArchive } from "./placing/storage-use.ts";
 import { Relays } from "./relay/relays.ts";
 import type { ResultStep, RunnerOwner } from "./relay/runner-calls.ts";
 import type { StreamLease, StreamOwner } from "./relay/stream-owner.ts";
-import { type Arrival, Relocation } from "./relocation.ts";
 import { HibernatingSockets } from "./sockets/hibernating-sockets.ts";
 import { LineSockets, SocketLine } from "./sockets/line-sockets.ts";
 import { Live } from "./sockets/live.ts";
+import { countPruned } from "./sockets/live-messages.ts";
 import { callMethod, GROUP, LINE_URL, type LineEnd, OPEN_SOCKET, openLine } from "./sockets/object-line.ts";
 import { SocketIntake } from "./sockets/socket-intake.ts";
 import { handleMessage } from "./sockets/socket-messages.ts";
 import { Sockets } from "./sockets/sockets.ts";
+import type { CatalogReport } from "./steps/catalog.ts";
+import type { Credential } from "./steps/holders.ts";
 import { openStore, type Store } from "./store/open.ts";
+import { nextWakeAt, readTimetable } from "./sweep/sweep.ts";
 import { boundsOf, jurisdictionOf, type TenantEnv, webhookFetch } from "./tenant-env.ts";
 import type { Caller } from "./turn/turn.ts";
 import { Wake } from "./turn/wake.ts";

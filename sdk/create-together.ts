@@ -4,8 +4,8 @@
 
 import { ApiProblem } from "../contract/client/problem.ts";
 import type { Client } from "../contract/client.ts";
-import type { JobResource, NewJobRequest } from "../contract/job.ts";
-import { MAX_BATCH_JOBS } from "../contract/values.ts";
+import type { JobResource, NewJobRequest } from "../contract/jobs/job.ts";
+import { MAX_BATCH_JOBS } from "../contract/words/values.ts";
 
 /** The longest that a call waits for others while a request is under way. */
 const TOGETHER_WITHIN_MS = 2;

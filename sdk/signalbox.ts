@@ -5,8 +5,8 @@ import type { StreamOptions } from "../contract/client/jobs.ts";
 import { ApiProblem } from "../contract/client/problem.ts";
 import { type CallOptions, type ClientOptions, type KeyedOptions, Transport } from "../contract/client/transport.ts";
 import { type Client, clientOver } from "../contract/client.ts";
-import type { JobResource, NewJobRequest } from "../contract/job.ts";
-import { isFinal, LOCAL_URL, MAX_WAIT_SECONDS } from "../contract/values.ts";
+import type { JobResource, NewJobRequest } from "../contract/jobs/job.ts";
+import { isFinal, LOCAL_URL, MAX_WAIT_SECONDS } from "../contract/words/values.ts";
 import { CreateTogether } from "./create-together.ts";
 import { type JobStreamEvent, streamJob } from "./job-stream.ts";
 

@@ -1,7 +1,7 @@
 // Webhooks by Standard Webhooks 1.0.0: `<id>.<timestamp>.<body>` signed with HMAC-SHA256. Compared with the platform's
 // `verify`, whose timing does not reveal how much of a signature was right.
 
-import { WEBHOOK_SECRET_PREFIX } from "../contract/values.ts";
+import { WEBHOOK_SECRET_PREFIX } from "../contract/words/values.ts";
 
 export interface WebhookEvent {
   readonly type: string;

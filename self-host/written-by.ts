@@ -4,7 +4,7 @@
 // objects.
 
 import { readFileSync, renameSync, writeFileSync } from "node:fs";
-import { VERSION } from "../contract/version.ts";
+import { VERSION } from "../contract/words/version.ts";
 import { SCHEMA_VERSION } from "../durable-objects/store/schema.ts";
 import { ExitError } from "../scripts/exit-error.ts";
 import type { DataDir } from "./data-dir.ts";

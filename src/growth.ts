@@ -2,8 +2,8 @@
 // from it: 512 MiB of bodies (128 of reports and the killswitch, 64 + 64 of calls, 256 of large requests), and 130 MiB
 // more for the one body that is being parsed; on Cloudflare 64 MiB of bodies an isolate.
 
-import { MAX_BODY_BYTES } from "../contract/field.ts";
-import { MAX_JSON_DEPTH, MAX_JSON_VALUES } from "../contract/json-bounds.ts";
+import { MAX_BODY_BYTES } from "../contract/words/field.ts";
+import { MAX_JSON_DEPTH, MAX_JSON_VALUES } from "../contract/words/json-bounds.ts";
 import { EDGE_PLACES } from "../domain/fleet/worker.ts";
 import type { GrowthRow } from "../domain/words/growth.ts";
 import { BODY_SLOTS } from "../durable-objects/object-name.ts";
@@ -108,7 +108,7 @@ export const GROWTH: readonly GrowthRow[] = [
     what: "values of a JSON body",
     holds: ["src/http/body.ts#parseJson", "src/front-door/json-outline.ts#values"],
     grownBy: "request",
-    countedBy: "contract/json-bounds.ts",
+    countedBy: "contract/words/json-bounds.ts",
     bound: MAX_JSON_VALUES,
     unit: "entries",
     of: "message",
@@ -120,7 +120,7 @@ export const GROWTH: readonly GrowthRow[] = [
     what: "levels of a JSON body",
     holds: ["src/http/body.ts#parseJson"],
     grownBy: "request",
-    countedBy: "contract/json-bounds.ts",
+    countedBy: "contract/words/json-bounds.ts",
     bound: MAX_JSON_DEPTH,
     unit: "entries",
     of: "message",
@@ -204,7 +204,7 @@ export const GROWTH: readonly GrowthRow[] = [
     what: "calls of an object to a hosted provider",
     holds: ["src/runner/runner.ts#calls"],
     grownBy: "key",
-    countedBy: "durable-objects/operations/edge-workers.ts",
+    countedBy: "durable-objects/operations/fleet/edge-workers.ts",
     bound: EDGE_PLACES,
     unit: "entries",
     of: "worker",

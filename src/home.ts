@@ -4,7 +4,7 @@
 import type { Context } from "hono";
 import type { Refusal } from "../domain/words/refusal.ts";
 import type { Result } from "../domain/words/result.ts";
-import type { Credential } from "../durable-objects/operations/holders.ts";
+import type { Credential } from "../durable-objects/steps/holders.ts";
 
 /** `vital`: stops or finishes work. `heavy`: reads or writes much. `waiting`: held open without work. */
 export type Lane = "vital" | "usual" | "heavy" | "waiting";

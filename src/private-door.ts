@@ -4,7 +4,7 @@
 // nothing opens.
 
 import { WorkerEntrypoint } from "cloudflare:workers";
-import { NOT_FOUND } from "../contract/http-status.ts";
+import { NOT_FOUND } from "../contract/words/http-status.ts";
 import type { Env } from "./env.ts";
 
 export class PrivateDoor extends WorkerEntrypoint<Env> {

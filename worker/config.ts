@@ -5,7 +5,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { parse as parseYaml } from "yaml";
 import * as z from "zod";
-import { localRuntimeOf } from "../contract/values.ts";
+import { localRuntimeOf } from "../contract/words/values.ts";
 
 export type WorkerConfig = { model: string | null; timeoutSeconds: number | null };
 

@@ -6,7 +6,7 @@
 //    └──drain: released──────┼── halted ──▶ stopping ──run has ended──▶ gone
 //                            └── reader gone, run has ended ──▶ leaving ──halted──▶ gone
 
-import type { LeasedJob } from "../contract/worker.ts";
+import type { LeasedJob } from "../contract/fleet/worker.ts";
 import type { Progress } from "./runtimes/runtime.ts";
 
 export type HeldJob = {

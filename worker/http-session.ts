@@ -5,7 +5,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { ApiProblem } from "../contract/client/problem.ts";
 import type { CallOptions } from "../contract/client/transport.ts";
 import type { Client } from "../contract/client.ts";
-import { claimAnswer, presenceAnswer } from "../contract/worker.ts";
+import { claimAnswer, presenceAnswer } from "../contract/fleet/worker.ts";
 import { backoffMs } from "./backoff.ts";
 import { checkAddress } from "./check-address.ts";
 import { HttpLine, type HttpLineOptions } from "./http-line.ts";

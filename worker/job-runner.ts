@@ -2,7 +2,7 @@
 // never reached the runtime is given back, so it costs no attempt.
 
 import type { ReaderGone } from "../contract/data-line.ts";
-import type { LeasedJob } from "../contract/worker.ts";
+import type { LeasedJob } from "../contract/fleet/worker.ts";
 import type { WorkerConfig } from "./config.ts";
 import type { HeldJob, HeldJobs } from "./held-jobs.ts";
 import type { InputLoader } from "./load-input.ts";

@@ -1,6 +1,6 @@
 // Fetches, from the coordinator only, the input of a job that was too large for its message.
 
-import type { LeasedJob } from "../contract/worker.ts";
+import type { LeasedJob } from "../contract/fleet/worker.ts";
 import { reasonOf } from "./runtimes/error-causes.ts";
 import type { JobFailure } from "./runtimes/runtime.ts";
 

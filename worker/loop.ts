@@ -1,8 +1,8 @@
 // Runs leased jobs and reports outcomes, over any transport. A job is held until its last report is acknowledged, and
 // presence reports list the held jobs. When idle it only pings, so that the tenant's object can sleep.
 
-import type { ProblemResource } from "../contract/problem.ts";
-import type { LeasedJob, PresenceAnswer } from "../contract/worker.ts";
+import type { LeasedJob, PresenceAnswer } from "../contract/fleet/worker.ts";
+import type { ProblemResource } from "../contract/words/problem.ts";
 import { createBeats } from "./beats.ts";
 import type { ConfigWatch } from "./config.ts";
 import { HeldJobs } from "./held-jobs.ts";

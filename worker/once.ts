@@ -1,9 +1,9 @@
 // `--once`: one job without a coordinator. Prints what would be reported as one JSON object.
 
 import * as z from "zod";
-import { newJobRequest } from "../contract/job.ts";
+import type { LeasedJob } from "../contract/fleet/worker.ts";
+import { newJobRequest } from "../contract/jobs/job.ts";
 import { parseJson } from "../contract/text/json-object.ts";
-import type { LeasedJob } from "../contract/worker.ts";
 import type { JobFiles } from "./job-files.ts";
 import { type JobOutcome, runJob } from "./run-job.ts";
 import type { Progress, Runtime } from "./runtimes/runtime.ts";

@@ -2,10 +2,10 @@
 // with a socket only pings. It reports when it connects, when it dropped a job, until the last report is acknowledged,
 // and every ten minutes.
 
-import { modelName } from "../contract/field.ts";
-import type { MachineResource } from "../contract/machine.ts";
+import type { MachineResource } from "../contract/fleet/machine.ts";
 import { lineOf } from "../contract/text/start-of.ts";
-import { MAX_RUNTIME_MODELS, type Tier } from "../contract/values.ts";
+import { modelName } from "../contract/words/field.ts";
+import { MAX_RUNTIME_MODELS, type Tier } from "../contract/words/values.ts";
 import type { RuntimeState } from "./runtimes/runtime.ts";
 import type { WorkerMessage } from "./session.ts";
 

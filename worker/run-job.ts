@@ -1,10 +1,10 @@
 // One job from its lease to its report. The outcome is a value; for a halted job it is only what the job spent. A bug
 // in a runtime fails its job, never the worker.
 
-import { MAX_RESULT_BYTES, utf8Bytes } from "../contract/field.ts";
+import type { LeasedJob } from "../contract/fleet/worker.ts";
 import { lineOf } from "../contract/text/start-of.ts";
-import { type Json, MAX_LARGE_RESULT_BYTES } from "../contract/values.ts";
-import type { LeasedJob } from "../contract/worker.ts";
+import { MAX_RESULT_BYTES, utf8Bytes } from "../contract/words/field.ts";
+import { type Json, MAX_LARGE_RESULT_BYTES } from "../contract/words/values.ts";
 import type { Spent } from "./apis/usage.ts";
 import type { InputLoader } from "./load-input.ts";
 import {

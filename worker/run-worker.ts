@@ -2,7 +2,7 @@
 // a signal, 1 if the key or the runtime's address is refused, 2 for wrong settings. A second signal ends it at once.
 
 import { isSendableKey, UNSENDABLE_KEY } from "../contract/text/secret-text.ts";
-import { VERSION } from "../contract/version.ts";
+import { VERSION } from "../contract/words/version.ts";
 import { logProblem } from "../log/log.ts";
 import { openCommand } from "./exec/open-command.ts";
 import { greeting } from "./greeting.ts";

@@ -4,10 +4,10 @@
 import { hostname } from "node:os";
 import { parseArgs } from "node:util";
 import * as z from "zod";
-import { instanceName, modelName, providerName, splitList, tags } from "../contract/field.ts";
 import { nearestOf } from "../contract/text/nearest.ts";
 import { isSendableKey, UNSENDABLE_KEY } from "../contract/text/secret-text.ts";
-import { LOCAL_URL, localRuntimeOf, MAX_CONCURRENCY, TIERS, type Tier } from "../contract/values.ts";
+import { instanceName, modelName, providerName, splitList, tags } from "../contract/words/field.ts";
+import { LOCAL_URL, localRuntimeOf, MAX_CONCURRENCY, TIERS, type Tier } from "../contract/words/values.ts";
 import { EXEC_FLAGS, EXEC_SWITCHES, type ExecSettings, execFields, execSettings } from "./exec/exec-settings.ts";
 import type { OpeningSettings } from "./openings/open-doors.ts";
 import { OPENING_FLAGS, openingFields, openingSettings } from "./openings/opening-flags.ts";

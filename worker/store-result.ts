@@ -1,7 +1,7 @@
 // Stores a result that no report carries with the coordinator, as it arrives: no process holds it whole.
 
 import { Readable } from "node:stream";
-import { PAYLOAD_TOO_LARGE, TOO_MANY_REQUESTS } from "../contract/http-status.ts";
+import { PAYLOAD_TOO_LARGE, TOO_MANY_REQUESTS } from "../contract/words/http-status.ts";
 import type { ResultStore } from "./run-job.ts";
 import { reasonOf } from "./runtimes/error-causes.ts";
 import { type JobFailure, resultTooLarge } from "./runtimes/runtime.ts";

@@ -1,7 +1,7 @@
 // `jobs retry` and `jobs cancel` with --filter: all jobs that match, counted and confirmed before anything changes.
 
-import type { BulkAction, JobFilter } from "../../contract/job-list.ts";
-import { USUAL_STATUSES } from "../../contract/values.ts";
+import type { BulkAction, JobFilter } from "../../contract/jobs/job-list.ts";
+import { USUAL_STATUSES } from "../../contract/words/values.ts";
 import { Failure, UsageError } from "../failure.ts";
 import type { Input } from "../input.ts";
 import { pairsOf } from "../pairs.ts";

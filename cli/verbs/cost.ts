@@ -1,6 +1,6 @@
 // What the work costs.
 
-import { PERIODS } from "../../contract/values.ts";
+import { PERIODS } from "../../contract/words/values.ts";
 import { UsageError } from "../failure.ts";
 import type { Verb } from "../verb.ts";
 

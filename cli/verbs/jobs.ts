@@ -1,9 +1,9 @@
 // Jobs: read and change them.
 
 import { setTimeout } from "node:timers/promises";
-import type { JobResource } from "../../contract/job.ts";
-import type { JobListQuery } from "../../contract/job-list.ts";
-import { isFinal, JOB_STATUSES, MAX_PAGE } from "../../contract/values.ts";
+import type { JobResource } from "../../contract/jobs/job.ts";
+import type { JobListQuery } from "../../contract/jobs/job-list.ts";
+import { isFinal, JOB_STATUSES, MAX_PAGE } from "../../contract/words/values.ts";
 import { type Column, printable } from "../cells.ts";
 import { UsageError } from "../failure.ts";
 import type { Input } from "../input.ts";

@@ -1,6 +1,6 @@
 // A key's limits as flags: its own, and with `user-` before them those of each person that it is used for.
 
-import type { KeyResource } from "../../contract/key.ts";
+import type { KeyResource } from "../../contract/access/key.ts";
 import type { Input } from "../input.ts";
 import type { Flag } from "../verb.ts";
 

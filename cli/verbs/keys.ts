@@ -1,7 +1,7 @@
 // Keys.
 
-import type { KeyAnswer } from "../../contract/key.ts";
-import { ROLES } from "../../contract/values.ts";
+import type { KeyAnswer } from "../../contract/access/key.ts";
+import { ROLES } from "../../contract/words/values.ts";
 import { UsageError } from "../failure.ts";
 import type { Output } from "../output.ts";
 import type { Verb } from "../verb.ts";

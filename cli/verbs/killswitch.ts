@@ -1,7 +1,7 @@
 // The killswitch.
 
 import type { KillswitchResource } from "../../contract/killswitch.ts";
-import { KILLSWITCH_LEVELS } from "../../contract/values.ts";
+import { KILLSWITCH_LEVELS } from "../../contract/words/values.ts";
 import { UsageError } from "../failure.ts";
 import type { Context, Verb } from "../verb.ts";
 import { when } from "../when.ts";

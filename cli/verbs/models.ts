@@ -1,8 +1,8 @@
 // `models list|pull|load|unload|delete|place`: the models of the machines, and tasks for them, followed to their end.
 
 import { setTimeout as pause } from "node:timers/promises";
-import type { ModelTaskResource, PlaceAnswer } from "../../contract/model-task.ts";
-import type { WorkerResource } from "../../contract/worker.ts";
+import type { ModelTaskResource, PlaceAnswer } from "../../contract/fleet/model-task.ts";
+import type { WorkerResource } from "../../contract/fleet/worker.ts";
 import { UsageError } from "../failure.ts";
 import type { Input } from "../input.ts";
 import { barOf, bytesText } from "../progress.ts";

@@ -1,6 +1,6 @@
 // `signalbox move`: a tenant goes from one deployment to another.
 
-import { LOCAL_URL } from "../../contract/values.ts";
+import { LOCAL_URL } from "../../contract/words/values.ts";
 import { Signalbox } from "../../sdk/signalbox.ts";
 import { UsageError } from "../failure.ts";
 import { checkedAddress } from "../login.ts";

@@ -1,7 +1,7 @@
 // Lists in pages: the newest part by default, more with --limit and --all.
 
 import type { Listing } from "../../contract/client/listing.ts";
-import { MAX_PAGE } from "../../contract/values.ts";
+import { MAX_PAGE } from "../../contract/words/values.ts";
 import type { Column } from "../cells.ts";
 import { UsageError } from "../failure.ts";
 import type { Input } from "../input.ts";

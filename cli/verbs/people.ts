@@ -1,7 +1,7 @@
 // People who sign in with the organisation's identity. Their roles come from rules over the claims of the identity provider.
 
-import type { PersonResource } from "../../contract/person.ts";
-import type { SignInResource } from "../../contract/sign-in.ts";
+import type { PersonResource } from "../../contract/access/person.ts";
+import type { SignInResource } from "../../contract/access/sign-in.ts";
 import type { Context, Verb } from "../verb.ts";
 import { when } from "../when.ts";
 

@@ -1,6 +1,6 @@
 // What waits, what failed, and which worker would get a job.
 
-import { PRIORITIES, TIERS } from "../../contract/values.ts";
+import { PRIORITIES, TIERS } from "../../contract/words/values.ts";
 import { UsageError } from "../failure.ts";
 import type { Verb } from "../verb.ts";
 import { when } from "../when.ts";

@@ -1,6 +1,6 @@
 // What a job asks of its worker, as flags.
 
-import { PRIORITIES, TIERS } from "../../contract/values.ts";
+import { PRIORITIES, TIERS } from "../../contract/words/values.ts";
 import type { Flag } from "../verb.ts";
 
 export const REQUIREMENTS = {

@@ -1,8 +1,8 @@
 // Creates a job and, if asked, waits for its result or prints it while it is written.
 
-import type { JobResource, NewJobRequest } from "../../contract/job.ts";
+import type { JobResource, NewJobRequest } from "../../contract/jobs/job.ts";
 import { jsonOrText, objectOf } from "../../contract/text/json-object.ts";
-import { PRIORITIES, TIERS } from "../../contract/values.ts";
+import { PRIORITIES, TIERS } from "../../contract/words/values.ts";
 import { UsageError } from "../failure.ts";
 import type { Input } from "../input.ts";
 import { pairsOf } from "../pairs.ts";

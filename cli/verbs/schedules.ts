@@ -1,7 +1,7 @@
 // Schedules.
 
 import type { NewScheduleRequest, ScheduleResource } from "../../contract/schedule.ts";
-import { PRIORITIES, TIERS } from "../../contract/values.ts";
+import { PRIORITIES, TIERS } from "../../contract/words/values.ts";
 import type { Column } from "../cells.ts";
 import type { Context, Verb } from "../verb.ts";
 import { when } from "../when.ts";

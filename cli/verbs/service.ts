@@ -1,7 +1,7 @@
 // Commands about this program: worker, login, doctor, version.
 
 import { createClient } from "../../contract/client.ts";
-import { VERSION } from "../../contract/version.ts";
+import { VERSION } from "../../contract/words/version.ts";
 import { logInByBrowser, offersBrowserLogin } from "../browser-login.ts";
 import { type Check, examine, packageAt } from "../doctor.ts";
 import { Failure } from "../failure.ts";

@@ -1,9 +1,9 @@
 // Waits for a job's end, and meanwhile prints what a pending job waits for: without output it looks like a hang.
 
-import type { JobResource } from "../../contract/job.ts";
+import type { JobResource } from "../../contract/jobs/job.ts";
 import { objectOf } from "../../contract/text/json-object.ts";
 import { duration } from "../../contract/text/time-words.ts";
-import { isFinal } from "../../contract/values.ts";
+import { isFinal } from "../../contract/words/values.ts";
 import { barOf } from "../progress.ts";
 import type { Context } from "../verb.ts";
 

@@ -1,7 +1,7 @@
 // Workers.
 
-import { WORKER_STATES } from "../../contract/values.ts";
-import type { WorkerResource } from "../../contract/worker.ts";
+import type { WorkerResource } from "../../contract/fleet/worker.ts";
+import { WORKER_STATES } from "../../contract/words/values.ts";
 import type { Column } from "../cells.ts";
 import type { Context, Verb } from "../verb.ts";
 import { when } from "../when.ts";

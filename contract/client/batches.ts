@@ -1,7 +1,7 @@
 // Batches: a stored file of requests, done when the fleet has room.
 
 import type { BatchList, BatchResource } from "../batch.ts";
-import type { OpenAiBatch } from "../openai-batch.ts";
+import type { OpenAiBatch } from "../front-door/openai-batch.ts";
 import { listing, type PageQuery } from "./listing.ts";
 import { type CallOptions, pathOf, type QueryOf, type Transport } from "./transport.ts";
 

@@ -1,6 +1,6 @@
 // The config, as a document or as YAML.
 
-import type { ConfigDocument, ConfigRequest } from "../config.ts";
+import type { ConfigDocument, ConfigRequest } from "../config/config.ts";
 import { type CallOptions, RawBody, type Transport } from "./transport.ts";
 
 export interface StoredConfig<Document> {

@@ -1,7 +1,7 @@
 // The front door as this client uses it: the models that the workers offer, and a chat whose answer is read while it is
 // written.
 
-import type { ModelList } from "../model-list.ts";
+import type { ModelList } from "../front-door/model-list.ts";
 import type { CallOptions, Transport } from "./transport.ts";
 
 export interface ChatMessage {

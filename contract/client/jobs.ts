@@ -2,9 +2,9 @@
 
 import type { ActivityAnswer, ActivityQuery, MarkList } from "../activity.ts";
 import type { ExplainQuery, Explanation } from "../dispatch.ts";
-import type { AttemptList, FailureList, FailuresQuery, QueueView } from "../insight.ts";
-import type { JobBatch, JobEventList, JobPatchRequest, JobResource, NewJobRequest } from "../job.ts";
-import type { BulkReport, BulkRequest, JobList, JobListQuery } from "../job-list.ts";
+import type { AttemptList, FailureList, FailuresQuery, QueueView } from "../jobs/insight.ts";
+import type { JobBatch, JobEventList, JobPatchRequest, JobResource, NewJobRequest } from "../jobs/job.ts";
+import type { BulkReport, BulkRequest, JobList, JobListQuery } from "../jobs/job-list.ts";
 import type { LatencyAnswer, LatencyQuery } from "../latency.ts";
 import { listing } from "./listing.ts";
 import { reportVerbs } from "./reports.ts";

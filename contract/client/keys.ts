@@ -1,6 +1,13 @@
 // Keys.
 
-import type { KeyAnswer, KeyList, KeyResource, NewKeyRequest, PatchKeyRequest, RotateKeyRequest } from "../key.ts";
+import type {
+  KeyAnswer,
+  KeyList,
+  KeyResource,
+  NewKeyRequest,
+  PatchKeyRequest,
+  RotateKeyRequest,
+} from "../access/key.ts";
 import { type CallOptions, pathOf, type Transport } from "./transport.ts";
 
 export const keyVerbs = (transport: Transport) => ({

@@ -1,6 +1,6 @@
 // A list in pages: awaited it is the first page, iterated it is every item of every page.
 
-import { MAX_OFFSET } from "../values.ts";
+import { MAX_OFFSET } from "../words/values.ts";
 import type { QueryOf } from "./transport.ts";
 
 export interface PageQuery {

@@ -10,7 +10,7 @@ import type {
   PlaceRequest,
   TaskDoneRequest,
   TaskProgressRequest,
-} from "../model-task.ts";
+} from "../fleet/model-task.ts";
 import { listing } from "./listing.ts";
 import { type CallOptions, pathOf, type QueryOf, type Transport } from "./transport.ts";
 

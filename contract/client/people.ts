@@ -1,8 +1,8 @@
 // People, and how they sign in.
 
-import type { KeyGrantAnswer, KeyGrantRequest, RedeemedKey } from "../key-grant.ts";
-import type { PersonList, PersonResource } from "../person.ts";
-import type { SignInAttempts, SignInInput, SignInOffer, SignInResource } from "../sign-in.ts";
+import type { KeyGrantAnswer, KeyGrantRequest, RedeemedKey } from "../access/key-grant.ts";
+import type { PersonList, PersonResource } from "../access/person.ts";
+import type { SignInAttempts, SignInInput, SignInOffer, SignInResource } from "../access/sign-in.ts";
 import { type CallOptions, pathOf, type Transport } from "./transport.ts";
 
 export const peopleVerbs = (transport: Transport) => ({

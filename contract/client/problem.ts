@@ -2,8 +2,8 @@
 // document. `code` is stable and safe to branch on.
 
 import type { RefusalCode } from "../../domain/words/refusal.ts";
-import type { ProblemResource } from "../problem.ts";
 import { objectOf, parseJson } from "../text/json-object.ts";
+import type { ProblemResource } from "../words/problem.ts";
 
 export type ProblemCode =
   | RefusalCode

@@ -1,6 +1,6 @@
 // Keys of hosted providers that the coordinator calls itself.
 
-import type { ProviderKeyList } from "../provider-key.ts";
+import type { ProviderKeyList } from "../access/provider-key.ts";
 import { type CallOptions, pathOf, type Transport } from "./transport.ts";
 
 export const providerKeyVerbs = (transport: Transport) => ({

@@ -1,8 +1,8 @@
 // How a worker reports on its jobs. A repeated report gets the first answer again.
 
-import type { JobResource } from "../job.ts";
-import type { CompleteRequest, FailRequest, HeartbeatRequest, ReleaseRequest, StartRequest } from "../report.ts";
-import type { CompleteAndClaimAnswer } from "../worker.ts";
+import type { CompleteAndClaimAnswer } from "../fleet/worker.ts";
+import type { JobResource } from "../jobs/job.ts";
+import type { CompleteRequest, FailRequest, HeartbeatRequest, ReleaseRequest, StartRequest } from "../jobs/report.ts";
 import { type CallOptions, pathOf, type Transport } from "./transport.ts";
 
 export const reportVerbs = (transport: Transport) => {

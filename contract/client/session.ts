@@ -1,6 +1,6 @@
 // The dashboard's session.
 
-import type { SessionAnswer } from "../session.ts";
+import type { SessionAnswer } from "../access/session.ts";
 import type { CallOptions, Transport } from "./transport.ts";
 
 /** The dashboard's cookie; `get` also returns the client's own key. */

@@ -1,6 +1,6 @@
 // Tenants, with the operator's root key, and the steps of a tenant's move.
 
-import type { KeyAnswer } from "../key.ts";
+import type { KeyAnswer } from "../access/key.ts";
 import type { ArrivalRequest, MoveAnswer, MovedFile, MovingTenant, RowsDigest, RowsPart, RowsQuery } from "../move.ts";
 import type {
   NewAdminKeyRequest,

@@ -1,7 +1,7 @@
 // Workers: their own calls, and those of operators.
 
 import type { ActivityQuery } from "../activity.ts";
-import type { FleetGrid, FleetGridQuery } from "../fleet-grid.ts";
+import type { FleetGrid, FleetGridQuery } from "../fleet/fleet-grid.ts";
 import type {
   ClaimAnswer,
   ClaimRequest,
@@ -14,8 +14,8 @@ import type {
   WorkerList,
   WorkerListQuery,
   WorkerResource,
-} from "../worker.ts";
-import type { WorkerActivity } from "../worker-activity.ts";
+} from "../fleet/worker.ts";
+import type { WorkerActivity } from "../fleet/worker-activity.ts";
 import { listing } from "./listing.ts";
 import { type CallOptions, pathOf, type QueryOf, type Transport } from "./transport.ts";
 

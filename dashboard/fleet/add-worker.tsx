@@ -1,9 +1,9 @@
 // Adding a worker: a key of its own, the command to run on its machine, and the worker once it has connected.
 
 import { useState } from "preact/hooks";
-import type { KeyAnswer } from "../../contract/key.ts";
-import { SOUGHT_RUNTIMES } from "../../contract/values.ts";
-import type { WorkerResource } from "../../contract/worker.ts";
+import type { KeyAnswer } from "../../contract/access/key.ts";
+import type { WorkerResource } from "../../contract/fleet/worker.ts";
+import { SOUGHT_RUNTIMES } from "../../contract/words/values.ts";
 import { api } from "../api.ts";
 import { SelectField, TextField } from "../parts/form.tsx";
 import { Lamp } from "../parts/lamp.tsx";

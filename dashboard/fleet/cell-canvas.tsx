@@ -2,8 +2,8 @@
 // in which states; the pointer finds the worker below it, and the table reaches every worker by keyboard.
 
 import { useEffect, useRef, useState } from "preact/hooks";
-import type { FleetGridGroup } from "../../contract/fleet-grid.ts";
-import { WORKER_STATES, type WorkerState } from "../../contract/values.ts";
+import type { FleetGridGroup } from "../../contract/fleet/fleet-grid.ts";
+import { WORKER_STATES, type WorkerState } from "../../contract/words/values.ts";
 import { count, plural } from "../format.ts";
 import { go, href } from "../router.ts";
 import { theme } from "../state/theme.ts";

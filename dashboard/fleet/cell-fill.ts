@@ -1,6 +1,6 @@
 // How far a worker's cell is filled, from 0 to 1. Pure.
 
-import type { FleetGridGroup } from "../../contract/fleet-grid.ts";
+import type { FleetGridGroup } from "../../contract/fleet/fleet-grid.ts";
 
 export type CellFill = "load" | "gpu";
 

@@ -1,7 +1,7 @@
 // The sign of a worker's state in the grid: a shape and a colour each, so that it is read without its colour. Squares
 // are filled by what the grid shows, its load or its GPU memory.
 
-import type { WorkerState } from "../../contract/values.ts";
+import type { WorkerState } from "../../contract/words/values.ts";
 
 export const CELL_UNITS = 12;
 

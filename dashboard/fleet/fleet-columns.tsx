@@ -2,7 +2,7 @@
 
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
-import type { WorkerResource } from "../../contract/worker.ts";
+import type { WorkerResource } from "../../contract/fleet/worker.ts";
 import { count, splitTags } from "../format.ts";
 import { LoadBar } from "../parts/load-bar.tsx";
 import type { Column } from "../parts/table.tsx";

@@ -1,6 +1,6 @@
 // The controls of the fleet page: search, order and grouping, and removable filters from the address.
 
-import { WORKER_SORTS, type WorkerSort } from "../../contract/values.ts";
+import { WORKER_SORTS, type WorkerSort } from "../../contract/words/values.ts";
 import { Choice, SelectField, TextField } from "../parts/form.tsx";
 import { place, refine } from "../router.ts";
 import type { FleetFilter } from "../state/fleet-bulk.ts";

@@ -1,6 +1,6 @@
 // The whole fleet at a glance: a cell for each worker, by provider, tag or region.
 
-import type { FleetGrid, FleetGridGroup } from "../../contract/fleet-grid.ts";
+import type { FleetGrid, FleetGridGroup } from "../../contract/fleet/fleet-grid.ts";
 import { api } from "../api.ts";
 import { count } from "../format.ts";
 import { Choice } from "../parts/form.tsx";

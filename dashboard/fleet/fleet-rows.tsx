@@ -2,7 +2,7 @@
 // resumed.
 
 import { useState } from "preact/hooks";
-import type { FleetSumsResource, WorkerResource } from "../../contract/worker.ts";
+import type { FleetSumsResource, WorkerResource } from "../../contract/fleet/worker.ts";
 import { count, withLocalTimes } from "../format.ts";
 import { WorkerStatus } from "../parts/status.tsx";
 import { type Column, Table } from "../parts/table.tsx";

@@ -1,7 +1,7 @@
 // The fleet by state: a chip per state with its count, and totals by provider or tag.
 
-import { WORKER_STATES } from "../../contract/values.ts";
-import type { FleetGroupResource, FleetSumsResource } from "../../contract/worker.ts";
+import type { FleetGroupResource, FleetSumsResource } from "../../contract/fleet/worker.ts";
+import { WORKER_STATES } from "../../contract/words/values.ts";
 import { count, plural } from "../format.ts";
 import { ForOperators } from "../parts/for-operators.tsx";
 import { LoadBar } from "../parts/load-bar.tsx";

@@ -2,8 +2,8 @@
 // that follow the live view; actions on many workers.
 
 import { useState } from "preact/hooks";
-import { WORKER_SORTS, WORKER_STATES, type WorkerState } from "../../contract/values.ts";
-import type { FleetSumsResource } from "../../contract/worker.ts";
+import type { FleetSumsResource } from "../../contract/fleet/worker.ts";
+import { WORKER_SORTS, WORKER_STATES, type WorkerState } from "../../contract/words/values.ts";
 import { api } from "../api.ts";
 import { count } from "../format.ts";
 import { NoWorkers } from "../parts/fleet-glance.tsx";

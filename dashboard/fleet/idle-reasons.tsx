@@ -1,7 +1,7 @@
 // Why a worker is idle: its own state, else the router's answer for each kind of waiting job.
 
+import type { WorkerResource } from "../../contract/fleet/worker.ts";
 import type { LiveJob } from "../../contract/live.ts";
-import type { WorkerResource } from "../../contract/worker.ts";
 import { api } from "../api.ts";
 import { plural, withLocalTimes } from "../format.ts";
 import { Loading } from "../parts/page.tsx";

@@ -1,6 +1,6 @@
 // What a worker did over the chosen span: success, run time, cost and load, its pauses as marks, and what it served.
 
-import type { WorkerActivity } from "../../contract/worker-activity.ts";
+import type { WorkerActivity } from "../../contract/fleet/worker-activity.ts";
 import { api } from "../api.ts";
 import { count, duration, plural, usd } from "../format.ts";
 import { MarkList, plotMarks } from "../parts/mark-list.tsx";

@@ -1,6 +1,6 @@
 // The ways to add a worker: what a person runs on its machine, as text to copy.
 
-import { WHEEL_NAME } from "../../contract/wheel.ts";
+import { WHEEL_NAME } from "../../contract/words/wheel.ts";
 
 export interface Wish {
   readonly way: WayName;

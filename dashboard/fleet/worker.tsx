@@ -1,6 +1,6 @@
 // One worker: what it did over the chosen span, what it offers, its jobs, its recent outcomes, and why it is idle.
 
-import type { WorkerDetail } from "../../contract/worker.ts";
+import type { WorkerDetail } from "../../contract/fleet/worker.ts";
 import { api } from "../api.ts";
 import { splitTags, withLocalTimes } from "../format.ts";
 import { Fact } from "../parts/fact.tsx";

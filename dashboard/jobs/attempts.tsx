@@ -2,8 +2,8 @@
 // can be zoomed; and a comparison of two attempts.
 
 import { useState } from "preact/hooks";
-import type { AttemptResource } from "../../contract/insight.ts";
-import type { JobEventResource, JobResource } from "../../contract/job.ts";
+import type { AttemptResource } from "../../contract/jobs/insight.ts";
+import type { JobEventResource, JobResource } from "../../contract/jobs/job.ts";
 import { plural } from "../format.ts";
 import { Lamp } from "../parts/lamp.tsx";
 import { now } from "../state/clock.ts";

@@ -2,7 +2,7 @@
 // that the list does not move.
 
 import { useState } from "preact/hooks";
-import type { BulkAction } from "../../contract/job-list.ts";
+import type { BulkAction } from "../../contract/jobs/job-list.ts";
 import { count, plural } from "../format.ts";
 import { BulkDialog } from "../parts/bulk-dialog.tsx";
 import { mayChange } from "../state/bulk-change.ts";

@@ -1,7 +1,7 @@
 // Why the router chose this worker: the score by parts beside the runner-up's, and how many workers were refused for
 // which reason.
 
-import type { RoutingDecision } from "../../contract/job.ts";
+import type { RoutingDecision } from "../../contract/jobs/job.ts";
 import { plural } from "../format.ts";
 import { href } from "../router.ts";
 import { partLabel } from "./score-bars.tsx";

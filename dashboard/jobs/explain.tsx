@@ -1,6 +1,6 @@
 // Explains the router's choice for given requirements. They are in the address, so that the question can be shared.
 
-import { PRIORITIES, type Priority } from "../../contract/values.ts";
+import { PRIORITIES, type Priority } from "../../contract/words/values.ts";
 import { ForOperators } from "../parts/for-operators.tsx";
 import { toExplainQuery } from "../parts/job-fields.ts";
 import { Page, Panel } from "../parts/page.tsx";

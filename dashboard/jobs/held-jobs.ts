@@ -2,7 +2,7 @@
 // request. Back returns to the list as it was.
 
 import { useEffect, useRef, useState } from "preact/hooks";
-import type { JobListQuery } from "../../contract/job-list.ts";
+import type { JobListQuery } from "../../contract/jobs/job-list.ts";
 import type { LiveJob } from "../../contract/live.ts";
 import { api } from "../api.ts";
 import { entry } from "../router.ts";

@@ -1,8 +1,8 @@
 // The actions on a job in its status: edit, retry, cancel, create a copy.
 
 import { useState } from "preact/hooks";
-import type { JobResource } from "../../contract/job.ts";
-import { PRIORITIES, type Priority, TIERS } from "../../contract/values.ts";
+import type { JobResource } from "../../contract/jobs/job.ts";
+import { PRIORITIES, type Priority, TIERS } from "../../contract/words/values.ts";
 import { api } from "../api.ts";
 import { splitTags } from "../format.ts";
 import { Confirm } from "../parts/dialog.tsx";

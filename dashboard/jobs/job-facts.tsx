@@ -1,6 +1,6 @@
 // A job's fields as a list; fields that were not requested are not shown.
 
-import type { JobResource } from "../../contract/job.ts";
+import type { JobResource } from "../../contract/jobs/job.ts";
 import { count, plural, usd } from "../format.ts";
 import { Fact } from "../parts/fact.tsx";
 import { Took } from "../parts/job-table.tsx";

@@ -1,7 +1,7 @@
 // One job as a story: what was answered, where the time went, what was asked, who decided what.
 
-import type { AttemptResource } from "../../contract/insight.ts";
-import type { JobEventResource, JobResource } from "../../contract/job.ts";
+import type { AttemptResource } from "../../contract/jobs/insight.ts";
+import type { JobEventResource, JobResource } from "../../contract/jobs/job.ts";
 import { api } from "../api.ts";
 import { bytesText, shortened, withLocalTimes } from "../format.ts";
 import { Empty, Loading, Page, Panel } from "../parts/page.tsx";

@@ -1,7 +1,7 @@
 // The list of jobs: found by one search line, not moved by new jobs, changed one by one or all at once.
 
 import { useEffect, useState } from "preact/hooks";
-import { MAX_OFFSET, MAX_PAGE } from "../../contract/values.ts";
+import { MAX_OFFSET, MAX_PAGE } from "../../contract/words/values.ts";
 import { count, plural, withLocalTimes } from "../format.ts";
 import { ForOperators } from "../parts/for-operators.tsx";
 import { JobTable } from "../parts/job-table.tsx";

@@ -1,8 +1,8 @@
 // Creating a job: queue it, or dispatch it at once. The worker that the router would choose is shown beside it.
 
 import { useRef, useState } from "preact/hooks";
-import type { JobResource, NewJobRequest } from "../../contract/job.ts";
-import { PRIORITIES, type Priority } from "../../contract/values.ts";
+import type { JobResource, NewJobRequest } from "../../contract/jobs/job.ts";
+import { PRIORITIES, type Priority } from "../../contract/words/values.ts";
 import { api } from "../api.ts";
 import { type ErrorOf, fieldErrors } from "../parts/field-errors.ts";
 import { Check, TextField } from "../parts/form.tsx";

@@ -1,6 +1,6 @@
 // Retries or cancels the picked jobs.
 
-import type { BulkAction } from "../../contract/job-list.ts";
+import type { BulkAction } from "../../contract/jobs/job-list.ts";
 import { plural } from "../format.ts";
 import { Confirm } from "../parts/dialog.tsx";
 import { changePicked, tellOf, WORDS } from "../state/bulk-change.ts";

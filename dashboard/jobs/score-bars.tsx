@@ -1,6 +1,6 @@
 // A score as a stacked bar: each part in its colour, as long as its points. Also as text for screen readers.
 
-import { SCORE_PARTS, type ScorePart } from "../../contract/values.ts";
+import { SCORE_PARTS, type ScorePart } from "../../contract/words/values.ts";
 
 const LABELS: Record<ScorePart, string> = {
   capacity: "free capacity",

@@ -1,6 +1,6 @@
 // The statuses of jobs, each with the number of jobs that match the rest of the filter.
 
-import { JOB_STATUSES } from "../../contract/values.ts";
+import { JOB_STATUSES } from "../../contract/words/values.ts";
 import { api } from "../api.ts";
 import { count } from "../format.ts";
 import { refine } from "../router.ts";

@@ -1,8 +1,8 @@
 // One model on one worker: what it is there, and what the worker takes to be done with it.
 
 import { useState } from "preact/hooks";
-import type { ModelTaskRequest } from "../../contract/model-task.ts";
-import type { WorkerResource } from "../../contract/worker.ts";
+import type { ModelTaskRequest } from "../../contract/fleet/model-task.ts";
+import type { WorkerResource } from "../../contract/fleet/worker.ts";
 import { api } from "../api.ts";
 import { Dialog } from "../parts/dialog.tsx";
 import { Problem } from "../parts/problem.tsx";

@@ -1,7 +1,7 @@
 // The table of models and workers: what each worker has of each model, with a button where something can be done.
 
 import { useState } from "preact/hooks";
-import type { WorkerResource } from "../../contract/worker.ts";
+import type { WorkerResource } from "../../contract/fleet/worker.ts";
 import { bytesText } from "../format.ts";
 import { type Aspect, Lamp } from "../parts/lamp.tsx";
 import { WorkerStatus } from "../parts/status.tsx";

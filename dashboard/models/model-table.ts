@@ -1,9 +1,9 @@
 // The models of the fleet as a table: which worker has which model, and what is being done with it. Pure.
 
-import type { QueueView } from "../../contract/insight.ts";
-import type { ModelTaskResource } from "../../contract/model-task.ts";
-import { modelKeyOf } from "../../contract/values.ts";
-import type { WorkerResource } from "../../contract/worker.ts";
+import type { ModelTaskResource } from "../../contract/fleet/model-task.ts";
+import type { WorkerResource } from "../../contract/fleet/worker.ts";
+import type { QueueView } from "../../contract/jobs/insight.ts";
+import { modelKeyOf } from "../../contract/words/values.ts";
 
 export interface ModelCell {
   readonly state: "loaded" | "on disk" | "absent";

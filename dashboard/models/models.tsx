@@ -1,7 +1,7 @@
 // The models of the fleet: which worker has which, what is done with them, and what waiting jobs ask for that nobody has.
 
 import { useState } from "preact/hooks";
-import type { ModelTaskResource } from "../../contract/model-task.ts";
+import type { ModelTaskResource } from "../../contract/fleet/model-task.ts";
 import { api } from "../api.ts";
 import { plural } from "../format.ts";
 import { ForOperators } from "../parts/for-operators.tsx";

@@ -2,7 +2,7 @@
 
 import { useState } from "preact/hooks";
 import { ApiProblem } from "../../contract/client/problem.ts";
-import type { PlaceAnswer, PlaceRequest } from "../../contract/model-task.ts";
+import type { PlaceAnswer, PlaceRequest } from "../../contract/fleet/model-task.ts";
 import { api } from "../api.ts";
 import { plural, splitTags } from "../format.ts";
 import { byReason } from "../parts/by-reason.ts";

@@ -1,6 +1,6 @@
 // Model tasks, newest first: what workers do and did with their models.
 
-import type { ModelTaskResource } from "../../contract/model-task.ts";
+import type { ModelTaskResource } from "../../contract/fleet/model-task.ts";
 import { api } from "../api.ts";
 import { bytesText } from "../format.ts";
 import { ForOperators } from "../parts/for-operators.tsx";

@@ -1,6 +1,6 @@
 // How far a model task is: a bar where the worker says how much there is, and words.
 
-import type { ModelTaskResource } from "../../contract/model-task.ts";
+import type { ModelTaskResource } from "../../contract/fleet/model-task.ts";
 import { bytesText, duration } from "../format.ts";
 import { shareOf } from "./model-table.ts";
 

@@ -2,8 +2,8 @@
 // not work. Each line links to where it can be fixed.
 
 import { useEffect, useState } from "preact/hooks";
-import { DISABLED_REASONS } from "../../contract/values.ts";
 import type { WebhookResource } from "../../contract/webhook.ts";
+import { DISABLED_REASONS } from "../../contract/words/values.ts";
 import { api } from "../api.ts";
 import { hostOf, plural, usd, withLocalTimes } from "../format.ts";
 import { type Aspect, Lamp } from "../parts/lamp.tsx";

@@ -1,7 +1,7 @@
 // What fails, by error and provider, compared with the span before; with links to the jobs and a retry.
 
 import { useState } from "preact/hooks";
-import type { FailureList } from "../../contract/insight.ts";
+import type { FailureList } from "../../contract/jobs/insight.ts";
 import { startOf } from "../../contract/text/start-of.ts";
 import { api } from "../api.ts";
 import { count } from "../format.ts";

@@ -1,7 +1,7 @@
 // Whose turn is next: the flows that wait with the same requirements, how many jobs of each, and the share of what is
 // served that its weight gives it.
 
-import type { QueueView } from "../../contract/insight.ts";
+import type { QueueView } from "../../contract/jobs/insight.ts";
 import { count, plural } from "../format.ts";
 import { Panel } from "../parts/page.tsx";
 import { Share } from "../parts/share.tsx";

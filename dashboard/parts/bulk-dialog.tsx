@@ -2,8 +2,8 @@
 
 import { useRef, useState } from "preact/hooks";
 import { ApiProblem } from "../../contract/client/problem.ts";
-import type { BulkAction } from "../../contract/job-list.ts";
-import { USUAL_STATUSES } from "../../contract/values.ts";
+import type { BulkAction } from "../../contract/jobs/job-list.ts";
+import { USUAL_STATUSES } from "../../contract/words/values.ts";
 import { count, plural } from "../format.ts";
 import { changePart, countParts, type FilteredCount, tellOf, WORDS } from "../state/bulk-change.ts";
 import { serverNow } from "../state/clock.ts";

@@ -1,8 +1,8 @@
 // Converts the input of a job's form to API fields. Pure; both forms and tests use it.
 
 import type { ExplainQuery } from "../../contract/dispatch.ts";
-import type { JobResource, NewJobRequest } from "../../contract/job.ts";
-import { type Priority, TIERS, type Tier } from "../../contract/values.ts";
+import type { JobResource, NewJobRequest } from "../../contract/jobs/job.ts";
+import { type Priority, TIERS, type Tier } from "../../contract/words/values.ts";
 import { splitTags } from "../format.ts";
 
 export interface JobFields {

@@ -1,6 +1,6 @@
 // Pages of a list. The current page is in the address.
 
-import { MAX_OFFSET } from "../../contract/values.ts";
+import { MAX_OFFSET } from "../../contract/words/values.ts";
 import { count, plural } from "../format.ts";
 import { place, refine } from "../router.ts";
 

@@ -1,6 +1,6 @@
 // The fields that choose a worker, shared by the forms of jobs and schedules and by the explain page.
 
-import { PRIORITIES, type Priority, TIERS } from "../../contract/values.ts";
+import { PRIORITIES, type Priority, TIERS } from "../../contract/words/values.ts";
 import { offered } from "../state/offered.ts";
 import { Choice, SelectField, TextField } from "./form.tsx";
 import type { JobFields } from "./job-fields.ts";

@@ -1,8 +1,8 @@
 // The status of a job, a worker or a schedule as a lamp and a word.
 
+import type { WorkerResource } from "../../contract/fleet/worker.ts";
 import type { LiveJob } from "../../contract/live.ts";
 import type { DeliveryResource, WebhookResource } from "../../contract/webhook.ts";
-import type { WorkerResource } from "../../contract/worker.ts";
 import { type Aspect, Lamp } from "./lamp.tsx";
 
 const JOB: Record<LiveJob["status"], Aspect> = {

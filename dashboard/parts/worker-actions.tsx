@@ -1,7 +1,7 @@
 // Pause with a reason, resume, delete. Running jobs continue during a pause.
 
 import { useState } from "preact/hooks";
-import type { WorkerResource } from "../../contract/worker.ts";
+import type { WorkerResource } from "../../contract/fleet/worker.ts";
 import { api } from "../api.ts";
 import { go } from "../router.ts";
 import { isHalted } from "../state/board.ts";

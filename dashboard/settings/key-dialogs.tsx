@@ -1,7 +1,7 @@
 // The dialogs of keys: create, change name and limits, rotate, revoke.
 
 import { useState } from "preact/hooks";
-import type { KeyAnswer, KeyResource } from "../../contract/key.ts";
+import type { KeyAnswer, KeyResource } from "../../contract/access/key.ts";
 import { api } from "../api.ts";
 import { Confirm } from "../parts/dialog.tsx";
 import { Choice, SelectField, TextField } from "../parts/form.tsx";

@@ -1,6 +1,6 @@
 // A key's limits: as form fields, as the API takes them, and as text.
 
-import type { KeyResource } from "../../contract/key.ts";
+import type { KeyResource } from "../../contract/access/key.ts";
 import { TextField } from "../parts/form.tsx";
 
 type KeyLimits = NonNullable<KeyResource["limits"]>;

@@ -1,6 +1,6 @@
 // Whose keys of hosted providers there are: set, by whom, when. No key is ever shown.
 
-import type { ProviderKeyResource } from "../../contract/provider-key.ts";
+import type { ProviderKeyResource } from "../../contract/access/provider-key.ts";
 import { api } from "../api.ts";
 import { Problem } from "../parts/problem.tsx";
 import { type Column, Table } from "../parts/table.tsx";

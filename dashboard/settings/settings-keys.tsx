@@ -1,7 +1,7 @@
 // Keys: create, change, rotate, revoke. A key's secret is shown once.
 
 import { useState } from "preact/hooks";
-import type { KeyAnswer, KeyResource } from "../../contract/key.ts";
+import type { KeyAnswer, KeyResource } from "../../contract/access/key.ts";
 import { api } from "../api.ts";
 import { Lamp } from "../parts/lamp.tsx";
 import { Loading, Page } from "../parts/page.tsx";

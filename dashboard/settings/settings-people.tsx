@@ -1,6 +1,6 @@
 // The people who have signed in. The identity provider decides their role; only the block is decided here.
 
-import type { PersonResource } from "../../contract/person.ts";
+import type { PersonResource } from "../../contract/access/person.ts";
 import { api } from "../api.ts";
 import { Lamp } from "../parts/lamp.tsx";
 import { Empty, Loading, Page } from "../parts/page.tsx";

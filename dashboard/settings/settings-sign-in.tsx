@@ -2,7 +2,7 @@
 // provider said.
 
 import { useState } from "preact/hooks";
-import type { AttemptResource, SignInInput, SignInResource } from "../../contract/sign-in.ts";
+import type { AttemptResource, SignInInput, SignInResource } from "../../contract/access/sign-in.ts";
 import { api } from "../api.ts";
 import { Empty, Loading, Page, Panel } from "../parts/page.tsx";
 import { Problem } from "../parts/problem.tsx";

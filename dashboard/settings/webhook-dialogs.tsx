@@ -1,8 +1,8 @@
 // The dialogs of webhooks: create, edit, rotate the secret, delete.
 
 import { useState } from "preact/hooks";
-import { WEBHOOK_EVENTS, type WebhookEvent } from "../../contract/values.ts";
 import type { WebhookResource, WebhookWithSecret } from "../../contract/webhook.ts";
+import { WEBHOOK_EVENTS, type WebhookEvent } from "../../contract/words/values.ts";
 import { api } from "../api.ts";
 import { splitTags } from "../format.ts";
 import { Confirm } from "../parts/dialog.tsx";

@@ -3,7 +3,7 @@
 
 import { signal } from "@preact/signals";
 import { useEffect, useState } from "preact/hooks";
-import type { WorkerResource } from "../../contract/worker.ts";
+import type { WorkerResource } from "../../contract/fleet/worker.ts";
 import { api } from "../api.ts";
 import { shortened } from "../format.ts";
 import { Dialog } from "../parts/dialog.tsx";

@@ -2,8 +2,8 @@
 // coordinator once and not stored in the browser.
 
 import { useEffect, useState } from "preact/hooks";
-import type { SessionAnswer } from "../../contract/session.ts";
-import type { SignInOffer } from "../../contract/sign-in.ts";
+import type { SessionAnswer } from "../../contract/access/session.ts";
+import type { SignInOffer } from "../../contract/access/sign-in.ts";
 import { api } from "../api.ts";
 import { Lamp } from "../parts/lamp.tsx";
 import { Problem } from "../parts/problem.tsx";

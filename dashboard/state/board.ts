@@ -2,13 +2,13 @@
 // frame of a hundred updates renders once. Jobs are bounded: finished ones are removed first, oldest first.
 
 import { batch, computed, signal } from "@preact/signals";
+import type { ModelTaskResource } from "../../contract/fleet/model-task.ts";
+import type { WorkerResource } from "../../contract/fleet/worker.ts";
 import { fleetByProvider } from "../../contract/fleet-by-provider.ts";
-import type { QueueView } from "../../contract/insight.ts";
+import type { QueueView } from "../../contract/jobs/insight.ts";
 import type { KillswitchResource } from "../../contract/killswitch.ts";
 import type { ActivityMinute, LiveJob, LiveMessage, ProviderFleet } from "../../contract/live.ts";
-import type { ModelTaskResource } from "../../contract/model-task.ts";
 import type { ScheduleResource } from "../../contract/schedule.ts";
-import type { WorkerResource } from "../../contract/worker.ts";
 
 export type JobStatus = LiveJob["status"];
 export type Counts = Partial<Record<JobStatus, number>>;

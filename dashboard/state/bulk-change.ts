@@ -1,7 +1,7 @@
 // Retries or cancels many jobs: all that match a filter, or those that were picked.
 
-import type { BulkAction } from "../../contract/job-list.ts";
-import { CHANGEABLE_STATUSES, USUAL_STATUSES } from "../../contract/values.ts";
+import type { BulkAction } from "../../contract/jobs/job-list.ts";
+import { CHANGEABLE_STATUSES, USUAL_STATUSES } from "../../contract/words/values.ts";
 import { api } from "../api.ts";
 import { count, plural } from "../format.ts";
 import { asJobFilter, type Filter } from "./job-filter.ts";

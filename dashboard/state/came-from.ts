@@ -3,7 +3,7 @@
 
 import { signal } from "@preact/signals";
 import type { QueryOf } from "../../contract/client/transport.ts";
-import type { JobListQuery } from "../../contract/job-list.ts";
+import type { JobListQuery } from "../../contract/jobs/job-list.ts";
 import { api } from "../api.ts";
 import { whenUserChanges } from "./session.ts";
 

@@ -1,6 +1,6 @@
 // One action on many workers: a few requests at a time, with the refusals collected.
 
-import type { WorkerListQuery } from "../../contract/worker.ts";
+import type { WorkerListQuery } from "../../contract/fleet/worker.ts";
 import { api } from "../api.ts";
 
 const PAGE = 200;

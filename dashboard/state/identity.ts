@@ -2,7 +2,7 @@
 // person's session, whose role must be computed again before it ends.
 
 import { effect } from "@preact/signals";
-import type { SessionAnswer } from "../../contract/session.ts";
+import type { SessionAnswer } from "../../contract/access/session.ts";
 import { api } from "../api.ts";
 import { session } from "./session.ts";
 

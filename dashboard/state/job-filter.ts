@@ -1,9 +1,9 @@
 // The search line of the jobs page and the API's filter: the same content as text and as fields. Pure.
 
-import type { JobFilter } from "../../contract/job-list.ts";
+import type { JobFilter } from "../../contract/jobs/job-list.ts";
 import type { LiveJob } from "../../contract/live.ts";
 import { nearestOf } from "../../contract/text/nearest.ts";
-import { JOB_STATUSES, type JobStatus } from "../../contract/values.ts";
+import { JOB_STATUSES, type JobStatus } from "../../contract/words/values.ts";
 
 /** A filter as in the address and the API: name and value. */
 export type Filter = Readonly<Record<string, string>>;

@@ -1,6 +1,6 @@
 // A job as the live view has it: without its long values.
 
-import type { JobResource } from "../../contract/job.ts";
+import type { JobResource } from "../../contract/jobs/job.ts";
 import type { LiveJob } from "../../contract/live.ts";
 import { startOf } from "../../contract/text/start-of.ts";
 

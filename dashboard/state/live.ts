@@ -3,7 +3,7 @@
 
 import { signal } from "@preact/signals";
 import type { NumberedLiveMessage } from "../../contract/live.ts";
-import { closeCodes } from "../../contract/values.ts";
+import { closeCodes } from "../../contract/words/values.ts";
 import { api } from "../api.ts";
 import { apply, clearBoard, learning, workers } from "./board.ts";
 import { now, serverNow, setServerTime } from "./clock.ts";

@@ -2,8 +2,8 @@
 // browser share one session, so each follows what another does with it.
 
 import { computed, effect, signal, untracked } from "@preact/signals";
+import type { SessionAnswer } from "../../contract/access/session.ts";
 import { ApiProblem } from "../../contract/client/problem.ts";
-import type { SessionAnswer } from "../../contract/session.ts";
 import { api, whenSignedOut } from "../api.ts";
 import { readHint, sayHint, whenAnotherTabSays } from "./session-hint.ts";
 

@@ -1,6 +1,6 @@
 // The span of time that the overview and a worker's page show: one choice for both.
 
-import { ROLLING_PERIODS, type RollingPeriod } from "../../contract/values.ts";
+import { ROLLING_PERIODS, type RollingPeriod } from "../../contract/words/values.ts";
 import { isOneOf, kept } from "./kept.ts";
 
 export type Span = RollingPeriod;

@@ -1,7 +1,7 @@
 // Why jobs wait, from the object's current groups. The reason stored with a job may be out of date.
 
 import { computed } from "@preact/signals";
-import type { QueueView } from "../../contract/insight.ts";
+import type { QueueView } from "../../contract/jobs/insight.ts";
 import type { LiveJob } from "../../contract/live.ts";
 import { instantsIn } from "../format.ts";
 import { queue } from "./board.ts";

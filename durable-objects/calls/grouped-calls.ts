@@ -6,7 +6,7 @@
 import type { Refusal } from "../../domain/words/refusal.ts";
 import { err, ok, type Result } from "../../domain/words/result.ts";
 import type { OperationName } from "../api.ts";
-import type { Credential } from "../operations/holders.ts";
+import type { Credential } from "../steps/holders.ts";
 
 export interface GroupedCall {
   readonly credential: Credential;

@@ -4,7 +4,7 @@
 import { type Bucket, type RequestLimits, takeRequest } from "../../domain/access/rate.ts";
 import type { Refusal } from "../../domain/words/refusal.ts";
 import { ok, type Result } from "../../domain/words/result.ts";
-import type { Credential } from "../operations/holders.ts";
+import type { Credential } from "../steps/holders.ts";
 import type { Caller } from "../turn/turn.ts";
 
 export class KeyRates {

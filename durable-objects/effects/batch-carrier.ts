@@ -5,7 +5,7 @@ import { ok } from "../../domain/words/result.ts";
 import { log } from "../../log/log.ts";
 import { SERVICE, type TurnRunner } from "../calls/turn-runner.ts";
 import type { BatchFiles } from "../files/file-objects.ts";
-import { type BatchStep, closed, fed, learned, nextStepOf, recorded } from "../operations/batch-steps.ts";
+import { type BatchStep, closed, fed, learned, nextStepOf, recorded } from "../sweep/batch-steps.ts";
 import type { Turn } from "../turn/turn.ts";
 
 interface CarrierTools {

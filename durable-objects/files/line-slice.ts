@@ -1,6 +1,6 @@
 // Checks the lines of a part of a batch's file, and keeps those that are right: where each lies, its name and model.
 
-import { jsonExcess } from "../../contract/json-bounds.ts";
+import { jsonExcess } from "../../contract/words/json-bounds.ts";
 import {
   type BatchLine,
   type Fault,

@@ -4,7 +4,7 @@
 // is have their lines and answers here, too (`batch-lines.ts`); those outlive the bytes.
 
 import { DurableObject } from "cloudflare:workers";
-import { NOT_FOUND, OK, PAYLOAD_TOO_LARGE } from "../../contract/http-status.ts";
+import { NOT_FOUND, OK, PAYLOAD_TOO_LARGE } from "../../contract/words/http-status.ts";
 import type { BatchFileKind, LineCursor } from "../../domain/batch/batch.ts";
 import type { LineAnswer } from "../../domain/batch/line-answer.ts";
 import { fileName, type Jurisdiction, objectNamed } from "../object-name.ts";

@@ -3,9 +3,9 @@
 
 import { log } from "../../log/log.ts";
 import { SERVICE, type TurnRunner } from "../calls/turn-runner.ts";
-import { nextWakeAt } from "../operations/sweep.ts";
 import type { Store } from "../store/open.ts";
 import type { OutboxRow } from "../store/outbox.ts";
+import { nextWakeAt } from "../sweep/sweep.ts";
 import { storedCounters } from "../turn/counters.ts";
 import type { Wake } from "../turn/wake.ts";
 import { Drain } from "./drain.ts";

@@ -4,7 +4,7 @@
 import { keepsResult, keptPayload } from "../../domain/front-door/front-door.ts";
 import type { Job, JobPayload } from "../../domain/job/job.ts";
 import type { Json } from "../../domain/words/json.ts";
-import type { Recorded } from "../store/job-rows.ts";
+import type { Recorded } from "../store/jobs/job-rows.ts";
 import type { Store } from "../store/open.ts";
 
 export interface KeptBatch {

@@ -7,7 +7,7 @@ import { type Job, type JobPayload, labelsOf } from "../../domain/job/job.ts";
 import { archivedRecord } from "../../domain/job/job-record.ts";
 import { EVENTS_IN_ROW, storedEvents } from "../../domain/job/stored-timeline.ts";
 import { idsOf } from "../../domain/words/event.ts";
-import type { Recorded } from "../store/job-rows.ts";
+import type { Recorded } from "../store/jobs/job-rows.ts";
 import type { Store } from "../store/open.ts";
 import type { OutboxRow, StoredEvent } from "../store/outbox.ts";
 import { type KeptBatch, keptTextsOf } from "./kept-texts.ts";

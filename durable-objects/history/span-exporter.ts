@@ -1,7 +1,7 @@
 // Sends the spans of finished jobs to an OpenTelemetry collector, those of one drain at a time. If the collector is
 // down, its spans are lost and nothing else happens: no job waits, nothing is stored.
 
-import { VERSION } from "../../contract/version.ts";
+import { VERSION } from "../../contract/words/version.ts";
 import type { Job } from "../../domain/job/job.ts";
 import { log } from "../../log/log.ts";
 import { attributes, type Span, spansOf, type TimelineEvent } from "./spans.ts";

@@ -1,6 +1,6 @@
 // Reading and replacing the tenant's configuration. A change applies from its own turn on.
 
-import { type ConfigDocument, toConfig } from "../../contract/config.ts";
+import { type ConfigDocument, toConfig } from "../../contract/config/config.ts";
 import type { Json } from "../../domain/words/json.ts";
 import type { Refusal } from "../../domain/words/refusal.ts";
 import { err, ok, type Result } from "../../domain/words/result.ts";
@@ -10,10 +10,10 @@ import type { StoredConfig } from "../store/settings.ts";
 import { dueAtOf } from "../turn/deadline.ts";
 import { nextIdleAt } from "../turn/idleness.ts";
 import type { Turn } from "../turn/turn.ts";
-import { enforceBudget } from "./budget.ts";
-import { arrangeEdge } from "./edge-workers.ts";
-import { greeting } from "./presence.ts";
-import { forgetAbsent } from "./watch.ts";
+import { arrangeEdge } from "./fleet/edge-workers.ts";
+import { greeting } from "./fleet/presence.ts";
+import { forgetAbsent } from "./fleet/watch.ts";
+import { enforceBudget } from "./halts/budget.ts";
 
 export const readConfig = (turn: Turn): Result<StoredConfig, Refusal> => ok(turn.memory.storedConfig);
 

@@ -8,16 +8,16 @@ import { MAX_INDEBTED } from "../../domain/job/fair-order.ts";
 import { MAX_FLOWS } from "../../domain/job/flows.ts";
 import { DEFAULT_MAX_GB } from "../../domain/tenant/max-gb.ts";
 import type { GrowthRow } from "../../domain/words/growth.ts";
+import { MAX_GROUPS } from "../placing/room.ts";
 import { MAX_USERS_A_KEY } from "../steps/key-limits.ts";
 import { MAX_OPEN_TASKS, MAX_TASKS_A_WORKER } from "../steps/model-tasks.ts";
-import { KEPT_ATTEMPTS } from "../store/people.ts";
+import { KEPT_ATTEMPTS } from "../store/access/people.ts";
 import { MAX_STORED_BYTES } from "../turn/memory.ts";
-import { MAX_SKIPPED_REASONS } from "./claims.ts";
-import { MAX_OFFER_BYTES, MAX_OFFERS_BYTES, MAX_WORKERS } from "./presence.ts";
-import { MAX_PROVIDER_KEYS } from "./provider-keys.ts";
-import { MAX_GROUPS } from "./room.ts";
-import { MAX_SESSIONS_A_KEY } from "./sessions.ts";
-import { MAX_PEOPLE, MAX_SESSIONS_A_PERSON } from "./sign-in.ts";
+import { MAX_PROVIDER_KEYS } from "./access/provider-keys.ts";
+import { MAX_SESSIONS_A_KEY } from "./access/sessions.ts";
+import { MAX_PEOPLE, MAX_SESSIONS_A_PERSON } from "./access/sign-in.ts";
+import { MAX_SKIPPED_REASONS } from "./fleet/claims.ts";
+import { MAX_OFFER_BYTES, MAX_OFFERS_BYTES, MAX_WORKERS } from "./fleet/presence.ts";
 import { MAX_WEBHOOKS } from "./webhooks.ts";
 
 const PRESENCE_TEST = "test/tenant/fleet/presence.workers.test.ts";
@@ -67,7 +67,7 @@ export const GROWTH: readonly GrowthRow[] = [
       ...OF_ROWS,
     ],
     grownBy: "key",
-    countedBy: "durable-objects/operations/room.ts",
+    countedBy: "durable-objects/placing/room.ts",
     bound: DEFAULT_MAX_GB * 1_000_000_000,
     unit: "bytes",
     of: "tenant",
@@ -79,7 +79,7 @@ export const GROWTH: readonly GrowthRow[] = [
     what: "files, those on their way included",
     holds: ["table files"],
     grownBy: "key",
-    countedBy: "durable-objects/operations/files.ts",
+    countedBy: "durable-objects/operations/files/files.ts",
     bound: MAX_FILES,
     unit: "entries",
     of: "tenant",
@@ -94,7 +94,7 @@ export const GROWTH: readonly GrowthRow[] = [
       "durable-objects/effects/batch-carrier.ts#running",
     ],
     grownBy: "key",
-    countedBy: "durable-objects/operations/batches.ts",
+    countedBy: "durable-objects/operations/files/batches.ts",
     bound: MAX_OPEN_BATCHES,
     unit: "entries",
     of: "tenant",
@@ -118,7 +118,7 @@ export const GROWTH: readonly GrowthRow[] = [
     what: "texts of stored responses, without those over 1 MiB, which are files",
     holds: ["table responses", "table response_sums"],
     grownBy: "key",
-    countedBy: "durable-objects/operations/responses.ts",
+    countedBy: "durable-objects/operations/front-door/responses.ts",
     bound: MAX_RESPONSES_BYTES,
     unit: "characters",
     of: "tenant",
@@ -130,7 +130,7 @@ export const GROWTH: readonly GrowthRow[] = [
     what: "sessions of the dashboard",
     holds: ["table sessions"],
     grownBy: "key",
-    countedBy: "durable-objects/operations/sessions.ts",
+    countedBy: "durable-objects/operations/access/sessions.ts",
     bound: MAX_SESSIONS_A_KEY,
     unit: "entries",
     of: "key",
@@ -142,7 +142,7 @@ export const GROWTH: readonly GrowthRow[] = [
     what: "people who have signed in, each with one grant of a key at a time",
     holds: ["table people", "table key_grants"],
     grownBy: "person",
-    countedBy: "durable-objects/operations/sign-in.ts",
+    countedBy: "durable-objects/operations/access/sign-in.ts",
     bound: MAX_PEOPLE,
     unit: "entries",
     of: "tenant",
@@ -154,7 +154,7 @@ export const GROWTH: readonly GrowthRow[] = [
     what: "people's sessions",
     holds: ["table person_sessions"],
     grownBy: "person",
-    countedBy: "durable-objects/operations/sign-in.ts",
+    countedBy: "durable-objects/operations/access/sign-in.ts",
     bound: MAX_SESSIONS_A_PERSON,
     unit: "entries",
     of: "person",
@@ -166,7 +166,7 @@ export const GROWTH: readonly GrowthRow[] = [
     what: "attempts to sign in",
     holds: ["table sign_in_attempts"],
     grownBy: "person",
-    countedBy: "durable-objects/store/people.ts",
+    countedBy: "durable-objects/store/access/people.ts",
     bound: KEPT_ATTEMPTS,
     unit: "entries",
     of: "tenant",
@@ -190,7 +190,7 @@ export const GROWTH: readonly GrowthRow[] = [
     what: "workers",
     holds: ["memory.fleet", "table workers", ...OF_WORKERS],
     grownBy: "worker",
-    countedBy: "durable-objects/operations/presence.ts",
+    countedBy: "durable-objects/operations/fleet/presence.ts",
     bound: MAX_WORKERS,
     unit: "entries",
     of: "tenant",
@@ -202,7 +202,7 @@ export const GROWTH: readonly GrowthRow[] = [
     what: "one worker's tags, and the models that it names, lists, has loaded and has on disk",
     holds: ["table worker_models", "table worker_machines"],
     grownBy: "worker",
-    countedBy: "durable-objects/operations/presence.ts",
+    countedBy: "durable-objects/operations/fleet/presence.ts",
     bound: MAX_OFFER_BYTES,
     unit: "bytes",
     of: "worker",
@@ -214,7 +214,7 @@ export const GROWTH: readonly GrowthRow[] = [
     what: "all workers' tags, and the models that they name, list, have loaded and have on disk",
     holds: ["memory.fleet", "table worker_models", "table worker_machines"],
     grownBy: "worker",
-    countedBy: "durable-objects/operations/presence.ts",
+    countedBy: "durable-objects/operations/fleet/presence.ts",
     bound: MAX_OFFERS_BYTES,
     unit: "bytes",
     of: "tenant",
@@ -229,7 +229,7 @@ export const GROWTH: readonly GrowthRow[] = [
       ...["byId", "idsOf", "handed"].map((name) => `durable-objects/turn/live-tasks.ts#${name}`),
     ],
     grownBy: "key",
-    countedBy: "durable-objects/operations/model-tasks.ts",
+    countedBy: "durable-objects/operations/fleet/model-tasks.ts",
     bound: MAX_OPEN_TASKS,
     unit: "entries",
     of: "tenant",
@@ -241,7 +241,7 @@ export const GROWTH: readonly GrowthRow[] = [
     what: "model tasks of one worker, those that are over included",
     holds: ["table model_tasks"],
     grownBy: "key",
-    countedBy: "durable-objects/operations/model-tasks.ts",
+    countedBy: "durable-objects/operations/fleet/model-tasks.ts",
     bound: MAX_TASKS_A_WORKER,
     unit: "entries",
     of: "worker",
@@ -253,7 +253,7 @@ export const GROWTH: readonly GrowthRow[] = [
     what: "provider keys",
     holds: ["table provider_keys"],
     grownBy: "key",
-    countedBy: "durable-objects/operations/provider-keys.ts",
+    countedBy: "durable-objects/operations/access/provider-keys.ts",
     bound: MAX_PROVIDER_KEYS,
     unit: "entries",
     of: "tenant",
@@ -265,7 +265,7 @@ export const GROWTH: readonly GrowthRow[] = [
     what: "requirement groups",
     holds: ["memory.queue"],
     grownBy: "key",
-    countedBy: "durable-objects/operations/room.ts",
+    countedBy: "durable-objects/placing/room.ts",
     bound: MAX_GROUPS,
     unit: "entries",
     of: "tenant",
@@ -316,7 +316,7 @@ export const GROWTH: readonly GrowthRow[] = [
     what: "reasons of an idle claim",
     holds: ["the answer"],
     grownBy: "key",
-    countedBy: "durable-objects/operations/claims.ts",
+    countedBy: "durable-objects/operations/fleet/claims.ts",
     bound: MAX_SKIPPED_REASONS,
     unit: "entries",
     of: "message",
@@ -328,7 +328,7 @@ export const GROWTH: readonly GrowthRow[] = [
     what: "open jobs and their texts, the journal and the outbox",
     holds: ["memory.beats", "table jobs", "table payloads", "table results", "table outbox"],
     grownBy: "key",
-    countedBy: "durable-objects/operations/room.ts",
+    countedBy: "durable-objects/placing/room.ts",
     bound: MAX_STORED_BYTES,
     unit: "bytes",
     of: "tenant",

@@ -1,8 +1,8 @@
 // Schedules: created by the caller, run by the sweep. Each due time creates at most one job, in the turn that moves
 // `next_run_at` past it.
 
-import { toIso } from "../../contract/field.ts";
 import { presentSchedule, type ScheduleResource, type ScheduleRunResource } from "../../contract/schedule.ts";
+import { toIso } from "../../contract/words/field.ts";
 import { createJob, type NewJob } from "../../domain/job/job.ts";
 import { permit } from "../../domain/killswitch.ts";
 import { describeReached } from "../../domain/money/budget.ts";
@@ -21,16 +21,16 @@ import { previewRuns } from "../../domain/schedule/timing.ts";
 import { SERVICE_ACTOR } from "../../domain/words/event.ts";
 import { notFound, type Refusal } from "../../domain/words/refusal.ts";
 import { err, ok, type Result } from "../../domain/words/result.ts";
+import { MAX_GROUPS, refuseBacklog, refuseNewGroups } from "../placing/room.ts";
+import { routePolicy } from "../placing/route-policy.ts";
+import { admit } from "../placing/routing.ts";
+import { removedModelNote } from "../steps/catalog.ts";
 import { inFlow } from "../steps/flow.ts";
 import { type Idempotency, type Replayable, withIdempotency } from "../steps/idempotency.ts";
 import { countRequest, refuseModel, refuseOverLimits } from "../steps/key-limits.ts";
 import { budgetAgainst } from "../steps/reached-budgets.ts";
 import type { ScheduleRun } from "../store/outbox.ts";
 import type { Turn } from "../turn/turn.ts";
-import { removedModelNote } from "./catalog.ts";
-import { MAX_GROUPS, refuseBacklog, refuseNewGroups } from "./room.ts";
-import { routePolicy } from "./route-policy.ts";
-import { admit } from "./routing.ts";
 
 /** The schedule for the API, with a warning if its jobs name a removed model. */
 export const present = (turn: Turn, schedule: Schedule, preview: readonly number[] | null = null): ScheduleResource =>

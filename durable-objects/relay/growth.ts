@@ -1,7 +1,7 @@
 // What a worker's streams and their readers can make grow (`domain/words/growth.ts`).
 
 import { MAX_DATA_FRAME_BYTES, MAX_PART_BYTES, MAX_READERS_OF_A_STREAM } from "../../contract/data-line.ts";
-import { closeCodes } from "../../contract/values.ts";
+import { closeCodes } from "../../contract/words/values.ts";
 import type { GrowthRow } from "../../domain/words/growth.ts";
 import { MAX_STREAMS, PROCESS_BYTES, RELAY_BYTES, UNCONFIRMED_BYTES, WINDOW_BYTES } from "./relay-bounds.ts";
 

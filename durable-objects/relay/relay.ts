@@ -5,6 +5,7 @@
 
 import { DurableObject } from "cloudflare:workers";
 import { MAX_DATA_FRAME_BYTES, MAX_PART_BYTES, PART_SEPARATOR, readParts } from "../../contract/data-line.ts";
+import { contentCharsIn } from "../../contract/text/said-text.ts";
 import {
   CONFLICT,
   FAILED_DEPENDENCY,
@@ -12,9 +13,8 @@ import {
   NO_CONTENT,
   SWITCHING_PROTOCOLS,
   TOO_MANY_REQUESTS,
-} from "../../contract/http-status.ts";
-import { contentCharsIn } from "../../contract/text/said-text.ts";
-import { closeCodes } from "../../contract/values.ts";
+} from "../../contract/words/http-status.ts";
+import { closeCodes } from "../../contract/words/values.ts";
 import { streamLost } from "../../domain/job/job-error.ts";
 import { type Jurisdiction, objectNamed } from "../object-name.ts";
 import { answerClose, close, send } from "../sockets/hibernating-sockets.ts";

@@ -2,8 +2,8 @@
 // When a stream ends, every reader gets an end event in the format of its own API.
 
 import { MAX_READERS_OF_A_STREAM } from "../../contract/data-line.ts";
-import { errorEvent, lastNumberIn, openingOf, saysItsEnd } from "../../contract/dialect.ts";
-import { doorErrorOf } from "../../contract/door-status.ts";
+import { errorEvent, lastNumberIn, openingOf, saysItsEnd } from "../../contract/front-door/dialect.ts";
+import { doorErrorOf } from "../../contract/front-door/door-status.ts";
 import type { JobError } from "../../domain/job/job.ts";
 import { streamLost } from "../../domain/job/job-error.ts";
 import { APIS, type Api } from "../../domain/words/api.ts";

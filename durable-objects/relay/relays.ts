@@ -4,7 +4,7 @@
 import type { CoordinatorMessage } from "../../contract/socket.ts";
 import { isEdgeInstance } from "../../domain/fleet/worker.ts";
 import { bodyName, type Jurisdiction, objectNamed, relayName } from "../object-name.ts";
-import type { EdgeState } from "../operations/edge-workers.ts";
+import type { EdgeState } from "../operations/fleet/edge-workers.ts";
 import type { Effects } from "../turn/effects.ts";
 import type { Memory } from "../turn/memory.ts";
 import type { Relay } from "./relay.ts";

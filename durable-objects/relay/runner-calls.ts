@@ -5,9 +5,9 @@ import type { CoordinatorMessage, JobReport } from "../../contract/socket.ts";
 import type { Refusal } from "../../domain/words/refusal.ts";
 import type { Result } from "../../domain/words/result.ts";
 import type { Jurisdiction } from "../object-name.ts";
-import type { EdgeState } from "../operations/edge-workers.ts";
-import type { forgetFile } from "../operations/files.ts";
-import type { announceOutput, finishOutput } from "../operations/outputs.ts";
+import type { forgetFile } from "../operations/files/files.ts";
+import type { EdgeState } from "../operations/fleet/edge-workers.ts";
+import type { announceOutput, finishOutput } from "../operations/fleet/outputs.ts";
 import type { Relay } from "./relay.ts";
 
 /** Messages as on a worker's socket: jobs to run, and jobs to drop. */

@@ -1,6 +1,6 @@
 // What a relay and its tenant say to each other about streams.
 
-import type { AttemptEnd } from "../operations/abandon.ts";
+import type { AttemptEnd } from "../operations/halts/abandon.ts";
 import type { EndError } from "./relayed-stream.ts";
 
 /** A stream that the tenant cuts. */

@@ -1,7 +1,7 @@
 // One part of a stream's last output: its text as it came, and the forms in which readers get it. Each form is encoded
 // once, for all readers.
 
-import { isUsageOnly } from "../../contract/dialect.ts";
+import { isUsageOnly } from "../../contract/front-door/dialect.ts";
 import { dataOf, eventsIn } from "../../contract/text/event-text.ts";
 
 const EVENT_END = "\n\n";

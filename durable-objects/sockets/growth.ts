@@ -1,6 +1,6 @@
 // What workers and viewers can make grow by their sockets (`domain/words/growth.ts`).
 
-import { closeCodes } from "../../contract/values.ts";
+import { closeCodes } from "../../contract/words/values.ts";
 import type { GrowthRow } from "../../domain/words/growth.ts";
 import { MAX_BEHIND } from "./live.ts";
 import { MAX_CHARS_UNDER_WAY, MAX_MESSAGES } from "./messages-under-way.ts";

@@ -2,9 +2,9 @@
 // numbered per viewer. Without viewers it does nothing.
 
 import { type LiveMessage, MAX_LIVE_RESOURCES } from "../../contract/live.ts";
-import { type LiveChanges, liveSnapshot, liveUpdates } from "../operations/live.ts";
 import type { Effects } from "../turn/effects.ts";
 import type { Turn } from "../turn/turn.ts";
+import { type LiveChanges, liveSnapshot, liveUpdates } from "./live-messages.ts";
 import type { Sockets } from "./sockets.ts";
 import type { TenantSocket } from "./tenant-socket.ts";
 

@@ -3,9 +3,9 @@
 // closes an idle line, so that the object may sleep. Invariant: the platform holds what an object sends until the
 // writes before it are stored.
 
-import { SWITCHING_PROTOCOLS } from "../../contract/http-status.ts";
+import { SWITCHING_PROTOCOLS } from "../../contract/words/http-status.ts";
 import { type Outcome, thrownOf } from "../calls/grouped-calls.ts";
-import type { Credential } from "../operations/holders.ts";
+import type { Credential } from "../steps/holders.ts";
 import { close, send } from "./hibernating-sockets.ts";
 import { INTERNAL_ERROR } from "./tenant-socket.ts";
 

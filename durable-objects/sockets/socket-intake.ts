@@ -2,7 +2,7 @@
 // key that opened the socket; the key is checked each time, so an ended key's messages are refused.
 
 import { type CoordinatorMessage, MAX_FRAME_BYTES } from "../../contract/socket.ts";
-import { closeCodes } from "../../contract/values.ts";
+import { closeCodes } from "../../contract/words/values.ts";
 import { authorize } from "../../domain/access/key.ts";
 import { type Brought, MAX_HISTORY_LOOKS } from "../../domain/job/archived-job.ts";
 import { absenceRefusal } from "../../domain/tenant/absence.ts";
@@ -10,8 +10,8 @@ import type { Refusal } from "../../domain/words/refusal.ts";
 import { err, ok, type Result } from "../../domain/words/result.ts";
 import { SERVICE, type TurnRunner } from "../calls/turn-runner.ts";
 import { type Absent, findArchivedRecords, refuseHistory } from "../history/archive.ts";
-import { type Credential, identify, identifySocket } from "../operations/holders.ts";
-import { mayActAs, noteDisconnected } from "../operations/presence.ts";
+import { mayActAs, noteDisconnected } from "../operations/fleet/presence.ts";
+import { type Credential, identify, identifySocket } from "../steps/holders.ts";
 import type { Store } from "../store/open.ts";
 import type { Caller } from "../turn/turn.ts";
 import type { Live } from "./live.ts";

@@ -1,11 +1,10 @@
 // A worker's socket messages as operations: parsed by the contract's schema, each message a turn of its own, each
 // answered by an `ack` with its id.
 
-import { MAX_BODY_BYTES, MAX_RESULT_BYTES, utf8Bytes } from "../../contract/field.ts";
-import { jsonExcess } from "../../contract/json-bounds.ts";
-import { toTaskError, toTaskProgress } from "../../contract/model-task.ts";
+import { toTaskError, toTaskProgress } from "../../contract/fleet/model-task.ts";
+import { toPresence } from "../../contract/fleet/worker.ts";
+import { resultElsewhere, toReportedFailure, toSpent } from "../../contract/jobs/report.ts";
 import { presentRefusal } from "../../contract/refusal.ts";
-import { resultElsewhere, toReportedFailure, toSpent } from "../../contract/report.ts";
 import {
   type CoordinatorMessage,
   type JobReport,
@@ -15,15 +14,16 @@ import {
   workerMessage,
 } from "../../contract/socket.ts";
 import { lineOf } from "../../contract/text/start-of.ts";
-import { refusalOf } from "../../contract/validation.ts";
-import { toPresence } from "../../contract/worker.ts";
+import { MAX_BODY_BYTES, MAX_RESULT_BYTES, utf8Bytes } from "../../contract/words/field.ts";
+import { jsonExcess } from "../../contract/words/json-bounds.ts";
+import { refusalOf } from "../../contract/words/validation.ts";
 import type { Brought } from "../../domain/job/archived-job.ts";
 import { invalid, type Refusal } from "../../domain/words/refusal.ts";
 import { err, ok, type Result } from "../../domain/words/result.ts";
 import type { Absent } from "../history/archive.ts";
-import * as tasks from "../operations/model-tasks.ts";
-import * as presence from "../operations/presence.ts";
-import * as report from "../operations/report.ts";
+import * as tasks from "../operations/fleet/model-tasks.ts";
+import * as presence from "../operations/fleet/presence.ts";
+import * as report from "../operations/fleet/report.ts";
 import { taskMessages } from "../steps/model-tasks.ts";
 import * as outcomes from "../steps/outcomes.ts";
 import { awaitSilence } from "../steps/silence.ts";

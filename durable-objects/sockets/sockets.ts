@@ -2,7 +2,7 @@
 // in one frame.
 
 import type { CoordinatorMessage } from "../../contract/socket.ts";
-import { closeCodes } from "../../contract/values.ts";
+import { closeCodes } from "../../contract/words/values.ts";
 import {
   type Attachment,
   keyTag,

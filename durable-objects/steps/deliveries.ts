@@ -1,7 +1,7 @@
 // Deliveries of events to webhooks. The turn that causes a delivery writes it, the sweep takes it, the object's shell
 // sends it, and a turn of its own stores the outcome. A crash in between repeats a try and loses none.
 
-import { toIso } from "../../contract/field.ts";
+import { toIso } from "../../contract/words/field.ts";
 import { FULL_HALT } from "../../domain/killswitch.ts";
 import {
   type AttemptOutcome,
@@ -16,7 +16,7 @@ import {
 import { DAY_MS } from "../../domain/words/duration.ts";
 import { SERVICE_ACTOR } from "../../domain/words/event.ts";
 import type { Json } from "../../domain/words/json.ts";
-import type { Sendable } from "../store/due-deliveries.ts";
+import type { Sendable } from "../store/webhooks/due-deliveries.ts";
 import type { Turn } from "../turn/turn.ts";
 
 /** The platform allows six connections at a time. */

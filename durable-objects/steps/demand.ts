@@ -1,7 +1,7 @@
 // What requests ask of their key's limits: for whom they are, and about how many tokens they take.
 
 import { isObject } from "../../contract/text/json-object.ts";
-import { inputTokensOf, tokensOf } from "../../contract/token-estimate.ts";
+import { inputTokensOf, tokensOf } from "../../contract/words/token-estimate.ts";
 import { settleTokens, userOf, windowAt } from "../../domain/access/key-limits.ts";
 import type { Job, JobPayload, Usage } from "../../domain/job/job.ts";
 import type { Api } from "../../domain/words/api.ts";

@@ -1,13 +1,13 @@
 // The same key and body of one API key get the first answer within a day; another body is refused. What follows from the
 // repeated request is not stored: a day of a busy tenant has millions of answers.
 
-import { fromIso } from "../../contract/field.ts";
-import { type JobResource, presentJob } from "../../contract/job.ts";
+import { type JobResource, presentJob } from "../../contract/jobs/job.ts";
+import { fromIso } from "../../contract/words/field.ts";
 import { createJob, type NewJob } from "../../domain/job/job.ts";
 import { HOUR_MS } from "../../domain/words/duration.ts";
 import type { Refusal } from "../../domain/words/refusal.ts";
 import { err, ok, type Result } from "../../domain/words/result.ts";
-import type { IdempotencyPlace } from "../store/idempotency.ts";
+import type { IdempotencyPlace } from "../store/jobs/idempotency.ts";
 import type { Turn } from "../turn/turn.ts";
 
 export interface Idempotency {

@@ -1,6 +1,6 @@
 // The leases that a worker holds and has not started.
 
-import { type LeasedJob, presentLease } from "../../contract/worker.ts";
+import { type LeasedJob, presentLease } from "../../contract/fleet/worker.ts";
 import type { Member } from "../../domain/fleet/fleet.ts";
 import { inLeaseOrder, type Job } from "../../domain/job/job.ts";
 import type { Turn } from "../turn/turn.ts";

@@ -1,7 +1,7 @@
 // What a turn does with model tasks, whichever operation it belongs to: store and tell them, give them to a worker that
 // is back, end them with their worker or with the killswitch.
 
-import { type ModelTaskResource, presentTask } from "../../contract/model-task.ts";
+import { type ModelTaskResource, presentTask } from "../../contract/fleet/model-task.ts";
 import type { CoordinatorMessage } from "../../contract/socket.ts";
 import {
   cancelTask,

@@ -1,7 +1,7 @@
 // The silence of workers, for the webhooks that ask for it: announced once each time, until the worker is back. Silence
 // is no event, so memory keeps the instant before which no worker can fall silent.
 
-import { toIso } from "../../contract/field.ts";
+import { toIso } from "../../contract/words/field.ts";
 import { isOffline } from "../../domain/fleet/worker.ts";
 import { isWanted } from "../../domain/webhook.ts";
 import type { Turn } from "../turn/turn.ts";

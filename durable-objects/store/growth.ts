@@ -1,7 +1,7 @@
 // What outsiders can make grow in the caches of a tenant's tables (`domain/words/growth.ts`).
 
 import type { GrowthRow } from "../../domain/words/growth.ts";
-import { RECENT_JOBS } from "./job-rows.ts";
+import { RECENT_JOBS } from "./jobs/job-rows.ts";
 import { JOURNAL_ROOM } from "./journal.ts";
 
 export const GROWTH: readonly GrowthRow[] = [

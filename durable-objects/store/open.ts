@@ -1,34 +1,34 @@
 // The only access to the object's database: its tables, and when the earliest thing in them is due.
 
-import { activityTable } from "./activity.ts";
+import { keyUseTable } from "./access/key-use.ts";
+import { keysTable, sessionsTable } from "./access/keys.ts";
+import { attemptsTable, keyGrantsTable, peopleTable, personSessionsTable } from "./access/people.ts";
+import { providerKeysTable } from "./access/provider-keys.ts";
 import { batchesTable, lineEndsTable } from "./batches.ts";
-import { capacityNoticesTable } from "./capacity-notices.ts";
 import { catalogTable } from "./catalog.ts";
-import { deliveriesTable } from "./deliveries.ts";
 import { filesTable } from "./files.ts";
-import { haltedJobsTable } from "./halted-jobs.ts";
-import { idempotencyTable } from "./idempotency.ts";
-import { idleWorkersTable } from "./idle-workers.ts";
-import { jobsTable } from "./jobs.ts";
+import { capacityNoticesTable } from "./fleet/capacity-notices.ts";
+import { idleWorkersTable } from "./fleet/idle-workers.ts";
+import { modelTasksTable } from "./fleet/model-tasks.ts";
+import { silentWorkersTable } from "./fleet/silent-workers.ts";
+import { backoffsTable, workersTable } from "./fleet/workers.ts";
+import { haltedJobsTable } from "./jobs/halted-jobs.ts";
+import { idempotencyTable } from "./jobs/idempotency.ts";
+import { jobsTable } from "./jobs/jobs.ts";
+import { payloadsTable } from "./jobs/payloads.ts";
 import { Journal } from "./journal.ts";
-import { keyUseTable } from "./key-use.ts";
-import { keysTable, sessionsTable } from "./keys.ts";
-import { latencyTable } from "./latency.ts";
-import { modelTasksTable } from "./model-tasks.ts";
 import { outboxTable } from "./outbox.ts";
-import { payloadsTable } from "./payloads.ts";
-import { attemptsTable, keyGrantsTable, peopleTable, personSessionsTable } from "./people.ts";
-import { providerKeysTable } from "./provider-keys.ts";
 import { responsesTable } from "./responses.ts";
 import { schedulesTable } from "./schedules.ts";
 import { migrate } from "./schema.ts";
 import { settingsTable } from "./settings.ts";
-import { silentWorkersTable } from "./silent-workers.ts";
-import { spendingTable } from "./spending.ts";
 import { countedSql, type TenantStorage, type Written } from "./sql.ts";
-import { unreportedTable } from "./unreported.ts";
-import { webhooksTable } from "./webhooks.ts";
-import { backoffsTable, workersTable } from "./workers.ts";
+import { activityTable } from "./sums/activity.ts";
+import { latencyTable } from "./sums/latency.ts";
+import { spendingTable } from "./sums/spending.ts";
+import { unreportedTable } from "./sums/unreported.ts";
+import { deliveriesTable } from "./webhooks/deliveries.ts";
+import { webhooksTable } from "./webhooks/webhooks.ts";
 
 export type Store = ReturnType<typeof tablesOf>;
 

@@ -1,7 +1,7 @@
 // Single values of the tenant: its name, config, killswitch, and counters.
 
-import { type ConfigDocument, configDocument } from "../../contract/config.ts";
-import type { SignInDocument } from "../../contract/sign-in.ts";
+import type { SignInDocument } from "../../contract/access/sign-in.ts";
+import { type ConfigDocument, configDocument } from "../../contract/config/config.ts";
 import type { KeptTexts } from "../../domain/front-door/front-door.ts";
 import type { Measure } from "../../domain/insight/latency.ts";
 import { KILLSWITCH_OFF, type Killswitch } from "../../domain/killswitch.ts";

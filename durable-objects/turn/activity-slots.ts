@@ -4,9 +4,9 @@
 import { type Activity, noteLevel, quietAfter } from "../../domain/insight/activity.ts";
 import { SLOT_KINDS, type SlotKind, slotAt } from "../../domain/insight/slots.ts";
 import type { Job } from "../../domain/job/job.ts";
-import type { ActivitySlot } from "../store/activity.ts";
+import type { OpenStatus } from "../store/jobs/open-counts.ts";
 import type { Store } from "../store/open.ts";
-import type { OpenStatus } from "../store/open-counts.ts";
+import type { ActivitySlot } from "../store/sums/activity.ts";
 
 type SlotStore = Store["activity"];
 type Open = Readonly<Record<OpenStatus, number>>;

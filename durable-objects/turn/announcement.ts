@@ -1,6 +1,6 @@
 // What a turn announces to webhooks, and which part of it leaves the object.
 
-import { presentJob } from "../../contract/job.ts";
+import { presentJob } from "../../contract/jobs/job.ts";
 import { startOf } from "../../contract/text/start-of.ts";
 import type { Job } from "../../domain/job/job.ts";
 import type { WebhookEvent } from "../../domain/webhook.ts";

@@ -1,8 +1,8 @@
 // The end of a line of a batch, noted in the turn that ends its job: its answer is on its way to the object of the
 // batch's file before the job can leave.
 
-import { errorBody } from "../../contract/dialect.ts";
-import { doorErrorOf } from "../../contract/door-status.ts";
+import { errorBody } from "../../contract/front-door/dialect.ts";
+import { doorErrorOf } from "../../contract/front-door/door-status.ts";
 import { finishLines, isSpent, noteLineEnd } from "../../domain/batch/batch.ts";
 import type { LineAnswer } from "../../domain/batch/line-answer.ts";
 import type { Job } from "../../domain/job/job.ts";

@@ -3,7 +3,7 @@
 
 import { enqueuedAt, type Job } from "../../domain/job/job.ts";
 import { isFinal, type JobStatus } from "../../domain/words/job-status.ts";
-import type { OpenStatus } from "../store/open-counts.ts";
+import type { OpenStatus } from "../store/jobs/open-counts.ts";
 import type { Memory } from "./memory.ts";
 
 export const countChange = (memory: Memory, before: Job | null, after: Job, nowAt: number): void => {

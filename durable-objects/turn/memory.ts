@@ -1,7 +1,7 @@
 // What the object keeps in memory: indexes over its tables, rebuilt on waking and after a failed turn. Everything here
 // can be read from the store again; a turn that changes a row changes its index in the same step.
 
-import { type ConfigDocument, DEFAULT_CONFIG_DOCUMENT, toConfig } from "../../contract/config.ts";
+import { type ConfigDocument, DEFAULT_CONFIG_DOCUMENT, toConfig } from "../../contract/config/config.ts";
 import type { KeyRecord } from "../../domain/access/key.ts";
 import { waitingOf } from "../../domain/access/key-limits.ts";
 import type { BatchRecord } from "../../domain/batch/batch.ts";
@@ -18,9 +18,9 @@ import { DEFAULT_MAX_GB } from "../../domain/tenant/max-gb.ts";
 import type { StoragePlace } from "../../domain/tenant/storage-use.ts";
 import type { Webhook } from "../../domain/webhook.ts";
 import type { CatalogFacts } from "../store/catalog.ts";
-import type { Idleness } from "../store/idle-workers.ts";
+import type { Idleness } from "../store/fleet/idle-workers.ts";
+import type { OpenStatus } from "../store/jobs/open-counts.ts";
 import type { Store } from "../store/open.ts";
-import type { OpenStatus } from "../store/open-counts.ts";
 import type { BudgetNotice, StoredConfig } from "../store/settings.ts";
 import { Affinity } from "./affinity.ts";
 import type { Counters } from "./counters.ts";

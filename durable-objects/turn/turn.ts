@@ -1,8 +1,8 @@
 // One turn: a synchronous step that reads, decides and writes. Time, randomness and identity are arguments. What must
 // leave the object (frames, answers to waiting requests) is collected here and sent after the commit.
 
-import { toIso } from "../../contract/field.ts";
 import type { CoordinatorMessage } from "../../contract/socket.ts";
+import { toIso } from "../../contract/words/field.ts";
 import type { Role } from "../../domain/access/key.ts";
 import { type BatchRecord, isEnded } from "../../domain/batch/batch.ts";
 import type { Worker } from "../../domain/fleet/worker.ts";

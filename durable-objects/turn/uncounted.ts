@@ -1,7 +1,7 @@
 // Which attempts count although nobody reports what they spent: streams and requests that a worker had started, as an
 // estimate; and all that the coordinator ran itself, as unpriced, because only a crash keeps it from reporting.
 
-import { inputTokensOf, tokensOf } from "../../contract/token-estimate.ts";
+import { inputTokensOf, tokensOf } from "../../contract/words/token-estimate.ts";
 import { isEdgeInstance } from "../../domain/fleet/worker.ts";
 import type { Job, JobPayload } from "../../domain/job/job.ts";
 

@@ -1,7 +1,7 @@
 // Claims that wait for a job or a model task. A worker counts as alive while one of its claims waits here; if the object loses a claim,
 // the worker makes it again.
 
-import type { ClaimAnswer } from "../../contract/worker.ts";
+import type { ClaimAnswer } from "../../contract/fleet/worker.ts";
 import type { Refusal } from "../../domain/words/refusal.ts";
 import type { Result } from "../../domain/words/result.ts";
 import type { Waiters } from "./waiters.ts";

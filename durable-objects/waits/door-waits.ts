@@ -14,8 +14,8 @@ import {
   type Followed,
   isReached,
   isSameStand,
-} from "../operations/front-door.ts";
-import type { Credential } from "../operations/holders.ts";
+} from "../operations/front-door/front-door.ts";
+import type { Credential } from "../steps/holders.ts";
 import type { Waiters } from "./waiters.ts";
 
 /** After this the edge watches the job instead. */

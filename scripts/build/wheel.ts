@@ -4,8 +4,8 @@
 import { createHash } from "node:crypto";
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
-import { VERSION } from "../../contract/version.ts";
-import { WHEEL_NAME } from "../../contract/wheel.ts";
+import { VERSION } from "../../contract/words/version.ts";
+import { WHEEL_NAME } from "../../contract/words/wheel.ts";
 import { ExitError } from "../exit-error.ts";
 import { ROOT } from "../run-command.ts";
 import { DASHBOARD_DIRECTORY } from "./dashboard.ts";
@@ -56,7 +56,7 @@ export const wheelOf = (): Buffer => {
 
 export function ensureWheel(): Promise<boolean> {
   const product = `${DASHBOARD_DIRECTORY}/${WHEEL_NAME}`;
-  const inputs = [SOURCE, "scripts/build/wheel.ts", "scripts/build/zip.ts", "contract/version.ts", "LICENSE"];
+  const inputs = [SOURCE, "scripts/build/wheel.ts", "scripts/build/zip.ts", "contract/words/version.ts", "LICENSE"];
   return buildIfChanged({ stamp: "dist/wheel.stamp", product, inputs }, async () => {
     const folder = path.join(ROOT, DASHBOARD_DIRECTORY);
     mkdirSync(folder, { recursive: true });

@@ -5,7 +5,7 @@ import { once } from "node:events";
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { createServer, type Server } from "node:http";
 import path from "node:path";
-import { INTERNAL_SERVER_ERROR, NO_CONTENT, NOT_FOUND } from "../../contract/http-status.ts";
+import { INTERNAL_SERVER_ERROR, NO_CONTENT, NOT_FOUND } from "../../contract/words/http-status.ts";
 import { log } from "../../log/log.ts";
 import type { ArchiveFolder } from "../../src/home.ts";
 import { syncDirectory } from "../kept-secret.ts";

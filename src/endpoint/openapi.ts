@@ -2,11 +2,11 @@
 
 import type * as z from "zod";
 import { readerGone } from "../../contract/data-line.ts";
-import { jobInput } from "../../contract/job-input.ts";
+import { jobInput } from "../../contract/jobs/job-input.ts";
 import { liveMessage } from "../../contract/live.ts";
-import { problemResource } from "../../contract/problem.ts";
 import { WIRE } from "../../contract/refusal.ts";
 import { coordinatorMessage, workerMessage } from "../../contract/socket.ts";
+import { problemResource } from "../../contract/words/problem.ts";
 import { rolesWith } from "../../domain/access/key.ts";
 import type { RefusalCode } from "../../domain/words/refusal.ts";
 import { type JsonSchema, SchemaBook } from "./json-schema.ts";

@@ -3,8 +3,8 @@
 
 import type { Hono } from "hono";
 import * as z from "zod";
-import { MAX_BODY_BYTES } from "../../contract/field.ts";
-import { refusalOf } from "../../contract/validation.ts";
+import { MAX_BODY_BYTES } from "../../contract/words/field.ts";
+import { refusalOf } from "../../contract/words/validation.ts";
 import type { Permission } from "../../domain/access/key.ts";
 import { invalid, notFound, type RefusalCode, type ResourceKind } from "../../domain/words/refusal.ts";
 import type { Env } from "../env.ts";

@@ -1,7 +1,7 @@
 // A file's bytes as an answer: always a download, never a page of this host, whatever the file is.
 
-import { NOT_MODIFIED, OK, PARTIAL_CONTENT } from "../../contract/http-status.ts";
-import type { ReadableFile } from "../../durable-objects/operations/files.ts";
+import { NOT_MODIFIED, OK, PARTIAL_CONTENT } from "../../contract/words/http-status.ts";
+import type { ReadableFile } from "../../durable-objects/operations/files/files.ts";
 import type { AppContext } from "../http/auth.ts";
 import { headersFor } from "../http/headers.ts";
 import { unwrap } from "../http/refused.ts";

@@ -1,6 +1,6 @@
 // Access to the objects with the bytes of files.
 
-import { OK, PAYLOAD_TOO_LARGE } from "../../contract/http-status.ts";
+import { OK, PAYLOAD_TOO_LARGE } from "../../contract/words/http-status.ts";
 import {
   type BatchView,
   readUrl,

@@ -6,7 +6,7 @@ import { FILE_LIFE_MS, MAX_FILE_BYTES, RECEIVING_MS } from "../../domain/file/fi
 import type { Refusal, RefusalOf } from "../../domain/words/refusal.ts";
 import type { Result } from "../../domain/words/result.ts";
 import type { StoredBytes } from "../../durable-objects/files/file-request.ts";
-import type { Announced, NewFile } from "../../durable-objects/operations/files.ts";
+import type { Announced, NewFile } from "../../durable-objects/operations/files/files.ts";
 import type { Env } from "../env.ts";
 import type { AppContext } from "../http/auth.ts";
 import { randomId, type TokenFacts } from "../http/key-format.ts";

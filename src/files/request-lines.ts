@@ -1,8 +1,8 @@
 // Anthropic's body of a new batch, `{"requests": [{custom_id, params}, …]}`, as the lines of a batch's file: a request
 // at a time, so that a body of any size passes through.
 
-import { jsonExcess } from "../../contract/json-bounds.ts";
 import { isObject } from "../../contract/text/json-object.ts";
+import { jsonExcess } from "../../contract/words/json-bounds.ts";
 import { MAX_LINE_BYTES } from "../../domain/batch/batch-line.ts";
 import { invalid } from "../../domain/words/refusal.ts";
 import { Refused } from "../http/refused.ts";

@@ -1,8 +1,7 @@
 // Batches in OpenAI's form: the same batches as `/api/batches`.
 
 import { batchIdParam, ownBatchId } from "../../contract/batch.ts";
-import { openAiError } from "../../contract/door-error.ts";
-import { toMs } from "../../contract/field.ts";
+import { openAiError } from "../../contract/front-door/door-error.ts";
 import {
   apiOfEndpoint,
   newOpenAiBatchRequest,
@@ -10,7 +9,8 @@ import {
   openAiBatchList,
   openAiBatchQuery,
   toOpenAiBatch,
-} from "../../contract/openai-batch.ts";
+} from "../../contract/front-door/openai-batch.ts";
+import { toMs } from "../../contract/words/field.ts";
 import { OUTPUT_LIFE_MS, windowOf } from "../../domain/batch/batch.ts";
 import { type Endpoint, endpoint } from "../endpoint/router.ts";
 import { answer } from "../http/answer.ts";

@@ -1,7 +1,7 @@
 // A front-door body. Up to 1 MiB it is parsed and passes through the tenant; a larger one stays the bytes that arrived,
 // of which the edge reads an outline, and only the members that it changes are written again.
 
-import { MAX_BODY_BYTES } from "../../contract/field.ts";
+import { MAX_BODY_BYTES } from "../../contract/words/field.ts";
 import type { Json } from "../../domain/words/json.ts";
 import { invalid } from "../../domain/words/refusal.ts";
 import type { AppContext } from "../http/auth.ts";

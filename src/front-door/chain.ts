@@ -1,7 +1,7 @@
 // A request that follows a stored response gets the input of the whole chain: each turn's own items and its answer's,
 // then its own. The texts are put together as they are stored, so that a long conversation is not parsed in one piece.
 
-import { MAX_BODY_BYTES, utf8Bytes } from "../../contract/field.ts";
+import { MAX_BODY_BYTES, utf8Bytes } from "../../contract/words/field.ts";
 import {
   carriedItemsOf,
   fitsChain,
@@ -11,7 +11,7 @@ import {
 } from "../../domain/front-door/stored-response.ts";
 import type { Json } from "../../domain/words/json.ts";
 import { invalid } from "../../domain/words/refusal.ts";
-import type { ChainPart, NewResponse, TurnTexts } from "../../durable-objects/operations/responses.ts";
+import type { ChainPart, NewResponse, TurnTexts } from "../../durable-objects/operations/front-door/responses.ts";
 import { fileObject, readBytes } from "../files/objects.ts";
 import { receive } from "../files/receive.ts";
 import type { AppContext } from "../http/auth.ts";

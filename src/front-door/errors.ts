@@ -1,13 +1,13 @@
 // A refusal or a failed job in the error format of the client's API, which the path identifies.
 
-import { type DoorError, errorBody, isAnthropic } from "../../contract/dialect.ts";
-import { doorErrorOf, shouldRetry } from "../../contract/door-status.ts";
-import { TOO_MANY_REQUESTS } from "../../contract/http-status.ts";
+import { type DoorError, errorBody, isAnthropic } from "../../contract/front-door/dialect.ts";
+import { doorErrorOf, shouldRetry } from "../../contract/front-door/door-status.ts";
 import { presentRefusal, retryAfterOf } from "../../contract/refusal.ts";
+import { TOO_MANY_REQUESTS } from "../../contract/words/http-status.ts";
 import type { Left } from "../../domain/access/key-limits.ts";
 import type { Api } from "../../domain/words/api.ts";
 import type { Refusal, RefusalCode } from "../../domain/words/refusal.ts";
-import type { Followed } from "../../durable-objects/operations/front-door.ts";
+import type { Followed } from "../../durable-objects/operations/front-door/front-door.ts";
 import type { AppContext } from "../http/auth.ts";
 import { headersFor } from "../http/headers.ts";
 import { leftHeaders } from "./headers.ts";

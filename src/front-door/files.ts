@@ -1,8 +1,7 @@
 // Files in OpenAI's form: the same files as `/api/files`.
 
-import { openAiError } from "../../contract/door-error.ts";
-import { json, toMs } from "../../contract/field.ts";
 import { fileIdParam } from "../../contract/file.ts";
+import { openAiError } from "../../contract/front-door/door-error.ts";
 import {
   openAiFile,
   openAiFileDeleted,
@@ -10,8 +9,9 @@ import {
   openAiFileList,
   openAiFileQuery,
   toOpenAiFile,
-} from "../../contract/openai-file.ts";
-import { refusalOf } from "../../contract/validation.ts";
+} from "../../contract/front-door/openai-file.ts";
+import { json, toMs } from "../../contract/words/field.ts";
+import { refusalOf } from "../../contract/words/validation.ts";
 import { invalid } from "../../domain/words/refusal.ts";
 import { type Endpoint, endpoint } from "../endpoint/router.ts";
 import { sendContent } from "../files/content.ts";

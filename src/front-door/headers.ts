@@ -1,9 +1,9 @@
 // Headers of the front door's answers: job, worker, and the key's remaining limits.
 
-import { isAnthropic } from "../../contract/dialect.ts";
+import { isAnthropic } from "../../contract/front-door/dialect.ts";
 import type { Left } from "../../domain/access/key-limits.ts";
 import type { Api } from "../../domain/words/api.ts";
-import type { DoorAnswer, Followed } from "../../durable-objects/operations/front-door.ts";
+import type { DoorAnswer, Followed } from "../../durable-objects/operations/front-door/front-door.ts";
 import type { AppContext } from "../http/auth.ts";
 import { replayHeader } from "../http/idempotency.ts";
 

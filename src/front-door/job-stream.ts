@@ -2,12 +2,12 @@
 
 import * as z from "zod";
 import { MAX_READERS_OF_A_STREAM } from "../../contract/data-line.ts";
-import { json } from "../../contract/field.ts";
-import { GONE, OK, TOO_MANY_REQUESTS } from "../../contract/http-status.ts";
-import { jobIdParam } from "../../contract/worker.ts";
+import { jobIdParam } from "../../contract/fleet/worker.ts";
+import { json } from "../../contract/words/field.ts";
+import { GONE, OK, TOO_MANY_REQUESTS } from "../../contract/words/http-status.ts";
 import { isFinal } from "../../domain/words/job-status.ts";
 import { invalid } from "../../domain/words/refusal.ts";
-import type { Followed } from "../../durable-objects/operations/front-door.ts";
+import type { Followed } from "../../durable-objects/operations/front-door/front-door.ts";
 import { KEEP_ALIVE } from "../../durable-objects/relay/stream-reader.ts";
 import { type Endpoint, endpoint } from "../endpoint/router.ts";
 import type { AppContext } from "../http/auth.ts";

@@ -3,7 +3,7 @@
 // (images, files). What it keeps is a small JSON text with the same structure, which a parser then judges. What it
 // leaves out it judges itself: escapes, control characters, UTF-8.
 
-import { MAX_JSON_DEPTH, MAX_JSON_VALUES, TOO_DEEP, TOO_MANY_VALUES } from "../../contract/json-bounds.ts";
+import { MAX_JSON_DEPTH, MAX_JSON_VALUES, TOO_DEEP, TOO_MANY_VALUES } from "../../contract/words/json-bounds.ts";
 import { invalid } from "../../domain/words/refusal.ts";
 import { Refused } from "../http/refused.ts";
 

@@ -2,10 +2,10 @@
 // `X-Signalbox-Metadata`. The client wrote the body for another service, so what does not fit there is cut or left out.
 // The header is ours: what does not fit is refused.
 
-import { MAX_METADATA_PAIRS } from "../../contract/field.ts";
-import { metadata, metadataName, metadataValue } from "../../contract/job.ts";
+import { metadata, metadataName, metadataValue } from "../../contract/jobs/job.ts";
 import { isObject } from "../../contract/text/json-object.ts";
 import { startOf } from "../../contract/text/start-of.ts";
+import { MAX_METADATA_PAIRS } from "../../contract/words/field.ts";
 import type { Json } from "../../domain/words/json.ts";
 import { invalid } from "../../domain/words/refusal.ts";
 import { Refused } from "../http/refused.ts";

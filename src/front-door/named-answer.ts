@@ -1,7 +1,7 @@
 // A stored answer has its own id: the runtime's is replaced wherever the answer names itself. Everything else passes
 // through as it came.
 
-import { namedAnswer } from "../../contract/response.ts";
+import { namedAnswer } from "../../contract/front-door/response.ts";
 import { dataOf, eventEndsIn, wholeEventsOf } from "../../contract/text/event-text.ts";
 import { isObject, parseJson } from "../../contract/text/json-object.ts";
 import { responseIdOf, type StoredResponse } from "../../domain/front-door/stored-response.ts";

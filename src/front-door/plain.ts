@@ -3,13 +3,13 @@
 // and a lost client is noticed. A later failure breaks the connection, because clients take a 200 with an error in it
 // for an answer.
 
-import type { DoorError } from "../../contract/dialect.ts";
-import { namedAnswer } from "../../contract/response.ts";
+import type { DoorError } from "../../contract/front-door/dialect.ts";
+import { namedAnswer } from "../../contract/front-door/response.ts";
 import { within } from "../../contract/text/within.ts";
 import type { StoredResponse } from "../../domain/front-door/stored-response.ts";
 import { BYTE_APIS } from "../../domain/words/api.ts";
 import { isFinal } from "../../domain/words/job-status.ts";
-import type { Followed } from "../../durable-objects/operations/front-door.ts";
+import type { Followed } from "../../durable-objects/operations/front-door/front-door.ts";
 import type { AppContext } from "../http/auth.ts";
 import { headersFor } from "../http/headers.ts";
 import type { TokenFacts } from "../http/key-format.ts";

@@ -1,8 +1,8 @@
 // Reads from a request's body, which otherwise passes through unread, the prompt that people see and the conversation's
 // name.
 
-import { utf8Bytes } from "../../contract/field.ts";
 import { isObject } from "../../contract/text/json-object.ts";
+import { utf8Bytes } from "../../contract/words/field.ts";
 import type { Api } from "../../domain/words/api.ts";
 import type { Json } from "../../domain/words/json.ts";
 import { digest } from "../http/key-format.ts";

@@ -1,16 +1,16 @@
 // A client's request in the form that the tenant takes: the body, nearly unchanged, and the values of its headers.
 
 import * as z from "zod";
-import { isAnthropic } from "../../contract/dialect.ts";
-import { modelName, providerName, splitList, tags } from "../../contract/field.ts";
-import { MAX_QUEUE_SECONDS } from "../../contract/front-door.ts";
-import { fairnessKey, MAX_FAIRNESS_KEY_CHARS } from "../../contract/job.ts";
+import { isAnthropic } from "../../contract/front-door/dialect.ts";
+import { MAX_QUEUE_SECONDS } from "../../contract/front-door/front-door.ts";
+import { fairnessKey, MAX_FAIRNESS_KEY_CHARS } from "../../contract/jobs/job.ts";
 import { traceparentOf } from "../../contract/text/traceparent.ts";
+import { modelName, providerName, splitList, tags } from "../../contract/words/field.ts";
 import { type Api, isFormApi, isOptional } from "../../domain/words/api.ts";
 import { invalid } from "../../domain/words/refusal.ts";
 import { PRIORITIES, type Priority, TIERS } from "../../domain/words/requirements.ts";
-import type { Asking } from "../../durable-objects/operations/front-door.ts";
-import type { NewResponse } from "../../durable-objects/operations/responses.ts";
+import type { Asking } from "../../durable-objects/operations/front-door/front-door.ts";
+import type { NewResponse } from "../../durable-objects/operations/front-door/responses.ts";
 import { idSource } from "../../durable-objects/turn/ids.ts";
 import type { AppContext } from "../http/auth.ts";
 import { joined } from "../http/body.ts";

@@ -3,14 +3,14 @@
 // Events up to the place that the reader names are left out. The last event always comes, and has the whole response.
 
 import { MAX_READERS_OF_A_STREAM } from "../../contract/data-line.ts";
-import { OK, TOO_MANY_REQUESTS } from "../../contract/http-status.ts";
-import { namedAnswer, presentResponse } from "../../contract/response.ts";
+import { namedAnswer, presentResponse } from "../../contract/front-door/response.ts";
 import { dataOf, eventsIn, wholeEventsOf } from "../../contract/text/event-text.ts";
 import { isObject, parseJson } from "../../contract/text/json-object.ts";
+import { OK, TOO_MANY_REQUESTS } from "../../contract/words/http-status.ts";
 import { MAX_CHAIN_BYTES, type StoredResponse } from "../../domain/front-door/stored-response.ts";
 import { isFinal } from "../../domain/words/job-status.ts";
 import type { Json } from "../../domain/words/json.ts";
-import type { Followed } from "../../durable-objects/operations/front-door.ts";
+import type { Followed } from "../../durable-objects/operations/front-door/front-door.ts";
 import { KEEP_ALIVE } from "../../durable-objects/relay/stream-reader.ts";
 import { fileObject, readBytes } from "../files/objects.ts";
 import type { AppContext } from "../http/auth.ts";

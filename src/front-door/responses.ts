@@ -1,6 +1,6 @@
 // Stored responses: made in the background, read, streamed again, cancelled, deleted, in OpenAI's form.
 
-import { openAiError } from "../../contract/door-error.ts";
+import { openAiError } from "../../contract/front-door/door-error.ts";
 import {
   deletedResponse,
   inputItemList,
@@ -10,9 +10,9 @@ import {
   responseIdParam,
   responseQuery,
   responseResource,
-} from "../../contract/response.ts";
+} from "../../contract/front-door/response.ts";
 import { jobIdOfResponse, responseIdOf } from "../../domain/front-door/stored-response.ts";
-import type { ResponseFacts } from "../../durable-objects/operations/responses.ts";
+import type { ResponseFacts } from "../../durable-objects/operations/front-door/responses.ts";
 import { type Endpoint, endpoint } from "../endpoint/router.ts";
 import { answer } from "../http/answer.ts";
 import type { AppContext } from "../http/auth.ts";

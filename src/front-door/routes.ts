@@ -1,10 +1,10 @@
 // The front door: the APIs that AI clients already use. Bodies and events pass through unchanged.
 
 import * as z from "zod";
-import { isAnthropic } from "../../contract/dialect.ts";
-import { anthropicError, openAiError } from "../../contract/door-error.ts";
-import { json } from "../../contract/field.ts";
-import { modelList, modelResource } from "../../contract/model-list.ts";
+import { isAnthropic } from "../../contract/front-door/dialect.ts";
+import { anthropicError, openAiError } from "../../contract/front-door/door-error.ts";
+import { modelList, modelResource } from "../../contract/front-door/model-list.ts";
+import { json } from "../../contract/words/field.ts";
 import { APIS, type Api, BYTE_APIS, FORM_APIS, type FormApi, isFormApi } from "../../domain/words/api.ts";
 import { operationIdOf } from "../endpoint/openapi.ts";
 import { type Endpoint, endpoint } from "../endpoint/router.ts";

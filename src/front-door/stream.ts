@@ -2,12 +2,12 @@
 // the relay of the worker that sent it. From there the relay ends the stream, as complete or with an error; a stream
 // never ends without either.
 
-import { errorEvent, openingOf } from "../../contract/dialect.ts";
-import { doorErrorOf } from "../../contract/door-status.ts";
-import { OK } from "../../contract/http-status.ts";
+import { errorEvent, openingOf } from "../../contract/front-door/dialect.ts";
+import { doorErrorOf } from "../../contract/front-door/door-status.ts";
 import { within } from "../../contract/text/within.ts";
+import { OK } from "../../contract/words/http-status.ts";
 import { streamLost } from "../../domain/job/job-error.ts";
-import type { DoorAnswer, Followed } from "../../durable-objects/operations/front-door.ts";
+import type { DoorAnswer, Followed } from "../../durable-objects/operations/front-door/front-door.ts";
 import { KEEP_ALIVE } from "../../durable-objects/relay/stream-reader.ts";
 import type { AppContext } from "../http/auth.ts";
 import { headersFor } from "../http/headers.ts";

@@ -2,9 +2,8 @@
 // an upload that is not completed within an hour ends by itself.
 
 import * as z from "zod";
-import { openAiError } from "../../contract/door-error.ts";
-import { json } from "../../contract/field.ts";
 import { cleanFileName } from "../../contract/file.ts";
+import { openAiError } from "../../contract/front-door/door-error.ts";
 import {
   completeUploadRequest,
   newUploadRequest,
@@ -12,7 +11,8 @@ import {
   type UploadResource,
   uploadPart,
   uploadResource,
-} from "../../contract/openai-file.ts";
+} from "../../contract/front-door/openai-file.ts";
+import { json } from "../../contract/words/field.ts";
 import { FILE_LIFE_MS, MAX_FILE_BYTES, MAX_PART_BYTES, type UploadFacts } from "../../domain/file/file.ts";
 import { invalid } from "../../domain/words/refusal.ts";
 import { type Endpoint, endpoint } from "../endpoint/router.ts";

@@ -1,6 +1,6 @@
 // A job's attempts, made from its timeline and its recorded costs.
 
-import { type AttemptList, presentAttempt } from "../../contract/insight.ts";
+import { type AttemptList, presentAttempt } from "../../contract/jobs/insight.ts";
 import { type AttemptSpending, attemptsOf } from "../../domain/job/attempt.ts";
 import type { Usage } from "../../domain/job/job.ts";
 import { readTimeline } from "./jobs.ts";

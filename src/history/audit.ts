@@ -1,7 +1,7 @@
 // The audit log in history: reading it, and entries for what the edge itself changes in D1.
 
 import { type AuditEntryResource, type AuditQuery, presentAuditEntry } from "../../contract/audit.ts";
-import { fromIso, type PageRequest } from "../../contract/field.ts";
+import { fromIso, type PageRequest } from "../../contract/words/field.ts";
 import { type AuditEntry, idsOf } from "../../domain/words/event.ts";
 import type { Json } from "../../domain/words/json.ts";
 import { readPage } from "./page.ts";

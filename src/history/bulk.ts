@@ -1,6 +1,6 @@
 // The jobs of a bulk change: counts all that match the filter, and lists the oldest that may be changed.
 
-import { type BulkAction, type JobFilter, MAX_BULK_JOBS } from "../../contract/job-list.ts";
+import { type BulkAction, type JobFilter, MAX_BULK_JOBS } from "../../contract/jobs/job-list.ts";
 import type { Brought } from "../../domain/job/archived-job.ts";
 import { CHANGEABLE_STATUSES } from "../../domain/words/job-status.ts";
 import { findsIds, leadOf, selectionOf } from "./job-filter.ts";

@@ -9,7 +9,7 @@ import {
   MAX_COST_ROWS,
   MAX_COST_SERIES,
 } from "../../contract/cost.ts";
-import { fromIso, toIso } from "../../contract/field.ts";
+import { fromIso, toIso } from "../../contract/words/field.ts";
 import { calendarSpan, type Span, spanOf } from "../../domain/money/period.ts";
 import { usdFromNano } from "../../domain/money/price.ts";
 import { difference, mostFirst, NOTHING, presentSums, SUM_COLUMNS, type Sums, total } from "./cost-sums.ts";

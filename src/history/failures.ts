@@ -1,7 +1,7 @@
 // What failed in a span of time, by error and by provider, with the count of the span before.
 
-import { fromIso, toIso } from "../../contract/field.ts";
-import { type FailureList, type FailuresQuery, MAX_FAILURES } from "../../contract/insight.ts";
+import { type FailureList, type FailuresQuery, MAX_FAILURES } from "../../contract/jobs/insight.ts";
+import { fromIso, toIso } from "../../contract/words/field.ts";
 import { DAY_MS, HOUR_MS } from "../../domain/words/duration.ts";
 import { invalid } from "../../domain/words/refusal.ts";
 import { Refused } from "../http/refused.ts";

@@ -2,8 +2,8 @@
 // status, worker, words), newest or oldest first; or row by row, in the order of another index. User text is never part
 // of a pattern: it is in hexadecimal digits or a quoted word, and the beginning of an id is a range.
 
-import { fromIso } from "../../contract/field.ts";
-import { type JobFilter, type jobFilter, metadataOf } from "../../contract/job-list.ts";
+import { type JobFilter, type jobFilter, metadataOf } from "../../contract/jobs/job-list.ts";
+import { fromIso } from "../../contract/words/field.ts";
 import { searchTermsOf } from "../../domain/job/search.ts";
 
 /** `FROM` and `WHERE` for the jobs of a filter; `?1` is the tenant, followed by `bindings`. */

@@ -1,7 +1,7 @@
 // Jobs and their timelines in history.
 
-import { type JobEventResource, type JobResource, presentJob, presentJobEvent } from "../../contract/job.ts";
-import { type JobListQuery, type JobSort, MAX_COUNTED } from "../../contract/job-list.ts";
+import { type JobEventResource, type JobResource, presentJob, presentJobEvent } from "../../contract/jobs/job.ts";
+import { type JobListQuery, type JobSort, MAX_COUNTED } from "../../contract/jobs/job-list.ts";
 import type { Archived } from "../../domain/job/archived-job.ts";
 import { ARCHIVED_COLUMNS, type ArchivedRow, readArchived } from "../../domain/job/job-record.ts";
 import { readStoredEvents } from "../../domain/job/stored-timeline.ts";

@@ -2,7 +2,7 @@
 // names of people, because whoever reads jobs may see them.
 
 import { MARK_PLACES, type Mark, type MarkList } from "../../contract/activity.ts";
-import { toIso } from "../../contract/field.ts";
+import { toIso } from "../../contract/words/field.ts";
 import { readHistory } from "./store.ts";
 
 const KINDS: Readonly<Record<string, Mark["kind"]>> = {

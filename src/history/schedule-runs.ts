@@ -1,7 +1,7 @@
 // The runs of a schedule in history.
 
-import { type PageRequest, toIso } from "../../contract/field.ts";
 import type { ScheduleRunResource } from "../../contract/schedule.ts";
+import { type PageRequest, toIso } from "../../contract/words/field.ts";
 import { readPage } from "./page.ts";
 import { readHistory } from "./store.ts";
 

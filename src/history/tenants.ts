@@ -1,6 +1,6 @@
 // The tenants of this service, with the jurisdiction of their objects.
 
-import { toIso } from "../../contract/field.ts";
+import { toIso } from "../../contract/words/field.ts";
 import type { Absence } from "../../domain/tenant/absence.ts";
 import type { TenantName } from "../tenant/tenant-object.ts";
 import { readHistory, workOnHistory } from "./store.ts";

@@ -1,7 +1,7 @@
 // What a worker did over a rolling period, from its jobs in history. At most the newest are read.
 
-import { toIso } from "../../contract/field.ts";
-import { MAX_WORKER_JOBS, type WorkerActivity } from "../../contract/worker-activity.ts";
+import { MAX_WORKER_JOBS, type WorkerActivity } from "../../contract/fleet/worker-activity.ts";
+import { toIso } from "../../contract/words/field.ts";
 import { ROLLING_PERIODS, type RollingPeriod, stepsOf } from "../../domain/insight/slots.ts";
 import { runTime, type Worked, type WorkedJob, workedIn } from "../../domain/insight/worker-activity.ts";
 import { STARTED_AT } from "../../domain/job/job-record.ts";

@@ -2,7 +2,7 @@
 // body is read; without one it is when its small body is in, so that bodies that never come keep nobody out.
 // Self-hosted, heavy requests and the openings of streams then wait for their tenant's turn (`Home.takeTurn`).
 
-import { MAX_BODY_BYTES } from "../../contract/field.ts";
+import { MAX_BODY_BYTES } from "../../contract/words/field.ts";
 import type { Refusal } from "../../domain/words/refusal.ts";
 import type { Lane } from "../home.ts";
 import type { AppContext } from "./auth.ts";

@@ -1,8 +1,8 @@
 // Reads request bodies: with a size limit while they stream and a deadline, strict UTF-8, bounded nesting and number
 // of values. Only the first 64 KiB are read of a key that the tenant's object has not been asked about.
 
-import { MAX_BODY_BYTES } from "../../contract/field.ts";
-import { jsonExcess } from "../../contract/json-bounds.ts";
+import { MAX_BODY_BYTES } from "../../contract/words/field.ts";
+import { jsonExcess } from "../../contract/words/json-bounds.ts";
 import { invalid } from "../../domain/words/refusal.ts";
 import { refusalOf } from "./admission.ts";
 import type { AppContext } from "./auth.ts";

@@ -1,7 +1,7 @@
 // Headers that every response has: the request id, and restrictions for browsers. An API answer is created with all of
 // them, because setting them one by one afterwards takes a fifth of a call.
 
-import { SWITCHING_PROTOCOLS } from "../../contract/http-status.ts";
+import { SWITCHING_PROTOCOLS } from "../../contract/words/http-status.ts";
 
 const SECURITY = {
   "x-content-type-options": "nosniff",

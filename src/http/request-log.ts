@@ -2,7 +2,7 @@
 // that answers it writes the line.
 
 import { routePath } from "hono/route";
-import { INTERNAL_SERVER_ERROR } from "../../contract/http-status.ts";
+import { INTERNAL_SERVER_ERROR } from "../../contract/words/http-status.ts";
 import { type LogLevel, log } from "../../log/log.ts";
 import type { AppContext } from "./auth.ts";
 

@@ -3,7 +3,7 @@
 
 import * as z from "zod";
 import { isObject, type JsonObject } from "../../contract/text/json-object.ts";
-import { VERSION } from "../../contract/version.ts";
+import { VERSION } from "../../contract/words/version.ts";
 import type { Ask, ToolAnswer } from "./ask.ts";
 import { CODES, EARLIER, META, NEWEST, type Reading, type Request, type RpcError } from "./message.ts";
 import { TOOLS, type Tool } from "./tools.ts";

@@ -4,12 +4,12 @@
 import * as z from "zod";
 import { batchId } from "../../contract/batch.ts";
 import { explainQuery } from "../../contract/dispatch.ts";
-import { type JobResource, newJobRequest } from "../../contract/job.ts";
-import { jobListQuery } from "../../contract/job-list.ts";
+import { instanceParam, jobIdParam, pauseRequest } from "../../contract/fleet/worker.ts";
+import { newOpenAiBatchRequest } from "../../contract/front-door/openai-batch.ts";
+import { type JobResource, newJobRequest } from "../../contract/jobs/job.ts";
+import { jobListQuery } from "../../contract/jobs/job-list.ts";
 import { killswitchRequest } from "../../contract/killswitch.ts";
-import { newOpenAiBatchRequest } from "../../contract/openai-batch.ts";
-import { isFinal, MAX_PAGE, MAX_WAIT_SECONDS, PERIODS } from "../../contract/values.ts";
-import { instanceParam, jobIdParam, pauseRequest } from "../../contract/worker.ts";
+import { isFinal, MAX_PAGE, MAX_WAIT_SECONDS, PERIODS } from "../../contract/words/values.ts";
 import { type Ask, pathOf, type ToolAnswer } from "./ask.ts";
 
 export interface Tool {

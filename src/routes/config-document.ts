@@ -1,10 +1,10 @@
 // A config that arrives, as JSON or YAML.
 
 import { type Document, isScalar, parseDocument, visit } from "yaml";
-import { type ConfigDocument, configDocument } from "../../contract/config.ts";
-import { historyDefaultsOf, withHistoryDefaults } from "../../contract/config-history.ts";
-import { configRequest, withFittingTimes } from "../../contract/config-times.ts";
-import { refusalOf } from "../../contract/validation.ts";
+import { type ConfigDocument, configDocument } from "../../contract/config/config.ts";
+import { historyDefaultsOf, withHistoryDefaults } from "../../contract/config/config-history.ts";
+import { configRequest, withFittingTimes } from "../../contract/config/config-times.ts";
+import { refusalOf } from "../../contract/words/validation.ts";
 import { invalid } from "../../domain/words/refusal.ts";
 import type { AppContext } from "../http/auth.ts";
 import { namesForeignCharset, parseJson, readText } from "../http/body.ts";

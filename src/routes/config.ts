@@ -2,7 +2,7 @@
 
 import { stringify } from "yaml";
 import * as z from "zod";
-import { type ConfigDocument, configDocument } from "../../contract/config.ts";
+import { type ConfigDocument, configDocument } from "../../contract/config/config.ts";
 import { type Endpoint, endpoint } from "../endpoint/router.ts";
 import type { AppContext } from "../http/auth.ts";
 import { digest } from "../http/key-format.ts";

@@ -1,9 +1,9 @@
 // What waits, what fails, what happened, and a job's attempts.
 
 import { activityAnswer, activityQuery, markList } from "../../contract/activity.ts";
-import { attemptList, failureList, failuresQuery, queueView } from "../../contract/insight.ts";
+import { jobIdParam } from "../../contract/fleet/worker.ts";
+import { attemptList, failureList, failuresQuery, queueView } from "../../contract/jobs/insight.ts";
 import { latencyAnswer, latencyQuery } from "../../contract/latency.ts";
-import { jobIdParam } from "../../contract/worker.ts";
 import { ROLLING_PERIODS } from "../../domain/insight/slots.ts";
 import { notFound } from "../../domain/words/refusal.ts";
 import { type Endpoint, endpoint } from "../endpoint/router.ts";
@@ -15,7 +15,7 @@ import { Refused, unwrap } from "../http/refused.ts";
 import { askAndDrain } from "../tenant/ask-and-drain.ts";
 import { asks } from "../tenant/asks.ts";
 import { callTenantForText } from "../tenant/tenant.ts";
-import { archivedLine } from "./archived-jobs.ts";
+import { archivedLine } from "./jobs/archived-jobs.ts";
 
 const TAG = "Jobs";
 

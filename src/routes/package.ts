@@ -1,8 +1,8 @@
 // The packages for workers and clients, built for this release and served as static assets.
 
 import * as z from "zod";
-import { NOT_FOUND } from "../../contract/http-status.ts";
-import { WHEEL_NAME } from "../../contract/wheel.ts";
+import { NOT_FOUND } from "../../contract/words/http-status.ts";
+import { WHEEL_NAME } from "../../contract/words/wheel.ts";
 import { notFound } from "../../domain/words/refusal.ts";
 import { type Endpoint, endpoint } from "../endpoint/router.ts";
 import type { AppContext } from "../http/auth.ts";

@@ -1,7 +1,6 @@
 // Schedules: created by the caller, run by the tenant's alarm.
 
 import * as z from "zod";
-import { fromIso } from "../../contract/field.ts";
 import {
   newScheduleRequest,
   patchScheduleRequest,
@@ -18,6 +17,7 @@ import {
   toNewSchedule,
   toSchedulePatch,
 } from "../../contract/schedule.ts";
+import { fromIso } from "../../contract/words/field.ts";
 import { invalid } from "../../domain/words/refusal.ts";
 import { type Endpoint, endpoint } from "../endpoint/router.ts";
 import { listLastRuns, listRuns } from "../history/schedule-runs.ts";

@@ -1,8 +1,8 @@
 // The service itself: health, metrics, the OpenAPI document and its page.
 
 import * as z from "zod";
-import { identifier } from "../../contract/field.ts";
-import { VERSION } from "../../contract/version.ts";
+import { identifier } from "../../contract/words/field.ts";
+import { VERSION } from "../../contract/words/version.ts";
 import { notFound } from "../../domain/words/refusal.ts";
 import { type OpenApiDocument, openApiDocument } from "../endpoint/openapi.ts";
 import { type Endpoint, endpoint } from "../endpoint/router.ts";
@@ -11,8 +11,8 @@ import { answer } from "../http/answer.ts";
 import type { AppContext } from "../http/auth.ts";
 import { Refused } from "../http/refused.ts";
 import { isStarting } from "../tenant/readiness.ts";
-import { type DocsPages, docsPages } from "./docs-page.ts";
-import { MAX_QUERY_CHARS } from "./docs-search.ts";
+import { type DocsPages, docsPages } from "./docs/docs-page.ts";
+import { MAX_QUERY_CHARS } from "./docs/docs-search.ts";
 import { metrics } from "./metrics.ts";
 
 const BASE = { method: "get", tag: "Service", needs: "none" } as const;

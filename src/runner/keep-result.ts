@@ -2,11 +2,11 @@
 // `PUT /api/jobs/<id>/result`, without the request.
 
 import type { FileResource } from "../../contract/file.ts";
-import { MAX_LARGE_RESULT_BYTES } from "../../contract/values.ts";
-import type { LeasedJob } from "../../contract/worker.ts";
+import type { LeasedJob } from "../../contract/fleet/worker.ts";
+import { MAX_LARGE_RESULT_BYTES } from "../../contract/words/values.ts";
 import type { Refusal } from "../../domain/words/refusal.ts";
 import type { Result } from "../../domain/words/result.ts";
-import type { Announced } from "../../durable-objects/operations/files.ts";
+import type { Announced } from "../../durable-objects/operations/files/files.ts";
 import type { RunnerOwner } from "../../durable-objects/relay/runner-calls.ts";
 import { resultTooLarge, type Stored } from "../../worker/runtimes/runtime.ts";
 import { type Receiver, receiveAt } from "../files/receive.ts";

@@ -3,12 +3,12 @@
 // still fetches; its alarm runs as long as it has calls, and keeps it. A call that is lost with its object is a lost
 // attempt, which the tenant notices by its silence.
 
+import type { LeasedJob } from "../../contract/fleet/worker.ts";
 import type { JobReport } from "../../contract/socket.ts";
-import type { LeasedJob } from "../../contract/worker.ts";
 import { apisOf } from "../../domain/catalog/catalog.ts";
 import { MINUTE_MS } from "../../domain/words/duration.ts";
 import { bodyName, type Jurisdiction, objectNamed } from "../../durable-objects/object-name.ts";
-import type { EdgeState } from "../../durable-objects/operations/edge-workers.ts";
+import type { EdgeState } from "../../durable-objects/operations/fleet/edge-workers.ts";
 import { Relay } from "../../durable-objects/relay/relay.ts";
 import type { RunnerCalls, ToRunner } from "../../durable-objects/relay/runner-calls.ts";
 import type { Cut, StreamLease } from "../../durable-objects/relay/stream-owner.ts";

@@ -1,7 +1,7 @@
 // How a tenant's people sign in: the tenant's own config, else the deployment's (SERVICE_SIGN_IN, YAML).
 
 import { parse } from "yaml";
-import { type SignInDocument, signInRequest, toSignInDocument } from "../../contract/sign-in.ts";
+import { type SignInDocument, signInRequest, toSignInDocument } from "../../contract/access/sign-in.ts";
 import type { Env } from "../env.ts";
 import { findTenant } from "../history/tenants.ts";
 import type { AppContext } from "../http/auth.ts";

@@ -2,7 +2,7 @@
 // The protocol is oauth4webapi's; the id token's signature is checked as well, although it came over TLS.
 
 import * as oauth from "oauth4webapi";
-import type { SignInDocument } from "../../contract/sign-in.ts";
+import type { SignInDocument } from "../../contract/access/sign-in.ts";
 import type { Claims } from "../../domain/access/role-rules.ts";
 import { checkUrl } from "../catalog/url-policy.ts";
 import { IdentityError } from "./identity-error.ts";

@@ -3,7 +3,7 @@
 
 import type { RoleRule } from "../../domain/access/role-rules.ts";
 import type { Json } from "../../domain/words/json.ts";
-import type { Admission } from "../../durable-objects/operations/sign-in.ts";
+import type { Admission } from "../../durable-objects/operations/access/sign-in.ts";
 import type { AppContext } from "../http/auth.ts";
 import { completeResponse } from "../http/headers.ts";
 import { base64url } from "./sealed.ts";

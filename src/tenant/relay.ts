@@ -1,6 +1,6 @@
 // Access to a worker's relay, and to the object that stores a large body.
 
-import { NO_CONTENT } from "../../contract/http-status.ts";
+import { NO_CONTENT } from "../../contract/words/http-status.ts";
 import { isEdgeInstance } from "../../domain/fleet/worker.ts";
 import { bodyName, objectNamed, relayName } from "../../durable-objects/object-name.ts";
 import type { Relay } from "../../durable-objects/relay/relay.ts";

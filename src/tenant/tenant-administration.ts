@@ -1,16 +1,16 @@
 // What the service itself does with a tenant, without a key of it: making and ending it, moving it, its catalog.
 
-import type { KeyResource } from "../../contract/key.ts";
+import type { KeyResource } from "../../contract/access/key.ts";
 import type { MovingTenant } from "../../contract/move.ts";
 import type { Metric } from "../../domain/insight/exposition.ts";
 import type { PageRequest, TablePage, TableRows } from "../../domain/tenant/moved-rows.ts";
 import type { Refusal } from "../../domain/words/refusal.ts";
 import { ok, type Result } from "../../domain/words/result.ts";
 import type { AdmissionAnswer, AdmissionName, AdmissionRequest } from "../../durable-objects/admissions.ts";
-import type { CatalogReport } from "../../durable-objects/operations/catalog.ts";
-import type { NewKey, NewTenant } from "../../durable-objects/operations/keys.ts";
-import type { Leaving } from "../../durable-objects/operations/moving.ts";
-import type { Arrival } from "../../durable-objects/relocation.ts";
+import type { Leaving } from "../../durable-objects/moves/moving.ts";
+import type { Arrival } from "../../durable-objects/moves/relocation.ts";
+import type { NewKey, NewTenant } from "../../durable-objects/operations/access/keys.ts";
+import type { CatalogReport } from "../../durable-objects/steps/catalog.ts";
 import type { Env } from "../env.ts";
 import { unwrap } from "../http/refused.ts";
 import { remote, type TenantName, tenantObject, withTenant } from "./tenant-object.ts";

@@ -1,14 +1,14 @@
 // What a key's holder asks of its tenant's object.
 
-import type { JobResource } from "../../contract/job.ts";
-import type { ClaimAnswer } from "../../contract/worker.ts";
+import type { ClaimAnswer } from "../../contract/fleet/worker.ts";
+import type { JobResource } from "../../contract/jobs/job.ts";
 import type { Permission } from "../../domain/access/key.ts";
 import type { Refusal } from "../../domain/words/refusal.ts";
 import { err, ok, type Result } from "../../domain/words/result.ts";
 import { type AnswerOf, OPERATIONS, type OperationName, type RequestOf } from "../../durable-objects/api.ts";
 import { type GroupedCall, readLine, type Written } from "../../durable-objects/calls/grouped-calls.ts";
-import type { Asking, AskWait, DoorAnswer, Followed } from "../../durable-objects/operations/front-door.ts";
-import type { Credential } from "../../durable-objects/operations/holders.ts";
+import type { Asking, AskWait, DoorAnswer, Followed } from "../../durable-objects/operations/front-door/front-door.ts";
+import type { Credential } from "../../durable-objects/steps/holders.ts";
 import type { Tenant } from "../../durable-objects/tenant.ts";
 import type { Env } from "../env.ts";
 import type { TokenFacts } from "../http/key-format.ts";

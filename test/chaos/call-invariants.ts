@@ -1,6 +1,6 @@
 // Answers given during the faults must still be true after them.
 
-import type { JobEventResource } from "../../contract/job.ts";
+import type { JobEventResource } from "../../contract/jobs/job.ts";
 import type { Evidence } from "./evidence.ts";
 import type { EntryOf } from "./history.ts";
 

@@ -2,7 +2,7 @@
 // and read their jobs.
 
 import { setTimeout as pause } from "node:timers/promises";
-import type { JobResource } from "../../contract/job.ts";
+import type { JobResource } from "../../contract/jobs/job.ts";
 import { oneOf, pickOf } from "../simulation/platform/random.ts";
 import type { Answer } from "./history.ts";
 import { type Call, callOnce, callUntilAnswered, type Stage } from "./stage.ts";

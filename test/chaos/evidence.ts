@@ -1,6 +1,6 @@
 // The server's state after the faults: every job, in the list and read alone, timelines, schedule runs, cost.
 
-import type { JobEventResource, JobResource } from "../../contract/job.ts";
+import type { JobEventResource, JobResource } from "../../contract/jobs/job.ts";
 import type { ScheduleRunResource } from "../../contract/schedule.ts";
 import type { History } from "./history.ts";
 import { callUntilAnswered, type Stage } from "./stage.ts";

@@ -1,7 +1,7 @@
 // The record of a run: each request and its answer, null if there was none. Written during the faults and checked
 // afterwards; it contains no interpretation.
 
-import type { JobResource } from "../../contract/job.ts";
+import type { JobResource } from "../../contract/jobs/job.ts";
 
 export interface Answer {
   readonly status: number;

@@ -1,7 +1,7 @@
 // A worker over plain HTTP: presence, claim, reports. Every second one does not list its jobs.
 
 import { setTimeout as pause } from "node:timers/promises";
-import type { LeasedJob } from "../../contract/worker.ts";
+import type { LeasedJob } from "../../contract/fleet/worker.ts";
 import { callOnce, type Stage } from "./stage.ts";
 import { Hands } from "./work.ts";
 

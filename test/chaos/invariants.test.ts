@@ -2,7 +2,7 @@
 // break it.
 
 import { expect, test } from "vitest";
-import type { JobEventResource, JobResource } from "../../contract/job.ts";
+import type { JobEventResource, JobResource } from "../../contract/jobs/job.ts";
 import type { Evidence, JobEvidence } from "./evidence.ts";
 import { type Entry, History } from "./history.ts";
 import { findViolations, INVARIANTS } from "./invariants.ts";

@@ -1,7 +1,7 @@
 // What must be true of each job, whatever was killed, cut or stopped.
 
 import { isDeepStrictEqual } from "node:util";
-import type { JobResource } from "../../contract/job.ts";
+import type { JobResource } from "../../contract/jobs/job.ts";
 import type { JobEventType } from "../../domain/words/event.ts";
 import type { Evidence, JobEvidence } from "./evidence.ts";
 

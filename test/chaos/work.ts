@@ -2,7 +2,7 @@
 // is repeated until it is answered.
 
 import { setTimeout as pause } from "node:timers/promises";
-import type { LeasedJob } from "../../contract/worker.ts";
+import type { LeasedJob } from "../../contract/fleet/worker.ts";
 import type { Verb } from "./history.ts";
 import type { Stage } from "./stage.ts";
 

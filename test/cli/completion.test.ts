@@ -7,7 +7,7 @@ import path from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { completionFor, SHELLS, type Shell } from "../../cli/completion.ts";
 import { VERBS } from "../../cli/verbs.ts";
-import { JOB_STATUSES } from "../../contract/values.ts";
+import { JOB_STATUSES } from "../../contract/words/values.ts";
 import { runCommand } from "./run-command.ts";
 
 let folder = "";

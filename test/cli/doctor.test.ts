@@ -3,7 +3,7 @@
 import { createServer } from "node:http";
 import { afterEach, expect, it } from "vitest";
 import { type Check, examine } from "../../cli/doctor.ts";
-import { VERSION } from "../../contract/version.ts";
+import { VERSION } from "../../contract/words/version.ts";
 import { Signalbox } from "../../sdk/signalbox.ts";
 
 const closing: (() => void)[] = [];

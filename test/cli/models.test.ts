@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from "vitest";
 import { progressOf } from "../../cli/verbs/models.ts";
-import { type ModelTaskResource, presentTask } from "../../contract/model-task.ts";
+import { type ModelTaskResource, presentTask } from "../../contract/fleet/model-task.ts";
 import { newModelTask } from "../../domain/fleet/model-task.ts";
 import { runCommand } from "./run-command.ts";
 

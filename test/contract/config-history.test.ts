@@ -1,7 +1,7 @@
 // How long history keeps what a config does not say: on a service that was deployed, and on one that serves itself.
 
 import { describe, expect, it } from "vitest";
-import { defaultDocument, historyDefaultsOf, withHistoryDefaults } from "../../contract/config-history.ts";
+import { defaultDocument, historyDefaultsOf, withHistoryDefaults } from "../../contract/config/config-history.ts";
 
 const DEPLOYED = { SERVICE_HISTORY_KEEP_DAYS: "90", SERVICE_HISTORY_KEEP_TEXTS_DAYS: "30" };
 

@@ -1,7 +1,7 @@
 // The fill of a cell in the fleet's grid.
 
 import { expect, it } from "vitest";
-import type { FleetGridGroup } from "../../contract/fleet-grid.ts";
+import type { FleetGridGroup } from "../../contract/fleet/fleet-grid.ts";
 import { fillOf } from "../../dashboard/fleet/cell-fill.ts";
 
 const group = {

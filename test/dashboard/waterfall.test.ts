@@ -1,8 +1,8 @@
 // A job's time as spans, and the part of it that the waterfall shows.
 
 import { describe, expect, it } from "vitest";
-import type { AttemptResource } from "../../contract/insight.ts";
-import type { JobEventResource, JobResource } from "../../contract/job.ts";
+import type { AttemptResource } from "../../contract/jobs/insight.ts";
+import type { JobEventResource, JobResource } from "../../contract/jobs/job.ts";
 import { lastWait, msIn, type Span, timed } from "../../dashboard/jobs/attempt-spans.ts";
 import { ownSpans } from "../../dashboard/jobs/own-spans.ts";
 import { closer, moved, placeIn, ticksOf } from "../../dashboard/jobs/waterfall-window.ts";

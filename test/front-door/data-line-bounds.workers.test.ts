@@ -3,7 +3,7 @@
 import { exports } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { MAX_DATA_FRAME_BYTES, MAX_PART_BYTES } from "../../contract/data-line.ts";
-import { closeCodes } from "../../contract/values.ts";
+import { closeCodes } from "../../contract/words/values.ts";
 import { newWorld, ORIGIN } from "../support/workerd/client.ts";
 import { fakeWorker, joined, streamed } from "../support/workerd/fake-worker.ts";
 

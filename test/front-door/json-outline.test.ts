@@ -1,7 +1,7 @@
 // What the edge reads of a body over 1 MiB: the same as a parser, but for the rest of long texts.
 
 import { describe, expect, it } from "vitest";
-import { MAX_JSON_DEPTH, MAX_JSON_VALUES } from "../../contract/json-bounds.ts";
+import { MAX_JSON_DEPTH, MAX_JSON_VALUES } from "../../contract/words/json-bounds.ts";
 import { JsonOutline } from "../../src/front-door/json-outline.ts";
 
 const outlineOf = (body: string | Uint8Array, chunkBytes: number, wanted: readonly string[] = ["model"]) => {

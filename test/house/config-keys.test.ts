@@ -2,7 +2,7 @@
 
 import { expect, it } from "vitest";
 import * as z from "zod";
-import { configDocument, toConfig } from "../../contract/config.ts";
+import { configDocument, toConfig } from "../../contract/config/config.ts";
 import { LOCAL_RUNTIME_NAMES } from "../../domain/fleet/local-runtime.ts";
 
 interface Schema {

@@ -5,7 +5,7 @@ import { expect, it } from "vitest";
 import { WIRE } from "../../contract/refusal.ts";
 import { endpoints } from "../../src/app.ts";
 import { openApiDocument } from "../../src/endpoint/openapi.ts";
-import { docsPages } from "../../src/routes/docs-page.ts";
+import { docsPages } from "../../src/routes/docs/docs-page.ts";
 
 const document = openApiDocument(endpoints, "0");
 const { schemas } = document.components;

@@ -28,6 +28,12 @@ const roomOf = (file: string): Room | null => {
 const allows = (room: Room, other: Room): boolean =>
   room.may.some((one) => (one.endsWith("/*") ? isWithin(nameOf(other), one.slice(0, -2)) : one === nameOf(other)));
 
+/** Its name, and the folders around it as `domain/*`. */
+const waysToAllow = (room: Room): string[] => {
+  const steps = nameOf(room).split("/");
+  return [nameOf(room), ...steps.map((_, at) => `${steps.slice(0, at + 1).join("/")}/*`)];
+};
+
 const packageOf = (specifier: string): string => {
   if (specifier.startsWith("node:")) return "node:";
   return specifier.split("/", specifier.startsWith("@") ? 2 : 1).join("/");
@@ -89,17 +95,14 @@ describe("every import", () => {
       const found = used.get(room);
       for (const place of room.places) if (isWithin(file, place)) found?.add(place);
       for (const specifier of importsOf(source)) {
+        if (!specifier.startsWith(".")) {
+          found?.add(packageOf(specifier));
+          continue;
+        }
         const target = path.posix.join(path.posix.dirname(file), specifier);
         const targetRoom = roomOf(target);
-        if (!specifier.startsWith(".")) found?.add(packageOf(specifier));
-        else
-          for (const one of [
-            target,
-            target.split("/")[0] ?? "",
-            `${target.split("/")[0]}/*`,
-            targetRoom && nameOf(targetRoom),
-          ])
-            if (one) found?.add(one);
+        const top = target.split("/", 1)[0] ?? "";
+        for (const one of [target, top, ...(targetRoom ? waysToAllow(targetRoom) : [])]) found?.add(one);
       }
     }
     const idle = ROOMS.flatMap((room) =>

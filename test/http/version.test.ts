@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { VERSION } from "../../contract/version.ts";
+import { VERSION } from "../../contract/words/version.ts";
 import manifest from "../../package.json" with { type: "json" };
 
 test("the service tells the version of its release", () => {

@@ -2,7 +2,7 @@
 
 import { createMcpHandler, McpServer } from "@modelcontextprotocol/server";
 import { describe, expect, test } from "vitest";
-import { VERSION } from "../../contract/version.ts";
+import { VERSION } from "../../contract/words/version.ts";
 import type { Ask } from "../../src/mcp/ask.ts";
 import { META, readMessage } from "../../src/mcp/message.ts";
 import { answerMessage } from "../../src/mcp/server.ts";

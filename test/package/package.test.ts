@@ -8,7 +8,7 @@ import path from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { createClient } from "../../contract/client.ts";
-import { VERSION } from "../../contract/version.ts";
+import { VERSION } from "../../contract/words/version.ts";
 import { type SelfHosted, startSelfHosted } from "../support/self-hosted.ts";
 
 const ROOT = path.resolve(import.meta.dirname, "../..");

@@ -7,8 +7,8 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { createClient } from "../../contract/client.ts";
-import { VERSION } from "../../contract/version.ts";
-import { WHEEL_NAME } from "../../contract/wheel.ts";
+import { VERSION } from "../../contract/words/version.ts";
+import { WHEEL_NAME } from "../../contract/words/wheel.ts";
 import { wheelOf } from "../../scripts/build/wheel.ts";
 import { type SelfHosted, startSelfHosted } from "../support/self-hosted.ts";
 

@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from "vitest";
 import { ApiProblem } from "../../contract/client/problem.ts";
-import type { JobResource, NewJobRequest } from "../../contract/job.ts";
+import type { JobResource, NewJobRequest } from "../../contract/jobs/job.ts";
 import { CreateTogether } from "../../sdk/create-together.ts";
 
 const resource = ({ prompt }: NewJobRequest): JobResource => ({ id: `job of ${prompt}` }) as JobResource;

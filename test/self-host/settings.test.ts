@@ -3,7 +3,7 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { expect, test } from "vitest";
-import { historyDefaultsOf } from "../../contract/config-history.ts";
+import { historyDefaultsOf } from "../../contract/config/config-history.ts";
 import { boundsOf, type TenantEnv } from "../../durable-objects/tenant-env.ts";
 import { passedEnvironment, readExtraCatalog, readSettings } from "../../self-host/settings.ts";
 import { loadProviders } from "../../src/catalog/providers.ts";

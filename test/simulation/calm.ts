@@ -1,6 +1,6 @@
 // The end of a run, without further faults. First every worker is silent, then all work. What remains undone was lost.
 
-import { DEFAULT_CONFIG_DOCUMENT } from "../../contract/config.ts";
+import { DEFAULT_CONFIG_DOCUMENT } from "../../contract/config/config.ts";
 import { isLeased } from "../../domain/job/job.ts";
 import { wants } from "../../domain/webhook.ts";
 import { isFinal } from "../../domain/words/job-status.ts";

@@ -2,7 +2,7 @@
 
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
-import { type JobListQuery, jobListQuery } from "../../contract/job-list.ts";
+import { type JobListQuery, jobListQuery } from "../../contract/jobs/job-list.ts";
 import { app } from "../../src/app.ts";
 import type { Env } from "../../src/env.ts";
 import { packPart, unpackPart } from "../../src/history/archive/part.ts";

@@ -4,7 +4,7 @@ import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { SERVICE } from "../../durable-objects/calls/turn-runner.ts";
-import { nextStorageNoteAt, noteStorage, storageState } from "../../durable-objects/operations/storage-use.ts";
+import { nextStorageNoteAt, noteStorage, storageState } from "../../durable-objects/placing/storage-use.ts";
 import { openStore } from "../../durable-objects/store/open.ts";
 import { countersFrom } from "../../durable-objects/turn/counters.ts";
 import { loadMemory, type StorageBounds } from "../../durable-objects/turn/memory.ts";

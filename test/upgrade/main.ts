@@ -5,7 +5,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { parseArgs } from "node:util";
-import { VERSION } from "../../contract/version.ts";
+import { VERSION } from "../../contract/words/version.ts";
 import { archiveOf, isStored, pack } from "./fixture.ts";
 import { record } from "./record.ts";
 

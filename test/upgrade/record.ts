@@ -3,7 +3,7 @@
 
 import { writeFileSync } from "node:fs";
 import path from "node:path";
-import { VERSION } from "../../contract/version.ts";
+import { VERSION } from "../../contract/words/version.ts";
 import { startSelfHosted } from "../support/self-hosted.ts";
 import { type Client, clientOf } from "./client.ts";
 import { tenantFiles, use } from "./databases.ts";

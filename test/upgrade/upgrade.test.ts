@@ -6,7 +6,7 @@ import { mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { VERSION } from "../../contract/version.ts";
+import { VERSION } from "../../contract/words/version.ts";
 import { SCHEMA_VERSION } from "../../durable-objects/store/schema.ts";
 import { type SelfHosted, startSelfHosted } from "../support/self-hosted.ts";
 import { type AnswerCheck, answerCheckOf, readsOf } from "./answers.ts";

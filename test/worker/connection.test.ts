@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { closeCodes } from "../../contract/values.ts";
+import { closeCodes } from "../../contract/words/values.ts";
 import { backoffMs } from "../../worker/backoff.ts";
 import { keepConnected } from "../../worker/connection.ts";
 import { openHttpSession } from "../../worker/http-session.ts";

@@ -5,9 +5,9 @@ import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { type WebSocket, WebSocketServer } from "ws";
-import type { ProblemResource } from "../../contract/problem.ts";
+import type { LeasedJob, PresenceAnswer } from "../../contract/fleet/worker.ts";
 import { type CoordinatorMessage, type WorkerMessage, workerMessage } from "../../contract/socket.ts";
-import type { LeasedJob, PresenceAnswer } from "../../contract/worker.ts";
+import type { ProblemResource } from "../../contract/words/problem.ts";
 
 const AT = "2026-01-01T00:00:00.000Z";
 export const KEY = "test-worker-key";

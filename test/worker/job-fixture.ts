@@ -1,6 +1,6 @@
 // A job as the coordinator sends it, with the fields that a test cares about.
 
-import type { LeasedJob } from "../../contract/worker.ts";
+import type { LeasedJob } from "../../contract/fleet/worker.ts";
 
 const AT = "2026-01-01T00:00:00.000Z";
 

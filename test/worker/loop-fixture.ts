@@ -1,7 +1,7 @@
 // A loop on a session in memory, for tests with fake timers: jobs run until a test finishes them.
 
 import { vi } from "vitest";
-import type { LeasedJob } from "../../contract/worker.ts";
+import type { LeasedJob } from "../../contract/fleet/worker.ts";
 import type { ConfigWatch, WorkerConfig } from "../../worker/config.ts";
 import { Loop } from "../../worker/loop.ts";
 import { RuntimeWatch } from "../../worker/runtime-watch.ts";

@@ -1,6 +1,6 @@
 // The APIs that can be passed through; the type requires every API.
 
-import type { Api } from "../../contract/values.ts";
+import type { Api } from "../../contract/words/values.ts";
 import type { Dialect } from "./dialect.ts";
 import { media, mediaSpent } from "./media.ts";
 import { messages } from "./messages.ts";

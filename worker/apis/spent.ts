@@ -1,9 +1,9 @@
 // What an answer spent, in the contract's form. Parts never exceed the total, whatever a runtime claims. Counts are
 // estimated only for an answer that was cut before its runtime reported them, and are marked then.
 
-import { MAX_TOKENS } from "../../contract/field.ts";
 import { writtenIn } from "../../contract/text/said-text.ts";
-import { tokensOf } from "../../contract/token-estimate.ts";
+import { MAX_TOKENS } from "../../contract/words/field.ts";
+import { tokensOf } from "../../contract/words/token-estimate.ts";
 import type { Assembly, Dialect } from "./dialect.ts";
 import type { Spent, Usage } from "./usage.ts";
 

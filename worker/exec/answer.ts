@@ -2,8 +2,8 @@
 // usage count. Invariant: it holds no more than the largest result, however much the program writes.
 
 import path from "node:path";
-import { utf8Bytes } from "../../contract/field.ts";
-import { MAX_LARGE_RESULT_BYTES } from "../../contract/values.ts";
+import { utf8Bytes } from "../../contract/words/field.ts";
+import { MAX_LARGE_RESULT_BYTES } from "../../contract/words/values.ts";
 import { writeEvent } from "../apis/sse.ts";
 import type { Spent } from "../apis/usage.ts";
 import type { FileBytes, JobFiles } from "../job-files.ts";

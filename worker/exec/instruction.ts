@@ -2,10 +2,10 @@
 // form that the key asks for. Everything else that a command writes is text. Pure.
 
 import * as z from "zod";
-import { MAX_PROGRESS_BYTES } from "../../contract/field.ts";
-import { usage } from "../../contract/job.ts";
+import { usage } from "../../contract/jobs/job.ts";
 import { isObject, parseJson } from "../../contract/text/json-object.ts";
 import { lineOf, startOf } from "../../contract/text/start-of.ts";
+import { MAX_PROGRESS_BYTES } from "../../contract/words/field.ts";
 import type { Usage } from "../apis/usage.ts";
 import type { JobFailure } from "../runtimes/runtime.ts";
 

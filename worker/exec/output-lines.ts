@@ -1,7 +1,7 @@
 // What a command writes, as it comes: text at once, a line that begins with `{` when it is whole. Bytes that are no
 // UTF-8 become U+FFFD. Invariant: no more than one bounded line is held back.
 
-import { MAX_LARGE_RESULT_BYTES } from "../../contract/values.ts";
+import { MAX_LARGE_RESULT_BYTES } from "../../contract/words/values.ts";
 
 /** A result of the largest size, and what stands around it. */
 const MAX_LINE_CHARS = MAX_LARGE_RESULT_BYTES + 1024;

@@ -3,7 +3,7 @@
 import { execFile } from "node:child_process";
 import { freemem, totalmem } from "node:os";
 import { promisify } from "node:util";
-import type { MachineResource } from "../../contract/machine.ts";
+import type { MachineResource } from "../../contract/fleet/machine.ts";
 import { objectOf, parseJson } from "../../contract/text/json-object.ts";
 
 const run = promisify(execFile);

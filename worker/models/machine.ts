@@ -1,9 +1,9 @@
 // What presence reports say of the machine: looked at with each heartbeat, and told at once when something changed that
 // an operator or the router would notice.
 
-import { modelName } from "../../contract/field.ts";
-import type { MachineResource } from "../../contract/machine.ts";
-import { MAX_RUNTIME_MODELS } from "../../contract/values.ts";
+import type { MachineResource } from "../../contract/fleet/machine.ts";
+import { modelName } from "../../contract/words/field.ts";
+import { MAX_RUNTIME_MODELS } from "../../contract/words/values.ts";
 import { hardwareReader } from "./hardware.ts";
 import { type ModelManager, NOTHING_KNOWN } from "./model-manager.ts";
 

@@ -1,7 +1,7 @@
 // What a runtime tells of its models, and does with them, in one form for all kinds.
 
-import type { MachineResource } from "../../contract/machine.ts";
-import type { ModelTaskResource } from "../../contract/model-task.ts";
+import type { MachineResource } from "../../contract/fleet/machine.ts";
+import type { ModelTaskResource } from "../../contract/fleet/model-task.ts";
 
 /** What a runtime says of its models; null is not known. */
 export type ModelFacts = Omit<MachineResource, "hardware">;

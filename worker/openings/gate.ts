@@ -1,6 +1,6 @@
 // Why a worker takes no jobs although its runtime works: it is outside its hours, or its machine is in use.
 
-import { closedBecause, openingAt } from "../../contract/hours.ts";
+import { closedBecause, openingAt } from "../../contract/fleet/hours.ts";
 
 export type Gate = {
   /** Why it is closed; null while it is open. */

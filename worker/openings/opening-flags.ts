@@ -1,7 +1,7 @@
 // The flags for when a worker takes jobs, and what is wrong with them.
 
 import * as z from "zod";
-import { parseHours, parseTimezone } from "../../contract/hours.ts";
+import { parseHours, parseTimezone } from "../../contract/fleet/hours.ts";
 import { type IdleRule, parseIdleRule } from "./idle-gate.ts";
 import type { OpeningSettings } from "./open-doors.ts";
 

@@ -1,7 +1,7 @@
 // Anthropic: its own API passes through; chat is converted.
 
 import { createAnthropic } from "@ai-sdk/anthropic";
-import { isAnthropic } from "../../contract/dialect.ts";
+import { isAnthropic } from "../../contract/front-door/dialect.ts";
 import { DIALECTS } from "../apis/dialects.ts";
 import { ANTHROPIC_VERSION } from "../apis/provider-dialects.ts";
 import type { Backend } from "./backend.ts";

@@ -1,7 +1,7 @@
 // Where a local runtime has its APIs: under `/v1`, and reranking also where others put it. A look at the runtime finds
 // the place, and requests go there.
 
-import type { Api } from "../../contract/values.ts";
+import type { Api } from "../../contract/words/values.ts";
 
 const ELSEWHERE: Readonly<Partial<Record<Api, readonly string[]>>> = { rerank: ["/rerank", "/v2/rerank"] };
 

@@ -2,9 +2,9 @@
 // own API. One call is one attempt: nothing is retried here, because the coordinator counts attempts and applies the
 // providers' limits.
 
+import type { LeasedJob } from "../../contract/fleet/worker.ts";
 import type { JsonObject } from "../../contract/text/json-object.ts";
-import type { Api } from "../../contract/values.ts";
-import type { LeasedJob } from "../../contract/worker.ts";
+import type { Api } from "../../contract/words/values.ts";
 import type { ChatBody } from "./chat-body.ts";
 import type { Outcome, RunOptions } from "./runtime.ts";
 

@@ -3,7 +3,7 @@
 // An unknown field is refused by name: it is never dropped or pasted into the prompt.
 
 import * as z from "zod";
-import { jobInput } from "../../contract/job-input.ts";
+import { jobInput } from "../../contract/jobs/job-input.ts";
 import { isObject, type JsonObject } from "../../contract/text/json-object.ts";
 import { nearestOf } from "../../contract/text/nearest.ts";
 import type { JobFailure } from "./runtime.ts";

@@ -2,7 +2,7 @@
 // one streamed chat; a job of the front door is sent as its client wrote it.
 
 import { isObject, objectOf, parseJson } from "../../contract/text/json-object.ts";
-import type { Api } from "../../contract/values.ts";
+import type { Api } from "../../contract/words/values.ts";
 import { writeEvent } from "../apis/sse.ts";
 import type { Backend } from "./backend.ts";
 import { chatBody } from "./chat-body.ts";

@@ -2,7 +2,7 @@
 // which the same reader reads as those of a runtime with that API.
 
 import type { JsonObject } from "../../contract/text/json-object.ts";
-import { inputTokensOf } from "../../contract/token-estimate.ts";
+import { inputTokensOf } from "../../contract/words/token-estimate.ts";
 import { DIALECTS } from "../apis/dialects.ts";
 import { spentSoFar } from "../apis/spent.ts";
 import { writeEvent } from "../apis/sse.ts";

@@ -2,7 +2,7 @@
 // program may listen on 8000 or 8080.
 
 import { isObject, type JsonObject, parseJson } from "../../contract/text/json-object.ts";
-import { LOCAL_RUNTIMES, SOUGHT_RUNTIMES } from "../../contract/values.ts";
+import { LOCAL_RUNTIMES, SOUGHT_RUNTIMES } from "../../contract/words/values.ts";
 import { runtimeOrigin } from "./open-runtime.ts";
 import { runtimeFetch } from "./runtime-fetch.ts";
 

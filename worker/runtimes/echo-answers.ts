@@ -3,7 +3,7 @@
 
 import { randomUUID } from "node:crypto";
 import type { JsonObject } from "../../contract/text/json-object.ts";
-import type { Api } from "../../contract/values.ts";
+import type { Api } from "../../contract/words/values.ts";
 import { writeEvent } from "../apis/sse.ts";
 
 export type Echoed = { text: string; model: string; words: number };

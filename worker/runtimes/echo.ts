@@ -10,7 +10,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import * as z from "zod";
 import { isObject, type JsonObject, objectOf, parseJson } from "../../contract/text/json-object.ts";
-import type { Api } from "../../contract/values.ts";
+import type { Api } from "../../contract/words/values.ts";
 import { DIALECTS } from "../apis/dialects.ts";
 import { writeEvent } from "../apis/sse.ts";
 import { chatBody, INPUT_FIELDS, unknownField, unsupportedInput } from "./chat-body.ts";

@@ -2,7 +2,7 @@
 // Reading stops when the answer is larger than the limit; no large answer is held whole.
 
 import { parseJson } from "../../contract/text/json-object.ts";
-import { inputTokensOf } from "../../contract/token-estimate.ts";
+import { inputTokensOf } from "../../contract/words/token-estimate.ts";
 import type { Assembly, Dialect } from "../apis/dialect.ts";
 import { spentOnAnswer, spentOnInput, spentSoFar } from "../apis/spent.ts";
 import { EventSplitter, EventTooLarge } from "../apis/sse.ts";

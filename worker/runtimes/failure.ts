@@ -3,7 +3,7 @@
 // account, so the body's words are checked first.
 
 import { startOf } from "../../contract/text/start-of.ts";
-import { NO_MODEL_LOADED, saysNoSuchModel } from "../../contract/values.ts";
+import { NO_MODEL_LOADED, saysNoSuchModel } from "../../contract/words/values.ts";
 import { type ErrorBody, readErrorBody } from "./error-body.ts";
 import { causesOf, reasonOf } from "./error-causes.ts";
 import type { JobFailure } from "./runtime.ts";

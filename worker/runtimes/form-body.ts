@@ -1,8 +1,8 @@
 // A client's form as its runtime gets it: the same fields and files in the same order. A file passes from its link to
 // the runtime while it arrives; the length is known before, because many runtimes refuse a body without one.
 
+import type { LeasedJob } from "../../contract/fleet/worker.ts";
 import { isObject, type JsonObject } from "../../contract/text/json-object.ts";
-import type { LeasedJob } from "../../contract/worker.ts";
 
 type LeasedFile = LeasedJob["files"][number];
 

@@ -1,6 +1,6 @@
 // Opens a runtime by its name: its API, address and key.
 
-import { APIS, type Api } from "../../contract/values.ts";
+import { APIS, type Api } from "../../contract/words/values.ts";
 import { KEY_HEADERS } from "../apis/provider-dialects.ts";
 import { createAnthropicBackend } from "./anthropic-backend.ts";
 import { ApiPlaces } from "./api-places.ts";

@@ -1,6 +1,6 @@
 // A runtime with OpenAI's API, possibly more of the others: requests are sent unchanged.
 
-import { type Api, isFormApi } from "../../contract/values.ts";
+import { type Api, isFormApi } from "../../contract/words/values.ts";
 import { DIALECTS } from "../apis/dialects.ts";
 import type { Answering, Backend } from "./backend.ts";
 import { unsupportedInput } from "./chat-body.ts";

@@ -3,7 +3,7 @@
 
 import { APICallError } from "ai";
 import { lineOf } from "../../contract/text/start-of.ts";
-import { APIS, type Api } from "../../contract/values.ts";
+import { APIS, type Api } from "../../contract/words/values.ts";
 import type { ApiPlaces } from "./api-places.ts";
 import { isNeverReached, reasonOf } from "./error-causes.ts";
 import type { ModelList, RuntimeState } from "./runtime.ts";

@@ -1,7 +1,7 @@
 // The runtimes that a worker can serve, by name. Hosted ones are the providers of `providers/catalog`. Base URLs end
 // where `/chat/completions` (or the provider's own path) begins.
 
-import { type Api, LOCAL_RUNTIMES, type LocalRuntimeName } from "../../contract/values.ts";
+import { type Api, LOCAL_RUNTIMES, type LocalRuntimeName } from "../../contract/words/values.ts";
 import { bundledProviders } from "../../providers/bundled-providers.ts";
 import { FIELD_NAMES, type FieldNames, type KEY_HEADERS } from "../apis/provider-dialects.ts";
 

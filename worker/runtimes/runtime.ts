@@ -1,9 +1,9 @@
 // The interface of a model runtime. A run ends with a value: a runtime never throws for a provider's failure, only for
 // a bug. Exception: after an abort `run` may end in any way; what it reports as spent counts.
 
-import type { Api } from "../../contract/values.ts";
-import { MAX_LARGE_RESULT_BYTES } from "../../contract/values.ts";
-import type { LeasedJob } from "../../contract/worker.ts";
+import type { LeasedJob } from "../../contract/fleet/worker.ts";
+import type { Api } from "../../contract/words/values.ts";
+import { MAX_LARGE_RESULT_BYTES } from "../../contract/words/values.ts";
 import type { Spent } from "../apis/usage.ts";
 import { isNeverReached } from "./error-causes.ts";
 

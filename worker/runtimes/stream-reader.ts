@@ -2,8 +2,8 @@
 // before the first with content are held back, so that an attempt that fails before content can be repeated elsewhere
 // unseen.
 
-import { MAX_RESULT_BYTES } from "../../contract/field.ts";
-import { MAX_LARGE_RESULT_BYTES } from "../../contract/values.ts";
+import { MAX_RESULT_BYTES } from "../../contract/words/field.ts";
+import { MAX_LARGE_RESULT_BYTES } from "../../contract/words/values.ts";
 import type { Assembly, Dialect } from "../apis/dialect.ts";
 import { spentSoFar } from "../apis/spent.ts";
 import type { SseEvent } from "../apis/sse.ts";

@@ -1,9 +1,9 @@
 // An answer that is no stream. Up to 1 MiB of JSON is the job's result; anything else passes to where results are kept
 // while it arrives, and only what it spent is read.
 
-import { MAX_RESULT_BYTES } from "../../contract/field.ts";
 import { isObject, parseJson } from "../../contract/text/json-object.ts";
-import { MAX_LARGE_RESULT_BYTES } from "../../contract/values.ts";
+import { MAX_RESULT_BYTES } from "../../contract/words/field.ts";
+import { MAX_LARGE_RESULT_BYTES } from "../../contract/words/values.ts";
 import type { Dialect } from "../apis/dialect.ts";
 import { TopMembers } from "../apis/top-members.ts";
 import { failed, type JobFailure, type Outcome, type RunOptions, resultTooLarge } from "./runtime.ts";

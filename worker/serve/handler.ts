@@ -1,6 +1,6 @@
 // What the author of a worker writes against: the handler, what it is given, and how it fails.
 
-import type { Api, Tier } from "../../contract/values.ts";
+import type { Api, Tier } from "../../contract/words/values.ts";
 import type { Usage } from "../apis/usage.ts";
 import type { JobFacts } from "../job-facts.ts";
 import type { JobFailure } from "../runtimes/runtime.ts";

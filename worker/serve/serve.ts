@@ -3,11 +3,11 @@
 
 import { hostname } from "node:os";
 import * as z from "zod";
+import { presenceRequest } from "../../contract/fleet/worker.ts";
 import { isAddress, NOT_AN_ADDRESS } from "../../contract/text/address.ts";
 import { isSendableKey, UNSENDABLE_KEY } from "../../contract/text/secret-text.ts";
-import { LOCAL_URL } from "../../contract/values.ts";
-import { VERSION } from "../../contract/version.ts";
-import { presenceRequest } from "../../contract/worker.ts";
+import { LOCAL_URL } from "../../contract/words/values.ts";
+import { VERSION } from "../../contract/words/version.ts";
 import { coordinatorFiles } from "../job-files.ts";
 import { startWork, type Work } from "../start-work.ts";
 import { createFunctionRuntime } from "./function-runtime.ts";

@@ -1,7 +1,7 @@
 // The filter of job lists on a line of the archive: the same names and meanings as in SQL (`../job-filter.ts`).
 
-import { fromIso } from "../../../contract/field.ts";
-import { type JobFilter, type JobFilterName, metadataOf } from "../../../contract/job-list.ts";
+import { type JobFilter, type JobFilterName, metadataOf } from "../../../contract/jobs/job-list.ts";
+import { fromIso } from "../../../contract/words/field.ts";
 import { searchTermsOf } from "../../../domain/job/search.ts";
 import type { ArchivedLine } from "./part.ts";
 

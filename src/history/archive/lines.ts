@@ -1,7 +1,7 @@
 // Jobs of history as lines of the archive, in the order of their ids.
 
-import { presentAttempt } from "../../../contract/insight.ts";
-import { presentJob, presentJobEvent } from "../../../contract/job.ts";
+import { presentAttempt } from "../../../contract/jobs/insight.ts";
+import { presentJob, presentJobEvent } from "../../../contract/jobs/job.ts";
 import { attemptsOf } from "../../../domain/job/attempt.ts";
 import { readSpendings } from "../attempts.ts";
 import { findManyWhole, readTimelines } from "../jobs.ts";

@@ -1,8 +1,8 @@
 // A part of the archive: some jobs of one tenant that were created on one day (UTC), as gzip of one JSON line each. A
 // line is the job as the API presents it, with its events and attempts, so that other tools can read it.
 
-import type { AttemptResource } from "../../../contract/insight.ts";
-import type { JobEventResource, JobResource } from "../../../contract/job.ts";
+import type { AttemptResource } from "../../../contract/jobs/insight.ts";
+import type { JobEventResource, JobResource } from "../../../contract/jobs/job.ts";
 import { DAY_MS } from "../../../domain/words/duration.ts";
 
 export interface ArchivedLine extends JobResource {

@@ -1,9 +1,9 @@
 // Reads the archive: one job by its id, and lists, newest first. Which parts to read is known from their rows; a list
 // reads a bounded number of them for one answer and then goes on with the cursor.
 
-import { fromIso } from "../../../contract/field.ts";
-import type { JobResource } from "../../../contract/job.ts";
-import type { JobListQuery } from "../../../contract/job-list.ts";
+import type { JobResource } from "../../../contract/jobs/job.ts";
+import type { JobListQuery } from "../../../contract/jobs/job-list.ts";
+import { fromIso } from "../../../contract/words/field.ts";
 import { invalid } from "../../../domain/words/refusal.ts";
 import { Refused } from "../../http/refused.ts";
 import { type PlaceInList, readCursor, writeCursor } from "../job-cursor.ts";

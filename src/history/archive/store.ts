@@ -1,7 +1,7 @@
 // Where the archive's parts lie: an R2 bucket in a deployment, a folder on a server. A part is written once and never
 // changed. Its key is `<tenant>/<day>/<name>`.
 
-import { NO_CONTENT, NOT_FOUND, OK } from "../../../contract/http-status.ts";
+import { NO_CONTENT, NOT_FOUND, OK } from "../../../contract/words/http-status.ts";
 import type { Env } from "../../env.ts";
 import type { ArchiveFolder } from "../../home.ts";
 

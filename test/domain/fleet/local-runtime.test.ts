@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { configDocument } from "../../../contract/config.ts";
+import { configDocument } from "../../../contract/config/config.ts";
 import {
   isLocalProvider,
   LOCAL_RUNTIME_NAMES,

@@ -20,7 +20,7 @@ export const TOOLS_ROOMS: readonly Room[] = [
       "contract/*",
       "domain/*",
       "log",
-      "durable-objects/store",
+      "durable-objects/store/*",
       "src/env.ts",
       "src/catalog/url-policy.ts",
       "src/catalog",

@@ -29,7 +29,7 @@ export const WORKER_ROOMS: readonly Room[] = [
   },
   {
     places: ["worker/runtimes"],
-    may: ["contract/*", "providers", "worker/apis", "worker/runtimes/runtime.ts"],
+    may: ["providers", "contract/*", "worker/apis", "worker/runtimes/runtime.ts"],
     packages: ["@ai-sdk/anthropic", "@ai-sdk/google", "ai", "node:", "undici", "zod"],
   },
   {
@@ -46,7 +46,7 @@ export const WORKER_ROOMS: readonly Room[] = [
   },
   {
     places: ["worker/job-facts.ts", "worker/job-files.ts"],
-    may: ["contract/*", "worker/runtimes", "worker/runtimes/runtime.ts", "worker/session.ts"],
+    may: ["contract/*", "worker/runtimes/runtime.ts", "worker/runtimes", "worker/session.ts"],
     packages: ["node:"],
   },
   {
@@ -57,22 +57,22 @@ export const WORKER_ROOMS: readonly Room[] = [
   {
     places: ["worker"],
     may: [
-      "contract/*",
       "log",
-      "worker/exec",
-      "worker/job-facts.ts",
+      "contract/*",
+      "worker/runtimes/runtime.ts",
+      "worker/runtimes",
+      "worker/session.ts",
       "worker/models",
       "worker/openings",
-      "worker/runtimes",
-      "worker/runtimes/runtime.ts",
-      "worker/session.ts",
       "worker/streams",
+      "worker/job-facts.ts",
+      "worker/exec",
     ],
     packages: ["node:", "ws", "yaml", "zod"],
   },
   {
     places: ["worker/serve"],
-    may: ["contract/*", "worker", "worker/apis", "worker/exec", "worker/job-facts.ts", "worker/runtimes/runtime.ts"],
+    may: ["contract/*", "worker/apis", "worker/runtimes/runtime.ts", "worker/job-facts.ts", "worker/exec", "worker"],
     packages: ["node:", "zod"],
   },
 ];

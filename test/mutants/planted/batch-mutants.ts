@@ -11,13 +11,13 @@ export const BATCH_MUTANTS: readonly Mutant[] = [
   ),
   mutant(
     "a batch whose file did not answer is not asked about again",
-    "durable-objects/operations/batch-steps.ts",
+    "durable-objects/sweep/batch-steps.ts",
     "attend(turn, batch);\n    turn.effects.batches.add(batch.id);",
     "attend(turn, batch);",
   ),
   mutant(
     "a batch whose files are written does not end",
-    "durable-objects/operations/batch-steps.ts",
+    "durable-objects/sweep/batch-steps.ts",
     "conclude(turn, closeBatch(",
     "void (closeBatch(",
   ),

@@ -5,7 +5,7 @@ import { type Mutant, mutant } from "./mutant.ts";
 export const DEPARTURE_MUTANTS: readonly Mutant[] = [
   mutant(
     "a move that is cancelled ends an operator's halt",
-    "durable-objects/operations/moving.ts",
+    "durable-objects/moves/moving.ts",
     "putKillswitchBeforeMove(killswitch);",
     "putKillswitchBeforeMove({ ...killswitch, level: 0 });",
   ),
@@ -23,7 +23,7 @@ export const DEPARTURE_MUTANTS: readonly Mutant[] = [
   ),
   mutant(
     "a tenant that has arrived stays halted",
-    "durable-objects/operations/moving.ts",
+    "durable-objects/moves/moving.ts",
     'endHalt(turn);\n  turn.audit("tenant.arrived", "");',
     'turn.audit("tenant.arrived", "");',
   ),

@@ -5,7 +5,7 @@ import { type Mutant, mutant } from "./mutant.ts";
 export const HISTORY_MUTANTS: readonly Mutant[] = [
   mutant(
     "a final job leaves before history has it",
-    "durable-objects/operations/sweep.ts",
+    "durable-objects/sweep/sweep.ts",
     "jobs.removable(turn.nowAt, drainedSeq, REMOVED_A_SWEEP)",
     "jobs.removable(turn.nowAt, drainedSeq + 1e9, REMOVED_A_SWEEP)",
   ),
@@ -23,7 +23,7 @@ export const HISTORY_MUTANTS: readonly Mutant[] = [
   ),
   mutant(
     "a repeated completion is charged again",
-    "durable-objects/operations/report.ts",
+    "durable-objects/operations/fleet/report.ts",
     'recordSpending(turn, job, "completed", request, cost);\n',
     'recordSpending(turn, job, "completed", request, cost);\n  }\n  if (decided.value.job === job) recordSpending(turn, job, "completed", request, cost);\n  if (decided.value.job !== job) {\n',
   ),

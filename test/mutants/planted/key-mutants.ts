@@ -49,7 +49,7 @@ export const KEY_MUTANTS: readonly Mutant[] = [
   ),
   mutant(
     "workers of a revoked key go on being given jobs",
-    "durable-objects/operations/keys.ts",
+    "durable-objects/operations/access/keys.ts",
     "  lockOut(turn, key.id);\n",
     "",
   ),

@@ -29,13 +29,13 @@ export const LIMIT_MUTANTS: readonly Mutant[] = [
   ),
   mutant(
     "a full storage takes new jobs",
-    "durable-objects/operations/room.ts",
+    "durable-objects/placing/room.ts",
     "sizesOf(turn).bytes <= turn.memory.bounds.liveBytes",
     "sizesOf(turn).bytes <= 2 * turn.memory.bounds.liveBytes",
   ),
   mutant(
     "a storage that had room once has it for ever",
-    "durable-objects/operations/room.ts",
+    "durable-objects/placing/room.ts",
     "if (turn.nowAt - stored.readAt >= SIZE_READ_EVERY_MS) {",
     "if (stored.bytes === 0) {",
   ),
@@ -47,7 +47,7 @@ export const LIMIT_MUTANTS: readonly Mutant[] = [
   ),
   mutant(
     "a worker may offer a list of any length",
-    "durable-objects/operations/presence.ts",
+    "durable-objects/operations/fleet/presence.ts",
     "if (bytes > MAX_OFFER_BYTES)",
     "if (bytes > 4 * MAX_OFFER_BYTES)",
   ),

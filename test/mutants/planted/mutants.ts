@@ -31,7 +31,7 @@ export const MUTANTS: readonly Mutant[] = [
   ),
   mutant(
     "a refused dispatch keeps its job",
-    "durable-objects/operations/jobs.ts",
+    "durable-objects/operations/jobs/jobs.ts",
     "if (!request.mayQueue) return err(",
     "if (!request.mayQueue) turn.record(null, created);\n    if (!request.mayQueue) return err(",
   ),
@@ -43,13 +43,13 @@ export const MUTANTS: readonly Mutant[] = [
   ),
   mutant(
     "a provider's limit is looked at once a turn",
-    "durable-objects/operations/routing.ts",
+    "durable-objects/placing/routing.ts",
     "policy = { ...policy, closedProviders: closedProviders(turn) };",
     "policy = { ...policy };",
   ),
   mutant(
     "the killswitch stops nothing below level 3",
-    "durable-objects/operations/routing.ts",
+    "durable-objects/placing/routing.ts",
     "turn.memory.killswitch.level > 0 ? null : choose(",
     "turn.memory.killswitch.level > 2 ? null : choose(",
   ),
@@ -130,7 +130,7 @@ export const MUTANTS: readonly Mutant[] = [
   ),
   mutant(
     "the first job of a group takes its own turn, whoever was served least",
-    "durable-objects/operations/routing.ts",
+    "durable-objects/placing/routing.ts",
     "order.waiting < 2 ? null",
     "order.waiting < 99 ? null",
   ),
@@ -154,13 +154,13 @@ export const MUTANTS: readonly Mutant[] = [
   ),
   mutant(
     "the killswitch leaves running jobs alone",
-    "durable-objects/operations/killswitch.ts",
+    "durable-objects/operations/halts/killswitch.ts",
     "for (const job of leased) {",
     'for (const job of leased.filter((one) => one.status !== "running")) {',
   ),
   mutant(
     "a full halt forgets what a lower level put back",
-    "durable-objects/operations/killswitch.ts",
+    "durable-objects/operations/halts/killswitch.ts",
     "if (cancelsWork(killswitch)) cancelPutBack(turn, reason);",
     "if (cancelsWork(killswitch)) turn.store.haltedJobs.clear();",
   ),
@@ -178,7 +178,7 @@ export const MUTANTS: readonly Mutant[] = [
   ),
   mutant(
     "pausing a worker leaves no line in the audit",
-    "durable-objects/operations/workers.ts",
+    "durable-objects/operations/fleet/workers.ts",
     'turn.audit("worker.paused", request.instance, { reason, until_at: request.untilAt });',
     "void reason;",
   ),

@@ -23,7 +23,7 @@ export const RUNNER_MUTANTS: readonly Mutant[] = [
   ),
   mutant(
     "a group that waits for a place of a fallback wakes its object each second",
-    "durable-objects/operations/routing.ts",
+    "durable-objects/placing/routing.ts",
     "const FALLBACK_LOOK_MS = 10_000",
     "const FALLBACK_LOOK_MS = 1_000",
   ),
@@ -35,7 +35,7 @@ export const RUNNER_MUTANTS: readonly Mutant[] = [
   ),
   mutant(
     "nothing looks for jobs that have waited for a fallback",
-    "durable-objects/operations/routing.ts",
+    "durable-objects/placing/routing.ts",
     "if (at <= turn.nowAt) turn.openedGroups.add(group.key);",
     "",
   ),
@@ -59,13 +59,13 @@ export const RUNNER_MUTANTS: readonly Mutant[] = [
   ),
   mutant(
     "a provider that refused its key is given the next job",
-    "durable-objects/operations/edge-workers.ts",
+    "durable-objects/operations/fleet/edge-workers.ts",
     'for (const { worker } of edgeMembers(turn, provider)) turn.putWorker({ ...worker, unavailable: words });\n  turn.reopenAvoiding();\n  turn.log("warn"',
     'turn.reopenAvoiding();\n  turn.log("warn"',
   ),
   mutant(
     "a provider that is no longer called goes on",
-    "durable-objects/operations/edge-workers.ts",
+    "durable-objects/operations/fleet/edge-workers.ts",
     '    turn.sendHalt(job, "the provider is no longer called by the coordinator");\n',
     "",
   ),

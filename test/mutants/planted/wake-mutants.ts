@@ -17,7 +17,7 @@ export const WAKE_MUTANTS: readonly Mutant[] = [
   ),
   mutant(
     "nothing wakes the object for its jobs",
-    "durable-objects/operations/sweep.ts",
+    "durable-objects/sweep/sweep.ts",
     "dueAt: (turn) => turn.store.jobs.nextDueAt(),",
     "dueAt: (turn) => (turn.store.jobs.nextDueAt() ?? 0) > turn.nowAt ? null : turn.store.jobs.nextDueAt(),",
   ),
@@ -41,7 +41,7 @@ export const WAKE_MUTANTS: readonly Mutant[] = [
   ),
   mutant(
     "a worker that reports after a silence is not looked at",
-    "durable-objects/operations/report.ts",
+    "durable-objects/operations/fleet/report.ts",
     "if (isOffline(member.lastSeenAt, offlineAfterMs, turn.nowAt)) turn.freedWorkers.add(member.worker.instance);",
     "void isOffline;\n  void offlineAfterMs;",
   ),
@@ -53,25 +53,25 @@ export const WAKE_MUTANTS: readonly Mutant[] = [
   ),
   mutant(
     "the sockets of a revoked key stay open",
-    "durable-objects/operations/keys.ts",
+    "durable-objects/operations/access/keys.ts",
     "turn.effects.endedKeys.set(key.id, live);",
     "turn.effects.endedKeys.delete(key.id);",
   ),
   mutant(
     "the killswitch is in memory alone",
-    "durable-objects/operations/killswitch.ts",
+    "durable-objects/operations/halts/killswitch.ts",
     "turn.store.settings.putKillswitch(killswitch);",
     "",
   ),
   mutant(
     "the back-off of a provider is in memory alone",
-    "durable-objects/operations/report.ts",
+    "durable-objects/operations/fleet/report.ts",
     "turn.store.backoffs.put(provider, until);",
     "",
   ),
   mutant(
     "a pause is in memory alone",
-    "durable-objects/operations/workers.ts",
+    "durable-objects/operations/fleet/workers.ts",
     "turn.putWorker(change(member.worker));",
     "turn.rememberWorker(change(member.worker));",
   ),
@@ -115,7 +115,7 @@ export const WAKE_MUTANTS: readonly Mutant[] = [
   ),
   mutant(
     "what a full halt held back waits for some other alarm",
-    "durable-objects/operations/killswitch.ts",
+    "durable-objects/operations/halts/killswitch.ts",
     "turn.due(nextDeliveryAt(turn));",
     "void nextDeliveryAt;",
   ),

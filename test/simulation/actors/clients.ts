@@ -1,7 +1,7 @@
 // The clients, the operators and the owners of schedules.
 
-import { configDocument } from "../../../contract/config.ts";
-import type { JobResource } from "../../../contract/job.ts";
+import { configDocument } from "../../../contract/config/config.ts";
+import type { JobResource } from "../../../contract/jobs/job.ts";
 import type { NewJob } from "../../../domain/job/job.ts";
 import type { Refusal } from "../../../domain/words/refusal.ts";
 import { PRIORITIES } from "../../../domain/words/requirements.ts";

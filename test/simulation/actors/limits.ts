@@ -1,7 +1,7 @@
 // Texts as long as they may be and longer, and a storage that fills up.
 
+import { toPresence } from "../../../contract/fleet/worker.ts";
 import { MAX_FRAME_BYTES } from "../../../contract/socket.ts";
-import { toPresence } from "../../../contract/worker.ts";
 import { MAX_STORED_BYTES } from "../../../durable-objects/turn/memory.ts";
 import type { StepKind } from "../plan.ts";
 import { type Action, LONG_TEXT, type World } from "../world.ts";

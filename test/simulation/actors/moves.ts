@@ -3,7 +3,7 @@
 import type { TablePage, TableRows } from "../../../domain/tenant/moved-rows.ts";
 import type { Refusal } from "../../../domain/words/refusal.ts";
 import type { Result } from "../../../domain/words/result.ts";
-import type { Leaving } from "../../../durable-objects/operations/moving.ts";
+import type { Leaving } from "../../../durable-objects/moves/moving.ts";
 import type { Tenant } from "../../../durable-objects/tenant.ts";
 import { takeSnapshot } from "../invariants/snapshot.ts";
 import type { StepKind } from "../plan.ts";

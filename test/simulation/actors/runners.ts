@@ -1,6 +1,6 @@
 // What the objects that call hosted providers do: they report by RPC, refuse keys, are lost, and report too late.
 
-import { type ConfigDocument, configDocument } from "../../../contract/config.ts";
+import { type ConfigDocument, configDocument } from "../../../contract/config/config.ts";
 import type { JobReport } from "../../../contract/socket.ts";
 import type { Step, StepKind } from "../plan.ts";
 import { pickOf } from "../platform/random.ts";

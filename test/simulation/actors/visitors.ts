@@ -1,7 +1,7 @@
 // Viewers and late callers: sessions, waits for a job's end, followed catalogs.
 
 import { isFinal } from "../../../domain/words/job-status.ts";
-import type { Credential } from "../../../durable-objects/operations/holders.ts";
+import type { Credential } from "../../../durable-objects/steps/holders.ts";
 import type { StepKind } from "../plan.ts";
 import { oneOf, pickOf } from "../platform/random.ts";
 import { type Action, keyOf, type World } from "../world.ts";

@@ -1,10 +1,10 @@
 // Worker processes: over HTTP or a socket they take jobs and report on them, and they crash, stall, lie, repeat and
 // reorder.
 
-import type { JobResource } from "../../../contract/job.ts";
+import type { LeasedJob } from "../../../contract/fleet/worker.ts";
+import { type PresenceRequest, toPresence } from "../../../contract/fleet/worker.ts";
+import type { JobResource } from "../../../contract/jobs/job.ts";
 import type { CoordinatorMessage } from "../../../contract/socket.ts";
-import type { LeasedJob } from "../../../contract/worker.ts";
-import { type PresenceRequest, toPresence } from "../../../contract/worker.ts";
 import type { JobError } from "../../../domain/job/job.ts";
 import type { Step, StepKind } from "../plan.ts";
 import { oneOf, pickOf } from "../platform/random.ts";

@@ -1,6 +1,6 @@
 // The object's database at one instant, read directly.
 
-import { type ConfigDocument, DEFAULT_CONFIG_DOCUMENT, toConfig } from "../../../contract/config.ts";
+import { type ConfigDocument, DEFAULT_CONFIG_DOCUMENT, toConfig } from "../../../contract/config/config.ts";
 import type { Config } from "../../../domain/config.ts";
 import { modelSetOf } from "../../../domain/fleet/model-set.ts";
 import type { Worker } from "../../../domain/fleet/worker.ts";

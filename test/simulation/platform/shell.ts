@@ -5,7 +5,7 @@
 import type { Refusal } from "../../../domain/words/refusal.ts";
 import type { Result } from "../../../domain/words/result.ts";
 import type { AnswerOf, OperationName, RequestOf } from "../../../durable-objects/api.ts";
-import type { Credential } from "../../../durable-objects/operations/holders.ts";
+import type { Credential } from "../../../durable-objects/steps/holders.ts";
 import type { Store } from "../../../durable-objects/store/open.ts";
 import type { Tenant } from "../../../durable-objects/tenant.ts";
 import type { Memory } from "../../../durable-objects/turn/memory.ts";

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import type { KeyLimits } from "../../../domain/access/key-limits.ts";
-import type { Credential } from "../../../durable-objects/operations/holders.ts";
+import type { Credential } from "../../../durable-objects/steps/holders.ts";
 import { keyOf } from "../world.ts";
 import type { Scene, Shown } from "./scene.ts";
 import { ANSWERS, asking, complete, create, present, read, started } from "./scene-steps.ts";

@@ -1,7 +1,7 @@
 // The steps that scenes share.
 
-import { configDocument } from "../../../contract/config.ts";
-import { toPresence } from "../../../contract/worker.ts";
+import { configDocument } from "../../../contract/config/config.ts";
+import { toPresence } from "../../../contract/fleet/worker.ts";
 import type { JobError, NewJob } from "../../../domain/job/job.ts";
 import { REQUEST } from "../../domain/job/sample-jobs.ts";
 import type { Scene } from "./scene.ts";

@@ -5,7 +5,7 @@ import { readStoredEvents } from "../../../domain/job/stored-timeline.ts";
 import type { Refusal } from "../../../domain/words/refusal.ts";
 import type { Result } from "../../../domain/words/result.ts";
 import type { AnswerOf, OperationName, RequestOf } from "../../../durable-objects/api.ts";
-import type { Credential } from "../../../durable-objects/operations/holders.ts";
+import type { Credential } from "../../../durable-objects/steps/holders.ts";
 import type { Tenant } from "../../../durable-objects/tenant.ts";
 import { watch } from "../actors/viewers.ts";
 import { connect, say } from "../actors/workers.ts";

@@ -1,8 +1,8 @@
 // Who may report for a worker, what it may offer, and what its claims bring.
 
 import assert from "node:assert/strict";
-import { toPresence } from "../../../contract/worker.ts";
-import type { Credential } from "../../../durable-objects/operations/holders.ts";
+import { toPresence } from "../../../contract/fleet/worker.ts";
+import type { Credential } from "../../../durable-objects/steps/holders.ts";
 import { keyOf } from "../world.ts";
 import type { Scene, Shown } from "./scene.ts";
 import { ALIVE, complete, configure, create, JOB, NOTHING_SPENT, present, started } from "./scene-steps.ts";

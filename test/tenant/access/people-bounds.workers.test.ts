@@ -2,10 +2,10 @@
 
 import { runInDurableObject } from "cloudflare:test";
 import { describe, expect, it } from "vitest";
-import { NO_SIGN_IN } from "../../../contract/sign-in.ts";
-import type { Arrival } from "../../../durable-objects/operations/sign-in.ts";
-import { MAX_PEOPLE, MAX_SESSIONS_A_PERSON } from "../../../durable-objects/operations/sign-in.ts";
-import { KEPT_ATTEMPTS } from "../../../durable-objects/store/people.ts";
+import { NO_SIGN_IN } from "../../../contract/access/sign-in.ts";
+import type { Arrival } from "../../../durable-objects/operations/access/sign-in.ts";
+import { MAX_PEOPLE, MAX_SESSIONS_A_PERSON } from "../../../durable-objects/operations/access/sign-in.ts";
+import { KEPT_ATTEMPTS } from "../../../durable-objects/store/access/people.ts";
 import { useOwnTenant, world } from "../../support/workerd/own-tenant.ts";
 
 useOwnTenant();

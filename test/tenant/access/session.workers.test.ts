@@ -1,7 +1,7 @@
 // The dashboard's session.
 
 import { describe, expect, it } from "vitest";
-import { MAX_SESSIONS_A_KEY } from "../../../durable-objects/operations/sessions.ts";
+import { MAX_SESSIONS_A_KEY } from "../../../durable-objects/operations/access/sessions.ts";
 import { newWorld, ORIGIN, request } from "../../support/workerd/client.ts";
 import { signIn } from "../../support/workerd/sign-in.ts";
 

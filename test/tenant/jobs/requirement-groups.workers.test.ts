@@ -1,8 +1,8 @@
 // The bound on different requirements that wait: who exceeds it is refused, and nobody else notices.
 
 import { expect, it } from "vitest";
-import { MAX_SKIPPED_REASONS } from "../../../durable-objects/operations/claims.ts";
-import { MAX_GROUPS } from "../../../durable-objects/operations/room.ts";
+import { MAX_SKIPPED_REASONS } from "../../../durable-objects/operations/fleet/claims.ts";
+import { MAX_GROUPS } from "../../../durable-objects/placing/room.ts";
 import { ageJob, alarm } from "../../support/workerd/client.ts";
 import { create, present, useOwnTenant, world } from "../../support/workerd/own-tenant.ts";
 

@@ -1,7 +1,7 @@
 // The end of a run: nothing fails any more, and workers do their jobs. What is left then was lost, and history must
 // have everything once.
 
-import type { JobResource } from "../../../contract/job.ts";
+import type { JobResource } from "../../../contract/jobs/job.ts";
 import { agree } from "./agreement.ts";
 import { isFinal, isLeased } from "./job-state.ts";
 import { Contradiction, type Model } from "./model.ts";

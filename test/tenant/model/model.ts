@@ -2,8 +2,8 @@
 // where time or the router decides); an answer and each read of the API narrow the set, and an empty set is a
 // contradiction. Assignments are not predicted but checked: the worker that got a job must have been allowed to.
 
-import type { JobResource } from "../../../contract/job.ts";
-import type { LeasedJob } from "../../../contract/worker.ts";
+import type { LeasedJob } from "../../../contract/fleet/worker.ts";
+import type { JobResource } from "../../../contract/jobs/job.ts";
 import {
   aged,
   assigned,

@@ -6,7 +6,7 @@ import { evictDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { JobResource } from "../../../contract/job.ts";
+import type { JobResource } from "../../../contract/jobs/job.ts";
 import { type Answer, alarm, newWorld, type World } from "../../support/workerd/client.ts";
 
 const SEED = Number(env.MODEL_SEED || 20261121);

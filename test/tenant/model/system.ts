@@ -3,9 +3,9 @@
 
 import { abortAllDurableObjects, evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
-import type { JobResource } from "../../../contract/job.ts";
+import type { WorkerResource } from "../../../contract/fleet/worker.ts";
+import type { JobResource } from "../../../contract/jobs/job.ts";
 import type { KillswitchResource } from "../../../contract/killswitch.ts";
-import type { WorkerResource } from "../../../contract/worker.ts";
 import type { Tenant } from "../../../durable-objects/tenant.ts";
 import { type Answer, connect, JOURNAL_DUE, newWorld, type Socket, type World } from "../../support/workerd/client.ts";
 import type { Span } from "./job-state.ts";

@@ -1,6 +1,6 @@
 // The steps of workers: report presence, connect, claim, and report on leases that they hold, held or never had.
 
-import type { LeasedJob, PresenceAnswer } from "../../../contract/worker.ts";
+import type { LeasedJob, PresenceAnswer } from "../../../contract/fleet/worker.ts";
 import * as jobs from "./job-state.ts";
 import { isLeased, type JobState, type Outcome, type Span } from "./job-state.ts";
 import { Contradiction, type Model } from "./model.ts";

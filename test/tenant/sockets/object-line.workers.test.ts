@@ -2,7 +2,7 @@
 
 import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { beforeEach, expect, it } from "vitest";
-import { newJobRequest, toNewJob } from "../../../contract/job.ts";
+import { newJobRequest, toNewJob } from "../../../contract/jobs/job.ts";
 import { linesOf, readLine } from "../../../durable-objects/calls/grouped-calls.ts";
 import {
   type Answered,

@@ -3,7 +3,7 @@
 import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { exports } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
-import { closeCodes } from "../../../contract/values.ts";
+import { closeCodes } from "../../../contract/words/values.ts";
 import type { Tenant } from "../../../durable-objects/tenant.ts";
 import { ageJob, alarm, connect, connectWorker, inStorage, isOnLines } from "../../support/workerd/client.ts";
 import { create, read, world } from "../../support/workerd/own-tenant.ts";

@@ -1,7 +1,7 @@
 // How a worker runs its model tasks and reports on them, and what it tells of its machine.
 
 import { describe, expect, test, vi } from "vitest";
-import { type ModelTaskResource, presentTask } from "../../../contract/model-task.ts";
+import { type ModelTaskResource, presentTask } from "../../../contract/fleet/model-task.ts";
 import { newModelTask } from "../../../domain/fleet/model-task.ts";
 import { Machine } from "../../../worker/models/machine.ts";
 import {

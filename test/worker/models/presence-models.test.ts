@@ -1,7 +1,7 @@
 // What a worker reports of its runtime's models, if there are more than a presence report can contain.
 
 import { expect, test } from "vitest";
-import { MAX_RUNTIME_MODELS } from "../../../contract/values.ts";
+import { MAX_RUNTIME_MODELS } from "../../../contract/words/values.ts";
 import { presenceMessage } from "../../../worker/presence.ts";
 import type { RuntimeState } from "../../../worker/runtimes/runtime.ts";
 

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { MAX_RESULT_BYTES } from "../../../contract/field.ts";
-import { type Api, MAX_LARGE_RESULT_BYTES } from "../../../contract/values.ts";
+import { MAX_RESULT_BYTES } from "../../../contract/words/field.ts";
+import { type Api, MAX_LARGE_RESULT_BYTES } from "../../../contract/words/values.ts";
 import { openHosted, openRuntime } from "../../../worker/runtimes/open-runtime.ts";
 import { environmentKeys } from "../../../worker/runtimes/provider-keys.ts";
 import type { ApiKind } from "../../../worker/runtimes/providers.ts";

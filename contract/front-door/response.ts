@@ -1,0 +1,154 @@
+// Stored answers of the Responses API, in OpenAI's form.
+
+import * as z from "zod";
+import { responseIdOf, type StoredResponse } from "../../domain/front-door/stored-response.ts";
+import type { JobError } from "../../domain/job/job.ts";
+import { isFinal, type JobStatus } from "../../domain/words/job-status.ts";
+import type { Json } from "../../domain/words/json.ts";
+import { isObject } from "../text/json-object.ts";
+import { digits, identifier } from "../words/field.ts";
+
+type Fields = { readonly [name: string]: Json };
+
+const responseId = identifier(/^resp_[0-9a-f-]+$/, 64, "`resp_` and a job's id");
+export const responseIdParam = z.object({ id: responseId });
+
+const MAX_NUMBER = 999_999_999;
+export const responseQuery = z.object({
+  stream: z.enum(["true", "false"]).optional(),
+  starting_after: digits(0, MAX_NUMBER)
+    .optional()
+    .meta({ description: "of a stream: only events after this `sequence_number`" }),
+});
+
+const USUAL_ITEMS = 20;
+const MAX_ITEMS = 100;
+export const inputItemsQuery = z.object({
+  limit: digits(1, MAX_ITEMS).default(USUAL_ITEMS),
+  order: z.enum(["asc", "desc"]).default("desc"),
+  after: z.string().max(256).optional().meta({ description: "the id of an item" }),
+});
+export type InputItemsQuery = z.infer<typeof inputItemsQuery>;
+
+export const responseResource = z
+  .looseObject({
+    id: z.string(),
+    object: z.literal("response"),
+    status: z.enum(["queued", "in_progress", "completed", "failed", "cancelled", "incomplete"]),
+    background: z.boolean(),
+    store: z.literal(true),
+    previous_response_id: z.string().nullable(),
+  })
+  .meta({ id: "StoredResponse", description: "the runtime's answer, under the id that Signalbox gives it" });
+
+export const deletedResponse = z
+  .object({ id: z.string(), object: z.literal("response"), deleted: z.literal(true) })
+  .meta({ id: "DeletedResponse" });
+
+export const inputItemList = z
+  .object({
+    object: z.literal("list"),
+    data: z.array(z.looseObject({ id: z.string(), type: z.string() })),
+    first_id: z.string().nullable(),
+    last_id: z.string().nullable(),
+    has_more: z.boolean(),
+  })
+  .meta({ id: "ResponseInputItems" });
+
+type Named = Pick<StoredResponse, "id" | "isBackground" | "previousId">;
+
+/** What an answer says of itself, whatever its runtime called it. */
+const namesOf = ({ id, isBackground, previousId }: Named): Fields => ({
+  id: responseIdOf(id),
+  object: "response",
+  background: isBackground,
+  store: true,
+  previous_response_id: previousId === null ? null : responseIdOf(previousId),
+});
+
+export const namedAnswer = (answer: Json, response: Named): Json =>
+  isObject(answer) ? { ...(answer as Fields), ...namesOf(response) } : answer;
+
+const OPEN: Readonly<Partial<Record<JobStatus, string>>> = {
+  pending: "queued",
+  assigned: "in_progress",
+  running: "in_progress",
+};
+
+/** Of a request, what OpenAI's answers repeat, and what they say where it does not. */
+const REPEATED: Fields = {
+  instructions: null,
+  max_output_tokens: null,
+  metadata: {},
+  model: "",
+  parallel_tool_calls: true,
+  reasoning: null,
+  temperature: null,
+  text: { format: { type: "text" } },
+  tool_choice: "auto",
+  tools: [],
+  top_p: null,
+  truncation: "disabled",
+};
+
+const errorOf = (error: Pick<JobError, "code" | "message"> | null): Json =>
+  error === null ? null : { code: error.code, message: error.message };
+
+/** A response without an answer: it is not finished, or never will be. */
+export const answerlessResponse = (
+  response: Named & Pick<StoredResponse, "createdAt">,
+  status: JobStatus,
+  { head, error }: { readonly head: Fields; readonly error: Pick<JobError, "code" | "message"> | null },
+): Fields => ({
+  ...Object.fromEntries(Object.entries(REPEATED).map(([name, usual]) => [name, head[name] ?? usual])),
+  ...namesOf(response),
+  created_at: Math.floor(response.createdAt / 1000),
+  status: OPEN[status] ?? status,
+  error: status === "failed" ? errorOf(error) : null,
+  incomplete_details: null,
+  output: [],
+  usage: null,
+});
+
+export const presentResponse = (
+  response: StoredResponse,
+  status: JobStatus,
+  { head, answer }: { readonly head: string; readonly answer: string | null },
+): Json => {
+  if (answer !== null) return namedAnswer(JSON.parse(answer) as Json, response);
+  const error = isFinal(status) ? (response.end?.error ?? null) : null;
+  return answerlessResponse(response, status, { head: JSON.parse(head) as Fields, error });
+};
+
+const ITEM_PREFIXES: Readonly<Record<string, string>> = {
+  message: "msg",
+  function_call: "fc",
+  function_call_output: "fco",
+  reasoning: "rs",
+};
+
+/** An item as OpenAI lists it: with an id, a type, and a message's text as parts. */
+const listedItem = (given: Json, name: string): Fields => {
+  const item = isObject(given) ? (given as Fields) : {};
+  const type = typeof item.type === "string" ? item.type : "message";
+  const id = typeof item.id === "string" ? item.id : `${ITEM_PREFIXES[type] ?? "item"}_${name}`;
+  const { content } = item;
+  if (type !== "message" || typeof content !== "string") return { ...item, id, type };
+  const part = item.role === "assistant" ? "output_text" : "input_text";
+  return { ...item, id, type, status: "completed", content: [{ type: part, text: content }] };
+};
+
+/** A page of what a response was made from; `items` are in the order of the conversation. */
+export const presentInputItems = (items: readonly Json[], jobId: string, query: InputItemsQuery): Json => {
+  const listed = items.map((item, at) => listedItem(item, `${jobId}_${at}`));
+  if (query.order === "desc") listed.reverse();
+  const from = query.after === undefined ? 0 : listed.findIndex(({ id }) => id === query.after) + 1;
+  const data = listed.slice(from, from + query.limit);
+  return {
+    object: "list",
+    data,
+    first_id: data[0]?.id ?? null,
+    last_id: data.at(-1)?.id ?? null,
+    has_more: from + query.limit < listed.length,
+  };
+};

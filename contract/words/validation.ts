@@ -1,0 +1,95 @@
+// What is wrong with a body, field by field, and what to change. For an unknown field it names the nearest known one,
+// so that a typo never routes a job to the wrong worker.
+
+import type * as z from "zod";
+import type { FieldError, RefusalOf } from "../../domain/words/refusal.ts";
+import { nearestOf } from "../text/nearest.ts";
+
+const MAX_ERRORS = 20;
+const MAX_NAME = 64;
+
+export const fieldErrorsOf = (schema: z.ZodType, error: z.ZodError, given: unknown): FieldError[] =>
+  error.issues.flatMap((issue) => describe(schema, issue, given)).slice(0, MAX_ERRORS);
+
+/** The refusal of a body, a query or a message. `where` is used for faults that belong to no field. */
+export const refusalOf = (
+  schema: z.ZodType,
+  error: z.ZodError,
+  given: unknown,
+  where: string | null = null,
+): RefusalOf<"invalid_request"> => {
+  const errors = fieldErrorsOf(schema, error, given);
+  const says = ({ path, message }: FieldError): string => {
+    const name = path === "" ? where : path;
+    return name === null ? message : `${name}: ${message}`;
+  };
+  return { code: "invalid_request", detail: errors.map(says).join("; "), errors };
+};
+
+const describe = (schema: z.ZodType, issue: z.core.$ZodIssue, given: unknown): FieldError[] => {
+  const path = issue.path.map(String).join(".");
+  if (issue.code === "unrecognized_keys") {
+    const known = keysAt(schema, issue.path, given);
+    return issue.keys
+      .slice(0, MAX_ERRORS)
+      .map((key) => ({ path: join(path, key), message: unknownField(key.slice(0, MAX_NAME), known) }));
+  }
+  if (issue.code === "invalid_type" && isMissing(issue.path, given)) return [{ path, message: "is required" }];
+  return [{ path, message: issue.message }];
+};
+
+const unknownField = (key: string, known: readonly string[]): string => {
+  const nearest = nearestOf(key, known);
+  const name = JSON.stringify(key);
+  if (nearest !== null) return `unknown field ${name}; did you mean "${nearest}"?`;
+  return known.length === 0 ? `unknown field ${name}` : `unknown field ${name}; known fields are ${known.join(", ")}`;
+};
+
+const join = (path: string, key: string): string =>
+  path === "" ? key.slice(0, MAX_NAME) : `${path}.${key.slice(0, MAX_NAME)}`;
+
+const isMissing = (path: readonly PropertyKey[], given: unknown): boolean => {
+  let value: unknown = given;
+  for (const key of path) {
+    if (typeof value !== "object" || value === null) return false;
+    value = (value as Record<PropertyKey, unknown>)[key];
+  }
+  return path.length > 0 && value === undefined;
+};
+
+interface Definition {
+  readonly type: string;
+  readonly shape?: Record<string, z.ZodType>;
+  readonly innerType?: z.ZodType;
+  readonly element?: z.ZodType;
+  readonly valueType?: z.ZodType;
+  readonly options?: readonly z.ZodType[];
+  readonly discriminator?: string;
+}
+
+const definitionOf = (schema: z.ZodType): Definition => schema._zod.def as unknown as Definition;
+
+/** The field names that a schema knows at a path. */
+const keysAt = (schema: z.ZodType, path: readonly PropertyKey[], given: unknown): string[] => {
+  const found = unwrap(schema, given);
+  const { shape } = definitionOf(found);
+  const [next, ...rest] = path;
+  if (next === undefined) return Object.keys(shape ?? {});
+  const inner = shape?.[String(next)] ?? definitionOf(found).element ?? definitionOf(found).valueType;
+  const value = typeof given === "object" && given !== null ? (given as Record<PropertyKey, unknown>)[next] : undefined;
+  return inner === undefined ? [] : keysAt(inner, rest, value);
+};
+
+/** Unwraps optional, default and the like, and picks the union member that the value selects. */
+const unwrap = (schema: z.ZodType, given: unknown): z.ZodType => {
+  const { innerType, options, discriminator } = definitionOf(schema);
+  if (innerType !== undefined) return unwrap(innerType, given);
+  if (options === undefined || discriminator === undefined || typeof given !== "object" || given === null)
+    return schema;
+  const named = (given as Record<string, unknown>)[discriminator];
+  const member = options.find((option) => {
+    const field = definitionOf(option).shape?.[discriminator];
+    return field?.safeParse(named).success ?? false;
+  });
+  return member ?? schema;
+};

@@ -1,0 +1,212 @@
+// Tenants and keys. The object stores digests; secrets are made at the edge and shown once. A session and a
+// socket end with the secret that opened them.
+
+import { type KeyResource, presentKey } from "../../../contract/access/key.ts";
+import {
+  type KeyRecord,
+  liveHashes,
+  type Role,
+  revokeKey,
+  rotateKey,
+  USUAL_WEIGHT,
+} from "../../../domain/access/key.ts";
+import { type KeyLimits, userOf, waitingOf } from "../../../domain/access/key-limits.ts";
+import { mayMakeKey, type Person } from "../../../domain/access/person.ts";
+import type { Actor } from "../../../domain/words/event.ts";
+import type { Json } from "../../../domain/words/json.ts";
+import { notFound, type Refusal } from "../../../domain/words/refusal.ts";
+import { err, ok, type Result } from "../../../domain/words/result.ts";
+import { putOpenCount } from "../../turn/key-counts.ts";
+import type { Turn } from "../../turn/turn.ts";
+import { lockOut } from "../fleet/presence.ts";
+import { endAsksOf } from "../halts/abandon.ts";
+import { putPerson } from "./people.ts";
+
+export interface NewKey {
+  readonly id: string;
+  readonly name: string;
+  readonly role: Role;
+  readonly hash: string;
+  readonly limits?: KeyLimits | null;
+  readonly weight?: number;
+}
+
+const keyRecord = (asked: NewKey, nowAt: number): KeyRecord => ({
+  ...asked,
+  limits: asked.limits ?? null,
+  weight: asked.weight ?? USUAL_WEIGHT,
+  personId: null,
+  createdAt: nowAt,
+  lastUsedAt: null,
+  revokedAt: null,
+  previousHash: null,
+  previousUntilAt: null,
+});
+
+export interface NewTenant {
+  readonly tenant: string;
+  readonly locationHint: DurableObjectLocationHint | null;
+  readonly jurisdiction: "eu" | "fedramp" | null;
+  readonly adminKey: NewKey;
+}
+
+export const createTenant = (turn: Turn, request: NewTenant): Result<null, Refusal> => {
+  if (turn.store.settings.identity() !== null) return err({ code: "tenant_exists", tenant: request.tenant });
+  const { tenant, locationHint, jurisdiction, adminKey } = request;
+  const identity = { tenant, locationHint, jurisdiction, createdAt: turn.nowAt };
+  turn.store.settings.putIdentity(identity);
+  turn.store.keys.put(keyRecord(adminKey, turn.nowAt));
+  turn.recordIdentity(identity);
+  turn.audit("tenant.created", tenant, { admin_key: adminKey.id });
+  return ok(null);
+};
+
+/** What a person makes is a key of that person, with at most the own role. */
+export const createKey = (turn: Turn, request: NewKey): Result<KeyResource, Refusal> => {
+  const person = turn.caller.personId === undefined ? null : turn.store.people.find(turn.caller.personId);
+  if (person === null) return addKey(turn, keyRecord(request, turn.nowAt));
+  const allowed = mayMakeKey(person.role, request.role);
+  if (!allowed.ok) return allowed;
+  return addPersonalKey(turn, person, request);
+};
+
+const MAX_KEYS_A_PERSON = 500;
+
+export const addPersonalKey = (
+  turn: Turn,
+  person: Person,
+  request: NewKey,
+  by: Actor = turn.caller,
+): Result<KeyResource, Refusal> => {
+  if (turn.store.keys.ofPerson(person.id).length >= MAX_KEYS_A_PERSON) {
+    const detail = `you have made ${MAX_KEYS_A_PERSON} keys, which is the maximum: rotate one of them instead`;
+    return err({ code: "forbidden", detail });
+  }
+  const added = addKey(turn, { ...keyRecord(request, turn.nowAt), personId: person.id }, by);
+  // From now on its end is due.
+  putPerson(turn, person);
+  return added;
+};
+
+const addKey = (turn: Turn, key: KeyRecord, by: Actor = turn.caller): Result<KeyResource, Refusal> => {
+  putKey(turn, key);
+  const { limits } = presentKey(key);
+  const { name, role, weight } = key;
+  const weighed = weight === USUAL_WEIGHT ? {} : { weight };
+  const detail = { name, role, ...weighed, ...(limits == null ? {} : { limits: limits as Json }) };
+  turn.audit("key.created", key.id, detail, by);
+  return ok(presentKey(key));
+};
+
+/** Changes name, limits and weight; what the key has used stays counted. */
+export const patchKey = (
+  turn: Turn,
+  request: { id: string; name: string | null; limits: KeyLimits | null | undefined; weight?: number | undefined },
+): Result<KeyResource, Refusal> => {
+  const key = turn.store.keys.find(request.id);
+  if (key === null) return err(notFound("key", request.id));
+  const limits = request.limits === undefined ? key.limits : request.limits;
+  const next = { ...key, name: request.name ?? key.name, limits, weight: request.weight ?? key.weight };
+  putKey(turn, next);
+  const detail = { name: next.name, weight: next.weight, limits: (presentKey(next).limits ?? null) as Json };
+  turn.audit("key.changed", key.id, detail);
+  return ok(presentKey(next));
+};
+
+/** Jobs of a key with a limit on jobs are counted from now on. */
+const putKey = (turn: Turn, key: KeyRecord): void => {
+  const { jobs, keys } = turn.store;
+  const had = keys.find(key.id)?.limits?.perUser?.concurrent ?? null;
+  keys.put(key);
+  const { id, limits } = key;
+  keepCount(turn, id, limits?.concurrent ?? null, jobs.openCountOf);
+  keepCount(turn, id, limits?.maxWaiting ?? null, jobs.waitingCountOf, waitingOf(id));
+  const has = limits?.perUser?.concurrent ?? null;
+  if (has === null) forgetUsers(turn, id);
+  else if (had === null)
+    for (const [user, count] of jobs.openCountsByUser(id)) putOpenCount(turn, userOf(id, user), count);
+};
+
+const keepCount = (
+  turn: Turn,
+  keyId: string,
+  limit: number | null,
+  count: (keyId: string) => number,
+  name = keyId,
+): void => {
+  const { openByKey } = turn.memory;
+  if (limit === null) {
+    openByKey.delete(name);
+    turn.store.keyUse.forgetOpenCount(name);
+  } else if (!openByKey.has(name)) putOpenCount(turn, name, count(keyId));
+};
+
+const forgetUsers = (turn: Turn, keyId: string): void => {
+  for (const name of turn.memory.openByKey.keys())
+    if (name.startsWith(userOf(keyId, ""))) turn.memory.openByKey.delete(name);
+  turn.store.keyUse.forgetOpenCountsOfUsers(keyId);
+};
+
+/** Adds an admin key, for the operator: a tenant whose keys are lost can be recovered. */
+export const addAdminKey = (turn: Turn, request: NewKey): Result<KeyResource, Refusal> => {
+  const identity = turn.store.settings.identity();
+  if (identity === null) return err(notFound("tenant", ""));
+  return createKey(turn, request);
+};
+
+/** Those that the caller may see: an administrator all, another person the own ones. */
+const seenKeys = ({ caller, store }: Turn): KeyRecord[] =>
+  caller.role === "admin" ? store.keys.all() : store.keys.ofPerson(caller.personId ?? "");
+
+export const listKeys = (turn: Turn): Result<KeyResource[], Refusal> => ok(seenKeys(turn).map(presentKey));
+
+export const rotate = (
+  turn: Turn,
+  request: { id: string; hash: string; graceMs: number },
+): Result<KeyResource, Refusal> => {
+  const key = seenKeys(turn).find(({ id }) => id === request.id);
+  if (key === undefined) return err(notFound("key", request.id));
+  const rotated = rotateKey(key, request.hash, request.graceMs, turn.nowAt);
+  if (!rotated.ok) return rotated;
+  if (rotated.value === key) return ok(presentKey(key));
+  turn.store.keys.put(rotated.value);
+  turn.audit("key.rotated", key.id, { name: key.name, grace_seconds: request.graceMs / 1000 });
+  endOpened(turn, rotated.value);
+  if (request.graceMs > 0) turn.due(turn.nowAt + request.graceMs);
+  return ok(presentKey(rotated.value));
+};
+
+export const revoke = (turn: Turn, request: { id: string }): Result<null, Refusal> => {
+  const keys = seenKeys(turn);
+  const key = keys.find((one) => one.id === request.id);
+  if (key === undefined) return err(notFound("key", request.id));
+  // A personal key ends with its person: it is nobody's last resort.
+  const isLastResort = (one: KeyRecord): boolean =>
+    one.role === "admin" && one.revokedAt === null && one.personId === null;
+  const others = keys.filter((one) => one !== key && isLastResort(one)).length;
+  const revoked = isLastResort(key) && others === 0 ? revokeKey(key, 1, turn.nowAt) : revokeKey(key, 2, turn.nowAt);
+  if (!revoked.ok) return revoked;
+  turn.store.keys.put(revoked.value);
+  turn.audit("key.revoked", key.id, { name: key.name });
+  endOpened(turn, revoked.value);
+  lockOut(turn, key.id);
+  endAsksOf(turn, key.id);
+  return ok(null);
+};
+
+/** Ends the sessions and sockets that were opened with a secret that is no longer valid. */
+const endOpened = (turn: Turn, key: KeyRecord): void => {
+  const live = liveHashes(key, turn.nowAt);
+  turn.store.sessions.removeOpenedWithout(key.id, live);
+  turn.effects.endedKeys.set(key.id, live);
+};
+
+/** Closes sockets that were opened with an old secret whose grace has ended. */
+export const endGraces = (turn: Turn): void => {
+  for (const key of turn.store.keys.withEndedGrace(turn.nowAt)) {
+    const ended = { ...key, previousUntilAt: null };
+    turn.store.keys.put(ended);
+    endOpened(turn, ended);
+  }
+  turn.due(turn.store.keys.nextGraceEndAt());
+};

@@ -1,0 +1,202 @@
+// The records of the tenant's files. The edge announces a file, streams its bytes to their object, and reports when all
+// are stored; a file that was announced and never arrived ends by itself. No bytes pass through here.
+
+import { type FileResource, presentFile } from "../../../contract/file.ts";
+import {
+  type FileRecord,
+  type FileView,
+  fits,
+  MAX_FILE_BYTES,
+  mayRead as mayReadFile,
+  RECEIVING_MS,
+  type UploadFacts,
+} from "../../../domain/file/file.ts";
+import { notFound, type Refusal } from "../../../domain/words/refusal.ts";
+import { err, ok, type Result } from "../../../domain/words/result.ts";
+import { findReadable, findVisible, heldFiles, isHeldByCaller, readerOf } from "../../steps/find-file.ts";
+import type { Turn } from "../../turn/turn.ts";
+
+const ENDED_A_SWEEP = 500;
+
+export interface NewFile {
+  readonly id: string;
+  /** As the request declares them; null if it does not. */
+  readonly bytes: number | null;
+  /** The address of the request. */
+  readonly origin: string;
+  /** It comes in parts. */
+  readonly upload?: UploadFacts;
+}
+
+/** A file whose bytes are on their way. */
+export interface Announced {
+  /** How many may come. */
+  readonly maxBytes: number;
+  readonly createdAt: number;
+  /** When it is given up. */
+  readonly expiresAt: number;
+}
+
+/** What is known of a file when its bytes have arrived. */
+export interface ArrivedFile {
+  readonly id: string;
+  readonly name: string;
+  readonly contentType: string;
+  readonly purpose: string | null;
+  readonly bytes: number;
+  readonly sha256: string;
+  readonly lifeMs: number;
+}
+
+export const announceFile = (turn: Turn, file: NewFile): Result<Announced, Refusal> =>
+  announce(turn, file, { jobId: null, ownerKeyId: turn.caller.keyId });
+
+/** Room is taken before the bytes are sent. */
+export const announce = (
+  turn: Turn,
+  { id, bytes, origin, upload }: NewFile,
+  of: Pick<FileRecord, "jobId" | "ownerKeyId">,
+): Result<Announced, Refusal> => {
+  const { maxBytes } = turn.memory.config.files;
+  const held = turn.store.files.held();
+  const room = fits(held, bytes ?? 0, maxBytes);
+  if (!room.ok) return room;
+  const announced: FileRecord = {
+    id,
+    name: "",
+    contentType: "",
+    purpose: null,
+    bytes: bytes ?? 0,
+    sha256: null,
+    createdAt: turn.nowAt,
+    expiresAt: turn.nowAt + RECEIVING_MS,
+    keyId: turn.caller.keyId,
+    ...of,
+    origin,
+    upload: upload ?? null,
+  };
+  turn.store.files.put(announced);
+  turn.due(announced.expiresAt);
+  const { createdAt, expiresAt } = announced;
+  return ok({ maxBytes: Math.min(MAX_FILE_BYTES, maxBytes - held.bytes), createdAt, expiresAt });
+};
+
+export const finishFile = (turn: Turn, arrived: ArrivedFile): Result<FileResource, Refusal> => {
+  const file = arrive(turn, arrived);
+  return file.ok ? ok(presentFile(file.value)) : file;
+};
+
+/** All bytes are stored. Repeating it changes nothing. */
+export const arrive = (turn: Turn, arrived: ArrivedFile): Result<FileRecord, Refusal> => {
+  const { id, lifeMs, ...facts } = arrived;
+  const announced = turn.store.files.find(id);
+  if (announced === null || announced.keyId !== turn.caller.keyId) return err(notFound("file", id));
+  if (announced.sha256 !== null) return ok(announced);
+  const held = turn.store.files.held();
+  const others = { count: held.count - 1, bytes: held.bytes - announced.bytes };
+  const room = fits(others, facts.bytes, turn.memory.config.files.maxBytes);
+  if (!room.ok) {
+    drop(turn, announced);
+    return room;
+  }
+  const file: FileRecord = { ...announced, ...facts, upload: null, expiresAt: turn.nowAt + lifeMs };
+  turn.store.files.put(file);
+  turn.due(file.expiresAt);
+  return ok(file);
+};
+
+/** An upload in parts that its key may continue. */
+export const getUpload = (
+  turn: Turn,
+  { id }: { id: string },
+): Result<UploadFacts & Pick<FileRecord, "createdAt" | "expiresAt">, Refusal> => {
+  const file = turn.store.files.find(id);
+  const isOpen = file !== null && file.upload !== null && file.expiresAt > turn.nowAt;
+  if (!isOpen || file.upload === null || file.keyId !== turn.caller.keyId)
+    return err(notFound("upload", id.replace(/^file-/, "upload_")));
+  return ok({ ...file.upload, createdAt: file.createdAt, expiresAt: file.expiresAt });
+};
+
+/** The bytes did not arrive. */
+export const forgetFile = (turn: Turn, { id }: { id: string }): Result<null, Refusal> => {
+  const announced = turn.store.files.find(id);
+  if (announced !== null && announced.sha256 === null && announced.keyId === turn.caller.keyId) drop(turn, announced);
+  return ok(null);
+};
+
+export const drop = (turn: Turn, file: FileRecord): void => {
+  turn.store.files.remove(file.id);
+  if (file.view === undefined) turn.effects.droppedFiles.push(file.id);
+  else turn.effects.droppedViews.push(file.view);
+};
+
+export const getFile = (turn: Turn, { id }: { id: string }): Result<FileResource, Refusal> => {
+  const found = findVisible(turn, id);
+  return found.ok ? ok(presentFile(found.value)) : found;
+};
+
+/** A file whose bytes may lie in the object of another. */
+export type ReadableFile = FileResource & { readonly view: FileView | null };
+
+/** Before its bytes are sent. */
+export const readFile = (turn: Turn, { id }: { id: string }): Result<ReadableFile, Refusal> => {
+  const file = findReadable(turn, id);
+  if (file === null) return err(notFound("file", id));
+  const read = mayReadFile(readerOf(turn), file, isHeldByCaller(turn, file));
+  return read.ok ? ok({ ...presentFile(read.value), view: read.value.view ?? null }) : read;
+};
+
+/** The files that a caller sees: a client's are those of its key. */
+const listed = (turn: Turn, purpose: string | null) => ({
+  purpose,
+  ofKey: turn.caller.role === "client" ? turn.caller.keyId : null,
+  nowAt: turn.nowAt,
+});
+
+export const listFiles = (
+  turn: Turn,
+  { purpose, limit, offset }: { purpose: string | null; limit: number; offset: number },
+): Result<{ files: FileResource[]; total: number }, Refusal> => {
+  if (turn.caller.role === "worker") {
+    const held = heldFiles(turn).filter((file) => purpose === null || file.purpose === purpose);
+    return ok({ files: held.slice(offset, offset + limit).map(presentFile), total: held.length });
+  }
+  const asked = listed(turn, purpose);
+  return ok({
+    files: turn.store.files.page(asked, limit, offset).map(presentFile),
+    total: turn.store.files.count(asked),
+  });
+};
+
+export interface FilesAfter {
+  readonly purpose: string | null;
+  /** A file's id; an unknown one is refused. */
+  readonly after: string | null;
+  readonly isAscending: boolean;
+  readonly limit: number;
+}
+
+/** A page by cursor, as OpenAI's clients ask for it, and whether there are more. */
+export const listFilesAfter = (
+  turn: Turn,
+  { purpose, after, isAscending, limit }: FilesAfter,
+): Result<{ files: FileResource[]; hasMore: boolean }, Refusal> => {
+  const place = after === null ? null : turn.store.files.find(after);
+  if (after !== null && place === null) return err(notFound("file", after));
+  const files = turn.store.files.after(listed(turn, purpose), { after: place, isAscending, limit: limit + 1 });
+  return ok({ files: files.slice(0, limit).map(presentFile), hasMore: files.length > limit });
+};
+
+export const deleteFile = (turn: Turn, { id }: { id: string }): Result<null, Refusal> => {
+  const found = findVisible(turn, id);
+  if (!found.ok) return found;
+  const user = [...turn.memory.batches.values()].find(({ fileId }) => fileId === id);
+  if (user !== undefined) return err({ code: "file_in_use", id, batch: user.id });
+  drop(turn, found.value);
+  return ok(null);
+};
+
+/** Files past their end, and those that never arrived. */
+export const endFiles = (turn: Turn): void => {
+  for (const file of turn.store.files.ended(turn.nowAt, ENDED_A_SWEEP)) drop(turn, file);
+};

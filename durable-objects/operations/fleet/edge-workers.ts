@@ -1,0 +1,179 @@
+// The coordinator's own workers: one for each 32 places of a provider that the config lets it call itself. They follow
+// the config and the catalog, and are never silent. Whether a provider can be called is known where its key is: it is
+// asked, and a refused key makes them unavailable, in the provider's words.
+
+import { mayUseModel } from "../../../domain/access/key-limits.ts";
+import { type EdgeConfig, maxAttemptsOf } from "../../../domain/config.ts";
+import { UNKNOWN_MACHINE } from "../../../domain/fleet/machine.ts";
+import { EDGE_PLACES, edgeInstance, registerWorker, type Worker } from "../../../domain/fleet/worker.ts";
+import { loseJob } from "../../../domain/job/lease.ts";
+import { epochOfNewWorker, isHaltedBy } from "../../../domain/killswitch.ts";
+import type { Api } from "../../../domain/words/api.ts";
+import { MINUTE_MS } from "../../../domain/words/duration.ts";
+import { earliest } from "../../../domain/words/earliest.ts";
+import type { Refusal } from "../../../domain/words/refusal.ts";
+import type { Result } from "../../../domain/words/result.ts";
+import { applyCatalog, type CatalogReport } from "../../steps/catalog.ts";
+import type { Turn } from "../../turn/turn.ts";
+import { MAX_OFFER_BYTES } from "./presence.ts";
+import { forget } from "./workers.ts";
+
+/** Whether a provider can be called, as far as that is known without calling it. */
+export interface EdgeState {
+  readonly apis: readonly Api[];
+  /** null: its key is there. */
+  readonly unavailable: string | null;
+}
+
+const NOT_ASKED = "its key has not been looked up yet";
+/** A question without an answer is asked again. */
+const ASK_AGAIN_MS = MINUTE_MS;
+/** A provider that refused its key gets a job again, unless its key or the config changes before. */
+const TRY_AGAIN_MS = 5 * MINUTE_MS;
+
+/** Makes the workers be as the config and the catalog say. `isAsked`: what is known of the keys may be old. */
+export const arrangeEdge = (turn: Turn, isAsked: boolean): void => {
+  const { config, fleet } = turn.memory;
+  const kept = new Set<string>();
+  for (const [provider, { edge }] of config.providers) {
+    if (edge === null) continue;
+    const models = modelsOf(turn, provider, edge);
+    for (let number = 0; number * EDGE_PLACES < edge.maxConcurrent; number += 1) {
+      const instance = edgeInstance(provider, number);
+      kept.add(instance);
+      arrangeOne(turn, { instance, provider, edge, models, number });
+    }
+    if (isAsked) askEdge(turn, provider);
+  }
+  for (const member of [...fleet.members()]) {
+    const { worker } = member;
+    if (!worker.isEdge || kept.has(worker.instance)) continue;
+    stopWork(turn, worker.instance);
+    turn.memory.edgeAskAt.delete(worker.provider);
+    forget(turn, member);
+  }
+};
+
+/** What a sync found: the models of a provider that is called may be others. */
+export const learnCatalog = (turn: Turn, report: CatalogReport): Result<null, Refusal> => {
+  const learnt = applyCatalog(turn, report);
+  if (learnt.ok && turn.memory.config.providers.get(report.provider)?.edge != null) arrangeEdge(turn, true);
+  return learnt;
+};
+
+/** Its calls end, because nobody will wait for them. */
+const stopWork = (turn: Turn, instance: string): void => {
+  const { config } = turn.memory;
+  for (const job of turn.store.jobs.leasedBy(instance)) {
+    turn.sendHalt(job, "the provider is no longer called by the coordinator");
+    turn.record(job, loseJob(job, maxAttemptsOf(config, job), turn.nowAt));
+  }
+};
+
+interface Place {
+  readonly instance: string;
+  readonly provider: string;
+  readonly edge: EdgeConfig;
+  readonly models: readonly string[];
+  readonly number: number;
+}
+
+const arrangeOne = (turn: Turn, { instance, provider, edge, models, number }: Place): void => {
+  const { fleet, killswitch } = turn.memory;
+  const known = fleet.get(instance)?.worker ?? null;
+  const tags = [...new Set(["edge", ...edge.tags])];
+  const report = {
+    instance,
+    provider,
+    tags,
+    tagList: tags.join(","),
+    tier: edge.tier,
+    version: null,
+    concurrency: Math.min(EDGE_PLACES, edge.maxConcurrent - number * EDGE_PLACES),
+    apis: known?.isEdge === true ? known.apis : [],
+    models,
+    runtimeModels: null,
+    machine: UNKNOWN_MACHINE,
+    unavailable: models.length === 0 ? noModels(provider) : knownTrouble(known),
+    jobs: null,
+  };
+  const resumedEpoch = known?.resumedEpoch ?? epochOfNewWorker(killswitch);
+  const worker = {
+    ...registerWorker(report, known, { keyId: null, viaSocket: true }, turn.nowAt),
+    isEdge: true,
+    resumedEpoch,
+    isHalted: isHaltedBy(killswitch, resumedEpoch),
+  };
+  turn.putWorker(worker);
+  turn.store.workers.putModels(instance, { models, runtimeModels: null });
+  fleet.noteReach(instance, { isConnected: true, isLockedOut: false });
+  turn.freedWorkers.add(instance);
+};
+
+const knownTrouble = (known: Worker | null): string | null => (known?.isEdge === true ? known.unavailable : NOT_ASKED);
+
+const noModels = (provider: string): string =>
+  `it has no models: name them in providers.${provider}.edge.models, or subscribe to its catalog`;
+
+/** The names that it takes: those of the config, and those of the catalog that a pattern means. */
+const modelsOf = (turn: Turn, provider: string, { models: asked }: EdgeConfig): readonly string[] => {
+  const listed = [...(turn.memory.catalog.get(provider)?.models ?? [])];
+  const named =
+    asked === null
+      ? listed
+      : [...asked.filter((name) => !name.includes("*")), ...listed.filter((name) => mayUseModel(asked, name))];
+  let bytes = 0;
+  return [...new Set(named)].filter((name) => {
+    bytes += name.length;
+    return bytes <= MAX_OFFER_BYTES / 2;
+  });
+};
+
+/** Asks, after this turn, whether the provider can be called. */
+export const askEdge = (turn: Turn, provider: string): void => {
+  turn.effects.askedEdges.add(provider);
+  askAgainAt(turn, provider, turn.nowAt + ASK_AGAIN_MS);
+};
+
+const askAgainAt = (turn: Turn, provider: string, at: number): void => {
+  turn.memory.edgeAskAt.set(provider, at);
+  turn.due(at);
+};
+
+/** The answer. */
+export const learnEdge = (turn: Turn, provider: string, { apis, unavailable }: EdgeState): void => {
+  const { config, edgeAskAt } = turn.memory;
+  const edge = config.providers.get(provider)?.edge ?? null;
+  edgeAskAt.delete(provider);
+  if (edge === null) return;
+  const words = modelsOf(turn, provider, edge).length === 0 ? noModels(provider) : unavailable;
+  if (unavailable !== null) askAgainAt(turn, provider, turn.nowAt + TRY_AGAIN_MS);
+  for (const { worker } of edgeMembers(turn, provider)) {
+    turn.putWorker({ ...worker, apis, unavailable: words });
+    if (words === null) turn.freedWorkers.add(worker.instance);
+  }
+  if (words !== null) turn.reopenAvoiding();
+  turn.log("info", "edge.state", { detail: `${provider}: ${words ?? "can be called"}` });
+};
+
+/** The provider refused its key, or the account has no money: no job goes there for a while. */
+export const noteEdgeTrouble = (turn: Turn, instance: string, words: string): void => {
+  const provider = turn.memory.fleet.get(instance)?.worker.provider;
+  if (provider === undefined) return;
+  for (const { worker } of edgeMembers(turn, provider)) turn.putWorker({ ...worker, unavailable: words });
+  turn.reopenAvoiding();
+  turn.log("warn", "edge.refused", { worker: instance, detail: words });
+  askAgainAt(turn, provider, turn.nowAt + TRY_AGAIN_MS);
+};
+
+const edgeMembers = (turn: Turn, provider: string) =>
+  [...(turn.memory.fleet.ofProvider(provider)?.members() ?? [])]
+    .map((slot) => turn.memory.fleet.at(slot))
+    .filter(({ worker }) => worker.isEdge);
+
+/** When a provider is asked again; null if none is to be. */
+export const nextEdgeAskAt = (turn: Turn): number | null => earliest([...turn.memory.edgeAskAt.values()]);
+
+export const askEdgesAgain = (turn: Turn): void => {
+  for (const [provider, at] of turn.memory.edgeAskAt) if (at <= turn.nowAt) askEdge(turn, provider);
+};

@@ -1,0 +1,251 @@
+// Presence: a worker's report, and the answer to it. A report renews the worker's leases and confirms a halt.
+
+import type { PresenceAnswer } from "../../../contract/fleet/worker.ts";
+import { toIso, utf8Bytes } from "../../../contract/words/field.ts";
+import { maxAttemptsOf, storeBeatAfterMs } from "../../../domain/config.ts";
+import type { Member } from "../../../domain/fleet/fleet.ts";
+import {
+  busyOf,
+  isEdgeInstance,
+  isSameOffer,
+  modelsOf,
+  offerBytesOf,
+  type PresenceReport,
+  registerWorker,
+  type Worker,
+} from "../../../domain/fleet/worker.ts";
+import { heartbeatJob, keepLease, loseJob } from "../../../domain/job/lease.ts";
+import { epochOfNewWorker, isHaltedBy } from "../../../domain/killswitch.ts";
+import { PERSON_PREFIX } from "../../../domain/words/event.ts";
+import { invalid, notFound, type Refusal } from "../../../domain/words/refusal.ts";
+import { err, ok, type Result } from "../../../domain/words/result.ts";
+import { assignWaiting } from "../../placing/routing.ts";
+import { isSilent } from "../../steps/last-sign.ts";
+import { unstartedJobs } from "../../steps/leases.ts";
+import { failUnmanaged, givenTasks, oweTasks } from "../../steps/model-tasks.ts";
+import { awaitSilence } from "../../steps/silence.ts";
+import { noteIdle } from "../../turn/idleness.ts";
+import type { Turn } from "../../turn/turn.ts";
+import { SOCKET_GRACE_MS } from "../halts/abandon.ts";
+import { confirmHalt, killswitchState } from "../halts/killswitch.ts";
+import { presentMember } from "./workers.ts";
+
+/** A worker's stored sign of life is renewed when it is this fraction of `offline_after` old. */
+const STORED_SIGN_SHARE = 2;
+
+export const MAX_WORKERS = 20_000;
+/** The models, runtime models and tags of one worker, and of all workers together. */
+export const MAX_OFFER_BYTES = 64 * 1024;
+export const MAX_OFFERS_BYTES = 64 * 1024 * 1024;
+
+export interface Presence extends PresenceReport {
+  readonly viaSocket: boolean;
+}
+
+/** While it is alive, a worker belongs to the key that registered it, whatever the roles: another would get its prompts. */
+export const mayActAs = (turn: Turn, instance: string): Result<null, Refusal> => {
+  // Such a name is the coordinator's own.
+  if (isEdgeInstance(instance)) return err({ code: "instance_taken", instance });
+  const member = turn.memory.fleet.get(instance);
+  const owner = member?.worker.keyId ?? null;
+  if (member === undefined || owner === null || owner === turn.caller.keyId) return ok(null);
+  const key = turn.store.keys.find(owner);
+  const isGone = key === null ? !owner.startsWith(PERSON_PREFIX) : key.revokedAt !== null;
+  if (isGone || isSilent(turn, member)) return ok(null);
+  return err({ code: "instance_taken", instance });
+};
+
+/** Whether the caller's key may act for a registered worker, and when its connection ends. */
+export const workAs = (
+  turn: Turn,
+  request: { instance: string },
+): Result<{ keyId: string; openedWith: string }, Refusal> => {
+  const allowed = mayActAs(turn, request.instance);
+  if (!allowed.ok) return allowed;
+  // A name that nobody registered must not make an object, which takes a file.
+  if (turn.memory.fleet.get(request.instance) === undefined) return err(notFound("worker", request.instance));
+  const keyId = turn.caller.keyId ?? "";
+  return ok({ keyId, openedWith: turn.store.keys.find(keyId)?.hash ?? "" });
+};
+
+export const report = (turn: Turn, request: Presence): Result<PresenceAnswer, Refusal> => {
+  const allowed = mayActAs(turn, request.instance);
+  if (!allowed.ok) return allowed;
+  const bounded = withinBounds(turn, request);
+  if (!bounded.ok) return bounded;
+  const halted = request.jobs === null ? [] : reconcileJobs(turn, request.instance, request.jobs);
+  const member = hear(turn, request);
+  confirmHalt(turn, member, halted);
+  turn.freedWorkers.add(request.instance);
+  assignWaiting(turn);
+  return ok(presenceAnswer(turn, member, halted));
+};
+
+/** Bounds on what a tenant stores about its workers. */
+const withinBounds = (turn: Turn, request: Presence): Result<null, Refusal> => {
+  const { fleet } = turn.memory;
+  const known = fleet.get(request.instance)?.worker;
+  if (known !== undefined && isSameOffer(known, request)) return ok(null);
+  const field = fieldOverBound(request);
+  if (field !== null) {
+    const what = "the names of models and the tags must be at most";
+    return err(invalid(field, `${what} ${MAX_OFFER_BYTES} bytes together`));
+  }
+  if (known === undefined && fleet.size >= MAX_WORKERS) return err({ code: "too_many_workers", limit: MAX_WORKERS });
+  const before = known === undefined ? 0 : offerBytesOf(known);
+  const after = offerBytesOf(registerWorker(request, known ?? null, { keyId: null, viaSocket: false }, turn.nowAt));
+  if (after > before && fleet.offerBytes - before + after > MAX_OFFERS_BYTES) {
+    return err({ code: "too_many_offers", limitBytes: MAX_OFFERS_BYTES });
+  }
+  return ok(null);
+};
+
+/** The field with which the report passes the bound of one worker. */
+const fieldOverBound = ({ tagList, models, runtimeModels, machine }: Presence): string | null => {
+  let bytes = utf8Bytes(tagList);
+  for (const [field, names] of [
+    ["models", models],
+    ["runtime_models", runtimeModels],
+    ["loaded", machine.loaded?.map(({ model }) => model)],
+    ["on_disk", machine.onDisk?.map(({ model }) => model)],
+  ] as const) {
+    bytes += utf8Bytes((names ?? []).join(""));
+    if (bytes > MAX_OFFER_BYTES) return field;
+  }
+  return null;
+};
+
+/** The first message to a worker that has not registered yet. */
+export const greeting = (turn: Turn): Omit<PresenceAnswer, "worker"> => ({
+  jobs: [],
+  halted: [],
+  killswitch: killswitchState(turn),
+  heartbeat_interval_seconds: turn.memory.config.presence.heartbeatIntervalMs / 1000,
+  server_time: toIso(turn.nowAt),
+  model_tasks: [],
+});
+
+/** The answer to a presence report, also used for `welcome`. */
+export const presenceAnswer = (turn: Turn, member: Member, halted: readonly string[]): PresenceAnswer => ({
+  ...greeting(turn),
+  worker: presentMember(turn, member),
+  jobs: unstartedJobs(turn, member),
+  halted: [...halted],
+  model_tasks: givenTasks(turn, member.worker.instance),
+});
+
+/** Registers the worker or records that it is alive; stores only what a reader or the router would notice. */
+const hear = (turn: Turn, request: Presence): Member => {
+  const { fleet, config, killswitch } = turn.memory;
+  const known = fleet.get(request.instance);
+  const before = known?.worker;
+  const isNew = known === undefined;
+  const isConnected = turn.lastSocketSign(request.instance) !== null;
+  // A worker with an open socket gets its jobs there, however it reports.
+  const viaSocket = request.viaSocket || isConnected;
+  const isFull = known !== undefined && known.load >= known.worker.concurrency;
+  const busy = busyOf(request, isFull);
+  const storedAgeMs = isNew ? Number.POSITIVE_INFINITY : turn.nowAt - known.worker.lastHeartbeatAt;
+  const wasOffline = isNew || isSilent(turn, known);
+  const isStoreDue =
+    isNew ||
+    !isSameOffer(known.worker, request) ||
+    known.worker.keyId !== turn.caller.keyId ||
+    known.worker.viaSocket !== viaSocket ||
+    known.worker.busy !== busy ||
+    storedAgeMs >= config.presence.offlineAfterMs / STORED_SIGN_SHARE;
+  if (isStoreDue) {
+    if (wasOffline) turn.log("info", isNew ? "worker.registered" : "worker.returned", { worker: request.instance });
+    const from = { keyId: turn.caller.keyId, viaSocket, isFull };
+    const worker = registerWorker(request, known?.worker ?? null, from, turn.nowAt);
+    if (known !== undefined && worker.unavailable !== null && known.worker.unavailable === null) turn.reopenAvoiding();
+    const resumedEpoch = epochOfNewWorker(killswitch);
+    turn.putWorker(isNew ? { ...worker, resumedEpoch, isHalted: isHaltedBy(killswitch, resumedEpoch) } : worker);
+    noteMachine(turn, worker, before, request);
+    if (hasOtherModels(worker, before)) {
+      turn.store.workers.putModels(worker.instance, {
+        models: modelsOf(request),
+        runtimeModels: request.runtimeModels,
+      });
+    }
+  }
+  if (isNew) {
+    turn.memory.forgetAt = Math.min(turn.memory.forgetAt, turn.nowAt + config.presence.forgetAfterMs);
+    turn.due(turn.memory.forgetAt);
+  }
+  const member = fleet.get(request.instance);
+  if (member === undefined) throw new Error(`worker ${request.instance} was not registered`);
+  fleet.noteSeen(request.instance, turn.nowAt);
+  fleet.noteReach(request.instance, { isConnected, isLockedOut: false });
+  if (wasOffline) {
+    awaitSilence(turn, request.instance);
+    noteIdle(turn, request.instance);
+    oweTasks(turn, request.instance);
+  }
+  return member;
+};
+
+const noteMachine = (turn: Turn, worker: Worker, before: Worker | undefined, { machine }: Presence): void => {
+  if (worker.machine?.id !== before?.machine?.id) turn.store.workers.putMachine(worker.instance, machine);
+  if ((worker.machine?.can ?? []).length === 0) failUnmanaged(turn, worker.instance);
+};
+
+const hasOtherModels = (worker: Worker, before: Worker | undefined): boolean =>
+  worker.models !== (before?.models ?? null) || worker.runtimeModels !== (before?.runtimeModels ?? null);
+
+/**
+ * Running jobs that it no longer lists go back to the queue; ids that it lists but no longer holds are to be dropped.
+ */
+const reconcileJobs = (turn: Turn, instance: string, reported: readonly string[]): string[] => {
+  const named = new Set(reported);
+  const held = new Set<string>();
+  const { config } = turn.memory;
+  const storeAfterMs = storeBeatAfterMs(config.jobs.reapStaleAfterMs);
+  const load = turn.memory.fleet.get(instance)?.load;
+  for (const job of turn.store.jobs.leasedBy(instance, load)) {
+    held.add(job.id);
+    if (job.status === "running" && !named.has(job.id)) {
+      turn.record(job, loseJob(job, maxAttemptsOf(config, job), turn.nowAt));
+    } else if (job.status === "running") {
+      turn.noteBeat(job);
+      const beat = heartbeatJob(job, job.lease, undefined, storeAfterMs, turn.nowAt);
+      if (beat.ok) turn.record(job, beat.value);
+    } else if (named.has(job.id)) {
+      turn.record(job, keepLease(job, storeBeatAfterMs(config.jobs.acceptWithinMs), turn.nowAt));
+    }
+  }
+  return reported.filter((id) => !held.has(id));
+};
+
+/** One of its sockets closed. The platform forgets the socket's pings, so the last one is stored. */
+export const noteDisconnected = (
+  turn: Turn,
+  instance: string,
+  { signAt, isConnected }: { readonly signAt: number; readonly isConnected: boolean },
+): void => {
+  const { fleet } = turn.memory;
+  const member = fleet.get(instance);
+  fleet.noteReach(instance, { isConnected });
+  if (!isConnected) {
+    noteGone(turn, instance);
+    turn.log("info", "worker.disconnected", { worker: instance });
+  }
+  turn.effects.changedWorkers.add(instance);
+  if (member === undefined || signAt <= member.lastSeenAt) return;
+  fleet.noteSeen(instance, signAt);
+  turn.putWorker({ ...member.worker, lastHeartbeatAt: signAt });
+};
+
+/** A key was revoked or suspended, or a person blocked: workers that last reported with it get no new job. */
+export const lockOut = (turn: Turn, keyId: string): void => {
+  for (const { worker } of turn.memory.fleet.members()) {
+    if (worker.keyId !== keyId) continue;
+    turn.memory.fleet.noteReach(worker.instance, { isLockedOut: true });
+    noteGone(turn, worker.instance);
+  }
+};
+
+const noteGone = (turn: Turn, instance: string): void => {
+  turn.memory.socketGoneAt.set(instance, turn.nowAt);
+  turn.due(turn.nowAt + SOCKET_GRACE_MS);
+};

@@ -1,0 +1,304 @@
+// Workers' reports on the jobs they hold: the operations of the worker protocol, each checked by its lease.
+
+import { type JobResource, presentJob } from "../../../contract/jobs/job.ts";
+import type { JobReport } from "../../../contract/socket.ts";
+import { maxAttemptsOf, storeBeatAfterMs } from "../../../domain/config.ts";
+import { isOffline } from "../../../domain/fleet/worker.ts";
+import { isClientsFault } from "../../../domain/front-door/front-door.ts";
+import { observationOf } from "../../../domain/insight/latency.ts";
+import { type FailurePolicy, failJob, lacksModel } from "../../../domain/job/failure.ts";
+import { type Decision, isLeased, type Job, type JobError, type Usage } from "../../../domain/job/job.ts";
+import { completeJob, heartbeatJob, recordFirstToken, releaseJob, startJob } from "../../../domain/job/lease.ts";
+import { hearFirst, leaseLost } from "../../../domain/job/lease-fence.ts";
+import { isElsewhere } from "../../../domain/routing/explanation.ts";
+import { chainOf, laterInChain } from "../../../domain/routing/strategy.ts";
+import type { Json } from "../../../domain/words/json.ts";
+import type { Refusal } from "../../../domain/words/refusal.ts";
+import { err, ok, type Result } from "../../../domain/words/result.ts";
+import { nextChoice } from "../../placing/next-choice.ts";
+import { routePolicy, routeRequest } from "../../placing/route-policy.ts";
+import { waitingReason } from "../../placing/waiting-reason.ts";
+import { settleUse } from "../../steps/demand.ts";
+import { findJob, type JobCommand } from "../../steps/find-job.ts";
+import { correctShare } from "../../steps/flow.ts";
+import { type ResultElsewhere, storedResult } from "../../steps/job-files.ts";
+import { noteMissingModel, noteOutcome } from "../../steps/outcomes.ts";
+import { costOfAttempt, recordSpending, type Spent } from "../../steps/pricing.ts";
+import { mayRead } from "../../steps/reading.ts";
+import type { EndedAttempt } from "../../turn/counters.ts";
+import type { Turn } from "../../turn/turn.ts";
+import { enforceBudget } from "../halts/budget.ts";
+import { countLate } from "../halts/late-spending.ts";
+
+/** May be repeated after its job has left the object. */
+export interface LeaseReport extends JobCommand {
+  readonly lease: number;
+}
+
+export const present = (turn: Turn, request: LeaseReport, job: Job): JobResource => {
+  const { archived } = request;
+  if (archived !== undefined && archived.job === job) return presentJob(job, archived, archived.result);
+  const payload = turn.store.payloads.find(job.id);
+  return presentJob(job, payload, turn.store.payloads.findResult(job.id), waitingReason(turn, job));
+};
+
+/** Adds the job to an operation's answer over HTTP; over a socket an acknowledgement is enough. */
+export const presented =
+  <Request extends LeaseReport>(verb: (turn: Turn, request: Request) => Result<Job, Refusal>) =>
+  (turn: Turn, request: Request): Result<JobResource, Refusal> => {
+    const done = verb(turn, request);
+    return done.ok ? ok(present(turn, request, done.value)) : done;
+  };
+
+/** The job of a report. A key with role worker reports only on jobs of its own workers. */
+export const findReported = (turn: Turn, request: LeaseReport): Result<Job, Refusal> => {
+  const found = findJob(turn, request);
+  if (!found.ok) return found;
+  if (mayReport(turn, found.value, request.lease)) return found;
+  return err({ code: "forbidden", detail: "a worker key reports only on the jobs of its own workers" });
+};
+
+/** It holds the job, or held it: only such a key learns which lease the job is at. */
+const mayReport = (turn: Turn, job: Job, lease: number): boolean => {
+  if (turn.caller.role !== "worker") return true;
+  const before = turn.store.unreported.find(job.id, lease)?.worker ?? null;
+  const held = [job.assignedWorker, before, ...job.avoidedWorkers];
+  return held.some((assignedWorker) => mayRead(turn, { assignedWorker }));
+};
+
+/** A report is a sign of life of its worker. */
+const noteSign = (turn: Turn, job: Job): void => {
+  const member = job.assignedWorker === null ? undefined : turn.memory.fleet.get(job.assignedWorker);
+  if (member === undefined) return;
+  // A worker that had fallen silent can get jobs again.
+  const { offlineAfterMs } = turn.memory.config.presence;
+  if (isOffline(member.lastSeenAt, offlineAfterMs, turn.nowAt)) turn.freedWorkers.add(member.worker.instance);
+  turn.memory.fleet.noteSeen(member.worker.instance, turn.nowAt);
+};
+
+export const start = (turn: Turn, request: LeaseReport): Result<Job, Refusal> => {
+  const found = findReported(turn, request);
+  if (!found.ok) return found;
+  const job = found.value;
+  const decided = startJob(job, request.lease, turn.nowAt);
+  if (!decided.ok) return decided;
+  noteSign(turn, job);
+  noteStarted(turn, job);
+  turn.record(job, decided.value);
+  return ok(decided.value.job);
+};
+
+/** A worker that starts a job has its expired leases forgotten. */
+const noteStarted = (turn: Turn, job: Job): void => {
+  const worker = job.assignedWorker === null ? undefined : turn.memory.fleet.get(job.assignedWorker)?.worker;
+  if (worker !== undefined && worker.expiredLeases > 0) turn.putWorker({ ...worker, expiredLeases: 0 });
+};
+
+export const heartbeat = (turn: Turn, request: LeaseReport & { progress?: Json | undefined }): Result<Job, Refusal> => {
+  const found = findReported(turn, request);
+  if (!found.ok) return found;
+  const job = found.value;
+  const storeAfterMs = storeBeatAfterMs(turn.memory.config.jobs.reapStaleAfterMs);
+  const decided = heartbeatJob(job, request.lease, request.progress, storeAfterMs, turn.nowAt);
+  if (!decided.ok) return decided;
+  noteSign(turn, job);
+  turn.noteBeat(job);
+  turn.record(job, decided.value);
+  return ok(decided.value.job);
+};
+
+export const reportFirstToken = (turn: Turn, request: LeaseReport): Result<Job, Refusal> => {
+  const found = findReported(turn, request);
+  if (!found.ok) return found;
+  const job = found.value;
+  const decided = recordFirstToken(job, request.lease, turn.nowAt);
+  if (!decided.ok) return decided;
+  noteSign(turn, job);
+  turn.record(job, decided.value);
+  return ok(decided.value.job);
+};
+
+/** Checks who holds the lease, for streams and inputs. */
+export const holdLease = (turn: Turn, request: LeaseReport): Result<{ instance: string }, Refusal> => {
+  const found = findReported(turn, request);
+  if (!found.ok) return found;
+  const { lease, assignedWorker } = found.value;
+  if (isLeased(found.value) && lease === request.lease && assignedWorker !== null)
+    return ok({ instance: assignedWorker });
+  return err(leaseLost(found.value, request.lease));
+};
+
+/** A worker may report its first output only with the final report. */
+const heardFirst = (turn: Turn, job: Job, { lease, firstTokenMs = null }: LeaseReport & TokenTiming): Decision => {
+  const isHeld = isLeased(job) && job.lease === lease;
+  if (!isHeld || firstTokenMs === null || job.firstTokenAt !== null) return { job, events: [] };
+  // A job whose start was never reported starts with this report.
+  const at = Math.min(turn.nowAt, (job.startedAt ?? turn.nowAt) + firstTokenMs);
+  return hearFirst(job, at, turn.nowAt);
+};
+
+/** Both changes of one report. */
+const afterwards = ({ events }: Decision, decided: Decision): Decision => ({
+  ...decided,
+  events: [...events, ...decided.events],
+});
+
+interface TokenTiming {
+  /** From the start of the attempt to its first event with content. */
+  readonly firstTokenMs?: number | null;
+}
+
+export const complete = (
+  turn: Turn,
+  request: LeaseReport & { result: Json } & ResultElsewhere & Spent & TokenTiming,
+): Result<Job, Refusal> => {
+  const found = findReported(turn, request);
+  if (!found.ok) return found;
+  const job = found.value;
+  const stored = storedResult(turn, job, request);
+  if (!stored.ok) return stored;
+  const cost = costOfAttempt(turn, job, request);
+  const { result, usage, model, streamedBytes = null } = request;
+  const outcome = { result, usage, model, costNanoUsd: cost.costNanoUsd, resultFile: stored.value, streamedBytes };
+  const heard = heardFirst(turn, job, request);
+  const decided = completeJob(heard.job, request.lease, outcome, turn.nowAt);
+  if (!decided.ok) {
+    countLate(turn, job, request, decided.error);
+    return decided;
+  }
+  if (decided.value.job !== job) {
+    noteSign(turn, job);
+    recordSpending(turn, job, "completed", request, cost);
+    correctShare(turn, job, request.usage);
+    settleUse(turn, job, request.usage);
+    turn.record(job, afterwards(heard, decided.value));
+    noteOutcome(turn, job, { outcome: "completed", code: null });
+    tally(turn, job, { ...request, outcome: "completed", nanoUsd: cost.costNanoUsd, errorCode: null });
+    measure(turn, decided.value.job, request.usage);
+    enforceBudget(turn);
+  }
+  return ok(decided.value.job);
+};
+
+/** Counts the cost of an attempt that was taken back, and changes nothing else. */
+export const spent = (turn: Turn, request: LeaseReport & Spent): Result<Job, Refusal> => {
+  const found = findReported(turn, request);
+  if (!found.ok) return found;
+  const isHeld = isLeased(found.value) && found.value.lease === request.lease;
+  if (!isHeld) countLate(turn, found.value, request, leaseLost(found.value, request.lease));
+  return found;
+};
+
+/**
+ * The provider refused the coordinator's key, or its account has no money: the job goes to another worker that may have
+ * it, at no cost; without one it fails as reported.
+ */
+export const leftToOthers = (turn: Turn, report: JobReport, reason: string): JobReport => {
+  const { id, job_id, lease } = report;
+  const job = report.type === "job.failed" ? turn.store.jobs.find(job_id) : null;
+  if (job === null || job.firstTokenAt !== null || job.lease !== lease || !isElsewhereNow(turn, job)) return report;
+  return { type: "job.released", id, job_id, lease, reason };
+};
+
+export interface ReportedFailure {
+  readonly error: JobError;
+  readonly retryAfterMs: number | null;
+}
+
+export const fail = (
+  turn: Turn,
+  request: LeaseReport & ReportedFailure & Spent & TokenTiming,
+): Result<Job, Refusal> => {
+  const found = findReported(turn, request);
+  if (!found.ok) return found;
+  const job = found.value;
+  // A failed attempt that reports neither tokens nor cost spent nothing.
+  const hasSpent = request.usage !== null || request.costUsd !== null;
+  const cost = hasSpent ? costOfAttempt(turn, job, request) : null;
+  const report = { ...request, costNanoUsd: cost?.costNanoUsd ?? null };
+  const heard = heardFirst(turn, job, request);
+  const failed = failJob(heard.job, request.lease, report, failurePolicy(turn, job, request.error), turn.nowAt);
+  const next = failed.ok && failed.value.job !== job ? nextChoice(turn, heard.job, request.error) : null;
+  const decided = failed.ok && next !== null ? ok({ ...failed.value, ...next }) : failed;
+  if (!decided.ok) {
+    countLate(turn, job, request, decided.error);
+    return decided;
+  }
+  if (decided.value.job !== job) {
+    noteSign(turn, job);
+    correctShare(turn, job, request.usage);
+    settleUse(turn, job, request.usage);
+    if (cost !== null) recordSpending(turn, job, "failed", request, cost);
+    else turn.noteUncounted(heard.job);
+    backOff(turn, job.workerProvider, decided.value.backoffUntilAt);
+    turn.record(job, afterwards(heard, decided.value));
+    if (lacksModel(job, request.error)) noteMissingModel(turn, job);
+    // Status 429 means a rate limit, whatever code the worker gives.
+    const errorCode = decided.value.job.error?.code ?? request.error.code;
+    noteOutcome(turn, job, {
+      outcome: "failed",
+      code: errorCode,
+      ...(isClientsFault(job, request.error) ? { isClientsFault: true } : {}),
+    });
+    tally(turn, job, { ...request, outcome: "failed", nanoUsd: cost?.costNanoUsd ?? null, errorCode });
+    enforceBudget(turn);
+  }
+  return ok(decided.value.job);
+};
+
+const failurePolicy = (turn: Turn, job: Job, error: JobError): FailurePolicy => {
+  const { config, fleet } = turn.memory;
+  const provider = job.workerProvider ?? "";
+  const later = laterInChain(chainOf(config.routing), provider);
+  const fallbackProviders = later.filter((next) => !job.excludedProviders.includes(next));
+  return {
+    maxAttempts: maxAttemptsOf(config, job),
+    retry: config.jobs.retry,
+    rateLimit: config.providers.get(provider)?.rateLimit ?? null,
+    fallbackProviders,
+    unservedProviders: fallbackProviders.filter((next) => fleet.ofProvider(next) === undefined),
+    isModelElsewhere: lacksModel(job, error) && isElsewhereNow(turn, job),
+    jitter: turn.random(),
+  };
+};
+
+const isElsewhereNow = (turn: Turn, job: Job): boolean =>
+  isElsewhere(turn.memory.fleet, routeRequest(turn, job), routePolicy(turn), job.assignedWorker ?? "");
+
+/** The provider gets no new job until then; the later of two ends counts. */
+const backOff = (turn: Turn, provider: string | null, untilAt: number | null): void => {
+  if (provider === null || untilAt === null) return;
+  const until = Math.max(untilAt, turn.memory.backoffs.get(provider) ?? 0);
+  turn.memory.backoffs.set(provider, until);
+  turn.store.backoffs.put(provider, until);
+  turn.due(until);
+};
+
+/** How long a completed attempt waited and took. */
+const measure = (turn: Turn, job: Job, usage: Usage | null): void => {
+  const { latencies, tallies } = turn.memory.counters;
+  latencies.note(turn.store.latency, job, usage, turn.nowAt);
+  tallies.measure(job.ranProvider ?? "", job.ranModel ?? "", observationOf(job, usage));
+};
+
+const tally = (
+  turn: Turn,
+  job: Job,
+  ended: Pick<EndedAttempt, "outcome" | "usage" | "nanoUsd" | "errorCode"> & Pick<Spent, "model">,
+): void => {
+  const { outcome, usage, nanoUsd, errorCode } = ended;
+  const seconds = job.startedAt === null ? null : Math.max(0, turn.nowAt - job.startedAt) / 1000;
+  const ran = { provider: job.workerProvider ?? "", model: ended.model ?? job.model ?? "" };
+  turn.memory.counters.tallies.note({ ...ran, outcome, usage, nanoUsd, seconds, errorCode });
+};
+
+export const release = (turn: Turn, request: LeaseReport & { reason: string }): Result<Job, Refusal> => {
+  const found = findReported(turn, request);
+  if (!found.ok) return found;
+  const job = found.value;
+  const decided = releaseJob(job, request.lease, request.reason, turn.nowAt);
+  if (!decided.ok) return decided;
+  noteSign(turn, job);
+  turn.record(job, decided.value);
+  return ok(decided.value.job);
+};

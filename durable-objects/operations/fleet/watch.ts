@@ -1,0 +1,59 @@
+// Workers whose state changes by time alone: a ping that wakes nothing brings one back, silence takes one away. While
+// jobs wait, the sweep checks for that. It also forgets workers that stay offline.
+
+import type { Member } from "../../../domain/fleet/fleet.ts";
+import { freeEcho, mayEchoBeFreed } from "../../placing/echo-aside.ts";
+import { isSilent, lastSignOf } from "../../steps/last-sign.ts";
+import type { Turn } from "../../turn/turn.ts";
+import { forget } from "./workers.ts";
+
+/** The shortest time between two checks, however short the heartbeat interval is. */
+const LOOK_EVERY_AT_LEAST_MS = 1_000;
+const FORGOTTEN_A_SWEEP = 500;
+
+const silentButConnected = (turn: Turn): readonly number[] => {
+  const { fleet, config } = turn.memory;
+  return [...fleet.silentButConnected(turn.nowAt - config.presence.offlineAfterMs).members()];
+};
+
+/** When to check next whether a waiting job can go to a worker that pings again, that failed it before, or to echo. */
+export const nextLookAt = (turn: Turn): number | null => {
+  const { queue, killswitch, config, lookedAt } = turn.memory;
+  if (queue.count === 0 || killswitch.level > 0) return null;
+  if (queue.avoiding.size === 0 && silentButConnected(turn).length === 0 && !mayEchoBeFreed(turn)) return null;
+  return lookedAt + Math.max(LOOK_EVERY_AT_LEAST_MS, config.presence.heartbeatIntervalMs);
+};
+
+/** Notices pings, and reopens the jobs that waited for another worker than those that failed them. */
+export const lookAgain = (turn: Turn): void => {
+  const { fleet, config } = turn.memory;
+  turn.memory.lookedAt = turn.nowAt;
+  turn.reopenAvoiding();
+  for (const slot of silentButConnected(turn)) {
+    const member = fleet.at(slot);
+    const signAt = lastSignOf(turn, member);
+    if (turn.nowAt - signAt > config.presence.offlineAfterMs) continue;
+    fleet.noteSeen(member.worker.instance, signAt);
+    turn.freedWorkers.add(member.worker.instance);
+  }
+  freeEcho(turn);
+};
+
+/** The earliest time at which a worker is to be forgotten. */
+export const nextForgetAt = (turn: Turn): number | null => {
+  const { fleet, forgetAt } = turn.memory;
+  return fleet.size === 0 || !Number.isFinite(forgetAt) ? null : forgetAt;
+};
+
+/** Forgets workers that have been offline for long, and says when the next may be due. */
+export const forgetAbsent = (turn: Turn): void => {
+  const { fleet, config } = turn.memory;
+  const forgottenAt = (member: Member): number => lastSignOf(turn, member) + config.presence.forgetAfterMs;
+  const absent = [...fleet.members()].filter((member) => forgottenAt(member) <= turn.nowAt && isSilent(turn, member));
+  for (const member of absent.slice(0, FORGOTTEN_A_SWEEP)) forget(turn, member);
+  turn.memory.forgetAt = [...fleet.members()].reduce(
+    (earliest, member) => Math.min(earliest, Math.max(forgottenAt(member), turn.nowAt)),
+    Number.POSITIVE_INFINITY,
+  );
+  turn.due(nextForgetAt(turn));
+};

@@ -1,0 +1,260 @@
+// The fleet as its operator sees and changes it: listed, read, paused, resumed, forgotten.
+
+import {
+  type FleetGrid,
+  type FleetGridQuery,
+  MAX_GRID_CELLS,
+  presentCells,
+} from "../../../contract/fleet/fleet-grid.ts";
+import {
+  MAX_FLEET_GROUPS,
+  presentWorker,
+  type WorkerDetail,
+  type WorkerListQuery,
+  type WorkerResource,
+} from "../../../contract/fleet/worker.ts";
+import type { JobResource } from "../../../contract/jobs/job.ts";
+import { startOf } from "../../../contract/text/start-of.ts";
+import { toIso } from "../../../contract/words/field.ts";
+import { maxAttemptsOf } from "../../../domain/config.ts";
+import type { Member } from "../../../domain/fleet/fleet.ts";
+import { countFirstStates, gridOf } from "../../../domain/fleet/fleet-grid.ts";
+import type { Opening } from "../../../domain/fleet/opening.ts";
+import {
+  HALT_REASON,
+  pauseReasonOf,
+  pauseWorker,
+  resumeWorker,
+  statusOf,
+  unavailableOf,
+  type Worker,
+  type WorkerView,
+} from "../../../domain/fleet/worker.ts";
+import { type FleetSums, inOrder, isWanted, sumsOf } from "../../../domain/fleet/worker-state.ts";
+import { loseJob } from "../../../domain/job/lease.ts";
+import { openingAt } from "../../../domain/schedule/hours.ts";
+import { invalid, notFound, type Refusal } from "../../../domain/words/refusal.ts";
+import { err, ok, type Result } from "../../../domain/words/result.ts";
+import { isSilent, lastSignOf } from "../../steps/last-sign.ts";
+import { MAX_LEASES_AN_ANSWER } from "../../steps/leases.ts";
+import { forgetTasks } from "../../steps/model-tasks.ts";
+import { forgetSilence } from "../../steps/silence.ts";
+import { forgetIdle } from "../../turn/idleness.ts";
+import type { Turn } from "../../turn/turn.ts";
+import { presentOpenJob } from "../jobs/jobs.ts";
+
+export const viewOf = (turn: Turn, member: Member): WorkerView => {
+  const { worker, load } = member;
+  const { killswitch } = turn.memory;
+  const seenAt = lastSignOf(turn, member);
+  return {
+    worker,
+    load,
+    lastSeenAt: seenAt,
+    status: statusOf(worker, load, seenAt, turn.memory.config.presence.offlineAfterMs, turn.nowAt),
+    pauseReason: shownPauseReason(turn, worker),
+    unavailable: unavailableOf(worker, turn.nowAt),
+    connected: member.isConnected,
+    haltConfirmed: killswitch.level === 0 ? null : worker.confirmedHalt >= killswitch.haltActivation,
+  };
+};
+
+export const presentMember = (turn: Turn, member: Member): WorkerResource => presentView(turn, viewOf(turn, member));
+
+const presentView = (turn: Turn, view: WorkerView): WorkerResource => {
+  const { instance, models, machine } = view.worker;
+  return presentWorker(view, {
+    models: models === null ? null : turn.store.workers.modelsOf(instance).models,
+    machine: machine === null ? null : turn.store.workers.machineOf(instance),
+  });
+};
+
+/** While the killswitch is active only its name is shown: a worker can be resumed after it is cleared. */
+const shownPauseReason = (turn: Turn, worker: Worker): string | null => {
+  const reason = pauseReasonOf(worker, turn.nowAt);
+  return turn.memory.killswitch.level > 0 && reason === HALT_REASON ? "killswitch" : reason;
+};
+
+export const listPresent = (
+  turn: Turn,
+  page: { limit: number; offset: number },
+): Result<{ workers: WorkerResource[]; total: number }, Refusal> => {
+  const present = [...turn.memory.fleet.members()].filter((member) => !isSilent(turn, member));
+  const newestFirst = inOrder(
+    present.map((member) => viewOf(turn, member)),
+    "registered_at",
+  );
+  const shown = newestFirst.slice(page.offset, page.offset + page.limit);
+  return ok({ workers: lightPage(turn, shown), total: present.length });
+};
+
+/** An answer of the object may have 32 MiB; a thousand workers with the longest model lists have twice that. */
+const MAX_PAGE_CHARS = 8 * 1024 * 1024;
+
+/** As many workers, from the first, as one answer can hold; the next page begins after them. */
+const lightPage = (turn: Turn, views: readonly WorkerView[]): WorkerResource[] => {
+  const page: WorkerResource[] = [];
+  let chars = 0;
+  for (const view of views) {
+    const shown = presentView(turn, view);
+    chars += shown.tags.length + (shown.models ?? []).reduce((sum, name) => sum + name.length, 0);
+    if (chars > MAX_PAGE_CHARS) break;
+    page.push(shown);
+  }
+  return page;
+};
+
+type Listed = { workers: WorkerResource[]; total: number; summary?: FleetSums };
+
+export const listWorkers = (turn: Turn, query: WorkerListQuery): Result<Listed, Refusal> => {
+  const views = [...turn.memory.fleet.members()].map((member) => viewOf(turn, member));
+  const naming = query.q === undefined ? undefined : turn.store.workers.naming(query.q);
+  const wanted = inOrder(
+    views.filter((view) => isWanted(view, query, naming)),
+    query.sort,
+  );
+  return ok({
+    workers: wanted.slice(query.offset, query.offset + query.limit).map((view) => presentView(turn, view)),
+    total: wanted.length,
+    ...(query.summary === "true" ? { summary: sumsOf(views, MAX_FLEET_GROUPS) } : {}),
+  });
+};
+
+export const readGrid = (turn: Turn, query: FleetGridQuery): Result<FleetGrid, Refusal> => {
+  const naming = query.q === undefined ? undefined : turn.store.workers.naming(query.q);
+  const views = [...turn.memory.fleet.members()]
+    .map((member) => viewOf(turn, member))
+    .filter((view) => isWanted(view, query, naming));
+  const memory = turn.store.workers.gpuMemory();
+  const bounds = { maxGroups: MAX_FLEET_GROUPS, maxCells: MAX_GRID_CELLS };
+  return ok({
+    by: query.by,
+    total: views.length,
+    states: countFirstStates(views),
+    groups: gridOf(inOrder(views, "instance"), query.by, bounds).map((cells) => presentCells(cells, memory)),
+  });
+};
+
+export const getWorker = (turn: Turn, request: { instance: string }): Result<WorkerDetail, Refusal> => {
+  const member = turn.memory.fleet.get(request.instance);
+  if (member === undefined) return err(notFound("worker", request.instance));
+  const { models, runtimeModels } = turn.store.workers.modelsOf(request.instance);
+  return ok({
+    ...presentWorker(viewOf(turn, member), { models, machine: turn.store.workers.machineOf(request.instance) }),
+    apis: [...member.worker.apis],
+    runtime_models: runtimeModels === null ? null : [...runtimeModels],
+    jobs: turn.store.jobs
+      .leasedBy(request.instance)
+      .slice(0, MAX_LEASES_AN_ANSWER)
+      .map((job) => shortened(presentOpenJob(turn, job))),
+    recent_outcomes: member.worker.outcomes.map((one) => ({
+      job_id: one.jobId,
+      outcome: one.outcome,
+      code: one.code,
+      at: toIso(one.at),
+    })),
+  });
+};
+
+const SHOWN_CHARS = 4096;
+
+/** A worker's page shows its jobs without long values; those are on the jobs' own pages. */
+const shortened = (job: JobResource): JobResource => {
+  const isLong = job.prompt.length > SHOWN_CHARS;
+  const hasLongInput = JSON.stringify(job.input).length > SHOWN_CHARS;
+  if (!isLong && !hasLongInput) return job;
+  return {
+    ...job,
+    prompt: startOf(job.prompt, SHOWN_CHARS),
+    input: hasLongInput ? null : job.input,
+    truncated: [...(isLong ? (["prompt"] as const) : []), ...(hasLongInput ? (["input"] as const) : [])],
+  };
+};
+
+export const forgetWorker = (turn: Turn, request: { instance: string }): Result<null, Refusal> => {
+  const member = turn.memory.fleet.get(request.instance);
+  if (member === undefined) return err(notFound("worker", request.instance));
+  if (!isSilent(turn, member)) return err({ code: "worker_not_offline", instance: request.instance });
+  forget(turn, member);
+  return ok(null);
+};
+
+/** Its jobs go back to the queue. */
+export const forget = (turn: Turn, { worker: { instance } }: Member): void => {
+  const { config, fleet, haltConfirmed } = turn.memory;
+  for (const job of turn.store.jobs.leasedBy(instance)) {
+    turn.record(job, loseJob(job, maxAttemptsOf(config, job), turn.nowAt));
+  }
+  turn.store.workers.remove(instance);
+  fleet.remove(instance);
+  haltConfirmed?.instances.delete(instance);
+  forgetSilence(turn, instance);
+  forgetIdle(turn, instance);
+  forgetTasks(turn, instance);
+  turn.reopenAvoiding();
+  turn.effects.forgottenWorkers.add(instance);
+  turn.audit("worker.forgotten", instance);
+};
+
+export const pause = (
+  turn: Turn,
+  request: { instance: string; reason: string | null; untilAt: number | null },
+): Result<WorkerResource, Refusal> => {
+  if (request.untilAt !== null && request.untilAt <= turn.nowAt) return err(invalid("until", "must be in the future"));
+  const paused = changeWorker(turn, request.instance, (worker) => pauseWorker(worker, request.reason, request.untilAt));
+  if (!paused.ok) return paused;
+  turn.reopenAvoiding();
+  const reason = paused.value.pause_reason ?? "";
+  turn.send(request.instance, { type: "worker.paused", reason });
+  turn.audit("worker.paused", request.instance, { reason, until_at: request.untilAt });
+  return paused;
+};
+
+/** Sets a worker's hours or, with null, removes them. */
+export const setHours = (
+  turn: Turn,
+  { instance, hours, timezone }: { instance: string; hours: string | null; timezone: string },
+): Result<WorkerResource, Refusal> => {
+  const opening = hours === null ? null : openingAt(hours, timezone, turn.nowAt);
+  const changed = changeWorker(turn, instance, (worker) => ({ ...worker, opening }));
+  if (!changed.ok) return changed;
+  noteOpening(turn, instance, opening?.isOpen !== false);
+  turn.audit("worker.hours", instance, { hours, timezone: hours === null ? null : timezone });
+  return changed;
+};
+
+/** Its hours begin or end. */
+export const openOrClose = (turn: Turn, worker: Worker, { hours, timezone }: Opening): void => {
+  const opening = openingAt(hours, timezone, turn.nowAt);
+  turn.putWorker({ ...worker, opening });
+  noteOpening(turn, worker.instance, opening.isOpen);
+};
+
+/** What is open takes jobs; what is closed leaves those that it has failed to others, or has them come back. */
+const noteOpening = (turn: Turn, instance: string, isOpen: boolean): void => {
+  if (isOpen) turn.freedWorkers.add(instance);
+  else turn.reopenAvoiding();
+};
+
+export const resume = (turn: Turn, request: { instance: string }): Result<WorkerResource, Refusal> => {
+  const resumed = changeWorker(turn, request.instance, (worker) => ({
+    ...resumeWorker(worker),
+    resumedEpoch: turn.memory.killswitch.pauseEpoch,
+  }));
+  if (!resumed.ok) return resumed;
+  turn.freedWorkers.add(request.instance);
+  turn.send(request.instance, { type: "worker.resumed" });
+  turn.audit("worker.resumed", request.instance);
+  return resumed;
+};
+
+const changeWorker = (
+  turn: Turn,
+  instance: string,
+  change: (worker: Worker) => Worker,
+): Result<WorkerResource, Refusal> => {
+  const member = turn.memory.fleet.get(instance);
+  if (member === undefined) return err(notFound("worker", instance));
+  turn.putWorker(change(member.worker));
+  return ok(presentMember(turn, member));
+};

@@ -1,0 +1,367 @@
+// The front door's calls to a tenant: create a job for a request, and follow it.
+
+import { type JobResource, presentJob } from "../../../contract/jobs/job.ts";
+import { keepsResult } from "../../../domain/front-door/front-door.ts";
+import type { StoredResponse } from "../../../domain/front-door/stored-response.ts";
+import { createJob, type Decision, type Job, type JobError, type NewJob } from "../../../domain/job/job.ts";
+import type { FrontDoorFacts, ModelChoice, Tried } from "../../../domain/job/job-facts.ts";
+import { permit } from "../../../domain/killswitch.ts";
+import { isOnlyFull } from "../../../domain/routing/explanation.ts";
+import type { RoutePolicy } from "../../../domain/routing/filter.ts";
+import { type Api, isOptional } from "../../../domain/words/api.ts";
+import { isFinal, type JobStatus } from "../../../domain/words/job-status.ts";
+import type { Json } from "../../../domain/words/json.ts";
+import { notFound, type Refusal } from "../../../domain/words/refusal.ts";
+import type { Priority, Tier } from "../../../domain/words/requirements.ts";
+import { err, ok, type Result } from "../../../domain/words/result.ts";
+import { isTakenBySomebody, triedOf } from "../../placing/next-choice.ts";
+import { refuseBacklog, refuseGroups } from "../../placing/room.ts";
+import { routePolicy, routeRequest } from "../../placing/route-policy.ts";
+import { admit, admitTo, chooseFor } from "../../placing/routing.ts";
+import { waitingReason } from "../../placing/waiting-reason.ts";
+import { findJob, type JobCommand } from "../../steps/find-job.ts";
+import { inFlow } from "../../steps/flow.ts";
+import { type Idempotency, recall, withIdempotency } from "../../steps/idempotency.ts";
+import { countRequest, type LimitState, mayUseEdge, refuseOverLimits, refuseOverUse } from "../../steps/key-limits.ts";
+import { isSilent } from "../../steps/last-sign.ts";
+import { refuseOverBudget } from "../../steps/reached-budgets.ts";
+import { allowReading } from "../../steps/reading.ts";
+import type { Turn } from "../../turn/turn.ts";
+import { findModels } from "./door-models.ts";
+import { addResponse, type NewResponse } from "./responses.ts";
+
+export interface Asking {
+  /** Given if the body is already stored outside this object. */
+  readonly id: string | null;
+  readonly api: Api;
+  readonly stream: boolean;
+  readonly model: string;
+  /** Models that the request names to be tried after it. */
+  readonly others?: readonly string[];
+  /** false: not to a provider that the coordinator calls itself. */
+  readonly edge?: boolean;
+  readonly prompt: string;
+  /** null if it is stored outside. */
+  readonly input: Json;
+  /** The size of an input that is stored outside. */
+  readonly heldBytes?: number;
+  readonly session: string | null;
+  /** The person that it is for, as its client says. */
+  readonly user?: string | null;
+  readonly headers: FrontDoorFacts["headers"];
+  /** Uploaded with the request; they go when its job has ended. */
+  readonly files?: readonly string[];
+  readonly metadata?: Readonly<Record<string, string>>;
+  readonly provider: string | null;
+  readonly tags: readonly string[];
+  readonly priority: Priority;
+  readonly tier: Tier | null;
+  readonly timeoutMs: number | null;
+  /** null: as configured. */
+  readonly queueMs: number | null;
+  readonly idempotency: Idempotency | null;
+  /** W3C Trace Context of the request. */
+  readonly traceparent: string;
+  /** The request wants its answer stored. */
+  readonly response?: NewResponse;
+}
+
+/** A job's state for the client that waits for it. */
+export interface Followed {
+  readonly id: string;
+  readonly api: Api | null;
+  readonly stream: boolean;
+  readonly status: JobStatus;
+  readonly lease: number;
+  readonly worker: string | null;
+  readonly provider: string | null;
+  /** The name that was asked of the provider. */
+  readonly model: string | null;
+  /** It was not the first model of a list. */
+  readonly isFallback: boolean;
+  readonly error: JobError | null;
+  /** Of a completed job. */
+  readonly result: Json;
+  /** The file with its answer, until the client has it. */
+  readonly answerFile: string | null;
+  /** The size of an answer that is not in `result`. */
+  readonly resultBytes: number | null;
+  readonly isSessionHit: boolean | null;
+  readonly hasFirstToken: boolean;
+  readonly retryAfterMs: number | null;
+}
+
+export interface DoorAnswer {
+  readonly job: Followed;
+  readonly isReplayed: boolean;
+  readonly limits: LimitState | null;
+  readonly settings: DoorSettings;
+  /** How its answer is stored; null: it is not. */
+  readonly response: StoredResponse | null;
+}
+
+/** The parts of the config that the edge uses. */
+export interface DoorSettings {
+  readonly commitAfterMs: number;
+  readonly keepAliveMs: number;
+}
+
+export const settingsOf = (turn: Turn): DoorSettings => {
+  const { commitAfterMs, keepAliveMs } = turn.memory.config.frontDoor;
+  return { commitAfterMs, keepAliveMs };
+};
+
+export const readCorsOrigins = (turn: Turn): Result<readonly string[], Refusal> =>
+  ok(turn.memory.config.frontDoor.corsOrigins);
+
+/** Creates the job of a request, with a worker if one has room; refuses what no worker could ever answer. */
+export const ask = (turn: Turn, request: Asking): Result<DoorAnswer, Refusal> => {
+  const made = withIdempotency(turn, "ask", request.idempotency, () => open(turn, request));
+  if (!made.ok) return made;
+  const job = turn.store.jobs.find(made.value.job.id);
+  const limits = countRequest(turn, made.value.replayed !== true, [request]);
+  const followed = job === null ? gone(made.value.job) : present(turn, job, null);
+  const response = request.response === undefined ? null : turn.store.responses.find(followed.id);
+  return ok({ job: followed, isReplayed: made.value.replayed === true, limits, settings: settingsOf(turn), response });
+};
+
+/**
+ * Whether a request with a large body could become a job: asked before the body is read, when its model is not known
+ * yet, and before it is stored. The answer is the model's name as its workers know it.
+ */
+export const mayAsk = (
+  turn: Turn,
+  { model, idempotency, api }: { model: string | null; idempotency: Idempotency | null; api: Api },
+): Result<string | null, Refusal> => {
+  const offered = refuseUnoffered(turn, api);
+  if (!offered.ok) return offered;
+  if (idempotency !== null) {
+    const known = recall(turn, "ask", idempotency);
+    if (!known.ok) return known;
+    if (known.value !== null) return ok(null);
+  }
+  const permitted = permit(turn.memory.killswitch, "dispatch");
+  if (!permitted.ok) return permitted;
+  const backlog = refuseBacklog(turn);
+  if (!backlog.ok) return backlog;
+  const found = model === null ? null : findModels(turn, { model, others: [], seed: "" });
+  if (found?.ok === false) return found;
+  const name = found?.value[0]?.model ?? null;
+  const limited = name === null ? refuseOverUse(turn, UNREAD) : refuseOverLimits(turn, [model, name], UNREAD);
+  return limited.ok ? ok(name) : limited;
+};
+
+/** A request whose body is not read yet. */
+const UNREAD = [{ prompt: "", input: null }];
+
+const refuseUnoffered = (turn: Turn, api: Api): Result<null, Refusal> => {
+  const { fleet } = turn.memory;
+  const isOffered =
+    !isOptional(api) ||
+    fleet
+      .answering(api)
+      ?.members()
+      .some((slot) => !isSilent(turn, fleet.at(slot)));
+  return isOffered === true ? ok(null) : err(noSuchApi(api));
+};
+
+const noSuchApi = (api: Api): Refusal => notFound("route", `/v1/${api}`);
+
+const open = (turn: Turn, request: Asking): Result<{ job: JobResource }, Refusal> => {
+  const isBackground = request.response?.isBackground === true;
+  const permitted = permit(turn.memory.killswitch, isBackground ? "create" : "dispatch");
+  if (!permitted.ok) return permitted;
+  if (isBackground && !mayStore(turn)) return err(NOTHING_STORED);
+  const backlog = refuseBacklog(turn);
+  if (!backlog.ok) return backlog;
+  const id = request.id ?? turn.newId();
+  const { model, others = [], session } = request;
+  const found = findModels(turn, { model, others, seed: session ?? id });
+  if (!found.ok) return found;
+  const limited = refuseOverLimits(turn, [model, found.value[0]?.model ?? null], [request]);
+  if (!limited.ok) return limited;
+  const opened = firstTaken(turn, request, id, found.value);
+  if (!opened.ok) return opened;
+  const { created, policy } = opened.value;
+  const choice = permit(turn.memory.killswitch, "dispatch").ok ? chooseFor(turn, created.job, policy) : null;
+  const presented = (job: Job): Result<{ job: JobResource }, Refusal> =>
+    ok({ job: presentJob(job, { prompt: "", input: null }) });
+  const keep = (): void => {
+    if (request.response !== undefined && mayStore(turn)) addResponse(turn, id, request.response, request.input);
+  };
+  if (choice !== null) {
+    keep();
+    return presented(admitTo(turn, created, choice));
+  }
+  const mayWait = !isOptional(request.api) || isOnlyFull(turn.memory.fleet, routeRequest(turn, created.job), policy);
+  if (!mayWait) return err(noSuchApi(request.api));
+  if (created.job.queueUntilAt === turn.nowAt) return err(refusedAtOnce(turn, created.job));
+  const grouped = refuseGroups(turn, [created.job.groupKey]);
+  if (!grouped.ok) return grouped;
+  keep();
+  admit(turn, created, policy);
+  return presented(created.job);
+};
+
+/** Where history is to keep nothing of an answer, nothing else does. */
+const mayStore = (turn: Turn): boolean => keepsResult(turn.memory.config.frontDoor.store);
+
+const NOTHING_STORED: Refusal = {
+  code: "unsupported_parameter",
+  parameter: "background",
+  detail: "background is not supported where no answer is stored (config front_door.store: none)",
+};
+
+/** The job with the first model that somebody can take, now or when a place is free; if none, with the first of all. */
+const firstTaken = (
+  turn: Turn,
+  request: Asking,
+  id: string,
+  choices: readonly ModelChoice[],
+): Result<{ created: Decision; policy: RoutePolicy }, Refusal> => {
+  const policy = routePolicy(turn);
+  const tried: Tried[] = [];
+  let first: Decision | null = null;
+  let refused: Refusal | null = null;
+  for (const [at, choice] of choices.entries()) {
+    const left = choices.slice(at + 1);
+    const created = createJob(
+      inFlow(turn, toNewJob(turn, request, choice, { left, tried })),
+      id,
+      turn.nowAt,
+      turn.caller,
+    );
+    const budget = refuseOverBudget(turn, created.job);
+    if (!budget.ok) refused ??= budget.error;
+    else if (left.length + tried.length === 0 || isTakenBySomebody(turn, created.job, policy))
+      return ok({ created, policy });
+    else first ??= created;
+    tried.push(triedOf(created.job, budget.ok ? "no_eligible_workers" : budget.error.code));
+  }
+  if (first !== null) return ok({ created: first, policy });
+  return err(refused ?? { code: "model_not_found", model: request.model, known: [] });
+};
+
+/** The request does not wait: the refusal that waiting would have ended with. */
+const refusedAtOnce = (turn: Turn, job: Job): Refusal => {
+  const policy = routePolicy(turn);
+  const detail = waitingReason(turn, job, policy) ?? "no worker may have this job now";
+  if (isOnlyFull(turn.memory.fleet, routeRequest(turn, job), policy)) return { code: "queue_timeout", detail };
+  return { code: "no_eligible_workers", detail, workers: [] };
+};
+
+/** The request's own wishes come before those of the choice. */
+const asWished = (request: Asking, { model, provider, tags, tier }: ModelChoice): ModelChoice => ({
+  model,
+  provider: request.provider ?? provider,
+  tags: [...tags, ...request.tags],
+  tier: request.tier ?? tier,
+});
+
+const toNewJob = (
+  turn: Turn,
+  request: Asking,
+  found: ModelChoice,
+  { left, tried }: { readonly left: readonly ModelChoice[]; readonly tried: readonly Tried[] },
+): NewJob => {
+  const { api, stream, prompt, input, metadata = {}, session, headers, files = [], user = null } = request;
+  const { priority, timeoutMs, queueMs } = request;
+  const named = input === null ? null : { ...(input as Record<string, Json>), model: found.model };
+  return {
+    prompt,
+    input: named,
+    ...asWished(request, found),
+    requestedModel: request.model,
+    tried: [...tried],
+    edge: request.edge !== false && mayUseEdge(turn),
+    priority,
+    timeoutMs,
+    maxAttempts: null,
+    runAt: null,
+    schedule: null,
+    traceparent: request.traceparent,
+    metadata,
+    stream,
+    files,
+    user,
+    api,
+    frontDoor: {
+      session,
+      headers,
+      queueMs: queueMs ?? turn.memory.config.frontDoor.queueMs,
+      isBodyHeld: input === null,
+      ...(request.response?.isBackground === true ? { isBackground: true as const } : {}),
+      ...(request.heldBytes === undefined ? {} : { heldBytes: request.heldBytes }),
+      isSessionHit: null,
+      ...(left.length === 0 ? {} : { choices: left.map((one) => asWished(request, one)) }),
+      ...(request.idempotency === null ? {} : { idempotencyKey: request.idempotency.key }),
+    },
+  };
+};
+
+export const follow = (turn: Turn, request: JobCommand): Result<Followed, Refusal> => {
+  const found = findJob(turn, request);
+  if (!found.ok) return found;
+  const allowed = allowReading(turn, found.value);
+  return allowed.ok ? ok(present(turn, found.value, request.archived?.result ?? null)) : allowed;
+};
+
+const present = (turn: Turn, job: Job, archived: Json): Followed => ({
+  id: job.id,
+  api: job.api,
+  stream: job.stream,
+  status: job.status,
+  lease: job.lease,
+  worker: job.assignedWorker,
+  provider: job.workerProvider,
+  model: job.model,
+  isFallback: job.tried.length > 0,
+  error: job.error,
+  result: job.status === "completed" ? (turn.store.payloads.findResult(job.id) ?? archived) : null,
+  answerFile: job.resultFile?.id ?? null,
+  resultBytes: job.resultBytes,
+  isSessionHit: job.frontDoor?.isSessionHit ?? null,
+  hasFirstToken: job.firstTokenAt !== null,
+  retryAfterMs: job.frontDoor?.retryAfterMs ?? null,
+});
+
+/** A repeated request whose job has left: the edge reads the job from history. */
+const gone = (job: JobResource): Followed => ({
+  id: job.id,
+  api: job.api,
+  stream: job.stream,
+  status: "pending",
+  lease: job.lease,
+  worker: null,
+  provider: null,
+  model: null,
+  isFallback: false,
+  error: null,
+  result: null,
+  answerFile: null,
+  resultBytes: null,
+  isSessionHit: null,
+  hasFirstToken: false,
+  retryAfterMs: null,
+});
+
+/** How long the answer to a request may wait, and for what. */
+export interface AskWait {
+  readonly until: "assigned" | "final";
+  /** In units of `front_door.commit_after_seconds`. */
+  readonly commits: number;
+}
+
+export const isReached = ({ status }: { readonly status: JobStatus }, until: AskWait["until"]): boolean =>
+  isFinal(status) || (until === "assigned" && status !== "pending");
+
+interface Stand {
+  readonly status: JobStatus;
+  readonly lease: number;
+}
+
+/** Assigned and running are the same to the waiting client. */
+export const isSameStand = (job: Stand, seen: Stand): boolean =>
+  job.lease === seen.lease && (job.status === seen.status || (isHeld(job) && isHeld(seen)));
+
+const isHeld = ({ status }: Stand): boolean => status === "assigned" || status === "running";

@@ -1,0 +1,302 @@
+// What a monitor reads of a tenant. Label values come from closed sets: statuses, outcomes, existing providers
+// and requirement groups, each list bounded.
+
+import { WORKER_STATUSES } from "../../../domain/fleet/worker.ts";
+import { exposition, folded, type Metric } from "../../../domain/insight/exposition.ts";
+import { MEASURES, type Measure } from "../../../domain/insight/latency.ts";
+import type { Group } from "../../../domain/job/queue.ts";
+import { usdFromNano } from "../../../domain/money/price.ts";
+import { JOB_STATUSES } from "../../../domain/words/job-status.ts";
+import type { Refusal } from "../../../domain/words/refusal.ts";
+import { ok, type Result } from "../../../domain/words/result.ts";
+import { storageShares } from "../../placing/storage-use.ts";
+import { oldestJobOf } from "../../steps/group-jobs.ts";
+import type { ProviderTally } from "../../store/settings.ts";
+import { Histogram } from "../../turn/counters.ts";
+import type { Turn } from "../../turn/turn.ts";
+import { viewOf } from "../fleet/workers.ts";
+
+const MAX_GROUPS = 100;
+
+export const readMetrics = (turn: Turn): Result<string, Refusal> => ok(exposition(metricsOf(turn)));
+
+/** Of each family; a deployment has many tenants. */
+const MAX_SERIES_OF_A_TENANT = 10;
+
+/** For the metrics of the whole deployment. */
+export const briefMetrics = (turn: Turn): Metric[] =>
+  metricsOf(turn).map((metric) => folded(metric, MAX_SERIES_OF_A_TENANT));
+
+const metricsOf = (turn: Turn): Metric[] => [
+  ...queueMetrics(turn),
+  ...doorMetrics(turn),
+  ...fleetMetrics(turn),
+  ...providerMetrics(turn),
+  ...budgetMetrics(turn),
+  ...tenantMetrics(turn),
+];
+
+const queueMetrics = (turn: Turn): Metric[] => {
+  const { queue, counters } = turn.memory;
+  const groups = [...queue.groups.values()].sort((one, other) => other.count - one.count).slice(0, MAX_GROUPS);
+  const labelled = groups.map((group) => {
+    const { provider, model, tags, excludedProviders } = group.requirements;
+    const asked = { provider: provider ?? "", model: model ?? "", tags: tags.join(",") };
+    return { group, labels: { ...asked, excluded_providers: excludedProviders.join(",") } };
+  });
+  const ages = labelled.map(({ group, labels }) => {
+    const oldest = oldestJobOf(turn, group);
+    return ["", labels, oldest === null ? 0 : (turn.nowAt - oldest.createdAt) / 1000] as const;
+  });
+  const wanted = wantedModels(
+    labelled.map(({ group, labels }, index) => ({ group, labels, age: ages[index]?.[2] ?? 0 })),
+  );
+  return [
+    gauge("signalbox_queue_waiting", "Jobs that wait and may run now, by what they ask for.", [
+      ...wanted.map(({ labels, waiting }) => ["", labels, waiting] as const),
+    ]),
+    highest("signalbox_queue_oldest_seconds", "Age of the oldest job that waits, by what it asks for.", [
+      ...wanted.map(({ labels, oldest }) => ["", labels, oldest] as const),
+    ]),
+    gauge("signalbox_queue_depth", "Jobs that wait and may run now, by requirement group.", [
+      ...labelled.map(({ group, labels }) => ["", labels, group.count] as const),
+    ]),
+    highest("signalbox_queue_oldest_age_seconds", "Age of the oldest job of each requirement group.", ages),
+    gauge("signalbox_queue_jobs", "Jobs that wait and may run now.", [["", {}, queue.count]]),
+    {
+      name: "signalbox_jobs_total",
+      help: "Jobs that reached a status.",
+      type: "counter",
+      samples: JOB_STATUSES.map((status) => ["", { status }, counters.jobsByStatus[status]] as const),
+    },
+    {
+      name: "signalbox_assignment_latency_seconds",
+      help: "Time from enqueueing to assignment.",
+      type: "histogram",
+      samples: counters.assignmentLatency.samples(),
+    },
+  ];
+};
+
+interface Wanted {
+  readonly labels: { readonly provider: string; readonly model: string };
+  readonly waiting: number;
+  readonly oldest: number;
+}
+
+/** The groups that ask for one provider and model, as one. */
+const wantedModels = (
+  groups: readonly { readonly group: Group; readonly labels: Wanted["labels"]; readonly age: number }[],
+): Wanted[] => {
+  const sums = new Map<string, Wanted>();
+  for (const { group, labels, age } of groups) {
+    const { provider, model } = labels;
+    const key = JSON.stringify([provider, model]);
+    const { waiting = 0, oldest = 0 } = sums.get(key) ?? {};
+    const sum = { labels: { provider, model }, waiting: waiting + group.count, oldest: Math.max(oldest, age) };
+    sums.set(key, sum);
+  }
+  return [...sums.values()];
+};
+
+const doorMetrics = (turn: Turn): Metric[] => {
+  const { counters } = turn.memory;
+  return [
+    {
+      name: "signalbox_stream_duration_seconds",
+      help: "Time from the first output of a stream to its end.",
+      type: "histogram",
+      samples: counters.streamDuration.samples(),
+    },
+    gauge("signalbox_streams_open", "Streams in progress.", [["", {}, turn.memory.openStreams]]),
+    {
+      name: "signalbox_streams_abandoned_total",
+      help: "Streamed answers whose client left or read too slowly.",
+      type: "counter",
+      samples: [["", {}, counters.streamsAbandoned]],
+    },
+    {
+      name: "signalbox_affinity_total",
+      help: "Requests of a conversation, by whether they went to the worker of the previous turn.",
+      type: "counter",
+      samples: (["hit", "miss"] as const).map((outcome) => ["", { outcome }, counters.affinity[outcome]] as const),
+    },
+  ];
+};
+
+const fleetMetrics = (turn: Turn): Metric[] => {
+  const byStatus = new Map<string, number>();
+  let paused = 0;
+  let load = 0;
+  for (const member of turn.memory.fleet.members()) {
+    const view = viewOf(turn, member);
+    byStatus.set(view.status, (byStatus.get(view.status) ?? 0) + 1);
+    if (view.pauseReason !== null) paused += 1;
+    load += view.load;
+  }
+  return [
+    gauge("signalbox_workers", "Registered workers by derived status.", [
+      ...WORKER_STATUSES.map((status) => ["", { status }, byStatus.get(status) ?? 0] as const),
+    ]),
+    gauge("signalbox_workers_paused", "Workers that get no new jobs because they are paused.", [["", {}, paused]]),
+    gauge("signalbox_leases", "Jobs assigned or running.", [["", {}, load]]),
+  ];
+};
+
+const providerMetrics = (turn: Turn): Metric[] => {
+  const tallies = turn.memory.counters.tallies.all;
+  const labelled = tallies.map((tally) => ({ tally, labels: { provider: tally.provider, model: tally.model } }));
+  const counter = (name: string, help: string, samples: Metric["samples"]): Metric => ({
+    name,
+    help,
+    type: "counter",
+    samples,
+  });
+  return [
+    counter(
+      "signalbox_attempts_total",
+      "Attempts whose end was reported, by provider, model and outcome.",
+      labelled.flatMap(({ tally, labels }) =>
+        (["completed", "failed"] as const).map((outcome) => ["", { ...labels, outcome }, tally[outcome]] as const),
+      ),
+    ),
+    counter(
+      "signalbox_attempt_errors_total",
+      "Failed attempts by provider, model and error code.",
+      labelled.flatMap(({ tally, labels }) =>
+        Object.entries(tally.errors).map(([code, count]) => ["", { ...labels, code }, count] as const),
+      ),
+    ),
+    counter(
+      "signalbox_tokens_total",
+      "Tokens reported for attempts, by provider, model and kind.",
+      labelled.flatMap(({ tally, labels }) => [
+        ["", { ...labels, kind: "input" }, tally.inputTokens] as const,
+        ["", { ...labels, kind: "output" }, tally.outputTokens] as const,
+      ]),
+    ),
+    counter(
+      "signalbox_cost_usd_total",
+      "Cost of attempts by provider and model; attempts of unknown cost are not included.",
+      labelled.map(({ tally, labels }) => ["", labels, usdFromNano(tally.nanoUsd)] as const),
+    ),
+    ...MEASURES.map((measure): Metric => measuredMetric(measure, labelled)),
+    {
+      name: "signalbox_attempt_duration_seconds",
+      help: "Time from an attempt's start to its end, by provider and model.",
+      type: "histogram",
+      samples: labelled.flatMap(({ tally, labels }) =>
+        new Histogram(tally.durations)
+          .samples()
+          .map(([suffix, le, value]) => [suffix, { ...labels, ...le }, value] as const),
+      ),
+    },
+  ];
+};
+
+const MEASURED: Readonly<Record<Measure, { readonly name: string; readonly help: string }>> = {
+  queueWaitMs: { name: "signalbox_queue_wait_seconds", help: "Time from when a job could run to its assignment." },
+  firstTokenMs: {
+    name: "signalbox_time_to_first_token_seconds",
+    help: "Time from the start of an attempt to its first output.",
+  },
+  runMs: { name: "signalbox_run_duration_seconds", help: "Time from the start of an attempt to its end." },
+  tokensPerSecond: { name: "signalbox_output_tokens_per_second", help: "Output tokens over run time." },
+};
+
+interface Labelled {
+  readonly tally: ProviderTally;
+  readonly labels: { readonly provider: string; readonly model: string };
+}
+
+/** Of completed attempts, by provider and model. */
+const measuredMetric = (measure: Measure, labelled: readonly Labelled[]): Metric => ({
+  ...MEASURED[measure],
+  type: "histogram",
+  samples: labelled.flatMap(({ tally: { measured }, labels }) =>
+    measured?.[measure] === undefined
+      ? []
+      : Histogram.of(measure, measured[measure])
+          .samples()
+          .map(([suffix, le, value]) => [suffix, { ...labels, ...le }, value] as const),
+  ),
+});
+
+const budgetMetrics = (turn: Turn): Metric[] => {
+  const { budget, providers } = turn.memory.config;
+  const { spending } = turn.memory;
+  const owners = [
+    { provider: null, limits: budget },
+    ...[...providers].map(([provider, { budget: limits }]) => ({ provider, limits })),
+  ];
+  const limited = owners.flatMap(({ provider, limits }) =>
+    (["day", "month"] as const).flatMap((period) => {
+      const limit = period === "day" ? limits?.dayUsd : limits?.monthUsd;
+      if (limit == null) return [];
+      const left = Math.max(0, limit - usdFromNano(spending.of(period, turn.nowAt, provider)));
+      return [{ labels: { provider: provider ?? "", period }, limit, left }];
+    }),
+  );
+  return [
+    {
+      ...gauge(
+        "signalbox_budget_left_usd",
+        "Remaining amount of each configured budget; without a provider, of the tenant's.",
+        limited.map(({ labels, left }) => ["", labels, left] as const),
+      ),
+      joins: "lowest",
+    },
+    {
+      ...gauge(
+        "signalbox_budget_left_ratio",
+        "The share of each configured budget that remains, from 0 to 1.",
+        limited.map(({ labels, left, limit }) => ["", labels, limit === 0 ? 0 : left / limit] as const),
+      ),
+      joins: "lowest",
+    },
+  ];
+};
+
+const tenantMetrics = (turn: Turn): Metric[] => {
+  const oldestAt = turn.store.outbox.oldestAt();
+  return [
+    gauge("signalbox_outbox_rows", "Changes that are not in history yet.", [["", {}, turn.store.outbox.count()]]),
+    highest("signalbox_outbox_oldest_age_seconds", "Age of the oldest change that is not in history yet.", [
+      ["", {}, oldestAt === null ? 0 : (turn.nowAt - oldestAt) / 1000],
+    ]),
+    highest("signalbox_storage_used_ratio", "Of each bound of storage, the share that is used, from 0 to 1.", [
+      ...storageShares(turn).map(({ place, share }) => ["", { place }, share] as const),
+    ]),
+    highest("signalbox_archive_failing", "Whether the archive takes no jobs, so that old ones stay in history.", [
+      ["", {}, turn.memory.isArchiveFailing ? 1 : 0],
+    ]),
+    {
+      name: "signalbox_rows_written_total",
+      help: "Rows and index entries written, which Cloudflare charges for, since the tenant's object woke.",
+      type: "counter",
+      samples: Object.entries(turn.store.written).map(([place, count]) => ["", { place }, count] as const),
+    },
+    {
+      name: "signalbox_sweep_failures_total",
+      help: "Failed periodic tasks, since the tenant's object woke.",
+      type: "counter",
+      samples: [...turn.memory.counters.sweepFailures].map(([row, count]) => ["", { row }, count] as const),
+    },
+    highest("signalbox_killswitch_level", "Killswitch level: 0 is off, 4 is a full halt.", [
+      ["", {}, turn.memory.killswitch.level],
+    ]),
+  ];
+};
+
+const gauge = (name: string, help: string, samples: Metric["samples"]): Metric => ({
+  name,
+  help,
+  type: "gauge",
+  samples,
+});
+
+/** Of several tenants or groups the highest counts, not the sum. */
+const highest = (name: string, help: string, samples: Metric["samples"]): Metric => ({
+  ...gauge(name, help, samples),
+  joins: "highest",
+});

@@ -1,0 +1,224 @@
+// Creating, reading and changing jobs, for their owner.
+
+import { type JobResource, presentJob } from "../../../contract/jobs/job.ts";
+import { isOffline } from "../../../domain/fleet/worker.ts";
+import { keepsResult, keptPayload } from "../../../domain/front-door/front-door.ts";
+import { createJob, type Decision, isLeased, type Job, type NewJob } from "../../../domain/job/job.ts";
+import { cancelJob, type JobPatch, patchJob, retryJob } from "../../../domain/job/job-command.ts";
+import { permit } from "../../../domain/killswitch.ts";
+import { explainClosest } from "../../../domain/routing/explanation.ts";
+import type { RoutePolicy } from "../../../domain/routing/filter.ts";
+import { isFinal } from "../../../domain/words/job-status.ts";
+import type { Refusal } from "../../../domain/words/refusal.ts";
+import { err, ok, type Result } from "../../../domain/words/result.ts";
+import { refuseBacklog, refuseGroups, refuseNewGroups } from "../../placing/room.ts";
+import { routePolicy, routeRequest } from "../../placing/route-policy.ts";
+import { admit, admitTo, chooseFor, type WaitingReasons } from "../../placing/routing.ts";
+import { delayReason, waitingReason } from "../../placing/waiting-reason.ts";
+import { findJob, type JobCommand } from "../../steps/find-job.ts";
+import { inFlow } from "../../steps/flow.ts";
+import {
+  type Idempotency,
+  keptBatch,
+  keptDispatch,
+  keptJob,
+  type Replayable,
+  withIdempotency,
+} from "../../steps/idempotency.ts";
+import { refuseGoneFiles } from "../../steps/job-files.ts";
+import { countRequest, mayUseEdge, refuseModel, refuseOverLimits, refuseOverUse } from "../../steps/key-limits.ts";
+import { lastSignOf } from "../../steps/last-sign.ts";
+import { refuseOverBudget } from "../../steps/reached-budgets.ts";
+import { allowReading } from "../../steps/reading.ts";
+import { staleAtOf } from "../../turn/deadline.ts";
+import type { Turn } from "../../turn/turn.ts";
+
+/**
+ * An open job shows all its texts; a final front-door job only those that history keeps, even while it is still here.
+ */
+export const presentOpenJob = (turn: Turn, job: Job): JobResource => {
+  const payload = turn.store.payloads.find(job.id);
+  const result = turn.store.payloads.findResult(job.id);
+  const reason = waitingReason(turn, job);
+  if (job.api === null || !isFinal(job.status)) return presentJob(job, payload, result, reason);
+  const { store } = turn.memory.config.frontDoor;
+  return presentJob(job, keptPayload(store, payload), keepsResult(store) ? result : null, reason);
+};
+
+export const createOne = (
+  turn: Turn,
+  request: { job: NewJob; idempotency: Idempotency | null },
+): Result<Replayable<JobResource>, Refusal> => {
+  const create = (): Result<JobResource, Refusal> => {
+    const open = refuseNewJobs(turn, [request.job]);
+    return open.ok ? ok(createAndAdmit(turn, request.job)) : open;
+  };
+  return withIdempotency(turn, "create", request.idempotency, create, keptJob(request.job));
+};
+
+/** Checked after looking for an earlier answer: a repeated request gets its first answer, whatever applies now. */
+const refuseNewJobs = (turn: Turn, asked: readonly NewJob[]): Result<null, Refusal> => {
+  const permitted = permit(turn.memory.killswitch, "create");
+  if (!permitted.ok) return permitted;
+  const files = refuseGoneFiles(turn, asked);
+  if (!files.ok) return files;
+  const backlog = refuseBacklog(turn);
+  if (!backlog.ok) return backlog;
+  const grouped = refuseNewGroups(turn, asked);
+  if (!grouped.ok) return grouped;
+  for (const { model } of asked) {
+    const allowed = refuseModel(turn, [model]);
+    if (!allowed.ok) return allowed;
+  }
+  const limited = refuseOverUse(turn, asked);
+  if (!limited.ok) return limited;
+  countRequest(turn, true, asked);
+  return ok(null);
+};
+
+const asKeyMay = (turn: Turn, asked: NewJob): NewJob =>
+  inFlow(turn, mayUseEdge(turn) ? asked : { ...asked, edge: false });
+
+/** The job as created: pending, even if a worker gets it before the answer is sent. */
+const createAndAdmit = (turn: Turn, asked: NewJob, reasons: WaitingReasons = new Map()): JobResource => {
+  const created = createJob(asKeyMay(turn, asked), turn.newId(), turn.nowAt, turn.caller);
+  const waitsFor = admit(turn, created, routePolicy(turn), reasons);
+  return presentJob(created.job, asked, null, waitsFor);
+};
+
+/** All jobs or none, in order. */
+export const createMany = (
+  turn: Turn,
+  request: { jobs: readonly NewJob[]; idempotency: Idempotency | null },
+): Result<Replayable<{ readonly jobs: JobResource[] }>, Refusal> => {
+  const create = (): Result<{ jobs: JobResource[] }, Refusal> => {
+    const open = refuseNewJobs(turn, request.jobs);
+    if (!open.ok) return open;
+    const reasons: WaitingReasons = new Map();
+    return ok({ jobs: request.jobs.map((asked) => createAndAdmit(turn, asked, reasons)) });
+  };
+  return withIdempotency(turn, "batch", request.idempotency, create, keptBatch(request.jobs));
+};
+
+/** Gives the job to the best worker now. Without one it refuses and stores nothing, or queues the job: it is pending. */
+export const dispatch = (
+  turn: Turn,
+  request: { job: NewJob; mayQueue: boolean; idempotency: Idempotency | null },
+): Result<Replayable<JobResource>, Refusal> => {
+  const work = (): Result<JobResource, Refusal> => {
+    const permitted = permit(turn.memory.killswitch, "dispatch");
+    if (!permitted.ok) return permitted;
+    const files = refuseGoneFiles(turn, [request.job]);
+    if (!files.ok) return files;
+    const backlog = refuseBacklog(turn);
+    if (!backlog.ok) return backlog;
+    const limited = refuseOverLimits(turn, [request.job.model], [request.job]);
+    if (!limited.ok) return limited;
+    const created = createJob(asKeyMay(turn, request.job), turn.newId(), turn.nowAt, turn.caller);
+    const policy = routePolicy(turn);
+    const choice = created.job.readyAt === null ? chooseFor(turn, created.job, policy) : null;
+    if (choice !== null) {
+      countRequest(turn, true, [request.job]);
+      return ok(presentJob(admitTo(turn, created, choice), request.job));
+    }
+    const budget = refuseOverBudget(turn, created.job);
+    if (!budget.ok) return budget;
+    if (!request.mayQueue) return err(noEligibleWorkers(turn, created.job, policy));
+    const grouped = refuseGroups(turn, [created.job.groupKey]);
+    if (!grouped.ok) return grouped;
+    countRequest(turn, true, [request.job]);
+    const waitsFor = admit(turn, created, policy);
+    return ok(presentJob(created.job, request.job, null, waitsFor));
+  };
+  return withIdempotency(turn, "dispatch", request.idempotency, work, keptDispatch(request.job));
+};
+
+const MAX_EXPLAINED_WORKERS = 200;
+
+const noEligibleWorkers = (turn: Turn, job: Job, policy: RoutePolicy): Refusal => {
+  const closest = explainClosest(turn.memory.fleet, routeRequest(turn, job), policy, MAX_EXPLAINED_WORKERS);
+  const delay = delayReason(turn, job);
+  return {
+    code: "no_eligible_workers",
+    detail: waitingReason(turn, job, policy) ?? "no worker may have this job now",
+    workers:
+      delay === null ? closest : closest.map((one) => ({ ...one, eligible: false, reasons: [...one.reasons, delay] })),
+  };
+};
+
+export const getJob = (turn: Turn, request: JobCommand): Result<JobResource, Refusal> => {
+  const found = findJob(turn, request);
+  if (!found.ok) return found;
+  const allowed = allowReading(turn, found.value);
+  if (!allowed.ok) return allowed;
+  const { archived } = request;
+  if (archived?.job !== found.value) return ok(presentOpenJob(turn, found.value));
+  return ok(presentJob(archived.job, archived, archived.result));
+};
+
+const LEFT_OUT = { prompt: "", input: null };
+
+/**
+ * The live state of those given jobs that are open, to overlay a page from history. Long values are left out; history
+ * has them.
+ */
+export const presentOpenJobs = (turn: Turn, request: { ids: readonly string[] }): Result<JobResource[], Refusal> =>
+  ok(turn.store.jobs.findMany(request.ids).map(({ job }) => presentJob(job, LEFT_OUT, null, waitingReason(turn, job))));
+
+/** Stores the outcome of a command; a job that had left comes back with its payload. */
+const recordCommand = (turn: Turn, command: JobCommand, before: Job, decision: Decision): JobResource => {
+  const { archived } = command;
+  const isBack = archived !== undefined && archived.job === before;
+  const payload = isBack ? { payload: { prompt: archived.prompt, input: archived.input } } : {};
+  turn.record(before, { ...decision, ...payload });
+  return presentOpenJob(turn, decision.job);
+};
+
+/** A change may move a job into a group of its own. */
+const refuseGroupOf = (turn: Turn, { status, groupKey }: Job): Result<null, Refusal> =>
+  status === "pending" ? refuseGroups(turn, [groupKey]) : ok(null);
+
+export const patch = (turn: Turn, command: JobCommand & { patch: JobPatch }): Result<JobResource, Refusal> => {
+  const found = findJob(turn, command);
+  if (!found.ok) return found;
+  const job = found.value;
+  const decided = patchJob(job, command.patch, turn.nowAt);
+  if (!decided.ok) return decided;
+  const grouped = refuseGroupOf(turn, decided.value.job);
+  return grouped.ok ? ok(recordCommand(turn, command, job, decided.value)) : grouped;
+};
+
+export const cancel = (turn: Turn, command: JobCommand): Result<JobResource, Refusal> => {
+  const found = findJob(turn, command);
+  if (!found.ok) return found;
+  const job = found.value;
+  const allowed = allowReading(turn, job);
+  if (!allowed.ok) return allowed;
+  const decided = cancelJob(job, turn.nowAt);
+  if (!decided.ok) return decided;
+  turn.sendHalt(job, "cancelled");
+  return ok(recordCommand(turn, command, job, decided.value));
+};
+
+export const retry = (turn: Turn, command: JobCommand): Result<JobResource, Refusal> => {
+  const found = findJob(turn, command);
+  if (!found.ok) return found;
+  const job = found.value;
+  if (command.archived?.job === job && command.archived.isWithoutTexts === true)
+    return err({ code: "texts_gone", id: job.id });
+  const decided = retryJob(job, isStuck(turn, job), turn.nowAt);
+  if (!decided.ok) return decided;
+  const grouped = refuseGroupOf(turn, decided.value.job);
+  if (!grouped.ok) return grouped;
+  turn.sendHalt(job, "retried");
+  return ok(recordCommand(turn, command, job, decided.value));
+};
+
+const isStuck = (turn: Turn, job: Job): boolean => {
+  if (!isLeased(job) || job.assignedWorker === null) return false;
+  const staleAt = staleAtOf(job, turn.memory);
+  if (staleAt !== null && staleAt <= turn.nowAt) return true;
+  const member = turn.memory.fleet.get(job.assignedWorker);
+  if (member === undefined) return true;
+  return isOffline(lastSignOf(turn, member), turn.memory.config.presence.offlineAfterMs, turn.nowAt);
+};

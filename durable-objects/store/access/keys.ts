@@ -1,0 +1,103 @@
+// Keys and the dashboard's sessions: digests only, never the secrets.
+
+import type { KeyRecord } from "../../../domain/access/key.ts";
+import { Recent } from "../recent.ts";
+import { all, first, record, records, type Sql, scalar } from "../sql.ts";
+
+export interface Session {
+  readonly id: string;
+  readonly keyId: string;
+  /** Digest of the key's secret that opened it. */
+  readonly keyHash: string;
+  readonly hash: string;
+  readonly expiresAt: number;
+}
+
+const RECENT_KEYS = 1_000;
+/** As the index `keys_in_grace` has it. */
+const GRACE_END = "record ->> '$.previousUntilAt'";
+
+export const keysTable = (sql: Sql) => {
+  const recent = new Recent<KeyRecord>(RECENT_KEYS);
+  return {
+    find: (id: string): KeyRecord | null => {
+      const known = recent.get(id);
+      if (known !== undefined) return known;
+      const found = record<KeyRecord>(first(sql, "SELECT record FROM keys WHERE id = ?", id));
+      if (found !== null) recent.keep(id, found);
+      return found;
+    },
+
+    forgetRecent: (): void => recent.clear(),
+
+    all: (): KeyRecord[] =>
+      records<KeyRecord>(all(sql, "SELECT record FROM keys")).sort((one, other) => other.createdAt - one.createdAt),
+
+    /** When the next replaced secret stops working. */
+    nextGraceEndAt: (): number | null =>
+      scalar(sql, `SELECT MIN(${GRACE_END}) FROM keys WHERE ${GRACE_END} IS NOT NULL`),
+
+    /** Keys whose replaced secret should work no longer. */
+    withEndedGrace: (nowAt: number): KeyRecord[] =>
+      records<KeyRecord>(all(sql, `SELECT record FROM keys WHERE ${GRACE_END} <= ?`, nowAt)),
+
+    /** A person's own keys, also the revoked ones. */
+    ofPerson: (personId: string): KeyRecord[] =>
+      records<KeyRecord>(all(sql, "SELECT record FROM keys WHERE record ->> '$.personId' = ?", personId)),
+
+    put: (key: KeyRecord): void => {
+      recent.keep(key.id, key);
+      sql.exec("INSERT OR REPLACE INTO keys (id, record) VALUES (?, ?)", key.id, JSON.stringify(key));
+    },
+  };
+};
+
+export const sessionsTable = (sql: Sql) => ({
+  find: (id: string): Session | null => {
+    const row = first(sql, "SELECT id, key_id, key_hash, hash, expires_at FROM sessions WHERE id = ?", id);
+    if (row === null) return null;
+    return {
+      id: row.id as string,
+      keyId: row.key_id as string,
+      keyHash: row.key_hash as string,
+      hash: row.hash as string,
+      expiresAt: row.expires_at as number,
+    };
+  },
+
+  put: (session: Session): void => {
+    sql.exec(
+      "INSERT OR REPLACE INTO sessions (id, key_id, key_hash, hash, expires_at) VALUES (?, ?, ?, ?, ?)",
+      session.id,
+      session.keyId,
+      session.keyHash,
+      session.hash,
+      session.expiresAt,
+    );
+  },
+
+  remove: (id: string): void => {
+    sql.exec("DELETE FROM sessions WHERE id = ?", id);
+  },
+
+  removeOpenedWithout: (keyId: string, keyHashes: readonly string[]): void => {
+    const kept = JSON.stringify(keyHashes);
+    sql.exec("DELETE FROM sessions WHERE key_id = ? AND key_hash NOT IN (SELECT value FROM json_each(?))", keyId, kept);
+  },
+
+  /** Returns the ids of the removed ones. */
+  removeExpired: (nowAt: number): string[] =>
+    all(sql, "DELETE FROM sessions WHERE expires_at <= ? RETURNING id", nowAt).map((row) => row.id as string),
+
+  /** Keeps the newest of a key; returns the ids of the removed ones. */
+  removeBeyond: (keyId: string, limit: number): string[] =>
+    all(
+      sql,
+      `DELETE FROM sessions WHERE id IN (SELECT id FROM sessions WHERE key_id = ? ORDER BY expires_at DESC
+        LIMIT -1 OFFSET ?) RETURNING id`,
+      keyId,
+      limit,
+    ).map((row) => row.id as string),
+
+  nextExpiryAt: (): number | null => scalar(sql, "SELECT MIN(expires_at) FROM sessions"),
+});

@@ -1,0 +1,142 @@
+// The people who have signed in, their sessions, and the last attempts to sign in.
+
+import type { Attempt } from "../../../contract/access/sign-in.ts";
+import type { Person } from "../../../domain/access/person.ts";
+import { all, first, record, records, type Sql, scalar } from "../sql.ts";
+
+export interface PersonSession {
+  readonly id: string;
+  readonly personId: string;
+  readonly hash: string;
+  readonly expiresAt: number;
+}
+
+export const KEPT_ATTEMPTS = 50;
+
+export const peopleTable = (sql: Sql) => ({
+  find: (id: string): Person | null => record<Person>(first(sql, "SELECT record FROM people WHERE id = ?", id)),
+
+  findSubject: (issuer: string, subject: string): Person | null =>
+    record<Person>(first(sql, "SELECT record FROM people WHERE issuer = ? AND subject = ?", issuer, subject)),
+
+  all: (): Person[] =>
+    records<Person>(all(sql, "SELECT record FROM people")).sort((one, other) => other.lastSeenAt - one.lastSeenAt),
+
+  blockedIds: (): string[] =>
+    all(sql, "SELECT id FROM people WHERE record ->> '$.isBlocked'").map((row) => row.id as string),
+
+  count: (): number => scalar(sql, "SELECT COUNT(*) FROM people") ?? 0,
+
+  /** `keysEndAt`: when the live keys of the person are suspended; null if there are none. */
+  put: (person: Person, keysEndAt: number | null): void => {
+    sql.exec(
+      "INSERT OR REPLACE INTO people (id, issuer, subject, keys_end_at, record) VALUES (?, ?, ?, ?, ?)",
+      person.id,
+      person.issuer,
+      person.subject,
+      keysEndAt,
+      JSON.stringify(person),
+    );
+  },
+
+  nextKeysEndAt: (): number | null => scalar(sql, "SELECT MIN(keys_end_at) FROM people WHERE keys_end_at IS NOT NULL"),
+
+  withEndedKeys: (nowAt: number): Person[] =>
+    records<Person>(all(sql, "SELECT record FROM people WHERE keys_end_at <= ?", nowAt)),
+});
+
+export const personSessionsTable = (sql: Sql) => ({
+  find: (id: string): PersonSession | null => {
+    const row = first(sql, "SELECT id, person_id, hash, expires_at FROM person_sessions WHERE id = ?", id);
+    if (row === null) return null;
+    return {
+      id: row.id as string,
+      personId: row.person_id as string,
+      hash: row.hash as string,
+      expiresAt: row.expires_at as number,
+    };
+  },
+
+  put: ({ id, personId, hash, expiresAt }: PersonSession): void => {
+    sql.exec(
+      "INSERT OR REPLACE INTO person_sessions (id, person_id, hash, expires_at) VALUES (?, ?, ?, ?)",
+      id,
+      personId,
+      hash,
+      expiresAt,
+    );
+  },
+
+  remove: (id: string): void => {
+    sql.exec("DELETE FROM person_sessions WHERE id = ?", id);
+  },
+
+  /** All but the `kept` that end last. Returns the ids of the removed ones. */
+  removeOf: (personId: string, kept: number): string[] =>
+    all(
+      sql,
+      `DELETE FROM person_sessions WHERE id IN (
+         SELECT id FROM person_sessions WHERE person_id = ? ORDER BY expires_at DESC, id LIMIT -1 OFFSET ?
+       ) RETURNING id`,
+      personId,
+      kept,
+    ).map((row) => row.id as string),
+
+  /** Returns the ids of the removed ones. */
+  removeExpired: (nowAt: number): string[] =>
+    all(sql, "DELETE FROM person_sessions WHERE expires_at <= ? RETURNING id", nowAt).map((row) => row.id as string),
+
+  nextExpiryAt: (): number | null => scalar(sql, "SELECT MIN(expires_at) FROM person_sessions"),
+});
+
+export const attemptsTable = (sql: Sql) => ({
+  /** Newest first. */
+  all: (): Attempt[] => records<Attempt>(all(sql, "SELECT record FROM sign_in_attempts ORDER BY id DESC")),
+
+  newest: (): Attempt | null =>
+    record<Attempt>(first(sql, "SELECT record FROM sign_in_attempts ORDER BY id DESC LIMIT 1")),
+
+  /** The oldest beyond the last fifty goes. */
+  add: (attempt: Attempt): void => {
+    const id = (scalar(sql, "SELECT MAX(id) FROM sign_in_attempts") ?? 0) + 1;
+    sql.exec("INSERT INTO sign_in_attempts (id, record) VALUES (?, ?)", id, JSON.stringify(attempt));
+    sql.exec("DELETE FROM sign_in_attempts WHERE id <= ?", id - KEPT_ATTEMPTS);
+  },
+});
+
+/** A key that a person has agreed to give to a program, until the program fetches it. */
+export interface KeyGrant {
+  readonly id: string;
+  readonly personId: string;
+  /** SHA-256 of what only the program knows (PKCE). */
+  readonly challenge: string;
+  readonly name: string;
+  readonly expiresAt: number;
+}
+
+export const keyGrantsTable = (sql: Sql) => ({
+  /** The grant, which is gone afterwards. */
+  take: (id: string): KeyGrant | null =>
+    record<KeyGrant>(first(sql, "DELETE FROM key_grants WHERE id = ? RETURNING record", id)),
+
+  put: (grant: KeyGrant): void => {
+    sql.exec(
+      "INSERT INTO key_grants (id, person_id, expires_at, record) VALUES (?, ?, ?, ?)",
+      grant.id,
+      grant.personId,
+      grant.expiresAt,
+      JSON.stringify(grant),
+    );
+  },
+
+  /** A person has one at a time. */
+  removeOf: (personId: string): void => {
+    sql.exec("DELETE FROM key_grants WHERE person_id = ?", personId);
+  },
+
+  removeExpired: (nowAt: number): void => {
+    sql.exec("DELETE FROM key_grants WHERE expires_at <= ?", nowAt);
+  },
+
+  nextExpiryAt: (): number | null => scalar(sql, "SELECT MIN(expires_at) FROM key_grants"),
+});

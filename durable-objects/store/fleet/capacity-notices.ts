@@ -1,0 +1,18 @@
+// Requirement groups for which webhooks were told that capacity is wanted, and when; repeated while it lasts.
+
+import { all, type Sql } from "../sql.ts";
+
+export const capacityNoticesTable = (sql: Sql) => ({
+  all: (): Map<string, number> =>
+    new Map(
+      all(sql, "SELECT group_key, at FROM capacity_notices").map((row) => [row.group_key as string, row.at as number]),
+    ),
+
+  put: (groupKey: string, at: number): void => {
+    sql.exec("INSERT OR REPLACE INTO capacity_notices (group_key, at) VALUES (?, ?)", groupKey, at);
+  },
+
+  remove: (groupKey: string): void => {
+    sql.exec("DELETE FROM capacity_notices WHERE group_key = ?", groupKey);
+  },
+});

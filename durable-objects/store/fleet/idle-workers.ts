@@ -1,0 +1,32 @@
+// Workers without work, since when, and whether webhooks were told. Only while a webhook selects the event.
+
+import { all, type Sql } from "../sql.ts";
+
+export interface Idleness {
+  readonly sinceAt: number;
+  /** Each time is told once. */
+  readonly isTold: boolean;
+}
+
+export const idleWorkersTable = (sql: Sql) => ({
+  all: (): Map<string, Idleness> =>
+    new Map(
+      all(sql, "SELECT instance, since_at, is_told FROM idle_workers").map((row) => [
+        row.instance as string,
+        { sinceAt: row.since_at as number, isTold: row.is_told === 1 },
+      ]),
+    ),
+
+  put: (instance: string, { sinceAt, isTold }: Idleness): void => {
+    sql.exec(
+      "INSERT OR REPLACE INTO idle_workers (instance, since_at, is_told) VALUES (?, ?, ?)",
+      instance,
+      sinceAt,
+      Number(isTold),
+    );
+  },
+
+  remove: (instance: string): void => {
+    sql.exec("DELETE FROM idle_workers WHERE instance = ?", instance);
+  },
+});

@@ -1,0 +1,58 @@
+// Tasks for the models of workers. Ids are in order of creation.
+
+import { isTaskLive, isTaskOver, type ModelTask } from "../../../domain/fleet/model-task.ts";
+import { all, first, record, records, type Sql, scalar } from "../sql.ts";
+
+export interface ModelTaskFilter {
+  readonly worker?: string | undefined;
+  readonly status?: string | undefined;
+}
+
+const WANTED = "FROM model_tasks WHERE (?1 IS NULL OR worker = ?1) AND (?2 IS NULL OR status = ?2)";
+
+export const modelTasksTable = (sql: Sql) => ({
+  find: (id: string): ModelTask | null =>
+    record<ModelTask>(first(sql, "SELECT record FROM model_tasks WHERE id = ?", id)),
+
+  put: (task: ModelTask): void => {
+    sql.exec(
+      "INSERT OR REPLACE INTO model_tasks (id, worker, status, is_live, record) VALUES (?, ?, ?, ?, ?)",
+      task.id,
+      task.worker,
+      task.status,
+      isTaskLive(task) ? 1 : 0,
+      JSON.stringify(task),
+    );
+  },
+
+  live: (): ModelTask[] => records<ModelTask>(all(sql, "SELECT record FROM model_tasks WHERE is_live = 1 ORDER BY id")),
+
+  /** Newest first. */
+  page: ({ worker, status }: ModelTaskFilter, limit: number, offset: number): ModelTask[] =>
+    records<ModelTask>(
+      all(
+        sql,
+        `SELECT record ${WANTED} ORDER BY id DESC LIMIT ?3 OFFSET ?4`,
+        worker ?? null,
+        status ?? null,
+        limit,
+        offset,
+      ),
+    ),
+
+  count: ({ worker, status }: ModelTaskFilter): number =>
+    scalar(sql, `SELECT COUNT(*) ${WANTED}`, worker ?? null, status ?? null) ?? 0,
+
+  /** Removes those of a worker that are over, but the newest; returns the removed. */
+  removeOld: (worker: string, kept: number): ModelTask[] => {
+    const old = records<ModelTask>(
+      all(sql, "SELECT record FROM model_tasks WHERE worker = ? ORDER BY id DESC LIMIT -1 OFFSET ?", worker, kept),
+    ).filter(isTaskOver);
+    for (const { id } of old) sql.exec("DELETE FROM model_tasks WHERE id = ?", id);
+    return old;
+  },
+
+  removeOf: (worker: string): void => {
+    sql.exec("DELETE FROM model_tasks WHERE worker = ?", worker);
+  },
+});

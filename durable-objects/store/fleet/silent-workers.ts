@@ -1,0 +1,15 @@
+// Workers whose silence was announced; each is announced once until it is back.
+
+import { all, type Sql } from "../sql.ts";
+
+export const silentWorkersTable = (sql: Sql) => ({
+  all: (): Set<string> => new Set(all(sql, "SELECT instance FROM silent_workers").map((row) => row.instance as string)),
+
+  put: (instance: string): void => {
+    sql.exec("INSERT OR REPLACE INTO silent_workers (instance) VALUES (?)", instance);
+  },
+
+  remove: (instance: string): void => {
+    sql.exec("DELETE FROM silent_workers WHERE instance = ?", instance);
+  },
+});

@@ -1,0 +1,107 @@
+// Registered workers, the names of their models, and the back-offs of their providers.
+
+import type { MachineReport } from "../../../domain/fleet/machine.ts";
+import type { OfferedModels, Worker } from "../../../domain/fleet/worker.ts";
+import { readWorker, writeWorker } from "../../../domain/fleet/worker-record.ts";
+import { all, first, type Row, type Sql, scalar } from "../sql.ts";
+
+const machineIn = (row: Row | null): MachineReport | null =>
+  row?.machine == null ? null : (JSON.parse(row.machine as string) as MachineReport);
+
+/** Their model lists may be 64 KiB each, so they are not read at once. */
+const WORKERS_A_READ = 200;
+
+const list = (text: unknown): string[] | null => (text == null ? null : (JSON.parse(text as string) as string[]));
+const modelsIn = (row: Row | null): OfferedModels => ({
+  models: list(row?.models),
+  runtimeModels: list(row?.runtime_models),
+});
+
+export const workersTable = (sql: Sql) => ({
+  *each(): Generator<Worker> {
+    let last = "";
+    for (let isMore = true; isMore; ) {
+      const rows = all(
+        sql,
+        `SELECT instance, record, models, runtime_models, machine FROM workers
+         LEFT JOIN worker_models USING (instance) LEFT JOIN worker_machines USING (instance)
+         WHERE instance > ? ORDER BY instance LIMIT ${WORKERS_A_READ}`,
+        last,
+      );
+      for (const row of rows) yield readWorker(row.record as string, { ...modelsIn(row), machine: machineIn(row) });
+      last = (rows.at(-1)?.instance as string | undefined) ?? "";
+      isMore = rows.length === WORKERS_A_READ;
+    }
+  },
+
+  instances: (): string[] => all(sql, "SELECT instance FROM workers").map((row) => row.instance as string),
+
+  modelsOf: (instance: string): OfferedModels =>
+    modelsIn(first(sql, "SELECT models, runtime_models FROM worker_models WHERE instance = ?", instance)),
+
+  /** null: it says nothing of its machine. */
+  machineOf: (instance: string): MachineReport | null =>
+    machineIn(first(sql, "SELECT machine FROM worker_machines WHERE instance = ?", instance)),
+
+  /** Megabytes of GPU memory of each worker that tells of its GPUs, by its name. */
+  gpuMemory: (): Map<string, { usedMb: number; totalMb: number }> =>
+    new Map(
+      all(
+        sql,
+        `SELECT instance, SUM(gpu.value ->> '$.usedMb') AS used, SUM(gpu.value ->> '$.totalMb') AS total
+         FROM worker_machines, json_each(machine, '$.hardware.gpus') AS gpu GROUP BY instance`,
+      ).map((row) => [row.instance as string, { usedMb: row.used as number, totalMb: row.total as number }]),
+    ),
+
+  putMachine: (instance: string, machine: MachineReport): void => {
+    sql.exec(
+      "INSERT OR REPLACE INTO worker_machines (instance, machine) VALUES (?, ?)",
+      instance,
+      JSON.stringify(machine),
+    );
+  },
+
+  /** Those that name a model with these words in its name. */
+  naming: (words: string): Set<string> => {
+    const quoted = JSON.stringify(words.toLowerCase()).slice(1, -1);
+    const rows = all(sql, "SELECT instance FROM worker_models WHERE instr(lower(models), ?) > 0", quoted);
+    return new Set(rows.map((row) => row.instance as string));
+  },
+
+  putModels: (instance: string, { models, runtimeModels }: OfferedModels): void => {
+    sql.exec(
+      "INSERT OR REPLACE INTO worker_models (instance, models, runtime_models) VALUES (?, ?, ?)",
+      instance,
+      models === null ? null : JSON.stringify(models),
+      runtimeModels === null ? null : JSON.stringify(runtimeModels),
+    );
+  },
+
+  put: (worker: Worker): void => {
+    sql.exec("INSERT OR REPLACE INTO workers (instance, record) VALUES (?, ?)", worker.instance, writeWorker(worker));
+  },
+
+  remove: (instance: string): void => {
+    sql.exec("DELETE FROM workers WHERE instance = ?", instance);
+    sql.exec("DELETE FROM worker_models WHERE instance = ?", instance);
+    sql.exec("DELETE FROM worker_machines WHERE instance = ?", instance);
+  },
+});
+
+export const backoffsTable = (sql: Sql) => ({
+  all: (): { provider: string; untilAt: number }[] =>
+    all(sql, "SELECT provider, until_at FROM backoffs").map((row) => ({
+      provider: row.provider as string,
+      untilAt: row.until_at as number,
+    })),
+
+  put: (provider: string, untilAt: number): void => {
+    sql.exec("INSERT OR REPLACE INTO backoffs (provider, until_at) VALUES (?, ?)", provider, untilAt);
+  },
+
+  removeEnded: (nowAt: number): void => {
+    sql.exec("DELETE FROM backoffs WHERE until_at <= ?", nowAt);
+  },
+
+  nextEndAt: (): number | null => scalar(sql, "SELECT MIN(until_at) FROM backoffs"),
+});

@@ -1,0 +1,103 @@
+// Open jobs, and final ones until history has them: the newest in the journal, the others in the table, each in exactly
+// one of the two. Queries for a special set of jobs have a file of their own.
+
+import type { Job } from "../../../domain/job/job.ts";
+import { isFinal } from "../../../domain/words/job-status.ts";
+import type { Journal, Journaled } from "../journal.ts";
+import type { Sql } from "../sql.ts";
+import { dueJobs } from "./due-jobs.ts";
+import { frontDoorJobs } from "./front-door-jobs.ts";
+import { jobRows, type Recorded } from "./job-rows.ts";
+import { leasedJobs } from "./leased-jobs.ts";
+import { openCounts } from "./open-counts.ts";
+import type { payloadsTable } from "./payloads.ts";
+import { waitingJobs } from "./waiting-jobs.ts";
+
+export const jobsTable = (sql: Sql, journal: Journal, payloads: ReturnType<typeof payloadsTable>) => {
+  const rows = jobRows(sql);
+  /** Moves a job from the journal to the tables. */
+  const moveOut = (kept: Journaled): void => {
+    journal.remove(kept);
+    rows.put(kept, kept.dueAt, kept.changedSeq);
+    payloads.moveOut(kept);
+  };
+  const known = (id: string): Recorded | undefined => journal.find(id) ?? rows.recent(id);
+  return {
+    ...waitingJobs(sql, journal),
+    ...leasedJobs(sql, journal),
+    ...dueJobs(sql, journal, moveOut),
+    ...frontDoorJobs(sql, journal),
+    ...openCounts(sql, journal),
+
+    find: (id: string): Job | null => known(id)?.job ?? rows.find(id),
+
+    forgetRecent: (): void => {
+      rows.forgetRecent();
+      journal.forget();
+    },
+
+    findMany: (ids: readonly string[]): Recorded[] => {
+      const found = ids.map(known).filter((one) => one !== undefined);
+      if (found.length === ids.length) return found;
+      return [...found, ...rows.findMany(ids.filter((id) => known(id) === undefined))];
+    },
+
+    /** A new job. Returns how many characters of it go into its outbox row. */
+    add: (job: Job, dueAt: number | null, seq: number): number => {
+      const text = JSON.stringify(job);
+      journal.add(job, text, dueAt, seq);
+      return text.length;
+    },
+
+    /** The same for a change; 0 for a job in the table. */
+    put: (job: Job, dueAt: number | null, seq: number): number => {
+      const text = JSON.stringify(job);
+      const kept = journal.get(job.id);
+      if (kept !== undefined) {
+        journal.change(kept, job, text, dueAt, seq);
+        return text.length;
+      }
+      const ended = journal.takeEnded(job.id);
+      if (ended !== undefined) payloads.moveOut(ended);
+      rows.put({ job, text }, dueAt, seq);
+      return 0;
+    },
+
+    /** A change that is not sent to history: a heartbeat, a place in the queue. */
+    touch: (job: Job, dueAt: number | null): void => {
+      const kept = journal.get(job.id);
+      if (kept !== undefined) moveOut(kept);
+      rows.touch({ job, text: JSON.stringify(job) }, dueAt);
+    },
+
+    ...movedOut(journal, moveOut),
+    removeMany: rows.removeMany,
+  };
+};
+
+/** How jobs leave the journal. */
+const movedOut = (journal: Journal, moveOut: (kept: Journaled) => void) => ({
+  /** History has the rows up to this one: jobs created in them leave the journal. Returns whether any job moved. */
+  settle: (drainedSeq: number): boolean => {
+    let hasMoved = false;
+    for (const kept of journal.createdUpTo(drainedSeq)) {
+      const isOver = isFinal(kept.job.status) && kept.changedSeq <= drainedSeq && !kept.hasRows;
+      if (isOver) journal.end(kept);
+      else moveOut(kept);
+      hasMoved ||= !isOver;
+    }
+    return hasMoved;
+  },
+
+  /** If the journal has too many jobs, the older half moves to the tables. Returns whether any did. */
+  makeRoom: (): boolean => {
+    if (!journal.isFull) return false;
+    const seq = journal.middleSeq;
+    for (const kept of journal.createdUpTo(seq)) moveOut(kept);
+    journal.noteSpilled(seq);
+    return true;
+  },
+
+  /** Those whose time to leave has come and that history has. */
+  forgetEnded: (nowAt: number): void => journal.forgetEnded(nowAt),
+});

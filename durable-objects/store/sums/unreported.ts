@@ -1,0 +1,110 @@
+// Leases that ended without a report of their holder: cancelled, halted, timed out, reaped. The cost of such an attempt
+// may still be reported, once. A stream's cost is estimated if it is not: `inputTokens` is null for what is never
+// estimated, or is already. A report that comes later takes the estimate's place.
+
+import { all, first, type Sql, scalar } from "../sql.ts";
+
+export interface UnreportedLease {
+  readonly jobId: string;
+  readonly lease: number;
+  readonly worker: string;
+  readonly provider: string;
+  readonly endedAt: number;
+  readonly inputTokens: number | null;
+  /** Characters of content that its relay passed on. */
+  readonly saidChars: number;
+  readonly model: string | null;
+  readonly keyId: string | null;
+  /** The person of the key. */
+  readonly fairnessKey: string | null;
+}
+
+/** What it counts with until it is reported. */
+export interface EstimatedLease extends UnreportedLease {
+  readonly isEstimated: boolean;
+  readonly estimatedNanoUsd: number | null;
+}
+
+type Cells = Record<string, unknown>;
+
+const read = (row: Cells): EstimatedLease => ({
+  jobId: row.job_id as string,
+  lease: row.lease as number,
+  worker: row.worker as string,
+  provider: row.provider as string,
+  endedAt: row.ended_at as number,
+  inputTokens: row.input_tokens as number | null,
+  saidChars: row.said_chars as number,
+  model: row.model as string | null,
+  keyId: row.key_id as string | null,
+  fairnessKey: row.fairness_key as string | null,
+  isEstimated: row.is_estimated === 1,
+  estimatedNanoUsd: row.estimated_nano_usd as number | null,
+});
+
+export const unreportedTable = (sql: Sql) => ({
+  put: (one: UnreportedLease): void => {
+    sql.exec(
+      `INSERT OR REPLACE INTO unreported
+         (job_id, lease, worker, provider, ended_at, input_tokens, said_chars, model, key_id, fairness_key)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+      one.jobId,
+      one.lease,
+      one.worker,
+      one.provider,
+      one.endedAt,
+      one.inputTokens,
+      one.saidChars,
+      one.model,
+      one.keyId,
+      one.fairnessKey,
+    );
+  },
+
+  find: (jobId: string, lease: number): EstimatedLease | null => {
+    const row = first(sql, "SELECT * FROM unreported WHERE job_id = ? AND lease = ?", jobId, lease);
+    return row === null ? null : read(row);
+  },
+
+  noteSaid: (jobId: string, lease: number, chars: number): void => {
+    sql.exec("UPDATE unreported SET said_chars = ? WHERE job_id = ? AND lease = ?", chars, jobId, lease);
+  },
+
+  /** Those that ended no later than this and are estimated, the oldest first. */
+  toEstimate: (at: number, limit: number): EstimatedLease[] =>
+    all(
+      sql,
+      `SELECT * FROM unreported WHERE input_tokens IS NOT NULL AND ended_at <= ?
+       ORDER BY ended_at, job_id, lease LIMIT ?`,
+      at,
+      limit,
+    ).map(read),
+
+  oldestToEstimate: (): number | null =>
+    scalar(sql, "SELECT MIN(ended_at) FROM unreported WHERE input_tokens IS NOT NULL"),
+
+  noteEstimated: (jobId: string, lease: number, nanoUsd: number | null): void => {
+    sql.exec(
+      `UPDATE unreported SET input_tokens = NULL, is_estimated = 1, estimated_nano_usd = ?
+       WHERE job_id = ? AND lease = ?`,
+      nanoUsd,
+      jobId,
+      lease,
+    );
+  },
+
+  remove: (jobId: string, lease: number): void => {
+    sql.exec("DELETE FROM unreported WHERE job_id = ? AND lease = ?", jobId, lease);
+  },
+
+  removeBefore: (at: number, limit: number): void => {
+    sql.exec(
+      `DELETE FROM unreported WHERE (job_id, lease) IN
+         (SELECT job_id, lease FROM unreported WHERE ended_at <= ? ORDER BY ended_at LIMIT ?)`,
+      at,
+      limit,
+    );
+  },
+
+  oldestEndedAt: (): number | null => scalar(sql, "SELECT MIN(ended_at) FROM unreported"),
+});

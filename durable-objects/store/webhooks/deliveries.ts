@@ -1,0 +1,73 @@
+// Webhooks' deliveries. Each is written in the transaction of the change that it reports.
+
+import type { Delivery, DeliveryStatus } from "../../../domain/webhook.ts";
+import { all, first, type Sql, scalar } from "../sql.ts";
+import { DELIVERY_COLUMNS, toDelivery } from "./delivery-row.ts";
+import { dueDeliveries } from "./due-deliveries.ts";
+import { finishedDeliveries } from "./finished-deliveries.ts";
+
+export const deliveriesTable = (sql: Sql) => ({
+  ...dueDeliveries(sql),
+  ...finishedDeliveries(sql),
+
+  find: (id: string): Delivery | null => {
+    const row = first(sql, `SELECT ${DELIVERY_COLUMNS} FROM deliveries WHERE id = ?`, id);
+    return row === null ? null : toDelivery(row);
+  },
+
+  put: (one: Delivery): void => {
+    sql.exec(
+      `INSERT OR REPLACE INTO deliveries (${DELIVERY_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+      one.id,
+      one.webhookId,
+      one.event,
+      one.at,
+      one.status,
+      one.attempts,
+      one.responseStatus,
+      one.error,
+      one.nextAttemptAt,
+      one.finishedAt,
+      one.traceparent,
+      one.body,
+    );
+  },
+
+  /** Newest first; of any status if none is given. */
+  page: (webhookId: string, status: DeliveryStatus | null, limit: number, offset: number): Delivery[] =>
+    all(
+      sql,
+      `SELECT ${DELIVERY_COLUMNS} FROM deliveries WHERE webhook_id = ?1 AND (?2 IS NULL OR status = ?2)
+       ORDER BY id DESC LIMIT ?3 OFFSET ?4`,
+      webhookId,
+      status,
+      limit,
+      offset,
+    ).map(toDelivery),
+
+  count: (webhookId: string, status: DeliveryStatus | null): number =>
+    scalar(
+      sql,
+      "SELECT COUNT(*) FROM deliveries WHERE webhook_id = ?1 AND (?2 IS NULL OR status = ?2)",
+      webhookId,
+      status,
+    ) ?? 0,
+
+  pendingCounts: (): Map<string, number> =>
+    new Map(
+      all(sql, "SELECT webhook_id, COUNT(*) AS count FROM deliveries WHERE status = 'pending' GROUP BY webhook_id").map(
+        (row) => [row.webhook_id as string, row.count as number],
+      ),
+    ),
+
+  /** Those that wait for a webhook that is now disabled. */
+  failPending: (webhookId: string, error: string, nowAt: number): void => {
+    sql.exec(
+      `UPDATE deliveries SET status = 'failed', error = ?, next_attempt_at = NULL, finished_at = ?
+       WHERE webhook_id = ? AND status = 'pending'`,
+      error,
+      nowAt,
+      webhookId,
+    );
+  },
+});

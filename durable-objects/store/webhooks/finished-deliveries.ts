@@ -1,0 +1,28 @@
+// Deliveries that are kept to be shown, until they are old or many.
+
+import { first, type Sql } from "../sql.ts";
+
+export const finishedDeliveries = (sql: Sql) => ({
+  /** When the first finished delivery ended, and how often deliveries were written since: a write takes a new row id. */
+  oldestFinished: (): { readonly at: number; readonly writesSince: number } | null => {
+    const row = first(
+      sql,
+      `SELECT finished_at, (SELECT MAX(rowid) FROM deliveries) - rowid AS writes_since FROM deliveries
+       WHERE finished_at IS NOT NULL ORDER BY finished_at LIMIT 1`,
+    );
+    return row === null ? null : { at: row.finished_at as number, writesSince: row.writes_since as number };
+  },
+
+  /** The first finished ones, of those that ended before `at` or after which deliveries were written so often. */
+  removeFinished: (at: number, writesSince: number, limit: number): void => {
+    sql.exec(
+      `DELETE FROM deliveries WHERE id IN (
+         SELECT id FROM deliveries WHERE finished_at IS NOT NULL
+           AND (finished_at < ?1 OR rowid <= (SELECT MAX(rowid) FROM deliveries) - ?2)
+         ORDER BY finished_at LIMIT ?3)`,
+      at,
+      writesSince,
+      limit,
+    );
+  },
+});

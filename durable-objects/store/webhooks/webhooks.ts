@@ -1,0 +1,19 @@
+// Webhooks.
+
+import type { Webhook } from "../../../domain/webhook.ts";
+import { all, records, type Sql } from "../sql.ts";
+
+export const webhooksTable = (sql: Sql) => ({
+  /** Newest first. */
+  all: (): Webhook[] =>
+    records<Webhook>(all(sql, "SELECT record FROM webhooks")).sort((one, other) => other.createdAt - one.createdAt),
+
+  put: (webhook: Webhook): void => {
+    sql.exec("INSERT OR REPLACE INTO webhooks (id, record) VALUES (?, ?)", webhook.id, JSON.stringify(webhook));
+  },
+
+  remove: (id: string): void => {
+    sql.exec("DELETE FROM webhooks WHERE id = ?", id);
+    sql.exec("DELETE FROM deliveries WHERE webhook_id = ?", id);
+  },
+});

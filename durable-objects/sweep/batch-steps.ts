@@ -1,0 +1,339 @@
+// How a batch moves on: what is to be asked of the object of its file, and what the tenant does with the answer. Each
+// step may be asked and answered twice. A batch's lines become jobs in the turn that moves its cursor past them, so each
+// becomes one job.
+
+import {
+  type BatchModel,
+  type BatchRecord,
+  batchFileId,
+  beginBatch,
+  CANCEL_GRACE_MS,
+  closeBatch,
+  failBatch,
+  finishLines,
+  isEnded,
+  type LineCursor,
+  nextInstantOf,
+  noteFed,
+  unfedLines,
+  yieldsUntilAt,
+} from "../../domain/batch/batch.ts";
+import { type BatchLine, type Fault, type LineRules, wholeFault } from "../../domain/batch/batch-line.ts";
+import { linesToFeed } from "../../domain/batch/feeding.ts";
+import type { LineAnswer } from "../../domain/batch/line-answer.ts";
+import type { FileRecord } from "../../domain/file/file.ts";
+import { createJob, type NewJob, requirementsOfNew } from "../../domain/job/job.ts";
+import type { ModelChoice } from "../../domain/job/job-facts.ts";
+import { groupKeyOf } from "../../domain/job/queue.ts";
+import type { WebhookEvent } from "../../domain/webhook.ts";
+import { DAY_MS, SECOND_MS } from "../../domain/words/duration.ts";
+import { earliest } from "../../domain/words/earliest.ts";
+import type { Actor } from "../../domain/words/event.ts";
+import type { Json } from "../../domain/words/json.ts";
+import { holdReason } from "../operations/files/batches.ts";
+import { drop } from "../operations/files/files.ts";
+import { findModels } from "../operations/front-door/door-models.ts";
+import { refuseBacklog, refuseGroups } from "../placing/room.ts";
+import { routePolicy } from "../placing/route-policy.ts";
+import { admit, type WaitingReasons } from "../placing/routing.ts";
+import { inFlow } from "../steps/flow.ts";
+import { endOpenLines } from "../steps/stop-batches.ts";
+import type { Turn } from "../turn/turn.ts";
+
+const SENT_AT_ONCE = { rows: 500, chars: 4_000_000 };
+const BUSY_LOOK_MS = 5 * SECOND_MS;
+const IDLE_LOOK_MS = 30 * SECOND_MS;
+/** A batch is remembered for this long after its end, whatever became of its files. */
+const REMEMBERED_MS = 30 * DAY_MS;
+const REMOVED_A_SWEEP = 100;
+/** Longer than any batch: what its files are announced for. */
+const ANNOUNCED_MS = 8 * DAY_MS;
+export const BATCH_OUTPUT = "batch_output";
+
+/** What the object of a batch's file is to do. */
+export type BatchStep = { readonly id: string; readonly fileId: string } & (
+  | { readonly do: "learn"; readonly rules: LineRules; readonly bytes: number; readonly keptUntil: number }
+  | { readonly do: "record"; readonly answers: readonly LineAnswer[] }
+  | {
+      readonly do: "take";
+      readonly model: string;
+      readonly cursor: LineCursor | null;
+      readonly limit: number;
+    }
+  | {
+      readonly do: "close";
+      readonly ending: NonNullable<BatchRecord["ending"]>;
+      readonly expiresAt: number;
+    }
+);
+
+/** The next step of a batch; null if it waits for its lines, or has ended. */
+export const nextStepOf = (turn: Turn, id: string): BatchStep | null => {
+  const batch = turn.memory.batches.get(id);
+  if (batch === undefined) return null;
+  const named = { id, fileId: batch.fileId };
+  const answers = turn.store.lineEnds.of(id, SENT_AT_ONCE);
+  if (answers.length > 0) return { ...named, do: "record", answers };
+  if (batch.ending !== null) {
+    const expiresAt = turn.nowAt + batch.outputLifeMs;
+    return { ...named, do: "close", ending: batch.ending, expiresAt };
+  }
+  if (batch.inProgressAt === null) return { ...named, do: "learn", ...learning(turn, batch) };
+  const model = batch.status === "in_progress" ? modelToFeed(turn, batch) : null;
+  return model === null ? null : { ...named, do: "take", ...model };
+};
+
+const learning = (turn: Turn, batch: BatchRecord): { rules: LineRules; bytes: number; keptUntil: number } => {
+  const file = turn.store.files.find(batch.fileId);
+  const { aliases } = turn.memory.config.frontDoor;
+  const limits = batch.keyId === null ? null : (turn.store.keys.find(batch.keyId)?.limits ?? null);
+  return {
+    rules: {
+      endpoint: `/v1/${batch.api}`,
+      models: limits?.models ?? null,
+      aliases: Object.fromEntries(Object.entries(aliases).map(([name, list]) => [name, list[0]?.model ?? name])),
+    },
+    bytes: file?.bytes ?? 0,
+    keptUntil: batch.expiresAt + ANNOUNCED_MS,
+  };
+};
+
+const modelToFeed = (
+  turn: Turn,
+  batch: BatchRecord,
+): Omit<Extract<BatchStep, { do: "take" }>, "id" | "fileId" | "do"> | null => {
+  if (unfedLines(batch) === 0 || holdReason(turn, batch) !== null || !refuseBacklog(turn).ok) return null;
+  for (const model of batch.models) {
+    if (model.fed === model.total) continue;
+    const limit = linesToFeed(model, placesFor(turn, batch, model));
+    if (limit > 0) return { model: model.name, cursor: model.cursor, limit };
+  }
+  return null;
+};
+
+const plain = (model: string): ModelChoice => ({ model, provider: null, tags: [], tier: null });
+
+/** A model that no worker has is no fault: its lines wait. */
+const meant = (turn: Turn, name: string): ModelChoice => {
+  const found = findModels(turn, { model: name, others: [], seed: name });
+  return (found.ok ? found.value[0] : undefined) ?? plain(name);
+};
+
+const placesFor = (turn: Turn, { api, id }: BatchRecord, { name }: BatchModel): number => {
+  const { model, provider, tags } = meant(turn, name);
+  const asked = { provider, model, tags, api, excludedProviders: [], avoidedWorkers: [], batch: id };
+  let places = 0;
+  for (const slot of turn.memory.fleet.offering(asked).members())
+    places += turn.memory.fleet.at(slot).worker.concurrency;
+  return places;
+};
+
+/** Its file was read, or is at fault. */
+export const learned = (
+  turn: Turn,
+  id: string,
+  found:
+    | { is: "refused"; faults: readonly Fault[] }
+    | { is: "ready"; models: readonly Pick<BatchModel, "name" | "total">[] },
+): void => {
+  const batch = turn.memory.batches.get(id);
+  if (batch === undefined || batch.inProgressAt !== null) return;
+  if (found.is === "refused") {
+    const faults = found.faults.length > 0 ? found.faults : [wholeFault("empty_file", "the file is gone")];
+    conclude(turn, failBatch(batch, faults, turn.nowAt));
+    turn.effects.droppedViews.push(...viewsOf(batch));
+    return;
+  }
+  const begun = beginBatch(batch, found.models, turn.nowAt);
+  for (const kind of ["out", "err"] as const) turn.store.files.put(announcedFile(turn, begun, kind));
+  if (batch.status !== "cancelling") turn.putBatch(begun);
+  else turn.putBatch(finishLines({ ...begun, status: "cancelling" }, "cancelled", turn.nowAt));
+};
+
+const viewsOf = ({ id, fileId }: BatchRecord) => (["out", "err"] as const).map((form) => ({ fileId, batch: id, form }));
+
+const NAMES = { out: "output", err: "errors" } as const;
+
+/** Not readable yet: it counts what the batch's answers take. */
+const announcedFile = (turn: Turn, batch: BatchRecord, form: "out" | "err"): FileRecord => ({
+  id: batchFileId(batch.id, form),
+  name: `${batch.id}_${NAMES[form]}.jsonl`,
+  contentType: "application/jsonl",
+  purpose: BATCH_OUTPUT,
+  bytes: 0,
+  sha256: null,
+  createdAt: turn.nowAt,
+  expiresAt: turn.nowAt + ANNOUNCED_MS,
+  keyId: batch.keyId,
+  ownerKeyId: batch.keyId,
+  jobId: null,
+  origin: batch.origin,
+  upload: null,
+  view: { fileId: batch.fileId, batch: batch.id, form },
+});
+
+/** The object of the file has these answers. */
+export const recorded = (turn: Turn, id: string, answers: readonly LineAnswer[]): void => {
+  turn.store.lineEnds.remove(
+    id,
+    answers.map(({ line }) => line),
+  );
+  for (const form of ["out", "err"] as const) {
+    const file = turn.store.files.find(batchFileId(id, form));
+    const ofThis = answers.filter(({ state }) => (state === "completed") === (form === "out"));
+    const bytes = ofThis.reduce((sum, { body, resultFile }) => sum + (resultFile?.bytes ?? body?.length ?? 0), 0);
+    if (file !== null && bytes > 0) turn.store.files.put({ ...file, bytes: file.bytes + bytes });
+  }
+  for (const { resultFile } of answers) {
+    const copied = resultFile === null ? null : turn.store.files.find(resultFile.id);
+    if (copied !== null) drop(turn, copied);
+  }
+};
+
+/** Lines as the file's object gives them out. */
+export interface FedLine extends LineCursor {
+  readonly customId: string;
+  readonly body: BatchLine["body"];
+}
+
+/** Makes jobs of lines, unless the cursor has moved since they were asked for. Returns whether it did. */
+export const fed = (
+  turn: Turn,
+  { id, model, cursor }: { id: string; model: string; cursor: LineCursor | null },
+  lines: readonly FedLine[],
+): boolean => {
+  const batch = turn.memory.batches.get(id);
+  const known = batch?.models.find(({ name }) => name === model);
+  const last = lines.at(-1);
+  if (batch === undefined || known === undefined || last === undefined) return false;
+  if (batch.status !== "in_progress" || known.cursor?.line !== cursor?.line) return false;
+  const found = meant(turn, model);
+  const jobs = lines.map((line) => toNewJob(batch, model, found, line));
+  const groups = [...new Set(jobs.map((one) => groupKeyOf(requirementsOfNew(one))))];
+  if (!refuseGroups(turn, groups).ok || holdReason(turn, batch) !== null) return false;
+  turn.putBatch(noteFed(batch, model, lines.length, { hash: last.hash, line: last.line }));
+  const policy = routePolicy(turn);
+  const reasons: WaitingReasons = new Map();
+  const creator = creatorOf(turn, batch);
+  const flowed = jobs.map((asked) => inFlow(turn, asked, batch.keyId));
+  for (const asked of flowed) admit(turn, createJob(asked, turn.newId(), turn.nowAt, creator), policy, reasons);
+  return true;
+};
+
+/** Its lines are jobs of the key that created it. */
+const creatorOf = (turn: Turn, { keyId }: BatchRecord): Actor | null =>
+  keyId === null ? null : { keyId, name: turn.store.keys.find(keyId)?.name ?? "" };
+
+const toNewJob = (batch: BatchRecord, model: string, found: ModelChoice, { line, customId, body }: FedLine): NewJob => {
+  const given: { [field: string]: Json } = { ...body, model: found.model };
+  return {
+    prompt: customId,
+    input: batch.api === "responses" ? { ...given, store: false } : given,
+    provider: found.provider,
+    model: found.model,
+    tags: found.tags,
+    priority: "low",
+    tier: found.tier,
+    timeoutMs: null,
+    maxAttempts: null,
+    runAt: null,
+    schedule: null,
+    api: batch.api,
+    batch: batch.id,
+    batchPlace: { line, customId, model, yieldsUntilAt: yieldsUntilAt(batch) },
+  };
+};
+
+export interface WrittenFile {
+  readonly bytes: number;
+  readonly sha256: string;
+}
+
+/** Its files are written: the batch has ended. */
+export const closed = (
+  turn: Turn,
+  id: string,
+  files: { out: WrittenFile; err: WrittenFile },
+  expiresAt: number,
+): void => {
+  const batch = turn.memory.batches.get(id);
+  if (batch === undefined || batch.ending === null) return;
+  for (const form of ["out", "err"] as const) {
+    const known = turn.store.files.find(batchFileId(id, form));
+    if (known === null) continue;
+    const { bytes, sha256 } = files[form];
+    if (bytes === 0) drop(turn, known);
+    else turn.store.files.put({ ...known, bytes, sha256, createdAt: turn.nowAt, expiresAt });
+  }
+  turn.due(expiresAt);
+  conclude(turn, closeBatch(batch, { output: files.out.bytes, errors: files.err.bytes }, turn.nowAt));
+};
+
+const EVENTS: Readonly<Partial<Record<BatchRecord["status"], WebhookEvent>>> = {
+  completed: "batch.completed",
+  failed: "batch.failed",
+  cancelled: "batch.cancelled",
+  expired: "batch.expired",
+};
+
+const conclude = (turn: Turn, batch: BatchRecord): void => {
+  turn.putBatch(batch);
+  const event = EVENTS[batch.status];
+  const { id, status, total, completed, failed } = batch;
+  const data = { id, status, total, completed, failed, cancelled: total - completed - failed };
+  if (event !== undefined) turn.announceBatch(event, data);
+};
+
+const lookAfterMs = (turn: Turn, batch: BatchRecord): number =>
+  batch.ending !== null || batch.inProgressAt === null || turn.store.lineEnds.has(batch.id)
+    ? BUSY_LOOK_MS
+    : IDLE_LOOK_MS;
+
+/** When batches are looked at next. */
+export const nextBatchAt = (turn: Turn): number | null => {
+  const { batches, batchWork } = turn.memory;
+  const instants = [...batches.values()].flatMap((batch) => [
+    batchWork.lookedAt + lookAfterMs(turn, batch),
+    nextInstantOf(batch),
+  ]);
+  const oldest = turn.store.batches.oldestEndAt();
+  return earliest([...instants, ...quietEnds(turn), oldest === null ? null : oldest + REMEMBERED_MS]);
+};
+
+const quietEnds = (turn: Turn): number[] => {
+  const { batches, batchWork, config } = turn.memory;
+  return batches.size === 0 ? [] : [...batchWork.otherAt.values()].map((at) => at + config.batches.quietMs);
+};
+
+/** Ends what is over, asks for what is missing, and opens what was held. */
+export const lookAtBatches = (turn: Turn): void => {
+  const { batches, batchWork, queue } = turn.memory;
+  batchWork.lookedAt = turn.nowAt;
+  for (const batch of [...batches.values()]) {
+    attend(turn, batch);
+    turn.effects.batches.add(batch.id);
+  }
+  endQuiet(turn);
+  for (const { key, requirements } of queue.groups.values())
+    if (requirements.batch !== null) turn.openedGroups.add(key);
+  for (const old of turn.store.batches.endedBefore(turn.nowAt - REMEMBERED_MS, REMOVED_A_SWEEP))
+    turn.store.batches.remove(old.id);
+};
+
+const endQuiet = (turn: Turn): void => {
+  const { batchWork, config } = turn.memory;
+  for (const [instance, at] of batchWork.otherAt) {
+    if (at + config.batches.quietMs > turn.nowAt) continue;
+    batchWork.otherAt.delete(instance);
+    turn.freedWorkers.add(instance);
+  }
+};
+
+const attend = (turn: Turn, batch: BatchRecord): void => {
+  if (batch.ending !== null || isEnded(batch)) return;
+  if (batch.status === "cancelling" && (batch.cancellingAt ?? 0) + CANCEL_GRACE_MS <= turn.nowAt)
+    endOpenLines(turn, batch.id, { isAtOnce: true });
+  if (batch.status !== "in_progress" || batch.expiresAt > turn.nowAt) return;
+  turn.putBatch(finishLines(batch, "expired", turn.nowAt));
+  endOpenLines(turn, batch.id, { isAtOnce: true, isExpired: true });
+};

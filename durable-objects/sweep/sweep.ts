@@ -1,0 +1,349 @@
+// All periodic tasks of a tenant. The alarm runs this timetable: each row says when it is due next and does a bounded
+// amount of work. Running it twice, early or late does no harm.
+
+import { maxAttemptsOf, timeoutOf } from "../../domain/config.ts";
+import { isCutOff } from "../../domain/fleet/fleet.ts";
+import { stillMissing } from "../../domain/fleet/model-name.ts";
+import { giveUpWaiting, moveOn } from "../../domain/front-door/front-door.ts";
+import { type Job, makeReady } from "../../domain/job/job.ts";
+import { expireLease, reapJob, timeOutJob } from "../../domain/job/lease.ts";
+import { isOnlyFull } from "../../domain/routing/explanation.ts";
+import { DAY_MS } from "../../domain/words/duration.ts";
+import { earliest } from "../../domain/words/earliest.ts";
+import { endGraces } from "../operations/access/keys.ts";
+import { suspendKeys } from "../operations/access/people.ts";
+import { endFiles } from "../operations/files/files.ts";
+import { askEdgesAgain, nextEdgeAskAt } from "../operations/fleet/edge-workers.ts";
+import { forgetAbsent, lookAgain, nextForgetAt, nextLookAt } from "../operations/fleet/watch.ts";
+import { openOrClose } from "../operations/fleet/workers.ts";
+import { endResponses } from "../operations/front-door/responses.ts";
+import { loseWaitedFor, SOCKET_GRACE_MS } from "../operations/halts/abandon.ts";
+import { enforceBudget, nextBudgetAt } from "../operations/halts/budget.ts";
+import { estimateUnreported, nextEstimateAt } from "../operations/halts/late-spending.ts";
+import { runIfDue } from "../operations/schedules.ts";
+import { nextChoice } from "../placing/next-choice.ts";
+import { refuseGroups } from "../placing/room.ts";
+import { routePolicy, routeRequest } from "../placing/route-policy.ts";
+import { lookForFallbacks } from "../placing/routing.ts";
+import { nextStorageNoteAt, noteStorage } from "../placing/storage-use.ts";
+import { waitingReason } from "../placing/waiting-reason.ts";
+import { nextDeliveryAt, nextRemovalAt, removeOldDeliveries, takeDeliveries } from "../steps/deliveries.ts";
+import { announceIdle } from "../steps/idle-workers.ts";
+import { endTrials, noteExpiredLeases } from "../steps/outcomes.ts";
+import { announceSilence, nextSilenceAt } from "../steps/silence.ts";
+import { nextWantedAt } from "../steps/wanted.ts";
+import { dueAtOf, firstTokenDueAt, staleAtOf, timeoutAtOf } from "../turn/deadline.ts";
+import { nextIdleAt } from "../turn/idleness.ts";
+import { type Turn, UNREPORTED_KEPT_MS } from "../turn/turn.ts";
+import { lookAtBatches, nextBatchAt } from "./batch-steps.ts";
+import { announceWanted } from "./capacity.ts";
+
+const JOBS_A_SWEEP = 500;
+const REMOVED_A_SWEEP = 2_000;
+const SCHEDULES_A_SWEEP = 200;
+const EXPIRED_ROWS_A_SWEEP = 1000;
+const GROUP_WAIT_MS = 5_000;
+const KEPT_SPENDING_MS = 62 * DAY_MS;
+
+interface Row {
+  readonly what: string;
+  /** When this row is due, epoch ms; null for never. */
+  readonly dueAt: (turn: Turn) => number | null;
+  readonly run: (turn: Turn) => void;
+}
+
+const TIMETABLE: readonly Row[] = [
+  {
+    what: "schedules create the jobs that are due",
+    dueAt: (turn) => turn.store.schedules.nextRunAt(),
+    run: (turn) => {
+      for (const schedule of turn.store.schedules.due(turn.nowAt, SCHEDULES_A_SWEEP)) runIfDue(turn, schedule);
+    },
+  },
+  {
+    // Before final jobs leave: a job says which batch it is of.
+    what: "streams that were cut, and that nobody has reported on, are estimated",
+    dueAt: nextEstimateAt,
+    run: estimateUnreported,
+  },
+  {
+    what: "jobs become ready, leases expire, stale jobs are reaped, long ones time out, final ones leave",
+    dueAt: (turn) => turn.store.jobs.nextDueAt(),
+    run: (turn) => {
+      const idlers = new Set<string>();
+      for (const job of turn.store.jobs.due(turn.nowAt, JOBS_A_SWEEP)) attend(turn, job, idlers);
+      for (const instance of idlers) noteExpiredLeases(turn, instance);
+      removeFinal(turn);
+    },
+  },
+  {
+    what: "providers end their back-off",
+    dueAt: (turn) => turn.store.backoffs.nextEndAt(),
+    run: (turn) => {
+      for (const [provider, untilAt] of turn.memory.backoffs) {
+        if (untilAt <= turn.nowAt) turn.memory.backoffs.delete(provider);
+      }
+      turn.store.backoffs.removeEnded(turn.nowAt);
+      turn.isAllOpened = true;
+    },
+  },
+  {
+    what: "pauses end",
+    dueAt: (turn) => earliest(pauseEnds(turn)),
+    run: (turn) => {
+      for (const { worker } of [...turn.memory.fleet.timed()]) {
+        if (worker.pause?.untilAt == null || worker.pause.untilAt > turn.nowAt) continue;
+        turn.putWorker({ ...worker, pause: null });
+        turn.freedWorkers.add(worker.instance);
+        turn.send(worker.instance, { type: "worker.resumed" });
+      }
+    },
+  },
+  {
+    what: "workers open and close by their hours",
+    dueAt: (turn) => earliest([...turn.memory.fleet.timed()].map(({ worker }) => worker.opening?.changesAt ?? null)),
+    run: (turn) => {
+      for (const { worker } of [...turn.memory.fleet.timed()]) {
+        const { opening } = worker;
+        if (opening?.changesAt != null && opening.changesAt <= turn.nowAt) openOrClose(turn, worker, opening);
+      }
+    },
+  },
+  {
+    what: "runtimes are asked again for models that they did not have",
+    dueAt: (turn) => earliest(missingEnds(turn)),
+    run: (turn) => {
+      for (const { worker } of [...turn.memory.fleet.timed()]) {
+        const missingModels = stillMissing(worker.missingModels, turn.nowAt);
+        if (missingModels.length === worker.missingModels.length) continue;
+        turn.putWorker({ ...worker, missingModels });
+        turn.freedWorkers.add(worker.instance);
+      }
+    },
+  },
+  {
+    what: "workers that do not answer whether their runtime works are judged without",
+    dueAt: (turn) => earliest([...turn.memory.fleet.timed()].map(({ worker }) => worker.trial?.untilAt ?? null)),
+    run: endTrials,
+  },
+  {
+    what: "front-door jobs leave a worker whose socket is gone",
+    dueAt: (turn) => earliest([...turn.memory.socketGoneAt.values()].map((at) => at + SOCKET_GRACE_MS)),
+    run: (turn) => {
+      for (const [instance, at] of turn.memory.socketGoneAt) {
+        if (at + SOCKET_GRACE_MS > turn.nowAt) continue;
+        turn.memory.socketGoneAt.delete(instance);
+        const member = turn.memory.fleet.get(instance);
+        if (member !== undefined && isCutOff(member)) loseWaitedFor(turn, instance);
+      }
+    },
+  },
+  {
+    what: "waiting jobs are checked again where only time may have brought them a worker",
+    dueAt: nextLookAt,
+    run: lookAgain,
+  },
+  {
+    what: "jobs that have waited long enough go to a fallback of the coordinator",
+    dueAt: ({ memory: { queue, edgeLookAt } }) =>
+      queue.count === 0 || !Number.isFinite(edgeLookAt) ? null : edgeLookAt,
+    run: lookForFallbacks,
+  },
+  {
+    what: "providers that the coordinator cannot call are asked about again",
+    dueAt: nextEdgeAskAt,
+    run: askEdgesAgain,
+  },
+  {
+    what: "workers that stay offline are forgotten",
+    dueAt: nextForgetAt,
+    run: forgetAbsent,
+  },
+  {
+    what: "a reached budget ends with its day or month, or is reached again",
+    dueAt: nextBudgetAt,
+    run: enforceBudget,
+  },
+  {
+    what: "a place of storage that fills up is noted",
+    dueAt: nextStorageNoteAt,
+    run: noteStorage,
+  },
+  {
+    what: "webhooks are told of workers that fall silent",
+    dueAt: nextSilenceAt,
+    run: announceSilence,
+  },
+  {
+    what: "webhooks are told of jobs that wait for capacity",
+    dueAt: nextWantedAt,
+    run: announceWanted,
+  },
+  {
+    what: "webhooks are told of workers without work",
+    dueAt: nextIdleAt,
+    run: announceIdle,
+  },
+  {
+    what: "webhook deliveries are tried",
+    dueAt: nextDeliveryAt,
+    run: takeDeliveries,
+  },
+  {
+    what: "old deliveries are deleted",
+    dueAt: nextRemovalAt,
+    run: removeOldDeliveries,
+  },
+  {
+    what: "files past their end are deleted",
+    dueAt: (turn) => turn.store.files.nextEndAt(),
+    run: endFiles,
+  },
+  {
+    what: "stored responses past their end are deleted",
+    dueAt: (turn) => turn.store.responses.nextEndAt(),
+    run: endResponses,
+  },
+  {
+    what: "batches go on, end in time, and are forgotten",
+    dueAt: nextBatchAt,
+    run: lookAtBatches,
+  },
+  {
+    what: "rotated keys end their grace",
+    dueAt: (turn) => turn.store.keys.nextGraceEndAt(),
+    run: endGraces,
+  },
+  {
+    what: "idempotency keys expire",
+    dueAt: (turn) => turn.store.idempotency.nextExpiryAt(),
+    run: (turn) => turn.store.idempotency.removeExpired(turn.nowAt, EXPIRED_ROWS_A_SWEEP),
+  },
+  {
+    what: "leases that never reported their cost are forgotten",
+    dueAt: (turn) => {
+      const oldestAt = turn.store.unreported.oldestEndedAt();
+      return oldestAt === null ? null : oldestAt + UNREPORTED_KEPT_MS;
+    },
+    run: (turn) => turn.store.unreported.removeBefore(turn.nowAt - UNREPORTED_KEPT_MS, EXPIRED_ROWS_A_SWEEP),
+  },
+  {
+    what: "dashboard sessions expire",
+    dueAt: (turn) => turn.store.sessions.nextExpiryAt(),
+    run: (turn) => {
+      for (const id of turn.store.sessions.removeExpired(turn.nowAt)) turn.effects.endedSessions.add(id);
+    },
+  },
+  {
+    what: "people's sessions expire",
+    dueAt: (turn) => turn.store.personSessions.nextExpiryAt(),
+    run: (turn) => {
+      for (const id of turn.store.personSessions.removeExpired(turn.nowAt)) turn.effects.endedSessions.add(id);
+    },
+  },
+  { what: "personal keys are suspended", dueAt: (turn) => turn.store.people.nextKeysEndAt(), run: suspendKeys },
+  {
+    what: "grants of keys expire",
+    dueAt: (turn) => turn.store.keyGrants.nextExpiryAt(),
+    run: (turn) => turn.store.keyGrants.removeExpired(turn.nowAt),
+  },
+  {
+    what: "old sums of spending are deleted",
+    dueAt: (turn) => {
+      const oldestAt = earliest([turn.store.spending.oldestDayAt(), turn.store.keyUse.oldestDayAt()]);
+      return oldestAt === null ? null : oldestAt + KEPT_SPENDING_MS + 1;
+    },
+    run: (turn) => {
+      turn.store.keyUse.removeBefore(turn.nowAt - KEPT_SPENDING_MS);
+      turn.store.spending.removeBefore(turn.nowAt - KEPT_SPENDING_MS);
+    },
+  },
+];
+
+/** A due row. Each is a turn of its own, so a failing row does not block the others. */
+export type Sweep = Pick<Row, "what" | "run">;
+
+/** What is due now, and the earliest instant at which any row is due; null if none ever is. */
+export const readTimetable = (turn: Turn): { due: Sweep[]; nextAt: number | null } => {
+  const instants = TIMETABLE.map((row) => row.dueAt(turn));
+  const due = TIMETABLE.filter((_, index) => (instants[index] ?? Number.POSITIVE_INFINITY) <= turn.nowAt);
+  return { due, nextAt: earliest(instants) };
+};
+
+export const nextWakeAt = (turn: Turn): number | null => readTimetable(turn).nextAt;
+
+const pauseEnds = (turn: Turn): (number | null)[] => {
+  const ends: (number | null)[] = [];
+  for (const { worker } of turn.memory.fleet.timed()) if (worker.pause !== null) ends.push(worker.pause.untilAt);
+  return ends;
+};
+
+const missingEnds = (turn: Turn): number[] =>
+  [...turn.memory.fleet.timed()].flatMap(({ worker }) => worker.missingModels.map(({ untilAt }) => untilAt));
+
+/** Handles a job whose time has come, by its status. */
+const attend = (turn: Turn, job: Job, idlers: Set<string>): void => {
+  if (job.status === "pending") attendPending(turn, job);
+  else if (job.status === "assigned") {
+    if (job.assignedWorker !== null) idlers.add(job.assignedWorker);
+    turn.sendHalt(job, "not started in time");
+    turn.record(job, expireLease(job, turn.nowAt));
+  } else attendRunning(turn, job);
+};
+
+const attendPending = (turn: Turn, job: Job): void => {
+  const isReady = job.readyAt !== null && job.readyAt <= turn.nowAt;
+  if (isReady && refuseGroups(turn, [job.groupKey]).ok) turn.record(job, makeReady(job));
+  else if (isReady) waitForAGroup(turn, job);
+  if (isReady || job.queueUntilAt === null || job.queueUntilAt > turn.nowAt) return;
+  const policy = routePolicy(turn);
+  const isFull = isOnlyFull(turn.memory.fleet, routeRequest(turn, job), policy);
+  const reason = waitingReason(turn, job, policy) ?? "its time was over";
+  const error = { code: "no_eligible_workers", message: reason, retryable: true };
+  const next = isFull ? null : nextChoice(turn, job, error, null);
+  turn.record(job, next ?? giveUpWaiting(job, reason, isFull, turn.nowAt));
+};
+
+/** Too many groups wait: it is looked at again when some of them may have run. */
+const waitForAGroup = (turn: Turn, { id }: Job): void => {
+  const dueAt = turn.nowAt + GROUP_WAIT_MS;
+  turn.store.jobs.postpone(id, dueAt);
+  turn.due(dueAt);
+};
+
+/** Final jobs leave once history has their last change; until then they are not looked at again. */
+const removeFinal = (turn: Turn): void => {
+  const { jobs } = turn.store;
+  const { drainedSeq } = turn.memory;
+  const gone = jobs.removable(turn.nowAt, drainedSeq, REMOVED_A_SWEEP);
+  if (gone.length > 0) jobs.removeMany(gone);
+  jobs.forgetEnded(turn.nowAt);
+  jobs.shelve(turn.nowAt, drainedSeq);
+};
+
+const attendRunning = (turn: Turn, job: Job): void => {
+  const { config } = turn.memory;
+  const timeoutAt = timeoutAtOf(job, config);
+  const timeoutMs = timeoutOf(config, job);
+  const staleAt = staleAtOf(job, turn.memory);
+  const firstTokenAt = firstTokenDueAt(job, config);
+  if (firstTokenAt !== null && firstTokenAt <= turn.nowAt) {
+    turn.sendHalt(job, "it said nothing");
+    turn.record(job, moveOn(job, config.frontDoor.firstTokenMs ?? 0, maxAttemptsOf(config, job), turn.nowAt));
+    return;
+  }
+  // After an outage both may have passed; the earlier one is what happened.
+  const isSilentFirst = staleAt !== null && timeoutAt !== null && staleAt < timeoutAt;
+  if (!isSilentFirst && timeoutAt !== null && timeoutMs !== null && timeoutAt <= turn.nowAt) {
+    turn.sendHalt(job, "timed out");
+    turn.record(job, timeOutJob(job, timeoutMs, turn.nowAt));
+  } else if (staleAt !== null && staleAt <= turn.nowAt) {
+    turn.sendHalt(job, "no heartbeat");
+    turn.record(job, reapJob(job, maxAttemptsOf(config, job), turn.nowAt));
+  } else {
+    // There are heartbeats that its row does not have.
+    const dueAt = dueAtOf(job, turn.memory);
+    turn.store.jobs.postpone(job.id, dueAt);
+    turn.due(dueAt);
+  }
+};

@@ -1,0 +1,73 @@
+// A personal key for a program: the person agrees in the dashboard and gets a code; the program fetches the key with the
+// code and the secret whose digest it sent before (PKCE), so that a stolen code is worth nothing.
+
+import { keyGrantAnswer, keyGrantRequest, redeemAnswer, redeemRequest } from "../../../contract/access/key-grant.ts";
+import { AUTHENTICATION_FAILED } from "../../../domain/access/key.ts";
+import type { PersonRole } from "../../../domain/access/role-rules.ts";
+import { type Endpoint, endpoint } from "../../endpoint/router.ts";
+import { answer } from "../../http/answer.ts";
+import { signingSecret } from "../../http/auth.ts";
+import { mint, randomId } from "../../http/key-format.ts";
+import { Refused, unwrap } from "../../http/refused.ts";
+import { challengeOf, seal, unseal } from "../../sign-in/sealed.ts";
+import { asks } from "../../tenant/asks.ts";
+import { callTenant } from "../../tenant/tenant.ts";
+import { admission } from "../../tenant/tenant-administration.ts";
+import type { TenantName } from "../../tenant/tenant-object.ts";
+
+const KEYS = "Keys";
+const MAX_BYTES = 4 * 1024;
+
+/** What a code says, sealed: an unknown code wakes no tenant. */
+interface Code extends TenantName {
+  readonly grantId: string;
+  readonly role: PersonRole;
+}
+
+const grant = endpoint(
+  {
+    method: "post",
+    path: "/auth/grants",
+    tag: KEYS,
+    ...asks("grantKey", "forbidden"),
+    summary: "Let a program have a key of one's own",
+    description: "Only in a person's session. The program then fetches the key with `POST /auth/key`.",
+    body: keyGrantRequest,
+    answers: { 201: { description: "The code for the program.", schema: keyGrantAnswer } },
+  },
+  async (c, { body, token }) => {
+    const id = randomId();
+    const { role } = unwrap(await callTenant(c.env, token, "grantKey", { id, ...body }));
+    const sealed: Code = { tenant: token.tenant, jurisdiction: token.jurisdiction, grantId: id, role };
+    return answer(c, { code: await seal(signingSecret(c.env), "key grant", sealed), role }, 201);
+  },
+);
+
+const redeem = endpoint(
+  {
+    method: "post",
+    path: "/auth/key",
+    operationId: "redeemKeyGrant",
+    tag: KEYS,
+    needs: "none",
+    maxBodyBytes: MAX_BYTES,
+    summary: "Fetch the key that a person has granted",
+    body: redeemRequest,
+    answers: { 201: { description: "The key, with its secret; the secret is shown only once.", schema: redeemAnswer } },
+    refuses: ["authentication_failed", "forbidden", "overloaded"],
+  },
+  async (c, { body }) => {
+    const secret = signingSecret(c.env);
+    const code = await unseal<Code>(secret, "key grant", body.code);
+    if (code === null) throw new Refused(AUTHENTICATION_FAILED);
+    const { grantId, role, ...name } = code;
+    const minted = await mint(secret, role, name.tenant, name.jurisdiction);
+    const key = { id: minted.id, hash: minted.hash, role };
+    const challenge = await challengeOf(body.verifier);
+    const made = unwrap(await admission(c.env, name, "redeemKey", { grantId, challenge, key }));
+    if (made === null) throw new Refused(AUTHENTICATION_FAILED);
+    return answer(c, { id: made.id, name: made.name, role, key: minted.token, tenant: name.tenant }, 201);
+  },
+);
+
+export const keyGrantRoutes: readonly Endpoint[] = [grant, redeem];

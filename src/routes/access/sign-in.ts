@@ -1,0 +1,139 @@
+// A tenant's config of signing in, its attempts, and the people who have signed in.
+
+import { personIdParam, personList, personResource } from "../../../contract/access/person.ts";
+import {
+  attemptList,
+  NO_SIGN_IN,
+  presentSignIn,
+  type SignInRequest,
+  signInRequest,
+  signInResource,
+} from "../../../contract/access/sign-in.ts";
+import { invalid } from "../../../domain/words/refusal.ts";
+import { checkUrl } from "../../catalog/url-policy.ts";
+import { type Endpoint, endpoint } from "../../endpoint/router.ts";
+import { answer } from "../../http/answer.ts";
+import type { AppContext } from "../../http/auth.ts";
+import { Refused, unwrap } from "../../http/refused.ts";
+import { redirectUri } from "../../sign-in/address.ts";
+import { deploymentSignIn } from "../../sign-in/config.ts";
+import { isPrivateAllowed } from "../../sign-in/identity-fetch.ts";
+import { asks } from "../../tenant/asks.ts";
+import { callTenant } from "../../tenant/tenant.ts";
+
+const SIGN_IN = { tag: "Sign-in" } as const;
+const PEOPLE = { tag: "People" } as const;
+
+/** The rules of webhooks' addresses, checked at each fetch, too. */
+const refusePrivateUrls = (c: AppContext, { oidc, jwt_header }: SignInRequest): void => {
+  const urls = { "oidc.issuer": oidc?.issuer, "jwt_header.jwks_url": jwt_header?.jwks_url };
+  for (const [path, url] of Object.entries(urls)) {
+    const wrong = url === undefined ? null : checkUrl(url, isPrivateAllowed(c.env));
+    if (wrong !== null) throw new Refused(invalid(path, wrong));
+  }
+};
+
+const putSignIn = endpoint(
+  {
+    ...SIGN_IN,
+    ...asks("putSignIn"),
+    method: "put",
+    path: "/api/sign-in",
+    summary: "Set how people sign in",
+    description:
+      "The first rule of `roles` that fits a person's claims gives the role; a person whom none fits is refused. `redirect_uri` of the answer is to be registered with the identity provider.",
+    body: signInRequest,
+    answers: { 200: { description: "The config, without the secret.", schema: signInResource } },
+  },
+  async (c, { body, token }) => {
+    refusePrivateUrls(c, body);
+    const { document } = unwrap(await callTenant(c.env, token, "putSignIn", body));
+    return answer(c, presentSignIn(document, { redirect_uri: redirectUri(c), from: "tenant" }));
+  },
+);
+
+const readSignIn = endpoint(
+  {
+    ...SIGN_IN,
+    ...asks("readSignIn"),
+    method: "get",
+    path: "/api/sign-in",
+    summary: "Read how people sign in",
+    answers: { 200: { description: "The config, without the secret.", schema: signInResource } },
+  },
+  async (c, { token }) => {
+    const own = unwrap(await callTenant(c.env, token, "readSignIn", null)).document;
+    const deployment = own === null ? deploymentSignIn(c.env) : null;
+    const from = own !== null ? "tenant" : deployment !== null ? "deployment" : "none";
+    return answer(c, presentSignIn(own ?? deployment ?? NO_SIGN_IN, { redirect_uri: redirectUri(c), from }));
+  },
+);
+
+const attempts = endpoint(
+  {
+    ...SIGN_IN,
+    ...asks("listAttempts"),
+    method: "get",
+    path: "/api/sign-in/attempts",
+    summary: "List the last 50 sign-ins, newest first",
+    answers: { 200: { description: "The attempts, with the claims that rules look at.", schema: attemptList } },
+  },
+  async (c, { token }) => answer(c, { attempts: unwrap(await callTenant(c.env, token, "listAttempts", null)) }),
+);
+
+const list = endpoint(
+  {
+    ...PEOPLE,
+    ...asks("listPeople"),
+    method: "get",
+    path: "/api/people",
+    summary: "List the people who have signed in",
+    answers: { 200: { description: "The people, the last seen first.", schema: personList } },
+  },
+  async (c, { token }) => answer(c, { people: unwrap(await callTenant(c.env, token, "listPeople", null)) }),
+);
+
+const block = endpoint(
+  {
+    ...PEOPLE,
+    ...asks("blockPerson"),
+    method: "post",
+    path: "/api/people/{id}/block",
+    summary: "Block a person",
+    description: "Sessions, sockets and keys of the person stop at once; the keys live again when unblocked.",
+    params: personIdParam,
+    answers: { 200: { description: "The blocked person.", schema: personResource } },
+  },
+  async (c, { params, token }) => answer(c, unwrap(await callTenant(c.env, token, "blockPerson", params))),
+);
+
+const unblock = endpoint(
+  {
+    ...PEOPLE,
+    ...asks("unblockPerson"),
+    method: "post",
+    path: "/api/people/{id}/unblock",
+    summary: "Unblock a person",
+    params: personIdParam,
+    answers: { 200: { description: "The person.", schema: personResource } },
+  },
+  async (c, { params, token }) => answer(c, unwrap(await callTenant(c.env, token, "unblockPerson", params))),
+);
+
+const endSessions = endpoint(
+  {
+    ...PEOPLE,
+    ...asks("endPersonSessions"),
+    method: "delete",
+    path: "/api/people/{id}/sessions",
+    summary: "End a person's sessions",
+    params: personIdParam,
+    answers: { 204: { description: "The sessions and their sockets have ended." } },
+  },
+  async (c, { params, token }) => {
+    unwrap(await callTenant(c.env, token, "endPersonSessions", params));
+    return c.body(null, 204);
+  },
+);
+
+export const signInRoutes: readonly Endpoint[] = [putSignIn, readSignIn, attempts, list, block, unblock, endSessions];

@@ -1,0 +1,133 @@
+// The models of the fleet: tasks for a worker's models, their reports, and where there is room for a model.
+
+import * as z from "zod";
+import {
+  modelTaskAnswer,
+  modelTaskIdParam,
+  modelTaskList,
+  modelTaskListQuery,
+  modelTaskRequest,
+  modelTaskResource,
+  placeAnswer,
+  placeRequest,
+  taskDoneRequest,
+  taskProgressRequest,
+  toTaskError,
+  toTaskProgress,
+} from "../../../contract/fleet/model-task.ts";
+import { instanceParam } from "../../../contract/fleet/worker.ts";
+import { type Endpoint, endpoint } from "../../endpoint/router.ts";
+import { answer } from "../../http/answer.ts";
+import { unwrap } from "../../http/refused.ts";
+import { asks } from "../../tenant/asks.ts";
+import { callTenant, callTenantForText } from "../../tenant/tenant.ts";
+
+const TAG = "Models";
+const ACCEPTED = 202;
+
+const create = endpoint(
+  {
+    method: "post",
+    path: "/api/workers/{instance}/models",
+    tag: TAG,
+    ...asks("createModelTask"),
+    summary: "Pull, load, unload or delete a model on a worker",
+    description:
+      "Gives the worker a task. A worker takes them only when it was started with `--manage-models`; while it is away the task waits for it. An equal task that is not over is answered instead of a second one. The killswitch cancels pulls and loads.",
+    params: instanceParam,
+    body: modelTaskRequest,
+    answers: { [ACCEPTED]: { description: "The task.", schema: modelTaskAnswer } },
+  },
+  async (c, { params, body, token }) => {
+    const order = { ...params, action: body.action, model: body.model, keepAlive: body.keep_alive ?? null };
+    return answer(c, unwrap(await callTenantForText(c.env, token, "createModelTask", order)), ACCEPTED);
+  },
+);
+
+const place = endpoint(
+  {
+    method: "post",
+    path: "/api/models/place",
+    lane: "heavy",
+    tag: TAG,
+    ...asks("placeModel"),
+    summary: "Place copies of a model where there is room",
+    description:
+      "The best workers that can take it load the model, or pull it where it is not on disk: preferred is on disk, fits into free memory without evicting another model, idle. `copies` counts the workers that have it loaded or are getting it. With `dry_run` no task is given.",
+    body: placeRequest,
+    answers: { 200: { description: "The tasks that were given, and every worker's score.", schema: placeAnswer } },
+  },
+  async (c, { body, token }) => {
+    const { model, copies, tags = [], dry_run: isDryRun } = body;
+    return answer(c, unwrap(await callTenantForText(c.env, token, "placeModel", { model, copies, tags, isDryRun })));
+  },
+);
+
+const list = endpoint(
+  {
+    method: "get",
+    path: "/api/model-tasks",
+    tag: TAG,
+    ...asks("listModelTasks"),
+    summary: "List model tasks, newest first",
+    query: modelTaskListQuery,
+    answers: { 200: { description: "A page of model tasks.", schema: modelTaskList } },
+  },
+  async (c, { query, token }) => {
+    const listed = unwrap(await callTenant(c.env, token, "listModelTasks", query));
+    return answer(c, { ...listed, limit: query.limit, offset: query.offset });
+  },
+);
+
+const cancel = endpoint(
+  {
+    method: "post",
+    path: "/api/model-tasks/{id}/cancel",
+    tag: TAG,
+    ...asks("cancelModelTask"),
+    summary: "Cancel a model task",
+    params: modelTaskIdParam,
+    body: z.strictObject({}),
+    isBodyOptional: true,
+    answers: { 200: { description: "The cancelled task.", schema: modelTaskResource } },
+  },
+  async (c, { params, token }) => answer(c, unwrap(await callTenantForText(c.env, token, "cancelModelTask", params))),
+);
+
+const progress = endpoint(
+  {
+    method: "post",
+    path: "/api/model-tasks/{id}/progress",
+    tag: TAG,
+    ...asks("progressModelTask"),
+    summary: "Report how far a model task is",
+    description: "At most once a second. The first report shows that the worker has the task.",
+    params: modelTaskIdParam,
+    body: taskProgressRequest,
+    answers: { 200: { description: "The task after the report.", schema: modelTaskResource } },
+  },
+  async (c, { params, body, token }) => {
+    const report = { ...params, progress: toTaskProgress(body) };
+    return answer(c, unwrap(await callTenantForText(c.env, token, "progressModelTask", report)));
+  },
+);
+
+const done = endpoint(
+  {
+    method: "post",
+    path: "/api/model-tasks/{id}/done",
+    tag: TAG,
+    ...asks("finishModelTask"),
+    summary: "Report that a model task is done, or failed",
+    params: modelTaskIdParam,
+    body: taskDoneRequest,
+    isBodyOptional: true,
+    answers: { 200: { description: "The task after the report.", schema: modelTaskResource } },
+  },
+  async (c, { params, body, token }) => {
+    const report = { ...params, error: toTaskError(body) };
+    return answer(c, unwrap(await callTenantForText(c.env, token, "finishModelTask", report)));
+  },
+);
+
+export const modelRoutes: readonly Endpoint[] = [create, place, list, cancel, progress, done];

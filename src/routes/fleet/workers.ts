@@ -1,0 +1,227 @@
+// Presence and the fleet.
+
+import * as z from "zod";
+import { activityQuery } from "../../../contract/activity.ts";
+import { fleetGrid, fleetGridQuery } from "../../../contract/fleet/fleet-grid.ts";
+import {
+  hoursRequest,
+  instanceParam,
+  pauseRequest,
+  presenceAnswer,
+  presenceList,
+  presenceListQuery,
+  presenceRequest,
+  toPause,
+  toPresence,
+  workerDetail,
+  workerList,
+  workerListQuery,
+  workerResource,
+} from "../../../contract/fleet/worker.ts";
+import { MAX_WORKER_JOBS, workerActivity } from "../../../contract/fleet/worker-activity.ts";
+import { type Endpoint, endpoint } from "../../endpoint/router.ts";
+import { readWorkerActivity } from "../../history/worker-activity.ts";
+import { answer } from "../../http/answer.ts";
+import { unwrap } from "../../http/refused.ts";
+import { askAndDrain } from "../../tenant/ask-and-drain.ts";
+import { asks } from "../../tenant/asks.ts";
+import { notePresent } from "../../tenant/readiness.ts";
+import { callTenant, callTenantForText } from "../../tenant/tenant.ts";
+
+const TAG = "Workers";
+const nothing = z.strictObject({});
+
+const report = endpoint(
+  {
+    method: "post",
+    path: "/presence",
+    tag: TAG,
+    ...asks("reportPresence"),
+    summary: "Report presence",
+    description:
+      "Registers the worker or renews its heartbeat. `jobs` lists the jobs it has; running jobs that are missing from it go back to the queue.",
+    body: presenceRequest,
+    answers: {
+      200: {
+        description:
+          "The worker, leases it has not started, jobs to drop, the killswitch, and the heartbeat interval in seconds.",
+        schema: presenceAnswer,
+      },
+    },
+  },
+  async (c, { body, token }) => {
+    const presence = { ...toPresence(body), viaSocket: false };
+    const heard = unwrap(await callTenantForText(c.env, token, "reportPresence", presence));
+    notePresent(c.env, token, body.instance);
+    return answer(c, heard);
+  },
+);
+
+const present = endpoint(
+  {
+    method: "get",
+    path: "/presence",
+    lane: "heavy",
+    tag: TAG,
+    ...asks("listPresent"),
+    summary: "List workers that are not offline",
+    description: "A page of large workers (8 MiB of models and tags) is shorter than `limit`: go on behind it.",
+    query: presenceListQuery,
+    answers: { 200: { description: "The workers that are not offline.", schema: presenceList } },
+  },
+  async (c, { token, query }) => answer(c, unwrap(await callTenantForText(c.env, token, "listPresent", query))),
+);
+
+const list = endpoint(
+  {
+    method: "get",
+    path: "/api/workers",
+    lane: "heavy",
+    tag: TAG,
+    ...asks("listWorkers"),
+    summary: "List registered workers",
+    description:
+      "A worker is `failing` if at least a third of its recent jobs, and at least three, failed through its own fault. `unconfirmed`: it has not confirmed the killswitch's halt.",
+    query: workerListQuery,
+    answers: { 200: { description: "A page of workers.", schema: workerList } },
+  },
+  async (c, { query, token }) => {
+    const listed = unwrap(await callTenant(c.env, token, "listWorkers", query));
+    return answer(c, { ...listed, limit: query.limit, offset: query.offset });
+  },
+);
+
+const grid = endpoint(
+  {
+    method: "get",
+    path: "/api/fleet",
+    lane: "heavy",
+    tag: TAG,
+    ...asks("readGrid"),
+    summary: "Read the whole fleet as a grid",
+    description: "A few columns for each worker, in groups: thousands of workers in one answer.",
+    query: fleetGridQuery,
+    answers: { 200: { description: "The groups, each with a column for each field.", schema: fleetGrid } },
+  },
+  async (c, { query, token }) => answer(c, unwrap(await callTenantForText(c.env, token, "readGrid", query))),
+);
+
+const activity = endpoint(
+  {
+    method: "get",
+    path: "/api/workers/{instance}/activity",
+    lane: "heavy",
+    tag: TAG,
+    ...asks("getWorker", "history_unavailable"),
+    operationId: "readWorkerActivity",
+    summary: "Read what a worker did over time",
+    description: `Its jobs by when they were created, over a rolling period in even steps; of the newest ${MAX_WORKER_JOBS} jobs.`,
+    params: instanceParam,
+    query: activityQuery,
+    answers: {
+      200: { description: "Sums, a row for every step, what it served, and its pauses.", schema: workerActivity },
+    },
+  },
+  async (c, { params, query, token }) => {
+    await askAndDrain(c, token, "getWorker", params);
+    return answer(c, await readWorkerActivity(c.env.DB, token.tenant, params.instance, query.period, Date.now()));
+  },
+);
+
+const get = endpoint(
+  {
+    method: "get",
+    path: "/api/workers/{instance}",
+    tag: TAG,
+    ...asks("getWorker"),
+    summary: "Read a worker with its open jobs and recent outcomes",
+    params: instanceParam,
+    answers: { 200: { description: "The worker, its open jobs and its recent outcomes.", schema: workerDetail } },
+  },
+  async (c, { params, token }) => {
+    return answer(c, unwrap(await callTenantForText(c.env, token, "getWorker", params)));
+  },
+);
+
+const forget = endpoint(
+  {
+    method: "delete",
+    path: "/api/workers/{instance}",
+    tag: TAG,
+    ...asks("forgetWorker"),
+    summary: "Delete an offline worker",
+    params: instanceParam,
+    answers: { 204: { description: "Deleted. Its jobs are back in the queue." } },
+  },
+  async (c, { params, token }) => {
+    unwrap(await callTenant(c.env, token, "forgetWorker", params));
+    return c.body(null, 204);
+  },
+);
+
+const pause = endpoint(
+  {
+    method: "post",
+    path: "/api/workers/{instance}/pause",
+    tag: TAG,
+    ...asks("pauseWorker"),
+    summary: "Pause a worker",
+    description:
+      "It gets no new jobs; its running jobs continue. The pause survives restarts of the worker and lasts until it is resumed or `until` has passed.",
+    params: instanceParam,
+    body: pauseRequest,
+    isBodyOptional: true,
+    answers: { 200: { description: "The paused worker.", schema: workerResource } },
+  },
+  async (c, { params, body, token }) => {
+    return answer(c, unwrap(await callTenantForText(c.env, token, "pauseWorker", { ...params, ...toPause(body) })));
+  },
+);
+
+const hours = endpoint(
+  {
+    method: "put",
+    path: "/api/workers/{instance}/hours",
+    tag: TAG,
+    ...asks("setWorkerHours"),
+    summary: "Set or remove the hours of a worker",
+    description:
+      "Outside its hours a worker is unavailable: it gets no new jobs, and its running jobs continue. Windows are separated by `;`, days are written as `Mon-Fri` or `Sat,Sun` (none: every day), times to `24:00`; a window may pass midnight and belongs to the day on which it begins. The hours survive restarts of the worker.",
+    params: instanceParam,
+    body: hoursRequest,
+    answers: { 200: { description: "The worker with its hours.", schema: workerResource } },
+  },
+  async (c, { params, body, token }) => {
+    return answer(c, unwrap(await callTenantForText(c.env, token, "setWorkerHours", { ...params, ...body })));
+  },
+);
+
+const resume = endpoint(
+  {
+    method: "post",
+    path: "/api/workers/{instance}/resume",
+    tag: TAG,
+    ...asks("resumeWorker"),
+    summary: "Resume a worker",
+    params: instanceParam,
+    body: nothing,
+    isBodyOptional: true,
+    answers: { 200: { description: "The resumed worker.", schema: workerResource } },
+  },
+  async (c, { params, token }) => {
+    return answer(c, unwrap(await callTenantForText(c.env, token, "resumeWorker", params)));
+  },
+);
+
+export const workerRoutes: readonly Endpoint[] = [
+  report,
+  present,
+  list,
+  grid,
+  get,
+  activity,
+  forget,
+  pause,
+  hours,
+  resume,
+];

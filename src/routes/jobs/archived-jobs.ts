@@ -1,0 +1,49 @@
+// Jobs that have left history for the archive: who may read a key's tenant whole reads them.
+
+import type { JobListQuery } from "../../../contract/jobs/job-list.ts";
+import { invalid } from "../../../domain/words/refusal.ts";
+import type { ArchivedLine } from "../../history/archive/part.ts";
+import { findInArchive, listArchive } from "../../history/archive/read.ts";
+import { archiveOf } from "../../history/archive/store.ts";
+import type { JobPage } from "../../history/jobs.ts";
+import type { AppContext } from "../../http/auth.ts";
+import type { TokenFacts } from "../../http/key-format.ts";
+import { Refused } from "../../http/refused.ts";
+import { callTenant } from "../../tenant/tenant.ts";
+
+/** The caller may read. Null if the archive has no such job, or there is none. */
+export const archivedLine = async (c: AppContext, { tenant }: TokenFacts, id: string): Promise<ArchivedLine | null> => {
+  const archive = archiveOf(c.env);
+  return archive === null ? null : findInArchive(c.env.DB, archive, tenant, id);
+};
+
+/** What `read` finds, or what the archive has of the job that it does not find. */
+export const orArchived = async <T>(
+  c: AppContext,
+  token: TokenFacts,
+  id: string,
+  read: Promise<T>,
+): Promise<{ readonly own: T } | { readonly line: ArchivedLine }> => {
+  try {
+    return { own: await read };
+  } catch (error) {
+    if (!(error instanceof Refused) || error.refusal.code !== "not_found" || archiveOf(c.env) === null) throw error;
+    const mayRead = await callTenant(c.env, token, "authorizeRead", null);
+    const line = mayRead.ok ? await archivedLine(c, token, id) : null;
+    if (line === null) throw error;
+    return { line };
+  }
+};
+
+/** What a command answers; that the archive has its job is a refusal of its own, for those who may read it there. */
+export const notArchived = async <T>(c: AppContext, token: TokenFacts, id: string, command: Promise<T>): Promise<T> => {
+  const found = await orArchived(c, token, id, command);
+  if ("own" in found) return found.own;
+  throw new Refused({ code: "job_archived", id });
+};
+
+export const listArchived = (c: AppContext, { tenant }: TokenFacts, query: JobListQuery): Promise<JobPage> => {
+  const archive = archiveOf(c.env);
+  if (archive === null) throw new Refused(invalid("archived", "is not possible: this service has no archive"));
+  return listArchive(c.env.DB, archive, tenant, query);
+};

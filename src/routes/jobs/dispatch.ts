@@ -1,0 +1,71 @@
+// Dispatch, and the explanation of where a job would go.
+
+import { dispatchQuery, explainQuery, explanation } from "../../../contract/dispatch.ts";
+import { jobResource, newJobRequest, toNewJob } from "../../../contract/jobs/job.ts";
+import { splitList } from "../../../contract/words/field.ts";
+import { type Endpoint, endpoint } from "../../endpoint/router.ts";
+import { answer } from "../../http/answer.ts";
+import { answerAsRead, idempotencyHeader, idempotencyOf } from "../../http/idempotency.ts";
+import { unwrap } from "../../http/refused.ts";
+import { traced } from "../../http/traced.ts";
+import { asks } from "../../tenant/asks.ts";
+import { callTenantForText } from "../../tenant/tenant.ts";
+
+const TAG = "Jobs";
+
+const dispatch = endpoint(
+  {
+    method: "post",
+    path: "/dispatch",
+    tag: TAG,
+    ...asks("dispatch"),
+    summary: "Give a job to the best worker now",
+    description:
+      "Without an eligible worker the answer gives each worker's reasons and the job is not kept; `?queue=true` queues it instead.",
+    headers: idempotencyHeader,
+    query: dispatchQuery,
+    body: newJobRequest,
+    answers: {
+      200: { description: "The job, assigned to a worker.", schema: jobResource },
+      202: { description: "With `?queue=true` and no eligible worker: the pending job.", schema: jobResource },
+    },
+  },
+  async (c, { body, query, token }) => {
+    const idempotency = await idempotencyOf(c, body);
+    const mayQueue = query.queue === "true";
+    const request = { job: traced(c, toNewJob(body)), mayQueue, idempotency };
+    const dispatched = unwrap(await callTenantForText(c.env, token, "dispatch", request, idempotency !== null));
+    if (!mayQueue && idempotency === null) return answer(c, dispatched);
+    return answerAsRead(c, dispatched, ({ status }) => (status === "pending" ? 202 : 200));
+  },
+);
+
+const explain = endpoint(
+  {
+    method: "get",
+    path: "/dispatch/explain",
+    tag: TAG,
+    ...asks("explain"),
+    summary: "Explain which worker a job would go to, and why",
+    description: "Changes nothing. `selected` is the worker that `POST /dispatch` would choose.",
+    query: explainQuery,
+    answers: { 200: { description: "Every worker with score and reasons, best first.", schema: explanation } },
+  },
+  async (c, { query, token }) => {
+    const request = {
+      jobId: query.job_id ?? null,
+      provider: query.provider ?? null,
+      model: query.model ?? null,
+      tags: splitList(query.job_tags ?? ""),
+      tier: query.tier ?? null,
+      urgency: query.urgency ?? ("normal" as const),
+      scope: {
+        ...(query.limit === undefined ? {} : { limit: query.limit }),
+        ...(query.worker === undefined ? {} : { instance: query.worker }),
+      },
+    };
+    return answer(c, unwrap(await callTenantForText(c.env, token, "explain", request)));
+  },
+);
+
+export const dispatchRoutes: readonly Endpoint[] = [dispatch, explain];

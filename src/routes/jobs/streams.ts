@@ -1,0 +1,85 @@
+// What a worker needs for streams: its data line, the same over HTTP, and inputs too large for a message.
+
+import * as z from "zod";
+import { instanceParam, jobIdParam } from "../../../contract/fleet/worker.ts";
+import { digits, json } from "../../../contract/words/field.ts";
+import { NO_CONTENT, SWITCHING_PROTOCOLS } from "../../../contract/words/http-status.ts";
+import { type Endpoint, endpoint } from "../../endpoint/router.ts";
+import { headersFor } from "../../http/headers.ts";
+import { Refused, unwrap } from "../../http/refused.ts";
+import { requireUpgrade } from "../../http/upgrade.ts";
+import { asks } from "../../tenant/asks.ts";
+import { openDataLine, readHeldBody, writeRelay } from "../../tenant/relay.ts";
+import { callTenant } from "../../tenant/tenant.ts";
+
+const TAG = "Worker protocol";
+const leaseQuery = z.strictObject({ lease: digits(0, 999_999_999) });
+
+const dataLine = endpoint(
+  {
+    ...asks("workAs", "upgrade_required"),
+    method: "get",
+    path: "/api/workers/{instance}/stream",
+    tag: TAG,
+    summary: "Open a worker's data line (WebSocket)",
+    description:
+      "Carries the output of jobs while they run: text frames of parts separated by U+001E, each `<job> <lease>`, a line feed, and whole events; `<job> <lease> end` ends a stream. The worker must have registered (404). Output is kept only for jobs and leases that the worker was given; more than 8 MiB for others closes the line with 4429.",
+    params: instanceParam,
+    isNameNew: true,
+    answers: { 101: { description: "Switching protocols." } },
+  },
+  async (c, { params, token }) => {
+    const { keyId, openedWith } = unwrap(await callTenant(c.env, token, "workAs", params));
+    requireUpgrade(c.req);
+    const opened = await openDataLine(c.env, token, params.instance, { keyId, openedWith });
+    if (opened.status !== SWITCHING_PROTOCOLS) throw new Error(`the relay answered ${opened.status}`);
+    return opened;
+  },
+);
+
+const write = endpoint(
+  {
+    ...asks("holdLease", "reader_gone"),
+    operationId: "writeJobStream",
+    method: "post",
+    path: "/api/jobs/{id}/stream",
+    tag: TAG,
+    summary: "Stream a job's events over HTTP",
+    description:
+      "For networks without WebSockets: a chunked body of events. Answered early, with 409, if the stream has no reader. The first event counts as `job.streaming`; a body left without an end for 5 s ends the stream with `stream_lost`.",
+    params: jobIdParam,
+    query: leaseQuery,
+    rawBody: { schema: json, media: ["text/event-stream"], isAuthorizedLate: true },
+    answers: { 204: { description: "Taken." } },
+  },
+  async (c, { params, query, token }) => {
+    const lease = { jobId: params.id, lease: query.lease };
+    const { instance } = unwrap(await callTenant(c.env, token, "holdLease", { id: params.id, lease: query.lease }));
+    const taken = await writeRelay(c.env, token, instance, lease, c.req.raw.body);
+    if (taken.status === NO_CONTENT) return c.body(null, NO_CONTENT);
+    if ((await taken.text()) === "reader_gone") throw new Refused({ code: "reader_gone" });
+    throw new Refused({ code: "lease_lost", id: params.id, lease: query.lease, current: query.lease, status: null });
+  },
+);
+
+const input = endpoint(
+  {
+    ...asks("holdLease"),
+    operationId: "readJobInput",
+    method: "get",
+    path: "/api/jobs/{id}/input",
+    tag: TAG,
+    summary: "Read a job's input that is over 1 MiB",
+    params: jobIdParam,
+    query: leaseQuery,
+    answers: { 200: { description: "The input, any JSON.", schema: json } },
+  },
+  async (c, { params, query, token }) => {
+    unwrap(await callTenant(c.env, token, "holdLease", { id: params.id, lease: query.lease }));
+    const held = await readHeldBody(c.env, token, params.id);
+    const text = held ?? JSON.stringify(unwrap(await callTenant(c.env, token, "getJob", { id: params.id })).input);
+    return new Response(text, { headers: headersFor(c.get("requestId"), { "content-type": "application/json" }) });
+  },
+);
+
+export const streamRoutes: readonly Endpoint[] = [dataLine, write, input];

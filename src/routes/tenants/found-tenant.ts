@@ -1,0 +1,22 @@
+// The tenant that the operator names.
+
+import { invalid, notFound } from "../../../domain/words/refusal.ts";
+import { type FoundTenant, findTenant } from "../../history/tenants.ts";
+import type { AppContext } from "../../http/auth.ts";
+import { Refused } from "../../http/refused.ts";
+import { type TenantName, tenantObject } from "../../tenant/tenant-object.ts";
+
+export const foundTenant = async (c: AppContext, tenant: string): Promise<FoundTenant> => {
+  const name = await findTenant(c.env.DB, tenant);
+  if (name === null) throw new Refused(notFound("tenant", tenant));
+  return name;
+};
+
+/** Not every runtime supports jurisdictions; one that does not throws when it is asked for an object. */
+export const refuseUnknownJurisdiction = (c: AppContext, name: TenantName): void => {
+  try {
+    tenantObject(c.env, name);
+  } catch {
+    throw new Refused(invalid("jurisdiction", "is not supported where this service runs"));
+  }
+};
