@@ -9,7 +9,7 @@ COPY package.json package-lock.json ./
 RUN npm ci --no-audit --no-fund
 COPY . .
 RUN node --disable-warning=ExperimentalWarning scripts/build.ts \
- && node --disable-warning=ExperimentalWarning scripts/build/ready.ts
+ && node --disable-warning=ExperimentalWarning self-host/build/ready.ts
 
 FROM node:22-bookworm-slim AS modules
 WORKDIR /app

@@ -3,10 +3,10 @@
 import { existsSync, mkdtempSync, rmSync, statSync } from "node:fs";
 import path from "node:path";
 import { dataDirAt, dataRoot } from "../self-host/data-dir.ts";
+import { ExitError } from "../self-host/exit-error.ts";
 import { writeArchive } from "./backup/archive.ts";
 import { copyData } from "./backup/copy-data.ts";
 import { runOnArchive } from "./backup/run-on-archive.ts";
-import { ExitError } from "./exit-error.ts";
 
 const USAGE = `Usage: npm run backup -- <file.tar>
 

@@ -1,11 +1,11 @@
 // Builds everything that serving, deploying and testing need: the dashboard, the packages, then the bundle that
 // contains them.
 
-import { ensureDashboard } from "./build/dashboard.ts";
-import { ensurePackage } from "./build/package.ts";
-import { ensureWheel } from "./build/wheel.ts";
-import { ensureWorkerBundle } from "./build/worker-bundle.ts";
-import { runScript } from "./exit-error.ts";
+import { ensureDashboard } from "../self-host/build/dashboard.ts";
+import { ensurePackage } from "../self-host/build/package.ts";
+import { ensureWheel } from "../self-host/build/wheel.ts";
+import { ensureWorkerBundle } from "../self-host/build/worker-bundle.ts";
+import { runScript } from "../self-host/exit-error.ts";
 
 /** Builds what has changed; calls `onBuilt` with each part that was built. */
 export async function buildAll(onBuilt: (part: string) => void = () => {}): Promise<void> {

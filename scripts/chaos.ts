@@ -3,8 +3,8 @@
 // `--seed N` repeats a run's choices.
 
 import path from "node:path";
-import { runScript } from "./exit-error.ts";
-import { ROOT, runCommand } from "./run-command.ts";
+import { runScript } from "../self-host/exit-error.ts";
+import { ROOT, runCommand } from "../self-host/run-command.ts";
 
 const MAIN = path.join(ROOT, "test/chaos/main.ts");
 

@@ -1,7 +1,7 @@
 // `npm run check`: what CI runs. Format and lint, types of every TypeScript project, tests; stops at the first failure.
 
-import { runScript } from "./exit-error.ts";
-import { runCommand } from "./run-command.ts";
+import { runScript } from "../self-host/exit-error.ts";
+import { runCommand } from "../self-host/run-command.ts";
 import { runTests } from "./test.ts";
 import { checkTypes } from "./types.ts";
 

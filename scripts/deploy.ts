@@ -6,13 +6,13 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { parseArgs } from "node:util";
+import { loadProject } from "../self-host/build/project.ts";
+import { ExitError, runScript } from "../self-host/exit-error.ts";
 import { keepSecret, readSecret, writeSecret } from "../self-host/kept-secret.ts";
-import { loadProject } from "./build/project.ts";
+import { ROOT, runCommand } from "../self-host/run-command.ts";
 import { buildAll } from "./build.ts";
 import { applyMigrations } from "./deploy/migrations.ts";
 import { ensureDatabase, missingSecrets, requireLogin } from "./deploy/remote.ts";
-import { ExitError, runScript } from "./exit-error.ts";
-import { ROOT, runCommand } from "./run-command.ts";
 
 /** Beside the checkout's own files, not in .wrangler/, whose content anyone deletes; git ignores it. */
 const KEPT_FOLDER = path.join(ROOT, ".deploy");

@@ -4,13 +4,13 @@
 
 import { existsSync } from "node:fs";
 import path from "node:path";
+import { VITE_CONFIG, VITE_WATCH } from "../self-host/build/dashboard.ts";
+import { loadProject } from "../self-host/build/project.ts";
+import { ExitError, runScript } from "../self-host/exit-error.ts";
+import { ROOT, runCommand, toolEnvironment } from "../self-host/run-command.ts";
 import { type Supervised, supervise } from "../self-host/supervised.ts";
-import { VITE_CONFIG, VITE_WATCH } from "./build/dashboard.ts";
-import { loadProject } from "./build/project.ts";
 import { buildAll } from "./build.ts";
 import { keepDevSecrets } from "./dev-secrets.ts";
-import { ExitError, runScript } from "./exit-error.ts";
-import { ROOT, runCommand, toolEnvironment } from "./run-command.ts";
 
 const STOP_GRACE_MS = 5_000;
 

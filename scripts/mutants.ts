@@ -3,13 +3,13 @@
 
 import { readFile } from "node:fs/promises";
 import path from "node:path";
+import { runScript } from "../self-host/exit-error.ts";
+import { ROOT } from "../self-host/run-command.ts";
 import type { Change } from "../test/mutants/change.ts";
 import { runModel, runSimulation, runTests, tryInCopy } from "../test/mutants/copy-trial.ts";
 import type { Catcher, Mutant } from "../test/mutants/planted/mutant.ts";
 import { MUTANTS } from "../test/mutants/planted/mutants.ts";
 import { survivorsOf } from "../test/mutants/survivors.ts";
-import { runScript } from "./exit-error.ts";
-import { ROOT } from "./run-command.ts";
 
 /** Most changes are noticed within a few runs. */
 const FEW_SEEDS = 25;

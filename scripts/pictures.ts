@@ -5,11 +5,11 @@ import { mkdirSync, mkdtempSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { chromium } from "playwright-core";
+import { ExitError, runScript } from "../self-host/exit-error.ts";
+import { ROOT } from "../self-host/run-command.ts";
 import { type SelfHosted, startSelfHosted } from "../test/support/self-hosted.ts";
-import { ExitError, runScript } from "./exit-error.ts";
 import { type Call, fillTenant } from "./pictures/busy-tenant.ts";
 import { PICTURE_MAX_BYTES, SHOWN, THEMES } from "./pictures/shown.ts";
-import { ROOT } from "./run-command.ts";
 
 const CHROMIUM = process.env.CHROMIUM_PATH ?? "/usr/bin/chromium";
 const FOLDER = path.join(ROOT, "docs/pictures");

@@ -4,10 +4,10 @@ import { existsSync, mkdirSync, readdirSync, renameSync, rmdirSync, rmSync } fro
 import path from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { dataDirAt, dataRoot } from "../self-host/data-dir.ts";
+import { ExitError } from "../self-host/exit-error.ts";
 import { refuseNewerState } from "../self-host/written-by.ts";
 import { readArchive } from "./backup/archive.ts";
 import { runOnArchive } from "./backup/run-on-archive.ts";
-import { ExitError } from "./exit-error.ts";
 
 const USAGE = `Usage: npm run restore -- <file.tar>
 

@@ -2,8 +2,8 @@
 // --from M` runs a number of them; `--keep-going` continues after a failure. Without arguments: 200 runs.
 
 import path from "node:path";
-import { runScript } from "./exit-error.ts";
-import { ROOT, runCommand } from "./run-command.ts";
+import { runScript } from "../self-host/exit-error.ts";
+import { ROOT, runCommand } from "../self-host/run-command.ts";
 
 const MAIN = path.join(ROOT, "test/simulation/main.ts");
 

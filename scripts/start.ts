@@ -5,6 +5,7 @@
 import { mkdirSync, rmSync } from "node:fs";
 import path from "node:path";
 import { configureLog, log } from "../log/log.ts";
+import { loadProject, type Project } from "../self-host/build/project.ts";
 import { applyMigrations } from "../self-host/d1-migrations.ts";
 import { type DataDir, dataDirAt, dataRoot, lockDataDir, makeStateFolders } from "../self-host/data-dir.ts";
 import {
@@ -15,6 +16,7 @@ import {
   TENANT,
 } from "../self-host/default-tenant.ts";
 import { fullDiskError } from "../self-host/disk.ts";
+import { ExitError, runScript } from "../self-host/exit-error.ts";
 import { serveFreezing } from "../self-host/freeze.ts";
 import { keepSecret, readSecret } from "../self-host/kept-secret.ts";
 import { startLocalWorker } from "../self-host/local-worker.ts";
@@ -33,9 +35,7 @@ import {
 import { claimPort, waitUntilHealthy } from "../self-host/workerd.ts";
 import { startWorkerdHome } from "../self-host/workerd-home.ts";
 import { markState, refuseNewerState } from "../self-host/written-by.ts";
-import { loadProject, type Project } from "./build/project.ts";
 import { buildAll } from "./build.ts";
-import { ExitError, runScript } from "./exit-error.ts";
 
 const LOOPBACK = "127.0.0.1";
 const ANY_PORT = 0;

@@ -3,9 +3,9 @@
 
 import { existsSync, readFileSync, rmSync } from "node:fs";
 import path from "node:path";
+import { runScript } from "../self-host/exit-error.ts";
+import { ROOT, runCommand } from "../self-host/run-command.ts";
 import { buildAll } from "./build.ts";
-import { runScript } from "./exit-error.ts";
-import { ROOT, runCommand } from "./run-command.ts";
 import { slowestFiles } from "./slowest-files.ts";
 
 const TEST_REPORT = "dist/test-report.json";

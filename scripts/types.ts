@@ -2,8 +2,8 @@
 
 import { existsSync, readdirSync } from "node:fs";
 import path from "node:path";
-import { runScript } from "./exit-error.ts";
-import { ROOT, runCommand } from "./run-command.ts";
+import { runScript } from "../self-host/exit-error.ts";
+import { ROOT, runCommand } from "../self-host/run-command.ts";
 
 /** The root and each folder directly below it with a tsconfig.json. */
 function typeScriptProjects(): string[] {

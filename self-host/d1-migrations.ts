@@ -3,11 +3,11 @@
 
 import { copyFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
-import type { Project } from "../scripts/build/project.ts";
-import { ExitError } from "../scripts/exit-error.ts";
-import { runCommand } from "../scripts/run-command.ts";
+import type { Project } from "./build/project.ts";
 import { configText, embed, record } from "./capnp-text.ts";
 import type { DataDir } from "./data-dir.ts";
+import { ExitError } from "./exit-error.ts";
+import { runCommand } from "./run-command.ts";
 import { databaseBinding, databaseServices, service } from "./serving-config.ts";
 import { WORKERD } from "./workerd.ts";
 

@@ -5,8 +5,8 @@
 import { existsSync, rmSync, writeFileSync } from "node:fs";
 import { ApiProblem } from "../contract/client/problem.ts";
 import { type Client, createClient } from "../contract/client.ts";
-import { ExitError } from "../scripts/exit-error.ts";
 import type { DataDir } from "./data-dir.ts";
+import { ExitError } from "./exit-error.ts";
 import { readSecret, syncDirectory, writeSecret } from "./kept-secret.ts";
 
 export const TENANT = "default";

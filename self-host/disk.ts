@@ -2,8 +2,8 @@
 
 import { statfsSync } from "node:fs";
 import path from "node:path";
-import { ExitError } from "../scripts/exit-error.ts";
 import type { Disk } from "../src/home.ts";
+import { ExitError } from "./exit-error.ts";
 
 export const MIB = 1024 * 1024;
 /** Below this the disk counts as full: the rest holds thousands of reports and the databases' own logs. */

@@ -2,7 +2,7 @@
 
 import { writeFileSync } from "node:fs";
 import path from "node:path";
-import type { Project } from "../scripts/build/project.ts";
+import type { Project } from "./build/project.ts";
 import { type ChildServer, startChildServer } from "./child-server.ts";
 import type { DataDir } from "./data-dir.ts";
 import { type HistorySockets, historyConfig } from "./serving-config.ts";

@@ -3,9 +3,9 @@
 // worker.
 
 import path from "node:path";
-import { PACKAGE_DIRECTORY } from "../scripts/build/package.ts";
-import { ROOT } from "../scripts/run-command.ts";
+import { PACKAGE_DIRECTORY } from "./build/package.ts";
 import { keepRunning } from "./keep-running.ts";
+import { ROOT } from "./run-command.ts";
 import { supervise } from "./supervised.ts";
 
 /** It mostly dies because of its runtime, so frequent restarts are useless. */

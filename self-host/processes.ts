@@ -3,8 +3,8 @@
 
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import type { Share } from "../domain/tenant/share.ts";
-import { ExitError } from "../scripts/exit-error.ts";
 import type { DataDir } from "./data-dir.ts";
+import { ExitError } from "./exit-error.ts";
 import { syncDirectory } from "./kept-secret.ts";
 
 const MAX_PROCESSES = 64;

@@ -1,7 +1,7 @@
 // A running server, whichever process its edge is in.
 
 import type { BlockList } from "node:net";
-import type { Project } from "../scripts/build/project.ts";
+import type { Project } from "./build/project.ts";
 import type { DataDir } from "./data-dir.ts";
 import type { Exit } from "./supervised.ts";
 

@@ -7,12 +7,12 @@ import path from "node:path";
 import { parseArgs } from "node:util";
 import { isMaxGb } from "../domain/tenant/max-gb.ts";
 import { logProblem } from "../log/log.ts";
-import { ExitError } from "../scripts/exit-error.ts";
-import { ROOT } from "../scripts/run-command.ts";
 import { logFormatOf } from "./child-output.ts";
 import { readTrustedProxies } from "./client-address.ts";
 import { dataRoot } from "./data-dir.ts";
+import { ExitError } from "./exit-error.ts";
 import { readProcessCount } from "./processes.ts";
+import { ROOT } from "./run-command.ts";
 
 const DEFAULT_PORT = 8787;
 const DEFAULT_HOST = "127.0.0.1";

@@ -3,8 +3,8 @@
 
 import { rmSync, writeFileSync } from "node:fs";
 import { WHOLE } from "../domain/tenant/share.ts";
-import { ExitError } from "../scripts/exit-error.ts";
 import { untilUp } from "./child-server.ts";
+import { ExitError } from "./exit-error.ts";
 import { startHistory } from "./history-process.ts";
 import { keepRunning, type Pace } from "./keep-running.ts";
 import { storageOf } from "./processes.ts";

@@ -4,7 +4,7 @@ import { createRequire } from "node:module";
 import { createServer } from "node:net";
 import path from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
-import { ExitError } from "../scripts/exit-error.ts";
+import { ExitError } from "./exit-error.ts";
 import type { Served } from "./served.ts";
 import { describeExit, type Supervised, supervise } from "./supervised.ts";
 

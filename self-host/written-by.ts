@@ -6,8 +6,8 @@
 import { readFileSync, renameSync, writeFileSync } from "node:fs";
 import { VERSION } from "../contract/words/version.ts";
 import { SCHEMA_VERSION } from "../durable-objects/store/schema.ts";
-import { ExitError } from "../scripts/exit-error.ts";
 import type { DataDir } from "./data-dir.ts";
+import { ExitError } from "./exit-error.ts";
 import { syncDirectory } from "./kept-secret.ts";
 
 interface Mark {

@@ -2,8 +2,8 @@
 
 import { closeSync, mkdirSync, openSync, readSync, statSync, writeSync } from "node:fs";
 import path from "node:path";
-import { BLOCK, paddingOf, TAR_END, tarHeader } from "../build/tar.ts";
-import { ExitError } from "../exit-error.ts";
+import { BLOCK, paddingOf, TAR_END, tarHeader } from "../../self-host/build/tar.ts";
+import { ExitError } from "../../self-host/exit-error.ts";
 
 const CHUNK_BYTES = 1024 * 1024;
 const OWNER_ONLY = 0o600;

@@ -4,8 +4,8 @@ import { copyFileSync, existsSync, mkdirSync } from "node:fs";
 import path from "node:path";
 import { backup, DatabaseSync } from "node:sqlite";
 import { type DataDir, lockIfFree } from "../../self-host/data-dir.ts";
+import { filesBelow } from "../../self-host/files-below.ts";
 import { whileFrozen } from "../../self-host/freeze.ts";
-import { filesBelow } from "../files-below.ts";
 
 /** A database may be locked briefly during a write. */
 const TRIES = 20;

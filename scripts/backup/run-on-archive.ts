@@ -1,6 +1,6 @@
 // The scripts of one archive: `npm run backup` and `npm run restore`.
 
-import { runScript } from "../exit-error.ts";
+import { runScript } from "../../self-host/exit-error.ts";
 
 /** Runs `work` on the file that is the only argument; without one, or with more, it prints `usage`. */
 export const runOnArchive = (usage: string, work: (file: string) => Promise<void>): Promise<void> =>

@@ -5,8 +5,8 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import type { Migration, Project } from "../build/project.ts";
-import { ExitError } from "../exit-error.ts";
+import type { Migration, Project } from "../../self-host/build/project.ts";
+import { ExitError } from "../../self-host/exit-error.ts";
 import { parseJson, wrangler } from "./remote.ts";
 import { withoutComments } from "./sql-text.ts";
 

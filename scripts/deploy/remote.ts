@@ -2,8 +2,8 @@
 
 import { readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
-import { ExitError } from "../exit-error.ts";
-import { ROOT, runCommand } from "../run-command.ts";
+import { ExitError } from "../../self-host/exit-error.ts";
+import { ROOT, runCommand } from "../../self-host/run-command.ts";
 
 /** The value in wrangler.toml until the database exists. */
 const NO_DATABASE_ID = "00000000-0000-0000-0000-000000000000";

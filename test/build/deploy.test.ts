@@ -5,8 +5,8 @@ import { cpSync, mkdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFi
 import path from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { beforeEach, describe, expect, it } from "vitest";
-import { loadProject } from "../../scripts/build/project.ts";
 import { withoutComments } from "../../scripts/deploy/sql-text.ts";
+import { loadProject } from "../../self-host/build/project.ts";
 import { folderForEachTest } from "../support/temporary-folder.ts";
 
 const ROOT = path.resolve(import.meta.dirname, "../..");

@@ -1,7 +1,7 @@
 // The bundle that a deploy sends: an isolate loads all of it before its first answer.
 
 import { expect, it } from "vitest";
-import { bundleBytes } from "../../scripts/build/worker-bundle.ts";
+import { bundleBytes } from "../../self-host/build/worker-bundle.ts";
 
 /** Of this, YAML takes 31 KB, zod 28, the price table 20 and the front door 12. */
 const MAX_BUNDLE_BYTES = 400_000;

@@ -5,7 +5,7 @@
 import { cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import { ROOT, runCommand } from "../../scripts/run-command.ts";
+import { ROOT, runCommand } from "../../self-host/run-command.ts";
 import type { Change } from "./change.ts";
 
 const SOURCES = [

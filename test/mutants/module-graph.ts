@@ -6,7 +6,7 @@ import { readFileSync } from "node:fs";
 import { registerHooks, stripTypeScriptTypes } from "node:module";
 import path from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
-import { ROOT } from "../../scripts/run-command.ts";
+import { ROOT } from "../../self-host/run-command.ts";
 
 const QUICK_VITEST = new URL("./quick-vitest.ts", import.meta.url).href;
 const ROOT_URL = `${pathToFileURL(ROOT).href}/`;

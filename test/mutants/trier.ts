@@ -5,7 +5,7 @@ import { readFile } from "node:fs/promises";
 import path from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { Worker } from "node:worker_threads";
-import { ROOT } from "../../scripts/run-command.ts";
+import { ROOT } from "../../self-host/run-command.ts";
 import type { Place } from "./reach.ts";
 import type { Answer, Check, ThreadData, Trial } from "./thread.ts";
 

@@ -9,7 +9,7 @@ import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { createClient } from "../../contract/client.ts";
 import { VERSION } from "../../contract/words/version.ts";
 import { WHEEL_NAME } from "../../contract/words/wheel.ts";
-import { wheelOf } from "../../scripts/build/wheel.ts";
+import { wheelOf } from "../../self-host/build/wheel.ts";
 import { type SelfHosted, startSelfHosted } from "../support/self-hosted.ts";
 
 const PYTHON = process.env.SIGNALBOX_PYTHON ?? "python3";

@@ -1,7 +1,7 @@
 // D1's migrations at a start, in the runtime itself: each is applied completely or not at all.
 
 import { expect, test } from "vitest";
-import { loadProject, type Project } from "../../scripts/build/project.ts";
+import { loadProject, type Project } from "../../self-host/build/project.ts";
 import { applyMigrations } from "../../self-host/d1-migrations.ts";
 import { dataDirAt, makeStateFolders } from "../../self-host/data-dir.ts";
 import { folderForEachTest } from "../support/temporary-folder.ts";

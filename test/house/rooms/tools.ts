@@ -10,7 +10,7 @@ export const TOOLS_ROOMS: readonly Room[] = [
   { places: ["cli/main.ts", "cli/verbs.ts"], may: ["contract/*", "sdk", "cli", "cli/verbs"], packages: ["node:"] },
   // What the server needs when it starts from a checkout, and the scripts, too.
   {
-    places: ["scripts/build", "scripts/exit-error.ts", "scripts/run-command.ts", "scripts/files-below.ts"],
+    places: ["self-host/build", "self-host/exit-error.ts", "self-host/run-command.ts", "self-host/files-below.ts"],
     may: ["contract/*"],
     packages: ["esbuild", "node:", "wrangler", "zod"],
   },
@@ -25,7 +25,7 @@ export const TOOLS_ROOMS: readonly Room[] = [
       "src/catalog/url-policy.ts",
       "src/catalog",
       "src/sign-in",
-      "scripts/build",
+      "self-host/build",
     ],
     packages: ["node:"],
   },
@@ -45,8 +45,8 @@ export const TOOLS_ROOMS: readonly Room[] = [
     ],
     packages: ["@hono/node-server", "node:", "ws"],
   },
-  { places: ["scripts/backup"], may: ["scripts/build", "self-host"], packages: ["node:"] },
-  { places: ["scripts/deploy"], may: ["scripts/build"], packages: ["node:"] },
+  { places: ["scripts/backup"], may: ["self-host/build", "self-host"], packages: ["node:"] },
+  { places: ["scripts/deploy"], may: ["self-host/build"], packages: ["node:"] },
   { places: ["scripts/pictures"], may: [], packages: [] },
   {
     places: ["scripts"],
@@ -55,7 +55,7 @@ export const TOOLS_ROOMS: readonly Room[] = [
       "log",
       "providers",
       "src/catalog",
-      "scripts/build",
+      "self-host/build",
       "self-host",
       "self-host/edge",
       "scripts/backup",

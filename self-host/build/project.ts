@@ -92,7 +92,7 @@ async function readProject(): Promise<Project> {
 }
 
 export async function loadProject(): Promise<Project> {
-  const inputs = ["wrangler.toml", "migrations", "scripts/build/project.ts", "package-lock.json"];
+  const inputs = ["wrangler.toml", "migrations", "self-host/build/project.ts", "package-lock.json"];
   await buildIfChanged({ stamp: "dist/project.stamp", product: PRODUCT, inputs }, async () => {
     const args = ["--disable-warning=ExperimentalWarning", fileURLToPath(import.meta.url)];
     const { code, output } = await runCommand(process.execPath, args, { isQuiet: true });

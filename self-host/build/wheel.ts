@@ -56,7 +56,7 @@ export const wheelOf = (): Buffer => {
 
 export function ensureWheel(): Promise<boolean> {
   const product = `${DASHBOARD_DIRECTORY}/${WHEEL_NAME}`;
-  const inputs = [SOURCE, "scripts/build/wheel.ts", "scripts/build/zip.ts", "contract/words/version.ts", "LICENSE"];
+  const inputs = [SOURCE, "self-host/build/wheel.ts", "self-host/build/zip.ts", "contract/words/version.ts", "LICENSE"];
   return buildIfChanged({ stamp: "dist/wheel.stamp", product, inputs }, async () => {
     const folder = path.join(ROOT, DASHBOARD_DIRECTORY);
     mkdirSync(folder, { recursive: true });

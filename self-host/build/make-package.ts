@@ -56,7 +56,7 @@ async function bundle(directory: string): Promise<void> {
     target: OLDEST_NODE,
     splitting: true,
     chunkNames: "shared/[name]-[hash]",
-    inject: [path.join(ROOT, "scripts/build/oldest-node.js")],
+    inject: [path.join(ROOT, "self-host/build/oldest-node.js")],
     banner: { js: REQUIRE },
   });
   await build({
