@@ -46,7 +46,7 @@ import {
 import { briefMetrics } from "./operations/insight/metrics.ts";
 import { boundTenant, noteArchive } from "./placing/storage-use.ts";
 import { Relays } from "./relay/relays.ts";
-import type { ResultStep, RunnerOwner } from "./relay/runner-calls.ts";
+import type { ResultStep, RunnerOwner } from "./relay/runner-owner.ts";
 import type { StreamLease, StreamOwner } from "./relay/stream-owner.ts";
 import { HibernatingSockets } from "./sockets/hibernating-sockets.ts";
 import { LineSockets, SocketLine } from "./sockets/line-sockets.ts";

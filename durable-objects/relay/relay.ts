@@ -26,7 +26,7 @@ import { makeRoom, noteHolder } from "./held-output.ts";
 import { MAX_STREAMS, UNCONFIRMED_BYTES } from "./relay-bounds.ts";
 import { heldJobOf, type ReadRequest, readRequestOf } from "./relay-request.ts";
 import { END_GRACE_MS, type EndError, RelayedStream } from "./relayed-stream.ts";
-import type { RunnerOwner } from "./runner-calls.ts";
+import type { RunnerOwner } from "./runner-owner.ts";
 import type { Cut, StreamLease, StreamOwner } from "./stream-owner.ts";
 import { Reader } from "./stream-reader.ts";
 import { UnconfirmedStreams } from "./unconfirmed-streams.ts";

@@ -3,11 +3,13 @@
 
 import { errorBody } from "../../contract/front-door/dialect.ts";
 import { doorErrorOf } from "../../contract/front-door/door-status.ts";
-import { finishLines, isSpent, noteLineEnd } from "../../domain/batch/batch.ts";
+import { type BatchRecord, finishLines, isSpent, noteLineEnd } from "../../domain/batch/batch.ts";
 import type { LineAnswer } from "../../domain/batch/line-answer.ts";
 import type { Job } from "../../domain/job/job.ts";
 import type { Json } from "../../domain/words/json.ts";
-import type { Turn } from "./turn.ts";
+import type { Store } from "../store/open.ts";
+import type { Effects } from "./effects.ts";
+import type { Memory } from "./memory.ts";
 
 const OK = 200;
 export const BATCH_EXPIRED = "batch_expired";
@@ -26,7 +28,16 @@ const answerOf = (job: Job, line: number, result: Json): LineAnswer => {
   return { ...named, state: "failed", status: error.status, body: JSON.stringify(errorBody(job.api, error, job.id)) };
 };
 
-export const noteEndOfLine = (turn: Turn, job: Job, result: Json): void => {
+/** What it reads and writes of a turn. */
+interface LineTurn {
+  readonly memory: Pick<Memory, "batches">;
+  readonly store: Pick<Store, "lineEnds">;
+  readonly effects: Pick<Effects, "batches">;
+  readonly nowAt: number;
+  putBatch(batch: BatchRecord): void;
+}
+
+export const noteEndOfLine = (turn: LineTurn, job: Job, result: Json): void => {
   const batch = turn.memory.batches.get(job.batch ?? "");
   if (batch === undefined || job.batchPlace === null) return;
   turn.store.lineEnds.put(batch.id, answerOf(job, job.batchPlace.line, result));

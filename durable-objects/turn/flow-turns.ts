@@ -1,10 +1,9 @@
 // Keeps the flows in step with each change of a job: it waits, a worker holds it, or neither.
 
 import { USUAL_WEIGHT } from "../../domain/access/key.ts";
-import { type FlowPlace, ownerOf } from "../../domain/job/flows.ts";
+import { type FlowPlace, type Flows, ownerOf } from "../../domain/job/flows.ts";
 import { isLeased, type Job } from "../../domain/job/job.ts";
 import type { Store } from "../store/open.ts";
-import type { Memory } from "./memory.ts";
 
 /** That of its key; schedules, and jobs of no key, have the usual one. */
 export const weightOf = (store: Pick<Store, "keys">, flow: string): number => {
@@ -28,7 +27,7 @@ const isUnworked = (before: Job, after: Job): boolean =>
   after.settledBy === "released" || (after.settledBy === null && before.startedAt === null);
 
 export const noteFlows = (
-  { memory: { flows }, store, nowAt }: { memory: Memory; store: Pick<Store, "keys">; nowAt: number },
+  { memory: { flows }, store, nowAt }: { memory: { readonly flows: Flows }; store: Pick<Store, "keys">; nowAt: number },
   before: Job | null,
   after: Job,
 ): void => {

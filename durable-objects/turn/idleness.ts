@@ -1,12 +1,22 @@
 // Since when workers are without work, for the webhooks that ask for it. What nobody asks for is not written.
 
 import { isWanted } from "../../domain/webhook.ts";
-import type { Turn } from "./turn.ts";
+import type { Store } from "../store/open.ts";
+import type { Memory } from "./memory.ts";
 
-export const isIdleWanted = ({ memory }: Pick<Turn, "memory">): boolean => isWanted(memory.webhooks, "capacity.idle");
+/** What it reads and writes of a turn. */
+interface IdleTurn {
+  readonly memory: Memory;
+  readonly store: Pick<Store, "idleWorkers">;
+  readonly nowAt: number;
+  due(at: number): void;
+}
+
+export const isIdleWanted = ({ memory }: Pick<IdleTurn, "memory">): boolean =>
+  isWanted(memory.webhooks, "capacity.idle");
 
 /** When the next worker has been idle for long enough; null if nobody is to be told. */
-export const nextIdleAt = (turn: Pick<Turn, "memory">): number | null => {
+export const nextIdleAt = (turn: Pick<IdleTurn, "memory">): number | null => {
   const { idleWorkers, config } = turn.memory;
   if (idleWorkers.size === 0 || !isIdleWanted(turn)) return null;
   let sinceAt = Number.POSITIVE_INFINITY;
@@ -15,7 +25,7 @@ export const nextIdleAt = (turn: Pick<Turn, "memory">): number | null => {
 };
 
 /** Its last job has left it, or it has come (back) without one. */
-export const noteIdle = (turn: Turn, instance: string): void => {
+export const noteIdle = (turn: IdleTurn, instance: string): void => {
   const { idleWorkers, fleet, config } = turn.memory;
   const member = fleet.get(instance);
   if (member === undefined || member.worker.isEdge || member.load > 0 || !isIdleWanted(turn)) return;
@@ -26,7 +36,7 @@ export const noteIdle = (turn: Turn, instance: string): void => {
 };
 
 /** It has work, or is no longer there. */
-export const forgetIdle = (turn: Turn, instance: string): void => {
+export const forgetIdle = (turn: IdleTurn, instance: string): void => {
   if (!turn.memory.idleWorkers.delete(instance)) return;
   turn.store.idleWorkers.remove(instance);
 };

@@ -3,16 +3,20 @@
 import type { ResponseEnd } from "../../domain/front-door/stored-response.ts";
 import type { Job, JobError } from "../../domain/job/job.ts";
 import type { Json } from "../../domain/words/json.ts";
-import type { Turn } from "./turn.ts";
+import type { Store } from "../store/open.ts";
 
-export const noteEndOfResponse = (turn: Turn, job: Job, result: Json): void => {
-  const stored = turn.store.responses.find(job.id);
+export const noteEndOfResponse = (
+  { store }: { readonly store: Pick<Store, "responses"> },
+  job: Job,
+  result: Json,
+): void => {
+  const stored = store.responses.find(job.id);
   if (stored === null) return;
   const { resultFile: answerFile } = job;
   const answer = job.status === "completed" && answerFile === null && result !== null ? JSON.stringify(result) : null;
   const bytes = answer?.length ?? answerFile?.bytes ?? 0;
   const end = endOf(job, answer !== null || answerFile !== null);
-  turn.store.responses.end({ ...stored, chainBytes: stored.chainBytes + bytes, end }, answer);
+  store.responses.end({ ...stored, chainBytes: stored.chainBytes + bytes, end }, answer);
 };
 
 const endOf = ({ status, error, resultFile: answerFile }: Job, hasAnswer: boolean): ResponseEnd => {
