@@ -3,7 +3,6 @@
 
 import { DurableObject } from "cloudflare:workers";
 import type { KeyResource } from "../contract/access/key.ts";
-import { defaultDocument, historyDefaultsOf } from "../contract/config/config-history.ts";
 import type { ClaimAnswer } from "../contract/fleet/worker.ts";
 import type { JobResource } from "../contract/jobs/job.ts";
 import type { JobReport } from "../contract/socket.ts";
@@ -19,16 +18,9 @@ import { type AdmissionAnswer, type AdmissionName, type AdmissionRequest, runAdm
 import type { AnswerOf, OperationName, RequestOf } from "./api.ts";
 import { answerGroup, answerText } from "./calls/grouped-calls.ts";
 import { counted } from "./calls/key-rates.ts";
-import { OperationCaller } from "./calls/operation-caller.ts";
-import { SERVICE, TurnRunner } from "./calls/turn-runner.ts";
-import { EffectSender } from "./effects/effect-sender.ts";
-import { FileObjects } from "./files/file-objects.ts";
-import { linkPath, toSeconds } from "./files/link.ts";
-import { HistoryWriter } from "./history/history-writer.ts";
-import { SpanExporter } from "./history/span-exporter.ts";
+import { OPERATOR, SERVICE } from "./calls/turn-runner.ts";
 import type { Leaving } from "./moves/moving.ts";
-import { type Arrival, Relocation } from "./moves/relocation.ts";
-import { tenantOf } from "./object-name.ts";
+import type { Arrival } from "./moves/relocation.ts";
 import { addAdminKey, createTenant, type NewKey, type NewTenant } from "./operations/access/keys.ts";
 import { forgetFile, type ReadableFile, readFile } from "./operations/files/files.ts";
 import { learnCatalog, noteEdgeTrouble } from "./operations/fleet/edge-workers.ts";
@@ -45,128 +37,42 @@ import {
 } from "./operations/halts/abandon.ts";
 import { briefMetrics } from "./operations/insight/metrics.ts";
 import { boundTenant, noteArchive } from "./placing/storage-use.ts";
-import { Relays } from "./relay/relays.ts";
 import type { ResultStep, RunnerOwner } from "./relay/runner-owner.ts";
 import type { StreamLease, StreamOwner } from "./relay/stream-owner.ts";
-import { HibernatingSockets } from "./sockets/hibernating-sockets.ts";
-import { LineSockets, SocketLine } from "./sockets/line-sockets.ts";
-import { Live } from "./sockets/live.ts";
+import { SocketLine } from "./sockets/line-sockets.ts";
 import { countPruned } from "./sockets/live-messages.ts";
 import { callMethod, GROUP, LINE_URL, type LineEnd, OPEN_SOCKET, openLine } from "./sockets/object-line.ts";
-import { SocketIntake } from "./sockets/socket-intake.ts";
 import { handleMessage } from "./sockets/socket-messages.ts";
-import { Sockets } from "./sockets/sockets.ts";
 import type { CatalogReport } from "./steps/catalog.ts";
 import type { Credential } from "./steps/holders.ts";
-import { openStore, type Store } from "./store/open.ts";
+import { openStore } from "./store/open.ts";
 import { nextWakeAt, readTimetable } from "./sweep/sweep.ts";
-import { boundsOf, jurisdictionOf, type TenantEnv, webhookFetch } from "./tenant-env.ts";
-import type { Caller } from "./turn/turn.ts";
-import { Wake } from "./turn/wake.ts";
-import { ClaimWaits } from "./waits/claim-waits.ts";
-import { DoorWaits, type WatchRequest } from "./waits/door-waits.ts";
-import { Waiters } from "./waits/waiters.ts";
+import type { TenantEnv } from "./tenant-env.ts";
+import { makeParts, type TenantParts } from "./tenant-parts.ts";
+import type { WatchRequest } from "./waits/door-waits.ts";
 
-const OPERATOR: Caller = { keyId: null, name: "operator", role: "admin" };
 /** After a failed sweep the alarm fires again after this time. */
 const FAILED_SWEEP_RETRY_MS = 5_000;
 /** Below what one call may ask of other objects. */
 const FILES_ENDED_A_CALL = 500;
 
 export class Tenant extends DurableObject<TenantEnv> implements StreamOwner, RunnerOwner {
-  readonly #store: Store;
-  readonly #hibernating: HibernatingSockets;
-  readonly #lineSockets = new LineSockets();
-  readonly #sockets: Sockets;
-  readonly #wake: Wake;
-  readonly #relays: Relays;
-  readonly #files: FileObjects;
-  readonly #turns: TurnRunner;
-  readonly #operations: OperationCaller;
-  readonly #history: HistoryWriter;
-  readonly #intake: SocketIntake;
-  readonly #relocation: Relocation;
-  readonly #waiters = new Waiters();
-  readonly #claims = new ClaimWaits(this.#waiters, (instance, isClaiming) => {
-    this.#turns.loadedMemory?.fleet.noteReach(instance, { isClaiming });
-  });
-
-  readonly #door = new DoorWaits({
-    call: (credential, name, request) => this.call(credential, name, request),
-    findJob: (id) => this.#store.jobs.find(id),
-    waiters: this.#waiters,
-  });
+  readonly #parts: TenantParts;
 
   constructor(state: DurableObjectState, env: TenantEnv) {
     super(state, env);
     configureLog(env);
-    const { storage } = state;
-    const tenant = tenantOf(state.id);
-    const waitUntil = (work: Promise<unknown>): void => state.waitUntil(work);
-    const store = openStore(storage);
-    const hibernating = new HibernatingSockets(state);
-    const sockets = new Sockets([hibernating, this.#lineSockets]);
-    const wake = new Wake(state);
-    const turns: TurnRunner = new TurnRunner({
-      defaults: defaultDocument(historyDefaultsOf(env)),
-      bounds: boundsOf(env),
-      tenant,
-      storage,
-      store,
-      wake,
-      sockets,
-      claimingInstances: () => this.#claims.instances(),
-      deliveriesUnderWay: () => sender.deliveriesUnderWay,
-      drainDueAt: () => this.#history.dueAt(),
-      signLink: ({ id, name }, untilAt) => {
-        const link = { tenant, jurisdiction: jurisdictionOf(env, store), fileId: id, untilSeconds: toSeconds(untilAt) };
-        return linkPath(env.SERVICE_SIGNING_SECRET ?? "", link, name);
-      },
-      tell: (effects) => sender.send(effects),
-    });
-    const spans = new SpanExporter(env, tenant);
-    const live = new Live(sockets, (read) => turns.read(read));
-    this.#relays = new Relays(env, tenant, () => jurisdictionOf(env, store));
-    this.#files = new FileObjects(env.FILES, tenant, () => jurisdictionOf(env, store));
-    const sender = new EffectSender({
-      tenant,
-      sockets,
-      waiters: this.#waiters,
-      live,
-      relays: this.#relays,
-      files: this.#files,
-      turns,
-      waitUntil,
-      fetch: webhookFetch(env),
-    });
-    this.#store = store;
-    this.#hibernating = hibernating;
-    this.#sockets = sockets;
-    this.#wake = wake;
-    this.#turns = turns;
-    this.#operations = new OperationCaller(store, turns);
-    this.#history = new HistoryWriter({ tenant, database: env.DB, store, wake, spans, waitUntil, turns });
-    this.#relocation = new Relocation({
-      tenant,
-      operator: OPERATOR,
-      storage,
-      store,
-      sockets,
-      turns,
-      wakeAll: () => this.#waiters.notifyAll(""),
-      flush: () => this.#history.flushForMove(),
-    });
-    this.#intake = new SocketIntake({ tenant, database: env.DB, store, sockets, live, turns });
+    this.#parts = makeParts(state, env);
   }
 
   /** Creates the tenant with its first admin key. Only called by the edge, with the root key. */
   async create(request: NewTenant): Promise<Result<null, Refusal>> {
-    return this.#turns.decide(SERVICE, (turn) => createTenant(turn, request));
+    return this.#parts.turns.decide(SERVICE, (turn) => createTenant(turn, request));
   }
 
   /** Adds an admin key. Only called by the edge, with the root key. */
   async addAdminKey(request: NewKey): Promise<Result<KeyResource, Refusal>> {
-    return this.#turns.decide(OPERATOR, (turn) => addAdminKey(turn, request));
+    return this.#parts.turns.decide(OPERATOR, (turn) => addAdminKey(turn, request));
   }
 
   /** What the edge asks for somebody who has no session yet; it has checked what they bring. */
@@ -174,26 +80,26 @@ export class Tenant extends DurableObject<TenantEnv> implements StreamOwner, Run
     name: Name,
     request: AdmissionRequest<Name>,
   ): Promise<Result<AdmissionAnswer<Name>, Refusal>> {
-    return this.#turns.decide(SERVICE, (turn) => runAdmission(turn, name, request));
+    return this.#parts.turns.decide(SERVICE, (turn) => runAdmission(turn, name, request));
   }
 
   /** Sets what it may store. Only called by the edge, with the root key. */
   async bound(request: { maxGb: number | null }): Promise<Result<{ storedBytes: number }, Refusal>> {
-    return this.#turns.decide(OPERATOR, (turn) => boundTenant(turn, request));
+    return this.#parts.turns.decide(OPERATOR, (turn) => boundTenant(turn, request));
   }
 
   /** Ends some of the tenant's files, before it ends itself; false if none is left. Only called by the edge. */
   async endFiles(): Promise<boolean> {
-    const { files } = this.#store;
+    const { files } = this.#parts.store;
     const some = files.some(FILES_ENDED_A_CALL);
-    await this.#files.end([...new Set(some.map(({ id, view }) => view?.fileId ?? id))]);
+    await this.#parts.files.end([...new Set(some.map(({ id, view }) => view?.fileId ?? id))]);
     for (const { id } of some) files.remove(id);
     return some.length > 0;
   }
 
   /** For the metrics of the whole deployment. Only called by the edge, with the root key. */
   async tellMetrics(): Promise<Result<Metric[], Refusal>> {
-    return ok(await this.#turns.read(briefMetrics));
+    return ok(await this.#parts.turns.read(briefMetrics));
   }
 
   /**
@@ -202,49 +108,49 @@ export class Tenant extends DurableObject<TenantEnv> implements StreamOwner, Run
    */
   async destroy(): Promise<void> {
     // Without the memory: a tenant whose rows do not fit into it must end, too.
-    this.ctx.waitUntil(this.#relays.endAll(this.#store.workers.instances()));
-    this.ctx.waitUntil(this.#relays.dropBodies(this.#store.jobs.heldBodies()));
+    this.ctx.waitUntil(this.#parts.relays.endAll(this.#parts.store.workers.instances()));
+    this.ctx.waitUntil(this.#parts.relays.dropBodies(this.#parts.store.jobs.heldBodies()));
     await this.ctx.blockConcurrencyWhile(async () => {
-      this.#sockets.endAll();
+      this.#parts.sockets.endAll();
       await this.ctx.storage.deleteAlarm();
       await this.ctx.storage.deleteAll();
       openStore(this.ctx.storage);
-      this.#turns.forget();
+      this.#parts.turns.forget();
     });
-    this.#waiters.notifyAll("");
-    await this.#history.ended();
+    this.#parts.waiters.notifyAll("");
+    await this.#parts.history.ended();
   }
 
   /** The steps of a move to another deployment (`relocation.ts`). */
   async leave(to: string): Promise<Result<Leaving, Refusal>> {
-    return this.#relocation.leave(to);
+    return this.#parts.relocation.leave(to);
   }
 
   async stay(): Promise<Result<null, Refusal>> {
-    const stayed = await this.#relocation.stay();
+    const stayed = await this.#parts.relocation.stay();
     // Its alarms did nothing meanwhile.
     if (stayed.ok) await this.alarm();
     return stayed;
   }
 
   async endLeaving(): Promise<Result<null, Refusal>> {
-    return this.#relocation.endLeaving();
+    return this.#parts.relocation.endLeaving();
   }
 
   async readTable(request: PageRequest): Promise<Result<TablePage, Refusal>> {
-    return this.#relocation.readTable(request);
+    return this.#parts.relocation.readTable(request);
   }
 
   async makeRoom(arrival: Arrival): Promise<Result<"arriving" | "arrived", Refusal>> {
-    return this.#relocation.makeRoom(arrival);
+    return this.#parts.relocation.makeRoom(arrival);
   }
 
   async writeTable(table: string, part: TableRows): Promise<Result<null, Refusal>> {
-    return this.#relocation.writeTable(table, part);
+    return this.#parts.relocation.writeTable(table, part);
   }
 
   async settleIn(): Promise<Result<null, Refusal>> {
-    return this.#relocation.settleIn();
+    return this.#parts.relocation.settleIn();
   }
 
   /** Any operation of `api.ts`, authenticated and run in one turn. */
@@ -253,7 +159,7 @@ export class Tenant extends DurableObject<TenantEnv> implements StreamOwner, Run
     name: Name,
     request: RequestOf<Name>,
   ): Promise<Result<AnswerOf<Name>, Refusal>> {
-    return this.#operations.call(credential, name, request);
+    return this.#parts.operations.call(credential, name, request);
   }
 
   /** One call as text (`grouped-calls.ts`). */
@@ -263,7 +169,11 @@ export class Tenant extends DurableObject<TenantEnv> implements StreamOwner, Run
 
   /** The calls of the edge in Node on its line. */
   #onLine(tell: (text: string) => void): LineEnd {
-    const sockets = new SocketLine(tell, { intake: this.#intake, turns: this.#turns, table: this.#lineSockets });
+    const sockets = new SocketLine(tell, {
+      intake: this.#parts.intake,
+      turns: this.#parts.turns,
+      table: this.#parts.lineSockets,
+    });
     return {
       answer: (method, text) =>
         method === OPEN_SOCKET ? callMethod(sockets, "open", text) : this.#answer(method, text),
@@ -276,7 +186,7 @@ export class Tenant extends DurableObject<TenantEnv> implements StreamOwner, Run
     if (method !== GROUP) return callMethod(this, method, text);
     return answerGroup(
       text,
-      (begin) => this.#turns.together(begin),
+      (begin) => this.#parts.turns.together(begin),
       (credential, name, request) => this.call(credential, name, request),
     );
   }
@@ -289,14 +199,14 @@ export class Tenant extends DurableObject<TenantEnv> implements StreamOwner, Run
   ): Promise<Result<ClaimAnswer, Refusal>> {
     const claim = (isWaiting: boolean) =>
       this.call(isWaiting ? credential : counted(credential), "claim", { ...request, isWaiting });
-    return this.#claims.claim(request.instance, waitMs, claim);
+    return this.#parts.claims.claim(request.instance, waitMs, claim);
   }
 
   /** A job when it is final, or as it is after `waitMs`. Whoever waits is asked again who it is when a key ends. */
   async getJobWaiting(credential: Credential, id: string, waitMs: number): Promise<Result<JobResource, Refusal>> {
     const endAt = Date.now() + waitMs;
     for (let asked = credential, leftMs = waitMs; ; asked = counted(credential), leftMs = endAt - Date.now()) {
-      const waiter = this.#waiters.open(`job ${id}`, Math.max(0, leftMs));
+      const waiter = this.#parts.waiters.open(`job ${id}`, Math.max(0, leftMs));
       const found = await this.call(asked, "getJob", { id });
       if (!found.ok || isFinal(found.value.status) || leftMs <= 0) {
         waiter.cancel();
@@ -308,16 +218,16 @@ export class Tenant extends DurableObject<TenantEnv> implements StreamOwner, Run
 
   /** The job of a front-door request (`door-waits.ts`). */
   async ask(credential: Credential, request: Asking, wait: AskWait): Promise<Result<DoorAnswer, Refusal>> {
-    return this.#door.ask(credential, request, wait);
+    return this.#parts.door.ask(credential, request, wait);
   }
 
   async watch(credential: Credential, request: WatchRequest, waitMs: number): Promise<Result<Followed, Refusal>> {
-    return this.#door.watch(credential, request, waitMs);
+    return this.#parts.door.watch(credential, request, waitMs);
   }
 
   /** What relays report and ask (`StreamOwner`). */
   async readerGone(jobId: string, lease: number, isSlow: boolean): Promise<void> {
-    await this.#turns.decide(SERVICE, (turn) =>
+    await this.#parts.turns.decide(SERVICE, (turn) =>
       turn.store.jobs.find(jobId)?.lease === lease
         ? abandon(turn, { id: jobId, why: isSlow ? "slow" : "left" })
         : ok(false),
@@ -325,58 +235,59 @@ export class Tenant extends DurableObject<TenantEnv> implements StreamOwner, Run
   }
 
   async firstToken(id: string, lease: number): Promise<void> {
-    await this.#turns.decide(SERVICE, (turn) => reportFirstToken(turn, { id, lease }));
+    await this.#parts.turns.decide(SERVICE, (turn) => reportFirstToken(turn, { id, lease }));
   }
 
   async endBegunAnswer(jobId: string): Promise<void> {
-    await this.#turns.decide(SERVICE, (turn) => ok(endBegunAnswer(turn, jobId)));
+    await this.#parts.turns.decide(SERVICE, (turn) => ok(endBegunAnswer(turn, jobId)));
   }
 
   async givenTo(instance: string, leases: readonly StreamLease[]): Promise<boolean[]> {
-    return this.#turns.read((turn) => leases.map((one) => isGivenTo(turn, instance, one)));
+    return this.#parts.turns.read((turn) => leases.map((one) => isGivenTo(turn, instance, one)));
   }
 
   async streamLost(jobId: string, lease: number): Promise<void> {
-    await this.#turns.decide(SERVICE, (turn) => ok(loseStream(turn, { jobId, lease })));
+    await this.#parts.turns.decide(SERVICE, (turn) => ok(loseStream(turn, { jobId, lease })));
   }
 
   async endsOf(leases: readonly StreamLease[]): Promise<AttemptEnd[]> {
-    return this.#turns.read((turn) => leases.map((one) => attemptEnd(turn, one)));
+    return this.#parts.turns.read((turn) => leases.map((one) => attemptEnd(turn, one)));
   }
 
   /** What the coordinator's own calls report (`RunnerOwner`). */
   async hearRunner(instance: string, report: JobReport, refusal: string | null): Promise<boolean> {
-    if (refusal !== null) await this.#turns.decide(SERVICE, (turn) => ok(noteEdgeTrouble(turn, instance, refusal)));
-    const heard = await this.#turns.decide(SERVICE, (turn) =>
+    if (refusal !== null)
+      await this.#parts.turns.decide(SERVICE, (turn) => ok(noteEdgeTrouble(turn, instance, refusal)));
+    const heard = await this.#parts.turns.decide(SERVICE, (turn) =>
       handleMessage(turn, instance, refusal === null ? report : leftToOthers(turn, report, refusal)),
     );
     return heard.ok;
   }
 
   async keepRunnerResult(step: ResultStep): Promise<Result<unknown, Refusal>> {
-    return this.#turns.decide(SERVICE, (turn): Result<unknown, Refusal> => {
+    return this.#parts.turns.decide(SERVICE, (turn): Result<unknown, Refusal> => {
       if (step.do === "announce") return announceOutput(turn, step.asked);
       return step.do === "finish" ? finishOutput(turn, step.asked) : forgetFile(turn, step.asked);
     });
   }
 
   async sealedKey(provider: string): Promise<string | null> {
-    return this.#turns.read((turn) => turn.store.providerKeys.find(provider)?.sealed ?? null);
+    return this.#parts.turns.read((turn) => turn.store.providerKeys.find(provider)?.sealed ?? null);
   }
 
   /** A file that a signed link names; only called by the edge, after it has checked the signature. */
   async fileOf(id: string): Promise<Result<ReadableFile, Refusal>> {
-    return this.#turns.decide(OPERATOR, (turn) => readFile(turn, { id }));
+    return this.#parts.turns.decide(OPERATOR, (turn) => readFile(turn, { id }));
   }
 
   /** Brings D1 up to date with everything before this call; false while D1 is down or far behind. */
   async drain(): Promise<boolean> {
-    return this.#history.flushForReader();
+    return this.#parts.history.flushForReader();
   }
 
   /** The result of a sync; only called by the edge, after it has stored the list. */
   async learnCatalog(report: CatalogReport): Promise<Result<null, Refusal>> {
-    return this.#turns.decide(SERVICE, (turn) => learnCatalog(turn, report));
+    return this.#parts.turns.decide(SERVICE, (turn) => learnCatalog(turn, report));
   }
 
   /** Viewers read the subscriptions again; only called by the edge, after it has stored a change of them. */
@@ -386,22 +297,22 @@ export class Tenant extends DurableObject<TenantEnv> implements StreamOwner, Run
 
   /** History has these finished jobs no more, but perhaps the archive; only called by the Cron Trigger, afterwards. */
   async notePruned(pruned: Partial<Record<JobStatus, number>>, archivedBytes = 0): Promise<void> {
-    await this.#turns.decide(SERVICE, (turn) => ok(countPruned(turn, pruned, archivedBytes)));
+    await this.#parts.turns.decide(SERVICE, (turn) => ok(countPruned(turn, pruned, archivedBytes)));
   }
 
   /** The archive does not take jobs that are old enough for it. */
   async noteArchiveTrouble(): Promise<void> {
-    await this.#turns.decide(SERVICE, (turn) => ok(noteArchive(turn, true)));
+    await this.#parts.turns.decide(SERVICE, (turn) => ok(noteArchive(turn, true)));
   }
 
   async isSyncHalted(): Promise<boolean> {
-    return this.#turns.read(({ memory }) => memory.absence !== null || memory.killswitch.level >= FULL_HALT);
+    return this.#parts.turns.read(({ memory }) => memory.absence !== null || memory.killswitch.level >= FULL_HALT);
   }
 
   /** Called by the Cron Trigger for a tenant whose alarm is long overdue. */
   async poke(): Promise<void> {
     await this.alarm();
-    await this.#history.noteWake();
+    await this.#parts.history.noteWake();
   }
 
   override async fetch(request: Request): Promise<Response> {
@@ -409,48 +320,48 @@ export class Tenant extends DurableObject<TenantEnv> implements StreamOwner, Run
     const credential = JSON.parse(request.headers.get("x-signalbox-credential") ?? "{}") as Credential;
     const instance = request.headers.get("x-signalbox-instance");
     const [client, server] = Object.values(new WebSocketPair()) as [WebSocket, WebSocket];
-    const accepted = await this.#intake.open(this.#hibernating.of(server), credential, instance);
+    const accepted = await this.#parts.intake.open(this.#parts.hibernating.of(server), credential, instance);
     if (!accepted.ok) return Response.json(accepted.error, { status: 403 });
     return new Response(null, { status: SWITCHING_PROTOCOLS, webSocket: client });
   }
 
   override async webSocketMessage(socket: WebSocket, frame: string | ArrayBuffer): Promise<void> {
-    await this.#intake.hear(this.#hibernating.of(socket), typeof frame === "string" ? frame : null);
+    await this.#parts.intake.hear(this.#parts.hibernating.of(socket), typeof frame === "string" ? frame : null);
   }
 
   override async webSocketClose(socket: WebSocket): Promise<void> {
-    await this.#intake.ended(this.#hibernating.of(socket));
+    await this.#parts.intake.ended(this.#parts.hibernating.of(socket));
   }
 
   override async webSocketError(socket: WebSocket): Promise<void> {
-    await this.#intake.ended(this.#hibernating.of(socket));
+    await this.#parts.intake.ended(this.#parts.hibernating.of(socket));
   }
 
   /** Runs the timetable; never throws, always sets the next alarm. */
   override async alarm(): Promise<void> {
-    await this.#wake.begin();
-    if (this.#turns.memory.absence !== null) return this.#wake.end(null);
+    await this.#parts.wake.begin();
+    if (this.#parts.turns.memory.absence !== null) return this.#parts.wake.end(null);
     await this.#sweep().then(
-      (nextAt) => this.#wake.end(nextAt),
-      () => this.#wake.backOff(FAILED_SWEEP_RETRY_MS),
+      (nextAt) => this.#parts.wake.end(nextAt),
+      () => this.#parts.wake.backOff(FAILED_SWEEP_RETRY_MS),
     );
-    this.#history.start();
+    this.#parts.history.start();
   }
 
   /** Does what is due. Resolves to when anything is due next. */
   async #sweep(): Promise<number | null> {
-    const { due, nextAt } = await this.#turns.read(readTimetable);
+    const { due, nextAt } = await this.#parts.turns.read(readTimetable);
     if (due.length === 0) return nextAt;
     const swept = due.map(({ what, run }) =>
-      this.#turns
+      this.#parts.turns
         .decide(SERVICE, (turn) => ok(run(turn)))
         .catch((error: unknown) => {
           log("error", "sweep.failed", { tenant: this.ctx.id.name, what }, error);
-          this.#turns.countSweepFailure(what);
+          this.#parts.turns.countSweepFailure(what);
           throw error;
         }),
     );
     await Promise.all(swept);
-    return this.#turns.read(nextWakeAt);
+    return this.#parts.turns.read(nextWakeAt);
   }
 }

@@ -26,6 +26,8 @@ import type { Wake } from "../turn/wake.ts";
 
 /** The caller of turns without a request: the alarm, a relay, the catalog's sync. */
 export const SERVICE: Caller = { ...SERVICE_ACTOR, role: "admin" };
+/** The caller of what the edge asks with the root key. */
+export const OPERATOR: Caller = { keyId: null, name: "operator", role: "admin" };
 
 interface RunnerTools {
   readonly tenant: string;

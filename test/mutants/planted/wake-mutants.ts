@@ -78,7 +78,7 @@ export const WAKE_MUTANTS: readonly Mutant[] = [
   mutant(
     "the alarm does not arm the next",
     "durable-objects/tenant.ts",
-    "(nextAt) => this.#wake.end(nextAt),",
+    "(nextAt) => this.#parts.wake.end(nextAt),",
     "() => undefined,",
   ),
   mutant(

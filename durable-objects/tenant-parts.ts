@@ -1,0 +1,124 @@
+// The parts of a tenant's object, and what each is given of the others.
+
+import { defaultDocument, historyDefaultsOf } from "../contract/config/config-history.ts";
+import { OperationCaller } from "./calls/operation-caller.ts";
+import { OPERATOR, TurnRunner } from "./calls/turn-runner.ts";
+import { EffectSender } from "./effects/effect-sender.ts";
+import { FileObjects } from "./files/file-objects.ts";
+import { linkPath, toSeconds } from "./files/link.ts";
+import { HistoryWriter } from "./history/history-writer.ts";
+import { SpanExporter } from "./history/span-exporter.ts";
+import { Relocation } from "./moves/relocation.ts";
+import { tenantOf } from "./object-name.ts";
+import { Relays } from "./relay/relays.ts";
+import { HibernatingSockets } from "./sockets/hibernating-sockets.ts";
+import { LineSockets } from "./sockets/line-sockets.ts";
+import { Live } from "./sockets/live.ts";
+import { SocketIntake } from "./sockets/socket-intake.ts";
+import { Sockets } from "./sockets/sockets.ts";
+import { openStore, type Store } from "./store/open.ts";
+import { boundsOf, jurisdictionOf, type TenantEnv, webhookFetch } from "./tenant-env.ts";
+import { Wake } from "./turn/wake.ts";
+import { ClaimWaits } from "./waits/claim-waits.ts";
+import { DoorWaits } from "./waits/door-waits.ts";
+import { Waiters } from "./waits/waiters.ts";
+
+export interface TenantParts {
+  readonly store: Store;
+  readonly hibernating: HibernatingSockets;
+  readonly lineSockets: LineSockets;
+  readonly sockets: Sockets;
+  readonly wake: Wake;
+  readonly relays: Relays;
+  readonly files: FileObjects;
+  readonly turns: TurnRunner;
+  readonly operations: OperationCaller;
+  readonly history: HistoryWriter;
+  readonly intake: SocketIntake;
+  readonly relocation: Relocation;
+  readonly waiters: Waiters;
+  readonly claims: ClaimWaits;
+  readonly door: DoorWaits;
+}
+
+export const makeParts = (state: DurableObjectState, env: TenantEnv): TenantParts => {
+  const waiters = new Waiters();
+  const lineSockets = new LineSockets();
+  const { storage } = state;
+  const tenant = tenantOf(state.id);
+  const waitUntil = (work: Promise<unknown>): void => state.waitUntil(work);
+  const store = openStore(storage);
+  const hibernating = new HibernatingSockets(state);
+  const sockets = new Sockets([hibernating, lineSockets]);
+  const wake = new Wake(state);
+  const turns: TurnRunner = new TurnRunner({
+    defaults: defaultDocument(historyDefaultsOf(env)),
+    bounds: boundsOf(env),
+    tenant,
+    storage,
+    store,
+    wake,
+    sockets,
+    claimingInstances: () => claims.instances(),
+    deliveriesUnderWay: () => sender.deliveriesUnderWay,
+    drainDueAt: () => history.dueAt(),
+    signLink: ({ id, name }, untilAt) => {
+      const link = { tenant, jurisdiction: jurisdictionOf(env, store), fileId: id, untilSeconds: toSeconds(untilAt) };
+      return linkPath(env.SERVICE_SIGNING_SECRET ?? "", link, name);
+    },
+    tell: (effects) => sender.send(effects),
+  });
+  const spans = new SpanExporter(env, tenant);
+  const live = new Live(sockets, (read) => turns.read(read));
+  const relays = new Relays(env, tenant, () => jurisdictionOf(env, store));
+  const files = new FileObjects(env.FILES, tenant, () => jurisdictionOf(env, store));
+  const sender = new EffectSender({
+    tenant,
+    sockets,
+    waiters,
+    live,
+    relays,
+    files,
+    turns,
+    waitUntil,
+    fetch: webhookFetch(env),
+  });
+  const operations = new OperationCaller(store, turns);
+  const history = new HistoryWriter({ tenant, database: env.DB, store, wake, spans, waitUntil, turns });
+  const relocation = new Relocation({
+    tenant,
+    operator: OPERATOR,
+    storage,
+    store,
+    sockets,
+    turns,
+    wakeAll: () => waiters.notifyAll(""),
+    flush: () => history.flushForMove(),
+  });
+  const intake = new SocketIntake({ tenant, database: env.DB, store, sockets, live, turns });
+  const claims = new ClaimWaits(waiters, (instance, isClaiming) => {
+    turns.loadedMemory?.fleet.noteReach(instance, { isClaiming });
+  });
+  const door = new DoorWaits({
+    call: (credential, name, request) => operations.call(credential, name, request),
+    findJob: (id) => store.jobs.find(id),
+    waiters,
+  });
+  return {
+    store,
+    hibernating,
+    lineSockets,
+    sockets,
+    wake,
+    relays,
+    files,
+    turns,
+    operations,
+    history,
+    intake,
+    relocation,
+    waiters,
+    claims,
+    door,
+  };
+};
