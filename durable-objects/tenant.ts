@@ -292,7 +292,7 @@ export class Tenant extends DurableObject<TenantEnv> implements StreamOwner, Run
 
   /** Viewers read the subscriptions again; only called by the edge, after it has stored a change of them. */
   async noteSubscriptions(): Promise<void> {
-    await this.#turns.decide(SERVICE, (turn) => ok(void turn.effects.changedTopics.add("catalog")));
+    await this.#parts.turns.decide(SERVICE, (turn) => ok(void turn.effects.changedTopics.add("catalog")));
   }
 
   /** History has these finished jobs no more, but perhaps the archive; only called by the Cron Trigger, afterwards. */

@@ -14,7 +14,6 @@ import {
   toNewJob,
 } from "../../../contract/jobs/job.ts";
 import { jobList, jobListQuery } from "../../../contract/jobs/job-list.ts";
-import { jobIdParam } from "../../../contract/fleet/worker.ts";
 import { waitQuery } from "../../../contract/words/field.ts";
 import { notFound } from "../../../domain/words/refusal.ts";
 import { type Endpoint, endpoint } from "../../endpoint/router.ts";
