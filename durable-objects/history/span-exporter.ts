@@ -35,7 +35,7 @@ const randomHex = (chars: number): string =>
 
 const TIMELINES = `SELECT jobs.id AS job_id, value ->> 0 AS version, value ->> 1 AS at, 'job.' || (value ->> 2) AS type,
     value ->> 3 AS worker
-  FROM jobs, json_each(jobs.events) WHERE tenant = ?1 AND id IN (SELECT value FROM json_each(?2))
+  FROM jobs, json_each(jobs.events) WHERE jobs.tenant = ?1 AND jobs.id IN (SELECT value FROM json_each(?2))
   UNION ALL SELECT job_id, version, at, type, worker FROM events
   WHERE tenant = ?1 AND job_id IN (SELECT value FROM json_each(?2)) ORDER BY 1, 2`;
 

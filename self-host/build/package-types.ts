@@ -109,5 +109,6 @@ function isNamedIn(types: string, statement: string): boolean {
 
 function writtenOut(file: string, schema: unknown, name: string, mode: string): string {
   if (!(schema instanceof z.ZodType)) throw new ExitError(`${file}: the schema ${name} is not exported`);
-  return typeOf(schema, mode === "input" ? "input" : "output");
+  const root = path.posix.relative(path.posix.dirname(file), ".");
+  return typeOf(schema, mode === "input" ? "input" : "output").replaceAll('import("/', `import("${root}/`);
 }

@@ -4,8 +4,8 @@ import * as z from "zod";
 
 type JsonSchema = z.core.JSONSchema.JSONSchema;
 
-/** `Json` of the domain, the type of any value in a job. */
-const ANY_JSON = 'import("../domain/words/json.ts").Json';
+/** `Json` of the domain, the type of any value in a job. Its file is named from the root of the checkout. */
+const ANY_JSON = 'import("/domain/words/json.ts").Json';
 
 export const typeOf = (schema: z.ZodType, io: "input" | "output"): string => {
   const root = z.toJSONSchema(schema, { io, unrepresentable: "any" });

@@ -100,7 +100,7 @@ describe.skipIf(lacksBrowser())("the overview", () => {
     const { page } = await world.open("");
     const said = async (): Promise<number> => {
       const text = (await page.locator(".plot-says").first().textContent()) ?? "";
-      const [before = 0, now = 0] = [...text.matchAll(/\d+(?= completed| in this)/g)].map(([digits]) => Number(digits));
+      const [before = 0, now = 0] = [...text.matchAll(/\d+(?= completed| so far)/g)].map(([digits]) => Number(digits));
       return before + now;
     };
     await expect.poll(said, { timeout: 5000 }).toBe(4);

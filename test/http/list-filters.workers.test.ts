@@ -4,8 +4,19 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { type Body, connectWorker, newWorld, type World } from "../support/workerd/client.ts";
 import { readDocument } from "../support/workerd/document.ts";
 
-/** Parameters that choose part of a list, its order, how much of each item, and extra data. */
-const OF_THE_PAGE = new Set(["limit", "offset", "cursor", "sort", "by", "summary", "max_chars"]);
+/** Parameters that choose part of a list, its order, how much of each item, extra data, and where it is read. */
+const OF_THE_PAGE = new Set([
+  "limit",
+  "offset",
+  "cursor",
+  "sort",
+  "by",
+  "summary",
+  "max_chars",
+  "preview",
+  "runs",
+  "archived",
+]);
 const NEVER = {
   since: "2999-01-01T00:00:00Z",
   until: "2000-01-01T00:00:00Z",
@@ -45,6 +56,7 @@ describe("a list", () => {
   beforeAll(async () => {
     world = await newWorld();
     await connectWorker(world.key ?? "", { instance: "w", provider: "p", status: "idle", tags: "gpu", can: ["pull"] });
+    await connectWorker(world.key ?? "", { instance: "plain", provider: "p", status: "idle", tags: "" });
     await world.ok("POST", "/api/workers/w/models", { action: "pull", model: "qwen3" });
     await world.ok("POST", "/api/jobs", { prompt: "waits", provider: "q", tags: ["gpu"] });
     await world.ok("POST", "/api/files", { any: "bytes" });

@@ -217,11 +217,11 @@ test("a move goes on after both ends were killed in its middle and started again
 test("a tenant whose rows differ at both ends does not leave, and is given up or moved again", async () => {
   const { key, expectThere } = await tenantWithWork("torn");
   const losing: typeof globalThis.fetch = (input, init) => {
-    if (stepOf(input, init) !== "POST rows events") return globalThis.fetch(input, init);
+    if (stepOf(input, init) !== "POST rows attempts") return globalThis.fetch(input, init);
     const part = JSON.parse(String(init?.body)) as Body;
     return globalThis.fetch(input, { ...init, body: JSON.stringify({ ...part, rows: part.rows.slice(1) }) });
   };
-  await expect(moveWith("torn", losing)).rejects.toThrow(/history table events differ \(\d+ here, \d+ there/);
+  await expect(moveWith("torn", losing)).rejects.toThrow(/history table attempts differ \(\d+ here, \d+ there/);
   for (const one of [source, target])
     expect((await call(one, key, "GET", "/killswitch")).body.code).toBe("tenant_unavailable");
   await move("torn", "--give-up");

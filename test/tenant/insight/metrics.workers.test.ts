@@ -73,7 +73,16 @@ describe("metrics", () => {
     expect(value("signalbox_assignment_latency_seconds_bucket", { le: "+Inf" })).toBe(1);
     expect(families.get("signalbox_assignment_latency_seconds")).toBe("histogram");
     const labels = new Set(samples.flatMap((one) => Object.keys(one.labels)));
-    expect([...labels].sort()).toEqual(["excluded_providers", "le", "model", "outcome", "provider", "status", "tags"]);
+    expect([...labels].sort()).toEqual([
+      "excluded_providers",
+      "le",
+      "model",
+      "outcome",
+      "place",
+      "provider",
+      "status",
+      "tags",
+    ]);
     expect(answer.text).not.toContain("drill");
   });
 
