@@ -24,7 +24,9 @@ export class Reader {
   readonly wishes: ReaderWishes;
   readonly body: ReadableStream<Uint8Array>;
   #lastWriteAt: number;
-  #behindSinceAt: number | null = null;
+  #writtenBytes = 0;
+  /** Since when it has left more unread than allowed, and up to where it must read to count as a reader. */
+  #behind: { readonly sinceAt: number; readonly untilBytes: number } | null = null;
   #controller: ReadableStreamDefaultController<Uint8Array> | null = null;
 
   constructor(wishes: ReaderWishes, nowAt: number, onGone: () => void) {
@@ -48,12 +50,14 @@ export class Reader {
     return WINDOW_BYTES - (this.#controller?.desiredSize ?? WINDOW_BYTES);
   }
 
-  /** It leaves more unread than allowed; a burst that has just arrived does not count. */
+  /** It leaves more unread than allowed of what came a moment ago; one that reads on may stay behind what comes. */
   isSlow(nowAt: number): boolean {
     const overBytes = this.unreadBytes - WINDOW_BYTES;
-    if (overBytes <= 0) this.#behindSinceAt = null;
-    else this.#behindSinceAt ??= nowAt;
-    return overBytes > BURST_BYTES || (this.#behindSinceAt !== null && nowAt - this.#behindSinceAt >= BURST_MS);
+    const readBytes = this.#writtenBytes - this.unreadBytes;
+    if (overBytes <= 0) this.#behind = null;
+    else if (this.#behind === null || readBytes >= this.#behind.untilBytes)
+      this.#behind = { sinceAt: nowAt, untilBytes: this.#writtenBytes - WINDOW_BYTES };
+    return overBytes > BURST_BYTES || (this.#behind !== null && nowAt - this.#behind.sinceAt >= BURST_MS);
   }
 
   /** Says that the connection lives, if nothing else has for its time. */
@@ -64,6 +68,7 @@ export class Reader {
   write(bytes: Uint8Array, nowAt: number): void {
     if (bytes.byteLength === 0) return;
     this.#lastWriteAt = nowAt;
+    this.#writtenBytes += bytes.byteLength;
     if (bytes.byteLength <= PIECE_BYTES) return void this.#controller?.enqueue(bytes);
     for (let at = 0; at < bytes.byteLength; at += PIECE_BYTES)
       this.#controller?.enqueue(bytes.subarray(at, at + PIECE_BYTES));

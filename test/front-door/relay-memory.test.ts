@@ -92,6 +92,28 @@ describe("output that readers leave unread", () => {
     expect(slow.isSlow(NOW)).toBe(false);
     expect(slow.isSlow(NOW + 1_000)).toBe(true);
   });
+
+  test("does not make a reader slow that takes what came a second ago, though more comes, until it stops", async () => {
+    const stream = streamOf();
+    const behind = reader();
+    stream.join(behind, NOW);
+    const reading = behind.body.getReader();
+    const takeSome = async (): Promise<void> => {
+      for (let bytes = 0; bytes < 1_500_000; ) bytes += (await reading.read()).value?.byteLength ?? 0;
+    };
+    const publishSome = (nowAt: number): void => {
+      for (let sent = 0; sent < 15; sent += 1) stream.publish(event("y".repeat(100_000)), nowAt);
+    };
+    publishSome(NOW);
+    for (let atMs = 0; atMs <= 5_000; atMs += 500) {
+      publishSome(NOW + atMs);
+      expect(behind.unreadBytes).toBeGreaterThan(WINDOW_BYTES);
+      expect(behind.isSlow(NOW + atMs), `after ${atMs} ms`).toBe(false);
+      await takeSome();
+    }
+    expect(behind.isSlow(NOW + 5_500)).toBe(false);
+    expect(behind.isSlow(NOW + 6_500)).toBe(true);
+  });
 });
 
 describe("a relay above its bound", () => {
