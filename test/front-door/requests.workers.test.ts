@@ -330,15 +330,15 @@ describe("a request that is not streamed", () => {
 
   it("does not begin between two attempts: that the last of them failed has a status", async () => {
     const world = await newWorld();
-    const jobs = { max_attempts: 2, retry: { backoff_seconds: 2.5 } };
-    await world.ok("PUT", "/config", { jobs, front_door: { commit_after_seconds: 0.8 } });
+    const jobs = { max_attempts: 2, retry: { backoff_seconds: 6 } };
+    await world.ok("PUT", "/config", { jobs, front_door: { commit_after_seconds: 2 } });
     const worker = await fakeWorker(world);
     const answering = post(world.key, CHAT, chat());
     for (const lease of [1, 2]) {
       const job = await worker.nextJob();
       expect(job.lease).toBe(lease);
       // The next attempt, too, may take its time.
-      if (lease === 2) await new Promise((resolve) => setTimeout(resolve, 1_000));
+      if (lease === 2) await new Promise((resolve) => setTimeout(resolve, 2_500));
       worker.fail(job, { code: "internal", status: 500, retryable: true });
     }
     const answer = await answering;

@@ -189,7 +189,8 @@ const responses: Answers = {
     }),
   whole: (said) => responseOf(said, "completed"),
   stream: (said) => {
-    let sequence_number = 0;
+    // The first event is 0.
+    let sequence_number = -1;
     const say = (type: string, fields: object) => {
       sequence_number += 1;
       return named({ type, sequence_number, ...fields });
