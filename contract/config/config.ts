@@ -16,6 +16,7 @@ import {
 import { LOCAL_RUNTIME_NAMES } from "../../domain/fleet/local-runtime.ts";
 import { MAX_CONCURRENCY } from "../../domain/fleet/worker.ts";
 import { chainOf } from "../../domain/routing/strategy.ts";
+import { BYTES_A_GB } from "../../domain/tenant/storage-use.ts";
 import { FAIRNESS } from "../../domain/words/fairness.ts";
 import { TIERS } from "../../domain/words/requirements.ts";
 import { SCORE_PARTS } from "../../domain/words/score-part.ts";
@@ -32,7 +33,6 @@ const DAY_SECONDS = 86_400;
 export const MIN_HEARTBEAT_SECONDS = 0.1;
 const MAX_REQUESTS = 1_000_000;
 const MAX_FILES_GB = 1_000_000;
-const BYTES_A_GB = 1_000_000_000;
 const MAX_FORGET_SECONDS = 3650 * DAY_SECONDS;
 
 const price = z

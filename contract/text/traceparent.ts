@@ -1,5 +1,7 @@
 // W3C Trace Context: the header that links a job to its caller's trace.
 
+import { hexOf } from "../../domain/words/hex.ts";
+
 const TRACEPARENT = /^00-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-([0-9a-f]{2})$/;
 
 export interface TraceContext {
@@ -11,14 +13,6 @@ export interface TraceContext {
 export const readTraceparent = (header: string | null | undefined): TraceContext | null => {
   const [, traceId, spanId] = TRACEPARENT.exec(header ?? "") ?? [];
   return traceId === undefined || spanId === undefined ? null : { traceId, spanId };
-};
-
-const HEX = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, "0"));
-
-const hex = (bytes: Uint8Array): string => {
-  let text = "";
-  for (const byte of bytes) text += HEX[byte];
-  return text;
 };
 
 /** Random bytes for many headers at once: one call per header would cost ten times as much as the rest. */
@@ -39,5 +33,5 @@ const randomId = (): Uint8Array => {
 export const traceparentOf = (header: string | null | undefined): string => {
   if (header != null && readTraceparent(header) !== null) return header;
   const bytes = randomId();
-  return `00-${hex(bytes.subarray(0, 16))}-${hex(bytes.subarray(16))}-01`;
+  return `00-${hexOf(bytes.subarray(0, 16))}-${hexOf(bytes.subarray(16))}-01`;
 };

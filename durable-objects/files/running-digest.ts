@@ -2,6 +2,7 @@
 // longer than the platform lets it (30 s of CPU), whatever the file has. The platform's digests cannot be stored: what
 // is known lies in memory, and an object that left it begins again.
 
+import { hexOf } from "../../domain/words/hex.ts";
 import type { StoredBytes } from "./file-request.ts";
 import type { ReadBytes } from "./line-slice.ts";
 
@@ -9,9 +10,6 @@ import type { ReadBytes } from "./line-slice.ts";
 const STEP_BYTES = 64 * 1024 * 1024;
 /** Different contents whose digests are under way in one object: more than a tenant has batches. */
 export const MAX_RUNNING = 128;
-
-const hex = (bytes: ArrayBuffer): string =>
-  [...new Uint8Array(bytes)].map((byte) => byte.toString(16).padStart(2, "0")).join("");
 
 /** The digests of bytes as they pass. */
 export class Digests {
@@ -25,7 +23,7 @@ export class Digests {
   async end(): Promise<{ sha256: string; md5: string }> {
     await Promise.all(this.#writers.map((writer) => writer.close()));
     const [sha256, md5] = await Promise.all([this.#streams.sha256.digest, this.#streams.md5.digest]);
-    return { sha256: hex(sha256), md5: hex(md5) };
+    return { sha256: hexOf(new Uint8Array(sha256)), md5: hexOf(new Uint8Array(md5)) };
   }
 
   abandon(reason: unknown): void {

@@ -3,6 +3,7 @@
 
 import { VERSION } from "../../contract/words/version.ts";
 import type { Job } from "../../domain/job/job.ts";
+import { hexOf } from "../../domain/words/hex.ts";
 import { log } from "../../log/log.ts";
 import { attributes, type Span, spansOf, type TimelineEvent } from "./spans.ts";
 
@@ -30,8 +31,7 @@ const headersOf = (given: string | undefined): Record<string, string> =>
       .map((pair) => [pair.slice(0, pair.indexOf("=")).trim(), decodeURIComponent(pair.slice(pair.indexOf("=") + 1))]),
   );
 
-const randomHex = (chars: number): string =>
-  [...crypto.getRandomValues(new Uint8Array(chars / 2))].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+const randomHex = (chars: number): string => hexOf(crypto.getRandomValues(new Uint8Array(chars / 2)));
 
 const TIMELINES = `SELECT jobs.id AS job_id, value ->> 0 AS version, value ->> 1 AS at, 'job.' || (value ->> 2) AS type,
     value ->> 3 AS worker

@@ -7,6 +7,7 @@ import { MAX_RESPONSES_BYTES } from "../../domain/front-door/stored-response.ts"
 import { MAX_INDEBTED } from "../../domain/job/fair-order.ts";
 import { MAX_FLOWS } from "../../domain/job/flows.ts";
 import { DEFAULT_MAX_GB } from "../../domain/tenant/max-gb.ts";
+import { BYTES_A_GB } from "../../domain/tenant/storage-use.ts";
 import type { GrowthRow } from "../../domain/words/growth.ts";
 import { MAX_GROUPS } from "../placing/room.ts";
 import { MAX_USERS_A_KEY } from "../steps/key-limits.ts";
@@ -68,7 +69,7 @@ export const GROWTH: readonly GrowthRow[] = [
     ],
     grownBy: "key",
     countedBy: "durable-objects/placing/room.ts",
-    bound: DEFAULT_MAX_GB * 1_000_000_000,
+    bound: DEFAULT_MAX_GB * BYTES_A_GB,
     unit: "bytes",
     of: "tenant",
     atTheBound: { refuses: "tenant_full" },

@@ -1,11 +1,12 @@
 // Time-ordered ids (UUID version 7, RFC 9562) that increase within one object even within a millisecond, so that the
 // jobs of a batch keep their order. The random part comes from the caller.
 
+import { HEX } from "../../domain/words/hex.ts";
+
 const MAX_SEQUENCE = 0xfff;
 const RANDOM_BYTES = 8;
 /** Asking the platform for random bytes costs more than the rest of an id. */
 const IDS_A_DRAW = 64;
-const HEX = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, "0"));
 
 export const idSource = (randomBytes: (count: number) => Uint8Array) => {
   let lastMs = 0;

@@ -7,6 +7,7 @@ import { fairnessKey, MAX_FAIRNESS_KEY_CHARS } from "../../contract/jobs/job.ts"
 import { traceparentOf } from "../../contract/text/traceparent.ts";
 import { modelName, providerName, splitList, tags } from "../../contract/words/field.ts";
 import { type Api, isFormApi, isOptional } from "../../domain/words/api.ts";
+import { hexOf } from "../../domain/words/hex.ts";
 import { invalid } from "../../domain/words/refusal.ts";
 import { PRIORITIES, type Priority, TIERS } from "../../domain/words/requirements.ts";
 import type { Asking } from "../../durable-objects/operations/front-door/front-door.ts";
@@ -114,7 +115,7 @@ export const mayBeLarge = async (c: AppContext, api: Api, token: TokenFacts): Pr
 /** The digest of a large body stands for the body; two that differ only in their white space are two bodies. */
 const identityOf = async (large: LargeBody): Promise<string> => {
   const hash = await crypto.subtle.digest("SHA-256", joined(large.chunks) as BufferSource);
-  return Array.from(new Uint8Array(hash), (byte) => byte.toString(16).padStart(2, "0")).join("");
+  return hexOf(new Uint8Array(hash));
 };
 
 const otherModels = z.array(modelName).max(20);

@@ -5,6 +5,7 @@
 import { type JobFilter, type jobFilter, metadataOf } from "../../contract/jobs/job-list.ts";
 import { fromIso } from "../../contract/words/field.ts";
 import { searchTermsOf } from "../../domain/job/search.ts";
+import { hexOf } from "../../domain/words/hex.ts";
 
 /** `FROM` and `WHERE` for the jobs of a filter; `?1` is the tenant, followed by `bindings`. */
 export interface JobSelection {
@@ -22,8 +23,7 @@ interface Condition {
   readonly sql: (bind: Bind) => string;
 }
 
-const hex = (text: string): string =>
-  [...new TextEncoder().encode(text)].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+const hex = (text: string): string => hexOf(new TextEncoder().encode(text));
 
 /** As the view `job_documents` makes them. */
 const SIGN = "\u00a7";

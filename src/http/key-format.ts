@@ -3,6 +3,7 @@
 // digest of the whole token.
 
 import type { Role } from "../../domain/access/key.ts";
+import { hexOf } from "../../domain/words/hex.ts";
 
 const PREFIX = "sbx";
 const KINDS = {
@@ -88,7 +89,7 @@ const tagOf = async (secret: string, text: string): Promise<string> =>
 
 export const digest = async (text: string): Promise<string> => {
   const bytes = new Uint8Array(await crypto.subtle.digest("SHA-256", encoder.encode(text)));
-  return [...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+  return hexOf(bytes);
 };
 
 const randomChars = (chars: number): string => {

@@ -4,6 +4,7 @@
 import type { AttemptResource } from "../../../contract/jobs/insight.ts";
 import type { JobEventResource, JobResource } from "../../../contract/jobs/job.ts";
 import { DAY_MS } from "../../../domain/words/duration.ts";
+import { hexOf } from "../../../domain/words/hex.ts";
 
 export interface ArchivedLine extends JobResource {
   readonly archived: true;
@@ -60,9 +61,7 @@ export const unpackPart = async (bytes: Uint8Array<ArrayBuffer>): Promise<Archiv
 };
 
 export const digestOf = async (bytes: Uint8Array<ArrayBuffer>): Promise<string> =>
-  [...new Uint8Array(await crypto.subtle.digest("SHA-256", bytes))]
-    .map((byte) => byte.toString(16).padStart(2, "0"))
-    .join("");
+  hexOf(new Uint8Array(await crypto.subtle.digest("SHA-256", bytes)));
 
 export interface PartName {
   readonly day: string;

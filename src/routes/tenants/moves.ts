@@ -19,6 +19,7 @@ import { toIso } from "../../../contract/words/field.ts";
 import { refusalOf } from "../../../contract/words/validation.ts";
 import { VERSION } from "../../../contract/words/version.ts";
 import type { PageRequest, TablePage } from "../../../domain/tenant/moved-rows.ts";
+import { hexOf } from "../../../domain/words/hex.ts";
 import { invalid } from "../../../domain/words/refusal.ts";
 import { type Endpoint, endpoint } from "../../endpoint/router.ts";
 import { MOVING_HISTORY, readHistoryTable, writeHistoryTable } from "../../history/moving.ts";
@@ -153,9 +154,6 @@ const read = endpoint(
   },
 );
 
-const hexOf = (bytes: ArrayBuffer): string =>
-  [...new Uint8Array(bytes)].map((byte) => byte.toString(16).padStart(2, "0")).join("");
-
 const digest = endpoint(
   {
     ...BASE,
@@ -174,7 +172,7 @@ const digest = endpoint(
       place: query.place,
       table: query.table,
       rows: page.rows.length,
-      digest: hexOf(await crypto.subtle.digest("SHA-256", text)),
+      digest: hexOf(new Uint8Array(await crypto.subtle.digest("SHA-256", text))),
       next: cursorOf(page),
     });
   },
