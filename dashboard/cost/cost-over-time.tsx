@@ -2,8 +2,8 @@
 
 import type { CostByGroup, CostSummary } from "../../contract/cost.ts";
 import { usd } from "../format.ts";
+import { Plot, PlotLegend, type PlotLine } from "../parts/charts/plot.tsx";
 import { Panel } from "../parts/page.tsx";
-import { Plot, PlotLegend, type PlotLine } from "../parts/plot.tsx";
 
 const COLOURS = [
   "--part-capacity",

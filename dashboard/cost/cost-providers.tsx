@@ -2,7 +2,7 @@
 
 import type { CostByProvider } from "../../contract/cost.ts";
 import { count, plural, usd } from "../format.ts";
-import { Share } from "../parts/share.tsx";
+import { Share } from "../parts/charts/share.tsx";
 import { type Column, Table } from "../parts/table.tsx";
 
 type Provider = CostByProvider["providers"][number];

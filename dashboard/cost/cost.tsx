@@ -4,7 +4,7 @@
 import type { CostByGroup, CostByProvider, CostQuery, CostSummary } from "../../contract/cost.ts";
 import { api } from "../api.ts";
 import { count, plural, usd } from "../format.ts";
-import { Budgets } from "../parts/budgets.tsx";
+import { Budgets } from "../parts/charts/budgets.tsx";
 import { Choice, SelectField } from "../parts/form.tsx";
 import { Empty, Loading, Page, Panel } from "../parts/page.tsx";
 import { Problem } from "../parts/problem.tsx";

@@ -4,7 +4,7 @@ import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { WorkerResource } from "../../contract/fleet/worker.ts";
 import { count, splitTags } from "../format.ts";
-import { LoadBar } from "../parts/load-bar.tsx";
+import { LoadBar } from "../parts/charts/load-bar.tsx";
 import type { Column } from "../parts/table.tsx";
 import { Tags } from "../parts/tags.tsx";
 import { Time } from "../parts/time.tsx";

@@ -3,8 +3,8 @@
 import type { FleetGroupResource, FleetSumsResource } from "../../contract/fleet/worker.ts";
 import { WORKER_STATES } from "../../contract/words/values.ts";
 import { count, plural } from "../format.ts";
+import { LoadBar } from "../parts/charts/load-bar.tsx";
 import { ForOperators } from "../parts/for-operators.tsx";
-import { LoadBar } from "../parts/load-bar.tsx";
 import { type Column, Table } from "../parts/table.tsx";
 import { refine } from "../router.ts";
 import { CellSign } from "./cell-shape.tsx";

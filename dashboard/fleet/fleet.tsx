@@ -6,7 +6,7 @@ import type { FleetSumsResource } from "../../contract/fleet/worker.ts";
 import { WORKER_SORTS, WORKER_STATES, type WorkerState } from "../../contract/words/values.ts";
 import { api } from "../api.ts";
 import { count } from "../format.ts";
-import { NoWorkers } from "../parts/fleet-glance.tsx";
+import { NoWorkers } from "../parts/charts/fleet-glance.tsx";
 import { Empty, Loading, Page } from "../parts/page.tsx";
 import { offsetInAddress, PAGE_SIZE, Pager } from "../parts/pager.tsx";
 import { Problem } from "../parts/problem.tsx";

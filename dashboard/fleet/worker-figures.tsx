@@ -3,12 +3,12 @@
 import type { WorkerActivity } from "../../contract/fleet/worker-activity.ts";
 import { api } from "../api.ts";
 import { count, duration, plural, usd } from "../format.ts";
-import { MarkList, plotMarks } from "../parts/mark-list.tsx";
+import { MarkList, plotMarks } from "../parts/charts/mark-list.tsx";
+import { Plot, PlotLegend, type PlotLine } from "../parts/charts/plot.tsx";
+import { Tile } from "../parts/charts/tile.tsx";
 import { Empty, Loading, Panel } from "../parts/page.tsx";
-import { Plot, PlotLegend, type PlotLine } from "../parts/plot.tsx";
 import { Problem } from "../parts/problem.tsx";
 import { type Column, Table } from "../parts/table.tsx";
-import { Tile } from "../parts/tile.tsx";
 import { useLoad, useThrottled } from "../state/load.ts";
 import { lastOf, span } from "../state/span.ts";
 import { thisMinute } from "../state/throughput.ts";

@@ -3,9 +3,9 @@
 import type { WorkerDetail } from "../../contract/fleet/worker.ts";
 import { api } from "../api.ts";
 import { splitTags, withLocalTimes } from "../format.ts";
+import { LoadBar } from "../parts/charts/load-bar.tsx";
 import { Fact } from "../parts/fact.tsx";
 import { JobTable } from "../parts/job-table.tsx";
-import { LoadBar } from "../parts/load-bar.tsx";
 import { Empty, Loading, Page, Panel } from "../parts/page.tsx";
 import { Problem } from "../parts/problem.tsx";
 import { SpanChoice } from "../parts/span-choice.tsx";

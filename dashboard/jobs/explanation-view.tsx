@@ -4,7 +4,7 @@ import { useState } from "preact/hooks";
 import type { Explanation } from "../../contract/dispatch.ts";
 import { count, plural, withLocalTimes } from "../format.ts";
 import { byReason } from "../parts/by-reason.ts";
-import { NoWorkers } from "../parts/fleet-glance.tsx";
+import { NoWorkers } from "../parts/charts/fleet-glance.tsx";
 import { Lamp } from "../parts/lamp.tsx";
 import { href } from "../router.ts";
 import { ScoreBar, ScoreLegend } from "./score-bars.tsx";

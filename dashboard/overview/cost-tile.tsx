@@ -3,9 +3,9 @@
 import type { ActivityAnswer } from "../../contract/activity.ts";
 import { api } from "../api.ts";
 import { plural, usd } from "../format.ts";
-import { BudgetGlance } from "../parts/budgets.tsx";
+import { BudgetGlance } from "../parts/charts/budgets.tsx";
+import { Tile } from "../parts/charts/tile.tsx";
 import { Problem } from "../parts/problem.tsx";
-import { Tile } from "../parts/tile.tsx";
 import { todayUsd } from "../state/board.ts";
 import { useLoad, useThrottled } from "../state/load.ts";
 import { lastOf } from "../state/span.ts";

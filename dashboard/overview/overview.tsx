@@ -1,7 +1,7 @@
 // The overview: is it well, and what is wrong? The line and its signal, five figures over the chosen span, what happened
 // when, what waits and why, what fails; below, how long jobs take, and the fleet.
 
-import { FleetGlance } from "../parts/fleet-glance.tsx";
+import { FleetGlance } from "../parts/charts/fleet-glance.tsx";
 import { ForOperators } from "../parts/for-operators.tsx";
 import { Loading, Page, Panel } from "../parts/page.tsx";
 import { Problem } from "../parts/problem.tsx";

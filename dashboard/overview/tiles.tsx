@@ -1,7 +1,7 @@
 // Is it well? Errors, throughput, wait, capacity and cost, each with its unit, its span and how it went.
 
 import { count, duration, plural } from "../format.ts";
-import { Tile, UNKNOWN } from "../parts/tile.tsx";
+import { Tile, UNKNOWN } from "../parts/charts/tile.tsx";
 import { href } from "../router.ts";
 import { fleet } from "../state/board.ts";
 import { now } from "../state/clock.ts";

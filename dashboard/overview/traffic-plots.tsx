@@ -1,9 +1,9 @@
 // Throughput and waiting time over the chosen span, with marks for what explains them. The last hour is by minute.
 
 import { count, duration } from "../format.ts";
-import { MarkList, plotMarks } from "../parts/mark-list.tsx";
+import { MarkList, plotMarks } from "../parts/charts/mark-list.tsx";
+import { Plot, PlotLegend, type PlotLine, type PlotMark } from "../parts/charts/plot.tsx";
 import { Panel } from "../parts/page.tsx";
-import { Plot, PlotLegend, type PlotLine, type PlotMark } from "../parts/plot.tsx";
 import { lastOf } from "../state/span.ts";
 import { minutesOfHour } from "../state/throughput.ts";
 import { type Figures, inSteps } from "./figures.ts";

@@ -3,8 +3,8 @@
 
 import type { QueueView } from "../../contract/jobs/insight.ts";
 import { count, plural } from "../format.ts";
+import { Share } from "../parts/charts/share.tsx";
 import { Panel } from "../parts/page.tsx";
-import { Share } from "../parts/share.tsx";
 import { type Column, Table } from "../parts/table.tsx";
 import { queue } from "../state/board.ts";
 import { asked, type QueueGroup } from "../state/waiting.ts";

@@ -5,7 +5,7 @@ import { Catalog } from "../catalog/catalog.tsx";
 import { SubscriptionPage } from "../catalog/subscription.tsx";
 import { Cost } from "../cost/cost.tsx";
 import { Explain } from "../jobs/explain.tsx";
-import { Jobs } from "../jobs/jobs.tsx";
+import { Jobs } from "../jobs/list/jobs.tsx";
 import { NewJob } from "../jobs/new-job.tsx";
 import { Overview } from "../overview/overview.tsx";
 import { SchedulePage } from "../schedules/schedule.tsx";
@@ -18,7 +18,7 @@ import { isAdmin, isPerson, mayOperate } from "../state/session.ts";
 import { lazyPage } from "./lazy.tsx";
 import { NotFound } from "./not-found.tsx";
 
-const JobPage = lazyPage("Job", async () => (await import("../jobs/job.tsx")).JobPage);
+const JobPage = lazyPage("Job", async () => (await import("../jobs/story/job.tsx")).JobPage);
 const Batches = lazyPage("Batches", async () => (await import("../batches/batches.tsx")).Batches);
 const BatchPage = lazyPage("Batch", async () => (await import("../batches/batch.tsx")).BatchPage);
 const Models = lazyPage("Models", async () => (await import("../models/models.tsx")).Models);

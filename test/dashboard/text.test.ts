@@ -2,8 +2,8 @@
 
 import { describe, expect, it } from "vitest";
 import { dateTime, duration, relative, shortened, splitTags, usd } from "../../dashboard/format.ts";
+import { pathOf } from "../../dashboard/parts/charts/plot.tsx";
 import { EMPTY_JOB, jsonError, toBody } from "../../dashboard/parts/job-fields.ts";
-import { pathOf } from "../../dashboard/parts/plot.tsx";
 import { href, parsePlace } from "../../dashboard/router.ts";
 import { diffLines, shortDiff } from "../../dashboard/settings/diff.ts";
 

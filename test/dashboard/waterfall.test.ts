@@ -3,9 +3,9 @@
 import { describe, expect, it } from "vitest";
 import type { AttemptResource } from "../../contract/jobs/insight.ts";
 import type { JobEventResource, JobResource } from "../../contract/jobs/job.ts";
-import { lastWait, msIn, type Span, timed } from "../../dashboard/jobs/attempt-spans.ts";
-import { ownSpans } from "../../dashboard/jobs/own-spans.ts";
-import { closer, moved, placeIn, ticksOf } from "../../dashboard/jobs/waterfall-window.ts";
+import { lastWait, msIn, type Span, timed } from "../../dashboard/jobs/story/attempt-spans.ts";
+import { ownSpans } from "../../dashboard/jobs/story/own-spans.ts";
+import { closer, moved, placeIn, ticksOf } from "../../dashboard/jobs/story/waterfall-window.ts";
 
 const at = (seconds: number): string => new Date(Date.UTC(2026, 0, 1) + seconds * 1000).toISOString();
 const ms = (seconds: number): number => Date.parse(at(seconds));

@@ -1,13 +1,13 @@
 // The fleet at a glance: a row per provider, with its free places and what does not work.
 
-import type { ProviderFleet } from "../../contract/live.ts";
-import { count, plural } from "../format.ts";
-import { href } from "../router.ts";
-import { fleet, hasSnapshot } from "../state/board.ts";
-import { isAdmin } from "../state/session.ts";
+import type { ProviderFleet } from "../../../contract/live.ts";
+import { count, plural } from "../../format.ts";
+import { href } from "../../router.ts";
+import { fleet, hasSnapshot } from "../../state/board.ts";
+import { isAdmin } from "../../state/session.ts";
+import { Empty, Loading } from "../page.tsx";
+import { type Column, Table } from "../table.tsx";
 import { LoadBar } from "./load-bar.tsx";
-import { Empty, Loading } from "./page.tsx";
-import { type Column, Table } from "./table.tsx";
 
 const MAX_PROVIDERS = 20;
 

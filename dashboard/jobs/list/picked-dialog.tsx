@@ -1,9 +1,9 @@
 // Retries or cancels the picked jobs.
 
-import type { BulkAction } from "../../contract/jobs/job-list.ts";
-import { plural } from "../format.ts";
-import { Confirm } from "../parts/dialog.tsx";
-import { changePicked, tellOf, WORDS } from "../state/bulk-change.ts";
+import type { BulkAction } from "../../../contract/jobs/job-list.ts";
+import { plural } from "../../format.ts";
+import { Confirm } from "../../parts/dialog.tsx";
+import { changePicked, tellOf, WORDS } from "../../state/bulk-change.ts";
 
 interface PickedProps {
   action: BulkAction;

@@ -1,14 +1,14 @@
 // The statuses of jobs, each with the number of jobs that match the rest of the filter.
 
-import { JOB_STATUSES } from "../../contract/words/values.ts";
-import { api } from "../api.ts";
-import { count } from "../format.ts";
-import { refine } from "../router.ts";
-import { counts, isOpen } from "../state/board.ts";
-import { serverNow } from "../state/clock.ts";
-import { asJobFilter, type Filter, FROM_THE_START } from "../state/job-filter.ts";
-import { useLoad, useThrottled } from "../state/load.ts";
-import { withRange } from "../state/time-range.ts";
+import { JOB_STATUSES } from "../../../contract/words/values.ts";
+import { api } from "../../api.ts";
+import { count } from "../../format.ts";
+import { refine } from "../../router.ts";
+import { counts, isOpen } from "../../state/board.ts";
+import { serverNow } from "../../state/clock.ts";
+import { asJobFilter, type Filter, FROM_THE_START } from "../../state/job-filter.ts";
+import { useLoad, useThrottled } from "../../state/load.ts";
+import { withRange } from "../../state/time-range.ts";
 
 const RECOUNT_EVERY_MS = 10_000;
 

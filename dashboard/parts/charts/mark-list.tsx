@@ -1,10 +1,10 @@
 // The events of a time axis in words.
 
-import type { Mark } from "../../contract/activity.ts";
-import { count } from "../format.ts";
+import type { Mark } from "../../../contract/activity.ts";
+import { count } from "../../format.ts";
+import { Time } from "../time.tsx";
 import { MarkGlyph, type MarkKind } from "./mark-glyph.tsx";
 import type { PlotMark } from "./plot.tsx";
-import { Time } from "./time.tsx";
 
 const MAX_LISTED = 4;
 

@@ -1,10 +1,10 @@
 // Why the router chose this worker: the score by parts beside the runner-up's, and how many workers were refused for
 // which reason.
 
-import type { RoutingDecision } from "../../contract/jobs/job.ts";
-import { plural } from "../format.ts";
-import { href } from "../router.ts";
-import { partLabel } from "./score-bars.tsx";
+import type { RoutingDecision } from "../../../contract/jobs/job.ts";
+import { plural } from "../../format.ts";
+import { href } from "../../router.ts";
+import { partLabel } from "../score-bars.tsx";
 
 export const isDecision = (detail: unknown): detail is RoutingDecision =>
   typeof detail === "object" && detail !== null && "score" in detail && "breakdown" in detail;

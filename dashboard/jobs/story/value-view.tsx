@@ -1,10 +1,10 @@
 // A long untrusted value: raw, rendered or as a JSON tree, wrapped or not, with a copy button.
 
 import { useState } from "preact/hooks";
-import { answerText } from "../answer-text.ts";
-import { jsonText } from "../format.ts";
-import { RenderedText } from "../parts/rendered-text.tsx";
-import { copy } from "../parts/text-block.tsx";
+import { answerText } from "../../answer-text.ts";
+import { jsonText } from "../../format.ts";
+import { RenderedText } from "../../parts/rendered-text.tsx";
+import { copy } from "../../parts/text-block.tsx";
 import { JsonTree } from "./json-tree.tsx";
 
 type Mode = "raw" | "rendered" | "tree";

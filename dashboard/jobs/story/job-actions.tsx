@@ -1,17 +1,17 @@
 // The actions on a job in its status: edit, retry, cancel, create a copy.
 
 import { useState } from "preact/hooks";
-import type { JobResource } from "../../contract/jobs/job.ts";
-import { PRIORITIES, type Priority, TIERS } from "../../contract/words/values.ts";
-import { api } from "../api.ts";
-import { splitTags } from "../format.ts";
-import { Confirm } from "../parts/dialog.tsx";
-import { ForOperators } from "../parts/for-operators.tsx";
-import { Choice, SelectField, TextField } from "../parts/form.tsx";
-import { tierOf } from "../parts/job-fields.ts";
-import { href } from "../router.ts";
-import { mayChange } from "../state/bulk-change.ts";
-import { attempt, tell } from "../state/notice.ts";
+import type { JobResource } from "../../../contract/jobs/job.ts";
+import { PRIORITIES, type Priority, TIERS } from "../../../contract/words/values.ts";
+import { api } from "../../api.ts";
+import { splitTags } from "../../format.ts";
+import { Confirm } from "../../parts/dialog.tsx";
+import { ForOperators } from "../../parts/for-operators.tsx";
+import { Choice, SelectField, TextField } from "../../parts/form.tsx";
+import { tierOf } from "../../parts/job-fields.ts";
+import { href } from "../../router.ts";
+import { mayChange } from "../../state/bulk-change.ts";
+import { attempt, tell } from "../../state/notice.ts";
 
 interface ActionsProps {
   job: JobResource;

@@ -1,10 +1,10 @@
 // The named views of the jobs page: those that everyone has, and those saved in this browser.
 
 import { useEffect, useState } from "preact/hooks";
-import { Confirm } from "../parts/dialog.tsx";
-import { TextField } from "../parts/form.tsx";
-import { Icon } from "../parts/icon.tsx";
-import { place } from "../router.ts";
+import { Confirm } from "../../parts/dialog.tsx";
+import { TextField } from "../../parts/form.tsx";
+import { Icon } from "../../parts/icon.tsx";
+import { place } from "../../router.ts";
 import { forgetView, GIVEN_VIEWS, readViews, savedViews, saveView, type View } from "./saved-views.ts";
 
 const viewInAddress = (): string => {

@@ -1,9 +1,9 @@
 // The search line of the jobs page, with completion.
 
 import { useEffect, useId, useRef, useState } from "preact/hooks";
-import { api } from "../api.ts";
-import { place, refine } from "../router.ts";
-import { schedules } from "../state/board.ts";
+import { api } from "../../api.ts";
+import { place, refine } from "../../router.ts";
+import { schedules } from "../../state/board.ts";
 import {
   completions,
   type Filter,
@@ -11,9 +11,9 @@ import {
   formatSearch,
   isSearched,
   parseSearch,
-} from "../state/job-filter.ts";
-import { useLoad, useSettled } from "../state/load.ts";
-import { offered } from "../state/offered.ts";
+} from "../../state/job-filter.ts";
+import { useLoad, useSettled } from "../../state/load.ts";
+import { offered } from "../../state/offered.ts";
 
 const TYPING_MS = 300;
 

@@ -1,7 +1,7 @@
 // The times of a job's attempts: each waits in the queue, is assigned, and runs until its first token and its end. Pure.
 
-import type { AttemptResource } from "../../contract/jobs/insight.ts";
-import type { JobEventResource, JobResource } from "../../contract/jobs/job.ts";
+import type { AttemptResource } from "../../../contract/jobs/insight.ts";
+import type { JobEventResource, JobResource } from "../../../contract/jobs/job.ts";
 
 export const PHASES = ["held", "backoff", "queue", "assigned", "first_token", "stream", "running"] as const;
 export type Phase = (typeof PHASES)[number];

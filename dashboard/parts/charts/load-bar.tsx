@@ -1,6 +1,6 @@
 // A worker's load: a section per place, lit if a job uses it.
 
-import { count } from "../format.ts";
+import { count } from "../../format.ts";
 
 const MAX_SECTIONS = 10;
 

@@ -1,7 +1,7 @@
 // Named views of the jobs page, saved in this browser for each tenant. A view is the address's query.
 
 import { signal } from "@preact/signals";
-import { session } from "../state/session.ts";
+import { session } from "../../state/session.ts";
 
 export interface View {
   readonly name: string;

@@ -1,9 +1,9 @@
 // Finding jobs: the search line, statuses with counts, a time range, the order, and saved views.
 
-import { SelectField } from "../parts/form.tsx";
-import { place, refine } from "../router.ts";
-import { type Filter, FROM_THE_START, filterIn } from "../state/job-filter.ts";
-import { isRange, RANGES, spanInWords } from "../state/time-range.ts";
+import { SelectField } from "../../parts/form.tsx";
+import { place, refine } from "../../router.ts";
+import { type Filter, FROM_THE_START, filterIn } from "../../state/job-filter.ts";
+import { isRange, RANGES, spanInWords } from "../../state/time-range.ts";
 import { JobViews } from "./job-views.tsx";
 import { SearchLine } from "./search-line.tsx";
 import { StateChips } from "./state-chips.tsx";

@@ -2,7 +2,7 @@
 
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
-import { count, duration } from "../format.ts";
+import { count, duration } from "../../format.ts";
 import { costOf, ErrorLine, modelOf, outcomeOf, WorkerLink } from "./attempt-facts.tsx";
 import { firstTokenMs, msIn, type Timed } from "./attempt-spans.ts";
 

@@ -1,14 +1,14 @@
 // A job's fields as a list; fields that were not requested are not shown.
 
-import type { JobResource } from "../../contract/jobs/job.ts";
-import { count, plural, usd } from "../format.ts";
-import { Fact } from "../parts/fact.tsx";
-import { Took } from "../parts/job-table.tsx";
-import { Tags } from "../parts/tags.tsx";
-import { copy } from "../parts/text-block.tsx";
-import { Time } from "../parts/time.tsx";
-import { href } from "../router.ts";
-import { isOpen } from "../state/board.ts";
+import type { JobResource } from "../../../contract/jobs/job.ts";
+import { count, plural, usd } from "../../format.ts";
+import { Fact } from "../../parts/fact.tsx";
+import { Took } from "../../parts/job-table.tsx";
+import { Tags } from "../../parts/tags.tsx";
+import { copy } from "../../parts/text-block.tsx";
+import { Time } from "../../parts/time.tsx";
+import { href } from "../../router.ts";
+import { isOpen } from "../../state/board.ts";
 
 const costOf = (job: JobResource): string => {
   if (job.cost_usd !== null) return usd(job.cost_usd);

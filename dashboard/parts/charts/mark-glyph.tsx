@@ -1,6 +1,6 @@
 // The sign of an event on a time axis: each kind has a shape of its own, so that it is read without its colour.
 
-import type { Mark } from "../../contract/activity.ts";
+import type { Mark } from "../../../contract/activity.ts";
 
 export type MarkKind = Mark["kind"];
 

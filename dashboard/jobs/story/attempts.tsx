@@ -2,11 +2,11 @@
 // can be zoomed; and a comparison of two attempts.
 
 import { useState } from "preact/hooks";
-import type { AttemptResource } from "../../contract/jobs/insight.ts";
-import type { JobEventResource, JobResource } from "../../contract/jobs/job.ts";
-import { plural } from "../format.ts";
-import { Lamp } from "../parts/lamp.tsx";
-import { now } from "../state/clock.ts";
+import type { AttemptResource } from "../../../contract/jobs/insight.ts";
+import type { JobEventResource, JobResource } from "../../../contract/jobs/job.ts";
+import { plural } from "../../format.ts";
+import { Lamp } from "../../parts/lamp.tsx";
+import { now } from "../../state/clock.ts";
 import { AttemptComparison } from "./attempt-comparison.tsx";
 import { costOf, ErrorLine, modelOf, outcomeOf, WorkerLink } from "./attempt-facts.tsx";
 import { lastWait, type Span, type Timed, timed } from "./attempt-spans.ts";

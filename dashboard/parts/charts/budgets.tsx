@@ -1,11 +1,11 @@
 // The tenant's and the providers' budgets: what is spent, when each is reached at the current rate, and which reached
 // one keeps how many jobs waiting.
 
-import type { BudgetState, BudgetStates, ProviderBudgetState } from "../../contract/cost.ts";
-import { clock, dateTime, isSameDay, plural } from "../format.ts";
-import { href } from "../router.ts";
-import { now } from "../state/clock.ts";
-import { waitingFor } from "../state/waiting.ts";
+import type { BudgetState, BudgetStates, ProviderBudgetState } from "../../../contract/cost.ts";
+import { clock, dateTime, isSameDay, plural } from "../../format.ts";
+import { href } from "../../router.ts";
+import { now } from "../../state/clock.ts";
+import { waitingFor } from "../../state/waiting.ts";
 import { BudgetBar } from "./budget-bar.tsx";
 
 const hasLimit = ({ day_usd, month_usd }: BudgetState): boolean => day_usd !== null || month_usd !== null;

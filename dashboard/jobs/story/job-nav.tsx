@@ -1,11 +1,11 @@
 // From one job of a list to the next or the previous one, by link or with j and k.
 
 import { useEffect } from "preact/hooks";
-import { count } from "../format.ts";
-import { go, href, parsePlace } from "../router.ts";
-import { cameFrom, readBack, readOn } from "../state/came-from.ts";
-import { tellError } from "../state/notice.ts";
-import { followKeys } from "./row-keys.ts";
+import { count } from "../../format.ts";
+import { go, href, parsePlace } from "../../router.ts";
+import { cameFrom, readBack, readOn } from "../../state/came-from.ts";
+import { tellError } from "../../state/notice.ts";
+import { followKeys } from "../row-keys.ts";
 
 const LISTS: Readonly<Record<string, string>> = { jobs: "Jobs", fleet: "Worker", batches: "Batch" };
 const ALL_JOBS = { label: "Jobs", href: "#/jobs" };

@@ -1,6 +1,6 @@
 // How much of a budget is spent, in words and as a bar.
 
-import { usd } from "../format.ts";
+import { usd } from "../../format.ts";
 
 const CAUTION_FROM = 0.8;
 

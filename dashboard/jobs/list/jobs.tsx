@@ -1,22 +1,22 @@
 // The list of jobs: found by one search line, not moved by new jobs, changed one by one or all at once.
 
 import { useEffect, useState } from "preact/hooks";
-import { MAX_OFFSET, MAX_PAGE } from "../../contract/words/values.ts";
-import { count, plural, withLocalTimes } from "../format.ts";
-import { ForOperators } from "../parts/for-operators.tsx";
-import { JobTable } from "../parts/job-table.tsx";
-import { Empty, Loading, Page } from "../parts/page.tsx";
-import { PAGE_SIZE } from "../parts/pager.tsx";
-import { Problem } from "../parts/problem.tsx";
-import { go, href, place } from "../router.ts";
-import type { Beyond } from "../state/came-from.ts";
-import { asJobFilter, filterIn, type Mistyped, mistypedField, SEARCH_FIELDS } from "../state/job-filter.ts";
-import { useSettled } from "../state/load.ts";
-import { mayOperate, whenUserChanges } from "../state/session.ts";
+import { MAX_OFFSET, MAX_PAGE } from "../../../contract/words/values.ts";
+import { count, plural, withLocalTimes } from "../../format.ts";
+import { ForOperators } from "../../parts/for-operators.tsx";
+import { JobTable } from "../../parts/job-table.tsx";
+import { Empty, Loading, Page } from "../../parts/page.tsx";
+import { PAGE_SIZE } from "../../parts/pager.tsx";
+import { Problem } from "../../parts/problem.tsx";
+import { go, href, place } from "../../router.ts";
+import type { Beyond } from "../../state/came-from.ts";
+import { asJobFilter, filterIn, type Mistyped, mistypedField, SEARCH_FIELDS } from "../../state/job-filter.ts";
+import { useSettled } from "../../state/load.ts";
+import { mayOperate, whenUserChanges } from "../../state/session.ts";
+import { followRowKeys } from "../row-keys.ts";
 import { BulkBar } from "./bulk-bar.tsx";
 import { type HeldList, type Question, useHeldJobs } from "./held-jobs.ts";
 import { JobSearch } from "./job-search.tsx";
-import { followRowKeys } from "./row-keys.ts";
 
 const SETTLE_MS = 50;
 

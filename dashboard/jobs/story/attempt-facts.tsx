@@ -1,9 +1,9 @@
 // What an attempt's row and the comparison of two say of it.
 
-import type { AttemptResource } from "../../contract/jobs/insight.ts";
-import { usd, withLocalTimes } from "../format.ts";
-import type { Aspect } from "../parts/lamp.tsx";
-import { href } from "../router.ts";
+import type { AttemptResource } from "../../../contract/jobs/insight.ts";
+import { usd, withLocalTimes } from "../../format.ts";
+import type { Aspect } from "../../parts/lamp.tsx";
+import { href } from "../../router.ts";
 import { eventWords } from "./timeline.tsx";
 
 export const outcomeOf = ({ outcome }: AttemptResource): { says: string; aspect: Aspect } =>

@@ -2,11 +2,11 @@
 // that the list does not move.
 
 import { useState } from "preact/hooks";
-import type { BulkAction } from "../../contract/jobs/job-list.ts";
-import { count, plural } from "../format.ts";
-import { BulkDialog } from "../parts/bulk-dialog.tsx";
-import { mayChange } from "../state/bulk-change.ts";
-import { mayOperate } from "../state/session.ts";
+import type { BulkAction } from "../../../contract/jobs/job-list.ts";
+import { count, plural } from "../../format.ts";
+import { BulkDialog } from "../../parts/bulk-dialog.tsx";
+import { mayChange } from "../../state/bulk-change.ts";
+import { mayOperate } from "../../state/session.ts";
 import type { HeldList } from "./held-jobs.ts";
 import { PickedDialog } from "./picked-dialog.tsx";
 

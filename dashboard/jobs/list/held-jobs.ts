@@ -2,19 +2,19 @@
 // request. Back returns to the list as it was.
 
 import { useEffect, useRef, useState } from "preact/hooks";
-import type { JobListQuery } from "../../contract/jobs/job-list.ts";
-import type { LiveJob } from "../../contract/live.ts";
-import { api } from "../api.ts";
-import { entry } from "../router.ts";
-import { jobs as liveJobs } from "../state/board.ts";
-import { serverNow } from "../state/clock.ts";
-import { asJobFilter, type Filter, matches } from "../state/job-filter.ts";
-import { recoveries } from "../state/live.ts";
-import { toLiveJob } from "../state/live-job.ts";
-import { useLoad } from "../state/load.ts";
-import { whenUserChanges } from "../state/session.ts";
-import { withRange } from "../state/time-range.ts";
-import { reasonOf } from "../state/waiting.ts";
+import type { JobListQuery } from "../../../contract/jobs/job-list.ts";
+import type { LiveJob } from "../../../contract/live.ts";
+import { api } from "../../api.ts";
+import { entry } from "../../router.ts";
+import { jobs as liveJobs } from "../../state/board.ts";
+import { serverNow } from "../../state/clock.ts";
+import { asJobFilter, type Filter, matches } from "../../state/job-filter.ts";
+import { recoveries } from "../../state/live.ts";
+import { toLiveJob } from "../../state/live-job.ts";
+import { useLoad } from "../../state/load.ts";
+import { whenUserChanges } from "../../state/session.ts";
+import { withRange } from "../../state/time-range.ts";
+import { reasonOf } from "../../state/waiting.ts";
 
 export interface Question {
   readonly filter: Filter;

@@ -1,6 +1,6 @@
 // Rows of a waterfall: a name, a bar on the shown part of the time, and how long it took.
 
-import { duration } from "../format.ts";
+import { duration } from "../../format.ts";
 import { PHASE_NAMES, type Phase, type Span } from "./attempt-spans.ts";
 import { placeIn, ticksOf, type Window } from "./waterfall-window.ts";
 

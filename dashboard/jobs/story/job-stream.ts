@@ -2,10 +2,10 @@
 // has the result.
 
 import { useEffect, useState } from "preact/hooks";
-import { eventsOf } from "../../contract/client/event-stream.ts";
-import { parseJson } from "../../contract/text/json-object.ts";
-import { deltaText } from "../answer-text.ts";
-import { api } from "../api.ts";
+import { eventsOf } from "../../../contract/client/event-stream.ts";
+import { parseJson } from "../../../contract/text/json-object.ts";
+import { deltaText } from "../../answer-text.ts";
+import { api } from "../../api.ts";
 
 /** Minimum time between two redraws. */
 const DRAW_EVERY_MS = 80;

@@ -1,10 +1,10 @@
 // A job's events, oldest first. An assignment expands to the router's decision.
 
-import type { JobEventResource } from "../../contract/jobs/job.ts";
-import { duration, isSameDay, jsonText, withLocalTimes } from "../format.ts";
-import { type Aspect, Lamp } from "../parts/lamp.tsx";
-import { Time } from "../parts/time.tsx";
-import { href } from "../router.ts";
+import type { JobEventResource } from "../../../contract/jobs/job.ts";
+import { duration, isSameDay, jsonText, withLocalTimes } from "../../format.ts";
+import { type Aspect, Lamp } from "../../parts/lamp.tsx";
+import { Time } from "../../parts/time.tsx";
+import { href } from "../../router.ts";
 import { DecisionView, isDecision, scoreText } from "./decision.tsx";
 
 const EVENTS: Record<string, { says: string; aspect: Aspect }> = {

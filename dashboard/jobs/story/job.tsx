@@ -1,24 +1,24 @@
 // One job as a story: what was answered, where the time went, what was asked, who decided what.
 
-import type { AttemptResource } from "../../contract/jobs/insight.ts";
-import type { JobEventResource, JobResource } from "../../contract/jobs/job.ts";
-import { api } from "../api.ts";
-import { bytesText, shortened, withLocalTimes } from "../format.ts";
-import { Empty, Loading, Page, Panel } from "../parts/page.tsx";
-import { Problem } from "../parts/problem.tsx";
-import { JobStatus } from "../parts/status.tsx";
-import { StoredFile, StoredFiles } from "../parts/stored-files.tsx";
-import { TextBlock } from "../parts/text-block.tsx";
-import { isOpen, jobs } from "../state/board.ts";
-import { useLoad } from "../state/load.ts";
-import { reasonOf } from "../state/waiting.ts";
+import type { AttemptResource } from "../../../contract/jobs/insight.ts";
+import type { JobEventResource, JobResource } from "../../../contract/jobs/job.ts";
+import { api } from "../../api.ts";
+import { bytesText, shortened, withLocalTimes } from "../../format.ts";
+import { Empty, Loading, Page, Panel } from "../../parts/page.tsx";
+import { Problem } from "../../parts/problem.tsx";
+import { JobStatus } from "../../parts/status.tsx";
+import { StoredFile, StoredFiles } from "../../parts/stored-files.tsx";
+import { TextBlock } from "../../parts/text-block.tsx";
+import { isOpen, jobs } from "../../state/board.ts";
+import { useLoad } from "../../state/load.ts";
+import { reasonOf } from "../../state/waiting.ts";
+import { RouterPreview } from "../router-preview.tsx";
 import { Attempts } from "./attempts.tsx";
 import { DecisionView, isDecision } from "./decision.tsx";
 import { JobActions } from "./job-actions.tsx";
 import { CopyFacts, JobFacts } from "./job-facts.tsx";
 import { backOf, JobNav } from "./job-nav.tsx";
 import { useJobStream } from "./job-stream.ts";
-import { RouterPreview } from "./router-preview.tsx";
 import { Timeline } from "./timeline.tsx";
 import { ValueView } from "./value-view.tsx";
 
