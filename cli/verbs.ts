@@ -1,6 +1,7 @@
 // The table of commands, in the order of the help.
 
 import type { Verb } from "./verb.ts";
+import { archiveCommands } from "./verbs/archive.ts";
 import { auditCommand } from "./verbs/audit.ts";
 import { batchCommands } from "./verbs/batches.ts";
 import { catalogCommands } from "./verbs/catalog.ts";
@@ -30,6 +31,7 @@ export const VERBS: readonly Verb[] = [
   openCommand,
   runCommand,
   ...jobCommands,
+  ...archiveCommands,
   ...fileCommands,
   ...batchCommands,
   ...queueCommands,

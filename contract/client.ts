@@ -1,6 +1,7 @@
 // The typed client of the API, used by dashboard, CLI, SDK, scripts and tests. It imports the schemas as types only, so
 // it bundles without zod.
 
+import { archiveVerbs } from "./client/archive.ts";
 import { auditVerbs } from "./client/audit.ts";
 import { batchVerbs } from "./client/batches.ts";
 import { catalogVerbs } from "./client/catalog.ts";
@@ -26,6 +27,7 @@ export const clientOver = (transport: Transport) => ({
   frontDoor: frontDoorVerbs(transport),
   jobs: jobVerbs(transport),
   files: fileVerbs(transport),
+  archive: archiveVerbs(transport),
   batches: batchVerbs(transport),
   workers: workerVerbs(transport),
   models: modelVerbs(transport),

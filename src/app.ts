@@ -28,6 +28,7 @@ import { keyRoutes } from "./routes/access/keys.ts";
 import { providerKeyRoutes } from "./routes/access/provider-keys.ts";
 import { sessionRoutes } from "./routes/access/session.ts";
 import { signInRoutes } from "./routes/access/sign-in.ts";
+import { archiveRoutes } from "./routes/archive.ts";
 import { auditRoutes } from "./routes/audit.ts";
 import { catalogRoutes } from "./routes/catalog.ts";
 import { configRoutes } from "./routes/config.ts";
@@ -82,6 +83,7 @@ const portableRoutes: readonly Endpoint[] = [
   ...keyGrantRoutes,
   ...sessionRoutes,
   ...signInRoutes,
+  ...archiveRoutes,
   ...auditRoutes,
   ...socketRoutes,
   ...fileRecordRoutes,

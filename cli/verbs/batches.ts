@@ -12,7 +12,7 @@ import type { Input } from "../input.ts";
 import { barOf, countedBlob, Progress } from "../progress.ts";
 import type { Context, Verb } from "../verb.ts";
 import { when } from "../when.ts";
-import { fetchFile } from "./fetch-file.ts";
+import { fetchFile } from "../write-answer.ts";
 
 const SOURCE = "source_sha256";
 const LOOK_EVERY_MS = 2_000;

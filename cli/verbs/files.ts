@@ -9,7 +9,7 @@ import { Failure } from "../failure.ts";
 import { countedBlob, Progress } from "../progress.ts";
 import type { Context, Verb } from "../verb.ts";
 import { when } from "../when.ts";
-import { fetchFile } from "./fetch-file.ts";
+import { fetchFile } from "../write-answer.ts";
 import { PAGE_FLAGS, showPages } from "./pages.ts";
 
 const ID = { name: "id", says: "the file's id" } as const;

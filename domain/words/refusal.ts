@@ -26,7 +26,8 @@ export type ResourceKind =
   | "batch"
   | "response"
   | "person"
-  | "model task";
+  | "model task"
+  | "archived day";
 
 export type Refusal =
   | { readonly code: "invalid_request"; readonly detail: string; readonly errors: readonly FieldError[] }

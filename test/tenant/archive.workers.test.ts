@@ -1,6 +1,7 @@
 // Where an archive is bound, old jobs go there before they leave history: nothing is deleted that was not read back.
 
 import { env } from "cloudflare:workers";
+import { gunzipSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
 import { type JobListQuery, jobListQuery } from "../../contract/jobs/job-list.ts";
 import { app } from "../../src/app.ts";
@@ -29,6 +30,11 @@ const ask = async (
   const answer = await app.fetch(request, withArchive, CONTEXT as unknown as ExecutionContext);
   const text = await answer.text();
   return { status: answer.status, body: text === "" ? null : JSON.parse(text) };
+};
+
+const fetchFrom = async (key: string, path: string): Promise<Response> => {
+  const request = new Request(`${ORIGIN}${path}`, { headers: { authorization: `Bearer ${key}` } });
+  return app.fetch(request, withArchive, CONTEXT as unknown as ExecutionContext);
 };
 
 const worldWithWorker = async (): Promise<World> => {
@@ -169,6 +175,39 @@ describe("the archive", () => {
       expect((await ask(world.key, "GET", `/api/jobs?archived=true&${query}`)).status).toBe(400);
     expect((await ask(world.key, "GET", "/api/jobs")).body.jobs).toEqual([]);
     expect((await world.get("/api/jobs?archived=true")).status).toBe(400);
+  });
+
+  it("gives its days, and a day as one file of gzip, to who reads the tenant whole", async () => {
+    const [world, other] = [await worldWithWorker(), await worldWithWorker()];
+    const ids = [await finished(world), await finished(world), await finished(world)];
+    await age(world, ids.slice(0, 1));
+    await step(world);
+    await age(world, ids);
+    await step(world);
+    const day = new Date().toISOString().slice(0, 10);
+    const { key: viewer } = await world.ok("POST", "/api/keys", { name: "v", role: "viewer" });
+    const { key: worker } = await world.ok("POST", "/api/keys", { name: "w", role: "worker" });
+    const { body } = await ask(viewer, "GET", "/api/archive");
+    expect(body).toEqual({
+      days: [{ day, jobs: 3, parts: 2, bytes: expect.any(Number) }],
+      ...{ total: 1, limit: 50, offset: 0 },
+    });
+    const exported = await fetchFrom(viewer, `/api/archive/${day}`);
+    expect(exported.headers.get("content-type")).toBe("application/gzip");
+    expect(exported.headers.get("content-disposition")).toContain(`${world.tenant}-${day}.ndjson.gz`);
+    const bytes = new Uint8Array(await exported.arrayBuffer());
+    expect(bytes.length).toBe(body.days[0].bytes);
+    const text = gunzipSync(bytes).toString();
+    const lines = text.trim().split("\n");
+    expect(lines.map((line) => JSON.parse(line).id).sort()).toEqual([...ids].sort());
+    expect((await ask(viewer, "GET", `/api/archive?until=${day}`)).body.days).toEqual([]);
+    expect((await ask(viewer, "GET", "/api/archive/2020-01-01")).status).toBe(404);
+    expect((await ask(viewer, "GET", "/api/archive/yesterday")).status).toBe(404);
+    expect((await ask(other.key, "GET", `/api/archive/${day}`)).status).toBe(404);
+    for (const path of ["/api/archive", `/api/archive/${day}`])
+      expect((await ask(worker, "GET", path)).status).toBe(403);
+    for (const key of await keysOf(world)) await bucket.delete(key);
+    expect((await ask(viewer, "GET", `/api/archive/${day}`)).status).toBe(503);
   });
 
   it("is another tenant's as little as history is, and no worker's", async () => {

@@ -11,7 +11,7 @@ import type { JobPage } from "../jobs.ts";
 import { workOnHistory } from "../store.ts";
 import { matchesLine } from "./filter.ts";
 import { type ArchivedLine, dayOf, dayOfId, jobOfLine, keyOf, unpackPart } from "./part.ts";
-import type { ArchiveStore } from "./store.ts";
+import { type ArchiveStore, partBytes } from "./store.ts";
 
 /** Each is a megabyte or less, and at most a few. */
 export const PARTS_AN_ANSWER = 40;
@@ -24,11 +24,8 @@ interface PartRow {
   readonly max_id: string;
 }
 
-const linesOf = async (store: ArchiveStore, tenant: string, part: PartRow): Promise<ArchivedLine[]> => {
-  const bytes = await store.get(keyOf(tenant, part));
-  if (bytes === null) throw new Error(`the archive has no ${keyOf(tenant, part)}`);
-  return unpackPart(bytes);
-};
+const linesOf = async (store: ArchiveStore, tenant: string, part: PartRow): Promise<ArchivedLine[]> =>
+  unpackPart(await partBytes(store, keyOf(tenant, part)));
 
 const newer = (one: ArchivedLine | undefined, other: ArchivedLine): ArchivedLine =>
   one === undefined || one.version < other.version ? other : one;

@@ -1,0 +1,59 @@
+// The archive's days, for other tools.
+
+import { archiveDayParam, archiveList, archiveQuery } from "../../contract/archive.ts";
+import { notFound } from "../../domain/words/refusal.ts";
+import { type Endpoint, endpoint } from "../endpoint/router.ts";
+import { exportDay, listDays } from "../history/archive/export.ts";
+import { archiveOf } from "../history/archive/store.ts";
+import { answer } from "../http/answer.ts";
+import { headersFor } from "../http/headers.ts";
+import { Refused, unwrap } from "../http/refused.ts";
+import { asks } from "../tenant/asks.ts";
+import { callTenant } from "../tenant/tenant.ts";
+
+const BASE = { method: "get", lane: "heavy", tag: "Archive" } as const;
+const MEDIA = "application/gzip";
+
+const list = endpoint(
+  {
+    ...BASE,
+    ...asks("authorizeRead", "history_unavailable"),
+    operationId: "listArchivedDays",
+    path: "/api/archive",
+    summary: "List the archive's days, newest first",
+    query: archiveQuery,
+    answers: { 200: { description: "A page of days.", schema: archiveList } },
+  },
+  async (c, { query, token }) => {
+    unwrap(await callTenant(c.env, token, "authorizeRead", null));
+    const { limit, offset } = query;
+    return answer(c, { ...(await listDays(c.env.DB, token.tenant, query)), limit, offset });
+  },
+);
+
+const exported = endpoint(
+  {
+    ...BASE,
+    ...asks("authorizeRead", "not_found", "history_unavailable"),
+    operationId: "exportArchivedDay",
+    path: "/api/archive/{day}",
+    summary: "Export the archived jobs of a day",
+    description:
+      "A gzip file with a JSON line for each job. A job that changed while it was archived has two: the higher `version` counts.",
+    params: archiveDayParam,
+    answers: { 200: { description: "The jobs.", media: [MEDIA] } },
+  },
+  async (c, { params: { day }, token }) => {
+    unwrap(await callTenant(c.env, token, "authorizeRead", null));
+    const archive = archiveOf(c.env);
+    const bytes = archive === null ? null : await exportDay(c.env.DB, archive, token.tenant, day);
+    if (bytes === null) throw new Refused(notFound("archived day", day));
+    const headers = headersFor(c.get("requestId"), {
+      "content-type": MEDIA,
+      "content-disposition": `attachment; filename="${token.tenant}-${day}.ndjson.gz"`,
+    });
+    return new Response(bytes, { headers });
+  },
+);
+
+export const archiveRoutes: readonly Endpoint[] = [list, exported];
