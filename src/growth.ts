@@ -190,9 +190,9 @@ export const GROWTH: readonly GrowthRow[] = [
   },
   {
     what: "what a hosted provider has said in one call",
-    holds: ["worker/runtimes/stream-reader.ts#assembly"],
+    holds: ["worker/calls/stream-reader.ts#assembly"],
     grownBy: "provider",
-    countedBy: "worker/runtimes/stream-reader.ts",
+    countedBy: "worker/calls/stream-reader.ts",
     bound: MAX_HELD_BYTES,
     unit: "characters",
     of: "job",

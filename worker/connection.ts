@@ -2,9 +2,9 @@
 // back-off. Returns when it is stopped, or with the reason why the coordinator will never accept this worker.
 
 import { setTimeout as delay } from "node:timers/promises";
-import { backoffMs } from "./backoff.ts";
 import type { Loop } from "./loop.ts";
-import type { Ending, Opened, Session, SessionHost } from "./session.ts";
+import { backoffMs } from "./session/backoff.ts";
+import type { Ending, Opened, Session, SessionHost } from "./session/session.ts";
 
 /** A session that lasted this long was good: reconnect soon. */
 const GOOD_SESSION_MS = 10_000;

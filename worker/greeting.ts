@@ -1,6 +1,6 @@
 // What a worker says when it starts: what it serves, and what it looked for in vain.
 
-import type { Runtime } from "./runtimes/runtime.ts";
+import type { Runtime } from "./calls/runtime.ts";
 import type { Settings } from "./settings.ts";
 
 type Told = Pick<Settings, "instance" | "provider" | "runtime" | "concurrency" | "apiUrl">;

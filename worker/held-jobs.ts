@@ -7,7 +7,7 @@
 //                            └── reader gone, run has ended ──▶ leaving ──halted──▶ gone
 
 import type { LeasedJob } from "../contract/fleet/worker.ts";
-import type { Progress } from "./runtimes/runtime.ts";
+import type { Progress } from "./calls/runtime.ts";
 
 export type HeldJob = {
   job: LeasedJob;

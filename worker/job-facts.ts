@@ -1,7 +1,7 @@
 // The fields of a job that an operator's own program gets: the same for a command's stdin and a handler's first argument.
 
 import type { LeasedJob } from "../contract/fleet/worker.ts";
-import type { JobTask } from "./runtimes/runtime.ts";
+import type { JobTask } from "./calls/runtime.ts";
 
 export type JobFacts = {
   id: string;

@@ -7,11 +7,11 @@ import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import type { LeasedJob } from "../contract/fleet/worker.ts";
 import { NOT_FOUND } from "../contract/words/http-status.ts";
+import { reasonOf } from "./calls/error-causes.ts";
+import type { JobFailure } from "./calls/runtime.ts";
 import type { FileOpener } from "./run-job.ts";
-import { reasonOf } from "./runtimes/error-causes.ts";
-import type { JobFailure } from "./runtimes/runtime.ts";
 import { runtimeFetch } from "./runtimes/runtime-fetch.ts";
-import { problemDetail, type SessionSettings } from "./session.ts";
+import { problemDetail, type SessionSettings } from "./session/session.ts";
 
 /** A file of a job, with a link that lasts as long as the job may. */
 export type LeasedFile = LeasedJob["files"][number];

@@ -3,6 +3,7 @@
 
 import type { ReaderGone } from "../contract/data-line.ts";
 import type { LeasedJob } from "../contract/fleet/worker.ts";
+import type { Progress, Runtime } from "./calls/runtime.ts";
 import type { WorkerConfig } from "./config.ts";
 import type { HeldJob, HeldJobs } from "./held-jobs.ts";
 import type { InputLoader } from "./load-input.ts";
@@ -10,7 +11,6 @@ import type { WorkerLog } from "./log.ts";
 import type { Reports } from "./reports.ts";
 import type { FileOpener, ResultStore } from "./run-job.ts";
 import { type JobOutcome, runJob } from "./run-job.ts";
-import type { Progress, Runtime } from "./runtimes/runtime.ts";
 import type { Streams } from "./streams/streams.ts";
 
 const PROGRESS_EVERY_MS = 1_000;

@@ -1,8 +1,8 @@
 // Fetches, from the coordinator only, the input of a job that was too large for its message.
 
 import type { LeasedJob } from "../contract/fleet/worker.ts";
-import { reasonOf } from "./runtimes/error-causes.ts";
-import type { JobFailure } from "./runtimes/runtime.ts";
+import { reasonOf } from "./calls/error-causes.ts";
+import type { JobFailure } from "./calls/runtime.ts";
 
 /** The size limit of a client's request. */
 const MAX_INPUT_BYTES = 32 * 1024 * 1024;

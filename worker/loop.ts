@@ -4,6 +4,7 @@
 import type { LeasedJob, PresenceAnswer } from "../contract/fleet/worker.ts";
 import type { ProblemResource } from "../contract/words/problem.ts";
 import { createBeats } from "./beats.ts";
+import type { Runtime, RuntimeState } from "./calls/runtime.ts";
 import type { ConfigWatch } from "./config.ts";
 import { HeldJobs } from "./held-jobs.ts";
 import { JobRunner } from "./job-runner.ts";
@@ -16,8 +17,7 @@ import { Reports } from "./reports.ts";
 import type { FileOpener, ResultStore } from "./run-job.ts";
 import { tryRuntime } from "./runtime-trial.ts";
 import type { RuntimeWatch } from "./runtime-watch.ts";
-import type { Runtime, RuntimeState } from "./runtimes/runtime.ts";
-import type { CoordinatorMessage, Session } from "./session.ts";
+import type { CoordinatorMessage, Session } from "./session/session.ts";
 import type { Streams } from "./streams/streams.ts";
 
 const DEFAULT_HEARTBEAT_SECONDS = 15;

@@ -4,9 +4,9 @@ import * as z from "zod";
 import type { LeasedJob } from "../contract/fleet/worker.ts";
 import { newJobRequest } from "../contract/jobs/job.ts";
 import { parseJson } from "../contract/text/json-object.ts";
+import type { Progress, Runtime } from "./calls/runtime.ts";
 import type { JobFiles } from "./job-files.ts";
 import { type JobOutcome, runJob } from "./run-job.ts";
-import type { Progress, Runtime } from "./runtimes/runtime.ts";
 
 export type OnceOptions = {
   text: string;

@@ -6,8 +6,8 @@ import type { MachineResource } from "../contract/fleet/machine.ts";
 import { lineOf } from "../contract/text/start-of.ts";
 import { modelName } from "../contract/words/field.ts";
 import { MAX_RUNTIME_MODELS, type Tier } from "../contract/words/values.ts";
-import type { RuntimeState } from "./runtimes/runtime.ts";
-import type { WorkerMessage } from "./session.ts";
+import type { RuntimeState } from "./calls/runtime.ts";
+import type { WorkerMessage } from "./session/session.ts";
 
 const MAX_REASON_CHARS = 500;
 

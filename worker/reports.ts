@@ -1,8 +1,8 @@
 // The worker's messages to the coordinator: numbered, sent on the current session, and kept until they are
 // acknowledged.
 
-import { Outbox, type Report } from "./outbox.ts";
-import type { Session, WorkerMessage } from "./session.ts";
+import { Outbox, type Report } from "./session/outbox.ts";
+import type { Session, WorkerMessage } from "./session/session.ts";
 
 /** A report before it has an id. */
 export type Unnumbered<T> = T extends { id: string } ? Omit<T, "id"> : never;

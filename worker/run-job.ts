@@ -6,7 +6,6 @@ import { lineOf } from "../contract/text/start-of.ts";
 import { MAX_RESULT_BYTES, utf8Bytes } from "../contract/words/field.ts";
 import { type Json, MAX_LARGE_RESULT_BYTES } from "../contract/words/values.ts";
 import type { Spent } from "./apis/usage.ts";
-import type { InputLoader } from "./load-input.ts";
 import {
   type JobFailure,
   type Outcome,
@@ -15,7 +14,8 @@ import {
   type Runtime,
   resultTooLarge,
   type Stored,
-} from "./runtimes/runtime.ts";
+} from "./calls/runtime.ts";
+import type { InputLoader } from "./load-input.ts";
 
 export type FileOpener = (file: LeasedJob["files"][number], signal: AbortSignal) => Promise<AsyncIterable<Uint8Array>>;
 

@@ -4,6 +4,7 @@
 import { isSendableKey, UNSENDABLE_KEY } from "../contract/text/secret-text.ts";
 import { VERSION } from "../contract/words/version.ts";
 import { logProblem } from "../log/log.ts";
+import type { Runtime } from "./calls/runtime.ts";
 import { openCommand } from "./exec/open-command.ts";
 import { greeting } from "./greeting.ts";
 import { openWorkerLog, type WorkerLog } from "./log.ts";
@@ -15,7 +16,6 @@ import { ECHO_MODEL } from "./runtimes/echo.ts";
 import { openRuntime } from "./runtimes/open-runtime.ts";
 import { environmentKeys, keyVariable, type ProviderKeys } from "./runtimes/provider-keys.ts";
 import { HOSTED_PROVIDERS } from "./runtimes/providers.ts";
-import type { Runtime } from "./runtimes/runtime.ts";
 import { readSettings, type Settings, usageOf } from "./settings.ts";
 import { startWork } from "./start-work.ts";
 

@@ -2,8 +2,8 @@
 // model that failed. It goes beside the jobs and takes no slot, because the slots may all be waiting for the runtime.
 
 import type { CoordinatorMessage } from "../contract/socket.ts";
+import type { JobFailure, Outcome, Runtime } from "./calls/runtime.ts";
 import type { WorkerConfig } from "./config.ts";
-import type { JobFailure, Outcome, Runtime } from "./runtimes/runtime.ts";
 
 /** The coordinator waits twice as long. */
 const TRIAL_TIMEOUT_MS = 60_000;

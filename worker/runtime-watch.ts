@@ -1,10 +1,10 @@
 // The runtime's state: asked at the start, with each full presence report and after a job that could not reach it;
 // while it is unavailable, repeatedly until it is back. Logs when it goes and when it comes back.
 
-import { backoffMs } from "./backoff.ts";
+import type { Runtime, RuntimeState } from "./calls/runtime.ts";
 import type { WorkerLog } from "./log.ts";
 import { ALWAYS_OPEN, type Gate } from "./openings/gate.ts";
-import type { Runtime, RuntimeState } from "./runtimes/runtime.ts";
+import { backoffMs } from "./session/backoff.ts";
 
 const RETRY_FLOOR_MS = 1_000;
 const RETRY_CEILING_MS = 15_000;

@@ -1,9 +1,9 @@
 // A worker at work: one runtime behind the loop, connected to its coordinator until it drains. The worker process and
 // `serve()` are both this.
 
+import type { Runtime } from "./calls/runtime.ts";
 import { watchConfig } from "./config.ts";
 import { keepConnected } from "./connection.ts";
-import { openHttpSession } from "./http-session.ts";
 import { fileOpener } from "./job-files.ts";
 import { inputLoader } from "./load-input.ts";
 import { Loop } from "./loop.ts";
@@ -11,9 +11,9 @@ import type { Machine } from "./models/machine.ts";
 import { type OpeningSettings, openDoors } from "./openings/open-doors.ts";
 import type { WorkerIdentity } from "./presence.ts";
 import { RuntimeWatch } from "./runtime-watch.ts";
-import type { Runtime } from "./runtimes/runtime.ts";
-import type { CoordinatorMessage } from "./session.ts";
-import { openSocketSession } from "./socket-session.ts";
+import { openHttpSession } from "./session/http-session.ts";
+import type { CoordinatorMessage } from "./session/session.ts";
+import { openSocketSession } from "./session/socket-session.ts";
 import { resultStore } from "./store-result.ts";
 import { openStreams } from "./streams/open-streams.ts";
 

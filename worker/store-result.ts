@@ -2,11 +2,11 @@
 
 import { Readable } from "node:stream";
 import { PAYLOAD_TOO_LARGE, TOO_MANY_REQUESTS } from "../contract/words/http-status.ts";
+import { reasonOf } from "./calls/error-causes.ts";
+import { type JobFailure, resultTooLarge } from "./calls/runtime.ts";
 import type { ResultStore } from "./run-job.ts";
-import { reasonOf } from "./runtimes/error-causes.ts";
-import { type JobFailure, resultTooLarge } from "./runtimes/runtime.ts";
 import { runtimeFetch } from "./runtimes/runtime-fetch.ts";
-import { problemDetail } from "./session.ts";
+import { problemDetail } from "./session/session.ts";
 
 export function resultStore({ apiUrl, apiKey }: { apiUrl: string; apiKey: string }): ResultStore {
   return async (job, bytes, contentType, signal) => {

@@ -4,7 +4,7 @@
 import { spawn } from "node:child_process";
 import { setTimeout as delay } from "node:timers/promises";
 import type { NumberedLiveMessage } from "../../contract/live.ts";
-import { backoffMs } from "../../worker/backoff.ts";
+import { backoffMs } from "../../worker/session/backoff.ts";
 import { Failure, UsageError } from "../failure.ts";
 import { loginOf } from "../login.ts";
 import { broadcastOf, macOf, sendMagicPacket } from "../magic-packet.ts";
@@ -49,7 +49,7 @@ class Commands {
 /** Watches over one socket until it ends. */
 const watchOnce = async (context: Context, watch: Watch): Promise<void> => {
   // Loaded when it is needed: other commands start without it.
-  const { openSocket } = await import("../../worker/coordinator-socket.ts");
+  const { openSocket } = await import("../../worker/session/coordinator-socket.ts");
   const { url: apiUrl, key: apiKey = "" } = loginOf(context.env);
   const socket = openSocket({ apiUrl, apiKey }, "/live", MAX_FRAME_BYTES);
   const stop = (): void => socket.terminate();

@@ -8,7 +8,7 @@ import type { Refusal } from "../../domain/words/refusal.ts";
 import type { Result } from "../../domain/words/result.ts";
 import type { Announced } from "../../durable-objects/operations/files/files.ts";
 import type { RunnerOwner } from "../../durable-objects/relay/runner-owner.ts";
-import { resultTooLarge, type Stored } from "../../worker/runtimes/runtime.ts";
+import { resultTooLarge, type Stored } from "../../worker/calls/runtime.ts";
 import { type Receiver, receiveAt } from "../files/receive.ts";
 import { sendOn } from "../files/upload.ts";
 import { Refused } from "../http/refused.ts";

@@ -6,12 +6,12 @@ import { isObject, type JsonObject, objectOf, parseJson } from "../../contract/t
 import { DIALECTS } from "../../worker/apis/dialects.ts";
 import { ANTHROPIC_VERSION } from "../../worker/apis/provider-dialects.ts";
 import { writeEvent } from "../../worker/apis/sse.ts";
-import type { Answering, Backend } from "../../worker/runtimes/backend.ts";
-import { type ChatBody, unsupportedInput } from "../../worker/runtimes/chat-body.ts";
-import { type Exchange, exchange, type Way } from "../../worker/runtimes/exchange.ts";
-import { classifyFailure } from "../../worker/runtimes/failure.ts";
-import { requestFailure } from "../../worker/runtimes/request-failure.ts";
-import { failed, type Outcome } from "../../worker/runtimes/runtime.ts";
+import type { Answering, Backend } from "../../worker/calls/backend.ts";
+import { type ChatBody, unsupportedInput } from "../../worker/calls/chat-body.ts";
+import { type Exchange, exchange, type Way } from "../../worker/calls/exchange.ts";
+import { classifyFailure } from "../../worker/calls/failure.ts";
+import { requestFailure } from "../../worker/calls/request-failure.ts";
+import { failed, type Outcome } from "../../worker/calls/runtime.ts";
 
 /** The API requires a bound. */
 const DEFAULT_MAX_TOKENS = 4096;

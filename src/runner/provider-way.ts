@@ -4,11 +4,11 @@
 import { startOf } from "../../contract/text/start-of.ts";
 import type { ProviderApi, ProviderAuth, ProviderDefinition } from "../../domain/catalog/catalog.ts";
 import { EDGE_PLACES } from "../../domain/fleet/worker.ts";
+import { readErrorBody } from "../../worker/calls/error-body.ts";
+import type { Way } from "../../worker/calls/exchange.ts";
+import { classifyFailure } from "../../worker/calls/failure.ts";
+import type { JobFailure } from "../../worker/calls/runtime.ts";
 import type { JobOutcome } from "../../worker/run-job.ts";
-import { readErrorBody } from "../../worker/runtimes/error-body.ts";
-import type { Way } from "../../worker/runtimes/exchange.ts";
-import { classifyFailure } from "../../worker/runtimes/failure.ts";
-import type { JobFailure } from "../../worker/runtimes/runtime.ts";
 import type { VaultConnector } from "../catalog/vault/connector.ts";
 
 /** A key that is longer is found only where a piece has all of it. */

@@ -1,11 +1,11 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { closeCodes } from "../../contract/words/values.ts";
-import { backoffMs } from "../../worker/backoff.ts";
 import { keepConnected } from "../../worker/connection.ts";
-import { openHttpSession } from "../../worker/http-session.ts";
 import { Loop } from "../../worker/loop.ts";
 import { createEchoRuntime } from "../../worker/runtimes/echo.ts";
-import { frames, openSocketSession } from "../../worker/socket-session.ts";
+import { backoffMs } from "../../worker/session/backoff.ts";
+import { openHttpSession } from "../../worker/session/http-session.ts";
+import { frames, openSocketSession } from "../../worker/session/socket-session.ts";
 import { FakeCoordinator, KEY, problem } from "./fake-coordinator.ts";
 import { assignedJob } from "./job-fixture.ts";
 import { idleConfig, partsFor, quietProbe } from "./loop-fixture.ts";

@@ -2,11 +2,11 @@
 
 import { vi } from "vitest";
 import type { LeasedJob } from "../../contract/fleet/worker.ts";
+import type { JobFailure, Outcome, RunOptions, Runtime, RuntimeState, Task } from "../../worker/calls/runtime.ts";
 import type { ConfigWatch, WorkerConfig } from "../../worker/config.ts";
 import { Loop } from "../../worker/loop.ts";
 import { RuntimeWatch } from "../../worker/runtime-watch.ts";
-import type { JobFailure, Outcome, RunOptions, Runtime, RuntimeState, Task } from "../../worker/runtimes/runtime.ts";
-import type { CoordinatorMessage, Ending, Session, WorkerMessage } from "../../worker/session.ts";
+import type { CoordinatorMessage, Ending, Session, WorkerMessage } from "../../worker/session/session.ts";
 import type { Streams, WhenGone } from "../../worker/streams/streams.ts";
 import { assignedJob } from "./job-fixture.ts";
 import { hasNoFiles, keepsNothing } from "./runtimes/quiet-run.ts";

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { RESEND_AFTER_MS } from "../../worker/outbox.ts";
+import { RESEND_AFTER_MS } from "../../worker/session/outbox.ts";
 import { killswitch, problem } from "./fake-coordinator.ts";
 import { ack, createWorker, FakeSession, settle } from "./loop-fixture.ts";
 

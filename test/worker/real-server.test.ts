@@ -2,13 +2,13 @@
 // not do twice.
 
 import { afterAll, afterEach, beforeAll, expect, test, vi } from "vitest";
+import type { Outcome, Task } from "../../worker/calls/runtime.ts";
 import { keepConnected } from "../../worker/connection.ts";
-import { openHttpSession } from "../../worker/http-session.ts";
 import { Loop } from "../../worker/loop.ts";
 import { createEchoRuntime } from "../../worker/runtimes/echo.ts";
-import type { Outcome, Task } from "../../worker/runtimes/runtime.ts";
-import type { Opened, Session, SessionHost } from "../../worker/session.ts";
-import { openSocketSession } from "../../worker/socket-session.ts";
+import { openHttpSession } from "../../worker/session/http-session.ts";
+import type { Opened, Session, SessionHost } from "../../worker/session/session.ts";
+import { openSocketSession } from "../../worker/session/socket-session.ts";
 import { succeed } from "../support/requests.ts";
 import { type SelfHosted, startSelfHosted } from "../support/self-hosted.ts";
 import { folderForAllTests } from "../support/temporary-folder.ts";

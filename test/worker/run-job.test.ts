@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { MAX_LARGE_RESULT_BYTES } from "../../contract/words/values.ts";
+import type { Outcome, RunOptions, Runtime } from "../../worker/calls/runtime.ts";
 import { type ResultStore, runJob } from "../../worker/run-job.ts";
-import type { Outcome, RunOptions, Runtime } from "../../worker/runtimes/runtime.ts";
 import { assignedJob } from "./job-fixture.ts";
 import { keepsNothing, quietRun } from "./runtimes/quiet-run.ts";
 

@@ -6,8 +6,8 @@ import { utf8Bytes } from "../../contract/words/field.ts";
 import { MAX_LARGE_RESULT_BYTES } from "../../contract/words/values.ts";
 import { writeEvent } from "../apis/sse.ts";
 import type { Spent } from "../apis/usage.ts";
+import type { JobFailure, JobTask, Outcome, RunOptions } from "../calls/runtime.ts";
 import type { FileBytes, JobFiles } from "../job-files.ts";
-import type { JobFailure, JobTask, Outcome, RunOptions } from "../runtimes/runtime.ts";
 import type { Instruction } from "./instruction.ts";
 
 /** An event of a stream, which must fit into a part of the data line when all of it is escaped. */

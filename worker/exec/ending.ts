@@ -1,6 +1,6 @@
 // What the end of a command means for its job. Pure.
 
-import type { JobFailure } from "../runtimes/runtime.ts";
+import type { JobFailure } from "../calls/runtime.ts";
 import type { Ended } from "./process-group.ts";
 
 /** EX_TEMPFAIL of sysexits.h: the command asks to be tried again. */

@@ -7,7 +7,7 @@ import { isObject, parseJson } from "../../contract/text/json-object.ts";
 import { lineOf, startOf } from "../../contract/text/start-of.ts";
 import { MAX_PROGRESS_BYTES } from "../../contract/words/field.ts";
 import type { Usage } from "../apis/usage.ts";
-import type { JobFailure } from "../runtimes/runtime.ts";
+import type { JobFailure } from "../calls/runtime.ts";
 
 const MAX_CODE_CHARS = 64;
 export const MAX_MESSAGE_CHARS = 8_000;

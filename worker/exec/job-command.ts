@@ -2,16 +2,9 @@
 // group are gone.
 
 import { lineOf, startOf } from "../../contract/text/start-of.ts";
+import { failed, type JobTask, type Outcome, probedOutcome, type RunOptions, type Runtime } from "../calls/runtime.ts";
 import { factsOf } from "../job-facts.ts";
 import { receiveFiles } from "../job-files.ts";
-import {
-  failed,
-  type JobTask,
-  type Outcome,
-  probedOutcome,
-  type RunOptions,
-  type Runtime,
-} from "../runtimes/runtime.ts";
 import { Answer, tooMuch } from "./answer.ts";
 import { childEnvironment } from "./child-environment.ts";
 import { missing } from "./command.ts";

@@ -1,8 +1,6 @@
 // Mode `lines`: one kept process for each place, for programs that load a model.
 
 import { startOf } from "../../contract/text/start-of.ts";
-import { factsOf } from "../job-facts.ts";
-import { receiveFiles } from "../job-files.ts";
 import {
   failed,
   type JobTask,
@@ -11,7 +9,9 @@ import {
   type RunOptions,
   type Runtime,
   type RuntimeState,
-} from "../runtimes/runtime.ts";
+} from "../calls/runtime.ts";
+import { factsOf } from "../job-facts.ts";
+import { receiveFiles } from "../job-files.ts";
 import { Answer } from "./answer.ts";
 import { missing } from "./command.ts";
 import { failureOf } from "./ending.ts";

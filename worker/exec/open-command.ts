@@ -1,7 +1,7 @@
 // The runtime of `--exec`, in the mode that was asked for.
 
+import type { Runtime } from "../calls/runtime.ts";
 import { coordinatorFiles, type JobFiles } from "../job-files.ts";
-import type { Runtime } from "../runtimes/runtime.ts";
 import type { ExecSettings } from "./exec-settings.ts";
 import { createJobCommand } from "./job-command.ts";
 import { createLineCommand } from "./line-command.ts";

@@ -1,7 +1,7 @@
 // A place of mode `lines`: it keeps one process, and starts it again when it ends, with growing pauses. A process that
 // ends again and again without an answer makes the place unavailable, so that no job spends an attempt on it.
 
-import { backoffMs } from "../backoff.ts";
+import { backoffMs } from "../session/backoff.ts";
 import { KeptProcess } from "./kept-process.ts";
 import type { ExecOptions } from "./options.ts";
 

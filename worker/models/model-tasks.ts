@@ -3,7 +3,7 @@
 
 import type { ModelTaskResource } from "../../contract/fleet/model-task.ts";
 import { lineOf } from "../../contract/text/start-of.ts";
-import type { WorkerMessage } from "../session.ts";
+import type { WorkerMessage } from "../session/session.ts";
 import { type ModelManager, type ModelProgress, TaskFailure } from "./model-manager.ts";
 
 const PROGRESS_EVERY_MS = 1_000;

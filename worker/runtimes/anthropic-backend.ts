@@ -4,12 +4,12 @@ import { createAnthropic } from "@ai-sdk/anthropic";
 import { isAnthropic } from "../../contract/front-door/dialect.ts";
 import { DIALECTS } from "../apis/dialects.ts";
 import { ANTHROPIC_VERSION } from "../apis/provider-dialects.ts";
-import type { Backend } from "./backend.ts";
+import type { Backend } from "../calls/backend.ts";
+import { exchange } from "../calls/exchange.ts";
+import { hidingSecret } from "../calls/hide-secret.ts";
+import { requestFailure } from "../calls/request-failure.ts";
+import { failed } from "../calls/runtime.ts";
 import { converted, convertedRequest } from "./converted-chat.ts";
-import { exchange } from "./exchange.ts";
-import { hidingSecret } from "./hide-secret.ts";
-import { requestFailure } from "./request-failure.ts";
-import { failed } from "./runtime.ts";
 import { runtimeFetch, runtimeWay } from "./runtime-fetch.ts";
 
 export type AnthropicBackendOptions = { name: string; baseUrl: string; key: () => Promise<string | null> };

@@ -1,11 +1,11 @@
 // The failures that the AI SDK throws, as those that a runtime tells itself (`failure.ts`).
 
 import { APICallError, InvalidResponseDataError, JSONParseError, StreamProviderError, TypeValidationError } from "ai";
-import { readErrorBody } from "./error-body.ts";
-import { reasonOf } from "./error-causes.ts";
-import { classifyFailure, classifyThrown, type RuntimeFailure, unreachable, unreadable } from "./failure.ts";
-import { requestFailure } from "./request-failure.ts";
-import type { JobFailure } from "./runtime.ts";
+import { readErrorBody } from "../calls/error-body.ts";
+import { reasonOf } from "../calls/error-causes.ts";
+import { classifyFailure, classifyThrown, type RuntimeFailure, unreachable, unreadable } from "../calls/failure.ts";
+import { requestFailure } from "../calls/request-failure.ts";
+import type { JobFailure } from "../calls/runtime.ts";
 
 /**
  * Any error from fetch or the AI SDK, thrown or in a stream. Errors not caused by the runtime are `internal` and not

@@ -7,14 +7,14 @@ import { DIALECTS } from "../apis/dialects.ts";
 import { spentSoFar } from "../apis/spent.ts";
 import { writeEvent } from "../apis/sse.ts";
 import type { Spent } from "../apis/usage.ts";
-import type { Answering } from "./backend.ts";
-import { unsupportedInput } from "./chat-body.ts";
+import type { Answering } from "../calls/backend.ts";
+import { unsupportedInput } from "../calls/chat-body.ts";
+import { failed, failedBy, type JobFailure, type Outcome } from "../calls/runtime.ts";
+import { StreamReader } from "../calls/stream-reader.ts";
 import { ChatChunks } from "./chat-chunks.ts";
 import { classifyError, requestFailureOf } from "./classify.ts";
 import { type ConvertedKind, convertRequest } from "./convert-request.ts";
 import { CannotCarry, type ConvertibleModel } from "./convertible.ts";
-import { failed, failedBy, type JobFailure, type Outcome } from "./runtime.ts";
-import { StreamReader } from "./stream-reader.ts";
 
 export type ConvertedModel = {
   name: string;

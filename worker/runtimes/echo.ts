@@ -13,11 +13,11 @@ import { isObject, type JsonObject, objectOf, parseJson } from "../../contract/t
 import type { Api } from "../../contract/words/values.ts";
 import { DIALECTS } from "../apis/dialects.ts";
 import { writeEvent } from "../apis/sse.ts";
-import { chatBody, INPUT_FIELDS, unknownField, unsupportedInput } from "./chat-body.ts";
+import { chatBody, INPUT_FIELDS, unknownField, unsupportedInput } from "../calls/chat-body.ts";
+import { failed, type JobFailure, type Outcome, type RunOptions, type Runtime, type Task } from "../calls/runtime.ts";
 import { ECHO_ANSWERS, type Echoed, type StreamedApi } from "./echo-answers.ts";
 import { echoEmbeddings } from "./echo-embeddings.ts";
 import { echoRerank } from "./echo-rerank.ts";
-import { failed, type JobFailure, type Outcome, type RunOptions, type Runtime, type Task } from "./runtime.ts";
 
 export const ECHO_MODEL = "echo";
 const MAX_DELAY_MS = 3_600_000;

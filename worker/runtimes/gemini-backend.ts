@@ -2,10 +2,10 @@
 // include reasoning.
 
 import { createGoogle } from "@ai-sdk/google";
-import type { Backend } from "./backend.ts";
+import type { Backend } from "../calls/backend.ts";
+import { hidingSecret } from "../calls/hide-secret.ts";
+import { createOpenAiBackend } from "../calls/openai-backend.ts";
 import { converted } from "./converted-chat.ts";
-import { hidingSecret } from "./hide-secret.ts";
-import { createOpenAiBackend } from "./openai-backend.ts";
 import { runtimeFetch, runtimeWay } from "./runtime-fetch.ts";
 
 export type GeminiBackendOptions = { name: string; baseUrl: string; key: () => Promise<string | null> };

@@ -2,8 +2,8 @@
 // has no list. An empty list means that it has no models.
 
 import { APICallError } from "ai";
-import { reasonOf } from "./error-causes.ts";
-import type { ModelList } from "./runtime.ts";
+import { reasonOf } from "../calls/error-causes.ts";
+import type { ModelList } from "../calls/runtime.ts";
 
 const FRESH_FOR_MS = 5_000;
 const LIST_TIMEOUT_MS = 10_000;

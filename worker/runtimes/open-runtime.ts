@@ -2,15 +2,16 @@
 
 import { APIS, type Api } from "../../contract/words/values.ts";
 import { KEY_HEADERS } from "../apis/provider-dialects.ts";
+import type { Backend } from "../calls/backend.ts";
+import { createChatRuntime } from "../calls/chat-runtime.ts";
+import type { Way } from "../calls/exchange.ts";
+import { createOpenAiBackend } from "../calls/openai-backend.ts";
+import type { Runtime } from "../calls/runtime.ts";
 import { createAnthropicBackend } from "./anthropic-backend.ts";
 import { ApiPlaces } from "./api-places.ts";
-import type { Backend } from "./backend.ts";
-import { createChatRuntime } from "./chat-runtime.ts";
 import { createEchoRuntime } from "./echo.ts";
-import type { Way } from "./exchange.ts";
 import { createGeminiBackend } from "./gemini-backend.ts";
 import { fetchModelList, rememberedList } from "./model-list.ts";
-import { createOpenAiBackend } from "./openai-backend.ts";
 import { probeRuntime } from "./probe.ts";
 import type { ProviderKeys } from "./provider-keys.ts";
 import {
@@ -20,7 +21,6 @@ import {
   LOCAL_PROVIDERS,
   type LocalProvider,
 } from "./providers.ts";
-import type { Runtime } from "./runtime.ts";
 import { runtimeFetch, runtimeWay } from "./runtime-fetch.ts";
 
 export type OpenRuntimeOptions = {

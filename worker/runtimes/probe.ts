@@ -4,9 +4,9 @@
 import { APICallError } from "ai";
 import { lineOf } from "../../contract/text/start-of.ts";
 import { APIS, type Api } from "../../contract/words/values.ts";
+import { isNeverReached, reasonOf } from "../calls/error-causes.ts";
+import type { ModelList, RuntimeState } from "../calls/runtime.ts";
 import type { ApiPlaces } from "./api-places.ts";
-import { isNeverReached, reasonOf } from "./error-causes.ts";
-import type { ModelList, RuntimeState } from "./runtime.ts";
 import { runtimeFetch } from "./runtime-fetch.ts";
 
 const PROBE_TIMEOUT_MS = 5_000;

@@ -4,8 +4,8 @@
 
 import { Readable } from "node:stream";
 import { Agent, fetch as undiciFetch } from "undici";
+import type { Way } from "../calls/exchange.ts";
 import { classifyError } from "./classify.ts";
-import type { Way } from "./exchange.ts";
 
 const MAX_SILENCE_MS = 3_600_000;
 const CONNECT_TIMEOUT_MS = 10_000;

@@ -1,7 +1,7 @@
 // What a handler's error means for its job. Pure.
 
 import { lineOf, startOf } from "../../contract/text/start-of.ts";
-import type { JobFailure } from "../runtimes/runtime.ts";
+import type { JobFailure } from "../calls/runtime.ts";
 import { Fail, FileNotKept, Retry } from "./handler.ts";
 
 const MAX_CODE_CHARS = 64;

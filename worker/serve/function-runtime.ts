@@ -4,9 +4,6 @@
 import { format } from "node:util";
 import { parseJson } from "../../contract/text/json-object.ts";
 import { writeEvent } from "../apis/sse.ts";
-import { Answer } from "../exec/answer.ts";
-import { factsOf } from "../job-facts.ts";
-import type { JobFiles } from "../job-files.ts";
 import {
   failed,
   type JobFailure,
@@ -15,7 +12,10 @@ import {
   probedOutcome,
   type RunOptions,
   type Runtime,
-} from "../runtimes/runtime.ts";
+} from "../calls/runtime.ts";
+import { Answer } from "../exec/answer.ts";
+import { factsOf } from "../job-facts.ts";
+import type { JobFiles } from "../job-files.ts";
 import { failureBy } from "./failure.ts";
 import { type Context, FileNotKept, type Handler, type ServeOptions } from "./handler.ts";
 

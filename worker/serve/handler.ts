@@ -2,8 +2,8 @@
 
 import type { Api, Tier } from "../../contract/words/values.ts";
 import type { Usage } from "../apis/usage.ts";
+import type { JobFailure } from "../calls/runtime.ts";
 import type { JobFacts } from "../job-facts.ts";
-import type { JobFailure } from "../runtimes/runtime.ts";
 
 export type ServeOptions = {
   /** The coordinator; default SERVICE_API_URL, else http://127.0.0.1:8787. */

@@ -3,7 +3,7 @@
 
 import type { StreamError } from "../../contract/data-line.ts";
 import { runtimeFetch } from "../runtimes/runtime-fetch.ts";
-import type { SessionSettings } from "../session.ts";
+import type { SessionSettings } from "../session/session.ts";
 import { type Streams, type StreamWriter, streamKey, type WhenGone } from "./streams.ts";
 
 /** With this much unsent, the runtime is not read further. */

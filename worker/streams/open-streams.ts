@@ -1,6 +1,6 @@
 // The data line, or one request per job if there is no WebSocket.
 
-import type { SessionSettings } from "../session.ts";
+import type { SessionSettings } from "../session/session.ts";
 import { DataLine } from "./data-line.ts";
 import { HttpStreams } from "./http-streams.ts";
 import type { Streams } from "./streams.ts";

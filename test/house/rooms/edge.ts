@@ -105,7 +105,7 @@ export const EDGE_ROOMS: readonly Room[] = [
       "durable-objects/object-name.ts",
       "durable-objects/relay",
       "worker/apis",
-      "worker/runtimes/runtime.ts",
+      "worker/calls",
       "src/env.ts",
       "src/catalog/vault",
       "src/catalog",

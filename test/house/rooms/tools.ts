@@ -6,7 +6,7 @@ export const TOOLS_ROOMS: readonly Room[] = [
   // It also runs in browsers.
   { places: ["sdk"], may: ["contract/*"], packages: [] },
   { places: ["cli"], may: ["contract/*", "sdk"], packages: ["node:"] },
-  { places: ["cli/verbs"], may: ["contract/*", "worker", "worker/session.ts", "sdk", "cli"], packages: ["node:"] },
+  { places: ["cli/verbs"], may: ["contract/*", "worker", "worker/session", "sdk", "cli"], packages: ["node:"] },
   { places: ["cli/main.ts", "cli/verbs.ts"], may: ["contract/*", "sdk", "cli", "cli/verbs"], packages: ["node:"] },
   // What the server needs when it starts from a checkout, and the scripts, too.
   {

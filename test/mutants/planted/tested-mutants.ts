@@ -114,14 +114,14 @@ export const TESTED_MUTANTS: readonly Mutant[] = [
   ),
   mutant(
     "no claim follows a result",
-    "worker/http-session.ts",
+    "worker/session/http-session.ts",
     "        if (isResult) this.#wakeClaim();\n",
     "",
     HTTP_SESSION,
   ),
   mutant(
     "a session that closes does not wait for its reports",
-    "worker/http-session.ts",
+    "worker/session/http-session.ts",
     "void Promise.race([settled, delay(CLOSE_TIMEOUT_MS, undefined, { ref: false })]).then(() => this.#finish(ending));",
     "void settled;\n    this.#finish(ending);",
     HTTP_SESSION,

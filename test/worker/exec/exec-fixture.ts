@@ -1,10 +1,10 @@
 // A command as a worker's runtime, without a coordinator.
 
 import * as z from "zod";
+import type { Outcome, RunOptions, Task } from "../../../worker/calls/runtime.ts";
 import { type ExecSettings, execFields, execSettings } from "../../../worker/exec/exec-settings.ts";
 import { openCommand } from "../../../worker/exec/open-command.ts";
 import { listedFiles } from "../../../worker/once.ts";
-import type { Outcome, RunOptions, Task } from "../../../worker/runtimes/runtime.ts";
 import { quietRun, taskOf } from "../runtimes/quiet-run.ts";
 
 /** The flags as an operator writes them, without the dashes. */

@@ -1,7 +1,7 @@
 // Mode `lines`: one process for many jobs, replaced when it does not stop, started again when it ends.
 
 import { afterEach, expect, test, vi } from "vitest";
-import type { Runtime } from "../../../worker/runtimes/runtime.ts";
+import type { Runtime } from "../../../worker/calls/runtime.ts";
 import { assignedJob } from "../job-fixture.ts";
 import { quietRun, taskOf } from "../runtimes/quiet-run.ts";
 import { type Flags, node, open } from "./exec-fixture.ts";

@@ -11,7 +11,7 @@ import {
   type WorkOptions,
 } from "../../../worker/models/model-manager.ts";
 import { ModelTasks } from "../../../worker/models/model-tasks.ts";
-import type { WorkerMessage } from "../../../worker/session.ts";
+import type { WorkerMessage } from "../../../worker/session/session.ts";
 
 const task = (id: string, more: Partial<ModelTaskResource> = {}): ModelTaskResource => ({
   ...presentTask(newModelTask({ id, worker: "w", action: "pull", model: id, keepAlive: null }, 0)),

@@ -2,8 +2,8 @@
 
 import { expect, test } from "vitest";
 import { MAX_RUNTIME_MODELS } from "../../../contract/words/values.ts";
+import type { RuntimeState } from "../../../worker/calls/runtime.ts";
 import { presenceMessage } from "../../../worker/presence.ts";
-import type { RuntimeState } from "../../../worker/runtimes/runtime.ts";
 
 const identity = { instance: "w", provider: "p", tags: "", models: [], tier: null, concurrency: 1, version: "1" };
 const load = { jobs: [], freeSlots: 1, isDraining: false };

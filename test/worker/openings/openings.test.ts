@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
+import type { Runtime } from "../../../worker/calls/runtime.ts";
 import { type Gate, hoursGate } from "../../../worker/openings/gate.ts";
 import { readRocm } from "../../../worker/openings/gpu-use.ts";
 import { IdleGate, parseIdleRule } from "../../../worker/openings/idle-gate.ts";
 import { RuntimeWatch } from "../../../worker/runtime-watch.ts";
-import type { Runtime } from "../../../worker/runtimes/runtime.ts";
 import { readSettings } from "../../../worker/settings.ts";
 
 const MINUTE = 60_000;

@@ -2,10 +2,10 @@
 
 import { LLMock } from "@copilotkit/aimock";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import type { Runtime } from "../../../worker/calls/runtime.ts";
 import { runJob } from "../../../worker/run-job.ts";
 import { openHosted, openRuntime } from "../../../worker/runtimes/open-runtime.ts";
 import { environmentKeys } from "../../../worker/runtimes/provider-keys.ts";
-import type { Runtime } from "../../../worker/runtimes/runtime.ts";
 import { assignedJob } from "../job-fixture.ts";
 import { quietRun } from "./quiet-run.ts";
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { hosted, KEY, run, serve } from "./chat-fixture.ts";
+import { hosted, KEY, run, serve } from "../calls/chat-fixture.ts";
 import { type Answer, event } from "./fake-runtime.ts";
 
 describe("Anthropic", () => {

@@ -1,7 +1,7 @@
 import { APICallError } from "ai";
 import { describe, expect, test } from "vitest";
+import { classifyFailure } from "../../../worker/calls/failure.ts";
 import { classifyError } from "../../../worker/runtimes/classify.ts";
-import { classifyFailure } from "../../../worker/runtimes/failure.ts";
 
 const NOW = Date.parse("2026-01-01T00:00:00Z");
 const json = (body: unknown) => JSON.stringify(body);

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { discoverRuntime, identifyRuntime } from "../../../worker/runtimes/discovery.ts";
-import { serve } from "./chat-fixture.ts";
+import { serve } from "../calls/chat-fixture.ts";
 import type { Answer } from "./fake-runtime.ts";
 
 async function serveAt(paths: Record<string, unknown>): Promise<string> {

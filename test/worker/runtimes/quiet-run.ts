@@ -1,6 +1,6 @@
 // What a runtime is run with when a test needs nothing from it.
 
-import type { RunOptions, Stored, Task } from "../../../worker/runtimes/runtime.ts";
+import type { RunOptions, Stored, Task } from "../../../worker/calls/runtime.ts";
 import { assignedJob } from "../job-fixture.ts";
 
 export function quietRun(options: Partial<RunOptions> = {}): RunOptions {

@@ -5,7 +5,7 @@ import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { Fail, type Handler, Retry, type ServedWorker, serve } from "../../../worker/serve/serve.ts";
-import type { WorkerMessage } from "../../../worker/session.ts";
+import type { WorkerMessage } from "../../../worker/session/session.ts";
 import { FakeCoordinator, KEY } from "../fake-coordinator.ts";
 import { assignedJob } from "../job-fixture.ts";
 

@@ -1,12 +1,12 @@
 // What a worker says that a stream spent which was cut before its runtime told its counts: never nothing.
 
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import type { Runtime } from "../../../worker/calls/runtime.ts";
 import { openRuntime } from "../../../worker/runtimes/open-runtime.ts";
 import { environmentKeys } from "../../../worker/runtimes/provider-keys.ts";
-import type { Runtime } from "../../../worker/runtimes/runtime.ts";
-import { MOCK_APIS } from "./mock-answers.ts";
-import { type Behaviour, MockRuntime } from "./mock-runtime.ts";
-import { quietRun, taskOf } from "./quiet-run.ts";
+import { MOCK_APIS } from "../runtimes/mock-answers.ts";
+import { type Behaviour, MockRuntime } from "../runtimes/mock-runtime.ts";
+import { quietRun, taskOf } from "../runtimes/quiet-run.ts";
 
 let mock: MockRuntime;
 let vllm: Runtime;

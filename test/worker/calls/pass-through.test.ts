@@ -1,13 +1,13 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { MAX_RESULT_BYTES } from "../../../contract/words/field.ts";
 import { type Api, MAX_LARGE_RESULT_BYTES } from "../../../contract/words/values.ts";
+import type { RunOptions, Runtime } from "../../../worker/calls/runtime.ts";
 import { openHosted, openRuntime } from "../../../worker/runtimes/open-runtime.ts";
 import { environmentKeys } from "../../../worker/runtimes/provider-keys.ts";
 import type { ApiKind } from "../../../worker/runtimes/providers.ts";
-import type { RunOptions, Runtime } from "../../../worker/runtimes/runtime.ts";
-import { answers, MOCK_APIS, type MockApi } from "./mock-answers.ts";
-import { MockRuntime } from "./mock-runtime.ts";
-import { quietRun, taskOf } from "./quiet-run.ts";
+import { answers, MOCK_APIS, type MockApi } from "../runtimes/mock-answers.ts";
+import { MockRuntime } from "../runtimes/mock-runtime.ts";
+import { quietRun, taskOf } from "../runtimes/quiet-run.ts";
 
 const KEY = "sk-secret-key-of-the-test";
 let mock: MockRuntime;

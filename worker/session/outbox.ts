@@ -1,7 +1,7 @@
 // Reports in transit: kept until the coordinator acknowledges them, sent again after a while and on every new session,
 // in order. Heartbeats are not kept, because the next one replaces them.
 
-import type { JobReport as Report } from "../contract/socket.ts";
+import type { JobReport as Report } from "../../contract/socket.ts";
 
 export type { Report };
 

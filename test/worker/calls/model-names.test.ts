@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { isAnswerOf, isListedAs } from "../../../worker/runtimes/model-names.ts";
+import { isAnswerOf, isListedAs } from "../../../worker/calls/model-names.ts";
 
 describe("a listed model and the name that a job uses for it", () => {
   test.each([

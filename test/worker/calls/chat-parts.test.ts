@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
+import { event } from "../runtimes/fake-runtime.ts";
 import { local, openai, run, serve } from "./chat-fixture.ts";
-import { event } from "./fake-runtime.ts";
 
 describe("an OpenAI-compatible runtime whose content is in parts, as of Mistral's reasoning models", () => {
   const thinking = (text: string) => ({ type: "thinking", thinking: [{ type: "text", text }] });

@@ -1,7 +1,7 @@
 // The loop's connection to the coordinator: a WebSocket or plain HTTP. Both use the socket's messages, so the loop does
 // not know which one it has.
 
-import type { CoordinatorMessage, WorkerMessage } from "../contract/socket.ts";
+import type { CoordinatorMessage, WorkerMessage } from "../../contract/socket.ts";
 
 export type { CoordinatorMessage, WorkerMessage };
 

@@ -7,9 +7,9 @@ import {
   coordinatorMessage,
   MAX_FRAME_BYTES,
   MAX_FRAME_MESSAGES,
-} from "../contract/socket.ts";
-import { parseJson } from "../contract/text/json-object.ts";
-import { closeCodes } from "../contract/words/values.ts";
+} from "../../contract/socket.ts";
+import { parseJson } from "../../contract/text/json-object.ts";
+import { closeCodes } from "../../contract/words/values.ts";
 import { nothingAnswers } from "./check-address.ts";
 import { coordinatorSocket } from "./coordinator-socket.ts";
 import {

@@ -1,12 +1,12 @@
 // Fake servers of a test, and the runtimes that call them.
 
 import { onTestFinished } from "vitest";
+import type { RunOptions, Runtime, Task } from "../../../worker/calls/runtime.ts";
 import { openHosted, openRuntime } from "../../../worker/runtimes/open-runtime.ts";
 import { environmentKeys } from "../../../worker/runtimes/provider-keys.ts";
 import type { ApiKind } from "../../../worker/runtimes/providers.ts";
-import type { RunOptions, Runtime, Task } from "../../../worker/runtimes/runtime.ts";
-import { type Answer, FakeRuntime, type RuntimeRequest } from "./fake-runtime.ts";
-import { quietRun, taskOf } from "./quiet-run.ts";
+import { type Answer, FakeRuntime, type RuntimeRequest } from "../runtimes/fake-runtime.ts";
+import { quietRun, taskOf } from "../runtimes/quiet-run.ts";
 
 export const KEY = "sk-secret-key-of-the-test";
 export const USAGE = { prompt_tokens: 7, completion_tokens: 2, total_tokens: 9 };

@@ -1,6 +1,6 @@
 import { Readable } from "node:stream";
 import { expect, test } from "vitest";
-import { formBody } from "../../../worker/runtimes/form-body.ts";
+import { formBody } from "../../../worker/calls/form-body.ts";
 
 const file = (id: string, name: string, text: string) => ({
   id,

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
-import type { Progress } from "../../../worker/runtimes/runtime.ts";
+import type { Progress } from "../../../worker/calls/runtime.ts";
+import { event, openaiStream } from "../runtimes/fake-runtime.ts";
 import { hosted, KEY, local, openai, run, serve, USAGE } from "./chat-fixture.ts";
-import { event, openaiStream } from "./fake-runtime.ts";
 
 describe("an OpenAI-compatible runtime", () => {
   test("a job's prompt comes back as text with its token counts", async () => {

@@ -1,10 +1,10 @@
 // The requests of a worker without a socket, over the typed client. No answer, or an invalid one, ends the session or
 // counts against it; the rest are answers of the service or its refusals.
 
-import { ApiProblem } from "../contract/client/problem.ts";
-import type { CallOptions } from "../contract/client/transport.ts";
-import { type Client, createClient } from "../contract/client.ts";
-import { reasonOf } from "./runtimes/error-causes.ts";
+import { ApiProblem } from "../../contract/client/problem.ts";
+import type { CallOptions } from "../../contract/client/transport.ts";
+import { type Client, createClient } from "../../contract/client.ts";
+import { reasonOf } from "../calls/error-causes.ts";
 import { type Ending, explainRefusal, isRefusal, type SessionSettings } from "./session.ts";
 
 const REQUEST_TIMEOUT_MS = 40_000;

@@ -2,8 +2,8 @@ import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { expect, test } from "vitest";
-import { HttpLine } from "../../worker/http-line.ts";
-import type { Ending } from "../../worker/session.ts";
+import { HttpLine } from "../../../worker/session/http-line.ts";
+import type { Ending } from "../../../worker/session/session.ts";
 
 test("an answer that begins and stops halfway ends the session, so that a new one reports the worker alive", async () => {
   const server = createServer((_request, response) => {

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { chatBody } from "../../../worker/runtimes/chat-body.ts";
+import { chatBody } from "../../../worker/calls/chat-body.ts";
 
 const bodyOf = (input: unknown) => {
   const built = chatBody("Sum it up.", input);

@@ -2,10 +2,10 @@
 // answer becomes the message that the socket would have received. The reports of one job are sent in order.
 
 import { setTimeout as delay } from "node:timers/promises";
-import type { ApiProblem } from "../contract/client/problem.ts";
-import type { CallOptions } from "../contract/client/transport.ts";
-import type { Client } from "../contract/client.ts";
-import { claimAnswer, presenceAnswer } from "../contract/fleet/worker.ts";
+import type { ApiProblem } from "../../contract/client/problem.ts";
+import type { CallOptions } from "../../contract/client/transport.ts";
+import type { Client } from "../../contract/client.ts";
+import { claimAnswer, presenceAnswer } from "../../contract/fleet/worker.ts";
 import { backoffMs } from "./backoff.ts";
 import { checkAddress } from "./check-address.ts";
 import { HttpLine, type HttpLineOptions } from "./http-line.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
-import type { RunOptions } from "../../../worker/runtimes/runtime.ts";
+import type { RunOptions } from "../../../worker/calls/runtime.ts";
+import { openaiStream } from "../runtimes/fake-runtime.ts";
 import { hosted, local, openai, run, serve, USAGE } from "./chat-fixture.ts";
-import { openaiStream } from "./fake-runtime.ts";
 
 describe("the model of a job on a local runtime", () => {
   const answering = (models: string[]) =>

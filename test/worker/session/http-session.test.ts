@@ -1,9 +1,9 @@
 // Reports over HTTP: which are sent, and in which order.
 
 import { afterEach, expect, test } from "vitest";
-import { openHttpSession } from "../../worker/http-session.ts";
-import type { CoordinatorMessage, Session } from "../../worker/session.ts";
-import { FakeCoordinator, KEY } from "./fake-coordinator.ts";
+import { openHttpSession } from "../../../worker/session/http-session.ts";
+import type { CoordinatorMessage, Session } from "../../../worker/session/session.ts";
+import { FakeCoordinator, KEY } from "../fake-coordinator.ts";
 
 let coordinator: FakeCoordinator;
 let session: Session;

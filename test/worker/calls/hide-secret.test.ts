@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { hidingSecret } from "../../../worker/runtimes/hide-secret.ts";
+import { hidingSecret } from "../../../worker/calls/hide-secret.ts";
 
 const SECRET = "Zq7-provider-key-0815";
 const failing = (message: string) => async () =>
