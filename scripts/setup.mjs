@@ -5,10 +5,11 @@
 
 import { spawn, spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
-import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { constants, tmpdir } from "node:os";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { constants } from "node:os";
 import path from "node:path";
 import { isServer, Lives } from "./keep-serving.mjs";
+import { withLock } from "./lock.mjs";
 import { USAGE } from "./usage.mjs";
 
 const ROOT = path.resolve(import.meta.dirname ?? path.dirname(new URL(import.meta.url).pathname), "..");
@@ -20,8 +21,6 @@ const NODE_PACKAGE = `${process.platform === "darwin" && process.arch === "arm64
 }-${process.arch}`;
 const PINNED_NODE = path.join(MODULES, NODE_PACKAGE, "bin", process.platform === "win32" ? "node.exe" : "node");
 const STAMP = path.join(MODULES, ".signalbox-setup");
-const LOCK_WAIT_MS = 10 * 60_000;
-const LOCK_POLL_MS = 200;
 const ORPHAN_POLL_MS = 250;
 /** The first release of Node 22 that strips types without a flag. */
 const OLDEST_NODE = [22, 18];
@@ -62,53 +61,6 @@ function isInstalled() {
   return Object.entries(wanted).every(
     ([place, entry]) => present[place]?.version === entry.version || isLeftOut(place, entry),
   );
-}
-
-function isAlive(pid) {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return error.code === "EPERM";
-  }
-}
-
-function lockOwner(lock) {
-  try {
-    return Number(readFileSync(path.join(lock, "pid"), "utf8"));
-  } catch {
-    return 0;
-  }
-}
-
-const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
-
-/** Only one process of this checkout installs at a time. A lock whose owner is gone is taken over. */
-async function withInstallLock(work) {
-  const lock = path.join(tmpdir(), `signalbox-setup-${createHash("sha256").update(ROOT).digest("hex").slice(0, 16)}`);
-  const giveUpAt = Date.now() + LOCK_WAIT_MS;
-  let ownerless = 0;
-  for (;;) {
-    try {
-      mkdirSync(lock);
-      break;
-    } catch (error) {
-      if (error.code !== "EEXIST") throw error;
-    }
-    const owner = lockOwner(lock);
-    // A lock without a name is being created; that lasts only a moment.
-    ownerless = owner === 0 ? ownerless + 1 : 0;
-    if (ownerless > 10 || (owner > 0 && !isAlive(owner))) rmSync(lock, { recursive: true, force: true });
-    else if (Date.now() > giveUpAt)
-      throw new Error(`Another install (process ${owner}) does not finish: stop it, or remove ${lock}.`);
-    else await pause(LOCK_POLL_MS);
-  }
-  try {
-    writeFileSync(path.join(lock, "pid"), String(process.pid));
-    return work();
-  } finally {
-    rmSync(lock, { recursive: true, force: true });
-  }
 }
 
 /** npm's output goes to stderr, so that stdout has only the script's output. */
@@ -154,7 +106,7 @@ function keepStamp(hash, node) {
 async function ensureInstalled() {
   const stamped = stampedNode(lockfileHash());
   if (stamped !== undefined) return stamped;
-  return withInstallLock(() => {
+  return withLock("setup", ROOT, () => {
     const hash = lockfileHash();
     const stampedMeanwhile = stampedNode(hash);
     if (stampedMeanwhile !== undefined) return stampedMeanwhile;

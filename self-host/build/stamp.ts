@@ -27,7 +27,7 @@ function hashInputs(places: readonly string[]): string {
 }
 
 /** A container has a dist/ built elsewhere and no tools, so that dist/ is used unchanged. */
-const canBuild = (): boolean => existsSync(path.join(ROOT, "node_modules", "wrangler"));
+export const canBuild = (): boolean => existsSync(path.join(ROOT, "node_modules", "wrangler"));
 
 /** Runs `work` unless inputs and product are unchanged since the last successful run. Returns true if it ran. */
 export async function buildIfChanged(

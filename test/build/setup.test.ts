@@ -18,7 +18,7 @@ const write = (file: string, text: string, mode = 0o644): void => {
 };
 
 beforeEach(() => {
-  for (const name of ["setup.mjs", "keep-serving.mjs", "usage.mjs"])
+  for (const name of ["setup.mjs", "keep-serving.mjs", "lock.mjs", "usage.mjs"])
     cpSync(path.join(SCRIPTS, name), path.join(checkout.path, "scripts", name));
   write("package.json", "{}");
   write("package-lock.json", '{"packages": {"": {}}}');
