@@ -36,7 +36,7 @@ export const taskProgressFields = {
   completed_bytes: bytes.nullish(),
   total_bytes: bytes.nullish(),
   bytes_per_second: z.number().min(0).nullish(),
-  stage: stage.meta({ description: "what it does now, in the runtime's words: `pulling manifest`" }),
+  stage: stage.default("running").meta({ description: "what it does now, in the runtime's words: `pulling manifest`" }),
 };
 
 const taskError = z.strictObject({ code: label(64), message: z.string().max(MAX_ERROR_CHARS) });

@@ -40,6 +40,7 @@ export class Live {
   readonly #lastSent = new Map<string, string>();
   /** Viewers that have not had their snapshot yet. */
   #newcomers: TenantSocket[] = [];
+  #flushedAt = 0;
 
   constructor(sockets: Sockets, read: <T>(read: (turn: Turn) => T) => Promise<T>) {
     this.#sockets = sockets;
@@ -48,7 +49,9 @@ export class Live {
 
   welcome(viewer: TenantSocket): void {
     this.#newcomers.push(viewer);
-    this.#schedule();
+    // What happens after the opening is then a change after the snapshot, and no part of it.
+    const isQuiet = hasPassed(FRAME_EVERY_MS, this.#flushedAt, Date.now());
+    this.#schedule(isQuiet ? 0 : FRAME_EVERY_MS);
   }
 
   note(effects: Effects): void {
@@ -65,14 +68,15 @@ export class Live {
     this.#schedule();
   }
 
-  #schedule(): void {
+  #schedule(inMs = FRAME_EVERY_MS): void {
     if (this.#isScheduled) return;
     this.#isScheduled = true;
-    setTimeout(() => this.#flush().catch(() => this.#startOver()), FRAME_EVERY_MS);
+    setTimeout(() => this.#flush().catch(() => this.#startOver()), inMs);
   }
 
   async #flush(): Promise<void> {
     this.#isScheduled = false;
+    this.#flushedAt = Date.now();
     const isBehind = this.#changes.jobs.size + this.#changes.workers.size > MAX_BEHIND;
     const newcomers = isBehind ? this.#sockets.viewers() : this.#newcomers;
     this.#newcomers = [];
@@ -92,7 +96,9 @@ export class Live {
       const others = this.#sockets.viewers().filter((viewer) => !isNew.has(viewer));
       sendNumbered(others, news);
     }
-    if (snapshot !== null) sendNumbered(newcomers, [snapshot]);
+    // No snapshot has the model tasks.
+    const tasks = news.filter(({ type }) => type === "model_task.updated");
+    if (snapshot !== null) sendNumbered(newcomers, [snapshot, ...tasks]);
   }
 
   /** A read failed (its turn logged it): every viewer gets a snapshot with the next frame. */

@@ -253,6 +253,21 @@ describe("a task over the socket", () => {
     ]);
   });
 
+  it("is told without a stage, too", async () => {
+    const socket = await worker("w1", managed);
+    const { id } = await task();
+    socket.send({ type: "model.progress", id: "1", task_id: id, completed_bytes: 1 });
+    expect(await acked(socket, "1")).toMatchObject({ ok: true });
+    expect(await tasks()).toMatchObject([{ status: "running", progress: { completed_bytes: 1, stage: "running" } }]);
+  });
+
+  it("is told to a live view that has just been opened", async () => {
+    await worker("w1", managed);
+    const { socket } = await connect("/live", bearer(world.key));
+    const given = await task();
+    expect((await socket?.next(ofType("model_task.updated")))?.task).toEqual(given);
+  });
+
   it("is told to the dashboard's live view", async () => {
     await worker("w1", managed);
     const { socket } = await connect("/live", bearer(world.key));

@@ -5,9 +5,9 @@ import { jobResource, newJobRequest, toNewJob } from "../../../contract/jobs/job
 import { splitList } from "../../../contract/words/field.ts";
 import { type Endpoint, endpoint } from "../../endpoint/router.ts";
 import { answer } from "../../http/answer.ts";
-import { answerAsRead, idempotencyHeader, idempotencyOf } from "../../http/idempotency.ts";
+import { asAsked, newJobHeaders } from "../../http/as-asked.ts";
+import { answerAsRead, idempotencyOf } from "../../http/idempotency.ts";
 import { unwrap } from "../../http/refused.ts";
-import { traced } from "../../http/traced.ts";
 import { asks } from "../../tenant/asks.ts";
 import { callTenantForText } from "../../tenant/tenant.ts";
 
@@ -22,7 +22,7 @@ const dispatch = endpoint(
     summary: "Give a job to the best worker now",
     description:
       "Without an eligible worker the answer gives each worker's reasons and the job is not kept; `?queue=true` queues it instead.",
-    headers: idempotencyHeader,
+    headers: newJobHeaders,
     query: dispatchQuery,
     body: newJobRequest,
     answers: {
@@ -33,7 +33,7 @@ const dispatch = endpoint(
   async (c, { body, query, token }) => {
     const idempotency = await idempotencyOf(c, body);
     const mayQueue = query.queue === "true";
-    const request = { job: traced(c, toNewJob(body)), mayQueue, idempotency };
+    const request = { job: asAsked(c, toNewJob(body)), mayQueue, idempotency };
     const dispatched = unwrap(await callTenantForText(c.env, token, "dispatch", request, idempotency !== null));
     if (!mayQueue && idempotency === null) return answer(c, dispatched);
     return answerAsRead(c, dispatched, ({ status }) => (status === "pending" ? 202 : 200));

@@ -20,11 +20,11 @@ import { type Endpoint, endpoint } from "../../endpoint/router.ts";
 import { jobOfLine } from "../../history/archive/part.ts";
 import { jobTimeline, listJobs } from "../../history/jobs.ts";
 import { answer } from "../../http/answer.ts";
+import { asAsked, newJobHeaders } from "../../http/as-asked.ts";
 import type { AppContext } from "../../http/auth.ts";
-import { answerReplayable, idempotencyHeader, idempotencyOf } from "../../http/idempotency.ts";
+import { answerReplayable, idempotencyOf } from "../../http/idempotency.ts";
 import type { TokenFacts } from "../../http/key-format.ts";
 import { Refused, unwrap } from "../../http/refused.ts";
-import { traced } from "../../http/traced.ts";
 import { askAndDrain } from "../../tenant/ask-and-drain.ts";
 import { asks } from "../../tenant/asks.ts";
 import { callTenant, callTenantForText, waitForJob } from "../../tenant/tenant.ts";
@@ -40,13 +40,13 @@ const createJob = endpoint(
     ...asks("createJob"),
     summary: "Create a job",
     description: "The job waits in the queue until a worker matches.",
-    headers: idempotencyHeader,
+    headers: newJobHeaders,
     body: newJobRequest,
     answers: { 201: { description: "The new job: `pending`, without a worker.", schema: jobResource } },
   },
   async (c, { body, token }) => {
     const idempotency = await idempotencyOf(c, body);
-    const request = { job: traced(c, toNewJob(body)), idempotency };
+    const request = { job: asAsked(c, toNewJob(body)), idempotency };
     const created = unwrap(await callTenantForText(c.env, token, "createJob", request, idempotency !== null));
     return answerReplayable(c, created, idempotency, 201);
   },
@@ -61,13 +61,13 @@ const createJobs = endpoint(
     ...asks("createJobs"),
     summary: "Create many jobs",
     description: "1 to 500 jobs, all or none. The answer has the same order.",
-    headers: idempotencyHeader,
+    headers: newJobHeaders,
     body: newJobBatchRequest,
     answers: { 201: { description: "The new jobs, in the order of the request.", schema: jobBatch } },
   },
   async (c, { body, token }) => {
     const idempotency = await idempotencyOf(c, body);
-    const request = { jobs: body.jobs.map((one) => traced(c, toNewJob(one))), idempotency };
+    const request = { jobs: body.jobs.map((one) => asAsked(c, toNewJob(one))), idempotency };
     const created = unwrap(await callTenantForText(c.env, token, "createJobs", request, idempotency !== null));
     return answerReplayable(c, created, idempotency, 201);
   },

@@ -88,6 +88,25 @@ it("a job's fairness_key names its flow, whatever is configured", async () => {
   }
 });
 
+it("the header X-Signalbox-User names the person of an ordinary job, too", async () => {
+  await world.ok("PUT", "/config", { fairness: { by: "user" } });
+  const create = (user: string) =>
+    world.post("/api/jobs", { prompt: "x" }, { headers: { "x-signalbox-user": user } }).then(({ body }) => body.id);
+  const ann = [await create("ann"), await create("ann"), await create("ann")];
+  const bob = await create("bob");
+  await present("w");
+  expect(await worked(3)).toEqual([ann[0], bob, ann[1]]);
+  expect((await read(bob)).fairness_key).toBe("bob");
+  const dispatched = await world.post(
+    "/dispatch?queue=true",
+    { prompt: "x" },
+    { headers: { "x-signalbox-user": "eve" } },
+  );
+  expect(dispatched.body.fairness_key).toBe("eve");
+  const refused = await world.post("/api/jobs", { prompt: "x" }, { headers: { "x-signalbox-user": "u".repeat(129) } });
+  expect(refused.status).toBe(400);
+});
+
 it("without fairness jobs go in order of age", async () => {
   const [busy, calm] = [await world.withKey("standard"), await world.withKey("standard")];
   await world.ok("PUT", "/config", { fairness: { by: "none" } });
