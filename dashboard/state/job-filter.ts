@@ -95,6 +95,9 @@ export const filterIn = (query: URLSearchParams): Filter =>
     ),
   );
 
+/** Whether an address lists the archive in place of history. */
+export const isOfArchive = (query: URLSearchParams): boolean => query.get("archived") === "true";
+
 const hasWords = (job: LiveJob, q: string): boolean => {
   const text = `${job.id} ${job.prompt_start} ${job.error?.message ?? ""}`.toLowerCase();
   return q

@@ -23,6 +23,8 @@ export interface Question {
   readonly limit: number;
   readonly offset: number;
   readonly cursor: string | null;
+  /** Of the archive: newest first, page by page. */
+  readonly isArchived: boolean;
   /** Only jobs that wait for this reason; filtered here, because the API does not filter by reason. */
   readonly reason: string | null;
 }
@@ -60,10 +62,11 @@ const keep = (name: string, list: HeldList): void => {
 const ask = async (question: Question, signal: AbortSignal): Promise<HeldList> => {
   const askedAt = new Date(serverNow()).toISOString();
   const asked = withRange(question.filter, question.range, serverNow());
-  const { limit, offset, cursor, sort } = question;
+  const { limit, offset, cursor, sort, isArchived } = question;
   const query = {
     ...asJobFilter(asked),
-    ...(cursor === null ? { offset } : { cursor }),
+    ...(isArchived ? ({ archived: "true" } as const) : {}),
+    ...(cursor !== null ? { cursor } : isArchived ? {} : { offset }),
     limit,
     max_chars: LISTED_CHARS,
     sort: sort as JobListQuery["sort"] | null,
@@ -77,7 +80,7 @@ const ask = async (question: Question, signal: AbortSignal): Promise<HeldList> =
     question: JSON.stringify(question),
     asked,
     reason: question.reason,
-    isFirstPage: cursor === null && offset === 0 && sort === null,
+    isFirstPage: cursor === null && offset === 0 && sort === null && !isArchived,
     total: found.total,
     isCapped: found.total_is_capped,
     nextCursor: found.next_cursor,

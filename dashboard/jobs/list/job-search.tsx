@@ -2,7 +2,7 @@
 
 import { SelectField } from "../../parts/form.tsx";
 import { place, refine } from "../../router.ts";
-import { type Filter, FROM_THE_START, filterIn } from "../../state/job-filter.ts";
+import { type Filter, FROM_THE_START, filterIn, isOfArchive } from "../../state/job-filter.ts";
 import { isRange, RANGES, spanInWords } from "../../state/time-range.ts";
 import { JobViews } from "./job-views.tsx";
 import { SearchLine } from "./search-line.tsx";
@@ -60,6 +60,7 @@ export const JobSearch = () => {
   const { query } = place.value;
   const filter = filterIn(query);
   const range = query.get("range");
+  const isArchived = isOfArchive(query);
   return (
     <search class="job-search">
       <JobViews />
@@ -67,14 +68,16 @@ export const JobSearch = () => {
         <SearchLine filter={filter} />
         <UnpricedField filter={filter} />
         <RangeField filter={filter} range={range} />
-        <SelectField
-          label="Order"
-          value={query.get("sort") ?? ""}
-          onInput={(sort) => refine({ sort: sort || null, offset: null, cursor: null })}
-          options={SORTS}
-        />
+        {!isArchived && (
+          <SelectField
+            label="Order"
+            value={query.get("sort") ?? ""}
+            onInput={(sort) => refine({ sort: sort || null, offset: null, cursor: null })}
+            options={SORTS}
+          />
+        )}
       </div>
-      <StateChips filter={filter} range={range} />
+      <StateChips filter={filter} range={range} isArchived={isArchived} />
     </search>
   );
 };

@@ -10,7 +10,14 @@ import { PAGE_SIZE } from "../../parts/pager.tsx";
 import { Problem } from "../../parts/problem.tsx";
 import { go, href, place } from "../../router.ts";
 import type { Beyond } from "../../state/came-from.ts";
-import { asJobFilter, filterIn, type Mistyped, mistypedField, SEARCH_FIELDS } from "../../state/job-filter.ts";
+import {
+  asJobFilter,
+  filterIn,
+  isOfArchive,
+  type Mistyped,
+  mistypedField,
+  SEARCH_FIELDS,
+} from "../../state/job-filter.ts";
 import { useSettled } from "../../state/load.ts";
 import { mayOperate, whenUserChanges } from "../../state/session.ts";
 import { followRowKeys } from "../row-keys.ts";
@@ -27,10 +34,11 @@ const questionInAddress = (): Question => {
   return {
     filter: filterIn(query),
     range: query.get("range"),
-    sort: query.get("sort"),
+    sort: isOfArchive(query) ? null : query.get("sort"),
     limit: reason === null ? PAGE_SIZE : MAX_PAGE,
     offset: Number.isSafeInteger(offset) && offset > 0 ? offset : 0,
     cursor: query.get("cursor"),
+    isArchived: isOfArchive(query),
     reason,
   };
 };
@@ -39,8 +47,8 @@ const questionInAddress = (): Question => {
 const cursors = new Map<string, string>();
 whenUserChanges(() => cursors.clear());
 
-const pageName = ({ filter, range, sort }: Question, offset: number): string =>
-  JSON.stringify([filter, range, sort, offset]);
+const pageName = ({ filter, range, sort, isArchived }: Question, offset: number): string =>
+  JSON.stringify([filter, range, sort, isArchived, offset]);
 
 const turnTo = (question: Question, offset: number, cursor: string | null): void => {
   if (cursor !== null) cursors.set(pageName(question, offset), cursor);
@@ -49,10 +57,17 @@ const turnTo = (question: Question, offset: number, cursor: string | null): void
   scrollTo({ top: 0 });
 };
 
+const saysOf = (list: HeldList, { offset, limit, isArchived }: Question): string => {
+  const last = offset + list.rows.length;
+  if (isArchived) return plural(list.rows.length, "archived job");
+  return list.reason !== null
+    ? `${count(list.rows.length)} of the ${count(Math.min(limit, list.total))} loaded jobs wait for this`
+    : `${count(Math.min(offset + 1, last))}–${count(last)} of ${list.isCapped ? "more than " : ""}${plural(list.total, "job")}`;
+};
+
 const JobsPager = ({ list, question }: { list: HeldList; question: Question }) => {
   const { offset, limit } = question;
-  if (list.total === 0 && offset === 0) return null;
-  const last = offset + list.rows.length;
+  if (list.total === 0 && offset === 0 && list.nextCursor === null) return null;
   const turnBack = (): void => {
     const before = Math.max(0, offset - limit);
     const cursor = before === 0 ? null : (cursors.get(pageName(question, before)) ?? null);
@@ -60,11 +75,7 @@ const JobsPager = ({ list, question }: { list: HeldList; question: Question }) =
   };
   return (
     <nav class="pager" aria-label="Pages of jobs">
-      <span>
-        {list.reason !== null
-          ? `${count(list.rows.length)} of the ${count(Math.min(limit, list.total))} loaded jobs wait for this`
-          : `${count(Math.min(offset + 1, last))}–${count(last)} of ${list.isCapped ? "more than " : ""}${plural(list.total, "job")}`}
-      </span>
+      <span>{saysOf(list, question)}</span>
       {(offset > 0 || list.nextCursor !== null) && (
         <span class="pager-turn">
           <button type="button" class="button small" disabled={offset === 0} onClick={turnBack}>
@@ -86,17 +97,19 @@ const JobsPager = ({ list, question }: { list: HeldList; question: Question }) =
 
 interface NoJobsProps {
   readonly isFiltered: boolean;
+  /** An answer reads a part of the archive. */
+  readonly isCut: boolean;
   readonly reason: string | null;
   readonly mistyped: Mistyped | null;
 }
 
-const NoJobs = ({ isFiltered, reason, mistyped }: NoJobsProps) =>
+const NoJobs = ({ isFiltered, isCut, reason, mistyped }: NoJobsProps) =>
   reason !== null ? (
     <Empty title="Nothing waits for this any more.">
       <a href="#/jobs?status=pending">All jobs that wait</a>
     </Empty>
   ) : isFiltered ? (
-    <Empty title="No job matches.">
+    <Empty title={isCut ? "No job matches in what was read: go on with Next." : "No job matches."}>
       {mistyped !== null && (
         <p class="tone-caution">
           “{mistyped.said}:” is no field, so it was searched as text.
@@ -116,8 +129,13 @@ const NoJobs = ({ isFiltered, reason, mistyped }: NoJobsProps) =>
   );
 
 /** A list by reason is chosen among loaded jobs: it has no further pages. */
-const beyondOf = (list: HeldList | null, { offset, limit, sort }: Question): { beyond?: Beyond } => {
+const beyondOf = (list: HeldList | null, { offset, limit, sort, isArchived }: Question): { beyond?: Beyond } => {
   if (list === null || list.reason !== null) return {};
+  // The archive is read forwards.
+  if (isArchived) {
+    const query = { ...asJobFilter(list.asked), limit, archived: "true" } as const;
+    return { beyond: { query, next: list.nextCursor, offset: 0, total: list.total } };
+  }
   const query = { ...asJobFilter(list.asked), limit, sort: (sort ?? undefined) as Beyond["query"]["sort"] };
   return { beyond: { query, next: list.nextCursor, offset, total: list.total } };
 };
@@ -146,12 +164,15 @@ export const Jobs = () => {
   useEffect(followRowKeys, []);
   const isFiltered = Object.keys(question.filter).length > 0 || question.range !== null;
   const rows = list?.rows ?? [];
+  const maySelect = mayOperate.value && !question.isArchived;
   const selection = { has: (id: string) => isAll || ids.has(id), toggle };
   return (
     <Page
       title="Jobs"
       lead={
-        question.reason === null ? undefined : (
+        question.isArchived ? (
+          "From the archive: these jobs have left history, and can be read but not changed."
+        ) : question.reason === null ? undefined : (
           <span class="tone-caution">waiting: {withLocalTimes(question.reason)}</span>
         )
       }
@@ -166,14 +187,19 @@ export const Jobs = () => {
       <JobSearch />
       <Problem error={error} retry={show} />
       {list === null && error === null && <Loading what="the jobs" />}
-      {list !== null && (rows.length > 0 || list.newIds.size > 0) && (
+      {list !== null && !question.isArchived && (rows.length > 0 || list.newIds.size > 0) && (
         <BulkBar list={list} picked={ids} isAll={isAll} onPick={pick} onShow={show} />
       )}
       {rows.length > 0 && (
-        <JobTable jobs={rows} name="Jobs" {...beyondOf(list, question)} {...(mayOperate.value ? { selection } : {})} />
+        <JobTable jobs={rows} name="Jobs" {...beyondOf(list, question)} {...(maySelect ? { selection } : {})} />
       )}
       {list !== null && rows.length === 0 && !isLoading && error === null && (
-        <NoJobs isFiltered={isFiltered} reason={question.reason} mistyped={mistypedField(question.filter.q ?? "")} />
+        <NoJobs
+          isFiltered={isFiltered || question.isArchived}
+          isCut={question.isArchived && list.nextCursor !== null}
+          reason={question.reason}
+          mistyped={mistypedField(question.filter.q ?? "")}
+        />
       )}
       {list !== null && <JobsPager list={list} question={question} />}
     </Page>

@@ -83,12 +83,12 @@ export const JobActions = ({ job, onDone }: ActionsProps) => {
       <a class="button" href={href(["jobs", "new"], { like: job.id })}>
         Create a copy
       </a>
-      {job.status !== "completed" && (
+      {job.status !== "completed" && !job.archived && (
         <button type="button" class="button" onClick={() => setOpen("edit")}>
           Edit
         </button>
       )}
-      {mayChange("retry", job.status) && (
+      {mayChange("retry", job.status) && !job.archived && (
         <button
           type="button"
           class={`button${job.status === "failed" ? " primary" : ""}`}
