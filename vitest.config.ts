@@ -28,13 +28,25 @@ const OF_THE_API = [
   "test/tenant/retention.workers.test.ts",
 ];
 
-const inWorkerd = async (name: string, home: "node" | "workerd", include: string[]) => ({
+/** Tests of a deployment with several history databases. */
+const OF_DATABASES = "test/databases/**/*.workers.test.ts";
+
+interface InWorkerd {
+  readonly home: "node" | "workerd";
+  readonly include: string[];
+  readonly exclude?: string[];
+  /** The databases beside `DB`, by binding. */
+  readonly databases?: Record<string, string>;
+}
+
+const inWorkerd = async (name: string, { home, include, exclude = [], databases = {} }: InWorkerd) => ({
   plugins: [
     cloudflareTest({
       wrangler: { configPath: "./wrangler.toml" },
       miniflare: {
         // Not the binding of an archive: only its own tests keep one.
         r2Buckets: ["TEST_ARCHIVE"],
+        d1Databases: databases,
         bindings: {
           TEST_MIGRATIONS: await readD1Migrations(path.join(ROOT, "migrations")),
           TEST_HOME: home,
@@ -56,6 +68,7 @@ const inWorkerd = async (name: string, home: "node" | "workerd", include: string
     expect: POLLING,
     retry: RETRIES,
     include,
+    exclude,
     setupFiles: ["./test/support/migrate.ts"],
     testTimeout: 30_000,
   },
@@ -63,7 +76,7 @@ const inWorkerd = async (name: string, home: "node" | "workerd", include: string
 
 /**
  * Plain Node; real workerd (`*.workers.test.ts`) with the bindings of wrangler.toml; and the tests of the API once
- * more, against the app with its bindings in Node, self-hosted.
+ * more, against the app with its bindings in Node, self-hosted; and a deployment with several databases.
  */
 export default defineConfig(async () => ({
   test: {
@@ -80,8 +93,13 @@ export default defineConfig(async () => ({
           testTimeout: 30_000,
         },
       },
-      await inWorkerd("workerd", "workerd", [IN_WORKERD]),
-      await inWorkerd("node-edge", "node", OF_THE_API),
+      await inWorkerd("workerd", { home: "workerd", include: [IN_WORKERD], exclude: [OF_DATABASES] }),
+      await inWorkerd("node-edge", { home: "node", include: OF_THE_API }),
+      await inWorkerd("databases", {
+        home: "workerd",
+        include: [OF_DATABASES],
+        databases: { DB_1: "history-1", DB_2: "history-2" },
+      }),
     ],
   },
 }));

@@ -1,6 +1,7 @@
 // Tenants on the wire: what the operator creates with the root key.
 
 import * as z from "zod";
+import { MAX_DATABASES } from "../domain/tenant/tenant-database.ts";
 import { count, identifier, instant, label } from "./words/field.ts";
 
 export const tenantName = identifier(
@@ -29,8 +30,17 @@ export const newTenantRequest = z
     location_hint: z.enum(LOCATION_HINTS).nullish(),
     jurisdiction: z.enum(["eu", "fedramp"]).nullish().meta({
       description:
-        "where Cloudflare keeps the tenant's live data: its queue, its keys, and prompts and results until history has them. History is the service's one D1 database for all tenants, and stays where that was created: with another jurisdiction, use another deployment whose D1 database was created there. Self-hosted, everything is on the operator's machine",
+        "where Cloudflare keeps the tenant's live data: its queue, its keys, and prompts and results until history has them. History is in a D1 database, and stays where that was created: with a jurisdiction, name a `database` that was created there. Self-hosted, everything is on the operator's machine",
     }),
+    database: z
+      .int()
+      .min(0)
+      .max(MAX_DATABASES - 1)
+      .nullish()
+      .meta({
+        description:
+          "the number of the D1 database that gets its history, 0 for `DB`, 1 for `DB_1`; by default the emptiest one. It never changes",
+      }),
   })
   .meta({ id: "NewTenant" });
 

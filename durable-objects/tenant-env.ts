@@ -2,6 +2,7 @@
 
 import { isMaxGb } from "../domain/tenant/max-gb.ts";
 import { BYTES_A_GB } from "../domain/tenant/storage-use.ts";
+import type { Databases } from "../domain/tenant/tenant-database.ts";
 import type { LogSettings } from "../log/log.ts";
 import type { StoredFile } from "./files/stored-file.ts";
 import type { OtlpSettings } from "./history/span-exporter.ts";
@@ -10,7 +11,7 @@ import type { Relay } from "./relay/relay.ts";
 import type { Store } from "./store/open.ts";
 import { DEFAULT_BOUNDS, type StorageBounds } from "./turn/memory.ts";
 
-export interface TenantEnv extends LogSettings, OtlpSettings {
+export interface TenantEnv extends LogSettings, OtlpSettings, Databases<D1Database> {
   readonly RELAY: DurableObjectNamespace<Relay>;
   /** Calls providers for the tenant. */
   readonly RUNNER: DurableObjectNamespace<Relay>;

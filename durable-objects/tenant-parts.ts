@@ -1,6 +1,7 @@
 // The parts of a tenant's object, and what each is given of the others.
 
 import { defaultDocument, historyDefaultsOf } from "../contract/config/config-history.ts";
+import { databaseOf, missingDatabase } from "../domain/tenant/tenant-database.ts";
 import { OperationCaller } from "./calls/operation-caller.ts";
 import { OPERATOR, TurnRunner } from "./calls/turn-runner.ts";
 import { EffectSender } from "./effects/effect-sender.ts";
@@ -25,6 +26,8 @@ import { Waiters } from "./waits/waiters.ts";
 
 export interface TenantParts {
   readonly store: Store;
+  /** Which database has its history. */
+  readonly databaseNumber: () => number;
   readonly hibernating: HibernatingSockets;
   readonly lineSockets: LineSockets;
   readonly sockets: Sockets;
@@ -68,7 +71,15 @@ export const makeParts = (state: DurableObjectState, env: TenantEnv): TenantPart
     },
     tell: (effects) => sender.send(effects),
   });
-  const spans = new SpanExporter(env, tenant);
+  /** Loads no memory: a caller that is refused must not cost that. */
+  const databaseNumber = (): number => turns.loadedMemory?.database ?? store.settings.database();
+  const database = (): D1Database => {
+    const number = databaseNumber();
+    const found = databaseOf(env, number);
+    if (found === undefined) throw new Error(missingDatabase(number));
+    return found;
+  };
+  const spans = new SpanExporter(env, tenant, database);
   const live = new Live(sockets, (read) => turns.read(read));
   const relays = new Relays(env, tenant, () => jurisdictionOf(env, store));
   const files = new FileObjects(env.FILES, tenant, () => jurisdictionOf(env, store));
@@ -84,7 +95,7 @@ export const makeParts = (state: DurableObjectState, env: TenantEnv): TenantPart
     fetch: webhookFetch(env),
   });
   const operations = new OperationCaller(store, turns);
-  const history = new HistoryWriter({ tenant, database: env.DB, store, wake, spans, waitUntil, turns });
+  const history = new HistoryWriter({ tenant, database, store, wake, spans, waitUntil, turns });
   const relocation = new Relocation({
     tenant,
     operator: OPERATOR,
@@ -95,7 +106,7 @@ export const makeParts = (state: DurableObjectState, env: TenantEnv): TenantPart
     wakeAll: () => waiters.notifyAll(""),
     flush: () => history.flushForMove(),
   });
-  const intake = new SocketIntake({ tenant, database: env.DB, store, sockets, live, turns });
+  const intake = new SocketIntake({ tenant, database, store, sockets, live, turns });
   const claims = new ClaimWaits(waiters, (instance, isClaiming) => {
     turns.loadedMemory?.fleet.noteReach(instance, { isClaiming });
   });
@@ -106,6 +117,7 @@ export const makeParts = (state: DurableObjectState, env: TenantEnv): TenantPart
   });
   return {
     store,
+    databaseNumber,
     hibernating,
     lineSockets,
     sockets,

@@ -164,7 +164,11 @@ export class Tenant extends DurableObject<TenantEnv> implements StreamOwner, Run
 
   /** One call as text (`grouped-calls.ts`). */
   async callText(text: string): Promise<string> {
-    return answerText(text, (credential, name, request) => this.call(credential, name, request));
+    return answerText(
+      text,
+      (credential, name, request) => this.call(credential, name, request),
+      this.#parts.databaseNumber,
+    );
   }
 
   /** The calls of the edge in Node on its line. */
@@ -188,6 +192,7 @@ export class Tenant extends DurableObject<TenantEnv> implements StreamOwner, Run
       text,
       (begin) => this.#parts.turns.together(begin),
       (credential, name, request) => this.call(credential, name, request),
+      this.#parts.databaseNumber,
     );
   }
 

@@ -1,5 +1,5 @@
 // `npm run deploy`: from a checkout to a running service in a Cloudflare account; the same command updates it. `--
-// --dry-run` does everything that needs no account. Order: a database before its migrations, migrations before the code
+// --dry-run` does everything that needs no account; `-- --databases 3` spreads history over three. Order: a database before its migrations, migrations before the code
 // that needs them, secrets in the same upload as the code.
 
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -11,6 +11,7 @@ import { ExitError, runScript } from "../self-host/exit-error.ts";
 import { keepSecret, readSecret, writeSecret } from "../self-host/kept-secret.ts";
 import { ROOT, runCommand } from "../self-host/run-command.ts";
 import { buildAll } from "./build.ts";
+import { databasesWith } from "./deploy/databases.ts";
 import { applyMigrations } from "./deploy/migrations.ts";
 import { ensureDatabase, missingSecrets, requireLogin } from "./deploy/remote.ts";
 
@@ -30,11 +31,16 @@ type SecretName = keyof typeof SECRETS;
 const SECRET_NAMES = Object.keys(SECRETS) as SecretName[];
 const keptFile = (name: SecretName): string => path.join(KEPT_FOLDER, SECRETS[name].file);
 
-function readFlags(): { "dry-run"?: boolean } {
+interface Flags {
+  readonly "dry-run"?: boolean;
+  readonly databases?: string;
+}
+
+function readFlags(): Flags {
   try {
-    return parseArgs({ options: { "dry-run": { type: "boolean" } } }).values;
+    return parseArgs({ options: { "dry-run": { type: "boolean" }, databases: { type: "string" } } }).values;
   } catch (error) {
-    throw new ExitError(`${(error as Error).message}\nUsage: npm run deploy [-- --dry-run]`, 2);
+    throw new ExitError(`${(error as Error).message}\nUsage: npm run deploy [-- --dry-run --databases <count>]`, 2);
   }
 }
 
@@ -44,10 +50,13 @@ async function run(args: string[]): Promise<void> {
     throw new ExitError(`\`wrangler ${args.slice(0, 3).join(" ")}\` failed: the steps after it were not run.`);
 }
 
-async function dryRun(): Promise<void> {
-  const { databases } = await loadProject();
+async function dryRun({ databases: asked }: Flags): Promise<void> {
+  const project = await loadProject();
+  const databases = databasesWith(project, asked);
   await run(["deploy", "--dry-run"]);
-  const names = databases.flatMap(({ migrations }) => migrations.map(({ name }) => name));
+  const names = databases[0]?.migrations.map(({ name }) => name) ?? [];
+  const further = databases.slice(project.databases.length).map(({ binding }) => binding);
+  if (further.length > 0) console.log(`A deploy would add these D1 databases: ${further.join(", ")}.`);
   console.log(
     `A deploy would apply these D1 migrations, unless they are already applied: ${names.join(", ") || "none"}.`,
   );
@@ -84,10 +93,10 @@ const sayWhereKept = (name: SecretName): void =>
     `${SECRETS[name].says} is kept in ${keptFile(name)}, readable by you alone: put a copy where you keep secrets.`,
   );
 
-async function deploy(): Promise<void> {
+async function deploy({ databases: asked }: Flags): Promise<void> {
+  const databases = databasesWith(await loadProject(), asked);
   await requireLogin();
-  const { databases } = await loadProject();
-  for (const { databaseName } of databases) await ensureDatabase(databaseName);
+  for (const database of databases) await ensureDatabase(database);
   for (const database of databases) {
     const applied = await applyMigrations(database);
     console.log(`D1 migrations of ${database.binding}: ${applied.join(", ") || "all were applied before"}.`);
@@ -103,8 +112,8 @@ async function deploy(): Promise<void> {
 }
 
 await runScript(async () => {
-  const isDryRun = readFlags()["dry-run"] ?? false;
+  const flags = readFlags();
   await buildAll((part) => console.log(`Built the ${part}.`));
-  await (isDryRun ? dryRun() : deploy());
+  await (flags["dry-run"] ? dryRun(flags) : deploy(flags));
   return 0;
 });

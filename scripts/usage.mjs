@@ -3,7 +3,7 @@
 export const USAGE = {
   "scripts/dev.ts": "npm run dev\n\nServes the working tree with wrangler dev, for development.",
   "scripts/deploy.ts":
-    "npm run deploy [-- --dry-run]\n\nBuilds, migrates D1, creates missing secrets, deploys to Cloudflare.\n\n  --dry-run  runs all steps that need no account",
+    "npm run deploy [-- --dry-run --databases <count>]\n\nBuilds, migrates D1, creates missing secrets, deploys to Cloudflare.\n\n  --dry-run            runs all steps that need no account\n  --databases <count>  so many D1 databases hold the history, at least those that there are",
   "scripts/test.ts": "npm test [-- <file or flag of vitest> …]\n\nBuilds what tests need and runs them.",
   "scripts/check.ts": "npm run check\n\nWhat CI runs: format, lint, types, tests.",
   "scripts/format.ts": "npm run format\n\nFormats and lints, and mends what can be mended.",

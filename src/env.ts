@@ -1,16 +1,17 @@
 // The types of the platform's bindings; wrangler.toml is the source.
 
+import type { Databases } from "../domain/tenant/tenant-database.ts";
 import type { StoredFile } from "../durable-objects/files/stored-file.ts";
 import type { Relay } from "../durable-objects/relay/relay.ts";
 import type { Tenant } from "../durable-objects/tenant.ts";
 import type { ArchiveFolder, Home } from "./home.ts";
 
-export interface Env {
+/** The databases with the history: `DB`, and further ones if there are any. */
+export interface Env extends Databases<D1Database> {
   readonly TENANT: DurableObjectNamespace<Tenant>;
   readonly RELAY: DurableObjectNamespace<Relay>;
   readonly RUNNER: DurableObjectNamespace<Relay>;
   readonly FILES: DurableObjectNamespace<StoredFile>;
-  readonly DB: D1Database;
   readonly ASSETS: Fetcher;
   /** Where old jobs go; without it they are deleted. Self-hosted it is the folder. */
   readonly ARCHIVE?: R2Bucket;

@@ -1,11 +1,13 @@
 // The minute's work that belongs to no single tenant. Cloudflare gives one invocation 1,000 D1 queries and 10,000
-// requests: each task has its own part, so none can take another's, and what does not fit waits a minute.
+// requests: each task has its own part, so none can take another's, and what does not fit waits a minute. A task does
+// one database after another; each minute another one is the first.
 
 import { isInShare, readShare } from "../domain/tenant/share.ts";
+import { bindingOf, boundDatabases, MAX_DATABASES } from "../domain/tenant/tenant-database.ts";
 import { Allowance, type Cost } from "../domain/words/allowance.ts";
-import { DAY_MS } from "../domain/words/duration.ts";
+import { DAY_MS, MINUTE_MS } from "../domain/words/duration.ts";
 import { log } from "../log/log.ts";
-import { isCatalogSyncOn, syncDueSubscriptions } from "./catalog/due.ts";
+import { isCatalogSyncOn, SYNC_WORST, syncDueSubscriptions } from "./catalog/due.ts";
 import { pruneHistory } from "./catalog/models.ts";
 import { openCatalog } from "./catalog/open.ts";
 import { providerReport } from "./catalog/provider-report.ts";
@@ -23,6 +25,9 @@ export const PLATFORM_LIMITS: Cost = { queries: 1_000, requests: 10_000 };
 
 interface Task {
   readonly part: Cost;
+  /** With less than this left it does not begin with another database. */
+  readonly least: Cost;
+  /** Does one database, which is `DB` of its `env`. */
   readonly run: (env: Env, allowance: Allowance) => Promise<void>;
 }
 
@@ -81,7 +86,7 @@ const syncCatalog = async (env: Env, allowance: Allowance): Promise<void> => {
   const share = readShare(env.SERVICE_SHARE);
   const spend = (): void => allowance.spendRequest();
   await syncDueSubscriptions({
-    ...openCatalog(env, Date.now, auditStatement, spend),
+    ...openCatalog(env, env.DB, Date.now, auditStatement, spend),
     allowance,
     isOurs: (tenant) => isInShare(tenant, share),
     mayRun: async (tenant) => {
@@ -97,17 +102,36 @@ const syncCatalog = async (env: Env, allowance: Allowance): Promise<void> => {
 
 /** The queries of a task are also requests of it. */
 export const MINUTE_TASKS = {
-  wake: { run: wakeOverdue, part: { queries: 5, requests: MAX_OVERDUE + 5 } },
-  sync: { run: syncCatalog, part: { queries: 740, requests: 8_900 } },
-  prune: { run: prune, part: { queries: 250, requests: 300 } },
+  wake: {
+    run: wakeOverdue,
+    part: { queries: MAX_DATABASES, requests: 2 * MAX_OVERDUE },
+    least: { queries: 1, requests: MAX_OVERDUE + 1 },
+  },
+  sync: {
+    run: syncCatalog,
+    part: { queries: 734, requests: 8_900 },
+    least: { queries: SYNC_WORST.queries + 1, requests: SYNC_WORST.requests + 1 },
+  },
+  prune: { run: prune, part: { queries: 250, requests: 300 }, least: { queries: 30, requests: 40 } },
 } satisfies Record<string, Task>;
+
+const beginningWith = <T>(index: number, all: readonly T[]): T[] => {
+  const first = index % all.length;
+  return [...all.slice(first), ...all.slice(0, first)];
+};
 
 /** Returns what each task used. A failed task does not affect the others. */
 export const runMinute = async (env: Env): Promise<Record<string, Cost>> => {
-  const spent = Object.entries(MINUTE_TASKS).map(async ([name, { part, run }]): Promise<[string, Cost]> => {
+  const databases = beginningWith(Math.floor(Date.now() / MINUTE_MS), boundDatabases(env));
+  const spent = Object.entries(MINUTE_TASKS).map(async ([name, { part, least, run }]): Promise<[string, Cost]> => {
     const allowance = new Allowance(part);
-    const metered = { ...env, DB: meteredDatabase(env.DB, allowance) };
-    await run(metered, allowance).catch((error: unknown) => log("error", "minute.failed", { what: name }, error));
+    for (const { number, database } of databases) {
+      if (!allowance.hold(least)) break;
+      allowance.release(least);
+      const metered = { ...env, DB: meteredDatabase(database, allowance) };
+      const what = number === 0 ? name : `${name} in ${bindingOf(number)}`;
+      await run(metered, allowance).catch((error: unknown) => log("error", "minute.failed", { what }, error));
+    }
     return [name, allowance.spent];
   });
   return Object.fromEntries(await Promise.all(spent));

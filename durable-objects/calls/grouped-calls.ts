@@ -58,39 +58,62 @@ export class Written<T> {
   }
 }
 
-/** What begins the line of an outcome; JSON follows, which has no line breaks. */
+/**
+ * What begins the line of an outcome; JSON follows, which has no line breaks. Before it stands the number of the
+ * database with the tenant's history, unless that is 0: who asks learns where to read.
+ */
 const VALUE = "+";
 const REFUSAL = "-";
 const THROWN = "!";
 
-const lineOf = (result: Result<unknown, Refusal>): string =>
-  result.ok ? `${VALUE}${JSON.stringify(result.value)}` : `${REFUSAL}${JSON.stringify(result.error)}`;
+const lineOf = (result: Result<unknown, Refusal>, database: number): string => {
+  const line = result.ok ? `${VALUE}${JSON.stringify(result.value)}` : `${REFUSAL}${JSON.stringify(result.error)}`;
+  return database === 0 ? line : `${database}${line}`;
+};
+
+const isDigit = (char: string): boolean => char >= "0" && char <= "9";
+
+/** Where the number ends that stands before a line. */
+const startOfLine = (line: string): number => {
+  let at = 0;
+  while (isDigit(line.charAt(at))) at += 1;
+  return at;
+};
+
+export const databaseOfLine = (line: string): number => Number(line.slice(0, startOfLine(line)));
 
 /** Reads the line of one outcome; throws what the call threw. */
 export const readLine = <T>(line: string): Result<Written<T>, Refusal> => {
-  const json = line.slice(1);
-  if (line.startsWith(VALUE)) return ok(new Written<T>(json));
-  if (line.startsWith(REFUSAL)) return err(JSON.parse(json) as Refusal);
+  const at = startOfLine(line);
+  const json = line.slice(at + 1);
+  if (line.startsWith(VALUE, at)) return ok(new Written<T>(json));
+  if (line.startsWith(REFUSAL, at)) return err(JSON.parse(json) as Refusal);
   throw errorOf(JSON.parse(json) as Thrown);
 };
 
 /** Runs one call; answers with the line of its outcome. */
-export const answerText = async (text: string, call: Call): Promise<string> => {
+export const answerText = async (text: string, call: Call, database: () => number): Promise<string> => {
   const { credential, name, request } = JSON.parse(text) as GroupedCall;
-  return lineOf(await call(credential, name, request as never));
+  const result = await call(credential, name, request as never);
+  return lineOf(result, database());
 };
 
 /** Runs the turns that `begin` queues together, at once. */
 type Together = <T>(begin: () => T) => T;
 
 /** Runs a group; answers with a line for each outcome. Its calls become turns together, so they share a commit. */
-export const answerGroup = async (group: string, together: Together, call: Call): Promise<string> => {
+export const answerGroup = async (
+  group: string,
+  together: Together,
+  call: Call,
+  database: () => number,
+): Promise<string> => {
   const calls = JSON.parse(group) as readonly GroupedCall[];
   const settled = await Promise.allSettled(
     together(() => calls.map((one) => call(one.credential, one.name, one.request as never))),
   );
   const lines = settled.map((one) =>
-    one.status === "fulfilled" ? lineOf(one.value) : `${THROWN}${JSON.stringify(thrownOf(one.reason))}`,
+    one.status === "fulfilled" ? lineOf(one.value, database()) : `${THROWN}${JSON.stringify(thrownOf(one.reason))}`,
   );
   return lines.join("\n");
 };

@@ -5,6 +5,7 @@ import type { Brought } from "../../domain/job/archived-job.ts";
 import { ARCHIVED_COLUMNS, type ArchivedRow, readArchived } from "../../domain/job/job-record.ts";
 import type { Refusal } from "../../domain/words/refusal.ts";
 import { err, ok, type Result } from "../../domain/words/result.ts";
+import { log } from "../../log/log.ts";
 
 const RETRY_SECONDS = 5;
 const LEFT_OUT = { prompt: "", input: null, result: null };
@@ -20,14 +21,14 @@ export const refuseHistory = (): Result<never, Refusal> =>
 
 /** Those of the jobs that history has, by id: one query, however many there are. */
 export const findArchivedRecords = async (
-  db: D1Database,
+  database: () => D1Database,
   tenant: string,
   absent: readonly Absent[],
 ): Promise<Result<ReadonlyMap<string, Brought>, Refusal>> => {
   const absentAt = new Map(absent.map((one) => [one.id, one.absentAt]));
   try {
     const sql = `SELECT ${ARCHIVED_COLUMNS} FROM jobs WHERE tenant = ?1 AND id IN (SELECT value FROM json_each(?2))`;
-    const { results } = await db
+    const { results } = await database()
       .prepare(sql)
       .bind(tenant, JSON.stringify([...absentAt.keys()]))
       .all<ArchivedRow>();
@@ -35,7 +36,8 @@ export const findArchivedRecords = async (
       (row) => [row.id, { job: readArchived(row), ...LEFT_OUT, absentAt: absentAt.get(row.id) ?? 0 }] as const,
     );
     return ok(new Map(brought));
-  } catch {
+  } catch (error) {
+    log("error", "history.failed", { tenant }, error);
     return refuseHistory();
   }
 };

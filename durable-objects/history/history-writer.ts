@@ -19,7 +19,8 @@ const WORKERS_A_DRAIN = 500;
 
 interface HistoryTools {
   readonly tenant: string;
-  readonly database: D1Database;
+  /** Throws if the tenant's database is not bound. */
+  readonly database: () => D1Database;
   readonly store: Store;
   readonly wake: Wake;
   readonly spans: SpanExporter;
@@ -76,7 +77,7 @@ export class HistoryWriter {
 
   /** Stores for the Cron Trigger when this object must wake, and how long its jobs are kept. */
   async noteWake(): Promise<void> {
-    await this.#tools.database.batch([this.#noteWakeStatement()]);
+    await this.#tools.database().batch([this.#noteWakeStatement()]);
   }
 
   /**
@@ -85,9 +86,10 @@ export class HistoryWriter {
    */
   async flushForMove(): Promise<boolean> {
     if (!(await this.flush())) return false;
-    const { database, tenant } = this.#tools;
+    const { tenant } = this.#tools;
     const endSyncs = "UPDATE catalog_subscriptions SET lease_id = NULL, lease_until = NULL WHERE tenant = ?1";
     try {
+      const database = this.#tools.database();
       await database.batch([this.#noteWakeStatement(), database.prepare(endSyncs).bind(tenant)]);
       return true;
     } catch (error) {
@@ -97,7 +99,8 @@ export class HistoryWriter {
   }
 
   async #apply(inserts: readonly Insert[]): Promise<void> {
-    const { tenant, database } = this.#tools;
+    const { tenant } = this.#tools;
+    const database = this.#tools.database();
     const statements = inserts.map(({ sql, values }) => database.prepare(sql).bind(tenant, ...values));
     const applied = await database.batch([...statements, this.#noteWakeStatement()]);
     for (const { meta } of applied) this.#tools.store.written.history += meta?.rows_written ?? 0;
@@ -112,7 +115,10 @@ export class HistoryWriter {
     const sql = "UPDATE tenants SET wake_at = ?2, keep_days = ?3, keep_texts_days = ?5, away = ?4 WHERE tenant = ?1";
     const { keepDays, keepTextsDays } = config.history;
     const values = [wakeAt, keepDays, absence?.state ?? null, keepTextsDays];
-    return this.#tools.database.prepare(sql).bind(this.#tools.tenant, ...values);
+    return this.#tools
+      .database()
+      .prepare(sql)
+      .bind(this.#tools.tenant, ...values);
   }
 
   async #removeUpTo(seq: number): Promise<void> {

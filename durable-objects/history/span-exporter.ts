@@ -19,7 +19,6 @@ export interface OtlpSettings {
   readonly SERVICE_OTLP_HEADERS?: string;
   /** Self-hosted, the network with private addresses: the operator chooses the collector, so it may be private. */
   readonly LOCAL_NETWORK?: Fetcher;
-  readonly DB: D1Database;
 }
 
 const headersOf = (given: string | undefined): Record<string, string> =>
@@ -46,11 +45,13 @@ interface Row extends TimelineEvent {
 export class SpanExporter {
   readonly #settings: OtlpSettings;
   readonly #tenant: string;
+  readonly #database: () => D1Database;
   #saidAt = 0;
 
-  constructor(settings: OtlpSettings, tenant: string) {
+  constructor(settings: OtlpSettings, tenant: string, database: () => D1Database) {
     this.#settings = settings;
     this.#tenant = tenant;
+    this.#database = database;
   }
 
   get isOn(): boolean {
@@ -71,7 +72,7 @@ export class SpanExporter {
 
   async #spansOf(jobs: readonly Job[]): Promise<Span[]> {
     const ids = JSON.stringify(jobs.map((job) => job.id));
-    const { results } = await this.#settings.DB.prepare(TIMELINES).bind(this.#tenant, ids).all<Row>();
+    const { results } = await this.#database().prepare(TIMELINES).bind(this.#tenant, ids).all<Row>();
     const timelines = Map.groupBy(results, (row) => row.job_id);
     return jobs.flatMap((job) => spansOf(this.#tenant, job, timelines.get(job.id) ?? [], randomHex));
   }

@@ -30,7 +30,7 @@ interface Unsettled {
 
 interface IntakeParts {
   readonly tenant: string;
-  readonly database: D1Database;
+  readonly database: () => D1Database;
   readonly store: Store;
   readonly sockets: Sockets;
   readonly live: Live;

@@ -81,8 +81,9 @@ export interface StoredCounters {
 
 const ABSENCE = "moved_to";
 const ARRIVED_MOVE = "arrived_move";
+const DATABASE = "history_database";
 /** What each deployment knows of its own side of a move: these rows do not move. */
-export const OWN_SETTINGS: readonly string[] = [ABSENCE, ARRIVED_MOVE];
+export const OWN_SETTINGS: readonly string[] = [ABSENCE, ARRIVED_MOVE, DATABASE];
 
 export type SettingsTable = ReturnType<typeof settingsTable>;
 
@@ -138,6 +139,10 @@ export const settingsTable = (sql: Sql) => {
     /** The move that brought the tenant here; null if it was made here. */
     arrivedMove: (): string | null => read<string>(ARRIVED_MOVE),
     putArrivedMove: (move: string): void => write(ARRIVED_MOVE, move),
+
+    /** The number of the database with its history (`domain/tenant/tenant-database.ts`). */
+    database: (): number => read<number>(DATABASE) ?? 0,
+    putDatabase: (number: number): void => write(DATABASE, number),
 
     /** The operator's bound of what this tenant stores; null: the service's. */
     maxGb: (): number | null => read<number>("max_gb"),

@@ -103,6 +103,8 @@ export interface Memory {
     databaseBytes: number | null;
     readAt: number;
   };
+  /** The number of its history's database. */
+  database: number;
   /** About what history has: what it was sent, less the share of the jobs that retention has deleted. */
   historyBytes: number;
   maxGb: number | null;
@@ -266,6 +268,7 @@ export const loadMemory = (
     nextSeq: Math.max(store.outbox.lastSeq(), drainedSeq) + 1,
     drainedSeq,
     stored: { bytes: 0, fileBytes: 0, bodyBytes: 0, databaseBytes: null, readAt: Number.NEGATIVE_INFINITY },
+    database: store.settings.database(),
     historyBytes: store.settings.historyBytes(),
     maxGb: store.settings.maxGb(),
     bounds,

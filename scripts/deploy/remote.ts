@@ -2,6 +2,7 @@
 
 import { readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
+import type { Project } from "../../self-host/build/project.ts";
 import { ExitError } from "../../self-host/exit-error.ts";
 import { ROOT, runCommand } from "../../self-host/run-command.ts";
 
@@ -33,16 +34,32 @@ export async function requireLogin(): Promise<void> {
   );
 }
 
+/** A block ends with its last line that is not empty. */
+const D1_BLOCKS = /^\[\[d1_databases\]\]\n(?:[^[\n#].*\n)*/gm;
+
+type Database = Pick<Project["databases"][number], "binding" | "databaseName">;
+
 interface RemoteDatabase {
   name: string;
   uuid: string;
 }
 
+/** wrangler.toml with the database's id, in its block or in a new one; null if it has an id already. */
+function withDatabase(toml: string, { binding, databaseName: name }: Database, id: string): string | null {
+  const block = toml.match(D1_BLOCKS)?.find((one) => one.includes(`\nbinding = "${binding}"\n`));
+  if (block !== undefined)
+    return block.includes(NO_DATABASE_ID) ? toml.replace(block, block.replace(NO_DATABASE_ID, id)) : null;
+  const made = `[[d1_databases]]\nbinding = "${binding}"\ndatabase_name = "${name}"\ndatabase_id = "${id}"\nmigrations_dir = "migrations"\n`;
+  const last = toml.match(D1_BLOCKS)?.at(-1) ?? "";
+  return toml.replace(last, `${last}\n${made}`);
+}
+
 /** Writes the database's id into wrangler.toml if it has none, and creates the database if the account has none. */
-export async function ensureDatabase(name: string): Promise<void> {
+export async function ensureDatabase(given: Database): Promise<void> {
+  const name = given.databaseName;
   const file = path.join(ROOT, "wrangler.toml");
   const toml = readFileSync(file, "utf8");
-  if (!toml.includes(NO_DATABASE_ID)) return;
+  if (withDatabase(toml, given, "") === null) return;
   const find = async () =>
     parseJson<RemoteDatabase[]>(
       await wrangler("The account's D1 databases could not be listed.", "d1", "list", "--json"),
@@ -54,7 +71,7 @@ export async function ensureDatabase(name: string): Promise<void> {
   }
   if (!database)
     throw new ExitError(`The D1 database ${name} was created but is not listed yet. Deploy again in a minute.`);
-  writeFileSync(file, toml.replace(NO_DATABASE_ID, database.uuid));
+  writeFileSync(file, withDatabase(toml, given, database.uuid) ?? toml);
   console.log(`wrangler.toml now names the D1 database ${name} (${database.uuid}): commit it.`);
 }
 

@@ -9,7 +9,6 @@ import { vaultConnector } from "./vault/connector.ts";
 import { openSecrets } from "./vault/open.ts";
 
 export interface CatalogBindings {
-  readonly DB: D1Database;
   readonly SERVICE_CATALOG_FILES?: string;
   readonly SERVICE_CATALOG_LOCAL?: string;
   readonly LOCAL_NETWORK?: Fetcher;
@@ -17,6 +16,7 @@ export interface CatalogBindings {
 
 export function openCatalog(
   env: CatalogBindings,
+  db: D1Database,
   now: () => number,
   audit: (db: D1Database, tenant: string, entry: AuditEntry) => D1PreparedStatement,
   onRequest: () => void = () => undefined,
@@ -25,10 +25,10 @@ export function openCatalog(
   // Provider keys have names of their own (PROVIDER_<NAME>_KEY), which no interface can list.
   const source = openSecrets(env as unknown as Readonly<Record<string, unknown>>, { fetch, now });
   return {
-    db: env.DB,
+    db,
     providers: providersOf(env),
     now,
-    audit: (tenant, entry) => audit(env.DB, tenant, entry),
+    audit: (tenant, entry) => audit(db, tenant, entry),
     connector: vaultConnector({ source, fetch, now }),
   };
 }

@@ -5,6 +5,7 @@ import { isFinal } from "../../domain/words/job-status.ts";
 import type { Refusal } from "../../domain/words/refusal.ts";
 import type { Result } from "../../domain/words/result.ts";
 import type { Followed } from "../../durable-objects/operations/front-door/front-door.ts";
+import { historyOf } from "../history/databases.ts";
 import { findArchived } from "../history/jobs.ts";
 import { withArchived } from "../history/with-archived.ts";
 import type { AppContext } from "../http/auth.ts";
@@ -20,7 +21,7 @@ export const followJob = (c: AppContext, token: TokenFacts, id: string): Promise
     (archived) => callTenant(c.env, token, "follow", { id, archived }),
     async () => {
       await drainTenant(c.env, token);
-      return findArchived(c.env.DB, token.tenant, id);
+      return findArchived(historyOf(c.env, token), token.tenant, id);
     },
   );
 

@@ -2,7 +2,15 @@
 
 import { toIso } from "../../contract/words/field.ts";
 import type { Absence } from "../../domain/tenant/absence.ts";
+import {
+  bindingOf,
+  boundDatabases,
+  type DatabaseBinding,
+  databaseNumber,
+} from "../../domain/tenant/tenant-database.ts";
+import type { Env } from "../env.ts";
 import type { TenantName } from "../tenant/tenant-object.ts";
+import { historyOf } from "./databases.ts";
 import { readHistory, workOnHistory } from "./store.ts";
 import { TENANT_TABLES } from "./tenant-tables.ts";
 
@@ -10,13 +18,24 @@ interface TenantRow {
   readonly tenant: string;
   readonly jurisdiction: TenantName["jurisdiction"];
   readonly created_at: number;
-  /** Why its object does not serve it here (`domain/tenant/absence.ts`); null if it does. */
-  readonly away: Absence["state"] | null;
+  /**
+   * Why its object does not serve it here (`domain/tenant/absence.ts`); null if it does. In `DB`, of a tenant whose
+   * history is in another database: that database.
+   */
+  readonly away: Absence["state"] | DatabaseBinding | null;
 }
 
-export type FoundTenant = TenantName & Pick<TenantRow, "away" | "created_at">;
+/** Of a row of `DB`. */
+const databaseIn = ({ away }: TenantRow): number => databaseNumber(away ?? "") ?? 0;
 
-/** Newest first. */
+export interface FoundTenant extends TenantName {
+  readonly created_at: number;
+  readonly away: Absence["state"] | null;
+  /** The number of the database with its history. */
+  readonly database: number;
+}
+
+/** Newest first; `DB` has the names of all. */
 export const listTenants = (db: D1Database): Promise<{ tenant: string; created_at: string }[]> =>
   readHistory(async () => {
     const { results } = await db
@@ -26,32 +45,53 @@ export const listTenants = (db: D1Database): Promise<{ tenant: string; created_a
   });
 
 /** Tenants that are served here, those with the newest jobs first; `total` counts all of them. */
-export const busyTenants = (db: D1Database, limit: number): Promise<{ tenants: TenantName[]; total: number }> =>
+export const busyTenants = (env: Env, limit: number): Promise<{ tenants: TenantName[]; total: number }> =>
   readHistory(async () => {
-    const [named, counted] = await db.batch([
-      db
-        .prepare(
-          `SELECT tenant, jurisdiction FROM tenants AS t WHERE away IS NULL
-           ORDER BY (SELECT max(created_at) FROM jobs WHERE tenant = t.tenant) DESC, tenant LIMIT ?1`,
-        )
-        .bind(limit),
-      db.prepare("SELECT count(*) AS total FROM tenants WHERE away IS NULL"),
-    ]);
-    const [{ total }] = (counted as D1Result<{ total: number }>).results as [{ total: number }];
-    return { tenants: (named as D1Result<TenantName>).results, total };
+    const all = await Promise.all(boundDatabases(env).map(({ database }) => busyIn(database, limit)));
+    const tenants = all
+      .flatMap(({ named }) => named)
+      .sort((one, other) => (other.newest_at ?? 0) - (one.newest_at ?? 0));
+    return { tenants: tenants.slice(0, limit), total: all.reduce((sum, { total }) => sum + total, 0) };
   });
+
+type Busy = TenantName & { readonly newest_at: number | null };
+
+const busyIn = async (db: D1Database, limit: number): Promise<{ named: Busy[]; total: number }> => {
+  const [named, counted] = await db.batch([
+    db
+      .prepare(
+        `SELECT tenant, jurisdiction, (SELECT max(created_at) FROM jobs WHERE tenant = t.tenant) AS newest_at
+         FROM tenants AS t WHERE away IS NULL ORDER BY newest_at DESC, tenant LIMIT ?1`,
+      )
+      .bind(limit),
+    db.prepare("SELECT count(*) AS total FROM tenants WHERE away IS NULL"),
+  ]);
+  const [{ total }] = (counted as D1Result<{ total: number }>).results as [{ total: number }];
+  return { named: (named as D1Result<Busy>).results, total };
+};
 
 /**
  * Claims a tenant's name before its object is created: the same name in two jurisdictions would be two objects with one
- * history. False if it is taken.
+ * history. Returns the number of its database, which is another than the wanted one if an interrupted try has claimed it;
+ * null if the name is taken.
  */
-export const claimTenantName = (db: D1Database, name: TenantName, nowAt: number): Promise<boolean> =>
+export const claimTenantName = (
+  { DB: db }: Env,
+  name: TenantName,
+  wanted: { readonly database: number; readonly isNamed: boolean },
+  nowAt: number,
+): Promise<number | null> =>
   workOnHistory(async () => {
     await db
-      .prepare("INSERT INTO tenants (tenant, jurisdiction, created_at) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING")
-      .bind(name.tenant, name.jurisdiction, nowAt)
+      .prepare(
+        "INSERT INTO tenants (tenant, jurisdiction, created_at, away) VALUES (?1, ?2, ?3, ?4) ON CONFLICT DO NOTHING",
+      )
+      .bind(name.tenant, name.jurisdiction, nowAt, wanted.database === 0 ? null : bindingOf(wanted.database))
       .run();
-    return (await tenantNamed(db, name.tenant)).jurisdiction === name.jurisdiction;
+    const row = await rowOf(db, name.tenant);
+    if (row === null || row.jurisdiction !== name.jurisdiction) return null;
+    const database = databaseIn(row);
+    return !wanted.isNamed || database === wanted.database ? database : null;
   });
 
 const rowOf = (db: D1Database, tenant: string): Promise<TenantRow | null> =>
@@ -60,9 +100,17 @@ const rowOf = (db: D1Database, tenant: string): Promise<TenantRow | null> =>
     .bind(tenant)
     .first<TenantRow>();
 
-/** An existing tenant, with the location of its object; null if there is no such tenant. */
-export const findTenant = (db: D1Database, tenant: string): Promise<FoundTenant | null> =>
-  readHistory(() => rowOf(db, tenant));
+/** An existing tenant, with the location of its object and its history; null if there is no such tenant. */
+export const findTenant = (env: Env, tenant: string): Promise<FoundTenant | null> =>
+  readHistory(async () => {
+    const named = await rowOf(env.DB, tenant);
+    if (named === null) return null;
+    const database = databaseIn(named);
+    // Its own database has no row of it before its first drain.
+    const own = database === 0 ? named : await rowOf(historyOf(env, { tenant, database }), tenant);
+    const { jurisdiction, created_at } = own ?? named;
+    return { tenant, jurisdiction, created_at, away: (own?.away ?? null) as Absence["state"] | null, database };
+  });
 
 /** The location of a tenant's object. */
 export const tenantNamed = async (db: D1Database, tenant: string): Promise<TenantName> => ({
@@ -71,27 +119,37 @@ export const tenantNamed = async (db: D1Database, tenant: string): Promise<Tenan
 });
 
 /** A tenant that moves here has its name before its rows, without those of an interrupted try. */
-export const prepareArrival = async (db: D1Database, name: TenantName, createdAt: number): Promise<void> => {
-  await workOnHistory(() =>
+export const prepareArrival = async (
+  env: Env,
+  name: TenantName,
+  { database, createdAt }: { database: number; createdAt: number },
+): Promise<void> => {
+  const own = historyOf(env, { ...name, database });
+  const put = (db: D1Database, away: string) =>
     db
       .prepare(
-        `INSERT INTO tenants (tenant, jurisdiction, created_at, away) VALUES (?1, ?2, ?3, 'arriving')
+        `INSERT INTO tenants (tenant, jurisdiction, created_at, away) VALUES (?1, ?2, ?3, ?4)
          ON CONFLICT DO UPDATE SET jurisdiction = excluded.jurisdiction, created_at = excluded.created_at,
            away = excluded.away`,
       )
-      .bind(name.tenant, name.jurisdiction, createdAt)
-      .run(),
-  );
+      .bind(name.tenant, name.jurisdiction, createdAt, away)
+      .run();
+  await workOnHistory(async () => {
+    if (database !== 0) await put(env.DB, bindingOf(database));
+    await put(own, "arriving");
+  });
   await deleteRows(
-    db,
+    own,
     name.tenant,
     Object.keys(TENANT_TABLES).filter((table) => table !== "tenants"),
   );
 };
 
-/** Deletes everything that history has of a tenant, in bounded steps. */
-export const deleteHistory = (db: D1Database, tenant: string): Promise<void> =>
-  deleteRows(db, tenant, Object.keys(TENANT_TABLES));
+/** Deletes everything that history has of a tenant, in bounded steps; its name last. */
+export const deleteHistory = async (env: Env, found: FoundTenant): Promise<void> => {
+  await deleteRows(historyOf(env, found), found.tenant, Object.keys(TENANT_TABLES));
+  if (found.database !== 0) await deleteRows(env.DB, found.tenant, ["tenants"]);
+};
 
 const ROWS_A_DELETE = 5_000;
 

@@ -42,6 +42,8 @@ export interface TokenFacts {
    * limits.
    */
   underWay?: number | undefined;
+  /** The number of the database with its tenant's history, as the object said with its last answer. */
+  database?: number;
 }
 
 const encoder = new TextEncoder();

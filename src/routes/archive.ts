@@ -5,6 +5,7 @@ import { notFound } from "../../domain/words/refusal.ts";
 import { type Endpoint, endpoint } from "../endpoint/router.ts";
 import { exportDay, listDays } from "../history/archive/export.ts";
 import { archiveOf } from "../history/archive/store.ts";
+import { historyOf } from "../history/databases.ts";
 import { answer } from "../http/answer.ts";
 import { headersFor } from "../http/headers.ts";
 import { Refused, unwrap } from "../http/refused.ts";
@@ -27,7 +28,7 @@ const list = endpoint(
   async (c, { query, token }) => {
     unwrap(await callTenant(c.env, token, "authorizeRead", null));
     const { limit, offset } = query;
-    return answer(c, { ...(await listDays(c.env.DB, token.tenant, query)), limit, offset });
+    return answer(c, { ...(await listDays(historyOf(c.env, token), token.tenant, query)), limit, offset });
   },
 );
 
@@ -46,7 +47,7 @@ const exported = endpoint(
   async (c, { params: { day }, token }) => {
     unwrap(await callTenant(c.env, token, "authorizeRead", null));
     const archive = archiveOf(c.env);
-    const bytes = archive === null ? null : await exportDay(c.env.DB, archive, token.tenant, day);
+    const bytes = archive === null ? null : await exportDay(historyOf(c.env, token), archive, token.tenant, day);
     if (bytes === null) throw new Refused(notFound("archived day", day));
     const headers = headersFor(c.get("requestId"), {
       "content-type": MEDIA,

@@ -3,6 +3,7 @@
 import { auditList, auditQuery } from "../../contract/audit.ts";
 import { type Endpoint, endpoint } from "../endpoint/router.ts";
 import { listAudit } from "../history/audit.ts";
+import { historyOf } from "../history/databases.ts";
 import { answer } from "../http/answer.ts";
 import { askAndDrain } from "../tenant/ask-and-drain.ts";
 import { asks } from "../tenant/asks.ts";
@@ -20,7 +21,11 @@ const audit = endpoint(
   },
   async (c, { query, token }) => {
     await askAndDrain(c, token, "authorizeAdmin", null);
-    return answer(c, { ...(await listAudit(c.env.DB, token.tenant, query)), limit: query.limit, offset: query.offset });
+    return answer(c, {
+      ...(await listAudit(historyOf(c.env, token), token.tenant, query)),
+      limit: query.limit,
+      offset: query.offset,
+    });
   },
 );
 

@@ -33,6 +33,7 @@ import { syncSubscription } from "../catalog/sync.ts";
 import { type Endpoint, endpoint } from "../endpoint/router.ts";
 import type { Env } from "../env.ts";
 import { auditStatement } from "../history/audit.ts";
+import { historyOf } from "../history/databases.ts";
 import { readHistory, workOnHistory } from "../history/store.ts";
 import { answer } from "../http/answer.ts";
 import type { AppContext } from "../http/auth.ts";
@@ -41,7 +42,6 @@ import { unwrap } from "../http/refused.ts";
 import { asks } from "../tenant/asks.ts";
 import { callTenant } from "../tenant/tenant.ts";
 import { learnCatalog, tellOfSubscriptions } from "../tenant/tenant-administration.ts";
-import type { TenantName } from "../tenant/tenant-object.ts";
 
 const BASE = { tag: "Catalog" } as const;
 const ONE = { ...BASE, path: "/catalog/subscriptions/{id}", params: subscriptionIdParam } as const;
@@ -56,7 +56,7 @@ const presented =
     return isCatalogSyncOn(env.SERVICE_CATALOG_SYNC) ? shown : { ...shown, next_sync_at: null };
   };
 
-const catalogTools = (env: Env) => openCatalog(env, Date.now, auditStatement);
+const catalogTools = (env: Env, token: TokenFacts) => openCatalog(env, historyOf(env, token), Date.now, auditStatement);
 
 const mayRead = async (c: AppContext, token: TokenFacts): Promise<void> => {
   unwrap(await callTenant(c.env, token, "authorizeAdmin", null));
@@ -68,8 +68,8 @@ const mayWrite = async (c: AppContext, token: TokenFacts): Promise<Actor> => {
   return { keyId, name };
 };
 
-const tellTenant = async (env: Env, tenant: TenantName, provider: string): Promise<void> =>
-  learnCatalog(env, tenant, await providerReport(env.DB, tenant.tenant, provider));
+const tellTenant = async (env: Env, token: TokenFacts, provider: string): Promise<void> =>
+  learnCatalog(env, token, await providerReport(historyOf(env, token), token.tenant, provider));
 
 const providers = endpoint(
   {
@@ -103,7 +103,7 @@ const create = endpoint(
   },
   async (c, { body, token }) => {
     const actor = await mayWrite(c, token);
-    const tools = catalogTools(c.env);
+    const tools = catalogTools(c.env, token);
     const created = await workOnHistory(() => createSubscription(tools, token.tenant, actor, body));
     const subscription = unwrap(created);
     await tellOfSubscriptions(c.env, token);
@@ -122,7 +122,7 @@ const list = endpoint(
   },
   async (c, { token }) => {
     await mayRead(c, token);
-    const subscriptions = await readHistory(() => listSubscriptions(c.env.DB, token.tenant));
+    const subscriptions = await readHistory(() => listSubscriptions(historyOf(c.env, token), token.tenant));
     return answer(c, { subscriptions: subscriptions.map(presented(c.env)) });
   },
 );
@@ -138,7 +138,7 @@ const get = endpoint(
   },
   async (c, { params, token }) => {
     await mayRead(c, token);
-    const found = await readHistory(() => readSnapshot(c.env.DB, token.tenant, params.id));
+    const found = await readHistory(() => readSnapshot(historyOf(c.env, token), token.tenant, params.id));
     const { subscription, models: provided } = unwrap(found);
     return answer(c, { ...presented(c.env)(subscription), provided_models: [...provided] });
   },
@@ -155,7 +155,7 @@ const edit = endpoint(
   },
   async (c, { params, body, token }) => {
     const actor = await mayWrite(c, token);
-    const tools = catalogTools(c.env);
+    const tools = catalogTools(c.env, token);
     const edited = await workOnHistory(() => patchSubscription(tools, token.tenant, params.id, actor, body));
     const subscription = unwrap(edited);
     await tellOfSubscriptions(c.env, token);
@@ -173,7 +173,7 @@ const remove = endpoint(
   },
   async (c, { params, token }) => {
     const actor = await mayWrite(c, token);
-    const tools = catalogTools(c.env);
+    const tools = catalogTools(c.env, token);
     const deleted = await workOnHistory(() => deleteSubscription(tools, token.tenant, params.id, actor));
     const { provider } = unwrap(deleted);
     await workOnHistory(() => tellTenant(c.env, token, provider));
@@ -194,7 +194,7 @@ const models = endpoint(
   },
   async (c, { params, token }) => {
     await mayRead(c, token);
-    const snapshot = await readHistory(() => readSnapshot(c.env.DB, token.tenant, params.id));
+    const snapshot = await readHistory(() => readSnapshot(historyOf(c.env, token), token.tenant, params.id));
     return answer(c, presentSnapshot(unwrap(snapshot)));
   },
 );
@@ -213,7 +213,7 @@ const history = endpoint(
   },
   async (c, { params, query, token }) => {
     await mayRead(c, token);
-    const found = await readHistory(() => readModelsHistory(c.env.DB, token.tenant, params.id, query));
+    const found = await readHistory(() => readModelsHistory(historyOf(c.env, token), token.tenant, params.id, query));
     return answer(c, presentHistory(unwrap(found), query));
   },
 );
@@ -233,7 +233,7 @@ const sync = endpoint(
   },
   async (c, { params, token }) => {
     const actor = await mayWrite(c, token);
-    const tools = catalogTools(c.env);
+    const tools = catalogTools(c.env, token);
     const synced = await workOnHistory(() => syncSubscription(tools, token.tenant, params.id, actor));
     const report = unwrap(synced);
     await workOnHistory(() => tellTenant(c.env, token, report.provider));

@@ -3,6 +3,7 @@
 import { costByGroup, costByProvider, costGroupParam, costQuery, costSummary } from "../../contract/cost.ts";
 import { type Endpoint, endpoint } from "../endpoint/router.ts";
 import * as history from "../history/cost.ts";
+import { historyOf } from "../history/databases.ts";
 import { answer } from "../http/answer.ts";
 import { askAndDrain } from "../tenant/ask-and-drain.ts";
 import { asks } from "../tenant/asks.ts";
@@ -32,7 +33,10 @@ const summary = endpoint(
   },
   async (c, { query, token }) => {
     const budgets = await askAndDrain(c, token, "readBudgets", null);
-    return answer(c, { ...(await history.costSummary(c.env.DB, token.tenant, query, Date.now())), ...budgets });
+    return answer(c, {
+      ...(await history.costSummary(historyOf(c.env, token), token.tenant, query, Date.now())),
+      ...budgets,
+    });
   },
 );
 
@@ -47,7 +51,10 @@ const byProvider = endpoint(
   },
   async (c, { query, token }) => {
     const budgets = await askAndDrain(c, token, "readBudgets", null);
-    return answer(c, { ...(await history.costByProvider(c.env.DB, token.tenant, query, Date.now())), ...budgets });
+    return answer(c, {
+      ...(await history.costByProvider(historyOf(c.env, token), token.tenant, query, Date.now())),
+      ...budgets,
+    });
   },
 );
 
@@ -63,7 +70,7 @@ const byGroup = endpoint(
   },
   async (c, { params, query, token }) => {
     const budgets = await askAndDrain(c, token, "readBudgets", null);
-    const found = await history.costByGroup(c.env.DB, token.tenant, params.by, query, Date.now());
+    const found = await history.costByGroup(historyOf(c.env, token), token.tenant, params.by, query, Date.now());
     return answer(c, { ...found, ...budgets });
   },
 );

@@ -8,6 +8,7 @@ import { ROLLING_PERIODS } from "../../domain/insight/slots.ts";
 import { notFound } from "../../domain/words/refusal.ts";
 import { type Endpoint, endpoint } from "../endpoint/router.ts";
 import { jobAttempts } from "../history/attempts.ts";
+import { historyOf } from "../history/databases.ts";
 import { listFailures } from "../history/failures.ts";
 import { listMarks } from "../history/marks.ts";
 import { answer } from "../http/answer.ts";
@@ -47,7 +48,7 @@ const failures = endpoint(
   },
   async (c, { query, token }) => {
     await askAndDrain(c, token, "authorizeRead", null);
-    return answer(c, await listFailures(c.env.DB, token.tenant, query, Date.now()));
+    return answer(c, await listFailures(historyOf(c.env, token), token.tenant, query, Date.now()));
   },
 );
 
@@ -66,7 +67,7 @@ const attempts = endpoint(
   async (c, { params, token }) => {
     await askAndDrain(c, token, "authorizeRead", null);
     const found =
-      (await jobAttempts(c.env.DB, token.tenant, params.id))?.attempts ??
+      (await jobAttempts(historyOf(c.env, token), token.tenant, params.id))?.attempts ??
       (await archivedLine(c, token, params.id))?.attempt_list;
     if (found === undefined) throw new Refused(notFound("job", params.id));
     return answer(c, { attempts: [...found] });
@@ -121,7 +122,7 @@ const marks = endpoint(
     await askAndDrain(c, token, "authorizeRead", null);
     const toAt = Date.now();
     const span = { fromAt: toAt - ROLLING_PERIODS[query.period].ms, toAt, target: null };
-    return answer(c, await listMarks(c.env.DB, token.tenant, span));
+    return answer(c, await listMarks(historyOf(c.env, token), token.tenant, span));
   },
 );
 

@@ -2,8 +2,10 @@
 
 import * as z from "zod";
 import { deploymentMetrics, exposition, type Metric, type TenantMetrics } from "../../domain/insight/exposition.ts";
+import { bindingOf, type DatabaseUse } from "../../domain/tenant/tenant-database.ts";
 import { type Endpoint, endpoint } from "../endpoint/router.ts";
 import type { Env } from "../env.ts";
+import { databaseUses } from "../history/databases.ts";
 import { busyTenants } from "../history/tenants.ts";
 import { type AppContext, isFromOperator } from "../http/auth.ts";
 import { unwrap } from "../http/refused.ts";
@@ -37,6 +39,19 @@ const diskMetrics = ({ HOME: home }: Env): Metric[] => {
       "Whether new jobs are refused because the disk is full.",
       disk.state === "full" ? 1 : 0,
     ),
+  ];
+};
+
+const databaseMetrics = (uses: readonly DatabaseUse[]): Metric[] => {
+  const metric = (name: string, help: string, value: (use: DatabaseUse) => number): Metric => ({
+    name,
+    help,
+    type: "gauge",
+    samples: uses.map((use) => ["", { database: bindingOf(use.number) }, value(use)]),
+  });
+  return [
+    metric("signalbox_history_bytes", "Size of each history database.", ({ bytes }) => bytes),
+    metric("signalbox_history_tenants", "Tenants whose history is in each database.", ({ tenants }) => tenants),
   ];
 };
 
@@ -91,11 +106,12 @@ const ofTenant = endpoint(
 );
 
 const ofDeployment = endpoint({ ...PLACE, needs: "root", summary: SUMMARY, answers }, async (c) => {
-  const { tenants, total } = await busyTenants(c.env.DB, MAX_READ_TENANTS);
+  const [{ tenants, total }, uses] = await Promise.all([busyTenants(c.env, MAX_READ_TENANTS), databaseUses(c.env)]);
   const read = await readAll(c.env, tenants);
   const counts = [
     gauge("signalbox_tenants", "Tenants that are served here.", total),
     gauge("signalbox_tenants_unread", "Tenants that the other metrics leave out.", total - read.length),
+    ...databaseMetrics(uses),
   ];
   return respond(c, exposition([...deploymentMetrics(read, MAX_NAMED_TENANTS), ...counts, ...diskMetrics(c.env)]));
 });

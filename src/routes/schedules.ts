@@ -20,6 +20,7 @@ import {
 import { fromIso } from "../../contract/words/field.ts";
 import { invalid } from "../../domain/words/refusal.ts";
 import { type Endpoint, endpoint } from "../endpoint/router.ts";
+import { historyOf } from "../history/databases.ts";
 import { listLastRuns, listRuns } from "../history/schedule-runs.ts";
 import { answer } from "../http/answer.ts";
 import { answerReplayable, idempotencyHeader, idempotencyOf } from "../http/idempotency.ts";
@@ -82,7 +83,7 @@ const list = endpoint(
       return answer(c, { ...unwrap(await callTenant(c.env, token, "listSchedules", request)), ...page });
     const { schedules, total } = await askAndDrain(c, token, "listSchedules", request);
     const of = schedules.map(({ name, created_at }) => ({ schedule: name, sinceAt: fromIso(created_at) }));
-    const lastRuns = await listLastRuns(c.env.DB, token.tenant, of, runs);
+    const lastRuns = await listLastRuns(historyOf(c.env, token), token.tenant, of, runs);
     const told = schedules.map((one) => ({ ...one, last_runs: lastRuns.get(one.name) ?? [] }));
     return answer(c, { schedules: told, total, ...page });
   },
@@ -176,7 +177,7 @@ const history = endpoint(
     const { created_at } = await askAndDrain(c, token, "getSchedule", { ...params, preview: null });
     // Excludes runs of a deleted schedule that had the same name.
     const runs = { schedule: params.name, sinceAt: fromIso(created_at) };
-    return answer(c, { ...(await listRuns(c.env.DB, token.tenant, runs, query)), ...query });
+    return answer(c, { ...(await listRuns(historyOf(c.env, token), token.tenant, runs, query)), ...query });
   },
 );
 

@@ -35,7 +35,7 @@ export interface TenantSignIn {
 
 /** Null if there is no such tenant, or nothing is configured for it. The object of an unknown tenant is never asked. */
 export const signInOf = async (c: AppContext, tenant: string): Promise<TenantSignIn | null> => {
-  const found = await findTenant(c.env.DB, tenant);
+  const found = await findTenant(c.env, tenant);
   if (found === null || found.away !== null) return null;
   const name = { tenant: found.tenant, jurisdiction: found.jurisdiction };
   const own = unwrap(await admission(c.env, name, "readSignIn", null)).document;

@@ -6,7 +6,7 @@ import type { Permission } from "../../domain/access/key.ts";
 import type { Refusal } from "../../domain/words/refusal.ts";
 import { err, ok, type Result } from "../../domain/words/result.ts";
 import { type AnswerOf, OPERATIONS, type OperationName, type RequestOf } from "../../durable-objects/api.ts";
-import { type GroupedCall, readLine, type Written } from "../../durable-objects/calls/grouped-calls.ts";
+import { databaseOfLine, type GroupedCall, readLine, type Written } from "../../durable-objects/calls/grouped-calls.ts";
 import type { Asking, AskWait, DoorAnswer, Followed } from "../../durable-objects/operations/front-door/front-door.ts";
 import type { Credential } from "../../durable-objects/steps/holders.ts";
 import type { Tenant } from "../../durable-objects/tenant.ts";
@@ -53,16 +53,20 @@ export const callTenantForText = <Name extends OperationName>(
   const credential = firstCredentialOf(token);
   if (OPERATIONS[name].needsRoom && isDiskFull(env))
     return refuseForRoom(env, token, credential, OPERATIONS[name].needs);
-  return withTenant(env, token, isRepeatable, (stub) => callObject(env, stub, { credential, name, request }));
+  return withTenant(env, token, isRepeatable, (stub) => callObject(env, token, stub, { credential, name, request }));
 };
 
-/** Node sends the call in a group; here it goes as text of its own. */
+/** Node sends the call in a group; here it goes as text of its own. The answer says where history is. */
 const callObject = async <T>(
   env: Env,
+  token: TokenFacts,
   stub: DurableObjectStub<Tenant>,
   call: GroupedCall,
-): Promise<Result<Written<T>, Refusal>> =>
-  readLine(await (env.HOME === undefined ? stub.callText(JSON.stringify(call)) : remote(stub).callInGroup(call)));
+): Promise<Result<Written<T>, Refusal>> => {
+  const line = await (env.HOME === undefined ? stub.callText(JSON.stringify(call)) : remote(stub).callInGroup(call));
+  token.database = databaseOfLine(line);
+  return readLine(line);
+};
 
 const AUTHORIZATION = {
   work: "authorizeWork",
@@ -83,7 +87,7 @@ export const authorizeFor = (
   credential: Credential = firstCredentialOf(token),
 ): Promise<Result<unknown, Refusal>> =>
   withTenant<unknown>(env, token, true, (stub) =>
-    callObject(env, stub, { credential, name: AUTHORIZATION[needs], request: null }),
+    callObject(env, token, stub, { credential, name: AUTHORIZATION[needs], request: null }),
   );
 
 /** An ended key is refused as such, before the full disk is mentioned. */

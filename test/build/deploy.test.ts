@@ -5,6 +5,7 @@ import { cpSync, mkdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFi
 import path from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { beforeEach, describe, expect, it } from "vitest";
+import { databasesWith } from "../../scripts/deploy/databases.ts";
 import { withoutComments } from "../../scripts/deploy/sql-text.ts";
 import { loadProject } from "../../self-host/build/project.ts";
 import { folderForEachTest } from "../support/temporary-folder.ts";
@@ -27,7 +28,7 @@ const DATABASE_ID = "11111111-2222-3333-4444-555555555555";
 const WRANGLER = `#!/usr/bin/env node
 const { appendFileSync, existsSync, readFileSync, statSync } = require("node:fs");
 const args = process.argv.slice(2);
-const step = ["whoami", "d1 list", "d1 execute", "secret list", "deploy"].find((one) => args.join(" ").startsWith(one));
+const step = ["whoami", "d1 list", "d1 create", "d1 execute", "secret list", "deploy"].find((one) => args.join(" ").startsWith(one));
 const file = args[args.indexOf("--secrets-file") + 1];
 const secrets = args.includes("--secrets-file") ? JSON.parse(readFileSync(file, "utf8")) : null;
 const mode = secrets === null ? null : statSync(file).mode & 0o777;
@@ -36,7 +37,10 @@ const kept = [read(".deploy/root.key"), read(".deploy/signing.secret")];
 const imported = args.includes("--file") ? read(args[args.indexOf("--file") + 1]) : null;
 appendFileSync("calls.jsonl", JSON.stringify({ step, args, secrets, mode, kept, imported }) + "\\n");
 if (process.env.FAKE_FAILS === step) process.exit(1);
-if (step === "d1 list") console.log(JSON.stringify([{ name: "signalbox", uuid: "${DATABASE_ID}" }]));
+const made = (read("made") ?? "").split("\\n").filter((name) => name !== "");
+if (step === "d1 list")
+  console.log(JSON.stringify([{ name: "signalbox", uuid: "${DATABASE_ID}" }, ...made.map((name) => ({ name, uuid: "id of " + name }))]));
+if (step === "d1 create") appendFileSync("made", args[2] + "\\n");
 if (args.includes("--json") && step === "d1 execute")
   console.log(JSON.stringify([{ results: JSON.parse(process.env.FAKE_APPLIED ?? "[]").map((name) => ({ name })) }]));
 if (step === "secret list") console.log(process.env.FAKE_SECRETS ?? "[]");
@@ -63,11 +67,11 @@ beforeEach(() => {
   mkdirSync(path.join(folder.path, "node_modules/.bin"), { recursive: true });
   writeFileSync(path.join(folder.path, "node_modules/.bin/wrangler"), WRANGLER, { mode: 0o755 });
 });
-const deploy = (settings: Record<string, string> = {}) => {
+const deploy = (settings: Record<string, string> = {}, ...args: string[]) => {
   const { SERVICE_ROOT_KEY: _root, SERVICE_SIGNING_SECRET: _signing, ...inherited } = process.env;
   const { status, stdout, stderr } = spawnSync(
     process.execPath,
-    ["--disable-warning=ExperimentalWarning", "scripts/deploy.ts"],
+    ["--disable-warning=ExperimentalWarning", "scripts/deploy.ts", ...args],
     { cwd: folder.path, env: { ...inherited, ...settings }, encoding: "utf8" },
   );
   const lines = readFileSync(path.join(folder.path, "calls.jsonl"), "utf8").trim().split("\n");
@@ -183,6 +187,61 @@ it("a root key given over the worker's own is said to be ignored, and is not upl
   expect(said).toContain("SERVICE_ROOT_KEY in the environment is ignored, because the worker already has that secret.");
   expect(said).not.toContain("given-root-key");
   expect(calls.at(-1)).toMatchObject({ step: "deploy", secrets: null, kept: [null, null] });
+});
+
+describe("several history databases", () => {
+  const first = { binding: "DB", databaseName: "signalbox", migrations: [] };
+  const toml = () => readFileSync(path.join(folder.path, "wrangler.toml"), "utf8");
+  const bindings = () => [...toml().matchAll(/^binding = "(DB.*)"\ndatabase_name = "(.*)"\ndatabase_id = "(.*)"/gm)];
+
+  it("are made once, named in wrangler.toml, and each migrated before the upload", async () => {
+    const { status, calls } = deploy({}, "--databases", "3");
+    expect(status).toBe(0);
+    expect(bindings().map(([, ...block]) => block)).toEqual([
+      ["DB", "signalbox", DATABASE_ID],
+      ["DB_1", "signalbox-1", "id of signalbox-1"],
+      ["DB_2", "signalbox-2", "id of signalbox-2"],
+    ]);
+    expect(calls.filter(({ step }) => step === "d1 create").map(({ args }) => args[2])).toEqual([
+      "signalbox-1",
+      "signalbox-2",
+    ]);
+    const { databases } = await loadProject();
+    const names = databases[0]?.migrations.map(({ name }) => name) ?? [];
+    for (const binding of ["DB", "DB_1", "DB_2"]) {
+      const imported = calls.filter(({ args, imported: text }) => args[2] === binding && text !== null);
+      expect([binding, imported.length]).toEqual([binding, names.length]);
+    }
+    expect(calls.at(-1)?.step).toBe("deploy");
+    const before = toml();
+    rmSync(path.join(folder.path, "calls.jsonl"));
+    const again = deploy({}, "--databases", "3");
+    expect([again.status, toml()]).toEqual([0, before]);
+    expect(again.calls.filter(({ step }) => step === "d1 create")).toEqual([]);
+  });
+
+  it("are as many as the file has, where nobody asks for more", () => {
+    deploy();
+    expect(bindings()).toHaveLength(1);
+  });
+
+  it("cannot be another number: nothing is touched", () => {
+    const before = toml();
+    writeFileSync(path.join(folder.path, "calls.jsonl"), "{}");
+    const { status, calls } = deploy({}, "--databases=17");
+    expect([status, calls, toml()]).toEqual([2, [{}], before]);
+    for (const count of ["0", "two", "-1", ""]) expect(() => databasesWith({ databases: [first] }, count)).toThrow();
+  });
+
+  it("can never become fewer: tenants are in each", () => {
+    const one = { binding: "DB_1", databaseName: "other", migrations: [] };
+    expect(() => databasesWith({ databases: [first, one] }, "1")).toThrow("can only grow");
+    expect(databasesWith({ databases: [first, one] }, "3")).toEqual([
+      first,
+      one,
+      { binding: "DB_2", databaseName: "signalbox-2", migrations: [] },
+    ]);
+  });
 });
 
 describe("D1's migrations in the account", () => {

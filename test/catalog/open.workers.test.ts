@@ -27,7 +27,7 @@ afterEach(() => {
 
 const audit = (db: D1Database) => db.prepare("SELECT 1");
 const open = (bindings: Record<string, unknown>) =>
-  openCatalog({ DB, ...bindings } as unknown as CatalogBindings, () => 0, audit);
+  openCatalog(bindings as unknown as CatalogBindings, DB, () => 0, audit);
 
 describe("the catalog of an installation", () => {
   it("finds its keys and its own providers in what is bound", async () => {

@@ -1,4 +1,5 @@
 import { applyD1Migrations } from "cloudflare:test";
 import { env } from "cloudflare:workers";
+import { boundDatabases } from "../../domain/tenant/tenant-database.ts";
 
-await applyD1Migrations(env.DB, env.TEST_MIGRATIONS);
+for (const { database } of boundDatabases(env)) await applyD1Migrations(database, env.TEST_MIGRATIONS);

@@ -20,6 +20,7 @@ import {
 } from "../../../contract/fleet/worker.ts";
 import { MAX_WORKER_JOBS, workerActivity } from "../../../contract/fleet/worker-activity.ts";
 import { type Endpoint, endpoint } from "../../endpoint/router.ts";
+import { historyOf } from "../../history/databases.ts";
 import { readWorkerActivity } from "../../history/worker-activity.ts";
 import { answer } from "../../http/answer.ts";
 import { unwrap } from "../../http/refused.ts";
@@ -124,7 +125,10 @@ const activity = endpoint(
   },
   async (c, { params, query, token }) => {
     await askAndDrain(c, token, "getWorker", params);
-    return answer(c, await readWorkerActivity(c.env.DB, token.tenant, params.instance, query.period, Date.now()));
+    return answer(
+      c,
+      await readWorkerActivity(historyOf(c.env, token), token.tenant, params.instance, query.period, Date.now()),
+    );
   },
 );
 

@@ -5,6 +5,7 @@ import { invalid } from "../../../domain/words/refusal.ts";
 import type { ArchivedLine } from "../../history/archive/part.ts";
 import { findInArchive, listArchive } from "../../history/archive/read.ts";
 import { archiveOf } from "../../history/archive/store.ts";
+import { historyOf } from "../../history/databases.ts";
 import type { JobPage } from "../../history/jobs.ts";
 import type { AppContext } from "../../http/auth.ts";
 import type { TokenFacts } from "../../http/key-format.ts";
@@ -12,9 +13,9 @@ import { Refused } from "../../http/refused.ts";
 import { callTenant } from "../../tenant/tenant.ts";
 
 /** The caller may read. Null if the archive has no such job, or there is none. */
-export const archivedLine = async (c: AppContext, { tenant }: TokenFacts, id: string): Promise<ArchivedLine | null> => {
+export const archivedLine = async (c: AppContext, token: TokenFacts, id: string): Promise<ArchivedLine | null> => {
   const archive = archiveOf(c.env);
-  return archive === null ? null : findInArchive(c.env.DB, archive, tenant, id);
+  return archive === null ? null : findInArchive(historyOf(c.env, token), archive, token.tenant, id);
 };
 
 /** What `read` finds, or what the archive has of the job that it does not find. */
@@ -42,8 +43,8 @@ export const notArchived = async <T>(c: AppContext, token: TokenFacts, id: strin
   throw new Refused({ code: "job_archived", id });
 };
 
-export const listArchived = (c: AppContext, { tenant }: TokenFacts, query: JobListQuery): Promise<JobPage> => {
+export const listArchived = (c: AppContext, token: TokenFacts, query: JobListQuery): Promise<JobPage> => {
   const archive = archiveOf(c.env);
   if (archive === null) throw new Refused(invalid("archived", "is not possible: this service has no archive"));
-  return listArchive(c.env.DB, archive, tenant, query);
+  return listArchive(historyOf(c.env, token), archive, token.tenant, query);
 };

@@ -9,6 +9,7 @@ import type { BulkPortion } from "../../../durable-objects/operations/jobs/bulk.
 import type { JobCommand } from "../../../durable-objects/steps/find-job.ts";
 import { type Endpoint, endpoint } from "../../endpoint/router.ts";
 import { findManyArchived, selectForBulk } from "../../history/bulk.ts";
+import { historyOf } from "../../history/databases.ts";
 import { answer } from "../../http/answer.ts";
 import type { AppContext } from "../../http/auth.ts";
 import { idempotencyHeader, idempotencyOf, replayHeader } from "../../http/idempotency.ts";
@@ -45,7 +46,7 @@ const changeMany = endpoint(
       if (known !== null) return reported(c, known);
     }
     await drainTenant(c.env, token);
-    const { matched, changeable, ids } = await selectForBulk(c.env.DB, token.tenant, action, filter);
+    const { matched, changeable, ids } = await selectForBulk(historyOf(c.env, token), token.tenant, action, filter);
     if (expected !== undefined && expected !== matched) throw new Refused({ code: "count_changed", expected, matched });
     const tally = new Tally();
     tally.refuse("job_state", matched - changeable);
@@ -90,7 +91,7 @@ const change = async (
   for (const goneIds of portions(asked.goneIds, ARCHIVED_A_PORTION)) {
     let gone: Pick<BulkPortion, "goneIds" | "absentAt"> = { goneIds, absentAt: asked.absentAt };
     for (let looks = 0; looks < MAX_HISTORY_LOOKS && gone.goneIds.length > 0; looks += 1) {
-      gone = await ask(await findManyArchived(c.env.DB, token.tenant, gone.goneIds, gone.absentAt));
+      gone = await ask(await findManyArchived(historyOf(c.env, token), token.tenant, gone.goneIds, gone.absentAt));
     }
     tally.refuse("history_unavailable", gone.goneIds.length);
   }

@@ -2,6 +2,7 @@
 
 import type { AnswerOf, OperationName, RequestOf } from "../../../durable-objects/api.ts";
 import type { Written } from "../../../durable-objects/calls/grouped-calls.ts";
+import { historyOf } from "../../history/databases.ts";
 import { findArchived } from "../../history/jobs.ts";
 import { withArchived } from "../../history/with-archived.ts";
 import type { AppContext } from "../../http/auth.ts";
@@ -30,7 +31,7 @@ export const commandJob = async <Name extends JobCommandName & OperationName>(
 ): Promise<Written<AnswerOf<Name>>> => {
   const answer = await withArchived<Written<AnswerOf<Name>>>(
     (archived) => callTenantForText(c.env, token, name, archived === undefined ? request : { ...request, archived }),
-    () => findArchived(c.env.DB, token.tenant, request.id),
+    () => findArchived(historyOf(c.env, token), token.tenant, request.id),
   );
   return unwrap(answer);
 };

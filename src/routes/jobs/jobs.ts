@@ -18,6 +18,7 @@ import { waitQuery } from "../../../contract/words/field.ts";
 import { notFound } from "../../../domain/words/refusal.ts";
 import { type Endpoint, endpoint } from "../../endpoint/router.ts";
 import { jobOfLine } from "../../history/archive/part.ts";
+import { historyOf } from "../../history/databases.ts";
 import { jobTimeline, listJobs } from "../../history/jobs.ts";
 import { answer } from "../../http/answer.ts";
 import { asAsked, newJobHeaders } from "../../http/as-asked.ts";
@@ -90,7 +91,7 @@ const list = endpoint(
     await askAndDrain(c, token, "authorizeRead", null);
     const { limit, offset } = query;
     if (query.archived === "true") return answer(c, { ...(await listArchived(c, token, query)), limit, offset });
-    const { jobs, ...counted } = await listJobs(c.env.DB, token.tenant, query);
+    const { jobs, ...counted } = await listJobs(historyOf(c.env, token), token.tenant, query);
     return answer(c, { jobs: await withLiveState(c, token, jobs), ...counted, limit, offset });
   },
 );
@@ -199,7 +200,8 @@ const events = endpoint(
   async (c, { params, token }) => {
     await askAndDrain(c, token, "authorizeRead", null);
     const timeline =
-      (await jobTimeline(c.env.DB, token.tenant, params.id)) ?? (await archivedLine(c, token, params.id))?.events;
+      (await jobTimeline(historyOf(c.env, token), token.tenant, params.id)) ??
+      (await archivedLine(c, token, params.id))?.events;
     if (timeline === undefined) throw new Refused(notFound("job", params.id));
     return answer(c, { events: [...timeline] });
   },

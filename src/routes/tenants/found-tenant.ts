@@ -7,7 +7,7 @@ import { Refused } from "../../http/refused.ts";
 import { type TenantName, tenantObject } from "../../tenant/tenant-object.ts";
 
 export const foundTenant = async (c: AppContext, tenant: string): Promise<FoundTenant> => {
-  const name = await findTenant(c.env.DB, tenant);
+  const name = await findTenant(c.env, tenant);
   if (name === null) throw new Refused(notFound("tenant", tenant));
   return name;
 };

@@ -22,6 +22,7 @@ import type { PageRequest, TablePage } from "../../../domain/tenant/moved-rows.t
 import { hexOf } from "../../../domain/words/hex.ts";
 import { invalid } from "../../../domain/words/refusal.ts";
 import { type Endpoint, endpoint } from "../../endpoint/router.ts";
+import { chooseDatabase, historyOf } from "../../history/databases.ts";
 import { MOVING_HISTORY, readHistoryTable, writeHistoryTable } from "../../history/moving.ts";
 import { findTenant, prepareArrival } from "../../history/tenants.ts";
 import { answer } from "../../http/answer.ts";
@@ -72,7 +73,7 @@ const readPart = async (c: AppContext, tenant: string, { place, table, from = ""
   const name = await foundTenant(c, tenant);
   if (place === "object") return unwrap(await readTenantTable(c.env, name, request));
   if (name.away === null) throw new Refused(invalid("", "this tenant is served here: begin with its move"));
-  const page = await readHistoryTable(c.env.DB, name.tenant, request);
+  const page = await readHistoryTable(historyOf(c.env, name), name.tenant, request);
   if (page === null) throw new Refused(NO_SUCH_KEY);
   return page;
 };
@@ -195,7 +196,8 @@ const write = endpoint(
     refuseUnknown(place, table);
     const name = await foundTenant(c, params.tenant);
     if (name.away !== "arriving") throw new Refused({ code: "tenant_exists", tenant: name.tenant });
-    if (place === "history") await writeHistoryTable(c.env.DB, name.tenant, table, { columns, rows }, is_first);
+    if (place === "history")
+      await writeHistoryTable(historyOf(c.env, name), name.tenant, table, { columns, rows }, is_first);
     else unwrap(await writeTenantTable(c.env, name, table, { columns, rows }));
     return c.body(null, 204);
   },
@@ -218,10 +220,14 @@ const arrive = endpoint(
     const { move, schema, jurisdiction } = body;
     const name = { tenant, jurisdiction };
     refuseUnknownJurisdiction(c, name);
-    const found = await findTenant(c.env.DB, tenant);
+    const found = await findTenant(c.env, tenant);
+    const database = found?.database ?? (await chooseDatabase(c.env));
     const isExpected = found === null || found.away === "arriving";
-    const state = unwrap(await makeRoom(c.env, name, { move, schema, isExpected }));
-    if (state === "arriving") await prepareArrival(c.env.DB, name, Date.parse(body.created_at));
+    const state = unwrap(await makeRoom(c.env, name, { move, schema, isExpected, database }));
+    if (state === "arriving") {
+      const createdAt = Date.parse(body.created_at);
+      await prepareArrival(c.env, name, { database, createdAt });
+    }
     return answer(c, { tenant, state }, 201);
   },
 );

@@ -10,11 +10,14 @@ import {
   tenantParam,
   tenantPatch,
 } from "../../../contract/tenant.ts";
+import { bindingOf, databaseOf } from "../../../domain/tenant/tenant-database.ts";
+import { invalid } from "../../../domain/words/refusal.ts";
 import { type Endpoint, endpoint } from "../../endpoint/router.ts";
 import { archiveOf } from "../../history/archive/store.ts";
+import { chooseDatabase } from "../../history/databases.ts";
 import { claimTenantName, deleteHistory, listTenants } from "../../history/tenants.ts";
 import { answer } from "../../http/answer.ts";
-import { signingSecret } from "../../http/auth.ts";
+import { type AppContext, signingSecret } from "../../http/auth.ts";
 import { mint } from "../../http/key-format.ts";
 import { Refused, unwrap } from "../../http/refused.ts";
 import { addAdminKey, boundTenant, createTenant, destroyTenant } from "../../tenant/tenant-administration.ts";
@@ -45,12 +48,24 @@ const create = endpoint(
     const minted = await mint(signingSecret(c.env), "admin", tenant, jurisdiction);
     const adminKey = { id: minted.id, name: "first admin key", role: "admin" as const, hash: minted.hash };
     refuseUnknownJurisdiction(c, { tenant, jurisdiction });
-    const isFree = await claimTenantName(c.env.DB, { tenant, jurisdiction }, Date.now());
-    if (!isFree) throw new Refused({ code: "tenant_exists", tenant });
-    unwrap(await createTenant(c.env, { tenant, jurisdiction, locationHint, adminKey }));
+    const wanted = await wantedDatabase(c, body.database ?? undefined);
+    const database = await claimTenantName(c.env, { tenant, jurisdiction }, wanted, Date.now());
+    if (database === null) throw new Refused({ code: "tenant_exists", tenant });
+    unwrap(await createTenant(c.env, { tenant, jurisdiction, locationHint, adminKey, database }));
     return answer(c, { tenant, admin_key: minted.token }, 201);
   },
 );
+
+/** The one that the operator names, or the emptiest. */
+const wantedDatabase = async (
+  c: AppContext,
+  named: number | undefined,
+): Promise<{ database: number; isNamed: boolean }> => {
+  if (named === undefined) return { database: await chooseDatabase(c.env), isNamed: false };
+  if (databaseOf(c.env, named) === undefined)
+    throw new Refused(invalid("database", `is not bound: this service has no ${bindingOf(named)}`));
+  return { database: named, isNamed: true };
+};
 
 const list = endpoint(
   {
@@ -125,7 +140,7 @@ const remove = endpoint(
   async (c, { params }) => {
     const name = await foundTenant(c, params.tenant);
     await destroyTenant(c.env, name);
-    await deleteHistory(c.env.DB, name.tenant);
+    await deleteHistory(c.env, name);
     // Afterwards: a part that is written meanwhile finds no tenant, and goes again.
     await archiveOf(c.env)?.removeAll(name.tenant);
     return c.body(null, 204);

@@ -46,7 +46,7 @@ export const TOOLS_ROOMS: readonly Room[] = [
     packages: ["@hono/node-server", "node:", "ws"],
   },
   { places: ["scripts/backup"], may: ["self-host/build", "self-host"], packages: ["node:"] },
-  { places: ["scripts/deploy"], may: ["self-host/build"], packages: ["node:"] },
+  { places: ["scripts/deploy"], may: ["domain/*", "self-host/build"], packages: ["node:"] },
   { places: ["scripts/pictures"], may: [], packages: [] },
   {
     places: ["scripts"],

@@ -3,7 +3,13 @@
 import { setImmediate as tickEnd } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { err, ok } from "../../../domain/words/result.ts";
-import { answerGroup, linesOf, readLine } from "../../../durable-objects/calls/grouped-calls.ts";
+import {
+  answerGroup,
+  answerText,
+  databaseOfLine,
+  linesOf,
+  readLine,
+} from "../../../durable-objects/calls/grouped-calls.ts";
 import { CallGroup } from "../../../self-host/edge/call-group.ts";
 
 const call = (id: string) => ({
@@ -90,6 +96,7 @@ test("each call of a group has an outcome of its own: a value as it was written,
       if (id === "broken") throw Object.assign(new Error("overloaded"), { overloaded: true, retryable: true });
       return id === "none" ? err({ code: "not_found", kind: "job", id }) : ok({ id });
     },
+    () => 0,
   );
   const [value, refusal, thrown] = linesOf(answered);
   const read = readLine<{ id: string }>(value ?? "");
@@ -97,4 +104,25 @@ test("each call of a group has an outcome of its own: a value as it was written,
   expect(readLine(refusal ?? "")).toEqual(err({ code: "not_found", kind: "job", id: "none" }));
   const told = { message: "overloaded", overloaded: true, retryable: true };
   expect(() => readLine(thrown ?? "")).toThrow(expect.objectContaining(told));
+});
+
+test("an answer says which database has the tenant's history", async () => {
+  const answer = async (_credential: unknown, _name: unknown, { id }: { id: string }) =>
+    id === "none" ? err({ code: "not_found", kind: "job", id } as const) : ok(7);
+  for (const database of [0, 1, 15])
+    for (const id of ["one", "none"]) {
+      const line = await answerText(JSON.stringify(call(id)), answer, () => database);
+      const [grouped] = linesOf(
+        await answerGroup(
+          JSON.stringify([call(id)]),
+          (begin) => begin(),
+          answer,
+          () => database,
+        ),
+      );
+      expect(grouped).toBe(line);
+      expect(databaseOfLine(line)).toBe(database);
+      const read = readLine(line);
+      expect(read.ok ? read.value.read() : read.error.code).toBe(id === "none" ? "not_found" : 7);
+    }
 });

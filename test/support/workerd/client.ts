@@ -89,11 +89,11 @@ export interface World extends Client {
 
 let count = 0;
 
-/** A tenant that no other test uses; the client has its admin key. */
-export const newWorld = async (): Promise<World> => {
+/** A tenant that no other test uses, made with `more`; the client has its admin key. */
+export const newWorld = async (more: Record<string, unknown> = {}): Promise<World> => {
   count += 1;
   const tenant = `t${count}-${crypto.randomUUID().slice(0, 8)}`;
-  const created = await request(ROOT_KEY, "POST", "/admin/tenants", { tenant });
+  const created = await request(ROOT_KEY, "POST", "/admin/tenants", { tenant, ...more });
   if (created.status !== 201) throw new Error(`no tenant: ${created.status} ${created.text}`);
   const client = new Client(created.body.admin_key as string);
   const stub = env.TENANT.get(env.TENANT.idFromName(tenant));

@@ -43,7 +43,7 @@ describe("a broadcast", () => {
     const turns = { run } as unknown as TurnRunner;
     const intake = new SocketIntake({
       tenant: "t",
-      database: {} as D1Database,
+      database: () => ({}) as D1Database,
       store: {} as Store,
       sockets,
       live: {} as Live,
