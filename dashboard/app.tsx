@@ -1,6 +1,5 @@
 // The shell: the sign-in page, or the bars, the banners and the page of the address.
 
-import { useEffect } from "preact/hooks";
 import { pagePath, place } from "./router.ts";
 import { ConnectionBanner, KillswitchBanner } from "./shell/banners.tsx";
 import { Nav } from "./shell/nav.tsx";
@@ -10,42 +9,36 @@ import { PaletteHost } from "./shell/palette.tsx";
 import { SignIn } from "./shell/sign-in.tsx";
 import { TopBar } from "./shell/top-bar.tsx";
 import { isHalted } from "./state/board.ts";
-import { connectLive } from "./state/live.ts";
-import { mayLook, offeredKey, session, user } from "./state/session.ts";
+import { session, viewer } from "./state/session.ts";
 
 const CurrentPage = () => {
   const path = pagePath.value;
   return <div key={path}>{pageAt(place.peek().segments)}</div>;
 };
 
-const Console = () => {
-  useEffect(connectLive, []);
-  return (
-    <div class={`console${isHalted.value ? " console-halted" : ""}`}>
-      <button type="button" class="skip" onClick={() => document.querySelector<HTMLElement>("h1")?.focus()}>
-        Skip to the page
-      </button>
-      <TopBar />
-      <Nav />
-      <main>
-        <KillswitchBanner />
-        <ConnectionBanner />
-        <CurrentPage />
-      </main>
-      <Notices />
-      <PaletteHost />
-    </div>
-  );
-};
+const Console = () => (
+  <div class={`console${isHalted.value ? " console-halted" : ""}`}>
+    <button type="button" class="skip" onClick={() => document.querySelector<HTMLElement>("h1")?.focus()}>
+      Skip to the page
+    </button>
+    <TopBar />
+    <Nav />
+    <main>
+      <KillswitchBanner />
+      <ConnectionBanner />
+      <CurrentPage />
+    </main>
+    <Notices />
+    <PaletteHost />
+  </div>
+);
 
 export const App = () => {
-  const who = session.value;
-  if (who === undefined)
+  if (session.value === undefined)
     return (
       <p class="starting" role="status">
         Connecting …
       </p>
     );
-  if (who === null || !mayLook.value || offeredKey.value !== null) return <SignIn />;
-  return <Console key={user.value} />;
+  return viewer.value === null ? <SignIn /> : <Console key={viewer.value} />;
 };

@@ -5,7 +5,14 @@ import { startOf } from "../contract/text/start-of.ts";
 export { duration, relative } from "../contract/text/time-words.ts";
 export { usdText as usd } from "../contract/words/values.ts";
 
-export const count = (value: number): string => value.toLocaleString("en-US");
+const THOUSANDS = /\B(?=(?:\d{3})+$)/g;
+
+/** By hand: the first use of `Intl` takes as long as drawing the page. */
+export const count = (value: number): string => {
+  const [whole = "", part] = String(Number(value.toFixed(3))).split(".");
+  const grouped = whole.replace(THOUSANDS, ",");
+  return part === undefined ? grouped : `${grouped}.${part}`;
+};
 
 const BYTE_UNITS = ["KiB", "MiB", "GiB"] as const;
 
@@ -17,8 +24,15 @@ export const bytesText = (bytes: number): string => {
   return `${value < 10 ? value.toFixed(1) : Math.round(value)} ${BYTE_UNITS[power - 1]}`;
 };
 
-const zoned = (at: number, options: Intl.DateTimeFormatOptions): string =>
-  new Date(at).toLocaleString("en-GB", { hourCycle: "h23", ...options });
+/** By their options, which are few: making one takes longer than using it. */
+const formats = new Map<string, Intl.DateTimeFormat>();
+
+const zoned = (at: number, options: Intl.DateTimeFormatOptions): string => {
+  const name = JSON.stringify(options);
+  const format = formats.get(name) ?? new Intl.DateTimeFormat("en-GB", { hourCycle: "h23", ...options });
+  formats.set(name, format);
+  return format.format(at);
+};
 
 export const clock = (at: number): string => zoned(at, { hour: "2-digit", minute: "2-digit", second: "2-digit" });
 

@@ -1,12 +1,14 @@
 // The entry: theme, then session, then the page.
 
+import { effect, untracked } from "@preact/signals";
 import { render } from "preact";
 import { App } from "./app.tsx";
 import { followAddress } from "./router.ts";
 import { startClock } from "./state/clock.ts";
 import { keepIdentity } from "./state/identity.ts";
+import { connectLive } from "./state/live.ts";
 import { keepScroll } from "./state/scroll.ts";
-import { openSession } from "./state/session.ts";
+import { openSession, viewer } from "./state/session.ts";
 import { applyTheme } from "./state/theme.ts";
 import "./styles/tokens.css";
 import "./styles/base.css";
@@ -37,6 +39,8 @@ startClock();
 void openSession();
 keepIdentity();
 followAddress();
+// Before the page is drawn, because its snapshot takes longer than any read.
+effect(() => (viewer.value === null ? undefined : untracked(connectLive)));
 keepScroll();
 const root = document.getElementById("app");
 if (root === null) throw new Error("index.html has no #app");

@@ -10,7 +10,8 @@ import { isAdmin, session } from "../state/session.ts";
 import { doneCount, keepTicks, keptTicks, STEPS, type Step, type Ticks, ticksOf } from "./first-steps.ts";
 
 const LOOK_EVERY_MS = 10_000;
-const NEWEST_JOBS = 200;
+/** The board has more; an older one was seen at an earlier visit. */
+const NEWEST_JOBS = 20;
 /** Answers with the prompt: no runtime yet. */
 const ECHO = "echo";
 /** Roles of keys that people sign in with. */
@@ -43,19 +44,33 @@ const SEEN: Partial<Record<Step, () => boolean>> = {
   client: () => [...jobs.value.values()].some(({ api: door }) => door !== null),
 };
 
-const look = async (signal: AbortSignal): Promise<Partial<Ticks>> => {
-  const [{ document: config }, { people }, { keys }, { jobs: newest }] = await Promise.all([
-    api.config.get({ signal }),
-    api.people.list({ signal }),
-    api.keys.list({ signal }),
-    api.jobs.list({ limit: NEWEST_JOBS, max_chars: 0 }, { signal }),
-  ]);
+const isBudgetSet = async (signal: AbortSignal): Promise<boolean> => {
+  const { budget } = (await api.config.get({ signal })).document;
+  return (budget?.day_usd ?? budget?.month_usd ?? null) !== null;
+};
+
+const isPersonAdded = async (signal: AbortSignal): Promise<boolean> => {
+  const [{ people }, { keys }] = await Promise.all([api.people.list({ signal }), api.keys.list({ signal })]);
   const personal = keys.filter(({ role, revoked_at }) => revoked_at === null && PEOPLE_ROLES.includes(role));
-  return {
-    budget: (config.budget?.day_usd ?? config.budget?.month_usd ?? null) !== null,
-    person: people.length > 0 || personal.length > 1,
-    client: newest.some(({ api: door }) => door !== null),
-  };
+  return people.length > 0 || personal.length > 1;
+};
+
+const isClientSeen = async (signal: AbortSignal): Promise<boolean> => {
+  const { jobs: newest } = await api.jobs.list({ limit: NEWEST_JOBS, max_chars: 0 }, { signal });
+  return newest.some(({ api: door }) => door !== null);
+};
+
+/** What must be asked for. */
+const ASKED: Partial<Record<Step, (signal: AbortSignal) => Promise<boolean>>> = {
+  client: isClientSeen,
+  budget: isBudgetSet,
+  person: isPersonAdded,
+};
+
+/** The steps of these that are done. */
+const look = async (steps: readonly Step[], signal: AbortSignal): Promise<Step[]> => {
+  const done = await Promise.all(steps.map((step) => ASKED[step]?.(signal)));
+  return steps.filter((_, index) => done[index] === true);
 };
 
 const Item = ({ step, isDone }: { step: Step; isDone: boolean }) => {
@@ -78,13 +93,21 @@ interface StepsProps {
 }
 
 const Steps = ({ kept, onTick }: StepsProps) => {
-  const { data } = useLoad(`first steps ${useRounds(LOOK_EVERY_MS)}`, look);
-  const ticks = ticksOf((step) => kept[step] || SEEN[step]?.() === true || data?.[step] === true);
+  const isSeen = (step: Step): boolean => kept[step] || SEEN[step]?.() === true;
+  const { data } = useLoad(`first steps ${useRounds(LOOK_EVERY_MS)}`, (signal) =>
+    look(
+      STEPS.filter((step) => !isSeen(step)),
+      signal,
+    ),
+  );
+  const ticks = ticksOf((step) => isSeen(step) || data?.includes(step) === true);
   const done = doneCount(ticks);
   useEffect(() => {
     if (done > doneCount(kept)) onTick(ticks);
   }, [done]);
-  if (!hasSnapshot.value || data === null) return null;
+  // A tenant that never was seen here may have all of them done.
+  const isKnown = hasSnapshot.value && data !== null;
+  if (!isKnown && doneCount(kept) === 0) return null;
   return (
     <Panel
       title="First steps"

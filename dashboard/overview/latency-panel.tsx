@@ -11,6 +11,7 @@ import { type Column, Table } from "../parts/table.tsx";
 import { counts } from "../state/board.ts";
 import { useLoad, useThrottled } from "../state/load.ts";
 import { lastOf, span } from "../state/span.ts";
+import { LATENCY_BY } from "./figures.ts";
 
 type Row = LatencyAnswer["rows"][number];
 type Quantiles = Row["run_ms"];
@@ -66,19 +67,23 @@ const LatencyRow = ({ name, row }: { name: string; row: Omit<Row, "value"> }) =>
   </tr>
 );
 
-export const LatencyPanel = () => {
-  const [by, setBy] = useState<(typeof BY)[number][0]>("model");
+/** `latency` is that of the page's figures, by `LATENCY_BY`. */
+export const LatencyPanel = ({ latency }: { latency: LatencyAnswer | null }) => {
+  const [by, setBy] = useState<(typeof BY)[number][0]>(LATENCY_BY);
   const period = span.value;
   const completed = useThrottled(counts.value.completed ?? 0, REREAD_EVERY_MS);
-  const { data, error, reload } = useLoad(`latency ${by} ${period} ${completed}`, (signal) =>
+  const isOther = by !== LATENCY_BY;
+  const other = useLoad(isOther ? `latency ${by} ${period} ${completed}` : null, (signal) =>
     api.jobs.latency({ by, period }, { signal }),
   );
+  const data = isOther ? other.data : latency;
+  const error = isOther ? other.error : null;
   return (
     <Panel title={`How long jobs wait and run, ${lastOf(period)}`} class="span-all">
       <div class="row">
         <Choice label="By" value={by} options={BY} onInput={setBy} />
       </div>
-      {error !== null && <Problem error={error} retry={reload} />}
+      {error !== null && <Problem error={error} retry={other.reload} />}
       {error === null && data === null && <Loading what="latency" />}
       {data !== null && data.total.jobs === 0 && <Empty title="No job was completed in this period." />}
       {data !== null && data.total.jobs > 0 && (

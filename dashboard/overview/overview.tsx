@@ -9,6 +9,7 @@ import { SpanChoice } from "../parts/span-choice.tsx";
 import { hasSnapshot } from "../state/board.ts";
 import { lastOf, span } from "../state/span.ts";
 import { Attention } from "./attention.tsx";
+import { useBudgets } from "./cost-tile.tsx";
 import { FailingList } from "./failing-list.tsx";
 import { useFigures } from "./figures.ts";
 import { FirstRun } from "./first-run.tsx";
@@ -32,6 +33,7 @@ const Actions = () => (
 
 export const Overview = () => {
   const { data: figures, error, reload } = useFigures();
+  const budgets = useBudgets();
   return (
     <Page title="Overview" actions={<Actions />}>
       <FirstRun />
@@ -41,7 +43,7 @@ export const Overview = () => {
       {figures === null ? (
         <div class="tiles tiles-empty">{error === null && <Loading what="the figures" />}</div>
       ) : (
-        <Tiles {...figures} />
+        <Tiles figures={figures} budgets={budgets} />
       )}
       <div class="grid overview-grid">
         {figures === null ? <div class="plots-empty span-all" /> : <TrafficPlots figures={figures} />}
@@ -60,7 +62,7 @@ export const Overview = () => {
           <FailingList />
         </Panel>
         <Turns />
-        <LatencyPanel />
+        {(figures !== null || error === null) && <LatencyPanel latency={figures?.latency ?? null} />}
         <Panel title="Fleet" aside={<a href="#/fleet">All workers</a>} class="span-all">
           <FleetGlance />
         </Panel>

@@ -1,10 +1,12 @@
 // Is it well? Errors, throughput, wait, capacity and cost, each with its unit, its span and how it went.
 
+import type { CostSummary } from "../../contract/cost.ts";
 import { count, duration, plural } from "../format.ts";
 import { Tile, UNKNOWN } from "../parts/charts/tile.tsx";
 import { href } from "../router.ts";
 import { fleet } from "../state/board.ts";
 import { now } from "../state/clock.ts";
+import type { Loaded } from "../state/load.ts";
 import { lastOf, spanMs } from "../state/span.ts";
 import { MINUTE_MS } from "../state/throughput.ts";
 import { waits } from "../state/waiting.ts";
@@ -129,12 +131,12 @@ const CapacityTile = ({ activity: { series, period, total } }: Figures) => {
   );
 };
 
-export const Tiles = (figures: Figures) => (
+export const Tiles = ({ figures, budgets }: { figures: Figures; budgets: Loaded<CostSummary> }) => (
   <div class="tiles">
     <ErrorTile {...figures} />
     <ThroughputTile {...figures} />
     <WaitTile {...figures} />
     <CapacityTile {...figures} />
-    <CostTile activity={figures.activity} />
+    <CostTile activity={figures.activity} budgets={budgets} />
   </div>
 );

@@ -1,7 +1,7 @@
 // Reads from the API inside a component: the newest query wins, an older query's answer is dropped. While a query is
 // repeated the old answer stays, so nothing flickers.
 
-import { useCallback, useEffect, useRef, useState } from "preact/hooks";
+import { useCallback, useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { ApiProblem } from "../../contract/client/problem.ts";
 import { recoveries } from "./live.ts";
 
@@ -27,8 +27,8 @@ export const useLoad = <Answer>(key: string | null, load: (signal: AbortSignal) 
   const seen = useRef(0);
   const latest = useRef(load);
   latest.current = load;
-  // `asked` only triggers a new read.
-  useEffect(() => {
+  // Before the page is painted, so that the answer is a frame sooner. `asked` only triggers a new read.
+  useLayoutEffect(() => {
     if (key === null) return;
     const abort = new AbortController();
     seen.current = recoveries.peek();

@@ -26,6 +26,9 @@ export const mayOperate = computed(() => isAdmin.value || session.value?.role ==
 /** Other roles cannot open the dashboard. A viewer sees it without its controls. */
 export const mayLook = computed(() => mayOperate.value || session.value?.role === "viewer");
 
+/** The user whose pages are shown; null while there is a sign-in page, or nothing yet. */
+export const viewer = computed(() => (mayLook.value && offeredKey.value === null ? (user.value ?? null) : null));
+
 /** For what a page keeps: the next user of this browser must not see it. */
 export const whenUserChanges = (forget: () => void): void => {
   let before = user.peek();

@@ -10,8 +10,11 @@ import { readHistory } from "./store.ts";
 const DEFAULT_SPAN_MS = HOUR_MS;
 const MAX_SPAN_MS = 92 * DAY_MS;
 
-/** `count` is for [from, to), `previous` for the span before; the last failure of each kind has its time and id. */
-const FAILURES = `WITH failed AS (
+/**
+ * `count` is for [from, to), `previous` for the span before; the last failure of each kind has its time and id. The plus
+ * keeps the planner on the index of failures: by id it would read the tenant's jobs for each kind.
+ */
+export const FAILURES = `WITH failed AS (
     SELECT error_code, ran_provider, ran_model, SUM(finished_at >= ?3) AS count, SUM(finished_at < ?3) AS previous,
       MAX(finished_at) AS last_at FROM jobs
     WHERE tenant = ?1 AND status = 'failed' AND finished_at >= ?2 AND finished_at < ?4
@@ -19,7 +22,7 @@ const FAILURES = `WITH failed AS (
     ORDER BY count DESC, last_at DESC LIMIT ${MAX_FAILURES})
   SELECT failed.*, (SELECT id FROM jobs WHERE tenant = ?1 AND status = 'failed' AND finished_at = failed.last_at
       AND error_code IS failed.error_code AND ran_provider IS failed.ran_provider AND ran_model IS failed.ran_model
-      ORDER BY id DESC LIMIT 1) AS job_id
+      ORDER BY +id DESC LIMIT 1) AS job_id
   FROM failed`;
 
 interface FailureRow {

@@ -123,13 +123,21 @@ describe.skipIf(lacksBrowser())("a late answer", () => {
   it("is not taken for silence where the page was hidden and its timers slept", async () => {
     const { page } = await world.visit("/");
     let opened = 0;
-    page.on("websocket", () => {
+    let pongs = 0;
+    page.on("websocket", (socket) => {
       opened += 1;
+      socket.on("framereceived", ({ payload }) => {
+        pongs += Number(payload === "pong");
+      });
     });
     await page.clock.install();
     await page.goto(`${world.server.url}/#key=${world.server.adminKey}`);
     await page.getByText("Live", { exact: true }).waitFor();
+    // Workers are polled once some are known.
+    await page.locator(".signal-dark").waitFor({ state: "detached" });
     for (let minute = 0; minute < 2; minute += 1) {
+      // A minute without the answer would be silence.
+      await expect.poll(() => pongs, { timeout: 5000 }).toBe(minute + 1);
       const polled = page.waitForResponse(/\/api\/workers\?limit=200$/, { timeout: 5000 });
       await page.clock.fastForward(60_000);
       await polled;

@@ -62,6 +62,23 @@ describe.skipIf(lacksBrowser())("the overview", () => {
     expect(faults()).toEqual([]);
   });
 
+  it("reads each thing once, and the session while its code still loads", async () => {
+    const { page } = await world.open("");
+    const asked: string[] = [];
+    page.on("request", (request) => asked.push(new URL(request.url()).pathname));
+    await page.reload();
+    await page.getByRole("heading", { name: "Cost and budget" }).waitFor();
+    await page.getByRole("heading", { name: "First steps" }).waitFor();
+    await table(page, /^How long jobs wait/)
+      .or(page.getByText("No job was completed in this period"))
+      .waitFor();
+    const reads = asked.filter((path) => !/^\/(assets\/.*|favicon.svg)?$/.test(path));
+    expect(reads.toSorted()).toEqual([...new Set(reads)].toSorted());
+    expect(reads.length).toBeGreaterThan(5);
+    const code = asked.findIndex((path) => path.startsWith("/assets/index-"));
+    expect(asked.indexOf("/session")).toBeLessThan(code + 1);
+  });
+
   it("leaves room for the reason beside a tag as long as tags may be", async () => {
     const tag = "a-tag-as-long-as-tags-may-be-which-is-sixty-four-characters-long";
     await world.call("POST", "/api/jobs", { prompt: "long tag", tags: [tag] });

@@ -1,6 +1,8 @@
 // An operator's first questions: what waits, what fails, how a job's attempts ended; and one change of many jobs.
 
+import { env } from "cloudflare:workers";
 import { beforeAll, describe, expect, test } from "vitest";
+import { FAILURES } from "../../src/history/failures.ts";
 import { type Body, inStorage, newWorld, type World } from "../support/workerd/client.ts";
 import { dispatch, fail, present, start } from "../support/workerd/job-steps.ts";
 
@@ -193,6 +195,15 @@ describe("a job's attempts", () => {
     ]);
     expect((await world.get(`/api/jobs/${crypto.randomUUID()}/attempts`)).status).toBe(404);
   });
+});
+
+test("what failed is read from the index of failures alone, not job by job", async () => {
+  const { results } = await env.DB.prepare(`EXPLAIN QUERY PLAN ${FAILURES}`)
+    .bind("any", 0, 1, 2)
+    .all<{ detail: string }>();
+  const searches = results.map(({ detail }) => detail).filter((detail) => detail.includes("SEARCH"));
+  expect(searches).toHaveLength(2);
+  for (const search of searches) expect(search).toMatch(/INDEX jobs_failed \(tenant=\? AND finished_at/);
 });
 
 describe("a bulk change", () => {

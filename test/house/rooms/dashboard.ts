@@ -98,6 +98,6 @@ export const DASHBOARD_ROOMS: readonly Room[] = [
   {
     places: ["dashboard"],
     may: ["dashboard/api.ts", "dashboard/state", "dashboard/shell"],
-    packages: ["@preact/preset-vite", "preact", "vite"],
+    packages: ["@preact/preset-vite", "@preact/signals", "preact", "vite"],
   },
 ];
