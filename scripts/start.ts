@@ -6,6 +6,7 @@ import { mkdirSync, rmSync } from "node:fs";
 import path from "node:path";
 import { configureLog, log } from "../log/log.ts";
 import { loadProject, type Project } from "../self-host/build/project.ts";
+import { compactDatabases } from "../self-host/compact.ts";
 import { applyMigrations } from "../self-host/d1-migrations.ts";
 import { type DataDir, dataDirAt, dataRoot, lockDataDir, makeStateFolders } from "../self-host/data-dir.ts";
 import {
@@ -85,6 +86,7 @@ async function makePlan(settings: Settings, dir: DataDir): Promise<Plan> {
 async function prepareState({ settings, project, dir }: Plan): Promise<void> {
   makeStateFolders(dir);
   if (settings.keepsArchive) mkdirSync(dir.archive, { recursive: true, mode: 0o700 });
+  compactDatabases(dir, settings.compaction);
   await applyMigrations(project, dir);
   markState(dir);
 }

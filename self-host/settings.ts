@@ -9,6 +9,7 @@ import { isMaxGb } from "../domain/tenant/max-gb.ts";
 import { logProblem } from "../log/log.ts";
 import { logFormatOf } from "./child-output.ts";
 import { readTrustedProxies } from "./client-address.ts";
+import type { Compaction } from "./compact.ts";
 import { dataRoot } from "./data-dir.ts";
 import { ExitError } from "./exit-error.ts";
 import { readProcessCount } from "./processes.ts";
@@ -35,6 +36,8 @@ export interface Settings {
   edge: "node" | "workerd";
   /** Whether old jobs go to the archive's folder. */
   keepsArchive: boolean;
+  /** Which databases give their free pages back. */
+  compaction: Compaction;
   /** How many processes share the tenants of a new data folder; undefined: as the folder has it. */
   processCount: number | undefined;
   /** Where workerd serves the DevTools protocol; undefined: nowhere. */
@@ -67,6 +70,7 @@ Environment:
   SERVICE_EDGE_TENANTS (default)           tenants whose calls may use these PROVIDER_<NAME>_KEY, or *
   SERVICE_TENANT_MAX_GB=20                 what each tenant may store, in GB
   SERVICE_ARCHIVE=1                        jobs older than history.keep_days go to the data folder's archive/
+  SERVICE_COMPACT=1|0                      compacts databases that are mostly free whatever it takes, or never (quick ones)
   SERVICE_HISTORY_MAX_GB                   what the history's database may hold, in GB: warns at 70 %
   SERVICE_WEBHOOKS_PRIVATE=1               allows webhooks to private addresses
   SERVICE_PUBLIC_URL=https://…             where people reach the service, for signing in
@@ -90,6 +94,7 @@ export function readSettings(args: string[], env: NodeJS.ProcessEnv): Settings {
     runsWorker: !flags["no-worker"],
     edge: readEdge(flags.edge),
     keepsArchive: env.SERVICE_ARCHIVE === "1",
+    compaction: readCompaction(env.SERVICE_COMPACT),
     processCount: readProcessCount(env.SERVICE_PROCESSES),
     heapMib: flags.heap === undefined ? undefined : readHeap(flags.heap),
     inspectorPort: flags.inspect === undefined ? undefined : readPort("--inspect", flags.inspect),
@@ -115,6 +120,12 @@ function readEdge(text: string | undefined): Settings["edge"] {
   if (text === undefined) return process.platform === "win32" ? "workerd" : "node";
   if (text === "node" || text === "workerd") return text;
   throw new ExitError(`--edge is "${text}": use node or workerd.`, 2);
+}
+
+function readCompaction(text: string | undefined): Compaction {
+  if (!text) return "quick";
+  if (text === "1" || text === "0") return text === "1" ? "always" : "never";
+  throw new ExitError(`SERVICE_COMPACT is "${text}": use 1 or 0.`, 2);
 }
 
 /** The objects read it, but here the operator sees the message. */

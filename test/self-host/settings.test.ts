@@ -26,6 +26,15 @@ test("what a tenant may store reaches its object, and is refused at the start if
     );
 });
 
+test("databases give free pages back where that is quick, always or never", () => {
+  expect([undefined, "1", "0"].map((given) => readSettings([], { SERVICE_COMPACT: given }).compaction)).toEqual([
+    "quick",
+    "always",
+    "never",
+  ]);
+  expect(() => readSettings([], { SERVICE_COMPACT: "yes" })).toThrow('SERVICE_COMPACT is "yes": use 1 or 0');
+});
+
 test("the heap of the processes with tenants can be bounded as on Cloudflare, in whole MiB", () => {
   expect(readSettings([], {}).heapMib).toBeUndefined();
   expect(readSettings(["--heap", "128"], {}).heapMib).toBe(128);
