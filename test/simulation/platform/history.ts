@@ -80,10 +80,22 @@ export class History {
 
   /** The part of the D1 binding that the object uses. */
   readonly binding = {
-    prepare: (sql: string) => ({ bind: (...values: SqlValue[]): Statement => ({ sql, values }) }),
+    prepare: (sql: string) => ({
+      bind: (...values: SqlValue[]): Statement & { all: () => Promise<{ results: Row[] }> } => ({
+        sql,
+        values,
+        all: () => this.#read(sql, values),
+      }),
+    }),
     batch: (statements: readonly Statement[]): Promise<unknown[]> =>
       new Promise((resolve, reject) => this.#waiting.push({ statements, resolve, reject })),
   };
+
+  /** At once, or not at all. */
+  async #read(sql: string, values: readonly SqlValue[]): Promise<{ results: Row[] }> {
+    if (this.weather !== "fine") throw new SimulatedFault("D1 is away");
+    return { results: this.rows(sql, ...values) };
+  }
 
   get isBusy(): boolean {
     return this.#waiting.length > 0;
