@@ -1,6 +1,7 @@
 // The fleet summed up by provider. The coordinator sums all workers; the dashboard sums the few it knows, because it
 // also notices workers that fall silent while the coordinator sleeps. Free of zod.
 
+import { standingOf } from "../domain/fleet/standing.ts";
 import type { ProviderFleet } from "./live.ts";
 import type { WorkerStatus } from "./words/values.ts";
 
@@ -23,16 +24,16 @@ const nobodyOf = (provider: string): ProviderFleet => ({
   load: 0,
 });
 
-/** Totals by provider name. A worker counts once: as offline, else paused, else unavailable, else with its places. */
+/** Totals by provider name. A worker counts once: by why it takes no jobs, else with its places. */
 export const fleetByProvider = (workers: Iterable<CountedWorker>): ProviderFleet[] => {
   const fleets = new Map<string, ProviderFleet>();
-  for (const { provider, status, paused, unavailable, concurrency, current_load: load } of workers) {
+  for (const worker of workers) {
+    const { provider, concurrency, current_load: load } = worker;
     const fleet = fleets.get(provider) ?? nobodyOf(provider);
     fleets.set(provider, fleet);
     fleet.workers += 1;
-    if (status === "offline") fleet.offline += 1;
-    else if (paused) fleet.paused += 1;
-    else if (unavailable !== null) fleet.unavailable += 1;
+    const standing = standingOf(worker);
+    if (standing !== null) fleet[standing] += 1;
     else {
       fleet.places += concurrency;
       fleet.load += Math.min(load, concurrency);

@@ -1,5 +1,6 @@
 // `jobs retry` and `jobs cancel` with --filter: all jobs that match, counted and confirmed before anything changes.
 
+import { JOB_FILTER_NAMES } from "../../contract/jobs/job-filter-names.ts";
 import type { BulkAction, JobFilter } from "../../contract/jobs/job-list.ts";
 import { USUAL_STATUSES } from "../../contract/words/values.ts";
 import { Failure, UsageError } from "../failure.ts";
@@ -27,6 +28,18 @@ interface Tally {
   changed: number;
   refused: number;
 }
+
+const METADATA = "metadata.";
+
+/** Checked here: the list that counts them takes more names, such as `limit`. */
+const filterOf = (input: Input): Record<string, string> => {
+  const asked = pairsOf(input, "filter");
+  for (const name of Object.keys(asked)) {
+    if (!JOB_FILTER_NAMES.includes(name) && !name.startsWith(METADATA))
+      throw new UsageError(`--filter takes ${JOB_FILTER_NAMES.join(", ")} and ${METADATA}<name>, not "${name}"`);
+  }
+  return asked;
+};
 
 /** Without a status, those that the action usually means; never jobs that it would only be refused. */
 const partsOf = async ({ client, signal }: Context, action: BulkAction, asked: Record<string, string>) => {
@@ -78,7 +91,7 @@ const count = ({ output }: Context, parts: readonly FilteredCount[]): number => 
 
 export const bulkJobs = async (context: Context, input: Input, action: BulkAction): Promise<number> => {
   const { output } = context;
-  const parts = (await partsOf(context, action, pairsOf(input, "filter"))).filter(({ total }) => total > 0);
+  const parts = (await partsOf(context, action, filterOf(input))).filter(({ total }) => total > 0);
   const total = parts.reduce((sum, part) => sum + part.total, 0);
   const isCapped = parts.some((part) => part.isCapped);
   if (input.is("dry-run")) return count(context, parts);

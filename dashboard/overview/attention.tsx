@@ -3,7 +3,7 @@
 
 import { useEffect, useState } from "preact/hooks";
 import type { WebhookResource } from "../../contract/webhook.ts";
-import { DISABLED_REASONS } from "../../contract/words/values.ts";
+import { DISABLED_REASONS, type Standing, standingOf } from "../../contract/words/values.ts";
 import { api } from "../api.ts";
 import { hostOf, plural, usd, withLocalTimes } from "../format.ts";
 import { type Aspect, Lamp } from "../parts/lamp.tsx";
@@ -48,17 +48,13 @@ const modelConcerns = (): Concern[] =>
 const storageConcerns = (): Concern[] =>
   storageWarnings.value.map((text) => ({ aspect: "caution", text, href: isAdmin.value ? "#/settings" : "#/overview" }));
 
-const counted = (of: "paused" | "unavailable" | "offline"): number =>
-  fleet.value.reduce((sum, one) => sum + one[of], 0);
+const counted = (of: Standing): number => fleet.value.reduce((sum, one) => sum + one[of], 0);
 
 /** A single worker is named, if the board knows it. */
-const workerConcern = (state: "paused" | "unavailable" | "offline"): Concern[] => {
+const workerConcern = (state: Standing): Concern[] => {
   const many = counted(state);
   if (many === 0 || (state === "paused" && isHalted.value)) return [];
-  const one = [...workers.value.values()].find(
-    ({ status, paused, unavailable }) =>
-      (status === "offline" ? "offline" : paused ? "paused" : unavailable !== null ? "unavailable" : "") === state,
-  );
+  const one = [...workers.value.values()].find((worker) => standingOf(worker) === state);
   if (many > 1 || one === undefined)
     return [
       {

@@ -3,6 +3,7 @@
 import type { WorkerResource } from "../../contract/fleet/worker.ts";
 import type { LiveJob } from "../../contract/live.ts";
 import type { DeliveryResource, WebhookResource } from "../../contract/webhook.ts";
+import { standingOf } from "../../contract/words/values.ts";
 import { type Aspect, Lamp } from "./lamp.tsx";
 
 const JOB: Record<LiveJob["status"], Aspect> = {
@@ -47,18 +48,14 @@ export const JobStatus = ({ status }: { status: LiveJob["status"] }) => (
   />
 );
 
-export const WorkerStatus = ({ worker }: { worker: Pick<WorkerResource, "status" | "paused" | "unavailable"> }) =>
-  worker.paused && worker.status !== "offline" ? (
-    <Status aspect="stop" word="paused" />
-  ) : worker.unavailable !== null && worker.status !== "offline" ? (
-    <Status aspect="caution" word="unavailable" />
-  ) : (
-    <Status
-      aspect={WORKER[worker.status]}
-      word={worker.status}
-      tone={worker.status === "offline" ? "dim" : WORKER[worker.status]}
-    />
-  );
+/** What an operator must know first: why it takes no jobs, else how busy it is. */
+export const WorkerStatus = ({ worker }: { worker: Pick<WorkerResource, "status" | "paused" | "unavailable"> }) => {
+  const standing = standingOf(worker);
+  if (standing === "paused") return <Status aspect="stop" word="paused" />;
+  if (standing === "unavailable") return <Status aspect="caution" word="unavailable" />;
+  const aspect = WORKER[worker.status];
+  return <Status aspect={aspect} word={worker.status} tone={standing === "offline" ? "dim" : aspect} />;
+};
 
 export const ScheduleStatus = ({ status }: { status: string }) => (
   <Status aspect={status === "active" ? "clear" : "caution"} word={status} />

@@ -1,6 +1,7 @@
 // The states that an operator looks for in a fleet, and the filter and totals of the worker list. Pure. Invariant: a
-// worker may have several states, so their counts do not add up to the fleet.
+// worker may have several states, so their counts do not add up to the fleet; why it takes no jobs is one of them.
 
+import { type Standing, standingOf } from "./standing.ts";
 import { isBlameless, type Worker, type WorkerView } from "./worker.ts";
 
 export const WORKER_STATES = [
@@ -25,16 +26,19 @@ export const failureRateOf = ({ outcomes }: Pick<Worker, "outcomes">): number | 
   return counted.filter((one) => one.outcome === "failed").length / counted.length;
 };
 
-const isPresent = ({ status }: WorkerView): boolean => status !== "offline";
+const stands = ({ status, pauseReason, unavailable }: WorkerView): Standing | null =>
+  standingOf({ status, paused: pauseReason !== null, unavailable });
+
+const isPresent = (view: WorkerView): boolean => stands(view) !== "offline";
 
 const IS_IN = {
   failing: (view) =>
     isPresent(view) &&
     view.worker.outcomes.length >= FEWEST_OUTCOMES &&
     (failureRateOf(view.worker) ?? 0) >= FAILING_FROM,
-  offline: (view) => !isPresent(view),
-  paused: (view) => isPresent(view) && view.pauseReason !== null,
-  unavailable: (view) => isPresent(view) && view.unavailable !== null,
+  offline: (view) => stands(view) === "offline",
+  paused: (view) => stands(view) === "paused",
+  unavailable: (view) => stands(view) === "unavailable",
   busy: ({ status }) => status === "busy",
   online: ({ status }) => status === "online",
   idle: ({ status }) => status === "idle",

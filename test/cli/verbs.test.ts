@@ -171,6 +171,15 @@ describe("jobs retry and cancel with --filter", () => {
     );
   });
 
+  it("names what a filter takes, and asks nothing, where a name is none", async () => {
+    for (const name of ["colour", "limit", "cursor"]) {
+      const failed = run(["jobs", "retry", "--filter", `${name}=1`], {});
+      await expect(failed).rejects.toThrow(
+        /^--filter takes status, provider, .*, q and metadata\.<name>, not "(colour|limit|cursor)"$/,
+      );
+    }
+  });
+
   it("takes ids or a filter, not both and not neither", async () => {
     for (const words of [["j1", "--filter", "status=failed"], []])
       await expect(run(["jobs", "cancel", ...words], {})).rejects.toThrow("give ids, or --filter");

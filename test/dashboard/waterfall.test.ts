@@ -113,6 +113,19 @@ describe("the shown part", () => {
     expect(placeIn(shown, { from: 50, to: 150 })).toEqual({ at: 0, width: 0.5 });
     expect(placeIn(shown, { from: 150, to: 900 })).toEqual({ at: 0.5, width: 0.5 });
     expect(placeIn(shown, { from: 300, to: 400 })).toBeNull();
-    expect(ticksOf(shown, { from: 0, to: 900 })).toEqual([100, 125, 150, 175, 200]);
+    expect(ticksOf(shown, { from: 0, to: 900 })).toEqual(
+      [100, 120, 140, 160, 180, 200].map((ms, index) => ({ ms, at: index / 5 })),
+    );
+  });
+
+  it.each([
+    [{ from: 1_037, to: 6_211 }, [2_000, 4_000, 6_000]],
+    [{ from: 0.4, to: 4.4 }, [1, 2, 3, 4]],
+    [{ from: 0, to: 95_000 }, [0, 20_000, 40_000, 60_000, 80_000]],
+    [{ from: 0, to: 3 * 86_400_000 }, [0, 1, 2, 3].map((day) => day * 86_400_000)],
+  ])("has round instants on its axis for %j", (shown, expected) => {
+    const ticks = ticksOf({ from: shown.from + 77, to: shown.to + 77 }, { from: 77, to: 1e9 });
+    expect(ticks.map(({ ms }) => ms)).toEqual(expected);
+    for (const { ms, at } of ticks) expect(at).toBeCloseTo((ms - shown.from) / (shown.to - shown.from));
   });
 });

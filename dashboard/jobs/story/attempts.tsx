@@ -17,7 +17,14 @@ import { closer, moved, type Window } from "./waterfall-window.ts";
 /** Earlier attempts are collapsed. */
 const MAX_SHOWN = 12;
 
-const Attempt = ({ one, own, shown }: { one: Timed; own: readonly OwnSpan[]; shown: Window }) => {
+interface AttemptProps {
+  readonly one: Timed;
+  readonly own: readonly OwnSpan[];
+  readonly shown: Window;
+  readonly whole: Window;
+}
+
+const Attempt = ({ one, own, shown, whole }: AttemptProps) => {
   const { attempt, number, spans } = one;
   const { says, aspect } = outcomeOf(attempt);
   return (
@@ -30,7 +37,7 @@ const Attempt = ({ one, own, shown }: { one: Timed; own: readonly OwnSpan[]; sho
         <span class="dim">{modelOf(attempt)}</span>
         <span class="attempt-cost num">{costOf(attempt)}</span>
       </p>
-      <Waterfall spans={spans} own={own} shown={shown} />
+      <Waterfall spans={spans} own={own} shown={shown} whole={whole} />
       <ErrorLine attempt={attempt} />
     </li>
   );
@@ -119,11 +126,12 @@ export const Attempts = ({ job, attempts, events }: AttemptsProps) => {
             one={one}
             own={one === all.at(-1) ? ownSpans(job.progress, nowAt) : []}
             shown={shown}
+            whole={whole}
           />
         ))}
         {wait.length > 0 && (
           <li class="attempt">
-            <Waterfall spans={wait} shown={shown} />
+            <Waterfall spans={wait} shown={shown} whole={whole} />
           </li>
         )}
       </ol>

@@ -40,8 +40,36 @@ export const placeIn = ({ from, to }: Window, span: Window): { at: number; width
   return end < start ? null : { at: (start - from) / width, width: (end - start) / width };
 };
 
-const TICKS = [0, 0.25, 0.5, 0.75, 1] as const;
+const SECOND_MS = 1000;
+const MINUTE_MS = 60 * SECOND_MS;
+const HOUR_MS = 60 * MINUTE_MS;
+const TENS = [1, 2, 5, 10, 20, 50, 100, 200, 500];
+/** What a reader counts in. */
+const STEPS_MS = [
+  ...TENS,
+  ...[1, 2, 5, 10, 20, 30].map((count) => count * SECOND_MS),
+  ...[1, 2, 5, 10, 20, 30].map((count) => count * MINUTE_MS),
+  ...[1, 2, 4, 12, 24].map((count) => count * HOUR_MS),
+  ...TENS.map((count) => count * 48 * HOUR_MS),
+];
+const MOST_STEPS = 5;
 
-/** Instants of the axis, as milliseconds since the whole began. */
-export const ticksOf = (shown: Window, whole: Window): readonly number[] =>
-  TICKS.map((share) => shown.from + share * widthOf(shown) - whole.from);
+export interface Tick {
+  /** Since the whole began. */
+  readonly ms: number;
+  /** A fraction of the window's width. */
+  readonly at: number;
+}
+
+/** Round instants of the axis. */
+export const ticksOf = (shown: Window, whole: Window): readonly Tick[] => {
+  const width = Math.max(1, widthOf(shown));
+  const step = STEPS_MS.find((one) => width / one <= MOST_STEPS) ?? width;
+  const begin = shown.from - whole.from;
+  const first = Math.ceil(begin / step);
+  const count = Math.floor((begin + width) / step) - first + 1;
+  return Array.from({ length: count }, (_, index) => {
+    const ms = (first + index) * step;
+    return { ms, at: (ms - begin) / width };
+  });
+};

@@ -2,6 +2,7 @@
 // and requirement groups, each list bounded.
 
 import { WORKER_STATUSES } from "../../../domain/fleet/worker.ts";
+import { isInState } from "../../../domain/fleet/worker-state.ts";
 import { exposition, folded, type Metric } from "../../../domain/insight/exposition.ts";
 import { MEASURES, type Measure } from "../../../domain/insight/latency.ts";
 import type { Group } from "../../../domain/job/queue.ts";
@@ -131,14 +132,16 @@ const fleetMetrics = (turn: Turn): Metric[] => {
   for (const member of turn.memory.fleet.members()) {
     const view = viewOf(turn, member);
     byStatus.set(view.status, (byStatus.get(view.status) ?? 0) + 1);
-    if (view.pauseReason !== null) paused += 1;
+    if (isInState(view, "paused")) paused += 1;
     load += view.load;
   }
   return [
     gauge("signalbox_workers", "Registered workers by derived status.", [
       ...WORKER_STATUSES.map((status) => ["", { status }, byStatus.get(status) ?? 0] as const),
     ]),
-    gauge("signalbox_workers_paused", "Workers that get no new jobs because they are paused.", [["", {}, paused]]),
+    gauge("signalbox_workers_paused", "Workers that are there and get no new jobs because they are paused.", [
+      ["", {}, paused],
+    ]),
     gauge("signalbox_leases", "Jobs assigned or running.", [["", {}, load]]),
   ];
 };

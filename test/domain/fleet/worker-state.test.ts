@@ -1,6 +1,7 @@
 // The states that an operator looks for, and the filter, order and totals of a fleet's list.
 
 import { describe, expect, it } from "vitest";
+import { fleetByProvider } from "../../../contract/fleet-by-provider.ts";
 import { machineOf, UNKNOWN_MACHINE } from "../../../domain/fleet/machine.ts";
 import { type Outcome, registerWorker, type WorkerView } from "../../../domain/fleet/worker.ts";
 import {
@@ -72,6 +73,8 @@ describe("a worker's states", () => {
     expect(states({ ...away, unavailable: "its runtime does not answer" })).toEqual(["unavailable", "idle"]);
     expect(states({ ...away, unavailable: "its runtime does not answer", status: "offline" })).toEqual(["offline"]);
     expect(states({ ...away, status: "busy", pauseReason: "lunch" })).toEqual(["paused", "busy"]);
+    const both = { pauseReason: "lunch", unavailable: "its runtime does not answer" };
+    expect(states({ ...away, ...both })).toEqual(["paused", "idle"]);
     expect(states({ ...away, status: "online", haltConfirmed: false })).toEqual(["online", "unconfirmed"]);
   });
 
@@ -88,6 +91,22 @@ describe("a worker's states", () => {
       unconfirmed: 1,
     });
   });
+});
+
+it("why workers take no jobs is counted alike by state and by provider", () => {
+  const views = (["offline", "busy", "idle"] as const).flatMap((status) =>
+    [null, "lunch"].flatMap((pauseReason) =>
+      [null, "no runtime"].map((unavailable) => viewOf("w", { status, pauseReason, unavailable })),
+    ),
+  );
+  const { states } = sumsOf(views, 10);
+  const [fleet] = fleetByProvider(
+    views.map(({ status, pauseReason, unavailable, load: current_load, worker: { provider, concurrency } }) => {
+      return { provider, status, paused: pauseReason !== null, unavailable, concurrency, current_load };
+    }),
+  );
+  expect([states.offline, states.paused, states.unavailable]).toEqual([4, 4, 2]);
+  expect(fleet).toMatchObject({ workers: 12, offline: 4, paused: 4, unavailable: 2 });
 });
 
 describe("a fleet's list", () => {

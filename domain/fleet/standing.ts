@@ -1,0 +1,16 @@
+// Why a worker takes no jobs. Pure. Invariant: it counts once, so that every count of a fleet agrees with the others.
+
+export type Standing = "offline" | "paused" | "unavailable";
+
+interface Known {
+  readonly status: string;
+  readonly paused: boolean;
+  readonly unavailable: string | null;
+}
+
+/** Null for one that takes jobs. A pause hides what would be wrong besides: only its end shows whether that still is so. */
+export const standingOf = ({ status, paused, unavailable }: Known): Standing | null => {
+  if (status === "offline") return "offline";
+  if (paused) return "paused";
+  return unavailable === null ? null : "unavailable";
+};
