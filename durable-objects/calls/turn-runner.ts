@@ -212,6 +212,7 @@ export class TurnRunner {
     }
     this.#outbox = null;
     const { jobs } = this.#tools.store;
+    if (jobs.isCrowded()) this.#tools.wake.note(this.#tools.drainDueAt());
     if (jobs.makeRoom()) this.#tools.wake.note(jobs.nextDueAt());
   }
 

@@ -19,6 +19,8 @@ const RETRY_BASE_MS = 500;
 const RETRY_MAX_MS = 60_000;
 /** More than a tenant has in progress at a time. */
 const KNOWN_VERSIONS = 8_000;
+/** A run leaves younger changes to the next one. */
+const YOUNG_MS = DRAIN_DELAY_MS / 2;
 /** During a run the alarm checks again after this time. */
 const RUNNING_CHECK_MS = 5_000;
 
@@ -64,20 +66,24 @@ export class Drain {
 
   /** When the alarm must look at the outbox next; null if it is empty. */
   dueAt(): number | null {
-    const oldestAt = this.#tools.store.outbox.oldestAt();
+    const { store, now } = this.#tools;
+    const oldestAt = store.outbox.oldestAt();
     if (oldestAt === null) return null;
-    if (this.isRunning) return this.#tools.now() + RUNNING_CHECK_MS;
-    return Math.max(oldestAt + DRAIN_DELAY_MS, this.#restsUntil());
+    if (this.isRunning) return now() + RUNNING_CHECK_MS;
+    return Math.max(store.jobs.isCrowded() ? now() : oldestAt + DRAIN_DELAY_MS, this.#restsUntil());
   }
 
   /**
-   * Begins to empty the outbox of its current rows, unless a run or a back-off is in progress. Later rows are left for
-   * the next run, because few large commits cost D1 less than many small ones.
+   * Begins to empty the outbox of its current rows, unless a run or a back-off is in progress. Later and young rows are
+   * left for the next run: few large commits cost D1 less than many small ones, and a job that ends meanwhile is written
+   * once.
    */
   start(): Promise<boolean> | null {
-    if (this.isRunning || this.#tools.now() < this.#restsUntil()) return null;
+    const { store, now } = this.#tools;
+    if (this.isRunning || now() < this.#restsUntil()) return null;
     this.#isEmptying = true;
-    return this.flush().finally(() => {
+    const untilAt = store.jobs.isCrowded() ? Number.POSITIVE_INFINITY : now() - YOUNG_MS;
+    return this.#empty(Number.POSITIVE_INFINITY, untilAt).finally(() => {
       this.#isEmptying = false;
     });
   }
@@ -92,14 +98,18 @@ export class Drain {
    * Resolves true once everything written before this call is in D1; false if D1 is unavailable, or if there is more
    * than it takes in about `patienceMs`, or in one run.
    */
-  async flush(patienceMs = Number.POSITIVE_INFINITY): Promise<boolean> {
+  flush(patienceMs = Number.POSITIVE_INFINITY): Promise<boolean> {
+    return this.#empty(patienceMs, Number.POSITIVE_INFINITY);
+  }
+
+  async #empty(patienceMs: number, untilAt: number): Promise<boolean> {
     const { store, now, queriesARun = QUERIES_A_RUN } = this.#tools;
     const target = store.outbox.lastSeq();
     const giveUpAt = now() + patienceMs;
     const lastQuery = this.#queries + queriesARun;
-    while (store.outbox.firstSeq() <= target) {
+    while (store.outbox.firstSeq() <= target && (store.outbox.oldestAt() ?? 0) <= untilAt) {
       const leftMs = giveUpAt - now();
-      if (leftMs <= 0 || this.#queries >= lastQuery || !(await this.#batchWithin(leftMs))) return false;
+      if (leftMs <= 0 || this.#queries >= lastQuery || !(await this.#batchWithin(leftMs, untilAt))) return false;
     }
     return true;
   }
@@ -110,28 +120,28 @@ export class Drain {
   }
 
   /** False also if D1 does not answer in time. */
-  async #batchWithin(ms: number): Promise<boolean> {
-    return Number.isFinite(ms) ? ((await within(this.#batch(), ms)) ?? false) : this.#batch();
+  async #batchWithin(ms: number, untilAt: number): Promise<boolean> {
+    return Number.isFinite(ms) ? ((await within(this.#batch(untilAt), ms)) ?? false) : this.#batch(untilAt);
   }
 
   /** One batch at a time, shared by all callers. */
-  #batch(): Promise<boolean> {
-    this.#running ??= this.#carryOne().finally(() => {
+  #batch(untilAt: number): Promise<boolean> {
+    this.#running ??= this.#carryOne(untilAt).finally(() => {
       this.#running = null;
     });
     return this.#running;
   }
 
-  async #carryOne(): Promise<boolean> {
+  async #carryOne(untilAt: number): Promise<boolean> {
     const { store, apply, noteStored, removeUpTo } = this.#tools;
     try {
-      const load = this.#takePrepared() ?? this.#project(store.outbox.oldest(DRAIN_ROOM));
+      const load = this.#takePrepared() ?? this.#project(store.outbox.oldest({ ...DRAIN_ROOM, untilAt }));
       for (const [id, version] of load.versions) this.#sent.keep(id, version);
-      // One more says when the tenant must wake.
+      // One more says when the tenant must wake. Rows may be of the journal alone: history gets nothing of them.
       this.#queries += load.inserts.length + 1;
-      const applied = apply(load.inserts);
+      const applied = load.inserts.length === 0 ? null : apply(load.inserts);
       const upToSeq = load.rows.at(-1)?.seq ?? 0;
-      this.#prepareAfter(upToSeq);
+      this.#prepareAfter(upToSeq, untilAt);
       await applied;
       noteStored?.(load.rows);
       await removeUpTo(upToSeq);
@@ -159,9 +169,9 @@ export class Drain {
    * Prepares the next load while D1 works on this one; only a full load, because few large commits cost D1 less than
    * many small ones.
    */
-  #prepareAfter(seq: number): void {
+  #prepareAfter(seq: number, untilAt: number): void {
     try {
-      const rows = this.#tools.store.outbox.oldest(DRAIN_ROOM, seq + 1);
+      const rows = this.#tools.store.outbox.oldest({ ...DRAIN_ROOM, untilAt }, seq + 1);
       const chars = rows.reduce((sum, row) => sum + row.chars, 0);
       if (rows.length === DRAIN_ROOM.rows || chars >= DRAIN_ROOM.chars) this.#prepared = this.#project(rows);
     } catch {

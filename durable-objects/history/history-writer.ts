@@ -126,18 +126,18 @@ export class HistoryWriter {
     await turns.run(() => {
       // The tenant was deleted meanwhile: its object stays empty.
       if (store.outbox.firstSeq() > seq) return;
-      if (store.jobs.settle(seq)) wake.note(store.jobs.nextDueAt());
+      const nowAt = Date.now();
+      if (store.jobs.settle(seq, nowAt)) wake.note(store.jobs.nextDueAt());
+      wake.note(store.jobs.nextMoveAt(seq));
       const { memory } = turns;
       memory.historyBytes += store.outbox.charsUpTo(seq);
       store.settings.putHistoryBytes(memory.historyBytes);
       memory.stored.databaseBytes = this.#databaseBytes;
       store.outbox.removeUpTo(seq);
-      store.settings.putDrainedSeq(seq);
       memory.drainedSeq = seq;
       store.settings.putCounters(storedCounters(memory.counters));
       memory.counters.latencies.storeAll(store.latency);
       memory.counters.activitySlots.storeAll(store.activity);
-      const nowAt = Date.now();
       if (store.jobs.unshelve(seq, nowAt)) wake.note(nowAt);
       this.#storeWorkers();
     });

@@ -62,8 +62,7 @@ const redate = (turn: Turn, isNewThreshold: boolean): void => {
     // A new threshold counts from now: under the old one heartbeats were stored at other times, or not at all.
     const counted = isNewThreshold && job.status === "running" ? { ...job, heartbeatAt: turn.nowAt } : job;
     const dueAt = dueAtOf(counted, turn.memory);
-    if (counted === job) turn.store.jobs.postpone(job.id, dueAt);
-    else turn.store.jobs.touch(counted, dueAt);
+    turn.touch(counted, dueAt);
     turn.due(dueAt);
   }
 };

@@ -1,8 +1,9 @@
 // The newest jobs. They are in the outbox rows that report their changes to history and in no table, so that a commit
-// writes one row; most jobs begin and end here. A job is here from its creation until history has the row of its
-// creation, or until there is no more room. After that it is in the tables, or history has its end, and it never comes
-// back: a job is read from one place only, and a row is deleted when no job here needs it. So removing a job writes
-// nothing.
+// writes one row; most jobs begin and end here. A job is here from its creation until history has its end, or until it
+// has stayed too long, or until there is no more room. After that it is in the tables or gone, and it never comes back:
+// a job is read from one place only, and a row that history has is deleted when no job here needs it, oldest first. So
+// removing a job writes nothing: waking passes over what history has the end of, and over changes whose job began in a
+// row that is gone.
 
 import { laneOf } from "../../domain/job/flows.ts";
 import { isLeased, type Job, type JobPayload } from "../../domain/job/job.ts";
@@ -16,9 +17,17 @@ import { all, type Sql } from "./sql.ts";
 
 /**
  * The journal's capacity: above it the older half moves to the tables. `chars` counts records, prompts, inputs and
- * results; a prompt with its input, or a result, of more than `textChars` is never here.
+ * results; a prompt with its input, or a result, of more than `textChars` is never here. A job that history has as open
+ * stays for `stayMs` after its creation, while no more than `stayChars` are written: rows that history has are kept for
+ * it.
  */
-export const JOURNAL_ROOM = { jobs: 8_000, chars: 16_000_000, textChars: 4_096 };
+export const JOURNAL_ROOM = {
+  jobs: 8_000,
+  chars: 16_000_000,
+  textChars: 4_096,
+  stayMs: 60_000,
+  stayChars: 24_000_000,
+};
 /** Jobs that ended here and that history has, kept for reads that follow soon. */
 const ENDED_JOBS = 2_000;
 
@@ -39,14 +48,24 @@ export interface Journaled {
   resultChars: number;
   /** Its long texts are rows of their own. */
   hasRows: boolean;
+  /** What had been written of all jobs when it began, in characters. */
+  readonly begunAtChars: number;
+  /** A release wrote it whose rows do not say where a job begins: they must not outlast what history has. */
+  readonly isEarlier: boolean;
 }
 
 /** A job after the changes of one outbox row, as that row contains it. Its first row has the payload. */
-type Change = Pick<Journaled, "job" | "dueAt" | "result" | "hasRows"> & { readonly payload?: JobPayload };
+interface Change extends Pick<Journaled, "job" | "dueAt" | "result" | "hasRows"> {
+  readonly payload?: JobPayload;
+  /** Whether it is the first; rows of earlier releases do not say. */
+  readonly begins?: boolean;
+}
+
+type Seqs = Pick<SettingsTable, "spilledSeq" | "putSpilledSeq" | "drainedSeq">;
 
 export class Journal {
   readonly #sql: Sql;
-  readonly #settings: Pick<SettingsTable, "spilledSeq" | "putSpilledSeq">;
+  readonly #settings: Seqs;
   #isRead = false;
   /** In order of creation. */
   readonly #jobs = new Map<string, Journaled>();
@@ -58,8 +77,10 @@ export class Journal {
   readonly #unwritten = new Map<number, Set<Journaled>>();
   readonly #ended = new Recent<Journaled>(ENDED_JOBS);
   #chars = 0;
+  /** Of jobs in all rows that are kept or were, in characters. */
+  #writtenChars = 0;
 
-  constructor(sql: Sql, settings: Pick<SettingsTable, "spilledSeq" | "putSpilledSeq">) {
+  constructor(sql: Sql, settings: Seqs) {
     this.#sql = sql;
     this.#settings = settings;
   }
@@ -119,6 +140,11 @@ export class Journal {
     return this.#known().size > JOURNAL_ROOM.jobs || this.#chars > JOURNAL_ROOM.chars;
   }
 
+  /** It is full soon, unless history is sent what it has. */
+  get isCrowded(): boolean {
+    return this.#known().size > JOURNAL_ROOM.jobs / 2 || this.#chars > JOURNAL_ROOM.chars / 2;
+  }
+
   add(job: Job, text: string, dueAt: number | null, seq: number): void {
     this.#known();
     this.#insert(job, text, dueAt, seq);
@@ -168,7 +194,10 @@ export class Journal {
   takeRow(seq: number): string | null {
     const changed = [...(this.#unwritten.get(seq) ?? [])].filter((kept) => this.#jobs.get(kept.job.id) === kept);
     this.#unwritten.delete(seq);
-    return changed.length === 0 ? null : `[${changed.map((kept) => textOf(kept, seq)).join(",")}]`;
+    if (changed.length === 0) return null;
+    const text = `[${changed.map((kept) => textOf(kept, seq)).join(",")}]`;
+    this.#writtenChars += text.length;
+    return text;
   }
 
   /** Those created in rows up to `seq`, oldest first. */
@@ -179,10 +208,16 @@ export class Journal {
     }
   }
 
-  /** Whether a job here began in one of the rows up to `seq`. */
-  needs(seq: number): boolean {
-    for (const { firstSeq } of this.#known().values()) return firstSeq <= seq;
-    return false;
+  /** Whether it may be here although history has its creation. */
+  mayStay({ job, begunAtChars, isEarlier }: Journaled, nowAt: number): boolean {
+    const isYoung = nowAt < job.createdAt + JOURNAL_ROOM.stayMs;
+    return isYoung && !isEarlier && this.#writtenChars - begunAtChars <= JOURNAL_ROOM.stayChars;
+  }
+
+  /** The oldest job here. */
+  get oldest(): Pick<Journaled, "job" | "firstSeq"> | null {
+    for (const kept of this.#known().values()) return kept;
+    return null;
   }
 
   /** The row where the older half ends. */
@@ -210,6 +245,7 @@ export class Journal {
     for (const memory of [this.#jobs, this.#byWorker, this.#lines, this.#lanes, this.#unwritten, this.#ended])
       memory.clear();
     this.#chars = 0;
+    this.#writtenChars = 0;
     const rows = all(
       this.#sql,
       `SELECT outbox.seq, change.value AS change FROM outbox, json_each(outbox.jobs) AS change
@@ -218,24 +254,32 @@ export class Journal {
        ORDER BY outbox.seq`,
       this.#settings.spilledSeq(),
     );
-    for (const { seq, change } of rows) this.#replay(JSON.parse(change as string) as Change, seq as number);
+    for (const { seq, change } of rows) {
+      this.#replay(JSON.parse(change as string) as Change, seq as number);
+      this.#writtenChars += (change as string).length;
+    }
     this.#isRead = true;
+    const drainedSeq = this.#settings.drainedSeq();
+    for (const kept of this.#jobs.values())
+      if (isFinal(kept.job.status) && kept.changedSeq <= drainedSeq) this.remove(kept);
   }
 
   #replay(change: Change, seq: number): void {
     const job = currentJob(change.job);
     const text = JSON.stringify(job);
     const known = this.#jobs.get(job.id);
+    if (known === undefined && change.begins === false) return;
     if (known !== undefined) this.#update(known, { job, text, dueAt: change.dueAt, changedSeq: seq });
-    const kept = known ?? this.#insert(job, text, change.dueAt, seq);
+    const kept = known ?? this.#insert(job, text, change.dueAt, seq, change.begins === undefined);
     kept.hasRows = change.hasRows;
     if (change.payload !== undefined) this.keepPayload(kept, change.payload, payloadCharsOf(change.payload));
     this.keepResult(kept, change.result, resultCharsOf(change.result));
   }
 
-  #insert(job: Job, text: string, dueAt: number | null, seq: number): Journaled {
+  #insert(job: Job, text: string, dueAt: number | null, seq: number, isEarlier = false): Journaled {
     const texts = { payload: null, payloadChars: 0, result: null, resultChars: 0, hasRows: false };
-    const kept: Journaled = { job, text, dueAt, firstSeq: seq, changedSeq: seq, ...texts };
+    const begun = { begunAtChars: this.#writtenChars, isEarlier };
+    const kept: Journaled = { job, text, dueAt, firstSeq: seq, changedSeq: seq, ...texts, ...begun };
     this.#jobs.set(job.id, kept);
     this.#place(kept);
     return kept;
@@ -308,7 +352,7 @@ const payloadCharsOf = ({ prompt, input }: JobPayload): number => prompt.length 
 const resultCharsOf = (result: Json): number => (result === null ? 0 : JSON.stringify(result).length);
 
 const textOf = ({ firstSeq, text, dueAt, payload, result, hasRows }: Journaled, seq: number): string => {
-  const isFirst = firstSeq === seq && payload !== null;
-  const beside = JSON.stringify({ dueAt, result, hasRows, ...(isFirst ? { payload } : {}) });
+  const begins = firstSeq === seq;
+  const beside = JSON.stringify({ begins, dueAt, result, hasRows, ...(begins && payload !== null ? { payload } : {}) });
   return `{"job":${text},${beside.slice(1)}`;
 };

@@ -40,7 +40,7 @@ const tablesOf = (plain: TenantStorage) => {
   const payloads = payloadsTable(storage.sql, journal);
   const jobs = jobsTable(storage.sql, journal, payloads);
   const keys = keysTable(storage.sql);
-  const outbox = outboxTable(storage.sql, journal);
+  const outbox = outboxTable(storage.sql, journal, settings);
   return {
     settings,
     jobs,

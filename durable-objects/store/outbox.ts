@@ -1,9 +1,9 @@
-// Changes that history does not have yet, in order. A row is written in the transaction of its change and deleted when
-// D1 has it; numbers only grow. It also contains the journal's jobs.
+// Changes that history does not have yet, in order. A row is written in the transaction of its change, and deleted when
+// D1 has it and the journal, whose jobs it also contains, does not need it; numbers only grow.
 
 import type { AuditEntry, JobEvent } from "../../domain/words/event.ts";
 import type { Journal } from "./journal.ts";
-import type { TenantIdentity } from "./settings.ts";
+import type { SettingsTable, TenantIdentity } from "./settings.ts";
 import { all, first, type Sql, scalar } from "./sql.ts";
 
 /** An event, with the version of the job that it made: (job, version) is its key in history. */
@@ -61,17 +61,34 @@ export interface OutboxRow {
   readonly entries: OutboxEntries;
 }
 
-/** Changes are collected for this long and sent together: a job that ends meanwhile is written once. Readers do not wait. */
-export const DRAIN_DELAY_MS = 500;
+/** What is read of it at a time. */
+export interface OutboxRoom {
+  readonly rows: number;
+  readonly chars: number;
+  /** Without the rows that are written after this. */
+  readonly untilAt?: number;
+}
+
+/** Changes are sent when they are this old, readers do not wait: a job that ends meanwhile is written once. */
+export const DRAIN_DELAY_MS = 2_000;
 /** Rows that leave soon after they came are not read again, up to this many characters. */
 const RECENT_CHARS = 8_000_000;
 
-export const outboxTable = (sql: Sql, journal: Pick<Journal, "takeRow" | "needs">) => {
+type Seqs = Pick<SettingsTable, "drainedSeq" | "putDrainedSeq">;
+
+export const outboxTable = (sql: Sql, journal: Pick<Journal, "takeRow" | "oldest">, settings: Seqs) => {
+  let drainedSeq: number | null = null;
+  /** History has the rows up to this one. */
+  const drained = (): number => {
+    drainedSeq ??= settings.drainedSeq();
+    return drainedSeq;
+  };
   const recent = new Map<number, OutboxRow>();
   let recentChars = 0;
   const forgetRecent = (): void => {
     recent.clear();
     recentChars = 0;
+    drainedSeq = null;
   };
   const read = (seq: number): OutboxEntries =>
     JSON.parse(first(sql, "SELECT body FROM outbox WHERE seq = ?", seq)?.body as string) as OutboxEntries;
@@ -96,13 +113,13 @@ export const outboxTable = (sql: Sql, journal: Pick<Journal, "takeRow" | "needs"
     },
 
     /** The oldest rows, from a number on, with about as many characters as there is room for; at least one. */
-    oldest: (room: { readonly rows: number; readonly chars: number }, fromSeq = 0): OutboxRow[] => {
+    oldest: (room: OutboxRoom, fromSeq = 0): OutboxRow[] => {
       const rows: OutboxRow[] = [];
       let total = 0;
       const query = "SELECT seq, at, chars FROM outbox WHERE seq >= ? ORDER BY seq LIMIT ?";
-      for (const row of all(sql, query, fromSeq, room.rows)) {
-        if (rows.length > 0 && total >= room.chars) break;
+      for (const row of all(sql, query, Math.max(fromSeq, drained() + 1), room.rows)) {
         const [seq, at, chars] = [row.seq as number, row.at as number, row.chars as number];
+        if (rows.length > 0 && (total >= room.chars || at > (room.untilAt ?? at))) break;
         rows.push(recent.get(seq) ?? { seq, at, chars, entries: read(seq) });
         total += chars;
       }
@@ -110,22 +127,32 @@ export const outboxTable = (sql: Sql, journal: Pick<Journal, "takeRow" | "needs"
     },
 
     oldestAt: (): number | null =>
-      (first(sql, "SELECT at FROM outbox ORDER BY seq LIMIT 1")?.at as number | undefined) ?? null,
+      (first(sql, "SELECT at FROM outbox WHERE seq > ? ORDER BY seq LIMIT 1", drained())?.at as number | undefined) ??
+      null,
 
-    /** Infinity while the outbox is empty. */
-    firstSeq: (): number => scalar(sql, "SELECT MIN(seq) FROM outbox") ?? Number.POSITIVE_INFINITY,
+    /** The first that history does not have; infinity for none. */
+    firstSeq: (): number =>
+      scalar(sql, "SELECT MIN(seq) FROM outbox WHERE seq > ?", drained()) ?? Number.POSITIVE_INFINITY,
 
     lastSeq: (): number => scalar(sql, "SELECT MAX(seq) FROM outbox") ?? 0,
 
     /** Numbers have no gaps, so this reads two rows, even after an outage of hours. */
-    count: (): number => scalar(sql, "SELECT (SELECT MAX(seq) FROM outbox) - (SELECT MIN(seq) FROM outbox) + 1") ?? 0,
+    count: (): number =>
+      scalar(
+        sql,
+        "SELECT (SELECT MAX(seq) FROM outbox) - (SELECT MIN(seq) FROM outbox WHERE seq > ?) + 1",
+        drained(),
+      ) ?? 0,
 
-    charsUpTo: (seq: number): number => scalar(sql, "SELECT SUM(chars) FROM outbox WHERE seq <= ?", seq) ?? 0,
+    charsUpTo: (seq: number): number =>
+      scalar(sql, "SELECT SUM(chars) FROM outbox WHERE seq > ? AND seq <= ?", drained(), seq) ?? 0,
 
-    /** Throws if a job of the journal would be lost with them. */
+    /** History has the rows up to this one. Those that a job of the journal needs stay, until the next call. */
     removeUpTo: (seq: number): void => {
-      if (journal.needs(seq)) throw new Error(`the journal needs outbox rows up to ${seq}`);
-      sql.exec("DELETE FROM outbox WHERE seq <= ?", seq);
+      settings.putDrainedSeq(seq);
+      drainedSeq = seq;
+      const neededSeq = journal.oldest?.firstSeq ?? Number.POSITIVE_INFINITY;
+      sql.exec("DELETE FROM outbox WHERE seq <= ?", Math.min(seq, neededSeq - 1));
       for (const [known, { chars }] of recent) {
         if (known > seq) break;
         recent.delete(known);

@@ -77,6 +77,13 @@ const TIMETABLE: readonly Row[] = [
     },
   },
   {
+    what: "jobs that stay open move from the journal to the tables",
+    dueAt: ({ store, memory }) => store.jobs.nextMoveAt(memory.drainedSeq),
+    run: ({ store, memory, nowAt }) => {
+      if (store.jobs.settle(memory.drainedSeq, nowAt)) store.outbox.removeUpTo(memory.drainedSeq);
+    },
+  },
+  {
     what: "providers end their back-off",
     dueAt: (turn) => turn.store.backoffs.nextEndAt(),
     run: (turn) => {
@@ -305,9 +312,9 @@ const attendPending = (turn: Turn, job: Job): void => {
 };
 
 /** Too many groups wait: it is looked at again when some of them may have run. */
-const waitForAGroup = (turn: Turn, { id }: Job): void => {
+const waitForAGroup = (turn: Turn, job: Job): void => {
   const dueAt = turn.nowAt + GROUP_WAIT_MS;
-  turn.store.jobs.postpone(id, dueAt);
+  turn.touch(job, dueAt);
   turn.due(dueAt);
 };
 
@@ -343,7 +350,7 @@ const attendRunning = (turn: Turn, job: Job): void => {
   } else {
     // There are heartbeats that its row does not have.
     const dueAt = dueAtOf(job, turn.memory);
-    turn.store.jobs.postpone(job.id, dueAt);
+    turn.touch(job, dueAt);
     turn.due(dueAt);
   }
 };

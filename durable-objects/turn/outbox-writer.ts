@@ -54,9 +54,9 @@ export class OutboxWriter {
     this.#openRow().chars += chars;
   }
 
-  /** A job's record, which the row itself contains. */
+  /** A job's record, which the row itself contains; 0 if it is in a table. */
   addRecord(chars: number): void {
-    this.#openRow().recordChars += chars;
+    if (chars > 0) this.#openRow().recordChars += chars;
   }
 
   addAttempt(attempt: Attempt, nowAt: number): void {

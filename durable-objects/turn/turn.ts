@@ -116,7 +116,8 @@ export class Turn {
     this.#noteBeat(before, job);
     const dueAt = dueAtOf(job, this.memory);
     this.due(dueAt);
-    this.#store(before, job, dueAt);
+    if (job.version === before?.version) this.touch(job, dueAt);
+    else this.#store(before, job, dueAt);
     if (decision.payload !== undefined) this.#outbox.addChars(this.store.payloads.put(job.id, decision.payload));
     if (decision.result !== undefined) this.#outbox.addChars(this.store.payloads.putResult(job.id, decision.result));
     this.#tell(job, decision.events);
@@ -148,11 +149,13 @@ export class Turn {
 
   #store(before: Job | null, job: Job, dueAt: number | null): void {
     const { jobs } = this.store;
-    if (job.version === before?.version) jobs.touch(job, dueAt);
-    else {
-      const seq = this.#outbox.open(this.nowAt);
-      this.#outbox.addRecord(before === null ? jobs.add(job, dueAt, seq) : jobs.put(job, dueAt, seq));
-    }
+    const seq = this.#outbox.open(this.nowAt);
+    this.#outbox.addRecord(before === null ? jobs.add(job, dueAt, seq) : jobs.put(job, dueAt, seq));
+  }
+
+  /** Stores a change that history does not hear of: an instant of the job, or when it is looked at next. */
+  touch(job: Job, dueAt: number | null): void {
+    this.#outbox.addRecord(this.store.jobs.touch(job, dueAt, () => this.#outbox.open(this.nowAt)));
   }
 
   /** A lease that ends without a report of its holder may still report its cost. */
@@ -214,8 +217,7 @@ export class Turn {
   /** A change that may be lost with the object's memory; the next drain or stored heartbeat stores it. */
   rememberWorker(worker: Worker): void {
     this.memory.unstoredWorkers.add(worker.instance);
-    this.memory.fleet.put(worker, this.nowAt);
-    this.effects.changedWorkers.add(worker.instance);
+    this.showWorker(worker);
   }
 
   /** `by` is given if it is not the caller's own action. */

@@ -70,13 +70,14 @@ export const isOpen = ({ status }: Job): boolean => !isFinal(status);
 const WORKER_COUNT = 4;
 /**
  * The journal's capacity, by seed: it rarely has to make room, often, or with every job; it keeps most texts, or only
- * very short ones.
+ * very short ones; open jobs stay long after history has them, for a while, or not.
  */
 const ROOMS = [
-  { jobs: 8_000, textChars: 4_096 },
-  { jobs: 8_000, textChars: 12 },
-  { jobs: 4, textChars: 12 },
-  { jobs: 1, textChars: 4_096 },
+  { jobs: 8_000, textChars: 4_096, stayMs: 60_000, stayChars: 24_000_000 },
+  { jobs: 8_000, textChars: 12, stayMs: 5_000, stayChars: 24_000_000 },
+  { jobs: 4, textChars: 12, stayMs: 60_000, stayChars: 24_000_000 },
+  { jobs: 8_000, textChars: 4_096, stayMs: 60_000, stayChars: 12_000 },
+  { jobs: 1, textChars: 4_096, stayMs: 0, stayChars: 0 },
 ];
 
 /** The same for what one outbox row, one drain and one statement may contain. */

@@ -6,10 +6,12 @@ import { expect, test } from "vitest";
 import { changeJob, createJob, type Job, type NewJob } from "../../domain/job/job.ts";
 import { JOURNAL_ROOM } from "../../durable-objects/store/journal.ts";
 import { openStore, type Store } from "../../durable-objects/store/open.ts";
-import { all } from "../../durable-objects/store/sql.ts";
+import { all, type Sql } from "../../durable-objects/store/sql.ts";
 import { asked } from "../support/asked-job.ts";
 
 const NOTHING = { events: [], attempts: [], audit: [], runs: [] };
+/** The jobs of these tests, made at 1,000, may not stay any more. */
+const TOO_LATE = 1_000 + JOURNAL_ROOM.stayMs;
 const LONG = "x".repeat(JOURNAL_ROOM.textChars + 1);
 
 interface Opened {
@@ -18,6 +20,7 @@ interface Opened {
   readonly woken: () => Store;
   /** The number of rows of each table. */
   readonly rows: () => Record<string, number>;
+  readonly sql: Sql;
 }
 
 let names = 0;
@@ -32,7 +35,7 @@ const inStore = <T>(use: (opened: Opened) => T): Promise<T> => {
           all(storage.sql, `SELECT * FROM ${table}`).length,
         ]),
       );
-    return use({ store: openStore(storage), woken: () => openStore(storage), rows });
+    return use({ store: openStore(storage), woken: () => openStore(storage), rows, sql: storage.sql });
   });
 };
 
@@ -62,8 +65,8 @@ const commit = (store: Store, ...seqs: number[]): void => {
 };
 
 /** As after a drain of the rows up to this one. */
-const drain = (store: Store, seq: number): void => {
-  store.jobs.settle(seq);
+const drain = (store: Store, seq: number, nowAt = TOO_LATE): void => {
+  store.jobs.settle(seq, nowAt);
   store.outbox.removeUpTo(seq);
 };
 
@@ -176,23 +179,90 @@ test("long texts have rows of their own from the beginning, and go when their jo
   });
 });
 
-test("a row that a job of the journal needs is not removed", async () => {
-  await inStore(({ store }) => {
-    create(store, "a", 1);
+test("a job that is open when history has its creation stays for a while, in the row that it began in", async () => {
+  const seen = await inStore(({ store, woken, rows }) => {
+    const job = create(store, "a", 1);
     commit(store, 1);
-    expect(() => store.outbox.removeUpTo(1)).toThrow(/the journal needs/);
+    drain(store, 1, 2_000);
+    complete(store, assign(store, job, 2), 3, "done");
+    commit(store, 2, 3);
+    const { jobs, payloads, outbox } = woken();
+    const read = [jobs.find("a")?.status, payloads.find("a").prompt, payloads.findResult("a")];
+    const undrained = [outbox.firstSeq(), outbox.count(), outbox.charsUpTo(3), outbox.oldestAt()];
+    const kept = rows();
+    drain(store, 3, 3_000);
+    return { read, undrained, kept, left: rows(), woken: woken().jobs.find("a") };
+  });
+  expect(seen).toEqual({
+    read: ["completed", "p", "done"],
+    undrained: [2, 2, 800, 2],
+    kept: { jobs: 0, payloads: 0, results: 0, outbox: 3 },
+    left: { jobs: 0, payloads: 0, results: 0, outbox: 0 },
+    woken: null,
   });
 });
 
-test("a change that history does not hear of moves its job to the tables, where waking finds it", async () => {
+test("rows that are kept for one job bring back no other: not one that ended, nor one that went to the tables", async () => {
+  const seen = await inStore(({ store, woken, rows }) => {
+    const gone = create(store, "gone", 1);
+    const stays = create(store, "stays", 2);
+    const ended = create(store, "ended", 2);
+    assign(store, gone, 2);
+    commit(store, 1, 2);
+    complete(store, ended, 3, "done");
+    commit(store, 3);
+    store.jobs.settle(1, TOO_LATE);
+    const moved = rows().jobs;
+    store.outbox.removeUpTo(1);
+    store.jobs.removeMany(["gone"]);
+    drain(store, 3, 2_000);
+    const { jobs } = woken();
+    return { moved, read: ["gone", "stays", "ended"].map((id) => jobs.find(id)?.id), outbox: rows().outbox, stays };
+  });
+  expect(seen).toMatchObject({ moved: 1, read: [undefined, "stays", undefined], outbox: 2 });
+});
+
+test("a job stays no longer than so much is written, before and after waking", async () => {
+  const bound = JOURNAL_ROOM.stayChars;
+  JOURNAL_ROOM.stayChars = 2_000;
+  try {
+    const seen = await inStore(({ store, woken, rows }) => {
+      create(store, "a", 1);
+      commit(store, 1);
+      drain(store, 1, 2_000);
+      const few = rows().jobs;
+      create(store, "b", 2);
+      commit(store, 2);
+      drain(woken(), 2, 2_000);
+      return { few, many: rows() };
+    });
+    expect(seen).toEqual({ few: 0, many: { jobs: 1, payloads: 1, results: 0, outbox: 1 } });
+  } finally {
+    JOURNAL_ROOM.stayChars = bound;
+  }
+});
+
+test("a job of an earlier release's row does not stay: its later rows do not say that it began before them", async () => {
+  const seen = await inStore(({ store, woken, rows, sql }) => {
+    create(store, "a", 1);
+    commit(store, 1);
+    sql.exec(`UPDATE outbox SET jobs = replace(jobs, '"begins":true,', '')`);
+    drain(woken(), 1, 2_000);
+    return rows();
+  });
+  expect(seen).toEqual({ jobs: 1, payloads: 1, results: 0, outbox: 0 });
+});
+
+test("a change that history does not hear of is in a row of its own, where waking finds it", async () => {
   const seen = await inStore(({ store, woken, rows }) => {
     const job = create(store, "a", 1, { runAt: 5_000 });
     commit(store, 1);
-    store.jobs.touch({ ...job, orderKey: 7 }, null);
+    store.jobs.touch({ ...job, orderKey: 7 }, 9_000, () => 2);
+    commit(store, 2);
     const { jobs } = woken();
-    return [jobs.headOf(job.groupKey), jobs.openCounts().pending, rows().jobs];
+    return [jobs.headOf(job.groupKey), jobs.openCounts().pending, jobs.nextDueAt(), rows().jobs];
   });
-  expect(seen).toEqual([{ id: "a", orderKey: 7 }, 1, 1]);
+  expect(seen).toEqual([{ id: "a", orderKey: 7 }, 1, 9_000, 0]);
 });
 
 test("after a rollback the journal is what the rows say", async () => {

@@ -11,7 +11,7 @@ test("a socket that the platform refuses keeps nothing else from being told, nor
   const runner = new TurnRunner({
     tenant: "t",
     storage: { transactionSync: (work: () => unknown) => work() },
-    store: { jobs: { makeRoom: () => false } },
+    store: { jobs: { isCrowded: () => false, makeRoom: () => false } },
     sockets: { flush: () => told.push("frames") },
     wake: { armNoted: () => told.push("alarm") },
   } as unknown as Tools);

@@ -2,13 +2,13 @@
 // has it: from the journal at once, from the table only after its time has come.
 
 import type { Job } from "../../../domain/job/job.ts";
-import type { Journal, Journaled } from "../journal.ts";
+import type { Journal } from "../journal.ts";
 import { all, type Sql, scalar } from "../sql.ts";
 import { LONGEST_DUE_FIRST, openJobs } from "./open-jobs.ts";
 
 const FINAL = "('completed', 'failed', 'cancelled')";
 
-export const dueJobs = (sql: Sql, journal: Journal, moveOut: (kept: Journaled) => void) => ({
+export const dueJobs = (sql: Sql, journal: Journal) => ({
   /** Open jobs that the sweep must look at, the longest due first. */
   due: (nowAt: number, limit: number): Job[] => {
     const due = {
@@ -52,11 +52,5 @@ export const dueJobs = (sql: Sql, journal: Journal, moveOut: (kept: Journaled) =
     let dueAt = scalar(sql, "SELECT MIN(due_at) FROM jobs WHERE due_at IS NOT NULL") ?? Number.POSITIVE_INFINITY;
     for (const kept of journal.open()) dueAt = Math.min(dueAt, kept.dueAt ?? Number.POSITIVE_INFINITY);
     return Number.isFinite(dueAt) ? dueAt : null;
-  },
-
-  postpone: (id: string, dueAt: number | null): void => {
-    const kept = journal.get(id);
-    if (kept !== undefined) moveOut(kept);
-    sql.exec("UPDATE jobs SET due_at = ? WHERE id = ?", dueAt, id);
   },
 });

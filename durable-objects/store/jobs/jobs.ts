@@ -3,7 +3,7 @@
 
 import type { Job } from "../../../domain/job/job.ts";
 import { isFinal } from "../../../domain/words/job-status.ts";
-import type { Journal, Journaled } from "../journal.ts";
+import { JOURNAL_ROOM, type Journal, type Journaled } from "../journal.ts";
 import type { Sql } from "../sql.ts";
 import { dueJobs } from "./due-jobs.ts";
 import { frontDoorJobs } from "./front-door-jobs.ts";
@@ -25,7 +25,7 @@ export const jobsTable = (sql: Sql, journal: Journal, payloads: ReturnType<typeo
   return {
     ...waitingJobs(sql, journal),
     ...leasedJobs(sql, journal),
-    ...dueJobs(sql, journal, moveOut),
+    ...dueJobs(sql, journal),
     ...frontDoorJobs(sql, journal),
     ...openCounts(sql, journal),
 
@@ -63,11 +63,13 @@ export const jobsTable = (sql: Sql, journal: Journal, payloads: ReturnType<typeo
       return 0;
     },
 
-    /** A change that is not sent to history: a heartbeat, a place in the queue. */
-    touch: (job: Job, dueAt: number | null): void => {
+    /** A change that is not sent to history: a heartbeat, a place in the queue, another due time. The rest as above. */
+    touch: (job: Job, dueAt: number | null, openRow: () => number): number => {
+      const text = JSON.stringify(job);
       const kept = journal.get(job.id);
-      if (kept !== undefined) moveOut(kept);
-      rows.touch({ job, text: JSON.stringify(job) }, dueAt);
+      if (kept === undefined) rows.touch({ job, text }, dueAt);
+      else journal.change(kept, job, text, dueAt, openRow());
+      return kept === undefined ? 0 : text.length;
     },
 
     ...movedOut(journal, moveOut),
@@ -77,17 +79,31 @@ export const jobsTable = (sql: Sql, journal: Journal, payloads: ReturnType<typeo
 
 /** How jobs leave the journal. */
 const movedOut = (journal: Journal, moveOut: (kept: Journaled) => void) => ({
-  /** History has the rows up to this one: jobs created in them leave the journal. Returns whether any job moved. */
-  settle: (drainedSeq: number): boolean => {
+  /**
+   * History has the rows up to this one: jobs created in them leave the journal if they have ended, or may not stay.
+   * Returns whether any job moved.
+   */
+  settle: (drainedSeq: number, nowAt: number): boolean => {
     let hasMoved = false;
     for (const kept of journal.createdUpTo(drainedSeq)) {
-      const isOver = isFinal(kept.job.status) && kept.changedSeq <= drainedSeq && !kept.hasRows;
+      const hasEnded = isFinal(kept.job.status) && kept.changedSeq <= drainedSeq;
+      if (!hasEnded && journal.mayStay(kept, nowAt)) continue;
+      const isOver = hasEnded && !kept.hasRows;
       if (isOver) journal.end(kept);
       else moveOut(kept);
       hasMoved ||= !isOver;
     }
     return hasMoved;
   },
+
+  /** When the oldest job that history has as open must leave the journal; null for none. */
+  nextMoveAt: (drainedSeq: number): number | null => {
+    const { oldest } = journal;
+    return oldest === null || oldest.firstSeq > drainedSeq ? null : oldest.job.createdAt + JOURNAL_ROOM.stayMs;
+  },
+
+  /** History should be sent what it has not, whatever its age. */
+  isCrowded: (): boolean => journal.isCrowded,
 
   /** If the journal has too many jobs, the older half moves to the tables. Returns whether any did. */
   makeRoom: (): boolean => {

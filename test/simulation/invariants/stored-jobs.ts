@@ -40,6 +40,7 @@ interface Change {
   readonly dueAt: number | null;
   readonly payload?: { readonly prompt: string };
   readonly result: unknown;
+  readonly begins?: boolean;
 }
 
 interface Columns {
@@ -67,7 +68,8 @@ const QUERIES: Readonly<Record<Table, Queries>> = {
 };
 
 const TABLES = Object.keys(QUERIES) as Table[];
-const SPILLED = "SELECT CAST(value AS INTEGER) AS seq FROM settings WHERE name = 'spilled_seq'";
+const SEQS = ["spilled_seq", "drained_seq"];
+const SEQ = "SELECT CAST(value AS INTEGER) AS seq FROM settings WHERE name = ?";
 
 /** The rows as last read. */
 export class JobIndex {
@@ -82,15 +84,16 @@ export class JobIndex {
   /** What the outbox has of each job, by row. */
   readonly #changes = new Map<string, Map<number, Change>>();
   #spilledSeq = 0;
+  #drainedSeq = 0;
 
   constructor(disk: Disk, parsed: Parsed) {
     this.#disk = disk;
     this.#parsed = parsed;
   }
 
-  /** By number. */
+  /** What history does not have, by number. */
   get outbox(): ReadonlyMap<string | number, OutboxRow> {
-    return this.#rows.outbox;
+    return new Map([...this.#rows.outbox].filter(([, { seq }]) => seq > this.#drainedSeq));
   }
 
   isOf(disk: Disk): boolean {
@@ -100,7 +103,7 @@ export class JobIndex {
   /** Reads every row. An unchanged job is the same object as in `before`. */
   readAll(before: StoredJobs | null): StoredJobs {
     for (const table of TABLES) for (const row of this.#disk.rows(QUERIES[table].all)) this.#keep(table, row);
-    this.#noteSpilled();
+    this.#noteSeqs();
     const last = before ?? nothing();
     const { jobs, payloads, results } = this.#rows;
     const maps = [jobs, payloads, results, this.#changes, last.jobs, last.prompts, last.results];
@@ -116,7 +119,8 @@ export class JobIndex {
         const named = this.#drop(table, key as string | number);
         for (const id of row === undefined ? named : [...named, ...this.#keep(table, row)]) ids.add(id);
       }
-    if (written.rowsOf("settings").has("spilled_seq")) for (const id of this.#noteSpilled()) ids.add(id);
+    const isMoved = SEQS.some((name) => written.rowsOf("settings").has(name));
+    if (isMoved) for (const id of this.#noteSeqs()) ids.add(id);
     return this.#derive(ids, before);
   }
 
@@ -156,11 +160,12 @@ export class JobIndex {
     return changes.map(({ job }) => job.id);
   }
 
-  /** Returns the jobs that are not read from the outbox any more. */
-  #noteSpilled(): string[] {
-    const seq = (this.#disk.rows(SPILLED)[0]?.seq as number | undefined) ?? 0;
-    if (seq === this.#spilledSeq) return [];
-    this.#spilledSeq = seq;
+  /** Returns the jobs that may not be read from the outbox any more. */
+  #noteSeqs(): string[] {
+    const [spilled = 0, drained = 0] = SEQS.map((name) => this.#disk.rows(SEQ, name)[0]?.seq as number | undefined);
+    if (spilled === this.#spilledSeq && drained === this.#drainedSeq) return [];
+    this.#spilledSeq = spilled;
+    this.#drainedSeq = drained;
     return [...this.#changes.keys()];
   }
 
@@ -194,19 +199,30 @@ export class JobIndex {
     };
   }
 
-  /** The latest that the outbox has of a job; nothing if a table has the job. */
-  #journaled(id: string): { last: Change | null; prompt: string | null; result: unknown } {
-    const found = { last: null as Change | null, prompt: null as string | null, result: null as unknown };
+  /** The latest that the outbox has of a job; nothing if a table has the job, or history its end. */
+  #journaled(id: string): Journaled {
+    const found = { ...NOTHING };
     const changes = this.#rows.jobs.has(id) ? undefined : this.#changes.get(id);
+    let lastSeq = 0;
     for (const [seq, change] of [...(changes ?? [])].sort(bySeq)) {
-      if (seq <= this.#spilledSeq) continue;
+      if (seq <= this.#spilledSeq || (found.last === null && change.begins === false)) continue;
+      lastSeq = seq;
       found.last = change;
       found.prompt = change.payload?.prompt ?? found.prompt;
       found.result = change.result ?? found.result;
     }
-    return found;
+    const hasLeft = found.last !== null && isFinal(found.last.job.status) && lastSeq <= this.#drainedSeq;
+    return hasLeft ? NOTHING : found;
   }
 }
+
+interface Journaled {
+  last: Change | null;
+  prompt: string | null;
+  result: unknown;
+}
+
+const NOTHING: Journaled = { last: null, prompt: null, result: null };
 
 const bySeq = ([one]: [number, Change], [other]: [number, Change]): number => one - other;
 

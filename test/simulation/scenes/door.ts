@@ -96,7 +96,7 @@ export const SCENES_OF_THE_DOOR: readonly Shown[] = [
       await configure(scene, ALIVE);
       const { id } = await create(scene);
       await scene.done({ ...scene.admin, requestId: "asked-1" }, "cancelJob", { id });
-      await scene.pass(1_000);
+      await scene.reachHistory();
       const requests = scene
         .archivedEvents(id)
         .map(({ type, detail }) => [type, (detail as { request_id?: string } | null)?.request_id]);

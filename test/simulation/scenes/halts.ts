@@ -52,7 +52,7 @@ export const SCENES_OF_HALTS: readonly Shown[] = [
       assert.equal((await scene.done(scene.admin, "readKillswitch", null)).level, 1);
       await scene.ask(scene.admin, "completeJob", { ...other, result: 1, usage: null, costUsd: 1, model: null });
       await configure(scene, { ...ALIVE, budget: { day_usd: 1, on_reached: "killswitch" }, history: { keep_days: 3 } });
-      await scene.pass(1_000);
+      await scene.reachHistory();
       assert.equal(scene.audited("killswitch.activated").length, 1);
       assert.deepEqual(
         scene.audited("budget.reached").map((detail) => detail.on_reached),
@@ -72,7 +72,7 @@ export const SCENES_OF_HALTS: readonly Shown[] = [
       }
       await limits(5, 1);
       await limits(5, 0.5);
-      await scene.pass(1_000);
+      await scene.reachHistory();
       assert.deepEqual(
         scene.audited("budget.reached").map((detail) => [detail.limit_usd, detail.spent_usd, detail.on_reached]),
         [
@@ -124,7 +124,7 @@ export const SCENES_OF_HALTS: readonly Shown[] = [
       await halt(scene);
       await scene.done(scene.admin, "cancelJob", { id: one.id });
       await halt(scene, 4);
-      await scene.pass(1_000);
+      await scene.reachHistory();
       assert.equal((await read(scene, other.id)).status, "cancelled");
       assert.equal((await read(scene, one.id)).status, "cancelled");
       assert.equal(scene.audited("killswitch.activated").length, 2);
@@ -151,7 +151,7 @@ export const SCENES_OF_HALTS: readonly Shown[] = [
         await scene.tell((tenant) => tenant.leave("https://elsewhere.example"));
         await scene.pass(6_000);
         await scene.tell((tenant) => tenant.stay());
-        await scene.pass(1_000);
+        await scene.reachHistory();
         const { level, reason } = await scene.done(scene.admin, "readKillswitch", null);
         return [level, reason];
       };

@@ -144,7 +144,7 @@ export const SCENES_OF_JOBS: readonly Shown[] = [
       const held = await started(scene, { maxAttempts: 1 });
       const { id } = held;
       await fail(scene, held, { code: "provider_failed", message: "no", retryable: false });
-      await scene.pass(1_000);
+      await scene.reachHistory();
       assert.equal(scene.archived(id).job.status, "failed");
       await scene.done(scene.admin, "retryJob", { id });
       scene.sleep();
@@ -160,7 +160,7 @@ export const SCENES_OF_JOBS: readonly Shown[] = [
       const asked = { job: JOB, mayQueue: false, idempotency: null };
       const job = await scene.done(scene.admin, "dispatch", asked);
       await scene.done(scene.admin, "startJob", { id: job.id, lease: 1 });
-      await scene.pass(1_000);
+      await scene.reachHistory();
       const events = scene.archivedEvents(job.id);
       assert.deepEqual(
         events.map(({ type, version }) => [type, version]),
@@ -194,7 +194,7 @@ export const SCENES_OF_JOBS: readonly Shown[] = [
         });
       await finish(0);
       await finish(1);
-      await scene.pass(1_000);
+      await scene.reachHistory();
       assert.deepEqual(scene.audited("jobs.bulk_cancel"), [{ filter: { status: "pending" }, changed: 1 }]);
     },
   },

@@ -191,7 +191,7 @@ export const SCENES_OF_KEYS: readonly Shown[] = [
       await withLimits(scene, { concurrent: 3 });
       await scene.done(scene.admin, "patchKey", { id: "limited", name: "renamed", limits: undefined });
       await scene.done(scene.admin, "patchKey", { id: "limited", name: null, limits: null });
-      await scene.pass(1_000);
+      await scene.reachHistory();
       const [renamed, freed] = scene.audited("key.changed") as {
         name: string;
         limits: { concurrent: number } | null;

@@ -102,7 +102,7 @@ export const SCENES_OF_MODELS: readonly Shown[] = [
       await schedule(scene, "stays", "p", "kept");
       await learn(scene, "p", ["lost", "kept", "unused"]);
       await learn(scene, "p", ["kept"]);
-      await scene.pass(1_000);
+      await scene.reachHistory();
       assert.deepEqual(scene.audited("catalog.models_removed"), [
         {
           models: ["lost", "unused"],

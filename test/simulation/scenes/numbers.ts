@@ -77,7 +77,7 @@ export const SCENES_OF_NUMBERS: readonly Shown[] = [
       const usage = { inputTokens: 10, outputTokens: 20 };
       await scene.done(scene.admin, "completeJob", { ...done, result: 1, usage, costUsd: 2, model: null });
       await fail(scene, failed, BROKE);
-      await scene.pass(1_000);
+      await scene.reachHistory();
       const rows = scene.archivedRows(
         "SELECT job_id, worker, outcome, cached_input_tokens, reasoning_tokens FROM attempts",
       );

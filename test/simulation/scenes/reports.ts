@@ -132,7 +132,7 @@ export const SCENES_OF_REPORTS: readonly Shown[] = [
       await scene.pass(2_000);
       assert.equal(await spentUsd(scene), 113);
       const sums = async () => {
-        await scene.pass(1_000);
+        await scene.reachHistory();
         const sumOf = (table: string) =>
           scene.archivedRows(`SELECT SUM(nano_usd) / 1e9 AS usd, SUM(output_tokens) AS told FROM ${table}`)[0];
         const by = sumOf("cost_by_hours WHERE name = 'worker'");
@@ -158,7 +158,7 @@ export const SCENES_OF_REPORTS: readonly Shown[] = [
       await scene.done(scene.admin, "cancelJob", { id: first.id });
       await scene.pass(16_000);
       const unpriced = async () => {
-        await scene.pass(1_000);
+        await scene.reachHistory();
         return ["cost_hours", "cost_by_hours WHERE name = 'key'"].map((table) =>
           scene.archivedRows(`SELECT unpriced_jobs AS jobs FROM ${table} ORDER BY hour_at`).map(({ jobs }) => jobs),
         );
@@ -266,7 +266,7 @@ export const SCENES_OF_REPORTS: readonly Shown[] = [
       const held: Held[] = [];
       for (let count = 0; count < 20; count += 1) held.push(await started(scene));
       for (const one of held) await fail(scene, one, BROKE);
-      await scene.pass(1_000);
+      await scene.reachHistory();
       const paused = scene.audited("worker.paused");
       assert.equal(paused.length, 1);
       assert.match(String(paused[0]?.reason), /\w/);

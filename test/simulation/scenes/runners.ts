@@ -50,6 +50,7 @@ export const SCENES_OF_THE_RUNNERS: readonly Shown[] = [
       assert.deepEqual(callsOf(scene), []);
       await scene.pass(1);
       assert.equal((await read(scene, second.id)).assigned_worker, HOSTED);
+      await scene.reachHistory();
       assert.deepEqual(scene.audited("overflow.started"), [{ worker: HOSTED, job_id: second.id, model: "m" }]);
     },
   },

@@ -6,6 +6,7 @@ import type { Refusal } from "../../../domain/words/refusal.ts";
 import type { Result } from "../../../domain/words/result.ts";
 import type { AnswerOf, OperationName, RequestOf } from "../../../durable-objects/api.ts";
 import type { Credential } from "../../../durable-objects/steps/holders.ts";
+import { DRAIN_DELAY_MS } from "../../../durable-objects/store/outbox.ts";
 import type { Tenant } from "../../../durable-objects/tenant.ts";
 import { watch } from "../actors/viewers.ts";
 import { connect, say } from "../actors/workers.ts";
@@ -51,6 +52,11 @@ export class Scene {
   /** Time passes; what is due meanwhile is done. */
   pass(ms: number): Promise<void> {
     return this.#world.shell.advance(ms);
+  }
+
+  /** Time passes until history has what was done. */
+  reachHistory(): Promise<void> {
+    return this.pass(DRAIN_DELAY_MS);
   }
 
   /** The object is unloaded: what it did not store is forgotten. */

@@ -91,7 +91,7 @@ export const SCENES_OF_SETTINGS: readonly Shown[] = [
     shown: async (scene) => {
       await configure(scene, { history: { keep_days: 3 } });
       await configure(scene, { history: { keep_days: 4 } });
-      await scene.pass(1_000);
+      await scene.reachHistory();
       const [, change] = scene.audited("config.replaced");
       assert.deepEqual(change, {
         history: { before: { keep_days: 3, keep_texts_days: null }, after: { keep_days: 4, keep_texts_days: null } },
@@ -134,7 +134,7 @@ export const SCENES_OF_SETTINGS: readonly Shown[] = [
       const [skipped] = runs(scene);
       assert.deepEqual([skipped?.outcome, skipped?.job_id], ["skipped", null]);
       assert.match(String(skipped?.reason), /budget/);
-      await scene.pass(1_000);
+      await scene.reachHistory();
       const created = runs(scene).at(-1);
       assert.equal(created?.outcome, "created");
       assert.equal((await read(scene, String(created?.job_id))).provider, "p");
@@ -152,7 +152,7 @@ export const SCENES_OF_SETTINGS: readonly Shown[] = [
       scene.holdAlarm(true);
       await scene.pass(11 * MINUTE_MS);
       scene.holdAlarm(false);
-      await scene.pass(1_000);
+      await scene.reachHistory();
       assert.deepEqual(
         runs(scene)
           .map(({ outcome }) => outcome)

@@ -63,7 +63,7 @@ export const SCENES_OF_WEBHOOKS: readonly Shown[] = [
       scene.sleep();
       await scene.pass(5 * MINUTE_MS);
       scene.holdAlarm(false);
-      await scene.pass(1_000);
+      await scene.reachHistory();
       assert.deepEqual(await told(), ["schedule.missed"]);
       const [run] = scene.archivedRows("SELECT missed FROM schedule_runs ORDER BY ran_at DESC");
       assert.equal(run?.missed, 4);

@@ -243,7 +243,7 @@ export const SCENES_OF_WORKERS: readonly Shown[] = [
       };
       const before = await outcomes();
       assert.equal(before.flat().length, 4);
-      await scene.pass(1_000);
+      await scene.reachHistory();
       scene.sleep();
       assert.deepEqual(await outcomes(), before);
     },

@@ -4,6 +4,7 @@
 import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import type { Role } from "../../../domain/access/key.ts";
+import { JOURNAL_ROOM } from "../../../durable-objects/store/journal.ts";
 import type { Tenant } from "../../../durable-objects/tenant.ts";
 import { edgeFetch } from "./edge.ts";
 
@@ -133,6 +134,9 @@ export const alarm = async (world: World): Promise<boolean> => {
 /** Reads or rewrites what the object stores. Its memory is rebuilt when it next wakes (`evictDurableObject`). */
 export const inStorage = <T>(world: World, work: (storage: DurableObjectStorage) => T | Promise<T>): Promise<T> =>
   runInDurableObject(world.stub, async (_instance: Tenant, state: DurableObjectState) => work(state.storage));
+
+/** Tests read and change open jobs in their table: they go there as soon as history has them. */
+JOURNAL_ROOM.stayMs = 0;
 
 /** The earliest due time of a job that is in no table yet. */
 export const JOURNAL_DUE = `SELECT MIN(due_at) AS at FROM (

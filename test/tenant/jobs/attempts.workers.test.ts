@@ -323,8 +323,9 @@ describe("a worker that is silent for a while", () => {
     const socket = await connectWorker(world.key ?? "", { instance: "w", provider: "p", status: "idle", tags: "" });
     await new Promise((resolve) => setTimeout(resolve, 2_000));
     const job = await world.ok("POST", "/api/jobs", { prompt: "x" });
-    socket.send("ping");
+    const pings = setInterval(() => socket.send("ping"), 500);
     const given = await socket.next((message) => message.type === "job.assigned");
+    clearInterval(pings);
     expect(given.job.id).toBe(job.id);
   });
 
