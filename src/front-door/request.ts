@@ -55,6 +55,12 @@ const seconds = (min: number, max: number) =>
     .transform(Number)
     .pipe(z.number().min(min).max(max));
 
+/** A request that is to stay here must not go to a provider for a word that nobody reads. */
+const onOrOff = z
+  .string()
+  .toLowerCase()
+  .pipe(z.enum(["on", "off"], "must be on or off"));
+
 const SERVICE_TIERS: Readonly<Record<string, Priority>> = { flex: "low", priority: "high" };
 
 /** The client's headers that are meant for the runtime. Its key and cookies are never passed on. */
@@ -191,7 +197,7 @@ export const readRequest = async (c: AppContext, api: Api, read: ReadBody): Prom
     model: model.data,
     prompt: promptOf(api, body),
     others: othersOf(body, large !== null),
-    edge: body.edge !== false && c.req.header("x-signalbox-edge")?.trim().toLowerCase() !== "off",
+    edge: body.edge !== false && header(c, "x-signalbox-edge", onOrOff) !== "off",
     input: large === null ? inputOf(body, changes) : null,
     metadata: metadataOf(body, c.req.header("x-signalbox-metadata")),
     session: await sessionOf(api, model.data, body, named.find((name) => name !== undefined && name !== "") ?? null),

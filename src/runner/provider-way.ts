@@ -1,6 +1,7 @@
 // One call's way to a provider: through the vault connector, which adds the key and follows no redirect. It keeps what
 // the provider refused the key with.
 
+import { withoutKeyLike } from "../../contract/text/secret-text.ts";
 import { startOf } from "../../contract/text/start-of.ts";
 import type { ProviderApi, ProviderAuth, ProviderDefinition } from "../../domain/catalog/catalog.ts";
 import { EDGE_PLACES } from "../../domain/fleet/worker.ts";
@@ -130,7 +131,7 @@ export class ProviderWay implements Way {
   }
 
   #hidden(text: string): string {
-    return this.#holdsKey(text) ? "its words are left out, because they contain the key" : text;
+    return this.#holdsKey(text) ? "its words are left out, because they contain the key" : withoutKeyLike(text);
   }
 
   /** Reads the refusal's body, so that its words are known, whatever becomes of them. */

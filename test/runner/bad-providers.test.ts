@@ -59,10 +59,13 @@ const firstCall = (behaviour: Behaviour) => {
 describe("a provider that refuses", () => {
   test("the key makes its worker unavailable in its own words", async () => {
     await hosted.enable({}, ONCE);
-    hosted.acme.behave = () => ({ status: 401, errorBody: { error: { message: "bad key, go away" } } });
+    hosted.acme.behave = () => ({
+      status: 401,
+      errorBody: { error: { message: "bad key sk-acme-01234***, go away" } },
+    });
     const refused = await ask({ model: "m2" });
     expect([refused.status, refused.body.error.code]).toEqual([502, "provider_refused"]);
-    expect((await hosted.worker("edge-acme-0")).unavailable).toBe("acme refused the key: bad key, go away");
+    expect((await hosted.worker("edge-acme-0")).unavailable).toBe("acme refused the key: bad key [key], go away");
   });
 
   test("the key fails no job that another worker can take", async () => {

@@ -138,6 +138,7 @@ describe("a job is kept away from hosted providers", () => {
   test("by a header, and by the limits of its key", async () => {
     const off = await ask({ model: "m2" }, { "x-signalbox-edge": "off", "x-signalbox-queue": "0" });
     expect(off.status).toBe(503);
+    expect((await ask({ model: "m2" }, { "x-signalbox-edge": "false" })).status).toBe(400);
     const { key } = await hosted.api("POST", "/api/keys", { name: "k", role: "client", limits: { edge: false } });
     const limited = await send(
       { url: hosted.server.url, key },
