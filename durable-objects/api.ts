@@ -167,9 +167,9 @@ export const OPERATIONS = {
     },
     frontDoor.mayAsk,
   ),
-  listModels: operation(ASK, alone(models.listModels)),
+  listModels: operation(REVIEW, alone(models.listModels)),
   readCorsOrigins: operation(ASK, alone(frontDoor.readCorsOrigins)),
-  getModel: operation({ ...ASK, refuses: ["model_not_found"] }, models.getModel),
+  getModel: operation({ ...REVIEW, refuses: ["model_not_found"] }, models.getModel),
 
   reportPresence: operation(
     { ...WORK, ...VITAL, refuses: ["instance_taken", "too_many_workers", "too_many_offers"] },

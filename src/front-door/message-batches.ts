@@ -22,6 +22,7 @@ import { requestLines } from "../files/request-lines.ts";
 import { sendOn } from "../files/upload.ts";
 import { answer } from "../http/answer.ts";
 import type { AppContext } from "../http/auth.ts";
+import { refuseOtherMedia } from "../http/body.ts";
 import { clientOrigin } from "../http/client-origin.ts";
 import { headersFor } from "../http/headers.ts";
 import { randomId, type TokenFacts } from "../http/key-format.ts";
@@ -84,6 +85,7 @@ const create = endpoint(
     answers: { 200: { description: "The batch.", schema: anthropicBatch } },
   },
   async (c, { token }) => {
+    refuseOtherMedia(c);
     const id = `batch_${randomId()}`;
     const file = await receive(c, token, arrivingRequests(c, anthropicBatchId(id)), receiveFile(c, token));
     const created = await callTenant(c.env, token, "createBatch", {

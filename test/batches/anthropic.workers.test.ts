@@ -35,6 +35,13 @@ const whenEnded = (client: Anthropic, id: string) =>
     return batch;
   }, WITHIN);
 
+it("a body of another media type is refused", async () => {
+  const world = await newWorld();
+  const headers = { "content-type": "text/plain" };
+  const raw = JSON.stringify({ requests: [request("a")] });
+  expect((await world.post("/v1/messages/batches", undefined, { headers, raw })).status).toBe(415);
+});
+
 it("creates, polls, pages, reads results, and deletes", async () => {
   const world = await newWorld();
   const client = clientOf(world.key);
