@@ -1,4 +1,5 @@
-// A question on the terminal. Without a terminal nobody can answer, and the command needs a flag.
+// A question on the terminal, and keys that are pressed there. Without a terminal nobody can answer, and the command
+// needs a flag.
 
 import { createInterface } from "node:readline/promises";
 
@@ -13,5 +14,20 @@ export const askOnTerminal = (signal: AbortSignal): Ask => {
     } finally {
       lines.close();
     }
+  };
+};
+
+/** Calls `press` with each key, until what it returns is called; null without a terminal. */
+export type Keys = ((press: (key: string) => void) => () => void) | null;
+
+export const keysOfTerminal = (): Keys => {
+  const { stdin } = process;
+  if (stdin.isTTY !== true) return null;
+  return (press) => {
+    const hear = (bytes: Buffer) => press(bytes.toString());
+    stdin.setRawMode(true).on("data", hear).resume();
+    return () => {
+      stdin.off("data", hear).setRawMode(false).pause();
+    };
   };
 };

@@ -6,7 +6,7 @@ import { addAbortSignal } from "node:stream";
 import { text } from "node:stream/consumers";
 import { ApiProblem } from "../contract/client/problem.ts";
 import { Signalbox } from "../sdk/signalbox.ts";
-import { askOnTerminal } from "./ask.ts";
+import { askOnTerminal, keysOfTerminal } from "./ask.ts";
 import { printable } from "./cells.ts";
 import { Failure, UsageError } from "./failure.ts";
 import { helpAbout } from "./help.ts";
@@ -51,6 +51,7 @@ const contextOf = (isJson: boolean, signal: AbortSignal): Context => {
     env,
     readInput: (file) => readInput(file, signal),
     ask: askOnTerminal(signal),
+    keys: keysOfTerminal(),
   };
 };
 

@@ -1,7 +1,7 @@
 // One row per command: its name, arguments, help text and what it does. Parser, help and tests use the same row.
 
 import type { Signalbox } from "../sdk/signalbox.ts";
-import type { Ask } from "./ask.ts";
+import type { Ask, Keys } from "./ask.ts";
 import type { Input } from "./input.ts";
 import type { Output } from "./output.ts";
 
@@ -29,6 +29,8 @@ export interface Context {
   readonly readInput: (file: string) => Promise<string>;
   /** null where there is no terminal. */
   readonly ask: Ask;
+  /** null where there is no terminal. */
+  readonly keys: Keys;
 }
 
 export interface Verb {

@@ -21,7 +21,10 @@ const PAGES: Readonly<Record<string, { readonly at: string; readonly named?: str
   audit: { at: "settings/audit" },
 };
 
+const JOB_ID = /^[0-9a-f]+(-[0-9a-f]+){4}$/;
+
 const addressOf = (page: string, name: string | undefined): string => {
+  if (name === undefined && JOB_ID.test(page)) return addressOf("jobs", page);
   const found = Object.hasOwn(PAGES, page) ? PAGES[page] : undefined;
   if (found === undefined)
     throw new UsageError(`there is no page "${page}": give one of ${Object.keys(PAGES).join(", ")}`);
@@ -33,16 +36,19 @@ const addressOf = (page: string, name: string | undefined): string => {
 export const openCommand: Verb = {
   name: "open",
   says: "Opens the dashboard in the browser; prints its address where there is none",
-  examples: ["open", "open jobs job_1", "open workers gpu-1 --no-browser"],
+  examples: ["open", "open 01a206b7-c86f-7000-9aa5-e0a348136c66", "open workers gpu-1 --print"],
   args: [
-    { name: "page", says: `one of ${Object.keys(PAGES).join(", ")} (overview)`, isOptional: true },
+    { name: "page", says: `a job's id, or one of ${Object.keys(PAGES).join(", ")} (overview)`, isOptional: true },
     { name: "name", says: "a job's id, a worker or a schedule", isOptional: true },
   ],
-  flags: { "no-browser": { takes: null, says: "only prints the address" } },
+  flags: {
+    print: { takes: null, says: "only prints the address" },
+    "no-browser": { takes: null, says: "the same" },
+  },
   run: async ({ env, output }, input) => {
     const address = `${loginOf(env).url}/${addressOf(input.optionalArg("page") ?? "overview", input.optionalArg("name"))}`;
     output.value({ address }, address);
-    if (!output.isForPeople || input.is("no-browser")) return;
+    if (!output.isForPeople || input.is("print") || input.is("no-browser")) return;
     if (!hasScreen(env)) output.say("There is no screen here: open this address in a browser.");
     else if (!(await openBrowser(address))) output.say("No browser could be started: open this address in one.");
   },

@@ -5,7 +5,7 @@ import { ApiProblem } from "../../contract/client/problem.ts";
 import { UsageError } from "../failure.ts";
 import { loginOf } from "../login.ts";
 import { statusOf } from "../status.ts";
-import { figuresOf, type Lists, type Look, lookOf, screenOf } from "../top.ts";
+import { figuresOf, type Lists, type Look, lookOf, type Size, screenOf } from "../top.ts";
 import type { Context, Verb } from "../verb.ts";
 import { isWell, SIGN } from "../verdict.ts";
 
@@ -30,6 +30,8 @@ const status: Verb = {
 
 const EVERY_SECONDS = 2;
 const LEAST_SECONDS = 1;
+/** A terminal that passes each key on passes Ctrl-C on, too. */
+const QUITS: ReadonlySet<string> = new Set(["q", "Q", "\u0003"]);
 /** More than a screen has lines. */
 const LISTED = 100;
 
@@ -51,11 +53,18 @@ const lineOf = (figures: ReturnType<typeof figuresOf>): string =>
     .map((figure) => figure ?? "")
     .join("\t");
 
-const show = async (context: Context, title: string, before: Look | null): Promise<Look> => {
+const ONE_PICTURE = 3 * LISTED;
+
+type Shows = "screen" | "picture" | "figures";
+
+const show = async (context: Context, shows: Shows, title: string, before: Look | null): Promise<Look> => {
   const { output } = context;
   const now = await readLook(context);
-  if (output.isForPeople) output.screen(screenOf(title, now, before, await readLists(context), output.size));
-  else output.line(figuresOf(now, before), lineOf(figuresOf(now, before)));
+  const draw = async (size: Size) => screenOf(title, now, before, await readLists(context), size);
+  const figures = figuresOf(now, before);
+  if (shows === "screen") output.screen(await draw(output.size));
+  else if (shows === "figures") output.line(figures, lineOf(figures));
+  else for (const { text } of await draw({ ...output.size, rows: ONE_PICTURE })) output.line(figures, text);
   return now;
 };
 
@@ -63,12 +72,19 @@ const show = async (context: Context, title: string, before: Look | null): Promi
 const isPassing = (error: unknown): error is ApiProblem =>
   error instanceof ApiProblem && error.status !== 401 && error.status !== 403;
 
-const watch = async (context: Context, title: string, everyMs: number, looks: number): Promise<void> => {
+interface Watch {
+  readonly title: string;
+  readonly shows: Shows;
+  readonly everyMs: number;
+  readonly looks: number;
+}
+
+const watch = async (context: Context, { title, shows, everyMs, looks }: Watch): Promise<void> => {
   const { output, signal } = context;
   let before: Look | null = null;
   for (let look = 1; ; look += 1) {
     try {
-      before = await show(context, title, before);
+      before = await show(context, shows, title, before);
     } catch (error) {
       signal.throwIfAborted();
       if (!isPassing(error)) throw error;
@@ -82,24 +98,38 @@ const watch = async (context: Context, title: string, everyMs: number, looks: nu
 
 const top: Verb = {
   name: "top",
-  says: "Shows jobs, workers and what waits, live; in a pipe a line of figures each time",
+  says: "Shows jobs, workers and what waits, live (q ends it); in a pipe once, or a line of figures each time",
   examples: ["top", "top --every 10 --count 6", "top --json | jq .waiting"],
   flags: {
-    every: { takes: "seconds", says: `how often to look (${EVERY_SECONDS})` },
+    every: { takes: "seconds", says: `how often to look (${EVERY_SECONDS}); in a pipe a line of figures each time` },
     count: { takes: "n", says: "ends after so many looks" },
   },
   run: async (context, input) => {
-    const { client, env, output, signal } = context;
-    const every = input.number("every") ?? EVERY_SECONDS;
+    const { client, env, output } = context;
+    const [asked, count] = [input.number("every"), input.number("count")];
+    const every = asked ?? EVERY_SECONDS;
     if (every < LEAST_SECONDS) throw new UsageError(`--every takes ${LEAST_SECONDS} second or more, not ${every}`);
-    const { tenant } = await client().session.get({ signal });
-    const title = `Tenant ${tenant} at ${loginOf(env).url}, every ${every} s; Ctrl-C ends`;
+    const isOnce = !output.isForPeople && asked === undefined && count === undefined;
+    const quit = new AbortController();
+    const signal = AbortSignal.any([context.signal, quit.signal]);
+    const stop = output.isForPeople ? context.keys?.((key) => QUITS.has(key) && quit.abort()) : undefined;
     try {
-      await watch(context, title, every * 1000, input.number("count") ?? Number.POSITIVE_INFINITY);
+      const { tenant } = await client().session.get({ signal });
+      const at = `Tenant ${tenant} at ${loginOf(env).url}`;
+      await watch(
+        { ...context, signal },
+        {
+          title: isOnce ? at : `${at}, every ${every} s; q ends`,
+          shows: output.isForPeople ? "screen" : isOnce && !output.isJson ? "picture" : "figures",
+          everyMs: every * 1000,
+          looks: count ?? (isOnce ? 1 : Number.POSITIVE_INFINITY),
+        },
+      );
     } catch (error) {
-      // The signal is how it usually ends.
+      // A key or the signal is how it usually ends.
       if (!signal.aborted) throw error;
     } finally {
+      stop?.();
       output.endScreen();
     }
   },

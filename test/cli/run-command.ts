@@ -1,6 +1,6 @@
 // One command over the real SDK, on a service that is a function from the request's address to its answer.
 
-import type { Ask } from "../../cli/ask.ts";
+import type { Ask, Keys } from "../../cli/ask.ts";
 import { Output } from "../../cli/output.ts";
 import { parse } from "../../cli/parse.ts";
 import { VERBS } from "../../cli/verbs.ts";
@@ -13,6 +13,7 @@ export const runCommand = async (
   answer: Answer,
   ask: Ask = null,
   isTerminal = false,
+  keys: Keys = null,
 ): Promise<{ out: string; err: string; code: number | undefined }> => {
   const said = { out: "", err: "" };
   const sink = (name: keyof typeof said) => ({
@@ -34,6 +35,7 @@ export const runCommand = async (
     env: {},
     readInput: async () => "",
     ask,
+    keys,
   };
   const code = (await parsed.verb.run(context, parsed.input)) ?? undefined;
   return { ...said, code };

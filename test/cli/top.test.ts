@@ -88,6 +88,32 @@ describe("the command", () => {
     expect(JSON.parse(json)).toMatchObject({ waiting: 7 });
   });
 
+  it("prints one picture in a pipe, without control sequences, and ends", async () => {
+    const { out } = await runCommand(["top"], answer);
+    expect(out).toBe(
+      [
+        "Tenant acme at http://127.0.0.1:8787",
+        "jobs: 3 running, 7 waiting",
+        "workers: 2 online, 1 paused, 5 offline",
+        "",
+      ].join("\n"),
+    );
+    const { out: json } = await runCommand(["top", "--json"], answer);
+    expect(JSON.parse(json)).toMatchObject({ running: 3 });
+  });
+
+  it.each(["q", "\u0003"])("ends on the terminal with the key %j", async (key) => {
+    let isHeard = true;
+    const { out } = await runCommand(["top"], answer, null, true, (press) => {
+      setTimeout(() => press(key), 50);
+      return () => {
+        isHeard = false;
+      };
+    });
+    expect(out.endsWith("\u001b[?1049l")).toBe(true);
+    expect(isHeard).toBe(false);
+  });
+
   it("draws on the terminal's other screen, and leaves it at the end", async () => {
     const { out } = await runCommand(["top", "--count", "1"], answer, null, true);
     expect(out.startsWith("\u001b[?1049h")).toBe(true);

@@ -63,6 +63,8 @@ describe("audit", () => {
 describe("open", () => {
   it("prints the address of the page that is named", async () => {
     expect((await run(["open"], {})).out).toBe("http://127.0.0.1:8787/#/\n");
+    const id = "01a206b7-c86f-7000-9aa5-e0a348136c66";
+    expect((await run(["open", id, "--print"], {})).out).toBe(`http://127.0.0.1:8787/#/jobs/${id}\n`);
     expect((await run(["open", "workers", "a/b"], {})).out).toBe("http://127.0.0.1:8787/#/fleet/a%2Fb\n");
     expect(JSON.parse((await run(["open", "cost", "--json"], {})).out)).toEqual({
       address: "http://127.0.0.1:8787/#/cost",
