@@ -21,6 +21,8 @@ export const tenants = sqliteTable("tenants", {
   keepTextsDays: integer("keep_texts_days"),
   /** Jobs that had finished by then have no texts. */
   textsGoneUntil: integer("texts_gone_until"),
+  /** The long texts of jobs that had finished by then are packed. */
+  packedUntil: integer("packed_until"),
   /** Why its object does not serve it here, as of its last drain: arriving, leaving, left; null: it does. */
   away: text("away"),
 });

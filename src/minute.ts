@@ -14,6 +14,7 @@ import { providerReport } from "./catalog/provider-report.ts";
 import type { Env } from "./env.ts";
 import { archiveOf } from "./history/archive/store.ts";
 import { auditStatement } from "./history/audit.ts";
+import { packTexts } from "./history/pack-texts.ts";
 import { pruneJobs, pruneScheduleRuns, pruneTexts } from "./history/retention.ts";
 import { MAX_OVERDUE, overdueTenants, tenantNamed } from "./history/tenants.ts";
 import { meteredDatabase } from "./metered-database.ts";
@@ -79,6 +80,7 @@ const prune = async (env: Env, allowance: Allowance): Promise<void> => {
       await (await objectOf(tenant)).noteArchiveTrouble();
     },
   });
+  await packTexts(env.DB, nowAt, { allowance, isOurs });
 };
 
 const syncCatalog = async (env: Env, allowance: Allowance): Promise<void> => {

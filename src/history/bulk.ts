@@ -56,5 +56,8 @@ export const findManyArchived = (
       .prepare(`${WHOLE_JOBS} WHERE jobs.tenant = ?1 AND jobs.id IN (SELECT value FROM json_each(?2))`)
       .bind(tenant, JSON.stringify(ids))
       .all<WholeJobRow>();
-    return results.map((row) => ({ id: row.id, archived: { ...toArchived(row), result: null, absentAt } }));
+    const found: { id: string; archived: Brought }[] = [];
+    for (const row of results)
+      found.push({ id: row.id, archived: { ...(await toArchived(row)), result: null, absentAt } });
+    return found;
   });

@@ -11,17 +11,13 @@ import { invalid } from "../../domain/words/refusal.ts";
 import { Refused } from "../http/refused.ts";
 import { type PlaceInList, readCursor, writeCursor } from "./job-cursor.ts";
 import { findsIds, type JobSelection, type Lead, leadOf, selectionOf } from "./job-filter.ts";
-import { shortTextColumns, TEXT_COLUMNS, TEXTS_OF_JOBS } from "./job-texts.ts";
+import { shortTextColumns, TEXT_COLUMNS, TEXTS_OF_JOBS, type TextsRow, withTexts } from "./job-texts.ts";
 import { readPage } from "./page.ts";
 import { readHistory } from "./store.ts";
 
 const MAX_EVENTS = 10_000;
 
-interface JobRow extends ArchivedRow {
-  readonly prompt: string;
-  readonly input: string;
-  readonly result: string;
-}
+interface JobRow extends ArchivedRow, TextsRow {}
 
 /** A row with all of its texts. */
 export interface WholeJobRow extends JobRow {
@@ -31,13 +27,16 @@ export interface WholeJobRow extends JobRow {
 /** Jobs with their texts. */
 export const WHOLE_JOBS = `SELECT ${ARCHIVED_COLUMNS}, ${TEXT_COLUMNS} FROM jobs ${TEXTS_OF_JOBS}`;
 
-export const toArchived = (row: WholeJobRow): Archived => ({
-  isWithoutTexts: row.is_without_texts === 1,
-  job: readArchived(row),
-  prompt: row.prompt,
-  input: JSON.parse(row.input) as Json,
-  result: JSON.parse(row.result) as Json,
-});
+export const toArchived = async (row: WholeJobRow): Promise<Archived> => {
+  const { prompt, input, result } = await withTexts(row);
+  return {
+    isWithoutTexts: row.is_without_texts === 1,
+    job: readArchived(row),
+    prompt,
+    input: JSON.parse(input) as Json,
+    result: JSON.parse(result) as Json,
+  };
+};
 
 /** A job with its payload and result, for a reader or for a command on a job that has left the object. */
 export const findArchived = (db: D1Database, tenant: string, id: string): Promise<Archived | null> =>
@@ -49,13 +48,19 @@ export const findArchived = (db: D1Database, tenant: string, id: string): Promis
     return row === null ? null : toArchived(row);
   });
 
+const inTurn = async <T, U>(all: readonly T[], work: (one: T) => Promise<U>): Promise<U[]> => {
+  const done: U[] = [];
+  for (const one of all) done.push(await work(one));
+  return done;
+};
+
 /** Many at a time; their order is not that of the ids. */
 export const findManyWhole = async (db: D1Database, tenant: string, ids: readonly string[]): Promise<Archived[]> => {
   const { results } = await db
     .prepare(`${WHOLE_JOBS} WHERE jobs.tenant = ?1 AND jobs.id IN (SELECT value FROM json_each(?2))`)
     .bind(tenant, JSON.stringify(ids))
     .all<WholeJobRow>();
-  return results.map(toArchived);
+  return inTurn(results, toArchived);
 };
 
 /** A missing text is never too long for an answer. */
@@ -85,7 +90,7 @@ export const listJobs = (db: D1Database, tenant: string, query: JobListQuery): P
     const last = shown.at(-1);
     const isLastPage = last === undefined || rows.length <= query.limit;
     return {
-      jobs: shown.map((row) => presentListed(row, query.max_chars)),
+      jobs: await inTurn(shown, async (row) => presentListed(await withTexts(row), query.max_chars)),
       total: Math.min(total, MAX_COUNTED),
       total_is_capped: total > MAX_COUNTED,
       next_cursor: isLastPage ? null : writeCursor(query.sort, { value: last.sorted_by, id: last.id }),
@@ -183,7 +188,9 @@ const presentListed = (row: ListedRow, maxChars: number): JobResource => {
     row[`${name}_chars`] <= maxChars || (name !== "prompt" && row[name] === NULL);
   const truncated = (["prompt", "input", "result"] as const).filter((name) => !isShort(name));
   const json = (name: "input" | "result"): Json => (truncated.includes(name) ? null : (JSON.parse(row[name]) as Json));
-  const job = presentJob(readArchived(row), { prompt: row.prompt, input: json("input") }, json("result"));
+  // As SQLite cuts what is not packed.
+  const prompt = row.packed_prompt === null ? row.prompt : [...row.prompt].slice(0, maxChars).join("");
+  const job = presentJob(readArchived(row), { prompt, input: json("input") }, json("result"));
   return truncated.length === 0 ? job : { ...job, truncated };
 };
 

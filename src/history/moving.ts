@@ -10,6 +10,7 @@ import {
   type TablePage,
   type TableRows,
 } from "../../domain/tenant/moved-rows.ts";
+import { packedOf, plainOf, unpack } from "./packed-text.ts";
 import { workOnHistory } from "./store.ts";
 import { TENANT_TABLES } from "./tenant-tables.ts";
 
@@ -38,6 +39,25 @@ const known = (table: string): keyof typeof TENANT_TABLES => {
 const keysOf = (table: keyof typeof TENANT_TABLES): string[] =>
   (table === "jobs" ? "tenant, id" : TENANT_TABLES[table]).split(", ").filter((column) => column !== "tenant");
 
+/** Texts that may be packed: they move as they were, and are packed again at the other end. */
+const TEXTS: Readonly<Record<string, readonly string[]>> = { payloads: ["prompt", "input"], results: ["result"] };
+const PACKED = "packed_";
+
+const columnsOf = (table: string): string => {
+  const texts = TEXTS[table];
+  if (texts === undefined) return "*";
+  const both = texts.map((name) => `${plainOf(name)} AS ${name}, ${packedOf(name)} AS ${PACKED}${name}`);
+  return ["tenant", "job_id", ...both].join(", ");
+};
+
+const unpackRow = async (row: Record<string, Cell>, texts: readonly string[]): Promise<void> => {
+  for (const name of texts) {
+    const packed = row[`${PACKED}${name}`];
+    if (typeof packed === "string") row[name] = await unpack(packed);
+    delete row[`${PACKED}${name}`];
+  }
+};
+
 /** Null if `after` is no key of this table. */
 export const readHistoryTable = (
   db: D1Database,
@@ -50,9 +70,12 @@ export const readHistoryTable = (
     if (from === null) return null;
     const order = keys.join(", ");
     const { results } = await db
-      .prepare(`SELECT * FROM ${table} WHERE tenant = ? AND ${from.condition} ORDER BY ${order} LIMIT ?`)
+      .prepare(
+        `SELECT ${columnsOf(table)} FROM ${table} WHERE tenant = ? AND ${from.condition} ORDER BY ${order} LIMIT ?`,
+      )
       .bind(tenant, ...from.values, ROWS_A_PAGE)
       .all<Record<string, Cell>>();
+    for (const row of results) await unpackRow(row, TEXTS[table] ?? []);
     // `seq` of changes to a model list counts within its subscription: it is part of the key.
     return pageOf(results, { keys, maxChars, own: table === "jobs" ? OWN_COLUMNS : new Set() });
   });

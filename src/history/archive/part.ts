@@ -5,6 +5,7 @@ import type { AttemptResource } from "../../../contract/jobs/insight.ts";
 import type { JobEventResource, JobResource } from "../../../contract/jobs/job.ts";
 import { DAY_MS } from "../../../domain/words/duration.ts";
 import { hexOf } from "../../../domain/words/hex.ts";
+import { through } from "../through.ts";
 
 export interface ArchivedLine extends JobResource {
   readonly archived: true;
@@ -40,12 +41,6 @@ export const idsOfDay = (day: string): [from: string, below: string] => {
   const at = Date.parse(day);
   return [idAt(at), idAt(at + DAY_MS)];
 };
-
-const through = async (
-  bytes: Uint8Array<ArrayBuffer>,
-  stream: CompressionStream | DecompressionStream,
-): Promise<Uint8Array<ArrayBuffer>> =>
-  new Uint8Array(await new Response(new Blob([bytes]).stream().pipeThrough(stream)).arrayBuffer());
 
 export const packPart = (lines: readonly ArchivedLine[]): Promise<Uint8Array<ArrayBuffer>> => {
   const text = lines.map((line) => `${JSON.stringify(line)}\n`).join("");

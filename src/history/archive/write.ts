@@ -3,6 +3,7 @@
 // that breaks off anywhere loses nothing and is repeated; what it wrote and did not record is no part.
 
 import type { JobStatus } from "../../../domain/words/job-status.ts";
+import { charsOf } from "../packed-text.ts";
 import { readLines } from "./lines.ts";
 import { type ArchivedLine, dayOf, dayOfId, digestOf, idsOfDay, keyOf, packPart } from "./part.ts";
 import type { ArchiveStore } from "./store.ts";
@@ -45,8 +46,8 @@ const dueJobs = async (db: D1Database, tenant: string, before: number): Promise<
     .prepare(
       `SELECT id, length(record) + COALESCE(length(prompt), 0) + COALESCE(length(input), 0)
          + COALESCE(length(result), 0) + COALESCE(length(events), 0)
-         + COALESCE((SELECT COALESCE(length(prompt), 0) + COALESCE(length(input), 0) FROM payloads WHERE tenant = ?1 AND job_id = jobs.id), 0)
-         + COALESCE((SELECT length(result) FROM results WHERE tenant = ?1 AND job_id = jobs.id), 0)
+         + COALESCE((SELECT ${charsOf("prompt")} + ${charsOf("input")} FROM payloads WHERE tenant = ?1 AND job_id = jobs.id), 0)
+         + COALESCE((SELECT ${charsOf("result")} FROM results WHERE tenant = ?1 AND job_id = jobs.id), 0)
          + COALESCE((SELECT SUM(length(detail)) FROM events WHERE tenant = ?1 AND job_id = jobs.id), 0) AS chars
        FROM jobs WHERE tenant = ?1 AND id >= ?2 AND id < ?3 AND finished_at < ?4 ORDER BY id LIMIT ${JOBS_A_PART}`,
     )

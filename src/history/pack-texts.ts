@@ -1,0 +1,172 @@
+// Packs the long texts of jobs that ended a while ago, in bounded steps from the minute's cron: neither the tenant's
+// object nor its drain spends time on it, what people look at most is read as it is, and texts of earlier releases are
+// packed, too. The beginning of a prompt stays in the job's row, because the words of the search come from there.
+
+import type { Allowance, Cost } from "../../domain/words/allowance.ts";
+import { HOUR_MS } from "../../domain/words/duration.ts";
+import { IS_HERE } from "./is-here.ts";
+import { MIN_PACKED_CHARS, pack } from "./packed-text.ts";
+
+const PACKED_AFTER_MS = HOUR_MS;
+const TENANTS_A_MINUTE = 20;
+const STEPS_A_MINUTE = 10;
+const SCANNED_A_STEP = 2_000;
+/** One job may be larger. */
+const CHARS_A_STEP = 1_000_000;
+/** D1 allows 2 MB per bound value; the largest text takes 1.7 MB. */
+const STATEMENT_CHARS = 1_700_000;
+/** Finding the jobs, reading their texts, writing them, and how far it is. */
+const STEP_COST: Cost = { queries: 12, requests: 12 };
+
+interface Due {
+  readonly tenant: string;
+  readonly from: number;
+}
+
+const dueTenants = async (db: D1Database, before: number): Promise<Due[]> => {
+  const { results } = await db
+    .prepare(
+      `SELECT tenant, COALESCE(packed_until, 0) AS "from" FROM tenants WHERE away IS NULL AND EXISTS
+         (SELECT 1 FROM jobs WHERE jobs.tenant = tenants.tenant
+            AND finished_at > COALESCE(packed_until, 0) AND finished_at < ?1)
+       ORDER BY COALESCE(packed_until, 0) LIMIT ${TENANTS_A_MINUTE}`,
+    )
+    .bind(before)
+    .all<Due>();
+  return results;
+};
+
+/** The characters of a text that may be packed, else 0. */
+const longOf = (column: string): string =>
+  `iif(typeof(${column}) = 'text' AND length(${column}) > ${MIN_PACKED_CHARS}, length(${column}), 0)`;
+
+/** A job of an earlier release has no start of its prompt in its row: the search reads the whole. */
+const LONG_CHARS = `iif(has_start, ${longOf("payloads.prompt")}, 0) + ${longOf("payloads.input")} + ${longOf("result")}`;
+
+interface Found {
+  readonly id: string;
+  readonly at: number;
+  readonly chars: number;
+}
+
+interface Scan {
+  readonly found: readonly Found[];
+  readonly many: number;
+  readonly lastAt: number | null;
+}
+
+const scan = async (db: D1Database, { tenant, from }: Due, before: number): Promise<Scan> => {
+  const scanned = `WITH scanned AS (SELECT id, finished_at AS at, prompt IS NOT NULL AS has_start FROM jobs
+    WHERE tenant = ?1 AND finished_at > ?2 AND finished_at < ?3 ORDER BY finished_at LIMIT ${SCANNED_A_STEP})`;
+  const [found, counted] = await db.batch(
+    [
+      `${scanned} SELECT id, at, ${LONG_CHARS} AS chars FROM scanned
+         LEFT JOIN payloads ON payloads.tenant = ?1 AND payloads.job_id = id
+         LEFT JOIN results ON results.tenant = ?1 AND results.job_id = id
+       WHERE ${LONG_CHARS} > 0 ORDER BY at`,
+      `${scanned} SELECT COUNT(*) AS many, MAX(at) AS last FROM scanned`,
+    ].map((sql) => db.prepare(sql).bind(tenant, from, before)),
+  );
+  const [sums] = (counted?.results ?? []) as { many: number; last: number | null }[];
+  return { found: (found?.results ?? []) as Found[], many: sums?.many ?? 0, lastAt: sums?.last ?? null };
+};
+
+/** As many as one step takes, and at least one. */
+const fitting = (found: readonly Found[]): number => {
+  let sum = 0;
+  const end = found.findIndex(({ chars }, index) => {
+    sum += chars;
+    return index > 0 && sum > CHARS_A_STEP;
+  });
+  return end < 0 ? found.length : end;
+};
+
+interface Column {
+  readonly table: "payloads" | "results";
+  readonly column: "prompt" | "input" | "result";
+  readonly condition?: string;
+}
+
+const COLUMNS: readonly Column[] = [
+  {
+    table: "payloads",
+    column: "prompt",
+    condition: "AND (SELECT prompt IS NOT NULL FROM jobs WHERE jobs.tenant = ?1 AND jobs.id = job_id)",
+  },
+  { table: "payloads", column: "input" },
+  { table: "results", column: "result" },
+];
+
+/** What was packed of a column, as the statements that write it. */
+const packColumn = async (
+  db: D1Database,
+  { tenant, ids }: { tenant: string; ids: string },
+  { table, column, condition = "" }: Column,
+): Promise<D1PreparedStatement[]> => {
+  const { results } = await db
+    .prepare(
+      `SELECT job_id AS id, ${column} AS text FROM ${table} WHERE tenant = ?1 AND ${longOf(column)} > 0 ${condition}
+         AND job_id IN (SELECT value FROM json_each(?2))`,
+    )
+    .bind(tenant, ids)
+    .all<{ id: string; text: string }>();
+  const groups: string[][] = [];
+  let chars = Number.POSITIVE_INFINITY;
+  for (const { id, text } of results) {
+    const packed = await pack(text);
+    if (packed === null) continue;
+    const row = JSON.stringify([id, packed]);
+    if (chars + row.length > STATEMENT_CHARS) {
+      groups.push([]);
+      chars = 0;
+    }
+    groups.at(-1)?.push(row);
+    chars += row.length;
+  }
+  const sql = `UPDATE ${table} SET ${column} = unhex(one.packed)
+    FROM (SELECT value ->> 0 AS id, value ->> 1 AS packed FROM json_each(?2)) AS one
+    WHERE ${table}.tenant = ?1 AND ${table}.job_id = one.id AND ${IS_HERE}`;
+  return groups.map((group) => db.prepare(sql).bind(tenant, `[${group.join(",")}]`));
+};
+
+/** The next jobs of a tenant; where the step after it begins, or null if there is none. */
+const packStep = async (db: D1Database, due: Due, before: number): Promise<number | null> => {
+  const { found, many, lastAt } = await scan(db, due, before);
+  if (lastAt === null) return null;
+  const end = fitting(found);
+  const ids = JSON.stringify(found.slice(0, end).map(({ id }) => id));
+  const written: D1PreparedStatement[] = [];
+  if (end > 0)
+    for (const column of COLUMNS) written.push(...(await packColumn(db, { tenant: due.tenant, ids }, column)));
+  const unfit = found[end];
+  // Jobs may have ended in the same millisecond; of those that gain nothing none is read twice.
+  const last = found[end - 1];
+  const until = unfit === undefined ? lastAt : written.length === 0 ? (last?.at ?? lastAt) : unfit.at - 1;
+  const note = db
+    .prepare("UPDATE tenants SET packed_until = ?2 WHERE tenant = ?1 AND away IS NULL")
+    .bind(due.tenant, Math.max(until, due.from));
+  await db.batch([...written, note]);
+  return unfit !== undefined || many === SCANNED_A_STEP ? Math.max(until, due.from) : null;
+};
+
+interface Packing {
+  /** Whether this process packs the tenant's texts. */
+  readonly isOurs: (tenant: string) => boolean;
+  readonly allowance: Allowance;
+}
+
+export const packTexts = async (db: D1Database, nowAt: number, { isOurs, allowance }: Packing): Promise<void> => {
+  const before = nowAt - PACKED_AFTER_MS;
+  let due = (await dueTenants(db, before)).filter(({ tenant }) => isOurs(tenant));
+  for (let left = STEPS_A_MINUTE; left > 0 && due.length > 0; ) {
+    const goOn: Due[] = [];
+    for (const one of due.slice(0, left)) {
+      if (!allowance.hold(STEP_COST)) return;
+      left -= 1;
+      const from = await packStep(db, one, before);
+      allowance.release(STEP_COST);
+      if (from !== null) goOn.push({ ...one, from });
+    }
+    due = goOn;
+  }
+};

@@ -1,0 +1,63 @@
+// A long text of history, compressed: a BLOB in its own column, in place of the text. It begins with how many characters
+// it has and how many bytes its first part takes, which is what a list may show; then come that part and the rest.
+
+import { MAX_LISTED_CHARS } from "../../contract/jobs/job-list.ts";
+import { hexOf } from "../../domain/words/hex.ts";
+import { through } from "./through.ts";
+
+/** Shorter ones gain too little. */
+export const MIN_PACKED_CHARS = 1_024;
+/** Of what gains less, reading would cost more than room is saved. */
+const MAX_SHARE = 0.8;
+const DIGITS = 9;
+const HEAD_BYTES = 2 * (DIGITS + 1);
+
+const numberAt = (column: string, at: number): string =>
+  `CAST(CAST(substr(${column}, ${at}, ${DIGITS}) AS TEXT) AS INTEGER)`;
+
+export const isPacked = (column: string): string => `typeof(${column}) = 'blob'`;
+export const charsOf = (column: string): string =>
+  `iif(${isPacked(column)}, ${numberAt(column, 1)}, length(${column}))`;
+/** The text itself; null if it is packed. */
+export const plainOf = (column: string): string => `iif(${isPacked(column)}, NULL, ${column})`;
+/** Null if it is not packed. */
+export const packedOf = (column: string): string => `iif(${isPacked(column)}, hex(${column}), NULL)`;
+/** The same without what no list shows. */
+export const packedStartOf = (column: string): string =>
+  `iif(${isPacked(column)}, hex(substr(${column}, 1, ${HEAD_BYTES} + ${numberAt(column, DIGITS + 2)})), NULL)`;
+
+const bytesOf = (text: string): Uint8Array<ArrayBuffer> => new Uint8Array(new TextEncoder().encode(text));
+const squeezed = async (text: string): Promise<Uint8Array<ArrayBuffer>> =>
+  text === "" ? new Uint8Array() : through(bytesOf(text), new CompressionStream("deflate"));
+const expanded = async (bytes: Uint8Array<ArrayBuffer>): Promise<string> =>
+  bytes.length === 0 ? "" : new TextDecoder().decode(await through(bytes, new DecompressionStream("deflate")));
+
+const isHighSurrogate = (code: number): boolean => code >= 0xd800 && code < 0xdc00;
+
+const digits = (value: number): string => String(value).padStart(DIGITS, "0");
+
+/** In hexadecimal digits; null if it stays as it is. */
+export const pack = async (text: string): Promise<string | null> => {
+  const cut = isHighSurrogate(text.charCodeAt(MAX_LISTED_CHARS - 1)) ? MAX_LISTED_CHARS + 1 : MAX_LISTED_CHARS;
+  const [start, rest] = [await squeezed(text.slice(0, cut)), await squeezed(text.slice(cut))];
+  if (start.length + rest.length + HEAD_BYTES > MAX_SHARE * bytesOf(text).length) return null;
+  // As SQLite counts characters.
+  const chars = [...text].length;
+  return hexOf(bytesOf(`${digits(chars)}:${digits(start.length)}:`)) + hexOf(start) + hexOf(rest);
+};
+
+const fromHex = (hex: string): Uint8Array<ArrayBuffer> => {
+  const bytes = new Uint8Array(hex.length / 2);
+  for (let index = 0; index < bytes.length; index += 1)
+    bytes[index] = Number.parseInt(hex.slice(2 * index, 2 * index + 2), 16);
+  return bytes;
+};
+
+/** The text, as much of it as was read; empty if nothing was packed. */
+export const unpack = async (hex: string | null): Promise<string> => {
+  if (hex === null) return "";
+  const bytes = fromHex(hex);
+  const [, startBytes] = new TextDecoder().decode(bytes.slice(0, HEAD_BYTES)).split(":");
+  const restAt = HEAD_BYTES + Number(startBytes);
+  return (await expanded(bytes.slice(HEAD_BYTES, restAt))) + (await expanded(bytes.slice(restAt)));
+};
