@@ -21,6 +21,12 @@ type Sums = Pick<WorkerActivity["total"], "completed" | "failed">;
 const successOf = ({ completed, failed }: Sums): number | null =>
   completed + failed === 0 ? null : (100 * completed) / (completed + failed);
 
+/** A mean, or a value of an axis: never zero for what is more. */
+const atOnce = (jobs: number): string => {
+  if (jobs >= 10 || Number.isInteger(jobs)) return count(Math.round(jobs));
+  return jobs >= 0.1 ? jobs.toFixed(1) : String(Number(jobs.toPrecision(1)));
+};
+
 const percent = (value: number): string => (value === 100 ? "100" : (Math.floor(value * 10) / 10).toFixed(1));
 
 const GOOD_FROM = 99;
@@ -66,7 +72,7 @@ const Tiles = ({ activity: { total, series, period, is_whole: isWhole } }: { act
       />
       <Tile
         title="Load"
-        figure={load >= 10 ? count(Math.round(load)) : load.toFixed(1)}
+        figure={atOnce(load)}
         unit="jobs at once"
         note={`on average in the ${lastOf(period)}`}
         spark={{ name: `Jobs at once ${over}`, values: series.map((step) => step.load), colour: "--accent" }}
@@ -86,7 +92,7 @@ const LoadPlot = ({ activity: { series, marks, period } }: { activity: WorkerAct
         name={`Jobs at once on average, over the ${lastOf(period)}`}
         at={series.map(({ at }) => Date.parse(at) / 1000)}
         lines={lines}
-        unit={(value) => (Number.isInteger(value) ? count(value) : value.toFixed(1))}
+        unit={atOnce}
         height={HEIGHT}
         marks={shown}
       />

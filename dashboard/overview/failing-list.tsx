@@ -63,10 +63,12 @@ const Row = ({ failure, onRetry }: { failure: Failure; onRetry: () => void }) =>
           {startOf(failure.message, MESSAGE_CHARS)}
         </a>
       </td>
-      <td class="cell-roomy">
+      <td class="cell-roomy cell-ran">
         <span class="stack">
           <span>{failure.provider ?? "nobody"}</span>
-          <span class="dim">{failure.model}</span>
+          <span class="dim" title={failure.model ?? undefined}>
+            {failure.model}
+          </span>
         </span>
       </td>
       <td class="cell-roomy">

@@ -54,7 +54,11 @@ const Row = ({ entry }: { entry: AuditEntryResource }) => (
   </tr>
 );
 
-const COLUMNS: readonly Column[] = [{ title: "When" }, { title: "Who", class: "cell-wide" }, { title: "What" }];
+const COLUMNS: readonly Column[] = [
+  { title: "When" },
+  { title: "Who", class: "cell-wide cell-who" },
+  { title: "What" },
+];
 
 /** The subjects of entries: the first word of their action. */
 const ABOUT = [

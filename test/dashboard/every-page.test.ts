@@ -39,6 +39,18 @@ const overflowing = (page: Page): Promise<string[]> =>
       .map((part) => part.className),
   );
 
+const LEAST_SHARE = 0.35;
+
+/** What a row is about must not be cut while columns of less stand wide beside it. */
+const squeezed = (page: Page): Promise<string[]> =>
+  page.evaluate(
+    (least) =>
+      [...document.querySelectorAll<HTMLElement>("tbody tr:first-child > .cell-main")]
+        .filter((cell) => cell.offsetWidth < least * (cell.closest("table")?.offsetWidth ?? 0))
+        .map((cell) => `${cell.offsetWidth} px for "${cell.textContent?.slice(0, 40)}"`),
+    LEAST_SHARE,
+  );
+
 describe.skipIf(lacksBrowser())("every page", () => {
   let world: World;
   const places: Record<string, string> = {};
@@ -63,6 +75,7 @@ describe.skipIf(lacksBrowser())("every page", () => {
           const width = await page.evaluate(() => document.documentElement.scrollWidth);
           if (width > viewport.width) findings.push(`${name}: ${width} px wide`);
           findings.push(...(await overflowing(page)).map((part) => `${name}: ${part} is wider than its place`));
+          if (device === "tablet") findings.push(...(await squeezed(page)).map((cell) => `${name}: ${cell}`));
           if ((await page.locator("h1").count()) !== 1) findings.push(`${name}: not one heading`);
         }
         expect(findings).toEqual([]);
