@@ -1,6 +1,6 @@
-// A job's record, with missing fields filled in: those that an earlier release did not store, and in history those that
-// have the value of most jobs or a column of their own. History keeps records for ever, the object's journal for a
-// moment; rows of the object's tables get new fields by a schema step.
+// A job's record, with missing fields filled in: those that an earlier release did not store, those that have the value
+// of most jobs, and in history those with a column of their own. History keeps records for ever, the object's journal
+// for a moment; rows of the object's tables have every field, and get new ones by a schema step.
 
 import { COMMON_FLOW } from "./flows.ts";
 import type { Job } from "./job.ts";
@@ -71,9 +71,6 @@ const LATER_FIELDS = {
   flow: COMMON_FLOW,
   share: null,
 } as const satisfies Pick<Job, Exclude<keyof Job, FirstField>>;
-
-/** A record as any release stored it. */
-export const currentJob = (record: Job): Job => ({ ...LATER_FIELDS, ...record });
 
 /** The columns of history that a record there does without. */
 export interface JobColumns {
@@ -152,16 +149,31 @@ export const STARTED_AT = "COALESCE(jobs.created_at + (jobs.record ->> '$.at[1]'
 
 type Instants = (number | null)[];
 
-const usualTexts = new Map(Object.entries(USUAL).map(([name, value]) => [name, JSON.stringify(value)]));
 const LEFT_OUT: ReadonlySet<string> = new Set([
   ...["id", "version", "status", "assignedWorker", "schedule", "keyId", "ranProvider", "ranModel", "costNanoUsd"],
   ...["createdAt", "finishedAt", "groupKey", ...INSTANTS],
 ]);
 
+/** Usual lists and objects are empty. */
 const isUsual = (name: string, value: unknown): boolean => {
   const usual = (USUAL as Record<string, unknown>)[name];
-  return value === usual || (typeof usual === "object" && JSON.stringify(value) === usualTexts.get(name));
+  if (value === usual) return true;
+  if (typeof usual !== "object" || usual === null || typeof value !== "object" || value === null) return false;
+  return Array.isArray(value) ? value.length === 0 : Object.keys(value).length === 0;
 };
+
+/** The record for the journal, as JSON. */
+export const journalRecord = (job: Job): string => {
+  const told: Record<string, unknown> = {};
+  for (const name in job) {
+    const value = job[name as keyof Job];
+    if (!isUsual(name, value)) told[name] = value;
+  }
+  return JSON.stringify(told);
+};
+
+/** A record of the journal, as any release stored it. */
+export const currentJob = (record: Partial<Job>): Job => ({ ...USUAL, ...record }) as Job;
 
 /** The record for history, beside the columns. */
 export const archivedRecord = (job: Job): string => {

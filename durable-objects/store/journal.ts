@@ -7,7 +7,7 @@
 
 import { laneOf } from "../../domain/job/flows.ts";
 import { isLeased, type Job, type JobPayload } from "../../domain/job/job.ts";
-import { currentJob } from "../../domain/job/job-record.ts";
+import { currentJob, journalRecord } from "../../domain/job/job-record.ts";
 import { Line } from "../../domain/job/line.ts";
 import { isFinal } from "../../domain/words/job-status.ts";
 import type { Json } from "../../domain/words/json.ts";
@@ -22,7 +22,7 @@ import { all, type Sql } from "./sql.ts";
  * it.
  */
 export const JOURNAL_ROOM = {
-  jobs: 8_000,
+  jobs: 16_000,
   chars: 16_000_000,
   textChars: 4_096,
   stayMs: 60_000,
@@ -33,8 +33,9 @@ const ENDED_JOBS = 2_000;
 
 export interface Journaled {
   job: Job;
-  /** The record as JSON. */
+  /** The record as JSON, until it is written. */
   text: string;
+  textChars: number;
   dueAt: number | null;
   /** The outbox row of its creation. */
   readonly firstSeq: number;
@@ -60,6 +61,8 @@ interface Change extends Pick<Journaled, "job" | "dueAt" | "result" | "hasRows">
   /** Whether it is the first; rows of earlier releases do not say. */
   readonly begins?: boolean;
 }
+
+type Changed = Pick<Journaled, "job" | "text" | "textChars" | "dueAt" | "changedSeq">;
 
 type Seqs = Pick<SettingsTable, "spilledSeq" | "putSpilledSeq" | "drainedSeq">;
 
@@ -145,15 +148,21 @@ export class Journal {
     return this.#known().size > JOURNAL_ROOM.jobs / 2 || this.#chars > JOURNAL_ROOM.chars / 2;
   }
 
-  add(job: Job, text: string, dueAt: number | null, seq: number): void {
+  /** Returns how many characters of it go into its outbox row. */
+  add(job: Job, dueAt: number | null, seq: number): number {
     this.#known();
-    this.#insert(job, text, dueAt, seq);
+    const text = journalRecord(job);
+    this.#insert({ job, text, textChars: text.length, dueAt, changedSeq: seq });
     this.#mustBeWritten(job.id, seq);
+    return text.length;
   }
 
-  change(kept: Journaled, job: Job, text: string, dueAt: number | null, seq: number): void {
-    this.#update(kept, { job, text, dueAt, changedSeq: seq });
+  /** The same for a change. */
+  change(kept: Journaled, job: Job, dueAt: number | null, seq: number): number {
+    const text = journalRecord(job);
+    this.#update(kept, { job, text, textChars: text.length, dueAt, changedSeq: seq });
     this.#mustBeWritten(job.id, seq);
+    return text.length;
   }
 
   keepPayload(kept: Journaled, payload: JobPayload, chars: number): void {
@@ -197,6 +206,7 @@ export class Journal {
     if (changed.length === 0) return null;
     const text = `[${changed.map((kept) => textOf(kept, seq)).join(",")}]`;
     this.#writtenChars += text.length;
+    for (const kept of changed) if (kept.changedSeq === seq) kept.text = "";
     return text;
   }
 
@@ -255,7 +265,7 @@ export class Journal {
       this.#settings.spilledSeq(),
     );
     for (const { seq, change } of rows) {
-      this.#replay(JSON.parse(change as string) as Change, seq as number);
+      this.#replay(change as string, seq as number);
       this.#writtenChars += (change as string).length;
     }
     this.#isRead = true;
@@ -264,28 +274,29 @@ export class Journal {
       if (isFinal(kept.job.status) && kept.changedSeq <= drainedSeq) this.remove(kept);
   }
 
-  #replay(change: Change, seq: number): void {
+  #replay(written: string, seq: number): void {
+    const change = JSON.parse(written) as Change;
     const job = currentJob(change.job);
-    const text = JSON.stringify(job);
     const known = this.#jobs.get(job.id);
     if (known === undefined && change.begins === false) return;
-    if (known !== undefined) this.#update(known, { job, text, dueAt: change.dueAt, changedSeq: seq });
-    const kept = known ?? this.#insert(job, text, change.dueAt, seq, change.begins === undefined);
+    const changed = { job, text: "", textChars: journalRecord(job).length, dueAt: change.dueAt, changedSeq: seq };
+    if (known !== undefined) this.#update(known, changed);
+    const kept = known ?? this.#insert(changed, change.begins === undefined);
     kept.hasRows = change.hasRows;
     if (change.payload !== undefined) this.keepPayload(kept, change.payload, payloadCharsOf(change.payload));
     this.keepResult(kept, change.result, resultCharsOf(change.result));
   }
 
-  #insert(job: Job, text: string, dueAt: number | null, seq: number, isEarlier = false): Journaled {
+  #insert(change: Changed, isEarlier = false): Journaled {
     const texts = { payload: null, payloadChars: 0, result: null, resultChars: 0, hasRows: false };
     const begun = { begunAtChars: this.#writtenChars, isEarlier };
-    const kept: Journaled = { job, text, dueAt, firstSeq: seq, changedSeq: seq, ...texts, ...begun };
-    this.#jobs.set(job.id, kept);
+    const kept: Journaled = { ...change, firstSeq: change.changedSeq, ...texts, ...begun };
+    this.#jobs.set(change.job.id, kept);
     this.#place(kept);
     return kept;
   }
 
-  #update(kept: Journaled, change: Pick<Journaled, "job" | "text" | "dueAt" | "changedSeq">): void {
+  #update(kept: Journaled, change: Changed): void {
     this.#displace(kept);
     Object.assign(kept, change);
     this.#place(kept);
@@ -345,7 +356,7 @@ const leaveLane = (lanes: Map<string, Line>, job: Job): void => {
   if (line.length === 0) lanes.delete(laneOf(job));
 };
 
-const charsOf = ({ text, payloadChars, resultChars }: Journaled): number => text.length + payloadChars + resultChars;
+const charsOf = ({ textChars, payloadChars, resultChars }: Journaled): number => textChars + payloadChars + resultChars;
 
 const payloadCharsOf = ({ prompt, input }: JobPayload): number => prompt.length + JSON.stringify(input).length;
 

@@ -2,7 +2,7 @@
 
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
-import { expect, test } from "vitest";
+import { afterAll, beforeAll, expect, test } from "vitest";
 import { changeJob, createJob, type Job, type NewJob } from "../../domain/job/job.ts";
 import { JOURNAL_ROOM } from "../../durable-objects/store/journal.ts";
 import { openStore, type Store } from "../../durable-objects/store/open.ts";
@@ -11,7 +11,8 @@ import { asked } from "../support/asked-job.ts";
 
 const NOTHING = { events: [], attempts: [], audit: [], runs: [] };
 /** The jobs of these tests, made at 1,000, may not stay any more. */
-const TOO_LATE = 1_000 + JOURNAL_ROOM.stayMs;
+const STAY_MS = 60_000;
+const TOO_LATE = 1_000 + STAY_MS;
 const LONG = "x".repeat(JOURNAL_ROOM.textChars + 1);
 
 interface Opened {
@@ -22,6 +23,14 @@ interface Opened {
   readonly rows: () => Record<string, number>;
   readonly sql: Sql;
 }
+
+const { stayMs } = JOURNAL_ROOM;
+beforeAll(() => {
+  JOURNAL_ROOM.stayMs = STAY_MS;
+});
+afterAll(() => {
+  JOURNAL_ROOM.stayMs = stayMs;
+});
 
 let names = 0;
 
@@ -224,7 +233,7 @@ test("rows that are kept for one job bring back no other: not one that ended, no
 
 test("a job stays no longer than so much is written, before and after waking", async () => {
   const bound = JOURNAL_ROOM.stayChars;
-  JOURNAL_ROOM.stayChars = 2_000;
+  JOURNAL_ROOM.stayChars = 700;
   try {
     const seen = await inStore(({ store, woken, rows }) => {
       create(store, "a", 1);

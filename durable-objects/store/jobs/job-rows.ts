@@ -5,10 +5,8 @@ import type { Job } from "../../../domain/job/job.ts";
 import { Recent } from "../recent.ts";
 import { all, first, record, type Sql } from "../sql.ts";
 
-/** A record, and the text in its row. */
 export interface Recorded {
   readonly job: Job;
-  readonly text: string;
 }
 
 /** A few thousand small records are a few megabytes: about the jobs in progress at a time. */
@@ -17,9 +15,9 @@ const RECENT_RECORD_CHARS = 4_096;
 
 export const jobRows = (sql: Sql) => {
   const recent = new Recent<Recorded>(RECENT_JOBS);
-  const keepRecent = (recorded: Recorded): void => {
-    if (recorded.text.length <= RECENT_RECORD_CHARS) recent.keep(recorded.job.id, recorded);
-    else recent.drop(recorded.job.id);
+  const keepRecent = (job: Job, text: string): void => {
+    if (text.length <= RECENT_RECORD_CHARS) recent.keep(job.id, { job });
+    else recent.drop(job.id);
   };
   return {
     recent: (id: string): Recorded | undefined => recent.get(id),
@@ -34,14 +32,14 @@ export const jobRows = (sql: Sql) => {
         "SELECT record FROM jobs WHERE id IN (SELECT value FROM json_each(?))",
         JSON.stringify(ids),
       );
-      return rows.map(({ record: text }) => ({ job: JSON.parse(text as string), text: text as string }));
+      return rows.map(({ record: text }) => ({ job: JSON.parse(text as string) }));
     },
 
-    put: (recorded: Recorded, dueAt: number | null, changedSeq: number): void => {
-      const { job, text } = recorded;
+    put: (job: Job, dueAt: number | null, changedSeq: number): void => {
+      const text = JSON.stringify(job);
       const isLeased = job.status === "assigned" || job.status === "running";
       const isOpen = isLeased || job.status === "pending";
-      keepRecent(recorded);
+      keepRecent(job, text);
       sql.exec(
         `INSERT INTO jobs (id, status, group_key, order_key, worker, schedule, due_at, changed_seq, record, lane)
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)
@@ -61,9 +59,9 @@ export const jobRows = (sql: Sql) => {
     },
 
     /** A change that is not sent to history. */
-    touch: (recorded: Recorded, dueAt: number | null): void => {
-      const { job, text } = recorded;
-      keepRecent(recorded);
+    touch: (job: Job, dueAt: number | null): void => {
+      const text = JSON.stringify(job);
+      keepRecent(job, text);
       sql.exec(
         "UPDATE jobs SET order_key = ?2, due_at = ?3, record = ?4 WHERE id = ?1",
         job.id,

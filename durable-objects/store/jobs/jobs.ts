@@ -18,7 +18,7 @@ export const jobsTable = (sql: Sql, journal: Journal, payloads: ReturnType<typeo
   /** Moves a job from the journal to the tables. */
   const moveOut = (kept: Journaled): void => {
     journal.remove(kept);
-    rows.put(kept, kept.dueAt, kept.changedSeq);
+    rows.put(kept.job, kept.dueAt, kept.changedSeq);
     payloads.moveOut(kept);
   };
   const known = (id: string): Recorded | undefined => journal.find(id) ?? rows.recent(id);
@@ -43,33 +43,24 @@ export const jobsTable = (sql: Sql, journal: Journal, payloads: ReturnType<typeo
     },
 
     /** A new job. Returns how many characters of it go into its outbox row. */
-    add: (job: Job, dueAt: number | null, seq: number): number => {
-      const text = JSON.stringify(job);
-      journal.add(job, text, dueAt, seq);
-      return text.length;
-    },
+    add: (job: Job, dueAt: number | null, seq: number): number => journal.add(job, dueAt, seq),
 
     /** The same for a change; 0 for a job in the table. */
     put: (job: Job, dueAt: number | null, seq: number): number => {
-      const text = JSON.stringify(job);
       const kept = journal.get(job.id);
-      if (kept !== undefined) {
-        journal.change(kept, job, text, dueAt, seq);
-        return text.length;
-      }
+      if (kept !== undefined) return journal.change(kept, job, dueAt, seq);
       const ended = journal.takeEnded(job.id);
       if (ended !== undefined) payloads.moveOut(ended);
-      rows.put({ job, text }, dueAt, seq);
+      rows.put(job, dueAt, seq);
       return 0;
     },
 
     /** A change that is not sent to history: a heartbeat, a place in the queue, another due time. The rest as above. */
     touch: (job: Job, dueAt: number | null, openRow: () => number): number => {
-      const text = JSON.stringify(job);
       const kept = journal.get(job.id);
-      if (kept === undefined) rows.touch({ job, text }, dueAt);
-      else journal.change(kept, job, text, dueAt, openRow());
-      return kept === undefined ? 0 : text.length;
+      if (kept !== undefined) return journal.change(kept, job, dueAt, openRow());
+      rows.touch(job, dueAt);
+      return 0;
     },
 
     ...movedOut(journal, moveOut),

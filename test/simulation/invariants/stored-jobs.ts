@@ -2,6 +2,7 @@
 // that are in no table. Only written rows are read again.
 
 import { isLeased, type Job } from "../../../domain/job/job.ts";
+import { currentJob } from "../../../domain/job/job-record.ts";
 import { isFinal } from "../../../domain/words/job-status.ts";
 import type { OutboxEntries, OutboxRow } from "../../../durable-objects/store/outbox.ts";
 import type { Row } from "../../../durable-objects/store/sql.ts";
@@ -136,7 +137,8 @@ export class JobIndex {
   }
 
   #keepOutbox({ seq, at, chars, body, jobs }: Row): string[] {
-    const changes = jobs === null ? [] : this.#parsed.of<Change[]>(jobs as string);
+    const written = jobs === null ? [] : this.#parsed.of<Change[]>(jobs as string);
+    const changes = written.map((change) => ({ ...change, job: wholeJob(change.job) }));
     const entries = JSON.parse(body as string) as OutboxEntries;
     const row = { seq: seq as number, at: at as number, chars: chars as number, entries, changes };
     this.#rows.outbox.set(row.seq, row);
@@ -223,6 +225,15 @@ interface Journaled {
 }
 
 const NOTHING: Journaled = { last: null, prompt: null, result: null };
+
+const whole = new WeakMap<Job, Job>();
+
+/** The same object for the same record. */
+const wholeJob = (record: Job): Job => {
+  const job = whole.get(record) ?? currentJob(record);
+  whole.set(record, job);
+  return job;
+};
 
 const bySeq = ([one]: [number, Change], [other]: [number, Change]): number => one - other;
 
