@@ -24,6 +24,6 @@ export const keyEnded: JobError = { code: "invalid_api_key", message: "the key w
 
 export const killswitchError = (level: number, reason: string | null): JobError => ({
   code: "killswitch_active",
-  message: `the killswitch is at level ${level}: ${reason ?? ""}`,
+  message: `the killswitch is at level ${level}${reason ? `: ${reason}` : ""}`,
   retryable: false,
 });

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { killswitchError } from "../../domain/job/job-error.ts";
 import {
   cancelsWork,
   clear,
@@ -120,4 +121,9 @@ describe("the killswitch", () => {
       pausedWorkers: 0,
     });
   });
+});
+
+test("a request that it ends is told the reason, where there is one", () => {
+  expect(killswitchError(2, "loop").message).toBe("the killswitch is at level 2: loop");
+  for (const none of [null, ""]) expect(killswitchError(2, none).message).toBe("the killswitch is at level 2");
 });
