@@ -233,7 +233,7 @@ test("rows that are kept for one job bring back no other: not one that ended, no
 
 test("a job stays no longer than so much is written, before and after waking", async () => {
   const bound = JOURNAL_ROOM.stayChars;
-  JOURNAL_ROOM.stayChars = 700;
+  JOURNAL_ROOM.stayChars = 500;
   try {
     const seen = await inStore(({ store, woken, rows }) => {
       create(store, "a", 1);
