@@ -4,7 +4,7 @@
 import type { SyncReport } from "../../domain/catalog/catalog-subscription.ts";
 import type { Allowance, Cost } from "../../domain/words/allowance.ts";
 import { log } from "../../log/log.ts";
-import { IS_HERE } from "../history/is-here.ts";
+import { isHere } from "../history/is-here.ts";
 import { type SyncTools, syncSubscription } from "./sync.ts";
 
 /** An unchanged list costs five of the thousand queries that an invocation has. */
@@ -104,7 +104,7 @@ function logTrouble(event: string, tenant: string, id: string, error: unknown): 
 async function dueSubscriptions(db: D1Database, now: number, limit: number): Promise<{ tenant: string; id: string }[]> {
   const { results } = await db
     .prepare(
-      `SELECT tenant, id FROM catalog_subscriptions WHERE next_sync_at <= ?1 AND ${IS_HERE} ORDER BY next_sync_at LIMIT ?2`,
+      `SELECT tenant, id FROM catalog_subscriptions WHERE next_sync_at <= ?1 AND ${isHere("catalog_subscriptions.tenant")} ORDER BY next_sync_at LIMIT ?2`,
     )
     .bind(now, limit)
     .all<{ tenant: string; id: string }>();

@@ -5,7 +5,7 @@ import type { ModelPrice } from "../../domain/catalog/catalog-price.ts";
 import type { ModelsHistoryEntry, ModelsSnapshot } from "../../domain/catalog/catalog-subscription.ts";
 import type { RefusalOf } from "../../domain/words/refusal.ts";
 import { ok, type Result } from "../../domain/words/result.ts";
-import { IS_HERE } from "../history/is-here.ts";
+import { isHere } from "../history/is-here.ts";
 import { readPage } from "../history/page.ts";
 import { storedModels } from "./snapshot.ts";
 import { getSubscription } from "./subscription-rows.ts";
@@ -81,7 +81,7 @@ function modelOf(text: string | null): { model: CatalogModel | null; price: Mode
 export async function pruneHistory(db: D1Database, beforeAt: number, limit: number): Promise<number> {
   const result = await db
     .prepare(
-      `DELETE FROM catalog_history WHERE rowid IN (SELECT rowid FROM catalog_history WHERE at < ?1 AND ${IS_HERE} ORDER BY at LIMIT ?2)`,
+      `DELETE FROM catalog_history WHERE rowid IN (SELECT rowid FROM catalog_history WHERE at < ?1 AND ${isHere("catalog_history.tenant")} ORDER BY at LIMIT ?2)`,
     )
     .bind(beforeAt, limit)
     .run();

@@ -1,4 +1,5 @@
 // Retention and syncs leave a tenant alone whose rows are being copied to another deployment, or have been.
 
-/** The condition that a row's tenant is served here. */
-export const IS_HERE = "tenant NOT IN (SELECT tenant FROM tenants WHERE away IS NOT NULL)";
+/** The condition that a tenant is served here; `tenant` is a parameter, or a column with the name of its table. */
+export const isHere = (tenant: string): string =>
+  `NOT EXISTS (SELECT 1 FROM tenants AS moving WHERE moving.tenant = ${tenant} AND moving.away IS NOT NULL)`;

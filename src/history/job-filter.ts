@@ -1,5 +1,5 @@
 // A job filter as SQL, in one of two ways: led by the full-text index, which intersects what it knows of jobs (labels,
-// status, worker, words), newest or oldest first; or row by row, in the order of another index. User text is never part
+// status, worker, words), newest or oldest first; or row by row of another one. User text is never part
 // of a pattern: it is in hexadecimal digits or a quoted word, and the beginning of an id is a range.
 
 import { type JobFilter, type jobFilter, metadataOf } from "../../contract/jobs/job-list.ts";
@@ -20,7 +20,8 @@ type Bind = (value: string | number) => string;
 interface Condition {
   /** What the index has of such a job; null: it does not know. */
   readonly term: ((tenant: string) => string) | null;
-  readonly sql: (bind: Bind) => string;
+  /** `plus` stands before a column whose index must not be taken. */
+  readonly sql: (bind: Bind, plus: "" | "+") => string;
 }
 
 const hex = (text: string): string => hexOf(new TextEncoder().encode(text));
@@ -78,8 +79,8 @@ const PARTS = {
   worker: column("worker", "w"),
   key: column("key_id", "k"),
   status: column("status", "s"),
-  since: (value) => rowOnly((bind) => `jobs.created_at >= ${bind(fromIso(value))}`),
-  until: (value) => rowOnly((bind) => `jobs.created_at < ${bind(fromIso(value))}`),
+  since: (value) => rowOnly((bind, plus) => `${plus}jobs.created_at >= ${bind(fromIso(value))}`),
+  until: (value) => rowOnly((bind, plus) => `${plus}jobs.created_at < ${bind(fromIso(value))}`),
   unpriced_since: (value) => rowOnly((bind) => `${UNPRICED_AT} >= ${bind(fromIso(value))}`),
   unpriced_until: (value) => rowOnly((bind) => `${UNPRICED_AT} < ${bind(fromIso(value))}`),
   unpriced: (value) => rowOnly(() => `${value === "true" ? "" : "NOT "}${IS_UNPRICED}`),
@@ -127,11 +128,15 @@ export const findsIds = async (db: D1Database, tenant: string, { q }: JobFilter)
   );
 };
 
-export type Lead = "index" | "rows";
+/**
+ * `ids`: by what a search found, which may be beginnings of ids. `rows`: by whichever index of jobs fits. `order`: as the
+ * list is ordered by another value than creation, until there are enough.
+ */
+export type Lead = "index" | "ids" | "rows" | "order";
 
 /** Whether the index knows anything of what a filter requires. */
 export const leadOf = (filter: JobFilter, hasIds: boolean): Lead => {
-  if (filter.q !== undefined && (hasIds || wordsOf(filter.q).length === 0)) return "rows";
+  if (filter.q !== undefined && (hasIds || wordsOf(filter.q).length === 0)) return "ids";
   return filter.q !== undefined || conditionsOf(filter).some(({ term }) => term !== null) ? "index" : "rows";
 };
 
@@ -139,13 +144,15 @@ export const selectionOf = (tenant: string, filter: JobFilter, lead: Lead): JobS
   const bindings: (string | number)[] = [];
   const bind: Bind = (value) => `?${bindings.push(value) + 1}`;
   const conditions = conditionsOf(filter);
-  if (lead === "rows") {
-    const where = [...conditions.map(({ sql }) => sql(bind)), ...searchedRows(tenant, filter, bind)];
-    return { from: "jobs", where: ["jobs.tenant = ?1", ...where].join(" AND "), bindings };
+  if (lead !== "index") {
+    const plus = lead === "rows" ? "" : "+";
+    const isOfTenant = `${lead === "ids" ? "+" : ""}jobs.tenant = ?1`;
+    const where = [...conditions.map(({ sql }) => sql(bind, plus)), ...searchedRows(tenant, filter, bind)];
+    return { from: "jobs", where: [isOfTenant, ...where].join(" AND "), bindings };
   }
   const terms = conditions.flatMap(({ term }) => (term === null ? [] : [term(tenant)]));
   const match = bind([...(terms.length === 0 ? [tenantTerm(tenant)] : terms), ...wordsOf(filter.q)].join(" AND "));
-  const checked = conditions.filter(({ term }) => term === null).map(({ sql }) => sql(bind));
+  const checked = conditions.filter(({ term }) => term === null).map(({ sql }) => sql(bind, ""));
   const where = [`job_terms MATCH ${match}`, ...boundsOf(filter, bind), "jobs.tenant = ?1", ...checked];
   return { from: "job_terms CROSS JOIN jobs ON jobs.seq = job_terms.rowid", where: where.join(" AND "), bindings };
 };

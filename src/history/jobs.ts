@@ -103,18 +103,21 @@ interface Listed {
 }
 
 /**
- * The index has jobs in the order of their creation. In another order few are sorted; of many, a page is found sooner by
- * reading rows in that order until enough of them match.
+ * The index, and a span of time, have jobs in the order of their creation, and a search in none. Few are sorted; of many,
+ * a page is found sooner by reading rows in the list's order until enough of them match.
  */
 const readListed = async (db: D1Database, tenant: string, query: JobListQuery): Promise<Listed> => {
   const lead = leadOf(query, await findsIds(db, tenant, query));
   const selection = selectionOf(tenant, query, lead);
   const count = countStatement(db, tenant, selection);
-  if (lead === "rows" || sortOf(query) === "created_at")
-    return readPage<ListedRow>(db, pageStatement(db, tenant, query, lead), count);
+  const isByCreation = sortOf(query) === "created_at";
+  const hasSpan = query.since !== undefined || query.until !== undefined;
+  const isSortedIfFew = lead === "ids" || (!isByCreation && (lead === "index" || hasSpan));
+  if (!isSortedIfFew) return readPage<ListedRow>(db, pageStatement(db, tenant, query, lead), count);
   const total = (await count.first<number>("total")) ?? 0;
-  const isMany = total > MAX_COUNTED && query.q === undefined;
-  const page = pageStatement(db, tenant, query, isMany ? "rows" : lead);
+  // Words are found in the index alone.
+  const isMany = total > MAX_COUNTED && (lead !== "index" || query.q === undefined);
+  const page = pageStatement(db, tenant, query, isMany ? (isByCreation ? "rows" : "order") : lead);
   return { rows: (await page.all<ListedRow>()).results, total };
 };
 

@@ -4,7 +4,7 @@
 
 import type { Allowance, Cost } from "../../domain/words/allowance.ts";
 import { HOUR_MS } from "../../domain/words/duration.ts";
-import { IS_HERE } from "./is-here.ts";
+import { isHere } from "./is-here.ts";
 import { MIN_PACKED_CHARS, pack } from "./packed-text.ts";
 
 const PACKED_AFTER_MS = HOUR_MS;
@@ -125,7 +125,7 @@ const packColumn = async (
   }
   const sql = `UPDATE ${table} SET ${column} = unhex(one.packed)
     FROM (SELECT value ->> 0 AS id, value ->> 1 AS packed FROM json_each(?2)) AS one
-    WHERE ${table}.tenant = ?1 AND ${table}.job_id = one.id AND ${IS_HERE}`;
+    WHERE ${table}.tenant = ?1 AND ${table}.job_id = one.id AND ${isHere("?1")}`;
   return groups.map((group) => db.prepare(sql).bind(tenant, `[${group.join(",")}]`));
 };
 

@@ -5,7 +5,7 @@ import { DAY_MS } from "../../domain/words/duration.ts";
 import type { JobStatus } from "../../domain/words/job-status.ts";
 import type { ArchiveStore } from "./archive/store.ts";
 import { ArchiveError, archiveStep, type Pruned } from "./archive/write.ts";
-import { IS_HERE } from "./is-here.ts";
+import { isHere } from "./is-here.ts";
 import { NO_TEXTS } from "./job-texts.ts";
 
 const JOBS_A_STEP = 500;
@@ -143,10 +143,10 @@ const pruneTextsStep = async (db: D1Database, tenant: string, before: number): P
   if (last === undefined) return false;
   const finished = "FROM jobs WHERE tenant = ?1 AND finished_at > ?2 AND finished_at <= ?3";
   const statements = [
-    `DELETE FROM payloads WHERE tenant = ?1 AND job_id IN (SELECT id ${finished}) AND ${IS_HERE}`,
-    `DELETE FROM results WHERE tenant = ?1 AND job_id IN (SELECT id ${finished}) AND ${IS_HERE}`,
+    `DELETE FROM payloads WHERE tenant = ?1 AND job_id IN (SELECT id ${finished}) AND ${isHere("?1")}`,
+    `DELETE FROM results WHERE tenant = ?1 AND job_id IN (SELECT id ${finished}) AND ${isHere("?1")}`,
     `UPDATE jobs SET prompt = '', input = '${NO_TEXTS}', result = NULL
-       WHERE tenant = ?1 AND finished_at > ?2 AND finished_at <= ?3 AND ${IS_HERE}`,
+       WHERE tenant = ?1 AND finished_at > ?2 AND finished_at <= ?3 AND ${isHere("?1")}`,
     `UPDATE tenants SET texts_gone_until = ?3 WHERE tenant = ?1 AND COALESCE(texts_gone_until, 0) <= ?2 AND away IS NULL`,
   ];
   await db.batch(statements.map((sql) => db.prepare(sql).bind(tenant, last.gone_until, last.at)));
@@ -164,7 +164,7 @@ const pruneStep = async (
     .all<{ id: string }>();
   const ids = JSON.stringify(results.map(({ id }) => id));
   // Within the same transaction: a tenant whose rows are being copied loses none, whenever it left.
-  const listed = `IN (SELECT value FROM json_each(?2)) AND ${IS_HERE}`;
+  const listed = `IN (SELECT value FROM json_each(?2)) AND ${isHere("?1")}`;
   const deleted = await db.batch<{ status: JobStatus }>([
     ...OF_A_JOB.map((table) =>
       db.prepare(`DELETE FROM ${table} WHERE tenant = ?1 AND job_id ${listed}`).bind(tenant, ids),
@@ -181,7 +181,7 @@ export const pruneScheduleRuns = async (db: D1Database, before: number, limit: n
   await db
     .prepare(
       `DELETE FROM schedule_runs WHERE rowid IN
-         (SELECT rowid FROM schedule_runs WHERE ran_at < ?1 AND ${IS_HERE} ORDER BY ran_at LIMIT ?2)`,
+         (SELECT rowid FROM schedule_runs WHERE ran_at < ?1 AND ${isHere("schedule_runs.tenant")} ORDER BY ran_at LIMIT ?2)`,
     )
     .bind(before, limit)
     .run();

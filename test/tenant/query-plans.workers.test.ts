@@ -1,0 +1,219 @@
+// How SQLite reads history: what one tenant asks for is bounded by an index that begins with the tenant. Every endpoint
+// that reads, every pair of filters, what the cron deletes, and what a move copies.
+
+import { env } from "cloudflare:workers";
+import { describe, expect, it } from "vitest";
+import { auditQuery } from "../../contract/audit.ts";
+import { JOB_SORTS, jobFilter, jobListQuery, MAX_COUNTED } from "../../contract/jobs/job-list.ts";
+import { findArchivedRecords } from "../../durable-objects/history/archive.ts";
+import { app } from "../../src/app.ts";
+import type { Env } from "../../src/env.ts";
+import { listAudit } from "../../src/history/audit.ts";
+import { findManyArchived, selectForBulk } from "../../src/history/bulk.ts";
+import { writeCursor } from "../../src/history/job-cursor.ts";
+import { listJobs } from "../../src/history/jobs.ts";
+import { MOVING_HISTORY, readHistoryTable } from "../../src/history/moving.ts";
+import { TENANT_TABLES } from "../../src/history/tenant-tables.ts";
+import { deleteHistory } from "../../src/history/tenants.ts";
+import { runMinute } from "../../src/minute.ts";
+import { type Body, newWorld, ORIGIN, ROOT_KEY } from "../support/workerd/client.ts";
+import { readDocument } from "../support/workerd/document.ts";
+import { NotedQueries, type Plan, unbounded } from "../support/workerd/query-plans.ts";
+
+const { DB, TEST_ARCHIVE } = env as unknown as { DB: D1Database; TEST_ARCHIVE: R2Bucket };
+const CONTEXT = { waitUntil: () => undefined, passThroughOnException: () => undefined, props: {} };
+const DAY_MS = 86_400_000;
+const TENANT = "any";
+
+/** What reads more than a tenant's entries of an index, and why it may. */
+const KNOWN: readonly (readonly [sql: RegExp, why: string])[] = [
+  [/^SELECT tenant, created_at FROM tenants ORDER BY/, "the operator lists all tenants"],
+  [/FROM tenants AS t WHERE away IS NULL|^SELECT count\(\*\) AS \w+ FROM tenants /, "the metrics of all tenants"],
+  [/^SELECT tenant, jurisdiction FROM tenants WHERE wake_at </, "the cron looks at a row of each tenant, not at jobs"],
+  [
+    /^SELECT tenant, (?:keep_(?:texts_)?days AS days|COALESCE\(packed_until, 0\) AS "from") FROM tenants /,
+    "the same, and one index entry of the oldest job",
+  ],
+  [
+    /^SELECT tenant, id FROM catalog_subscriptions WHERE next_sync_at <=/,
+    "by an index of what is due, as many as a pass takes",
+  ],
+  [/^DELETE FROM (?:catalog_history|schedule_runs) WHERE rowid IN/, "by an index of age, as many as a step deletes"],
+];
+const isKnown = ({ sql }: Plan): boolean => KNOWN.some(([pattern]) => pattern.test(sql));
+
+const faultsIn = (plans: readonly Plan[]): string[] =>
+  plans.filter((plan) => !isKnown(plan)).flatMap((plan) => unbounded(plan).map((line) => `${line} in: ${plan.sql}`));
+
+const VALUES: Readonly<Record<string, string>> = {
+  status: "failed",
+  unpriced: "true",
+  since: "2020-01-01T00:00:00.000Z",
+  until: "2030-01-01T00:00:00.000Z",
+  unpriced_since: "2020-01-01T00:00:00.000Z",
+  unpriced_until: "2030-01-01T00:00:00.000Z",
+};
+
+/** Each name alone, and with each other one. */
+const pairsOf = (names: readonly string[]): Record<string, string>[] =>
+  names.flatMap((one, index) =>
+    names.slice(index).map((other) => Object.fromEntries([one, other].map((name) => [name, VALUES[name] ?? "some"]))),
+  );
+const JOB_FILTERS = [{}, ...pairsOf([...Object.keys(jobFilter.shape), "metadata.team"])];
+/** A search finds beginnings of ids, or has words, or neither; many jobs match, or few. */
+const FIRSTS = [null, 1, MAX_COUNTED + 1];
+
+describe("history is read through an index of the tenant", () => {
+  it("for every pair of filters of a list of jobs, in every order, from its beginning or a cursor", async () => {
+    const noted = new NotedQueries(DB);
+    for (const first of FIRSTS)
+      for (const filter of JOB_FILTERS)
+        for (const sort of [...JOB_SORTS, ...JOB_SORTS.map((name) => `-${name}` as const)])
+          for (const value of [undefined, 5, null]) {
+            const cursor = value === undefined ? {} : { cursor: writeCursor(sort, { value, id: "a" }) };
+            await listJobs(noted.database({ first }), TENANT, jobListQuery.parse({ ...filter, sort, ...cursor }));
+          }
+    await listJobs(noted.database({ first: null }), TENANT, jobListQuery.parse({ q: "§" }));
+    const plans = await noted.plans();
+    expect(plans.length).toBeGreaterThan(500);
+    expect(faultsIn(plans)).toEqual([]);
+  });
+
+  /** The steps of a plan that choose a page's jobs. */
+  const choosing = ({ lines }: Plan): string[] => {
+    const listed = lines.find(({ detail }) => detail === "CO-ROUTINE listed");
+    return lines.filter(({ parent }) => parent === listed?.id).map(({ detail }) => detail);
+  };
+
+  it("in the order of the list where many jobs match: they are not sorted for a page", async () => {
+    const noted = new NotedQueries(DB);
+    for (const { q: _q, ...filter } of JOB_FILTERS as { q?: string }[])
+      for (const sort of [...JOB_SORTS, ...JOB_SORTS.map((name) => `-${name}` as const)])
+        await listJobs(noted.database({ first: MAX_COUNTED + 1 }), TENANT, jobListQuery.parse({ ...filter, sort }));
+    const pages = (await noted.plans()).filter((plan) => choosing(plan).length > 0);
+    expect(pages.length).toBeGreaterThan(100);
+    expect(pages.filter((plan) => choosing(plan).some((step) => step.includes("TEMP B-TREE")))).toEqual([]);
+  });
+
+  it("by the ids that a search finds, in whatever span of time", async () => {
+    const noted = new NotedQueries(DB);
+    for (const filter of [
+      {},
+      { since: VALUES.since },
+      { until: VALUES.until },
+      { since: VALUES.since, until: VALUES.until },
+    ])
+      await listJobs(noted.database({ first: 1 }), TENANT, jobListQuery.parse({ ...filter, q: "some" }));
+    const pages = (await noted.plans()).map(choosing).filter((steps) => steps.length > 0);
+    expect(pages).toHaveLength(4);
+    for (const steps of pages) expect(steps[0]).toBe("SEARCH jobs USING INTEGER PRIMARY KEY (rowid=?)");
+  });
+
+  it("for every filter of a bulk change and of the audit log", async () => {
+    const noted = new NotedQueries(DB);
+    for (const first of FIRSTS)
+      for (const filter of JOB_FILTERS)
+        for (const action of ["retry", "cancel"] as const)
+          await selectForBulk(noted.database({ first }), TENANT, action, jobFilter.parse(filter));
+    const page = ["limit", "offset"];
+    for (const filter of pairsOf(Object.keys(auditQuery.shape).filter((name) => !page.includes(name))))
+      await listAudit(noted.database({ first: null }), TENANT, auditQuery.parse(filter));
+    await findManyArchived(noted.database(), TENANT, ["a", "b"], 0);
+    await findArchivedRecords(() => noted.database(), TENANT, [{ id: "a", absentAt: 0 }]);
+    expect(faultsIn(await noted.plans())).toEqual([]);
+  });
+
+  it("by every endpoint that reads", { timeout: 60_000 }, async () => {
+    const noted = new NotedQueries(DB);
+    const world = await newWorld();
+    const offer = { instance: "w", status: "online", provider: "openai", tags: "", concurrency: 5 };
+    await world.ok("POST", "/presence", offer);
+    const job = await world.ok("POST", "/dispatch", { prompt: "x", metadata: { team: "red" } });
+    await world.ok("POST", `/api/jobs/${job.id}/complete`, { lease: job.lease, result: "r" });
+    const lost = await world.ok("POST", "/dispatch", { prompt: "x" });
+    const error = { code: "broken", message: "it broke", retryable: false };
+    await world.ok("POST", `/api/jobs/${lost.id}/fail`, { lease: lost.lease, error });
+    await world.ok("POST", "/api/schedules", { name: "s", interval: "1h", prompt: "p" });
+    await world.ok("POST", "/api/schedules/s/run", {});
+    const subscription = await world.ok("POST", "/catalog/subscriptions", { provider: "openai" });
+    const notingEnv = { ...env, DB: noted.database(), ARCHIVE: TEST_ARCHIVE } as unknown as Env;
+    const ask = async (path: string, key = world.key): Promise<number> => {
+      const headers = { authorization: `Bearer ${key}` };
+      const answer = await app.fetch(new Request(`${ORIGIN}${path}`, { headers }), notingEnv, CONTEXT as never);
+      await answer.body?.cancel();
+      return answer.status;
+    };
+    const { paths } = await readDocument();
+    const reading = Object.entries<Body>(paths)
+      .filter(([, { get }]) => JSON.stringify(get?.responses?.["503"] ?? "").includes("history"))
+      .map(([path]) => path);
+    expect(reading).toEqual(
+      expect.arrayContaining(["/api/jobs", "/api/jobs/{id}", "/api/failures", "/api/cost", "/api/audit", "/api/marks"]),
+    );
+    const nameIn = (path: string): string =>
+      path.startsWith("/catalog") ? subscription.id : path.startsWith("/api/jobs") ? job.id : "s";
+    const filled = (path: string): string =>
+      path
+        .replace("{by}", "worker")
+        .replace("{instance}", "w")
+        .replace("{day}", "2026-01-01")
+        .replace("{tenant}", world.tenant)
+        .replace(/\{\w+\}/, nameIn(path));
+    for (const path of reading) await ask(filled(path), path.startsWith("/admin") ? ROOT_KEY : world.key);
+    for (const by of ["provider", "model", "tag", "key", "schedule", "metadata.team"]) await ask(`/api/cost/by/${by}`);
+    for (const query of ["/api/schedules?runs=3", "/api/jobs?archived=true&until=2030-01-01T00:00:00.000Z"])
+      await ask(query);
+    await ask(`/api/jobs/${crypto.randomUUID()}`);
+    await ask(`/api/jobs/01990000-0000-7000-8000-000000000000`);
+    await ask("/metrics", ROOT_KEY);
+    const plans = await noted.plans();
+    const read = new Set(plans.flatMap(({ sql }) => Object.keys(TENANT_TABLES).filter((table) => sql.includes(table))));
+    expect([...read].sort()).toEqual(Object.keys(TENANT_TABLES).sort());
+    expect(faultsIn(plans)).toEqual([]);
+  });
+
+  it("by the minute's work, with an archive and without, and where a tenant is deleted or moves", async () => {
+    const noted = new NotedQueries(DB);
+    const notingEnv = { ...env, DB: noted.database() } as unknown as Env;
+    const world = await newWorld();
+    await world.ok("POST", "/presence", { instance: "w", status: "online", provider: "openai", tags: "" });
+    await world.ok("PUT", "/config", { history: { keep_days: 30, keep_texts_days: 5 } });
+    const finish = async (days: number): Promise<void> => {
+      const job = await world.ok("POST", "/dispatch", { prompt: "a long story ".repeat(1_000) });
+      await world.ok("POST", `/api/jobs/${job.id}/complete`, { lease: job.lease, result: "r" });
+      await world.ok("GET", "/api/jobs");
+      await DB.prepare("UPDATE jobs SET finished_at = ?2 WHERE tenant = ?1")
+        .bind(world.tenant, Date.now() - days * DAY_MS)
+        .run();
+    };
+    await finish(2);
+    await runMinute(notingEnv);
+    await finish(40);
+    await runMinute({ ...notingEnv, ARCHIVE: TEST_ARCHIVE } as unknown as Env);
+    await finish(40);
+    await runMinute(notingEnv);
+    for (const table of MOVING_HISTORY) {
+      const keys = (table === "jobs" ? "tenant, id" : TENANT_TABLES[table as keyof typeof TENANT_TABLES]).split(", ");
+      for (const after of [null, keys.slice(1).map(() => 1)])
+        await readHistoryTable(noted.database(), TENANT, { table, after, maxChars: 1_000 });
+    }
+    const gone = { tenant: "gone", jurisdiction: null, created_at: 0, away: null, database: 0 } as const;
+    await deleteHistory(notingEnv, gone);
+    const plans = await noted.plans();
+    const begins = (sql: string) => plans.filter((plan) => plan.sql.startsWith(sql)).length;
+    expect([begins("DELETE FROM jobs") > 2, begins("UPDATE payloads")]).toEqual([true, 1]);
+    expect(faultsIn(plans)).toEqual([]);
+  });
+
+  it.each([
+    ["SELECT id FROM jobs WHERE status = 'failed'", 1],
+    ["SELECT id FROM jobs AS one WHERE created_at > 5", 1],
+    ["SELECT rowid FROM job_terms LIMIT 5", 1],
+    ["SELECT id FROM audit WHERE id IN (SELECT id FROM audit WHERE tenant = 'a') AND tenant <> 'b'", 1],
+    ["SELECT jobs.id FROM json_each('[1]') AS one JOIN jobs ON jobs.tenant = 'a' AND jobs.id = one.value", 0],
+  ])("and where it is not, that is found: %s", async (sql, faults) => {
+    const noted = new NotedQueries(DB);
+    await noted.database().prepare(sql).all();
+    expect(faultsIn(await noted.plans())).toHaveLength(faults);
+  });
+});
