@@ -35,8 +35,12 @@ export function storedBelow(folder: string): Stored {
 const BY_TABLE = `SELECT COALESCE(sqlite_schema.tbl_name, dbstat.name) AS name, SUM(pgsize) AS bytes
   FROM dbstat LEFT JOIN sqlite_schema ON sqlite_schema.name = dbstat.name GROUP BY 1`;
 
-/** Bytes of the database files below a folder, including logs, while their server runs. */
-export const databaseFilesBelow = (folder: string): number =>
+/** Bytes of the files below a folder. */
+export const bytesBelow = (folder: string, which = /./): number =>
   readdirSync(folder, { recursive: true, encoding: "utf8" })
-    .filter((name) => /\.sqlite(-wal)?$/.test(name))
-    .reduce((sum, name) => sum + (statSync(path.join(folder, name), { throwIfNoEntry: false })?.size ?? 0), 0);
+    .map((name) => ({ name, found: statSync(path.join(folder, name), { throwIfNoEntry: false }) }))
+    .filter(({ name, found }) => found?.isFile() && which.test(name))
+    .reduce((sum, { found }) => sum + (found?.size ?? 0), 0);
+
+/** The same of database files, including logs, while their server runs. */
+export const databaseFilesBelow = (folder: string): number => bytesBelow(folder, /\.sqlite(-wal)?$/);

@@ -1,20 +1,95 @@
-// How many bytes a job takes: in its tenant's object and in D1 while it is open, and after it has left the object.
-// Counted in the files of a stopped server.
+// How many bytes a job takes: in its tenant's object and in D1 while it is open, and after it has left the object; with
+// long texts also when they are compressed, and in the archive. Counted in the files of a stopped server.
 
+import { readFileSync } from "node:fs";
 import path from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
+import { ageHistory, historyOfServer } from "../aged-history.ts";
 import { figure } from "../figures.ts";
 import { connectFinishers, createJobs } from "../finished-jobs.ts";
 import type { Bench, Scale } from "../plan.ts";
 import { untilQuiet } from "../quiet.ts";
-import { createTenant, drainHistory, SOCKET_TAG, startSignalbox, type Tenant } from "../signalbox.ts";
-import { type Stored, storedBelow } from "../stored-bytes.ts";
+import { callEach, createTenant, drainHistory, SOCKET_TAG, startSignalbox, type Tenant } from "../signalbox.ts";
+import { bytesBelow, type Stored, storedBelow } from "../stored-bytes.ts";
 import { PROMPT } from "../workplace.ts";
 
 const JOBS: Readonly<Record<Scale, number>> = { quick: 2_000, usual: 20_000, full: 100_000 };
+const LONG_JOBS: Readonly<Record<Scale, number>> = { quick: 400, usual: 2_000, full: 5_000 };
+const LONG_CHARS = [200, 4_096, 32_768];
+const PAGES = ["operate", "limits", "data", "clients", "fleet", "guarantees"];
+/** A call has at most 1 MiB. */
+const CALL_CHARS = 800_000;
+const HOUR_MS = 3_600_000;
 const SHOWN_TABLES = 5;
 const JOB = { prompt: PROMPT, tags: [SOCKET_TAG] };
 
-export async function storage({ folder, scale, say }: Bench): Promise<void> {
+export async function storage(bench: Bench): Promise<void> {
+  await ofShortJobs(bench);
+  for (const chars of LONG_CHARS) await ofLongJobs(bench, chars);
+}
+
+/** Prompts of real text; those that are compressed together have nothing in common. */
+const promptsOf = (chars: number): ((index: number) => string) => {
+  const pages = PAGES.map((name) => readFileSync(path.resolve(import.meta.dirname, `../../docs/${name}.md`), "utf8"));
+  const text = pages.join("\n").repeat(2);
+  const places = text.length - chars;
+  return (index) => text.slice((index * chars) % places).slice(0, chars);
+};
+
+async function ofLongJobs({ folder, scale, say }: Bench, chars: number): Promise<void> {
+  const count = LONG_JOBS[scale];
+  const dataDir = path.join(folder, `storage-${chars}`);
+  const promptOf = promptsOf(chars);
+  const tenant = await session(dataDir, async (port) => createTenant(port));
+  const empty = read(dataDir).history;
+  await session(dataDir, async (port, settled) => {
+    const here = { ...tenant, port };
+    await callEach(here, 1, async (connection) => {
+      await connection.call("PUT", "/config", { history: { keep_days: 30 } });
+      const prompts = Array.from({ length: count }, (_, index) => promptOf(index));
+      const each = Math.min(500, Math.floor(CALL_CHARS / chars));
+      while (prompts.length > 0) {
+        const jobs = prompts.splice(0, each).map((prompt) => ({ ...JOB, prompt }));
+        await connection.call("POST", "/api/jobs/batch", { jobs });
+      }
+    });
+    await finishAll(here, count, settled);
+  });
+  const say1 = (what: string, bytes: number, note: string): void =>
+    say(
+      figure({ part: "storage", what: `prompts of ${chars}: ${what}`, unit: "B/job", signalbox: bytes / count, note }),
+    );
+  const inHistory = (what: string): void => {
+    const now = read(dataDir).history;
+    say1(what, now.usedBytes - empty.usedBytes, largest(empty, now, count));
+  };
+  inHistory("as written, in D1");
+  ageHistory(dataDir, 2 * HOUR_MS);
+  await minutePassed(dataDir, IS_PACKED, tenant);
+  inHistory("an hour later, in D1");
+  ageHistory(dataDir, 40 * 24 * HOUR_MS);
+  await minutePassed(dataDir, IS_ARCHIVED, tenant);
+  say1("archived", bytesBelow(path.join(dataDir, "archive")), "gzip, with events and attempts");
+}
+
+const IS_PACKED = `SELECT packed_until >= (SELECT MAX(finished_at) FROM jobs WHERE jobs.tenant = tenants.tenant) AS is_done
+  FROM tenants WHERE tenant = ?`;
+const IS_ARCHIVED = "SELECT COUNT(*) = 0 AS is_done FROM jobs WHERE tenant = ?";
+
+/** A server until its minute's work has done what is asked for. */
+async function minutePassed(dataDir: string, sql: string, { name }: Tenant): Promise<void> {
+  await session(
+    dataDir,
+    async () => {
+      const history = historyOfServer(dataDir);
+      while (history.prepare(sql).get(name)?.is_done !== 1) await pause(100);
+      history.close();
+    },
+    { SERVICE_ARCHIVE: "1" },
+  );
+}
+
+async function ofShortJobs({ folder, scale, say }: Bench): Promise<void> {
   const count = JOBS[scale];
   const dataDir = path.join(folder, "storage");
   const tenant = await session(dataDir, async (port) => createTenant(port));
@@ -64,8 +139,9 @@ const read = (dataDir: string) => ({
 async function session<T>(
   dataDir: string,
   work: (port: number, settled: () => Promise<void>) => Promise<T>,
+  settings: Readonly<Record<string, string>> = {},
 ): Promise<T> {
-  const served = await startSignalbox(dataDir);
+  const served = await startSignalbox(dataDir, undefined, [], settings);
   try {
     return await work(served.port, () => untilQuiet(served));
   } finally {

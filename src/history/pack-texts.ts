@@ -9,7 +9,7 @@ import { MIN_PACKED_CHARS, pack } from "./packed-text.ts";
 
 const PACKED_AFTER_MS = HOUR_MS;
 const TENANTS_A_MINUTE = 20;
-const STEPS_A_MINUTE = 10;
+const STEPS_A_MINUTE = 20;
 const SCANNED_A_STEP = 2_000;
 /** One job may be larger. */
 const CHARS_A_STEP = 1_000_000;

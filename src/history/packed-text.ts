@@ -46,10 +46,16 @@ export const pack = async (text: string): Promise<string | null> => {
   return hexOf(bytesOf(`${digits(chars)}:${digits(start.length)}:`)) + hexOf(start) + hexOf(rest);
 };
 
+const digitAt = (hex: string, index: number): number => {
+  const code = hex.charCodeAt(index);
+  return code < 0x3a ? code - 0x30 : (code | 0x20) - 0x57;
+};
+
+/** Quicker than `parseInt`, which takes longer than the decompression. */
 const fromHex = (hex: string): Uint8Array<ArrayBuffer> => {
   const bytes = new Uint8Array(hex.length / 2);
   for (let index = 0; index < bytes.length; index += 1)
-    bytes[index] = Number.parseInt(hex.slice(2 * index, 2 * index + 2), 16);
+    bytes[index] = digitAt(hex, 2 * index) * 16 + digitAt(hex, 2 * index + 1);
   return bytes;
 };
 
