@@ -84,6 +84,22 @@ describe.skipIf(lacksBrowser())("every page", () => {
     }
   }
 
+  it("of the API's documentation fits a phone", async () => {
+    const { page, faults } = await world.visit("/docs", { viewport: PHONE });
+    const wide: string[] = [];
+    const subjects = await page
+      .locator("h2 a")
+      .evaluateAll((links) => links.map((link) => link.getAttribute("href") ?? ""));
+    expect(subjects.length).toBeGreaterThan(10);
+    for (const place of ["/docs", ...subjects]) {
+      await page.goto(world.server.url + place);
+      const width = await page.evaluate(() => document.documentElement.scrollWidth);
+      if (width > PHONE.width) wide.push(`${place}: ${width} px`);
+    }
+    expect(wide).toEqual([]);
+    expect(faults()).toEqual([]);
+  });
+
   it("is sound while a dialog is open and the line is stopped", async () => {
     const { page, faults } = await world.open("", { viewport: PHONE });
     await world.call("POST", "/killswitch", { level: 2, reason: "checking the banner" });
