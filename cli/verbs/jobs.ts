@@ -75,14 +75,17 @@ const list: Verb = {
     "jobs list --status failed --since 2h",
     'jobs list --tag nightly --search "invoice" --all',
     "jobs list --worker gpu-1 --json",
+    "jobs list --archived --until 90d --all",
   ],
   flags: {
     ...FILTERS,
+    archived: { takes: null, says: "lists the archive in place of history" },
     ...PAGE_FLAGS,
   },
   run: async ({ client, output, signal }, input) => {
     input.choice("status", JOB_STATUSES);
-    const read = (limit: number | null) => client().jobs.list({ ...filterOf(input), limit }, { signal });
+    const query = { ...filterOf(input), ...(input.is("archived") ? ({ archived: "true" } as const) : {}) };
+    const read = (limit: number | null) => client().jobs.list({ ...query, limit }, { signal });
     await showPages(output, input, "jobs", read, COLUMNS);
   },
 };

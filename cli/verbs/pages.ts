@@ -13,7 +13,9 @@ export const PAGE_FLAGS = {
   all: { takes: null, says: "lists every page" },
 } as const satisfies Readonly<Record<string, Flag>>;
 
-type Page<Name extends string, Row> = { readonly total: number } & { readonly [N in Name]: readonly Row[] };
+type Page<Name extends string, Row> = { readonly total: number; readonly next_cursor?: string | null } & {
+  readonly [N in Name]: readonly Row[];
+};
 
 /** `name`: the field of the answer that holds the rows. */
 export const showPages = async <Name extends string, Row>(
@@ -28,16 +30,17 @@ export const showPages = async <Name extends string, Row>(
   if (isAll && limit !== undefined) throw new UsageError("give --limit or --all");
   const pages = read(isAll ? MAX_PAGE : limit === undefined ? null : Math.min(limit, MAX_PAGE));
   const page = await pages;
-  const wanted = isAll ? page.total : (limit ?? 0);
+  // New rows may arrive while the pages are read: --all has no end of its own.
+  const wanted = isAll ? Number.POSITIVE_INFINITY : (limit ?? 0);
   let rows: readonly Row[] = page[name];
-  if (wanted > rows.length && page.total > rows.length) {
+  // Of the archive `total` counts the page's rows alone.
+  const hasMore = page.total > rows.length || (page.next_cursor ?? null) !== null;
+  if (wanted > rows.length && hasMore) {
     const all: Row[] = [];
-    for await (const row of pages) if (all.push(row) >= limitOf(isAll, wanted)) break;
+    for await (const row of pages) if (all.push(row) >= wanted) break;
     rows = all;
   }
-  output.table(rows === page[name] ? page : { [name]: rows, total: page.total }, rows, columns);
-  output.cutOff(rows.length, page.total, isAll ? "" : "; --all lists every page");
+  const total = Math.max(page.total, rows.length);
+  output.table(rows === page[name] ? page : { [name]: rows, total }, rows, columns);
+  output.cutOff(rows.length, total, isAll ? "" : "; --all lists every page");
 };
-
-/** New rows may arrive while the pages are read: --all has no end of its own. */
-const limitOf = (isAll: boolean, wanted: number): number => (isAll ? Number.POSITIVE_INFINITY : wanted);

@@ -19,8 +19,10 @@ type Position = { readonly offset?: number; readonly cursor?: string };
 
 /** Where the next page begins; null after the last. A cursor reaches further than an offset. */
 const positionAfter = (page: Paged, itemCount: number, offset: number): Position | null => {
-  if (itemCount === 0 || page.next_cursor === null) return null;
+  if (page.next_cursor === null) return null;
+  // A page of the archive may be empty, and not the last.
   if (page.next_cursor !== undefined) return { cursor: page.next_cursor };
+  if (itemCount === 0) return null;
   const next = offset + itemCount;
   return next >= page.total || next > MAX_OFFSET ? null : { offset: next };
 };

@@ -8,6 +8,28 @@ import { runCommand } from "./run-command.ts";
 
 const folder = folderForEachTest();
 
+test("jobs list --archived goes through every page, also past an empty one", async () => {
+  const asked: string[] = [];
+  const job = (id: string) => ({
+    id,
+    status: "completed",
+    created_at: "2026-01-31T00:00:00Z",
+    prompt: id,
+    error: null,
+  });
+  const pages: Record<string, object> = {
+    "": { jobs: [job("c")], total: 1, next_cursor: "1" },
+    "1": { jobs: [], total: 0, next_cursor: "2" },
+    "2": { jobs: [job("b"), job("a")], total: 2, next_cursor: null },
+  };
+  const { out, err } = await runCommand(["jobs", "list", "--archived", "--all"], ({ searchParams }) => {
+    asked.push(searchParams.get("archived") ?? "");
+    return pages[searchParams.get("cursor") ?? ""] ?? {};
+  });
+  expect(out.split("\n").map((line) => line.split("\t")[0])).toEqual(["c", "b", "a", ""]);
+  expect([asked, err]).toEqual([["true", "true", "true"], ""]);
+});
+
 test("list shows a row for each day; export writes a day's bytes into a file", async () => {
   const asked: string[] = [];
   const { out } = await runCommand(["archive", "list", "--since", "2026-01-01"], ({ pathname, search }) => {
