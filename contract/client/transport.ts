@@ -128,11 +128,14 @@ const sendable = (key: string): string => {
   throw new ApiProblem({ status: 0, code: "authentication_failed", title: "Authentication failed", detail });
 };
 
+/** Later keys sort behind earlier ones, so that the service finds and adds them near each other: half the CPU for both. */
+const freshKey = (nowAt: number): string => `${nowAt.toString(16).padStart(12, "0")}-${crypto.randomUUID()}`;
+
 const headersOf = ({ headers = {}, body, options, repeats }: Call, key: string | undefined): Headers => {
   const all = new Headers();
   if (key !== undefined) all.set("authorization", `Bearer ${sendable(key)}`);
   if (body !== undefined) all.set("content-type", body instanceof RawBody ? body.type : "application/json");
-  if (repeats === "keyed") all.set("idempotency-key", options?.idempotencyKey ?? crypto.randomUUID());
+  if (repeats === "keyed") all.set("idempotency-key", options?.idempotencyKey ?? freshKey(Date.now()));
   for (const [name, value] of Object.entries(headers)) if (value !== undefined) all.set(name, value);
   return all;
 };

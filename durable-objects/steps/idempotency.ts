@@ -110,11 +110,25 @@ export const keptDispatch = (asked: NewJob): Kept<JobResource> => ({
   restore: (stored) => restoreJob((stored as unknown as { job: StoredJob }).job, asked),
 });
 
-/** An answer that contains jobs in the order of the request. */
+const isSame = (one: unknown, other: unknown): boolean =>
+  one === other || (typeof one === "object" && JSON.stringify(one) === JSON.stringify(other));
+
+/** What it has otherwise than the first job of its batch. */
+const otherwise = (job: StoredJob, first: StoredJob): StoredJob =>
+  Object.fromEntries(
+    Object.entries(job).filter(([name, value]) => !isSame(value, first[name as keyof StoredJob])),
+  ) as unknown as StoredJob;
+
+const stripJobs = (jobs: readonly JobResource[]): StoredJob[] => {
+  const [first, ...others] = jobs.map(stripJob);
+  return first === undefined ? [] : [first, ...others.map((job) => otherwise(job, first))];
+};
+
+/** An answer that contains jobs in the order of the request. Earlier releases stored all of each. */
 export const keptBatch = <T extends { readonly jobs: readonly JobResource[] }>(asked: readonly NewJob[]): Kept<T> => ({
-  strip: (answer) => ({ ...answer, jobs: answer.jobs.map(stripJob) }),
+  strip: (answer) => ({ ...answer, jobs: stripJobs(answer.jobs) }),
   restore: (stored) => ({
     ...stored,
-    jobs: stored.jobs.map((job, index) => restoreJob(job, asked[index] as NewJob)),
+    jobs: stored.jobs.map((job, index) => restoreJob({ ...stored.jobs[0], ...job }, asked[index] as NewJob)),
   }),
 });

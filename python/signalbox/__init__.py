@@ -149,6 +149,11 @@ def _backoff(failures: int) -> float:
     return random.uniform(0.1, min(30.0, 0.5 * 2 ** min(failures, 8)))
 
 
+def _fresh_key() -> str:
+    """Later keys sort behind earlier ones, so that the service finds and adds them near each other."""
+    return f"{int(time.time() * 1000):012x}-{uuid.uuid4()}"
+
+
 def _query(path: str, **fields: Any) -> str:
     told = {name: value for name, value in fields.items() if value is not None}
     return f"{path}?{urllib.parse.urlencode(told)}" if told else path
@@ -214,7 +219,7 @@ class Signalbox:
             query.pop("offset", None)
 
     def _create(self, job: Mapping[str, Any]) -> Any:
-        return self._api.insist("POST", "/api/jobs", job, headers={"Idempotency-Key": str(uuid.uuid4())})
+        return self._api.insist("POST", "/api/jobs", job, headers={"Idempotency-Key": _fresh_key()})
 
     def _end_of(self, job_id: str, has_written: bool) -> Iterator[Any]:
         job = self.wait(job_id)

@@ -92,6 +92,16 @@ describe("a request of the client", () => {
     expect(new Set(keys).size).toBe(1);
   });
 
+  it("makes keys that sort in the order in which they are made", async () => {
+    const { seen, client } = clientOf([json(201, { id: "j1" }), json(201, { id: "j2" })]);
+    await client.jobs.create({ prompt: "hi" });
+    await new Promise((resolve) => setTimeout(resolve, 2));
+    await client.jobs.create({ prompt: "hi" });
+    const keys = seen.map(({ headers }) => headers.get("idempotency-key"));
+    expect(keys).toEqual(keys.toSorted());
+    expect(Math.abs(Number.parseInt(keys[0]?.slice(0, 12) ?? "", 16) - Date.now())).toBeLessThan(60_000);
+  });
+
   it("takes the caller's own idempotency key", async () => {
     const { seen, client } = clientOf([json(201, { id: "j1" })]);
     await client.jobs.dispatch({ prompt: "hi" }, { idempotencyKey: "mine", queue: true });
