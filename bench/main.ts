@@ -1,6 +1,7 @@
 // `npm run bench`: how fast Signalbox is, relative to a minimal object in the same run on the same machine. Prints a
 // table and one JSON line. Times are never asserted: machines differ, ratios differ less. Usage: npm run bench [--
-// --quick | --full] [--only <part,…>] [--catalog] [--only soak --soak-minutes <minutes>] [--only hostile --heap <MiB>]
+// --quick | --full] [--only <part,…>] [--catalog] [--only soak --soak-minutes <minutes>] [--only hostile --heap <MiB>
+// --attack <words of its name>]
 
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -124,6 +125,7 @@ function readFlags() {
       catalog: { type: "boolean", default: false },
       only: { type: "string", default: "" },
       heap: { type: "string" },
+      attack: { type: "string", default: "" },
       "soak-minutes": { type: "string", default: "10" },
     },
   });
@@ -140,6 +142,7 @@ function readFlags() {
     runsCatalog: values.catalog,
     soakMinutes: Number(values["soak-minutes"]),
     hostileArgs: values.heap === undefined ? [] : ["--heap", values.heap],
+    attack: values.attack,
   } as const;
 }
 
@@ -159,7 +162,7 @@ async function attempt(name: string, part: Measurement, bench: Bench): Promise<v
 }
 
 async function main(): Promise<void> {
-  const { scale, parts, runsCatalog, soakMinutes, hostileArgs } = readFlags();
+  const { scale, parts, runsCatalog, soakMinutes, hostileArgs, attack } = readFlags();
   const folder = mkdtempSync(path.join(tmpdir(), "signalbox-bench-"));
   process.on("exit", () => rmSync(folder, { recursive: true, force: true, maxRetries: 10 }));
   for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => process.exit(130));
@@ -170,6 +173,7 @@ async function main(): Promise<void> {
     scale,
     soakMinutes,
     hostileArgs,
+    attack,
     folder,
     floor,
     signalbox,

@@ -18,6 +18,8 @@ export interface Bench {
   soakMinutes: number;
   /** Options of `npm start` for the servers of the part `hostile`. */
   hostileArgs: readonly string[];
+  /** The part `hostile` runs the attacks with these words in their names. */
+  attack: string;
   /** The figures so far, including those of earlier parts. */
   figures: Figure[];
   say: (figure: Figure) => void;

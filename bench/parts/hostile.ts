@@ -22,8 +22,9 @@ const LOOK_EVERY_MS = 100;
 const SAMPLE_EVERY_MS = 15;
 const MIB = 1024 * 1024;
 
-export async function hostile({ folder, hostileArgs, say }: Bench): Promise<void> {
-  for (const [at, name] of (Object.keys(ATTACKS) as AttackName[]).entries()) {
+export async function hostile({ folder, hostileArgs, attack, say }: Bench): Promise<void> {
+  const names = (Object.keys(ATTACKS) as AttackName[]).filter((name) => name.includes(attack));
+  for (const [at, name] of names.entries()) {
     const served = await startSignalbox(path.join(folder, `hostile-${at}`), undefined, hostileArgs);
     try {
       for (const one of await measure(served, name)) say(one);

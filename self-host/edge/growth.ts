@@ -5,7 +5,8 @@ import { BOUNDS } from "../../src/http/shares.ts";
 import { MAX_BEHIND_BYTES } from "./client-sockets.ts";
 import { MAX_UNREAD_BYTES } from "./client-upgrade.ts";
 import { MAX_LINES } from "./object-lines.ts";
-import { LINE_BYTES_A_SECOND } from "./pace.ts";
+import { LINE_BYTES_A_SECOND, READER_BYTES_A_SECOND } from "./pace.ts";
+import { MAX_WAITING } from "./tick-turns.ts";
 import { MAX_UNREAD_BYTES_OF_ALL } from "./unread.ts";
 
 export const GROWTH: readonly GrowthRow[] = [
@@ -56,6 +57,30 @@ export const GROWTH: readonly GrowthRow[] = [
     atTheBound: { waits: "for its share of the next second" },
     freedBy: "time; the last line closes",
     provenBy: ["test/self-host/edge/pace.test.ts", "share one bucket over all lines of the tenant"],
+  },
+  {
+    what: "what a tenant's readers are sent in a second while its data lines send",
+    holds: ["self-host/edge/pace.ts#open"],
+    grownBy: "reader",
+    countedBy: "self-host/edge/pace.ts",
+    bound: READER_BYTES_A_SECOND,
+    unit: "bytes",
+    of: "tenant",
+    atTheBound: { waits: "the data lines, for a second at most" },
+    freedBy: "time; the last line closes",
+    provenBy: ["test/self-host/edge/pace.test.ts", "wait while the tenant's readers were sent more"],
+  },
+  {
+    what: "requests and reads of streams that wait for a turn of the event loop",
+    holds: ["self-host/edge/tick-turns.ts#turns"],
+    grownBy: "request",
+    countedBy: "self-host/edge/tick-turns.ts",
+    bound: MAX_WAITING,
+    unit: "entries",
+    of: "key",
+    atTheBound: { waits: "for nothing: what comes then begins at once" },
+    freedBy: "the next turns",
+    provenBy: ["test/self-host/edge/tick-turns.test.ts", "begins at once when very many wait"],
   },
   {
     what: "lines to objects without a call",

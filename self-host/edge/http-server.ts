@@ -11,6 +11,7 @@ import { invalid, type Refusal } from "../../domain/words/refusal.ts";
 import { malformedAddress, problemResponse } from "../../src/http/refused.ts";
 import { beginFewAtOnce } from "./arrivals.ts";
 import type { Exchange } from "./pass-on.ts";
+import { TickTurns } from "./tick-turns.ts";
 import { cutFurthestBehind } from "./unread.ts";
 
 const MAX_HEADER_BYTES = 64 * 1024;
@@ -26,6 +27,8 @@ const LAST_BYTES_MS = 1_000;
 /** How long an answer that was given up may take to say so. */
 const LAST_WORDS_MS = 500;
 const CHECK_EVERY_MS = 5_000;
+/** Requests of one key that begin in one turn of the event loop: some milliseconds of work. */
+const BEGUN_A_TURN = 32;
 
 export type Fetch = (request: Request, exchange: Exchange) => Promise<Response> | Response;
 
@@ -91,6 +94,9 @@ const nameHost = ({ headers, rawHeaders }: IncomingMessage): void => {
   rawHeaders.push("Host", "localhost");
 };
 
+/** Whose turn a request takes; without a key, all with the same address share one. */
+const callerOf = ({ headers, url = "" }: IncomingMessage): string => headers.authorization ?? headers.cookie ?? url;
+
 const isWebSocket = (incoming: IncomingMessage): boolean => incoming.headers.upgrade?.toLowerCase() === "websocket";
 
 export const edgeServer = (fetch: Fetch, maxConnections: number): Server => {
@@ -106,6 +112,9 @@ export const edgeServer = (fetch: Fetch, maxConnections: number): Server => {
       errorHandler: () => problemResponse(malformedAddress, crypto.randomUUID()),
     },
   );
+  const turns = new TickTurns(BEGUN_A_TURN);
+  const answer = (incoming: IncomingMessage, outgoing: ServerResponse): void =>
+    void (outgoing.destroyed || listener(incoming, outgoing));
   const server: Server = createServer(
     {
       maxHeaderSize: MAX_HEADER_BYTES,
@@ -124,7 +133,9 @@ export const edgeServer = (fetch: Fetch, maxConnections: number): Server => {
     (incoming, outgoing) => {
       if (incoming.httpVersion === "1.0" && incoming.headers.host === undefined) nameHost(incoming);
       countAnswer(server, outgoing);
-      void listener(incoming, outgoing);
+      const turn = turns.take(callerOf(incoming));
+      if (turn === null) answer(incoming, outgoing);
+      else void turn.then(() => answer(incoming, outgoing));
     },
   );
   server.maxConnections = maxConnections;

@@ -58,7 +58,8 @@ export async function startNodeHome(plan: HomePlan, address: Address): Promise<S
   const archiveSocket = path.join(sockets, "archive.sock");
   const archiveServer = archive === null ? null : await serveArchive(archive, archiveSocket);
   const socketOf = { history: history.sockets, archive: archive === null ? null : archiveSocket };
-  const objects = shares.map((share) => startObjects(plan, share, sockets, socketOf));
+  const paces = new Paces();
+  const objects = shares.map((share) => startObjects(plan, share, sockets, socketOf, paces));
   const children = [history.child, ...objects.map(({ child }) => child)];
   const watch = watchDisk(plan.dir.root);
   const databases = Object.entries(history.sockets).map(
@@ -77,7 +78,7 @@ export async function startNodeHome(plan: HomePlan, address: Address): Promise<S
     ...Object.fromEntries(databases.map(([binding, connections]) => [binding, historyDatabase(connections)])),
     ...(plan.awaited === undefined ? {} : { SERVICE_AWAITED_WORKER: plan.awaited }),
     ...(archive === null ? {} : { ARCHIVE_FOLDER: archive }),
-    HOME: homeOf(objects, watch, plan.trustedProxies),
+    HOME: homeOf(objects, paces, watch, plan.trustedProxies),
   };
   const server = edgeServer(
     (request, exchange) => app.fetch(request, { __proto__: env, exchange } as unknown as Env, CONTEXT),
@@ -119,9 +120,13 @@ const processWith = (objects: readonly Objects[], name: string): ObjectProcess =
   return (objects[shareOf(tenant, objects.length)] as Objects).process;
 };
 
-const homeOf = (objects: readonly Objects[], { disk, expectWrite }: DiskWatch, proxies: BlockList): Home => {
+const homeOf = (
+  objects: readonly Objects[],
+  paces: Paces,
+  { disk, expectWrite }: DiskWatch,
+  proxies: BlockList,
+): Home => {
   const turns = new FairTurns();
-  const paces = new Paces();
   return {
     passOn: (c) => passOnTo(objects, paces, c),
     openSocket: async (c, tenant, opening) => {
@@ -157,7 +162,13 @@ interface ServiceSockets {
   readonly archive: string | null;
 }
 
-function startObjects(plan: HomePlan, share: Share, folder: string, { history, archive }: ServiceSockets): Objects {
+function startObjects(
+  plan: HomePlan,
+  share: Share,
+  folder: string,
+  { history, archive }: ServiceSockets,
+  paces: Paces,
+): Objects {
   const { project, dir } = plan;
   const secret = randomBytes(SECRET_BYTES).toString("base64url");
   const environment = { ...plan.environment, SERVICE_SHARE: shareText(share), SERVICE_PRIVATE_SECRET: secret };
@@ -184,7 +195,11 @@ function startObjects(plan: HomePlan, share: Share, folder: string, { history, a
     probePath: "/health",
     inspectorPort: share.index === 0 ? plan.inspectorPort : undefined,
   });
-  return { child, edgeSocket: edge, process: new ObjectProcess(door, secret) };
+  return {
+    child,
+    edgeSocket: edge,
+    process: new ObjectProcess(door, secret, (tenant, bytes) => paces.noteRead(tenant, bytes)),
+  };
 }
 
 const exchangeOf = (c: AppContext): Exchange => (c.env as Env & { exchange: Exchange }).exchange;

@@ -9,11 +9,13 @@ import type { Result } from "../../domain/words/result.ts";
 import { linesOf } from "../../durable-objects/calls/grouped-calls.ts";
 import { GROUP, LINE_URL } from "../../durable-objects/sockets/object-line.ts";
 import type { SocketOpening } from "../../src/home.ts";
-import { LastSaid, type LastWords } from "../../src/http/last-said.ts";
+import type { LastWords } from "../../src/http/last-said.ts";
 import type { ClientSocket } from "./client-sockets.ts";
 import { ObjectLine } from "./object-line.ts";
 import { ObjectLines } from "./object-lines.ts";
 import { processAway } from "./process-away.ts";
+import { streamedBytes } from "./streamed-bytes.ts";
+import { TickTurns } from "./tick-turns.ts";
 
 export interface StreamedRequest {
   readonly method?: string;
@@ -29,6 +31,9 @@ export interface Streamed {
   readonly text: () => Promise<string>;
 }
 
+/** Of 64 KiB each they take some milliseconds. Few streams of tokens have bytes in the same turn. */
+const READS_A_TURN = 16;
+
 /** In each method, `path` is the object's: `/<binding>/<name>`. */
 export class ObjectProcess {
   readonly #socketPath: string;
@@ -36,11 +41,15 @@ export class ObjectProcess {
   readonly #lines = new ObjectLines((path, onEnd) => this.#openLine(path, onEnd));
   /** Each request has a connection of its own: workerd closes an idle one, and a request sent just then would be lost. */
   readonly #agent = new Agent();
+  readonly #readTurns = new TickTurns(READS_A_TURN);
+  readonly #noteRead: (tenant: string, bytes: number) => void;
   #isClosed = false;
 
-  constructor(socketPath: string, secret: string) {
+  /** `noteRead`: a tenant's readers were sent so much of its objects' answers. */
+  constructor(socketPath: string, secret: string, noteRead: (tenant: string, bytes: number) => void) {
     this.#socketPath = socketPath;
     this.#secret = secret;
+    this.#noteRead = noteRead;
   }
 
   /** Sends a group of calls to a tenant; resolves to a line for each outcome. */
@@ -70,10 +79,19 @@ export class ObjectProcess {
     });
     // The reader gets the error; no other listener is needed.
     answer.on("error", () => undefined);
-    const bytes = Readable.toWeb(answer) as unknown as ReadableStream<Uint8Array>;
+    const tenant = tenantOf(path);
+    const pace = {
+      takeTurn: () => this.#readTurns.take(tenant),
+      // What other objects answer, such as a file's bytes, comes from no data line.
+      noteRead: (count: number) => path.startsWith("/RELAY/") && this.#noteRead(tenant, count),
+    };
+    let bytes: ReadableStream<Uint8Array> | null = null;
     return {
       status: answer.statusCode ?? 0,
-      body: ifLost === undefined ? bytes : endingWith(ifLost, bytes),
+      get body() {
+        bytes ??= streamedBytes(answer, pace, ifLost);
+        return bytes;
+      },
       text: () => text(answer),
     };
   }
@@ -100,22 +118,5 @@ export class ObjectProcess {
   }
 }
 
-const endingWith = (lastWords: LastWords, bytes: ReadableStream<Uint8Array>): ReadableStream<Uint8Array> => {
-  const reader = bytes.getReader();
-  const said = new LastSaid();
-  return new ReadableStream(
-    {
-      pull: async (controller) => {
-        const read = await reader.read().catch(() => null);
-        if (read?.value !== undefined) {
-          said.note(read.value);
-          return controller.enqueue(read.value);
-        }
-        if (read === null) controller.enqueue(new TextEncoder().encode(lastWords(said.text())));
-        controller.close();
-      },
-      cancel: (reason) => reader.cancel(reason),
-    },
-    { highWaterMark: 0 },
-  );
-};
+/** An object's name begins with its tenant's. */
+const tenantOf = (path: string): string => path.split("/")[2]?.split("%2F")[0] ?? "";

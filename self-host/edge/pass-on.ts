@@ -17,7 +17,17 @@ const LAST_FRAME_MS = 2_000;
 /**
  * Headers of one connection only (RFC 9110, 7.6.1); those that frame the body stay, because Node reads and writes them.
  */
-const HOP_BY_HOP = new Set(["connection", "keep-alive", "proxy-connection", "upgrade", "te", "expect", "x-request-id"]);
+const HOP_BY_HOP = new Set([
+  "connection",
+  "keep-alive",
+  "proxy-connection",
+  "upgrade",
+  "te",
+  "expect",
+  "x-request-id",
+  // Compressed, a thousand bytes can be a million where they are read, which no pace of bytes bounds.
+  "sec-websocket-extensions",
+]);
 
 const UPGRADE = ["connection", "upgrade", "upgrade", "websocket"];
 

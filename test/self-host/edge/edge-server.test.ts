@@ -112,3 +112,23 @@ it("cuts off clients that read nothing of large answers, as many as must be", as
   for (const client of clients) client.destroy();
   await closeServer(generous, 0);
 });
+
+it("begins what one key asks at once in several turns of the event loop", async () => {
+  let [begun, inThisTurn, mostInATurn] = [0, 0, 0];
+  const fair = edgeServer(() => {
+    if (inThisTurn === 0) setImmediate(() => (inThisTurn = 0));
+    begun += 1;
+    inThisTurn += 1;
+    mostInATurn = Math.max(mostInATurn, inThisTurn);
+    return new Response("done");
+  }, 10);
+  fair.listen(0, "127.0.0.1");
+  await once(fair, "listening");
+  const one = `GET / HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer one${END}`;
+  const client = connect((fair.address() as AddressInfo).port, "127.0.0.1", () => client.write(one.repeat(100)));
+  client.resume();
+  await expect.poll(() => begun).toBe(100);
+  expect(mostInATurn).toBeLessThanOrEqual(64);
+  client.destroy();
+  await closeServer(fair, 0);
+});

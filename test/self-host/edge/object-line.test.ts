@@ -43,7 +43,7 @@ beforeEach(async () => {
   });
   server.listen(path.join(folder.path, "door.sock"));
   await once(server, "listening");
-  objects = new ObjectProcess(path.join(folder.path, "door.sock"), "secret");
+  objects = new ObjectProcess(path.join(folder.path, "door.sock"), "secret", () => undefined);
 });
 
 afterEach(() => {
@@ -112,7 +112,7 @@ describe("a group", () => {
   });
 
   it("to a process that is not there may be tried again", async () => {
-    const nobody = new ObjectProcess(path.join(folder.path, "nobody.sock"), "secret");
+    const nobody = new ObjectProcess(path.join(folder.path, "nobody.sock"), "secret", () => undefined);
     await expect(nobody.sendGroup(OBJECT, "[]")).rejects.toMatchObject({ retryable: true });
     nobody.close();
   });

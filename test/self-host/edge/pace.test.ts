@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { describe, expect, test } from "vitest";
-import { Bucket, Paces } from "../../../self-host/edge/pace.ts";
+import { Bucket, Paces, READER_BYTES_A_SECOND } from "../../../self-host/edge/pace.ts";
 
 describe("the bytes of a tenant's data lines", () => {
   test("pass at once until the burst is used, then wait for their share of a second", () => {
@@ -35,5 +35,29 @@ describe("the bytes of a tenant's data lines", () => {
       await once(line, "close");
     }
     expect(paces.size).toBe(0);
+  });
+
+  test("wait while the tenant's readers were sent more than their share, for a second at most", async () => {
+    const paces = new Paces();
+    const [line, other] = [paces.open("t"), paces.open("other")];
+    paces.noteRead("t", 100 * READER_BYTES_A_SECOND);
+    const startedAt = performance.now();
+    const passed = Promise.all([once(line, "data"), once(other, "data").then(() => performance.now() - startedAt)]);
+    line.write("text");
+    other.write("text");
+    const [, otherMs] = await passed;
+    expect(otherMs).toBeLessThan(500);
+    expect(performance.now() - startedAt).toBeGreaterThan(900);
+    line.destroy();
+    other.destroy();
+  });
+
+  test("do not wait for readers within their share", () => {
+    const bucket = new Bucket(0, 1_000, 500);
+    bucket.charge(500, 0);
+    expect(bucket.take(0, 0)).toBe(0);
+    bucket.charge(10_000, 0);
+    expect(bucket.take(0, 0)).toBe(1_000);
+    expect(bucket.take(0, 1_000)).toBe(0);
   });
 });

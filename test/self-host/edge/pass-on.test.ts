@@ -145,3 +145,14 @@ it("after a handshake that is accepted bytes go both ways, also those that came 
   await expect.poll(heard).toMatch(/^HTTP\/1.1 101 .*Sec-WebSocket-Accept: yes\r\n\r\nfirst,early,late$/s);
   socket.destroy();
 });
+
+it("a handshake loses its offer of compression: what passes is paced by its bytes", async () => {
+  const offered = new Promise((resolve) => {
+    workerd.on("upgrade", ({ headers }: IncomingMessage, upstream) => {
+      resolve(headers["sec-websocket-extensions"]);
+      upstream.destroy();
+    });
+  });
+  client(handshake.replace(/\r\n$/, "Sec-WebSocket-Extensions: permessage-deflate\r\n\r\n"));
+  expect(await offered).toBeUndefined();
+});
