@@ -24,6 +24,12 @@ const LOCATION_HINTS = [
   "me",
 ] as const;
 
+const databaseNumber = z
+  .int()
+  .min(0)
+  .max(MAX_DATABASES - 1)
+  .meta({ description: "the number of the D1 database that has its history; missing: 0, which is `DB`" });
+
 export const newTenantRequest = z
   .strictObject({
     tenant: tenantName,
@@ -32,15 +38,10 @@ export const newTenantRequest = z
       description:
         "where Cloudflare keeps the tenant's live data: its queue, its keys, and prompts and results until history has them. History is in a D1 database, and stays where that was created: with a jurisdiction, name a `database` that was created there. Self-hosted, everything is on the operator's machine",
     }),
-    database: z
-      .int()
-      .min(0)
-      .max(MAX_DATABASES - 1)
-      .nullish()
-      .meta({
-        description:
-          "the number of the D1 database that gets its history, 0 for `DB`, 1 for `DB_1`; by default the emptiest one. It never changes",
-      }),
+    database: databaseNumber.nullish().meta({
+      description:
+        "the number of the D1 database that gets its history, 0 for `DB`, 1 for `DB_1`; by default the emptiest one. It never changes",
+    }),
   })
   .meta({ id: "NewTenant" });
 
@@ -62,7 +63,9 @@ export const tenantBound = z
 
 export const newTenantAnswer = z.object({ tenant: z.string(), admin_key: z.string() }).meta({ id: "TenantCreated" });
 export const tenantList = z
-  .object({ tenants: z.array(z.object({ tenant: z.string(), created_at: instant })) })
+  .object({
+    tenants: z.array(z.object({ tenant: z.string(), created_at: instant, database: databaseNumber.optional() })),
+  })
   .meta({ id: "TenantList" });
 
 export type NewTenantRequest = z.infer<typeof newTenantRequest>;

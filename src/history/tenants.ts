@@ -1,5 +1,6 @@
 // The tenants of this service, with the jurisdiction of their objects.
 
+import type { TenantList } from "../../contract/tenant.ts";
 import { toIso } from "../../contract/words/field.ts";
 import type { Absence } from "../../domain/tenant/absence.ts";
 import {
@@ -26,7 +27,7 @@ interface TenantRow {
 }
 
 /** Of a row of `DB`. */
-const databaseIn = ({ away }: TenantRow): number => databaseNumber(away ?? "") ?? 0;
+const databaseIn = ({ away }: Pick<TenantRow, "away">): number => databaseNumber(away ?? "") ?? 0;
 
 export interface FoundTenant extends TenantName {
   readonly created_at: number;
@@ -36,12 +37,15 @@ export interface FoundTenant extends TenantName {
 }
 
 /** Newest first; `DB` has the names of all. */
-export const listTenants = (db: D1Database): Promise<{ tenant: string; created_at: string }[]> =>
+export const listTenants = (db: D1Database): Promise<TenantList["tenants"]> =>
   readHistory(async () => {
     const { results } = await db
-      .prepare("SELECT tenant, created_at FROM tenants ORDER BY created_at DESC, tenant")
-      .all<Pick<TenantRow, "tenant" | "created_at">>();
-    return results.map((row) => ({ tenant: row.tenant, created_at: toIso(row.created_at) }));
+      .prepare("SELECT tenant, created_at, away FROM tenants ORDER BY created_at DESC, tenant")
+      .all<Pick<TenantRow, "tenant" | "created_at" | "away">>();
+    return results.map((row) => {
+      const database = databaseIn(row);
+      return { tenant: row.tenant, created_at: toIso(row.created_at), ...(database === 0 ? {} : { database }) };
+    });
   });
 
 /** Tenants that are served here, those with the newest jobs first; `total` counts all of them. */
