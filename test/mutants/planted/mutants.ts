@@ -2,6 +2,7 @@
 // the simulation cannot): a checker that has never failed is no evidence. `npm run mutants` plants each in a copy of
 // the tree and expects the run to fail.
 
+import { ARCHIVE_MUTANTS } from "./archive-mutants.ts";
 import { ATTEMPT_MUTANTS } from "./attempt-mutants.ts";
 import { BATCH_MUTANTS } from "./batch-mutants.ts";
 import { DEPARTURE_MUTANTS } from "./departure-mutants.ts";
@@ -182,6 +183,7 @@ export const MUTANTS: readonly Mutant[] = [
     'turn.audit("worker.paused", request.instance, { reason, until_at: request.untilAt });',
     "void reason;",
   ),
+  ...ARCHIVE_MUTANTS,
   ...ATTEMPT_MUTANTS,
   ...WAKE_MUTANTS,
   ...HISTORY_MUTANTS,

@@ -1,0 +1,36 @@
+// Defects in what history keeps small: packed texts, the archive's export.
+
+import { type Mutant, mutant } from "./mutant.ts";
+
+const PACKED = ["test/tenant/packed-texts.workers.test.ts"];
+
+export const ARCHIVE_MUTANTS: readonly Mutant[] = [
+  mutant(
+    "what gains nothing is packed",
+    "src/history/packed-text.ts",
+    "const MAX_SHARE = 0.8;",
+    "const MAX_SHARE = 1.8;",
+    PACKED,
+  ),
+  mutant(
+    "a text that moves stays packed",
+    "src/history/moving.ts",
+    '    if (typeof packed === "string") row[name] = await unpack(packed);\n',
+    "",
+    PACKED,
+  ),
+  mutant(
+    "an export has only a day's first part",
+    "src/history/archive/export.ts",
+    "if (key.done) controller.close();",
+    "if (!key.done || key.done) controller.close();",
+    ["test/tenant/archive.workers.test.ts"],
+  ),
+  mutant(
+    "a list ends with an empty page",
+    "contract/client/listing.ts",
+    "if (page.next_cursor === null) return null;",
+    "if (itemCount === 0 || page.next_cursor === null) return null;",
+    ["test/cli/archive.test.ts"],
+  ),
+];
