@@ -102,6 +102,12 @@ export const ATTEMPT_MUTANTS: readonly Mutant[] = [
     "-(attempts.nano_usd IS NULL AND told.nano_usd IS NULL",
   ),
   mutant(
+    "an attempt that reaches history late does not take the count of unpriced jobs",
+    "durable-objects/history/attempt-sums.ts",
+    "0, 0, 0, 0, 0, 0, -1",
+    "0, 0, 0, 0, 0, 0, 0",
+  ),
+  mutant(
     "an estimate does not wait for the worker's report",
     "durable-objects/turn/uncounted.ts",
     "ESTIMATE_AFTER_MS = 15_000",

@@ -42,8 +42,8 @@ export const HISTORY_MUTANTS: readonly Mutant[] = [
   mutant(
     "history counts a job as unpriced once for each attempt",
     "durable-objects/history/attempt-sums.ts",
-    "ORDER BY key) = 1 AND NOT EXISTS (\n        SELECT 1 FROM attempts AS known WHERE known.tenant = ?1 AND known.job_id = told.job_id\n",
-    "ORDER BY key) = 1 OR NOT EXISTS (\n        SELECT 1 FROM attempts AS known WHERE known.tenant = ?1 AND known.job_id = told.job_id\n",
+    "ORDER BY lease) = 1 AND NOT EXISTS (",
+    "ORDER BY lease) = 1 OR NOT EXISTS (",
   ),
   mutant(
     "an attempt is added up again when its batch is applied again",
