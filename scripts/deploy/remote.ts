@@ -34,9 +34,6 @@ export async function requireLogin(): Promise<void> {
   );
 }
 
-/** A block ends with its last line that is not empty. */
-const D1_BLOCKS = /^\[\[d1_databases\]\]\n(?:[^[\n#].*\n)*/gm;
-
 type Database = Pick<Project["databases"][number], "binding" | "databaseName">;
 
 interface RemoteDatabase {
@@ -44,14 +41,16 @@ interface RemoteDatabase {
   uuid: string;
 }
 
+const isBlockOf = (table: string, binding: string): boolean =>
+  table.startsWith("[[d1_databases]]") && new RegExp(`^\\s*binding\\s*=\\s*["']${binding}["']`, "m").test(table);
+
 /** wrangler.toml with the database's id, in its block or in a new one; null if it has an id already. */
-function withDatabase(toml: string, { binding, databaseName: name }: Database, id: string): string | null {
-  const block = toml.match(D1_BLOCKS)?.find((one) => one.includes(`\nbinding = "${binding}"\n`));
+export function withDatabase(toml: string, { binding, databaseName: name }: Database, id: string): string | null {
+  const block = toml.split(/^(?=\[)/m).find((table) => isBlockOf(table, binding));
   if (block !== undefined)
     return block.includes(NO_DATABASE_ID) ? toml.replace(block, block.replace(NO_DATABASE_ID, id)) : null;
-  const made = `[[d1_databases]]\nbinding = "${binding}"\ndatabase_name = "${name}"\ndatabase_id = "${id}"\nmigrations_dir = "migrations"\n`;
-  const last = toml.match(D1_BLOCKS)?.at(-1) ?? "";
-  return toml.replace(last, `${last}\n${made}`);
+  const pairs = [`binding = "${binding}"`, `database_name = "${name}"`, `database_id = "${id}"`];
+  return [toml.trimEnd(), "", "[[d1_databases]]", ...pairs, 'migrations_dir = "migrations"', ""].join("\n");
 }
 
 /** Writes the database's id into wrangler.toml if it has none, and creates the database if the account has none. */

@@ -6,6 +6,7 @@ import path from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { beforeEach, describe, expect, it } from "vitest";
 import { databasesWith } from "../../scripts/deploy/databases.ts";
+import { withDatabase } from "../../scripts/deploy/remote.ts";
 import { withoutComments } from "../../scripts/deploy/sql-text.ts";
 import { loadProject } from "../../self-host/build/project.ts";
 import { folderForEachTest } from "../support/temporary-folder.ts";
@@ -218,6 +219,23 @@ describe("several history databases", () => {
     const again = deploy({}, "--databases", "3");
     expect([again.status, toml()]).toEqual([0, before]);
     expect(again.calls.filter(({ step }) => step === "d1 create")).toEqual([]);
+  });
+
+  it("are found in a file that is written otherwise, and get no second block", () => {
+    const written = [
+      "name='x' # [[d1_databases]]",
+      "[[d1_databases]]",
+      "# ours",
+      "database_id = '00000000-0000-0000-0000-000000000000'",
+      "binding='DB'",
+      "[[d1_databases]]",
+      'binding = "DB_1"',
+      'database_id = "known"',
+    ].join("\n");
+    const named = withDatabase(written, { ...first, databaseName: "x" }, "new-id");
+    expect(named).toBe(written.replace(/0{8}-0{4}-0{4}-0{4}-0{12}/, "new-id"));
+    expect(withDatabase(written, { binding: "DB_1", databaseName: "x-1" }, "other")).toBeNull();
+    expect(withDatabase(written, { binding: "DB_10", databaseName: "x-10" }, "ten")).toContain('binding = "DB_10"');
   });
 
   it("are as many as the file has, where nobody asks for more", () => {
