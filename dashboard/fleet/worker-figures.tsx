@@ -21,6 +21,8 @@ type Sums = Pick<WorkerActivity["total"], "completed" | "failed">;
 const successOf = ({ completed, failed }: Sums): number | null =>
   completed + failed === 0 ? null : (100 * completed) / (completed + failed);
 
+const LEAST_LOAD = 0.01;
+
 /** A mean, or a value of an axis: never zero for what is more. */
 const atOnce = (jobs: number): string => {
   if (jobs >= 10 || Number.isInteger(jobs)) return count(Math.round(jobs));
@@ -72,7 +74,7 @@ const Tiles = ({ activity: { total, series, period, is_whole: isWhole } }: { act
       />
       <Tile
         title="Load"
-        figure={atOnce(load)}
+        figure={load > 0 && load < LEAST_LOAD ? `< ${LEAST_LOAD}` : atOnce(load)}
         unit="jobs at once"
         note={`on average in the ${lastOf(period)}`}
         spark={{ name: `Jobs at once ${over}`, values: series.map((step) => step.load), colour: "--accent" }}

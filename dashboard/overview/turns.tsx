@@ -46,7 +46,7 @@ const Group = ({ group }: { group: QueueGroup }) => (
       {asked(group)}: {plural(group.flows_total, "flow")}
       {group.flows_total > MAX_FLOWS && `, the next ${MAX_FLOWS}`}
     </p>
-    <Table name={`Fair turns of jobs that ask for ${asked(group)}`} columns={COLUMNS} class="turns">
+    <Table name={`Fair turns of jobs that ask for ${asked(group)}`} columns={COLUMNS} class="fair-turns">
       {group.flows.slice(0, MAX_FLOWS).map((flow) => (
         <FlowRow key={JSON.stringify([flow.priority, flow.key_id, flow.fairness_key])} flow={flow} />
       ))}
