@@ -34,8 +34,22 @@ const describe = (schema: z.ZodType, issue: z.core.$ZodIssue, given: unknown): F
       .slice(0, MAX_ERRORS)
       .map((key) => ({ path: join(path, key), message: unknownField(key.slice(0, MAX_NAME), known) }));
   }
+  if (issue.code === "invalid_union") {
+    const meant = meantBranch(issue.errors);
+    if (meant !== null)
+      return meant.flatMap((inner) => describe(schema, { ...inner, path: [...issue.path, ...inner.path] }, given));
+  }
   if (issue.code === "invalid_type" && isMissing(issue.path, given)) return [{ path, message: "is required" }];
   return [{ path, message: issue.message }];
+};
+
+/** What is wrong as the member of a union that the value is of: the one whose kind it has. */
+const meantBranch = (branches: readonly (readonly z.core.$ZodIssue[])[]): readonly z.core.$ZodIssue[] | null => {
+  const ofItsKind = branches.filter((issues) =>
+    issues.every(({ code, path }) => path.length > 0 || code === "unrecognized_keys"),
+  );
+  const [meant, ...others] = ofItsKind.filter((issues) => issues.length > 0);
+  return meant === undefined || others.length > 0 ? null : meant;
 };
 
 const unknownField = (key: string, known: readonly string[]): string => {
@@ -84,8 +98,11 @@ const keysAt = (schema: z.ZodType, path: readonly PropertyKey[], given: unknown)
 const unwrap = (schema: z.ZodType, given: unknown): z.ZodType => {
   const { innerType, options, discriminator } = definitionOf(schema);
   if (innerType !== undefined) return unwrap(innerType, given);
-  if (options === undefined || discriminator === undefined || typeof given !== "object" || given === null)
-    return schema;
+  if (options === undefined || typeof given !== "object" || given === null) return schema;
+  if (discriminator === undefined) {
+    const kind = Array.isArray(given) ? "array" : "object";
+    return options.find((option) => definitionOf(option).type === kind) ?? schema;
+  }
   const named = (given as Record<string, unknown>)[discriminator];
   const member = options.find((option) => {
     const field = definitionOf(option).shape?.[discriminator];
