@@ -28,6 +28,7 @@ const WAITS_FOR_WORKERS = /^(\w+ \/v1\/|GET \/api\/jobs\/\{id\}\/stream$)/;
 /** A provider, or an identity provider who names a person: test/catalog and test/sign-in have them. */
 const NEEDS_ANOTHER_SERVICE = [
   "DELETE /api/people/{id}/sessions",
+  "GET /api/archive/{day}",
   "GET /auth/callback",
   "GET /auth/{tenant}/start",
   "POST /api/people/{id}/block",

@@ -39,11 +39,13 @@ const TAME: Readonly<Record<string, fc.Arbitrary<Json>>> = {
 };
 
 const text = ({ minLength = 0, maxLength = 40, pattern, format }: Schema): fc.Arbitrary<string> => {
-  if (format === "date-time") {
+  if (format === "date-time" || format === "date") {
     const noInvalidDate = true;
     const min = new Date("2000-01-01T00:00:00Z");
     const max = new Date("2100-01-01T00:00:00Z");
-    return fc.date({ min, max, noInvalidDate }).map((at) => at.toISOString());
+    return fc
+      .date({ min, max, noInvalidDate })
+      .map((at) => (format === "date" ? at.toISOString().slice(0, 10) : at.toISOString()));
   }
   if (pattern !== undefined) {
     const whole = new RegExp(pattern);
