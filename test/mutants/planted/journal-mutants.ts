@@ -75,17 +75,13 @@ export const JOURNAL_MUTANTS: readonly Mutant[] = [
     "durable-objects/store/journal.ts",
     "if (isFinal(kept.job.status) && kept.changedSeq <= drainedSeq) this.remove(kept);",
     "if (isFinal(kept.job.status) && kept.changedSeq < 0 * drainedSeq) this.remove(kept);",
+    ["test/store/journal.workers.test.ts"],
   ),
   mutant(
     "waking brings back a job that went to the tables by its later rows",
     "durable-objects/store/journal.ts",
     "if (known === undefined && change.begins === false) return;",
     "if (known === undefined && change.begins === null) return;",
-  ),
-  mutant(
-    "nobody wakes for a job that may not stay in the journal any more",
-    "durable-objects/history/history-writer.ts",
-    "wake.note(store.jobs.nextMoveAt(seq));",
-    "",
+    ["test/store/journal.workers.test.ts"],
   ),
 ];
