@@ -37,15 +37,23 @@ export const streamedBytes = (
       });
     }
   };
+  const events = new WholeEvents();
+  /** With last words, only whole events: nothing can be said after half of one. */
+  const nextPassed = async (): Promise<Uint8Array | null> => {
+    for (;;) {
+      const bytes = await next();
+      if (bytes === null) return answer.complete ? events.rest() : null;
+      noteRead(bytes.byteLength);
+      const passed = said === null ? bytes : events.take(bytes);
+      said?.note(passed);
+      if (passed.byteLength > 0) return passed;
+    }
+  };
   return new ReadableStream(
     {
       pull: async (controller) => {
-        const bytes = await next();
-        if (bytes !== null) {
-          noteRead(bytes.byteLength);
-          said?.note(bytes);
-          return controller.enqueue(bytes);
-        }
+        const bytes = await nextPassed();
+        if (bytes !== null && bytes.byteLength > 0) return controller.enqueue(bytes);
         if (answer.complete) return controller.close();
         if (ifLost === undefined || said === null) return controller.error(lost);
         controller.enqueue(new TextEncoder().encode(ifLost(said.text())));
@@ -56,3 +64,29 @@ export const streamedBytes = (
     { highWaterMark: 0 },
   );
 };
+
+const EVENT_ENDS = ["\n\n", "\n\r\n", "\r\r"];
+/** An event of a relay is shorter (`MAX_PART_BYTES`): what is longer passes as it comes. */
+export const LONGEST_HELD_BYTES = 2 * 1024 * 1024;
+
+/** Holds back the beginning of an event until its end has come. */
+class WholeEvents {
+  #held: Buffer = Buffer.alloc(0);
+
+  /** What may pass; it may be empty. */
+  take(bytes: Uint8Array): Uint8Array {
+    const come = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+    const all = this.#held.byteLength === 0 ? come : Buffer.concat([this.#held, come]);
+    const ends = EVENT_ENDS.map((end) => ({ at: all.lastIndexOf(end, undefined, "latin1"), length: end.length }));
+    const end = Math.max(...ends.map(({ at, length }) => (at < 0 ? 0 : at + length)));
+    const passed = all.byteLength - end > LONGEST_HELD_BYTES ? all : all.subarray(0, end);
+    this.#held = all.subarray(passed.byteLength);
+    return passed;
+  }
+
+  rest(): Uint8Array {
+    const rest = this.#held;
+    this.#held = Buffer.alloc(0);
+    return rest;
+  }
+}

@@ -51,4 +51,23 @@ export const LIMIT_MUTANTS: readonly Mutant[] = [
     "if (bytes > MAX_OFFER_BYTES)",
     "if (bytes > 4 * MAX_OFFER_BYTES)",
   ),
+  mutant(
+    "all that one key asks at once begins in one turn of Node",
+    "self-host/edge/tick-turns.ts",
+    "turns.taken < this.#atOnce ||",
+    "turns.taken >= 0 ||",
+  ),
+  mutant(
+    "what readers are sent does not slow their tenant's data lines",
+    "self-host/edge/pace.ts",
+    "Math.max(pace.lines.take(bytes.byteLength, nowAt), pace.readers.take(0, nowAt))",
+    "pace.lines.take(bytes.byteLength, nowAt)",
+  ),
+  mutant("a data line may be compressed", "self-host/edge/pass-on.ts", '  "sec-websocket-extensions",\n', ""),
+  mutant(
+    "an answer that breaks off may end in half an event",
+    "self-host/edge/streamed-bytes.ts",
+    "said === null ? bytes : events.take(bytes)",
+    "bytes",
+  ),
 ];

@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { createServer, get, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
-import { streamedBytes } from "../../../self-host/edge/streamed-bytes.ts";
+import { LONGEST_HELD_BYTES, streamedBytes } from "../../../self-host/edge/streamed-bytes.ts";
 
 let server: Server;
 let sent: ServerResponse;
@@ -51,12 +51,29 @@ it("is read only in its tenant's turn", async () => {
   expect(text(await reading)).toBe("onetwo");
 });
 
-it("that breaks off ends with its last words, which know what was said", async () => {
+it.each([
+  ["\n\n", "data: half"],
+  ["\r\n\r\n", "data: half\r\n"],
+  ["\r\r", "data: half\r"],
+])("that breaks off within an event ends behind the one before (%j), and its last words know it", async (end, half) => {
   const reader = streamedBytes(answer, atOnce, (last) => `after ${last}`).getReader();
-  sent.write("one");
-  expect(text(await reader.read())).toBe("one");
+  sent.write(`data: one${end}${half}`);
+  expect(text(await reader.read())).toBe(`data: one${end}`);
   sent.destroy();
-  expect(text(await reader.read())).toBe("after one");
+  expect(text(await reader.read())).toBe(`after data: one${end}`);
+  expect((await reader.read()).done).toBe(true);
+});
+
+it("with last words passes an event that comes in pieces, and what stands at the end without its own", async () => {
+  const reader = streamedBytes(answer, atOnce, () => "lost").getReader();
+  const reading = reader.read();
+  for (const piece of ["data: o", "ne\n", "\ndata: two"]) {
+    sent.write(piece);
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+  expect(text(await reading)).toBe("data: one\n\n");
+  sent.end();
+  expect(text(await reader.read())).toBe("data: two");
   expect((await reader.read()).done).toBe(true);
 });
 
@@ -74,4 +91,10 @@ it("ends at its source when its reader leaves", async () => {
   await reader.read();
   void reader.cancel();
   await once(sent, "close");
+});
+
+it("with last words holds no more than an event may have", async () => {
+  const reader = streamedBytes(answer, atOnce, () => "lost").getReader();
+  sent.write("x".repeat(LONGEST_HELD_BYTES + 1));
+  expect((await reader.read()).value?.byteLength).toBeGreaterThan(LONGEST_HELD_BYTES);
 });
