@@ -50,6 +50,8 @@ describe.skipIf(lacksBrowser())("the overview", () => {
     const first = waits.getByRole("row").filter({ hasText: "h100" }).first();
     await first.getByRole("cell", { name: "2", exact: true }).waitFor();
     await waits.getByRole("row").filter({ hasText: 'provider "groq"' }).getByText("250").waitFor();
+    // The quantiles count only jobs that a worker took, so the tile says who waits still.
+    await page.getByText(/252 wait now, the oldest for \d/).waitFor();
     await first.getByRole("link").click();
     await page.getByRole("link", { name: "the oldest of all" }).waitFor();
     await page.getByRole("link", { name: "the second" }).waitFor();
@@ -156,6 +158,22 @@ describe.skipIf(lacksBrowser())("the overview", () => {
     await page.getByRole("region", { name: "Cost" }).waitFor();
     await page.getByRole("table", { name: /The fleet by provider/ }).waitFor();
     expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(390);
+  });
+
+  it("keeps the longest figure in its tile on a tablet", async () => {
+    const { page } = await world.open("", { viewport: { width: 820, height: 1180 } });
+    const tile = page.getByRole("region", { name: "Wait" });
+    await tile.waitFor();
+    const [inside, room] = await tile.locator(".tile-figure").evaluate((figure) => {
+      const unit = document.createElement("span");
+      unit.className = "tile-unit";
+      unit.textContent = " p95";
+      const number = figure.querySelector(".tile-number") ?? figure;
+      number.textContent = "119 min 59 s";
+      figure.append(unit);
+      return [figure.scrollWidth, figure.clientWidth];
+    });
+    expect(inside).toBeLessThanOrEqual(room ?? 0);
   });
 
   it("shows how long jobs wait and run, by what ran them", async () => {

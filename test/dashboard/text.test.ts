@@ -35,9 +35,10 @@ describe("a diff", () => {
 
 describe("numbers and times", () => {
   it("keep small sums apart from nothing", () => {
-    expect([usd(0), usd(0.4), usd(0.0042), usd(0.000225), usd(1234.5)]).toEqual([
+    expect([usd(0), usd(0.4), usd(0.06025876), usd(0.0042), usd(0.000225), usd(1234.5)]).toEqual([
       "$0.00",
       "$0.40",
+      "$0.0603",
       "$0.0042",
       "$0.000225",
       "$1,234.50",

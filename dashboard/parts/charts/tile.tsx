@@ -22,7 +22,7 @@ export const Tile = ({ title, figure, unit, note, tone, href, spark, children }:
   <section class={`tile${tone === undefined ? "" : ` tile-${tone}`}`} aria-label={title}>
     <h2 class="tile-title">{href === undefined ? title : <a href={href}>{title}</a>}</h2>
     <p class="tile-figure num">
-      {figure}
+      <span class="tile-number">{figure}</span>
       {unit !== undefined && figure !== UNKNOWN && <span class="tile-unit"> {unit}</span>}
     </p>
     {spark !== undefined && <Spark {...spark} />}
