@@ -15,7 +15,8 @@ import { historyFile, use } from "../upgrade/databases.ts";
 
 const ROOT = path.resolve(import.meta.dirname, "../..");
 const DAY_MS = 86_400_000;
-const MINUTE_NS = 60_000_000_000;
+/** As the runtime stores instants: nanoseconds, more than a number holds. */
+const aMinuteAgo = (): string => `${Math.floor(Date.now() / 60_000) * 60 - 60}${"0".repeat(9)}`;
 const SOON = { timeout: 20_000, interval: 100 };
 
 const data = folderForEachTest();
@@ -42,8 +43,8 @@ const later = async (
     use(path.join(crons, name), (db) =>
       db.exec(
         name === "metadata.sqlite"
-          ? `UPDATE _cf_ALARM SET scheduled_time = scheduled_time - ${MINUTE_NS}`
-          : `UPDATE _cf_METADATA SET value = value - ${MINUTE_NS} WHERE key = 1`,
+          ? `UPDATE _cf_ALARM SET scheduled_time = ${aMinuteAgo()}`
+          : `UPDATE _cf_METADATA SET value = ${aMinuteAgo()} WHERE key = 1`,
       ),
     );
   return start();
