@@ -43,6 +43,8 @@ const REMOVED_A_SWEEP = 2_000;
 const SCHEDULES_A_SWEEP = 200;
 const EXPIRED_ROWS_A_SWEEP = 1000;
 const GROUP_WAIT_MS = 5_000;
+/** How long a final job waits each time for the journal's rows that name it. */
+const NAMED_HOLD_MS = 10_000;
 const KEPT_SPENDING_MS = 62 * DAY_MS;
 
 interface Row {
@@ -322,6 +324,7 @@ const waitForAGroup = (turn: Turn, job: Job): void => {
 const removeFinal = (turn: Turn): void => {
   const { jobs } = turn.store;
   const { drainedSeq } = turn.memory;
+  jobs.holdNamed(turn.nowAt, drainedSeq, turn.nowAt + NAMED_HOLD_MS);
   const gone = jobs.removable(turn.nowAt, drainedSeq, REMOVED_A_SWEEP);
   if (gone.length > 0) jobs.removeMany(gone);
   jobs.forgetEnded(turn.nowAt);

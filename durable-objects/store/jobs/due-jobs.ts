@@ -19,6 +19,25 @@ export const dueJobs = (sql: Sql, journal: Journal) => ({
     return openJobs(sql).inOrder(due, LONGEST_DUE_FIRST, limit);
   },
 
+  /**
+   * Final jobs that outbox rows may still name wait for those rows to go, until `untilAt`: without them in a table, waking
+   * would find them open.
+   */
+  holdNamed: (nowAt: number, drainedSeq: number, untilAt: number): void => {
+    const keptAt = all(sql, "SELECT MIN(at) AS at FROM outbox WHERE jobs IS NOT NULL")[0]?.at as
+      | number
+      | null
+      | undefined;
+    if (keptAt == null) return;
+    sql.exec(
+      `UPDATE jobs SET due_at = ? WHERE due_at IS NOT NULL AND due_at <= ? AND status IN ${FINAL} AND changed_seq <= ? AND id >= ?`,
+      untilAt,
+      nowAt,
+      drainedSeq,
+      firstIdOf(keptAt),
+    );
+  },
+
   /** Final jobs whose time to leave has come and that history has up to `drainedSeq`, the longest due first. */
   removable: (nowAt: number, drainedSeq: number, limit: number): string[] =>
     all(
@@ -54,3 +73,9 @@ export const dueJobs = (sql: Sql, journal: Journal) => ({
     return Number.isFinite(dueAt) ? dueAt : null;
   },
 });
+
+/** Ids begin with their time in hexadecimal: 48 bits of epoch ms. */
+const firstIdOf = (at: number): string => {
+  const hex = at.toString(16).padStart(12, "0");
+  return `${hex.slice(0, 8)}-${hex.slice(8)}`;
+};
