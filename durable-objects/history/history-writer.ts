@@ -138,7 +138,7 @@ export class HistoryWriter {
       store.settings.putCounters(storedCounters(memory.counters));
       memory.counters.latencies.storeAll(store.latency);
       memory.counters.activitySlots.storeAll(store.activity);
-      if (store.jobs.unshelve(seq, nowAt)) wake.note(nowAt);
+      if (store.jobs.unshelve(store.outbox.goneSeq(), nowAt)) wake.note(nowAt);
       this.#storeWorkers();
     });
   }

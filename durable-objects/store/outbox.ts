@@ -147,6 +147,10 @@ export const outboxTable = (sql: Sql, journal: Pick<Journal, "takeRow" | "oldest
     charsUpTo: (seq: number): number =>
       scalar(sql, "SELECT SUM(chars) FROM outbox WHERE seq > ? AND seq <= ?", drained(), seq) ?? 0,
 
+    /** No row up to this one is kept; history has them. */
+    goneSeq: (): number =>
+      Math.min(drained(), (scalar(sql, "SELECT MIN(seq) FROM outbox") ?? Number.POSITIVE_INFINITY) - 1),
+
     /** History has the rows up to this one. Those that a job of the journal needs stay, until the next call. */
     removeUpTo: (seq: number): void => {
       settings.putDrainedSeq(seq);

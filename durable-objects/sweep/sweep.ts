@@ -43,8 +43,6 @@ const REMOVED_A_SWEEP = 2_000;
 const SCHEDULES_A_SWEEP = 200;
 const EXPIRED_ROWS_A_SWEEP = 1000;
 const GROUP_WAIT_MS = 5_000;
-/** How long a final job waits each time for the journal's rows that name it. */
-const NAMED_HOLD_MS = 10_000;
 const KEPT_SPENDING_MS = 62 * DAY_MS;
 
 interface Row {
@@ -81,8 +79,11 @@ const TIMETABLE: readonly Row[] = [
   {
     what: "jobs that stay open move from the journal to the tables",
     dueAt: ({ store, memory }) => store.jobs.nextMoveAt(memory.drainedSeq),
-    run: ({ store, memory, nowAt }) => {
-      if (store.jobs.settle(memory.drainedSeq, nowAt)) store.outbox.removeUpTo(memory.drainedSeq);
+    run: (turn) => {
+      const { store, memory, nowAt } = turn;
+      if (!store.jobs.settle(memory.drainedSeq, nowAt)) return;
+      store.outbox.removeUpTo(memory.drainedSeq);
+      if (store.jobs.unshelve(store.outbox.goneSeq(), nowAt)) turn.due(nowAt);
     },
   },
   {
@@ -322,13 +323,12 @@ const waitForAGroup = (turn: Turn, job: Job): void => {
 
 /** Final jobs leave once history has their last change; until then they are not looked at again. */
 const removeFinal = (turn: Turn): void => {
-  const { jobs } = turn.store;
-  const { drainedSeq } = turn.memory;
-  jobs.holdNamed(turn.nowAt, drainedSeq, turn.nowAt + NAMED_HOLD_MS);
-  const gone = jobs.removable(turn.nowAt, drainedSeq, REMOVED_A_SWEEP);
+  const { jobs, outbox } = turn.store;
+  const goneSeq = outbox.goneSeq();
+  const gone = jobs.removable(turn.nowAt, goneSeq, REMOVED_A_SWEEP);
   if (gone.length > 0) jobs.removeMany(gone);
   jobs.forgetEnded(turn.nowAt);
-  jobs.shelve(turn.nowAt, drainedSeq);
+  jobs.shelve(turn.nowAt, goneSeq);
 };
 
 const attendRunning = (turn: Turn, job: Job): void => {

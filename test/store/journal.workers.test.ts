@@ -48,8 +48,8 @@ const inStore = <T>(use: (opened: Opened) => T): Promise<T> => {
   });
 };
 
-const create = (store: Store, id: string, seq: number, changes: Partial<NewJob> = {}): Job => {
-  const { job, payload } = createJob({ ...asked, ...changes }, id, 1_000);
+const create = (store: Store, id: string, seq: number, changes: Partial<NewJob> = {}, nowAt = 1_000): Job => {
+  const { job, payload } = createJob({ ...asked, ...changes }, id, nowAt);
   store.jobs.add(job, null, seq);
   if (payload !== undefined) store.payloads.put(id, payload);
   return job;
@@ -229,6 +229,32 @@ test("rows that are kept for one job bring back no other: not one that ended, no
     return { moved, read: ["gone", "stays", "ended"].map((id) => jobs.find(id)?.id), outbox: rows().outbox, stays };
   });
   expect(seen).toMatchObject({ moved: 1, read: [undefined, "stays", undefined], outbox: 2 });
+});
+
+test("a job that ended in the table leaves it after the row that has its creation, which is kept for another", async () => {
+  const seen = await inStore(({ store, woken, rows }) => {
+    const { jobs, outbox } = store;
+    // Before the clock was set back.
+    const older = create(store, "older", 1, {}, 5_000);
+    const younger = create(store, "younger", 2);
+    commit(store, 1, 2);
+    drain(store, 2);
+    complete(store, younger, 3, "done");
+    commit(store, 3);
+    drain(store, 3);
+    const early = jobs.removable(TOO_LATE, outbox.goneSeq(), 10);
+    jobs.shelve(TOO_LATE, outbox.goneSeq());
+    const kept = [rows().outbox, jobs.unshelve(outbox.goneSeq(), TOO_LATE), woken().jobs.find("younger")?.status];
+    complete(store, older, 4, "done");
+    commit(store, 4);
+    drain(store, 4);
+    const freed = jobs.unshelve(outbox.goneSeq(), TOO_LATE);
+    const gone = jobs.removable(TOO_LATE, outbox.goneSeq(), 10);
+    jobs.removeMany(gone);
+    return { early, kept, freed, gone, left: rows(), woken: woken().jobs.find("younger") };
+  });
+  const left = { jobs: 0, payloads: 0, results: 0, outbox: 0 };
+  expect(seen).toEqual({ early: [], kept: [3, false, "completed"], freed: true, gone: ["younger"], left, woken: null });
 });
 
 test("a job stays no longer than so much is written, before and after waking", async () => {

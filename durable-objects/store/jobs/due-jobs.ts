@@ -1,5 +1,6 @@
 // Jobs that the sweep must look at, and final jobs that are to leave the object. A final job leaves only when history
-// has it: from the journal at once, from the table only after its time has come.
+// has it: from the journal at once, from the table only after its time has come, and when the outbox rows are gone that
+// may name it: with one of them, and not in the table, waking would find it open.
 
 import type { Job } from "../../../domain/job/job.ts";
 import type { Journal } from "../journal.ts";
@@ -19,52 +20,33 @@ export const dueJobs = (sql: Sql, journal: Journal) => ({
     return openJobs(sql).inOrder(due, LONGEST_DUE_FIRST, limit);
   },
 
-  /**
-   * Final jobs that outbox rows may still name wait for those rows to go, until `untilAt`: without them in a table, waking
-   * would find them open.
-   */
-  holdNamed: (nowAt: number, drainedSeq: number, untilAt: number): void => {
-    const keptAt = all(sql, "SELECT MIN(at) AS at FROM outbox WHERE jobs IS NOT NULL")[0]?.at as
-      | number
-      | null
-      | undefined;
-    if (keptAt == null) return;
-    sql.exec(
-      `UPDATE jobs SET due_at = ? WHERE due_at IS NOT NULL AND due_at <= ? AND status IN ${FINAL} AND changed_seq <= ? AND id >= ?`,
-      untilAt,
-      nowAt,
-      drainedSeq,
-      firstIdOf(keptAt),
-    );
-  },
-
-  /** Final jobs whose time to leave has come and that history has up to `drainedSeq`, the longest due first. */
-  removable: (nowAt: number, drainedSeq: number, limit: number): string[] =>
+  /** Final jobs whose time to leave has come and whose outbox rows are gone up to `goneSeq`, the longest due first. */
+  removable: (nowAt: number, goneSeq: number, limit: number): string[] =>
     all(
       sql,
       `SELECT id FROM jobs WHERE due_at IS NOT NULL AND due_at <= ? AND status IN ${FINAL} AND changed_seq <= ?
        ORDER BY due_at LIMIT ?`,
       nowAt,
-      drainedSeq,
+      goneSeq,
       limit,
     ).map((row) => row.id as string),
 
-  /** Final jobs that should leave but are not in history yet: makes them wait for it. */
-  shelve: (nowAt: number, drainedSeq: number): void => {
+  /** Final jobs that should leave but have outbox rows: makes them wait for these to go. */
+  shelve: (nowAt: number, goneSeq: number): void => {
     sql.exec(
       `UPDATE jobs SET due_at = NULL WHERE due_at IS NOT NULL AND due_at <= ? AND status IN ${FINAL} AND changed_seq > ?`,
       nowAt,
-      drainedSeq,
+      goneSeq,
     );
   },
 
-  /** History has them now: they may leave at `dueAt`. Returns whether any waited for it. */
-  unshelve: (drainedSeq: number, dueAt: number): boolean =>
+  /** Those rows are gone: they may leave at `dueAt`. Returns whether any waited for it. */
+  unshelve: (goneSeq: number, dueAt: number): boolean =>
     all(
       sql,
       `UPDATE jobs SET due_at = ? WHERE due_at IS NULL AND status IN ${FINAL} AND changed_seq <= ? RETURNING 1`,
       dueAt,
-      drainedSeq,
+      goneSeq,
     ).length > 0,
 
   nextDueAt: (): number | null => {
@@ -73,9 +55,3 @@ export const dueJobs = (sql: Sql, journal: Journal) => ({
     return Number.isFinite(dueAt) ? dueAt : null;
   },
 });
-
-/** Ids begin with their time in hexadecimal: 48 bits of epoch ms. */
-const firstIdOf = (at: number): string => {
-  const hex = at.toString(16).padStart(12, "0");
-  return `${hex.slice(0, 8)}-${hex.slice(8)}`;
-};

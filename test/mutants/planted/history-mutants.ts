@@ -6,13 +6,13 @@ export const HISTORY_MUTANTS: readonly Mutant[] = [
   mutant(
     "a final job leaves before history has it",
     "durable-objects/sweep/sweep.ts",
-    "jobs.removable(turn.nowAt, drainedSeq, REMOVED_A_SWEEP)",
-    "jobs.removable(turn.nowAt, drainedSeq + 1e9, REMOVED_A_SWEEP)",
+    "jobs.removable(turn.nowAt, goneSeq, REMOVED_A_SWEEP)",
+    "jobs.removable(turn.nowAt, goneSeq + 1e9, REMOVED_A_SWEEP)",
   ),
   mutant(
     "a final job that history had late never leaves",
     "durable-objects/history/history-writer.ts",
-    "if (store.jobs.unshelve(seq, nowAt)) wake.note(nowAt);",
+    "if (store.jobs.unshelve(store.outbox.goneSeq(), nowAt)) wake.note(nowAt);",
     "void nowAt;",
   ),
   mutant(

@@ -11,6 +11,12 @@ export const JOURNAL_MUTANTS: readonly Mutant[] = [
     "if (kept.changedSeq > seq) continue;",
   ),
   mutant(
+    "an ended job leaves the table while a row is kept that names it",
+    "durable-objects/store/outbox.ts",
+    "Math.min(drained(), (scalar(",
+    "Math.max(drained(), (scalar(",
+  ),
+  mutant(
     "waking forgets the journal",
     "durable-objects/store/journal.ts",
     "WHERE outbox.jobs IS NOT NULL AND",

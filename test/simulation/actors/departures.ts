@@ -3,6 +3,7 @@
 import type { Killswitch } from "../../../domain/killswitch.ts";
 import type { Refusal } from "../../../domain/words/refusal.ts";
 import type { Result } from "../../../domain/words/result.ts";
+import { DRAIN_DELAY_MS } from "../../../durable-objects/store/outbox.ts";
 import { isTenantsReached } from "../invariants/money.ts";
 import { takeSnapshot } from "../invariants/snapshot.ts";
 import type { StepKind } from "../plan.ts";
@@ -68,7 +69,6 @@ export const checkHalt = (world: World, before: Killswitch): void => {
 };
 
 const MOST_AWAY_MS = 20_000;
-const DRAINED_AFTER_MS = 400;
 const LONG_MS = 120_000;
 
 /** The last of a run: nothing of the tenant is left, here or in history. */
@@ -77,7 +77,7 @@ export const deleteTenant = async ({ admin, shell }: World): Promise<string | nu
   history.weather = "slow";
   void shell.call(admin, "pauseWorker", { instance: "worker-0", reason: null, untilAt: null });
   await shell.settle();
-  await shell.advance(DRAINED_AFTER_MS);
+  await shell.advance(DRAIN_DELAY_MS);
   let isEnded = false;
   void (await shell.tenant()).destroy().then(() => {
     isEnded = true;

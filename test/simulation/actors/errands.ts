@@ -1,12 +1,11 @@
 // Several steps in a row that chance alone brings together too rarely.
 
+import { DRAIN_DELAY_MS } from "../../../durable-objects/store/outbox.ts";
 import type { StepKind } from "../plan.ts";
 import type { Action, World } from "../world.ts";
 import { CLIENT_ACTIONS } from "./clients.ts";
 import { complete, fail, readInbox, reportPresence, start } from "./workers.ts";
 
-/** Longer than changes are collected for history. */
-const DRAINED_AFTER_MS = 400;
 const NEWEST = 0.99;
 const JUST_ENDED = 0.95;
 
@@ -29,7 +28,7 @@ const endAndComeBack: Action = async (world, [which, ...rest]) => {
   if (worker === undefined) return;
   await done(world, start(world, worker, [0, NEWEST, 0, 0, 0]));
   await done(world, (how < 0.5 ? complete : fail)(world, worker, [0, NEWEST, how, 0, 0]));
-  await world.shell.advance(DRAINED_AFTER_MS);
+  await world.shell.advance(DRAIN_DELAY_MS);
   const act = command < 0.5 ? CLIENT_ACTIONS.patch : CLIENT_ACTIONS.retry;
   await done(world, act(world, [JUST_ENDED, tags, priority, 0, 0]));
 };
