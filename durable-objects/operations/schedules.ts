@@ -22,7 +22,6 @@ import { SERVICE_ACTOR } from "../../domain/words/event.ts";
 import { notFound, type Refusal } from "../../domain/words/refusal.ts";
 import { err, ok, type Result } from "../../domain/words/result.ts";
 import { MAX_GROUPS, refuseBacklog, refuseNewGroups } from "../placing/room.ts";
-import { routePolicy } from "../placing/route-policy.ts";
 import { admit } from "../placing/routing.ts";
 import { removedModelNote } from "../steps/catalog.ts";
 import { inFlow } from "../steps/flow.ts";
@@ -177,7 +176,7 @@ const applyPlan = (
   const obstacle = plan.outcome === "created" ? whyNotCreated(turn, plan.request) : null;
   const isCreating = plan.outcome === "created" && obstacle === null;
   const created = isCreating ? createJob(inFlow(turn, plan.request, null), turn.newId(), turn.nowAt) : null;
-  if (created !== null) admit(turn, created, routePolicy(turn));
+  if (created !== null) admit(turn, created);
   const schedule = isCreating ? plan.schedule : { ...plan.schedule, lastRunAt: before.lastRunAt };
   put(turn, schedule);
   return { schedule, run: writeRun(turn, schedule.name, { ...plan, ...obstacle }, created?.job.id ?? null) };

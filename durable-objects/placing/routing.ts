@@ -109,13 +109,13 @@ export type WaitingReasons = Map<string, string | null>;
 
 /**
  * Stores a new job: with a worker if one may have it and no equal job waits, else in the queue. Returns what it waits
- * for.
+ * for. A `policy` is of this moment: each assignment may be the last that its provider takes.
  */
 export const admit = (
   turn: Turn,
   created: Decision,
-  policy: RoutePolicy,
   reasons: WaitingReasons = new Map(),
+  policy: RoutePolicy = routePolicy(turn),
 ): string | null => {
   const { job } = created;
   const isFirst = job.orderKey !== null && turn.memory.queue.waitingIn(job.groupKey) === 0;

@@ -34,7 +34,6 @@ import { holdReason } from "../operations/files/batches.ts";
 import { drop } from "../operations/files/files.ts";
 import { findModels } from "../operations/front-door/door-models.ts";
 import { refuseBacklog, refuseGroups } from "../placing/room.ts";
-import { routePolicy } from "../placing/route-policy.ts";
 import { admit, type WaitingReasons } from "../placing/routing.ts";
 import { inFlow } from "../steps/flow.ts";
 import { endOpenLines } from "../steps/stop-batches.ts";
@@ -212,11 +211,10 @@ export const fed = (
   const groups = [...new Set(jobs.map((one) => groupKeyOf(requirementsOfNew(one))))];
   if (!refuseGroups(turn, groups).ok || holdReason(turn, batch) !== null) return false;
   turn.putBatch(noteFed(batch, model, lines.length, { hash: last.hash, line: last.line }));
-  const policy = routePolicy(turn);
   const reasons: WaitingReasons = new Map();
   const creator = creatorOf(turn, batch);
   const flowed = jobs.map((asked) => inFlow(turn, asked, batch.keyId));
-  for (const asked of flowed) admit(turn, createJob(asked, turn.newId(), turn.nowAt, creator), policy, reasons);
+  for (const asked of flowed) admit(turn, createJob(asked, turn.newId(), turn.nowAt, creator), reasons);
   return true;
 };
 

@@ -199,7 +199,7 @@ const open = (turn: Turn, request: Asking): Result<{ job: JobResource }, Refusal
   const grouped = refuseGroups(turn, [created.job.groupKey]);
   if (!grouped.ok) return grouped;
   keep();
-  admit(turn, created, policy);
+  admit(turn, created, new Map(), policy);
   return presented(created.job);
 };
 

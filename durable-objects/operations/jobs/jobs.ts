@@ -82,7 +82,7 @@ const asKeyMay = (turn: Turn, asked: NewJob): NewJob =>
 /** The job as created: pending, even if a worker gets it before the answer is sent. */
 const createAndAdmit = (turn: Turn, asked: NewJob, reasons: WaitingReasons = new Map()): JobResource => {
   const created = createJob(asKeyMay(turn, asked), turn.newId(), turn.nowAt, turn.caller);
-  const waitsFor = admit(turn, created, routePolicy(turn), reasons);
+  const waitsFor = admit(turn, created, reasons);
   return presentJob(created.job, asked, null, waitsFor);
 };
 
@@ -127,7 +127,7 @@ export const dispatch = (
     const grouped = refuseGroups(turn, [created.job.groupKey]);
     if (!grouped.ok) return grouped;
     countRequest(turn, true, [request.job]);
-    const waitsFor = admit(turn, created, policy);
+    const waitsFor = admit(turn, created, new Map(), policy);
     return ok(presentJob(created.job, request.job, null, waitsFor));
   };
   return withIdempotency(turn, "dispatch", request.idempotency, work, keptDispatch(request.job));
