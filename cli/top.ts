@@ -3,7 +3,7 @@
 import type { WorkerResource } from "../contract/fleet/worker.ts";
 import type { QueueView } from "../contract/jobs/insight.ts";
 import type { JobResource } from "../contract/jobs/job.ts";
-import { usdText } from "../contract/words/values.ts";
+import { MINUTE_MS, usdText } from "../contract/words/values.ts";
 import { type Column, tableLines } from "./cells.ts";
 import { type Sample, samplesOf, sumOf } from "./metrics-text.ts";
 import type { ScreenLine } from "./output.ts";
@@ -47,8 +47,6 @@ export const lookOf = (metrics: string, at: number): Look => {
     },
   };
 };
-
-const MINUTE_MS = 60_000;
 
 /** Per minute since the look before; null at the first. A crash may take counts back, never below zero here. */
 const ratesOf = (now: Look, before: Look | null): Totals | null => {

@@ -1,6 +1,7 @@
 // What changed in the catalog in the last seven days, all providers, newest first.
 
 import type { SubscriptionResource } from "../../contract/catalog.ts";
+import { DAY_MS } from "../../contract/words/values.ts";
 import { api } from "../api.ts";
 import { plural } from "../format.ts";
 import { Empty, Loading, Panel } from "../parts/page.tsx";
@@ -11,7 +12,7 @@ import { serverNow } from "../state/clock.ts";
 import { useLoad } from "../state/load.ts";
 import { changesOf, type Entry, KINDS, SIGNS } from "./catalog-history.tsx";
 
-const WEEK_MS = 7 * 86_400_000;
+const WEEK_MS = 7 * DAY_MS;
 const MAX_SHOWN = 100;
 const PAGE = 200;
 

@@ -1,9 +1,8 @@
 // The spans for costs: calendar periods in UTC, yesterday, last week and last month, or two chosen days.
 
 import type { CostQuery } from "../../contract/cost.ts";
-import { PERIODS, type Period } from "../../contract/words/values.ts";
+import { DAY_MS, PERIODS, type Period } from "../../contract/words/values.ts";
 
-const DAY_MS = 86_400_000;
 export const RANGES = ["day", "yesterday", "week", "last-week", "month", "last-month", "days"] as const;
 export type Range = (typeof RANGES)[number];
 

@@ -1,6 +1,7 @@
 // Is it well? Errors, throughput, wait, capacity and cost, each with its unit, its span and how it went.
 
 import type { CostSummary } from "../../contract/cost.ts";
+import { MINUTE_MS } from "../../contract/words/values.ts";
 import { count, duration, plural } from "../format.ts";
 import { Tile, UNKNOWN } from "../parts/charts/tile.tsx";
 import { href } from "../router.ts";
@@ -8,7 +9,6 @@ import { fleet } from "../state/board.ts";
 import { now } from "../state/clock.ts";
 import type { Loaded } from "../state/load.ts";
 import { lastOf, spanMs } from "../state/span.ts";
-import { MINUTE_MS } from "../state/throughput.ts";
 import { waits } from "../state/waiting.ts";
 import { CostTile } from "./cost-tile.tsx";
 import { type Figures, inSteps } from "./figures.ts";

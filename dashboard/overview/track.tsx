@@ -1,6 +1,7 @@
 // The line, drawn like a signal box panel: jobs move from left to right through sections, past the dispatch signal, to
 // where they end. The signal shows whether the router can dispatch now, also in words.
 
+import { MINUTE_MS } from "../../contract/words/values.ts";
 import { count } from "../format.ts";
 import { type Aspect, Lamp } from "../parts/lamp.tsx";
 import { href } from "../router.ts";
@@ -15,7 +16,6 @@ import {
   queue,
 } from "../state/board.ts";
 import { now } from "../state/clock.ts";
-import { MINUTE_MS } from "../state/throughput.ts";
 import { waits } from "../state/waiting.ts";
 import { lineSignal } from "./line-signal.ts";
 

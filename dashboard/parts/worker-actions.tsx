@@ -2,6 +2,7 @@
 
 import { useState } from "preact/hooks";
 import type { WorkerResource } from "../../contract/fleet/worker.ts";
+import { HOUR_MS } from "../../contract/words/values.ts";
 import { api } from "../api.ts";
 import { go } from "../router.ts";
 import { isHalted } from "../state/board.ts";
@@ -17,7 +18,6 @@ interface WorkerProps {
   onDone?: (() => void) | undefined;
 }
 
-const HOUR_MS = 3_600_000;
 const UNTIL: readonly (readonly [string, string])[] = [
   ["", "until it is resumed"],
   ["1", "for an hour"],

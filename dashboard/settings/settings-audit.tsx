@@ -1,6 +1,7 @@
 // The audit log: who changed keys, config, killswitch, workers, schedules and catalog, newest first.
 
 import type { AuditEntryResource } from "../../contract/audit.ts";
+import { HOUR_MS } from "../../contract/words/values.ts";
 import { api } from "../api.ts";
 import { SelectField, TextField } from "../parts/form.tsx";
 import { Empty, Loading, Page } from "../parts/page.tsx";
@@ -14,7 +15,6 @@ import { useLoad, useSettled } from "../state/load.ts";
 import { SettingsTabs } from "./settings-tabs.tsx";
 
 const TYPING_MS = 250;
-const HOUR_MS = 3_600_000;
 
 const hasDetail = (detail: unknown): boolean =>
   detail !== null && !(typeof detail === "object" && Object.keys(detail as object).length === 0);

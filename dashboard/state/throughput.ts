@@ -1,10 +1,10 @@
 // Jobs that finished in each minute of the last hour, as the object reports them.
 
 import { computed } from "@preact/signals";
+import { MINUTE_MS } from "../../contract/words/values.ts";
 import { minutes } from "./board.ts";
 import { now } from "./clock.ts";
 
-export const MINUTE_MS = 60_000;
 const SHOWN_MINUTES = 60;
 
 /** What shows it is drawn again when a minute begins, not with each second. */

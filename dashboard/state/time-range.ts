@@ -1,9 +1,8 @@
 // Time ranges of the jobs page: in a saved view "last hour" stays relative; it becomes absolute when it is sent.
 
+import { MINUTE_MS } from "../../contract/words/values.ts";
 import { dateTime } from "../format.ts";
 import type { Filter } from "./job-filter.ts";
-
-const MINUTE_MS = 60_000;
 
 export const RANGES = {
   "15m": { says: "last 15 minutes", ms: 15 * MINUTE_MS },

@@ -172,7 +172,7 @@ export const journalRecord = (job: Job): string => {
   return JSON.stringify(told);
 };
 
-/** A record of the journal, as any release stored it. */
+/** The whole job of a record in the journal, which an earlier release may have written. */
 export const currentJob = (record: Partial<Job>): Job => ({ ...USUAL, ...record }) as Job;
 
 /** The record for history, beside the columns. */

@@ -15,6 +15,7 @@ import type { NewResponse } from "../../durable-objects/operations/front-door/re
 import { idSource } from "../../durable-objects/turn/ids.ts";
 import type { AppContext } from "../http/auth.ts";
 import { joined } from "../http/body.ts";
+import { headerOf, USER_HEADER } from "../http/header-value.ts";
 import { idempotencyOf } from "../http/idempotency.ts";
 import type { TokenFacts } from "../http/key-format.ts";
 import { Refused, unwrap } from "../http/refused.ts";
@@ -39,14 +40,6 @@ export interface DoorRequest extends AskedRequest {
   /** The body, if it is too large for a row of the tenant's database, and what the edge changes of it. */
   readonly held: { readonly body: LargeBody; readonly changes: Changes } | null;
 }
-
-const header = <Schema extends z.ZodType>(c: AppContext, name: string, schema: Schema): z.infer<Schema> | null => {
-  const given = c.req.header(name);
-  if (given === undefined || given.trim() === "") return null;
-  const parsed = schema.safeParse(given.trim());
-  if (!parsed.success) throw new Refused(invalid(name, parsed.error.issues[0]?.message ?? "is invalid"));
-  return parsed.data;
-};
 
 const seconds = (min: number, max: number) =>
   z
@@ -137,7 +130,7 @@ const othersOf = (body: Body, isLarge: boolean): readonly string[] => {
 
 /** The person that a request is for: of a body's own field as much as fits, because other services take longer ones. */
 const userOf = (c: AppContext, { user, safety_identifier: identifier }: Body): string | null => {
-  const named = header(c, "x-signalbox-user", fairnessKey);
+  const named = headerOf(c, USER_HEADER, fairnessKey);
   if (named !== null) return named;
   const given = [user, identifier].find((one) => typeof one === "string" && one !== "");
   const fitting = fairnessKey.safeParse(typeof given === "string" ? given.slice(0, MAX_FAIRNESS_KEY_CHARS) : null);
@@ -186,8 +179,8 @@ export const readRequest = async (c: AppContext, api: Api, read: ReadBody): Prom
       invalid("Idempotency-Key", "does not work for streams, which cannot be replayed: send this request without it"),
     );
   const changes = changesOf(api, body, stream);
-  const timeout = header(c, "x-signalbox-timeout", seconds(MIN_TIMEOUT_SECONDS, MAX_TIMEOUT_SECONDS));
-  const queue = header(c, "x-signalbox-queue", seconds(0, MAX_QUEUE_SECONDS));
+  const timeout = headerOf(c, "x-signalbox-timeout", seconds(MIN_TIMEOUT_SECONDS, MAX_TIMEOUT_SECONDS));
+  const queue = headerOf(c, "x-signalbox-queue", seconds(0, MAX_QUEUE_SECONDS));
   const named = ["x-signalbox-session", "x-session-id", "x-session-affinity"].map((name) => c.req.header(name));
   const tier = SERVICE_TIERS[String(body.service_tier ?? "")];
   const asking: Asking = {
@@ -197,17 +190,17 @@ export const readRequest = async (c: AppContext, api: Api, read: ReadBody): Prom
     model: model.data,
     prompt: promptOf(api, body),
     others: othersOf(body, large !== null),
-    edge: body.edge !== false && header(c, "x-signalbox-edge", onOrOff) !== "off",
+    edge: body.edge !== false && headerOf(c, "x-signalbox-edge", onOrOff) !== "off",
     input: large === null ? inputOf(body, changes) : null,
     metadata: metadataOf(body, c.req.header("x-signalbox-metadata")),
     session: await sessionOf(api, model.data, body, named.find((name) => name !== undefined && name !== "") ?? null),
     user: userOf(c, body),
     headers: passedHeaders(c, api),
     files,
-    provider: header(c, "x-signalbox-provider", providerName),
-    tags: header(c, "x-signalbox-tags", z.string().transform(splitList).pipe(tags)) ?? [],
-    priority: header(c, "x-signalbox-priority", z.enum(PRIORITIES)) ?? tier ?? "normal",
-    tier: header(c, "x-signalbox-tier", z.enum(TIERS)),
+    provider: headerOf(c, "x-signalbox-provider", providerName),
+    tags: headerOf(c, "x-signalbox-tags", z.string().transform(splitList).pipe(tags)) ?? [],
+    priority: headerOf(c, "x-signalbox-priority", z.enum(PRIORITIES)) ?? tier ?? "normal",
+    tier: headerOf(c, "x-signalbox-tier", z.enum(TIERS)),
     timeoutMs: timeout === null ? null : Math.round(timeout * 1000),
     queueMs: queue === null ? null : Math.round(queue * 1000),
     idempotency,

@@ -48,7 +48,8 @@ export const findArchived = (db: D1Database, tenant: string, id: string): Promis
     return row === null ? null : toArchived(row);
   });
 
-const inTurn = async <T, U>(all: readonly T[], work: (one: T) => Promise<U>): Promise<U[]> => {
+/** Their texts are not all unpacked at once. */
+const oneByOne = async <T, U>(all: readonly T[], work: (one: T) => Promise<U>): Promise<U[]> => {
   const done: U[] = [];
   for (const one of all) done.push(await work(one));
   return done;
@@ -60,7 +61,7 @@ export const findManyWhole = async (db: D1Database, tenant: string, ids: readonl
     .prepare(`${WHOLE_JOBS} WHERE jobs.tenant = ?1 AND jobs.id IN (SELECT value FROM json_each(?2))`)
     .bind(tenant, JSON.stringify(ids))
     .all<WholeJobRow>();
-  return inTurn(results, toArchived);
+  return oneByOne(results, toArchived);
 };
 
 /** A missing text is never too long for an answer. */
@@ -90,7 +91,7 @@ export const listJobs = (db: D1Database, tenant: string, query: JobListQuery): P
     const last = shown.at(-1);
     const isLastPage = last === undefined || rows.length <= query.limit;
     return {
-      jobs: await inTurn(shown, async (row) => presentListed(await withTexts(row), query.max_chars)),
+      jobs: await oneByOne(shown, async (row) => presentListed(await withTexts(row), query.max_chars)),
       total: Math.min(total, MAX_COUNTED),
       total_is_capped: total > MAX_COUNTED,
       next_cursor: isLastPage ? null : writeCursor(query.sort, { value: last.sorted_by, id: last.id }),

@@ -4,12 +4,11 @@
 
 import type { Allowance, Cost } from "../../domain/words/allowance.ts";
 import { HOUR_MS } from "../../domain/words/duration.ts";
+import { inTurns, STEPS_A_MINUTE } from "./in-turns.ts";
 import { isHere } from "./is-here.ts";
 import { MIN_PACKED_CHARS, pack } from "./packed-text.ts";
 
 const PACKED_AFTER_MS = HOUR_MS;
-const TENANTS_A_MINUTE = 20;
-const STEPS_A_MINUTE = 20;
 const SCANNED_A_STEP = 2_000;
 /** One job may be larger. */
 const CHARS_A_STEP = 1_000_000;
@@ -29,7 +28,7 @@ const dueTenants = async (db: D1Database, before: number): Promise<Due[]> => {
       `SELECT tenant, COALESCE(packed_until, 0) AS "from" FROM tenants WHERE away IS NULL AND EXISTS
          (SELECT 1 FROM jobs WHERE jobs.tenant = tenants.tenant
             AND finished_at > COALESCE(packed_until, 0) AND finished_at < ?1)
-       ORDER BY COALESCE(packed_until, 0) LIMIT ${TENANTS_A_MINUTE}`,
+       ORDER BY COALESCE(packed_until, 0) LIMIT ${STEPS_A_MINUTE}`,
     )
     .bind(before)
     .all<Due>();
@@ -157,16 +156,9 @@ interface Packing {
 
 export const packTexts = async (db: D1Database, nowAt: number, { isOurs, allowance }: Packing): Promise<void> => {
   const before = nowAt - PACKED_AFTER_MS;
-  let due = (await dueTenants(db, before)).filter(({ tenant }) => isOurs(tenant));
-  for (let left = STEPS_A_MINUTE; left > 0 && due.length > 0; ) {
-    const goOn: Due[] = [];
-    for (const one of due.slice(0, left)) {
-      if (!allowance.hold(STEP_COST)) return;
-      left -= 1;
-      const from = await packStep(db, one, before);
-      allowance.release(STEP_COST);
-      if (from !== null) goOn.push({ ...one, from });
-    }
-    due = goOn;
-  }
+  const due = (await dueTenants(db, before)).filter(({ tenant }) => isOurs(tenant));
+  await inTurns(due, STEP_COST, allowance, async (one) => {
+    const from = await packStep(db, one, before);
+    return from === null ? null : { ...one, from };
+  });
 };

@@ -2,7 +2,8 @@
 // it has and how many bytes its first part takes, which is what a list may show; then come that part and the rest.
 
 import { MAX_LISTED_CHARS } from "../../contract/jobs/job-list.ts";
-import { hexOf } from "../../domain/words/hex.ts";
+import { startOf } from "../../contract/text/start-of.ts";
+import { bytesOfHex, hexOf } from "../../domain/words/hex.ts";
 import { through } from "./through.ts";
 
 /** Shorter ones gain too little. */
@@ -29,40 +30,28 @@ export const packedStartOf = (column: string): string =>
 const bytesOf = (text: string): Uint8Array<ArrayBuffer> => new Uint8Array(new TextEncoder().encode(text));
 const squeezed = async (text: string): Promise<Uint8Array<ArrayBuffer>> =>
   text === "" ? new Uint8Array() : through(bytesOf(text), new CompressionStream("deflate"));
+/** A part may begin with U+FEFF, which is a character of the text. */
 const expanded = async (bytes: Uint8Array<ArrayBuffer>): Promise<string> =>
-  bytes.length === 0 ? "" : new TextDecoder().decode(await through(bytes, new DecompressionStream("deflate")));
-
-const isHighSurrogate = (code: number): boolean => code >= 0xd800 && code < 0xdc00;
+  bytes.length === 0
+    ? ""
+    : new TextDecoder("utf-8", { fatal: false, ignoreBOM: true }).decode(await through(bytes, new DecompressionStream("deflate")));
 
 const digits = (value: number): string => String(value).padStart(DIGITS, "0");
 
 /** In hexadecimal digits; null if it stays as it is. */
 export const pack = async (text: string): Promise<string | null> => {
-  const cut = isHighSurrogate(text.charCodeAt(MAX_LISTED_CHARS - 1)) ? MAX_LISTED_CHARS + 1 : MAX_LISTED_CHARS;
-  const [start, rest] = [await squeezed(text.slice(0, cut)), await squeezed(text.slice(cut))];
+  const shown = startOf(text, MAX_LISTED_CHARS);
+  const [start, rest] = [await squeezed(shown), await squeezed(text.slice(shown.length))];
   if (start.length + rest.length + HEAD_BYTES > MAX_SHARE * bytesOf(text).length) return null;
   // As SQLite counts characters.
   const chars = [...text].length;
   return hexOf(bytesOf(`${digits(chars)}:${digits(start.length)}:`)) + hexOf(start) + hexOf(rest);
 };
 
-const digitAt = (hex: string, index: number): number => {
-  const code = hex.charCodeAt(index);
-  return code < 0x3a ? code - 0x30 : (code | 0x20) - 0x57;
-};
-
-/** Quicker than `parseInt`, which takes longer than the decompression. */
-const fromHex = (hex: string): Uint8Array<ArrayBuffer> => {
-  const bytes = new Uint8Array(hex.length / 2);
-  for (let index = 0; index < bytes.length; index += 1)
-    bytes[index] = digitAt(hex, 2 * index) * 16 + digitAt(hex, 2 * index + 1);
-  return bytes;
-};
-
 /** The text, as much of it as was read; empty if nothing was packed. */
 export const unpack = async (hex: string | null): Promise<string> => {
   if (hex === null) return "";
-  const bytes = fromHex(hex);
+  const bytes = bytesOfHex(hex);
   const [, startBytes] = new TextDecoder().decode(bytes.slice(0, HEAD_BYTES)).split(":");
   const restAt = HEAD_BYTES + Number(startBytes);
   return (await expanded(bytes.slice(HEAD_BYTES, restAt))) + (await expanded(bytes.slice(restAt)));

@@ -5,12 +5,11 @@ import { DAY_MS } from "../../domain/words/duration.ts";
 import type { JobStatus } from "../../domain/words/job-status.ts";
 import type { ArchiveStore } from "./archive/store.ts";
 import { ArchiveError, archiveStep, type Pruned } from "./archive/write.ts";
+import { inTurns, STEPS_A_MINUTE } from "./in-turns.ts";
 import { isHere } from "./is-here.ts";
 import { NO_TEXTS } from "./job-texts.ts";
 
 const JOBS_A_STEP = 500;
-/** For all tenants together, per minute. */
-const STEPS_A_MINUTE = 20;
 
 /** The tables of a job, the job itself last, so that an interrupted step is repeated. */
 const OF_A_JOB = ["payloads", "results", "events", "attempts"] as const;
@@ -52,17 +51,18 @@ export const pruneJobs = async (
 ): Promise<void> => {
   const fromAt = archive === null ? nowAt : nowAt - (nowAt % DAY_MS);
   const due = (await tenantsWithOldJobs(db, fromAt)).filter((one) => isOurs(one.tenant));
-  await inTurns(due, archive === null ? STEP_COST : ARCHIVE_COST, allowance, async ({ tenant, days }) => {
+  await inTurns(due, archive === null ? STEP_COST : ARCHIVE_COST, allowance, async (one) => {
+    const { tenant, days } = one;
     const before = fromAt - days * DAY_MS;
     try {
       const step = archive === null ? pruneStep(db, tenant, before) : archiveStep(db, archive, tenant, before);
       const { pruned, bytes, isMore } = await step;
       await onPruned(tenant, { pruned, archivedBytes: bytes });
-      return isMore;
+      return isMore ? one : null;
     } catch (error) {
       if (!(error instanceof ArchiveError)) throw error;
       await onTrouble(tenant, error);
-      return false;
+      return null;
     }
   });
 };
@@ -74,33 +74,15 @@ export const pruneTexts = async (
   { isOurs, allowance }: Pick<Pruning, "isOurs" | "allowance">,
 ): Promise<void> => {
   const due = (await tenantsWithOldTexts(db, nowAt)).filter((one) => isOurs(one.tenant));
-  await inTurns(due, TEXTS_COST, allowance, ({ tenant, days }) => pruneTextsStep(db, tenant, nowAt - days * DAY_MS));
+  await inTurns(due, TEXTS_COST, allowance, async (one) =>
+    (await pruneTextsStep(db, one.tenant, nowAt - one.days * DAY_MS)) ? one : null,
+  );
 };
 
 interface Due {
   readonly tenant: string;
   readonly days: number;
 }
-
-/** One step for each in turn, for as long as there is more and room for it; `step` answers whether there is more. */
-const inTurns = async (
-  all: readonly Due[],
-  cost: Cost,
-  allowance: Allowance,
-  step: (one: Due) => Promise<boolean>,
-): Promise<void> => {
-  let due = all;
-  for (let left = STEPS_A_MINUTE; left > 0 && due.length > 0; ) {
-    const goOn: Due[] = [];
-    for (const one of due.slice(0, left)) {
-      if (!allowance.hold(cost)) return;
-      left -= 1;
-      if (await step(one)) goOn.push(one);
-      allowance.release(cost);
-    }
-    due = goOn;
-  }
-};
 
 const tenantsWithOldJobs = async (db: D1Database, nowAt: number): Promise<Due[]> => {
   const { results } = await db

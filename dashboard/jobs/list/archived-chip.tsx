@@ -1,4 +1,4 @@
-// The chip that lists the archive in place of history; only where the archive has anything.
+// Shows archived jobs in place of those in history. There is no such chip while the archive is empty.
 
 import { api } from "../../api.ts";
 import { refine } from "../../router.ts";

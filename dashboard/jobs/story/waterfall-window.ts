@@ -1,5 +1,7 @@
 // The part of a job's time that its waterfall shows. Pure.
 
+import { HOUR_MS, MINUTE_MS, SECOND_MS } from "../../../contract/words/values.ts";
+
 export interface Window {
   readonly from: number;
   readonly to: number;
@@ -40,9 +42,6 @@ export const placeIn = ({ from, to }: Window, span: Window): { at: number; width
   return end < start ? null : { at: (start - from) / width, width: (end - start) / width };
 };
 
-const SECOND_MS = 1000;
-const MINUTE_MS = 60 * SECOND_MS;
-const HOUR_MS = 60 * MINUTE_MS;
 const TENS = [1, 2, 5, 10, 20, 50, 100, 200, 500];
 /** What a reader counts in. */
 const STEPS_MS = [

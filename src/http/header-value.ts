@@ -1,0 +1,22 @@
+// The value of a header that says something about a request. Like an unknown field, one that does not fit is refused.
+
+import type * as z from "zod";
+import { invalid } from "../../domain/words/refusal.ts";
+import type { AppContext } from "./auth.ts";
+import { Refused } from "./refused.ts";
+
+/** Names the person that a request is for. */
+export const USER_HEADER = "x-signalbox-user";
+
+/** Null if there is none, or an empty one. */
+export const headerOf = <Schema extends z.ZodType>(
+  c: AppContext,
+  name: string,
+  schema: Schema,
+): z.infer<Schema> | null => {
+  const given = c.req.header(name)?.trim();
+  if (given === undefined || given === "") return null;
+  const parsed = schema.safeParse(given);
+  if (!parsed.success) throw new Refused(invalid(name, parsed.error.issues[0]?.message ?? "is invalid"));
+  return parsed.data;
+};
