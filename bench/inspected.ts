@@ -1,7 +1,7 @@
 // Signalbox as `npm start` serves it, with the inspector of the process that has the tenants.
 
-import { Inspector } from "./inspector.ts";
-import { freePort, type Served } from "./processes.ts";
+import { Inspector } from "./measure/inspector.ts";
+import { freePort, type Served } from "./measure/processes.ts";
 import { startSignalbox } from "./signalbox.ts";
 
 /** The config's name for the service with the app and the objects. */

@@ -2,7 +2,7 @@
 
 import type { Figure } from "./figures.ts";
 import type { Pace } from "./load.ts";
-import type { Served } from "./processes.ts";
+import type { Served } from "./measure/processes.ts";
 
 export type Scale = "quick" | "usual" | "full";
 

@@ -5,7 +5,7 @@ import path from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import type { CoordinatorMessage } from "../contract/socket.ts";
 import { Connection } from "./connection.ts";
-import { freePort, type Served, startProcess } from "./processes.ts";
+import { freePort, type Served, startProcess } from "./measure/processes.ts";
 import type { Wire } from "./socket-workers.ts";
 import { BATCH_JOBS, freshName, PROMPT, RESULT, type Workplace } from "./workplace.ts";
 

@@ -3,7 +3,7 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { build } from "esbuild";
-import { freePort, type Served, startProcess, WORKERD } from "../processes.ts";
+import { freePort, type Served, startProcess, WORKERD } from "../measure/processes.ts";
 
 export async function startFloor(folder: string): Promise<Served> {
   const port = await freePort();

@@ -7,7 +7,7 @@ import { startBatchWorkers } from "../batch-worker.ts";
 import { Connection } from "../connection.ts";
 import { figure } from "../figures.ts";
 import { median } from "../load.ts";
-import { refuseGrowth, watchGrowth } from "../memory.ts";
+import { refuseGrowth, watchGrowth } from "../measure/memory.ts";
 import type { Bench } from "../plan.ts";
 import { createTenant, type Tenant } from "../signalbox.ts";
 

@@ -3,7 +3,7 @@
 import { createHash, randomBytes } from "node:crypto";
 import { figure } from "../figures.ts";
 import { median } from "../load.ts";
-import { refuseGrowth, watchGrowth } from "../memory.ts";
+import { refuseGrowth, watchGrowth } from "../measure/memory.ts";
 import type { Bench } from "../plan.ts";
 import { createTenant, type Tenant } from "../signalbox.ts";
 

@@ -4,11 +4,11 @@
 import path from "node:path";
 import { BeatingSockets } from "../beating-sockets.ts";
 import type { Connection } from "../connection.ts";
-import { ensureDescriptors } from "../descriptors.ts";
 import { type Figure, figure } from "../figures.ts";
 import { type Pace, throughput } from "../load.ts";
+import { ensureDescriptors } from "../measure/descriptors.ts";
+import type { Served } from "../measure/processes.ts";
 import type { Bench } from "../plan.ts";
-import type { Served } from "../processes.ts";
 import { callEach, createTenant, startSignalbox, type Tenant } from "../signalbox.ts";
 import { BATCH_JOBS, PROMPT } from "../workplace.ts";
 

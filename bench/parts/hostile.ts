@@ -11,8 +11,8 @@ import { Connection } from "../connection.ts";
 import { type Figure, figure } from "../figures.ts";
 import { ATTACKS, type AttackName, type Target } from "../hostile/attacks.ts";
 import { percentile } from "../load.ts";
+import type { Served } from "../measure/processes.ts";
 import type { Bench } from "../plan.ts";
-import type { Served } from "../processes.ts";
 import { createTenant, deleteTenant, startSignalbox, type Tenant } from "../signalbox.ts";
 
 const ALONE_MS = 4_000;

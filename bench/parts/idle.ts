@@ -5,14 +5,14 @@
 import path from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { BeatingSockets } from "../beating-sockets.ts";
-import { Bundle } from "../bundle.ts";
 import { Connection } from "../connection.ts";
-import { ensureDescriptors } from "../descriptors.ts";
 import { figure } from "../figures.ts";
 import { type Inspected, startInspected } from "../inspected.ts";
-import { sharesOf } from "../inspector.ts";
+import { Bundle } from "../measure/bundle.ts";
+import { ensureDescriptors } from "../measure/descriptors.ts";
+import { sharesOf } from "../measure/inspector.ts";
+import { betweenMinutes, spentIn, untilQuiet } from "../measure/quiet.ts";
 import type { Bench, Scale } from "../plan.ts";
-import { betweenMinutes, spentIn, untilQuiet } from "../quiet.ts";
 import { createTenant, type Tenant } from "../signalbox.ts";
 
 const WORKERS: Readonly<Record<Scale, number>> = { quick: 500, usual: 5_000, full: 10_000 };

@@ -5,8 +5,8 @@ import { type Figure, figure } from "../figures.ts";
 import { openFloor } from "../floor/workplace.ts";
 import { httpJobs, type Rate, socketJobs } from "../jobs.ts";
 import { interleaved } from "../load.ts";
+import type { Running } from "../measure/processes.ts";
 import type { Bench } from "../plan.ts";
-import type { Running } from "../processes.ts";
 import { openSignalbox } from "../signalbox.ts";
 import type { Open, Workplace } from "../workplace.ts";
 

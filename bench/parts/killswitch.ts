@@ -5,9 +5,9 @@
 import path from "node:path";
 import { BeatingSockets } from "../beating-sockets.ts";
 import { Connection } from "../connection.ts";
-import { ensureDescriptors } from "../descriptors.ts";
 import { figure } from "../figures.ts";
 import { median } from "../load.ts";
+import { ensureDescriptors } from "../measure/descriptors.ts";
 import type { Bench, Scale } from "../plan.ts";
 import { createTenant, startSignalbox } from "../signalbox.ts";
 import { freshName } from "../workplace.ts";

@@ -5,10 +5,10 @@
 import { mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import { Bundle } from "../bundle.ts";
 import { startInspected } from "../inspected.ts";
-import { type Share, sharesOf } from "../inspector.ts";
 import { httpJobs, socketJobs } from "../jobs.ts";
+import { Bundle } from "../measure/bundle.ts";
+import { type Share, sharesOf } from "../measure/inspector.ts";
 import type { Bench } from "../plan.ts";
 import { openSignalbox } from "../signalbox.ts";
 

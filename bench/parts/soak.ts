@@ -8,10 +8,10 @@ import { figure } from "../figures.ts";
 import { type Inspected, startInspected } from "../inspected.ts";
 import { httpJobs } from "../jobs.ts";
 import { median, percentile } from "../load.ts";
+import { databaseFilesBelow } from "../measure/stored-bytes.ts";
 import { paced } from "../pacing.ts";
 import type { Bench } from "../plan.ts";
 import { createTenant, openSignalbox, type Tenant } from "../signalbox.ts";
-import { databaseFilesBelow } from "../stored-bytes.ts";
 import { PROMPT, RESULT } from "../workplace.ts";
 
 const CLIENTS = 32;

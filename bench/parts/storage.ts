@@ -7,10 +7,10 @@ import { setTimeout as pause } from "node:timers/promises";
 import { ageHistory, historyOfServer } from "../aged-history.ts";
 import { figure } from "../figures.ts";
 import { connectFinishers, createJobs } from "../finished-jobs.ts";
+import { untilQuiet } from "../measure/quiet.ts";
+import { bytesBelow, type Stored, storedBelow } from "../measure/stored-bytes.ts";
 import type { Bench, Scale } from "../plan.ts";
-import { untilQuiet } from "../quiet.ts";
 import { callEach, createTenant, drainHistory, SOCKET_TAG, startSignalbox, type Tenant } from "../signalbox.ts";
-import { bytesBelow, type Stored, storedBelow } from "../stored-bytes.ts";
 import { PROMPT } from "../workplace.ts";
 
 const JOBS: Readonly<Record<Scale, number>> = { quick: 2_000, usual: 20_000, full: 100_000 };

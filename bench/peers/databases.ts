@@ -4,7 +4,7 @@
 import { execFileSync } from "node:child_process";
 import { accessSync, chmodSync, chownSync, constants, mkdirSync, readdirSync } from "node:fs";
 import path from "node:path";
-import { type Running, runProcess } from "../processes.ts";
+import { type Running, runProcess } from "../measure/processes.ts";
 
 const DEBIAN_POSTGRES = "/usr/lib/postgresql";
 /** Both print it, in different case. */

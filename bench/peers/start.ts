@@ -5,7 +5,7 @@ import { execFile } from "node:child_process";
 import { copyFileSync, mkdirSync } from "node:fs";
 import path from "node:path";
 import { promisify } from "node:util";
-import { freePort, type Running, startProcess } from "../processes.ts";
+import { freePort, type Running, startProcess } from "../measure/processes.ts";
 import { type Database, POSTGRES_USER, postgresFolder, redisProgram, startPostgres, startRedis } from "./databases.ts";
 
 /** The server's files; the package needs no others. */
@@ -44,7 +44,8 @@ interface Recipe {
   startDatabase: (programs: string, folder: string) => Promise<Database>;
   server: string;
   arguments: string[];
-  libraryFile: string | null;
+  /** The program that uses it by its library. */
+  byLibrary: string | null;
 }
 
 const recipes = (): Recipe[] => [
@@ -55,7 +56,7 @@ const recipes = (): Recipe[] => [
     startDatabase: startRedis,
     server: "bullmq.ts",
     arguments: [],
-    libraryFile: "bullmq-library.ts",
+    byLibrary: "bullmq-library.ts",
   },
   {
     name: "pg-boss",
@@ -64,7 +65,7 @@ const recipes = (): Recipe[] => [
     startDatabase: startPostgres,
     server: "pg-boss.ts",
     arguments: [POSTGRES_USER],
-    libraryFile: null,
+    byLibrary: null,
   },
 ];
 
@@ -114,7 +115,7 @@ async function startPeer(recipe: Recipe, folder: string): Promise<Peer> {
     return {
       name: recipe.name,
       port,
-      library: recipe.libraryFile === null ? null : { file: recipe.libraryFile, args: [database.socket], cwd: folder },
+      library: recipe.byLibrary === null ? null : { file: recipe.byLibrary, args: [database.socket], cwd: folder },
       cpuMicroseconds: () => sum(server.cpuMicroseconds(), database.cpuMicroseconds()),
       stop: async () => {
         await server.stop();

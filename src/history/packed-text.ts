@@ -34,7 +34,9 @@ const squeezed = async (text: string): Promise<Uint8Array<ArrayBuffer>> =>
 const expanded = async (bytes: Uint8Array<ArrayBuffer>): Promise<string> =>
   bytes.length === 0
     ? ""
-    : new TextDecoder("utf-8", { fatal: false, ignoreBOM: true }).decode(await through(bytes, new DecompressionStream("deflate")));
+    : new TextDecoder("utf-8", { fatal: false, ignoreBOM: true }).decode(
+        await through(bytes, new DecompressionStream("deflate")),
+      );
 
 const digits = (value: number): string => String(value).padStart(DIGITS, "0");
 
