@@ -70,7 +70,7 @@ export class Drain {
     const oldestAt = store.outbox.oldestAt();
     if (oldestAt === null) return null;
     if (this.isRunning) return now() + RUNNING_CHECK_MS;
-    return Math.max(store.jobs.isCrowded() ? now() : oldestAt + DRAIN_DELAY_MS, this.#restsUntil());
+    return Math.max(this.#isUrgent(oldestAt) ? now() : oldestAt + DRAIN_DELAY_MS, this.#restsUntil());
   }
 
   /**
@@ -82,10 +82,15 @@ export class Drain {
     const { store, now } = this.#tools;
     if (this.isRunning || now() < this.#restsUntil()) return null;
     this.#isEmptying = true;
-    const untilAt = store.jobs.isCrowded() ? Number.POSITIVE_INFINITY : now() - YOUNG_MS;
+    const untilAt = this.#isUrgent(store.outbox.oldestAt()) ? Number.POSITIVE_INFINITY : now() - YOUNG_MS;
     return this.#empty(Number.POSITIVE_INFINITY, untilAt).finally(() => {
       this.#isEmptying = false;
     });
+  }
+
+  /** Nothing waits: the journal has little room, or the clock was set back and says nothing of how young a row is. */
+  #isUrgent(oldestAt: number | null): boolean {
+    return this.#tools.store.jobs.isCrowded() || (oldestAt ?? 0) > this.#tools.now();
   }
 
   /** When it may try again; if the clock was set back, the wait does not get longer. */

@@ -119,6 +119,17 @@ test("nothing waits while the journal is crowded: it is due at once, and all of 
   expect([await drain.start(), store.outbox.firstSeq()]).toEqual([true, Number.POSITIVE_INFINITY]);
 });
 
+test("what was written before the clock was set back does not wait until the clock is there again", async () => {
+  const { store, removeUpTo } = spacedOutbox(4, false);
+  const nowAt = -3_600_000;
+  const drain = new Drain({ store, tenant: "t", now: () => nowAt, random: () => 0, apply: async () => {}, removeUpTo });
+  expect([drain.dueAt(), await drain.start(), store.outbox.firstSeq()]).toEqual([
+    nowAt,
+    true,
+    Number.POSITIVE_INFINITY,
+  ]);
+});
+
 test("rows that only the journal needs leave without a word to history", async () => {
   const { store, removeUpTo } = spacedOutbox(2, false, emptyEntries);
   const apply = () => Promise.reject(new Error("history is asked"));
