@@ -136,10 +136,14 @@ const showTasks = ({ output }: Context, tasks: readonly ModelTaskResource[]): nu
 const finish = async (context: Context, input: Input, tasks: readonly ModelTaskResource[]): Promise<number> =>
   showTasks(context, input.is("no-wait") || tasks.length === 0 ? tasks : await follow(context, tasks));
 
+/** Without a unit it counts seconds, which Ollama reads as a number alone. */
+const keepAliveOf = (text: string | undefined): string | number | undefined =>
+  text !== undefined && /^-?\d+$/.test(text) ? Number(text) : text;
+
 const give =
   (action: Action) =>
   async (context: Context, input: Input): Promise<number> => {
-    const order = { action, model: input.arg("model"), keep_alive: input.text("keep-alive") };
+    const order = { action, model: input.arg("model"), keep_alive: keepAliveOf(input.text("keep-alive")) };
     const tasks: ModelTaskResource[] = [];
     for (const instance of await targets(context, input, action))
       tasks.push(await context.client().models.task(instance, order, { signal: context.signal }));

@@ -45,12 +45,15 @@ export const taskDoneFields = { error: taskError.nullish() };
 export const taskProgressRequest = z.strictObject(taskProgressFields).meta({ id: "ModelTaskProgress" });
 export const taskDoneRequest = z.strictObject(taskDoneFields).meta({ id: "ModelTaskDone" });
 
+/** As Ollama reads it. */
+const GO_DURATION = /^[-+]?(?:0|(?:(?:\d+\.?\d*|\.\d+)(?:ns|us|µs|μs|ms|s|m|h))+)$/;
+
 const keepAlive = z.union([
   z
     .string()
     .min(1)
     .max(MAX_KEEP_ALIVE_CHARS)
-    .regex(/^-?[0-9.a-zµ]+$/, "must be a duration, as in 30m"),
+    .regex(GO_DURATION, "must be a duration, as in 30m or 1h30m; a number counts seconds, and -1 is for ever"),
   z.number().min(-1).max(MAX_KEEP_ALIVE_SECONDS),
 ]);
 
