@@ -2,6 +2,7 @@
 
 import { parseArgs } from "node:util";
 import { nearestOf } from "../contract/text/nearest.ts";
+import { entryOf } from "../contract/words/values.ts";
 import { UsageError } from "./failure.ts";
 import { Input } from "./input.ts";
 import type { Argument, Flag, Verb } from "./verb.ts";
@@ -63,7 +64,7 @@ const unknownVerb = (words: readonly string[], verbs: readonly Verb[]): string =
 const firstWord = (name: string): string => name.split(" ")[0] ?? "";
 
 const readFlags = (verb: Verb, given: readonly string[]) => {
-  const words = given.map((word) => SHORT[word] ?? word);
+  const words = given.map((word) => entryOf(SHORT, word) ?? word);
   const known: Readonly<Record<string, Flag>> = { ...verb.flags, ...COMMON_FLAGS };
   const flags: Record<string, string[]> = {};
   const positionals = new Map<number, string>();
@@ -74,7 +75,7 @@ const readFlags = (verb: Verb, given: readonly string[]) => {
     else if (token.kind === "option" && !word.startsWith("--")) positionals.set(token.index, word);
     else if (token.kind === "option") {
       const { name, value } = token;
-      const flag = Object.hasOwn(known, name) ? known[name] : undefined;
+      const flag = entryOf(known, name);
       if (flag === undefined) throw new UsageError(unknownFlag(name, Object.keys(known)));
       if (flag.takes === null && token.inlineValue === true) throw new UsageError(`--${name} takes no value`);
       if (flag.takes !== null && value === undefined)

@@ -7,7 +7,7 @@ import * as z from "zod";
 import { nearestOf } from "../contract/text/nearest.ts";
 import { isSendableKey, UNSENDABLE_KEY } from "../contract/text/secret-text.ts";
 import { instanceName, modelName, providerName, splitList, tags } from "../contract/words/field.ts";
-import { LOCAL_URL, localRuntimeOf, MAX_CONCURRENCY, TIERS, type Tier } from "../contract/words/values.ts";
+import { entryOf, LOCAL_URL, localRuntimeOf, MAX_CONCURRENCY, TIERS, type Tier } from "../contract/words/values.ts";
 import { EXEC_FLAGS, EXEC_SWITCHES, type ExecSettings, execFields, execSettings } from "./exec/exec-settings.ts";
 import type { OpeningSettings } from "./openings/open-doors.ts";
 import { OPENING_FLAGS, openingFields, openingSettings } from "./openings/opening-flags.ts";
@@ -97,7 +97,7 @@ const settingsSchema = z.object({
     .default(1),
   "--runtime": z
     .string()
-    .transform((name) => localRuntimeOf(name) ?? HOSTED_ALIASES[name] ?? name)
+    .transform((name) => localRuntimeOf(name) ?? entryOf(HOSTED_ALIASES, name) ?? name)
     .superRefine((name, context) => {
       if (RUNTIME_NAMES.includes(name)) return;
       context.addIssue(

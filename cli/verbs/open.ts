@@ -1,5 +1,6 @@
 // Opens the dashboard.
 
+import { entryOf } from "../../contract/words/values.ts";
 import { hasScreen, openBrowser } from "../browser.ts";
 import { UsageError } from "../failure.ts";
 import { loginOf } from "../login.ts";
@@ -25,7 +26,7 @@ const JOB_ID = /^[0-9a-f]+(-[0-9a-f]+){4}$/;
 
 const addressOf = (page: string, name: string | undefined): string => {
   if (name === undefined && JOB_ID.test(page)) return addressOf("jobs", page);
-  const found = Object.hasOwn(PAGES, page) ? PAGES[page] : undefined;
+  const found = entryOf(PAGES, page);
   if (found === undefined)
     throw new UsageError(`there is no page "${page}": give one of ${Object.keys(PAGES).join(", ")}`);
   if (name === undefined) return `#/${found.at}`;

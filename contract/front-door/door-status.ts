@@ -1,6 +1,7 @@
 // How a job's end is reported to a client of the front door: status, code, and whether to try again.
 
 import type { JobError } from "../../domain/job/job.ts";
+import { entryOf } from "../../domain/words/entry-of.ts";
 import type { RefusalCode } from "../../domain/words/refusal.ts";
 import { WIRE } from "../refusal.ts";
 import type { DoorError } from "./dialect.ts";
@@ -57,10 +58,10 @@ const isAboutTheKey = (status: number | undefined): boolean => status === 401 ||
 export const doorErrorOf = (error: Pick<JobError, "code" | "message" | "status"> | null): DoorError => {
   if (error === null) return { code: "cancelled", message: "the job was cancelled", status: 499 };
   const { message, status } = error;
-  const code = RENAMED[error.code] ?? error.code;
+  const code = entryOf(RENAMED, error.code) ?? error.code;
   if (code === "unauthorized" || isAboutTheKey(status)) return { code: "provider_refused", message, status: 502 };
   if (isOwnRefusal(status)) return { code, message, status };
-  return { code, message, status: STATUS[code] ?? (status === undefined ? 500 : 502) };
+  return { code, message, status: entryOf(STATUS, code) ?? (status === undefined ? 500 : 502) };
 };
 
 const NEVER_AGAIN = new Set(["insufficient_quota", "killswitch_active", "budget_reached", "timeout", "queue_timeout"]);

@@ -3,6 +3,7 @@
 import * as z from "zod";
 import { responseIdOf, type StoredResponse } from "../../domain/front-door/stored-response.ts";
 import type { JobError } from "../../domain/job/job.ts";
+import { entryOf } from "../../domain/words/entry-of.ts";
 import { isFinal, type JobStatus } from "../../domain/words/job-status.ts";
 import type { Json } from "../../domain/words/json.ts";
 import { isObject } from "../text/json-object.ts";
@@ -131,7 +132,7 @@ const ITEM_PREFIXES: Readonly<Record<string, string>> = {
 const listedItem = (given: Json, name: string): Fields => {
   const item = isObject(given) ? (given as Fields) : {};
   const type = typeof item.type === "string" ? item.type : "message";
-  const id = typeof item.id === "string" ? item.id : `${ITEM_PREFIXES[type] ?? "item"}_${name}`;
+  const id = typeof item.id === "string" ? item.id : `${entryOf(ITEM_PREFIXES, type) ?? "item"}_${name}`;
   const { content } = item;
   if (type !== "message" || typeof content !== "string") return { ...item, id, type };
   const part = item.role === "assistant" ? "output_text" : "input_text";

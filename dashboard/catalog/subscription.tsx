@@ -2,6 +2,7 @@
 
 import { useState } from "preact/hooks";
 import type { ListedPrice, ModelList, SubscriptionResource } from "../../contract/catalog.ts";
+import { entryOf } from "../../contract/words/values.ts";
 import { api } from "../api.ts";
 import { count } from "../format.ts";
 import { Confirm } from "../parts/dialog.tsx";
@@ -43,7 +44,7 @@ const Models = ({ models, prices }: { models: ModelList["models"]; prices: Model
           <li key={model.id}>
             <code>{model.id}</code>
             {model.name !== model.id && <span class="dim">{model.name}</span>}
-            <span class="dim num">{figuresOf(model, prices?.[model.id])}</span>
+            <span class="dim num">{figuresOf(model, entryOf(prices ?? {}, model.id))}</span>
           </li>
         ))}
       </ul>

@@ -3,6 +3,7 @@
 import { listedKeysOf, modelKeyOf } from "../fleet/model-name.ts";
 import { type ModelSet, withSimilarModel } from "../fleet/model-set.ts";
 import type { ModelChoice } from "../job/job-facts.ts";
+import { entryOf } from "../words/entry-of.ts";
 import { fnv1a } from "../words/fnv.ts";
 
 /** Equal, except for `:latest` and an owner that one side omits. */
@@ -103,7 +104,7 @@ export const choicesOf = (
   offers: readonly ModelOffer[],
   seed = "",
 ): readonly ModelChoice[] => {
-  const entries = Object.hasOwn(aliases, asked) ? aliases[asked] : undefined;
+  const entries = entryOf(aliases, asked);
   if (entries === undefined) {
     const found = resolveModel(asked, offers);
     return found === null ? [] : [found];

@@ -5,6 +5,7 @@
 import { readTraceparent } from "../../contract/text/traceparent.ts";
 import { endsAttempt } from "../../domain/job/attempt.ts";
 import type { Job } from "../../domain/job/job.ts";
+import { entryOf } from "../../domain/words/entry-of.ts";
 import type { JobEvent, JobEventType } from "../../domain/words/event.ts";
 
 export interface TimelineEvent {
@@ -58,7 +59,7 @@ const operationOf = (job: Job): string => OPERATION[job.api ?? ""] ?? "chat";
 
 const runAttributes = (job: Job, isLast: boolean) => ({
   "gen_ai.operation.name": operationOf(job),
-  "gen_ai.provider.name": PROVIDER[job.workerProvider ?? ""] ?? job.workerProvider,
+  "gen_ai.provider.name": entryOf(PROVIDER, job.workerProvider ?? "") ?? job.workerProvider,
   "gen_ai.request.model": job.model,
   "gen_ai.request.stream": job.stream,
   "gen_ai.usage.input_tokens": isLast ? job.usage?.inputTokens : null,

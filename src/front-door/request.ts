@@ -7,6 +7,7 @@ import { fairnessKey, MAX_FAIRNESS_KEY_CHARS } from "../../contract/jobs/job.ts"
 import { traceparentOf } from "../../contract/text/traceparent.ts";
 import { modelName, providerName, splitList, tags } from "../../contract/words/field.ts";
 import { type Api, isFormApi, isOptional } from "../../domain/words/api.ts";
+import { entryOf } from "../../domain/words/entry-of.ts";
 import { hexOf } from "../../domain/words/hex.ts";
 import { invalid } from "../../domain/words/refusal.ts";
 import { PRIORITIES, type Priority, TIERS } from "../../domain/words/requirements.ts";
@@ -182,7 +183,7 @@ export const readRequest = async (c: AppContext, api: Api, read: ReadBody): Prom
   const timeout = headerOf(c, "x-signalbox-timeout", seconds(MIN_TIMEOUT_SECONDS, MAX_TIMEOUT_SECONDS));
   const queue = headerOf(c, "x-signalbox-queue", seconds(0, MAX_QUEUE_SECONDS));
   const named = ["x-signalbox-session", "x-session-id", "x-session-affinity"].map((name) => c.req.header(name));
-  const tier = SERVICE_TIERS[String(body.service_tier ?? "")];
+  const tier = entryOf(SERVICE_TIERS, String(body.service_tier ?? ""));
   const asking: Asking = {
     id: nextId(Date.now()),
     api,

@@ -3,6 +3,7 @@
 
 import * as z from "zod";
 import { isObject, type JsonObject } from "../../contract/text/json-object.ts";
+import { entryOf } from "../../contract/words/values.ts";
 import { VERSION } from "../../contract/words/version.ts";
 import type { Ask, ToolAnswer } from "./ask.ts";
 import { CODES, EARLIER, META, NEWEST, type Reading, type Request, type RpcError } from "./message.ts";
@@ -23,7 +24,7 @@ type Method = (params: JsonObject, ask: Ask) => Answer | Promise<Answer>;
 const listTools: Method = () => ({ result: { tools: listed() } });
 
 const callTool: Method = async ({ name, arguments: given = {} }, ask) => {
-  const tool = typeof name === "string" && Object.hasOwn(TOOLS, name) ? TOOLS[name] : undefined;
+  const tool = typeof name === "string" ? entryOf(TOOLS, name) : undefined;
   if (tool === undefined) return { error: { code: CODES.invalidParams, message: `Tool ${name} not found` } };
   const args = tool.input.safeParse(given);
   if (args.success) return { result: resultOf(await tool.run(ask, args.data as never)) };
@@ -60,7 +61,7 @@ export const answerMessage = async (reading: Reading, ask: Ask): Promise<Respons
   const { id, method, params, isNewest } = reading;
   if (isNewest && method === "subscriptions/listen") return listen(reading);
   const methods = isNewest ? METHODS : EARLIER_METHODS;
-  const known = Object.hasOwn(methods, method) ? methods[method] : undefined;
+  const known = entryOf(methods, method);
   if (known === undefined)
     return reply(id, { error: { code: CODES.methodNotFound, message: "Method not found" } }, isNewest ? 404 : 200);
   const answer = await known(params, ask);

@@ -3,6 +3,7 @@
 
 import { dataOf } from "../../contract/text/event-text.ts";
 import { isObject, type JsonObject, objectOf, parseJson } from "../../contract/text/json-object.ts";
+import { entryOf } from "../../domain/words/entry-of.ts";
 import { DIALECTS } from "../../worker/apis/dialects.ts";
 import { ANTHROPIC_VERSION } from "../../worker/apis/provider-dialects.ts";
 import { writeEvent } from "../../worker/apis/sse.ts";
@@ -69,7 +70,7 @@ const messageOf = (body: JsonObject & ChatBody): JsonObject | string => {
   const system: string[] = [];
   for (const [field, value] of Object.entries(body)) {
     if (value === undefined || value === null) continue;
-    const carried = CARRIED[field];
+    const carried = entryOf(CARRIED, field);
     if (carried !== undefined) message[carried] = value;
     else if (field === "stop") message.stop_sequences = Array.isArray(value) ? value : [value];
     else if (field === "tools") message.tools = toolsOf(value);
@@ -127,7 +128,7 @@ const completionOf = (message: unknown): JsonObject => {
       type: "function",
       function: { name, arguments: JSON.stringify(input ?? {}) },
     }));
-  const finish_reason = FINISH[String(reason)] ?? "stop";
+  const finish_reason = entryOf(FINISH, String(reason)) ?? "stop";
   const said = { role: "assistant", content: text, ...(calls.length === 0 ? {} : { tool_calls: calls }) };
   return { model, choices: [{ index: 0, message: said, finish_reason }] };
 };

@@ -3,6 +3,7 @@
 // {object:"error",…}, {type:"error",error:{…}}, plain text. A numeric `code` is an HTTP status.
 
 import { isObject, type JsonObject, jsonOrText } from "../../contract/text/json-object.ts";
+import { entryOf } from "../../contract/words/values.ts";
 
 export type ErrorBody = {
   message: string;
@@ -76,7 +77,7 @@ function retryInfo(details: readonly JsonObject[]): number | undefined {
 }
 
 function statusOfWord(word: string): number | undefined {
-  return Object.hasOwn(STATUS_OF_WORD, word) ? STATUS_OF_WORD[word] : undefined;
+  return entryOf(STATUS_OF_WORD, word);
 }
 
 function numericStatus(code: unknown): number | undefined {

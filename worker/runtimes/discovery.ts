@@ -2,7 +2,7 @@
 // program may listen on 8000 or 8080.
 
 import { isObject, type JsonObject, parseJson } from "../../contract/text/json-object.ts";
-import { LOCAL_RUNTIMES, SOUGHT_RUNTIMES } from "../../contract/words/values.ts";
+import { entryOf, LOCAL_RUNTIMES, SOUGHT_RUNTIMES } from "../../contract/words/values.ts";
 import { runtimeOrigin } from "./open-runtime.ts";
 import { runtimeFetch } from "./runtime-fetch.ts";
 
@@ -47,7 +47,7 @@ export async function identifyRuntime(url: string, otherwise = "openai-compatibl
   if (models === null || !(models.object === "list" || Array.isArray(models.data))) return null;
   if (Array.isArray(models.models) && Array.isArray(models.data)) return "llamacpp";
   const owners = rowsOf(models.data).map((row) => String(row.owned_by ?? "").toLowerCase());
-  return owners.map((owner) => KIND_OF_OWNER[owner]).find((kind) => kind !== undefined) ?? otherwise;
+  return owners.map((owner) => entryOf(KIND_OF_OWNER, owner)).find((kind) => kind !== undefined) ?? otherwise;
 }
 
 async function probe(url: string): Promise<JsonObject | null> {

@@ -2,6 +2,7 @@
 // which reason.
 
 import type { RoutingDecision } from "../../../contract/jobs/job.ts";
+import { entryOf } from "../../../contract/words/values.ts";
 import { plural } from "../../format.ts";
 import { href } from "../../router.ts";
 import { partLabel } from "../score-bars.tsx";
@@ -104,7 +105,7 @@ const TURNED_AWAY: Record<string, string> = {
 
 const TurnedAway = ({ decision: { refused } }: { decision: RoutingDecision }) => {
   const all = Object.entries(refused ?? {}).map(([filter, many]) => {
-    const why = TURNED_AWAY[filter] ?? filter.replaceAll("_", " ");
+    const why = entryOf(TURNED_AWAY, filter) ?? filter.replaceAll("_", " ");
     return `${plural(many, "worker")} ${why}`;
   });
   return all.length === 0 ? null : <p class="dim">Left out: {all.join(", ")}.</p>;

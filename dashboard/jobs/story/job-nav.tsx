@@ -1,6 +1,7 @@
 // From one job of a list to the next or the previous one, by link or with j and k.
 
 import { useEffect } from "preact/hooks";
+import { entryOf } from "../../../contract/words/values.ts";
 import { count } from "../../format.ts";
 import { go, href, parsePlace } from "../../router.ts";
 import { cameFrom, readBack, readOn } from "../../state/came-from.ts";
@@ -14,7 +15,7 @@ const ALL_JOBS = { label: "Jobs", href: "#/jobs" };
 export const backOf = (id: string): { label: string; href: string } => {
   const list = cameFrom.value;
   if (list === null || !list.ids.includes(id)) return ALL_JOBS;
-  const label = LISTS[parsePlace(list.address).segments[0] ?? ""];
+  const label = entryOf(LISTS, parsePlace(list.address).segments[0] ?? "");
   return label === undefined ? ALL_JOBS : { label, href: list.address };
 };
 
