@@ -124,7 +124,11 @@ export const attempts = sqliteTable(
     /** 1: the drain has added it up; 0: an earlier release wrote it, and a trigger adds it up. */
     isSummed: integer("is_summed").notNull().default(0),
   },
-  (table) => [primaryKey({ columns: [table.tenant, table.jobId, table.lease] })],
+  (table) => [
+    primaryKey({ columns: [table.tenant, table.jobId, table.lease] }),
+    // An ordinary attempt has a price, and no entry here.
+    index("attempts_unpriced").on(table.tenant, table.jobId).where(sql`${table.nanoUsd} is null`),
+  ],
 );
 
 /** Attempts summed by hour, provider and model, in the transaction that inserts them. */

@@ -61,6 +61,10 @@ const rowOnly = (sql: Condition["sql"]): Condition => ({ term: null, sql });
 const IS_UNPRICED = `EXISTS (SELECT 1 FROM attempts
   WHERE attempts.tenant = ?1 AND attempts.job_id = jobs.id AND attempts.nano_usd IS NULL)`;
 
+const ARE_UNPRICED = `jobs.seq IN (SELECT known.seq FROM attempts AS told INDEXED BY attempts_unpriced
+  CROSS JOIN jobs AS known ON known.tenant = ?1 AND known.id = told.job_id
+  WHERE told.tenant = ?1 AND told.nano_usd IS NULL)`;
+
 /** When the cost counts the job as unpriced; null if never. */
 const UNPRICED_AT = `(SELECT at FROM attempts
   WHERE attempts.tenant = ?1 AND attempts.job_id = jobs.id AND attempts.nano_usd IS NULL ORDER BY lease LIMIT 1)`;
@@ -115,8 +119,19 @@ const idRange = (q: string, bind: Bind): string => {
   return `SELECT seq FROM jobs WHERE tenant = ?1 AND id >= ${beginning} AND id < ${beginning} || '${PAST_IDS}'`;
 };
 
+/** More are found as soon by reading jobs in the list's order. */
+const FEW_UNPRICED = 10_000;
+
+const hasFewUnpriced = async (db: D1Database, tenant: string, { unpriced, q }: JobFilter): Promise<boolean> => {
+  // A search has an index of its own.
+  if (unpriced !== "true" || q !== undefined) return false;
+  const some = `SELECT 1 FROM attempts INDEXED BY attempts_unpriced WHERE tenant = ?1 AND nano_usd IS NULL LIMIT ${FEW_UNPRICED + 1}`;
+  const counted = await db.prepare(`SELECT COUNT(*) AS many FROM (${some})`).bind(tenant).first<number>("many");
+  return (counted ?? 0) <= FEW_UNPRICED;
+};
+
 /** Whether a search is also the beginning of a job's id: then the index alone does not find all. */
-export const findsIds = async (db: D1Database, tenant: string, { q }: JobFilter): Promise<boolean> => {
+const findsIds = async (db: D1Database, tenant: string, { q }: JobFilter): Promise<boolean> => {
   if (q === undefined || !ID_BEGINNING.test(q.trim().toLowerCase())) return false;
   const bindings: (string | number)[] = [];
   const sql = idRange(q, (value) => `?${bindings.push(value) + 1}`);
@@ -129,16 +144,22 @@ export const findsIds = async (db: D1Database, tenant: string, { q }: JobFilter)
 };
 
 /**
- * `ids`: by what a search found, which may be beginnings of ids. `rows`: by whichever index of jobs fits. `order`: as the
- * list is ordered by another value than creation, until there are enough.
+ * `ids`: by what a search found, which may be beginnings of ids. `unpriced`: by the attempts without a price. `rows`: by
+ * whichever index of jobs fits. `order`: as the list is ordered by another value than creation, until there are enough.
  */
-export type Lead = "index" | "ids" | "rows" | "order";
+export type Lead = "index" | "ids" | "unpriced" | "rows" | "order";
+
+export const leadOf = async (db: D1Database, tenant: string, filter: JobFilter): Promise<Lead> =>
+  (await hasFewUnpriced(db, tenant, filter)) ? "unpriced" : leadKnowing(filter, await findsIds(db, tenant, filter));
 
 /** Whether the index knows anything of what a filter requires. */
-export const leadOf = (filter: JobFilter, hasIds: boolean): Lead => {
+const leadKnowing = (filter: JobFilter, hasIds: boolean): Lead => {
   if (filter.q !== undefined && (hasIds || wordsOf(filter.q).length === 0)) return "ids";
   return filter.q !== undefined || conditionsOf(filter).some(({ term }) => term !== null) ? "index" : "rows";
 };
+
+/** Led by the numbers of rows, in no order of the list. */
+export const isByNumbers = (lead: Lead): boolean => lead === "ids" || lead === "unpriced";
 
 export const selectionOf = (tenant: string, filter: JobFilter, lead: Lead): JobSelection => {
   const bindings: (string | number)[] = [];
@@ -146,9 +167,10 @@ export const selectionOf = (tenant: string, filter: JobFilter, lead: Lead): JobS
   const conditions = conditionsOf(filter);
   if (lead !== "index") {
     const plus = lead === "rows" ? "" : "+";
-    const isOfTenant = `${lead === "ids" ? "+" : ""}jobs.tenant = ?1`;
+    const isOfTenant = `${isByNumbers(lead) ? "+" : ""}jobs.tenant = ?1`;
     const where = [...conditions.map(({ sql }) => sql(bind, plus)), ...searchedRows(tenant, filter, bind)];
-    return { from: "jobs", where: [isOfTenant, ...where].join(" AND "), bindings };
+    const first = lead === "unpriced" ? [ARE_UNPRICED] : [];
+    return { from: "jobs", where: [...first, isOfTenant, ...where].join(" AND "), bindings };
   }
   const terms = conditions.flatMap(({ term }) => (term === null ? [] : [term(tenant)]));
   const match = bind([...(terms.length === 0 ? [tenantTerm(tenant)] : terms), ...wordsOf(filter.q)].join(" AND "));

@@ -10,7 +10,7 @@ import type { Json } from "../../domain/words/json.ts";
 import { invalid } from "../../domain/words/refusal.ts";
 import { Refused } from "../http/refused.ts";
 import { type PlaceInList, readCursor, writeCursor } from "./job-cursor.ts";
-import { findsIds, type JobSelection, type Lead, leadOf, selectionOf } from "./job-filter.ts";
+import { isByNumbers, type JobSelection, type Lead, leadOf, selectionOf } from "./job-filter.ts";
 import { shortTextColumns, TEXT_COLUMNS, TEXTS_OF_JOBS, type TextsRow, withTexts } from "./job-texts.ts";
 import { readPage } from "./page.ts";
 import { readHistory } from "./store.ts";
@@ -108,12 +108,12 @@ interface Listed {
  * a page is found sooner by reading rows in the list's order until enough of them match.
  */
 const readListed = async (db: D1Database, tenant: string, query: JobListQuery): Promise<Listed> => {
-  const lead = leadOf(query, await findsIds(db, tenant, query));
+  const lead = await leadOf(db, tenant, query);
   const selection = selectionOf(tenant, query, lead);
   const count = countStatement(db, tenant, selection);
   const isByCreation = sortOf(query) === "created_at";
   const hasSpan = query.since !== undefined || query.until !== undefined;
-  const isSortedIfFew = lead === "ids" || (!isByCreation && (lead === "index" || hasSpan));
+  const isSortedIfFew = isByNumbers(lead) || (!isByCreation && (lead === "index" || hasSpan));
   if (!isSortedIfFew) return readPage<ListedRow>(db, pageStatement(db, tenant, query, lead), count);
   const total = (await count.first<number>("total")) ?? 0;
   // Words are found in the index alone.

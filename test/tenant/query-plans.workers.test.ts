@@ -109,6 +109,19 @@ describe("history is read through an index of the tenant", () => {
     for (const steps of pages) expect(steps[0]).toBe("SEARCH jobs USING INTEGER PRIMARY KEY (rowid=?)");
   });
 
+  it("by the attempts without a price where these are few, in an index that has no others", async () => {
+    const noted = new NotedQueries(DB);
+    for (const filter of [{}, { since: VALUES.since }, { tag: "gpu" }, { status: "completed" }] as const)
+      for (const sort of JOB_SORTS)
+        await listJobs(noted.database({ first: 1 }), TENANT, jobListQuery.parse({ ...filter, sort, unpriced: "true" }));
+    const plans = (await noted.plans()).filter((plan) => choosing(plan).length > 0);
+    expect(plans).toHaveLength(4 * JOB_SORTS.length);
+    for (const plan of plans) {
+      expect(choosing(plan)[0]).toBe("SEARCH jobs USING INTEGER PRIMARY KEY (rowid=?)");
+      expect(plan.lines.map(({ detail }) => detail)).toContain("SEARCH told USING INDEX attempts_unpriced (tenant=?)");
+    }
+  });
+
   it("for every filter of a bulk change and of the audit log", async () => {
     const noted = new NotedQueries(DB);
     for (const first of FIRSTS)

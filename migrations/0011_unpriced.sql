@@ -1,0 +1,1 @@
+CREATE INDEX `attempts_unpriced` ON `attempts` (`tenant`,`job_id`) WHERE "attempts"."nano_usd" is null;
