@@ -12,7 +12,7 @@ import type { Home, Lane } from "../home.ts";
 import { type Admitted, admit, type Door, slowDown } from "../http/admission.ts";
 import { releaseAfter } from "../http/answer-end.ts";
 import { type AppContext, authenticateCaller, authenticateOperator, type Variables } from "../http/auth.ts";
-import { readJson } from "../http/body.ts";
+import { readJson, refusePackedBody } from "../http/body.ts";
 import type { TokenFacts } from "../http/key-format.ts";
 import { Refused, unwrap } from "../http/refused.ts";
 import { authorizeFor } from "../tenant/tenant.ts";
@@ -174,11 +174,12 @@ const underShare = async (
   }
 };
 
-/** A writing endpoint refuses unknown query parameters, because they would be typos. */
+/** Unknown query parameters are refused, because they would be typos; a page that needs no key ignores what monitors add. */
 const NO_QUERY = z.strictObject({});
 
 const readInput = async (c: AppContext, description: Description, token: TokenFacts | undefined) => {
   refuseIdleIdempotencyKey(c, description);
+  if (description.body !== undefined || description.rawBody !== undefined) refusePackedBody(c);
   return {
     token,
     query: description.takesAnyQuery === true ? undefined : readQuery(c, description),
@@ -188,8 +189,8 @@ const readInput = async (c: AppContext, description: Description, token: TokenFa
   };
 };
 
-const readQuery = (c: AppContext, { query, method }: Description): unknown =>
-  parse(query ?? (method === "get" ? undefined : NO_QUERY), singleValues(c), "query");
+const readQuery = (c: AppContext, { query, method, needs }: Description): unknown =>
+  parse(query ?? (method === "get" && needs === "none" ? undefined : NO_QUERY), singleValues(c), "query");
 
 const IDEMPOTENCY_KEY = "idempotency-key";
 

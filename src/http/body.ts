@@ -148,6 +148,14 @@ const mediaOf = (request: Request): { mediaType: string; isJson: boolean } => {
   return { mediaType, isJson: isNamedJson && !namesForeignCharset(contentType) };
 };
 
+/** Bodies are not unpacked, so one that is packed would be read as a malformed one. */
+export const refusePackedBody = (c: AppContext): void => {
+  const coding = c.req.header("content-encoding")?.trim().toLowerCase() ?? "";
+  if (coding === "" || coding === "identity") return;
+  const expected = `${mediaOf(c.req.raw).mediaType || "application/json"}, not compressed (without Content-Encoding)`;
+  throw new Refused({ code: "unsupported_media_type", expected });
+};
+
 /** Refuses a body that says that it is something else. */
 export const refuseOtherMedia = (c: AppContext): void => {
   const { mediaType, isJson } = mediaOf(c.req.raw);

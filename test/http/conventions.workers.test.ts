@@ -227,6 +227,20 @@ describe("bodies", () => {
     expect(text.length).toBeLessThan(2000);
   });
 
+  it("are not unpacked, and say what to do instead", async () => {
+    const packed = {
+      raw: '{"prompt":"a"}',
+      headers: { "content-type": "application/json", "content-encoding": "gzip" },
+    };
+    for (const path of ["/api/jobs", "/v1/chat/completions", "/api/files?name=a"]) {
+      const { status, text } = await world.post(path, undefined, packed);
+      expect([path, status]).toEqual([path, 415]);
+      expect(text).toContain("not compressed (without Content-Encoding)");
+    }
+    const plain = { ...packed, headers: { ...packed.headers, "content-encoding": "identity" } };
+    expect((await world.post("/api/jobs", undefined, plain)).status).toBe(201);
+  });
+
   it("may hold any JSON as input, and give it back as it was", async () => {
     const input = JSON.parse(
       '{"__proto__":{"x":1},"constructor":[],"nul":"\\u0000","lone":"\\ud800","big":1e308,"é":"\u2028"}',
@@ -243,6 +257,20 @@ describe("bodies", () => {
     const form = { headers: { "content-type": "application/x-www-form-urlencoded" }, raw: "" };
     expect((await world.post(`/api/jobs/${id}/cancel`, undefined, form)).status).toBe(200);
     expect((await world.post(`/api/jobs/${id}/cancel`, { now: true })).status).toBe(400);
+  });
+});
+
+describe("query parameters that an endpoint does not have", () => {
+  it("are refused by name, also where it has none at all", async () => {
+    for (const path of ["/killswitch", "/config", "/api/keys", "/metrics", "/catalog/providers"]) {
+      const { status, body } = await world.get(`${path}?limt=5`);
+      expect([path, status, body.errors?.[0].path]).toEqual([path, 400, "limt"]);
+    }
+  });
+
+  it("are ignored where no key is needed, or an AI client may add some", async () => {
+    for (const path of ["/health", "/openapi.json", "/v1/models"])
+      expect([path, (await world.get(`${path}?now=5`)).status]).toEqual([path, 200]);
   });
 });
 
