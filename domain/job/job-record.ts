@@ -2,75 +2,9 @@
 // of most jobs, and in history those with a column of their own. History keeps records for ever, the object's journal
 // for a moment; rows of the object's tables have every field, and get new ones by a schema step.
 
-import { COMMON_FLOW } from "./flows.ts";
 import type { Job } from "./job.ts";
 import { groupKeyOf } from "./queue.ts";
-
-/** Fields that every record has. A new field goes into `LATER_FIELDS`, or does not compile. */
-type FirstField =
-  | "id"
-  | "version"
-  | "status"
-  | "priority"
-  | "tier"
-  | "groupKey"
-  | "orderKey"
-  | "assignedWorker"
-  | "workerProvider"
-  | "lease"
-  | "settledBy"
-  | "attempts"
-  | "rateLimitRetries"
-  | "releases"
-  | "error"
-  | "progress"
-  | "usage"
-  | "costNanoUsd"
-  | "schedule"
-  | "timeoutMs"
-  | "maxAttempts"
-  | "runAt"
-  | "readyAt"
-  | "createdAt"
-  | "assignedAt"
-  | "startedAt"
-  | "heartbeatAt"
-  | "finishedAt"
-  | "updatedAt"
-  | "provider"
-  | "model"
-  | "tags"
-  | "excludedProviders";
-
-/** Fields added after the first release, with the values of a job that never used them. */
-const LATER_FIELDS = {
-  edge: true,
-  requestedModel: null,
-  tried: [],
-  api: null,
-  stream: false,
-  firstTokenAt: null,
-  frontDoor: null,
-  queueUntilAt: null,
-  keyId: null,
-  createdBy: null,
-  metadata: {},
-  avoidedWorkers: [],
-  delayedBy: null,
-  ranProvider: null,
-  ranModel: null,
-  traceparent: null,
-  files: [],
-  resultFiles: [],
-  resultFile: null,
-  resultBytes: null,
-  batch: null,
-  batchPlace: null,
-  runnableAt: null,
-  fairnessKey: null,
-  flow: COMMON_FLOW,
-  share: null,
-} as const satisfies Pick<Job, Exclude<keyof Job, FirstField>>;
+import { USUAL } from "./usual-job.ts";
 
 /** The columns of history that a record there does without. */
 export interface JobColumns {
@@ -112,34 +46,6 @@ const columnsOf = (row: JobColumns) => ({
   createdAt: row.created_at,
   finishedAt: row.finished_at,
 });
-
-/** Fields that are left out where they have these values. */
-const USUAL = {
-  ...LATER_FIELDS,
-  provider: null,
-  model: null,
-  priority: "normal",
-  tier: null,
-  tags: [],
-  orderKey: null,
-  workerProvider: null,
-  lease: 0,
-  settledBy: null,
-  attempts: 0,
-  rateLimitRetries: 0,
-  releases: 0,
-  excludedProviders: [],
-  error: null,
-  progress: null,
-  usage: null,
-  timeoutMs: null,
-  maxAttempts: null,
-  runAt: null,
-  readyAt: null,
-  assignedAt: null,
-  startedAt: null,
-  heartbeatAt: null,
-} as const satisfies Partial<Job>;
 
 /** Instants are stored together, as milliseconds since the creation. */
 const INSTANTS = ["assignedAt", "startedAt", "heartbeatAt", "updatedAt", "runnableAt", "firstTokenAt"] as const;

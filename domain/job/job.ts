@@ -11,9 +11,9 @@ import type { JobStatus } from "../words/job-status.ts";
 import type { Json } from "../words/json.ts";
 import type { Priority, Requirements, Tier } from "../words/requirements.ts";
 import type { Share } from "./fair-order.ts";
-import { COMMON_FLOW } from "./flows.ts";
 import type { BatchPlace, FrontDoorFacts, Tried } from "./job-facts.ts";
 import { groupKeyOf, orderKeyOf } from "./queue.ts";
+import { USUAL } from "./usual-job.ts";
 
 /** Token counts; `inputTokens` includes cached ones, `outputTokens` includes reasoning. */
 export interface Usage {
@@ -237,57 +237,30 @@ export const createJob = (request: NewJob, id: string, nowAt: number, by: Actor 
   const readyAt = runAt !== null && runAt > nowAt ? runAt : null;
   const tags = [...new Set(asked.tags)];
   const job: Job = {
+    ...USUAL,
     ...asked,
     id,
     tags,
-    edge: asked.edge ?? true,
-    requestedModel: asked.requestedModel ?? null,
-    tried: asked.tried ?? [],
     version: 1,
     status: "pending",
     api,
     stream,
-    firstTokenAt: null,
     frontDoor,
     traceparent,
     queueUntilAt: queueEndOf(frontDoor, nowAt),
     keyId: by?.keyId ?? null,
     createdBy: by === null ? null : { name: by.name, personId: by.personId ?? null },
     groupKey: groupKeyOf(requirementsOfNew(request)),
-    batch: asked.batch ?? null,
-    batchPlace: asked.batchPlace ?? null,
     orderKey: readyAt === null ? (asked.batchPlace?.yieldsUntilAt ?? orderKeyOf(asked.priority, nowAt)) : null,
     assignedWorker: null,
-    workerProvider: null,
-    lease: 0,
-    settledBy: null,
-    attempts: 0,
-    rateLimitRetries: 0,
-    releases: 0,
-    excludedProviders: [],
-    avoidedWorkers: [],
-    error: null,
-    progress: null,
-    usage: null,
     costNanoUsd: null,
-    metadata: asked.metadata ?? {},
-    ranProvider: null,
-    ranModel: null,
     files: [...new Set(asked.files ?? [])],
-    resultFiles: [],
-    resultFile: null,
-    resultBytes: null,
     fairnessKey: asked.fairnessKey ?? user,
-    flow: asked.flow ?? COMMON_FLOW,
-    share: null,
     runAt,
     readyAt,
     runnableAt: readyAt ?? nowAt,
     delayedBy: readyAt === null ? null : "run_at",
     createdAt: nowAt,
-    assignedAt: null,
-    startedAt: null,
-    heartbeatAt: null,
     finishedAt: null,
     updatedAt: nowAt,
   };

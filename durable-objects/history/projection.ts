@@ -9,7 +9,7 @@ import { EVENTS_IN_ROW, storedEvents } from "../../domain/job/stored-timeline.ts
 import { idsOf } from "../../domain/words/event.ts";
 import type { Recorded } from "../store/jobs/job-rows.ts";
 import type { Store } from "../store/open.ts";
-import type { OutboxRow, StoredEvent } from "../store/outbox.ts";
+import type { Correction, OutboxRow, StoredEvent } from "../store/outbox.ts";
 import { type KeptBatch, keptTextsOf } from "./kept-texts.ts";
 import { type Cells, type Insert, inserts, largeInserts } from "./statements.ts";
 
@@ -147,27 +147,22 @@ const attemptRows = ({ entries }: OutboxRow): Cells[] =>
     one.model ?? "",
     one.worker,
     one.outcome,
-    one.inputTokens,
-    one.outputTokens,
-    one.cachedInputTokens,
-    one.reasoningTokens,
-    one.nanoUsd,
-    one.source,
-    one.price,
+    ...spentCells(one),
   ]);
 
 const correctionRows = ({ entries: { corrections = [] } }: OutboxRow): Cells[] =>
-  corrections.map((one) => [
-    one.jobId,
-    one.lease,
-    one.inputTokens,
-    one.outputTokens,
-    one.cachedInputTokens,
-    one.reasoningTokens,
-    one.nanoUsd,
-    one.source,
-    one.price,
-  ]);
+  corrections.map((one) => [one.jobId, one.lease, ...spentCells(one)]);
+
+/** What an attempt spent, as it was told first or later. */
+const spentCells = (one: Correction): Cells => [
+  one.inputTokens,
+  one.outputTokens,
+  one.cachedInputTokens,
+  one.reasoningTokens,
+  one.nanoUsd,
+  one.source,
+  one.price,
+];
 
 const auditRows = ({ seq, entries }: OutboxRow): Cells[] =>
   entries.audit.map(({ at, actor, action, target, detail }, index) => [
