@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 import { SourceMap } from "node:module";
 import path from "node:path";
 
-const ROOT = path.resolve(import.meta.dirname, "..");
+const ROOT = path.resolve(import.meta.dirname, "../..");
 const MAP = path.join(ROOT, "dist/worker/index.js.map");
 
 export class Bundle {

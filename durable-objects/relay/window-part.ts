@@ -62,7 +62,9 @@ export class WindowPart {
   }
 
   #numberedText(before: number, after: number): string {
-    return eventsIn(this.text)
+    const events = eventsIn(this.text);
+    this.#eventCount = events.length;
+    return events
       .map((event, index) => ({ data: dataOf(event), number: before + index + 1 }))
       .filter(({ data, number }) => number > after && data !== "" && data !== "[DONE]")
       .map(({ data, number }) => numberedEvent(`${this.#lease}.${number}`, data))

@@ -1,20 +1,25 @@
-// New connections begin a few at a time, between the requests of those that are open: a client that opens a thousand at
-// once keeps no other waiting.
+// New connections begin a few at a time, between the requests of those that are open, and few of them are heard for the
+// first time in one turn of the event loop: a client that opens a thousand at once keeps no other waiting, even if it
+// sends all its requests only when they are open.
 
-import type { Server } from "node:http";
+import type { IncomingMessage, Server } from "node:http";
 import type { Socket } from "node:net";
 
 const BEGUN_AT_ONCE = 8;
+/** First requests that are read in one turn. */
+const HEARD_AT_ONCE = 16;
 
 /** Call it before other listeners for connections are added. They wait unread; the server's `maxConnections` bounds them. */
 export const beginFewAtOnce = (server: Server, atOnce: number = BEGUN_AT_ONCE): void => {
   const begin = server.listeners("connection") as ((socket: Socket) => void)[];
   server.removeAllListeners("connection");
   (server as Server & { pauseOnConnect: boolean }).pauseOnConnect = true;
+  const silent = hearFewAtOnce(server);
   const waiting: Socket[] = [];
   let begun = 0;
   const start = (socket: Socket): void => {
     begun += 1;
+    silent.add(socket);
     for (const one of begin) one.call(server, socket);
     socket.resume();
   };
@@ -28,4 +33,33 @@ export const beginFewAtOnce = (server: Server, atOnce: number = BEGUN_AT_ONCE): 
     if (begun < atOnce && waiting.length === 0) start(socket);
     else waiting.push(socket);
   });
+};
+
+/** Where those that have begun are added. */
+const hearFewAtOnce = (server: Server, atOnce: number = HEARD_AT_ONCE): { add: (socket: Socket) => void } => {
+  /** They have asked nothing yet. */
+  const silent = new Set<Socket>();
+  /** Silent ones that are not read, in the order in which they go on. */
+  let held: Socket[] = [];
+  let heard = 0;
+  const nextTurn = (): void => {
+    heard = 0;
+    for (const socket of held.splice(0, atOnce)) if (!socket.destroyed) socket.resume();
+    if (held.length > 0) setImmediate(nextTurn);
+  };
+  const hear = (socket: Socket): void => {
+    if (!silent.delete(socket)) return;
+    if (heard === 0 && held.length === 0) setImmediate(nextTurn);
+    heard += 1;
+    if (heard !== atOnce) return;
+    held = [...silent];
+    for (const one of held) one.pause();
+  };
+  for (const event of ["request", "upgrade"]) server.on(event, ({ socket }: IncomingMessage) => hear(socket));
+  return {
+    add: (socket) => {
+      silent.add(socket);
+      socket.once("close", () => silent.delete(socket));
+    },
+  };
 };

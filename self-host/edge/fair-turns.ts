@@ -4,6 +4,7 @@
 
 import type { Work } from "../../src/home.ts";
 import { Refused } from "../../src/http/refused.ts";
+import { Company } from "./company.ts";
 
 interface Rule {
   readonly aloneAtATime: number;
@@ -18,8 +19,6 @@ const RULES: Readonly<Partial<Record<Work, Rule>>> = {
 };
 
 const MAX_GAP_MS = 500;
-/** A tenant without requests for this long counts as inactive. */
-const QUIET_AFTER_MS = 1_000;
 const LONGEST_WAIT_MS = 10_000;
 const RETRY_SECONDS = 2;
 const NEVER = Number.POSITIVE_INFINITY;
@@ -46,17 +45,16 @@ export class FairTurns {
   /** By kind of work and tenant. */
   readonly #queues = new Map<string, Queue>();
   readonly #now: () => number;
-  /** The last two tenants with requests, the latest first. */
-  #latest = { tenant: "", at: Number.NEGATIVE_INFINITY };
-  #other = { tenant: "", at: Number.NEGATIVE_INFINITY };
+  readonly #tenants: Company;
 
   constructor(now: () => number = () => performance.now()) {
     this.#now = now;
+    this.#tenants = new Company(now);
   }
 
   /** Resolves when the tenant may go on; call the result to end the turn. Null for work that waits for none. */
   take(tenant: string, work: Work): Promise<() => void> | null {
-    this.#note(tenant);
+    this.#tenants.note(tenant);
     const rule = RULES[work];
     return rule === undefined ? null : this.#takeTurn(tenant, `${work} ${tenant}`, rule);
   }
@@ -73,20 +71,10 @@ export class FairTurns {
     return () => this.#end(tenant, name, queue, startedAt);
   }
 
-  #note(tenant: string): void {
-    if (this.#latest.tenant !== tenant) this.#other = this.#latest;
-    this.#latest = { tenant, at: this.#now() };
-  }
-
-  #isBesideOthers(tenant: string): boolean {
-    const { at } = this.#latest.tenant === tenant ? this.#other : this.#latest;
-    return at > this.#now() - QUIET_AFTER_MS;
-  }
-
   #end(tenant: string, name: string, queue: Queue, startedAt: number): void {
     queue.running -= 1;
     const endedAt = this.#now();
-    if (this.#isBesideOthers(tenant))
+    if (this.#tenants.isBesideOthers(tenant))
       queue.nextAt = endedAt + Math.min(MAX_GAP_MS, (endedAt - startedAt) * queue.rule.gapShare);
     this.#startDue(tenant, name, queue);
   }
@@ -94,7 +82,7 @@ export class FairTurns {
   #startDue(tenant: string, name: string, queue: Queue): void {
     const nowAt = this.#now();
     while (queue.waiting[0] !== undefined && queue.waiting[0].untilAt <= nowAt) queue.waiting.shift()?.refuse();
-    const isBeside = this.#isBesideOthers(tenant);
+    const isBeside = this.#tenants.isBesideOthers(tenant);
     const { aloneAtATime, besideOthersAtATime } = queue.rule;
     const room = isBeside ? besideOthersAtATime : aloneAtATime;
     const gapMs = isBeside ? queue.nextAt - nowAt : 0;

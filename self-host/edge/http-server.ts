@@ -10,6 +10,7 @@ import { presentRefusal } from "../../contract/refusal.ts";
 import { invalid, type Refusal } from "../../domain/words/refusal.ts";
 import { malformedAddress, problemResponse } from "../../src/http/refused.ts";
 import { beginFewAtOnce } from "./arrivals.ts";
+import { Company } from "./company.ts";
 import type { Exchange } from "./pass-on.ts";
 import { TickTurns } from "./tick-turns.ts";
 import { cutFurthestBehind } from "./unread.ts";
@@ -27,8 +28,11 @@ const LAST_BYTES_MS = 1_000;
 /** How long an answer that was given up may take to say so. */
 const LAST_WORDS_MS = 500;
 const CHECK_EVERY_MS = 5_000;
-/** Requests of one key that begin in one turn of the event loop: some milliseconds of work. */
-const BEGUN_A_TURN = 32;
+/**
+ * Requests of one key that begin in one turn of the event loop: alone, as many as go well in one group of calls; beside
+ * others, one or two milliseconds of work.
+ */
+const BEGUN_A_TURN = { alone: 32, besideOthers: 8 };
 
 export type Fetch = (request: Request, exchange: Exchange) => Promise<Response> | Response;
 
@@ -112,7 +116,8 @@ export const edgeServer = (fetch: Fetch, maxConnections: number): Server => {
       errorHandler: () => problemResponse(malformedAddress, crypto.randomUUID()),
     },
   );
-  const turns = new TickTurns(BEGUN_A_TURN);
+  const keys = new Company();
+  const turns = new TickTurns((key) => (keys.isBesideOthers(key) ? BEGUN_A_TURN.besideOthers : BEGUN_A_TURN.alone));
   const answer = (incoming: IncomingMessage, outgoing: ServerResponse): void =>
     void (outgoing.destroyed || listener(incoming, outgoing));
   const server: Server = createServer(
@@ -133,7 +138,9 @@ export const edgeServer = (fetch: Fetch, maxConnections: number): Server => {
     (incoming, outgoing) => {
       if (incoming.httpVersion === "1.0" && incoming.headers.host === undefined) nameHost(incoming);
       countAnswer(server, outgoing);
-      const turn = turns.take(callerOf(incoming));
+      const caller = callerOf(incoming);
+      if (caller !== incoming.url) keys.note(caller);
+      const turn = turns.take(caller);
       if (turn === null) answer(incoming, outgoing);
       else void turn.then(() => answer(incoming, outgoing));
     },

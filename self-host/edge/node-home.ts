@@ -198,7 +198,7 @@ function startObjects(
   return {
     child,
     edgeSocket: edge,
-    process: new ObjectProcess(door, secret, (tenant, bytes) => paces.noteRead(tenant, bytes)),
+    process: new ObjectProcess(door, secret, paces),
   };
 }
 

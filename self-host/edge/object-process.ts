@@ -13,6 +13,7 @@ import type { LastWords } from "../../src/http/last-said.ts";
 import type { ClientSocket } from "./client-sockets.ts";
 import { ObjectLine } from "./object-line.ts";
 import { ObjectLines } from "./object-lines.ts";
+import type { Paces } from "./pace.ts";
 import { processAway } from "./process-away.ts";
 import { streamedBytes } from "./streamed-bytes.ts";
 import { TickTurns } from "./tick-turns.ts";
@@ -20,6 +21,8 @@ import { TickTurns } from "./tick-turns.ts";
 export interface StreamedRequest {
   readonly method?: string;
   readonly body?: ReadableStream<Uint8Array> | null;
+  /** A worker's stream: its body goes at the pace of its tenant's lines. */
+  readonly isWorkers?: true;
   /** What its answer ends with if the process ends before it does; without this such an answer fails. */
   readonly ifLost?: LastWords;
 }
@@ -31,8 +34,10 @@ export interface Streamed {
   readonly text: () => Promise<string>;
 }
 
-/** Of 64 KiB each they take some milliseconds. Few streams of tokens have bytes in the same turn. */
-const READS_A_TURN = 16;
+/** They take a millisecond or two. */
+const READ_BYTES_A_TURN = 256 * 1024;
+/** What a read costs at least, in bytes. Few streams of tokens have bytes in the same turn. */
+const LEAST_READ_BYTES = 16 * 1024;
 
 /** In each method, `path` is the object's: `/<binding>/<name>`. */
 export class ObjectProcess {
@@ -41,15 +46,14 @@ export class ObjectProcess {
   readonly #lines = new ObjectLines((path, onEnd) => this.#openLine(path, onEnd));
   /** Each request has a connection of its own: workerd closes an idle one, and a request sent just then would be lost. */
   readonly #agent = new Agent();
-  readonly #readTurns = new TickTurns(READS_A_TURN);
-  readonly #noteRead: (tenant: string, bytes: number) => void;
+  readonly #readTurns = new TickTurns(() => READ_BYTES_A_TURN);
+  readonly #paces: Paces;
   #isClosed = false;
 
-  /** `noteRead`: a tenant's readers were sent so much of its objects' answers. */
-  constructor(socketPath: string, secret: string, noteRead: (tenant: string, bytes: number) => void) {
+  constructor(socketPath: string, secret: string, paces: Paces) {
     this.#socketPath = socketPath;
     this.#secret = secret;
-    this.#noteRead = noteRead;
+    this.#paces = paces;
   }
 
   /** Sends a group of calls to a tenant; resolves to a line for each outcome. */
@@ -68,22 +72,24 @@ export class ObjectProcess {
   }
 
   /** Sends a request to an object. Its answer may begin at any time and stream for any time. */
-  async fetch(path: string, url: string, { method = "GET", body, ifLost }: StreamedRequest = {}): Promise<Streamed> {
+  async fetch(path: string, url: string, asked: StreamedRequest = {}): Promise<Streamed> {
     this.#refuseIfClosed();
+    const { method = "GET", body, isWorkers, ifLost } = asked;
     const headers = this.#headers(url);
+    const tenant = tenantOf(path);
     const answer = await new Promise<IncomingMessage>((resolve, reject) => {
-      const asked = request({ socketPath: this.#socketPath, agent: this.#agent, path, method, headers }, resolve);
-      asked.on("error", (error) => reject(processAway(error)));
-      if (body) pipeline(Readable.fromWeb(body as never), asked, () => undefined);
-      else asked.end();
+      const sent = request({ socketPath: this.#socketPath, agent: this.#agent, path, method, headers }, resolve);
+      sent.on("error", (error) => reject(processAway(error)));
+      const pace = body && isWorkers === true ? [this.#paces.open(tenant)] : [];
+      if (body) pipeline([Readable.fromWeb(body as never), ...pace, sent], () => undefined);
+      else sent.end();
     });
     // The reader gets the error; no other listener is needed.
     answer.on("error", () => undefined);
-    const tenant = tenantOf(path);
     const pace = {
-      takeTurn: () => this.#readTurns.take(tenant),
+      takeTurn: (bytes: number) => this.#readTurns.take(tenant, Math.max(bytes, LEAST_READ_BYTES)),
       // What other objects answer, such as a file's bytes, comes from no data line.
-      noteRead: (count: number) => path.startsWith("/RELAY/") && this.#noteRead(tenant, count),
+      noteRead: (count: number) => path.startsWith("/RELAY/") && this.#paces.noteRead(tenant, count),
     };
     let bytes: ReadableStream<Uint8Array> | null = null;
     return {

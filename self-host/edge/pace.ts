@@ -1,9 +1,11 @@
-// How many bytes a second a tenant's workers may send on their data lines, together: a token bucket. What comes faster
-// is read later, so that TCP slows the sender down. Without it the workers of one tenant could keep the thread busy that
-// all tenants of a process share. What the tenant's readers are sent has a bucket of its own, because each byte goes to
-// every reader: while that is in debt, the lines wait, so that no reader falls behind. Nothing is refused or lost.
+// How many bytes a second a tenant's workers may send of their streams, on data lines or over HTTP, together: a token
+// bucket. What comes faster is read later, so that TCP slows the sender down. Without it the workers of one tenant could
+// keep the thread busy that all tenants of a process share. What the tenant's readers are sent has a bucket of its own,
+// because each byte goes to every reader: while that is in debt, the lines wait, so that no reader falls behind. Nothing
+// is refused or lost. Here a line is either: a data line, or a request with a stream.
 
 import { Transform } from "node:stream";
+import { TickTurns } from "./tick-turns.ts";
 
 const MIB = 1024 * 1024;
 /** Thousands of streams of tokens take less. */
@@ -13,8 +15,12 @@ const BURST_BYTES = 2 * MIB;
 /** One reader gets all that the lines may send. */
 export const READER_BYTES_A_SECOND = LINE_BYTES_A_SECOND;
 const READER_BURST_BYTES = 8 * MIB;
+/** What passes in one turn of the event loop: they may all have bytes at once. */
+const LINE_BYTES_A_TURN = 256 * 1024;
 /** Lines wait no longer: readers that come back get 1 MiB each at once, which no line sends. */
 const LONGEST_DEBT_MS = 1_000;
+/** By then both buckets are full: a line that closes and comes again must not find new ones. */
+export const FULL_AGAIN_MS = LONGEST_DEBT_MS + (1_000 * READER_BURST_BYTES) / READER_BYTES_A_SECOND;
 
 export class Bucket {
   readonly #bytesASecond: number;
@@ -53,37 +59,42 @@ interface Pace {
   readonly lines: Bucket;
   readonly readers: Bucket;
   openLines: number;
+  forgetting: NodeJS.Timeout | undefined;
 }
 
 export class Paces {
-  readonly #open = new Map<string, Pace>();
+  readonly #known = new Map<string, Pace>();
+  readonly #turns = new TickTurns(() => LINE_BYTES_A_TURN);
 
-  /** Tenants with an open line. */
+  /** Tenants with an open line, or one that was open a moment ago. */
   get size(): number {
-    return this.#open.size;
+    return this.#known.size;
   }
 
   /** The tenant's readers were sent so much. */
   noteRead(tenant: string, bytes: number): void {
-    this.#open.get(tenant)?.readers.charge(bytes, performance.now());
+    this.#known.get(tenant)?.readers.charge(bytes, performance.now());
   }
 
   /** A stream that passes one line's bytes on at its tenant's pace. */
   open(tenant: string): Transform {
-    const pace = this.#open.get(tenant) ?? newPace(performance.now());
+    const pace = this.#known.get(tenant) ?? newPace(performance.now());
     pace.openLines += 1;
-    this.#open.set(tenant, pace);
+    clearTimeout(pace.forgetting);
+    this.#known.set(tenant, pace);
     const paced = new Transform({
       transform: (bytes: Buffer, _encoding, done) => {
         const nowAt = performance.now();
         const waitMs = Math.max(pace.lines.take(bytes.byteLength, nowAt), pace.readers.take(0, nowAt));
-        if (waitMs === 0) done(null, bytes);
-        else setTimeout(() => done(null, bytes), waitMs);
+        const turn = waitMs === 0 ? this.#turns.take(tenant, bytes.byteLength) : null;
+        if (waitMs > 0) setTimeout(() => done(null, bytes), waitMs);
+        else if (turn === null) done(null, bytes);
+        else void turn.then(() => done(null, bytes));
       },
     });
     paced.once("close", () => {
       pace.openLines -= 1;
-      if (pace.openLines === 0) this.#open.delete(tenant);
+      if (pace.openLines === 0) pace.forgetting = setTimeout(() => this.#known.delete(tenant), FULL_AGAIN_MS).unref();
     });
     return paced;
   }
@@ -93,4 +104,5 @@ const newPace = (nowAt: number): Pace => ({
   lines: new Bucket(nowAt),
   readers: new Bucket(nowAt, READER_BYTES_A_SECOND, READER_BURST_BYTES),
   openLines: 0,
+  forgetting: undefined,
 });

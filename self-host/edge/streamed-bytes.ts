@@ -6,8 +6,8 @@ import { LastSaid, type LastWords } from "../../src/http/last-said.ts";
 
 /** What its tenant's streams have in common. */
 export interface ReadPace {
-  /** Null: it may read at once. */
-  readonly takeTurn: () => Promise<void> | null;
+  /** To read so many bytes; null: it may read at once. */
+  readonly takeTurn: (bytes: number) => Promise<void> | null;
   readonly noteRead: (bytes: number) => unknown;
 }
 
@@ -28,7 +28,7 @@ export const streamedBytes = (
   });
   const next = async (): Promise<Uint8Array | null> => {
     for (;;) {
-      const turn = answer.readableLength > 0 ? takeTurn() : null;
+      const turn = answer.readableLength > 0 ? takeTurn(answer.readableLength) : null;
       if (turn !== null) await turn;
       const bytes = answer.read() as Uint8Array | null;
       if (bytes !== null || answer.closed) return bytes;

@@ -5,28 +5,39 @@
 /** Beyond it nothing waits: what begins is refused by the shares (`src/http/shares.ts`). */
 export const MAX_WAITING = 4_096;
 
+interface Work {
+  readonly size: number;
+  readonly begin: () => void;
+}
+
 interface Turns {
   taken: number;
-  readonly waiting: (() => void)[];
+  waiting: Work[];
 }
 
 export class TickTurns {
-  readonly #atOnce: number;
+  readonly #sizeOfTurn: (name: string) => number;
   /** Those with something to do in this turn, or waiting, by name. */
   readonly #turns = new Map<string, Turns>();
 
-  constructor(atOnce: number) {
-    this.#atOnce = atOnce;
+  /** `sizeOfTurn`: what one name may do in one turn, together; what is larger has a turn of its own. */
+  constructor(sizeOfTurn: (name: string) => number) {
+    this.#sizeOfTurn = sizeOfTurn;
   }
 
   /** Null: it may begin at once. */
-  take(name: string): Promise<void> | null {
+  take(name: string, size = 1): Promise<void> | null {
     const turns = this.#turns.get(name) ?? this.#begin(name);
-    if (turns.taken < this.#atOnce || turns.waiting.length >= MAX_WAITING) {
-      turns.taken += 1;
+    const hasRoom = turns.waiting.length === 0 && this.#hasRoom(name, turns, size);
+    if (hasRoom || turns.waiting.length >= MAX_WAITING) {
+      turns.taken += size;
       return null;
     }
-    return new Promise((resolve) => turns.waiting.push(resolve));
+    return new Promise((begin) => turns.waiting.push({ size, begin }));
+  }
+
+  #hasRoom(name: string, { taken }: Turns, size: number): boolean {
+    return taken === 0 || taken + size <= this.#sizeOfTurn(name);
   }
 
   #begin(name: string): Turns {
@@ -39,8 +50,19 @@ export class TickTurns {
   #next(): void {
     for (const [name, turns] of this.#turns) {
       if (turns.waiting.length === 0) this.#turns.delete(name);
-      else for (const begin of turns.waiting.splice(0, this.#atOnce)) begin();
+      else this.#run(name, turns);
     }
     if (this.#turns.size > 0) setImmediate(() => this.#next());
+  }
+
+  #run(name: string, turns: Turns): void {
+    turns.taken = 0;
+    let count = 0;
+    for (const { size } of turns.waiting) {
+      if (!this.#hasRoom(name, turns, size)) break;
+      turns.taken += size;
+      count += 1;
+    }
+    for (const { begin } of turns.waiting.splice(0, count)) begin();
   }
 }

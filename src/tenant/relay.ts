@@ -11,9 +11,12 @@ import { isSelfHosted, type TenantName } from "./tenant-object.ts";
 
 const jurisdictionOf = (env: Env, { jurisdiction }: TenantName) => (isSelfHosted(env) ? null : jurisdiction);
 
-/** The stub's own types wrap every answer a second time; self-hosted, a request may name what ends a broken answer. */
+/**
+ * The stub's own types wrap every answer a second time. Self-hosted, a request may name what ends a broken answer, and
+ * that its body is a worker's stream.
+ */
 interface RelayObject extends Pick<Relay, "readBody" | "dropBody"> {
-  readonly fetch: (url: string, init?: RequestInit & { ifLost?: LastWords }) => Promise<Response>;
+  readonly fetch: (url: string, init?: RequestInit & { ifLost?: LastWords; isWorkers?: true }) => Promise<Response>;
 }
 
 const objectOf = (env: Env, name: TenantName, id: string): RelayObject =>
@@ -56,7 +59,7 @@ export const writeRelay = (
 ): Promise<Response> => {
   const wishes = { api: null, isNumbered: false, stripsUsage: false, keepAliveMs: 0, after: 0 };
   const query = queryOf({ jobId, lease, wishes, jurisdiction: jurisdictionOf(env, name) });
-  return relayOf(env, name, instance).fetch(`${ORIGIN}/write?${query}`, { method: "POST", body });
+  return relayOf(env, name, instance).fetch(`${ORIGIN}/write?${query}`, { method: "POST", body, isWorkers: true });
 };
 
 export const openDataLine = (

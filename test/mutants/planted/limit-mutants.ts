@@ -54,14 +54,20 @@ export const LIMIT_MUTANTS: readonly Mutant[] = [
   mutant(
     "all that one key asks at once begins in one turn of Node",
     "self-host/edge/tick-turns.ts",
-    "turns.taken < this.#atOnce ||",
-    "turns.taken >= 0 ||",
+    "return taken === 0 || taken + size",
+    "return taken >= 0 || taken + size",
   ),
   mutant(
     "what readers are sent does not slow their tenant's data lines",
     "self-host/edge/pace.ts",
     "Math.max(pace.lines.take(bytes.byteLength, nowAt), pace.readers.take(0, nowAt))",
     "pace.lines.take(bytes.byteLength, nowAt)",
+  ),
+  mutant(
+    "a worker's streams over HTTP have no pace",
+    "self-host/edge/object-process.ts",
+    "body && isWorkers === true ? [this.#paces.open(tenant)] : []",
+    "[]",
   ),
   mutant("a data line may be compressed", "self-host/edge/pass-on.ts", '  "sec-websocket-extensions",\n', ""),
   mutant(

@@ -1,8 +1,8 @@
 // New connections beside those that are open.
 
-import { EventEmitter } from "node:events";
-import type { Server } from "node:http";
-import type { Socket } from "node:net";
+import { EventEmitter, once } from "node:events";
+import { createServer, type Server } from "node:http";
+import { type AddressInfo, connect, type Socket } from "node:net";
 import { setImmediate as nextRound } from "node:timers/promises";
 import { expect, it, vi } from "vitest";
 import { beginFewAtOnce } from "../../../self-host/edge/arrivals.ts";
@@ -13,7 +13,7 @@ const world = () => {
   beginFewAtOnce(server, 3);
   const arrive = () => {
     const resumed = vi.fn();
-    const socket = { destroyed: false, resume: resumed, resumed };
+    const socket = Object.assign(new EventEmitter(), { destroyed: false, resume: resumed, resumed, pause: vi.fn() });
     server.emit("connection", socket as unknown as Socket);
     return socket;
   };
@@ -44,4 +44,34 @@ it("one that has ended before its turn is left out, and later ones begin at once
   expect(begun.length).toBe(3);
   arrive();
   expect(begun.length).toBe(4);
+});
+
+it("a thousand that ask only when all are open are heard a few in each turn", async () => {
+  const server = createServer((_request, response) => void response.end());
+  beginFewAtOnce(server);
+  const heard: number[] = [];
+  let inThisTurn = 0;
+  server.on("request", ({ url }) => {
+    heard.push(Number(url?.slice(1)));
+    if (inThisTurn === 0) setImmediate(() => (inThisTurn = 0));
+    inThisTurn += 1;
+    expect(inThisTurn).toBeLessThanOrEqual(24);
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  const clients = await Promise.all(
+    Array.from({ length: 200 }, async () => {
+      const client = connect({ port, host: "127.0.0.1" });
+      await once(client, "connect");
+      return client;
+    }),
+  );
+  await expect.poll(() => new Promise((resolve) => server.getConnections((_, count) => resolve(count)))).toBe(200);
+  for (const [at, client] of clients.entries()) client.write(`GET /${at} HTTP/1.1\r\nhost: t\r\n\r\n`);
+  const answers = await Promise.all(clients.map((client) => once(client, "data")));
+  expect(answers).toHaveLength(200);
+  expect(new Set(heard).size).toBe(200);
+  for (const client of clients) client.destroy();
+  server.close();
 });

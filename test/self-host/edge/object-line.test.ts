@@ -7,7 +7,8 @@ import path from "node:path";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { type WebSocket, WebSocketServer } from "ws";
 import { answeredText, askedText, readAnswered, readAsked } from "../../../durable-objects/sockets/object-line.ts";
-import { ObjectProcess } from "../../../self-host/edge/object-process.ts";
+import { ObjectProcess, type StreamedRequest } from "../../../self-host/edge/object-process.ts";
+import { Paces, READER_BYTES_A_SECOND } from "../../../self-host/edge/pace.ts";
 import { TextReader, textFrame } from "../../../self-host/edge/websocket-frame.ts";
 import { folderForEachTest } from "../../support/temporary-folder.ts";
 
@@ -16,6 +17,7 @@ const OBJECT = "/TENANT/t";
 const folder = folderForEachTest();
 let server: Server;
 let objects: ObjectProcess;
+let paces: Paces;
 let upgrades: { url: string | undefined; headers: Record<string, unknown> }[] = [];
 let sockets: WebSocket[] = [];
 /** How an object answers a message. */
@@ -43,7 +45,8 @@ beforeEach(async () => {
   });
   server.listen(path.join(folder.path, "door.sock"));
   await once(server, "listening");
-  objects = new ObjectProcess(path.join(folder.path, "door.sock"), "secret", () => undefined);
+  paces = new Paces();
+  objects = new ObjectProcess(path.join(folder.path, "door.sock"), "secret", paces);
 });
 
 afterEach(() => {
@@ -112,7 +115,7 @@ describe("a group", () => {
   });
 
   it("to a process that is not there may be tried again", async () => {
-    const nobody = new ObjectProcess(path.join(folder.path, "nobody.sock"), "secret", () => undefined);
+    const nobody = new ObjectProcess(path.join(folder.path, "nobody.sock"), "secret", paces);
     await expect(nobody.sendGroup(OBJECT, "[]")).rejects.toMatchObject({ retryable: true });
     nobody.close();
   });
@@ -255,6 +258,28 @@ describe("a stream", () => {
     for (let count = 0; count < 3; count += 1)
       expect(await (await objects.fetch("/RELAY/r", "https://relay/read")).text()).toBe("first");
     expect(used.size).toBe(3);
+  });
+
+  it("of a worker over HTTP waits while its tenant's readers were sent more than their share", async () => {
+    const line = paces.open("t");
+    paces.noteRead("t", 100 * READER_BYTES_A_SECOND);
+    const startedAt = performance.now();
+    const cameAfterMs: number[] = [];
+    server.removeAllListeners("request");
+    server.on("request", (request, response) => {
+      request.on("data", () => cameAfterMs.push(performance.now() - startedAt));
+      request.on("end", () => response.end());
+    });
+    const write = (to: string, how: StreamedRequest = {}): Promise<unknown> => {
+      const body = new Blob(["text"]).stream();
+      return objects.fetch(`/RELAY/${to}`, "https://relay/write", { method: "POST", body, ...how });
+    };
+    const held = write("t%2Fw", { isWorkers: true });
+    await Promise.all([write("other%2Fw", { isWorkers: true }), write("t%2Fbody%2Fj")]);
+    expect(cameAfterMs).toHaveLength(2);
+    expect(await held).toMatchObject({ status: 200 });
+    expect(cameAfterMs.map((ms) => ms > 900)).toEqual([false, false, true]);
+    line.destroy();
   });
 
   it("that breaks off on its way to a process fails its request, and nothing else", async () => {

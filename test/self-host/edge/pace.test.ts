@@ -1,6 +1,7 @@
 import { once } from "node:events";
-import { describe, expect, test } from "vitest";
-import { Bucket, Paces, READER_BYTES_A_SECOND } from "../../../self-host/edge/pace.ts";
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { describe, expect, test, vi } from "vitest";
+import { Bucket, FULL_AGAIN_MS, Paces, READER_BYTES_A_SECOND } from "../../../self-host/edge/pace.ts";
 
 describe("the bytes of a tenant's data lines", () => {
   test("pass at once until the burst is used, then wait for their share of a second", () => {
@@ -23,7 +24,8 @@ describe("the bytes of a tenant's data lines", () => {
     expect(bucket.take(100, 0)).toBe(100);
   });
 
-  test("share one bucket over all lines of the tenant, which is forgotten with the last line", async () => {
+  test("share one bucket over all lines of the tenant, which is forgotten when it is full again", async () => {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
     const paces = new Paces();
     const lines = [paces.open("t"), paces.open("t"), paces.open("other")];
     expect(paces.size).toBe(2);
@@ -34,7 +36,41 @@ describe("the bytes of a tenant's data lines", () => {
       line.destroy();
       await once(line, "close");
     }
-    expect(paces.size).toBe(0);
+    vi.advanceTimersByTime(FULL_AGAIN_MS - 1);
+    expect(paces.size).toBe(2);
+    const again = paces.open("t");
+    vi.advanceTimersByTime(1);
+    expect(paces.size).toBe(1);
+    again.destroy();
+    vi.useRealTimers();
+  });
+
+  test("are not given a new burst by closing a line and opening another", async () => {
+    const paces = new Paces();
+    const first = paces.open("t");
+    paces.noteRead("t", 100 * READER_BYTES_A_SECOND);
+    first.destroy();
+    await once(first, "close");
+    const startedAt = performance.now();
+    const second = paces.open("t");
+    second.write("text");
+    await once(second, "data");
+    expect(performance.now() - startedAt).toBeGreaterThan(900);
+    second.destroy();
+  });
+
+  test("pass a little of all lines together in one turn of the event loop", async () => {
+    const paces = new Paces();
+    const passed: number[] = [];
+    const lines = Array.from({ length: 8 }, () => paces.open("t").on("data", ({ length }) => passed.push(length)));
+    for (const line of lines) line.write(Buffer.alloc(64 * 1024));
+    const counts = [passed.length];
+    await nextTurn();
+    await nextTurn();
+    counts.push(passed.length);
+    expect(counts[0]).toBeLessThanOrEqual(4);
+    expect(counts[1]).toBe(8);
+    for (const line of lines) line.destroy();
   });
 
   test("wait while the tenant's readers were sent more than their share, for a second at most", async () => {
