@@ -47,4 +47,16 @@ export const GROWTH: readonly GrowthRow[] = [
     freedBy: "their end, or history has them",
     provenBy: ["test/store/journal.workers.test.ts", "prompts, inputs and results count against its bound"],
   },
+  {
+    what: "what waking reads of the outbox",
+    holds: ["durable-objects/store/journal.ts#writtenChars"],
+    grownBy: "worker",
+    countedBy: "durable-objects/store/journal.ts",
+    bound: JOURNAL_ROOM.readChars,
+    unit: "characters",
+    of: "tenant",
+    atTheBound: { drops: "nothing: the older half goes to the tables" },
+    freedBy: "history has them",
+    provenBy: ["test/store/journal.workers.test.ts", "what waking reads is bounded while history is away"],
+  },
 ];

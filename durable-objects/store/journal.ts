@@ -17,17 +17,20 @@ import { all, type Sql } from "./sql.ts";
 
 /**
  * The journal's capacity: above it the older half moves to the tables. `chars` counts records, prompts, inputs and
- * results; a prompt with its input, or a result, of more than `textChars` is never here. A job that history has as open
- * stays for `stayMs` after its creation, while no more than `stayChars` are written: rows that history has are kept for
- * it.
+ * results; `readChars` what waking reads, where a job stands once for each of its changes. A prompt with its input, or a
+ * result, of more than `textChars` is never here. A job that history has as open stays for `stayMs` after its creation,
+ * while no more than `stayChars` are written: rows that history has are kept for it.
  */
 export const JOURNAL_ROOM = {
   jobs: 16_000,
   chars: 16_000_000,
+  readChars: 48_000_000,
   textChars: 4_096,
   stayMs: 60_000,
   stayChars: 24_000_000,
 };
+/** Waking reads so many at a time. */
+const ROWS_A_READ = 50;
 /** Jobs that ended here and that history has, kept for reads that follow soon. */
 const ENDED_JOBS = 2_000;
 
@@ -140,7 +143,9 @@ export class Journal {
   }
 
   get isFull(): boolean {
-    return this.#known().size > JOURNAL_ROOM.jobs || this.#chars > JOURNAL_ROOM.chars;
+    const { jobs, chars, readChars } = JOURNAL_ROOM;
+    const readFrom = this.oldest?.begunAtChars ?? this.#writtenChars;
+    return this.#jobs.size > jobs || this.#chars > chars || this.#writtenChars - readFrom > readChars;
   }
 
   /** It is full soon, unless history is sent what it has. */
@@ -225,7 +230,7 @@ export class Journal {
   }
 
   /** The oldest job here. */
-  get oldest(): Pick<Journaled, "job" | "firstSeq"> | null {
+  get oldest(): Pick<Journaled, "job" | "firstSeq" | "begunAtChars"> | null {
     for (const kept of this.#known().values()) return kept;
     return null;
   }
@@ -256,22 +261,29 @@ export class Journal {
       memory.clear();
     this.#chars = 0;
     this.#writtenChars = 0;
-    const rows = all(
-      this.#sql,
-      `SELECT outbox.seq, change.value AS change FROM outbox, json_each(outbox.jobs) AS change
-       WHERE outbox.jobs IS NOT NULL AND outbox.seq > ?
-         AND NOT EXISTS (SELECT 1 FROM jobs WHERE id = change.value ->> '$.job.id')
-       ORDER BY outbox.seq`,
-      this.#settings.spilledSeq(),
-    );
-    for (const { seq, change } of rows) {
-      this.#replay(change as string, seq as number);
-      this.#writtenChars += (change as string).length;
-    }
+    const rows = "SELECT MIN(seq) AS first, MAX(seq) AS last FROM outbox WHERE seq > ?";
+    const [{ first, last } = {}] = all(this.#sql, rows, this.#settings.spilledSeq());
+    for (let seq = Number(first ?? 1); seq <= Number(last ?? 0); seq += ROWS_A_READ) this.#readRows(seq);
     this.#isRead = true;
     const drainedSeq = this.#settings.drainedSeq();
     for (const kept of this.#jobs.values())
       if (isFinal(kept.job.status) && kept.changedSeq <= drainedSeq) this.remove(kept);
+  }
+
+  #readRows(fromSeq: number): void {
+    const rows = all(
+      this.#sql,
+      `SELECT outbox.seq, change.value AS change FROM outbox, json_each(outbox.jobs) AS change
+       WHERE outbox.jobs IS NOT NULL AND outbox.seq >= ? AND outbox.seq < ?
+         AND NOT EXISTS (SELECT 1 FROM jobs WHERE id = change.value ->> '$.job.id')
+       ORDER BY outbox.seq`,
+      fromSeq,
+      fromSeq + ROWS_A_READ,
+    );
+    for (const [seq, changes] of Map.groupBy(rows, (row) => row.seq as number)) {
+      for (const { change } of changes) this.#replay(change as string, seq);
+      for (const { change } of changes) this.#writtenChars += (change as string).length;
+    }
   }
 
   #replay(written: string, seq: number): void {

@@ -73,11 +73,11 @@ const WORKER_COUNT = 4;
  * very short ones; open jobs stay long after history has them, for a while, or not.
  */
 const ROOMS = [
-  { jobs: 8_000, textChars: 4_096, stayMs: 60_000, stayChars: 24_000_000 },
-  { jobs: 8_000, textChars: 12, stayMs: 5_000, stayChars: 24_000_000 },
-  { jobs: 4, textChars: 12, stayMs: 60_000, stayChars: 24_000_000 },
-  { jobs: 8_000, textChars: 4_096, stayMs: 60_000, stayChars: 12_000 },
-  { jobs: 1, textChars: 4_096, stayMs: 0, stayChars: 0 },
+  { jobs: 8_000, textChars: 4_096, readChars: 48_000_000, stayMs: 60_000, stayChars: 24_000_000 },
+  { jobs: 8_000, textChars: 12, readChars: 12_000, stayMs: 5_000, stayChars: 24_000_000 },
+  { jobs: 4, textChars: 12, readChars: 48_000_000, stayMs: 60_000, stayChars: 24_000_000 },
+  { jobs: 8_000, textChars: 4_096, readChars: 24_000, stayMs: 60_000, stayChars: 12_000 },
+  { jobs: 1, textChars: 4_096, readChars: 48_000_000, stayMs: 0, stayChars: 0 },
 ];
 
 /** The same for what one outbox row, one drain and one statement may contain. */

@@ -292,8 +292,10 @@ test("a change that history does not hear of is in a row of its own, where wakin
   const seen = await inStore(({ store, woken, rows }) => {
     const job = create(store, "a", 1, { runAt: 5_000 });
     commit(store, 1);
-    store.jobs.touch({ ...job, orderKey: 7 }, 9_000, () => 2);
-    commit(store, 2);
+    for (let seq = 2; seq <= 120; seq += 1) {
+      store.jobs.touch({ ...job, orderKey: 127 - seq }, 9_000, () => seq);
+      commit(store, seq);
+    }
     const { jobs } = woken();
     return [jobs.headOf(job.groupKey), jobs.openCounts().pending, jobs.nextDueAt(), rows().jobs];
   });
@@ -334,6 +336,47 @@ test("past its bound the older half goes to the tables, and waking does not read
     });
   } finally {
     JOURNAL_ROOM.jobs = bound;
+  }
+});
+
+test("what waking reads is bounded while history is away: a job whose changes go on and on moves to the tables", async () => {
+  const bound = JOURNAL_ROOM.readChars;
+  JOURNAL_ROOM.readChars = 20_000;
+  try {
+    const seen = await inStore(({ store, woken, rows }) => {
+      const job = create(store, "a", 1);
+      commit(store, 1);
+      const full = new Set<number>();
+      for (let seq = 2; seq <= 200; seq += 1) {
+        store.jobs.touch({ ...job, heartbeatAt: seq }, seq, () => seq);
+        commit(store, seq);
+        const opened = seq % 2 === 0 ? store : woken();
+        if (opened.jobs.makeRoom()) full.add(seq);
+        if (opened !== store) store.forgetRecent();
+      }
+      return { moves: full.size, rows: rows().jobs, beat: woken().jobs.find("a")?.heartbeatAt };
+    });
+    expect(seen).toEqual({ moves: 1, rows: 1, beat: 200 });
+  } finally {
+    JOURNAL_ROOM.readChars = bound;
+  }
+});
+
+test("jobs of one row stay equally long, before and after waking", async () => {
+  const bound = JOURNAL_ROOM.stayChars;
+  try {
+    const moved = [false, true].map((isWoken) =>
+      inStore(({ store, woken, rows, sql }) => {
+        for (const id of ["a", "b", "c"]) create(store, id, 1);
+        commit(store, 1);
+        JOURNAL_ROOM.stayChars = Number(all(sql, "SELECT length(jobs) / 2 AS half FROM outbox")[0]?.half);
+        drain(isWoken ? woken() : store, 1, 2_000);
+        return rows().jobs;
+      }),
+    );
+    expect(await Promise.all(moved)).toEqual([3, 3]);
+  } finally {
+    JOURNAL_ROOM.stayChars = bound;
   }
 });
 

@@ -21,4 +21,10 @@ export const BATCH_MUTANTS: readonly Mutant[] = [
     "conclude(turn, closeBatch(",
     "void (closeBatch(",
   ),
+  mutant(
+    "a batch's lines are placed by what was open before the first of them",
+    "durable-objects/placing/routing.ts",
+    "policy: RoutePolicy = routePolicy(turn),",
+    "policy: RoutePolicy = (Object(reasons).policy ??= routePolicy(turn)),",
+  ),
 ];

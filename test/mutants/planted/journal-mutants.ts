@@ -90,4 +90,24 @@ export const JOURNAL_MUTANTS: readonly Mutant[] = [
     "if (known === undefined && change.begins === null) return;",
     ["test/store/journal.workers.test.ts"],
   ),
+  mutant(
+    "no alarm comes for a job that stays too long in the journal",
+    "durable-objects/history/history-writer.ts",
+    "wake.note(store.jobs.nextMoveAt(seq));",
+    "void store.jobs.nextMoveAt(seq);",
+  ),
+  mutant(
+    "the journal holds changes without end while history is away",
+    "durable-objects/store/journal.ts",
+    " || this.#writtenChars - readFrom > readChars",
+    " || readFrom < 0 * readChars",
+    ["test/store/journal.workers.test.ts"],
+  ),
+  mutant(
+    "waking reads only the first rows of the journal",
+    "durable-objects/store/journal.ts",
+    "seq += ROWS_A_READ) this.#readRows(seq)",
+    "seq += 1e9) this.#readRows(seq)",
+    ["test/store/journal.workers.test.ts"],
+  ),
 ];

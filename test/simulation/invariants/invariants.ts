@@ -2,6 +2,7 @@
 
 import { isLeased, type Job } from "../../../domain/job/job.ts";
 import { isFinal } from "../../../domain/words/job-status.ts";
+import { JOURNAL_ROOM } from "../../../durable-objects/store/journal.ts";
 import { ROW_ROOM } from "../../../durable-objects/turn/outbox-writer.ts";
 import { keyLimitsHold, openJobsAreCounted } from "../actors/key-limits.ts";
 import { endpointsAreServedFairly, eventsAreDelivered, silenceIsToldOnce } from "../actors/receiver.ts";
@@ -149,6 +150,19 @@ const ALWAYS_ALLOWED_UNDER_WAY = 2;
 const ROOM_WITHIN_MS = 5_000;
 const HISTORY_RETRY_MAX_MS = 90_000;
 
+/** When the oldest job of the journal goes to a table, if history has its first row, which is kept for it. */
+const leavesJournalAt = ({ jobs, drainedSeq }: Snapshot): number | null => {
+  let oldestSeq = drainedSeq;
+  let at: number | null = null;
+  for (const { job, beganSeq } of jobs.values()) {
+    if (beganSeq === null || beganSeq > oldestSeq) continue;
+    const leavesAt = job.createdAt + JOURNAL_ROOM.stayMs;
+    at = beganSeq === oldestSeq ? Math.max(at ?? leavesAt, leavesAt) : leavesAt;
+    oldestSeq = beganSeq;
+  }
+  return at;
+};
+
 /** The outbox may wait for its back-off, and overdue work for a failed sweep; nothing else may wait. */
 const dueMeansAlarm: Check = (_before, now, { shell }) => {
   if (now.isMoved) return null;
@@ -157,6 +171,7 @@ const dueMeansAlarm: Check = (_before, now, { shell }) => {
     if (at !== null && at < dueAt) dueAt = at;
   };
   for (const row of now.jobs.values()) note(row.dueAt);
+  note(leavesJournalAt(now));
   for (const untilAt of now.backoffs.values()) note(untilAt);
   for (const expiresAt of Object.values(now.expiries)) note(expiresAt);
   for (const { pause } of now.workers.values()) note(pause?.untilAt ?? null);

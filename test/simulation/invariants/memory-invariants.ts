@@ -36,7 +36,7 @@ export const wakingChangesNothing = (before: Snapshot, now: Snapshot, { shell }:
     const known = store.jobs.find(id);
     if (known === null || !isSameJson(known, row.job))
       return `job ${id} is ${known?.status} at version ${known?.version}, and would be ${row.job.status} at ${row.job.version}`;
-    const isWhereItWas = before.jobs.get(id)?.isJournaled === row.isJournaled;
+    const isWhereItWas = before.jobs.get(id)?.beganSeq === row.beganSeq;
     if (isWhereItWas && !isFinal(row.job.status) && !now.isWhole) continue;
     if (store.payloads.find(id).prompt !== now.prompts.get(id)) return `job ${id} has another prompt`;
     const result = JSON.stringify(store.payloads.findResult(id));

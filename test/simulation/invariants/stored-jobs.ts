@@ -15,8 +15,8 @@ export interface JobRow {
   readonly orderKey: number | null;
   readonly worker: string | null;
   readonly dueAt: number | null;
-  /** It is in no table. */
-  readonly isJournaled: boolean;
+  /** The outbox row that it began in, if it is in no table. */
+  readonly beganSeq: number | null;
 }
 
 export interface StoredJobs {
@@ -177,7 +177,7 @@ export class JobIndex {
       orderKey: row.order_key as number | null,
       worker: row.worker as string | null,
       dueAt: row.due_at as number | null,
-      isJournaled: false,
+      beganSeq: null,
     };
   }
 
@@ -186,8 +186,8 @@ export class JobIndex {
     const prompts: [string, string | undefined][] = [];
     const results: [string, string | undefined][] = [];
     for (const id of ids) {
-      const { last, prompt, result } = this.#journaled(id);
-      const next = this.#rows.jobs.get(id) ?? (last === null ? undefined : rowOf(last));
+      const { last, beganSeq, prompt, result } = this.#journaled(id);
+      const next = this.#rows.jobs.get(id) ?? (last === null ? undefined : rowOf(last, beganSeq));
       const known = before.jobs.get(id);
       jobs.push([id, known !== undefined && next !== undefined && isSameRow(known, next) ? known : next]);
       prompts.push([id, prompt ?? this.#rows.payloads.get(id)]);
@@ -209,6 +209,7 @@ export class JobIndex {
     for (const [seq, change] of [...(changes ?? [])].sort(bySeq)) {
       if (seq <= this.#spilledSeq || (found.last === null && change.begins === false)) continue;
       lastSeq = seq;
+      if (found.last === null) found.beganSeq = seq;
       found.last = change;
       found.prompt = change.payload?.prompt ?? found.prompt;
       found.result = change.result ?? found.result;
@@ -220,11 +221,12 @@ export class JobIndex {
 
 interface Journaled {
   last: Change | null;
+  beganSeq: number;
   prompt: string | null;
   result: unknown;
 }
 
-const NOTHING: Journaled = { last: null, prompt: null, result: null };
+const NOTHING: Journaled = { last: null, beganSeq: 0, prompt: null, result: null };
 
 const whole = new WeakMap<Job, Job>();
 
@@ -238,12 +240,12 @@ const wholeJob = (record: Job): Job => {
 const bySeq = ([one]: [number, Change], [other]: [number, Change]): number => one - other;
 
 /** A final job there waits for history, not for a time. */
-const rowOf = ({ job, dueAt }: Change): JobRow => ({
+const rowOf = ({ job, dueAt }: Change, beganSeq: number): JobRow => ({
   job,
   orderKey: job.orderKey,
   worker: isLeased(job) ? job.assignedWorker : null,
   dueAt: isFinal(job.status) ? null : dueAt,
-  isJournaled: true,
+  beganSeq,
 });
 
 const isSameRow = (one: JobRow, other: JobRow): boolean =>
@@ -251,4 +253,4 @@ const isSameRow = (one: JobRow, other: JobRow): boolean =>
   one.orderKey === other.orderKey &&
   one.worker === other.worker &&
   one.dueAt === other.dueAt &&
-  one.isJournaled === other.isJournaled;
+  one.beganSeq === other.beganSeq;
