@@ -2,6 +2,8 @@
 // hours by the difference. Applied twice they have no effect, because a row that was corrected is `told`. All three
 // statements run in one transaction, in this order.
 
+import { addedToSums } from "./cost-sums.ts";
+
 /** `?2` has the corrections. */
 const TOLD = `WITH told AS MATERIALIZED (
   SELECT value ->> 0 AS job_id, value ->> 1 AS lease, value ->> 2 AS input_tokens, value ->> 3 AS output_tokens,
@@ -14,7 +16,7 @@ const TOLD = `WITH told AS MATERIALIZED (
  * next of them that has none takes the count.
  */
 const CHANGES = `${TOLD}, corrected AS MATERIALIZED (
-  SELECT attempts.job_id, attempts.lease, at - at % 3600000 AS hour_at, provider, model,
+  SELECT attempts.job_id, attempts.lease, at - at % 3600000 AS hour_at, provider, model, worker, 0 AS jobs,
     -(attempts.nano_usd IS NULL AND told.nano_usd IS NOT NULL AND NOT EXISTS (
       SELECT 1 FROM attempts AS other
       WHERE other.tenant = ?1 AND other.job_id = attempts.job_id AND other.lease < attempts.lease
@@ -24,35 +26,23 @@ const CHANGES = `${TOLD}, corrected AS MATERIALIZED (
     told.output_tokens - attempts.output_tokens AS output_tokens,
     told.cached_input_tokens - attempts.cached_input_tokens AS cached_input_tokens,
     told.reasoning_tokens - attempts.reasoning_tokens AS reasoning_tokens
-  FROM told JOIN attempts ON attempts.tenant = ?1 AND attempts.job_id = told.job_id AND attempts.lease = told.lease
+  FROM told CROSS JOIN attempts
+    ON attempts.tenant = ?1 AND attempts.job_id = told.job_id AND attempts.lease = told.lease
   WHERE attempts.outcome = 'late'),
   next AS (
     SELECT attempts.job_id, MIN(attempts.lease) AS lease
-    FROM corrected JOIN attempts ON attempts.tenant = ?1 AND attempts.job_id = corrected.job_id
+    FROM corrected CROSS JOIN attempts ON attempts.tenant = ?1 AND attempts.job_id = corrected.job_id
     WHERE corrected.unpriced_jobs = -1 AND attempts.nano_usd IS NULL AND NOT EXISTS (
       SELECT 1 FROM told WHERE told.job_id = attempts.job_id AND told.lease = attempts.lease
         AND told.nano_usd IS NOT NULL)
     GROUP BY attempts.job_id),
   changes AS MATERIALIZED (
     SELECT * FROM corrected
-    UNION ALL SELECT job_id, lease, at - at % 3600000, provider, model, 1, 0, 0, 0, 0, 0
-    FROM next JOIN attempts USING (job_id, lease) WHERE attempts.tenant = ?1)`;
-
-const SUMS = "unpriced_jobs, nano_usd, input_tokens, output_tokens, cached_input_tokens, reasoning_tokens";
-
-const ADDED = SUMS.split(", ")
-  .map((name) => `${name} = ${name} + excluded.${name}`)
-  .join(", ");
+    UNION ALL SELECT job_id, lease, at - at % 3600000, provider, model, worker, 0, 1, 0, 0, 0, 0, 0
+    FROM next CROSS JOIN attempts USING (job_id, lease) WHERE attempts.tenant = ?1)`;
 
 export const CORRECTIONS: readonly string[] = [
-  `${CHANGES} INSERT INTO cost_hours (tenant, hour_at, provider, model, jobs, ${SUMS})
-    SELECT ?1, hour_at, provider, model, 0, ${SUMS} FROM changes WHERE true
-    ON CONFLICT (tenant, hour_at, provider, model) DO UPDATE SET ${ADDED}`,
-  `${CHANGES} INSERT INTO cost_by_hours (tenant, name, hour_at, value, jobs, ${SUMS})
-    SELECT ?1, name, hour_at, value, 0, ${SUMS}
-    FROM changes JOIN attempt_groups AS groups
-      ON groups.tenant = ?1 AND groups.job_id = changes.job_id AND groups.lease = changes.lease WHERE true
-    ON CONFLICT (tenant, name, hour_at, value) DO UPDATE SET ${ADDED}`,
+  ...addedToSums(CHANGES, "changes"),
   `${TOLD} UPDATE attempts SET outcome = 'told', input_tokens = told.input_tokens, output_tokens = told.output_tokens,
       cached_input_tokens = told.cached_input_tokens, reasoning_tokens = told.reasoning_tokens,
       nano_usd = told.nano_usd, source = told.source, price = told.price

@@ -62,7 +62,7 @@ const SINGLE_INSERTS = {
 } as const;
 
 /** Corrections change rows of attempts. */
-type Table = keyof typeof INSERTS | "corrections";
+export type Table = keyof typeof INSERTS | "corrections";
 
 /** One statement; `?1` is the tenant, followed by the values. */
 export interface Insert {

@@ -1,11 +1,12 @@
 // How SQLite reads history: what one tenant asks for is bounded by an index that begins with the tenant. Every endpoint
-// that reads, every pair of filters, what the cron deletes, and what a move copies.
+// that reads, every pair of filters, what a load brings, what the cron deletes, and what a move copies.
 
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { auditQuery } from "../../contract/audit.ts";
 import { JOB_SORTS, jobFilter, jobListQuery, MAX_COUNTED } from "../../contract/jobs/job-list.ts";
 import { findArchivedRecords } from "../../durable-objects/history/archive.ts";
+import { inserts, type Table } from "../../durable-objects/history/statements.ts";
 import { app } from "../../src/app.ts";
 import type { Env } from "../../src/env.ts";
 import { listAudit } from "../../src/history/audit.ts";
@@ -52,6 +53,12 @@ const VALUES: Readonly<Record<string, string>> = {
   until: "2030-01-01T00:00:00.000Z",
   unpriced_since: "2020-01-01T00:00:00.000Z",
   unpriced_until: "2030-01-01T00:00:00.000Z",
+};
+
+/** What a load brings. */
+const WRITTEN: Record<Table, true> = {
+  ...{ tenants: true, jobs: true, told: true, payloads: true, results: true, events: true },
+  ...{ attempts: true, corrections: true, audit: true, scheduleRuns: true },
 };
 
 /** Each name alone, and with each other one. */
@@ -216,6 +223,23 @@ describe("history is read through an index of the tenant", () => {
     const begins = (sql: string) => plans.filter((plan) => plan.sql.startsWith(sql)).length;
     expect([begins("DELETE FROM jobs") > 2, begins("UPDATE payloads")]).toEqual([true, 1]);
     expect(faultsIn(plans)).toEqual([]);
+  });
+
+  it("and job by job where a load is written, however many the tenant has", async () => {
+    const noted = new NotedQueries(DB);
+    const database = noted.database({ first: null });
+    for (const table of Object.keys(WRITTEN) as Table[])
+      for (const { sql, values } of inserts(table, [["a", 1]]))
+        await database
+          .prepare(sql)
+          .bind(TENANT, ...values)
+          .run();
+    const plans = await noted.plans();
+    expect(plans.length).toBeGreaterThanOrEqual(Object.keys(WRITTEN).length);
+    const allOfTenant = plans.flatMap(({ sql, lines }) =>
+      lines.filter(({ detail }) => / \(tenant=\?\)/.test(detail)).map(({ detail }) => `${detail} in: ${sql}`),
+    );
+    expect(allOfTenant).toEqual([]);
   });
 
   it.each([

@@ -104,7 +104,7 @@ export const ATTEMPT_MUTANTS: readonly Mutant[] = [
   mutant(
     "an attempt that reaches history late does not take the count of unpriced jobs",
     "durable-objects/history/attempt-sums.ts",
-    "0, 0, 0, 0, 0, 0, -1",
+    "0, -1, 0, 0, 0, 0, 0",
     "0, 0, 0, 0, 0, 0, 0",
   ),
   mutant(

@@ -36,20 +36,27 @@ export const HISTORY_MUTANTS: readonly Mutant[] = [
   mutant(
     "history counts a job once for each attempt",
     "durable-objects/history/attempt-sums.ts",
-    "ROW_NUMBER() OVER (PARTITION BY job_id ORDER BY key) = 1 AND NOT EXISTS (",
-    "ROW_NUMBER() OVER (PARTITION BY job_id ORDER BY key) = 1 OR NOT EXISTS (",
+    "NOT has_others AND key = MIN(key) OVER of_job AS jobs",
+    "NOT has_others OR key = MIN(key) OVER of_job AS jobs",
   ),
   mutant(
     "history counts a job as unpriced once for each attempt",
     "durable-objects/history/attempt-sums.ts",
-    "ORDER BY lease) = 1 AND NOT EXISTS (",
-    "ORDER BY lease) = 1 OR NOT EXISTS (",
+    "OVER of_job AND NOT (has_others AND EXISTS (",
+    "OVER of_job OR NOT (has_others AND EXISTS (",
   ),
   mutant(
     "an attempt is added up again when its batch is applied again",
     "durable-objects/history/attempt-sums.ts",
-    "FROM told WHERE NOT EXISTS (",
-    "FROM told WHERE true OR NOT EXISTS (",
+    "FROM told WHERE NOT (has_others AND EXISTS (",
+    "FROM told WHERE true OR NOT (has_others AND EXISTS (",
+  ),
+  mutant(
+    "each load of history reads all of the tenant's jobs",
+    "durable-objects/history/cost-sums.ts",
+    "LEFT JOIN jobs ON",
+    "JOIN jobs ON",
+    ["test/tenant/query-plans.workers.test.ts"],
   ),
   mutant(
     "history leaves out the events of a job that it has in its last version",
