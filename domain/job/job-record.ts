@@ -55,37 +55,50 @@ export const STARTED_AT = "COALESCE(jobs.created_at + (jobs.record ->> '$.at[1]'
 
 type Instants = (number | null)[];
 
-const LEFT_OUT: ReadonlySet<string> = new Set([
-  ...["id", "version", "status", "assignedWorker", "schedule", "keyId", "ranProvider", "ranModel", "costNanoUsd"],
-  ...["createdAt", "finishedAt", "groupKey", ...INSTANTS],
+/** As history or the journal has it, of any release: without `at` its instants are fields. */
+type ToldJob = Partial<Job> & { readonly at?: Instants };
+
+/** What history has in columns. */
+const columnsOfJob = (job: Job) => ({
+  id: job.id,
+  version: job.version,
+  status: job.status,
+  assignedWorker: job.assignedWorker,
+  schedule: job.schedule,
+  keyId: job.keyId,
+  ranProvider: job.ranProvider,
+  ranModel: job.ranModel,
+  costNanoUsd: job.costNanoUsd,
+  createdAt: job.createdAt,
+  finishedAt: job.finishedAt,
+});
+
+type LeftOut = keyof ReturnType<typeof columnsOfJob> | (typeof INSTANTS)[number] | "groupKey";
+/** A field that is neither left out nor in `USUAL` does not compile. */
+true satisfies Exclude<keyof Job, LeftOut | keyof typeof USUAL> extends never ? true : false;
+
+const LEFT_OUT: ReadonlySet<string> = new Set<LeftOut>([
+  ...(["id", "version", "status", "assignedWorker", "schedule", "keyId", "ranProvider", "ranModel"] as const),
+  ...(["costNanoUsd", "createdAt", "finishedAt", "groupKey", ...INSTANTS] as const),
 ]);
+const TOLD = Object.entries(USUAL).filter(([name]) => !LEFT_OUT.has(name)) as [keyof Job, unknown][];
+
+const isEmpty = (value: object): boolean => {
+  for (const _ in value) return false;
+  return true;
+};
 
 /** Usual lists and objects are empty. */
-const isUsual = (name: string, value: unknown): boolean => {
-  const usual = (USUAL as Record<string, unknown>)[name];
-  if (value === usual) return true;
-  if (typeof usual !== "object" || usual === null || typeof value !== "object" || value === null) return false;
-  return Array.isArray(value) ? value.length === 0 : Object.keys(value).length === 0;
-};
-
-/** The record for the journal, as JSON. */
-export const journalRecord = (job: Job): string => {
-  const told: Record<string, unknown> = {};
-  for (const name in job) {
-    const value = job[name as keyof Job];
-    if (!isUsual(name, value)) told[name] = value;
-  }
-  return JSON.stringify(told);
-};
-
-/** The whole job of a record in the journal, which an earlier release may have written. */
-export const currentJob = (record: Partial<Job>): Job => ({ ...USUAL, ...record }) as Job;
+const isUsual = (value: unknown, usual: unknown): boolean =>
+  value === usual ||
+  (typeof usual === "object" && usual !== null && typeof value === "object" && value !== null && isEmpty(value));
 
 /** The record for history, beside the columns. */
 export const archivedRecord = (job: Job): string => {
   const told: Record<string, unknown> = {};
-  for (const [name, value] of Object.entries(job)) {
-    if (!LEFT_OUT.has(name) && !isUsual(name, value)) told[name] = value;
+  for (const [name, usual] of TOLD) {
+    const value = job[name];
+    if (!isUsual(value, usual)) told[name] = value;
   }
   if (job.groupKey !== groupKeyOf(job)) told.groupKey = job.groupKey;
   told.at = INSTANTS.map((name) => sinceCreation(job, job[name]));
@@ -94,11 +107,18 @@ export const archivedRecord = (job: Job): string => {
 
 const sinceCreation = ({ createdAt }: Job, at: number | null): number | null => (at === null ? null : at - createdAt);
 
-/** A job of history, as any release stored it. */
-export const readArchived = (row: ArchivedRow): Job => {
-  const { at, ...told } = JSON.parse(row.record) as Partial<Job> & { readonly at?: Instants };
-  const job = { ...USUAL, ...columnsOf(row), ...told } as Job;
+/** The record for the journal: history's columns and its record, as one JSON object. */
+export const journalRecord = (job: Job, record: string): string =>
+  `${JSON.stringify(columnsOfJob(job)).slice(0, -1)},${record.slice(1)}`;
+
+/** The whole job of a record in the journal, which an earlier release may have written. */
+export const currentJob = ({ at, ...told }: ToldJob): Job => {
+  const job = { ...USUAL, ...told } as Job;
   if (at === undefined) return job;
-  const instants = INSTANTS.map((name, index) => [name, at[index] == null ? null : row.created_at + (at[index] ?? 0)]);
+  const instants = INSTANTS.map((name, index) => [name, at[index] == null ? null : job.createdAt + (at[index] ?? 0)]);
   return { ...job, groupKey: told.groupKey ?? groupKeyOf(job), ...Object.fromEntries(instants) };
 };
+
+/** A job of history, as any release stored it. */
+export const readArchived = (row: ArchivedRow): Job =>
+  currentJob({ ...columnsOf(row), ...(JSON.parse(row.record) as ToldJob) });

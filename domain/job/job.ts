@@ -232,30 +232,42 @@ const queueEndOf = (frontDoor: FrontDoorFacts | null, fromAt: number): number | 
 
 /** `by` is missing for a schedule's job. */
 export const createJob = (request: NewJob, id: string, nowAt: number, by: Actor | null = null): Decision => {
-  const { prompt, input, user = null, ...given } = request;
-  const { runAt, api = null, frontDoor = null, stream = false, traceparent = null, ...asked } = given;
+  const { prompt, input, runAt, frontDoor = null } = request;
   const readyAt = runAt !== null && runAt > nowAt ? runAt : null;
-  const tags = [...new Set(asked.tags)];
   const job: Job = {
     ...USUAL,
-    ...asked,
+    // The request's fields by name: to spread it as well takes four times as long.
+    provider: request.provider,
+    model: request.model,
+    tags: [...new Set(request.tags)],
+    priority: request.priority,
+    tier: request.tier,
+    schedule: request.schedule,
+    timeoutMs: request.timeoutMs,
+    maxAttempts: request.maxAttempts,
+    edge: request.edge ?? USUAL.edge,
+    requestedModel: request.requestedModel ?? null,
+    tried: request.tried ?? [],
+    api: request.api ?? null,
+    stream: request.stream ?? USUAL.stream,
+    traceparent: request.traceparent ?? null,
+    batch: request.batch ?? null,
+    batchPlace: request.batchPlace ?? null,
+    metadata: request.metadata ?? {},
+    files: [...new Set(request.files ?? [])],
+    fairnessKey: request.fairnessKey ?? request.user ?? null,
+    flow: request.flow ?? USUAL.flow,
+    frontDoor,
     id,
-    tags,
     version: 1,
     status: "pending",
-    api,
-    stream,
-    frontDoor,
-    traceparent,
     queueUntilAt: queueEndOf(frontDoor, nowAt),
     keyId: by?.keyId ?? null,
     createdBy: by === null ? null : { name: by.name, personId: by.personId ?? null },
     groupKey: groupKeyOf(requirementsOfNew(request)),
-    orderKey: readyAt === null ? (asked.batchPlace?.yieldsUntilAt ?? orderKeyOf(asked.priority, nowAt)) : null,
+    orderKey: readyAt === null ? (request.batchPlace?.yieldsUntilAt ?? orderKeyOf(request.priority, nowAt)) : null,
     assignedWorker: null,
     costNanoUsd: null,
-    files: [...new Set(asked.files ?? [])],
-    fairnessKey: asked.fairnessKey ?? user,
     runAt,
     readyAt,
     runnableAt: readyAt ?? nowAt,

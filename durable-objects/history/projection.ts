@@ -3,7 +3,7 @@
 // final when their first event is sent, and are not sent again with the later ones.
 
 import { startOf } from "../../contract/text/start-of.ts";
-import { type Job, type JobPayload, labelsOf } from "../../domain/job/job.ts";
+import { type JobPayload, labelsOf } from "../../domain/job/job.ts";
 import { archivedRecord } from "../../domain/job/job-record.ts";
 import { EVENTS_IN_ROW, storedEvents } from "../../domain/job/stored-timeline.ts";
 import { idsOf } from "../../domain/words/event.ts";
@@ -11,7 +11,7 @@ import type { Recorded } from "../store/jobs/job-rows.ts";
 import type { Store } from "../store/open.ts";
 import type { Correction, OutboxRow, StoredEvent } from "../store/outbox.ts";
 import { type KeptBatch, keptTextsOf } from "./kept-texts.ts";
-import { type Cells, type Insert, inserts, largeInserts } from "./statements.ts";
+import { type Cells, type Insert, inserts, insertTexts, largeInserts } from "./statements.ts";
 
 /** Of a job's texts its row has the beginning of the prompt, by whose words it is found, and what is short. */
 const IN_ROW = { promptChars: 4_096, textChars: 1_024 };
@@ -61,9 +61,9 @@ const insertsOf = (
   const answers = new Map([...results].map(([id, result]) => [id, JSON.stringify(result)] as const));
   return [
     ...inserts("tenants", outbox.flatMap(tenantRows)),
-    ...inserts(
+    ...insertTexts(
       "jobs",
-      jobs.map(({ job }) => jobRow(job, texts.get(job.id), answers.get(job.id), timelines.get(job.id))),
+      jobs.map((one) => jobRow(one, texts.get(one.job.id), answers.get(one.job.id), timelines.get(one.job.id))),
     ),
     ...inserts(
       "told",
@@ -116,27 +116,29 @@ const placed = ({ prompt, input }: JobPayload): PlacedTexts => {
   return { prompt: start, input: isShort(text) ? text : null, rest: isWhole ? null : rest };
 };
 
-const jobRow = (job: Job, texts: PlacedTexts | undefined, result = "", events = "[]"): Cells => [
-  job.id,
-  job.version,
-  job.status,
-  job.assignedWorker,
-  job.schedule,
-  job.keyId,
-  job.ranProvider,
-  job.ranModel,
-  job.error?.code ?? null,
-  job.error?.message ?? null,
-  job.costNanoUsd,
-  JSON.stringify(labelsOf(job)),
-  job.createdAt,
-  job.finishedAt,
-  archivedRecord(job),
-  texts?.prompt ?? null,
-  texts?.input ?? null,
-  result === "" || !isShort(result) ? null : result,
-  events,
-];
+/** What is JSON already stands last, as it is. */
+const jobRow = (recorded: Recorded, texts: PlacedTexts | undefined, result = "", events = "[]"): string => {
+  const { job, record = archivedRecord(job) } = recorded;
+  const cells: Cells = [
+    job.id,
+    job.version,
+    job.status,
+    job.assignedWorker,
+    job.schedule,
+    job.keyId,
+    job.ranProvider,
+    job.ranModel,
+    job.error?.code ?? null,
+    job.error?.message ?? null,
+    job.costNanoUsd,
+    job.createdAt,
+    job.finishedAt,
+    texts?.prompt ?? null,
+    texts?.input ?? null,
+    result === "" || !isShort(result) ? null : result,
+  ];
+  return `${JSON.stringify(cells).slice(0, -1)},${JSON.stringify(labelsOf(job))},${record},${events}]`;
+};
 
 const attemptRows = ({ entries }: OutboxRow): Cells[] =>
   entries.attempts.map((one) => [

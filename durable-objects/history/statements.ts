@@ -20,7 +20,7 @@ const INSERTS = {
   tenants: `INSERT INTO tenants (tenant, created_at, location_hint, jurisdiction)
     SELECT ?1, value ->> 0, value ->> 1, value ->> 2 FROM given WHERE true ON CONFLICT DO NOTHING`,
   jobs: `INSERT INTO jobs (tenant, id, version, status, worker, schedule, key_id, ran_provider, ran_model, error_code,
-      error_message, cost_nano_usd, labels, created_at, finished_at, record, prompt, input, result, events)
+      error_message, cost_nano_usd, created_at, finished_at, prompt, input, result, labels, record, events)
     SELECT ?1, value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5, value ->> 6, value ->> 7,
       value ->> 8, value ->> 9, value ->> 10, value ->> 11, value ->> 12, value ->> 13, value ->> 14, value ->> 15,
       value ->> 16, value ->> 17, value ->> 18
@@ -80,7 +80,14 @@ const sqlOf = (table: Table): readonly string[] => {
 };
 
 /** A table's rows, in as many statements as their size requires. */
-export const inserts = (table: Table, rows: readonly Cells[]): Insert[] => {
+export const inserts = (table: Table, rows: readonly Cells[]): Insert[] =>
+  insertTexts(
+    table,
+    rows.map((row) => JSON.stringify(row)),
+  );
+
+/** The same for rows that are JSON arrays; a list or an object among the values becomes its JSON. */
+export const insertTexts = (table: Table, rows: readonly string[]): Insert[] => {
   const statements: Insert[] = [];
   let chunk: string[] = [];
   let chars = 0;
@@ -90,8 +97,7 @@ export const inserts = (table: Table, rows: readonly Cells[]): Insert[] => {
     chunk = [];
     chars = 0;
   };
-  for (const row of rows) {
-    const text = JSON.stringify(row);
+  for (const text of rows) {
     if (chars + text.length > STATEMENT_ROOM.chars) close();
     chunk.push(text);
     chars += text.length;

@@ -7,7 +7,7 @@
 
 import { laneOf } from "../../domain/job/flows.ts";
 import { isLeased, type Job, type JobPayload } from "../../domain/job/job.ts";
-import { currentJob, journalRecord } from "../../domain/job/job-record.ts";
+import { archivedRecord, currentJob, journalRecord } from "../../domain/job/job-record.ts";
 import { Line } from "../../domain/job/line.ts";
 import { isFinal } from "../../domain/words/job-status.ts";
 import type { Json } from "../../domain/words/json.ts";
@@ -36,9 +36,8 @@ const ENDED_JOBS = 2_000;
 
 export interface Journaled {
   job: Job;
-  /** The record as JSON, until it is written. */
-  text: string;
-  textChars: number;
+  /** Its record for history, which its row has, too. */
+  record: string;
   dueAt: number | null;
   /** The outbox row of its creation. */
   readonly firstSeq: number;
@@ -65,7 +64,7 @@ interface Change extends Pick<Journaled, "job" | "dueAt" | "result" | "hasRows">
   readonly begins?: boolean;
 }
 
-type Changed = Pick<Journaled, "job" | "text" | "textChars" | "dueAt" | "changedSeq">;
+type Changed = Pick<Journaled, "job" | "record" | "dueAt" | "changedSeq">;
 
 type Seqs = Pick<SettingsTable, "spilledSeq" | "putSpilledSeq" | "drainedSeq">;
 
@@ -156,18 +155,16 @@ export class Journal {
   /** Returns how many characters of it go into its outbox row. */
   add(job: Job, dueAt: number | null, seq: number): number {
     this.#known();
-    const text = journalRecord(job);
-    this.#insert({ job, text, textChars: text.length, dueAt, changedSeq: seq });
-    this.#mustBeWritten(job.id, seq);
-    return text.length;
+    const kept = this.#insert({ job, record: archivedRecord(job), dueAt, changedSeq: seq });
+    this.#mustBeWritten(kept, seq);
+    return recordCharsOf(kept);
   }
 
   /** The same for a change. */
   change(kept: Journaled, job: Job, dueAt: number | null, seq: number): number {
-    const text = journalRecord(job);
-    this.#update(kept, { job, text, textChars: text.length, dueAt, changedSeq: seq });
-    this.#mustBeWritten(job.id, seq);
-    return text.length;
+    this.#update(kept, { job, record: archivedRecord(job), dueAt, changedSeq: seq });
+    this.#mustBeWritten(kept, seq);
+    return recordCharsOf(kept);
   }
 
   keepPayload(kept: Journaled, payload: JobPayload, chars: number): void {
@@ -211,7 +208,6 @@ export class Journal {
     if (changed.length === 0) return null;
     const text = `[${changed.map((kept) => textOf(kept, seq)).join(",")}]`;
     this.#writtenChars += text.length;
-    for (const kept of changed) if (kept.changedSeq === seq) kept.text = "";
     return text;
   }
 
@@ -291,7 +287,7 @@ export class Journal {
     const job = currentJob(change.job);
     const known = this.#jobs.get(job.id);
     if (known === undefined && change.begins === false) return;
-    const changed = { job, text: "", textChars: journalRecord(job).length, dueAt: change.dueAt, changedSeq: seq };
+    const changed = { job, record: archivedRecord(job), dueAt: change.dueAt, changedSeq: seq };
     if (known !== undefined) this.#update(known, changed);
     const kept = known ?? this.#insert(changed, change.begins === undefined);
     kept.hasRows = change.hasRows;
@@ -310,14 +306,17 @@ export class Journal {
 
   #update(kept: Journaled, change: Changed): void {
     this.#displace(kept);
-    Object.assign(kept, change);
+    kept.job = change.job;
+    kept.record = change.record;
+    kept.dueAt = change.dueAt;
+    kept.changedSeq = change.changedSeq;
     this.#place(kept);
   }
 
-  #mustBeWritten(id: string, seq: number): void {
-    const kept = this.#jobs.get(id);
-    const unwritten = this.#unwritten.get(seq) ?? new Set();
-    if (kept !== undefined) this.#unwritten.set(seq, unwritten.add(kept));
+  #mustBeWritten(kept: Journaled, seq: number): void {
+    const unwritten = this.#unwritten.get(seq);
+    if (unwritten === undefined) this.#unwritten.set(seq, new Set([kept]));
+    else unwritten.add(kept);
   }
 
   #place(kept: Journaled): void {
@@ -368,14 +367,20 @@ const leaveLane = (lanes: Map<string, Line>, job: Job): void => {
   if (line.length === 0) lanes.delete(laneOf(job));
 };
 
-const charsOf = ({ textChars, payloadChars, resultChars }: Journaled): number => textChars + payloadChars + resultChars;
+/** What history has in columns takes about so much of a row. */
+const COLUMN_CHARS = 300;
+
+const recordCharsOf = ({ record }: Journaled): number => COLUMN_CHARS + record.length;
+
+const charsOf = (kept: Journaled): number => recordCharsOf(kept) + kept.payloadChars + kept.resultChars;
 
 const payloadCharsOf = ({ prompt, input }: JobPayload): number => prompt.length + JSON.stringify(input).length;
 
 const resultCharsOf = (result: Json): number => (result === null ? 0 : JSON.stringify(result).length);
 
-const textOf = ({ firstSeq, text, dueAt, payload, result, hasRows }: Journaled, seq: number): string => {
+const textOf = ({ job, record, firstSeq, dueAt, payload, result, hasRows }: Journaled, seq: number): string => {
   const begins = firstSeq === seq;
-  const beside = JSON.stringify({ begins, dueAt, result, hasRows, ...(begins && payload !== null ? { payload } : {}) });
-  return `{"job":${text},${beside.slice(1)}`;
+  const beside =
+    begins && payload !== null ? { begins, dueAt, result, hasRows, payload } : { begins, dueAt, result, hasRows };
+  return `{"job":${journalRecord(job, record)},${JSON.stringify(beside).slice(1)}`;
 };

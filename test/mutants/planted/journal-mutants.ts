@@ -37,8 +37,8 @@ export const JOURNAL_MUTANTS: readonly Mutant[] = [
   mutant(
     "what changed within a row of the journal is not written",
     "durable-objects/store/journal.ts",
-    "textChars: text.length, dueAt, changedSeq: seq });\n    this.#mustBeWritten(job.id, seq);\n    return text.length;\n  }\n\n  keepPayload",
-    "textChars: text.length, dueAt, changedSeq: seq });\n    return text.length;\n  }\n\n  keepPayload",
+    "this.#mustBeWritten(kept, seq);\n    return recordCharsOf(kept);\n  }\n\n  keepPayload",
+    "return recordCharsOf(kept);\n  }\n\n  keepPayload",
   ),
   mutant(
     "a job moves to the tables without its texts",
