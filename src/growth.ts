@@ -15,6 +15,7 @@ import { MAX_ADDRESSES } from "./http/admission.ts";
 import { MAX_CHECKED_TOKENS } from "./http/auth.ts";
 import { FREE_BODY_BYTES } from "./http/free-body.ts";
 import { BOUNDS } from "./http/shares.ts";
+import { LONGEST_HELD_BYTES } from "./http/whole-events.ts";
 import { MAX_HELD_BYTES } from "./runner/provider-way.ts";
 
 const OF = { key: "key", tenant: "tenant", stranger: "address", isolate: "process", process: "process" } as const;
@@ -67,6 +68,18 @@ export const GROWTH: readonly GrowthRow[] = [
     atTheBound: { refuses: "too_many_readers" },
     freedBy: "a reader that leaves; the end of the job",
     provenBy: ["test/http/admission.test.ts", "of one job are sixteen with one key"],
+  },
+  {
+    what: "the beginning of an event whose end has not come from its relay",
+    holds: ["src/http/whole-events.ts#held"],
+    grownBy: "worker",
+    countedBy: "src/http/whole-events.ts",
+    bound: LONGEST_HELD_BYTES,
+    unit: "bytes",
+    of: "stream",
+    atTheBound: { waits: "for nothing: it passes as it comes" },
+    freedBy: "the event's end",
+    provenBy: ["test/http/whole-events.test.ts", "holds no more than an event may have"],
   },
   {
     what: "a request's body",

@@ -6,7 +6,6 @@ import { MAX_BEHIND_BYTES } from "./client-sockets.ts";
 import { MAX_UNREAD_BYTES } from "./client-upgrade.ts";
 import { MAX_LINES } from "./object-lines.ts";
 import { LINE_BYTES_A_SECOND, READER_BYTES_A_SECOND } from "./pace.ts";
-import { LONGEST_HELD_BYTES } from "./streamed-bytes.ts";
 import { MAX_WAITING } from "./tick-turns.ts";
 import { MAX_UNREAD_BYTES_OF_ALL } from "./unread.ts";
 
@@ -82,18 +81,6 @@ export const GROWTH: readonly GrowthRow[] = [
     atTheBound: { waits: "for nothing: what comes then begins at once" },
     freedBy: "the next turns",
     provenBy: ["test/self-host/edge/tick-turns.test.ts", "begins at once when very many wait"],
-  },
-  {
-    what: "the beginning of an event whose end has not come from its object",
-    holds: ["self-host/edge/streamed-bytes.ts#held"],
-    grownBy: "worker",
-    countedBy: "self-host/edge/streamed-bytes.ts",
-    bound: LONGEST_HELD_BYTES,
-    unit: "bytes",
-    of: "stream",
-    atTheBound: { waits: "for nothing: it passes as it comes" },
-    freedBy: "the event's end",
-    provenBy: ["test/self-host/edge/streamed-bytes.test.ts", "holds no more than an event may have"],
   },
   {
     what: "lines to objects without a call",

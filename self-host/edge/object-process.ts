@@ -9,7 +9,7 @@ import type { Result } from "../../domain/words/result.ts";
 import { linesOf } from "../../durable-objects/calls/grouped-calls.ts";
 import { GROUP, LINE_URL } from "../../durable-objects/sockets/object-line.ts";
 import type { SocketOpening } from "../../src/home.ts";
-import type { LastWords } from "../../src/http/last-said.ts";
+import type { LastWords } from "../../src/http/whole-events.ts";
 import type { ClientSocket } from "./client-sockets.ts";
 import { ObjectLine } from "./object-line.ts";
 import { ObjectLines } from "./object-lines.ts";

@@ -2,7 +2,7 @@
 // their tenant (`tick-turns.ts`).
 
 import type { IncomingMessage } from "node:http";
-import { LastSaid, type LastWords } from "../../src/http/last-said.ts";
+import { type LastWords, WholeEvents } from "../../src/http/whole-events.ts";
 
 /** What its tenant's streams have in common. */
 export interface ReadPace {
@@ -11,13 +11,13 @@ export interface ReadPace {
   readonly noteRead: (bytes: number) => unknown;
 }
 
-/** `ifLost`: what they end with if the answer breaks off; without it they fail. */
+/** `ifLost`: what they end with if the answer breaks off, behind a whole event; without it they fail. */
 export const streamedBytes = (
   answer: IncomingMessage,
   { takeTurn, noteRead }: ReadPace,
   ifLost?: LastWords,
 ): ReadableStream<Uint8Array> => {
-  const said = ifLost === undefined ? null : new LastSaid();
+  const events = ifLost === undefined ? null : new WholeEvents();
   let lost: Error | null = null;
   let wake = (): void => undefined;
   const moved = (): void => wake();
@@ -37,15 +37,12 @@ export const streamedBytes = (
       });
     }
   };
-  const events = new WholeEvents();
-  /** With last words, only whole events: nothing can be said after half of one. */
   const nextPassed = async (): Promise<Uint8Array | null> => {
     for (;;) {
       const bytes = await next();
-      if (bytes === null) return answer.complete ? events.rest() : null;
+      if (bytes === null) return answer.complete && events !== null ? events.rest() : null;
       noteRead(bytes.byteLength);
-      const passed = said === null ? bytes : events.take(bytes);
-      said?.note(passed);
+      const passed = events === null ? bytes : events.take(bytes);
       if (passed.byteLength > 0) return passed;
     }
   };
@@ -55,8 +52,8 @@ export const streamedBytes = (
         const bytes = await nextPassed();
         if (bytes !== null && bytes.byteLength > 0) return controller.enqueue(bytes);
         if (answer.complete) return controller.close();
-        if (ifLost === undefined || said === null) return controller.error(lost);
-        controller.enqueue(new TextEncoder().encode(ifLost(said.text())));
+        if (ifLost === undefined || events === null) return controller.error(lost);
+        controller.enqueue(new TextEncoder().encode(ifLost(events.last())));
         controller.close();
       },
       cancel: () => void answer.destroy(),
@@ -64,29 +61,3 @@ export const streamedBytes = (
     { highWaterMark: 0 },
   );
 };
-
-const EVENT_ENDS = ["\n\n", "\n\r\n", "\r\r"];
-/** An event of a relay is shorter (`MAX_PART_BYTES`): what is longer passes as it comes. */
-export const LONGEST_HELD_BYTES = 2 * 1024 * 1024;
-
-/** Holds back the beginning of an event until its end has come. */
-class WholeEvents {
-  #held: Buffer = Buffer.alloc(0);
-
-  /** What may pass; it may be empty. */
-  take(bytes: Uint8Array): Uint8Array {
-    const come = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-    const all = this.#held.byteLength === 0 ? come : Buffer.concat([this.#held, come]);
-    const ends = EVENT_ENDS.map((end) => ({ at: all.lastIndexOf(end, undefined, "latin1"), length: end.length }));
-    const end = Math.max(...ends.map(({ at, length }) => (at < 0 ? 0 : at + length)));
-    const passed = all.byteLength - end > LONGEST_HELD_BYTES ? all : all.subarray(0, end);
-    this.#held = all.subarray(passed.byteLength);
-    return passed;
-  }
-
-  rest(): Uint8Array {
-    const rest = this.#held;
-    this.#held = Buffer.alloc(0);
-    return rest;
-  }
-}

@@ -1,7 +1,7 @@
 // The end of a stream that its source did not end: a last event, so that no client takes a part for the whole.
 
 import { within } from "../../contract/text/within.ts";
-import { LastSaid, type LastWords } from "../http/last-said.ts";
+import { type LastWords, WholeEvents } from "../http/whole-events.ts";
 import { type WrittenBody, writtenBody } from "./written-body.ts";
 
 /** A client that does not read will not read an error either. */
@@ -18,23 +18,22 @@ export const breakOff = async (body: WrittenBody, event: string): Promise<void> 
   await body.abort().catch(() => undefined);
 };
 
-/**
- * The same events; `words` follow them if they break off. Without a copy in JavaScript, unless the words need the end of
- * what was said.
- */
-export const withLastWords = (
-  events: ReadableStream<Uint8Array>,
-  words: LastWords,
-  needsLast: boolean,
-): ReadableStream<Uint8Array> => {
-  const said = new LastSaid();
-  const noting = {
-    transform: (chunk: Uint8Array, controller: TransformStreamDefaultController<Uint8Array>): void => {
-      said.note(chunk);
-      controller.enqueue(chunk);
-    },
+/** The same events; if they break off, `words` follow the last whole one. */
+export const withLastWords = (source: ReadableStream<Uint8Array>, words: LastWords): ReadableStream<Uint8Array> => {
+  const events = new WholeEvents();
+  const pass = (bytes: Uint8Array, controller: TransformStreamDefaultController<Uint8Array>): void => {
+    if (bytes.byteLength > 0) controller.enqueue(bytes);
   };
-  const body = writtenBody(needsLast ? new TransformStream(noting) : new IdentityTransformStream());
-  void body.pipe(events, { preventAbort: true }).catch(() => breakOff(body, words(said.text())));
+  const body = writtenBody(
+    new TransformStream({
+      transform: (chunk, controller) => pass(events.take(chunk), controller),
+      flush: (controller) => pass(events.rest(), controller),
+    }),
+  );
+  void body.pipe(source, { preventAbort: true }).catch(() => {
+    const last = events.last();
+    events.rest();
+    return breakOff(body, words(last));
+  });
   return body.readable;
 };

@@ -2,7 +2,7 @@
 // through as it came.
 
 import { namedAnswer } from "../../contract/front-door/response.ts";
-import { dataOf, eventEndsIn, wholeEventsOf } from "../../contract/text/event-text.ts";
+import { dataOf, eventEndsIn } from "../../contract/text/event-text.ts";
 import { isObject, parseJson } from "../../contract/text/json-object.ts";
 import { responseIdOf, type StoredResponse } from "../../domain/front-door/stored-response.ts";
 import type { Json } from "../../domain/words/json.ts";
@@ -29,21 +29,13 @@ export const namedEvents = (events: string, response: StoredResponse): string =>
   return named + events.slice(from);
 };
 
-/** The same for a stream, whose chunks may end within an event. */
+/** The same for a stream whose chunks are whole events. */
 export const namingEvents = (response: StoredResponse): TransformStream<Uint8Array, Uint8Array> => {
   const decoder = new TextDecoder();
   const encoder = new TextEncoder();
-  let rest = "";
   return new TransformStream({
-    transform: (chunk, controller) => {
-      const text = rest + decoder.decode(chunk, { stream: true });
-      const whole = wholeEventsOf(text);
-      rest = text.slice(whole.length);
-      if (whole !== "") controller.enqueue(encoder.encode(namedEvents(whole, response)));
-    },
-    flush: (controller) => {
-      if (rest !== "") controller.enqueue(encoder.encode(rest));
-    },
+    transform: (chunk, controller) =>
+      controller.enqueue(encoder.encode(namedEvents(decoder.decode(chunk, { stream: true }), response))),
   });
 };
 

@@ -12,8 +12,8 @@ import { KEEP_ALIVE } from "../../durable-objects/relay/stream-reader.ts";
 import type { AppContext } from "../http/auth.ts";
 import { headersFor } from "../http/headers.ts";
 import type { TokenFacts } from "../http/key-format.ts";
-import type { LastWords } from "../http/last-said.ts";
 import { unwrap } from "../http/refused.ts";
+import type { LastWords } from "../http/whole-events.ts";
 import { readRelay } from "../tenant/relay.ts";
 import { askTenant } from "../tenant/tenant.ts";
 import { type Beginning, beginStream } from "./begin-stream.ts";
@@ -118,8 +118,7 @@ const attach = async (
   const answered = await reading.catch(() => null);
   if (answered?.status !== OK || answered.body === null) return null;
   // Deployed, each new version ends the relay. Self-hosted, the relay's line says the same by itself.
-  const events =
-    c.env.HOME === undefined ? withLastWords(answered.body, ifLost, asking.api === "responses") : answered.body;
+  const events = c.env.HOME === undefined ? withLastWords(answered.body, ifLost) : answered.body;
   return asked.response === null ? events : events.pipeThrough(namingEvents(asked.response));
 };
 

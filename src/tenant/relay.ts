@@ -6,7 +6,7 @@ import { bodyName, objectNamed, relayName } from "../../durable-objects/object-n
 import type { Relay } from "../../durable-objects/relay/relay.ts";
 import { holdUrl, queryOf, type ReadRequest } from "../../durable-objects/relay/relay-request.ts";
 import type { Env } from "../env.ts";
-import type { LastWords } from "../http/last-said.ts";
+import type { LastWords } from "../http/whole-events.ts";
 import { isSelfHosted, type TenantName } from "./tenant-object.ts";
 
 const jurisdictionOf = (env: Env, { jurisdiction }: TenantName) => (isSelfHosted(env) ? null : jurisdiction);

@@ -4,7 +4,16 @@ import { abortAllDurableObjects } from "cloudflare:test";
 import { exports } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { newWorld, ORIGIN, type World } from "../support/workerd/client.ts";
-import { CHAT, chunk, fakeWorker, post, settled, statusOf, streaming } from "../support/workerd/fake-worker.ts";
+import {
+  CHAT,
+  chunk,
+  fakeWorker,
+  post,
+  settled,
+  statusOf,
+  streamed,
+  streaming,
+} from "../support/workerd/fake-worker.ts";
 
 describe("an open stream ends at once, whatever its worker does,", () => {
   const openStream = async (world: World, key = world.key, instance = "w1") => {
@@ -61,13 +70,49 @@ describe("an open stream ends at once, whatever its worker does,", () => {
     expect(await (await unsaid).whole).toContain('"code":"cancelled"');
   }, 15_000);
 
-  it("when its relay dies, as all objects do with a new version", async () => {
+  const HALF = 'data: {"half":';
+  const RELAY_DIES = [
+    [CHAT, chunk("Hel"), /^data: \{"error":\{.*"code":"stream_lost".*\}\}\n\n$/],
+    [
+      "/v1/responses",
+      'event: response.created\ndata: {"type":"response.created","sequence_number":7,"response":{"id":"resp_1"}}\n\n',
+      /^event: response\.failed\ndata: \{.*"sequence_number":8,.*\}\n\n$/,
+    ],
+    ["/v1/messages", 'event: message_start\ndata: {"type":"message_start"}\n\n', /^event: error\ndata: \{.*\}\n\n$/],
+  ] as const;
+
+  it.each(RELAY_DIES)("%s, when its relay dies: behind a whole event, with the error", async (path, first, error) => {
     const world = await newWorld();
-    const { answer } = await openStream(world);
+    const worker = await fakeWorker(world);
+    const input = path === "/v1/responses" ? { input: "hi" } : { messages: [{ role: "user", content: "hi" }] };
+    const answering = post(world.key, path, { model: "m1", stream: true, max_tokens: 9, ...input });
+    const job = await worker.nextJob();
+    worker.speak(job, first);
+    const answer = await answering;
+    await answer.until((text) => text.endsWith("\n\n"));
+    const before = answer.text();
+    worker.say(job, HALF);
+    await settled(300);
     await abortAllDurableObjects();
     const whole = await answer.whole;
-    expect(whole).toContain("Hel");
-    expect(whole).toMatch(/\n\ndata: \{"error":\{.*"code":"stream_lost".*\}\}\n\n/);
+    expect(whole.startsWith(before)).toBe(true);
+    expect(whole).not.toContain(HALF);
+    expect(whole.slice(before.length).trimStart()).toMatch(error);
+  });
+
+  it("of the own API, when its relay dies: without an end, so that its reader comes again", async () => {
+    const world = await newWorld();
+    const { job, answer } = await openStream(world);
+    const reader = streamed(
+      (await exports.default.fetch(`${ORIGIN}/api/jobs/${job.id}/stream`, {
+        headers: { authorization: `Bearer ${world.key}` },
+      })) as unknown as Response,
+    );
+    await reader.until((text) => text.includes("event: chunk"));
+    await abortAllDurableObjects();
+    await expect(reader.whole).rejects.toThrow();
+    expect(reader.text()).not.toContain("event: end");
+    await answer.whole;
   });
 
   it("when its client leaves: the job is cancelled, and its worker told on both lines", async () => {

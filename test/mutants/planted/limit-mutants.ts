@@ -73,7 +73,13 @@ export const LIMIT_MUTANTS: readonly Mutant[] = [
   mutant(
     "an answer that breaks off may end in half an event",
     "self-host/edge/streamed-bytes.ts",
-    "said === null ? bytes : events.take(bytes)",
+    "events === null ? bytes : events.take(bytes)",
     "bytes",
+  ),
+  mutant(
+    "deployed, an answer that breaks off may end in half an event",
+    "src/front-door/last-words.ts",
+    "pass(events.take(chunk), controller)",
+    "pass(chunk, controller)",
   ),
 ];
