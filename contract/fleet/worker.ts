@@ -195,8 +195,8 @@ export const MAX_FLEET_GROUPS = 200;
 export const fleetGroup = z.object({
   value: z.string(),
   workers: count,
-  places: count.meta({ description: "places of the workers that are not offline" }),
-  load: count.meta({ description: "places in use" }),
+  places: count.meta({ description: "places of the workers that take jobs: not offline, not paused, not unavailable" }),
+  load: count.meta({ description: "how many of the places are in use" }),
   failing: count,
   offline: count,
   paused: count,

@@ -114,9 +114,9 @@ const addTo = (groups: Map<string, FleetGroup>, value: string, view: WorkerView)
   group.failing += Number(IS_IN.failing(view));
   group.offline += Number(IS_IN.offline(view));
   group.paused += Number(IS_IN.paused(view));
-  if (!isPresent(view)) return;
+  if (stands(view) !== null) return;
   group.places += view.worker.concurrency;
-  group.load += view.load;
+  group.load += Math.min(view.load, view.worker.concurrency);
 };
 
 const largestFirst = (groups: Map<string, FleetGroup>, limit: number): FleetGroup[] =>

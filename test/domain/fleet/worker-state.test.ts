@@ -155,11 +155,17 @@ describe("a fleet's list", () => {
     expect(inOrder([shown, empty, full], "load").map(({ worker }) => worker.instance)).toEqual(["d", "c", "e"]);
   });
 
-  it("adds up places of present workers by tag, the largest group first", () => {
+  it("adds up places of workers that take jobs by tag, the largest group first", () => {
     const alike = [viewOf("a", {}, ["y", "x"]), viewOf("b", {}, ["z"])];
     expect(sumsOf(alike, 3).tags.map(({ value }) => value)).toEqual(["x", "y", "z"]);
     const { tags, providers } = sumsOf(fleet, 1);
     expect(tags).toEqual([{ value: "gpu", workers: 2, places: 4, load: 2, failing: 1, offline: 0, paused: 0 }]);
     expect(providers[0]).toMatchObject({ workers: 3, places: 4, offline: 1 });
+  });
+
+  it("counts neither the places nor the load of those that take no jobs", () => {
+    const paused = viewOf("p", { pauseReason: "its fan is replaced", load: 1 });
+    const views = [viewOf("a", { load: 1 }), paused, viewOf("u", { unavailable: "outside its hours", load: 1 })];
+    expect(sumsOf(views, 1).providers[0]).toMatchObject({ workers: 3, places: 2, load: 1, paused: 1 });
   });
 });
