@@ -1,7 +1,7 @@
 // `npm run bench`: how fast Signalbox is, relative to a minimal object in the same run on the same machine. Prints a
 // table and one JSON line. Times are never asserted: machines differ, ratios differ less. Usage: npm run bench [--
 // --quick | --full] [--only <part,…>] [--catalog] [--only soak --soak-minutes <minutes>] [--only hostile --heap <MiB>
-// --attack <words of its name>]
+// --attack <words of its name>] [--only dashboard --kept <folder>]
 
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -126,6 +126,7 @@ function readFlags() {
       only: { type: "string", default: "" },
       heap: { type: "string" },
       attack: { type: "string", default: "" },
+      kept: { type: "string" },
       "soak-minutes": { type: "string", default: "10" },
     },
   });
@@ -143,6 +144,7 @@ function readFlags() {
     soakMinutes: Number(values["soak-minutes"]),
     hostileArgs: values.heap === undefined ? [] : ["--heap", values.heap],
     attack: values.attack,
+    keptIn: values.kept === undefined ? null : path.resolve(values.kept),
   } as const;
 }
 
@@ -162,12 +164,12 @@ async function attempt(name: string, part: Measurement, bench: Bench): Promise<v
 }
 
 async function main(): Promise<void> {
-  const { scale, parts, runsCatalog, soakMinutes, hostileArgs, attack } = readFlags();
+  const { scale, parts, runsCatalog, soakMinutes, hostileArgs, attack, keptIn } = readFlags();
   const folder = mkdtempSync(path.join(tmpdir(), "signalbox-bench-"));
   process.on("exit", () => rmSync(folder, { recursive: true, force: true, maxRetries: 10 }));
   for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => process.exit(130));
   const floor = await startFloor(path.join(folder, "floor"));
-  const signalbox = await startSignalbox(path.join(folder, "signalbox"));
+  const signalbox = await startSignalbox(path.join(keptIn ?? folder, "signalbox"));
   const bench: Bench = {
     ...SCALES[scale],
     scale,
@@ -175,6 +177,7 @@ async function main(): Promise<void> {
     hostileArgs,
     attack,
     folder,
+    keptIn,
     floor,
     signalbox,
     clients: [1, 32, 128],

@@ -10,6 +10,8 @@ export interface Bench {
   scale: Scale;
   /** A folder of this run, removed at its end. */
   folder: string;
+  /** A folder that outlives the run, with Signalbox's data; null if nothing is kept. */
+  keptIn: string | null;
   floor: Served;
   signalbox: Served;
   pace: Pace;

@@ -43,7 +43,8 @@ const machineOf = (index: number): object => {
   };
 };
 
-const registerWorkers = async (tenant: Tenant, count: number): Promise<void> => {
+/** Again, it makes them fresh. */
+export const registerWorkers = async (tenant: Tenant, count: number): Promise<void> => {
   await callEach(tenant, 1, (connection) =>
     connection.call("PUT", "/config", {
       presence: { offline_after_seconds: OFFLINE_AFTER_SECONDS },
@@ -154,11 +155,13 @@ const oneOfEach = async (tenant: Tenant): Promise<Omit<Shown, "worker">> => {
   return shown;
 };
 
+/** Jobs before the fleet: a batch's jobs are given to few workers several times as fast as beside ten thousand. */
 export const fillTenant = async (tenant: Tenant, workers: number, jobs: number): Promise<Shown> => {
-  await registerWorkers(tenant, workers);
   const waiting = Math.round(jobs * WAITING_SHARE);
   await endJobs(tenant, jobs - waiting);
   await createJobs(tenant, waiting, (index) => ({ prompt: "Waits.", tags: [`nobody-${index % WAITING_GROUPS}`] }));
   await drainHistory(tenant);
-  return { ...(await oneOfEach(tenant)), worker: workerName(1) };
+  const shown = await oneOfEach(tenant);
+  await registerWorkers(tenant, workers);
+  return { ...shown, worker: workerName(1) };
 };

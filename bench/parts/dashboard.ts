@@ -1,9 +1,11 @@
 // How long each page of the dashboard takes until its content stands, with 10,000 workers and 100,000 jobs (`--full`: a
-// million). Run only by name; needs Chromium.
+// million). Run only by name; needs Chromium. With `--kept <folder>`, what one run has filled, the next one measures.
 
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import path from "node:path";
 import { type Browser, chromium, type Page } from "playwright-core";
-import { fillTenant } from "../dashboard/filled-tenant.ts";
-import { pagesOf } from "../dashboard/pages.ts";
+import { fillTenant, registerWorkers } from "../dashboard/filled-tenant.ts";
+import { pagesOf, type Shown } from "../dashboard/pages.ts";
 import { loadedMs, openedMs, watchChanges } from "../dashboard/standing.ts";
 import { figure } from "../figures.ts";
 import { median } from "../load.ts";
@@ -21,10 +23,9 @@ const FILLED: Readonly<Record<Scale, { workers: number; jobs: number }>> = {
   full: { workers: 10_000, jobs: 1_000_000 },
 };
 
-export async function dashboard({ signalbox: { port }, scale, pace, say }: Bench): Promise<void> {
-  const tenant = await createTenant(port);
+export async function dashboard({ signalbox: { port }, scale, pace, say, keptIn }: Bench): Promise<void> {
   const { workers, jobs } = FILLED[scale];
-  const shown = await fillTenant(tenant, workers, jobs);
+  const { tenant, shown } = await filled(port, workers, jobs, keptIn);
   const browser = await chromium.launch({ executablePath: CHROMIUM, args: ["--headless", "--no-sandbox"] });
   try {
     const page = await signedIn(browser, tenant);
@@ -38,6 +39,25 @@ export async function dashboard({ signalbox: { port }, scale, pace, say }: Bench
   } finally {
     await browser.close();
   }
+}
+
+interface Filled {
+  readonly tenant: Tenant;
+  readonly shown: Shown;
+}
+
+async function filled(port: number, workers: number, jobs: number, keptIn: string | null): Promise<Filled> {
+  const file = keptIn === null ? null : path.join(keptIn, `dashboard-${workers}-${jobs}.json`);
+  if (file !== null && existsSync(file)) {
+    const { tenant, shown } = JSON.parse(readFileSync(file, "utf8")) as Filled;
+    const here = { ...tenant, port };
+    await registerWorkers(here, workers);
+    return { tenant: here, shown };
+  }
+  const tenant = await createTenant(port);
+  const shown = await fillTenant(tenant, workers, jobs);
+  if (file !== null) writeFileSync(file, JSON.stringify({ tenant, shown }), { mode: 0o600 });
+  return { tenant, shown };
 }
 
 /** Medians, in ms: a document of its own, and by a link of the page that is shown. */
