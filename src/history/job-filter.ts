@@ -11,6 +11,10 @@ import { hexOf } from "../../domain/words/hex.ts";
 export interface JobSelection {
   readonly from: string;
   readonly where: string;
+  /** The same where only their number is asked for: the index alone, if it knows all that is required. */
+  readonly counted: { readonly from: string; readonly where: string };
+  /** Some of the same: those with the words as a whole. Beginnings of words are found only after reading all entries. */
+  readonly some: { readonly from: string; readonly where: string } | null;
   readonly bindings: readonly (string | number)[];
 }
 
@@ -170,13 +174,23 @@ export const selectionOf = (tenant: string, filter: JobFilter, lead: Lead): JobS
     const isOfTenant = `${isByNumbers(lead) ? "+" : ""}jobs.tenant = ?1`;
     const where = [...conditions.map(({ sql }) => sql(bind, plus)), ...searchedRows(tenant, filter, bind)];
     const first = lead === "unpriced" ? [ARE_UNPRICED] : [];
-    return { from: "jobs", where: [...first, isOfTenant, ...where].join(" AND "), bindings };
+    const selected = { from: "jobs", where: [...first, isOfTenant, ...where].join(" AND ") };
+    return { ...selected, counted: selected, some: null, bindings };
   }
   const terms = conditions.flatMap(({ term }) => (term === null ? [] : [term(tenant)]));
-  const match = bind([...(terms.length === 0 ? [tenantTerm(tenant)] : terms), ...wordsOf(filter.q)].join(" AND "));
+  const known = terms.length === 0 ? [tenantTerm(tenant)] : terms;
+  const words = wordsOf(filter.q);
+  const match = bind([...known, ...words].join(" AND "));
   const checked = conditions.filter(({ term }) => term === null).map(({ sql }) => sql(bind, ""));
-  const where = [`job_terms MATCH ${match}`, ...boundsOf(filter, bind), "jobs.tenant = ?1", ...checked];
-  return { from: "job_terms CROSS JOIN jobs ON jobs.seq = job_terms.rowid", where: where.join(" AND "), bindings };
+  const isFound = `job_terms MATCH ${match}`;
+  const where = [isFound, ...boundsOf(filter, bind), "jobs.tenant = ?1", ...checked].join(" AND ");
+  const selected = { from: "job_terms CROSS JOIN jobs ON jobs.seq = job_terms.rowid", where };
+  if (checked.length > 0) return { ...selected, counted: selected, some: null, bindings };
+  // The index's terms name the tenant.
+  const from = "job_terms";
+  const whole = [...known, ...words.map((word) => word.replace(/\*$/, ""))].join(" AND ");
+  const some = words.length === 0 ? null : { from, where: `job_terms MATCH ${bind(whole)}` };
+  return { ...selected, counted: { from, where: isFound }, some, bindings };
 };
 
 /** Jobs whose id begins with the text, or whose prompt and error contain words that begin with its words. */

@@ -111,6 +111,7 @@ const readListed = async (db: D1Database, tenant: string, query: JobListQuery): 
   const lead = await leadOf(db, tenant, query);
   const selection = selectionOf(tenant, query, lead);
   const count = countStatement(db, tenant, selection);
+  if (query.count_only !== undefined) return { rows: [], total: (await count.first<number>("total")) ?? 0 };
   const isByCreation = sortOf(query) === "created_at";
   const hasSpan = query.since !== undefined || query.until !== undefined;
   const isSortedIfFew = isByNumbers(lead) || (!isByCreation && (lead === "index" || hasSpan));
@@ -122,11 +123,18 @@ const readListed = async (db: D1Database, tenant: string, query: JobListQuery): 
   return { rows: (await page.all<ListedRow>()).results, total };
 };
 
+const countOf = ({ from, where }: JobSelection["counted"]): string =>
+  `(SELECT COUNT(*) FROM (SELECT 1 FROM ${from} WHERE ${where} LIMIT ${MAX_COUNTED + 1}))`;
+
 /** How many jobs match; stops counting one above the limit. */
-const countStatement = (db: D1Database, tenant: string, { from, where, bindings }: JobSelection) =>
-  db
-    .prepare(`SELECT COUNT(*) AS total FROM (SELECT 1 FROM ${from} WHERE ${where} LIMIT ${MAX_COUNTED + 1})`)
-    .bind(tenant, ...bindings);
+const countStatement = (db: D1Database, tenant: string, { counted, some, bindings }: JobSelection) => {
+  const all = countOf(counted);
+  const sql =
+    some === null
+      ? `SELECT ${all} AS total`
+      : `SELECT CASE WHEN some > ${MAX_COUNTED} THEN some ELSE ${all} END AS total FROM (SELECT ${countOf(some)} AS some)`;
+  return db.prepare(sql).bind(tenant, ...bindings);
+};
 
 const sortOf = ({ sort }: JobListQuery): JobSort => sort.replace("-", "") as JobSort;
 

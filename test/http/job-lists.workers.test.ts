@@ -2,6 +2,8 @@
 
 import { env } from "cloudflare:workers";
 import { beforeAll, describe, expect, test } from "vitest";
+import { jobFilter } from "../../contract/jobs/job-list.ts";
+import { selectionOf } from "../../src/history/job-filter.ts";
 import { type Body, newWorld, type World } from "../support/workerd/client.ts";
 import { dispatch, fail, present, start } from "../support/workerd/job-steps.ts";
 
@@ -51,6 +53,25 @@ describe("a job's own words on it", () => {
     const done = await complete(world, job, { model: "gpt-2026" });
     expect([done.ran_provider, done.ran_model]).toEqual(["openai", "gpt-2026"]);
   });
+});
+
+test("a count alone has no jobs, and agrees with the list; whole words are some of the beginnings of words", async () => {
+  const [world, other] = [await newWorld(), await newWorld()];
+  for (const prompt of ["minutes", "the minutes", "minutest", "hours"]) await create(world, { prompt });
+  await create(other, { prompt: "minutes" });
+  for (const [q, total] of [
+    ["minutes", 3],
+    ["hour", 1],
+    ["days", 0],
+  ] as const) {
+    expect(await list(world, { q, count_only: "true" })).toMatchObject({ jobs: [], total, next_cursor: null });
+    expect((await list(world, { q })).total).toBe(total);
+  }
+  expect((await list(world, { status: "pending", count_only: "true" })).total).toBe(4);
+  const { some, bindings } = selectionOf(world.tenant, jobFilter.parse({ q: "minutes", status: "pending" }), "index");
+  const counted = env.DB.prepare(`SELECT COUNT(*) AS total FROM ${some?.from} WHERE ${some?.where}`);
+  expect(await counted.bind(world.tenant, ...bindings).first("total")).toBe(2);
+  expect((await world.get("/api/jobs?archived=true&count_only=true")).status).toBe(400);
 });
 
 test("a list finds the jobs whose cost is unknown, as the cost counts them", async () => {

@@ -10,6 +10,7 @@ const OF_THE_PAGE = new Set([
   "limit",
   "offset",
   "cursor",
+  "count_only",
   "sort",
   "by",
   "summary",

@@ -129,6 +129,22 @@ describe("history is read through an index of the tenant", () => {
     }
   });
 
+  it("with a count that reads no row of a job where the full-text index knows all that is asked", async () => {
+    const noted = new NotedQueries(DB);
+    for (const filter of [{ status: "failed" }, { q: "some" }, { tag: "some", q: "some" }, { "metadata.team": "some" }])
+      await listJobs(noted.database({ first: null }), TENANT, jobListQuery.parse(filter));
+    const counts = (await noted.plans()).filter(
+      ({ sql }) => sql.endsWith(" AS total") || sql.includes(" END AS total"),
+    );
+    // With words, and without.
+    expect(counts).toHaveLength(2);
+    for (const { lines, sql } of counts) {
+      const reads = lines.map(({ detail }) => detail).filter((detail) => /^(SCAN|SEARCH) job/.test(detail));
+      expect(reads.length).toBeGreaterThan(0);
+      for (const read of reads) expect(read, sql).toMatch(/^SCAN job_terms VIRTUAL TABLE/);
+    }
+  });
+
   it("for every filter of a bulk change and of the audit log", async () => {
     const noted = new NotedQueries(DB);
     for (const first of FIRSTS)

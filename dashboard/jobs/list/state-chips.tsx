@@ -4,7 +4,7 @@ import { JOB_STATUSES } from "../../../contract/words/values.ts";
 import { api } from "../../api.ts";
 import { count } from "../../format.ts";
 import { refine } from "../../router.ts";
-import { counts, isOpen } from "../../state/board.ts";
+import { counts, hasSnapshot } from "../../state/board.ts";
 import { serverNow } from "../../state/clock.ts";
 import { asJobFilter, type Filter, FROM_THE_START } from "../../state/job-filter.ts";
 import { useLoad, useThrottled } from "../../state/load.ts";
@@ -19,25 +19,30 @@ interface ChipsProps {
   readonly isArchived: boolean;
 }
 
-/** How many jobs of each status match the rest of the filter: open ones live, the others read from time to time. */
+/**
+ * How many jobs of each status match the rest of the filter: all of them as the socket tells, those of a filter read
+ * from time to time. Nobody has to look for jobs of a status that no job has.
+ */
 const useStateCounts = ({ filter, range, isArchived }: ChipsProps): Record<string, string> => {
   const { status: _status, ...rest } = filter;
   const isAll = Object.keys(rest).length === 0 && range === null;
-  const activity = useThrottled(JSON.stringify(counts.value), RECOUNT_EVERY_MS);
-  const asked = isAll ? JOB_STATUSES.filter((one) => !isOpen(one)) : JOB_STATUSES;
+  const live = hasSnapshot.value ? counts.value : null;
+  const activity = useThrottled(JSON.stringify(live), RECOUNT_EVERY_MS);
   // Of the archive nobody counts the jobs.
-  const name = isArchived ? null : `${JSON.stringify(rest)} ${range} ${activity}`;
-  const { data } = useLoad(name, async (signal) => {
+  const isAsked = !isArchived && !isAll && live !== null;
+  const { data } = useLoad(isAsked ? `${JSON.stringify(rest)} ${range} ${activity}` : null, async (signal) => {
     const base = withRange(rest, range, serverNow());
-    const found = asked.map(async (status) => {
-      const page = await api.jobs.list({ ...asJobFilter(base), status, limit: 1 }, { signal });
+    const found = JOB_STATUSES.map(async (status) => {
+      if (live?.[status] === 0) return [status, "0"] as const;
+      const asked = { ...asJobFilter(base), status, count_only: "true" } as const;
+      const page = await api.jobs.list(asked, { signal });
       return [status, `${count(page.total)}${page.total_is_capped ? "+" : ""}`] as const;
     });
     return Object.fromEntries(await Promise.all(found));
   });
-  if (isArchived) return {};
-  const open = JOB_STATUSES.filter((one) => isOpen(one) && isAll);
-  return { ...data, ...Object.fromEntries(open.map((status) => [status, count(counts.value[status] ?? 0)])) };
+  if (isArchived || live === null) return {};
+  if (!isAll) return data ?? {};
+  return Object.fromEntries(JOB_STATUSES.map((status) => [status, count(live[status] ?? 0)]));
 };
 
 export const StateChips = (chips: ChipsProps) => {

@@ -46,5 +46,6 @@ export const notArchived = async <T>(c: AppContext, token: TokenFacts, id: strin
 export const listArchived = (c: AppContext, token: TokenFacts, query: JobListQuery): Promise<JobPage> => {
   const archive = archiveOf(c.env);
   if (archive === null) throw new Refused(invalid("archived", "is not possible: this service has no archive"));
+  if (query.count_only !== undefined) throw new Refused(invalid("count_only", "is not possible of the archive"));
   return listArchive(historyOf(c.env, token), archive, token.tenant, query);
 };
