@@ -72,7 +72,9 @@ const waiting = async (): Promise<number> => {
   return (await row.first<{ count: number }>())?.count ?? 0;
 };
 
-it("one run stays within the limits of the Paid plan, and takes up what it can", async () => {
+// The clock stands: a pass begins nothing after three quarters of a minute, which is about time and not about limits.
+it("one run stays within the limits of the Paid plan, and takes up what it can", { timeout: 120_000 }, async () => {
+  vi.spyOn(Date, "now").mockReturnValue(Date.now());
   const spent = Object.values(await runMinute(world));
   expect(asked.queries).toBeGreaterThan(300);
   expect(asked.queries).toBeLessThanOrEqual(PLATFORM_LIMITS.queries);

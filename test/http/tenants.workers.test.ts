@@ -107,11 +107,14 @@ describe("what a tenant stores", () => {
     const job = await world.ok("POST", "/dispatch", { prompt: "p".repeat(200_000) });
     await world.ok("POST", `/api/jobs/${job.id}/complete`, { lease: 1, result: "done" });
     await world.ok("GET", "/api/jobs");
-    await inStorage(world, (storage) => storage.sql.exec("DELETE FROM jobs"));
+    // The live copy of the prompt would count for as long as it is there, and from when the size is next read.
+    await inStorage(world, ({ sql }) => {
+      for (const table of ["jobs", "payloads"]) sql.exec(`DELETE FROM ${table}`);
+    });
+    await expect.poll(async () => (await stored()) - before).toBeGreaterThan(190_000);
     const sent = await stored();
-    expect(sent - before).toBeGreaterThan(200_000);
     await world.stub.notePruned({ completed: 2 });
-    expect(sent - (await stored())).toBeGreaterThan(200_000);
+    await expect.poll(async () => sent - (await stored())).toBeGreaterThan(190_000);
   });
 });
 
