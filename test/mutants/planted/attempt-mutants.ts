@@ -118,7 +118,7 @@ export const ATTEMPT_MUTANTS: readonly Mutant[] = [
     "durable-objects/operations/halts/late-spending.ts",
     "if (ended === null || !mayReportFor(turn, ended.worker)) return;",
     "if (ended === null) return;",
-    ["test/tenant/instance-owner.workers.test.ts"],
+    ["test/tenant/fleet/instance-owner.workers.test.ts"],
   ),
   mutant(
     "a heartbeat of a lease that has ended is a sign of life",

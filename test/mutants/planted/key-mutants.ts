@@ -32,7 +32,7 @@ export const KEY_MUTANTS: readonly Mutant[] = [
     "domain/access/rate.ts",
     "underWay > inFlight)",
     "underWay > inFlight + 1)",
-    ["test/domain/rate.test.ts"],
+    ["test/domain/access/rate.test.ts"],
   ),
   mutant("half of a key's requests are free", "domain/access/rate.ts", "tokens: tokens - 1,", "tokens: tokens - 0.5,"),
   mutant(

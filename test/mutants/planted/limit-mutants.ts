@@ -56,30 +56,37 @@ export const LIMIT_MUTANTS: readonly Mutant[] = [
     "self-host/edge/tick-turns.ts",
     "return taken === 0 || taken + size",
     "return taken >= 0 || taken + size",
+    ["test/self-host/edge/tick-turns.test.ts"],
   ),
   mutant(
     "what readers are sent does not slow their tenant's data lines",
     "self-host/edge/pace.ts",
     "Math.max(pace.lines.take(bytes.byteLength, nowAt), pace.readers.take(0, nowAt))",
     "pace.lines.take(bytes.byteLength, nowAt)",
+    ["test/self-host/edge/pace.test.ts"],
   ),
   mutant(
     "a worker's streams over HTTP have no pace",
     "self-host/edge/object-process.ts",
     "body && isWorkers === true ? [this.#paces.open(tenant)] : []",
     "[]",
+    ["test/self-host/edge/object-line.test.ts"],
   ),
-  mutant("a data line may be compressed", "self-host/edge/pass-on.ts", '  "sec-websocket-extensions",\n', ""),
+  mutant("a data line may be compressed", "self-host/edge/pass-on.ts", '  "sec-websocket-extensions",\n', "", [
+    "test/self-host/edge/pass-on.test.ts",
+  ]),
   mutant(
     "an answer that breaks off may end in half an event",
     "self-host/edge/streamed-bytes.ts",
     "events === null ? bytes : events.take(bytes)",
     "bytes",
+    ["test/self-host/edge/streamed-bytes.test.ts"],
   ),
   mutant(
     "deployed, an answer that breaks off may end in half an event",
     "src/front-door/last-words.ts",
     "pass(events.take(chunk), controller)",
     "pass(chunk, controller)",
+    ["test/front-door/ended-streams.workers.test.ts"],
   ),
 ];

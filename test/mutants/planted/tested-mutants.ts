@@ -5,7 +5,7 @@ import { type Mutant, mutant } from "./mutant.ts";
 
 const CONVERTED = ["test/worker/runtimes/convert-request.test.ts"];
 const LOOP = ["test/worker/loop.test.ts"];
-const HTTP_SESSION = ["test/worker/http-session.test.ts"];
+const HTTP_SESSION = ["test/worker/session/http-session.test.ts"];
 const CONFIG = ["test/worker/config.test.ts"];
 const RELAY = ["test/front-door/relay-memory.test.ts"];
 const TABLE = ["test/tenant/sockets/line-socket-table.test.ts"];

@@ -119,6 +119,22 @@ export const SCENES_OF_JOBS: readonly Shown[] = [
     },
   },
   {
+    what: "two who read the same ended job from history lose neither's change, also if history has the first by then",
+    shown: async (scene) => {
+      const { id } = await create(scene);
+      await scene.done(scene.admin, "cancelJob", { id });
+      await scene.pass(20_000);
+      scene.sleep();
+      const archived = { ...scene.archived(id), absentAt: scene.nowAt };
+      await scene.done(scene.admin, "patchJob", { id, patch: { tags: ["one"] }, archived });
+      await scene.pass(4_000);
+      await scene.done(scene.admin, "patchJob", { id, patch: { priority: "high" }, archived });
+      await scene.reachHistory();
+      const { tags, priority, version } = scene.archived(id).job;
+      assert.deepEqual([tags, priority, version], [["one"], "high", archived.job.version + 2]);
+    },
+  },
+  {
     what: "a worker's expired lease is forgotten once it starts a job",
     shown: async (scene) => {
       await configure(scene, { ...ALIVE, jobs: { accept_within_seconds: 5, retry: { backoff_seconds: 1 } } });
