@@ -2,6 +2,7 @@
 // the rows.
 
 import * as z from "zod";
+import { databaseNumber } from "./tenant.ts";
 import { instant } from "./words/field.ts";
 
 /** A part stays well below the size limit of a body, unless a single row is larger. */
@@ -86,6 +87,31 @@ export const movedFile = z
   .object({ bytes: z.int(), sha256: z.string().meta({ description: "of the bytes, in hexadecimal" }) })
   .meta({ id: "MovedFile" });
 
+export const moveStep = z.strictObject({
+  move: z.string().max(64).meta({ description: "the try: it ends when another one begins" }),
+  phase: z.enum(["copy", "compare"]),
+  table: z.string().max(64),
+  after: z.array(cell).nullable().meta({ description: "the last row that is done; null: none" }),
+});
+
+export const historyMoveRequest = z
+  .strictObject({
+    database: databaseNumber,
+    next: moveStep.nullish().meta({ description: "`next` of the answer before; missing in the first request" }),
+  })
+  .meta({ id: "HistoryMove" });
+
+export const historyMoveAnswer = z
+  .object({
+    tenant: z.string(),
+    state: z.enum(["moving", "moved"]),
+    next: moveStep.nullable().meta({ description: "for the next request; null: the history is in its new database" }),
+  })
+  .meta({ id: "HistoryMoveStep" });
+
+export type HistoryMoveRequest = z.input<typeof historyMoveRequest>;
+export type HistoryMoveAnswer = z.infer<typeof historyMoveAnswer>;
+export type HistoryMoveStep = z.infer<typeof moveStep>;
 export type MovedFile = z.infer<typeof movedFile>;
 export type MoveAnswer = z.infer<typeof moveAnswer>;
 export type RowsPart = z.infer<typeof rowsPart>;

@@ -24,7 +24,7 @@ const LOCATION_HINTS = [
   "me",
 ] as const;
 
-const databaseNumber = z
+export const databaseNumber = z
   .int()
   .min(0)
   .max(MAX_DATABASES - 1)
@@ -40,7 +40,7 @@ export const newTenantRequest = z
     }),
     database: databaseNumber.nullish().meta({
       description:
-        "the number of the D1 database that gets its history, 0 for `DB`, 1 for `DB_1`; by default the emptiest one. It never changes",
+        "the number of the D1 database that gets its history, 0 for `DB`, 1 for `DB_1`; by default the emptiest one",
     }),
   })
   .meta({ id: "NewTenant" });

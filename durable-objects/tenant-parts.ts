@@ -1,7 +1,7 @@
 // The parts of a tenant's object, and what each is given of the others.
 
 import { defaultDocument, historyDefaultsOf } from "../contract/config/config-history.ts";
-import { databaseOf, missingDatabase } from "../domain/tenant/tenant-database.ts";
+import { databaseOf, missingDatabase, numberOf } from "../domain/tenant/tenant-database.ts";
 import { OperationCaller } from "./calls/operation-caller.ts";
 import { OPERATOR, TurnRunner } from "./calls/turn-runner.ts";
 import { EffectSender } from "./effects/effect-sender.ts";
@@ -72,7 +72,7 @@ export const makeParts = (state: DurableObjectState, env: TenantEnv): TenantPart
     tell: (effects) => sender.send(effects),
   });
   /** Loads no memory: a caller that is refused must not cost that. */
-  const databaseNumber = (): number => turns.loadedMemory?.database ?? store.settings.database();
+  const databaseNumber = (): number => turns.loadedMemory?.database ?? numberOf(store.settings.historyPlace());
   const database = (): D1Database => {
     const number = databaseNumber();
     const found = databaseOf(env, number);

@@ -10,6 +10,7 @@ import { SWITCHING_PROTOCOLS } from "../contract/words/http-status.ts";
 import type { Metric } from "../domain/insight/exposition.ts";
 import { FULL_HALT } from "../domain/killswitch.ts";
 import type { PageRequest, TablePage, TableRows } from "../domain/tenant/moved-rows.ts";
+import type { HistoryPlace } from "../domain/tenant/tenant-database.ts";
 import { isFinal, type JobStatus } from "../domain/words/job-status.ts";
 import type { Refusal } from "../domain/words/refusal.ts";
 import { ok, type Result } from "../domain/words/result.ts";
@@ -19,6 +20,7 @@ import type { AnswerOf, OperationName, RequestOf } from "./api.ts";
 import { answerGroup, answerText } from "./calls/grouped-calls.ts";
 import { counted } from "./calls/key-rates.ts";
 import { OPERATOR, SERVICE } from "./calls/turn-runner.ts";
+import { type HistoryMove, moveHistory } from "./moves/history-move.ts";
 import type { Leaving } from "./moves/moving.ts";
 import type { Arrival } from "./moves/relocation.ts";
 import { addAdminKey, createTenant, type NewKey, type NewTenant } from "./operations/access/keys.ts";
@@ -151,6 +153,15 @@ export class Tenant extends DurableObject<TenantEnv> implements StreamOwner, Run
 
   async settleIn(): Promise<Result<null, Refusal>> {
     return this.#parts.relocation.settleIn();
+  }
+
+  /** The steps of its history's move to another database here. After the first, nothing is on its way to the old one. */
+  async moveHistory(move: HistoryMove): Promise<Result<HistoryPlace, Refusal>> {
+    const { turns, history } = this.#parts;
+    const moved = await turns.relocate(OPERATOR, (turn) => moveHistory(turn, move));
+    await history.ended();
+    if (moved.ok && moved.value.to === null) await history.flush();
+    return moved;
   }
 
   /** Any operation of `api.ts`, authenticated and run in one turn. */

@@ -49,6 +49,7 @@ import { killswitchRoutes } from "./routes/killswitch.ts";
 import { packageRoutes } from "./routes/package.ts";
 import { scheduleRoutes } from "./routes/schedules.ts";
 import { serviceRoutes } from "./routes/service.ts";
+import { historyMoveRoutes } from "./routes/tenants/history-moves.ts";
 import { movedFileRoutes } from "./routes/tenants/moved-files.ts";
 import { moveRoutes } from "./routes/tenants/moves.ts";
 import { tenantRoutes } from "./routes/tenants/tenants.ts";
@@ -78,6 +79,7 @@ const portableRoutes: readonly Endpoint[] = [
   ...configRoutes,
   ...tenantRoutes,
   ...moveRoutes,
+  ...historyMoveRoutes,
   ...movedFileRoutes,
   ...keyRoutes,
   ...keyGrantRoutes,

@@ -1,11 +1,14 @@
 // `signalbox move`: a tenant goes from one deployment to another.
 
+import type { HistoryMoveAnswer } from "../../contract/move.ts";
 import { LOCAL_URL } from "../../contract/words/values.ts";
 import { Signalbox } from "../../sdk/signalbox.ts";
 import { UsageError } from "../failure.ts";
 import { checkedAddress } from "../login.ts";
 import { moveTenant } from "../move-tenant.ts";
-import type { Verb } from "../verb.ts";
+import type { Context, Verb } from "../verb.ts";
+
+type Tenants = Signalbox["tenants"];
 
 const rootKeyOf = (env: Readonly<Record<string, string | undefined>>, name: string): string => {
   const key = env[name];
@@ -13,23 +16,52 @@ const rootKeyOf = (env: Readonly<Record<string, string | undefined>>, name: stri
   throw new UsageError(`set ${name}: a move needs the root keys of both deployments`);
 };
 
+const databaseOf = (text: string): number => {
+  const [, digits] = /^(?:DB_)?(\d{1,2})$/.exec(text === "DB" ? "0" : text) ?? [];
+  if (digits === undefined) throw new UsageError("--database takes a database's name or number: DB, DB_1 or 1");
+  return Number(digits);
+};
+
+const CALM = "Requests are served on; what reads the history waits until it is there.";
+
+const moveHistory = async ({ output, signal }: Context, source: Tenants, tenant: string, text: string) => {
+  const database = databaseOf(text);
+  output.say(`The history of tenant "${tenant}" moves to ${text}. ${CALM}`);
+  let next: HistoryMoveAnswer["next"] | undefined;
+  do {
+    ({ next } = await source.moveHistory(tenant, { database, next }, { signal }));
+    if (next !== null) output.live(`${next.phase === "copy" ? "Copies" : "Compares"} table ${next.table}`);
+  } while (next !== null);
+  output.endLive();
+  output.say(`The history of tenant "${tenant}" is in ${text}.`);
+};
+
 export const moveCommands: readonly Verb[] = [
   {
     name: "move",
-    says: "Moves a tenant to another deployment; needs SERVICE_ROOT_KEY and SERVICE_TARGET_ROOT_KEY",
-    examples: ["move acme --to https://new.example", "move acme --give-up"],
+    says: "Moves a tenant to another deployment, or its history to another database; needs SERVICE_ROOT_KEY, and SERVICE_TARGET_ROOT_KEY of the other deployment",
+    examples: ["move acme --to https://new.example", "move acme --give-up", "move acme --database DB_2"],
     args: [{ name: "tenant", says: "the tenant's name" }],
     flags: {
       to: { takes: "url", says: "address of the new deployment" },
+      database: { takes: "name", says: "a D1 database of this deployment, as DB_2, which gets its history" },
       "give-up": { takes: null, says: "cancels a move that was not completed: the tenant is served here again" },
     },
-    run: async ({ env, output, signal }, input) => {
+    run: async (context, input) => {
+      const { env, output, signal } = context;
       const tenant = input.arg("tenant");
       const source = new Signalbox({
         url: checkedAddress(env.SERVICE_API_URL || LOCAL_URL, "SERVICE_API_URL "),
         key: rootKeyOf(env, "SERVICE_ROOT_KEY"),
       }).tenants;
       const options = { signal };
+      const database = input.text("database");
+      if (database !== undefined && input.is("give-up")) {
+        await source.cancelHistoryMove(tenant, options);
+        output.say(`The history of tenant "${tenant}" stays where it was.`);
+        return;
+      }
+      if (database !== undefined) return moveHistory(context, source, tenant, database);
       if (input.is("give-up")) {
         await source.stay(tenant, options);
         output.say(`Tenant "${tenant}" is served here again.`);

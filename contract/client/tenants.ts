@@ -1,7 +1,17 @@
 // Tenants, with the operator's root key, and the steps of a tenant's move.
 
 import type { KeyAnswer } from "../access/key.ts";
-import type { ArrivalRequest, MoveAnswer, MovedFile, MovingTenant, RowsDigest, RowsPart, RowsQuery } from "../move.ts";
+import type {
+  ArrivalRequest,
+  HistoryMoveAnswer,
+  HistoryMoveRequest,
+  MoveAnswer,
+  MovedFile,
+  MovingTenant,
+  RowsDigest,
+  RowsPart,
+  RowsQuery,
+} from "../move.ts";
 import type {
   NewAdminKeyRequest,
   NewTenantAnswer,
@@ -64,6 +74,17 @@ export const tenantVerbs = (transport: Transport) => ({
       isLong: true,
       options,
     }),
+  /** A step of its history's move to another database of the deployment: repeated with `next` until that is null. */
+  moveHistory: (tenant: string, request: HistoryMoveRequest, options?: CallOptions) =>
+    transport.json<HistoryMoveAnswer>({
+      method: "POST",
+      path: pathOf`/admin/tenants/${tenant}/database`,
+      body: request,
+      repeats: "safe",
+      options,
+    }),
+  cancelHistoryMove: (tenant: string, options?: CallOptions) =>
+    transport.nothing({ method: "DELETE", path: pathOf`/admin/tenants/${tenant}/database`, options }),
   /** Everything has arrived: from now on its callers get the new address. */
   left: (tenant: string, options?: CallOptions) =>
     transport.nothing({ method: "POST", path: pathOf`/admin/tenants/${tenant}/left`, repeats: "safe", options }),

@@ -1,6 +1,6 @@
 // Which of the service's history databases has a tenant's rows: `DB`, or further ones, `DB_1`, `DB_2` and so on, because
-// one D1 database has 10 GB. A tenant gets its database when it is made or arrives, and keeps it: its object stores the
-// number. `DB` has the name of every tenant, and nothing else of those that are in another database.
+// one D1 database has 10 GB. A tenant gets its database when it is made or arrives, and keeps it until it is moved to another
+// one: its object stores the number. `DB` has the name of every tenant, and nothing else of those that are in another database.
 
 /** The cron's work for all of them fits into the queries of one invocation. */
 export const MAX_DATABASES = 16;
@@ -27,8 +27,20 @@ export const databaseNumber = (text: string): number | null => {
 export const databaseOf = <Database>(databases: Databases<Database>, number: number): Database | undefined =>
   databases[bindingOf(number)];
 
+/** Where a tenant's history is, and where it moves to; `move` names the try. */
+export type HistoryPlace =
+  | { readonly at: number; readonly to: null }
+  | { readonly at: number; readonly to: number; readonly move: string };
+
+/** No database has it: while its history moves, a tenant reads and writes neither of the two. */
+const MOVING = 99;
+
+export const numberOf = ({ at, to }: HistoryPlace): number => (to === null ? at : MOVING);
+
 export const missingDatabase = (number: number): string =>
-  `the database ${bindingOf(number)}, which has this tenant's history, is not bound: wrangler.toml must name it`;
+  number === MOVING
+    ? "this tenant's history moves to another database, and is read and written again when it is there"
+    : `the database ${bindingOf(number)}, which has this tenant's history, is not bound: wrangler.toml must name it`;
 
 /** All that are bound, by number. */
 export const boundDatabases = <Database>(

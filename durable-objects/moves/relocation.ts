@@ -108,7 +108,7 @@ export class Relocation {
       if (schema !== SCHEMA_VERSION) return err(invalid("schema", says));
       clearTables(storage.sql);
       settings.putAbsence({ state: "arriving", move });
-      settings.putDatabase(database);
+      settings.putHistoryPlace({ at: database, to: null });
       return ok("arriving");
     });
     turns.forget();

@@ -7,6 +7,7 @@ import type { Measure } from "../../domain/insight/latency.ts";
 import { KILLSWITCH_OFF, type Killswitch } from "../../domain/killswitch.ts";
 import { type Absence, readAbsence } from "../../domain/tenant/absence.ts";
 import type { StoragePlace } from "../../domain/tenant/storage-use.ts";
+import type { HistoryPlace } from "../../domain/tenant/tenant-database.ts";
 import type { JobStatus } from "../../domain/words/job-status.ts";
 import { first, record, type Sql } from "./sql.ts";
 
@@ -140,9 +141,12 @@ export const settingsTable = (sql: Sql) => {
     arrivedMove: (): string | null => read<string>(ARRIVED_MOVE),
     putArrivedMove: (move: string): void => write(ARRIVED_MOVE, move),
 
-    /** The number of the database with its history (`domain/tenant/tenant-database.ts`). */
-    database: (): number => read<number>(DATABASE) ?? 0,
-    putDatabase: (number: number): void => write(DATABASE, number),
+    /** The database with its history. Alone it is stored as a number. */
+    historyPlace: (): HistoryPlace => {
+      const stored = read<number | HistoryPlace>(DATABASE) ?? 0;
+      return typeof stored === "number" ? { at: stored, to: null } : stored;
+    },
+    putHistoryPlace: (place: HistoryPlace): void => write(DATABASE, place.to === null ? place.at : place),
 
     /** The operator's bound of what this tenant stores; null: the service's. */
     maxGb: (): number | null => read<number>("max_gb"),

@@ -16,6 +16,7 @@ import { Spending } from "../../domain/money/spending.ts";
 import type { Absence } from "../../domain/tenant/absence.ts";
 import { DEFAULT_MAX_GB } from "../../domain/tenant/max-gb.ts";
 import type { StoragePlace } from "../../domain/tenant/storage-use.ts";
+import { numberOf } from "../../domain/tenant/tenant-database.ts";
 import type { Webhook } from "../../domain/webhook.ts";
 import type { CatalogFacts } from "../store/catalog.ts";
 import type { Idleness } from "../store/fleet/idle-workers.ts";
@@ -268,7 +269,7 @@ export const loadMemory = (
     nextSeq: Math.max(store.outbox.lastSeq(), drainedSeq) + 1,
     drainedSeq,
     stored: { bytes: 0, fileBytes: 0, bodyBytes: 0, databaseBytes: null, readAt: Number.NEGATIVE_INFINITY },
-    database: store.settings.database(),
+    database: numberOf(store.settings.historyPlace()),
     historyBytes: store.settings.historyBytes(),
     maxGb: store.settings.maxGb(),
     bounds,

@@ -10,6 +10,7 @@ import {
   type TablePage,
   type TableRows,
 } from "../../domain/tenant/moved-rows.ts";
+import { isHere } from "./is-here.ts";
 import { packedOf, plainOf, unpack } from "./packed-text.ts";
 import { workOnHistory } from "./store.ts";
 import { TENANT_TABLES } from "./tenant-tables.ts";
@@ -82,7 +83,10 @@ export const readHistoryTable = (
 
 const NAME = /^[a-z0-9_]+$/;
 
-/** Existing rows stay, so a part that is sent twice is stored once. */
+/**
+ * Existing rows stay, so a part that is sent twice is stored once. One that comes when the tenant is served from here
+ * already, late, changes nothing.
+ */
 export const writeHistoryTable = (
   db: D1Database,
   tenant: string,
@@ -95,11 +99,12 @@ export const writeHistoryTable = (
     if (!columns.every((column) => NAME.test(column)) || rows.some((row) => row[at] !== tenant))
       throw new Error("these rows are not of this tenant");
     const cells = columns.map((_, index) => `value ->> ${index}`).join(", ");
-    const insert = `INSERT INTO ${known(table)} (${columns.join(", ")}) SELECT ${cells} FROM json_each(?1) WHERE true ON CONFLICT DO NOTHING`;
+    const isAway = `NOT ${isHere("?1")}`;
+    const insert = `INSERT INTO ${known(table)} (${columns.join(", ")}) SELECT ${cells} FROM json_each(?2) WHERE ${isAway} ON CONFLICT DO NOTHING`;
     const replaces = isFirst && REPLACED.includes(table);
     const statements = [
-      ...(replaces ? [db.prepare(`DELETE FROM ${table} WHERE tenant = ?1`).bind(tenant)] : []),
-      ...(rows.length === 0 ? [] : [db.prepare(insert).bind(JSON.stringify(rows))]),
+      ...(replaces ? [db.prepare(`DELETE FROM ${table} WHERE tenant = ?1 AND ${isAway}`).bind(tenant)] : []),
+      ...(rows.length === 0 ? [] : [db.prepare(insert).bind(tenant, JSON.stringify(rows))]),
     ];
     if (statements.length > 0) await db.batch(statements);
   });

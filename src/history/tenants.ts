@@ -12,6 +12,7 @@ import {
 import type { Env } from "../env.ts";
 import type { TenantName } from "../tenant/tenant-object.ts";
 import { historyOf } from "./databases.ts";
+import { isHere } from "./is-here.ts";
 import { readHistory, workOnHistory } from "./store.ts";
 import { TENANT_TABLES } from "./tenant-tables.ts";
 
@@ -122,6 +123,8 @@ export const tenantNamed = async (db: D1Database, tenant: string): Promise<Tenan
   jurisdiction: (await rowOf(db, tenant))?.jurisdiction ?? null,
 });
 
+const WITHOUT_NAME = Object.keys(TENANT_TABLES).filter((table) => table !== "tenants");
+
 /** A tenant that moves here has its name before its rows, without those of an interrupted try. */
 export const prepareArrival = async (
   env: Env,
@@ -142,27 +145,45 @@ export const prepareArrival = async (
     if (database !== 0) await put(env.DB, bindingOf(database));
     await put(own, "arriving");
   });
-  await deleteRows(
-    own,
-    name.tenant,
-    Object.keys(TENANT_TABLES).filter((table) => table !== "tenants"),
-  );
+  await deleteRows(own, name.tenant, WITHOUT_NAME);
 };
 
 /** Deletes everything that history has of a tenant, in bounded steps; its name last. */
-export const deleteHistory = async (env: Env, found: FoundTenant): Promise<void> => {
-  await deleteRows(historyOf(env, found), found.tenant, Object.keys(TENANT_TABLES));
-  if (found.database !== 0) await deleteRows(env.DB, found.tenant, ["tenants"]);
+export const deleteHistory = async (env: Env, tenant: string): Promise<void> => {
+  // A move between two of them may have been interrupted.
+  await deleteElsewhere(env, tenant, null);
+  await deleteRows(env.DB, tenant, ["tenants"]);
+};
+
+/**
+ * In every database but one; `DB` keeps the name. `isAway`: only where the tenant is not served from, all but the name.
+ */
+export const deleteElsewhere = async (env: Env, tenant: string, but: number | null, isAway = false): Promise<void> => {
+  for (const { number, database } of boundDatabases(env)) {
+    const tables = isAway || number === 0 ? WITHOUT_NAME : Object.keys(TENANT_TABLES);
+    if (number !== but) await deleteRows(database, tenant, tables, isAway);
+  }
+};
+
+/** The tenant's object has said that its history is there: the others have nothing of it but, in `DB`, its name. */
+export const settleHistory = async (env: Env, tenant: string, at: number): Promise<void> => {
+  const says = at === 0 ? "away = NULL" : "wake_at = NULL, away = ?2";
+  await workOnHistory(() =>
+    env.DB.prepare(`UPDATE tenants SET ${says} WHERE tenant = ?1`)
+      .bind(...[tenant, ...(at === 0 ? [] : [bindingOf(at)])])
+      .run(),
+  );
+  await deleteElsewhere(env, tenant, at);
 };
 
 const ROWS_A_DELETE = 5_000;
 
-const deleteRows = (db: D1Database, tenant: string, tables: readonly string[]): Promise<void> =>
+const deleteRows = (db: D1Database, tenant: string, tables: readonly string[], isAway = false): Promise<void> =>
   workOnHistory(async () => {
     for (const name of tables) {
       const key = TENANT_TABLES[name as keyof typeof TENANT_TABLES];
       const some = db.prepare(
-        `DELETE FROM ${name} WHERE (${key}) IN (SELECT ${key} FROM ${name} WHERE tenant = ?1 LIMIT ${ROWS_A_DELETE})`,
+        `DELETE FROM ${name} WHERE (${key}) IN (SELECT ${key} FROM ${name} WHERE tenant = ?1${isAway ? ` AND NOT ${isHere("?1")}` : ""} LIMIT ${ROWS_A_DELETE})`,
       );
       while ((await some.bind(tenant).run()).meta.changes > 0);
     }

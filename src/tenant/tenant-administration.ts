@@ -4,9 +4,11 @@ import type { KeyResource } from "../../contract/access/key.ts";
 import type { MovingTenant } from "../../contract/move.ts";
 import type { Metric } from "../../domain/insight/exposition.ts";
 import type { PageRequest, TablePage, TableRows } from "../../domain/tenant/moved-rows.ts";
+import type { HistoryPlace } from "../../domain/tenant/tenant-database.ts";
 import type { Refusal } from "../../domain/words/refusal.ts";
 import { ok, type Result } from "../../domain/words/result.ts";
 import type { AdmissionAnswer, AdmissionName, AdmissionRequest } from "../../durable-objects/admissions.ts";
+import type { HistoryMove } from "../../durable-objects/moves/history-move.ts";
 import type { Leaving } from "../../durable-objects/moves/moving.ts";
 import type { Arrival } from "../../durable-objects/moves/relocation.ts";
 import type { NewKey, NewTenant } from "../../durable-objects/operations/access/keys.ts";
@@ -79,6 +81,12 @@ export const writeTenantTable = (
 
 export const settleTenant = (env: Env, name: TenantName): Promise<Result<null, Refusal>> =>
   withTenant(env, name, true, (stub) => remote(stub).settleIn());
+
+export const moveTenantHistory = (
+  env: Env,
+  name: TenantName,
+  move: HistoryMove,
+): Promise<Result<HistoryPlace, Refusal>> => withTenant(env, name, true, (stub) => remote(stub).moveHistory(move));
 
 const MAX_FILE_CALLS = 1_000;
 

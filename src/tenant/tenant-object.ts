@@ -44,6 +44,7 @@ type Remote = Grouped &
     | "endLeaving"
     | "readTable"
     | "makeRoom"
+    | "moveHistory"
     | "writeTable"
     | "settleIn"
     | "ask"

@@ -234,7 +234,7 @@ describe("history is read through an index of the tenant", () => {
         await readHistoryTable(noted.database(), TENANT, { table, after, maxChars: 1_000 });
     }
     const gone = { tenant: "gone", jurisdiction: null, created_at: 0, away: null, database: 0 } as const;
-    await deleteHistory(notingEnv, gone);
+    await deleteHistory(notingEnv, gone.tenant);
     const plans = await noted.plans();
     const begins = (sql: string) => plans.filter((plan) => plan.sql.startsWith(sql)).length;
     expect([begins("DELETE FROM jobs") > 2, begins("UPDATE payloads")]).toEqual([true, 1]);

@@ -1,5 +1,6 @@
 // The tenant that the operator names.
 
+import { bindingOf, databaseOf } from "../../../domain/tenant/tenant-database.ts";
 import { invalid, notFound } from "../../../domain/words/refusal.ts";
 import { type FoundTenant, findTenant } from "../../history/tenants.ts";
 import type { AppContext } from "../../http/auth.ts";
@@ -10,6 +11,11 @@ export const foundTenant = async (c: AppContext, tenant: string): Promise<FoundT
   const name = await findTenant(c.env, tenant);
   if (name === null) throw new Refused(notFound("tenant", tenant));
   return name;
+};
+
+export const refuseUnbound = (c: AppContext, database: number): void => {
+  if (databaseOf(c.env, database) === undefined)
+    throw new Refused(invalid("database", `is not bound: this service has no ${bindingOf(database)}`));
 };
 
 /** Not every runtime supports jurisdictions; one that does not throws when it is asked for an object. */

@@ -10,8 +10,6 @@ import {
   tenantParam,
   tenantPatch,
 } from "../../../contract/tenant.ts";
-import { bindingOf, databaseOf } from "../../../domain/tenant/tenant-database.ts";
-import { invalid } from "../../../domain/words/refusal.ts";
 import { type Endpoint, endpoint } from "../../endpoint/router.ts";
 import { archiveOf } from "../../history/archive/store.ts";
 import { chooseDatabase } from "../../history/databases.ts";
@@ -21,7 +19,7 @@ import { type AppContext, signingSecret } from "../../http/auth.ts";
 import { mint } from "../../http/key-format.ts";
 import { Refused, unwrap } from "../../http/refused.ts";
 import { addAdminKey, boundTenant, createTenant, destroyTenant } from "../../tenant/tenant-administration.ts";
-import { foundTenant, refuseUnknownJurisdiction } from "./found-tenant.ts";
+import { foundTenant, refuseUnbound, refuseUnknownJurisdiction } from "./found-tenant.ts";
 
 const TENANTS = "Tenants";
 
@@ -62,8 +60,7 @@ const wantedDatabase = async (
   named: number | undefined,
 ): Promise<{ database: number; isNamed: boolean }> => {
   if (named === undefined) return { database: await chooseDatabase(c.env), isNamed: false };
-  if (databaseOf(c.env, named) === undefined)
-    throw new Refused(invalid("database", `is not bound: this service has no ${bindingOf(named)}`));
+  refuseUnbound(c, named);
   return { database: named, isNamed: true };
 };
 
@@ -140,7 +137,7 @@ const remove = endpoint(
   async (c, { params }) => {
     const name = await foundTenant(c, params.tenant);
     await destroyTenant(c.env, name);
-    await deleteHistory(c.env, name);
+    await deleteHistory(c.env, name.tenant);
     // Afterwards: a part that is written meanwhile finds no tenant, and goes again.
     await archiveOf(c.env)?.removeAll(name.tenant);
     return c.body(null, 204);

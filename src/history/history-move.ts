@@ -1,0 +1,77 @@
+// A tenant's history goes to another database of this deployment: copied page by page, both compared, and only then read
+// and written there; then the old rows are deleted. Interrupted at any point, the same steps complete the move.
+
+import { type HistoryMoveStep, PART_CHARS } from "../../contract/move.ts";
+import { invalid } from "../../domain/words/refusal.ts";
+import type { Env } from "../env.ts";
+import { Refused } from "../http/refused.ts";
+import type { TenantName } from "../tenant/tenant-object.ts";
+import { historyOf } from "./databases.ts";
+import { MOVING_HISTORY, readHistoryTable, writeHistoryTable } from "./moving.ts";
+import { workOnHistory } from "./store.ts";
+import { deleteElsewhere } from "./tenants.ts";
+
+const [FIRST = ""] = MOVING_HISTORY;
+/** Of one request: each is a page of a table, or a table that is deleted. */
+const STEPS_A_CALL = 100;
+const CALL_MS = 2_000;
+
+interface Moving {
+  readonly env: Env;
+  readonly name: TenantName & { readonly created_at: number };
+  readonly place: { readonly at: number; readonly to: number; readonly move: string };
+}
+
+/** The next step, from null, the first; null once both databases have the same rows. */
+export const copyHistory = async (moving: Moving, from: HistoryMoveStep | null): Promise<HistoryMoveStep | null> => {
+  const untilAt = Date.now() + CALL_MS;
+  let step: HistoryMoveStep | null = from ?? (await begin(moving));
+  for (let steps = 0; step !== null && steps < STEPS_A_CALL && Date.now() < untilAt; steps += 1)
+    step = await takeStep(moving, step);
+  return step;
+};
+
+const takeStep = async (moving: Moving, step: HistoryMoveStep): Promise<HistoryMoveStep | null> => {
+  const { env, name, place } = moving;
+  const { move, phase, table, after } = step;
+  const { tenant } = name;
+  const source = historyOf(env, { tenant, database: place.at });
+  const target = historyOf(env, { tenant, database: place.to });
+  const request = { table, after, maxChars: PART_CHARS };
+  const isOfThisTry = move === place.move && MOVING_HISTORY.includes(table);
+  const page = isOfThisTry ? await readHistoryTable(source, tenant, request) : null;
+  if (page === null) throw new Refused(invalid("next", "is of another try: begin without it"));
+  if (phase === "copy") await writeHistoryTable(target, tenant, table, page, after === null);
+  // Something was written late: everything is copied once more.
+  else if (JSON.stringify(page) !== JSON.stringify(await readHistoryTable(target, tenant, request)))
+    return begin(moving);
+  if (page.next !== null) return { ...step, after: [...page.next] };
+  const next = MOVING_HISTORY[MOVING_HISTORY.indexOf(table) + 1];
+  if (next !== undefined) return { ...step, table: next, after: null };
+  return phase === "copy" ? { move, phase: "compare", table: FIRST, after: null } : null;
+};
+
+/** Retention and syncs leave the tenant alone in both, and what an interrupted try has brought is removed. */
+const begin = async ({ env, name, place }: Moving): Promise<HistoryMoveStep> => {
+  const { tenant, jurisdiction, created_at: createdAt } = name;
+  const source = historyOf(env, { tenant, database: place.at });
+  await workOnHistory(() =>
+    source.batch([
+      source.prepare("UPDATE tenants SET away = 'leaving' WHERE tenant = ?1").bind(tenant),
+      source
+        .prepare("UPDATE catalog_subscriptions SET lease_id = NULL, lease_until = NULL WHERE tenant = ?1")
+        .bind(tenant),
+    ]),
+  );
+  if (place.to !== 0)
+    await workOnHistory(() =>
+      historyOf(env, { tenant, database: place.to })
+        .prepare(
+          "INSERT INTO tenants (tenant, jurisdiction, created_at, away) VALUES (?1, ?2, ?3, 'arriving') ON CONFLICT DO NOTHING",
+        )
+        .bind(tenant, jurisdiction, createdAt)
+        .run(),
+    );
+  await deleteElsewhere(env, tenant, place.at, true);
+  return { move: place.move, phase: "copy", table: FIRST, after: null };
+};

@@ -1,0 +1,61 @@
+// A tenant's history goes to another of the service's databases, with the root key: the same request, with `next` of the
+// answer before, until that is null. Each may be repeated, and a move that was interrupted begins with the first again.
+
+import { historyMoveAnswer, historyMoveRequest } from "../../../contract/move.ts";
+import { tenantParam } from "../../../contract/tenant.ts";
+import { type Endpoint, endpoint } from "../../endpoint/router.ts";
+import { copyHistory } from "../../history/history-move.ts";
+import { settleHistory } from "../../history/tenants.ts";
+import { answer } from "../../http/answer.ts";
+import { unwrap } from "../../http/refused.ts";
+import { moveTenantHistory } from "../../tenant/tenant-administration.ts";
+import { foundTenant, refuseUnbound } from "./found-tenant.ts";
+
+const BASE = {
+  tag: "Tenants",
+  needs: "root",
+  path: "/admin/tenants/{tenant}/database",
+  params: tenantParam,
+  refuses: ["not_found", "history_unavailable"],
+} as const;
+
+const move = endpoint(
+  {
+    ...BASE,
+    method: "post",
+    operationId: "moveHistory",
+    summary: "Move a tenant's history to another database",
+    description:
+      "The tenant works on; until its history is there, what reads history is 503 `history_unavailable`. `DELETE` cancels the move until then.",
+    body: historyMoveRequest,
+    answers: { 200: { description: "What to do next.", schema: historyMoveAnswer } },
+  },
+  async (c, { params, body: { database: to, next } }) => {
+    refuseUnbound(c, to);
+    const name = await foundTenant(c, params.tenant);
+    const place = unwrap(await moveTenantHistory(c.env, name, { step: "begin", to, isNew: next == null }));
+    const step = place.to === null ? null : await copyHistory({ env: c.env, name, place }, next ?? null);
+    if (step !== null) return answer(c, { tenant: name.tenant, state: "moving", next: step });
+    unwrap(await moveTenantHistory(c.env, name, { step: "end", to }));
+    await settleHistory(c.env, name.tenant, to);
+    return answer(c, { tenant: name.tenant, state: "moved", next: null });
+  },
+);
+
+const cancel = endpoint(
+  {
+    ...BASE,
+    method: "delete",
+    operationId: "cancelHistoryMove",
+    summary: "Cancel the move of a tenant's history",
+    answers: { 204: { description: "The history is in the database where it was." } },
+  },
+  async (c, { params }) => {
+    const name = await foundTenant(c, params.tenant);
+    const { at } = unwrap(await moveTenantHistory(c.env, name, { step: "cancel" }));
+    await settleHistory(c.env, name.tenant, at);
+    return c.body(null, 204);
+  },
+);
+
+export const historyMoveRoutes: readonly Endpoint[] = [move, cancel];

@@ -1,0 +1,217 @@
+// A tenant's history moves between two databases of a deployment, interrupted and repeated at each step, while the tenant
+// works on.
+
+import { env } from "cloudflare:workers";
+import { describe, expect, it } from "vitest";
+import { app } from "../../src/app.ts";
+import type { Env } from "../../src/env.ts";
+import { TENANT_TABLES } from "../../src/history/tenant-tables.ts";
+import { type Body, Client, newWorld, ORIGIN, ROOT_KEY, sleep, type World } from "../support/workerd/client.ts";
+import { holdToDocument } from "../support/workerd/document.ts";
+import { sendAway } from "../support/workerd/job-steps.ts";
+
+holdToDocument();
+
+const ALL = (({ DB, DB_1, DB_2 }) => [DB, DB_1, DB_2])(env as unknown as Record<"DB" | "DB_1" | "DB_2", D1Database>);
+const root = new Client(ROOT_KEY);
+const offer = { instance: "w", status: "online", provider: "openai", tags: "", concurrency: 50 };
+
+const finished = async (world: World): Promise<string> => {
+  const job = await world.ok("POST", "/dispatch", { prompt: "an old zebra" });
+  const report = { lease: job.lease, result: "kept", usage: { input_tokens: 1, output_tokens: 1 }, cost_usd: 0.5 };
+  await world.ok("POST", `/api/jobs/${job.id}/complete`, report);
+  return job.id;
+};
+
+const worldIn = async (database: number): Promise<{ world: World; job: string }> => {
+  const world = await newWorld({ database });
+  await world.ok("POST", "/presence", offer);
+  const job = await finished(world);
+  await sendAway(world, job);
+  await world.ok("POST", "/catalog/subscriptions", { provider: "openai" });
+  return { world, job };
+};
+
+const pathOf = ({ tenant }: World): string => `/admin/tenants/${tenant}/database`;
+
+const stepTo = (world: World, database: number, next?: unknown): Promise<Body> =>
+  root.ok("POST", pathOf(world), { database, ...(next === undefined ? {} : { next }) });
+
+const moveTo = async (world: World, database: number): Promise<void> => {
+  let next: unknown;
+  for (let calls = 0; next !== null && calls < 50; calls += 1) ({ next } = await stepTo(world, database, next));
+  expect(next).toBeNull();
+};
+
+/** A try whose connection to the databases breaks after so many queries. Returns whether it was done before. */
+const interrupted = async ({ tenant }: World, database: number, queries: number): Promise<boolean> => {
+  let left = queries;
+  const breaking = (db: D1Database): D1Database =>
+    new Proxy(db, {
+      get: (target, name) => {
+        if (name === "prepare") left -= 1;
+        if (left < 0) throw new Error("the connection is gone");
+        const value = Reflect.get(target, name) as unknown;
+        return typeof value === "function" ? value.bind(target) : value;
+      },
+    });
+  const [DB, DB_1, DB_2] = ALL.map(breaking);
+  const step = (next?: unknown) =>
+    app.fetch(
+      new Request(`${ORIGIN}/admin/tenants/${tenant}/database`, {
+        method: "POST",
+        headers: { authorization: `Bearer ${ROOT_KEY}`, "content-type": "application/json" },
+        body: JSON.stringify({ database, ...(next == null ? {} : { next }) }),
+      }),
+      { ...env, DB, DB_1, DB_2 } as unknown as Env,
+      { waitUntil: () => undefined, passThroughOnException: () => undefined, props: {} } as unknown as ExecutionContext,
+    );
+  for (let next: unknown; ; ) {
+    const answer = await step(next);
+    const body = (await answer.json()) as Body;
+    if (answer.status !== 200 || body.state === "moved") {
+      expect([answer.status, body.code]).toEqual(
+        body.state === "moved" ? [200, undefined] : [503, "history_unavailable"],
+      );
+      return body.state === "moved";
+    }
+    next = body.next;
+  }
+};
+
+/** How many rows each database has, beside the tenant's name. */
+const rowsOf = async ({ tenant }: World): Promise<number[]> => {
+  const tables = Object.keys(TENANT_TABLES).filter((table) => table !== "tenants");
+  const sums = tables.map((table) => `(SELECT COUNT(*) FROM ${table} WHERE tenant = ?1)`).join(" + ");
+  return Promise.all(
+    ALL.map(async (db) => (await db.prepare(`SELECT ${sums} AS many`).bind(tenant).first<number>("many")) ?? 0),
+  );
+};
+
+/** The indices of the databases with rows of the tenant. */
+const homesOf = async (world: World): Promise<number[]> =>
+  (await rowsOf(world)).flatMap((many, number) => (many > 0 ? [number] : []));
+
+const told = async (world: World, job: string) => ({
+  jobs: (await world.ok("GET", "/api/jobs?q=zebra")).jobs.map(({ id }: Body) => id),
+  one: (await world.ok("GET", `/api/jobs/${job}`)).result,
+  events: await world.ok("GET", `/api/jobs/${job}/events`),
+  cost: (await world.ok("GET", "/api/cost/by/worker")).rows,
+  subscriptions: (await world.ok("GET", "/catalog/subscriptions")).subscriptions.length,
+});
+
+describe("a tenant's history", () => {
+  it.each([
+    [0, 1],
+    [1, 2],
+    [2, 0],
+  ])("moves from %i to %i with all of its rows, and is read and written there", async (from, to) => {
+    const { world, job } = await worldIn(from);
+    const before = await told(world, job);
+    await moveTo(world, to);
+    expect(await told(world, job)).toEqual(before);
+    expect(await homesOf(world)).toEqual([to]);
+    const { tenants } = await root.ok("GET", "/admin/tenants");
+    const listed = tenants.find(({ tenant }: Body) => tenant === world.tenant);
+    expect(listed.database ?? 0).toBe(to);
+    const { entries } = await world.ok("GET", "/api/audit");
+    expect(entries[0]).toMatchObject({ action: "tenant.history_moved", target: to === 0 ? "DB" : `DB_${to}` });
+    await sleep(world);
+    const later = await finished(world);
+    expect((await world.ok("GET", "/api/jobs")).jobs.map(({ id }: Body) => id)).toEqual([later, job]);
+    expect(await homesOf(world)).toEqual([to]);
+    const away = await ALL[to]?.prepare("SELECT away FROM tenants WHERE tenant = ?1").bind(world.tenant).first("away");
+    expect(away).toBeNull();
+  });
+
+  it("waits while it moves, and the tenant works on", async () => {
+    const { world, job } = await worldIn(0);
+    await world.stub.moveHistory({ step: "begin", to: 1, isNew: true });
+    const meanwhile = await finished(world);
+    await sleep(world);
+    for (const path of ["/api/jobs", `/api/jobs/${job}`, "/api/cost", "/catalog/subscriptions"]) {
+      const { status, body } = await world.get(path);
+      expect([path, status, body.code]).toEqual([path, 503, "history_unavailable"]);
+    }
+    expect((await world.post("/catalog/subscriptions", { provider: "mistral" })).status).toBe(503);
+    expect(await world.ok("GET", `/api/jobs/${meanwhile}`)).toMatchObject({ status: "completed" });
+    const other = await root.post(pathOf(world), { database: 2 });
+    expect([other.status, other.body.errors]).toMatchObject([400, [{ path: "database" }]]);
+    await moveTo(world, 1);
+    expect((await world.ok("GET", "/api/jobs")).jobs.map(({ id }: Body) => id)).toEqual([meanwhile, job]);
+    expect((await world.ok("GET", "/api/cost")).total_usd).toBe(1);
+  });
+
+  it("stays where it was if the move is cancelled, and what the try has brought is deleted", async () => {
+    const { world, job } = await worldIn(1);
+    const before = await told(world, job);
+    await world.stub.moveHistory({ step: "begin", to: 2, isNew: true });
+    await interrupted(world, 2, 60);
+    expect((await homesOf(world)).length).toBe(2);
+    const meanwhile = await finished(world);
+    expect((await root.delete(pathOf(world))).status).toBe(204);
+    expect(await homesOf(world)).toEqual([1]);
+    expect((await told(world, job)).one).toEqual(before.one);
+    expect((await world.ok("GET", "/api/jobs")).jobs.map(({ id }: Body) => id)).toEqual([meanwhile, job]);
+    expect((await root.delete(pathOf(world))).status).toBe(204);
+    expect(await homesOf(world)).toEqual([1]);
+  });
+
+  it("arrives whole, once, whatever query of a try is the last, while jobs come in between", {
+    timeout: 60_000,
+  }, async () => {
+    const { world, job } = await worldIn(1);
+    const jobs = [job];
+    let queries = 0;
+    for (; queries < 400 && !(await interrupted(world, 2, queries)); queries += 9) jobs.unshift(await finished(world));
+    expect(queries).toBeGreaterThan(60);
+    expect((await world.ok("GET", "/api/jobs?limit=200")).jobs.map(({ id }: Body) => id)).toEqual(jobs);
+    expect((await world.ok("GET", "/api/cost")).total_usd).toBe(jobs.length / 2);
+    expect(await homesOf(world)).toEqual([2]);
+  });
+
+  it("does not go on with a step of an earlier try, nor of another tenant's", async () => {
+    const { world } = await worldIn(0);
+    const { value: place } = (await world.stub.moveHistory({ step: "begin", to: 1, isNew: true })) as unknown as Body;
+    const last = { phase: "compare", table: "cost_by_hours", after: null };
+    const stale = { database: 1, next: { ...last, move: place.move } };
+    await world.stub.moveHistory({ step: "begin", to: 1, isNew: true });
+    for (const next of [stale.next, { ...last, move: "x" }, { ...last, move: place.move, table: "sqlite_master" }]) {
+      const { status, body } = await root.post(pathOf(world), { ...stale, next });
+      expect([status, body.errors?.[0].path]).toEqual([400, "next"]);
+    }
+    expect(await homesOf(world)).toEqual([0]);
+    await moveTo(world, 1);
+    await moveTo(world, 1);
+    expect(await homesOf(world)).toEqual([1]);
+  });
+
+  it("is copied once more if something was written late", async () => {
+    const { world } = await worldIn(0);
+    const { value: place } = (await world.stub.moveHistory({ step: "begin", to: 1, isNew: true })) as unknown as Body;
+    // Nothing was copied: the comparison finds that out.
+    const next = { move: place.move, phase: "compare", table: "jobs", after: null };
+    const { state } = await stepTo(world, 1, next);
+    expect(state).toBe("moved");
+    expect(await homesOf(world)).toEqual([1]);
+    expect((await world.ok("GET", "/api/jobs")).total).toBe(1);
+  });
+
+  it("is deleted with its tenant, wherever a move has left it", async () => {
+    const { world } = await worldIn(1);
+    await interrupted(world, 2, 60);
+    expect((await homesOf(world)).length).toBe(2);
+    expect((await root.delete(`/admin/tenants/${world.tenant}`)).status).toBe(204);
+    expect(await homesOf(world)).toEqual([]);
+    const { tenant } = world;
+    const again = new Client((await root.ok("POST", "/admin/tenants", { tenant, database: 0 })).admin_key);
+    expect((await again.ok("GET", "/api/jobs")).total).toBe(0);
+  });
+
+  it("moves to no database that is not bound, and not without the root key", async () => {
+    const { world } = await worldIn(0);
+    expect((await root.post(pathOf(world), { database: 3 })).body.errors).toMatchObject([{ path: "database" }]);
+    expect((await world.post(pathOf(world), { database: 1 })).status).toBe(403);
+    expect((await root.post("/admin/tenants/nobody/database", { database: 1 })).status).toBe(404);
+  });
+});
