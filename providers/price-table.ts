@@ -45,9 +45,15 @@ const findExactly = (provider: ProviderPrices, model: string): ListedModel | und
 const modelsOf = (provider: ProviderPrices): readonly ListedModel[] => {
   const known = modelsById.get(provider.id);
   if (known !== undefined) return known;
-  const models = provider.models.map((line) => JSON.parse(line) as ListedModel);
+  const models = provider.models.map(readModel);
   modelsById.set(provider.id, models);
   return models;
+};
+
+const readModel = (line: string): ListedModel => {
+  const words = line.split(" ");
+  const rates = JSON.parse(`[${words.pop()}]`) as Rates[];
+  return [words.map((word) => (word.includes("&") ? word.split("&") : word)), ...rates];
 };
 
 const fits = (match: Match, name: string): boolean =>

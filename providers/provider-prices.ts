@@ -2,7 +2,6 @@
 
 /** The file `price-data.json`. */
 export interface PriceData {
-  readonly about: string;
   /** The package and its version. */
   readonly from: string;
   /** The day on which it was made from that version. */
@@ -10,13 +9,16 @@ export interface PriceData {
   readonly providers: readonly ProviderPrices[];
 }
 
-/** `match` and each line of `models` are JSON, parsed when a provider is first looked up. */
+/** `match` and each line of `models` are text, parsed when a provider is first looked up. */
 export interface ProviderPrices {
   readonly id: string;
-  /** Null or a `Match`. */
+  /** Null or a `Match`, as JSON. */
   readonly match: string | null;
   readonly fallbacks: readonly string[];
-  /** Each a `ListedModel`. */
+  /**
+   * Each a `ListedModel`, in the order in which they are tried: words with a blank after each (`&` joins those that must all
+   * fit), then rates as JSON.
+   */
   readonly models: readonly string[];
 }
 

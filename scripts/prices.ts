@@ -1,32 +1,24 @@
-// Writes providers/price-data.json from @pydantic/genai-prices: only what pricing a text job needs. `npm run prices`
+// Writes providers/price-data.json (do not edit it) from @pydantic/genai-prices: only what pricing a text job needs. `npm run prices`
 // after updating that package. The whole package in the bundle would cost every cold start about 50 ms; this table
 // costs nothing until the first lookup, because a model's line is text until then.
 
 import { readFileSync, writeFileSync } from "node:fs";
 import { findProvider, type MatchLogic, type ModelInfo, type ModelPrice, type Provider } from "@pydantic/genai-prices";
-import type {
-  Condition,
-  ListedModel,
-  Match,
-  PriceData,
-  ProviderPrices,
-  Rates,
-  Word,
-} from "../providers/provider-prices.ts";
+import type { Condition, Match, PriceData, ProviderPrices, Rates, Word } from "../providers/provider-prices.ts";
 
 const OUTPUT = new URL("../providers/price-data.json", import.meta.url);
 const PACKAGE = new URL("../node_modules/@pydantic/genai-prices/package.json", import.meta.url);
 
-const ABOUT =
-  "Made by npm run prices. Do not edit. A line per model, in the order in which they are tried; US dollars per million tokens or thousand requests.";
-
-/** The package does not list its providers; add new ones here. */
+/**
+ * The package does not list its providers; add new ones here. Those that sell the same models stand together, because
+ * the table is compressed; of two whose names a provider's may match, the first is taken.
+ */
 const PROVIDERS =
-  "anthropic arcee avian aws azure baseten cerebras cloudflare cohere cursor deepseek doubleword fireworks google groq " +
-  "huggingface_cerebras huggingface_fireworks-ai huggingface_groq huggingface_hyperbolic huggingface_nebius " +
-  "huggingface_novita huggingface_nscale huggingface_ovhcloud huggingface_publicai huggingface_sambanova " +
-  "huggingface_together minimax mistral moonshotai novita openai openrouter ovhcloud perplexity together voyageai x-ai " +
-  "zai zhipuai";
+  "anthropic arcee aws baseten cerebras cloudflare cohere google huggingface_cerebras huggingface_fireworks-ai " +
+  "huggingface_groq huggingface_hyperbolic huggingface_nebius huggingface_novita huggingface_nscale " +
+  "huggingface_ovhcloud huggingface_publicai ovhcloud huggingface_sambanova fireworks groq doubleword " +
+  "huggingface_together deepseek openrouter perplexity avian minimax novita azure mistral moonshotai openai zai " +
+  "zhipuai together voyageai x-ai cursor";
 
 /** A price key for tokens that a job's usage does not count separately: such a model gets no price. */
 const UNTOLD_KEYS = ["output_reasoning_mtok", "output_citation_mtok"];
@@ -39,7 +31,7 @@ export function priceData(madeOn: string): PriceData {
     if (provider === undefined || provider.id !== id) throw new Error(`genai-prices no longer knows ${id}`);
     return pricesOf(provider);
   });
-  return { about: ABOUT, from: `${name} ${version} (MIT)`, madeOn, providers };
+  return { from: `${name} ${version} (MIT)`, madeOn, providers };
 }
 
 function pricesOf({ id, provider_match, fallback_model_providers = [], models }: Provider): ProviderPrices {
@@ -47,13 +39,18 @@ function pricesOf({ id, provider_match, fallback_model_providers = [], models }:
     id,
     match: provider_match === undefined ? null : JSON.stringify(matchOf(provider_match)),
     fallbacks: fallback_model_providers,
-    models: models.map((model) => JSON.stringify(modelLine(model))),
+    models: models.map(modelLine),
   };
 }
 
-function modelLine({ match, prices }: ModelInfo): ListedModel {
+/** Neither words nor rates have a blank. */
+function modelLine({ match, prices }: ModelInfo): string {
   const list = Array.isArray(prices) ? prices : [{ prices }];
-  return [matchOf(match), ...list.map(({ constraint, prices }) => ratesOf(prices, constraint))];
+  const words = matchOf(match).map((one) => (typeof one === "string" ? one : one.join("&")));
+  const rates = list.map(({ constraint, prices }) => JSON.stringify(ratesOf(prices, constraint)));
+  const line = `${words.join(" ")} ${rates.join(",")}`;
+  if (line.split(" ").length !== words.length + 1) throw new Error(`a blank inside a word: ${line}`);
+  return line;
 }
 
 function matchOf(match: MatchLogic): Match {
