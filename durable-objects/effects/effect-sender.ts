@@ -45,22 +45,16 @@ export class EffectSender {
 
   send(effects: Effects): void {
     const { tenant, sockets, waiters, live, relays, files, turns, waitUntil } = this.#parts;
-    for (const [instance, ofOne] of Map.groupBy(effects.frames, (frame) => frame.instance)) {
-      const messages = ofOne.map(({ message }) => message);
-      // What does not arrive is noticed as with any worker: the job is not started in time.
-      if (isEdgeInstance(instance)) waitUntil(relays.tellRunner(instance, messages).catch(() => undefined));
-      else for (const message of messages) sockets.queueFor(instance, message);
-    }
+    for (const { instance, message } of effects.frames)
+      if (!isEdgeInstance(instance)) sockets.queueFor(instance, message);
+    const toRunners = effects.frames.filter(({ instance }) => isEdgeInstance(instance));
+    if (toRunners.length > 0) this.#tellRunners(toRunners);
     for (const provider of effects.askedEdges) waitUntil(this.#askEdge(provider).catch(() => undefined));
-    for (const instance of effects.wokenWorkers) waiters.notify(`claim ${instance}`);
     for (const { message, except } of effects.broadcast) {
       sockets.queueForAll(message, except);
       waiters.notifyAll("claim ");
     }
-    for (const id of effects.changedJobs) waiters.notify(`watch ${id}`);
-    for (const id of effects.finishedJobs) waiters.notify(`job ${id}`);
-    // A reader does not outlive the key or the session that it came with.
-    if (effects.endedKeys.size + effects.endedSessions.size > 0) waiters.notifyAll("job ");
+    if (!waiters.isEmpty) this.#wake(effects);
     const told = relays.tell(effects, turns.loadedMemory);
     if (told !== null) waitUntil(told);
     if (effects.unmeasured.length > 0) waitUntil(this.#measure(effects));
@@ -73,6 +67,24 @@ export class EffectSender {
     for (const { level, event, fields } of effects.log) log(level, event, { tenant, ...fields });
     for (const delivery of effects.deliveries) waitUntil(this.#deliver(delivery));
     live.note(effects);
+  }
+
+  #tellRunners(frames: Effects["frames"]): void {
+    const { relays, waitUntil } = this.#parts;
+    for (const [instance, ofOne] of Map.groupBy(frames, (frame) => frame.instance)) {
+      const messages = ofOne.map(({ message }) => message);
+      // What does not arrive is noticed as with any worker: the job is not started in time.
+      waitUntil(relays.tellRunner(instance, messages).catch(() => undefined));
+    }
+  }
+
+  #wake({ wokenWorkers, changedJobs, finishedJobs, endedKeys, endedSessions }: Effects): void {
+    const { waiters } = this.#parts;
+    for (const instance of wokenWorkers) waiters.notify(`claim ${instance}`);
+    for (const id of changedJobs) waiters.notify(`watch ${id}`);
+    for (const id of finishedJobs) waiters.notify(`job ${id}`);
+    // A reader does not outlive the key or the session that it came with.
+    if (endedKeys.size + endedSessions.size > 0) waiters.notifyAll("job ");
   }
 
   async #measure({ unmeasured }: Effects): Promise<void> {

@@ -6,6 +6,7 @@ import type { FileView } from "../../domain/file/file.ts";
 import type { JobError } from "../../domain/job/job.ts";
 import type { LogLine } from "../../log/log.ts";
 import type { Outgoing } from "./announcement.ts";
+import { LazySet } from "./lazy-set.ts";
 
 export type LiveTopic = "killswitch" | "schedule" | "catalog" | "cost" | "storage";
 
@@ -13,7 +14,7 @@ export type LiveTopic = "killswitch" | "schedule" | "catalog" | "cost" | "storag
 export interface Effects {
   readonly frames: { readonly instance: string; readonly message: CoordinatorMessage }[];
   /** Workers whose waiting claims must look again. */
-  readonly wokenWorkers: Set<string>;
+  readonly wokenWorkers: LazySet<string>;
   /** To every worker with a socket. */
   readonly broadcast: { readonly message: CoordinatorMessage; readonly except?: ReadonlySet<string> }[];
   /** Streams whose attempt has ended, whatever their worker still sends. */
@@ -21,7 +22,7 @@ export interface Effects {
   /** Attempts that ended without a report; their relay knows how much they said. */
   readonly unmeasured: { readonly instance: string; readonly jobId: string; readonly lease: number }[];
   /** Providers that the coordinator may call: whether their keys are there is asked. */
-  readonly askedEdges: Set<string>;
+  readonly askedEdges: LazySet<string>;
   /** Final jobs whose bodies were stored outside. */
   readonly droppedBodies: string[];
   /** Files that are gone from the tenant: their objects delete the bytes. */
@@ -29,17 +30,17 @@ export interface Effects {
   /** Files of batches that are gone. */
   readonly droppedViews: FileView[];
   /** Batches that may go on: with their lines' answers, with more lines, to their end. */
-  readonly batches: Set<string>;
-  readonly changedJobs: Set<string>;
-  readonly finishedJobs: Set<string>;
-  readonly changedWorkers: Set<string>;
-  readonly changedModelTasks: Set<string>;
-  readonly changedTopics: Set<LiveTopic>;
+  readonly batches: LazySet<string>;
+  readonly changedJobs: LazySet<string>;
+  readonly finishedJobs: LazySet<string>;
+  readonly changedWorkers: LazySet<string>;
+  readonly changedModelTasks: LazySet<string>;
+  readonly changedTopics: LazySet<LiveTopic>;
   /** Keys whose sockets must close, except those opened with one of these digests. */
   readonly endedKeys: Map<string, readonly string[]>;
-  readonly endedSessions: Set<string>;
+  readonly endedSessions: LazySet<string>;
   /** Workers that were forgotten. */
-  readonly forgottenWorkers: Set<string>;
+  readonly forgottenWorkers: LazySet<string>;
   /** Tries of webhook deliveries. */
   readonly deliveries: Outgoing[];
   readonly log: LogLine[];
@@ -55,23 +56,23 @@ export interface StreamCut {
 
 export const noEffects = (): Effects => ({
   frames: [],
-  wokenWorkers: new Set(),
+  wokenWorkers: new LazySet(),
   broadcast: [],
   cuts: [],
   unmeasured: [],
-  askedEdges: new Set(),
+  askedEdges: new LazySet(),
   droppedBodies: [],
   droppedFiles: [],
   droppedViews: [],
-  batches: new Set(),
-  changedJobs: new Set(),
-  finishedJobs: new Set(),
-  changedWorkers: new Set(),
-  changedModelTasks: new Set(),
-  changedTopics: new Set(),
+  batches: new LazySet(),
+  changedJobs: new LazySet(),
+  finishedJobs: new LazySet(),
+  changedWorkers: new LazySet(),
+  changedModelTasks: new LazySet(),
+  changedTopics: new LazySet(),
   endedKeys: new Map(),
-  endedSessions: new Set(),
-  forgottenWorkers: new Set(),
+  endedSessions: new LazySet(),
+  forgottenWorkers: new LazySet(),
   deliveries: [],
   log: [],
 });

@@ -24,6 +24,7 @@ import { noEffects } from "./effects.ts";
 import { noteFlows } from "./flow-turns.ts";
 import { forgetIdle, noteIdle } from "./idleness.ts";
 import { countByKey } from "./key-counts.ts";
+import { LazySet } from "./lazy-set.ts";
 import { countLeasedLine, type Memory } from "./memory.ts";
 import type { OutboxWriter } from "./outbox-writer.ts";
 import { noteEndOfResponse } from "./response-end.ts";
@@ -62,10 +63,10 @@ export class Turn {
   readonly effects = noEffects();
 
   /** Workers with new room, and groups with new jobs, for `assignWaiting`. */
-  readonly freedWorkers = new Set<string>();
-  readonly openedGroups = new Set<string>();
+  readonly freedWorkers = new LazySet<string>();
+  readonly openedGroups = new LazySet<string>();
   /** Providers that were at their limit. */
-  readonly openedProviders = new Set<string>();
+  readonly openedProviders = new LazySet<string>();
   isAllOpened = false;
   /** It recorded spending, even if it refused the report. */
   hasSpent = false;

@@ -26,8 +26,14 @@ export class Waiters {
     return { woken: promise, cancel: end };
   }
 
+  /** Nobody waits. */
+  get isEmpty(): boolean {
+    return this.#byKey.size === 0;
+  }
+
   notify(key: string): void {
-    for (const end of [...(this.#byKey.get(key) ?? [])]) end();
+    const ends = this.#byKey.get(key);
+    if (ends !== undefined) for (const end of [...ends]) end();
   }
 
   notifyAll(prefix: string): void {

@@ -31,8 +31,6 @@ const MEMORY_FIELD = /^ {2}(?:readonly )?(\w+): (?:\{.*)?(?:Map|Set)<.*;/gm;
 
 /** Nobody outside can make these grow. */
 const FIXED = new Set([
-  // What one turn changes; it ends with the turn.
-  ...["freedWorkers", "openedGroups", "openedProviders"].map((name) => `durable-objects/turn/turn.ts#${name}`),
   // One slot of each kind.
   "durable-objects/turn/activity-slots.ts#filling",
   // The members of a body that were looked for.
