@@ -290,10 +290,13 @@ export const resumeWorker = (worker: Worker): Worker => ({
  * repeatedly says little about the worker.
  */
 export const recordOutcome = (worker: Worker, outcome: Outcome): Worker => {
-  const others = worker.outcomes.filter(({ jobId }) => jobId !== outcome.jobId);
-  const outcomes = [outcome, ...others].slice(0, RECENT_OUTCOMES);
-  const next = { ...worker, outcomes, expiredLeases: 0 };
-  return outcome.outcome === "completed" ? { ...next, rests: 0, lastCompletedAt: outcome.at } : next;
+  const outcomes = [outcome];
+  for (const other of worker.outcomes)
+    if (other.jobId !== outcome.jobId && outcomes.length < RECENT_OUTCOMES) outcomes.push(other);
+  const isCompleted = outcome.outcome === "completed";
+  const rests = isCompleted ? 0 : worker.rests;
+  const lastCompletedAt = isCompleted ? outcome.at : worker.lastCompletedAt;
+  return { ...worker, outcomes, expiredLeases: 0, rests, lastCompletedAt };
 };
 
 export const isBlameless = ({ code, isClientsFault = false }: Outcome): boolean =>
@@ -320,7 +323,12 @@ export const rested = (worker: Worker, why: string, nowAt: number): Worker => {
 
 /** Share of recent jobs that succeeded, in [0,1], smoothed so that a worker without a record counts as good. */
 export const successRateOf = (worker: Worker): number => {
-  const counted = worker.outcomes.filter((one) => !isBlameless(one));
-  const completed = counted.filter((one) => one.outcome === "completed").length;
-  return (completed + 2) / (counted.length + 2);
+  let counted = 0;
+  let completed = 0;
+  for (const one of worker.outcomes) {
+    if (isBlameless(one)) continue;
+    counted += 1;
+    if (one.outcome === "completed") completed += 1;
+  }
+  return (completed + 2) / (counted + 2);
 };

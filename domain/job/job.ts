@@ -180,16 +180,20 @@ export interface Decision {
 }
 
 /** The labels that a job is found by; each appears once. */
-export const labelsOf = (job: Job): (readonly [name: string, value: string])[] => [
-  ...job.tags.map((tag) => ["tag", tag] as const),
-  ...Object.entries(job.metadata).map(([name, value]) => [`metadata.${name}`, value] as const),
-  ...[...new Set([job.provider, job.ranProvider])].flatMap((provider) => named("provider", provider)),
-  ...[...new Set([job.model, job.ranModel])].flatMap((model) => named("model", model)),
-  ...named("batch", job.batch),
-];
-
-const named = (name: string, value: string | null): (readonly [string, string])[] =>
-  value === null ? [] : [[name, value]];
+export const labelsOf = (job: Job): (readonly [name: string, value: string])[] => {
+  const labels: (readonly [string, string])[] = [];
+  const add = (name: string, value: string | null): void => {
+    if (value !== null) labels.push([name, value]);
+  };
+  for (const tag of job.tags) add("tag", tag);
+  for (const name of Object.keys(job.metadata)) add(`metadata.${name}`, job.metadata[name] ?? null);
+  add("provider", job.provider);
+  if (job.ranProvider !== job.provider) add("provider", job.ranProvider);
+  add("model", job.model);
+  if (job.ranModel !== job.model) add("model", job.ranModel);
+  add("batch", job.batch);
+  return labels;
+};
 
 /** A client waits for it on an open connection. */
 export const isWaitedFor = ({ frontDoor }: Pick<Job, "frontDoor">): boolean =>

@@ -20,8 +20,11 @@ type JsonObject = { readonly [name: string]: Json };
 const isObject = (value: Json | undefined): value is JsonObject =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
-const hasNames = (value: Json | undefined, names: readonly string[]): value is JsonObject =>
-  isObject(value) && Object.keys(value).join() === names.join();
+const hasNames = (value: Json | undefined, names: readonly string[]): value is JsonObject => {
+  if (!isObject(value)) return false;
+  const own = Object.keys(value);
+  return own.length === names.length && own.every((name, index) => name === names[index]);
+};
 
 /** Values without their names, if it has these names in this order. */
 const shortened = (detail: Json): Json => {

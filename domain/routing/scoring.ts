@@ -151,8 +151,9 @@ export const scoreParts = (member: Member, asked: ScoringRequest, facts: Scoring
   };
   const worthOf = (rule: PartRule): number =>
     "ofOffer" in rule ? rule.ofOffer(offered, asked, facts) : rule.ofState(state, asked);
-  const used = ALL_PARTS.filter((part) => isPartOf(part, asked));
-  return Object.fromEntries(used.map((part) => [part, worthOf(PART_RULES[part])])) as unknown as Parts;
+  const parts: Partial<Record<AnyPart, number>> = {};
+  for (const part of ALL_PARTS) if (isPartOf(part, asked)) parts[part] = worthOf(PART_RULES[part]);
+  return parts as Parts;
 };
 
 const STEPS = 1000;

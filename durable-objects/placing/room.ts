@@ -63,6 +63,7 @@ export const refuseGroups = (turn: Turn, groupKeys: readonly string[]): Result<n
 
 /** A single job that a worker takes at once opens no group. */
 export const refuseNewGroups = (turn: Turn, asked: readonly NewJob[]): Result<null, Refusal> => {
+  if (turn.memory.queue.groups.size + asked.length <= MAX_GROUPS) return ok(null);
   const wanted = asked.map(requirementsOfNew);
   const refused = refuseGroups(turn, wanted.map(groupKeyOf));
   const [only, another] = asked;

@@ -114,10 +114,12 @@ const isSame = (one: unknown, other: unknown): boolean =>
   one === other || (typeof one === "object" && JSON.stringify(one) === JSON.stringify(other));
 
 /** What it has otherwise than the first job of its batch. */
-const otherwise = (job: StoredJob, first: StoredJob): StoredJob =>
-  Object.fromEntries(
-    Object.entries(job).filter(([name, value]) => !isSame(value, first[name as keyof StoredJob])),
-  ) as unknown as StoredJob;
+const otherwise = (job: StoredJob, first: StoredJob): StoredJob => {
+  const told: Record<string, unknown> = {};
+  for (const name of Object.keys(job) as (keyof StoredJob)[])
+    if (!isSame(job[name], first[name])) told[name] = job[name];
+  return told as unknown as StoredJob;
+};
 
 const stripJobs = (jobs: readonly JobResource[]): StoredJob[] => {
   const [first, ...others] = jobs.map(stripJob);

@@ -10,18 +10,18 @@ const IDS_A_DRAW = 64;
 
 export const idSource = (randomBytes: (count: number) => Uint8Array) => {
   let lastMs = 0;
+  let time = "";
   let sequence = 0;
   let drawn: Uint8Array = new Uint8Array(0);
   let used = 0;
   return (nowAt: number): string => {
-    if (nowAt > lastMs) {
-      lastMs = nowAt;
+    if (nowAt <= lastMs && sequence < MAX_SEQUENCE) sequence += 1;
+    else {
+      lastMs = Math.max(nowAt, lastMs + 1);
       sequence = 0;
-    } else if (sequence === MAX_SEQUENCE) {
-      lastMs += 1;
-      sequence = 0;
-    } else sequence += 1;
-    const time = lastMs.toString(16).padStart(12, "0");
+      const digits = lastMs.toString(16).padStart(12, "0");
+      time = `${digits.slice(0, 8)}-${digits.slice(8)}`;
+    }
     const middle = sequence.toString(16).padStart(3, "0");
     if (used === drawn.length) {
       drawn = randomBytes(RANDOM_BYTES * IDS_A_DRAW);
@@ -30,6 +30,6 @@ export const idSource = (randomBytes: (count: number) => Uint8Array) => {
     drawn[used] = ((drawn[used] ?? 0) & 0x3f) | 0x80;
     let tail = "";
     for (const end = used + RANDOM_BYTES; used < end; used += 1) tail += HEX[drawn[used] ?? 0];
-    return `${time.slice(0, 8)}-${time.slice(8)}-7${middle}-${tail.slice(0, 4)}-${tail.slice(4)}`;
+    return `${time}-7${middle}-${tail.slice(0, 4)}-${tail.slice(4)}`;
   };
 };

@@ -16,6 +16,11 @@ interface Filling {
   isStored: boolean;
 }
 
+const nameOf = (kind: SlotKind, by: Dimension): string => `${kind} ${by}`;
+
+const PLACES = SLOT_KINDS.flatMap((kind) => DIMENSIONS.map((by) => ({ kind, by, name: nameOf(kind, by) })));
+type Place = (typeof PLACES)[number];
+
 export class Latencies {
   readonly #filling = new Map<string, Filling>();
 
@@ -23,18 +28,16 @@ export class Latencies {
   note(store: SlotStore, job: Job, usage: Usage | null, nowAt: number): void {
     const observed = observationOf(job, usage);
     const values = valuesOf(job);
-    for (const kind of SLOT_KINDS) {
-      for (const by of DIMENSIONS) {
-        if (values[by].length === 0) continue;
-        const filling = this.#at(store, kind, by, slotAt(kind, nowAt));
-        note(filling.slot, values[by], observed);
-        filling.isStored = false;
-      }
+    for (const place of PLACES) {
+      const named = values[place.by];
+      if (named.length === 0) continue;
+      const filling = this.#at(store, place, slotAt(place.kind, nowAt));
+      note(filling.slot, named, observed);
+      filling.isStored = false;
     }
   }
 
-  #at(store: SlotStore, kind: SlotKind, by: Dimension, at: number): Filling {
-    const name = `${kind} ${by}`;
+  #at(store: SlotStore, { kind, by, name }: Place, at: number): Filling {
     const known = this.#filling.get(name);
     if (known?.at === at) return known;
     if (known !== undefined) {
@@ -58,7 +61,7 @@ export class Latencies {
 
   /** Oldest first, the one that is being filled included. */
   since(store: SlotStore, kind: SlotKind, by: Dimension, at: number): { readonly at: number; readonly slot: Slot }[] {
-    const filling = this.#filling.get(`${kind} ${by}`);
+    const filling = this.#filling.get(nameOf(kind, by));
     const stored = store.since(kind, by, at).filter((one) => one.at !== filling?.at);
     return filling === undefined || filling.at < at ? stored : [...stored, filling];
   }
