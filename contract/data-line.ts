@@ -33,16 +33,32 @@ export const writePart = (part: StreamPart): string =>
 
 const HEAD = /^([A-Za-z0-9_-]{1,64}) (\d{1,15})( end)?\n/;
 
-/** The parts of a frame, in order; malformed parts are skipped. */
-export const readParts = (frame: string): StreamPart[] =>
-  frame.split(PART_SEPARATOR).flatMap((text): StreamPart[] => {
+/**
+ * The parts of a frame; malformed parts are skipped. What one stream says in small parts is one part: each costs its
+ * reader more than its text.
+ */
+export const readParts = (frame: string): StreamPart[] => {
+  const parts: StreamPart[] = [];
+  const last = new Map<string, Extract<StreamPart, { kind: "events" }>>();
+  for (const text of frame.split(PART_SEPARATOR)) {
     const head = HEAD.exec(text);
-    if (head === null) return [];
-    const [whole, jobId = "", lease, end] = head;
+    if (head === null) continue;
+    const [whole, jobId = "", lease = "", end] = head;
     const body = text.slice(whole.length);
-    if (end === undefined) return [{ kind: "events", jobId, lease: Number(lease), events: body }];
-    return [{ kind: "end", jobId, lease: Number(lease), error: body === "" ? null : readError(body) }];
-  });
+    const stream = `${jobId} ${lease}`;
+    const before = last.get(stream);
+    if (end !== undefined) {
+      parts.push({ kind: "end", jobId, lease: Number(lease), error: body === "" ? null : readError(body) });
+      last.delete(stream);
+    } else if (before !== undefined && before.events.length + body.length <= MAX_PART_BYTES) before.events += body;
+    else {
+      const part = { kind: "events" as const, jobId, lease: Number(lease), events: body };
+      parts.push(part);
+      last.set(stream, part);
+    }
+  }
+  return parts;
+};
 
 const readError = (text: string): StreamError => {
   const unknown = { code: "internal", message: "the worker ended the stream without giving a reason" };

@@ -2,6 +2,7 @@
 // from it: 512 MiB of bodies (128 of reports and the killswitch, 64 + 64 of calls, 256 of large requests), and 130 MiB
 // more for the one body that is being parsed; on Cloudflare 64 MiB of bodies an isolate.
 
+import { LONGEST_HELD_BYTES } from "../contract/text/whole-events.ts";
 import { MAX_BODY_BYTES } from "../contract/words/field.ts";
 import { MAX_JSON_DEPTH, MAX_JSON_VALUES } from "../contract/words/json-bounds.ts";
 import { EDGE_PLACES } from "../domain/fleet/worker.ts";
@@ -15,7 +16,6 @@ import { MAX_ADDRESSES } from "./http/admission.ts";
 import { MAX_CHECKED_TOKENS } from "./http/auth.ts";
 import { FREE_BODY_BYTES } from "./http/free-body.ts";
 import { BOUNDS } from "./http/shares.ts";
-import { LONGEST_HELD_BYTES } from "./http/whole-events.ts";
 import { MAX_HELD_BYTES } from "./runner/provider-way.ts";
 
 const OF = { key: "key", tenant: "tenant", stranger: "address", isolate: "process", process: "process" } as const;
@@ -71,15 +71,15 @@ export const GROWTH: readonly GrowthRow[] = [
   },
   {
     what: "the beginning of an event whose end has not come from its relay",
-    holds: ["src/http/whole-events.ts#held"],
+    holds: ["contract/text/whole-events.ts#held"],
     grownBy: "worker",
-    countedBy: "src/http/whole-events.ts",
+    countedBy: "contract/text/whole-events.ts",
     bound: LONGEST_HELD_BYTES,
     unit: "bytes",
     of: "stream",
     atTheBound: { waits: "for nothing: it passes as it comes" },
     freedBy: "the event's end",
-    provenBy: ["test/http/whole-events.test.ts", "holds no more than an event may have"],
+    provenBy: ["test/contract/whole-events.test.ts", "holds no more than an event may have"],
   },
   {
     what: "a request's body",

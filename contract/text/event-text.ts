@@ -37,14 +37,6 @@ export const dataOf = (event: string): string =>
     .map((line) => fieldOf(line).value)
     .join("\n");
 
-/** The part of a text up to the end of its last whole event. */
-export const wholeEventsOf = (text: string): string => {
-  if (!text.includes("\r")) return text.slice(0, text.lastIndexOf("\n\n") === -1 ? 0 : text.lastIndexOf("\n\n") + 2);
-  let last = 0;
-  for (const end of eventEndsIn(text)) last = end;
-  return text.slice(0, last);
-};
-
 /** The events of a text, without the empty lines that end them; the last may lack its own. */
 export const eventsIn = (text: string): string[] => {
   if (!text.includes("\r")) return text.split("\n\n").filter((event) => event.trim() !== "");

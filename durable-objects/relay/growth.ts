@@ -25,7 +25,7 @@ export const GROWTH: readonly GrowthRow[] = [
   },
   {
     what: "a part of a frame, and an event over HTTP",
-    holds: ["durable-objects/relay/events-body.ts#rest"],
+    holds: ["durable-objects/relay/events-body.ts#events"],
     grownBy: "worker",
     countedBy: RELAY,
     bound: MAX_PART_BYTES,

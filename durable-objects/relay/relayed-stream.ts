@@ -28,7 +28,7 @@ export class RelayedStream {
   readonly readers = new Set<Reader>();
   /** Readers that wait for the first event: the parts that come with it stay until they have joined. */
   awaitedBy = 0;
-  /** The last events, in the parts that they came in. */
+  /** The last events, in parts. */
   readonly #parts: WindowPart[] = [];
   #chars = 0;
   /** The first of it, which names the answer that an end must name. */
@@ -138,12 +138,12 @@ export class RelayedStream {
     if (this.isOver || events === "") return;
     const part = new WindowPart(events, this.lease);
     if (this.#saidChars === 0) this.#opening = openingOf(events);
-    this.#parts.push(part);
-    this.#chars += events.length;
     this.#saidChars += events.length;
     this.#lastAt = nowAt;
     for (const reader of this.readers)
-      this.#write(reader, part, reader.wishes.isNumbered ? this.#countBefore() : 0, 0, nowAt);
+      this.#write(reader, part, reader.wishes.isNumbered ? this.#countAll() : 0, 0, nowAt);
+    if (this.#parts.at(-1)?.takeIn(part) !== true) this.#parts.push(part);
+    this.#chars += events.length;
     while (this.#chars > WINDOW_BYTES && this.#parts.length > 1 && this.awaitedBy === 0) this.#drop();
     this.#firstEvent.resolve();
   }
@@ -173,13 +173,13 @@ export class RelayedStream {
     this.#countedParts -= 1;
   }
 
-  /** The number of events before the last part. Parts are counted once, and only if a reader wants numbers. */
-  #countBefore(): number {
+  /** The number of events so far. Parts but the last, which may grow, are counted once, if a reader wants numbers. */
+  #countAll(): number {
     while (this.#countedParts < this.#parts.length - 1) {
       this.#counted += this.#parts[this.#countedParts]?.eventCount ?? 0;
       this.#countedParts += 1;
     }
-    return this.#dropped + this.#counted;
+    return this.#dropped + this.#counted + (this.#parts.at(-1)?.eventCount ?? 0);
   }
 
   join(reader: Reader, nowAt: number): void {

@@ -18,6 +18,9 @@ export interface ReaderWishes {
 }
 
 const encoder = new TextEncoder();
+/** A piece takes more memory than its bytes. */
+const PIECE_COST_BYTES = 64;
+const costOf = ({ byteLength }: Uint8Array): number => byteLength + PIECE_COST_BYTES;
 const KEEP_ALIVE_BYTES = encoder.encode(KEEP_ALIVE);
 
 export class Reader {
@@ -42,7 +45,7 @@ export class Reader {
           onGone();
         },
       },
-      { highWaterMark: WINDOW_BYTES, size: (chunk) => chunk.byteLength },
+      { highWaterMark: WINDOW_BYTES, size: costOf },
     );
   }
 
@@ -68,10 +71,13 @@ export class Reader {
   write(bytes: Uint8Array, nowAt: number): void {
     if (bytes.byteLength === 0) return;
     this.#lastWriteAt = nowAt;
-    this.#writtenBytes += bytes.byteLength;
-    if (bytes.byteLength <= PIECE_BYTES) return void this.#controller?.enqueue(bytes);
-    for (let at = 0; at < bytes.byteLength; at += PIECE_BYTES)
-      this.#controller?.enqueue(bytes.subarray(at, at + PIECE_BYTES));
+    if (bytes.byteLength <= PIECE_BYTES) this.#enqueue(bytes);
+    else for (let at = 0; at < bytes.byteLength; at += PIECE_BYTES) this.#enqueue(bytes.subarray(at, at + PIECE_BYTES));
+  }
+
+  #enqueue(piece: Uint8Array): void {
+    this.#writtenBytes += costOf(piece);
+    this.#controller?.enqueue(piece);
   }
 
   close(): void {

@@ -1,34 +1,58 @@
 // One part of a stream's last output: its text as it came, and the forms in which readers get it. Each form is encoded
-// once, for all readers.
+// once, for all readers. A part takes more memory than its text, so that the small ones of a window become larger.
 
 import { isUsageOnly } from "../../contract/front-door/dialect.ts";
 import { dataOf, eventsIn } from "../../contract/text/event-text.ts";
 
 const EVENT_END = "\n\n";
+/** A part that would be larger takes nothing in. */
+export const SMALL_PART_CHARS = 4_096;
+/** Texts that a part has taken in, before they are made one. */
+const MAX_TEXTS = 64;
 const encoder = new TextEncoder();
 
 /** `plain`: as it came. `stripped`: without the usage that nobody asked for. `numbered`: for second readers. */
 type Form = "plain" | "stripped" | "numbered";
 
 export class WindowPart {
-  readonly text: string;
+  #texts: string[];
+  #chars: number;
   readonly #lease: number;
   readonly #forms = new Map<Form, Uint8Array>();
   #encodedBytes = 0;
   #eventCount: number | null = null;
 
   constructor(text: string, lease: number) {
-    this.text = text;
+    this.#texts = [text];
+    this.#chars = text.length;
     this.#lease = lease;
   }
 
+  get text(): string {
+    if (this.#texts.length > 1) this.#texts = [this.#texts.join("")];
+    return this.#texts[0] ?? "";
+  }
+
   get heldBytes(): number {
-    return this.text.length + this.#encodedBytes;
+    return this.#chars + this.#encodedBytes;
   }
 
   get eventCount(): number {
     this.#eventCount ??= eventsIn(this.text).length;
     return this.#eventCount;
+  }
+
+  /** Becomes this part and the one after it; false if that is too much for one. */
+  takeIn(next: WindowPart): boolean {
+    if (this.#chars + next.#chars > SMALL_PART_CHARS) return false;
+    const isCounted = this.#eventCount !== null && next.#eventCount !== null;
+    this.#eventCount = isCounted ? this.eventCount + next.eventCount : null;
+    this.#texts.push(next.text);
+    if (this.#texts.length > MAX_TEXTS) this.#texts = [this.text];
+    this.#chars += next.#chars;
+    this.#forms.clear();
+    this.#encodedBytes = 0;
+    return true;
   }
 
   plain(): Uint8Array {

@@ -5,7 +5,7 @@ import { BOUNDS } from "../../src/http/shares.ts";
 import { MAX_BEHIND_BYTES } from "./client-sockets.ts";
 import { MAX_UNREAD_BYTES } from "./client-upgrade.ts";
 import { MAX_LINES } from "./object-lines.ts";
-import { LINE_BYTES_A_SECOND, READER_BYTES_A_SECOND } from "./pace.ts";
+import { LINE_BYTES_A_SECOND, LINE_MESSAGES_A_SECOND, READER_BYTES_A_SECOND } from "./pace.ts";
 import { MAX_WAITING } from "./tick-turns.ts";
 import { MAX_UNREAD_BYTES_OF_ALL } from "./unread.ts";
 
@@ -57,6 +57,18 @@ export const GROWTH: readonly GrowthRow[] = [
     atTheBound: { waits: "for its share of the next second" },
     freedBy: "time; two seconds without a line",
     provenBy: ["test/self-host/edge/pace.test.ts", "share one bucket over all lines of the tenant"],
+  },
+  {
+    what: "messages that a tenant's workers send of their streams in a second",
+    holds: ["self-host/edge/pace.ts#known"],
+    grownBy: "worker",
+    countedBy: "self-host/edge/pace.ts",
+    bound: LINE_MESSAGES_A_SECOND,
+    unit: "entries",
+    of: "tenant",
+    atTheBound: { waits: "for its share of the next second" },
+    freedBy: "time; two seconds without a line",
+    provenBy: ["test/self-host/edge/pace.test.ts", "of very many small messages pass a few at a time"],
   },
   {
     what: "what a tenant's readers are sent in a second while its workers send",

@@ -33,7 +33,7 @@ import { historyDatabase } from "./history-database.ts";
 import { closeServer, edgeServer } from "./http-server.ts";
 import { objectNamespace, objectPath } from "./object-namespace.ts";
 import { ObjectProcess } from "./object-process.ts";
-import { Paces } from "./pace.ts";
+import { frameCutter, Paces } from "./pace.ts";
 import { alreadySent, type Exchange, passOn, tunnel } from "./pass-on.ts";
 import { TextConnections } from "./text-connections.ts";
 
@@ -215,5 +215,5 @@ async function passOnTo(objects: readonly Objects[], paces: Paces, c: AppContext
   const { edgeSocket } = await processOf(c, objects);
   if (exchange.head === undefined) return passOn(c, exchange, edgeSocket);
   readHandshake(exchange, c.get("requestId"), false);
-  return tunnel(c, exchange, edgeSocket, () => paces.open(c.get("caller")?.tenant ?? ""));
+  return tunnel(c, exchange, edgeSocket, () => paces.open(c.get("caller")?.tenant ?? "", frameCutter()));
 }

@@ -4,12 +4,12 @@
 import { Agent, type IncomingMessage, request } from "node:http";
 import { pipeline, Readable } from "node:stream";
 import { text } from "node:stream/consumers";
+import type { LastWords } from "../../contract/text/whole-events.ts";
 import type { Refusal } from "../../domain/words/refusal.ts";
 import type { Result } from "../../domain/words/result.ts";
 import { linesOf } from "../../durable-objects/calls/grouped-calls.ts";
 import { GROUP, LINE_URL } from "../../durable-objects/sockets/object-line.ts";
 import type { SocketOpening } from "../../src/home.ts";
-import type { LastWords } from "../../src/http/whole-events.ts";
 import type { ClientSocket } from "./client-sockets.ts";
 import { ObjectLine } from "./object-line.ts";
 import { ObjectLines } from "./object-lines.ts";

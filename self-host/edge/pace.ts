@@ -5,6 +5,8 @@
 // is refused or lost. Here a line is either: a data line, or a request with a stream.
 
 import { Transform } from "node:stream";
+import { setTimeout as pause } from "node:timers/promises";
+import { FrameWalk } from "./frame-walk.ts";
 import { TickTurns } from "./tick-turns.ts";
 
 const MIB = 1024 * 1024;
@@ -15,6 +17,13 @@ const BURST_BYTES = 2 * MIB;
 /** One reader gets all that the lines may send. */
 export const READER_BYTES_A_SECOND = LINE_BYTES_A_SECOND;
 const READER_BURST_BYTES = 8 * MIB;
+/**
+ * Each message keeps the objects' process busy for some 25 µs, however short it is. A worker sends at most 50 frames a
+ * second.
+ */
+export const LINE_MESSAGES_A_SECOND = 8_192;
+const BURST_MESSAGES = 512;
+const MESSAGES_A_PIECE = 64;
 /** What passes in one turn of the event loop: they may all have bytes at once. */
 const LINE_BYTES_A_TURN = 256 * 1024;
 /** Lines wait no longer: readers that come back get 1 MiB each at once, which no line sends. */
@@ -22,6 +31,7 @@ const LONGEST_DEBT_MS = 1_000;
 /** By then both buckets are full: a line that closes and comes again must not find new ones. */
 export const FULL_AGAIN_MS = LONGEST_DEBT_MS + (1_000 * READER_BURST_BYTES) / READER_BYTES_A_SECOND;
 
+/** Of bytes, or of messages. */
 export class Bucket {
   readonly #bytesASecond: number;
   readonly #burstBytes: number;
@@ -55,8 +65,38 @@ export class Bucket {
   }
 }
 
+/** A part of what came, with the number of messages that begin in it. */
+interface Piece {
+  readonly bytes: Buffer;
+  readonly messages: number;
+}
+
+/** Cuts what came into pieces of few messages. */
+type Cut = (bytes: Buffer) => Iterable<Piece>;
+
+/** Over HTTP, what came at once is one message to the object. */
+const asOne: Cut = (bytes) => [{ bytes, messages: 1 }];
+
+/** For a data line: a message is a frame. */
+export const frameCutter = (): Cut => {
+  const frames = new FrameWalk();
+  return function* (bytes) {
+    let from = 0;
+    let messages = 0;
+    for (let at = 0; at < bytes.length; ) {
+      if (frames.isBetween) messages += 1;
+      at = frames.step(bytes, at);
+      if (at < bytes.length && !(frames.isBetween && messages === MESSAGES_A_PIECE)) continue;
+      yield { bytes: bytes.subarray(from, at), messages };
+      from = at;
+      messages = 0;
+    }
+  };
+};
+
 interface Pace {
   readonly lines: Bucket;
+  readonly messages: Bucket;
   readonly readers: Bucket;
   openLines: number;
   forgetting: NodeJS.Timeout | undefined;
@@ -77,20 +117,14 @@ export class Paces {
   }
 
   /** A stream that passes one line's bytes on at its tenant's pace. */
-  open(tenant: string): Transform {
+  open(tenant: string, cut: Cut = asOne): Transform {
     const pace = this.#known.get(tenant) ?? newPace(performance.now());
     pace.openLines += 1;
     clearTimeout(pace.forgetting);
     this.#known.set(tenant, pace);
     const paced = new Transform({
-      transform: (bytes: Buffer, _encoding, done) => {
-        const nowAt = performance.now();
-        const waitMs = Math.max(pace.lines.take(bytes.byteLength, nowAt), pace.readers.take(0, nowAt));
-        const turn = waitMs === 0 ? this.#turns.take(tenant, bytes.byteLength) : null;
-        if (waitMs > 0) setTimeout(() => done(null, bytes), waitMs);
-        else if (turn === null) done(null, bytes);
-        else void turn.then(() => done(null, bytes));
-      },
+      transform: (bytes: Buffer, _encoding, done) =>
+        void this.#pass(tenant, pace, cut(bytes), paced).then(() => done(), done),
     });
     paced.once("close", () => {
       pace.openLines -= 1;
@@ -98,10 +132,27 @@ export class Paces {
     });
     return paced;
   }
+
+  async #pass(tenant: string, pace: Pace, pieces: Iterable<Piece>, to: Transform): Promise<void> {
+    for (const { bytes, messages } of pieces) {
+      const nowAt = performance.now();
+      const waitsMs = [
+        pace.lines.take(bytes.byteLength, nowAt),
+        pace.messages.take(messages, nowAt),
+        pace.readers.take(0, nowAt),
+      ];
+      const waitMs = Math.max(...waitsMs);
+      if (waitMs > 0) await pause(waitMs);
+      await this.#turns.take(tenant, bytes.byteLength);
+      if (to.destroyed) return;
+      to.push(bytes);
+    }
+  }
 }
 
 const newPace = (nowAt: number): Pace => ({
   lines: new Bucket(nowAt),
+  messages: new Bucket(nowAt, LINE_MESSAGES_A_SECOND, BURST_MESSAGES),
   readers: new Bucket(nowAt, READER_BYTES_A_SECOND, READER_BURST_BYTES),
   openLines: 0,
   forgetting: undefined,

@@ -2,7 +2,7 @@
 // their tenant (`tick-turns.ts`).
 
 import type { IncomingMessage } from "node:http";
-import { type LastWords, WholeEvents } from "../../src/http/whole-events.ts";
+import { type LastWords, WholeEvents } from "../../contract/text/whole-events.ts";
 
 /** What its tenant's streams have in common. */
 export interface ReadPace {

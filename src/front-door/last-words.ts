@@ -1,7 +1,7 @@
 // The end of a stream that its source did not end: a last event, so that no client takes a part for the whole.
 
+import { type LastWords, WholeEvents } from "../../contract/text/whole-events.ts";
 import { within } from "../../contract/text/within.ts";
-import { type LastWords, WholeEvents } from "../http/whole-events.ts";
 import { type WrittenBody, writtenBody } from "./written-body.ts";
 
 /** A client that does not read will not read an error either. */

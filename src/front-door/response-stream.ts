@@ -4,8 +4,9 @@
 
 import { MAX_READERS_OF_A_STREAM } from "../../contract/data-line.ts";
 import { namedAnswer, presentResponse } from "../../contract/front-door/response.ts";
-import { dataOf, eventsIn, wholeEventsOf } from "../../contract/text/event-text.ts";
+import { dataOf, eventsIn } from "../../contract/text/event-text.ts";
 import { isObject, parseJson } from "../../contract/text/json-object.ts";
+import { WholeEvents } from "../../contract/text/whole-events.ts";
 import { OK, TOO_MANY_REQUESTS } from "../../contract/words/http-status.ts";
 import { MAX_CHAIN_BYTES, type StoredResponse } from "../../domain/front-door/stored-response.ts";
 import { isFinal } from "../../domain/words/job-status.ts";
@@ -142,12 +143,9 @@ const followAttempts = async (
 
 const pass = async (chunks: ReadableStream<Uint8Array>, place: Place, body: Following["body"]): Promise<void> => {
   const decoder = new TextDecoder();
-  let rest = "";
+  const events = new WholeEvents();
   for await (const chunk of chunks) {
-    const text = rest + decoder.decode(chunk, { stream: true });
-    const whole = wholeEventsOf(text);
-    rest = text.slice(whole.length);
-    const said = place.next(whole);
+    const said = place.next(decoder.decode(events.take(chunk), { stream: true }));
     if (said !== "") await body.write(said);
   }
 };

@@ -4,6 +4,7 @@
 
 import { errorEvent, openingOf } from "../../contract/front-door/dialect.ts";
 import { doorErrorOf } from "../../contract/front-door/door-status.ts";
+import type { LastWords } from "../../contract/text/whole-events.ts";
 import { within } from "../../contract/text/within.ts";
 import { OK } from "../../contract/words/http-status.ts";
 import { streamLost } from "../../domain/job/job-error.ts";
@@ -13,7 +14,6 @@ import type { AppContext } from "../http/auth.ts";
 import { headersFor } from "../http/headers.ts";
 import type { TokenFacts } from "../http/key-format.ts";
 import { unwrap } from "../http/refused.ts";
-import type { LastWords } from "../http/whole-events.ts";
 import { readRelay } from "../tenant/relay.ts";
 import { askTenant } from "../tenant/tenant.ts";
 import { type Beginning, beginStream } from "./begin-stream.ts";

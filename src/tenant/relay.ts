@@ -1,12 +1,12 @@
 // Access to a worker's relay, and to the object that stores a large body.
 
+import type { LastWords } from "../../contract/text/whole-events.ts";
 import { NO_CONTENT } from "../../contract/words/http-status.ts";
 import { isEdgeInstance } from "../../domain/fleet/worker.ts";
 import { bodyName, objectNamed, relayName } from "../../durable-objects/object-name.ts";
 import type { Relay } from "../../durable-objects/relay/relay.ts";
 import { holdUrl, queryOf, type ReadRequest } from "../../durable-objects/relay/relay-request.ts";
 import type { Env } from "../env.ts";
-import type { LastWords } from "../http/whole-events.ts";
 import { isSelfHosted, type TenantName } from "./tenant-object.ts";
 
 const jurisdictionOf = (env: Env, { jurisdiction }: TenantName) => (isSelfHosted(env) ? null : jurisdiction);

@@ -3,7 +3,8 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { eventsOf } from "../../contract/client/event-stream.ts";
-import { dataOf, eventsIn, wholeEventsOf } from "../../contract/text/event-text.ts";
+import { dataOf, eventsIn } from "../../contract/text/event-text.ts";
+import { WholeEvents } from "../../contract/text/whole-events.ts";
 import { EventSplitter } from "../../worker/apis/sse.ts";
 
 const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(text);
@@ -37,7 +38,7 @@ const split = (chunks: readonly Uint8Array[]): { data: string[]; raw: string } =
 };
 
 const relayed = (text: string): string[] =>
-  eventsIn(wholeEventsOf(text))
+  eventsIn(new TextDecoder().decode(new WholeEvents().take(bytesOf(text))))
     .map(dataOf)
     .filter((data) => data !== "");
 

@@ -61,8 +61,15 @@ export const LIMIT_MUTANTS: readonly Mutant[] = [
   mutant(
     "what readers are sent does not slow their tenant's data lines",
     "self-host/edge/pace.ts",
-    "Math.max(pace.lines.take(bytes.byteLength, nowAt), pace.readers.take(0, nowAt))",
-    "pace.lines.take(bytes.byteLength, nowAt)",
+    "        pace.readers.take(0, nowAt),\n",
+    "",
+    ["test/self-host/edge/pace.test.ts"],
+  ),
+  mutant(
+    "messages of a data line cost no more than their bytes",
+    "self-host/edge/pace.ts",
+    "        pace.messages.take(messages, nowAt),\n",
+    "",
     ["test/self-host/edge/pace.test.ts"],
   ),
   mutant(

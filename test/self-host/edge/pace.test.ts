@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { describe, expect, test, vi } from "vitest";
-import { Bucket, FULL_AGAIN_MS, Paces, READER_BYTES_A_SECOND } from "../../../self-host/edge/pace.ts";
+import { Bucket, FULL_AGAIN_MS, frameCutter, Paces, READER_BYTES_A_SECOND } from "../../../self-host/edge/pace.ts";
 
 describe("the bytes of a tenant's data lines", () => {
   test("pass at once until the burst is used, then wait for their share of a second", () => {
@@ -57,6 +57,33 @@ describe("the bytes of a tenant's data lines", () => {
     await once(second, "data");
     expect(performance.now() - startedAt).toBeGreaterThan(900);
     second.destroy();
+  });
+
+  test("of very many small messages pass a few at a time, and so many in a second", async () => {
+    const paces = new Paces();
+    const frame = Buffer.from([0x81, 0x81, 0, 0, 0, 0, 120]);
+    const all = Buffer.concat(Array.from({ length: 3_000 }, () => frame));
+    const passed: Buffer[] = [];
+    const line = paces.open("t", frameCutter()).on("data", (bytes: Buffer) => passed.push(bytes));
+    const startedAt = performance.now();
+    for (const half of [all.subarray(0, 5), all.subarray(5)]) line.write(half);
+    line.end();
+    await once(line, "end");
+    // Beyond the burst they have a share of the second.
+    expect(performance.now() - startedAt).toBeGreaterThan(250);
+    expect(Buffer.concat(passed)).toEqual(all);
+    expect(Math.max(...passed.map(({ length }) => length))).toBeLessThanOrEqual(65 * frame.length);
+  });
+
+  test("of a large message are passed as they come, and count once", () => {
+    const cut = frameCutter();
+    const head = Buffer.alloc(14);
+    head.writeUInt16BE(0x81ff, 0);
+    head.writeBigUInt64BE(100_000n, 2);
+    const counts = [head, Buffer.alloc(60_000), Buffer.alloc(40_000), Buffer.from([0x81, 0x80, 0, 0, 0, 0])].map(
+      (bytes) => [...cut(bytes)].map(({ messages, bytes: { length } }) => [messages, length]),
+    );
+    expect(counts).toEqual([[[1, 14]], [[0, 60_000]], [[0, 40_000]], [[1, 6]]]);
   });
 
   test("pass a little of all lines together in one turn of the event loop", async () => {

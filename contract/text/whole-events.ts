@@ -18,6 +18,11 @@ export class WholeEvents {
   #last: Uint8Array[] = [];
   #lastBytes = 0;
 
+  /** How much is held back. */
+  get heldBytes(): number {
+    return this.#heldBytes;
+  }
+
   /** What may pass; it may be empty. */
   take(bytes: Uint8Array): Uint8Array {
     const from = this.#heldBytes;

@@ -1,7 +1,7 @@
 // What passes of a stream of events, and what is held back until its event is whole.
 
 import { expect, it } from "vitest";
-import { LONGEST_HELD_BYTES, WholeEvents } from "../../src/http/whole-events.ts";
+import { LONGEST_HELD_BYTES, WholeEvents } from "../../contract/text/whole-events.ts";
 
 const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);
 const text = (found: Uint8Array): string => new TextDecoder().decode(found);
