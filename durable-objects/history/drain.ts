@@ -8,7 +8,7 @@ import { log } from "../../log/log.ts";
 import type { Store } from "../store/open.ts";
 import { DRAIN_DELAY_MS, type OutboxRow } from "../store/outbox.ts";
 import { Recent } from "../store/recent.ts";
-import { type Projection, projectionOf } from "./projection.ts";
+import { type Projection, projectionOf, type Sent } from "./projection.ts";
 import type { Insert } from "./statements.ts";
 
 /** The most that one batch carries: a few thousand events with their data. */
@@ -18,7 +18,7 @@ const QUERIES_A_RUN = 800;
 const RETRY_BASE_MS = 500;
 const RETRY_MAX_MS = 60_000;
 /** More than a tenant has in progress at a time. */
-const KNOWN_VERSIONS = 8_000;
+const KNOWN_JOBS = 8_000;
 /** A run leaves younger changes to the next one. */
 const YOUNG_MS = DRAIN_DELAY_MS / 2;
 /** During a run the alarm checks again after this time. */
@@ -53,8 +53,8 @@ export class Drain {
   #retryDelayMs = 0;
   /** The next load, while D1 works on the one before it. */
   #prepared: Load | null = null;
-  /** Jobs in D1, or on their way, by version. */
-  readonly #sent = new Recent<number>(KNOWN_VERSIONS);
+  /** Jobs in D1, or on their way. */
+  readonly #sent = new Recent<Sent>(KNOWN_JOBS);
 
   constructor(tools: DrainTools) {
     this.#tools = tools;
@@ -141,7 +141,7 @@ export class Drain {
     const { store, apply, noteStored, removeUpTo } = this.#tools;
     try {
       const load = this.#takePrepared() ?? this.#project(store.outbox.oldest({ ...DRAIN_ROOM, untilAt }));
-      for (const [id, version] of load.versions) this.#sent.keep(id, version);
+      for (const [id, sent] of load.sent) this.#sent.keep(id, sent);
       // One more says when the tenant must wake. Rows may be of the journal alone: history gets nothing of them.
       this.#queries += load.inserts.length + 1;
       const applied = load.inserts.length === 0 ? null : apply(load.inserts);
@@ -167,7 +167,8 @@ export class Drain {
   }
 
   #project(rows: readonly OutboxRow[]): Load {
-    return { rows, ...projectionOf(this.#tools.store, rows, this.#sent) };
+    const { store } = this.#tools;
+    return { rows, ...projectionOf(store, rows, store.outbox.recentAfter(rows.at(-1)?.seq ?? 0), this.#sent) };
   }
 
   /**

@@ -16,33 +16,48 @@ import { type Cells, type Insert, inserts, insertTexts, largeInserts } from "./s
 /** Of a job's texts its row has the beginning of the prompt, by whose words it is found, and what is short. */
 const IN_ROW = { promptChars: 4_096, textChars: 1_024 };
 
+/** What D1 has of a job: one of its versions, and its events up to one. */
+export interface Sent {
+  readonly version: number;
+  readonly toldVersion: number;
+}
+
 export interface Projection {
   readonly inserts: readonly Insert[];
-  /** The version of each job that they write. */
-  readonly versions: ReadonlyMap<string, number>;
+  /** What D1 has with them of each job that they write. */
+  readonly sent: ReadonlyMap<string, Sent>;
 }
 
 /**
- * The statements that bring outbox rows to D1. Reads the jobs they name in their current state; `sent` has versions
- * that D1 has already.
+ * The statements that bring outbox rows to D1. Reads the jobs they name in their current state, whose further events
+ * may be in `ahead`, the rows of later loads: with them most jobs of a burst are written once. `sent` is what D1 has
+ * already.
  */
 export const projectionOf = (
   store: Store,
   outbox: readonly OutboxRow[],
-  sent: { readonly get: (id: string) => number | undefined },
+  ahead: readonly OutboxRow[],
+  sent: { readonly get: (id: string) => Sent | undefined },
 ): Projection => {
-  const events = outbox.flatMap((row) => row.entries.events);
-  const ids = [...new Set(events.map((event) => event.jobId))];
+  const isUntold = ({ jobId, version }: StoredEvent): boolean => version > (sent.get(jobId)?.toldVersion ?? 0);
+  const named = outbox.flatMap((row) => row.entries.events);
+  const events = named.filter(isUntold);
+  const ids = [...new Set(named.map((event) => event.jobId))];
   const createdIds = events.filter((event) => event.type === "job.created").map((event) => event.jobId);
   const jobs = store.jobs.findMany(ids);
-  const unsent = jobs.filter(({ job }) => sent.get(job.id) !== job.version).sort(byId);
+  const unsent = jobs.filter(({ job }) => sent.get(job.id)?.version !== job.version).sort(byId);
   const texts = keptTextsOf(store, jobs, {
     payloads: store.payloads.findMany(createdIds),
     results: store.payloads.findResults(unsent.map(({ job }) => job.id)),
   });
+  const unsentIds = new Set(unsent.map(({ job }) => job.id));
+  const coming = ahead.flatMap((row) => row.entries.events.filter(({ jobId }) => unsentIds.has(jobId)));
+  const timelines = timelinesOf([...events, ...coming]);
   return {
-    inserts: insertsOf(outbox, events, unsent, texts),
-    versions: new Map(unsent.map(({ job }) => [job.id, job.version])),
+    inserts: insertsOf(outbox, events, timelines, unsent, texts),
+    sent: new Map(
+      unsent.map(({ job: { id, version } }) => [id, { version, toldVersion: timelines.get(id)?.at(-1)?.version ?? 0 }]),
+    ),
   };
 };
 
@@ -52,10 +67,10 @@ const byId = ({ job: one }: Recorded, { job: other }: Recorded): number => (one.
 const insertsOf = (
   outbox: readonly OutboxRow[],
   events: readonly StoredEvent[],
+  timelines: ReadonlyMap<string, readonly StoredEvent[]>,
   jobs: readonly Recorded[],
   { payloads, results }: KeptBatch,
 ): Insert[] => {
-  const timelines = timelinesOf(events);
   const sentJobs = new Set(jobs.map(({ job }) => job.id));
   const texts = new Map([...payloads].map(([id, payload]) => [id, placed(payload)] as const));
   const answers = new Map([...results].map(([id, result]) => [id, JSON.stringify(result)] as const));
@@ -67,7 +82,7 @@ const insertsOf = (
     ),
     ...inserts(
       "told",
-      [...timelines].filter(([id]) => !sentJobs.has(id)),
+      [...timelines].filter(([id]) => !sentJobs.has(id)).map(([id, told]) => [id, storedEvents(told)]),
     ),
     ...largeInserts(
       "payloads",
@@ -89,10 +104,11 @@ const tenantRows = ({ entries: { identity } }: OutboxRow): Cells[] =>
   identity === undefined ? [] : [[identity.createdAt, identity.locationHint, identity.jurisdiction]];
 
 /** By job, what goes into its row. */
-const timelinesOf = (events: readonly StoredEvent[]): ReadonlyMap<string, string> => {
-  const inRow = events.filter(({ version }) => version <= EVENTS_IN_ROW);
-  return new Map([...Map.groupBy(inRow, ({ jobId }) => jobId)].map(([id, told]) => [id, storedEvents(told)]));
-};
+const timelinesOf = (events: readonly StoredEvent[]): ReadonlyMap<string, readonly StoredEvent[]> =>
+  Map.groupBy(
+    events.filter(({ version }) => version <= EVENTS_IN_ROW),
+    ({ jobId }) => jobId,
+  );
 
 const eventRow = (one: StoredEvent): Cells => [
   ...[one.jobId, one.version, one.at, one.type, one.worker, one.lease],
@@ -117,7 +133,12 @@ const placed = ({ prompt, input }: JobPayload): PlacedTexts => {
 };
 
 /** What is JSON already stands last, as it is. */
-const jobRow = (recorded: Recorded, texts: PlacedTexts | undefined, result = "", events = "[]"): string => {
+const jobRow = (
+  recorded: Recorded,
+  texts: PlacedTexts | undefined,
+  result = "",
+  told: readonly StoredEvent[] = [],
+): string => {
   const { job, record = archivedRecord(job) } = recorded;
   const cells: Cells = [
     job.id,
@@ -137,7 +158,7 @@ const jobRow = (recorded: Recorded, texts: PlacedTexts | undefined, result = "",
     texts?.input ?? null,
     result === "" || !isShort(result) ? null : result,
   ];
-  return `${JSON.stringify(cells).slice(0, -1)},${JSON.stringify(labelsOf(job))},${record},${events}]`;
+  return `${JSON.stringify(cells).slice(0, -1)},${JSON.stringify(labelsOf(job))},${record},${storedEvents(told)}]`;
 };
 
 const attemptRows = ({ entries }: OutboxRow): Cells[] =>

@@ -126,6 +126,13 @@ export const outboxTable = (sql: Sql, journal: Pick<Journal, "takeRow" | "oldest
       return rows;
     },
 
+    /** The rows after one, up to the first that is not in memory. */
+    recentAfter: (seq: number): OutboxRow[] => {
+      const rows: OutboxRow[] = [];
+      for (let row = recent.get(seq + 1); row !== undefined; row = recent.get(row.seq + 1)) rows.push(row);
+      return rows;
+    },
+
     oldestAt: (): number | null =>
       (first(sql, "SELECT at FROM outbox WHERE seq > ? ORDER BY seq LIMIT 1", drained())?.at as number | undefined) ??
       null,

@@ -22,6 +22,7 @@ const growingOutbox = () => {
   let lastSeq = 3;
   const outbox = {
     oldest: () => rows.slice(0, 2),
+    recentAfter: () => [],
     oldestAt: () => rows[0]?.at ?? null,
     firstSeq: () => rows[0]?.seq ?? Number.POSITIVE_INFINITY,
     lastSeq: () => lastSeq,
@@ -93,6 +94,7 @@ const spacedOutbox = (count: number, isCrowded: boolean, each: OutboxEntries = e
   let rows = Array.from({ length: count }, (_, at) => ({ seq: at + 1, at: at * 1_000, chars: 1, entries: each }));
   const outbox = {
     oldest: ({ untilAt = 0 }: { untilAt?: number }) => rows.filter(({ at }) => at <= untilAt),
+    recentAfter: () => [],
     oldestAt: () => rows[0]?.at ?? null,
     firstSeq: () => rows[0]?.seq ?? Number.POSITIVE_INFINITY,
     lastSeq: () => count,
@@ -168,14 +170,24 @@ test("a clock that is set back an hour makes the wait for a history that was awa
   expect(drain.start()).not.toBeNull();
 });
 
-/** An outbox in which each of these rows is full and names jobs; all jobs have ended by now, unless told otherwise. */
-const fullOutbox = (jobsOfRows: readonly (readonly string[])[], versionOf: (id: string) => number = () => 3) => {
+/**
+ * An outbox in which each of these rows is full and names jobs; all jobs have ended by now, unless told otherwise. Rows
+ * up to one are in memory.
+ */
+const fullOutbox = (
+  jobsOfRows: readonly (readonly string[])[],
+  versionOf: (id: string) => number = () => 3,
+  recentSeq = 0,
+) => {
   const rows = jobsOfRows.map((ids, index): OutboxRow => {
-    const events = ids.map((jobId) => ({ jobId, version: 1, type: "job.assigned" }) as StoredEvent);
+    const events = ids.map(
+      (jobId) => ({ jobId, version: index + 1, type: "job.assigned", detail: null }) as StoredEvent,
+    );
     return { seq: index + 1, at: 0, chars: DRAIN_ROOM.chars, entries: { ...emptyEntries, events } };
   });
   const outbox = {
     oldest: (_room: object, fromSeq = 0) => rows.filter(({ seq }) => seq >= fromSeq).slice(0, 1),
+    recentAfter: (seq: number) => rows.filter((row) => row.seq > seq && row.seq <= recentSeq),
     oldestAt: () => rows[0]?.at ?? null,
     firstSeq: () => rows[0]?.seq ?? Number.POSITIVE_INFINITY,
     lastSeq: () => jobsOfRows.length,
@@ -207,6 +219,28 @@ test("a job that history has in its last version is not sent again with its late
   const drain = new Drain({ store, tenant: "t", now: () => 0, random: () => 0, apply, removeUpTo });
   expect(await drain.flush()).toBe(true);
   expect(sent).toEqual([["a", "b"], [], ["b"], []]);
+});
+
+/** The versions of the events that a batch brings, by job. */
+const toldIn = (inserts: readonly Insert[]): Record<string, number[]> =>
+  Object.fromEntries(
+    inserts
+      .filter(({ sql }) => /INTO jobs|UPDATE jobs/.test(sql))
+      .flatMap(({ values }) => JSON.parse(String(values[0])) as unknown[][])
+      .map((row) => {
+        const told = row.at(-1);
+        const events = (typeof told === "string" ? JSON.parse(told) : told) as [number][];
+        return [row[0], events.map(([version]) => version)];
+      }),
+  );
+
+test("a job brings its events of later batches, which leave them out; those that are not in memory come in their own", async () => {
+  const { store, removeUpTo } = fullOutbox([["a", "b"], ["a"], ["b"], ["a"]], () => 3, 3);
+  const told: object[] = [];
+  const apply = async (inserts: readonly Insert[]): Promise<void> => void told.push(toldIn(inserts));
+  const drain = new Drain({ store, tenant: "t", now: () => 0, random: () => 0, apply, removeUpTo });
+  expect(await drain.flush()).toBe(true);
+  expect(told).toEqual([{ a: [1, 2], b: [1, 3] }, { a: [4] }]);
 });
 
 test("a batch that did not arrive is sent again whole, and nothing after it arrives before", async () => {

@@ -132,6 +132,16 @@ test("outbox rows are read in order and forgotten up to a number", async () => {
   expect(seen).toEqual({ all: [1, 2, 3], few: [1, 2], light: [1, 2], one: [1], later: [2, 3], ...after });
 });
 
+test("outbox rows that are in memory are read on up to the first that is not", async () => {
+  const seen = await inStore("recent-rows", (store) => {
+    const nothing = { events: [], attempts: [], audit: [], runs: [] };
+    for (const seq of [1, 2, 3, 5])
+      store.outbox.put({ seq, at: 0, chars: seq === 3 ? 9_000_000 : 400, entries: nothing });
+    return [0, 1, 2, 4].map((after) => store.outbox.recentAfter(after).map(({ seq }) => seq));
+  });
+  expect(seen).toEqual([[1, 2], [2], [], [5]]);
+});
+
 /** The queries of every turn or sweep. */
 const HOT_QUERIES: Record<string, string> = {
   "the head of a group":
