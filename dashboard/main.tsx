@@ -5,10 +5,11 @@ import { render } from "preact";
 import { App } from "./app.tsx";
 import { followAddress } from "./router.ts";
 import { startClock } from "./state/clock.ts";
+import { dropFirstSocket } from "./state/first-socket.ts";
 import { keepIdentity } from "./state/identity.ts";
 import { connectLive } from "./state/live.ts";
 import { keepScroll } from "./state/scroll.ts";
-import { openSession, viewer } from "./state/session.ts";
+import { openSession, session, viewer } from "./state/session.ts";
 import { applyTheme } from "./state/theme.ts";
 import "./styles/tokens.css";
 import "./styles/base.css";
@@ -40,7 +41,11 @@ void openSession();
 keepIdentity();
 followAddress();
 // Before the page is drawn, because its snapshot takes longer than any read.
-effect(() => (viewer.value === null ? undefined : untracked(connectLive)));
+effect(() => {
+  if (viewer.value !== null) return untracked(connectLive);
+  if (session.value !== undefined) dropFirstSocket();
+  return undefined;
+});
 keepScroll();
 const root = document.getElementById("app");
 if (root === null) throw new Error("index.html has no #app");

@@ -45,7 +45,11 @@ const COLUMNS = {
     class: "cell-load",
     cell: (worker) => <LoadBar load={worker.current_load} concurrency={worker.concurrency} />,
   },
-  failed: { title: "Failed", class: "num cell-failed", cell: (worker) => <FailureRate rate={worker.failure_rate} /> },
+  failed: {
+    title: "Failed",
+    class: "num cell-roomy cell-failed",
+    cell: (worker) => <FailureRate rate={worker.failure_rate} />,
+  },
   gpu: { title: "GPU memory", class: "num cell-wide cell-gpu", cell: (worker) => <GpuMemory worker={worker} /> },
   tags: {
     title: "Tags",

@@ -1,7 +1,7 @@
 // The fleet: counts per state, search, sorting and groups, computed by the server for the whole fleet; one page of rows
 // that follow the live view; actions on many workers.
 
-import { useState } from "preact/hooks";
+import { useRef, useState } from "preact/hooks";
 import type { FleetSumsResource } from "../../contract/fleet/worker.ts";
 import { WORKER_SORTS, WORKER_STATES, type WorkerState } from "../../contract/words/values.ts";
 import { api } from "../api.ts";
@@ -11,7 +11,7 @@ import { Empty, Loading, Page } from "../parts/page.tsx";
 import { offsetInAddress, PAGE_SIZE, Pager } from "../parts/pager.tsx";
 import { Problem } from "../parts/problem.tsx";
 import { place } from "../router.ts";
-import { fleet, isHalted, killswitch, learning } from "../state/board.ts";
+import { fleet, hasSnapshot, isHalted, killswitch, learning } from "../state/board.ts";
 import type { FleetFilter } from "../state/fleet-bulk.ts";
 import { useLoad, useSettled, useThrottled } from "../state/load.ts";
 import { isAdmin } from "../state/session.ts";
@@ -69,16 +69,25 @@ const Groups = ({ sums, by, onDone }: { sums: FleetSumsResource; by: "provider" 
   );
 };
 
+/** Another text when what the socket tells has changed since the page was opened; its first word is no change. */
+const useChanges = (told: string | null): string => {
+  const first = useRef<string | null>(null);
+  first.current ??= told;
+  return useThrottled(told === null || told === first.current ? "" : told, REREAD_EVERY_MS);
+};
+
 export const Fleet = () => {
   const { filter, sort, group } = asked();
   const offset = offsetInAddress();
   const words = useSettled(filter.q, TYPING_MS);
-  const changed = useThrottled(`${JSON.stringify(fleet.value)} ${JSON.stringify(killswitch.value)}`, REREAD_EVERY_MS);
+  const changed = useChanges(hasSnapshot.value ? JSON.stringify([fleet.value, killswitch.value]) : null);
   const wish = JSON.stringify({ ...filter, q: words, sort, offset });
   const { data, error, reload } = useLoad(`${wish} ${changed}`, (signal) =>
     learning(api.workers.list({ ...filter, q: words, sort, limit: PAGE_SIZE, offset, summary: "true" }, { signal })),
   );
   const isFiltered = Object.values(filter).some((value) => value !== undefined);
+  // Its read does not wait until the socket has told of the fleet.
+  const hasGrid = hasSnapshot.value ? fleet.value.length > 0 : data === null || data.total > 0;
   return (
     <Page
       title="Fleet"
@@ -95,7 +104,7 @@ export const Fleet = () => {
         <StateChips sums={data.summary} chosen={filter.state ?? null} isHalted={isHalted.value} />
       )}
       <FleetControls group={group} sort={sort} />
-      {fleet.value.length > 0 && <FleetGridPanel filter={{ ...filter, q: words }} changed={changed} />}
+      {hasGrid && <FleetGridPanel filter={{ ...filter, q: words }} changed={changed} />}
       <Problem error={error} retry={reload} />
       {data === null && error === null && <Loading what="the fleet" />}
       {group !== undefined && data?.summary !== undefined && <Groups sums={data.summary} by={group} onDone={reload} />}

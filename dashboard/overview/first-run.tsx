@@ -87,14 +87,20 @@ const Item = ({ step, isDone }: { step: Step; isDone: boolean }) => {
   );
 };
 
-interface StepsProps {
+interface FirstRunProps {
+  /** Whether the page has what it is for: its reads come first. */
+  readonly isDue: boolean;
+}
+
+interface StepsProps extends FirstRunProps {
   readonly kept: Ticks;
   readonly onTick: (ticks: Ticks) => void;
 }
 
-const Steps = ({ kept, onTick }: StepsProps) => {
+const Steps = ({ isDue, kept, onTick }: StepsProps) => {
   const isSeen = (step: Step): boolean => kept[step] || SEEN[step]?.() === true;
-  const { data } = useLoad(`first steps ${useRounds(LOOK_EVERY_MS)}`, (signal) =>
+  const round = useRounds(LOOK_EVERY_MS);
+  const { data } = useLoad(isDue ? `first steps ${round}` : null, (signal) =>
     look(
       STEPS.filter((step) => !isSeen(step)),
       signal,
@@ -132,12 +138,12 @@ const Steps = ({ kept, onTick }: StepsProps) => {
   );
 };
 
-export const FirstRun = () => {
+export const FirstRun = ({ isDue }: FirstRunProps) => {
   const tenant = session.value?.tenant ?? "";
   const [kept, setKept] = useState(() => keptTicks(tenant));
   const tick = (ticks: Ticks): void => {
     keepTicks(tenant, ticks);
     setKept(ticks);
   };
-  return isAdmin.value && doneCount(kept) < STEPS.length ? <Steps kept={kept} onTick={tick} /> : null;
+  return isAdmin.value && doneCount(kept) < STEPS.length ? <Steps isDue={isDue} kept={kept} onTick={tick} /> : null;
 };

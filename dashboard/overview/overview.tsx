@@ -36,7 +36,7 @@ export const Overview = () => {
   const budgets = useBudgets();
   return (
     <Page title="Overview" actions={<Actions />}>
-      <FirstRun />
+      <FirstRun isDue={figures !== null || error !== null} />
       <Track />
       <Attention />
       <Problem error={error} retry={reload} />

@@ -11,7 +11,8 @@ import { type Figures, inSteps } from "./figures.ts";
 const HEIGHT = 124;
 
 const wholeOnly = (value: number): string => (Number.isInteger(value) ? count(value) : "");
-const wait = (ms: number): string => (ms === 0 ? "0" : duration(ms));
+/** A figure on the axis: words would not fit beside it. */
+const wait = (ms: number): string => (ms === 0 ? "0" : ms < 1 ? `${Number(ms.toPrecision(1))} ms` : duration(ms));
 
 interface Steps {
   readonly at: number;

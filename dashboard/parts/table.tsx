@@ -5,7 +5,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 
 export interface Column {
   readonly title: string;
-  /** `num` for numbers, `cell-wide` for columns that a narrow table hides. */
+  /** `num` for numbers, `cell-wide` for columns that a narrow table hides, `cell-roomy` for those that only a phone's does. */
   readonly class?: string;
   /** Its cells need no visible heading. */
   readonly isUnseen?: boolean;
@@ -39,7 +39,14 @@ const MANY_COLUMNS = 6;
 /** Shown by the style sheet where the columns are hidden. */
 const HiddenColumns = ({ columns }: { columns: readonly Column[] }) => {
   const hidden = columns.filter((column) => /\bcell-wide\b/.test(column.class ?? "")).map(({ title }) => title);
-  return hidden.length === 0 ? null : <p class="table-hides">Not shown at this width: {hidden.join(", ")}.</p>;
+  if (hidden.length === 0) return null;
+  const onPhones = columns.filter(({ class: kind = "", isUnseen = false }) => /\bcell-roomy\b/.test(kind) && !isUnseen);
+  return (
+    <p class="table-hides">
+      Not shown at this width: {hidden.join(", ")}
+      {onPhones.length > 0 && <span class="narrow-only">, {onPhones.map(({ title }) => title).join(", ")}</span>}.
+    </p>
+  );
 };
 
 export const Table = ({ name, columns, class: kind, children }: Props) => {

@@ -25,7 +25,25 @@ const ACTS: readonly (readonly [Act, string])[] = [
   ["revoke", "Revoke"],
 ];
 
-const Row = ({ item, onOpen }: { item: KeyResource; onOpen: (open: Open) => void }) => {
+interface RowProps {
+  readonly item: KeyResource;
+  readonly onOpen: (open: Open) => void;
+}
+
+const Acts = ({ item, onOpen }: RowProps) =>
+  ACTS.filter(([kind]) => kind !== "edit" || isAdmin.value).map(([kind, label]) => (
+    <button
+      key={kind}
+      type="button"
+      class={`button small${kind === "revoke" ? " danger" : ""}`}
+      aria-label={`${label} ${item.name}`}
+      onClick={() => onOpen({ kind, key: item })}
+    >
+      {label}
+    </button>
+  ));
+
+const Row = ({ item, onOpen }: RowProps) => {
   const isLive = item.revoked_at === null;
   return (
     <tr class={isLive ? "" : "row-dim"}>
@@ -40,6 +58,11 @@ const Row = ({ item, onOpen }: { item: KeyResource; onOpen: (open: Open) => void
         <span class="row-note dim">
           <code class="id">{item.id}</code>
         </span>
+        {isLive && (
+          <span class="actions narrow-only">
+            <Acts item={item} onOpen={onOpen} />
+          </span>
+        )}
       </td>
       <td>
         {item.role}
@@ -52,20 +75,7 @@ const Row = ({ item, onOpen }: { item: KeyResource; onOpen: (open: Open) => void
       <td class="num cell-wide">
         {item.last_used_at === null ? <span class="dim">never</span> : <Time at={item.last_used_at} />}
       </td>
-      <td class="cell-actions">
-        {isLive &&
-          ACTS.filter(([kind]) => kind !== "edit" || isAdmin.value).map(([kind, label]) => (
-            <button
-              key={kind}
-              type="button"
-              class={`button small${kind === "revoke" ? " danger" : ""}`}
-              aria-label={`${label} ${item.name}`}
-              onClick={() => onOpen({ kind, key: item })}
-            >
-              {label}
-            </button>
-          ))}
-      </td>
+      <td class="cell-actions cell-roomy">{isLive && <Acts item={item} onOpen={onOpen} />}</td>
     </tr>
   );
 };
@@ -76,7 +86,7 @@ const COLUMNS: readonly Column[] = [
   { title: "Role" },
   { title: "Created", class: "num cell-wide" },
   { title: "Last used", class: "num cell-wide" },
-  { title: "Actions", isUnseen: true },
+  { title: "Actions", class: "cell-roomy", isUnseen: true },
 ];
 
 const KeyTable = ({ keys, onOpen }: { keys: readonly KeyResource[]; onOpen: (open: Open) => void }) => (

@@ -4,6 +4,7 @@ import type { VNode } from "preact";
 import { Catalog } from "../catalog/catalog.tsx";
 import { SubscriptionPage } from "../catalog/subscription.tsx";
 import { Cost } from "../cost/cost.tsx";
+import { Fleet } from "../fleet/fleet.tsx";
 import { Explain } from "../jobs/explain.tsx";
 import { Jobs } from "../jobs/list/jobs.tsx";
 import { NewJob } from "../jobs/new-job.tsx";
@@ -22,7 +23,6 @@ const JobPage = lazyPage("Job", async () => (await import("../jobs/story/job.tsx
 const Batches = lazyPage("Batches", async () => (await import("../batches/batches.tsx")).Batches);
 const BatchPage = lazyPage("Batch", async () => (await import("../batches/batch.tsx")).BatchPage);
 const Models = lazyPage("Models", async () => (await import("../models/models.tsx")).Models);
-const Fleet = lazyPage("Fleet", async () => (await import("../fleet/fleet.tsx")).Fleet);
 const WorkerPage = lazyPage("Worker", async () => (await import("../fleet/worker.tsx")).WorkerPage);
 const Playground = lazyPage("Playground", async () => (await import("../playground/playground.tsx")).Playground);
 const AddWorker = lazyPage("Add a worker", async () => (await import("../fleet/add-worker.tsx")).AddWorker);
@@ -44,7 +44,7 @@ const PAGES: Record<string, Show> = {
   "jobs/*": JobPage,
   batches: Batches,
   "batches/*": BatchPage,
-  fleet: Fleet,
+  fleet: () => <Fleet />,
   "fleet/*": WorkerPage,
   models: Models,
   explain: () => <Explain />,

@@ -7,6 +7,7 @@ import { closeCodes } from "../../contract/words/values.ts";
 import { api } from "../api.ts";
 import { apply, clearBoard, learning, workers } from "./board.ts";
 import { now, serverNow, setServerTime } from "./clock.ts";
+import { liveAddress, takeFirstSocket } from "./first-socket.ts";
 
 export type Connection = "connecting" | "live" | "lost";
 
@@ -116,7 +117,8 @@ const open = (): void => {
   stopSocket();
   tries += 1;
   awaitedSince = Date.now();
-  const opened = new WebSocket(`${location.origin.replace(/^http/, "ws")}/live`);
+  const first = takeFirstSocket();
+  const opened = first?.socket ?? new WebSocket(liveAddress());
   socket = opened;
   // Without a message from us, the socket would not be closed at once when its key ends.
   opened.onopen = () => opened.send("ping");
@@ -127,6 +129,7 @@ const open = (): void => {
     lose();
   };
   pingTimer = setInterval(keepAlive, PING_EVERY_MS);
+  for (const text of first?.heard ?? []) if (socket === opened) receive(text);
 };
 
 export const reconnect = (): void => {

@@ -21,6 +21,15 @@ export const sayHint = (hint: Hint): void => {
   say(hint === "none" ? null : hint === "out" ? OUT : String(Date.now()));
 };
 
+/** Another text with each sign-in. */
+export const hintText = (): string | null => {
+  try {
+    return localStorage.getItem(KEPT_AS);
+  } catch {
+    return null;
+  }
+};
+
 export const readHint = (): Hint => {
   try {
     const kept = localStorage.getItem(KEPT_AS);

@@ -60,7 +60,7 @@ describe.skipIf(lacksBrowser())("a browser with several tabs", () => {
     await editor.fill(`${before}# mine\n`);
     await page.goto(`${world.server.url}/#key=${await keyOf("next admin", "admin")}`);
     await page.getByRole("button", { name: "Sign out and use the other key" }).click();
-    await page.getByRole("link", { name: "Settings", exact: true }).click();
+    await page.getByRole("navigation", { name: "Main" }).getByRole("link", { name: "Settings", exact: true }).click();
     await editor.waitFor();
     expect(await editor.inputValue()).toBe(before);
   });

@@ -1,0 +1,53 @@
+// The live connection of a fresh document, opened while the rest of its code is still loading: handshake and snapshot
+// take as long as that. A script of its own, before the page's. Invariant: only the user for whom it was opened takes it.
+
+import { hintText, readHint } from "./session-hint.ts";
+
+/** A page whose code does not come lets it go. */
+const MOST_HEARD = 100;
+
+export interface FirstSocket {
+  readonly socket: WebSocket;
+  /** What it received before it was taken. */
+  readonly heard: string[];
+}
+
+let first: (FirstSocket & { readonly hint: string | null }) | null = null;
+
+/** An address with a key is of a user who signs in first. */
+const mayOpen = (): boolean => readHint() === "in" && (location.hash === "" || location.hash.startsWith("#/"));
+
+const open = (): void => {
+  const socket = new WebSocket(liveAddress());
+  const heard: string[] = [];
+  first = { socket, heard, hint: hintText() };
+  // Without a message from us, the socket would not be closed at once when its key ends.
+  socket.onopen = () => socket.send("ping");
+  socket.onmessage = ({ data }) => {
+    if (heard.push(String(data)) > MOST_HEARD) dropFirstSocket();
+  };
+};
+
+export const liveAddress = (): string => `${location.origin.replace(/^http/, "ws")}/live`;
+
+export const dropFirstSocket = (): void => {
+  const dropped = first;
+  first = null;
+  if (dropped === null) return;
+  dropped.socket.onopen = dropped.socket.onmessage = null;
+  dropped.socket.close();
+};
+
+/** Once; null if there is none, it has ended, or another tab has signed in or out meanwhile. */
+export const takeFirstSocket = (): FirstSocket | null => {
+  const taken = first;
+  if (taken === null || taken.hint !== hintText() || taken.socket.readyState > WebSocket.OPEN) {
+    dropFirstSocket();
+    return null;
+  }
+  first = null;
+  return taken;
+};
+
+// The board's tests have no browser.
+if (globalThis.location !== undefined && mayOpen()) open();
