@@ -1,6 +1,6 @@
 // Throughput and waiting time over the chosen span, with marks for what explains them. The last hour is by minute.
 
-import { count, duration } from "../format.ts";
+import { axisDuration, count, duration } from "../format.ts";
 import { MarkList, plotMarks } from "../parts/charts/mark-list.tsx";
 import { Plot, PlotLegend, type PlotLine, type PlotMark } from "../parts/charts/plot.tsx";
 import { Panel } from "../parts/page.tsx";
@@ -11,8 +11,6 @@ import { type Figures, inSteps } from "./figures.ts";
 const HEIGHT = 124;
 
 const wholeOnly = (value: number): string => (Number.isInteger(value) ? count(value) : "");
-/** A figure on the axis: words would not fit beside it. */
-const wait = (ms: number): string => (ms === 0 ? "0" : ms < 1 ? `${Number(ms.toPrecision(1))} ms` : duration(ms));
 
 interface Steps {
   readonly at: number;
@@ -96,7 +94,7 @@ const WaitingPlot = ({ figures, marks }: { figures: Figures; marks: readonly Plo
         name={`Waiting time before a worker takes a job, over the ${lastOf(activity.period)}: ${says}`}
         at={activity.series.map(({ at }) => Date.parse(at) / 1000)}
         lines={lines}
-        unit={wait}
+        unit={axisDuration}
         height={HEIGHT}
         marks={marks}
       />

@@ -92,7 +92,7 @@ const findHere = (words: string): Found => ({
 const findThere = async (q: string, abort: AbortSignal): Promise<Found> => {
   const [fleet, list] = await Promise.all([
     api.workers.list({ q, limit: MAX_EACH }, { signal: abort }),
-    api.jobs.list({ q, limit: MAX_EACH }, { signal: abort }),
+    api.jobs.list({ q, limit: MAX_EACH, max_chars: 4 * MAX_LABEL_CHARS }, { signal: abort }),
   ]);
   return { workers: fleet.workers, jobs: list.jobs.map(({ id, prompt }) => ({ id, start: prompt })) };
 };

@@ -51,6 +51,19 @@ const squeezed = (page: Page): Promise<string[]> =>
     LEAST_SHARE,
   );
 
+/** Words of a chart that reach beyond its picture, which cuts them. */
+const cutInCharts = (page: Page): Promise<string[]> =>
+  page.evaluate(() =>
+    [...document.querySelectorAll("svg text")]
+      .filter((text) => {
+        const [inner, outer] = [text, text.closest("svg") as Element].map((one) => one.getBoundingClientRect());
+        return (
+          inner !== undefined && outer !== undefined && (inner.left < outer.left - 1 || inner.right > outer.right + 1)
+        );
+      })
+      .map((text) => `"${text.textContent}" is cut`),
+  );
+
 describe.skipIf(lacksBrowser())("every page", () => {
   let world: World;
   const places: Record<string, string> = {};
@@ -75,7 +88,8 @@ describe.skipIf(lacksBrowser())("every page", () => {
           const width = await page.evaluate(() => document.documentElement.scrollWidth);
           if (width > viewport.width) findings.push(`${name}: ${width} px wide`);
           findings.push(...(await overflowing(page)).map((part) => `${name}: ${part} is wider than its place`));
-          if (device === "tablet") findings.push(...(await squeezed(page)).map((cell) => `${name}: ${cell}`));
+          findings.push(...(await cutInCharts(page)).map((words) => `${name}: ${words}`));
+          if (device !== "desktop") findings.push(...(await squeezed(page)).map((cell) => `${name}: ${cell}`));
           if ((await page.locator("h1").count()) !== 1) findings.push(`${name}: not one heading`);
         }
         expect(findings).toEqual([]);
