@@ -95,6 +95,8 @@ const resume = async (): Promise<void> => {
     }
     session.value = null;
   });
+  // Whoever signed in with the organisation's identity came back to a fresh document.
+  if (session.peek() && readHint() !== "in") sayHint("in");
 };
 
 /** After the coordinator was unreachable the session is read again, unless someone has signed in meanwhile. */

@@ -187,6 +187,10 @@ describe.skipIf(lacksBrowser())("operating", () => {
     await page.getByText("Copy it now").waitFor();
     expect(await page.locator(".secret").textContent()).not.toBe(secret);
     await page.getByRole("button", { name: "I have saved it" }).click();
+    await page.setViewportSize({ width: 390, height: 844 });
+    const placeOf = (name: string) => page.getByRole("button", { name: `${name} night shift` }).boundingBox();
+    const places = await Promise.all(["Edit", "Rotate", "Revoke"].map(placeOf));
+    expect(new Set(places.map((one) => one?.y)).size).toBe(1);
     await page.getByRole("button", { name: "Revoke night shift" }).click();
     await page.getByRole("button", { name: "Revoke", exact: true }).click();
     await page.getByRole("row").filter({ hasText: "night shift" }).getByText("revoked").waitFor();

@@ -67,8 +67,9 @@ describe.skipIf(lacksBrowser())("the overview", () => {
   it("reads each thing once, and the session while its code still loads", async () => {
     const { page } = await world.open("");
     const asked: string[] = [];
+    await page.goto("about:blank");
     page.on("request", (request) => asked.push(new URL(request.url()).pathname));
-    await page.reload();
+    await page.goto(`${world.server.url}/#/`);
     await page.getByRole("heading", { name: "Cost and budget" }).waitFor();
     await page.getByRole("heading", { name: "First steps" }).waitFor();
     await table(page, /^How long jobs wait/)
