@@ -1,6 +1,5 @@
 // Builds the page into static files that a strict CSP allows: no inline script or style, no polyfill, nothing external.
 
-import path from "node:path";
 import preact from "@preact/preset-vite";
 import { defineConfig, type Plugin } from "vite";
 
@@ -35,8 +34,8 @@ export default defineConfig({
     reportCompressedSize: true,
     rolldownOptions: {
       input: {
-        index: path.resolve(import.meta.dirname, "index.html"),
-        [FIRST_SOCKET]: path.resolve(import.meta.dirname, "state/first-socket.ts"),
+        index: "/index.html",
+        [FIRST_SOCKET]: "/state/first-socket.ts",
       },
       output: {
         // All that the first view needs is one file: each file more is found, read and compiled for itself.
