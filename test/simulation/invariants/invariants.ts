@@ -42,6 +42,7 @@ import {
   waitsAreWaited,
 } from "./promises.ts";
 import type { Snapshot } from "./snapshot.ts";
+import { wakingKnowsTheSame } from "./waking.ts";
 
 export type Check = (before: Snapshot, now: Snapshot, world: World) => string | null;
 
@@ -289,6 +290,7 @@ export const INVARIANTS: Readonly<Record<string, Check>> = {
   "memory equals the tables": indexesEqualTables,
   "counters count what happened": countersEqualEvents,
   "waking changes nothing": wakingChangesNothing,
+  "waking knows the same": wakingKnowsTheSame,
   "no waiting job has an eligible worker": nobodyWaitsInVain,
   "what leaves the object is in history": historyKeepsWhatLeft,
   "history agrees when the outbox is empty": checkHistory,
