@@ -44,6 +44,9 @@ export const readOutcome = (text: string): unknown => {
 
 type Call = (credential: Credential, name: OperationName, request: never) => Promise<Result<unknown, Refusal>>;
 
+/** How an answer ends that repeats the first one (`recall` in `steps/idempotency.ts`). */
+const REPLAYED_END = ',"replayed":true}';
+
 /** A value as the object wrote it. */
 export class Written<T> {
   /** Its JSON, in one line. */
@@ -55,6 +58,11 @@ export class Written<T> {
 
   read(): T {
     return JSON.parse(this.text) as T;
+  }
+
+  /** The first answer, if this is a repetition of it; else null. */
+  first(): Written<T> | null {
+    return this.text.endsWith(REPLAYED_END) ? new Written(`${this.text.slice(0, -REPLAYED_END.length)}}`) : null;
   }
 }
 

@@ -36,18 +36,13 @@ const sorted = (value: unknown): unknown => {
   return Object.fromEntries(entries.map(([key, inner]) => [key, sorted(inner)]));
 };
 
-/** Answers a request that may be a repetition. Without a key it is none, and the answer is passed on as it was written. */
-export const answerReplayable = (
-  c: AppContext,
-  written: Written<{ readonly replayed?: boolean }>,
-  idempotency: object | null,
-  status: number,
-): Response => {
-  if (idempotency === null) return answer(c, written, status);
-  return answerAsRead(c, written, () => status);
+/** Answers a request that may be a repetition; the answer is passed on as it was written. */
+export const answerReplayable = (c: AppContext, written: Written<object>, status: number): Response => {
+  const first = written.first();
+  return answer(c, first ?? written, status, replayHeader({ replayed: first !== null }));
 };
 
-/** Reads the answer, because its status depends on it, or because the request may be a repetition. */
+/** Reads the answer, because its status depends on it. */
 export const answerAsRead = <T extends { readonly replayed?: boolean }>(
   c: AppContext,
   written: Written<T>,

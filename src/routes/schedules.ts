@@ -156,7 +156,7 @@ const run = endpoint(
     const idempotency = await idempotencyOf(c, params);
     const request = { ...params, idempotency };
     const ran = unwrap(await callTenantForText(c.env, token, "runSchedule", request, idempotency !== null));
-    return answerReplayable(c, ran, idempotency, 200);
+    return answerReplayable(c, ran, 200);
   },
 );
 

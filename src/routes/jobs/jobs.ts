@@ -49,7 +49,7 @@ const createJob = endpoint(
     const idempotency = await idempotencyOf(c, body);
     const request = { job: asAsked(c, toNewJob(body)), idempotency };
     const created = unwrap(await callTenantForText(c.env, token, "createJob", request, idempotency !== null));
-    return answerReplayable(c, created, idempotency, 201);
+    return answerReplayable(c, created, 201);
   },
 );
 
@@ -70,7 +70,7 @@ const createJobs = endpoint(
     const idempotency = await idempotencyOf(c, body);
     const request = { jobs: body.jobs.map((one) => asAsked(c, toNewJob(one))), idempotency };
     const created = unwrap(await callTenantForText(c.env, token, "createJobs", request, idempotency !== null));
-    return answerReplayable(c, created, idempotency, 201);
+    return answerReplayable(c, created, 201);
   },
 );
 
