@@ -32,6 +32,7 @@ import { batch, dispatch, http, tenants } from "./parts/jobs.ts";
 import { killswitch } from "./parts/killswitch.ts";
 import { latency } from "./parts/latency.ts";
 import { live } from "./parts/live.ts";
+import { object } from "./parts/object.ts";
 import { peers } from "./parts/peers.ts";
 import { processes } from "./parts/processes.ts";
 import { profile } from "./parts/profile.ts";
@@ -76,6 +77,7 @@ const EXTRA_PARTS: Readonly<Record<string, Measurement>> = {
   dashboard,
   flood,
   hostile,
+  object,
   processes,
   profile,
   soak,

@@ -74,6 +74,11 @@ export const TOOLS_ROOMS: readonly Room[] = [
   },
   { places: ["bench/floor"], may: ["bench", "bench/measure"], packages: ["cloudflare:workers", "esbuild", "node:"] },
   { places: ["bench/peers"], may: ["bench", "bench/measure"], packages: ["bullmq", "node:", "pg-boss"] },
+  {
+    places: ["bench/object"],
+    may: ["contract/*", "durable-objects/sockets", "bench"],
+    packages: ["node:"],
+  },
   { places: ["bench/library"], may: ["bench", "bench/peers", "sdk"], packages: [] },
   { places: ["bench/hostile"], may: ["contract/*", "bench"], packages: ["node:", "ws"] },
   { places: ["bench/dashboard"], may: ["contract/*", "bench"], packages: ["playwright-core"] },
