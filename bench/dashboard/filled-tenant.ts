@@ -159,7 +159,12 @@ const oneOfEach = async (tenant: Tenant): Promise<Omit<Shown, "worker">> => {
 export const fillTenant = async (tenant: Tenant, workers: number, jobs: number): Promise<Shown> => {
   const waiting = Math.round(jobs * WAITING_SHARE);
   await endJobs(tenant, jobs - waiting);
-  await createJobs(tenant, waiting, (index) => ({ prompt: "Waits.", tags: [`nobody-${index % WAITING_GROUPS}`] }));
+  // More batches at once would be refused as too many of one key.
+  for (let made = 0; made < waiting; made += AT_A_TIME)
+    await createJobs(tenant, Math.min(AT_A_TIME, waiting - made), (index) => ({
+      prompt: "Waits.",
+      tags: [`nobody-${index % WAITING_GROUPS}`],
+    }));
   await drainHistory(tenant);
   const shown = await oneOfEach(tenant);
   await registerWorkers(tenant, workers);
