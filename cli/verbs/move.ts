@@ -13,7 +13,7 @@ type Tenants = Signalbox["tenants"];
 const rootKeyOf = (env: Readonly<Record<string, string | undefined>>, name: string): string => {
   const key = env[name];
   if (key) return key;
-  throw new UsageError(`set ${name}: a move needs the root keys of both deployments`);
+  throw new UsageError(`set ${name}: a move needs the root key of each deployment that takes part`);
 };
 
 const databaseOf = (text: string): number => {

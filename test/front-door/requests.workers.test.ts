@@ -286,6 +286,11 @@ describe("a request that is not streamed", () => {
     });
     worker.complete(job, {});
     await answering;
+    const unheardOf = post(world.key, CHAT, chat({ service_tier: "constructor" }));
+    const ordinary = await worker.nextJob();
+    expect(ordinary.priority).toBe("normal");
+    worker.complete(ordinary, {});
+    expect((await unheardOf).status).toBe(200);
     for (const [name, value] of [
       ["x-signalbox-priority", "urgent"],
       ["x-signalbox-timeout", "0"],
