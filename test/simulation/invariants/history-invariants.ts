@@ -7,25 +7,18 @@ import { TEXT_COLUMNS, TEXTS_OF_JOBS } from "../../../src/history/job-texts.ts";
 import { TENANT } from "../platform/shell.ts";
 import type { World } from "../world.ts";
 import { auditAgrees } from "./audit.ts";
+import { isSameJson } from "./same-json.ts";
 import type { Snapshot } from "./snapshot.ts";
 
-const projections = new WeakMap<Job, string>();
+/** Changes of these are not sent to history. */
+const UNSENT: ReadonlySet<string> = new Set(["heartbeatAt", "progress", "orderKey", "readyAt", "delayedBy"]);
 
-/** Without the changes that are not sent to history. */
-const projected = (job: Job): string => {
-  const known = projections.get(job);
-  if (known !== undefined) return known;
-  const {
-    heartbeatAt: _beat,
-    progress: _progress,
-    orderKey: _place,
-    readyAt: _ready,
-    delayedBy: _delay,
-    ...rest
-  } = job;
-  const text = JSON.stringify(Object.entries(rest).sort());
-  projections.set(job, text);
-  return text;
+const isAsSent = (job: Job, archived: Job): boolean => {
+  const names = Object.keys(job) as (keyof Job)[];
+  if (names.length !== Object.keys(archived).length) return false;
+  return names.every(
+    (name) => job[name] === archived[name] || UNSENT.has(name) || isSameJson(job[name], archived[name]),
+  );
 };
 
 /** The columns that history is searched by: the same facts as in the record. */
@@ -54,7 +47,7 @@ const differenceOf = (world: World, job: Job, result: string | null): string | n
   );
   if (row === undefined) return `job ${job.id} is not in history`;
   const archived = readArchived(row as never);
-  if (projected(archived) !== projected(job))
+  if (!isAsSent(job, archived))
     return `job ${job.id} is ${job.status} (version ${job.version}), and in history ${archived.status} (version ${archived.version})`;
   const columns = columnsOf(archived);
   for (const name in columns)

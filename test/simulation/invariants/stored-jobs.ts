@@ -94,7 +94,9 @@ export class JobIndex {
 
   /** What history does not have, by number. */
   get outbox(): ReadonlyMap<string | number, OutboxRow> {
-    return new Map([...this.#rows.outbox].filter(([, { seq }]) => seq > this.#drainedSeq));
+    const unsent = new Map<string | number, OutboxRow>();
+    for (const [key, row] of this.#rows.outbox) if (row.seq > this.#drainedSeq) unsent.set(key, row);
+    return unsent;
   }
 
   isOf(disk: Disk): boolean {
