@@ -50,13 +50,13 @@ const modelsOf = (provider: ProviderPrices): readonly ListedModel[] => {
   return models;
 };
 
-const readModel = (line: string): ListedModel => {
+export const readModel = (line: string): ListedModel => {
   const words = line.split(" ");
   const rates = JSON.parse(`[${words.pop()}]`) as Rates[];
   return [words.map((word) => (word.includes("&") ? word.split("&") : word)), ...rates];
 };
 
-const fits = (match: Match, name: string): boolean =>
+export const fits = (match: Match, name: string): boolean =>
   match.some((one) => (typeof one === "string" ? fitsWord(one, name) : one.every((word) => fitsWord(word, name))));
 
 const fitsWord = (word: Word, name: string): boolean => {

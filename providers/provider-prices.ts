@@ -34,7 +34,6 @@ export type Rate =
   | { readonly base: number; readonly tiers: readonly { readonly start: number; readonly price: number }[] };
 
 export interface Condition {
-  readonly type?: "start_date" | "time_of_date";
   readonly start_date?: string;
   /** For example 16:30:00Z, in UTC; no range in the table spans midnight. */
   readonly start_time?: string;

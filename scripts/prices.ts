@@ -4,6 +4,7 @@
 
 import { readFileSync, writeFileSync } from "node:fs";
 import { findProvider, type MatchLogic, type ModelInfo, type ModelPrice, type Provider } from "@pydantic/genai-prices";
+import { fits, readModel } from "../providers/price-table.ts";
 import type { Condition, Match, PriceData, ProviderPrices, Rates, Word } from "../providers/provider-prices.ts";
 
 const OUTPUT = new URL("../providers/price-data.json", import.meta.url);
@@ -39,8 +40,21 @@ function pricesOf({ id, provider_match, fallback_model_providers = [], models }:
     id,
     match: provider_match === undefined ? null : JSON.stringify(matchOf(provider_match)),
     fallbacks: fallback_model_providers,
-    models: models.map(modelLine),
+    models: fallback_model_providers.length > 0 ? models.map(modelLine) : withoutUnpriced(models.map(modelLine)),
   };
+}
+
+/** A model without a price is unknown, as one that is not listed: its line counts where it hides another one. */
+function withoutUnpriced(lines: readonly string[]): string[] {
+  const listed = lines.map(readModel);
+  return lines.filter((_, at) => {
+    const [match = [], ...rates] = listed[at] ?? [];
+    const hides = (word: Word | readonly Word[]) =>
+      typeof word !== "string" ||
+      !word.startsWith("=") ||
+      listed.some(([other], index) => index !== at && fits(other, word.slice(1)));
+    return rates.flat().length > 0 || match.some(hides);
+  });
 }
 
 /** Neither words nor rates have a blank. */
@@ -71,7 +85,8 @@ function ratesOf(prices: ModelPrice, condition: Condition | undefined): Rates {
   const isUntold = prices.input_mtok === undefined || UNTOLD_KEYS.some((key) => prices[key] !== undefined);
   const told: ModelPrice = isUntold ? {} : prices;
   const { input_mtok, output_mtok, cache_read_mtok, requests_kcount } = told;
-  const rates = [input_mtok, output_mtok, cache_read_mtok, requests_kcount, condition].map((one) => one ?? null);
+  const when = condition && { ...condition, type: undefined };
+  const rates = [input_mtok, output_mtok, cache_read_mtok, requests_kcount, when].map((one) => one ?? null);
   return rates.slice(0, rates.findLastIndex((one) => one !== null) + 1) as unknown as Rates;
 }
 
