@@ -28,6 +28,10 @@ const untilMoved = async (watch: BeginTools["watch"], from: Followed): Promise<F
   }
 };
 
+/** Its report has overtaken its stream. One that fails has begun it, or there is nothing to wait for. */
+const hasStream = ({ status, hasFirstToken }: Followed): boolean =>
+  status === "completed" || (isFinal(status) && hasFirstToken);
+
 export const beginStream = async (from: Followed, { watch, attach, lateMs }: BeginTools): Promise<Beginning> => {
   for (let job = from; ; ) {
     if (isFinal(job.status)) return { kind: "final", job };
@@ -43,7 +47,7 @@ export const beginStream = async (from: Followed, { watch, attach, lateMs }: Beg
       return { kind: "events", job, body: first };
     }
     const now = await moved;
-    const late = now.status === "completed" ? await within(attached, lateMs) : null;
+    const late = hasStream(now) ? await within(attached, lateMs) : null;
     if (late !== null) return { kind: "events", job: now, body: late };
     void attached.then((body) => body?.cancel()).catch(() => undefined);
     job = now;

@@ -99,3 +99,13 @@ test("a stream that comes just after its job's report is read; one that does not
   await passed();
   expect(late.attached[0]?.isLetGo()).toBe(true);
 });
+
+test("a job that fails after its first token gives the stream up to its failure, even if that comes later", async () => {
+  const begun = stage([{ ...job("failed"), hasFirstToken: true }]);
+  const beginning = beginStream(job("assigned"), begun.tools);
+  await passed();
+  begun.attached[0]?.begin("half");
+  expect(await beginning).toMatchObject({ kind: "events", job: { status: "failed" } });
+  const never = stage([job("failed")]);
+  expect(await beginStream(job("assigned"), never.tools)).toMatchObject({ kind: "final", job: { status: "failed" } });
+});

@@ -153,6 +153,10 @@ export const lifeOfATenant = async (take: Take): Promise<void> => {
   const root = { role: "root", id: "story" } as const;
   await take({ ...root, operation: "POST /admin/tenants/{tenant}/keys", body: key, status: 201 });
   await take({ ...root, operation: "PATCH /admin/tenants/{tenant}", body: { max_gb: 1 }, status: 200 });
+  const database = "/admin/tenants/{tenant}/database";
+  await take({ ...root, operation: `POST ${database}`, body: { database: 0 }, status: 200 });
+  await take({ ...root, operation: `POST ${database}`, body: { database: 1 }, status: 400 });
+  await take({ ...root, operation: `DELETE ${database}`, status: 204 });
   await take({ ...root, operation: "DELETE /admin/tenants/{tenant}", status: 204 });
   await take({ ...root, operation: "DELETE /admin/tenants/{tenant}", status: 404 });
 };
