@@ -94,10 +94,26 @@ export const frameCutter = (): Cut => {
   };
 };
 
+interface WaitingPiece extends Piece {
+  /** Of its message, or of the first that begins in it: earlier ones have lower numbers. */
+  readonly place: number;
+  readonly begin: () => void;
+}
+
+interface PacedLine {
+  readonly paced: Transform;
+  /** Of the message that its next bytes belong to. */
+  place: number;
+}
+
 interface Pace {
   readonly lines: Bucket;
   readonly messages: Bucket;
   readonly readers: Bucket;
+  /** By place: a message that has begun ends before another begins, so that they do not all reach their readers at once. */
+  readonly waiting: WaitingPiece[];
+  places: number;
+  isServing: boolean;
   openLines: number;
   forgetting: NodeJS.Timeout | undefined;
 }
@@ -124,8 +140,9 @@ export class Paces {
     this.#known.set(tenant, pace);
     const paced = new Transform({
       transform: (bytes: Buffer, _encoding, done) =>
-        void this.#pass(tenant, pace, cut(bytes), paced).then(() => done(), done),
+        void this.#pass(tenant, pace, line, cut(bytes)).then(() => done(), done),
     });
+    const line: PacedLine = { paced, place: 0 };
     paced.once("close", () => {
       pace.openLines -= 1;
       if (pace.openLines === 0) pace.forgetting = setTimeout(() => this.#known.delete(tenant), FULL_AGAIN_MS).unref();
@@ -133,20 +150,35 @@ export class Paces {
     return paced;
   }
 
-  async #pass(tenant: string, pace: Pace, pieces: Iterable<Piece>, to: Transform): Promise<void> {
-    for (const { bytes, messages } of pieces) {
+  async #pass(tenant: string, pace: Pace, line: PacedLine, pieces: Iterable<Piece>): Promise<void> {
+    for (const piece of pieces) {
+      if (piece.messages > 0) line.place = pace.places += 1;
+      const { place } = line;
+      await new Promise<void>((begin) => {
+        const at = pace.waiting.findLastIndex((other) => other.place <= place) + 1;
+        pace.waiting.splice(at, 0, { ...piece, place, begin });
+        if (!pace.isServing) void this.#serve(tenant, pace);
+      });
+      if (line.paced.destroyed) return;
+      line.paced.push(piece.bytes);
+    }
+  }
+
+  async #serve(tenant: string, pace: Pace): Promise<void> {
+    pace.isServing = true;
+    while (pace.waiting.length > 0) {
       const nowAt = performance.now();
-      const waitsMs = [
-        pace.lines.take(bytes.byteLength, nowAt),
-        pace.messages.take(messages, nowAt),
-        pace.readers.take(0, nowAt),
-      ];
+      const waitsMs = [pace.lines.take(0, nowAt), pace.messages.take(0, nowAt), pace.readers.take(0, nowAt)];
       const waitMs = Math.max(...waitsMs);
       if (waitMs > 0) await pause(waitMs);
-      await this.#turns.take(tenant, bytes.byteLength);
-      if (to.destroyed) return;
-      to.push(bytes);
+      const next = pace.waiting.shift();
+      if (next === undefined) break;
+      pace.lines.take(next.bytes.byteLength, performance.now());
+      pace.messages.take(next.messages, performance.now());
+      await this.#turns.take(tenant, next.bytes.byteLength);
+      next.begin();
     }
+    pace.isServing = false;
   }
 }
 
@@ -154,6 +186,9 @@ const newPace = (nowAt: number): Pace => ({
   lines: new Bucket(nowAt),
   messages: new Bucket(nowAt, LINE_MESSAGES_A_SECOND, BURST_MESSAGES),
   readers: new Bucket(nowAt, READER_BYTES_A_SECOND, READER_BURST_BYTES),
+  waiting: [],
+  places: 0,
+  isServing: false,
   openLines: 0,
   forgetting: undefined,
 });

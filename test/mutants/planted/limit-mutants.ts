@@ -61,15 +61,22 @@ export const LIMIT_MUTANTS: readonly Mutant[] = [
   mutant(
     "what readers are sent does not slow their tenant's data lines",
     "self-host/edge/pace.ts",
-    "        pace.readers.take(0, nowAt),\n",
-    "",
+    ", pace.readers.take(0, nowAt)]",
+    "]",
     ["test/self-host/edge/pace.test.ts"],
   ),
   mutant(
     "messages of a data line cost no more than their bytes",
     "self-host/edge/pace.ts",
-    "        pace.messages.take(messages, nowAt),\n",
+    "      pace.messages.take(next.messages, performance.now());\n",
     "",
+    ["test/self-host/edge/pace.test.ts"],
+  ),
+  mutant(
+    "messages of many data lines all begin before one of them ends",
+    "self-host/edge/pace.ts",
+    "findLastIndex((other) => other.place <= place)",
+    "findLastIndex(() => true)",
     ["test/self-host/edge/pace.test.ts"],
   ),
   mutant(

@@ -86,6 +86,26 @@ describe("the bytes of a tenant's data lines", () => {
     expect(counts).toEqual([[[1, 14]], [[0, 60_000]], [[0, 40_000]], [[1, 6]]]);
   });
 
+  test("that wait go on with the message that has begun before they begin another", async () => {
+    const paces = new Paces();
+    const passed: string[] = [];
+    const large = paces.open("t").resume();
+    large.write(Buffer.alloc(3 * 1024 * 1024));
+    const head = Buffer.alloc(14);
+    head.writeUInt16BE(0x81ff, 0);
+    head.writeBigUInt64BE(1_600_000n, 2);
+    const pieces = Array.from({ length: 8 }, () => Buffer.alloc(200_000));
+    const lines = ["one", "other"].map((name) => paces.open("t", frameCutter()).on("data", () => passed.push(name)));
+    for (const line of lines) {
+      for (const piece of [head, ...pieces]) line.write(piece);
+      line.end();
+    }
+    await Promise.all(lines.map((line) => once(line, "end")));
+    const before = passed.slice(0, passed.lastIndexOf("one"));
+    expect(before.filter((name) => name === "other").length).toBeLessThan(pieces.length / 2);
+    large.destroy();
+  });
+
   test("pass a little of all lines together in one turn of the event loop", async () => {
     const paces = new Paces();
     const passed: number[] = [];
