@@ -16,6 +16,7 @@ const POLLING = { poll: { timeout: 15_000 } };
 const OF_THE_API = [
   "test/http/**/*.workers.test.ts",
   "test/front-door/requests.workers.test.ts",
+  "test/front-door/kept-requests.workers.test.ts",
   "test/front-door/large-bodies.workers.test.ts",
   "test/front-door/models.workers.test.ts",
   "test/front-door/keys-and-origins.workers.test.ts",

@@ -33,7 +33,7 @@ export const GROWTH: readonly GrowthRow[] = [
     of: "tenant",
     atTheBound: { drops: "nothing: the older half goes to the tables" },
     freedBy: "their end, or history has them",
-    provenBy: ["test/store/journal.workers.test.ts", "past its bound the older half goes to the tables"],
+    provenBy: ["test/store/journal-bounds.workers.test.ts", "past its bound the older half goes to the tables"],
   },
   {
     what: "texts of jobs that stand in the outbox alone",
@@ -45,7 +45,7 @@ export const GROWTH: readonly GrowthRow[] = [
     of: "tenant",
     atTheBound: { drops: "nothing: the older half goes to the tables" },
     freedBy: "their end, or history has them",
-    provenBy: ["test/store/journal.workers.test.ts", "prompts, inputs and results count against its bound"],
+    provenBy: ["test/store/journal-bounds.workers.test.ts", "prompts, inputs and results count against its bound"],
   },
   {
     what: "what waking reads of the outbox",
@@ -57,6 +57,6 @@ export const GROWTH: readonly GrowthRow[] = [
     of: "tenant",
     atTheBound: { drops: "nothing: the older half goes to the tables" },
     freedBy: "history has them",
-    provenBy: ["test/store/journal.workers.test.ts", "what waking reads is bounded while history is away"],
+    provenBy: ["test/store/journal-bounds.workers.test.ts", "what waking reads is bounded while history is away"],
   },
 ];

@@ -62,10 +62,9 @@ export const UNREPORTED_KEPT_MS = DAY_MS;
 export class Turn {
   readonly effects = noEffects();
 
-  /** Workers with new room, and groups with new jobs, for `assignWaiting`. */
+  /** Workers with new room, groups with new jobs, and providers that were at their limit, for `assignWaiting`. */
   readonly freedWorkers = new LazySet<string>();
   readonly openedGroups = new LazySet<string>();
-  /** Providers that were at their limit. */
   readonly openedProviders = new LazySet<string>();
   isAllOpened = false;
   /** It recorded spending, even if it refused the report. */

@@ -4,7 +4,6 @@
 
 import type { Work } from "../../src/home.ts";
 import { Refused } from "../../src/http/refused.ts";
-import { Company } from "./company.ts";
 
 interface Rule {
   readonly aloneAtATime: number;
@@ -22,6 +21,9 @@ const MAX_GAP_MS = 500;
 const LONGEST_WAIT_MS = 10_000;
 const RETRY_SECONDS = 2;
 const NEVER = Number.POSITIVE_INFINITY;
+/** One without a request for this long counts as inactive. */
+const QUIET_AFTER_MS = 1_000;
+const NOBODY = { name: "", at: Number.NEGATIVE_INFINITY };
 
 interface QueuedRequest {
   readonly start: () => void;
@@ -38,6 +40,28 @@ class Queue {
 
   constructor(rule: Rule) {
     this.rule = rule;
+  }
+}
+
+/** Whether one of several that share something is alone at it, or beside others. */
+export class Company {
+  readonly #now: () => number;
+  /** The last two with requests, the latest first. */
+  #latest = NOBODY;
+  #other = NOBODY;
+
+  constructor(now: () => number = () => performance.now()) {
+    this.#now = now;
+  }
+
+  note(name: string): void {
+    if (this.#latest.name !== name) this.#other = this.#latest;
+    this.#latest = { name, at: this.#now() };
+  }
+
+  isBesideOthers(name: string): boolean {
+    const { at } = this.#latest.name === name ? this.#other : this.#latest;
+    return at > this.#now() - QUIET_AFTER_MS;
   }
 }
 

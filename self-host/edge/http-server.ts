@@ -10,7 +10,7 @@ import { presentRefusal } from "../../contract/refusal.ts";
 import { invalid, type Refusal } from "../../domain/words/refusal.ts";
 import { malformedAddress, problemResponse } from "../../src/http/refused.ts";
 import { beginFewAtOnce } from "./arrivals.ts";
-import { Company } from "./company.ts";
+import { Company } from "./fair-turns.ts";
 import type { Exchange } from "./pass-on.ts";
 import { TickTurns } from "./tick-turns.ts";
 import { cutFurthestBehind } from "./unread.ts";

@@ -1,83 +1,21 @@
 // The journal in real workerd: where a job is at each moment, and what is there when the object wakes.
 
-import { runInDurableObject } from "cloudflare:test";
-import { env } from "cloudflare:workers";
-import { afterAll, beforeAll, expect, test } from "vitest";
-import { changeJob, createJob, type Job, type NewJob } from "../../domain/job/job.ts";
-import { JOURNAL_ROOM } from "../../durable-objects/store/journal.ts";
-import { openStore, type Store } from "../../durable-objects/store/open.ts";
-import { all, type Sql } from "../../durable-objects/store/sql.ts";
+import { expect, test } from "vitest";
+import { changeJob, createJob, type Job } from "../../domain/job/job.ts";
 import { asked } from "../support/asked-job.ts";
+import {
+  assign,
+  commit,
+  complete,
+  create,
+  drain,
+  inStore,
+  journalKeepsJobs,
+  LONG,
+  TOO_LATE,
+} from "../support/workerd/journaled-jobs.ts";
 
-const NOTHING = { events: [], attempts: [], audit: [], runs: [] };
-/** The jobs of these tests, made at 1,000, may not stay any more. */
-const STAY_MS = 60_000;
-const TOO_LATE = 1_000 + STAY_MS;
-const LONG = "x".repeat(JOURNAL_ROOM.textChars + 1);
-
-interface Opened {
-  readonly store: Store;
-  /** The same tables, opened as after a crash. */
-  readonly woken: () => Store;
-  /** The number of rows of each table. */
-  readonly rows: () => Record<string, number>;
-  readonly sql: Sql;
-}
-
-const { stayMs } = JOURNAL_ROOM;
-beforeAll(() => {
-  JOURNAL_ROOM.stayMs = STAY_MS;
-});
-afterAll(() => {
-  JOURNAL_ROOM.stayMs = stayMs;
-});
-
-let names = 0;
-
-const inStore = <T>(use: (opened: Opened) => T): Promise<T> => {
-  names += 1;
-  return runInDurableObject(env.TENANT.getByName(`journal-${names}`), (_tenant, { storage }) => {
-    const rows = () =>
-      Object.fromEntries(
-        ["jobs", "payloads", "results", "outbox"].map((table) => [
-          table,
-          all(storage.sql, `SELECT * FROM ${table}`).length,
-        ]),
-      );
-    return use({ store: openStore(storage), woken: () => openStore(storage), rows, sql: storage.sql });
-  });
-};
-
-const create = (store: Store, id: string, seq: number, changes: Partial<NewJob> = {}, nowAt = 1_000): Job => {
-  const { job, payload } = createJob({ ...asked, ...changes }, id, nowAt);
-  store.jobs.add(job, null, seq);
-  if (payload !== undefined) store.payloads.put(id, payload);
-  return job;
-};
-
-const assign = (store: Store, job: Job, seq: number): Job => {
-  const changes = { status: "assigned", assignedWorker: "w", workerProvider: "p", orderKey: null, lease: 1 } as const;
-  const assigned = changeJob(job, changes, 2_000);
-  store.jobs.put(assigned, 32_000, seq);
-  return assigned;
-};
-
-const complete = (store: Store, job: Job, seq: number, result: string): Job => {
-  const completed = changeJob(job, { status: "completed", orderKey: null, finishedAt: 3_000 }, 3_000);
-  store.jobs.put(completed, 13_000, seq);
-  store.payloads.putResult(job.id, result);
-  return completed;
-};
-
-const commit = (store: Store, ...seqs: number[]): void => {
-  for (const seq of seqs) store.outbox.put({ seq, at: seq, chars: 400, entries: NOTHING });
-};
-
-/** As after a drain of the rows up to this one. */
-const drain = (store: Store, seq: number, nowAt = TOO_LATE): void => {
-  store.jobs.settle(seq, nowAt);
-  store.outbox.removeUpTo(seq);
-};
+journalKeepsJobs();
 
 test("a job that was just created stands in one row, the outbox's, and is there when the object wakes", async () => {
   const { rows, job, payload, head, counts } = await inStore(({ store, woken, rows }) => {
@@ -257,26 +195,6 @@ test("a job that ended in the table leaves it after the row that has its creatio
   expect(seen).toEqual({ early: [], kept: [3, false, "completed"], freed: true, gone: ["younger"], left, woken: null });
 });
 
-test("a job stays no longer than so much is written, before and after waking", async () => {
-  const bound = JOURNAL_ROOM.stayChars;
-  JOURNAL_ROOM.stayChars = 500;
-  try {
-    const seen = await inStore(({ store, woken, rows }) => {
-      create(store, "a", 1);
-      commit(store, 1);
-      drain(store, 1, 2_000);
-      const few = rows().jobs;
-      create(store, "b", 2);
-      commit(store, 2);
-      drain(woken(), 2, 2_000);
-      return { few, many: rows() };
-    });
-    expect(seen).toEqual({ few: 0, many: { jobs: 1, payloads: 1, results: 0, outbox: 1 } });
-  } finally {
-    JOURNAL_ROOM.stayChars = bound;
-  }
-});
-
 test("a job of an earlier release's row does not stay: its later rows do not say that it began before them", async () => {
   const seen = await inStore(({ store, woken, rows, sql }) => {
     create(store, "a", 1);
@@ -312,96 +230,6 @@ test("after a rollback the journal is what the rows say", async () => {
     return [store.jobs.find("a")?.status, store.jobs.find("b"), store.jobs.leasedBy("w"), store.jobs.openCounts()];
   });
   expect(seen).toEqual(["pending", null, [], { pending: 1, assigned: 0, running: 0 }]);
-});
-
-test("past its bound the older half goes to the tables, and waking does not read those rows again", async () => {
-  const bound = JOURNAL_ROOM.jobs;
-  JOURNAL_ROOM.jobs = 4;
-  try {
-    const seen = await inStore(({ store, woken, rows }) => {
-      for (let seq = 1; seq <= 6; seq += 1) {
-        create(store, `job-${seq}`, seq);
-        commit(store, seq);
-        store.jobs.makeRoom();
-      }
-      const { jobs, settings } = woken();
-      const newest = jobs.newest(10).map(({ id }) => id);
-      return { rows: rows(), spilled: settings.spilledSeq(), newest, pending: jobs.openCounts().pending };
-    });
-    expect(seen).toEqual({
-      rows: { jobs: 3, payloads: 3, results: 0, outbox: 6 },
-      spilled: 3,
-      newest: ["job-6", "job-5", "job-4", "job-3", "job-2", "job-1"],
-      pending: 6,
-    });
-  } finally {
-    JOURNAL_ROOM.jobs = bound;
-  }
-});
-
-test("what waking reads is bounded while history is away: a job whose changes go on and on moves to the tables", async () => {
-  const bound = JOURNAL_ROOM.readChars;
-  JOURNAL_ROOM.readChars = 20_000;
-  try {
-    const seen = await inStore(({ store, woken, rows }) => {
-      const job = create(store, "a", 1);
-      commit(store, 1);
-      const full = new Set<number>();
-      for (let seq = 2; seq <= 200; seq += 1) {
-        store.jobs.touch({ ...job, heartbeatAt: seq }, seq, () => seq);
-        commit(store, seq);
-        const opened = seq % 2 === 0 ? store : woken();
-        if (opened.jobs.makeRoom()) full.add(seq);
-        if (opened !== store) store.forgetRecent();
-      }
-      return { moves: full.size, rows: rows().jobs, beat: woken().jobs.find("a")?.heartbeatAt };
-    });
-    expect(seen).toEqual({ moves: 1, rows: 1, beat: 200 });
-  } finally {
-    JOURNAL_ROOM.readChars = bound;
-  }
-});
-
-test("jobs of one row stay equally long, before and after waking", async () => {
-  const bound = JOURNAL_ROOM.stayChars;
-  try {
-    const moved = [false, true].map((isWoken) =>
-      inStore(({ store, woken, rows, sql }) => {
-        for (const id of ["a", "b", "c"]) create(store, id, 1);
-        commit(store, 1);
-        JOURNAL_ROOM.stayChars = Number(all(sql, "SELECT length(jobs) / 2 AS half FROM outbox")[0]?.half);
-        drain(isWoken ? woken() : store, 1, 2_000);
-        return rows().jobs;
-      }),
-    );
-    expect(await Promise.all(moved)).toEqual([3, 3]);
-  } finally {
-    JOURNAL_ROOM.stayChars = bound;
-  }
-});
-
-test("prompts, inputs and results count against its bound, before and after waking", async () => {
-  const bound = JOURNAL_ROOM.chars;
-  const text = "x".repeat(3_000);
-  JOURNAL_ROOM.chars = 20_000;
-  try {
-    const seen = await inStore(({ store, woken }) => {
-      for (const [index, id] of ["a", "b"].entries()) {
-        const job = create(store, id, 2 * index + 1, { prompt: text });
-        complete(store, job, 2 * index + 2, text);
-        commit(store, 2 * index + 1, 2 * index + 2);
-      }
-      const hasRoom = [store.jobs.makeRoom(), woken().jobs.makeRoom()];
-      for (let seq = 5; seq <= 7; seq += 1) {
-        create(store, `c${seq}`, seq, { prompt: text });
-        commit(store, seq);
-      }
-      return { hasRoom, isFull: [woken().jobs.makeRoom(), store.jobs.makeRoom()] };
-    });
-    expect(seen).toEqual({ hasRoom: [false, false], isFull: [true, true] });
-  } finally {
-    JOURNAL_ROOM.chars = bound;
-  }
 });
 
 test("a record of a release that knew less of a job is read with what it lacks", async () => {

@@ -101,13 +101,13 @@ export const JOURNAL_MUTANTS: readonly Mutant[] = [
     "durable-objects/store/journal.ts",
     " || this.#writtenChars - readFrom > readChars",
     " || readFrom < 0 * readChars",
-    ["test/store/journal.workers.test.ts"],
+    ["test/store/journal-bounds.workers.test.ts"],
   ),
   mutant(
     "waking reads only the first rows of the journal",
     "durable-objects/store/journal.ts",
     "seq += ROWS_A_READ) this.#readRows(seq)",
     "seq += 1e9) this.#readRows(seq)",
-    ["test/store/journal.workers.test.ts"],
+    ["test/store/journal-bounds.workers.test.ts"],
   ),
 ];
