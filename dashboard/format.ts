@@ -1,15 +1,14 @@
 // Formats numbers, money, durations and instants. Times are in the reader's zone; UTC is in the title.
 
 import { startOf } from "../contract/text/start-of.ts";
-
 import { duration } from "../contract/text/time-words.ts";
 
 export { duration, relative } from "../contract/text/time-words.ts";
+export { usdText as usd } from "../contract/words/values.ts";
 
 /** A figure on an axis: words have no room beside it. */
 export const axisDuration = (ms: number): string =>
   ms === 0 ? "0" : ms < 1 ? `${Number(ms.toPrecision(1))} ms` : duration(ms);
-export { usdText as usd } from "../contract/words/values.ts";
 
 const THOUSANDS = /\B(?=(?:\d{3})+$)/g;
 

@@ -18,17 +18,20 @@ let first: (FirstSocket & { readonly hint: string | null }) | null = null;
 const mayOpen = (): boolean => readHint() === "in" && (location.hash === "" || location.hash.startsWith("#/"));
 
 const open = (): void => {
-  const socket = new WebSocket(liveAddress());
+  const socket = openLive();
   const heard: string[] = [];
   first = { socket, heard, hint: hintText() };
-  // Without a message from us, the socket would not be closed at once when its key ends.
-  socket.onopen = () => socket.send("ping");
   socket.onmessage = ({ data }) => {
     if (heard.push(String(data)) > MOST_HEARD) dropFirstSocket();
   };
 };
 
-export const liveAddress = (): string => `${location.origin.replace(/^http/, "ws")}/live`;
+export const openLive = (): WebSocket => {
+  const socket = new WebSocket(`${location.origin.replace(/^http/, "ws")}/live`);
+  // Without a message from us, the socket would not be closed at once when its key ends.
+  socket.onopen = () => socket.send("ping");
+  return socket;
+};
 
 export const dropFirstSocket = (): void => {
   const dropped = first;

@@ -7,7 +7,7 @@ import { closeCodes } from "../../contract/words/values.ts";
 import { api } from "../api.ts";
 import { apply, clearBoard, learning, workers } from "./board.ts";
 import { now, serverNow, setServerTime } from "./clock.ts";
-import { liveAddress, takeFirstSocket } from "./first-socket.ts";
+import { openLive, takeFirstSocket } from "./first-socket.ts";
 
 export type Connection = "connecting" | "live" | "lost";
 
@@ -118,10 +118,8 @@ const open = (): void => {
   tries += 1;
   awaitedSince = Date.now();
   const first = takeFirstSocket();
-  const opened = first?.socket ?? new WebSocket(liveAddress());
+  const opened = first?.socket ?? openLive();
   socket = opened;
-  // Without a message from us, the socket would not be closed at once when its key ends.
-  opened.onopen = () => opened.send("ping");
   opened.onmessage = ({ data }) => receive(String(data));
   opened.onclose = ({ code }) => {
     // Browsers do not report a refused handshake, so the session is checked.

@@ -77,10 +77,8 @@ type LeftOut = keyof ReturnType<typeof columnsOfJob> | (typeof INSTANTS)[number]
 /** A field that is neither left out nor in `USUAL` does not compile. */
 true satisfies Exclude<keyof Job, LeftOut | keyof typeof USUAL> extends never ? true : false;
 
-const LEFT_OUT: ReadonlySet<string> = new Set<LeftOut>([
-  ...(["id", "version", "status", "assignedWorker", "schedule", "keyId", "ranProvider", "ranModel"] as const),
-  ...(["costNanoUsd", "createdAt", "finishedAt", "groupKey", ...INSTANTS] as const),
-]);
+const COLUMN_NAMES = Object.keys(columnsOfJob(USUAL as Partial<Job> as Job));
+const LEFT_OUT: ReadonlySet<string> = new Set([...COLUMN_NAMES, ...INSTANTS, "groupKey" satisfies LeftOut]);
 const TOLD = Object.entries(USUAL).filter(([name]) => !LEFT_OUT.has(name)) as [keyof Job, unknown][];
 
 const isEmpty = (value: object): boolean => {

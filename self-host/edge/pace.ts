@@ -167,14 +167,16 @@ export class Paces {
   async #serve(tenant: string, pace: Pace): Promise<void> {
     pace.isServing = true;
     while (pace.waiting.length > 0) {
-      const nowAt = performance.now();
-      const waitsMs = [pace.lines.take(0, nowAt), pace.messages.take(0, nowAt), pace.readers.take(0, nowAt)];
+      const fromAt = performance.now();
+      const waitsMs = [pace.lines.take(0, fromAt), pace.messages.take(0, fromAt), pace.readers.take(0, fromAt)];
       const waitMs = Math.max(...waitsMs);
       if (waitMs > 0) await pause(waitMs);
+      // Only now: the message that goes on may have come meanwhile.
       const next = pace.waiting.shift();
       if (next === undefined) break;
-      pace.lines.take(next.bytes.byteLength, performance.now());
-      pace.messages.take(next.messages, performance.now());
+      const nowAt = performance.now();
+      pace.lines.take(next.bytes.byteLength, nowAt);
+      pace.messages.take(next.messages, nowAt);
       await this.#turns.take(tenant, next.bytes.byteLength);
       next.begin();
     }

@@ -61,14 +61,14 @@ export const LIMIT_MUTANTS: readonly Mutant[] = [
   mutant(
     "what readers are sent does not slow their tenant's data lines",
     "self-host/edge/pace.ts",
-    ", pace.readers.take(0, nowAt)]",
+    ", pace.readers.take(0, fromAt)]",
     "]",
     ["test/self-host/edge/pace.test.ts"],
   ),
   mutant(
     "messages of a data line cost no more than their bytes",
     "self-host/edge/pace.ts",
-    "      pace.messages.take(next.messages, performance.now());\n",
+    "      pace.messages.take(next.messages, nowAt);\n",
     "",
     ["test/self-host/edge/pace.test.ts"],
   ),
