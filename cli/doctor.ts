@@ -4,6 +4,7 @@
 import { ApiProblem } from "../contract/client/problem.ts";
 import { createClient } from "../contract/client.ts";
 import type { WorkerDetail, WorkerResource } from "../contract/fleet/worker.ts";
+import type { JobResource } from "../contract/jobs/job.ts";
 import { listedKeysOf, MAX_RUNTIME_MODELS, modelKeyOf } from "../contract/words/values.ts";
 import { VERSION } from "../contract/words/version.ts";
 import type { Signalbox } from "../sdk/signalbox.ts";
@@ -21,6 +22,9 @@ interface Wanted {
   readonly tags: readonly string[];
 }
 
+/** Waits for a job's end and says meanwhile what it waits for. */
+type FollowJob = (id: string, signal: AbortSignal) => Promise<JobResource>;
+
 const MAX_CLOCK_SKEW_MS = 30_000;
 const SMALL_JOB_MS = 60_000;
 /** Each costs a request. */
@@ -37,7 +41,7 @@ export async function* examine(
   client: Signalbox,
   { url, key }: { url: string; key: string | undefined },
   wanted: Wanted,
-  runsJob: boolean,
+  followJob: FollowJob | null,
   signal: AbortSignal,
 ): AsyncGenerator<Check> {
   const address = await checkAddress(url, signal);
@@ -52,7 +56,7 @@ export async function* examine(
     yield* checkWorkers(workers);
     yield* await checkRuntimeModels(client, workers, signal);
     yield await checkModel(client, wanted, signal);
-    if (runsJob) yield await checkJob(client, wanted, signal);
+    if (followJob !== null) yield await checkJob(client, wanted, followJob, signal);
   } catch (error) {
     if (!(error instanceof ApiProblem) || error.status !== 403) throw error;
     yield warning("worker", "this key may run jobs but not list workers: use a standard key for the other checks");
@@ -160,11 +164,16 @@ const checkModel = async (client: Signalbox, { tags, ...wanted }: Wanted, signal
   return bad("model", `no worker would get ${what}: ${[...found.notes, ...reasons].join("; ")}`);
 };
 
-const checkJob = async (client: Signalbox, { tags, ...wanted }: Wanted, signal: AbortSignal): Promise<Check> => {
+const checkJob = async (
+  client: Signalbox,
+  { tags, ...wanted }: Wanted,
+  followJob: FollowJob,
+  signal: AbortSignal,
+): Promise<Check> => {
   const inTime = AbortSignal.any([signal, AbortSignal.timeout(SMALL_JOB_MS)]);
   const created = await client.jobs.create({ prompt: "Say hello.", tags: [...tags], ...wanted }, { signal });
   try {
-    const job = await client.jobs.wait(created.id, { signal: inTime });
+    const job = await followJob(created.id, inTime);
     if (job.status === "completed") return good("job", `${job.id} completed on ${job.assigned_worker}`);
     return bad("job", `${job.id} ${job.status}: ${job.error?.message ?? ""}`);
   } catch (error) {

@@ -1,7 +1,6 @@
 // `signalbox`: parses the arguments and runs the command. Exit codes: 0 done, 1 refused or failed, 2 wrong usage, 130
 // interrupted.
 
-import { readFile } from "node:fs/promises";
 import { addAbortSignal } from "node:stream";
 import { text } from "node:stream/consumers";
 import { ApiProblem } from "../contract/client/problem.ts";
@@ -10,6 +9,7 @@ import { askOnTerminal, keysOfTerminal } from "./ask.ts";
 import { printable } from "./cells.ts";
 import { Failure, UsageError } from "./failure.ts";
 import { helpAbout } from "./help.ts";
+import { readLocal, STANDARD } from "./local-file.ts";
 import { loginOf } from "./login.ts";
 import { Output, type Sink } from "./output.ts";
 import { type Parsed, parse } from "./parse.ts";
@@ -33,11 +33,7 @@ const sinkOver = (stream: NodeJS.WriteStream): Sink => ({
 });
 
 const readInput = (file: string, signal: AbortSignal): Promise<string> =>
-  file === "-"
-    ? text(addAbortSignal(signal, process.stdin))
-    : readFile(file, "utf8").catch((error: Error) => {
-        throw new Failure(`${file} cannot be read: ${error.message}`);
-      });
+  file === STANDARD ? text(addAbortSignal(signal, process.stdin)) : readLocal(file);
 
 const contextOf = (isJson: boolean, signal: AbortSignal): Context => {
   const { env } = process;

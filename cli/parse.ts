@@ -19,7 +19,8 @@ export type Parsed =
   | { readonly kind: "help"; readonly about: Verb | string | null };
 
 const KEY_FLAGS = ["key", "api-key", "token"];
-const SHORT: Readonly<Record<string, string>> = { "-o": "--output" };
+const SHORT: Readonly<Record<string, string>> = { "-o": "output" };
+const ONE_LETTER = /^-[a-z]$/i;
 const HELP = new Set(["--help", "-h", "help"]);
 
 export const parse = (argv: readonly string[], verbs: readonly Verb[]): Parsed => {
@@ -64,16 +65,21 @@ const unknownVerb = (words: readonly string[], verbs: readonly Verb[]): string =
 const firstWord = (name: string): string => name.split(" ")[0] ?? "";
 
 const readFlags = (verb: Verb, given: readonly string[]) => {
-  const words = given.map((word) => entryOf(SHORT, word) ?? word);
   const known: Readonly<Record<string, Flag>> = { ...verb.flags, ...COMMON_FLAGS };
+  const words = given.map((word) => {
+    const long = entryOf(SHORT, word);
+    return long !== undefined && entryOf(known, long) !== undefined ? `--${long}` : word;
+  });
   const flags: Record<string, string[]> = {};
   const positionals = new Map<number, string>();
   for (const token of tokensOf(known, words)) {
     const word = words[token.index] ?? "";
     if (token.kind === "positional") positionals.set(token.index, token.value);
     else if (word === "-h") flags.help = [""];
-    else if (token.kind === "option" && !word.startsWith("--")) positionals.set(token.index, word);
-    else if (token.kind === "option") {
+    else if (token.kind === "option" && !word.startsWith("--")) {
+      if (ONE_LETTER.test(word)) throw new UsageError(`there is no flag ${word}`);
+      positionals.set(token.index, word);
+    } else if (token.kind === "option") {
       const { name, value } = token;
       const flag = entryOf(known, name);
       if (flag === undefined) throw new UsageError(unknownFlag(name, Object.keys(known)));

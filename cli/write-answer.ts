@@ -1,16 +1,18 @@
 // Writes an answer's bytes while they arrive: a stored file, an export.
 
-import { Readable, type Writable } from "node:stream";
+import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
+import { writeLocal } from "./local-file.ts";
 import { Progress } from "./progress.ts";
 import type { Context } from "./verb.ts";
 
-/** `to` is ended, unless it is the process's own output. */
+/** Into a file, or `-`: onto stdout. The file is opened when there is an answer to write. */
 export const writeAnswer = async (
   { output, signal }: Context,
   { body, headers }: Response,
-  to: Writable,
+  file: string,
 ): Promise<void> => {
+  const to = await writeLocal(file);
   const bytes = Number(headers.get("content-length") ?? Number.NaN);
   const progress = new Progress(output, "Fetches it", Number.isNaN(bytes) ? null : bytes);
   try {
@@ -21,5 +23,5 @@ export const writeAnswer = async (
   }
 };
 
-export const fetchFile = async (context: Context, id: string, to: Writable): Promise<void> =>
-  writeAnswer(context, await context.client().files.content(id, { signal: context.signal }), to);
+export const fetchFile = async (context: Context, id: string, file: string): Promise<void> =>
+  writeAnswer(context, await context.client().files.content(id, { signal: context.signal }), file);

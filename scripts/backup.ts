@@ -13,12 +13,21 @@ const USAGE = `Usage: npm run backup -- <file.tar>
 Copies the data folder (SERVICE_DATA_DIR, default .data) into a new archive that only its owner can read. A running
 server pauses for a moment. The archive contains the keys: protect it like them.`;
 
+/** On the same disk as the archive. */
+function folderBeside(target: string): string {
+  try {
+    return mkdtempSync(path.join(path.dirname(target), ".signalbox-backup-"));
+  } catch (error) {
+    throw new ExitError(`${path.dirname(target)} cannot be written: ${(error as Error).message}`);
+  }
+}
+
 async function backup(file: string): Promise<void> {
   const dir = dataDirAt(dataRoot(process.env));
   const target = path.resolve(file);
   if (!existsSync(dir.state)) throw new ExitError(`${dir.root} is not a data folder: set SERVICE_DATA_DIR.`);
   if (existsSync(target)) throw new ExitError(`${target} already exists: choose another name.`);
-  const folder = mkdtempSync(path.join(path.dirname(target), ".signalbox-backup-"));
+  const folder = folderBeside(target);
   try {
     const { files, wasRunning } = await copyData(dir, folder);
     writeArchive(target, folder, files);

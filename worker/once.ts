@@ -1,6 +1,6 @@
 // `--once`: one job without a coordinator. Prints what would be reported as one JSON object.
 
-import * as z from "zod";
+import type * as z from "zod";
 import type { LeasedJob } from "../contract/fleet/worker.ts";
 import { newJobRequest } from "../contract/jobs/job.ts";
 import { parseJson } from "../contract/text/json-object.ts";
@@ -31,8 +31,12 @@ export function listedFiles(): { files: { name: string }[]; keep: JobFiles } {
 }
 
 export async function runOnce({ text, runtime, models, files }: OnceOptions): Promise<OnceResult> {
-  const given = newJobRequest.safeParse(parseJson(text));
-  if (!given.success) return { ok: false, problem: `--once: ${z.prettifyError(given.error)}` };
+  const json = parseJson(text);
+  const given = newJobRequest.safeParse(json);
+  if (!given.success) {
+    const what = json === undefined ? "it is not JSON" : wordsOf(given.error);
+    return { ok: false, problem: `--once takes a job as JSON, such as '{"prompt": "hi"}': ${what}` };
+  }
   let progress: Progress | null = null;
   const { unavailable } = await runtime.probe(null);
   const outcome: JobOutcome =
@@ -48,6 +52,9 @@ export async function runOnce({ text, runtime, models, files }: OnceOptions): Pr
   const report = { status: type.replace("job.", ""), ...told, ...(files.length === 0 ? {} : { files }) };
   return { ok: true, report: progress === null ? report : { ...report, progress } };
 }
+
+const wordsOf = ({ issues }: z.core.$ZodError): string =>
+  issues.map(({ path, message }) => [path.join("."), message].filter((part) => part !== "").join(": ")).join("; ");
 
 /** Ctrl-C stops the job as a cancel does. */
 function halt(): AbortController {

@@ -116,7 +116,8 @@ async function once(settings: Settings, text: string, keys: ProviderKeys): Promi
     say(`worker: ${ran.problem}`);
     return 2;
   }
-  console.log(JSON.stringify(ran.report));
+  // A pipe takes it in parts, and the process ends after this.
+  await new Promise((written) => process.stdout.write(`${JSON.stringify(ran.report)}\n`, written));
   return ran.report.status === "completed" ? 0 : 1;
 }
 

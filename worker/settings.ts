@@ -58,6 +58,9 @@ const FLAGS = {
   help: "prints this text",
 } as const;
 
+/** An empty one is a variable of a script that is not set; without them the worker would be another. */
+const NEVER_EMPTY: readonly string[] = ["exec", "once"];
+
 const SWITCHES: readonly string[] = ["help", "manage-models", ...EXEC_SWITCHES];
 
 /** `command`: what the reader typed to come here. */
@@ -174,7 +177,8 @@ function readFlags(args: readonly string[]): { values: Map<string, string>; prob
     if (!Object.hasOwn(FLAGS, name))
       problems.push(`there is no flag --${name}${didYouMean(name, Object.keys(FLAGS), "--")}`);
     else if (SWITCHES.includes(name)) values.set(name, "");
-    else if (value === undefined || value.startsWith("--")) problems.push(`--${name} needs a value`);
+    else if (value === undefined || value.startsWith("--") || (value.trim() === "" && NEVER_EMPTY.includes(name)))
+      problems.push(`--${name} needs a value`);
     else if (values.has(name)) problems.push(`--${name} is given twice`);
     else values.set(name, value);
   }

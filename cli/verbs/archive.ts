@@ -1,8 +1,8 @@
 // The archive: its days, and their jobs for other tools.
 
-import { createWriteStream } from "node:fs";
 import type { ArchiveDay } from "../../contract/archive.ts";
 import type { Column } from "../cells.ts";
+import { STANDARD } from "../local-file.ts";
 import type { Verb } from "../verb.ts";
 import { writeAnswer } from "../write-answer.ts";
 import { PAGE_FLAGS, showPages } from "./pages.ts";
@@ -38,11 +38,10 @@ export const archiveCommands: readonly Verb[] = [
       "archive export 2026-01-31 | gunzip | jq .status",
     ],
     args: [{ name: "day", says: "the day (UTC) on which they were created" }],
-    flags: { output: { takes: "file", says: "where to write it; - is stdout" } },
+    flags: { output: { takes: "file", says: "also -o: where to write it; - is stdout" } },
     run: async (context, input) => {
       const found = await context.client().archive.export(input.arg("day"), { signal: context.signal });
-      const target = input.text("output") ?? "-";
-      await writeAnswer(context, found, target === "-" ? process.stdout : createWriteStream(target));
+      await writeAnswer(context, found, input.text("output") ?? STANDARD);
     },
   },
 ];

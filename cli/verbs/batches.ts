@@ -2,13 +2,14 @@
 // on with the batch that there is.
 
 import { createHash } from "node:crypto";
-import { createReadStream, createWriteStream, openAsBlob } from "node:fs";
 import { createInterface } from "node:readline";
 import { pipeline } from "node:stream/promises";
 import { setTimeout as pause } from "node:timers/promises";
 import type { BatchResource } from "../../contract/batch.ts";
+import { objectOf } from "../../contract/text/json-object.ts";
 import { UsageError } from "../failure.ts";
 import type { Input } from "../input.ts";
+import { checkWritable, openLocal, STANDARD, streamLocal } from "../local-file.ts";
 import { barOf, countedBlob, Progress } from "../progress.ts";
 import type { Context, Verb } from "../verb.ts";
 import { when } from "../when.ts";
@@ -25,17 +26,17 @@ const args = [{ name: "id", says: "the batch's id" }] as const;
 
 const digestOf = async (file: string): Promise<string> => {
   const hash = createHash("sha256");
-  await pipeline(createReadStream(file), hash);
+  await pipeline(await streamLocal(file), hash);
   return hash.digest("hex");
 };
 
 /** The endpoint that the first line names. */
 const endpointOf = async (file: string): Promise<string> => {
-  const source = createReadStream(file);
+  const source = await streamLocal(file);
   try {
     for await (const line of createInterface({ input: source })) {
       if (line.trim() === "") continue;
-      const { url } = JSON.parse(line) as { url?: unknown };
+      const { url } = objectOf(JSON.parse(line));
       if (typeof url === "string") return url;
       break;
     }
@@ -61,16 +62,14 @@ const findEarlier = async ({ client, signal }: Context, digest: string): Promise
 const begin = async (context: Context, input: Input): Promise<string> => {
   const { client, output, signal } = context;
   const file = input.arg("file");
-  const digest = await digestOf(file).catch((error: Error) => {
-    throw new UsageError(`${file}: ${error.message}`);
-  });
+  const digest = await digestOf(file);
   const earlier = input.is("new") ? null : await findEarlier(context, digest);
   if (earlier !== null) {
     output.say(`Goes on with ${earlier.id}, which has this file (--new begins another).`);
     return earlier.id;
   }
   const endpoint = await endpointOf(file);
-  const blob = await openAsBlob(file, { type: "application/jsonl" });
+  const blob = await openLocal(file, "application/jsonl");
   const name = file.split(/[/\\]/).at(-1);
   const progress = new Progress(output, `Sends ${file}`, blob.size);
   const stored = await client()
@@ -101,13 +100,15 @@ const follow = async ({ client, output, signal }: Context, id: string): Promise<
 
 const download = async (context: Context, file: string | null, to: string): Promise<void> => {
   if (file === null) return;
-  await fetchFile(context, file, createWriteStream(to));
+  await fetchFile(context, file, to);
   context.output.say(`Wrote ${to}.`);
 };
 
 const run = async (context: Context, input: Input): Promise<number> => {
   const { output } = context;
   const to = input.text("output");
+  if (to === STANDARD) throw new UsageError("--output needs a file: the errors are written beside it");
+  if (to !== undefined) await checkWritable(to);
   const id = await begin(context, input);
   if (to === undefined && !input.is("wait")) {
     output.value({ id }, id);

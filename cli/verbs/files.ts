@@ -1,13 +1,11 @@
 // Files: send, fetch, list and delete them, and make links.
 
-import { createWriteStream, openAsBlob } from "node:fs";
-import { stat } from "node:fs/promises";
 import path from "node:path";
 import type { FileResource } from "../../contract/file.ts";
 import type { Column } from "../cells.ts";
-import { Failure } from "../failure.ts";
+import { openLocal, STANDARD } from "../local-file.ts";
 import { countedBlob, Progress } from "../progress.ts";
-import type { Context, Verb } from "../verb.ts";
+import type { Verb } from "../verb.ts";
 import { when } from "../when.ts";
 import { fetchFile } from "../write-answer.ts";
 import { PAGE_FLAGS, showPages } from "./pages.ts";
@@ -21,17 +19,6 @@ const COLUMNS: readonly Column<FileResource>[] = [
   { title: "expires", of: ({ expires_at }) => when(expires_at) },
   { title: "name", of: ({ name }) => name },
 ];
-
-/** Read while it is sent. */
-const bytesOf = async (file: string, type: string | undefined): Promise<Blob> => {
-  const found = await stat(file).catch(() => null);
-  if (found === null || !found.isFile()) throw new Failure(`${file} cannot be read: there is no such file`);
-  return openAsBlob(file, type === undefined ? {} : { type });
-};
-
-/** Into a file, or onto stdout. */
-const save = (context: Context, id: string, target = "-"): Promise<void> =>
-  fetchFile(context, id, target === "-" ? process.stdout : createWriteStream(target));
 
 export const fileCommands: readonly Verb[] = [
   {
@@ -47,7 +34,7 @@ export const fileCommands: readonly Verb[] = [
     },
     run: async ({ client, output, signal }, input) => {
       const file = input.arg("file");
-      const blob = await bytesOf(file, input.text("type"));
+      const blob = await openLocal(file, input.text("type"));
       const progress = new Progress(output, `Sends ${file}`, blob.size);
       const stored = await client()
         .files.create(countedBlob(blob, progress), {
@@ -75,8 +62,8 @@ export const fileCommands: readonly Verb[] = [
     says: "Writes a file's bytes to stdout, or into a file",
     examples: ["files get file_1 --output scan.pdf", "files get file_1 > scan.pdf"],
     args: [ID],
-    flags: { output: { takes: "file", says: "where to write it; - is stdout" } },
-    run: (context, input) => save(context, input.arg("id"), input.text("output")),
+    flags: { output: { takes: "file", says: "also -o: where to write it; - is stdout" } },
+    run: (context, input) => fetchFile(context, input.arg("id"), input.text("output") ?? STANDARD),
   },
   {
     name: "files delete",

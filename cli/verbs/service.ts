@@ -11,6 +11,7 @@ import { readKey } from "../read-key.ts";
 import type { Verb } from "../verb.ts";
 import { isWell, SIGN } from "../verdict.ts";
 import { REQUIREMENTS } from "./requirements.ts";
+import { waitLive } from "./wait-aloud.ts";
 
 /** An old package still works, so this only warns; if the coordinator is down, the worker handles that. */
 const sayIfOutdated = async (url: string, output: Output, signal: AbortSignal): Promise<void> => {
@@ -88,10 +89,16 @@ export const serviceCommands: readonly Verb[] = [
       tag: REQUIREMENTS.tag,
       run: { takes: null, says: "also runs a small job" },
     },
-    run: async ({ client, env, output, signal }, input) => {
+    run: async (context, input) => {
+      const { client, env, output, signal } = context;
+      const follow = (id: string, inTime: AbortSignal) => {
+        output.say(`Waits for job ${id}, a minute at most.`);
+        return waitLive({ ...context, signal: inTime }, id);
+      };
+      const runsJob = input.is("run") ? follow : null;
       const wanted = { ...input.given("model", "provider"), tags: [...input.texts("tag")] };
       const checks: Check[] = [];
-      for await (const check of examine(client(), loginOf(env), wanted, input.is("run"), signal)) checks.push(check);
+      for await (const check of examine(client(), loginOf(env), wanted, runsJob, signal)) checks.push(check);
       const ok = isWell(checks);
       output.table({ ok, checks }, checks, [
         { title: "what", of: ({ what }) => what },

@@ -104,7 +104,13 @@ describe("batch run", () => {
       writeFileSync(file, text);
       await expect(runCommand(["batch", "run", file], none)).rejects.toThrow(says);
     }
-    await expect(runCommand(["batch", "run", `${file}.none`], none)).rejects.toThrow("no such file");
+    await expect(runCommand(["batch", "run", `${file}.none`], none)).rejects.toThrow(
+      `${file}.none cannot be read: there is no such file`,
+    );
+    await expect(runCommand(["batch", "run", folder.path], none)).rejects.toThrow("cannot be read: it is a folder");
+    await expect(runCommand(["batch", "run", file, "-o", `${file}/answers`], none)).rejects.toThrow(
+      `${file}/answers cannot be written: there is no folder ${file}`,
+    );
   });
 });
 

@@ -34,7 +34,7 @@ const checksWith = async (models: string[] | null, runtimeModels: string[] | nul
   const url = `http://127.0.0.1:${(server.address() as { port: number }).port}`;
   const client = new Signalbox({ url, key: "sb_1" });
   const checks: Check[] = [];
-  const examined = examine(client, { url, key: "sb_1" }, { tags: [] }, false, AbortSignal.timeout(5_000));
+  const examined = examine(client, { url, key: "sb_1" }, { tags: [] }, null, AbortSignal.timeout(5_000));
   for await (const check of examined) checks.push(check);
   return checks.filter(({ what, verdict }) => what === "runtime" && verdict !== "good");
 };

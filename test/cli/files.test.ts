@@ -31,6 +31,19 @@ describe("files", () => {
     expect(readFileSync(target, "utf8")).toBe("came back");
   });
 
+  it("get says what is wrong with where it writes, and leaves what is there if the service refuses", async () => {
+    const get = (target: string, answer: () => Response) =>
+      runCommand(["files", "get", "file-1", "-o", target], answer);
+    const away = path.join(folder, "none", "out.bin");
+    const none = path.join(folder, "none");
+    await expect(get(away, () => new Response("x"))).rejects.toThrow(`cannot be written: there is no folder ${none}`);
+    await expect(get(folder, () => new Response("x"))).rejects.toThrow("cannot be written: it is a folder");
+    const target = path.join(folder, "kept.bin");
+    writeFileSync(target, "kept");
+    await expect(get(target, () => Response.json({ title: "Not found" }, { status: 404 }))).rejects.toThrow();
+    expect(readFileSync(target, "utf8")).toBe("kept");
+  });
+
   it("list shows a row each, link prints an address, delete says what it did", async () => {
     const row = { id: "file-1", bytes: 3, content_type: "text/plain", expires_at: "then", name: "a" };
     const { out } = await runCommand(["files", "list"], () => ({ files: [row], total: 1 }));

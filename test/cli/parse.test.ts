@@ -37,6 +37,12 @@ describe("the command line", () => {
     expect(parsed("run", "-h").kind).toBe("help");
   });
 
+  it("takes -o for --output, where there is one", () => {
+    const get = parsed("files", "get", "file-1", "-o", "out.txt");
+    if (get.kind !== "run") throw new Error("not run");
+    expect(get.input.text("output")).toBe("out.txt");
+  });
+
   it("passes a worker's flags on unread", () => {
     const found = parsed("worker", "--runtime", "ollama", "--help");
     if (found.kind !== "run") throw new Error("not run");
@@ -53,6 +59,8 @@ describe("the command line", () => {
     [["run", "a", "--model"], "--model needs a value: --model <name>"],
     [["run", "a", "--wait=yes"], "--wait takes no value"],
     [["run", "a", "--model", "x", "--model", "y"], "--model is given twice"],
+    [["run", "a", "-o", "out.txt"], "there is no flag -o"],
+    [["jobs", "list", "-n", "5"], "there is no flag -n"],
     [["run", "a", "--key", "secret"], "keys are never arguments: set SERVICE_API_KEY, or use `signalbox login`"],
   ])("%j is refused", (argv, says) => expect(refusal(...argv)).toBe(says));
 

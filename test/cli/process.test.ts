@@ -5,6 +5,7 @@ import { once } from "node:events";
 import { createServer, type RequestListener, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import path from "node:path";
+import { text } from "node:stream/consumers";
 import { setTimeout as pause } from "node:timers/promises";
 import { afterEach, expect, it, vi } from "vitest";
 
@@ -66,6 +67,43 @@ it(
   TIMEOUT_MS,
 );
 
+it.each([[["run", "hi", "--input", "none.txt"]], [["config", "set", "none.txt"]]])(
+  "%j names the file that is not there, in a line",
+  async (args) => {
+    const { said, ended } = start(args);
+    expect(await ended).toBe(1);
+    expect(said.err).toBe("none.txt cannot be read: there is no such file\n");
+  },
+  TIMEOUT_MS,
+);
+
+it.each([
+  ["{bad", "it is not JSON"],
+  ['{"promt": "hi"}', "prompt: Invalid input: expected string"],
+])(
+  "worker --once %s says what it takes",
+  async (job, says) => {
+    const { said, ended } = start(["worker", "--exec", "cat", "--once", job]);
+    expect(await ended).toBe(2);
+    expect(said.err).toContain(`--once takes a job as JSON, such as '{"prompt": "hi"}': ${says}`);
+  },
+  TIMEOUT_MS,
+);
+
+it(
+  "worker --once writes its whole report into a pipe that is read late",
+  async () => {
+    const bytes = 1 << 20;
+    const command = `${process.execPath} -e 'process.stdout.write("x".repeat(${bytes}))'`;
+    const { child } = start(["worker", "--exec", command, "--once", '{"prompt": "hi"}']);
+    await once(child.stdout, "readable");
+    await pause(500);
+    const report = JSON.parse(await text(child.stdout)) as { result: string };
+    expect(report.result).toHaveLength(bytes);
+  },
+  TIMEOUT_MS,
+);
+
 it(
   "a worker's wrong flag is wrong usage, and the usage is of the command that was typed",
   async () => {
@@ -109,7 +147,7 @@ it.each(["--wait", "--stream"])(
 );
 
 it(
-  "an interrupted doctor cancels its job",
+  "an interrupted doctor has said what it waits for, and cancels its job",
   async () => {
     const asked: string[] = [];
     const url = await serve((request, response) => {
@@ -126,10 +164,11 @@ it(
       };
       response.setHeader("content-type", "application/json").end(JSON.stringify(answer));
     });
-    const { child, ended } = start(["doctor", "--run"], { SERVICE_API_URL: url });
+    const { child, said, ended } = start(["doctor", "--run"], { SERVICE_API_URL: url });
     await vi.waitFor(() => expect(asked).toContain("GET /api/jobs/j-1"), { timeout: TIMEOUT_MS });
     child.kill("SIGINT");
     expect(await ended).toBe(130);
+    expect(said.err).toContain("Waits for job j-1, a minute at most.");
     expect(asked).toContain("POST /api/jobs/j-1/cancel");
   },
   TIMEOUT_MS,

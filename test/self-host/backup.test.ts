@@ -171,6 +171,8 @@ test("nothing is overwritten, and what is no backup is said to be none", async (
   await script("backup", dataDir, archive);
   expect(await failureOf(script("backup", dataDir, archive))).toContain("exists: choose another name");
   expect(await failureOf(script("restore", dataDir, archive))).toContain("is not empty");
+  const away = path.join(folder.path, "none", "copy.tar");
+  expect(await failureOf(script("backup", dataDir, away))).toMatch(/^\S+none cannot be written: ENOENT.*\n$/);
   const other = path.join(folder.path, "other");
   expect(await failureOf(script("restore", other, path.join(folder.path, "none.tar")))).toContain("does not exist");
   const foreign = path.join(folder.path, "foreign.tar");

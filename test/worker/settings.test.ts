@@ -97,6 +97,8 @@ describe("the worker's settings", () => {
     ["an unknown flag names the nearest", ["--concurency", "2"], /no flag --concurency; did you mean --concurrency\?/],
     ["a stray word", ["gpu"], /unexpected argument "gpu"/],
     ["a flag without its value", ["--tags", "--tier", "economy"], /--tags needs a value/],
+    ["a command that is an empty variable", ["--exec", ""], /--exec needs a value/],
+    ["a job that is an empty variable", ["--exec", "cat", "--once", " "], /--once needs a value/],
     ["a flag given twice", ["--tier", "economy", "--tier", "premium"], /--tier is given twice/],
     ["a concurrency that is no number", ["--concurrency", "many"], /--concurrency: must be a whole number/],
     ["a concurrency of zero", ["--concurrency", "0"], /--concurrency: must be at least 1/],
