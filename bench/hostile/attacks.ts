@@ -38,6 +38,9 @@ const READERS_A_CLIENT = 125;
 const TAGS_A_JOB = 32;
 const JOBS_A_BATCH = 100;
 const STREAMED_CHARS = 900 * KIB;
+/** A client's text frame of one character: two bytes of header, a mask of zeros, the character. */
+const TINY_FRAME = Buffer.from([0x81, 0x81, 0, 0, 0, 0, 0x78]);
+const TINY_FRAMES_A_WRITE = 8 * KIB;
 
 let serial = 0;
 const unique = (): string => `u${(serial++).toString(36)}-${process.pid.toString(36)}`;
@@ -107,6 +110,30 @@ const inventJobs = async ({ port, authorization }: Target, count: Count): Promis
   count(await closed);
 };
 
+/** As fast as they are taken. */
+const sendTinyFrames = async ({ port, authorization }: Target, count: Count): Promise<void> => {
+  const instance = unique();
+  const connection = await Connection.open(port, authorization);
+  await connection.request("POST", "/presence", { instance, provider: "hostile", status: "idle" });
+  connection.close();
+  const line = connect({ port, host: "127.0.0.1" });
+  const closed = once(line, "close").catch(() => undefined);
+  line.write(
+    `GET /api/workers/${instance}/stream HTTP/1.1\r\nhost: bench\r\nauthorization: ${authorization}\r\n` +
+      "connection: upgrade\r\nupgrade: websocket\r\nsec-websocket-version: 13\r\nsec-websocket-key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n",
+  );
+  const [head] = (await Promise.race([once(line, "data"), closed])) as [Buffer | undefined];
+  count(`line ${head?.toString("latin1", 9, 12) ?? "refused"}`);
+  line.resume();
+  const frames = Buffer.concat(Array.from({ length: TINY_FRAMES_A_WRITE }, () => TINY_FRAME));
+  while (!line.destroyed) {
+    const isTaken = line.write(frames);
+    count(`${TINY_FRAMES_A_WRITE} frames`);
+    if (isTaken) await pause(1);
+    else await Promise.race([once(line, "drain"), closed]);
+  }
+};
+
 /** A worker of its own streams to a job of its own; the readers never read. */
 const readNothing = async (target: Target, count: Count): Promise<void> => {
   const { port, authorization } = target;
@@ -157,6 +184,7 @@ export const ATTACKS = {
   "32 MiB of 10⁷ JSON values": { role: "client", clients: 2, run: postCrowded },
   "20,000 workers with the largest offers": { role: "worker", clients: 4, run: offerMuch },
   "a data line of invented jobs": { role: "worker", clients: 4, run: inventJobs },
+  "a data line of tiny frames": { role: "worker", clients: 4, run: sendTinyFrames },
   "1,000 readers that do not read": { role: "standard", clients: 8, run: readNothing },
   "a requirement group for each job": { role: "standard", clients: 4, run: scatterTags },
 } as const satisfies Readonly<Record<string, Attack>>;

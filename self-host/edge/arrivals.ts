@@ -37,29 +37,39 @@ export const beginFewAtOnce = (server: Server, atOnce: number = BEGUN_AT_ONCE): 
 
 /** Where those that have begun are added. */
 const hearFewAtOnce = (server: Server, atOnce: number = HEARD_AT_ONCE): { add: (socket: Socket) => void } => {
-  /** They have asked nothing yet. */
+  /** They are read, and have asked nothing yet. */
   const silent = new Set<Socket>();
-  /** Silent ones that are not read, in the order in which they go on. */
-  let held: Socket[] = [];
+  /** Silent ones that are not read. Who went on and was not heard goes to their end: none that stays silent is passed twice. */
+  const held = new Set<Socket>();
   let heard = 0;
   const nextTurn = (): void => {
     heard = 0;
-    for (const socket of held.splice(0, atOnce)) if (!socket.destroyed) socket.resume();
-    if (held.length > 0) setImmediate(nextTurn);
+    let left = atOnce;
+    for (const socket of held) {
+      if (left === 0) break;
+      left -= 1;
+      held.delete(socket);
+      silent.add(socket);
+      socket.resume();
+    }
+    if (held.size > 0) setImmediate(nextTurn);
   };
   const hear = (socket: Socket): void => {
     if (!silent.delete(socket)) return;
-    if (heard === 0 && held.length === 0) setImmediate(nextTurn);
+    if (heard === 0 && held.size === 0) setImmediate(nextTurn);
     heard += 1;
     if (heard !== atOnce) return;
-    held = [...silent];
-    for (const one of held) one.pause();
+    for (const one of silent) {
+      held.add(one);
+      one.pause();
+    }
+    silent.clear();
   };
   for (const event of ["request", "upgrade"]) server.on(event, ({ socket }: IncomingMessage) => hear(socket));
   return {
     add: (socket) => {
       silent.add(socket);
-      socket.once("close", () => silent.delete(socket));
+      socket.once("close", () => silent.delete(socket) || held.delete(socket));
     },
   };
 };

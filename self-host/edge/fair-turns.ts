@@ -59,6 +59,11 @@ export class Company {
     this.#latest = { name, at: this.#now() };
   }
 
+  /** It is the one with the latest request, and no other had one lately. */
+  isAlone(name: string): boolean {
+    return this.#latest.name === name && !this.isBesideOthers(name);
+  }
+
   isBesideOthers(name: string): boolean {
     const { at } = this.#latest.name === name ? this.#other : this.#latest;
     return at > this.#now() - QUIET_AFTER_MS;

@@ -4,12 +4,30 @@ import type { GrowthRow } from "../../domain/words/growth.ts";
 import { BOUNDS } from "../../src/http/shares.ts";
 import { MAX_BEHIND_BYTES } from "./client-sockets.ts";
 import { MAX_UNREAD_BYTES } from "./client-upgrade.ts";
+import { connectionsWithin, openFileLimit } from "./descriptors.ts";
 import { MAX_LINES } from "./object-lines.ts";
 import { LINE_BYTES_A_SECOND, LINE_MESSAGES_A_SECOND, READER_BYTES_A_SECOND } from "./pace.ts";
 import { MAX_WAITING } from "./tick-turns.ts";
 import { MAX_UNREAD_BYTES_OF_ALL } from "./unread.ts";
 
 export const GROWTH: readonly GrowthRow[] = [
+  {
+    what: "connections, and those of them that wait to begin or to be heard for the first time",
+    holds: [
+      "self-host/edge/arrivals.ts#waiting",
+      "self-host/edge/arrivals.ts#silent",
+      "self-host/edge/arrivals.ts#held",
+      "self-host/edge/http-server.ts#connections",
+    ],
+    grownBy: "request",
+    countedBy: "self-host/edge/http-server.ts",
+    bound: connectionsWithin(openFileLimit()),
+    unit: "entries",
+    of: "process",
+    atTheBound: { drops: "the new connection: it is closed unheard" },
+    freedBy: "their end: one that does not ask within 15 seconds is cut off",
+    provenBy: ["test/self-host/edge/edge-server.test.ts", "closes connections beyond as many as it may have"],
+  },
   {
     what: "what a client leaves unread of its socket",
     holds: ["self-host/edge/client-upgrade.ts#upgraded"],

@@ -13,6 +13,7 @@ import { beginFewAtOnce } from "./arrivals.ts";
 import { Company } from "./fair-turns.ts";
 import type { Exchange } from "./pass-on.ts";
 import { TickTurns } from "./tick-turns.ts";
+import { turnOwnerOf } from "./turn-owner.ts";
 import { cutFurthestBehind } from "./unread.ts";
 
 const MAX_HEADER_BYTES = 64 * 1024;
@@ -30,7 +31,7 @@ const LAST_WORDS_MS = 500;
 const CHECK_EVERY_MS = 5_000;
 /**
  * Requests of one key that begin in one turn of the event loop: alone, as many as go well in one group of calls; beside
- * others, one or two milliseconds of work.
+ * others, one or two milliseconds of work. Callers without a key that is known are beside others.
  */
 const BEGUN_A_TURN = { alone: 32, besideOthers: 8 };
 
@@ -98,12 +99,14 @@ const nameHost = ({ headers, rawHeaders }: IncomingMessage): void => {
   rawHeaders.push("Host", "localhost");
 };
 
-/** Whose turn a request takes; without a key, all with the same address share one. */
-const callerOf = ({ headers, url = "" }: IncomingMessage): string => headers.authorization ?? headers.cookie ?? url;
-
 const isWebSocket = (incoming: IncomingMessage): boolean => incoming.headers.upgrade?.toLowerCase() === "websocket";
 
-export const edgeServer = (fetch: Fetch, maxConnections: number): Server => {
+/** `addressOf`: of the client of a request. */
+export const edgeServer = (
+  fetch: Fetch,
+  maxConnections: number,
+  addressOf: (incoming: IncomingMessage) => string = ({ socket }) => socket.remoteAddress ?? "",
+): Server => {
   const heads = new WeakMap<IncomingMessage, Buffer>();
   const listener = getRequestListener(
     (request, bindings) => {
@@ -117,7 +120,7 @@ export const edgeServer = (fetch: Fetch, maxConnections: number): Server => {
     },
   );
   const keys = new Company();
-  const turns = new TickTurns((key) => (keys.isBesideOthers(key) ? BEGUN_A_TURN.besideOthers : BEGUN_A_TURN.alone));
+  const turns = new TickTurns((name) => (keys.isAlone(name) ? BEGUN_A_TURN.alone : BEGUN_A_TURN.besideOthers));
   const answer = (incoming: IncomingMessage, outgoing: ServerResponse): void =>
     void (outgoing.destroyed || listener(incoming, outgoing));
   const server: Server = createServer(
@@ -138,9 +141,9 @@ export const edgeServer = (fetch: Fetch, maxConnections: number): Server => {
     (incoming, outgoing) => {
       if (incoming.httpVersion === "1.0" && incoming.headers.host === undefined) nameHost(incoming);
       countAnswer(server, outgoing);
-      const caller = callerOf(incoming);
-      if (caller !== incoming.url) keys.note(caller);
-      const turn = turns.take(caller);
+      const owner = turnOwnerOf(incoming, () => addressOf(incoming));
+      if (owner.isKey) keys.note(owner.name);
+      const turn = turns.take(owner.name);
       if (turn === null) answer(incoming, outgoing);
       else void turn.then(() => answer(incoming, outgoing));
     },

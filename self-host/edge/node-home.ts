@@ -83,6 +83,7 @@ export async function startNodeHome(plan: HomePlan, address: Address): Promise<S
   const server = edgeServer(
     (request, exchange) => app.fetch(request, { __proto__: env, exchange } as unknown as Env, CONTEXT),
     connectionsWithin(openFileLimit()),
+    (incoming) => clientAddress(incoming, plan.trustedProxies),
   );
   const earlyExit = (): Exit | null => children.map((child) => child.earlyExit()).find((exit) => exit !== null) ?? null;
   // Requests are served only when all processes are up; a process that cannot start is reported by the health wait.

@@ -46,6 +46,20 @@ it("one that has ended before its turn is left out, and later ones begin at once
   expect(begun.length).toBe(4);
 });
 
+it("those that never ask are held once, however often others ask for the first time", async () => {
+  const { arrive, server } = world();
+  const asking = Array.from({ length: 4 * 16 }, arrive);
+  const silent = Array.from({ length: 50 }, arrive);
+  while (silent.some(({ resumed }) => resumed.mock.calls.length === 0)) await nextRound();
+  for (let turn = 0; turn < 4; turn += 1) {
+    for (const socket of asking.splice(0, 16)) server.emit("request", { socket });
+    await nextRound();
+  }
+  for (const { pause } of silent) expect(pause).toHaveBeenCalledOnce();
+  for (let turn = 0; turn < 4; turn += 1) await nextRound();
+  for (const { resumed } of silent) expect(resumed).toHaveBeenCalledTimes(2);
+});
+
 it("a thousand that ask only when all are open are heard a few in each turn", async () => {
   const server = createServer((_request, response) => void response.end());
   beginFewAtOnce(server);

@@ -3,9 +3,13 @@
 import { once } from "node:events";
 import { readFile } from "node:fs/promises";
 import type { IncomingMessage, Server } from "node:http";
-import { type AddressInfo, connect } from "node:net";
+import { type AddressInfo, connect, type Socket } from "node:net";
+import { Hono } from "hono";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { closeServer, edgeServer } from "../../../self-host/edge/http-server.ts";
+import type { Env } from "../../../src/env.ts";
+import { authenticateCaller, type Variables } from "../../../src/http/auth.ts";
+import { mint } from "../../../src/http/key-format.ts";
 
 let server: Server;
 beforeAll(async () => {
@@ -131,4 +135,74 @@ it("begins what one key asks at once in several turns of the event loop", async 
   expect(mostInATurn).toBeLessThanOrEqual(64);
   client.destroy();
   await closeServer(fair, 0);
+});
+
+it("closes connections beyond as many as it may have, and takes others when they have ended", async () => {
+  const small = edgeServer(() => new Response("done"), 3);
+  small.listen(0, "127.0.0.1");
+  await once(small, "listening");
+  const { port } = small.address() as AddressInfo;
+  const open = (): Socket => connect(port, "127.0.0.1").on("error", () => undefined);
+  const silent = [open(), open(), open()];
+  await expect.poll(() => silent.every(({ connecting }) => !connecting)).toBe(true);
+  const counted = (): Promise<number> => new Promise((resolve) => small.getConnections((_, count) => resolve(count)));
+  await expect.poll(counted).toBe(3);
+  const refused = open();
+  await once(refused, "close");
+  silent[0]?.destroy();
+  await expect.poll(counted).toBe(2);
+  const next = open();
+  next.write(`GET / HTTP/1.1\r\nHost: x${END}`);
+  const [answer] = (await once(next, "data")) as [Buffer];
+  expect(answer.toString()).toContain("200 OK");
+  for (const one of [...silent, next]) one.destroy();
+  await closeServer(small, 0);
+});
+
+/** What the app sees of requests that come over one connection, and the most in one turn of the event loop. */
+const hearAll = async (requests: readonly string[]) => {
+  const order: string[] = [];
+  let [inThisTurn, mostInATurn] = [0, 0];
+  const fair = edgeServer(({ url, headers }) => {
+    if (inThisTurn === 0) setImmediate(() => (inThisTurn = 0));
+    inThisTurn += 1;
+    mostInATurn = Math.max(mostInATurn, inThisTurn);
+    order.push(headers.get("x-api-key") ?? new URL(url).pathname);
+    return new Response("done");
+  }, 10);
+  fair.listen(0, "127.0.0.1");
+  await once(fair, "listening");
+  const client = connect((fair.address() as AddressInfo).port, "127.0.0.1", () => client.write(requests.join("")));
+  client.resume();
+  await expect.poll(() => order.length).toBe(requests.length);
+  client.destroy();
+  await closeServer(fair, 0);
+  return { order, mostInATurn };
+};
+
+/** A key that a caller brought before. */
+const usedKey = async (): Promise<string> => {
+  const { token } = await mint("secret", "client", "acme", null);
+  const known = new Hono<{ Bindings: Env; Variables: Variables }>();
+  known.get("/", async (c) => c.json(await authenticateCaller(c)));
+  const env = { SERVICE_SIGNING_SECRET: "secret" } as Env;
+  await known.request("/", { headers: { authorization: `Bearer ${token}` } }, env);
+  return token;
+};
+
+const asked = (key: string): string => `POST /v1/messages HTTP/1.1\r\nHost: x\r\nX-Api-Key: ${key}${END}`;
+
+it("takes turns by the key, wherever a request has it", async () => {
+  const [many, other] = await Promise.all([usedKey(), usedKey()]);
+  const { order } = await hearAll([...Array.from({ length: 200 }, () => asked(many)), asked(other)]);
+  expect(order.indexOf(other)).toBeLessThan(150);
+});
+
+it("begins few requests of strangers in a turn, whatever keys and paths they invent", async () => {
+  const keys = Array.from({ length: 100 }, (_, at) => asked(`invented-${at}`));
+  const paths = Array.from({ length: 100 }, (_, at) => `GET /${at} HTTP/1.1\r\nHost: x${END}`);
+  const health = `GET /health HTTP/1.1\r\nHost: x${END}`;
+  const { order, mostInATurn } = await hearAll([...keys, ...paths, health]);
+  expect(mostInATurn).toBeLessThanOrEqual(2 * 8 + 1);
+  expect(order.indexOf("/health")).toBeLessThan(150);
 });

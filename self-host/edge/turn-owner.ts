@@ -1,0 +1,24 @@
+// Whose turn of the event loop a request takes: its key's, if the key's tag was checked lately. Keys, cookies and paths
+// can be invented without end, so all else takes the turn of the address that it comes from; whether the service is
+// well is always answered.
+
+import type { IncomingMessage } from "node:http";
+import { isCheckedToken, SESSION_COOKIES } from "../../src/http/auth.ts";
+
+const HEALTH_PATH = "/health";
+const BEARER = /^Bearer /i;
+const SESSION = new RegExp(`(?:^|;\\s*)(?:${SESSION_COOKIES.join("|")})=([^;]+)`);
+
+export interface TurnOwner {
+  readonly name: string;
+  readonly isKey: boolean;
+}
+
+const tokenIn = ({ authorization, "x-api-key": apiKey, cookie = "" }: IncomingMessage["headers"]): string =>
+  authorization?.replace(BEARER, "") ?? apiKey?.toString() ?? SESSION.exec(cookie)?.[1] ?? "";
+
+export const turnOwnerOf = ({ headers, url = "" }: IncomingMessage, addressOf: () => string): TurnOwner => {
+  const token = tokenIn(headers);
+  if (isCheckedToken(token)) return { name: token, isKey: true };
+  return { name: url === HEALTH_PATH ? url : addressOf(), isKey: false };
+};
