@@ -2,6 +2,7 @@
 
 import type { BatchRecord } from "../../domain/batch/batch.ts";
 import type { LineAnswer } from "../../domain/batch/line-answer.ts";
+import type { Json } from "../../domain/words/json.ts";
 import { all, first, record, records, type Sql, scalar } from "./sql.ts";
 
 /** The batches that a caller sees, and the place behind which a page begins. */
@@ -80,10 +81,22 @@ export const batchesTable = (sql: Sql) => ({
   total: (): number => scalar(sql, "SELECT COUNT(*) FROM batches") ?? 0,
 });
 
+/** Its body stands in it as JSON. Rows of earlier releases have it as a string, which may be twice as long. */
+type WrittenAnswer = LineAnswer & { readonly json?: Json };
+
+/** A body may have a megabyte, and a row two: as a string in JSON its quotes and line breaks would be escaped twice. */
+const writtenAnswer = ({ body, ...rest }: LineAnswer): string => {
+  const text = JSON.stringify({ ...rest, body: null });
+  return body === null ? text : `${text.slice(0, -1)},"json":${body}}`;
+};
+
+const readAnswer = ({ json, ...answer }: WrittenAnswer): LineAnswer =>
+  json === undefined ? answer : { ...answer, body: JSON.stringify(json) };
+
 export const lineEndsTable = (sql: Sql) => ({
   /** The first answer of a line counts. */
   put: (batch: string, answer: LineAnswer): void => {
-    const text = JSON.stringify(answer);
+    const text = writtenAnswer(answer);
     sql.exec(
       "INSERT OR IGNORE INTO line_ends (batch, line, chars, answer) VALUES (?, ?, ?, ?)",
       batch,
@@ -102,8 +115,8 @@ export const lineEndsTable = (sql: Sql) => ({
       chars += row.chars as number;
       if (answers.length > 0 && chars > room.chars) break;
       const query = "SELECT answer FROM line_ends WHERE batch = ? AND line = ?";
-      const answer = record<LineAnswer>(first(sql, query, batch, row.line ?? 0), "answer");
-      if (answer !== null) answers.push(answer);
+      const answer = record<WrittenAnswer>(first(sql, query, batch, row.line ?? 0), "answer");
+      if (answer !== null) answers.push(readAnswer(answer));
     }
     return answers;
   },

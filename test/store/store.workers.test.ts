@@ -56,6 +56,20 @@ test("a config stored before a setting was known has that setting's default", as
   });
 });
 
+test("the longest answer of a batch's line fits into a row, and one that a release before wrote is read", async () => {
+  const answer = { line: 1, state: "completed", jobId: "a", status: 200, resultFile: null } as const;
+  const longest = JSON.stringify({ 2: '"\n'.repeat(260_000), text: "…" });
+  const earlier = { ...answer, line: 2, body: '"text"' };
+  const read = await inStore("line ends", ({ lineEnds }, storage) => {
+    lineEnds.put("b", { ...answer, body: longest });
+    lineEnds.put("b", { ...answer, line: 3, body: null });
+    const values = ["b", 2, 10, JSON.stringify(earlier)];
+    storage.sql.exec("INSERT INTO line_ends (batch, line, chars, answer) VALUES (?, ?, ?, ?)", ...values);
+    return lineEnds.of("b", { rows: 10, chars: 10_000_000 });
+  });
+  expect(read).toEqual([{ ...answer, body: longest }, earlier, { ...answer, line: 3, body: null }]);
+});
+
 test("the oldest job of a group is the one created first, whatever its priority", async () => {
   const oldest = await inStore("oldest", (store) => {
     put(store, "b", { priority: "critical" }, 2_000);

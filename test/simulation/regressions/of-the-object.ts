@@ -378,4 +378,16 @@ export const REGRESSIONS_OF_THE_OBJECT: readonly Regression[] = [
       ],
     },
   },
+  {
+    found: "a batch's line whose answer has a megabyte of quotes could never be completed",
+    plan: {
+      seed: 70000274,
+      steps: [
+        joined("report presence", 0.44422426, 0.440668, 0.38362998, 0.38560363, 0.52040322),
+        step("make a batch", 0.34043537, 0.18065408, 0.0456924, 0.01173727, 0.81019537),
+        step("claim", 0.37706922, 0.10741076, 0.22552907, 0.43633486, 0.91340193),
+        step("complete at length", 0.46826698, 0.81488615, 0.61437181, 0.91707995, 0.97137946),
+      ],
+    },
+  },
 ];
