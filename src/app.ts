@@ -1,6 +1,6 @@
 // The edge: middleware, the routes, and the one place where errors become answers.
 
-import { Hono } from "hono";
+import { HonoBase } from "hono/hono-base";
 import { NOT_FOUND } from "../contract/words/http-status.ts";
 import { notFound, type Refusal } from "../domain/words/refusal.ts";
 import { configureLog, log } from "../log/log.ts";
@@ -116,7 +116,8 @@ const ownRoutes = serviceRoutes([...portableRoutes, ...boundRoutes]);
 
 export const endpoints = [...portableRoutes, ...boundRoutes, ...ownRoutes];
 
-export const app = new Hono<{ Bindings: Env; Variables: Variables }>({ strict: true, router: new PathRouter() });
+/** Without the routers that come with `Hono`: `PathRouter` is the only one. */
+export const app = new HonoBase<{ Bindings: Env; Variables: Variables }>({ strict: true, router: new PathRouter() });
 
 const refused = (c: AppContext, refusal: Refusal): Response => {
   c.set("refusalCode", refusal.code);

@@ -1,7 +1,7 @@
 // Endpoints: an endpoint's description validates requests, documents itself in the OpenAPI document and mounts the
 // handler, so the three cannot differ.
 
-import type { Hono } from "hono";
+import type { HonoBase } from "hono/hono-base";
 import * as z from "zod";
 import { MAX_BODY_BYTES } from "../../contract/words/field.ts";
 import { refusalOf } from "../../contract/words/validation.ts";
@@ -293,7 +293,7 @@ const passOnOr = ({ description, handle }: Endpoint): Endpoint["handle"] => {
  * bindings are missing.
  */
 export const mount = (
-  app: Hono<{ Bindings: Env; Variables: Variables }>,
+  app: HonoBase<{ Bindings: Env; Variables: Variables }>,
   endpoints: readonly Endpoint[],
   isPortable: (endpoint: Endpoint) => boolean,
 ): void => {
