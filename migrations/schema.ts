@@ -25,6 +25,8 @@ export const tenants = sqliteTable("tenants", {
   packedUntil: integer("packed_until"),
   /** Why its object does not serve it here, as of its last drain: arriving, leaving, left; null: it does. */
   away: text("away"),
+  /** The last step of a move between databases that has written here; what an earlier one still does changes nothing. */
+  historyMove: integer("history_move"),
 });
 
 export const jobs = sqliteTable(

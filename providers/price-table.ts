@@ -101,5 +101,8 @@ const priceOf = ([input, output, cached, requests]: Rates, inputTokens: number):
   });
 };
 
-const rateFor = (rate: Rate, inputTokens: number): number =>
-  typeof rate === "number" ? rate : (rate.tiers.findLast(({ start }) => inputTokens > start)?.price ?? rate.base);
+const rateFor = (rate: Rate, inputTokens: number): number => {
+  if (typeof rate === "number") return rate;
+  const [base, ...tiers] = rate;
+  return tiers.findLast(([start]) => inputTokens > start)?.[1] ?? base;
+};

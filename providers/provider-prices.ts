@@ -28,10 +28,8 @@ export type Word = string;
 /** One of them must fit; of an inner list, all. */
 export type Match = readonly (Word | readonly Word[])[];
 
-/** A rate, or one that depends on how many input tokens a request has. */
-export type Rate =
-  | number
-  | { readonly base: number; readonly tiers: readonly { readonly start: number; readonly price: number }[] };
+/** A rate, or one that depends on how many input tokens a request has: above the start of a tier, its price. */
+export type Rate = number | readonly [base: number, ...tiers: readonly (readonly [start: number, price: number])[]];
 
 export interface Condition {
   readonly start_date?: string;

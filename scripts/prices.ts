@@ -5,7 +5,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { findProvider, type MatchLogic, type ModelInfo, type ModelPrice, type Provider } from "@pydantic/genai-prices";
 import { fits, readModel } from "../providers/price-table.ts";
-import type { Condition, Match, PriceData, ProviderPrices, Rates, Word } from "../providers/provider-prices.ts";
+import type { Condition, Match, PriceData, ProviderPrices, Rate, Rates, Word } from "../providers/provider-prices.ts";
 
 const OUTPUT = new URL("../providers/price-data.json", import.meta.url);
 const PACKAGE = new URL("../node_modules/@pydantic/genai-prices/package.json", import.meta.url);
@@ -86,9 +86,14 @@ function ratesOf(prices: ModelPrice, condition: Condition | undefined): Rates {
   const told: ModelPrice = isUntold ? {} : prices;
   const { input_mtok, output_mtok, cache_read_mtok, requests_kcount } = told;
   const when = condition && { ...condition, type: undefined };
-  const rates = [input_mtok, output_mtok, cache_read_mtok, requests_kcount, when].map((one) => one ?? null);
+  const rates = [...[input_mtok, output_mtok, cache_read_mtok].map(rateOf), requests_kcount ?? null, when ?? null];
   return rates.slice(0, rates.findLastIndex((one) => one !== null) + 1) as unknown as Rates;
 }
+
+const rateOf = (rate: ModelPrice["input_mtok"]): Rate | null =>
+  typeof rate === "object"
+    ? [rate.base, ...rate.tiers.map(({ start, price }) => [start, price] as const)]
+    : (rate ?? null);
 
 /** The day stays if nothing else has changed. */
 function write(): void {

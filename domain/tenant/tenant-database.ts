@@ -2,6 +2,8 @@
 // one D1 database has 10 GB. A tenant gets its database when it is made or arrives, and keeps it until it is moved to another
 // one: its object stores the number. `DB` has the name of every tenant, and nothing else of those that are in another database.
 
+import { invalid } from "../words/refusal.ts";
+
 /** The cron's work for all of them fits into the queries of one invocation. */
 export const MAX_DATABASES = 16;
 
@@ -27,10 +29,18 @@ export const databaseNumber = (text: string): number | null => {
 export const databaseOf = <Database>(databases: Databases<Database>, number: number): Database | undefined =>
   databases[bindingOf(number)];
 
-/** Where a tenant's history is, and where it moves to; `move` names the try. */
-export type HistoryPlace =
-  | { readonly at: number; readonly to: null }
-  | { readonly at: number; readonly to: number; readonly move: string };
+/**
+ * Where a tenant's history is, and where it moves to. `move` grows with each try and with its end: in a database that one
+ * of them has written to, an earlier one changes nothing any more.
+ */
+export interface HistoryPlace {
+  readonly at: number;
+  readonly to: number | null;
+  readonly move: number;
+}
+
+/** Also of a step that comes when its move has ended. */
+export const staleMove = invalid("next", "is of another try: begin without it");
 
 /** No database has it: while its history moves, a tenant reads and writes neither of the two. */
 const MOVING = 99;

@@ -108,7 +108,7 @@ export class Relocation {
       if (schema !== SCHEMA_VERSION) return err(invalid("schema", says));
       clearTables(storage.sql);
       settings.putAbsence({ state: "arriving", move });
-      settings.putHistoryPlace({ at: database, to: null });
+      settings.putHistoryPlace({ at: database, to: null, move: 0 });
       return ok("arriving");
     });
     turns.forget();

@@ -141,12 +141,13 @@ export const settingsTable = (sql: Sql) => {
     arrivedMove: (): string | null => read<string>(ARRIVED_MOVE),
     putArrivedMove: (move: string): void => write(ARRIVED_MOVE, move),
 
-    /** The database with its history. Alone it is stored as a number. */
+    /** The database with its history. One that it never left is stored as a number, and the first moves had names. */
     historyPlace: (): HistoryPlace => {
-      const stored = read<number | HistoryPlace>(DATABASE) ?? 0;
-      return typeof stored === "number" ? { at: stored, to: null } : stored;
+      const stored = read<number | (Omit<HistoryPlace, "move"> & { move: number | string })>(DATABASE) ?? 0;
+      if (typeof stored === "number") return { at: stored, to: null, move: 0 };
+      return { ...stored, move: Number(stored.move) || 0 };
     },
-    putHistoryPlace: (place: HistoryPlace): void => write(DATABASE, place.to === null ? place.at : place),
+    putHistoryPlace: (place: HistoryPlace): void => write(DATABASE, place),
 
     /** The operator's bound of what this tenant stores; null: the service's. */
     maxGb: (): number | null => read<number>("max_gb"),

@@ -33,7 +33,7 @@ export const databaseUses = (env: Env): Promise<DatabaseUse[]> =>
     Promise.all(
       boundDatabases(env).map(async ({ number, database }) => {
         const { results, meta } = await database
-          .prepare("SELECT count(*) AS tenants FROM tenants WHERE COALESCE(away, '') NOT GLOB 'DB_*'")
+          .prepare("SELECT count(*) AS tenants FROM tenants WHERE COALESCE(away, '') NOT GLOB 'DB*'")
           .all<{ tenants: number }>();
         return { number, bytes: meta.size_after, tenants: results[0]?.tenants ?? 0 };
       }),

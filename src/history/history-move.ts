@@ -2,11 +2,12 @@
 // and written there; then the old rows are deleted. Interrupted at any point, the same steps complete the move.
 
 import { type HistoryMoveStep, PART_CHARS } from "../../contract/move.ts";
-import { invalid } from "../../domain/words/refusal.ts";
+import { type HistoryPlace, staleMove } from "../../domain/tenant/tenant-database.ts";
 import type { Env } from "../env.ts";
 import { Refused } from "../http/refused.ts";
 import type { TenantName } from "../tenant/tenant-object.ts";
 import { historyOf } from "./databases.ts";
+import { isHere, isLatest } from "./is-here.ts";
 import { MOVING_HISTORY, readHistoryTable, writeHistoryTable } from "./moving.ts";
 import { workOnHistory } from "./store.ts";
 import { deleteElsewhere } from "./tenants.ts";
@@ -19,8 +20,18 @@ const CALL_MS = 2_000;
 interface Moving {
   readonly env: Env;
   readonly name: TenantName & { readonly created_at: number };
-  readonly place: { readonly at: number; readonly to: number; readonly move: string };
+  place: MovingPlace;
+  /** Begins another try after this one; says where the history is if it does not move any more. */
+  readonly renew: (move: number) => Promise<HistoryPlace>;
 }
+
+type MovingPlace = HistoryPlace & { readonly to: number };
+
+export const isMoving = (place: HistoryPlace): place is MovingPlace => place.to !== null;
+
+export const refuseStale = (): never => {
+  throw new Refused(staleMove);
+};
 
 /** The next step, from null, the first; null once both databases have the same rows. */
 export const copyHistory = async (moving: Moving, from: HistoryMoveStep | null): Promise<HistoryMoveStep | null> => {
@@ -28,8 +39,18 @@ export const copyHistory = async (moving: Moving, from: HistoryMoveStep | null):
   let step: HistoryMoveStep | null = from ?? (await begin(moving));
   for (let steps = 0; step !== null && steps < STEPS_A_CALL && Date.now() < untilAt; steps += 1)
     step = await takeStep(moving, step);
+  if (step === null) await seal(moving);
   return step;
 };
+
+/** What other requests of this try still write and delete changes nothing any more, before its end is said. */
+const seal = ({ env, name: { tenant }, place: { to, move } }: Moving): Promise<unknown> =>
+  workOnHistory(() =>
+    historyOf(env, { tenant, database: to })
+      .prepare(`UPDATE tenants SET history_move = ?2 WHERE tenant = ?1 AND ${isLatest(move)}`)
+      .bind(tenant, move + 1)
+      .run(),
+  );
 
 const takeStep = async (moving: Moving, step: HistoryMoveStep): Promise<HistoryMoveStep | null> => {
   const { env, name, place } = moving;
@@ -38,13 +59,18 @@ const takeStep = async (moving: Moving, step: HistoryMoveStep): Promise<HistoryM
   const source = historyOf(env, { tenant, database: place.at });
   const target = historyOf(env, { tenant, database: place.to });
   const request = { table, after, maxChars: PART_CHARS };
-  const isOfThisTry = move === place.move && MOVING_HISTORY.includes(table);
+  const isOfThisTry = move === String(place.move) && MOVING_HISTORY.includes(table);
   const page = isOfThisTry ? await readHistoryTable(source, tenant, request) : null;
-  if (page === null) throw new Refused(invalid("next", "is of another try: begin without it"));
-  if (phase === "copy") await writeHistoryTable(target, tenant, table, page, after === null);
-  // Something was written late: everything is copied once more.
-  else if (JSON.stringify(page) !== JSON.stringify(await readHistoryTable(target, tenant, request)))
+  if (page === null) return refuseStale();
+  const only = ` AND EXISTS (SELECT 1 FROM tenants WHERE tenant = ?1 AND history_move = ${place.move})`;
+  if (phase === "copy") await writeHistoryTable(target, tenant, table, page, after === null, only);
+  else if (JSON.stringify(page) !== JSON.stringify(await readHistoryTable(target, tenant, request))) {
+    // Something was written late: everything is copied once more.
+    const renewed = await moving.renew(place.move);
+    if (!isMoving(renewed)) return refuseStale();
+    moving.place = renewed;
     return begin(moving);
+  }
   if (page.next !== null) return { ...step, after: [...page.next] };
   const next = MOVING_HISTORY[MOVING_HISTORY.indexOf(table) + 1];
   if (next !== undefined) return { ...step, table: next, after: null };
@@ -54,24 +80,26 @@ const takeStep = async (moving: Moving, step: HistoryMoveStep): Promise<HistoryM
 /** Retention and syncs leave the tenant alone in both, and what an interrupted try has brought is removed. */
 const begin = async ({ env, name, place }: Moving): Promise<HistoryMoveStep> => {
   const { tenant, jurisdiction, created_at: createdAt } = name;
-  const source = historyOf(env, { tenant, database: place.at });
+  const { at, to, move } = place;
+  const source = historyOf(env, { tenant, database: at });
+  const begun = await workOnHistory(() =>
+    historyOf(env, { tenant, database: to })
+      .prepare(
+        `INSERT INTO tenants (tenant, jurisdiction, created_at, away, history_move) VALUES (?1, ?2, ?3, 'arriving', ?4)
+         ON CONFLICT DO UPDATE SET history_move = ?4 WHERE ${isLatest(move)}`,
+      )
+      .bind(tenant, jurisdiction, createdAt, move)
+      .run(),
+  );
+  if (begun.meta.changes === 0) return refuseStale();
   await workOnHistory(() =>
     source.batch([
-      source.prepare("UPDATE tenants SET away = 'leaving' WHERE tenant = ?1").bind(tenant),
+      source.prepare(`UPDATE tenants SET away = 'leaving' WHERE tenant = ?1 AND ${isLatest(move)}`).bind(tenant),
       source
         .prepare("UPDATE catalog_subscriptions SET lease_id = NULL, lease_until = NULL WHERE tenant = ?1")
         .bind(tenant),
     ]),
   );
-  if (place.to !== 0)
-    await workOnHistory(() =>
-      historyOf(env, { tenant, database: place.to })
-        .prepare(
-          "INSERT INTO tenants (tenant, jurisdiction, created_at, away) VALUES (?1, ?2, ?3, 'arriving') ON CONFLICT DO NOTHING",
-        )
-        .bind(tenant, jurisdiction, createdAt)
-        .run(),
-    );
-  await deleteElsewhere(env, tenant, place.at, true);
-  return { move: place.move, phase: "copy", table: FIRST, after: null };
+  await deleteElsewhere(env, tenant, at, `NOT ${isHere("?1")} AND ${isLatest(move)}`);
+  return { move: String(move), phase: "copy", table: FIRST, after: null };
 };

@@ -85,7 +85,7 @@ const NAME = /^[a-z0-9_]+$/;
 
 /**
  * Existing rows stay, so a part that is sent twice is stored once. One that comes when the tenant is served from here
- * already, late, changes nothing.
+ * already, late, changes nothing, nor does one for which the condition `only` is not true.
  */
 export const writeHistoryTable = (
   db: D1Database,
@@ -93,13 +93,14 @@ export const writeHistoryTable = (
   table: string,
   { columns, rows }: TableRows,
   isFirst: boolean,
+  only = "",
 ): Promise<void> =>
   workOnHistory(async () => {
     const at = columns.indexOf("tenant");
     if (!columns.every((column) => NAME.test(column)) || rows.some((row) => row[at] !== tenant))
       throw new Error("these rows are not of this tenant");
     const cells = columns.map((_, index) => `value ->> ${index}`).join(", ");
-    const isAway = `NOT ${isHere("?1")}`;
+    const isAway = `NOT ${isHere("?1")}${only}`;
     const insert = `INSERT INTO ${known(table)} (${columns.join(", ")}) SELECT ${cells} FROM json_each(?2) WHERE ${isAway} ON CONFLICT DO NOTHING`;
     const replaces = isFirst && REPLACED.includes(table);
     const statements = [

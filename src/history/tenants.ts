@@ -8,11 +8,12 @@ import {
   boundDatabases,
   type DatabaseBinding,
   databaseNumber,
+  type HistoryPlace,
 } from "../../domain/tenant/tenant-database.ts";
 import type { Env } from "../env.ts";
 import type { TenantName } from "../tenant/tenant-object.ts";
 import { historyOf } from "./databases.ts";
-import { isHere } from "./is-here.ts";
+import { isLatest } from "./is-here.ts";
 import { readHistory, workOnHistory } from "./store.ts";
 import { TENANT_TABLES } from "./tenant-tables.ts";
 
@@ -151,39 +152,45 @@ export const prepareArrival = async (
 /** Deletes everything that history has of a tenant, in bounded steps; its name last. */
 export const deleteHistory = async (env: Env, tenant: string): Promise<void> => {
   // A move between two of them may have been interrupted.
-  await deleteElsewhere(env, tenant, null);
-  await deleteRows(env.DB, tenant, ["tenants"]);
+  const databases = boundDatabases(env).map(({ database }) => database);
+  for (const database of databases) await deleteRows(database, tenant, WITHOUT_NAME);
+  // `DB` has the name of those in others: it is the last.
+  for (const database of databases.reverse()) await deleteRows(database, tenant, ["tenants"]);
+};
+
+/** In every database but one, all but the tenant's name, where the condition is true in the moment of each statement. */
+export const deleteElsewhere = async (env: Env, tenant: string, but: number, only: string): Promise<void> => {
+  for (const { number, database } of boundDatabases(env))
+    if (number !== but) await deleteRows(database, tenant, WITHOUT_NAME, only);
 };
 
 /**
- * In every database but one; `DB` keeps the name. `isAway`: only where the tenant is not served from, all but the name.
+ * The tenant's object has said that its history is there: the others have nothing of it but its name, and what earlier
+ * steps of a move still do in them changes nothing.
  */
-export const deleteElsewhere = async (env: Env, tenant: string, but: number | null, isAway = false): Promise<void> => {
-  for (const { number, database } of boundDatabases(env)) {
-    const tables = isAway || number === 0 ? WITHOUT_NAME : Object.keys(TENANT_TABLES);
-    if (number !== but) await deleteRows(database, tenant, tables, isAway);
-  }
-};
-
-/** The tenant's object has said that its history is there: the others have nothing of it but, in `DB`, its name. */
-export const settleHistory = async (env: Env, tenant: string, at: number): Promise<void> => {
-  const says = at === 0 ? "away = NULL" : "wake_at = NULL, away = ?2";
-  await workOnHistory(() =>
-    env.DB.prepare(`UPDATE tenants SET ${says} WHERE tenant = ?1`)
-      .bind(...[tenant, ...(at === 0 ? [] : [bindingOf(at)])])
-      .run(),
-  );
-  await deleteElsewhere(env, tenant, at);
+export const settleHistory = async (env: Env, tenant: string, { at, move }: HistoryPlace): Promise<void> => {
+  for (const { number, database } of boundDatabases(env))
+    if (number === 0 || number !== at)
+      await workOnHistory(() =>
+        database
+          .prepare(
+            `UPDATE tenants SET wake_at = iif(?2 IS NULL, wake_at, NULL), away = ?2, history_move = ?3
+             WHERE tenant = ?1 AND ${isLatest(move)}`,
+          )
+          .bind(tenant, number === at ? null : bindingOf(at), move)
+          .run(),
+      );
+  await deleteElsewhere(env, tenant, at, isLatest(move));
 };
 
 const ROWS_A_DELETE = 5_000;
 
-const deleteRows = (db: D1Database, tenant: string, tables: readonly string[], isAway = false): Promise<void> =>
+const deleteRows = (db: D1Database, tenant: string, tables: readonly string[], only = "true"): Promise<void> =>
   workOnHistory(async () => {
     for (const name of tables) {
       const key = TENANT_TABLES[name as keyof typeof TENANT_TABLES];
       const some = db.prepare(
-        `DELETE FROM ${name} WHERE (${key}) IN (SELECT ${key} FROM ${name} WHERE tenant = ?1${isAway ? ` AND NOT ${isHere("?1")}` : ""} LIMIT ${ROWS_A_DELETE})`,
+        `DELETE FROM ${name} WHERE (${key}) IN (SELECT ${key} FROM ${name} WHERE tenant = ?1 AND ${only} LIMIT ${ROWS_A_DELETE})`,
       );
       while ((await some.bind(tenant).run()).meta.changes > 0);
     }

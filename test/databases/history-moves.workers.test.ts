@@ -43,8 +43,62 @@ const moveTo = async (world: World, database: number): Promise<void> => {
   expect(next).toBeNull();
 };
 
+/** A step with databases of its own. */
+const stepThrough = async (
+  changed: (db: D1Database) => D1Database,
+  { tenant }: World,
+  database: number,
+  next?: unknown,
+): Promise<Response> => {
+  const [DB, DB_1, DB_2] = ALL.map(changed);
+  return app.fetch(
+    new Request(`${ORIGIN}/admin/tenants/${tenant}/database`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${ROOT_KEY}`, "content-type": "application/json" },
+      body: JSON.stringify({ database, ...(next == null ? {} : { next }) }),
+    }),
+    { ...env, DB, DB_1, DB_2 } as unknown as Env,
+    { waitUntil: () => undefined, passThroughOnException: () => undefined, props: {} } as unknown as ExecutionContext,
+  );
+};
+
+/** A request whose first statement of a kind stands still on its way to its database until it is let go. */
+const standingStill = (world: World, database: number, kind: RegExp) => {
+  let arrive: () => void = () => undefined;
+  let letGo: () => void = () => undefined;
+  const standing = new Promise<void>((resolve) => {
+    arrive = resolve;
+  });
+  const going = new Promise<void>((resolve) => {
+    letGo = resolve;
+  });
+  const held = <T extends object>(one: T): T =>
+    new Proxy(one, {
+      get: (target, name) => {
+        const value = Reflect.get(target, name) as unknown;
+        if (typeof value !== "function") return value;
+        if (name === "bind") return (...given: unknown[]) => held(value.apply(target, given) as object);
+        return async (...given: unknown[]) => {
+          arrive();
+          await going;
+          return value.apply(target, given) as unknown;
+        };
+      },
+    });
+  const holding = (db: D1Database): D1Database =>
+    new Proxy(db, {
+      get: (target, name) => {
+        const value = Reflect.get(target, name) as unknown;
+        if (name === "prepare")
+          return (sql: string) => (kind.test(sql) ? held(target.prepare(sql)) : target.prepare(sql));
+        return typeof value === "function" ? value.bind(target) : value;
+      },
+    });
+  return { standing, letGo, answer: stepThrough(holding, world, database) };
+};
+
 /** A try whose connection to the databases breaks after so many queries. Returns whether it was done before. */
-const interrupted = async ({ tenant }: World, database: number, queries: number): Promise<boolean> => {
+const interrupted = async (world: World, database: number, queries: number): Promise<boolean> => {
   let left = queries;
   const breaking = (db: D1Database): D1Database =>
     new Proxy(db, {
@@ -55,19 +109,8 @@ const interrupted = async ({ tenant }: World, database: number, queries: number)
         return typeof value === "function" ? value.bind(target) : value;
       },
     });
-  const [DB, DB_1, DB_2] = ALL.map(breaking);
-  const step = (next?: unknown) =>
-    app.fetch(
-      new Request(`${ORIGIN}/admin/tenants/${tenant}/database`, {
-        method: "POST",
-        headers: { authorization: `Bearer ${ROOT_KEY}`, "content-type": "application/json" },
-        body: JSON.stringify({ database, ...(next == null ? {} : { next }) }),
-      }),
-      { ...env, DB, DB_1, DB_2 } as unknown as Env,
-      { waitUntil: () => undefined, passThroughOnException: () => undefined, props: {} } as unknown as ExecutionContext,
-    );
   for (let next: unknown; ; ) {
-    const answer = await step(next);
+    const answer = await stepThrough(breaking, world, database, next);
     const body = (await answer.json()) as Body;
     if (answer.status !== 200 || body.state === "moved") {
       expect([answer.status, body.code]).toEqual(
@@ -174,9 +217,9 @@ describe("a tenant's history", () => {
     const { world } = await worldIn(0);
     const { value: place } = (await world.stub.moveHistory({ step: "begin", to: 1, isNew: true })) as unknown as Body;
     const last = { phase: "compare", table: "cost_by_hours", after: null };
-    const stale = { database: 1, next: { ...last, move: place.move } };
+    const stale = { database: 1, next: { ...last, move: String(place.move) } };
     await world.stub.moveHistory({ step: "begin", to: 1, isNew: true });
-    for (const next of [stale.next, { ...last, move: "x" }, { ...last, move: place.move, table: "sqlite_master" }]) {
+    for (const next of [stale.next, { ...last, move: "x" }, { ...stale.next, table: "sqlite_master" }]) {
       const { status, body } = await root.post(pathOf(world), { ...stale, next });
       expect([status, body.errors?.[0].path]).toEqual([400, "next"]);
     }
@@ -190,11 +233,53 @@ describe("a tenant's history", () => {
     const { world } = await worldIn(0);
     const { value: place } = (await world.stub.moveHistory({ step: "begin", to: 1, isNew: true })) as unknown as Body;
     // Nothing was copied: the comparison finds that out.
-    const next = { move: place.move, phase: "compare", table: "jobs", after: null };
+    const next = { move: String(place.move), phase: "compare", table: "jobs", after: null };
     const { state } = await stepTo(world, 1, next);
     expect(state).toBe("moved");
     expect(await homesOf(world)).toEqual([1]);
     expect((await world.ok("GET", "/api/jobs")).total).toBe(1);
+  });
+
+  it("loses nothing to the late deletes of a move when it has moved back meanwhile", async () => {
+    const { world, job } = await worldIn(0);
+    const before = await told(world, job);
+    const there = standingStill(world, 1, /^DELETE FROM jobs (?!.*away)/s);
+    await there.standing;
+    await moveTo(world, 0);
+    there.letGo();
+    expect((await there.answer).status).toBe(200);
+    expect(await told(world, job)).toEqual(before);
+    expect(await homesOf(world)).toEqual([0]);
+    await moveTo(world, 2);
+    expect(await homesOf(world)).toEqual([2]);
+  });
+
+  it("stays where it was if the move is cancelled while its last step is under way", async () => {
+    const { world, job } = await worldIn(0);
+    const before = await told(world, job);
+    const there = standingStill(world, 1, /^SELECT .* FROM cost_by_hours .*LIMIT/s);
+    await there.standing;
+    expect((await root.delete(pathOf(world))).status).toBe(204);
+    there.letGo();
+    const refused = await there.answer;
+    expect([refused.status, ((await refused.json()) as Body).errors[0].path]).toEqual([400, "next"]);
+    const next = { move: "1", phase: "compare", table: "jobs", after: null };
+    expect((await root.post(pathOf(world), { database: 1, next })).status).toBe(400);
+    expect(await told(world, job)).toEqual(before);
+    expect(await homesOf(world)).toEqual([0]);
+  });
+
+  it("ends with the try that began last, whatever an earlier one has compared", async () => {
+    const { world, job } = await worldIn(0);
+    const earlier = standingStill(world, 1, /^UPDATE tenants SET history_move/);
+    await earlier.standing;
+    await world.stub.moveHistory({ step: "begin", to: 1, isNew: true });
+    earlier.letGo();
+    expect((await earlier.answer).status).toBe(400);
+    expect(await homesOf(world)).toEqual([0, 1]);
+    await moveTo(world, 1);
+    expect(await homesOf(world)).toEqual([1]);
+    expect((await world.ok("GET", `/api/jobs/${job}`)).result).toBe("kept");
   });
 
   it("is deleted with its tenant, wherever a move has left it", async () => {

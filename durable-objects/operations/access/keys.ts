@@ -57,7 +57,7 @@ export const createTenant = (turn: Turn, request: NewTenant): Result<null, Refus
   const { tenant, locationHint, jurisdiction, adminKey, database = 0 } = request;
   const identity = { tenant, locationHint, jurisdiction, createdAt: turn.nowAt };
   turn.store.settings.putIdentity(identity);
-  turn.store.settings.putHistoryPlace({ at: database, to: null });
+  turn.store.settings.putHistoryPlace({ at: database, to: null, move: 0 });
   turn.memory.database = database;
   turn.store.keys.put(keyRecord(adminKey, turn.nowAt));
   turn.recordIdentity(identity);

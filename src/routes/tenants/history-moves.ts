@@ -4,7 +4,7 @@
 import { historyMoveAnswer, historyMoveRequest } from "../../../contract/move.ts";
 import { tenantParam } from "../../../contract/tenant.ts";
 import { type Endpoint, endpoint } from "../../endpoint/router.ts";
-import { copyHistory } from "../../history/history-move.ts";
+import { copyHistory, isMoving, refuseStale } from "../../history/history-move.ts";
 import { settleHistory } from "../../history/tenants.ts";
 import { answer } from "../../http/answer.ts";
 import { unwrap } from "../../http/refused.ts";
@@ -33,11 +33,17 @@ const move = endpoint(
   async (c, { params, body: { database: to, next } }) => {
     refuseUnbound(c, to);
     const name = await foundTenant(c, params.tenant);
-    const place = unwrap(await moveTenantHistory(c.env, name, { step: "begin", to, isNew: next == null }));
-    const step = place.to === null ? null : await copyHistory({ env: c.env, name, place }, next ?? null);
-    if (step !== null) return answer(c, { tenant: name.tenant, state: "moving", next: step });
-    unwrap(await moveTenantHistory(c.env, name, { step: "end", to }));
-    await settleHistory(c.env, name.tenant, to);
+    const say = async (step: Parameters<typeof moveTenantHistory>[2]) =>
+      unwrap(await moveTenantHistory(c.env, name, step));
+    let place = await say({ step: "begin", to, isNew: next == null });
+    if (isMoving(place)) {
+      const moving = { env: c.env, name, place, renew: (move: number) => say({ step: "renew", to, move }) };
+      const step = await copyHistory(moving, next ?? null);
+      if (step !== null) return answer(c, { tenant: name.tenant, state: "moving", next: step });
+      place = await say({ step: "end", to, move: moving.place.move });
+    }
+    if (place.to !== null || place.at !== to) return refuseStale();
+    await settleHistory(c.env, name.tenant, place);
     return answer(c, { tenant: name.tenant, state: "moved", next: null });
   },
 );
@@ -52,8 +58,7 @@ const cancel = endpoint(
   },
   async (c, { params }) => {
     const name = await foundTenant(c, params.tenant);
-    const { at } = unwrap(await moveTenantHistory(c.env, name, { step: "cancel" }));
-    await settleHistory(c.env, name.tenant, at);
+    await settleHistory(c.env, name.tenant, unwrap(await moveTenantHistory(c.env, name, { step: "cancel" })));
     return c.body(null, 204);
   },
 );

@@ -4,6 +4,20 @@ import { type Mutant, mutant } from "./mutant.ts";
 
 export const DEPARTURE_MUTANTS: readonly Mutant[] = [
   mutant(
+    "a history's move deletes where a later one has brought rows",
+    "src/history/is-here.ts",
+    "AND moved.history_move >",
+    "AND -moved.history_move >",
+    ["test/databases/history-moves.workers.test.ts"],
+  ),
+  mutant(
+    "a try of a history's move ends it although a later one has begun",
+    "durable-objects/moves/history-move.ts",
+    'move.step !== "begin" && move.move !== place.move',
+    'move.step === "renew" && move.move !== place.move',
+    ["test/databases/history-moves.workers.test.ts"],
+  ),
+  mutant(
     "a move that is cancelled ends an operator's halt",
     "durable-objects/moves/moving.ts",
     "putKillswitchBeforeMove(killswitch);",

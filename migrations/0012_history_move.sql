@@ -1,0 +1,1 @@
+ALTER TABLE `tenants` ADD `history_move` integer;
