@@ -13,6 +13,7 @@ export interface FieldError {
 export type ResourceKind =
   | "job"
   | "worker"
+  | "worker for"
   | "key"
   | "schedule"
   | "subscription"

@@ -237,7 +237,10 @@ describe("a request that is not streamed", () => {
     expect([counting.status, JSON.parse(await counting.whole).type]).toEqual([404, "error"]);
     await fakeWorker(world, { instance: "w2", models: ["m2"], apis: ["messages/count_tokens"] });
     const counted = await post(world.key, "/v1/messages/count_tokens", { model: "m1", messages: [] });
-    expect([counted.status, JSON.parse(await counted.whole).type]).toEqual([404, "error"]);
+    expect([counted.status, JSON.parse(await counted.whole).error.message]).toEqual([
+      404,
+      'worker for "/v1/messages/count_tokens" not found',
+    ]);
     const stranger = await post("nonsense", CHAT, chat());
     expect([stranger.status, JSON.parse(await stranger.whole).error]).toMatchObject([
       401,

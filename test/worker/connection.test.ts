@@ -309,6 +309,15 @@ test("an address where something else listens is told as such", async () => {
   expect(await ended).toMatch(/SERVICE_API_URL .* is not a Signalbox coordinator: GET \/health answered HTTP 200/);
 });
 
+test("a worker whose name another one still has waits for it, and then works over a WebSocket", async () => {
+  coordinator.upgradeStatus = 409;
+  coordinator.allowsSocket = false;
+  const { lines } = connectWorker();
+  await vi.waitFor(() => expect(lines).toEqual(["not connected: no socket here; trying again"]));
+  coordinator.allowsSocket = true;
+  await vi.waitFor(() => expect(lines.at(-1)).toBe("connected over WebSocket"), { timeout: 10_000 });
+});
+
 test("an address where nothing listens is told with its name", async () => {
   await coordinator.stop();
   const { lines, stop } = connectWorker();

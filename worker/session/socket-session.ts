@@ -30,6 +30,8 @@ const MAX_RECEIVED_BYTES = 64 * 1024 * 1024;
 const MAX_REFUSAL_BYTES = 64 * 1024;
 const NORMAL_CLOSURE = 1000;
 const CLOSE_TIMEOUT_MS = 2_000;
+/** A name that another key's worker has for the moment, and overload: over HTTP it would be the same. Any other answer may be a proxy without WebSockets. */
+const PASSES: ReadonlySet<number> = new Set([409, 429, 503]);
 
 export function openSocketSession(settings: SessionSettings, host: SessionHost): Promise<Opened> {
   const socket = coordinatorSocket(settings, "connect", MAX_RECEIVED_BYTES);
@@ -44,9 +46,8 @@ export function openSocketSession(settings: SessionSettings, host: SessionHost):
           const reason = explainRefusal(status, detail, settings, response.headers.location);
           return resolve({ ok: false, kind: "refused", reason });
         }
-        // 429 and 503 mean overload, over HTTP as well; any other answer may be a proxy without WebSockets.
-        const kind = status === 429 || status === 503 ? "unreachable" : "no_socket";
-        resolve({ ok: false, kind, reason: `no WebSocket: HTTP ${status} ${detail}`.trim() });
+        if (PASSES.has(status)) resolve({ ok: false, kind: "unreachable", reason: detail || `HTTP ${status}` });
+        else resolve({ ok: false, kind: "no_socket", reason: `no WebSocket: HTTP ${status} ${detail}`.trim() });
       });
     });
     socket.on("error", (error: NodeJS.ErrnoException) => {

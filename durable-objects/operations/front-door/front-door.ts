@@ -165,7 +165,7 @@ const refuseUnoffered = (turn: Turn, api: Api): Result<null, Refusal> => {
   return isOffered === true ? ok(null) : err(noSuchApi(api));
 };
 
-const noSuchApi = (api: Api): Refusal => notFound("route", `/v1/${api}`);
+const noSuchApi = (api: Api): Refusal => notFound("worker for", `/v1/${api}`);
 
 const open = (turn: Turn, request: Asking): Result<{ job: JobResource }, Refusal> => {
   const isBackground = request.response?.isBackground === true;
