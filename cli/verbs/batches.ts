@@ -2,6 +2,7 @@
 // on with the batch that there is.
 
 import { createHash } from "node:crypto";
+import { rm } from "node:fs/promises";
 import { createInterface } from "node:readline";
 import { pipeline } from "node:stream/promises";
 import { setTimeout as pause } from "node:timers/promises";
@@ -98,8 +99,16 @@ const follow = async ({ client, output, signal }: Context, id: string): Promise<
   }
 };
 
+/** Of a batch whose file was refused: nothing of it ran. */
+const sayFaults = async ({ client, output, signal }: Context, { id, status }: BatchResource): Promise<void> => {
+  if (status !== "failed") return;
+  for (const { line, message } of await client().batches.faults(id, { signal }))
+    output.say(line === null ? message : `Line ${line}: ${message}`);
+};
+
+/** A file of an earlier run does not stay where this one has none. */
 const download = async (context: Context, file: string | null, to: string): Promise<void> => {
-  if (file === null) return;
+  if (file === null) return rm(to, { force: true });
   await fetchFile(context, file, to);
   context.output.say(`Wrote ${to}.`);
 };
@@ -115,7 +124,8 @@ const run = async (context: Context, input: Input): Promise<number> => {
     return 0;
   }
   const batch = await follow(context, id);
-  if (to !== undefined) {
+  await sayFaults(context, batch);
+  if (to !== undefined && batch.status !== "failed") {
     await download(context, batch.output_file, to);
     await download(context, batch.error_file, `${to}.errors`);
   }
@@ -126,14 +136,15 @@ const run = async (context: Context, input: Input): Promise<number> => {
 const shownField = ([name, value]: [string, unknown]): [string, unknown] =>
   name.endsWith("_at") ? [name, when(String(value))] : [name, value];
 
-const show = ({ output }: Context, batch: BatchResource): void => {
-  output.record(batch, [
+const show = async (context: Context, batch: BatchResource): Promise<void> => {
+  context.output.record(batch, [
     ...Object.entries(batch)
       .filter(([, value]) => typeof value !== "object")
       .map(shownField),
     ["errors", batch.errors.map(({ code, count }) => `${code} ${count}`).join(", ")],
     ["workers", batch.workers.map(({ instance, completed }) => `${instance} ${completed}`).join(", ")],
   ]);
+  await sayFaults(context, batch);
 };
 
 export const batchCommands: readonly Verb[] = [
@@ -144,7 +155,7 @@ export const batchCommands: readonly Verb[] = [
     args: [{ name: "file", says: "JSONL: {custom_id, method, url, body} a line" }],
     flags: {
       window: { takes: "time", says: "what it may take: 1h to 7d; 24h if it is left out" },
-      output: { takes: "file", says: "also -o: waits, writes the answers there, and the errors to <file>.errors" },
+      output: { takes: "file", says: "also -o: waits, writes the answers there, and errors to <file>.errors" },
       wait: { takes: null, says: "waits for its end and shows progress" },
       new: { takes: null, says: "begins a new batch, although one has the same file" },
     },

@@ -2,7 +2,7 @@
 
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { succeed } from "../support/requests.ts";
@@ -86,8 +86,10 @@ describe("batch run", () => {
       expect(namesIn(output).sort()).toEqual(names.sort());
       // A run of a batch that has ended only writes its answers again.
       writeFileSync(output, "");
+      writeFileSync(`${output}.errors`, "of an earlier run");
       expect(await start("run", input, "-o", output).ended).toBe(0);
       expect(namesIn(output)).toHaveLength(LINES);
+      expect(existsSync(`${output}.errors`)).toBe(false);
       expect((await ask("GET", "/api/batches")).total).toBe(1);
       expect((await ask("GET", "/api/files?purpose=batch")).total).toBe(1);
     },
@@ -143,4 +145,15 @@ it.each([
   });
   expect(asked).toEqual([`${method} ${address}`]);
   for (const text of ["cancelled", "timeout 1", "w1 3"]) expect(out).toContain(text);
+});
+
+it("batch get names each fault of a failed batch with its line", async () => {
+  const faults = [
+    { code: "missing_model", line: 1, message: "body.model is missing", param: null },
+    { code: "empty_file", line: null, message: "the file is empty", param: null },
+  ];
+  const { err } = await runCommand(["batch", "get", "batch_1"], ({ pathname }) =>
+    pathname.startsWith("/v1/") ? { errors: { data: faults } } : { ...BATCH, status: "failed" },
+  );
+  expect(err).toBe("Line 1: body.model is missing\nthe file is empty\n");
 });
