@@ -1,13 +1,13 @@
 // The worker's settings: flags first, then the environment, then defaults. All mistakes are reported at once, each with
 // what to change; for an unknown flag it names the nearest known one.
 
-import { hostname } from "node:os";
 import { parseArgs } from "node:util";
 import * as z from "zod";
 import { nearestOf } from "../contract/text/nearest.ts";
 import { isSendableKey, UNSENDABLE_KEY } from "../contract/text/secret-text.ts";
 import { instanceName, modelName, providerName, splitList, tags } from "../contract/words/field.ts";
 import { entryOf, LOCAL_URL, localRuntimeOf, MAX_CONCURRENCY, TIERS, type Tier } from "../contract/words/values.ts";
+import { defaultInstance } from "./default-instance.ts";
 import { EXEC_FLAGS, EXEC_SWITCHES, type ExecSettings, execFields, execSettings } from "./exec/exec-settings.ts";
 import type { OpeningSettings } from "./openings/open-doors.ts";
 import { OPENING_FLAGS, openingFields, openingSettings } from "./openings/opening-flags.ts";
@@ -44,7 +44,8 @@ export type SettingsResult = { ok: true; settings: Settings } | { ok: false; pro
 const HOSTED_ALIASES: Readonly<Record<string, string>> = { google: "gemini" };
 
 const FLAGS = {
-  instance: "name of this worker, the same after a restart (default: the machine's name)",
+  instance:
+    "name of this worker, the same after a restart (default: the machine, with --exec the machine and the provider)",
   provider: "provider that jobs ask for (default: the runtime's name)",
   tags: "comma-separated tags that this worker offers",
   models: "comma-separated models that it offers (default: any); jobs without a model use the first",
@@ -87,7 +88,7 @@ const settingsSchema = z.object({
     .refine(isSendableKey, UNSENDABLE_KEY),
   SERVICE_CONFIG_URL: httpUrl.optional(),
   SERVICE_RUNTIME_URL: httpUrl.optional(),
-  "--instance": instanceName.default(() => defaultInstance()),
+  "--instance": instanceName.optional(),
   "--provider": providerName.optional(),
   "--tags": commaList.pipe(tags).default([]),
   "--models": commaList.pipe(z.array(modelName).max(500)).default([]),
@@ -144,7 +145,8 @@ export function readSettings(
       apiKey: data.SERVICE_API_KEY,
       configUrl: data.SERVICE_CONFIG_URL ?? `${data.SERVICE_API_URL}/config`,
       runtimeUrl: data.SERVICE_RUNTIME_URL ?? null,
-      instance: data["--instance"],
+      instance:
+        data["--instance"] ?? defaultInstance(ofExec.exec === null ? undefined : (data["--provider"] ?? "exec")),
       provider: data["--provider"] ?? null,
       tags: data["--tags"].join(","),
       models: data["--models"],
@@ -183,14 +185,6 @@ function readFlags(args: readonly string[]): { values: Map<string, string>; prob
     else values.set(name, value);
   }
   return { values, problems };
-}
-
-function defaultInstance(): string {
-  return (
-    hostname()
-      .replace(/[^A-Za-z0-9._:-]/g, "-")
-      .slice(0, 128) || "worker"
-  );
 }
 
 function didYouMean(name: string, known: readonly string[], prefix = ""): string {

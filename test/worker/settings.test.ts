@@ -31,6 +31,13 @@ describe("the worker's settings", () => {
     expect(settingsOf([]).instance).toMatch(/^[A-Za-z0-9._:-]+$/);
   });
 
+  test("two commands on one machine have two names", () => {
+    const named = (provider: string) => settingsOf(["--exec", "cat", "--provider", provider]).instance;
+    expect([named("upper"), named("count")]).toEqual(
+      ["upper", "count"].map((name) => `${settingsOf([]).instance}-${name}`),
+    );
+  });
+
   test("a command is split once, and its defaults are those of the documents", () => {
     expect(settingsOf(["--exec", "tr a-z 'A Z'", "--provider", "up"]).exec).toEqual({
       command: { text: "tr a-z 'A Z'", words: ["tr", "a-z", "A Z"], isShell: false },

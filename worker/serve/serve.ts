@@ -1,13 +1,13 @@
 // `signalbox/worker`: a function as a worker. It is the loop of the worker process with the function as its runtime:
 // sockets, leases, reports, streams and reconnecting are the same code.
 
-import { hostname } from "node:os";
 import * as z from "zod";
 import { presenceRequest } from "../../contract/fleet/worker.ts";
 import { isAddress, NOT_AN_ADDRESS } from "../../contract/text/address.ts";
 import { isSendableKey, UNSENDABLE_KEY } from "../../contract/text/secret-text.ts";
 import { LOCAL_URL } from "../../contract/words/values.ts";
 import { VERSION } from "../../contract/words/version.ts";
+import { defaultInstance } from "../default-instance.ts";
 import { coordinatorFiles } from "../job-files.ts";
 import { startWork, type Work } from "../start-work.ts";
 import { createFunctionRuntime } from "./function-runtime.ts";
@@ -65,7 +65,7 @@ function settle(options: ServeOptions) {
   const apiKey = options.key ?? process.env.SERVICE_API_KEY;
   if (apiKey === undefined || apiKey === "") throw new Error("key: give one of role worker, or set SERVICE_API_KEY");
   if (!isSendableKey(apiKey)) throw new Error(`key: ${UNSENDABLE_KEY}`);
-  const instance = options.instance ?? `${hostname()}-${provider}`.replace(/[^A-Za-z0-9._:-]/g, "-").slice(0, 128);
+  const instance = options.instance ?? defaultInstance(provider);
   const checked = presenceRequest
     .omit({ tags: true, status: true })
     .safeParse({ instance, provider, models, apis, concurrency, ...(tier === null ? {} : { tier }) });
