@@ -10,19 +10,28 @@ import { readHistory } from "./store.ts";
 const DEFAULT_SPAN_MS = HOUR_MS;
 const MAX_SPAN_MS = 92 * DAY_MS;
 
+/** Of further ones none is looked at. */
+const MAX_KINDS = 10_000;
+
+const KIND = "json_array(error_code, ran_provider, ran_model)";
+const FAILED = "FROM jobs INDEXED BY jobs_failed_kinds WHERE tenant = ?1 AND status = 'failed'";
+const OF_KIND = `${FAILED} AND ${KIND} = kind AND finished_at`;
+
 /**
- * `count` is for [from, to), `previous` for the span before; the last failure of each kind has its time and id. The plus
- * keeps the planner on the index of failures: by id it would read the tenant's jobs for each kind.
+ * From kind to kind, and in each the entries of [from, to) are counted; `previous` is for the span before. The last
+ * failure of each kind has its time and id. The plus keeps the planner on the index: by id it would read the tenant's jobs.
  */
-export const FAILURES = `WITH failed AS (
-    SELECT error_code, ran_provider, ran_model, SUM(finished_at >= ?3) AS count, SUM(finished_at < ?3) AS previous,
-      MAX(finished_at) AS last_at FROM jobs
-    WHERE tenant = ?1 AND status = 'failed' AND finished_at >= ?2 AND finished_at < ?4
-    GROUP BY error_code, ran_provider, ran_model HAVING SUM(finished_at >= ?3) > 0
-    ORDER BY count DESC, last_at DESC LIMIT ${MAX_FAILURES})
-  SELECT failed.*, (SELECT id FROM jobs WHERE tenant = ?1 AND status = 'failed' AND finished_at = failed.last_at
-      AND error_code IS failed.error_code AND ran_provider IS failed.ran_provider AND ran_model IS failed.ran_model
-      ORDER BY +id DESC LIMIT 1) AS job_id
+export const FAILURES = `WITH RECURSIVE kinds(kind) AS (
+    SELECT MIN(${KIND}) ${FAILED}
+    UNION ALL SELECT (SELECT MIN(${KIND}) ${FAILED} AND ${KIND} > kind) FROM kinds WHERE kind IS NOT NULL
+    LIMIT ${MAX_KINDS}),
+  counted AS MATERIALIZED (SELECT kind, (SELECT COUNT(*) ${OF_KIND} >= ?3 AND finished_at < ?4) AS count
+    FROM kinds WHERE kind IS NOT NULL),
+  failed AS MATERIALIZED (SELECT kind, count, (SELECT MAX(finished_at) ${OF_KIND} < ?4) AS last_at
+    FROM counted WHERE count > 0 ORDER BY count DESC, last_at DESC LIMIT ${MAX_FAILURES})
+  SELECT kind ->> 0 AS error_code, kind ->> 1 AS ran_provider, kind ->> 2 AS ran_model, count, last_at,
+    (SELECT COUNT(*) ${OF_KIND} >= ?2 AND finished_at < ?3) AS previous,
+    (SELECT id ${OF_KIND} = last_at ORDER BY +id DESC LIMIT 1) AS job_id
   FROM failed`;
 
 interface FailureRow {

@@ -197,13 +197,15 @@ describe("a job's attempts", () => {
   });
 });
 
-test("what failed is read from the index of failures alone, not job by job", async () => {
+test("what failed is counted in the index of failures alone, kind by kind, and not job by job", async () => {
   const { results } = await env.DB.prepare(`EXPLAIN QUERY PLAN ${FAILURES}`)
     .bind("any", 0, 1, 2)
     .all<{ detail: string }>();
   const searches = results.map(({ detail }) => detail).filter((detail) => detail.includes("SEARCH"));
-  expect(searches).toHaveLength(2);
-  for (const search of searches) expect(search).toMatch(/INDEX jobs_failed \(tenant=\? AND finished_at/);
+  const [first, ...others] = searches;
+  expect(first).toMatch(/INDEX jobs_failed_kinds \(tenant=\?\)/);
+  expect(others).toHaveLength(5);
+  for (const search of others) expect(search).toMatch(/INDEX jobs_failed_kinds \(tenant=\? AND <expr>[=>]\?/);
 });
 
 describe("a bulk change", () => {
