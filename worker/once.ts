@@ -4,6 +4,7 @@ import type * as z from "zod";
 import type { LeasedJob } from "../contract/fleet/worker.ts";
 import { newJobRequest } from "../contract/jobs/job.ts";
 import { parseJson } from "../contract/text/json-object.ts";
+import { refusalOf } from "../contract/words/validation.ts";
 import type { Progress, Runtime } from "./calls/runtime.ts";
 import type { JobFiles } from "./job-files.ts";
 import { type JobOutcome, runJob } from "./run-job.ts";
@@ -34,7 +35,7 @@ export async function runOnce({ text, runtime, models, files }: OnceOptions): Pr
   const json = parseJson(text);
   const given = newJobRequest.safeParse(json);
   if (!given.success) {
-    const what = json === undefined ? "it is not JSON" : wordsOf(given.error);
+    const what = json === undefined ? "it is not JSON" : refusalOf(newJobRequest, given.error, json).detail;
     return { ok: false, problem: `--once takes a job as JSON, such as '{"prompt": "hi"}': ${what}` };
   }
   let progress: Progress | null = null;
@@ -52,9 +53,6 @@ export async function runOnce({ text, runtime, models, files }: OnceOptions): Pr
   const report = { status: type.replace("job.", ""), ...told, ...(files.length === 0 ? {} : { files }) };
   return { ok: true, report: progress === null ? report : { ...report, progress } };
 }
-
-const wordsOf = ({ issues }: z.core.$ZodError): string =>
-  issues.map(({ path, message }) => [path.join("."), message].filter((part) => part !== "").join(": ")).join("; ");
 
 /** Ctrl-C stops the job as a cancel does. */
 function halt(): AbortController {

@@ -79,7 +79,7 @@ it.each([[["run", "hi", "--input", "none.txt"]], [["config", "set", "none.txt"]]
 
 it.each([
   ["{bad", "it is not JSON"],
-  ['{"promt": "hi"}', "prompt: Invalid input: expected string"],
+  ['{"promt": "hi"}', 'prompt: is required; promt: unknown field "promt"; did you mean'],
 ])(
   "worker --once %s says what it takes",
   async (job, says) => {

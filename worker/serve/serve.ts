@@ -5,7 +5,9 @@ import * as z from "zod";
 import { presenceRequest } from "../../contract/fleet/worker.ts";
 import { isAddress, NOT_AN_ADDRESS } from "../../contract/text/address.ts";
 import { isSendableKey, UNSENDABLE_KEY } from "../../contract/text/secret-text.ts";
-import { LOCAL_URL } from "../../contract/words/values.ts";
+import { tags } from "../../contract/words/field.ts";
+import { refusalOf } from "../../contract/words/validation.ts";
+import { LOCAL_URL, MAX_CONCURRENCY } from "../../contract/words/values.ts";
 import { VERSION } from "../../contract/words/version.ts";
 import { defaultInstance } from "../default-instance.ts";
 import { coordinatorFiles } from "../job-files.ts";
@@ -58,19 +60,35 @@ export async function serve(options: ServeOptions, handler: Handler): Promise<Se
   return { instance: identity.instance, drain: () => end(GRACE_MS), close: () => end(0) };
 }
 
+/** Strict, so that a mistyped option is not a default without a word. */
+const knownOptions = presenceRequest.pick({ provider: true, models: true, apis: true, tier: true }).extend({
+  instance: presenceRequest.shape.instance.optional(),
+  tags: tags.optional(),
+  concurrency: z.int().min(1, "must be at least 1").max(MAX_CONCURRENCY).optional(),
+  url: z.string().optional(),
+  key: z.string().optional(),
+  log: z.custom((given) => given === undefined || typeof given === "function", "must be a function").optional(),
+} satisfies Partial<Record<keyof ServeOptions, z.ZodType>>);
+
 function settle(options: ServeOptions) {
-  const { provider, models = [], tags = [], apis = [], concurrency = 1, tier = null } = options;
+  const { provider, models = [], apis = [], concurrency = 1, tier = null } = options;
   const apiUrl = (options.url ?? (process.env.SERVICE_API_URL || LOCAL_URL)).replace(/\/+$/, "");
   if (!isAddress(apiUrl)) throw new Error(`url: "${apiUrl}" ${NOT_AN_ADDRESS}`);
   const apiKey = options.key ?? process.env.SERVICE_API_KEY;
   if (apiKey === undefined || apiKey === "") throw new Error("key: give one of role worker, or set SERVICE_API_KEY");
   if (!isSendableKey(apiKey)) throw new Error(`key: ${UNSENDABLE_KEY}`);
+  const checked = knownOptions.safeParse(options);
+  if (!checked.success) throw new Error(refusalOf(knownOptions, checked.error, options).detail);
   const instance = options.instance ?? defaultInstance(provider);
-  const checked = presenceRequest
-    .omit({ tags: true, status: true })
-    .safeParse({ instance, provider, models, apis, concurrency, ...(tier === null ? {} : { tier }) });
-  if (!checked.success) throw new Error(z.prettifyError(checked.error));
   const log = options.log ?? ((line: string) => console.error(`signalbox: ${line}`));
-  const identity = { instance, provider, tags: tags.join(","), models, tier, concurrency, version: VERSION };
+  const identity = {
+    instance,
+    provider,
+    tags: (options.tags ?? []).join(","),
+    models,
+    tier,
+    concurrency,
+    version: VERSION,
+  };
   return { apiUrl, apiKey, identity, apis, log };
 }

@@ -142,6 +142,14 @@ test("wrong options and a refused key are errors that say what to change", async
   await expect(serve({ url: coordinator.url, key: "wrong", provider: "fn", log: () => {} }, () => 1)).rejects.toThrow(
     "refused the key",
   );
+  const given = { url: coordinator.url, key: KEY, provider: "fn", log: () => {} };
+  for (const [wrong, says] of [
+    [{ concurency: 4 }, 'unknown field "concurency"; did you mean "concurrency"?'],
+    [{ concurrency: 0 }, "concurrency: must be at least 1"],
+    [{ tags: ["a b"] }, "tags.0: "],
+    [{ provider: undefined }, "provider: is required"],
+  ] as const)
+    await expect(serve({ ...given, ...wrong } as never, () => 1)).rejects.toThrow(says);
 });
 
 test("SIGTERM lets the running job end, and the process ends with 0", async () => {
