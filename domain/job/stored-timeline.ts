@@ -1,5 +1,5 @@
-// A job's events as history stores them beside the job: arrays instead of objects, and the detail of an assignment,
-// which most jobs have, without its names.
+// A job's events as the outbox and history store them: arrays instead of objects, and the detail of an assignment, which
+// most jobs have, without its names. Each is written as text once, when it happens.
 
 import type { JobEvent, JobEventType } from "../words/event.ts";
 import type { Json } from "../words/json.ts";
@@ -8,7 +8,14 @@ import type { Json } from "../words/json.ts";
 export const EVENTS_IN_ROW = 64;
 
 type Versioned = Omit<JobEvent, "jobId"> & { readonly version: number };
-type Stored = readonly [version: number, at: number, type: string, worker: string | null, lease: number, detail?: Json];
+export type Stored = readonly [
+  version: number,
+  at: number,
+  type: string,
+  worker: string | null,
+  lease: number,
+  detail?: Json,
+];
 
 const PREFIX = "job.";
 /** Stored by position, so that neither list ever changes; a detail with other names is stored with them. */
@@ -41,21 +48,20 @@ const lengthened = (detail: Json): Json => {
   return { ...decision, breakdown: named(BREAKDOWN, decision.breakdown as readonly Json[]) };
 };
 
-/** JSON of an array, oldest first. */
-export const storedEvents = (events: readonly Versioned[]): string =>
-  JSON.stringify(
-    events.map(({ version, at, type, worker, lease, detail }) => {
-      const facts = [version, at, type.slice(PREFIX.length), worker, lease] as const;
-      return detail === null ? facts : [...facts, shortened(detail)];
-    }),
-  );
+/** One event as JSON. */
+export const storedEvent = ({ version, at, type, worker, lease, detail }: Versioned): string => {
+  const facts = [version, at, type.slice(PREFIX.length), worker, lease];
+  return JSON.stringify(detail === null ? facts : [...facts, shortened(detail)]);
+};
 
-export const readStoredEvents = (text: string): Versioned[] =>
-  (JSON.parse(text) as Stored[]).map(([version, at, type, worker, lease, detail = null]) => ({
-    version,
-    at,
-    type: `${PREFIX}${type}` as JobEventType,
-    worker,
-    lease,
-    detail: lengthened(detail),
-  }));
+export const readStoredEvent = ([version, at, type, worker, lease, detail = null]: Stored): Versioned => ({
+  version,
+  at,
+  type: `${PREFIX}${type}` as JobEventType,
+  worker,
+  lease,
+  detail: lengthened(detail),
+});
+
+/** Of a JSON array, oldest first. */
+export const readStoredEvents = (text: string): Versioned[] => (JSON.parse(text) as Stored[]).map(readStoredEvent);

@@ -5,7 +5,7 @@
 import { startOf } from "../../contract/text/start-of.ts";
 import { type JobPayload, labelsOf } from "../../domain/job/job.ts";
 import { archivedRecord } from "../../domain/job/job-record.ts";
-import { EVENTS_IN_ROW, storedEvents } from "../../domain/job/stored-timeline.ts";
+import { EVENTS_IN_ROW, readStoredEvent, type Stored } from "../../domain/job/stored-timeline.ts";
 import { idsOf } from "../../domain/words/event.ts";
 import type { Recorded } from "../store/jobs/job-rows.ts";
 import type { Store } from "../store/open.ts";
@@ -110,10 +110,13 @@ const timelinesOf = (events: readonly StoredEvent[]): ReadonlyMap<string, readon
     ({ jobId }) => jobId,
   );
 
-const eventRow = (one: StoredEvent): Cells => [
-  ...[one.jobId, one.version, one.at, one.type, one.worker, one.lease],
-  JSON.stringify(one.detail),
-];
+const eventRow = ({ jobId, version, at, type, text }: StoredEvent): Cells => {
+  const { worker, lease, detail } = readStoredEvent(JSON.parse(text) as Stored);
+  return [jobId, version, at, type, worker, lease, JSON.stringify(detail)];
+};
+
+/** A timeline as a job's row has it. */
+const storedEvents = (told: readonly StoredEvent[]): string => `[${told.map(({ text }) => text).join(",")}]`;
 
 /** Where a job's texts go: its own row, and a row of `payloads` with the rest of the prompt and a long input. */
 interface PlacedTexts {

@@ -119,7 +119,7 @@ const partsOf = (job: Job, timeline: readonly TimelineEvent[]): SpanPhase[] => {
 };
 
 /** The jobs whose end is among these events; a later change of a final job is no second end. */
-export const endedIn = (events: readonly JobEvent[], jobs: readonly Job[]): Job[] => {
+export const endedIn = (events: readonly Pick<JobEvent, "jobId" | "type" | "at">[], jobs: readonly Job[]): Job[] => {
   const endedAt = new Map(events.filter(({ type }) => endsAttempt(type)).map(({ jobId, at }) => [jobId, at]));
   return jobs.filter(({ id, finishedAt }) => endedAt.get(id) === finishedAt);
 };

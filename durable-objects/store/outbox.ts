@@ -1,15 +1,25 @@
 // Changes that history does not have yet, in order. A row is written in the transaction of its change, and deleted when
 // D1 has it and the journal, whose jobs it also contains, does not need it; numbers only grow.
 
+import { readStoredEvent, type Stored, storedEvent } from "../../domain/job/stored-timeline.ts";
 import type { AuditEntry, JobEvent } from "../../domain/words/event.ts";
 import type { Journal } from "./journal.ts";
 import type { SettingsTable, TenantIdentity } from "./settings.ts";
 import { all, first, type Sql, scalar } from "./sql.ts";
 
 /** An event, with the version of the job that it made: (job, version) is its key in history. */
-export interface StoredEvent extends JobEvent {
+export interface VersionedEvent extends JobEvent {
   readonly version: number;
 }
+
+/** What is asked of an event that waits for history. */
+export interface StoredEvent extends Pick<VersionedEvent, "jobId" | "version" | "at" | "type"> {
+  /** All of it but its job, as history stores it (`stored-timeline.ts`). */
+  readonly text: string;
+}
+
+/** How a row contains an event; earlier releases wrote it as it is. */
+type EventInRow = readonly [jobId: string, event: Stored] | VersionedEvent;
 
 /** The cost of one attempt; (job, lease) is its key in history. */
 export interface Attempt {
@@ -76,6 +86,26 @@ const RECENT_CHARS = 8_000_000;
 
 type Seqs = Pick<SettingsTable, "drainedSeq" | "putDrainedSeq">;
 
+/** An id has nothing that JSON escapes. */
+const inRow = ({ jobId, text }: StoredEvent): string => `["${jobId}",${text}]`;
+
+const textOf = ({ events, ...others }: OutboxEntries): string =>
+  `{"events":[${events.map(inRow).join(",")}],${JSON.stringify(others).slice(1)}`;
+
+export const storedEventOf = (event: VersionedEvent): StoredEvent => {
+  const { jobId, version, at, type } = event;
+  return { jobId, version, at, type, text: storedEvent(event) };
+};
+
+const readEvent = (written: EventInRow): StoredEvent =>
+  storedEventOf("jobId" in written ? written : { jobId: written[0], ...readStoredEvent(written[1]) });
+
+/** What a row says. */
+export const readEntries = (body: string): OutboxEntries => {
+  const { events, ...others } = JSON.parse(body) as Omit<OutboxEntries, "events"> & { events: EventInRow[] };
+  return { events: events.map(readEvent), ...others };
+};
+
 export const outboxTable = (sql: Sql, journal: Pick<Journal, "takeRow" | "oldest">, settings: Seqs) => {
   let drainedSeq: number | null = null;
   /** History has the rows up to this one. */
@@ -91,20 +121,19 @@ export const outboxTable = (sql: Sql, journal: Pick<Journal, "takeRow" | "oldest
     drainedSeq = null;
   };
   const read = (seq: number): OutboxEntries =>
-    JSON.parse(first(sql, "SELECT body FROM outbox WHERE seq = ?", seq)?.body as string) as OutboxEntries;
+    readEntries(first(sql, "SELECT body FROM outbox WHERE seq = ?", seq)?.body as string);
 
   return {
     forgetRecent,
 
     put: (row: OutboxRow): void => {
       const { seq, at, chars, entries } = row;
-      const body = JSON.stringify(entries);
       sql.exec(
         "INSERT INTO outbox (seq, at, chars, body, jobs) VALUES (?, ?, ?, ?, ?)",
         seq,
         at,
         chars,
-        body,
+        textOf(entries),
         journal.takeRow(seq),
       );
       if (recentChars + chars > RECENT_CHARS) return;

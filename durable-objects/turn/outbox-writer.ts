@@ -2,7 +2,15 @@
 // ten thousand jobs. A job's row in the store has the number of the outbox row with its event.
 
 import type { AuditEntry } from "../../domain/words/event.ts";
-import type { Attempt, Correction, OutboxEntries, OutboxRow, ScheduleRun, StoredEvent } from "../store/outbox.ts";
+import {
+  type Attempt,
+  type Correction,
+  type OutboxEntries,
+  type OutboxRow,
+  type ScheduleRun,
+  storedEventOf,
+  type VersionedEvent,
+} from "../store/outbox.ts";
 import type { TenantIdentity } from "../store/settings.ts";
 import type { Memory } from "./memory.ts";
 
@@ -43,10 +51,11 @@ export class OutboxWriter {
   }
 
   /** Adds to the row that `open` returned last. */
-  addEvents(events: readonly StoredEvent[]): void {
+  addEvent(event: VersionedEvent): void {
     const row = this.#openRow();
-    row.entries.events.push(...events);
-    for (const { detail } of events) row.chars += charsOf(detail);
+    const stored = storedEventOf(event);
+    row.entries.events.push(stored);
+    row.chars += ENTRY_CHARS + stored.text.length;
   }
 
   /** Prompts, inputs and results go to history with the row that names them. */

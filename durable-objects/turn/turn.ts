@@ -306,11 +306,11 @@ export class Turn {
   }
 
   #tell(job: Job, events: readonly JobEvent[]): void {
-    const firstVersion = job.version - events.length + 1;
-    if (events.length === 0) return;
-    this.#outbox.addEvents(
-      events.map((event, index) => ({ ...this.#withRequest(event), version: firstVersion + index })),
-    );
+    let version = job.version - events.length;
+    for (const event of events) {
+      version += 1;
+      this.#outbox.addEvent({ ...this.#withRequest(event), version });
+    }
   }
 
   /** An event caused by an owner's request has the request's id, which leads to the log. */

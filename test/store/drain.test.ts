@@ -181,7 +181,7 @@ const fullOutbox = (
 ) => {
   const rows = jobsOfRows.map((ids, index): OutboxRow => {
     const events = ids.map(
-      (jobId) => ({ jobId, version: index + 1, type: "job.assigned", detail: null }) as StoredEvent,
+      (jobId): StoredEvent => ({ jobId, version: index + 1, at: 0, type: "job.assigned", text: `[${index + 1}]` }),
     );
     return { seq: index + 1, at: 0, chars: DRAIN_ROOM.chars, entries: { ...emptyEntries, events } };
   });

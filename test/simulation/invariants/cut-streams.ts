@@ -4,7 +4,7 @@
 import { endsAttempt } from "../../../domain/job/attempt.ts";
 import type { Job } from "../../../domain/job/job.ts";
 import type { JobEventType } from "../../../domain/words/event.ts";
-import type { StoredEvent } from "../../../durable-objects/store/outbox.ts";
+import type { VersionedEvent } from "../../../durable-objects/store/outbox.ts";
 import type { Model } from "../model.ts";
 
 /** Ends that no report of the worker made. */
@@ -16,7 +16,7 @@ const TAKEN: ReadonlySet<JobEventType> = new Set([
   "job.timed_out",
 ]);
 
-export const noteCut = (model: Model, event: StoredEvent, job: Job | undefined): void => {
+export const noteCut = (model: Model, event: VersionedEvent, job: Job | undefined): void => {
   const { jobId, lease, type } = event;
   const key = `${jobId}/${lease}`;
   if (type === "job.started") model.startedLeases.add(key);

@@ -5,16 +5,16 @@ import { isLeased, type Job } from "../../../domain/job/job.ts";
 import { parseInterval } from "../../../domain/schedule/interval.ts";
 import type { JobEventType } from "../../../domain/words/event.ts";
 import { isFinal } from "../../../domain/words/job-status.ts";
-import type { StoredEvent } from "../../../durable-objects/store/outbox.ts";
+import type { VersionedEvent } from "../../../durable-objects/store/outbox.ts";
 import type { World } from "../world.ts";
 import type { Snapshot } from "./snapshot.ts";
 
 type Check = (before: Snapshot, now: Snapshot, world: World) => string | null;
 
-const eventsOf = (now: Snapshot, ...types: readonly JobEventType[]): StoredEvent[] =>
+const eventsOf = (now: Snapshot, ...types: readonly JobEventType[]): VersionedEvent[] =>
   now.outbox.flatMap(({ entries }) => entries.events).filter(({ type }) => types.includes(type));
 
-const detailOf = (event: StoredEvent): Record<string, number> => event.detail as Record<string, number>;
+const detailOf = (event: VersionedEvent): Record<string, number> => event.detail as Record<string, number>;
 
 /** Jobs that waited before and were assigned since, before and after. */
 export const givenOut = (before: Snapshot, now: Snapshot): [Job, Job][] =>

@@ -7,7 +7,6 @@ import type { Worker } from "../../../domain/fleet/worker.ts";
 import { isHaltedBy, KILLSWITCH_OFF, type Killswitch } from "../../../domain/killswitch.ts";
 import type { Schedule } from "../../../domain/schedule/schedule.ts";
 import type { Webhook } from "../../../domain/webhook.ts";
-import type { OutboxRow } from "../../../durable-objects/store/outbox.ts";
 import type { BudgetNotice } from "../../../durable-objects/store/settings.ts";
 import type { SqlValue } from "../../../durable-objects/store/sql.ts";
 import type { DeliveryRow } from "../actors/receiver.ts";
@@ -16,7 +15,7 @@ import type { Written } from "../platform/disk.ts";
 import { LIMITED, type World } from "../world.ts";
 import { noteCut } from "./cut-streams.ts";
 import { noteLimited, noteSpent } from "./money.ts";
-import { JobIndex, type JobRow, type StoredJobs } from "./stored-jobs.ts";
+import { JobIndex, type JobRow, type StoredJobs, type TellingRow } from "./stored-jobs.ts";
 
 export interface Snapshot extends StoredJobs {
   readonly index: JobIndex;
@@ -34,7 +33,7 @@ export interface Snapshot extends StoredJobs {
   readonly backoffs: ReadonlyMap<string, number>;
   readonly drainedSeq: number;
   /** Rows of the outbox that no earlier snapshot had. */
-  readonly outbox: readonly OutboxRow[];
+  readonly outbox: readonly TellingRow[];
   readonly outboxCount: number;
   readonly outboxOldestAt: number | null;
   readonly spentNanoUsd: number;
@@ -160,14 +159,14 @@ export const takeSnapshot = (world: World, before: Snapshot | null = null, noted
   };
 };
 
-const outboxSince = ({ outbox }: JobIndex, lastSeq: number): OutboxRow[] => {
-  const rows: OutboxRow[] = [];
+const outboxSince = ({ outbox }: JobIndex, lastSeq: number): TellingRow[] => {
+  const rows: TellingRow[] = [];
   for (const row of outbox.values()) if (row.seq > lastSeq) rows.push(row);
   return rows;
 };
 
 const oldestAtOf = ({ outbox }: JobIndex): number | null => {
-  let oldest: OutboxRow | null = null;
+  let oldest: TellingRow | null = null;
   for (const row of outbox.values()) if (oldest === null || row.seq < oldest.seq) oldest = row;
   return oldest?.at ?? null;
 };

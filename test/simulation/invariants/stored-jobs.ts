@@ -3,8 +3,9 @@
 
 import { isLeased, type Job } from "../../../domain/job/job.ts";
 import { currentJob } from "../../../domain/job/job-record.ts";
+import { readStoredEvent, type Stored } from "../../../domain/job/stored-timeline.ts";
 import { isFinal } from "../../../domain/words/job-status.ts";
-import type { OutboxEntries, OutboxRow } from "../../../durable-objects/store/outbox.ts";
+import { type OutboxRow, readEntries, type VersionedEvent } from "../../../durable-objects/store/outbox.ts";
 import type { Row } from "../../../durable-objects/store/sql.ts";
 import type { Disk, FollowedTable, Written } from "../platform/disk.ts";
 import type { Parsed } from "./parsed.ts";
@@ -44,11 +45,22 @@ interface Change {
   readonly begins?: boolean;
 }
 
+/** An outbox row with all that its events say. */
+export interface TellingRow extends OutboxRow {
+  readonly entries: OutboxRow["entries"] & { readonly events: readonly VersionedEvent[] };
+}
+
+const tellingEntries = (body: string): TellingRow["entries"] => {
+  const entries = readEntries(body);
+  const events = entries.events.map((one) => ({ ...one, ...readStoredEvent(JSON.parse(one.text) as Stored) }));
+  return { ...entries, events };
+};
+
 interface Columns {
   readonly jobs: JobRow;
   readonly payloads: string;
   readonly results: string;
-  readonly outbox: OutboxRow & { readonly changes: readonly Change[] };
+  readonly outbox: TellingRow & { readonly changes: readonly Change[] };
 }
 
 type Table = keyof Columns & FollowedTable;
@@ -93,8 +105,8 @@ export class JobIndex {
   }
 
   /** What history does not have, by number. */
-  get outbox(): ReadonlyMap<string | number, OutboxRow> {
-    const unsent = new Map<string | number, OutboxRow>();
+  get outbox(): ReadonlyMap<string | number, TellingRow> {
+    const unsent = new Map<string | number, TellingRow>();
     for (const [key, row] of this.#rows.outbox) if (row.seq > this.#drainedSeq) unsent.set(key, row);
     return unsent;
   }
@@ -141,7 +153,7 @@ export class JobIndex {
   #keepOutbox({ seq, at, chars, body, jobs }: Row): string[] {
     const written = jobs === null ? [] : this.#parsed.of<Change[]>(jobs as string);
     const changes = written.map((change) => ({ ...change, job: wholeJob(change.job) }));
-    const entries = JSON.parse(body as string) as OutboxEntries;
+    const entries = tellingEntries(body as string);
     const row = { seq: seq as number, at: at as number, chars: chars as number, entries, changes };
     this.#rows.outbox.set(row.seq, row);
     for (const change of changes) {
