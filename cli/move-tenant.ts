@@ -14,6 +14,8 @@ interface Ends {
   readonly source: Tenants;
   readonly target: Tenants;
   readonly options: { readonly signal?: AbortSignal };
+  /** Told once the tenant is stopped here, before anything is copied. */
+  readonly onStopped?: () => void;
   /** Told after each part. */
   readonly onProgress?: (words: string) => void;
 }
@@ -71,6 +73,7 @@ export const moveTenant = async (ends: Ends, to: string): Promise<MovedTable[]> 
   const { state } = await target.arrive(tenant, { move, created_at, jurisdiction, schema }, options);
   const moved: MovedTable[] = [];
   if (state === "arriving") {
+    ends.onStopped?.();
     const { onProgress } = ends;
     const stepOf = (table: Table, step: number): Ends => ({
       ...ends,

@@ -26,10 +26,11 @@ const CALM = "Requests are served on; what reads the history waits until it is t
 
 const moveHistory = async ({ output, signal }: Context, source: Tenants, tenant: string, text: string) => {
   const database = databaseOf(text);
-  output.say(`The history of tenant "${tenant}" moves to ${text}. ${CALM}`);
   let next: HistoryMoveAnswer["next"] | undefined;
   do {
+    const isFirst = next === undefined;
     ({ next } = await source.moveHistory(tenant, { database, next }, { signal }));
+    if (isFirst && next !== null) output.say(`The history of tenant "${tenant}" moves to ${text}. ${CALM}`);
     if (next !== null) output.live(`${next.phase === "copy" ? "Copies" : "Compares"} table ${next.table}`);
   } while (next !== null);
   output.endLive();
@@ -71,9 +72,10 @@ export const moveCommands: readonly Verb[] = [
       if (given === undefined) throw new UsageError("--to is missing: give the address of the new deployment");
       const to = checkedAddress(given, "--to ");
       const target = new Signalbox({ url: to, key: rootKeyOf(env, "SERVICE_TARGET_ROOT_KEY") }).tenants;
-      output.say(`Tenant "${tenant}" is stopped here: its requests get 503 until everything is at ${to}.`);
+      const onStopped = () =>
+        output.say(`Tenant "${tenant}" is stopped here: its requests get 503 until everything is at ${to}.`);
       const onProgress = (words: string) => output.live(words);
-      const moved = await moveTenant({ tenant, source, target, options, onProgress }, to).finally(() =>
+      const moved = await moveTenant({ tenant, source, target, options, onStopped, onProgress }, to).finally(() =>
         output.endLive(),
       );
       output.table({ tenant, to, tables: moved }, moved, [

@@ -73,6 +73,8 @@ test("keys, config, schedules, open jobs, history and cost are there, and work g
 
   const { stdout } = await move("acme", "--to", target.url);
   expect(stdout).toContain("jobs");
+  // A repeated move says only what is true: nothing is stopped any more.
+  expect((await move("acme", "--to", target.url)).stderr).not.toContain("stopped");
 
   const left = await here("GET", `/api/jobs/${done.id}`);
   expect([left.status, left.body.code]).toEqual([410, "tenant_moved"]);

@@ -309,6 +309,13 @@ test("an address where something else listens is told as such", async () => {
   expect(await ended).toMatch(/SERVICE_API_URL .* is not a Signalbox coordinator: GET \/health answered HTTP 200/);
 });
 
+test("a worker whose tenant has moved ends, and says so", async () => {
+  coordinator.upgradeStatus = 410;
+  coordinator.allowsSocket = false;
+  const { ended } = connectWorker();
+  expect(await ended).toBe("set SERVICE_API_URL to the new address (no socket here)");
+});
+
 test("a worker whose name another one still has waits for it, and then works over a WebSocket", async () => {
   coordinator.upgradeStatus = 409;
   coordinator.allowsSocket = false;

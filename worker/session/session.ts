@@ -39,10 +39,11 @@ export type SessionHost = {
 export type SessionSettings = { apiUrl: string; apiKey: string; instance: string };
 
 /**
- * 401 and 403 end the worker, because every new try would be refused, too. A redirect means that the address is wrong.
+ * 401 and 403 end the worker, because every new try would be refused, too. A redirect, and 410 of a tenant that has
+ * moved, mean that the address is wrong.
  */
 export function isRefusal(status: number): boolean {
-  return status === 401 || status === 403 || (status >= 300 && status < 400);
+  return status === 401 || status === 403 || status === 410 || (status >= 300 && status < 400);
 }
 
 export function explainRefusal(status: number, detail: string, settings: SessionSettings, location?: string): string {
@@ -50,6 +51,7 @@ export function explainRefusal(status: number, detail: string, settings: Session
   if (status === 401) return `${settings.apiUrl} refused the key: set SERVICE_API_KEY to a valid key${said}`;
   if (status === 403)
     return `the key in SERVICE_API_KEY may not act as a worker: use one of role worker or standard${said}`;
+  if (status === 410) return `set SERVICE_API_URL to the new address${said}`;
   return `${settings.apiUrl} redirects to ${location ?? "another address"}: set SERVICE_API_URL to the coordinator's own address`;
 }
 
