@@ -25,7 +25,10 @@ export const runCommand = async (
   const parsed = parse(argv, VERBS);
   if (parsed.kind !== "run") throw new Error("not run");
   const send: typeof fetch = async (input, init = {}) => {
-    const answered = await answer(new URL(String(input)), init);
+    const aborted = new Promise<never>((_, reject) => {
+      init.signal?.addEventListener("abort", () => reject(init.signal?.reason));
+    });
+    const answered = await Promise.race([answer(new URL(String(input)), init), aborted]);
     return answered instanceof Response ? answered : Response.json(answered);
   };
   const context = {

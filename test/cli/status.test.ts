@@ -103,3 +103,9 @@ it("says what it cannot read, and the rest all the same", async () => {
   expect(of("cost")).toMatchObject({ verdict: "bad", says: "cannot be read: this key may not read cost" });
   expect(of("queue")?.verdict).toBe("good");
 });
+
+it("says what does not answer, and waits for nothing else", async () => {
+  const never = new Promise<object>(() => {});
+  const { code, of } = await status({ "/api/cost": never });
+  expect([code, of("cost")?.says, of("queue")?.says]).toEqual([1, "no answer within 4 s", "nothing waits"]);
+});
