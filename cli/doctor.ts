@@ -171,7 +171,12 @@ const checkJob = async (
   signal: AbortSignal,
 ): Promise<Check> => {
   const inTime = AbortSignal.any([signal, AbortSignal.timeout(SMALL_JOB_MS)]);
-  const created = await client.jobs.create({ prompt: "Say hello.", tags: [...tags], ...wanted }, { signal });
+  const asked = { prompt: "Say hello.", tags: [...tags], ...wanted };
+  const created = await client.jobs.create(asked, { signal }).catch((error) => {
+    if (error instanceof ApiProblem) return error;
+    throw error;
+  });
+  if (created instanceof ApiProblem) return bad("job", `none can be created: ${created.message}`);
   try {
     const job = await followJob(created.id, inTime);
     if (job.status === "completed") return good("job", `${job.id} completed on ${job.assigned_worker}`);

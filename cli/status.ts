@@ -33,11 +33,14 @@ const BUDGET_SPAN = { day: "today", month: "this month" } as const;
 const percent = (share: number): string => `${(share * 100).toFixed(share < 0.1 ? 1 : 0)} %`;
 const jobs = (count: number): string => `${count} ${count === 1 ? "job" : "jobs"}`;
 
+/** As the service says it of a full disk; one that only fills refuses nothing. */
+const REFUSING = /\bare refused\b/;
+
 const service: Question<Awaited<ReturnType<Client["service"]["health"]>>> = {
   what: "service",
   read: ({ service: { health } }, options) => health(options),
   judge: ({ version, warnings = [] }) => ({
-    verdict: warnings.length === 0 ? "good" : "warning",
+    verdict: warnings.some((one) => REFUSING.test(one)) ? "bad" : warnings.length === 0 ? "good" : "warning",
     says: [`version ${version}`, ...warnings].join("; "),
     figures: { version, warnings: warnings.length },
   }),

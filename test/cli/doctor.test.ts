@@ -14,7 +14,12 @@ afterEach(() => {
 const worker = { instance: "w1", provider: "ollama", paused: false, unavailable: null, models: ["llama3.2", "qwen"] };
 
 /** The checks of a service with one worker, whose runtime lists these models. */
-const checksWith = async (models: string[] | null, runtimeModels: string[] | null) => {
+const checksWith = async (
+  models: string[] | null,
+  runtimeModels: string[] | null,
+  about: Check["what"] = "runtime",
+  followJob: Parameters<typeof examine>[3] = null,
+) => {
   const one = { ...worker, models };
   const answers: Record<string, object> = {
     "/health": { status: "ok", version: VERSION },
@@ -34,9 +39,9 @@ const checksWith = async (models: string[] | null, runtimeModels: string[] | nul
   const url = `http://127.0.0.1:${(server.address() as { port: number }).port}`;
   const client = new Signalbox({ url, key: "sb_1" });
   const checks: Check[] = [];
-  const examined = examine(client, { url, key: "sb_1" }, { tags: [] }, null, AbortSignal.timeout(5_000));
+  const examined = examine(client, { url, key: "sb_1" }, { tags: [] }, followJob, AbortSignal.timeout(5_000));
   for await (const check of examined) checks.push(check);
-  return checks.filter(({ what, verdict }) => what === "runtime" && verdict !== "good");
+  return checks.filter(({ what, verdict }) => what === about && verdict !== "good");
 };
 
 it("a runtime that lost the worker's model is named, with what to do", async () => {
@@ -59,4 +64,11 @@ it.each([
   ["that names none", null, ["mistral"]],
 ])("a worker %s has lost nothing", async (_who, models, runtimeModels) => {
   expect(await checksWith(models, runtimeModels)).toEqual([]);
+});
+
+it("a job that is refused is a finding beside the others", async () => {
+  const never = () => Promise.reject(new Error("there is no job to follow"));
+  expect(await checksWith(null, null, "job", never)).toEqual([
+    { what: "job", verdict: "bad", says: expect.stringContaining("none can be created: ") },
+  ]);
 });
