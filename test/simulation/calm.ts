@@ -18,6 +18,7 @@ const CHANCES = [0, 0, 0, 0, 0] as const;
 const TICK_MS = 5_000;
 const SILENCE_MS = 400_000;
 const MAX_WORKING_ROUNDS = 120;
+const CALM_CONCURRENCY = 6;
 /** In silence every alarm needs a reason: a due time, a drain, a final job's leave. */
 const MAX_ALARMS_IN_SILENCE = 400;
 /** An alarm removes old deliveries: those whose try ends after it, at most as many as are tried at once, may be more. */
@@ -48,6 +49,8 @@ const calmSettings = async (world: World): Promise<void> => {
   await done(world, shell.call(admin, "replaceConfig", config));
   // The killswitch of a budget that is no longer reached ends only when it is cleared.
   await done(world, shell.call(admin, "clearKillswitch", { resumeAll: true }));
+  for (const { instance } of world.workers)
+    await done(world, shell.call(admin, "setWorkerHours", { instance, hours: null, timezone: "UTC" }));
   for (const name of ["first", "second"]) await done(world, shell.call(admin, "deleteSchedule", { name }));
 };
 
@@ -92,7 +95,7 @@ const work = async (world: World): Promise<string | null> => {
     worker.credential = keyOf(world.fresh("next-worker-key"));
     await done(world, world.makeKey(worker.credential));
     Object.assign(worker, { provider: index % 2 === 0 ? "p" : "q", tags: "a,b", models: null, runtimeModels: null });
-    worker.concurrency = 2;
+    worker.concurrency = CALM_CONCURRENCY;
     if (index % 2 === 1) await done(world, connect(world, worker, CHANCES));
   }
   for (let round = 0; round < MAX_WORKING_ROUNDS; round += 1) {

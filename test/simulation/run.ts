@@ -7,8 +7,10 @@ import { DEPARTURES } from "./actors/departures.ts";
 import { ERRANDS } from "./actors/errands.ts";
 import { FAULTS } from "./actors/faults.ts";
 import { KEY_LIMIT_ACTIONS } from "./actors/key-limits.ts";
+import { LATE_REPORTS } from "./actors/late-reports.ts";
 import { LIMIT_ACTIONS } from "./actors/limits.ts";
 import { MOVES } from "./actors/moves.ts";
+import { OPERATOR_ACTIONS } from "./actors/operators.ts";
 import { RUNNER_ACTIONS } from "./actors/runners.ts";
 import { VIEWER_ACTIONS } from "./actors/viewers.ts";
 import { VISITOR_ACTIONS } from "./actors/visitors.ts";
@@ -37,6 +39,8 @@ const ACTORS: Readonly<Record<string, Action>> = {
   ...LIMIT_ACTIONS,
   ...KEY_LIMIT_ACTIONS,
   ...RUNNER_ACTIONS,
+  ...OPERATOR_ACTIONS,
+  ...LATE_REPORTS,
 };
 
 /** They move the world on. */
@@ -121,7 +125,7 @@ export const runPlan = async (plan: Plan): Promise<Violation | null> => {
       if (wrong !== null) return { what: wrong, step: index };
     }
     world.isShared = false;
-    const wrong = await calm(world, inspect);
+    const wrong = await calm(world, () => inspect(true));
     return wrong === null ? null : { what: wrong, step: plan.steps.length };
   } finally {
     await breatheOut();

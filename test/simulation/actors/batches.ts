@@ -1,13 +1,13 @@
 // Batches: clients that make and cancel them, and the objects of their files, which are silent or slow, or do what they
 // are asked and never say so. What such an object keeps is real (`BatchLines`), on SQLite in memory.
 
-import { DatabaseSync } from "node:sqlite";
 import { BatchLines } from "../../../durable-objects/files/batch-lines.ts";
 import type { BatchFile } from "../../../durable-objects/files/file-objects.ts";
 import type { StoredFile } from "../../../durable-objects/files/stored-file.ts";
-import type { Row, Sql, SqlValue } from "../../../durable-objects/store/sql.ts";
+import type { Sql, SqlValue } from "../../../durable-objects/store/sql.ts";
 import type { StepKind } from "../plan.ts";
 import type { Clock } from "../platform/clock.ts";
+import { Database } from "../platform/database.ts";
 import { SimulatedFault } from "../platform/disk.ts";
 import { oneOf, pickOf } from "../platform/random.ts";
 import type { Action, World } from "../world.ts";
@@ -19,9 +19,9 @@ const MOST_LINES = 30;
 const SLOW_MS = 2_000;
 const MOODS = ["fine", "fine", "slow", "silent", "deaf"] as const;
 
-const sqlOf = (database: DatabaseSync): Sql => ({
+const sqlOf = (database: Database): Sql => ({
   exec: (query, ...bindings: SqlValue[]) => {
-    const rows = database.prepare(query).all(...bindings) as Row[];
+    const rows = database.rows(query, ...bindings);
     return { toArray: () => rows };
   },
   databaseSize: 0,
@@ -46,7 +46,7 @@ export class FileObjects {
   /** Stores a file; returns its size. */
   put(id: string, text: string): number {
     const bytes = new TextEncoder().encode(text);
-    const lines = new BatchLines(sqlOf(new DatabaseSync(":memory:")), (from, to) => [bytes.subarray(from, to)]);
+    const lines = new BatchLines(sqlOf(new Database()), (from, to) => [bytes.subarray(from, to)]);
     this.#lines.set(id, lines);
     this.#sizes.set(id, bytes.byteLength);
     return bytes.byteLength;

@@ -28,13 +28,13 @@ export const withWorker =
   };
 
 /** The object heard of the worker, or continues to hear of it for a while. */
-const noteSign = ({ model, shell }: World, { instance }: WorkerActor, forMs = 0): void => {
+export const noteSign = ({ model, shell }: World, { instance }: WorkerActor, forMs = 0): void => {
   const { nowAt, elapsedAt } = shell.clock;
   model.signs.set(instance, Math.max(model.signs.get(instance) ?? 0, nowAt + forMs));
   model.heardAt.set(instance, Math.max(model.heardAt.get(instance) ?? 0, elapsedAt + forMs));
 };
 
-const takeLease = (world: World, worker: WorkerActor, job: LeasedJob): void => {
+export const takeLease = (world: World, worker: WorkerActor, job: LeasedJob): void => {
   const key = `${job.id}/${job.lease}`;
   const holder = world.model.holders.get(key);
   if (holder !== undefined && holder !== worker.instance)
@@ -71,6 +71,8 @@ export const presenceOf = (worker: WorkerActor, chance: number): PresenceRequest
   models: worker.models,
   ...(worker.runtimeModels === null ? {} : { runtime_models: worker.runtimeModels }),
   concurrency: worker.concurrency,
+  // Now and then one is started again that does not let its models be managed.
+  ...(chance < 0.95 ? { can: ["pull", "load", "unload"] } : {}),
   // Most list their jobs; some do not, and some have lost them.
   ...(chance < 0.6 ? { jobs: [...worker.held.keys()] } : chance < 0.7 ? { jobs: [] } : {}),
 });

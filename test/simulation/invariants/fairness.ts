@@ -12,13 +12,15 @@ type Standings = ReadonlyMap<string, Standing>;
 /** How the flows of each order stood after a world's last step. */
 const stood = new WeakMap<World, { readonly memory: Memory; readonly orders: ReadonlyMap<string, Standings> }>();
 
-const standingsIn = ({ flows }: Memory): Map<string, Standings> =>
-  new Map(
-    [...flows.orders].map(([name, order]) => [
-      name,
-      new Map([...order.standings()].map((standing) => [standing.name, standing])),
-    ]),
-  );
+/** With fewer flows than `least` an order says nothing. */
+const standingsIn = ({ flows }: Memory, least: number): Map<string, Standings> => {
+  const orders = new Map<string, Standings>();
+  for (const [name, order] of flows.orders) {
+    const standings = [...order.standings()];
+    if (standings.length >= least) orders.set(name, new Map(standings.map((standing) => [standing.name, standing])));
+  }
+  return orders;
+};
 
 /** Those of which one job waited all the time, by the name of their order. */
 const flowsThatStayed = (before: Snapshot, now: Snapshot): Set<string> => {
@@ -35,12 +37,14 @@ export const turnsAreFair = (before: Snapshot, now: Snapshot, world: World): str
   const { memory } = world.shell;
   const past = stood.get(world);
   if (memory === null) return null;
-  const orders = standingsIn(memory);
-  stood.set(world, { memory, orders });
+  // Beside a flow that was served another one waited.
+  stood.set(world, { memory, orders: standingsIn(memory, 2) });
   // An object that woke begins with what the jobs that run were charged for.
   if (world.isShared || past?.memory !== memory) return null;
   const given = givenOut(before, now);
-  const stayed = given.length === 0 ? new Set() : flowsThatStayed(before, now);
+  if (given.length === 0) return null;
+  const orders = standingsIn(memory, 1);
+  const stayed = flowsThatStayed(before, now);
   for (const [was, job] of given) {
     const name = `${was.priority} ${was.groupKey}`;
     const own = past.orders.get(name)?.get(was.flow);

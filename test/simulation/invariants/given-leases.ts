@@ -2,7 +2,7 @@
 
 import type { Member } from "../../../domain/fleet/fleet.ts";
 import { withModel } from "../../../domain/fleet/model-set.ts";
-import type { Worker } from "../../../domain/fleet/worker.ts";
+import { unavailableOf, type Worker } from "../../../domain/fleet/worker.ts";
 import { isLeased, type Job } from "../../../domain/job/job.ts";
 import type { Check } from "./invariants.ts";
 import type { Snapshot } from "./snapshot.ts";
@@ -47,7 +47,7 @@ export const providerLimitHolds: Check = (before, now, { isShared }) => {
 const mayHave = (worker: Worker | undefined, job: Job, nowAt: number): boolean =>
   worker !== undefined &&
   !worker.isHalted &&
-  worker.unavailable === null &&
+  unavailableOf(worker, nowAt) === null &&
   (worker.pause === null || (worker.pause.untilAt ?? Number.POSITIVE_INFINITY) <= nowAt) &&
   (job.provider === null || worker.provider === job.provider) &&
   job.tags.every((tag) => worker.tags.includes(tag)) &&

@@ -103,10 +103,12 @@ export const checkHistory = (_before: Snapshot, now: Snapshot, world: World): st
     if (difference !== null) return difference;
   }
   model.uncompared.clear();
+  const wrong = now.isWhole ? eventsAgree(world) : null;
+  if (wrong !== null) return wrong;
   const state = `${world.shell.history.appliedCount} ${now.drainedSeq}`;
   if (state === model.comparedHistory) return null;
   model.comparedHistory = state;
-  return eventsAgree(world) ?? attemptsAgree(world) ?? auditAgrees(world) ?? runsAgree(world);
+  return attemptsAgree(world) ?? auditAgrees(world) ?? runsAgree(world);
 };
 
 /** Each event is there once and never changes. */

@@ -175,7 +175,10 @@ const dueMeansAlarm: Check = (_before, now, { shell }) => {
   note(leavesJournalAt(now));
   for (const untilAt of now.backoffs.values()) note(untilAt);
   for (const expiresAt of Object.values(now.expiries)) note(expiresAt);
-  for (const { pause } of now.workers.values()) note(pause?.untilAt ?? null);
+  for (const { pause, opening } of now.workers.values()) {
+    note(pause?.untilAt ?? null);
+    note(opening?.changesAt ?? null);
+  }
   for (const { nextRunAt } of now.schedules) note(nextRunAt);
   note(now.budgetEndsAt);
   const hasRoom = shell.memory !== null && shell.memory.deliveriesUnderWay.size < ALWAYS_ALLOWED_UNDER_WAY;

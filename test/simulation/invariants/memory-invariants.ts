@@ -15,9 +15,16 @@ import { isSameJson } from "./same-json.ts";
 import type { Snapshot } from "./snapshot.ts";
 import type { JobRow } from "./stored-jobs.ts";
 
-export const indexesEqualTables = (_before: Snapshot, now: Snapshot, { shell }: World): string | null => {
-  const { memory } = shell;
+/** The memory that was last found equal to the tables. */
+const found = new WeakMap<World, Memory>();
+
+/** Memory that is wrong about what nobody wrote is found when that is written, or by the next look at everything. */
+export const indexesEqualTables = (before: Snapshot, now: Snapshot, world: World): string | null => {
+  const { memory } = world.shell;
   if (memory === null) return null;
+  const isKnown = found.get(world) === memory && before.jobs === now.jobs && before.workers === now.workers;
+  if (isKnown && !now.isWhole) return settingsEqual(memory, now);
+  found.set(world, memory);
   return (
     openCountsEqual(memory, now) ??
     queueEquals(memory, now) ??
@@ -185,9 +192,10 @@ export const nobodyWaitsInVain = (_before: Snapshot, now: Snapshot, world: World
     asked.add(job.groupKey);
     const request = routeRequest({ memory, nowAt: now.nowAt }, job);
     for (const member of heard) {
-      const { instance, pause } = member.worker;
-      const isPauseOver = (pause?.untilAt ?? Number.POSITIVE_INFINITY) <= policy.nowAt;
-      if (isPauseOver || firstRefusal(member, request, policy, fleet) !== null) continue;
+      const { instance, pause, opening } = member.worker;
+      const opensAt = [pause?.untilAt, opening?.changesAt];
+      const isOpenedByTime = opensAt.some((at) => at != null && at <= policy.nowAt);
+      if (isOpenedByTime || firstRefusal(member, request, policy, fleet) !== null) continue;
       if (!(job.avoidedWorkers.includes(instance) && isLookedAtSoon(memory, now, world)))
         return `job ${job.id} waits, and ${instance} may have it`;
     }
