@@ -29,8 +29,8 @@ export class WholeEvents {
     const all = from === 0 ? bytes : this.#hold(bytes);
     const end = all.byteLength > LONGEST_HELD_BYTES ? all.byteLength : lastEndIn(all, from);
     if (end === 0 && from > 0) return all.subarray(0, 0);
-    const passed = all.subarray(0, end);
-    this.rest();
+    const passed = end === all.byteLength ? all : all.subarray(0, end);
+    if (from > 0) this.rest();
     if (end < all.byteLength) this.#hold(all.subarray(end));
     this.#note(passed);
     return passed;

@@ -33,8 +33,9 @@ export const queryOf = ({ jobId, lease, jurisdiction, wishes }: ReadRequest): st
     after: String(wishes.after),
   }).toString();
 
-export const readRequestOf = (request: Request): ReadRequest => {
-  const query = new URL(request.url).searchParams;
+/** `text`: the query. */
+export const readRequestOf = (text: string): ReadRequest => {
+  const query = new URLSearchParams(text);
   const api = APIS.find((one) => one === query.get("api")) ?? null;
   return {
     jobId: query.get("job") ?? "",

@@ -11,6 +11,7 @@ import {
   FAILED_DEPENDENCY,
   GONE,
   NO_CONTENT,
+  OK,
   SWITCHING_PROTOCOLS,
   TOO_MANY_REQUESTS,
 } from "../../contract/words/http-status.ts";
@@ -18,17 +19,18 @@ import { closeCodes } from "../../contract/words/values.ts";
 import { streamLost } from "../../domain/job/job-error.ts";
 import { type Jurisdiction, objectNamed } from "../object-name.ts";
 import { answerClose, close, send } from "../sockets/hibernating-sockets.ts";
-import { callMethod, LINE_URL, openLine } from "../sockets/object-line.ts";
+import { LINE_URL, openLine } from "../sockets/object-line.ts";
 import { PING, PONG } from "../sockets/tenant-socket.ts";
 import { wholeEventsIn } from "./events-body.ts";
 import { HeldBodies } from "./held-bodies.ts";
 import { makeRoom, noteHolder } from "./held-output.ts";
+import { ReadingLine } from "./reading-line.ts";
 import { MAX_STREAMS, UNCONFIRMED_BYTES } from "./relay-bounds.ts";
 import { heldJobOf, type ReadRequest, readRequestOf } from "./relay-request.ts";
 import { END_GRACE_MS, type EndError, RelayedStream } from "./relayed-stream.ts";
 import type { RunnerOwner } from "./runner-owner.ts";
 import type { Cut, StreamLease, StreamOwner } from "./stream-owner.ts";
-import { Reader } from "./stream-reader.ts";
+import { answerRead, type OpenOutlet, Reader } from "./stream-reader.ts";
 import { UnconfirmedStreams } from "./unconfirmed-streams.ts";
 
 export interface RelayEnv {
@@ -65,16 +67,23 @@ export class Relay<Env extends RelayEnv = RelayEnv> extends DurableObject<Env> {
   }
 
   override async fetch(request: Request): Promise<Response> {
-    if (request.url === LINE_URL) return openLine(() => ({ answer: (method, args) => callMethod(this, method, args) }));
+    if (request.url === LINE_URL)
+      return openLine((tell) => new ReadingLine(tell, this, (query, open) => this.#join(this.#askedBy(query), open)));
     const heldFor = heldJobOf(request.url);
     if (heldFor !== null) {
       await this.#bodies.hold(heldFor, await request.text(), Date.now());
       return new Response(null, { status: NO_CONTENT });
     }
     if (request.headers.get("upgrade") === "websocket") return this.#openLine(request);
-    const asked = readRequestOf(request);
+    const asked = this.#askedBy(new URL(request.url).search);
+    if (request.method === "POST") return this.#write(asked, request);
+    return answerRead((open) => this.#join(asked, open), request.signal);
+  }
+
+  #askedBy(query: string): ReadRequest {
+    const asked = readRequestOf(query);
     this.jurisdiction = asked.jurisdiction;
-    return request.method === "POST" ? this.#write(asked, request) : this.#read(asked, request.signal);
+    return asked;
   }
 
   #openLine(request: Request): Response {
@@ -166,29 +175,28 @@ export class Relay<Env extends RelayEnv = RelayEnv> extends DurableObject<Env> {
     if (!reader.wishes.isNumbered) this.#readerGone(stream, true);
   }
 
-  /** The answer begins with the first event; if there is none, it says so. */
-  async #read(asked: ReadRequest, signal: AbortSignal): Promise<Response> {
+  /** With the first event, if the reader is the client that asked; resolves to the status of its answer. */
+  async #join(asked: ReadRequest, open: OpenOutlet): Promise<number> {
     const stream = this.#stream(asked.jobId, asked.lease, Date.now());
     this.#unconfirmed.remove(stream);
-    if (asked.wishes.isNumbered && stream.isFull) return new Response(null, { status: TOO_MANY_REQUESTS });
-    if (!stream.has(asked.wishes.after)) return new Response(null, { status: GONE });
+    if (asked.wishes.isNumbered && stream.isFull) return TOO_MANY_REQUESTS;
+    if (!stream.has(asked.wishes.after)) return GONE;
     if (!asked.wishes.isNumbered) {
       stream.awaitedBy += 1;
       await stream.begun;
       stream.awaitedBy -= 1;
-      if (!stream.hasEvents) return new Response(null, { status: FAILED_DEPENDENCY });
+      if (!stream.hasEvents) return FAILED_DEPENDENCY;
       // An answer without its beginning would look whole.
-      if (!stream.has(asked.wishes.after)) return new Response(null, { status: GONE });
+      if (!stream.has(asked.wishes.after)) return GONE;
     }
     const nowAt = Date.now();
     const leave = (): void => {
       if (stream.readers.delete(reader) && !asked.wishes.isNumbered) this.#readerGone(stream, false);
     };
-    const reader = new Reader(asked.wishes, nowAt, leave);
-    signal.addEventListener("abort", leave);
+    const reader = new Reader(asked.wishes, nowAt, open(leave));
     stream.join(reader, nowAt);
     if (stream.isToldLost) this.#tell((tenant) => tenant.streamLost(stream.jobId, stream.lease));
-    return new Response(reader.body, { headers: { "content-type": "text/event-stream; charset=utf-8" } });
+    return OK;
   }
 
   /** Over HTTP: a body of events, for networks without WebSockets. */

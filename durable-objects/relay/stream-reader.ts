@@ -1,7 +1,8 @@
-// A client that reads a relayed stream: its connection, what it leaves unread, and its signs of life. The bytes that it
-// is given belong to all readers of the stream, so that what many leave unread is kept once.
+// A client that reads a relayed stream: what it leaves unread, and its signs of life. The bytes that it is given belong
+// to all readers of the stream, so that what many leave unread is kept once.
 
 import type { Api } from "../../domain/words/api.ts";
+import { costOf } from "../sockets/reading-frames.ts";
 import { BURST_BYTES, BURST_MS, PIECE_BYTES, WINDOW_BYTES } from "./relay-bounds.ts";
 
 /** A comment: it keeps a silent connection alive. */
@@ -17,40 +18,36 @@ export interface ReaderWishes {
   readonly after: number;
 }
 
-const encoder = new TextEncoder();
-/** A piece takes more memory than its bytes. */
-const PIECE_COST_BYTES = 64;
-const costOf = ({ byteLength }: Uint8Array): number => byteLength + PIECE_COST_BYTES;
-const KEEP_ALIVE_BYTES = encoder.encode(KEEP_ALIVE);
+/** The connection that a reader is sent on. */
+export interface Outlet {
+  readonly unreadBytes: number;
+  readonly write: (piece: Uint8Array) => void;
+  readonly close: () => void;
+  /** Without an end, so that its client does not take a part for the whole. */
+  readonly cut: () => void;
+}
+
+const KEEP_ALIVE_BYTES = new TextEncoder().encode(KEEP_ALIVE);
+
+/** `leave` is called when the connection has ended. */
+export type OpenOutlet = (leave: () => void) => Outlet;
 
 export class Reader {
   readonly wishes: ReaderWishes;
-  readonly body: ReadableStream<Uint8Array>;
+  readonly #outlet: Outlet;
   #lastWriteAt: number;
   #writtenBytes = 0;
   /** Since when it has left more unread than allowed, and up to where it must read to count as a reader. */
   #behind: { readonly sinceAt: number; readonly untilBytes: number } | null = null;
-  #controller: ReadableStreamDefaultController<Uint8Array> | null = null;
 
-  constructor(wishes: ReaderWishes, nowAt: number, onGone: () => void) {
+  constructor(wishes: ReaderWishes, nowAt: number, outlet: Outlet) {
     this.wishes = wishes;
+    this.#outlet = outlet;
     this.#lastWriteAt = nowAt;
-    this.body = new ReadableStream<Uint8Array>(
-      {
-        start: (controller) => {
-          this.#controller = controller;
-        },
-        cancel: () => {
-          this.#controller = null;
-          onGone();
-        },
-      },
-      { highWaterMark: WINDOW_BYTES, size: costOf },
-    );
   }
 
   get unreadBytes(): number {
-    return WINDOW_BYTES - (this.#controller?.desiredSize ?? WINDOW_BYTES);
+    return this.#outlet.unreadBytes;
   }
 
   /** It leaves more unread than allowed of what came a moment ago; one that reads on may stay behind what comes. */
@@ -77,6 +74,43 @@ export class Reader {
 
   #enqueue(piece: Uint8Array): void {
     this.#writtenBytes += costOf(piece);
+    this.#outlet.write(piece);
+  }
+
+  close(): void {
+    this.#outlet.close();
+  }
+
+  cut(): void {
+    this.#outlet.cut();
+  }
+}
+
+/** The body of an answer. */
+export class BodyOutlet implements Outlet {
+  readonly body: ReadableStream<Uint8Array>;
+  #controller: ReadableStreamDefaultController<Uint8Array> | null = null;
+
+  constructor(onGone: () => void) {
+    this.body = new ReadableStream<Uint8Array>(
+      {
+        start: (controller) => {
+          this.#controller = controller;
+        },
+        cancel: () => {
+          this.#controller = null;
+          onGone();
+        },
+      },
+      { highWaterMark: WINDOW_BYTES, size: costOf },
+    );
+  }
+
+  get unreadBytes(): number {
+    return WINDOW_BYTES - (this.#controller?.desiredSize ?? WINDOW_BYTES);
+  }
+
+  write(piece: Uint8Array): void {
     this.#controller?.enqueue(piece);
   }
 
@@ -85,9 +119,23 @@ export class Reader {
     this.#controller = null;
   }
 
-  /** Without an end, so that its client does not take a part for the whole. */
   cut(): void {
     this.#controller?.error(new Error("the stream was cut"));
     this.#controller = null;
   }
 }
+
+/** `join` resolves to the status. */
+export const answerRead = async (
+  join: (open: OpenOutlet) => Promise<number>,
+  signal: AbortSignal,
+): Promise<Response> => {
+  let body: ReadableStream<Uint8Array> | null = null;
+  const status = await join((leave) => {
+    const outlet = new BodyOutlet(leave);
+    signal.addEventListener("abort", leave);
+    body = outlet.body;
+    return outlet;
+  });
+  return new Response(body, { status, headers: { "content-type": "text/event-stream; charset=utf-8" } });
+};

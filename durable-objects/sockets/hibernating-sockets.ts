@@ -80,9 +80,9 @@ class HibernatingSocket implements TenantSocket {
   }
 }
 
-export const send = (socket: WebSocket, text: string): void => {
+export const send = (socket: WebSocket, message: string | Uint8Array): void => {
   try {
-    socket.send(text);
+    socket.send(message);
   } catch {
     // Closed in between: its close event follows.
   }

@@ -50,6 +50,9 @@ export const readAnswered = (message: string): Answered => {
   return { number: Number(message.slice(0, end)), text: message.slice(end + 1) };
 };
 
+/** Sends the edge what answers nothing. */
+type Tell = (message: string | Uint8Array) => void;
+
 /** What an object does on a line. */
 export interface LineEnd {
   readonly answer: (method: string, text: string) => Promise<string>;
@@ -58,16 +61,13 @@ export interface LineEnd {
   readonly ended?: () => void;
 }
 
-/**
- * Calls may be under way side by side; if one has no answer, the line ends. `begin` gets what sends the edge a text
- * that answers nothing.
- */
-export const openLine = (begin: (tell: (text: string) => void) => LineEnd): Response => {
+/** Calls may be under way side by side; if one has no answer, the line ends. */
+export const openLine = (begin: (tell: Tell) => LineEnd): Response => {
   const [client, server] = Object.values(new WebSocketPair()) as [WebSocket, WebSocket];
   server.accept();
   const say = (number: number, text: string): void => send(server, answeredText({ number, text }));
   const fail = (): void => close(server, INTERNAL_ERROR, "a call has no answer");
-  const end = begin((text) => say(NO_ANSWER, text));
+  const end = begin((message) => (typeof message === "string" ? say(NO_ANSWER, message) : send(server, message)));
   server.addEventListener("message", ({ data }) => {
     const { number, method, text } = readAsked(String(data));
     if (number === NO_ANSWER) end.hear?.(text);

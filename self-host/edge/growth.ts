@@ -1,6 +1,7 @@
 // What clients can make grow in the process of the edge in Node, beside what `src/growth.ts` says (`domain/words/growth.ts`).
 
 import type { GrowthRow } from "../../domain/words/growth.ts";
+import { MAX_AWAY_BYTES } from "../../durable-objects/sockets/reading-frames.ts";
 import { BOUNDS } from "../../src/http/shares.ts";
 import { MAX_BEHIND_BYTES } from "./client-sockets.ts";
 import { MAX_UNREAD_BYTES } from "./client-upgrade.ts";
@@ -51,6 +52,18 @@ export const GROWTH: readonly GrowthRow[] = [
     atTheBound: { drops: "the connections furthest behind" },
     freedBy: "reading",
     provenBy: ["test/self-host/edge/edge-server.test.ts", "cuts off clients that read nothing"],
+  },
+  {
+    what: "what a relay has sent of a stream that its reader has not taken",
+    holds: ["self-host/edge/read-streams.ts#readers", "self-host/edge/read-streams.ts#took"],
+    grownBy: "reader",
+    countedBy: "durable-objects/relay/reading-line.ts",
+    bound: MAX_AWAY_BYTES,
+    unit: "bytes",
+    of: "stream",
+    atTheBound: { waits: "for its reader: the rest stays with the relay" },
+    freedBy: "reading",
+    provenBy: ["test/self-host/edge/read-streams.test.ts", "stays with the relay, but for a little"],
   },
   {
     what: "messages of sockets that their object has not read",

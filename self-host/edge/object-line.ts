@@ -1,6 +1,6 @@
 // One line to an object (`durable-objects/sockets/object-line.ts`): a WebSocket through the private door. Several calls may be
-// under way; each gets its own answer. Beside them go the frames of clients' sockets. Invariant: when the line ends,
-// whatever ended it, every call without an answer fails at once, and the sockets end.
+// under way; each gets its own answer. Beside them go the frames of clients' sockets, and the streams that clients read.
+// Invariant: when the line ends, whatever ended it, every call without an answer fails at once, and sockets and streams end.
 
 import { randomBytes } from "node:crypto";
 import { connect, type Socket } from "node:net";
@@ -8,7 +8,8 @@ import { readOutcome } from "../../durable-objects/calls/grouped-calls.ts";
 import { askedText, NO_ANSWER, readAnswered } from "../../durable-objects/sockets/object-line.ts";
 import { ClientSockets } from "./client-sockets.ts";
 import { processAway } from "./process-away.ts";
-import { TextReader, textFrame } from "./websocket-frame.ts";
+import { type ReadPace, ReadStreams } from "./read-streams.ts";
+import { MessageReader, textFrame } from "./websocket-frame.ts";
 
 const END_OF_HEAD = "\r\n\r\n";
 const SWITCHES_PROTOCOLS = "HTTP/1.1 101 ";
@@ -21,10 +22,19 @@ interface PendingCall {
   readonly reject: (error: Error) => void;
 }
 
+export interface LineOpening {
+  readonly socketPath: string;
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
+  /** Of what clients read. */
+  readonly pace: ReadPace;
+}
+
 export class ObjectLine {
   readonly #socket: Socket;
   readonly sockets: ClientSockets = new ClientSockets(this);
-  readonly #texts = new TextReader();
+  readonly streams: ReadStreams;
+  readonly #messages = new MessageReader();
   /** In the order in which they were asked. */
   readonly #asked = new Map<number, PendingCall>();
   #lastNumber = 0;
@@ -32,8 +42,9 @@ export class ObjectLine {
   /** The answer to the upgrade as far as it has come; null once the line is open. */
   #head: string | null = "";
 
-  constructor(socketPath: string, path: string, headers: Record<string, string>, onEnd: (line: ObjectLine) => void) {
+  constructor({ socketPath, path, headers, pace }: LineOpening, onEnd: (line: ObjectLine) => void) {
     let failure = new Error("the object ended the line");
+    this.streams = new ReadStreams(this, pace);
     this.#socket = connect(socketPath);
     this.#socket.on("data", (bytes: Buffer) => this.#hear(bytes));
     this.#socket.on("error", (error) => {
@@ -43,6 +54,7 @@ export class ObjectLine {
     this.#socket.on("close", () => {
       onEnd(this);
       this.sockets.end();
+      this.streams.end(failure);
       for (const { reject } of this.#asked.values()) reject(processAway(failure));
     });
     const key = randomBytes(KEY_BYTES).toString("base64");
@@ -69,6 +81,7 @@ export class ObjectLine {
 
   /** Sends what has no answer. */
   tell(method: string, text: string): void {
+    this.#usedAt = performance.now();
     this.#socket.write(textFrame(askedText({ number: NO_ANSWER, method, text })));
   }
 
@@ -77,9 +90,18 @@ export class ObjectLine {
     return this.#socket.writableLength;
   }
 
-  /** Whether a call is under way, or a socket open. */
+  /** Reads no further until `resume`. */
+  pause(): void {
+    this.#socket.pause();
+  }
+
+  resume(): void {
+    this.#socket.resume();
+  }
+
+  /** Whether a call is under way, a socket open, or a stream read. */
   get isBusy(): boolean {
-    return this.#asked.size > 0 || this.sockets.size > 0;
+    return this.#asked.size > 0 || this.sockets.size > 0 || this.streams.size > 0;
   }
 
   /** How long ago it was last used. */
@@ -99,7 +121,10 @@ export class ObjectLine {
 
   #hear(bytes: Buffer): void {
     try {
-      for (const text of this.#texts.read(this.#afterHead(bytes))) this.#take(text);
+      for (const message of this.#messages.read(this.#afterHead(bytes))) {
+        if (typeof message === "string") this.#take(message);
+        else this.streams.take(message);
+      }
     } catch (error) {
       this.close(error as Error);
     }

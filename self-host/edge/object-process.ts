@@ -9,6 +9,7 @@ import type { Refusal } from "../../domain/words/refusal.ts";
 import type { Result } from "../../domain/words/result.ts";
 import { linesOf } from "../../durable-objects/calls/grouped-calls.ts";
 import { GROUP, LINE_URL } from "../../durable-objects/sockets/object-line.ts";
+import { READ_URL } from "../../durable-objects/sockets/reading-frames.ts";
 import type { SocketOpening } from "../../src/home.ts";
 import type { ClientSocket } from "./client-sockets.ts";
 import { ObjectLine } from "./object-line.ts";
@@ -74,7 +75,8 @@ export class ObjectProcess {
   /** Sends a request to an object. Its answer may begin at any time and stream for any time. */
   async fetch(path: string, url: string, asked: StreamedRequest = {}): Promise<Streamed> {
     this.#refuseIfClosed();
-    const { method = "GET", body, isWorkers, ifLost } = asked;
+    if (url.startsWith(READ_URL)) return this.#read(path, url.slice(READ_URL.length), asked.ifLost);
+    const { method = "GET", body, isWorkers } = asked;
     const headers = this.#headers(url);
     const tenant = tenantOf(path);
     const answer = await new Promise<IncomingMessage>((resolve, reject) => {
@@ -86,20 +88,21 @@ export class ObjectProcess {
     });
     // The reader gets the error; no other listener is needed.
     answer.on("error", () => undefined);
-    const pace = {
-      takeTurn: (bytes: number) => this.#readTurns.take(tenant, Math.max(bytes, LEAST_READ_BYTES)),
-      // What other objects answer, such as a file's bytes, comes from no data line.
-      noteRead: (count: number) => path.startsWith("/RELAY/") && this.#paces.noteRead(tenant, count),
-    };
+    const takeTurn = (bytes: number) => this.#readTurns.take(tenant, Math.max(bytes, LEAST_READ_BYTES));
     let bytes: ReadableStream<Uint8Array> | null = null;
     return {
       status: answer.statusCode ?? 0,
       get body() {
-        bytes ??= streamedBytes(answer, pace, ifLost);
+        bytes ??= streamedBytes(answer, takeTurn);
         return bytes;
       },
       text: () => text(answer),
     };
+  }
+
+  async #read(path: string, query: string, ifLost?: LastWords): Promise<Streamed> {
+    const answer = await this.#lines.to(path).streams.read(query, ifLost);
+    return { ...answer, text: async () => "" };
   }
 
   /** Fails what is under way, and all that follows. */
@@ -115,7 +118,13 @@ export class ObjectProcess {
 
   #openLine(path: string, onEnd: (line: ObjectLine) => void): ObjectLine {
     this.#refuseIfClosed();
-    return new ObjectLine(this.#socketPath, path, this.#headers(LINE_URL), onEnd);
+    const tenant = tenantOf(path);
+    const pace = {
+      takeTurn: (bytes: number) => this.#readTurns.take(tenant, bytes),
+      // What a hosted provider says comes from no data line.
+      noteRead: (bytes: number) => path.startsWith("/RELAY/") && this.#paces.noteRead(tenant, bytes),
+    };
+    return new ObjectLine({ socketPath: this.#socketPath, path, headers: this.#headers(LINE_URL), pace }, onEnd);
   }
 
   /** `url`: what the object is asked. */

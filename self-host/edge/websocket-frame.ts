@@ -7,8 +7,9 @@ const LENGTH = 0x7f;
 const IN_2_BYTES = 126;
 const IN_8_BYTES = 127;
 const MAX_IN_2_BYTES = 0xffff;
-/** The last frame of a message, which is text: a message in one frame. */
+/** The last frame of a message: a message in one frame. */
 const WHOLE_TEXT = 0x81;
+const WHOLE_BYTES = 0x82;
 const IS_MASKED = 0x80;
 export const MASK_BYTES = 4;
 
@@ -41,28 +42,33 @@ export const textFrame = (text: string): Buffer => {
   return frame;
 };
 
-/** Reads the texts that a server sends, one a frame. Anything else is an error. */
-export class TextReader {
+/** Text is a string. */
+export type Message = string | Buffer;
+
+/** Reads the messages that a server sends, one a frame. Anything else is an error. */
+export class MessageReader {
   #received: Buffer[] = [];
   #receivedBytes = 0;
   /** Fewer bytes do not complete the current frame, or its header. */
   #wantedBytes = 2;
 
-  /** Returns the texts that are complete with these bytes. */
-  read(bytes: Buffer): string[] {
+  /** Returns the messages that are complete with these bytes. */
+  read(bytes: Buffer): Message[] {
     this.#received.push(bytes);
     this.#receivedBytes += bytes.length;
-    const texts: string[] = [];
+    const messages: Message[] = [];
     while (this.#receivedBytes >= this.#wantedBytes) {
       const received = this.#whole();
       const header = headerBytes(received);
       this.#wantedBytes = received.length < header ? header : header + payloadBytes(received);
       if (received.length < this.#wantedBytes) break;
-      if (received[0] !== WHOLE_TEXT) throw new Error("not a whole text");
-      texts.push(received.toString("utf8", header, this.#wantedBytes));
+      const isText = received[0] === WHOLE_TEXT;
+      if (!isText && received[0] !== WHOLE_BYTES) throw new Error("not a whole message");
+      const message = received.subarray(header, this.#wantedBytes);
+      messages.push(isText ? message.toString() : message);
       this.#keep(received.subarray(this.#wantedBytes));
     }
-    return texts;
+    return messages;
   }
 
   #whole(): Buffer {

@@ -5,13 +5,15 @@ import { MAX_READERS_OF_A_STREAM } from "../../contract/data-line.ts";
 import { boundFor, makeRoom } from "../../durable-objects/relay/held-output.ts";
 import { PROCESS_BYTES, RELAY_BYTES, WINDOW_BYTES } from "../../durable-objects/relay/relay-bounds.ts";
 import { RelayedStream } from "../../durable-objects/relay/relayed-stream.ts";
-import { Reader } from "../../durable-objects/relay/stream-reader.ts";
+import { BodyOutlet, Reader } from "../../durable-objects/relay/stream-reader.ts";
 import { UnconfirmedStreams } from "../../durable-objects/relay/unconfirmed-streams.ts";
 
 const NOW = 1_000_000;
 const event = (text: string): string =>
   `data: ${JSON.stringify({ choices: [{ index: 0, delta: { content: text } }] })}\n\n`;
 const streamOf = (jobId = "a", lease = 1): RelayedStream => new RelayedStream(jobId, lease, NOW);
+const bodies = new WeakMap<Reader, ReadableStream<Uint8Array>>();
+const bodyOf = (one: Reader): ReadableStream<Uint8Array> => bodies.get(one) as ReadableStream<Uint8Array>;
 const reader = (more: Partial<Reader["wishes"]> = {}): Reader => {
   const wishes = {
     api: "chat/completions",
@@ -20,13 +22,16 @@ const reader = (more: Partial<Reader["wishes"]> = {}): Reader => {
     keepAliveMs: 5_000,
     after: 0,
   } as const;
-  return new Reader({ ...wishes, ...more }, NOW, () => undefined);
+  const outlet = new BodyOutlet(() => undefined);
+  const made = new Reader({ ...wishes, ...more }, NOW, outlet);
+  bodies.set(made, outlet.body);
+  return made;
 };
 const second = (): Reader => reader({ api: null, isNumbered: true });
 
 const chunksOf = async (one: Reader): Promise<Uint8Array[]> => {
   const chunks: Uint8Array[] = [];
-  for await (const chunk of one.body) chunks.push(chunk);
+  for await (const chunk of bodyOf(one)) chunks.push(chunk);
   return chunks;
 };
 const textOf = async (one: Reader): Promise<string> => Buffer.concat(await chunksOf(one)).toString();
@@ -127,7 +132,7 @@ describe("output that readers leave unread", () => {
     const stream = streamOf();
     const behind = reader();
     stream.join(behind, NOW);
-    const reading = behind.body.getReader();
+    const reading = bodyOf(behind).getReader();
     const takeSome = async (): Promise<void> => {
       for (let bytes = 0; bytes < 1_500_000; ) bytes += (await reading.read()).value?.byteLength ?? 0;
     };

@@ -90,11 +90,18 @@ export const LIMIT_MUTANTS: readonly Mutant[] = [
     "test/self-host/edge/pass-on.test.ts",
   ]),
   mutant(
+    "a reader is sent more than the edge takes",
+    "durable-objects/relay/reading-line.ts",
+    "if (this.#awayBytes >= MAX_AWAY_BYTES) break;",
+    "",
+    ["test/self-host/edge/read-streams.test.ts"],
+  ),
+  mutant(
     "an answer that breaks off may end in half an event",
-    "self-host/edge/streamed-bytes.ts",
-    "events === null ? bytes : events.take(bytes)",
+    "self-host/edge/read-streams.ts",
+    "this.#events?.take(bytes) ?? bytes",
     "bytes",
-    ["test/self-host/edge/streamed-bytes.test.ts"],
+    ["test/self-host/edge/read-streams.test.ts"],
   ),
   mutant(
     "deployed, an answer that breaks off may end in half an event",

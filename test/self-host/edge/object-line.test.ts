@@ -9,7 +9,7 @@ import { type WebSocket, WebSocketServer } from "ws";
 import { answeredText, askedText, readAnswered, readAsked } from "../../../durable-objects/sockets/object-line.ts";
 import { ObjectProcess, type StreamedRequest } from "../../../self-host/edge/object-process.ts";
 import { Paces, READER_BYTES_A_SECOND } from "../../../self-host/edge/pace.ts";
-import { TextReader, textFrame } from "../../../self-host/edge/websocket-frame.ts";
+import { type Message, MessageReader, textFrame } from "../../../self-host/edge/websocket-frame.ts";
 import { folderForEachTest } from "../../support/temporary-folder.ts";
 
 const OBJECT = "/TENANT/t";
@@ -207,8 +207,8 @@ describe("frames", () => {
     const texts = ["", "größe", "x".repeat(125), "x".repeat(126), "€".repeat(400), "y".repeat(70_000)];
     const bytes = Buffer.concat(texts.map(unmasked));
     for (const step of [1, 2, 3, 1_000, bytes.length]) {
-      const reader = new TextReader();
-      const read: string[] = [];
+      const reader = new MessageReader();
+      const read: Message[] = [];
       for (let at = 0; at < bytes.length; at += step) read.push(...reader.read(bytes.subarray(at, at + step)));
       expect(read).toEqual(texts);
     }

@@ -1,0 +1,247 @@
+// The streams that clients read of one object, on its line (`durable-objects/sockets/reading-frames.ts`). What one message
+// brings passes in a turn of its tenant (`tick-turns.ts`); until then the line is not read. Invariant: a reader is given
+// whole answers, or learns that its stream broke off; whatever ends the line ends its readers.
+
+import { type LastWords, WholeEvents } from "../../contract/text/whole-events.ts";
+import { OK } from "../../contract/words/http-status.ts";
+import {
+  costOf,
+  ENDED,
+  HEAD_BYTES,
+  MAX_AWAY_BYTES,
+  READERS,
+  type ReadingWord,
+} from "../../durable-objects/sockets/reading-frames.ts";
+import { processAway } from "./process-away.ts";
+
+/** What a part costs of a turn at least, in bytes: it is a write to a client. */
+const LEAST_PART_BYTES = 4 * 1024;
+/** What readers took is told together, unless the object may wait for it. */
+const TOLD_WITHIN_MS = 100;
+const SOON_BYTES = MAX_AWAY_BYTES / 4;
+
+/** What its tenant's streams have in common. */
+export interface ReadPace {
+  /** To read so many bytes; null: it may read at once. */
+  readonly takeTurn: (bytes: number) => Promise<void> | null;
+  readonly noteRead: (bytes: number) => unknown;
+}
+
+interface StreamLine {
+  readonly tell: (method: string, text: string) => void;
+  readonly pause: () => void;
+  readonly resume: () => void;
+}
+
+/** The answer to a read. */
+export interface ReadAnswer {
+  readonly status: number;
+  readonly body: ReadableStream<Uint8Array>;
+}
+
+export class ReadStreams {
+  readonly #line: StreamLine;
+  readonly #pace: ReadPace;
+  readonly #readers = new Map<number, StreamReader>();
+  /** Messages that wait for their turn. */
+  readonly #messages: ReadPart[][] = [];
+  #isTaking = false;
+  #lastNumber = 0;
+  readonly #took = new Map<number, number>();
+  #telling: NodeJS.Timeout | undefined;
+  #isToldSoon = false;
+
+  constructor(line: StreamLine, pace: ReadPace) {
+    this.#line = line;
+    this.#pace = pace;
+  }
+
+  get size(): number {
+    return this.#readers.size;
+  }
+
+  /** `ifLost`: what it ends with if it breaks off, behind a whole event; without it it fails. */
+  async read(query: string, ifLost?: LastWords): Promise<ReadAnswer> {
+    this.#lastNumber += 1;
+    const number = this.#lastNumber;
+    const reader = new StreamReader(ifLost, {
+      took: (bytes) => this.#noteTaken(number, bytes),
+      left: () => this.#left(number),
+    });
+    this.#readers.set(number, reader);
+    this.#say("read", number, query);
+    const status = await reader.status;
+    return { status, body: reader.body };
+  }
+
+  /** A message of the object; throws if it is none. */
+  take(message: Buffer): void {
+    this.#messages.push(partsOf(message));
+    if (!this.#isTaking) void this.#takeAll();
+  }
+
+  /** The line has ended. */
+  end(failure: Error): void {
+    clearTimeout(this.#telling);
+    for (const reader of this.#readers.values()) reader.break(processAway(failure));
+    this.#readers.clear();
+  }
+
+  async #takeAll(): Promise<void> {
+    this.#isTaking = true;
+    for (let parts = this.#messages.shift(); parts !== undefined; parts = this.#messages.shift()) {
+      const cost = parts.reduce((sum, { size }) => sum + Math.max(size, LEAST_PART_BYTES), 0);
+      const turn = this.#pace.takeTurn(cost);
+      if (turn !== null) {
+        this.#line.pause();
+        await turn;
+        this.#line.resume();
+      }
+      this.#pace.noteRead(parts.reduce((sum, { bytes }) => sum + bytes.byteLength, 0));
+      for (const part of parts) this.#give(part);
+    }
+    this.#isTaking = false;
+  }
+
+  #give({ number, size, bytes }: ReadPart): void {
+    const reader = this.#readers.get(number);
+    if (reader === undefined) return;
+    if (size < 0 && size !== -OK) this.#readers.delete(number);
+    if (size >= 0) reader.give(bytes);
+    else if (size === -OK) reader.begin();
+    else if (size === ENDED) reader.end();
+    else if (size < -OK) reader.refuse(-size);
+    else reader.break(new Error("the object cut the stream"));
+  }
+
+  #left(number: number): void {
+    if (!this.#readers.delete(number)) return;
+    this.#took.delete(number);
+    this.#say("left", number);
+  }
+
+  #noteTaken(number: number, bytes: number): void {
+    if (!this.#readers.has(number)) return;
+    const taken = (this.#took.get(number) ?? 0) + bytes;
+    this.#took.set(number, taken);
+    this.#telling ??= setTimeout(() => this.#tellTaken(), TOLD_WITHIN_MS);
+    if (taken < SOON_BYTES || this.#isToldSoon) return;
+    this.#isToldSoon = true;
+    setImmediate(() => this.#tellTaken());
+  }
+
+  #tellTaken(): void {
+    clearTimeout(this.#telling);
+    this.#telling = undefined;
+    this.#isToldSoon = false;
+    const lines = [...this.#took].map(([number, bytes]) => `took ${number} ${bytes}`);
+    this.#took.clear();
+    if (lines.length > 0) this.#line.tell(READERS, lines.join("\n"));
+  }
+
+  #say(word: ReadingWord, number: number, said = ""): void {
+    this.#line.tell(READERS, `${word} ${number} ${said}`);
+  }
+}
+
+interface ReadPart {
+  readonly number: number;
+  /** Below 0 there are no bytes. */
+  readonly size: number;
+  readonly bytes: Uint8Array;
+}
+
+/** The bytes are copied: what one reader leaves must not keep the message, which has those of all. */
+const partsOf = (message: Buffer): ReadPart[] => {
+  const parts: ReadPart[] = [];
+  for (let at = 0; at < message.length; ) {
+    const [number, size] = [message.readUInt32BE(at), message.readInt32BE(at + 4)];
+    at += HEAD_BYTES;
+    const end = at + Math.max(0, size);
+    if (end > message.length) throw new Error("a part is not whole");
+    parts.push({ number, size, bytes: Uint8Array.prototype.slice.call(message, at, end) });
+    at = end;
+  }
+  return parts;
+};
+
+interface ReaderTools {
+  readonly took: (bytes: number) => void;
+  readonly left: () => void;
+}
+
+class StreamReader {
+  readonly #ifLost: LastWords | undefined;
+  readonly #tools: ReaderTools;
+  readonly #events: WholeEvents | null;
+  readonly #begun = Promise.withResolvers<number>();
+  #pieces: Uint8Array[] = [];
+  #isWhole = false;
+  #failure: Error | null = null;
+  #wake = (): void => undefined;
+  readonly body: ReadableStream<Uint8Array>;
+
+  constructor(ifLost: LastWords | undefined, tools: ReaderTools) {
+    this.#ifLost = ifLost;
+    this.#tools = tools;
+    this.#events = ifLost === undefined ? null : new WholeEvents();
+    this.body = new ReadableStream(
+      { pull: (controller) => this.#pull(controller), cancel: () => tools.left() },
+      { highWaterMark: 0 },
+    );
+  }
+
+  get status(): Promise<number> {
+    return this.#begun.promise;
+  }
+
+  begin(): void {
+    this.#begun.resolve(OK);
+  }
+
+  refuse(status: number): void {
+    this.#begun.resolve(status);
+  }
+
+  give(bytes: Uint8Array): void {
+    this.#pieces.push(bytes);
+    this.#wake();
+  }
+
+  end(): void {
+    this.#isWhole = true;
+    this.#wake();
+  }
+
+  break(failure: Error): void {
+    this.#failure = failure;
+    this.#begun.reject(failure);
+    this.#wake();
+  }
+
+  async #pull(controller: ReadableStreamDefaultController<Uint8Array>): Promise<void> {
+    for (;;) {
+      const bytes = this.#pieces.shift();
+      if (bytes !== undefined) {
+        this.#tools.took(costOf(bytes));
+        const passed = this.#events?.take(bytes) ?? bytes;
+        if (passed.byteLength > 0) return controller.enqueue(passed);
+      } else if (this.#isWhole) return this.#close(controller, this.#events?.rest());
+      else if (this.#failure !== null) return this.#breakOff(controller, this.#failure);
+      else
+        await new Promise<void>((resolve) => {
+          this.#wake = resolve;
+        });
+    }
+  }
+
+  #close(controller: ReadableStreamDefaultController<Uint8Array>, last: Uint8Array = new Uint8Array()): void {
+    if (last.byteLength > 0) controller.enqueue(last);
+    controller.close();
+  }
+
+  #breakOff(controller: ReadableStreamDefaultController<Uint8Array>, failure: Error): void {
+    if (this.#ifLost === undefined || this.#events === null) controller.error(failure);
+    else this.#close(controller, new TextEncoder().encode(this.#ifLost(this.#events.last())));
+  }
+}
