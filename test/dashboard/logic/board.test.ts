@@ -1,9 +1,9 @@
 // The live board: messages in, latest state out, bounded.
 
 import { beforeEach, describe, expect, it } from "vitest";
-import type { WorkerResource } from "../../contract/fleet/worker.ts";
-import type { LiveJob, LiveMessage } from "../../contract/live.ts";
-import { apply, clearBoard, counts, jobs, minutes, workers, workersTotal } from "../../dashboard/state/board.ts";
+import type { WorkerResource } from "../../../contract/fleet/worker.ts";
+import type { LiveJob, LiveMessage } from "../../../contract/live.ts";
+import { apply, clearBoard, counts, jobs, minutes, workers, workersTotal } from "../../../dashboard/state/board.ts";
 
 const at = (second: number): string => new Date(Date.UTC(2026, 0, 1, 0, 0, second)).toISOString();
 

@@ -1,11 +1,11 @@
 // Why a job waits, and what a change of many jobs tells.
 
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import type { QueueView } from "../../contract/jobs/insight.ts";
-import type { LiveJob } from "../../contract/live.ts";
-import { clearBoard, queue } from "../../dashboard/state/board.ts";
-import { changePart } from "../../dashboard/state/bulk-change.ts";
-import { reasonOf } from "../../dashboard/state/waiting.ts";
+import type { QueueView } from "../../../contract/jobs/insight.ts";
+import type { LiveJob } from "../../../contract/live.ts";
+import { clearBoard, queue } from "../../../dashboard/state/board.ts";
+import { changePart } from "../../../dashboard/state/bulk-change.ts";
+import { reasonOf } from "../../../dashboard/state/waiting.ts";
 
 const asks = { provider: null, model: null, tags: ["gpu"], api: null };
 

@@ -1,11 +1,11 @@
 // The dashboard's formatting: diffs, durations, money, tags, addresses.
 
 import { describe, expect, it } from "vitest";
-import { axisDuration, dateTime, duration, relative, shortened, splitTags, usd } from "../../dashboard/format.ts";
-import { pathOf } from "../../dashboard/parts/charts/plot.tsx";
-import { EMPTY_JOB, jsonError, toBody } from "../../dashboard/parts/job-fields.ts";
-import { href, parsePlace } from "../../dashboard/router.ts";
-import { diffLines, shortDiff } from "../../dashboard/settings/diff.ts";
+import { axisDuration, dateTime, duration, relative, shortened, splitTags, usd } from "../../../dashboard/format.ts";
+import { pathOf } from "../../../dashboard/parts/charts/plot.tsx";
+import { EMPTY_JOB, jsonError, toBody } from "../../../dashboard/parts/job-fields.ts";
+import { href, parsePlace } from "../../../dashboard/router.ts";
+import { diffLines, shortDiff } from "../../../dashboard/settings/diff.ts";
 
 it("a duration on an axis is a figure, however short", () => {
   expect([0, 0.25, 0.5, 1, 1500].map(axisDuration)).toEqual(["0", "0.3 ms", "0.5 ms", "1 ms", "1.5 s"]);

@@ -1,7 +1,7 @@
 // The search line of the jobs page: the same filter as text, as API fields, and as a test of live jobs.
 
 import { describe, expect, it } from "vitest";
-import type { LiveJob } from "../../contract/live.ts";
+import type { LiveJob } from "../../../contract/live.ts";
 import {
   completions,
   filterIn,
@@ -9,8 +9,8 @@ import {
   matches,
   mistypedField,
   parseSearch,
-} from "../../dashboard/state/job-filter.ts";
-import { rangeInWords, withRange } from "../../dashboard/state/time-range.ts";
+} from "../../../dashboard/state/job-filter.ts";
+import { rangeInWords, withRange } from "../../../dashboard/state/time-range.ts";
 
 const job = (given: Partial<LiveJob>): LiveJob =>
   ({

@@ -1,11 +1,11 @@
 // A job's time as spans, and the part of it that the waterfall shows.
 
 import { describe, expect, it } from "vitest";
-import type { AttemptResource } from "../../contract/jobs/insight.ts";
-import type { JobEventResource, JobResource } from "../../contract/jobs/job.ts";
-import { lastWait, msIn, type Span, timed } from "../../dashboard/jobs/story/attempt-spans.ts";
-import { ownSpans } from "../../dashboard/jobs/story/own-spans.ts";
-import { closer, moved, placeIn, ticksOf } from "../../dashboard/jobs/story/waterfall-window.ts";
+import type { AttemptResource } from "../../../contract/jobs/insight.ts";
+import type { JobEventResource, JobResource } from "../../../contract/jobs/job.ts";
+import { lastWait, msIn, type Span, timed } from "../../../dashboard/jobs/story/attempt-spans.ts";
+import { ownSpans } from "../../../dashboard/jobs/story/own-spans.ts";
+import { closer, moved, placeIn, ticksOf } from "../../../dashboard/jobs/story/waterfall-window.ts";
 
 const at = (seconds: number): string => new Date(Date.UTC(2026, 0, 1) + seconds * 1000).toISOString();
 const ms = (seconds: number): number => Date.parse(at(seconds));

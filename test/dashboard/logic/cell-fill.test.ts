@@ -1,8 +1,8 @@
 // The fill of a cell in the fleet's grid.
 
 import { expect, it } from "vitest";
-import type { FleetGridGroup } from "../../contract/fleet/fleet-grid.ts";
-import { fillOf } from "../../dashboard/fleet/cell-fill.ts";
+import type { FleetGridGroup } from "../../../contract/fleet/fleet-grid.ts";
+import { fillOf } from "../../../dashboard/fleet/cell-fill.ts";
 
 const group = {
   states: ["online", "busy", "idle"],

@@ -1,7 +1,7 @@
 // The dispatch signal: green only while work can be dispatched and succeeds.
 
 import { describe, expect, it } from "vitest";
-import { type LineFacts, lineSignal } from "../../dashboard/overview/line-signal.ts";
+import { type LineFacts, lineSignal } from "../../../dashboard/overview/line-signal.ts";
 
 const NOW = Date.UTC(2026, 0, 1);
 const pool = (given: Partial<LineFacts["fleet"][number]> = {}): LineFacts["fleet"][number] => ({
