@@ -6,6 +6,7 @@ import { App } from "./app.tsx";
 import { followAddress } from "./router.ts";
 import { startClock } from "./state/clock.ts";
 import { dropFirstSocket } from "./state/first-socket.ts";
+import { keepFocus } from "./state/focus.ts";
 import { keepIdentity } from "./state/identity.ts";
 import { connectLive } from "./state/live.ts";
 import { keepScroll } from "./state/scroll.ts";
@@ -47,6 +48,7 @@ effect(() => {
   return undefined;
 });
 keepScroll();
+keepFocus();
 const root = document.getElementById("app");
 if (root === null) throw new Error("index.html has no #app");
 render(<App />, root);

@@ -1,7 +1,8 @@
 // Dialogs with the browser's <dialog>: focus stays inside, Escape closes, and focus returns to where it was.
 
 import type { ComponentChildren } from "preact";
-import { useEffect, useId, useRef, useState } from "preact/hooks";
+import { useEffect, useId, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { giveBack } from "../state/focus.ts";
 import { tellError } from "../state/notice.ts";
 import { Problem } from "./problem.tsx";
 
@@ -18,13 +19,25 @@ export const Dialog = ({
 }) => {
   const element = useRef<HTMLDialogElement>(null);
   const titleId = useId();
-  useEffect(() => {
-    const before = document.activeElement as HTMLElement | null;
-    element.current?.showModal();
-    return () => before?.focus?.();
+  const close = useRef(onClose);
+  close.current = onClose;
+  // With the key that opens it: what is typed next is for the dialog.
+  useLayoutEffect(() => {
+    const { current: dialog } = element;
+    if (dialog === null) return;
+    const { activeElement: before } = document;
+    const closed = (): void => close.current();
+    dialog.addEventListener("close", closed);
+    dialog.showModal();
+    return () => {
+      // Its own closing must not close a dialog that follows it.
+      dialog.removeEventListener("close", closed);
+      dialog.close();
+      giveBack(before);
+    };
   }, []);
   return (
-    <dialog ref={element} class={`dialog dialog-${tone}`} aria-labelledby={titleId} onClose={onClose}>
+    <dialog ref={element} class={`dialog dialog-${tone}`} aria-labelledby={titleId}>
       <h2 id={titleId}>{title}</h2>
       {children}
     </dialog>
@@ -87,7 +100,12 @@ export const Confirm = ({
           <button type="button" class="button" onClick={onClose}>
             {isDestructive ? "Keep as it is" : "Not now"}
           </button>
-          <button type="submit" class={`button ${isDestructive ? "danger" : "primary"}`} disabled={isBusy || !isReady}>
+          <button
+            type="submit"
+            class={`button ${isDestructive ? "danger" : "primary"}`}
+            disabled={!isReady}
+            aria-disabled={isBusy}
+          >
             {action}
           </button>
         </div>

@@ -11,10 +11,17 @@ export const offsetInAddress = (): number => {
   return Number.isInteger(offset) && offset > 0 ? Math.min(offset, MAX_OFFSET) : 0;
 };
 
-const turnTo = (offset: number): void => {
-  refine({ offset: offset <= 0 ? null : String(offset) });
-  scrollTo({ top: 0 });
+/** A key press leaves the pager, which has the focus, in view. */
+export const scrollUp = ({ detail: clicks }: MouseEvent): void => {
+  if (clicks > 0) scrollTo({ top: 0 });
 };
+
+const turningTo =
+  (offset: number) =>
+  (event: MouseEvent): void => {
+    refine({ offset: offset <= 0 ? null : String(offset) });
+    scrollUp(event);
+  };
 
 export const Pager = ({
   total,
@@ -40,10 +47,10 @@ export const Pager = ({
       </span>
       {(offset > 0 || !isEnd) && (
         <span class="pager-turn">
-          <button type="button" class="button small" disabled={offset === 0} onClick={() => turnTo(offset - size)}>
+          <button type="button" class="button small" disabled={offset === 0} onClick={turningTo(offset - size)}>
             Previous
           </button>
-          <button type="button" class="button small" disabled={isEnd} onClick={() => turnTo(offset + size)}>
+          <button type="button" class="button small" disabled={isEnd} onClick={turningTo(offset + size)}>
             Next
           </button>
         </span>

@@ -1,4 +1,4 @@
-// The command palette: open a page, find an id, pause a worker, reach the killswitch. Also lists the keyboard
+// The command palette: open a page, find an id, pause or resume a worker, engage or clear the killswitch. Also lists the keyboard
 // shortcuts.
 
 import { signal } from "@preact/signals";
@@ -9,13 +9,14 @@ import { shortened } from "../format.ts";
 import { Dialog } from "../parts/dialog.tsx";
 import { PauseDialog } from "../parts/worker-actions.tsx";
 import { go, href } from "../router.ts";
-import { jobs, workers } from "../state/board.ts";
+import { isHalted, jobs, workers } from "../state/board.ts";
 import { useLoad, useSettled } from "../state/load.ts";
+import { attempt } from "../state/notice.ts";
 import { isAdmin, mayOperate } from "../state/session.ts";
-import { EngageDialog } from "./killswitch-dialog.tsx";
+import { ClearDialog, EngageDialog } from "./killswitch-dialog.tsx";
 import { destinations } from "./nav.tsx";
 
-type Open = "palette" | "help" | "killswitch" | { readonly pause: WorkerResource } | null;
+type Open = "palette" | "help" | "engage" | "clear" | { readonly pause: WorkerResource } | null;
 
 const open = signal<Open>(null);
 const close = (): void => {
@@ -47,15 +48,34 @@ const fixedCommands = (): Command[] => [
   ...(mayOperate.value ? [{ label: "New job", hint: "page", run: goTo("#/jobs/new") }] : []),
   ...(isAdmin.value ? [{ label: "Add a worker", hint: "page", run: goTo("#/fleet/~add") }] : []),
   { label: "Keyboard shortcuts", hint: "help", run: show("help") },
-  ...(mayOperate.value ? [{ label: "Killswitch", hint: "action", run: show("killswitch") }] : []),
+  ...(mayOperate.value ? [{ label: "Killswitch", hint: "action", run: show("engage") }] : []),
+  ...(mayOperate.value && isHalted.value
+    ? [{ label: "Clear the killswitch", hint: "action", run: show("clear") }]
+    : []),
 ];
+
+const resume = (instance: string) => (): void => {
+  open.value = null;
+  void attempt(() => api.workers.resume(instance), `${instance} takes jobs again.`);
+};
+
+/** What can be done with a worker: "pause gpu" finds the workers that "gpu" finds. */
+const VERB = /^(pause|resume)\s+/;
+
+const actionsOn = (worker: WorkerResource): Command[] => {
+  if (!mayOperate.value || (worker.paused && isHalted.value)) return [];
+  const { instance, paused } = worker;
+  return [
+    paused
+      ? { label: `Resume ${instance}`, hint: "action", run: resume(instance) }
+      : { label: `Pause ${instance}`, hint: "action", run: show({ pause: worker }) },
+  ];
+};
 
 const workerCommands = (found: readonly WorkerResource[]): Command[] =>
   found.flatMap((worker) => [
     { label: worker.instance, hint: "worker", run: goTo(href(["fleet", worker.instance])) },
-    ...(worker.paused || !mayOperate.value
-      ? []
-      : [{ label: `Pause ${worker.instance}`, hint: "action", run: show({ pause: worker }) }]),
+    ...actionsOn(worker),
   ]);
 
 const jobCommands = (words: string, found: readonly FoundJob[]): Command[] => [
@@ -83,7 +103,9 @@ const NOTHING: Found = { workers: [], jobs: [] };
 
 /** What the page holds answers at once, and the coordinator finds the rest. */
 const findHere = (words: string): Found => ({
-  workers: [...workers.value.values()].filter(({ instance }) => instance.toLowerCase().includes(words)),
+  workers: [...workers.value.values()].filter(({ instance }) =>
+    instance.toLowerCase().includes(words.replace(VERB, "")),
+  ),
   jobs: [...jobs.value.values()]
     .filter(({ id, prompt_start }) => id.startsWith(words) || prompt_start.toLowerCase().includes(words))
     .map(({ id, prompt_start }) => ({ id, start: prompt_start })),
@@ -91,7 +113,7 @@ const findHere = (words: string): Found => ({
 
 const findThere = async (q: string, abort: AbortSignal): Promise<Found> => {
   const [fleet, list] = await Promise.all([
-    api.workers.list({ q, limit: MAX_EACH }, { signal: abort }),
+    api.workers.list({ q: q.replace(VERB, ""), limit: MAX_EACH }, { signal: abort }),
     api.jobs.list({ q, limit: MAX_EACH, max_chars: 4 * MAX_LABEL_CHARS }, { signal: abort }),
   ]);
   return { workers: fleet.workers, jobs: list.jobs.map(({ id, prompt }) => ({ id, start: prompt })) };
@@ -106,8 +128,8 @@ const commandsFor = (words: string, there: Found): Command[] => {
   const here = findHere(words);
   return [
     ...fixed.filter(({ label }) => label.toLowerCase().includes(words)),
-    ...workerCommands(together(here.workers, there.workers, ({ instance }) => instance)).filter(
-      ({ label, hint }) => hint === "worker" || label.toLowerCase().includes(words),
+    ...workerCommands(together(here.workers, there.workers, ({ instance }) => instance)).filter(({ label, hint }) =>
+      VERB.test(words) ? label.toLowerCase().includes(words) : hint === "worker" || label.toLowerCase().includes(words),
     ),
     ...jobCommands(
       words,
@@ -129,6 +151,7 @@ const Palette = () => {
     ...(await findThere(asked, abort)),
   }));
   const commands = commandsFor(words, data?.asked === words ? data : NOTHING);
+  useEffect(() => document.getElementById(`palette-${at}`)?.scrollIntoView({ block: "nearest" }), [at]);
   const move = (event: KeyboardEvent): void => {
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
     if (step !== undefined) setAt((at + step + commands.length) % commands.length);
@@ -172,7 +195,7 @@ const Palette = () => {
 };
 
 const KEYS: readonly (readonly [key: string, does: string])[] = [
-  ["Ctrl K", "open a page, find an id, pause a worker, killswitch"],
+  ["Ctrl K", "open a page, find an id, pause or resume a worker, killswitch"],
   ["?", "this help"],
   ["/", "the page's search"],
   ["j, k", "in a list of jobs, and on a job's page: next, previous"],
@@ -193,6 +216,11 @@ const Help = () => (
         </div>
       ))}
     </dl>
+    <div class="dialog-foot">
+      <button type="button" class="button" onClick={close}>
+        Close
+      </button>
+    </div>
   </Dialog>
 );
 
@@ -217,6 +245,7 @@ export const PaletteHost = () => {
   }, []);
   if (open.value === "palette") return <Palette />;
   if (open.value === "help") return <Help />;
-  if (open.value === "killswitch") return <EngageDialog onClose={close} />;
+  if (open.value === "engage") return <EngageDialog onClose={close} />;
+  if (open.value === "clear") return <ClearDialog onClose={close} />;
   return open.value === null ? null : <PauseDialog worker={open.value.pause} onClose={close} />;
 };

@@ -5,7 +5,7 @@ import { CHANGEABLE_STATUSES, USUAL_STATUSES } from "../../contract/words/values
 import { api } from "../api.ts";
 import { count, plural } from "../format.ts";
 import { asJobFilter, type Filter } from "./job-filter.ts";
-import { tell } from "./notice.ts";
+import { tell, tellError } from "./notice.ts";
 
 export const WORDS = {
   retry: { verb: "Retry", done: "back in the queue", isDestructive: false },
@@ -82,7 +82,12 @@ export const changePicked = async (action: BulkAction, ids: readonly string[]): 
   return tally;
 };
 
-export const tellOf = (action: BulkAction, { changed, refused }: Tally): void =>
-  tell(
-    `${plural(changed, "job is", "jobs are")} ${WORDS[action].done}${refused === 0 ? "." : `; ${count(refused)} could not be.`}`,
-  );
+export const tellOf = (action: BulkAction, { changed, refused }: Tally): void => {
+  const { done } = WORDS[action];
+  if (changed === 0 && refused > 0)
+    tellError(new Error(`No job is ${done}: ${plural(refused, "was", "were")} refused.`));
+  else
+    tell(
+      `${plural(changed, "job is", "jobs are")} ${done}${refused === 0 ? "." : `; ${count(refused)} could not be.`}`,
+    );
+};

@@ -6,7 +6,7 @@ import { count, plural, withLocalTimes } from "../../format.ts";
 import { ForOperators } from "../../parts/for-operators.tsx";
 import { JobTable } from "../../parts/job-table.tsx";
 import { Empty, Loading, Page } from "../../parts/page.tsx";
-import { PAGE_SIZE } from "../../parts/pager.tsx";
+import { PAGE_SIZE, scrollUp } from "../../parts/pager.tsx";
 import { Problem } from "../../parts/problem.tsx";
 import { go, href, place } from "../../router.ts";
 import type { Beyond } from "../../state/came-from.ts";
@@ -50,11 +50,11 @@ whenUserChanges(() => cursors.clear());
 const pageName = ({ filter, range, sort, isArchived }: Question, offset: number): string =>
   JSON.stringify([filter, range, sort, isArchived, offset]);
 
-const turnTo = (question: Question, offset: number, cursor: string | null): void => {
+const turnTo = (question: Question, offset: number, cursor: string | null, event: MouseEvent): void => {
   if (cursor !== null) cursors.set(pageName(question, offset), cursor);
   const query = Object.fromEntries(place.peek().query);
   go(href(["jobs"], { ...query, offset: offset === 0 ? null : String(offset), cursor }));
-  scrollTo({ top: 0 });
+  scrollUp(event);
 };
 
 const saysOf = (list: HeldList, { offset, limit, isArchived }: Question): string => {
@@ -65,13 +65,15 @@ const saysOf = (list: HeldList, { offset, limit, isArchived }: Question): string
     : `${count(Math.min(offset + 1, last))}–${count(last)} of ${list.isCapped ? "more than " : ""}${plural(list.total, "job")}`;
 };
 
-const JobsPager = ({ list, question }: { list: HeldList; question: Question }) => {
+/** Of the list that is shown: the one that is being read may have other pages. */
+const JobsPager = ({ list }: { list: HeldList }) => {
+  const question = JSON.parse(list.question) as Question;
   const { offset, limit } = question;
   if (list.total === 0 && offset === 0 && list.nextCursor === null) return null;
-  const turnBack = (): void => {
+  const turnBack = (event: MouseEvent): void => {
     const before = Math.max(0, offset - limit);
     const cursor = before === 0 ? null : (cursors.get(pageName(question, before)) ?? null);
-    turnTo(question, cursor === null && before > MAX_OFFSET ? 0 : before, cursor);
+    turnTo(question, cursor === null && before > MAX_OFFSET ? 0 : before, cursor, event);
   };
   return (
     <nav class="pager" aria-label="Pages of jobs">
@@ -85,7 +87,7 @@ const JobsPager = ({ list, question }: { list: HeldList; question: Question }) =
             type="button"
             class="button small"
             disabled={list.nextCursor === null}
-            onClick={() => turnTo(question, offset + limit, list.nextCursor)}
+            onClick={(event) => turnTo(question, offset + limit, list.nextCursor, event)}
           >
             Next
           </button>
@@ -201,7 +203,7 @@ export const Jobs = () => {
           mistyped={mistypedField(question.filter.q ?? "")}
         />
       )}
-      {list !== null && <JobsPager list={list} question={question} />}
+      {list !== null && <JobsPager list={list} />}
     </Page>
   );
 };
