@@ -1,7 +1,7 @@
 // The live connection of a fresh document, opened while the rest of its code is still loading: handshake and snapshot
 // take as long as that. A script of its own, before the page's. Invariant: only the user for whom it was opened takes it.
 
-import { hintText, readHint } from "./session-hint.ts";
+import { hintText, isHintOver, readHint } from "./session-hint.ts";
 
 /** A page whose code does not come lets it go. */
 const MOST_HEARD = 100;
@@ -15,7 +15,8 @@ export interface FirstSocket {
 let first: (FirstSocket & { readonly hint: string | null }) | null = null;
 
 /** An address with a key is of a user who signs in first. */
-const mayOpen = (): boolean => readHint() === "in" && (location.hash === "" || location.hash.startsWith("#/"));
+const mayOpen = (): boolean =>
+  readHint() === "in" && !isHintOver() && (location.hash === "" || location.hash.startsWith("#/"));
 
 const open = (): void => {
   const socket = openLive();
@@ -37,8 +38,11 @@ export const dropFirstSocket = (): void => {
   const dropped = first;
   first = null;
   if (dropped === null) return;
-  dropped.socket.onopen = dropped.socket.onmessage = null;
-  dropped.socket.close();
+  const { socket } = dropped;
+  socket.onopen = socket.onmessage = null;
+  // Closed before it stands, it would be an error in the console.
+  if (socket.readyState === WebSocket.CONNECTING) socket.onopen = () => socket.close();
+  else socket.close();
 };
 
 /** Once; null if there is none, it has ended, or another tab has signed in or out meanwhile. */

@@ -16,9 +16,16 @@ const say = (kept: string | null): void => {
   }
 };
 
-export const sayHint = (hint: Hint): void => {
+/** `endsAt`: of the session, where it is known. */
+export const sayHint = (hint: Hint, endsAt: string | null = null): void => {
   // Other tabs hear only of changes, so each sign-in is another text.
-  say(hint === "none" ? null : hint === "out" ? OUT : String(Date.now()));
+  say(hint === "none" ? null : hint === "out" ? OUT : [Date.now(), endsAt].filter(Boolean).join(" "));
+};
+
+/** Whether the session has ended by itself. */
+export const isHintOver = (): boolean => {
+  const endsAt = Date.parse(hintText()?.split(" ")[1] ?? "");
+  return endsAt <= Date.now();
 };
 
 /** Another text with each sign-in. */

@@ -46,8 +46,9 @@ const RESUME_AGAIN_MS = 3000;
 const isUnknown = (error: unknown): boolean => error instanceof ApiProblem && error.status === 401;
 
 export const signIn = async (key: string): Promise<void> => {
-  session.value = await api.session.signIn(key.trim());
-  sayHint("in");
+  const found = await api.session.signIn(key.trim());
+  session.value = found;
+  sayHint("in", found.expires_at);
   signInNote.value = null;
 };
 
@@ -96,7 +97,8 @@ const resume = async (): Promise<void> => {
     session.value = null;
   });
   // Whoever signed in with the organisation's identity came back to a fresh document.
-  if (session.peek() && readHint() !== "in") sayHint("in");
+  const found = session.peek();
+  if (found && readHint() !== "in") sayHint("in", found.expires_at);
 };
 
 /** After the coordinator was unreachable the session is read again, unless someone has signed in meanwhile. */

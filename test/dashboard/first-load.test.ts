@@ -92,6 +92,23 @@ describe.skipIf(lacksBrowser())("a fresh document", () => {
     await known.getByRole("button", { name: "Sign out and use the other key" }).waitFor();
   });
 
+  it("opens none after the session's end, which the browser remembers, and so writes no error of its own", async () => {
+    const { page } = await world.open("jobs");
+    const kept = "signalbox.signed-in";
+    const [signedInAt = "", endsAt = ""] =
+      (await page.evaluate((name) => localStorage.getItem(name), kept))?.split(" ") ?? [];
+    expect(Date.parse(endsAt)).toBeGreaterThan(Number(signedInAt));
+    await page.context().clearCookies();
+    await page.evaluate(
+      ([name = "", hint = ""]) => localStorage.setItem(name, hint),
+      [kept, `${signedInAt} 2026-01-01T00:00:00.000Z`],
+    );
+    const sockets = socketsOf(page);
+    await page.reload();
+    await page.getByRole("button", { name: "Sign in", exact: true }).waitFor();
+    expect(sockets).toEqual([]);
+  });
+
   it("reads the fleet once, and its grid without waiting for the live connection", async () => {
     const { page } = await world.open("");
     const reads = readsOf(page);
