@@ -76,8 +76,11 @@ const INSTANT = /\b\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d+)?Z/g;
 
 export const instantsIn = (text: string): number[] => [...text.matchAll(INSTANT)].map(([iso]) => Date.parse(iso));
 
+export const replaceInstants = (text: string, inWords: (at: number) => string): string =>
+  text.replace(INSTANT, (iso) => inWords(Date.parse(iso)));
+
 /** The service's reasons contain instants in UTC; here they are shown in the reader's zone, like all others. */
-export const withLocalTimes = (text: string): string => text.replace(INSTANT, (iso) => dateTime(Date.parse(iso)));
+export const withLocalTimes = (text: string): string => replaceInstants(text, (at) => dateTime(at));
 
 /** A JSON value as text: strings unchanged, everything else indented. */
 export const jsonText = (value: unknown): string =>

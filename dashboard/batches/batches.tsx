@@ -24,8 +24,8 @@ const COLUMNS: readonly Column[] = [
   { title: "Progress" },
   { title: "Lines a minute", class: "num cell-wide" },
   { title: "Done", class: "num cell-wide" },
-  { title: "Errors", class: "num cell-wide" },
-  { title: "Cost", class: "num cell-wide" },
+  { title: "Errors", class: "num cell-wide cell-mid" },
+  { title: "Cost", class: "num cell-wide cell-mid" },
   { title: "Created", class: "num cell-when cell-wide" },
 ];
 
@@ -59,8 +59,8 @@ const Row = ({ batch }: { batch: BatchResource }) => (
     <td class="num cell-wide">
       <Time at={batch.ended_at ?? batch.eta} />
     </td>
-    <td class={`num cell-wide${errorsOf(batch) > 0 ? " tone-stop" : ""}`}>{count(errorsOf(batch))}</td>
-    <td class="num cell-wide">{usd(batch.cost_usd)}</td>
+    <td class={`num cell-wide cell-mid${errorsOf(batch) > 0 ? " tone-stop" : ""}`}>{count(errorsOf(batch))}</td>
+    <td class="num cell-wide cell-mid">{usd(batch.cost_usd)}</td>
     <td class="num cell-when cell-wide">
       <Time at={batch.created_at} />
     </td>

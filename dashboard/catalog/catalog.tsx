@@ -46,7 +46,7 @@ const Row = ({ subscription, onDone }: { subscription: SubscriptionResource; onD
         )}
       </td>
       <td class="num">{count(subscription.model_count)}</td>
-      <td class="num cell-wide">
+      <td class="num cell-wide cell-mid">
         <Time at={subscription.models_synced_at} />
       </td>
       <td class="num cell-wide">
@@ -66,7 +66,7 @@ const COLUMNS: readonly Column[] = [
   { title: "State" },
   { title: "Provider" },
   { title: "Models", class: "num" },
-  { title: "Synced", class: "num cell-wide" },
+  { title: "Synced", class: "num cell-wide cell-mid" },
   { title: "Next", class: "num cell-wide" },
   { title: "Schedule, UTC", class: "cell-wide" },
   { title: "Actions", isUnseen: true },

@@ -12,7 +12,7 @@ type Row = CostByGroup["rows"][number];
 const columnsOf = (by: string): readonly Column[] => [
   { title: by[0]?.toUpperCase() + by.slice(1) },
   { title: "Cost", class: "num" },
-  { title: "Share", class: "cell-wide" },
+  { title: "Share", class: "cell-wide cell-mid" },
   { title: "Jobs", class: "num" },
   { title: "Tokens in", class: "num cell-wide" },
   { title: "Tokens out", class: "num cell-wide" },
@@ -33,7 +33,7 @@ const GroupRow = ({ row, groups: { by, from, to, total_usd: totalUsd } }: { row:
   <tr>
     <td>{row.value ?? <span class="dim">none</span>}</td>
     <td class="num">{usd(row.usd)}</td>
-    <td class="cell-wide">
+    <td class="cell-wide cell-mid">
       <Share part={row.usd} of={totalUsd} />
     </td>
     <td class="num">

@@ -12,7 +12,7 @@ const Rows = ({ provider, totalUsd }: { provider: Provider; totalUsd: number }) 
     <tr class="row-group">
       <th scope="row">{provider.provider}</th>
       <td class="num">{usd(provider.usd)}</td>
-      <td class="cell-wide">
+      <td class="cell-wide cell-mid">
         <Share part={provider.usd} of={totalUsd} />
       </td>
       <td class="num">
@@ -28,7 +28,7 @@ const Rows = ({ provider, totalUsd }: { provider: Provider; totalUsd: number }) 
       <tr key={model.model ?? ""}>
         <td class="cell-sub">{model.model ?? "no model named"}</td>
         <td class="num">{usd(model.usd)}</td>
-        <td class="cell-wide">
+        <td class="cell-wide cell-mid">
           <Share part={model.usd} of={totalUsd} />
         </td>
         <td class="num">{count(model.jobs)}</td>
@@ -42,7 +42,7 @@ const Rows = ({ provider, totalUsd }: { provider: Provider; totalUsd: number }) 
 const COLUMNS: readonly Column[] = [
   { title: "Provider, model" },
   { title: "Cost", class: "num" },
-  { title: "Share", class: "cell-wide" },
+  { title: "Share", class: "cell-wide cell-mid" },
   { title: "Jobs", class: "num" },
   { title: "Tokens in", class: "num cell-wide" },
   { title: "Tokens out", class: "num cell-wide" },

@@ -1,7 +1,7 @@
 // A group of workers as one picture: thousands of cells cost one canvas. The picture's text says how many there are and
 // in which states; the pointer finds the worker below it, and the table reaches every worker by keyboard.
 
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { FleetGridGroup } from "../../contract/fleet/fleet-grid.ts";
 import { WORKER_STATES, type WorkerState } from "../../contract/words/values.ts";
 import { count, plural } from "../format.ts";
@@ -68,17 +68,17 @@ export const CellCanvas = ({
   const box = useRef<HTMLDivElement>(null);
   const canvas = useRef<HTMLCanvasElement>(null);
   const [across, setAcross] = useState(0);
-  useEffect(() => {
+  useLayoutEffect(() => {
     const { current } = box;
     if (current === null) return;
-    const observer = new ResizeObserver(([entry]) =>
-      setAcross(Math.max(1, Math.floor((entry?.contentRect.width ?? 0) / pitchOf(size)))),
-    );
+    const measure = (): void => setAcross(Math.max(1, Math.floor(current.clientWidth / pitchOf(size))));
+    measure();
+    const observer = new ResizeObserver(measure);
     observer.observe(current);
     return () => observer.disconnect();
   }, [size]);
   const colours = theme.value;
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (canvas.current !== null && across > 0) draw(canvas.current, group, across, size, fill);
   }, [group, across, size, fill, colours]);
   const indexAt = ({ offsetX, offsetY }: MouseEvent): number =>

@@ -65,7 +65,7 @@ const GroupRow = ({
       <LoadBar load={group.load} concurrency={group.places} />
     </td>
     <td class="num">{figure(group.failing)}</td>
-    <td class="num">{figure(group.offline)}</td>
+    <td class="num cell-wide">{figure(group.offline)}</td>
     <td class="num cell-wide">{figure(group.paused)}</td>
     <td class="cell-actions">
       <ForOperators>
@@ -87,7 +87,7 @@ const columnsOf = (by: GroupBy): readonly Column[] => [
   { title: "Workers", class: "num" },
   { title: "Places" },
   { title: "Failing", class: "num" },
-  { title: "Offline", class: "num" },
+  { title: "Offline", class: "num cell-wide" },
   { title: "Paused", class: "num cell-wide" },
   { title: "Actions", isUnseen: true },
 ];

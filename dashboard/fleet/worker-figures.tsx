@@ -89,7 +89,7 @@ const LoadPlot = ({ activity: { series, marks, period } }: { activity: WorkerAct
     { label: "jobs at once", values: series.map((step) => step.load), colour: "--accent", kind: "bars" },
   ];
   return (
-    <Panel title="Load and pauses" aside={<PlotLegend lines={lines} />} class="span-2">
+    <Panel title="Load and pauses" aside={<PlotLegend lines={lines} />} class="span-plot">
       <Plot
         name={`Jobs at once on average, over the ${lastOf(period)}`}
         at={series.map(({ at }) => Date.parse(at) / 1000)}
@@ -113,7 +113,7 @@ const COLUMNS: readonly Column[] = [
 const MAX_SHOWN = 6;
 
 const Served = ({ activity: { served, period } }: { activity: WorkerActivity }) => (
-  <Panel title="What it served">
+  <Panel title="What it served" class="span-plot">
     {served.length === 0 ? (
       <Empty title={`Nothing in the ${lastOf(period)}.`} />
     ) : (

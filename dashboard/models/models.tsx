@@ -1,4 +1,5 @@
-// The models of the fleet: which worker has which, what is done with them, and what waiting jobs ask for that nobody has.
+// The models of the fleet: which worker has which, what is done with them, and which models waiting jobs
+// ask for in vain.
 
 import { useState } from "preact/hooks";
 import type { ModelTaskResource } from "../../contract/fleet/model-task.ts";
@@ -10,7 +11,7 @@ import { offsetInAddress, Pager } from "../parts/pager.tsx";
 import { Problem } from "../parts/problem.tsx";
 import { Time } from "../parts/time.tsx";
 import { href } from "../router.ts";
-import { learning, workers as liveWorkers, modelTasks, queue } from "../state/board.ts";
+import { hasSnapshot, learning, workers as liveWorkers, modelTasks, queue } from "../state/board.ts";
 import { useLoad, useRounds } from "../state/load.ts";
 import { ModelMatrix } from "./model-matrix.tsx";
 import { modelRows, type WantedModel, wantedModels } from "./model-table.ts";
@@ -25,7 +26,7 @@ const TASKS_SHOWN = 20;
 
 const Wanted = ({ wanted, onPlace }: { wanted: readonly WantedModel[]; onPlace: (model: string) => void }) =>
   wanted.length === 0 ? null : (
-    <Panel title="Jobs wait for models that nobody has" class="panel-caution">
+    <Panel title="Jobs wait for models that no matching worker has" class="panel-caution">
       <ul class="ranked wanted">
         {wanted.map(({ model, count: many, oldestAt }) => (
           <li key={model}>
@@ -91,7 +92,7 @@ export const Models = () => {
       }
     >
       <Problem error={error} retry={reload} />
-      {data === null && error === null && <Loading what="the models" />}
+      {((data === null && error === null) || !hasSnapshot.value) && <Loading what="the models" />}
       <Wanted wanted={wantedModels(queue.value)} onPlace={setPlacing} />
       {data?.total === 0 && <NoModels />}
       {rows.length > 0 && <ModelMatrix rows={rows} workers={workers} onDone={reload} />}

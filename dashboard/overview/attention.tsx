@@ -7,9 +7,18 @@ import { DISABLED_REASONS, type Standing, standingOf } from "../../contract/word
 import { api } from "../api.ts";
 import { hostOf, plural, usd, withLocalTimes } from "../format.ts";
 import { type Aspect, Lamp } from "../parts/lamp.tsx";
+import { Loading } from "../parts/page.tsx";
 import { Time } from "../parts/time.tsx";
 import { href } from "../router.ts";
-import { budgetReached, fleet, isHalted, removedModels, storageWarnings, workers } from "../state/board.ts";
+import {
+  budgetReached,
+  fleet,
+  hasSnapshot,
+  isHalted,
+  removedModels,
+  storageWarnings,
+  workers,
+} from "../state/board.ts";
 import { useLoad } from "../state/load.ts";
 import { isAdmin } from "../state/session.ts";
 
@@ -71,15 +80,17 @@ const workerConcern = (state: Standing): Concern[] => {
 const WEBHOOKS_EVERY_MS = 30_000;
 
 /** No message reports a disabled webhook, so webhooks are polled. */
-const useWebhookConcerns = (): Concern[] => {
+const useWebhookConcerns = (): { concerns: Concern[]; isKnown: boolean } => {
   const [round, setRound] = useState(0);
   useEffect(() => {
     const timer = setInterval(() => setRound((before) => before + 1), WEBHOOKS_EVERY_MS);
     return () => clearInterval(timer);
   }, []);
-  const { data } = useLoad(isAdmin.value ? `webhooks ${round}` : null, (signal) => api.webhooks.list({ signal }));
+  const { data, isLoading } = useLoad(isAdmin.value ? `webhooks ${round}` : null, (signal) =>
+    api.webhooks.list({ signal }),
+  );
   const all = data?.webhooks ?? [];
-  return [
+  const concerns = [
     ...webhookConcern(
       "stop",
       "disabled",
@@ -91,6 +102,7 @@ const useWebhookConcerns = (): Concern[] => {
       all.filter(({ enabled, failing_since: since }) => enabled && since !== null),
     ),
   ];
+  return { concerns, isKnown: data !== null || !isLoading };
 };
 
 /** One line, however many there are: they often fail together. */
@@ -112,11 +124,12 @@ export const Attention = () => {
     ...budgetConcerns(),
     ...modelConcerns(),
     ...storageConcerns(),
-    ...webhooks,
+    ...webhooks.concerns,
     ...workerConcern("unavailable"),
     ...workerConcern("paused"),
     ...workerConcern("offline"),
   ];
+  if (!hasSnapshot.value || !webhooks.isKnown) return <Loading what="what needs attention" />;
   if (concerns.length === 0) return null;
   return (
     <ul class="concerns attention" aria-label="Needs attention">

@@ -92,7 +92,7 @@ const Row = ({ job, selection, onOpen }: RowProps) => (
         <a href={href(["fleet", job.assigned_worker])}>{job.assigned_worker}</a>
       )}
     </td>
-    <td class="num cell-wide">{isOpen(job.status) || job.finished_at !== null ? <Took job={job} /> : "–"}</td>
+    <td class="num cell-wide cell-mid">{isOpen(job.status) || job.finished_at !== null ? <Took job={job} /> : "–"}</td>
     <td class="num cell-wide">{job.cost_usd === null ? <span class="dim">–</span> : usd(job.cost_usd)}</td>
     <td class="num cell-when">
       <Time at={job.created_at} />
@@ -106,7 +106,7 @@ const COLUMNS: readonly Column[] = [
   { title: "Asks for", class: "cell-wide" },
   { title: "Priority", class: "cell-wide" },
   { title: "Worker", class: "cell-wide" },
-  { title: "Took", class: "num cell-wide" },
+  { title: "Took", class: "num cell-wide cell-mid" },
   { title: "Cost", class: "num cell-wide" },
   { title: "Created", class: "num cell-when" },
 ];

@@ -1,7 +1,7 @@
 // The frame of every page: a heading that gets the focus after navigation, its actions, and empty states.
 
 import type { ComponentChildren } from "preact";
-import { useEffect, useRef } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 
 interface PageProps {
   title: string;
@@ -13,6 +13,18 @@ interface PageProps {
 
 let isFirstPage = true;
 
+/** What is read by then appears together; what comes later finds the rest in its place. */
+const FRESH_MS = 600;
+
+const useIsFresh = (): boolean => {
+  const [isFresh, setFresh] = useState(true);
+  useEffect(() => {
+    const timer = setTimeout(() => setFresh(false), FRESH_MS);
+    return () => clearTimeout(timer);
+  }, []);
+  return isFresh;
+};
+
 export const Page = ({ title, lead, actions, back, children }: PageProps) => {
   const heading = useRef<HTMLHeadingElement>(null);
   useEffect(() => {
@@ -22,7 +34,7 @@ export const Page = ({ title, lead, actions, back, children }: PageProps) => {
     isFirstPage = false;
   }, [title]);
   return (
-    <div class="page">
+    <div class={useIsFresh() ? "page page-fresh" : "page"}>
       <header class="page-head">
         <div class="page-title">
           {back !== undefined && (

@@ -1,4 +1,4 @@
-// Renders model text: headings, lists, code, emphasis. Creates elements, never markup, so untrusted text stays text;
+// Renders model text: headings, lists, tables, code, emphasis. Creates elements, never markup, so untrusted text stays text;
 // links are shown as text.
 
 import type { VNode } from "preact";
@@ -19,12 +19,16 @@ type Block =
   | { kind: "code"; lines: string[] }
   | { kind: "list"; isNumbered: boolean; lines: string[] }
   | { kind: "heading"; lines: string[] }
+  | { kind: "table"; lines: string[] }
   | { kind: "text"; lines: string[] };
 
 const BULLET = /^\s*[-*•]\s+/;
 const NUMBER = /^\s*\d+[.)]\s+/;
 const HEADING = /^#{1,6}\s+/;
 const FENCE = /^\s*```/;
+const TABLE = /^\s*\|.*\|\s*$/;
+const CELL_END = /(?<!\\)\|/;
+const TABLE_RULE = /^[\s|:-]+$/;
 
 const listLine = (line: string): { isNumbered: boolean; text: string } | null => {
   if (BULLET.test(line)) return { isNumbered: false, text: line.replace(BULLET, "") };
@@ -34,7 +38,10 @@ const listLine = (line: string): { isNumbered: boolean; text: string } | null =>
 const addLine = (blocks: Block[], line: string): void => {
   const last = blocks.at(-1);
   const item = listLine(line);
-  if (HEADING.test(line)) blocks.push({ kind: "heading", lines: [line.replace(HEADING, "")] });
+  if (TABLE.test(line)) {
+    if (last?.kind === "table") last.lines.push(line);
+    else blocks.push({ kind: "table", lines: [line] });
+  } else if (HEADING.test(line)) blocks.push({ kind: "heading", lines: [line.replace(HEADING, "")] });
   else if (item !== null) {
     if (last?.kind === "list" && last.isNumbered === item.isNumbered) last.lines.push(item.text);
     else blocks.push({ kind: "list", isNumbered: item.isNumbered, lines: [item.text] });
@@ -55,10 +62,42 @@ const blocksOf = (text: string): Block[] => {
   return blocks.filter(({ kind, lines }) => kind === "code" || lines.length > 0);
 };
 
+const cellsOf = (line: string): string[] =>
+  line
+    .trim()
+    .slice(1, -1)
+    .split(CELL_END)
+    .map((cell) => cell.replaceAll("\\|", "|").trim());
+
+const RenderedTable = ({ head, rows }: { head: string; rows: readonly string[] }) => (
+  <table class="rendered-table">
+    <thead>
+      <tr>
+        {cellsOf(head).map((cell, index) => (
+          <th key={index} scope="col">
+            {inline(cell)}
+          </th>
+        ))}
+      </tr>
+    </thead>
+    <tbody>
+      {rows.map((row, index) => (
+        <tr key={index}>
+          {cellsOf(row).map((cell, at) => (
+            <td key={at}>{inline(cell)}</td>
+          ))}
+        </tr>
+      ))}
+    </tbody>
+  </table>
+);
+
 const Shown = ({ block }: { block: Block }) => {
+  const [head = "", rule = "", ...rows] = block.lines;
+  if (block.kind === "table" && TABLE_RULE.test(rule)) return <RenderedTable head={head} rows={rows} />;
   if (block.kind === "code") return <pre class="rendered-code">{block.lines.join("\n")}</pre>;
   if (block.kind === "heading") return <p class="rendered-heading">{inline(block.lines.join(" "))}</p>;
-  if (block.kind === "text") return <p>{inline(block.lines.join("\n"))}</p>;
+  if (block.kind === "text" || block.kind === "table") return <p>{inline(block.lines.join("\n"))}</p>;
   const items = block.lines.map((line, index) => <li key={index}>{inline(line)}</li>);
   return block.isNumbered ? <ol>{items}</ol> : <ul>{items}</ul>;
 };

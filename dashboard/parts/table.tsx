@@ -5,7 +5,10 @@ import { useEffect, useRef, useState } from "preact/hooks";
 
 export interface Column {
   readonly title: string;
-  /** `num` for numbers, `cell-wide` for columns that a narrow table hides, `cell-roomy` for those that only a phone's does. */
+  /**
+   * `num` for numbers, `cell-wide` for columns that a narrow table hides, also `cell-mid` for those of them that a
+   * tablet's keeps, `cell-roomy` for those that only a phone's hides.
+   */
   readonly class?: string;
   /** Its cells need no visible heading. */
   readonly isUnseen?: boolean;
@@ -38,13 +41,19 @@ const MANY_COLUMNS = 6;
 
 /** Shown by the style sheet where the columns are hidden. */
 const HiddenColumns = ({ columns }: { columns: readonly Column[] }) => {
-  const hidden = columns.filter((column) => /\bcell-wide\b/.test(column.class ?? "")).map(({ title }) => title);
-  if (hidden.length === 0) return null;
-  const onPhones = columns.filter(({ class: kind = "", isUnseen = false }) => /\bcell-roomy\b/.test(kind) && !isUnseen);
+  const titlesOf = (isHidden: (kind: string) => boolean): string =>
+    columns
+      .filter((column) => column.isUnseen !== true && isHidden(column.class ?? ""))
+      .map(({ title }) => `, ${title}`)
+      .join("");
+  const isMid = (kind: string): boolean => kind.includes("cell-mid");
+  const hidden = titlesOf((kind) => kind.includes("cell-wide") && !isMid(kind)).slice(2);
+  if (hidden === "") return null;
   return (
     <p class="table-hides">
-      Not shown at this width: {hidden.join(", ")}
-      {onPhones.length > 0 && <span class="narrow-only">, {onPhones.map(({ title }) => title).join(", ")}</span>}.
+      Not shown at this width: {hidden}
+      <span class="hides-mid">{titlesOf(isMid)}</span>
+      <span class="narrow-only">{titlesOf((kind) => kind.includes("cell-roomy"))}</span>.
     </p>
   );
 };

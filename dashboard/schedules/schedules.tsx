@@ -31,7 +31,7 @@ const Row = ({ schedule, onDone }: { schedule: ScheduleResource; onDone: () => v
       </a>
       <span class="row-note dim">{shortened(schedule.prompt, PROMPT_CHARS)}</span>
     </td>
-    <td class="cell-wide cell-timing">
+    <td class="cell-wide cell-mid cell-timing">
       <code>{timingOf(schedule)}</code>
     </td>
     <td class="num">
@@ -52,7 +52,7 @@ const Row = ({ schedule, onDone }: { schedule: ScheduleResource; onDone: () => v
 const COLUMNS: readonly Column[] = [
   { title: "State" },
   { title: "Schedule" },
-  { title: "Runs", class: "cell-wide" },
+  { title: "Runs", class: "cell-wide cell-mid" },
   { title: "Next", class: "num" },
   { title: "Last runs", class: "cell-wide" },
   { title: "Next 24 hours", class: "cell-wide" },

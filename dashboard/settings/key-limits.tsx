@@ -1,6 +1,7 @@
 // A key's limits: as form fields, as the API takes them, and as text.
 
 import type { KeyResource } from "../../contract/access/key.ts";
+import { count } from "../format.ts";
 import { TextField } from "../parts/form.tsx";
 
 type KeyLimits = NonNullable<KeyResource["limits"]>;
@@ -130,10 +131,10 @@ export const WeightField = ({ weight, onInput }: { weight: string; onInput: (wei
 export const limitsInWords = (limits: KeyResource["limits"]): string => {
   if (limits === null) return "";
   const figures = FIGURES.filter(([name]) => limits[name] != null).map(
-    ([name, label]) => `${limits[name]} ${label.toLowerCase()}`,
+    ([name, label]) => `${count(limits[name] ?? 0)} ${label.toLowerCase()}`,
   );
   const ofUsers = FIGURES_OF_USERS.filter(([name]) => limits.per_user?.[name] != null).map(
-    ([name, label]) => `${limits.per_user?.[name]} ${label.toLowerCase()}`,
+    ([name, label]) => `${count(limits.per_user?.[name] ?? 0)} ${label.toLowerCase()}`,
   );
   return [...figures, ...ofUsers, ...(limits.models == null ? [] : [`models ${limits.models.join(", ")}`])].join(" · ");
 };

@@ -58,6 +58,7 @@ const Row = ({ item, onOpen }: RowProps) => {
         <span class="row-note dim">
           <code class="id">{item.id}</code>
         </span>
+        {item.limits !== null && <span class="row-note dim">{limitsInWords(item.limits)}</span>}
         {isLive && (
           <span class="actions narrow-only">
             <Acts item={item} onOpen={onOpen} />
@@ -67,7 +68,6 @@ const Row = ({ item, onOpen }: RowProps) => {
       <td>
         {item.role}
         {item.person_id !== null && <span class="row-note dim">personal</span>}
-        {item.limits !== null && <span class="row-note dim">{limitsInWords(item.limits)}</span>}
       </td>
       <td class="num cell-wide">
         <Time at={item.created_at} />

@@ -44,7 +44,11 @@ export const GrantKey = () => {
           <strong>{session.value?.tenant}</strong>, with your role. Agree only if you have just run{" "}
           <code>signalbox login</code> there.
         </p>
-        {!isPerson.value && <p>You are signed in with a key. Sign in with your organisation's identity first.</p>}
+        {!isPerson.value && (
+          <p class="verdict verdict-caution">
+            You are signed in with a key. Sign in with your organisation's identity first.
+          </p>
+        )}
         <Problem error={error} />
         <button type="button" class="button primary" disabled={!isPerson.value} onClick={agree}>
           Give it a key

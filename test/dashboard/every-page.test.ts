@@ -19,12 +19,17 @@ interface Finding {
   nodes: { html: string }[];
 }
 
-/** Runs through the debugger, because the page's policy allows no external script. */
+interface Axe {
+  run: (options: object) => Promise<{ violations: Finding[] }>;
+}
+
+/** Runs through the debugger, because the page's policy allows no external script; once a document. */
 const seriousFindings = async (page: Page): Promise<string[]> => {
-  await page.evaluate(AXE);
+  if (await page.evaluate(() => !("axe" in globalThis))) await page.evaluate(AXE);
   const findings = await page.evaluate(async () => {
-    const { axe } = globalThis as unknown as { axe: { run: () => Promise<{ violations: Finding[] }> } };
-    return (await axe.run()).violations;
+    const { axe } = globalThis as unknown as { axe: Axe };
+    // All rules run; what passes is not described.
+    return (await axe.run({ resultTypes: ["violations"] })).violations;
   });
   return findings
     .filter(({ impact }) => impact === "serious" || impact === "critical")
@@ -64,6 +69,38 @@ const cutInCharts = (page: Page): Promise<string[]> =>
       .map((text) => `"${text.textContent}" is cut`),
   );
 
+/** More is a jump that a reader sees; below it a line of text is in another place of its column. */
+const MOST_SHIFT = 0.02;
+
+type Watching = typeof globalThis & { shifts: string[]; shifted: number };
+
+interface Shift extends PerformanceEntry {
+  readonly value: number;
+  readonly sources: readonly { node: Node | null }[];
+}
+
+/** Call it before the page is opened. */
+const watchShifts = (page: Page): Promise<unknown> =>
+  page.addInitScript(() => {
+    const watching = Object.assign(globalThis as Watching, { shifts: [], shifted: 0 });
+    new PerformanceObserver((list) => {
+      for (const { value, sources } of list.getEntries() as Shift[]) {
+        watching.shifted += value;
+        const moved = sources.map(({ node }) => (node instanceof Element ? node.className : node?.nodeName));
+        watching.shifts.push(`${value.toFixed(3)} by ${moved.join(", ")}`);
+      }
+    }).observe({ type: "layout-shift", buffered: true });
+  });
+
+/** What moved while a page of its own document was read. */
+const jumps = async (page: Page): Promise<string[]> => {
+  const { shifts, shifted } = await page.evaluate(() => {
+    const { shifts, shifted } = globalThis as Watching;
+    return { shifts, shifted };
+  });
+  return shifted > MOST_SHIFT ? shifts : [];
+};
+
 describe.skipIf(lacksBrowser())("every page", () => {
   let world: World;
   const places: Record<string, string> = {};
@@ -97,6 +134,21 @@ describe.skipIf(lacksBrowser())("every page", () => {
       }, 90_000);
     }
   }
+
+  it("stays where it is while it is read", async () => {
+    const { page } = await world.open("", { viewport: TABLET });
+    await watchShifts(page);
+    const findings: string[] = [];
+    for (const [name, place] of Object.entries(places)) {
+      await page.goto("about:blank");
+      await page.goto(`${world.server.url}/#/${place}`);
+      await page.locator("main h1").waitFor();
+      await page.getByText("Live", { exact: true }).waitFor();
+      await expect.poll(() => page.locator(".loading").count()).toBe(0);
+      findings.push(...(await jumps(page)).map((jump) => `${name}: ${jump}`));
+    }
+    expect(findings).toEqual([]);
+  }, 90_000);
 
   it("of the API's documentation fits a phone", async () => {
     const { page, faults } = await world.visit("/docs", { viewport: PHONE });

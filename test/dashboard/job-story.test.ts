@@ -26,13 +26,24 @@ describe.skipIf(lacksBrowser())("a job's story", () => {
   };
 
   it("begins with the answer, as it reads", async () => {
-    const { id } = await done("Begin", "It is **done**");
+    const { id } = await done(
+      "Begin",
+      "It is **done**\n\n| part | price |\n|:--|--:|\n| switch | `204` |\n| a \\| b |",
+    );
     const { page, faults } = await world.open(`jobs/${id}`);
     const result = page.getByRole("region", { name: "Result" });
     await result.locator("strong", { hasText: "done" }).waitFor();
+    expect(await result.getByRole("columnheader").allTextContents()).toEqual(["part", "price"]);
+    expect(await result.getByRole("cell").allTextContents()).toEqual(["switch", "204", "a | b"]);
     const headings = await page.locator(".panel h2").allTextContents();
     expect(headings[0]).toBe("Result");
     expect(faults()).toEqual([]);
+  });
+
+  it("does not say that a job failed whose answer is not kept", async () => {
+    const { id } = await done("Silent", null);
+    const { page } = await world.open(`jobs/${id}`);
+    await page.getByText("None was kept.").waitFor();
   });
 
   it("shows each attempt's phases in a waterfall, with the back-off between two, and zooms into it", async () => {

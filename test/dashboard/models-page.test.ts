@@ -119,7 +119,7 @@ describe.skipIf(lacksBrowser())("the page Models", () => {
   it("says what waiting jobs ask for that nobody has, and where it has room, before it places it", async () => {
     for (let many = 0; many < 2; many += 1) await world.call("POST", "/api/jobs", { prompt: "x", model: "gemma3:4b" });
     const { page, faults } = await world.open("models");
-    const wanted = page.locator(".panel", { hasText: "Jobs wait for models that nobody has" });
+    const wanted = page.locator(".panel", { hasText: "Jobs wait for models that no matching worker has" });
     await wanted.getByText("2 jobs wait").waitFor();
     await wanted.getByRole("button", { name: "Place: gemma3:4b" }).click();
     const dialog = page.getByRole("dialog");

@@ -59,6 +59,12 @@ const LargeResult = ({ job: { result_file: file, result_bytes: bytes } }: { job:
     </StoredFiles>
   );
 
+const noResult = ({ status, batch }: JobResource): string => {
+  if (isOpen(status)) return "Nothing yet.";
+  if (status !== "completed") return "None: the job did not complete.";
+  return batch === null ? "None was kept." : "It is a line of its batch's output file.";
+};
+
 /** The result, the text while it is written, or the worker's progress. */
 const Answer = ({ job }: { job: JobResource }) => {
   const streamed = useJobStream(job.id, job.stream && isOpen(job.status));
@@ -97,7 +103,7 @@ const Answer = ({ job }: { job: JobResource }) => {
   if (job.status === "failed") return null;
   return (
     <Panel title="Result">
-      <Empty title={isOpen(job.status) ? "Nothing yet." : "None: the job did not complete."} />
+      <Empty title={noResult(job)} />
     </Panel>
   );
 };

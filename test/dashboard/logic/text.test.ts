@@ -2,13 +2,43 @@
 
 import { describe, expect, it } from "vitest";
 import { axisDuration, dateTime, duration, relative, shortened, splitTags, usd } from "../../../dashboard/format.ts";
+import { byReason } from "../../../dashboard/parts/by-reason.ts";
 import { pathOf } from "../../../dashboard/parts/charts/plot.tsx";
 import { EMPTY_JOB, jsonError, toBody } from "../../../dashboard/parts/job-fields.ts";
 import { href, parsePlace } from "../../../dashboard/router.ts";
 import { diffLines, shortDiff } from "../../../dashboard/settings/diff.ts";
+import { limitsInWords } from "../../../dashboard/settings/key-limits.tsx";
 
 it("a duration on an axis is a figure, however short", () => {
   expect([0, 0.25, 0.5, 1, 1500].map(axisDuration)).toEqual(["0", "0.3 ms", "0.5 ms", "1 ms", "1.5 s"]);
+});
+
+it("a key's limits are read in words, with large figures in groups", () => {
+  const limits = { requests_per_minute: 600, tokens_per_minute: 100_000, per_user: { day_usd: 2.5 } };
+  expect(limitsInWords(limits)).toBe(
+    "600 requests per minute · 100,000 tokens per minute · 2.5 dollars of each user per day",
+  );
+});
+
+describe("refusals", () => {
+  const rests = (at: string) => ({
+    reasons: ["missing tag gpu", `paused: it rests until ${at}, or until it is resumed`],
+  });
+
+  it("that differ only in their times are one, with the first and the last of these", () => {
+    const [first = "", last = ""] = ["2026-11-23T13:17:51.000Z", "2026-11-23T13:18:07.000Z"];
+    const all = [{ reasons: ["at capacity"] }, rests(last), rests(first), rests(last)];
+    const words = `missing tag gpu; paused: it rests until ${dateTime(Date.parse(first))} to ${dateTime(Date.parse(last))}, or until it is resumed`;
+    expect(byReason(all).map(([reason, group]) => [reason, group.length])).toEqual([
+      [words, 3],
+      ["at capacity", 1],
+    ]);
+  });
+
+  it("with one time say it once", () => {
+    const at = "2026-11-23T13:17:51.000Z";
+    expect(byReason([rests(at), rests(at)])[0]?.[0]).not.toContain(" to ");
+  });
 });
 
 describe("a diff", () => {
