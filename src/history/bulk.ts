@@ -3,7 +3,7 @@
 import { type BulkAction, type JobFilter, MAX_BULK_JOBS } from "../../contract/jobs/job-list.ts";
 import type { Brought } from "../../domain/job/archived-job.ts";
 import { CHANGEABLE_STATUSES } from "../../domain/words/job-status.ts";
-import { leadOf, selectionOf } from "./job-filter.ts";
+import { selectionOf, wayTo } from "./job-filter.ts";
 import { toArchived, WHOLE_JOBS, type WholeJobRow } from "./jobs.ts";
 import { readHistory } from "./store.ts";
 
@@ -22,9 +22,9 @@ export const selectForBulk = (
   filter: JobFilter,
 ): Promise<BulkSelection> =>
   readHistory(async () => {
-    const lead = await leadOf(db, tenant, filter);
-    const { from, where, bindings } = selectionOf(tenant, filter, lead);
-    const order = lead === "index" ? "job_terms.rowid" : "jobs.created_at, jobs.seq";
+    const way = await wayTo(db, tenant, filter);
+    const { from, where, bindings } = selectionOf(tenant, filter, way);
+    const order = way.lead === "index" ? "job_terms.rowid" : "jobs.created_at, jobs.seq";
     const isChangeable = `+jobs.status IN (${CHANGEABLE_STATUSES[action].map((status) => `'${status}'`).join(", ")})`;
     const [counted, found] = await db.batch([
       db

@@ -6,6 +6,7 @@ import { type JobFilter, type jobFilter, metadataOf } from "../../contract/jobs/
 import { fromIso } from "../../contract/words/field.ts";
 import { searchTermsOf } from "../../domain/job/search.ts";
 import { hexOf } from "../../domain/words/hex.ts";
+import { inIndex } from "./known-words.ts";
 
 /** `FROM` and `WHERE` for the jobs of a filter; `?1` is the tenant, followed by `bindings`. */
 export interface JobSelection {
@@ -13,8 +14,6 @@ export interface JobSelection {
   readonly where: string;
   /** The same where only their number is asked for: the index alone, if it knows all that is required. */
   readonly counted: { readonly from: string; readonly where: string };
-  /** Some of the same: those with the words as a whole. Beginnings of words are found only after reading all entries. */
-  readonly some: { readonly from: string; readonly where: string } | null;
   readonly bindings: readonly (string | number)[];
 }
 
@@ -111,8 +110,7 @@ const boundsOf = ({ since, until }: JobFilter, bind: Bind): string[] => {
   return [...first.map((seq) => `job_terms.rowid >= ${seq}`), ...last.map((seq) => `job_terms.rowid <= ${seq}`)];
 };
 
-const wordsOf = (q: string | undefined): string[] =>
-  q === undefined ? [] : searchTermsOf(q).map((term) => `"${term}"*`);
+const wordsOf = ({ q }: JobFilter): string[] => (q === undefined ? [] : searchTermsOf(q));
 
 /** Sorts after every character of an id. */
 const PAST_IDS = "~";
@@ -153,50 +151,56 @@ const findsIds = async (db: D1Database, tenant: string, { q }: JobFilter): Promi
  */
 export type Lead = "index" | "ids" | "unpriced" | "rows" | "order";
 
-export const leadOf = async (db: D1Database, tenant: string, filter: JobFilter): Promise<Lead> =>
-  (await hasFewUnpriced(db, tenant, filter)) ? "unpriced" : leadKnowing(filter, await findsIds(db, tenant, filter));
+/** How the jobs of a filter are found. */
+export interface Way {
+  readonly lead: Lead;
+  /** The words of a search, each as the index is asked for it. */
+  readonly words: readonly string[];
+}
+
+export const wayTo = async (db: D1Database, tenant: string, filter: JobFilter): Promise<Way> => ({
+  lead: (await hasFewUnpriced(db, tenant, filter))
+    ? "unpriced"
+    : leadKnowing(filter, await findsIds(db, tenant, filter)),
+  words: await inIndex(db, wordsOf(filter)),
+});
 
 /** Whether the index knows anything of what a filter requires. */
 const leadKnowing = (filter: JobFilter, hasIds: boolean): Lead => {
-  if (filter.q !== undefined && (hasIds || wordsOf(filter.q).length === 0)) return "ids";
+  if (filter.q !== undefined && (hasIds || wordsOf(filter).length === 0)) return "ids";
   return filter.q !== undefined || conditionsOf(filter).some(({ term }) => term !== null) ? "index" : "rows";
 };
 
 /** Led by the numbers of rows, in no order of the list. */
 export const isByNumbers = (lead: Lead): boolean => lead === "ids" || lead === "unpriced";
 
-export const selectionOf = (tenant: string, filter: JobFilter, lead: Lead): JobSelection => {
+export const selectionOf = (tenant: string, filter: JobFilter, { lead, words }: Way): JobSelection => {
   const bindings: (string | number)[] = [];
   const bind: Bind = (value) => `?${bindings.push(value) + 1}`;
   const conditions = conditionsOf(filter);
   if (lead !== "index") {
     const plus = lead === "rows" ? "" : "+";
     const isOfTenant = `${isByNumbers(lead) ? "+" : ""}jobs.tenant = ?1`;
-    const where = [...conditions.map(({ sql }) => sql(bind, plus)), ...searchedRows(tenant, filter, bind)];
+    const where = [...conditions.map(({ sql }) => sql(bind, plus)), ...searchedRows(tenant, filter, words, bind)];
     const first = lead === "unpriced" ? [ARE_UNPRICED] : [];
     const selected = { from: "jobs", where: [...first, isOfTenant, ...where].join(" AND ") };
-    return { ...selected, counted: selected, some: null, bindings };
+    return { ...selected, counted: selected, bindings };
   }
   const terms = conditions.flatMap(({ term }) => (term === null ? [] : [term(tenant)]));
   const known = terms.length === 0 ? [tenantTerm(tenant)] : terms;
-  const words = wordsOf(filter.q);
   const match = bind([...known, ...words].join(" AND "));
   const checked = conditions.filter(({ term }) => term === null).map(({ sql }) => sql(bind, ""));
   const isFound = `job_terms MATCH ${match}`;
   const where = [isFound, ...boundsOf(filter, bind), "jobs.tenant = ?1", ...checked].join(" AND ");
   const selected = { from: "job_terms CROSS JOIN jobs ON jobs.seq = job_terms.rowid", where };
-  if (checked.length > 0) return { ...selected, counted: selected, some: null, bindings };
   // The index's terms name the tenant.
-  const from = "job_terms";
-  const whole = [...known, ...words.map((word) => word.replace(/\*$/, ""))].join(" AND ");
-  const some = words.length === 0 ? null : { from, where: `job_terms MATCH ${bind(whole)}` };
-  return { ...selected, counted: { from, where: isFound }, some, bindings };
+  const counted = checked.length > 0 ? selected : { from: "job_terms", where: isFound };
+  return { ...selected, counted, bindings };
 };
 
 /** Jobs whose id begins with the text, or whose prompt and error contain words that begin with its words. */
-const searchedRows = (tenant: string, { q }: JobFilter, bind: Bind): string[] => {
+const searchedRows = (tenant: string, { q }: JobFilter, words: readonly string[], bind: Bind): string[] => {
   if (q === undefined) return [];
-  const words = wordsOf(q);
   const byId = idRange(q, bind);
   if (words.length === 0) return [`jobs.seq IN (${byId})`];
   const match = bind([tenantTerm(tenant), ...words].join(" AND "));

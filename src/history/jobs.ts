@@ -10,7 +10,7 @@ import type { Json } from "../../domain/words/json.ts";
 import { invalid } from "../../domain/words/refusal.ts";
 import { Refused } from "../http/refused.ts";
 import { type PlaceInList, readCursor, writeCursor } from "./job-cursor.ts";
-import { isByNumbers, type JobSelection, type Lead, leadOf, selectionOf } from "./job-filter.ts";
+import { isByNumbers, type JobSelection, selectionOf, type Way, wayTo } from "./job-filter.ts";
 import { shortTextColumns, TEXT_COLUMNS, TEXTS_OF_JOBS, type TextsRow, withTexts } from "./job-texts.ts";
 import { readPage } from "./page.ts";
 import { readHistory } from "./store.ts";
@@ -108,32 +108,26 @@ interface Listed {
  * a page is found sooner by reading rows in the list's order until enough of them match.
  */
 const readListed = async (db: D1Database, tenant: string, query: JobListQuery): Promise<Listed> => {
-  const lead = await leadOf(db, tenant, query);
-  const selection = selectionOf(tenant, query, lead);
+  const way = await wayTo(db, tenant, query);
+  const { lead } = way;
+  const selection = selectionOf(tenant, query, way);
   const count = countStatement(db, tenant, selection);
   if (query.count_only !== undefined) return { rows: [], total: (await count.first<number>("total")) ?? 0 };
   const isByCreation = sortOf(query) === "created_at";
   const hasSpan = query.since !== undefined || query.until !== undefined;
   const isSortedIfFew = isByNumbers(lead) || (!isByCreation && (lead === "index" || hasSpan));
-  if (!isSortedIfFew) return readPage<ListedRow>(db, pageStatement(db, tenant, query, lead), count);
+  if (!isSortedIfFew) return readPage<ListedRow>(db, pageStatement(db, tenant, query, way), count);
   const total = (await count.first<number>("total")) ?? 0;
   // Words are found in the index alone.
   const isMany = total > MAX_COUNTED && (lead !== "index" || query.q === undefined);
-  const page = pageStatement(db, tenant, query, isMany ? (isByCreation ? "rows" : "order") : lead);
+  const page = pageStatement(db, tenant, query, isMany ? { ...way, lead: isByCreation ? "rows" : "order" } : way);
   return { rows: (await page.all<ListedRow>()).results, total };
 };
 
-const countOf = ({ from, where }: JobSelection["counted"]): string =>
-  `(SELECT COUNT(*) FROM (SELECT 1 FROM ${from} WHERE ${where} LIMIT ${MAX_COUNTED + 1}))`;
-
 /** How many jobs match; stops counting one above the limit. */
-const countStatement = (db: D1Database, tenant: string, { counted, some, bindings }: JobSelection) => {
-  const all = countOf(counted);
-  const sql =
-    some === null
-      ? `SELECT ${all} AS total`
-      : `SELECT CASE WHEN some > ${MAX_COUNTED} THEN some ELSE ${all} END AS total FROM (SELECT ${countOf(some)} AS some)`;
-  return db.prepare(sql).bind(tenant, ...bindings);
+const countStatement = (db: D1Database, tenant: string, { counted, bindings }: JobSelection) => {
+  const some = `SELECT 1 FROM ${counted.from} WHERE ${counted.where} LIMIT ${MAX_COUNTED + 1}`;
+  return db.prepare(`SELECT COUNT(*) AS total FROM (${some})`).bind(tenant, ...bindings);
 };
 
 const sortOf = ({ sort }: JobListQuery): JobSort => sort.replace("-", "") as JobSort;
@@ -153,8 +147,9 @@ const orderOf = (query: JobListQuery, column: string | null, place: string): str
 };
 
 /** Reads one more job than the page has, to know whether there is a next page. */
-const pageStatement = (db: D1Database, tenant: string, query: JobListQuery, lead: Lead) => {
-  const selection = selectionOf(tenant, query, lead);
+const pageStatement = (db: D1Database, tenant: string, query: JobListQuery, way: Way) => {
+  const { lead } = way;
+  const selection = selectionOf(tenant, query, way);
   const bindings = [...selection.bindings];
   const bind = (value: string | number): string => `?${bindings.push(value) + 1}`;
   const from = query.cursor === undefined ? null : readCursor(query.sort, query.cursor);
@@ -176,7 +171,7 @@ const pageStatement = (db: D1Database, tenant: string, query: JobListQuery, lead
 const afterPlace = (
   { value, id }: PlaceInList,
   query: JobListQuery,
-  lead: Lead,
+  lead: Way["lead"],
   bind: (value: string | number) => string,
 ): string => {
   const isAscending = query.sort.startsWith("-");

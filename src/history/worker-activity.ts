@@ -33,7 +33,7 @@ export const readWorkerActivity = (
     const { stepMs } = ROLLING_PERIODS[period];
     const steps = stepsOf(period, nowAt);
     const fromAt = steps[0] ?? nowAt;
-    const selection = selectionOf(tenant, { worker: instance, since: toIso(fromAt) }, "index");
+    const selection = selectionOf(tenant, { worker: instance, since: toIso(fromAt) }, { lead: "index", words: [] });
     const [{ results }, { marks }] = await Promise.all([
       db
         .prepare(jobsOf(selection))

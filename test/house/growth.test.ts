@@ -21,8 +21,9 @@ for await (const file of glob(PLACES, { cwd: ROOT })) {
 const holds = new Set(rows.flatMap((row) => row.holds));
 
 /** Without the tables that an index for search keeps for itself. */
-const LISTED =
-  "SELECT name FROM pragma_table_list WHERE schema = 'main' AND type IN ('table', 'virtual') ORDER BY name";
+/** A vocabulary is a view of an index: it holds nothing. */
+const LISTED = `SELECT name FROM pragma_table_list JOIN sqlite_schema USING (name)
+  WHERE schema = 'main' AND pragma_table_list.type IN ('table', 'virtual') AND sql NOT LIKE '%USING fts5vocab%' ORDER BY name`;
 
 /** A map or set that outlives a call: a field of a class, or a constant of a file. */
 const KEPT =

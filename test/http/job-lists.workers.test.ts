@@ -2,8 +2,6 @@
 
 import { env } from "cloudflare:workers";
 import { beforeAll, describe, expect, test } from "vitest";
-import { jobFilter } from "../../contract/jobs/job-list.ts";
-import { selectionOf } from "../../src/history/job-filter.ts";
 import { type Body, newWorld, type World } from "../support/workerd/client.ts";
 import { dispatch, fail, present, start } from "../support/workerd/job-steps.ts";
 
@@ -55,7 +53,7 @@ describe("a job's own words on it", () => {
   });
 });
 
-test("a count alone has no jobs, and agrees with the list; whole words are some of the beginnings of words", async () => {
+test("a count alone has no jobs, and agrees with the list", async () => {
   const [world, other] = [await newWorld(), await newWorld()];
   for (const prompt of ["minutes", "the minutes", "minutest", "hours"]) await create(world, { prompt });
   await create(other, { prompt: "minutes" });
@@ -68,9 +66,6 @@ test("a count alone has no jobs, and agrees with the list; whole words are some 
     expect((await list(world, { q })).total).toBe(total);
   }
   expect((await list(world, { status: "pending", count_only: "true" })).total).toBe(4);
-  const { some, bindings } = selectionOf(world.tenant, jobFilter.parse({ q: "minutes", status: "pending" }), "index");
-  const counted = env.DB.prepare(`SELECT COUNT(*) AS total FROM ${some?.from} WHERE ${some?.where}`);
-  expect(await counted.bind(world.tenant, ...bindings).first("total")).toBe(2);
   expect((await world.get("/api/jobs?archived=true&count_only=true")).status).toBe(400);
 });
 

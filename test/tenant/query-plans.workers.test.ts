@@ -133,11 +133,8 @@ describe("history is read through an index of the tenant", () => {
     const noted = new NotedQueries(DB);
     for (const filter of [{ status: "failed" }, { q: "some" }, { tag: "some", q: "some" }, { "metadata.team": "some" }])
       await listJobs(noted.database({ first: null }), TENANT, jobListQuery.parse(filter));
-    const counts = (await noted.plans()).filter(
-      ({ sql }) => sql.endsWith(" AS total") || sql.includes(" END AS total"),
-    );
-    // With words, and without.
-    expect(counts).toHaveLength(2);
+    const counts = (await noted.plans()).filter(({ sql }) => sql.startsWith("SELECT COUNT(*) AS total"));
+    expect(counts).toHaveLength(1);
     for (const { lines, sql } of counts) {
       const reads = lines.map(({ detail }) => detail).filter((detail) => /^(SCAN|SEARCH) job/.test(detail));
       expect(reads.length).toBeGreaterThan(0);

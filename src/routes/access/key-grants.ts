@@ -53,7 +53,7 @@ const redeem = endpoint(
     maxBodyBytes: MAX_BYTES,
     summary: "Fetch the key that a person has granted",
     body: redeemRequest,
-    answers: { 201: { description: "The key, with its secret; the secret is shown only once.", schema: redeemAnswer } },
+    answers: { 201: { description: "The key, with its secret: shown only once.", schema: redeemAnswer } },
     refuses: ["authentication_failed", "forbidden", "overloaded"],
   },
   async (c, { body }) => {

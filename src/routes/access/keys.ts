@@ -29,7 +29,7 @@ const newKey = endpoint(
     ...asks("createKey"),
     summary: "Create a key",
     body: newKeyRequest,
-    answers: { 201: { description: "The key, with its secret; the secret is shown only once.", schema: keyAnswer } },
+    answers: { 201: { description: "The key, with its secret: shown only once.", schema: keyAnswer } },
   },
   async (c, { body, token }) => {
     const minted = await mint(signingSecret(c.env), body.role, token.tenant, token.jurisdiction);
@@ -92,7 +92,7 @@ const rotate = endpoint(
     body: rotateKeyRequest,
     isBodyOptional: true,
     answers: {
-      200: { description: "The key, with its new secret; the secret is shown only once.", schema: keyAnswer },
+      200: { description: "The key, with its new secret: shown only once.", schema: keyAnswer },
     },
   },
   async (c, { params, body, token }) => {

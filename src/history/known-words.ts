@@ -1,0 +1,32 @@
+// A search finds words by their beginnings. The index would read the entries of all words with such a beginning before
+// it tells the first: told the words themselves, it reads on only until it has enough.
+
+/** A beginning of more words is left to the index, and one of a word that is longer. */
+const MAX_FORMS = 32;
+const MAX_FORM_CHARS = 64;
+/** Words that the index writes as `toLowerCase` does. */
+const PLAIN = /^[0-9a-z]+$/i;
+
+const IS_FORM = "form GLOB word || '*'";
+const FORMS = `WITH RECURSIVE forms(word, form, many) AS (
+    SELECT value, (SELECT term FROM job_terms_known WHERE term >= value LIMIT 1), 1 FROM json_each(?1)
+    UNION ALL
+    SELECT word, (SELECT term FROM job_terms_known WHERE term >= form || char(1) LIMIT 1), many + 1
+    FROM forms WHERE many <= ${MAX_FORMS} AND ${IS_FORM})
+  SELECT word, form FROM forms WHERE ${IS_FORM}`;
+
+/** Each word of a search as the index is asked for those that begin with it. */
+export const inIndex = async (db: D1Database, words: readonly string[]): Promise<string[]> => {
+  if (words.length === 0) return [];
+  const asked = JSON.stringify(words.map((word) => word.toLowerCase()));
+  const { results } = await db.prepare(FORMS).bind(asked).all<{ word: string; form: string }>();
+  const known = Map.groupBy(results, ({ word }) => word);
+  return words.map((word) => {
+    const forms = (known.get(word.toLowerCase()) ?? []).map(({ form }) => form);
+    const isListed =
+      PLAIN.test(word) && forms.length <= MAX_FORMS && forms.every((form) => form.length <= MAX_FORM_CHARS);
+    return isListed ? `(${forms.map(quoted).join(" OR ") || quoted(word)})` : `${quoted(word)}*`;
+  });
+};
+
+const quoted = (word: string): string => `"${word}"`;

@@ -1,0 +1,56 @@
+// A search finds jobs by the beginnings of words, whichever way the index is asked.
+
+import { env } from "cloudflare:workers";
+import { expect, test } from "vitest";
+import { inIndex } from "../../src/history/known-words.ts";
+import { type Body, newWorld, type World } from "../support/workerd/client.ts";
+
+const search = async (world: World, q: string): Promise<string[]> => {
+  const { jobs, total } = await world.ok("GET", `/api/jobs?${new URLSearchParams({ q })}`);
+  expect((await world.ok("GET", `/api/jobs?${new URLSearchParams({ q, count_only: "true" })}`)).total).toBe(total);
+  return jobs.map(({ prompt }: Body) => prompt).sort();
+};
+
+const worldWith = async (...prompts: string[]): Promise<World> => {
+  const world = await newWorld();
+  for (const prompt of prompts) await world.ok("POST", "/api/jobs", { prompt });
+  return world;
+};
+
+const asked = (...words: string[]): Promise<string[]> => inIndex(env.DB, words);
+
+test("a word of few forms is looked up by each of them, in any case", async () => {
+  const world = await worldWith("zug", "Zugspitze", "der ZUG fährt", "zu", "zuh");
+  expect(await search(world, "Zug")).toEqual(["Zugspitze", "der ZUG fährt", "zug"]);
+  expect(await search(world, "zug fahrt")).toEqual(["der ZUG fährt"]);
+  expect(await search(world, "zug der")).toEqual(["der ZUG fährt"]);
+  expect(await asked("ZUG")).toEqual(['("zug" OR "zugspitze")']);
+  expect(await asked("der", "Zugs")).toEqual(['("der")', '("zugspitze")']);
+});
+
+test("a word that no job has finds none", async () => {
+  const world = await worldWith("quark");
+  expect(await search(world, "quarks")).toEqual([]);
+  expect(await search(world, "quark quarks")).toEqual([]);
+  expect(await asked("quarks")).toEqual(['("quarks")']);
+});
+
+test("a word of many forms, of long ones, or with letters that the index folds is left to the index", async () => {
+  const forms = Array.from(
+    { length: 33 },
+    (_, index) => `yard${String.fromCharCode(97 + (index % 26)).repeat(1 + index)}`,
+  );
+  const long = `xylo${"p".repeat(61)}`;
+  const world = await worldWith(forms.join(" "), long, "Ökonomie");
+  expect(await search(world, "yard")).toEqual([forms.join(" ")]);
+  expect(await search(world, "XYLO")).toEqual([long]);
+  expect(await search(world, "ökon")).toEqual(["Ökonomie"]);
+  expect(await search(world, "okon")).toEqual(["Ökonomie"]);
+  expect(await asked("yard", "xylo", "ökon", "okon")).toEqual(['"yard"*', '"xylo"*', '"ökon"*', '("okonomie")']);
+});
+
+test("the words of other tenants find nothing", async () => {
+  await worldWith("wombat", "wombats");
+  const world = await worldWith("wombatlike");
+  expect(await search(world, "wombat")).toEqual(["wombatlike"]);
+});
