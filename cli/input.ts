@@ -9,7 +9,7 @@ export type TimeIs = "past" | "future";
 const DATE = /^\d{4}-\d{2}-\d{2}$/;
 const DATE_TIME = /^\d{4}-\d{2}-\d{2}T/;
 
-const instantOf = (flag: string, text: string, timeIs: TimeIs): string => {
+export const instantOf = (flag: string, text: string, timeIs: TimeIs): string => {
   const span = parseInterval(text);
   if (span.ok) return new Date(Date.now() + (timeIs === "past" ? -span.value : span.value)).toISOString();
   if (DATE.test(text)) return `${text}T00:00:00Z`;

@@ -4,7 +4,7 @@ import { JOB_FILTER_NAMES } from "../../contract/jobs/job-filter-names.ts";
 import type { BulkAction, JobFilter } from "../../contract/jobs/job-list.ts";
 import { USUAL_STATUSES } from "../../contract/words/values.ts";
 import { Failure, UsageError } from "../failure.ts";
-import type { Input } from "../input.ts";
+import { type Input, instantOf } from "../input.ts";
 import { pairsOf } from "../pairs.ts";
 import type { Context, Flag } from "../verb.ts";
 
@@ -31,10 +31,13 @@ interface Tally {
 
 const METADATA = "metadata.";
 
+const TIMES: ReadonlySet<string> = new Set(["since", "until"]);
+
 /** Checked here: the list that counts them takes more names, such as `limit`. */
 const filterOf = (input: Input): Record<string, string> => {
-  const asked = pairsOf(input, "filter");
-  for (const name of Object.keys(asked)) {
+  const asked = { ...pairsOf(input, "filter") };
+  for (const [name, value] of Object.entries(asked)) {
+    if (TIMES.has(name)) asked[name] = instantOf(`filter ${name}=`, value, "past");
     if (!JOB_FILTER_NAMES.includes(name) && !name.startsWith(METADATA))
       throw new UsageError(`--filter takes ${JOB_FILTER_NAMES.join(", ")} and ${METADATA}<name>, not "${name}"`);
   }

@@ -208,7 +208,7 @@ export const jobCommands: readonly Verb[] = [
   ]),
   command("retry", "Puts failed or stuck jobs back into the queue", [
     "jobs retry job_1",
-    "jobs retry --filter error_code=timeout --filter since=2026-01-31T00:00:00Z --yes",
+    "jobs retry --filter error_code=timeout --filter since=2h --yes",
   ]),
   events,
   attempts,

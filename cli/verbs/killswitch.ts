@@ -41,7 +41,7 @@ const levelOf = (text: string): number => {
 
 /** Who stops everything in a hurry must not have to look up how it starts again. */
 const AFTER_ON =
-  "To go on: `signalbox killswitch off --resume-all`. Without --resume-all, workers stay paused until each is resumed.";
+  "Workers confirm within seconds: `signalbox killswitch status`. To go on: `signalbox killswitch off --resume-all`. Without --resume-all, workers stay paused until each is resumed.";
 
 export const killswitchCommands: readonly Verb[] = [
   {

@@ -173,6 +173,14 @@ describe("jobs retry and cancel with --filter", () => {
     );
   });
 
+  it("takes a filter's times as every flag does", async () => {
+    const bodies: { filter: { since: string } }[] = [];
+    await runCommand([...argv, "--filter", "since=2h", "--yes"], service(bodies));
+    const agoMs = Date.now() - Date.parse(bodies[0]?.filter.since ?? "");
+    expect(Math.round(agoMs / 3_600_000)).toBe(2);
+    await expect(run(["jobs", "retry", "--filter", "until=soon"], {})).rejects.toThrow("--filter until= takes a time");
+  });
+
   it("names what a filter takes, and asks nothing, where a name is none", async () => {
     for (const name of ["colour", "limit", "cursor"]) {
       const failed = run(["jobs", "retry", "--filter", `${name}=1`], {});
