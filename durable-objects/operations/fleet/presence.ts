@@ -64,8 +64,8 @@ export const workAs = (
   if (!allowed.ok) return allowed;
   // A name that nobody registered must not make an object, which takes a file.
   if (turn.memory.fleet.get(request.instance) === undefined) return err(notFound("worker", request.instance));
-  const keyId = turn.caller.keyId ?? "";
-  return ok({ keyId, openedWith: turn.store.keys.find(keyId)?.hash ?? "" });
+  const { keyId, secretHash } = turn.caller;
+  return ok({ keyId: keyId ?? "", openedWith: secretHash ?? "" });
 };
 
 export const report = (turn: Turn, request: Presence): Result<PresenceAnswer, Refusal> => {

@@ -46,6 +46,17 @@ export const SCENES_OF_WORKERS: readonly Shown[] = [
     },
   },
   {
+    what: "a data line ends with the secret that opened it, also within the grace of a rotation",
+    shown: async (scene) => {
+      await configure(scene, ALIVE);
+      await present(scene, {}, OWN);
+      await scene.done(scene.admin, "rotateKey", { id: OWN.id, hash: "of another", graceMs: 60_000 });
+      const old = await scene.done(OWN, "workAs", { instance: "w" });
+      const other = await scene.done({ ...OWN, hash: "of another" }, "workAs", { instance: "w" });
+      assert.deepEqual([old.openedWith, other.openedWith], [OWN.hash, "of another"]);
+    },
+  },
+  {
     what: "a silent worker answers to any key, and one that an operator's key registered to that key",
     shown: async (scene) => {
       await configure(scene, { presence: { offline_after_seconds: 30 } });
