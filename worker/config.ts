@@ -13,7 +13,10 @@ export type ConfigWatch = {
   current: () => WorkerConfig;
   /** Resolves when the config has been read after this call. */
   refresh: () => Promise<void>;
-  /** The config for a job that begins now. `mayWait`: for a short time, until the config has been read. */
+  /**
+   * The config for a job that begins now. `mayWait`: for a short time, until the config has been read. For a job that may
+   * not, it is read a moment later, which is not the moment in which that job calls its runtime.
+   */
   forJob: (mayWait: boolean) => WorkerConfig | Promise<WorkerConfig>;
 };
 
@@ -32,6 +35,7 @@ const FETCH_TIMEOUT_MS = 10_000;
 const MAX_CONFIG_CHARS = 1024 * 1024;
 /** A job does not wait longer for the config, and not at all while an earlier one waited in vain. */
 const GRACE_MS = 1_000;
+const READ_LATER_MS = 100;
 
 const sections = z.record(z.string(), z.unknown());
 const jobsSection = z.object({ timeout_seconds: z.number().positive().nullish() });
@@ -62,10 +66,24 @@ export function watchConfig(options: ConfigWatchOptions): ConfigWatch {
   };
   const refresh = shared(read);
   let isLate = false;
+  let isReadLater = false;
+  const readLater = () => {
+    if (isReadLater) return;
+    isReadLater = true;
+    const reading = () => {
+      isReadLater = false;
+      void refresh();
+    };
+    setTimeout(reading, READ_LATER_MS).unref();
+  };
   const current = () => config;
   const forJob = (mayWait: boolean) => {
+    if (!mayWait) {
+      readLater();
+      return config;
+    }
     const reading = refresh();
-    if (!mayWait || isLate) return config;
+    if (isLate) return config;
     const enough = new AbortController();
     const late = delay(GRACE_MS, undefined, { signal: enough.signal }).then(
       () => {

@@ -48,7 +48,7 @@ export type RunSettings = {
   storeResult?: ResultStore;
   openFile?: FileOpener;
   onProgress: (progress: Progress) => void;
-  /** Called once, before the first event with content. */
+  /** Called once, after the first event with content: telling the coordinator must not hold that up. */
   onFirstToken: () => void;
   emit: RunOptions["emit"];
 };
@@ -110,11 +110,12 @@ async function attempt(
     ...(storeResult === undefined ? {} : { store: (bytes, type) => storeResult(job, bytes, type, signal) }),
     ...(openFile === undefined ? {} : { openFile: (file) => openFile(file, signal) }),
     emit: (events) => {
+      const room = emit(events);
       if (timing.first_token_ms === undefined) {
         timing = { first_token_ms: Math.round(performance.now() - startedAt) };
         onFirstToken();
       }
-      return emit(events);
+      return room;
     },
   });
   return { outcome, timing };

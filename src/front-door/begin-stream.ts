@@ -35,12 +35,14 @@ const hasStream = ({ status, hasFirstToken }: Followed): boolean =>
 export const beginStream = async (from: Followed, { watch, attach, lateMs }: BeginTools): Promise<Beginning> => {
   for (let job = from; ; ) {
     if (isFinal(job.status)) return { kind: "final", job };
+    const hasWorker = job.worker !== null && job.status !== "pending";
+    // First: its events may come before the tenant has answered.
+    const attached = hasWorker ? attach(job) : null;
     const moved = untilMoved(watch, job);
-    if (job.worker === null || job.status === "pending") {
+    if (attached === null) {
       job = await moved;
       continue;
     }
-    const attached = attach(job);
     const first = await Promise.race([attached, moved.then(() => null)]);
     if (first !== null) {
       moved.catch(() => undefined);

@@ -75,6 +75,24 @@ test("a first token that takes many looks at the job is read from the one stream
   expect(attached.length).toBe(1);
 });
 
+test("an attempt's stream is opened before its job is watched: its events may come at once", async () => {
+  const { tools } = stage([]);
+  const order: string[] = [];
+  const noting = {
+    ...tools,
+    watch: (from: Followed) => {
+      order.push("watch");
+      return tools.watch(from);
+    },
+    attach: (to: Followed) => {
+      order.push("attach");
+      return tools.attach(to);
+    },
+  };
+  void beginStream(job("assigned"), noting);
+  expect(order).toEqual(["attach", "watch"]);
+});
+
 test("the stream of an attempt that was left for another is let go, so that nobody counts it as unread", async () => {
   const { tools, attached } = stage([job("running", 1), job("pending", 1), job("assigned", 2)]);
   const beginning = beginStream(job("assigned"), tools);

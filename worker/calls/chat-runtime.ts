@@ -117,8 +117,8 @@ async function runRequest(runtime: ChatRuntimeOptions, api: Api, task: Task, run
 
 /** The name as the runtime's list has it. A name that is not listed is sent unchanged, and the runtime decides. */
 async function nameOfModel(runtime: ChatRuntimeOptions, task: Task, run: RunOptions): Promise<string | null> {
-  const listed = runtime.models === null ? null : await runtime.models(run.signal).catch(() => null);
   const asked = task.model ?? run.configuredModel ?? run.offeredModels[0] ?? null;
+  const listed = runtime.models === null ? null : await runtime.models(run.signal, asked).catch(() => null);
   if (asked === null || listed === null) return asked;
   return listedName(listed, asked) ?? asked;
 }

@@ -70,8 +70,8 @@ export type Outcome =
   /** `neverReached`: the runtime received nothing of the job, so it does not count as an attempt. */
   | ({ ok: false; error: JobFailure; neverReached?: boolean } & Spent);
 
-/** A runtime's own list of models; null if it has none. */
-export type ModelList = (signal: AbortSignal) => Promise<readonly string[] | null>;
+/** A runtime's own list of models; null if it has none. An older list is enough if it has `named`. */
+export type ModelList = (signal: AbortSignal, named?: string | null) => Promise<readonly string[] | null>;
 
 /** What a runtime can do now. */
 export type RuntimeState = {

@@ -1,5 +1,6 @@
-// The models that a local runtime lists, cached for a few seconds so that a burst of jobs asks once. Null: the runtime
-// has no list. An empty list means that it has no models.
+// The models that a local runtime lists, cached for a few seconds so that a burst of jobs asks once, and for longer where
+// only the spelling of a name is asked: a first token must not wait for a list. Null: the runtime has no list. An empty
+// list means that it has no models.
 
 import { APICallError } from "ai";
 import { reasonOf } from "../calls/error-causes.ts";
@@ -12,8 +13,10 @@ const WEB_PAGE = "it answers with a web page, not with its models";
 
 export function rememberedList(load: () => Promise<readonly string[] | null>, nowMs: () => number): ModelList {
   let last: { atMs: number; models: Promise<readonly string[] | null> } | null = null;
-  return async (signal) => {
+  let known: readonly string[] | null = null;
+  return async (signal, named = null) => {
     signal.throwIfAborted();
+    if (named !== null && known?.includes(named)) return known;
     if (last === null || nowMs() - last.atMs > FRESH_FOR_MS) {
       const models = load();
       last = { atMs: nowMs(), models };
@@ -22,7 +25,8 @@ export function rememberedList(load: () => Promise<readonly string[] | null>, no
         if (last?.models === models) last = null;
       });
     }
-    return last.models;
+    known = await last.models;
+    return known;
   };
 }
 

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { classifyError } from "../../../worker/runtimes/classify.ts";
-import { fetchModelList } from "../../../worker/runtimes/model-list.ts";
+import { fetchModelList, rememberedList } from "../../../worker/runtimes/model-list.ts";
 
 test("a list of models that stops halfway until the time is up is a runtime that does not answer: jobs are tried again", async () => {
   const timedOut = new DOMException("The operation was aborted due to timeout", "TimeoutError");
@@ -17,4 +17,23 @@ test("a list of models that stops halfway until the time is up is a runtime that
     message: "The runtime cannot be reached: The operation was aborted due to timeout",
     retryable: true,
   });
+});
+
+test("a name that an old list has needs no new one, which any other question gets", async () => {
+  let nowMs = 0;
+  let loads = 0;
+  const load = async () => {
+    loads += 1;
+    return ["m1", `m${loads}`];
+  };
+  const models = rememberedList(load, () => nowMs);
+  const { signal } = new AbortController();
+  expect(await models(signal, "m1")).toEqual(["m1", "m1"]);
+  nowMs = 60_000;
+  expect(await models(signal, "m1")).toEqual(["m1", "m1"]);
+  expect(loads).toBe(1);
+  expect(await models(signal, "m2")).toEqual(["m1", "m2"]);
+  nowMs = 120_000;
+  expect(await models(signal)).toEqual(["m1", "m3"]);
+  expect(loads).toBe(3);
 });
