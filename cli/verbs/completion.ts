@@ -13,7 +13,7 @@ export const completionCommand = (verbs: () => readonly Verb[]): Verb => ({
     "completion zsh > ~/.zfunc/_signalbox",
     "completion fish > ~/.config/fish/completions/signalbox.fish",
   ],
-  args: [{ name: "shell", says: SHELLS.join(", ") }],
+  args: [{ name: "shell", says: `${SHELLS.join(", ")}; the folder that it is written to must exist` }],
   run: async ({ output }, input) => {
     const given = input.arg("shell");
     const shell = SHELLS.find((one) => one === given);

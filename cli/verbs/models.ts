@@ -3,7 +3,7 @@
 import { setTimeout as pause } from "node:timers/promises";
 import type { ModelTaskResource, PlaceAnswer } from "../../contract/fleet/model-task.ts";
 import type { WorkerResource } from "../../contract/fleet/worker.ts";
-import { UsageError } from "../failure.ts";
+import { Failure, UsageError } from "../failure.ts";
 import type { Input } from "../input.ts";
 import { barOf, bytesText } from "../progress.ts";
 import type { Context, Flag, Verb } from "../verb.ts";
@@ -78,7 +78,7 @@ const targets = async (context: Context, input: Input, action: Action): Promise<
   const tag = on.slice(TAG_PREFIX.length);
   const workers = await all(client().workers.list({ tag, limit: 200 }, { signal }));
   const able = workers.filter(({ can }) => can?.includes(action)).map(({ instance }) => instance);
-  if (able.length === 0) throw new UsageError(`no worker with the tag ${tag} takes tasks to ${action} models`);
+  if (able.length === 0) throw new Failure(`no worker with the tag ${tag} takes tasks to ${action} models`);
   const copies = copiesOf(input);
   if (copies === undefined) return able;
   const placed = await client().models.place({ model: input.arg("model"), tags: [tag], dry_run: true }, { signal });

@@ -183,6 +183,10 @@ const noteUnnamed = (book: SchemaBook): void => {
   for (const schema of [coordinatorMessage, liveMessage, readerGone]) book.answer(schema);
 };
 
+/** Refusals that come before an operation is found, so none lists them. */
+const OF_NO_OPERATION =
+  "Beside the errors of each operation: `method_not_allowed` (405) for a path that has other methods, which `Allow` names, and `headers_too_large` (431).";
+
 export const openApiDocument = (endpoints: readonly Endpoint[], version: string): OpenApiDocument => {
   const book = new SchemaBook();
   noteUnnamed(book);
@@ -196,7 +200,7 @@ export const openApiDocument = (endpoints: readonly Endpoint[], version: string)
     info: {
       title: "Signalbox",
       version,
-      description: "A job router for AI workers: accepts jobs and gives each to the best available worker.",
+      description: `A job router for AI workers: accepts jobs and gives each to the best available worker.\n\n${OF_NO_OPERATION}`,
     },
     servers: [{ url: "/" }],
   };

@@ -1,6 +1,7 @@
 // `models`: what is on the machines, tasks on one worker or all with a tag, and their progress.
 
 import { describe, expect, it } from "vitest";
+import { Failure } from "../../cli/failure.ts";
 import { progressOf } from "../../cli/verbs/models.ts";
 import { type ModelTaskResource, presentTask } from "../../contract/fleet/model-task.ts";
 import { newModelTask } from "../../domain/fleet/model-task.ts";
@@ -84,7 +85,9 @@ describe("a task by command", () => {
 
   it("needs a place, and somebody there who can", async () => {
     await expect(run(["models", "pull", "qwen3"])).rejects.toThrow("--on <instance>");
-    await expect(run(["models", "delete", "qwen3", "--on", "tag:gpu"])).rejects.toThrow("no worker with the tag gpu");
+    const none = run(["models", "delete", "qwen3", "--on", "tag:gpu"]);
+    await expect(none).rejects.toThrow(new Failure("no worker with the tag gpu takes tasks to delete models"));
+    await expect(none).rejects.toBeInstanceOf(Failure);
     await expect(run(["models", "pull", "qwen3", "--on", "tag:gpu", "--copies", "0"])).rejects.toThrow("--copies");
     await expect(run(["models", "place", "qwen3", "--on", "w1"])).rejects.toThrow("--on tag:<name>");
   });

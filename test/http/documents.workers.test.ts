@@ -46,6 +46,15 @@ describe("the documents", () => {
     });
   });
 
+  it("name every code of an error: at its operations, or in the OpenAPI document's own words", async () => {
+    const { paths, info } = await readDocument();
+    const ofOperations = JSON.stringify(paths);
+    const elsewhere = Object.keys(WIRE).filter(
+      (code) => !ofOperations.includes(`"${code}"`) && !ofOperations.includes(`\`${code}\``),
+    );
+    expect(elsewhere.filter((code) => !info.description.includes(`\`${code}\``))).toEqual([]);
+  });
+
   it("say which headers an answer has, and every status that a tenant's key or a worker can bring about", async () => {
     const { paths } = await readDocument();
     const headersOf = (method: string, path: string, status: number): string[] =>
