@@ -4,6 +4,7 @@
 import { readdir, readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
 import type { ProviderDefinition } from "../domain/catalog/catalog.ts";
+import { ExitError, runScript } from "../self-host/exit-error.ts";
 import { readFiles } from "../src/catalog/providers.ts";
 
 export const BUNDLED_FOLDER = path.join(import.meta.dirname, "../providers/catalog");
@@ -19,7 +20,7 @@ export async function providerFiles(folder: string): Promise<Record<string, stri
 /** Every provider of the folder, by name. Throws one error with all problems, each with file, line and key. */
 export async function readProviderFolder(folder: string): Promise<ProviderDefinition[]> {
   const { providers, problems } = readFiles(await providerFiles(folder));
-  if (problems.length > 0) throw new Error(`providers of the catalog are invalid:\n  ${problems.join("\n  ")}`);
+  if (problems.length > 0) throw new ExitError(`providers of the catalog are invalid:\n  ${problems.join("\n  ")}`);
   return [...providers].sort((a, b) => (a.provider < b.provider ? -1 : 1));
 }
 
@@ -46,4 +47,9 @@ async function writeBundledModule(): Promise<boolean> {
   return true;
 }
 
-if (import.meta.main) await writeBundledModule();
+if (import.meta.main)
+  await runScript(async () => {
+    const isNew = await writeBundledModule();
+    console.log(`${path.relative(process.cwd(), BUNDLED_MODULE)} ${isNew ? "is written" : "was up to date"}.`);
+    return 0;
+  });

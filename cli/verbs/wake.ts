@@ -52,6 +52,7 @@ const watchOnce = async (context: Context, watch: Watch): Promise<void> => {
   const { openSocket } = await import("../../worker/session/coordinator-socket.ts");
   const { url: apiUrl, key: apiKey = "" } = loginOf(context.env);
   const socket = openSocket({ apiUrl, apiKey }, "/live", MAX_FRAME_BYTES);
+  socket.once("open", () => context.output.say(`Watches ${apiUrl}.`));
   const stop = (): void => socket.terminate();
   context.signal.addEventListener("abort", stop);
   let isAlive = true;

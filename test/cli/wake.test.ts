@@ -148,6 +148,8 @@ it("as a process it sends the packet and runs the command, with a viewer's key t
   );
   try {
     const packet = once(socket, "message");
+    const [said] = (await once(child.stderr, "data")) as [Buffer];
+    expect(String(said)).toBe(`Watches ${server.url}.\n`);
     await api("POST", "/api/jobs", { prompt: "x", tags: ["cpu"] });
     await api("POST", "/api/jobs", { prompt: "x", tags: ["gpu"], model: "m1" });
     const [bytes] = (await packet) as [Buffer];
