@@ -1,6 +1,6 @@
 // `npm run restore -- <file.tar>`: makes a data folder from an archive of `npm run backup`. Overwrites nothing.
 
-import { existsSync, mkdirSync, readdirSync, renameSync, rmdirSync, rmSync } from "node:fs";
+import { existsSync, lchownSync, mkdirSync, readdirSync, renameSync, rmSync, statSync } from "node:fs";
 import path from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { dataDirAt, dataRoot } from "../self-host/data-dir.ts";
@@ -14,6 +14,8 @@ const USAGE = `Usage: npm run restore -- <file.tar>
 Creates the data folder (SERVICE_DATA_DIR, default .data) from an archive of \`npm run backup\`. The folder must not
 exist or must be empty. Then start the server: npm start.`;
 
+const DRAFT = ".restoring";
+
 /** SQLite's own check of every page. */
 const refuseDamaged = (root: string, name: string): void => {
   const database = new DatabaseSync(path.join(root, name));
@@ -22,12 +24,24 @@ const refuseDamaged = (root: string, name: string): void => {
   if (row.integrity_check !== "ok") throw new ExitError(`${name} in the archive is damaged: ${row.integrity_check}`);
 };
 
+/**
+ * A folder that is there stays itself: it may be a mount, or a service's own where that may make no other. What root
+ * restores into it belongs to its owner, who is to serve from it.
+ */
+const fill = (root: string, draft: string): void => {
+  const { uid, gid } = statSync(root);
+  const names = readdirSync(draft, { recursive: true, encoding: "utf8" });
+  if (process.getuid?.() === 0) for (const name of names) lchownSync(path.join(draft, name), uid, gid);
+  for (const name of readdirSync(draft)) renameSync(path.join(draft, name), path.join(root, name));
+};
+
 async function restore(file: string): Promise<void> {
   const root = dataRoot(process.env);
   if (!existsSync(file)) throw new ExitError(`${file} does not exist.`);
-  if (existsSync(root) && readdirSync(root).length > 0)
+  const isThere = existsSync(root);
+  if (isThere && readdirSync(root).some((name) => name !== DRAFT))
     throw new ExitError(`${root} is not empty: move it away, or set SERVICE_DATA_DIR to another folder.`);
-  const draft = `${root}.restoring`;
+  const draft = isThere ? path.join(root, DRAFT) : `${root}${DRAFT}`;
   rmSync(draft, { recursive: true, force: true });
   mkdirSync(draft, { recursive: true, mode: 0o700 });
   try {
@@ -35,8 +49,8 @@ async function restore(file: string): Promise<void> {
     const databases = names.filter((name) => name.endsWith(".sqlite"));
     for (const name of databases) refuseDamaged(draft, name);
     refuseNewerState(dataDirAt(draft));
-    if (existsSync(root)) rmdirSync(root);
-    renameSync(draft, root);
+    if (isThere) fill(root, draft);
+    else renameSync(draft, root);
     console.log(`${root}: ${databases.length} databases and ${names.length - databases.length} files.`);
     const folder = process.env.SERVICE_DATA_DIR ? `SERVICE_DATA_DIR=${process.env.SERVICE_DATA_DIR} ` : "";
     console.log(`Start the server with: ${folder}npm start`);

@@ -1,7 +1,16 @@
 // What a backup's archive holds, and which archives are restored: on a data folder of two small databases.
 
 import { execFile } from "node:child_process";
-import { existsSync, mkdirSync, readdirSync, readFileSync, truncateSync, writeFileSync } from "node:fs";
+import {
+  chownSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from "node:fs";
 import path from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { promisify } from "node:util";
@@ -70,6 +79,22 @@ test("every key and mark comes along, also how many processes share the folder",
   await script("restore", "restored");
   for (const name of BESIDE) expect(readFileSync(at("restored", name))).toEqual(readFileSync(at("data", name)));
   for (const name of DATABASES) expect(existsSync(at("restored", name))).toBe(true);
+});
+
+test("an empty folder that is there stays itself, as a mount must, and what it gets is its owner's", async () => {
+  await script("backup", "data");
+  const root = at("restored");
+  mkdirSync(root);
+  // What an interrupted restore has left.
+  mkdirSync(path.join(root, ".restoring"));
+  const isRoot = process.getuid?.() === 0;
+  if (isRoot) chownSync(root, 65_534, 65_534);
+  const before = statSync(root);
+  await script("restore", "restored");
+  expect(statSync(root).ino).toBe(before.ino);
+  expect(readdirSync(root)).toEqual(expect.arrayContaining(BESIDE));
+  expect(readdirSync(root)).not.toContain(".restoring");
+  for (const name of [...BESIDE, ...DATABASES]) expect(statSync(path.join(root, name)).uid).toBe(before.uid);
 });
 
 test("an archive that is cut off, or has a damaged database, is not restored, and leaves nothing", async () => {
