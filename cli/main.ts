@@ -40,9 +40,14 @@ const contextOf = (isJson: boolean, signal: AbortSignal): Context => {
   const out = sinkOver(process.stdout);
   // NO_COLOR counts if it is set and not empty (no-color.org).
   const hasColour = out.isTerminal && !env.NO_COLOR && env.TERM !== "dumb";
+  const output = new Output({ out, err: sinkOver(process.stderr), isJson, hasColour });
+  // A try that the service refuses may last ten seconds. One that nothing answers is over at once.
+  const onRetry = ({ status, message }: ApiProblem) => {
+    if (status > 0) output.say(`${message}: tries again`);
+  };
   return {
-    client: () => new Signalbox(loginOf(env)),
-    output: new Output({ out, err: sinkOver(process.stderr), isJson, hasColour }),
+    client: () => new Signalbox({ ...loginOf(env), onRetry }),
+    output,
     signal,
     env,
     readInput: (file) => readInput(file, signal),

@@ -14,6 +14,8 @@ export interface ClientOptions {
   readonly retries?: number | undefined;
   /** For one try, until its answer begins; longer than the longest `wait`. */
   readonly timeoutMs?: number | undefined;
+  /** Before the pause of each retry. */
+  readonly onRetry?: ((problem: ApiProblem) => void) | undefined;
   readonly onProblem?: ((problem: ApiProblem, path: string) => void) | undefined;
 }
 
@@ -186,7 +188,7 @@ export class Transport {
 
   /** The answer when it begins. @throws ApiProblem if it is not a success. */
   async response(call: Call): Promise<Response> {
-    const { key, retries = DEFAULT_RETRIES, onProblem } = this.#options;
+    const { key, retries = DEFAULT_RETRIES, onRetry, onProblem } = this.#options;
     const headers = headersOf(call, key);
     for (let tried = 0; ; tried += 1) {
       try {
@@ -198,6 +200,7 @@ export class Transport {
           onProblem?.(error, call.path);
           throw error;
         }
+        onRetry?.(error);
         await pause(ms, call.options?.signal);
       }
     }

@@ -40,7 +40,9 @@ const clientOf = (answers: readonly Answer[], options: { key?: string; retries?:
     });
     return (answers[seen.length - 1] ?? answers.at(-1) ?? breaksOff)();
   };
-  return { seen, client: createClient({ url: "http://box:8787/", fetch: send, ...options }) };
+  const retried: string[] = [];
+  const onRetry = ({ code }: ApiProblem) => void retried.push(code);
+  return { seen, retried, client: createClient({ url: "http://box:8787/", fetch: send, onRetry, ...options }) };
 };
 
 const refusal = async (work: Promise<unknown>): Promise<ApiProblem> => {
@@ -128,6 +130,13 @@ describe("what fails in passing", () => {
       expect(seen).toHaveLength(2);
     },
   );
+
+  it("is told of each retry before its pause", async () => {
+    const busy = () => problem(503, "history_unavailable", { "retry-after": "0" });
+    const { seen, client, retried } = clientOf([busy(), busy(), json(200, {})]);
+    await client.killswitch.get();
+    expect([seen.length, retried]).toEqual([3, ["history_unavailable", "history_unavailable"]]);
+  });
 
   it("is told at once where Retry-After asks for more than a minute", async () => {
     const { seen, client } = clientOf([problem(429, "rate_limited", { "retry-after": "3600" })]);
