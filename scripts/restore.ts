@@ -15,6 +15,8 @@ Creates the data folder (SERVICE_DATA_DIR, default .data) from an archive of \`n
 exist or must be empty. Then start the server: npm start.`;
 
 const DRAFT = ".restoring";
+/** What an empty folder may have: what an interrupted restore left, and what a disk's own folder has. */
+const NOTHING: ReadonlySet<string> = new Set([DRAFT, "lost+found"]);
 
 /** SQLite's own check of every page. */
 const refuseDamaged = (root: string, name: string): void => {
@@ -39,7 +41,7 @@ async function restore(file: string): Promise<void> {
   const root = dataRoot(process.env);
   if (!existsSync(file)) throw new ExitError(`${file} does not exist.`);
   const isThere = existsSync(root);
-  if (isThere && readdirSync(root).some((name) => name !== DRAFT))
+  if (isThere && readdirSync(root).some((name) => !NOTHING.has(name)))
     throw new ExitError(`${root} is not empty: move it away, or set SERVICE_DATA_DIR to another folder.`);
   const draft = isThere ? path.join(root, DRAFT) : `${root}${DRAFT}`;
   rmSync(draft, { recursive: true, force: true });

@@ -85,8 +85,8 @@ test("an empty folder that is there stays itself, as a mount must, and what it g
   await script("backup", "data");
   const root = at("restored");
   mkdirSync(root);
-  // What an interrupted restore has left.
-  mkdirSync(path.join(root, ".restoring"));
+  // What an interrupted restore has left, and what the root of a disk has.
+  for (const name of [".restoring", "lost+found"]) mkdirSync(path.join(root, name));
   const isRoot = process.getuid?.() === 0;
   if (isRoot) chownSync(root, 65_534, 65_534);
   const before = statSync(root);
