@@ -1,5 +1,6 @@
-// What comes in over the tenant's sockets: an upgrade, a frame, a close. Each message is a turn of its own under the
-// key that opened the socket; the key is checked each time, so an ended key's messages are refused.
+// What comes in over the tenant's sockets: an upgrade, a frame, a close. The messages of a frame share a turn under the
+// key that opened the socket, which is checked each time, so an ended key's messages are refused; each has its own
+// answer, and one that throws fails alone.
 
 import { type CoordinatorMessage, MAX_FRAME_BYTES } from "../../contract/socket.ts";
 import { closeCodes } from "../../contract/words/values.ts";
@@ -21,6 +22,15 @@ import type { Sockets } from "./sockets.ts";
 import { type Attachment, NORMAL_CLOSURE, type TenantSocket } from "./tenant-socket.ts";
 
 const FULL_RETRY_SECONDS = 30;
+
+/** Turns of other callers run after so many messages of a frame. */
+const MESSAGES_A_TURN = 64;
+
+/** A message to handle; `archived`: its job, if history was asked for it, null if history does not have it. */
+interface Heard {
+  readonly incoming: Incoming;
+  readonly archived?: Brought | null;
+}
 
 /** A message whose job has left the object. */
 interface Unsettled {
@@ -119,12 +129,9 @@ export class SocketIntake {
 
   /** Handles a frame; reports on jobs that have left are checked against history, as over HTTP, in one query. */
   async #hearMessages(socket: TenantSocket, attachment: Attachment, messages: readonly Incoming[]): Promise<void> {
-    const { database, tenant, turns } = this.#parts;
-    const hear = async (incoming: Incoming, archived?: Brought | null): Promise<Unsettled[]> => {
-      const absent = await turns.run(() => this.#handle(socket, attachment, incoming, archived));
-      return absent === null ? [] : [{ incoming, absent }];
-    };
-    let unsettled = (await Promise.all(messages.map((incoming) => hear(incoming)))).flat();
+    const { database, tenant } = this.#parts;
+    const hear = (heard: readonly Heard[]) => this.#hearTogether(socket, attachment, heard);
+    let unsettled = await hear(messages.map((incoming) => ({ incoming })));
     for (let looks = 0; unsettled.length > 0; looks += 1) {
       const found =
         looks < MAX_HISTORY_LOOKS
@@ -136,9 +143,29 @@ export class SocketIntake {
           : refuseHistory();
       if (!found.ok) return this.#refuseAll(socket, unsettled, found);
       const { value } = found;
-      const heard = unsettled.map(({ incoming, absent }) => hear(incoming, value.get(absent.id) ?? null));
-      unsettled = (await Promise.all(heard)).flat();
+      unsettled = await hear(
+        unsettled.map(({ incoming, absent }) => ({ incoming, archived: value.get(absent.id) ?? null })),
+      );
     }
+  }
+
+  async #hearTogether(
+    socket: TenantSocket,
+    attachment: Attachment,
+    heard: readonly Heard[],
+    messagesATurn: number = MESSAGES_A_TURN,
+  ): Promise<Unsettled[]> {
+    const hear = async (some: readonly Heard[]): Promise<Unsettled[]> => {
+      try {
+        return await this.#parts.turns.run(() => this.#handle(socket, attachment, some));
+      } catch (error) {
+        if (some.length === 1) throw error;
+        return this.#hearTogether(socket, attachment, some, 1);
+      }
+    };
+    const turns = [];
+    for (let at = 0; at < heard.length; at += messagesATurn) turns.push(hear(heard.slice(at, at + messagesATurn)));
+    return (await Promise.all(turns)).flat();
   }
 
   #refuseAll(socket: TenantSocket, unsettled: readonly Unsettled[], refused: Result<never, Refusal>): Promise<void> {
@@ -147,28 +174,31 @@ export class SocketIntake {
     });
   }
 
-  /** Returns the job that must be looked up in history; `archived` is null if history does not have it. */
-  #handle(
-    socket: TenantSocket,
-    attachment: Attachment,
-    { id, message }: Incoming,
-    archived?: Brought | null,
-  ): Absent | null {
+  /** Returns the messages whose jobs must be looked up in history. */
+  #handle(socket: TenantSocket, attachment: Attachment, heard: readonly Heard[]): Unsettled[] {
     const { store, turns } = this.#parts;
     const caller = identifySocket(store, attachment, Date.now());
     if (!caller.ok) {
       turns.afterCommit(() => socket.close(closeCodes.keyEnded, "the key has ended"));
-      return null;
+      return [];
     }
-    let absent: Absent | null = null;
+    const unsettled: Unsettled[] = [];
     turns.inTurn(caller.value, (turn) => {
-      const done = message.ok ? handleMessage(turn, attachment.instance, message.value, archived ?? null) : message;
-      absent = archived === null ? null : absentJobOf(done);
-      // Answers before the message's other effects.
-      if (absent === null) this.#say(socket, acknowledge(id, done));
-      return done;
+      let outcome: Result<unknown, Refusal> = ok(null);
+      let isAnyDone = false;
+      for (const { incoming, archived } of heard) {
+        const { id, message } = incoming;
+        const done = message.ok ? handleMessage(turn, attachment.instance, message.value, archived ?? null) : message;
+        const absent = archived === null ? null : absentJobOf(done);
+        // Answers before the messages' other effects.
+        if (absent === null) this.#say(socket, acknowledge(id, done));
+        else unsettled.push({ incoming, absent });
+        if (!isAnyDone) outcome = done;
+        isAnyDone ||= done.ok;
+      }
+      return outcome;
     });
-    return absent;
+    return unsettled;
   }
 
   /** A socket has closed; its worker may come back within the grace period. */

@@ -1,5 +1,4 @@
-// A worker's socket messages as operations: parsed by the contract's schema, each message a turn of its own, each
-// answered by an `ack` with its id.
+// A worker's socket messages as operations: parsed by the contract's schema, each answered by an `ack` with its id.
 
 import { toTaskError, toTaskProgress } from "../../contract/fleet/model-task.ts";
 import { toPresence } from "../../contract/fleet/worker.ts";

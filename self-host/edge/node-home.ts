@@ -1,7 +1,7 @@
 // The app in Node, with the objects and the history in workerd processes behind it. A process that dies is started
 // again; meanwhile requests that need it get 503, and everything else continues.
 
-import { randomBytes } from "node:crypto";
+import { hash, randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import type { BlockList } from "node:net";
@@ -143,6 +143,7 @@ const homeOf = (
     isWhole: () => objects.every(({ child }) => child.isUp()),
     disk,
     arrivedBody: (c) => arrivedBody(exchangeOf(c).incoming),
+    digest: (text) => hash("sha256", text, "hex"),
     addressOf: (c) => clientAddress(exchangeOf(c).incoming, proxies),
     onAnswerEnd: (c, then) => onAnswerEnd(exchangeOf(c), then),
     expectWrite,

@@ -25,7 +25,8 @@ export const idempotencyOf = async (c: AppContext, body: object) => {
   if (!IDEMPOTENCY_KEY.test(key)) {
     throw new Refused(invalid("Idempotency-Key", "must be 1 to 255 visible ASCII characters"));
   }
-  return { key, bodyHash: await digest(JSON.stringify(sorted(body))) };
+  const text = JSON.stringify(sorted(body));
+  return { key, bodyHash: c.env.HOME?.digest(text) ?? (await digest(text)) };
 };
 
 /** Sorts the keys of objects, so equal bodies give equal text. */

@@ -4,6 +4,7 @@
 
 import { createExecutionContext } from "cloudflare:test";
 import { env, exports } from "cloudflare:workers";
+import { createHash } from "node:crypto";
 import { ok } from "../../../domain/words/result.ts";
 import { linesOf, readOutcome } from "../../../durable-objects/calls/grouped-calls.ts";
 import { askedText, GROUP, LINE_URL, readAnswered } from "../../../durable-objects/sockets/object-line.ts";
@@ -101,6 +102,7 @@ const home: Home = {
   isWhole: () => true,
   disk: () => ({ freeBytes: ROOM, totalBytes: ROOM, state: "ok" }),
   arrivedBody: () => null,
+  digest: (text) => createHash("sha256").update(text).digest("hex"),
   addressOf: () => "127.0.0.1",
   onAnswerEnd: (c, then) => void ends.set(c.req.raw, then),
   expectWrite: () => () => undefined,

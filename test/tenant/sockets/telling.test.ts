@@ -36,9 +36,9 @@ describe("a broadcast", () => {
   it("reaches every worker before what a worker says is handled, while other turns go on", async () => {
     const log: string[] = [];
     const { accepted, sockets } = fleetOfSockets(log);
-    const run = async (): Promise<null> => {
+    const run = async (): Promise<[]> => {
       log.push("a message is handled");
-      return null;
+      return [];
     };
     const turns = { run } as unknown as TurnRunner;
     const intake = new SocketIntake({
