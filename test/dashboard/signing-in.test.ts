@@ -66,7 +66,7 @@ describe.skipIf(lacksBrowser())("signing in", () => {
     await page.reload();
     await page.getByRole("heading", { name: "Overview" }).waitFor();
     // Now it remembers, as after signing in with an identity of the organisation.
-    expect(await page.evaluate(() => localStorage.getItem("signalbox.signed-in"))).toMatch(/^\d+$/);
+    expect(await page.evaluate(() => localStorage.getItem("signalbox.signed-in"))).toMatch(/^\d+ \S+$/);
     await page.evaluate(() => localStorage.clear());
     await page.goto("about:blank");
     await page.goto(`${world.server.url}/#key=${key}`);
