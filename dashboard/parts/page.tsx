@@ -14,7 +14,7 @@ interface PageProps {
 let isFirstPage = true;
 
 /** What is read by then appears together; what comes later finds the rest in its place. */
-const FRESH_MS = 600;
+const FRESH_MS = 1000;
 
 const useIsFresh = (): boolean => {
   const [isFresh, setFresh] = useState(true);

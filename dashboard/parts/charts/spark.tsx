@@ -13,10 +13,12 @@ const WIDTH = 120;
 const HEIGHT = 32;
 const EDGE = 2;
 
+const stepOf = (values: SparkProps["values"]): number => WIDTH / Math.max(1, values.length - 1);
+
 /** Runs of known values as points of the drawing; the lowest line is zero. */
 const runsOf = (values: SparkProps["values"]): [x: number, y: number][][] => {
   const max = Math.max(...values.map((value) => value ?? 0)) || 1;
-  const step = WIDTH / Math.max(1, values.length - 1);
+  const step = stepOf(values);
   const runs: [number, number][][] = [[]];
   for (const [index, value] of values.entries()) {
     if (value === null) runs.push([]);
@@ -28,15 +30,15 @@ const runsOf = (values: SparkProps["values"]): [x: number, y: number][][] => {
 const lineOf = (run: [number, number][]): string =>
   run.map(([x, y], index) => `${index === 0 ? "M" : "L"}${x.toFixed(1)},${y.toFixed(1)}`).join("");
 
-/** A single known value would be a line without length. */
-const widened = (run: [number, number][]): [number, number][] => {
+/** A single known value would be a line without length: it is as wide as a step. */
+const widened = (run: [number, number][], step: number): [number, number][] => {
   const [first] = run;
-  return run.length === 1 && first !== undefined
-    ? [
-        [first[0] - 2, first[1]],
-        [first[0] + 2, first[1]],
-      ]
-    : run;
+  if (run.length !== 1 || first === undefined) return run;
+  const [at, y] = first;
+  return [
+    [Math.max(0, at - step), y],
+    [Math.max(step, at), y],
+  ];
 };
 
 export const Spark = ({ name, values, colour }: SparkProps) => (
@@ -48,7 +50,7 @@ export const Spark = ({ name, values, colour }: SparkProps) => (
     aria-label={name}
   >
     {runsOf(values)
-      .map(widened)
+      .map((run) => widened(run, stepOf(values)))
       .map((run) => (
         <g key={run[0]?.[0]}>
           <path
