@@ -58,6 +58,8 @@ export function openStream(url: string, authorization: string, { words, everyMs 
 export interface ChunkCost {
   /** CPU of all processes, µs. */
   readonly cost: number;
+  /** The same without the worker's. */
+  readonly coordinator: number;
   readonly byProcess: string;
   /** Streams that came to their end. */
   readonly whole: number;
@@ -73,8 +75,10 @@ export async function chunkCost(
   const heard = await Promise.all(streams.map((stream) => stream.heard));
   const chunks = Math.max(1, heardSoFar() - before.chunks);
   const costs = [...used()].map(([name, now]) => [name, (now - (before.used.get(name) ?? 0)) / chunks] as const);
+  const sumOf = (some: typeof costs): number => some.reduce((sum, [, cost]) => sum + cost, 0);
   return {
-    cost: costs.reduce((sum, [, cost]) => sum + cost, 0),
+    cost: sumOf(costs),
+    coordinator: sumOf(costs.filter(([name]) => name !== "worker")),
     byProcess: costs.map(([name, cost]) => `${name} ${cost.toFixed(0)}`).join(", "),
     whole: heard.filter(({ isWhole }) => isWhole).length,
   };

@@ -98,9 +98,10 @@ async function sayChunks(stage: Stage, count: number, seconds: number): Promise<
   const streams = openStreams(stage, count, seconds * TOKENS_A_SECOND);
   await Promise.all(streams.map(({ begun }) => begun));
   const memory = (bench.signalbox.residentBytes() ?? 0) - residentBefore;
-  const { cost, byProcess, whole } = await chunkCost(streams, used);
+  const { cost, coordinator, byProcess, whole } = await chunkCost(streams, used);
   const about = `${count} streams at ${TOKENS_A_SECOND} tokens/s`;
   say(stage, `${about}: CPU a chunk`, "µs", cost, byProcess);
+  say(stage, `${about}: CPU a chunk, without the worker`, "µs", coordinator, "");
   say(stage, `${about}: streams a core could carry`, "", 1_000_000 / TOKENS_A_SECOND / cost, "by their CPU time");
   say(stage, `${about}: memory a stream, workerd`, "KiB", memory / count / KIB, "with all of them open");
   say(stage, `${about}: whole`, "", whole, `of ${count}`);

@@ -9,6 +9,8 @@ import type { OpenOutlet, Outlet } from "./stream-reader.ts";
 
 /** A message with so much is sent before more is added. */
 const FULL_BYTES = 128 * 1024;
+/** Between messages, unless a stream begins. Frames of a data line are further apart; what a provider says is not. */
+const MESSAGE_EVERY_MS = 10;
 
 /** Joins a reader to what the query names; resolves to the status. */
 type Join = (query: string, open: OpenOutlet) => Promise<number>;
@@ -27,6 +29,7 @@ export class ReadingLine implements LineEnd {
   /** Null until it has joined. */
   readonly #readers = new Map<number, LineOutlet | null>();
   #parts: ReadPart[] = [];
+  #sentAt = 0;
   #bytes = 0;
 
   constructor(send: (message: Uint8Array) => void, object: object, join: Join) {
@@ -55,7 +58,7 @@ export class ReadingLine implements LineEnd {
   }
 
   write(part: ReadPart): void {
-    if (this.#parts.length === 0) queueMicrotask(() => this.#flush());
+    if (this.#parts.length === 0) this.#flushSoon();
     this.#parts.push(part);
     this.#bytes += HEAD_BYTES + (part.bytes?.byteLength ?? 0);
     if (this.#bytes >= FULL_BYTES) this.#flush();
@@ -67,11 +70,18 @@ export class ReadingLine implements LineEnd {
     this.write({ reader, size });
   }
 
+  #flushSoon(): void {
+    const waitMs = this.#sentAt + MESSAGE_EVERY_MS - Date.now();
+    if (waitMs > 0) setTimeout(() => this.#flush(), waitMs);
+    else queueMicrotask(() => this.#flush());
+  }
+
   async #begin(reader: number, query: string): Promise<void> {
     this.#readers.set(reader, null);
     let leaveIt = (): void => undefined;
     const status = await this.#join(query, (leave) => {
       this.write({ reader, size: -OK });
+      queueMicrotask(() => this.#flush());
       const outlet = new LineOutlet(this, reader, leave);
       leaveIt = leave;
       if (this.#readers.has(reader)) this.#readers.set(reader, outlet);
@@ -101,6 +111,7 @@ export class ReadingLine implements LineEnd {
     }
     this.#parts = [];
     this.#bytes = 0;
+    this.#sentAt = Date.now();
     this.#send(message);
   }
 }

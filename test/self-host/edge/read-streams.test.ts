@@ -80,6 +80,20 @@ describe("a read", () => {
     expect(noteRead).toHaveBeenLastCalledWith(9);
   });
 
+  it("begins at once; what comes after it, in many stretches, goes in few messages", async () => {
+    const { join, messages } = bothEnds();
+    const [one, two] = [await join("a"), await join("b")];
+    expect(messages.length).toBe(2);
+    for (let count = 0; count < 20; count += 1) {
+      for (const { outlet } of [one, two]) outlet.write(bytesOf("token "));
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    for (const { outlet } of [one, two]) outlet.close();
+    expect(await rest(one.reader)).toBe("token ".repeat(20));
+    expect(await rest(two.reader)).toBe("token ".repeat(20));
+    expect(messages.length).toBeLessThan(8);
+  });
+
   it.each([410, 424, 429])("that is answered with %i joins nothing", async (status) => {
     const { edge } = bothEnds({ status });
     expect(await edge.read("a")).toMatchObject({ status });
