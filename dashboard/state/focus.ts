@@ -17,14 +17,17 @@ const placesAround = (element: Element): Element[] => {
   return end.matches("dialog") ? [...places, end] : places;
 };
 
-const heir = (): HTMLElement | null => {
+/** Without a scroll: Back returns to where the reader was. */
+const toHeading = (): void => document.querySelector<HTMLElement>("h1")?.focus({ preventScroll: true });
+
+const neighbour = (): HTMLElement | null => {
   for (const place of around) {
     const found = place.isConnected
       ? [...place.querySelectorAll<HTMLElement>(MAY_HAVE_FOCUS)].find((one) => isUsable(one) && one.checkVisibility())
       : undefined;
     if (found !== undefined) return found;
   }
-  return document.querySelector<HTMLElement>("h1");
+  return null;
 };
 
 const look = (): void => {
@@ -33,7 +36,9 @@ const look = (): void => {
   const isElsewhere = at !== held && at?.matches("body, dialog") === false;
   held = null;
   if (isElsewhere) return;
-  heir()?.focus();
+  const next = neighbour();
+  if (next === null) toHeading();
+  else next.focus();
 };
 
 const hold = ({ target }: Event): void => {
@@ -66,5 +71,5 @@ export const keepFocus = (): void => {
 /** To where it was before, or to what is left there. */
 export const giveBack = (before: Element | null): void => {
   if (before instanceof HTMLElement && before !== document.body && isUsable(before)) before.focus();
-  else document.querySelector<HTMLElement>("h1")?.focus({ preventScroll: true });
+  else toHeading();
 };
