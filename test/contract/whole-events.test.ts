@@ -38,6 +38,22 @@ it("knows the end of what passed, and not of what was held", () => {
   expect(last.length).toBeLessThan(32 * KIB);
 });
 
+it("keeps the end of what passed, however it is cut, and little more", () => {
+  for (const size of [10, 300, 5 * KIB]) {
+    const events = new WholeEvents();
+    let said = "";
+    for (let number = 0; said.length < 100 * KIB; number += 1) {
+      const event = `data: ${`${number} `.padEnd(size, "x")}\n\n`;
+      said += event;
+      events.take(bytes(event));
+    }
+    const last = events.last();
+    expect(said.endsWith(last)).toBe(true);
+    expect(last.length).toBeGreaterThanOrEqual(16 * KIB);
+    expect(last.length).toBeLessThan(24 * KIB);
+  }
+});
+
 it("holds no more than an event may have", () => {
   const events = new WholeEvents();
   expect(events.take(bytes("x".repeat(LONGEST_HELD_BYTES))).byteLength).toBe(0);

@@ -6,6 +6,7 @@ import { ARCHIVE_MUTANTS } from "./archive-mutants.ts";
 import { ATTEMPT_MUTANTS } from "./attempt-mutants.ts";
 import { BATCH_MUTANTS } from "./batch-mutants.ts";
 import { DEPARTURE_MUTANTS } from "./departure-mutants.ts";
+import { EDGE_MUTANTS } from "./edge-mutants.ts";
 import { HISTORY_MUTANTS } from "./history-mutants.ts";
 import { JOURNAL_MUTANTS } from "./journal-mutants.ts";
 import { KEY_MUTANTS } from "./key-mutants.ts";
@@ -196,4 +197,5 @@ export const MUTANTS: readonly Mutant[] = [
   ...SWAP_MUTANTS,
   ...DEPARTURE_MUTANTS,
   ...TESTED_MUTANTS,
+  ...EDGE_MUTANTS,
 ];

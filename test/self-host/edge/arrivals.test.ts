@@ -60,6 +60,17 @@ it("those that never ask are held once, however often others ask for the first t
   for (const { resumed } of silent) expect(resumed).toHaveBeenCalledTimes(2);
 });
 
+it("one that ends while it is held takes nobody's turn", async () => {
+  const { arrive, server } = world();
+  const all = Array.from({ length: 16 + 20 }, arrive);
+  while (all.some(({ resumed }) => resumed.mock.calls.length === 0)) await nextRound();
+  for (const socket of all.slice(0, 16)) server.emit("request", { socket });
+  const held = all.slice(16);
+  for (const socket of held.slice(0, 10)) socket.emit("close");
+  await nextRound();
+  expect(held.map(({ resumed }) => resumed.mock.calls.length)).toEqual([...Array(10).fill(1), ...Array(10).fill(2)]);
+});
+
 it("a thousand that ask only when all are open are heard a few in each turn", async () => {
   const server = createServer((_request, response) => void response.end());
   beginFewAtOnce(server);

@@ -75,6 +75,23 @@ describe("the bytes of a tenant's data lines", () => {
     expect(Math.max(...passed.map(({ length }) => length))).toBeLessThanOrEqual(65 * frame.length);
   });
 
+  test("that were left by a line that closed do not use up the others' share", async () => {
+    const paces = new Paces();
+    const frame = Buffer.from([0x81, 0x81, 0, 0, 0, 0, 120]);
+    const left = paces.open("t", frameCutter()).resume();
+    left.write(Buffer.concat(Array.from({ length: 30_000 }, () => frame)));
+    await nextTurn();
+    left.destroy();
+    const line = paces.open("t", frameCutter());
+    const startedAt = performance.now();
+    for (let message = 0; message < 200; message += 1) {
+      line.write(frame);
+      await once(line, "data");
+    }
+    // Beside 64 of the other line for each of its own it would take more than 1,500.
+    expect(performance.now() - startedAt).toBeLessThan(1_000);
+  });
+
   test("of a large message are passed as they come, and count once", () => {
     const cut = frameCutter();
     const head = Buffer.alloc(14);
