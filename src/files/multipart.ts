@@ -9,6 +9,7 @@ const MAX_HEADER_BYTES = 8 * 1024;
 const MAX_PARTS = 100;
 const MAX_BOUNDARY_CHARS = 70;
 const CR = 13;
+const NEAR_BYTES = 64;
 /** More than a part's headers and a boundary have, which are held until they are whole. */
 const BUFFER_BYTES = 256 * 1024;
 
@@ -153,12 +154,20 @@ class Input {
   }
 }
 
-/** Where the text begins in the bytes, or where it may begin with the next bytes; their end if nowhere. */
+/**
+ * Where the text begins in the bytes, or where it may begin with the next bytes; their end if nowhere. Behind a line
+ * break that is none it looks byte by byte for a while: a search from each would cost twenty times as much.
+ */
 const indexOf = (bytes: Uint8Array, text: Uint8Array): number => {
-  for (let at = bytes.indexOf(CR); at !== -1; at = bytes.indexOf(CR, at + 1)) {
-    let same = 1;
-    while (same < text.byteLength && at + same < bytes.byteLength && bytes[at + same] === text[same]) same += 1;
-    if (same === text.byteLength || at + same === bytes.byteLength) return at;
+  const end = bytes.byteLength;
+  for (let from = bytes.indexOf(CR); from !== -1; from = bytes.indexOf(CR, from + NEAR_BYTES)) {
+    const near = Math.min(end, from + NEAR_BYTES);
+    for (let at = from; at < near; at += 1) {
+      if (bytes[at] !== CR || (at + 1 < end && bytes[at + 1] !== text[1])) continue;
+      let same = 1;
+      while (same < text.byteLength && at + same < end && bytes[at + same] === text[same]) same += 1;
+      if (same === text.byteLength || at + same === end) return at;
+    }
   }
-  return bytes.byteLength;
+  return end;
 };
