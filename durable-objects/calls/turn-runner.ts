@@ -184,6 +184,13 @@ export class TurnRunner {
     this.#sweepFailures.set(what, (this.#sweepFailures.get(what) ?? 0) + 1);
   }
 
+  /** Builds the memory again. Nothing was undone, so what was counted stays counted. */
+  rebuild(): void {
+    const counters = this.#counters;
+    this.forget();
+    this.#counters = counters;
+  }
+
   /** The tenant's rows are gone. */
   forget(): void {
     this.#undo(null);

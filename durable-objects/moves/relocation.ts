@@ -72,7 +72,7 @@ export class Relocation {
     const { operator, turns } = this.#parts;
     const stayed = await turns.relocate(operator, stay);
     // What ended meanwhile was announced to no one: memory still has it.
-    if (stayed.ok) turns.forget();
+    if (stayed.ok) turns.rebuild();
     return stayed;
   }
 
