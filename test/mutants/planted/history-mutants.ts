@@ -2,6 +2,8 @@
 
 import { type Mutant, mutant } from "./mutant.ts";
 
+const COST = ["test/tenant/money/cost-by.workers.test.ts"];
+
 export const HISTORY_MUTANTS: readonly Mutant[] = [
   mutant(
     "a final job leaves before history has it",
@@ -180,4 +182,18 @@ export const HISTORY_MUTANTS: readonly Mutant[] = [
     ["test/store/store.workers.test.ts"],
   ),
   mutant("a job whose batch failed counts as sent", "durable-objects/history/drain.ts", "this.#sent.clear();", ""),
+  mutant(
+    "the cost of one schedule's jobs counts for another's",
+    "durable-objects/history/cost-sums.ts",
+    "key_id, schedule, labels)",
+    "key_id, labels)",
+    COST,
+  ),
+  mutant(
+    "rows of equal cost stand in any order",
+    "src/history/cost-sums.ts",
+    "other.nano_usd - one.nano_usd || other.jobs - one.jobs",
+    "other.nano_usd - one.nano_usd",
+    COST,
+  ),
 ];
