@@ -35,6 +35,7 @@ import { objectNamespace, objectPath } from "./object-namespace.ts";
 import { ObjectProcess } from "./object-process.ts";
 import { frameCutter, Paces } from "./pace.ts";
 import { alreadySent, type Exchange, passOn, tunnel } from "./pass-on.ts";
+import { pourOut } from "./read-stream.ts";
 import { TextConnections } from "./text-connections.ts";
 
 const SECRET_BYTES = 32;
@@ -81,7 +82,8 @@ export async function startNodeHome(plan: HomePlan, address: Address): Promise<S
     HOME: homeOf(objects, paces, watch, plan.trustedProxies),
   };
   const server = edgeServer(
-    (request, exchange) => app.fetch(request, { __proto__: env, exchange } as unknown as Env, CONTEXT),
+    (request, exchange) =>
+      pourOut(app.fetch(request, { __proto__: env, exchange } as unknown as Env, CONTEXT), exchange),
     connectionsWithin(openFileLimit()),
     (incoming) => clientAddress(incoming, plan.trustedProxies),
   );

@@ -2,10 +2,9 @@
 // brings passes in a turn of its tenant (`tick-turns.ts`); until then the line is not read. Invariant: a reader is given
 // whole answers, or learns that its stream broke off; whatever ends the line ends its readers.
 
-import { type LastWords, WholeEvents } from "../../contract/text/whole-events.ts";
+import type { LastWords } from "../../contract/text/whole-events.ts";
 import { OK } from "../../contract/words/http-status.ts";
 import {
-  costOf,
   ENDED,
   HEAD_BYTES,
   MAX_AWAY_BYTES,
@@ -13,6 +12,7 @@ import {
   type ReadingWord,
 } from "../../durable-objects/sockets/reading-frames.ts";
 import { processAway } from "./process-away.ts";
+import { ReadStream } from "./read-stream.ts";
 
 /** What a part costs of a turn at least, in bytes: it is a write to a client. */
 const LEAST_PART_BYTES = 4 * 1024;
@@ -42,7 +42,7 @@ export interface ReadAnswer {
 export class ReadStreams {
   readonly #line: StreamLine;
   readonly #pace: ReadPace;
-  readonly #readers = new Map<number, StreamReader>();
+  readonly #readers = new Map<number, ReadStream>();
   /** Messages that wait for their turn. */
   readonly #messages: ReadPart[][] = [];
   #isTaking = false;
@@ -64,7 +64,7 @@ export class ReadStreams {
   async read(query: string, ifLost?: LastWords): Promise<ReadAnswer> {
     this.#lastNumber += 1;
     const number = this.#lastNumber;
-    const reader = new StreamReader(ifLost, {
+    const reader = new ReadStream(ifLost, {
       took: (bytes) => this.#noteTaken(number, bytes),
       left: () => this.#left(number),
     });
@@ -164,84 +164,3 @@ const partsOf = (message: Buffer): ReadPart[] => {
   }
   return parts;
 };
-
-interface ReaderTools {
-  readonly took: (bytes: number) => void;
-  readonly left: () => void;
-}
-
-class StreamReader {
-  readonly #ifLost: LastWords | undefined;
-  readonly #tools: ReaderTools;
-  readonly #events: WholeEvents | null;
-  readonly #begun = Promise.withResolvers<number>();
-  #pieces: Uint8Array[] = [];
-  #isWhole = false;
-  #failure: Error | null = null;
-  #wake = (): void => undefined;
-  readonly body: ReadableStream<Uint8Array>;
-
-  constructor(ifLost: LastWords | undefined, tools: ReaderTools) {
-    this.#ifLost = ifLost;
-    this.#tools = tools;
-    this.#events = ifLost === undefined ? null : new WholeEvents();
-    this.body = new ReadableStream(
-      { pull: (controller) => this.#pull(controller), cancel: () => tools.left() },
-      { highWaterMark: 0 },
-    );
-  }
-
-  get status(): Promise<number> {
-    return this.#begun.promise;
-  }
-
-  begin(): void {
-    this.#begun.resolve(OK);
-  }
-
-  refuse(status: number): void {
-    this.#begun.resolve(status);
-  }
-
-  give(bytes: Uint8Array): void {
-    this.#pieces.push(bytes);
-    this.#wake();
-  }
-
-  end(): void {
-    this.#isWhole = true;
-    this.#wake();
-  }
-
-  break(failure: Error): void {
-    this.#failure = failure;
-    this.#begun.reject(failure);
-    this.#wake();
-  }
-
-  async #pull(controller: ReadableStreamDefaultController<Uint8Array>): Promise<void> {
-    for (;;) {
-      const bytes = this.#pieces.shift();
-      if (bytes !== undefined) {
-        this.#tools.took(costOf(bytes));
-        const passed = this.#events?.take(bytes) ?? bytes;
-        if (passed.byteLength > 0) return controller.enqueue(passed);
-      } else if (this.#isWhole) return this.#close(controller, this.#events?.rest());
-      else if (this.#failure !== null) return this.#breakOff(controller, this.#failure);
-      else
-        await new Promise<void>((resolve) => {
-          this.#wake = resolve;
-        });
-    }
-  }
-
-  #close(controller: ReadableStreamDefaultController<Uint8Array>, last: Uint8Array = new Uint8Array()): void {
-    if (last.byteLength > 0) controller.enqueue(last);
-    controller.close();
-  }
-
-  #breakOff(controller: ReadableStreamDefaultController<Uint8Array>, failure: Error): void {
-    if (this.#ifLost === undefined || this.#events === null) controller.error(failure);
-    else this.#close(controller, new TextEncoder().encode(this.#ifLost(this.#events.last())));
-  }
-}

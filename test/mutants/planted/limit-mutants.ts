@@ -98,7 +98,7 @@ export const LIMIT_MUTANTS: readonly Mutant[] = [
   ),
   mutant(
     "an answer that breaks off may end in half an event",
-    "self-host/edge/read-streams.ts",
+    "self-host/edge/read-stream.ts",
     "this.#events?.take(bytes) ?? bytes",
     "bytes",
     ["test/self-host/edge/read-streams.test.ts"],
