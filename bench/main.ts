@@ -20,6 +20,7 @@ import { files } from "./parts/files.ts";
 import { fleet } from "./parts/fleet.ts";
 import { flood } from "./parts/flood.ts";
 import { frontDoor } from "./parts/front-door.ts";
+import { growth } from "./parts/growth.ts";
 import { health } from "./parts/health.ts";
 import { heartbeats } from "./parts/heartbeats.ts";
 import { history } from "./parts/history.ts";
@@ -76,6 +77,7 @@ const PARTS: Readonly<Record<string, Measurement>> = {
 const EXTRA_PARTS: Readonly<Record<string, Measurement>> = {
   dashboard,
   flood,
+  growth,
   hostile,
   object,
   processes,

@@ -106,13 +106,21 @@ const createJobs = (tenant: Tenant, count: number, bodyOf: (index: number) => ob
     return connection.call("POST", "/api/jobs/batch", { jobs });
   });
 
-const endJobs = async (tenant: Tenant, count: number): Promise<void> => {
+const meeting = (index: number): string => `Summarise the minutes of meeting ${index}.`;
+
+/** Given as fast as they are taken. Returns how long that took, and how far history was behind after it. */
+export const endJobs = async (
+  tenant: Tenant,
+  count: number,
+  promptOf = meeting,
+): Promise<{ tookMs: number; behindMs: number }> => {
+  const startedAt = performance.now();
   const names = Array.from({ length: FINISHERS }, (_, index) => `finisher-${index}`);
   const workers = await SocketWorkers.connect(mixedWire(tenant), names);
   for (let given = 0; given < count; ) {
     const now = Math.min(AT_A_TIME, count - given);
     await createJobs(tenant, now, (index) => ({
-      prompt: `Summarise the minutes of meeting ${given + index}.`,
+      prompt: promptOf(given + index),
       model: nth(MODELS, index),
       tags: [SOCKET_TAG],
       metadata: { team: nth(REGIONS, index) },
@@ -120,8 +128,10 @@ const endJobs = async (tenant: Tenant, count: number): Promise<void> => {
     given += now;
     await workers.settleTo(given, 0);
   }
-  await drainHistory(tenant);
+  const tookMs = performance.now() - startedAt;
+  const behindMs = await drainHistory(tenant);
   workers.close();
+  return { tookMs, behindMs };
 };
 
 /** What has a page of its own. */

@@ -1,7 +1,6 @@
 // How many bytes a job takes: in its tenant's object and in D1 while it is open, and after it has left the object; with
 // long texts also when they are compressed, and in the archive. Counted in the files of a stopped server.
 
-import { readFileSync } from "node:fs";
 import path from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { ageHistory, historyOfServer } from "../aged-history.ts";
@@ -10,13 +9,13 @@ import { connectFinishers, createJobs } from "../finished-jobs.ts";
 import { untilQuiet } from "../measure/quiet.ts";
 import { bytesBelow, type Stored, storedBelow } from "../measure/stored-bytes.ts";
 import type { Bench, Scale } from "../plan.ts";
+import { promptsOf } from "../real-text.ts";
 import { callEach, createTenant, drainHistory, SOCKET_TAG, startSignalbox, type Tenant } from "../signalbox.ts";
 import { PROMPT } from "../workplace.ts";
 
 const JOBS: Readonly<Record<Scale, number>> = { quick: 2_000, usual: 20_000, full: 100_000 };
 const LONG_JOBS: Readonly<Record<Scale, number>> = { quick: 400, usual: 2_000, full: 5_000 };
-const LONG_CHARS = [200, 4_096, 32_768];
-const PAGES = ["operate", "limits", "data", "clients", "fleet", "guarantees"];
+const LONG_CHARS = [200, 1_024, 4_096, 16_384, 32_768];
 /** A call has at most 1 MiB. */
 const CALL_CHARS = 800_000;
 const HOUR_MS = 3_600_000;
@@ -27,14 +26,6 @@ export async function storage(bench: Bench): Promise<void> {
   await ofShortJobs(bench);
   for (const chars of LONG_CHARS) await ofLongJobs(bench, chars);
 }
-
-/** Prompts of real text; those that are compressed together have nothing in common. */
-const promptsOf = (chars: number): ((index: number) => string) => {
-  const pages = PAGES.map((name) => readFileSync(path.resolve(import.meta.dirname, `../../docs/${name}.md`), "utf8"));
-  const text = pages.join("\n").repeat(2);
-  const places = text.length - chars;
-  return (index) => text.slice((index * chars) % places).slice(0, chars);
-};
 
 async function ofLongJobs({ folder, scale, say }: Bench, chars: number): Promise<void> {
   const count = LONG_JOBS[scale];
