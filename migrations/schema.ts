@@ -55,7 +55,7 @@ export const jobs = sqliteTable(
     finishedAt: integer("finished_at"),
     /** What is neither in a column nor as in most jobs (`domain/job/job-record.ts`). */
     record: text("record").notNull(),
-    /** Texts that are short; null: the text is in `payloads` or `results`. */
+    /** Texts that are short, and the start of a prompt; null: the text is in `payloads` or `results`. */
     prompt: text("prompt"),
     input: text("input"),
     result: text("result"),

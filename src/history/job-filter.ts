@@ -124,9 +124,8 @@ const idRange = (q: string, bind: Bind): string => {
 /** More are found as soon by reading jobs in the list's order. */
 const FEW_UNPRICED = 10_000;
 
-const hasFewUnpriced = async (db: D1Database, tenant: string, { unpriced, q }: JobFilter): Promise<boolean> => {
-  // A search has an index of its own.
-  if (unpriced !== "true" || q !== undefined) return false;
+const hasFewUnpriced = async (db: D1Database, tenant: string, { unpriced }: JobFilter): Promise<boolean> => {
+  if (unpriced !== "true") return false;
   const some = `SELECT 1 FROM attempts INDEXED BY attempts_unpriced WHERE tenant = ?1 AND nano_usd IS NULL LIMIT ${FEW_UNPRICED + 1}`;
   const counted = await db.prepare(`SELECT COUNT(*) AS many FROM (${some})`).bind(tenant).first<number>("many");
   return (counted ?? 0) <= FEW_UNPRICED;

@@ -196,7 +196,8 @@ const presentListed = (row: ListedRow, maxChars: number): JobResource => {
   const truncated = (["prompt", "input", "result"] as const).filter((name) => !isShort(name));
   const json = (name: "input" | "result"): Json => (truncated.includes(name) ? null : (JSON.parse(row[name]) as Json));
   // As SQLite cuts what is not packed.
-  const prompt = row.packed_prompt === null ? row.prompt : [...row.prompt].slice(0, maxChars).join("");
+  const isPacked = row.packed_start !== null || row.packed_prompt !== null;
+  const prompt = isPacked ? [...row.prompt].slice(0, maxChars).join("") : row.prompt;
   const job = presentJob(readArchived(row), { prompt, input: json("input") }, json("result"));
   return truncated.length === 0 ? job : { ...job, truncated };
 };

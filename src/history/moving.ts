@@ -41,14 +41,19 @@ const keysOf = (table: keyof typeof TENANT_TABLES): string[] =>
   (table === "jobs" ? "tenant, id" : TENANT_TABLES[table]).split(", ").filter((column) => column !== "tenant");
 
 /** Texts that may be packed: they move as they were, and are packed again at the other end. */
-const TEXTS: Readonly<Record<string, readonly string[]>> = { payloads: ["prompt", "input"], results: ["result"] };
+const TEXTS: Readonly<Record<string, readonly string[]>> = {
+  jobs: ["prompt"],
+  payloads: ["prompt", "input"],
+  results: ["result"],
+};
 const PACKED = "packed_";
 
 const columnsOf = (table: string): string => {
   const texts = TEXTS[table];
   if (texts === undefined) return "*";
-  const both = texts.map((name) => `${plainOf(name)} AS ${name}, ${packedOf(name)} AS ${PACKED}${name}`);
-  return ["tenant", "job_id", ...both].join(", ");
+  const packed = (name: string): string => `${packedOf(name)} AS ${PACKED}${name}`;
+  if (table === "jobs") return ["*", ...texts.map(packed)].join(", ");
+  return ["tenant", "job_id", ...texts.map((name) => `${plainOf(name)} AS ${name}, ${packed(name)}`)].join(", ");
 };
 
 const unpackRow = async (row: Record<string, Cell>, texts: readonly string[]): Promise<void> => {

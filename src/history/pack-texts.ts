@@ -1,6 +1,7 @@
 // Packs the long texts of jobs that ended a while ago, in bounded steps from the minute's cron: neither the tenant's
 // object nor its drain spends time on it, what people look at most is read as it is, and texts of earlier releases are
-// packed, too. The beginning of a prompt stays in the job's row, because the words of the search come from there.
+// packed, too. The start of a prompt stays as it is until its job is completed: when a job changes, the words of the
+// search are read from there again.
 
 import type { Allowance, Cost } from "../../domain/words/allowance.ts";
 import { HOUR_MS } from "../../domain/words/duration.ts";
@@ -15,7 +16,7 @@ const CHARS_A_STEP = 1_000_000;
 /** D1 allows 2 MB per bound value; the largest text takes 1.7 MB. */
 const STATEMENT_CHARS = 1_700_000;
 /** Finding the jobs, reading their texts, writing them, and how far it is. */
-const STEP_COST: Cost = { queries: 12, requests: 12 };
+const STEP_COST: Cost = { queries: 14, requests: 14 };
 
 interface Due {
   readonly tenant: string;
@@ -36,11 +37,18 @@ const dueTenants = async (db: D1Database, before: number): Promise<Due[]> => {
 };
 
 /** The characters of a text that may be packed, else 0. */
-const longOf = (column: string): string =>
-  `iif(typeof(${column}) = 'text' AND length(${column}) > ${MIN_PACKED_CHARS}, length(${column}), 0)`;
+const longOf = (column: string, isLong = `length(${column}) > ${MIN_PACKED_CHARS}`): string =>
+  `iif(typeof(${column}) = 'text' AND ${isLong}, length(${column}), 0)`;
+
+/**
+ * A row with fewer fits into a page of 4 KiB, and a page that gets emptier is no room saved: the page is not filled
+ * again, because later jobs stand on later pages.
+ */
+const MIN_START_BYTES = 3_072;
+const LONG_START = longOf("prompt", `status = 'completed' AND length(CAST(prompt AS BLOB)) > ${MIN_START_BYTES}`);
 
 /** A job of an earlier release has no start of its prompt in its row: the search reads the whole. */
-const LONG_CHARS = `iif(has_start, ${longOf("payloads.prompt")}, 0) + ${longOf("payloads.input")} + ${longOf("result")}`;
+const LONG_CHARS = `start_chars + iif(has_start, ${longOf("payloads.prompt")}, 0) + ${longOf("payloads.input")} + ${longOf("result")}`;
 
 interface Found {
   readonly id: string;
@@ -55,7 +63,8 @@ interface Scan {
 }
 
 const scan = async (db: D1Database, { tenant, from }: Due, before: number): Promise<Scan> => {
-  const scanned = `WITH scanned AS (SELECT id, finished_at AS at, prompt IS NOT NULL AS has_start FROM jobs
+  const scanned = `WITH scanned AS (SELECT id, finished_at AS at, prompt IS NOT NULL AS has_start,
+      ${LONG_START} AS start_chars FROM jobs
     WHERE tenant = ?1 AND finished_at > ?2 AND finished_at < ?3 ORDER BY finished_at LIMIT ${SCANNED_A_STEP})`;
   const [found, counted] = await db.batch(
     [
@@ -81,9 +90,11 @@ const fitting = (found: readonly Found[]): number => {
 };
 
 interface Column {
-  readonly table: "payloads" | "results";
+  readonly table: "jobs" | "payloads" | "results";
   readonly column: "prompt" | "input" | "result";
   readonly condition?: string;
+  readonly key?: string;
+  readonly long?: string;
 }
 
 const COLUMNS: readonly Column[] = [
@@ -92,6 +103,7 @@ const COLUMNS: readonly Column[] = [
     column: "prompt",
     condition: "AND (SELECT prompt IS NOT NULL FROM jobs WHERE jobs.tenant = ?1 AND jobs.id = job_id)",
   },
+  { table: "jobs", key: "id", column: "prompt", long: LONG_START },
   { table: "payloads", column: "input" },
   { table: "results", column: "result" },
 ];
@@ -100,12 +112,12 @@ const COLUMNS: readonly Column[] = [
 const packColumn = async (
   db: D1Database,
   { tenant, ids }: { tenant: string; ids: string },
-  { table, column, condition = "" }: Column,
+  { table, column, condition = "", key = "job_id", long = longOf(column) }: Column,
 ): Promise<D1PreparedStatement[]> => {
   const { results } = await db
     .prepare(
-      `SELECT job_id AS id, ${column} AS text FROM ${table} WHERE tenant = ?1 AND ${longOf(column)} > 0 ${condition}
-         AND job_id IN (SELECT value FROM json_each(?2))`,
+      `SELECT ${key} AS id, ${column} AS text FROM ${table} WHERE tenant = ?1 AND ${long} > 0 ${condition}
+         AND ${key} IN (SELECT value FROM json_each(?2))`,
     )
     .bind(tenant, ids)
     .all<{ id: string; text: string }>();
@@ -124,7 +136,7 @@ const packColumn = async (
   }
   const sql = `UPDATE ${table} SET ${column} = unhex(one.packed)
     FROM (SELECT value ->> 0 AS id, value ->> 1 AS packed FROM json_each(?2)) AS one
-    WHERE ${table}.tenant = ?1 AND ${table}.job_id = one.id AND ${isHere("?1")}`;
+    WHERE ${table}.tenant = ?1 AND ${table}.${key} = one.id AND ${long} > 0 AND ${isHere("?1")}`;
   return groups.map((group) => db.prepare(sql).bind(tenant, `[${group.join(",")}]`));
 };
 

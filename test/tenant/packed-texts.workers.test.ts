@@ -44,8 +44,8 @@ const age = (world: World, hours = 2): Promise<unknown> =>
 
 const typesOf = async (world: World, id: string): Promise<Body> =>
   env.DB.prepare(
-    `SELECT typeof(payloads.prompt) AS prompt, typeof(payloads.input) AS input, typeof(results.result) AS result,
-       COALESCE(length(CAST(payloads.prompt AS BLOB)), 0) + COALESCE(length(CAST(payloads.input AS BLOB)), 0)
+    `SELECT typeof(jobs.prompt) AS start, typeof(payloads.prompt) AS prompt, typeof(payloads.input) AS input, typeof(results.result) AS result,
+       COALESCE(length(CAST(jobs.prompt AS BLOB)), 0) + COALESCE(length(CAST(payloads.prompt AS BLOB)), 0) + COALESCE(length(CAST(payloads.input AS BLOB)), 0)
          + COALESCE(length(CAST(results.result AS BLOB)), 0) AS bytes
      FROM jobs LEFT JOIN payloads ON payloads.tenant = jobs.tenant AND payloads.job_id = jobs.id
        LEFT JOIN results ON results.tenant = jobs.tenant AND results.job_id = jobs.id
@@ -59,36 +59,51 @@ const LONG = {
   prompt: `${"zebra ".padEnd(4_096, "a")}\uFEFF${words("p", 40_000)}`,
   input: { system: words("s", 9_000) },
 };
-const PACKED = { prompt: "blob", input: "blob", result: "blob" };
+const PACKED = { start: "blob", prompt: "blob", input: "blob", result: "blob" };
 
 it("packs what is long, and reads, lists and finds the job as before", async () => {
   const { world, finish } = await open();
   const id = await finish(LONG, { result: { text: words("r", 5_000) } });
   const short = await finish({ prompt: "a short zebra", input: { a: 1 } });
+  const middling = await finish({ prompt: `${words("m", 2_500)} zebra` });
+  const onOnePage = await finish({ prompt: `${"zebra ".repeat(500)}` });
+  const withRest = await finish({ prompt: `zebra ${words("m", 4_500)}` });
   await age(world);
   const read = async () => ({
     job: await world.ok("GET", `/api/jobs/${id}`),
     lists: await Promise.all(
-      [0, 300, 4_096, 4_100, 5_100, 9_100, 16_384].map((chars) => world.ok("GET", `/api/jobs?max_chars=${chars}`)),
+      [0, 300, 1_999, 4_096, 4_100, 5_100, 9_100, 16_384].map((chars) =>
+        world.ok("GET", `/api/jobs?max_chars=${chars}`),
+      ),
     ),
     found: await world.ok("GET", "/api/jobs?q=zebra&max_chars=0"),
-    lines: await readLines(env.DB, world.tenant, [id, short]),
+    lines: await readLines(env.DB, world.tenant, [id, short, middling, withRest]),
     moved: await Promise.all(
-      ["payloads", "results"].map((table) =>
+      ["jobs", "payloads", "results"].map((table) =>
         readHistoryTable(env.DB, world.tenant, { table, after: null, maxChars: 1_000_000 }),
       ),
     ),
   });
   const before = await read();
   expect(before.job).toMatchObject(LONG);
-  expect(before.lists.at(-1)?.jobs[1]).toMatchObject({ input: LONG.input, truncated: ["prompt"] });
+  expect(before.lists.at(-1)?.jobs[4]).toMatchObject({ input: LONG.input, truncated: ["prompt"] });
+  expect(before.found.total).toBe(5);
   const plain = await typesOf(world, id);
   await run(world);
   const packed = await typesOf(world, id);
   expect(packed).toMatchObject(PACKED);
   expect(packed.bytes).toBeLessThan(plain.bytes / 3);
-  expect(await typesOf(world, short)).toMatchObject({ prompt: "null", input: "null", result: "null" });
+  expect(await typesOf(world, short)).toMatchObject({ start: "text", prompt: "null", input: "null", result: "null" });
+  expect((await typesOf(world, middling)).start).toBe("blob");
+  expect((await typesOf(world, onOnePage)).start).toBe("text");
+  expect(await typesOf(world, withRest)).toMatchObject({ start: "blob", prompt: "text" });
   expect(await read()).toEqual(before);
+  await world.ok("PUT", "/config", { history: { keep_texts_days: 1 } });
+  await world.ok("GET", "/api/jobs");
+  await age(world, 48);
+  await runMinute(env);
+  expect(await world.ok("GET", "/api/jobs?q=zebra")).toMatchObject({ jobs: [], total: 0 });
+  expect((await typesOf(world, middling)).bytes).toBe(0);
 });
 
 it("leaves alone what gains too little, what is not yet old, and a tenant that moves", async () => {
@@ -124,7 +139,7 @@ it("goes on where it stopped, also among jobs of one millisecond, and ends", asy
     return types.filter(({ input, result }) => input === "blob" && result === "blob").length;
   };
   // Room for one step.
-  await run(world, 14);
+  await run(world, 16);
   expect(await packed()).toBe(2);
   await run(world);
   expect(await packed()).toBe(4);
@@ -145,7 +160,8 @@ it("gives a retried job its texts, and lets retention delete them", async () => 
   const id = await finish(LONG, error, "fail");
   await age(world);
   await run(world);
-  expect(await typesOf(world, id)).toMatchObject({ prompt: "blob", input: "blob" });
+  // The words of a job that may change are read from the start of its prompt again.
+  expect(await typesOf(world, id)).toMatchObject({ start: "text", prompt: "blob", input: "blob" });
   await world.ok("POST", `/api/jobs/${id}/retry`, {});
   const { jobs } = await world.ok("POST", "/api/workers/w/claim", { max: 1 });
   expect(jobs).toMatchObject([{ id, ...LONG }]);

@@ -118,11 +118,11 @@ describe("history is read through an index of the tenant", () => {
 
   it("by the attempts without a price where these are few, in an index that has no others", async () => {
     const noted = new NotedQueries(DB);
-    for (const filter of [{}, { since: VALUES.since }, { tag: "gpu" }, { status: "completed" }] as const)
+    for (const filter of [{}, { since: VALUES.since }, { tag: "gpu" }, { status: "completed" }, { q: "some" }] as const)
       for (const sort of JOB_SORTS)
         await listJobs(noted.database({ first: 1 }), TENANT, jobListQuery.parse({ ...filter, sort, unpriced: "true" }));
     const plans = (await noted.plans()).filter((plan) => choosing(plan).length > 0);
-    expect(plans).toHaveLength(4 * JOB_SORTS.length);
+    expect(plans).toHaveLength(5 * JOB_SORTS.length);
     for (const plan of plans) {
       expect(choosing(plan)[0]).toBe("SEARCH jobs USING INTEGER PRIMARY KEY (rowid=?)");
       expect(plan.lines.map(({ detail }) => detail)).toContain("SEARCH told USING INDEX attempts_unpriced (tenant=?)");

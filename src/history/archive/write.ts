@@ -44,7 +44,7 @@ const dueJobs = async (db: D1Database, tenant: string, before: number): Promise<
   const [from, below] = day === null ? [oldest.id, `${oldest.id}~`] : idsOfDay(day);
   const { results } = await db
     .prepare(
-      `SELECT id, length(record) + COALESCE(length(prompt), 0) + COALESCE(length(input), 0)
+      `SELECT id, length(record) + COALESCE(${charsOf("prompt")}, 0) + COALESCE(length(input), 0)
          + COALESCE(length(result), 0) + COALESCE(length(events), 0)
          + COALESCE((SELECT ${charsOf("prompt")} + ${charsOf("input")} FROM payloads WHERE tenant = ?1 AND job_id = jobs.id), 0)
          + COALESCE((SELECT ${charsOf("result")} FROM results WHERE tenant = ?1 AND job_id = jobs.id), 0)
