@@ -69,7 +69,11 @@ export const jobs = sqliteTable(
     index("jobs_by_cost").on(table.tenant, table.costNanoUsd),
     // Failures of one kind stand together, so that many are counted without a look at each.
     index("jobs_failed_kinds")
-      .on(table.tenant, sql`json_array(error_code, ran_provider, ran_model)`, table.finishedAt)
+      .on(
+        table.tenant,
+        sql`quote(error_code) || ' ' || quote(ran_provider) || ' ' || quote(ran_model)`,
+        table.finishedAt,
+      )
       .where(sql`status = 'failed'`),
   ],
 );

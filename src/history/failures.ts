@@ -13,13 +13,13 @@ const MAX_SPAN_MS = 92 * DAY_MS;
 /** Of further ones none is looked at. */
 const MAX_KINDS = 10_000;
 
-const KIND = "json_array(error_code, ran_provider, ran_model)";
+const KIND = "quote(error_code) || ' ' || quote(ran_provider) || ' ' || quote(ran_model)";
 const FAILED = "FROM jobs INDEXED BY jobs_failed_kinds WHERE tenant = ?1 AND status = 'failed'";
 const OF_KIND = `${FAILED} AND ${KIND} = kind AND finished_at`;
 
 /**
  * From kind to kind, and in each the entries of [from, to) are counted; `previous` is for the span before. The last
- * failure of each kind has its time and id. The plus keeps the planner on the index: by id it would read the tenant's jobs.
+ * failure of each kind is shown. The plus keeps the planner on the index: by id it would read the tenant's jobs.
  */
 export const FAILURES = `WITH RECURSIVE kinds(kind) AS (
     SELECT MIN(${KIND}) ${FAILED}
@@ -29,10 +29,10 @@ export const FAILURES = `WITH RECURSIVE kinds(kind) AS (
     FROM kinds WHERE kind IS NOT NULL),
   failed AS MATERIALIZED (SELECT kind, count, (SELECT MAX(finished_at) ${OF_KIND} < ?4) AS last_at
     FROM counted WHERE count > 0 ORDER BY count DESC, last_at DESC LIMIT ${MAX_FAILURES})
-  SELECT kind ->> 0 AS error_code, kind ->> 1 AS ran_provider, kind ->> 2 AS ran_model, count, last_at,
-    (SELECT COUNT(*) ${OF_KIND} >= ?2 AND finished_at < ?3) AS previous,
-    (SELECT id ${OF_KIND} = last_at ORDER BY +id DESC LIMIT 1) AS job_id
-  FROM failed`;
+  SELECT id, error_code, error_message, ran_provider, ran_model, count, last_at,
+    (SELECT COUNT(*) ${OF_KIND} >= ?2 AND finished_at < ?3) AS previous
+  FROM failed CROSS JOIN jobs ON jobs.seq = (SELECT seq ${OF_KIND} = last_at ORDER BY +id DESC LIMIT 1)
+  ORDER BY count DESC, last_at DESC`;
 
 interface FailureRow {
   readonly error_code: string | null;
@@ -41,7 +41,8 @@ interface FailureRow {
   readonly count: number;
   readonly previous: number;
   readonly last_at: number;
-  readonly job_id: string;
+  readonly id: string;
+  readonly error_message: string | null;
 }
 
 export const listFailures = (
@@ -57,11 +58,6 @@ export const listFailures = (
     if (untilAt - sinceAt > MAX_SPAN_MS) throw new Refused(invalid("since", "must be at most 92 days before until"));
     const beforeAt = sinceAt - (untilAt - sinceAt);
     const { results } = await db.prepare(FAILURES).bind(tenant, beforeAt, sinceAt, untilAt).all<FailureRow>();
-    const messages = await messagesOf(
-      db,
-      tenant,
-      results.map((row) => row.job_id),
-    );
     const failures = results.map((row) => ({
       code: row.error_code ?? "",
       provider: row.ran_provider,
@@ -69,16 +65,8 @@ export const listFailures = (
       count: row.count,
       previous_count: row.previous,
       last_at: toIso(row.last_at),
-      message: messages.get(row.job_id) ?? "",
-      job_id: row.job_id,
+      message: row.error_message ?? "",
+      job_id: row.id,
     }));
     return { since: toIso(sinceAt), until: toIso(untilAt), failures };
   });
-
-const messagesOf = async (db: D1Database, tenant: string, ids: readonly string[]): Promise<Map<string, string>> => {
-  const { results } = await db
-    .prepare("SELECT id, error_message FROM jobs WHERE tenant = ?1 AND id IN (SELECT value FROM json_each(?2))")
-    .bind(tenant, JSON.stringify(ids))
-    .all<{ id: string; error_message: string | null }>();
-  return new Map(results.map(({ id, error_message }) => [id, error_message ?? ""]));
-};
