@@ -43,33 +43,23 @@ class Notes implements Written {
   }
 }
 
-const WRITE = /^\s*(?:INSERT\s+(?:OR\s+\w+\s+)?INTO|UPDATE|DELETE\s+FROM)\s+(\w+)/i;
-
-const writtenTables = new Map<string, string | null>();
-
-/** The table that a statement writes; null if it only reads. */
-const writtenBy = (query: string): string | null => {
-  let table = writtenTables.get(query);
-  if (table === undefined) {
-    table = WRITE.exec(query)?.[1] ?? null;
-    writtenTables.set(query, table);
-  }
-  return table;
+/** The table that a statement of this form is about; null for any other statement. */
+const tableIn = (form: RegExp): ((query: string) => string | null) => {
+  const known = new Map<string, string | null>();
+  return (query) => {
+    let table = known.get(query);
+    if (table === undefined) {
+      table = form.exec(query)?.[1] ?? null;
+      known.set(query, table);
+    }
+    return table;
+  };
 };
+
+const writtenBy = tableIn(/^\s*(?:INSERT\s+(?:OR\s+\w+\s+)?INTO|UPDATE|DELETE\s+FROM)\s+(\w+)/i);
 
 /** What the object's timetable asks of one table, again and again. */
-const EARLIEST = /^\s*SELECT MIN\(.+?\) FROM (\w+)(?: WHERE [^?()]+)?\s*$/i;
-
-const earliestTables = new Map<string, string | null>();
-
-const earliestOf = (query: string): string | null => {
-  let table = earliestTables.get(query);
-  if (table === undefined) {
-    table = EARLIEST.exec(query)?.[1] ?? null;
-    earliestTables.set(query, table);
-  }
-  return table;
-};
+const earliestOf = tableIn(/^\s*SELECT MIN\(.+?\) FROM (\w+)(?: WHERE [^?()]+)?\s*$/i);
 
 /** A database whose tables the object has made, and who hears of its writes. */
 interface Plate {
