@@ -2,10 +2,10 @@
 // object's fields are parameters of the call, and `messages` are the turns before the prompt, which always comes last.
 // An unknown field is refused by name: it is never dropped or pasted into the prompt.
 
-import * as z from "zod";
 import { jobInput } from "../../contract/jobs/job-input.ts";
 import { isObject, type JsonObject } from "../../contract/text/json-object.ts";
 import { nearestOf } from "../../contract/text/nearest.ts";
+import { refusalOf } from "../../contract/words/validation.ts";
 import type { JobFailure } from "./runtime.ts";
 
 export type ChatBody = { messages: unknown[]; [field: string]: unknown };
@@ -22,7 +22,7 @@ export function chatBody(prompt: string, input: unknown): ChatBodyResult {
   if (unknown !== null) return refused(unknown);
   const parsed = jobInput.safeParse(input);
   if (!parsed.success) {
-    const message = `input: ${z.prettifyError(parsed.error)}`;
+    const message = `input: ${refusalOf(jobInput, parsed.error, input).detail}`;
     return { ok: false, error: { code: "bad_request", message, retryable: false } };
   }
   const { system, messages = [], ...settings } = parsed.data;

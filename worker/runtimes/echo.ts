@@ -10,6 +10,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import * as z from "zod";
 import { isObject, type JsonObject, objectOf, parseJson } from "../../contract/text/json-object.ts";
+import { refusalOf } from "../../contract/words/validation.ts";
 import type { Api } from "../../contract/words/values.ts";
 import { DIALECTS } from "../apis/dialects.ts";
 import { writeEvent } from "../apis/sse.ts";
@@ -160,7 +161,7 @@ function readSteering(
 ): { ok: true; value: Steering } | { ok: false; error: JobFailure } {
   const parsed = steeringSchema.safeParse(given);
   if (parsed.success) return { ok: true, value: parsed.data };
-  const message = `echo ${where}: ${z.prettifyError(parsed.error)}`;
+  const message = `echo ${where}: ${refusalOf(steeringSchema, parsed.error, given).detail}`;
   return { ok: false, error: { code, message, retryable: false } };
 }
 

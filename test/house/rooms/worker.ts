@@ -7,7 +7,7 @@ export const WORKER_ROOMS: readonly Room[] = [
   {
     places: ["worker/calls", "worker/load-input.ts", "worker/run-job.ts"],
     may: ["contract/*", "worker/apis"],
-    packages: ["zod"],
+    packages: [],
   },
   {
     places: ["worker/runtimes"],

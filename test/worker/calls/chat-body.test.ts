@@ -52,6 +52,6 @@ test("an unknown field is refused by name, with the nearest known one, and never
 });
 
 test("a known field with a wrong value is refused by name, not dropped", () => {
-  expect(refusalOf({ temperature: "hot" })?.message).toContain("temperature");
+  expect(refusalOf({ temperature: "hot" })?.message).toMatch(/^input: temperature: [^\n✖]+$/);
   expect(refusalOf({ messages: [{ role: "owner", content: "" }] })?.message).toContain("role");
 });
