@@ -8,16 +8,16 @@ import { MAX_UNREAD_BYTES } from "./client-upgrade.ts";
 import { connectionsWithin, openFileLimit } from "./descriptors.ts";
 import { MAX_LINES } from "./object-lines.ts";
 import { LINE_BYTES_A_SECOND, LINE_MESSAGES_A_SECOND, READER_BYTES_A_SECOND } from "./pace.ts";
-import { MAX_WAITING } from "./tick-turns.ts";
+import { MAX_WAITING } from "./turns/tick-turns.ts";
 import { MAX_UNREAD_BYTES_OF_ALL } from "./unread.ts";
 
 export const GROWTH: readonly GrowthRow[] = [
   {
     what: "connections, and those of them that wait to begin or to be heard for the first time",
     holds: [
-      "self-host/edge/arrivals.ts#waiting",
-      "self-host/edge/arrivals.ts#silent",
-      "self-host/edge/arrivals.ts#held",
+      "self-host/edge/turns/arrivals.ts#waiting",
+      "self-host/edge/turns/arrivals.ts#silent",
+      "self-host/edge/turns/arrivals.ts#held",
       "self-host/edge/http-server.ts#connections",
     ],
     grownBy: "request",
@@ -115,9 +115,9 @@ export const GROWTH: readonly GrowthRow[] = [
   },
   {
     what: "requests and reads of streams that wait for a turn of the event loop",
-    holds: ["self-host/edge/tick-turns.ts#turns"],
+    holds: ["self-host/edge/turns/tick-turns.ts#turns"],
     grownBy: "request",
-    countedBy: "self-host/edge/tick-turns.ts",
+    countedBy: "self-host/edge/turns/tick-turns.ts",
     bound: MAX_WAITING,
     unit: "entries",
     of: "key",
@@ -140,7 +140,7 @@ export const GROWTH: readonly GrowthRow[] = [
   {
     what: "calls that wait for their tenant's turn, or for an answer of its object",
     holds: [
-      "self-host/edge/fair-turns.ts#queues",
+      "self-host/edge/turns/fair-turns.ts#queues",
       "self-host/edge/call-group.ts#waiting",
       "self-host/edge/call-group.ts#vital",
       "self-host/edge/object-line.ts#asked",

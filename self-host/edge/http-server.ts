@@ -9,11 +9,11 @@ import { getRequestListener } from "@hono/node-server";
 import { presentRefusal } from "../../contract/refusal.ts";
 import { invalid, type Refusal } from "../../domain/words/refusal.ts";
 import { malformedAddress, problemResponse } from "../../src/http/refused.ts";
-import { beginFewAtOnce } from "./arrivals.ts";
-import { Company } from "./fair-turns.ts";
 import type { Exchange } from "./pass-on.ts";
-import { TickTurns } from "./tick-turns.ts";
-import { turnOwnerOf } from "./turn-owner.ts";
+import { beginFewAtOnce } from "./turns/arrivals.ts";
+import { Company } from "./turns/fair-turns.ts";
+import { TickTurns } from "./turns/tick-turns.ts";
+import { turnOwnerOf } from "./turns/turn-owner.ts";
 import { cutFurthestBehind } from "./unread.ts";
 
 const MAX_HEADER_BYTES = 64 * 1024;

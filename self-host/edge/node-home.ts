@@ -28,7 +28,6 @@ import { arrivedBody } from "./arrived-body.ts";
 import { readHandshake } from "./client-upgrade.ts";
 import { connectionsWithin, openFileLimit } from "./descriptors.ts";
 import { type DiskWatch, watchDisk } from "./disk-watch.ts";
-import { FairTurns } from "./fair-turns.ts";
 import { historyDatabase } from "./history-database.ts";
 import { closeServer, edgeServer } from "./http-server.ts";
 import { objectNamespace, objectPath } from "./object-namespace.ts";
@@ -37,6 +36,7 @@ import { frameCutter, Paces } from "./pace.ts";
 import { alreadySent, type Exchange, passOn, tunnel } from "./pass-on.ts";
 import { pourOut } from "./read-stream.ts";
 import { TextConnections } from "./text-connections.ts";
+import { FairTurns } from "./turns/fair-turns.ts";
 
 const SECRET_BYTES = 32;
 /** Requests in progress may finish within this time when the server stops. */

@@ -17,7 +17,7 @@ import { ObjectLines } from "./object-lines.ts";
 import type { Paces } from "./pace.ts";
 import { processAway } from "./process-away.ts";
 import { streamedBytes } from "./streamed-bytes.ts";
-import { TickTurns } from "./tick-turns.ts";
+import { TickTurns } from "./turns/tick-turns.ts";
 
 export interface StreamedRequest {
   readonly method?: string;

@@ -7,7 +7,7 @@
 import { Transform } from "node:stream";
 import { setTimeout as pause } from "node:timers/promises";
 import { FrameWalk } from "./frame-walk.ts";
-import { TickTurns } from "./tick-turns.ts";
+import { TickTurns } from "./turns/tick-turns.ts";
 
 const MIB = 1024 * 1024;
 /** Thousands of streams of tokens take less. */

@@ -29,9 +29,11 @@ export const TOOLS_ROOMS: readonly Room[] = [
     ],
     packages: ["node:"],
   },
+  { places: ["self-host/edge/turns"], may: ["src/env.ts", "src/http"], packages: ["node:"] },
   {
     places: ["self-host/edge"],
     may: [
+      "self-host/edge/turns",
       "domain/*",
       "contract/*",
       "log",

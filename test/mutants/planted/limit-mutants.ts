@@ -53,7 +53,7 @@ export const LIMIT_MUTANTS: readonly Mutant[] = [
   ),
   mutant(
     "all that one key asks at once begins in one turn of Node",
-    "self-host/edge/tick-turns.ts",
+    "self-host/edge/turns/tick-turns.ts",
     "return taken === 0 || taken + size",
     "return taken >= 0 || taken + size",
     ["test/self-host/edge/tick-turns.test.ts"],

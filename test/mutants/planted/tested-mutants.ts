@@ -72,7 +72,7 @@ export const TESTED_MUTANTS: readonly Mutant[] = [
   ),
   mutant(
     "a tenant that is alone leaves time to others",
-    "self-host/edge/fair-turns.ts",
+    "self-host/edge/turns/fair-turns.ts",
     "const gapMs = isBeside ? queue.nextAt - nowAt : 0;",
     "const gapMs = queue.nextAt - nowAt;",
     FAIR,

@@ -5,7 +5,7 @@ import { createServer, type Server } from "node:http";
 import { type AddressInfo, connect, type Socket } from "node:net";
 import { setImmediate as nextRound } from "node:timers/promises";
 import { expect, it, vi } from "vitest";
-import { beginFewAtOnce } from "../../../self-host/edge/arrivals.ts";
+import { beginFewAtOnce } from "../../../self-host/edge/turns/arrivals.ts";
 
 const world = () => {
   const begun: Socket[] = [];

@@ -5,7 +5,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { describe, expect, test, vi } from "vitest";
 import type { GroupedCall } from "../../../durable-objects/calls/grouped-calls.ts";
 import { CallGroup } from "../../../self-host/edge/call-group.ts";
-import { FairTurns } from "../../../self-host/edge/fair-turns.ts";
+import { FairTurns } from "../../../self-host/edge/turns/fair-turns.ts";
 
 describe("a tenant's heavy work", () => {
   /** How many of `count` heavy requests have begun. Those that still wait when the test is over are refused later. */

@@ -2,7 +2,7 @@
 
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { expect, it } from "vitest";
-import { MAX_WAITING, TickTurns } from "../../../self-host/edge/tick-turns.ts";
+import { MAX_WAITING, TickTurns } from "../../../self-host/edge/turns/tick-turns.ts";
 
 it("begins a few of one name in each turn, in their order, and another name's at once", async () => {
   const turns = new TickTurns(() => 2);

@@ -2,8 +2,8 @@
 // with several active tenants each does one heavy call at a time and then leaves twice that time to the others, and
 // opens few streams at a time; a single active tenant is hardly limited.
 
-import type { Work } from "../../src/home.ts";
-import { Refused } from "../../src/http/refused.ts";
+import type { Work } from "../../../src/home.ts";
+import { Refused } from "../../../src/http/refused.ts";
 
 interface Rule {
   readonly aloneAtATime: number;

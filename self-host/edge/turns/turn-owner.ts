@@ -3,7 +3,7 @@
 // well is always answered.
 
 import type { IncomingMessage } from "node:http";
-import { isCheckedToken, SESSION_COOKIES } from "../../src/http/auth.ts";
+import { isCheckedToken, SESSION_COOKIES } from "../../../src/http/auth.ts";
 
 const HEALTH_PATH = "/health";
 const BEARER = /^Bearer /i;
