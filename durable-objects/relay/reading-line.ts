@@ -7,8 +7,8 @@ import { callMethod, type LineEnd } from "../sockets/object-line.ts";
 import { CUT, costOf, ENDED, HEAD_BYTES, MAX_AWAY_BYTES } from "../sockets/reading-frames.ts";
 import type { OpenOutlet, Outlet } from "./stream-reader.ts";
 
-/** A message with so much is sent before more is added. */
-const FULL_BYTES = 128 * 1024;
+/** A message with so much is sent at once: what a reader may be sent soon waits for what it took. */
+const FULL_BYTES = 16 * 1024;
 /** Between messages, unless a stream begins. Frames of a data line are further apart; what a provider says is not. */
 const MESSAGE_EVERY_MS = 10;
 

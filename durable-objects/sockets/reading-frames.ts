@@ -20,4 +20,4 @@ export const CUT = -2;
 const PIECE_COST_BYTES = 64;
 export const costOf = ({ byteLength }: Uint8Array): number => byteLength + PIECE_COST_BYTES;
 /** What the object sends of one reader before the edge has said that the reader took it. */
-export const MAX_AWAY_BYTES = 16 * 1024;
+export const MAX_AWAY_BYTES = 64 * 1024;

@@ -7,7 +7,8 @@ const MAX_FORM_CHARS = 64;
 /** Words that the index writes as `toLowerCase` does. */
 const PLAIN = /^[0-9a-z]+$/i;
 
-const IS_FORM = "form GLOB word || '*'";
+/** A pattern may have 50 bytes only. */
+const IS_FORM = "substr(form, 1, length(word)) = word";
 const FORMS = `WITH RECURSIVE forms(word, form, many) AS (
     SELECT value, (SELECT term FROM job_terms_known WHERE term >= value LIMIT 1), 1 FROM json_each(?1)
     UNION ALL

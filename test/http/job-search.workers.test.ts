@@ -46,6 +46,7 @@ test("a word of many forms, of long ones, or with letters that the index folds i
   expect(await search(world, "XYLO")).toEqual([long]);
   expect(await search(world, "ökon")).toEqual(["Ökonomie"]);
   expect(await search(world, "okon")).toEqual(["Ökonomie"]);
+  expect(await search(world, "a".repeat(200))).toEqual([]);
   expect(await asked("yard", "xylo", "ökon", "okon")).toEqual(['"yard"*', '"xylo"*', '"ökon"*', '("okonomie")']);
 });
 
