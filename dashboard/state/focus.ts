@@ -6,6 +6,8 @@ const MAY_HAVE_FOCUS = "a[href], button, input, select, textarea, [tabindex='0']
 let held: Element | null = null;
 /** What it stood in, the nearest first: known before it goes. */
 let around: Element[] = [];
+/** Signing in has a `main` of its own: once that goes, the document begins as any other does. */
+let main: Element | null = null;
 
 const isUsable = (element: Element): boolean => element.isConnected && !element.matches(":disabled");
 
@@ -35,7 +37,7 @@ const look = (): void => {
   const { activeElement: at } = document;
   const isElsewhere = at !== held && at?.matches("body, dialog") === false;
   held = null;
-  if (isElsewhere) return;
+  if (isElsewhere || main?.isConnected === false) return;
   const next = neighbour();
   if (next === null) toHeading();
   else next.focus();
@@ -45,6 +47,7 @@ const hold = ({ target }: Event): void => {
   if (!(target instanceof Element)) return;
   held = target;
   around = placesAround(target);
+  main = target.closest("main");
 };
 
 /** A pointer that presses beside every control takes the focus away on purpose. */

@@ -194,6 +194,8 @@ describe.skipIf(lacksBrowser())("every page", () => {
 
   it("is reached by keyboard alone", async () => {
     const { page } = await world.open("", { viewport: DESKTOP });
+    // The key that was signed in with had the focus, and is gone.
+    expect(await page.evaluate(() => document.activeElement?.tagName)).toBe("BODY");
     const isAt = (text: string) =>
       page.evaluate((wanted) => document.activeElement?.textContent?.trim() === wanted, text);
     for (let presses = 0; presses < 30 && !(await isAt("Schedules")); presses += 1) await page.keyboard.press("Tab");
