@@ -97,8 +97,12 @@ export const storedEventOf = (event: VersionedEvent): StoredEvent => {
   return { jobId, version, at, type, text: storedEvent(event) };
 };
 
-const readEvent = (written: EventInRow): StoredEvent =>
-  storedEventOf("jobId" in written ? written : { jobId: written[0], ...readStoredEvent(written[1]) });
+const readEvent = (written: EventInRow): StoredEvent => {
+  if ("jobId" in written) return storedEventOf(written);
+  const [jobId, event] = written;
+  const { version, at, type } = readStoredEvent(event);
+  return { jobId, version, at, type, text: JSON.stringify(event) };
+};
 
 /** What a row says. */
 export const readEntries = (body: string): OutboxEntries => {
