@@ -6,7 +6,7 @@ const MAY_HAVE_FOCUS = "a[href], button, input, select, textarea, [tabindex='0']
 let held: Element | null = null;
 /** What it stood in, the nearest first: known before it goes. */
 let around: Element[] = [];
-/** Signing in has a `main` of its own: once that goes, the document begins as any other does. */
+/** The sign-in page has its own `main`. When that is removed, the focus starts at the top of the document. */
 let main: Element | null = null;
 
 const isUsable = (element: Element): boolean => element.isConnected && !element.matches(":disabled");

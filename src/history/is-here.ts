@@ -1,4 +1,5 @@
-// What may be done to a tenant's rows in one of the databases, asked in the statement that does it. Retention and syncs leave a tenant alone whose rows are being copied to another deployment, or have been.
+// What may be done to a tenant's rows in one of the databases, asked in the statement that does it. Retention and syncs
+// leave a tenant alone whose rows are being copied to another deployment, or have been.
 
 /** The condition that a tenant is served here; `tenant` is a parameter, or a column with the name of its table. */
 export const isHere = (tenant: string): string =>

@@ -157,12 +157,14 @@ export interface Way {
   readonly words: readonly string[];
 }
 
-export const wayTo = async (db: D1Database, tenant: string, filter: JobFilter): Promise<Way> => ({
-  lead: (await hasFewUnpriced(db, tenant, filter))
-    ? "unpriced"
-    : leadKnowing(filter, await findsIds(db, tenant, filter)),
-  words: await inIndex(db, wordsOf(filter)),
-});
+export const wayTo = async (db: D1Database, tenant: string, filter: JobFilter): Promise<Way> => {
+  const [isByUnpriced, hasIds, words] = await Promise.all([
+    hasFewUnpriced(db, tenant, filter),
+    findsIds(db, tenant, filter),
+    inIndex(db, wordsOf(filter)),
+  ]);
+  return { lead: isByUnpriced ? "unpriced" : leadKnowing(filter, hasIds), words };
+};
 
 /** Whether the index knows anything of what a filter requires. */
 const leadKnowing = (filter: JobFilter, hasIds: boolean): Lead => {
