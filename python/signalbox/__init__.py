@@ -113,6 +113,11 @@ class _Api:
         except (OSError, http.client.HTTPException) as error:
             raise Problem("unreachable", f"{self.url} does not answer: {getattr(error, 'reason', error)}") from error
 
+    def link(self, url: str) -> str:
+        """A link has the address that its client called, which may be any: from here only its path is taken."""
+        _, _, path, query, _ = urllib.parse.urlsplit(url)
+        return self.url + path + (f"?{query}" if query else "")
+
     def call(self, method: str, path: str, body: Any = None, **options: Any) -> Any:
         with self.open(method, path, body, **options) as answer:
             try:
@@ -804,7 +809,7 @@ class _Worker:
                 known.cancel("it has a newer lease")
                 return  # Not started here, the newer one goes to another worker.
             files = job.get("files") or []
-            job = {**job, "files": [{**file, "url": urllib.parse.urljoin(self._api.url, file["url"])} for file in files]}
+            job = {**job, "files": [{**file, "url": self._api.link(file["url"])} for file in files]}
             run = _Run(job, self._api, self._news.set)
             if self.is_draining or len(self._runs) >= self.concurrency:
                 told = ("release", {"reason": "no free place"}, lambda: True)
