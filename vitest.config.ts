@@ -2,6 +2,7 @@ import { availableParallelism } from "node:os";
 import path from "node:path";
 import { cloudflareTest, readD1Migrations } from "@cloudflare/vitest-plugin";
 import { defineConfig } from "vitest/config";
+import { PATIENCE } from "./test/support/patience.ts";
 
 const ROOT = import.meta.dirname;
 /** A busy build machine is not a failure; a real defect fails twice. */
@@ -9,8 +10,7 @@ const RETRIES = process.env.CI ? 1 : 0;
 const IN_WORKERD = "test/**/*.workers.test.ts";
 /** For both projects: one more than there are cores, because most tests wait for servers. A process runs many files. */
 const POOL = { maxWorkers: availableParallelism() + 1, isolate: false };
-/** How long an assertion that polls waits, as a page's own waits: the default second is short beside two other files. */
-const POLLING = { poll: { timeout: 15_000 } };
+const POLLING = { poll: PATIENCE };
 
 /** Tests that only use HTTP, so that they can run against the app in either home. */
 const OF_THE_API = [

@@ -1,5 +1,6 @@
 // Tables of text: how a value becomes a cell, and cells become lines. No text of others keeps control characters.
 
+import { printable } from "../contract/text/printable.ts";
 import { When } from "./when.ts";
 
 export interface Column<Row> {
@@ -11,13 +12,6 @@ export interface Column<Row> {
 
 export const COLUMN_GAP = "  ";
 const LEAST_LAST_COLUMN = 12;
-
-/** On one line, without control characters: a prompt or a worker's name could otherwise rewrite the terminal. */
-export const printable = (text: string): string => text.replaceAll(/[\p{Cc}\u2028\u2029]+/gu, " ");
-
-/** The same for text of several lines: its line breaks and tabs stay. */
-export const printableLines = (text: string): string =>
-  text.replaceAll(/\r\n?/g, "\n").replaceAll(/[^\P{Cc}\n\t]+/gu, " ");
 
 export const asCell = (value: unknown, isTerminal: boolean): string => {
   if (value === null || value === undefined) return "";

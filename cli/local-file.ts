@@ -1,7 +1,7 @@
 // Files of this machine that a command reads or writes. What is wrong with one is said in words, before anything is sent.
 
 import { constants, createReadStream, createWriteStream, openAsBlob, type ReadStream } from "node:fs";
-import { access, readFile, stat } from "node:fs/promises";
+import { access, readFile, rm, stat } from "node:fs/promises";
 import path from "node:path";
 import type { Writable } from "node:stream";
 import { Failure } from "./failure.ts";
@@ -16,9 +16,11 @@ const WORDS: ReadonlyMap<string | undefined, string> = new Map([
   ["EACCES", "its permissions do not allow it"],
   ["EPERM", "its permissions do not allow it"],
   ["EROFS", "its disk is read-only"],
+  ["ENOSPC", "the disk is full"],
+  ["EDQUOT", "the disk's quota is used up"],
 ]);
 
-const failed = (file: string, done: "read" | "written", { code, message }: NodeJS.ErrnoException): Failure =>
+export const failed = (file: string, done: "read" | "written", { code, message }: NodeJS.ErrnoException): Failure =>
   new Failure(`${file} cannot be ${done}: ${WORDS.get(code) ?? message}`);
 
 /** A pipe has no size, and can be read only once. @throws Failure */
@@ -58,6 +60,12 @@ export const checkWritable = async (file: string): Promise<void> => {
   await access(found == null ? folder : file, constants.W_OK).catch((error) => {
     throw failed(file, "written", error);
   });
+};
+
+/** Half of a file must not look like the whole; a device stays. */
+export const removeUnfinished = async (file: string): Promise<void> => {
+  const found = await stat(file).catch(() => null);
+  if (found?.isFile()) await rm(file, { force: true });
 };
 
 /** A file that is made, or written over. @throws Failure */

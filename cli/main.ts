@@ -4,12 +4,12 @@
 import { addAbortSignal } from "node:stream";
 import { text } from "node:stream/consumers";
 import { ApiProblem } from "../contract/client/problem.ts";
+import { printable } from "../contract/text/printable.ts";
 import { Signalbox } from "../sdk/signalbox.ts";
 import { askOnTerminal, keysOfTerminal } from "./ask.ts";
-import { printable } from "./cells.ts";
 import { Failure, UsageError } from "./failure.ts";
 import { helpAbout } from "./help.ts";
-import { readLocal, STANDARD } from "./local-file.ts";
+import { failed, readLocal, STANDARD } from "./local-file.ts";
 import { loginOf } from "./login.ts";
 import { Output, type Sink } from "./output.ts";
 import { type Parsed, parse } from "./parse.ts";
@@ -107,7 +107,8 @@ const main = async (argv: readonly string[]): Promise<number> => {
 // The reader of a pipe may close it early (`| head`); that is not a failure.
 process.stdout.on("error", (error: NodeJS.ErrnoException) => {
   if (error.code === "EPIPE") process.exit(EXIT.done);
-  throw error;
+  process.stderr.write(`${failed("stdout", "written", error).message}\n`);
+  process.exit(EXIT.failed);
 });
 
 process.exitCode = await main(process.argv.slice(2));

@@ -1,7 +1,8 @@
 // What a command prints: data on stdout, messages on stderr. Data is a table on a terminal, tab-separated elsewhere,
 // JSON with --json. Text from a server never reaches a terminal as a control sequence.
 
-import { asCell, COLUMN_GAP, type Column, cellsOf, cut, printable, printableLines, tableLines } from "./cells.ts";
+import { printable, printableLines } from "../contract/text/printable.ts";
+import { asCell, COLUMN_GAP, type Column, cellsOf, cut, tableLines } from "./cells.ts";
 
 export interface Sink {
   readonly write: (text: string) => void;

@@ -2,9 +2,12 @@
 
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
-import { writeLocal } from "./local-file.ts";
+import { Failure } from "./failure.ts";
+import { failed, removeUnfinished, writeLocal } from "./local-file.ts";
 import { Progress } from "./progress.ts";
 import type { Context } from "./verb.ts";
+
+const reasonOf = ({ message, cause }: Error): string => (cause instanceof Error ? cause.message : message);
 
 /** Into a file, or `-`: onto stdout. The file is opened when there is an answer to write. */
 export const writeAnswer = async (
@@ -13,11 +16,18 @@ export const writeAnswer = async (
   file: string,
 ): Promise<void> => {
   const to = await writeLocal(file);
+  const isStdout = to === process.stdout;
   const bytes = Number(headers.get("content-length") ?? Number.NaN);
   const progress = new Progress(output, "Fetches it", Number.isNaN(bytes) ? null : bytes);
   try {
     const counted = Readable.fromWeb((body ?? new Blob([]).stream()).pipeThrough(progress.counter()) as never);
-    await pipeline(counted, to, { end: to !== process.stdout, signal });
+    await pipeline(counted, to, { end: !isStdout, signal });
+  } catch (error) {
+    if (!isStdout) await removeUnfinished(file);
+    if (signal.aborted) throw error;
+    throw (error as NodeJS.ErrnoException).syscall === "write"
+      ? failed(isStdout ? "stdout" : file, "written", error as NodeJS.ErrnoException)
+      : new Failure(`The answer broke off: ${reasonOf(error as Error)}. Run the command again.`);
   } finally {
     progress.end();
   }

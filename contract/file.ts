@@ -13,11 +13,18 @@ export const fileId = identifier(/^file-[A-Za-z0-9_-]+$/, 64, "`file-` and chara
 export const fileIdParam = z.object({ id: fileId });
 export const purpose = identifier(/^[a-z][a-z0-9_-]*$/, 64, "a letter, then characters from a-z 0-9 _ -");
 
-/** A name is for people: the part behind the last slash, without control characters. */
+/** A form's field with a file, for the document. */
+export const fileBytes = z.string().meta({ format: "binary" });
+
+/** URLs cannot name them. */
+const DOTS = /^\.{1,2}$/;
+
+/** A name is for people: the part behind the last slash, without control characters, cut between characters. */
 export const cleanFileName = (given: string | null | undefined, fallback: string): string => {
   const last = (given ?? "").split(/[/\\]/).at(-1) ?? "";
   const clean = [...last].filter((one) => isCleanText(one) && !/\p{Cc}/u.test(one)).join("");
-  return clean.slice(0, MAX_FILE_NAME_CHARS) || fallback;
+  const name = clean.slice(0, MAX_FILE_NAME_CHARS).replace(/\p{Cs}$/u, "");
+  return name === "" || DOTS.test(name) ? fallback : name;
 };
 
 export const newFileQuery = z.strictObject({

@@ -12,8 +12,12 @@ import { count, instant } from "./words/field.ts";
 
 /** Most resources in one frame. If there are more, the viewer gets their number and reads the pages from the API. */
 export const MAX_LIVE_RESOURCES = 200;
+/** A snapshot has the newest jobs, and a larger fleet's first workers: as many as a page of their lists. */
+export const MAX_SNAPSHOT_RESOURCES = 50;
 
-const counts = z.record(jobStatus, count).meta({ description: "jobs by status: open jobs now, final jobs in total" });
+const counts = z
+  .record(jobStatus, count)
+  .meta({ description: "jobs by status: open jobs now, final jobs of all time" });
 
 /** A job in the live view, without its long values; the job's own page reads those. */
 export const liveJob = jobResource.omit({ prompt: true, input: true, result: true, truncated: true }).extend({
@@ -45,6 +49,7 @@ const storageState = {
   storage_warnings: z
     .array(z.string())
     .meta({ description: "what fills up, as a sentence each; empty if nothing does" }),
+  pruned: z.partialRecord(jobStatus, count).meta({ description: "how many of `counts` have left history" }),
 };
 const catalogState = { removed_models: z.array(removedModels) };
 

@@ -194,6 +194,11 @@ export const WIRE: { readonly [Code in RefusalCode]: Wire<Code> } = {
     detail: ({ model, known }) =>
       `no worker offers model ${JSON.stringify(model.slice(0, 128))}; ${known.length === 0 ? "none offers any" : `some that there are: ${known.join(", ")}`}`,
   },
+  api_not_offered: {
+    status: 404,
+    title: "Not found",
+    detail: ({ api }) => `no worker offers /v1/${api} for this`,
+  },
   unsupported_parameter: { status: 400, title: "Unsupported parameter", detail: ({ detail }) => detail },
   queue_timeout: { status: 504, title: "Queue timeout", detail: ({ detail }) => detail },
   stream_gone: {

@@ -36,7 +36,7 @@ export const newTenantRequest = z
     location_hint: z.enum(LOCATION_HINTS).nullish(),
     jurisdiction: z.enum(["eu", "fedramp"]).nullish().meta({
       description:
-        "where Cloudflare keeps the tenant's live data: its queue, its keys, and prompts and results until history has them. History is in a D1 database, and stays where that was created: with a jurisdiction, name a `database` that was created there. Self-hosted, everything is on the operator's machine",
+        "where Cloudflare keeps the tenant's live data, with prompts and results until history has them. History stays where its D1 database was created: name a `database` that was created there. Without effect when self-hosted",
     }),
     database: databaseNumber.nullish().meta({
       description:

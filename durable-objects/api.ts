@@ -146,7 +146,7 @@ export const OPERATIONS = {
       isPermittedByVerb: true,
       refuses: [
         ...CREATION_REFUSALS,
-        "not_found",
+        "api_not_offered",
         "model_not_found",
         "no_eligible_workers",
         "queue_timeout",
@@ -163,7 +163,7 @@ export const OPERATIONS = {
       ...GROW,
       kind: "dispatch",
       isPermittedByVerb: true,
-      refuses: ["idempotency_key_reused", "history_backlog", "not_found", "model_not_found", ...LIMIT_REFUSALS],
+      refuses: ["idempotency_key_reused", "history_backlog", "api_not_offered", "model_not_found", ...LIMIT_REFUSALS],
     },
     frontDoor.mayAsk,
   ),

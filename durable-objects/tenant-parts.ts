@@ -17,6 +17,7 @@ import { LineSockets } from "./sockets/line-sockets.ts";
 import { Live } from "./sockets/live.ts";
 import { SocketIntake } from "./sockets/socket-intake.ts";
 import { Sockets } from "./sockets/sockets.ts";
+import { type Credential, identify } from "./steps/holders.ts";
 import { openStore, type Store } from "./store/open.ts";
 import { boundsOf, jurisdictionOf, type TenantEnv, webhookFetch } from "./tenant-env.ts";
 import { Wake } from "./turn/wake.ts";
@@ -42,6 +43,8 @@ export interface TenantParts {
   readonly waiters: Waiters;
   readonly claims: ClaimWaits;
   readonly door: DoorWaits;
+  /** Whether a key, or a session, has not ended. */
+  readonly isValid: (credential: Credential) => boolean;
 }
 
 export const makeParts = (state: DurableObjectState, env: TenantEnv): TenantParts => {
@@ -110,9 +113,11 @@ export const makeParts = (state: DurableObjectState, env: TenantEnv): TenantPart
   const claims = new ClaimWaits(waiters, (instance, isClaiming) => {
     turns.loadedMemory?.fleet.noteReach(instance, { isClaiming });
   });
+  const isValid = (credential: Credential): boolean => identify(store, credential, Date.now()).ok;
   const door = new DoorWaits({
     call: (credential, name, request) => operations.call(credential, name, request),
     findJob: (id) => store.jobs.find(id),
+    isValid,
     waiters,
   });
   return {
@@ -132,5 +137,6 @@ export const makeParts = (state: DurableObjectState, env: TenantEnv): TenantPart
     waiters,
     claims,
     door,
+    isValid,
   };
 };

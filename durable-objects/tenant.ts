@@ -16,7 +16,7 @@ import type { Refusal } from "../domain/words/refusal.ts";
 import { ok, type Result } from "../domain/words/result.ts";
 import { configureLog, log } from "../log/log.ts";
 import { type AdmissionAnswer, type AdmissionName, type AdmissionRequest, runAdmission } from "./admissions.ts";
-import type { AnswerOf, OperationName, RequestOf } from "./api.ts";
+import { type AnswerOf, OPERATIONS, type OperationName, type RequestOf } from "./api.ts";
 import { answerGroup, answerText } from "./calls/grouped-calls.ts";
 import { counted } from "./calls/key-rates.ts";
 import { OPERATOR, SERVICE } from "./calls/turn-runner.ts";
@@ -177,9 +177,17 @@ export class Tenant extends DurableObject<TenantEnv> implements StreamOwner, Run
   async callText(text: string): Promise<string> {
     return answerText(
       text,
-      (credential, name, request) => this.call(credential, name, request),
+      async (credential, name, request) => {
+        if (this.#mustWait(name)) await this.#parts.history.roomFor(text.length);
+        return this.call(credential, name, request);
+      },
       this.#parts.databaseNumber,
     );
+  }
+
+  /** New jobs are what makes history longer. */
+  #mustWait(name: OperationName): boolean {
+    return OPERATIONS[name].kind === "create" && this.#parts.history.isHeld;
   }
 
   /** The calls of the edge in Node on its line. */
@@ -204,6 +212,7 @@ export class Tenant extends DurableObject<TenantEnv> implements StreamOwner, Run
       (begin) => this.#parts.turns.together(begin),
       (credential, name, request) => this.call(credential, name, request),
       this.#parts.databaseNumber,
+      (name) => this.#mustWait(name),
     );
   }
 
@@ -260,6 +269,11 @@ export class Tenant extends DurableObject<TenantEnv> implements StreamOwner, Run
 
   async givenTo(instance: string, leases: readonly StreamLease[]): Promise<boolean[]> {
     return this.#parts.turns.read((turn) => leases.map((one) => isGivenTo(turn, instance, one)));
+  }
+
+  async areValid(holders: readonly string[]): Promise<boolean[]> {
+    const { turns, isValid } = this.#parts;
+    return turns.read(() => holders.map((one) => isValid(JSON.parse(one) as Credential)));
   }
 
   async streamLost(jobId: string, lease: number): Promise<void> {

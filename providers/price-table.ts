@@ -7,31 +7,41 @@ import { isLocalProvider } from "../domain/fleet/local-runtime.ts";
 import type { Usage } from "../domain/job/job.ts";
 import { priceFromUsd } from "../domain/money/price.ts";
 import priceData from "./price-data.json" with { type: "json" };
-import type { Condition, ListedModel, Match, PriceData, ProviderPrices, Rate, Rates, Word } from "./provider-prices.ts";
+import type { Condition, ListedModel, Match, NamedProvider, PriceData, Rate, Rates, Word } from "./provider-prices.ts";
 
-const { providers: PROVIDERS }: PriceData = priceData;
+const { providers: PROVIDERS, models: MODELS, rates: RATES }: PriceData = priceData;
 
 const modelsById = new Map<string, readonly ListedModel[]>();
+/** What was found last, because each job asks for each provider that could run it; all of it goes when it is full. */
+const foundByName = new Map<string, ListedModel | undefined>();
+const MAX_FOUND = 1_000;
 
 /** The price of a request at an instant, by the table; the tier follows from the usage. */
 export const tablePrice = (provider: string, model: string, usage: Usage | null, at: number): ModelPrice | null => {
-  const name = provider.toLowerCase().trim();
-  const listed = isLocalProvider(name) ? undefined : findListed(name);
-  if (listed === undefined) return null;
-  const found = findModel(listed, model.toLowerCase().trim());
+  const found = findOnce(provider.toLowerCase().trim(), model.toLowerCase().trim());
   const rates = found === undefined ? undefined : ratesAt(found, at);
   return rates === undefined ? null : priceOf(rates, usage?.inputTokens ?? 0);
 };
 
-const findListed = (provider: string): ProviderPrices | undefined =>
+const findOnce = (provider: string, model: string): ListedModel | undefined => {
+  const name = JSON.stringify([provider, model]);
+  if (foundByName.has(name)) return foundByName.get(name);
+  const listed = isLocalProvider(provider) ? undefined : findListed(provider);
+  const found = listed === undefined ? undefined : findModel(listed, model);
+  if (foundByName.size >= MAX_FOUND) foundByName.clear();
+  foundByName.set(name, found);
+  return found;
+};
+
+const findListed = (provider: string): NamedProvider | undefined =>
   PROVIDERS.find(({ id }) => id === provider) ??
   PROVIDERS.find(({ match }) => match !== null && fits(JSON.parse(match) as Match, provider));
 
-const findModel = (provider: ProviderPrices, model: string): ListedModel | undefined =>
+const findModel = (provider: NamedProvider, model: string): ListedModel | undefined =>
   findExactly(provider, model) ?? findExactly(provider, withDashedDate(model));
 
 /** The provider's own models first, then those of the providers whose models it resells. */
-const findExactly = (provider: ProviderPrices, model: string): ListedModel | undefined => {
+const findExactly = (provider: NamedProvider, model: string): ListedModel | undefined => {
   const own = modelsOf(provider).find(([match]) => fits(match, model));
   if (own !== undefined) return own;
   for (const id of provider.fallbacks) {
@@ -42,19 +52,19 @@ const findExactly = (provider: ProviderPrices, model: string): ListedModel | und
   return undefined;
 };
 
-const modelsOf = (provider: ProviderPrices): readonly ListedModel[] => {
+const modelsOf = (provider: NamedProvider): readonly ListedModel[] => {
   const known = modelsById.get(provider.id);
   if (known !== undefined) return known;
-  const models = provider.models.map(readModel);
+  const at = PROVIDERS.indexOf(provider);
+  const models = (MODELS[at] ?? []).map((words, index) => readModel(words, RATES[at]?.[index] ?? ""));
   modelsById.set(provider.id, models);
   return models;
 };
 
-export const readModel = (line: string): ListedModel => {
-  const words = line.split(" ");
-  const rates = JSON.parse(`[${words.pop()}]`) as Rates[];
-  return [words.map((word) => (word.includes("&") ? word.split("&") : word)), ...rates];
-};
+export const readModel = (words: string, rates: string): ListedModel => [
+  words.split(" ").map((word) => (word.includes("&") ? word.split("&") : word)),
+  ...(JSON.parse(`[${rates}]`) as Rates[]),
+];
 
 export const fits = (match: Match, name: string): boolean =>
   match.some((one) => (typeof one === "string" ? fitsWord(one, name) : one.every((word) => fitsWord(word, name))));

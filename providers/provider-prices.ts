@@ -6,20 +6,22 @@ export interface PriceData {
   readonly from: string;
   /** The day on which it was made from that version. */
   readonly madeOn: string;
-  readonly providers: readonly ProviderPrices[];
+  readonly providers: readonly NamedProvider[];
+  /**
+   * Of each provider, its models' words, with a blank between (`&` joins those that must all fit), in the order in which
+   * they are tried.
+   */
+  readonly models: readonly (readonly string[])[];
+  /** Of the same models, their rates, as the inside of a JSON list. Apart from the words, both are compressed better. */
+  readonly rates: readonly (readonly string[])[];
 }
 
-/** `match` and each line of `models` are text, parsed when a provider is first looked up. */
-export interface ProviderPrices {
+export interface NamedProvider {
   readonly id: string;
   /** Null or a `Match`, as JSON. */
   readonly match: string | null;
+  /** The providers whose models it resells. */
   readonly fallbacks: readonly string[];
-  /**
-   * Each a `ListedModel`, in the order in which they are tried: words with a blank after each (`&` joins those that must all
-   * fit), then rates as JSON.
-   */
-  readonly models: readonly string[];
 }
 
 /** A sign and a text in lower case: `=` equals it, `^` starts with it, `$` ends with it, `*` contains it, `~` a regex. */

@@ -1,9 +1,10 @@
 // `npm run backup -- <file.tar>`: a consistent copy of the data folder, whether its server runs or not.
 
-import { existsSync, mkdtempSync, rmSync, statSync } from "node:fs";
+import { existsSync, mkdtempSync, renameSync, rmSync, statSync } from "node:fs";
 import path from "node:path";
 import { dataDirAt, dataRoot } from "../self-host/data-dir.ts";
 import { ExitError } from "../self-host/exit-error.ts";
+import { syncDirectory } from "../self-host/kept-secret.ts";
 import { writeArchive } from "./backup/archive.ts";
 import { copyData } from "./backup/copy-data.ts";
 import { runOnArchive } from "./backup/run-on-archive.ts";
@@ -30,7 +31,11 @@ async function backup(file: string): Promise<void> {
   const folder = folderBeside(target);
   try {
     const { files, wasRunning } = await copyData(dir, folder);
-    writeArchive(target, folder, files);
+    const whole = path.join(folder, "whole.tar");
+    writeArchive(whole, folder, files);
+    // Under its name only when it is whole: a backup that broke off must not look like one.
+    renameSync(whole, target);
+    syncDirectory(path.dirname(target));
     const databases = files.filter((name) => name.endsWith(".sqlite")).length;
     const size = (statSync(target).size / (1024 * 1024)).toFixed(1);
     console.log(`${target}: ${databases} databases and ${files.length - databases} files, ${size} MiB.`);
@@ -43,4 +48,4 @@ async function backup(file: string): Promise<void> {
   }
 }
 
-await runOnArchive(USAGE, backup);
+await runOnArchive(USAGE, (file) => path.dirname(path.resolve(file)), backup);

@@ -18,14 +18,14 @@ import { withLock } from "./lock.mjs";
 export const buildAll = (onBuilt: (part: string) => void = () => {}): Promise<void> =>
   canBuild() ? withLock("build", ROOT, () => buildEach(onBuilt)) : buildEach(onBuilt);
 
-async function buildEach(onBuilt: (part: string) => void): Promise<void> {
+const buildEach = async (onBuilt: (part: string) => void): Promise<void> => {
   await loadProject();
   // In this order, because the bundle step needs the assets' directory.
   if (await ensureDashboard()) onBuilt("dashboard");
   if (await ensurePackage()) onBuilt("package for workers and clients");
   if (await ensureWheel()) onBuilt("package for Python");
   if (await ensureWorkerBundle()) onBuilt("edge worker");
-}
+};
 
 if (import.meta.main) {
   await runScript(async () => {

@@ -5,7 +5,7 @@ import { runCommand } from "../self-host/run-command.ts";
 import { runTests } from "./test.ts";
 import { checkTypes } from "./types.ts";
 
-async function check(): Promise<number> {
+const check = async (): Promise<number> => {
   const steps: [string, () => Promise<number>][] = [
     ["format and lint", async () => (await runCommand("biome", ["check", "--error-on-warnings", "."])).code],
     ["types", checkTypes],
@@ -20,6 +20,6 @@ async function check(): Promise<number> {
   }
   console.log("\nEverything passed.");
   return 0;
-}
+};
 
 await runScript(check);

@@ -8,7 +8,7 @@ import path from "node:path";
 import { parseArgs } from "node:util";
 import { loadProject } from "../self-host/build/project.ts";
 import { ExitError, runScript } from "../self-host/exit-error.ts";
-import { keepSecret, readSecret, writeSecret } from "../self-host/kept-secret.ts";
+import { keepSecret, readSecret, writeKept } from "../self-host/kept-secret.ts";
 import { ROOT, runCommand } from "../self-host/run-command.ts";
 import { buildAll } from "./build.ts";
 import { databasesWith } from "./deploy/databases.ts";
@@ -84,7 +84,7 @@ function keepDeployed(name: SecretName): string {
   mkdirSync(KEPT_FOLDER, { recursive: true, mode: 0o700 });
   const former = name === "SERVICE_ROOT_KEY" ? readSecret(FORMER_ROOT_KEY) : undefined;
   const file = keptFile(name);
-  if (former !== undefined && readSecret(file) === undefined) writeSecret(file, former);
+  if (former !== undefined && readSecret(file) === undefined) writeKept(file, former);
   return keepSecret(process.env[name], file);
 }
 

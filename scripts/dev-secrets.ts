@@ -3,7 +3,7 @@
 
 import { existsSync, mkdirSync } from "node:fs";
 import path from "node:path";
-import { writeSecret } from "../self-host/kept-secret.ts";
+import { writeKept } from "../self-host/kept-secret.ts";
 
 /** Publicly known on purpose: they only protect a developer's own machine. */
 const DEVELOPMENT_SECRETS = {
@@ -18,7 +18,7 @@ const OWN_FILES = [".env", ".dev.vars"];
 export function keepDevSecrets(root: string, env: NodeJS.ProcessEnv): string[] {
   mkdirSync(path.join(root, path.dirname(FILE)), { recursive: true });
   const lines = Object.entries(DEVELOPMENT_SECRETS).map(([name, usual]) => `${name}=${quoted(env[name] || usual)}`);
-  writeSecret(path.join(root, FILE), lines.join("\n"));
+  writeKept(path.join(root, FILE), lines.join("\n"));
   const files = [FILE, ...OWN_FILES.filter((one) => existsSync(path.join(root, one)))];
   return files.flatMap((file) => ["--env-file", file]);
 }

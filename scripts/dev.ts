@@ -14,7 +14,7 @@ import { keepDevSecrets } from "./dev-secrets.ts";
 
 const STOP_GRACE_MS = 5_000;
 
-async function migrate(): Promise<void> {
+const migrate = async (): Promise<void> => {
   const { databases } = await loadProject();
   for (const { binding } of databases) {
     const { code } = await runCommand("wrangler", ["d1", "migrations", "apply", binding, "--local"], {
@@ -22,13 +22,13 @@ async function migrate(): Promise<void> {
     });
     if (code !== 0) throw new ExitError(`The migrations of ${binding} could not be applied.`);
   }
-}
+};
 
 const start = (command: string, args: string[]): Supervised =>
   supervise(command, command, args, toolEnvironment(), ROOT);
 
 /** Resolves when the edge ends, or a signal asks for it. */
-async function serve(): Promise<number> {
+const serve = async (): Promise<number> => {
   const secrets = keepDevSecrets(ROOT, process.env);
   const port = process.env.PORT || "8787";
   const signalled = new Promise<number>((resolve) => {
@@ -41,7 +41,7 @@ async function serve(): Promise<number> {
   const code = await Promise.race([edge.exited.then((exit) => exit.code ?? 1), signalled]);
   await Promise.all(children.map((child) => child.stop(STOP_GRACE_MS)));
   return code;
-}
+};
 
 await runScript(async () => {
   await buildAll();

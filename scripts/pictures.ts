@@ -27,7 +27,7 @@ const callOf =
     return JSON.parse(text) as Answer;
   };
 
-async function take(server: SelfHosted, story: string): Promise<void> {
+const take = async (server: SelfHosted, story: string): Promise<void> => {
   const browser = await chromium.launch({ executablePath: CHROMIUM, args: ["--no-sandbox", "--disable-gpu"] });
   try {
     for (const colorScheme of THEMES) {
@@ -53,9 +53,9 @@ async function take(server: SelfHosted, story: string): Promise<void> {
   } finally {
     await browser.close();
   }
-}
+};
 
-async function pictures(): Promise<number> {
+const pictures = async (): Promise<number> => {
   mkdirSync(FOLDER, { recursive: true });
   const dataDir = mkdtempSync(path.join(tmpdir(), "signalbox-pictures-"));
   const server = await startSelfHosted(dataDir, { env: { SERVICE_CATALOG_SYNC: "0", SERVICE_LOG: "off" } });
@@ -66,6 +66,6 @@ async function pictures(): Promise<number> {
     rmSync(dataDir, { recursive: true, force: true });
   }
   return 0;
-}
+};
 
 await runScript(pictures);

@@ -61,4 +61,4 @@ async function restore(file: string): Promise<void> {
   }
 }
 
-await runOnArchive(USAGE, restore);
+await runOnArchive(USAGE, () => dataRoot(process.env), restore);

@@ -51,29 +51,26 @@ interface Plan {
   processCount: number;
 }
 
-function stopRequested(): Promise<"stop"> {
-  return new Promise((resolve) => {
+const stopRequested = (): Promise<"stop"> =>
+  new Promise((resolve) => {
     for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, () => resolve("stop"));
   });
-}
 
-async function readEnvironment(project: Project, dir: DataDir): Promise<Record<string, string>> {
-  return {
-    ...passedEnvironment(project.vars, process.env),
-    ...(await readExtraCatalog(process.env)),
-    ...(await readSignIn(process.env)),
-    SERVICE_ROOT_KEY: keepSecret(process.env.SERVICE_ROOT_KEY, dir.rootKey),
-    SERVICE_SIGNING_SECRET: keepSecret(process.env.SERVICE_SIGNING_SECRET, dir.signingSecret),
-  };
-}
+const readEnvironment = async (project: Project, dir: DataDir): Promise<Record<string, string>> => ({
+  ...passedEnvironment(project.vars, process.env),
+  ...(await readExtraCatalog(process.env)),
+  ...(await readSignIn(process.env)),
+  SERVICE_ROOT_KEY: keepSecret(process.env.SERVICE_ROOT_KEY, dir.rootKey),
+  SERVICE_SIGNING_SECRET: keepSecret(process.env.SERVICE_SIGNING_SECRET, dir.signingSecret),
+});
 
-async function addressOn(host: string, wanted: number): Promise<Address> {
+const addressOn = async (host: string, wanted: number): Promise<Address> => {
   const port = await claimPort(host, wanted);
   const name = WILDCARDS[host] ?? (host.includes(":") ? `[${host}]` : host);
   return { host, port, url: `http://${name}:${port}` };
-}
+};
 
-async function makePlan(settings: Settings, dir: DataDir): Promise<Plan> {
+const makePlan = async (settings: Settings, dir: DataDir): Promise<Plan> => {
   const project = await loadProject();
   const address = await addressOn(settings.host, settings.port);
   const environment = await readEnvironment(project, dir);
@@ -81,28 +78,28 @@ async function makePlan(settings: Settings, dir: DataDir): Promise<Plan> {
   const ended = process.env.SERVICE_STARTED_AGAIN;
   if (ended) log("error", "process.ended", { detail: `The serving process ${ended}; it is started again.` });
   return { settings, project, dir, address, environment, processCount: keepProcessCount(dir, settings.processCount) };
-}
+};
 
-async function prepareState({ settings, project, dir }: Plan): Promise<void> {
+const prepareState = async ({ settings, project, dir }: Plan): Promise<void> => {
   makeStateFolders(dir);
   if (settings.keepsArchive) mkdirSync(dir.archive, { recursive: true, mode: 0o700 });
   compactDatabases(dir, settings.compaction);
   await applyMigrations(project, dir);
   markState(dir);
-}
+};
 
 /** `awaited` is the worker that GET /health waits for at first. */
-async function serve(plan: Plan, address: Address, awaited?: string): Promise<Served> {
+const serve = async (plan: Plan, address: Address, awaited?: string): Promise<Served> => {
   const { edge, heapMib, inspectorPort, trustedProxies, keepsArchive } = plan.settings;
   const homePlan = { ...plan, awaited, heapMib, inspectorPort, trustedProxies, keepsArchive };
   if (edge === "workerd") return startWorkerdHome(homePlan, address);
   // The app takes time to load, so it is loaded only if it is served here.
   const { startNodeHome } = await import("../self-host/edge/node-home.ts");
   return startNodeHome(homePlan, address);
-}
+};
 
 /** Creates missing keys while serving on a private port, so that they exist when the service first answers publicly. */
-async function makeKeys(plan: Plan): Promise<"ready" | "stranded"> {
+const makeKeys = async (plan: Plan): Promise<"ready" | "stranded"> => {
   const { dir, settings, environment } = plan;
   let address = await addressOn(LOOPBACK, ANY_PORT);
   while (address.port === plan.address.port) address = await addressOn(LOOPBACK, ANY_PORT);
@@ -115,19 +112,19 @@ async function makeKeys(plan: Plan): Promise<"ready" | "stranded"> {
   } finally {
     await served.stop();
   }
-}
+};
 
 /** A server without its local worker is still useful, so a failure here is printed and ignored. */
-async function tryWorkerKey({ dir }: Plan, { url }: Address): Promise<void> {
+const tryWorkerKey = async ({ dir }: Plan, { url }: Address): Promise<void> => {
   try {
     await ensureWorkerKey(url, dir);
   } catch (error) {
     console.error(`${(error as Error).message}\nThere is no local worker.`);
   }
-}
+};
 
 /** Applies the migrations and keeps the keys. An interrupted first start begins again from nothing. */
-async function prepare(plan: Plan): Promise<void> {
+const prepare = async (plan: Plan): Promise<void> => {
   const { dir, settings } = plan;
   for (let attempt = 1; attempt <= 2; attempt++) {
     await prepareState(plan);
@@ -136,10 +133,10 @@ async function prepare(plan: Plan): Promise<void> {
     rmSync(dir.state, { recursive: true, force: true });
   }
   throw new ExitError(`The tenant "${TENANT}" could not be created. Start with an empty SERVICE_DATA_DIR.`);
-}
+};
 
 /** Serves, together with the local worker, until it is stopped. */
-async function run(plan: Plan, stop: Promise<"stop">): Promise<void> {
+const run = async (plan: Plan, stop: Promise<"stop">): Promise<void> => {
   const { settings, dir, address } = plan;
   const instance = settings.workerInstance;
   const key = settings.runsWorker ? readSecret(dir.workerKey) : undefined;
@@ -163,9 +160,9 @@ async function run(plan: Plan, stop: Promise<"stop">): Promise<void> {
     freezing.close();
     await served.stop();
   }
-}
+};
 
-function announce({ settings, dir, address: { url, port } }: Plan): void {
+const announce = ({ settings, dir, address: { url, port } }: Plan): void => {
   const shown = (file: string) => path.relative(process.cwd(), file) || file;
   console.log(`Signalbox is ready. Dashboard and API: ${url}`);
   // From now on the process that started this one starts it again if it dies, on the same port.
@@ -181,9 +178,9 @@ function announce({ settings, dir, address: { url, port } }: Plan): void {
     );
   }
   if (key) console.log(`\nNext, in another terminal:\n  ${nextCommand(url, path.resolve(dir.adminKey))}`);
-}
+};
 
-async function main(): Promise<number> {
+const main = async (): Promise<number> => {
   const args = process.argv.slice(2);
   if (isHelpAsked(args)) {
     console.log(USAGE);
@@ -205,15 +202,15 @@ async function main(): Promise<number> {
   await run(plan, stop);
   lock.close();
   return 0;
-}
+};
 
 /** A full disk makes a start fail in many places; this turns each into one clear message. */
-async function explained(): Promise<number> {
+const explained = async (): Promise<number> => {
   try {
     return await main();
   } catch (error) {
     throw fullDiskError(error, dataRoot(process.env)) ?? error;
   }
-}
+};
 
 await runScript(explained);

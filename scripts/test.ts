@@ -10,7 +10,7 @@ import { slowestFiles } from "./slowest-files.ts";
 
 const TEST_REPORT = "dist/test-report.json";
 
-export async function runTests(args: string[]): Promise<number> {
+export const runTests = async (args: string[]): Promise<number> => {
   await buildAll();
   const report = path.join(ROOT, TEST_REPORT);
   rmSync(report, { force: true });
@@ -19,6 +19,6 @@ export async function runTests(args: string[]): Promise<number> {
   const slowest = existsSync(report) ? slowestFiles(JSON.parse(readFileSync(report, "utf8")), ROOT) : [];
   if (slowest.length > 0) console.log(["\nThe slowest test files:", ...slowest].join("\n"));
   return code;
-}
+};
 
 if (import.meta.main) await runScript(() => runTests(process.argv.slice(2)));

@@ -6,22 +6,22 @@ import { runScript } from "../self-host/exit-error.ts";
 import { ROOT, runCommand } from "../self-host/run-command.ts";
 
 /** The root and each folder directly below it with a tsconfig.json. */
-function typeScriptProjects(): string[] {
+const typeScriptProjects = (): string[] => {
   const folders = readdirSync(ROOT, { withFileTypes: true })
     .filter((entry) => entry.isDirectory() && !entry.name.startsWith(".") && entry.name !== "node_modules")
     .map((entry) => entry.name);
   return [".", ...folders.sort()]
     .map((folder) => path.join(folder, "tsconfig.json"))
     .filter((file) => existsSync(path.join(ROOT, file)));
-}
+};
 
-export async function checkTypes(): Promise<number> {
+export const checkTypes = async (): Promise<number> => {
   for (const file of typeScriptProjects()) {
     console.log(`types of ${file}`);
     const { code } = await runCommand("tsc", ["--noEmit", "-p", file]);
     if (code !== 0) return code;
   }
   return 0;
-}
+};
 
 if (import.meta.main) await runScript(checkTypes);

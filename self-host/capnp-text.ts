@@ -7,37 +7,35 @@ export interface Expression {
 
 export type Field = string | boolean | Expression | readonly Expression[] | readonly string[] | undefined;
 
-function quote(text: string): string {
+const quote = (text: string): string => {
   const escaped = text.replace(/[\\"]/g, "\\$&");
   // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what has to be escaped
   return `"${escaped.replace(/[\u0000-\u001f\u007f]/g, (char) => `\\x${char.charCodeAt(0).toString(16).padStart(2, "0")}`)}"`;
-}
+};
 
-function render(field: Exclude<Field, undefined>): string {
+const render = (field: Exclude<Field, undefined>): string => {
   if (typeof field === "string") return quote(field);
   if (typeof field === "boolean") return String(field);
   if ("text" in field) return field.text;
   return `[${field.map(render).join(", ")}]`;
-}
+};
 
 /** `(name = "value", …)`; undefined fields are left out. */
-export function record(fields: Record<string, Field>): Expression {
+export const record = (fields: Record<string, Field>): Expression => {
   const present = Object.entries(fields).filter((entry): entry is [string, Exclude<Field, undefined>] => {
     return entry[1] !== undefined;
   });
   return { text: `(${present.map(([name, field]) => `${name} = ${render(field)}`).join(", ")})` };
-}
+};
 
 /** The text of a file, read together with the config. The path is relative to the config's folder. */
-export function embed(relativePath: string): Expression {
-  return { text: `embed ${quote(relativePath)}` };
-}
+export const embed = (relativePath: string): Expression => ({ text: `embed ${quote(relativePath)}` });
 
-export function configText(
+export const configText = (
   services: readonly Expression[],
   sockets: readonly Expression[],
   v8Flags: readonly string[] = [],
-): string {
+): string => {
   const lines = (items: readonly Expression[]) => items.map((item) => `    ${item.text},\n`).join("");
   return [
     "# Written at every start from wrangler.toml; changes made here are lost.",
@@ -49,4 +47,4 @@ export function configText(
     ");",
     "",
   ].join("\n");
-}
+};

@@ -34,7 +34,7 @@ interface Child {
   readonly inspectorPort?: number | undefined;
 }
 
-export function startChildServer(child: Child): ChildServer {
+export const startChildServer = (child: Child): ChildServer => {
   const [probed = ""] = child.sockets;
   let hasServed = false;
   let isUp = false;
@@ -66,13 +66,13 @@ export function startChildServer(child: Child): ChildServer {
     thaw: () => kept.current().thaw(),
     stop: () => kept.stop(STOP_GRACE_MS),
   };
-}
+};
 
 /** Resolves when all of them are up, or one has ended before it served. */
-export async function untilUp(children: readonly ChildServer[]): Promise<void> {
+export const untilUp = async (children: readonly ChildServer[]): Promise<void> => {
   const isOver = () => children.every((child) => child.isUp()) || children.some((child) => child.earlyExit() !== null);
   while (!isOver()) await pause(LOOK_AGAIN_MS);
-}
+};
 
 const doesAnswer = (socketPath: string, path: string): Promise<boolean> =>
   new Promise((resolve) => {

@@ -11,7 +11,7 @@ import { runCommand } from "./run-command.ts";
 import { databaseBinding, databaseServices, service } from "./serving-config.ts";
 import { WORKERD } from "./workerd.ts";
 
-export async function applyMigrations(project: Project, dir: DataDir): Promise<void> {
+export const applyMigrations = async (project: Project, dir: DataDir): Promise<void> => {
   copyFileSync(path.join(import.meta.dirname, "migration-worker.js"), dir.migrationWorker);
   const worker = service("migrations", {
     modules: [record({ name: "worker.js", esModule: embed(path.basename(dir.migrationWorker)) })],
@@ -26,4 +26,4 @@ export async function applyMigrations(project: Project, dir: DataDir): Promise<v
     isQuiet: true,
   });
   if (code !== 0) throw new ExitError(`The D1 migrations failed, so the server did not start:\n${output}`);
-}
+};

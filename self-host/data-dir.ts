@@ -42,7 +42,7 @@ export interface DataDir {
 /** SERVICE_DATA_DIR; a relative one is below the checkout. */
 export const dataRoot = (env: NodeJS.ProcessEnv): string => path.resolve(ROOT, env.SERVICE_DATA_DIR || ".data");
 
-export function dataDirAt(root: string): DataDir {
+export const dataDirAt = (root: string): DataDir => {
   const state = path.join(root, "state");
   return {
     root,
@@ -64,14 +64,14 @@ export function dataDirAt(root: string): DataDir {
     processCount: path.join(root, "processes.json"),
     firstStart: path.join(root, "first-start"),
   };
-}
+};
 
-export function makeStateFolders(dir: DataDir): void {
+export const makeStateFolders = (dir: DataDir): void => {
   for (const folder of [dir.objects, dir.databases, dir.crons]) mkdirSync(folder, { recursive: true, mode: 0o700 });
-}
+};
 
 /** Creates the folder, private to its owner, and locks it for this process. Keep a reference to the result. */
-export async function lockDataDir(dir: DataDir): Promise<DatabaseSync> {
+export const lockDataDir = async (dir: DataDir): Promise<DatabaseSync> => {
   const lock = openLock(dir);
   const giveUpAt = Date.now() + LOCK_WAIT_MS;
   let isWaiting = false;
@@ -84,9 +84,9 @@ export async function lockDataDir(dir: DataDir): Promise<DatabaseSync> {
     await pause(LOCK_POLL_MS);
   }
   return lock;
-}
+};
 
-function openLock(dir: DataDir): DatabaseSync {
+const openLock = (dir: DataDir): DatabaseSync => {
   try {
     mkdirSync(dir.root, { recursive: true, mode: 0o700 });
     chmodSync(dir.root, 0o700);
@@ -98,17 +98,17 @@ function openLock(dir: DataDir): DatabaseSync {
     const why = (error as Error).message;
     throw new ExitError(`The data folder ${dir.root} cannot be used: ${why}. Set SERVICE_DATA_DIR to another folder.`);
   }
-}
+};
 
 /** Locks the folder if no server uses it; null if one does. */
-export function lockIfFree(dir: DataDir): DatabaseSync | null {
+export const lockIfFree = (dir: DataDir): DatabaseSync | null => {
   const lock = openLock(dir);
   if (tryLock(lock)) return lock;
   lock.close();
   return null;
-}
+};
 
-function tryLock(lock: DatabaseSync): boolean {
+const tryLock = (lock: DatabaseSync): boolean => {
   try {
     lock.exec("BEGIN EXCLUSIVE");
     return true;
@@ -116,4 +116,4 @@ function tryLock(lock: DatabaseSync): boolean {
     if (/database is locked/.test((error as Error).message)) return false;
     throw error;
   }
-}
+};

@@ -7,7 +7,7 @@ import { ApiProblem } from "../contract/client/problem.ts";
 import { type Client, createClient } from "../contract/client.ts";
 import type { DataDir } from "./data-dir.ts";
 import { ExitError } from "./exit-error.ts";
-import { readSecret, syncDirectory, writeSecret } from "./kept-secret.ts";
+import { readSecret, syncDirectory, writeKept } from "./kept-secret.ts";
 
 export const TENANT = "default";
 const REQUEST_TIMEOUT_MS = 30_000;
@@ -43,7 +43,7 @@ export async function ensureDefaultTenant(url: string, rootKey: string, dir: Dat
       if (existsSync(dir.firstStart) && (await isOnlyTenant(client))) return "stranded";
       throw new ExitError(lostKeyMessage(dir));
     }
-    writeSecret(dir.adminKey, adminKey);
+    writeKept(dir.adminKey, adminKey);
   }
   rmSync(dir.firstStart, { force: true });
   return "ready";
@@ -57,7 +57,7 @@ export async function ensureWorkerKey(url: string, dir: DataDir): Promise<string
   const { key } = await keys
     .create({ name: "local worker", role: "worker" })
     .catch((error) => failWith("The local worker's key could not be made", error));
-  writeSecret(dir.workerKey, key);
+  writeKept(dir.workerKey, key);
   return key;
 }
 

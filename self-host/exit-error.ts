@@ -10,7 +10,7 @@ export class ExitError extends Error {
 }
 
 /** Runs a script: sets the exit code, prints an ExitError as one line and a bug with its stack. */
-export async function runScript(main: () => Promise<number>): Promise<void> {
+export const runScript = async (main: () => Promise<number>): Promise<void> => {
   try {
     process.exitCode = await main();
   } catch (error) {
@@ -18,4 +18,4 @@ export async function runScript(main: () => Promise<number>): Promise<void> {
     else console.error(error);
     process.exitCode = error instanceof ExitError ? error.exitCode : 1;
   }
-}
+};

@@ -17,7 +17,7 @@ export interface Freezing {
   readonly close: () => void;
 }
 
-export async function serveFreezing(dir: DataDir, served: Served): Promise<Freezing> {
+export const serveFreezing = async (dir: DataDir, served: Served): Promise<Freezing> => {
   const folder = makeSocketFolder(dir, "freeze");
   const socketPath = path.join(folder, "freeze.sock");
   let holders = 0;
@@ -42,10 +42,10 @@ export async function serveFreezing(dir: DataDir, served: Served): Promise<Freez
       rmSync(folder, { recursive: true, force: true });
     },
   };
-}
+};
 
 /** Runs `work` while the folder's server is paused. Throws if the pause ends before `work` is done. */
-export async function whileFrozen<T>(dir: DataDir, work: () => T): Promise<T> {
+export const whileFrozen = async <T>(dir: DataDir, work: () => T): Promise<T> => {
   const socket = await frozen(readFileSync(dir.freezePath, "utf8"));
   const startedAt = performance.now();
   try {
@@ -55,7 +55,7 @@ export async function whileFrozen<T>(dir: DataDir, work: () => T): Promise<T> {
   } finally {
     socket.destroy();
   }
-}
+};
 
 const frozen = (socketPath: string): Promise<Socket> =>
   new Promise((resolve, reject) => {

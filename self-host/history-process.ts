@@ -13,7 +13,7 @@ export interface HistoryProcess {
 }
 
 /** `folder`: where its sockets are made. */
-export function startHistory({ project, dir }: { project: Project; dir: DataDir }, folder: string): HistoryProcess {
+export const startHistory = ({ project, dir }: { project: Project; dir: DataDir }, folder: string): HistoryProcess => {
   const sockets = Object.fromEntries(
     project.databases.map(({ binding }) => [binding, path.join(folder, `history-${binding}.sock`)]),
   );
@@ -26,4 +26,4 @@ export function startHistory({ project, dir }: { project: Project; dir: DataDir 
     probePath: "/",
   });
   return { child, sockets };
-}
+};

@@ -18,7 +18,7 @@ export interface Kept {
   readonly stop: (graceMs: number) => Promise<void>;
 }
 
-export function keepRunning(what: string, pace: Pace, start: () => Supervised): Kept {
+export const keepRunning = (what: string, pace: Pace, start: () => Supervised): Kept => {
   const stopping = new AbortController();
   let current = start();
   let startedAt = performance.now();
@@ -46,4 +46,4 @@ export function keepRunning(what: string, pace: Pace, start: () => Supervised): 
       await ended;
     },
   };
-}
+};

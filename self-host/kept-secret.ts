@@ -1,5 +1,5 @@
-// Secrets as files in the data folder: one line each, readable by the owner alone. Invariant: a file is either absent
-// or complete and on disk, whenever the process is killed.
+// Secrets and marks as files in the data folder: one line each, readable by the owner alone. Invariant: a file is either
+// absent or complete and on disk, whenever the process is killed or the disk is full.
 
 import { randomBytes } from "node:crypto";
 import { closeSync, fsyncSync, openSync, readFileSync, renameSync, writeSync } from "node:fs";
@@ -16,7 +16,7 @@ export function readSecret(file: string): string | undefined {
   }
 }
 
-export function writeSecret(file: string, value: string): void {
+export function writeKept(file: string, value: string): void {
   const draft = `${file}.draft`;
   const descriptor = openSync(draft, "w", 0o600);
   writeSync(descriptor, `${value}\n`);
@@ -40,6 +40,6 @@ export function keepSecret(given: string | undefined, file: string): string {
   const kept = readSecret(file);
   if (kept) return kept;
   const made = randomBytes(SECRET_BYTES).toString("base64url");
-  writeSecret(file, made);
+  writeKept(file, made);
   return made;
 }

@@ -1,11 +1,12 @@
 // How many processes share the tenants of a data folder. The number decides in which folder a tenant's object lies, so
 // it is fixed when the folder is created: `processes.json` keeps it, and a folder without that file has one.
 
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
+import { objectOf, parseJson } from "../contract/text/json-object.ts";
 import type { Share } from "../domain/tenant/share.ts";
 import type { DataDir } from "./data-dir.ts";
 import { ExitError } from "./exit-error.ts";
-import { syncDirectory } from "./kept-secret.ts";
+import { writeKept } from "./kept-secret.ts";
 
 const MAX_PROCESSES = 64;
 
@@ -28,14 +29,17 @@ export function keepProcessCount(dir: DataDir, wanted: number | undefined): numb
 }
 
 function keptCount(dir: DataDir): number | undefined {
-  if (existsSync(dir.processCount))
-    return (JSON.parse(readFileSync(dir.processCount, "utf8")) as { count: number }).count;
-  return existsSync(dir.state) ? 1 : undefined;
+  const hasState = existsSync(dir.state);
+  if (!existsSync(dir.processCount)) return hasState ? 1 : undefined;
+  const { count } = objectOf(parseJson(readFileSync(dir.processCount, "utf8")));
+  if (typeof count === "number") return count;
+  // A full disk stopped an earlier release while it wrote the file, before there was any state.
+  if (!hasState) return undefined;
+  throw new ExitError(`${dir.processCount} is damaged: write {"count":1} there, or the number of its object folders.`);
 }
 
 function makeProcesses(dir: DataDir, count: number): number {
-  writeFileSync(dir.processCount, `${JSON.stringify({ count })}\n`, { mode: 0o600, flush: true });
-  syncDirectory(dir.root);
+  writeKept(dir.processCount, JSON.stringify({ count }));
   return count;
 }
 

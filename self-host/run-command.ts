@@ -23,13 +23,13 @@ export interface CommandResult {
   output: string;
 }
 
-export function toolEnvironment(extra: Record<string, string> = {}): NodeJS.ProcessEnv {
+export const toolEnvironment = (extra: Record<string, string> = {}): NodeJS.ProcessEnv => {
   const PATH = `${BIN}${path.delimiter}${process.env.PATH ?? ""}`;
   return { ...process.env, WRANGLER_SEND_METRICS: "false", ...extra, PATH };
-}
+};
 
 /** Runs a command to its end. Signals to this process also reach the child, which shares the process group. */
-export function runCommand(command: string, args: string[], options: CommandOptions = {}): Promise<CommandResult> {
+export const runCommand = (command: string, args: string[], options: CommandOptions = {}): Promise<CommandResult> => {
   const output = options.isQuiet ? "pipe" : "inherit";
   const child = spawn(command, args, {
     cwd: options.cwd ?? ROOT,
@@ -47,4 +47,4 @@ export function runCommand(command: string, args: string[], options: CommandOpti
     child.on("error", reject);
     child.on("close", (code) => resolve({ code: code ?? 1, output: Buffer.concat(chunks).toString("utf8") }));
   });
-}
+};

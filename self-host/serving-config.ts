@@ -101,7 +101,8 @@ function servingServices(serving: Serving): Expression[] {
   const { project, storage } = serving;
   return [
     network("internet", { allow: ["public"], deny: METADATA_NETWORKS }),
-    network("private-network", { allow: ["private"], deny: METADATA_NETWORKS }),
+    // What it is asked for is allowed to be private, and may as well be public: a webhook, a collector of spans.
+    network("private-network", { allow: ["private", "public"], deny: METADATA_NETWORKS }),
     disk("objects", storage.objects),
     ...archiveServices(serving),
     ...cronServices(project, storage.crons),

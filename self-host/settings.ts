@@ -82,7 +82,7 @@ Environment:
   SERVICE_OTLP_URL, SERVICE_OTLP_HEADERS   OpenTelemetry collector (…/v1/traces), and its headers: name=value,…
   PROVIDER_<NAME>_KEY                      a provider's key`;
 
-export function readSettings(args: string[], env: NodeJS.ProcessEnv): Settings {
+export const readSettings = (args: string[], env: NodeJS.ProcessEnv): Settings => {
   const flags = readFlags(args);
   const wrongLog = logProblem(env);
   if (wrongLog !== null) throw new ExitError(wrongLog);
@@ -101,65 +101,68 @@ export function readSettings(args: string[], env: NodeJS.ProcessEnv): Settings {
     trustedProxies: readTrustedProxies(env.SERVICE_TRUST_PROXY),
     workerInstance: `local-${hostname().replace(/[^A-Za-z0-9._:-]/g, "-")}`.slice(0, 128),
   };
-}
+};
 
 export const isHelpAsked = (args: string[]): boolean => args.some((one) => one === "--help" || one === "-h");
 
 const TEXT = { type: "string" } as const;
 const FLAGS = { "no-worker": { type: "boolean" }, edge: TEXT, inspect: TEXT, heap: TEXT } as const;
 
-function readFlags(args: string[]): { "no-worker"?: boolean; edge?: string; inspect?: string; heap?: string } {
+const readFlags = (args: string[]): { "no-worker"?: boolean; edge?: string; inspect?: string; heap?: string } => {
   try {
     return parseArgs({ args, options: FLAGS }).values;
   } catch (error) {
     throw new ExitError(`${(error as Error).message}\n${USAGE}`, 2);
   }
-}
+};
 
-function readEdge(text: string | undefined): Settings["edge"] {
+const readEdge = (text: string | undefined): Settings["edge"] => {
   if (text === undefined) return process.platform === "win32" ? "workerd" : "node";
   if (text === "node" || text === "workerd") return text;
   throw new ExitError(`--edge is "${text}": use node or workerd.`, 2);
-}
+};
 
-function readCompaction(text: string | undefined): Compaction {
+const readCompaction = (text: string | undefined): Compaction => {
   if (!text) return "quick";
   if (text === "1" || text === "0") return text === "1" ? "always" : "never";
   throw new ExitError(`SERVICE_COMPACT is "${text}": use 1 or 0.`, 2);
-}
+};
 
 /** The objects read it, but here the operator sees the message. */
-function requireMaxGb(name: string, text: string | undefined): void {
+const requireMaxGb = (name: string, text: string | undefined): void => {
   if (!text || isMaxGb(text)) return;
   throw new ExitError(`${name} is "${text}": use a number of GB, e.g. 20 or 0.5.`, 2);
-}
+};
 
-function readHeap(text: string): number {
+const readHeap = (text: string): number => {
   if (/^[1-9]\d{1,4}$/.test(text)) return Number(text);
   throw new ExitError(`--heap is "${text}": use a number of MiB from 10 to 99999.`, 2);
-}
+};
 
-function readPort(name: string, text: string): number {
+const readPort = (name: string, text: string): number => {
   const port = Number(text);
   if (/^\d+$/.test(text) && port <= MAX_PORT) return port;
   throw new ExitError(`${name} is "${text}": use a number from 0 to ${MAX_PORT}; 0 means any free port.`, 2);
-}
+};
 
 /** wrangler.toml has them for a deployment, whose database has a limit; a server has them only from its operator. */
 const OF_DEPLOYMENTS = ["SERVICE_HISTORY_MAX_GB", "SERVICE_HISTORY_KEEP_DAYS", "SERVICE_HISTORY_KEEP_TEXTS_DAYS"];
 
 /** The operator's variables that the edge gets unchanged: declared vars, catalog switch, provider keys, vault. */
-export function passedEnvironment(declared: Record<string, unknown>, env: NodeJS.ProcessEnv): Record<string, string> {
+export const passedEnvironment = (
+  declared: Record<string, unknown>,
+  env: NodeJS.ProcessEnv,
+): Record<string, string> => {
   const passed = Object.entries(env).filter(([name, value]) => value && (name in declared || PASSED_ON.test(name)));
   const unset = Object.fromEntries(OF_DEPLOYMENTS.map((name) => [name, ""]));
   return { ...unset, ...Object.fromEntries(passed), SERVICE_LOG: logFormatOf(env) } as Record<string, string>;
-}
+};
 
 /**
  * The operator's own provider files (SERVICE_CATALOG_DIR), as one JSON object from file name to YAML text. Ends the
  * start if one is invalid by the edge's own schema, because here the operator sees the message.
  */
-export async function readExtraCatalog(env: NodeJS.ProcessEnv): Promise<Record<string, string>> {
+export const readExtraCatalog = async (env: NodeJS.ProcessEnv): Promise<Record<string, string>> => {
   if (!env.SERVICE_CATALOG_DIR) return {};
   const directory = path.resolve(ROOT, env.SERVICE_CATALOG_DIR);
   const files = readYamlFiles(directory);
@@ -172,10 +175,10 @@ export async function readExtraCatalog(env: NodeJS.ProcessEnv): Promise<Record<s
     throw new ExitError(`The provider files in ${directory} have more than ${MAX_CATALOG_BYTES / 1024} KiB together.`);
   }
   return { SERVICE_CATALOG_FILES: text };
-}
+};
 
 /** How people sign in: the YAML itself, or the path of a file with it. Ends the start if it is invalid. */
-export async function readSignIn(env: NodeJS.ProcessEnv): Promise<Record<string, string>> {
+export const readSignIn = async (env: NodeJS.ProcessEnv): Promise<Record<string, string>> => {
   const given = env.SERVICE_SIGN_IN ?? "";
   if (given === "") return {};
   const isText = given.includes(":\n") || given.includes(": ") || given.trimStart().startsWith("{");
@@ -187,31 +190,31 @@ export async function readSignIn(env: NodeJS.ProcessEnv): Promise<Record<string,
     throw new ExitError((error as Error).message);
   }
   return { SERVICE_SIGN_IN: text };
-}
+};
 
-function readSignInFile(file: string): string {
+const readSignInFile = (file: string): string => {
   try {
     return readFileSync(file, "utf8");
   } catch (error) {
     throw new ExitError(`SERVICE_SIGN_IN: ${file} cannot be read: ${(error as Error).message}`);
   }
-}
+};
 
-function readYamlFiles(directory: string): Record<string, string> {
+const readYamlFiles = (directory: string): Record<string, string> => {
   const names = orUnreadable(directory, () => readdirSync(directory)).filter((name) => /\.ya?ml$/.test(name));
   const read = (file: string): string => orUnreadable(file, () => readFileSync(file, "utf8"));
   return Object.fromEntries(names.sort().map((name) => [name, read(path.join(directory, name))]));
-}
+};
 
-function orUnreadable<T>(place: string, read: () => T): T {
+const orUnreadable = <T>(place: string, read: () => T): T => {
   try {
     return read();
   } catch (error) {
     throw new ExitError(`SERVICE_CATALOG_DIR: ${place} cannot be read: ${(error as Error).message}`);
   }
-}
+};
 
-function wrongCatalogMessage(directory: string, problems: readonly string[]): string {
+const wrongCatalogMessage = (directory: string, problems: readonly string[]): string => {
   const isAboutAddress = problems.some((problem) => problem.includes(" list_url: "));
   return [
     `Provider files in SERVICE_CATALOG_DIR (${directory}) are invalid:`,
@@ -219,4 +222,4 @@ function wrongCatalogMessage(directory: string, problems: readonly string[]): st
     ...(isAboutAddress ? ["A runtime with plain http or a private address needs `local: true`."] : []),
     "Fix these files or remove them from the folder, and start again. providers/README.md documents their format.",
   ].join("\n");
-}
+};

@@ -10,16 +10,16 @@ import type { DataDir } from "./data-dir.ts";
 const MAX_PATH_BYTES = 100;
 const LONGEST_NAME = "history-xxxxxxxxxxxx.sock";
 
-export function makeSocketFolder(dir: DataDir, name = "run"): string {
+export const makeSocketFolder = (dir: DataDir, name = "run"): string => {
   const near = path.join(dir.root, name);
   rmSync(near, { recursive: true, force: true });
   if (Buffer.byteLength(path.join(near, LONGEST_NAME)) > MAX_PATH_BYTES)
     return mkdtempSync(path.join(tmpdir(), "sbx-"));
   mkdirSync(near, { mode: 0o700 });
   return near;
-}
+};
 
 /** A socket left by a killed process blocks the next one. */
-export function clearSockets(...sockets: readonly string[]): void {
+export const clearSockets = (...sockets: readonly string[]): void => {
   for (const socket of sockets) rmSync(socket, { force: true });
-}
+};

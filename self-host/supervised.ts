@@ -20,7 +20,7 @@ export interface Supervised {
 }
 
 /** A shell that waits on a pipe from us, which closes however we die. Windows has no such shell. */
-function guardAgainstOrphaning(child: ChildProcess): void {
+const guardAgainstOrphaning = (child: ChildProcess): void => {
   if (process.platform === "win32" || child.pid === undefined) return;
   const script = 'read -r _; kill -s KILL -- "-$0" 2>/dev/null';
   const guard = spawn("sh", ["-c", script, String(child.pid)], { stdio: ["pipe", "ignore", "ignore"], detached: true });
@@ -28,26 +28,26 @@ function guardAgainstOrphaning(child: ChildProcess): void {
   guard.stdin?.on("error", () => {});
   guard.unref();
   child.once("exit", () => guard.kill("SIGKILL"));
-}
+};
 
 /** What it started and left behind. */
-function endGroup({ pid }: ChildProcess): void {
+const endGroup = ({ pid }: ChildProcess): void => {
   if (process.platform === "win32" || pid === undefined) return;
   try {
     process.kill(-pid, "SIGKILL");
   } catch {
     // Nothing is left.
   }
-}
+};
 
 /** `what`: its name in the log. */
-export function supervise(
+export const supervise = (
   what: string,
   command: string,
   args: string[],
   env: NodeJS.ProcessEnv,
   cwd: string,
-): Supervised {
+): Supervised => {
   const output = logFormatOf(process.env) === "json" ? "pipe" : "inherit";
   const child = spawn(command, args, { cwd, env, stdio: ["ignore", output, output], detached: true });
   logOutput(what, child);
@@ -77,8 +77,7 @@ export function supervise(
       endGroup(child);
     },
   };
-}
+};
 
-export function describeExit({ code, signal }: Exit): string {
-  return signal ? `was ended by ${signal}` : `exited with code ${code}`;
-}
+export const describeExit = ({ code, signal }: Exit): string =>
+  signal ? `was ended by ${signal}` : `exited with code ${code}`;

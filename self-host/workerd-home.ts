@@ -19,7 +19,7 @@ const STOP_GRACE_MS = 2_000;
 /** A process that died sooner than this never served. */
 const EARLY_MS = 1_000;
 
-export async function startWorkerdHome(plan: HomePlan, address: Address): Promise<Served> {
+export const startWorkerdHome = async (plan: HomePlan, address: Address): Promise<Served> => {
   const { project, dir } = plan;
   if (plan.processCount > 1) throw new ExitError("SERVICE_PROCESSES needs the edge in Node: remove --edge workerd.");
   const environment: Record<string, string> =
@@ -54,9 +54,9 @@ export async function startWorkerdHome(plan: HomePlan, address: Address): Promis
       if (folder !== null) rmSync(folder, { recursive: true, force: true });
     },
   };
-}
+};
 
-function keepServing(config: string, environment: Record<string, string>, inspectorPort: number | undefined) {
+const keepServing = (config: string, environment: Record<string, string>, inspectorPort: number | undefined) => {
   const startedAt = performance.now();
   let early: Exit | null = null;
   const kept = keepRunning("workerd", PACE, () => {
@@ -71,4 +71,4 @@ function keepServing(config: string, environment: Record<string, string>, inspec
     return running;
   });
   return { kept, earlyExit: () => early };
-}
+};

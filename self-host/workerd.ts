@@ -18,8 +18,8 @@ const READY_POLL_MS = 25;
 /** The variables of our environment that workerd itself may need: where certificates are. */
 const SYSTEM_VARIABLES = ["SSL_CERT_FILE", "SSL_CERT_DIR", "TZ"];
 
-function tryPort(host: string, port: number): Promise<number> {
-  return new Promise((resolve, reject) => {
+const tryPort = (host: string, port: number): Promise<number> =>
+  new Promise((resolve, reject) => {
     const probe = createServer();
     probe.once("error", reject);
     probe.listen(port, host, () => {
@@ -27,13 +27,12 @@ function tryPort(host: string, port: number): Promise<number> {
       probe.close(() => resolve(typeof address === "object" && address ? address.port : port));
     });
   });
-}
 
 /**
  * The port to serve on (0 becomes a free one), once it is free: a server that was just killed needs a moment to release
  * it.
  */
-export async function claimPort(host: string, port: number): Promise<number> {
+export const claimPort = async (host: string, port: number): Promise<number> => {
   const giveUpAt = Date.now() + PORT_WAIT_MS;
   for (;;) {
     try {
@@ -51,21 +50,25 @@ export async function claimPort(host: string, port: number): Promise<number> {
       await pause(PORT_POLL_MS);
     }
   }
-}
+};
 
 /** Its working directory is the data folder, so that its process can be identified. */
-export function startWorkerd(config: string, environment: Record<string, string>, inspectorPort?: number): Supervised {
+export const startWorkerd = (
+  config: string,
+  environment: Record<string, string>,
+  inspectorPort?: number,
+): Supervised => {
   const system = SYSTEM_VARIABLES.flatMap((name) => (process.env[name] ? [[name, process.env[name]]] : []));
   const env = { ...Object.fromEntries(system), ...environment };
   const inspector = inspectorPort === undefined ? [] : [`-i127.0.0.1:${inspectorPort}`];
   return supervise("workerd", WORKERD, ["serve", "--experimental", ...inspector, config], env, path.dirname(config));
-}
+};
 
 /**
  * Resolves when GET /health is 200; fails if `ending` is aborted, a process ends before it served, or it takes too
  * long.
  */
-export async function waitUntilHealthy(served: Served, ending?: AbortSignal): Promise<void> {
+export const waitUntilHealthy = async (served: Served, ending?: AbortSignal): Promise<void> => {
   const { url } = served;
   const giveUpAt = Date.now() + READY_WAIT_MS;
   while (Date.now() < giveUpAt) {
@@ -78,4 +81,4 @@ export async function waitUntilHealthy(served: Served, ending?: AbortSignal): Pr
     await pause(READY_POLL_MS);
   }
   throw new ExitError(`GET ${url}/health did not answer 200 in time.`);
-}
+};

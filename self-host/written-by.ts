@@ -3,12 +3,12 @@
 // by tenant. Invariant: no object's tables are newer than the mark says. A folder without a mark is judged by its
 // objects.
 
-import { readFileSync, renameSync, writeFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { VERSION } from "../contract/words/version.ts";
 import { SCHEMA_VERSION } from "../durable-objects/store/schema.ts";
 import type { DataDir } from "./data-dir.ts";
 import { ExitError } from "./exit-error.ts";
-import { syncDirectory } from "./kept-secret.ts";
+import { writeKept } from "./kept-secret.ts";
 
 interface Mark {
   release: string;
@@ -37,8 +37,5 @@ export function refuseNewerState(dir: DataDir): void {
 /** Before anything is served. */
 export function markState(dir: DataDir): void {
   const mark: Mark = { release: VERSION, object_schema: SCHEMA_VERSION };
-  const draft = `${dir.writtenBy}.draft`;
-  writeFileSync(draft, `${JSON.stringify(mark)}\n`, { mode: 0o600, flush: true });
-  renameSync(draft, dir.writtenBy);
-  syncDirectory(dir.root);
+  writeKept(dir.writtenBy, JSON.stringify(mark));
 }

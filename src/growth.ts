@@ -25,7 +25,10 @@ const HELD = ["src/http/shares.ts#held"];
 const shareRows = (lane: Lane, kind: keyof typeof OF): GrowthRow[] => {
   const { requests, bytes } = BOUNDS[lane][kind];
   const base = {
-    holds: lane === "waiting" ? [...HELD, "durable-objects/waits/waiters.ts#byKey"] : HELD,
+    holds:
+      lane === "waiting"
+        ? [...HELD, "durable-objects/waits/waiters.ts#byKey", "durable-objects/history/pace.ts#waiting"]
+        : HELD,
     grownBy: kind === "key" || kind === "tenant" ? "key" : "request",
     countedBy: "src/http/admission.ts",
     of: OF[kind],

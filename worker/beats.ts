@@ -6,7 +6,7 @@ export type Beats = { start: (everyMs: number) => void; stop: () => void };
 /** A gap of this many intervals counts as late. */
 const LATE_AFTER_BEATS = 1.5;
 
-export function createBeats(onBeat: (isLate: boolean) => void): Beats {
+export const createBeats = (onBeat: (isLate: boolean) => void): Beats => {
   let timer: NodeJS.Timeout | undefined;
   const stop = () => clearInterval(timer);
   return {
@@ -22,4 +22,4 @@ export function createBeats(onBeat: (isLate: boolean) => void): Beats {
       }, everyMs);
     },
   };
-}
+};

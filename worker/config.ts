@@ -32,7 +32,7 @@ export type ConfigWatchOptions = {
 
 const DEFAULT_TIMEOUT_SECONDS = 900;
 const FETCH_TIMEOUT_MS = 10_000;
-const MAX_CONFIG_CHARS = 1024 * 1024;
+const MAX_CONFIG_BYTES = 1024 * 1024;
 /** A job does not wait longer for the config, and not at all while an earlier one waited in vain. */
 const GRACE_MS = 1_000;
 const READ_LATER_MS = 100;
@@ -41,7 +41,7 @@ const sections = z.record(z.string(), z.unknown());
 const jobsSection = z.object({ timeout_seconds: z.number().positive().nullish() });
 const runtimeSection = z.object({ model: z.string().min(1).nullish() });
 
-export function watchConfig(options: ConfigWatchOptions): ConfigWatch {
+export const watchConfig = (options: ConfigWatchOptions): ConfigWatch => {
   let config: WorkerConfig = { model: null, timeoutSeconds: DEFAULT_TIMEOUT_SECONDS };
   let etag: string | null = null;
   let lastTrouble = "";
@@ -98,10 +98,10 @@ export function watchConfig(options: ConfigWatchOptions): ConfigWatch {
     return Promise.race([done, late]).then(current);
   };
   return { current, refresh, forJob };
-}
+};
 
 /** Calls during a run share the next one, because the one under way may have begun before a change. */
-function shared(run: () => Promise<void>): () => Promise<void> {
+const shared = (run: () => Promise<void>): (() => Promise<void>) => {
   let underWay: Promise<void> | null = null;
   let next: Promise<void> | null = null;
   const begin = (): Promise<void> => {
@@ -116,16 +116,16 @@ function shared(run: () => Promise<void>): () => Promise<void> {
     next ??= underWay.then(begin);
     return next;
   };
-}
+};
 
 /** A local runtime's section has its name or one of its aliases. */
-function sectionOf(config: Readonly<Record<string, unknown>>, runtime: string): unknown {
+const sectionOf = (config: Readonly<Record<string, unknown>>, runtime: string): unknown => {
   const named = Object.keys(config).find((name) => name !== runtime && localRuntimeOf(name) === runtime);
   return config[runtime] ?? (named === undefined ? {} : config[named]);
-}
+};
 
 /** @throws Error that names the field and what is wrong with it. Other sections are not checked. */
-export function readConfig(text: string, runtime: string): WorkerConfig {
+export const readConfig = (text: string, runtime: string): WorkerConfig => {
   // YAML includes JSON. The check for duplicate keys takes quadratic time, and the coordinator has already done it.
   const parsed = sections.safeParse(parseYaml(text, { uniqueKeys: false }) ?? {});
   if (!parsed.success) throw new Error("it is not a mapping of sections");
@@ -138,13 +138,13 @@ export function readConfig(text: string, runtime: string): WorkerConfig {
     model: section.data.model ?? null,
     timeoutSeconds: timeout === undefined ? DEFAULT_TIMEOUT_SECONDS : timeout,
   };
-}
+};
 
 /** Null if nothing changed. The key is sent to the coordinator only, wherever the config is. */
-async function fetchConfig(
+const fetchConfig = async (
   options: ConfigWatchOptions,
   etag: string | null,
-): Promise<{ text: string; etag: string | null } | null> {
+): Promise<{ text: string; etag: string | null } | null> => {
   const isCoordinators = new URL(options.configUrl).origin === new URL(options.apiUrl).origin;
   const response = await (options.fetch ?? fetch)(options.configUrl, {
     redirect: "error",
@@ -157,13 +157,22 @@ async function fetchConfig(
   }).catch(() => {
     throw new Error("it cannot be reached");
   });
-  const text = await response.text();
+  const text = await textWithin(response, MAX_CONFIG_BYTES);
   if (response.status === 304) return null;
   if (!response.ok) throw new Error(`HTTP ${response.status}`);
-  if (text.length > MAX_CONFIG_CHARS) throw new Error("it is too large");
   return { text, etag: response.headers.get("etag") };
-}
+};
 
-function withoutQuery(url: string): string {
-  return url.replace(/[?#].*$/, "");
-}
+/** Counted as it arrives, unpacked: a small packed answer may be very large. */
+const textWithin = async ({ body }: Response, maxBytes: number): Promise<string> => {
+  const pieces: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const piece of body ?? []) {
+    bytes += piece.byteLength;
+    if (bytes > maxBytes) throw new Error("it is too large");
+    pieces.push(piece);
+  }
+  return Buffer.concat(pieces).toString();
+};
+
+const withoutQuery = (url: string): string => url.replace(/[?#].*$/, "");

@@ -21,7 +21,7 @@ export type ConnectionOptions = {
 };
 
 /** @returns the reason of a refusal, or null after a stop. */
-export async function keepConnected(options: ConnectionOptions): Promise<string | null> {
+export const keepConnected = async (options: ConnectionOptions): Promise<string | null> => {
   const { stop, log, random = Math.random, nowMs = () => performance.now() } = options;
   let failures = 0;
   const tell = tellingChanges(log);
@@ -35,12 +35,12 @@ export async function keepConnected(options: ConnectionOptions): Promise<string 
     await delay(backoffMs(failures, random()), undefined, { signal: stop }).catch(() => {});
   }
   return null;
-}
+};
 
-async function oneSession(
+const oneSession = async (
   { loop, openSocket, openHttp, stop }: ConnectionOptions,
   tell: (about: string, line: string) => void,
-): Promise<Ending> {
+): Promise<Ending> => {
   // An abandoned session may still deliver frames; they must be ignored.
   let isOver = false;
   let kind: Session["kind"] = "socket";
@@ -74,9 +74,9 @@ async function oneSession(
     stop.removeEventListener("abort", close);
     loop.detach();
   }
-}
+};
 
-async function unlessStopped(opening: Promise<Opened>, stop: AbortSignal): Promise<Opened> {
+const unlessStopped = async (opening: Promise<Opened>, stop: AbortSignal): Promise<Opened> => {
   const { promise, resolve } = Promise.withResolvers<Opened>();
   const onAbort = () => resolve({ ok: false, kind: "unreachable", reason: "stopped" });
   stop.addEventListener("abort", onAbort, { once: true });
@@ -85,13 +85,13 @@ async function unlessStopped(opening: Promise<Opened>, stop: AbortSignal): Promi
   } finally {
     stop.removeEventListener("abort", onAbort);
   }
-}
+};
 
 /** The same trouble is logged once, however long it lasts. */
-function tellingChanges(log: (line: string) => void): (about: string, line: string) => void {
+const tellingChanges = (log: (line: string) => void): ((about: string, line: string) => void) => {
   const last = new Map<string, string>();
   return (about, line) => {
     if (last.get(about) !== line) log(line);
     last.set(about, line);
   };
-}
+};

@@ -5,7 +5,7 @@ import type { Settings } from "./settings.ts";
 
 type Told = Pick<Settings, "instance" | "provider" | "runtime" | "concurrency" | "apiUrl">;
 
-export function greeting(settings: Told, { name, address }: Pick<Runtime, "name" | "address">): string[] {
+export const greeting = (settings: Told, { name, address }: Pick<Runtime, "name" | "address">): string[] => {
   const { instance, provider, concurrency, apiUrl } = settings;
   const at = address === null ? "" : ` at ${address}`;
   const serves = `${instance} serves ${provider ?? name} with ${name}${at}, ${concurrency} at a time, for ${apiUrl}`;
@@ -13,4 +13,4 @@ export function greeting(settings: Told, { name, address }: Pick<Runtime, "name"
   const isStandIn = settings.runtime === null && name === "echo";
   const hint = "found no model runtime on this machine: start one, such as Ollama, then start this worker again";
   return isStandIn ? [hint, serves] : [serves];
-}
+};

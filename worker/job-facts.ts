@@ -20,7 +20,10 @@ export type JobFacts = {
   tags: string[];
 };
 
-export function factsOf({ prompt, input, model, job, timeoutSeconds }: JobTask, offered: readonly string[]): JobFacts {
+export const factsOf = (
+  { prompt, input, model, job, timeoutSeconds }: JobTask,
+  offered: readonly string[],
+): JobFacts => {
   const { id, provider, api, lease, attempts, status, metadata, tags } = job;
   return {
     id,
@@ -35,4 +38,4 @@ export function factsOf({ prompt, input, model, job, timeoutSeconds }: JobTask, 
     metadata,
     tags,
   };
-}
+};

@@ -34,30 +34,33 @@ export type JobFiles = {
  * A file's bytes as they arrive. Its link has the address at which the file was uploaded; from here the coordinator may
  * have another, so only the path is taken.
  */
-export async function openFile(
+export const openFile = async (
   { url, name }: LeasedFile,
   apiUrl: string,
   signal: AbortSignal,
-): Promise<ReadableStream<Uint8Array>> {
+): Promise<ReadableStream<Uint8Array>> => {
   const { pathname, search } = new URL(url, apiUrl);
   // The link needs no key, so none is sent.
   const response = await runtimeFetch(apiUrl + pathname + search, { signal });
   if (!response.ok || response.body === null) throw new Error(`${name}: HTTP ${response.status}`);
   return response.body;
-}
+};
 
 export const fileOpener =
   ({ apiUrl }: Pick<SessionSettings, "apiUrl">): FileOpener =>
   async (file, signal) =>
     (await openFile(file, apiUrl, signal)) as unknown as AsyncIterable<Uint8Array>;
 
+/** A disk takes 255; a number may come before it. */
+const MAX_NAME_BYTES = 200;
+
 /** Writes the job's files into the folder, each under its own name. @throws Error if one cannot be read. */
-export async function receiveFiles(
+export const receiveFiles = async (
   job: LeasedJob,
   { apiUrl }: Pick<SessionSettings, "apiUrl">,
   folder: string,
   signal: AbortSignal,
-): Promise<ReceivedFile[]> {
+): Promise<ReceivedFile[]> => {
   const received: ReceivedFile[] = [];
   const taken = new Set<string>();
   for (const { url, ...file } of job.files) {
@@ -67,56 +70,51 @@ export async function receiveFiles(
     received.push({ ...file, path: place });
   }
   return received;
-}
+};
 
 /** A caller chose the name: it must stay in the folder, and differ from the others. */
-function freeName(given: string, taken: Set<string>): string {
-  const plain =
-    given
-      .replaceAll(/[/\\\p{Cc}]/gu, "_")
-      .replace(/^\.+/, "_")
-      .slice(-100) || "file";
+const freeName = (given: string, taken: Set<string>): string => {
+  let plain = given.replaceAll(/[/\\\p{Cc}]/gu, "_").replace(/^\.+/, "_") || "file";
+  while (Buffer.byteLength(plain) > MAX_NAME_BYTES) plain = [...plain].slice(1).join("");
   let name = plain;
   for (let count = 2; taken.has(name); count += 1) name = `${count}-${plain}`;
   taken.add(name);
   return name;
-}
+};
 
-export function coordinatorFiles({ apiUrl, apiKey }: Pick<SessionSettings, "apiUrl" | "apiKey">): JobFiles {
-  return {
-    send: async (job, name, bytes, signal) => {
-      const query = `lease=${job.lease}&name=${encodeURIComponent(name)}`;
-      const headers = { authorization: `Bearer ${apiKey}`, "content-type": "application/octet-stream" };
-      try {
-        const response = await runtimeFetch(`${apiUrl}/api/jobs/${encodeURIComponent(job.id)}/files?${query}`, {
-          method: "POST",
-          headers,
-          body: bodyOf(bytes) as never,
-          signal,
-          duplex: "half",
-        } as RequestInit);
-        const text = await response.text();
-        if (response.ok) return { ok: true, file: { name, ...(JSON.parse(text) as object) } };
-        return { ok: false, error: refused(name, response.status, problemDetail(text)) };
-      } catch (error) {
-        signal.throwIfAborted();
-        return { ok: false, error: notKept(`The file ${name} could not be sent: ${reasonOf(error)}`, true) };
-      }
-    },
-  };
-}
+export const coordinatorFiles = ({ apiUrl, apiKey }: Pick<SessionSettings, "apiUrl" | "apiKey">): JobFiles => ({
+  send: async (job, name, bytes, signal) => {
+    const query = `lease=${job.lease}&name=${encodeURIComponent(name)}`;
+    const headers = { authorization: `Bearer ${apiKey}`, "content-type": "application/octet-stream" };
+    try {
+      const response = await runtimeFetch(`${apiUrl}/api/jobs/${encodeURIComponent(job.id)}/files?${query}`, {
+        method: "POST",
+        headers,
+        body: bodyOf(bytes) as never,
+        signal,
+        duplex: "half",
+      } as RequestInit);
+      const text = await response.text();
+      if (response.ok) return { ok: true, file: { name, ...(JSON.parse(text) as object) } };
+      return { ok: false, error: refused(name, response.status, problemDetail(text)) };
+    } catch (error) {
+      signal.throwIfAborted();
+      return { ok: false, error: notKept(`The file ${name} could not be sent: ${reasonOf(error)}`, true) };
+    }
+  },
+});
 
 const bodyOf = (bytes: FileBytes): unknown => {
   if (bytes instanceof Uint8Array) return bytes;
   return typeof bytes === "string" ? createReadStream(bytes) : Readable.from(bytes);
 };
 
-function refused(name: string, status: number, detail: string): JobFailure {
+const refused = (name: string, status: number, detail: string): JobFailure => {
   // Of the address itself, not of the job.
   if (status === NOT_FOUND && detail.startsWith("route "))
     return notKept(`This coordinator keeps no files of jobs: ${name} has no place to go`, false);
   const said = detail === "" ? `HTTP ${status}` : detail;
   return notKept(`The coordinator did not take the file ${name}: ${said}`, status === 429 || status >= 500);
-}
+};
 
 const notKept = (message: string, retryable: boolean): JobFailure => ({ code: "file_not_kept", message, retryable });

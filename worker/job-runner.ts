@@ -14,6 +14,8 @@ import { type JobOutcome, runJob } from "./run-job.ts";
 import type { Streams } from "./streams/streams.ts";
 
 const PROGRESS_EVERY_MS = 1_000;
+/** The token goes first: self-hosted, the turn that notes it runs in the process that passes it on. */
+const NOTE_FIRST_TOKEN_AFTER_MS = 5;
 /** How long a job whose reader has left waits for the coordinator, before it reports its own end. */
 const HALT_GRACE_MS = 10_000;
 
@@ -144,7 +146,7 @@ export class JobRunner {
         storeResult,
         openFile,
         onProgress: (progress) => this.#progress(held, progress),
-        onFirstToken: () => stream !== null && reports.add({ type: "job.streaming", ...lease }),
+        onFirstToken: () => stream !== null && this.#noteFirstToken(held),
         emit: (events) => stream?.write(events),
       },
       halt.signal,
@@ -152,6 +154,13 @@ export class JobRunner {
     this.#ended(held, outcome);
     this.#startWaiting();
     this.#options.onChange();
+  }
+
+  /** A job that has ended by then has told of it with its last report. */
+  #noteFirstToken(held: HeldJob): void {
+    const { id: job_id, lease } = held.job;
+    const note = () => held.state === "running" && this.#options.reports.add({ type: "job.streaming", job_id, lease });
+    setTimeout(note, NOTE_FIRST_TOKEN_AFTER_MS).unref();
   }
 
   #ended(held: HeldJob, outcome: JobOutcome): void {

@@ -10,7 +10,7 @@ const MAX_INPUT_BYTES = 32 * 1024 * 1024;
 export type LoadedInput = { ok: true; input: unknown } | { ok: false; error: JobFailure };
 export type InputLoader = (job: LeasedJob, signal: AbortSignal) => Promise<LoadedInput>;
 
-export function inputLoader({ apiUrl, apiKey }: { apiUrl: string; apiKey: string }): InputLoader {
+export const inputLoader = ({ apiUrl, apiKey }: { apiUrl: string; apiKey: string }): InputLoader => {
   return async (job, signal) => {
     const { input_url: path = "" } = job;
     // Always a path of the coordinator, so the key is sent nowhere else.
@@ -26,9 +26,9 @@ export function inputLoader({ apiUrl, apiKey }: { apiUrl: string; apiKey: string
       return unavailable(reasonOf(error));
     }
   };
-}
+};
 
-function unavailable(why: string): LoadedInput {
+const unavailable = (why: string): LoadedInput => {
   const message = `The worker could not fetch the job's input: ${why}`;
   return { ok: false, error: { code: "input_unavailable", message, retryable: true } };
-}
+};

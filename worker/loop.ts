@@ -332,6 +332,4 @@ export class Loop {
 }
 
 /** Messages after which the worker sends nothing more about a job. */
-function isLast(type: string): boolean {
-  return type === "job.completed" || type === "job.failed" || type === "job.released";
-}
+const isLast = (type: string): boolean => type === "job.completed" || type === "job.failed" || type === "job.released";

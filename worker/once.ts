@@ -20,7 +20,7 @@ export type OnceOptions = {
 export type OnceResult = { ok: true; report: Record<string, unknown> } | { ok: false; problem: string };
 
 /** Outputs are named in the report, and kept nowhere. */
-export function listedFiles(): { files: { name: string }[]; keep: JobFiles } {
+export const listedFiles = (): { files: { name: string }[]; keep: JobFiles } => {
   const files: { name: string }[] = [];
   const keep: JobFiles = {
     send: async (_job, name) => {
@@ -29,9 +29,9 @@ export function listedFiles(): { files: { name: string }[]; keep: JobFiles } {
     },
   };
   return { files, keep };
-}
+};
 
-export async function runOnce({ text, runtime, models, files }: OnceOptions): Promise<OnceResult> {
+export const runOnce = async ({ text, runtime, models, files }: OnceOptions): Promise<OnceResult> => {
   const json = parseJson(text);
   const given = newJobRequest.safeParse(json);
   if (!given.success) {
@@ -52,14 +52,14 @@ export async function runOnce({ text, runtime, models, files }: OnceOptions): Pr
   const { type, ...told } = outcome;
   const report = { status: type.replace("job.", ""), ...told, ...(files.length === 0 ? {} : { files }) };
   return { ok: true, report: progress === null ? report : { ...report, progress } };
-}
+};
 
 /** Ctrl-C stops the job as a cancel does. */
-function halt(): AbortController {
+const halt = (): AbortController => {
   const controller = new AbortController();
   for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => controller.abort());
   return controller;
-}
+};
 
 const settingsOf = (runtime: Runtime, offeredModels: readonly string[], onProgress: (progress: Progress) => void) => ({
   runtime,
@@ -72,7 +72,7 @@ const settingsOf = (runtime: Runtime, offeredModels: readonly string[], onProgre
   emit: () => undefined,
 });
 
-function leaseOf(given: z.infer<typeof newJobRequest>): LeasedJob {
+const leaseOf = (given: z.infer<typeof newJobRequest>): LeasedJob => {
   const { prompt, input = null, provider = null, model = null, tags = [], metadata = {}, stream = false } = given;
   const at = new Date().toISOString();
   return {
@@ -122,4 +122,4 @@ function leaseOf(given: z.infer<typeof newJobRequest>): LeasedJob {
     finished_at: null,
     updated_at: at,
   };
-}
+};

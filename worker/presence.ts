@@ -26,13 +26,13 @@ export type WorkerIdentity = {
 export type Load = { jobs: string[]; freeSlots: number; isDraining: boolean };
 
 /** A worker that shuts down offers no slot, so that it gets no more jobs. */
-export function presenceMessage(
+export const presenceMessage = (
   id: string,
   identity: WorkerIdentity,
   load: Load,
   { unavailable, apis, models: listed }: RuntimeState,
   machine: Partial<MachineResource> = {},
-): WorkerMessage {
+): WorkerMessage => {
   const { models, tier, concurrency, ...rest } = identity;
   return {
     type: "presence",
@@ -50,7 +50,7 @@ export function presenceMessage(
     ...Object.fromEntries(Object.entries(machine).filter(([, told]) => told !== null)),
     jobs: load.jobs,
   };
-}
+};
 
 /** Longest time between two full reports. */
 export const PRESENCE_AT_LEAST_EVERY_MS = 600_000;

@@ -60,7 +60,7 @@ const MAX_RETRY_AFTER_SECONDS = 86_400;
 const MAX_REASON_CHARS = 400;
 
 /** @param halt aborts when the job is no longer this worker's. */
-export async function runJob(job: LeasedJob, settings: RunSettings, halt: AbortSignal): Promise<JobOutcome> {
+export const runJob = async (job: LeasedJob, settings: RunSettings, halt: AbortSignal): Promise<JobOutcome> => {
   const timeoutSeconds = job.timeout_seconds ?? settings.timeoutSeconds;
   const timeout = new AbortController();
   const timer = timeoutSeconds === null ? undefined : setTimeout(() => timeout.abort(), timerMs(timeoutSeconds));
@@ -83,15 +83,15 @@ export async function runJob(job: LeasedJob, settings: RunSettings, halt: AbortS
   } finally {
     clearTimeout(timer);
   }
-}
+};
 
 const timerMs = (seconds: number): number => Math.min(seconds * 1000, MAX_TIMER_MS);
 
-async function attempt(
+const attempt = async (
   job: LeasedJob,
   settings: RunSettings,
   signal: AbortSignal,
-): Promise<{ outcome: Outcome; timing: Timing }> {
+): Promise<{ outcome: Outcome; timing: Timing }> => {
   const { configuredModel, offeredModels, timeoutSeconds, storeResult, openFile, onProgress, onFirstToken, emit } =
     settings;
   const isHere = job.input !== null || job.input_url === undefined;
@@ -119,15 +119,15 @@ async function attempt(
     },
   });
   return { outcome, timing };
-}
+};
 
-async function reportOf(
+const reportOf = async (
   job: LeasedJob,
   outcome: Outcome,
   timing: Timing,
   store: ResultStore | undefined,
   signal: AbortSignal,
-): Promise<JobOutcome> {
+): Promise<JobOutcome> => {
   const spending = spendingOf(outcome);
   if (!outcome.ok) {
     if (outcome.neverReached && !hasFirstToken(timing)) {
@@ -145,16 +145,16 @@ async function reportOf(
     ...timing,
     ...(model ? { model: lineOf(model, MAX_MODEL_CHARS) } : {}),
   };
-}
+};
 
 /** What a report cannot carry is stored, unless its client has had it as events. */
-async function placeResult(
+const placeResult = async (
   job: LeasedJob,
   { result, stored }: Extract<Outcome, { ok: true }>,
   hasBegun: boolean,
   store: ResultStore | undefined,
   signal: AbortSignal,
-): Promise<Result | { error: JobFailure }> {
+): Promise<Result | { error: JobFailure }> => {
   if (stored !== undefined) return { result_file: stored.id };
   const text = JSON.stringify(result) ?? "null";
   const bytes = utf8Bytes(text);
@@ -164,7 +164,7 @@ async function placeResult(
   if (hasBegun && job.stream && job.api !== null && !MAY_BE_STORED.has(job.api)) return { result_bytes: bytes };
   const kept = await store(job, piecesOf(text), "application/json", signal);
   return kept.ok ? { result_file: kept.file.id } : { error: kept.error };
-}
+};
 
 /** APIs whose clients may ask for a streamed answer later. */
 const MAY_BE_STORED: ReadonlySet<string> = new Set(["responses"]);
@@ -175,19 +175,19 @@ async function* piecesOf(text: string): AsyncGenerator<Uint8Array> {
 
 const hasFirstToken = ({ first_token_ms: firstTokenMs }: Timing): boolean => firstTokenMs !== undefined;
 
-function spendingOf({ usage, cost_usd, usage_estimated }: Spent): Spending {
-  return {
-    ...(usage ? { usage } : {}),
-    ...(cost_usd === undefined ? {} : { cost_usd }),
-    ...(usage_estimated ? { usage_estimated } : {}),
-  };
-}
+const spendingOf = ({ usage, cost_usd, usage_estimated }: Spent): Spending => ({
+  ...(usage ? { usage } : {}),
+  ...(cost_usd === undefined ? {} : { cost_usd }),
+  ...(usage_estimated ? { usage_estimated } : {}),
+});
 
-function bounded(error: JobFailure): JobFailure {
+const bounded = (error: JobFailure): JobFailure => {
   if (error.retry_after_seconds === undefined) return error;
   return { ...error, retry_after_seconds: Math.min(error.retry_after_seconds, MAX_RETRY_AFTER_SECONDS) };
-}
+};
 
-function timedOut(timeoutSeconds: number | null): JobFailure {
-  return { code: "timeout", message: `The job ran longer than its timeout of ${timeoutSeconds} s`, retryable: true };
-}
+const timedOut = (timeoutSeconds: number | null): JobFailure => ({
+  code: "timeout",
+  message: `The job ran longer than its timeout of ${timeoutSeconds} s`,
+  retryable: true,
+});

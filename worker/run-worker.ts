@@ -33,11 +33,11 @@ class Mistake extends Error {}
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /** Runs until a signal. `command` is how it was started. @returns the exit code; errors have been printed. */
-export async function runWorker(
+export const runWorker = async (
   args: readonly string[],
   env: Environment,
   command = "npm run worker --",
-): Promise<number> {
+): Promise<number> => {
   // The AI SDK's warnings could contain keys and prompts.
   Object.assign(globalThis, { AI_SDK_LOG_WARNINGS: false });
   try {
@@ -47,9 +47,9 @@ export async function runWorker(
     console.error(error instanceof Mistake ? `worker: ${error.message}` : error);
     return 1;
   }
-}
+};
 
-async function run(args: readonly string[], env: Environment, command: string): Promise<number> {
+const run = async (args: readonly string[], env: Environment, command: string): Promise<number> => {
   const read = readSettings(args, env);
   if (read.ok === "help") {
     console.log(usageOf(command));
@@ -75,10 +75,10 @@ async function run(args: readonly string[], env: Environment, command: string): 
   const refused = await work(settings, runtime, machine, log);
   if (refused !== null) throw new Mistake(refused);
   return 0;
-}
+};
 
 /** @returns why the coordinator refused this worker, or null after a signal. */
-async function work(settings: Settings, runtime: Runtime, machine: Machine, log: WorkerLog): Promise<string | null> {
+const work = async (settings: Settings, runtime: Runtime, machine: Machine, log: WorkerLog): Promise<string | null> => {
   const { apiUrl, apiKey, configUrl, instance, tags, tier, concurrency, opening } = settings;
   const provider = settings.provider ?? runtime.name;
   // Echo offers one model, so that it never answers for another.
@@ -90,23 +90,23 @@ async function work(settings: Settings, runtime: Runtime, machine: Machine, log:
   onSignal(log, () => void started.then(({ drain }) => drain(GRACE_MS)));
   const { ended } = await started;
   return ended;
-}
+};
 
-async function openMachine(
+const openMachine = async (
   { provider, manageModels, maxModelGb }: Settings,
   runtime: Runtime,
   env: Environment,
   keys: ProviderKeys,
-): Promise<Machine> {
+): Promise<Machine> => {
   const key = await keys.resolve(`provider:${provider ?? runtime.name}`);
   const manager = openManager(runtime, key, env);
   if (manageModels && manager === null)
     throw new Mistake(`--manage-models: the models of ${runtime.name} cannot be managed`);
   return new Machine({ manager, isManaged: manageModels, maxModelGb });
-}
+};
 
 /** Its report is all that goes to stdout. */
-async function once(settings: Settings, text: string, keys: ProviderKeys): Promise<number> {
+const once = async (settings: Settings, text: string, keys: ProviderKeys): Promise<number> => {
   const { files, keep } = listedFiles();
   const { exec, models } = settings;
   const say = (line: string) => console.error(line);
@@ -119,9 +119,9 @@ async function once(settings: Settings, text: string, keys: ProviderKeys): Promi
   // A pipe takes it in parts, and the process ends after this.
   await new Promise((written) => process.stdout.write(`${JSON.stringify(ran.report)}\n`, written));
   return ran.report.status === "completed" ? 0 : 1;
-}
+};
 
-async function chooseRuntime(settings: Settings, keys: ProviderKeys): Promise<Runtime> {
+const chooseRuntime = async (settings: Settings, keys: ProviderKeys): Promise<Runtime> => {
   const { name, url } = await findRuntime(settings);
   const keyRefs = [...new Set([settings.provider ?? name, name])].map((provider) => `provider:${provider}`);
   if (HOSTED_PROVIDERS[name] !== undefined) {
@@ -131,9 +131,9 @@ async function chooseRuntime(settings: Settings, keys: ProviderKeys): Promise<Ru
     if (!isSendableKey(key)) throw new Mistake(`the key for ${name} ${UNSENDABLE_KEY}`);
   }
   return openRuntime(name, { keys, keyRefs, runtimeUrl: url });
-}
+};
 
-async function findRuntime({ runtime, runtimeUrl }: Settings): Promise<{ name: string; url: string | null }> {
+const findRuntime = async ({ runtime, runtimeUrl }: Settings): Promise<{ name: string; url: string | null }> => {
   if (runtime !== null) return { name: runtime, url: runtimeUrl };
   if (runtimeUrl === null) return (await discoverRuntime()) ?? { name: "echo", url: null };
   const name = await identifyRuntime(runtimeUrl);
@@ -141,9 +141,9 @@ async function findRuntime({ runtime, runtimeUrl }: Settings): Promise<{ name: s
   throw new Mistake(
     `no model runtime answers at SERVICE_RUNTIME_URL ${runtimeUrl}: start it, or name its kind with --runtime`,
   );
-}
+};
 
-function onSignal(log: WorkerLog, drain: () => void): void {
+const onSignal = (log: WorkerLog, drain: () => void): void => {
   let drainsSinceMs: number | null = null;
   const handle = (signal: NodeJS.Signals) => {
     if (drainsSinceMs !== null) {
@@ -156,4 +156,4 @@ function onSignal(log: WorkerLog, drain: () => void): void {
   };
   process.on("SIGTERM", handle);
   process.on("SIGINT", handle);
-}
+};

@@ -18,10 +18,10 @@ export type TrialOptions = {
 
 type TrialRequest = Pick<Extract<CoordinatorMessage, { type: "runtime.try" }>, "model">;
 
-export async function tryRuntime(
+export const tryRuntime = async (
   { runtime, config, offeredModels }: TrialOptions,
   { model }: TrialRequest,
-): Promise<Tried> {
+): Promise<Tried> => {
   const timeout = new AbortController();
   const timer = setTimeout(() => timeout.abort(), TRIAL_TIMEOUT_MS);
   const { signal } = timeout;
@@ -53,21 +53,19 @@ export async function tryRuntime(
   } finally {
     clearTimeout(timer);
   }
-}
+};
 
 /** A runtime may ignore the end of its time. */
-function unlessAborted(run: Promise<Outcome>, signal: AbortSignal): Promise<Outcome> {
-  return new Promise((resolve, reject) => {
+const unlessAborted = (run: Promise<Outcome>, signal: AbortSignal): Promise<Outcome> =>
+  new Promise((resolve, reject) => {
     signal.addEventListener("abort", () => reject(signal.reason), { once: true });
     run.then(resolve, reject);
   });
-}
 
 /** About the worker's key, its network or the runtime's time, although the status is one of a refused request. */
 const RUNTIMES_OWN: readonly number[] = [401, 403, 407, 408];
 /** The runtime works, whatever it says of this request, this model or the rate. */
 const REQUESTS_OWN = new Set(["model_not_found", "no_model_loaded", "rate_limited", "quota_exhausted", "bad_request"]);
 
-function isAboutTheRequest({ code, status = 0 }: JobFailure): boolean {
-  return REQUESTS_OWN.has(code) || (status >= 400 && status < 500 && !RUNTIMES_OWN.includes(status));
-}
+const isAboutTheRequest = ({ code, status = 0 }: JobFailure): boolean =>
+  REQUESTS_OWN.has(code) || (status >= 400 && status < 500 && !RUNTIMES_OWN.includes(status));

@@ -114,10 +114,10 @@ const settingsSchema = z.object({
   ...execFields,
 });
 
-export function readSettings(
+export const readSettings = (
   args: readonly string[],
   env: Readonly<Record<string, string | undefined>>,
-): SettingsResult {
+): SettingsResult => {
   const flags = readFlags(args);
   if (flags.values.has("help")) return { ok: "help" };
   const given: Record<string, string> = {};
@@ -160,9 +160,9 @@ export function readSettings(
       once: data["--once"] ?? null,
     },
   };
-}
+};
 
-function readFlags(args: readonly string[]): { values: Map<string, string>; problems: string[] } {
+const readFlags = (args: readonly string[]): { values: Map<string, string>; problems: string[] } => {
   const options = Object.fromEntries(
     Object.keys(FLAGS).map((flag) => [
       flag,
@@ -185,9 +185,9 @@ function readFlags(args: readonly string[]): { values: Map<string, string>; prob
     else values.set(name, value);
   }
   return { values, problems };
-}
+};
 
-function didYouMean(name: string, known: readonly string[], prefix = ""): string {
+const didYouMean = (name: string, known: readonly string[], prefix = ""): string => {
   const nearest = nearestOf(name, known);
   return nearest === null ? "" : `; did you mean ${prefix}${nearest}?`;
-}
+};

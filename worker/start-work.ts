@@ -41,7 +41,7 @@ export type Work = {
   ended: Promise<string | null>;
 };
 
-export async function startWork(options: WorkOptions): Promise<Work> {
+export const startWork = async (options: WorkOptions): Promise<Work> => {
   const { apiUrl, apiKey, configUrl, identity, runtime, log, onMessage = () => {} } = options;
   const stop = new AbortController();
   let refusal: string | null = null;
@@ -111,4 +111,4 @@ export async function startWork(options: WorkOptions): Promise<Work> {
     look: () => void watch.look(),
     ended,
   };
-}
+};

@@ -8,7 +8,7 @@ import type { ResultStore } from "./run-job.ts";
 import { runtimeFetch } from "./runtimes/runtime-fetch.ts";
 import { problemDetail } from "./session/session.ts";
 
-export function resultStore({ apiUrl, apiKey }: { apiUrl: string; apiKey: string }): ResultStore {
+export const resultStore = ({ apiUrl, apiKey }: { apiUrl: string; apiKey: string }): ResultStore => {
   return async (job, bytes, contentType, signal) => {
     const url = `${apiUrl}/api/jobs/${encodeURIComponent(job.id)}/result?lease=${job.lease}`;
     const source = failing(bytes);
@@ -32,10 +32,10 @@ export function resultStore({ apiUrl, apiKey }: { apiUrl: string; apiKey: string
       return { ok: false, error: notStored(reasonOf(error), true) };
     }
   };
-}
+};
 
 /** The same bytes, and what ended them early. */
-function failing(bytes: AsyncIterable<Uint8Array>): { bytes: AsyncIterable<Uint8Array>; failure: () => unknown } {
+const failing = (bytes: AsyncIterable<Uint8Array>): { bytes: AsyncIterable<Uint8Array>; failure: () => unknown } => {
   let failure: unknown = null;
   async function* noting(): AsyncGenerator<Uint8Array> {
     try {
@@ -46,8 +46,10 @@ function failing(bytes: AsyncIterable<Uint8Array>): { bytes: AsyncIterable<Uint8
     }
   }
   return { bytes: noting(), failure: () => failure };
-}
+};
 
-function notStored(why: string, retryable: boolean): JobFailure {
-  return { code: "result_not_stored", message: `The coordinator did not take the result: ${why}`, retryable };
-}
+const notStored = (why: string, retryable: boolean): JobFailure => ({
+  code: "result_not_stored",
+  message: `The coordinator did not take the result: ${why}`,
+  retryable,
+});

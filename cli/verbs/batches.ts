@@ -150,7 +150,7 @@ const show = async (context: Context, batch: BatchResource): Promise<void> => {
 export const batchCommands: readonly Verb[] = [
   {
     name: "batch run",
-    says: "runs a file of requests; the same command again goes on where it was interrupted",
+    says: "Runs a file of requests; the same command again goes on where it was interrupted",
     examples: ["batch run requests.jsonl --output answers.jsonl", "batch run requests.jsonl --window 7d --wait"],
     args: [{ name: "file", says: "JSONL: {custom_id, method, url, body} a line" }],
     flags: {
@@ -163,7 +163,7 @@ export const batchCommands: readonly Verb[] = [
   },
   {
     name: "batch list",
-    says: "lists batches, newest first",
+    says: "Lists batches, newest first",
     examples: ["batch list", "batch list --json"],
     run: async ({ client, output, signal }) => {
       const page = await client().batches.list({}, { signal });
@@ -181,7 +181,7 @@ export const batchCommands: readonly Verb[] = [
   },
   {
     name: "batch get",
-    says: "shows a batch",
+    says: "Shows a batch",
     examples: ["batch get batch_1"],
     args,
     run: async (context, input) =>
@@ -189,7 +189,7 @@ export const batchCommands: readonly Verb[] = [
   },
   {
     name: "batch cancel",
-    says: "cancels a batch: what has an answer keeps it",
+    says: "Cancels a batch: what has an answer keeps it",
     examples: ["batch cancel batch_1"],
     args,
     run: async (context, input) =>

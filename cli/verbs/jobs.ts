@@ -3,8 +3,9 @@
 import { setTimeout } from "node:timers/promises";
 import type { JobResource } from "../../contract/jobs/job.ts";
 import type { JobListQuery } from "../../contract/jobs/job-list.ts";
+import { printable } from "../../contract/text/printable.ts";
 import { isFinal, JOB_STATUSES, MAX_PAGE } from "../../contract/words/values.ts";
-import { type Column, printable } from "../cells.ts";
+import type { Column } from "../cells.ts";
 import { UsageError } from "../failure.ts";
 import type { Input } from "../input.ts";
 import type { Context, Flag, Verb } from "../verb.ts";

@@ -2,7 +2,7 @@
 
 import * as z from "zod";
 import { FILE_LIFE_MS, MAX_FILE_BYTES } from "../../domain/file/file.ts";
-import { type FileResource, MAX_FILE_NAME_CHARS, purpose } from "../file.ts";
+import { type FileResource, fileBytes, MAX_FILE_NAME_CHARS, purpose } from "../file.ts";
 import { count, digits, identifier, label } from "../words/field.ts";
 
 const seconds = z.int().meta({ description: "seconds since 1970" });
@@ -60,6 +60,10 @@ export const openAiFileFields = z.object({
     lifeSeconds.optional(),
   ),
 });
+
+/** The whole form, for the document: a file beside its fields. */
+export const openAiFileForm = openAiFileFields.extend({ file: fileBytes }).meta({ id: "NewOpenAiFile" });
+export const uploadPartForm = z.object({ data: fileBytes });
 
 export const newUploadRequest = z
   .object({

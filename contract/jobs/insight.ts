@@ -11,6 +11,8 @@ import { jobError, presentUsage, priority, usage } from "./job.ts";
 export const MAX_QUEUE_GROUPS = 200;
 export const MAX_QUEUE_FLOWS = 20;
 export const MAX_FAILURES = 200;
+/** More of a kind would have to be read job by job. */
+export const RETRIES_LOOKED_AT = 20;
 
 export const queueFlow = z
   .object({
@@ -73,6 +75,8 @@ export const failure = z
     last_at: instant,
     message: z.string().meta({ description: "message of the last failure" }),
     job_id: z.string().meta({ description: "the job that failed last" }),
+    batch: z.string().nullable().meta({ description: "the batch that it is a line of" }),
+    retryable: z.boolean().meta({ description: `whether one of the last ${RETRIES_LOOKED_AT} can be retried` }),
   })
   .meta({ id: "Failure" });
 

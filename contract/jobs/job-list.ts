@@ -91,7 +91,7 @@ export const jobListQuery = withMetadata({
     }),
   archived: z.enum(["true", "false"]).default("false").meta({
     description:
-      "true: lists the archive in place of history, newest first. An answer reads a part of it, so that it may have fewer jobs than `limit`, and `total` counts its own: go on until `next_cursor` is null",
+      "true: lists the archive instead, newest first. A page may have fewer jobs than `limit`, and `total` counts its own: go on until `next_cursor` is null",
   }),
   count_only: z.enum(["true"]).optional().meta({ description: "only how many match, and no jobs; not of the archive" }),
   cursor: z

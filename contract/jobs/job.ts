@@ -3,8 +3,9 @@
 
 import * as z from "zod";
 import { MAX_JOB_FILES } from "../../domain/file/file.ts";
-import type { Job, JobPayload, NewJob, Usage } from "../../domain/job/job.ts";
+import type { Job, JobPayload, Usage } from "../../domain/job/job.ts";
 import type { JobPatch } from "../../domain/job/job-command.ts";
+import type { NewJob } from "../../domain/job/new-job.ts";
 import { usdFromNano } from "../../domain/money/price.ts";
 import { APIS } from "../../domain/words/api.ts";
 import type { JobEvent } from "../../domain/words/event.ts";

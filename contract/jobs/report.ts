@@ -20,7 +20,7 @@ export const reportedError = z
     code: label(64),
     message: errorMessage,
     status: z.int().min(100).max(599).nullish(),
-    retryable: z.boolean().optional(),
+    retryable: z.boolean().optional().meta({ description: "default: whether `status` is 408, 429 or 5xx" }),
     retry_after_seconds: z.number().min(0).max(86_400).nullish(),
   })
   .meta({ id: "ReportedError" });

@@ -15,7 +15,7 @@ const ENCODED_MIN_LENGTH = 8;
 const ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
 /** Longest first, so that replacing each in turn leaves nothing of a longer one. */
-export function secretForms(secret: string): string[] {
+export const secretForms = (secret: string): string[] => {
   if (secret === "") return [];
   if (secret.length < ENCODED_MIN_LENGTH || !secret.isWellFormed()) return [secret];
   const escaped = encodeURIComponent(secret);
@@ -26,10 +26,10 @@ export function secretForms(secret: string): string[] {
   const inJson = JSON.stringify(secret).slice(1, -1);
   const forms = new Set([secret, escaped, inJson, ...inUrl, ...base64, ...base64Url]);
   return [...forms].sort((one, other) => other.length - one.length);
-}
+};
 
 /** The base64 characters that depend only on these bytes, with this many bytes before them and any after. */
-function base64Inside(bytes: readonly number[], byteCountBefore: number): string {
+const base64Inside = (bytes: readonly number[], byteCountBefore: number): string => {
   const bits = [...new Array<number>(byteCountBefore).fill(0), ...bytes]
     .map((byte) => byte.toString(2).padStart(8, "0"))
     .join("");
@@ -38,9 +38,9 @@ function base64Inside(bytes: readonly number[], byteCountBefore: number): string
     .slice(Math.ceil((byteCountBefore * 8) / 6))
     .map((sextet) => ALPHABET.charAt(Number.parseInt(sextet, 2)))
     .join("");
-}
+};
 
-function utf8(escaped: string): number[] {
+const utf8 = (escaped: string): number[] => {
   const parts = escaped.match(/%[0-9A-F]{2}|[^%]/g) ?? [];
   return parts.map((part) => (part.length === 1 ? part.charCodeAt(0) : Number.parseInt(part.slice(1), 16)));
-}
+};

@@ -24,7 +24,7 @@ const UNIT_EXPONENT = { per_token: 15, per_1m: 9, cents_per_100m: 5 } as const;
 const USD_EXPONENT = 9;
 
 /** The price of a row, or undefined unless both its input and output prices are known. */
-export function readPrice(row: unknown, pricing: ProviderPricing): ModelPrice | undefined {
+export const readPrice = (row: unknown, pricing: ProviderPricing): ModelPrice | undefined => {
   const exponent = UNIT_EXPONENT[pricing.unit];
   const input = scaledInteger(readPath(row, pricing.input), exponent);
   const output = scaledInteger(readPath(row, pricing.output), exponent);
@@ -39,10 +39,10 @@ export function readPrice(row: unknown, pricing: ProviderPricing): ModelPrice | 
     ...(cached === undefined ? {} : { cached_input_nano_per_mtok: cached }),
     ...(request === undefined ? {} : { request_nano: request }),
   };
-}
+};
 
 /** decimal × 10^exponent as an integer, rounded half up; numbers are read in their shortest decimal form (6e-7). */
-export function scaledInteger(value: unknown, exponent: number): number | undefined {
+export const scaledInteger = (value: unknown, exponent: number): number | undefined => {
   const text = typeof value === "number" ? String(value) : value;
   if (typeof text !== "string" || text.length > 40) return undefined;
   const match = /^\+?(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d{1,3}))?$/.exec(text.trim());
@@ -53,8 +53,6 @@ export function scaledInteger(value: unknown, exponent: number): number | undefi
   const digits = BigInt(whole + fraction);
   const scaled = shift >= 0 ? digits * 10n ** BigInt(shift) : roundedQuotient(digits, 10n ** BigInt(-shift));
   return scaled <= BigInt(Number.MAX_SAFE_INTEGER) ? Number(scaled) : undefined;
-}
+};
 
-function roundedQuotient(dividend: bigint, divisor: bigint): bigint {
-  return (dividend + divisor / 2n) / divisor;
-}
+const roundedQuotient = (dividend: bigint, divisor: bigint): bigint => (dividend + divisor / 2n) / divisor;

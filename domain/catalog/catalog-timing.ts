@@ -10,25 +10,25 @@ const RETRY_FIRST_MS = 5 * MINUTE_MS;
 export const RETRY_MAX_MS = 2 * HOUR_MS;
 
 /** The time of the next sync, from the two slots after `now` and the id. The offset is less than half a slot. */
-export function nextSyncAt(slotAt: number, followingSlotAt: number | null, id: string): number {
+export const nextSyncAt = (slotAt: number, followingSlotAt: number | null, id: string): number => {
   const gapMs = followingSlotAt === null ? SPREAD_MAX_MS : Math.max(0, followingSlotAt - slotAt);
   const windowMs = Math.min(SPREAD_MAX_MS, Math.floor(gapMs / 2));
   return slotAt + Math.floor(fraction(id) * windowMs);
-}
+};
 
 /**
  * failureCount includes this failure. retryAfterMs is what the provider asked for; it takes precedence over the
  * schedule.
  */
-export function nextRetryAt(now: number, failureCount: number, retryAfterMs: number, scheduledAt: number): number {
+export const nextRetryAt = (now: number, failureCount: number, retryAfterMs: number, scheduledAt: number): number => {
   const backoffMs = Math.min(RETRY_MAX_MS, RETRY_FIRST_MS * 2 ** Math.min(20, Math.max(0, failureCount - 1)));
   return Math.max(now + retryAfterMs, Math.min(scheduledAt, now + backoffMs));
-}
+};
 
 /** FNV-1a with a final mix, as a fraction in [0, 1): an id always gets the same value. */
-function fraction(id: string): number {
+const fraction = (id: string): number => {
   let hash = fnv1a(id);
   hash = Math.imul(hash ^ (hash >>> 16), 0x7feb352d);
   hash = Math.imul(hash ^ (hash >>> 15), 0x846ca68b);
   return ((hash ^ (hash >>> 16)) >>> 0) / 2 ** 32;
-}
+};

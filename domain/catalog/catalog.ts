@@ -58,7 +58,7 @@ const MODEL_NAME_MAX_CHARACTERS = 256;
 export type RowsReading = { ok: true; rows: readonly unknown[] } | { ok: false; reason: string };
 
 /** The rows of one page. An array or null at the path is a list; anything else is a failure. */
-export function readRows(body: unknown, responsePath: string): RowsReading {
+export const readRows = (body: unknown, responsePath: string): RowsReading => {
   const complaint = reportedError(body);
   if (complaint !== null) return { ok: false, reason: complaint };
   const path = responsePath.slice(0, -"[]".length);
@@ -67,27 +67,27 @@ export function readRows(body: unknown, responsePath: string): RowsReading {
   if (found.value === null && path !== "") return { ok: true, rows: [] };
   if (!Array.isArray(found.value)) return { ok: false, reason: `the answer has no list at ${responsePath}` };
   return { ok: true, rows: found.value };
-}
+};
 
 /** Gateways answer 200 with an error inside. Its text is not repeated, because it may contain anything. */
-function reportedError(body: unknown): string | null {
+const reportedError = (body: unknown): string | null => {
   const error = ownKey(body, "error");
   const errors = ownKey(body, "errors");
   const hasError = error !== undefined && error !== null && error !== false && error !== "";
   const hasErrors = Array.isArray(errors) && errors.length > 0;
   return hasError || hasErrors ? "the provider answered with an error inside a successful response" : null;
-}
+};
 
 /** A path that leads to undefined is absent; JSON has no undefined. */
-function lookUp(body: unknown, path: string): { found: boolean; value: unknown } {
+const lookUp = (body: unknown, path: string): { found: boolean; value: unknown } => {
   const value = readPath(body, path);
   return { found: value !== undefined, value };
-}
+};
 
 export type PageEnd = { kind: "end" } | { kind: "next"; cursor: string } | { kind: "broken"; reason: string };
 
 /** The next page. A list that continues, without pagination configured, is an error, not a short list. */
-export function nextPage(body: unknown, pagination: ProviderDefinition["pagination"]): PageEnd {
+export const nextPage = (body: unknown, pagination: ProviderDefinition["pagination"]): PageEnd => {
   if (pagination === undefined) {
     if (!saysMore(body)) return { kind: "end" };
     return { kind: "broken", reason: "the list has more pages, and the provider file has no pagination key" };
@@ -100,18 +100,18 @@ export function nextPage(body: unknown, pagination: ProviderDefinition["paginati
   if (typeof cursor === "number" && Number.isFinite(cursor)) return { kind: "next", cursor: String(cursor) };
   if (typeof cursor === "string" && !isBlank) return { kind: "next", cursor };
   return { kind: "broken", reason: `the list has more pages, and ${pagination.cursor_path} names no next one` };
-}
+};
 
-function saysMore(body: unknown): boolean {
+const saysMore = (body: unknown): boolean => {
   if (ownKey(body, "has_more") === true) return true;
   return ["nextPageToken", "next_page_token"].some((key) => {
     const token = ownKey(body, key);
     return typeof token === "string" && token !== "";
   });
-}
+};
 
 /** Null for a row without a usable model id, which is skipped; of rows with the same id the first counts. */
-export function normaliseRow(row: unknown, config: ProviderDefinition): ListedModel | null {
+export const normaliseRow = (row: unknown, config: ProviderDefinition): ListedModel | null => {
   const id = modelId(readPath(row, config.fields.id), config.strip_prefix);
   if (id === null) return null;
   const name = config.fields.name === undefined ? id : modelName(readPath(row, config.fields.name), id);
@@ -124,30 +124,29 @@ export function normaliseRow(row: unknown, config: ProviderDefinition): ListedMo
     ...(contextWindow === undefined ? {} : { context_window: contextWindow }),
     ...(price === undefined ? {} : { price }),
   };
-}
+};
 
-function modelId(value: unknown, prefix: string | undefined): string | null {
+const modelId = (value: unknown, prefix: string | undefined): string | null => {
   const text = typeof value === "number" && Number.isFinite(value) ? String(value) : value;
   if (typeof text !== "string") return null;
   const id = prefix !== undefined && text.startsWith(prefix) ? text.slice(prefix.length) : text;
   return id.length <= MODEL_ID_MAX_CHARACTERS && isCleanText(id) ? id : null;
-}
+};
 
-function modelName(value: unknown, id: string): string {
+const modelName = (value: unknown, id: string): string => {
   if (typeof value !== "string" || !isCleanText(value)) return id;
   return [...value].slice(0, MODEL_NAME_MAX_CHARACTERS).join("");
-}
+};
 
 /** Not blank, and without characters that hide or reorder text: controls, line breaks, direction marks. */
-function isCleanText(text: string): boolean {
-  return text.trim() !== "" && text.isWellFormed() && !/[\p{Cc}\p{Cf}\u2028\u2029]/u.test(text);
-}
+const isCleanText = (text: string): boolean =>
+  text.trim() !== "" && text.isWellFormed() && !/[\p{Cc}\p{Cf}\u2028\u2029]/u.test(text);
 
 /** 163840, "163840" and 256000.0 count; providers write 0, null, -1 or NaN for "unknown". */
-function positiveInteger(value: unknown): number | undefined {
+const positiveInteger = (value: unknown): number | undefined => {
   const number = typeof value === "string" && /^\d{1,16}(\.0+)?$/.test(value) ? Number(value) : value;
   return typeof number === "number" && Number.isSafeInteger(number) && number > 0 ? number : undefined;
-}
+};
 
 export type CatalogChange =
   | { kind: "added"; model_id: string; before: null; after: ListedModel }
@@ -155,10 +154,10 @@ export type CatalogChange =
   | { kind: "changed"; model_id: string; before: ListedModel; after: ListedModel };
 
 /** The changes from one snapshot to the other, ordered by id, independent of the provider's order. */
-export function diffModels(
+export const diffModels = (
   before: ReadonlyMap<string, ListedModel>,
   after: ReadonlyMap<string, ListedModel>,
-): CatalogChange[] {
+): CatalogChange[] => {
   const changes: CatalogChange[] = [];
   for (const [id, model] of after) {
     const old = before.get(id);
@@ -169,17 +168,16 @@ export function diffModels(
     if (!after.has(id)) changes.push({ kind: "removed", model_id: id, before: model, after: null });
   }
   return changes.sort((a, b) => (a.model_id < b.model_id ? -1 : a.model_id > b.model_id ? 1 : 0));
-}
+};
 
-function hasSameFacts(a: CatalogModel, b: CatalogModel): boolean {
-  return a.id === b.id && a.name === b.name && a.context_window === b.context_window;
-}
+const hasSameFacts = (a: CatalogModel, b: CatalogModel): boolean =>
+  a.id === b.id && a.name === b.name && a.context_window === b.context_window;
 
 /** Models that are listed as before, with another price; ordered by id. */
-export function priceMoves(
+export const priceMoves = (
   before: ReadonlyMap<string, ListedModel>,
   after: ReadonlyMap<string, ListedModel>,
-): CatalogChange[] {
+): CatalogChange[] => {
   const moves: CatalogChange[] = [];
   for (const [id, model] of after) {
     const old = before.get(id);
@@ -187,13 +185,10 @@ export function priceMoves(
     moves.push({ kind: "changed", model_id: id, before: old, after: model });
   }
   return moves.sort((a, b) => (a.model_id < b.model_id ? -1 : 1));
-}
+};
 
-function isSamePrice(a: ModelPrice | undefined, b: ModelPrice | undefined): boolean {
-  return (
-    a?.input_nano_per_mtok === b?.input_nano_per_mtok &&
-    a?.output_nano_per_mtok === b?.output_nano_per_mtok &&
-    a?.cached_input_nano_per_mtok === b?.cached_input_nano_per_mtok &&
-    a?.request_nano === b?.request_nano
-  );
-}
+const isSamePrice = (a: ModelPrice | undefined, b: ModelPrice | undefined): boolean =>
+  a?.input_nano_per_mtok === b?.input_nano_per_mtok &&
+  a?.output_nano_per_mtok === b?.output_nano_per_mtok &&
+  a?.cached_input_nano_per_mtok === b?.cached_input_nano_per_mtok &&
+  a?.request_nano === b?.request_nano;

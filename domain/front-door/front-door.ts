@@ -1,15 +1,8 @@
 // Jobs of the front door: a client waits for the answer on an open connection, so these jobs end instead of waiting.
 
-import {
-  changeJob,
-  type Decision,
-  type Job,
-  type JobError,
-  type JobPayload,
-  jobEvent,
-  requeueJob,
-} from "../job/job.ts";
+import { changeJob, type Decision, type Job, type JobError, type JobPayload, jobEvent } from "../job/job.ts";
 import { avoidingThis, failed } from "../job/lease-fence.ts";
+import { requeueJob } from "../job/queue-place.ts";
 import type { Alias } from "./door-model.ts";
 
 export const KEPT_TEXTS = ["none", "result", "all"] as const;

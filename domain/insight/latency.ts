@@ -17,6 +17,11 @@ export type Measured = Readonly<Record<Measure, Spread>> & { jobs: number };
 /** By value of the dimension. */
 export type Slot = Map<string, Measured>;
 
+/** Of one span of time. */
+export type Slots = Readonly<Record<Dimension, Slot>>;
+
+export const noSlots = (): Slots => ({ model: new Map(), provider: new Map(), worker: new Map(), tag: new Map() });
+
 export const noMeasures = (): Measured => ({
   jobs: 0,
   queueWaitMs: new Map(),

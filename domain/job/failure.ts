@@ -10,7 +10,7 @@ import { isModelMissing } from "../fleet/missing-model.ts";
 import type { Refusal } from "../words/refusal.ts";
 import { err, ok, type Result } from "../words/result.ts";
 import { attemptDelayMs, rateLimitDelayMs } from "./backoff.ts";
-import { type Decision, type Job, type JobError, jobEvent, requeueJob } from "./job.ts";
+import { type Decision, type Job, type JobError, jobEvent } from "./job.ts";
 import {
   asRunning,
   avoidingThis,
@@ -21,6 +21,7 @@ import {
   type Spent,
   unchanged,
 } from "./lease-fence.ts";
+import { requeueJob } from "./queue-place.ts";
 
 /** A provider's rate limit, in the specification's words. */
 export const RATE_LIMIT_ERROR: JobError = {

@@ -4,17 +4,9 @@ import { isFinal } from "../words/job-status.ts";
 import type { Refusal } from "../words/refusal.ts";
 import type { Priority, Tier } from "../words/requirements.ts";
 import { err, ok, type Result } from "../words/result.ts";
-import {
-  changeJob,
-  type Decision,
-  isLeased,
-  type Job,
-  type JobError,
-  jobEvent,
-  queuePlaceOf,
-  requeueJob,
-} from "./job.ts";
+import { changeJob, type Decision, isLeased, type Job, type JobError, jobEvent } from "./job.ts";
 import { groupKeyOf } from "./queue.ts";
+import { queuePlaceOf, requeueJob } from "./queue-place.ts";
 
 export interface JobPatch {
   readonly tags?: readonly string[];

@@ -5,15 +5,12 @@
 //  │  └─accept expired─┘                  │  └──cancel──▶ cancelled
 //  └──release, halt, reap, retryable failure, rate limit, fallback──┘   (cancel: also from pending and assigned)
 
-import type { Api } from "../words/api.ts";
-import type { Actor, JobEvent } from "../words/event.ts";
+import type { JobEvent } from "../words/event.ts";
 import type { JobStatus } from "../words/job-status.ts";
 import type { Json } from "../words/json.ts";
 import type { Priority, Requirements, Tier } from "../words/requirements.ts";
 import type { Share } from "./fair-order.ts";
 import type { BatchPlace, FrontDoorFacts, Tried } from "./job-facts.ts";
-import { groupKeyOf, orderKeyOf } from "./queue.ts";
-import { USUAL } from "./usual-job.ts";
 
 /** Token counts; `inputTokens` includes cached ones, `outputTokens` includes reasoning. */
 export interface Usage {
@@ -33,42 +30,6 @@ export interface JobError {
 export interface JobPayload {
   readonly prompt: string;
   readonly input: Json;
-}
-
-export interface NewJob extends JobPayload {
-  /** false: not to a provider that the coordinator calls itself. */
-  readonly edge?: boolean;
-  /** The name that the client sent. */
-  readonly requestedModel?: string;
-  readonly tried?: readonly Tried[];
-  readonly provider: string | null;
-  readonly model: string | null;
-  readonly tags: readonly string[];
-  readonly priority: Priority;
-  readonly tier: Tier | null;
-  readonly timeoutMs: number | null;
-  readonly maxAttempts: number | null;
-  readonly runAt: number | null;
-  readonly schedule: string | null;
-  /** The caller's own pairs for searching and grouping; a schedule's job has none. */
-  readonly metadata?: Metadata;
-  /** W3C Trace Context of the request that created it. */
-  readonly traceparent?: string | null;
-  /** Its output can be read while it is written. */
-  readonly stream?: boolean;
-  /** Ids of the files that its worker gets. */
-  readonly files?: readonly string[];
-  readonly api?: Api;
-  readonly frontDoor?: FrontDoorFacts;
-  /** Names its flow, whatever is configured. */
-  readonly fairnessKey?: string | null;
-  /** The person that the request is for, as its client says. */
-  readonly user?: string | null;
-  /** Whose turn it takes (`flows.ts`). */
-  readonly flow?: string;
-  /** Its batch's id; `batchPlace` says which line. */
-  readonly batch?: string | null;
-  readonly batchPlace?: BatchPlace | null;
 }
 
 export interface ResultFile {
@@ -218,125 +179,3 @@ export const jobEvent = (job: Job, type: JobEvent["type"], nowAt: number, detail
   lease: job.lease,
   detail,
 });
-
-/** What a new job requires of a worker. */
-export const requirementsOfNew = ({ provider, model, tags, api, batch, edge = true }: NewJob): Requirements => ({
-  edge,
-  provider,
-  model,
-  tags: [...new Set(tags)],
-  api: api ?? null,
-  excludedProviders: [],
-  avoidedWorkers: [],
-  batch: batch ?? null,
-});
-
-const queueEndOf = (frontDoor: FrontDoorFacts | null, fromAt: number): number | null =>
-  frontDoor === null || !isWaitedFor({ frontDoor }) ? null : fromAt + frontDoor.queueMs;
-
-/** `by` is missing for a schedule's job. */
-export const createJob = (request: NewJob, id: string, nowAt: number, by: Actor | null = null): Decision => {
-  const { prompt, input, runAt, frontDoor = null } = request;
-  const readyAt = runAt !== null && runAt > nowAt ? runAt : null;
-  const job: Job = {
-    ...USUAL,
-    // The request's fields by name: to spread it as well takes four times as long.
-    provider: request.provider,
-    model: request.model,
-    tags: [...new Set(request.tags)],
-    priority: request.priority,
-    tier: request.tier,
-    schedule: request.schedule,
-    timeoutMs: request.timeoutMs,
-    maxAttempts: request.maxAttempts,
-    edge: request.edge ?? USUAL.edge,
-    requestedModel: request.requestedModel ?? null,
-    tried: request.tried ?? [],
-    api: request.api ?? null,
-    stream: request.stream ?? USUAL.stream,
-    traceparent: request.traceparent ?? null,
-    batch: request.batch ?? null,
-    batchPlace: request.batchPlace ?? null,
-    metadata: request.metadata ?? {},
-    files: [...new Set(request.files ?? [])],
-    fairnessKey: request.fairnessKey ?? request.user ?? null,
-    flow: request.flow ?? USUAL.flow,
-    frontDoor,
-    id,
-    version: 1,
-    status: "pending",
-    queueUntilAt: queueEndOf(frontDoor, nowAt),
-    keyId: by?.keyId ?? null,
-    createdBy: by === null ? null : { name: by.name, personId: by.personId ?? null },
-    groupKey: groupKeyOf(requirementsOfNew(request)),
-    orderKey: readyAt === null ? (request.batchPlace?.yieldsUntilAt ?? orderKeyOf(request.priority, nowAt)) : null,
-    assignedWorker: null,
-    costNanoUsd: null,
-    runAt,
-    readyAt,
-    runnableAt: readyAt ?? nowAt,
-    delayedBy: readyAt === null ? null : "run_at",
-    createdAt: nowAt,
-    finishedAt: null,
-    updatedAt: nowAt,
-  };
-  return { job, payload: { prompt, input }, events: [jobEvent(job, "job.created", nowAt)] };
-};
-
-/** Until when a job is delayed, and why. */
-export interface Delayed {
-  readonly until: number;
-  readonly by: Delay;
-}
-
-/** Back to the queue: the lease has ended, its number stays, so that late reports are refused. */
-export const requeueJob = (job: Job, nowAt: number, delay: Delayed | null, changes: Partial<Job> = {}): Job => {
-  const delayed = delay !== null && delay.until > nowAt ? delay : null;
-  return changeJob(
-    job,
-    {
-      status: "pending",
-      groupKey: groupKeyOf({ ...job, ...changes }),
-      assignedWorker: null,
-      workerProvider: null,
-      orderKey: delayed === null ? queuePlaceOf(job) : null,
-      readyAt: delayed?.until ?? null,
-      runnableAt: delayed?.until ?? nowAt,
-      delayedBy: delayed?.by ?? null,
-      queueUntilAt: queueEndOf(job.frontDoor, delayed?.until ?? nowAt),
-      firstTokenAt: null,
-      assignedAt: null,
-      startedAt: null,
-      heartbeatAt: null,
-      progress: null,
-      ...changes,
-    },
-    nowAt,
-  );
-};
-
-/** A delayed job whose time has come enters the queue. The version stays, because nothing else changes. */
-export const makeReady = (job: Job): Decision => ({
-  job: { ...job, orderKey: queuePlaceOf(job), readyAt: null, delayedBy: null },
-  events: [],
-});
-
-/** A job's position counts from its creation, or from the instant before which it must not run. */
-export const enqueuedAt = (job: Job): number => Math.max(job.createdAt, job.runAt ?? 0);
-
-/** Its order key when it may run. */
-export const queuePlaceOf = (job: Job): number =>
-  job.batchPlace?.yieldsUntilAt ?? orderKeyOf(job.priority, enqueuedAt(job));
-
-/** The first in the queue first, whether they still wait or not. */
-export const inQueueOrder = (jobs: readonly Job[]): Job[] => {
-  return [...jobs].sort((one, other) => queuePlaceOf(one) - queuePlaceOf(other) || (one.id < other.id ? -1 : 1));
-};
-
-const placeTaken = (job: Job): number => job.share?.place ?? queuePlaceOf(job);
-
-/** Leases in the order in which they were given: one that took another's turn stands at the other's place. */
-export const inLeaseOrder = (jobs: readonly Job[]): Job[] =>
-  inQueueOrder(jobs).sort(
-    (one, other) => placeTaken(one) - placeTaken(other) || (one.share?.from ?? 0) - (other.share?.from ?? 0),
-  );

@@ -6,18 +6,10 @@ import type { Refusal } from "../words/refusal.ts";
 import { err, ok, type Result } from "../words/result.ts";
 import { releaseDelayMs } from "./backoff.ts";
 import type { Share } from "./fair-order.ts";
-import {
-  changeJob,
-  type Decision,
-  type Delayed,
-  type Job,
-  type JobError,
-  jobEvent,
-  type ResultFile,
-  requeueJob,
-} from "./job.ts";
+import { changeJob, type Decision, type Job, type JobError, jobEvent, type ResultFile } from "./job.ts";
 import { streamLost } from "./job-error.ts";
 import { asRunning, failed, hasFirstToken, holds, leaseLost, type Spent, started, unchanged } from "./lease-fence.ts";
+import { type Delayed, requeueJob } from "./queue-place.ts";
 
 export const assignJob = (
   job: Job,
@@ -139,15 +131,14 @@ export const addOutput = (job: Job, lease: number, file: ResultFile, nowAt: numb
 /** Given back unworked, by its worker or by the killswitch: costs no attempt. */
 const givenBack = (
   job: Job,
-  type: "job.released" | "job.halted",
-  reason: string,
+  why: { readonly type: "job.released" | "job.halted"; readonly reason: string },
   nowAt: number,
-  delay: Delayed | null = null,
-  changes: Partial<Job> = { settledBy: null },
+  delay: Delayed | null,
+  changes: Partial<Job>,
 ): Decision => {
   const attempts = job.status === "running" ? job.attempts - 1 : job.attempts;
   const next = requeueJob(job, nowAt, delay, { attempts, ...changes });
-  return { job: next, events: [jobEvent(job, type, nowAt, { reason })] };
+  return { job: next, events: [jobEvent(job, why.type, nowAt, { reason: why.reason })] };
 };
 
 export const releaseJob = (job: Job, lease: number, reason: string, nowAt: number): Result<Decision, Refusal> => {
@@ -157,7 +148,8 @@ export const releaseJob = (job: Job, lease: number, reason: string, nowAt: numbe
   const releases = job.releases + 1;
   const delayMs = releaseDelayMs(releases);
   const delay: Delayed = { until: nowAt + delayMs, by: "release" };
-  return ok(givenBack(job, "job.released", reason, nowAt, delay, { settledBy: "released", releases }));
+  const changes = { settledBy: "released", releases } as const;
+  return ok(givenBack(job, { type: "job.released", reason }, nowAt, delay, changes));
 };
 
 /** Ends an attempt whose worker is gone after the client received part of the answer. */
@@ -184,7 +176,7 @@ export const loseJob = (job: Job, maxAttempts: number, nowAt: number): Decision 
 
 /** The killswitch below level 4: back to the queue. */
 export const haltJob = (job: Job, level: number, nowAt: number): Decision =>
-  givenBack(job, "job.halted", `killswitch level ${level}`, nowAt);
+  givenBack(job, { type: "job.halted", reason: `killswitch level ${level}` }, nowAt, null, { settledBy: null });
 
 /** A lease that was not started in time goes to the next worker. */
 export const expireLease = (job: Job, nowAt: number): Decision => {

@@ -1,8 +1,9 @@
 // The models of an alias, or of a request's own list: one that cannot answer leaves the job to the next, at once and at
 // no cost of an attempt, as long as the client has received nothing.
 
-import { type Decision, type Job, type JobError, jobEvent, requeueJob } from "./job.ts";
+import { type Decision, type Job, type JobError, jobEvent } from "./job.ts";
 import type { ModelChoice, Tried } from "./job-facts.ts";
+import { requeueJob } from "./queue-place.ts";
 
 const PAYMENT_REQUIRED = 402;
 const TOO_MANY_REQUESTS = 429;

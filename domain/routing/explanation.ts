@@ -6,9 +6,9 @@ import { Bits } from "../fleet/bits.ts";
 import type { Fleet, Member } from "../fleet/fleet.ts";
 import type { Requirements } from "../words/requirements.ts";
 import type { Parts, WorkerVerdict } from "../words/verdict.ts";
+import { contenderOf, isBetter } from "./choice.ts";
 import type { RoutePolicy, RouteRequest, Wanted } from "./filter.ts";
-import { contenderOf, isBetter } from "./routing.ts";
-import { filtersFor, refusalsOf } from "./routing-filter.ts";
+import { filtersFor, refusalsOf } from "./filters.ts";
 import { scoreParts, scorerFor, weightsOf } from "./scoring.ts";
 
 export interface Routing {

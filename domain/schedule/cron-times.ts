@@ -41,11 +41,11 @@ export const cronRunsBetween = (
   return { count, lastAt };
 };
 
-function parsed(text: string): Cron {
+const parsed = (text: string): Cron => {
   const cron = parseCron(text);
   if (!cron.ok) throw new Error(`a stored cron expression is invalid: ${cron.error}`);
   return cron.value;
-}
+};
 
 /**
  * The due times in (afterAt, untilAt], summed up per piece with a constant offset; pieces without due times are left

@@ -40,7 +40,7 @@ const FIELDS: readonly FieldRule[] = [
 ];
 
 /** The parsed expression, or a message that says what to change. */
-export function parseCron(text: string): Result<Cron, string> {
+export const parseCron = (text: string): Result<Cron, string> => {
   if (text.length > MAX_CRON_LENGTH) {
     return err(`cron has ${text.length} characters: at most ${MAX_CRON_LENGTH} are allowed`);
   }
@@ -60,9 +60,9 @@ export function parseCron(text: string): Result<Cron, string> {
     if (problem !== null) return err(problem);
   }
   return readFields(fields);
-}
+};
 
-function readFields(fields: readonly string[]): Result<Cron, string> {
+const readFields = (fields: readonly string[]): Result<Cron, string> => {
   const [minutes, hours, daysOfMonth, months, daysOfWeek] = fields.map((field, index) =>
     valuesOf(field, FIELDS[index] as FieldRule),
   ) as [number[], number[], number[], number[], number[]];
@@ -80,7 +80,7 @@ function readFields(fields: readonly string[]): Result<Cron, string> {
     dayOfMonthAny: fields[2] === "*",
     dayOfWeekAny,
   });
-}
+};
 
 const ascending = (values: readonly number[]): number[] => values.toSorted((one, other) => one - other);
 
@@ -88,7 +88,7 @@ const ascending = (values: readonly number[]): number[] => values.toSorted((one,
 const daysIn = (month: number): number => new Date(Date.UTC(2024, month, 0)).getUTCDate();
 
 /** The values of a valid field, in order. */
-function valuesOf(field: string, rule: FieldRule): number[] {
+const valuesOf = (field: string, rule: FieldRule): number[] => {
   return field.split(",").flatMap((item) => {
     const [range = "", step = "1"] = item.split("/");
     const [first = "", last = first] = range.split("-");
@@ -99,10 +99,10 @@ function valuesOf(field: string, rule: FieldRule): number[] {
     for (let value = low; value <= high; value += Number(step)) values.add(rule.names === WEEKDAYS ? value % 7 : value);
     return [...values];
   });
-}
+};
 
 /** Whether the expression fires on a day, given as the wall clock's midnight in milliseconds. */
-function firesOnDay(cron: Cron, wallMidnight: number): boolean {
+const firesOnDay = (cron: Cron, wallMidnight: number): boolean => {
   const date = new Date(wallMidnight);
   if (!cron.months.has(date.getUTCMonth() + 1)) return false;
   const dayOfMonthFits = cron.daysOfMonth.has(date.getUTCDate());
@@ -110,10 +110,10 @@ function firesOnDay(cron: Cron, wallMidnight: number): boolean {
   if (cron.dayOfMonthAny) return dayOfWeekFits;
   if (cron.dayOfWeekAny) return dayOfMonthFits;
   return dayOfMonthFits || dayOfWeekFits;
-}
+};
 
 /** The matching minutes in the wall-clock span [fromWall, untilWall): their number, the first and the last. */
-export function matchesBetween(cron: Cron, fromWall: number, untilWall: number) {
+export const matchesBetween = (cron: Cron, fromWall: number, untilWall: number) => {
   let count = 0;
   let firstWall: number | null = null;
   let lastWall: number | null = null;
@@ -127,9 +127,9 @@ export function matchesBetween(cron: Cron, fromWall: number, untilWall: number) 
     lastWall = day + (cron.minutesOfDay[end - 1] as number) * 60_000;
   }
   return { count, firstWall, lastWall };
-}
+};
 
-function minutesBefore(minutes: readonly number[], limit: number): number {
+const minutesBefore = (minutes: readonly number[], limit: number): number => {
   let low = 0;
   let high = minutes.length;
   while (low < high) {
@@ -138,10 +138,10 @@ function minutesBefore(minutes: readonly number[], limit: number): number {
     else high = middle;
   }
   return low;
-}
+};
 
 /** What is wrong with one field, or null. */
-function fieldProblem(field: string, rule: FieldRule): string | null {
+const fieldProblem = (field: string, rule: FieldRule): string | null => {
   const where = `cron's ${rule.label} field "${field}"`;
   for (const item of field.split(",")) {
     const match = /^(?:(\*)|([0-9]{1,2}|[A-Za-z]{3})(?:-([0-9]{1,2}|[A-Za-z]{3}))?)(?:\/([0-9]{1,2}))?$/.exec(item);
@@ -163,10 +163,10 @@ function fieldProblem(field: string, rule: FieldRule): string | null {
     }
   }
   return null;
-}
+};
 
 /** The number of a field's value; SUN at the end of a range is 7, so that FRI-SUN works. */
-function fieldValue(text: string, rule: FieldRule, endsRange: boolean): number | null {
+const fieldValue = (text: string, rule: FieldRule, endsRange: boolean): number | null => {
   if (/^[0-9]+$/.test(text)) {
     const value = Number(text);
     return value >= rule.min && value <= rule.max ? value : null;
@@ -174,4 +174,4 @@ function fieldValue(text: string, rule: FieldRule, endsRange: boolean): number |
   const index = rule.names.indexOf(text.toLowerCase());
   if (index === -1) return null;
   return rule.min === 1 ? index + 1 : index === 0 && endsRange ? 7 : index;
-}
+};

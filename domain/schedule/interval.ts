@@ -9,7 +9,7 @@ const MIN_INTERVAL_MS = UNIT_MS.s;
 const MAX_INTERVAL_MS = 366 * UNIT_MS.d;
 
 /** "90s" → 90 000. A day is always 24 hours; for a local time of day use cron with a time zone. */
-export function parseInterval(text: string): Result<number, string> {
+export const parseInterval = (text: string): Result<number, string> => {
   const match = /^([0-9]+)([smhd])$/.exec(text);
   if (match === null) {
     return err('interval must be a whole number and a unit, s, m, h or d, without spaces: for example "90s" or "15m"');
@@ -18,23 +18,23 @@ export function parseInterval(text: string): Result<number, string> {
   if (intervalMs < MIN_INTERVAL_MS) return err('interval must be at least "1s"');
   if (intervalMs > MAX_INTERVAL_MS) return err('interval must be at most "366d"');
   return ok(intervalMs);
-}
+};
 
 /** The first due time after an instant. */
-export function nextIntervalAt(anchorAt: number, intervalMs: number, afterAt: number): number {
+export const nextIntervalAt = (anchorAt: number, intervalMs: number, afterAt: number): number => {
   const runsSoFar = Math.max(0, Math.floor((afterAt - anchorAt) / intervalMs));
   return anchorAt + (runsSoFar + 1) * intervalMs;
-}
+};
 
 /** The due times in (afterAt, untilAt]: their number, and the last one. */
-export function intervalRunsBetween(
+export const intervalRunsBetween = (
   anchorAt: number,
   intervalMs: number,
   afterAt: number,
   untilAt: number,
-): { count: number; lastAt: number | null } {
+): { count: number; lastAt: number | null } => {
   const firstAt = nextIntervalAt(anchorAt, intervalMs, afterAt);
   if (firstAt > untilAt) return { count: 0, lastAt: null };
   const laterCount = Math.floor((untilAt - firstAt) / intervalMs);
   return { count: laterCount + 1, lastAt: firstAt + laterCount * intervalMs };
-}
+};

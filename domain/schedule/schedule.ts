@@ -2,7 +2,7 @@
 // first undecided due time, or null while paused; a due time is decided once, as created or skipped, and nextRunAt is
 // then later. Due times during a pause do not count as missed. Changing the timing restarts it.
 
-import type { NewJob } from "../job/job.ts";
+import type { NewJob } from "../job/new-job.ts";
 import { stopsSchedules } from "../killswitch.ts";
 import { type FieldError, invalid, type RefusalOf } from "../words/refusal.ts";
 import { err, ok, type Result } from "../words/result.ts";

@@ -17,7 +17,7 @@ export interface Piece {
 // Creating a formatter costs a hundred times more than using one.
 const formatters = new Map<string, Intl.DateTimeFormat>();
 
-function formatterFor(timezone: string): Intl.DateTimeFormat {
+const formatterFor = (timezone: string): Intl.DateTimeFormat => {
   const cached = formatters.get(timezone);
   if (cached !== undefined) return cached;
   const formatter = new Intl.DateTimeFormat("en-US", {
@@ -33,10 +33,10 @@ function formatterFor(timezone: string): Intl.DateTimeFormat {
   if (formatters.size >= MAX_CACHED_FORMATTERS) formatters.clear();
   formatters.set(timezone, formatter);
   return formatter;
-}
+};
 
 /** The name as given, if the runtime knows the zone; else a message that says what to write. */
-export function parseTimezone(name: string): Result<string, string> {
+export const parseTimezone = (name: string): Result<string, string> => {
   const advice = 'is not a known time zone: use an IANA name such as "Europe/Berlin" or "UTC"';
   if (name.length > MAX_NAME_LENGTH) return err(`a time zone name of ${name.length} characters ${advice}`);
   // Fixed offsets ("+02:00") pass Intl, but are not IANA names and ignore daylight saving.
@@ -47,17 +47,17 @@ export function parseTimezone(name: string): Result<string, string> {
   } catch {
     return err(`${JSON.stringify(name)} ${advice}`);
   }
-}
+};
 
 /** Milliseconds to add to an instant to get the zone's wall clock. */
-function offsetMsAt(timezone: string, at: number): number {
+const offsetMsAt = (timezone: string, at: number): number => {
   const wholeSecondAt = Math.floor(at / 1000) * 1000;
   const [month = 0, day = 0, year = 0, hour = 0, minute = 0, second = 0] = formatterFor(timezone)
     .format(wholeSecondAt)
     .split(/\D+/)
     .map(Number);
   return Date.UTC(year, month - 1, day, hour, minute, second) - wholeSecondAt;
-}
+};
 
 /** The pieces of [fromAt, untilAt), in order, split where the clocks change. */
 export function* pieces(timezone: string, fromAt: number, untilAt: number): Generator<Piece> {
@@ -74,7 +74,7 @@ export function* pieces(timezone: string, fromAt: number, untilAt: number): Gene
 }
 
 /** The instant in (startAt, endAt] at which the offset changes, by bisection. */
-function firstChangeAt(timezone: string, startAt: number, endAt: number, offsetMs: number): number {
+const firstChangeAt = (timezone: string, startAt: number, endAt: number, offsetMs: number): number => {
   let sameAt = startAt;
   let changedAt = endAt;
   while (changedAt - sameAt > 1) {
@@ -83,4 +83,4 @@ function firstChangeAt(timezone: string, startAt: number, endAt: number, offsetM
     else changedAt = middleAt;
   }
   return changedAt;
-}
+};

@@ -1,6 +1,7 @@
 // Every way the service refuses, with the facts. `contract/refusal.ts` maps each code to HTTP; a missing code does not
 // compile. Messages say what to change and never contain a secret.
 
+import type { Api } from "./api.ts";
 import type { JobStatus } from "./job-status.ts";
 import type { WorkerVerdict } from "./verdict.ts";
 
@@ -13,7 +14,6 @@ export interface FieldError {
 export type ResourceKind =
   | "job"
   | "worker"
-  | "worker for"
   | "key"
   | "schedule"
   | "subscription"
@@ -92,6 +92,7 @@ export type Refusal =
   | { readonly code: "tenant_full"; readonly maxGb: number }
   | { readonly code: "insufficient_quota"; readonly detail: string }
   | { readonly code: "model_not_found"; readonly model: string; readonly known: readonly string[] }
+  | { readonly code: "api_not_offered"; readonly api: Api }
   | { readonly code: "unsupported_parameter"; readonly parameter: string; readonly detail: string }
   | { readonly code: "queue_timeout"; readonly detail: string }
   | { readonly code: "stream_gone" }

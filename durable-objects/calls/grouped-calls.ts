@@ -73,6 +73,8 @@ export class Written<T> {
 const VALUE = "+";
 const REFUSAL = "-";
 const THROWN = "!";
+/** The whole line of a call that must wait: who has it as an answer asks again with `callText`. */
+export const LATER = "~";
 
 const lineOf = (result: Result<unknown, Refusal>, database: number): string => {
   const line = result.ok ? `${VALUE}${JSON.stringify(result.value)}` : `${REFUSAL}${JSON.stringify(result.error)}`;
@@ -109,20 +111,27 @@ export const answerText = async (text: string, call: Call, database: () => numbe
 /** Runs the turns that `begin` queues together, at once. */
 type Together = <T>(begin: () => T) => T;
 
-/** Runs a group; answers with a line for each outcome. Its calls become turns together, so they share a commit. */
+/**
+ * Runs a group; answers with a line for each outcome. Its calls become turns together, so they share a commit; what must
+ * wait is not called, so that nothing waits behind it.
+ */
 export const answerGroup = async (
   group: string,
   together: Together,
   call: Call,
   database: () => number,
+  mustWait: (name: OperationName) => boolean = () => false,
 ): Promise<string> => {
   const calls = JSON.parse(group) as readonly GroupedCall[];
   const settled = await Promise.allSettled(
-    together(() => calls.map((one) => call(one.credential, one.name, one.request as never))),
+    together(() =>
+      calls.map((one) => (mustWait(one.name) ? LATER : call(one.credential, one.name, one.request as never))),
+    ),
   );
-  const lines = settled.map((one) =>
-    one.status === "fulfilled" ? lineOf(one.value, database()) : `${THROWN}${JSON.stringify(thrownOf(one.reason))}`,
-  );
+  const lines = settled.map((one) => {
+    if (one.status === "rejected") return `${THROWN}${JSON.stringify(thrownOf(one.reason))}`;
+    return one.value === LATER ? LATER : lineOf(one.value, database());
+  });
   return lines.join("\n");
 };
 

@@ -84,7 +84,7 @@ export class EffectSender {
     for (const id of changedJobs) waiters.notify(`watch ${id}`);
     for (const id of finishedJobs) waiters.notify(`job ${id}`);
     // A reader does not outlive the key or the session that it came with.
-    if (endedKeys.size + endedSessions.size > 0) waiters.notifyAll("job ");
+    if (endedKeys.size + endedSessions.size > 0) for (const kind of ["job ", "watch "]) waiters.notifyAll(kind);
   }
 
   async #measure({ unmeasured }: Effects): Promise<void> {

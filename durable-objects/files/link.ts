@@ -4,6 +4,7 @@
 
 import { hmac } from "@noble/hashes/hmac.js";
 import { sha256 } from "@noble/hashes/sha2.js";
+import { base64Url } from "../../contract/text/base64.ts";
 import { isSameDigest } from "../../domain/access/key.ts";
 import type { Jurisdiction } from "../object-name.ts";
 
@@ -22,19 +23,13 @@ const REGIONS: Readonly<Record<string, Jurisdiction>> = { eu: "eu", fedramp: "fe
 
 const encoder = new TextEncoder();
 
-const base64Url = (bytes: Uint8Array): string =>
-  btoa(String.fromCharCode(...bytes))
-    .replaceAll("+", "-")
-    .replaceAll("/", "_")
-    .replace(/=+$/, "");
-
 const macOf = (secret: string, text: string): string =>
   base64Url(hmac(sha256, encoder.encode(secret), encoder.encode(`${PURPOSE}\n${text}`)));
 
-/** The path of a link to a file. */
+/** The path of a link to a file. A name that an earlier release cut in the middle of a character has one, too. */
 export const linkPath = (secret: string, link: Link, name: string): string => {
   const text = [link.tenant, link.jurisdiction ?? "", link.fileId, String(link.untilSeconds)].join(".");
-  return `/files/${text}.${macOf(secret, text)}/${encodeURIComponent(name)}`;
+  return `/files/${text}.${macOf(secret, text)}/${encodeURIComponent(name.toWellFormed())}`;
 };
 
 /** null: not ours, or its time is over. */

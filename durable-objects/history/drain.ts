@@ -6,7 +6,7 @@ import { within } from "../../contract/text/within.ts";
 import { retryDelayMs } from "../../domain/job/backoff.ts";
 import { log } from "../../log/log.ts";
 import type { Store } from "../store/open.ts";
-import { DRAIN_DELAY_MS, type OutboxRow } from "../store/outbox.ts";
+import { DRAIN_DELAY_MS, type OutboxRow, RECENT_CHARS } from "../store/outbox.ts";
 import { Recent } from "../store/recent.ts";
 import { type Projection, projectionOf, type Sent } from "./projection.ts";
 import type { Insert } from "./statements.ts";
@@ -21,6 +21,8 @@ const RETRY_MAX_MS = 60_000;
 const KNOWN_JOBS = 8_000;
 /** A run leaves younger changes to the next one. */
 const YOUNG_MS = DRAIN_DELAY_MS / 2;
+/** History that has not answered for longer is not waited for. */
+const ANSWERS_WITHIN_MS = 2_000;
 /** During a run the alarm checks again after this time. */
 const RUNNING_CHECK_MS = 5_000;
 
@@ -51,6 +53,8 @@ export class Drain {
   #queries = 0;
   #retryAt = 0;
   #retryDelayMs = 0;
+  /** When the load under way was sent. */
+  #sentAt = Number.POSITIVE_INFINITY;
   /** The next load, while D1 works on the one before it. */
   #prepared: Load | null = null;
   /** Jobs in D1, or on their way. */
@@ -62,6 +66,11 @@ export class Drain {
 
   get isRunning(): boolean {
     return this.#running !== null || this.#isEmptying;
+  }
+
+  /** Whether history takes what it is sent. */
+  get isWell(): boolean {
+    return this.#failures === 0 && this.#tools.now() - this.#sentAt < ANSWERS_WITHIN_MS;
   }
 
   /** When the alarm must look at the outbox next; null if it is empty. */
@@ -88,9 +97,10 @@ export class Drain {
     });
   }
 
-  /** Nothing waits: the journal has little room, or the clock was set back and says nothing of how young a row is. */
+  /** Nothing waits: there is little room for more, or the clock was set back and says nothing of how young a row is. */
   #isUrgent(oldestAt: number | null): boolean {
-    return this.#tools.store.jobs.isCrowded() || (oldestAt ?? 0) > this.#tools.now();
+    const { store, now } = this.#tools;
+    return store.jobs.isCrowded() || store.outbox.waitingChars() > RECENT_CHARS || (oldestAt ?? 0) > now();
   }
 
   /** When it may try again; if the clock was set back, the wait does not get longer. */
@@ -133,6 +143,7 @@ export class Drain {
   #batch(untilAt: number): Promise<boolean> {
     this.#running ??= this.#carryOne(untilAt).finally(() => {
       this.#running = null;
+      this.#sentAt = Number.POSITIVE_INFINITY;
     });
     return this.#running;
   }
@@ -144,6 +155,7 @@ export class Drain {
       for (const [id, sent] of load.sent) this.#sent.keep(id, sent);
       // One more says when the tenant must wake. Rows may be of the journal alone: history gets nothing of them.
       this.#queries += load.inserts.length + 1;
+      this.#sentAt = this.#tools.now();
       const applied = load.inserts.length === 0 ? null : apply(load.inserts);
       const upToSeq = load.rows.at(-1)?.seq ?? 0;
       this.#prepareAfter(upToSeq, untilAt);

@@ -4,15 +4,18 @@
 import { log } from "../../log/log.ts";
 import { SERVICE, type TurnRunner } from "../calls/turn-runner.ts";
 import type { Store } from "../store/open.ts";
-import type { OutboxRow } from "../store/outbox.ts";
+import { type OutboxRow, RECENT_CHARS } from "../store/outbox.ts";
 import { nextWakeAt } from "../sweep/sweep.ts";
 import { storedCounters } from "../turn/counters.ts";
 import type { Wake } from "../turn/wake.ts";
 import { Drain } from "./drain.ts";
+import { Pace } from "./pace.ts";
 import type { SpanExporter } from "./span-exporter.ts";
 import { endedIn } from "./spans.ts";
 import type { Insert } from "./statements.ts";
 
+/** History that is so far behind does not catch up while a new job waits. */
+const FAR_CHARS = 4 * RECENT_CHARS;
 const READER_PATIENCE_MS = 10_000;
 /** One row each; the next request waits for them. */
 const WORKERS_A_DRAIN = 500;
@@ -31,6 +34,7 @@ interface HistoryTools {
 export class HistoryWriter {
   readonly #tools: HistoryTools;
   readonly #drain: Drain;
+  readonly #pace = new Pace(() => this.#spareChars());
   /** The size of the whole database after the last drain. */
   #databaseBytes: number | null = null;
 
@@ -73,6 +77,24 @@ export class HistoryWriter {
     const draining = this.#drain.start();
     if (draining !== null) waitUntil(draining.then(() => wake.arm(this.dueAt())));
     wake.arm(this.dueAt());
+  }
+
+  /** Whether new jobs wait (`roomFor`). */
+  get isHeld(): boolean {
+    return this.#pace.isHeld;
+  }
+
+  /** Resolves when history is near enough for what a request of this length makes. */
+  async roomFor(chars: number): Promise<void> {
+    if (!this.isHeld) return;
+    this.start();
+    await this.#pace.wait(chars);
+  }
+
+  /** A history that is away, or that was for long, is not waited for. */
+  #spareChars(): number {
+    const waiting = this.#tools.store.outbox.waitingChars();
+    return this.#drain.isWell && waiting < FAR_CHARS ? RECENT_CHARS - waiting : Number.POSITIVE_INFINITY;
   }
 
   /** Stores for the Cron Trigger when this object must wake, and how long its jobs are kept. */
@@ -130,10 +152,9 @@ export class HistoryWriter {
       if (store.jobs.settle(seq, nowAt)) wake.note(store.jobs.nextDueAt());
       wake.note(store.jobs.nextMoveAt(seq));
       const { memory } = turns;
-      memory.historyBytes += store.outbox.charsUpTo(seq);
+      memory.historyBytes += store.outbox.removeUpTo(seq);
       store.settings.putHistoryBytes(memory.historyBytes);
       memory.stored.databaseBytes = this.#databaseBytes;
-      store.outbox.removeUpTo(seq);
       memory.drainedSeq = seq;
       store.settings.putCounters(storedCounters(memory.counters));
       memory.counters.latencies.storeAll(store.latency);
@@ -141,6 +162,7 @@ export class HistoryWriter {
       if (store.jobs.unshelve(store.outbox.goneSeq(), nowAt)) wake.note(nowAt);
       this.#storeWorkers();
     });
+    this.#pace.release();
   }
 
   /**

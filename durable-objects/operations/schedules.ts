@@ -3,7 +3,7 @@
 
 import { presentSchedule, type ScheduleResource, type ScheduleRunResource } from "../../contract/schedule.ts";
 import { toIso } from "../../contract/words/field.ts";
-import { createJob, type NewJob } from "../../domain/job/job.ts";
+import { createJob, type NewJob } from "../../domain/job/new-job.ts";
 import { permit } from "../../domain/killswitch.ts";
 import { describeReached } from "../../domain/money/budget.ts";
 import {
@@ -26,6 +26,7 @@ import { admit } from "../placing/routing.ts";
 import { removedModelNote } from "../steps/catalog.ts";
 import { inFlow } from "../steps/flow.ts";
 import { type Idempotency, type Replayable, withIdempotency } from "../steps/idempotency.ts";
+import { refuseGoneFiles } from "../steps/job-files.ts";
 import { countRequest, refuseModel, refuseOverLimits } from "../steps/key-limits.ts";
 import { budgetAgainst } from "../steps/reached-budgets.ts";
 import type { ScheduleRun } from "../store/outbox.ts";
@@ -37,13 +38,24 @@ export const present = (turn: Turn, schedule: Schedule, preview: readonly number
 
 export const create = (turn: Turn, request: NewSchedule): Result<ScheduleResource, Refusal> => {
   if (turn.store.schedules.find(request.name) !== null) return err({ code: "schedule_exists", name: request.name });
-  const created = createSchedule(request, turn.nowAt);
+  const created = newSchedule(turn, request);
   if (!created.ok) return created;
-  const allowed = refuseModel(turn, [created.value.model]);
-  if (!allowed.ok) return allowed;
   put(turn, created.value);
   turn.audit("schedule.created", request.name, timingDetail(created.value));
   return ok(present(turn, created.value));
+};
+
+const newSchedule = (turn: Turn, request: NewSchedule): Result<Schedule, Refusal> => {
+  const created = createSchedule(request, turn.nowAt);
+  if (!created.ok) return created;
+  const allowed = refuseAsked(turn, created.value.model, request.files);
+  return allowed.ok ? created : allowed;
+};
+
+/** What every one of its jobs would be refused for. */
+const refuseAsked = (turn: Turn, model: string | null, files: readonly string[] = []): Result<null, Refusal> => {
+  const allowed = refuseModel(turn, [model]);
+  return allowed.ok ? refuseGoneFiles(turn, [{ files }]) : allowed;
 };
 
 const put = (turn: Turn, schedule: Schedule): void => {
@@ -84,7 +96,7 @@ export const preview = (
   turn: Turn,
   request: { schedule: NewSchedule; count: number },
 ): Result<readonly string[], Refusal> => {
-  const created = createSchedule(request.schedule, turn.nowAt);
+  const created = newSchedule(turn, request.schedule);
   if (!created.ok) return created;
   return ok(previewRuns(storedTiming(created.value), turn.nowAt, request.count).map(toIso));
 };
@@ -97,7 +109,7 @@ export const patch = (
   if (found === null) return err(notFound("schedule", request.name));
   const checked = patchSchedule(found, request.patch, turn.nowAt);
   if (!checked.ok) return checked;
-  const allowed = refuseModel(turn, [checked.value.model]);
+  const allowed = refuseAsked(turn, checked.value.model, request.patch.files);
   if (!allowed.ok) return allowed;
   // A run that was due before the patch still happens; the patch applies to the result.
   const current = runIfDue(turn, found);

@@ -1,9 +1,9 @@
 // Whether the tenant has room for more: what it may store, and how many different requirements may wait. Nobody who
 // finishes or stops work is asked.
 
-import { type NewJob, requirementsOfNew } from "../../domain/job/job.ts";
+import { type NewJob, requirementsOfNew } from "../../domain/job/new-job.ts";
 import { groupKeyOf } from "../../domain/job/queue.ts";
-import { choose } from "../../domain/routing/routing.ts";
+import { choose } from "../../domain/routing/choice.ts";
 import { BYTES_A_GB } from "../../domain/tenant/storage-use.ts";
 import type { Refusal } from "../../domain/words/refusal.ts";
 import { err, ok, type Result } from "../../domain/words/result.ts";

@@ -1,6 +1,7 @@
 // What the router gets from the tenant: its rules, prices and closed providers at this instant, and a job's requirements.
 
-import { enqueuedAt, type Job } from "../../domain/job/job.ts";
+import type { Job } from "../../domain/job/job.ts";
+import { enqueuedAt } from "../../domain/job/queue-place.ts";
 import type { BatchRules } from "../../domain/routing/batch-room.ts";
 import type { RoutePolicy, RouteRequest } from "../../domain/routing/filter.ts";
 import { heldByMoney } from "../steps/key-limits.ts";

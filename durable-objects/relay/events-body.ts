@@ -2,9 +2,12 @@
 
 import { MAX_PART_BYTES } from "../../contract/data-line.ts";
 import { WholeEvents } from "../../contract/text/whole-events.ts";
+import type { RelayedStream } from "./relayed-stream.ts";
+
+type Body = ReadableStream<Uint8Array> | null;
 
 /** The events that each chunk makes whole; empty if it makes none. Throws on an event that is too long. */
-export async function* wholeEventsIn(body: ReadableStream<Uint8Array> | null): AsyncGenerator<string> {
+async function* wholeEventsIn(body: Body): AsyncGenerator<string> {
   const decoder = new TextDecoder();
   const events = new WholeEvents();
   for await (const bytes of (body ?? []) as AsyncIterable<Uint8Array>) {
@@ -13,3 +16,31 @@ export async function* wholeEventsIn(body: ReadableStream<Uint8Array> | null): A
     yield decoder.decode(whole, { stream: true });
   }
 }
+
+/** Returns false for a body that nobody needs, or whose holder has ended: its rest is not taken. */
+export const takeEvents = async (
+  stream: RelayedStream,
+  holder: string | null,
+  body: Body,
+  take: (events: string) => void,
+): Promise<boolean> => {
+  const ended = Promise.withResolvers<boolean>();
+  const end = (): void => {
+    stream.noteLeft(Date.now());
+    ended.resolve(false);
+  };
+  const writer = { holder, end };
+  stream.noteWriter(writer);
+  const takeAll = async (): Promise<boolean> => {
+    for await (const events of wholeEventsIn(body)) {
+      if (stream.isOver || stream.isReaderGone || stream.writer !== writer) return false;
+      if (events !== "") take(events);
+    }
+    return true;
+  };
+  // A body that breaks off is treated like one that ends: its worker's report has the outcome.
+  const isWhole = await Promise.race([takeAll().catch(() => true), ended.promise]);
+  if (!isWhole || stream.isReaderGone) return false;
+  stream.noteLeft(Date.now());
+  return true;
+};

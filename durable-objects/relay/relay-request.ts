@@ -18,10 +18,12 @@ export interface ReadRequest {
   readonly lease: number;
   /** The tenant, to which the relay reports a reader that leaves. */
   readonly jurisdiction: Jurisdiction | null;
+  /** Who reads, or writes, as the tenant knows it; null: the client that asked, whose job ends with its key. */
+  readonly holder: string | null;
   readonly wishes: ReaderWishes;
 }
 
-export const queryOf = ({ jobId, lease, jurisdiction, wishes }: ReadRequest): string =>
+export const queryOf = ({ jobId, lease, jurisdiction, holder, wishes }: ReadRequest): string =>
   new URLSearchParams({
     job: jobId,
     lease: String(lease),
@@ -31,6 +33,7 @@ export const queryOf = ({ jobId, lease, jurisdiction, wishes }: ReadRequest): st
     strip: wishes.stripsUsage ? "1" : "",
     keep: String(wishes.keepAliveMs),
     after: String(wishes.after),
+    holder: holder ?? "",
   }).toString();
 
 /** `text`: the query. */
@@ -41,6 +44,7 @@ export const readRequestOf = (text: string): ReadRequest => {
     jobId: query.get("job") ?? "",
     lease: Number(query.get("lease")),
     jurisdiction: (query.get("jurisdiction") || null) as Jurisdiction | null,
+    holder: query.get("holder") || null,
     wishes: {
       api: api satisfies Api | null,
       isNumbered: query.get("numbered") === "1",

@@ -21,9 +21,10 @@ import { type Jurisdiction, objectNamed } from "../object-name.ts";
 import { answerClose, close, send } from "../sockets/hibernating-sockets.ts";
 import { LINE_URL, openLine } from "../sockets/object-line.ts";
 import { PING, PONG } from "../sockets/tenant-socket.ts";
-import { wholeEventsIn } from "./events-body.ts";
+import { takeEvents } from "./events-body.ts";
 import { HeldBodies } from "./held-bodies.ts";
 import { makeRoom, noteHolder } from "./held-output.ts";
+import { endInvalid, HOLDERS_EVERY_MS } from "./holder-check.ts";
 import { ReadingLine } from "./reading-line.ts";
 import { MAX_STREAMS, UNCONFIRMED_BYTES } from "./relay-bounds.ts";
 import { heldJobOf, type ReadRequest, readRequestOf } from "./relay-request.ts";
@@ -60,6 +61,7 @@ export class Relay<Env extends RelayEnv = RelayEnv> extends DurableObject<Env> {
   /** Characters since the memory was last looked at. */
   #unweighedChars = 0;
   #ticking: ReturnType<typeof setInterval> | null = null;
+  #holdersAt = 0;
 
   constructor(state: DurableObjectState, env: Env) {
     super(state, env);
@@ -193,33 +195,21 @@ export class Relay<Env extends RelayEnv = RelayEnv> extends DurableObject<Env> {
     const leave = (): void => {
       if (stream.readers.delete(reader) && !asked.wishes.isNumbered) this.#readerGone(stream, false);
     };
-    const reader = new Reader(asked.wishes, nowAt, open(leave));
+    const reader = new Reader(asked, nowAt, open(leave));
     stream.join(reader, nowAt);
     if (stream.isToldLost) this.#tell((tenant) => tenant.streamLost(stream.jobId, stream.lease));
     return OK;
   }
 
-  /** Over HTTP: a body of events, for networks without WebSockets. */
-  async #write({ jobId, lease }: ReadRequest, request: Request): Promise<Response> {
+  /** Over HTTP: a body of events, for networks without WebSockets. The first also counts as `job.streaming`. */
+  async #write({ jobId, lease, holder }: ReadRequest, request: Request): Promise<Response> {
     const stream = this.#stream(jobId, lease, Date.now());
     this.#unconfirmed.remove(stream);
-    stream.noteWriter();
-    // A body that breaks off is treated like one that ends: its worker's report has the outcome.
-    const isRefused = await this.#take(stream, request).catch(() => false);
-    if (isRefused || stream.isReaderGone) return refused(stream);
-    stream.noteLeft(Date.now());
-    return new Response(null, { status: NO_CONTENT });
-  }
-
-  /** The first event also counts as the worker's `job.streaming`. Returns whether the stream has no reader any more. */
-  async #take(stream: RelayedStream, request: Request): Promise<boolean> {
-    for await (const whole of wholeEventsIn(request.body)) {
-      if (stream.isOver || stream.isReaderGone) return true;
-      if (whole === "") continue;
-      if (!stream.hasEvents) this.#tell((tenant) => tenant.firstToken(stream.jobId, stream.lease));
-      this.#publish(stream, whole, Date.now());
-    }
-    return false;
+    const isWhole = await takeEvents(stream, holder, request.body, (events) => {
+      if (!stream.hasEvents) this.#tell((tenant) => tenant.firstToken(jobId, lease));
+      this.#publish(stream, events, Date.now());
+    });
+    return isWhole ? new Response(null, { status: NO_CONTENT }) : refused(stream);
   }
 
   /** Streams that the tenant took from this worker end at once, whatever the worker does. */
@@ -345,6 +335,7 @@ export class Relay<Env extends RelayEnv = RelayEnv> extends DurableObject<Env> {
     this.#forgetUnwanted(nowAt);
     this.#serveReaders(nowAt);
     this.#confirm();
+    this.#checkHolders(nowAt);
     this.#makeRoom();
     const silent = [...this.#streams.values()].filter((stream) => stream.shouldAsk(nowAt));
     if (silent.length > 0) this.ctx.waitUntil(this.#askAbout(silent).catch(() => undefined));
@@ -352,6 +343,13 @@ export class Relay<Env extends RelayEnv = RelayEnv> extends DurableObject<Env> {
     clearInterval(this.#ticking);
     this.#ticking = null;
     noteHolder(this, false);
+  }
+
+  #checkHolders(nowAt: number): void {
+    if (nowAt - this.#holdersAt < HOLDERS_EVERY_MS) return;
+    this.#holdersAt = nowAt;
+    const open = [...this.#streams.values()].flatMap((stream) => stream.heldOpen());
+    this.#tell((tenant) => endInvalid(open, (holders) => tenant.areValid(holders)));
   }
 
   /** Streams whose worker, or whose line, has been gone for too long. One without events may begin elsewhere. */

@@ -7,6 +7,7 @@ import { doorErrorOf } from "../../contract/front-door/door-status.ts";
 import type { JobError } from "../../domain/job/job.ts";
 import { streamLost } from "../../domain/job/job-error.ts";
 import { APIS, type Api } from "../../domain/words/api.ts";
+import type { HeldOpen } from "./holder-check.ts";
 import { WINDOW_BYTES } from "./relay-bounds.ts";
 import type { Reader } from "./stream-reader.ts";
 import { WindowPart } from "./window-part.ts";
@@ -50,6 +51,8 @@ export class RelayedStream {
   #askedAt: number;
   /** The worker's body of events has ended without an end of the stream. */
   #isLeft = false;
+  /** The body of events that comes over HTTP. */
+  writer: HeldOpen | null = null;
   isReaderGone = false;
   /** A client got the error that the stream is lost, whatever its worker reports. */
   isToldLost = false;
@@ -76,13 +79,28 @@ export class RelayedStream {
     return this.#firstEvent.promise;
   }
 
-  /** Its worker has begun to send it over HTTP. */
-  noteWriter(): void {
+  /** Its worker has begun to send it over HTTP. One body at a time is taken. */
+  noteWriter(writer: HeldOpen): void {
+    this.writer?.end();
+    this.writer = writer;
     this.#isLeft = false;
+  }
+
+  /** By its writer and its readers. */
+  heldOpen(): HeldOpen[] {
+    const read = [...this.readers].map((reader) => {
+      const end = (): void => {
+        this.readers.delete(reader);
+        reader.cut();
+      };
+      return { holder: reader.holder, end };
+    });
+    return this.writer === null ? read : [this.writer, ...read];
   }
 
   /** Its worker has sent all that it will send over HTTP. */
   noteLeft(nowAt: number): void {
+    this.writer = null;
     this.#isLeft = true;
     this.#lastAt = nowAt;
   }
@@ -106,9 +124,9 @@ export class RelayedStream {
     return true;
   }
 
-  /** Whether a reader can get all events after this one. */
+  /** Whether a reader can get all events after this one. Of one that is not known here, the events since are lost. */
   has(after: number): boolean {
-    return after >= this.#dropped;
+    return after >= this.#dropped && (after === 0 || after <= this.#countAll());
   }
 
   /** Characters of events so far, those that left the window included. */

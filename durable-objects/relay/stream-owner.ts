@@ -28,6 +28,8 @@ export interface StreamOwner {
   endsOf(leases: readonly StreamLease[]): Promise<AttemptEnd[]>;
   /** Which of them it gave to this worker. */
   givenTo(instance: string, leases: readonly StreamLease[]): Promise<boolean[]>;
+  /** Which of these keys and sessions have not ended. */
+  areValid(holders: readonly string[]): Promise<boolean[]>;
   /** A client got the error that its stream is lost: its job ends, too. */
   streamLost(jobId: string, lease: number): Promise<void>;
 }

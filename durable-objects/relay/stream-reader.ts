@@ -4,6 +4,7 @@
 import type { Api } from "../../domain/words/api.ts";
 import { costOf } from "../sockets/reading-frames.ts";
 import { BURST_BYTES, BURST_MS, PIECE_BYTES, WINDOW_BYTES } from "./relay-bounds.ts";
+import type { ReadRequest } from "./relay-request.ts";
 
 /** A comment: it keeps a silent connection alive. */
 export const KEEP_ALIVE = ": keep-alive\n\n";
@@ -33,6 +34,7 @@ const KEEP_ALIVE_BYTES = new TextEncoder().encode(KEEP_ALIVE);
 export type OpenOutlet = (leave: () => void) => Outlet;
 
 export class Reader {
+  readonly holder: string | null;
   readonly wishes: ReaderWishes;
   readonly #outlet: Outlet;
   #lastWriteAt: number;
@@ -40,7 +42,8 @@ export class Reader {
   /** Since when it has left more unread than allowed, and up to where it must read to count as a reader. */
   #behind: { readonly sinceAt: number; readonly untilBytes: number } | null = null;
 
-  constructor(wishes: ReaderWishes, nowAt: number, outlet: Outlet) {
+  constructor({ holder, wishes }: Pick<ReadRequest, "holder" | "wishes">, nowAt: number, outlet: Outlet) {
+    this.holder = holder;
     this.wishes = wishes;
     this.#outlet = outlet;
     this.#lastWriteAt = nowAt;

@@ -3,7 +3,7 @@
 import { presentTask } from "../../contract/fleet/model-task.ts";
 import { type CountedWorker, fleetByProvider } from "../../contract/fleet-by-provider.ts";
 import { presentJob } from "../../contract/jobs/job.ts";
-import { type LiveJob, type LiveMessage, MAX_LIVE_RESOURCES } from "../../contract/live.ts";
+import { type LiveJob, type LiveMessage, MAX_LIVE_RESOURCES, MAX_SNAPSHOT_RESOURCES } from "../../contract/live.ts";
 import { startOf } from "../../contract/text/start-of.ts";
 import { toIso } from "../../contract/words/field.ts";
 import { keptPayload } from "../../domain/front-door/front-door.ts";
@@ -43,13 +43,10 @@ const presentLive = (turn: Turn, job: Job): LiveJob => {
   return { ...rest, prompt_start: startOf(prompt, PROMPT_START_CHARS) };
 };
 
-/** Jobs in each status now, as the job list counts them. */
+/** Open jobs now, and final ones of all time. Of the final statuses a job can only leave `failed`. */
 const statusCounts = (turn: Turn): Record<JobStatus, number> => {
-  const { jobsByStatus, retriedCount, prunedByStatus } = turn.memory.counters;
-  const kept = (status: JobStatus): number => Math.max(0, jobsByStatus[status] - (prunedByStatus[status] ?? 0));
-  // Of the final statuses a job can only leave `failed`.
-  const failed = Math.max(0, kept("failed") - retriedCount);
-  return { completed: kept("completed"), cancelled: kept("cancelled"), failed, ...turn.memory.open };
+  const { jobsByStatus, retriedCount } = turn.memory.counters;
+  return { ...jobsByStatus, failed: Math.max(0, jobsByStatus.failed - retriedCount), ...turn.memory.open };
 };
 
 /** Stored at once, because history reports it only once. */
@@ -58,6 +55,7 @@ export const countPruned = (turn: Turn, pruned: Partial<Record<JobStatus, number
   if (turn.store.settings.identity() === null) return null;
   const { counters } = turn.memory;
   const before = keptInHistory(turn);
+  turn.effects.changedTopics.add("storage");
   for (const [status, count] of Object.entries(pruned) as [JobStatus, number][])
     counters.prunedByStatus[status] = (counters.prunedByStatus[status] ?? 0) + count;
   turn.store.settings.putCounters(storedCounters(counters));
@@ -72,7 +70,8 @@ export const countPruned = (turn: Turn, pruned: Partial<Record<JobStatus, number
 
 const keptInHistory = (turn: Turn): number => {
   const { completed, failed, cancelled } = statusCounts(turn);
-  return completed + failed + cancelled;
+  const pruned = Object.values(turn.memory.counters.prunedByStatus).reduce((sum, many) => sum + many, 0);
+  return Math.max(0, completed + failed + cancelled - pruned);
 };
 
 /** The fields of each worker that the totals use. */
@@ -87,8 +86,11 @@ function* counted(turn: Turn): Generator<CountedWorker> {
 export const liveSnapshot = (turn: Turn): LiveMessage => ({
   type: "snapshot",
   server_time: toIso(turn.nowAt),
-  jobs: turn.store.jobs.newest(MAX_LIVE_RESOURCES).map((job) => presentLive(turn, job)),
-  workers: [...turn.memory.fleet.members()].slice(0, MAX_LIVE_RESOURCES).map((one) => presentMember(turn, one)),
+  jobs: turn.store.jobs.newest(MAX_SNAPSHOT_RESOURCES).map((job) => presentLive(turn, job)),
+  workers: [...turn.memory.fleet.members()]
+    // All of a small fleet, which viewers then sum up themselves.
+    .slice(0, turn.memory.fleet.size > MAX_LIVE_RESOURCES ? MAX_SNAPSHOT_RESOURCES : MAX_LIVE_RESOURCES)
+    .map((one) => presentMember(turn, one)),
   workers_total: turn.memory.fleet.size,
   fleet: fleetByProvider(counted(turn)),
   schedules: turn.store.schedules.page(MAX_LIVE_RESOURCES, 0).map((one) => presentSchedule(turn, one)),
@@ -98,7 +100,7 @@ export const liveSnapshot = (turn: Turn): LiveMessage => ({
   minutes: minutesSince(turn, turn.nowAt - HOUR_MS),
   ...costState(turn),
   ...catalogState(turn),
-  ...storageState(turn),
+  ...storage(turn),
 });
 
 export const liveUpdates = (turn: Turn, changes: LiveChanges): LiveMessage[] => {
@@ -131,7 +133,7 @@ export const liveUpdates = (turn: Turn, changes: LiveChanges): LiveMessage[] => 
   }
   if (changes.topics.has("fleet")) messages.push({ type: "fleet.updated", fleet: fleetByProvider(counted(turn)) });
   if (changes.topics.has("cost")) messages.push({ type: "cost.updated", ...costState(turn) });
-  if (changes.topics.has("storage")) messages.push({ type: "storage.updated", ...storageState(turn) });
+  if (changes.topics.has("storage")) messages.push({ type: "storage.updated", ...storage(turn) });
   return messages;
 };
 
@@ -140,6 +142,8 @@ const NEWEST_MS = 120_000;
 
 const minutesSince = (turn: Turn, at: number) =>
   turn.memory.counters.activity.since(at).map((minute) => ({ ...minute, at: toIso(minute.at) }));
+
+const storage = (turn: Turn) => ({ ...storageState(turn), pruned: turn.memory.counters.prunedByStatus });
 
 const catalogState = (turn: Turn) => ({ removed_models: removedModelsInUse(turn) });
 

@@ -2,7 +2,8 @@
 
 import type { Share } from "../../domain/job/fair-order.ts";
 import { COMMON_FLOW, flowOf, MAX_FLOWS } from "../../domain/job/flows.ts";
-import { type Job, type JobPayload, type NewJob, requirementsOfNew, type Usage } from "../../domain/job/job.ts";
+import type { Job, JobPayload, Usage } from "../../domain/job/job.ts";
+import { type NewJob, requirementsOfNew } from "../../domain/job/new-job.ts";
 import { groupKeyOf } from "../../domain/job/queue.ts";
 import { weightOf } from "../turn/flow-turns.ts";
 import type { Turn } from "../turn/turn.ts";

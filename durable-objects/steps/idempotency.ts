@@ -3,7 +3,7 @@
 
 import { type JobResource, presentJob } from "../../contract/jobs/job.ts";
 import { fromIso } from "../../contract/words/field.ts";
-import { createJob, type NewJob } from "../../domain/job/job.ts";
+import { createJob, type NewJob } from "../../domain/job/new-job.ts";
 import { HOUR_MS } from "../../domain/words/duration.ts";
 import type { Refusal } from "../../domain/words/refusal.ts";
 import { err, ok, type Result } from "../../domain/words/result.ts";

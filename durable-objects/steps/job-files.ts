@@ -4,16 +4,17 @@
 import type { LeasedJob } from "../../contract/fleet/worker.ts";
 import { timeoutOf } from "../../domain/config.ts";
 import { RESULT_PURPOSE } from "../../domain/file/file.ts";
-import type { Job, NewJob } from "../../domain/job/job.ts";
+import type { Job } from "../../domain/job/job.ts";
 import { failForFile } from "../../domain/job/lease.ts";
+import type { NewJob } from "../../domain/job/new-job.ts";
 import { DAY_MS } from "../../domain/words/duration.ts";
 import { invalid, type Refusal } from "../../domain/words/refusal.ts";
 import { err, ok, type Result } from "../../domain/words/result.ts";
 import type { Turn } from "../turn/turn.ts";
 import { findReadable, findVisible } from "./find-file.ts";
 
-/** Every file of a new job is there, and its creator may see it. */
-export const refuseGoneFiles = (turn: Turn, asked: readonly NewJob[]): Result<null, Refusal> => {
+/** Every file of a new job, or of a schedule's jobs, is there, and its creator may see it. */
+export const refuseGoneFiles = (turn: Turn, asked: readonly Pick<NewJob, "files">[]): Result<null, Refusal> => {
   for (const [at, { files = [] }] of asked.entries()) {
     for (const [index, id] of files.entries()) {
       if (findVisible(turn, id).ok) continue;

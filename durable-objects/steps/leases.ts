@@ -2,7 +2,8 @@
 
 import { type LeasedJob, presentLease } from "../../contract/fleet/worker.ts";
 import type { Member } from "../../domain/fleet/fleet.ts";
-import { inLeaseOrder, type Job } from "../../domain/job/job.ts";
+import type { Job } from "../../domain/job/job.ts";
+import { inLeaseOrder } from "../../domain/job/queue-place.ts";
 import type { Turn } from "../turn/turn.ts";
 import { leasedFiles } from "./job-files.ts";
 

@@ -19,7 +19,7 @@ import { all, type Sql } from "./sql.ts";
  * The journal's capacity: above it the older half moves to the tables. `chars` counts records, prompts, inputs and
  * results; `readChars` what waking reads, where a job stands once for each of its changes. A prompt with its input, or a
  * result, of more than `textChars` is never here. A job that history has as open stays for `stayMs` after its creation,
- * while no more than `stayChars` are written: rows that history has are kept for it.
+ * while no more than `stayChars` are written, unless it has ended: rows that history has are kept for it.
  */
 export const JOURNAL_ROOM = {
   jobs: 16_000,
@@ -222,7 +222,9 @@ export class Journal {
   /** Whether it may be here although history has its creation. */
   mayStay({ job, begunAtChars, isEarlier }: Journaled, nowAt: number): boolean {
     const isYoung = nowAt < job.createdAt + JOURNAL_ROOM.stayMs;
-    return isYoung && !isEarlier && this.#writtenChars - begunAtChars <= JOURNAL_ROOM.stayChars;
+    // One that has ended leaves as soon as history has its end: a burst must not write each job once more.
+    const isShort = isFinal(job.status) || this.#writtenChars - begunAtChars <= JOURNAL_ROOM.stayChars;
+    return isYoung && !isEarlier && isShort;
   }
 
   /** The oldest job here. */

@@ -81,8 +81,8 @@ export interface OutboxRoom {
 
 /** Changes are sent when they are this old, readers do not wait: a job that ends meanwhile is written once. */
 export const DRAIN_DELAY_MS = 2_000;
-/** Rows that leave soon after they came are not read again, up to this many characters. */
-const RECENT_CHARS = 8_000_000;
+/** Rows that leave soon after they came are not read again, up to this many characters: about ten thousand jobs. */
+export const RECENT_CHARS = 12_000_000;
 
 type Seqs = Pick<SettingsTable, "drainedSeq" | "putDrainedSeq">;
 
@@ -119,11 +119,16 @@ export const outboxTable = (sql: Sql, journal: Pick<Journal, "takeRow" | "oldest
   };
   const recent = new Map<number, OutboxRow>();
   let recentChars = 0;
+  /** Of the rows that history does not have; null: not read yet. */
+  let waitingChars: number | null = null;
   const forgetRecent = (): void => {
     recent.clear();
     recentChars = 0;
     drainedSeq = null;
+    waitingChars = null;
   };
+  const charsUpTo = (seq: number): number =>
+    scalar(sql, "SELECT SUM(chars) FROM outbox WHERE seq > ? AND seq <= ?", drained(), seq) ?? 0;
   const read = (seq: number): OutboxEntries =>
     readEntries(first(sql, "SELECT body FROM outbox WHERE seq = ?", seq)?.body as string);
 
@@ -140,6 +145,7 @@ export const outboxTable = (sql: Sql, journal: Pick<Journal, "takeRow" | "oldest
         textOf(entries),
         journal.takeRow(seq),
       );
+      if (waitingChars !== null) waitingChars += chars;
       if (recentChars + chars > RECENT_CHARS) return;
       recent.set(seq, row);
       recentChars += chars;
@@ -184,15 +190,23 @@ export const outboxTable = (sql: Sql, journal: Pick<Journal, "takeRow" | "oldest
         drained(),
       ) ?? 0,
 
-    charsUpTo: (seq: number): number =>
-      scalar(sql, "SELECT SUM(chars) FROM outbox WHERE seq > ? AND seq <= ?", drained(), seq) ?? 0,
+    /** How much history does not have. */
+    waitingChars: (): number => {
+      waitingChars ??= charsUpTo(Number.MAX_SAFE_INTEGER);
+      return waitingChars;
+    },
 
     /** No row up to this one is kept; history has them. */
     goneSeq: (): number =>
       Math.min(drained(), (scalar(sql, "SELECT MIN(seq) FROM outbox") ?? Number.POSITIVE_INFINITY) - 1),
 
-    /** History has the rows up to this one. Those that a job of the journal needs stay, until the next call. */
-    removeUpTo: (seq: number): void => {
+    /**
+     * History has the rows up to this one. Those that a job of the journal needs stay, until the next call. Returns how
+     * much they had.
+     */
+    removeUpTo: (seq: number): number => {
+      const taken = charsUpTo(seq);
+      if (waitingChars !== null) waitingChars -= taken;
       settings.putDrainedSeq(seq);
       drainedSeq = seq;
       const neededSeq = journal.oldest?.firstSeq ?? Number.POSITIVE_INFINITY;
@@ -202,6 +216,7 @@ export const outboxTable = (sql: Sql, journal: Pick<Journal, "takeRow" | "oldest
         recent.delete(known);
         recentChars -= chars;
       }
+      return taken;
     },
   };
 };

@@ -341,6 +341,16 @@ export const SCHEMA_STEPS: readonly SchemaStep[] = [
     `ALTER TABLE unreported ADD COLUMN is_estimated INTEGER NOT NULL DEFAULT 0`,
     `ALTER TABLE unreported ADD COLUMN estimated_nano_usd INTEGER`,
   ],
+  // A slot of latency is one row, with all of its dimensions.
+  [
+    `CREATE TABLE latency_slots (
+      kind TEXT NOT NULL, at INTEGER NOT NULL, body TEXT NOT NULL, PRIMARY KEY (kind, at)
+    ) WITHOUT ROWID`,
+    `INSERT INTO latency_slots (kind, at, body)
+      SELECT kind, at, json_group_object(dimension, json(body)) FROM latency GROUP BY kind, at`,
+    `DROP TABLE latency`,
+    `ALTER TABLE latency_slots RENAME TO latency`,
+  ],
 ];
 
 /** The version of a database after all steps. */

@@ -22,8 +22,8 @@ import { type BatchLine, type Fault, type LineRules, wholeFault } from "../../do
 import { linesToFeed } from "../../domain/batch/feeding.ts";
 import type { LineAnswer } from "../../domain/batch/line-answer.ts";
 import type { FileRecord } from "../../domain/file/file.ts";
-import { createJob, type NewJob, requirementsOfNew } from "../../domain/job/job.ts";
 import type { ModelChoice } from "../../domain/job/job-facts.ts";
+import { createJob, type NewJob, requirementsOfNew } from "../../domain/job/new-job.ts";
 import { groupKeyOf } from "../../domain/job/queue.ts";
 import type { WebhookEvent } from "../../domain/webhook.ts";
 import { DAY_MS, SECOND_MS } from "../../domain/words/duration.ts";

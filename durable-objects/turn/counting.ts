@@ -1,7 +1,8 @@
 // Counts each change of a job, for the metrics and the dashboard: jobs by status, what happened in each minute, waiting
 // times, streams.
 
-import { enqueuedAt, type Job } from "../../domain/job/job.ts";
+import type { Job } from "../../domain/job/job.ts";
+import { enqueuedAt } from "../../domain/job/queue-place.ts";
 import { isFinal, type JobStatus } from "../../domain/words/job-status.ts";
 import type { OpenStatus } from "../store/jobs/open-counts.ts";
 import type { Memory } from "./memory.ts";

@@ -1,7 +1,16 @@
 // The slots of latency that are being filled, in memory: stored when they end, and with each drain, as the counters are.
 // Sleep loses nothing, a crash the figures of a moment.
 
-import { DIMENSIONS, type Dimension, note, observationOf, type Slot, valuesOf } from "../../domain/insight/latency.ts";
+import {
+  DIMENSIONS,
+  type Dimension,
+  noSlots,
+  note,
+  observationOf,
+  type Slot,
+  type Slots,
+  valuesOf,
+} from "../../domain/insight/latency.ts";
 import { SLOT_KINDS, type SlotKind, slotAt } from "../../domain/insight/slots.ts";
 import type { Job, Usage } from "../../domain/job/job.ts";
 import type { Store } from "../store/open.ts";
@@ -9,60 +18,51 @@ import type { Store } from "../store/open.ts";
 type SlotStore = Store["latency"];
 
 interface Filling {
-  readonly kind: SlotKind;
-  readonly by: Dimension;
   readonly at: number;
-  readonly slot: Slot;
+  readonly slots: Slots;
   isStored: boolean;
 }
 
-const nameOf = (kind: SlotKind, by: Dimension): string => `${kind} ${by}`;
-
-const PLACES = SLOT_KINDS.flatMap((kind) => DIMENSIONS.map((by) => ({ kind, by, name: nameOf(kind, by) })));
-type Place = (typeof PLACES)[number];
-
 export class Latencies {
-  readonly #filling = new Map<string, Filling>();
+  readonly #filling = new Map<SlotKind, Filling>();
 
   /** An attempt has completed. */
   note(store: SlotStore, job: Job, usage: Usage | null, nowAt: number): void {
     const observed = observationOf(job, usage);
     const values = valuesOf(job);
-    for (const place of PLACES) {
-      const named = values[place.by];
-      if (named.length === 0) continue;
-      const filling = this.#at(store, place, slotAt(place.kind, nowAt));
-      note(filling.slot, named, observed);
+    for (const kind of SLOT_KINDS) {
+      const filling = this.#at(store, kind, slotAt(kind, nowAt));
+      for (const by of DIMENSIONS) note(filling.slots[by], values[by], observed);
       filling.isStored = false;
     }
   }
 
-  #at(store: SlotStore, { kind, by, name }: Place, at: number): Filling {
-    const known = this.#filling.get(name);
+  #at(store: SlotStore, kind: SlotKind, at: number): Filling {
+    const known = this.#filling.get(kind);
     if (known?.at === at) return known;
     if (known !== undefined) {
-      this.#store(store, known);
+      this.#store(store, kind, known);
       store.removeOld(at);
     }
-    const made: Filling = { kind, by, at, slot: store.find(kind, by, at) ?? new Map(), isStored: true };
-    this.#filling.set(name, made);
+    const made: Filling = { at, slots: store.find(kind, at) ?? noSlots(), isStored: true };
+    this.#filling.set(kind, made);
     return made;
   }
 
-  #store(store: SlotStore, filling: Filling): void {
+  #store(store: SlotStore, kind: SlotKind, filling: Filling): void {
     if (filling.isStored) return;
-    store.put(filling.kind, filling.by, filling.at, filling.slot);
+    store.put(kind, filling.at, filling.slots);
     filling.isStored = true;
   }
 
   storeAll(store: SlotStore): void {
-    for (const filling of this.#filling.values()) this.#store(store, filling);
+    for (const [kind, filling] of this.#filling) this.#store(store, kind, filling);
   }
 
   /** Oldest first, the one that is being filled included. */
   since(store: SlotStore, kind: SlotKind, by: Dimension, at: number): { readonly at: number; readonly slot: Slot }[] {
-    const filling = this.#filling.get(nameOf(kind, by));
+    const filling = this.#filling.get(kind);
     const stored = store.since(kind, by, at).filter((one) => one.at !== filling?.at);
-    return filling === undefined || filling.at < at ? stored : [...stored, filling];
+    return filling === undefined || filling.at < at ? stored : [...stored, { at: filling.at, slot: filling.slots[by] }];
   }
 }

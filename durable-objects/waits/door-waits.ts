@@ -28,6 +28,7 @@ export interface DoorTools {
     request: RequestOf<Name>,
   ) => Promise<Result<AnswerOf<Name>, Refusal>>;
   readonly findJob: (id: string) => Job | null;
+  readonly isValid: (credential: Credential) => boolean;
   readonly waiters: Waiters;
 }
 
@@ -61,7 +62,7 @@ export class DoorWaits {
     const { call } = this.#tools;
     const first = await call(credential, "follow", { id });
     if (!first.ok || seen === null || !isSameStand(first.value, seen)) return first;
-    await this.#until(id, waitMs, (job) => !isSameStand(job, seen));
+    await this.#until(id, waitMs, (job) => !isSameStand(job, seen) || !this.#tools.isValid(credential));
     return call(counted(credential), "follow", { id });
   }
 

@@ -1,6 +1,6 @@
 // A backup's archive: a tar (POSIX ustar) of the data folder's files, readable by its owner alone.
 
-import { closeSync, mkdirSync, openSync, readSync, statSync, writeSync } from "node:fs";
+import { closeSync, fsyncSync, mkdirSync, openSync, readSync, statSync, writeSync } from "node:fs";
 import path from "node:path";
 import { BLOCK, paddingOf, TAR_END, tarHeader } from "../../self-host/build/tar.ts";
 import { ExitError } from "../../self-host/exit-error.ts";
@@ -11,18 +11,24 @@ const OWNER_ONLY = 0o600;
 const KNOWN_FILE =
   /^(root\.key|signing\.secret|default\.(admin|worker)\.key|written-by\.json|processes\.json|archive\/[a-z0-9-]+\/[\d-]+\/[\w.-]+\.ndjson\.gz|state\/[\w-]+\/[\w.-]+\/[\w.-]+\.sqlite)$/;
 
-/** Writes a new file; refuses an existing one. */
+/** A disk that becomes full takes a part of what it is given. */
+const writeAll = (target: number, bytes: Uint8Array): void => {
+  for (let at = 0; at < bytes.length; at += writeSync(target, bytes, at));
+};
+
+/** Writes a new file, which is on the disk afterwards; refuses an existing one. */
 export const writeArchive = (file: string, root: string, names: readonly string[]): void => {
   const archive = openSync(file, "wx", OWNER_ONLY);
   try {
     for (const name of names) {
       const source = path.join(root, name);
       const { size } = statSync(source);
-      writeSync(archive, tarHeader({ name: name.split(path.sep).join("/"), size, mode: OWNER_ONLY }));
+      writeAll(archive, tarHeader({ name: name.split(path.sep).join("/"), size, mode: OWNER_ONLY }));
       pack(archive, source, size);
-      writeSync(archive, paddingOf(size));
+      writeAll(archive, paddingOf(size));
     }
-    writeSync(archive, TAR_END);
+    writeAll(archive, TAR_END);
+    fsyncSync(archive);
   } finally {
     closeSync(archive);
   }
@@ -33,7 +39,7 @@ const copyBytes = (source: number, target: number, size: number, ifTooShort: str
   for (let left = size; left > 0; ) {
     const read = readSync(source, chunk, 0, Math.min(chunk.length, left), null);
     if (read === 0) throw new ExitError(ifTooShort);
-    writeSync(target, chunk, 0, read);
+    writeAll(target, chunk.subarray(0, read));
     left -= read;
   }
 };

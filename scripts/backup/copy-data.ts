@@ -69,23 +69,33 @@ const snapshotsOfRunning = async (dir: DataDir): Promise<Snapshot[]> => {
   }
 };
 
+const copyIfThere = (root: string, target: string, file: string): boolean => {
+  const place = path.join(target, file);
+  mkdirSync(path.dirname(place), { recursive: true, mode: 0o700 });
+  try {
+    copyFileSync(path.join(root, file), place);
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return false;
+    throw error;
+  }
+};
+
 /** Into `target`, which must be empty. */
 export const copyData = async (dir: DataDir, target: string): Promise<Copied> => {
   const lock = lockIfFree(dir);
   try {
     const snapshots = lock === null ? await snapshotsOfRunning(dir) : openAll(dir);
+    // A part never changes, and those that the databases name are there before them.
+    const archived = archivedOf(dir);
     for (const { file, database } of snapshots) {
       const place = path.join(target, file);
       mkdirSync(path.dirname(place), { recursive: true, mode: 0o700 });
       await backup(database, place, { rate: PAGES_AT_A_TIME });
       database.close();
     }
-    // Its parts never change, and those that the databases name were there before.
-    const beside = [...besideOf(dir), ...archivedOf(dir)];
-    for (const file of beside) {
-      mkdirSync(path.dirname(path.join(target, file)), { recursive: true, mode: 0o700 });
-      copyFileSync(path.join(dir.root, file), path.join(target, file));
-    }
+    // A tenant that is deleted meanwhile takes its parts along.
+    const beside = [...besideOf(dir), ...archived].filter((file) => copyIfThere(dir.root, target, file));
     return { files: [...beside, ...snapshots.map(({ file }) => file)], wasRunning: lock === null };
   } finally {
     lock?.close();

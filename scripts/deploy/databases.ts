@@ -7,7 +7,7 @@ import { ExitError } from "../../self-host/exit-error.ts";
 type Databases = Project["databases"];
 
 /** All that the deployment has afterwards; a further one has the migrations of the first. */
-export function databasesWith({ databases }: Pick<Project, "databases">, asked: string | undefined): Databases {
+export const databasesWith = ({ databases }: Pick<Project, "databases">, asked: string | undefined): Databases => {
   const [first] = databases;
   if (asked === undefined || first === undefined) return databases;
   const count = Number(asked);
@@ -23,4 +23,4 @@ export function databasesWith({ databases }: Pick<Project, "databases">, asked: 
     const known = databases.find((one) => one.binding === binding);
     return known ?? { binding, databaseName: `${first.databaseName}-${number}`, migrations: first.migrations };
   });
-}
+};

@@ -14,13 +14,13 @@ const LEDGER =
   "CREATE TABLE IF NOT EXISTS d1_migrations (id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT UNIQUE, applied_at TIMESTAMP DEFAULT CURRENT_TIMESTAMP NOT NULL)";
 
 /** A migration with its row in the ledger: one statement after another, each with its own semicolon. */
-export function importText({ name, queries }: Migration): string {
+export const importText = ({ name, queries }: Migration): string => {
   const ledgerRow = `INSERT INTO d1_migrations (name) VALUES ('${name.replaceAll("'", "''")}')`;
   return [...queries, ledgerRow].map((query) => `${withoutComments(query).replace(/;$/, "")};\n`).join("");
-}
+};
 
 /** Applies what the ledger does not list yet; returns the names of what it applied. */
-export async function applyMigrations({ binding, migrations }: Project["databases"][number]): Promise<string[]> {
+export const applyMigrations = async ({ binding, migrations }: Project["databases"][number]): Promise<string[]> => {
   const execute = (failure: string, ...args: string[]): Promise<string> =>
     wrangler(failure, "d1", "execute", binding, "--remote", "--yes", ...args);
   const unread = `The migrations of ${binding} could not be listed.`;
@@ -44,4 +44,4 @@ export async function applyMigrations({ binding, migrations }: Project["database
     rmSync(folder, { recursive: true, force: true });
   }
   return due.map(({ name }) => name);
-}
+};

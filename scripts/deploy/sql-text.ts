@@ -4,7 +4,7 @@
 const QUOTED: Readonly<Record<string, string>> = { "'": "'", '"': '"', "`": "`", "[": "]" };
 
 /** The index after a quoted text or a comment that begins at `at`; `at` itself if neither does. */
-function endOf(sql: string, at: number): { readonly end: number; readonly isComment: boolean } {
+const endOf = (sql: string, at: number): { readonly end: number; readonly isComment: boolean } => {
   const after = (mark: string, from: number): number => {
     const found = sql.indexOf(mark, from);
     return found === -1 ? sql.length : found + mark.length;
@@ -13,10 +13,10 @@ function endOf(sql: string, at: number): { readonly end: number; readonly isComm
   if (sql.startsWith("/*", at)) return { end: after("*/", at + 2), isComment: true };
   const close = QUOTED[sql[at] ?? ""];
   return { end: close === undefined ? at : after(close, at + 1), isComment: false };
-}
+};
 
 /** A doubled quote inside a quoted text ends one and begins the next, which comes to the same. */
-export function withoutComments(sql: string): string {
+export const withoutComments = (sql: string): string => {
   let text = "";
   for (let at = 0; at < sql.length; ) {
     const { end, isComment } = endOf(sql, at);
@@ -31,4 +31,4 @@ export function withoutComments(sql: string): string {
     .filter((line) => line !== "")
     .join("\n")
     .trim();
-}
+};

@@ -20,7 +20,7 @@ const VITE_BUILD = [...VITE, "--emptyOutDir"];
 /** It leaves the folder's other files, because the package for workers and clients is served from there, too. */
 export const VITE_WATCH: readonly string[] = [...VITE, "--watch"];
 
-async function buildDashboard(): Promise<void> {
+const buildDashboard = async (): Promise<void> => {
   if (!existsSync(path.join(ROOT, VITE_CONFIG))) {
     mkdirSync(path.join(ROOT, DASHBOARD_DIRECTORY), { recursive: true });
     writeFileSync(path.join(ROOT, DASHBOARD_DIRECTORY, "index.html"), PLACEHOLDER);
@@ -28,12 +28,12 @@ async function buildDashboard(): Promise<void> {
   }
   const { code, output } = await runCommand("vite", [...VITE_BUILD, "--logLevel", "warn"], { isQuiet: true });
   if (code !== 0) throw new ExitError(`The dashboard build failed:\n${output}`);
-}
+};
 
-export function ensureDashboard(): Promise<boolean> {
+export const ensureDashboard = (): Promise<boolean> => {
   const inputs = ["dashboard", "contract", "package-lock.json", "tsconfig.base.json"];
   return buildIfChanged(
     { stamp: "dist/dashboard.stamp", product: `${DASHBOARD_DIRECTORY}/index.html`, inputs },
     buildDashboard,
   );
-}
+};

@@ -47,7 +47,7 @@ const REQUIRE =
 
 const SHARED = { bundle: true, minify: true, format: "esm", absWorkingDir: ROOT, logLevel: "silent" } as const;
 
-async function bundle(directory: string): Promise<void> {
+const bundle = async (directory: string): Promise<void> => {
   await build({
     ...SHARED,
     entryPoints: { "cli/main": "cli/main.ts", "worker/serve": "worker/serve/serve.ts" },
@@ -67,24 +67,23 @@ async function bundle(directory: string): Promise<void> {
     target: "es2022",
     minify: false,
   });
-}
+};
 
 /** A shell needs the first line to run the command; it must come before esbuild's banner. */
-function makeExecutable(file: string): void {
+const makeExecutable = (file: string): void => {
   writeFileSync(file, `#!/usr/bin/env node\n${readFileSync(file, "utf8")}`);
   chmodSync(file, 0o755);
-}
+};
 
-function filesOf(directory: string): TarFile[] {
-  return filesBelow(directory).map((file) => ({
+const filesOf = (directory: string): TarFile[] =>
+  filesBelow(directory).map((file) => ({
     name: `package/${path.relative(directory, file).replaceAll(path.sep, "/")}`,
     bytes: readFileSync(file),
     isExecutable: (statSync(file).mode & 0o100) !== 0,
   }));
-}
 
 /** Writes the archive to `target`, and what is in it to the folder `unpacked`, both relative to the root. */
-export async function makePackage(target: string, unpacked: string): Promise<void> {
+export const makePackage = async (target: string, unpacked: string): Promise<void> => {
   const directory = path.join(ROOT, unpacked);
   rmSync(directory, { recursive: true, force: true });
   mkdirSync(directory, { recursive: true });
@@ -102,4 +101,4 @@ export async function makePackage(target: string, unpacked: string): Promise<voi
   const size = files.reduce((sum, { bytes }) => sum + bytes.length, 0);
   if (size > MAX_PACKAGE_BYTES) throw new ExitError(`The package is ${size} bytes, more than ${MAX_PACKAGE_BYTES}.`);
   writeFileSync(path.join(ROOT, target), gzipSync(tarOf(files), { level: 9 }));
-}
+};

@@ -15,7 +15,7 @@ const DECLARED_ENTRIES = ENTRIES.map((entry) => `${entry}.d.ts`);
 const INFERRED = /z\.(infer|input|output)<typeof (\w+)>/g;
 const SPECIFIER = /(from |import\()"(\.[^"]+)\.ts"/g;
 
-export async function writePackageTypes(target: string): Promise<void> {
+export const writePackageTypes = async (target: string): Promise<void> => {
   const emitted = mkdtempSync(path.join(ROOT, "dist", "types-"));
   try {
     await emitDeclarations(emitted);
@@ -33,9 +33,9 @@ export async function writePackageTypes(target: string): Promise<void> {
   } finally {
     rmSync(emitted, { recursive: true, force: true });
   }
-}
+};
 
-async function emitDeclarations(directory: string): Promise<void> {
+const emitDeclarations = async (directory: string): Promise<void> => {
   const config = path.join(directory, "tsconfig.json");
   const compilerOptions = {
     lib: ["ES2024", "DOM", "DOM.Iterable"],
@@ -58,17 +58,16 @@ async function emitDeclarations(directory: string): Promise<void> {
   if (code !== 0 || !isWritten) {
     throw new ExitError(`The package's types were not written (${readdirSync(directory).join(", ")}):\n${output}`);
   }
-}
+};
 
 /** The files that a declaration file refers to, relative to its own place. */
-function importsOf(file: string, text: string): string[] {
-  return [...text.matchAll(SPECIFIER)].map(([, , specifier]) =>
+const importsOf = (file: string, text: string): string[] =>
+  [...text.matchAll(SPECIFIER)].map(([, , specifier]) =>
     path.posix.join(path.posix.dirname(file), `${specifier}.d.ts`),
   );
-}
 
 /** Removes schemas; types inferred from them stay, written out. */
-async function withoutZod(file: string, text: string): Promise<string> {
+const withoutZod = async (file: string, text: string): Promise<string> => {
   if (!/from "zod"/.test(text)) return text;
   const schemas = (await import(pathToFileURL(path.join(ROOT, file.replace(/\.d\.ts$/, ".ts"))).href)) as Record<
     string,
@@ -87,14 +86,14 @@ async function withoutZod(file: string, text: string): Promise<string> {
   const written = `${[...others, ...types, "export {};"].join("\n")}\n`;
   if (/\bz\.\w/.test(written)) throw new ExitError(`${file}: a type names zod other than by an exported schema`);
   return written;
-}
+};
 
 const IS_TYPE = /^(\/\*[\s\S]*?\*\/\s*)?(export )?(type|interface) /;
 const IMPORTED = /\{([^}]*)\} from/;
 const DECLARED = /declare const (\w+)/;
 
 /** Whether an import or declaration provides a name that the types use. */
-function isNamedIn(types: string, statement: string): boolean {
+const isNamedIn = (types: string, statement: string): boolean => {
   const names = (IMPORTED.exec(statement)?.[1] ?? DECLARED.exec(statement)?.[1] ?? "").split(",");
   return names.some((name) => {
     const bare =
@@ -105,10 +104,10 @@ function isNamedIn(types: string, statement: string): boolean {
         .at(-1) ?? "";
     return bare !== "" && new RegExp(`\\b${bare}\\b`).test(types);
   });
-}
+};
 
-function writtenOut(file: string, schema: unknown, name: string, mode: string): string {
+const writtenOut = (file: string, schema: unknown, name: string, mode: string): string => {
   if (!(schema instanceof z.ZodType)) throw new ExitError(`${file}: the schema ${name} is not exported`);
   const root = path.posix.relative(path.posix.dirname(file), ".");
   return typeOf(schema, mode === "input" ? "input" : "output").replaceAll('import("/', `import("${root}/`);
-}
+};

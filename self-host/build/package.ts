@@ -23,9 +23,8 @@ const INPUTS = [
   "tsconfig.base.json",
 ];
 
-export function ensurePackage(): Promise<boolean> {
-  return buildIfChanged({ stamp: "dist/package.stamp", product: PACKAGE_FILE, inputs: INPUTS }, async () => {
+export const ensurePackage = (): Promise<boolean> =>
+  buildIfChanged({ stamp: "dist/package.stamp", product: PACKAGE_FILE, inputs: INPUTS }, async () => {
     const { makePackage } = await import("./make-package.ts");
     await makePackage(PACKAGE_FILE, PACKAGE_DIRECTORY);
   });
-}

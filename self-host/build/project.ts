@@ -46,16 +46,16 @@ interface WranglerConfig {
   triggers: { crons?: string[] };
 }
 
-function readMigrations(wrangler: Wrangler, directory: string): Migration[] {
+const readMigrations = (wrangler: Wrangler, directory: string): Migration[] => {
   const folder = path.join(ROOT, directory);
   const names = readdirSync(folder).filter((name) => name.endsWith(".sql"));
   return names.sort().map((name) => ({
     name,
     queries: wrangler.unstable_splitSqlQuery(readFileSync(path.join(folder, name), "utf8")),
   }));
-}
+};
 
-function toAssets(assets: WranglerConfig["assets"]): Project["assets"] {
+const toAssets = (assets: WranglerConfig["assets"]): Project["assets"] => {
   if (!assets?.directory) return null;
   return {
     ...(assets.binding === undefined ? {} : { binding: assets.binding }),
@@ -63,9 +63,9 @@ function toAssets(assets: WranglerConfig["assets"]): Project["assets"] {
     directory: assets.directory,
     runWorkerFirst: assets.run_worker_first ?? false,
   };
-}
+};
 
-async function readProject(): Promise<Project> {
+const readProject = async (): Promise<Project> => {
   const wrangler = await import("wrangler");
   const config: WranglerConfig = wrangler.unstable_readConfig(
     { config: path.join(ROOT, "wrangler.toml") },
@@ -89,9 +89,9 @@ async function readProject(): Promise<Project> {
     assets: toAssets(config.assets),
     crons: config.triggers.crons ?? [],
   };
-}
+};
 
-export async function loadProject(): Promise<Project> {
+export const loadProject = async (): Promise<Project> => {
   const inputs = ["wrangler.toml", "migrations", "self-host/build/project.ts", "package-lock.json"];
   await buildIfChanged({ stamp: "dist/project.stamp", product: PRODUCT, inputs }, async () => {
     const args = ["--disable-warning=ExperimentalWarning", fileURLToPath(import.meta.url)];
@@ -99,7 +99,7 @@ export async function loadProject(): Promise<Project> {
     if (code !== 0) throw new ExitError(`wrangler.toml cannot be read:\n${output}`);
   });
   return JSON.parse(readFileSync(path.join(ROOT, PRODUCT), "utf8")) as Project;
-}
+};
 
 if (import.meta.main) {
   mkdirSync(path.join(ROOT, "dist"), { recursive: true });

@@ -8,14 +8,14 @@ import { ExitError } from "../exit-error.ts";
 import { filesBelow } from "../files-below.ts";
 import { ROOT } from "../run-command.ts";
 
-function filesAt(place: string): string[] {
+const filesAt = (place: string): string[] => {
   const found = statSync(place, { throwIfNoEntry: false });
   if (!found) return [];
   return found.isDirectory() ? filesBelow(place) : [place];
-}
+};
 
 /** The hash of every file in the given places (relative to the root), including names. */
-function hashInputs(places: readonly string[]): string {
+const hashInputs = (places: readonly string[]): string => {
   const hash = createHash("sha256");
   for (const file of places.flatMap((place) => filesAt(path.join(ROOT, place))).sort()) {
     hash
@@ -24,16 +24,16 @@ function hashInputs(places: readonly string[]): string {
       .update("\0");
   }
   return hash.digest("hex");
-}
+};
 
 /** A container has a dist/ built elsewhere and no tools, so that dist/ is used unchanged. */
 export const canBuild = (): boolean => existsSync(path.join(ROOT, "node_modules", "wrangler"));
 
 /** Runs `work` unless inputs and product are unchanged since the last successful run. Returns true if it ran. */
-export async function buildIfChanged(
+export const buildIfChanged = async (
   step: { stamp: string; product: string; inputs: readonly string[] },
   work: () => Promise<void>,
-): Promise<boolean> {
+): Promise<boolean> => {
   const isThere = existsSync(path.join(ROOT, step.product));
   if (isThere && !canBuild()) return false;
   if (!canBuild()) {
@@ -49,4 +49,4 @@ export async function buildIfChanged(
   await work();
   writeFileSync(stamp, hash);
   return true;
-}
+};

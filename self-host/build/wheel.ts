@@ -54,7 +54,7 @@ export const wheelOf = (): Buffer => {
   return zipOf([...files, { name: `${INFO}/RECORD`, bytes: Buffer.from(record) }]);
 };
 
-export function ensureWheel(): Promise<boolean> {
+export const ensureWheel = (): Promise<boolean> => {
   const product = `${DASHBOARD_DIRECTORY}/${WHEEL_NAME}`;
   const inputs = [SOURCE, "self-host/build/wheel.ts", "self-host/build/zip.ts", "contract/words/version.ts", "LICENSE"];
   return buildIfChanged({ stamp: "dist/wheel.stamp", product, inputs }, async () => {
@@ -63,4 +63,4 @@ export function ensureWheel(): Promise<boolean> {
     for (const name of readdirSync(folder)) if (name.endsWith(".whl")) rmSync(path.join(folder, name));
     writeFileSync(path.join(ROOT, product), wheelOf());
   });
-}
+};

@@ -28,19 +28,19 @@ const INPUTS = [
   "package-lock.json",
 ];
 
-async function bundleWorker(): Promise<void> {
+const bundleWorker = async (): Promise<void> => {
   rmSync(path.join(ROOT, WORKER_DIRECTORY), { recursive: true, force: true });
   const args = ["deploy", "--dry-run", "--outdir", WORKER_DIRECTORY];
   const { code, output } = await runCommand("wrangler", args, { isQuiet: true });
   if (code !== 0) throw new ExitError(`The edge worker's bundle failed:\n${output}`);
   console.log(`Edge worker: ${await bundleBytes()} bytes gzipped.`);
-}
+};
 
 /** The size that a deploy sends and an isolate loads. */
 export const bundleBytes = async (): Promise<number> =>
   gzipSync(await readFile(path.join(ROOT, WORKER_DIRECTORY, WORKER_ENTRY)), { level: 9 }).length;
 
-export function ensureWorkerBundle(): Promise<boolean> {
+export const ensureWorkerBundle = (): Promise<boolean> => {
   const product = `${WORKER_DIRECTORY}/${WORKER_ENTRY}`;
   return buildIfChanged({ stamp: "dist/worker.stamp", product, inputs: INPUTS }, bundleWorker);
-}
+};

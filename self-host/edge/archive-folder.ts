@@ -16,8 +16,14 @@ const put = (root: string, place: string, bytes: Uint8Array): void => {
   const folder = path.dirname(place);
   if (!existsSync(root)) throw new Error(`${root} is not there`);
   mkdirSync(folder, { recursive: true, mode: 0o700 });
-  writeFileSync(`${place}.draft`, bytes, { mode: 0o600, flush: true });
-  renameSync(`${place}.draft`, place);
+  const draft = `${place}.draft`;
+  try {
+    writeFileSync(draft, bytes, { mode: 0o600, flush: true });
+    renameSync(draft, place);
+  } catch (error) {
+    rmSync(draft, { force: true });
+    throw error;
+  }
   for (const one of [folder, path.dirname(folder), root]) syncDirectory(one);
 };
 

@@ -51,7 +51,7 @@ interface Objects {
 // The app uses the name that it has in workerd.
 Object.assign(globalThis, { scheduler });
 
-export async function startNodeHome(plan: HomePlan, address: Address): Promise<Served> {
+export const startNodeHome = async (plan: HomePlan, address: Address): Promise<Served> => {
   const sockets = makeSocketFolder(plan.dir);
   const history = startHistory(plan, sockets);
   const shares = Array.from({ length: plan.processCount }, (_, index) => ({ index, count: plan.processCount }));
@@ -115,7 +115,7 @@ export async function startNodeHome(plan: HomePlan, address: Address): Promise<S
       rmSync(sockets, { recursive: true, force: true });
     },
   };
-}
+};
 
 /** An object's name begins with its tenant's. */
 const processWith = (objects: readonly Objects[], name: string): ObjectProcess => {
@@ -166,13 +166,13 @@ interface ServiceSockets {
   readonly archive: string | null;
 }
 
-function startObjects(
+const startObjects = (
   plan: HomePlan,
   share: Share,
   folder: string,
   { history, archive }: ServiceSockets,
   paces: Paces,
-): Objects {
+): Objects => {
   const { project, dir } = plan;
   const secret = randomBytes(SECRET_BYTES).toString("base64url");
   const environment = { ...plan.environment, SERVICE_SHARE: shareText(share), SERVICE_PRIVATE_SECRET: secret };
@@ -204,20 +204,20 @@ function startObjects(
     edgeSocket: edge,
     process: new ObjectProcess(door, secret, paces),
   };
-}
+};
 
 const exchangeOf = (c: AppContext): Exchange => (c.env as Env & { exchange: Exchange }).exchange;
 
 /** The process with the caller's tenant; any process if the caller has no valid key, because it is refused there. */
-async function processOf(c: AppContext, objects: readonly Objects[]): Promise<Objects> {
+const processOf = async (c: AppContext, objects: readonly Objects[]): Promise<Objects> => {
   const token = objects.length === 1 ? null : await authenticateCaller(c).catch(() => null);
   return objects[token === null ? 0 : shareOf(token.tenant, objects.length)] as Objects;
-}
+};
 
-async function passOnTo(objects: readonly Objects[], paces: Paces, c: AppContext): Promise<Response> {
+const passOnTo = async (objects: readonly Objects[], paces: Paces, c: AppContext): Promise<Response> => {
   const exchange = exchangeOf(c);
   const { edgeSocket } = await processOf(c, objects);
   if (exchange.head === undefined) return passOn(c, exchange, edgeSocket);
   readHandshake(exchange, c.get("requestId"), false);
   return tunnel(c, exchange, edgeSocket, () => paces.open(c.get("caller")?.tenant ?? "", frameCutter()));
-}
+};

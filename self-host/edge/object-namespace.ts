@@ -1,7 +1,7 @@
 // A binding to Durable Objects for the app in Node: the objects live in workerd, behind the private door. Calls of
 // operations go in groups; anything that may wait (a long poll) goes alone, so that nothing waits behind it.
 
-import type { GroupedCall } from "../../durable-objects/calls/grouped-calls.ts";
+import { type GroupedCall, LATER } from "../../durable-objects/calls/grouped-calls.ts";
 import { CallGroup } from "./call-group.ts";
 import type { ObjectProcess, Streamed, StreamedRequest } from "./object-process.ts";
 
@@ -32,8 +32,9 @@ export const objectNamespace = (binding: string, processOf: (name: string) => Ob
       this.#name = name;
     }
 
-    callInGroup(call: GroupedCall): Promise<string> {
-      return groupOf(this.#name).add(call);
+    async callInGroup(call: GroupedCall): Promise<string> {
+      const line = await groupOf(this.#name).add(call);
+      return line === LATER ? ((await this.callAlone("callText", [JSON.stringify(call)])) as string) : line;
     }
 
     fetch(url: string, init?: StreamedRequest): Promise<Streamed> {

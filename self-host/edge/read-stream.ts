@@ -137,9 +137,15 @@ const pour = (answer: Response, outgoing: ServerResponse): Response => {
   const isStream = answer.headers.get("content-type")?.startsWith("text/event-stream");
   const stream = isStream && answer.body !== null ? streamOf.get(answer.body) : undefined;
   if (stream === undefined) return answer;
-  outgoing.once("close", () => stream.leave());
+  const resume = (): void => stream.resume();
+  const { socket } = outgoing;
+  socket?.on("drain", resume);
+  outgoing.once("close", () => {
+    socket?.off("drain", resume);
+    stream.leave();
+  });
   outgoing.on("error", () => outgoing.destroy());
-  outgoing.on("drain", () => stream.resume());
+  outgoing.on("drain", resume);
   if (outgoing.destroyed) stream.leave();
   else begin(stream, answer, outgoing);
   return alreadySent();
@@ -149,10 +155,35 @@ const pour = (answer: Response, outgoing: ServerResponse): Response => {
 const begin = (stream: ReadStream, { status, headers }: Response, outgoing: ServerResponse): void => {
   outgoing.writeHead(status, Object.fromEntries(headers));
   stream.pour({
-    write: (bytes) => outgoing.write(bytes),
+    write: writerOf(outgoing),
     end: () => outgoing.end(),
     fail: () => outgoing.destroy(),
   });
   stream.resume();
   if (!outgoing.writableEnded) outgoing.flushHeaders();
+};
+
+/**
+ * Behind the first piece each is a chunk in one buffer: the response's own `write` makes three, which cost a tenth more.
+ * An answer that waits for the one before it on its connection has no socket yet.
+ */
+const writerOf = (outgoing: ServerResponse): Sink["write"] => {
+  const { socket } = outgoing;
+  let isFirst = true;
+  return (bytes) => {
+    if (!isFirst && outgoing.chunkedEncoding && socket !== null) return socket.write(chunkOf(bytes));
+    isFirst = false;
+    return outgoing.write(bytes);
+  };
+};
+
+const LINE_END = "\r\n";
+
+const chunkOf = (bytes: Uint8Array): Buffer => {
+  const head = bytes.byteLength.toString(16) + LINE_END;
+  const chunk = Buffer.allocUnsafe(head.length + bytes.byteLength + LINE_END.length);
+  chunk.write(head, "latin1");
+  chunk.set(bytes, head.length);
+  chunk.write(LINE_END, chunk.length - LINE_END.length, "latin1");
+  return chunk;
 };

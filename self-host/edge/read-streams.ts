@@ -151,7 +151,7 @@ interface ReadPart {
   readonly bytes: Uint8Array;
 }
 
-/** The bytes are copied: what one reader leaves must not keep the message, which has those of all. */
+/** A part is copied unless it is most of what was read: what one reader leaves must not keep that of all. */
 const partsOf = (message: Buffer): ReadPart[] => {
   const parts: ReadPart[] = [];
   for (let at = 0; at < message.length; ) {
@@ -159,7 +159,9 @@ const partsOf = (message: Buffer): ReadPart[] => {
     at += HEAD_BYTES;
     const end = at + Math.max(0, size);
     if (end > message.length) throw new Error("a part is not whole");
-    parts.push({ number, size, bytes: Uint8Array.prototype.slice.call(message, at, end) });
+    const isMost = 2 * size > message.buffer.byteLength;
+    const bytes = isMost ? message.subarray(at, end) : Uint8Array.prototype.slice.call(message, at, end);
+    parts.push({ number, size, bytes });
     at = end;
   }
   return parts;

@@ -5,7 +5,7 @@ import { whenAborted } from "./when-aborted.ts";
 
 export type BodyReading = { ok: true; text: string; byteCount: number } | { ok: false; reason: string };
 
-export async function readBody(response: Response, maxBytes: number, signal: AbortSignal): Promise<BodyReading> {
+export const readBody = async (response: Response, maxBytes: number, signal: AbortSignal): Promise<BodyReading> => {
   const reader = response.body?.getReader();
   if (reader === undefined) return { ok: true, text: "", byteCount: 0 };
   const stopped = whenAborted(signal);
@@ -29,4 +29,4 @@ export async function readBody(response: Response, maxBytes: number, signal: Abo
     stopped.forget();
     reader.cancel().catch(() => {});
   }
-}
+};

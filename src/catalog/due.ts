@@ -45,7 +45,7 @@ export interface DueReport {
 /** SERVICE_CATALOG_SYNC=0 turns the pass off; forced syncs still work. */
 export const isCatalogSyncOn = (setting: string | undefined): boolean => setting?.trim() !== "0";
 
-export async function syncDueSubscriptions(tools: DueTools): Promise<DueReport> {
+export const syncDueSubscriptions = async (tools: DueTools): Promise<DueReport> => {
   const startedAt = tools.now();
   const due = await dueSubscriptions(tools.db, startedAt, tools.maxPerPass ?? DUE_MAX_PER_PASS);
   const mayRun = rememberPerTenant(tools.mayRun);
@@ -63,15 +63,15 @@ export async function syncDueSubscriptions(tools: DueTools): Promise<DueReport> 
   };
   await Promise.all(Array.from({ length: tools.concurrency ?? DUE_CONCURRENCY }, drain));
   return { ...tally, synced: tally.synced + tally.changed };
-}
+};
 
 /** Never throws: one subscription's failure must not affect the others. */
-async function syncOne(
+const syncOne = async (
   tools: DueTools,
   mayRun: (tenant: string) => Promise<boolean>,
   tenant: string,
   id: string,
-): Promise<"synced" | "changed" | "failed" | "left"> {
+): Promise<"synced" | "changed" | "failed" | "left"> => {
   try {
     if (!(await mayRun(tenant))) {
       await putOff(tools, tenant, id);
@@ -86,22 +86,26 @@ async function syncOne(
     logTrouble("catalog.sync_failed", tenant, id, error);
     return "failed";
   }
-}
+};
 
 /** The change is already stored, so a listener's failure does not undo it. */
-async function tellOfChange(tools: DueTools, tenant: string, report: SyncReport): Promise<void> {
+const tellOfChange = async (tools: DueTools, tenant: string, report: SyncReport): Promise<void> => {
   try {
     await tools.onChanged?.(tenant, report);
   } catch (error) {
     logTrouble("catalog.untold", tenant, report.subscriptionId, error);
   }
-}
+};
 
-function logTrouble(event: string, tenant: string, id: string, error: unknown): void {
+const logTrouble = (event: string, tenant: string, id: string, error: unknown): void => {
   log("error", event, { tenant, target: id }, error);
-}
+};
 
-async function dueSubscriptions(db: D1Database, now: number, limit: number): Promise<{ tenant: string; id: string }[]> {
+const dueSubscriptions = async (
+  db: D1Database,
+  now: number,
+  limit: number,
+): Promise<{ tenant: string; id: string }[]> => {
   const { results } = await db
     .prepare(
       `SELECT tenant, id FROM catalog_subscriptions WHERE next_sync_at <= ?1 AND ${isHere("catalog_subscriptions.tenant")} ORDER BY next_sync_at LIMIT ?2`,
@@ -109,20 +113,20 @@ async function dueSubscriptions(db: D1Database, now: number, limit: number): Pro
     .bind(now, limit)
     .all<{ tenant: string; id: string }>();
   return results;
-}
+};
 
-async function putOff(tools: DueTools, tenant: string, id: string): Promise<void> {
+const putOff = async (tools: DueTools, tenant: string, id: string): Promise<void> => {
   await tools.db
     .prepare("UPDATE catalog_subscriptions SET next_sync_at = ?3 WHERE tenant = ?1 AND id = ?2 AND next_sync_at < ?3")
     .bind(tenant, id, tools.now() + HALTED_FOR_MS)
     .run();
-}
+};
 
-function rememberPerTenant(ask: DueTools["mayRun"]): (tenant: string) => Promise<boolean> {
+const rememberPerTenant = (ask: DueTools["mayRun"]): ((tenant: string) => Promise<boolean>) => {
   const answers = new Map<string, Promise<boolean>>();
   return (tenant) => {
     const answer = answers.get(tenant) ?? ask?.(tenant) ?? Promise.resolve(true);
     answers.set(tenant, answer);
     return answer;
   };
-}
+};

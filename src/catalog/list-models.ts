@@ -32,12 +32,12 @@ export type Listing = { ok: true; models: Map<string, ListedModel> } | { ok: fal
 
 type Page = { ok: true; body: unknown; byteCount: number } | { ok: false; failure: ListFailure };
 
-export async function listModels(
+export const listModels = async (
   connector: VaultConnector,
   provider: ProviderDefinition,
   syncUrl: string | null,
   budget: ListBudget = LIST_BUDGET,
-): Promise<Listing> {
+): Promise<Listing> => {
   const address = syncUrl ?? provider.list_url;
   const problem = checkUrl(address, provider.local);
   if (problem !== null) return failed(`the address of the list ${problem}`, false);
@@ -47,15 +47,15 @@ export async function listModels(
   } finally {
     clear();
   }
-}
+};
 
-async function listPages(
+const listPages = async (
   connector: VaultConnector,
   provider: ProviderDefinition,
   address: string,
   budget: ListBudget,
   signal: AbortSignal,
-): Promise<Listing> {
+): Promise<Listing> => {
   const models = new Map<string, ListedModel>();
   const cursors = new Set<string>();
   const url = new URL(address);
@@ -78,28 +78,28 @@ async function listPages(
     url.searchParams.set(provider.pagination?.cursor_param ?? "", next.cursor);
   }
   return failed(`the list has more than ${budget.maxPages} pages`, false);
-}
+};
 
-function addModels(models: Map<string, ListedModel>, rows: readonly unknown[], provider: ProviderDefinition): void {
+const addModels = (models: Map<string, ListedModel>, rows: readonly unknown[], provider: ProviderDefinition): void => {
   for (const row of rows) {
     const model = normaliseRow(row, provider);
     if (model !== null && !models.has(model.id)) models.set(model.id, model);
   }
-}
+};
 
 /** If no row names a model, the format is different; that is no reason to remove every model. */
-function wholeList(models: Map<string, ListedModel>, rowCount: number): Listing {
+const wholeList = (models: Map<string, ListedModel>, rowCount: number): Listing => {
   if (rowCount > 0 && models.size === 0) return failed("no row of the list names a model", true);
   return { ok: true, models };
-}
+};
 
-async function fetchPage(
+const fetchPage = async (
   connector: VaultConnector,
   provider: ProviderDefinition,
   url: URL,
   maxBytes: number,
   signal: AbortSignal,
-): Promise<Page> {
+): Promise<Page> => {
   const answer = request(connector, provider, url, signal);
   const outcome = await orAborted(answer, signal, (late) => late.ok && discardBody(late.response));
   if (outcome === "aborted") return failed(`${withoutQuery(url)} did not answer in time`, true);
@@ -118,15 +118,15 @@ async function fetchPage(
   const body = parseJson(reading.text);
   if (body === undefined) return failed("the answer is not JSON", true);
   return { ok: true, body, byteCount: reading.byteCount };
-}
+};
 
 /** A local runtime's key is optional, because most ask for none. */
-async function request(
+const request = async (
   connector: VaultConnector,
   provider: ProviderDefinition,
   url: URL,
   signal: AbortSignal,
-): Promise<VaultOutcome> {
+): Promise<VaultOutcome> => {
   const isOwn = isKeyAddress(url, provider);
   const headers = new Headers({ accept: "application/json" });
   if (isOwn) for (const [name, value] of Object.entries(provider.extra_headers ?? {})) headers.set(name, value);
@@ -138,8 +138,9 @@ async function request(
   const outcome = await send(auth);
   if (!outcome.ok && outcome.code === "secret_missing" && provider.local) return send(null);
   return outcome;
-}
+};
 
-function failed(detail: string, isRetryable: boolean, retryAfterMs = 0): { ok: false; failure: ListFailure } {
-  return { ok: false, failure: { detail, isRetryable, retryAfterMs } };
-}
+const failed = (detail: string, isRetryable: boolean, retryAfterMs = 0): { ok: false; failure: ListFailure } => ({
+  ok: false,
+  failure: { detail, isRetryable, retryAfterMs },
+});

@@ -19,6 +19,18 @@ const METADATA_INTERNAL = /^(metadata|instance-data)\..*\binternal$/;
 
 const IPV4 = /^\d{1,3}(\.\d{1,3}){3}$/;
 const BITS = { ipv4: 32, ipv6: 128 } as const;
+const joined = (parts: readonly number[], bits: bigint): bigint =>
+  parts.reduce((all, part) => (all << bits) | BigInt(part), 0n);
+
+const numberOf = (address: string): bigint => {
+  if (IPV4.test(address)) return joined(address.split(".").map(Number), 8n);
+  const [head = [], tail = []] = address
+    .split("::")
+    .map((half) => half.split(":").flatMap((group) => (group === "" ? [] : [Number.parseInt(group, 16)])));
+  const zeros = new Array<number>(Math.max(0, 8 - head.length - tail.length)).fill(0);
+  return joined([...head, ...zeros, ...tail], 16n);
+};
+
 const NETWORKS = METADATA_NETWORKS.map((text) => {
   const [address = "", length = ""] = text.split("/");
   const bits = IPV4.test(address) ? BITS.ipv4 : BITS.ipv6;
@@ -26,27 +38,13 @@ const NETWORKS = METADATA_NETWORKS.map((text) => {
 });
 
 /** `hostname` as a URL shows it: IPv4 with four decimals, IPv6 in brackets, names in lower case. */
-export function isMetadataHost(hostname: string): boolean {
+export const isMetadataHost = (hostname: string): boolean => {
   if (IPV4.test(hostname)) return isInside(numberOf(hostname), BITS.ipv4);
   if (!hostname.startsWith("[")) return METADATA_NAMES.test(hostname) || METADATA_INTERNAL.test(hostname);
   const address = numberOf(hostname.slice(1, -1));
   // The last 32 bits can contain an IPv4 address: ::ffff:169.254.169.254, 64:ff9b::169.254.169.254.
   return isInside(address, BITS.ipv6) || isInside(BigInt.asUintN(BITS.ipv4, address), BITS.ipv4);
-}
+};
 
-function isInside(address: bigint, bits: number): boolean {
-  return NETWORKS.some((one) => one.bits === bits && address >> one.hostBits === one.start >> one.hostBits);
-}
-
-function numberOf(address: string): bigint {
-  if (IPV4.test(address)) return joined(address.split(".").map(Number), 8n);
-  const [head = [], tail = []] = address
-    .split("::")
-    .map((half) => half.split(":").flatMap((group) => (group === "" ? [] : [Number.parseInt(group, 16)])));
-  const zeros = new Array<number>(Math.max(0, 8 - head.length - tail.length)).fill(0);
-  return joined([...head, ...zeros, ...tail], 16n);
-}
-
-function joined(parts: readonly number[], bits: bigint): bigint {
-  return parts.reduce((all, part) => (all << bits) | BigInt(part), 0n);
-}
+const isInside = (address: bigint, bits: number): boolean =>
+  NETWORKS.some((one) => one.bits === bits && address >> one.hostBits === one.start >> one.hostBits);

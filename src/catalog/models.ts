@@ -13,11 +13,11 @@ import { getSubscription } from "./subscription-rows.ts";
 type NotFound = RefusalOf<"not_found">;
 
 /** Ordered by id. */
-export async function readSnapshot(
+export const readSnapshot = async (
   db: D1Database,
   tenant: string,
   id: string,
-): Promise<Result<ModelsSnapshot, NotFound>> {
+): Promise<Result<ModelsSnapshot, NotFound>> => {
   const subscription = await getSubscription(db, tenant, id);
   if (!subscription.ok) return subscription;
   const listed = [...(await storedModels(db, tenant, id)).values()].sort((a, b) => (a.id < b.id ? -1 : 1));
@@ -26,15 +26,15 @@ export async function readSnapshot(
   );
   const models = listed.map(({ price: _price, ...model }) => model);
   return ok({ models, prices: new Map(priced), subscription: subscription.value });
-}
+};
 
 /** Newest first. */
-export async function readModelsHistory(
+export const readModelsHistory = async (
   db: D1Database,
   tenant: string,
   id: string,
   page: { limit: number; offset: number },
-): Promise<Result<{ history: ModelsHistoryEntry[]; total: number }, NotFound>> {
+): Promise<Result<{ history: ModelsHistoryEntry[]; total: number }, NotFound>> => {
   const subscription = await getSubscription(db, tenant, id);
   if (!subscription.ok) return subscription;
   const isOfSubscription = "tenant = ?1 AND subscription_id = ?2";
@@ -49,7 +49,7 @@ export async function readModelsHistory(
     count.bind(tenant, id),
   );
   return ok({ history: rows.map(toEntry), total });
-}
+};
 
 interface HistoryRow extends Pick<ModelsHistoryEntry, "at" | "kind"> {
   readonly model_id: string;
@@ -71,14 +71,14 @@ const toEntry = (row: HistoryRow): ModelsHistoryEntry => {
 };
 
 /** Entries of earlier releases have no price. */
-function modelOf(text: string | null): { model: CatalogModel | null; price: ModelPrice | null } {
+const modelOf = (text: string | null): { model: CatalogModel | null; price: ModelPrice | null } => {
   if (text === null) return { model: null, price: null };
   const { price = null, ...model } = JSON.parse(text) as CatalogModel & { price?: ModelPrice };
   return { model, price };
-}
+};
 
 /** For retention: deletes up to `limit` entries older than `beforeAt`; returns how many were deleted. */
-export async function pruneHistory(db: D1Database, beforeAt: number, limit: number): Promise<number> {
+export const pruneHistory = async (db: D1Database, beforeAt: number, limit: number): Promise<number> => {
   const result = await db
     .prepare(
       `DELETE FROM catalog_history WHERE rowid IN (SELECT rowid FROM catalog_history WHERE at < ?1 AND ${isHere("catalog_history.tenant")} ORDER BY at LIMIT ?2)`,
@@ -86,4 +86,4 @@ export async function pruneHistory(db: D1Database, beforeAt: number, limit: numb
     .bind(beforeAt, limit)
     .run();
   return result.meta.changes;
-}
+};

@@ -12,9 +12,9 @@ export interface ProviderReport {
 }
 
 /** If several subscriptions list a model, the latest price counts. */
-export async function providerReport(db: D1Database, tenant: string, provider: string): Promise<ProviderReport> {
+export const providerReport = async (db: D1Database, tenant: string, provider: string): Promise<ProviderReport> => {
   const all = await modelsOfProvider(db, tenant, provider);
   const listed = new Map<string, ReportedModel>();
   for (const { id, price } of all ?? []) listed.set(id, { id, price: price ?? listed.get(id)?.price });
   return { provider, models: all === null ? null : [...listed.values()] };
-}
+};

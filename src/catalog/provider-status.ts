@@ -7,11 +7,11 @@ import { DAY_MS } from "../../domain/words/duration.ts";
 const RETRY_AFTER_MAX_MS = DAY_MS;
 
 /** What is wrong, or null for an answer to read. */
-export function explainStatus(
+export const explainStatus = (
   status: number,
   provider: Pick<ProviderDefinition, "provider" | "auth">,
   isKeyed: boolean,
-): { detail: string; isRetryable: boolean } | null {
+): { detail: string; isRetryable: boolean } | null => {
   if (status >= 200 && status < 300) return null;
   const said = `the provider answered ${status}`;
   if (status === 0 || (status >= 300 && status < 400)) {
@@ -27,17 +27,17 @@ export function explainStatus(
   if (status === 404) return { detail: `${said}: there is no model list at this address`, isRetryable: false };
   if (status === 429) return { detail: `${said}: too many requests, or the account has no credit`, isRetryable: true };
   return { detail: said, isRetryable: status >= 500 || status === 408 || status === 425 };
-}
+};
 
-function aboutKey(provider: Pick<ProviderDefinition, "provider" | "auth">, isKeyed: boolean): string {
+const aboutKey = (provider: Pick<ProviderDefinition, "provider" | "auth">, isKeyed: boolean): string => {
   if (isKeyed) return `it may not accept the key of ${provider.auth?.ref}`;
   if (provider.auth === undefined) return `the file of ${provider.provider} names no key for it`;
   return "no key was sent, because there is none or the provider file does not list this host in key_hosts";
-}
+};
 
 /** Retry-After in seconds, or 0. Dates are ignored: they would need a clock, and providers send seconds. */
-export function retryAfterMs(headers: Headers): number {
+export const retryAfterMs = (headers: Headers): number => {
   const value = headers.get("retry-after")?.trim() ?? "";
   if (!/^\d{1,9}(\.\d+)?$/.test(value)) return 0;
   return Math.min(RETRY_AFTER_MAX_MS, Math.ceil(Number(value) * 1000));
-}
+};

@@ -10,7 +10,7 @@ export type FileProblem = { file: string; line: number; key: string; message: st
 
 export type ProviderReading = { ok: true; provider: ProviderDefinition } | { ok: false; problems: FileProblem[] };
 
-export function parseProvider(file: string, text: string): ProviderReading {
+export const parseProvider = (file: string, text: string): ProviderReading => {
   const at = (line: number, key: string, message: string): FileProblem => ({ file, line, key, message });
   if (text.length > PROVIDER_FILE_MAX_CHARACTERS) {
     return { ok: false, problems: [at(1, "", `is larger than ${PROVIDER_FILE_MAX_CHARACTERS / 1024} KiB`)] };
@@ -32,25 +32,25 @@ export function parseProvider(file: string, text: string): ProviderReading {
     return paths.map((path) => at(lineOf(path), path.map(String).join("."), message));
   });
   return { ok: false, problems };
-}
+};
 
-export function describeProblem(problem: FileProblem): string {
+export const describeProblem = (problem: FileProblem): string => {
   const where = `${problem.file}:${problem.line}`;
   return problem.key === "" ? `${where}: ${problem.message}` : `${where}: ${problem.key}: ${problem.message}`;
-}
+};
 
 const ALIASED = Symbol("aliased");
 
-function toPlain(document: ReturnType<typeof parseDocument>): unknown {
+const toPlain = (document: ReturnType<typeof parseDocument>): unknown => {
   try {
     return document.toJS({ maxAliasCount: 0 });
   } catch {
     return ALIASED;
   }
-}
+};
 
 /** The position of the deepest existing node on the path; a missing key is reported at its parent. */
-function offsetOf(root: ParsedNode | null, path: readonly PropertyKey[]): number {
+const offsetOf = (root: ParsedNode | null, path: readonly PropertyKey[]): number => {
   let offset = root?.range?.[0] ?? 0;
   let node: unknown = root;
   for (const segment of path) {
@@ -62,4 +62,4 @@ function offsetOf(root: ParsedNode | null, path: readonly PropertyKey[]): number
     node = pair.value;
   }
   return offset;
-}
+};

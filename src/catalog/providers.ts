@@ -20,24 +20,24 @@ export interface FolderReading {
  * refused invalid files, so any that still get here are logged and left out. Without local providers no tenant can aim
  * a request at a private address.
  */
-export function loadProviders(files?: string, isLocalOn = true): ProviderSet {
+export const loadProviders = (files?: string, isLocalOn = true): ProviderSet => {
   const { providers, problems } = files === undefined || files === "" ? NOTHING : readFiles(textsOf(files));
   for (const detail of problems) log("error", "catalog.provider_left_out", { detail });
   const byName = [...bundledProviders, ...providers].map((provider) => [provider.provider, provider] as const);
   const open = byName.filter(([, provider]) => isLocalOn || !provider.local);
   return new Map(open.sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0)));
-}
+};
 
 const NOTHING: FolderReading = { providers: [], problems: [] };
 
 /** A variable that is not such JSON counts as one unreadable file. */
-function textsOf(files: string): Readonly<Record<string, unknown>> {
+const textsOf = (files: string): Readonly<Record<string, unknown>> => {
   const texts = parseJson(files);
   return isObject(texts) ? texts : { SERVICE_CATALOG_FILES: null };
-}
+};
 
 /** If two files describe one provider, the first counts. */
-export function readFiles(files: Readonly<Record<string, unknown>>): FolderReading {
+export const readFiles = (files: Readonly<Record<string, unknown>>): FolderReading => {
   const problems: string[] = [];
   const fileOf = new Map<string, string>();
   const providers: ProviderDefinition[] = [];
@@ -61,4 +61,4 @@ export function readFiles(files: Readonly<Record<string, unknown>>): FolderReadi
     providers.push(reading.provider);
   }
   return { providers, problems };
-}
+};

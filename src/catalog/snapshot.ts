@@ -2,6 +2,7 @@
 // Rows are sent as JSON arrays, one parameter each, in pieces well below the platform's limits.
 
 import type { CatalogChange, ListedModel } from "../../domain/catalog/catalog.ts";
+import type { HeldSubscription } from "./sync-lease.ts";
 
 const PIECE_MAX_ROWS = 1_000;
 
@@ -18,23 +19,23 @@ interface ModelRow {
 const MODEL_COLUMNS = `model_id, name, context_window, input_nano_per_mtok, output_nano_per_mtok,
   cached_input_nano_per_mtok, request_nano`;
 
-export async function storedModels(db: D1Database, tenant: string, id: string): Promise<Map<string, ListedModel>> {
+export const storedModels = async (db: D1Database, tenant: string, id: string): Promise<Map<string, ListedModel>> => {
   const { results } = await db
     .prepare(`SELECT ${MODEL_COLUMNS} FROM catalog_models WHERE tenant = ?1 AND subscription_id = ?2`)
     .bind(tenant, id)
     .all<ModelRow>();
   return new Map(results.map((row) => [row.model_id, toModel(row)]));
-}
+};
 
 /**
  * What a provider lists over all of the tenant's subscriptions to it, the latest sync last; null if none of them has a
  * list.
  */
-export async function modelsOfProvider(
+export const modelsOfProvider = async (
   db: D1Database,
   tenant: string,
   provider: string,
-): Promise<ListedModel[] | null> {
+): Promise<ListedModel[] | null> => {
   const { results } = await db
     .prepare(
       `SELECT ${MODEL_COLUMNS} FROM catalog_subscriptions AS one
@@ -46,9 +47,9 @@ export async function modelsOfProvider(
     .all<Omit<ModelRow, "model_id"> & { model_id: string | null }>();
   if (results.length === 0) return null;
   return results.flatMap((row) => (row.model_id === null ? [] : [toModel({ ...row, model_id: row.model_id })]));
-}
+};
 
-function toModel(row: ModelRow): ListedModel {
+const toModel = (row: ModelRow): ListedModel => {
   const { input_nano_per_mtok: input, output_nano_per_mtok: output } = row;
   const price =
     input === null || output === null
@@ -65,19 +66,18 @@ function toModel(row: ModelRow): ListedModel {
         };
   const contextWindow = row.context_window === null ? {} : { context_window: row.context_window };
   return { id: row.model_id, name: row.name, ...contextWindow, ...price };
-}
+};
 
 /** The models after the changes. */
-export function modelsToWrite(changes: readonly CatalogChange[]): ListedModel[] {
-  return changes.map(({ after }) => after).filter((model) => model !== null);
-}
+export const modelsToWrite = (changes: readonly CatalogChange[]): ListedModel[] =>
+  changes.map(({ after }) => after).filter((model) => model !== null);
 
-export function writeModels(
+export const writeModels = (
   db: D1Database,
   tenant: string,
   id: string,
   models: readonly ListedModel[],
-): D1PreparedStatement[] {
+): D1PreparedStatement[] => {
   const rows = models.map((model) => [
     model.id,
     model.name,
@@ -97,15 +97,15 @@ export function writeModels(
       )
       .bind(tenant, id, JSON.stringify(piece)),
   );
-}
+};
 
-export function removeModels(
+export const removeModels = (
   db: D1Database,
   tenant: string,
   id: string,
   modelIds: readonly string[],
-): D1PreparedStatement[] {
-  return pieces(modelIds).map((piece) =>
+): D1PreparedStatement[] =>
+  pieces(modelIds).map((piece) =>
     db
       .prepare(
         `DELETE FROM catalog_models
@@ -113,20 +113,17 @@ export function removeModels(
       )
       .bind(tenant, id, JSON.stringify(piece)),
   );
-}
 
-/** `firstSeq` is the number of the first change; the others follow. */
-export function appendHistory(
+/** Numbered on from the changes that there are. */
+export const appendHistory = (
   db: D1Database,
-  tenant: string,
-  id: string,
+  { tenant, id, historyCount }: HeldSubscription,
   changes: readonly CatalogChange[],
-  firstSeq: number,
   at: number,
-): D1PreparedStatement[] {
+): D1PreparedStatement[] => {
   const text = (model: unknown) => (model === null ? null : JSON.stringify(model));
   const rows = changes.map((change, index) => [
-    firstSeq + index,
+    historyCount + 1 + index,
     change.kind,
     change.model_id,
     text(change.before),
@@ -140,9 +137,9 @@ export function appendHistory(
       )
       .bind(tenant, id, JSON.stringify(piece), at),
   );
-}
+};
 
-function pieces<T>(rows: readonly T[]): T[][] {
+const pieces = <T>(rows: readonly T[]): T[][] => {
   const count = Math.ceil(rows.length / PIECE_MAX_ROWS);
   return Array.from({ length: count }, (_, index) => rows.slice(index * PIECE_MAX_ROWS, (index + 1) * PIECE_MAX_ROWS));
-}
+};

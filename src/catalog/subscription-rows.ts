@@ -38,25 +38,25 @@ const toSubscription = (row: SubscriptionRow): Subscription => ({
   createdAt: row.created_at,
 });
 
-export async function getSubscription(
+export const getSubscription = async (
   db: D1Database,
   tenant: string,
   id: string,
-): Promise<Result<Subscription, NotFound>> {
+): Promise<Result<Subscription, NotFound>> => {
   const row = await db.prepare(`${SELECT} WHERE tenant = ?1 AND id = ?2`).bind(tenant, id).first<SubscriptionRow>();
   return row === null ? err(notFound("subscription", id)) : ok(toSubscription(row));
-}
+};
 
 /** All subscriptions of a tenant, by provider; their number is limited at creation. */
-export async function listSubscriptions(db: D1Database, tenant: string): Promise<Subscription[]> {
+export const listSubscriptions = async (db: D1Database, tenant: string): Promise<Subscription[]> => {
   const { results } = await db
     .prepare(`${SELECT} WHERE tenant = ?1 ORDER BY provider, created_at, id`)
     .bind(tenant)
     .all<SubscriptionRow>();
   return results.map(toSubscription);
-}
+};
 
-export async function countSubscriptions(db: D1Database, tenant: string): Promise<number> {
+export const countSubscriptions = async (db: D1Database, tenant: string): Promise<number> => {
   const counted = db.prepare("SELECT COUNT(*) AS total FROM catalog_subscriptions WHERE tenant = ?1").bind(tenant);
   return (await counted.first<number>("total")) ?? 0;
-}
+};

@@ -24,12 +24,12 @@ type Exists = RefusalOf<"subscription_exists">;
 type NotFound = RefusalOf<"not_found">;
 
 /** Due at once, so the next minute's pass fetches its first list. */
-export async function createSubscription(
+export const createSubscription = async (
   tools: CatalogTools,
   tenant: string,
   actor: Actor,
   input: NewSubscription,
-): Promise<Result<Subscription, Invalid | Exists>> {
+): Promise<Result<Subscription, Invalid | Exists>> => {
   const schedule = input.models_sync_schedule ?? DEFAULT_SYNC_SCHEDULE;
   const url = input.models_sync_url ?? null;
   const problem = checkSubscription(tools, input.provider, schedule, url);
@@ -62,16 +62,16 @@ export async function createSubscription(
     lastErrorAt: null,
     createdAt: at,
   });
-}
+};
 
 /** An absent field stays unchanged; null restores the default schedule or the provider's own address. */
-export async function patchSubscription(
+export const patchSubscription = async (
   tools: CatalogTools,
   tenant: string,
   id: string,
   actor: Actor,
   patch: SubscriptionPatch,
-): Promise<Result<Subscription, Invalid | Exists | NotFound>> {
+): Promise<Result<Subscription, Invalid | Exists | NotFound>> => {
   const before = await getSubscription(tools.db, tenant, id);
   if (!before.ok) return before;
   const old = before.value;
@@ -96,15 +96,15 @@ export async function patchSubscription(
   const written = await writeOnce(tools, [update, tools.audit(tenant, entry)]);
   if (!written) return err({ code: "subscription_exists", provider: old.provider });
   return getSubscription(tools.db, tenant, id);
-}
+};
 
 /** Deletes its models and history, too. */
-export async function deleteSubscription(
+export const deleteSubscription = async (
   tools: CatalogTools,
   tenant: string,
   id: string,
   actor: Actor,
-): Promise<Result<Subscription, NotFound>> {
+): Promise<Result<Subscription, NotFound>> => {
   const before = await getSubscription(tools.db, tenant, id);
   if (!before.ok) return before;
   const remove = (table: string, column: string) =>
@@ -117,9 +117,9 @@ export async function deleteSubscription(
     tools.audit(tenant, { at: tools.now(), actor, action: "catalog.subscription_deleted", target: id, detail }),
   ]);
   return before;
-}
+};
 
-function checkSubscription(tools: CatalogTools, name: string, schedule: string, url: string | null): Invalid | null {
+const checkSubscription = (tools: CatalogTools, name: string, schedule: string, url: string | null): Invalid | null => {
   const provider = tools.providers.get(name);
   if (provider === undefined) {
     return invalid("provider", `must be one of GET /catalog/providers: ${[...tools.providers.keys()].join(", ")}`);
@@ -128,10 +128,10 @@ function checkSubscription(tools: CatalogTools, name: string, schedule: string, 
   if (!cron.ok) return invalid("models_sync_schedule", cron.error);
   const problem = url === null ? null : checkUrl(url, provider.local);
   return problem === null ? null : invalid("models_sync_url", problem);
-}
+};
 
 /** False if another subscription of the tenant already follows the same list. */
-async function writeOnce(tools: CatalogTools, statements: D1PreparedStatement[]): Promise<boolean> {
+const writeOnce = async (tools: CatalogTools, statements: D1PreparedStatement[]): Promise<boolean> => {
   try {
     await tools.db.batch(statements);
     return true;
@@ -139,9 +139,7 @@ async function writeOnce(tools: CatalogTools, statements: D1PreparedStatement[])
     if (error instanceof Error && /UNIQUE constraint failed: catalog_subscriptions/.test(error.message)) return false;
     throw error;
   }
-}
+};
 
 /** For the audit log, without the query, which may contain the tenant's own key. */
-function shown(url: string | null): string | null {
-  return url === null ? null : (url.split("?", 1)[0] ?? null);
-}
+const shown = (url: string | null): string | null => (url === null ? null : (url.split("?", 1)[0] ?? null));

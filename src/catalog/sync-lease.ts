@@ -5,6 +5,8 @@
 export const SYNC_LEASE_MS = 2 * 60_000;
 
 export interface HeldSubscription {
+  readonly tenant: string;
+  readonly id: string;
   readonly leaseId: string;
   readonly provider: string;
   readonly schedule: string;
@@ -24,13 +26,13 @@ interface Row {
 }
 
 /** Null if another sync holds it, the subscription does not exist, or `onlyIfDue` is set and it is not due. */
-export async function takeLease(
+export const takeLease = async (
   db: D1Database,
   tenant: string,
   id: string,
   now: number,
   onlyIfDue: boolean,
-): Promise<HeldSubscription | null> {
+): Promise<HeldSubscription | null> => {
   const leaseId = crypto.randomUUID();
   const row = await db
     .prepare(
@@ -42,6 +44,8 @@ export async function takeLease(
     .first<Row>();
   if (row === null) return null;
   return {
+    tenant,
+    id,
     leaseId,
     provider: row.provider,
     schedule: row.models_sync_schedule,
@@ -50,41 +54,36 @@ export async function takeLease(
     failureCount: row.failure_count,
     historyCount: row.history_count,
   };
-}
+};
 
 /**
  * The first statement of a batch: fails the whole batch unless the lease is still held and the subscription unchanged.
  */
-export function leaseFence(db: D1Database, tenant: string, id: string, held: HeldSubscription): D1PreparedStatement {
-  return db
+export const leaseFence = (db: D1Database, { tenant, id, leaseId, version }: HeldSubscription): D1PreparedStatement =>
+  db
     .prepare(
       `SELECT CASE count(*) WHEN 1 THEN 1 ELSE json('lease lost ' || count(*)) END FROM catalog_subscriptions
        WHERE tenant = ?1 AND id = ?2 AND lease_id = ?3 AND version = ?4`,
     )
-    .bind(tenant, id, held.leaseId, held.version);
-}
+    .bind(tenant, id, leaseId, version);
 
-export async function isLeaseHeld(
+export const isLeaseHeld = async (
   db: D1Database,
-  tenant: string,
-  id: string,
-  held: HeldSubscription,
-): Promise<boolean> {
+  { tenant, id, leaseId, version }: HeldSubscription,
+): Promise<boolean> => {
   const row = await db
     .prepare("SELECT 1 FROM catalog_subscriptions WHERE tenant = ?1 AND id = ?2 AND lease_id = ?3 AND version = ?4")
-    .bind(tenant, id, held.leaseId, held.version)
+    .bind(tenant, id, leaseId, version)
     .first();
   return row !== null;
-}
+};
 
 /** After a sync that stored nothing because the subscription was edited meanwhile: due again at once. */
-export async function giveBackLease(
+export const giveBackLease = async (
   db: D1Database,
-  tenant: string,
-  id: string,
-  leaseId: string,
+  { tenant, id, leaseId }: HeldSubscription,
   now: number,
-): Promise<void> {
+): Promise<void> => {
   await db
     .prepare(
       `UPDATE catalog_subscriptions SET lease_id = NULL, lease_until = NULL, next_sync_at = ?4
@@ -92,4 +91,4 @@ export async function giveBackLease(
     )
     .bind(tenant, id, leaseId, now)
     .run();
-}
+};

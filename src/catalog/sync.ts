@@ -27,43 +27,42 @@ export interface SyncTools extends CatalogTools {
 export type SyncRefusal = RefusalOf<"not_found"> | RefusalOf<"sync_in_progress"> | RefusalOf<"provider_failed">;
 
 /** `onlyIfDue` is for the cron pass; a forced sync runs unless another one does. */
-export async function syncSubscription(
+export const syncSubscription = async (
   tools: SyncTools,
   tenant: string,
   id: string,
   actor: Actor = SERVICE_ACTOR,
   { onlyIfDue = false }: { onlyIfDue?: boolean } = {},
-): Promise<Result<SyncReport, SyncRefusal>> {
+): Promise<Result<SyncReport, SyncRefusal>> => {
   const held = await takeLease(tools.db, tenant, id, tools.now(), onlyIfDue);
   if (held === null) return refusal(tools.db, tenant, id);
   const listing = await list(tools, held);
   if (!listing.ok) {
-    await recordFailure(tools, tenant, id, held, listing.failure);
+    await recordFailure(tools, held, listing.failure);
     return err({ code: "provider_failed", detail: `${held.provider}: ${listing.failure.detail}` });
   }
-  return store(tools, tenant, id, held, listing.models, actor);
-}
+  return store(tools, held, listing.models, actor);
+};
 
-async function refusal(db: D1Database, tenant: string, id: string): Promise<Result<never, SyncRefusal>> {
+const refusal = async (db: D1Database, tenant: string, id: string): Promise<Result<never, SyncRefusal>> => {
   const subscription = await getSubscription(db, tenant, id);
   return subscription.ok ? err({ code: "sync_in_progress", id }) : subscription;
-}
+};
 
-async function list(tools: SyncTools, held: HeldSubscription): Promise<Listing> {
+const list = async (tools: SyncTools, held: HeldSubscription): Promise<Listing> => {
   const provider = tools.providers.get(held.provider);
   if (provider !== undefined) return listModels(tools.connector, provider, held.syncUrl, tools.budget ?? LIST_BUDGET);
   const detail = "this installation has no provider file for it any more";
   return { ok: false, failure: { detail, isRetryable: false, retryAfterMs: 0 } };
-}
+};
 
-async function store(
+const store = async (
   tools: SyncTools,
-  tenant: string,
-  id: string,
   held: HeldSubscription,
   models: ReadonlyMap<string, ListedModel>,
   actor: Actor,
-): Promise<Result<SyncReport, SyncRefusal>> {
+): Promise<Result<SyncReport, SyncRefusal>> => {
+  const { tenant, id } = held;
   const before = await storedModels(tools.db, tenant, id);
   const changes = diffModels(before, models);
   const at = tools.now();
@@ -71,51 +70,42 @@ async function store(
   const lines = [...changes, ...moves];
   const report = reportOf(id, held.provider, changes, moves, at);
   const statements = [
-    leaseFence(tools.db, tenant, id, held),
+    leaseFence(tools.db, held),
     ...writeModels(tools.db, tenant, id, modelsToWrite(lines)),
     ...removeModels(tools.db, tenant, id, report.removed),
-    ...appendHistory(tools.db, tenant, id, lines, held.historyCount + 1, at),
-    finishStatement(tools.db, tenant, id, held, models.size, lines.length, at),
+    ...appendHistory(tools.db, held, lines, at),
+    finishStatement(tools.db, held, { modelCount: models.size, changeCount: lines.length }, at),
     ...(report.isChanged ? [tools.audit(tenant, auditOf(report, actor))] : []),
   ];
   try {
     await tools.db.batch(statements);
     return ok(report);
   } catch (error) {
-    if (await isLeaseHeld(tools.db, tenant, id, held)) throw error;
+    if (await isLeaseHeld(tools.db, held)) throw error;
     // It was edited, deleted or taken over during the listing, so the result is out of date.
-    await giveBackLease(tools.db, tenant, id, held.leaseId, at);
+    await giveBackLease(tools.db, held, at);
     return refusal(tools.db, tenant, id);
   }
-}
+};
 
-function finishStatement(
+const finishStatement = (
   db: D1Database,
-  tenant: string,
-  id: string,
-  held: HeldSubscription,
-  modelCount: number,
-  changeCount: number,
+  { tenant, id, schedule }: HeldSubscription,
+  { modelCount, changeCount }: { readonly modelCount: number; readonly changeCount: number },
   at: number,
-): D1PreparedStatement {
-  return db
+): D1PreparedStatement =>
+  db
     .prepare(
       `UPDATE catalog_subscriptions
        SET model_count = ?3, models_synced_at = ?4, next_sync_at = ?5, history_count = history_count + ?6,
            last_error = NULL, last_error_at = NULL, failure_count = 0, lease_id = NULL, lease_until = NULL
        WHERE tenant = ?1 AND id = ?2`,
     )
-    .bind(tenant, id, modelCount, at, scheduledAt(held.schedule, id, at), changeCount);
-}
+    .bind(tenant, id, modelCount, at, scheduledAt(schedule, id, at), changeCount);
 
-async function recordFailure(
-  tools: SyncTools,
-  tenant: string,
-  id: string,
-  held: HeldSubscription,
-  failure: ListFailure,
-): Promise<void> {
+const recordFailure = async (tools: SyncTools, held: HeldSubscription, failure: ListFailure): Promise<void> => {
   const at = tools.now();
+  const { tenant, id } = held;
   const scheduled = scheduledAt(held.schedule, id, at);
   const next = failure.isRetryable
     ? nextRetryAt(at, held.failureCount + 1, failure.retryAfterMs, scheduled)
@@ -130,23 +120,23 @@ async function recordFailure(
     .bind(tenant, id, held.leaseId, failure.detail, at, next, held.version)
     .run();
   // It was edited meanwhile, so the failure belongs to an old address.
-  if (meta.changes === 0) await giveBackLease(tools.db, tenant, id, held.leaseId, at);
-}
+  if (meta.changes === 0) await giveBackLease(tools.db, held, at);
+};
 
 /** A valid schedule fires within eight years; the fallback keeps a damaged one from stopping the pass. */
-function scheduledAt(schedule: string, id: string, now: number): number {
+const scheduledAt = (schedule: string, id: string, now: number): number => {
   const timing = { cron: schedule, timezone: "UTC" };
   const slot = nextCronAt(timing, now) ?? now + DAY_MS;
   return nextSyncAt(slot, nextCronAt(timing, slot), id);
-}
+};
 
-function reportOf(
+const reportOf = (
   id: string,
   provider: string,
   changes: readonly CatalogChange[],
   moves: readonly CatalogChange[],
   at: number,
-): SyncReport {
+): SyncReport => {
   const ids = (kind: CatalogChange["kind"]) => changes.filter((c) => c.kind === kind).map((c) => c.model_id);
   return {
     subscriptionId: id,
@@ -158,9 +148,9 @@ function reportOf(
     repriced: moves.map(({ model_id }) => model_id),
     modelsSyncedAt: at,
   };
-}
+};
 
-function auditOf(report: SyncReport, actor: Actor) {
+const auditOf = (report: SyncReport, actor: Actor) => {
   const detail = {
     provider: report.provider,
     added: report.added.length,
@@ -168,4 +158,4 @@ function auditOf(report: SyncReport, actor: Actor) {
     updated: report.updated.length,
   };
   return { at: report.modelsSyncedAt, actor, action: "catalog.synced", target: report.subscriptionId, detail };
-}
+};

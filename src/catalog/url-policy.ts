@@ -12,7 +12,7 @@ const PRIVATE_SUFFIX = /(^|\.)(localhost|local|internal|intranet|lan|home\.arpa|
 const IPV4 = /^\d{1,3}(\.\d{1,3}){3}$/;
 
 /** What is wrong with an address, or null. `isLocal`: it may be on the operator's own network. */
-export function checkUrl(text: string, isLocal: boolean): string | null {
+export const checkUrl = (text: string, isLocal: boolean): string | null => {
   if (text.length > URL_MAX_CHARACTERS) return `must be at most ${URL_MAX_CHARACTERS} characters`;
   if (!URL.canParse(text)) return "must be an absolute URL, such as https://models.example.com/v1/models";
   const url = new URL(text);
@@ -22,9 +22,9 @@ export function checkUrl(text: string, isLocal: boolean): string | null {
   if (url.username !== "" || url.password !== "") return "must not contain a user name or password";
   if (url.hash !== "") return "must not contain a fragment";
   return checkHost(url.hostname, isLocal);
-}
+};
 
-function checkHost(hostname: string, isLocal: boolean): string | null {
+const checkHost = (hostname: string, isLocal: boolean): string | null => {
   if (hostname.endsWith(".")) return "must have a host name without a dot at its end";
   if (isMetadataHost(hostname)) return "must not be an address where clouds keep their credentials";
   if (isLocal) return null;
@@ -34,32 +34,29 @@ function checkHost(hostname: string, isLocal: boolean): string | null {
     return "must have a public host; loopback and private names are only for local providers";
   if (!hostname.includes(".")) return "must have a public host with its full domain";
   return null;
-}
+};
 
 /** An IP address or a private name; only a local provider or the operator's vault may have one. */
-export function isPrivateAddress(url: URL): boolean {
-  return checkHost(url.hostname, false) !== null;
-}
+export const isPrivateAddress = (url: URL): boolean => checkHost(url.hostname, false) !== null;
 
 /** A key host is written as in a URL: lower case, with its port unless that is 80 or 443. */
-export function isHostAndPort(text: string): boolean {
+export const isHostAndPort = (text: string): boolean => {
   if (!/^[a-z0-9.:[\]-]{1,260}$/.test(text)) return false;
   const addresses = [`https://${text}/`, `http://${text}/`];
   return addresses.every((address) => URL.canParse(address) && new URL(address).host === text);
-}
+};
 
 /** The hosts that may see this provider's key: exactly list_url's host and key_hosts, including ports. */
-export function keyHosts(provider: Pick<ProviderDefinition, "list_url" | "key_hosts">): string[] {
-  return [new URL(provider.list_url).host, ...(provider.key_hosts ?? [])];
-}
+export const keyHosts = (provider: Pick<ProviderDefinition, "list_url" | "key_hosts">): string[] => [
+  new URL(provider.list_url).host,
+  ...(provider.key_hosts ?? []),
+];
 
 /** Whether the provider's key and extra headers may be sent to this address; never unencrypted to a host with TLS. */
-export function isKeyAddress(url: URL, provider: Pick<ProviderDefinition, "list_url" | "key_hosts">): boolean {
+export const isKeyAddress = (url: URL, provider: Pick<ProviderDefinition, "list_url" | "key_hosts">): boolean => {
   const isSafe = url.protocol === "https:" || new URL(provider.list_url).protocol === "http:";
   return isSafe && keyHosts(provider).includes(url.host);
-}
+};
 
 /** An address for logs and errors: without the query, which may contain a key. */
-export function withoutQuery(url: URL): string {
-  return `${url.origin}${url.pathname}`;
-}
+export const withoutQuery = (url: URL): string => `${url.origin}${url.pathname}`;

@@ -5,15 +5,15 @@
 export type Deadline = { signal: AbortSignal; clear: () => void };
 
 /** AbortSignal.timeout that can be cleared: it then keeps nothing alive. */
-export function deadline(ms: number): Deadline {
+export const deadline = (ms: number): Deadline => {
   const controller = new AbortController();
   const timer = setTimeout(() => controller.abort(), ms);
   return { signal: controller.signal, clear: () => clearTimeout(timer) };
-}
+};
 
 export type Abort = { promise: Promise<"aborted">; forget: () => void };
 
-export function whenAborted(signal: AbortSignal): Abort {
+export const whenAborted = (signal: AbortSignal): Abort => {
   let forget = () => {};
   const promise = new Promise<"aborted">((resolve) => {
     const stop = () => resolve("aborted");
@@ -22,14 +22,14 @@ export function whenAborted(signal: AbortSignal): Abort {
     forget = () => signal.removeEventListener("abort", stop);
   });
   return { promise, forget };
-}
+};
 
 /** The work's result, or "aborted" once the signal fires; a later result is passed to `discard`. */
-export async function orAborted<T>(
+export const orAborted = async <T>(
   work: Promise<T>,
   signal: AbortSignal,
   discard: (late: T) => void,
-): Promise<T | "aborted"> {
+): Promise<T | "aborted"> => {
   const abort = whenAborted(signal);
   try {
     const result = await Promise.race([work, abort.promise]);
@@ -38,9 +38,9 @@ export async function orAborted<T>(
   } finally {
     abort.forget();
   }
-}
+};
 
 /** Cancels an unread body, so that its connection is free again. */
-export function discardBody(response: Response): void {
+export const discardBody = (response: Response): void => {
   response.body?.cancel().catch(() => {});
-}
+};

@@ -47,6 +47,11 @@ const simplify = (side: Side, zodSchema: z.core.$ZodType, schema: z.core.JSONSch
   const { def } = zodSchema._zod as { def: { type: string; catchall?: unknown; defaultValue?: unknown } };
   // Zod omits the default of a converted value, such as the digits of a query.
   if (def.type === "default") schema.default ??= def.defaultValue as typeof schema.default;
+  // A record of all of an enum's names: generators know its fields only by name.
+  if (def.type === "record" && schema.required !== undefined) {
+    schema.properties = Object.fromEntries(schema.required.map((name) => [name, schema.additionalProperties ?? {}]));
+    for (const open of ["propertyNames", "additionalProperties"] as const) delete schema[open];
+  }
   if (side === "output" && def.type === "object" && def.catchall === undefined) delete schema.additionalProperties;
 };
 

@@ -20,7 +20,7 @@ const describeNeeds = (needs: Needs): string => {
   return `Needs a key with role ${roles}.`;
 };
 
-const UNAUTHORIZED = ["authentication_failed", "key_revoked", "key_rotated", "key_suspended"] as const;
+export const UNAUTHORIZED = ["authentication_failed", "key_revoked", "key_rotated", "key_suspended"] as const;
 
 /** Refusals that every endpoint of this kind can give. */
 const commonRefusals = ({ needs, body, rawBody }: Description): RefusalCode[] => [
@@ -36,11 +36,20 @@ const commonRefusals = ({ needs, body, rawBody }: Description): RefusalCode[] =>
   ...(needs === "none" || needs === "root" ? [] : (["tenant_moved"] as const)),
 ];
 
+const OCTETS = "application/octet-stream";
+const BYTES: JsonSchema = { type: "string", format: "binary" };
+
 type Media = Record<string, { readonly schema: JsonSchema }>;
 
-/** An event stream is text, whatever its events contain. */
-const contentOf = (media: readonly string[], schema: JsonSchema): Media =>
-  Object.fromEntries(media.map((type) => [type, { schema: type.startsWith("text/") ? { type: "string" } : schema }]));
+/** An event stream is text, whatever its events contain; a form has fields of its own; other bytes have no schema. */
+const contentOf = (media: readonly string[], schema: JsonSchema, form = schema): Media => {
+  const schemaOf = (type: string): JsonSchema => {
+    if (type.startsWith("text/")) return { type: "string" };
+    if (type.startsWith("multipart/")) return form;
+    return type === OCTETS ? BYTES : schema;
+  };
+  return Object.fromEntries(media.map((type) => [type, { schema: schemaOf(type) }]));
+};
 
 type Headers = Record<string, { readonly description: string; readonly schema: JsonSchema }>;
 
@@ -99,7 +108,8 @@ const refusedWith = (codes: readonly RefusalCode[], { errorSchema }: Description
 const bodyOf = ({ body, rawBody, isBodyOptional }: Description, book: SchemaBook): object => {
   const schema = body ?? rawBody?.schema;
   if (schema === undefined) return {};
-  const content = contentOf(rawBody?.media ?? ["application/json"], book.request(schema));
+  const form = rawBody?.form === undefined ? undefined : book.request(rawBody.form);
+  const content = contentOf(rawBody?.media ?? ["application/json"], book.request(schema), form);
   return { requestBody: { required: isBodyOptional !== true, content } };
 };
 
@@ -201,8 +211,10 @@ export const openApiDocument = (endpoints: readonly Endpoint[], version: string)
       title: "Signalbox",
       version,
       description: `A job router for AI workers: accepts jobs and gives each to the best available worker.\n\n${OF_NO_OPERATION}`,
+      license: { name: "MIT", identifier: "MIT" },
     },
     servers: [{ url: "/" }],
+    tags: [...new Set(endpoints.map(({ description }) => description.tag))].map((name) => ({ name })),
   };
   const securitySchemes = { bearer: { type: "http", scheme: "bearer" } };
   return book.finish((schemas) => ({ ...head, paths, components: { securitySchemes, schemas } }));

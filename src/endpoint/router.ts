@@ -60,6 +60,8 @@ export interface Description {
   readonly rawBody?: {
     readonly schema: z.ZodType;
     readonly media: readonly string[];
+    /** The fields of a form, for the document. */
+    readonly form?: z.ZodType;
     /** The operation itself checks the permission, so no separate call is needed. */
     readonly isAuthorizedLate?: true;
     /** It is never held whole, so it takes no share of the bytes that may be held. */

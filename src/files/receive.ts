@@ -6,6 +6,7 @@ import { FILE_LIFE_MS, MAX_FILE_BYTES, RECEIVING_MS } from "../../domain/file/fi
 import type { Refusal, RefusalOf } from "../../domain/words/refusal.ts";
 import type { Result } from "../../domain/words/result.ts";
 import type { StoredBytes } from "../../durable-objects/files/file-request.ts";
+import { rowsOf } from "../../durable-objects/files/rows.ts";
 import type { Announced, NewFile } from "../../durable-objects/operations/files/files.ts";
 import type { Env } from "../env.ts";
 import type { AppContext } from "../http/auth.ts";
@@ -13,6 +14,7 @@ import { randomId, type TokenFacts } from "../http/key-format.ts";
 import { Refused, unwrap } from "../http/refused.ts";
 import { callTenant } from "../tenant/tenant.ts";
 import { fileObject, storeBytes } from "./objects.ts";
+import { sendOn, takingRoom } from "./send-on.ts";
 
 /** What the request says of the file, in a query or in a form's fields. */
 export interface FileFacts {
@@ -75,13 +77,16 @@ export const receiveAt = async (
   const { tooLarge, announce, finish, forget } = receiver;
   if ((declaredBytes ?? 0) > tooLarge.limitBytes) throw new Refused(tooLarge);
   const id = newFileId();
-  const { maxBytes } = unwrap(await announce({ id, bytes: declaredBytes, origin }));
+  const announced = async (bytes: number | null): Promise<Announced> => unwrap(await announce({ id, bytes, origin }));
+  const { maxBytes } = await announced(declaredBytes);
   const file = fileObject(env, name, id);
   try {
     const stored: StoredBytes[] = [];
     const facts = await send(async (body) => {
       const limits = { maxBytes: Math.min(maxBytes, tooLarge.limitBytes), expiresAt: Date.now() + RECEIVING_MS };
-      const bytes = await storeBytes(file, body, limits);
+      const store = (all: typeof body) => storeBytes(file, all, limits);
+      const isTold = declaredBytes !== null || body === null;
+      const bytes = await (isTold ? store(body) : sendOn(takingRoom(rowsOf(body), limits.maxBytes, announced), store));
       if (bytes === null) throw new Refused(maxBytes < tooLarge.limitBytes ? filesFull(maxBytes) : tooLarge);
       stored.push(bytes);
     });

@@ -5,6 +5,7 @@ import { isObject } from "../../contract/text/json-object.ts";
 import { jsonExcess } from "../../contract/words/json-bounds.ts";
 import { MAX_LINE_BYTES } from "../../domain/batch/batch-line.ts";
 import { invalid } from "../../domain/words/refusal.ts";
+import { joined } from "../http/body.ts";
 import { Refused } from "../http/refused.ts";
 
 const [QUOTE, BACKSLASH, COMMA] = [0x22, 0x5c, 0x2c];
@@ -103,12 +104,7 @@ class RequestLines {
 
   #line(): Uint8Array {
     const path = `requests.${this.#count}`;
-    const bytes = new Uint8Array(this.#size);
-    let at = 0;
-    for (const piece of this.#pieces.splice(0)) {
-      bytes.set(piece, at);
-      at += piece.byteLength;
-    }
+    const bytes = joined(this.#pieces.splice(0));
     this.#size = 0;
     this.#count += 1;
     const { custom_id, params } = requestOf(bytes, path);

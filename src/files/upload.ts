@@ -1,17 +1,24 @@
 // The two forms of an upload: the bytes as body, or a form with one file and its fields in any order.
 
 import { invalid } from "../../domain/words/refusal.ts";
-import { poured } from "../../durable-objects/files/pour.ts";
 import type { AppContext } from "../http/auth.ts";
 import { Refused } from "../http/refused.ts";
 import { boundaryOf, readField, readParts } from "./multipart.ts";
 import { type Arriving, declaredBytesOf, type FileFacts } from "./receive.ts";
+import { sendOn } from "./send-on.ts";
 
 const MAX_FIELD_BYTES = 4 * 1024;
 /** Of a form's length, what is not the file: boundaries, headers, fields. */
 const FORM_ROOM_BYTES = 64 * 1024;
 
 export const formOf = (c: AppContext): string | null => boundaryOf(c.req.header("content-type"));
+
+/** The boundary of a request that must be a form. */
+export const requireForm = (c: AppContext): string => {
+  const boundary = formOf(c);
+  if (boundary !== null) return boundary;
+  throw new Refused({ code: "unsupported_media_type", expected: "multipart/form-data" });
+};
 
 export const arrivingBytes = (c: AppContext, facts: Omit<FileFacts, "contentType">): Arriving => ({
   declaredBytes: declaredBytesOf(c),
@@ -48,25 +55,3 @@ export const arrivingForm = (
     return { ...file, ...read(fields) };
   },
 });
-
-/**
- * Sends pieces on as they come. What is wrong with them ends the stream early, and is thrown when the receiver has what
- * came before, which is the caller's to drop: inside the stream it would not reach the client.
- */
-export const sendOn = async <T>(
-  pieces: AsyncIterable<Uint8Array>,
-  send: (body: ReadableStream<Uint8Array>) => Promise<T>,
-): Promise<T> => {
-  let fault: unknown = null;
-  async function* untilFault(): AsyncGenerator<Uint8Array> {
-    try {
-      yield* pieces;
-    } catch (error) {
-      fault = error;
-    }
-  }
-  const { body, done } = poured(untilFault());
-  const [sent] = await Promise.all([send(body), done]);
-  if (fault !== null) throw fault;
-  return sent;
-};

@@ -10,6 +10,7 @@ import type { Refusal, RefusalCode } from "../../domain/words/refusal.ts";
 import type { Followed } from "../../durable-objects/operations/front-door/front-door.ts";
 import type { AppContext } from "../http/auth.ts";
 import { headersFor } from "../http/headers.ts";
+import { INTERNAL } from "../http/refused.ts";
 import { leftHeaders } from "./headers.ts";
 
 const BASE = "/v1/";
@@ -80,8 +81,8 @@ export const refusalResponse = (c: AppContext, refusal: Refusal): Response => {
 };
 
 export const bugResponse = (c: AppContext): Response => {
-  const message = "internal error; the log has the details under this request id";
-  return errorResponse(c, dialectOf(c.req.path), { code: "internal", message, status: 500 });
+  const { code, detail: message, status } = INTERNAL;
+  return errorResponse(c, dialectOf(c.req.path), { code, message, status });
 };
 
 /** A job that ended without an answer. */

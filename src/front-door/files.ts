@@ -6,17 +6,18 @@ import {
   openAiFile,
   openAiFileDeleted,
   openAiFileFields,
+  openAiFileForm,
   openAiFileList,
   openAiFileQuery,
   toOpenAiFile,
 } from "../../contract/front-door/openai-file.ts";
-import { json, toMs } from "../../contract/words/field.ts";
+import { toMs } from "../../contract/words/field.ts";
 import { refusalOf } from "../../contract/words/validation.ts";
 import { invalid } from "../../domain/words/refusal.ts";
 import { type Endpoint, endpoint } from "../endpoint/router.ts";
 import { sendContent } from "../files/content.ts";
 import { receive, receiveFile } from "../files/receive.ts";
-import { arrivingForm, formOf } from "../files/upload.ts";
+import { arrivingForm, requireForm } from "../files/upload.ts";
 import { answer } from "../http/answer.ts";
 import { Refused, unwrap } from "../http/refused.ts";
 import { asks } from "../tenant/asks.ts";
@@ -35,12 +36,11 @@ const create = endpoint(
     path: "/v1/files",
     summary: "Store a file (OpenAI)",
     takesAnyQuery: true,
-    rawBody: { schema: json, media: ["multipart/form-data"], isStreamed: true },
+    rawBody: { schema: openAiFileForm, media: ["multipart/form-data"], isStreamed: true },
     answers: { 200: { description: "The file.", schema: openAiFile } },
   },
   async (c, { token }) => {
-    const boundary = formOf(c);
-    if (boundary === null) throw new Refused({ code: "unsupported_media_type", expected: "multipart/form-data" });
+    const boundary = requireForm(c);
     const arriving = arrivingForm(c, boundary, (fields) => {
       const given = Object.fromEntries(fields);
       if (given.purpose === undefined) throw new Refused(invalid("purpose", "is required"));

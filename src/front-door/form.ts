@@ -7,7 +7,8 @@ import type { Json } from "../../domain/words/json.ts";
 import { invalid } from "../../domain/words/refusal.ts";
 import { readField, readParts } from "../files/multipart.ts";
 import { declaredBytesOf, type Receiver, receive, receiveFile } from "../files/receive.ts";
-import { formOf, sendOn } from "../files/upload.ts";
+import { sendOn } from "../files/send-on.ts";
+import { requireForm } from "../files/upload.ts";
 import type { AppContext } from "../http/auth.ts";
 import type { TokenFacts } from "../http/key-format.ts";
 import { Refused } from "../http/refused.ts";
@@ -61,10 +62,9 @@ const receivePart = (c: AppContext, token: TokenFacts, { filename, contentType, 
   );
 
 export const readFormRequest = async (c: AppContext, api: FormApi, token: TokenFacts): Promise<DoorRequest> => {
-  const boundary = formOf(c);
+  const boundary = requireForm(c);
   const { body } = c.req.raw;
-  if (boundary === null || body === null)
-    throw new Refused({ code: "unsupported_media_type", expected: "multipart/form-data" });
+  if (body === null) throw new Refused(invalid("", "the form is malformed: it is empty"));
   if ((declaredBytesOf(c) ?? 0) > MAX_FORM_BYTES) throw new Refused(TOO_LARGE);
   await mayBeLarge(c, api, token);
   const fields: Fields = new Map();

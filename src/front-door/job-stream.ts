@@ -15,7 +15,7 @@ import { headersFor } from "../http/headers.ts";
 import type { TokenFacts } from "../http/key-format.ts";
 import { Refused, unwrap } from "../http/refused.ts";
 import { asks } from "../tenant/asks.ts";
-import { readRelay } from "../tenant/relay.ts";
+import { holderOf, readRelay } from "../tenant/relay.ts";
 import { followJob, watchMove } from "./follow-job.ts";
 import { STREAM_HEADERS } from "./headers.ts";
 import { writtenBody } from "./written-body.ts";
@@ -79,7 +79,12 @@ const jobStream = endpoint(
 export const chunksOf = (c: AppContext, token: TokenFacts, job: Followed, place: Place | null): Promise<Response> => {
   const after = place?.lease === job.lease ? place.after : 0;
   const wishes = { api: job.api, isNumbered: true, stripsUsage: false, keepAliveMs: KEEP_ALIVE_MS, after };
-  return readRelay(c.env, token, job.worker ?? "", { jobId: job.id, lease: job.lease, wishes });
+  return readRelay(c.env, token, job.worker ?? "", {
+    jobId: job.id,
+    lease: job.lease,
+    holder: holderOf(token),
+    wishes,
+  });
 };
 
 const follow = (

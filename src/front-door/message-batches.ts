@@ -19,7 +19,7 @@ import { type Endpoint, endpoint } from "../endpoint/router.ts";
 import { fileObject, readBytes } from "../files/objects.ts";
 import { type Arriving, receive, receiveFile } from "../files/receive.ts";
 import { requestLines } from "../files/request-lines.ts";
-import { sendOn } from "../files/upload.ts";
+import { sendOn } from "../files/send-on.ts";
 import { answer } from "../http/answer.ts";
 import type { AppContext } from "../http/auth.ts";
 import { refuseOtherMedia } from "../http/body.ts";
@@ -52,10 +52,17 @@ const arrivingRequests = (c: AppContext, name: string): Arriving => ({
 const faultOf = ({ faults }: BatchRecord): Refused => {
   const [first] = faults;
   if (first === undefined) return new Refused(invalid("requests", "cannot be read"));
+  if (first.code === "empty_file") return new Refused(invalid("requests", "must have at least one request"));
   const path = first.line === null ? "requests" : `requests.${first.line - 1}`;
   const param = first.param?.replace(/^body\b/, "params");
-  return new Refused(invalid(param === undefined ? path : `${path}.${param}`, first.message));
+  return new Refused(invalid(param === undefined ? path : `${path}.${param}`, inRequests(first.message)));
 };
+
+/** What is said of a file's line, said of a request of this form. */
+const inRequests = (message: string): string =>
+  message
+    .replaceAll("body.", "params.")
+    .replace(/\bis on line (\d+)/, (_said, line: string) => `is in requests.${Number(line) - 1}`);
 
 /** Waits until the requests are read; what is at fault leaves nothing. */
 const whenRead = async (c: AppContext, token: TokenFacts, created: BatchFacts): Promise<BatchFacts> => {
@@ -175,7 +182,7 @@ const remove = endpoint(
 const results = endpoint(
   {
     ...ONE,
-    ...asks("getBatch"),
+    ...asks("getBatch", "batch_state"),
     operationId: "readMessageBatchResults",
     method: "get",
     path: "/v1/messages/batches/{id}/results",
@@ -185,6 +192,8 @@ const results = endpoint(
   },
   async (c, { params: { id }, token }) => {
     const { batch, files } = unwrap(await callTenant(c.env, token, "getBatch", { id: ownBatchId(id) }));
+    if (batch.endedAt === null)
+      throw new Refused({ code: "batch_state", id, status: batch.status, command: "read the results of" });
     const isThere =
       (batch.outputBytes ?? 0) + (batch.errorBytes ?? 0) > 0 &&
       (batch.outputBytes === 0 || files.output !== null) &&

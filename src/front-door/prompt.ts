@@ -5,7 +5,6 @@ import { isObject } from "../../contract/text/json-object.ts";
 import { utf8Bytes } from "../../contract/words/field.ts";
 import type { Api } from "../../domain/words/api.ts";
 import type { Json } from "../../domain/words/json.ts";
-import { digest } from "../http/key-format.ts";
 
 const MAX_PROMPT_BYTES = 2048;
 
@@ -87,11 +86,11 @@ const beginningOf = (messages: Json | undefined, system: Json, tools: Json): Jso
   return [system, turns.filter(({ role }) => SYSTEM_ROLES.has(role)).map(({ text }) => text), tools, first.text];
 };
 
-/** The digest that names a conversation: from the name that the client gives, else from how the conversation begins. */
-export const sessionOf = async (api: Api, model: string, body: Body, named: string | null): Promise<string | null> => {
+/** Its digest names the conversation: the name that the client gives, else how the conversation begins; null: neither. */
+export const sessionTextOf = (api: Api, model: string, body: Body, named: string | null): string | null => {
   const key = typeof body.prompt_cache_key === "string" ? body.prompt_cache_key : null;
   const name = named ?? key;
-  if (name !== null && name !== "") return digest(JSON.stringify(["named", name]));
+  if (name !== null && name !== "") return JSON.stringify(["named", name]);
   const beginning = BEGINNING[api]?.(body) ?? null;
-  return beginning === null ? null : digest(JSON.stringify([api, model, beginning]));
+  return beginning === null ? null : JSON.stringify([api, model, beginning]);
 };

@@ -18,13 +18,13 @@ import type { AppContext } from "../http/auth.ts";
 import { joined } from "../http/body.ts";
 import { headerOf, USER_HEADER } from "../http/header-value.ts";
 import { idempotencyOf } from "../http/idempotency.ts";
-import type { TokenFacts } from "../http/key-format.ts";
+import { digestBy, type TokenFacts } from "../http/key-format.ts";
 import { Refused, unwrap } from "../http/refused.ts";
 import { authorizeFor, callTenant } from "../tenant/tenant.ts";
 import { type Changes, type LargeBody, readDoorBody } from "./body.ts";
 import { withChain } from "./chain.ts";
 import { metadataOf } from "./metadata.ts";
-import { type Body, promptOf, sessionOf } from "./prompt.ts";
+import { type Body, promptOf, sessionTextOf } from "./prompt.ts";
 
 const MIN_TIMEOUT_SECONDS = 0.001;
 const MAX_TIMEOUT_SECONDS = 604_800;
@@ -49,11 +49,19 @@ const seconds = (min: number, max: number) =>
     .transform(Number)
     .pipe(z.number().min(min).max(max));
 
-/** A request that is to stay here must not go to a provider for a word that nobody reads. */
-const onOrOff = z
-  .string()
-  .toLowerCase()
-  .pipe(z.enum(["on", "off"], "must be on or off"));
+/** Made once: to make one takes longer than to read a header with it. */
+const HEADERS = {
+  timeout: seconds(MIN_TIMEOUT_SECONDS, MAX_TIMEOUT_SECONDS),
+  queue: seconds(0, MAX_QUEUE_SECONDS),
+  /** A request that is to stay here must not go to a provider for a word that nobody reads. */
+  edge: z
+    .string()
+    .toLowerCase()
+    .pipe(z.enum(["on", "off"], "must be on or off")),
+  tags: z.string().transform(splitList).pipe(tags),
+  priority: z.enum(PRIORITIES),
+  tier: z.enum(TIERS),
+};
 
 const SERVICE_TIERS: Readonly<Record<string, Priority>> = { flex: "low", priority: "high" };
 
@@ -118,6 +126,8 @@ const identityOf = async (large: LargeBody): Promise<string> => {
   return hexOf(new Uint8Array(hash));
 };
 
+const SESSION_HEADERS = ["x-signalbox-session", "x-session-id", "x-session-affinity"];
+
 const otherModels = z.array(modelName).max(20);
 
 /** What a request names to be tried after its model. */
@@ -180,9 +190,10 @@ export const readRequest = async (c: AppContext, api: Api, read: ReadBody): Prom
       invalid("Idempotency-Key", "does not work for streams, which cannot be replayed: send this request without it"),
     );
   const changes = changesOf(api, body, stream);
-  const timeout = headerOf(c, "x-signalbox-timeout", seconds(MIN_TIMEOUT_SECONDS, MAX_TIMEOUT_SECONDS));
-  const queue = headerOf(c, "x-signalbox-queue", seconds(0, MAX_QUEUE_SECONDS));
-  const named = ["x-signalbox-session", "x-session-id", "x-session-affinity"].map((name) => c.req.header(name));
+  const timeout = headerOf(c, "x-signalbox-timeout", HEADERS.timeout);
+  const queue = headerOf(c, "x-signalbox-queue", HEADERS.queue);
+  const named = SESSION_HEADERS.map((name) => c.req.header(name)).find((name) => name !== undefined && name !== "");
+  const sessionText = sessionTextOf(api, model.data, body, named ?? null);
   const tier = entryOf(SERVICE_TIERS, String(body.service_tier ?? ""));
   const asking: Asking = {
     id: nextId(Date.now()),
@@ -191,17 +202,17 @@ export const readRequest = async (c: AppContext, api: Api, read: ReadBody): Prom
     model: model.data,
     prompt: promptOf(api, body),
     others: othersOf(body, large !== null),
-    edge: body.edge !== false && headerOf(c, "x-signalbox-edge", onOrOff) !== "off",
+    edge: body.edge !== false && headerOf(c, "x-signalbox-edge", HEADERS.edge) !== "off",
     input: large === null ? inputOf(body, changes) : null,
     metadata: metadataOf(body, c.req.header("x-signalbox-metadata")),
-    session: await sessionOf(api, model.data, body, named.find((name) => name !== undefined && name !== "") ?? null),
+    session: sessionText === null ? null : await digestBy(c.env.HOME, sessionText),
     user: userOf(c, body),
     headers: passedHeaders(c, api),
     files,
     provider: headerOf(c, "x-signalbox-provider", providerName),
-    tags: headerOf(c, "x-signalbox-tags", z.string().transform(splitList).pipe(tags)) ?? [],
-    priority: headerOf(c, "x-signalbox-priority", z.enum(PRIORITIES)) ?? tier ?? "normal",
-    tier: headerOf(c, "x-signalbox-tier", z.enum(TIERS)),
+    tags: headerOf(c, "x-signalbox-tags", HEADERS.tags) ?? [],
+    priority: headerOf(c, "x-signalbox-priority", HEADERS.priority) ?? tier ?? "normal",
+    tier: headerOf(c, "x-signalbox-tier", HEADERS.tier),
     timeoutMs: timeout === null ? null : Math.round(timeout * 1000),
     queueMs: queue === null ? null : Math.round(queue * 1000),
     idempotency,

@@ -112,7 +112,7 @@ const attach = async (
     keepAliveMs: asked.settings.keepAliveMs,
     after: 0,
   };
-  const attempt = { jobId: job.id, lease: job.lease, wishes };
+  const attempt = { jobId: job.id, lease: job.lease, holder: null, wishes };
   const ifLost = endingIfLost(c, token, asked, request);
   const reading = readRelay(c.env, token, job.worker ?? "", attempt, ifLost);
   const answered = await reading.catch(() => null);

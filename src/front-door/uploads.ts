@@ -10,15 +10,15 @@ import {
   toOpenAiFile,
   type UploadResource,
   uploadPart,
+  uploadPartForm,
   uploadResource,
 } from "../../contract/front-door/openai-file.ts";
-import { json } from "../../contract/words/field.ts";
 import { FILE_LIFE_MS, MAX_FILE_BYTES, MAX_PART_BYTES, type UploadFacts } from "../../domain/file/file.ts";
 import { invalid } from "../../domain/words/refusal.ts";
 import { type Endpoint, endpoint } from "../endpoint/router.ts";
 import { assemble, fileObject, storeBytes } from "../files/objects.ts";
 import { newFileId } from "../files/receive.ts";
-import { arrivingForm, formOf } from "../files/upload.ts";
+import { arrivingForm, requireForm } from "../files/upload.ts";
 import { answer } from "../http/answer.ts";
 import { randomId } from "../http/key-format.ts";
 import { Refused, unwrap } from "../http/refused.ts";
@@ -88,14 +88,13 @@ const addPart = endpoint(
     params,
     summary: "Add a part to an upload (OpenAI)",
     description: "A form with one file, `data`, of at most 64 MiB.",
-    rawBody: { schema: json, media: ["multipart/form-data"], isStreamed: true },
+    rawBody: { schema: uploadPartForm, media: ["multipart/form-data"], isStreamed: true },
     answers: { 200: { description: "The part.", schema: uploadPart } },
   },
   async (c, { params: { id: uploadId }, token }) => {
     const id = fileIdOf(uploadId);
     const { bytes, expiresAt } = unwrap(await callTenant(c.env, token, "getUpload", { id }));
-    const boundary = formOf(c);
-    if (boundary === null) throw new Refused({ code: "unsupported_media_type", expected: "multipart/form-data" });
+    const boundary = requireForm(c);
     const part = `part_${randomId()}`;
     const none = { purpose: null, lifeMs: null };
     await arrivingForm(c, boundary, () => none, "data").send(async (body) => {

@@ -1,6 +1,6 @@
 // What failed in a span of time, by error and by provider, with the count of the span before.
 
-import { type FailureList, type FailuresQuery, MAX_FAILURES } from "../../contract/jobs/insight.ts";
+import { type FailureList, type FailuresQuery, MAX_FAILURES, RETRIES_LOOKED_AT } from "../../contract/jobs/insight.ts";
 import { fromIso, toIso } from "../../contract/words/field.ts";
 import { DAY_MS, HOUR_MS } from "../../domain/words/duration.ts";
 import { invalid } from "../../domain/words/refusal.ts";
@@ -30,7 +30,9 @@ export const FAILURES = `WITH RECURSIVE kinds(kind) AS (
   failed AS MATERIALIZED (SELECT kind, count, (SELECT MAX(finished_at) ${OF_KIND} < ?4) AS last_at
     FROM counted WHERE count > 0 ORDER BY count DESC, last_at DESC LIMIT ${MAX_FAILURES})
   SELECT id, error_code, error_message, ran_provider, ran_model, count, last_at,
-    (SELECT COUNT(*) ${OF_KIND} >= ?2 AND finished_at < ?3) AS previous
+    (SELECT COUNT(*) ${OF_KIND} >= ?2 AND finished_at < ?3) AS previous, record ->> '$.batch' AS batch,
+    (SELECT MAX(record ->> '$.api' IS NULL) FROM
+      (SELECT record ${OF_KIND} >= ?3 AND finished_at < ?4 ORDER BY finished_at DESC LIMIT ${RETRIES_LOOKED_AT})) AS retryable
   FROM failed CROSS JOIN jobs ON jobs.seq = (SELECT seq ${OF_KIND} = last_at ORDER BY +id DESC LIMIT 1)
   ORDER BY count DESC, last_at DESC`;
 
@@ -43,6 +45,8 @@ interface FailureRow {
   readonly last_at: number;
   readonly id: string;
   readonly error_message: string | null;
+  readonly batch: string | null;
+  readonly retryable: number;
 }
 
 export const listFailures = (
@@ -67,6 +71,8 @@ export const listFailures = (
       last_at: toIso(row.last_at),
       message: row.error_message ?? "",
       job_id: row.id,
+      batch: row.batch,
+      retryable: row.retryable === 1,
     }));
     return { since: toIso(sinceAt), until: toIso(untilAt), failures };
   });

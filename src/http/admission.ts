@@ -117,7 +117,7 @@ export const slowDown = async (c: AppContext): Promise<void> => {
   if (address === "" || isBehindOurEdge(c)) return;
   const nowAt = Date.now();
   const before = refusals.get(address) ?? { count: 0, at: nowAt };
-  const count = Math.max(0, before.count - ((nowAt - before.at) / 1000) * QUICK_REFUSALS) + 1;
+  const count = Math.max(0, before.count - (Math.abs(nowAt - before.at) / 1000) * QUICK_REFUSALS) + 1;
   if (refusals.size >= MAX_ADDRESSES) refusals.clear();
   refusals.set(address, { count, at: nowAt });
   if (count <= QUICK_REFUSALS) return;

@@ -4,7 +4,7 @@
 import * as z from "zod";
 import { fairnessKey } from "../../contract/jobs/job.ts";
 import { traceparentOf } from "../../contract/text/traceparent.ts";
-import type { NewJob } from "../../domain/job/job.ts";
+import type { NewJob } from "../../domain/job/new-job.ts";
 import type { AppContext } from "./auth.ts";
 import { headerOf, USER_HEADER } from "./header-value.ts";
 import { idempotencyHeader } from "./idempotency.ts";

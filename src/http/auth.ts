@@ -88,8 +88,14 @@ const isRootKey = async (c: AppContext, bearer: string): Promise<boolean> => {
   return given === expected;
 };
 
-const cookieOf = (c: AppContext): string | undefined =>
-  SESSION_COOKIES.map((name) => getCookie(c, name)).find((value) => value !== undefined);
+/** A browser keeps a `__Host-` cookie only over https; the address that people use decides. */
+export const isHttps = (c: AppContext): boolean =>
+  new URL(c.req.url).protocol === "https:" ||
+  c.req.header("x-forwarded-proto") === "https" ||
+  (c.env.SERVICE_PUBLIC_URL ?? "").startsWith("https://");
+
+/** Over https a neighbouring host can set the plain cookie, but not the bound one. */
+const cookieOf = (c: AppContext): string | undefined => getCookie(c, SESSION_COOKIES[isHttps(c) ? 0 : 1]);
 
 /** The session of the request's cookie, if the cookie is valid. */
 export const sessionOf = async (c: AppContext): Promise<TokenFacts | null> => {

@@ -6,7 +6,7 @@ import { invalid } from "../../domain/words/refusal.ts";
 import type { Written } from "../../durable-objects/calls/grouped-calls.ts";
 import { answer } from "./answer.ts";
 import type { AppContext } from "./auth.ts";
-import { digest } from "./key-format.ts";
+import { digestBy } from "./key-format.ts";
 import { Refused } from "./refused.ts";
 
 /** The header of an answer that is a repetition of the first. */
@@ -26,7 +26,7 @@ export const idempotencyOf = async (c: AppContext, body: object) => {
     throw new Refused(invalid("Idempotency-Key", "must be 1 to 255 visible ASCII characters"));
   }
   const text = JSON.stringify(sorted(body));
-  return { key, bodyHash: c.env.HOME?.digest(text) ?? (await digest(text)) };
+  return { key, bodyHash: await digestBy(c.env.HOME, text) };
 };
 
 /** Sorts the keys of objects, so equal bodies give equal text. */

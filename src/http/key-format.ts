@@ -2,8 +2,10 @@
 // secret, so a forged or mistyped token is refused at the edge without waking an object. The object stores only the
 // digest of the whole token.
 
+import { base64 } from "../../contract/text/base64.ts";
 import type { Role } from "../../domain/access/key.ts";
 import { hexOf } from "../../domain/words/hex.ts";
+import type { Home } from "../home.ts";
 
 const PREFIX = "sbx";
 const KINDS = {
@@ -94,6 +96,10 @@ export const digest = async (text: string): Promise<string> => {
   return hexOf(bytes);
 };
 
+/** The same, at once where the home can. */
+export const digestBy = (home: Pick<Home, "digest"> | undefined, text: string): string | Promise<string> =>
+  home?.digest(text) ?? digest(text);
+
 const randomChars = (chars: number): string => {
   let text = "";
   while (text.length < chars) {
@@ -111,7 +117,7 @@ export const randomId = (): string => randomChars(2 * ID_CHARS);
 /** A webhook's id and secret: 32 random bytes in base64, as Standard Webhooks requires. */
 export const randomSecret = (): { id: string; secret: string } => {
   const bytes = crypto.getRandomValues(new Uint8Array(32));
-  return { id: randomChars(ID_CHARS), secret: btoa(String.fromCharCode(...bytes)) };
+  return { id: randomChars(ID_CHARS), secret: base64(bytes) };
 };
 
 export interface Minted {

@@ -39,14 +39,18 @@ export const problemResponse = (refusal: Refusal, requestId: string): Response =
   });
 };
 
-export const INTERNAL = { title: "Internal error", status: 500, code: "internal" } as const;
+export const INTERNAL = {
+  title: "Internal error",
+  status: 500,
+  code: "internal",
+  detail: "internal error; the log has the details under this request id",
+} as const;
 
 /** A bug: the answer says nothing about it; the log has it under the same request id. */
 export const internalProblem = (requestId: string): Response => {
   const problem = {
     ...INTERNAL,
     type: "/docs#problem-internal",
-    detail: "internal error; the log has the details under this request id",
     instance: requestId,
   };
   return new Response(JSON.stringify(problem), { status: INTERNAL.status, headers: { "content-type": PROBLEM_JSON } });

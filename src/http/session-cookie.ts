@@ -1,15 +1,9 @@
 // The cookie of the dashboard's session, whoever holds the session.
 
 import { deleteCookie, setCookie } from "hono/cookie";
-import { type AppContext, SESSION_COOKIES } from "./auth.ts";
+import { type AppContext, isHttps, SESSION_COOKIES } from "./auth.ts";
 
 const [SECURE_COOKIE, PLAIN_COOKIE] = SESSION_COOKIES;
-
-/** A browser keeps a `__Host-` cookie only over https; the address that people use decides. */
-export const isHttps = (c: AppContext): boolean =>
-  new URL(c.req.url).protocol === "https:" ||
-  c.req.header("x-forwarded-proto") === "https" ||
-  (c.env.SERVICE_PUBLIC_URL ?? "").startsWith("https://");
 
 export const setSessionCookie = (c: AppContext, token: string, expires: Date | null): void => {
   const secure = isHttps(c);

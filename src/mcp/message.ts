@@ -2,6 +2,7 @@
 // 2026-07-28 a request says so in its `_meta`, and its headers repeat it; earlier clients begin with `initialize`.
 
 import * as z from "zod";
+import { fromBase64 } from "../../contract/text/base64.ts";
 import { type JsonObject, objectOf } from "../../contract/text/json-object.ts";
 
 export const NEWEST = "2026-07-28";
@@ -131,7 +132,7 @@ const decoded = (header: string | undefined): string | undefined => {
   const encoded = /^=\?base64\?(.*)\?=$/.exec(header ?? "")?.[1];
   if (encoded === undefined) return header;
   try {
-    return new TextDecoder().decode(Uint8Array.from(atob(encoded), (char) => char.charCodeAt(0)));
+    return new TextDecoder().decode(fromBase64(encoded));
   } catch {
     return undefined;
   }

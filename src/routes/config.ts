@@ -55,7 +55,9 @@ const read = endpoint(
   },
 );
 
-const dryRunQuery = z.strictObject({ dry_run: z.enum(["true", "false"]).default("false") });
+const dryRunQuery = z.strictObject({
+  dry_run: z.enum(["true", "false"]).default("false").meta({ description: "true: validates, and stores nothing" }),
+});
 
 /** `rawBody` is only for the document: the body may be YAML, so the handler parses it. */
 const replace = endpoint(
@@ -65,7 +67,7 @@ const replace = endpoint(
     ...asks("replaceConfig"),
     summary: "Replace the config",
     description:
-      "JSON or YAML by `Content-Type`; missing settings get their defaults, except that missing times of heartbeats, reaping and offline are fitted to the given ones. With `If-Match` and the ETag, a config changed in the meantime is not overwritten. `?dry_run=true` validates and stores nothing.",
+      "JSON or YAML by `Content-Type`; missing settings get their defaults, except that missing times of heartbeats, reaping and offline are fitted to the given ones.",
     query: dryRunQuery,
     headers: z.object({
       "if-match": z.string().optional().meta({ description: "the ETag that was read; 412 if it is no longer current" }),

@@ -15,8 +15,7 @@ const BASE = {
   ...asks("readBudgets", "history_unavailable"),
   operationId: undefined,
   query: costQuery,
-  description:
-    "Periods are calendar days, ISO weeks and months in UTC. `from` and `to` select any span of at most 92 days, in whole hours.",
+  description: "A week is an ISO week. A span has at most 92 days.",
 } as const;
 
 const summary = endpoint(
@@ -63,7 +62,7 @@ const byGroup = endpoint(
     ...BASE,
     path: "/api/cost/by/{by}",
     summary: "Read the cost by provider, model, tag, metadata, key, worker or schedule",
-    description: `${BASE.description} An unknown name is 400; without a name (\`/api/cost/by/\`) there is no such path: 404.`,
+    description: `${BASE.description} An unknown name is 400.`,
     params: costGroupParam,
     isNameNew: true,
     answers: { 200: { description: "Totals by value in US dollars, most expensive first.", schema: costByGroup } },

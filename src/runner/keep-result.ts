@@ -10,7 +10,7 @@ import type { Announced } from "../../durable-objects/operations/files/files.ts"
 import type { RunnerOwner } from "../../durable-objects/relay/runner-owner.ts";
 import { resultTooLarge, type Stored } from "../../worker/calls/runtime.ts";
 import { type Receiver, receiveAt } from "../files/receive.ts";
-import { sendOn } from "../files/upload.ts";
+import { sendOn } from "../files/send-on.ts";
 import { Refused } from "../http/refused.ts";
 
 type Place = Parameters<typeof receiveAt>[0];

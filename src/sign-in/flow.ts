@@ -3,10 +3,11 @@
 
 import { deleteCookie, getCookie, setCookie } from "hono/cookie";
 import { type AppContext, signingSecret } from "../http/auth.ts";
+import { type SealedFor, seal, unseal } from "../http/sealed.ts";
 import type { TenantName } from "../tenant/tenant-object.ts";
 import type { Challenge } from "./oidc.ts";
-import { seal, unseal } from "./sealed.ts";
 
+const FLOW: SealedFor = { purpose: "sign-in" };
 const FLOW_SECONDS = 600;
 /** Abandoned ones are replaced: a request's headers have a limit. */
 const MAX_FLOWS = 5;
@@ -31,7 +32,7 @@ export const keepFlow = async (c: AppContext, flow: Flow, isSecure: boolean): Pr
   const prefix = prefixOf(isSecure);
   const open = Object.keys(getCookie(c)).filter((name) => name.startsWith(prefix));
   for (const name of open.slice(0, Math.max(0, open.length - MAX_FLOWS + 1))) forget(c, name, isSecure);
-  const sealed = await seal(signingSecret(c.env), "sign-in state", flow);
+  const sealed = await seal(signingSecret(c.env), FLOW, JSON.stringify(flow));
   setCookie(c, `${prefix}${flow.state.slice(0, TAG_CHARS)}`, sealed, {
     httpOnly: true,
     sameSite: "Lax",
@@ -52,7 +53,8 @@ export const takeFlow = async (c: AppContext, state: string, isSecure: boolean):
   const sealed = getCookie(c, name);
   if (sealed === undefined) return null;
   forget(c, name, isSecure);
-  const flow = await unseal<Flow>(signingSecret(c.env), "sign-in state", sealed);
+  const opened = await unseal(signingSecret(c.env), FLOW, sealed);
+  const flow = JSON.parse(opened ?? "null") as Flow | null;
   const isFresh = flow !== null && Math.abs(Date.now() - flow.begunAt) < FLOW_SECONDS * 1000;
   return isFresh && flow.state === state ? flow : null;
 };

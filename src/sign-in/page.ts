@@ -1,12 +1,12 @@
 // The pages of a sign-in that does not lead into the dashboard: what happened, what the identity provider said, which
 // rules there are. No script; every value is escaped.
 
+import { base64 } from "../../contract/text/base64.ts";
 import type { RoleRule } from "../../domain/access/role-rules.ts";
 import type { Json } from "../../domain/words/json.ts";
 import type { Admission } from "../../durable-objects/operations/access/sign-in.ts";
 import type { AppContext } from "../http/auth.ts";
 import { completeResponse } from "../http/headers.ts";
-import { base64url } from "./sealed.ts";
 
 const escaped = (text: string): string =>
   text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;").replaceAll('"', "&quot;");
@@ -53,7 +53,7 @@ const bodyOf = ({ title, text, told, next }: Page): string =>
   ].join("");
 
 export const showPage = (c: AppContext, page: Page): Response => {
-  const nonce = base64url(crypto.getRandomValues(new Uint8Array(16)));
+  const nonce = base64(crypto.getRandomValues(new Uint8Array(16)));
   const html = `<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>${escaped(page.title)} · Signalbox</title><style nonce="${nonce}">${STYLE}</style><main>${bodyOf(page)}</main></html>`;
   return withCookies(
     c,

@@ -6,7 +6,9 @@ import { isEdgeInstance } from "../../domain/fleet/worker.ts";
 import { bodyName, objectNamed, relayName } from "../../durable-objects/object-name.ts";
 import type { Relay } from "../../durable-objects/relay/relay.ts";
 import { holdUrl, queryOf, type ReadRequest } from "../../durable-objects/relay/relay-request.ts";
+import type { Credential } from "../../durable-objects/steps/holders.ts";
 import type { Env } from "../env.ts";
+import type { TokenFacts } from "../http/key-format.ts";
 import { isSelfHosted, type TenantName } from "./tenant-object.ts";
 
 const jurisdictionOf = (env: Env, { jurisdiction }: TenantName) => (isSelfHosted(env) ? null : jurisdiction);
@@ -50,15 +52,19 @@ export const readRelay = (
   return relayOf(env, name, instance).fetch(`${ORIGIN}/read?${query}`, init);
 };
 
+/** The tenant is asked again whether it is still valid. */
+export const holderOf = ({ kind, id, hash }: TokenFacts): string =>
+  JSON.stringify({ kind, id, hash } satisfies Credential);
+
 export const writeRelay = (
   env: Env,
-  name: TenantName,
+  name: TokenFacts,
   instance: string,
   { jobId, lease }: { jobId: string; lease: number },
   body: ReadableStream<Uint8Array> | null,
 ): Promise<Response> => {
   const wishes = { api: null, isNumbered: false, stripsUsage: false, keepAliveMs: 0, after: 0 };
-  const query = queryOf({ jobId, lease, wishes, jurisdiction: jurisdictionOf(env, name) });
+  const query = queryOf({ jobId, lease, wishes, jurisdiction: jurisdictionOf(env, name), holder: holderOf(name) });
   return relayOf(env, name, instance).fetch(`${ORIGIN}/write?${query}`, { method: "POST", body, isWorkers: true });
 };
 

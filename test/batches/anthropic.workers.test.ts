@@ -1,12 +1,11 @@
 // Anthropic's own client: a batch of messages.
 
 import Anthropic from "@anthropic-ai/sdk";
-import { expect, it, vi } from "vitest";
+import { expect, it } from "vitest";
+import { eventually } from "../support/eventually.ts";
 import { batchWorker } from "../support/workerd/batch-worker.ts";
 import { type Body, newWorld, ORIGIN } from "../support/workerd/client.ts";
 import { edgeFetch } from "../support/workerd/edge.ts";
-
-const WITHIN = { timeout: 25_000, interval: 20 };
 
 const clientOf = (key: string | null, headers: Record<string, string> = {}): Anthropic =>
   new Anthropic({
@@ -29,11 +28,11 @@ const message = (job: Body): Body => ({
 });
 
 const whenEnded = (client: Anthropic, id: string) =>
-  vi.waitFor(async () => {
+  eventually(async () => {
     const batch = await client.messages.batches.retrieve(id);
     expect(batch.processing_status).toBe("ended");
     return batch;
-  }, WITHIN);
+  });
 
 it("a body of another media type is refused", async () => {
   const world = await newWorld();
@@ -66,14 +65,16 @@ it("creates, polls, pages, reads results, and deletes", async () => {
     error: { type: "error", error: { type: "invalid_request_error", message: "too long" } },
   });
   expect(worker.jobs[0]).toMatchObject({ api: "messages", input: { model: "m1", max_tokens: 9 } });
+  await worker.stop();
   const other = await client.messages.batches.create({ requests: [request("x")] });
+  const early = await world.get(`/v1/messages/batches/${other.id}/results`);
+  expect([early.status, early.body.error.message]).toEqual([409, expect.stringContaining("read the results")]);
   const listed: string[] = [];
   for await (const one of client.messages.batches.list({ limit: 1 })) listed.push(one.id);
   expect(listed).toEqual([other.id, batch.id]);
   expect(await client.messages.batches.delete(batch.id)).toEqual({ id: batch.id, type: "message_batch_deleted" });
   await expect(client.messages.batches.retrieve(batch.id)).rejects.toMatchObject({ status: 404 });
   expect((await world.get("/api/files")).body.files.map(({ name }: Body) => name)).not.toContain(`${batch.id}.jsonl`);
-  await worker.stop();
 });
 
 it("is one batch with OpenAI's form, under both names", async () => {
@@ -91,9 +92,18 @@ it("is refused at once for what is wrong with a request, and leaves nothing", as
   const twice = client.messages.batches.create({ requests: [request("a"), request("b"), request("a")] });
   await expect(twice).rejects.toMatchObject({
     status: 400,
-    error: { type: "error", error: { type: "invalid_request_error", message: expect.stringContaining("requests.2") } },
+    error: {
+      type: "error",
+      error: {
+        type: "invalid_request_error",
+        message: 'requests.2.custom_id: custom_id "a" is in requests.0, too',
+      },
+    },
   });
-  await expect(client.messages.batches.create({ requests: [] })).rejects.toMatchObject({ status: 400 });
+  await expect(client.messages.batches.create({ requests: [] })).rejects.toMatchObject({
+    status: 400,
+    message: expect.stringContaining("requests: must have at least one request"),
+  });
   const odd = [request("a"), "b"] as unknown as Anthropic.Messages.BatchCreateParams.Request[];
   await expect(client.messages.batches.create({ requests: odd })).rejects.toMatchObject({
     status: 400,

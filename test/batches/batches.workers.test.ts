@@ -1,8 +1,9 @@
 // What a batch leaves to others and what stops it: room, keys, the killswitch, files, time.
 
 import { evictDurableObject } from "cloudflare:test";
-import { expect, it, vi } from "vitest";
+import { expect, it } from "vitest";
 import type { BatchRecord } from "../../domain/batch/batch.ts";
+import { eventually } from "../support/eventually.ts";
 import { batchWorker } from "../support/workerd/batch-worker.ts";
 import {
   ageJob,
@@ -17,8 +18,6 @@ import {
   type World,
 } from "../support/workerd/client.ts";
 import { edgeFetch } from "../support/workerd/edge.ts";
-
-const WITHIN = { timeout: 25_000, interval: 20 };
 
 const line = (name: string, model = "m1"): string =>
   JSON.stringify({ custom_id: name, method: "POST", url: "/v1/embeddings", body: { model, input: name } });
@@ -47,11 +46,11 @@ const begin = async (client: Client, lines: readonly string[], window = "24h"): 
 const own = (client: Client, id: string): Promise<Body> => client.ok("GET", `/api/batches/${id}`);
 
 const whenIs = (client: Client, id: string, status: string): Promise<Body> =>
-  vi.waitFor(async () => {
+  eventually(async () => {
     const batch = await own(client, id);
     expect(batch.status, JSON.stringify(batch)).toBe(status);
     return batch;
-  }, WITHIN);
+  });
 
 const linesOf = async (client: Client, file: string | null): Promise<Body[]> => {
   if (file === null) return [];
@@ -78,7 +77,7 @@ it("holds a window of its lines open, and the rest stays in the file", async () 
   const world = await newWorld();
   const { id } = await begin(world, numbered(2_000));
   await whenIs(world, id, "in_progress");
-  await vi.waitFor(async () => expect((await world.get("/api/jobs?status=pending")).body.total).toBe(8), WITHIN);
+  await eventually(async () => expect((await world.get("/api/jobs?status=pending")).body.total).toBe(8));
   expect(await own(world, id)).toMatchObject({ total: 2_000, waiting: 2_000, running: 0 });
 });
 
@@ -96,7 +95,7 @@ it("says which model nobody has, and runs the lines of the others", async () => 
   const world = await newWorld();
   const worker = await batchWorker(world);
   const { id } = await begin(world, [...numbered(300, "a-nobody"), ...numbered(300)]);
-  await vi.waitFor(async () => expect((await own(world, id)).completed).toBe(300), WITHIN);
+  await eventually(async () => expect((await own(world, id)).completed).toBe(300));
   const batch = await own(world, id);
   expect(batch).toMatchObject({ status: "in_progress", waiting: 300, running: 0 });
   expect(batch.waiting_reason).toContain('no matching worker serves model "a-nobody"');
@@ -115,15 +114,15 @@ it("leaves a place of its worker free, and other work goes first", async () => {
     { concurrency: 3 },
   );
   const { id } = await begin(world, numbered(50));
-  await vi.waitFor(() => expect(held.length).toBe(2), WITHIN);
+  await eventually(() => expect(held.length).toBe(2));
   expect(await own(world, id)).toMatchObject({ running: 2, waiting: 48 });
   expect((await own(world, id)).waiting_reason).toContain("free for other work");
   const chat = await world.ok("POST", "/api/jobs", { prompt: "now", model: "m1", priority: "low" });
-  await vi.waitFor(() => expect(held.map((job) => job.id)).toContain(chat.id), WITHIN);
+  await eventually(() => expect(held.map((job) => job.id)).toContain(chat.id));
   const later = await world.ok("POST", "/api/jobs", { prompt: "next", model: "m1", priority: "low" });
   const [first] = held;
   await world.ok("POST", `/api/jobs/${first?.id}/complete`, { lease: first?.lease, result: {} });
-  await vi.waitFor(() => expect(held.map((job) => job.id)).toContain(later.id), WITHIN);
+  await eventually(() => expect(held.map((job) => job.id)).toContain(later.id));
   expect(await own(world, id)).toMatchObject({ running: 1 });
   await worker.stop();
 });
@@ -135,9 +134,9 @@ it("gives a worker no line in the quiet time after other work", async () => {
     concurrency: 1,
   });
   await world.ok("POST", "/dispatch", { prompt: "chat", model: "m1" });
-  await vi.waitFor(async () => expect((await world.get("/api/jobs?status=completed")).body.total).toBe(1), WITHIN);
+  await eventually(async () => expect((await world.get("/api/jobs?status=completed")).body.total).toBe(1));
   const { id } = await begin(world, numbered(3));
-  await vi.waitFor(async () => expect((await own(world, id)).waiting_reason).toContain("until it is quiet"), WITHIN);
+  await eventually(async () => expect((await own(world, id)).waiting_reason).toContain("until it is quiet"));
   expect(worker.jobs.filter(({ batch }) => batch !== null)).toEqual([]);
   await world.ok("PUT", "/config", { batches: { quiet_seconds: 0 } });
   await alarm(world);
@@ -157,7 +156,7 @@ it("waits under the killswitch, goes on after it, and is cancelled at level 4", 
     { concurrency: 11 },
   );
   const { id } = await begin(world, numbered(60));
-  await vi.waitFor(() => expect(held.length).toBe(10), WITHIN);
+  await eventually(() => expect(held.length).toBe(10));
   await world.ok("POST", "/killswitch", { level: 1, reason: "test" });
   expect(await own(world, id)).toMatchObject({ running: 0, waiting: 60, waiting_reason: "killswitch level 1" });
   await world.ok("DELETE", "/killswitch?resume_all=true");
@@ -182,7 +181,7 @@ it("expires with what it has, and tells of the rest", async () => {
   };
   const worker = await batchWorker(world, says, { concurrency: 40 });
   const { id } = await begin(world, numbered(300), "1h");
-  await vi.waitFor(async () => expect(await own(world, id)).toMatchObject({ completed: 5 }), WITHIN);
+  await eventually(async () => expect(await own(world, id)).toMatchObject({ completed: 5 }));
   await worker.stop();
   await rewrite(world, id, (batch) => ({ ...batch, expiresAt: Date.now() - 1 }));
   await alarm(world);
@@ -222,10 +221,10 @@ it("is seen by its client key alone, whose models and money hold for its lines",
   await world.ok("PUT", "/config", { providers: { paid: { pricing: { "*": { per_request: 0.5 } } } } });
   const worker = await batchWorker(world, undefined, { provider: "paid", concurrency: 2 });
   const { id } = await begin(client, numbered(20));
-  await vi.waitFor(async () => {
+  await eventually(async () => {
     const batch = await own(client, id);
     expect(batch.waiting_reason, JSON.stringify(batch)).toContain("this key has spent 1 of the 1 USD");
-  }, WITHIN);
+  });
   expect(await own(client, id)).toMatchObject({ completed: 2, cost_usd: 1, running: 0 });
   const stranger = await world.withKey("client");
   expect((await stranger.get(`/api/batches/${id}`)).status).toBe(404);
@@ -241,7 +240,7 @@ it("has the cost of a line that was cut, though its job has left the object", as
   await world.ok("PUT", "/config", { providers: { paid: { pricing } } });
   const worker = await batchWorker(world, () => null, { provider: "paid" });
   const { id } = await begin(world, numbered(2));
-  await vi.waitFor(() => expect(worker.jobs.length).toBe(2), WITHIN);
+  await eventually(() => expect(worker.jobs.length).toBe(2));
   await worker.stop();
   for (const { id: job, lease } of worker.jobs) {
     await world.ok("POST", `/api/jobs/${job}/start`, { lease });
@@ -272,12 +271,12 @@ it("answers every line once, whatever crashes in between", async () => {
     await scheduler.wait(40);
     await evictDurableObject(world.stub).catch(() => undefined);
   }
-  const batch = await vi.waitFor(async () => {
+  const batch = await eventually(async () => {
     await alarm(world);
     const now = await own(world, id);
     expect(now.status, JSON.stringify(now)).toBe("completed");
     return now;
-  }, WITHIN);
+  });
   const told = [...(await linesOf(world, batch.output_file)), ...(await linesOf(world, batch.error_file))];
   expect(told.map(({ custom_id: name }) => name).sort()).toEqual(
     numbered(400)
@@ -326,7 +325,7 @@ it("tells webhooks how it ended, once", async () => {
   await world.ok("POST", "/api/webhooks", { url: "https://hook.example", events });
   const expired = await begin(world, numbered(2, "nobody"), "1h");
   // Once its lines are jobs, nothing else writes its record.
-  await vi.waitFor(async () => expect((await world.get("/api/jobs?status=pending")).body.total).toBe(2), WITHIN);
+  await eventually(async () => expect((await world.get("/api/jobs?status=pending")).body.total).toBe(2));
   await rewrite(world, expired.id, (batch) => ({ ...batch, expiresAt: Date.now() - 1 }));
   await alarm(world);
   await whenIs(world, expired.id, "expired");

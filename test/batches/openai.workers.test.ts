@@ -1,12 +1,11 @@
 // OpenAI's own client: a batch from its file to its answers.
 
 import OpenAI, { toFile } from "openai";
-import { expect, it, vi } from "vitest";
+import { expect, it } from "vitest";
+import { eventually } from "../support/eventually.ts";
 import { batchWorker } from "../support/workerd/batch-worker.ts";
 import { type Body, newWorld, ORIGIN } from "../support/workerd/client.ts";
 import { edgeFetch } from "../support/workerd/edge.ts";
-
-const WITHIN = { timeout: 25_000, interval: 20 };
 
 const clientOf = (key: string | null): OpenAI =>
   new OpenAI({
@@ -43,11 +42,11 @@ const begin = async (openai: OpenAI, lines: readonly string[], more: Body = {}) 
 const ENDED = new Set(["completed", "failed", "expired", "cancelled"]);
 
 const whenEnded = (openai: OpenAI, id: string) =>
-  vi.waitFor(async () => {
+  eventually(async () => {
     const batch = await openai.batches.retrieve(id);
     expect(ENDED, JSON.stringify(batch)).toContain(batch.status);
     return batch;
-  }, WITHIN);
+  });
 
 const read = async (openai: OpenAI, id: string | null | undefined): Promise<Body[]> =>
   id == null
@@ -187,7 +186,7 @@ it("keeps what was answered when it is cancelled, and says of the rest that it w
     { concurrency: 11 },
   );
   const { id } = await begin(openai, numbered(300));
-  await vi.waitFor(() => expect(held.length).toBeGreaterThan(5), WITHIN);
+  await eventually(() => expect(held.length).toBeGreaterThan(5));
   const cancelling = await openai.batches.cancel(id);
   expect(cancelling.status).toBe("cancelling");
   expect(await openai.batches.cancel(id)).toMatchObject({ status: "cancelling" });

@@ -4,7 +4,8 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import path from "node:path";
-import { afterEach, beforeEach, expect, it, vi } from "vitest";
+import { afterEach, beforeEach, expect, it } from "vitest";
+import { eventually } from "../support/eventually.ts";
 import { folderForEachTest } from "../support/temporary-folder.ts";
 
 const ROOT = path.resolve(import.meta.dirname, "../..");
@@ -80,7 +81,7 @@ beforeEach(async () => {
     ["--disable-warning=ExperimentalWarning", "--preserve-symlinks", "--preserve-symlinks-main", "scripts/dev.ts"],
     { cwd: folder.path, stdio: "ignore" },
   );
-  await vi.waitFor(() => expect(started()).toHaveLength(2), { timeout: 30_000, interval: 50 });
+  await eventually(() => expect(started()).toHaveLength(2));
 }, 60_000);
 
 afterEach(() => {
@@ -91,7 +92,7 @@ afterEach(() => {
 it.each(["SIGINT", "SIGTERM", "SIGKILL"] as const)("ends with what its tools started after %s", async (signal) => {
   dev.kill(signal);
   const left = () => started().flatMap(({ pids }) => pids.filter(isAlive));
-  await vi.waitFor(() => expect(left()).toEqual([]), { timeout: 15_000, interval: 50 });
+  await eventually(() => expect(left()).toEqual([]));
 });
 
 it("ends when its edge does, and keeps the package beside the dashboard that is built again", async () => {
@@ -99,8 +100,5 @@ it("ends when its edge does, and keeps the package beside the dashboard that is 
   expect(vite?.args).not.toContain("--emptyOutDir");
   const edge = started().find(({ args }) => args[0] === "dev");
   process.kill(edge?.pids[0] ?? 0, "SIGKILL");
-  await vi.waitFor(() => expect(started().flatMap(({ pids }) => pids.filter(isAlive))).toEqual([]), {
-    timeout: 15_000,
-    interval: 50,
-  });
+  await eventually(() => expect(started().flatMap(({ pids }) => pids.filter(isAlive))).toEqual([]));
 });

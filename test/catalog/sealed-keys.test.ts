@@ -1,25 +1,32 @@
 // A tenant's keys of providers: sealed for one tenant, one provider and one deployment.
 
 import { describe, expect, test } from "vitest";
-import { seal, unseal, useOf } from "../../src/catalog/vault/sealed.ts";
 import { mayUseOperatorsKeys, tenantSecrets } from "../../src/catalog/vault/tenant-secrets.ts";
+import { forProviderKey, seal, unseal } from "../../src/http/sealed.ts";
 
 const KEY = "sk-tenant-0123456789";
 const SECRET = "signing-secret";
 
 describe("a sealed key", () => {
   test("opens only with the secret, the tenant and the provider that it was sealed for", async () => {
-    const sealed = await seal(SECRET, useOf("a", "openai"), KEY);
+    const sealed = await seal(SECRET, forProviderKey("a", "openai"), KEY);
     expect(sealed).not.toContain(KEY);
-    expect(await unseal(SECRET, useOf("a", "openai"), sealed)).toBe(KEY);
-    expect(await unseal("another", useOf("a", "openai"), sealed)).toBe(null);
-    expect(await unseal(SECRET, useOf("b", "openai"), sealed)).toBe(null);
-    expect(await unseal(SECRET, useOf("a", "groq"), sealed)).toBe(null);
-    expect(await unseal(SECRET, useOf("a", "openai"), "v1.!.!")).toBe(null);
+    expect(await unseal(SECRET, forProviderKey("a", "openai"), sealed)).toBe(KEY);
+    expect(await unseal("another", forProviderKey("a", "openai"), sealed)).toBe(null);
+    expect(await unseal(SECRET, forProviderKey("b", "openai"), sealed)).toBe(null);
+    expect(await unseal(SECRET, forProviderKey("a", "groq"), sealed)).toBe(null);
+    expect(await unseal(SECRET, forProviderKey("a", "openai"), "v1.!.!")).toBe(null);
+    expect(await unseal(SECRET, { ...forProviderKey("a", "openai"), purpose: "grant" }, sealed)).toBe(null);
+  });
+
+  test("of an earlier release opens", async () => {
+    const sealed = "v1.ZNNvGS4L69jbD6Ft.Wq/xbwFnu5DzAV80IId92IiUVO2n0WjLRxwwfLLW2CVeM4M4";
+    expect(await unseal(SECRET, forProviderKey("a", "openai"), sealed)).toBe(KEY);
   });
 
   test("is another text each time", async () => {
-    const [one, other] = await Promise.all([seal(SECRET, "u", KEY), seal(SECRET, "u", KEY)]);
+    const USE = forProviderKey("a", "openai");
+    const [one, other] = await Promise.all([seal(SECRET, USE, KEY), seal(SECRET, USE, KEY)]);
     expect(one).not.toBe(other);
   });
 });
@@ -36,7 +43,7 @@ describe("the key for a call", () => {
     }).read("openai");
 
   test("is the tenant's own before the operator's", async () => {
-    const sealed = await seal(SECRET, useOf("a", "openai"), KEY);
+    const sealed = await seal(SECRET, forProviderKey("a", "openai"), KEY);
     expect(await reading(true, sealed)).toEqual({ kind: "found", secret: KEY });
     expect(await reading(true, null)).toEqual({ kind: "found", secret: "sk-operator" });
   });
@@ -46,7 +53,7 @@ describe("the key for a call", () => {
   });
 
   test("that was sealed elsewhere is no reason to take the operator's", async () => {
-    const elsewhere = await seal("another", useOf("a", "openai"), KEY);
+    const elsewhere = await seal("another", forProviderKey("a", "openai"), KEY);
     expect(await reading(true, elsewhere)).toMatchObject({ kind: "refused", detail: /set it again/ });
   });
 

@@ -71,7 +71,7 @@ describe("batch run", () => {
       const begun: string[] = [];
       for (let count = 0; count < 2; count += 1) {
         const { child, said, ended } = start("run", input, "-o", output);
-        await expect.poll(() => said.text, { timeout: 20_000 }).toContain(`0/${LINES} in_progress`);
+        await expect.poll(() => said.text).toContain(`0/${LINES} in_progress`);
         const { batches } = await ask("GET", "/api/batches");
         begun.push(...batches.map(({ id }: { id: string }) => id));
         child.kill("SIGINT");

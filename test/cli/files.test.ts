@@ -1,9 +1,10 @@
 // Files by command, on a service that is a function.
 
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { Failure } from "../../cli/failure.ts";
 import { runCommand } from "./run-command.ts";
 
 let folder = "";
@@ -42,6 +43,28 @@ describe("files", () => {
     writeFileSync(target, "kept");
     await expect(get(target, () => Response.json({ title: "Not found" }, { status: 404 }))).rejects.toThrow();
     expect(readFileSync(target, "utf8")).toBe("kept");
+  });
+
+  it("get says that the disk is full, or that the answer broke off, and leaves no half of a file", async () => {
+    const target = path.join(folder, "half.bin");
+    const broken = () =>
+      new Response(
+        new ReadableStream({
+          start: (controller) => controller.enqueue(new TextEncoder().encode("half")),
+          pull: (controller) =>
+            controller.error(new TypeError("terminated", { cause: new Error("other side closed") })),
+        }),
+      );
+    const get = (file: string, answer: () => Response) => runCommand(["files", "get", "file-1", "-o", file], answer);
+    await expect(get(target, broken)).rejects.toThrow(
+      "The answer broke off: other side closed. Run the command again.",
+    );
+    expect(existsSync(target)).toBe(false);
+    if (!existsSync("/dev/full")) return;
+    await expect(get("/dev/full", () => new Response("bytes"))).rejects.toThrow(
+      new Failure("/dev/full cannot be written: the disk is full"),
+    );
+    expect(existsSync("/dev/full")).toBe(true);
   });
 
   it("list shows a row each, link prints an address, delete says what it did", async () => {

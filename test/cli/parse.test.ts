@@ -76,6 +76,8 @@ describe("the command line", () => {
     }
     expect(parsed("jobs")).toEqual({ kind: "help", about: "jobs" });
     expect(parsed()).toEqual({ kind: "help", about: null });
+    expect(helpAbout("jobs", VERBS)).toMatch(/\nExamples:\n {2}signalbox jobs list .*\n {2}signalbox jobs get/);
+    expect(all).toMatch(/\nExamples:\n {2}signalbox status\n/);
   });
 
   /** As a shell splits it, up to where it goes to a file or another program. */
@@ -178,6 +180,8 @@ describe("output", () => {
 
   describe("with control sequences of others", () => {
     const HOSTILE = "a\tb\u001b[31mc\u009b2Jd\r\ne";
+    /** Shows what follows from right to left. */
+    const OVERRIDE = "\u202e";
     const CONTROLS = /[^\P{Cc}\n\t]/u;
     const written = (isTerminal: boolean, isJson: boolean, write: (output: Output) => void): string => {
       const texts: string[] = [];
@@ -195,6 +199,14 @@ describe("output", () => {
       const text = written(true, false, write);
       expect(text).toMatch(/^a\tb \[31mc 2Jd\ne/);
       expect(text).not.toMatch(CONTROLS);
+    });
+
+    it("nothing turns the direction in which a line is written", () => {
+      const tables = written(true, false, (output) => {
+        output.table({}, [{ text: OVERRIDE }], [{ title: "prompt", of: ({ text }) => `a${text}b` }]);
+        output.raw(`a${OVERRIDE}b`);
+      });
+      expect(tables).toBe("PROMPT\na b\na b");
     });
 
     it("a record keeps the lines of a text, below each other", () => {

@@ -7,7 +7,8 @@ import type { AddressInfo } from "node:net";
 import path from "node:path";
 import { text } from "node:stream/consumers";
 import { setTimeout as pause } from "node:timers/promises";
-import { afterEach, expect, it, vi } from "vitest";
+import { afterEach, expect, it } from "vitest";
+import { eventually } from "../support/eventually.ts";
 
 const MAIN = path.resolve(import.meta.dirname, "../../cli/main.ts");
 const TIMEOUT_MS = 30_000;
@@ -165,7 +166,7 @@ it(
       response.setHeader("content-type", "application/json").end(JSON.stringify(answer));
     });
     const { child, said, ended } = start(["doctor", "--run"], { SERVICE_API_URL: url });
-    await vi.waitFor(() => expect(asked).toContain("GET /api/jobs/j-1"), { timeout: TIMEOUT_MS });
+    await eventually(() => expect(asked).toContain("GET /api/jobs/j-1"));
     child.kill("SIGINT");
     expect(await ended).toBe(130);
     expect(said.err).toContain("Waits for job j-1, a minute at most.");

@@ -31,7 +31,7 @@ describe("OpenAI's client", () => {
       purpose: "batch",
       status: "processed",
     });
-    expect((file.expires_at ?? 0) - file.created_at).toBeCloseTo(3_600, -1);
+    expect((file.expires_at ?? 0) - file.created_at).toBe(3_600);
     expect((await openai.files.waitForProcessing(file.id)).id).toBe(file.id);
     expect(await (await openai.files.content(file.id)).text()).toBe("{}\n");
     expect(await openai.files.delete(file.id)).toEqual({ id: file.id, object: "file", deleted: true });

@@ -7,14 +7,14 @@ import Anthropic from "@anthropic-ai/sdk";
 import { ChatOpenAI, OpenAIEmbeddings } from "@langchain/openai";
 import { embed, generateText, streamText } from "ai";
 import OpenAI from "openai";
-import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { eventually } from "../support/eventually.ts";
 import { type Body, send } from "../support/requests.ts";
 import { type SelfHosted, startSelfHosted } from "../support/self-hosted.ts";
 import { folderForAllTests } from "../support/temporary-folder.ts";
 import { type Behaviour, MockRuntime } from "../worker/runtimes/mock-runtime.ts";
 
 const MAIN = fileURLToPath(new URL("../../worker/main.ts", import.meta.url));
-const WITHIN = { timeout: 15_000, interval: 50 };
 const HELLO = [{ role: "user" as const, content: "say hello to all" }];
 
 const data = folderForAllTests();
@@ -55,13 +55,13 @@ beforeAll(async () => {
   worker.stderr?.on("data", (chunk) => {
     workerOutput += chunk;
   });
-  await vi.waitFor(async () => {
+  await eventually(async () => {
     const { data } = await api("GET", "/v1/models");
     expect(
       data?.map(({ id }: { id: string }) => id),
       workerOutput,
     ).toContain("m1");
-  }, WITHIN);
+  });
 }, 90_000);
 
 afterEach(() => {
@@ -231,16 +231,16 @@ describe("openai", () => {
       for await (const _chunk of stream) left.abort();
     };
     const reading = read().catch(() => undefined);
-    await vi.waitFor(() => expect(runtime.asked.length).toBeGreaterThan(before), WITHIN);
+    await eventually(() => expect(runtime.asked.length).toBeGreaterThan(before));
     if (!hears) left.abort();
     const leftAt = Date.now();
-    await vi.waitFor(() => expect(runtime.asked.at(-1)?.isAborted).toBe(true), { timeout: 5_000, interval: 10 });
+    await eventually(() => expect(runtime.asked.at(-1)?.isAborted).toBe(true));
     if (!hears) expect(Date.now() - leftAt).toBeLessThan(1_000);
     await reading;
-    await vi.waitFor(async () => {
+    await eventually(async () => {
       const { jobs } = await api("GET", "/api/jobs?limit=1");
       expect(jobs[0]).toMatchObject({ status: "cancelled", error: { code: "client_closed" } });
-    }, WITHIN);
+    });
   });
 
   test("that leaves a plain request stops the runtime at once", async () => {
@@ -250,10 +250,10 @@ describe("openai", () => {
     const asking = openai()
       .chat.completions.create({ model: "m1", messages: HELLO }, { signal: left.signal })
       .catch(() => undefined);
-    await vi.waitFor(() => expect(runtime.asked.length).toBeGreaterThan(before), WITHIN);
+    await eventually(() => expect(runtime.asked.length).toBeGreaterThan(before));
     left.abort();
     const leftAt = Date.now();
-    await vi.waitFor(() => expect(runtime.asked.at(-1)?.isAborted).toBe(true), { timeout: 5_000, interval: 10 });
+    await eventually(() => expect(runtime.asked.at(-1)?.isAborted).toBe(true));
     expect(Date.now() - leftAt).toBeLessThan(1_000);
     await asking;
   });

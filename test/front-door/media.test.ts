@@ -6,13 +6,13 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from "node:net";
 import { fileURLToPath } from "node:url";
 import OpenAI, { toFile } from "openai";
-import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { eventually } from "../support/eventually.ts";
 import { type Body, send } from "../support/requests.ts";
 import { type SelfHosted, startSelfHosted } from "../support/self-hosted.ts";
 import { folderForAllTests } from "../support/temporary-folder.ts";
 
 const MAIN = fileURLToPath(new URL("../../worker/main.ts", import.meta.url));
-const WITHIN = { timeout: 15_000, interval: 50 };
 const MIB = 1024 * 1024;
 
 interface Heard {
@@ -80,13 +80,13 @@ beforeAll(async () => {
     out?.on("data", (chunk) => {
       workerOutput += chunk;
     });
-  await vi.waitFor(async () => {
+  await eventually(async () => {
     const { data } = await api("GET", "/v1/models");
     expect(
       data?.map(({ id }: { id: string }) => id),
       workerOutput,
     ).toContain("m1");
-  }, WITHIN);
+  });
 }, 90_000);
 
 afterEach(() => {

@@ -23,7 +23,7 @@ const reader = (more: Partial<Reader["wishes"]> = {}): Reader => {
     after: 0,
   } as const;
   const outlet = new BodyOutlet(() => undefined);
-  const made = new Reader({ ...wishes, ...more }, NOW, outlet);
+  const made = new Reader({ holder: null, wishes: { ...wishes, ...more } }, NOW, outlet);
   bodies.set(made, outlet.body);
   return made;
 };

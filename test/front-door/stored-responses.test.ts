@@ -4,14 +4,14 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import OpenAI, { APIError } from "openai";
 import type { Response as OpenAiResponse, ResponseStreamEvent } from "openai/resources/responses/responses";
-import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { eventually } from "../support/eventually.ts";
 import { type Body, send } from "../support/requests.ts";
 import { type SelfHosted, startSelfHosted } from "../support/self-hosted.ts";
 import { folderForAllTests } from "../support/temporary-folder.ts";
 import { MockRuntime } from "../worker/runtimes/mock-runtime.ts";
 
 const MAIN = fileURLToPath(new URL("../../worker/main.ts", import.meta.url));
-const WITHIN = { timeout: 15_000, interval: 50 };
 const MIB = 1024 * 1024;
 
 const data = folderForAllTests();
@@ -41,10 +41,10 @@ beforeAll(async () => {
       stdio: "ignore",
     },
   );
-  await vi.waitFor(async () => {
+  await eventually(async () => {
     const { data: models } = await api("GET", "/v1/models");
     expect(models?.map(({ id }: { id: string }) => id)).toContain("m1");
-  }, WITHIN);
+  });
 }, 90_000);
 
 afterEach(() => {
@@ -58,11 +58,11 @@ afterAll(async () => {
 });
 
 const settled = async (id: string): Promise<OpenAiResponse> =>
-  vi.waitFor(async () => {
+  eventually(async () => {
     const now = await openai().responses.retrieve(id);
     expect(["queued", "in_progress"]).not.toContain(now.status);
     return now;
-  }, WITHIN);
+  });
 
 const eventsOf = async (stream: AsyncIterable<ResponseStreamEvent>): Promise<ResponseStreamEvent[]> => {
   const events: ResponseStreamEvent[] = [];

@@ -31,6 +31,33 @@ const read = async (world: World, id: string): Promise<Body> => (await world.get
 const event = (type: string, number: number, more: Body = {}): string =>
   `event: ${type}\ndata: ${JSON.stringify({ type, sequence_number: number, ...more })}\n\n`;
 
+describe("a response of a client key", () => {
+  it("is its client's: another client key reads, follows, cancels and deletes nothing of it", async () => {
+    const world = await newWorld();
+    const [owner, other, viewer] = [
+      await world.withKey("client"),
+      await world.withKey("client"),
+      await world.withKey("viewer"),
+    ];
+    await fakeWorker(world);
+    const made = await post(owner.key, RESPONSES, { model: "m1", input: "mine", background: true });
+    const { id } = JSON.parse(await made.whole);
+    const at = `${RESPONSES}/${id}`;
+    const ways = [
+      () => other.get(at),
+      () => other.get(`${at}/input_items`),
+      () => other.post(`${at}/cancel`),
+      () => other.delete(at),
+    ];
+    for (const way of ways) expect((await way()).status).toBe(404);
+    expect((await viewer.get(at)).status).toBe(200);
+    const follows = await post(other.key, RESPONSES, { model: "m1", input: "x", previous_response_id: id });
+    expect([follows.status, await follows.whole]).toEqual([400, expect.stringContaining("there is no response")]);
+    expect((await owner.get(at)).status).toBe(200);
+    expect((await owner.delete(at)).status).toBe(200);
+  });
+});
+
 describe("a response in the background", () => {
   it("goes back to the queue under the killswitch, waits for its end, and is cancelled by level 4", async () => {
     const world = await newWorld();

@@ -7,15 +7,15 @@ import { createOpenAICompatible } from "@ai-sdk/openai-compatible";
 import Anthropic from "@anthropic-ai/sdk";
 import { streamText } from "ai";
 import OpenAI from "openai";
-import { afterAll, afterEach, beforeAll, expect, test, vi } from "vitest";
+import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { eventsOf } from "../../contract/client/event-stream.ts";
+import { eventually } from "../support/eventually.ts";
 import { type Body, send } from "../support/requests.ts";
 import { type SelfHosted, startSelfHosted } from "../support/self-hosted.ts";
 import { folderForAllTests } from "../support/temporary-folder.ts";
 import { type Behaviour, MockRuntime } from "../worker/runtimes/mock-runtime.ts";
 
 const MAIN = fileURLToPath(new URL("../../worker/main.ts", import.meta.url));
-const WITHIN = { timeout: 20_000, interval: 50 };
 const WORDS = Array.from({ length: 2_000 }, () => "word ");
 const TALKING: Behaviour = { words: WORDS, delayMs: 20 };
 const STALLED: Behaviour = { words: WORDS, stallAfter: 3, delayMs: 5 };
@@ -37,12 +37,12 @@ const startWorker = async (): Promise<void> => {
     SERVICE_RUNTIME_URL: runtime.url,
   };
   worker = spawn(process.execPath, [...args, "--concurrency", "50"], { env, stdio: "ignore" });
-  await vi.waitFor(async () => {
+  await eventually(async () => {
     const { connected, runtime_models, apis } = await api("GET", "/api/workers/w1");
     expect([connected, runtime_models ?? [], apis?.length ?? 5]).toEqual([true, expect.anything(), expect.anything()]);
     const listed = await api("GET", "/v1/models");
     expect(listed.data?.map(({ id }: { id: string }) => id)).toContain("m1");
-  }, WITHIN);
+  });
 };
 
 const configure = (more: Body = {}) =>
@@ -165,10 +165,10 @@ const meet = async ({ behaviour, act, isSilent = false, headers = {} }: Way): Pr
     }
   });
   if (act !== undefined) {
-    await vi.waitFor(() => {
+    await eventually(() => {
       expect(runtime.calls.length - before).toBeGreaterThanOrEqual(heard.size);
       if (!isSilent) expect(Math.min(...[...heard.values()].map(({ words }) => words))).toBeGreaterThan(0);
-    }, WITHIN);
+    });
     await act();
   }
   await Promise.all(reading);
@@ -196,7 +196,7 @@ const cancelAll = async (): Promise<void> => {
 };
 const loseWorker = async (): Promise<void> => void worker.kill("SIGKILL");
 const restart = async (): Promise<void> => {
-  await vi.waitFor(async () => expect((await api("GET", "/api/workers/w1")).connected).toBe(false), WITHIN);
+  await eventually(async () => expect((await api("GET", "/api/workers/w1")).connected).toBe(false));
   await startWorker();
 };
 

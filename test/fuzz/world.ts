@@ -116,19 +116,22 @@ const populate = async (make: Make, remember: (root: string, id: string) => void
   const tags = `fuzz-${round}`;
   await make("POST", "/presence", { instance, provider: "fuzz", status: "online", tags, concurrency: 1000 });
   remember("/api/workers", instance);
+  // One after the other, because the newest job is used first; what else there is does not ask for an order.
   const dispatched = (): Promise<Record<string, unknown>> =>
     make("POST", "/dispatch", { prompt: "a job", provider: "fuzz", tags: [tags] });
   const leased = [await dispatched(), await dispatched(), await dispatched(), await dispatched(), await dispatched()];
   const [, running, completed, failed, cancelled] = leased.map(({ id, lease }) => ({ id: String(id), lease }));
   if (!running || !completed || !failed || !cancelled) throw new Error("a dispatch answered without its job");
-  await make("POST", `/api/jobs/${running.id}/start`, { lease: running.lease });
-  await make("POST", `/api/jobs/${completed.id}/complete`, { lease: completed.lease, result: "done" });
   const error = { code: "broken", message: "it broke", retryable: false };
-  await make("POST", `/api/jobs/${failed.id}/fail`, { lease: failed.lease, error });
-  await make("POST", `/api/jobs/${cancelled.id}/cancel`, undefined);
-  await make("POST", "/api/jobs", { prompt: "waits", tags: ["nobody-offers-this"] });
-  await make("POST", "/api/schedules", { name: `fuzz-${round}`, cron: "30 4 1 1 *", prompt: "on time" });
-  await make("POST", "/api/keys", { name: "to spoil", role: "worker" });
   const models_sync_url = `https://models.example.com/${round}`;
-  await make("POST", "/catalog/subscriptions", { provider: "openai", models_sync_url });
+  await Promise.all([
+    make("POST", `/api/jobs/${running.id}/start`, { lease: running.lease }),
+    make("POST", `/api/jobs/${completed.id}/complete`, { lease: completed.lease, result: "done" }),
+    make("POST", `/api/jobs/${failed.id}/fail`, { lease: failed.lease, error }),
+    make("POST", `/api/jobs/${cancelled.id}/cancel`, undefined),
+    make("POST", "/api/jobs", { prompt: "waits", tags: ["nobody-offers-this"] }),
+    make("POST", "/api/schedules", { name: `fuzz-${round}`, cron: "30 4 1 1 *", prompt: "on time" }),
+    make("POST", "/api/keys", { name: "to spoil", role: "worker" }),
+    make("POST", "/catalog/subscriptions", { provider: "openai", models_sync_url }),
+  ]);
 };

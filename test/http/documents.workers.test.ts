@@ -46,6 +46,42 @@ describe("the documents", () => {
     });
   });
 
+  it("name the subjects, and the fields of every form, so that a client made from them can send a file", async () => {
+    const { tags, paths, components, info } = await readDocument();
+    const operations = (Object.values(paths) as Record<string, Body>[]).flatMap((item) => Object.values(item));
+    const told = new Set(tags.map(({ name }: Body) => name));
+    expect(operations.filter((one) => !told.has(one.tags[0]))).toEqual([]);
+    expect(info.license).toEqual({ name: "MIT", identifier: "MIT" });
+    const forms = operations.flatMap(({ operationId, requestBody }) => {
+      const schema = requestBody?.content["multipart/form-data"]?.schema;
+      if (schema === undefined) return [];
+      const whole = schema.$ref === undefined ? schema : components.schemas[schema.$ref.split("/").at(-1)];
+      return [[operationId, Object.keys(whole.properties)]];
+    });
+    expect(Object.fromEntries(forms)).toMatchObject({
+      createFile: ["file"],
+      createOpenAiFile: ["purpose", "expires_after[anchor]", "expires_after[seconds]", "file"],
+      addUploadPart: ["data"],
+    });
+    expect(paths["/api/files"].post.requestBody.content["application/octet-stream"].schema).toEqual({
+      type: "string",
+      format: "binary",
+    });
+  });
+
+  it("describe every field that they say is always there", async () => {
+    const undescribed: string[] = [];
+    const look = (at: string, schema: unknown): void => {
+      if (typeof schema !== "object" || schema === null) return;
+      const { required, properties = {} } = schema as Body;
+      if (Array.isArray(required))
+        undescribed.push(...required.filter((name) => !(name in properties)).map((name) => `${at}.${name}`));
+      for (const [name, one] of Object.entries(schema)) look(`${at}/${name}`, one);
+    };
+    look("", (await readDocument()).components.schemas);
+    expect(undescribed).toEqual([]);
+  });
+
   it("name every code of an error: at its operations, or in the OpenAPI document's own words", async () => {
     const { paths, info } = await readDocument();
     const ofOperations = JSON.stringify(paths);

@@ -96,6 +96,8 @@ describe("failures", () => {
         last_at: last.finished_at,
         message: "it said overflow",
         job_id: last.id,
+        batch: null,
+        retryable: true,
       },
       expect.objectContaining({ code: "refused", model: null, count: 1, previous_count: 0, job_id: other.id }),
     ]);
@@ -103,6 +105,28 @@ describe("failures", () => {
     expect(lastHour.failures[0]).toMatchObject({ code: "overflow", count: 3, previous_count: 0 });
     const empty = await newWorld();
     expect((await empty.ok("GET", "/api/failures")).failures).toEqual([]);
+  });
+
+  test("say whether a retry can change any of them, and whose line the last one is", async () => {
+    const world = await newWorld();
+    await present(world, "w", { provider: "openai" });
+    const asked = [await failWith(world, "own"), await failWith(world, "line"), await failWith(world, "mixed")];
+    await failWith(world, "mixed");
+    await world.ok("GET", "/api/jobs");
+    for (const { id } of asked)
+      await env.DB.prepare(
+        `UPDATE jobs SET record = json_set(record, '$.api', 'embeddings', '$.batch', IIF(error_code = 'line', 'batch_1', NULL))
+         WHERE tenant = ?1 AND id = ?2`,
+      )
+        .bind(world.tenant, id)
+        .run();
+    const { failures } = await world.ok("GET", "/api/failures");
+    const told = failures.map(({ code, retryable, batch }: Body) => [code, retryable, batch]);
+    expect(told.toSorted()).toEqual([
+      ["line", false, "batch_1"],
+      ["mixed", true, null],
+      ["own", false, null],
+    ]);
   });
 
   test("are of at most 92 days", async () => {
@@ -201,13 +225,13 @@ test("what failed is counted in the index of failures alone, kind by kind, and n
   const { results } = await env.DB.prepare(`EXPLAIN QUERY PLAN ${FAILURES}`)
     .bind("any", 0, 1, 2)
     .all<{ detail: string }>();
-  const searches = results.map(({ detail }) => detail).filter((detail) => detail.includes("SEARCH"));
+  const searches = results.map(({ detail }) => detail).filter((detail) => detail.includes("SEARCH jobs"));
   const [first, ...others] = searches;
   expect(first).toMatch(/INDEX jobs_failed_kinds \(tenant=\?\)/);
-  expect(others).toHaveLength(6);
+  expect(others).toHaveLength(7);
   // What was shown of each kind last.
   const inIndex = others.filter((search) => search !== "SEARCH jobs USING INTEGER PRIMARY KEY (rowid=?)");
-  expect(inIndex).toHaveLength(5);
+  expect(inIndex).toHaveLength(6);
   for (const search of inIndex) expect(search).toMatch(/INDEX jobs_failed_kinds \(tenant=\? AND <expr>[=>]\?/);
 });
 

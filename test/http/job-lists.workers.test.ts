@@ -178,6 +178,19 @@ describe("a list is narrowed by", () => {
     expect(await idsOf(world, { q: "bücherregal" })).toEqual([failed.id]);
   });
 
+  test("the beginnings of few words and of many, also in one search", async () => {
+    const numbered = (from: number): string => Array.from({ length: 300 }, (_, index) => `zq${from + index}`).join(" ");
+    const [one, other] = [
+      await create(world, { prompt: numbered(100) }),
+      await create(world, { prompt: numbered(400) }),
+    ];
+    expect(await idsOf(world, { q: "zq" })).toEqual([other.id, one.id]);
+    expect(await idsOf(world, { q: "zq1" })).toEqual([one.id]);
+    expect(await idsOf(world, { q: "zq2 zq3 zq1 zq zq399" })).toEqual([one.id]);
+    expect(await idsOf(world, { q: "zq2 zq4" })).toEqual([]);
+    expect(await idsOf(world, { q: "zq8" })).toEqual([]);
+  });
+
   test("no filter that it does not know", async () => {
     const refused = await world.get("/api/jobs?metdata.team=blue");
     expect(refused.status).toBe(400);

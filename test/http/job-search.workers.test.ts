@@ -36,10 +36,7 @@ test("a word that no job has finds none", async () => {
 });
 
 test("a word of many forms, of long ones, or with letters that the index folds is left to the index", async () => {
-  const forms = Array.from(
-    { length: 33 },
-    (_, index) => `yard${String.fromCharCode(97 + (index % 26)).repeat(1 + index)}`,
-  );
+  const forms = Array.from({ length: 513 }, (_, index) => `yard${index}`);
   const long = `xylo${"p".repeat(61)}`;
   const world = await worldWith(forms.join(" "), long, "Ökonomie");
   expect(await search(world, "yard")).toEqual([forms.join(" ")]);

@@ -3,9 +3,11 @@
 
 import { expect, test } from "vitest";
 import { failJob } from "../../domain/job/failure.ts";
-import { createJob, type Decision, type Job, makeReady, type NewJob } from "../../domain/job/job.ts";
+import type { Decision, Job } from "../../domain/job/job.ts";
 import { cancelJob, patchJob } from "../../domain/job/job-command.ts";
 import { assignJob, completeJob, recordFirstToken, startJob } from "../../domain/job/lease.ts";
+import { createJob, type NewJob } from "../../domain/job/new-job.ts";
+import { makeReady } from "../../domain/job/queue-place.ts";
 import type { JobEvent } from "../../domain/words/event.ts";
 import { endedIn, type Span, spansOf } from "../../durable-objects/history/spans.ts";
 import { decided, failure, NO_POLICY, NOON, NOTHING_SPENT, REQUEST, RETRYABLE } from "../domain/job/sample-jobs.ts";

@@ -6,9 +6,10 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync }
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
-import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createClient } from "../../contract/client.ts";
 import { VERSION } from "../../contract/words/version.ts";
+import { eventually } from "../support/eventually.ts";
 import { type SelfHosted, startSelfHosted } from "../support/self-hosted.ts";
 
 const ROOT = path.resolve(import.meta.dirname, "../..");
@@ -198,7 +199,7 @@ await serve({}, () => 1);
       const { jobs, killswitch } = createClient({ url: server.url, key: server.adminKey });
       const started = async () => {
         const { id } = await jobs.create({ prompt: "wait", provider: "words" });
-        await vi.waitFor(async () => expect((await jobs.get(id)).status).toBe("running"), { timeout: TIMEOUT_MS });
+        await eventually(async () => expect((await jobs.get(id)).status).toBe("running"));
         return id;
       };
       try {
@@ -209,7 +210,7 @@ await serve({}, () => 1);
         await killswitch.engage({ level: 4, reason: "test" });
         // Confirmed only when the command and its children are gone.
         const unconfirmed = async () => (await killswitch.get()).unconfirmed.map(({ instance }) => instance);
-        await vi.waitFor(async () => expect(await unconfirmed()).not.toContain("exec"), { timeout: TIMEOUT_MS });
+        await eventually(async () => expect(await unconfirmed()).not.toContain("exec"));
         await killswitch.clear({ resume_all: true });
         expect((await run("pgrep", ["-f", "^sleep 300$"])).out).toBe("");
       } finally {
@@ -224,14 +225,11 @@ await serve({}, () => 1);
     const { workers, jobs } = createClient({ url: server.url, key: server.adminKey });
     await workers.report({ instance: "silent", provider: "local", models: ["m1"] });
     const ran = signalbox(["run", "hi", "--model", "m1", "--stream"], withKey());
-    const claimed = await vi.waitFor(
-      async () => {
-        const [job] = (await workers.claim("silent", {}, { wait: 25 })).jobs;
-        if (job === undefined) throw new Error("no job yet");
-        return job;
-      },
-      { timeout: TIMEOUT_MS },
-    );
+    const claimed = await eventually(async () => {
+      const [job] = (await workers.claim("silent", {}, { wait: 25 })).jobs;
+      if (job === undefined) throw new Error("no job yet");
+      return job;
+    });
     await jobs.complete(claimed.id, { lease: claimed.lease, result: { text: "all of it" } });
     expect(await ran).toMatchObject({ code: 0, out: "all of it\n" });
   });
@@ -246,7 +244,7 @@ await serve({}, () => 1);
       err += chunk.toString();
     });
     const exited = untilExit(child);
-    await vi.waitFor(async () => expect(await pendingJobs()).toHaveLength(1), { timeout: TIMEOUT_MS });
+    await eventually(async () => expect(await pendingJobs()).toHaveLength(1));
     // The job exists; the command learns of it a moment later.
     await pause(500);
     child.kill("SIGINT");

@@ -3,9 +3,11 @@
 
 import { execFile, execFileSync, spawn } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { type IncomingMessage, request } from "node:http";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { text } from "node:stream/consumers";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createClient } from "../../contract/client.ts";
 import { VERSION } from "../../contract/words/version.ts";
 import { WHEEL_NAME } from "../../contract/words/wheel.ts";
@@ -79,6 +81,8 @@ def far(job, ctx):
     ctx.emit(job["prompt"])
 `;
 
+import { eventually } from "../support/eventually.ts";
+
 describe("the wheel", () => {
   it("is the same bytes each time", () => {
     expect(wheelOf().equals(wheelOf())).toBe(true);
@@ -120,14 +124,11 @@ describe.skipIf(lacksPython)("the Python package", () => {
   const finalJob = async (prompt: string, fields: Record<string, unknown> = {}) => {
     const { jobs } = client();
     const { id } = await jobs.create({ prompt, provider: "py", ...fields });
-    return vi.waitFor(
-      async () => {
-        const job = await jobs.get(id, { wait: 25 });
-        expect(["completed", "failed", "cancelled"]).toContain(job.status);
-        return job;
-      },
-      { timeout: TIMEOUT_MS },
-    );
+    return eventually(async () => {
+      const job = await jobs.get(id, { wait: 25 });
+      expect(["completed", "failed", "cancelled"]).toContain(job.status);
+      return job;
+    });
   };
 
   beforeAll(async () => {
@@ -151,7 +152,7 @@ describe.skipIf(lacksPython)("the Python package", () => {
     writeFileSync(path.join(folder, "worker.py"), `${WORKER}\nif __name__ == "__main__":\n    run()\n`);
     writeFileSync(path.join(folder, "bare.py"), WORKER);
     started = startWorker("worker.py");
-    await vi.waitFor(async () => expect((await client().workers.list({})).total).toBe(2), { timeout: TIMEOUT_MS });
+    await eventually(async () => expect((await client().workers.list({})).total).toBe(2));
   }, TIMEOUT_MS);
 
   afterAll(async () => {
@@ -215,9 +216,9 @@ describe.skipIf(lacksPython)("the Python package", () => {
     const { jobs } = client();
     const { id } = await jobs.create({ prompt: "slow", provider: "py" });
     const told = { progress: 0.4, message: "half" };
-    await vi.waitFor(async () => expect((await jobs.get(id)).progress).toEqual(told), { timeout: TIMEOUT_MS });
+    await eventually(async () => expect((await jobs.get(id)).progress).toEqual(told));
     await jobs.cancel(id);
-    await vi.waitFor(() => expect(started.output()).toContain(`job ${id} stopped`), { timeout: TIMEOUT_MS });
+    await eventually(() => expect(started.output()).toContain(`job ${id} stopped`));
     expect(await jobs.get(id)).toMatchObject({ status: "cancelled", result: null });
   });
 
@@ -232,7 +233,7 @@ describe.skipIf(lacksPython)("the Python package", () => {
   it("runs a handler in a process of its own, which can be ended, and whose death is no end of the worker", async () => {
     const { jobs } = client();
     const { id } = await jobs.create({ prompt: "hang", provider: "far" });
-    await vi.waitFor(async () => expect((await jobs.get(id)).status).toBe("running"), { timeout: TIMEOUT_MS });
+    await eventually(async () => expect((await jobs.get(id)).status).toBe("running"));
     await jobs.cancel(id);
     expect(await finalJob("here", { provider: "far" })).toMatchObject({ status: "completed", result: "from here" });
     const crashed = await finalJob("crash", { provider: "far", max_attempts: 1 });
@@ -247,6 +248,17 @@ describe.skipIf(lacksPython)("the Python package", () => {
       result: 5,
       result_files: [{ name: "loud.txt", bytes: 5 }],
     });
+  });
+
+  it("fetches a job's files from its own coordinator, whatever address their client called", async () => {
+    const { hostname, port } = new URL(server.url);
+    const headers = { authorization: `Bearer ${server.adminKey}`, host: "192.0.2.1:9", "content-type": "text/plain" };
+    const answer = await new Promise<IncomingMessage>((resolve, reject) => {
+      const sent = request({ hostname, port, method: "POST", path: "/api/files?name=a.txt", headers }, resolve);
+      sent.on("error", reject).end("quiet");
+    });
+    const { id } = JSON.parse(await text(answer));
+    expect(await finalJob("file", { files: [id] })).toMatchObject({ status: "completed", result: 5 });
   });
 
   it("keeps a result over 1 MiB as a file, and reads it as if it stood in the job", async () => {

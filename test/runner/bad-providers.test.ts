@@ -1,12 +1,12 @@
 // What a hosted provider can do wrong: nothing of it passes for an answer, costs nothing silently, or shows a key.
 
-import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { eventually } from "../support/eventually.ts";
 import { send } from "../support/requests.ts";
 import { folderForAllTests } from "../support/temporary-folder.ts";
 import type { Behaviour, MockRequest } from "../worker/runtimes/mock-runtime.ts";
 import { type Hosted, KEY, startHosted } from "./hosted.ts";
 
-const WITHIN = { timeout: 15_000, interval: 50 };
 const HELLO = [{ role: "user", content: "say hello to all" }];
 const ONCE = { jobs: { max_attempts: 1 } };
 
@@ -22,7 +22,7 @@ afterEach(async () => {
   hosted.acme.behave = () => undefined;
   hosted.claudia.behave = () => undefined;
   await hosted.api("PUT", "/api/provider-keys/acme", { key: KEY });
-  await vi.waitFor(async () => expect((await hosted.worker("edge-acme-0")).unavailable).toBe(null), WITHIN);
+  await eventually(async () => expect((await hosted.worker("edge-acme-0")).unavailable).toBe(null));
 });
 
 afterAll(() => hosted?.stop());

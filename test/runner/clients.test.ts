@@ -3,12 +3,12 @@
 
 import Anthropic from "@anthropic-ai/sdk";
 import OpenAI from "openai";
-import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { eventually } from "../support/eventually.ts";
 import { folderForAllTests } from "../support/temporary-folder.ts";
 import { HOMES, type Hosted, KEY, startHosted } from "./hosted.ts";
 
 const HELLO = [{ role: "user" as const, content: "say hello to all" }];
-const WITHIN = { timeout: 15_000, interval: 20 };
 
 describe.each(Object.keys(HOMES) as (keyof typeof HOMES)[])("%s", (home) => {
   const data = folderForAllTests();
@@ -120,8 +120,7 @@ describe.each(Object.keys(HOMES) as (keyof typeof HOMES)[])("%s", (home) => {
 
   describe("a call ends", () => {
     const stalls = { words: ["Hel", "lo", "all"], stallAfter: 1 };
-    const closed = async () =>
-      vi.waitFor(() => expect(hosted.acme.asked.at(-1)).toMatchObject({ isAborted: true }), WITHIN);
+    const closed = async () => eventually(() => expect(hosted.acme.asked.at(-1)).toMatchObject({ isAborted: true }));
 
     test("with the client that leaves, and what was said is counted", async () => {
       hosted.acme.behave = () => stalls;
@@ -135,19 +134,19 @@ describe.each(Object.keys(HOMES) as (keyof typeof HOMES)[])("%s", (home) => {
       })().catch(() => undefined);
       await closed();
       await reading;
-      await vi.waitFor(async () => {
+      await eventually(async () => {
         const { jobs } = await hosted.api("GET", "/api/jobs?status=cancelled&limit=1");
         const { attempts } = await hosted.api("GET", `/api/jobs/${jobs[0].id}/attempts`);
         expect(attempts.at(-1)?.usage?.output_tokens).toBeGreaterThan(0);
-      }, WITHIN);
+      });
     });
 
     test("with a cancel", async () => {
       hosted.acme.behave = () => ({ headersAfterMs: 60_000 });
       const { id } = await hosted.api("POST", "/api/jobs", { prompt: "x", provider: "acme", model: "m1" });
       const before = hosted.acme.asked.length;
-      await vi.waitFor(() => expect(hosted.acme.asked.length).toBeGreaterThan(before - 1), WITHIN);
-      await vi.waitFor(async () => expect((await hosted.api("GET", `/api/jobs/${id}`)).status).toBe("running"), WITHIN);
+      await eventually(() => expect(hosted.acme.asked.length).toBeGreaterThan(before - 1));
+      await eventually(async () => expect((await hosted.api("GET", `/api/jobs/${id}`)).status).toBe("running"));
       await hosted.api("POST", `/api/jobs/${id}/cancel`);
       await closed();
     });
@@ -160,7 +159,7 @@ describe.each(Object.keys(HOMES) as (keyof typeof HOMES)[])("%s", (home) => {
         for await (const chunk of stream) said += chunk.choices[0]?.delta.content ?? "";
       })();
       reading.catch(() => undefined);
-      await vi.waitFor(() => expect(said).not.toBe(""), WITHIN);
+      await eventually(() => expect(said).not.toBe(""));
       await hosted.api("POST", "/killswitch", { level: 1, reason: "test" });
       await expect(reading).rejects.toThrow(/killswitch/);
       await closed();

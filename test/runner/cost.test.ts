@@ -1,12 +1,12 @@
 // What hosted calls cost: exact where the provider counts, an estimate that says so where it does not, never nothing.
 
-import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { eventually } from "../support/eventually.ts";
 import { send } from "../support/requests.ts";
 import { folderForAllTests } from "../support/temporary-folder.ts";
 import type { Behaviour } from "../worker/runtimes/mock-runtime.ts";
 import { type Hosted, KEY, startHosted } from "./hosted.ts";
 
-const WITHIN = { timeout: 20_000, interval: 50 };
 /** A dollar for an input token, a thousand for an output token: each can be read off the sum. */
 const PRICE = { input_per_mtok: 1, output_per_mtok: 1_000, cached_input_per_mtok: 0.5 };
 const usd = (input: number, output: number, cached = 0) =>
@@ -90,11 +90,11 @@ test("a job that is cancelled while its provider thinks costs its input", async 
   const { id } = await hosted.api("POST", "/api/jobs", { prompt, provider: "acme", model: "m1" });
   await hosted.acme.until(() => hosted.acme.asked.at(-1)?.text.includes(prompt) === true);
   await send({ url: hosted.server.url, key: hosted.server.adminKey }, "POST", `/api/jobs/${id}/cancel`);
-  await vi.waitFor(async () => {
+  await eventually(async () => {
     const attempt = await attemptOf(id);
     expect(attempt).toMatchObject({ price_source: "estimate", usage: { output_tokens: 0 } });
     expect(attempt.usage.input_tokens).toBeGreaterThanOrEqual(100);
-  }, WITHIN);
+  });
 });
 
 test("what the calls cost is what the tenant is told that it spent", async () => {

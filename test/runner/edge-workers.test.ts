@@ -1,11 +1,11 @@
 // The coordinator's own workers: when they get jobs, what a refused key does, and what is told of it.
 
-import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { eventually } from "../support/eventually.ts";
 import { send } from "../support/requests.ts";
 import { folderForAllTests } from "../support/temporary-folder.ts";
 import { type Hosted, KEY, startHosted } from "./hosted.ts";
 
-const WITHIN = { timeout: 15_000, interval: 50 };
 const HELLO = [{ role: "user", content: "say hello to all" }];
 
 const data = folderForAllTests();
@@ -70,9 +70,9 @@ describe("the fleet", () => {
   test("has a worker without a key as unavailable, with the reason", async () => {
     await hosted.api("DELETE", "/api/provider-keys/acme");
     const reason = async () => (await hosted.worker("edge-acme-0")).unavailable;
-    await vi.waitFor(async () => expect(await reason()).toContain("PROVIDER_ACME_KEY"), WITHIN);
+    await eventually(async () => expect(await reason()).toContain("PROVIDER_ACME_KEY"));
     await hosted.api("PUT", "/api/provider-keys/acme", { key: KEY });
-    await vi.waitFor(async () => expect(await reason()).toBe(null), WITHIN);
+    await eventually(async () => expect(await reason()).toBe(null));
   });
 
   test("has a bound on its provider keys: only providers of the catalog have one", async () => {
@@ -92,9 +92,8 @@ describe("a fallback", () => {
     await presence("home-1", { concurrency: 1 });
     await hosted.api("POST", "/api/workers/home-1/resume");
     const first = await hosted.api("POST", "/api/jobs", { prompt: "x", model: "m1", provider: "home" });
-    await vi.waitFor(
-      async () => expect((await hosted.api("GET", `/api/jobs/${first.id}`)).assigned_worker).toBe("home-1"),
-      WITHIN,
+    await eventually(async () =>
+      expect((await hosted.api("GET", `/api/jobs/${first.id}`)).assigned_worker).toBe("home-1"),
     );
     const job = await hosted.api("POST", "/api/jobs", { prompt: "x", model: "m1" });
     expect(job).toMatchObject({ status: "pending", waiting_reason: words });

@@ -3,14 +3,13 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import { vi } from "vitest";
+import { eventually } from "../support/eventually.ts";
 import { type Body, send, succeed } from "../support/requests.ts";
 import { type SelfHosted, startSelfHosted } from "../support/self-hosted.ts";
 import { startWranglerDev } from "../support/wrangler-dev.ts";
 import { MockRuntime } from "../worker/runtimes/mock-runtime.ts";
 
 export const KEY = "sk-hosted-0123456789abcdef";
-const WITHIN = { timeout: 15_000, interval: 50 };
 
 const fileOf = (provider: string, url: string, dialect: string): string =>
   [
@@ -85,12 +84,12 @@ export const startHosted = async (
         claudia: { edge: { enabled: true, models: ["c1"], ...edge }, ...besideEdge },
       };
       await succeed(via, "PUT", "/config", { providers, ...more });
-      await vi.waitFor(async () => {
+      await eventually(async () => {
         for (const provider of ["acme", "claudia"]) {
           const { unavailable } = await worker(`edge-${provider}-0`);
           if (unavailable !== null) throw new Error(`${provider}: ${unavailable}\n${server.output()}`);
         }
-      }, WITHIN);
+      });
     },
     stop: async () => {
       await server.kill();

@@ -7,15 +7,15 @@ import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import path from "node:path";
 import { promisify } from "node:util";
-import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, expect, test } from "vitest";
 import { secretForms } from "../../contract/text/secret-text.ts";
 import { WEBHOOK_EVENTS } from "../../domain/webhook.ts";
+import { eventually } from "../support/eventually.ts";
 import { folderForAllTests } from "../support/temporary-folder.ts";
 import type { Behaviour } from "../worker/runtimes/mock-runtime.ts";
 import { type Hosted, startHosted, KEY as TENANTS_KEY } from "./hosted.ts";
 
 const ROOT = path.resolve(import.meta.dirname, "../..");
-const WITHIN = { timeout: 20_000, interval: 100 };
 const OPERATORS_KEY = "ok-operators-fedcba9876543210";
 const KEYS = { tenants: TENANTS_KEY, operators: OPERATORS_KEY };
 
@@ -132,7 +132,7 @@ test("a provider's key is in no answer, log, webhook or file, though the provide
   expect(jobs.length).toBeGreaterThan(50);
   for (const { id } of jobs)
     for (const part of ["", "/events", "/attempts"]) await ask("GET", `/api/jobs/${id}${part}`);
-  await vi.waitFor(() => expect(heard.join("")).toContain("job.failed"), WITHIN);
+  await eventually(() => expect(heard.join("")).toContain("job.failed"));
   expect(hosted.acme.asked.some(({ headers }) => headers.authorization === `Bearer ${TENANTS_KEY}`)).toBe(true);
   expect(hosted.claudia.asked.some(({ headers }) => headers["x-api-key"] === OPERATORS_KEY)).toBe(true);
 

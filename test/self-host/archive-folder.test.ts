@@ -20,6 +20,14 @@ const ask = (socketPath: string, method: string, at: string, body = ""): Promise
     sent.end(body);
   });
 
+test.skipIf(process.platform === "win32")("what could not be written leaves nothing that takes room", async () => {
+  const root = path.join(folder.path, "archive");
+  mkdirSync(path.join(root, "acme", "2026-11-23", "a.ndjson.gz"), { recursive: true });
+  const put = { method: "PUT", body: new Uint8Array(100) } as const;
+  await expect(archiveFolder(root).fetch("http://archive/acme/2026-11-23/a.ndjson.gz", put)).rejects.toThrow();
+  expect(readdirSync(path.join(root, "acme", "2026-11-23"))).toEqual(["a.ndjson.gz"]);
+});
+
 test("what is put is there, reads as it was, and goes with its tenant", async () => {
   const root = path.join(folder.path, "archive");
   const socket = path.join(folder.path, "archive.sock");

@@ -7,6 +7,7 @@ import {
   mkdirSync,
   readdirSync,
   readFileSync,
+  rmSync,
   statSync,
   truncateSync,
   writeFileSync,
@@ -79,6 +80,17 @@ test("every key and mark comes along, also how many processes share the folder",
   await script("restore", "restored");
   for (const name of BESIDE) expect(readFileSync(at("restored", name))).toEqual(readFileSync(at("data", name)));
   for (const name of DATABASES) expect(existsSync(at("restored", name))).toBe(true);
+});
+
+test("a part of the archive that goes with its tenant while it is copied is left out", async () => {
+  const part = (name: string) => at("data", "archive", "acme", "2026-11-23", `${name}.ndjson.gz`);
+  mkdirSync(path.dirname(part("a")), { recursive: true });
+  for (const name of ["a", "b"]) writeFileSync(part(name), "part");
+  mkdirSync(at("copy"));
+  const copied = copyData(dataDirAt(at("data")), at("copy"));
+  rmSync(part("a"));
+  const { files } = await copied;
+  expect(files.filter((name) => name.startsWith("archive"))).toEqual(["archive/acme/2026-11-23/b.ndjson.gz"]);
 });
 
 test("an empty folder that is there stays itself, as a mount must, and what it gets is its owner's", async () => {

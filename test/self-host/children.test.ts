@@ -41,7 +41,7 @@ test.each(["node", "workerd"])(
     expect(dispatched).toMatchObject({ status: 200, body: { assigned_worker: "w" } });
     const health = await call(key, "GET", "/health");
     expect(health).toMatchObject({ status: 200, body: { status: "ok" } });
-    await expect.poll(async () => (await call(key, "GET", "/api/jobs")).status, { timeout: 20_000 }).toBe(200);
+    await expect.poll(async () => (await call(key, "GET", "/api/jobs")).status).toBe(200);
     expect((await call(key, "GET", "/api/jobs")).body).toMatchObject({ total: 1 });
     expect(server.output()).toContain("The history process was ended by SIGKILL");
   },
@@ -71,7 +71,7 @@ test("with the history's process frozen, a read is refused within seconds, work 
   } finally {
     signal("SIGCONT");
   }
-  await expect.poll(async () => (await call(key, "GET", "/api/jobs")).body.total, { timeout: 20_000 }).toBe(1);
+  await expect.poll(async () => (await call(key, "GET", "/api/jobs")).body.total).toBe(1);
 }, 90_000);
 
 test("with the tenants' process gone, requests are 503 with Retry-After and /health tells the truth, until it is back", async () => {
@@ -154,7 +154,7 @@ test("a stream whose process dies, or whose server stops, ends with an error eve
   };
   const lost = { chat: /"code":"stream_lost"\}\}\n\n$/, messages: /event: error\ndata: .*broke off.*\n\n$/ };
   const end = async (how: () => unknown) => {
-    await expect.poll(isThere, { timeout: 20_000 }).toBeUndefined();
+    await expect.poll(isThere).toBeUndefined();
     const [chat, messages] = [await openStream("chat/completions"), await openStream("messages")];
     await how();
     await expect.poll(() => [chat().end, messages().end]).toEqual(["whole", "whole"]);
@@ -163,7 +163,7 @@ test("a stream whose process dies, or whose server stops, ends with an error eve
   };
   try {
     await end(() => killChild(data.path, "serving"));
-    await expect.poll(isThere, { timeout: 20_000 }).toBeUndefined();
+    await expect.poll(isThere).toBeUndefined();
     const { id } = (await call(SERVICE_API_KEY, "POST", "/api/jobs", { prompt: "waits", tags: ["none"] })).body;
     let waiting: ReturnType<typeof call> | null = null;
     await end(() => {
@@ -197,10 +197,10 @@ test("what creates is never repeated on a broken connection: each key creates on
     killChild(data.path, "serving");
   }
   const created = (await clients).reduce((sum, one) => sum + one, 0);
-  await expect.poll(async () => (await call(key, "GET", "/health")).status, { timeout: 20_000 }).toBe(200);
+  await expect.poll(async () => (await call(key, "GET", "/health")).status).toBe(200);
   const listed = async () =>
     (await call(key, "GET", "/api/jobs?limit=200")).body as { jobs: { prompt: string }[]; total: number };
-  await expect.poll(async () => (await call(key, "GET", "/api/jobs")).status, { timeout: 20_000 }).toBe(200);
+  await expect.poll(async () => (await call(key, "GET", "/api/jobs")).status).toBe(200);
   const { jobs, total } = await listed();
   expect(total).toBeGreaterThanOrEqual(created);
   expect(new Set(jobs.map(({ prompt }) => prompt)).size).toBe(jobs.length);

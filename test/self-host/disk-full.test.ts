@@ -1,13 +1,17 @@
 // A disk that fills up while the server runs: a file system of a few megabytes, made for the test if that is allowed.
 
 import { spawnSync } from "node:child_process";
-import { mkdtempSync, rmSync, statfsSync, truncateSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, statfsSync, truncateSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { dataDirAt } from "../../self-host/data-dir.ts";
+import { keepProcessCount } from "../../self-host/processes.ts";
 import { send } from "../support/requests.ts";
 import { type SelfHosted, startSelfHosted } from "../support/self-hosted.ts";
 
+const ROOT = path.resolve(import.meta.dirname, "../..");
 const MIB = 1024 * 1024;
 /** A twentieth of it counts as full. */
 const SIZE = "100m";
@@ -62,9 +66,7 @@ test.skipIf(!mayMount)(
     const kept = (await call("POST", "/api/jobs", { prompt: "kept", run_at: "2099-01-01T00:00:00Z" })).body;
 
     leave(2 * MIB);
-    await expect
-      .poll(async () => String((await call("GET", "/health")).body.warnings), { timeout: 10_000 })
-      .toContain("is full");
+    await expect.poll(async () => String((await call("GET", "/health")).body.warnings)).toContain("is full");
     for (const [method, route, body] of [
       ["POST", "/api/jobs", { prompt: "new" }],
       ["POST", "/dispatch", { prompt: "new" }],
@@ -95,16 +97,45 @@ test.skipIf(!mayMount)(
     }
 
     free();
-    await expect
-      .poll(async () => (await call("DELETE", "/killswitch?resume_all=true")).status, { timeout: 20_000 })
-      .toBe(200);
-    await expect
-      .poll(async () => (await call("POST", "/api/jobs", { prompt: "room" })).status, { timeout: 20_000 })
-      .toBe(201);
-    await expect.poll(async () => (await call("GET", "/api/jobs")).body.total, { timeout: 20_000 }).toBe(3);
+    await expect.poll(async () => (await call("DELETE", "/killswitch?resume_all=true")).status).toBe(200);
+    await expect.poll(async () => (await call("POST", "/api/jobs", { prompt: "room" })).status).toBe(201);
+    await expect.poll(async () => (await call("GET", "/api/jobs")).body.total).toBe(3);
   },
   120_000,
 );
+
+test.skipIf(!mayMount)("the number of processes is kept whole, or not at all", () => {
+  const dir = dataDirAt(mount);
+  leave(0);
+  expect(() => keepProcessCount(dir, 2)).toThrow("ENOSPC");
+  free();
+  expect(keepProcessCount(dir, 3)).toBe(3);
+  // As an earlier release left it; with state the number decides where the tenants are.
+  writeFileSync(dir.processCount, "");
+  expect(keepProcessCount(dir, undefined)).toBe(1);
+  writeFileSync(dir.processCount, "");
+  mkdirSync(dir.state);
+  expect(() => keepProcessCount(dir, 3)).toThrow("processes.json is damaged");
+});
+
+test.skipIf(!mayMount)("a backup onto a full disk says so in a sentence, and leaves nothing like a backup", () => {
+  const data = mkdtempSync(path.join(tmpdir(), "signalbox-data-"));
+  mkdirSync(path.join(data, "state", "d1", "history"), { recursive: true });
+  const db = new DatabaseSync(path.join(data, "state", "d1", "history", "one.sqlite"));
+  db.exec("CREATE TABLE filler AS SELECT randomblob(3000000)");
+  db.close();
+  const env = { ...process.env, SERVICE_DATA_DIR: data };
+  // Of the copy and of the archive only the first fits.
+  for (const bytes of [1, 5]) {
+    leave(bytes * MIB);
+    const args = ["--disable-warning=ExperimentalWarning", "scripts/backup.ts", path.join(mount, "copy.tar")];
+    const { status, stderr } = spawnSync(process.execPath, args, { cwd: ROOT, env, encoding: "utf8" });
+    expect([status, stderr]).toEqual([1, expect.stringMatching(/^The disk that holds .* is full \(.*\n$/)]);
+    expect(readdirSync(mount)).toEqual(["ballast"]);
+    free();
+  }
+  rmSync(data, { recursive: true });
+});
 
 test.skipIf(!mayMount)(
   "a start on a full disk says so in a sentence",

@@ -69,7 +69,7 @@ test("SIGTERM ends the server with 0, and its secrets are its owner's alone", as
 test("the local worker of a first start takes a job and brings its result, and a stream's words as they come", async () => {
   server = await startSelfHosted(data.path, { args: [], env: { SERVICE_RUNTIME_URL: "" } });
   const { workers, jobs } = clientOf(server);
-  await expect.poll(async () => (await workers.present()).workers.length, { timeout: 20_000 }).toBe(1);
+  await expect.poll(async () => (await workers.present()).workers.length).toBe(1);
   const { id } = await jobs.create({ prompt: "say something" });
   expect(await jobs.get(id, { wait: 20 })).toMatchObject({ status: "completed", result: { text: "say something" } });
   const box = new Signalbox({ url: server.url, key: server.adminKey });

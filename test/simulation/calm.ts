@@ -11,6 +11,7 @@ import { ENDPOINTS } from "./actors/receiver.ts";
 import { viewersKnowTheEnd } from "./actors/viewers.ts";
 import { claim, complete, connect, readInbox, reportPresence, start } from "./actors/workers.ts";
 import { everyCutIsCounted } from "./invariants/cut-streams.ts";
+import { nothingOfTheDeletedIsLeft } from "./invariants/files.ts";
 import { takeSnapshot } from "./invariants/snapshot.ts";
 import { keyOf, type World } from "./world.ts";
 
@@ -165,6 +166,7 @@ export const calm = async (world: World, check: () => string | null): Promise<st
     viewersKnowTheEnd(world) ??
     silenceIsTold(world) ??
     everyCutIsCounted(world.model) ??
+    nothingOfTheDeletedIsLeft(world) ??
     (await deleteTenant(world))
   );
 };

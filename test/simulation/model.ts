@@ -1,6 +1,7 @@
 // What the world outside was told and asked for, to compare with the object's state.
 
-import type { Job, NewJob } from "../../domain/job/job.ts";
+import type { Job } from "../../domain/job/job.ts";
+import type { NewJob } from "../../domain/job/new-job.ts";
 import type { Allowance } from "./actors/key-limits.ts";
 import { Parsed } from "./invariants/parsed.ts";
 
@@ -29,6 +30,12 @@ export class Model {
   readonly creations: Creation[] = [];
   /** Batches that clients asked for: the file of each, and the names of its lines. */
   readonly batches: { readonly id: string; readonly fileId: string; readonly names: readonly string[] }[] = [];
+  /** What was sent of each file. */
+  readonly sentFiles = new Map<string, { readonly bytes: number; readonly sha256: string }>();
+  /** Jobs whose answer is stored. */
+  readonly responses: string[] = [];
+  /** Files, stored answers and batches whose deletion was answered. */
+  readonly deleted = new Set<string>();
   /** Every job whose creation was answered, by its id, with its prompt. */
   readonly accepted = new Map<string, string>();
   /** Those that were answered since the last check. */

@@ -6,8 +6,6 @@ const READS = "it reads, and changes nothing that an invariant looks at";
 const PERMISSION = "it only checks the permission, as every operation does";
 const BY_SCENE = "a scene shows it; it touches nothing else";
 const PEOPLE = "people's sessions touch jobs only by the role that they give, and end as those of keys do";
-const FILES = "records of files, which no job of the actors names";
-const RESPONSES = "stored responses: the door's requests of the actors are not stored";
 const OWN_TABLE = "a table of its own that nothing else reads";
 
 export const NOT_SIMULATED: Readonly<Partial<Record<OperationName, string>>> = {
@@ -44,7 +42,6 @@ export const NOT_SIMULATED: Readonly<Partial<Record<OperationName, string>>> = {
   listBatches: READS,
   listBatchesBeside: READS,
   getResponse: READS,
-  readChain: READS,
   readItems: READS,
   readConfig: READS,
   readBudgets: READS,
@@ -73,13 +70,4 @@ export const NOT_SIMULATED: Readonly<Partial<Record<OperationName, string>>> = {
   endPersonSessions: PEOPLE,
   putProviderKey: OWN_TABLE,
   removeProviderKey: OWN_TABLE,
-  forgetFile: FILES,
-  announceOutput: FILES,
-  finishOutput: FILES,
-  forgetOutput: FILES,
-  deleteFile: FILES,
-  deleteBatch: "it removes a batch that has ended, and its lines' answers are looked for at the end of a run",
-  cancelResponse: RESPONSES,
-  deleteResponse: RESPONSES,
-  finishInput: RESPONSES,
 };

@@ -6,6 +6,7 @@ import { CLIENT_ACTIONS } from "./actors/clients.ts";
 import { DEPARTURES } from "./actors/departures.ts";
 import { ERRANDS } from "./actors/errands.ts";
 import { FAULTS } from "./actors/faults.ts";
+import { FILE_ACTIONS } from "./actors/files.ts";
 import { KEY_LIMIT_ACTIONS } from "./actors/key-limits.ts";
 import { LATE_REPORTS } from "./actors/late-reports.ts";
 import { LIMIT_ACTIONS } from "./actors/limits.ts";
@@ -33,6 +34,7 @@ const ACTORS: Readonly<Record<string, Action>> = {
   ...CLIENT_ACTIONS,
   ...CALLER_ACTIONS,
   ...BATCH_ACTIONS,
+  ...FILE_ACTIONS,
   ...WORKER_ACTIONS,
   ...VISITOR_ACTIONS,
   ...VIEWER_ACTIONS,

@@ -16,7 +16,7 @@ const newDoor = (status: JobStatus) => {
   const settings = { commitAfterMs: LONG_MS };
   const call = async (_caller: unknown, name: string) =>
     ok(name === "ask" ? { job: { ...job }, settings } : { ...job });
-  const tools = { call, findJob: () => job, waiters } as unknown as DoorTools;
+  const tools = { call, isValid: () => true, findJob: () => job, waiters } as unknown as DoorTools;
   const change = (next: Partial<typeof job>): void => {
     Object.assign(job, next);
     waiters.notify("watch j");

@@ -23,6 +23,7 @@ const growingOutbox = () => {
   const outbox = {
     oldest: () => rows.slice(0, 2),
     recentAfter: () => [],
+    waitingChars: () => 0,
     oldestAt: () => rows[0]?.at ?? null,
     firstSeq: () => rows[0]?.seq ?? Number.POSITIVE_INFINITY,
     lastSeq: () => lastSeq,
@@ -75,6 +76,26 @@ test("a reader does not wait for a history that accepts a batch and never answer
   expect(store.outbox.firstSeq()).toBe(1);
 });
 
+test("history is well until it fails, or says nothing for two seconds; then nobody waits for it", async () => {
+  let nowAt = 0;
+  const answers: (() => void)[] = [];
+  const { drain } = drainOf(
+    () => new Promise((resolve) => answers.push(resolve)),
+    () => nowAt,
+  );
+  void drain.flush();
+  nowAt = 1_999;
+  expect(drain.isWell).toBe(true);
+  nowAt = 2_000;
+  expect(drain.isWell).toBe(false);
+  answers[0]?.();
+  await drain.ended();
+  expect(drain.isWell).toBe(true);
+  const failing = drainOf(() => Promise.reject(new Error("away"))).drain;
+  await failing.flush();
+  expect(failing.isWell).toBe(false);
+});
+
 test("a run after a long outage asks no more than one invocation may, and the next goes on where it ended", async () => {
   let batches = 0;
   const { store, removeUpTo } = growingOutbox();
@@ -95,6 +116,7 @@ const spacedOutbox = (count: number, isCrowded: boolean, each: OutboxEntries = e
   const outbox = {
     oldest: ({ untilAt = 0 }: { untilAt?: number }) => rows.filter(({ at }) => at <= untilAt),
     recentAfter: () => [],
+    waitingChars: () => 0,
     oldestAt: () => rows[0]?.at ?? null,
     firstSeq: () => rows[0]?.seq ?? Number.POSITIVE_INFINITY,
     lastSeq: () => count,
@@ -188,6 +210,7 @@ const fullOutbox = (
   const outbox = {
     oldest: (_room: object, fromSeq = 0) => rows.filter(({ seq }) => seq >= fromSeq).slice(0, 1),
     recentAfter: (seq: number) => rows.filter((row) => row.seq > seq && row.seq <= recentSeq),
+    waitingChars: () => 0,
     oldestAt: () => rows[0]?.at ?? null,
     firstSeq: () => rows[0]?.seq ?? Number.POSITIVE_INFINITY,
     lastSeq: () => jobsOfRows.length,

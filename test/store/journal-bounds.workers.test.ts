@@ -25,6 +25,28 @@ test("a job stays no longer than so much is written, before and after waking", a
   expect(seen).toEqual({ few: 0, many: { jobs: 1, payloads: 1, results: 0, outbox: 1 } });
 });
 
+test("a job that has ended is not moved for the moment until history has its end, before and after waking", async () => {
+  JOURNAL_ROOM.stayChars = 500;
+  const seen = await inStore(({ store, woken, rows }) => {
+    complete(store, create(store, "a", 1), 2, "done");
+    commit(store, 1, 2);
+    drain(store, 1, 4_000);
+    const before = rows();
+    const again = woken();
+    drain(again, 1, 4_000);
+    const after = rows();
+    drain(again, 2, 4_000);
+    return { before, after, ended: rows(), found: again.jobs.find("a")?.status };
+  });
+  const none = { jobs: 0, payloads: 0, results: 0 };
+  expect(seen).toEqual({
+    before: { ...none, outbox: 2 },
+    after: { ...none, outbox: 2 },
+    ended: { ...none, outbox: 0 },
+    found: "completed",
+  });
+});
+
 test("past its bound the older half goes to the tables, and waking does not read those rows again", async () => {
   JOURNAL_ROOM.jobs = 4;
   const seen = await inStore(({ store, woken, rows }) => {

@@ -1,7 +1,8 @@
 // The journal in real workerd: where a job is at each moment, and what is there when the object wakes.
 
 import { expect, test } from "vitest";
-import { changeJob, createJob, type Job } from "../../domain/job/job.ts";
+import { changeJob, type Job } from "../../domain/job/job.ts";
+import { createJob } from "../../domain/job/new-job.ts";
 import { asked } from "../support/asked-job.ts";
 import {
   assign,
@@ -130,19 +131,23 @@ test("a job that is open when history has its creation stays for a while, in the
   const seen = await inStore(({ store, woken, rows }) => {
     const job = create(store, "a", 1);
     commit(store, 1);
+    const counted = [store.outbox.waitingChars()];
     drain(store, 1, 2_000);
+    counted.push(store.outbox.waitingChars());
     complete(store, assign(store, job, 2), 3, "done");
     commit(store, 2, 3);
     const { jobs, payloads, outbox } = woken();
     const read = [jobs.find("a")?.status, payloads.find("a").prompt, payloads.findResult("a")];
-    const undrained = [outbox.firstSeq(), outbox.count(), outbox.charsUpTo(3), outbox.oldestAt()];
+    const undrained = [outbox.firstSeq(), outbox.count(), outbox.waitingChars(), outbox.oldestAt()];
+    counted.push(store.outbox.waitingChars());
     const kept = rows();
     drain(store, 3, 3_000);
-    return { read, undrained, kept, left: rows(), woken: woken().jobs.find("a") };
+    return { read, undrained, counted, kept, left: rows(), woken: woken().jobs.find("a") };
   });
   expect(seen).toEqual({
     read: ["completed", "p", "done"],
     undrained: [2, 2, 800, 2],
+    counted: [400, 0, 800],
     kept: { jobs: 0, payloads: 0, results: 0, outbox: 3 },
     left: { jobs: 0, payloads: 0, results: 0, outbox: 0 },
     woken: null,

@@ -3,8 +3,9 @@
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { expect, test } from "vitest";
-import { createJob, type NewJob } from "../../domain/job/job.ts";
+import { createJob, type NewJob } from "../../domain/job/new-job.ts";
 import { openStore, type Store } from "../../durable-objects/store/open.ts";
+import { RECENT_CHARS } from "../../durable-objects/store/outbox.ts";
 import { migrate, SCHEMA_STEPS } from "../../durable-objects/store/schema.ts";
 import { all } from "../../durable-objects/store/sql.ts";
 import { asked } from "../support/asked-job.ts";
@@ -150,7 +151,7 @@ test("outbox rows that are in memory are read on up to the first that is not", a
   const seen = await inStore("recent-rows", (store) => {
     const nothing = { events: [], attempts: [], audit: [], runs: [] };
     for (const seq of [1, 2, 3, 5])
-      store.outbox.put({ seq, at: 0, chars: seq === 3 ? 9_000_000 : 400, entries: nothing });
+      store.outbox.put({ seq, at: 0, chars: seq === 3 ? RECENT_CHARS : 400, entries: nothing });
     return [0, 1, 2, 4].map((after) => store.outbox.recentAfter(after).map(({ seq }) => seq));
   });
   expect(seen).toEqual([[1, 2], [2], [], [5]]);

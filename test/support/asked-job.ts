@@ -1,6 +1,6 @@
 // A job as the tests of the store ask for it.
 
-import type { NewJob } from "../../domain/job/job.ts";
+import type { NewJob } from "../../domain/job/new-job.ts";
 
 export const asked: NewJob = {
   prompt: "p",

@@ -6,7 +6,7 @@ import { describe, expect, it } from "vitest";
 import { type JobListQuery, jobListQuery } from "../../contract/jobs/job-list.ts";
 import { app } from "../../src/app.ts";
 import type { Env } from "../../src/env.ts";
-import { packPart, unpackPart } from "../../src/history/archive/part.ts";
+import { type ArchivedLine, packPart, unpackPart } from "../../src/history/archive/part.ts";
 import { listArchive, PARTS_AN_ANSWER } from "../../src/history/archive/read.ts";
 import { type ArchiveStore, archiveOf } from "../../src/history/archive/store.ts";
 import { archiveStep, CHARS_A_PART } from "../../src/history/archive/write.ts";
@@ -128,7 +128,8 @@ describe("the archive", () => {
     const [key = "", ...more] = await keysOf(world);
     expect(more).toEqual([]);
     expect(key).toMatch(new RegExp(`^${world.tenant}/\\d{4}-\\d\\d-\\d\\d/${ids[0]}-[0-9a-f]{8}\\.ndjson\\.gz$`));
-    const lines = await unpackPart((await store.get(key)) ?? new Uint8Array());
+    const lines: ArchivedLine[] = [];
+    for await (const line of unpackPart((await store.get(key)) ?? new Uint8Array())) lines.push(line);
     expect(lines).toMatchObject(ids.map((id) => ({ id, status: "completed", prompt: "an old zebra", attempts: 1 })));
     expect(lines[0]?.attempt_list).toMatchObject([{ cost_usd: 0.5, outcome: "completed" }]);
   });

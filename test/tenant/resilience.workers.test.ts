@@ -4,6 +4,8 @@
 import { evictDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { openStore } from "../../durable-objects/store/open.ts";
+import { RECENT_CHARS } from "../../durable-objects/store/outbox.ts";
 import { ageJob, type Body, inStorage, newWorld, type World } from "../support/workerd/client.ts";
 import { holdToDocument } from "../support/workerd/document.ts";
 
@@ -190,5 +192,22 @@ describe("a clock that was set back while the object slept", () => {
     expect(stored.worker).toBeLessThanOrEqual(stored.nowAt);
     expect(stored.job).toBeLessThanOrEqual(stored.nowAt);
     expect(stored.dueAt).toBeLessThan(stored.nowAt + 600_000);
+  });
+});
+
+describe("history that is behind", () => {
+  it("is waited for by new jobs alone", async () => {
+    await world.ok("POST", "/api/jobs", { prompt: "first" });
+    const untaken = (): Promise<number> =>
+      inStorage(world, (storage) => {
+        const { outbox } = openStore(storage);
+        return outbox.lastSeq() - outbox.firstSeq() + 1;
+      });
+    await inStorage(world, ({ sql }) => void sql.exec("UPDATE outbox SET chars = ?", RECENT_CHARS + 1));
+    await evictDurableObject(world.stub);
+    await present("w1", { status: "busy" });
+    await world.ok("POST", "/api/jobs", { prompt: "second" });
+    // History has all but the second.
+    expect(await untaken()).toBe(1);
   });
 });

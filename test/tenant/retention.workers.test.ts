@@ -111,7 +111,7 @@ describe("history.keep_days", () => {
     expect((await world.ok("GET", "/api/cost")).total_usd).toBe(1);
   });
 
-  it("leaves the dashboard's counts and the list the same", async () => {
+  it("leaves the dashboard's counts of all time, and tells what the list no longer has", async () => {
     const world = await newWorld();
     await worker(world);
     await world.ok("PUT", "/config", { history: { keep_days: 30 } });
@@ -127,7 +127,8 @@ describe("history.keep_days", () => {
     await runCron();
     const { socket } = await connect("/live", { authorization: `Bearer ${world.key}` });
     const snapshot = await socket?.next(({ type }) => type === "snapshot");
-    expect(snapshot?.counts).toEqual({ pending: 0, assigned: 0, running: 0, completed: 1, failed: 0, cancelled: 0 });
+    expect(snapshot?.counts).toEqual({ pending: 0, assigned: 0, running: 0, completed: 2, failed: 0, cancelled: 1 });
+    expect(snapshot?.pruned).toEqual({ completed: 1, cancelled: 1 });
     expect((await world.ok("GET", "/api/jobs")).total).toBe(1);
     // A Prometheus counter never decreases.
     expect((await world.get("/metrics")).text).toMatch(/signalbox_jobs_total\{status="completed"\} 2/);

@@ -17,7 +17,7 @@ const written = async (world: World): Promise<Record<string, number>> => {
 /** Rows for each of some jobs that `make` creates, and that a worker has and completes. */
 const rowsPerJob = async (make: (world: World, index: number) => Promise<{ id: string }[]>) => {
   const world = await newWorld();
-  await present(world, "w", { provider: "openai", models: ["gpt"], concurrency: JOBS });
+  await present(world, "w", { provider: "openai", models: ["gpt"], tags: "gpu", concurrency: JOBS });
   await world.stub.drain();
   const before = await written(world);
   let done = 0;
@@ -47,6 +47,14 @@ test("a job of two calls is two changes that come and go, and what each load of 
   const rows = await rowsPerJob(async (world) => [await world.ok("POST", "/api/jobs", JOB)]);
   expect(rows.history).toBeLessThanOrEqual(15);
   expect(rows.object).toBeLessThanOrEqual(10);
+});
+
+test("a load of history is at most eight rows in the object beside its jobs' own four", async () => {
+  const rows = await rowsPerJob(async (world, index) => {
+    if (index > 0) await world.stub.drain();
+    return [await world.ok("POST", "/api/jobs", { ...JOB, tags: ["gpu"] })];
+  });
+  expect(rows.object).toBeLessThanOrEqual(12);
 });
 
 test("one that history has before it ends is not written whole again", async () => {

@@ -5,7 +5,7 @@ import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { expect, test } from "vitest";
 import { UNKNOWN_MACHINE } from "../../domain/fleet/machine.ts";
-import type { NewJob } from "../../domain/job/job.ts";
+import type { NewJob } from "../../domain/job/new-job.ts";
 import { SERVICE } from "../../durable-objects/calls/turn-runner.ts";
 import { report } from "../../durable-objects/operations/fleet/presence.ts";
 import { pause, setHours } from "../../durable-objects/operations/fleet/workers.ts";

@@ -105,13 +105,35 @@ describe("watching the config", () => {
       apiKey: KEY,
       runtime: "ollama",
       log: () => {},
-      fetch: () => silent.promise,
+      fetch: async () => (await silent.promise).clone(),
     });
     expect(await watch.forJob(true)).toMatchObject({ model: null });
     expect(watch.forJob(true)).not.toBeInstanceOf(Promise);
     silent.resolve(new Response("ollama: { model: back }"));
     await expect.poll(() => watch.current().model).toBe("back");
     expect(watch.forJob(true)).toBeInstanceOf(Promise);
+  });
+
+  test("a config that never ends, or is huge when unpacked, is given up at its bound", async () => {
+    const trouble: string[] = [];
+    let sent = 0;
+    const endless = new ReadableStream({
+      pull: (controller) => {
+        sent += 1;
+        controller.enqueue(new Uint8Array(64 * 1024).fill(0x20));
+      },
+    });
+    const watch = watchConfig({
+      configUrl: "http://127.0.0.1:9/config",
+      apiUrl: "http://127.0.0.1:9",
+      apiKey: KEY,
+      runtime: "ollama",
+      log: (line) => trouble.push(line),
+      fetch: async () => new Response(endless),
+    });
+    await watch.refresh();
+    expect(trouble).toEqual(["the config at http://127.0.0.1:9/config was not read: it is too large"]);
+    expect(sent).toBeLessThan(20);
   });
 
   test("a config that lies elsewhere is fetched without the key", async () => {

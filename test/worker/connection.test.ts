@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { closeCodes } from "../../contract/words/values.ts";
 import { keepConnected } from "../../worker/connection.ts";
 import { Loop } from "../../worker/loop.ts";
@@ -6,6 +6,7 @@ import { createEchoRuntime } from "../../worker/runtimes/echo.ts";
 import { backoffMs } from "../../worker/session/backoff.ts";
 import { openHttpSession } from "../../worker/session/http-session.ts";
 import { frames, openSocketSession } from "../../worker/session/socket-session.ts";
+import { eventually } from "../support/eventually.ts";
 import { FakeCoordinator, KEY, problem } from "./fake-coordinator.ts";
 import { assignedJob } from "./job-fixture.ts";
 import { idleConfig, partsFor, quietProbe } from "./loop-fixture.ts";
@@ -110,7 +111,7 @@ describe.each([
       lease: 7,
       result: { text: "kept" },
     });
-    await vi.waitFor(() => expect(loop.heldJobIds).toEqual([]));
+    await eventually(() => expect(loop.heldJobIds).toEqual([]));
   });
 
   test("a result under a lease that was lost is dropped", async () => {
@@ -320,15 +321,15 @@ test("a worker whose name another one still has waits for it, and then works ove
   coordinator.upgradeStatus = 409;
   coordinator.allowsSocket = false;
   const { lines } = connectWorker();
-  await vi.waitFor(() => expect(lines).toEqual(["not connected: no socket here; trying again"]));
+  await eventually(() => expect(lines).toEqual(["not connected: no socket here; trying again"]));
   coordinator.allowsSocket = true;
-  await vi.waitFor(() => expect(lines.at(-1)).toBe("connected over WebSocket"), { timeout: 10_000 });
+  await eventually(() => expect(lines.at(-1)).toBe("connected over WebSocket"));
 });
 
 test("an address where nothing listens is told with its name", async () => {
   await coordinator.stop();
   const { lines, stop } = connectWorker();
-  await vi.waitFor(() => expect(lines.join("\n")).toMatch(/nothing answers at http:.*SERVICE_API_URL.*ECONNREFUSED/));
+  await eventually(() => expect(lines.join("\n")).toMatch(/nothing answers at http:.*SERVICE_API_URL.*ECONNREFUSED/));
   stop.abort();
   await coordinator.start();
 });

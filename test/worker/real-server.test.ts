@@ -1,7 +1,7 @@
 // The worker's loop against the server as its user runs it: what an idle worker may leave out, and what plain HTTP must
 // not do twice.
 
-import { afterAll, afterEach, beforeAll, expect, test, vi } from "vitest";
+import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import type { Outcome, Task } from "../../worker/calls/runtime.ts";
 import { keepConnected } from "../../worker/connection.ts";
 import { Loop } from "../../worker/loop.ts";
@@ -9,6 +9,7 @@ import { createEchoRuntime } from "../../worker/runtimes/echo.ts";
 import { openHttpSession } from "../../worker/session/http-session.ts";
 import type { Opened, Session, SessionHost } from "../../worker/session/session.ts";
 import { openSocketSession } from "../../worker/session/socket-session.ts";
+import { eventually } from "../support/eventually.ts";
 import { succeed } from "../support/requests.ts";
 import { type SelfHosted, startSelfHosted } from "../support/self-hosted.ts";
 import { folderForAllTests } from "../support/temporary-folder.ts";
@@ -16,7 +17,6 @@ import { idleConfig, partsFor, quietProbe } from "./loop-fixture.ts";
 
 const HEARTBEAT_SECONDS = 1;
 const OFFLINE_AFTER_SECONDS = 2;
-const WITHIN = { timeout: 20_000, interval: 50 };
 
 type Given = Record<string, unknown>;
 
@@ -99,12 +99,12 @@ const isDone = (id: unknown) => async () =>
 
 test("a worker that only pings stays online, many times as long as silence is borne, and takes a job", async () => {
   const { said, runs } = startWorker("pinging");
-  await vi.waitFor(isIdle("pinging"), WITHIN);
-  await vi.waitFor(() => expect(said.slice(-2)).toEqual(["ping", "ping"]), WITHIN);
+  await eventually(isIdle("pinging"));
+  await eventually(() => expect(said.slice(-2)).toEqual(["ping", "ping"]));
   const connecting = said.length;
   // Meanwhile nobody calls the coordinator, so only the pings keep the worker alive.
   const pings = Math.ceil((5 * OFFLINE_AFTER_SECONDS) / HEARTBEAT_SECONDS);
-  await vi.waitFor(() => expect(said.length - connecting).toBeGreaterThan(pings), WITHIN);
+  await eventually(() => expect(said.length - connecting).toBeGreaterThan(pings));
   expect(new Set(said.slice(connecting))).toEqual(new Set(["ping"]));
 
   const before = Date.now();
@@ -113,28 +113,28 @@ test("a worker that only pings stays online, many times as long as silence is bo
   expect(before - Date.parse(String(worker.last_heartbeat))).toBeLessThanOrEqual(OFFLINE_AFTER_SECONDS * 1000);
   expect(await ask("GET", "/presence")).toMatchObject({ workers: [{ instance: "pinging" }] });
   const { id } = await ask("POST", "/dispatch", { prompt: "at last", tags: ["pinging"] });
-  await vi.waitFor(isDone(id), WITHIN);
+  await eventually(isDone(id));
   expect(runs).toEqual(["at last"]);
 }, 60_000);
 
 test("an idle worker confirms the killswitch without waiting for its next presence", async () => {
   const { said } = startWorker("halting");
-  await vi.waitFor(isIdle("halting"), WITHIN);
-  await vi.waitFor(() => expect(said.at(-1)).toBe("ping"), WITHIN);
+  await eventually(isIdle("halting"));
+  await eventually(() => expect(said.at(-1)).toBe("ping"));
   await ask("POST", "/killswitch", { level: 1, reason: "to see who answers" });
-  await vi.waitFor(async () => {
+  await eventually(async () => {
     const killswitch = await ask("GET", "/killswitch");
     expect(killswitch).toMatchObject({ active: true, confirmed_workers: 1 });
-  }, WITHIN);
+  });
   await ask("DELETE", "/killswitch?resume_all=true");
 }, 60_000);
 
 test("over plain HTTP every job runs once, though claims and presences name the same leases", async () => {
   const { said, runs } = startWorker("plain", { concurrency: 4, overSocket: false });
-  await vi.waitFor(isIdle("plain"), WITHIN);
+  await eventually(isIdle("plain"));
   const prompts = Array.from({ length: 60 }, (_, index) => `job ${index}`);
   const jobs = await Promise.all(prompts.map((prompt) => ask("POST", "/api/jobs", { prompt, tags: ["plain"] })));
-  await Promise.all(jobs.map(({ id }) => vi.waitFor(isDone(id), WITHIN)));
+  await Promise.all(jobs.map(({ id }) => eventually(isDone(id))));
   expect([...runs].sort()).toEqual([...prompts].sort());
   expect(said).toContain("presence");
 }, 60_000);

@@ -48,10 +48,24 @@ test("a streamed job says when its first word came, and ends its stream with its
   assign("a", 3, { stream: true });
   runs[0]?.options.emit(["data: 1\n\n"]);
   runs[0]?.options.emit(["data: 2\n\n"]);
+  const reported = () => session.sent.slice(1).map(({ type }) => type);
+  // The word itself goes first: the report makes work for the process that passes it on.
+  expect(reported()).toEqual(["job.started"]);
+  await vi.advanceTimersByTimeAsync(10);
   await runs[0]?.finish("done");
-  expect(session.sent.slice(1).map(({ type }) => type)).toEqual(["job.started", "job.streaming", "job.completed"]);
+  expect(reported()).toEqual(["job.started", "job.streaming", "job.completed"]);
   expect(session.of("job.completed")[0]).toMatchObject({ first_token_ms: 0 });
   expect(streams.said).toEqual(["data: 1\n\n", "data: 2\n\n", "a 3 end null"]);
+});
+
+test("a stream that ends within moments says when its first word came with its last report alone", async () => {
+  const { session, runs, assign } = createWorker();
+  assign("a", 1, { stream: true });
+  runs[0]?.options.emit(["data: 1\n\n"]);
+  await runs[0]?.finish("done");
+  await vi.advanceTimersByTimeAsync(1_000);
+  expect(session.of("job.streaming")).toEqual([]);
+  expect(session.of("job.completed")).toMatchObject([{ first_token_ms: 0 }]);
 });
 
 test("a reader that leaves stops the run at once; the coordinator says what becomes of the job", async () => {

@@ -46,12 +46,12 @@ class LastEventAssembly implements Assembly {
   }
 }
 
-export function mediaSpent(result: unknown): Spent {
+export const mediaSpent = (result: unknown): Spent => {
   const { usage, model } = objectOf(result);
   const told = objectOf(usage);
   const input = told.input_tokens ?? told.prompt_tokens ?? told.total_tokens;
   const output = told.output_tokens ?? told.completion_tokens ?? (input === undefined ? undefined : 0);
   return spentOf({ input, output }, model);
-}
+};
 
 export const media: Dialect = { assemble: () => new LastEventAssembly(), spentOf: mediaSpent };

@@ -12,7 +12,7 @@ const MAX_ROWS = 10_000;
 const MAX_DEPTH = 32;
 
 /** @returns approximately how many characters were added. */
-export function mergeDelta(into: JsonObject, delta: JsonObject, depth = 0): number {
+export const mergeDelta = (into: JsonObject, delta: JsonObject, depth = 0): number => {
   if (depth > MAX_DEPTH) return 0;
   let added = 0;
   for (const [field, value] of Object.entries(delta)) {
@@ -35,14 +35,14 @@ export function mergeDelta(into: JsonObject, delta: JsonObject, depth = 0): numb
     }
   }
   return added;
-}
+};
 
-function partsOf(value: unknown): unknown[] {
+const partsOf = (value: unknown): unknown[] => {
   if (Array.isArray(value)) return value;
   return typeof value === "string" && value !== "" ? [{ type: "text", text: value }] : [];
-}
+};
 
-function mergeRows(rows: unknown[], delta: readonly unknown[], depth: number): number {
+const mergeRows = (rows: unknown[], delta: readonly unknown[], depth: number): number => {
   let added = 0;
   for (const row of delta) {
     const same = isObject(row) ? rowOf(rows, row) : undefined;
@@ -53,22 +53,21 @@ function mergeRows(rows: unknown[], delta: readonly unknown[], depth: number): n
     }
   }
   return added;
-}
+};
 
 /** The row that this one continues. */
-function rowOf(rows: readonly unknown[], { index, type }: JsonObject): unknown {
+const rowOf = (rows: readonly unknown[], { index, type }: JsonObject): unknown => {
   if (index !== undefined) return rows.find((one) => isObject(one) && one.index === index);
   const last = rows.at(-1);
   return isObject(last) && last.type === type && TEXT_PARTS.has(type) ? last : undefined;
-}
+};
 
 /** Whether a delta has content; a role or an empty text is none. */
-export function hasContent(delta: JsonObject): boolean {
-  return Object.entries(delta).some(
+export const hasContent = (delta: JsonObject): boolean =>
+  Object.entries(delta).some(
     ([field, value]) =>
       field !== "role" &&
       ((typeof value === "string" && value !== "") ||
         (Array.isArray(value) && value.length > 0) ||
         (isObject(value) && Object.keys(value).length > 0)),
   );
-}

@@ -98,23 +98,22 @@ class MessageAssembly implements Assembly {
 }
 
 /** A tool's input arrives as text; in the whole message it is an object. */
-function wholeBlock({ partial_json: text, ...block }: JsonObject): JsonObject {
+const wholeBlock = ({ partial_json: text, ...block }: JsonObject): JsonObject => {
   if (typeof text !== "string" || text === "") return block;
   return { ...block, input: parseJson(text) ?? text };
-}
+};
 
-function known(usage: JsonObject): JsonObject {
-  return Object.fromEntries(Object.entries(usage).filter(([, value]) => value !== null));
-}
+const known = (usage: JsonObject): JsonObject =>
+  Object.fromEntries(Object.entries(usage).filter(([, value]) => value !== null));
 
 /** Input tokens include what was read from or written to the cache. */
-function messageSpent(result: unknown): Spent {
+const messageSpent = (result: unknown): Spent => {
   const { usage, model } = objectOf(result);
   const told = objectOf(usage);
   const [fresh, read, written] = [told.input_tokens, told.cache_read_input_tokens, told.cache_creation_input_tokens];
   const input = typeof fresh === "number" ? fresh + (Number(read) || 0) + (Number(written) || 0) : undefined;
   const reasoning = objectOf(told.output_tokens_details).thinking_tokens;
   return spentOf({ input, output: told.output_tokens, cached: read, reasoning }, model);
-}
+};
 
 export const messages: Dialect = { assemble: () => new MessageAssembly(), spentOf: messageSpent };

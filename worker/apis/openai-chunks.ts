@@ -86,15 +86,15 @@ class ChunkAssembly implements Assembly {
 }
 
 /** Rows of a whole message have no `index`; only deltas do. */
-function wholeMessage({ tool_calls: calls, ...message }: JsonObject): JsonObject {
+const wholeMessage = ({ tool_calls: calls, ...message }: JsonObject): JsonObject => {
   const whole = { role: "assistant", content: null, ...message };
   if (!Array.isArray(calls) || calls.length === 0) return whole;
   const ordered = calls.map(objectOf).sort((a, b) => Number(a.index ?? 0) - Number(b.index ?? 0));
   return { ...whole, content: whole.content || null, tool_calls: ordered.map(({ index: _index, ...call }) => call) };
-}
+};
 
 /** Usage in OpenAI's format: totals include cached and reasoning tokens. OpenRouter also reports what it billed. */
-export function openaiSpent(result: unknown): Spent {
+export const openaiSpent = (result: unknown): Spent => {
   const { usage, model } = objectOf(result);
   const told = objectOf(usage);
   const { cost } = told;
@@ -106,7 +106,7 @@ export function openaiSpent(result: unknown): Spent {
   };
   const isBilled = typeof cost === "number" && Number.isFinite(cost) && cost >= 0;
   return { ...spentOf(tokens, model), ...(isBilled ? { cost_usd: cost } : {}) };
-}
+};
 
 export const chatCompletions: Dialect = {
   assemble: () => new ChunkAssembly("chat.completion"),

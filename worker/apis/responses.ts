@@ -46,12 +46,12 @@ class ResponseAssembly implements Assembly {
   }
 }
 
-function responseSpent(result: unknown): Spent {
+const responseSpent = (result: unknown): Spent => {
   const { usage, model } = objectOf(result);
   const told = objectOf(usage);
   const cached = objectOf(told.input_tokens_details).cached_tokens;
   const reasoning = objectOf(told.output_tokens_details).reasoning_tokens;
   return spentOf({ input: told.input_tokens, output: told.output_tokens, cached, reasoning }, model);
-}
+};
 
 export const responses: Dialect = { assemble: () => new ResponseAssembly(), spentOf: responseSpent };

@@ -10,7 +10,7 @@ import type { Spent, Usage } from "./usage.ts";
 type Told = { input: unknown; output: unknown; cached?: unknown; reasoning?: unknown };
 
 /** Null if the runtime reported no tokens. */
-function tokenUsage({ input, output, cached, reasoning }: Told): Usage | null {
+const tokenUsage = ({ input, output, cached, reasoning }: Told): Usage | null => {
   if (typeof input !== "number" && typeof output !== "number") return null;
   const input_tokens = count(input);
   const output_tokens = count(output);
@@ -22,22 +22,22 @@ function tokenUsage({ input, output, cached, reasoning }: Told): Usage | null {
     ...(cached_input_tokens > 0 ? { cached_input_tokens } : {}),
     ...(reasoning_tokens > 0 ? { reasoning_tokens } : {}),
   };
-}
+};
 
 /** The tokens and the model that an answer names. */
-export function spentOf(told: Told, model: unknown): Spent {
+export const spentOf = (told: Told, model: unknown): Spent => {
   const usage = tokenUsage(told);
   return { ...(usage === null ? {} : { usage }), ...(typeof model === "string" && model !== "" ? { model } : {}) };
-}
+};
 
 /** What an answer that was cut spent: the runtime's own counts if it reported them, else an estimate by its text. */
-export function spentSoFar(dialect: Dialect, assembly: Assembly, inputTokens: () => number): Spent {
+export const spentSoFar = (dialect: Dialect, assembly: Assembly, inputTokens: () => number): Spent => {
   const told = dialect.spentOf(assembly.result());
   if (assembly.isCounted()) return told;
   const input_tokens = told.usage?.input_tokens || inputTokens();
   const output_tokens = Math.max(told.usage?.output_tokens ?? 0, tokensOf(assembly.size()));
   return { ...told, ...estimated({ ...told.usage, input_tokens, output_tokens }) };
-}
+};
 
 /** What a request spent that was cut before its answer began. */
 export const spentOnInput = (inputTokens: number): Spent => estimated({ input_tokens: inputTokens, output_tokens: 0 });
@@ -56,6 +56,5 @@ const estimated = (usage: Usage): Spent => ({
 });
 
 /** The coordinator refuses a result whose counts are above its limit; the result is worth more than the counts. */
-function count(tokens: unknown): number {
-  return typeof tokens === "number" && tokens > 0 && tokens <= MAX_TOKENS ? Math.round(tokens) : 0;
-}
+const count = (tokens: unknown): number =>
+  typeof tokens === "number" && tokens > 0 && tokens <= MAX_TOKENS ? Math.round(tokens) : 0;

@@ -54,7 +54,7 @@ export class EventSplitter {
   }
 }
 
-export function writeEvent(data: unknown, name?: string): string {
+export const writeEvent = (data: unknown, name?: string): string => {
   const text = typeof data === "string" ? data : JSON.stringify(data);
   return `${name === undefined ? "" : `event: ${name}\n`}data: ${text}\n\n`;
-}
+};

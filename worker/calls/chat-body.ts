@@ -14,7 +14,7 @@ export const INPUT_FIELDS: readonly string[] = Object.keys(jobInput.shape);
 
 export type ChatBodyResult = { ok: true; body: ChatBody } | { ok: false; error: JobFailure };
 
-export function chatBody(prompt: string, input: unknown): ChatBodyResult {
+export const chatBody = (prompt: string, input: unknown): ChatBodyResult => {
   if (input === null || input === undefined) return { ok: true, body: { messages: [userTurn(prompt)] } };
   if (typeof input === "string") return { ok: true, body: { messages: [userTurn(`${prompt}\n\n${input}`)] } };
   if (!isObject(input)) return refused("input must be text, or an object of model parameters");
@@ -29,25 +29,23 @@ export function chatBody(prompt: string, input: unknown): ChatBodyResult {
   // `system` becomes the first turn; the other fields keep their names.
   const first = system === undefined ? [] : [{ role: "system", content: system }];
   return { ok: true, body: { messages: [...first, ...messages, userTurn(prompt)], ...settings } };
-}
+};
 
 /** Names the first field that is not in `known`, and the nearest known one. */
-export function unknownField(input: JsonObject, known: readonly string[]): string | null {
+export const unknownField = (input: JsonObject, known: readonly string[]): string | null => {
   const field = Object.keys(input).find((name) => !known.includes(name));
   if (field === undefined) return null;
   const nearest = nearestOf(field, known);
   const hint = nearest === null ? `known fields are ${known.join(", ")}` : `did you mean "${nearest}"?`;
   return `input.${field.slice(0, 64)} is not a model parameter; ${hint}`;
-}
+};
 
-export function unsupportedInput(message: string): JobFailure {
-  return { code: "unsupported_input", message, retryable: false };
-}
+export const unsupportedInput = (message: string): JobFailure => ({
+  code: "unsupported_input",
+  message,
+  retryable: false,
+});
 
-function refused(message: string): ChatBodyResult {
-  return { ok: false, error: unsupportedInput(message) };
-}
+const refused = (message: string): ChatBodyResult => ({ ok: false, error: unsupportedInput(message) });
 
-function userTurn(content: string): { role: "user"; content: string } {
-  return { role: "user", content };
-}
+const userTurn = (content: string): { role: "user"; content: string } => ({ role: "user", content });

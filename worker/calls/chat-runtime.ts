@@ -40,7 +40,7 @@ export type ChatRuntimeOptions = {
 
 type Choice = { ok: true; model: string } | { ok: false; error: JobFailure };
 
-export function createChatRuntime(options: ChatRuntimeOptions): Runtime {
+export const createChatRuntime = (options: ChatRuntimeOptions): Runtime => {
   const { name, address, probe, probeEveryMs } = options;
   const run = async (task: Task, run: RunOptions): Promise<Outcome> => {
     try {
@@ -50,9 +50,9 @@ export function createChatRuntime(options: ChatRuntimeOptions): Runtime {
     }
   };
   return { name, address, probe, probeEveryMs, run };
-}
+};
 
-async function runChat(runtime: ChatRuntimeOptions, task: Task, run: RunOptions): Promise<Outcome> {
+const runChat = async (runtime: ChatRuntimeOptions, task: Task, run: RunOptions): Promise<Outcome> => {
   const built = chatBody(task.prompt, task.input);
   if (!built.ok) return failed(built.error);
   const choice = await chooseModel(runtime, task, run);
@@ -73,26 +73,26 @@ async function runChat(runtime: ChatRuntimeOptions, task: Task, run: RunOptions)
   if (result === null) return failed(classifyFailure({ body: NO_CHAT }, Date.now()), spent);
   const told: Outcome = { ok: true, result, ...spent };
   return runtime.checksAnswer ? checkAnswer(choice.model, told) : told;
-}
+};
 
 /** The text that a chat chunk adds to the answer. */
-function textOf(event: string): string {
+const textOf = (event: string): string => {
   const chunk = objectOf(parseJson(event.replace(/^data: ?/, "")));
   const [choice] = Array.isArray(chunk.choices) ? chunk.choices : [];
   return plainText(objectOf(objectOf(choice).delta).content);
-}
+};
 
 /** Content is text, or parts (Mistral's reasoning models), of which those of type text are the answer. */
-function plainText(content: unknown): string {
+const plainText = (content: unknown): string => {
   if (!Array.isArray(content)) return typeof content === "string" ? content : "";
   return content
     .map(objectOf)
     .map(({ type, text }) => (type === "text" && typeof text === "string" ? text : ""))
     .join("");
-}
+};
 
 /** An ordinary job's result: the text or the tool calls, and why the answer ended. Null: this is no chat's answer. */
-function plainResult(completion: unknown): unknown {
+const plainResult = (completion: unknown): unknown => {
   const { choices, model } = objectOf(completion);
   const [choice] = Array.isArray(choices) ? choices : [];
   if (!isObject(choice)) return null;
@@ -104,31 +104,30 @@ function plainResult(completion: unknown): unknown {
     model,
     ...(Array.isArray(tool_calls) ? { tool_calls } : {}),
   };
-}
+};
 
-async function runRequest(runtime: ChatRuntimeOptions, api: Api, task: Task, run: RunOptions): Promise<Outcome> {
+const runRequest = async (runtime: ChatRuntimeOptions, api: Api, task: Task, run: RunOptions): Promise<Outcome> => {
   if (!isObject(task.input)) {
     return failed({ code: "invalid_request", message: "the body must be an object", status: 400, retryable: false });
   }
   const model = await nameOfModel(runtime, task, run);
   const body = model === null ? task.input : { ...task.input, model };
   return runtime.backend.request({ api, body, headers: task.headers, files: task.job?.files ?? [] }, run);
-}
+};
 
 /** The name as the runtime's list has it. A name that is not listed is sent unchanged, and the runtime decides. */
-async function nameOfModel(runtime: ChatRuntimeOptions, task: Task, run: RunOptions): Promise<string | null> {
+const nameOfModel = async (runtime: ChatRuntimeOptions, task: Task, run: RunOptions): Promise<string | null> => {
   const asked = task.model ?? run.configuredModel ?? run.offeredModels[0] ?? null;
   const listed = runtime.models === null ? null : await runtime.models(run.signal, asked).catch(() => null);
   if (asked === null || listed === null) return asked;
   return listedName(listed, asked) ?? asked;
-}
+};
 
-function listedName(listed: readonly string[], asked: string): string | undefined {
-  return listed.find((name) => name === asked) ?? listed.find((name) => isListedAs(name, asked));
-}
+const listedName = (listed: readonly string[], asked: string): string | undefined =>
+  listed.find((name) => name === asked) ?? listed.find((name) => isListedAs(name, asked));
 
 /** The job's model, else the configured one, else the first offered, else the first that the runtime lists. */
-async function chooseModel(runtime: ChatRuntimeOptions, task: Task, run: RunOptions): Promise<Choice> {
+const chooseModel = async (runtime: ChatRuntimeOptions, task: Task, run: RunOptions): Promise<Choice> => {
   const listed = runtime.models === null ? null : await runtime.models(run.signal);
   const asked = task.model ?? run.configuredModel ?? run.offeredModels[0] ?? listed?.[0];
   if (asked === undefined || listed?.length === 0) {
@@ -142,11 +141,11 @@ async function chooseModel(runtime: ChatRuntimeOptions, task: Task, run: RunOpti
   const some = listed.slice(0, MAX_NAMED_MODELS).join(", ") + (listed.length > MAX_NAMED_MODELS ? ", …" : "");
   const message = `Model not found: ${runtime.name} has no "${asked}"; it has ${some}`;
   return { ok: false, error: { code: "model_not_found", message, retryable: false } };
-}
+};
 
-function checkAnswer(asked: string, outcome: Outcome): Outcome {
+const checkAnswer = (asked: string, outcome: Outcome): Outcome => {
   if (!outcome.ok || outcome.model === undefined || isAnswerOf(asked, outcome.model)) return outcome;
   const { usage, model } = outcome;
   const message = `The runtime answered with the model "${model}" instead of "${asked}": load "${asked}", or ask for "${model}"`;
   return failed({ code: "model_mismatch", message, retryable: false }, usage ? { usage, model } : { model });
-}
+};

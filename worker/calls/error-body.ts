@@ -41,7 +41,7 @@ const STATUS_OF_WORD: Readonly<Record<string, number>> = {
   overloaded_error: 529,
 };
 
-export function readErrorBody(body: unknown): ErrorBody {
+export const readErrorBody = (body: unknown): ErrorBody => {
   const root = unwrapArray(typeof body === "string" ? jsonOrText(body) : body);
   if (!isObject(root)) return { message: typeof root === "string" ? root.trim() : "", words: [] };
   const error = isObject(root.error) ? root.error : root;
@@ -59,32 +59,28 @@ export function readErrorBody(body: unknown): ErrorBody {
     ...(status === undefined ? {} : { status }),
     ...(retryDelaySeconds === undefined ? {} : { retryDelaySeconds }),
   };
-}
+};
 
-function messageOf(root: JsonObject, error: JsonObject): string {
+const messageOf = (root: JsonObject, error: JsonObject): string => {
   const candidates = [error.message, root.error, error.detail, root.message];
   const text = candidates.find((candidate) => typeof candidate === "string" && candidate !== "");
   if (typeof text === "string") return text.trim();
   return JSON.stringify(error);
-}
+};
 
-function retryInfo(details: readonly JsonObject[]): number | undefined {
+const retryInfo = (details: readonly JsonObject[]): number | undefined => {
   for (const { retryDelay } of details) {
     const seconds = typeof retryDelay === "string" ? /^(\d+(?:\.\d+)?)s$/.exec(retryDelay)?.[1] : undefined;
     if (seconds !== undefined) return Number(seconds);
   }
   return undefined;
-}
+};
 
-function statusOfWord(word: string): number | undefined {
-  return entryOf(STATUS_OF_WORD, word);
-}
+const statusOfWord = (word: string): number | undefined => entryOf(STATUS_OF_WORD, word);
 
-function numericStatus(code: unknown): number | undefined {
+const numericStatus = (code: unknown): number | undefined => {
   const status = typeof code === "number" ? code : typeof code === "string" && /^[45]\d\d$/.test(code) ? +code : 0;
   return Number.isInteger(status) && status >= 400 && status <= 599 ? status : undefined;
-}
+};
 
-function unwrapArray(value: unknown): unknown {
-  return Array.isArray(value) && value.length > 0 ? value[0] : value;
-}
+const unwrapArray = (value: unknown): unknown => (Array.isArray(value) && value.length > 0 ? value[0] : value);

@@ -13,17 +13,16 @@ const NOT_CONNECTED = new Set([
 ]);
 
 /** No connection was established: the other side has received nothing of the request. */
-export function isNeverReached(error: unknown): boolean {
-  return causesOf(error).some(({ code }) => code !== undefined && NOT_CONNECTED.has(code));
-}
+export const isNeverReached = (error: unknown): boolean =>
+  causesOf(error).some(({ code }) => code !== undefined && NOT_CONNECTED.has(code));
 
 /** The first cause with a code, else what was thrown, in its own words. Fetch wraps what happened in one that says nothing. */
-export function reasonOf(error: unknown): string {
+export const reasonOf = (error: unknown): string => {
   const causes = causesOf(error).filter(({ message }, at, all) => message !== "fetch failed" || at === all.length - 1);
   return (causes.find(({ code }) => code !== undefined) ?? causes[0])?.message ?? "";
-}
+};
 
-export function causesOf(error: unknown): { code: string | undefined; message: string }[] {
+export const causesOf = (error: unknown): { code: string | undefined; message: string }[] => {
   const causes = [];
   for (let cause = error; cause instanceof Error && causes.length < MAX_CAUSES; cause = innerCause(cause)) {
     const { code } = cause as { code?: unknown };
@@ -31,9 +30,7 @@ export function causesOf(error: unknown): { code: string | undefined; message: s
     causes.push({ code: text, message: cause.message || (text ?? cause.name) });
   }
   return causes;
-}
+};
 
 /** A host with several addresses fails with the errors of all of them. */
-function innerCause(error: Error): unknown {
-  return error instanceof AggregateError ? error.errors[0] : error.cause;
-}
+const innerCause = (error: Error): unknown => (error instanceof AggregateError ? error.errors[0] : error.cause);

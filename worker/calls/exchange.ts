@@ -8,7 +8,15 @@ import { spentOnAnswer, spentOnInput, spentSoFar } from "../apis/spent.ts";
 import { EventSplitter, EventTooLarge } from "../apis/sse.ts";
 import type { Spent } from "../apis/usage.ts";
 import type { FormBody } from "./form-body.ts";
-import { failed, failedBy, type JobFailure, type Outcome, type RunOptions, resultTooLarge } from "./runtime.ts";
+import {
+  failed,
+  failedBy,
+  type JobFailure,
+  type Outcome,
+  type RunOptions,
+  type RuntimeAnswer,
+  resultTooLarge,
+} from "./runtime.ts";
 import { eventTooLarge, MAX_EVENT_BYTES, StreamReader } from "./stream-reader.ts";
 import { AnswerTooLarge, readWhole } from "./whole-answer.ts";
 
@@ -16,7 +24,7 @@ const MAX_ERROR_BYTES = 64 * 1024;
 
 /** How a runtime is reached. */
 export type Way = {
-  fetch: (url: string, init: RequestInit) => Promise<Response>;
+  fetch: (url: string, init: RequestInit) => Promise<RuntimeAnswer>;
   /** The failure for what the fetch, or the reading of its answer, throws. */
   classify: (error: unknown) => JobFailure;
   /** A form as a body that is sent while it is read. */
@@ -37,10 +45,10 @@ export type Exchange = {
   explain: (failure: { status?: number; headers?: Record<string, string>; body?: unknown }) => JobFailure;
 };
 
-export async function exchange(
+export const exchange = async (
   request: Exchange,
   run: Pick<RunOptions, "signal" | "emit" | "traceparent" | "store">,
-): Promise<Outcome> {
+): Promise<Outcome> => {
   // Also ends the reading if the answer is refused halfway.
   const done = new AbortController();
   const signal = AbortSignal.any([run.signal, done.signal]);
@@ -77,7 +85,7 @@ export async function exchange(
   } finally {
     done.abort();
   }
-}
+};
 
 /** Nothing that costs money is free because its runtime does not count. */
 const counted = ({ way }: Exchange, outcome: Outcome, estimate: (result: unknown) => Spent): Outcome =>
@@ -87,28 +95,28 @@ const counted = ({ way }: Exchange, outcome: Outcome, estimate: (result: unknown
 
 const inputTokens = ({ body }: Exchange): number => (typeof body === "string" ? inputTokensOf(parseJson(body)) : 0);
 
-function sentAs(body: string | FormBody, way: Way) {
+const sentAs = (body: string | FormBody, way: Way) => {
   if (typeof body === "string") return { headers: { "content-type": "application/json" }, body };
   const headers = { "content-type": body.type, "content-length": String(body.bytes) };
   return { headers, body: way.streamOf(body), duplex: "half" };
-}
+};
 
 /** A request that is taken back has been read by its runtime; one that breaks off before its answer has cost nothing. */
-function spentWhenCut(request: Exchange, assembly: Assembly | null, isTakenBack: boolean): Spent {
+const spentWhenCut = (request: Exchange, assembly: Assembly | null, isTakenBack: boolean): Spent => {
   if (assembly === null) return isTakenBack ? spentOnInput(inputTokens(request)) : {};
   if (!isTakenBack && assembly.size() === 0) return request.dialect.spentOf(assembly.result());
   return spentSoFar(request.dialect, assembly, () => inputTokens(request));
-}
+};
 
 const traceOf = ({ traceparent }: Pick<RunOptions, "traceparent">): Record<string, string> =>
   traceparent ? { traceparent } : {};
 
-async function readStream(
+const readStream = async (
   request: Exchange,
-  response: Response,
+  response: RuntimeAnswer,
   assembly: Assembly,
   emit: RunOptions["emit"],
-): Promise<Outcome> {
+): Promise<Outcome> => {
   const { maxResultBytes } = request.way;
   const reading = { ...request, maxResultBytes, inputTokens: () => inputTokens(request) };
   const reader = new StreamReader(reading, assembly, emit);
@@ -118,10 +126,10 @@ async function readStream(
     if (refused !== null) return refused;
   }
   return (await reader.take(splitter.finish())) ?? reader.end();
-}
+};
 
 /** The beginning of an error's body. */
-async function readStart(response: Response, maxBytes: number): Promise<string> {
+const readStart = async (response: RuntimeAnswer, maxBytes: number): Promise<string> => {
   const decoder = new TextDecoder();
   let text = "";
   for await (const chunk of response.body ?? []) {
@@ -129,4 +137,4 @@ async function readStart(response: Response, maxBytes: number): Promise<string> 
     if (text.length > maxBytes) break;
   }
   return text.slice(0, maxBytes);
-}
+};

@@ -33,6 +33,9 @@ const QUOTA =
   /insufficient[_ ](quota|balance|credits?|funds)|credit balance is too low|out of credits|payment required|billing_hard_limit/i;
 const BAD_KEY = /api[_ ]key[_ ](not valid|invalid)|(incorrect|invalid|missing) api key/i;
 
+const isModelNotFound = ({ status, text, words }: Facts): boolean =>
+  words.includes("model_not_found") || saysNoSuchModel(status, text);
+
 const RULES: readonly Rule[] = [
   {
     code: "no_model_loaded",
@@ -95,7 +98,7 @@ const RULES: readonly Rule[] = [
 
 const UNKNOWN = { code: "internal", retryable: true, lead: "The runtime answered with something unreadable" };
 
-export function classifyFailure(failure: RuntimeFailure, nowMs: number): JobFailure {
+export const classifyFailure = (failure: RuntimeFailure, nowMs: number): JobFailure => {
   const body = readErrorBody(failure.body ?? "");
   const status = failure.status !== undefined && failure.status >= 400 ? failure.status : body.status;
   const facts = { status, text: body.message, words: body.words };
@@ -108,68 +111,65 @@ export function classifyFailure(failure: RuntimeFailure, nowMs: number): JobFail
     ...(status === undefined ? {} : { status }),
     ...(retryAfter === undefined ? {} : { retry_after_seconds: retryAfter }),
   };
-}
+};
 
 /** Any error from fetch. Errors not caused by the runtime are `internal` and not retried. */
-export function classifyThrown(error: unknown, nowMs: number): JobFailure {
+export const classifyThrown = (error: unknown, nowMs: number): JobFailure => {
   if (!(error instanceof Error)) return classifyFailure({ body: error }, nowMs);
   if (isUnreachable(error)) return unreachable(reasonOf(error));
   const message = withDetail("The worker could not run the job", error.message);
   return { code: "internal", message, retryable: false };
-}
+};
 
-export function unreachable(reason: string): JobFailure {
-  return { code: "runtime_unreachable", message: withDetail("The runtime cannot be reached", reason), retryable: true };
-}
+export const unreachable = (reason: string): JobFailure => ({
+  code: "runtime_unreachable",
+  message: withDetail("The runtime cannot be reached", reason),
+  retryable: true,
+});
 
 /** There was an answer, but not in this API's format. */
-export function unreadable(reason: string): JobFailure {
-  return { code: UNKNOWN.code, message: withDetail(UNKNOWN.lead, reason), retryable: UNKNOWN.retryable };
-}
-
-function isModelNotFound({ status, text, words }: Facts): boolean {
-  return words.includes("model_not_found") || saysNoSuchModel(status, text);
-}
+export const unreadable = (reason: string): JobFailure => ({
+  code: UNKNOWN.code,
+  message: withDetail(UNKNOWN.lead, reason),
+  retryable: UNKNOWN.retryable,
+});
 
 /** Seconds to wait, never less than the provider asked for. `Retry-After` is seconds or a date. */
-function retryAfterSeconds(
+const retryAfterSeconds = (
   headers: Readonly<Record<string, string>>,
   body: ErrorBody,
   nowMs: number,
-): number | undefined {
+): number | undefined => {
   const asked = [
     parseRetryAfter(headers["retry-after"], nowMs),
     parseNumber(headers["retry-after-ms"], 1 / 1000),
     body.retryDelaySeconds,
   ].find((seconds) => seconds !== undefined);
   return asked === undefined ? undefined : Math.max(0, Math.ceil(asked));
-}
+};
 
-function parseRetryAfter(value: string | undefined, nowMs: number): number | undefined {
+const parseRetryAfter = (value: string | undefined, nowMs: number): number | undefined => {
   const seconds = parseNumber(value, 1);
   if (seconds !== undefined || value === undefined) return seconds;
   const atMs = Date.parse(value);
   return Number.isNaN(atMs) ? undefined : (atMs - nowMs) / 1000;
-}
+};
 
-function parseNumber(value: string | undefined, factor: number): number | undefined {
-  return value !== undefined && /^\d+(\.\d+)?$/.test(value.trim()) ? Number(value) * factor : undefined;
-}
+const parseNumber = (value: string | undefined, factor: number): number | undefined =>
+  value !== undefined && /^\d+(\.\d+)?$/.test(value.trim()) ? Number(value) * factor : undefined;
 
 /** No answer: refused, reset, unknown host, or a stream that broke off. The reason is in the chain of causes. */
-function isUnreachable(error: unknown): boolean {
-  return causesOf(error).some(
+const isUnreachable = (error: unknown): boolean =>
+  causesOf(error).some(
     ({ code, message }) =>
       (code !== undefined && /^(E[A-Z]+|UND_ERR_[A-Z_]+)$/.test(code)) ||
       /fetch failed|terminated|socket hang up|other side closed|without a finish reason/i.test(message),
   );
-}
 
-function withDetail(lead: string, detail: string): string {
+const withDetail = (lead: string, detail: string): string => {
   const message = detail === "" ? lead : `${lead}: ${detail}`;
   return message.length > MAX_MESSAGE_CHARS ? `${startOf(message, MAX_MESSAGE_CHARS - 1)}…` : message;
-}
+};
 
-function isOneOf(status: number | undefined, ...statuses: number[]): boolean {
-  return status !== undefined && statuses.includes(status);
-}
+const isOneOf = (status: number | undefined, ...statuses: number[]): boolean =>
+  status !== undefined && statuses.includes(status);

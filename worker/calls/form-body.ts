@@ -18,7 +18,7 @@ export type OpenFile = (file: LeasedFile) => Promise<AsyncIterable<Uint8Array>>;
 type FormPart = { head: Uint8Array; content: Uint8Array | LeasedFile };
 
 /** @throws Error if the job does not have a file that its form names. */
-export function formBody(fields: JsonObject, files: readonly LeasedFile[], open: OpenFile): FormBody {
+export const formBody = (fields: JsonObject, files: readonly LeasedFile[], open: OpenFile): FormBody => {
   const boundary = `signalbox-${crypto.randomUUID()}`;
   const parts = Object.entries(fields).flatMap(([name, value]) =>
     (Array.isArray(value) ? value : [value]).map((one) => partOf(boundary, name, one, files)),
@@ -35,7 +35,7 @@ export function formBody(fields: JsonObject, files: readonly LeasedFile[], open:
     yield end;
   }
   return { type: `multipart/form-data; boundary=${boundary}`, bytes, pieces };
-}
+};
 
 const LINE_BREAK = Buffer.from("\r\n");
 
@@ -46,7 +46,7 @@ const sizeOf = ({ head, content }: FormPart): number =>
 const quoted = (name: string): string =>
   `"${name.replaceAll('"', "%22").replaceAll("\r", "%0D").replaceAll("\n", "%0A")}"`;
 
-function partOf(boundary: string, name: string, value: unknown, files: readonly LeasedFile[]): FormPart {
+const partOf = (boundary: string, name: string, value: unknown, files: readonly LeasedFile[]): FormPart => {
   const start = `--${boundary}\r\nContent-Disposition: form-data; name=${quoted(name)}`;
   if (!isObject(value)) {
     const text = typeof value === "string" ? value : JSON.stringify(value);
@@ -56,4 +56,4 @@ function partOf(boundary: string, name: string, value: unknown, files: readonly 
   if (file === undefined) throw new Error(`the job has no file for the field ${name}`);
   const about = `; filename=${quoted(file.name)}\r\nContent-Type: ${file.content_type}\r\n\r\n`;
   return { head: Buffer.from(start + about), content: file };
-}
+};

@@ -26,7 +26,7 @@ export type OpenAiBackendOptions = {
   key: () => Promise<string | null>;
 };
 
-export function createOpenAiBackend(options: OpenAiBackendOptions): Backend {
+export const createOpenAiBackend = (options: OpenAiBackendOptions): Backend => {
   const { name, baseUrl, urlOf = (api: Api) => `${baseUrl}/${api}`, renames = {}, lacks = [] } = options;
   const ask = async (
     api: Api,
@@ -70,4 +70,4 @@ export function createOpenAiBackend(options: OpenAiBackendOptions): Backend {
       return ask(api, sent, headers, (failure) => requestFailure(name, failure, Date.now()), run);
     },
   };
-}
+};

@@ -23,7 +23,7 @@ const CODE_OF_STATUS: ReadonlyMap<number, string> = new Map([
 ]);
 
 /** @param runtime its name, for the message about its key. */
-export function requestFailure(runtime: string, failure: RuntimeFailure, nowMs: number): JobFailure {
+export const requestFailure = (runtime: string, failure: RuntimeFailure, nowMs: number): JobFailure => {
   const known = classifyFailure(failure, nowMs);
   if (known.code === "unauthorized") {
     const message = `${runtime} refused this worker's key, not yours: the worker's operator must set a valid key`;
@@ -35,7 +35,7 @@ export function requestFailure(runtime: string, failure: RuntimeFailure, nowMs: 
   if (status === undefined || status >= 500) return known;
   const fallback = CODE_OF.get(known.code) ?? CODE_OF_STATUS.get(status) ?? "invalid_request";
   return { ...known, ...inItsWords(known, body, fallback) };
-}
+};
 
 const inItsWords = (known: JobFailure, body: ErrorBody, fallback: string): Pick<JobFailure, "code" | "message"> => ({
   code: lineOf(body.code ?? "", MAX_CODE_CHARS) || fallback,

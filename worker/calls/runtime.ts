@@ -64,6 +64,9 @@ export type Stored = { ok: true; file: { id: string; bytes: number } } | { ok: f
 /** How much was written, or what a program says of itself: a share from 0 to 1. */
 export type Progress = { output_chars: number } | { progress: number; message?: string };
 
+/** What is read of an answer over HTTP. */
+export type RuntimeAnswer = Pick<Response, "ok" | "status" | "headers"> & { body: AsyncIterable<Uint8Array> | null };
+
 export type Outcome =
   /** `stored`: its file; then `result` is null. */
   | ({ ok: true; result: unknown; stored?: { id: string; bytes: number } } & Spent)
@@ -99,26 +102,24 @@ export type Runtime = {
 };
 
 /** The trial of a runtime that runs a program: it must not do for a trial what it does for a job. */
-export async function probedOutcome({ probe }: Pick<Runtime, "probe">): Promise<Outcome> {
+export const probedOutcome = async ({ probe }: Pick<Runtime, "probe">): Promise<Outcome> => {
   const { unavailable } = await probe(null);
   if (unavailable === null) return { ok: true, result: null };
   return failed({ code: "runtime_unavailable", message: unavailable, retryable: true });
-}
+};
 
 export type FailedOutcome = Extract<Outcome, { ok: false }>;
 
 /** More than may be kept of any job, or is kept of this one. */
-export function resultTooLarge(limitBytes: number = MAX_LARGE_RESULT_BYTES): JobFailure {
+export const resultTooLarge = (limitBytes: number = MAX_LARGE_RESULT_BYTES): JobFailure => {
   const message = `The runtime wrote more than the limit of ${limitBytes} bytes and was stopped; ask for less output`;
   return { code: "result_too_large", message, retryable: false };
-}
+};
 
-export function failed(error: JobFailure, spent: Spent = {}): FailedOutcome {
-  return { ok: false, error, ...spent };
-}
+export const failed = (error: JobFailure, spent: Spent = {}): FailedOutcome => ({ ok: false, error, ...spent });
 
 /** The same for what was thrown, with whether the runtime received anything. */
-export function failedBy(thrown: unknown, error: JobFailure, spent: Spent = {}): FailedOutcome {
+export const failedBy = (thrown: unknown, error: JobFailure, spent: Spent = {}): FailedOutcome => {
   const outcome = failed(error, spent);
   return isNeverReached(thrown) ? { ...outcome, neverReached: true } : outcome;
-}
+};

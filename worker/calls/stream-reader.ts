@@ -86,7 +86,7 @@ export class StreamReader {
   }
 }
 
-export function eventTooLarge(): JobFailure {
+export const eventTooLarge = (): JobFailure => {
   const message = `The runtime wrote one event of more than ${MAX_EVENT_BYTES} bytes and was stopped; ask for less output`;
   return { code: "result_too_large", message, retryable: false };
-}
+};

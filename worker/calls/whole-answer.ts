@@ -6,7 +6,14 @@ import { MAX_RESULT_BYTES } from "../../contract/words/field.ts";
 import { MAX_LARGE_RESULT_BYTES } from "../../contract/words/values.ts";
 import type { Dialect } from "../apis/dialect.ts";
 import { TopMembers } from "../apis/top-members.ts";
-import { failed, type JobFailure, type Outcome, type RunOptions, resultTooLarge } from "./runtime.ts";
+import {
+  failed,
+  type JobFailure,
+  type Outcome,
+  type RunOptions,
+  type RuntimeAnswer,
+  resultTooLarge,
+} from "./runtime.ts";
 
 export type Reader = {
   dialect: Dialect;
@@ -25,7 +32,11 @@ const OCTETS = "application/octet-stream";
 /** Thrown out of an answer that is being stored. */
 export class AnswerTooLarge extends Error {}
 
-export async function readWhole(reader: Reader, response: Response, store: Store | undefined): Promise<Outcome> {
+export const readWhole = async (
+  reader: Reader,
+  response: RuntimeAnswer,
+  store: Store | undefined,
+): Promise<Outcome> => {
   const type = response.headers.get("content-type") ?? "";
   const pieces = piecesOf(response);
   if (reader.dialect.answersInBytes === true && !/\bjson\b/i.test(type)) {
@@ -40,18 +51,18 @@ export async function readWhole(reader: Reader, response: Response, store: Store
   if (isWhole) return resultOf(reader, parseJson(new TextDecoder().decode(Buffer.concat(start))));
   if (store === undefined) return failed(resultTooLarge());
   return storeJson(reader, start, pieces, store);
-}
+};
 
-async function* piecesOf({ body }: Response): AsyncGenerator<Uint8Array> {
+async function* piecesOf({ body }: RuntimeAnswer): AsyncGenerator<Uint8Array> {
   for await (const piece of body ?? []) yield piece;
 }
 
-async function storeJson(
+const storeJson = async (
   reader: Reader,
   start: readonly Uint8Array[],
   pieces: AsyncIterator<Uint8Array>,
   store: Store,
-): Promise<Outcome> {
+): Promise<Outcome> => {
   const members = new TopMembers(READ_MEMBERS);
   const kept = await store(
     bounded(start, pieces, (piece) => members.push(piece)),
@@ -60,16 +71,16 @@ async function storeJson(
   if (!kept.ok) return failed(kept.error);
   const outcome = resultOf(reader, members.finish() ?? undefined);
   return outcome.ok ? { ...outcome, result: null, stored: kept.file } : outcome;
-}
+};
 
-function resultOf({ dialect, explain }: Reader, result: unknown): Outcome {
+const resultOf = ({ dialect, explain }: Reader, result: unknown): Outcome => {
   if (result === undefined) return failed(explain({ body: NOT_JSON }));
   if (isObject(result) && result.error) return failed(explain({ body: result }));
   return { ok: true, result, ...dialect.spentOf(result) };
-}
+};
 
 /** What a report may carry, or the beginning of more. */
-async function startOf(pieces: AsyncIterator<Uint8Array>): Promise<{ start: Uint8Array[]; isWhole: boolean }> {
+const startOf = async (pieces: AsyncIterator<Uint8Array>): Promise<{ start: Uint8Array[]; isWhole: boolean }> => {
   const start: Uint8Array[] = [];
   let bytes = 0;
   for (;;) {
@@ -79,7 +90,7 @@ async function startOf(pieces: AsyncIterator<Uint8Array>): Promise<{ start: Uint
     bytes += value.byteLength;
     if (bytes > MAX_RESULT_BYTES) return { start, isWhole: false };
   }
-}
+};
 
 async function* bounded(
   start: readonly Uint8Array[],

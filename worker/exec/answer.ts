@@ -121,7 +121,7 @@ export class Answer {
   }
 }
 
-function eventsOf(text: string): string[] {
+const eventsOf = (text: string): string[] => {
   const events: string[] = [];
   for (let at = 0; at < text.length; ) {
     const code = text.charCodeAt(at + MAX_EVENT_CHARS - 1);
@@ -131,9 +131,9 @@ function eventsOf(text: string): string[] {
     at = end;
   }
   return events;
-}
+};
 
-export function tooMuch(): JobFailure {
+export const tooMuch = (): JobFailure => {
   const message = `The program wrote more than the limit of ${MAX_LARGE_RESULT_BYTES} bytes and was stopped; write less, or to stderr what is no answer`;
   return { code: "result_too_large", message, retryable: false };
-}
+};

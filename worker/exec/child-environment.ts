@@ -1,15 +1,14 @@
 // The environment of a command: the worker's own without anything secret. Invariant: no key of Signalbox, of a provider
 // or of a vault reaches a program that works on other people's prompts.
 
-/** By name, whatever the case: Windows knows no difference. */
-const SECRET = /^(SERVICE_.*(KEY|SECRET|TOKEN|PASSWORD|HEADERS).*|PROVIDER_.*|VAULT_.*)$/i;
+import { isSecretVariable } from "../../contract/text/secret-variable.ts";
 
-export function childEnvironment(
+export const childEnvironment = (
   own: Readonly<Record<string, string | undefined>>,
   added: Readonly<Record<string, string>> = {},
-): Record<string, string> {
+): Record<string, string> => {
   const kept = Object.entries(own).filter(
-    (one): one is [string, string] => one[1] !== undefined && !SECRET.test(one[0]),
+    (one): one is [string, string] => one[1] !== undefined && !isSecretVariable(one[0]),
   );
   return { ...Object.fromEntries(kept), ...added };
-}
+};

@@ -17,25 +17,27 @@ const FILE_NAME = /^[^-].*[./]|^\.+\//;
 /**
  * `python3 transcribe.py` means the file beside the worker: a word that names a file there becomes its whole path.
  */
-export function wholePaths(words: readonly string[], folder: string): string[] {
-  return words.map((word, at) => {
+export const wholePaths = (words: readonly string[], folder: string): string[] =>
+  words.map((word, at) => {
     const isMeant = at === 0 ? /[/\\]/.test(word) : FILE_NAME.test(word);
     const place = path.resolve(folder, word);
     return isMeant && isFile(place) ? place : word;
   });
-}
 
 /** Never throws: a word may be no name at all, such as a program for `-e`. */
-function isFile(place: string): boolean {
+const isFile = (place: string): boolean => {
   try {
     return statSync(place).isFile();
   } catch {
     return false;
   }
-}
+};
 
 /** Why the command cannot run; null if it can. A shell says for itself what it does not find. */
-export function missing({ words, isShell }: Command, env: Readonly<Record<string, string | undefined>>): string | null {
+export const missing = (
+  { words, isShell }: Command,
+  env: Readonly<Record<string, string | undefined>>,
+): string | null => {
   if (isShell) return null;
   const name = words[0] ?? "";
   const isPath = /[/\\]/.test(name);
@@ -43,19 +45,19 @@ export function missing({ words, isShell }: Command, env: Readonly<Record<string
   if (places.some(isExecutable)) return null;
   if (isPath && isFile(name)) return `the command ${name} is a file that may not be executed: chmod +x ${name}`;
   return `the command ${name} is not there${isPath ? "" : ": no folder of PATH has it"}`;
-}
+};
 
-function searched(name: string, env: Readonly<Record<string, string | undefined>>): string[] {
+const searched = (name: string, env: Readonly<Record<string, string | undefined>>): string[] => {
   const endings = process.platform === "win32" ? ["", ...(env.PATHEXT ?? ".EXE;.CMD;.BAT").split(";")] : [""];
   const folders = (env.PATH ?? env.Path ?? "").split(path.delimiter).filter((one) => one !== "");
   return folders.flatMap((folder) => endings.map((ending) => path.join(folder, name + ending)));
-}
+};
 
-function isExecutable(place: string): boolean {
+const isExecutable = (place: string): boolean => {
   try {
     accessSync(place, constants.X_OK);
     return isFile(place);
   } catch {
     return false;
   }
-}
+};

@@ -7,7 +7,7 @@ import type { Ended } from "./process-group.ts";
 const TRY_AGAIN = 75;
 
 /** Null: it ended well. */
-export function failureOf({ code, signal }: Ended, stderrTail: string): JobFailure | null {
+export const failureOf = ({ code, signal }: Ended, stderrTail: string): JobFailure | null => {
   if (code === 0) return null;
   const said = stderrTail === "" ? "" : `: ${stderrTail}`;
   if (code === null) {
@@ -19,4 +19,4 @@ export function failureOf({ code, signal }: Ended, stderrTail: string): JobFailu
     message: `The command ended with exit code ${code}${said}`,
     retryable: code === TRY_AGAIN,
   };
-}
+};

@@ -44,11 +44,11 @@ export type ExecSettings = {
 type Parsed = z.infer<z.ZodObject<typeof execFields>>;
 
 /** Null: the worker runs no command. */
-export function execSettings(
+export const execSettings = (
   flags: Parsed,
   isGiven: (flag: string) => boolean,
   folder: string,
-): { exec: ExecSettings | null; problems: string[] } {
+): { exec: ExecSettings | null; problems: string[] } => {
   const text = flags["--exec"];
   if (text === undefined) {
     const idle = ["exec-mode", "exec-shell", "stdin", "stdout", "grace"].filter(isGiven);
@@ -67,4 +67,4 @@ export function execSettings(
     graceMs: flags["--grace"] * 1000,
   };
   return { exec, problems };
-}
+};

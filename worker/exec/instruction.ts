@@ -41,12 +41,12 @@ export type Instruction =
   | { key: "error"; error: JobFailure };
 
 /** Null: the line is none. */
-export function readInstruction(line: string): Instruction | null {
+export const readInstruction = (line: string): Instruction | null => {
   const given = parseJson(line);
   return isObject(given) ? instructionOf(given) : null;
-}
+};
 
-export function instructionOf(given: Readonly<Record<string, unknown>>): Instruction | null {
+export const instructionOf = (given: Readonly<Record<string, unknown>>): Instruction | null => {
   const [key, another] = INSTRUCTION_KEYS.filter((one) => Object.hasOwn(given, one));
   if (key === undefined || another !== undefined) return null;
   const value = VALUES[key].safeParse(given[key]);
@@ -69,9 +69,14 @@ export function instructionOf(given: Readonly<Record<string, unknown>>): Instruc
     case "error":
       return { key, error: failureOf(value.data as z.infer<typeof errorFields>) };
   }
-}
+};
 
-function failureOf({ code, message, retryable, retry_after_seconds: after }: z.infer<typeof errorFields>): JobFailure {
+const failureOf = ({
+  code,
+  message,
+  retryable,
+  retry_after_seconds: after,
+}: z.infer<typeof errorFields>): JobFailure => {
   const told = { code: lineOf(code, MAX_CODE_CHARS) || "failed", message: startOf(message, MAX_MESSAGE_CHARS) };
   return { ...told, retryable, ...(after == null ? {} : { retry_after_seconds: after }) };
-}
+};

@@ -18,7 +18,7 @@ import { StderrLog } from "./stderr-log.ts";
 
 const MAX_STRAY_CHARS = 200;
 
-export function createJobCommand(exec: ExecOptions): Runtime {
+export const createJobCommand = (exec: ExecOptions): Runtime => {
   const running = new Set<ProcessGroup>();
   const probe = async () => ({ unavailable: missing(exec.command, exec.env), apis: [], models: null });
   return {
@@ -33,11 +33,11 @@ export function createJobCommand(exec: ExecOptions): Runtime {
       await Promise.allSettled([...running].map(({ gone }) => gone));
     },
   };
-}
+};
 
 type Running = ExecOptions & { running: Set<ProcessGroup> };
 
-async function inFolder(exec: Running, task: JobTask, options: RunOptions): Promise<Outcome> {
+const inFolder = async (exec: Running, task: JobTask, options: RunOptions): Promise<Outcome> => {
   let folder: JobFolder;
   try {
     folder = await JobFolder.create();
@@ -49,9 +49,9 @@ async function inFolder(exec: Running, task: JobTask, options: RunOptions): Prom
   } finally {
     await folder.remove().catch((error: Error) => exec.log(`job ${task.job.id}: its folder stays: ${error.message}`));
   }
-}
+};
 
-async function runCommand(exec: Running, task: JobTask, options: RunOptions, folder: JobFolder): Promise<Outcome> {
+const runCommand = async (exec: Running, task: JobTask, options: RunOptions, folder: JobFolder): Promise<Outcome> => {
   const { command, graceMs, env, log, stdin } = exec;
   const { signal } = options;
   const facts = factsOf(task, exec.offeredModels);
@@ -95,16 +95,16 @@ async function runCommand(exec: Running, task: JobTask, options: RunOptions, fol
     exec.running.delete(group);
     signal.removeEventListener("abort", end);
   }
-}
+};
 
-function outcomeOf(ended: Ended, answer: Answer, stderr: StderrLog): Outcome {
+const outcomeOf = (ended: Ended, answer: Answer, stderr: StderrLog): Outcome => {
   const failure = answer.failure ?? failureOf(ended, stderr.tail);
   if (failure === null) return answer.outcome();
   return failed({ ...failure, message: startOf(failure.message, MAX_MESSAGE_CHARS) }, answer.spent);
-}
+};
 
 /** Passes on what the command writes; ends the command once its job has failed. @returns what reads the rest. */
-function readStdout(group: ProcessGroup, answer: Answer, mode: ExecOptions["stdout"]): () => Promise<void> {
+const readStdout = (group: ProcessGroup, answer: Answer, mode: ExecOptions["stdout"]): (() => Promise<void>) => {
   const { stdout } = group.child;
   const lines = new OutputLines({ holdsAll: mode === "json" });
   let passed = Promise.resolve();
@@ -126,9 +126,9 @@ function readStdout(group: ProcessGroup, answer: Answer, mode: ExecOptions["stdo
     await passed;
     await pass(lines.end());
   };
-}
+};
 
-function passOn(piece: Piece, answer: Answer, mode: ExecOptions["stdout"]): Promise<void> | undefined {
+const passOn = (piece: Piece, answer: Answer, mode: ExecOptions["stdout"]): Promise<void> | undefined => {
   if (piece.kind === "too_long") return void answer.fail(tooMuch());
   if (piece.kind === "text") return answer.take({ key: "text", text: piece.text });
   const instruction = readInstruction(piece.line);
@@ -137,7 +137,7 @@ function passOn(piece: Piece, answer: Answer, mode: ExecOptions["stdout"]): Prom
   if (piece.line.trim() === "") return undefined;
   const message = `The command wrote a line that is no instruction: ${lineOf(piece.line, MAX_STRAY_CHARS)}`;
   return void answer.fail({ code: "bad_output", message, retryable: false });
-}
+};
 
 const isOwnFailure = (piece: Piece): boolean => piece.kind === "line" && readInstruction(piece.line)?.key === "error";
 

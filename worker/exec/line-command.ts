@@ -20,7 +20,7 @@ import { JobFolder } from "./job-folder.ts";
 import type { ExecOptions } from "./options.ts";
 import { Place } from "./place.ts";
 
-export function createLineCommand(exec: ExecOptions): Runtime {
+export const createLineCommand = (exec: ExecOptions): Runtime => {
   const places = Array.from({ length: exec.concurrency }, () => new Place(exec));
   const probe = async (): Promise<RuntimeState> => {
     const absent = missing(exec.command, exec.env);
@@ -47,16 +47,16 @@ export function createLineCommand(exec: ExecOptions): Runtime {
       await Promise.all(places.map((place) => place.close()));
     },
   };
-}
+};
 
 /** Null if a place can work: the processes start with the worker, so that a model is loaded before its first job. */
-async function whyNone(places: readonly Place[]): Promise<string | null> {
+const whyNone = async (places: readonly Place[]): Promise<string | null> => {
   const found = await Promise.all(places.map((place) => place.ready()));
   const reason = found.find((one) => typeof one === "string");
   return found.some((one) => typeof one !== "string") ? null : (reason ?? null);
-}
+};
 
-async function runOn(place: Place, exec: ExecOptions, task: JobTask, options: RunOptions): Promise<Outcome> {
+const runOn = async (place: Place, exec: ExecOptions, task: JobTask, options: RunOptions): Promise<Outcome> => {
   const { signal } = options;
   const kept = await place.ready();
   if (typeof kept === "string")
@@ -80,4 +80,4 @@ async function runOn(place: Place, exec: ExecOptions, task: JobTask, options: Ru
   } finally {
     await folder.remove().catch(() => {});
   }
-}
+};

@@ -9,13 +9,13 @@ import { createLineCommand } from "./line-command.ts";
 /** Of the worker's settings. */
 type Needed = { apiUrl: string; apiKey: string; models: readonly string[]; concurrency: number };
 
-export function openCommand(
+export const openCommand = (
   { command, mode, stdin, stdout, graceMs }: ExecSettings,
   { apiUrl, apiKey, models, concurrency }: Needed,
   log: (line: string) => void,
   files: JobFiles = coordinatorFiles({ apiUrl, apiKey }),
-): Runtime {
+): Runtime => {
   const env = process.env;
   const options = { command, stdin, stdout, graceMs, concurrency, offeredModels: models, apiUrl, files, env, log };
   return mode === "job" ? createJobCommand(options) : createLineCommand(options);
-}
+};

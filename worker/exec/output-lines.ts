@@ -64,7 +64,7 @@ export class OutputLines {
 }
 
 /** Many short lines of text that came together are passed on together. */
-function joined(pieces: readonly Piece[]): Piece[] {
+const joined = (pieces: readonly Piece[]): Piece[] => {
   const out: Piece[] = [];
   for (const piece of pieces) {
     const last = out.at(-1);
@@ -72,4 +72,4 @@ function joined(pieces: readonly Piece[]): Piece[] {
     else out.push({ ...piece });
   }
   return out;
-}
+};

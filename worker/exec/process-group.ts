@@ -104,7 +104,7 @@ export class ProcessGroup {
   }
 }
 
-function signalGroup(pid: number, signal: NodeJS.Signals): void {
+const signalGroup = (pid: number, signal: NodeJS.Signals): void => {
   if (process.platform === "win32") {
     const force = signal === "SIGKILL" ? ["/F"] : [];
     spawn("taskkill", ["/pid", String(pid), "/T", ...force], { stdio: "ignore" }).on("error", () => {});
@@ -115,9 +115,9 @@ function signalGroup(pid: number, signal: NodeJS.Signals): void {
   } catch {
     // It is gone already.
   }
-}
+};
 
-function isGroupAlive(pid: number): boolean {
+const isGroupAlive = (pid: number): boolean => {
   if (process.platform === "win32") return false;
   try {
     process.kill(-pid, 0);
@@ -125,10 +125,10 @@ function isGroupAlive(pid: number): boolean {
     return (error as NodeJS.ErrnoException).code === "EPERM";
   }
   return process.platform !== "linux" || hasLivingMember(pid);
-}
+};
 
 /** Where nobody collects orphans, as in a container without an init, dead ones stay in their group for ever. */
-function hasLivingMember(group: number): boolean {
+const hasLivingMember = (group: number): boolean => {
   for (const name of readdirSync("/proc")) {
     if (!/^\d+$/.test(name)) continue;
     try {
@@ -140,4 +140,4 @@ function hasLivingMember(group: number): boolean {
     }
   }
   return false;
-}
+};

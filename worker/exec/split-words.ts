@@ -7,7 +7,7 @@ const SPACE = /\s/;
 /** A backslash before anything else is itself, so that paths of Windows stay whole. */
 const PROTECTED = /[\s"'\\]/;
 
-export function splitWords(command: string): SplitResult {
+export const splitWords = (command: string): SplitResult => {
   const words: string[] = [];
   let word: string | null = null;
   let quote: string | null = null;
@@ -33,4 +33,4 @@ export function splitWords(command: string): SplitResult {
   if (word !== null) words.push(word);
   if (words.length === 0 || words[0] === "") return { ok: false, problem: "names no command" };
   return { ok: true, words };
-}
+};

@@ -62,7 +62,7 @@ const runTool: RunTool = (command, args) =>
   );
 
 /** Asks the tools that are there; one that is missing is not looked for again. */
-export function hardwareReader(tool: RunTool = runTool): () => Promise<Hardware> {
+export const hardwareReader = (tool: RunTool = runTool): (() => Promise<Hardware>) => {
   let present = TOOLS;
   return async () => {
     const said = await Promise.all(present.map(async ({ command, args }) => await tool(command, args)));
@@ -70,4 +70,4 @@ export function hardwareReader(tool: RunTool = runTool): () => Promise<Hardware>
     present = present.filter((_, index) => said[index] !== null);
     return { gpus, ram_mb: megabytes(totalmem()), ram_free_mb: megabytes(freemem()) };
   };
-}
+};

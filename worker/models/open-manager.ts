@@ -23,14 +23,14 @@ const KINDS: Readonly<Record<string, Kind>> = {
 export type ManagedRuntime = { name: string; address: string | null };
 
 /** Null: nothing is known of this kind's models. */
-export function openManager(
+export const openManager = (
   { name, address }: ManagedRuntime,
   key: string | null,
   env: Readonly<Record<string, string | undefined>>,
-): ModelManager | null {
+): ModelManager | null => {
   const kind = KINDS[name];
   if (kind === undefined || address === null) return null;
   const given = Number(env[kind.maxLoadedVariable ?? ""]);
   const maxLoaded = Number.isInteger(given) && given > 0 ? given : null;
   return kind.open(new RuntimeApi({ origin: address, key }), maxLoaded);
-}
+};

@@ -11,7 +11,7 @@ export type Gate = {
 
 export const ALWAYS_OPEN: Gate = { closed: () => null, changesInMs: () => Number.POSITIVE_INFINITY };
 
-export function hoursGate(hours: string, timezone: string, now: () => number = Date.now): Gate {
+export const hoursGate = (hours: string, timezone: string, now: () => number = Date.now): Gate => {
   let opening = openingAt(hours, timezone, now());
   const current = () => {
     if (opening.changesAt !== null && now() >= opening.changesAt) opening = openingAt(hours, timezone, now());
@@ -21,7 +21,7 @@ export function hoursGate(hours: string, timezone: string, now: () => number = D
     closed: () => closedBecause(current(), now()),
     changesInMs: () => (current().changesAt ?? Number.POSITIVE_INFINITY) - now(),
   };
-}
+};
 
 /** Open while all are. */
 export const allOf = (gates: readonly Gate[]): Gate => ({

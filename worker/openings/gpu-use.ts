@@ -24,11 +24,11 @@ const TOOLS: readonly Tool[] = [
 ];
 
 /** In percent; null if no tool tells it. */
-export async function gpuUsePercent(): Promise<number | null> {
+export const gpuUsePercent = async (): Promise<number | null> => {
   for (const { command, args, read } of TOOLS) {
     const said = await run(command, [...args], { timeout: TOOL_TIMEOUT_MS }).catch(() => null);
     const percents = said === null ? [] : read(said.stdout);
     if (percents.length > 0) return Math.max(...percents);
   }
   return null;
-}
+};

@@ -10,12 +10,12 @@ const RULE = /^gpu\s*<\s*(\d{1,3})\s*%\s*,\s*(\d{1,4})\s*([smh])$/i;
 const UNITS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000 };
 
 /** Null if it cannot be read. */
-export function parseIdleRule(text: string): IdleRule | null {
+export const parseIdleRule = (text: string): IdleRule | null => {
   const [, percent, count, unit = ""] = RULE.exec(text.trim()) ?? [];
   const belowPercent = Number(percent);
   if (percent === undefined || belowPercent < 1 || belowPercent > 100) return null;
   return { belowPercent, forMs: Number(count) * (UNITS[unit.toLowerCase()] ?? 0) };
-}
+};
 
 export type IdleGateOptions = {
   rule: IdleRule;

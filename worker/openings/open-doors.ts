@@ -22,11 +22,11 @@ const MEASURE_EVERY_MS = 10_000;
 /** A short wait for idleness is still measured several times. */
 const MEASURES = 4;
 
-export function openDoors(
+export const openDoors = (
   opening: OpeningSettings | undefined,
   isWorking: () => boolean,
   measure: () => Promise<number | null> = gpuUsePercent,
-): Doors {
+): Doors => {
   if (opening === undefined) return { gate: ALWAYS_OPEN, watch: () => {}, close: () => {} };
   const { hours, idle } = opening;
   const idleGate = idle === null ? null : new IdleGate({ rule: idle, isWorking });
@@ -44,4 +44,4 @@ export function openDoors(
     timer.unref();
   };
   return { gate: allOf(gates), watch, close: () => clearInterval(timer) };
-}
+};

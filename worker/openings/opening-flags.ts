@@ -37,9 +37,9 @@ export const openingFields = {
 type Given = z.infer<z.ZodObject<typeof openingFields>>;
 
 /** Undefined: always open. */
-export function openingSettings(given: Given): OpeningSettings | undefined {
+export const openingSettings = (given: Given): OpeningSettings | undefined => {
   const { "--hours": text, "--when-idle": idle = null } = given;
   if (text === undefined && idle === null) return undefined;
   const timezone = given["--tz"] ?? Intl.DateTimeFormat().resolvedOptions().timeZone;
   return { hours: text === undefined ? null : { text, timezone }, idle, drainsNow: given["--drain"] === "now" };
-}
+};

@@ -10,11 +10,11 @@ import { hidingSecret } from "../calls/hide-secret.ts";
 import { requestFailure } from "../calls/request-failure.ts";
 import { failed } from "../calls/runtime.ts";
 import { converted, convertedRequest } from "./converted-chat.ts";
-import { runtimeFetch, runtimeWay } from "./runtime-fetch.ts";
+import { hostedWay, runtimeFetch } from "./runtime-fetch.ts";
 
 export type AnthropicBackendOptions = { name: string; baseUrl: string; key: () => Promise<string | null> };
 
-export function createAnthropicBackend({ name, baseUrl, key }: AnthropicBackendOptions): Backend {
+export const createAnthropicBackend = ({ name, baseUrl, key }: AnthropicBackendOptions): Backend => {
   const open = (secret: string | null) => (model: string) =>
     createAnthropic({ baseURL: baseUrl, apiKey: secret ?? "", fetch: runtimeFetch })(model);
   return {
@@ -35,10 +35,10 @@ export function createAnthropicBackend({ name, baseUrl, key }: AnthropicBackendO
         headers: { "anthropic-version": ANTHROPIC_VERSION, ...headers, "x-api-key": secret ?? "" },
         body: JSON.stringify(body),
         dialect: DIALECTS[api],
-        way: runtimeWay,
+        way: hostedWay,
         explain: (failure: object) => requestFailure(name, failure, Date.now()),
       };
       return hidingSecret(secret, () => exchange(request, run));
     },
   };
-}
+};

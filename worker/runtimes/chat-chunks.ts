@@ -68,7 +68,7 @@ export class ChatChunks {
   }
 }
 
-function usageOf({ inputTokens, outputTokens }: Finish["usage"]): JsonObject {
+const usageOf = ({ inputTokens, outputTokens }: Finish["usage"]): JsonObject => {
   const [input, output] = [inputTokens.total ?? 0, outputTokens.total ?? 0];
   return {
     prompt_tokens: input,
@@ -77,4 +77,4 @@ function usageOf({ inputTokens, outputTokens }: Finish["usage"]): JsonObject {
     prompt_tokens_details: { cached_tokens: inputTokens.cacheRead ?? 0 },
     completion_tokens_details: { reasoning_tokens: outputTokens.reasoning ?? 0 },
   };
-}
+};

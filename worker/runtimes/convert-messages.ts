@@ -8,7 +8,7 @@ type UserPart = Extract<Message, { role: "user" }>["content"][number];
 type AssistantPart = Extract<Message, { role: "assistant" }>["content"][number];
 
 /** @throws CannotCarry */
-export function convertMessages(messages: unknown): CallOptions["prompt"] {
+export const convertMessages = (messages: unknown): CallOptions["prompt"] => {
   if (!Array.isArray(messages)) throw new CannotCarry("messages", "messages must be an array");
   // A tool's answer refers to the call, and the call to the tool.
   const toolNames = new Map<string, string>();
@@ -28,29 +28,26 @@ export function convertMessages(messages: unknown): CallOptions["prompt"] {
         throw cannot(index, `has the role "${String(turn.role)}", which is not supported`);
     }
   });
-}
+};
 
-function cannot(index: number, why: string): CannotCarry {
-  return new CannotCarry("messages", `messages[${index}] ${why}`);
-}
+const cannot = (index: number, why: string): CannotCarry => new CannotCarry("messages", `messages[${index}] ${why}`);
 
-function partsOf(content: unknown, index: number): JsonObject[] {
+const partsOf = (content: unknown, index: number): JsonObject[] => {
   if (typeof content === "string") return [{ type: "text", text: content }];
   if (!Array.isArray(content)) throw cannot(index, "has content that is neither text nor a list of parts");
   return content.map(objectOf);
-}
+};
 
-function textOf(content: unknown, index: number): string {
-  return partsOf(content, index)
+const textOf = (content: unknown, index: number): string =>
+  partsOf(content, index)
     .map(({ type, text }) => {
       if (type !== "text" || typeof text !== "string")
         throw cannot(index, `has a part of type "${String(type)}", but only text is supported here`);
       return text;
     })
     .join("");
-}
 
-function userPart({ type, text, image_url }: JsonObject, index: number): UserPart {
+const userPart = ({ type, text, image_url }: JsonObject, index: number): UserPart => {
   if (type === "text" && typeof text === "string") return { type: "text", text };
   const { url } = isObject(image_url) ? image_url : { url: image_url };
   if (type !== "image_url" || typeof url !== "string") {
@@ -62,9 +59,9 @@ function userPart({ type, text, image_url }: JsonObject, index: number): UserPar
   }
   if (!URL.canParse(url)) throw cannot(index, "has an image with an invalid address");
   return { type: "file", mediaType: "image/*", data: { type: "url", url: new URL(url) } };
-}
+};
 
-function assistantParts(turn: JsonObject, index: number, toolNames: Map<string, string>): AssistantPart[] {
+const assistantParts = (turn: JsonObject, index: number, toolNames: Map<string, string>): AssistantPart[] => {
   const text = turn.content === null || turn.content === undefined ? "" : textOf(turn.content, index);
   const calls = Array.isArray(turn.tool_calls) ? turn.tool_calls.map(objectOf) : [];
   const said: AssistantPart[] = text === "" ? [] : [{ type: "text", text }];
@@ -77,12 +74,12 @@ function assistantParts(turn: JsonObject, index: number, toolNames: Map<string, 
       return { type: "tool-call", toolCallId: id, toolName: name, input: parseJson(String(given || "{}")) ?? {} };
     }),
   ];
-}
+};
 
-function toolAnswer(turn: JsonObject, index: number, toolNames: Map<string, string>): Message {
+const toolAnswer = (turn: JsonObject, index: number, toolNames: Map<string, string>): Message => {
   const { tool_call_id: id, content } = turn;
   const toolName = typeof id === "string" ? toolNames.get(id) : undefined;
   if (typeof id !== "string" || toolName === undefined) throw cannot(index, "answers a tool call that does not exist");
   const output = { type: "text" as const, value: textOf(content, index) };
   return { role: "tool", content: [{ type: "tool-result", toolCallId: id, toolName, output }] };
-}
+};

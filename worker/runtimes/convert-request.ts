@@ -62,7 +62,7 @@ const CARRIED: ReadonlyMap<string, Carry> = new Map<string, Carry>([
 ]);
 
 /** @throws CannotCarry */
-export function convertRequest(body: JsonObject, kind: ConvertedKind): CallOptions {
+export const convertRequest = (body: JsonObject, kind: ConvertedKind): CallOptions => {
   let options: Partial<CallOptions> = {};
   for (const [field, value] of Object.entries(body)) {
     if (value === null || value === undefined || IMMATERIAL.has(field) || NEUTRAL.get(field)?.(value)) continue;
@@ -71,25 +71,24 @@ export function convertRequest(body: JsonObject, kind: ConvertedKind): CallOptio
     options = { ...options, ...carry(value as never, kind) };
   }
   return { prompt: [], ...options };
-}
+};
 
-function cannot(field: string, kind: ConvertedKind): CannotCarry {
-  return new CannotCarry(field, `${kind} does not support "${field}"`);
-}
+const cannot = (field: string, kind: ConvertedKind): CannotCarry =>
+  new CannotCarry(field, `${kind} does not support "${field}"`);
 
-function only<T>(able: ConvertedKind, kind: ConvertedKind, field: string, value: T): T {
+const only = <T>(able: ConvertedKind, kind: ConvertedKind, field: string, value: T): T => {
   if (kind !== able) throw cannot(field, kind);
   return value;
-}
+};
 
-function inRange(temperature: number, kind: ConvertedKind): number {
+const inRange = (temperature: number, kind: ConvertedKind): number => {
   if (kind === "anthropic" && temperature > 1) {
     throw new CannotCarry("temperature", "anthropic takes a temperature from 0 to 1");
   }
   return temperature;
-}
+};
 
-function toolsOf(tools: unknown): Tool[] {
+const toolsOf = (tools: unknown): Tool[] => {
   if (!Array.isArray(tools)) throw new CannotCarry("tools", "tools must be an array");
   return tools.map((tool) => {
     const { type, function: called } = objectOf(tool);
@@ -105,16 +104,16 @@ function toolsOf(tools: unknown): Tool[] {
       ...(typeof strict === "boolean" ? { strict } : {}),
     };
   });
-}
+};
 
-function toolChoiceOf(choice: unknown): NonNullable<CallOptions["toolChoice"]> {
+const toolChoiceOf = (choice: unknown): NonNullable<CallOptions["toolChoice"]> => {
   if (choice === "auto" || choice === "none" || choice === "required") return { type: choice };
   const { name } = objectOf(objectOf(choice).function);
   if (typeof name !== "string") throw new CannotCarry("tool_choice", "tool_choice has an unknown value");
   return { type: "tool", toolName: name };
-}
+};
 
-function responseFormatOf({ type, json_schema }: JsonObject, kind: ConvertedKind): Partial<CallOptions> {
+const responseFormatOf = ({ type, json_schema }: JsonObject, kind: ConvertedKind): Partial<CallOptions> => {
   if (type === "text") return {};
   const { schema, name, description } = objectOf(json_schema);
   if (type === "json_object" && kind === "gemini") return { responseFormat: { type: "json" } };
@@ -129,4 +128,4 @@ function responseFormatOf({ type, json_schema }: JsonObject, kind: ConvertedKind
       ...(typeof description === "string" ? { description } : {}),
     },
   };
-}
+};

@@ -25,21 +25,21 @@ export type ConvertedModel = {
 type Explain = { error: (error: unknown) => JobFailure; cannotCarry: (refused: CannotCarry) => JobFailure };
 
 /** An ordinary job. */
-export function converted(model: ConvertedModel, body: JsonObject, run: Answering): Promise<Outcome> {
+export const converted = (model: ConvertedModel, body: JsonObject, run: Answering): Promise<Outcome> => {
   const error = (thrown: unknown) => classifyError(thrown, Date.now());
   const cannotCarry = ({ parameter, message }: CannotCarry) => unsupportedInput(`input.${parameter}: ${message}`);
   return convert(model, body, run, { error, cannotCarry });
-}
+};
 
 /** A client's request. */
-export function convertedRequest(model: ConvertedModel, body: JsonObject, run: Answering): Promise<Outcome> {
+export const convertedRequest = (model: ConvertedModel, body: JsonObject, run: Answering): Promise<Outcome> => {
   const error = (thrown: unknown) => requestFailureOf(model.name, thrown, Date.now());
   const cannotCarry = ({ message }: CannotCarry) =>
     ({ code: "unsupported_parameter", message, status: 400, retryable: false }) as const;
   return convert(model, body, run, { error, cannotCarry });
-}
+};
 
-async function convert(model: ConvertedModel, body: JsonObject, run: Answering, explain: Explain): Promise<Outcome> {
+const convert = async (model: ConvertedModel, body: JsonObject, run: Answering, explain: Explain): Promise<Outcome> => {
   const dialect = DIALECTS["chat/completions"];
   const assembly = dialect.assemble?.();
   if (assembly === undefined) throw new Error("chat has streams");
@@ -70,12 +70,12 @@ async function convert(model: ConvertedModel, body: JsonObject, run: Answering, 
   } finally {
     halt.abort();
   }
-}
+};
 
 /** The SDK's providers report settings that they dropped. */
-function refuseDropped(warnings: readonly { type: string; feature?: string; details?: string | undefined }[]): void {
+const refuseDropped = (warnings: readonly { type: string; feature?: string; details?: string | undefined }[]): void => {
   const dropped = warnings.find(({ type }) => type === "unsupported");
   if (dropped === undefined) return;
   const feature = dropped.feature ?? "a setting";
   throw new CannotCarry(feature, `"${feature}" cannot be carried${dropped.details ? `: ${dropped.details}` : ""}`);
-}
+};

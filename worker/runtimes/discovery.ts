@@ -19,12 +19,12 @@ const KIND_OF_OWNER: Readonly<Record<string, string>> = {
 
 export type FoundRuntime = { name: string; url: string };
 
-export async function discoverRuntime(
+export const discoverRuntime = async (
   origins: readonly { name: string; origin: string }[] = SOUGHT_RUNTIMES.flatMap((name) => {
     const origin = LOCAL_RUNTIMES[name].address;
     return origin === null ? [] : [{ name, origin }];
   }),
-): Promise<FoundRuntime | null> {
+): Promise<FoundRuntime | null> => {
   const found = await Promise.all(
     origins.map(async ({ name, origin }) => {
       const kind = await identifyRuntime(origin, name);
@@ -32,10 +32,10 @@ export async function discoverRuntime(
     }),
   );
   return found.find((runtime) => runtime !== null) ?? null;
-}
+};
 
 /** The kind of runtime at `url`; `otherwise` if it has the API but does not say what it is; null if it has not. */
-export async function identifyRuntime(url: string, otherwise = "openai-compatible"): Promise<string | null> {
+export const identifyRuntime = async (url: string, otherwise = "openai-compatible"): Promise<string | null> => {
   const origin = runtimeOrigin(url);
   const [version, models, native] = await Promise.all([
     probe(`${origin}/api/version`),
@@ -48,9 +48,9 @@ export async function identifyRuntime(url: string, otherwise = "openai-compatibl
   if (Array.isArray(models.models) && Array.isArray(models.data)) return "llamacpp";
   const owners = rowsOf(models.data).map((row) => String(row.owned_by ?? "").toLowerCase());
   return owners.map((owner) => entryOf(KIND_OF_OWNER, owner)).find((kind) => kind !== undefined) ?? otherwise;
-}
+};
 
-async function probe(url: string): Promise<JsonObject | null> {
+const probe = async (url: string): Promise<JsonObject | null> => {
   try {
     const response = await runtimeFetch(url, { signal: AbortSignal.timeout(PROBE_TIMEOUT_MS) });
     const body = response.ok ? parseJson(await response.text()) : null;
@@ -58,8 +58,6 @@ async function probe(url: string): Promise<JsonObject | null> {
   } catch {
     return null;
   }
-}
+};
 
-function rowsOf(data: unknown): JsonObject[] {
-  return Array.isArray(data) ? data.filter(isObject) : [];
-}
+const rowsOf = (data: unknown): JsonObject[] => (Array.isArray(data) ? data.filter(isObject) : []);

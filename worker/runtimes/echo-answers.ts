@@ -13,12 +13,12 @@ export type StreamedApi = Extract<Api, "chat/completions" | "completions" | "res
 const newId = (prefix: string): string => `${prefix}${randomUUID().replaceAll("-", "")}`;
 const nowSeconds = (): number => Math.floor(Date.now() / 1000);
 
-function chunked(
+const chunked = (
   object: string,
   id: string,
   { model, words }: Echoed,
   choice: (text: string | null) => JsonObject,
-): Answer {
+): Answer => {
   const head = { id, object, created: nowSeconds(), model };
   const chunk = (text: string | null, finish_reason: string | null) =>
     writeEvent({ ...head, choices: [{ index: 0, ...choice(text), logprobs: null, finish_reason }] });
@@ -28,18 +28,18 @@ function chunked(
     piece: (text) => chunk(text, null),
     after: [chunk(null, "stop"), writeEvent({ ...head, choices: [], usage }), writeEvent("[DONE]")],
   };
-}
+};
 
-function chat(echoed: Echoed): Answer {
+const chat = (echoed: Echoed): Answer => {
   const id = newId("chatcmpl-");
   const delta = (text: string | null) => ({ delta: text === null ? {} : { content: text } });
   const answer = chunked("chat.completion.chunk", id, echoed, delta);
   const head = { id, object: "chat.completion.chunk", created: nowSeconds(), model: echoed.model };
   const hello = { index: 0, delta: { role: "assistant", content: "" }, logprobs: null, finish_reason: null };
   return { ...answer, before: [writeEvent({ ...head, choices: [hello] })] };
-}
+};
 
-function responses({ text, model, words }: Echoed): Answer {
+const responses = ({ text, model, words }: Echoed): Answer => {
   const id = newId("resp_");
   const item = { id: newId("msg_"), type: "message", role: "assistant" };
   const at = { item_id: item.id, output_index: 0, content_index: 0 };
@@ -83,9 +83,9 @@ function responses({ text, model, words }: Echoed): Answer {
       ];
     },
   };
-}
+};
 
-function messages({ model, words }: Echoed): Answer {
+const messages = ({ model, words }: Echoed): Answer => {
   const say = (type: string, fields: JsonObject = {}) => writeEvent({ type, ...fields }, type);
   const usage = { input_tokens: words, output_tokens: 0 };
   const message = {
@@ -113,7 +113,7 @@ function messages({ model, words }: Echoed): Answer {
       say("message_stop"),
     ],
   };
-}
+};
 
 export const ECHO_ANSWERS: Record<StreamedApi, (echoed: Echoed) => Answer> = {
   "chat/completions": chat,

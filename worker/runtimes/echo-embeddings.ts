@@ -6,7 +6,7 @@ const DIMENSIONS = 8;
 const MAX_DIMENSIONS = 4096;
 const MAX_TEXTS = 2048;
 
-export function echoEmbeddings(body: JsonObject, model: string): JsonObject {
+export const echoEmbeddings = (body: JsonObject, model: string): JsonObject => {
   const texts = (Array.isArray(body.input) ? body.input : [body.input]).slice(0, MAX_TEXTS).map(String);
   const size =
     typeof body.dimensions === "number" ? Math.min(Math.max(1, body.dimensions), MAX_DIMENSIONS) : DIMENSIONS;
@@ -21,9 +21,9 @@ export function echoEmbeddings(body: JsonObject, model: string): JsonObject {
     return { object: "embedding", index, embedding };
   });
   return { object: "list", data, model, usage: { prompt_tokens: words, total_tokens: words } };
-}
+};
 
-function vectorOf(text: string, size: number): number[] {
+const vectorOf = (text: string, size: number): number[] => {
   // FNV-1a; any hash of the text would do.
   let state = 2_166_136_261;
   const next = (code: number) => {
@@ -34,4 +34,4 @@ function vectorOf(text: string, size: number): number[] {
   const raw = Array.from({ length: Math.floor(size) }, (_, at) => next(at + 1));
   const length = Math.hypot(...raw) || 1;
   return raw.map((value) => value / length);
-}
+};

@@ -10,7 +10,7 @@ const wordsOf = (text: string): string[] => text.toLowerCase().match(/[\p{L}\p{N
 const textOf = (document: unknown): string =>
   typeof document === "string" ? document : String(objectOf(document).text ?? "");
 
-export function echoRerank(body: JsonObject, model: string): JsonObject {
+export const echoRerank = (body: JsonObject, model: string): JsonObject => {
   const asked = new Set(wordsOf(textOf(body.query)));
   const documents = (Array.isArray(body.documents) ? body.documents : []).slice(0, MAX_DOCUMENTS);
   const scored = documents.map((document, index) => {
@@ -27,4 +27,4 @@ export function echoRerank(body: JsonObject, model: string): JsonObject {
   const limit = typeof body.top_n === "number" ? Math.max(0, Math.floor(body.top_n)) : results.length;
   const tokens = asked.size + documents.reduce((sum, document) => sum + wordsOf(textOf(document)).length, 0);
   return { model, results: results.slice(0, limit), usage: { prompt_tokens: tokens, total_tokens: tokens } };
-}
+};

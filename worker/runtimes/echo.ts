@@ -58,17 +58,15 @@ const ECHO_APIS = [...Object.keys(ECHO_ANSWERS), ...Object.keys(AT_ONCE)] as Api
 
 const KNOWN_INPUT = [...INPUT_FIELDS, ...Object.keys(steeringSchema.shape)];
 
-export function createEchoRuntime(): Runtime {
-  return {
-    name: "echo",
-    address: null,
-    probeEveryMs: Number.POSITIVE_INFINITY,
-    probe: async () => ({ unavailable: null, apis: ECHO_APIS, models: [ECHO_MODEL] }),
-    run: (task, options) => (task.api === null ? runJob(task, options) : runRequest(task, options)),
-  };
-}
+export const createEchoRuntime = (): Runtime => ({
+  name: "echo",
+  address: null,
+  probeEveryMs: Number.POSITIVE_INFINITY,
+  probe: async () => ({ unavailable: null, apis: ECHO_APIS, models: [ECHO_MODEL] }),
+  run: (task, options) => (task.api === null ? runJob(task, options) : runRequest(task, options)),
+});
 
-async function runJob(task: Task, options: RunOptions): Promise<Outcome> {
+const runJob = async (task: Task, options: RunOptions): Promise<Outcome> => {
   const input = objectOf(task.input);
   const unknown = unknownField(input, KNOWN_INPUT);
   if (unknown !== null) return failed(unsupportedInput(unknown));
@@ -92,9 +90,9 @@ async function runJob(task: Task, options: RunOptions): Promise<Outcome> {
     usage: { input_tokens, output_tokens: input_tokens },
     model,
   };
-}
+};
 
-async function runRequest(task: Task, options: RunOptions): Promise<Outcome> {
+const runRequest = async (task: Task, options: RunOptions): Promise<Outcome> => {
   const body = objectOf(task.input);
   const model = task.model ?? (typeof body.model === "string" ? body.model : ECHO_MODEL);
   const steering = readSteering(objectOf(body.metadata), "metadata", "invalid_request");
@@ -122,15 +120,15 @@ async function runRequest(task: Task, options: RunOptions): Promise<Outcome> {
   if (said !== null) return failed(said, { usage });
   await tell([...kept, ...answer.after]);
   return { ok: true, result: assembly.result(), usage: { ...usage, output_tokens: usage.input_tokens }, model };
-}
+};
 
 /** Sends the text piece by piece over `delay_ms`. @returns the failure that was asked for. */
-async function say(
+const say = async (
   text: string,
   { delay_ms, chunks, fail }: Steering,
   { signal }: RunOptions,
   tell: (piece: string) => Promise<void>,
-): Promise<JobFailure | null> {
+): Promise<JobFailure | null> => {
   const pieces = fail !== undefined && chunks === undefined ? [] : piecesOf(text, chunks);
   const startedAt = performance.now();
   const pause = async (share: number) => {
@@ -144,29 +142,29 @@ async function say(
   }
   await pause(1);
   return fail === undefined ? null : withoutUndefined(fail);
-}
+};
 
-function piecesOf(text: string, chunks: number | undefined): string[] {
+const piecesOf = (text: string, chunks: number | undefined): string[] => {
   const words = text.match(/\s*\S+\s*?(?=\s|$)|\s+/g) ?? [];
   if (chunks === undefined && words.length <= MAX_CHUNKS) return words;
   const count = chunks ?? MAX_CHUNKS;
   const ends = Array.from({ length: count }, (_, at) => Math.round((text.length * (at + 1)) / count));
   return ends.map((end, at) => text.slice(ends[at - 1] ?? 0, end));
-}
+};
 
-function readSteering(
+const readSteering = (
   given: JsonObject,
   where: string,
   code: string,
-): { ok: true; value: Steering } | { ok: false; error: JobFailure } {
+): { ok: true; value: Steering } | { ok: false; error: JobFailure } => {
   const parsed = steeringSchema.safeParse(given);
   if (parsed.success) return { ok: true, value: parsed.data };
   const message = `echo ${where}: ${refusalOf(steeringSchema, parsed.error, given).detail}`;
   return { ok: false, error: { code, message, retryable: false } };
-}
+};
 
 /** The last text of the user, in any API. */
-function lastUserText(body: JsonObject): string {
+const lastUserText = (body: JsonObject): string => {
   const turns = body.messages ?? body.input ?? body.prompt ?? "";
   const last = Array.isArray(turns)
     ? turns.findLast((turn) => typeof turn === "string" || objectOf(turn).role === "user")
@@ -178,17 +176,15 @@ function lastUserText(body: JsonObject): string {
     .map((part) => objectOf(part).text)
     .filter((text) => typeof text === "string")
     .join("");
-}
+};
 
-function countWords(text: string): number {
-  return text.split(/\s+/).filter((word) => word !== "").length;
-}
+const countWords = (text: string): number => text.split(/\s+/).filter((word) => word !== "").length;
 
-function withoutUndefined(fail: NonNullable<Steering["fail"]>): JobFailure {
+const withoutUndefined = (fail: NonNullable<Steering["fail"]>): JobFailure => {
   const { status, retry_after_seconds, ...rest } = fail;
   return {
     ...rest,
     ...(status === undefined ? {} : { status }),
     ...(retry_after_seconds === undefined ? {} : { retry_after_seconds }),
   };
-}
+};

@@ -6,12 +6,12 @@ import type { Backend } from "../calls/backend.ts";
 import { hidingSecret } from "../calls/hide-secret.ts";
 import { createOpenAiBackend } from "../calls/openai-backend.ts";
 import { converted } from "./converted-chat.ts";
-import { runtimeFetch, runtimeWay } from "./runtime-fetch.ts";
+import { hostedWay, runtimeFetch } from "./runtime-fetch.ts";
 
 export type GeminiBackendOptions = { name: string; baseUrl: string; key: () => Promise<string | null> };
 
-export function createGeminiBackend({ name, baseUrl, key }: GeminiBackendOptions): Backend {
-  const surface = createOpenAiBackend({ way: runtimeWay, name, baseUrl: `${baseUrl}/openai`, key });
+export const createGeminiBackend = ({ name, baseUrl, key }: GeminiBackendOptions): Backend => {
+  const surface = createOpenAiBackend({ way: hostedWay, name, baseUrl: `${baseUrl}/openai`, key });
   return {
     chat: async (body, run) => {
       const secret = await key();
@@ -21,4 +21,4 @@ export function createGeminiBackend({ name, baseUrl, key }: GeminiBackendOptions
     },
     request: surface.request,
   };
-}
+};

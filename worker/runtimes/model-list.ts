@@ -11,7 +11,7 @@ const LIST_TIMEOUT_MS = 10_000;
 
 const WEB_PAGE = "it answers with a web page, not with its models";
 
-export function rememberedList(load: () => Promise<readonly string[] | null>, nowMs: () => number): ModelList {
+export const rememberedList = (load: () => Promise<readonly string[] | null>, nowMs: () => number): ModelList => {
   let last: { atMs: number; models: Promise<readonly string[] | null> } | null = null;
   let known: readonly string[] | null = null;
   return async (signal, named = null) => {
@@ -28,15 +28,15 @@ export function rememberedList(load: () => Promise<readonly string[] | null>, no
     known = await last.models;
     return known;
   };
-}
+};
 
 /** @throws APICallError if the runtime cannot be reached or refuses, as a model call would. */
-export async function fetchModelList(
+export const fetchModelList = async (
   url: string,
   key: string | null,
   fetchFn: typeof fetch,
   keyHeaders: (key: string) => Record<string, string> = (secret) => ({ authorization: `Bearer ${secret}` }),
-): Promise<readonly string[] | null> {
+): Promise<readonly string[] | null> => {
   const headers = { accept: "application/json", ...(key === null ? {} : keyHeaders(key)) };
   const failure = { url, requestBodyValues: null };
   const noAnswer = (cause: unknown): never => {
@@ -59,7 +59,7 @@ export async function fetchModelList(
     });
   }
   return namesOf(responseBody);
-}
+};
 
 const isPage = ({ headers }: Response): boolean => headers.get("content-type")?.startsWith("text/html") ?? false;
 
@@ -67,7 +67,7 @@ const isPage = ({ headers }: Response): boolean => headers.get("content-type")?.
  * Ollama and Gemini (as `models/<name>`): `models[].name`; all others: `data[].id`. A list of null is empty; anything
  * else is not a list.
  */
-function namesOf(text: string): readonly string[] | null {
+const namesOf = (text: string): readonly string[] | null => {
   let body: { models?: unknown; data?: unknown };
   try {
     body = JSON.parse(text);
@@ -82,4 +82,4 @@ function namesOf(text: string): readonly string[] | null {
     .map((row) => row?.id ?? row?.name)
     .filter((name) => typeof name === "string" && name !== "")
     .map((name: string) => name.replace(/^models\//, ""));
-}
+};

@@ -21,7 +21,7 @@ import {
   LOCAL_PROVIDERS,
   type LocalProvider,
 } from "./providers.ts";
-import { runtimeFetch, runtimeWay } from "./runtime-fetch.ts";
+import { hostedWay, localWay, runtimeFetch } from "./runtime-fetch.ts";
 
 export type OpenRuntimeOptions = {
   keys: ProviderKeys;
@@ -34,16 +34,16 @@ export type OpenRuntimeOptions = {
 const HOSTED_PROBE_EVERY_MS = 300_000;
 
 /** @throws Error for a name that is not in RUNTIME_NAMES, which the settings have checked. */
-export function openRuntime(name: string, options: OpenRuntimeOptions): Runtime {
+export const openRuntime = (name: string, options: OpenRuntimeOptions): Runtime => {
   if (name === "echo") return createEchoRuntime();
   const local = LOCAL_PROVIDERS[name];
   if (local !== undefined) return openLocal(name, local, options);
   const hosted = HOSTED_PROVIDERS[name];
   if (hosted !== undefined) return openHosted(name, hosted, options);
   throw new Error(`there is no runtime "${name}"`);
-}
+};
 
-export function openHosted(name: string, provider: HostedProvider, options: OpenRuntimeOptions): Runtime {
+export const openHosted = (name: string, provider: HostedProvider, options: OpenRuntimeOptions): Runtime => {
   const baseUrl = hostedBaseUrl(provider.baseUrl, options.runtimeUrl);
   const key = () => resolveKey(options);
   const list = async () => fetchModelList(`${baseUrl}/models`, await key(), runtimeFetch, KEY_HEADERS[provider.api]);
@@ -51,16 +51,16 @@ export function openHosted(name: string, provider: HostedProvider, options: Open
   return createChatRuntime({
     name,
     address: baseUrl,
-    backend: BACKENDS[provider.api]({ ...provider, way: runtimeWay, name, baseUrl, key }),
+    backend: BACKENDS[provider.api]({ ...provider, way: hostedWay, name, baseUrl, key }),
     models: null,
     checksAnswer: false,
-    classify: runtimeWay.classify,
+    classify: hostedWay.classify,
     probeEveryMs: HOSTED_PROBE_EVERY_MS,
     probe: (before) => probeRuntime({ address: baseUrl, models: list, key, asks: [], has }, before),
   });
-}
+};
 
-function openLocal(name: string, provider: LocalProvider, options: OpenRuntimeOptions): Runtime {
+const openLocal = (name: string, provider: LocalProvider, options: OpenRuntimeOptions): Runtime => {
   const origin = runtimeOrigin(options.runtimeUrl ?? provider.origin);
   const baseUrl = `${origin}/v1`;
   const key = () => resolveKey(options);
@@ -70,14 +70,14 @@ function openLocal(name: string, provider: LocalProvider, options: OpenRuntimeOp
   return createChatRuntime({
     name,
     address: origin,
-    backend: createOpenAiBackend({ way: runtimeWay, name, baseUrl, key, urlOf: (api) => places.urlOf(api) }),
+    backend: createOpenAiBackend({ way: localWay, name, baseUrl, key, urlOf: (api) => places.urlOf(api) }),
     models,
     checksAnswer: !provider.ignoresModel,
-    classify: runtimeWay.classify,
+    classify: localWay.classify,
     probeEveryMs: 0,
     probe: (before) => probeRuntime({ address: baseUrl, places, models: list, key, asks: APIS, has: [] }, before),
   });
-}
+};
 
 type BackendOptions = HostedProvider & { way: Way; name: string; key: () => Promise<string | null> };
 
@@ -93,24 +93,22 @@ const APIS_OF: Record<ApiKind, (provider: HostedProvider) => readonly Api[]> = {
   gemini: () => ["chat/completions", "embeddings"],
 };
 
-async function resolveKey({ keys, keyRefs }: OpenRuntimeOptions): Promise<string | null> {
+const resolveKey = async ({ keys, keyRefs }: OpenRuntimeOptions): Promise<string | null> => {
   for (const ref of keyRefs) {
     const key = await keys.resolve(ref);
     if (key !== null) return key;
   }
   return null;
-}
+};
 
 /**
  * An address without a path gets the provider's own path: people give the host of their gateway, or the whole base URL.
  */
-function hostedBaseUrl(own: string, given: string | null): string {
+const hostedBaseUrl = (own: string, given: string | null): string => {
   if (given === null) return own;
   const { pathname } = new URL(given);
   return pathname === "/" ? given.replace(/\/+$/, "") + new URL(own).pathname : given.replace(/\/+$/, "");
-}
+};
 
 /** The address without a trailing slash or `/v1`, which people copy from their runtime's documentation. */
-export function runtimeOrigin(url: string): string {
-  return url.replace(/\/+$/, "").replace(/\/v1$/, "");
-}
+export const runtimeOrigin = (url: string): string => url.replace(/\/+$/, "").replace(/\/v1$/, "");

@@ -24,7 +24,7 @@ export type ProbeOptions = {
   has: readonly Api[];
 };
 
-export async function probeRuntime(options: ProbeOptions, before: RuntimeState | null): Promise<RuntimeState> {
+export const probeRuntime = async (options: ProbeOptions, before: RuntimeState | null): Promise<RuntimeState> => {
   try {
     const models = await options.models(AbortSignal.timeout(PROBE_TIMEOUT_MS));
     // An unchanged list means the same runtime, so its APIs are probed only in a full look.
@@ -38,9 +38,9 @@ export async function probeRuntime(options: ProbeOptions, before: RuntimeState |
       models: before?.models ?? null,
     };
   }
-}
+};
 
-async function presentApis({ address, asks, key, places }: ProbeOptions): Promise<Api[]> {
+const presentApis = async ({ address, asks, key, places }: ProbeOptions): Promise<Api[]> => {
   const secret = await key();
   const headers = {
     "content-type": "application/json",
@@ -58,9 +58,9 @@ async function presentApis({ address, asks, key, places }: ProbeOptions): Promis
   );
   const present = new Set(found.flat());
   return APIS.filter((api) => present.has(api));
-}
+};
 
-async function isThere(url: string, headers: Record<string, string>): Promise<boolean> {
+const isThere = async (url: string, headers: Record<string, string>): Promise<boolean> => {
   const signal = AbortSignal.timeout(PROBE_TIMEOUT_MS);
   const response = await runtimeFetch(url, { method: "POST", headers, body: "{}", signal }).catch(() => null);
   if (response === null) return false;
@@ -69,9 +69,9 @@ async function isThere(url: string, headers: Record<string, string>): Promise<bo
   if (response.status === 404) return /model/i.test(said) && !/not found: \/|404 page/i.test(said);
   if (response.ok) return !/unexpected endpoint/i.test(said);
   return response.status !== 405 && response.status !== 501;
-}
+};
 
-function whyUnavailable(address: string, error: unknown): string {
+const whyUnavailable = (address: string, error: unknown): string => {
   const status = APICallError.isInstance(error) ? error.statusCode : undefined;
   const where = `the runtime at ${address}`;
   if (status === 401 || status === 403) return `${where} refuses the key`;
@@ -79,4 +79,4 @@ function whyUnavailable(address: string, error: unknown): string {
   const reason = lineOf(reasonOf(error), MAX_REASON_CHARS);
   if (APICallError.isInstance(error) && error.cause === undefined) return `${where} is no model runtime: ${reason}`;
   return isNeverReached(error) ? `${where} cannot be reached: ${reason}` : `${where} does not answer: ${reason}`;
-}
+};

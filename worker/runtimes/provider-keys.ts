@@ -9,16 +9,13 @@ export type ProviderKeys = {
 
 const REF = /^provider:([a-z0-9][a-z0-9_.-]{0,63})$/;
 
-export function environmentKeys(env: Readonly<Record<string, string | undefined>>): ProviderKeys {
-  return {
-    resolve: async (ref) => {
-      const name = REF.exec(ref)?.[1];
-      return name === undefined ? null : env[keyVariable(name)]?.trim() || null;
-    },
-  };
-}
+export const environmentKeys = (env: Readonly<Record<string, string | undefined>>): ProviderKeys => ({
+  resolve: async (ref) => {
+    const name = REF.exec(ref)?.[1];
+    return name === undefined ? null : env[keyVariable(name)]?.trim() || null;
+  },
+});
 
 /** `github-models` → `PROVIDER_GITHUB_MODELS_KEY`. */
-export function keyVariable(provider: string): string {
-  return `PROVIDER_${provider.toUpperCase().replace(/[^A-Z0-9]/g, "_")}_KEY`;
-}
+export const keyVariable = (provider: string): string =>
+  `PROVIDER_${provider.toUpperCase().replace(/[^A-Z0-9]/g, "_")}_KEY`;

@@ -7,7 +7,7 @@ import { Fail, FileNotKept, Retry } from "./handler.ts";
 const MAX_CODE_CHARS = 64;
 const MAX_MESSAGE_CHARS = 8_000;
 
-export function failureBy(thrown: unknown): JobFailure {
+export const failureBy = (thrown: unknown): JobFailure => {
   if (thrown instanceof FileNotKept) return thrown.failure;
   const message = startOf(messageOf(thrown), MAX_MESSAGE_CHARS);
   if (thrown instanceof Retry) {
@@ -21,15 +21,15 @@ export function failureBy(thrown: unknown): JobFailure {
   }
   const code = thrown instanceof Fail ? thrown.code : codeOf(thrown);
   return { code: lineOf(code, MAX_CODE_CHARS) || "failed", message, retryable: false };
-}
+};
 
-function messageOf(thrown: unknown): string {
+const messageOf = (thrown: unknown): string => {
   if (thrown instanceof Retry || thrown instanceof Fail) return thrown.message;
   return thrown instanceof Error ? `${thrown.name}: ${thrown.message}` : String(thrown);
-}
+};
 
 /** `TypeError` → `type_error`. */
-function codeOf(thrown: unknown): string {
+const codeOf = (thrown: unknown): string => {
   const name = thrown instanceof Error ? thrown.name : "error";
   return name.replace(/(?<=[a-z0-9])(?=[A-Z])/g, "_").toLowerCase();
-}
+};

@@ -37,7 +37,7 @@ export type FunctionOptions = {
   onStuck: () => void;
 };
 
-export function createFunctionRuntime(given: FunctionOptions): Runtime {
+export const createFunctionRuntime = (given: FunctionOptions): Runtime => {
   const { apis, concurrency, log, onStuck } = given;
   let stuckCount = 0;
   const unavailable = () =>
@@ -77,9 +77,9 @@ export function createFunctionRuntime(given: FunctionOptions): Runtime {
       }
     },
   };
-}
+};
 
-async function runHandler(given: FunctionOptions, task: JobTask, options: RunOptions): Promise<Outcome> {
+const runHandler = async (given: FunctionOptions, task: JobTask, options: RunOptions): Promise<Outcome> => {
   const facts = factsOf(task, given.models);
   const open = (name: string) => name;
   const answer = new Answer({ task, options, files: given.files, empty: null, model: facts.model, open });
@@ -97,10 +97,10 @@ async function runHandler(given: FunctionOptions, task: JobTask, options: RunOpt
   } finally {
     life.isOver = true;
   }
-}
+};
 
 /** What JSON cannot carry fails the job with words. */
-function written(result: unknown, answer: Answer): Outcome {
+const written = (result: unknown, answer: Answer): Outcome => {
   try {
     const value = parseJson(JSON.stringify(result) ?? "null");
     return { ok: true, result: value, ...answer.spent };
@@ -108,15 +108,15 @@ function written(result: unknown, answer: Answer): Outcome {
     const message = `The handler's result is no JSON: ${(error as Error).message}`;
     return failed({ code: "bad_output", message, retryable: false }, answer.spent);
   }
-}
+};
 
-function contextOf(
+const contextOf = (
   given: FunctionOptions,
   task: JobTask,
   options: RunOptions,
   answer: Answer,
   life: { isOver: boolean },
-): Context {
+): Context => {
   const { job } = task;
   const isDeaf = () => life.isOver || options.signal.aborted;
   return {
@@ -141,4 +141,4 @@ function contextOf(
     },
     log: (...words) => given.log(`job ${job.id}: ${format(...words)}`),
   };
-}
+};

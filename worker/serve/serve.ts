@@ -26,7 +26,7 @@ const GRACE_MS = 8_000;
  * Serves jobs with `handler` until it is drained. Resolves when the coordinator has accepted the worker; while there is
  * no coordinator, it keeps trying. @throws Error for wrong options, and when the coordinator refuses the worker.
  */
-export async function serve(options: ServeOptions, handler: Handler): Promise<ServedWorker> {
+export const serve = async (options: ServeOptions, handler: Handler): Promise<ServedWorker> => {
   const { apiUrl, apiKey, identity, apis, log } = settle(options);
   let work: Work | null = null;
   const runtime = createFunctionRuntime({
@@ -58,7 +58,7 @@ export async function serve(options: ServeOptions, handler: Handler): Promise<Se
     process.exitCode = 1;
   });
   return { instance: identity.instance, drain: () => end(GRACE_MS), close: () => end(0) };
-}
+};
 
 /** Strict, so that a mistyped option is not a default without a word. */
 const knownOptions = presenceRequest.pick({ provider: true, models: true, apis: true, tier: true }).extend({
@@ -70,7 +70,7 @@ const knownOptions = presenceRequest.pick({ provider: true, models: true, apis: 
   log: z.custom((given) => given === undefined || typeof given === "function", "must be a function").optional(),
 } satisfies Partial<Record<keyof ServeOptions, z.ZodType>>);
 
-function settle(options: ServeOptions) {
+const settle = (options: ServeOptions) => {
   const { provider, models = [], apis = [], concurrency = 1, tier = null } = options;
   const apiUrl = (options.url ?? (process.env.SERVICE_API_URL || LOCAL_URL)).replace(/\/+$/, "");
   if (!isAddress(apiUrl)) throw new Error(`url: "${apiUrl}" ${NOT_AN_ADDRESS}`);
@@ -91,4 +91,4 @@ function settle(options: ServeOptions) {
     version: VERSION,
   };
   return { apiUrl, apiKey, identity, apis, log };
-}
+};

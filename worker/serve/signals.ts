@@ -20,11 +20,11 @@ const handle = (signal: NodeJS.Signals): void => {
 };
 
 /** @returns what takes it back. */
-export function drainOnSignal(drain: Drain): () => void {
+export const drainOnSignal = (drain: Drain): (() => void) => {
   if (draining.size === 0) for (const signal of SIGNALS) process.on(signal, handle);
   draining.add(drain);
   return () => {
     draining.delete(drain);
     if (draining.size === 0 && !isLeaving) for (const signal of SIGNALS) process.off(signal, handle);
   };
-}
+};

@@ -5,6 +5,5 @@ const BASE_MS = 500;
 const CEILING_MS = 30_000;
 
 /** @param failures how many tries failed in a row, 0 for the first wait. @param random in [0, 1). */
-export function backoffMs(failures: number, random: number): number {
-  return Math.round(random * Math.min(CEILING_MS, BASE_MS * 2 ** Math.min(failures, 16)));
-}
+export const backoffMs = (failures: number, random: number): number =>
+  Math.round(random * Math.min(CEILING_MS, BASE_MS * 2 ** Math.min(failures, 16)));

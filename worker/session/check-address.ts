@@ -12,7 +12,7 @@ export type AddressCheck =
   /** Trying again cannot help. */
   | { kind: "wrong"; reason: string };
 
-export async function checkAddress(apiUrl: string, send: typeof fetch = fetch): Promise<AddressCheck> {
+export const checkAddress = async (apiUrl: string, send: typeof fetch = fetch): Promise<AddressCheck> => {
   let response: Response;
   let body: unknown;
   try {
@@ -30,8 +30,7 @@ export async function checkAddress(apiUrl: string, send: typeof fetch = fetch): 
   }
   const what = `what answers at SERVICE_API_URL ${apiUrl} is not a Signalbox coordinator: GET /health answered HTTP ${status}`;
   return { kind: "wrong", reason: `${what}. Set it to the address that the coordinator prints when it starts` };
-}
+};
 
-export function nothingAnswers(apiUrl: string, reason: string): string {
-  return `nothing answers at ${apiUrl} (SERVICE_API_URL): ${reason}`;
-}
+export const nothingAnswers = (apiUrl: string, reason: string): string =>
+  `nothing answers at ${apiUrl} (SERVICE_API_URL): ${reason}`;

@@ -10,20 +10,17 @@ export interface Coordinator {
   readonly apiKey: string;
 }
 
-export function openSocket({ apiUrl, apiKey }: Coordinator, path: string, maxReceivedBytes: number): WebSocket {
-  return new WebSocket(`${apiUrl.replace(/^http/, "ws")}${path}`, {
+export const openSocket = ({ apiUrl, apiKey }: Coordinator, path: string, maxReceivedBytes: number): WebSocket =>
+  new WebSocket(`${apiUrl.replace(/^http/, "ws")}${path}`, {
     headers: { authorization: `Bearer ${apiKey}` },
     handshakeTimeout: HANDSHAKE_TIMEOUT_MS,
     maxPayload: maxReceivedBytes,
     perMessageDeflate: false,
   });
-}
 
 /** `connect` is for the worker's messages, `stream` for what its jobs write. */
-export function coordinatorSocket(
+export const coordinatorSocket = (
   settings: SessionSettings,
   door: "connect" | "stream",
   maxReceivedBytes: number,
-): WebSocket {
-  return openSocket(settings, `/api/workers/${encodeURIComponent(settings.instance)}/${door}`, maxReceivedBytes);
-}
+): WebSocket => openSocket(settings, `/api/workers/${encodeURIComponent(settings.instance)}/${door}`, maxReceivedBytes);

@@ -51,12 +51,12 @@ const SENT: {
 export type HttpSessionOptions = HttpLineOptions & { random?: () => number };
 
 /** A server that refuses a WebSocket may not be a coordinator at all. */
-export async function openHttpSession(options: HttpSessionOptions, host: SessionHost): Promise<Opened> {
+export const openHttpSession = async (options: HttpSessionOptions, host: SessionHost): Promise<Opened> => {
   const checked = await checkAddress(options.apiUrl, options.fetch);
   if (checked.kind === "wrong") return { ok: false, kind: "refused", reason: checked.reason };
   if (checked.kind === "unreachable") return { ok: false, kind: "unreachable", reason: checked.reason };
   return { ok: true, session: new HttpSession(options, host) };
-}
+};
 
 const laneOf = (message: Sendable): string => {
   if ("task_id" in message) return message.task_id;

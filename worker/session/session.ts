@@ -42,25 +42,29 @@ export type SessionSettings = { apiUrl: string; apiKey: string; instance: string
  * 401 and 403 end the worker, because every new try would be refused, too. A redirect, and 410 of a tenant that has
  * moved, mean that the address is wrong.
  */
-export function isRefusal(status: number): boolean {
-  return status === 401 || status === 403 || status === 410 || (status >= 300 && status < 400);
-}
+export const isRefusal = (status: number): boolean =>
+  status === 401 || status === 403 || status === 410 || (status >= 300 && status < 400);
 
-export function explainRefusal(status: number, detail: string, settings: SessionSettings, location?: string): string {
+export const explainRefusal = (
+  status: number,
+  detail: string,
+  settings: SessionSettings,
+  location?: string,
+): string => {
   const said = detail === "" ? "" : ` (${detail})`;
   if (status === 401) return `${settings.apiUrl} refused the key: set SERVICE_API_KEY to a valid key${said}`;
   if (status === 403)
     return `the key in SERVICE_API_KEY may not act as a worker: use one of role worker or standard${said}`;
   if (status === 410) return `set SERVICE_API_URL to the new address${said}`;
   return `${settings.apiUrl} redirects to ${location ?? "another address"}: set SERVICE_API_URL to the coordinator's own address`;
-}
+};
 
 /** The `detail` or `title` of a problem document, or an empty text. */
-export function problemDetail(body: string): string {
+export const problemDetail = (body: string): string => {
   try {
     const { detail, title } = JSON.parse(body) as { detail?: unknown; title?: unknown };
     return typeof detail === "string" && detail !== "" ? detail : typeof title === "string" ? title : "";
   } catch {
     return "";
   }
-}
+};

@@ -33,7 +33,7 @@ const CLOSE_TIMEOUT_MS = 2_000;
 /** A name that another key's worker has for the moment, and overload: over HTTP it would be the same. Any other answer may be a proxy without WebSockets. */
 const PASSES: ReadonlySet<number> = new Set([409, 429, 503]);
 
-export function openSocketSession(settings: SessionSettings, host: SessionHost): Promise<Opened> {
+export const openSocketSession = (settings: SessionSettings, host: SessionHost): Promise<Opened> => {
   const socket = coordinatorSocket(settings, "connect", MAX_RECEIVED_BYTES);
   return new Promise((resolve) => {
     socket.once("open", () => resolve({ ok: true, session: sessionOver(socket, settings, host) }));
@@ -56,9 +56,9 @@ export function openSocketSession(settings: SessionSettings, host: SessionHost):
       else resolve({ ok: false, kind: "unreachable", reason: nothingAnswers(settings.apiUrl, reason) });
     });
   });
-}
+};
 
-function sessionOver(socket: WebSocket, settings: SessionSettings, host: SessionHost): Session {
+const sessionOver = (socket: WebSocket, settings: SessionSettings, host: SessionHost): Session => {
   let queue: WorkerMessage[] = [];
   let pongDue: NodeJS.Timeout | undefined;
   let isDead = false;
@@ -108,19 +108,19 @@ function sessionOver(socket: WebSocket, settings: SessionSettings, host: Session
       setTimeout(() => socket.terminate(), CLOSE_TIMEOUT_MS).unref();
     },
   };
-}
+};
 
-function endingOf(code: number, reason: string, settings: SessionSettings): Ending {
+const endingOf = (code: number, reason: string, settings: SessionSettings): Ending => {
   if (code === closeCodes.keyEnded) return { kind: "refused", reason: explainRefusal(401, reason, settings) };
   if (code === closeCodes.replaced) {
     const said = `another worker process connected as "${settings.instance}"`;
     return { kind: "refused", reason: `${said}: give each process its own --instance` };
   }
   return { kind: "lost", reason: `the connection closed (${code}${reason === "" ? "" : ` ${reason}`})` };
-}
+};
 
 /** Messages as frames, in order: one message as it is, several as an array, each within the contract's size limit. */
-export function frames(messages: readonly WorkerMessage[]): string[] {
+export const frames = (messages: readonly WorkerMessage[]): string[] => {
   const out: string[] = [];
   let batch: string[] = [];
   let bytes = 0;
@@ -138,19 +138,19 @@ export function frames(messages: readonly WorkerMessage[]): string[] {
   }
   finish();
   return out;
-}
+};
 
 /** Unreadable messages are skipped one by one: a newer coordinator may send kinds that this worker does not know. */
-function parseFrame(text: string): CoordinatorMessage[] {
+const parseFrame = (text: string): CoordinatorMessage[] => {
   if (text === "pong") return [];
   const frame = parseJson(text);
   return (Array.isArray(frame) ? frame : [frame]).flatMap((message) => {
     const parsed = coordinatorMessage.safeParse(message);
     return parsed.success ? [parsed.data] : [];
   });
-}
+};
 
-function readStart(response: NodeJS.ReadableStream, done: (body: string) => void): void {
+const readStart = (response: NodeJS.ReadableStream, done: (body: string) => void): void => {
   let body = "";
   const finish = () => {
     clearTimeout(timer);
@@ -162,4 +162,4 @@ function readStart(response: NodeJS.ReadableStream, done: (body: string) => void
   });
   response.once("end", finish);
   response.once("error", finish);
-}
+};

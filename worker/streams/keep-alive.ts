@@ -7,7 +7,7 @@ const PING_EVERY_MS = 15_000;
 /** A slow uplink full of output may delay a pong, so one that is missing is not enough. */
 const MAX_UNANSWERED = 2;
 
-export function keepAlive(socket: WebSocket): void {
+export const keepAlive = (socket: WebSocket): void => {
   let unanswered = 0;
   const beat = () => {
     if (unanswered >= MAX_UNANSWERED) {
@@ -24,4 +24,4 @@ export function keepAlive(socket: WebSocket): void {
     unanswered = 0;
   });
   socket.once("close", () => clearInterval(pings));
-}
+};

@@ -5,9 +5,8 @@ import { DataLine } from "./data-line.ts";
 import { HttpStreams } from "./http-streams.ts";
 import type { Streams } from "./streams.ts";
 
-export function openStreams(settings: SessionSettings, log: (line: string) => void): Streams {
-  return new DataLine(settings, () => {
+export const openStreams = (settings: SessionSettings, log: (line: string) => void): Streams =>
+  new DataLine(settings, () => {
     log("streams go over HTTP: no WebSocket for the data line");
     return new HttpStreams(settings);
   });
-}

@@ -4,6 +4,7 @@
 import { type FileResource, presentFile } from "../../../contract/file.ts";
 import {
   type FileRecord,
+  type FilesHeld,
   type FileView,
   fits,
   MAX_FILE_BYTES,
@@ -20,7 +21,7 @@ const ENDED_A_SWEEP = 500;
 
 export interface NewFile {
   readonly id: string;
-  /** As the request declares them; null if it does not. */
+  /** As the request declares them, or as many as it needs so far; null if it does not say. */
   readonly bytes: number | null;
   /** The address of the request. */
   readonly origin: string;
@@ -51,33 +52,40 @@ export interface ArrivedFile {
 export const announceFile = (turn: Turn, file: NewFile): Result<Announced, Refusal> =>
   announce(turn, file, { jobId: null, ownerKeyId: turn.caller.keyId });
 
-/** Room is taken before the bytes are sent. */
+/** The files beside this one. */
+const heldBeside = (turn: Turn, file: FileRecord | null): FilesHeld => {
+  const held = turn.store.files.held();
+  return file === null ? held : { count: held.count - 1, bytes: held.bytes - file.bytes };
+};
+
+/** Room is taken before the bytes are sent. What does not say how long it is is announced again as it comes, with more. */
 export const announce = (
   turn: Turn,
   { id, bytes, origin, upload }: NewFile,
   of: Pick<FileRecord, "jobId" | "ownerKeyId">,
 ): Result<Announced, Refusal> => {
   const { maxBytes } = turn.memory.config.files;
-  const held = turn.store.files.held();
+  const before = turn.store.files.find(id);
+  const held = heldBeside(turn, before);
   const room = fits(held, bytes ?? 0, maxBytes);
   if (!room.ok) return room;
-  const announced: FileRecord = {
+  const createdAt = before?.createdAt ?? turn.nowAt;
+  const expiresAt = createdAt + RECEIVING_MS;
+  turn.store.files.put({
     id,
     name: "",
     contentType: "",
     purpose: null,
     bytes: bytes ?? 0,
     sha256: null,
-    createdAt: turn.nowAt,
-    expiresAt: turn.nowAt + RECEIVING_MS,
+    createdAt,
+    expiresAt,
     keyId: turn.caller.keyId,
     ...of,
     origin,
     upload: upload ?? null,
-  };
-  turn.store.files.put(announced);
-  turn.due(announced.expiresAt);
-  const { createdAt, expiresAt } = announced;
+  });
+  turn.due(expiresAt);
   return ok({ maxBytes: Math.min(MAX_FILE_BYTES, maxBytes - held.bytes), createdAt, expiresAt });
 };
 
@@ -86,20 +94,19 @@ export const finishFile = (turn: Turn, arrived: ArrivedFile): Result<FileResourc
   return file.ok ? ok(presentFile(file.value)) : file;
 };
 
-/** All bytes are stored. Repeating it changes nothing. */
+/** All bytes are stored: from now on the file exists, and its life is counted. Repeating it changes nothing. */
 export const arrive = (turn: Turn, arrived: ArrivedFile): Result<FileRecord, Refusal> => {
   const { id, lifeMs, ...facts } = arrived;
   const announced = turn.store.files.find(id);
   if (announced === null || announced.keyId !== turn.caller.keyId) return err(notFound("file", id));
   if (announced.sha256 !== null) return ok(announced);
-  const held = turn.store.files.held();
-  const others = { count: held.count - 1, bytes: held.bytes - announced.bytes };
-  const room = fits(others, facts.bytes, turn.memory.config.files.maxBytes);
+  const room = fits(heldBeside(turn, announced), facts.bytes, turn.memory.config.files.maxBytes);
   if (!room.ok) {
     drop(turn, announced);
     return room;
   }
-  const file: FileRecord = { ...announced, ...facts, upload: null, expiresAt: turn.nowAt + lifeMs };
+  const { nowAt } = turn;
+  const file: FileRecord = { ...announced, ...facts, upload: null, createdAt: nowAt, expiresAt: nowAt + lifeMs };
   turn.store.files.put(file);
   turn.due(file.expiresAt);
   return ok(file);

@@ -2,7 +2,7 @@
 
 import type { ClaimAnswer, CompleteAndClaimAnswer } from "../../../contract/fleet/worker.ts";
 import type { Member } from "../../../domain/fleet/fleet.ts";
-import { firstRefusal } from "../../../domain/routing/routing-filter.ts";
+import { firstRefusal } from "../../../domain/routing/filters.ts";
 import type { Json } from "../../../domain/words/json.ts";
 import { notFound, type Refusal } from "../../../domain/words/refusal.ts";
 import { err, ok, type Result } from "../../../domain/words/result.ts";

@@ -3,15 +3,16 @@
 import { type JobResource, presentJob } from "../../../contract/jobs/job.ts";
 import { keepsResult } from "../../../domain/front-door/front-door.ts";
 import type { StoredResponse } from "../../../domain/front-door/stored-response.ts";
-import { createJob, type Decision, type Job, type JobError, type NewJob } from "../../../domain/job/job.ts";
+import type { Decision, Job, JobError } from "../../../domain/job/job.ts";
 import type { FrontDoorFacts, ModelChoice, Tried } from "../../../domain/job/job-facts.ts";
+import { createJob, type NewJob } from "../../../domain/job/new-job.ts";
 import { permit } from "../../../domain/killswitch.ts";
 import { isOnlyFull } from "../../../domain/routing/explanation.ts";
 import type { RoutePolicy } from "../../../domain/routing/filter.ts";
 import { type Api, isOptional } from "../../../domain/words/api.ts";
 import { isFinal, type JobStatus } from "../../../domain/words/job-status.ts";
 import type { Json } from "../../../domain/words/json.ts";
-import { notFound, type Refusal } from "../../../domain/words/refusal.ts";
+import type { Refusal } from "../../../domain/words/refusal.ts";
 import type { Priority, Tier } from "../../../domain/words/requirements.ts";
 import { err, ok, type Result } from "../../../domain/words/result.ts";
 import { isTakenBySomebody, triedOf } from "../../placing/next-choice.ts";
@@ -162,10 +163,8 @@ const refuseUnoffered = (turn: Turn, api: Api): Result<null, Refusal> => {
       .answering(api)
       ?.members()
       .some((slot) => !isSilent(turn, fleet.at(slot)));
-  return isOffered === true ? ok(null) : err(noSuchApi(api));
+  return isOffered === true ? ok(null) : err({ code: "api_not_offered", api });
 };
-
-const noSuchApi = (api: Api): Refusal => notFound("worker for", `/v1/${api}`);
 
 const open = (turn: Turn, request: Asking): Result<{ job: JobResource }, Refusal> => {
   const isBackground = request.response?.isBackground === true;
@@ -194,7 +193,7 @@ const open = (turn: Turn, request: Asking): Result<{ job: JobResource }, Refusal
     return presented(admitTo(turn, created, choice));
   }
   const mayWait = !isOptional(request.api) || isOnlyFull(turn.memory.fleet, routeRequest(turn, created.job), policy);
-  if (!mayWait) return err(noSuchApi(request.api));
+  if (!mayWait) return err({ code: "api_not_offered", api: request.api });
   if (created.job.queueUntilAt === turn.nowAt) return err(refusedAtOnce(turn, created.job));
   const grouped = refuseGroups(turn, [created.job.groupKey]);
   if (!grouped.ok) return grouped;

@@ -3,8 +3,9 @@
 import { type JobResource, presentJob } from "../../../contract/jobs/job.ts";
 import { isOffline } from "../../../domain/fleet/worker.ts";
 import { keepsResult, keptPayload } from "../../../domain/front-door/front-door.ts";
-import { createJob, type Decision, isLeased, type Job, type NewJob } from "../../../domain/job/job.ts";
+import { type Decision, isLeased, type Job } from "../../../domain/job/job.ts";
 import { cancelJob, type JobPatch, patchJob, retryJob } from "../../../domain/job/job-command.ts";
+import { createJob, type NewJob } from "../../../domain/job/new-job.ts";
 import { permit } from "../../../domain/killswitch.ts";
 import { explainClosest } from "../../../domain/routing/explanation.ts";
 import type { RoutePolicy } from "../../../domain/routing/filter.ts";

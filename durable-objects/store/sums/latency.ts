@@ -1,13 +1,21 @@
-// Slots of latency: one row for each dimension and span of time.
+// Slots of latency: one row for each span of time, because each drain stores those that are being filled.
 
-import { type Dimension, MEASURES, type Measured, noMeasures, type Slot } from "../../../domain/insight/latency.ts";
+import {
+  DIMENSIONS,
+  type Dimension,
+  MEASURES,
+  type Measured,
+  noMeasures,
+  type Slot,
+  type Slots,
+} from "../../../domain/insight/latency.ts";
 import { SLOT_KINDS, SLOTS, type SlotKind } from "../../../domain/insight/slots.ts";
-import { all, first, type Sql } from "../sql.ts";
+import { all, first, type Row, type Sql } from "../sql.ts";
 
 /** A value's jobs, then each measure's buckets: `[bucket, count, bucket, count, …]`. */
 type Written = readonly (readonly [value: string, jobs: number, ...measures: number[][]])[];
 
-export const writeSlot = (slot: Slot): string =>
+const writeSlot = (slot: Slot): string =>
   JSON.stringify(
     [...slot].map(([value, measured]) => [
       value,
@@ -16,7 +24,7 @@ export const writeSlot = (slot: Slot): string =>
     ]) satisfies Written,
   );
 
-export const readSlot = (text: string): Slot =>
+const readSlot = (text: string): Slot =>
   new Map(
     (JSON.parse(text) as Written).map(([value, jobs, ...measures]) => {
       const measured: Measured = { ...noMeasures(), jobs };
@@ -29,27 +37,35 @@ export const readSlot = (text: string): Slot =>
     }),
   );
 
+export const writeSlots = (slots: Slots): string =>
+  `{${DIMENSIONS.map((by) => `"${by}":${writeSlot(slots[by])}`).join(",")}}`;
+
+/** A row of an earlier release lacks dimensions without values. */
+const ofDimension = (by: Dimension): string => `COALESCE(body -> '$.${by}', '[]') AS ${by}`;
+
+const readSlots = (row: Row): Slots => ({
+  model: readSlot(row.model as string),
+  provider: readSlot(row.provider as string),
+  worker: readSlot(row.worker as string),
+  tag: readSlot(row.tag as string),
+});
+
 export const latencyTable = (sql: Sql) => ({
-  find: (kind: SlotKind, by: Dimension, at: number): Slot | null => {
-    const row = first(sql, "SELECT body FROM latency WHERE kind = ? AND dimension = ? AND at = ?", kind, by, at);
-    return row === null ? null : readSlot(row.body as string);
+  find: (kind: SlotKind, at: number): Slots | null => {
+    const columns = DIMENSIONS.map(ofDimension).join(", ");
+    const row = first(sql, `SELECT ${columns} FROM latency WHERE kind = ? AND at = ?`, kind, at);
+    return row === null ? null : readSlots(row);
   },
 
-  put: (kind: SlotKind, by: Dimension, at: number, slot: Slot): void => {
-    sql.exec(
-      "INSERT OR REPLACE INTO latency (kind, dimension, at, body) VALUES (?, ?, ?, ?)",
-      kind,
-      by,
-      at,
-      writeSlot(slot),
-    );
+  put: (kind: SlotKind, at: number, slots: Slots): void => {
+    sql.exec("INSERT OR REPLACE INTO latency (kind, at, body) VALUES (?, ?, ?)", kind, at, writeSlots(slots));
   },
 
   /** Oldest first. */
-  since: (kind: SlotKind, by: Dimension, at: number): { readonly at: number; readonly slot: Slot }[] =>
-    all(sql, "SELECT at, body FROM latency WHERE kind = ? AND dimension = ? AND at >= ? ORDER BY at", kind, by, at).map(
-      (row) => ({ at: row.at as number, slot: readSlot(row.body as string) }),
-    ),
+  since: (kind: SlotKind, by: Dimension, at: number): { readonly at: number; readonly slot: Slot }[] => {
+    const query = `SELECT at, ${ofDimension(by)} FROM latency WHERE kind = ? AND at >= ? ORDER BY at`;
+    return all(sql, query, kind, at).map((row) => ({ at: row.at as number, slot: readSlot(row[by] as string) }));
+  },
 
   removeOld: (nowAt: number): void => {
     for (const kind of SLOT_KINDS)

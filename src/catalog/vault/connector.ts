@@ -31,7 +31,7 @@ export type VaultConnector = {
 /** On the edge create one connector per invocation, because its pending work belongs to the request that began it. */
 export type VaultOptions = { source: SecretSource; fetch: (request: Request) => Promise<Response>; now: () => number };
 
-export function vaultConnector(options: VaultOptions): VaultConnector {
+export const vaultConnector = (options: VaultOptions): VaultConnector => {
   const read = cachedReader(options.source, options.now);
   return {
     fetch: async (request, auth, allowedHosts) => {
@@ -56,9 +56,9 @@ export function vaultConnector(options: VaultOptions): VaultConnector {
       return send(options.fetch, keyed, reading.secret);
     },
   };
-}
+};
 
-function withKey(request: Request, url: URL, header: string, secret: string): Request | null {
+const withKey = (request: Request, url: URL, header: string, secret: string): Request | null => {
   if (!/^[\x21-\x7e]+$/.test(secret)) return null;
   if (header.startsWith("query:")) {
     url.searchParams.set(header.slice("query:".length), secret);
@@ -68,9 +68,9 @@ function withKey(request: Request, url: URL, header: string, secret: string): Re
   if (header === "bearer") keyed.headers.set("authorization", `Bearer ${secret}`);
   else keyed.headers.set(header, secret);
   return keyed;
-}
+};
 
-async function send(fetch: VaultOptions["fetch"], request: Request, secret: string | null): Promise<VaultOutcome> {
+const send = async (fetch: VaultOptions["fetch"], request: Request, secret: string | null): Promise<VaultOutcome> => {
   try {
     const response = await fetch(new Request(request, { redirect: "manual", signal: request.signal }));
     return { ok: true, response, isKeyed: secret !== null, holdsKey: tracer(secret ?? "") };
@@ -80,16 +80,16 @@ async function send(fetch: VaultOptions["fetch"], request: Request, secret: stri
     const what = request.signal.aborted ? "did not answer in time" : "could not be reached";
     return { ok: false, code: "network", detail: `${where} ${what}` };
   }
-}
+};
 
-function tracer(secret: string): (text: string) => boolean {
+const tracer = (secret: string): ((text: string) => boolean) => {
   if (secret.length < TRACEABLE_SECRET_LENGTH) return () => false;
   const forms = secretForms(secret);
   return (text) => forms.some((form) => text.includes(form));
-}
+};
 
 /** Caches what was read briefly, in memory only, and asks the source once for concurrent readers of a name. */
-function cachedReader(source: SecretSource, now: () => number): (name: string) => Promise<SecretReading> {
+const cachedReader = (source: SecretSource, now: () => number): ((name: string) => Promise<SecretReading>) => {
   const entries = new Map<string, { reading: Promise<SecretReading>; until: number }>();
   return (name) => {
     const kept = entries.get(name);
@@ -109,4 +109,4 @@ function cachedReader(source: SecretSource, now: () => number): (name: string) =
     });
     return reading;
   };
-}
+};

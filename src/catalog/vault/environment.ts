@@ -2,13 +2,11 @@
 
 import { type SecretReading, type SecretSource, variableName } from "./secret-source.ts";
 
-export function environmentSecrets(env: Readonly<Record<string, unknown>>): SecretSource {
-  return {
-    read: async (name): Promise<SecretReading> => {
-      const variable = variableName(name);
-      const value = Object.hasOwn(env, variable) ? env[variable] : undefined;
-      if (typeof value === "string" && value.trim() !== "") return { kind: "found", secret: value.trim() };
-      return { kind: "missing", detail: `no key for provider:${name}: set ${variable}` };
-    },
-  };
-}
+export const environmentSecrets = (env: Readonly<Record<string, unknown>>): SecretSource => ({
+  read: async (name): Promise<SecretReading> => {
+    const variable = variableName(name);
+    const value = Object.hasOwn(env, variable) ? env[variable] : undefined;
+    if (typeof value === "string" && value.trim() !== "") return { kind: "found", secret: value.trim() };
+    return { kind: "missing", detail: `no key for provider:${name}: set ${variable}` };
+  },
+});

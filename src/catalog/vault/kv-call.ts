@@ -24,7 +24,7 @@ export type KvCall = (
   options: { token?: string; body?: unknown },
 ) => Promise<KvAnswer | Extract<SecretReading, { kind: "unavailable" | "refused" }>>;
 
-export function kvCaller(server: KvServer): KvCall {
+export const kvCaller = (server: KvServer): KvCall => {
   const base = `${server.address.replace(/\/+$/, "")}/v1/`;
   return async (method, path, { token, body }) => {
     const headers = new Headers({ "x-vault-request": "true", accept: "application/json" });
@@ -44,9 +44,9 @@ export function kvCaller(server: KvServer): KvCall {
       clear();
     }
   };
-}
+};
 
-async function answerOf(response: Response, signal: AbortSignal): ReturnType<KvCall> {
+const answerOf = async (response: Response, signal: AbortSignal): ReturnType<KvCall> => {
   const away = whyAway(response.status);
   if (away !== null) {
     discardBody(response);
@@ -58,14 +58,13 @@ async function answerOf(response: Response, signal: AbortSignal): ReturnType<KvC
   if (body === undefined)
     return { kind: "refused", detail: "the vault's address answers with something other than JSON" };
   return { status: response.status, body };
-}
+};
 
-export function field(value: unknown, key: string): unknown {
-  return isObject(value) && Object.hasOwn(value, key) ? (value[key] ?? undefined) : undefined;
-}
+export const field = (value: unknown, key: string): unknown =>
+  isObject(value) && Object.hasOwn(value, key) ? (value[key] ?? undefined) : undefined;
 
 /** 412 is a read that is not replicated yet, 472 and 473 are standbys, 503 is sealed or in maintenance. */
-function whyAway(status: number): string | null {
+const whyAway = (status: number): string | null => {
   if (status === 0 || (status >= 300 && status < 400)) {
     return "the vault redirects: set its address to the active node or to a load balancer";
   }
@@ -74,4 +73,4 @@ function whyAway(status: number): string | null {
   if (status === 503) return "the vault is sealed or in maintenance";
   if (status >= 500) return `the vault answered ${status}`;
   return null;
-}
+};

@@ -17,7 +17,7 @@ export type KvLogin = {
   forget(token: string): boolean;
 };
 
-export function kvLogin(auth: KvAuth, call: KvCall, now: () => number): KvLogin {
+export const kvLogin = (auth: KvAuth, call: KvCall, now: () => number): KvLogin => {
   if (auth.kind === "token") {
     return { token: async () => ({ kind: "token", token: auth.token }), forget: () => false };
   }
@@ -43,13 +43,13 @@ export function kvLogin(auth: KvAuth, call: KvCall, now: () => number): KvLogin 
       return true;
     },
   };
-}
+};
 
 type Login =
   | { kind: "login"; token: string; leaseSeconds: number }
   | Extract<SecretReading, { kind: "refused" | "unavailable" }>;
 
-async function appRoleLogin(auth: Extract<KvAuth, { kind: "approle" }>, call: KvCall): Promise<Login> {
+const appRoleLogin = async (auth: Extract<KvAuth, { kind: "approle" }>, call: KvCall): Promise<Login> => {
   const mount = (auth.mount ?? "approle").replace(/^\/+|\/+$/g, "");
   const body = { role_id: auth.roleId, secret_id: auth.secretId };
   const answer = await call("POST", `auth/${mount}/login`, { body });
@@ -63,4 +63,4 @@ async function appRoleLogin(auth: Extract<KvAuth, { kind: "approle" }>, call: Kv
   const lease = field(field(answer.body, "auth"), "lease_duration");
   if (typeof token !== "string") return { kind: "refused", detail: "the vault's AppRole login returned no token" };
   return { kind: "login", token, leaseSeconds: typeof lease === "number" && lease > 0 ? lease : 0 };
-}
+};

@@ -13,7 +13,7 @@ const KV_MOUNT = "secret";
 const KV_PREFIX = "signalbox/providers";
 const KV_FIELD = "key";
 
-export function kvSecrets(options: KvOptions): SecretSource {
+export const kvSecrets = (options: KvOptions): SecretSource => {
   const call = kvCaller(options);
   const login = kvLogin(options.auth, call, options.now);
   const mount = trimSlashes(options.mount ?? KV_MOUNT);
@@ -26,19 +26,19 @@ export function kvSecrets(options: KvOptions): SecretSource {
       return explainSecret(answer, mount, path);
     },
   };
-}
+};
 
 /** A 403 may only mean that the token has expired: log in again once. */
-async function readOnceMore(call: KvCall, login: KvLogin, path: string): Promise<KvAnswer | SecretReading> {
+const readOnceMore = async (call: KvCall, login: KvLogin, path: string): Promise<KvAnswer | SecretReading> => {
   for (let attempt = 1; ; attempt++) {
     const token = await login.token();
     if (token.kind !== "token") return token;
     const answer = await call("GET", path, { token: token.token });
     if ("kind" in answer || answer.status !== 403 || attempt > 1 || !login.forget(token.token)) return answer;
   }
-}
+};
 
-function explainSecret(answer: KvAnswer, mount: string, path: string): SecretReading {
+const explainSecret = (answer: KvAnswer, mount: string, path: string): SecretReading => {
   const where = `${mount}/${path}`;
   if (answer.status === 200) return secretIn(answer.body, mount, where);
   if (answer.status === 204) return { kind: "missing", detail: `the vault has no secret at ${where}` };
@@ -50,9 +50,9 @@ function explainSecret(answer: KvAnswer, mount: string, path: string): SecretRea
         ? `the vault refuses to read ${where}: its token has expired, or its policy lacks read on ${mount}/data/${path}`
         : `the vault answered ${answer.status} for ${where}`,
   };
-}
+};
 
-function secretIn(body: unknown, mount: string, where: string): SecretReading {
+const secretIn = (body: unknown, mount: string, where: string): SecretReading => {
   const outer = field(body, "data");
   const data = field(outer, "data");
   if (data === undefined && typeof field(outer, KV_FIELD) === "string") {
@@ -72,9 +72,9 @@ function secretIn(body: unknown, mount: string, where: string): SecretReading {
       .split(/[\s,]+/)
       .filter(Boolean),
   };
-}
+};
 
-function explain404(body: unknown, mount: string, where: string): SecretReading {
+const explain404 = (body: unknown, mount: string, where: string): SecretReading => {
   const metadata = field(field(body, "data"), "metadata");
   if (field(metadata, "destroyed") === true) {
     return { kind: "missing", detail: `the vault's secret at ${where} is destroyed: write a new version` };
@@ -87,8 +87,6 @@ function explain404(body: unknown, mount: string, where: string): SecretReading 
     return { kind: "refused", detail: `the vault has no secrets engine at ${mount} in this namespace` };
   }
   return { kind: "missing", detail: `the vault has no secret at ${where}` };
-}
+};
 
-function trimSlashes(text: string): string {
-  return text.replace(/^\/+|\/+$/g, "");
-}
+const trimSlashes = (text: string): string => text.replace(/^\/+|\/+$/g, "");

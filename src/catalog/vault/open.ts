@@ -14,7 +14,7 @@ type Tools = { fetch: (request: Request) => Promise<Response>; now: () => number
  * VAULT_ADDR with VAULT_TOKEN, or with VAULT_ROLE_ID and VAULT_SECRET_ID (VAULT_APPROLE_MOUNT, default approle);
  * VAULT_NAMESPACE; VAULT_KV_MOUNT (secret); VAULT_KV_PREFIX (signalbox/providers).
  */
-export function openSecrets(settings: Settings, tools: Tools): SecretSource {
+export const openSecrets = (settings: Settings, tools: Tools): SecretSource => {
   const address = text(settings, "VAULT_ADDR");
   if (address === undefined) return openBindings(settings);
   const auth = kvAuth(settings);
@@ -34,15 +34,15 @@ export function openSecrets(settings: Settings, tools: Tools): SecretSource {
     ...(mount === undefined ? {} : { mount }),
     ...(prefix === undefined ? {} : { prefix }),
   });
-}
+};
 
-function openBindings(settings: Settings): SecretSource {
+const openBindings = (settings: Settings): SecretSource => {
   const environment = environmentSecrets(settings);
   const store = secretsStoreSecrets(settings);
   return { read: (name) => (isStoreBinding(settings[variableName(name)]) ? store : environment).read(name) };
-}
+};
 
-function kvAuth(settings: Settings): KvAuth | null {
+const kvAuth = (settings: Settings): KvAuth | null => {
   const token = text(settings, "VAULT_TOKEN");
   if (token !== undefined) return { kind: "token", token };
   const roleId = text(settings, "VAULT_ROLE_ID");
@@ -50,9 +50,9 @@ function kvAuth(settings: Settings): KvAuth | null {
   if (roleId === undefined || secretId === undefined) return null;
   const mount = text(settings, "VAULT_APPROLE_MOUNT");
   return { kind: "approle", roleId, secretId, ...(mount === undefined ? {} : { mount }) };
-}
+};
 
-function text(settings: Settings, name: string): string | undefined {
+const text = (settings: Settings, name: string): string | undefined => {
   const value = settings[name];
   return typeof value === "string" && value.trim() !== "" ? value.trim() : undefined;
-}
+};

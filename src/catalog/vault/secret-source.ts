@@ -13,11 +13,8 @@ export type SecretReading =
 export type SecretSource = { read(name: string): Promise<SecretReading> };
 
 /** `provider:together-ai` → `together-ai`, or null for a ref that no source understands. */
-export function secretName(ref: string): string | null {
-  return /^provider:([a-z0-9][a-z0-9_-]{0,63})$/.exec(ref)?.[1] ?? null;
-}
+export const secretName = (ref: string): string | null =>
+  /^provider:([a-z0-9][a-z0-9_-]{0,63})$/.exec(ref)?.[1] ?? null;
 
 /** `together-ai` → `PROVIDER_TOGETHER_AI_KEY`, the name of its variable or binding. */
-export function variableName(name: string): string {
-  return `PROVIDER_${name.toUpperCase().replace(/[^A-Z0-9]/g, "_")}_KEY`;
-}
+export const variableName = (name: string): string => `PROVIDER_${name.toUpperCase().replace(/[^A-Z0-9]/g, "_")}_KEY`;

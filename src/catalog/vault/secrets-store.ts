@@ -5,24 +5,21 @@ import { type SecretReading, type SecretSource, variableName } from "./secret-so
 
 type StoreBinding = { get(): Promise<string> };
 
-export function secretsStoreSecrets(env: Readonly<Record<string, unknown>>): SecretSource {
-  return {
-    read: async (name): Promise<SecretReading> => {
-      const variable = variableName(name);
-      const binding = Object.hasOwn(env, variable) ? env[variable] : undefined;
-      if (!isStoreBinding(binding)) {
-        return { kind: "missing", detail: `no key for provider:${name}: bind a Secrets Store secret as ${variable}` };
-      }
-      return readBinding(binding, variable);
-    },
-  };
-}
+export const secretsStoreSecrets = (env: Readonly<Record<string, unknown>>): SecretSource => ({
+  read: async (name): Promise<SecretReading> => {
+    const variable = variableName(name);
+    const binding = Object.hasOwn(env, variable) ? env[variable] : undefined;
+    if (!isStoreBinding(binding)) {
+      return { kind: "missing", detail: `no key for provider:${name}: bind a Secrets Store secret as ${variable}` };
+    }
+    return readBinding(binding, variable);
+  },
+});
 
-export function isStoreBinding(value: unknown): value is StoreBinding {
-  return typeof value === "object" && value !== null && typeof (value as { get?: unknown }).get === "function";
-}
+export const isStoreBinding = (value: unknown): value is StoreBinding =>
+  typeof value === "object" && value !== null && typeof (value as { get?: unknown }).get === "function";
 
-async function readBinding(binding: StoreBinding, variable: string): Promise<SecretReading> {
+const readBinding = async (binding: StoreBinding, variable: string): Promise<SecretReading> => {
   try {
     const secret = await binding.get();
     if (typeof secret === "string" && secret.trim() !== "") return { kind: "found", secret: secret.trim() };
@@ -30,4 +27,4 @@ async function readBinding(binding: StoreBinding, variable: string): Promise<Sec
   } catch {
     return { kind: "unavailable", detail: `the Secrets Store did not return the secret bound as ${variable}` };
   }
-}
+};

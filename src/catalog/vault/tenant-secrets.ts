@@ -1,7 +1,7 @@
 // The keys that calls for one tenant may use: its own, which an admin has set, else the operator's, but only for the
 // tenants that the operator lets use them, so that no tenant spends another's money.
 
-import { unseal, useOf } from "./sealed.ts";
+import { forProviderKey, unseal } from "../../http/sealed.ts";
 import type { SecretReading, SecretSource } from "./secret-source.ts";
 
 const DEFAULT_TENANTS = "default";
@@ -21,13 +21,13 @@ export interface TenantSecrets {
   readonly sealedKey: (provider: string) => Promise<string | null>;
 }
 
-export function tenantSecrets(options: TenantSecrets): SecretSource {
+export const tenantSecrets = (options: TenantSecrets): SecretSource => {
   const { tenant, signingSecret, operators, mayUseOperators, sealedKey } = options;
   return {
     read: async (name): Promise<SecretReading> => {
       const sealed = await sealedKey(name);
       if (sealed !== null) {
-        const secret = await unseal(signingSecret, useOf(tenant, name), sealed);
+        const secret = await unseal(signingSecret, forProviderKey(tenant, name), sealed);
         if (secret !== null) return { kind: "found", secret };
         const detail = `the key for ${name} was sealed with another signing secret: set it again`;
         return { kind: "refused", detail };
@@ -37,4 +37,4 @@ export function tenantSecrets(options: TenantSecrets): SecretSource {
       return { kind: "missing", detail };
     },
   };
-}
+};

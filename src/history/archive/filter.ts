@@ -5,12 +5,15 @@ import { fromIso } from "../../../contract/words/field.ts";
 import { searchTermsOf } from "../../../domain/job/search.ts";
 import type { ArchivedLine } from "./part.ts";
 
+/** A term has letters and digits only. */
+const beginning = (term: string): RegExp => new RegExp(`(?<![\\p{L}\\p{N}])${term}`, "u");
+
 const hasWords = (line: ArchivedLine, q: string): boolean => {
   if (line.id.startsWith(q.trim().toLowerCase())) return true;
-  const terms = searchTermsOf(q).map((term) => term.toLowerCase());
+  const terms = searchTermsOf(q);
   const text = `${line.prompt} ${line.error?.message ?? ""}`.normalize("NFC").toLowerCase();
-  const words = text.split(/[^\p{L}\p{N}]+/u);
-  return terms.length > 0 && terms.every((term) => words.some((word) => word.startsWith(term)));
+  // A list of the words would cost ten times as much, and a page reads many megabytes.
+  return terms.length > 0 && terms.every((term) => beginning(term.toLowerCase()).test(text));
 };
 
 const ranOn = (line: ArchivedLine, provider: string): boolean =>

@@ -47,13 +47,22 @@ export const packPart = (lines: readonly ArchivedLine[]): Promise<Uint8Array<Arr
   return through(new Uint8Array(new TextEncoder().encode(text)), new CompressionStream("gzip"));
 };
 
-export const unpackPart = async (bytes: Uint8Array<ArrayBuffer>): Promise<ArchivedLine[]> => {
-  const text = new TextDecoder().decode(await through(bytes, new DecompressionStream("gzip")));
-  return text
-    .split("\n")
-    .filter((line) => line !== "")
-    .map((line) => JSON.parse(line) as ArchivedLine);
-};
+/** So much of a part is read in one turn of the event loop: a page reads many of them, and others wait meanwhile. */
+const CHARS_A_TURN = 500_000;
+
+/** A part's lines; only those that have `text`. */
+export async function* unpackPart(bytes: Uint8Array<ArrayBuffer>, text = ""): AsyncGenerator<ArchivedLine> {
+  const whole = new TextDecoder().decode(await through(bytes, new DecompressionStream("gzip")));
+  let chars = 0;
+  for (const line of whole.split("\n")) {
+    if (line === "" || !line.includes(text)) continue;
+    yield JSON.parse(line);
+    chars += line.length;
+    if (chars < CHARS_A_TURN) continue;
+    chars = 0;
+    await scheduler.wait(0);
+  }
+}
 
 export const digestOf = async (bytes: Uint8Array<ArrayBuffer>): Promise<string> =>
   hexOf(new Uint8Array(await crypto.subtle.digest("SHA-256", bytes)));

@@ -24,8 +24,14 @@ interface PartRow {
   readonly max_id: string;
 }
 
-const linesOf = async (store: ArchiveStore, tenant: string, part: PartRow): Promise<ArchivedLine[]> =>
-  unpackPart(await partBytes(store, keyOf(tenant, part)));
+async function* linesOf(store: ArchiveStore, tenant: string, part: PartRow, text = ""): AsyncGenerator<ArchivedLine> {
+  const key = keyOf(tenant, part);
+  try {
+    yield* unpackPart(await partBytes(store, key), text);
+  } catch (error) {
+    throw new Error(`${key} of the archive cannot be read: ${error}`);
+  }
+}
 
 const newer = (one: ArchivedLine | undefined, other: ArchivedLine): ArchivedLine =>
   one === undefined || one.version < other.version ? other : one;
@@ -49,7 +55,7 @@ export const findInArchive = (
       .all<PartRow>();
     let found: ArchivedLine | undefined;
     for (const part of results)
-      for (const line of await linesOf(store, tenant, part)) if (line.id === id) found = newer(found, line);
+      for await (const line of linesOf(store, tenant, part, id)) if (line.id === id) found = newer(found, line);
     return found ?? null;
   });
 
@@ -101,7 +107,7 @@ export const listArchive = (
         unread = part.max_id;
         break;
       }
-      for (const line of await linesOf(store, tenant, part)) if (line.id < below) seen.add(line);
+      for await (const line of linesOf(store, tenant, part)) if (line.id < below) seen.add(line);
       seen.forgetRest();
     }
     return pageOf(seen.lines, unread, query);

@@ -9,7 +9,8 @@ import { answer } from "../../http/answer.ts";
 import { signingSecret } from "../../http/auth.ts";
 import { mint, randomId } from "../../http/key-format.ts";
 import { Refused, unwrap } from "../../http/refused.ts";
-import { challengeOf, seal, unseal } from "../../sign-in/sealed.ts";
+import { type SealedFor, seal, unseal } from "../../http/sealed.ts";
+import { challengeOf } from "../../sign-in/pkce.ts";
 import { asks } from "../../tenant/asks.ts";
 import { callTenant } from "../../tenant/tenant.ts";
 import { admission } from "../../tenant/tenant-administration.ts";
@@ -17,6 +18,7 @@ import type { TenantName } from "../../tenant/tenant-object.ts";
 
 const KEYS = "Keys";
 const MAX_BYTES = 4 * 1024;
+const CODE: SealedFor = { purpose: "grant" };
 
 /** What a code says, sealed: an unknown code wakes no tenant. */
 interface Code extends TenantName {
@@ -39,7 +41,7 @@ const grant = endpoint(
     const id = randomId();
     const { role } = unwrap(await callTenant(c.env, token, "grantKey", { id, ...body }));
     const sealed: Code = { tenant: token.tenant, jurisdiction: token.jurisdiction, grantId: id, role };
-    return answer(c, { code: await seal(signingSecret(c.env), "key grant", sealed), role }, 201);
+    return answer(c, { code: await seal(signingSecret(c.env), CODE, JSON.stringify(sealed)), role }, 201);
   },
 );
 
@@ -58,9 +60,9 @@ const redeem = endpoint(
   },
   async (c, { body }) => {
     const secret = signingSecret(c.env);
-    const code = await unseal<Code>(secret, "key grant", body.code);
+    const code = await unseal(secret, CODE, body.code);
     if (code === null) throw new Refused(AUTHENTICATION_FAILED);
-    const { grantId, role, ...name } = code;
+    const { grantId, role, ...name } = JSON.parse(code) as Code;
     const minted = await mint(secret, role, name.tenant, name.jurisdiction);
     const key = { id: minted.id, hash: minted.hash, role };
     const challenge = await challengeOf(body.verifier);

@@ -3,7 +3,6 @@
 import { providerKeyList, providerKeyParam, providerKeyRequest } from "../../../contract/access/provider-key.ts";
 import { notFound } from "../../../domain/words/refusal.ts";
 import { providersOf } from "../../catalog/open.ts";
-import { seal, useOf } from "../../catalog/vault/sealed.ts";
 import { variableName } from "../../catalog/vault/secret-source.ts";
 import { mayUseOperatorsKeys } from "../../catalog/vault/tenant-secrets.ts";
 import { type Endpoint, endpoint } from "../../endpoint/router.ts";
@@ -11,6 +10,7 @@ import type { Env } from "../../env.ts";
 import { answer } from "../../http/answer.ts";
 import { signingSecret } from "../../http/auth.ts";
 import { Refused, unwrap } from "../../http/refused.ts";
+import { forProviderKey, seal } from "../../http/sealed.ts";
 import { asks } from "../../tenant/asks.ts";
 import { callTenant } from "../../tenant/tenant.ts";
 
@@ -32,7 +32,7 @@ const put = endpoint(
   },
   async (c, { params: { provider }, body, token }) => {
     if (!providersOf(c.env).has(provider)) throw new Refused(notFound("provider", provider));
-    const sealed = await seal(signingSecret(c.env), useOf(token.tenant, provider), body.key);
+    const sealed = await seal(signingSecret(c.env), forProviderKey(token.tenant, provider), body.key);
     unwrap(await callTenant(c.env, token, "putProviderKey", { provider, sealed }));
     return c.body(null, 204);
   },

@@ -2,6 +2,7 @@
 
 import { sessionAnswer, sessionRequest } from "../../../contract/access/session.ts";
 import type { Refusal } from "../../../domain/words/refusal.ts";
+import { UNAUTHORIZED } from "../../endpoint/openapi.ts";
 import { type Endpoint, endpoint } from "../../endpoint/router.ts";
 import { answer } from "../../http/answer.ts";
 import { type AppContext, refuseForeignOrigin, sessionOf, signingSecret } from "../../http/auth.ts";
@@ -39,7 +40,7 @@ const signIn = endpoint(
     description: "Sets a cookie (HttpOnly, SameSite=Strict) that lasts at most 12 hours and ends with its key.",
     body: sessionRequest,
     answers: { 200: { description: "Who is signed in: name, role and tenant.", schema: sessionAnswer } },
-    refuses: ["authentication_failed", "key_revoked", "key_rotated", "key_suspended", "forbidden", "overloaded"],
+    refuses: [...UNAUTHORIZED, "forbidden", "overloaded"],
   },
   async (c, { body }) => {
     refuseForeignOrigin(c);

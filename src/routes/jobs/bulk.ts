@@ -31,8 +31,7 @@ const changeMany = endpoint(
     tag: "Jobs",
     ...asks("changeJobs", "count_changed", "idempotency_key_reused", "history_unavailable"),
     summary: "Retry or cancel all jobs that match a filter",
-    description:
-      "At most 1 000 jobs per call, oldest first; call again while `remaining` is above 0. `expected` is the number that you saw: if another number matches now, nothing is changed.",
+    description: "At most 1 000 jobs per call, oldest first.",
     headers: idempotencyHeader,
     body: bulkRequest,
     answers: { 200: { description: "How many jobs matched, changed and were refused.", schema: bulkReport } },

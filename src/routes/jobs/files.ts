@@ -2,6 +2,7 @@
 
 import * as z from "zod";
 import {
+  fileBytes,
   fileIdParam,
   fileLink,
   fileList,
@@ -44,7 +45,12 @@ const create = endpoint(
     description:
       "The bytes as the body, with their `Content-Type` and `?name=`; or `multipart/form-data` with one `file`. At most 512 MiB.",
     query: newFileQuery,
-    rawBody: { schema: json, media: ["application/octet-stream", "multipart/form-data"], isStreamed: true },
+    rawBody: {
+      schema: json,
+      media: ["application/octet-stream", "multipart/form-data"],
+      form: z.object({ file: fileBytes }),
+      isStreamed: true,
+    },
     answers: { 201: { description: "The file.", schema: fileResource } },
   },
   async (c, { query, token }) => {

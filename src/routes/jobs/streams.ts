@@ -53,12 +53,14 @@ const write = endpoint(
     answers: { 204: { description: "Taken." } },
   },
   async (c, { params, query, token }) => {
-    const lease = { jobId: params.id, lease: query.lease };
-    const { instance } = unwrap(await callTenant(c.env, token, "holdLease", { id: params.id, lease: query.lease }));
-    const taken = await writeRelay(c.env, token, instance, lease, c.req.raw.body);
+    const { id, lease } = { ...params, ...query };
+    const { instance } = unwrap(await callTenant(c.env, token, "holdLease", { id, lease }));
+    const taken = await writeRelay(c.env, token, instance, { jobId: id, lease }, c.req.raw.body);
     if (taken.status === NO_CONTENT) return c.body(null, NO_CONTENT);
     if ((await taken.text()) === "reader_gone") throw new Refused({ code: "reader_gone" });
-    throw new Refused({ code: "lease_lost", id: params.id, lease: query.lease, current: query.lease, status: null });
+    // It says that the key has ended, or what became of the job.
+    unwrap(await callTenant(c.env, token, "holdLease", { id, lease }));
+    throw new Refused({ code: "lease_lost", id, lease, current: lease, status: null });
   },
 );
 

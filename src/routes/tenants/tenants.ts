@@ -108,8 +108,7 @@ const bound = endpoint(
     tag: TENANTS,
     needs: "root",
     summary: "Set how much a tenant may store",
-    description:
-      "Counted are the database of its live state, and what its history was sent, less the share of its jobs that retention has deleted. Over the bound, what would store more is refused with 507; the killswitch and reports are not.",
+    description: "Over the bound, what would store more is refused with 507; the killswitch and reports are not.",
     params: tenantParam,
     body: tenantPatch,
     answers: { 200: { description: "The bound, and what is stored now.", schema: tenantBound } },

@@ -5,9 +5,9 @@ import { Columns } from "../../../domain/fleet/columns.ts";
 import { EqualWorkers } from "../../../domain/fleet/equal-workers.ts";
 import type { Fleet } from "../../../domain/fleet/fleet.ts";
 import { Numbering } from "../../../domain/fleet/numbering.ts";
+import { choose } from "../../../domain/routing/choice.ts";
 import { explain } from "../../../domain/routing/explanation.ts";
 import type { RoutePolicy, RouteRequest } from "../../../domain/routing/filter.ts";
-import { choose } from "../../../domain/routing/routing.ts";
 import { PRIORITIES, TIERS } from "../../../domain/words/requirements.ts";
 import { NOON } from "../job/sample-jobs.ts";
 import {

@@ -7,8 +7,8 @@ import { type Machine, machineOf, UNKNOWN_MACHINE } from "../../../domain/fleet/
 import { modelSetOf } from "../../../domain/fleet/model-set.ts";
 import type { Opening } from "../../../domain/fleet/opening.ts";
 import type { OfferedModels, Outcome, Worker } from "../../../domain/fleet/worker.ts";
+import { choose } from "../../../domain/routing/choice.ts";
 import type { RoutePolicy, RouteRequest } from "../../../domain/routing/filter.ts";
-import { choose } from "../../../domain/routing/routing.ts";
 import type { Api } from "../../../domain/words/api.ts";
 import { PRIORITIES, TIERS } from "../../../domain/words/requirements.ts";
 import { SCORE_PARTS } from "../../../domain/words/score-part.ts";

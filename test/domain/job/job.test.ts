@@ -1,9 +1,11 @@
 // A job as it is created, found, changed, cancelled and retried. For what its worker does see `lease.test.ts`.
 
 import { describe, expect, test } from "vitest";
-import { createJob, type Job, labelsOf, makeReady, requeueJob } from "../../../domain/job/job.ts";
+import { type Job, labelsOf } from "../../../domain/job/job.ts";
 import { cancelJob, patchJob, retryJob } from "../../../domain/job/job-command.ts";
+import { createJob } from "../../../domain/job/new-job.ts";
 import { groupKeyOf, orderKeyOf } from "../../../domain/job/queue.ts";
+import { makeReady, requeueJob } from "../../../domain/job/queue-place.ts";
 import {
   completedJob,
   decided,

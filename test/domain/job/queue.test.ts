@@ -1,7 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { type ModelSet, modelSetOf, withModel } from "../../../domain/fleet/model-set.ts";
-import { makeReady } from "../../../domain/job/job.ts";
 import { patchJob } from "../../../domain/job/job-command.ts";
 import {
   groupKeyOf,
@@ -12,6 +11,7 @@ import {
   Queue,
   requirementsOf,
 } from "../../../domain/job/queue.ts";
+import { makeReady } from "../../../domain/job/queue-place.ts";
 import { APIS } from "../../../domain/words/api.ts";
 import { PRIORITIES, type Priority, type Requirements } from "../../../domain/words/requirements.ts";
 import { decided, delayedJob, MINUTE_MS, NOON, pendingJob } from "./sample-jobs.ts";

@@ -1,8 +1,10 @@
 // Jobs in every state of the contract, brought there by the rules.
 
 import { type FailurePolicy, type FailureReport, failJob } from "../../../domain/job/failure.ts";
-import { createJob, type Decision, type Job, type JobError, makeReady, type NewJob } from "../../../domain/job/job.ts";
+import type { Decision, Job, JobError } from "../../../domain/job/job.ts";
 import { assignJob, completeJob, startJob } from "../../../domain/job/lease.ts";
+import { createJob, type NewJob } from "../../../domain/job/new-job.ts";
+import { makeReady } from "../../../domain/job/queue-place.ts";
 import type { Refusal } from "../../../domain/words/refusal.ts";
 import type { Result } from "../../../domain/words/result.ts";
 

@@ -1,12 +1,12 @@
-// The transition table of the contract: every state, every command. A new status or a new rule in domain/job/job.ts or
-// domain/job/lease.ts does not compile here until it has its row or column; a row of the wrong length fails.
+// The transition table of the contract: every state, every command. A new status or a new rule of a job in domain/job
+// does not compile here until it has its row or column; a row of the wrong length fails.
 
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type * as failureModule from "../../../domain/job/failure.ts";
 import { failJob } from "../../../domain/job/failure.ts";
 import type * as jobModule from "../../../domain/job/job.ts";
-import { type Decision, isLeased, type Job, makeReady } from "../../../domain/job/job.ts";
+import { type Decision, isLeased, type Job } from "../../../domain/job/job.ts";
 import type * as commandModule from "../../../domain/job/job-command.ts";
 import { cancelJob, patchJob, retryJob } from "../../../domain/job/job-command.ts";
 import type * as leaseModule from "../../../domain/job/lease.ts";
@@ -29,6 +29,8 @@ import {
   timeOutJob,
 } from "../../../domain/job/lease.ts";
 import { groupKeyOf } from "../../../domain/job/queue.ts";
+import type * as queuePlaceModule from "../../../domain/job/queue-place.ts";
+import { makeReady } from "../../../domain/job/queue-place.ts";
 import { cancelsWork, engage, KILLSWITCH_OFF } from "../../../domain/killswitch.ts";
 import { JOB_EVENT_TYPES, type JobEventType } from "../../../domain/words/event.ts";
 import { isFinal, JOB_STATUSES, type JobStatus } from "../../../domain/words/job-status.ts";
@@ -63,6 +65,7 @@ type RuleOf<Module> = {
 }[keyof Module];
 type Rule =
   | RuleOf<typeof jobModule>
+  | RuleOf<typeof queuePlaceModule>
   | RuleOf<typeof commandModule>
   | RuleOf<typeof leaseModule>
   | RuleOf<typeof failureModule>;

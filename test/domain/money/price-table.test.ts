@@ -50,6 +50,22 @@ describe("the price table", () => {
     expect(pricedCount).toBeGreaterThan(4000);
   });
 
+  test("takes the package's provider where a name has two in it", () => {
+    const parts = ["anthropic", "openai", "vertex", "gemini", "bedrock", "amazon", "cohere", "mistral", "cloudflare"];
+    const wrong = parts
+      .flatMap((one) => parts.map((other) => `${one}-${other}`))
+      .flatMap((name) =>
+        ["claude-sonnet-4-5", "gpt-4o-mini", "gemini-2.5-flash"].map((model) => [name, model] as const),
+      )
+      .filter(([name, model]) => {
+        const price = tablePrice(name, model, null, at);
+        const actual = price === null ? null : costOf(price, { inputTokens: 1000, outputTokens: 700 });
+        const expected = packageCost(name, model, 1000, 0, at);
+        return expected === null || actual === null ? expected !== actual : Math.abs(expected - actual) >= 1;
+      });
+    expect(wrong).toEqual([]);
+  });
+
   test.each([
     ["openai", "gpt-4o-mini", 150_000_000],
     ["OpenAI", " GPT-4o-mini ", 150_000_000],

@@ -7,7 +7,7 @@ import { choicesOf, type ModelOffer } from "../../../domain/front-door/door-mode
 import { isForTheNext } from "../../../domain/job/next-choice.ts";
 import { groupKeyOf, requirementsOf } from "../../../domain/job/queue.ts";
 import { explain, whyWaiting } from "../../../domain/routing/explanation.ts";
-import { canOthers } from "../../../domain/routing/routing-filter.ts";
+import { canOthers } from "../../../domain/routing/filters.ts";
 import { chosenOf, fleetOf, policy, request, type Spec } from "../fleet/sample-fleet.ts";
 import { NOON } from "../job/sample-jobs.ts";
 

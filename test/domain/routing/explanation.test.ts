@@ -1,9 +1,9 @@
 // Why a job goes where it goes, and why it waits.
 
 import { describe, expect, test } from "vitest";
+import { choose } from "../../../domain/routing/choice.ts";
 import { explain, heldBack, isOnlyFull, whyWaiting } from "../../../domain/routing/explanation.ts";
 import type { RoutePolicy, RouteRequest } from "../../../domain/routing/filter.ts";
-import { choose } from "../../../domain/routing/routing.ts";
 import { fleetOf, policy, request, type Spec } from "../fleet/sample-fleet.ts";
 
 test("a worker that let its last lease expire comes after the others, and the explanation says so", () => {

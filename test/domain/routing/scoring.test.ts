@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { DEFAULT_WEIGHTS } from "../../../domain/config.ts";
+import { choose } from "../../../domain/routing/choice.ts";
 import { explain } from "../../../domain/routing/explanation.ts";
 import type { RoutePolicy, RouteRequest } from "../../../domain/routing/filter.ts";
-import { choose } from "../../../domain/routing/routing.ts";
 import { scoreOf, weightsFor, weightsOf } from "../../../domain/routing/scoring.ts";
 import { PRIORITIES } from "../../../domain/words/requirements.ts";
 import { SCORE_PARTS } from "../../../domain/words/score-part.ts";

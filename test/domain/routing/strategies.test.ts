@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { STRATEGIES } from "../../../domain/config.ts";
+import { choose } from "../../../domain/routing/choice.ts";
 import type { RoutePolicy, RouteRequest } from "../../../domain/routing/filter.ts";
-import { choose } from "../../../domain/routing/routing.ts";
 import { PRIORITIES } from "../../../domain/words/requirements.ts";
 import { chosenOf, fleetOf, outcomes, policy, request, type Spec } from "../fleet/sample-fleet.ts";
 

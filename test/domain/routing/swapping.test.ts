@@ -3,7 +3,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { explain, whyWaiting } from "../../../domain/routing/explanation.ts";
-import { firstRefusal } from "../../../domain/routing/routing-filter.ts";
+import { firstRefusal } from "../../../domain/routing/filters.ts";
 import type { SwapRules, WaitingGroup } from "../../../domain/routing/swapping.ts";
 import type { Priority } from "../../../domain/words/requirements.ts";
 import { fleetOf, policy, request, type Spec, withLoaded } from "../fleet/sample-fleet.ts";

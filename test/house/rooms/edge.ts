@@ -51,7 +51,11 @@ export const EDGE_ROOMS: readonly Room[] = [
     may: ["domain/*"],
     packages: [],
   },
-  { places: ["src/catalog/vault"], may: ["domain/*", "contract/*", "src/catalog/url-policy.ts"], packages: [] },
+  {
+    places: ["src/catalog/vault"],
+    may: ["domain/*", "contract/*", "src/http/sealed.ts", "src/catalog/url-policy.ts"],
+    packages: [],
+  },
   {
     places: ["src/catalog"],
     may: [

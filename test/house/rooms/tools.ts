@@ -86,8 +86,13 @@ export const TOOLS_ROOMS: readonly Room[] = [
   { places: ["bench/dashboard"], may: ["contract/*", "bench"], packages: ["playwright-core"] },
   {
     places: ["bench/parts"],
-    may: ["domain/*", "bench", "bench/measure", "bench/dashboard", "bench/floor", "bench/peers", "bench/hostile"],
+    may: ["domain/*", "bench", "bench/measure", "bench/floor", "bench/peers"],
+    packages: ["node:"],
+  },
+  {
+    places: ["bench/extra-parts"],
+    may: ["domain/*", "bench", "bench/measure", "bench/dashboard", "bench/hostile", "bench/parts"],
     packages: ["node:", "playwright-core", "ws"],
   },
-  { places: ["bench/main.ts"], may: ["bench", "bench/floor", "bench/parts"], packages: ["node:"] },
+  { places: ["bench/main.ts"], may: ["bench", "bench/floor", "bench/parts", "bench/extra-parts"], packages: ["node:"] },
 ];

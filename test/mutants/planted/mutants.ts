@@ -2,6 +2,7 @@
 // the simulation cannot): a checker that has never failed is no evidence. `npm run mutants` plants each in a copy of
 // the tree and expects the run to fail.
 
+import { ACCESS_MUTANTS } from "./access-mutants.ts";
 import { ARCHIVE_MUTANTS } from "./archive-mutants.ts";
 import { ATTEMPT_MUTANTS } from "./attempt-mutants.ts";
 import { BATCH_MUTANTS } from "./batch-mutants.ts";
@@ -37,12 +38,7 @@ export const MUTANTS: readonly Mutant[] = [
     "if (!request.mayQueue) return err(",
     "if (!request.mayQueue) turn.record(null, created);\n    if (!request.mayQueue) return err(",
   ),
-  mutant(
-    "a full worker is given more",
-    "domain/routing/routing-filter.ts",
-    "left.intersect(fleet.withRoom);",
-    "void fleet;",
-  ),
+  mutant("a full worker is given more", "domain/routing/filters.ts", "left.intersect(fleet.withRoom);", "void fleet;"),
   mutant(
     "a provider's limit is looked at once a turn",
     "durable-objects/placing/routing.ts",
@@ -87,7 +83,7 @@ export const MUTANTS: readonly Mutant[] = [
   ),
   mutant(
     "dispatch takes another than explain",
-    "domain/routing/routing.ts",
+    "domain/routing/choice.ts",
     "if (isBetter(next, best)) [best",
     "if (!isBetter(next, best)) [best",
   ),
@@ -184,6 +180,7 @@ export const MUTANTS: readonly Mutant[] = [
     'turn.audit("worker.paused", request.instance, { reason, until_at: request.untilAt });',
     "void reason;",
   ),
+  ...ACCESS_MUTANTS,
   ...ARCHIVE_MUTANTS,
   ...ATTEMPT_MUTANTS,
   ...WAKE_MUTANTS,

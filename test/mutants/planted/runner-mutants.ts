@@ -5,19 +5,19 @@ import { type Mutant, mutant } from "./mutant.ts";
 export const RUNNER_MUTANTS: readonly Mutant[] = [
   mutant(
     "a fallback takes what a worker of one's own could",
-    "domain/routing/routing-filter.ts",
+    "domain/routing/filters.ts",
     "return afterMs !== undefined && (waitingSinceAt",
     "return afterMs === 0 && (waitingSinceAt",
   ),
   mutant(
     "a fallback waits where nobody else could take the job",
-    "domain/routing/routing-filter.ts",
+    "domain/routing/filters.ts",
     "if (waiting.count() > 0 && canOthers(fleet, asked, policy)) left.subtract(waiting);",
     "left.subtract(waiting);",
   ),
   mutant(
     "a fallback waits for ever",
-    "domain/routing/routing-filter.ts",
+    "domain/routing/filters.ts",
     "nowAt - waitingSinceAt < afterMs)",
     "nowAt - waitingSinceAt < 1_000 * afterMs)",
   ),

@@ -7,10 +7,14 @@ import {
   answerGroup,
   answerText,
   databaseOfLine,
+  type GroupedCall,
+  LATER,
   linesOf,
   readLine,
 } from "../../../durable-objects/calls/grouped-calls.ts";
 import { CallGroup } from "../../../self-host/edge/call-group.ts";
+import { objectNamespace } from "../../../self-host/edge/object-namespace.ts";
+import type { ObjectProcess } from "../../../self-host/edge/object-process.ts";
 
 const call = (id: string) => ({
   credential: { kind: "key" as const, id: "k", hash: "h" },
@@ -104,6 +108,40 @@ test("each call of a group has an outcome of its own: a value as it was written,
   expect(readLine(refusal ?? "")).toEqual(err({ code: "not_found", kind: "job", id: "none" }));
   const told = { message: "overloaded", overloaded: true, retryable: true };
   expect(() => readLine(thrown ?? "")).toThrow(expect.objectContaining(told));
+});
+
+test("what must wait is not called: its line says so, and the rest of its group is answered", async () => {
+  const called: string[] = [];
+  const answer = async (_credential: unknown, name: string) => {
+    called.push(name);
+    return ok(name);
+  };
+  const group = JSON.stringify([{ ...call("1"), name: "createJobs" }, call("2")]);
+  const mustWait = (name: string): boolean => name === "createJobs";
+  const answered = await answerGroup(
+    group,
+    (begin) => begin(),
+    answer,
+    () => 1,
+    mustWait,
+  );
+  expect([linesOf(answered), called]).toEqual([[LATER, '1+"getJob"'], ["getJob"]]);
+});
+
+test("a call that must wait is asked again alone, where it waits without a group behind it", async () => {
+  const asked: unknown[] = [];
+  const process = {
+    sendGroup: async (_path: string, group: string) => idsIn(group).map((id) => (id === "1" ? LATER : `+${id}`)),
+    call: async (...args: unknown[]) => {
+      asked.push(args);
+      return "+late";
+    },
+  } as unknown as ObjectProcess;
+  const stub = objectNamespace("TENANT", () => process).getByName("acme") as unknown as {
+    callInGroup: (call: GroupedCall) => Promise<string>;
+  };
+  expect(await Promise.all([stub.callInGroup(call("1")), stub.callInGroup(call("2"))])).toEqual(["+late", "+2"]);
+  expect(asked).toEqual([["/TENANT/acme", "callText", [JSON.stringify(call("1"))]]]);
 });
 
 test("an answer says which database has the tenant's history", async () => {

@@ -128,7 +128,7 @@ it("a client that answers no close is cut off", async () => {
   const client = await open("/worker");
   client.pause();
   upgraded[0]?.close(4401, "the key has ended");
-  await expect.poll(() => closes, { timeout: 5_000 }).toHaveLength(1);
+  await expect.poll(() => closes).toHaveLength(1);
 });
 
 it("a client that leaves too much unread is cut off, and no other", async () => {

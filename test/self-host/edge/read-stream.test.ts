@@ -2,9 +2,10 @@
 
 import { once } from "node:events";
 import { createServer, get, type IncomingMessage, type Server } from "node:http";
-import type { AddressInfo } from "node:net";
+import { type AddressInfo, connect, Socket } from "node:net";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { pourOut, ReadStream } from "../../../self-host/edge/read-stream.ts";
+import { eventually } from "../../support/eventually.ts";
 
 const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(text);
 const EVENTS = { "content-type": "text/event-stream", "x-more": "yes" };
@@ -75,8 +76,31 @@ it("is taken no faster than its client reads, and is left with it", async () => 
   const untaken = 1_000 * 64 * 1024 - took;
   expect(untaken).toBeGreaterThan(32 * 1024 * 1024);
   answer.resume();
-  await vi.waitFor(() => expect(took).toBeGreaterThan(1_000 * 64 * 1024), { timeout: 10_000 });
+  await eventually(() => expect(took).toBeGreaterThan(1_000 * 64 * 1024));
   expect(left).not.toHaveBeenCalled();
   answer.destroy();
-  await vi.waitFor(() => expect(left).toHaveBeenCalled(), { timeout: 5_000 });
+  await eventually(() => expect(left).toHaveBeenCalled());
+});
+
+it("comes in one write a piece behind the first", async () => {
+  const writes = vi.spyOn(Socket.prototype, "write");
+  const answer = await ask();
+  stream.give(bytesOf("data: 1\n\n"));
+  await eventually(() => expect(took).toBeGreaterThan(0));
+  writes.mockClear();
+  stream.give(bytesOf("data: 2\n\n"));
+  expect(writes.mock.calls.map(([chunk]) => String(chunk))).toEqual(["9\r\ndata: 2\n\n\r\n"]);
+  stream.end();
+  expect(await textOf(answer)).toBe("data: 1\n\ndata: 2\n\n");
+  writes.mockRestore();
+});
+
+it("has no chunks for a client that knows none", async () => {
+  const client = connect((server.address() as AddressInfo).port, "127.0.0.1");
+  client.write("GET /v1/chat/completions HTTP/1.0\r\n\r\n");
+  for (const number of [1, 2]) stream.give(bytesOf(`data: ${number}\n\n`));
+  stream.end();
+  let text = "";
+  for await (const bytes of client) text += String(bytes);
+  expect(text.split("\r\n\r\n")[1]).toBe("data: 1\n\ndata: 2\n\n");
 });

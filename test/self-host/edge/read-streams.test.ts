@@ -5,6 +5,7 @@ import { ReadingLine } from "../../../durable-objects/relay/reading-line.ts";
 import type { Outlet } from "../../../durable-objects/relay/stream-reader.ts";
 import { MAX_AWAY_BYTES } from "../../../durable-objects/sockets/reading-frames.ts";
 import { ReadStreams } from "../../../self-host/edge/read-streams.ts";
+import { eventually } from "../../support/eventually.ts";
 
 const KIB = 1024;
 const encoder = new TextEncoder();
@@ -145,7 +146,7 @@ describe("a reader that leaves", () => {
     const { relay, edge, join } = bothEnds();
     const [one, two] = [await join("a"), await join("b")];
     await one.reader.cancel();
-    await vi.waitFor(() => expect(one.leave).toHaveBeenCalledOnce());
+    await eventually(() => expect(one.leave).toHaveBeenCalledOnce());
     expect(edge.size).toBe(1);
     expect(two.leave).not.toHaveBeenCalled();
     relay.ended();
@@ -167,7 +168,7 @@ describe("a reader that leaves", () => {
     relay.hear("read 1 a");
     relay.hear("left 1 ");
     begun.resolve();
-    await vi.waitFor(() => expect(leave).toHaveBeenCalledOnce());
+    await eventually(() => expect(leave).toHaveBeenCalledOnce());
   });
 });
 
@@ -195,7 +196,7 @@ describe("what a reader leaves untaken", () => {
       for (const { outlet } of readers) outlet.write(bytesOf("token"));
       await Promise.all(readers.map(({ reader }) => reader.read()));
     }
-    await vi.waitFor(() => expect(readers.map(({ outlet }) => outlet.unreadBytes)).toEqual(readers.map(() => 0)));
+    await eventually(() => expect(readers.map(({ outlet }) => outlet.unreadBytes)).toEqual(readers.map(() => 0)));
     expect(said.length - before).toBeLessThan(5);
   });
 });
@@ -209,12 +210,12 @@ it("what comes waits for its tenant's turn, and the line is not read meanwhile",
   outlet.write(bytesOf("one"));
   const read = vi.fn();
   void reader.read().then(read);
-  await vi.waitFor(() => expect(line.pause).toHaveBeenCalledOnce());
+  await eventually(() => expect(line.pause).toHaveBeenCalledOnce());
   await new Promise((resolve) => setTimeout(resolve, 10));
   expect(read).not.toHaveBeenCalled();
   expect(takeTurn).toHaveBeenLastCalledWith(4 * KIB);
   turn.resolve();
-  await vi.waitFor(() => expect(read).toHaveBeenCalledOnce());
+  await eventually(() => expect(read).toHaveBeenCalledOnce());
   expect(line.resume).toHaveBeenCalledOnce();
   expect(edge.size).toBe(1);
 });

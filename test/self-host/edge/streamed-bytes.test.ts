@@ -5,6 +5,7 @@ import { createServer, get, type IncomingMessage, type Server, type ServerRespon
 import type { AddressInfo } from "node:net";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { streamedBytes } from "../../../self-host/edge/streamed-bytes.ts";
+import { eventually } from "../../support/eventually.ts";
 
 let server: Server;
 let sent: ServerResponse;
@@ -42,9 +43,9 @@ it("is read only in its tenant's turn", async () => {
   const reader = streamedBytes(answer, takeTurn).getReader();
   const reading = reader.read();
   sent.write("one");
-  await vi.waitFor(() => expect(takeTurn).toHaveBeenCalledOnce());
+  await eventually(() => expect(takeTurn).toHaveBeenCalledOnce());
   sent.write("two");
-  await vi.waitFor(() => expect(answer.readableLength).toBe(6));
+  await eventually(() => expect(answer.readableLength).toBe(6));
   turn.resolve();
   expect(text(await reading)).toBe("onetwo");
 });

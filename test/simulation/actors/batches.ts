@@ -33,6 +33,10 @@ type FileObject = BatchFile & Pick<StoredFile, "drop" | "dropView" | "end">;
 export class FileObjects {
   /** `deaf`: they do what they are asked, and their answer is lost. */
   mood: (typeof MOODS)[number] = "fine";
+  /** One of them has once not done or not said what it was asked for. */
+  hasFailed = false;
+  /** Files whose bytes are there. */
+  readonly #kept = new Set<string>();
   readonly #clock: Clock;
   readonly #lines = new Map<string, BatchLines>();
   readonly #sizes = new Map<string, number>();
@@ -43,11 +47,20 @@ export class FileObjects {
 
   readonly binding = { getByName: (name: string): FileObject => this.#object(name.split("/file/")[1] ?? "") };
 
+  keep(id: string): void {
+    this.#kept.add(id);
+  }
+
+  has(id: string): boolean {
+    return this.#kept.has(id);
+  }
+
   /** Stores a file; returns its size. */
   put(id: string, text: string): number {
     const bytes = new TextEncoder().encode(text);
     const lines = new BatchLines(sqlOf(new Database()), (from, to) => [bytes.subarray(from, to)]);
     this.#lines.set(id, lines);
+    this.keep(id);
     this.#sizes.set(id, bytes.byteLength);
     return bytes.byteLength;
   }
@@ -71,6 +84,7 @@ export class FileObjects {
 
   async #answer<T>(work: () => T): Promise<T> {
     const { mood } = this;
+    this.hasFailed ||= mood !== "fine";
     if (mood === "silent") throw new SimulatedFault("the object of a file does not answer");
     const done = structuredClone(work());
     if (mood === "slow") await new Promise<void>((resolve) => this.#clock.setTimeout(resolve, SLOW_MS));
@@ -90,9 +104,9 @@ export class FileObjects {
           const { output, errors } = file().sizes(batch);
           return { out: { bytes: output, sha256: "out" }, err: { bytes: errors, sha256: "err" } };
         }),
-      drop: async () => undefined,
+      drop: () => this.#answer(() => void this.#kept.delete(id)),
       dropView: async () => undefined,
-      end: async () => undefined,
+      end: async () => void this.#kept.delete(id),
     };
   }
 }
@@ -155,10 +169,13 @@ export const hasOpenBatches = (world: World): boolean => batchRows(world).some((
 
 /** However a batch has ended, each of its lines stands once in one of its two files. */
 export const batchesAreWhole = (world: World): string | null => {
+  const { model } = world;
   const rows = new Map(batchRows(world).map((row) => [row.id, row]));
   for (const { id, fileId, names } of world.model.batches) {
     const row = rows.get(id);
-    if (row === undefined) continue;
+    // Of a file that was deleted the lines are gone.
+    if (row === undefined || [...model.deleted].some((one) => one === fileId || one.startsWith(`file-${id}-`)))
+      continue;
     if (!row.isOver) return `batch ${id} is ${row.status} for ever`;
     const found = world.shell.files.namesIn(fileId, id);
     const missing = names.find((name) => !found.includes(name));

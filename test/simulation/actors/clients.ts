@@ -2,7 +2,7 @@
 
 import { configDocument } from "../../../contract/config/config.ts";
 import type { JobResource } from "../../../contract/jobs/job.ts";
-import type { NewJob } from "../../../domain/job/job.ts";
+import type { NewJob } from "../../../domain/job/new-job.ts";
 import type { Refusal } from "../../../domain/words/refusal.ts";
 import { PRIORITIES } from "../../../domain/words/requirements.ts";
 import type { Result } from "../../../domain/words/result.ts";

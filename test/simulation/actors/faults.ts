@@ -63,6 +63,15 @@ const setClockBack: Action = ({ shell }, [span]) => {
   shell.clock.setBack(spanOf(span));
 };
 
+const MOST_AHEAD_MS = 3_600_000;
+
+/** The object sleeps or works on, and its alarm comes when the platform looks. */
+const setClockAhead: Action = ({ shell }, [span]) => {
+  // One that is on its way counts as lost then, and is tried again beside it.
+  if (shell.receiver.open.size > 0) return;
+  shell.clock.setAhead(Math.ceil(span * MOST_AHEAD_MS));
+};
+
 const meetNeighbour: Action = ({ shell }) => shell.history.addNeighbour(TENANT);
 
 const changeMood: Action = ({ shell }, [to, which]) => {
@@ -72,6 +81,7 @@ const changeMood: Action = ({ shell }, [to, which]) => {
 export const FAULTS = {
   "lose power for hours": losePower,
   "set the clock back": setClockBack,
+  "set the clock ahead": setClockAhead,
   "change the mood of the receiver": changeMood,
   "another tenant has the same ids": meetNeighbour,
   "let time pass": letTimePass,

@@ -64,7 +64,7 @@ const take = (world: World, worker: WorkerActor, message: CoordinatorMessage): v
 
 export const presenceOf = (worker: WorkerActor, chance: number): PresenceRequest => ({
   ...(chance > 0.93 ? { unavailable: "its runtime does not answer" } : {}),
-  apis: ["chat/completions"],
+  apis: ["chat/completions", "responses"],
   instance: worker.instance,
   provider: worker.provider,
   tags: worker.tags,

@@ -11,6 +11,7 @@ import { FAILED_SWEEP_RETRY_MS } from "../platform/shell.ts";
 import type { World } from "../world.ts";
 import { answersAreAudited } from "./audit.ts";
 import { turnsAreFair } from "./fairness.ts";
+import { filesHold, storedAnswersHold } from "./files.ts";
 import {
   capacityHolds,
   fallbacksWait,
@@ -291,6 +292,8 @@ export const INVARIANTS: Readonly<Record<string, Check>> = {
   "webhooks are served fairly": endpointsAreServedFairly,
   "webhooks are told of a worker's silence once": silenceIsToldOnce,
   "memory equals the tables": indexesEqualTables,
+  "a file's bytes are those that were sent, and what is deleted stays away": filesHold,
+  "a stored answer is its job's, and is counted": storedAnswersHold,
   "counters count what happened": countersEqualEvents,
   "waking changes nothing": wakingChangesNothing,
   "waking knows the same": wakingKnowsTheSame,

@@ -2,7 +2,7 @@
 
 import { isLeased } from "../../../domain/job/job.ts";
 import type { RoutePolicy } from "../../../domain/routing/filter.ts";
-import { firstRefusal } from "../../../domain/routing/routing-filter.ts";
+import { firstRefusal } from "../../../domain/routing/filters.ts";
 import { isFinal } from "../../../domain/words/job-status.ts";
 import { routeRequest } from "../../../durable-objects/placing/route-policy.ts";
 import type { Store } from "../../../durable-objects/store/open.ts";

@@ -145,7 +145,9 @@ export const killswitchLevelsHold: Check = (before, now, { model, isShared }) =>
 
 /** A waiting front-door client is told at once; nobody waits for a line of a batch. */
 export const frontDoorIsNotHeld: Check = (_before, now) => {
-  const isOfClient = ({ api, batch }: Job): boolean => api !== null && batch === null;
+  // Nobody waits for an answer in the background.
+  const isOfClient = ({ api, batch, frontDoor }: Job): boolean =>
+    api !== null && batch === null && frontDoor?.isBackground !== true;
   const isHalted = ({ jobId }: { readonly jobId: string }): boolean => {
     const known = now.jobs.get(jobId);
     return known !== undefined && isOfClient(known.job);

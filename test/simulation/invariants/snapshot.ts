@@ -8,12 +8,13 @@ import { isHaltedBy, KILLSWITCH_OFF, type Killswitch } from "../../../domain/kil
 import type { Schedule } from "../../../domain/schedule/schedule.ts";
 import type { Webhook } from "../../../domain/webhook.ts";
 import type { BudgetNotice } from "../../../durable-objects/store/settings.ts";
-import type { SqlValue } from "../../../durable-objects/store/sql.ts";
+import type { Row, SqlValue } from "../../../durable-objects/store/sql.ts";
 import type { DeliveryRow } from "../actors/receiver.ts";
 import type { Model } from "../model.ts";
 import type { Written } from "../platform/disk.ts";
 import { LIMITED, type World } from "../world.ts";
 import { noteCut } from "./cut-streams.ts";
+import { FILES, RESPONSES } from "./files.ts";
 import { noteLimited, noteSpent } from "./money.ts";
 import { JobIndex, type JobRow, type StoredJobs, type TellingRow } from "./stored-jobs.ts";
 
@@ -41,6 +42,8 @@ export interface Snapshot extends StoredJobs {
   readonly budgetEndsAt: number | null;
   readonly webhooks: readonly Webhook[];
   readonly deliveries: ReadonlyMap<string, DeliveryRow>;
+  readonly files: readonly Row[];
+  readonly responses: readonly Row[];
   /** When the first row of a table expires. */
   readonly expiries: Readonly<Record<keyof typeof EXPIRIES, number | null>>;
   readonly alarmAt: number | null;
@@ -148,6 +151,8 @@ export const takeSnapshot = (world: World, before: Snapshot | null = null, noted
     outboxOldestAt: oldestAtOf(index),
     webhooks: kept("webhooks", before?.webhooks, () => records<Webhook>("webhooks")),
     deliveries: kept("deliveries", before?.deliveries, () => deliveriesOf(shell, isWhole ? null : before, written)),
+    files: kept("files", before?.files, () => disk.rows(FILES)),
+    responses: kept("responses", before?.responses, () => disk.rows(RESPONSES)),
     budgetEndsAt: setting("budget_notices", before?.budgetEndsAt, budgetEndsAt),
     spentNanoUsd: kept("spending", before?.spentNanoUsd, () => number("SELECT SUM(nano_usd) FROM spending") ?? 0),
     expiries: {

@@ -1,7 +1,7 @@
 // What an operator's page is told, and when.
 
 import assert from "node:assert/strict";
-import type { NumberedLiveMessage } from "../../../contract/live.ts";
+import { MAX_SNAPSHOT_RESOURCES, type NumberedLiveMessage } from "../../../contract/live.ts";
 import type { Scene, Shown } from "./scene.ts";
 import { ALIVE, configure, create, JOB, learn, present } from "./scene-steps.ts";
 
@@ -120,7 +120,7 @@ export const SCENES_OF_THE_LIVE_VIEW: readonly Shown[] = [
       await scene.pass(100);
       const [[snapshot] = [], ...rest] = take(frames);
       assert.ok(snapshot?.type === "snapshot");
-      assert.equal(snapshot.jobs.length, 200);
+      assert.equal(snapshot.jobs.length, MAX_SNAPSHOT_RESOURCES);
       assert.ok(snapshot.jobs.some((job) => job.id === id));
       assert.deepEqual([snapshot.counts.assigned, snapshot.queue.total], [5_000, 1]);
       await scene.done(scene.admin, "cancelJob", { id });

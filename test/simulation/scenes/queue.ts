@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { LONGEST_UNSERVED_MS } from "../../../domain/job/fair-order.ts";
-import type { NewJob } from "../../../domain/job/job.ts";
+import type { NewJob } from "../../../domain/job/new-job.ts";
 import { PRIORITIES } from "../../../domain/words/requirements.ts";
 import { Random } from "../platform/random.ts";
 import type { Scene, Shown } from "./scene.ts";

@@ -1,7 +1,8 @@
 // Why a job waits, in the words that an operator reads, and who gets a job when a provider has room again.
 
 import assert from "node:assert/strict";
-import type { JobError, NewJob } from "../../../domain/job/job.ts";
+import type { JobError } from "../../../domain/job/job.ts";
+import type { NewJob } from "../../../domain/job/new-job.ts";
 import { keyOf } from "../world.ts";
 import { metrics } from "./numbers.ts";
 import type { Scene, Shown } from "./scene.ts";

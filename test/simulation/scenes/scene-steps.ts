@@ -2,7 +2,8 @@
 
 import { configDocument } from "../../../contract/config/config.ts";
 import { toPresence } from "../../../contract/fleet/worker.ts";
-import type { JobError, NewJob } from "../../../domain/job/job.ts";
+import type { JobError } from "../../../domain/job/job.ts";
+import type { NewJob } from "../../../domain/job/new-job.ts";
 import { REQUEST } from "../../domain/job/sample-jobs.ts";
 import type { Scene } from "./scene.ts";
 

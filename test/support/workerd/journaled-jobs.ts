@@ -3,7 +3,8 @@
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterAll, beforeAll } from "vitest";
-import { changeJob, createJob, type Job, type NewJob } from "../../../domain/job/job.ts";
+import { changeJob, type Job } from "../../../domain/job/job.ts";
+import { createJob, type NewJob } from "../../../domain/job/new-job.ts";
 import { JOURNAL_ROOM } from "../../../durable-objects/store/journal.ts";
 import { openStore, type Store } from "../../../durable-objects/store/open.ts";
 import { all, type Sql } from "../../../durable-objects/store/sql.ts";

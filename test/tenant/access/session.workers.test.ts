@@ -18,6 +18,9 @@ describe("the dashboard's session", () => {
     expect(pair).toMatch(/^__Host-/);
     const me = await request(null, "GET", "/api/jobs", undefined, { headers: { cookie: pair } });
     expect(me.status).toBe(200);
+    // A neighbouring host could set this one.
+    const plain = pair.replace("__Host-", "");
+    expect((await request(null, "GET", "/api/jobs", undefined, { headers: { cookie: plain } })).status).toBe(401);
   });
 
   it("ends the oldest of a hundred when its key signs in once more, and no other key's", async () => {

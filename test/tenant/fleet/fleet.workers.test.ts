@@ -36,7 +36,7 @@ describe("the fleet", () => {
     const until = new Date(Date.now() + 1_000).toISOString();
     expect(await world.ok("POST", "/api/workers/w1/pause", { until })).toMatchObject({ paused: true });
     const { id } = await create();
-    await expect.poll(async () => (await read(id)).status, { timeout: 5000 }).toBe("assigned");
+    await expect.poll(async () => (await read(id)).status).toBe("assigned");
     for (const until of ["later", new Date(Date.now() - 1000).toISOString()]) {
       const refused = await world.post("/api/workers/w1/pause", { until });
       expect([refused.status, refused.body.errors[0].path]).toEqual([400, "until"]);

@@ -5,7 +5,7 @@ import { env } from "cloudflare:workers";
 import { expect, test, vi } from "vitest";
 import { configDocument } from "../../../contract/config/config.ts";
 import { UNKNOWN_MACHINE } from "../../../domain/fleet/machine.ts";
-import type { NewJob } from "../../../domain/job/job.ts";
+import type { NewJob } from "../../../domain/job/new-job.ts";
 import { SERVICE } from "../../../durable-objects/calls/turn-runner.ts";
 import { replaceConfig } from "../../../durable-objects/operations/config.ts";
 import { report } from "../../../durable-objects/operations/fleet/presence.ts";

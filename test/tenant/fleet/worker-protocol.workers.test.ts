@@ -218,7 +218,7 @@ describe("a lease", () => {
     await present("w1");
     const { id } = await create();
     await present("w2");
-    await expect.poll(async () => (await read(id)).assigned_worker, { timeout: 10_000 }).toBe("w2");
+    await expect.poll(async () => (await read(id)).assigned_worker).toBe("w2");
     expect(await read(id)).toMatchObject({ lease: 2, attempts: 0 });
   });
 

@@ -2,7 +2,7 @@
 
 import { expect, test } from "vitest";
 import { presentJob } from "../../../contract/jobs/job.ts";
-import { createJob } from "../../../domain/job/job.ts";
+import { createJob } from "../../../domain/job/new-job.ts";
 import { keptBatch } from "../../../durable-objects/steps/idempotency.ts";
 import { asked } from "../../support/asked-job.ts";
 

@@ -2,7 +2,8 @@
 // the stored record and firing the alarm; the alarm may come twice, early, late or without reason.
 
 import { evictDurableObject } from "cloudflare:test";
-import { describe, expect, it, vi } from "vitest";
+import { describe, expect, it } from "vitest";
+import { eventually } from "../../support/eventually.ts";
 import { alarm, inStorage, newWorld } from "../../support/workerd/client.ts";
 import { age, dispatch, fail, get, present, runningJob, start, typesOf } from "../../support/workerd/job-steps.ts";
 
@@ -259,7 +260,7 @@ describe("retry", () => {
       storage.sql.exec("UPDATE jobs SET due_at = 1 WHERE id = ?", job.id);
     });
     const stored = () => inStorage(world, (storage) => storage.sql.exec("SELECT id FROM jobs").toArray());
-    await vi.waitFor(async () => {
+    await eventually(async () => {
       await alarm(world);
       expect(await stored()).toEqual([]);
     });

@@ -33,6 +33,26 @@ describe("creating", () => {
     expect(await read(world)).toEqual(body);
   });
 
+  it("names files that are there, also when it is changed or previewed", async () => {
+    const world = await newWorld();
+    const gone = { files: ["file-none"] };
+    const refusals = [
+      await create(world, gone),
+      await world.post("/api/schedules/preview?preview=1", { name: "s", interval: "1h", prompt: "x", ...gone }),
+    ];
+    const raw = { raw: "x", headers: { "content-type": "text/plain" } };
+    const { id } = (await world.post("/api/files?name=x", undefined, raw)).body;
+    expect((await create(world, { files: [id] })).body).toMatchObject({ files: [id] });
+    refusals.push(await world.put("/api/schedules/s", gone));
+    for (const { status, body } of refusals)
+      expect([status, body.errors]).toEqual([
+        400,
+        [{ path: "files.0", message: expect.stringContaining("file-none") }],
+      ]);
+    await world.ok("DELETE", `/api/files/${id}`);
+    expect(await world.ok("PUT", "/api/schedules/s", { prompt: "other" })).toMatchObject({ files: [id] });
+  });
+
   it("takes a cron in a time zone and says the next runs over the change of the clocks", async () => {
     const world = await newWorld();
     const cron = { name: "daily", cron: "30 9 * * *", interval: undefined, timezone: "Europe/Berlin" };

@@ -123,14 +123,23 @@ describe("an OpenAI-compatible runtime", () => {
     expect(elsewhere.asked).toEqual([]);
   });
 
-  test("an abort hangs up on the runtime", async () => {
-    const server = await serve(() => ({ body: openaiStream("m", ["Hel"], null, null).slice(0, 1), hangs: true }));
+  test.each([
+    ["hosted", (url: string) => hosted("groq", "openai", `${url}/v1`)],
+    ["local", (url: string) => local("vllm", url)],
+  ])("an abort hangs up on a %s runtime", async (_where, runtimeAt) => {
+    const server = await serve(
+      openai(["m"], () => ({ body: openaiStream("m", ["Hel"], null, null).slice(0, 1), hangs: true })),
+    );
     const halt = new AbortController();
     const onProgress = () => halt.abort();
-    await run(hosted("groq", "openai", `${server.url}/v1`), { model: "m" }, { signal: halt.signal, onProgress }).catch(
-      () => {},
-    );
+    await run(runtimeAt(server.url), { model: "m" }, { signal: halt.signal, onProgress }).catch(() => {});
     await server.gone;
+  });
+
+  test("a local runtime is asked for its answer as it is, which a proxy might compress", async () => {
+    const server = await serve(openai(["m"], () => ({ body: openaiStream("m", ["Hi"]) })));
+    expect(await run(local("vllm", server.url), { model: "m" })).toMatchObject({ ok: true });
+    expect(server.asked.at(-1)?.headers["accept-encoding"]).toBe("identity");
   });
 
   test("a hosted provider's alias may answer under another name, which is reported", async () => {

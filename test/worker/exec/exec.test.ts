@@ -182,7 +182,8 @@ describe("what a command is given", () => {
     const { outcome } = await runCommand("env");
     expect(outcome).toMatchObject({ ok: true, result: expect.stringContaining("PATH=") });
     expect(JSON.stringify(outcome)).not.toContain("very-secret");
-    expect(childEnvironment({ service_api_key: "x", SERVICE_OTLP_HEADERS: "x", HOME: "h" })).toEqual({ HOME: "h" });
+    const secret = { service_api_key: "x", SERVICE_OTLP_HEADERS: "x", SERVICE_SIGN_IN: "oidc: …" };
+    expect(childEnvironment({ ...secret, HOME: "h" })).toEqual({ HOME: "h" });
   });
 
   test("its folder is gone afterwards", async () => {

@@ -9,6 +9,7 @@ import { MAX_PART_BYTES, PART_SEPARATOR, readParts, type StreamPart } from "../.
 import { FrameGatherer } from "../../../worker/streams/frame-gatherer.ts";
 import { openStreams } from "../../../worker/streams/open-streams.ts";
 import type { Streams } from "../../../worker/streams/streams.ts";
+import { eventually } from "../../support/eventually.ts";
 
 class FakeRelay {
   readonly frames: { text: string; atMs: number }[] = [];
@@ -87,7 +88,7 @@ describe("the data line", () => {
     streams.end("a", 3, null);
     streams.open("b", 1, () => {}).write([word("other")]);
     streams.end("b", 1, { code: "overloaded", message: "busy", status: 503 });
-    await vi.waitFor(() => expect(relay.endOf("b")).toBeDefined());
+    await eventually(() => expect(relay.endOf("b")).toBeDefined());
     expect(relay.frames.map(({ text }) => text).join(PART_SEPARATOR)).toContain(`a 3\n${word("one")}${word("two")}`);
     expect(relay.endOf("a")).toEqual({ kind: "end", jobId: "a", lease: 3, error: null });
     expect(relay.endOf("b")).toMatchObject({ error: { code: "overloaded", status: 503 } });
@@ -96,7 +97,7 @@ describe("the data line", () => {
 
   test("gathers what many streams say into few frames", async () => {
     streams.prepare();
-    await vi.waitFor(() => expect(relay.sockets.length).toBe(1));
+    await eventually(() => expect(relay.sockets.length).toBe(1));
     const writers = Array.from({ length: 20 }, (_, at) => streams.open(`j${at}`, 1, () => {}));
     const startedAt = performance.now();
     for (let round = 0; round < 20; round++) {
@@ -104,7 +105,7 @@ describe("the data line", () => {
       await pause(10);
     }
     for (const [at] of writers.entries()) streams.end(`j${at}`, 1, null);
-    await vi.waitFor(() => expect(relay.endOf("j19")).toBeDefined());
+    await eventually(() => expect(relay.endOf("j19")).toBeDefined());
     const frames = (performance.now() - startedAt) / 20;
     expect(relay.frames.length).toBeLessThan(frames + 3);
     const whole = Array.from({ length: 20 }, (_, round) => word(String(round))).join("");
@@ -115,9 +116,9 @@ describe("the data line", () => {
     const whenGone = vi.fn();
     const writer = streams.open("a", 2, whenGone);
     writer.write([word("one")]);
-    await vi.waitFor(() => expect(relay.textOf("a")).toBe(word("one")));
+    await eventually(() => expect(relay.textOf("a")).toBe(word("one")));
     relay.sockets[0]?.send(JSON.stringify({ type: "reader.gone", job_id: "a", lease: 2 }));
-    await vi.waitFor(() => expect(whenGone).toHaveBeenCalledOnce());
+    await eventually(() => expect(whenGone).toHaveBeenCalledOnce());
     writer.write([word("two")]);
     streams.end("a", 2, null);
     await pause(60);
@@ -127,14 +128,14 @@ describe("the data line", () => {
   test("that drops is opened again; what had begun on it ends as lost, what had not goes on", async () => {
     const begun = streams.open("a", 1, () => {});
     begun.write([word("one")]);
-    await vi.waitFor(() => expect(relay.textOf("a")).toBe(word("one")));
+    await eventually(() => expect(relay.textOf("a")).toBe(word("one")));
     relay.sockets[0]?.terminate();
     await pause(50);
     const later = streams.open("b", 1, () => {});
     begun.write([word("two")]);
     later.write([word("other")]);
     streams.end("b", 1, null);
-    await vi.waitFor(() => expect(relay.endOf("b")).toBeDefined(), 5_000);
+    await eventually(() => expect(relay.endOf("b")).toBeDefined());
     expect(relay.textOf("a")).toBe(word("one"));
     expect(relay.endOf("a")).toMatchObject({ error: { code: "stream_lost" } });
     expect(relay.textOf("b")).toBe(word("other"));
@@ -144,15 +145,15 @@ describe("the data line", () => {
     relay.allowsSocket = false;
     const writer = streams.open("a", 4, () => {});
     writer.write([word("one")]);
-    await vi.waitFor(() => expect(relay.posted.length).toBe(1));
+    await eventually(() => expect(relay.posted.length).toBe(1));
     writer.write([word("two")]);
     streams.end("a", 4, null);
-    await vi.waitFor(() => expect(relay.posted[0]?.text).toBe(word("one") + word("two")));
+    await eventually(() => expect(relay.posted[0]?.text).toBe(word("one") + word("two")));
     expect(relay.posted[0]?.path).toBe("/api/jobs/a/stream?lease=4");
     relay.answersEarly = 409;
     const whenGone = vi.fn();
     streams.open("b", 1, whenGone).write([word("nobody hears it")]);
-    await vi.waitFor(() => expect(whenGone).toHaveBeenCalledOnce());
+    await eventually(() => expect(whenGone).toHaveBeenCalledOnce());
   });
 });
 

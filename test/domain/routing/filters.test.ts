@@ -2,9 +2,9 @@
 
 import { describe, expect, test } from "vitest";
 import { HALT_REASON } from "../../../domain/fleet/worker.ts";
+import { choose } from "../../../domain/routing/choice.ts";
 import { explain, whyWaiting } from "../../../domain/routing/explanation.ts";
 import type { RoutePolicy, RouteRequest } from "../../../domain/routing/filter.ts";
-import { choose } from "../../../domain/routing/routing.ts";
 import { chosenOf, fleetOf, OFFLINE_AFTER_MS, policy, request, type Spec, situation } from "../fleet/sample-fleet.ts";
 import { NOON } from "../job/sample-jobs.ts";
 

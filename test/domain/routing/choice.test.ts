@@ -3,10 +3,10 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { STRATEGIES } from "../../../domain/config.ts";
+import { choose } from "../../../domain/routing/choice.ts";
 import { explain, whyWaiting } from "../../../domain/routing/explanation.ts";
 import type { RoutePolicy, RouteRequest } from "../../../domain/routing/filter.ts";
-import { choose } from "../../../domain/routing/routing.ts";
-import { firstRefusal, refusalsOf } from "../../../domain/routing/routing-filter.ts";
+import { firstRefusal, refusalsOf } from "../../../domain/routing/filters.ts";
 import { scoreOf, scoreParts, weightsFor } from "../../../domain/routing/scoring.ts";
 import { SCORE_PARTS } from "../../../domain/words/score-part.ts";
 import { chosenOf, OFFLINE_AFTER_MS, policies, requests, type Spec, situation, specs } from "../fleet/sample-fleet.ts";

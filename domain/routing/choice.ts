@@ -5,7 +5,7 @@ import type { Bits } from "../fleet/bits.ts";
 import type { Fleet, Member } from "../fleet/fleet.ts";
 import type { Parts } from "../words/verdict.ts";
 import type { RoutePolicy, RouteRequest } from "./filter.ts";
-import { filtersFor } from "./routing-filter.ts";
+import { filtersFor } from "./filters.ts";
 import { rounded, SCORE_STEP, scoreParts, scorerFor, weightsOf } from "./scoring.ts";
 import { ruleOf } from "./strategy.ts";
 
