@@ -10,13 +10,13 @@ const POLL_MS = 100;
 const GIVE_UP_MS = 60_000;
 
 /** Waits until no object below the folder has an alarm. */
-export async function untilNoAlarm(folder: string): Promise<void> {
+export const untilNoAlarm = async (folder: string): Promise<void> => {
   for (const giveUpAt = performance.now() + GIVE_UP_MS; alarmsBelow(folder) > 0; await pause(POLL_MS)) {
     if (performance.now() > giveUpAt) throw new Error("an object keeps setting alarms");
   }
-}
+};
 
-function alarmsBelow(folder: string): number {
+const alarmsBelow = (folder: string): number => {
   let alarms = 0;
   for (const name of readdirSync(folder, { recursive: true, encoding: "utf8" })) {
     if (path.basename(name) !== "metadata.sqlite") continue;
@@ -25,4 +25,4 @@ function alarmsBelow(folder: string): number {
     database.close();
   }
   return alarms;
-}
+};

@@ -35,7 +35,7 @@ const keyOf = ({ authorization }: Tenant): string => authorization.replace("Bear
 
 const CONFLICT = 409;
 
-async function isInTime(cancelled: Promise<unknown>): Promise<boolean> {
+const isInTime = async (cancelled: Promise<unknown>): Promise<boolean> => {
   try {
     await cancelled;
     return true;
@@ -43,11 +43,11 @@ async function isInTime(cancelled: Promise<unknown>): Promise<boolean> {
     if ((error as { status?: number }).status === CONFLICT) return false;
     throw error;
   }
-}
+};
 
 const ENDED: ReadonlySet<string> = new Set(["completed", "failed", "expired", "cancelled"]);
 
-export function openAiClient(tenant: Tenant): BatchClient {
+export const openAiClient = (tenant: Tenant): BatchClient => {
   const openai = new OpenAI({ ...NO_RETRIES, apiKey: keyOf(tenant), baseURL: `http://127.0.0.1:${tenant.port}/v1` });
   const endpoint = "/v1/chat/completions";
   const lineOf = (custom_id: string): string =>
@@ -80,9 +80,9 @@ export function openAiClient(tenant: Tenant): BatchClient {
       for (const file of [output_file_id, error_file_id]) if (file != null) yield* linesIn(file);
     },
   };
-}
+};
 
-export function anthropicClient(tenant: Tenant): BatchClient {
+export const anthropicClient = (tenant: Tenant): BatchClient => {
   const anthropic = new Anthropic({
     ...NO_RETRIES,
     apiKey: keyOf(tenant),
@@ -108,4 +108,4 @@ export function anthropicClient(tenant: Tenant): BatchClient {
         yield { name, isAnswered: result.type === "succeeded" || result.type === "errored" };
     },
   };
-}
+};

@@ -17,10 +17,10 @@ export interface BatchWorkers {
   readonly close: () => void;
 }
 
-export async function startBatchWorkers(
+export const startBatchWorkers = async (
   tenant: Tenant,
   { count, places, generationMs }: { count: number; places: number; generationMs: number },
-): Promise<BatchWorkers> {
+): Promise<BatchWorkers> => {
   const sockets = await Promise.all(
     Array.from({ length: count }, (_, at) => openWorker(tenant, `batch-worker-${at}`, places, generationMs)),
   );
@@ -33,16 +33,16 @@ export async function startBatchWorkers(
       for (const socket of sockets) socket.terminate();
     },
   };
-}
+};
 
 type Assigned = Extract<CoordinatorMessage, { type: "job.assigned" }>["job"];
 
-async function openWorker(
+const openWorker = async (
   { port, authorization }: Tenant,
   instance: string,
   concurrency: number,
   generationMs: number,
-): Promise<WebSocket> {
+): Promise<WebSocket> => {
   const url = `ws://127.0.0.1:${port}/api/workers/${instance}/connect`;
   const socket = new WebSocket(url, { headers: { authorization }, perMessageDeflate: false });
   const done: unknown[] = [];
@@ -72,7 +72,7 @@ async function openWorker(
   const offer = { instance, provider: "bench", models: [BATCH_MODEL], apis, concurrency };
   socket.send(JSON.stringify({ type: "presence", id: "hello", ...offer }));
   return socket;
-}
+};
 
 const completionOf = ({ id, lease, api }: Assigned): object => ({
   type: "job.completed",

@@ -35,7 +35,7 @@ export default {
   },
 };
 
-function toolsOf(env: Env, maxPerPass: number) {
+const toolsOf = (env: Env, maxPerPass: number) => {
   const provider: ProviderDefinition = {
     provider: "bench",
     list_url: env.PROVIDER_URL,
@@ -53,4 +53,4 @@ function toolsOf(env: Env, maxPerPass: number) {
     connector: vaultConnector({ source: environmentSecrets({}), fetch: (message) => fetch(message), now }),
     maxPerPass,
   };
-}
+};

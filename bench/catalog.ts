@@ -19,7 +19,7 @@ const subscriptionCount = Number(process.argv[2] ?? 5_000);
 const modelCount = Number(process.argv[3] ?? 300);
 
 /** A model list in which every hundredth model has the revision in its name. */
-function listOf(subscription: string, revision: number): string {
+const listOf = (subscription: string, revision: number): string => {
   const data = Array.from({ length: modelCount }, (_, index) => ({
     id: `vendor/model-${index}-of-${subscription}`,
     name: index % 100 === 0 ? `Model ${index}, revision ${revision}` : `Model ${index}`,
@@ -27,10 +27,10 @@ function listOf(subscription: string, revision: number): string {
     created: Date.now(),
   }));
   return JSON.stringify({ object: "list", data });
-}
+};
 
 /** The tables from the drizzle schema, without migrations: the benchmark needs columns, keys and indexes. */
-function schemaOf(table: SQLiteTable): string[] {
+const schemaOf = (table: SQLiteTable): string[] => {
   const { name, columns, primaryKeys, indexes } = getTableConfig(table);
   const lines = columns.map((column) => {
     const initial = column.hasDefault ? ` DEFAULT ${JSON.stringify(column.default).replaceAll('"', "'")}` : "";
@@ -43,10 +43,10 @@ function schemaOf(table: SQLiteTable): string[] {
     return `CREATE ${config.unique ? "UNIQUE " : ""}INDEX ${config.name} ON ${name} (${columnNames})`;
   });
   return [create, ...created];
-}
+};
 
 /** Resident memory of the runtime started by this process, in MiB; null if `ps` does not say. */
-function runtimeMemoryMib(): number | null {
+const runtimeMemoryMib = (): number | null => {
   try {
     const rows = execFileSync("ps", ["-eo", "ppid=,rss=,comm="], { encoding: "utf8" }).split("\n");
     const own = rows.map((row) => row.trim().split(/\s+/)).find(([parent]) => parent === String(process.pid));
@@ -58,9 +58,9 @@ function runtimeMemoryMib(): number | null {
   } catch {
     return null;
   }
-}
+};
 
-async function main(): Promise<void> {
+const main = async (): Promise<void> => {
   let revision = 0;
   const provider = createServer((request, response) => {
     const subscription = new URL(request.url ?? "", "http://provider").searchParams.get("subscription") ?? "";
@@ -90,11 +90,11 @@ async function main(): Promise<void> {
     provider.close();
     await rm(folder, { recursive: true, force: true });
   }
-}
+};
 
 type Call = (what: string) => Promise<{ synced: number; failed: number; left: number }>;
 
-async function measure(name: string, call: Call): Promise<void> {
+const measure = async (name: string, call: Call): Promise<void> => {
   const startedAt = performance.now();
   const passesMs: number[] = [];
   const memory: (number | null)[] = [runtimeMemoryMib()];
@@ -114,9 +114,9 @@ async function measure(name: string, call: Call): Promise<void> {
     `${name}: ${synced} syncs in ${seconds.toFixed(1)} s (${Math.round(synced / seconds)}/s);` +
       ` pass p50 ${at(0.5)} ms, max ${at(1)} ms; runtime memory MiB ${memory.join(" ")}`,
   );
-}
+};
 
-async function startRuntime(providerUrl: string, folder: string): Promise<Miniflare> {
+const startRuntime = async (providerUrl: string, folder: string): Promise<Miniflare> => {
   const bundle = await build({
     entryPoints: [path.join(import.meta.dirname, "catalog-worker.ts")],
     bundle: true,
@@ -134,6 +134,6 @@ async function startRuntime(providerUrl: string, folder: string): Promise<Minifl
     bindings: { PROVIDER_URL: providerUrl },
   });
   return new Miniflare({ ...options, resourcePersistencePath: folder });
-}
+};
 
 await main();

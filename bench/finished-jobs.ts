@@ -9,7 +9,7 @@ const WORKERS = 8;
 const AT_A_TIME = 4_000;
 
 /** Resolves when all are done and in history; `body` must ask for the socket workers' tag. */
-export async function finishJobs(tenant: Tenant, count: number, body: object): Promise<void> {
+export const finishJobs = async (tenant: Tenant, count: number, body: object): Promise<void> => {
   const workers = await connectFinishers(tenant);
   for (let given = 0; given < count; ) {
     const now = Math.min(AT_A_TIME, count - given);
@@ -19,7 +19,7 @@ export async function finishJobs(tenant: Tenant, count: number, body: object): P
   }
   await drainHistory(tenant);
   workers.close();
-}
+};
 
 /** Workers that complete all waiting jobs with the socket workers' tag. */
 export const connectFinishers = (tenant: Tenant): Promise<SocketWorkers> =>

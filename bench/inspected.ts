@@ -11,7 +11,7 @@ export interface Inspected extends Served {
   inspector: Inspector;
 }
 
-export async function startInspected(dataDir: string): Promise<Inspected> {
+export const startInspected = async (dataDir: string): Promise<Inspected> => {
   const inspectorPort = await freePort();
   const served = await startSignalbox(dataDir, undefined, ["--inspect", String(inspectorPort)]);
   try {
@@ -25,4 +25,4 @@ export async function startInspected(dataDir: string): Promise<Inspected> {
     await served.stop();
     throw error;
   }
-}
+};

@@ -34,7 +34,7 @@ const behindMs = async (places: readonly HttpWorkplace[]): Promise<number> =>
   Math.max(...(await Promise.all(places.map((place) => place.settle()))));
 
 /** Create, claim, complete: three HTTP calls per job. */
-export async function httpJobs(places: readonly HttpWorkplace[], clients: number, pace: Pace): Promise<Rate> {
+export const httpJobs = async (places: readonly HttpWorkplace[], clients: number, pace: Pace): Promise<Rate> => {
   await Promise.all(places.map((place) => place.enrol(clients)));
   let jobs = 0;
   const step = async (connection: Connection, client: number) => {
@@ -43,15 +43,15 @@ export async function httpJobs(places: readonly HttpWorkplace[], clients: number
   };
   const jobsPerSecond = await throughput({ ...target(places), clients, step }, pace);
   return { jobsPerSecond, jobs, behindMs: await behindMs(places) };
-}
+};
 
 /** Created over HTTP, one or many per call, for workers on WebSockets; counted when their completion is stored. */
-export async function socketJobs(
+export const socketJobs = async (
   places: readonly Workplace[],
   clients: number,
   pace: Pace,
   way: "dispatch" | "batch",
-): Promise<Rate> {
+): Promise<Rate> => {
   const instances = Array.from({ length: Math.max(1, Math.floor(SOCKETS / places.length)) }, (_, n) => `socket-${n}`);
   const fleets = await Promise.all(places.map((place) => SocketWorkers.connect(place.wire, instances)));
   const given = places.map(() => 0);
@@ -71,4 +71,4 @@ export async function socketJobs(
   const behind = await behindMs(places);
   for (const fleet of fleets) fleet.close();
   return { jobsPerSecond, jobs: done(), behindMs: behind };
-}
+};

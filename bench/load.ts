@@ -21,7 +21,7 @@ export interface Load {
 }
 
 /** Done per second. */
-export async function throughput({ clients, port, authorizationOf, step, done }: Load, pace: Pace): Promise<number> {
+export const throughput = async ({ clients, port, authorizationOf, step, done }: Load, pace: Pace): Promise<number> => {
   let steps = 0;
   let isOver = false;
   const count = done ?? (() => steps);
@@ -48,7 +48,7 @@ export async function throughput({ clients, port, authorizationOf, step, done }:
     isOver = true;
     for (const connection of connections) connection.close();
   }
-}
+};
 
 export const median = (values: readonly number[]): number => percentile(values, 0.5);
 
@@ -58,10 +58,13 @@ export const percentile = (values: readonly number[], share: number): number => 
 };
 
 /** The same measurement of several targets, alternating so that a noisy machine affects all equally; medians. */
-export async function interleaved(rounds: number, measurements: readonly (() => Promise<number>)[]): Promise<number[]> {
+export const interleaved = async (
+  rounds: number,
+  measurements: readonly (() => Promise<number>)[],
+): Promise<number[]> => {
   const taken = measurements.map((): number[] => []);
   for (let round = 0; round < rounds; round += 1) {
     for (const [index, measure] of measurements.entries()) taken[index]?.push(await measure());
   }
   return taken.map(median);
-}
+};

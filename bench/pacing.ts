@@ -4,7 +4,7 @@
 import { setTimeout as pause } from "node:timers/promises";
 
 /** Waits for the next step; returns when it was due, on the clock of `performance.now()`. */
-export function paced(perSecond: number): () => Promise<number> {
+export const paced = (perSecond: number): (() => Promise<number>) => {
   const startedAt = performance.now();
   let taken = 0;
   return async () => {
@@ -13,4 +13,4 @@ export function paced(perSecond: number): () => Promise<number> {
     if (aheadMs > 0) await pause(aheadMs);
     return dueAt;
   };
-}
+};

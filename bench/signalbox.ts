@@ -16,12 +16,12 @@ const SETUP_CONNECTIONS = 64;
 const BEHIND = 503;
 const BEHIND_POLL_MS = 100;
 
-export async function startSignalbox(
+export const startSignalbox = async (
   dataDir: string,
   port?: number,
   args: readonly string[] = [],
   settings: Readonly<Record<string, string>> = {},
-): Promise<Served> {
+): Promise<Served> => {
   const chosen = port ?? (await freePort());
   return startProcess({
     command: process.execPath,
@@ -36,7 +36,7 @@ export async function startSignalbox(
       SERVICE_DATA_DIR: dataDir,
     },
   });
-}
+};
 
 /** Our environment without settings of the operator's own service. */
 const servingEnvironment = (): NodeJS.ProcessEnv => ({
@@ -51,29 +51,29 @@ export interface Tenant {
   authorization: string;
 }
 
-export async function createTenant(port: number): Promise<Tenant> {
+export const createTenant = async (port: number): Promise<Tenant> => {
   const name = freshName();
   const operator = await Connection.open(port, `Bearer ${ROOT_KEY}`);
   const made = (await operator.call("POST", "/admin/tenants", { tenant: name })) as { admin_key: string };
   operator.close();
   return { port, name, authorization: `Bearer ${made.admin_key}` };
-}
+};
 
 /** Whether and how fast the tenant could be deleted, in words. */
-export async function deleteTenant(port: number, name: string): Promise<string> {
+export const deleteTenant = async (port: number, name: string): Promise<string> => {
   const operator = await Connection.open(port, `Bearer ${ROOT_KEY}`);
   const startedAt = performance.now();
   const { status } = await operator.request("DELETE", `/admin/tenants/${name}`);
   operator.close();
   return `${status} after ${Math.round(performance.now() - startedAt)} ms`;
-}
+};
 
 /** Runs `call` for each of `count` numbers, a bounded number at a time. */
-export async function callEach(
+export const callEach = async (
   tenant: Tenant,
   count: number,
   call: (connection: Connection, index: number) => Promise<unknown>,
-): Promise<void> {
+): Promise<void> => {
   let next = 0;
   const lanes = Array.from({ length: Math.min(SETUP_CONNECTIONS, count) }, async () => {
     const connection = await Connection.open(tenant.port, tenant.authorization);
@@ -81,10 +81,10 @@ export async function callEach(
     connection.close();
   });
   await Promise.all(lanes);
-}
+};
 
 /** Reading history waits until the object has sent it everything; returns how long that took, in ms. */
-export async function drainHistory(tenant: Tenant): Promise<number> {
+export const drainHistory = async (tenant: Tenant): Promise<number> => {
   const connection = await Connection.open(tenant.port, tenant.authorization);
   const startedAt = performance.now();
   // History that is far behind is not waited for by the server.
@@ -92,7 +92,7 @@ export async function drainHistory(tenant: Tenant): Promise<number> {
   await connection.call("GET", "/api/jobs?limit=1");
   connection.close();
   return performance.now() - startedAt;
-}
+};
 
 export const instanceOf = (index: number): string => `worker-${index}`;
 
@@ -128,7 +128,7 @@ export const socketWire = ({ port, authorization }: Tenant): Wire => ({
   },
 });
 
-export async function openSignalbox(port: number, tenant?: Tenant): Promise<Workplace> {
+export const openSignalbox = async (port: number, tenant?: Tenant): Promise<Workplace> => {
   const home = tenant ?? (await createTenant(port));
   const jobs = Array.from({ length: BATCH_JOBS }, () => socketJob);
   return {
@@ -151,7 +151,7 @@ export async function openSignalbox(port: number, tenant?: Tenant): Promise<Work
     batch: (connection) => connection.call("POST", "/api/jobs/batch", { jobs }),
     settle: () => drainHistory(home),
   };
-}
+};
 
 /** Each client's worker has its own tag, so that it claims what its client created. */
 const tagOf = (client: number): string => `client-${client}`;

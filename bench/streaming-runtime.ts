@@ -48,7 +48,7 @@ const bodyOf = async (request: IncomingMessage): Promise<string> => {
   return text;
 };
 
-export async function startStreamingRuntime(): Promise<StreamingRuntime> {
+export const startStreamingRuntime = async (): Promise<StreamingRuntime> => {
   let tell = (): void => undefined;
   let openCount = 0;
   const answerTo = async (request: IncomingMessage, answer: ServerResponse): Promise<void> => {
@@ -80,4 +80,4 @@ export async function startStreamingRuntime(): Promise<StreamingRuntime> {
       server.closeAllConnections();
     },
   };
-}
+};

@@ -21,7 +21,7 @@ export interface OpenStream {
 const agent = new Agent({ keepAlive: true });
 const DONE = "data: [DONE]";
 
-export function openStream(url: string, authorization: string, { words, everyMs }: Said): OpenStream {
+export const openStream = (url: string, authorization: string, { words, everyMs }: Said): OpenStream => {
   const startedAt = performance.now();
   const begun = Promise.withResolvers<void>();
   const heard = Promise.withResolvers<Heard>();
@@ -53,7 +53,7 @@ export function openStream(url: string, authorization: string, { words, everyMs 
     }),
   );
   return { begun: begun.promise, heard: heard.promise, chunks: () => chunks, leave: () => asking.destroy() };
-}
+};
 
 export interface ChunkCost {
   /** CPU of all processes, µs. */
@@ -66,10 +66,10 @@ export interface ChunkCost {
 }
 
 /** What the chunks cost that open streams still get. `used`: each process's CPU time so far, µs. */
-export async function chunkCost(
+export const chunkCost = async (
   streams: readonly OpenStream[],
   used: () => ReadonlyMap<string, number>,
-): Promise<ChunkCost> {
+): Promise<ChunkCost> => {
   const heardSoFar = (): number => streams.reduce((sum, stream) => sum + stream.chunks(), 0);
   const before = { used: used(), chunks: heardSoFar() };
   const heard = await Promise.all(streams.map((stream) => stream.heard));
@@ -82,4 +82,4 @@ export async function chunkCost(
     byProcess: costs.map(([name, cost]) => `${name} ${cost.toFixed(0)}`).join(", "),
     whole: heard.filter(({ isWhole }) => isWhole).length,
   };
-}
+};

@@ -15,14 +15,14 @@ const POLL_MS = 20;
 
 const last: { frame: Buffer; messages: NumberedLiveMessage[] } = { frame: Buffer.alloc(0), messages: [] };
 
-function parsed(frame: Buffer): NumberedLiveMessage[] {
+const parsed = (frame: Buffer): NumberedLiveMessage[] => {
   if (!frame.equals(last.frame)) {
     const content = JSON.parse(frame.toString("utf8"));
     last.frame = frame;
     last.messages = Array.isArray(content) ? content : [content];
   }
   return last.messages;
-}
+};
 
 class Viewer {
   readonly socket: WebSocket;
@@ -76,7 +76,7 @@ class Viewer {
   }
 }
 
-async function seen(viewers: readonly Viewer[], ended: Ended): Promise<Seen> {
+const seen = async (viewers: readonly Viewer[], ended: Ended): Promise<Seen> => {
   const mistakeNow = () => viewers.map((viewer) => viewer.mistake(ended)).find((mistake) => mistake !== null) ?? null;
   const giveUpAt = sharedNow() + CATCH_UP_MS;
   let mistake = mistakeNow();
@@ -99,7 +99,7 @@ async function seen(viewers: readonly Viewer[], ended: Ended): Promise<Seen> {
     laterSnapshots: viewers.reduce((sum, { snapshots }) => sum + snapshots - 1, 0),
     mistake,
   };
-}
+};
 
 const watching = workerData as Watching;
 const viewers = Array.from({ length: watching.viewers }, () => new Viewer(watching));

@@ -5,7 +5,7 @@ import path from "node:path";
 import { build } from "esbuild";
 import { freePort, type Served, startProcess, WORKERD } from "../measure/processes.ts";
 
-export async function startFloor(folder: string): Promise<Served> {
+export const startFloor = async (folder: string): Promise<Served> => {
   const port = await freePort();
   mkdirSync(path.join(folder, "state"), { recursive: true });
   await build({
@@ -20,7 +20,7 @@ export async function startFloor(folder: string): Promise<Served> {
   writeFileSync(path.join(folder, "floor.capnp"), configOf(port, path.join(folder, "state")));
   const config = path.join(folder, "floor.capnp");
   return startProcess({ command: WORKERD, args: ["serve", "--experimental", config], port });
-}
+};
 
 const configOf = (port: number, state: string): string => `using Workerd = import "/workerd/workerd.capnp";
 const config :Workerd.Config = (

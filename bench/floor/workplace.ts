@@ -9,7 +9,7 @@ interface Pushed {
   ack?: number;
 }
 
-export async function openFloor(port: number): Promise<Workplace> {
+export const openFloor = async (port: number): Promise<Workplace> => {
   const name = freshName();
   const wire: Wire = {
     url: () => `ws://127.0.0.1:${port}/${name}/connect`,
@@ -33,7 +33,7 @@ export async function openFloor(port: number): Promise<Workplace> {
     batch: (connection) => connection.call("POST", `/${name}/dispatch`, { prompts }),
     settle: async () => 0,
   };
-}
+};
 
 /** One durable row per request: the least that accepting a job can cost. */
 export const insertOne = (connection: Connection, name: string): Promise<unknown> =>

@@ -9,7 +9,7 @@ const SPARE = 1_000;
 const A_SOCKET = 2;
 
 /** Raises the limit of this process and its children if possible; throws if it is too low. */
-export function ensureDescriptors(sockets: number): void {
+export const ensureDescriptors = (sockets: number): void => {
   const needed = sockets * A_SOCKET + SPARE;
   if (limit() >= needed) return;
   try {
@@ -19,14 +19,14 @@ export function ensureDescriptors(sockets: number): void {
   }
   if (limit() >= needed) return;
   throw new Error(`${sockets} sockets need ${needed} file descriptors, the limit is ${limit()}: ulimit -n ${needed}`);
-}
+};
 
 /** Infinity if the system does not say. */
-function limit(): number {
+const limit = (): number => {
   try {
     const text = /^Max open files\s+(\S+)/m.exec(readFileSync("/proc/self/limits", "utf8"))?.[1];
     return text === undefined || text === "unlimited" ? Number.POSITIVE_INFINITY : Number(text);
   } catch {
     return Number.POSITIVE_INFINITY;
   }
-}
+};

@@ -80,7 +80,7 @@ export interface Share {
 }
 
 /** Each function's share of the samples, alone and with what it calls, greatest first. */
-export function sharesOf({ nodes, samples }: CpuProfile, bundle: Bundle): Share[] {
+export const sharesOf = ({ nodes, samples }: CpuProfile, bundle: Bundle): Share[] => {
   const byId = new Map(nodes.map((node) => [node.id, node]));
   const parentOf = new Map(nodes.flatMap(({ id, children = [] }) => children.map((child) => [child, id] as const)));
   const shares = new Map<string, Share>();
@@ -100,11 +100,11 @@ export function sharesOf({ nodes, samples }: CpuProfile, bundle: Bundle): Share[
     }
   }
   return [...shares.values()].sort((one, other) => other.self - one.self);
-}
+};
 
 /** Of our code by its place in the source; the platform's own by its name alone. */
-function nameOf({ functionName, url, lineNumber, columnNumber }: ProfileNode["callFrame"], bundle: Bundle): string {
+const nameOf = ({ functionName, url, lineNumber, columnNumber }: ProfileNode["callFrame"], bundle: Bundle): string => {
   const name = functionName || "(anonymous)";
   const place = url.endsWith("index.js") ? bundle.placeAt(lineNumber, columnNumber) : null;
   return place === null ? name : `${name} ${place}`;
-}
+};

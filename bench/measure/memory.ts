@@ -12,7 +12,9 @@ export interface Growth {
 }
 
 /** Begins; the returned function gives how far each process has grown since. */
-export function watchGrowth(served: Pick<Usage, "residentByProcess" | "peakByProcess" | "forgetPeaks">): () => Growth {
+export const watchGrowth = (
+  served: Pick<Usage, "residentByProcess" | "peakByProcess" | "forgetPeaks">,
+): (() => Growth) => {
   const before = served.residentByProcess();
   served.forgetPeaks();
   return () => {
@@ -24,9 +26,9 @@ export function watchGrowth(served: Pick<Usage, "residentByProcess" | "peakByPro
       note: grown.map(([name, mib]) => `${name} +${Math.max(0, Math.round(mib))} MiB`).join(", "),
     };
   };
-}
+};
 
 /** Fails the part where a process holds what should pass through it. */
-export function refuseGrowth({ mostMib, note }: Growth, boundMib: number): void {
+export const refuseGrowth = ({ mostMib, note }: Growth, boundMib: number): void => {
   if (mostMib > boundMib) throw new Error(`a process grew by more than ${boundMib} MiB: ${note}`);
-}
+};

@@ -53,7 +53,7 @@ process.on("exit", () => {
   for (const [child, signal] of children) child.kill(signal);
 });
 
-export async function freePort(): Promise<number> {
+export const freePort = async (): Promise<number> => {
   const probe = createServer();
   probe.listen(0, "127.0.0.1");
   await once(probe, "listening");
@@ -62,15 +62,16 @@ export async function freePort(): Promise<number> {
   await once(probe, "close");
   if (address === null || typeof address === "string") throw new Error("the system gave no port");
   return address.port;
-}
+};
 
 /** Starts a server and waits for its GET /health. */
-export async function startProcess({ port, ...command }: Start): Promise<Served> {
-  return { port, ...(await runProcess({ ...command, isReady: () => isHealthy(port) })) };
-}
+export const startProcess = async ({ port, ...command }: Start): Promise<Served> => ({
+  port,
+  ...(await runProcess({ ...command, isReady: () => isHealthy(port) })),
+});
 
 /** Starts a process and waits until it is ready; its output is only shown if it fails. */
-export async function runProcess({ command, args, isReady, account, signals = SIGNALS, ...where }: Run) {
+export const runProcess = async ({ command, args, isReady, account, signals = SIGNALS, ...where }: Run) => {
   const startedAt = performance.now();
   const child = spawn(command, args, { stdio: ["ignore", "pipe", "pipe"], ...account, ...where });
   children.set(child, signals.kill);
@@ -105,10 +106,10 @@ export async function runProcess({ command, args, isReady, account, signals = SI
     exited,
   };
   return running;
-}
+};
 
-async function isHealthy(port: number): Promise<boolean> {
+const isHealthy = async (port: number): Promise<boolean> => {
   const answer = await fetch(`http://127.0.0.1:${port}/health`).catch(() => undefined);
   await answer?.body?.cancel();
   return answer?.status === 200;
-}
+};

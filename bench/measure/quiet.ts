@@ -12,7 +12,7 @@ const MINUTE_MS = 60_000;
 const CRON_MS = 12_500;
 
 /** Everything sleeps: nothing has been written for longer than it takes to fall asleep. */
-export async function untilQuiet(served: Served): Promise<void> {
+export const untilQuiet = async (served: Served): Promise<void> => {
   const giveUpAt = performance.now() + GIVE_UP_MS;
   let written = served.writtenBytes();
   for (let quietSince = performance.now(); performance.now() - quietSince < QUIET_MS; await pause(POLL_MS)) {
@@ -21,7 +21,7 @@ export async function untilQuiet(served: Served): Promise<void> {
     if (now !== written) quietSince = performance.now();
     written = now;
   }
-}
+};
 
 export interface Spent {
   seconds: number;
@@ -31,7 +31,7 @@ export interface Spent {
 }
 
 /** What the server uses in this time, none of it for the Cron Trigger, which runs each full minute. */
-export async function spentIn(served: Served, windowMs: number): Promise<Spent> {
+export const spentIn = async (served: Served, windowMs: number): Promise<Spent> => {
   await betweenMinutes(windowMs);
   const cpu = served.cpuMicroseconds();
   const written = served.writtenBytes();
@@ -44,11 +44,11 @@ export async function spentIn(served: Served, windowMs: number): Promise<Spent> 
     cpuMs: cpuMicroseconds === null ? null : cpuMicroseconds / 1000,
     writtenBytes: since(written, served.writtenBytes()),
   };
-}
+};
 
 /** Waits, if necessary, until a window of this length fits between two runs of the Cron Trigger. */
-export async function betweenMinutes(windowMs: number): Promise<void> {
+export const betweenMinutes = async (windowMs: number): Promise<void> => {
   const into = Date.now() % MINUTE_MS;
   if (into < CRON_MS) await pause(CRON_MS - into);
   else if (into + windowMs > MINUTE_MS) await pause(MINUTE_MS - into + CRON_MS);
-}
+};

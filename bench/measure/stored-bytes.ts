@@ -14,7 +14,7 @@ export interface Stored {
   byTable: ReadonlyMap<string, number>;
 }
 
-export function storedBelow(folder: string): Stored {
+export const storedBelow = (folder: string): Stored => {
   const byTable = new Map<string, number>();
   let usedBytes = 0;
   let fileBytes = 0;
@@ -30,7 +30,7 @@ export function storedBelow(folder: string): Stored {
     database.close();
   }
   return { usedBytes, fileBytes, byTable };
-}
+};
 
 const BY_TABLE = `SELECT COALESCE(sqlite_schema.tbl_name, dbstat.name) AS name, SUM(pgsize) AS bytes
   FROM dbstat LEFT JOIN sqlite_schema ON sqlite_schema.name = dbstat.name GROUP BY 1`;

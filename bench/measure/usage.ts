@@ -33,27 +33,27 @@ export const usageOf = (pid: number): Usage => ({
   forgetPeaks: () => void sumOver(pid, forgetPeak),
 });
 
-function sumOver(pid: number, read: (pid: number) => number): number | null {
+const sumOver = (pid: number, read: (pid: number) => number): number | null => {
   try {
     return [pid, ...childrenOf(pid)].reduce((sum, one) => sum + read(one), 0);
   } catch {
     return null;
   }
-}
+};
 
-function childrenOf(pid: number): number[] {
+const childrenOf = (pid: number): number[] => {
   const children = readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").trim().split(" ").filter(Boolean);
   return children.map(Number).flatMap((child) => [child, ...childrenOf(child)]);
-}
+};
 
 /** The role of a workerd process follows from its config's name. */
-function nameOf(pid: number): string {
+const nameOf = (pid: number): string => {
   const words = readFileSync(`/proc/${pid}/cmdline`, "utf8").split("\0").filter(Boolean);
   const config = words.find((word) => word.endsWith(".capnp"));
   return path.basename(config ?? words[0] ?? "", ".capnp");
-}
+};
 
-function sumByProcess(pid: number, read: (pid: number) => number): ReadonlyMap<string, number> {
+const sumByProcess = (pid: number, read: (pid: number) => number): ReadonlyMap<string, number> => {
   const found = new Map<string, number>();
   try {
     for (const one of [pid, ...childrenOf(pid)]) {
@@ -64,22 +64,22 @@ function sumByProcess(pid: number, read: (pid: number) => number): ReadonlyMap<s
     // Without /proc nothing is known.
   }
   return found;
-}
+};
 
-function cpuOf(pid: number): number {
+const cpuOf = (pid: number): number => {
   const [, afterName = ""] = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ");
   const fields = afterName.split(" ");
   return (Number(fields[11]) + Number(fields[12])) * TICK_MICROSECONDS;
-}
+};
 
 const residentOf = (pid: number): number => numberIn(`/proc/${pid}/status`, /^VmRSS:\s+(\d+) kB/m) * KIB;
 
 const peakOf = (pid: number): number => numberIn(`/proc/${pid}/status`, /^VmHWM:\s+(\d+) kB/m) * KIB;
 
 /** The kernel notes the most memory that a process has had since this. */
-function forgetPeak(pid: number): number {
+const forgetPeak = (pid: number): number => {
   writeFileSync(`/proc/${pid}/clear_refs`, "5");
   return 0;
-}
+};
 
 const numberIn = (file: string, pattern: RegExp): number => Number(pattern.exec(readFileSync(file, "utf8"))?.[1] ?? 0);

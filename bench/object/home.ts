@@ -92,7 +92,7 @@ interface OpenedTenant {
 
 type TenantModule = { Tenant: new (state: unknown, env: unknown) => OpenedTenant };
 
-export async function openObject() {
+export const openObject = async () => {
   Object.assign(globalThis, { WebSocketPair: Pair, WebSocketRequestResponsePair: class {}, Response: Opened });
   const { Tenant } = (await import(TENANT_MODULE)) as TenantModule;
   const storage = new MemoryStorage();
@@ -111,4 +111,4 @@ export async function openObject() {
   await tenant.create({ tenant: "bench", locationHint: null, jurisdiction: null, adminKey });
   const opened = (await tenant.fetch({ url: LINE_URL })) as Opened;
   return { drain: () => tenant.drain(), edge: new EdgeEnd(opened.webSocket) };
-}
+};

@@ -70,7 +70,7 @@ const clients = Array.from({ length: CLIENTS }, (_, client) => ({
 }));
 const NOTHING_SPENT = { usage: null, costUsd: null, model: null };
 
-export async function openWays(edge: EdgeEnd): Promise<Readonly<Record<string, Way>>> {
+export const openWays = async (edge: EdgeEnd): Promise<Readonly<Record<string, Way>>> => {
   /** The answers to calls that share a group. */
   const group = async (name: string, requests: readonly unknown[]): Promise<unknown[]> => {
     const calls = requests.map((request) => ({ credential: { ...ADMIN, requestId: "bench" }, name, request }));
@@ -123,4 +123,4 @@ export async function openWays(edge: EdgeEnd): Promise<Readonly<Record<string, W
       }
     },
   };
-}
+};

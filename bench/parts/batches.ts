@@ -30,7 +30,7 @@ interface Progress {
   readonly completed: number;
 }
 
-export async function batches(bench: Bench): Promise<void> {
+export const batches = async (bench: Bench): Promise<void> => {
   for (const clientOf of [openAiClient, anthropicClient]) {
     const tenant = await createTenant(bench.signalbox.port);
     const workers = await startBatchWorkers(tenant, WORKERS);
@@ -42,7 +42,7 @@ export async function batches(bench: Bench): Promise<void> {
     workers.close();
   }
   await sayInteractive(bench);
-}
+};
 
 interface Stage {
   readonly bench: Bench;
@@ -51,16 +51,16 @@ interface Stage {
 }
 
 /** Each on a connection of its own: what is between two may take longer than a connection is kept. */
-async function progressOf({ port, authorization }: Tenant, id: string): Promise<Progress> {
+const progressOf = async ({ port, authorization }: Tenant, id: string): Promise<Progress> => {
   const answer = await fetch(`http://127.0.0.1:${port}/api/batches/${id}`, { headers: { authorization } });
   return (await answer.json()) as Progress;
-}
+};
 
 const namesOf = (lines: number): string[] => Array.from({ length: lines }, (_, at) => `line-${at}`);
 
 const secondsSince = (at: number): number => (performance.now() - at) / 1000;
 
-async function runWhole({ bench, tenant, client }: Stage, lines: number): Promise<string> {
+const runWhole = async ({ bench, tenant, client }: Stage, lines: number): Promise<string> => {
   const grown = watchGrowth(bench.signalbox);
   const say = (what: string, seconds: number, note = ""): void => {
     const named = `${lines.toLocaleString("en")} lines by ${client.of}: ${what}`;
@@ -81,10 +81,10 @@ async function runWhole({ bench, tenant, client }: Stage, lines: number): Promis
   say("downloaded", secondsSince(endedAt));
   refuseGrowth(growth, MAX_GROWTH_MIB);
   return id;
-}
+};
 
 /** Until it has ended. Answers what each process had after a fifth of the lines, and at the end. */
-async function watchMemory({ bench, tenant, client }: Stage, id: string, lines: number): Promise<string> {
+const watchMemory = async ({ bench, tenant, client }: Stage, id: string, lines: number): Promise<string> => {
   let early: ReadonlyMap<string, number> | null = null;
   while (!(await client.isOver(id))) {
     if (early === null && (await progressOf(tenant, id)).completed >= lines / 5)
@@ -94,12 +94,12 @@ async function watchMemory({ bench, tenant, client }: Stage, id: string, lines: 
   const late = bench.signalbox.residentByProcess();
   const shown = [...late].map(([name, bytes]) => `${name} ${mib(early?.get(name) ?? bytes)} → ${mib(bytes)}`);
   return `after a fifth → at the end: ${shown.join(", ")} MiB`;
-}
+};
 
 const mib = (bytes: number): number => Math.round(bytes / 1024 / 1024);
 
 /** Every name stands once in the results. Returns how many were answered. */
-async function checked(client: BatchClient, id: string, names: readonly string[]): Promise<number> {
+const checked = async (client: BatchClient, id: string, names: readonly string[]): Promise<number> => {
   const missing = new Set(names);
   let answered = 0;
   for await (const { name, isAnswered } of client.results(id)) {
@@ -108,9 +108,9 @@ async function checked(client: BatchClient, id: string, names: readonly string[]
   }
   if (missing.size > 0) throw new Error(`${client.of}: ${missing.size} lines are missing in the results of ${id}`);
   return answered;
-}
+};
 
-async function cancelHalfway({ bench, tenant, client }: Stage, lines: number): Promise<string> {
+const cancelHalfway = async ({ bench, tenant, client }: Stage, lines: number): Promise<string> => {
   const names = namesOf(lines);
   const id = await client.create(names);
   const isEarly = ({ status, completed }: Progress): boolean =>
@@ -125,10 +125,10 @@ async function cancelHalfway({ bench, tenant, client }: Stage, lines: number): P
   const note = isInTime ? `${answered} were answered` : "it was over before";
   bench.say(figure({ part: "batches", what, unit: "s", signalbox: seconds, note }));
   return id;
-}
+};
 
 /** Somebody who waits for an answer, alone and beside a batch that fills every place that it may have. */
-async function sayInteractive(bench: Bench): Promise<void> {
+const sayInteractive = async (bench: Bench): Promise<void> => {
   const tenant = await createTenant(bench.signalbox.port);
   const workers = await startBatchWorkers(tenant, SLOW);
   const connection = await Connection.open(tenant.port, tenant.authorization);
@@ -146,15 +146,15 @@ async function sayInteractive(bench: Bench): Promise<void> {
   connection.close();
   workers.close();
   if (after - before > SLOW.generationMs) throw new Error("an answer beside a batch waits for more than a generation");
-}
+};
 
-async function fill(tenant: Tenant): Promise<string> {
+const fill = async (tenant: Tenant): Promise<string> => {
   const id = await openAiClient(tenant).create(namesOf(FILLING_LINES));
   while ((await progressOf(tenant, id)).completed === 0) await pause(LOOK_EVERY_MS);
   return id;
-}
+};
 
-async function answerTimes(connection: Connection, count: number): Promise<number[]> {
+const answerTimes = async (connection: Connection, count: number): Promise<number[]> => {
   const body = { model: BATCH_MODEL, messages: [{ role: "user", content: "Say hello." }] };
   const times: number[] = [];
   for (let sample = 0; sample < count; sample += 1) {
@@ -163,4 +163,4 @@ async function answerTimes(connection: Connection, count: number): Promise<numbe
     times.push(performance.now() - startedAt);
   }
   return times;
-}
+};

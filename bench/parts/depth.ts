@@ -12,7 +12,7 @@ const GROUPS = 100;
 const CLIENTS = 32;
 
 /** Jobs in a hundred requirement groups whose tags no worker offers. */
-export async function fillWithPending(tenant: Tenant, count: number): Promise<void> {
+export const fillWithPending = async (tenant: Tenant, count: number): Promise<void> => {
   await callEach(tenant, Math.ceil(count / BATCH_JOBS), (connection, call) => {
     const jobs = Array.from({ length: Math.min(BATCH_JOBS, count - call * BATCH_JOBS) }, (_, job) => ({
       prompt: PROMPT,
@@ -21,14 +21,14 @@ export async function fillWithPending(tenant: Tenant, count: number): Promise<vo
     return connection.call("POST", "/api/jobs/batch", { jobs });
   });
   await drainHistory(tenant);
-}
+};
 
 const WAYS: Readonly<Record<string, (place: Workplace, pace: Pace) => Promise<{ jobsPerSecond: number }>>> = {
   [THREE_CALLS]: (place, pace) => httpJobs([place], CLIENTS, pace),
   [DISPATCH]: (place, pace) => socketJobs([place], CLIENTS, pace, "dispatch"),
 };
 
-export async function depth({ signalbox: { port: signalboxPort }, pace, sizes, say }: Bench): Promise<void> {
+export const depth = async ({ signalbox: { port: signalboxPort }, pace, sizes, say }: Bench): Promise<void> => {
   const places: Workplace[] = [];
   for (const count of sizes.pendingJobs) {
     const tenant = await createTenant(signalboxPort);
@@ -45,7 +45,7 @@ export async function depth({ signalbox: { port: signalboxPort }, pace, sizes, s
       say(relative({ part: "depth", what: `${count} pending: ${what}`, signalbox }, rates[0] ?? 0, "to none pending"));
     });
   }
-}
+};
 
 /** A figure whose ratio is to the smallest size of the same part instead of to the floor. */
 export const relative = (

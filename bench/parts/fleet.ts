@@ -16,7 +16,7 @@ const CONCURRENCY = 4;
 const OFFLINE_AFTER_SECONDS = 86_400;
 
 /** Workers that differ in tags and providers, all online and idle. */
-export async function register(tenant: Tenant, count: number): Promise<void> {
+export const register = async (tenant: Tenant, count: number): Promise<void> => {
   await callEach(tenant, 1, (connection) =>
     connection.call("PUT", "/config", { presence: { offline_after_seconds: OFFLINE_AFTER_SECONDS } }),
   );
@@ -28,24 +28,24 @@ export async function register(tenant: Tenant, count: number): Promise<void> {
       concurrency: CONCURRENCY,
     }),
   );
-}
+};
 
 /** Every worker matches; the client of the worker that got the job completes it. */
-async function wideJob(connection: Connection): Promise<void> {
+const wideJob = async (connection: Connection): Promise<void> => {
   const job = await connection.call("POST", "/dispatch", { prompt: PROMPT });
   const { id, lease } = job as { id: string; lease: number };
   await connection.call("POST", `/api/jobs/${id}/complete`, { lease, result: RESULT });
-}
+};
 
-async function wideJobs(tenant: Tenant, pace: Pace): Promise<number> {
+const wideJobs = async (tenant: Tenant, pace: Pace): Promise<number> => {
   const { port, authorization } = tenant;
   const load = { clients: CLIENTS, port, authorizationOf: () => authorization, step: wideJob };
   const rate = await throughput(load, pace);
   await drainHistory(tenant);
   return rate;
-}
+};
 
-export async function fleet({ signalbox: { port: signalboxPort }, pace, sizes, say }: Bench): Promise<void> {
+export const fleet = async ({ signalbox: { port: signalboxPort }, pace, sizes, say }: Bench): Promise<void> => {
   const tenants: Tenant[] = [];
   for (const count of sizes.workers) {
     const tenant = await createTenant(signalboxPort);
@@ -76,4 +76,4 @@ export async function fleet({ signalbox: { port: signalboxPort }, pace, sizes, s
       );
     });
   }
-}
+};

@@ -4,13 +4,13 @@ import { figure } from "../figures.ts";
 import { interleaved, throughput } from "../load.ts";
 import type { Bench } from "../plan.ts";
 
-export async function health({
+export const health = async ({
   floor: { port: floorPort },
   signalbox: { port: signalboxPort },
   pace,
   clients,
   say,
-}: Bench): Promise<void> {
+}: Bench): Promise<void> => {
   for (const count of clients) {
     const rate = (port: number) =>
       throughput({ clients: count, port, step: (connection) => connection.request("GET", "/health") }, pace);
@@ -20,4 +20,4 @@ export async function health({
     ]);
     say(figure({ part: "health", what: "GET /health", clients: count, unit: "req/s", floor, signalbox }));
   }
-}
+};

@@ -17,7 +17,7 @@ const CLIENTS = 32;
 
 type Beat = (connection: Connection, worker: number) => Promise<unknown>;
 
-export async function heartbeats({ folder, pace, say }: Bench): Promise<void> {
+export const heartbeats = async ({ folder, pace, say }: Bench): Promise<void> => {
   ensureDescriptors(WORKERS);
   const served = await startSignalbox(path.join(folder, "heartbeats"));
   try {
@@ -43,7 +43,7 @@ export async function heartbeats({ folder, pace, say }: Bench): Promise<void> {
   } finally {
     await served.stop();
   }
-}
+};
 
 const instanceOf = (worker: number): string => `alive-${worker}`;
 
@@ -56,7 +56,7 @@ interface Lease {
 }
 
 /** One running job on each worker. */
-async function startJobs(tenant: Tenant): Promise<Lease[]> {
+const startJobs = async (tenant: Tenant): Promise<Lease[]> => {
   const leases: Lease[] = [];
   await callEach(tenant, Math.ceil(WORKERS / BATCH_JOBS), (connection) => {
     const jobs = Array.from({ length: Math.min(BATCH_JOBS, WORKERS) }, () => ({ prompt: PROMPT, tags: ["alive"] }));
@@ -72,16 +72,16 @@ async function startJobs(tenant: Tenant): Promise<Lease[]> {
   });
   if (Object.keys(leases).length < WORKERS) throw new Error("not every worker got a job");
   return leases;
-}
+};
 
 /** Each client sends for its own workers, one after the other. */
-async function measure(
+const measure = async (
   { cpuMicroseconds, writtenBytes }: Served,
   { port, authorization }: Tenant,
   pace: Pace,
   what: string,
   beat: Beat,
-): Promise<Figure> {
+): Promise<Figure> => {
   const turns = Array.from({ length: CLIENTS }, () => 0);
   let beats = 0;
   const step = async (connection: Connection, client: number): Promise<void> => {
@@ -97,4 +97,4 @@ async function measure(
     was === null || is === null ? "?" : String(Math.round((is - was) / beats));
   const note = `CPU ${each(before.cpu, cpuMicroseconds())} µs, ${each(before.written, writtenBytes())} B written each`;
   return figure({ part: "heartbeats", what, clients: CLIENTS, unit: "1/s", signalbox: rate, note });
-}
+};

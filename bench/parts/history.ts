@@ -10,7 +10,7 @@ import { tally } from "./jobs.ts";
 
 const JOBS = 10_000;
 
-export async function history({ signalbox, pace, say }: Bench): Promise<void> {
+export const history = async ({ signalbox, pace, say }: Bench): Promise<void> => {
   const used = tally(signalbox);
   const behind: number[] = [];
   for (let round = 0; round < pace.rounds; round += 1) {
@@ -22,9 +22,9 @@ export async function history({ signalbox, pace, say }: Bench): Promise<void> {
   }
   const note = `CPU ${used.cpuPerJob()} µs/job (${used.byProcess()})`;
   say(figure({ part: "history", what: `behind after ${JOBS} jobs`, unit: "ms", signalbox: median(behind), note }));
-}
+};
 
-async function burst(port: number): Promise<{ jobsPerSecond: number; behindMs: number }> {
+const burst = async (port: number): Promise<{ jobsPerSecond: number; behindMs: number }> => {
   const tenant = await createTenant(port);
   const workers = await connectFinishers(tenant);
   const startedAt = performance.now();
@@ -34,4 +34,4 @@ async function burst(port: number): Promise<{ jobsPerSecond: number; behindMs: n
   const behindMs = await drainHistory(tenant);
   workers.close();
   return { jobsPerSecond, behindMs };
-}
+};

@@ -15,7 +15,7 @@ const CLIENTS = 32;
 
 type Measure = (place: Workplace) => Promise<Rate>;
 
-export async function homes(bench: Bench): Promise<void> {
+export const homes = async (bench: Bench): Promise<void> => {
   const alone = await startSignalbox(path.join(bench.folder, "alone"), undefined, ["--edge", "workerd"]);
   const compare = async (what: string, measure: Measure): Promise<void> => {
     const tallies = [bench.floor, bench.signalbox, alone].map(tally);
@@ -51,4 +51,4 @@ export async function homes(bench: Bench): Promise<void> {
   } finally {
     await alone.stop();
   }
-}
+};

@@ -29,7 +29,7 @@ interface Stage {
   readonly operator: Connection;
 }
 
-export async function hosted(bench: Bench): Promise<void> {
+export const hosted = async (bench: Bench): Promise<void> => {
   const runtime = await startStreamingRuntime();
   const served = await startSignalbox(path.join(bench.folder, "hosted"), undefined, [], {
     SERVICE_CATALOG_DIR: catalogWith(bench.folder, runtime),
@@ -53,7 +53,7 @@ export async function hosted(bench: Bench): Promise<void> {
     await served.stop();
     runtime.stop();
   }
-}
+};
 
 const say = (bench: Bench, what: string, unit: string, signalbox: number, note: string): void =>
   bench.say(figure({ part: "hosted", what, unit, signalbox, note }));
@@ -100,7 +100,7 @@ const openStreams = ({ tenant }: Stage, count: number, said: Said): OpenStream[]
 const begun = (streams: readonly OpenStream[]) => Promise.all(streams.map((stream) => stream.begun));
 
 /** From the request until the provider has lost the last of its connections. */
-async function sayHalts(stage: Stage, count: number): Promise<void> {
+const sayHalts = async (stage: Stage, count: number): Promise<void> => {
   const { bench, runtime, operator } = stage;
   const waits: number[] = [];
   for (let halt = 0; halt < HALTS[bench.scale]; halt += 1) {
@@ -115,4 +115,4 @@ async function sayHalts(stage: Stage, count: number): Promise<void> {
   }
   const note = `at most ${Math.max(...waits).toFixed(0)} ms in ${waits.length} halts`;
   say(bench, `killswitch → the last of ${count} connections closed, p50`, "ms", median(waits), note);
-}
+};

@@ -28,7 +28,7 @@ const STORED_CYCLE_MS = 2 * INTERVAL_MS;
 
 type Way = "no workers" | "ping only" | "presence and ping";
 
-export async function idle({ folder, scale, say }: Bench): Promise<void> {
+export const idle = async ({ folder, scale, say }: Bench): Promise<void> => {
   const count = WORKERS[scale];
   ensureDescriptors(count);
   const served = await startInspected(path.join(folder, "idle"));
@@ -59,7 +59,7 @@ export async function idle({ folder, scale, say }: Bench): Promise<void> {
     sockets?.close();
     await served.stop();
   }
-}
+};
 
 interface Measured extends Pick<Bench, "say"> {
   served: Inspected;
@@ -69,7 +69,7 @@ interface Measured extends Pick<Bench, "say"> {
   pulse: Pulse | null;
 }
 
-async function measureWay({ served, way, windowMs, count, pulse, say }: Measured): Promise<void> {
+const measureWay = async ({ served, way, windowMs, count, pulse, say }: Measured): Promise<void> => {
   const bundle = new Bundle();
   pulse?.start();
   try {
@@ -89,16 +89,16 @@ async function measureWay({ served, way, windowMs, count, pulse, say }: Measured
   } finally {
     await pulse?.stop();
   }
-}
+};
 
-async function firstCallMs({ port, authorization }: Tenant): Promise<number> {
+const firstCallMs = async ({ port, authorization }: Tenant): Promise<number> => {
   const connection = await Connection.open(port, authorization);
   const startedAt = performance.now();
   await connection.call("GET", "/killswitch");
   const tookMs = performance.now() - startedAt;
   connection.close();
   return tookMs;
-}
+};
 
 type Beat = "ping" | "presence";
 

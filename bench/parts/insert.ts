@@ -8,7 +8,7 @@ import { freshName } from "../workplace.ts";
 
 export const INSERT = "one durable insert a request";
 
-export async function insert({ floor: { port: floorPort }, pace, clients, say }: Bench): Promise<void> {
+export const insert = async ({ floor: { port: floorPort }, pace, clients, say }: Bench): Promise<void> => {
   for (const count of clients) {
     const measure = () => {
       const name = freshName();
@@ -18,4 +18,4 @@ export async function insert({ floor: { port: floorPort }, pace, clients, say }:
     const [floor = 0] = await interleaved(pace.rounds, [measure]);
     say(figure({ part: "insert", what: INSERT, clients: count, unit: "jobs/s", floor }));
   }
-}
+};

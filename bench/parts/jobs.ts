@@ -21,7 +21,7 @@ const byHttp: Measure = (places, clients, { pace }) => httpJobs(places, clients,
 const bySocket: Measure = (places, clients, { pace }) => socketJobs(places, clients, pace, "dispatch");
 const inBatches: Measure = (places, clients, { pace }) => socketJobs(places, clients, pace, "batch");
 
-async function compare(bench: Bench, clients: number, tenants: number, measure: Measure): Promise<Partial<Figure>> {
+const compare = async (bench: Bench, clients: number, tenants: number, measure: Measure): Promise<Partial<Figure>> => {
   const floor = tally(bench.floor);
   const signalbox = tally(bench.signalbox);
   const rate = async ({ add }: Tally, open: Open) => {
@@ -35,7 +35,7 @@ async function compare(bench: Bench, clients: number, tenants: number, measure: 
   const cpu = `CPU ${signalbox.cpuPerJob()} to ${floor.cpuPerJob()} µs/job (${signalbox.byProcess()})`;
   const note = `${cpu}, history ${Math.round(signalbox.behindMs())} ms behind`;
   return { clients, floor: floorRate, signalbox: signalboxRate, note };
-}
+};
 
 export interface Tally {
   add: (measure: () => Promise<Rate>) => Promise<number>;
@@ -47,7 +47,7 @@ export interface Tally {
 }
 
 /** CPU time shows the cost of a job even if the machine is busy with something else. */
-export function tally(server: Pick<Running, "cpuMicroseconds"> & Partial<Pick<Running, "cpuByProcess">>): Tally {
+export const tally = (server: Pick<Running, "cpuMicroseconds"> & Partial<Pick<Running, "cpuByProcess">>): Tally => {
   const shares = new Map<string, number>();
   const perJob = (cpu: number): number => Math.round(cpu / Math.max(1, jobs));
   let jobs = 0;
@@ -70,7 +70,7 @@ export function tally(server: Pick<Running, "cpuMicroseconds"> & Partial<Pick<Ru
     byProcess: () => [...shares].map(([name, used]) => `${name} ${perJob(used)}`).join(", "),
     behindMs: () => behind,
   };
-}
+};
 
 const part = (name: string, what: string, measure: Measure, tenants = 1) => {
   return async (bench: Bench): Promise<void> => {
@@ -85,7 +85,7 @@ export const http = part("http", THREE_CALLS, byHttp);
 export const dispatch = part("dispatch", DISPATCH, bySocket);
 export const batch = part("batch", BATCH, inBatches);
 
-export async function tenants(bench: Bench): Promise<void> {
+export const tenants = async (bench: Bench): Promise<void> => {
   await part("tenants", `${TENANTS} tenants: ${THREE_CALLS}`, byHttp, TENANTS)(bench);
   await part("tenants", `${TENANTS} tenants: ${DISPATCH}`, bySocket, TENANTS)(bench);
-}
+};

@@ -37,7 +37,7 @@ interface Haltable {
   close: () => void;
 }
 
-export async function killswitch({ folder, scale, floor, say }: Bench): Promise<void> {
+export const killswitch = async ({ folder, scale, floor, say }: Bench): Promise<void> => {
   const count = WORKERS[scale];
   ensureDescriptors(count);
   const served = await startSignalbox(path.join(folder, "killswitch"));
@@ -60,9 +60,9 @@ export async function killswitch({ folder, scale, floor, say }: Bench): Promise<
   } finally {
     await served.stop();
   }
-}
+};
 
-async function haltableSignalbox(port: number, count: number): Promise<Haltable> {
+const haltableSignalbox = async (port: number, count: number): Promise<Haltable> => {
   const tenant = await createTenant(port);
   const workers = await BeatingSockets.connect(tenant, count);
   const operator = await Connection.open(port, tenant.authorization);
@@ -72,9 +72,9 @@ async function haltableSignalbox(port: number, count: number): Promise<Haltable>
     clear: () => operator.call("DELETE", "/killswitch?resume_all=true"),
     close: () => operator.close(),
   };
-}
+};
 
-async function haltableFloor(port: number, count: number): Promise<Haltable> {
+const haltableFloor = async (port: number, count: number): Promise<Haltable> => {
   const name = freshName();
   const workers = await BeatingSockets.connectTo(
     {
@@ -92,9 +92,9 @@ async function haltableFloor(port: number, count: number): Promise<Haltable> {
     clear: null,
     close: () => operator.close(),
   };
-}
+};
 
-async function measured(place: Haltable): Promise<Times[]> {
+const measured = async (place: Haltable): Promise<Times[]> => {
   const taken: Times[] = [];
   for (let halt = 0; halt < WARM_UP_HALTS + HALTS; halt += 1) {
     taken.push(await timesOf(place));
@@ -103,9 +103,9 @@ async function measured(place: Haltable): Promise<Times[]> {
   place.close();
   place.workers.close();
   return taken.slice(WARM_UP_HALTS);
-}
+};
 
-async function timesOf({ workers, halt }: Haltable): Promise<Times> {
+const timesOf = async ({ workers, halt }: Haltable): Promise<Times> => {
   const startedAt = performance.now();
   const since = (): number => performance.now() - startedAt;
   const confirming: Promise<void>[] = [];
@@ -114,10 +114,10 @@ async function timesOf({ workers, halt }: Haltable): Promise<Times> {
   const told = await allTold;
   await Promise.all(confirming);
   return { answered, told, confirmed: since() };
-}
+};
 
 /** Resolves when each worker has got a frame with this text. */
-function everyoneHears(workers: BeatingSockets, text: string, onHeard = (_index: number): unknown => null) {
+const everyoneHears = (workers: BeatingSockets, text: string, onHeard = (_index: number): unknown => null) => {
   const heard = new Set<number>();
   return new Promise<void>((resolve) => {
     workers.onFrame = (index, frame) => {
@@ -127,4 +127,4 @@ function everyoneHears(workers: BeatingSockets, text: string, onHeard = (_index:
       if (heard.size === workers.count) resolve();
     };
   });
-}
+};

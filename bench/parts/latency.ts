@@ -11,7 +11,7 @@ import type { Workplace } from "../workplace.ts";
 
 const WARM_UP = 50;
 
-async function samplesOf(place: Workplace, count: number): Promise<number[]> {
+const samplesOf = async (place: Workplace, count: number): Promise<number[]> => {
   const worker = await SocketWorkers.connect(place.wire, ["waiting"]);
   const connection = await Connection.open(place.port, place.authorization);
   const samples: number[] = [];
@@ -30,15 +30,15 @@ async function samplesOf(place: Workplace, count: number): Promise<number[]> {
   worker.close();
   await place.settle();
   return samples;
-}
+};
 
-export async function latency({
+export const latency = async ({
   floor: { port: floorPort },
   signalbox: { port: signalboxPort },
   pace,
   sizes,
   say,
-}: Bench): Promise<void> {
+}: Bench): Promise<void> => {
   const floor: number[] = [];
   const signalbox: number[] = [];
   const count = Math.ceil(sizes.latencySamples / pace.rounds);
@@ -58,4 +58,4 @@ export async function latency({
       }),
     );
   }
-}
+};

@@ -18,7 +18,7 @@ const CLIENTS = 32;
 const WORKERS = 8;
 const MIB = 1024 * 1024;
 
-export async function live({ signalbox: { port }, pace, say }: Bench): Promise<void> {
+export const live = async ({ signalbox: { port }, pace, say }: Bench): Promise<void> => {
   const steady = await createTenant(port);
   const longer = { ...pace, measureMs: pace.measureMs * pace.rounds };
   const { rate, seen, seconds } = await watched(steady, (place) => steadyJobs(place, longer));
@@ -33,13 +33,13 @@ export async function live({ signalbox: { port }, pace, say }: Bench): Promise<v
   say1("sent to all viewers", "MiB/s", seen.bytes / MIB / seconds);
   say1("further snapshots, all viewers together", "1/s", seen.laterSnapshots / seconds);
   for (const way of ["dispatch", "batch"] as const) await sayThroughput(await createTenant(port), way, pace, say);
-}
+};
 
 /** Batches bring more than frames can carry: viewers that are too far behind get a snapshot. */
 const WAYS = { dispatch: DISPATCH, batch: BATCH };
 
 /** At full speed, with and without viewers, alternating. */
-async function sayThroughput(tenant: Tenant, way: keyof typeof WAYS, pace: Pace, say: Bench["say"]): Promise<void> {
+const sayThroughput = async (tenant: Tenant, way: keyof typeof WAYS, pace: Pace, say: Bench["say"]): Promise<void> => {
   let snapshots = 0;
   const jobs = async (place: Workplace) => (await socketJobs([place], CLIENTS, pace, way)).jobsPerSecond;
   const [alone = 0, together = 0] = await interleaved(pace.rounds, [
@@ -54,7 +54,7 @@ async function sayThroughput(tenant: Tenant, way: keyof typeof WAYS, pace: Pace,
   const found = figure({ part: "live", what, clients: CLIENTS, unit: "jobs/s", signalbox: together });
   const note = `ratio to no viewers (${Math.round(alone)}), ${snapshots / VIEWERS} further snapshots a viewer`;
   say({ ...found, ratio: alone === 0 ? null : together / alone, note });
-}
+};
 
 interface Watched {
   rate: number;
@@ -63,7 +63,7 @@ interface Watched {
 }
 
 /** Throws if a viewer's picture is wrong after all jobs have ended. */
-async function watched(tenant: Tenant, work: (place: Workplace) => Promise<number>): Promise<Watched> {
+const watched = async (tenant: Tenant, work: (place: Workplace) => Promise<number>): Promise<Watched> => {
   const { place, ended } = noting(await openSignalbox(tenant.port, tenant));
   const viewers = await Viewers.open(tenant, VIEWERS);
   try {
@@ -76,10 +76,10 @@ async function watched(tenant: Tenant, work: (place: Workplace) => Promise<numbe
   } finally {
     await viewers.close();
   }
-}
+};
 
 /** The workplace, and when each job's end was acknowledged. */
-function noting(place: Workplace): { place: Workplace; ended: Ended } {
+const noting = (place: Workplace): { place: Workplace; ended: Ended } => {
   const ended = new Map<string, number>();
   const isStored = (message: never): boolean => {
     const isEnded = place.wire.isStored(message);
@@ -88,10 +88,10 @@ function noting(place: Workplace): { place: Workplace; ended: Ended } {
     return isEnded;
   };
   return { place: { ...place, wire: { ...place.wire, isStored } }, ended };
-}
+};
 
 /** Jobs at a fixed rate, done by workers on sockets; returns the achieved rate. */
-export async function steadyJobs(place: Workplace, pace: Pace, perSecond = JOBS_A_SECOND): Promise<number> {
+export const steadyJobs = async (place: Workplace, pace: Pace, perSecond = JOBS_A_SECOND): Promise<number> => {
   const names = Array.from({ length: WORKERS }, (_, index) => `steady-${index}`);
   const workers = await SocketWorkers.connect(place.wire, names);
   const turn = paced(perSecond);
@@ -113,4 +113,4 @@ export async function steadyJobs(place: Workplace, pace: Pace, perSecond = JOBS_
   await workers.settleTo(given, 0);
   workers.close();
   return rate;
-}
+};

@@ -22,7 +22,7 @@ const GOAL_CLIENTS = 32;
 const CALLS_GOAL = { peer: "pg-boss", ratio: 1.3 };
 const BATCH_GOAL = { peer: "BullMQ", ratio: 1 };
 
-export async function peers(bench: Bench): Promise<void> {
+export const peers = async (bench: Bench): Promise<void> => {
   const { running, missing, stop } = await startPeers(`${bench.folder}/peers`);
   try {
     for (const { name, why } of missing) {
@@ -34,7 +34,7 @@ export async function peers(bench: Bench): Promise<void> {
   } finally {
     await stop();
   }
-}
+};
 
 const LIBRARY_RUNS = [
   { what: "one job a call, by the libraries", clients: 32, jobsACall: 1, goal: 1 },
@@ -47,7 +47,7 @@ const WARM_UP_MS = 3_000;
 const SHORTEST_MS = 2_000;
 
 /** Clients and workers in one process each, as users run them. */
-async function compareLibraries({ pace, signalbox, say }: Bench, name: string, theirs: Program): Promise<void> {
+const compareLibraries = async ({ pace, signalbox, say }: Bench, name: string, theirs: Program): Promise<void> => {
   for (const { what, clients, jobsACall, goal } of LIBRARY_RUNS) {
     const measureMs = Math.max(SHORTEST_MS, pace.measureMs);
     const run: LibraryRun = { clients, jobsACall, warmUpMs: WARM_UP_MS, measureMs };
@@ -59,7 +59,7 @@ async function compareLibraries({ pace, signalbox, say }: Bench, name: string, t
       figure({ part: "peers", what: `${what}, against ${name}`, clients, unit: "jobs/s", peer, signalbox: rate, note }),
     );
   }
-}
+};
 
 const libraryRate = async ({ file, args, cwd }: Program, run: LibraryRun): Promise<number> => {
   const command = [file, ...args, JSON.stringify(run)];
@@ -73,12 +73,12 @@ interface Contender {
   cpuPerJob: () => number;
 }
 
-function contender(server: Parameters<typeof tally>[0], measure: () => Promise<Rate>): Contender {
+const contender = (server: Parameters<typeof tally>[0], measure: () => Promise<Rate>): Contender => {
   const { add, cpuPerJob } = tally(server);
   return { measure: () => add(measure), cpuPerJob };
-}
+};
 
-async function compare(bench: Bench, running: readonly Peer[], clients: number): Promise<void> {
+const compare = async (bench: Bench, running: readonly Peer[], clients: number): Promise<void> => {
   const { floor, signalbox, pace } = bench;
   const ours = {
     floor: contender(floor, async () => httpJobs([await openFloor(floor.port)], clients, pace)),
@@ -107,7 +107,7 @@ async function compare(bench: Bench, running: readonly Peer[], clients: number):
     const batchNote = note(BATCH_GOAL, batches, ours.batches.cpuPerJob());
     bench.say(figure({ ...row, what: `${BATCH}, against ${name} three calls`, signalbox: batches, note: batchNote }));
   }
-}
+};
 
 const goalNote = (goal: number, clients: number, ratio: number): string =>
   clients === GOAL_CLIENTS ? `GOAL ≥ ${goal} ${ratio >= goal ? "REACHED" : "MISSED"}, ` : "";

@@ -14,7 +14,7 @@ const PLACES = ["object", "history"] as const;
 
 type Written = Readonly<Record<(typeof PLACES)[number], number>>;
 
-export async function rows({ signalbox, say }: Bench): Promise<void> {
+export const rows = async ({ signalbox, say }: Bench): Promise<void> => {
   const report = (what: string, { object, history }: Written): void => {
     say(figure({ part: "rows", what: `${what}: in its object`, unit: "rows/job", signalbox: object }));
     say(figure({ part: "rows", what: `${what}: in history`, unit: "rows/job", signalbox: history }));
@@ -24,13 +24,13 @@ export async function rows({ signalbox, say }: Bench): Promise<void> {
   };
   report("jobs in batches, workers on sockets", await counted(signalbox.port, IN_BATCHES, inBatches));
   report("jobs by three calls each", await counted(signalbox.port, BY_CALLS, byCalls));
-}
+};
 
-async function counted(
+const counted = async (
   port: number,
   jobs: number,
   work: (tenant: Tenant, jobs: number) => Promise<void>,
-): Promise<Written> {
+): Promise<Written> => {
   const tenant = await createTenant(port);
   await drainHistory(tenant);
   const before = await writtenBy(tenant);
@@ -38,24 +38,24 @@ async function counted(
   await drainHistory(tenant);
   const after = await writtenBy(tenant);
   return { object: (after.object - before.object) / jobs, history: (after.history - before.history) / jobs };
-}
+};
 
-async function inBatches(tenant: Tenant, jobs: number): Promise<void> {
+const inBatches = async (tenant: Tenant, jobs: number): Promise<void> => {
   const workers = await connectFinishers(tenant);
   await createJobs(tenant, jobs, { prompt: PROMPT, tags: [SOCKET_TAG] });
   await workers.settleTo(jobs, 0);
   workers.close();
-}
+};
 
-async function byCalls(tenant: Tenant, jobs: number): Promise<void> {
+const byCalls = async (tenant: Tenant, jobs: number): Promise<void> => {
   const place = await openSignalbox(tenant.port, tenant);
   await place.enrol(1);
   const connection = await Connection.open(tenant.port, tenant.authorization);
   for (let job = 0; job < jobs; job += 1) await place.threeCalls(connection, 0);
   connection.close();
-}
+};
 
-async function writtenBy({ port, authorization }: Tenant): Promise<Written> {
+const writtenBy = async ({ port, authorization }: Tenant): Promise<Written> => {
   const answer = await fetch(`http://127.0.0.1:${port}/metrics`, { headers: { authorization } });
   const text = await answer.text();
   const read = (place: string): number => {
@@ -64,4 +64,4 @@ async function writtenBy({ port, authorization }: Tenant): Promise<Written> {
     return Number(found);
   };
   return { object: read("object"), history: read("history") };
-}
+};

@@ -22,12 +22,12 @@ const HOUR_MS = 3_600_000;
 const SHOWN_TABLES = 5;
 const JOB = { prompt: PROMPT, tags: [SOCKET_TAG] };
 
-export async function storage(bench: Bench): Promise<void> {
+export const storage = async (bench: Bench): Promise<void> => {
   await ofShortJobs(bench);
   for (const chars of LONG_CHARS) await ofLongJobs(bench, chars);
-}
+};
 
-async function ofLongJobs({ folder, scale, say }: Bench, chars: number): Promise<void> {
+const ofLongJobs = async ({ folder, scale, say }: Bench, chars: number): Promise<void> => {
   const count = LONG_JOBS[scale];
   const dataDir = path.join(folder, `storage-${chars}`);
   const promptOf = promptsOf(chars);
@@ -61,14 +61,14 @@ async function ofLongJobs({ folder, scale, say }: Bench, chars: number): Promise
   ageHistory(dataDir, 40 * 24 * HOUR_MS);
   await minutePassed(dataDir, IS_ARCHIVED, tenant);
   say1("archived", bytesBelow(path.join(dataDir, "archive")), "gzip, with events and attempts");
-}
+};
 
 const IS_PACKED = `SELECT packed_until >= (SELECT MAX(finished_at) FROM jobs WHERE jobs.tenant = tenants.tenant) AS is_done
   FROM tenants WHERE tenant = ?`;
 const IS_ARCHIVED = "SELECT COUNT(*) = 0 AS is_done FROM jobs WHERE tenant = ?";
 
 /** A server until its minute's work has done what is asked for. */
-async function minutePassed(dataDir: string, sql: string, { name }: Tenant): Promise<void> {
+const minutePassed = async (dataDir: string, sql: string, { name }: Tenant): Promise<void> => {
   await session(
     dataDir,
     async () => {
@@ -78,9 +78,9 @@ async function minutePassed(dataDir: string, sql: string, { name }: Tenant): Pro
     },
     { SERVICE_ARCHIVE: "1" },
   );
-}
+};
 
-async function ofShortJobs({ folder, scale, say }: Bench): Promise<void> {
+const ofShortJobs = async ({ folder, scale, say }: Bench): Promise<void> => {
   const count = JOBS[scale];
   const dataDir = path.join(folder, "storage");
   const tenant = await session(dataDir, async (port) => createTenant(port));
@@ -119,7 +119,7 @@ async function ofShortJobs({ folder, scale, say }: Bench): Promise<void> {
       note,
     }),
   );
-}
+};
 
 const read = (dataDir: string) => ({
   object: storedBelow(path.join(dataDir, "state", "objects")),
@@ -127,27 +127,27 @@ const read = (dataDir: string) => ({
 });
 
 /** A server that runs while the work runs. */
-async function session<T>(
+const session = async <T>(
   dataDir: string,
   work: (port: number, settled: () => Promise<void>) => Promise<T>,
   settings: Readonly<Record<string, string>> = {},
-): Promise<T> {
+): Promise<T> => {
   const served = await startSignalbox(dataDir, undefined, [], settings);
   try {
     return await work(served.port, () => untilQuiet(served));
   } finally {
     await served.stop();
   }
-}
+};
 
-async function finishAll(tenant: Tenant, count: number, settled: () => Promise<void>): Promise<void> {
+const finishAll = async (tenant: Tenant, count: number, settled: () => Promise<void>): Promise<void> => {
   const workers = await connectFinishers(tenant);
   await workers.settleTo(count, 0);
   await drainHistory(tenant);
   workers.close();
   // Ten seconds after its end, once history has it, a job leaves the object.
   await settled();
-}
+};
 
 const largest = (before: Stored, now: Stored, count: number): string =>
   [...now.byTable]

@@ -50,7 +50,7 @@ const work = async (tenant: Tenant, measureMs: number): Promise<number> => {
   return (done * 1000) / (performance.now() - startedAt);
 };
 
-export async function turns({ signalbox: { port }, pace, say }: Bench): Promise<void> {
+export const turns = async ({ signalbox: { port }, pace, say }: Bench): Promise<void> => {
   const tenants: Tenant[] = [];
   for (const flows of FLOWS) {
     const tenant = await createTenant(port);
@@ -66,4 +66,4 @@ export async function turns({ signalbox: { port }, pace, say }: Bench): Promise<
     const rate = { part: "turns", what: `${flows} flows wait`, signalbox: rates[index] ?? 0 };
     say({ ...relative(rate, rates[0] ?? 0, "to ten"), clients: WORKERS });
   }
-}
+};

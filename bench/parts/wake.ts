@@ -17,7 +17,7 @@ import { register } from "./fleet.ts";
 const MORE_DONE: Readonly<Record<Scale, number>> = { quick: 2_000, usual: 20_000, full: 100_000 };
 const DONE_JOB = { prompt: PROMPT, tags: [SOCKET_TAG] };
 
-export async function wake({ folder, scale, pace, sizes, say }: Bench): Promise<void> {
+export const wake = async ({ folder, scale, pace, sizes, say }: Bench): Promise<void> => {
   const dataDir = path.join(folder, "wake");
   const rounds = Math.max(2, pace.rounds);
   const more = MORE_DONE[scale];
@@ -49,12 +49,12 @@ export async function wake({ folder, scale, pace, sizes, say }: Bench): Promise<
   } finally {
     await served.stop();
   }
-}
+};
 
 const FIRST = "first job created";
 
 /** Medians, in ms. */
-async function timesOf(rounds: number, { port, authorization }: Tenant, restart: () => Promise<Served>) {
+const timesOf = async (rounds: number, { port, authorization }: Tenant, restart: () => Promise<Served>) => {
   const readyMs: number[] = [];
   const firstMs: number[] = [];
   const secondMs: number[] = [];
@@ -68,13 +68,13 @@ async function timesOf(rounds: number, { port, authorization }: Tenant, restart:
     [FIRST]: median(firstMs),
     "second job created": median(secondMs),
   };
-}
+};
 
-async function answerMs(port: number, authorization: string): Promise<number> {
+const answerMs = async (port: number, authorization: string): Promise<number> => {
   const connection = await Connection.open(port, authorization);
   const startedAt = performance.now();
   await connection.call("POST", "/api/jobs", { prompt: PROMPT, tags: ["nobody-0"] });
   const tookMs = performance.now() - startedAt;
   connection.close();
   return tookMs;
-}
+};

@@ -9,7 +9,7 @@ const TOKEN = "bench";
 const [, , port = "", socket = ""] = process.argv;
 const connection = { path: socket, maxRetriesPerRequest: null };
 
-async function open(name: string): Promise<PeerQueue> {
+const open = async (name: string): Promise<PeerQueue> => {
   const queue = new Queue(name, { connection });
   const worker = new Worker(name, null, { connection, autorun: false });
   await Promise.all([queue.waitUntilReady(), worker.waitUntilReady()]);
@@ -29,6 +29,6 @@ async function open(name: string): Promise<PeerQueue> {
       claimed.delete(id);
     },
   };
-}
+};
 
 serve(Number(port), open);

@@ -31,26 +31,26 @@ export const redisProgram = (): string | null =>
     .find(isProgram) ?? null;
 
 /** The folder with PostgreSQL's programs, the newest if Debian has several; null if it is not installed. */
-export function postgresFolder(): string | null {
+export const postgresFolder = (): string | null => {
   const hasBoth = (folder: string) => ["initdb", "postgres"].every((name) => isProgram(path.join(folder, name)));
   return [...foldersOfPath(), ...debianFolders()].find(hasBoth) ?? null;
-}
+};
 
-function debianFolders(): string[] {
+const debianFolders = (): string[] => {
   try {
     const releases = readdirSync(DEBIAN_POSTGRES).toSorted((one, other) => Number(other) - Number(one));
     return releases.map((release) => path.join(DEBIAN_POSTGRES, release, "bin"));
   } catch {
     return [];
   }
-}
+};
 
 export interface Database extends Running {
   /** The address for clients: Redis's socket, PostgreSQL's folder. */
   socket: string;
 }
 
-export async function startRedis(program: string, folder: string): Promise<Database> {
+export const startRedis = async (program: string, folder: string): Promise<Database> => {
   mkdirSync(folder, { recursive: true });
   const socket = path.join(folder, "redis.sock");
   const settings = {
@@ -65,10 +65,10 @@ export async function startRedis(program: string, folder: string): Promise<Datab
   };
   const args = Object.entries(settings).flatMap(([name, value]) => [`--${name}`, value]);
   return { socket, ...(await runProcess({ command: program, args, isReady })) };
-}
+};
 
 /** PostgreSQL as `initdb` leaves it: fsync and synchronous_commit are on. It refuses to run as root. */
-export async function startPostgres(programs: string, folder: string): Promise<Database> {
+export const startPostgres = async (programs: string, folder: string): Promise<Database> => {
   const account = process.getuid?.() === 0 ? unprivilegedAccount() : undefined;
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   if (account !== undefined) {
@@ -94,9 +94,9 @@ export async function startPostgres(programs: string, folder: string): Promise<D
     isReady,
   });
   return { socket: folder, ...server };
-}
+};
 
-function unprivilegedAccount(): { uid: number; gid: number } {
+const unprivilegedAccount = (): { uid: number; gid: number } => {
   const id = (option: string, user: string) =>
     Number(execFileSync("id", [option, user], { stdio: ["ignore", "pipe", "ignore"] }));
   for (const user of ["postgres", "nobody"]) {
@@ -105,4 +105,4 @@ function unprivilegedAccount(): { uid: number; gid: number } {
     } catch {}
   }
   throw new Error("PostgreSQL does not run as root, and there is no account postgres or nobody");
-}
+};

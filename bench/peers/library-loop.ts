@@ -23,7 +23,7 @@ export interface Library {
 const MAX_UNFINISHED = 4_000;
 const HOLD_BACK_MS = 1;
 
-export async function runLibrary(library: Library, { clients, jobsACall, warmUpMs, measureMs }: LibraryRun) {
+export const runLibrary = async (library: Library, { clients, jobsACall, warmUpMs, measureMs }: LibraryRun) => {
   let created = 0;
   let isOver = false;
   const client = async () => {
@@ -47,4 +47,4 @@ export async function runLibrary(library: Library, { clients, jobsACall, warmUpM
   const { user, system } = process.cpuUsage();
   const done = library.done();
   process.stdout.write(`${JSON.stringify({ jobsPerSecond: rate, done, cpuPerJob: (user + system) / done })}\n`);
-}
+};

@@ -11,7 +11,7 @@ const boss = new PgBoss({ host: socketFolder, user, database: "postgres", max: C
 boss.on("error", (error) => console.error(error));
 await boss.start();
 
-async function open(name: string): Promise<PeerQueue> {
+const open = async (name: string): Promise<PeerQueue> => {
   await boss.createQueue(name);
   return {
     create: async (prompt) => {
@@ -28,6 +28,6 @@ async function open(name: string): Promise<PeerQueue> {
       if (affected !== 1) throw new Error(`job ${id} is not claimed`);
     },
   };
-}
+};
 
 serve(Number(port), open);

@@ -31,7 +31,7 @@ const bodyOf = (request: IncomingMessage): Promise<Body> =>
     request.on("error", reject);
   });
 
-async function run(queue: PeerQueue, verb: string, body: Body): Promise<unknown> {
+const run = async (queue: PeerQueue, verb: string, body: Body): Promise<unknown> => {
   switch (verb) {
     case "open":
       return {};
@@ -45,10 +45,10 @@ async function run(queue: PeerQueue, verb: string, body: Body): Promise<unknown>
     default:
       throw new Error(`no such call: ${verb}`);
   }
-}
+};
 
 /** `/health`, else `/<queue>/<verb>`. */
-export function serve(port: number, open: (name: string) => Promise<PeerQueue>): void {
+export const serve = (port: number, open: (name: string) => Promise<PeerQueue>): void => {
   const queues = new Map<string, Promise<PeerQueue>>();
   const queueOf = (name: string): Promise<PeerQueue> => {
     const known = queues.get(name);
@@ -73,4 +73,4 @@ export function serve(port: number, open: (name: string) => Promise<PeerQueue>):
       (error: Error) => send(500, { error: error.message }),
     );
   }).listen(port, "127.0.0.1");
-}
+};

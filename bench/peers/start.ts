@@ -69,7 +69,7 @@ const recipes = (): Recipe[] => [
   },
 ];
 
-export async function startPeers(folder: string): Promise<Peers> {
+export const startPeers = async (folder: string): Promise<Peers> => {
   const all = recipes();
   const possible = all.filter(({ programs }) => programs !== null);
   const running: Peer[] = [];
@@ -87,10 +87,10 @@ export async function startPeers(folder: string): Promise<Peers> {
     throw error;
   }
   return { running, missing, stop };
-}
+};
 
 /** Returns why it failed, or null. */
-async function install(folder: string): Promise<string | null> {
+const install = async (folder: string): Promise<string | null> => {
   mkdirSync(folder, { recursive: true });
   for (const file of FILES) copyFileSync(path.join(import.meta.dirname, file), path.join(folder, file));
   // Not `ci`: the lock need not list the optional native parts of every platform.
@@ -102,9 +102,9 @@ async function install(folder: string): Promise<string | null> {
     const [reason = "no answer"] = /npm error .+/.exec((error as { stderr?: string }).stderr ?? "") ?? [];
     return `npm could not install its packages (${reason})`;
   }
-}
+};
 
-async function startPeer(recipe: Recipe, folder: string): Promise<Peer> {
+const startPeer = async (recipe: Recipe, folder: string): Promise<Peer> => {
   const database = await recipe.startDatabase(recipe.programs ?? "", path.join(folder, `${recipe.name}-state`));
   try {
     const port = await freePort();
@@ -126,7 +126,7 @@ async function startPeer(recipe: Recipe, folder: string): Promise<Peer> {
     await database.stop();
     throw error;
   }
-}
+};
 
 const sum = (one: number | null, other: number | null): number | null =>
   one === null || other === null ? null : one + other;

@@ -7,7 +7,7 @@ import type { PeerJob } from "./server.ts";
 /** A queue may skip a job that another client is just taking. */
 const MAX_CLAIMS = 100;
 
-export async function openPeer(port: number): Promise<HttpWorkplace> {
+export const openPeer = async (port: number): Promise<HttpWorkplace> => {
   const name = freshName();
   const opening = await Connection.open(port);
   await opening.call("POST", `/${name}/open`, {});
@@ -23,9 +23,9 @@ export async function openPeer(port: number): Promise<HttpWorkplace> {
     },
     settle: async () => 0,
   };
-}
+};
 
-async function claim(connection: Connection, name: string): Promise<PeerJob> {
+const claim = async (connection: Connection, name: string): Promise<PeerJob> => {
   for (let attempt = 0; attempt < MAX_CLAIMS; attempt += 1) {
     const job = (await connection.call("POST", `/${name}/claim`, {})) as PeerJob | null;
     if (job === null) continue;
@@ -33,4 +33,4 @@ async function claim(connection: Connection, name: string): Promise<PeerJob> {
     return job;
   }
   throw new Error(`${MAX_CLAIMS} claims found no job`);
-}
+};

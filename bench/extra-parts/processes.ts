@@ -5,15 +5,15 @@ import path from "node:path";
 import { figure } from "../figures.ts";
 import { socketJobs } from "../jobs.ts";
 import { interleaved } from "../load.ts";
+import { BATCH, tally } from "../parts/jobs.ts";
 import type { Bench } from "../plan.ts";
 import { openSignalbox, startSignalbox } from "../signalbox.ts";
-import { BATCH, tally } from "./jobs.ts";
 
 const PROCESSES = [1, 2, 4];
 const TENANTS = 4;
 const CLIENTS = 32;
 
-export async function processes({ folder, pace, say }: Bench): Promise<void> {
+export const processes = async ({ folder, pace, say }: Bench): Promise<void> => {
   const started = [];
   try {
     for (const count of PROCESSES) {
@@ -38,4 +38,4 @@ export async function processes({ folder, pace, say }: Bench): Promise<void> {
   } finally {
     await Promise.all(started.map(({ server }) => server.stop()));
   }
-}
+};

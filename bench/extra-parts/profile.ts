@@ -15,7 +15,7 @@ import { openSignalbox } from "../signalbox.ts";
 const CLIENTS = 32;
 const SHOWN = 45;
 
-export async function profile({ folder, pace }: Bench): Promise<void> {
+export const profile = async ({ folder, pace }: Bench): Promise<void> => {
   const dataDir = path.join(folder, "profile");
   const served = await startInspected(dataDir);
   const bundle = new Bundle();
@@ -37,14 +37,14 @@ export async function profile({ folder, pace }: Bench): Promise<void> {
     await served.stop();
   }
   console.log(`Profiles: ${kept}`);
-}
+};
 
 const percent = (share: number) => `${(share * 100).toFixed(1)} %`.padStart(7);
 const lines = (shares: readonly Share[]) =>
   shares.slice(0, SHOWN).map(({ name, self, total }) => `${percent(self)} ${percent(total)}  ${name}`);
 
-function print(title: string, shares: readonly Share[]): void {
+const print = (title: string, shares: readonly Share[]): void => {
   console.log([`\n${title}`, "   self   total  function, by its own time", ...lines(shares)].join("\n"));
   const byTotal = shares.toSorted((one, other) => other.total - one.total);
   console.log(["   self   total  function, with what it calls", ...lines(byTotal)].join("\n"));
-}
+};

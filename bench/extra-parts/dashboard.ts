@@ -23,7 +23,7 @@ const FILLED: Readonly<Record<Scale, { workers: number; jobs: number }>> = {
   full: { workers: 10_000, jobs: 1_000_000 },
 };
 
-export async function dashboard({ signalbox: { port }, scale, pace, say, keptIn }: Bench): Promise<void> {
+export const dashboard = async ({ signalbox: { port }, scale, pace, say, keptIn }: Bench): Promise<void> => {
   const { workers, jobs } = FILLED[scale];
   const { tenant, shown } = await filled(port, workers, jobs, keptIn);
   const browser = await chromium.launch({ executablePath: CHROMIUM, args: ["--headless", "--no-sandbox"] });
@@ -39,14 +39,14 @@ export async function dashboard({ signalbox: { port }, scale, pace, say, keptIn 
   } finally {
     await browser.close();
   }
-}
+};
 
 interface Filled {
   readonly tenant: Tenant;
   readonly shown: Shown;
 }
 
-async function filled(port: number, workers: number, jobs: number, keptIn: string | null): Promise<Filled> {
+const filled = async (port: number, workers: number, jobs: number, keptIn: string | null): Promise<Filled> => {
   const file = keptIn === null ? null : path.join(keptIn, `dashboard-${workers}-${jobs}.json`);
   if (file !== null && existsSync(file)) {
     const { tenant, shown } = JSON.parse(readFileSync(file, "utf8")) as Filled;
@@ -58,10 +58,10 @@ async function filled(port: number, workers: number, jobs: number, keptIn: strin
   const shown = await fillTenant(tenant, workers, jobs);
   if (file !== null) writeFileSync(file, JSON.stringify({ tenant, shown }), { mode: 0o600 });
   return { tenant, shown };
-}
+};
 
 /** Medians, in ms: a document of its own, and by a link of the page that is shown. */
-async function timesOf(page: Page, place: string, port: number, rounds: number) {
+const timesOf = async (page: Page, place: string, port: number, rounds: number) => {
   const [loaded, opened]: [number[], number[]] = [[], []];
   for (let round = 0; round < rounds; round += 1) {
     loaded.push(await loadedMs(page, `http://127.0.0.1:${port}/#/${place}`));
@@ -69,7 +69,7 @@ async function timesOf(page: Page, place: string, port: number, rounds: number) 
     opened.push(await openedMs(page, place));
   }
   return { loaded: median(loaded), opened: median(opened) };
-}
+};
 
 const verdict = (what: string, ms: number, floor: number, note: string) =>
   figure({
@@ -81,10 +81,10 @@ const verdict = (what: string, ms: number, floor: number, note: string) =>
     note: `${ms <= BOUND_MS ? "within" : "OVER"} ${BOUND_MS} ms; ${note}; floor: a page that says "not found"`,
   });
 
-async function signedIn(browser: Browser, { port, authorization }: Tenant): Promise<Page> {
+const signedIn = async (browser: Browser, { port, authorization }: Tenant): Promise<Page> => {
   const page = await browser.newPage({ viewport: VIEWPORT });
   await watchChanges(page);
   await page.goto(`http://127.0.0.1:${port}/#key=${authorization.replace("Bearer ", "")}`);
   await page.getByText("Live", { exact: true }).waitFor();
   return page;
-}
+};

@@ -22,7 +22,7 @@ const LOOK_EVERY_MS = 100;
 const SAMPLE_EVERY_MS = 15;
 const MIB = 1024 * 1024;
 
-export async function hostile({ folder, hostileArgs, attack, say }: Bench): Promise<void> {
+export const hostile = async ({ folder, hostileArgs, attack, say }: Bench): Promise<void> => {
   const names = (Object.keys(ATTACKS) as AttackName[]).filter((name) => name.includes(attack));
   for (const [at, name] of names.entries()) {
     const served = await startSignalbox(path.join(folder, `hostile-${at}`), undefined, hostileArgs);
@@ -32,7 +32,7 @@ export async function hostile({ folder, hostileArgs, attack, say }: Bench): Prom
       await served.stop();
     }
   }
-}
+};
 
 const measure = async (served: Served, name: AttackName): Promise<Figure[]> => {
   const victim = await createTenant(served.port);

@@ -1,26 +1,16 @@
 // What one tenant, or a client without a key, can do to another tenant: the other's dispatch and killswitch alone,
 // during each flood, and 5 s after it.
 
-import { once } from "node:events";
 import path from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
-import { Worker } from "node:worker_threads";
 import { shareOf } from "../../domain/tenant/share.ts";
 import { Connection } from "../connection.ts";
 import { type Figure, figure } from "../figures.ts";
+import { type Flood, flooded } from "../hostile/flood.ts";
 import { percentile } from "../load.ts";
 import type { Bench } from "../plan.ts";
 import { createTenant, startSignalbox, type Tenant } from "../signalbox.ts";
 import { hostile } from "./hostile.ts";
-
-export interface Flood {
-  readonly port: number;
-  readonly clients: number;
-  readonly method: string;
-  readonly path: string;
-  readonly authorization: string | null;
-  readonly body: unknown;
-}
 
 type Kind = Omit<Flood, "port" | "authorization"> & { readonly as: "tenant" | "nobody" | "forger" };
 
@@ -92,16 +82,6 @@ const watch = async ({ port, authorization }: Tenant, forMs: number): Promise<Se
   return seen;
 };
 
-const flooded = async (flood: Flood, during: () => Promise<Seen>): Promise<{ seen: Seen; answers: string }> => {
-  const thread = new Worker(path.join(import.meta.dirname, "flood-thread.ts"), { workerData: flood });
-  await pause(SETTLE_MS);
-  const seen = await during();
-  thread.postMessage("end");
-  const [counts] = (await once(thread, "message")) as [Record<string, number>];
-  const answers = Object.entries(counts).map(([status, count]) => `${count} × ${status}`);
-  return { seen, answers: answers.join(", ") };
-};
-
 const seedHistory = async ({ port, authorization }: Tenant): Promise<void> => {
   const connection = await Connection.open(port, authorization);
   for (let made = 0; made < SEEDED_JOBS; made += SEEDED_A_BATCH)
@@ -109,7 +89,7 @@ const seedHistory = async ({ port, authorization }: Tenant): Promise<void> => {
   connection.close();
 };
 
-export async function flood(bench: Bench): Promise<void> {
+export const flood = async (bench: Bench): Promise<void> => {
   const {
     signalbox: { port },
     folder,
@@ -130,7 +110,7 @@ export async function flood(bench: Bench): Promise<void> {
   } finally {
     await apart.stop();
   }
-}
+};
 
 /** Another tenant, in a process that does not have this one. */
 const tenantElsewhere = async (port: number, { name }: Tenant): Promise<Tenant> => {
@@ -145,7 +125,7 @@ const measure = async (victim: Tenant, flooder: Tenant, name: string, kind: Kind
   const alone = await watch(victim, FLOOD_MS / 2);
   const authorization = { tenant: flooder.authorization, nobody: null, forger: "Bearer sbx_a_forged" }[as];
   const whole = { ...request, port: flooder.port, authorization };
-  const { seen, answers } = await flooded(whole, () => watch(victim, FLOOD_MS));
+  const { during: seen, answers } = await flooded(whole, () => watch(victim, FLOOD_MS));
   await pause(CALM_AFTER_MS);
   const after = await watch(victim, FLOOD_MS / 5);
   return (["dispatch", "killswitch"] as const).map((what) => {

@@ -1,5 +1,4 @@
-// The thread of `flood.ts`: each client repeats its request as soon as the last is answered, in a separate
-// thread, so that sending does not slow the measurement.
+// The thread of a flood.
 
 import { setTimeout as pause } from "node:timers/promises";
 import { parentPort, workerData } from "node:worker_threads";

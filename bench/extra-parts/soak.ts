@@ -23,7 +23,7 @@ const LEAST_SPANS = 6;
 const LOOK_EVERY_MS = 1_000;
 const MIB = 1024 * 1024;
 
-export async function soak({ folder, soakMinutes, say }: Bench): Promise<void> {
+export const soak = async ({ folder, soakMinutes, say }: Bench): Promise<void> => {
   const dataDir = path.join(folder, "soak");
   const served = await startInspected(dataDir);
   try {
@@ -42,7 +42,7 @@ export async function soak({ folder, soakMinutes, say }: Bench): Promise<void> {
   } finally {
     await served.stop();
   }
-}
+};
 
 /** One span of the run; memory and files at their smallest, after garbage collection. */
 interface Span {
@@ -66,14 +66,14 @@ const UNITS: Readonly<Record<keyof Span, readonly [what: string, unit: string]>>
   objectMib: ["databases of the objects", "MiB"],
 };
 
-function saySpan(say: Bench["say"], which: string, span: Span): void {
+const saySpan = (say: Bench["say"], which: string, span: Span): void => {
   const rest = (Object.keys(UNITS) as (keyof Span)[]).filter((key) => key !== "p99Ms");
   const note = rest.map((key) => `${UNITS[key][0]} ${Number(span[key].toPrecision(3))} ${UNITS[key][1]}`).join(", ");
   const [what, unit] = UNITS.p99Ms;
   say(figure({ part: "soak", what: `${which}: ${what}`, clients: CLIENTS, unit, signalbox: span.p99Ms, note }));
-}
+};
 
-function sayTrend(say: Bench["say"], spans: readonly Span[], note: string): void {
+const sayTrend = (say: Bench["say"], spans: readonly Span[], note: string): void => {
   const third = Math.max(1, Math.floor(spans.length / 3));
   for (const [key, [what, unit]] of Object.entries(UNITS)) {
     const values = spans.map((span) => span[key as keyof Span]);
@@ -87,7 +87,7 @@ function sayTrend(say: Bench["say"], spans: readonly Span[], note: string): void
     });
     say({ ...found, ratio: first === 0 ? null : last / first, note });
   }
-}
+};
 
 interface Load {
   /** Of creates since the last call, each from when it was due, in ms. */
@@ -110,7 +110,7 @@ const callAllClients = async (
 };
 
 /** Each client creates a job when one is due, claims it and completes it. */
-function startLoad(tenant: Tenant, perSecond: number): Load {
+const startLoad = (tenant: Tenant, perSecond: number): Load => {
   let latencies: number[] = [];
   let isOver = false;
   const turn = paced(perSecond);
@@ -141,7 +141,7 @@ function startLoad(tenant: Tenant, perSecond: number): Load {
       await running.catch(() => {});
     },
   };
-}
+};
 
 interface Watch {
   served: Inspected;
@@ -151,7 +151,7 @@ interface Watch {
   onSpan: (which: string, span: Span) => void;
 }
 
-async function watch({ served, dataDir, load, totalMs, onSpan }: Watch): Promise<Span[]> {
+const watch = async ({ served, dataDir, load, totalMs, onSpan }: Watch): Promise<Span[]> => {
   const count = Math.max(LEAST_SPANS, Math.round(totalMs / SPAN_MS));
   const spanMs = totalMs / count;
   const spans: Span[] = [];
@@ -179,4 +179,4 @@ async function watch({ served, dataDir, load, totalMs, onSpan }: Watch): Promise
     if (last !== undefined) onSpan(`${spans.length} of ${count}`, last);
   }
   return spans;
-}
+};

@@ -45,7 +45,7 @@ const readsOf = (job: string): Readonly<Record<string, readonly string[]>> => ({
   "a job": ["", "/events", "/attempts"].map((of) => `/api/jobs/${job}${of}`),
 });
 
-export async function growth({ folder, scale, say }: Bench): Promise<void> {
+export const growth = async ({ folder, scale, say }: Bench): Promise<void> => {
   const [few, all] = [FEW_JOBS[scale], JOBS[scale]];
   const dataDir = path.join(folder, "growth");
   const say1 = (what: string, unit: string, signalbox: number, more: { ratio?: number; note?: string } = {}): void =>
@@ -84,7 +84,7 @@ export async function growth({ folder, scale, say }: Bench): Promise<void> {
   connection.close();
   await again.stop();
   bytes("the object, after the next start", below("objects"));
-}
+};
 
 interface Slowest {
   readonly p95: number;
@@ -92,7 +92,7 @@ interface Slowest {
 }
 
 /** Of each kind the read with the longest p95. */
-async function measured({ port, authorization }: Tenant): Promise<Map<string, Slowest>> {
+const measured = async ({ port, authorization }: Tenant): Promise<Map<string, Slowest>> => {
   const connection = await Connection.open(port, authorization);
   const { jobs } = (await connection.call("GET", "/api/jobs?limit=1")) as { jobs: { id: string }[] };
   const slowest = new Map<string, Slowest>();
@@ -103,9 +103,9 @@ async function measured({ port, authorization }: Tenant): Promise<Map<string, Sl
     }
   connection.close();
   return slowest;
-}
+};
 
-async function p95Of(connection: Connection, target: string): Promise<number> {
+const p95Of = async (connection: Connection, target: string): Promise<number> => {
   const took: number[] = [];
   for (let sample = 0; sample < SAMPLES; sample += 1) {
     const startedAt = performance.now();
@@ -114,4 +114,4 @@ async function p95Of(connection: Connection, target: string): Promise<number> {
     if (status !== OK) throw new Error(`GET ${target} was answered with ${status}`);
   }
   return took.sort((one, other) => one - other)[Math.floor(P95 * (SAMPLES - 1))] ?? Number.NaN;
-}
+};

@@ -6,9 +6,9 @@ import { setTimeout as pause } from "node:timers/promises";
 import { type Browser, type CDPSession, chromium } from "playwright-core";
 import { WebSocket } from "ws";
 import { figure } from "../figures.ts";
+import { steadyJobs } from "../parts/live.ts";
 import type { Bench, Scale } from "../plan.ts";
 import { createTenant, openSignalbox, type Tenant } from "../signalbox.ts";
-import { steadyJobs } from "./live.ts";
 
 const CHROMIUM = process.env.CHROMIUM_PATH ?? "/usr/bin/chromium";
 const JOBS_A_SECOND = 100;
@@ -20,7 +20,7 @@ const SETTLING_SHARE = 0.25;
 const MAX_GROWTH_MIB = 3;
 const MIB = 1024 * 1024;
 
-export async function tab({ signalbox: { port }, scale, say }: Bench): Promise<void> {
+export const tab = async ({ signalbox: { port }, scale, say }: Bench): Promise<void> => {
   const count = SPANS[scale];
   const seconds = (count * SPAN_MS) / 1000;
   const tenant = await createTenant(port);
@@ -56,7 +56,7 @@ export async function tab({ signalbox: { port }, scale, say }: Bench): Promise<v
     for (const line of lines) line.close();
     await browser.close();
   }
-}
+};
 
 interface Span {
   /** After a garbage collection. */
@@ -78,16 +78,16 @@ export const growthOf = (all: readonly number[]): number => {
   return width === 0 ? 0 : (rise / width) * (values.length - 1);
 };
 
-async function openTab(browser: Browser, { port, authorization }: Tenant): Promise<CDPSession> {
+const openTab = async (browser: Browser, { port, authorization }: Tenant): Promise<CDPSession> => {
   const page = await browser.newPage();
   await page.goto(`http://127.0.0.1:${port}/#key=${authorization.replace("Bearer ", "")}`);
   await page.getByText("Live", { exact: true }).waitFor();
   const session = await page.context().newCDPSession(page);
   await session.send("Performance.enable");
   return session;
-}
+};
 
-async function spansOf(session: CDPSession, count: number): Promise<Span[]> {
+const spansOf = async (session: CDPSession, count: number): Promise<Span[]> => {
   const spans: Span[] = [];
   let before = await busySecondsOf(session);
   for (let span = 0; span < count; span += 1) {
@@ -99,7 +99,7 @@ async function spansOf(session: CDPSession, count: number): Promise<Span[]> {
     before = await busySecondsOf(session);
   }
   return spans;
-}
+};
 
 const busySecondsOf = async (session: CDPSession): Promise<number> => {
   const { metrics } = await session.send("Performance.getMetrics");

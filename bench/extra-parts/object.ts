@@ -9,8 +9,8 @@ import type { Bench } from "../plan.ts";
 /** A process of its own, because it replaces the platform. */
 const MAIN = path.join(import.meta.dirname, "../object/main.ts");
 
-export async function object({ say }: Bench): Promise<void> {
+export const object = async ({ say }: Bench): Promise<void> => {
   const { stdout } = await promisify(execFile)(process.execPath, ["--disable-warning=ExperimentalWarning", MAIN]);
   for (const [what, signalbox] of Object.entries(JSON.parse(stdout) as Record<string, number>))
     say(figure({ part: "object", what, unit: "µs/job", signalbox, note: "CPU of the object's code alone" }));
-}
+};
