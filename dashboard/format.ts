@@ -2,9 +2,10 @@
 
 import { startOf } from "../contract/text/start-of.ts";
 import { duration } from "../contract/text/time-words.ts";
+import { usdText as usd } from "../contract/words/values.ts";
 
 export { duration, relative } from "../contract/text/time-words.ts";
-export { usdText as usd } from "../contract/words/values.ts";
+export { usd };
 
 /** A figure on an axis: words have no room beside it. */
 export const axisDuration = (ms: number): string =>
@@ -18,6 +19,18 @@ export const count = (value: number): string => {
   const grouped = whole.replace(THOUSANDS, ",");
   return part === undefined ? grouped : `${grouped}.${part}`;
 };
+
+const LARGE = ["k", "M", "G"] as const;
+
+/** A number on an axis: 12,500 is "12.5k". */
+export const axisCount = (value: number): string => {
+  if (value < 10_000) return count(value);
+  const power = Math.min(LARGE.length, Math.floor(Math.log10(value) / 3));
+  return `${count(value / 1000 ** power)}${LARGE[power - 1]}`;
+};
+
+/** Steps of an axis of 100 dollars and more have no cents. */
+export const axisUsd = (value: number): string => (value < 100 ? usd(value) : `$${axisCount(value)}`);
 
 const BYTE_UNITS = ["KiB", "MiB", "GiB"] as const;
 

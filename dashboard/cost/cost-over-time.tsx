@@ -1,7 +1,7 @@
 // Cost over time: bars stacked by group, the most expensive at the bottom, the rest combined on top.
 
 import type { CostByGroup, CostSummary } from "../../contract/cost.ts";
-import { usd } from "../format.ts";
+import { axisUsd, usd } from "../format.ts";
 import { Plot, PlotLegend, type PlotLine } from "../parts/charts/plot.tsx";
 import { Panel } from "../parts/page.tsx";
 
@@ -61,7 +61,7 @@ export const CostOverTime = ({ summary, groups }: { summary: CostSummary; groups
         name={`Cost over time, ${usd(summary.total_usd)} in all`}
         at={at}
         lines={lines}
-        unit={usd}
+        unit={axisUsd}
         isUtc
       />
       {lines[0]?.from !== undefined && <PlotLegend lines={lines} />}

@@ -5,10 +5,10 @@ import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { FleetGridGroup } from "../../contract/fleet/fleet-grid.ts";
 import { WORKER_STATES, type WorkerState } from "../../contract/words/values.ts";
 import { count, plural } from "../format.ts";
+import { CELL_SHAPES, CELL_UNITS } from "../parts/cell-shape.tsx";
 import { go, href } from "../router.ts";
 import { theme } from "../state/theme.ts";
 import { type CellFill, fillOf } from "./cell-fill.ts";
-import { CELL_SHAPES, CELL_UNITS } from "./cell-shape.tsx";
 
 /** From one cell to the next. */
 const pitchOf = (size: number): number => size + (size < 8 ? 1 : 2);

@@ -58,7 +58,7 @@ const COLUMNS = {
   },
   models: {
     title: "Models",
-    class: "cell-wide cell-tags",
+    class: "cell-wide cell-tags cell-models",
     cell: ({ models }) => (models === null ? <span class="dim">any model</span> : <Tags tags={models} max={1} />),
   },
   connection: {

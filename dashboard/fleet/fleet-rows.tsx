@@ -128,7 +128,7 @@ export const FleetRows = ({ data, filter, onDone }: { data: Listed; filter: Flee
           </button>
         )}
         <GivenFilters filter={filter} />
-        <ColumnsMenu />
+        {rows.length > 0 && <ColumnsMenu />}
       </div>
       {rows.length > 0 && (
         <Table name="Workers" columns={columns()} class="fleet-table">

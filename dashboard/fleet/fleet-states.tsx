@@ -3,11 +3,11 @@
 import type { FleetGroupResource, FleetSumsResource } from "../../contract/fleet/worker.ts";
 import { WORKER_STATES } from "../../contract/words/values.ts";
 import { count, plural } from "../format.ts";
+import { CellSign } from "../parts/cell-shape.tsx";
 import { LoadBar } from "../parts/charts/load-bar.tsx";
 import { ForOperators } from "../parts/for-operators.tsx";
 import { type Column, Table } from "../parts/table.tsx";
 import { refine } from "../router.ts";
-import { CellSign } from "./cell-shape.tsx";
 import type { Chosen } from "./fleet-bulk.tsx";
 
 /** `unconfirmed` only has a meaning during a halt. */

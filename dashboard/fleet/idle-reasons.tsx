@@ -2,26 +2,29 @@
 
 import type { WorkerResource } from "../../contract/fleet/worker.ts";
 import type { LiveJob } from "../../contract/live.ts";
+import { MAX_PAGE } from "../../contract/words/values.ts";
 import { api } from "../api.ts";
 import { plural, withLocalTimes } from "../format.ts";
 import { Loading } from "../parts/page.tsx";
 import { Problem } from "../parts/problem.tsx";
 import { href } from "../router.ts";
-import { isHalted, jobs } from "../state/board.ts";
+import { isHalted, jobs, queue } from "../state/board.ts";
 import { useLoad, useThrottled } from "../state/load.ts";
 
 /** Kinds of waiting jobs that are checked; each costs a request. */
 const MAX_KINDS = 5;
 const AGAIN_AFTER_MS = 3000;
 
+type WaitingJob = Pick<LiveJob, "id" | "status" | "provider" | "model" | "tags" | "waiting_reason">;
+
 interface Kind {
-  readonly job: LiveJob;
+  readonly job: WaitingJob;
   readonly many: number;
 }
 
-const waitingKinds = (all: ReadonlyMap<string, LiveJob>): Kind[] => {
+const waitingKinds = (all: readonly WaitingJob[]): Kind[] => {
   const kinds = new Map<string, Kind>();
-  for (const job of all.values()) {
+  for (const job of all) {
     if (job.status !== "pending") continue;
     const asks = JSON.stringify([job.provider, job.model, job.tags]);
     kinds.set(asks, { job, many: (kinds.get(asks)?.many ?? 0) + 1 });
@@ -33,7 +36,7 @@ const ownReason = (worker: WorkerResource): string | null => {
   if (worker.status === "offline")
     return "It is offline: its last heartbeat is too old. Start it again on its machine.";
   if (isHalted.value) return "The killswitch is engaged: no worker gets jobs.";
-  if (worker.paused) return `It is paused: ${worker.pause_reason ?? "no reason was given"}.`;
+  if (worker.paused) return `It is paused: ${withLocalTimes(worker.pause_reason ?? "no reason was given")}.`;
   if (worker.concurrency === 0) return "It reports a concurrency of 0, so it takes no jobs.";
   if (worker.current_load >= worker.concurrency) return "It is not idle: all its places are in use.";
   return null;
@@ -69,9 +72,18 @@ const Kinds = ({ instance, kinds }: { instance: string; kinds: readonly Kind[] }
 
 export const IdleReasons = ({ worker }: { worker: WorkerResource }) => {
   const all = useThrottled(jobs.value, AGAIN_AFTER_MS);
+  const waiting = useThrottled(queue.value?.total ?? 0, AGAIN_AFTER_MS);
   const own = ownReason(worker);
+  const known = waitingKinds([...all.values()]);
+  // The page holds the newest jobs; those that wait may be older.
+  const isAsked = own === null && known.length === 0 && waiting > 0;
+  const { data, error, reload } = useLoad(isAsked ? `waiting ${waiting}` : null, (signal) =>
+    api.jobs.list({ status: "pending", sort: "-created_at", limit: MAX_PAGE, max_chars: 0 }, { signal }),
+  );
   if (own !== null) return <p>{own}</p>;
-  const kinds = waitingKinds(all);
+  if (isAsked && error !== null) return <Problem error={error} retry={reload} />;
+  if (isAsked && data === null) return <Loading what="what waits" />;
+  const kinds = isAsked ? waitingKinds(data?.jobs ?? []) : known;
   if (kinds.length === 0) return <p>No job waits.</p>;
   return <Kinds instance={worker.instance} kinds={kinds} />;
 };

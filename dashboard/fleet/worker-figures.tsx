@@ -107,7 +107,7 @@ const COLUMNS: readonly Column[] = [
   { title: "Model" },
   { title: "Completed", class: "num" },
   { title: "Failed", class: "num" },
-  { title: "p95", class: "num" },
+  { title: "p95", class: "num cell-roomy" },
   { title: "Cost", class: "num" },
 ];
 const MAX_SHOWN = 6;
@@ -120,10 +120,10 @@ const Served = ({ activity: { served, period } }: { activity: WorkerActivity }) 
       <Table name={`What it served in the ${lastOf(period)}`} columns={COLUMNS}>
         {served.slice(0, MAX_SHOWN).map((one) => (
           <tr key={`${one.provider} ${one.model}`}>
-            <td>{one.model ?? "not named"}</td>
+            <td class="cell-name">{one.model ?? "not named"}</td>
             <td class="num">{count(one.completed)}</td>
             <td class={one.failed > 0 ? "num tone-stop" : "num dim"}>{count(one.failed)}</td>
-            <td class="num">{one.p95_ms === null ? "–" : duration(one.p95_ms)}</td>
+            <td class="num cell-roomy">{one.p95_ms === null ? "–" : duration(one.p95_ms)}</td>
             <td class="num">{usd(one.usd)}</td>
           </tr>
         ))}
@@ -143,14 +143,15 @@ export const WorkerFigures = ({ instance, changed }: { instance: string; changed
   if (error !== null) return <Problem error={error} retry={reload} />;
   if (data === null)
     return (
-      <div class="worker-figures-empty">
+      // A key of its own, so that its element does not become one of the figures', elsewhere on the page.
+      <div key="empty" class="worker-figures-empty">
         <Loading what="what it did" />
       </div>
     );
   return (
     <>
       <Tiles activity={data} />
-      <div class="grid">
+      <div key="plots" class="grid">
         <LoadPlot activity={data} />
         <Served activity={data} />
       </div>

@@ -48,6 +48,30 @@ const COLUMNS: readonly Column[] = [
   { title: "Actions", class: "cell-actions", isUnseen: true },
 ];
 
+interface RowProps {
+  readonly failure: Failure;
+  readonly by: string;
+  readonly onRetry: () => void;
+}
+
+/** What can be done: a batch's line and a client's request have their answer, and are not tried again. */
+const Action = ({ failure: { code, batch, retryable }, by, onRetry }: RowProps) =>
+  retryable ? (
+    <ForOperators>
+      <button type="button" class="button small" onClick={onRetry} aria-label={`Retry these: ${code}, ${by}`}>
+        Retry these
+      </button>
+    </ForOperators>
+  ) : batch !== null ? (
+    <a class="button small" href={href(["batches", batch])} aria-label={`Open the batch: ${code}, ${by}`}>
+      Open batch
+    </a>
+  ) : (
+    <span class="dim" title="Its client has the error. Such a request is not tried again.">
+      client told
+    </span>
+  );
+
 const Row = ({ failure, onRetry }: { failure: Failure; onRetry: () => void }) => {
   const by = [failure.provider ?? "nobody", failure.model].filter(Boolean).join(" · ");
   return (
@@ -75,16 +99,7 @@ const Row = ({ failure, onRetry }: { failure: Failure; onRetry: () => void }) =>
         <Trend failure={failure} />
       </td>
       <td class="cell-actions">
-        <ForOperators>
-          <button
-            type="button"
-            class="button small"
-            onClick={onRetry}
-            aria-label={`Retry these: ${failure.code}, ${by}`}
-          >
-            Retry these
-          </button>
-        </ForOperators>
+        <Action failure={failure} by={by} onRetry={onRetry} />
       </td>
     </tr>
   );

@@ -1,6 +1,6 @@
 // The first steps with a new tenant, for its admin: each ticks itself when it is done, and the list goes when all are.
 
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { api } from "../api.ts";
 import { Lamp } from "../parts/lamp.tsx";
 import { Panel } from "../parts/page.tsx";
@@ -111,13 +111,17 @@ const Steps = ({ isDue, kept, onTick }: StepsProps) => {
   useEffect(() => {
     if (done > doneCount(kept)) onTick(ticks);
   }, [done]);
-  // A tenant that never was seen here may have all of them done.
-  const isKnown = hasSnapshot.value && data !== null;
-  if (!isKnown && doneCount(kept) === 0) return null;
+  // Of a tenant without a completed job it is known at once that not all are done.
+  const isNew = hasSnapshot.value && !isSeen("job");
+  const isAtOnce = isNew || doneCount(kept) > 0;
+  const isLate = useRef<boolean | null>(null);
+  if (!isAtOnce && (!hasSnapshot.value || data === null)) return null;
+  // What is learned after the rest of the page pushes nothing away, and has its place at the next visit.
+  isLate.current ??= !isAtOnce;
   return (
     <Panel
       title="First steps"
-      class="first-run"
+      class={isLate.current ? "first-run first-run-late" : "first-run"}
       aside={
         <span class="actions">
           <span class="dim num">

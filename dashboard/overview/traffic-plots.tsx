@@ -1,6 +1,6 @@
 // Throughput and waiting time over the chosen span, with marks for what explains them. The last hour is by minute.
 
-import { axisDuration, count, duration } from "../format.ts";
+import { axisCount, axisDuration, count, duration } from "../format.ts";
 import { MarkList, plotMarks } from "../parts/charts/mark-list.tsx";
 import { Plot, PlotLegend, type PlotLine, type PlotMark } from "../parts/charts/plot.tsx";
 import { Panel } from "../parts/page.tsx";
@@ -10,7 +10,7 @@ import { type Figures, inSteps } from "./figures.ts";
 
 const HEIGHT = 124;
 
-const wholeOnly = (value: number): string => (Number.isInteger(value) ? count(value) : "");
+const wholeOnly = (value: number): string => (Number.isInteger(value) ? axisCount(value) : "");
 
 interface Steps {
   readonly at: number;

@@ -3,7 +3,8 @@
 import type { WorkerResource } from "../../contract/fleet/worker.ts";
 import type { LiveJob } from "../../contract/live.ts";
 import type { DeliveryResource, WebhookResource } from "../../contract/webhook.ts";
-import { standingOf } from "../../contract/words/values.ts";
+import { standingOf, type WorkerState } from "../../contract/words/values.ts";
+import { CellSign } from "./cell-shape.tsx";
 import { type Aspect, Lamp } from "./lamp.tsx";
 
 const JOB: Record<LiveJob["status"], Aspect> = {
@@ -13,13 +14,6 @@ const JOB: Record<LiveJob["status"], Aspect> = {
   completed: "done",
   failed: "stop",
   cancelled: "dark",
-};
-
-const WORKER: Record<WorkerResource["status"], Aspect> = {
-  online: "clear",
-  idle: "clear",
-  busy: "caution",
-  offline: "dark",
 };
 
 export const Status = ({
@@ -48,13 +42,22 @@ export const JobStatus = ({ status }: { status: LiveJob["status"] }) => (
   />
 );
 
-/** What an operator must know first: why it takes no jobs, else how busy it is. */
+const WORKER_TONES: Partial<Record<WorkerState, string>> = {
+  paused: "stop",
+  unavailable: "caution",
+  offline: "dim",
+  idle: "dim",
+};
+
+/** What an operator must know first: why it takes no jobs, else how busy it is. By the signs of the fleet's grid. */
 export const WorkerStatus = ({ worker }: { worker: Pick<WorkerResource, "status" | "paused" | "unavailable"> }) => {
-  const standing = standingOf(worker);
-  if (standing === "paused") return <Status aspect="stop" word="paused" />;
-  if (standing === "unavailable") return <Status aspect="caution" word="unavailable" />;
-  const aspect = WORKER[worker.status];
-  return <Status aspect={aspect} word={worker.status} tone={standing === "offline" ? "dim" : aspect} />;
+  const state = standingOf(worker) ?? worker.status;
+  return (
+    <span class={`status status-${WORKER_TONES[state] ?? "plain"}`}>
+      <CellSign state={state} />
+      {state}
+    </span>
+  );
 };
 
 export const ScheduleStatus = ({ status }: { status: string }) => (

@@ -2,6 +2,7 @@
 
 import type { ProviderKeyResource } from "../../contract/access/provider-key.ts";
 import { api } from "../api.ts";
+import { Panel } from "../parts/page.tsx";
 import { Problem } from "../parts/problem.tsx";
 import { type Column, Table } from "../parts/table.tsx";
 import { Time } from "../parts/time.tsx";
@@ -26,11 +27,13 @@ export const ProviderKeys = () => {
     <section>
       <Problem error={error} retry={reload} />
       {keys.length > 0 && (
-        <Table name="Keys of hosted providers" columns={COLUMNS}>
-          {keys.map((key) => (
-            <Row key={key.provider} item={key} />
-          ))}
-        </Table>
+        <Panel title="Keys of hosted providers">
+          <Table name="Keys of hosted providers" columns={COLUMNS}>
+            {keys.map((key) => (
+              <Row key={key.provider} item={key} />
+            ))}
+          </Table>
+        </Panel>
       )}
     </section>
   );

@@ -1,6 +1,6 @@
 // Keys: create, change, rotate, revoke. A key's secret is shown once.
 
-import { useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import type { KeyAnswer, KeyResource } from "../../contract/access/key.ts";
 import { api } from "../api.ts";
 import { Lamp } from "../parts/lamp.tsx";
@@ -8,6 +8,7 @@ import { Loading, Page } from "../parts/page.tsx";
 import { Problem } from "../parts/problem.tsx";
 import { type Column, Table } from "../parts/table.tsx";
 import { Time } from "../parts/time.tsx";
+import { place } from "../router.ts";
 import { useLoad } from "../state/load.ts";
 import { isAdmin } from "../state/session.ts";
 import { CreateKeyDialog, EditKeyDialog, RevokeDialog, RotateDialog } from "./key-dialogs.tsx";
@@ -45,8 +46,13 @@ const Acts = ({ item, onOpen }: RowProps) =>
 
 const Row = ({ item, onOpen }: RowProps) => {
   const isLive = item.revoked_at === null;
+  const isSought = place.value.query.get("key") === item.id;
+  const row = useRef<HTMLTableRowElement>(null);
+  useEffect(() => {
+    if (isSought) row.current?.scrollIntoView({ block: "center" });
+  }, [isSought]);
   return (
-    <tr class={isLive ? "" : "row-dim"}>
+    <tr ref={row} class={isSought ? "row-selected" : isLive ? "" : "row-dim"}>
       <td class="cell-status">
         <span class={`status status-${isLive ? "clear" : "dim"}`}>
           <Lamp aspect={isLive ? "clear" : "dark"} />

@@ -15,10 +15,14 @@ const TABS = [
 /** What a person may see without being an administrator: the config, and the own keys. */
 const OF_PEOPLE: readonly string[] = ["settings", "settings/keys"];
 
+/** Those that the signed-in user may open. */
+export const settingsPages = () =>
+  TABS.filter(([path]) => isAdmin.value || path === "settings" || (isPerson.value && OF_PEOPLE.includes(path)));
+
 export const SettingsTabs = () =>
   isAdmin.value || isPerson.value ? (
     <nav class="tabs" aria-label="Settings">
-      {TABS.filter(([path]) => isAdmin.value || OF_PEOPLE.includes(path)).map(([path, label]) => (
+      {settingsPages().map(([path, label]) => (
         <a key={path} href={`#/${path}`} aria-current={pagePath.value === path ? "page" : undefined}>
           {label}
         </a>

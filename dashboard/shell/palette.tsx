@@ -1,5 +1,5 @@
-// The command palette: open a page, find an id, pause or resume a worker, engage or clear the killswitch. Also lists the keyboard
-// shortcuts.
+// The command palette: open a page or what is found, pause or resume a worker, run a schedule, engage or clear the
+// killswitch. Also lists the keyboard shortcuts.
 
 import { signal } from "@preact/signals";
 import { useEffect, useState } from "preact/hooks";
@@ -9,12 +9,26 @@ import { shortened } from "../format.ts";
 import { Dialog } from "../parts/dialog.tsx";
 import { PauseDialog } from "../parts/worker-actions.tsx";
 import { go, href } from "../router.ts";
-import { isHalted, jobs, workers } from "../state/board.ts";
+import { settingsPages } from "../settings/settings-tabs.tsx";
+import { isHalted } from "../state/board.ts";
 import { useLoad, useSettled } from "../state/load.ts";
 import { attempt } from "../state/notice.ts";
 import { isAdmin, mayOperate } from "../state/session.ts";
 import { ClearDialog, EngageDialog } from "./killswitch-dialog.tsx";
 import { destinations } from "./nav.tsx";
+import {
+  type Found,
+  type FoundJob,
+  findHere,
+  findThere,
+  MAX_LABEL_CHARS,
+  NOTHING,
+  readThings,
+  type Thing,
+  thingsWith,
+  together,
+  VERB,
+} from "./palette-found.ts";
 
 type Open = "palette" | "help" | "engage" | "clear" | { readonly pause: WorkerResource } | null;
 
@@ -22,9 +36,6 @@ const open = signal<Open>(null);
 const close = (): void => {
   open.value = null;
 };
-const MAX_SHOWN = 12;
-const MAX_EACH = 5;
-const MAX_LABEL_CHARS = 70;
 const WHOLE_ID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 const TYPING_MS = 200;
 
@@ -52,15 +63,15 @@ const fixedCommands = (): Command[] => [
   ...(mayOperate.value && isHalted.value
     ? [{ label: "Clear the killswitch", hint: "action", run: show("clear") }]
     : []),
+  ...settingsPages()
+    .slice(1)
+    .map(([path, label]) => ({ label, hint: "settings", run: goTo(`#/${path}`) })),
 ];
 
 const resume = (instance: string) => (): void => {
   open.value = null;
   void attempt(() => api.workers.resume(instance), `${instance} takes jobs again.`);
 };
-
-/** What can be done with a worker: "pause gpu" finds the workers that "gpu" finds. */
-const VERB = /^(pause|resume)\s+/;
 
 const actionsOn = (worker: WorkerResource): Command[] => {
   if (!mayOperate.value || (worker.paused && isHalted.value)) return [];
@@ -89,48 +100,29 @@ const jobCommands = (words: string, found: readonly FoundJob[]): Command[] => [
     : { label: `Jobs with “${words}”`, hint: "search", run: goTo(href(["jobs"], { q: words })) },
 ];
 
-interface FoundJob {
-  readonly id: string;
-  readonly start: string;
-}
-
-interface Found {
-  readonly workers: readonly WorkerResource[];
-  readonly jobs: readonly FoundJob[];
-}
-
-const NOTHING: Found = { workers: [], jobs: [] };
-
-/** What the page holds answers at once, and the coordinator finds the rest. */
-const findHere = (words: string): Found => ({
-  workers: [...workers.value.values()].filter(({ instance }) =>
-    instance.toLowerCase().includes(words.replace(VERB, "")),
-  ),
-  jobs: [...jobs.value.values()]
-    .filter(({ id, prompt_start }) => id.startsWith(words) || prompt_start.toLowerCase().includes(words))
-    .map(({ id, prompt_start }) => ({ id, start: prompt_start })),
-});
-
-const findThere = async (q: string, abort: AbortSignal): Promise<Found> => {
-  const [fleet, list] = await Promise.all([
-    api.workers.list({ q: q.replace(VERB, ""), limit: MAX_EACH }, { signal: abort }),
-    api.jobs.list({ q, limit: MAX_EACH, max_chars: 4 * MAX_LABEL_CHARS }, { signal: abort }),
-  ]);
-  return { workers: fleet.workers, jobs: list.jobs.map(({ id, prompt }) => ({ id, start: prompt })) };
+const run = (name: string) => (): void => {
+  open.value = null;
+  void attempt(() => api.schedules.run(name), `${name} runs now.`);
 };
 
-const together = <Item,>(here: readonly Item[], there: readonly Item[], nameOf: (item: Item) => string): Item[] =>
-  [...new Map([...there, ...here].map((item) => [nameOf(item), item])).values()].slice(0, MAX_EACH);
+const thingCommands = (things: readonly Thing[]): Command[] =>
+  things.flatMap(({ kind, label, id, address }) => [
+    { label, hint: kind, run: goTo(address) },
+    ...(kind === "schedule" && mayOperate.value ? [{ label: `Run ${id}`, hint: "action", run: run(id) }] : []),
+  ]);
 
-const commandsFor = (words: string, there: Found): Command[] => {
+const commandsFor = (words: string, there: Found, things: readonly Thing[]): Command[] => {
   const fixed = fixedCommands();
-  if (words === "") return fixed.slice(0, MAX_SHOWN);
+  if (words === "") return fixed;
   const here = findHere(words);
+  const isSaid = ({ label }: Command): boolean => label.toLowerCase().includes(words);
+  const found = [
+    ...workerCommands(together(here.workers, there.workers, ({ instance }) => instance)),
+    ...thingCommands(thingsWith(things, words)),
+  ];
   return [
-    ...fixed.filter(({ label }) => label.toLowerCase().includes(words)),
-    ...workerCommands(together(here.workers, there.workers, ({ instance }) => instance)).filter(({ label, hint }) =>
-      VERB.test(words) ? label.toLowerCase().includes(words) : hint === "worker" || label.toLowerCase().includes(words),
-    ),
+    ...fixed.filter(isSaid),
+    ...found.filter((command) => isSaid(command) || (command.hint !== "action" && !VERB.test(words))),
     ...jobCommands(
       words,
       together(here.jobs, there.jobs, ({ id }) => id),
@@ -150,7 +142,8 @@ const Palette = () => {
     asked,
     ...(await findThere(asked, abort)),
   }));
-  const commands = commandsFor(words, data?.asked === words ? data : NOTHING);
+  const { data: things } = useLoad(words === "" ? null : "things", readThings);
+  const commands = commandsFor(words, data?.asked === words ? data : NOTHING, things ?? []);
   useEffect(() => document.getElementById(`palette-${at}`)?.scrollIntoView({ block: "nearest" }), [at]);
   const move = (event: KeyboardEvent): void => {
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
@@ -165,6 +158,7 @@ const Palette = () => {
         type="text"
         {...COMBOBOX}
         aria-label="Page, worker, job id, words or action"
+        placeholder="Page, job, worker, schedule, batch, key or action"
         {...(commands.length > 0 ? { "aria-activedescendant": `palette-${at}` } : {})}
         value={text}
         autofocus
@@ -195,7 +189,7 @@ const Palette = () => {
 };
 
 const KEYS: readonly (readonly [key: string, does: string])[] = [
-  ["Ctrl K", "open a page, find an id, pause or resume a worker, killswitch"],
+  ["Ctrl K", "open a page, find anything by name or id, act on a worker or schedule, killswitch"],
   ["?", "this help"],
   ["/", "the page's search"],
   ["j, k", "in a list of jobs, and on a job's page: next, previous"],
@@ -234,6 +228,9 @@ const takeKey = (event: KeyboardEvent): void => {
   event.preventDefault();
   open.value = isPalette ? "palette" : "help";
 };
+
+/** Opens it from a button. */
+export const openPalette = show("palette");
 
 export const PaletteHost = () => {
   useEffect(() => {

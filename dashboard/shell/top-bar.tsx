@@ -1,11 +1,15 @@
 // The bar over every page: the tenant, whether the page is live, the killswitch, the theme, sign-out.
 
 import { ForOperators } from "../parts/for-operators.tsx";
+import { Icon } from "../parts/icon.tsx";
 import { Lamp } from "../parts/lamp.tsx";
 import { connection } from "../state/live.ts";
 import { session } from "../state/session.ts";
 import { Account } from "./account.tsx";
 import { KillswitchButton } from "./killswitch-button.tsx";
+import { openPalette } from "./palette.tsx";
+
+const PALETTE_KEY = navigator.platform.startsWith("Mac") ? "⌘ K" : "Ctrl K";
 
 const LIVE = {
   live: { aspect: "clear", says: "Live" },
@@ -35,6 +39,10 @@ export const TopBar = () => (
       </span>
     </span>
     <span class="top-fill" />
+    <button type="button" class="button find" aria-keyshortcuts="Control+K" onClick={openPalette}>
+      <Icon name="search" />
+      <span class="find-says">Find anything</span> <kbd>{PALETTE_KEY}</kbd>
+    </button>
     <LiveLamp />
     <ForOperators>
       <KillswitchButton />

@@ -21,6 +21,7 @@ export const workers = signal<ReadonlyMap<string, WorkerResource>>(new Map());
 export const workersTotal = signal(0);
 export const schedules = signal<readonly ScheduleResource[] | null>(null);
 export const killswitch = signal<KillswitchResource | null>(null);
+/** Open jobs now, and final ones of all time. */
 export const counts = signal<Counts>({});
 export const todayUsd = signal<number | null>(null);
 type Snapshot = Extract<LiveMessage, { type: "snapshot" }>;
@@ -28,6 +29,14 @@ type Snapshot = Extract<LiveMessage, { type: "snapshot" }>;
 export const budgetReached = signal<Snapshot["budget_reached"]>(null);
 /** Models that a catalog no longer lists but workers or schedules still name, by provider. */
 export const removedModels = signal<Snapshot["removed_models"]>([]);
+/** How many of the final jobs have left history, which lists no longer show. */
+const pruned = signal<Snapshot["pruned"]>({});
+/** Jobs by status as lists count them; `counts` has the final ones of all time. */
+export const listedCounts = computed<Counts>(() => {
+  const gone = Object.entries(pruned.value) as [JobStatus, number][];
+  const left = gone.map(([status, many]) => [status, Math.max(0, (counts.value[status] ?? 0) - many)]);
+  return { ...counts.value, ...Object.fromEntries(left) };
+});
 /** What fills up, as a sentence each. */
 export const storageWarnings = signal<Snapshot["storage_warnings"]>([]);
 /** What waits, by requirements, and why: for all jobs, not only those kept here. */
@@ -65,6 +74,11 @@ const bounded = (all: Map<string, LiveJob>): Map<string, LiveJob> => {
 /** A read that began before the newest one tells nothing newer. */
 let snapshots = 0;
 
+const takeStorage = (told: Pick<Snapshot, "storage_warnings" | "pruned">): void => {
+  storageWarnings.value = told.storage_warnings;
+  pruned.value = told.pruned;
+};
+
 const takeSnapshot = (snapshot: Snapshot): void => {
   snapshots += 1;
   jobs.value = new Map(snapshot.jobs.map((job) => [job.id, job]));
@@ -76,7 +90,7 @@ const takeSnapshot = (snapshot: Snapshot): void => {
   todayUsd.value = snapshot.today_usd;
   budgetReached.value = snapshot.budget_reached;
   removedModels.value = snapshot.removed_models;
-  storageWarnings.value = snapshot.storage_warnings;
+  takeStorage(snapshot);
   queue.value = snapshot.queue;
   minutes.value = snapshot.minutes;
   toldFleet.value = snapshot.fleet;
@@ -127,7 +141,7 @@ const takeRest = (message: LiveMessage): void => {
   else if (message.type === "queue.updated") queue.value = message.queue;
   else if (message.type === "activity.updated") takeMinutes(message.minutes);
   else if (message.type === "fleet.updated") toldFleet.value = message.fleet;
-  else if (message.type === "storage.updated") storageWarnings.value = message.storage_warnings;
+  else if (message.type === "storage.updated") takeStorage(message);
   else if (message.type === "model_task.updated") takeTask(message.task);
   else if (message.type === "catalog.updated") {
     catalogVersion.value += 1;
@@ -175,6 +189,7 @@ export const clearBoard = (): void =>
     todayUsd.value = null;
     budgetReached.value = null;
     removedModels.value = [];
+    takeStorage({ storage_warnings: [], pruned: {} });
     queue.value = null;
     minutes.value = [];
     modelTasks.value = new Map();

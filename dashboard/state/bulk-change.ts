@@ -1,6 +1,7 @@
 // Retries or cancels many jobs: all that match a filter, or those that were picked.
 
 import type { BulkAction } from "../../contract/jobs/job-list.ts";
+import type { LiveJob } from "../../contract/live.ts";
 import { CHANGEABLE_STATUSES, USUAL_STATUSES } from "../../contract/words/values.ts";
 import { api } from "../api.ts";
 import { count, plural } from "../format.ts";
@@ -14,6 +15,10 @@ export const WORDS = {
 
 export const mayChange = (action: BulkAction, status: string | undefined): boolean =>
   status === undefined || CHANGEABLE_STATUSES[action].some((one) => one === status);
+
+/** A client's request and a batch's line are answered once: they are not tried again. */
+export const mayChangeJob = (action: BulkAction, { status, api: door }: Pick<LiveJob, "status" | "api">): boolean =>
+  mayChange(action, status) && (action !== "retry" || door === null);
 
 export interface FilteredCount {
   readonly filter: Filter;

@@ -1,6 +1,7 @@
 // A worker that a test controls, over plain HTTP: takes a job, starts it, and ends it as told.
 
-import { vi } from "vitest";
+import { expect } from "vitest";
+import { eventually } from "../support/eventually.ts";
 import type { World } from "./browser.ts";
 
 interface Leased {
@@ -25,16 +26,12 @@ export const register = async (
   const report = () => call("POST", "/presence", { instance, provider: "acme", ...presence });
   await report();
   const start = async (id: string): Promise<Leased> => {
-    let job: Leased | null = null;
-    await vi.waitUntil(
-      async () => {
-        await report();
-        job = await call<Leased>("GET", `/api/jobs/${id}`);
-        return job.status === "assigned" && job.assigned_worker === instance;
-      },
-      { timeout: 15_000, interval: 100 },
-    );
-    const { lease } = job as unknown as Leased;
+    const { lease } = await eventually(async () => {
+      await report();
+      const job = await call<Leased>("GET", `/api/jobs/${id}`);
+      expect(job).toMatchObject({ status: "assigned", assigned_worker: instance });
+      return job;
+    });
     return call<Leased>("POST", `/api/jobs/${id}/start`, { lease });
   };
   return {

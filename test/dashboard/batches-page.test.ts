@@ -10,7 +10,6 @@ interface Made {
   readonly id: string;
 }
 
-const WITHIN = { timeout: 20_000 };
 /** Of the runtime `echo`, which fails or takes its time as its metadata says. */
 const line = (name: string, metadata: Record<string, string> = {}, model = "echo"): string =>
   JSON.stringify({
@@ -60,8 +59,8 @@ describe.skipIf(lacksBrowser())("batches", () => {
     await page.getByRole("row", { name: /survey/ }).waitFor();
     await page.getByRole("link", { name: "survey" }).click();
     await page.getByRole("progressbar", { name: `Progress of ${id}` }).waitFor();
-    await expect.poll(() => percent(page), WITHIN).toBeGreaterThan(0);
-    await expect.poll(() => percent(page), WITHIN).toBe(100);
+    await expect.poll(() => percent(page)).toBeGreaterThan(0);
+    await expect.poll(() => percent(page)).toBe(100);
     expect(await page.getByRole("progressbar").getAttribute("aria-valuetext")).toBe(
       "100 percent: 8 completed, 1 failed",
     );
@@ -83,7 +82,7 @@ describe.skipIf(lacksBrowser())("batches", () => {
     const id = await begin("broken", [line("same"), line("same"), "{nope"]);
     const { page, faults } = await world.open(`batches/${id}`);
     const wrong = page.locator(".panel", { hasText: "What is wrong with its file" });
-    await expect.poll(() => wrong.getByRole("listitem").count(), WITHIN).toBe(2);
+    await expect.poll(() => wrong.getByRole("listitem").count()).toBe(2);
     expect(await wrong.textContent()).toContain("line 2");
     expect(await page.getByRole("progressbar").count()).toBe(0);
     expect(faults()).toEqual([]);

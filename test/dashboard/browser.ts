@@ -6,7 +6,8 @@ import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { type Browser, type BrowserContextOptions, chromium, type Page } from "playwright-core";
-import { onTestFinished, vi } from "vitest";
+import { expect, onTestFinished } from "vitest";
+import { eventually } from "../support/eventually.ts";
 import { type SelfHosted, startSelfHosted } from "../support/self-hosted.ts";
 
 const CHROMIUM = process.env.CHROMIUM_PATH ?? "/usr/bin/chromium";
@@ -22,7 +23,6 @@ const FLAGS = [
 ];
 
 const WORKER = path.resolve(import.meta.dirname, "../../worker/main.ts");
-const WORKER_WAIT = { timeout: 15_000, interval: 100 };
 
 /** True if these tests are to be skipped: there is no Chromium, and this is not CI. */
 export const lacksBrowser = (): boolean => {
@@ -108,7 +108,7 @@ export const startWorld = async (args: string[] = [], env: Record<string, string
     return watched;
   };
   const untilWorker = async (): Promise<void> => {
-    await vi.waitUntil(async () => (await call<{ total: number }>("GET", "/api/workers")).total === 1, WORKER_WAIT);
+    await eventually(async () => expect(await call("GET", "/api/workers")).toMatchObject({ total: 1 }));
   };
   const close = async (): Promise<void> => {
     await browser.close();

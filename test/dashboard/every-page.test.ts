@@ -7,6 +7,7 @@ import { createRequire } from "node:module";
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { lacksBrowser, startWorld, type World } from "./browser.ts";
+import { jumps, watchShifts } from "./jumps.ts";
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 const PHONE = { width: 390, height: 844 };
@@ -23,14 +24,17 @@ interface Axe {
   run: (options: object) => Promise<{ violations: Finding[] }>;
 }
 
-/** Runs through the debugger, because the page's policy allows no external script; once a document. */
-const seriousFindings = async (page: Page): Promise<string[]> => {
+/** The only rules that another theme can break. */
+const ABOUT_COLOURS = { runOnly: { type: "rule", values: ["color-contrast", "link-in-text-block"] } };
+
+/** Runs through the debugger, because the page's policy allows no external script; once a document. By all rules. */
+const seriousFindings = async (page: Page, rules: object = {}): Promise<string[]> => {
   if (await page.evaluate(() => !("axe" in globalThis))) await page.evaluate(AXE);
-  const findings = await page.evaluate(async () => {
+  const findings = await page.evaluate(async (only) => {
     const { axe } = globalThis as unknown as { axe: Axe };
-    // All rules run; what passes is not described.
-    return (await axe.run({ resultTypes: ["violations"] })).violations;
-  });
+    // What passes is not described.
+    return (await axe.run({ resultTypes: ["violations"], ...only })).violations;
+  }, rules);
   return findings
     .filter(({ impact }) => impact === "serious" || impact === "critical")
     .map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html.slice(0, 160)).join(" | ")}`);
@@ -69,38 +73,6 @@ const cutInCharts = (page: Page): Promise<string[]> =>
       .map((text) => `"${text.textContent}" is cut`),
   );
 
-/** More is a jump that a reader sees; below it a line of text is in another place of its column. */
-const MOST_SHIFT = 0.02;
-
-type Watching = typeof globalThis & { shifts: string[]; shifted: number };
-
-interface Shift extends PerformanceEntry {
-  readonly value: number;
-  readonly sources: readonly { node: Node | null }[];
-}
-
-/** Call it before the page is opened. */
-const watchShifts = (page: Page): Promise<unknown> =>
-  page.addInitScript(() => {
-    const watching = Object.assign(globalThis as Watching, { shifts: [], shifted: 0 });
-    new PerformanceObserver((list) => {
-      for (const { value, sources } of list.getEntries() as Shift[]) {
-        watching.shifted += value;
-        const moved = sources.map(({ node }) => (node instanceof Element ? node.className : node?.nodeName));
-        watching.shifts.push(`${value.toFixed(3)} by ${moved.join(", ")}`);
-      }
-    }).observe({ type: "layout-shift", buffered: true });
-  });
-
-/** What moved while a page of its own document was read. */
-const jumps = async (page: Page): Promise<string[]> => {
-  const { shifts, shifted } = await page.evaluate(() => {
-    const { shifts, shifted } = globalThis as Watching;
-    return { shifts, shifted };
-  });
-  return shifted > MOST_SHIFT ? shifts : [];
-};
-
 describe.skipIf(lacksBrowser())("every page", () => {
   let world: World;
   const places: Record<string, string> = {};
@@ -112,43 +84,59 @@ describe.skipIf(lacksBrowser())("every page", () => {
   }, 90_000);
   afterAll(() => world?.close());
 
-  for (const theme of ["light", "dark"] as const) {
-    for (const [device, viewport] of Object.entries({ desktop: DESKTOP, tablet: TABLET, phone: PHONE })) {
-      it(`is sound in the ${theme} theme on a ${device}`, async () => {
-        const { page, faults } = await world.open("", { viewport, colorScheme: theme });
-        const findings: string[] = [];
-        for (const [name, place] of Object.entries(places)) {
-          await page.goto(`${world.server.url}/#/${place}`);
-          await page.locator("main h1").waitFor();
-          await expect.poll(() => page.locator(".loading").count()).toBe(0);
-          findings.push(...(await seriousFindings(page)).map((finding) => `${name}: ${finding}`));
-          const width = await page.evaluate(() => document.documentElement.scrollWidth);
-          if (width > viewport.width) findings.push(`${name}: ${width} px wide`);
-          findings.push(...(await overflowing(page)).map((part) => `${name}: ${part} is wider than its place`));
-          findings.push(...(await cutInCharts(page)).map((words) => `${name}: ${words}`));
-          if (device === "tablet") findings.push(...(await squeezed(page)).map((cell) => `${name}: ${cell}`));
-          if ((await page.locator("h1").count()) !== 1) findings.push(`${name}: not one heading`);
-        }
-        expect(findings).toEqual([]);
-        expect(faults()).toEqual([]);
-      }, 90_000);
-    }
-  }
+  it.each([
+    ["desktop", DESKTOP],
+    ["tablet", TABLET],
+    ["phone", PHONE],
+  ])(
+    "is sound in either theme on a %s",
+    async (device, viewport) => {
+      const { page, faults } = await world.open("", { viewport, colorScheme: "light" });
+      const findings: string[] = [];
+      for (const [name, place] of Object.entries(places)) {
+        await page.goto(`${world.server.url}/#/${place}`);
+        await page.locator("main h1").waitFor();
+        await expect.poll(() => page.locator(".loading").count()).toBe(0);
+        findings.push(...(await seriousFindings(page)).map((finding) => `${name}: ${finding}`));
+        const width = await page.evaluate(() => document.documentElement.scrollWidth);
+        if (width > viewport.width) findings.push(`${name}: ${width} px wide`);
+        findings.push(...(await overflowing(page)).map((part) => `${name}: ${part} is wider than its place`));
+        findings.push(...(await cutInCharts(page)).map((words) => `${name}: ${words}`));
+        if (device === "tablet") findings.push(...(await squeezed(page)).map((cell) => `${name}: ${cell}`));
+        if ((await page.locator("h1").count()) !== 1) findings.push(`${name}: not one heading`);
+        await page.emulateMedia({ colorScheme: "dark" });
+        await page.locator("html[data-theme=dark]").waitFor();
+        const dark = await seriousFindings(page, ABOUT_COLOURS);
+        findings.push(...dark.map((finding) => `${name} in the dark theme: ${finding}`));
+        await page.emulateMedia({ colorScheme: "light" });
+      }
+      expect(findings).toEqual([]);
+      expect(faults()).toEqual([]);
+    },
+    90_000,
+  );
 
-  it("stays where it is while it is read", async () => {
-    const { page } = await world.open("", { viewport: TABLET });
-    await watchShifts(page);
-    const findings: string[] = [];
-    for (const [name, place] of Object.entries(places)) {
-      await page.goto("about:blank");
-      await page.goto(`${world.server.url}/#/${place}`);
-      await page.locator("main h1").waitFor();
-      await page.getByText("Live", { exact: true }).waitFor();
-      await expect.poll(() => page.locator(".loading").count()).toBe(0);
-      findings.push(...(await jumps(page)).map((jump) => `${name}: ${jump}`));
-    }
-    expect(findings).toEqual([]);
-  }, 90_000);
+  it.each([
+    ["tablet", TABLET],
+    ["phone", PHONE],
+  ])(
+    "stays where it is on a %s while it is read",
+    async (_device, viewport) => {
+      const { page } = await world.open("", { viewport });
+      await watchShifts(page);
+      const findings: string[] = [];
+      for (const [name, place] of Object.entries(places)) {
+        await page.goto("about:blank");
+        await page.goto(`${world.server.url}/#/${place}`);
+        await page.locator("main h1").waitFor();
+        await page.getByText("Live", { exact: true }).waitFor();
+        await expect.poll(() => page.locator(".loading").count()).toBe(0);
+        findings.push(...(await jumps(page)).map((jump) => `${name}: ${jump}`));
+      }
+      expect(findings).toEqual([]);
+    },
+    90_000,
+  );
 
   it("of the API's documentation fits a phone", async () => {
     const { page, faults } = await world.visit("/docs", { viewport: PHONE });

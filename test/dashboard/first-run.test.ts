@@ -5,8 +5,6 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { register } from "./acting-worker.ts";
 import { lacksBrowser, startWorld, type World } from "./browser.ts";
 
-const WITHIN = { timeout: 20_000 };
-
 describe.skipIf(lacksBrowser())("the first steps", () => {
   let world: World;
   beforeAll(async () => {
@@ -42,19 +40,19 @@ describe.skipIf(lacksBrowser())("the first steps", () => {
     expect(await open(page)).toEqual(all);
     const [, ...later] = all;
     await register(world, "box-1", { provider: "acme" });
-    await expect.poll(() => open(page), WITHIN).toEqual(later);
+    await expect.poll(() => open(page)).toEqual(later);
     await world.call("POST", "/dispatch", { prompt: "hello", provider: "echo" });
-    await expect.poll(() => open(page), WITHIN).toEqual(all.slice(2));
+    await expect.poll(() => open(page)).toEqual(all.slice(2));
     await panel(page).getByText("2 of 5 done").waitFor();
     const messages = [{ role: "user", content: "hello" }];
     await world.call("POST", "/v1/chat/completions", { model: "echo", messages });
-    await expect.poll(() => open(page), WITHIN).toEqual(all.slice(3));
+    await expect.poll(() => open(page)).toEqual(all.slice(3));
     await world.call("PUT", "/config", { budget: { day_usd: 5 } });
-    await expect.poll(() => open(page), WITHIN).toEqual(["Add a person"]);
+    await expect.poll(() => open(page)).toEqual(["Add a person"]);
     await page.reload();
     await panel(page).getByText("4 of 5 done").waitFor();
     await world.call("POST", "/api/keys", { name: "Ada", role: "standard" });
-    await expect.poll(() => panel(page).count(), WITHIN).toBe(0);
+    await expect.poll(() => panel(page).count()).toBe(0);
     expect(faults()).toEqual([]);
   }, 90_000);
 });

@@ -54,6 +54,20 @@ describe.skipIf(lacksBrowser())("the fleet", () => {
     expect(faults()).toEqual([]);
   });
 
+  it("says of an idle worker what waits, also behind more newer jobs than the page holds", async () => {
+    const { id } = await world.call<{ id: string }>("POST", "/api/jobs", { prompt: "old", tags: ["h100"] });
+    const jobs = Array.from({ length: 60 }, () => ({ prompt: "new", tags: ["soon-gone"] }));
+    await world.call("POST", "/api/jobs/batch", { jobs });
+    await world.call("POST", "/api/jobs/bulk", { action: "cancel", filter: { tag: "soon-gone" } });
+    const { page, faults } = await world.open("");
+    await page.goto("about:blank");
+    await page.goto(`${world.server.url}/#/fleet/box-1`);
+    await page.getByText("A waiting job: missing tag h100").waitFor();
+    await world.call("POST", `/api/jobs/${id}/cancel`);
+    await page.getByText("No job waits.").waitFor();
+    expect(faults()).toEqual([]);
+  });
+
   it("shows the columns that were chosen, also after a reload", async () => {
     const { page } = await world.open("fleet", { viewport: { width: 1440, height: 900 } });
     const heading = (name: string) => page.getByRole("columnheader", { name, exact: true });

@@ -4,8 +4,11 @@ import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { register } from "./acting-worker.ts";
 import { lacksBrowser, startWorld, type World } from "./browser.ts";
+import { jumps, watchShifts } from "./jumps.ts";
 
 const POLL_MS = 15_000;
+/** Beyond the time for which a new page waits to appear as a whole. */
+const READ_MS = 1_500;
 
 describe.skipIf(lacksBrowser())("a late answer", () => {
   let world: World;
@@ -137,13 +140,32 @@ describe.skipIf(lacksBrowser())("a late answer", () => {
     await page.locator(".signal-dark").waitFor({ state: "detached" });
     for (let minute = 0; minute < 2; minute += 1) {
       // A minute without the answer would be silence.
-      await expect.poll(() => pongs, { timeout: 5000 }).toBe(minute + 1);
+      await expect.poll(() => pongs).toBe(minute + 1);
       const polled = page.waitForResponse(/\/api\/workers\?limit=200$/, { timeout: 5000 });
       await page.clock.fastForward(60_000);
       await polled;
     }
     expect(opened).toBe(1);
   });
+
+  it("finds its place kept on a phone: nothing that is read moves", async () => {
+    const { page } = await world.open("", { viewport: { width: 390, height: 844 } });
+    await watchShifts(page);
+    await page.route(/\/(api|config|catalog)\b/, async (route) => {
+      await new Promise((resolve) => setTimeout(resolve, READ_MS));
+      await route.continue();
+    });
+    for (const [place, shown] of [
+      ["", "Capacity"],
+      ["fleet/box-1", "Load"],
+    ] as const) {
+      await page.goto("about:blank");
+      await page.goto(`${world.server.url}/#/${place}`);
+      await page.getByRole("region", { name: shown, exact: true }).waitFor();
+      await expect.poll(() => page.locator(".loading").count()).toBe(0);
+      expect(await jumps(page)).toEqual([]);
+    }
+  }, 60_000);
 
   it("of the first connection makes no list be read again", async () => {
     await world.call("POST", "/api/jobs", { prompt: "listed once", tags: ["nobody"] });

@@ -162,6 +162,36 @@ describe.skipIf(lacksBrowser())("money and time", () => {
     expect(faults()).toEqual([]);
   });
 
+  it("the palette finds schedules, batches, keys and pages by a button, too, and runs a schedule", async () => {
+    const { call } = world;
+    await call("POST", "/api/schedules", { name: "palette-nightly", interval: "1h", prompt: "Sweep" });
+    const { id: key } = await call<{ id: string }>("POST", "/api/keys", { name: "palette-ci", role: "client" });
+    const input = await call<{ id: string }>("POST", "/api/files?name=in.jsonl&purpose=batch", { no: "line" });
+    const asked = { input_file_id: input.id, endpoint: "/v1/embeddings", completion_window: "24h" };
+    await call("POST", "/v1/batches", { ...asked, metadata: { name: "palette texts" } });
+    const { page, faults } = await world.open("");
+    const find = async (words: string): Promise<void> => {
+      await page.getByRole("button", { name: /^Find anything/ }).click();
+      await page.getByLabel("Page, worker, job id").fill(words);
+    };
+    const option = (name: string) => page.getByRole("option", { name, exact: true });
+    await find("palette");
+    await option("palette texts batch").click();
+    await page.getByRole("heading", { name: "palette texts" }).waitFor();
+    await find(key);
+    await option("palette-ci key").click();
+    await page.locator("tr.row-selected").getByText("palette-ci").waitFor();
+    await find("audit");
+    await option("Audit log settings").click();
+    await page.getByRole("heading", { name: "Settings" }).waitFor();
+    await find("palette-night");
+    await option("palette-nightly schedule").waitFor();
+    await page.getByLabel("Page, worker, job id").fill("run palette");
+    await option("Run palette-nightly action").click();
+    await page.getByText("palette-nightly runs now.").waitFor();
+    expect(faults()).toEqual([]);
+  });
+
   it("a config draft is kept while one looks at another page", async () => {
     const { page } = await world.open("settings");
     const editor = page.getByLabel("Config as YAML");

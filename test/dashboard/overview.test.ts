@@ -58,7 +58,7 @@ describe.skipIf(lacksBrowser())("the overview", () => {
     expect(await page.getByRole("link", { name: "newer", exact: true }).count()).toBe(0);
     await page.goBack();
     await world.call("POST", "/api/jobs/bulk", { action: "cancel", filter: { tag: "h100" } });
-    await expect.poll(() => waits.getByText("h100").count(), { timeout: 5000 }).toBe(0);
+    await expect.poll(() => waits.getByText("h100").count()).toBe(0);
     await world.call("POST", "/api/jobs/bulk", { action: "cancel", filter: { provider: "groq" } });
     await page.getByText("Nothing waits.").waitFor();
     expect(faults()).toEqual([]);
@@ -111,7 +111,44 @@ describe.skipIf(lacksBrowser())("the overview", () => {
     const status = async (id: string) => (await world.call<Job>("GET", `/api/jobs/${id}`)).status;
     for (const id of ids) expect(await status(id)).not.toBe("failed");
     expect(await status(other)).toBe("failed");
-    await expect.poll(() => row.count(), { timeout: 15_000 }).toBe(0);
+    await expect.poll(() => row.count()).toBe(0);
+    expect(faults()).toEqual([]);
+  });
+
+  it("offers what can be done: a batch's lines are not retried, and its page is one step away", async () => {
+    const line = { custom_id: "a", method: "POST", url: "/v1/embeddings", body: { model: "vectors", input: "x" } };
+    const upload = "/api/files?name=in.jsonl&purpose=batch";
+    const { id: input } = await world.call<{ id: string }>("POST", upload, line);
+    const asked = { input_file_id: input, endpoint: "/v1/embeddings", completion_window: "24h" };
+    const { id: batch } = await world.call<{ id: string }>("POST", "/v1/batches", asked);
+    await present("lines", { models: ["vectors"], apis: ["embeddings"] });
+    await expect
+      .poll(
+        async () => {
+          const { jobs } = await world.call<{ jobs: Job[] }>("POST", "/api/workers/lines/claim", { max: 1 });
+          for (const { id, lease } of jobs) {
+            await world.call("POST", `/api/jobs/${id}/start`, { lease });
+            const error = { code: "line_broke", message: "the line broke", retryable: false };
+            await world.call("POST", `/api/jobs/${id}/fail`, { lease, error });
+          }
+          return jobs.length;
+        },
+        { timeout: 20_000, interval: 200 },
+      )
+      .toBe(1);
+    const { page, faults } = await world.open("");
+    const row = table(page, /What failed in the last hour/)
+      .getByRole("row")
+      .filter({ hasText: "line_broke" });
+    await row.getByRole("link", { name: /^Open the batch: line_broke/ }).waitFor();
+    expect(await row.getByRole("button").count()).toBe(0);
+    await row.getByRole("link", { name: "line_broke", exact: true }).click();
+    await page.getByLabel("Select all on this page").check();
+    await page.getByText("1 job selected").waitFor();
+    expect(await page.getByRole("button", { name: "Retry …" }).count()).toBe(0);
+    await page.goBack();
+    await row.getByRole("link", { name: /^Open the batch/ }).click();
+    await page.getByText(batch).first().waitFor();
     expect(faults()).toEqual([]);
   });
 
@@ -123,7 +160,7 @@ describe.skipIf(lacksBrowser())("the overview", () => {
       const [before = 0, now = 0] = [...text.matchAll(/\d+(?= completed| so far)/g)].map(([digits]) => Number(digits));
       return before + now;
     };
-    await expect.poll(said, { timeout: 5000 }).toBe(4);
+    await expect.poll(said).toBe(4);
     for (let visit = 0; visit < 3; visit += 1) {
       await page.getByRole("link", { name: "Jobs", exact: true }).click();
       await page.getByRole("heading", { name: "Jobs" }).waitFor();

@@ -5,7 +5,7 @@ import { useState } from "preact/hooks";
 import type { BulkAction } from "../../../contract/jobs/job-list.ts";
 import { count, plural } from "../../format.ts";
 import { BulkDialog } from "../../parts/bulk-dialog.tsx";
-import { mayChange } from "../../state/bulk-change.ts";
+import { mayChange, mayChangeJob } from "../../state/bulk-change.ts";
 import { mayOperate } from "../../state/session.ts";
 import type { HeldList } from "./held-jobs.ts";
 import { PickedDialog } from "./picked-dialog.tsx";
@@ -34,7 +34,9 @@ export const BulkBar = ({ list, picked, isAll, onPick, onShow }: BarProps) => {
   const isEveryRow = shown > 0 && list.rows.every(({ id }) => picked.has(id));
   const done = (): void => onPick(NOBODY, false);
   const { status } = list.asked;
-  const actions = (["retry", "cancel"] as const).filter((action) => mayChange(action, status));
+  const pickedRows = list.rows.filter(({ id }) => picked.has(id));
+  const isOffered = (action: BulkAction): boolean =>
+    mayChange(action, status) && (isAll || pickedRows.some((job) => mayChangeJob(action, job)));
   const isAny = isAll || picked.size > 0;
   if (!mayOperate.value) {
     return (
@@ -64,7 +66,7 @@ export const BulkBar = ({ list, picked, isAll, onPick, onShow }: BarProps) => {
         </button>
       )}
       {isAny &&
-        actions.map((action) => (
+        (["retry", "cancel"] as const).filter(isOffered).map((action) => (
           <button
             key={action}
             type="button"

@@ -4,7 +4,7 @@ import { JOB_STATUSES } from "../../../contract/words/values.ts";
 import { api } from "../../api.ts";
 import { count } from "../../format.ts";
 import { refine } from "../../router.ts";
-import { counts, hasSnapshot } from "../../state/board.ts";
+import { hasSnapshot, listedCounts } from "../../state/board.ts";
 import { serverNow } from "../../state/clock.ts";
 import { asJobFilter, type Filter, FROM_THE_START } from "../../state/job-filter.ts";
 import { useLoad, useThrottled } from "../../state/load.ts";
@@ -26,7 +26,7 @@ interface ChipsProps {
 const useStateCounts = ({ filter, range, isArchived }: ChipsProps): Record<string, string> => {
   const { status: _status, ...rest } = filter;
   const isAll = Object.keys(rest).length === 0 && range === null;
-  const live = hasSnapshot.value ? counts.value : null;
+  const live = hasSnapshot.value ? listedCounts.value : null;
   const activity = useThrottled(JSON.stringify(live), RECOUNT_EVERY_MS);
   // Of the archive nobody counts the jobs.
   const isAsked = !isArchived && !isAll && live !== null;

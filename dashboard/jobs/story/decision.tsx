@@ -30,11 +30,11 @@ const Parts = ({ decision, chosen }: { decision: RoutingDecision; chosen: string
       <thead>
         <tr>
           <th scope="col">Part of the score</th>
-          <th scope="col" class="num" colSpan={2}>
+          <th scope="col" class="num" colSpan={2} title={chosen}>
             {chosen}
           </th>
           {second != null && (
-            <th scope="col" class="num">
+            <th scope="col" class="num" title={second.worker}>
               {second.worker}
             </th>
           )}

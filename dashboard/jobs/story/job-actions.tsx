@@ -10,7 +10,7 @@ import { ForOperators } from "../../parts/for-operators.tsx";
 import { Choice, SelectField, TextField } from "../../parts/form.tsx";
 import { tierOf } from "../../parts/job-fields.ts";
 import { href } from "../../router.ts";
-import { mayChange } from "../../state/bulk-change.ts";
+import { mayChangeJob } from "../../state/bulk-change.ts";
 import { attempt, tell } from "../../state/notice.ts";
 
 interface ActionsProps {
@@ -88,7 +88,7 @@ export const JobActions = ({ job, onDone }: ActionsProps) => {
           Edit
         </button>
       )}
-      {mayChange("retry", job.status) && !job.archived && (
+      {mayChangeJob("retry", job) && !job.archived && (
         <button
           type="button"
           class={`button${job.status === "failed" ? " primary" : ""}`}
@@ -98,7 +98,7 @@ export const JobActions = ({ job, onDone }: ActionsProps) => {
           Retry
         </button>
       )}
-      {mayChange("cancel", job.status) && (
+      {mayChangeJob("cancel", job) && (
         <button type="button" class="button danger" onClick={() => setOpen("cancel")}>
           Cancel
         </button>

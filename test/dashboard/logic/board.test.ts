@@ -3,7 +3,16 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import type { WorkerResource } from "../../../contract/fleet/worker.ts";
 import type { LiveJob, LiveMessage } from "../../../contract/live.ts";
-import { apply, clearBoard, counts, jobs, minutes, workers, workersTotal } from "../../../dashboard/state/board.ts";
+import {
+  apply,
+  clearBoard,
+  counts,
+  jobs,
+  listedCounts,
+  minutes,
+  workers,
+  workersTotal,
+} from "../../../dashboard/state/board.ts";
 
 const at = (second: number): string => new Date(Date.UTC(2026, 0, 1, 0, 0, second)).toISOString();
 
@@ -27,6 +36,7 @@ const snapshot = (given: Partial<Extract<LiveMessage, { type: "snapshot" }>> = {
     budget_reached: null,
     removed_models: [],
     storage_warnings: [],
+    pruned: {},
     ...given,
   }) as LiveMessage;
 
@@ -50,6 +60,13 @@ describe("the live board", () => {
     apply([snapshot(), updated("running", 0), updated("completed", 1)]);
     expect(jobs.value.get("a")?.status).toBe("completed");
     expect(counts.value.completed).toBe(1);
+  });
+
+  it("counts final jobs of all time, and those that lists still show", () => {
+    apply([snapshot({ counts: { completed: 5, pending: 1 } as never, pruned: { completed: 2 } })]);
+    expect([counts.value.completed, listedCounts.value]).toEqual([5, { completed: 3, pending: 1 }]);
+    apply([{ type: "storage.updated", storage_warnings: [], pruned: { completed: 5 } }]);
+    expect([counts.value.completed, listedCounts.value.completed]).toEqual([5, 0]);
   });
 
   it("holds a bounded number of jobs, and lets the oldest finished ones go first", () => {
