@@ -15,6 +15,8 @@ export interface TenantEnv extends LogSettings, OtlpSettings, Databases<D1Databa
   readonly RELAY: DurableObjectNamespace<Relay>;
   /** Calls providers for the tenant. */
   readonly RUNNER: DurableObjectNamespace<Relay>;
+  /** Where people reach the service. */
+  readonly SERVICE_PUBLIC_URL?: string;
   /** Signs links to files. */
   readonly SERVICE_SIGNING_SECRET?: string;
   /** What each tenant may store, in GB. */

@@ -1,6 +1,7 @@
 // The parts of a tenant's object, and what each is given of the others.
 
 import { defaultDocument, historyDefaultsOf } from "../contract/config/config-history.ts";
+import { publicOriginOf } from "../contract/text/public-origin.ts";
 import { databaseOf, missingDatabase, numberOf } from "../domain/tenant/tenant-database.ts";
 import { OperationCaller } from "./calls/operation-caller.ts";
 import { OPERATOR, TurnRunner } from "./calls/turn-runner.ts";
@@ -68,6 +69,7 @@ export const makeParts = (state: DurableObjectState, env: TenantEnv): TenantPart
     claimingInstances: () => claims.instances(),
     deliveriesUnderWay: () => sender.deliveriesUnderWay,
     drainDueAt: () => history.dueAt(),
+    publicOrigin: publicOriginOf(env),
     signLink: ({ id, name }, untilAt) => {
       const link = { tenant, jurisdiction: jurisdictionOf(env, store), fileId: id, untilSeconds: toSeconds(untilAt) };
       return linkPath(env.SERVICE_SIGNING_SECRET ?? "", link, name);

@@ -5,6 +5,7 @@ import type { BlockList } from "node:net";
 import { hostname } from "node:os";
 import path from "node:path";
 import { parseArgs } from "node:util";
+import { publicOriginOf } from "../contract/text/public-origin.ts";
 import { isMaxGb } from "../domain/tenant/max-gb.ts";
 import { logProblem } from "../log/log.ts";
 import { logFormatOf } from "./child-output.ts";
@@ -73,7 +74,7 @@ Environment:
   SERVICE_COMPACT=1|0                      compacts databases that are mostly free whatever it takes, or never (quick ones)
   SERVICE_HISTORY_MAX_GB                   what the history's database may hold, in GB: warns at 70 %
   SERVICE_WEBHOOKS_PRIVATE=1               allows webhooks to private addresses
-  SERVICE_PUBLIC_URL=https://…             where people reach the service, for signing in
+  SERVICE_PUBLIC_URL=https://…             where people reach the service: for links and signing in
   SERVICE_SIGN_IN                          how people sign in, for tenants without their own: a YAML file, or its text
   SERVICE_SIGN_IN_PRIVATE=1                allows identity providers at private addresses and over http
   SERVICE_LOG=text|json|off                log format (text on a terminal, else json)
@@ -87,6 +88,7 @@ export const readSettings = (args: string[], env: NodeJS.ProcessEnv): Settings =
   const wrongLog = logProblem(env);
   if (wrongLog !== null) throw new ExitError(wrongLog);
   for (const name of ["SERVICE_TENANT_MAX_GB", "SERVICE_HISTORY_MAX_GB"] as const) requireMaxGb(name, env[name]);
+  requirePublicUrl(env);
   return {
     dataDir: dataRoot(env),
     host: env.SERVICE_HOST || DEFAULT_HOST,
@@ -132,6 +134,14 @@ const readCompaction = (text: string | undefined): Compaction => {
 const requireMaxGb = (name: string, text: string | undefined): void => {
   if (!text || isMaxGb(text)) return;
   throw new ExitError(`${name} is "${text}": use a number of GB, e.g. 20 or 0.5.`, 2);
+};
+
+const requirePublicUrl = (env: NodeJS.ProcessEnv): void => {
+  if (!env.SERVICE_PUBLIC_URL || publicOriginOf(env) !== null) return;
+  throw new ExitError(
+    `SERVICE_PUBLIC_URL is "${env.SERVICE_PUBLIC_URL}": use an address, e.g. https://jobs.example.com.`,
+    2,
+  );
 };
 
 const readHeap = (text: string): number => {

@@ -2,7 +2,8 @@
 // so that a typo never routes a job to the wrong worker.
 
 import type * as z from "zod";
-import type { FieldError, RefusalOf } from "../../domain/words/refusal.ts";
+import { type FieldError, invalid, type RefusalOf } from "../../domain/words/refusal.ts";
+import { err, ok, type Result } from "../../domain/words/result.ts";
 import { nearestOf } from "../text/nearest.ts";
 
 const MAX_ERRORS = 20;
@@ -10,6 +11,30 @@ const MAX_NAME = 64;
 
 export const fieldErrorsOf = (schema: z.ZodType, error: z.ZodError, given: unknown): FieldError[] =>
   error.issues.flatMap((issue) => describe(schema, issue, given)).slice(0, MAX_ERRORS);
+
+/** What a client sent, as the schema reads it. */
+export const readAs = <Schema extends z.ZodType>(
+  schema: Schema,
+  given: unknown,
+  where: string | null = null,
+): Result<z.infer<Schema>, RefusalOf<"invalid_request">> => {
+  const read = schema.safeParse(given);
+  if (!read.success) return err(refusalOf(schema, read.error, given, where));
+  const dropped = droppedKey(given, read.data);
+  return dropped === null ? ok(read.data) : err(invalid(dropped, "is a reserved name: choose another"));
+};
+
+/** The path of a key `__proto__` that is not in what was read: zod drops it and does not say so. Null if there is none. */
+const droppedKey = (given: unknown, read: unknown): string | null => {
+  if (given === read || typeof given !== "object" || given === null) return null;
+  const kept = Object(read);
+  for (const [key, value] of Object.entries(given)) {
+    if (key === "__proto__" && !Object.hasOwn(kept, key)) return key;
+    const dropped = droppedKey(value, kept[key]);
+    if (dropped !== null) return join(key, dropped);
+  }
+  return null;
+};
 
 /** The refusal of a body, a query or a message. `where` is used for faults that belong to no field. */
 export const refusalOf = (

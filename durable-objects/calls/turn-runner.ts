@@ -51,6 +51,7 @@ interface RunnerTools {
   /** When the outbox must be looked at next. */
   readonly drainDueAt: () => number | null;
   readonly signLink: TurnContext["signLink"];
+  readonly publicOrigin?: TurnContext["publicOrigin"];
   /** Sends a turn's effects after its commit. */
   readonly tell: (effects: Effects) => void;
 }
@@ -167,6 +168,7 @@ export class TurnRunner {
       random: Math.random,
       newId: () => this.#nextId(nowAt),
       signLink: this.#tools.signLink,
+      publicOrigin: this.#tools.publicOrigin,
       lastSocketSign: (instance: string) =>
         this.#tools.sockets.lastSignOf(instance) ?? (memory.openingSockets.has(instance) ? nowAt : null),
     };

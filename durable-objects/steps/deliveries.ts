@@ -52,7 +52,7 @@ export const write = (
   data: Json,
   traceparent: string | null = null,
 ): Delivery => {
-  const told = { type: event, timestamp: toIso(turn.nowAt), data: withLink(webhook, data) };
+  const told = { type: event, timestamp: toIso(turn.nowAt), data: withLink(turn.originOf(webhook.origin), data) };
   const delivery: Delivery = {
     id: `msg_${turn.newId()}`,
     webhookId: webhook.id,
@@ -93,7 +93,7 @@ const makeRoom = (turn: Turn, webhookId: string): void => {
   if (oldest !== null) putDelivery(turn, oldest, dropped(oldest, turn.nowAt));
 };
 
-const withLink = ({ origin }: Webhook, data: Json): Json => {
+const withLink = (origin: string, data: Json): Json => {
   const { id } = (data ?? {}) as { id?: string };
   return id === undefined ? data : { ...(data as object), url: `${origin}/api/jobs/${id}` };
 };

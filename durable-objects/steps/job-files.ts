@@ -42,7 +42,9 @@ export const leasedFiles = (turn: Turn, job: Job): LeasedJob["files"] => {
     const file = findReadable(turn, id);
     if (file === null) return [];
     const { name, bytes, contentType, origin } = file;
-    return [{ id, name, bytes, content_type: contentType, url: `${origin}${turn.signLink(file, untilAt)}` }];
+    return [
+      { id, name, bytes, content_type: contentType, url: `${turn.originOf(origin)}${turn.signLink(file, untilAt)}` },
+    ];
   });
 };
 

@@ -48,6 +48,8 @@ export interface TurnContext {
   readonly lastSocketSign: (instance: string) => number | null;
   /** The path of a link to a file, readable until then. */
   readonly signLink: (file: { readonly id: string; readonly name: string }, untilAt: number) => string;
+  /** Where people reach the service, if its operator says so. */
+  readonly publicOrigin?: string | null | undefined;
 }
 
 const CANCELLED = { code: "cancelled", message: "the job was cancelled" };
@@ -106,6 +108,11 @@ export class Turn {
 
   signLink(file: { readonly id: string; readonly name: string }, untilAt: number): string {
     return this.#context.signLink(file, untilAt);
+  }
+
+  /** For links: `called` is where the service was called when it was told of what the link leads to. */
+  originOf(called: string): string {
+    return this.#context.publicOrigin ?? called;
   }
 
   /** Stores a decision about a job: its row, its place in the indexes, its events. The only writer of jobs. */

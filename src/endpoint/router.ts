@@ -4,7 +4,7 @@
 import type { HonoBase } from "hono/hono-base";
 import * as z from "zod";
 import { MAX_BODY_BYTES } from "../../contract/words/field.ts";
-import { refusalOf } from "../../contract/words/validation.ts";
+import { readAs } from "../../contract/words/validation.ts";
 import type { Permission } from "../../domain/access/key.ts";
 import { invalid, notFound, type RefusalCode, type ResourceKind } from "../../domain/words/refusal.ts";
 import type { Env } from "../env.ts";
@@ -274,9 +274,7 @@ const singleValues = (c: AppContext): Record<string, string> => {
 
 const parse = (schema: z.ZodType | undefined, given: unknown, where: string): unknown => {
   if (schema === undefined) return undefined;
-  const parsed = schema.safeParse(given);
-  if (parsed.success) return parsed.data;
-  throw new Refused(refusalOf(schema, parsed.error, given, where));
+  return unwrap(readAs(schema, given, where));
 };
 
 export const passOn = (c: AppContext, home: Home): Promise<Response> => {

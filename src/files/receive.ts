@@ -11,6 +11,7 @@ import type { Announced, NewFile } from "../../durable-objects/operations/files/
 import type { Env } from "../env.ts";
 import type { AppContext } from "../http/auth.ts";
 import { randomId, type TokenFacts } from "../http/key-format.ts";
+import { publicOrigin } from "../http/public-address.ts";
 import { Refused, unwrap } from "../http/refused.ts";
 import { callTenant } from "../tenant/tenant.ts";
 import { fileObject, storeBytes } from "./objects.ts";
@@ -65,8 +66,7 @@ export const receive = (
   token: TokenFacts,
   arriving: Arriving,
   receiver: Receiver,
-): Promise<FileResource> =>
-  receiveAt({ env: c.env, name: token, origin: new URL(c.req.url).origin }, arriving, receiver);
+): Promise<FileResource> => receiveAt({ env: c.env, name: token, origin: publicOrigin(c) }, arriving, receiver);
 
 export const receiveAt = async (
   { env, name, origin }: Place,

@@ -6,6 +6,7 @@ import { metadata, metadataName, metadataValue } from "../../contract/jobs/job.t
 import { isObject } from "../../contract/text/json-object.ts";
 import { startOf } from "../../contract/text/start-of.ts";
 import { MAX_METADATA_PAIRS } from "../../contract/words/field.ts";
+import { readAs } from "../../contract/words/validation.ts";
 import type { Json } from "../../domain/words/json.ts";
 import { invalid } from "../../domain/words/refusal.ts";
 import { Refused } from "../http/refused.ts";
@@ -40,7 +41,7 @@ const pairsOf = (header: string): [string, string][] => {
     if (at < 0) throw new Refused(invalid(HEADER, 'must be pairs such as "team=search,env=prod"'));
     return [pair.slice(0, at).trim(), pair.slice(at + 1).trim()];
   });
-  const parsed = metadata.safeParse(Object.fromEntries(read));
-  if (!parsed.success) throw new Refused(invalid(HEADER, parsed.error.issues[0]?.message ?? "is invalid"));
+  const parsed = readAs(metadata, Object.fromEntries(read));
+  if (!parsed.ok) throw new Refused(invalid(HEADER, parsed.error.detail));
   return read;
 };

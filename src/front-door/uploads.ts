@@ -21,6 +21,7 @@ import { newFileId } from "../files/receive.ts";
 import { arrivingForm, requireForm } from "../files/upload.ts";
 import { answer } from "../http/answer.ts";
 import { randomId } from "../http/key-format.ts";
+import { publicOrigin } from "../http/public-address.ts";
 import { Refused, unwrap } from "../http/refused.ts";
 import { asks } from "../tenant/asks.ts";
 import { callTenant } from "../tenant/tenant.ts";
@@ -72,7 +73,7 @@ const create = endpoint(
     };
     const detail = `a file has at most ${MAX_FILE_BYTES} bytes: split it`;
     if (body.bytes > MAX_FILE_BYTES) throw new Refused({ code: "file_too_large", limitBytes: MAX_FILE_BYTES, detail });
-    const { origin } = new URL(c.req.url);
+    const origin = publicOrigin(c);
     const announced = unwrap(await callTenant(c.env, token, "announceFile", { id, bytes: body.bytes, origin, upload }));
     return answer(c, present(id, { ...upload, ...announced }, "pending"));
   },

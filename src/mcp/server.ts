@@ -3,6 +3,7 @@
 
 import * as z from "zod";
 import { isObject, type JsonObject } from "../../contract/text/json-object.ts";
+import { readAs } from "../../contract/words/validation.ts";
 import { entryOf } from "../../contract/words/values.ts";
 import { VERSION } from "../../contract/words/version.ts";
 import type { Ask, ToolAnswer } from "./ask.ts";
@@ -26,10 +27,9 @@ const listTools: Method = () => ({ result: { tools: listed() } });
 const callTool: Method = async ({ name, arguments: given = {} }, ask) => {
   const tool = typeof name === "string" ? entryOf(TOOLS, name) : undefined;
   if (tool === undefined) return { error: { code: CODES.invalidParams, message: `Tool ${name} not found` } };
-  const args = tool.input.safeParse(given);
-  if (args.success) return { result: resultOf(await tool.run(ask, args.data as never)) };
-  const problems = args.error.issues.map(({ path, message }) => [...path.map(String), message].join(": "));
-  return { result: refusalWith(`Invalid arguments for ${name}: ${problems.join(", ")}`) };
+  const args = readAs(tool.input, given);
+  if (args.ok) return { result: resultOf(await tool.run(ask, args.value as never)) };
+  return { result: refusalWith(`Invalid arguments for ${name}: ${args.error.detail}`) };
 };
 
 const EARLIER_METHODS: Readonly<Record<string, Method>> = {

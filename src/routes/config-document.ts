@@ -1,14 +1,14 @@
 // A config that arrives, as JSON or YAML.
 
 import { type Document, isScalar, parseDocument, visit } from "yaml";
-import { type ConfigDocument, configDocument } from "../../contract/config/config.ts";
+import type { ConfigDocument } from "../../contract/config/config.ts";
 import { historyDefaultsOf, withHistoryDefaults } from "../../contract/config/config-history.ts";
 import { configRequest, withFittingTimes } from "../../contract/config/config-times.ts";
-import { refusalOf } from "../../contract/words/validation.ts";
+import { readAs } from "../../contract/words/validation.ts";
 import { invalid } from "../../domain/words/refusal.ts";
 import type { AppContext } from "../http/auth.ts";
 import { namesForeignCharset, parseJson, readText } from "../http/body.ts";
-import { Refused } from "../http/refused.ts";
+import { Refused, unwrap } from "../http/refused.ts";
 
 const MAX_CONFIG_BYTES = 64 * 1024;
 const YAML_TYPES = ["application/yaml", "application/x-yaml", "text/yaml", "text/x-yaml"];
@@ -28,22 +28,7 @@ export const readDocument = async (c: AppContext): Promise<ConfigDocument> => {
   // An empty body is a mistake, not a request for every default; that would be `{}`.
   if (text.trim() === "") throw new Refused(invalid("", "a body is required: the whole config, as JSON or YAML"));
   const given = isJson(mediaType) ? parseJson(text) : parseYaml(text);
-  const reserved = reservedPath(given);
-  if (reserved !== null) throw new Refused(invalid(reserved, 'is a reserved name: "__proto__"'));
-  const parsed = configRequest.safeParse(withHistoryDefaults(withFittingTimes(given), historyDefaultsOf(c.env)));
-  if (parsed.success) return parsed.data;
-  throw new Refused(refusalOf(configDocument, parsed.error, given));
-};
-
-/** The path of a field named `__proto__`, which the schemas would drop silently; null if there is none. */
-const reservedPath = (value: unknown, path: readonly string[] = []): string | null => {
-  if (typeof value !== "object" || value === null) return null;
-  for (const [key, inner] of Object.entries(value)) {
-    const at = [...path, key];
-    const found = key === "__proto__" ? at.join(".") : reservedPath(inner, at);
-    if (found !== null) return found;
-  }
-  return null;
+  return unwrap(readAs(configRequest, withHistoryDefaults(withFittingTimes(given), historyDefaultsOf(c.env))));
 };
 
 /** YAML from outside: no aliases, custom tags or deep nesting, one document, only plain values. */

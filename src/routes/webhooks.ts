@@ -17,6 +17,7 @@ import { type Endpoint, endpoint } from "../endpoint/router.ts";
 import type { Env } from "../env.ts";
 import { answer } from "../http/answer.ts";
 import { randomSecret } from "../http/key-format.ts";
+import { publicOrigin } from "../http/public-address.ts";
 import { Refused, unwrap } from "../http/refused.ts";
 import { asks } from "../tenant/asks.ts";
 import { callTenant, callTenantForText } from "../tenant/tenant.ts";
@@ -58,7 +59,7 @@ const create = endpoint(
       id: `wh_${id}`,
       secret,
       url: body.url,
-      origin: new URL(c.req.url).origin,
+      origin: publicOrigin(c),
       events: [...new Set(body.events)],
       tags: body.tags ?? [],
       description: body.description ?? "",

@@ -252,6 +252,29 @@ describe("bodies", () => {
     expect(JSON.stringify(jobs[0].input)).toBe(JSON.stringify(input));
   });
 
+  it("name no key `__proto__` where keys are free and read: it is refused by its path, not dropped", async () => {
+    const job = '{"prompt":"a","metadata":{"team":"t","__proto__":"x"}}';
+    const batch = '{"input_file_id":"file-a","endpoint":"/v1/embeddings","completion_window":"24h","metadata":';
+    for (const [method, path, raw, at] of [
+      ["POST", "/api/jobs", job, "metadata.__proto__"],
+      ["POST", "/dispatch", job, "metadata.__proto__"],
+      ["POST", "/api/jobs/batch", `{"jobs":[{"prompt":"a"},${job}]}`, "jobs.1.metadata.__proto__"],
+      ["POST", "/api/jobs/bulk", '{"action":"cancel","filter":{"__proto__":"x"}}', "filter.__proto__"],
+      ["POST", "/v1/batches", `${batch}{"__proto__":"x"}}`, "metadata.__proto__"],
+      ["PUT", "/config", '{"providers":{"__proto__":{}}}', "providers.__proto__"],
+      ["PUT", "/config", '{"providers":{"p":{"pricing":{"__proto__":{}}}}}', "providers.p.pricing.__proto__"],
+      ["PUT", "/config", '{"front_door":{"aliases":{"__proto__":{"model":"m"}}}}', "front_door.aliases.__proto__"],
+      ["GET", "/api/jobs?__proto__=x", undefined, "__proto__"],
+    ] as const) {
+      const { status, text } = await request(world.key, method, path, undefined, {
+        ...(raw === undefined ? {} : { raw }),
+        headers: { "content-type": "application/json" },
+      });
+      expect([path, status]).toEqual([path, 400]);
+      expect(text).toContain(`${at}: is a reserved name: choose another`);
+    }
+  });
+
   it("may be left out where nothing is asked, whatever type an empty one claims", async () => {
     const { id } = await world.ok("POST", "/api/jobs", { prompt: "a" });
     const form = { headers: { "content-type": "application/x-www-form-urlencoded" }, raw: "" };

@@ -11,7 +11,6 @@ import { type AppContext, isHttps, signingSecret } from "../../http/auth.ts";
 import { mint } from "../../http/key-format.ts";
 import { unwrap } from "../../http/refused.ts";
 import { setSessionCookie } from "../../http/session-cookie.ts";
-import { redirectUri } from "../../sign-in/address.ts";
 import { deploymentSignIn, signInOf, type TenantSignIn } from "../../sign-in/config.ts";
 import { FLOW_MODES, type Flow, keepFlow, takeFlow } from "../../sign-in/flow.ts";
 import { IdentityError } from "../../sign-in/identity-error.ts";
@@ -25,6 +24,7 @@ import {
   refusalIn,
 } from "../../sign-in/oidc.ts";
 import { showPage } from "../../sign-in/page.ts";
+import { redirectUri } from "../../sign-in/redirect-uri.ts";
 import { returnPath } from "../../sign-in/return-path.ts";
 import { verifyToken } from "../../sign-in/signed-token.ts";
 import { admission } from "../../tenant/tenant-administration.ts";

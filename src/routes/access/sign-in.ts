@@ -15,9 +15,9 @@ import { type Endpoint, endpoint } from "../../endpoint/router.ts";
 import { answer } from "../../http/answer.ts";
 import type { AppContext } from "../../http/auth.ts";
 import { Refused, unwrap } from "../../http/refused.ts";
-import { redirectUri } from "../../sign-in/address.ts";
 import { deploymentSignIn } from "../../sign-in/config.ts";
 import { isPrivateAllowed } from "../../sign-in/identity-fetch.ts";
+import { redirectUri } from "../../sign-in/redirect-uri.ts";
 import { asks } from "../../tenant/asks.ts";
 import { callTenant } from "../../tenant/tenant.ts";
 

@@ -20,7 +20,7 @@ import { receive, receiveFile } from "../../files/receive.ts";
 import { arrivingBytes, arrivingForm, formOf } from "../../files/upload.ts";
 import { answer } from "../../http/answer.ts";
 import { signingSecret } from "../../http/auth.ts";
-import { clientOrigin } from "../../http/client-origin.ts";
+import { clientOrigin } from "../../http/public-address.ts";
 import { Refused, unwrap } from "../../http/refused.ts";
 import { asks } from "../../tenant/asks.ts";
 import { callTenant, callTenantForText } from "../../tenant/tenant.ts";
