@@ -2,7 +2,6 @@
 
 import { APIS, type Api } from "../../domain/words/api.ts";
 import type { Jurisdiction } from "../object-name.ts";
-import type { ReaderWishes } from "./stream-reader.ts";
 
 /** Takes a request's body to hold, as it is: an argument of a call is limited, and quoted it may be twice as long. */
 const HOLD_URL = "https://relay/hold?job=";
@@ -12,6 +11,16 @@ export const holdUrl = (jobId: string): string => HOLD_URL + encodeURIComponent(
 /** The job whose body is to be held; null for any other request. */
 export const heldJobOf = (url: string): string | null =>
   url.startsWith(HOLD_URL) ? decodeURIComponent(url.slice(HOLD_URL.length)) : null;
+
+export interface ReaderWishes {
+  /** The API format for errors; null for a reader that gets numbered events as data. */
+  readonly api: Api | null;
+  readonly isNumbered: boolean;
+  readonly stripsUsage: boolean;
+  readonly keepAliveMs: number;
+  /** The number of the last event that it has; 0: from the beginning. */
+  readonly after: number;
+}
 
 export interface ReadRequest {
   readonly jobId: string;

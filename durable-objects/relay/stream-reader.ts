@@ -1,23 +1,12 @@
 // A client that reads a relayed stream: what it leaves unread, and its signs of life. The bytes that it is given belong
 // to all readers of the stream, so that what many leave unread is kept once.
 
-import type { Api } from "../../domain/words/api.ts";
 import { costOf } from "../sockets/reading-frames.ts";
 import { BURST_BYTES, BURST_MS, PIECE_BYTES, WINDOW_BYTES } from "./relay-bounds.ts";
-import type { ReadRequest } from "./relay-request.ts";
+import type { ReaderWishes, ReadRequest } from "./relay-request.ts";
 
 /** A comment: it keeps a silent connection alive. */
 export const KEEP_ALIVE = ": keep-alive\n\n";
-
-export interface ReaderWishes {
-  /** The API format for errors; null for a reader that gets numbered events as data. */
-  readonly api: Api | null;
-  readonly isNumbered: boolean;
-  readonly stripsUsage: boolean;
-  readonly keepAliveMs: number;
-  /** The number of the last event that it has; 0: from the beginning. */
-  readonly after: number;
-}
 
 /** The connection that a reader is sent on. */
 export interface Outlet {

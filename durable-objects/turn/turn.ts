@@ -7,7 +7,7 @@ import type { Role } from "../../domain/access/key.ts";
 import { type BatchRecord, isEnded } from "../../domain/batch/batch.ts";
 import type { Worker } from "../../domain/fleet/worker.ts";
 import { type Decision, isLeased, type Job } from "../../domain/job/job.ts";
-import { AUDITED_EVENTS, isWanted, type WebhookEvent } from "../../domain/webhook.ts";
+import { AUDITED_EVENTS, type WebhookEvent } from "../../domain/webhook.ts";
 import { DAY_MS } from "../../domain/words/duration.ts";
 import type { Actor, JobEvent, JobEventType } from "../../domain/words/event.ts";
 import { isFinal } from "../../domain/words/job-status.ts";
@@ -21,11 +21,10 @@ import { noteEndOfLine } from "./batch-end.ts";
 import { countChange } from "./counting.ts";
 import { dueAtOf } from "./deadline.ts";
 import { noEffects } from "./effects.ts";
-import { noteFlows } from "./flow-turns.ts";
-import { forgetIdle, noteIdle } from "./idleness.ts";
+import { reindex } from "./job-place.ts";
 import { countByKey } from "./key-counts.ts";
 import { LazySet } from "./lazy-set.ts";
-import { countLeasedLine, type Memory } from "./memory.ts";
+import type { Memory } from "./memory.ts";
 import type { OutboxWriter } from "./outbox-writer.ts";
 import { noteEndOfResponse } from "./response-end.ts";
 import { ESTIMATE_AFTER_MS, inputTokensFor, isCounted } from "./uncounted.ts";
@@ -54,8 +53,6 @@ export interface TurnContext {
 
 const CANCELLED = { code: "cancelled", message: "the job was cancelled" };
 
-/** Another job is the first of its group. */
-const NEXT_LOOK_MS = 1_000;
 const ASKED_EVENTS: ReadonlySet<JobEventType> = new Set(["job.created", "job.updated", "job.cancelled", "job.retried"]);
 
 /** How long after its end an attempt may still report its cost. */
@@ -119,7 +116,7 @@ export class Turn {
   record(before: Job | null, decision: Decision): void {
     const { job } = decision;
     if (before === job) return;
-    this.#reindex(before, job);
+    reindex(this, before, job);
     this.#noteBeat(before, job);
     const dueAt = dueAtOf(job, this.memory);
     this.due(dueAt);
@@ -325,83 +322,5 @@ export class Turn {
     const { requestId } = this.caller;
     if (requestId === undefined || !ASKED_EVENTS.has(event.type)) return event;
     return { ...event, detail: { ...(event.detail as object | null), request_id: requestId } };
-  }
-
-  #reindex(before: Job | null, after: Job): void {
-    const { fleet, queue } = this.memory;
-    if (before !== null && before.orderKey !== null) {
-      queue.remove(before.groupKey, before.id);
-      if (queue.waitingIn(before.groupKey) > 0) this.#lookForFallback(NEXT_LOOK_MS);
-    }
-    if (after.orderKey !== null) {
-      queue.add(after.groupKey, { id: after.id, orderKey: after.orderKey });
-      this.openedGroups.add(after.groupKey);
-      this.#lookForFallback(Math.min(...this.memory.config.edgeAfterMs.values()));
-      this.#noteWaiting();
-    }
-    noteFlows(this, before, after);
-    this.#countLeased(before, after);
-    const heldBy = before !== null && isLeased(before) ? before.assignedWorker : null;
-    const isHanded = after.status === "assigned" && after.lease === before?.lease;
-    if (heldBy !== null && !isHanded) fleet.noteHanded(heldBy, after.id, null);
-    const holds = isLeased(after) ? after.assignedWorker : null;
-    if (heldBy === holds) return;
-    if (heldBy !== null) {
-      const provider = before?.workerProvider ?? "";
-      this.#noteFreed(heldBy, provider);
-      fleet.addLoad(heldBy, provider, -1);
-      noteIdle(this, heldBy);
-    }
-    if (holds !== null) {
-      fleet.addLoad(holds, after.workerProvider ?? "", 1);
-      forgetIdle(this, holds);
-      this.effects.changedWorkers.add(holds);
-    }
-  }
-
-  /** Lines are counted apart from other work, which may have a quiet time after it. */
-  #countLeased(before: Job | null, after: Job): void {
-    const [wasHeld, isHeld] = [before !== null && isLeased(before), isLeased(after)];
-    if (wasHeld && isHeld && before?.assignedWorker === after.assignedWorker) return;
-    const { batchWork, config } = this.memory;
-    for (const [job, change] of [
-      [wasHeld ? before : null, -1],
-      [isHeld ? after : null, 1],
-    ] as const) {
-      if (job === null || job.assignedWorker === null) continue;
-      countLeasedLine(batchWork, job, change);
-      if (job.batch !== null || config.batches.quietMs === 0) continue;
-      batchWork.otherAt.set(job.assignedWorker, this.nowAt);
-      this.due(this.nowAt + config.batches.quietMs);
-    }
-  }
-
-  /** A job waits, or is the first of its group now: a fallback of the coordinator may take it after its time. */
-  #lookForFallback(afterMs: number): void {
-    const { config, edgeLookAt } = this.memory;
-    if (config.edgeAfterMs.size === 0) return;
-    const at = this.nowAt + afterMs;
-    if (at < edgeLookAt) this.memory.edgeLookAt = at;
-    this.due(this.memory.edgeLookAt);
-  }
-
-  /** Webhooks may have to be told that the group waits for capacity. */
-  #noteWaiting(): void {
-    const { webhooks, config } = this.memory;
-    if (!isWanted(webhooks, "capacity.wanted")) return;
-    this.memory.wantedAt = Math.min(this.memory.wantedAt, this.nowAt + config.capacity.afterMs);
-    this.due(this.memory.wantedAt);
-  }
-
-  /** A worker has room again; if the provider was at its limit, all of its workers may get jobs. */
-  #noteFreed(instance: string, provider: string): void {
-    const { fleet, config } = this.memory;
-    this.freedWorkers.add(instance);
-    this.effects.changedWorkers.add(instance);
-    // It only was full, and said so.
-    const worker = fleet.get(instance)?.worker;
-    if (worker?.busy === "full") this.rememberWorker({ ...worker, busy: null });
-    const limit = config.providers.get(provider)?.rateLimit?.maxConcurrent ?? null;
-    if (limit !== null && fleet.providerLoad(provider) >= limit) this.openedProviders.add(provider);
   }
 }

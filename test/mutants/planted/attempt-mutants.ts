@@ -22,7 +22,12 @@ export const ATTEMPT_MUTANTS: readonly Mutant[] = [
     "job.rateLimitRetries >= limit.maxRetries",
     "job.rateLimitRetries > limit.maxRetries",
   ),
-  mutant("a lease that ends frees no room", "durable-objects/turn/turn.ts", "fleet.addLoad(heldBy, provider, -1);", ""),
+  mutant(
+    "a lease that ends frees no room",
+    "durable-objects/turn/job-place.ts",
+    "fleet.addLoad(heldBy, provider, -1);",
+    "",
+  ),
   mutant(
     "a shorter back-off replaces a longer one",
     "durable-objects/operations/fleet/report.ts",

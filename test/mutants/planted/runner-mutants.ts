@@ -29,8 +29,8 @@ export const RUNNER_MUTANTS: readonly Mutant[] = [
   ),
   mutant(
     "a fallback is late for the next job of a group whose first has left",
-    "durable-objects/turn/turn.ts",
-    "if (queue.waitingIn(before.groupKey) > 0) this.#lookForFallback(NEXT_LOOK_MS);",
+    "durable-objects/turn/job-place.ts",
+    "if (queue.waitingIn(before.groupKey) > 0) lookForFallback(turn, NEXT_LOOK_MS);",
     "",
   ),
   mutant(

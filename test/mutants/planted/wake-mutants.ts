@@ -35,9 +35,9 @@ export const WAKE_MUTANTS: readonly Mutant[] = [
   ),
   mutant(
     "a worker that became free is not looked at",
-    "durable-objects/turn/turn.ts",
-    "    this.freedWorkers.add(instance);\n    this.effects",
-    "    this.effects",
+    "durable-objects/turn/job-place.ts",
+    "  turn.freedWorkers.add(instance);\n  turn.effects",
+    "  turn.effects",
   ),
   mutant(
     "a worker that reports after a silence is not looked at",
