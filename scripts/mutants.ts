@@ -6,14 +6,17 @@ import path from "node:path";
 import { runScript } from "../self-host/exit-error.ts";
 import { ROOT } from "../self-host/run-command.ts";
 import type { Change } from "../test/mutants/change.ts";
-import { runModel, runSimulation, runTests, tryInCopy } from "../test/mutants/copy-trial.ts";
 import type { Catcher, Mutant } from "../test/mutants/planted/mutant.ts";
 import { MUTANTS } from "../test/mutants/planted/mutants.ts";
 import { survivorsOf } from "../test/mutants/survivors.ts";
+import type { Chosen } from "../test/mutants/test-bench.ts";
+import { survivorsOfTests } from "../test/mutants/tested.ts";
 
 /** Most changes are noticed within a few runs. */
 const FEW_SEEDS = 25;
 const MANY_SEEDS = 150;
+
+const RECORDED_RUNS: Chosen = { files: ["test/tenant/model/model.workers.test.ts"], named: "failed once" };
 
 const survivorsOfSimulation = (
   changes: readonly Change[],
@@ -26,27 +29,20 @@ const survivorsOfSimulation = (
 
 const read = (file: string): Promise<string> => readFile(path.join(ROOT, file), "utf8");
 
-/** Where a mutant is tried; nowhere if its place in the code is not there exactly once. */
-type Stage = "thread" | "simulation" | "model" | "tests" | "nowhere";
-
 interface Planted extends Change {
-  readonly stage: Stage;
   readonly catcher: Catcher;
+  /** Its place in the code is there once. */
+  readonly isThere: boolean;
 }
 
-/** A thread replaces modules; other files are changed in a copy. */
-const stageOf = ({ catcher, file }: Mutant): Stage => {
-  if (typeof catcher !== "string") return "tests";
-  return catcher === "simulation" && file.endsWith(".ts") ? "thread" : catcher;
-};
-
-const plant = async (mutant: Mutant): Promise<Planted> => {
-  const { what, file, search, replace, catcher } = mutant;
+const plant = async ({ what, file, search, replace, catcher }: Mutant): Promise<Planted> => {
   const source = await read(file);
   const pieces = source.split(search);
-  const stage = pieces.length === 2 ? stageOf(mutant) : "nowhere";
-  return { what, file, at: source.indexOf(search), text: pieces.join(replace), stage, catcher };
+  return { what, file, at: source.indexOf(search), text: pieces.join(replace), catcher, isThere: pieces.length === 2 };
 };
+
+const testsOf = (catcher: Exclude<Catcher, "simulation">): Chosen =>
+  catcher === "model" ? RECORDED_RUNS : { files: catcher };
 
 const tell = ({ what }: Change, by: string | null): void =>
   console.log(`${by === null ? "MISSED" : "caught"}  ${what}\n        ${(by ?? "every test passes").slice(0, 200)}`);
@@ -55,27 +51,22 @@ const tellCaught = (change: Change, by: string | null): void => {
   if (by !== null) tell(change, by);
 };
 
-/** Those that share their test files share a copy. */
-const missedByTests = async (planted: readonly Planted[]): Promise<Change[]> => {
-  const missed: Change[] = [];
-  for (const group of Map.groupBy(planted, ({ catcher }) => String(catcher)).values())
-    missed.push(...(await tryInCopy(group, runTests([group[0]?.catcher ?? []].flat()), tell)));
-  return missed;
-};
-
 const tryMutants = async (wanted: readonly string[]): Promise<number> => {
   const chosen = MUTANTS.filter(({ what }) => wanted.every((word) => what.includes(word)));
-  const planted = Object.groupBy(await Promise.all(chosen.map(plant)), ({ stage }) => stage);
-  const { nowhere = [], thread = [], simulation = [], model = [], tests = [] } = planted;
-  for (const { what, file } of nowhere)
+  const planted = await Promise.all(chosen.map(plant));
+  const there = planted.filter(({ isThere }) => isThere);
+  const gone = planted.filter(({ isThere }) => !isThere);
+  for (const { what, file } of gone)
     console.log(`MISSED  ${what}\n        ${file} does not have its place exactly once`);
-  const rare = await survivorsOfSimulation(thread, FEW_SEEDS, tellCaught);
+  const simulated = there.filter(({ catcher }) => catcher === "simulation");
+  const tested = there.flatMap(({ catcher, ...change }) =>
+    catcher === "simulation" ? [] : [{ ...change, by: testsOf(catcher) }],
+  );
+  const rare = await survivorsOfSimulation(simulated, FEW_SEEDS, tellCaught);
   const missed = [
-    ...nowhere,
+    ...gone,
     ...(await survivorsOfSimulation(rare, MANY_SEEDS, tell)),
-    ...(await tryInCopy(simulation, runSimulation, tell)),
-    ...(await tryInCopy(model, runModel, tell)),
-    ...(await missedByTests(tests)),
+    ...(await survivorsOfTests(tested, tell)),
   ];
   console.log(`${chosen.length - missed.length} of ${chosen.length} mutants caught`);
   return missed.length === 0 ? 0 : 1;

@@ -3,13 +3,10 @@
 
 import { type Mutant, mutant } from "./mutant.ts";
 
-const FILES = [
-  "test/domain/file/file.test.ts",
-  "test/files/files.workers.test.ts",
-  "test/files/openai-files.workers.test.ts",
-];
+const FILES = ["test/domain/file/file.test.ts"];
+const LINK = ["test/files/link.test.ts"];
 const ANSWERS = ["test/front-door/stored-responses.workers.test.ts"];
-const SIGN_IN = ["test/sign-in/person.test.ts", "test/sign-in/way-there-and-back.test.ts"];
+const FLOW = ["test/sign-in/flow.test.ts"];
 
 export const ACCESS_MUTANTS: readonly Mutant[] = [
   mutant(
@@ -60,35 +57,31 @@ export const ACCESS_MUTANTS: readonly Mutant[] = [
     "domain/file/file.ts",
     "client: keyId !== null && file.ownerKeyId === keyId,",
     "client: keyId !== null,",
-    FILES,
   ),
   mutant(
     "a file is read past its end",
     "domain/file/file.ts",
     "file.sha256 !== null && file.expiresAt > nowAt",
     "file.sha256 !== null",
-    FILES,
   ),
   mutant(
     "a link to a file never ends",
     "durable-objects/files/link.ts",
     " || Number(until) * 1000 <= nowAt) return null;",
     ") return null;",
-    FILES,
+    LINK,
   ),
   mutant(
     "any key finishes another's file",
     "durable-objects/operations/files/files.ts",
     "announced === null || announced.keyId !== turn.caller.keyId",
     "announced === null",
-    FILES,
   ),
   mutant(
     "any key goes on with another's upload of a file",
     "durable-objects/operations/files/files.ts",
     "file.upload === null || file.keyId !== turn.caller.keyId",
     "file.upload === null",
-    FILES,
   ),
   mutant(
     "a client reads the stored answer of another key",
@@ -109,13 +102,12 @@ export const ACCESS_MUTANTS: readonly Mutant[] = [
     "src/sign-in/flow.ts",
     "flow !== null && Math.abs(Date.now() - flow.begunAt) < FLOW_SECONDS * 1000",
     "flow !== null",
-    SIGN_IN,
+    FLOW,
   ),
   mutant(
     "a key is fetched with another program's secret after a sign-in",
     "durable-objects/operations/access/key-grants.ts",
     " && isSameDigest(grant.challenge, challenge);",
     ' && challenge !== "";',
-    SIGN_IN,
   ),
 ];

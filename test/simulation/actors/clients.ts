@@ -68,7 +68,10 @@ const send = async (world: World, creation: Creation): Promise<Heard<JobResource
 const hear = (world: World, creation: Creation, answer: Heard<JobResource>): Heard<JobResource> => {
   const { model, shell } = world;
   const { job, key, jobId, askedAt } = creation;
-  const isKnown = jobId !== null && key !== null && latestAt(shell) - askedAt < DAY_MS;
+  const isOver = latestAt(shell) - askedAt >= DAY_MS;
+  // The day may have ended between the question and its turn.
+  if (isOver) model.askedAgain.add(job.prompt);
+  const isKnown = jobId !== null && key !== null && !isOver;
   if (answer === null) return null;
   if (!answer.ok) {
     if (jobId === null && key === null) model.refused.add(job.prompt);

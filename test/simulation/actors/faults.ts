@@ -64,12 +64,24 @@ const setClockBack: Action = ({ shell }, [span]) => {
 };
 
 const MOST_AHEAD_MS = 3_600_000;
+/** Every so often viewers are told what has changed. */
+const FRAME_MS = 100;
 
 /** The object sleeps or works on, and its alarm comes when the platform looks. */
-const setClockAhead: Action = ({ shell }, [span]) => {
+const setClockAhead: Action = async ({ model, shell, viewers }, [span]) => {
   // One that is on its way counts as lost then, and is tried again beside it.
   if (shell.receiver.open.size > 0) return;
-  shell.clock.setAhead(Math.ceil(span * MOST_AHEAD_MS));
+  // A job that ended is here for many frames, but not once an hour has passed within one.
+  if (viewers.length > 0) await shell.advance(FRAME_MS);
+  const ms = Math.ceil(span * MOST_AHEAD_MS);
+  // A worker that waits for a job goes on to wait, and was not silent meanwhile.
+  prolong(model.signs, shell.clock.nowAt, ms);
+  prolong(model.heardAt, shell.clock.elapsedAt, ms);
+  shell.clock.setAhead(ms);
+};
+
+const prolong = (untils: Map<string, number>, nowAt: number, ms: number): void => {
+  for (const [instance, until] of untils) if (until > nowAt) untils.set(instance, until + ms);
 };
 
 const meetNeighbour: Action = ({ shell }) => shell.history.addNeighbour(TENANT);

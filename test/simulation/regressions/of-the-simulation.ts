@@ -268,4 +268,66 @@ export const REGRESSIONS_OF_THE_SIMULATION: readonly Regression[] = [
       ],
     },
   },
+  {
+    found: "the simulation: an hour passed within a frame of the live view, and a job that ended in it was never shown",
+    plan: {
+      seed: 700035,
+      steps: [
+        step("make a schedule", 0.4992809356190264, 0.29718797048553824, 0.5536158315371722, 0.61309576, 0.51725128),
+        step("create", 0.1477048483211547, 0.38596284249797463, 0.670304337516427, 0.57833303, 0.96318494),
+        joined("lose power for hours", 0.858145909383893),
+        joined("watch the dashboard"),
+        step("report presence", 0.9466997727286071, 0.5470647963229567, 0.9167143909726292, 0.66809283, 0.25443339),
+        step("lack a model", 0.8411835569422692, 0.18630446889437735, 0.37758995057083666, 0.92794038, 0.03025332),
+        step("claim", 0.8212092479225248, 0.295849219430238, 0.14691020036116242, 0.27302881, 0.676777),
+        step(
+          "a provider refuses all",
+          0.29393930174410343,
+          0.2246660131495446,
+          0.05530776712112129,
+          0.9160575,
+          0.89075199,
+        ),
+        step("set the clock ahead", 0.5377510376274586),
+      ],
+    },
+  },
+  {
+    found: "the simulation: the day of an idempotency key ended between a creation and its turn",
+    plan: {
+      seed: 700363,
+      steps: [
+        joined("create", 0.6616401169449091, 0.426280633546412, 0.08767880266532302, 0.26766463, 0.17742683),
+        step("change the weather of history", 0.9600293929688632),
+        joined("repeat a creation a day later", 0.8148086976725608, 0.5634012399241328, 0.5473998407833278),
+        step("set the clock ahead", 0.8582401662133634),
+      ],
+    },
+  },
+  {
+    found: "the simulation: a worker that waited for a job while the clock was set ahead counted as silent",
+    plan: {
+      seed: 700615,
+      steps: [
+        step(
+          "end a job and come back",
+          0.24486931832507253,
+          0.10235407832078636,
+          0.534361362690106,
+          0.57619697,
+          0.60942464,
+        ),
+        step(
+          "ask at the front door",
+          0.8840806549414992,
+          0.5867467280477285,
+          0.11117184604518116,
+          0.27170364,
+          0.95179172,
+        ),
+        joined("wait for a job", 0.053570309188216925, 0.1836246419698),
+        step("set the clock ahead", 0.10173495300114155),
+      ],
+    },
+  },
 ];

@@ -1,6 +1,7 @@
 // How long keys, sessions and what was asked with them are good for, to the millisecond.
 
 import assert from "node:assert/strict";
+import { NO_SIGN_IN } from "../../../contract/access/sign-in.ts";
 import type { KeyLimits } from "../../../domain/access/key-limits.ts";
 import type { Credential } from "../../../durable-objects/steps/holders.ts";
 import { keyOf } from "../world.ts";
@@ -31,7 +32,47 @@ const asks = async (scene: Scene, id: string, more: Record<string, unknown> = {}
   return answer.ok ? null : answer.error;
 };
 
+/** A person who has signed in. */
+const signIn = async (scene: Scene): Promise<Credential> => {
+  const session = { id: "session", hash: "hash of a cookie" };
+  await scene.tell((tenant) =>
+    tenant.admit("admitPerson", {
+      issuer: "https://idp.example",
+      subject: "ada",
+      claims: { groups: ["all"] },
+      session,
+      isTest: false,
+      deployment: { ...NO_SIGN_IN, roles: [{ claim: "groups", has: "all", role: "viewer" }] },
+    }),
+  );
+  return { kind: "session", ...session };
+};
+
+/** Whether the program got its key. */
+const redeem = async (scene: Scene, grantId: string, challenge: string): Promise<boolean> => {
+  const key = { id: `key-of-${grantId}`, hash: `hash of ${grantId}`, role: "viewer" as const };
+  const answer = await scene.tell((tenant) => tenant.admit("redeemKey", { grantId, challenge, key }));
+  return answer.ok && answer.value !== null;
+};
+
 export const SCENES_OF_KEYS: readonly Shown[] = [
+  {
+    what: "a key that a person grants is fetched once, within a minute, and by the program that asked alone",
+    shown: async (scene) => {
+      const person = await signIn(scene);
+      const grant = (id: string) => scene.done(person, "grantKey", { id, challenge: "digest", name: "laptop" });
+      await grant("one");
+      assert.equal(await redeem(scene, "one", "digest"), true);
+      assert.equal(await redeem(scene, "one", "digest"), false);
+      await grant("two");
+      assert.equal(await redeem(scene, "two", "another"), false);
+      assert.equal(await redeem(scene, "two", "digest"), false);
+      await grant("three");
+      scene.holdAlarm(true);
+      await scene.pass(MINUTE_MS);
+      assert.equal(await redeem(scene, "three", "digest"), false);
+    },
+  },
   {
     what: "a worker whose key was revoked is given nothing, also after a sleep, until it reports or claims with another",
     shown: async (scene) => {

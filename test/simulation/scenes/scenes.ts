@@ -1,6 +1,7 @@
 // Every scene.
 
 import { SCENES_OF_THE_DOOR } from "./door.ts";
+import { SCENES_OF_FILES } from "./files.ts";
 import { SCENES_OF_THE_FLEET } from "./fleet.ts";
 import { SCENES_OF_HALTS } from "./halts.ts";
 import { SCENES_OF_JOBS } from "./jobs.ts";
@@ -39,4 +40,5 @@ export const SCENES: readonly Shown[] = [
   ...SCENES_OF_THE_RUNNERS,
   ...SCENES_OF_THE_LIVE_VIEW,
   ...SCENES_OF_HALTS,
+  ...SCENES_OF_FILES,
 ];
