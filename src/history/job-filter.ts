@@ -12,9 +12,9 @@ import { inIndex } from "./known-words.ts";
 export interface JobSelection {
   readonly from: string;
   readonly where: string;
-  /** The same where only their number is asked for: the index alone, if it knows all that is required. */
-  readonly counted: { readonly from: string; readonly where: string };
   readonly bindings: readonly (string | number)[];
+  /** The same where only their number is asked for: the index alone, if it knows all that is required. */
+  readonly counted: Omit<JobSelection, "counted">;
 }
 
 type Bind = (value: string | number) => string;
@@ -179,31 +179,33 @@ export const selectionOf = (tenant: string, filter: JobFilter, { lead, words }: 
   const bindings: (string | number)[] = [];
   const bind: Bind = (value) => `?${bindings.push(value) + 1}`;
   const conditions = conditionsOf(filter);
+  const terms = conditions.flatMap(({ term }) => (term === null ? [] : [term(tenant)]));
+  // Each of them names the tenant.
+  const known = terms.length === 0 ? [tenantTerm(tenant)] : terms;
+  const query = [...known, ...words].join(" AND ");
   if (lead !== "index") {
     const plus = lead === "rows" ? "" : "+";
     const isOfTenant = `${isByNumbers(lead) ? "+" : ""}jobs.tenant = ?1`;
-    const where = [...conditions.map(({ sql }) => sql(bind, plus)), ...searchedRows(tenant, filter, words, bind)];
+    const searched = filter.q === undefined ? [] : [foundRows(filter.q, words.length === 0 ? null : query, lead, bind)];
+    const where = [...conditions.map(({ sql }) => sql(bind, plus)), ...searched];
     const first = lead === "unpriced" ? [ARE_UNPRICED] : [];
-    const selected = { from: "jobs", where: [...first, isOfTenant, ...where].join(" AND ") };
-    return { ...selected, counted: selected, bindings };
+    const selected = { from: "jobs", where: [...first, isOfTenant, ...where].join(" AND "), bindings };
+    return { ...selected, counted: selected };
   }
-  const terms = conditions.flatMap(({ term }) => (term === null ? [] : [term(tenant)]));
-  const known = terms.length === 0 ? [tenantTerm(tenant)] : terms;
-  const match = bind([...known, ...words].join(" AND "));
+  const isFound = `job_terms MATCH ${bind(query)}`;
+  const bounds = boundsOf(filter, bind);
+  const ofIndex = { from: "job_terms", where: [isFound, ...bounds].join(" AND "), bindings: [...bindings] };
   const checked = conditions.filter(({ term }) => term === null).map(({ sql }) => sql(bind, ""));
-  const isFound = `job_terms MATCH ${match}`;
-  const where = [isFound, ...boundsOf(filter, bind), "jobs.tenant = ?1", ...checked].join(" AND ");
-  const selected = { from: "job_terms CROSS JOIN jobs ON jobs.seq = job_terms.rowid", where };
-  // The index's terms name the tenant.
-  const counted = checked.length > 0 ? selected : { from: "job_terms", where: isFound };
-  return { ...selected, counted, bindings };
+  const where = [ofIndex.where, "jobs.tenant = ?1", ...checked].join(" AND ");
+  const selected = { from: "job_terms CROSS JOIN jobs ON jobs.seq = job_terms.rowid", where, bindings };
+  // A span of time is one of row numbers, so no row is read to look at its time: ten thousand lie far apart in a long
+  // history, and a cold disk reads each of them by itself.
+  return { ...selected, counted: checked.length > bounds.length ? selected : ofIndex };
 };
 
-/** Jobs whose id begins with the text, or whose prompt and error contain words that begin with its words. */
-const searchedRows = (tenant: string, { q }: JobFilter, words: readonly string[], bind: Bind): string[] => {
-  if (q === undefined) return [];
+/** Jobs whose id begins with the text, or that the index finds; where the list's order leads, these are only compared. */
+const foundRows = (q: string, query: string | null, lead: Lead, bind: Bind): string => {
   const byId = idRange(q, bind);
-  if (words.length === 0) return [`jobs.seq IN (${byId})`];
-  const match = bind([tenantTerm(tenant), ...words].join(" AND "));
-  return [`jobs.seq IN (SELECT rowid FROM job_terms WHERE job_terms MATCH ${match} UNION ALL ${byId})`];
+  const byWords = query === null ? "" : `SELECT rowid FROM job_terms WHERE job_terms MATCH ${bind(query)} UNION ALL `;
+  return `${isByNumbers(lead) ? "" : "+"}jobs.seq IN (${byWords}${byId})`;
 };

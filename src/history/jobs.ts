@@ -118,15 +118,14 @@ const readListed = async (db: D1Database, tenant: string, query: JobListQuery): 
   const isSortedIfFew = isByNumbers(lead) || (!isByCreation && (lead === "index" || hasSpan));
   if (!isSortedIfFew) return readPage<ListedRow>(db, pageStatement(db, tenant, query, way), count);
   const total = (await count.first<number>("total")) ?? 0;
-  // Words are found in the index alone.
-  const isMany = total > MAX_COUNTED && (lead !== "index" || query.q === undefined);
+  const isMany = total > MAX_COUNTED;
   const page = pageStatement(db, tenant, query, isMany ? { ...way, lead: isByCreation ? "rows" : "order" } : way);
   return { rows: (await page.all<ListedRow>()).results, total };
 };
 
 /** How many jobs match; stops counting one above the limit. */
-const countStatement = (db: D1Database, tenant: string, { counted, bindings }: JobSelection) => {
-  const some = `SELECT 1 FROM ${counted.from} WHERE ${counted.where} LIMIT ${MAX_COUNTED + 1}`;
+const countStatement = (db: D1Database, tenant: string, { counted: { from, where, bindings } }: JobSelection) => {
+  const some = `SELECT 1 FROM ${from} WHERE ${where} LIMIT ${MAX_COUNTED + 1}`;
   return db.prepare(`SELECT COUNT(*) AS total FROM (${some})`).bind(tenant, ...bindings);
 };
 

@@ -66,7 +66,12 @@ describe("the list of jobs", () => {
     expect(await ids("tag=gpu")).toEqual([assigned.id, done.id]);
     expect(await ids("tag=a%2Fb")).toEqual([assigned.id]);
     expect(await ids("worker=w1")).toEqual([assigned.id, done.id]);
-    expect(await ids(`since=${encodeURIComponent(since)}`)).toEqual([waiting.id, assigned.id]);
+    expect(await ids(`since=${since}`)).toEqual([waiting.id, assigned.id]);
+    expect(await ids(`provider=openai&since=${since}`)).toEqual([waiting.id, assigned.id]);
+    expect(await ids(`provider=openai&until=${since}`)).toEqual([done.id]);
+    expect(await ids(`tag=gpu&since=${done.created_at}&until=${since}`)).toEqual([done.id]);
+    expect(await ids("tag=gpu&since=2999-01-01T00:00:00Z")).toEqual([]);
+    expect(await ids("tag=gpu&until=2020-01-01T00:00:00Z")).toEqual([]);
     expect(await ids("schedule=none")).toEqual([]);
     expect(await ids("tag=gpu&status=assigned&provider=openai&worker=w1")).toEqual([assigned.id]);
     expect(await ids("tag=%27%20OR%201%3D1%20--")).toEqual([]);
