@@ -4,6 +4,7 @@
 import type { WorkerResource } from "../contract/fleet/worker.ts";
 import type { QueueView } from "../contract/jobs/insight.ts";
 import type { LiveMessage } from "../contract/live.ts";
+import { isSecretVariable } from "../contract/text/secret-variable.ts";
 
 type QueueGroup = QueueView["groups"][number];
 
@@ -115,12 +116,14 @@ const wantedBy = (group: QueueGroup, nowAt: number): CapacityEvent => {
   return { event: "capacity.wanted", data: { ...data, priority_max } };
 };
 
-/** What a command gets of an event, beside the environment without the service's keys. */
+/** What a command gets of an event, beside the environment without the service's settings, and without keys. */
 export const environmentOf = (
   { event, data }: CapacityEvent,
   env: Readonly<Record<string, string | undefined>>,
 ): Record<string, string> => {
-  const kept = Object.entries(env).filter(([name, value]) => value !== undefined && !name.startsWith("SERVICE_"));
+  const kept = Object.entries(env).filter(
+    ([name, value]) => value !== undefined && !name.startsWith("SERVICE_") && !isSecretVariable(name),
+  );
   return {
     ...(Object.fromEntries(kept) as Record<string, string>),
     SIGNALBOX_EVENT: event,

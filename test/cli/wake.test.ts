@@ -84,9 +84,15 @@ it("a worker is idle once after its time without work, and again after more work
   expect(dueAt(watch, 1899, 1900)).toEqual([[], idle]);
 });
 
-it("a command gets the event and no key of the service", () => {
+it("a command gets the event and no key", () => {
   const event = { event: "capacity.idle", data: { worker: "w1", idle_seconds: 900 } } as const;
-  const env = { PATH: "/bin", SERVICE_API_KEY: "sb_secret", SERVICE_ROOT_KEY: "root", GONE: undefined };
+  const keys = {
+    SERVICE_API_KEY: "sb_secret",
+    SERVICE_ROOT_KEY: "root",
+    PROVIDER_OPENAI_KEY: "sk",
+    VAULT_TOKEN: "hvs",
+  };
+  const env = { PATH: "/bin", ...keys, GONE: undefined };
   expect(environmentOf(event, env)).toEqual({
     PATH: "/bin",
     SIGNALBOX_EVENT: "capacity.idle",

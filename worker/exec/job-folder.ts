@@ -1,7 +1,7 @@
 // The folders of a job: an empty one that its command runs in, one for the job's files, and the job as JSON beside them.
 // All of it is removed afterwards.
 
-import { mkdir, mkdtemp, rm, stat, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, realpath, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 
@@ -32,12 +32,18 @@ export class JobFolder {
     return line;
   }
 
-  /** The path of a file that the command has written. @throws Error that says what is wrong with it. */
+  /**
+   * The path of a file that the command has written. Never one outside its folders: what a command repeats of its prompt
+   * would else send any file of this machine to the client. @throws Error that says what is wrong with it.
+   */
   async output(name: string): Promise<string> {
-    const place = path.resolve(this.work, name);
-    const found = await stat(place).catch(() => null);
-    if (found?.isFile() === true) return place;
-    throw new Error(`The command named ${name} as an output, but wrote no such file`);
+    const place = await realpath(path.resolve(this.work, name)).catch(() => null);
+    const found = place === null ? null : await stat(place);
+    if (place === null || found?.isFile() !== true)
+      throw new Error(`The command named ${name} as an output, but wrote no such file`);
+    if (!place.startsWith((await realpath(this.#place)) + path.sep))
+      throw new Error(`The command named ${name} as an output, which is not in its folder`);
+    return place;
   }
 
   remove(): Promise<void> {

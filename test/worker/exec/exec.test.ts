@@ -139,6 +139,14 @@ describe("what a command writes", () => {
     expect(outcome).toMatchObject({ ok: false, error: { code: "file_not_kept" } });
   });
 
+  test("a file of the machine is no output, also where the command repeats a prompt that names one", async () => {
+    const { outcome, files } = await runCommand("cat", {}, { prompt: JSON.stringify({ file: "/etc/passwd" }) });
+    expect(outcome).toMatchObject({ ok: false, error: { code: "file_not_kept" } });
+    const linked = `require("fs").symlinkSync("/etc/passwd", "out"); console.log(JSON.stringify({file: "out"}))`;
+    expect((await runCommand(node(linked))).outcome).toMatchObject({ ok: false, error: { code: "file_not_kept" } });
+    expect(files).toEqual([]);
+  });
+
   test("70 MB without a line end stop the command, and no UTF-8 is text all the same", async () => {
     const flood = await runCommand(node(`process.stdout.write("{" + "x".repeat(7e7)); setTimeout(() => {}, 60000)`));
     expect(flood.outcome).toMatchObject({ ok: false, error: { code: "result_too_large" } });
