@@ -136,17 +136,25 @@ describe("a provider that hangs before its headers", () => {
 
 describe("a provider's answer that", () => {
   test.each([
-    ["is a page", { status: 200, headers: { "content-type": "text/html" }, errorBody: "<html>hello</html>" }, 500],
-    ["is a page that claims to be JSON", { status: 200, errorBody: "<html>hello</html>" }, 500],
+    ["is a page", { status: 200, headers: { "content-type": "text/html" }, errorBody: "<html>hello</html>" }, 502],
+    ["is a page that claims to be JSON", { status: 200, errorBody: "<html>hello</html>" }, 502],
     ["redirects", { status: 307, headers: { location: "http://127.0.0.1:1/" }, errorBody: "" }, 502],
     ["is 200 with an error inside", { status: 200, errorBody: { error: { message: "no", type: "api_error" } } }, 502],
     ["is gzip that is none", { status: 200, headers: { "content-encoding": "gzip" }, errorBody: "none" }, 502],
-    ["is empty", { status: 200, errorBody: "" }, 500],
+    ["is empty", { status: 200, errorBody: "" }, 502],
   ])("%s fails the request", async (_, behaviour, status) => {
     await hosted.enable({}, ONCE);
     hosted.acme.behave = () => behaviour;
     const answered = await ask({ model: "m2" });
     expect([answered.status, answered.body.error?.message ?? ""]).toEqual([status, expect.stringMatching(/\w/)]);
+  });
+
+  test("is a page again and again is asked for twice, and no more", async () => {
+    await hosted.enable({}, { jobs: { retry: { backoff_seconds: 0 } } });
+    hosted.acme.behave = () => ({ status: 200, errorBody: "<html>hello</html>" });
+    const before = hosted.acme.calls.length;
+    expect((await ask({ model: "m2" })).status).toBe(502);
+    expect(hosted.acme.calls.length - before).toBe(2);
   });
 
   test("breaks off in the middle of a stream ends it with an error, and what was said is counted", async () => {

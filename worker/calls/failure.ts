@@ -96,13 +96,16 @@ const RULES: readonly Rule[] = [
   },
 ];
 
+/** An answer that is none is a bad gateway's, whatever its own status was. */
 const UNKNOWN = { code: "internal", retryable: true, lead: "The runtime answered with something unreadable" };
+const UNKNOWN_STATUS = 502;
 
 export const classifyFailure = (failure: RuntimeFailure, nowMs: number): JobFailure => {
   const body = readErrorBody(failure.body ?? "");
-  const status = failure.status !== undefined && failure.status >= 400 ? failure.status : body.status;
-  const facts = { status, text: body.message, words: body.words };
+  const told = failure.status !== undefined && failure.status >= 400 ? failure.status : body.status;
+  const facts = { status: told, text: body.message, words: body.words };
   const rule = RULES.find(({ when }) => when(facts)) ?? UNKNOWN;
+  const status = rule === UNKNOWN ? UNKNOWN_STATUS : told;
   const retryAfter = rule.retryable ? retryAfterSeconds(failure.headers ?? {}, body, nowMs) : undefined;
   return {
     code: rule.code,
@@ -132,6 +135,7 @@ export const unreadable = (reason: string): JobFailure => ({
   code: UNKNOWN.code,
   message: withDetail(UNKNOWN.lead, reason),
   retryable: UNKNOWN.retryable,
+  status: UNKNOWN_STATUS,
 });
 
 /** Seconds to wait, never less than the provider asked for. `Retry-After` is seconds or a date. */

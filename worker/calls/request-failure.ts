@@ -31,7 +31,8 @@ export const requestFailure = (runtime: string, failure: RuntimeFailure, nowMs: 
   }
   const { status } = known;
   const body = readErrorBody(failure.body ?? "");
-  if (status === undefined && body.code !== undefined) return { ...known, ...inItsWords(known, body, known.code) };
+  const isUntold = body.status === undefined && (failure.status ?? 0) < 400;
+  if (isUntold && body.code !== undefined) return { ...known, ...inItsWords(known, body, known.code) };
   if (status === undefined || status >= 500) return known;
   const fallback = CODE_OF.get(known.code) ?? CODE_OF_STATUS.get(status) ?? "invalid_request";
   return { ...known, ...inItsWords(known, body, fallback) };
