@@ -16,7 +16,7 @@ import type { NewResponse } from "../../durable-objects/operations/front-door/re
 import { idSource } from "../../durable-objects/turn/ids.ts";
 import type { AppContext } from "../http/auth.ts";
 import { joined } from "../http/body.ts";
-import { headerOf, USER_HEADER } from "../http/header-value.ts";
+import { headerOf, isKeptFromEdge, USER_HEADER } from "../http/header-value.ts";
 import { idempotencyOf } from "../http/idempotency.ts";
 import { digestBy, type TokenFacts } from "../http/key-format.ts";
 import { Refused, unwrap } from "../http/refused.ts";
@@ -53,11 +53,6 @@ const seconds = (min: number, max: number) =>
 const HEADERS = {
   timeout: seconds(MIN_TIMEOUT_SECONDS, MAX_TIMEOUT_SECONDS),
   queue: seconds(0, MAX_QUEUE_SECONDS),
-  /** A request that is to stay here must not go to a provider for a word that nobody reads. */
-  edge: z
-    .string()
-    .toLowerCase()
-    .pipe(z.enum(["on", "off"], "must be on or off")),
   tags: z.string().transform(splitList).pipe(tags),
   priority: z.enum(PRIORITIES),
   tier: z.enum(TIERS),
@@ -202,7 +197,7 @@ export const readRequest = async (c: AppContext, api: Api, read: ReadBody): Prom
     model: model.data,
     prompt: promptOf(api, body),
     others: othersOf(body, large !== null),
-    edge: body.edge !== false && headerOf(c, "x-signalbox-edge", HEADERS.edge) !== "off",
+    edge: body.edge !== false && !isKeptFromEdge(c),
     input: large === null ? inputOf(body, changes) : null,
     metadata: metadataOf(body, c.req.header("x-signalbox-metadata")),
     session: sessionText === null ? null : await digestBy(c.env.HOME, sessionText),

@@ -1,12 +1,20 @@
 // The value of a header that says something about a request. Like an unknown field, one that does not fit is refused.
 
-import type * as z from "zod";
+import * as z from "zod";
 import { invalid } from "../../domain/words/refusal.ts";
 import type { AppContext } from "./auth.ts";
 import { Refused } from "./refused.ts";
 
 /** Names the person that a request is for. */
 export const USER_HEADER = "x-signalbox-user";
+
+/** Whether a job may go to a provider that the coordinator calls itself. */
+export const EDGE_HEADER = "x-signalbox-edge";
+/** A request that is to stay here must not go to a provider for a word that nobody reads. */
+const edgeHeader = z
+  .string()
+  .toLowerCase()
+  .pipe(z.enum(["on", "off"], "must be on or off"));
 
 /** Null if there is none, or an empty one. */
 export const headerOf = <Schema extends z.ZodType>(
@@ -20,3 +28,5 @@ export const headerOf = <Schema extends z.ZodType>(
   if (!parsed.success) throw new Refused(invalid(name, parsed.error.issues[0]?.message ?? "is invalid"));
   return parsed.data;
 };
+
+export const isKeptFromEdge = (c: AppContext): boolean => headerOf(c, EDGE_HEADER, edgeHeader) === "off";

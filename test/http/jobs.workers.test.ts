@@ -308,6 +308,16 @@ describe("a job", () => {
   });
 });
 
+it("the header X-Signalbox-Edge keeps jobs from hosted providers, however they are made", async () => {
+  const off = { headers: { "x-signalbox-edge": "off" } };
+  expect((await world.post("/api/jobs", { prompt: "x", edge: true }, off)).body.edge).toBe(false);
+  expect((await world.post("/api/jobs/batch", { jobs: [{ prompt: "x" }] }, off)).body.jobs[0].edge).toBe(false);
+  expect((await world.post("/dispatch?queue=true", { prompt: "x" }, off)).body.edge).toBe(false);
+  const on = { headers: { "x-signalbox-edge": "on" } };
+  expect((await world.post("/api/jobs", { prompt: "x", edge: false }, on)).body.edge).toBe(false);
+  expect((await world.post("/api/jobs", { prompt: "x" }, { headers: { "x-signalbox-edge": "no" } })).status).toBe(400);
+});
+
 describe("waiting for a job", () => {
   it("ends with the job", async () => {
     await present("w1");

@@ -96,6 +96,9 @@ describe("a proxy's signed header", () => {
       expect((await come(await sign({ ...claims, ...wrong }))).status).toBe(401);
     }
     expect((await come("ada@acme.com")).status).toBe(401);
+    expect((await come(await sign({ ...claims, email: "ada@other.com" }))).status).toBe(403);
+    const documented = (await admin("GET", "/openapi.json")).body.paths["/auth/{tenant}/start"].get.responses;
+    expect(Object.keys(documented)).toEqual(expect.arrayContaining(["200", "302", "401", "403"]));
     expect((await ask(browser, "GET", "/session")).status).toBe(401);
     const good = await sign(claims);
     const bare = await new Traveller().step(`${service.server.url}/api/jobs`, { headers: { [header]: good } });

@@ -32,6 +32,7 @@ import { admission } from "../../tenant/tenant-administration.ts";
 const SIGN_IN = "Sign-in";
 const HOME = { href: "/", label: "To the dashboard" };
 const PAGE = { description: "A page that says why nobody was signed in.", media: ["text/html"] } as const;
+const TESTED = { ...PAGE, description: "The page of a test." } as const;
 
 const networkOf = (c: AppContext): Network => ({ fetch: identityFetch(c.env), isPrivate: isPrivateAllowed(c.env) });
 
@@ -112,7 +113,14 @@ const start = endpoint(
     params: tenantParam,
     isNameNew: true,
     query: startQuery,
-    answers: { 302: { description: "To the identity provider, or to `return`." }, 404: PAGE, 502: PAGE },
+    answers: {
+      200: TESTED,
+      302: { description: "To the identity provider, or to `return`." },
+      401: PAGE,
+      403: PAGE,
+      404: PAGE,
+      502: PAGE,
+    },
   },
   async (c, { params, query }) => {
     const at = await signInOf(c, params.tenant);
@@ -152,11 +160,12 @@ const callback = endpoint(
     description: "The address to register with the identity provider.",
     takesAnyQuery: true,
     answers: {
-      200: { ...PAGE, description: "The page of a test." },
+      200: TESTED,
       302: { description: "To the dashboard, with a session." },
       400: PAGE,
       401: PAGE,
       403: PAGE,
+      404: PAGE,
       502: PAGE,
     },
   },
