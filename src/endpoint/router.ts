@@ -71,7 +71,8 @@ export interface Description {
   readonly isBodyOptional?: boolean;
   /** The schema of its errors, if they are not problem documents. */
   readonly errorSchema?: z.ZodType;
-  readonly answers: Readonly<Record<number, Answer>>;
+  /** By status; `4XX`: any other of its kind. */
+  readonly answers: Readonly<Record<number | `${number}XX`, Answer>>;
   /** Refusals beyond those that every endpoint of its kind can give. */
   readonly refuses?: readonly RefusalCode[];
 }

@@ -140,6 +140,7 @@ const doorOf = (api: Api): Endpoint => {
           schema: json,
           media: ["application/json", "text/event-stream", ...(BYTE_APIS.has(api) ? ["*/*"] : [])],
         },
+        "4XX": { description: "The runtime's own refusal.", schema: errorSchema },
         500: { description: "The worker failed, with its code.", schema: errorSchema },
         502: { description: "The runtime failed, or its worker was lost.", schema: errorSchema },
       },
