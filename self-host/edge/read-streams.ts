@@ -16,7 +16,7 @@ import { ReadStream } from "./read-stream.ts";
 
 /** What a part costs of a turn at least, in bytes: it is a write to a client. */
 const LEAST_PART_BYTES = 4 * 1024;
-/** What readers took is told together, unless the object may wait for it. */
+/** What readers took is told together with what is said next, or by then, unless the object may wait for it. */
 const TOLD_WITHIN_MS = 100;
 const SOON_BYTES = MAX_AWAY_BYTES / 4;
 
@@ -47,6 +47,8 @@ export class ReadStreams {
   readonly #messages: ReadPart[][] = [];
   #isTaking = false;
   #lastNumber = 0;
+  /** What is said in a turn of the event loop is told at its end: each message is a system call, and wakes the object. */
+  #said: string[] = [];
   readonly #took = new Map<number, number>();
   #telling: NodeJS.Timeout | undefined;
   #isToldSoon = false;
@@ -82,7 +84,8 @@ export class ReadStreams {
 
   /** The line has ended. */
   end(failure: Error): void {
-    clearTimeout(this.#telling);
+    this.#said = [];
+    this.#took.clear();
     for (const reader of this.#readers.values()) reader.break(processAway(failure));
     this.#readers.clear();
   }
@@ -124,23 +127,29 @@ export class ReadStreams {
     if (!this.#readers.has(number)) return;
     const taken = (this.#took.get(number) ?? 0) + bytes;
     this.#took.set(number, taken);
-    this.#telling ??= setTimeout(() => this.#tellTaken(), TOLD_WITHIN_MS);
-    if (taken < SOON_BYTES || this.#isToldSoon) return;
-    this.#isToldSoon = true;
-    setImmediate(() => this.#tellTaken());
-  }
-
-  #tellTaken(): void {
-    clearTimeout(this.#telling);
-    this.#telling = undefined;
-    this.#isToldSoon = false;
-    const lines = [...this.#took].map(([number, bytes]) => `took ${number} ${bytes}`);
-    this.#took.clear();
-    if (lines.length > 0) this.#line.tell(READERS, lines.join("\n"));
+    if (taken >= SOON_BYTES) this.#tellSoon();
+    else this.#telling ??= setTimeout(() => this.#tell(), TOLD_WITHIN_MS);
   }
 
   #say(word: ReadingWord, number: number, said = ""): void {
-    this.#line.tell(READERS, `${word} ${number} ${said}`);
+    this.#said.push(`${word} ${number} ${said}`);
+    this.#tellSoon();
+  }
+
+  #tellSoon(): void {
+    if (this.#isToldSoon) return;
+    this.#isToldSoon = true;
+    setImmediate(() => this.#tell());
+  }
+
+  #tell(): void {
+    clearTimeout(this.#telling);
+    this.#telling = undefined;
+    this.#isToldSoon = false;
+    const lines = [...this.#said, ...[...this.#took].map(([number, bytes]) => `took ${number} ${bytes}`)];
+    this.#said = [];
+    this.#took.clear();
+    if (lines.length > 0) this.#line.tell(READERS, lines.join("\n"));
   }
 }
 

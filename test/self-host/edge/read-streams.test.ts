@@ -153,6 +153,18 @@ describe("a reader that leaves", () => {
     expect(two.leave).toHaveBeenCalledOnce();
   });
 
+  it("is told together with those that leave in the same turn", async () => {
+    const { edge, join, said } = bothEnds();
+    const readers = await Promise.all(Array.from({ length: 20 }, (_, index) => join(String(index))));
+    const before = said.length;
+    await Promise.all(readers.map(({ reader }) => reader.cancel()));
+    await eventually(() => {
+      for (const { leave } of readers) expect(leave).toHaveBeenCalledOnce();
+    });
+    expect(said.length - before).toBe(1);
+    expect(edge.size).toBe(0);
+  });
+
   it("before its stream begins leaves it then", async () => {
     const begun = Promise.withResolvers<void>();
     const leave = vi.fn<() => void>();
