@@ -45,6 +45,17 @@ interface Output {
 
 let output: Output = { format: "json", level: "info" };
 
+export interface LogWriter {
+  readonly log: (line: string) => void;
+  readonly error: (line: string) => void;
+}
+
+let writer: LogWriter = console;
+
+export const writeLogTo = (chosen: LogWriter): void => {
+  writer = chosen;
+};
+
 const isFormat = (given: string | undefined): given is LogFormat => LOG_FORMATS.some((one) => one === given);
 const isLevel = (given: string | undefined): given is LogLevel => LOG_LEVELS.some((one) => one === given);
 
@@ -69,8 +80,10 @@ export const log = (level: LogLevel, event: string, fields: LogFields = {}, erro
   const { format, level: least } = output;
   if (format === "off" || LOG_LEVELS.indexOf(level) < LOG_LEVELS.indexOf(least)) return;
   const at = new Date().toISOString();
-  const write = level === "error" || level === "warn" ? console.error : console.log;
-  write(format === "json" ? jsonLine(at, level, event, fields, error) : textLine(at, level, event, fields, error));
+  const line =
+    format === "json" ? jsonLine(at, level, event, fields, error) : textLine(at, level, event, fields, error);
+  if (level === "error" || level === "warn") writer.error(line);
+  else writer.log(line);
 };
 
 const told = (error: unknown): string => (error instanceof Error ? (error.stack ?? error.message) : String(error));

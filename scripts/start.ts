@@ -4,7 +4,7 @@
 
 import { mkdirSync, rmSync } from "node:fs";
 import path from "node:path";
-import { configureLog, log } from "../log/log.ts";
+import { configureLog, log, writeLogTo } from "../log/log.ts";
 import { loadProject, type Project } from "../self-host/build/project.ts";
 import { compactDatabases } from "../self-host/compact.ts";
 import { applyMigrations } from "../self-host/d1-migrations.ts";
@@ -19,6 +19,7 @@ import {
 import { fullDiskError } from "../self-host/disk.ts";
 import { ExitError, runScript } from "../self-host/exit-error.ts";
 import { serveFreezing } from "../self-host/freeze.ts";
+import { gatheredLog } from "../self-host/gathered-log.ts";
 import { keepSecret, readSecret } from "../self-host/kept-secret.ts";
 import { startLocalWorker } from "../self-host/local-worker.ts";
 import { nextCommand } from "../self-host/next-command.ts";
@@ -75,6 +76,9 @@ const makePlan = async (settings: Settings, dir: DataDir): Promise<Plan> => {
   const address = await addressOn(settings.host, settings.port);
   const environment = await readEnvironment(project, dir);
   configureLog(environment);
+  const gathered = gatheredLog();
+  writeLogTo(gathered);
+  process.on("exit", gathered.flush);
   const ended = process.env.SERVICE_STARTED_AGAIN;
   if (ended) log("error", "process.ended", { detail: `The serving process ${ended}; it is started again.` });
   return { settings, project, dir, address, environment, processCount: keepProcessCount(dir, settings.processCount) };
