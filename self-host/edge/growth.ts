@@ -13,11 +13,13 @@ import { MAX_UNREAD_BYTES_OF_ALL } from "./unread.ts";
 
 export const GROWTH: readonly GrowthRow[] = [
   {
-    what: "connections, and those of them that wait to begin or to be heard for the first time",
+    what: "connections, and those of them that wait to begin, to be heard for the first time, or to end",
     holds: [
       "self-host/edge/turns/arrivals.ts#waiting",
       "self-host/edge/turns/arrivals.ts#silent",
       "self-host/edge/turns/arrivals.ts#held",
+      "self-host/edge/turns/departures.ts#ended",
+      "self-host/edge/turns/departures.ts#held",
       "self-host/edge/http-server.ts#connections",
     ],
     grownBy: "request",

@@ -11,6 +11,7 @@ import { invalid, type Refusal } from "../../domain/words/refusal.ts";
 import { malformedAddress, problemResponse } from "../../src/http/refused.ts";
 import type { Exchange } from "./pass-on.ts";
 import { beginFewAtOnce } from "./turns/arrivals.ts";
+import { endFewAtOnce } from "./turns/departures.ts";
 import { Company } from "./turns/fair-turns.ts";
 import { TickTurns } from "./turns/tick-turns.ts";
 import { turnOwnerOf } from "./turns/turn-owner.ts";
@@ -120,6 +121,8 @@ export const edgeServer = (
     },
   );
   const keys = new Company();
+  const connections = new Set<Socket>();
+  const departures = endFewAtOnce(connections);
   const turns = new TickTurns((name) => (keys.isAlone(name) ? BEGUN_A_TURN.alone : BEGUN_A_TURN.besideOthers));
   const answer = (incoming: IncomingMessage, outgoing: ServerResponse): void =>
     void (outgoing.destroyed || listener(incoming, outgoing));
@@ -143,6 +146,7 @@ export const edgeServer = (
       countAnswer(server, outgoing);
       const owner = turnOwnerOf(incoming, () => addressOf(incoming));
       if (owner.isKey) keys.note(owner.name);
+      departures.note(incoming.socket, owner.name);
       const turn = turns.take(owner.name);
       if (turn === null) answer(incoming, outgoing);
       else void turn.then(() => answer(incoming, outgoing));
@@ -151,7 +155,6 @@ export const edgeServer = (
   server.maxConnections = maxConnections;
   beginFewAtOnce(server);
   const refused = new WeakSet<Duplex>();
-  const connections = new Set<Socket>();
   connectionsOf.set(server, connections);
   server.once("close", cutFurthestBehind(connections));
   server.on("connection", (socket) => {
@@ -160,6 +163,7 @@ export const edgeServer = (
   });
   server.on("upgrade", (incoming, socket, head) => {
     socket.on("error", () => socket.destroy());
+    departures.forget(incoming.socket);
     const outgoing = new ServerResponse(incoming);
     outgoing.shouldKeepAlive = false;
     outgoing.assignSocket(socket as Parameters<ServerResponse["assignSocket"]>[0]);
