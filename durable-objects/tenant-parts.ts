@@ -98,6 +98,7 @@ export const makeParts = (state: DurableObjectState, env: TenantEnv): TenantPart
     turns,
     waitUntil,
     fetch: webhookFetch(env),
+    roomFor: (chars) => history.roomFor(chars),
   });
   const operations = new OperationCaller(store, turns);
   const history = new HistoryWriter({ tenant, database, store, wake, spans, waitUntil, turns });

@@ -1,5 +1,6 @@
 // Carries batches on: asks the object of a batch's file for what the tenant's next step needs, and tells the tenant the
-// answer in a turn. One step of a batch at a time; a step that failed is asked again when the timetable looks.
+// answer in a turn. One step of a batch at a time; a step that failed is asked again when the timetable looks. Like other
+// new jobs, new lines wait for a history that is behind.
 
 import { ok } from "../../domain/words/result.ts";
 import { log } from "../../log/log.ts";
@@ -8,10 +9,15 @@ import type { BatchFiles } from "../files/file-objects.ts";
 import { type BatchStep, closed, fed, learned, nextStepOf, recorded } from "../sweep/batch-steps.ts";
 import type { Turn } from "../turn/turn.ts";
 
+/** What a line and the rest of its request take, about. */
+const LINE_CHARS = 1_000;
+
 interface CarrierTools {
   readonly tenant: string;
   readonly turns: Pick<TurnRunner, "decide" | "read">;
   readonly files: BatchFiles;
+  /** Resolves when history is near enough for new jobs of so many characters, after some seconds at the latest. */
+  readonly roomFor: (chars: number) => Promise<void>;
 }
 
 /** What the tenant does with an answer; false if nothing. */
@@ -45,8 +51,15 @@ export class BatchCarrier {
 
   /** False if nothing is to be done, or what was done changed nothing. */
   async #step(id: string): Promise<boolean> {
-    const { turns } = this.#tools;
-    const step = await turns.read((turn) => (turn.memory.absence === null ? nextStepOf(turn, id) : null));
+    const { turns, roomFor } = this.#tools;
+    const next = (): Promise<BatchStep | null> =>
+      turns.read((turn) => (turn.memory.absence === null ? nextStepOf(turn, id) : null));
+    let step = await next();
+    if (step?.do === "take") {
+      await roomFor(step.limit * LINE_CHARS);
+      // Meanwhile lines may have ended, or the batch.
+      step = await next();
+    }
     if (step === null) return false;
     const heard = await this.#ask(step);
     if (heard === null) return true;

@@ -29,6 +29,8 @@ interface SenderParts {
   readonly waitUntil: (work: Promise<unknown>) => void;
   /** The fetch for deliveries, which decides which addresses may be reached. */
   readonly fetch: (url: string, init: RequestInit) => Promise<Response>;
+  /** Resolves when new lines of batches may become jobs. */
+  readonly roomFor: (chars: number) => Promise<void>;
 }
 
 export class EffectSender {
@@ -40,7 +42,7 @@ export class EffectSender {
 
   constructor(parts: SenderParts) {
     this.#parts = parts;
-    this.#batches = new BatchCarrier({ files: parts.files, turns: parts.turns, tenant: parts.tenant });
+    this.#batches = new BatchCarrier(parts);
   }
 
   send(effects: Effects): void {

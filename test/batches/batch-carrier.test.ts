@@ -1,0 +1,61 @@
+// When a batch asks for more of its lines: not while history is behind, and then by what is next at that time.
+
+import { expect, test } from "vitest";
+import { BatchCarrier } from "../../durable-objects/effects/batch-carrier.ts";
+import type { BatchStep } from "../../durable-objects/sweep/batch-steps.ts";
+
+const ID = "batch";
+const take = { id: ID, fileId: "file", do: "take", model: "m", cursor: null, limit: 3 } as const;
+const record = { id: ID, fileId: "file", do: "record", answers: [] } as const;
+
+const started = (steps: readonly BatchStep[]) => {
+  const left = [...steps];
+  const asked: string[] = [];
+  const waits: { chars: number; go: () => void }[] = [];
+  const file = {
+    takeLines: async () => void asked.push("take"),
+    recordLines: async () => void asked.push("record"),
+  };
+  const carrier = new BatchCarrier({
+    tenant: "t",
+    turns: {
+      read: async () => left.shift() ?? null,
+      decide: async () => ({ ok: true, value: true }),
+    },
+    files: { of: () => file },
+    roomFor: (chars: number) => new Promise<void>((resolve) => waits.push({ chars, go: resolve })),
+  } as unknown as ConstructorParameters<typeof BatchCarrier>[0]);
+  const waited = (): Promise<{ chars: number; go: () => void }> =>
+    expect
+      .poll(() => waits.length)
+      .toBeGreaterThan(0)
+      .then(() => waits.shift() as (typeof waits)[number]);
+  return { carrier, asked, waited };
+};
+
+test("a batch takes no further lines until history has room for them", async () => {
+  const { carrier, asked, waited } = started([take, take]);
+  const carried = carrier.carry(ID);
+  const { chars, go } = await waited();
+  expect([asked, chars]).toEqual([[], 3_000]);
+  go();
+  await carried;
+  expect(asked).toEqual(["take"]);
+});
+
+test("answers that came while it waited are recorded before it takes lines", async () => {
+  const { carrier, asked, waited } = started([take, record, take, take]);
+  const carried = carrier.carry(ID);
+  (await waited()).go();
+  (await waited()).go();
+  await carried;
+  expect(asked).toEqual(["record", "take"]);
+});
+
+test("a batch that ended while it waited takes none", async () => {
+  const { carrier, asked, waited } = started([take]);
+  const carried = carrier.carry(ID);
+  (await waited()).go();
+  await carried;
+  expect(asked).toEqual([]);
+});
