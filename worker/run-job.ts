@@ -186,8 +186,9 @@ const bounded = (error: JobFailure): JobFailure => {
   return { ...error, retry_after_seconds: Math.min(error.retry_after_seconds, MAX_RETRY_AFTER_SECONDS) };
 };
 
+/** Final, as where the coordinator notices it first. */
 const timedOut = (timeoutSeconds: number | null): JobFailure => ({
   code: "timeout",
   message: `The job ran longer than its timeout of ${timeoutSeconds} s`,
-  retryable: true,
+  retryable: false,
 });

@@ -4,7 +4,7 @@
 // no such model ──▶ another worker that may have it, at no cost ──▶ failed
 // rate limit ──▶ wait for the provider, max_retries times ──▶ next of the chain ──▶ failed
 // retryable  ──▶ next of the chain ──▶ wait, then another worker, max_attempts times ──▶ failed
-// any other, the end of the job's own time, and every failure after the client got output ──▶ failed
+// any other, and every failure after the client got output ──▶ failed
 
 import { isModelMissing } from "../fleet/missing-model.ts";
 import type { Refusal } from "../words/refusal.ts";
@@ -70,8 +70,7 @@ export const failJob = (
   if (job.lease === lease && job.settledBy === "failed") return ok({ ...unchanged(job), backoffUntilAt: null });
   if (!holds(job, lease)) return err(leaseLost(job, lease));
   const running = asRunning(job, nowAt);
-  if (hasFirstToken(job) || isOutOfTime(report.error))
-    return ok({ ...failed(running, report, report.error, nowAt), backoffUntilAt: null });
+  if (hasFirstToken(job)) return ok({ ...failed(running, report, report.error, nowAt), backoffUntilAt: null });
   if (lacksModel(job, report.error) && policy.isModelElsewhere) {
     return ok({ ...passedOn(running, report, nowAt), backoffUntilAt: null });
   }
@@ -84,9 +83,6 @@ export const failJob = (
   const decision = mayRetry ? retried(running, report, policy, nowAt) : failed(running, report, report.error, nowAt);
   return ok({ ...decision, backoffUntilAt: null });
 };
-
-/** The job's own time is over: as final as where the coordinator notices it first. A runtime's time-out has a status. */
-const isOutOfTime = ({ code, status }: JobError): boolean => code === "timeout" && status === undefined;
 
 /** A front-door request that fails twice in the same words is one that no runtime can serve. */
 const isSaidAgain = ({ api, error }: Job, said: JobError): boolean =>

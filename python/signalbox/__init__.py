@@ -369,7 +369,7 @@ class Context:
         if self._cancelled.is_set():
             return "cancelled", {}
         message = f"The job ran longer than its timeout of {self._job['timeout_seconds']} s"
-        return "fail", {"error": {"code": "timeout", "message": message, "retryable": True}}
+        return "fail", {"error": {"code": "timeout", "message": message, "retryable": False}}
 
     def _write(self, part: Mapping[str, Any]) -> None:
         """Where parts of the answer go."""

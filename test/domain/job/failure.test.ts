@@ -61,21 +61,6 @@ describe("a front-door request that fails", () => {
   });
 });
 
-describe("a job that runs longer than it may", () => {
-  const late = (error: Partial<JobError>, policy: Partial<FailurePolicy> = {}): Job =>
-    decided(failJob(runningJob(), 1, failure(error), { ...NO_POLICY, ...policy }, NOON)).job;
-  const timedOut = { code: "timeout", message: "The job ran longer than its timeout of 1 s", retryable: true };
-
-  test("has ended, whether its worker or the coordinator notices it first", () => {
-    expect(late(timedOut)).toMatchObject({ status: "failed", attempts: 1, error: timedOut });
-    expect(late(timedOut, { fallbackProviders: ["anthropic"] }).status).toBe("failed");
-  });
-
-  test("is told from one whose runtime gave up, which is tried again", () => {
-    expect(late({ ...timedOut, status: 504 }).status).toBe("pending");
-  });
-});
-
 describe("a runtime that does not have the model", () => {
   const MISSING = { code: "not_found_error", message: "model 'm' not found", status: 404 };
   const answered = (policy: Partial<FailurePolicy>, error = MISSING, model: string | null = "m") => {

@@ -267,7 +267,7 @@ describe("how a command ends", () => {
       ...quietRun(),
     };
     const outcome = await runJob(assignedJob({ id: "j" }), settings, new AbortController().signal);
-    expect(outcome).toMatchObject({ type: "job.failed", error: { code: "timeout", retryable: true } });
+    expect(outcome).toMatchObject({ type: "job.failed", error: { code: "timeout", retryable: false } });
   });
 
   test("a worker that is killed leaves no command behind", async () => {

@@ -122,7 +122,7 @@ test("nor one that ran past its timeout", async () => {
     (_job, { signal }) => new Promise((resolve) => signal.addEventListener("abort", () => resolve("late after all"))),
   );
   assign("slow", { timeout_seconds: 1 });
-  expect((await coordinator.waitFor("job.failed")).error).toMatchObject({ code: "timeout", retryable: true });
+  expect((await coordinator.waitFor("job.failed")).error).toMatchObject({ code: "timeout", retryable: false });
 });
 
 test("a handler that blocks the event loop keeps its job", async () => {
