@@ -2,6 +2,7 @@
 
 import type { Decision, Job, JobError } from "../../domain/job/job.ts";
 import type { Tried } from "../../domain/job/job-facts.ts";
+import { hasFirstToken } from "../../domain/job/lease-fence.ts";
 import { askNext, isForTheNext } from "../../domain/job/next-choice.ts";
 import { isOnlyFull } from "../../domain/routing/explanation.ts";
 import type { Turn } from "../turn/turn.ts";
@@ -26,7 +27,7 @@ export const nextChoice = (
   settledBy: "failed" | null = "failed",
 ): Decision | null => {
   const choices = job.frontDoor?.choices ?? [];
-  if (choices.length === 0 || job.firstTokenAt !== null || !isForTheNext(error)) return null;
+  if (choices.length === 0 || hasFirstToken(job) || !isForTheNext(error)) return null;
   const tried = [triedOf(job, error.code)];
   for (const [at, choice] of choices.entries()) {
     const decided = askNext(

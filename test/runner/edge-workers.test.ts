@@ -175,6 +175,14 @@ describe("a list of models", () => {
     });
   });
 
+  test("goes on after an answer that broke off, as long as the client has received nothing of it", async () => {
+    hosted.acme.behave = ({ body }) => (body?.model === "m1" ? { words: ["one", "two"], cutAfter: 1 } : undefined);
+    const before = hosted.acme.calls.length;
+    const { status, headers } = await ask({ model: "m1", models: ["m2"] });
+    expect([status, headers.get("x-signalbox-model")]).toEqual([200, "m2"]);
+    expect(hosted.acme.calls.length - before).toBe(2);
+  });
+
   test("of the request does the same, and is not sent on", async () => {
     hosted.acme.behave = ({ body }) => (body?.model === "m1" ? failing : undefined);
     const { status, headers } = await ask({ model: "m1", models: ["m2"], edge: true });
