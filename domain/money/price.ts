@@ -40,13 +40,13 @@ export const priceFromUsd = (price: PriceInUsd): ModelPrice | null => {
   };
 };
 
-/** `providers.<provider>.pricing`: the entry of the model, else that of `*`. */
+/** `providers.<provider>.pricing`: the entry of the first of these names that has one, else that of `*`. */
 export const configuredPrice = (
   pricing: Readonly<Record<string, PriceInUsd>> | undefined,
-  model: string | null,
+  ...models: readonly string[]
 ): ModelPrice | null => {
   if (pricing === undefined) return null;
-  const key = [model, "*"].find((name) => name !== null && Object.hasOwn(pricing, name)) ?? null;
-  const price = key === null ? undefined : pricing[key];
+  const key = [...models, "*"].find((name) => Object.hasOwn(pricing, name));
+  const price = key === undefined ? undefined : pricing[key];
   return price === undefined ? null : priceFromUsd(price);
 };

@@ -32,20 +32,26 @@ const NO_USAGE: Usage = { inputTokens: 0, outputTokens: 0 };
 /** The cost of an attempt on its provider, and where that value comes from. */
 export const costOfAttempt = (turn: Turn, job: PricedAttempt, spent: Spent): AttemptCost => {
   const provider = job.workerProvider ?? "";
-  const model = spent.model ?? job.model;
+  // Providers answer with names of their own, such as a dated one; prices are often of the name that was asked for.
+  const names = [spent.model, job.model].filter((name) => name !== null);
   return priceAttempt({
     usage: spent.usage,
     isEstimate: spent.isEstimate ?? false,
     reportedCostUsd: spent.costUsd,
-    configPrice: configuredPrice(turn.memory.config.providers.get(provider)?.pricing, model),
-    catalogPrice: catalogPrice(turn, provider, model),
-    tablePrice: model === null ? null : tablePrice(provider, model, spent.usage, turn.nowAt),
+    configPrice: configuredPrice(turn.memory.config.providers.get(provider)?.pricing, ...names),
+    catalogPrice: catalogPrice(turn, provider, names),
+    tablePrice: tablePriceOf(turn, provider, names, spent.usage),
     isLocal: isLocalProvider(provider),
   });
 };
 
-const catalogPrice = (turn: Turn, provider: string, model: string | null): ModelPrice | null =>
-  model === null ? null : (turn.memory.catalog.get(provider)?.prices.get(model) ?? null);
+const catalogPrice = (turn: Turn, provider: string, names: readonly string[]): ModelPrice | null => {
+  const prices = turn.memory.catalog.get(provider)?.prices;
+  return names.map((name) => prices?.get(name)).find((price) => price !== undefined) ?? null;
+};
+
+const tablePriceOf = (turn: Turn, provider: string, names: readonly string[], usage: Usage | null): ModelPrice | null =>
+  names.map((name) => tablePrice(provider, name, usage, turn.nowAt)).find((price) => price !== null) ?? null;
 
 /** Records an attempt's cost, once, under the time at which the attempt ended. */
 export const recordSpending = (
@@ -117,10 +123,11 @@ const charge = (turn: Turn, job: PricedAttempt, endedAt: number, nanoUsd: number
 /** Nano-dollars for a million tokens of a typical mix; 0 on a local runtime, null if unknown. */
 export const blendedPrice = (turn: Turn, provider: string, model: string | null): number | null => {
   const { config } = turn.memory;
+  const names = model === null ? [] : [model];
   const price =
-    configuredPrice(config.providers.get(provider)?.pricing, model) ??
-    catalogPrice(turn, provider, model) ??
-    (model === null ? null : tablePrice(provider, model, null, turn.nowAt));
+    configuredPrice(config.providers.get(provider)?.pricing, ...names) ??
+    catalogPrice(turn, provider, names) ??
+    tablePriceOf(turn, provider, names, null);
   if (price !== null) return blendedRate(price);
   return isLocalProvider(provider) ? 0 : null;
 };

@@ -86,7 +86,7 @@ describe("configured prices", () => {
       output_nano_per_mtok: 0,
       request_nano: 10_000_000,
     });
-    expect(configuredPrice(pricing, null)).toMatchObject({ request_nano: 10_000_000 });
+    expect(configuredPrice(pricing)).toMatchObject({ request_nano: 10_000_000 });
   });
 
   test("without an entry there is no price, whatever the model is called", () => {

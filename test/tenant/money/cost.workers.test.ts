@@ -195,6 +195,24 @@ describe("where a cost is known from", () => {
     expect((await world.ok("GET", `/api/jobs/${config.id}`)).cost_usd).toBe(3.5);
   });
 
+  it("is that of the name that was asked for, where the provider answers with another that has none", async () => {
+    const world = await newWorld();
+    await worker(world, "mystery");
+    const price = (usd: number) => ({ input_per_mtok: usd });
+    const pricing = { m: price(1), "m-2026-01-01": price(2), "*": price(4) };
+    await world.ok("PUT", "/config", { providers: { mystery: { pricing } } });
+    const costOf = async (model: string) =>
+      (await run(world, "mystery", { usage: usage(1_000_000, 0), model }, "m")).cost_usd;
+    expect(await costOf("m-2027-01-01")).toBe(1);
+    expect(await costOf("m-2026-01-01")).toBe(2);
+    await world.stub.learnCatalog({
+      provider: "mystery",
+      models: [{ id: "m", price: { input_nano_per_mtok: 8_000_000_000, output_nano_per_mtok: 0 } }],
+    });
+    await world.ok("PUT", "/config", {});
+    expect(await costOf("m-2027-01-01")).toBe(8);
+  });
+
   it("charges cached input at its own price", async () => {
     const world = await newWorld();
     await worker(world, "openai");
