@@ -91,8 +91,8 @@ export class TurnRunner {
   }
 
   /** Runs `work`, which must be synchronous, within the next commit. */
-  run<T>(work: () => T, isVital = false): Promise<T> {
-    return this.#turns.run(work, isVital);
+  run<T>(work: () => T, isVital = false, size = 1): Promise<T> {
+    return this.#turns.run(work, isVital, size);
   }
 
   /** Runs `begin`: the turns that it queues share a commit. */

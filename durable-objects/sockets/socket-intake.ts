@@ -157,7 +157,7 @@ export class SocketIntake {
   ): Promise<Unsettled[]> {
     const hear = async (some: readonly Heard[]): Promise<Unsettled[]> => {
       try {
-        return await this.#parts.turns.run(() => this.#handle(socket, attachment, some));
+        return await this.#parts.turns.run(() => this.#handle(socket, attachment, some), false, some.length);
       } catch (error) {
         if (some.length === 1) throw error;
         return this.#hearTogether(socket, attachment, some, 1);

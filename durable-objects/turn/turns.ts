@@ -4,9 +4,12 @@
 
 import type { TenantStorage } from "../store/sql.ts";
 
-/** Bounds what one commit contains and how long others wait for it. */
-const MAX_TURNS_PER_COMMIT = 256;
-/** How many of them may be vital turns, which go first; the others are never shut out. */
+/**
+ * Bounds what one commit contains and how long others wait for it, in calls and messages. A worker with a thousand places
+ * has its first answers, and goes on, while the object does the rest.
+ */
+const MAX_PER_COMMIT = 256;
+/** How much of it vital turns may have, which go first; the others are never shut out. */
 const MAX_VITAL_PER_COMMIT = 192;
 
 /** What runs around the turns of one commit. */
@@ -21,9 +24,25 @@ export interface CommitHooks {
 
 /** Runs the turn; returns a function that answers its caller, to be called after the commit. */
 interface QueuedTurn {
+  /** How many calls or messages it answers; never more than the others are left of a commit. */
+  readonly size: number;
   readonly run: () => () => void;
   readonly reject: (error: unknown) => void;
 }
+
+/** Takes the first that fit together. */
+const takeFirst = (queue: QueuedTurn[], room: number): QueuedTurn[] => {
+  let left = room;
+  let count = 0;
+  for (const { size } of queue) {
+    left -= size;
+    if (left < 0) break;
+    count += 1;
+  }
+  return queue.splice(0, count);
+};
+
+const sizeOf = (turns: readonly QueuedTurn[]): number => turns.reduce((sum, { size }) => sum + size, 0);
 
 export class TurnQueue {
   readonly #storage: TenantStorage;
@@ -40,15 +59,15 @@ export class TurnQueue {
 
   /**
    * Runs `work`, which must be synchronous, within the next commit; all of it is stored, or nothing. Vital work goes
-   * first.
+   * first. `size`: how many calls or messages it answers.
    */
-  run<T>(work: () => T, isVital = false): Promise<T> {
+  run<T>(work: () => T, isVital = false, size = 1): Promise<T> {
     return new Promise<T>((resolve, reject) => {
       const run = (): (() => void) => {
         const value = work();
         return () => resolve(value);
       };
-      (isVital ? this.#vital : this.#waiting).push({ run, reject });
+      (isVital ? this.#vital : this.#waiting).push({ size, run, reject });
       this.#schedule();
     });
   }
@@ -80,8 +99,8 @@ export class TurnQueue {
 
   #next(): void {
     if (this.#vital.length + this.#waiting.length === 0) return;
-    const vital = this.#vital.splice(0, MAX_VITAL_PER_COMMIT);
-    const turns = [...vital, ...this.#waiting.splice(0, MAX_TURNS_PER_COMMIT - vital.length)];
+    const vital = takeFirst(this.#vital, MAX_VITAL_PER_COMMIT);
+    const turns = [...vital, ...takeFirst(this.#waiting, MAX_PER_COMMIT - sizeOf(vital))];
     if (this.#vital.length + this.#waiting.length > 0) this.#schedule();
     this.#commit(turns);
   }

@@ -50,6 +50,24 @@ test("more turns than a commit takes follow in the next ones", async () => {
   expect(commits).toEqual([256, 256, 1]);
 });
 
+test("a worker's frame of a thousand messages takes several commits: its first answers do not wait for the last", async () => {
+  const { turns, commits } = queueThatCounts();
+  const turnOf64 = () => turns.run(() => commits.length, false, 64);
+  expect(await Promise.all(turns.together(() => Array.from({ length: 16 }, turnOf64)))).toEqual(
+    [1, 2, 3, 4].flatMap((commit) => [commit, commit, commit, commit]),
+  );
+});
+
+test("a turn of 64 messages has its place beside all the vital turns that a commit takes", async () => {
+  const { turns, commits } = queueThatCounts();
+  const asked = turns.together(() => {
+    const many = turns.run(() => commits.length, false, 64);
+    for (let vital = 0; vital < 300; vital += 1) void turns.run(() => undefined, true);
+    return many;
+  });
+  expect(await asked).toBe(1);
+});
+
 test("a turn that fails rolls its commit back and fails alone: only it is to blame, and the others run again", async () => {
   const { turns, turn, commits, undone } = queueThatCounts();
   const broken = new Error("it breaks");
