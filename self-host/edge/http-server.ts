@@ -11,7 +11,7 @@ import { invalid, type Refusal } from "../../domain/words/refusal.ts";
 import { malformedAddress, problemResponse } from "../../src/http/refused.ts";
 import type { Exchange } from "./pass-on.ts";
 import { beginFewAtOnce } from "./turns/arrivals.ts";
-import { endFewAtOnce } from "./turns/departures.ts";
+import { Departures } from "./turns/departures.ts";
 import { Company } from "./turns/fair-turns.ts";
 import { TickTurns } from "./turns/tick-turns.ts";
 import { turnOwnerOf } from "./turns/turn-owner.ts";
@@ -122,7 +122,7 @@ export const edgeServer = (
   );
   const keys = new Company();
   const connections = new Set<Socket>();
-  const departures = endFewAtOnce(connections);
+  const departures = new Departures();
   const turns = new TickTurns((name) => (keys.isAlone(name) ? BEGUN_A_TURN.alone : BEGUN_A_TURN.besideOthers));
   const answer = (incoming: IncomingMessage, outgoing: ServerResponse): void =>
     void (outgoing.destroyed || listener(incoming, outgoing));
@@ -159,11 +159,14 @@ export const edgeServer = (
   server.once("close", cutFurthestBehind(connections));
   server.on("connection", (socket) => {
     connections.add(socket);
-    socket.once("close", () => connections.delete(socket));
+    socket.once("close", () => {
+      connections.delete(socket);
+      departures.leave(socket);
+    });
   });
   server.on("upgrade", (incoming, socket, head) => {
     socket.on("error", () => socket.destroy());
-    departures.forget(incoming.socket);
+    departures.leave(incoming.socket);
     const outgoing = new ServerResponse(incoming);
     outgoing.shouldKeepAlive = false;
     outgoing.assignSocket(socket as Parameters<ServerResponse["assignSocket"]>[0]);

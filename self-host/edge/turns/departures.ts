@@ -1,56 +1,88 @@
 // Connections of one owner (`turn-owner.ts`) end a few in each turn of the event loop: a client that closes a thousand at
-// once keeps no other waiting. The rest of them are not read meanwhile, so that their ends come later.
+// once keeps no other waiting. The rest of the owner's are not read until the next turns, so that their ends come later.
 
 import type { Socket } from "node:net";
 
-const ENDED_AT_ONCE = 16;
+const ENDED_AT_ONCE = 8;
 
-interface Departures {
-  /** The connection asks for this owner. */
-  readonly note: (socket: Socket, owner: string) => void;
-  /** Its connection belongs to another protocol now. */
-  readonly forget: (socket: Socket) => void;
+interface Owned {
+  readonly read: Set<Socket>;
+  /** Those that are not read until their turn. */
+  readonly held: Set<Socket>;
+  /** In this turn. */
+  ended: number;
 }
 
-/** `connections`: all that are open. */
-export const endFewAtOnce = (connections: Iterable<Socket>, atOnce: number = ENDED_AT_ONCE): Departures => {
-  const ownerOf = new WeakMap<Socket, string>();
-  const watched = new WeakSet<Socket>();
-  /** How many ended in this turn, by owner. */
-  const ended = new Map<string, number>();
-  /** Those that are not read, by owner. */
-  const held = new Map<string, Socket[]>();
-  const nextTurn = (): void => {
-    ended.clear();
-    for (const [owner, sockets] of held) {
-      for (const socket of sockets.splice(0, atOnce)) socket.resume();
-      if (sockets.length === 0) held.delete(owner);
+export class Departures {
+  readonly #atOnce: number;
+  readonly #ownerOf = new WeakMap<Socket, string>();
+  readonly #watched = new WeakSet<Socket>();
+  readonly #owned = new Map<string, Owned>();
+  /** Owners with ends in this turn, or with connections that are held. */
+  readonly #busy = new Set<Owned>();
+
+  constructor(atOnce: number = ENDED_AT_ONCE) {
+    this.#atOnce = atOnce;
+  }
+
+  /** The connection asks for this owner. */
+  note(socket: Socket, owner: string): void {
+    if (this.#ownerOf.get(socket) === owner) return;
+    this.leave(socket);
+    const owned = this.#owned.get(owner) ?? { read: new Set(), held: new Set(), ended: 0 };
+    this.#owned.set(owner, owned);
+    owned.read.add(socket);
+    this.#ownerOf.set(socket, owner);
+    if (this.#watched.has(socket)) return;
+    this.#watched.add(socket);
+    // Its close comes only when all that ended in the same turn have been read.
+    for (const event of ["end", "error"]) socket.once(event, () => this.#end(socket));
+  }
+
+  /** It has closed, or belongs to another protocol now. Returns its owner. */
+  leave(socket: Socket): Owned | undefined {
+    const owner = this.#ownerOf.get(socket);
+    if (owner === undefined) return undefined;
+    this.#ownerOf.delete(socket);
+    const owned = this.#owned.get(owner);
+    owned?.read.delete(socket);
+    owned?.held.delete(socket);
+    if (owned?.read.size === 0 && owned.held.size === 0) this.#owned.delete(owner);
+    return owned;
+  }
+
+  #end(socket: Socket): void {
+    const owned = this.leave(socket);
+    if (owned === undefined) return;
+    if (this.#busy.size === 0) setImmediate(() => this.#nextTurn());
+    this.#busy.add(owned);
+    owned.ended += 1;
+    if (owned.ended === this.#atOnce) hold(owned);
+  }
+
+  #nextTurn(): void {
+    for (const owned of this.#busy) {
+      owned.ended = 0;
+      let left = this.#atOnce;
+      for (const socket of owned.held) {
+        if (left === 0) break;
+        left -= 1;
+        owned.held.delete(socket);
+        owned.read.add(socket);
+        socket.resume();
+      }
+      if (owned.held.size === 0) this.#busy.delete(owned);
     }
-    if (held.size > 0) setImmediate(nextTurn);
-  };
-  const hold = (owner: string): void => {
-    if (held.has(owner)) return;
-    const rest = [...connections].filter((one) => ownerOf.get(one) === owner && !one.isPaused());
-    for (const one of rest) one.pause();
-    if (rest.length > 0) held.set(owner, rest);
-  };
-  const end = (socket: Socket): void => {
-    const owner = ownerOf.get(socket);
-    if (owner === undefined) return;
-    ownerOf.delete(socket);
-    if (ended.size === 0 && held.size === 0) setImmediate(nextTurn);
-    const count = (ended.get(owner) ?? 0) + 1;
-    ended.set(owner, count);
-    if (count === atOnce) hold(owner);
-  };
-  return {
-    note: (socket, owner) => {
-      ownerOf.set(socket, owner);
-      if (watched.has(socket)) return;
-      watched.add(socket);
-      // Its close comes only when all that ended in the same turn have been read.
-      for (const event of ["end", "error"]) socket.once(event, () => end(socket));
-    },
-    forget: (socket) => void ownerOf.delete(socket),
-  };
+    if (this.#busy.size > 0) setImmediate(() => this.#nextTurn());
+  }
+}
+
+/** Except those that something else does not read, which would resume them. */
+const hold = ({ read, held }: Owned): void => {
+  for (const socket of read) {
+    if (socket.isPaused()) continue;
+    read.delete(socket);
+    held.add(socket);
+    socket.pause();
+  }
 };

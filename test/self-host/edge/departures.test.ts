@@ -5,7 +5,7 @@ import { createServer } from "node:http";
 import { type AddressInfo, connect, type Socket } from "node:net";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { expect, it, vi } from "vitest";
-import { endFewAtOnce } from "../../../self-host/edge/turns/departures.ts";
+import { Departures } from "../../../self-host/edge/turns/departures.ts";
 
 const world = (owners: readonly string[]) => {
   const connections = owners.map((owner) => {
@@ -18,7 +18,7 @@ const world = (owners: readonly string[]) => {
     });
     return Object.assign(new EventEmitter(), { owner, pause, resume, isPaused: () => isPaused });
   });
-  const departures = endFewAtOnce(connections as unknown as Socket[], 3);
+  const departures = new Departures(3);
   const socketOf = (at: number): Socket => connections[at] as unknown as Socket;
   for (const [at, owner] of owners.entries()) departures.note(socketOf(at), owner);
   const read = (): boolean[] => connections.map(({ isPaused }) => !isPaused());
@@ -35,6 +35,18 @@ it("when some of an owner's have ended, the rest of them are read a few in each 
   expect(read()).toEqual(Array(8).fill(true));
 });
 
+it("what is read again and ends with many others is held with them", async () => {
+  const { connections, read } = world(Array(12).fill("a"));
+  for (const connection of connections.slice(0, 3)) connection.emit("end");
+  await nextTurn();
+  await nextTurn();
+  expect(read().filter((is) => is).length).toBe(3 + 6);
+  for (const connection of connections.slice(3, 6)) connection.emit("end");
+  expect(read().slice(6)).toEqual(Array(6).fill(false));
+  for (let turn = 0; turn < 2; turn += 1) await nextTurn();
+  expect(read()).toEqual(Array(12).fill(true));
+});
+
 it("few ends in each of many turns hold nothing", async () => {
   const { connections, read } = world(Array(9).fill("a"));
   for (let turn = 0; turn < 4; turn += 1) {
@@ -47,7 +59,7 @@ it("few ends in each of many turns hold nothing", async () => {
 it("one that something else does not read, or that is a socket now, is left as it is", async () => {
   const { connections, departures, socketOf } = world(Array(5).fill("a"));
   connections[3]?.pause();
-  departures.forget(socketOf(4));
+  departures.leave(socketOf(4));
   for (const connection of connections.slice(0, 3)) connection.emit("error", new Error("reset"));
   await nextTurn();
   await nextTurn();
@@ -57,7 +69,7 @@ it("one that something else does not read, or that is a socket now, is left as i
 
 it("hundreds that are closed at once end a few in each turn, and all of them end", async () => {
   const connections = new Set<Socket>();
-  const departures = endFewAtOnce(connections);
+  const departures = new Departures();
   const server = createServer((request, response) => {
     departures.note(request.socket, "a");
     response.end();
@@ -75,7 +87,10 @@ it("hundreds that are closed at once end a few in each turn, and all of them end
   server.on("connection", (socket) => {
     connections.add(socket);
     for (const event of ["end", "error"]) socket.once(event, noteEnd);
-    socket.once("close", () => connections.delete(socket));
+    socket.once("close", () => {
+      connections.delete(socket);
+      departures.leave(socket);
+    });
   });
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
