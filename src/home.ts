@@ -28,6 +28,8 @@ export interface Home {
   readonly addressOf: (c: Context) => string;
   /** Calls back once when the answer has ended: it was sent, its client left, or it broke. */
   readonly onAnswerEnd: (c: Context, then: () => void) => void;
+  /** Ends the answer's connection at once: nothing of it looks whole. Where it is missing, the answer's body fails. */
+  readonly cut?: (c: Context) => void;
   /** A request with so many bytes may write them; call the result when it has ended. */
   readonly expectWrite: (bytes: number) => () => void;
   /** Resolves when it is the tenant's turn; call the returned function to end the turn. Null if nothing waits here. */

@@ -148,6 +148,8 @@ const homeOf = (
     digest: (text) => hash("sha256", text, "hex"),
     addressOf: (c) => clientAddress(exchangeOf(c).incoming, proxies),
     onAnswerEnd: (c, then) => onAnswerEnd(exchangeOf(c), then),
+    // A body that fails is reported by the adapter with its stack, for each of a stream's readers.
+    cut: (c) => void exchangeOf(c).outgoing.destroy(),
     expectWrite,
     takeTurn: (tenant, work) => turns.take(tenant, work),
   };

@@ -113,7 +113,12 @@ const follow = (
       job = await watchMove(c, token, job).finally(endComments);
     }
   };
-  c.executionCtx.waitUntil(run().catch((error) => body.abort(error).catch(() => undefined)));
+  const cut = (error: unknown) => (c.env.HOME?.cut === undefined ? body.abort(error) : c.env.HOME.cut(c));
+  c.executionCtx.waitUntil(
+    run()
+      .catch(cut)
+      .catch(() => undefined),
+  );
   return body.readable;
 };
 

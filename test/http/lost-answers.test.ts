@@ -9,22 +9,24 @@ import { mint } from "../../src/http/key-format.ts";
 const SECRET = "a-signing-secret-for-tests";
 const FOLLOWED = { id: "01a205f1-9c1e-7000-867f-4ef17d011abf", status: "running", stream: true, worker: "w", lease: 1 };
 
-const readStream = async (fails: () => Error): Promise<Response> => {
+const readStream = async (fails: () => Error, relay?: Response, cut?: () => void): Promise<Response> => {
   const { token } = await mint(SECRET, "standard", "t", null);
   const env = {
     SERVICE_SIGNING_SECRET: SECRET,
     TENANT: { getByName: () => ({ callInGroup: async () => `+${JSON.stringify(FOLLOWED)}` }) },
-    RELAY: { getByName: () => ({ fetch: () => Promise.reject(fails()) }) },
+    RELAY: { getByName: () => ({ fetch: async () => relay ?? Promise.reject(fails()) }) },
     HOME: {
       addressOf: () => "192.0.2.1",
       takeTurn: () => null,
       expectWrite: () => () => undefined,
       onAnswerEnd: () => undefined,
       disk: () => ({ state: "ok" }),
+      cut,
     },
   } as unknown as Env;
   const headers = { authorization: `Bearer ${token}` };
-  return app.fetch(new Request(`http://service/api/jobs/${FOLLOWED.id}/stream`, { headers }), env);
+  const context = { waitUntil: () => undefined, passThroughOnException: () => undefined, props: {} };
+  return app.fetch(new Request(`http://service/api/jobs/${FOLLOWED.id}/stream`, { headers }), env, context);
 };
 
 it.each([
@@ -34,6 +36,21 @@ it.each([
   const answer = await readStream(fails);
   expect([answer.status, ((await answer.json()) as { code: string }).code]).toEqual([503, code]);
   expect(Number(answer.headers.get("retry-after"))).toBeGreaterThan(0);
+});
+
+it("a reader whose relay cuts its stream later loses its connection, where the home can end that", async () => {
+  const chunks = new TransformStream<Uint8Array, Uint8Array>();
+  const cut = vi.fn<() => void>();
+  const answer = await readStream(() => new Error("it answers"), new Response(chunks.readable), cut);
+  const reader = (answer.body as ReadableStream<Uint8Array>).getReader();
+  const read = async () => new TextDecoder().decode((await reader.read()).value);
+  expect(await read()).toContain("event: status");
+  const writer = chunks.writable.getWriter();
+  void writer.write(new TextEncoder().encode("event: chunk\n\n"));
+  expect(await read()).toBe("event: chunk\n\n");
+  expect(cut).not.toHaveBeenCalled();
+  void writer.abort(new Error("it is slow"));
+  await expect.poll(() => cut.mock.calls.length).toBe(1);
 });
 
 it("a defect stays one: 500, and the log has it", async () => {
