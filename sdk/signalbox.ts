@@ -9,6 +9,7 @@ import type { JobResource, NewJobRequest } from "../contract/jobs/job.ts";
 import { isFinal, LOCAL_URL, MAX_WAIT_SECONDS } from "../contract/words/values.ts";
 import { CreateTogether } from "./create-together.ts";
 import { type JobStreamEvent, streamJob } from "./job-stream.ts";
+import { nodeFetch } from "./node-fetch.ts";
 
 export { ApiProblem, type ProblemCode } from "../contract/client/problem.ts";
 export type { JobStreamEvent } from "./job-stream.ts";
@@ -80,7 +81,8 @@ type Nouns = Omit<Client, "jobs"> & { readonly jobs: ReturnType<typeof jobsWithR
 
 const nounsOf = (options: SignalboxOptions): Nouns => {
   const { url = environment("SERVICE_API_URL") ?? LOCAL_URL, key = environment("SERVICE_API_KEY") } = options;
-  const client = clientOver(new Transport({ ...options, url, key }));
+  const fetchWhole = options.fetch === undefined ? nodeFetch(url) : undefined;
+  const client = clientOver(new Transport({ ...options, url, key }, fetchWhole));
   const { create } = new CreateTogether(client.jobs);
   return { ...client, jobs: jobsWithRuns({ ...client.jobs, create, get: getWhole(client) }) };
 };

@@ -56,11 +56,15 @@ const textOf = (...values: readonly unknown[]): string | undefined =>
 
 const listOf = <Entry>(value: unknown): Entry[] => (Array.isArray(value) ? value : []);
 
+interface Answer extends Pick<Response, "status" | "statusText" | "text"> {
+  readonly headers: Pick<Headers, "get">;
+}
+
 /**
  * The problem of an answer that is not a success. The front door has its clients' error format, and a server between may
  * answer anything.
  */
-export const problemOf = async (response: Response): Promise<ApiProblem> => {
+export const problemOf = async (response: Answer): Promise<ApiProblem> => {
   const { status, statusText, headers } = response;
   const isJson = (headers.get("content-type") ?? "").includes("json");
   const body = objectOf(isJson ? parseJson(await response.text().catch(() => "")) : null);

@@ -19,6 +19,16 @@ export interface ClientOptions {
   readonly onProblem?: ((problem: ApiProblem, path: string) => void) | undefined;
 }
 
+/** What is read of an answer whose content is read whole. */
+export type WholeAnswer = Pick<Response, "status" | "statusText" | "ok" | "type" | "text"> & {
+  readonly headers: Pick<Headers, "get">;
+};
+
+/** Of the function `fetch`, what a call needs. */
+type Fetch<Answer> = (url: string, init: RequestInit) => Promise<Answer>;
+
+export type FetchWhole = Fetch<WholeAnswer>;
+
 export interface CallOptions {
   readonly signal?: AbortSignal | undefined;
 }
@@ -159,12 +169,12 @@ const unreachable = (url: string, error: unknown): ApiProblem => {
 const tooSlow = (afterMs: number): ApiProblem =>
   new ApiProblem({ status: 0, code: "timeout", title: "No answer in time", detail: `No answer within ${afterMs} ms.` });
 
-const redirected = ({ status, headers }: Response): ApiProblem => {
+const redirected = ({ status, headers }: WholeAnswer): ApiProblem => {
   const detail = `The address redirects to ${headers.get("location") ?? "another address"}: use that address.`;
   return new ApiProblem({ status, code: "redirected", title: "Redirected", detail });
 };
 
-const isRedirect = ({ type, status }: Response): boolean =>
+const isRedirect = ({ type, status }: WholeAnswer): boolean =>
   (type as string) === "opaqueredirect" || (status >= 300 && status < 400 && status !== 304);
 
 const notJson = ({ method, path }: Call, status: number, type: string | null): ApiProblem => {
@@ -176,23 +186,29 @@ export class Transport {
   readonly #options: ClientOptions;
   readonly #base: string;
   readonly #fetch: typeof fetch;
+  readonly #fetchWhole: FetchWhole;
 
-  /** @throws TypeError if `url` is no address. */
-  constructor(options: ClientOptions) {
+  /** `fetchWhole`: for answers that are read whole; by default `fetch`. @throws TypeError if `url` is no address. */
+  constructor(options: ClientOptions, fetchWhole?: FetchWhole) {
     this.#options = options;
     this.#base = options.url.replace(/\/+$/, "");
     if (this.#base !== "" && !isAddress(this.#base)) throw new TypeError(`url "${options.url}" ${NOT_AN_ADDRESS}`);
     // Called without `this`, because a browser's fetch refuses any other.
     this.#fetch = options.fetch ?? ((input, init) => fetch(input, init));
+    this.#fetchWhole = fetchWhole ?? this.#fetch;
   }
 
   /** The answer when it begins. @throws ApiProblem if it is not a success. */
-  async response(call: Call): Promise<Response> {
+  response(call: Call): Promise<Response> {
+    return this.#answer(call, this.#fetch);
+  }
+
+  async #answer<Answer extends WholeAnswer>(call: Call, fetch: Fetch<Answer>): Promise<Answer> {
     const { key, retries = DEFAULT_RETRIES, onRetry, onProblem } = this.#options;
     const headers = headersOf(call, key);
     for (let tried = 0; ; tried += 1) {
       try {
-        return await this.#attempt(call, headers);
+        return await this.#attempt(call, headers, fetch);
       } catch (error) {
         if (!(error instanceof ApiProblem)) throw error;
         const ms = pauseMs(error, tried);
@@ -207,7 +223,7 @@ export class Transport {
   }
 
   async json<Answer>(call: Call): Promise<Answer> {
-    const response = await this.response(call);
+    const response = await this.#answer(call, this.#fetchWhole);
     const text = await this.#read(response, call);
     try {
       return JSON.parse(text) as Answer;
@@ -217,14 +233,14 @@ export class Transport {
   }
 
   async text(call: Call): Promise<string> {
-    return this.#read(await this.response(call), call);
+    return this.#read(await this.#answer(call, this.#fetchWhole), call);
   }
 
   async nothing(call: Call): Promise<void> {
     await this.text(call);
   }
 
-  async #attempt(call: Call, headers: Headers): Promise<Response> {
+  async #attempt<Answer extends WholeAnswer>(call: Call, headers: Headers, fetch: Fetch<Answer>): Promise<Answer> {
     const { method, path, query, body, isLong = false, options: { signal } = {} } = call;
     const { timeoutMs = DEFAULT_TIMEOUT_MS } = this.#options;
     const deadline = new AbortController();
@@ -238,7 +254,7 @@ export class Transport {
       ...(isStream(body) ? { duplex: "half" } : {}),
     };
     try {
-      const response = await this.#fetch(this.#base + withQuery(path, query), init);
+      const response = await fetch(this.#base + withQuery(path, query), init);
       if (isRedirect(response)) throw redirected(response);
       if (!response.ok && response.status !== 304) throw await problemOf(response);
       return response;
@@ -252,7 +268,7 @@ export class Transport {
   }
 
   /** The whole body; a body that ends too early counts as no answer. */
-  async #read(response: Response, { options: { signal } = {} }: Call): Promise<string> {
+  async #read(response: WholeAnswer, { options: { signal } = {} }: Call): Promise<string> {
     try {
       return await response.text();
     } catch (error) {
