@@ -36,7 +36,7 @@ export interface Streamed {
 }
 
 /** They take a millisecond or two. */
-const READ_BYTES_A_TURN = 256 * 1024;
+const READ_BYTES_A_TURN = 128 * 1024;
 /** What a read costs at least, in bytes. Few streams of tokens have bytes in the same turn. */
 const LEAST_READ_BYTES = 16 * 1024;
 

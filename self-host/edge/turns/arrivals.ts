@@ -7,7 +7,7 @@ import type { Socket } from "node:net";
 
 const BEGUN_AT_ONCE = 8;
 /** First requests that are read in one turn. */
-const HEARD_AT_ONCE = 8;
+const HEARD_AT_ONCE = 4;
 
 /** Call it before other listeners for connections are added. They wait unread; the server's `maxConnections` bounds them. */
 export const beginFewAtOnce = (server: Server, atOnce: number = BEGUN_AT_ONCE): void => {

@@ -48,27 +48,27 @@ it("one that has ended before its turn is left out, and later ones begin at once
 
 it("those that never ask are held once, however often others ask for the first time", async () => {
   const { arrive, server } = world();
-  const asking = Array.from({ length: 4 * 8 }, arrive);
+  const asking = Array.from({ length: 4 * 4 }, arrive);
   const silent = Array.from({ length: 50 }, arrive);
   while (silent.some(({ resumed }) => resumed.mock.calls.length === 0)) await nextRound();
   for (let turn = 0; turn < 4; turn += 1) {
-    for (const socket of asking.splice(0, 8)) server.emit("request", { socket });
+    for (const socket of asking.splice(0, 4)) server.emit("request", { socket });
     await nextRound();
   }
   for (const { pause } of silent) expect(pause).toHaveBeenCalledOnce();
-  for (let turn = 0; turn < 7; turn += 1) await nextRound();
+  for (let turn = 0; turn < 13; turn += 1) await nextRound();
   for (const { resumed } of silent) expect(resumed).toHaveBeenCalledTimes(2);
 });
 
 it("one that ends while it is held takes nobody's turn", async () => {
   const { arrive, server } = world();
-  const all = Array.from({ length: 8 + 14 }, arrive);
+  const all = Array.from({ length: 4 + 7 }, arrive);
   while (all.some(({ resumed }) => resumed.mock.calls.length === 0)) await nextRound();
-  for (const socket of all.slice(0, 8)) server.emit("request", { socket });
-  const held = all.slice(8);
-  for (const socket of held.slice(0, 6)) socket.emit("close");
+  for (const socket of all.slice(0, 4)) server.emit("request", { socket });
+  const held = all.slice(4);
+  for (const socket of held.slice(0, 3)) socket.emit("close");
   await nextRound();
-  expect(held.map(({ resumed }) => resumed.mock.calls.length)).toEqual([...Array(6).fill(1), ...Array(8).fill(2)]);
+  expect(held.map(({ resumed }) => resumed.mock.calls.length)).toEqual([...Array(3).fill(1), ...Array(4).fill(2)]);
 });
 
 it("a thousand that ask only when all are open are heard a few in each turn", async () => {
@@ -80,7 +80,7 @@ it("a thousand that ask only when all are open are heard a few in each turn", as
     heard.push(Number(url?.slice(1)));
     if (inThisTurn === 0) setImmediate(() => (inThisTurn = 0));
     inThisTurn += 1;
-    expect(inThisTurn).toBeLessThanOrEqual(16);
+    expect(inThisTurn).toBeLessThanOrEqual(8);
   });
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
