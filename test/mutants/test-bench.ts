@@ -78,8 +78,11 @@ export class TestBench {
     this.#vitest.setGlobalTestNamePattern(named);
     const places = files.map((file) => path.join(this.#copy, file));
     const found = await this.#vitest.globTestSpecifications(places);
-    await this.#vitest.runTestSpecifications(found);
-    return outcomeOf(found.flatMap(({ testModule }) => testModule ?? []));
+    const { unhandledErrors } = await this.#vitest.runTestSpecifications(found);
+    const outcome = outcomeOf(found.flatMap(({ testModule }) => testModule ?? []));
+    // Where a process did not start, the modules are as the run before left them.
+    const isCertain = outcome.kind !== "passes" || unhandledErrors.length === 0;
+    return isCertain ? outcome : { kind: "says nothing", said: "a process of its tests failed" };
   }
 
   async close(): Promise<void> {
