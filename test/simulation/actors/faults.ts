@@ -69,10 +69,10 @@ const FRAME_MS = 100;
 
 /** The object sleeps or works on, and its alarm comes when the platform looks. */
 const setClockAhead: Action = async ({ model, shell, viewers }, [span]) => {
-  // One that is on its way counts as lost then, and is tried again beside it.
-  if (shell.receiver.open.size > 0) return;
   // A job that ended is here for many frames, but not once an hour has passed within one.
   if (viewers.length > 0) await shell.advance(FRAME_MS);
+  // One that is on its way counts as lost then, and is tried again beside it.
+  if (shell.receiver.open.size > 0) return;
   const ms = Math.ceil(span * MOST_AHEAD_MS);
   // A worker that waits for a job goes on to wait, and was not silent meanwhile.
   prolong(model.signs, shell.clock.nowAt, ms);
