@@ -18,7 +18,7 @@ import { packTexts } from "./history/pack-texts.ts";
 import { pruneJobs, pruneScheduleRuns, pruneTexts } from "./history/retention.ts";
 import { MAX_OVERDUE, overdueTenants, tenantNamed } from "./history/tenants.ts";
 import { meteredDatabase } from "./metered-database.ts";
-import { isSyncHalted, learnCatalog } from "./tenant/tenant-administration.ts";
+import { learnCatalog } from "./tenant/tenant-administration.ts";
 import { tenantObject } from "./tenant/tenant-object.ts";
 
 /** Limits of one invocation on the Paid plan. */
@@ -59,6 +59,14 @@ const SCHEDULE_RUNS_KEPT_MS = 90 * DAY_MS;
 /** Well below what one statement can delete; the next minute continues. */
 const PRUNED_AT_A_TIME = 5_000;
 
+/** A tenant's object, for a request to it. */
+const objectsIn =
+  (env: Env, allowance: Allowance): ((tenant: string) => Promise<ReturnType<typeof tenantObject>>) =>
+  async (tenant) => {
+    allowance.spendRequest();
+    return tenantObject(env, await tenantNamed(env.DB, tenant));
+  };
+
 const prune = async (env: Env, allowance: Allowance): Promise<void> => {
   const nowAt = Date.now();
   await pruneHistory(env.DB, nowAt - CATALOG_HISTORY_KEPT_MS, PRUNED_AT_A_TIME);
@@ -66,10 +74,7 @@ const prune = async (env: Env, allowance: Allowance): Promise<void> => {
   const share = readShare(env.SERVICE_SHARE);
   const isOurs = (tenant: string): boolean => isInShare(tenant, share);
   await pruneTexts(env.DB, nowAt, { allowance, isOurs });
-  const objectOf = async (tenant: string) => {
-    allowance.spendRequest();
-    return tenantObject(env, await tenantNamed(env.DB, tenant));
-  };
+  const objectOf = objectsIn(env, allowance);
   await pruneJobs(env.DB, nowAt, {
     allowance,
     archive: archiveOf(env),
@@ -87,14 +92,14 @@ const syncCatalog = async (env: Env, allowance: Allowance): Promise<void> => {
   if (!isCatalogSyncOn(env.SERVICE_CATALOG_SYNC)) return;
   const share = readShare(env.SERVICE_SHARE);
   const spend = (): void => allowance.spendRequest();
+  const objectOf = objectsIn(env, allowance);
+  const sealedKeyOf = async (tenant: string, provider: string): Promise<string | null> =>
+    (await objectOf(tenant)).sealedKey(provider);
   await syncDueSubscriptions({
-    ...openCatalog(env, env.DB, Date.now, auditStatement, spend),
+    ...openCatalog(env, env.DB, Date.now, auditStatement, sealedKeyOf, spend),
     allowance,
     isOurs: (tenant) => isInShare(tenant, share),
-    mayRun: async (tenant) => {
-      spend();
-      return !(await isSyncHalted(env, await tenantNamed(env.DB, tenant)));
-    },
+    mayRun: async (tenant) => !(await (await objectOf(tenant)).isSyncHalted()),
     onChanged: async (tenant, report) => {
       spend();
       await learnCatalog(env, await tenantNamed(env.DB, tenant), await providerReport(env.DB, tenant, report.provider));

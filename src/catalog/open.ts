@@ -5,32 +5,56 @@ import type { AuditEntry } from "../../domain/words/event.ts";
 import { loadProviders, type ProviderSet } from "./providers.ts";
 import type { SyncTools } from "./sync.ts";
 import { isPrivateAddress } from "./url-policy.ts";
-import { vaultConnector } from "./vault/connector.ts";
+import { type VaultConnector, vaultConnector } from "./vault/connector.ts";
 import { openSecrets } from "./vault/open.ts";
+import type { SecretSource } from "./vault/secret-source.ts";
+import { tenantSecrets } from "./vault/tenant-secrets.ts";
 
 export interface CatalogBindings {
   readonly SERVICE_CATALOG_FILES?: string;
   readonly SERVICE_CATALOG_LOCAL?: string;
   readonly LOCAL_NETWORK?: Fetcher;
+  readonly SERVICE_SIGNING_SECRET?: string;
 }
+
+/** A tenant's own key of a provider, as it is stored; null if it has none. */
+export type SealedKeyOf = (tenant: string, provider: string) => Promise<string | null>;
 
 export const openCatalog = (
   env: CatalogBindings,
   db: D1Database,
   now: () => number,
   audit: (db: D1Database, tenant: string, entry: AuditEntry) => D1PreparedStatement,
+  sealedKeyOf: SealedKeyOf,
+  onRequest?: () => void,
+): SyncTools => ({
+  db,
+  providers: providersOf(env),
+  now,
+  audit: (tenant, entry) => audit(db, tenant, entry),
+  // A list costs the operator nothing: every tenant may read it with the operator's key.
+  connectorOf: (tenant) =>
+    openVault(env, tenant, true, (provider) => sealedKeyOf(tenant, provider), onRequest).connector,
+});
+
+/** A tenant's way to provider keys: its own, else the operator's if they are lent to it. */
+export const openVault = (
+  env: CatalogBindings,
+  tenant: string,
+  isLent: boolean,
+  sealedKey: (provider: string) => Promise<string | null>,
   onRequest: () => void = () => undefined,
-): SyncTools => {
-  const fetch = networkOf(env.LOCAL_NETWORK, onRequest);
-  // Provider keys have names of their own (PROVIDER_<NAME>_KEY), which no interface can list.
-  const source = openSecrets(env as unknown as Readonly<Record<string, unknown>>, { fetch, now });
-  return {
-    db,
-    providers: providersOf(env),
-    now,
-    audit: (tenant, entry) => audit(db, tenant, entry),
-    connector: vaultConnector({ source, fetch, now }),
-  };
+): { readonly source: SecretSource; readonly connector: VaultConnector } => {
+  const tools = { fetch: networkOf(env.LOCAL_NETWORK, onRequest), now: Date.now };
+  const source = tenantSecrets({
+    tenant,
+    signingSecret: env.SERVICE_SIGNING_SECRET ?? "",
+    // Provider keys have names of their own (PROVIDER_<NAME>_KEY), which no interface can list.
+    operators: openSecrets(env as unknown as Readonly<Record<string, unknown>>, tools),
+    mayUseOperators: isLent,
+    sealedKey,
+  });
+  return { source, connector: vaultConnector({ source, ...tools }) };
 };
 
 /**

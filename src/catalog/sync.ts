@@ -20,7 +20,8 @@ import { giveBackLease, type HeldSubscription, isLeaseHeld, leaseFence, takeLeas
 import type { VaultConnector } from "./vault/connector.ts";
 
 export interface SyncTools extends CatalogTools {
-  readonly connector: VaultConnector;
+  /** With the tenant's own keys, else the operator's. */
+  readonly connectorOf: (tenant: string) => VaultConnector;
   readonly budget?: ListBudget;
 }
 
@@ -51,7 +52,8 @@ const refusal = async (db: D1Database, tenant: string, id: string): Promise<Resu
 
 const list = async (tools: SyncTools, held: HeldSubscription): Promise<Listing> => {
   const provider = tools.providers.get(held.provider);
-  if (provider !== undefined) return listModels(tools.connector, provider, held.syncUrl, tools.budget ?? LIST_BUDGET);
+  const connector = tools.connectorOf(held.tenant);
+  if (provider !== undefined) return listModels(connector, provider, held.syncUrl, tools.budget ?? LIST_BUDGET);
   const detail = "this installation has no provider file for it any more";
   return { ok: false, failure: { detail, isRetryable: false, retryAfterMs: 0 } };
 };

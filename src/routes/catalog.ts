@@ -42,6 +42,7 @@ import { unwrap } from "../http/refused.ts";
 import { asks } from "../tenant/asks.ts";
 import { callTenant } from "../tenant/tenant.ts";
 import { learnCatalog, tellOfSubscriptions } from "../tenant/tenant-administration.ts";
+import { tenantObject } from "../tenant/tenant-object.ts";
 
 const BASE = { tag: "Catalog" } as const;
 const ONE = { ...BASE, path: "/catalog/subscriptions/{id}", params: subscriptionIdParam } as const;
@@ -56,7 +57,10 @@ const presented =
     return isCatalogSyncOn(env.SERVICE_CATALOG_SYNC) ? shown : { ...shown, next_sync_at: null };
   };
 
-const catalogTools = (env: Env, token: TokenFacts) => openCatalog(env, historyOf(env, token), Date.now, auditStatement);
+const catalogTools = (env: Env, token: TokenFacts) =>
+  openCatalog(env, historyOf(env, token), Date.now, auditStatement, (_, provider) =>
+    tenantObject(env, token).sealedKey(provider),
+  );
 
 const mayRead = async (c: AppContext, token: TokenFacts): Promise<void> => {
   unwrap(await callTenant(c.env, token, "authorizeAdmin", null));

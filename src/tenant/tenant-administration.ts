@@ -107,5 +107,3 @@ export const learnCatalog = async (env: Env, name: TenantName, report: CatalogRe
 export const tellOfSubscriptions = async (env: Env, name: TenantName): Promise<void> => {
   await withTenant(env, name, true, async (stub) => ok(await stub.noteSubscriptions()));
 };
-
-export const isSyncHalted = (env: Env, name: TenantName): Promise<boolean> => tenantObject(env, name).isSyncHalted();

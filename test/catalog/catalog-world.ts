@@ -55,7 +55,7 @@ export async function catalogWorld(): Promise<CatalogWorld> {
       db
         .prepare("INSERT INTO test_audit VALUES (?1, ?2)")
         .bind(owner, JSON.stringify({ tenant: owner, action, actor: actor.name, target, detail })),
-    connector: vaultConnector({ source, fetch, now: () => clock.now }),
+    connectorOf: () => vaultConnector({ source, fetch, now: () => clock.now }),
   };
   const world: CatalogWorld = {
     db,

@@ -27,7 +27,13 @@ afterEach(() => {
 
 const audit = (db: D1Database) => db.prepare("SELECT 1");
 const open = (bindings: Record<string, unknown>) =>
-  openCatalog(bindings as unknown as CatalogBindings, DB, () => 0, audit);
+  openCatalog(
+    bindings as unknown as CatalogBindings,
+    DB,
+    () => 0,
+    audit,
+    async () => null,
+  );
 
 describe("the catalog of an installation", () => {
   it("finds its keys and its own providers in what is bound", async () => {
@@ -44,15 +50,15 @@ describe("the catalog of an installation", () => {
     });
     const house = tools.providers.get("house");
     if (house === undefined) throw new Error("no house");
-    await listModels(tools.connector, house, null);
+    await listModels(tools.connectorOf("t"), house, null);
     expect(reached).toEqual(["outside https://models.house.example/list Bearer sk-house"]);
   });
 
   it("goes to a local runtime by the private network, and to nobody else", async () => {
-    const { connector } = open({ LOCAL_NETWORK, PROVIDER_ACME_KEY: "sk-acme" });
+    const { connectorOf } = open({ LOCAL_NETWORK, PROVIDER_ACME_KEY: "sk-acme" });
     const runtime = { ...acme, local: true, list_url: "http://127.0.0.1:11434/v1/models" };
-    expect(await listModels(connector, runtime, null)).toMatchObject({ ok: true });
-    expect(await listModels(connector, acme, null)).toMatchObject({ ok: true });
+    expect(await listModels(connectorOf("t"), runtime, null)).toMatchObject({ ok: true });
+    expect(await listModels(connectorOf("t"), acme, null)).toMatchObject({ ok: true });
     expect(reached).toEqual([
       "inside http://127.0.0.1:11434/v1/models",
       "outside https://api.acme.example/v1/models Bearer sk-acme",
@@ -69,8 +75,8 @@ describe("the catalog of an installation", () => {
   });
 
   it("where there is no private network uses the one it has", async () => {
-    const { connector } = open({});
-    await listModels(connector, { ...acme, local: true, list_url: "http://127.0.0.1:11434/v1/models" }, null);
+    const { connectorOf } = open({});
+    await listModels(connectorOf("t"), { ...acme, local: true, list_url: "http://127.0.0.1:11434/v1/models" }, null);
     expect(reached).toEqual(["outside http://127.0.0.1:11434/v1/models null"]);
   });
 });

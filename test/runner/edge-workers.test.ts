@@ -75,6 +75,17 @@ describe("the fleet", () => {
     await eventually(async () => expect(await reason()).toBe(null));
   });
 
+  test("takes the models that the catalog lists, which is read with the tenant's own key", async () => {
+    await hosted.api("PUT", "/config", { providers: { acme: { edge: { enabled: true } } } });
+    const { id } = await hosted.api("POST", "/catalog/subscriptions", { provider: "acme" });
+    expect(await hosted.status("POST", `/catalog/subscriptions/${id}/sync`)).toBe(200);
+    const asked = hosted.acme.asked.filter(({ path }) => path === "/v1/models").at(-1);
+    expect(asked?.headers.authorization).toBe(`Bearer ${KEY}`);
+    await eventually(async () => expect((await hosted.worker("edge-acme-0")).models).toEqual(["m1", "m2"]));
+    await hosted.api("DELETE", `/catalog/subscriptions/${id}`);
+    await hosted.enable();
+  });
+
   test("has a bound on its provider keys: only providers of the catalog have one", async () => {
     expect(await hosted.status("PUT", "/api/provider-keys/nobody", { key: KEY })).toBe(404);
     expect(await hosted.status("PUT", "/api/provider-keys/acme", { key: "two words" })).toBe(400);
