@@ -34,7 +34,7 @@ export const preflight = (c: AppContext): Response =>
     status: 204,
     headers: {
       "access-control-allow-origin": c.req.header("origin") ?? "*",
-      "access-control-allow-methods": "GET, POST",
+      "access-control-allow-methods": "GET, POST, DELETE",
       "access-control-allow-headers": c.req.header("access-control-request-headers") ?? "authorization, content-type",
       "access-control-max-age": "600",
       vary: "origin, access-control-request-headers",

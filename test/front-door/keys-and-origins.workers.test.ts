@@ -38,6 +38,8 @@ describe("a page of another origin", () => {
     const preflight = await exports.default.fetch(`https://signalbox.test${CHAT}`, asking);
     expect([preflight.status, readerOf(preflight)]).toEqual([204, ORIGIN]);
     expect(preflight.headers.get("access-control-allow-headers")).toBe("x-api-key");
+    // Clients in browsers delete stored responses and files.
+    expect(preflight.headers.get("access-control-allow-methods")).toBe("GET, POST, DELETE");
   });
 });
 
