@@ -29,7 +29,8 @@ class ChunkAssembly implements Assembly {
     }
     const chunk = parseJson(data);
     if (!isObject(chunk)) return NOT_JSON;
-    if (chunk.error !== undefined && chunk.error !== null) return { kind: "error", error: chunk };
+    // Older releases of vLLM write their error as the chunk itself, and `[DONE]` after it.
+    if (chunk.error != null || chunk.object === "error") return { kind: "error", error: chunk };
     const { choices, object: _object, __proto__: _, ...head } = chunk;
     for (const [field, value] of Object.entries(head)) if (value !== null) this.#head[field] = value;
     const rows = Array.isArray(choices) ? choices.filter(isObject) : [];
@@ -52,9 +53,11 @@ class ChunkAssembly implements Assembly {
     return isFinished || hasContent(objectOf(delta)) || (typeof rest.text === "string" && rest.text !== "");
   }
 
+  /** Some runtimes give no reason, and some no `[DONE]`: either is their own end. */
   isWhole(): boolean {
     const choices = [...this.#choices.values()];
-    return choices.length > 0 && choices.every(({ finish_reason: reason }) => reason !== undefined);
+    const isEnded = this.#isDone || choices.every(({ finish_reason: reason }) => reason !== undefined);
+    return choices.length > 0 && isEnded;
   }
 
   isCounted(): boolean {

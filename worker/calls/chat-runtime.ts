@@ -1,7 +1,7 @@
 // A model runtime on top of a backend: chooses the model, calls it, and returns the outcome. An ordinary job becomes
 // one streamed chat; a job of the front door is sent as its client wrote it.
 
-import { isObject, objectOf, parseJson } from "../../contract/text/json-object.ts";
+import { isObject, type JsonObject, objectOf, parseJson } from "../../contract/text/json-object.ts";
 import type { Api } from "../../contract/words/values.ts";
 import { writeEvent } from "../apis/sse.ts";
 import type { Backend } from "./backend.ts";
@@ -18,6 +18,7 @@ import {
   type Runtime,
   type Task,
 } from "./runtime.ts";
+import { BROKEN_OFF } from "./stream-reader.ts";
 
 const MAX_NAMED_MODELS = 5;
 /** A proxy's or another service's JSON must not pass for an empty answer. */
@@ -71,6 +72,8 @@ const runChat = async (runtime: ChatRuntimeOptions, task: Task, run: RunOptions)
   const { ok: _ok, result: whole, ...spent } = outcome;
   const result = plainResult(whole);
   if (result === null) return failed(classifyFailure({ body: NO_CHAT }, Date.now()), spent);
+  // Nobody has seen a part of it: it is asked for again.
+  if (result.finish_reason === null) return failed(BROKEN_OFF, spent);
   const told: Outcome = { ok: true, result, ...spent };
   return runtime.checksAnswer ? checkAnswer(choice.model, told) : told;
 };
@@ -92,7 +95,7 @@ const plainText = (content: unknown): string => {
 };
 
 /** An ordinary job's result: the text or the tool calls, and why the answer ended. Null: this is no chat's answer. */
-const plainResult = (completion: unknown): unknown => {
+const plainResult = (completion: unknown): JsonObject | null => {
   const { choices, model } = objectOf(completion);
   const [choice] = Array.isArray(choices) ? choices : [];
   if (!isObject(choice)) return null;

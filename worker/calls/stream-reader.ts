@@ -22,7 +22,7 @@ export type Reading = {
   explain: (failure: { body?: unknown }) => JobFailure;
 };
 
-const BROKEN_OFF: JobFailure = {
+export const BROKEN_OFF: JobFailure = {
   code: "runtime_unreachable",
   message: "The runtime's answer broke off before its end",
   retryable: true,

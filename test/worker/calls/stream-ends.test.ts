@@ -1,0 +1,41 @@
+import { describe, expect, test } from "vitest";
+import { event } from "../runtimes/fake-runtime.ts";
+import { local, openai, run, serve } from "./chat-fixture.ts";
+
+const chunk = (content: string, finish_reason: string | null = null) =>
+  event({ id: "c1", model: "m1", choices: [{ index: 0, delta: { content }, finish_reason }] });
+const DONE = event("[DONE]");
+const INPUT = { model: "m1", stream: true, messages: [{ role: "user", content: "hi" }] };
+
+const streamed = async (body: string[]) => {
+  const server = await serve(openai(["m1"], () => ({ body })));
+  const emitted: string[] = [];
+  const emit = (events: readonly string[]) => void emitted.push(...events);
+  const outcome = await run(local("vllm", server.url), { api: "chat/completions", input: INPUT }, { emit });
+  return { outcome, events: emitted.join("") };
+};
+
+describe("a stream that its runtime ends", () => {
+  test.each([
+    ["without a reason", [chunk("Hel"), chunk("lo"), DONE]],
+    ["without [DONE]", [chunk("Hel"), chunk("lo", "stop")]],
+  ])("%s is whole, for its client and for its job", async (_what, body) => {
+    const { outcome, events } = await streamed(body);
+    expect(outcome).toMatchObject({ ok: true, result: { choices: [{ message: { content: "Hello" } }] } });
+    expect(events.match(/\[DONE\]/g)).toHaveLength(1);
+  });
+
+  test("without either is not, nor one that says nothing", async () => {
+    const { outcome, events } = await streamed([chunk("Hel")]);
+    expect(outcome).toMatchObject({ ok: false, error: { code: "runtime_unreachable" } });
+    expect(events).not.toContain("[DONE]");
+    expect((await streamed([DONE])).outcome.ok).toBe(false);
+  });
+
+  test("with an error that is a chunk of its own is one, though [DONE] follows", async () => {
+    const error = { object: "error", message: "the engine died", type: "InternalServerError", code: 500 };
+    const { outcome, events } = await streamed([chunk("Hel"), event(error), DONE]);
+    expect(outcome).toMatchObject({ ok: false, error: { message: expect.stringContaining("the engine died") } });
+    expect(events).not.toContain("[DONE]");
+  });
+});
