@@ -1,6 +1,7 @@
 // The cursor of a list: its sorting, and the last job's place in it.
 
 import * as z from "zod";
+import { base64Url } from "../../contract/text/base64.ts";
 import { invalid } from "../../domain/words/refusal.ts";
 import { Refused } from "../http/refused.ts";
 
@@ -13,10 +14,7 @@ export interface PlaceInList {
 }
 
 export const writeCursor = (sort: string, { value, id }: PlaceInList): string =>
-  btoa(JSON.stringify([sort, value, id]))
-    .replaceAll("+", "-")
-    .replaceAll("/", "_")
-    .replaceAll("=", "");
+  base64Url(new TextEncoder().encode(JSON.stringify([sort, value, id])));
 
 export const readCursor = (sort: string, text: string): PlaceInList => {
   const parsed = cursor.safeParse(decoded(text));

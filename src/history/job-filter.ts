@@ -2,7 +2,7 @@
 // status, worker, words), newest or oldest first; or row by row of another one. User text is never part
 // of a pattern: it is in hexadecimal digits or a quoted word, and the beginning of an id is a range.
 
-import { type JobFilter, type jobFilter, metadataOf } from "../../contract/jobs/job-list.ts";
+import { type JobFilter, type jobFilter, MAX_COUNTED, metadataOf } from "../../contract/jobs/job-list.ts";
 import { fromIso } from "../../contract/words/field.ts";
 import { searchTermsOf } from "../../domain/job/search.ts";
 import { hexOf } from "../../domain/words/hex.ts";
@@ -61,16 +61,24 @@ const errorCode = (value: string): Condition => ({
 
 const rowOnly = (sql: Condition["sql"]): Condition => ({ term: null, sql });
 
-const IS_UNPRICED = `EXISTS (SELECT 1 FROM attempts
-  WHERE attempts.tenant = ?1 AND attempts.job_id = jobs.id AND attempts.nano_usd IS NULL)`;
-
-const ARE_UNPRICED = `jobs.seq IN (SELECT known.seq FROM attempts AS told INDEXED BY attempts_unpriced
-  CROSS JOIN jobs AS known ON known.tenant = ?1 AND known.id = told.job_id
-  WHERE told.tenant = ?1 AND told.nano_usd IS NULL)`;
-
-/** When the cost counts the job as unpriced; null if never. */
-const UNPRICED_AT = `(SELECT at FROM attempts
+/** Of a job's first attempt without a price; nothing if it has none. */
+const ofUnpriced = (column: string): string => `(SELECT ${column} FROM attempts
   WHERE attempts.tenant = ?1 AND attempts.job_id = jobs.id AND attempts.nano_usd IS NULL ORDER BY lease LIMIT 1)`;
+
+/** When the cost counts the job as unpriced. */
+const UNPRICED_AT = ofUnpriced("at");
+
+const UNPRICED = {
+  from: "attempts AS told INDEXED BY attempts_unpriced",
+  where: "told.tenant = ?1 AND told.nano_usd IS NULL",
+  bindings: [],
+};
+
+/** Their jobs, each once, in the order of their ids, which is that of their creation. */
+const UNPRICED_JOBS = {
+  from: `${UNPRICED.from} CROSS JOIN jobs ON jobs.tenant = ?1 AND jobs.id = told.job_id`,
+  where: `${UNPRICED.where} AND told.lease = ${ofUnpriced("lease")}`,
+};
 
 type JobFilterName = keyof typeof jobFilter.shape;
 
@@ -90,7 +98,7 @@ const PARTS = {
   until: (value) => rowOnly((bind, plus) => `${plus}jobs.created_at < ${bind(fromIso(value))}`),
   unpriced_since: (value) => rowOnly((bind) => `${UNPRICED_AT} >= ${bind(fromIso(value))}`),
   unpriced_until: (value) => rowOnly((bind) => `${UNPRICED_AT} < ${bind(fromIso(value))}`),
-  unpriced: (value) => rowOnly(() => `${value === "true" ? "" : "NOT "}${IS_UNPRICED}`),
+  unpriced: (value) => rowOnly(() => `${value === "true" ? "" : "NOT "}EXISTS ${ofUnpriced("1")}`),
 } as const satisfies Record<Exclude<JobFilterName, "q">, (value: string) => Condition>;
 
 const conditionsOf = (filter: JobFilter): Condition[] => [
@@ -105,9 +113,10 @@ const conditionsOf = (filter: JobFilter): Condition[] => [
 const boundsOf = ({ since, until }: JobFilter, bind: Bind): string[] => {
   const place = (past: string, value: string, order: string): string =>
     `(SELECT seq FROM jobs WHERE tenant = ?1 AND created_at ${past} ${bind(fromIso(value))} ORDER BY ${order} LIMIT 1)`;
-  const first = since === undefined ? [] : [place(">=", since, "created_at, seq")];
-  const last = until === undefined ? [] : [place("<", until, "created_at DESC, seq DESC")];
-  return [...first.map((seq) => `job_terms.rowid >= ${seq}`), ...last.map((seq) => `job_terms.rowid <= ${seq}`)];
+  return [
+    ...(since === undefined ? [] : [`job_terms.rowid >= ${place(">=", since, "created_at, seq")}`]),
+    ...(until === undefined ? [] : [`job_terms.rowid <= ${place("<", until, "created_at DESC, seq DESC")}`]),
+  ];
 };
 
 const wordsOf = ({ q }: JobFilter): string[] => (q === undefined ? [] : searchTermsOf(q));
@@ -121,14 +130,14 @@ const idRange = (q: string, bind: Bind): string => {
   return `SELECT seq FROM jobs WHERE tenant = ?1 AND id >= ${beginning} AND id < ${beginning} || '${PAST_IDS}'`;
 };
 
-/** More are found as soon by reading jobs in the list's order. */
-const FEW_UNPRICED = 10_000;
-
-const hasFewUnpriced = async (db: D1Database, tenant: string, { unpriced }: JobFilter): Promise<boolean> => {
-  if (unpriced !== "true") return false;
-  const some = `SELECT 1 FROM attempts INDEXED BY attempts_unpriced WHERE tenant = ?1 AND nano_usd IS NULL LIMIT ${FEW_UNPRICED + 1}`;
-  const counted = await db.prepare(`SELECT COUNT(*) AS many FROM (${some})`).bind(tenant).first<number>("many");
-  return (counted ?? 0) <= FEW_UNPRICED;
+/** How many jobs match, as `total`; stops counting one above the limit. */
+export const countOf = (
+  db: D1Database,
+  tenant: string,
+  { from, where, bindings }: Omit<JobSelection, "counted">,
+): D1PreparedStatement => {
+  const some = `SELECT 1 FROM ${from} WHERE ${where} LIMIT ${MAX_COUNTED + 1}`;
+  return db.prepare(`SELECT COUNT(*) AS total FROM (${some})`).bind(tenant, ...bindings);
 };
 
 /** Whether a search is also the beginning of a job's id: then the index alone does not find all. */
@@ -145,8 +154,9 @@ const findsIds = async (db: D1Database, tenant: string, { q }: JobFilter): Promi
 };
 
 /**
- * `ids`: by what a search found, which may be beginnings of ids. `unpriced`: by the attempts without a price. `rows`: by
- * whichever index of jobs fits. `order`: as the list is ordered by another value than creation, until there are enough.
+ * `ids`: by what a search found, which may be beginnings of ids. `unpriced`: by the attempts without a price, which have
+ * an index of their own. `rows`: by whichever index of jobs fits. `order`: as the list is ordered by another value than
+ * creation, until there are enough.
  */
 export type Lead = "index" | "ids" | "unpriced" | "rows" | "order";
 
@@ -158,12 +168,15 @@ export interface Way {
 }
 
 export const wayTo = async (db: D1Database, tenant: string, filter: JobFilter): Promise<Way> => {
-  const [isByUnpriced, hasIds, words] = await Promise.all([
-    hasFewUnpriced(db, tenant, filter),
-    findsIds(db, tenant, filter),
-    inIndex(db, wordsOf(filter)),
-  ]);
-  return { lead: isByUnpriced ? "unpriced" : leadKnowing(filter, hasIds), words };
+  const [hasIds, words] = await Promise.all([findsIds(db, tenant, filter), inIndex(db, wordsOf(filter))]);
+  const way: Way = { lead: leadKnowing(filter, hasIds), words };
+  const { unpriced, ...others } = filter;
+  if (unpriced !== "true") return way;
+  const areMany = async (counted: Omit<JobSelection, "counted">): Promise<boolean> =>
+    ((await countOf(db, tenant, counted).first<number>("total")) ?? 0) > MAX_COUNTED;
+  // Of the fewer, each job is looked at.
+  const isByOthers = (await areMany(UNPRICED)) && !(await areMany(selectionOf(tenant, others, way).counted));
+  return isByOthers ? way : { ...way, lead: "unpriced" };
 };
 
 /** Whether the index knows anything of what a filter requires. */
@@ -171,9 +184,6 @@ const leadKnowing = (filter: JobFilter, hasIds: boolean): Lead => {
   if (filter.q !== undefined && (hasIds || wordsOf(filter).length === 0)) return "ids";
   return filter.q !== undefined || conditionsOf(filter).some(({ term }) => term !== null) ? "index" : "rows";
 };
-
-/** Led by the numbers of rows, in no order of the list. */
-export const isByNumbers = (lead: Lead): boolean => lead === "ids" || lead === "unpriced";
 
 export const selectionOf = (tenant: string, filter: JobFilter, { lead, words }: Way): JobSelection => {
   const bindings: (string | number)[] = [];
@@ -185,11 +195,11 @@ export const selectionOf = (tenant: string, filter: JobFilter, { lead, words }: 
   const query = [...known, ...words].join(" AND ");
   if (lead !== "index") {
     const plus = lead === "rows" ? "" : "+";
-    const isOfTenant = `${isByNumbers(lead) ? "+" : ""}jobs.tenant = ?1`;
+    const ofTenant = { from: "jobs", where: `${lead === "ids" ? "+" : ""}jobs.tenant = ?1` };
     const searched = filter.q === undefined ? [] : [foundRows(filter.q, words.length === 0 ? null : query, lead, bind)];
-    const where = [...conditions.map(({ sql }) => sql(bind, plus)), ...searched];
-    const first = lead === "unpriced" ? [ARE_UNPRICED] : [];
-    const selected = { from: "jobs", where: [...first, isOfTenant, ...where].join(" AND "), bindings };
+    const { from, where } = lead === "unpriced" ? UNPRICED_JOBS : ofTenant;
+    const asked = conditions.map(({ sql }) => sql(bind, plus));
+    const selected = { from, where: [where, ...asked, ...searched].join(" AND "), bindings };
     return { ...selected, counted: selected };
   }
   const isFound = `job_terms MATCH ${bind(query)}`;
@@ -207,5 +217,5 @@ export const selectionOf = (tenant: string, filter: JobFilter, { lead, words }: 
 const foundRows = (q: string, query: string | null, lead: Lead, bind: Bind): string => {
   const byId = idRange(q, bind);
   const byWords = query === null ? "" : `SELECT rowid FROM job_terms WHERE job_terms MATCH ${bind(query)} UNION ALL `;
-  return `${isByNumbers(lead) ? "" : "+"}jobs.seq IN (${byWords}${byId})`;
+  return `${lead === "ids" ? "" : "+"}jobs.seq IN (${byWords}${byId})`;
 };

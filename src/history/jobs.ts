@@ -10,7 +10,7 @@ import type { Json } from "../../domain/words/json.ts";
 import { invalid } from "../../domain/words/refusal.ts";
 import { Refused } from "../http/refused.ts";
 import { type PlaceInList, readCursor, writeCursor } from "./job-cursor.ts";
-import { isByNumbers, type JobSelection, selectionOf, type Way, wayTo } from "./job-filter.ts";
+import { countOf, selectionOf, type Way, wayTo } from "./job-filter.ts";
 import { shortTextColumns, TEXT_COLUMNS, TEXTS_OF_JOBS, type TextsRow, withTexts } from "./job-texts.ts";
 import { readPage } from "./page.ts";
 import { readHistory } from "./store.ts";
@@ -110,23 +110,16 @@ interface Listed {
 const readListed = async (db: D1Database, tenant: string, query: JobListQuery): Promise<Listed> => {
   const way = await wayTo(db, tenant, query);
   const { lead } = way;
-  const selection = selectionOf(tenant, query, way);
-  const count = countStatement(db, tenant, selection);
+  const count = countOf(db, tenant, selectionOf(tenant, query, way).counted);
   if (query.count_only !== undefined) return { rows: [], total: (await count.first<number>("total")) ?? 0 };
   const isByCreation = sortOf(query) === "created_at";
   const hasSpan = query.since !== undefined || query.until !== undefined;
-  const isSortedIfFew = isByNumbers(lead) || (!isByCreation && (lead === "index" || hasSpan));
+  const isSortedIfFew = lead === "ids" || (!isByCreation && (placeOf(lead) !== null || hasSpan));
   if (!isSortedIfFew) return readPage<ListedRow>(db, pageStatement(db, tenant, query, way), count);
   const total = (await count.first<number>("total")) ?? 0;
   const isMany = total > MAX_COUNTED;
   const page = pageStatement(db, tenant, query, isMany ? { ...way, lead: isByCreation ? "rows" : "order" } : way);
   return { rows: (await page.all<ListedRow>()).results, total };
-};
-
-/** How many jobs match; stops counting one above the limit. */
-const countStatement = (db: D1Database, tenant: string, { counted: { from, where, bindings } }: JobSelection) => {
-  const some = `SELECT 1 FROM ${from} WHERE ${where} LIMIT ${MAX_COUNTED + 1}`;
-  return db.prepare(`SELECT COUNT(*) AS total FROM (${some})`).bind(tenant, ...bindings);
 };
 
 const sortOf = ({ sort }: JobListQuery): JobSort => sort.replace("-", "") as JobSort;
@@ -136,6 +129,11 @@ const SORT_COLUMNS: Readonly<Record<JobSort, string>> = {
   finished_at: "jobs.finished_at",
   cost_usd: "jobs.cost_nano_usd",
 };
+
+/** What a lead has jobs in the order of, which is that of their creation; null: the list's order leads. */
+const placeOf = (lead: Way["lead"]): string | null =>
+  lead === "index" ? "job_terms.rowid" : lead === "unpriced" ? BY_ID : null;
+const BY_ID = "told.job_id";
 
 /** Row numbers grow with a tenant's jobs, so they order what is equal; the index has no other order. */
 const orderOf = (query: JobListQuery, column: string | null, place: string): string => {
@@ -151,18 +149,18 @@ const pageStatement = (db: D1Database, tenant: string, query: JobListQuery, way:
   const selection = selectionOf(tenant, query, way);
   const bindings = [...selection.bindings];
   const bind = (value: string | number): string => `?${bindings.push(value) + 1}`;
-  const from = query.cursor === undefined ? null : readCursor(query.sort, query.cursor);
-  const after = from === null ? "" : `AND ${afterPlace(from, query, lead, bind)}`;
-  const texts = shortTextColumns(bind(query.max_chars), bind(Math.max(query.max_chars, NULL.length)));
   const column = SORT_COLUMNS[sortOf(query)];
-  const isByIndex = lead === "index" && sortOf(query) === "created_at";
-  const order = isByIndex ? orderOf(query, null, "job_terms.rowid") : orderOf(query, column, "jobs.seq");
+  const place = sortOf(query) === "created_at" ? placeOf(lead) : null;
+  const after =
+    query.cursor === undefined ? "" : `AND ${afterPlace(readCursor(query.sort, query.cursor), query, place, bind)}`;
+  const texts = shortTextColumns(bind(query.max_chars), bind(Math.max(query.max_chars, NULL.length)));
+  const order = place === null ? orderOf(query, column, "jobs.seq") : orderOf(query, null, place);
   const sql = `SELECT ${ARCHIVED_COLUMNS}, sorted_by, ${texts}
     FROM (SELECT jobs.seq AS place, ${column} AS sorted_by FROM ${selection.from}
           WHERE ${selection.where} ${after} ORDER BY ${order}
           LIMIT ${bind(query.limit + 1)} OFFSET ${bind(query.offset)}) AS listed
       CROSS JOIN jobs ON jobs.seq = listed.place ${TEXTS_OF_JOBS}
-    ORDER BY ${orderOf(query, isByIndex ? null : "sorted_by", "place")}`;
+    ORDER BY ${orderOf(query, place === null ? "sorted_by" : null, "place")}`;
   return db.prepare(sql).bind(tenant, ...bindings);
 };
 
@@ -170,21 +168,22 @@ const pageStatement = (db: D1Database, tenant: string, query: JobListQuery, way:
 const afterPlace = (
   { value, id }: PlaceInList,
   query: JobListQuery,
-  lead: Way["lead"],
+  place: string | null,
   bind: (value: string | number) => string,
 ): string => {
   const isAscending = query.sort.startsWith("-");
   const past = isAscending ? ">" : "<";
   const column = SORT_COLUMNS[sortOf(query)];
-  const place = isAscending
+  if (place === BY_ID) return `${place} ${past} ${bind(id)}`;
+  const seq = isAscending
     ? `COALESCE((SELECT seq FROM jobs WHERE tenant = ?1 AND id <= ${bind(id)} ORDER BY id DESC LIMIT 1), 0)`
     : `COALESCE((SELECT seq FROM jobs WHERE tenant = ?1 AND id >= ${bind(id)} ORDER BY id LIMIT 1), ${LAST_PLACE})`;
-  if (lead === "index" && sortOf(query) === "created_at") return `job_terms.rowid ${past} ${place}`;
-  if (value === null) return `${column} IS NULL AND jobs.seq ${past} ${place}`;
+  if (place !== null) return `${place} ${past} ${seq}`;
+  if (value === null) return `${column} IS NULL AND jobs.seq ${past} ${seq}`;
   const at = bind(value);
-  if (sortOf(query) === "created_at") return `(${column}, jobs.seq) ${past} (${at}, ${place})`;
+  if (sortOf(query) === "created_at") return `(${column}, jobs.seq) ${past} (${at}, ${seq})`;
   // The plus keeps the planner on the index that orders the list.
-  return `(+${column} ${past} ${at} OR (+${column} = ${at} AND jobs.seq ${past} ${place}) OR +${column} IS NULL)`;
+  return `(+${column} ${past} ${at} OR (+${column} = ${at} AND jobs.seq ${past} ${seq}) OR +${column} IS NULL)`;
 };
 
 const LAST_PLACE = Number.MAX_SAFE_INTEGER;

@@ -83,6 +83,38 @@ test("a list finds the jobs whose cost is unknown, as the cost counts them", asy
   expect(await idsOf(world, { unpriced: "true", model: "gpt" })).toEqual([]);
 });
 
+test("a job with several attempts of unknown cost is listed once, in each order and page by page", async () => {
+  const world = await newWorld();
+  await present(world, "w", { provider: "openai", tags: "gpu" });
+  const usage = { input_tokens: 1, output_tokens: 1 };
+  const error = { code: "broken", message: "broke", retryable: false };
+  const made: string[] = [];
+  for (let index = 0; index < 3; index += 1) {
+    const job = await start(world, await dispatch(world, { model: "unheard-of", tags: index === 1 ? [] : ["gpu"] }));
+    made.push(job.id);
+    await world.ok("POST", `/api/jobs/${job.id}/fail`, { lease: job.lease, error, usage });
+    await world.ok("POST", `/api/jobs/${job.id}/retry`, {});
+    const { jobs } = await world.ok("POST", "/api/workers/w/claim", {});
+    await complete(world, jobs[0], { usage });
+  }
+  const unpriced = "true";
+  const pages = async (sort: string): Promise<string[]> => {
+    const seen: string[] = [];
+    for (let more: Record<string, string> = {}; more.cursor !== null; ) {
+      const page = await list(world, { unpriced, sort, limit: 1, ...more });
+      expect(page.total).toBe(made.length);
+      seen.push(...page.jobs.map((job: Body) => job.id));
+      more = { cursor: page.next_cursor };
+    }
+    return seen;
+  };
+  expect(await pages("created_at")).toEqual(made.toReversed());
+  expect(await pages("-created_at")).toEqual(made);
+  expect(await pages("-finished_at")).toEqual(made);
+  expect(await idsOf(world, { unpriced, tag: "gpu" })).toEqual([made[2], made[0]]);
+  expect(await idsOf(world, { unpriced, q: "x", offset: 1, limit: 1 })).toEqual([made[1]]);
+});
+
 test("a list finds the jobs of unknown cost by when the cost counts them, not by their creation", async () => {
   const world = await newWorld();
   await present(world, "w", { provider: "openai" });
