@@ -38,7 +38,7 @@ export interface Streamed {
 /** They take a millisecond or two. */
 const READ_BYTES_A_TURN = 128 * 1024;
 /** What a read costs at least, in bytes. Few streams of tokens have bytes in the same turn. */
-const LEAST_READ_BYTES = 16 * 1024;
+const LEAST_READ_BYTES = 8 * 1024;
 
 /** In each method, `path` is the object's: `/<binding>/<name>`. */
 export class ObjectProcess {

@@ -15,7 +15,7 @@ import { processAway } from "./process-away.ts";
 import { ReadStream } from "./read-stream.ts";
 
 /** What a part costs of a turn at least, in bytes: it is a write to a client. */
-const LEAST_PART_BYTES = 4 * 1024;
+const LEAST_PART_BYTES = 2 * 1024;
 /** What readers took is told together with what is said next, or by then, unless the object may wait for it. */
 const TOLD_WITHIN_MS = 100;
 const SOON_BYTES = MAX_AWAY_BYTES / 4;

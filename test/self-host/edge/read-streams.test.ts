@@ -225,7 +225,7 @@ it("what comes waits for its tenant's turn, and the line is not read meanwhile",
   await eventually(() => expect(line.pause).toHaveBeenCalledOnce());
   await new Promise((resolve) => setTimeout(resolve, 10));
   expect(read).not.toHaveBeenCalled();
-  expect(takeTurn).toHaveBeenLastCalledWith(4 * KIB);
+  expect(takeTurn).toHaveBeenLastCalledWith(2 * KIB);
   turn.resolve();
   await eventually(() => expect(read).toHaveBeenCalledOnce());
   expect(line.resume).toHaveBeenCalledOnce();
