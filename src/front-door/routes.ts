@@ -33,7 +33,7 @@ const doorBody = z.looseObject({ model: z.string() }).meta({
 
 const doorForm = z.looseObject({ model: z.string() }).meta({
   id: "FrontDoorForm",
-  description: "the API's own form, of at most 100 MiB; its fields and files pass to the runtime in their order",
+  description: "the API's own form, of at most 100 MiB; it passes to the runtime unchanged",
 });
 const FORM_REFUSALS = ["files_full", "file_too_large"] as const;
 
@@ -125,7 +125,7 @@ const doorOf = (api: Api): Endpoint => {
       tag: TAG,
       summary: SUMMARIES[api],
       description:
-        "The request becomes a job with the same queue, routing, budget, killswitch and history as any other. Errors have the API's own format; a runtime's 4xx keeps its status.",
+        "The request becomes a job like any other. Errors have the API's own format; a runtime's 4xx keeps its status.",
       takesAnyQuery: true,
       headers: idempotencyHeader,
       errorSchema,
@@ -140,8 +140,8 @@ const doorOf = (api: Api): Endpoint => {
           schema: json,
           media: ["application/json", "text/event-stream", ...(BYTE_APIS.has(api) ? ["*/*"] : [])],
         },
-        "4XX": { description: "The runtime's own refusal.", schema: errorSchema },
-        500: { description: "The worker failed, with its code.", schema: errorSchema },
+        "4XX": { description: "The runtime refused.", schema: errorSchema },
+        500: { description: "The worker failed.", schema: errorSchema },
         502: { description: "The runtime failed, or its worker was lost.", schema: errorSchema },
       },
     },

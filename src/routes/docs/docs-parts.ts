@@ -116,11 +116,11 @@ A frame is text: one JSON message, or an array of messages.</p>${messages.join("
 
 /** Its frames are no JSON: `contract/data-line.ts` writes and reads them. */
 const dataLineHtml = (document: OpenApiDocument): string => `<section id="${DATA_LINE.id}"><h2>${DATA_LINE.title}</h2>
-<p>${code("GET /api/workers/{instance}/stream")} with <code>Upgrade: websocket</code>, beside the worker's WebSocket: the
-line for what streamed jobs write. A frame from the worker is text: one part, or several divided by the character U+001E. The
-first line of a part is ${code("<job id> <lease>")}; after it come whole server-sent events, as the client shall receive
-them. A part whose first line is ${code("<job id> <lease> end")} ends the stream; after that line comes nothing, or the error
-that ended the stream as JSON: ${code('{"code": "…", "message": "…", "status": 500}')}. A part is at most
+<p>${code("GET /api/workers/{instance}/stream")} with <code>Upgrade: websocket</code>, beside the worker's WebSocket: for
+what streamed jobs write. A frame is text: parts divided by U+001E. A part begins with the line
+${code("<job id> <lease>")}; whole server-sent events follow, as the client shall receive them. A part that begins with
+${code("<job id> <lease> end")} ends the stream; nothing follows, or the error as JSON:
+${code('{"code": "…", "message": "…", "status": 500}')}. A part is at most
 ${MAX_PART_BYTES} bytes, a frame ${MAX_DATA_FRAME_BYTES}. The coordinator sends one message:</p>
 <h3 id="schema-ReaderGone">ReaderGone</h3><p>Nobody reads this stream any more.</p>
 ${messageHtml(document.components.schemas.ReaderGone ?? {})}</section>`;
