@@ -59,6 +59,27 @@ export const LIMIT_MUTANTS: readonly Mutant[] = [
     ["test/self-host/edge/tick-turns.test.ts"],
   ),
   mutant(
+    "all connections that a key closes at once end in one turn of Node",
+    "self-host/edge/turns/departures.ts",
+    "if (owned.ended === this.#atOnce) hold(owned);",
+    "",
+    ["test/self-host/edge/departures.test.ts"],
+  ),
+  mutant(
+    "a connection that something else does not read is read again with its owner's",
+    "self-host/edge/turns/departures.ts",
+    "if (socket.isPaused()) continue;",
+    "",
+    ["test/self-host/edge/departures.test.ts"],
+  ),
+  mutant(
+    "each reader that leaves is told to its relay alone",
+    "self-host/edge/read-streams.ts",
+    "setImmediate(() => this.#tell());",
+    "this.#tell();",
+    ["test/self-host/edge/read-streams.test.ts"],
+  ),
+  mutant(
     "what readers are sent does not slow their tenant's data lines",
     "self-host/edge/pace.ts",
     ", pace.readers.take(0, fromAt)]",
