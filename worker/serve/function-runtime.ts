@@ -2,7 +2,10 @@
 // a function returns after its job was taken from it, or after its timeout, goes nowhere.
 
 import { format } from "node:util";
+import type { LeasedJob } from "../../contract/fleet/worker.ts";
+import { saysItsEnd } from "../../contract/front-door/dialect.ts";
 import { parseJson } from "../../contract/text/json-object.ts";
+import type { Api } from "../../contract/words/values.ts";
 import { writeEvent } from "../apis/sse.ts";
 import {
   failed,
@@ -79,16 +82,32 @@ export const createFunctionRuntime = (given: FunctionOptions): Runtime => {
   };
 };
 
+type Life = { isOver: boolean; lastEvent: string };
+
+const DONE = writeEvent("[DONE]");
+/** APIs whose clients find an event by its name, which is its type. */
+const NAMED: readonly (Api | null)[] = ["messages", "responses"];
+
+/** The author of a stream of chunks need not know the mark of its end. */
+const lacksEnd = ({ api, stream }: LeasedJob, { lastEvent }: Life): boolean =>
+  api !== null && stream && lastEvent !== "" && !saysItsEnd(api, lastEvent) && saysItsEnd(api, DONE);
+
+const eventOf = (api: Api | null, part: string | Record<string, unknown>): string =>
+  typeof part !== "string" && typeof part.type === "string" && NAMED.includes(api)
+    ? writeEvent(part, part.type)
+    : writeEvent(part);
+
 const runHandler = async (given: FunctionOptions, task: JobTask, options: RunOptions): Promise<Outcome> => {
   const facts = factsOf(task, given.models);
   const open = (name: string) => name;
   const answer = new Answer({ task, options, files: given.files, empty: null, model: facts.model, open });
   // What a handler leaves running may still call its context.
-  const life = { isOver: false };
+  const life: Life = { isOver: false, lastEvent: "" };
   const { signal } = options;
   try {
     const result = await given.handler(facts, contextOf(given, task, options, answer, life));
     if (signal.aborted) return failed(GONE, answer.spent);
+    if (lacksEnd(task.job, life)) await options.emit([DONE]);
     if (result !== undefined && answer.failure === null) return written(result, answer);
     return answer.outcome();
   } catch (error) {
@@ -110,13 +129,7 @@ const written = (result: unknown, answer: Answer): Outcome => {
   }
 };
 
-const contextOf = (
-  given: FunctionOptions,
-  task: JobTask,
-  options: RunOptions,
-  answer: Answer,
-  life: { isOver: boolean },
-): Context => {
+const contextOf = (given: FunctionOptions, task: JobTask, options: RunOptions, answer: Answer, life: Life): Context => {
   const { job } = task;
   const isDeaf = () => life.isOver || options.signal.aborted;
   return {
@@ -125,8 +138,9 @@ const contextOf = (
     emit: async (part) => {
       if (isDeaf()) return;
       // The events of an API are its own; the text of ordinary jobs is kept as their result, too.
-      if (typeof part === "string" && job.api === null) await answer.take({ key: "text", text: part.toWellFormed() });
-      else await options.emit([writeEvent(part)]);
+      if (typeof part === "string" && job.api === null) return answer.take({ key: "text", text: part.toWellFormed() });
+      life.lastEvent = eventOf(job.api, part);
+      await options.emit([life.lastEvent]);
     },
     progress: (share, message) => {
       if (isDeaf() || !Number.isFinite(share)) return;
