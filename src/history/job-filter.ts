@@ -135,8 +135,9 @@ export const countOf = (
   db: D1Database,
   tenant: string,
   { from, where, bindings }: Omit<JobSelection, "counted">,
+  limit = MAX_COUNTED,
 ): D1PreparedStatement => {
-  const some = `SELECT 1 FROM ${from} WHERE ${where} LIMIT ${MAX_COUNTED + 1}`;
+  const some = `SELECT 1 FROM ${from} WHERE ${where} LIMIT ${limit + 1}`;
   return db.prepare(`SELECT COUNT(*) AS total FROM (${some})`).bind(tenant, ...bindings);
 };
 
@@ -156,9 +157,9 @@ const findsIds = async (db: D1Database, tenant: string, { q }: JobFilter): Promi
 /**
  * `ids`: by what a search found, which may be beginnings of ids. `unpriced`: by the attempts without a price, which have
  * an index of their own. `rows`: by whichever index of jobs fits. `order`: as the list is ordered by another value than
- * creation, until there are enough.
+ * creation, until there are enough. `found`: the same, but of these only the rows that the index finds are read.
  */
-export type Lead = "index" | "ids" | "unpriced" | "rows" | "order";
+export type Lead = "index" | "ids" | "unpriced" | "rows" | "order" | "found";
 
 /** How the jobs of a filter are found. */
 export interface Way {
@@ -196,7 +197,8 @@ export const selectionOf = (tenant: string, filter: JobFilter, { lead, words }: 
   if (lead !== "index") {
     const plus = lead === "rows" ? "" : "+";
     const ofTenant = { from: "jobs", where: `${lead === "ids" ? "+" : ""}jobs.tenant = ?1` };
-    const searched = filter.q === undefined ? [] : [foundRows(filter.q, words.length === 0 ? null : query, lead, bind)];
+    const byIndex = lead === "found" || words.length > 0 ? query : null;
+    const searched = filter.q === undefined && lead !== "found" ? [] : [foundRows(filter, byIndex, lead, bind)];
     const { from, where } = lead === "unpriced" ? UNPRICED_JOBS : ofTenant;
     const asked = conditions.map(({ sql }) => sql(bind, plus));
     const selected = { from, where: [where, ...asked, ...searched].join(" AND "), bindings };
@@ -214,8 +216,8 @@ export const selectionOf = (tenant: string, filter: JobFilter, { lead, words }: 
 };
 
 /** Jobs whose id begins with the text, or that the index finds; where the list's order leads, these are only compared. */
-const foundRows = (q: string, query: string | null, lead: Lead, bind: Bind): string => {
-  const byId = idRange(q, bind);
-  const byWords = query === null ? "" : `SELECT rowid FROM job_terms WHERE job_terms MATCH ${bind(query)} UNION ALL `;
-  return `${lead === "ids" ? "" : "+"}jobs.seq IN (${byWords}${byId})`;
+const foundRows = ({ q }: JobFilter, query: string | null, lead: Lead, bind: Bind): string => {
+  const byIndex = query === null ? [] : [`SELECT rowid FROM job_terms WHERE job_terms MATCH ${bind(query)}`];
+  const byId = q === undefined ? [] : [idRange(q, bind)];
+  return `${lead === "ids" ? "" : "+"}jobs.seq IN (${[...byIndex, ...byId].join(" UNION ALL ")})`;
 };

@@ -104,6 +104,21 @@ describe("history is read through an index of the tenant", () => {
     expect(pages.filter((plan) => choosing(plan).some((step) => step.includes("TEMP B-TREE")))).toEqual([]);
   });
 
+  it("and in that order reads only what the index finds, unless it is soon found in any order", async () => {
+    const noted = new NotedQueries(DB);
+    const pagesOf = async (first: number, filter: Record<string, string>): Promise<boolean[]> => {
+      for (const sort of ["finished_at", "-finished_at", "cost_usd", "-cost_usd"] as const)
+        await listJobs(noted.database({ first }), TENANT, jobListQuery.parse({ ...filter, sort }));
+      const pages = (await noted.plans()).filter((plan) => choosing(plan).length > 0);
+      return pages.map(({ lines }) => lines.some(({ detail }) => detail.startsWith("SCAN job_terms VIRTUAL TABLE")));
+    };
+    const [many, most] = [MAX_COUNTED + 1, 100_001];
+    expect(await pagesOf(many, { tag: "old" })).toEqual([true, true, true, true]);
+    expect(await pagesOf(many, { tag: "old", since: VALUES.since ?? "" })).toEqual([true, true, true, true]);
+    expect(await pagesOf(most, { tag: "old" })).toEqual([false, false, false, false]);
+    expect(await pagesOf(most, { q: "two words" })).toEqual([true, true, true, true]);
+  });
+
   it("by the ids that a search finds, in whatever span of time", async () => {
     const noted = new NotedQueries(DB);
     for (const filter of [
