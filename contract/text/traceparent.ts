@@ -2,7 +2,10 @@
 
 import { hexOf } from "../../domain/words/hex.ts";
 
-const TRACEPARENT = /^00-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-([0-9a-f]{2})$/;
+/** A later version may say more after what version 00 says; `ff` is no version (3.2.2.1, 4.3). */
+const TRACEPARENT = /^(?!ff|00.{54})[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-([0-9a-f]{2})(-|$)/;
+
+const HEADER_CHARS = 55;
 
 export interface TraceContext {
   readonly traceId: string;
@@ -29,9 +32,9 @@ const randomId = (): Uint8Array => {
   return pool.subarray(usedBytes - ID_BYTES, usedBytes);
 };
 
-/** The caller's header, or a new one. */
+/** The caller's header in version 00, or a new one. */
 export const traceparentOf = (header: string | null | undefined): string => {
-  if (header != null && readTraceparent(header) !== null) return header;
+  if (header != null && readTraceparent(header) !== null) return `00${header.slice(2, HEADER_CHARS)}`;
   const bytes = randomId();
   return `00-${hexOf(bytes.subarray(0, 16))}-${hexOf(bytes.subarray(16))}-01`;
 };

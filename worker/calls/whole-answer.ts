@@ -74,7 +74,7 @@ const storeJson = async (
 };
 
 const resultOf = ({ dialect, explain }: Reader, result: unknown): Outcome => {
-  if (result === undefined) return failed(explain({ body: NOT_JSON }));
+  if (result == null) return failed(explain({ body: NOT_JSON }));
   if (isObject(result) && result.error) return failed(explain({ body: result }));
   return { ok: true, result, ...dialect.spentOf(result) };
 };

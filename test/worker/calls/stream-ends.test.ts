@@ -39,3 +39,10 @@ describe("a stream that its runtime ends", () => {
     expect(events).not.toContain("[DONE]");
   });
 });
+
+test("an answer that is null is none", async () => {
+  const server = await serve(openai(["m1"], () => ({ body: "null", headers: { "content-type": "application/json" } })));
+  const input = { model: "m1", messages: [{ role: "user", content: "hi" }] };
+  const outcome = await run(local("vllm", server.url), { api: "chat/completions", input });
+  expect(outcome).toMatchObject({ ok: false, error: { message: expect.stringContaining("not JSON") } });
+});
