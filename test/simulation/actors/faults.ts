@@ -68,20 +68,21 @@ const MOST_AHEAD_MS = 3_600_000;
 const FRAME_MS = 100;
 
 /** The object sleeps or works on, and its alarm comes when the platform looks. */
-const setClockAhead: Action = async ({ model, shell, viewers }, [span]) => {
+const setClockAhead: Action = async ({ isShared, model, shell, viewers }, [span]) => {
   // A job that ended is here for many frames, but not once an hour has passed within one.
   if (viewers.length > 0) await shell.advance(FRAME_MS);
   // One that is on its way counts as lost then, and is tried again beside it.
   if (shell.receiver.open.size > 0) return;
   const ms = Math.ceil(span * MOST_AHEAD_MS);
-  // A worker that waits for a job goes on to wait, and was not silent meanwhile.
-  prolong(model.signs, shell.clock.nowAt, ms);
-  prolong(model.heardAt, shell.clock.elapsedAt, ms);
+  // A worker that waits for a job goes on to wait, and was not silent meanwhile; nor is one whose report has no turn yet.
+  const sinceMs = isShared ? 1 : 0;
+  prolong(model.signs, shell.clock.nowAt - sinceMs, ms);
+  prolong(model.heardAt, shell.clock.elapsedAt - sinceMs, ms);
   shell.clock.setAhead(ms);
 };
 
-const prolong = (untils: Map<string, number>, nowAt: number, ms: number): void => {
-  for (const [instance, until] of untils) if (until > nowAt) untils.set(instance, until + ms);
+const prolong = (untils: Map<string, number>, at: number, ms: number): void => {
+  for (const [instance, until] of untils) if (until > at) untils.set(instance, until + ms);
 };
 
 const meetNeighbour: Action = ({ shell }) => shell.history.addNeighbour(TENANT);

@@ -330,4 +330,23 @@ export const REGRESSIONS_OF_THE_SIMULATION: readonly Regression[] = [
       ],
     },
   },
+  {
+    found: "the simulation: a worker whose report had no turn before the clock was set ahead counted as silent",
+    plan: {
+      seed: 702198,
+      steps: [
+        step("create a batch", 0.9219057883601636, 0.348630461608991, 0.09078205702826381, 0.91172289, 0.56091393),
+        step("report presence", 0.6128605371341109, 0.3198369927704334, 0.14631202723830938, 0.45042526, 0.93740836),
+        joined(
+          "complete and claim",
+          0.048904051538556814,
+          0.462710271589458,
+          0.8368634032085538,
+          0.28178442,
+          0.4096079,
+        ),
+        step("set the clock ahead", 0.8247685038950294),
+      ],
+    },
+  },
 ];
