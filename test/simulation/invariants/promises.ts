@@ -1,7 +1,7 @@
 // Promises about time, money and order, checked against the events, attempts and runs of each step.
 
 import { maxAttemptsOf } from "../../../domain/config.ts";
-import { isLeased, type Job } from "../../../domain/job/job.ts";
+import { isLeased, isWaitedFor, type Job } from "../../../domain/job/job.ts";
 import { parseInterval } from "../../../domain/schedule/interval.ts";
 import type { JobEventType } from "../../../domain/words/event.ts";
 import { isFinal } from "../../../domain/words/job-status.ts";
@@ -164,7 +164,7 @@ export const noSecondBeginning: Check = (before, now, { model }) => {
   for (const { jobId, lease } of eventsOf(now, "job.streaming")) model.spoke.set(jobId, lease);
   for (const { jobId } of eventsOf(now, "job.retried")) model.spoke.delete(jobId);
   for (const [, job] of givenOut(before, now)) {
-    const spoke = job.api === null || !job.stream ? undefined : model.spoke.get(job.id);
+    const spoke = isWaitedFor(job) && job.stream ? model.spoke.get(job.id) : undefined;
     if (spoke !== undefined && spoke < job.lease) return `job ${job.id} runs again after its first word`;
   }
   return null;

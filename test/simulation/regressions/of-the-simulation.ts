@@ -349,4 +349,28 @@ export const REGRESSIONS_OF_THE_SIMULATION: readonly Regression[] = [
       ],
     },
   },
+  {
+    found: "the simulation: a response in the background, which nobody waits for, was not to run again once it spoke",
+    plan: {
+      seed: 701998,
+      steps: [
+        step("create", 0.7967019705101848, 0.06954888603650033, 0.7239789408631623, 0.13017762, 0.2114392),
+        step("create", 0.9807141246274114, 0.0726343069691211, 0.5326510560698807, 0.55822967, 0.87948209),
+        step("end a job and come back", 0.2616110311355442, 0.7019922318868339, 0.1677649056073278, 0.403, 0.4221537),
+        step("ask at the front door", 0.18903717421926558, 0.39735433948226273, 0.0591098326258361, 0.2326, 0.7904004),
+        joined(
+          "ask for a stored answer",
+          0.13825799920596182,
+          0.4561989053618163,
+          0.4705521932337433,
+          0.1174,
+          0.6063546,
+        ),
+        step("connect a socket", 0.5309000895358622, 0.05588208022527397),
+        step("say the first word", 0.7102307085879147, 0.040793721098452806),
+        joined("let time pass", 0.9774457076564431),
+        step("connect a socket", 0.2214675140567124, 0.7984682279638946),
+      ],
+    },
+  },
 ];
