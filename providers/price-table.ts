@@ -56,15 +56,14 @@ const modelsOf = (provider: NamedProvider): readonly ListedModel[] => {
   const known = modelsById.get(provider.id);
   if (known !== undefined) return known;
   const at = PROVIDERS.indexOf(provider);
-  const rates = RATES[at]?.split("\n") ?? [];
-  const models = (MODELS[at]?.split("\n") ?? []).map((words, index) => readModel(words, rates[index] ?? ""));
+  const models = (MODELS[at] ?? []).map((words, index) => readModel(words, RATES[at]?.[index] ?? ""));
   modelsById.set(provider.id, models);
   return models;
 };
 
 export const readModel = (words: string, rates: string): ListedModel => [
   words.split(" ").map((word) => (word.includes("&") ? word.split("&") : word)),
-  ...(JSON.parse(`[[${rates}]]`) as Rates[]),
+  ...(JSON.parse(`[${rates}]`) as Rates[]),
 ];
 
 export const fits = (match: Match, name: string): boolean =>

@@ -8,15 +8,12 @@ export interface PriceData {
   readonly madeOn: string;
   readonly providers: readonly NamedProvider[];
   /**
-   * Of each provider, a line for each of its models, in the order in which they are tried: its words with a blank between
-   * (`&` joins those that must all fit).
+   * Of each provider, its models' words, with a blank between (`&` joins those that must all fit), in the order in which
+   * they are tried.
    */
-  readonly models: readonly string[];
-  /**
-   * Of the same models, their rates: a JSON list of lists without its two outer brackets. Apart from the words, both are
-   * compressed better.
-   */
-  readonly rates: readonly string[];
+  readonly models: readonly (readonly string[])[];
+  /** Of the same models, their rates, as the inside of a JSON list. Apart from the words, both are compressed better. */
+  readonly rates: readonly (readonly string[])[];
 }
 
 export interface NamedProvider {

@@ -32,15 +32,12 @@ export const priceData = (madeOn: string): PriceData => {
   const { name, version } = JSON.parse(readFileSync(PACKAGE, "utf8")) as { name: string; version: string };
   const providers = PROVIDERS.split(" ").map(providerOf);
   const listed = providers.map(modelsOf);
-  // An empty line would be a model that has every name.
-  const bare = providers.find((_, at) => listed[at]?.length === 0);
-  if (bare !== undefined) throw new Error(`genai-prices lists no model of ${bare.id}: remove it from the providers`);
   return {
     from: `${name} ${version} (MIT)`,
     madeOn,
     providers: providers.map(named),
-    models: listed.map((models) => models.map(([words]) => words).join("\n")),
-    rates: listed.map((models) => models.map(([, rates]) => rates).join("\n")),
+    models: listed.map((models) => models.map(([words]) => words)),
+    rates: listed.map((models) => models.map(([, rates]) => rates)),
   };
 };
 
@@ -78,7 +75,7 @@ const modelText = ({ match, prices }: ModelInfo): ModelText => {
   const rates = list.map(({ constraint, prices }) => JSON.stringify(ratesOf(prices, constraint)));
   const text = words.join(" ");
   if (text.split(" ").length !== words.length) throw new Error(`a blank inside a word: ${text}`);
-  return [text, rates.join(",").slice(1, -1)];
+  return [text, rates.join(",")];
 };
 
 const matchOf = (match: MatchLogic): Match => ("or" in match ? match.or.map(wordsOf) : [wordsOf(match)]);
