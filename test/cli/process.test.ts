@@ -48,7 +48,7 @@ it.each([[["run", "-"]], [["run", "hi", "--input", "-"]], [["config", "set", "-"
     // More than a pipe holds: it has been written once the command reads.
     await new Promise((read) => child.stdin.write("x".repeat(1 << 20), read));
     child.kill("SIGINT");
-    expect(await Promise.race([ended, pause(5_000)])).toBe(130);
+    expect(await ended).toBe(130);
   },
   TIMEOUT_MS,
 );

@@ -133,12 +133,12 @@ describe("a request that is not streamed", () => {
 
   it("waits in the queue for as long as it says, then tells whether nobody could or nobody had room", async () => {
     const world = await newWorld();
-    await fakeWorker(world, { concurrency: 1, apis: ["chat/completions"] });
+    const worker = await fakeWorker(world, { concurrency: 1, apis: ["chat/completions"] });
     const none = await post(world.key, "/v1/embeddings", { model: "m1", input: "x" }, { "x-signalbox-queue": "0" });
     expect([none.status, JSON.parse(await none.whole).error.code]).toEqual([503, "no_eligible_workers"]);
     expect(none.headers.get("retry-after")).toBe("5");
     void post(world.key, CHAT, chat());
-    await new Promise((resolve) => setTimeout(resolve, 100));
+    await worker.nextJob();
     const full = await post(world.key, CHAT, chat(), { "x-signalbox-queue": "0.3" });
     expect([full.status, JSON.parse(await full.whole).error.code]).toEqual([504, "queue_timeout"]);
     expect(full.headers.get("x-should-retry")).toBe("false");

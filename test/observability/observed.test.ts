@@ -137,7 +137,7 @@ test("each line is an entry, also what workerd says of a webhook's host that nob
   await call("POST", `/api/jobs/${body.id}/cancel`);
   const tried = async () =>
     (await call("GET", `/api/webhooks/${made.body.id}/deliveries`)).body.deliveries[0]?.attempts;
-  await expect.poll(tried).toBe(1);
+  await expect.poll(tried).toBeGreaterThan(0);
   await call("DELETE", `/api/webhooks/${made.body.id}`);
   const line = await untilLogged(({ event }) => event === "process.output");
   expect(line).toMatchObject({ level: "warn", what: "workerd", detail: expect.stringContaining("lookup") });

@@ -5,7 +5,6 @@ import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import { setTimeout as pause } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createClient } from "../../contract/client.ts";
 import { VERSION } from "../../contract/words/version.ts";
@@ -245,8 +244,8 @@ await serve({}, () => 1);
     });
     const exited = untilExit(child);
     await eventually(async () => expect(await pendingJobs()).toHaveLength(1));
-    // The job exists; the command learns of it a moment later.
-    await pause(500);
+    // The job exists; the command learns of it a moment later, and says what it waits for.
+    await eventually(() => expect(err).not.toBe(""));
     child.kill("SIGINT");
     expect(await exited).toBe(130);
     expect(err).toMatch(/The job continues: signalbox jobs get \S+/);

@@ -6,11 +6,12 @@ import { describe, expect, it } from "vitest";
 import { type JobListQuery, jobListQuery } from "../../contract/jobs/job-list.ts";
 import { app } from "../../src/app.ts";
 import type { Env } from "../../src/env.ts";
-import { type ArchivedLine, packPart, unpackPart } from "../../src/history/archive/part.ts";
+import { type ArchivedLine, dayOfId, packPart, unpackPart } from "../../src/history/archive/part.ts";
 import { listArchive, PARTS_AN_ANSWER } from "../../src/history/archive/read.ts";
 import { type ArchiveStore, archiveOf } from "../../src/history/archive/store.ts";
 import { archiveStep, CHARS_A_PART } from "../../src/history/archive/write.ts";
 import { runMinute } from "../../src/minute.ts";
+import { clearOf } from "../support/clear-of.ts";
 import { ageJob, alarm, type Body, newWorld, ORIGIN, ROOT_KEY, type World } from "../support/workerd/client.ts";
 
 const DAY_MS = 86_400_000;
@@ -179,13 +180,14 @@ describe("the archive", () => {
   });
 
   it("gives its days, and a day as one file of gzip, to who reads the tenant whole", async () => {
+    await clearOf(DAY_MS);
     const [world, other] = [await worldWithWorker(), await worldWithWorker()];
     const ids = [await finished(world), await finished(world), await finished(world)];
     await age(world, ids.slice(0, 1));
     await step(world);
     await age(world, ids);
     await step(world);
-    const day = new Date().toISOString().slice(0, 10);
+    const day = dayOfId(ids[0] ?? "") ?? "";
     const { key: viewer } = await world.ok("POST", "/api/keys", { name: "v", role: "viewer" });
     const { key: worker } = await world.ok("POST", "/api/keys", { name: "w", role: "worker" });
     const { body } = await ask(viewer, "GET", "/api/archive");

@@ -107,9 +107,9 @@ test("a failed try comes again with the same id, and an operator can ask for it 
   receiver.answerWith(500);
   const made = await hook(["job.completed"]);
   await runOneJob();
-  const failed = await untilDelivery(made.id, ({ attempts }) => attempts === 1);
+  const failed = await untilDelivery(made.id, ({ attempts }) => attempts > 0);
   expect(failed).toMatchObject({ status: "pending", response_status: 500 });
-  expect(Date.parse(failed.next_attempt_at)).toBeGreaterThan(Date.now() + 2_000);
+  expect(Date.parse(failed.next_attempt_at) - Date.parse(failed.at)).toBeGreaterThan(2_000);
   receiver.answerWith(200);
   await call("POST", `/api/webhooks/deliveries/${failed.id}/redeliver`);
   await untilDelivery(made.id, ({ status }) => status === "delivered");
@@ -121,7 +121,7 @@ test("a redirect is not followed, and 410 disables the webhook, which its record
   receiver.answerWith(302);
   const made = await hook(["job.completed"]);
   await runOneJob();
-  const moved = await untilDelivery(made.id, ({ attempts }) => attempts === 1);
+  const moved = await untilDelivery(made.id, ({ attempts }) => attempts > 0);
   expect(moved).toMatchObject({ status: "pending", response_status: 302 });
   expect(receiver.received.every(({ path: asked }) => asked === "/hook")).toBe(true);
   receiver.answerWith(410);
@@ -159,8 +159,7 @@ describe("other events", () => {
     await hook(["worker.offline"]);
     await call("POST", "/presence", { instance: "silent", provider: "p", status: "online", tags: "" });
     const isOfSilent = ({ told }: { told: Told }) => told.data.instance === "silent";
-    const giveUpAt = Date.now() + 10_000;
-    while (!receiver.toldOf("worker.offline").some(isOfSilent) && Date.now() < giveUpAt) await sleep(20);
+    await expect.poll(() => receiver.toldOf("worker.offline").some(isOfSilent)).toBe(true);
     await sleep(1_500);
     const told = receiver.toldOf("worker.offline").filter(isOfSilent);
     expect(told.map(({ told: { data } }) => data.provider)).toEqual(["p"]);

@@ -39,7 +39,7 @@ function startWorker(args: string[], env: Record<string, string> = {}) {
     output += chunk;
   });
   const exited = once(child, "close").then(([code]) => ({ code, output }));
-  return { child, exited };
+  return { child, exited, said: () => output };
 }
 
 test("a worker ends its job after SIGTERM and exits with 0", async () => {
@@ -68,13 +68,14 @@ test("a worker ends its job after SIGTERM and exits with 0", async () => {
 });
 
 test("one Ctrl-C that arrives twice, from the terminal and from npm, ends its job; another one ends it at once", async () => {
-  const { child, exited } = startWorker(["--runtime", "echo", "--instance", "w1", "--concurrency", "2"]);
+  const { child, exited, said } = startWorker(["--runtime", "echo", "--instance", "w1", "--concurrency", "2"]);
   await coordinator.waitFor("presence");
   coordinator.assign(assignedJob({ id: "a", prompt: "slowly", input: { delay_ms: 400 } }));
   coordinator.assign(assignedJob({ id: "b", prompt: "for long", input: { delay_ms: 60_000 } }));
   await coordinator.waitFor("job.started", ({ job_id }) => job_id === "b");
   child.kill("SIGINT");
-  await pause(100);
+  // For half a second from then on another one is its echo.
+  await expect.poll(said, { interval: 5 }).toContain("SIGINT");
   child.kill("SIGINT");
   expect(await coordinator.waitFor("job.completed")).toMatchObject({ job_id: "a" });
   await pause(500);

@@ -3,14 +3,16 @@
 import { once } from "node:events";
 import type { Server } from "node:http";
 import { type AddressInfo, connect, type Socket } from "node:net";
-import { setTimeout as pause } from "node:timers/promises";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { arrivedBody } from "../../../self-host/edge/arrived-body.ts";
 import { closeServer, edgeServer } from "../../../self-host/edge/http-server.ts";
 
 let server: Server;
+/** How many requests have begun. */
+let begun = 0;
 beforeAll(async () => {
   server = edgeServer(async (request, { incoming }) => {
+    begun += 1;
     await Promise.resolve();
     const arrived = arrivedBody(incoming);
     const again = arrivedBody(incoming);
@@ -45,9 +47,10 @@ it.each([
   ["larger than Node's buffer is waited for", [whole(LARGE)], ["late 300000"]],
 ])("a body %s", async (_, packets, expected) => {
   const { socket, heard } = await open();
+  const before = begun;
   for (const packet of packets) {
     socket.write(packet);
-    await pause(30);
+    await expect.poll(() => begun).toBeGreaterThan(before);
   }
   await expect.poll(heard).toEqual(expected);
   socket.write(whole("next"));

@@ -2,8 +2,12 @@
 
 import { runInDurableObject } from "cloudflare:test";
 import { describe, expect, it } from "vitest";
+import { clearOf } from "../../support/clear-of.ts";
 import { newWorld, restart, type World } from "../../support/workerd/client.ts";
 import { dispatch, present } from "../../support/workerd/job-steps.ts";
+
+/** Steps of the shortest period; the others' begin with one of them. */
+const STEP_MS = 5 * 60_000;
 
 const end = async (world: World, verb: "complete" | "fail", report: object): Promise<void> => {
   const job = await dispatch(world);
@@ -14,6 +18,7 @@ const complete = (world: World, usd = 0) => end(world, "complete", { result: "r"
 
 describe("activity", () => {
   it("counts what happened, what it cost, and the most at once", async () => {
+    await clearOf(STEP_MS);
     const world = await newWorld();
     await present(world, "w", { concurrency: 4 });
     const open = [await dispatch(world), await dispatch(world)];
@@ -33,6 +38,7 @@ describe("activity", () => {
   });
 
   it("shows a job that waits on in every step since, though nothing happened in them", async () => {
+    await clearOf(STEP_MS);
     const world = await newWorld();
     await world.ok("POST", "/api/jobs", { prompt: "waits", tags: ["nobody"] });
     await world.ok("GET", "/api/jobs");

@@ -335,7 +335,7 @@ describe("a worker that is silent for a while", () => {
     const stranger = await world.withKey("worker", "another");
     await world.ok("PUT", "/config", { presence: { offline_after_seconds: 1, heartbeat_interval_seconds: 0.5 } });
     await owner.ok("POST", "/presence", { instance: "w", provider: "p", status: "idle", tags: "" });
-    const long = owner.ok("POST", "/api/workers/w/claim?wait=10");
+    const long = owner.ok("POST", "/api/workers/w/claim?wait=25");
     await owner.ok("POST", "/api/workers/w/claim?wait=1");
     expect((await stranger.post("/api/workers/w/claim?wait=1")).body.code).toBe("instance_taken");
     await new Promise((resolve) => setTimeout(resolve, 1_500));

@@ -1,7 +1,7 @@
 // Mode `lines`: one process for many jobs, replaced when it does not stop, started again when it ends.
 
 import { afterEach, expect, test, vi } from "vitest";
-import type { Runtime } from "../../../worker/calls/runtime.ts";
+import type { RunOptions, Runtime } from "../../../worker/calls/runtime.ts";
 import { assignedJob } from "../job-fixture.ts";
 import { quietRun, taskOf } from "../runtimes/quiet-run.ts";
 import { type Flags, node, open } from "./exec-fixture.ts";
@@ -14,7 +14,7 @@ const SERVER = node(`
     if (cancel) return process.env.DEAF ? undefined : say({ id: cancel, done: true });
     jobs += 1;
     if (prompt === "die") process.exit(9);
-    if (prompt === "wait") return;
+    if (prompt === "wait") return say({ id, text: "begun" });
     console.log("a print of a library");
     say({ id: "other", text: "not mine" });
     say({ id, text: prompt + jobs });
@@ -33,8 +33,15 @@ const lines = (command: string, flags: Flags = {}, concurrency = 1) => {
   return opened;
 };
 
-const run = (prompt: string, signal = new AbortController().signal) =>
-  runtime.run(taskOf({ prompt, job: assignedJob({ id: `job-${prompt}` }) }), quietRun({ signal }));
+const run = (prompt: string, options: Partial<RunOptions> = {}) =>
+  runtime.run(taskOf({ prompt, job: assignedJob({ id: `job-${prompt}` }) }), quietRun(options));
+
+/** A job that never ends by itself, cancelled once its process has begun it. */
+const runAndCancel = () => {
+  const halt = new AbortController();
+  const emit = (): undefined => halt.abort() as undefined;
+  return run("wait", { signal: halt.signal, emit });
+};
 
 test("the process is kept from job to job, and only lines that name the job count", async () => {
   const { logged } = lines(SERVER);
@@ -53,18 +60,14 @@ test("a process that dies fails its job as retryable, and the next job has a new
 
 test("a cancelled job is asked to stop, and its process is kept", async () => {
   lines(SERVER);
-  const halt = new AbortController();
-  setTimeout(() => halt.abort(), 1_500);
-  await run("wait", halt.signal);
+  await runAndCancel();
   expect(await run("a")).toMatchObject({ ok: true, result: "a2" });
 });
 
 test("a process that does not stop its job is replaced after the grace period", async () => {
   vi.stubEnv("DEAF", "1");
   lines(SERVER, { grace: "0.2" });
-  const halt = new AbortController();
-  setTimeout(() => halt.abort(), 1_500);
-  expect(await run("wait", halt.signal)).toMatchObject({ ok: false });
+  expect(await runAndCancel()).toMatchObject({ ok: false });
   expect(await run("a")).toMatchObject({ ok: true, result: "a1" });
 });
 
