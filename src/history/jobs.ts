@@ -114,16 +114,16 @@ const readListed = async (db: D1Database, tenant: string, query: JobListQuery): 
   const way = await wayTo(db, tenant, query);
   const { lead } = way;
   const isByCreation = sortOf(query) === "created_at";
-  const isCollected = !isByCreation && lead === "index";
-  const limit = isCollected ? MAX_COLLECTED : MAX_COUNTED;
-  const count = countOf(db, tenant, selectionOf(tenant, query, way).counted, limit);
+  const { counted } = selectionOf(tenant, query, way);
+  // The index alone knows all that is asked, so that counting reads no rows.
+  const isCollected = !isByCreation && counted.from === "job_terms";
+  const count = countOf(db, tenant, counted, isCollected ? MAX_COLLECTED : MAX_COUNTED);
   if (query.count_only !== undefined) return { rows: [], total: (await count.first<number>("total")) ?? 0 };
   const hasSpan = query.since !== undefined || query.until !== undefined;
   const isSortedIfFew = lead === "ids" || (!isByCreation && (placeOf(lead) !== null || hasSpan));
   if (!isSortedIfFew) return readPage<ListedRow>(db, pageStatement(db, tenant, query, way), count);
   const total = (await count.first<number>("total")) ?? 0;
-  // Words are found in the index alone.
-  const isFound = isCollected && (total <= MAX_COLLECTED || query.q !== undefined);
+  const isFound = isCollected && total <= MAX_COLLECTED;
   const ordered = { ...way, lead: isByCreation ? "rows" : isFound ? "found" : "order" } as const;
   const page = pageStatement(db, tenant, query, total > MAX_COUNTED ? ordered : way);
   return { rows: (await page.all<ListedRow>()).results, total };

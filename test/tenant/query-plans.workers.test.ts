@@ -119,6 +119,14 @@ describe("history is read through an index of the tenant", () => {
     expect(await pagesOf(most, { q: "two words" })).toEqual([true, true, true, true]);
   });
 
+  it("and where each job is looked at to be counted, at most as many as are told", async () => {
+    const noted = new NotedQueries(DB);
+    const filter = { tag: "old", unpriced: "false", sort: "finished_at" };
+    await listJobs(noted.database({ first: 1 }), TENANT, jobListQuery.parse(filter));
+    const counts = (await noted.plans()).filter(({ sql }) => sql.startsWith("SELECT COUNT(*) AS total"));
+    expect(counts.map(({ sql }) => /LIMIT (\d+)\)$/.exec(sql)?.[1])).toEqual([String(MAX_COUNTED + 1)]);
+  });
+
   it("by the ids that a search finds, in whatever span of time", async () => {
     const noted = new NotedQueries(DB);
     for (const filter of [
