@@ -6,7 +6,7 @@ import type { HeldInput } from "../../../durable-objects/operations/front-door/r
 import type { StepKind } from "../plan.ts";
 import { oneOf, pickOf } from "../platform/random.ts";
 import type { Action, World } from "../world.ts";
-import { withWorker } from "./workers.ts";
+import { noteUnheard, withWorker } from "./workers.ts";
 
 const ORIGIN = "https://x.example";
 const MOST_BYTES = 1_000_000;
@@ -83,6 +83,7 @@ const storeOutput = withWorker(async (world, { credential, instance, held }, [, 
   const { shell } = world;
   const job = { id, lease: lease.lease, instance };
   const sent = send(world, size);
+  noteUnheard(world, job);
   if (!(await shell.call(credential, "announceOutput", { id: sent.id, bytes: null, origin: ORIGIN, job }))?.ok) return;
   if (ending > 0.15) await shell.call(credential, "finishOutput", { ...factsOf(sent), job, isResult: kind < 0.3 });
   const isForgotten = ending < 0.3 && (await shell.call(credential, "forgetOutput", { id: sent.id }))?.ok === true;
