@@ -16,7 +16,7 @@ import {
   TOO_MANY_REQUESTS,
 } from "../../contract/words/http-status.ts";
 import { closeCodes } from "../../contract/words/values.ts";
-import { streamLost } from "../../domain/job/job-error.ts";
+import { clientClosed, streamLost } from "../../domain/job/job-error.ts";
 import { type Jurisdiction, objectNamed } from "../object-name.ts";
 import { answerClose, close, send } from "../sockets/hibernating-sockets.ts";
 import { LINE_URL, openLine } from "../sockets/object-line.ts";
@@ -30,7 +30,7 @@ import { MAX_STREAMS, UNCONFIRMED_BYTES } from "./relay-bounds.ts";
 import { heldJobOf, type ReadRequest, readRequestOf } from "./relay-request.ts";
 import { END_GRACE_MS, type EndError, RelayedStream } from "./relayed-stream.ts";
 import type { RunnerOwner } from "./runner-owner.ts";
-import type { Cut, StreamLease, StreamOwner } from "./stream-owner.ts";
+import { type Cut, keyOf, leaseOf, type StreamLease, type StreamOwner } from "./stream-owner.ts";
 import { answerRead, type OpenOutlet, Reader } from "./stream-reader.ts";
 import { UnconfirmedStreams } from "./unconfirmed-streams.ts";
 
@@ -104,10 +104,9 @@ export class Relay<Env extends RelayEnv = RelayEnv> extends DurableObject<Env> {
   }
 
   override async webSocketMessage(socket: WebSocket, frame: string | ArrayBuffer): Promise<void> {
-    const isTooLarge = (text: string): boolean => text.length > MAX_PART_BYTES;
     if (typeof frame !== "string" || frame.length > MAX_DATA_FRAME_BYTES)
       return close(socket, closeCodes.badFrame, `a frame is text of at most ${MAX_DATA_FRAME_BYTES} bytes`);
-    if (frame.split(PART_SEPARATOR).some(isTooLarge))
+    if (frame.split(PART_SEPARATOR).some((part) => part.length > MAX_PART_BYTES))
       return close(socket, closeCodes.badFrame, `a part of a frame has at most ${MAX_PART_BYTES} bytes`);
     const nowAt = Date.now();
     for (const part of readParts(frame)) {
@@ -218,6 +217,7 @@ export class Relay<Env extends RelayEnv = RelayEnv> extends DurableObject<Env> {
     for (const { jobId, lease, error } of cuts) {
       const stream = this.#stream(jobId, lease, nowAt);
       this.#unconfirmed.remove(stream);
+      if (error?.code === clientClosed.code) this.#stopUnread(stream);
       const told = stream.hasEvents ? (error ?? MOVED_ON) : error;
       stream.finish(told ?? streamLost, nowAt);
       if (error === null && stream.hasBegunAnswer) this.#tell((tenant) => tenant.endBegunAnswer(jobId));
@@ -301,9 +301,14 @@ export class Relay<Env extends RelayEnv = RelayEnv> extends DurableObject<Env> {
 
   /** The stream has no reader any more: its worker stops, and the tenant ends the job. */
   #readerGone(stream: RelayedStream, isSlow: boolean): void {
-    stream.isReaderGone = true;
-    this.stopWriter(stream);
+    this.#stopUnread(stream);
     this.#tell((tenant) => tenant.readerGone(stream.jobId, stream.lease, isSlow));
+  }
+
+  /** Its worker is told once, whether the relay or the tenant hears first that the client has left. */
+  #stopUnread(stream: RelayedStream): void {
+    if (!stream.isReaderGone) this.stopWriter(stream);
+    stream.isReaderGone = true;
   }
 
   /** Its worker need not go on. */
@@ -388,9 +393,6 @@ export class Relay<Env extends RelayEnv = RelayEnv> extends DurableObject<Env> {
     }
   }
 }
-
-const leaseOf = ({ jobId, lease }: StreamLease): StreamLease => ({ jobId, lease });
-const keyOf = ({ jobId, lease }: StreamLease): string => `${jobId} ${lease}`;
 
 const refused = (stream: RelayedStream): Response =>
   new Response(stream.isReaderGone ? "reader_gone" : "lease_lost", { status: CONFLICT });

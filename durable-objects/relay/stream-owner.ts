@@ -16,6 +16,9 @@ export interface StreamLease {
   readonly lease: number;
 }
 
+export const leaseOf = ({ jobId, lease }: StreamLease): StreamLease => ({ jobId, lease });
+export const keyOf = ({ jobId, lease }: StreamLease): string => `${jobId} ${lease}`;
+
 /** What a relay reports to its tenant, and asks it. */
 export interface StreamOwner {
   /** A reader has left, or reads too slowly. */

@@ -1,8 +1,9 @@
 // What ends an open stream at once, and what its client and its worker learn of it.
 
 import { abortAllDurableObjects } from "cloudflare:test";
-import { exports } from "cloudflare:workers";
+import { env, exports } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
+import { clientClosed } from "../../domain/job/job-error.ts";
 import { newWorld, ORIGIN, type World } from "../support/workerd/client.ts";
 import {
   CHAT,
@@ -124,6 +125,17 @@ describe("an open stream ends at once, whatever its worker does,", () => {
     expect(worker.heard).toEqual([{ type: "reader.gone", job_id: job.id, lease: job.lease }]);
     await worker.socket.next(({ type, job_id }) => type === "job.halted" && job_id === job.id);
     expect(await statusOf(world, job.id)).toMatchObject({ status: "cancelled", code: "client_closed" });
+  });
+
+  it("when the tenant hears before the relay that its client has left: its worker is told, and once", async () => {
+    const world = await newWorld();
+    const { worker, job, answer } = await openStream(world);
+    const relay = env.RELAY.getByName(`${world.tenant}/w1`);
+    const { code, message } = clientClosed;
+    await relay.cut([{ jobId: job.id, lease: job.lease, error: { code, message } }]);
+    await answer.cancel().catch(() => undefined);
+    await settled(300);
+    expect(worker.heard).toEqual([{ type: "reader.gone", job_id: job.id, lease: job.lease }]);
   });
 
   it("when its client leaves 1 MiB unread", async () => {
