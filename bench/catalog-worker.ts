@@ -45,12 +45,13 @@ const toolsOf = (env: Env, maxPerPass: number) => {
     fields: { id: "id", name: "name", context_window: "context" },
   };
   const now = () => Date.now();
+  const connector = vaultConnector({ source: environmentSecrets({}), fetch: (message) => fetch(message), now });
   return {
     db: env.DB,
     providers: new Map([["bench", provider]]),
     now,
     audit: () => env.DB.prepare("SELECT 1"),
-    connector: vaultConnector({ source: environmentSecrets({}), fetch: (message) => fetch(message), now }),
+    connectorOf: () => connector,
     maxPerPass,
   };
 };
