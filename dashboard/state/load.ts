@@ -3,6 +3,7 @@
 
 import { useCallback, useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { ApiProblem } from "../../contract/client/problem.ts";
+import { hasSnapshot } from "./board.ts";
 import { recoveries } from "./live.ts";
 
 export interface Loaded<Answer> {
@@ -72,17 +73,25 @@ export const useSettled = <Value>(value: Value, delayMs: number): Value => {
   return settled;
 };
 
-/** Follows a value, changing at most once in `everyMs`, for reads that depend on it. */
+/**
+ * Follows a value of the board, changing at most once in `everyMs`, for reads that depend on it. The first change is
+ * followed at once. The first snapshot is none: what was read while it was under way knows nearly the same.
+ */
 export const useThrottled = <Value>(value: Value, everyMs: number): Value => {
   const [shown, setShown] = useState(value);
   const changedAt = useRef(0);
+  const isKnown = hasSnapshot.value;
+  const wasKnown = useRef(isKnown);
   useEffect(() => {
-    const wait = Math.max(0, changedAt.current + everyMs - Date.now());
+    const isSnapshot = !wasKnown.current;
+    wasKnown.current = isKnown;
+    if (Object.is(value, shown)) return;
+    const wait = isSnapshot ? everyMs : Math.max(0, changedAt.current + everyMs - Date.now());
     const timer = setTimeout(() => {
       changedAt.current = Date.now();
       setShown(value);
     }, wait);
     return () => clearTimeout(timer);
-  }, [value, everyMs]);
+  }, [value, everyMs, isKnown]);
   return shown;
 };

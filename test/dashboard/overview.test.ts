@@ -1,6 +1,7 @@
 // The Overview shows what is wrong: what waits and why, what fails, and what blocks it.
 
 import { once } from "node:events";
+import type { Page } from "playwright-core";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { WebSocket } from "ws";
 import { lacksBrowser, startWorld, type World } from "./browser.ts";
@@ -37,7 +38,7 @@ describe.skipIf(lacksBrowser())("the overview", () => {
   };
   const fail = (code: string) =>
     end("fail", { error: { code, status: 500, message: "upstream connect error", retryable: false } });
-  const table = (page: Awaited<ReturnType<World["open"]>>["page"], name: RegExp) => page.getByRole("table", { name });
+  const table = (page: Page, name: RegExp) => page.getByRole("table", { name });
 
   it("shows every reason for waiting with its count and its oldest, past the newest 200 jobs, and leads to those jobs", async () => {
     await world.call("POST", "/api/jobs", { prompt: "the oldest of all", tags: ["h100"] });
@@ -169,6 +170,47 @@ describe.skipIf(lacksBrowser())("the overview", () => {
     }
     expect(await said()).toBeLessThanOrEqual(4);
   });
+
+  const reloadAt = async (page: Page, at: number): Promise<void> => {
+    const told = `"server_time":"${new Date(at).toISOString()}"`;
+    await page.routeWebSocket(/\/live$/, (socket) =>
+      socket.connectToServer().onMessage((text) => socket.send(String(text).replace(/"server_time":"[^"]+"/, told))),
+    );
+    await page.reload();
+    await page.getByText("Live", { exact: true }).waitFor();
+  };
+
+  it.each(["by a link", "by its address"])(
+    "counts a job that ends just after the page was opened %s at once, as the line above its figures does",
+    async (way) => {
+      const { page } = await world.open("settings");
+      await page.clock.install();
+      await page.reload();
+      await page.getByText("Live", { exact: true }).waitFor();
+      // Amid a minute that lies ahead: when a minute begins, the figures are read, too.
+      const at = Math.ceil(Date.now() / 60_000) * 60_000 + 80_000;
+      await page.clock.pauseAt(at);
+      await page.getByRole("link", { name: "Overview", exact: true }).click();
+      if (way === "by its address") await reloadAt(page, at);
+      const note = page
+        .getByRole("region", { name: "Throughput", exact: true })
+        .getByText(/completed in the last hour/);
+      const completed = async (): Promise<number> => Number.parseInt((await note.textContent()) ?? "", 10);
+      const before = await completed();
+      const ended = page.locator(".ends").getByRole("link", { name: /Completed/ });
+      await page.clock.runFor(200);
+      const endedBefore = await ended.textContent();
+      await end("complete", { result: 1 });
+      await expect
+        .poll(async () => {
+          await page.clock.runFor(20);
+          return ended.textContent();
+        })
+        .not.toBe(endedBefore);
+      await page.clock.runFor(500);
+      await expect.poll(completed).toBe(before + 1);
+    },
+  );
 
   it("answers whether it is well in five figures, of a span that survives a reload", async () => {
     await end("complete", { result: "done" });
