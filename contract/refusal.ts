@@ -239,6 +239,12 @@ export const WIRE: { readonly [Code in RefusalCode]: Wire<Code> } = {
     detail: () => "the history store does not answer, or has much to catch up with; dispatch still works",
     retryAfter: seconds,
   },
+  archive_damaged: {
+    status: 503,
+    title: "Archive damaged",
+    detail: ({ part }) =>
+      `part ${part} of the archive is missing or damaged: the operator brings it back from a backup, or from where the tenant was before`,
+  },
   files_full: {
     status: 507,
     title: "Files full",

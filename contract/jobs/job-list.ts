@@ -113,6 +113,10 @@ export const jobList = z
       .boolean()
       .meta({ description: `true if there are more than ${MAX_COUNTED} jobs, where counting stops` }),
     next_cursor: z.string().nullable().meta({ description: "null on the last page" }),
+    damaged_parts: z.array(z.string()).optional().meta({
+      description:
+        "parts of the archive that are missing or damaged, as `<day>/<name>`: jobs of theirs are not in the list. Absent if there are none",
+    }),
   })
   .meta({ id: "JobList" });
 

@@ -54,6 +54,8 @@ export type Refusal =
   | { readonly code: "job_completed"; readonly id: string }
   | { readonly code: "texts_gone"; readonly id: string }
   | { readonly code: "job_archived"; readonly id: string }
+  /** `part`: `<day>/<name>`. It is missing, or does not unpack. */
+  | { readonly code: "archive_damaged"; readonly part: string }
   | { readonly code: "job_state"; readonly id: string; readonly status: JobStatus; readonly command: string }
   | {
       readonly code: "lease_lost";

@@ -79,6 +79,7 @@ export interface JobPage {
   readonly total: number;
   readonly total_is_capped: boolean;
   readonly next_cursor: string | null;
+  readonly damaged_parts?: string[];
 }
 
 /** A page of the jobs that match a query, and how many match, up to the counting limit. */

@@ -35,7 +35,7 @@ const list = endpoint(
 const exported = endpoint(
   {
     ...BASE,
-    ...asks("authorizeRead", "not_found", "history_unavailable"),
+    ...asks("authorizeRead", "not_found", "history_unavailable", "archive_damaged"),
     operationId: "exportArchivedDay",
     path: "/api/archive/{day}",
     summary: "Export the archived jobs of a day",

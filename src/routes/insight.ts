@@ -58,7 +58,7 @@ const attempts = endpoint(
     path: "/api/jobs/{id}/attempts",
     lane: "heavy",
     tag: TAG,
-    ...asks("authorizeRead", "not_found", "history_unavailable"),
+    ...asks("authorizeRead", "not_found", "history_unavailable", "archive_damaged"),
     summary: "List a job's attempts, oldest first",
     description: "One entry per lease: the worker, times, outcome, usage and cost in US dollars.",
     params: jobIdParam,

@@ -24,7 +24,9 @@ describe.skipIf(lacksBrowser())("the jobs page with an archive", () => {
       const { searchParams } = new URL(route.request().url());
       asked.push(searchParams);
       const isFirst = !searchParams.has("cursor");
-      const read = isFirst ? { jobs: [], next_cursor: "on" } : { jobs: [old], next_cursor: null };
+      const read = isFirst
+        ? { jobs: [], next_cursor: "on" }
+        : { jobs: [old], next_cursor: null, damaged_parts: ["2025-11-01/a", "2025-11-01/b"] };
       return route.fulfill({ json: { ...read, total: read.jobs.length, total_is_capped: isFirst } });
     });
     await page.route(new RegExp(`/api/jobs/${old.id}$`), (route) => route.fulfill({ json: old }));
@@ -36,8 +38,10 @@ describe.skipIf(lacksBrowser())("the jobs page with an archive", () => {
     await page.getByRole("button", { name: "archived", exact: true }).click();
     await page.getByText("From the archive").waitFor();
     await page.getByText("go on with Next").waitFor();
+    expect(await page.getByText("cannot be read").count()).toBe(0);
     await page.getByRole("button", { name: "Next" }).click();
     await page.getByRole("link", { name: "an old zebra" }).waitFor();
+    await page.getByText("part 2025-11-01/a of the archive and 1 other part cannot be read").waitFor();
     expect(await page.getByRole("checkbox").count()).toBe(0);
     expect(await page.getByLabel("Order").count()).toBe(0);
     // The API takes neither an offset nor another order of the archive.

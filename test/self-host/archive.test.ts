@@ -106,6 +106,12 @@ test("old jobs stay until the archive has them, and are read, exported and delet
   expect(lines.map((line) => JSON.parse(line))).toMatchObject(old.map((id) => ({ id, result: expect.anything() })));
 
   expect(readdirSync(folder)).toEqual([day?.day]);
+  const [part = ""] = readdirSync(path.join(folder, day?.day ?? ""));
+  writeFileSync(path.join(folder, day?.day ?? "", part), "spoilt");
+  const damaged = { jobs: [], damaged_parts: [`${day?.day}/${part}`] };
+  expect(await jobs.list({ archived: "true" })).toMatchObject(damaged);
+  await expect(jobs.get(old[0] ?? "")).rejects.toMatchObject({ status: 503, code: "archive_damaged" });
+
   await createClient({ url: third.url, key: rootKey }).tenants.remove("acme");
   expect(existsSync(folder)).toBe(false);
 }, 90_000);

@@ -38,6 +38,8 @@ export interface HeldList {
   readonly total: number;
   readonly isCapped: boolean;
   readonly nextCursor: string | null;
+  /** Of the archive: what could not be read. */
+  readonly damagedParts: readonly string[];
   rows: readonly LiveJob[];
   /** Jobs that match and are not in the list. */
   readonly newIds: Set<string>;
@@ -84,6 +86,7 @@ const ask = async (question: Question, signal: AbortSignal): Promise<HeldList> =
     total: found.total,
     isCapped: found.total_is_capped,
     nextCursor: found.next_cursor,
+    damagedParts: found.damaged_parts ?? [],
     rows,
     newIds: new Set(),
     ignoredIds: new Set(unlisted.map(({ id }) => id)),

@@ -97,6 +97,15 @@ const JobsPager = ({ list }: { list: HeldList }) => {
   );
 };
 
+/** After the first one, a number says how bad it is. */
+const DamagedParts = ({ parts: [first, ...others] }: { parts: readonly string[] }) =>
+  first === undefined ? null : (
+    <p class="tone-caution">
+      Jobs are missing here: part {first} of the archive
+      {others.length > 0 && ` and ${plural(others.length, "other part")}`} cannot be read.
+    </p>
+  );
+
 interface NoJobsProps {
   readonly isFiltered: boolean;
   /** An answer reads a part of the archive. */
@@ -192,6 +201,7 @@ export const Jobs = () => {
       {list !== null && !question.isArchived && (rows.length > 0 || list.newIds.size > 0) && (
         <BulkBar list={list} picked={ids} isAll={isAll} onPick={pick} onShow={show} />
       )}
+      <DamagedParts parts={list?.damagedParts ?? []} />
       {rows.length > 0 && (
         <JobTable jobs={rows} name="Jobs" {...beyondOf(list, question)} {...(maySelect ? { selection } : {})} />
       )}

@@ -1,11 +1,19 @@
-// The archive's days, and a day's parts as one gzip file: gzip files that are joined are one. Of a part, one at a time is
-// in memory.
+// The archive's days, and a day's parts as one gzip file: gzip files that are joined are one. A day is first read to see
+// that no part is damaged, because what has begun cannot be refused; a few parts at a time are in memory.
 
 import type { ArchiveDay, ArchiveQuery } from "../../../contract/archive.ts";
 import { readPage } from "../page.ts";
 import { readHistory, workOnHistory } from "../store.ts";
-import { keyOf, type PartName } from "./part.ts";
-import { type ArchiveStore, partBytes } from "./store.ts";
+import type { PartName } from "./part.ts";
+import { DamagedPart, logDamaged, partBytes } from "./recorded.ts";
+import type { ArchiveStore } from "./store.ts";
+
+/** As many reads as a Worker may have under way. */
+const PARTS_AT_ONCE = 6;
+
+interface DayPart extends PartName {
+  readonly sha256: string;
+}
 
 /** Newest first. */
 export const listDays = (
@@ -28,7 +36,17 @@ export const listDays = (
     return { days: rows, total };
   });
 
-/** Null if the archive has nothing of that day. That its first part is away is a refusal; a later one breaks the stream. */
+const refuseDamaged = async (store: ArchiveStore, tenant: string, parts: readonly DayPart[]): Promise<void> => {
+  try {
+    for (let at = 0; at < parts.length; at += PARTS_AT_ONCE)
+      await Promise.all(parts.slice(at, at + PARTS_AT_ONCE).map((part) => partBytes(store, tenant, part)));
+  } catch (error) {
+    if (error instanceof DamagedPart) logDamaged(tenant, [error]);
+    throw error;
+  }
+};
+
+/** Null if the archive has nothing of that day. A damaged part is a refusal. */
 export const exportDay = (
   db: D1Database,
   store: ArchiveStore,
@@ -37,21 +55,18 @@ export const exportDay = (
 ): Promise<ReadableStream<Uint8Array> | null> =>
   workOnHistory(async () => {
     const { results } = await db
-      .prepare("SELECT day, name FROM archive_parts WHERE tenant = ?1 AND day = ?2 ORDER BY name")
+      .prepare("SELECT day, name, sha256 FROM archive_parts WHERE tenant = ?1 AND day = ?2 ORDER BY name")
       .bind(tenant, day)
-      .all<PartName>();
-    const [first, ...others] = results.map((part) => keyOf(tenant, part));
-    if (first === undefined) return null;
-    let next: Uint8Array | null = await partBytes(store, first);
-    const left = others.values();
+      .all<DayPart>();
+    if (results.length === 0) return null;
+    await refuseDamaged(store, tenant, results);
+    const left = results.values();
     return new ReadableStream<Uint8Array>(
       {
         pull: async (controller) => {
-          if (next !== null) controller.enqueue(next);
-          const key = left.next();
-          next = null;
-          if (key.done) controller.close();
-          else next = await partBytes(store, key.value);
+          const part = left.next();
+          if (part.done) controller.close();
+          else controller.enqueue(await partBytes(store, tenant, part.value));
         },
       },
       { highWaterMark: 0 },

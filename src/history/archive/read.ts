@@ -10,8 +10,9 @@ import { type PlaceInList, readCursor, writeCursor } from "../job-cursor.ts";
 import type { JobPage } from "../jobs.ts";
 import { workOnHistory } from "../store.ts";
 import { matchesLine } from "./filter.ts";
-import { type ArchivedLine, dayOf, dayOfId, jobOfLine, keyOf, unpackPart } from "./part.ts";
-import { type ArchiveStore, partBytes } from "./store.ts";
+import { type ArchivedLine, dayOf, dayOfId, jobOfLine } from "./part.ts";
+import { type DamagedPart, linesOf, logDamaged } from "./recorded.ts";
+import type { ArchiveStore } from "./store.ts";
 
 /** Each is a megabyte or less, and at most a few. */
 export const PARTS_AN_ANSWER = 40;
@@ -24,19 +25,10 @@ interface PartRow {
   readonly max_id: string;
 }
 
-async function* linesOf(store: ArchiveStore, tenant: string, part: PartRow, text = ""): AsyncGenerator<ArchivedLine> {
-  const key = keyOf(tenant, part);
-  try {
-    yield* unpackPart(await partBytes(store, key), text);
-  } catch (error) {
-    throw new Error(`${key} of the archive cannot be read: ${error}`);
-  }
-}
-
 const newer = (one: ArchivedLine | undefined, other: ArchivedLine): ArchivedLine =>
   one === undefined || one.version < other.version ? other : one;
 
-/** Null if the archive has no such job. */
+/** Null if the archive has no such job. A damaged part that may have it is a refusal, if no other part has it. */
 export const findInArchive = (
   db: D1Database,
   store: ArchiveStore,
@@ -53,9 +45,13 @@ export const findInArchive = (
       )
       .bind(tenant, day, id)
       .all<PartRow>();
+    const damaged: DamagedPart[] = [];
     let found: ArchivedLine | undefined;
     for (const part of results)
-      for await (const line of linesOf(store, tenant, part, id)) if (line.id === id) found = newer(found, line);
+      for await (const line of linesOf(store, tenant, part, damaged, id))
+        if (line.id === id) found = newer(found, line);
+    logDamaged(tenant, damaged);
+    if (found === undefined && damaged[0] !== undefined) throw damaged[0];
     return found ?? null;
   });
 
@@ -88,6 +84,7 @@ const partsOf = async (db: D1Database, tenant: string, query: JobListQuery, belo
   return [...(around?.results ?? []), ...(others?.results ?? [])];
 };
 
+/** Without the jobs of damaged parts, which it names. */
 export const listArchive = (
   db: D1Database,
   store: ArchiveStore,
@@ -100,6 +97,7 @@ export const listArchive = (
     const parts = await partsOf(db, tenant, query, below);
     const readable = parts.length - Math.max(0, parts.filter(({ max_id }) => max_id < below).length - PARTS_AN_ANSWER);
     const seen = new NewestLines(query);
+    const damaged: DamagedPart[] = [];
     /** The largest id that a part may have that was not read. */
     let unread: string | null = null;
     for (const [index, part] of parts.entries()) {
@@ -107,10 +105,12 @@ export const listArchive = (
         unread = part.max_id;
         break;
       }
-      for await (const line of linesOf(store, tenant, part)) if (line.id < below) seen.add(line);
+      for await (const line of linesOf(store, tenant, part, damaged)) if (line.id < below) seen.add(line);
       seen.forgetRest();
     }
-    return pageOf(seen.lines, unread, query);
+    logDamaged(tenant, damaged);
+    const page = pageOf(seen.lines, unread, query);
+    return damaged.length === 0 ? page : { ...page, damaged_parts: damaged.map(({ part }) => part) };
   });
 
 /** Matching lines, the newest of them; of two versions of a job the later one counts. */

@@ -14,13 +14,6 @@ export interface ArchiveStore {
   readonly removeAll: (tenant: string) => Promise<void>;
 }
 
-/** A part that was recorded. */
-export const partBytes = async (store: ArchiveStore, key: string): Promise<Uint8Array<ArrayBuffer>> => {
-  const bytes = await store.get(key);
-  if (bytes === null) throw new Error(`the archive has no ${key}`);
-  return bytes;
-};
-
 /** Null where no place is bound: old jobs are then deleted. */
 export const archiveOf = ({
   ARCHIVE: bucket,

@@ -3,6 +3,7 @@
 import { type Mutant, mutant } from "./mutant.ts";
 
 const PACKED = ["test/tenant/packed-texts.workers.test.ts"];
+const DAMAGE = ["test/tenant/archive-damage.workers.test.ts"];
 
 export const ARCHIVE_MUTANTS: readonly Mutant[] = [
   mutant(
@@ -20,11 +21,25 @@ export const ARCHIVE_MUTANTS: readonly Mutant[] = [
     PACKED,
   ),
   mutant(
-    "an export has only a day's first part",
+    "an export has none of a day's parts",
     "src/history/archive/export.ts",
-    "if (key.done) controller.close();",
-    "if (!key.done || key.done) controller.close();",
+    "if (part.done) controller.close();",
+    "if (!part.done || part.done) controller.close();",
     ["test/tenant/archive.workers.test.ts"],
+  ),
+  mutant(
+    "an export begins although a later part is damaged",
+    "src/history/archive/export.ts",
+    "at < parts.length",
+    "at < 1",
+    DAMAGE,
+  ),
+  mutant(
+    "a job of a damaged part is unknown",
+    "src/history/archive/read.ts",
+    "    if (found === undefined && damaged[0] !== undefined) throw damaged[0];\n",
+    "",
+    DAMAGE,
   ),
   mutant(
     "a list ends with an empty page",
