@@ -105,6 +105,12 @@ export const BulkDialog = ({ action, filter, mayReachBack = false, onDone, onClo
           , {rangeInWords(bounded)}.
         </p>
       )}
+      {action === "retry" && (
+        <p class="dim">
+          Lines of batches and clients' requests among them stay as they are: a line's error is in its batch's results,
+          and a request's client has its error.
+        </p>
+      )}
       {progress > 0 && (
         <p role="status">
           {count(progress)} of {count(total)} done …
