@@ -9,11 +9,20 @@ import { readHistory } from "./store.ts";
 
 export interface BulkSelection {
   readonly matched: number;
-  /** How many of them have a status that the action may change. */
+  /** How many of them the action may change, as far as history tells. */
   readonly changeable: number;
   /** The oldest of these, at most `MAX_BULK_JOBS`. */
   readonly ids: readonly string[];
 }
+
+/** A client's request, and a line of a batch, is never tried again: it takes no other job's place among the oldest. */
+const ARE_CHANGEABLE: Readonly<Record<BulkAction, string>> = {
+  retry: " AND jobs.record ->> '$.api' IS NULL",
+  cancel: "",
+};
+
+const isChangeableBy = (action: BulkAction): string =>
+  `(+jobs.status IN (${CHANGEABLE_STATUSES[action].map((status) => `'${status}'`).join(", ")})${ARE_CHANGEABLE[action]})`;
 
 export const selectForBulk = (
   db: D1Database,
@@ -25,7 +34,7 @@ export const selectForBulk = (
     const way = await wayTo(db, tenant, filter);
     const { from, where, bindings } = selectionOf(tenant, filter, way);
     const order = way.lead === "index" ? "job_terms.rowid" : "jobs.created_at, jobs.seq";
-    const isChangeable = `+jobs.status IN (${CHANGEABLE_STATUSES[action].map((status) => `'${status}'`).join(", ")})`;
+    const isChangeable = isChangeableBy(action);
     const [counted, found] = await db.batch([
       db
         .prepare(`SELECT COUNT(*) AS matched, SUM(${isChangeable}) AS changeable FROM ${from} WHERE ${where}`)

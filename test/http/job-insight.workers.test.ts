@@ -127,6 +127,8 @@ describe("failures", () => {
       ["mixed", true, null],
       ["own", false, null],
     ]);
+    const report = await world.ok("POST", "/api/jobs/bulk", { action: "retry", filter: { status: "failed" } });
+    expect(report).toEqual({ matched: 4, changed: 1, refused: { job_state: 3 }, remaining: 0 });
   });
 
   test("are of at most 92 days", async () => {
