@@ -4,6 +4,7 @@
 
 import type { IncomingMessage, Server } from "node:http";
 import type { Socket } from "node:net";
+import { resumeFirst } from "./held-sockets.ts";
 
 const BEGUN_AT_ONCE = 8;
 /** First requests that are read in one turn. */
@@ -44,14 +45,7 @@ const hearFewAtOnce = (server: Server, atOnce: number = HEARD_AT_ONCE): { add: (
   let heard = 0;
   const nextTurn = (): void => {
     heard = 0;
-    let left = atOnce;
-    for (const socket of held) {
-      if (left === 0) break;
-      left -= 1;
-      held.delete(socket);
-      silent.add(socket);
-      socket.resume();
-    }
+    resumeFirst(held, silent, atOnce);
     if (held.size > 0) setImmediate(nextTurn);
   };
   const hear = (socket: Socket): void => {

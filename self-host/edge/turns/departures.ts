@@ -2,6 +2,7 @@
 // once keeps no other waiting. The rest of the owner's are not read until the next turns, so that their ends come later.
 
 import type { Socket } from "node:net";
+import { resumeFirst } from "./held-sockets.ts";
 
 const ENDED_AT_ONCE = 8;
 
@@ -63,14 +64,7 @@ export class Departures {
   #nextTurn(): void {
     for (const owned of this.#busy) {
       owned.ended = 0;
-      let left = this.#atOnce;
-      for (const socket of owned.held) {
-        if (left === 0) break;
-        left -= 1;
-        owned.held.delete(socket);
-        owned.read.add(socket);
-        socket.resume();
-      }
+      resumeFirst(owned.held, owned.read, this.#atOnce);
       if (owned.held.size === 0) this.#busy.delete(owned);
     }
     if (this.#busy.size > 0) setImmediate(() => this.#nextTurn());
