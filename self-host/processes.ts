@@ -33,7 +33,7 @@ function keptCount(dir: DataDir): number | undefined {
   if (!existsSync(dir.processCount)) return hasState ? 1 : undefined;
   const { count } = objectOf(parseJson(readFileSync(dir.processCount, "utf8")));
   if (typeof count === "number") return count;
-  // A full disk stopped an earlier release while it wrote the file, before there was any state.
+  // An earlier release may have left it empty on a full disk. Without state, any number of processes is right.
   if (!hasState) return undefined;
   throw new ExitError(`${dir.processCount} is damaged: write {"count":1} there, or the number of its object folders.`);
 }

@@ -16,13 +16,13 @@ export interface BulkSelection {
 }
 
 /** A client's request, and a line of a batch, is never tried again: it takes no other job's place among the oldest. */
-const ARE_CHANGEABLE: Readonly<Record<BulkAction, string>> = {
+const ALSO_REQUIRED: Readonly<Record<BulkAction, string>> = {
   retry: " AND jobs.record ->> '$.api' IS NULL",
   cancel: "",
 };
 
 const isChangeableBy = (action: BulkAction): string =>
-  `(+jobs.status IN (${CHANGEABLE_STATUSES[action].map((status) => `'${status}'`).join(", ")})${ARE_CHANGEABLE[action]})`;
+  `(+jobs.status IN (${CHANGEABLE_STATUSES[action].map((status) => `'${status}'`).join(", ")})${ALSO_REQUIRED[action]})`;
 
 export const selectForBulk = (
   db: D1Database,
