@@ -19,7 +19,7 @@ const seconds = (refusal: { retryAfterSeconds: number }): number => Math.max(1, 
 export const WIRE: { readonly [Code in RefusalCode]: Wire<Code> } = {
   invalid_request: { status: 400, title: "Invalid request", detail: ({ detail }) => detail },
   authentication_failed: { status: 401, title: AUTHENTICATION_FAILED, detail: ({ detail }) => detail },
-  key_revoked: { status: 401, title: AUTHENTICATION_FAILED, detail: () => "this key was revoked" },
+  key_revoked: { status: 401, title: AUTHENTICATION_FAILED, detail: () => "this key was revoked: use another one" },
   key_suspended: { status: 401, title: AUTHENTICATION_FAILED, detail: ({ detail }) => detail },
   key_rotated: { status: 401, title: AUTHENTICATION_FAILED, detail: () => "this key was rotated: use the new one" },
   forbidden: { status: 403, title: "Forbidden", detail: ({ detail }) => detail },
@@ -36,7 +36,7 @@ export const WIRE: { readonly [Code in RefusalCode]: Wire<Code> } = {
   payload_too_large: {
     status: 413,
     title: "Payload too large",
-    detail: ({ limitBytes }) => `the body is larger than ${limitBytes} bytes`,
+    detail: ({ limitBytes }) => `the body may have at most ${limitBytes} bytes`,
   },
   uri_too_long: {
     status: 414,
@@ -136,7 +136,11 @@ export const WIRE: { readonly [Code in RefusalCode]: Wire<Code> } = {
     title: "Tenant moved",
     detail: ({ to }) => `this tenant has moved to ${to}: send its requests there`,
   },
-  tenant_exists: { status: 409, title: "Tenant exists", detail: ({ tenant }) => `tenant "${tenant}" exists` },
+  tenant_exists: {
+    status: 409,
+    title: "Tenant exists",
+    detail: ({ tenant }) => `tenant "${tenant}" already exists: choose another name`,
+  },
   schedule_exists: {
     status: 409,
     title: "Schedule exists",
@@ -145,7 +149,8 @@ export const WIRE: { readonly [Code in RefusalCode]: Wire<Code> } = {
   subscription_exists: {
     status: 409,
     title: "Subscription exists",
-    detail: ({ provider }) => `a subscription for provider "${provider}" with this url already exists`,
+    detail: ({ provider }) =>
+      `a subscription for provider "${provider}" with this url already exists: change that one, or give another url`,
   },
   sync_in_progress: {
     status: 409,
@@ -197,7 +202,7 @@ export const WIRE: { readonly [Code in RefusalCode]: Wire<Code> } = {
   api_not_offered: {
     status: 404,
     title: "Not found",
-    detail: ({ api }) => `no worker offers /v1/${api} for this`,
+    detail: ({ api }) => `no worker offers /v1/${api} for this request: start one whose runtime has it`,
   },
   unsupported_parameter: { status: 400, title: "Unsupported parameter", detail: ({ detail }) => detail },
   queue_timeout: { status: 504, title: "Queue timeout", detail: ({ detail }) => detail },
@@ -223,7 +228,8 @@ export const WIRE: { readonly [Code in RefusalCode]: Wire<Code> } = {
   killswitch_active: {
     status: 503,
     title: "Killswitch active",
-    detail: ({ level, reason }) => `the killswitch is at level ${level}${reason === "" ? "" : `: ${reason}`}`,
+    detail: ({ level, reason }) =>
+      `the killswitch is at level ${level}${reason === "" ? "" : ` (${reason})`}: try again when it is cleared`,
     retryAfter: () => 30,
   },
   budget_reached: { status: 503, title: "Budget reached", detail: ({ detail }) => detail, retryAfter: seconds },

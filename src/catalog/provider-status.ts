@@ -24,7 +24,11 @@ export const explainStatus = (
     return { detail: `${said}: ${aboutKey(provider, isKeyed)}`, isRetryable: false };
   }
   if (status === 402) return { detail: `${said}: the account has no credit`, isRetryable: false };
-  if (status === 404) return { detail: `${said}: there is no model list at this address`, isRetryable: false };
+  if (status === 404)
+    return {
+      detail: `${said}: there is no model list at this address: set models_sync_url to the list's`,
+      isRetryable: false,
+    };
   if (status === 429) return { detail: `${said}: too many requests, or the account has no credit`, isRetryable: true };
   return { detail: said, isRetryable: status >= 500 || status === 408 || status === 425 };
 };

@@ -173,7 +173,11 @@ const keptInput = async (c: AppContext, token: TokenFacts, read: DoorBody): Prom
     },
   };
   const file = await receive(c, token, arriving, {
-    tooLarge: { code: "file_too_large", limitBytes: MAX_CHAIN_BYTES, detail: "the input is too large to be stored" },
+    tooLarge: {
+      code: "file_too_large",
+      limitBytes: MAX_CHAIN_BYTES,
+      detail: `an input that is stored has at most ${MAX_CHAIN_BYTES} bytes`,
+    },
     announce: (announced) => callTenant(c.env, token, "announceFile", announced),
     finish: ({ id, bytes, sha256, name, contentType }) =>
       callTenant(c.env, token, "finishInput", { id, bytes, sha256, name, contentType }),

@@ -76,7 +76,8 @@ export const readFormRequest = async (c: AppContext, api: FormApi, token: TokenF
       if (part.filename === null) {
         const text = await readField(part, MAX_FIELD_BYTES);
         fieldBytes += part.name.length + text.length;
-        if (fieldBytes > MAX_FIELDS_BYTES) throw new Refused(invalid("", "the form's fields are too long"));
+        if (fieldBytes > MAX_FIELDS_BYTES)
+          throw new Refused(invalid("", `the form's fields may have at most ${MAX_FIELDS_BYTES} bytes together`));
         add(fields, part.name, text);
         add(identity, part.name, text);
         continue;

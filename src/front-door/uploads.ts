@@ -129,10 +129,10 @@ const complete = endpoint(
     const stored = await assemble(file, body.part_ids, upload.bytes, upload.expiresAt);
     if (stored === null) throw new Refused(invalid("part_ids", "must name parts of this upload, each once"));
     if (typeof stored === "number")
-      throw new Refused(invalid("part_ids", `the parts have ${stored} bytes, ${upload.bytes} were announced`));
+      throw new Refused(invalid("part_ids", `the parts have ${stored} bytes, but ${upload.bytes} were announced`));
     const { bytes, sha256, md5 } = stored;
     if (body.md5 !== undefined && body.md5.toLowerCase() !== md5)
-      throw new Refused(invalid("md5", `the parts have the MD5 ${md5}`));
+      throw new Refused(invalid("md5", `the parts have the MD5 ${md5}: send the parts that differ again`));
     const { name, contentType, purpose, lifeMs } = upload;
     const finishing = { id, bytes, sha256, name, contentType, purpose, lifeMs };
     const finished = unwrap(await callTenant(c.env, token, "finishFile", finishing));

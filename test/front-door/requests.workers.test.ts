@@ -239,7 +239,7 @@ describe("a request that is not streamed", () => {
     const counted = await post(world.key, "/v1/messages/count_tokens", { model: "m1", messages: [] });
     expect([counted.status, JSON.parse(await counted.whole).error.message]).toEqual([
       404,
-      "no worker offers /v1/messages/count_tokens for this",
+      "no worker offers /v1/messages/count_tokens for this request: start one whose runtime has it",
     ]);
     const stranger = await post("nonsense", CHAT, chat());
     expect([stranger.status, JSON.parse(await stranger.whole).error]).toMatchObject([

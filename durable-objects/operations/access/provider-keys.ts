@@ -17,7 +17,7 @@ export const putProviderKey = (
   const { providerKeys } = turn.store;
   const isNew = providerKeys.find(provider) === null;
   if (isNew && providerKeys.all().length >= MAX_PROVIDER_KEYS)
-    return err(invalid("provider", `a tenant has keys for at most ${MAX_PROVIDER_KEYS} providers`));
+    return err(invalid("provider", `a tenant has keys for at most ${MAX_PROVIDER_KEYS} providers: remove one first`));
   providerKeys.put({ provider, sealed, setAt: turn.nowAt, setBy: turn.caller.name });
   turn.audit("provider_key.set", provider);
   askAnew(turn, provider);

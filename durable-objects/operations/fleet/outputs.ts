@@ -21,7 +21,7 @@ export const announceOutput = (turn: Turn, request: NewFile & { job: LeaseReport
   if (!found.ok) return found;
   const job = found.value;
   if (job.resultFiles.length >= MAX_RESULT_FILES)
-    return err(invalid("", `a job has at most ${MAX_RESULT_FILES} result files`));
+    return err(invalid("", `a job has at most ${MAX_RESULT_FILES} result files: put several into one archive`));
   return announce(turn, file, { jobId: job.id, ownerKeyId: job.keyId });
 };
 

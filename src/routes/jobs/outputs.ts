@@ -29,7 +29,11 @@ const outputOf = (
         limitBytes: MAX_LARGE_RESULT_BYTES,
         detail: `a result has at most ${MAX_LARGE_RESULT_BYTES} bytes: store what is larger as a file of the job`,
       }
-    : { code: "file_too_large", limitBytes: MAX_FILE_BYTES, detail: `a file has at most ${MAX_FILE_BYTES} bytes` },
+    : {
+        code: "file_too_large",
+        limitBytes: MAX_FILE_BYTES,
+        detail: `a file has at most ${MAX_FILE_BYTES} bytes: split it`,
+      },
   announce: (file) => callTenant(env, token, "announceOutput", { ...file, job }),
   finish: (arrived) => callTenant(env, token, "finishOutput", { ...arrived, job, isResult }),
   forget: (id) => callTenant(env, token, "forgetOutput", { id }),

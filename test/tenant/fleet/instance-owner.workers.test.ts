@@ -97,7 +97,10 @@ describe("the killswitch", () => {
     const on: Body = await world.ok("POST", "/killswitch", { level: 1 });
     expect(on).toMatchObject({ level: 1, reason: null, active: true });
     const refused = await world.post("/dispatch", { prompt: "x" });
-    expect([refused.status, refused.body.detail]).toEqual([503, "the killswitch is at level 1"]);
+    expect([refused.status, refused.body.detail]).toEqual([
+      503,
+      "the killswitch is at level 1: try again when it is cleared",
+    ]);
     await world.ok("DELETE", "/killswitch");
     const { pause_reason: reason } = await world.ok("GET", "/api/workers/w1");
     expect(reason).toBe("killswitch; paused until it is resumed");
