@@ -1,6 +1,7 @@
 // Webhooks by Standard Webhooks 1.0.0: `<id>.<timestamp>.<body>` signed with HMAC-SHA256. Compared with the platform's
 // `verify`, whose timing does not reveal how much of a signature was right.
 
+import { fromBase64 } from "../contract/text/base64.ts";
 import { WEBHOOK_SECRET_PREFIX } from "../contract/words/values.ts";
 
 export interface WebhookEvent {
@@ -33,9 +34,10 @@ const headerOf = (headers: HeaderBag, name: string): string => {
   return typeof found === "string" ? found : (found?.[0] ?? "");
 };
 
-const bytesOf = (base64: string): Uint8Array<ArrayBuffer> | null => {
+/** Null if it is no base64. */
+const bytesOf = (text: string): Uint8Array<ArrayBuffer> | null => {
   try {
-    return Uint8Array.from(atob(base64), (char) => char.charCodeAt(0));
+    return fromBase64(text);
   } catch {
     return null;
   }

@@ -1,6 +1,7 @@
 // Sends deliveries as Standard Webhooks 1.0.0 requires and reports each outcome. It decides nothing: the domain decides
 // when a delivery is tried again and when an endpoint is disabled.
 
+import { base64, fromBase64 } from "../../contract/text/base64.ts";
 import type { AttemptOutcome } from "../../domain/webhook.ts";
 import type { Outgoing } from "../turn/announcement.ts";
 
@@ -55,10 +56,11 @@ const attempt = async (
 
 /** `v1,<base64 of HMAC-SHA256>`; the secret is base64. */
 const sign = async (secret: string, text: string): Promise<string> => {
-  const raw = Uint8Array.from(atob(secret), (char) => char.charCodeAt(0));
-  const key = await crypto.subtle.importKey("raw", raw, { name: "HMAC", hash: "SHA-256" }, false, ["sign"]);
+  const key = await crypto.subtle.importKey("raw", fromBase64(secret), { name: "HMAC", hash: "SHA-256" }, false, [
+    "sign",
+  ]);
   const mac = new Uint8Array(await crypto.subtle.sign("HMAC", key, new TextEncoder().encode(text)));
-  return `v1,${btoa(String.fromCharCode(...mac))}`;
+  return `v1,${base64(mac)}`;
 };
 
 /** Seconds, or a date (RFC 9110, 10.2.3). */

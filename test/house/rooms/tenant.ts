@@ -227,6 +227,7 @@ export const TENANT_ROOMS: readonly Room[] = [
     places: ["durable-objects/effects"],
     may: [
       "domain/*",
+      "contract/text",
       "log",
       "durable-objects/turn",
       "durable-objects/steps",
