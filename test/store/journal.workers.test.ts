@@ -3,7 +3,7 @@
 import { expect, test } from "vitest";
 import { changeJob, type Job } from "../../domain/job/job.ts";
 import { createJob } from "../../domain/job/new-job.ts";
-import { asked } from "../support/asked-job.ts";
+import { asked } from "../support/new-job.ts";
 import {
   assign,
   commit,

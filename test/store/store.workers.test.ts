@@ -8,7 +8,7 @@ import { openStore, type Store } from "../../durable-objects/store/open.ts";
 import { RECENT_CHARS } from "../../durable-objects/store/outbox.ts";
 import { migrate, SCHEMA_STEPS } from "../../durable-objects/store/schema.ts";
 import { all } from "../../durable-objects/store/sql.ts";
-import { asked } from "../support/asked-job.ts";
+import { asked } from "../support/new-job.ts";
 
 const inStore = <T>(name: string, use: (store: Store, storage: DurableObjectStorage) => T): Promise<T> =>
   runInDurableObject(env.TENANT.getByName(name), (_tenant, state) => use(openStore(state.storage), state.storage));

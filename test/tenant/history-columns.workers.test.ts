@@ -2,13 +2,13 @@
 
 import { env } from "cloudflare:workers";
 import { expect, test } from "vitest";
-import { labelsOf } from "../../domain/job/job.ts";
 import { readArchived } from "../../domain/job/job-record.ts";
+import { columnsOf } from "../support/history-columns.ts";
 import { newWorld, type World } from "../support/workerd/client.ts";
 import { present } from "../support/workerd/job-steps.ts";
 
 /** History's columns of a job, and what its record there says they are. */
-const columnsOf = async (world: World, id: string) => {
+const storedAndRecorded = async (world: World, id: string) => {
   await world.stub.drain();
   const row = await env.DB.prepare("SELECT * FROM jobs WHERE tenant = ? AND id = ?")
     .bind(world.tenant, id)
@@ -16,22 +16,7 @@ const columnsOf = async (world: World, id: string) => {
   const { tenant: _tenant, id: _id, seq: _seq, record: _record, ...all } = row ?? {};
   const { prompt: _prompt, input: _input, result: _result, events: _events, ...columns } = all;
   const job = readArchived(row as never);
-  const recorded = {
-    version: job.version,
-    status: job.status,
-    worker: job.assignedWorker,
-    schedule: job.schedule,
-    key_id: job.keyId,
-    ran_provider: job.ranProvider,
-    ran_model: job.ranModel,
-    error_code: job.error?.code ?? null,
-    error_message: job.error?.message ?? null,
-    cost_nano_usd: job.costNanoUsd,
-    labels: JSON.stringify(labelsOf(job)),
-    created_at: job.createdAt,
-    finished_at: job.finishedAt,
-  };
-  return { columns, recorded };
+  return { columns, recorded: columnsOf(job) };
 };
 
 test("each column is what the record says, from a job's creation over its failure and its retry to its end", async () => {
@@ -52,7 +37,7 @@ test("each column is what the record says, from a job's creation over its failur
   const seen: Record<string, unknown>[] = [];
   for (const [step, take] of steps) {
     await take();
-    const { columns, recorded } = await columnsOf(world, id);
+    const { columns, recorded } = await storedAndRecorded(world, id);
     expect([step, columns]).toEqual([step, recorded]);
     seen.push(columns);
   }

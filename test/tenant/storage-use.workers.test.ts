@@ -1,15 +1,10 @@
 // Before a bound of storage is reached, its operator hears of it: one audit entry, a metric, and a line on the dashboard.
 
-import { runInDurableObject } from "cloudflare:test";
-import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
-import { SERVICE } from "../../durable-objects/calls/turn-runner.ts";
 import { nextStorageNoteAt, noteStorage, storageState } from "../../durable-objects/placing/storage-use.ts";
-import { openStore } from "../../durable-objects/store/open.ts";
-import { countersFrom } from "../../durable-objects/turn/counters.ts";
-import { loadMemory, type StorageBounds } from "../../durable-objects/turn/memory.ts";
-import { OutboxWriter } from "../../durable-objects/turn/outbox-writer.ts";
-import { Turn } from "../../durable-objects/turn/turn.ts";
+import type { StorageBounds } from "../../durable-objects/turn/memory.ts";
+import type { Turn } from "../../durable-objects/turn/turn.ts";
+import { bareTurns } from "../support/workerd/bare-turns.ts";
 import { alarm, type Body, newWorld, ROOT_KEY, request, type World } from "../support/workerd/client.ts";
 
 const bound = (world: World, maxGb: number | null): Promise<Body> =>
@@ -44,12 +39,11 @@ describe("a tenant that fills up", () => {
 describe("the object's own database, and the history's", () => {
   const GB = 1e9;
   const inTenant = <T>(name: string, bounds: Partial<StorageBounds>, use: (turn: () => Turn) => T): Promise<T> =>
-    runInDurableObject(env.TENANT.getByName(name), (_tenant, { storage }) => {
-      const store = openStore(storage);
-      const all = { maxGb: 1, liveBytes: GB, historyBytes: null, ...bounds };
-      const memory = loadMemory(store, 0, { ...countersFrom(null), sweepFailures: new Map() }, undefined, all);
-      const context = { nowAt: 0, random: () => 0, newId: () => "", lastSocketSign: () => null, signLink: () => "" };
-      return use(() => new Turn(store, memory, new OutboxWriter(memory), context, SERVICE));
+    bareTurns(name, 0, ({ turnAt }) => use(() => turnAt(0)), {
+      maxGb: 1,
+      liveBytes: GB,
+      historyBytes: null,
+      ...bounds,
     });
 
   it("is noted when it fills, and says what to do", async () => {

@@ -1,12 +1,8 @@
 // A webhook is told of jobs that wait for capacity, once they have waited for long enough, and again while it lasts; and
 // of workers without work, once for each time.
 
-import { runInDurableObject } from "cloudflare:test";
-import { env } from "cloudflare:workers";
 import { expect, test } from "vitest";
-import { UNKNOWN_MACHINE } from "../../domain/fleet/machine.ts";
 import type { NewJob } from "../../domain/job/new-job.ts";
-import { SERVICE } from "../../durable-objects/calls/turn-runner.ts";
 import { report } from "../../durable-objects/operations/fleet/presence.ts";
 import { pause, setHours } from "../../durable-objects/operations/fleet/workers.ts";
 import { clearLevel, engageKillswitch } from "../../durable-objects/operations/halts/killswitch.ts";
@@ -14,13 +10,12 @@ import { cancel, createOne, dispatch } from "../../durable-objects/operations/jo
 import { create } from "../../durable-objects/operations/webhooks.ts";
 import { announceIdle } from "../../durable-objects/steps/idle-workers.ts";
 import { nextWantedAt } from "../../durable-objects/steps/wanted.ts";
-import { openStore } from "../../durable-objects/store/open.ts";
 import { announceWanted } from "../../durable-objects/sweep/capacity.ts";
-import { countersFrom } from "../../durable-objects/turn/counters.ts";
 import { nextIdleAt } from "../../durable-objects/turn/idleness.ts";
-import { loadMemory } from "../../durable-objects/turn/memory.ts";
-import { OutboxWriter } from "../../durable-objects/turn/outbox-writer.ts";
-import { Turn } from "../../durable-objects/turn/turn.ts";
+import type { Turn } from "../../durable-objects/turn/turn.ts";
+import { newJob } from "../support/new-job.ts";
+import { presence } from "../support/presence.ts";
+import { bareTurns } from "../support/workerd/bare-turns.ts";
 
 /** A Monday at noon. */
 const START = Date.parse("2026-01-12T12:00:00Z");
@@ -36,65 +31,24 @@ const WEBHOOK = {
   tags: [],
   description: "",
 };
-const PRESENCE = {
-  instance: "w",
-  provider: "p",
-  tagList: "gpu",
-  tags: ["gpu"],
-  models: null,
-  tier: null,
-  version: null,
-  concurrency: 1,
-  unavailable: null,
-  apis: [],
-  runtimeModels: null,
-  machine: UNKNOWN_MACHINE,
-  jobs: null,
-  viaSocket: false,
-};
-
-const job = (asked: Partial<NewJob> = {}): NewJob => ({
-  prompt: "x",
-  input: null,
-  provider: null,
-  model: null,
-  tags: ["gpu"],
-  priority: "normal",
-  tier: null,
-  timeoutMs: null,
-  maxAttempts: null,
-  runAt: null,
-  schedule: null,
-  ...asked,
-});
+const PRESENCE = presence({ instance: "w", tags: ["gpu"] });
 
 type At = (ms: number, verb: (turn: Turn) => unknown) => Turn;
 
 const inTenant = <T>(name: string, use: (at: At, restart: () => void) => T): Promise<T> =>
-  runInDurableObject(env.TENANT.getByName(name), (_tenant, { storage }) => {
-    const store = openStore(storage);
-    const load = (ms: number) => loadMemory(store, START + ms, { ...countersFrom(null), sweepFailures: new Map() });
-    let memory = load(0);
-    let ids = 0;
+  bareTurns(name, START, ({ turnAt, reload }) => {
     const at: At = (ms, verb) => {
-      const newId = () => {
-        ids += 1;
-        return `id-${String(ids).padStart(4, "0")}`;
-      };
-      const context = { nowAt: START + ms, random: () => 0.3, newId, lastSocketSign: () => null, signLink: () => "" };
-      const turn = new Turn(store, memory, new OutboxWriter(memory), context, SERVICE);
+      const turn = turnAt(START + ms);
       verb(turn);
       return turn;
     };
-    return use(at, () => {
-      memory = load(0);
-    });
+    return use(at, () => reload(START));
   });
 
 const ask =
   (asked: Partial<NewJob> = {}) =>
   (turn: Turn) =>
-    createOne(turn, { job: job(asked), idempotency: null });
+    createOne(turn, { job: newJob({ tags: ["gpu"], ...asked }), idempotency: null });
 const toldOf = ({ announcements }: Turn): unknown[] => announcements.map(({ data }) => data);
 const dueIn = (turn: Turn): number | null => {
   const at = nextWantedAt(turn);
@@ -186,7 +140,9 @@ test("a worker without work is told after its time, once, also after a restart, 
     const told = at(16 * MINUTE, announceIdle);
     expect(toldOf(told)).toEqual([{ worker: "w", idle_seconds: 900 }]);
     expect(idleIn(told)).toBeNull();
-    const dispatched = at(17 * MINUTE, (turn) => dispatch(turn, { job: job(), mayQueue: false, idempotency: null }));
+    const dispatched = at(17 * MINUTE, (turn) =>
+      dispatch(turn, { job: newJob({ tags: ["gpu"] }), mayQueue: false, idempotency: null }),
+    );
     const [leased] = dispatched.store.jobs.leasedBy("w");
     expect(idleIn(dispatched)).toBeNull();
     const freed = at(18 * MINUTE, (turn) => cancel(turn, { id: leased?.id ?? "" }));

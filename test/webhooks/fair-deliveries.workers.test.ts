@@ -1,49 +1,16 @@
 // An endpoint that never answers has a backlog that grows; the other endpoints' deliveries do not wait behind it.
 
-import { runInDurableObject } from "cloudflare:test";
-import { env } from "cloudflare:workers";
 import { expect, test } from "vitest";
 import type { Delivery, Webhook } from "../../domain/webhook.ts";
-import { SERVICE } from "../../durable-objects/calls/turn-runner.ts";
 import { nextDeliveryAt, settleDelivery, takeDeliveries } from "../../durable-objects/steps/deliveries.ts";
-import { openStore } from "../../durable-objects/store/open.ts";
-import { countersFrom } from "../../durable-objects/turn/counters.ts";
-import { loadMemory } from "../../durable-objects/turn/memory.ts";
-import { OutboxWriter } from "../../durable-objects/turn/outbox-writer.ts";
-import { Turn } from "../../durable-objects/turn/turn.ts";
+import type { Turn } from "../../durable-objects/turn/turn.ts";
+import { bareTurns } from "../support/workerd/bare-turns.ts";
+import { delivery, webhook } from "./sample-deliveries.ts";
 
 const NOW = 1_000_000;
 
-const webhook = (id: string, failingSinceAt: number | null): Webhook => ({
-  id,
-  url: `https://${id}.example`,
-  origin: "https://signalbox.example",
-  events: ["job.completed"],
-  tags: [],
-  description: "",
-  secret: "",
-  previousSecret: null,
-  previousUntilAt: null,
-  disabledAt: null,
-  disabledReason: null,
-  failingSinceAt,
-  createdAt: 1,
-});
-
-const due = (webhookId: string, id: string, nextAttemptAt: number): Delivery => ({
-  id,
-  webhookId,
-  event: "job.completed",
-  at: 1,
-  status: "pending",
-  attempts: 0,
-  responseStatus: null,
-  error: null,
-  nextAttemptAt,
-  finishedAt: null,
-  traceparent: null,
-  body: "{}",
-});
+const due = (webhookId: string, id: string, nextAttemptAt: number): Delivery =>
+  delivery(id, { webhookId, nextAttemptAt });
 
 /** The deliveries that are taken, by webhook, and what the turn sees then. */
 const taken = <T>(
@@ -52,13 +19,11 @@ const taken = <T>(
   deliveries: readonly Delivery[],
   look: (turn: Turn) => T,
 ) =>
-  runInDurableObject(env.TENANT.getByName(name), (_tenant, { storage }) => {
-    const store = openStore(storage);
+  bareTurns(name, NOW, ({ store, turnAt, reload }) => {
     for (const one of webhooks) store.webhooks.put(one);
     for (const one of deliveries) store.deliveries.put(one);
-    const memory = loadMemory(store, NOW, { ...countersFrom(null), sweepFailures: new Map() });
-    const context = { nowAt: NOW, random: () => 0.3, newId: () => "1", lastSocketSign: () => null, signLink: () => "" };
-    const turn = new Turn(store, memory, new OutboxWriter(memory), context, SERVICE);
+    reload(NOW);
+    const turn = turnAt(NOW);
     takeDeliveries(turn);
     return { taken: turn.effects.deliveries.map(({ id }) => id).sort(), ...look(turn) };
   });
@@ -67,7 +32,7 @@ test("an endpoint that fails has two tries under way at most, and the others hav
   const backlog = Array.from({ length: 9 }, (_, index) => due("dead", `dead-${index}`, index));
   const seen = await taken(
     "fair",
-    [webhook("dead", 5), webhook("well", null)],
+    [webhook("dead", { failingSinceAt: 5 }), webhook("well")],
     [...backlog, due("well", "well-1", NOW)],
     (turn) => {
       const waitsMs = (nextDeliveryAt(turn) ?? 0) - NOW;
@@ -82,7 +47,7 @@ test("an endpoint that fails has two tries under way at most, and the others hav
 
 test("endpoints that answer have five together, each in the order of its own deliveries", async () => {
   const many = ["a", "b"].flatMap((id) => Array.from({ length: 4 }, (_, index) => due(id, `${id}-${index}`, index)));
-  const seen = await taken("five", [webhook("a", null), webhook("b", null)], many, (turn) => ({
+  const seen = await taken("five", [webhook("a"), webhook("b")], many, (turn) => ({
     waitsMs: (nextDeliveryAt(turn) ?? 0) - NOW,
   }));
   expect(seen.taken).toHaveLength(5);

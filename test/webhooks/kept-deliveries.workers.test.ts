@@ -2,10 +2,8 @@
 // to a number for each endpoint.
 
 import { runInDurableObject } from "cloudflare:test";
-import { env } from "cloudflare:workers";
 import { expect, test } from "vitest";
-import type { AttemptOutcome, Delivery, Webhook } from "../../domain/webhook.ts";
-import { SERVICE } from "../../durable-objects/calls/turn-runner.ts";
+import type { AttemptOutcome, Delivery } from "../../domain/webhook.ts";
 import { MAX_WEBHOOKS } from "../../durable-objects/operations/webhooks.ts";
 import {
   DELIVERIES_KEPT,
@@ -16,26 +14,18 @@ import {
   write,
 } from "../../durable-objects/steps/deliveries.ts";
 import { openStore } from "../../durable-objects/store/open.ts";
-import { countersFrom } from "../../durable-objects/turn/counters.ts";
-import { loadMemory } from "../../durable-objects/turn/memory.ts";
-import { OutboxWriter } from "../../durable-objects/turn/outbox-writer.ts";
-import { Turn } from "../../durable-objects/turn/turn.ts";
+import type { Turn } from "../../durable-objects/turn/turn.ts";
+import { bareTurns } from "../support/workerd/bare-turns.ts";
 import { alarm, type Body, newWorld, type World } from "../support/workerd/client.ts";
+import { delivery, webhook } from "./sample-deliveries.ts";
 
-const delivery = (id: string, finishedAt: number | null): Delivery => ({
-  id,
-  webhookId: "w",
-  event: "job.completed",
-  at: 1,
-  status: finishedAt === null ? "pending" : "delivered",
-  attempts: 1,
-  responseStatus: 200,
-  error: null,
-  nextAttemptAt: null,
-  finishedAt,
-  traceparent: null,
-  body: "{}",
-});
+const tried = (id: string, finishedAt: number | null): Delivery =>
+  delivery(id, {
+    status: finishedAt === null ? "pending" : "delivered",
+    attempts: 1,
+    responseStatus: 200,
+    finishedAt,
+  });
 
 /** Those that are left after the alarm, written in this order. */
 const keptOf = async (world: World, deliveries: readonly Delivery[]): Promise<string[]> => {
@@ -54,7 +44,7 @@ const keptOf = async (world: World, deliveries: readonly Delivery[]): Promise<st
 
 test("a finished delivery is kept for thirty days", async () => {
   const old = Date.now() - 31 * 86_400_000;
-  expect(await keptOf(await newWorld(), [delivery("a", old), delivery("b", Date.now()), delivery("c", null)])).toEqual([
+  expect(await keptOf(await newWorld(), [tried("a", old), tried("b", Date.now()), tried("c", null)])).toEqual([
     "b",
     "c",
   ]);
@@ -65,7 +55,7 @@ test("of very many only the last are kept, and all that are not finished", async
   DELIVERIES_KEPT.writes = 3;
   try {
     const now = Date.now();
-    const many = ["a", "b", "c", "d", "e"].map((id, index) => delivery(id, id === "b" ? null : now + index));
+    const many = ["a", "b", "c", "d", "e"].map((id, index) => tried(id, id === "b" ? null : now + index));
     expect(await keptOf(await newWorld(), many)).toEqual(["b", "c", "d", "e"]);
   } finally {
     DELIVERIES_KEPT.writes = writes;
@@ -92,35 +82,17 @@ test("for one endpoint only so many wait: for a newer one the oldest is dropped,
 });
 
 const NOW = 1_000_000;
-const HOOK: Webhook = {
-  id: "w",
-  url: "https://w.example",
-  origin: "https://signalbox.example",
-  events: ["job.completed"],
-  tags: [],
-  description: "",
-  secret: "",
-  previousSecret: null,
-  previousUntilAt: null,
-  disabledAt: null,
-  disabledReason: null,
-  failingSinceAt: null,
-  createdAt: 1,
-};
-const waiting = (id: string): Delivery => ({ ...delivery(id, null), attempts: 0, nextAttemptAt: NOW });
+const HOOK = webhook("w");
+const waiting = (id: string): Delivery => delivery(id, { nextAttemptAt: NOW });
 const answered = (status: number): AttemptOutcome => ({ status, retryAfterMs: null, error: null });
 
 /** What a turn of a tenant with one webhook and these deliveries makes of them. */
 const inTurn = <T>(deliveries: readonly Delivery[], look: (turn: Turn) => T) =>
-  runInDurableObject(env.TENANT.getByName(`kept ${crypto.randomUUID()}`), (_tenant, { storage }) => {
-    const store = openStore(storage);
+  bareTurns(`kept ${crypto.randomUUID()}`, NOW, ({ store, turnAt, reload }) => {
     store.webhooks.put(HOOK);
     for (const one of deliveries) store.deliveries.put(one);
-    const memory = loadMemory(store, NOW, { ...countersFrom(null), sweepFailures: new Map() });
-    let ids = 0;
-    const newId = (): string => `z${++ids}`;
-    const context = { nowAt: NOW, random: () => 0, newId, lastSocketSign: () => null, signLink: () => "" };
-    return look(new Turn(store, memory, new OutboxWriter(memory), context, SERVICE));
+    reload(NOW);
+    return look(turnAt(NOW));
   });
 
 test("a webhook that is disabled has nothing waiting: enabled again, all of its room is there", async () => {

@@ -1,19 +1,13 @@
 // A webhook is told of a worker that falls silent, each time, even if nothing else happens in the tenant.
 
-import { runInDurableObject } from "cloudflare:test";
-import { env } from "cloudflare:workers";
 import { expect, test } from "vitest";
-import { UNKNOWN_MACHINE } from "../../domain/fleet/machine.ts";
-import { SERVICE } from "../../durable-objects/calls/turn-runner.ts";
 import { report } from "../../durable-objects/operations/fleet/presence.ts";
 import { forgetWorker } from "../../durable-objects/operations/fleet/workers.ts";
 import { create } from "../../durable-objects/operations/webhooks.ts";
 import { announceSilence, nextSilenceAt } from "../../durable-objects/steps/silence.ts";
-import { openStore } from "../../durable-objects/store/open.ts";
-import { countersFrom } from "../../durable-objects/turn/counters.ts";
-import { loadMemory } from "../../durable-objects/turn/memory.ts";
-import { OutboxWriter } from "../../durable-objects/turn/outbox-writer.ts";
-import { Turn } from "../../durable-objects/turn/turn.ts";
+import type { Turn } from "../../durable-objects/turn/turn.ts";
+import { presence } from "../support/presence.ts";
+import { bareTurns } from "../support/workerd/bare-turns.ts";
 
 const START = 1_000_000;
 const OFFLINE_AFTER_MS = 60_000;
@@ -26,42 +20,18 @@ const WEBHOOK = {
   tags: [],
   description: "",
 };
-const PRESENCE = {
-  instance: "w",
-  provider: "p",
-  tagList: "",
-  tags: [],
-  models: null,
-  tier: null,
-  version: null,
-  concurrency: 1,
-  unavailable: null,
-  apis: [],
-  runtimeModels: null,
-  machine: UNKNOWN_MACHINE,
-  jobs: null,
-  viaSocket: false,
-};
+const PRESENCE = presence({ instance: "w" });
 
 type At = (ms: number, verb: (turn: Turn) => unknown) => Turn;
 
 const inTenant = <T>(name: string, use: (at: At) => T): Promise<T> =>
-  runInDurableObject(env.TENANT.getByName(name), (_tenant, { storage }) => {
-    const store = openStore(storage);
-    const memory = loadMemory(store, START, { ...countersFrom(null), sweepFailures: new Map() });
-    return use((ms, verb) => {
-      const context = {
-        nowAt: START + ms,
-        random: () => 0.3,
-        newId: () => String(ms),
-        lastSocketSign: () => null,
-        signLink: () => "",
-      };
-      const turn = new Turn(store, memory, new OutboxWriter(memory), context, SERVICE);
+  bareTurns(name, START, ({ turnAt }) =>
+    use((ms, verb) => {
+      const turn = turnAt(START + ms);
       verb(turn);
       return turn;
-    });
-  });
+    }),
+  );
 
 const announced = (turn: Turn): unknown[] => turn.announcements.map(({ event }) => event);
 

@@ -31,18 +31,20 @@ describe("watching the config", () => {
     return one;
   }
 
-  test("a change applies without a restart, and what has not changed is not sent again", async () => {
-    const server = await coordinator();
-    server.config = { text: "ollama: { model: first }", etag: '"1"' };
-    const lines: string[] = [];
-    const log = (line: string) => lines.push(line);
-    const watch = watchConfig({
+  const watching = (server: FakeCoordinator, log: (line: string) => void = () => {}) =>
+    watchConfig({
       configUrl: `${server.url}/config`,
       apiUrl: server.url,
       apiKey: KEY,
       runtime: "ollama",
       log,
     });
+
+  test("a change applies without a restart, and what has not changed is not sent again", async () => {
+    const server = await coordinator();
+    server.config = { text: "ollama: { model: first }", etag: '"1"' };
+    const lines: string[] = [];
+    const watch = watching(server, (line) => lines.push(line));
     await watch.refresh();
     expect(watch.current().model).toBe("first");
     await watch.refresh();
@@ -54,15 +56,6 @@ describe("watching the config", () => {
     await watch.refresh();
     expect(watch.current().model).toBe("second");
   });
-
-  const watching = (server: FakeCoordinator) =>
-    watchConfig({
-      configUrl: `${server.url}/config`,
-      apiUrl: server.url,
-      apiKey: KEY,
-      runtime: "ollama",
-      log: () => {},
-    });
 
   test("a change reaches the next job, however soon that begins", async () => {
     const server = await coordinator();
@@ -153,14 +146,7 @@ describe("watching the config", () => {
     const server = await coordinator();
     server.config = { text: "ollama: { model: first }", etag: '"1"' };
     const lines: string[] = [];
-    const log = (line: string) => lines.push(line);
-    const watch = watchConfig({
-      configUrl: `${server.url}/config`,
-      apiUrl: server.url,
-      apiKey: KEY,
-      runtime: "ollama",
-      log,
-    });
+    const watch = watching(server, (line) => lines.push(line));
     await watch.refresh();
     lines.splice(0);
     server.config = { text: "ollama: { model: 7 }", etag: '"2"' };

@@ -1,31 +1,12 @@
 import { describe, expect, test } from "vitest";
 import { askTrial, endTrial, judgeTrial, restUnasked, streakOf } from "../../../domain/fleet/streak.ts";
-import { type Outcome, recordOutcome, resumeWorker, type Worker } from "../../../domain/fleet/worker.ts";
+import { type Outcome, resumeWorker, type Worker } from "../../../domain/fleet/worker.ts";
 import { NOON } from "../job/sample-jobs.ts";
 import { worker } from "./sample-fleet.ts";
+import { attempts, completed, failed, failures, having } from "./sample-outcomes.ts";
 
 const MINUTE_MS = 60_000;
 const BY_HAND = { reason: "mending", untilAt: null };
-
-let jobCount = 0;
-const freshJob = (): string => {
-  jobCount += 1;
-  return `job-${jobCount}`;
-};
-const failed = (at: number, code = "provider_error", jobId = freshJob(), keyId = "k1"): Outcome => ({
-  jobId,
-  outcome: "failed",
-  code,
-  keyId,
-  at,
-});
-const completed = (at: number, jobId = freshJob()): Outcome => ({ jobId, outcome: "completed", code: null, at });
-const having = (given: readonly Outcome[], start: Worker = worker()): Worker => given.reduce(recordOutcome, start);
-const failures = (count: number, spacingMs = 1_000, code?: string): Outcome[] =>
-  Array.from({ length: count }, (_, at) => failed(NOON + at * spacingMs, code));
-/** Of one job, a second apart. */
-const attempts = (jobId: string, count: number): Outcome[] =>
-  Array.from({ length: count }, (_, at) => failed(NOON + at * 1_000, "provider_error", jobId));
 const lastAt = ({ outcomes }: Worker): number => outcomes[0]?.at ?? NOON;
 const whyOf = (one: Worker): string | null => streakOf(one, lastAt(one));
 const WHY = 'failed 10 jobs in a row within 60 s, the last with "provider_error"';

@@ -6,7 +6,6 @@ import {
   HALT_REASON,
   isOffline,
   isSameOffer,
-  type Outcome,
   type PresenceReport,
   pauseReasonOf,
   pauseWorker,
@@ -22,6 +21,7 @@ import {
 } from "../../../domain/fleet/worker.ts";
 import { NOON } from "../job/sample-jobs.ts";
 import { OFFLINE_AFTER_MS, outcomes, worker } from "./sample-fleet.ts";
+import { attempts, completed, failed, failures, having } from "./sample-outcomes.ts";
 
 const REPORT: PresenceReport = {
   instance: "w1",
@@ -40,25 +40,6 @@ const REPORT: PresenceReport = {
 };
 const FROM = { keyId: "k1", viaSocket: true };
 const BY_HAND = { reason: "mending", untilAt: null };
-
-let jobCount = 0;
-const freshJob = (): string => {
-  jobCount += 1;
-  return `job-${jobCount}`;
-};
-const failed = (at: number, code = "provider_error", jobId = freshJob()): Outcome => ({
-  jobId,
-  outcome: "failed",
-  code,
-  at,
-});
-const completed = (at: number, jobId = freshJob()): Outcome => ({ jobId, outcome: "completed", code: null, at });
-const having = (given: readonly Outcome[], start: Worker = worker()): Worker => given.reduce(recordOutcome, start);
-const failures = (count: number, spacingMs = 1_000, code?: string): Outcome[] =>
-  Array.from({ length: count }, (_, at) => failed(NOON + at * spacingMs, code));
-/** Of one job, a second apart. */
-const attempts = (jobId: string, count: number): Outcome[] =>
-  Array.from({ length: count }, (_, at) => failed(NOON + at * 1_000, "provider_error", jobId));
 
 describe("presence", () => {
   test("registers a worker with what it says of itself and a clean record", () => {

@@ -7,6 +7,7 @@ import { groupKeyOf } from "../../../domain/job/queue.ts";
 import {
   decided,
   failure,
+  limited,
   MINUTE_MS,
   NO_POLICY,
   NOON,
@@ -21,17 +22,6 @@ import {
 } from "./sample-jobs.ts";
 
 const LATER = NOON + MINUTE_MS;
-
-const limited = (job: Job, retryAfterMs: number | null = null, policy: Partial<FailurePolicy> = {}, nowAt = NOON) =>
-  decided(
-    failJob(
-      job,
-      job.lease,
-      failure(RATE_LIMITED, retryAfterMs),
-      { ...NO_POLICY, rateLimit: RATE_LIMIT, ...policy },
-      nowAt,
-    ),
-  );
 
 describe("a front-door request that fails", () => {
   const said = { code: "internal", message: "image input is not supported", status: 500, retryable: true };

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { type FailurePolicy, failJob } from "../../../domain/job/failure.ts";
+import { failJob } from "../../../domain/job/failure.ts";
 import { type Decision, isLeased, type Job } from "../../../domain/job/job.ts";
 import { cancelJob, retryJob } from "../../../domain/job/job-command.ts";
 import {
@@ -23,6 +23,7 @@ import {
   assignedJob,
   decided,
   failure,
+  limited,
   MINUTE_MS,
   NO_POLICY,
   NOON,
@@ -48,17 +49,6 @@ const REPORTS: Record<string, Report> = {
   fail: (job, lease) => failJob(job, lease, failure(), NO_POLICY, LATER),
   release: (job, lease) => releaseJob(job, lease, "shutting down", LATER),
 };
-
-const limited = (job: Job, retryAfterMs: number | null = null, policy: Partial<FailurePolicy> = {}, nowAt = NOON) =>
-  decided(
-    failJob(
-      job,
-      job.lease,
-      failure(RATE_LIMITED, retryAfterMs),
-      { ...NO_POLICY, rateLimit: RATE_LIMIT, ...policy },
-      nowAt,
-    ),
-  );
 
 describe("an attempt", () => {
   test.each([

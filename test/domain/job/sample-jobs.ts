@@ -7,23 +7,12 @@ import { createJob, type NewJob } from "../../../domain/job/new-job.ts";
 import { makeReady } from "../../../domain/job/queue-place.ts";
 import type { Refusal } from "../../../domain/words/refusal.ts";
 import type { Result } from "../../../domain/words/result.ts";
+import { newJob } from "../../support/new-job.ts";
 
 export const NOON = Date.parse("2026-11-21T12:00:00Z");
 export const MINUTE_MS = 60_000;
 
-export const REQUEST: NewJob = {
-  prompt: "say hello",
-  input: null,
-  provider: null,
-  model: null,
-  tags: ["gpu", "eu"],
-  priority: "normal",
-  tier: null,
-  timeoutMs: null,
-  maxAttempts: null,
-  runAt: null,
-  schedule: null,
-};
+export const REQUEST: NewJob = newJob({ prompt: "say hello", tags: ["gpu", "eu"] });
 
 export const WORKER = { instance: "w1", provider: "openai" };
 export const NOTHING_SPENT = { usage: null, costNanoUsd: null };
@@ -77,3 +66,20 @@ export const failure = (error: Partial<JobError> = {}, retryAfterMs: number | nu
 export const RETRYABLE = { code: "provider_error", message: "502", status: 502, retryable: true };
 export const RATE_LIMITED = { code: "provider_error", message: "slow down", status: 429, retryable: true };
 export const QUOTA = { code: "insufficient_quota", message: "no credit left", status: 429, retryable: false };
+
+/** Its provider refuses it for its rate. */
+export const limited = (
+  job: Job,
+  retryAfterMs: number | null = null,
+  policy: Partial<FailurePolicy> = {},
+  nowAt = NOON,
+) =>
+  decided(
+    failJob(
+      job,
+      job.lease,
+      failure(RATE_LIMITED, retryAfterMs),
+      { ...NO_POLICY, rateLimit: RATE_LIMIT, ...policy },
+      nowAt,
+    ),
+  );

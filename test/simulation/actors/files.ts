@@ -1,8 +1,8 @@
 // Files and stored answers: clients that store and delete them, jobs that name them, workers that store outputs, and
 // batches that are deleted. What each file has was sent once; the objects with the bytes are in `batches.ts`.
 
-import type { NewJob } from "../../../domain/job/new-job.ts";
 import type { HeldInput } from "../../../durable-objects/operations/front-door/responses.ts";
+import { newJob } from "../../support/new-job.ts";
 import type { StepKind } from "../plan.ts";
 import { oneOf, pickOf } from "../platform/random.ts";
 import type { Action, World } from "../world.ts";
@@ -53,26 +53,12 @@ const remove: Action = async (world, [which]) => {
   if ((await world.shell.call(world.admin, "deleteFile", { id }))?.ok) world.model.deleted.add(id);
 };
 
-const newJob = (prompt: string, files: readonly string[]): NewJob => ({
-  prompt,
-  input: { of: prompt },
-  provider: null,
-  model: null,
-  tags: [],
-  priority: "normal",
-  tier: null,
-  timeoutMs: null,
-  maxAttempts: null,
-  runAt: null,
-  schedule: null,
-  files,
-});
-
 const use: Action = async (world, [which, other]) => {
   const files = [which, other].flatMap((chance) => pickOf(filesOf(world), chance) ?? []);
   const prompt = world.fresh("prompt");
   world.model.asked.add(prompt);
-  const answer = await world.shell.call(world.admin, "createJob", { job: newJob(prompt, files), idempotency: null });
+  const job = newJob({ prompt, input: { of: prompt }, files });
+  const answer = await world.shell.call(world.admin, "createJob", { job, idempotency: null });
   if (answer?.ok) world.model.accept(answer.value.id, prompt);
 };
 

@@ -2,6 +2,7 @@
 // and at a time. Counted again from the jobs and attempts that are stored.
 
 import type { Refusal } from "../../../domain/words/refusal.ts";
+import { newJob } from "../../support/new-job.ts";
 import { dayOf } from "../invariants/money.ts";
 import type { Snapshot } from "../invariants/snapshot.ts";
 import type { Model } from "../model.ts";
@@ -64,19 +65,13 @@ const refusedInVain = ({ model, shell }: World, error: Refusal): string | null =
 const createLimited: Action = async (world, [priority, model, tags]) => {
   const prompt = world.fresh("limited");
   world.model.asked.add(prompt);
-  const job = {
+  const job = newJob({
     prompt,
     input: {},
-    provider: null,
     model: model < 0.5 ? null : "m",
     tags: tags < 0.7 ? [] : ["nobody"],
-    priority: priority < 0.5 ? ("high" as const) : ("low" as const),
-    tier: null,
-    timeoutMs: null,
-    maxAttempts: null,
-    runAt: null,
-    schedule: null,
-  };
+    priority: priority < 0.5 ? "high" : "low",
+  });
   const { isShared } = world;
   const answer = await world.shell.call(LIMITED, "createJob", { job, idempotency: null });
   if (answer === null) return;

@@ -3,6 +3,7 @@
 import { toPresence } from "../../../contract/fleet/worker.ts";
 import { MAX_FRAME_BYTES } from "../../../contract/socket.ts";
 import { MAX_STORED_BYTES } from "../../../durable-objects/turn/memory.ts";
+import { newJob } from "../../support/new-job.ts";
 import type { StepKind } from "../plan.ts";
 import { type Action, LONG_TEXT, type World } from "../world.ts";
 import { presenceOf, type WorkerAction, withWorker } from "./workers.ts";
@@ -14,15 +15,7 @@ const createLongJobs: Action = async (world, [count]) => {
   const jobs = Array.from({ length: 1 + Math.floor(count * 3) }, () => {
     const prompt = world.fresh("prompt ").padEnd(LONG_PROMPT_CHARS, '"');
     world.model.asked.add(prompt);
-    const asksNothing = { provider: null, model: null, tags: [], tier: null, timeoutMs: null, maxAttempts: null };
-    return {
-      ...asksNothing,
-      prompt,
-      input: { text: LONG_TEXT },
-      priority: "normal" as const,
-      runAt: null,
-      schedule: null,
-    };
+    return newJob({ prompt, input: { text: LONG_TEXT } });
   });
   const answer = await world.shell.call(world.admin, "createJobs", { jobs, idempotency: null });
   if (answer?.ok) for (const job of answer.value.jobs) world.model.accept(job.id, job.prompt);

@@ -1,9 +1,10 @@
 // What D1 must have: everything that has left the object, and everything once the outbox is empty.
 
-import { type Job, labelsOf } from "../../../domain/job/job.ts";
+import type { Job } from "../../../domain/job/job.ts";
 import { ARCHIVED_COLUMNS, readArchived } from "../../../domain/job/job-record.ts";
 import { isFinal } from "../../../domain/words/job-status.ts";
 import { TEXT_COLUMNS, TEXTS_OF_JOBS } from "../../../src/history/job-texts.ts";
+import { columnsOf } from "../../support/history-columns.ts";
 import { TENANT } from "../platform/shell.ts";
 import type { World } from "../world.ts";
 import { auditAgrees } from "./audit.ts";
@@ -20,23 +21,6 @@ const isAsSent = (job: Job, archived: Job): boolean => {
     (name) => job[name] === archived[name] || UNSENT.has(name) || isSameJson(job[name], archived[name]),
   );
 };
-
-/** The columns that history is searched by: the same facts as in the record. */
-const columnsOf = (job: Job): Record<string, string | number | null> => ({
-  version: job.version,
-  status: job.status,
-  worker: job.assignedWorker,
-  schedule: job.schedule,
-  key_id: job.keyId,
-  ran_provider: job.ranProvider,
-  ran_model: job.ranModel,
-  error_code: job.error?.code ?? null,
-  error_message: job.error?.message ?? null,
-  cost_nano_usd: job.costNanoUsd,
-  labels: JSON.stringify(labelsOf(job)),
-  created_at: job.createdAt,
-  finished_at: job.finishedAt,
-});
 
 const differenceOf = (world: World, job: Job, result: string | null): string | null => {
   const { model, shell } = world;

@@ -8,7 +8,7 @@ import { createJob, type NewJob } from "../../../domain/job/new-job.ts";
 import { JOURNAL_ROOM } from "../../../durable-objects/store/journal.ts";
 import { openStore, type Store } from "../../../durable-objects/store/open.ts";
 import { all, type Sql } from "../../../durable-objects/store/sql.ts";
-import { asked } from "../asked-job.ts";
+import { asked } from "../new-job.ts";
 
 const NOTHING = { events: [], attempts: [], audit: [], runs: [] };
 /** The jobs of these tests, made at 1,000, may not stay any more. */

@@ -1,58 +1,23 @@
 // What a turn costs where there are many workers and many waiting groups, counted in what it looks at.
 
-import { runInDurableObject } from "cloudflare:test";
-import { env } from "cloudflare:workers";
 import { expect, test, vi } from "vitest";
 import { configDocument } from "../../../contract/config/config.ts";
-import { UNKNOWN_MACHINE } from "../../../domain/fleet/machine.ts";
 import type { NewJob } from "../../../domain/job/new-job.ts";
-import { SERVICE } from "../../../durable-objects/calls/turn-runner.ts";
 import { replaceConfig } from "../../../durable-objects/operations/config.ts";
 import { report } from "../../../durable-objects/operations/fleet/presence.ts";
 import { complete } from "../../../durable-objects/operations/fleet/report.ts";
 import { createOne, dispatch } from "../../../durable-objects/operations/jobs/jobs.ts";
 import { assignWaiting } from "../../../durable-objects/placing/routing.ts";
-import { openStore } from "../../../durable-objects/store/open.ts";
-import { countersFrom } from "../../../durable-objects/turn/counters.ts";
-import { loadMemory, type Memory } from "../../../durable-objects/turn/memory.ts";
+import type { Memory } from "../../../durable-objects/turn/memory.ts";
 import { OutboxWriter } from "../../../durable-objects/turn/outbox-writer.ts";
-import { Turn } from "../../../durable-objects/turn/turn.ts";
+import type { Turn } from "../../../durable-objects/turn/turn.ts";
+import { newJob } from "../../support/new-job.ts";
+import { presence } from "../../support/presence.ts";
+import { bareTurns } from "../../support/workerd/bare-turns.ts";
 
 const NOW = 1_000_000;
 const MANY = 1_000;
 const SHOWN = 200;
-
-const job = (asked: Partial<NewJob> = {}): NewJob => ({
-  prompt: "x",
-  input: null,
-  provider: null,
-  model: null,
-  tags: [],
-  priority: "normal",
-  tier: null,
-  timeoutMs: null,
-  maxAttempts: null,
-  runAt: null,
-  schedule: null,
-  ...asked,
-});
-
-const presence = (instance: string, provider: string) => ({
-  instance,
-  provider,
-  tagList: "",
-  tags: [],
-  models: null,
-  tier: null,
-  version: null,
-  concurrency: 1,
-  unavailable: null,
-  apis: [],
-  runtimeModels: null,
-  machine: UNKNOWN_MACHINE,
-  jobs: null,
-  viaSocket: false,
-});
 
 interface Tenant {
   readonly memory: Memory;
@@ -61,27 +26,19 @@ interface Tenant {
 }
 
 const inTenant = (name: string, use: (tenant: Tenant) => void): Promise<void> =>
-  runInDurableObject(env.TENANT.getByName(name), (_tenant, { storage }) => {
-    const store = openStore(storage);
-    const memory = loadMemory(store, NOW, { ...countersFrom(null), sweepFailures: new Map() });
-    let ids = 0;
-    const newId = (): string => {
-      ids += 1;
-      return `job-${ids}`;
-    };
-    const context = { nowAt: NOW, random: () => 0.3, newId, lastSocketSign: () => null, signLink: () => "" };
+  bareTurns(name, NOW, ({ store, memory, turnAt }) =>
     use({
-      memory,
+      memory: memory(),
       act: (verb) => {
-        const outbox = new OutboxWriter(memory);
-        const turn = new Turn(store, memory, outbox, context, SERVICE);
+        const outbox = new OutboxWriter(memory());
+        const turn = turnAt(NOW, outbox);
         const done = verb(turn);
         assignWaiting(turn);
         for (const row of outbox.rows) store.outbox.put(row);
         return done;
       },
-    });
-  });
+    }),
+  );
 
 const configure = ({ act }: Tenant, document: object) =>
   act((turn) => replaceConfig(turn, { document: configDocument.parse(document), etag: "e", ifMatch: null }));
@@ -90,16 +47,16 @@ test("a reached budget costs nothing a worker: a heartbeat looks at none, and a 
   inTenant("many-workers-budget", (tenant) => {
     const { act, memory } = tenant;
     for (let at = 0; at < MANY; at += 1)
-      act((turn) => report(turn, presence(`w${at}`, at % 2 === 0 ? "openai" : "ollama")));
+      act((turn) => report(turn, presence({ instance: `w${at}`, provider: at % 2 === 0 ? "openai" : "ollama" })));
     configure(tenant, { budget: { day_usd: 1 }, providers: { openai: { budget: { day_usd: 1 } } } });
     memory.spending.add({ dayAt: 0, provider: "openai", nanoUsd: 2e9 });
-    act((turn) => createOne(turn, { job: job({ tags: ["gpu"] }), idempotency: null }));
+    act((turn) => createOne(turn, { job: newJob({ tags: ["gpu"] }), idempotency: null }));
     const lists = vi.spyOn(memory.fleet, "members");
     const looks = vi.spyOn(memory.fleet, "at");
     const sums = vi.spyOn(memory.spending, "of");
     const refusalOf = (asked: Partial<NewJob>) =>
-      act((turn) => dispatch(turn, { job: job(asked), mayQueue: false, idempotency: null }));
-    act((turn) => report(turn, presence("w7", "ollama")));
+      act((turn) => dispatch(turn, { job: newJob(asked), mayQueue: false, idempotency: null }));
+    act((turn) => report(turn, presence({ instance: "w7", provider: "ollama" })));
     expect(refusalOf({ provider: "openai" })).toMatchObject({ ok: false, error: { code: "budget_reached" } });
     expect(looks).not.toHaveBeenCalled();
     const refused = refusalOf({ provider: "ollama", tags: ["gpu"] });
@@ -114,10 +71,10 @@ test("a place that gets free at a provider's limit is offered to that provider's
   inTenant("many-groups-limit", (tenant) => {
     const { act, memory } = tenant;
     configure(tenant, { providers: { p: { rate_limit: { max_concurrent: 1 } } } });
-    for (const instance of ["one", "two"]) act((turn) => report(turn, presence(instance, "p")));
+    for (const instance of ["one", "two"]) act((turn) => report(turn, presence({ instance })));
     for (let at = 0; at < MANY; at += 1)
-      act((turn) => createOne(turn, { job: job({ tags: [`t${at}`] }), idempotency: null }));
-    const ids = [0, 1].map(() => act((turn) => createOne(turn, { job: job(), idempotency: null })));
+      act((turn) => createOne(turn, { job: newJob({ tags: [`t${at}`] }), idempotency: null }));
+    const ids = [0, 1].map(() => act((turn) => createOne(turn, { job: newJob(), idempotency: null })));
     const [first, second] = ids.map((made) => (made.ok ? made.value.id : ""));
     expect([memory.queue.groups.size, memory.fleet.providerLoad("p")]).toEqual([MANY + 1, 1]);
     const everyGroup = vi.spyOn(memory.queue.groups, "values");

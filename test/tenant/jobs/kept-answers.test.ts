@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { presentJob } from "../../../contract/jobs/job.ts";
 import { createJob } from "../../../domain/job/new-job.ts";
 import { keptBatch } from "../../../durable-objects/steps/idempotency.ts";
-import { asked } from "../../support/asked-job.ts";
+import { asked } from "../../support/new-job.ts";
 
 const CREATOR = { keyId: "a-key", name: "admin" };
 
