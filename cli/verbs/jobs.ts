@@ -1,6 +1,8 @@
 // Jobs: read and change them.
 
 import { setTimeout } from "node:timers/promises";
+import { listing } from "../../contract/client/listing.ts";
+import type { QueryOf } from "../../contract/client/transport.ts";
 import type { JobResource } from "../../contract/jobs/job.ts";
 import type { JobListQuery } from "../../contract/jobs/job-list.ts";
 import { printable } from "../../contract/text/printable.ts";
@@ -86,8 +88,17 @@ const list: Verb = {
   run: async ({ client, output, signal }, input) => {
     input.choice("status", JOB_STATUSES);
     const query = { ...filterOf(input), ...(input.is("archived") ? ({ archived: "true" } as const) : {}) };
-    const read = (limit: number | null) => client().jobs.list({ ...query, limit }, { signal });
+    const lost = new Set<string>();
+    const readPage = async (asked: QueryOf<JobListQuery>) => {
+      const page = await client().jobs.list(asked, { signal });
+      for (const part of page.damaged_parts ?? []) lost.add(part);
+      return page;
+    };
+    const read = (limit: number | null) =>
+      listing({ ...query, limit } as QueryOf<JobListQuery>, readPage, ({ jobs }) => jobs);
     await showPages(output, input, "jobs", read, COLUMNS);
+    if (lost.size > 0)
+      output.say(`Without the jobs of the archive's damaged or missing parts: ${[...lost].join(", ")}.`);
   },
 };
 

@@ -64,7 +64,14 @@ export const doorErrorOf = (error: Pick<JobError, "code" | "message" | "status">
   return { code, message, status: entryOf(STATUS, code) ?? (status === undefined ? 500 : 502) };
 };
 
-const NEVER_AGAIN = new Set(["insufficient_quota", "killswitch_active", "budget_reached", "timeout", "queue_timeout"]);
+const NEVER_AGAIN = new Set([
+  "insufficient_quota",
+  "killswitch_active",
+  "budget_reached",
+  "timeout",
+  "queue_timeout",
+  "first_token_timeout",
+]);
 
 /** `x-should-retry`; null leaves it to the client. After the first token a retry would repeat output. */
 export const shouldRetry = (code: string, hasFirstToken: boolean): boolean | null =>

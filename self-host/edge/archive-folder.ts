@@ -2,13 +2,16 @@
 // private socket. What was put is on the disk before the answer, because its jobs are then deleted from history.
 
 import { once } from "node:events";
-import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { createServer, type Server } from "node:http";
 import path from "node:path";
 import { INTERNAL_SERVER_ERROR, NO_CONTENT, NOT_FOUND } from "../../contract/words/http-status.ts";
 import { log } from "../../log/log.ts";
 import type { ArchiveFolder } from "../../src/home.ts";
 import { syncDirectory } from "../kept-secret.ts";
+
+/** A part that is asked for was put here once, so a folder without anything is a disk that is not mounted. */
+const isAway = (root: string): boolean => !existsSync(root) || readdirSync(root).length === 0;
 
 const isFile = (place: string): boolean => statSync(place, { throwIfNoEntry: false })?.isFile() ?? false;
 
@@ -34,6 +37,7 @@ export const archiveFolder = (root: string): ArchiveFolder => ({
     if (method === "PUT") put(root, place, body ?? new Uint8Array());
     else if (method === "DELETE") rmSync(place, { recursive: true, force: true });
     else if (isFile(place)) return new Response(new Uint8Array(readFileSync(place)));
+    else if (isAway(root)) throw new Error(`${root} has nothing: the archive is away`);
     else return new Response(null, { status: NOT_FOUND });
     return new Response(null, { status: NO_CONTENT });
   },

@@ -19,7 +19,8 @@ export const sendOn = async <T>(
     }
   }
   const { body, done } = poured(untilFault());
-  const [sent] = await Promise.all([send(body), done]);
+  // A receiver may answer before it has all: the rest is then not taken, and its answer tells why.
+  const [sent] = await Promise.all([send(body), done.catch(() => undefined)]);
   if (fault !== null) throw fault;
   return sent;
 };

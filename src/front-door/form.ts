@@ -31,8 +31,12 @@ const TOO_LARGE = {
 /** What arrives under a name: once, or several times in its order. */
 type Fields = Map<string, Json>;
 
+/** Fields whose meaning here must be their meaning at the runtime, which might take the other one of two. */
+const GIVEN_ONCE: ReadonlySet<string> = new Set(["model", "stream"]);
+
 const add = (fields: Fields, name: string, value: Json): void => {
   const before = fields.get(name);
+  if (before !== undefined && GIVEN_ONCE.has(name)) throw new Refused(invalid(name, "is given more than once"));
   if (before === undefined) fields.set(name, value);
   else fields.set(name, Array.isArray(before) ? [...before, value] : [before, value]);
 };

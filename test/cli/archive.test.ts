@@ -30,6 +30,22 @@ test("jobs list --archived goes through every page, also past an empty one", asy
   expect([asked, err]).toEqual([["true", "true", "true"], ""]);
 });
 
+test("jobs list --archived names the parts that are lost, of every page", async () => {
+  const lost = { jobs: [], total: 0 };
+  const pages: Record<string, object> = {
+    "": { ...lost, next_cursor: "1", damaged_parts: ["2026-01-31/b"] },
+    "1": { ...lost, next_cursor: null, damaged_parts: ["2026-01-30/a"] },
+  };
+  const { out, err } = await runCommand(
+    ["jobs", "list", "--archived", "--all"],
+    ({ searchParams }) => pages[searchParams.get("cursor") ?? ""] ?? {},
+  );
+  expect([out, err]).toEqual([
+    "",
+    "Without the jobs of the archive's damaged or missing parts: 2026-01-31/b, 2026-01-30/a.\n",
+  ]);
+});
+
 test("list shows a row for each day; export writes a day's bytes into a file", async () => {
   const asked: string[] = [];
   const { out } = await runCommand(["archive", "list", "--since", "2026-01-01"], ({ pathname, search }) => {

@@ -192,6 +192,19 @@ describe("images", () => {
 });
 
 describe("sound", () => {
+  test.each(["model", "stream"])("is refused where the form says %s twice", async (name) => {
+    const form = new FormData();
+    form.append("model", "m1");
+    if (name !== "model") form.append(name, "true");
+    form.append(name, name === "model" ? "m1" : "true");
+    form.append("file", new File(["s"], "s.wav"));
+    const headers = { authorization: `Bearer ${server.adminKey}` };
+    const refused = await fetch(`${server.url}/v1/audio/transcriptions`, { method: "POST", headers, body: form });
+    const { error } = (await refused.json()) as { error: object };
+    expect([refused.status, error]).toMatchObject([400, { param: name, message: `${name}: is given more than once` }]);
+    expect(heard).toEqual([]);
+  });
+
   test("is transcribed, however large it is, as JSON and as text", async () => {
     answer = (response) =>
       json(response, { text: "hello", usage: { type: "tokens", input_tokens: 4, output_tokens: 1 } });

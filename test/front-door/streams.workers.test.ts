@@ -177,6 +177,7 @@ describe("a streamed answer", () => {
     second.start(await second.nextJob());
     const answer = await answering;
     expect([answer.status, JSON.parse(await answer.whole).error.code]).toEqual([504, "first_token_timeout"]);
+    expect(answer.headers.get("x-should-retry")).toBe("false");
     expect(await statusOf(world, job.id)).toMatchObject({ status: "failed", attempts: 2 });
   }, 15_000);
 

@@ -46,7 +46,10 @@ test("what is put is there, reads as it was, and goes with its tenant", async ()
     expect((await ask(socket, "GET", "/../archive.sock"))[0]).toBe(404);
     expect((await ask(socket, "DELETE", "/acme"))[0]).toBe(204);
     expect(readdirSync(root)).toEqual([]);
+    // As a disk that is not mounted: what was put there is not gone.
+    expect((await ask(socket, "GET", part))[0]).toBe(500);
     rmSync(root, { recursive: true });
+    expect((await ask(socket, "GET", part))[0]).toBe(500);
     expect((await ask(socket, "PUT", part, "bytes"))[0]).toBe(500);
   } finally {
     server.close();
