@@ -6,8 +6,9 @@ import { within } from "../../contract/text/within.ts";
 import { retryDelayMs } from "../../domain/job/backoff.ts";
 import { log } from "../../log/log.ts";
 import type { Store } from "../store/open.ts";
-import { DRAIN_DELAY_MS, type OutboxRow, RECENT_CHARS } from "../store/outbox.ts";
+import { DRAIN_DELAY_MS, type OutboxRow } from "../store/outbox.ts";
 import { Recent } from "../store/recent.ts";
+import { RECENT_CHARS } from "../store/recent-rows.ts";
 import { type Projection, projectionOf, type Sent } from "./projection.ts";
 import type { Insert } from "./statements.ts";
 

@@ -4,7 +4,8 @@
 import { log } from "../../log/log.ts";
 import { SERVICE, type TurnRunner } from "../calls/turn-runner.ts";
 import type { Store } from "../store/open.ts";
-import { type OutboxRow, RECENT_CHARS } from "../store/outbox.ts";
+import type { OutboxRow } from "../store/outbox.ts";
+import { RECENT_CHARS } from "../store/recent-rows.ts";
 import { nextWakeAt } from "../sweep/sweep.ts";
 import { storedCounters } from "../turn/counters.ts";
 import type { Wake } from "../turn/wake.ts";

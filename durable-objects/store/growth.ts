@@ -3,6 +3,7 @@
 import type { GrowthRow } from "../../domain/words/growth.ts";
 import { RECENT_JOBS } from "./jobs/job-rows.ts";
 import { JOURNAL_ROOM } from "./journal.ts";
+import { RECENT_CHARS } from "./recent-rows.ts";
 
 export const GROWTH: readonly GrowthRow[] = [
   {
@@ -16,6 +17,18 @@ export const GROWTH: readonly GrowthRow[] = [
     atTheBound: { drops: "the oldest: it is read from its row again" },
     freedBy: "the bound; a rollback",
     provenBy: ["test/tenant/memory-bounds.test.ts", "are as many as their table says"],
+  },
+  {
+    what: "rows of the outbox that were written a moment ago",
+    holds: ["durable-objects/store/recent-rows.ts#rows"],
+    grownBy: "key",
+    countedBy: "durable-objects/store/recent-rows.ts",
+    bound: RECENT_CHARS,
+    unit: "characters",
+    of: "tenant",
+    atTheBound: { drops: "the next: it is read from the outbox" },
+    freedBy: "history has them; a rollback",
+    provenBy: ["test/store/store.workers.test.ts", "read on up to the first that is not"],
   },
   {
     what: "jobs that stand in the outbox alone",

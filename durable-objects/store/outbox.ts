@@ -4,6 +4,7 @@
 import { readStoredEvent, type Stored, storedEvent } from "../../domain/job/stored-timeline.ts";
 import type { AuditEntry, JobEvent } from "../../domain/words/event.ts";
 import type { Journal } from "./journal.ts";
+import { RecentRows } from "./recent-rows.ts";
 import type { SettingsTable, TenantIdentity } from "./settings.ts";
 import { all, first, type Sql, scalar } from "./sql.ts";
 
@@ -81,8 +82,6 @@ export interface OutboxRoom {
 
 /** Changes are sent when they are this old, readers do not wait: a job that ends meanwhile is written once. */
 export const DRAIN_DELAY_MS = 2_000;
-/** Rows that leave soon after they came are not read again, up to this many characters: about ten thousand jobs. */
-export const RECENT_CHARS = 12_000_000;
 
 type Seqs = Pick<SettingsTable, "drainedSeq" | "putDrainedSeq">;
 
@@ -117,13 +116,11 @@ export const outboxTable = (sql: Sql, journal: Pick<Journal, "takeRow" | "oldest
     drainedSeq ??= settings.drainedSeq();
     return drainedSeq;
   };
-  const recent = new Map<number, OutboxRow>();
-  let recentChars = 0;
+  const recent = new RecentRows<OutboxRow>();
   /** Of the rows that history does not have; null: not read yet. */
   let waitingChars: number | null = null;
   const forgetRecent = (): void => {
     recent.clear();
-    recentChars = 0;
     drainedSeq = null;
     waitingChars = null;
   };
@@ -146,9 +143,7 @@ export const outboxTable = (sql: Sql, journal: Pick<Journal, "takeRow" | "oldest
         journal.takeRow(seq),
       );
       if (waitingChars !== null) waitingChars += chars;
-      if (recentChars + chars > RECENT_CHARS) return;
-      recent.set(seq, row);
-      recentChars += chars;
+      recent.keep(row);
     },
 
     /** The oldest rows, from a number on, with about as many characters as there is room for; at least one. */
@@ -166,11 +161,7 @@ export const outboxTable = (sql: Sql, journal: Pick<Journal, "takeRow" | "oldest
     },
 
     /** The rows after one, up to the first that is not in memory. */
-    recentAfter: (seq: number): OutboxRow[] => {
-      const rows: OutboxRow[] = [];
-      for (let row = recent.get(seq + 1); row !== undefined; row = recent.get(row.seq + 1)) rows.push(row);
-      return rows;
-    },
+    recentAfter: (seq: number): OutboxRow[] => recent.after(seq),
 
     oldestAt: (): number | null =>
       (first(sql, "SELECT at FROM outbox WHERE seq > ? ORDER BY seq LIMIT 1", drained())?.at as number | undefined) ??
@@ -211,11 +202,7 @@ export const outboxTable = (sql: Sql, journal: Pick<Journal, "takeRow" | "oldest
       drainedSeq = seq;
       const neededSeq = journal.oldest?.firstSeq ?? Number.POSITIVE_INFINITY;
       sql.exec("DELETE FROM outbox WHERE seq <= ?", Math.min(seq, neededSeq - 1));
-      for (const [known, { chars }] of recent) {
-        if (known > seq) break;
-        recent.delete(known);
-        recentChars -= chars;
-      }
+      recent.dropUpTo(seq);
       return taken;
     },
   };

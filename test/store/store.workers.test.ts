@@ -5,7 +5,7 @@ import { env } from "cloudflare:workers";
 import { expect, test } from "vitest";
 import { createJob, type NewJob } from "../../domain/job/new-job.ts";
 import { openStore, type Store } from "../../durable-objects/store/open.ts";
-import { RECENT_CHARS } from "../../durable-objects/store/outbox.ts";
+import { RECENT_CHARS } from "../../durable-objects/store/recent-rows.ts";
 import { migrate, SCHEMA_STEPS } from "../../durable-objects/store/schema.ts";
 import { all } from "../../durable-objects/store/sql.ts";
 import { asked } from "../support/new-job.ts";

@@ -5,7 +5,7 @@ import { evictDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { openStore } from "../../durable-objects/store/open.ts";
-import { RECENT_CHARS } from "../../durable-objects/store/outbox.ts";
+import { RECENT_CHARS } from "../../durable-objects/store/recent-rows.ts";
 import { ageJob, type Body, inStorage, newWorld, type World } from "../support/workerd/client.ts";
 import { holdToDocument } from "../support/workerd/document.ts";
 

@@ -176,9 +176,9 @@ export const HISTORY_MUTANTS: readonly Mutant[] = [
   ),
   mutant(
     "a job brings later events over a gap",
-    "durable-objects/store/outbox.ts",
-    "row = recent.get(row.seq + 1)) rows.push(row);",
-    "row = recent.get(row.seq + 1) ?? recent.get(row.seq + 2)) rows.push(row);",
+    "durable-objects/store/recent-rows.ts",
+    "row = this.#rows.get(row.seq + 1)) rows.push(row);",
+    "row = this.#rows.get(row.seq + 1) ?? this.#rows.get(row.seq + 2)) rows.push(row);",
     ["test/store/store.workers.test.ts"],
   ),
   mutant("a job whose batch failed counts as sent", "durable-objects/history/drain.ts", "this.#sent.clear();", ""),
