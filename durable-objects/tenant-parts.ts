@@ -21,6 +21,7 @@ import { Sockets } from "./sockets/sockets.ts";
 import { type Credential, identify } from "./steps/holders.ts";
 import { openStore, type Store } from "./store/open.ts";
 import { boundsOf, jurisdictionOf, type TenantEnv, webhookFetch } from "./tenant-env.ts";
+import type { TurnContext } from "./turn/turn.ts";
 import { Wake } from "./turn/wake.ts";
 import { ClaimWaits } from "./waits/claim-waits.ts";
 import { DoorWaits } from "./waits/door-waits.ts";
@@ -48,6 +49,23 @@ export interface TenantParts {
   readonly isValid: (credential: Credential) => boolean;
 }
 
+type LinkSigner = TurnContext["signLink"];
+
+const linkSigner =
+  (env: TenantEnv, store: Store, tenant: string): LinkSigner =>
+  ({ id, name }, untilAt) => {
+    const link = { tenant, jurisdiction: jurisdictionOf(env, store), fileId: id, untilSeconds: toSeconds(untilAt) };
+    return linkPath(env.SERVICE_SIGNING_SECRET ?? "", link, name);
+  };
+
+/** @throws Error if it is not bound: no other database is read instead. */
+const boundDatabase = (env: TenantEnv, number: number): D1Database => {
+  const found = databaseOf(env, number);
+  if (found === undefined) throw new Error(missingDatabase(number));
+  return found;
+};
+
+// biome-ignore lint/complexity/noExcessiveLinesPerFunction: the parts know each other, so one place makes them all
 export const makeParts = (state: DurableObjectState, env: TenantEnv): TenantParts => {
   const waiters = new Waiters();
   const lineSockets = new LineSockets();
@@ -70,20 +88,12 @@ export const makeParts = (state: DurableObjectState, env: TenantEnv): TenantPart
     deliveriesUnderWay: () => sender.deliveriesUnderWay,
     drainDueAt: () => history.dueAt(),
     publicOrigin: publicOriginOf(env),
-    signLink: ({ id, name }, untilAt) => {
-      const link = { tenant, jurisdiction: jurisdictionOf(env, store), fileId: id, untilSeconds: toSeconds(untilAt) };
-      return linkPath(env.SERVICE_SIGNING_SECRET ?? "", link, name);
-    },
+    signLink: linkSigner(env, store, tenant),
     tell: (effects) => sender.send(effects),
   });
   /** Loads no memory: a caller that is refused must not cost that. */
   const databaseNumber = (): number => turns.loadedMemory?.database ?? numberOf(store.settings.historyPlace());
-  const database = (): D1Database => {
-    const number = databaseNumber();
-    const found = databaseOf(env, number);
-    if (found === undefined) throw new Error(missingDatabase(number));
-    return found;
-  };
+  const database = (): D1Database => boundDatabase(env, databaseNumber());
   const spans = new SpanExporter(env, tenant, database);
   const live = new Live(sockets, (read) => turns.read(read));
   const relays = new Relays(env, tenant, () => jurisdictionOf(env, store));

@@ -78,14 +78,51 @@ const Made = ({ wish, made }: { wish: Wish; made: MadeKey }) => (
   </>
 );
 
+const isNameGood = (name: string): boolean => /^[A-Za-z0-9._:-]{1,90}$/.test(name);
+const areTagsGood = (tags: string): boolean => /^[A-Za-z0-9._:/,-]*$/.test(tags);
+
+const WishFields = ({ wish, change }: { wish: Wish; change: (changes: Partial<Wish>) => void }) => (
+  <>
+    <TextField
+      label="Name"
+      value={wish.name}
+      onInput={(name) => change({ name })}
+      error={wish.name === "" || isNameGood(wish.name) ? null : "Letters, digits, . _ : and -"}
+      hint="Its name, such as gpu-box-1."
+      isRequired
+      autoFocus
+    />
+    <div class="field-row">
+      <SelectField
+        label="What does the work"
+        value={wish.way}
+        options={WAY_OPTIONS}
+        onInput={(way) => change({ way: way as WayName })}
+      />
+      {wish.way === "runtime" && (
+        <SelectField
+          label="Runtime"
+          value={wish.runtime}
+          options={RUNTIMES}
+          onInput={(runtime) => change({ runtime })}
+        />
+      )}
+      <TextField
+        label="Tags"
+        value={wish.tags}
+        onInput={(tags) => change({ tags })}
+        error={areTagsGood(wish.tags) ? null : "Separate tags by commas, without spaces"}
+        placeholder="gpu,eu"
+      />
+    </div>
+  </>
+);
+
 export const AddWorker = () => {
   const [wish, setWish] = useState<Wish>({ way: "runtime", name: "", runtime: "ollama", tags: "" });
   const [made, setMade] = useState<MadeKey | null>(null);
   const [isBusy, setBusy] = useState(false);
   const [error, setError] = useState<Error | null>(null);
-  const change = (changes: Partial<Wish>) => setWish((was) => ({ ...was, ...changes }));
-  const isNameGood = /^[A-Za-z0-9._:-]{1,90}$/.test(wish.name);
-  const areTagsGood = /^[A-Za-z0-9._:/,-]*$/.test(wish.tags);
   const make = async (event: Event): Promise<void> => {
     event.preventDefault();
     setBusy(true);
@@ -97,6 +134,7 @@ export const AddWorker = () => {
       setBusy(false);
     }
   };
+  const isReady = !isBusy && isNameGood(wish.name) && areTagsGood(wish.tags);
   return (
     <Page
       title="Add a worker"
@@ -107,40 +145,9 @@ export const AddWorker = () => {
         {made === null ? (
           <Panel title="About the worker">
             <form onSubmit={make}>
-              <TextField
-                label="Name"
-                value={wish.name}
-                onInput={(name) => change({ name })}
-                error={wish.name === "" || isNameGood ? null : "Letters, digits, . _ : and -"}
-                hint="Its name, such as gpu-box-1."
-                isRequired
-                autoFocus
-              />
-              <div class="field-row">
-                <SelectField
-                  label="What does the work"
-                  value={wish.way}
-                  options={WAY_OPTIONS}
-                  onInput={(way) => change({ way: way as WayName })}
-                />
-                {wish.way === "runtime" && (
-                  <SelectField
-                    label="Runtime"
-                    value={wish.runtime}
-                    options={RUNTIMES}
-                    onInput={(runtime) => change({ runtime })}
-                  />
-                )}
-                <TextField
-                  label="Tags"
-                  value={wish.tags}
-                  onInput={(tags) => change({ tags })}
-                  error={areTagsGood ? null : "Separate tags by commas, without spaces"}
-                  placeholder="gpu,eu"
-                />
-              </div>
+              <WishFields wish={wish} change={(changes) => setWish((was) => ({ ...was, ...changes }))} />
               <Problem error={error} />
-              <button type="submit" class="button primary" disabled={isBusy || !isNameGood || !areTagsGood}>
+              <button type="submit" class="button primary" disabled={!isReady}>
                 Make its key
               </button>
             </form>

@@ -51,17 +51,20 @@ interface PlaceDialogProps {
   readonly onClose: () => void;
 }
 
-export const PlaceDialog = ({ model: given = "", onDone, onClose }: PlaceDialogProps) => {
-  const [model, setModel] = useState(given);
-  const [copies, setCopies] = useState("1");
-  const [tags, setTags] = useState("");
+const messageFor = (error: Error | null, field: string): string | undefined =>
+  error instanceof ApiProblem ? error.errors?.find(({ path }) => path === field)?.message : undefined;
+
+/** What is asked for, the plan for it, and the two calls. A plan holds for the request that it was made for. */
+const usePlacing = (given: string, onPlaced: () => void) => {
+  const [wish, setWish] = useState({ model: given, copies: "1", tags: "" });
   const [plan, setPlan] = useState<PlaceAnswer | null>(null);
   const [error, setError] = useState<Error | null>(null);
   const [isBusy, setBusy] = useState(false);
+  const tags = splitTags(wish.tags);
   const request: PlaceRequest = {
-    model: model.trim(),
-    copies: asNumber(copies),
-    ...(splitTags(tags).length === 0 ? {} : { tags: splitTags(tags) }),
+    model: wish.model.trim(),
+    copies: asNumber(wish.copies),
+    ...(tags.length === 0 ? {} : { tags }),
   };
   const ask = async (work: () => Promise<void>): Promise<void> => {
     setBusy(true);
@@ -69,8 +72,8 @@ export const PlaceDialog = ({ model: given = "", onDone, onClose }: PlaceDialogP
     await work().catch((refused) => setError(refused as Error));
     setBusy(false);
   };
-  const change = (set: (value: string) => void) => (value: string) => {
-    set(value);
+  const change = (changes: Partial<typeof wish>): void => {
+    setWish((was) => ({ ...was, ...changes }));
     setPlan(null);
   };
   const tryIt = () => ask(async () => setPlan(await api.models.place({ ...request, dry_run: true })));
@@ -82,11 +85,25 @@ export const PlaceDialog = ({ model: given = "", onDone, onClose }: PlaceDialogP
           ? "Nothing to do: no worker gets a task."
           : `${plural(tasks.length, "worker")} got the task.`,
       );
-      onDone();
-      onClose();
+      onPlaced();
     });
-  const fieldError = (name: string): string | undefined =>
-    error instanceof ApiProblem ? error.errors?.find(({ path }) => path === name)?.message : undefined;
+  return {
+    wish,
+    change,
+    plan,
+    error,
+    copies: request.copies ?? 1,
+    isReady: !isBusy && request.model !== "",
+    tryIt,
+    place,
+  };
+};
+
+export const PlaceDialog = ({ model: given = "", onDone, onClose }: PlaceDialogProps) => {
+  const { wish, change, plan, error, copies, isReady, tryIt, place } = usePlacing(given, () => {
+    onDone();
+    onClose();
+  });
   return (
     <Dialog title="Place a model" onClose={onClose} tone="wide">
       <form
@@ -99,23 +116,28 @@ export const PlaceDialog = ({ model: given = "", onDone, onClose }: PlaceDialogP
           label="Model"
           isRequired
           isCode
-          value={model}
+          value={wish.model}
           suggestions={offered.value.models}
-          error={fieldError("model")}
-          onInput={change(setModel)}
+          error={messageFor(error, "model")}
+          onInput={(model) => change({ model })}
         />
         <div class="field-row">
           <TextField
             label="Copies"
             type="number"
             hint="On how many workers it is to be; those that have it count."
-            value={copies}
-            error={fieldError("copies")}
-            onInput={change(setCopies)}
+            value={wish.copies}
+            error={messageFor(error, "copies")}
+            onInput={(count) => change({ copies: count })}
           />
-          <TextField label="Tags" hint="Only workers with all of them." value={tags} onInput={change(setTags)} />
+          <TextField
+            label="Tags"
+            hint="Only workers with all of them."
+            value={wish.tags}
+            onInput={(tags) => change({ tags })}
+          />
         </div>
-        {plan !== null && <Plan workers={plan.workers} copies={request.copies ?? 1} />}
+        {plan !== null && <Plan workers={plan.workers} copies={copies} />}
         <Problem error={error} />
         <div class="dialog-foot">
           <button type="button" class="button" onClick={onClose}>
@@ -124,12 +146,12 @@ export const PlaceDialog = ({ model: given = "", onDone, onClose }: PlaceDialogP
           <button
             type={plan === null ? "submit" : "button"}
             class="button"
-            disabled={isBusy || model.trim() === ""}
+            disabled={!isReady}
             onClick={plan === null ? undefined : tryIt}
           >
             Dry run
           </button>
-          <button type="button" class="button primary" disabled={isBusy || model.trim() === ""} onClick={place}>
+          <button type="button" class="button primary" disabled={!isReady} onClick={place}>
             Place
           </button>
         </div>

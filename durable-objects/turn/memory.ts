@@ -201,17 +201,8 @@ const openCountsOf = (store: Store, keys: readonly KeyRecord[]): Map<string, num
   return counts;
 };
 
-/** `counters` outlive a reload; `defaults` is the config of a tenant that has none of its own. */
-export const loadMemory = (
-  store: Store,
-  nowAt: number,
-  counters: Counters,
-  defaults: ConfigDocument = DEFAULT_CONFIG_DOCUMENT,
-  bounds: StorageBounds = DEFAULT_BOUNDS,
-): Memory => {
+const loadFleet = (store: Store, keys: readonly KeyRecord[], killswitch: Killswitch, nowAt: number): Fleet => {
   const fleet = new Fleet();
-  const killswitch = store.settings.killswitch();
-  const keys = store.keys.all();
   const ended = keys.filter((key) => key.revokedAt !== null || !isUsable(store, key, nowAt)).map(({ id }) => id);
   const lockedOut = new Set([...ended, ...store.people.blockedIds()]);
   for (const worker of store.workers.each()) {
@@ -220,6 +211,20 @@ export const loadMemory = (
     if (worker.keyId !== null && lockedOut.has(worker.keyId)) fleet.noteReach(worker.instance, { isLockedOut: true });
   }
   for (const { worker, provider, count } of store.jobs.leaseCounts()) fleet.addLoad(worker, provider, count);
+  return fleet;
+};
+
+/** `counters` outlive a reload; `defaults` is the config of a tenant that has none of its own. */
+export const loadMemory = (
+  store: Store,
+  nowAt: number,
+  counters: Counters,
+  defaults: ConfigDocument = DEFAULT_CONFIG_DOCUMENT,
+  bounds: StorageBounds = DEFAULT_BOUNDS,
+): Memory => {
+  const killswitch = store.settings.killswitch();
+  const keys = store.keys.all();
+  const fleet = loadFleet(store, keys, killswitch, nowAt);
   const queue = new Queue();
   const flows = new Flows();
   loadQueue(store, queue, flows, nowAt);

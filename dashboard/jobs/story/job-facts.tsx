@@ -70,31 +70,14 @@ const Times = ({ job }: { job: JobResource }) => (
   </>
 );
 
-export const JobFacts = ({ job }: { job: JobResource }) => (
-  <dl class="facts">
-    <Fact name="Asks for">
-      {job.provider ?? "any provider"}
-      {job.model !== null && `, ${job.model}`}
-      {job.tier !== null && `, ${job.tier}`}
-    </Fact>
-    <Fact name="Priority">{job.priority}</Fact>
-    {job.tags.length > 0 && (
-      <Fact name="Tags">
-        <Tags tags={job.tags} max={32} />
-      </Fact>
-    )}
-    {job.assigned_worker !== null && (
-      <Fact name="Worker">
-        <a href={href(["fleet", job.assigned_worker])}>{job.assigned_worker}</a>
-      </Fact>
-    )}
-    {ranBy(job) !== null && <Fact name="Ran on">{ranBy(job)}</Fact>}
+/** Where it comes from, if not from a plain call. */
+const Origin = ({ job }: { job: JobResource }) => (
+  <>
     {job.api !== null && (
       <Fact name="Came by">
         <code>/v1/{job.api}</code>
       </Fact>
     )}
-    {job.archived && <Fact name="Archived">it has left history, and can be read but not changed</Fact>}
     {job.schedule !== null && (
       <Fact name="Schedule">
         <a href={href(["schedules", job.schedule])}>{job.schedule}</a>
@@ -114,6 +97,11 @@ export const JobFacts = ({ job }: { job: JobResource }) => (
         </button>
       </Fact>
     )}
+  </>
+);
+
+const Spent = ({ job }: { job: JobResource }) => (
+  <>
     <Fact name="Attempts">
       {job.attempts}
       {job.max_attempts !== null && ` of ${job.max_attempts}`}
@@ -126,6 +114,31 @@ export const JobFacts = ({ job }: { job: JobResource }) => (
         {(job.usage.cached_input_tokens ?? 0) > 0 && `, ${count(job.usage.cached_input_tokens ?? 0)} cached`}
       </Fact>
     )}
+  </>
+);
+
+export const JobFacts = ({ job }: { job: JobResource }) => (
+  <dl class="facts">
+    <Fact name="Asks for">
+      {job.provider ?? "any provider"}
+      {job.model !== null && `, ${job.model}`}
+      {job.tier !== null && `, ${job.tier}`}
+    </Fact>
+    <Fact name="Priority">{job.priority}</Fact>
+    {job.tags.length > 0 && (
+      <Fact name="Tags">
+        <Tags tags={job.tags} max={32} />
+      </Fact>
+    )}
+    {job.assigned_worker !== null && (
+      <Fact name="Worker">
+        <a href={href(["fleet", job.assigned_worker])}>{job.assigned_worker}</a>
+      </Fact>
+    )}
+    {ranBy(job) !== null && <Fact name="Ran on">{ranBy(job)}</Fact>}
+    {job.archived && <Fact name="Archived">it has left history, and can be read but not changed</Fact>}
+    <Origin job={job} />
+    <Spent job={job} />
     {Object.keys(job.metadata).length > 0 && (
       <Fact name="Metadata">
         {Object.entries(job.metadata).map(([name, value]) => (
