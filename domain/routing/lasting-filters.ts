@@ -139,16 +139,13 @@ export const MAY_EVER: readonly Filter[] = [
   },
   {
     name: "offline",
-    refuses: (member, _asked, policy) => {
-      if (isCutOff(member)) return `offline: its ${member.isLockedOut ? "key was revoked" : "socket dropped"}`;
-      return isSilent(member, policy) ? "offline" : null;
-    },
+    refuses: (member, _asked, policy) => (isCutOff(member) || isSilent(member, policy) ? howOffline(member) : null),
     narrow: (left, fleet, _asked, policy) => {
       left.subtract(fleet.cutOff);
       const maybeSilent = fleet.maybeSilent(policy.nowAt - policy.offlineAfterMs);
       left.keepIf((slot) => !isSilent(fleet.at(slot), policy), maybeSilent);
     },
-    whyNobody: (nobody) => `${whoIs(nobody)} offline`,
+    whyNobody: (nobody) => `${whoIs(nobody)} ${nobody.before.count() === 1 ? howOffline(firstOf(nobody)) : "offline"}`,
   },
   {
     name: "paused",
@@ -196,6 +193,9 @@ const leftBehind = (asked: Requirements, policy: RoutePolicy): readonly string[]
 
 const isOutsideChain = (provider: string, asked: Requirements, policy: RoutePolicy): boolean =>
   asked.provider === null && chainOf(policy)?.includes(provider) === false;
+
+const howOffline = (member: Member): string =>
+  isCutOff(member) ? `offline: its ${member.isLockedOut ? "key was revoked" : "socket dropped"}` : "offline";
 
 const isSilent = (member: Member, policy: RoutePolicy): boolean =>
   isOffline(member.lastSeenAt, policy.offlineAfterMs, policy.nowAt) &&

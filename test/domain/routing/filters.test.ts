@@ -114,14 +114,21 @@ describe("a worker is refused", () => {
       'no matching worker serves model "large"',
     ],
     ["that fell silent", { lastHeartbeatAt: NOON - OFFLINE_AFTER_MS - 1 }, {}, {}, "offline", 'worker "w1" is offline'],
-    ["whose socket dropped", { viaSocket: true }, {}, {}, "offline: its socket dropped", 'worker "w1" is offline'],
+    [
+      "whose socket dropped",
+      { viaSocket: true },
+      {},
+      {},
+      "offline: its socket dropped",
+      'worker "w1" is offline: its socket dropped',
+    ],
     [
       "whose key was revoked, although a claim waits",
       { isLockedOut: true, isClaiming: true },
       {},
       {},
       "offline: its key was revoked",
-      'worker "w1" is offline',
+      'worker "w1" is offline: its key was revoked',
     ],
     [
       "that is paused",
