@@ -10,15 +10,15 @@ export const MAX_UNCONFIRMED = 200;
 
 const MAX_REASON_CHARS = 500;
 
-/** Made to fit: the text of a reason does not delay an emergency stop. */
+/** Made to fit: neither the text of a reason nor the want of one delays an emergency stop. */
 const reason = z
   .string()
   .overwrite((text) => lineOf(text, MAX_REASON_CHARS))
-  .min(1, "must not be empty")
+  .nullish()
   .meta({ description: `why; kept as one line of at most ${MAX_REASON_CHARS} characters` });
 
 export const killswitchRequest = z
-  .strictObject({ level: z.int().min(0).max(4), reason: reason.optional() })
+  .strictObject({ level: z.int().min(0).max(4), reason })
   .meta({ id: "KillswitchRequest" });
 
 export const clearKillswitchQuery = z.strictObject({ resume_all: z.enum(["true", "false"]).default("false") });

@@ -73,7 +73,8 @@ export const read = (turn: Turn): Result<KillswitchResource, Refusal> => ok(kill
 
 export interface KillswitchOrder {
   readonly level: number;
-  readonly reason?: string | undefined;
+  /** An empty one is none. */
+  readonly reason?: string | null | undefined;
   /** Who gives the order, if not the caller. */
   readonly by?: Actor;
 }
@@ -81,7 +82,8 @@ export interface KillswitchOrder {
 /** Level 0 does nothing; the others halt, pause and refuse as the table in `domain/killswitch.ts` says. */
 export const engageKillswitch = (turn: Turn, order: KillswitchOrder): Result<KillswitchResource, Refusal> => {
   if (order.level === 0) return read(turn);
-  const { level, reason = null, by = turn.caller } = order;
+  const { level, by = turn.caller } = order;
+  const reason = order.reason || null;
   const before = turn.memory.killswitch;
   const next = engage(before, { level, reason, by: by.name }, turn.nowAt);
   const workers = pauseFleet(turn);
