@@ -12,18 +12,28 @@ export const dispatchQuery = z.strictObject({ queue: z.enum(["true", "false"]).d
 /** The most workers that a tenant may have. */
 const MAX_EXPLAINED_WORKERS = 20_000;
 
-export const explainQuery = z.strictObject({
+const explained = {
   job_tags: tagList.optional(),
   urgency: priority.optional(),
   provider: providerName.optional(),
   model: modelName.optional(),
   tier: tier.optional(),
-  job_id: z.string().max(64).optional(),
-  worker: instanceName.optional().meta({ description: "names this worker alone" }),
-  limit: digits(1, MAX_EXPLAINED_WORKERS)
-    .optional()
-    .meta({ description: "at most so many eligible workers, and as many refused ones; default: all" }),
-});
+};
+const EXPLAINED = Object.keys(explained);
+
+export const explainQuery = z
+  .strictObject({
+    ...explained,
+    job_id: z.string().max(64).optional(),
+    worker: instanceName.optional().meta({ description: "names this worker alone" }),
+    limit: digits(1, MAX_EXPLAINED_WORKERS)
+      .optional()
+      .meta({ description: "at most so many eligible workers, and as many refused ones; default: all" }),
+  })
+  .refine((query) => query.job_id === undefined || !EXPLAINED.some((name) => name in query), {
+    path: ["job_id"],
+    message: `the job itself says what it asks for: give no ${EXPLAINED.join(", ")} beside it`,
+  });
 
 export const workerVerdict = z
   .object({

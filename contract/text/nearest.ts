@@ -1,16 +1,26 @@
-// The known name nearest to a mistyped one, for "did you mean".
+// The known name nearest to a mistyped or shortened one, for "did you mean".
 
 /** More than a third of other letters is another word: "overview" is not a misspelt "version". */
 const MAX_DISTANCE_SHARE = 1 / 3;
+/** Fewer letters begin too many names. */
+const MIN_BEGINNING = 3;
 
 export const nearestOf = (given: string, known: readonly string[]): string | null => {
+  const typed = given.toLowerCase();
+  const mostOff = Math.max(2, typed.length * MAX_DISTANCE_SHARE);
   let best: { name: string; distance: number } | null = null;
   for (const name of known) {
-    const distance = editDistance(given.toLowerCase(), name.toLowerCase());
+    const meant = name.toLowerCase();
+    const distance = editDistance(typed, meant);
+    if (distance > mostOff && !isBeginning(typed, meant)) continue;
     if (best === null || distance < best.distance) best = { name, distance };
   }
-  return best !== null && best.distance <= Math.max(2, given.length * MAX_DISTANCE_SHARE) ? best.name : null;
+  return best?.name ?? null;
 };
+
+/** `timeout` of `timeout_seconds`, or `model_name` for `model`. */
+const isBeginning = (typed: string, meant: string): boolean =>
+  Math.min(typed.length, meant.length) >= MIN_BEGINNING && (meant.startsWith(typed) || typed.startsWith(meant));
 
 /** Levenshtein distance, one row at a time; both words are short. */
 const editDistance = (from: string, to: string): number => {

@@ -108,6 +108,8 @@ describe("bodies", () => {
       prompt: "a",
       provder: "x",
       priorty: "low",
+      timeout: 5,
+      model_name: "m",
       zzzzzzzzzz: 1,
     });
     expect(status).toBe(400);
@@ -116,6 +118,8 @@ describe("bodies", () => {
     );
     expect(messages.provder).toContain('did you mean "provider"');
     expect(messages.priorty).toContain('did you mean "priority"');
+    expect(messages.timeout).toContain('did you mean "timeout_seconds"');
+    expect(messages.model_name).toContain('did you mean "model"');
     expect(messages.zzzzzzzzzz).toContain("unknown field");
     expect(body.detail).toContain("provder");
   });

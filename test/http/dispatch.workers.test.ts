@@ -180,6 +180,10 @@ describe("the explanation", () => {
     const taken = await world.ok("POST", "/dispatch", { prompt: "a" });
     expect((await world.get(`/dispatch/explain?job_id=${taken.id}`)).body.code).toBe("job_state");
     expect((await world.get("/dispatch/explain?job_id=nope")).status).toBe(404);
+    for (const asked of ["urgency=critical", "job_tags=x", "provider=p", "model=m", "tier=premium"]) {
+      const { status, body } = await world.get(`/dispatch/explain?job_id=${waiting.id}&${asked}`);
+      expect([asked, status, body.errors?.[0]?.path]).toEqual([asked, 400, "job_id"]);
+    }
     for (const query of ["urgency=now", "job_tags=a%20b", "tier=gold", "tags=gpu", `job_tags=${"a,".repeat(40)}b`]) {
       const expected = query.startsWith("job_tags=a,") ? 200 : 400;
       expect([query, (await world.get(`/dispatch/explain?${query}`)).status]).toEqual([query, expected]);
