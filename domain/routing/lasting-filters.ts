@@ -8,7 +8,15 @@ import type { Requirements } from "../words/requirements.ts";
 import { type Filter, firstOf, type RoutePolicy, whoIs } from "./filter.ts";
 import { chainOf } from "./strategy.ts";
 
-const listed = (values: readonly string[]): string => values.map((value) => `"${value}"`).join(", ");
+/** How many names one reason has: those of 32 long tags are 2 KB, which the answer would repeat for each job of a batch. */
+const MAX_NAMED = 8;
+
+const named = (names: readonly string[]): string => {
+  const first = names.slice(0, MAX_NAMED).join(", ");
+  return names.length <= MAX_NAMED ? first : `${first} and ${names.length - MAX_NAMED} more`;
+};
+
+const listed = (values: readonly string[]): string => named(values.map((value) => `"${value}"`));
 
 const ECHO_ASIDE = `echo answers only jobs that ask for provider "${ECHO}" or model "${ECHO}"`;
 
@@ -77,16 +85,16 @@ export const MAY_EVER: readonly Filter[] = [
   },
   {
     name: "tags",
-    refuses: ({ worker }, asked) => {
-      const missing = asked.tags.filter((tag) => !worker.tags.includes(tag));
-      return missing.length === 0 ? null : `missing tag ${missing.join(", ")}`;
+    refuses: ({ slot }, asked, _policy, fleet) => {
+      const missing = asked.tags.filter((tag) => fleet.withTag(tag)?.has(slot) !== true);
+      return missing.length === 0 ? null : `missing tag ${named(missing)}`;
     },
     applies: (asked) => asked.tags.length > 0,
     narrow: (left, fleet, asked) => {
       for (const tag of asked.tags) left.intersect(fleet.withTag(tag));
     },
     whyNobody: ({ before, fleet, asked }) => {
-      const missing = asked.tags.filter((tag) => before.copy().intersect(fleet.withTag(tag)).count() === 0);
+      const missing = asked.tags.filter((tag) => !before.meets(fleet.withTag(tag)));
       if (missing.length === 0) return `no worker offers all of tags ${listed(asked.tags)}`;
       return `no worker offers tag ${listed(missing)}`;
     },

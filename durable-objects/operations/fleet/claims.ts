@@ -74,6 +74,8 @@ const noteClaimant = (turn: Turn, { worker, isConnected, isLockedOut }: Member):
 export const MAX_SKIPPED_REASONS = 100;
 /** Of more groups, those that have waited longest are examined: an idle claim costs the same however many wait. */
 export const MAX_EXAMINED_GROUPS = 1_000;
+/** Of groups with many tags fewer are examined: an idle claim costs the same whatever they ask for. */
+export const MAX_EXAMINED_TAGS = 3_000;
 
 const skippedBy = (turn: Turn, instance: string): Record<string, number> => {
   const { fleet, queue, killswitch } = turn.memory;
@@ -82,10 +84,11 @@ const skippedBy = (turn: Turn, instance: string): Record<string, number> => {
   if (member === undefined) return {};
   if (killswitch.level > 0) return { [`killswitch level ${killswitch.level}`]: queue.count };
   const policy = routePolicy(turn);
-  let examined = 0;
+  let [groups, tags] = [0, 0];
   for (const group of queue.groups.values()) {
-    examined += 1;
-    if (examined > MAX_EXAMINED_GROUPS) break;
+    groups += 1;
+    tags += group.requirements.tags.length;
+    if (groups > MAX_EXAMINED_GROUPS || tags > MAX_EXAMINED_TAGS) break;
     const reason = firstRefusal(member, group.requirements, policy, fleet);
     if (reason !== null) skipped.set(reason, (skipped.get(reason) ?? 0) + group.count);
   }

@@ -105,5 +105,7 @@ describe("a job that waits", () => {
     ];
     expect(why(given, { tags: ["gpu", "a100"] })).toBe('no worker offers tag "a100"');
     expect(why(given, { tags: ["gpu", "eu"] })).toBe('no worker offers all of tags "gpu", "eu"');
+    const ten = Array.from({ length: 10 }, (_, at) => `t${at}`);
+    expect(why(given, { tags: ten })).toMatch(/^no worker offers tag "t0", "t1", .*"t7" and 2 more$/);
   });
 });

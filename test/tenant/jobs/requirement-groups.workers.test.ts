@@ -1,7 +1,7 @@
 // The bound on different requirements that wait: who exceeds it is refused, and nobody else notices.
 
 import { expect, it } from "vitest";
-import { MAX_SKIPPED_REASONS } from "../../../durable-objects/operations/fleet/claims.ts";
+import { MAX_EXAMINED_TAGS, MAX_SKIPPED_REASONS } from "../../../durable-objects/operations/fleet/claims.ts";
 import { MAX_GROUPS } from "../../../durable-objects/placing/room.ts";
 import { ageJob, alarm } from "../../support/workerd/client.ts";
 import { create, present, useOwnTenant, world } from "../../support/workerd/own-tenant.ts";
@@ -60,3 +60,16 @@ it("takes 10,000 groups of requirements and no more; those that wait may grow, a
   expect((await world.ok("POST", "/api/workers/w3/claim", {})).jobs).toMatchObject([{ tags: ["gpu", "only-7"] }]);
   expect((await world.post("/api/jobs", { prompt: "x", tags: ["one-more"] })).status).toBe(201);
 }, 60_000);
+
+it("examines fewer groups for an idle claim if they have many tags, and names few of these", async () => {
+  const tags = 32;
+  const jobs = Array.from({ length: MAX_EXAMINED_TAGS / tags + 2 }, (_, job) => ({
+    prompt: "x",
+    tags: Array.from({ length: tags }, (_, tag) => `${job}-${tag + 10}`),
+  }));
+  await world.ok("POST", "/api/jobs/batch", { jobs });
+  await present("idle");
+  const { skipped } = await world.ok("POST", "/api/workers/idle/claim", {});
+  expect(Object.keys(skipped)).toHaveLength(Math.floor(MAX_EXAMINED_TAGS / tags));
+  expect(Object.keys(skipped)[0]).toMatch(/^missing tag 0-10, .*0-17 and 24 more$/);
+});
