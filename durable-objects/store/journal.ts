@@ -16,7 +16,7 @@ import type { SettingsTable } from "./settings.ts";
 import { all, type Sql } from "./sql.ts";
 
 /**
- * The journal's capacity: above it the older half moves to the tables. `chars` counts records, prompts, inputs and
+ * The journal's capacity: above it the oldest jobs move to the tables. `chars` counts records, prompts, inputs and
  * results; `readChars` what waking reads, where a job stands once for each of its changes. A prompt with its input, or a
  * result, of more than `textChars` is never here. A job that history has as open stays for `stayMs` after its creation,
  * while no more than `stayChars` are written, unless it has ended: rows that history has are kept for it.
@@ -29,6 +29,8 @@ export const JOURNAL_ROOM = {
   stayMs: 60_000,
   stayChars: 24_000_000,
 };
+/** How much of it is left filled then: a commit moves about as many jobs as it adds, so that none takes long. */
+const FILLED_AGAIN = 63 / 64;
 /** Waking reads so many at a time. */
 const ROWS_A_READ = 50;
 /** Jobs that ended here and that history has, kept for reads that follow soon. */
@@ -142,9 +144,12 @@ export class Journal {
   }
 
   get isFull(): boolean {
-    const { jobs, chars, readChars } = JOURNAL_ROOM;
-    const readFrom = this.oldest?.begunAtChars ?? this.#writtenChars;
-    return this.#jobs.size > jobs || this.#chars > chars || this.#writtenChars - readFrom > readChars;
+    return this.#filledBy(this.#known().size, this.#chars, this.oldest?.begunAtChars) > 1;
+  }
+
+  #filledBy(jobs: number, chars: number, readFrom = this.#writtenChars): number {
+    const room = JOURNAL_ROOM;
+    return Math.max(jobs / room.jobs, chars / room.chars, (this.#writtenChars - readFrom) / room.readChars);
   }
 
   /** It is full soon, unless history is sent what it has. */
@@ -233,14 +238,16 @@ export class Journal {
     return null;
   }
 
-  /** The row where the older half ends. */
-  get middleSeq(): number {
-    let left = this.#jobs.size / 2;
-    for (const { firstSeq } of this.#jobs.values()) {
-      left -= 1;
-      if (left <= 0) return firstSeq;
+  /** The row up to which jobs must go, so that there is room for some more. */
+  get roomSeq(): number {
+    let [jobs, chars, seq] = [this.#jobs.size, this.#chars, 0];
+    for (const kept of this.#jobs.values()) {
+      if (kept.firstSeq > seq && this.#filledBy(jobs, chars, kept.begunAtChars) <= FILLED_AGAIN) break;
+      seq = kept.firstSeq;
+      jobs -= 1;
+      chars -= charsOf(kept);
     }
-    return 0;
+    return seq;
   }
 
   /** No job is read from rows up to `seq` any more, although history does not have them. */

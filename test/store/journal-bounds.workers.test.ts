@@ -47,7 +47,7 @@ test("a job that has ended is not moved for the moment until history has its end
   });
 });
 
-test("past its bound the older half goes to the tables, and waking does not read those rows again", async () => {
+test("past its bound the oldest go to the tables, no more than must, and waking does not read those rows again", async () => {
   JOURNAL_ROOM.jobs = 4;
   const seen = await inStore(({ store, woken, rows }) => {
     for (let seq = 1; seq <= 6; seq += 1) {
@@ -60,8 +60,8 @@ test("past its bound the older half goes to the tables, and waking does not read
     return { rows: rows(), spilled: settings.spilledSeq(), newest, pending: jobs.openCounts().pending };
   });
   expect(seen).toEqual({
-    rows: { jobs: 3, payloads: 3, results: 0, outbox: 6 },
-    spilled: 3,
+    rows: { jobs: 2, payloads: 2, results: 0, outbox: 6 },
+    spilled: 2,
     newest: ["job-6", "job-5", "job-4", "job-3", "job-2", "job-1"],
     pending: 6,
   });

@@ -3,6 +3,7 @@
 // may name it: with one of them, and not in the table, waking would find it open.
 
 import type { Job } from "../../../domain/job/job.ts";
+import { isFinal } from "../../../domain/words/job-status.ts";
 import type { Journal } from "../journal.ts";
 import { all, type Sql, scalar } from "../sql.ts";
 import { LONGEST_DUE_FIRST, openJobs } from "./open-jobs.ts";
@@ -51,7 +52,9 @@ export const dueJobs = (sql: Sql, journal: Journal) => ({
 
   nextDueAt: (): number | null => {
     let dueAt = scalar(sql, "SELECT MIN(due_at) FROM jobs WHERE due_at IS NOT NULL") ?? Number.POSITIVE_INFINITY;
-    for (const kept of journal.open()) dueAt = Math.min(dueAt, kept.dueAt ?? Number.POSITIVE_INFINITY);
+    // Asked after each drain: thousands of open jobs are passed over one by one, without lists of them.
+    for (const { job, dueAt: at } of journal.createdUpTo(Number.POSITIVE_INFINITY))
+      if (at !== null && at < dueAt && !isFinal(job.status)) dueAt = at;
     return Number.isFinite(dueAt) ? dueAt : null;
   },
 });

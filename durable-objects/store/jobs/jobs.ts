@@ -96,10 +96,10 @@ const movedOut = (journal: Journal, moveOut: (kept: Journaled) => void) => ({
   /** History should be sent what it has not, whatever its age. */
   isCrowded: (): boolean => journal.isCrowded,
 
-  /** If the journal has too many jobs, the older half moves to the tables. Returns whether any did. */
+  /** If the journal has too many jobs, the oldest move to the tables. Returns whether any did. */
   makeRoom: (): boolean => {
     if (!journal.isFull) return false;
-    const seq = journal.middleSeq;
+    const seq = journal.roomSeq;
     for (const kept of journal.createdUpTo(seq)) moveOut(kept);
     journal.noteSpilled(seq);
     return true;

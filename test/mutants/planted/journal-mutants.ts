@@ -99,8 +99,8 @@ export const JOURNAL_MUTANTS: readonly Mutant[] = [
   mutant(
     "the journal holds changes without end while history is away",
     "durable-objects/store/journal.ts",
-    " || this.#writtenChars - readFrom > readChars",
-    " || readFrom < 0 * readChars",
+    "(this.#writtenChars - readFrom) / room.readChars",
+    "(0 * readFrom) / room.readChars",
     ["test/store/journal-bounds.workers.test.ts"],
   ),
   mutant(
