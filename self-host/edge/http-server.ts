@@ -14,7 +14,7 @@ import { beginFewAtOnce } from "./turns/arrivals.ts";
 import { Departures } from "./turns/departures.ts";
 import { Company } from "./turns/fair-turns.ts";
 import { TickTurns } from "./turns/tick-turns.ts";
-import { turnOwnerOf } from "./turns/turn-owner.ts";
+import { turnOwnerOf, turnSizeOf } from "./turns/turn-owner.ts";
 import { cutFurthestBehind } from "./unread.ts";
 
 const MAX_HEADER_BYTES = 64 * 1024;
@@ -31,8 +31,8 @@ const LAST_BYTES_MS = 1_000;
 const LAST_WORDS_MS = 500;
 const CHECK_EVERY_MS = 5_000;
 /**
- * Requests of one key that begin in one turn of the event loop: alone, as many as go well in one group of calls; beside
- * others, one or two milliseconds of work. Callers without a key that is known are beside others.
+ * Requests of one key that begin in one turn of the event loop, fewer if they have long bodies: alone, as many as go well
+ * in one group of calls; beside others, one or two milliseconds of work. Callers without a key that is known are beside others.
  */
 const BEGUN_A_TURN = { alone: 32, besideOthers: 8 };
 
@@ -147,7 +147,7 @@ export const edgeServer = (
       const owner = turnOwnerOf(incoming, () => addressOf(incoming));
       if (owner.isKey) keys.note(owner.name);
       departures.note(incoming.socket, owner.name);
-      const turn = turns.take(owner.name);
+      const turn = turns.take(owner.name, turnSizeOf(incoming));
       if (turn === null) answer(incoming, outgoing);
       else void turn.then(() => answer(incoming, outgoing));
     },

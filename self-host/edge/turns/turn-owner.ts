@@ -1,4 +1,4 @@
-// Whose turn of the event loop a request takes: its key's, if the key's tag was checked lately. Keys, cookies and paths
+// Whose turn of the event loop a request takes, and how much of it. It is its key's, if the key's tag was checked lately. Keys, cookies and paths
 // can be invented without end, so all else takes the turn of the address that it comes from; whether the service is
 // well is always answered.
 
@@ -21,4 +21,15 @@ export const turnOwnerOf = ({ headers, url = "" }: IncomingMessage, addressOf: (
   const token = tokenIn(headers);
   if (isCheckedToken(token)) return { name: token, isKey: true };
   return { name: url === HEALTH_PATH ? url : addressOf(), isKey: false };
+};
+
+/** To read so much of a body takes as long as to begin another request. */
+const BODY_BYTES = 8 * 1024;
+/** Of a body of unknown length. */
+const UNKNOWN_BYTES = 8 * BODY_BYTES;
+
+/** How many requests without a body it counts as. */
+export const turnSizeOf = ({ headers }: IncomingMessage): number => {
+  const bytes = headers["transfer-encoding"] === undefined ? Number(headers["content-length"] ?? 0) : UNKNOWN_BYTES;
+  return 1 + Math.floor(bytes / BODY_BYTES);
 };

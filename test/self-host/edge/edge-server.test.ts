@@ -206,3 +206,35 @@ it("begins few requests of strangers in a turn, whatever keys and paths they inv
   expect(mostInATurn).toBeLessThanOrEqual(2 * 8 + 1);
   expect(order.indexOf("/health")).toBeLessThan(150);
 });
+
+it("begins fewer requests with long bodies in a turn, whether or not they say how long", async () => {
+  const clients = 16;
+  const body = "x".repeat(64 * 1024);
+  const ways = [
+    `Content-Length: ${body.length}${END}${body}`,
+    `Transfer-Encoding: chunked${END}10000\r\n${body}\r\n0${END}`,
+  ];
+  for (const way of ways) {
+    let [inThisTurn, mostInATurn, heard] = [0, 0, 0];
+    const fair = edgeServer(() => {
+      if (inThisTurn === 0) setImmediate(() => (inThisTurn = 0));
+      inThisTurn += 1;
+      heard += 1;
+      mostInATurn = Math.max(mostInATurn, inThisTurn);
+      return new Response("done");
+    }, 2 * clients);
+    fair.listen(0, "127.0.0.1");
+    await once(fair, "listening");
+    const { port } = fair.address() as AddressInfo;
+    const key = await usedKey();
+    const lines = Array.from({ length: clients }, () => connect(port, "127.0.0.1"));
+    for (const line of lines) line.resume().write(asked(key));
+    await expect.poll(() => heard).toBe(clients);
+    mostInATurn = 0;
+    for (const line of lines) line.write(`POST / HTTP/1.1\r\nHost: x\r\nX-Api-Key: ${key}\r\n${way}`);
+    await expect.poll(() => heard).toBe(2 * clients);
+    for (const line of lines) line.destroy();
+    await closeServer(fair, 0);
+    expect(mostInATurn).toBeLessThanOrEqual(2 * 4);
+  }
+});
