@@ -47,13 +47,10 @@ const filterFields = {
   unpriced_until: instant.optional().meta({ description: "its first attempt of unknown cost ended before this time" }),
   since: instant.optional().meta({ description: "created at this time or later" }),
   until: instant.optional().meta({ description: "created before this time" }),
-  q: z
-    .string()
-    .min(1)
-    .max(200)
-    .refine(isCleanText, CLEAN_TEXT)
-    .optional()
-    .meta({ description: "the beginning of an id, or beginnings of words in the prompt or the error" }),
+  q: z.string().min(1).max(200).refine(isCleanText, CLEAN_TEXT).optional().meta({
+    description:
+      "the beginning of an id, or beginnings of words in the prompt or the error. A single letter or digit that begins more than 512 different words finds only itself",
+  }),
 };
 
 /** Adds `metadata.<name>` to the fields of the shape; any other unknown name is refused, as in a strict object. */
@@ -87,7 +84,7 @@ export const jobListQuery = withMetadata({
     .default("created_at")
     .meta({
       description:
-        "without a sign: newest (`created_at`, `finished_at`) or most expensive (`cost_usd`) first; with `-` before the name: oldest or cheapest first. Jobs without the value come last either way",
+        "without a sign: newest (`created_at`, `finished_at`) or most expensive (`cost_usd`) first; with `-` before the name: oldest or cheapest first. Jobs without the value come last either way. Where more than 500,000 jobs match, those beyond the newest 500,000 may be missing in an order by end or cost (beyond the oldest, where the oldest end comes first): narrow the list with `since` and `until`",
     }),
   archived: z.enum(["true", "false"]).default("false").meta({
     description:

@@ -32,8 +32,8 @@ export const selectForBulk = (
 ): Promise<BulkSelection> =>
   readHistory(async () => {
     const way = await wayTo(db, tenant, filter);
-    const { from, where, bindings } = selectionOf(tenant, filter, way);
-    const order = way.lead === "index" ? "job_terms.rowid" : "jobs.created_at, jobs.seq";
+    const { from, where, bindings, place } = selectionOf(tenant, filter, way);
+    const order = place ?? "jobs.created_at, jobs.seq";
     const isChangeable = isChangeableBy(action);
     const [counted, found] = await db.batch([
       db

@@ -8,13 +8,21 @@ import { searchTermsOf } from "../../domain/job/search.ts";
 import { hexOf } from "../../domain/words/hex.ts";
 import { inIndex } from "./known-words.ts";
 
-/** `FROM` and `WHERE` for the jobs of a filter; `?1` is the tenant, followed by `bindings`. */
-export interface JobSelection {
+/** `FROM` and `WHERE` for jobs; `?1` is the tenant, followed by `bindings`. */
+export interface Selected {
   readonly from: string;
   readonly where: string;
   readonly bindings: readonly (string | number)[];
+  /** A job's row number. */
+  readonly seq: string;
+  /** What `from` has jobs in the order of, which is that of their creation; null: nothing. */
+  readonly place: string | null;
+}
+
+/** The jobs of a filter. */
+export interface JobSelection extends Selected {
   /** The same where only their number is asked for: the index alone, if it knows all that is required. */
-  readonly counted: Omit<JobSelection, "counted">;
+  readonly counted: Selected;
 }
 
 type Bind = (value: string | number) => string;
@@ -68,14 +76,18 @@ const ofUnpriced = (column: string): string => `(SELECT ${column} FROM attempts
 /** When the cost counts the job as unpriced. */
 const UNPRICED_AT = ofUnpriced("at");
 
-const UNPRICED = {
+export const UNPRICED_PLACE = "told.job_id";
+const UNPRICED: Selected = {
   from: "attempts AS told INDEXED BY attempts_unpriced",
   where: "told.tenant = ?1 AND told.nano_usd IS NULL",
   bindings: [],
+  seq: "jobs.seq",
+  place: UNPRICED_PLACE,
 };
 
 /** Their jobs, each once, in the order of their ids, which is that of their creation. */
-const UNPRICED_JOBS = {
+const UNPRICED_JOBS: Selected = {
+  ...UNPRICED,
   from: `${UNPRICED.from} CROSS JOIN jobs ON jobs.tenant = ?1 AND jobs.id = told.job_id`,
   where: `${UNPRICED.where} AND told.lease = ${ofUnpriced("lease")}`,
 };
@@ -109,13 +121,16 @@ const conditionsOf = (filter: JobFilter): Condition[] => [
   }),
 ];
 
+const placeOf = (condition: string, order: string): string =>
+  `(SELECT seq FROM jobs WHERE tenant = ?1 AND ${condition} ORDER BY ${order} LIMIT 1)`;
+
 /** The bounds of a creation time as bounds of row numbers, which the index can begin and end at. */
-const boundsOf = ({ since, until }: JobFilter, bind: Bind): string[] => {
-  const place = (past: string, value: string, order: string): string =>
-    `(SELECT seq FROM jobs WHERE tenant = ?1 AND created_at ${past} ${bind(fromIso(value))} ORDER BY ${order} LIMIT 1)`;
+const boundsOf = ({ since, until }: JobFilter, seq: string, bind: Bind): string[] => {
+  const bound = (sign: string, past: string, value: string, order: string): string =>
+    `${seq} ${sign} ${placeOf(`created_at ${past} ${bind(fromIso(value))}`, order)}`;
   return [
-    ...(since === undefined ? [] : [`job_terms.rowid >= ${place(">=", since, "created_at, seq")}`]),
-    ...(until === undefined ? [] : [`job_terms.rowid <= ${place("<", until, "created_at DESC, seq DESC")}`]),
+    ...(since === undefined ? [] : [bound(">=", ">=", since, "created_at, seq")]),
+    ...(until === undefined ? [] : [bound("<=", "<", until, "created_at DESC, seq DESC")]),
   ];
 };
 
@@ -124,100 +139,177 @@ const wordsOf = ({ q }: JobFilter): string[] => (q === undefined ? [] : searchTe
 /** Sorts after every character of an id. */
 const PAST_IDS = "~";
 const ID_BEGINNING = /^[0-9a-z-]+$/;
+/** No word of a text, so that no job has it. */
+const NOWHERE = `"${SIGN}"`;
 
-const idRange = (q: string, bind: Bind): string => {
+/** Ids grow with the time, as row numbers do: those with one beginning are a span. */
+const idSpan = (q: string, bind: Bind): { isWithin: string; bounds: string[] } => {
   const beginning = bind(q.trim().toLowerCase());
-  return `SELECT seq FROM jobs WHERE tenant = ?1 AND id >= ${beginning} AND id < ${beginning} || '${PAST_IDS}'`;
+  const [least, end] = [`id >= ${beginning}`, `id < ${beginning} || '${PAST_IDS}'`];
+  const bounds = [`job_terms.rowid >= ${placeOf(least, "id")}`, `job_terms.rowid <= ${placeOf(end, "id DESC")}`];
+  return { isWithin: `jobs.${least} AND jobs.${end}`, bounds };
 };
 
 /** How many jobs match, as `total`; stops counting one above the limit. */
 export const countOf = (
   db: D1Database,
   tenant: string,
-  { from, where, bindings }: Omit<JobSelection, "counted">,
+  { from, where, bindings }: Selected,
   limit = MAX_COUNTED,
 ): D1PreparedStatement => {
   const some = `SELECT 1 FROM ${from} WHERE ${where} LIMIT ${limit + 1}`;
   return db.prepare(`SELECT COUNT(*) AS total FROM (${some})`).bind(tenant, ...bindings);
 };
 
-/** Whether a search is also the beginning of a job's id: then the index alone does not find all. */
+/** Whether a search is also the beginning of a job's id: then words alone do not find all. */
 const findsIds = async (db: D1Database, tenant: string, { q }: JobFilter): Promise<boolean> => {
-  if (q === undefined || !ID_BEGINNING.test(q.trim().toLowerCase())) return false;
-  const bindings: (string | number)[] = [];
-  const sql = idRange(q, (value) => `?${bindings.push(value) + 1}`);
-  return (
-    (await db
-      .prepare(`${sql} LIMIT 1`)
-      .bind(tenant, ...bindings)
-      .first()) !== null
-  );
+  const beginning = q?.trim().toLowerCase() ?? "";
+  if (!ID_BEGINNING.test(beginning)) return false;
+  const sql = `SELECT 1 FROM jobs WHERE tenant = ?1 AND id >= ?2 AND id < ?2 || '${PAST_IDS}' LIMIT 1`;
+  return (await db.prepare(sql).bind(tenant, beginning).first()) !== null;
 };
 
 /**
- * `ids`: by what a search found, which may be beginnings of ids. `unpriced`: by the attempts without a price, which have
- * an index of their own. `rows`: by whichever index of jobs fits. `order`: as the list is ordered by another value than
- * creation, until there are enough. `found`: the same, but of these only the rows that the index finds are read.
+ * `index`: by the full-text index. `unpriced`: by the attempts without a price, which have an index of their own.
+ * `rows`: by whichever index of jobs fits.
  */
-export type Lead = "index" | "ids" | "unpriced" | "rows" | "order" | "found";
+type Lead = "index" | "unpriced" | "rows";
 
 /** How the jobs of a filter are found. */
 export interface Way {
   readonly lead: Lead;
   /** The words of a search, each as the index is asked for it. */
   readonly words: readonly string[];
+  /** Whether the search is also the beginning of ids. */
+  readonly hasIds: boolean;
 }
 
 export const wayTo = async (db: D1Database, tenant: string, filter: JobFilter): Promise<Way> => {
-  const [hasIds, words] = await Promise.all([findsIds(db, tenant, filter), inIndex(db, wordsOf(filter))]);
-  const way: Way = { lead: leadKnowing(filter, hasIds), words };
-  const { unpriced, ...others } = filter;
-  if (unpriced !== "true") return way;
-  const areMany = async (counted: Omit<JobSelection, "counted">): Promise<boolean> =>
+  const [hasIds, found] = await Promise.all([findsIds(db, tenant, filter), inIndex(db, wordsOf(filter))]);
+  const words = filter.q !== undefined && found.length === 0 ? [NOWHERE] : found;
+  const isKnown = filter.q !== undefined || conditionsOf(filter).some(({ term }) => term !== null);
+  const way: Way = { lead: isKnown ? "index" : "rows", words, hasIds };
+  const { unpriced, unpriced_since, unpriced_until, ...others } = filter;
+  if (unpriced !== "true" && unpriced_since === undefined && unpriced_until === undefined) return way;
+  const areMany = async (counted: Selected): Promise<boolean> =>
     ((await countOf(db, tenant, counted).first<number>("total")) ?? 0) > MAX_COUNTED;
   // Of the fewer, each job is looked at.
   const isByOthers = (await areMany(UNPRICED)) && !(await areMany(selectionOf(tenant, others, way).counted));
   return isByOthers ? way : { ...way, lead: "unpriced" };
 };
 
-/** Whether the index knows anything of what a filter requires. */
-const leadKnowing = (filter: JobFilter, hasIds: boolean): Lead => {
-  if (filter.q !== undefined && (hasIds || wordsOf(filter).length === 0)) return "ids";
-  return filter.q !== undefined || conditionsOf(filter).some(({ term }) => term !== null) ? "index" : "rows";
-};
+/** Where both words and ids are searched, each gives as many as are needed, the newest or the oldest. */
+export interface Nearest {
+  readonly limit: number;
+  readonly isOldest: boolean;
+  /** What is asked of a place in the list. */
+  readonly after?: (place: string, bind: Bind) => string;
+}
 
-export const selectionOf = (tenant: string, filter: JobFilter, { lead, words }: Way): JobSelection => {
-  const bindings: (string | number)[] = [];
-  const bind: Bind = (value) => `?${bindings.push(value) + 1}`;
-  const conditions = conditionsOf(filter);
-  const terms = conditions.flatMap(({ term }) => (term === null ? [] : [term(tenant)]));
-  // Each of them names the tenant.
-  const known = terms.length === 0 ? [tenantTerm(tenant)] : terms;
-  const query = [...known, ...words].join(" AND ");
-  if (lead !== "index") {
-    const plus = lead === "rows" ? "" : "+";
-    const ofTenant = { from: "jobs", where: `${lead === "ids" ? "+" : ""}jobs.tenant = ?1` };
-    const byIndex = lead === "found" || words.length > 0 ? query : null;
-    const searched = filter.q === undefined && lead !== "found" ? [] : [foundRows(filter, byIndex, lead, bind)];
-    const { from, where } = lead === "unpriced" ? UNPRICED_JOBS : ofTenant;
-    const asked = conditions.map(({ sql }) => sql(bind, plus));
-    const selected = { from, where: [where, ...asked, ...searched].join(" AND "), bindings };
+export const selectionOf = (
+  tenant: string,
+  filter: JobFilter,
+  way: Way,
+  nearest: Nearest | null = null,
+): JobSelection => {
+  if (way.lead !== "index") {
+    const selected = ofRows(tenant, filter, way);
     return { ...selected, counted: selected };
   }
-  const isFound = `job_terms MATCH ${bind(query)}`;
-  const bounds = boundsOf(filter, bind);
-  const ofIndex = { from: "job_terms", where: [isFound, ...bounds].join(" AND "), bindings: [...bindings] };
-  const checked = conditions.filter(({ term }) => term === null).map(({ sql }) => sql(bind, ""));
-  const where = [ofIndex.where, "jobs.tenant = ?1", ...checked].join(" AND ");
-  const selected = { from: "job_terms CROSS JOIN jobs ON jobs.seq = job_terms.rowid", where, bindings };
+  const selected = ofIndex(tenant, filter, way, nearest, true);
   // A span of time is one of row numbers, so no row is read to look at its time: ten thousand lie far apart in a long
   // history, and a cold disk reads each of them by itself.
-  return { ...selected, counted: checked.length > bounds.length ? selected : ofIndex };
+  const isKnown = unknownOf(filter).length === [filter.since, filter.until].filter((at) => at !== undefined).length;
+  return { ...selected, counted: isKnown ? ofIndex(tenant, filter, way, nearest, false) : selected };
 };
 
-/** Jobs whose id begins with the text, or that the index finds; where the list's order leads, these are only compared. */
-const foundRows = ({ q }: JobFilter, query: string | null, lead: Lead, bind: Bind): string => {
-  const byIndex = query === null ? [] : [`SELECT rowid FROM job_terms WHERE job_terms MATCH ${bind(query)}`];
-  const byId = q === undefined ? [] : [idRange(q, bind)];
-  return `${lead === "ids" ? "" : "+"}jobs.seq IN (${[...byIndex, ...byId].join(" UNION ALL ")})`;
+/** Whether the index alone finds a filter's jobs, in the order of their creation. */
+export const isOfIndex = (filter: JobFilter, { lead, hasIds }: Way): boolean =>
+  lead === "index" && !hasIds && unknownOf(filter).length === 0;
+
+/** What the index does not know. */
+const unknownOf = (filter: JobFilter): Condition[] => conditionsOf(filter).filter(({ term }) => term === null);
+
+const queryOf = (tenant: string, filter: JobFilter, words: readonly string[]): string => {
+  const terms = conditionsOf(filter).flatMap(({ term }) => (term === null ? [] : [term(tenant)]));
+  // Each of them names the tenant.
+  return [...(terms.length === 0 ? [tenantTerm(tenant)] : terms), ...words].join(" AND ");
 };
+
+const IN_INDEX = { from: "job_terms", seq: "job_terms.rowid", place: "job_terms.rowid" };
+const IN_UNION = { seq: "found.place", place: "found.place" };
+const withJobs = ({ from, seq }: Pick<Selected, "from" | "seq">): string =>
+  `${from} CROSS JOIN jobs ON jobs.seq = ${seq}`;
+
+/** `isChecked`: with the rows of jobs, and what the index does not know. */
+const ofIndex = (
+  tenant: string,
+  filter: JobFilter,
+  { words, hasIds }: Way,
+  nearest: Nearest | null,
+  isChecked: boolean,
+): Selected => {
+  const bindings: (string | number)[] = [];
+  const bind: Bind = (value) => `?${bindings.push(value) + 1}`;
+  const found = (asked: readonly string[]): string[] => [
+    `job_terms MATCH ${bind(queryOf(tenant, filter, asked))}`,
+    ...boundsOf(filter, IN_INDEX.seq, bind),
+  ];
+  const checks = isChecked ? unknownOf(filter).map(({ sql }) => sql(bind, "")) : [];
+  const byWords = found(words);
+  if (!hasIds) {
+    const where = [...byWords, ...(isChecked ? ["jobs.tenant = ?1"] : []), ...checks].join(" AND ");
+    return { ...IN_INDEX, from: isChecked ? withJobs(IN_INDEX) : IN_INDEX.from, where, bindings };
+  }
+  const ids = idSpan(filter.q ?? "", bind);
+  const part = (where: readonly string[], checked: readonly string[]): string => {
+    const after = nearest?.after === undefined ? [] : [nearest.after(IN_INDEX.place, bind)];
+    const most = nearest === null ? "" : nearestIn(IN_INDEX, nearest);
+    const from = checked.length === 0 ? IN_INDEX.from : withJobs(IN_INDEX);
+    return `SELECT place FROM (SELECT ${IN_INDEX.seq} AS place FROM ${from}
+      WHERE ${[...where, ...checked, ...after].join(" AND ")} ${most})`;
+  };
+  const byIds = [...found([]), ...ids.bounds];
+  const from = `(${part(byWords, checks)} UNION ${part(byIds, isChecked ? [ids.isWithin, ...checks] : [])}) AS found`;
+  const selected = { ...IN_UNION, from, bindings };
+  return isChecked
+    ? { ...selected, from: withJobs(selected), where: "jobs.tenant = ?1" }
+    : { ...selected, where: "true" };
+};
+
+const nearestIn = ({ place }: Pick<Selected, "place">, { isOldest, limit }: Nearest): string =>
+  `ORDER BY ${place} ${isOldest ? "ASC" : "DESC"} LIMIT ${limit}`;
+
+/** By an index of rows, each of which is looked at. */
+const ofRows = (tenant: string, filter: JobFilter, way: Way): Selected => {
+  const bindings: (string | number)[] = [];
+  const bind: Bind = (value) => `?${bindings.push(value) + 1}`;
+  const isUnpriced = way.lead === "unpriced";
+  const lead = isUnpriced ? UNPRICED_JOBS : { from: "jobs", where: "jobs.tenant = ?1", seq: "jobs.seq", place: null };
+  const asked = conditionsOf(filter).map(({ sql }) => sql(bind, isUnpriced ? "+" : ""));
+  if (filter.q !== undefined) {
+    const ids = way.hasIds ? `${idSpan(filter.q, bind).isWithin} OR ` : "";
+    const query = bind(queryOf(tenant, filter, way.words));
+    asked.push(`(${ids}+jobs.seq IN (SELECT rowid FROM job_terms WHERE job_terms MATCH ${query}))`);
+  }
+  return { ...lead, where: [lead.where, ...asked].join(" AND "), bindings };
+};
+
+/** By the index of a list's own order, and each is looked at; in a span of time, only its row numbers are. */
+export const inOrder = (filter: JobFilter): Selected => {
+  const bindings: (string | number)[] = [];
+  const bind: Bind = (value) => `?${bindings.push(value) + 1}`;
+  const bounds = boundsOf(filter, "jobs.seq", bind);
+  const asked = conditionsOf(filter).map(({ sql }) => sql(bind, "+"));
+  const where = ["jobs.tenant = ?1", ...bounds, ...asked].join(" AND ");
+  return { from: "jobs", where, bindings, seq: "jobs.seq", place: null };
+};
+
+/** The same, but only of the nearest that a filter finds are rows read: the others are only compared. */
+export const inOrderOf = ({ from, where, bindings, seq, place }: Selected, nearest: Nearest): Selected => ({
+  from: "jobs",
+  where: `jobs.tenant = ?1 AND +jobs.seq IN (SELECT ${seq} FROM ${from} WHERE ${where} ${nearestIn({ place }, nearest)})`,
+  bindings,
+  seq: "jobs.seq",
+  place: null,
+});

@@ -10,7 +10,17 @@ import type { Json } from "../../domain/words/json.ts";
 import { invalid } from "../../domain/words/refusal.ts";
 import { Refused } from "../http/refused.ts";
 import { type PlaceInList, readCursor, writeCursor } from "./job-cursor.ts";
-import { countOf, selectionOf, type Way, wayTo } from "./job-filter.ts";
+import {
+  countOf,
+  inOrder,
+  inOrderOf,
+  isOfIndex,
+  type Selected,
+  selectionOf,
+  UNPRICED_PLACE,
+  type Way,
+  wayTo,
+} from "./job-filter.ts";
 import { shortTextColumns, TEXT_COLUMNS, TEXTS_OF_JOBS, type TextsRow, withTexts } from "./job-texts.ts";
 import { readPage } from "./page.ts";
 import { readHistory } from "./store.ts";
@@ -104,30 +114,79 @@ interface Listed {
   readonly total: number;
 }
 
-/** Of more, enough are soon found in any order; so many are collected from the index in some 20 ms. */
-const MAX_COLLECTED = 100_000;
-
 /**
- * The index, and a span of time, have jobs in the order of their creation, and a search in none. Few are sorted; of many,
- * a page is found sooner by reading rows in the list's order until enough of them match.
+ * The index has jobs in the order of their creation. In another order few are sorted; of many, a page is found sooner by
+ * going through the jobs in that order.
  */
 const readListed = async (db: D1Database, tenant: string, query: JobListQuery): Promise<Listed> => {
   const way = await wayTo(db, tenant, query);
-  const { lead } = way;
-  const isByCreation = sortOf(query) === "created_at";
-  const { counted } = selectionOf(tenant, query, way);
-  // The index alone knows all that is asked, so that counting reads no rows.
-  const isCollected = !isByCreation && counted.from === "job_terms";
-  const count = countOf(db, tenant, counted, isCollected ? MAX_COLLECTED : MAX_COUNTED);
-  if (query.count_only !== undefined) return { rows: [], total: (await count.first<number>("total")) ?? 0 };
-  const hasSpan = query.since !== undefined || query.until !== undefined;
-  const isSortedIfFew = lead === "ids" || (!isByCreation && (placeOf(lead) !== null || hasSpan));
-  if (!isSortedIfFew) return readPage<ListedRow>(db, pageStatement(db, tenant, query, way), count);
-  const total = (await count.first<number>("total")) ?? 0;
-  const isFound = isCollected && total <= MAX_COLLECTED;
-  const ordered = { ...way, lead: isByCreation ? "rows" : isFound ? "found" : "order" } as const;
-  const page = pageStatement(db, tenant, query, total > MAX_COUNTED ? ordered : way);
-  return { rows: (await page.all<ListedRow>()).results, total };
+  const newest = selectionOf(tenant, query, way, { limit: MAX_COUNTED + 1, isOldest: false });
+  const count = countOf(db, tenant, newest.counted);
+  const counted = async (): Promise<number> => (await count.first<number>("total")) ?? 0;
+  if (query.count_only !== undefined) return { rows: [], total: await counted() };
+  if (sortOf(query) === "created_at") {
+    if (query.cursor === undefined && isOfIndex(query, way))
+      return readFound(db, tenant, query, newest.counted, counted);
+    return readPage<ListedRow>(db, pageStatement(db, tenant, query, nearestOf(tenant, query, way)), count);
+  }
+  if (way.lead === "rows" && query.since === undefined && query.until === undefined)
+    return readPage<ListedRow>(db, pageStatement(db, tenant, query, inOrder(query)), count);
+  const total = await counted();
+  const selection = total > MAX_COUNTED ? await ofMany(db, tenant, query, way) : newest;
+  return { rows: (await pageStatement(db, tenant, query, selection).all<ListedRow>()).results, total };
+};
+
+const isOldestFirst = ({ sort }: JobListQuery): boolean => sort.startsWith("-");
+
+const nearestOf = (tenant: string, query: JobListQuery, way: Way): Selected => {
+  const { cursor, sort, offset, limit } = query;
+  const place = cursor === undefined ? null : readCursor(sort, cursor);
+  const nearest = { limit: offset + limit + 1, isOldest: isOldestFirst(query) };
+  if (place === null) return selectionOf(tenant, query, way, nearest);
+  return selectionOf(tenant, query, way, { ...nearest, after: (of, bind) => afterPlace(place, query, of, bind) });
+};
+
+/** What the index finds is gone through once, for the page and the count. */
+const readFound = async (
+  db: D1Database,
+  tenant: string,
+  query: JobListQuery,
+  found: Selected,
+  counted: () => Promise<number>,
+): Promise<Listed> => {
+  const { results: rows } = await pageStatement(db, tenant, query, found, true).all<ListedRow & { total: number }>();
+  return { rows, total: rows[0]?.total ?? (query.offset === 0 ? 0 : await counted()) };
+};
+
+/** In an order by end or cost, of a filter's jobs only so many are known: the newest, or the oldest if these are first. */
+export const MAX_COLLECTED = 500_000;
+/** So many jobs are looked at for each of a page, to learn whether going through all will soon find enough. */
+const LOOKED_AT = 40;
+const MAX_LOOKED_AT = 50_000;
+
+/** By each job's row, if these are soon enough; else only of jobs that the index finds, which is no row of a job. */
+const ofMany = async (db: D1Database, tenant: string, query: JobListQuery, way: Way): Promise<Selected> => {
+  if (way.lead === "rows") return inOrder(query);
+  if (query.q === undefined && (await areSoonFound(db, tenant, query))) return inOrder(query);
+  const isOldest = query.sort === "-finished_at";
+  const nearest = { limit: MAX_COLLECTED, isOldest };
+  return inOrderOf(selectionOf(tenant, query, way, nearest).counted, nearest);
+};
+
+const areSoonFound = async (db: D1Database, tenant: string, query: JobListQuery): Promise<boolean> => {
+  const { where, bindings: asked } = inOrder(query);
+  const bindings = [...asked];
+  const bind = (value: string | number): string => `?${bindings.push(value) + 1}`;
+  const wanted = query.offset + query.limit + 1;
+  const first = `SELECT jobs.seq AS place FROM jobs WHERE jobs.tenant = ?1 ${afterCursor(query, null, bind)}
+    ORDER BY ${orderOf(query, SORT_COLUMNS[sortOf(query)], "jobs.seq")} LIMIT ${Math.min(wanted * LOOKED_AT, MAX_LOOKED_AT)}`;
+  const sql = `SELECT COUNT(*) AS total FROM (SELECT 1 FROM (${first}) AS looked_at
+    CROSS JOIN jobs ON jobs.seq = looked_at.place WHERE ${where} LIMIT ${wanted})`;
+  const total = await db
+    .prepare(sql)
+    .bind(tenant, ...bindings)
+    .first<number>("total");
+  return total === wanted;
 };
 
 const sortOf = ({ sort }: JobListQuery): JobSort => sort.replace("-", "") as JobSort;
@@ -138,11 +197,6 @@ const SORT_COLUMNS: Readonly<Record<JobSort, string>> = {
   cost_usd: "jobs.cost_nano_usd",
 };
 
-/** What a lead has jobs in the order of, which is that of their creation; null: the list's order leads. */
-const placeOf = (lead: Way["lead"]): string | null =>
-  lead === "index" ? "job_terms.rowid" : lead === "unpriced" ? BY_ID : null;
-const BY_ID = "told.job_id";
-
 /** Row numbers grow with a tenant's jobs, so they order what is equal; the index has no other order. */
 const orderOf = (query: JobListQuery, column: string | null, place: string): string => {
   const isAscending = query.sort.startsWith("-");
@@ -151,26 +205,29 @@ const orderOf = (query: JobListQuery, column: string | null, place: string): str
   return `${byColumn}${place} ${direction}`;
 };
 
-/** Reads one more job than the page has, to know whether there is a next page. */
-const pageStatement = (db: D1Database, tenant: string, query: JobListQuery, way: Way) => {
-  const { lead } = way;
-  const selection = selectionOf(tenant, query, way);
-  const bindings = [...selection.bindings];
+/** Reads one more job than the page has, to know whether there is a next page. `isCounted`: and how many there are. */
+const pageStatement = (db: D1Database, tenant: string, query: JobListQuery, selected: Selected, isCounted = false) => {
+  const bindings = [...selected.bindings];
   const bind = (value: string | number): string => `?${bindings.push(value) + 1}`;
   const column = SORT_COLUMNS[sortOf(query)];
-  const place = sortOf(query) === "created_at" ? placeOf(lead) : null;
-  const after =
-    query.cursor === undefined ? "" : `AND ${afterPlace(readCursor(query.sort, query.cursor), query, place, bind)}`;
-  const texts = shortTextColumns(bind(query.max_chars), bind(Math.max(query.max_chars, NULL.length)));
+  const place = sortOf(query) === "created_at" ? selected.place : null;
   const order = place === null ? orderOf(query, column, "jobs.seq") : orderOf(query, null, place);
-  const sql = `SELECT ${ARCHIVED_COLUMNS}, sorted_by, ${texts}
-    FROM (SELECT jobs.seq AS place, ${column} AS sorted_by FROM ${selection.from}
-          WHERE ${selection.where} ${after} ORDER BY ${order}
-          LIMIT ${bind(query.limit + 1)} OFFSET ${bind(query.offset)}) AS listed
-      CROSS JOIN jobs ON jobs.seq = listed.place ${TEXTS_OF_JOBS}
+  const texts = shortTextColumns(bind(query.max_chars), bind(Math.max(query.max_chars, NULL.length)));
+  const { from, where, seq } = selected;
+  const all = `SELECT ${seq} AS place FROM ${from} WHERE ${where} ${afterCursor(query, place, bind)} ORDER BY ${order}`;
+  const part = `LIMIT ${bind(query.limit + 1)} OFFSET ${bind(query.offset)}`;
+  const most = Math.max(MAX_COUNTED, query.offset + query.limit) + 1;
+  const found = isCounted ? `WITH found AS MATERIALIZED (${all} LIMIT ${most})` : "";
+  const listed = isCounted ? `SELECT place FROM found ORDER BY ${orderOf(query, null, "place")}` : all;
+  const total = isCounted ? "(SELECT COUNT(*) FROM found) AS total," : "";
+  const sql = `${found} SELECT ${total} ${ARCHIVED_COLUMNS}, ${column} AS sorted_by, ${texts}
+    FROM (${listed} ${part}) AS listed CROSS JOIN jobs ON jobs.seq = listed.place ${TEXTS_OF_JOBS}
     ORDER BY ${orderOf(query, place === null ? "sorted_by" : null, "place")}`;
   return db.prepare(sql).bind(tenant, ...bindings);
 };
+
+const afterCursor = (query: JobListQuery, place: string | null, bind: (value: string | number) => string): string =>
+  query.cursor === undefined ? "" : `AND ${afterPlace(readCursor(query.sort, query.cursor), query, place, bind)}`;
 
 /** After the last job of the previous page, which may be gone; jobs without the value come last. */
 const afterPlace = (
@@ -182,7 +239,7 @@ const afterPlace = (
   const isAscending = query.sort.startsWith("-");
   const past = isAscending ? ">" : "<";
   const column = SORT_COLUMNS[sortOf(query)];
-  if (place === BY_ID) return `${place} ${past} ${bind(id)}`;
+  if (place === UNPRICED_PLACE) return `${place} ${past} ${bind(id)}`;
   const seq = isAscending
     ? `COALESCE((SELECT seq FROM jobs WHERE tenant = ?1 AND id <= ${bind(id)} ORDER BY id DESC LIMIT 1), 0)`
     : `COALESCE((SELECT seq FROM jobs WHERE tenant = ?1 AND id >= ${bind(id)} ORDER BY id LIMIT 1), ${LAST_PLACE})`;

@@ -9,6 +9,8 @@ const MAX_FORMS = 512;
 const MAX_FORM_CHARS = 64;
 /** Words that the index writes as `toLowerCase` does. */
 const PLAIN = /^[0-9a-z]+$/i;
+/** Of more words than may be listed, one letter begins so many that the index would read a part of all jobs' entries. */
+const LETTER = /^[0-9a-z]$/i;
 
 /** A pattern may have 50 bytes only. */
 const IS_FORM = "substr(form, 1, length(word)) = word";
@@ -30,7 +32,8 @@ export const inIndex = async (db: D1Database, words: readonly string[]): Promise
     const forms = (known.get(word.toLowerCase()) ?? []).map(({ form }) => form);
     const isListed = PLAIN.test(word) && forms.length <= left && forms.every((form) => form.length <= MAX_FORM_CHARS);
     if (isListed) left -= forms.length;
-    return isListed ? `(${forms.map(quoted).join(" OR ") || quoted(word)})` : `${quoted(word)}*`;
+    if (isListed) return `(${forms.map(quoted).join(" OR ") || quoted(word)})`;
+    return LETTER.test(word) ? quoted(word) : `${quoted(word)}*`;
   });
 };
 

@@ -22,6 +22,8 @@ const presentSums = ({ completed, failed, nanoUsd }: Worked) => ({ completed, fa
 const rounded = (ms: number | null): number | null => (ms === null ? null : Number(ms.toPrecision(3)));
 const p95Of = (worked: Worked): number | null => rounded(runTime(worked, 0.95));
 
+const WAY = { lead: "index", words: [], hasIds: false } as const;
+
 export const readWorkerActivity = (
   db: D1Database,
   tenant: string,
@@ -33,7 +35,7 @@ export const readWorkerActivity = (
     const { stepMs } = ROLLING_PERIODS[period];
     const steps = stepsOf(period, nowAt);
     const fromAt = steps[0] ?? nowAt;
-    const selection = selectionOf(tenant, { worker: instance, since: toIso(fromAt) }, { lead: "index", words: [] });
+    const selection = selectionOf(tenant, { worker: instance, since: toIso(fromAt) }, WAY);
     const [{ results }, { marks }] = await Promise.all([
       db
         .prepare(jobsOf(selection))

@@ -52,3 +52,36 @@ test("the words of other tenants find nothing", async () => {
   const world = await worldWith("wombatlike");
   expect(await search(world, "wombat")).toEqual(["wombatlike"]);
 });
+
+test("a single letter that begins many words finds only itself", async () => {
+  const words = Array.from({ length: 513 }, (_, index) => `jet${index}`).join(" ");
+  const world = await worldWith(words, "vitamin J", "journey");
+  expect(await search(world, "j")).toEqual(["vitamin J"]);
+  expect(await search(world, "vit j")).toEqual(["vitamin J"]);
+  expect(await search(world, "jo")).toEqual(["journey"]);
+});
+
+test("the beginning of ids finds their jobs page by page, beside those that have it as a word, each once", async () => {
+  const world = await newWorld();
+  const made: Body[] = [];
+  for (let index = 0; index < 5; index += 1) made.push(await world.ok("POST", "/api/jobs", { prompt: `job ${index}` }));
+  const q = String(made[0]?.id).slice(0, 4);
+  const named = await world.ok("POST", "/api/jobs", { prompt: `as ${q} says`, tags: ["named"] });
+  const ids = [...made, named].map(({ id }) => id);
+  for (const sort of ["created_at", "-created_at", "-cost_usd"]) {
+    const found: string[] = [];
+    let cursor: string | null = null;
+    do {
+      const more: Record<string, string> = cursor === null ? {} : { cursor };
+      const page = await world.ok("GET", `/api/jobs?${new URLSearchParams({ q, sort, limit: "2", ...more })}`);
+      expect(page.total).toBe(6);
+      found.push(...page.jobs.map(({ id }: Body) => id));
+      cursor = page.next_cursor;
+    } while (cursor !== null);
+    expect(sort === "created_at" ? found.reverse() : found).toEqual(ids);
+  }
+  const narrowed = await world.ok("GET", `/api/jobs?${new URLSearchParams({ q, tag: "named" })}`);
+  expect(narrowed.jobs.map(({ id }: Body) => id)).toEqual([named.id]);
+  const one = await world.ok("GET", `/api/jobs?${new URLSearchParams({ q: ids[2] })}`);
+  expect([one.total, one.jobs[0]?.id]).toEqual([1, ids[2]]);
+});

@@ -92,31 +92,86 @@ describe("history is read through an index of the tenant", () => {
     return lines.filter(({ parent }) => parent === listed?.id).map(({ detail }) => detail);
   };
 
+  const OTHER_SORTS = ["finished_at", "-finished_at", "cost_usd", "-cost_usd"] as const;
+
   it("in the order of the list where many jobs match: they are not sorted for a page", async () => {
     const noted = new NotedQueries(DB);
     // Several words are the beginning of no id.
-    const inWords = JOB_FILTERS.map((filter) => ("q" in filter ? { ...filter, q: "two words" } : filter));
-    for (const filter of [...JOB_FILTERS, ...inWords])
+    const filters = JOB_FILTERS.map((filter) => ("q" in filter ? { ...filter, q: "two words" } : filter));
+    for (const filter of filters)
       for (const sort of [...JOB_SORTS, ...JOB_SORTS.map((name) => `-${name}` as const)])
         await listJobs(noted.database({ first: MAX_COUNTED + 1 }), TENANT, jobListQuery.parse({ ...filter, sort }));
     const pages = (await noted.plans()).filter((plan) => choosing(plan).length > 0);
     expect(pages.length).toBeGreaterThan(100);
-    expect(pages.filter((plan) => choosing(plan).some((step) => step.includes("TEMP B-TREE")))).toEqual([]);
+    // What the index finds is counted and then cut to a page: row numbers, at most as many as are told.
+    const isGoneThroughOnce = ({ sql }: Plan): boolean => sql.startsWith("WITH found AS MATERIALIZED");
+    const sorted = pages.filter((plan) => choosing(plan).some((step) => step.includes("TEMP B-TREE")));
+    expect(sorted.filter((plan) => !isGoneThroughOnce(plan))).toEqual([]);
+    for (const { sql } of pages.filter(isGoneThroughOnce)) expect(sql).toContain(`LIMIT ${MAX_COUNTED + 1})`);
   });
 
-  it("and in that order reads only what the index finds, unless it is soon found in any order", async () => {
+  it("once for a page and the count, where the index knows all that is asked", async () => {
     const noted = new NotedQueries(DB);
-    const pagesOf = async (first: number, filter: Record<string, string>): Promise<boolean[]> => {
-      for (const sort of ["finished_at", "-finished_at", "cost_usd", "-cost_usd"] as const)
+    for (const filter of [
+      { status: "failed", tag: "some" },
+      { q: "two words", tag: "some" },
+      { tag: "some", offset: "500" },
+    ])
+      for (const sort of ["created_at", "-created_at"])
+        await listJobs(noted.database({ first: null }), TENANT, jobListQuery.parse({ ...filter, sort }));
+    const plans = (await noted.plans()).filter(({ sql }) => sql.includes("job_terms MATCH"));
+    const pages = plans.filter((plan) => choosing(plan).length > 0);
+    // One for each direction: their values are bound.
+    expect(pages).toHaveLength(2);
+    for (const { lines } of pages) {
+      const read = lines.filter(({ detail }) => /^(SCAN|SEARCH) job/.test(detail)).map(({ detail }) => detail);
+      expect(read[0]).toMatch(/^SCAN job_terms VIRTUAL TABLE/);
+      // Those of the page.
+      expect(read.slice(1)).toEqual(["SEARCH jobs USING INTEGER PRIMARY KEY (rowid=?)"]);
+    }
+    // An empty page beyond the first is counted by itself.
+    expect(plans.filter((plan) => !pages.includes(plan))).toHaveLength(1);
+  });
+
+  it("and in an order by end or cost reads only what the index finds, unless enough are soon found", async () => {
+    const noted = new NotedQueries(DB);
+    const pagesOf = async (soon: number, filter: Record<string, string>): Promise<boolean[]> => {
+      const first = (sql: string) => (sql.includes("AS looked_at") ? soon : MAX_COUNTED + 1);
+      for (const sort of OTHER_SORTS)
         await listJobs(noted.database({ first }), TENANT, jobListQuery.parse({ ...filter, sort }));
-      const pages = (await noted.plans()).filter((plan) => choosing(plan).length > 0);
-      return pages.map(({ lines }) => lines.some(({ detail }) => detail.startsWith("SCAN job_terms VIRTUAL TABLE")));
+      const plans = await noted.plans();
+      const looked = plans.filter(({ sql }) => sql.includes("AS looked_at"));
+      for (const { sql, lines } of looked) {
+        expect(sql).toMatch(/ORDER BY jobs\.\w+ \w+(?: NULLS LAST)?, jobs\.seq \w+ LIMIT 2040\) AS looked_at/);
+        expect(lines.some(({ detail }) => detail.includes("TEMP B-TREE"))).toBe(false);
+      }
+      const pages = plans.filter((plan) => choosing(plan).length > 0);
+      return pages.map(({ sql, lines }) => {
+        const isOfIndex = lines.some(({ detail }) => detail.startsWith("SCAN job_terms VIRTUAL TABLE"));
+        if (isOfIndex) expect(sql).toMatch(/ORDER BY job_terms\.rowid (?:ASC|DESC) LIMIT 500000\)/);
+        return isOfIndex;
+      });
     };
-    const [many, most] = [MAX_COUNTED + 1, 100_001];
-    expect(await pagesOf(many, { tag: "old" })).toEqual([true, true, true, true]);
-    expect(await pagesOf(many, { tag: "old", since: VALUES.since ?? "" })).toEqual([true, true, true, true]);
-    expect(await pagesOf(most, { tag: "old" })).toEqual([false, false, false, false]);
-    expect(await pagesOf(most, { q: "two words" })).toEqual([true, true, true, true]);
+    const [no, yes] = [
+      [true, true, true, true],
+      [false, false, false, false],
+    ];
+    expect(await pagesOf(50, { tag: "old" })).toEqual(no);
+    expect(await pagesOf(50, { tag: "old", since: VALUES.since ?? "" })).toEqual(no);
+    expect(await pagesOf(51, { tag: "old" })).toEqual(yes);
+    expect(await pagesOf(51, { q: "two words" })).toEqual(no);
+  });
+
+  it("and in such an order compares a span of time with row numbers, of which the index has each", async () => {
+    const noted = new NotedQueries(DB);
+    const { since, until } = VALUES;
+    for (const span of [{ since }, { until }, { since, until }])
+      for (const sort of OTHER_SORTS)
+        await listJobs(noted.database({ first: MAX_COUNTED + 1 }), TENANT, jobListQuery.parse({ ...span, sort }));
+    const pages = (await noted.plans()).filter((plan) => choosing(plan).length > 0);
+    expect(pages).toHaveLength(12);
+    for (const { sql } of pages)
+      expect(sql).toMatch(/ AND jobs\.seq [<>]= \(SELECT seq FROM jobs WHERE tenant = \?1 AND created_at/);
   });
 
   it("and where each job is looked at to be counted, at most as many as are told", async () => {
@@ -127,18 +182,25 @@ describe("history is read through an index of the tenant", () => {
     expect(counts.map(({ sql }) => /LIMIT (\d+)\)$/.exec(sql)?.[1])).toEqual([String(MAX_COUNTED + 1)]);
   });
 
-  it("by the ids that a search finds, in whatever span of time", async () => {
+  it("by the beginning of ids as a span of row numbers, and by words, each as far as the page needs", async () => {
     const noted = new NotedQueries(DB);
-    for (const filter of [
-      {},
-      { since: VALUES.since },
-      { until: VALUES.until },
-      { since: VALUES.since, until: VALUES.until },
-    ])
-      await listJobs(noted.database({ first: 1 }), TENANT, jobListQuery.parse({ ...filter, q: "some" }));
-    const pages = (await noted.plans()).map(choosing).filter((steps) => steps.length > 0);
-    expect(pages).toHaveLength(4);
-    for (const steps of pages) expect(steps[0]).toBe("SEARCH jobs USING INTEGER PRIMARY KEY (rowid=?)");
+    const { since, until } = VALUES;
+    const cursor = writeCursor("created_at", { value: 5, id: "a" });
+    for (const more of [{}, { since }, { since, until }, { tag: "some" }, { cursor }, { unpriced: "false" }])
+      await listJobs(noted.database({ first: 1 }), TENANT, jobListQuery.parse({ ...more, q: "some" }));
+    const plans = (await noted.plans()).filter(({ sql }) => sql.includes("job_terms MATCH"));
+    const pages = plans.filter((plan) => choosing(plan).length > 0);
+    expect([plans.length, pages.length]).toEqual([9, 5]);
+    for (const { sql, lines } of plans) {
+      const limit = pages.some((page) => page.sql === sql) ? 51 : MAX_COUNTED + 1;
+      const [byWords = "", byIds = ""] = sql.split(" UNION ");
+      for (const part of [byWords, byIds]) expect(part).toContain(`ORDER BY job_terms.rowid DESC LIMIT ${limit}`);
+      expect(byIds).toContain("job_terms.rowid >= (SELECT seq FROM jobs WHERE tenant = ?1 AND id >=");
+      const ids = lines.filter(({ detail }) => detail.includes("jobs_by_id")).map(({ detail }) => detail);
+      expect(new Set(ids)).toEqual(
+        new Set([">?", "<?"].map((id) => `SEARCH jobs USING COVERING INDEX jobs_by_id (tenant=? AND id${id})`)),
+      );
+    }
   });
 
   it("by the attempts without a price, in an index that has no others, also where these are many and old", async () => {
@@ -153,14 +215,14 @@ describe("history is read through an index of the tenant", () => {
     for (const plan of plans)
       expect(choosing(plan).filter((step) => /^(SCAN|SEARCH) (jobs|told) /.test(step))).toEqual([
         "SEARCH told USING INDEX attempts_unpriced (tenant=?)",
-        "SEARCH jobs USING INDEX jobs_by_id (tenant=? AND id=?)",
+        expect.stringMatching(/^SEARCH jobs USING (?:COVERING )?INDEX jobs_by_id \(tenant=\? AND id=\?\)$/),
       ]);
   });
 
   it("with a count that reads no row of a job where the full-text index knows all that is asked", async () => {
     const noted = new NotedQueries(DB);
     const { since, until } = VALUES;
-    for (const span of [{}, { since }, { until }, { since, until }])
+    for (const span of [{ count_only: "true" }, { since }, { until }, { since, until }])
       for (const filter of [
         { status: "failed" },
         { q: "some" },

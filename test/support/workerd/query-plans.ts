@@ -5,9 +5,9 @@ import { TENANT_TABLES } from "../../../src/history/tenant-tables.ts";
 
 type Asked = readonly [sql: string, values: readonly unknown[]];
 
-/** What a statement answers without being run. */
+/** What a statement answers without being run: always the same, or by its text. */
 export interface Canned {
-  readonly first: unknown;
+  readonly first: unknown | ((sql: string) => unknown);
 }
 
 export class NotedQueries {
@@ -37,7 +37,8 @@ export class NotedQueries {
       (method: "first" | "all" | "run" | "raw") =>
       async (...given: unknown[]): Promise<unknown> => {
         this.#asked.set(...asked);
-        if (canned !== undefined) return method === "first" ? canned.first : NOTHING;
+        if (canned !== undefined && method !== "first") return NOTHING;
+        if (canned !== undefined) return typeof canned.first === "function" ? canned.first(asked[0]) : canned.first;
         return (statement[method] as (...given: unknown[]) => unknown)(...given);
       };
     const one = {
