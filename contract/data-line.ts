@@ -1,6 +1,7 @@
 // The data line: a worker's second WebSocket, which carries the output of its jobs while they run. A frame is text:
-// parts separated by U+001E, each a head line (job, lease, optionally `end`) and a body. The body is whole SSE events
-// in the form the client gets them; after `end` it is empty or the error that ended the stream.
+// parts separated by U+001E, each a head line (job, lease, optionally `end`) and a body. The body is SSE events in the
+// form the client gets them; one that is too long for a part goes on in the stream's next. After `end` the body is empty
+// or the error that ended the stream.
 
 import * as z from "zod";
 
@@ -8,6 +9,8 @@ export const PART_SEPARATOR = "\u001e";
 /** Minimum time between frames after the first of a stream; everything ready by then goes in one frame. */
 export const FRAME_EVERY_MS = 20;
 export const MAX_PART_BYTES = 1024 * 1024;
+/** Characters of a piece of an event that is too long for a part: they fit into one, with its head. */
+export const PIECE_CHARS: number = MAX_PART_BYTES / 4;
 export const MAX_DATA_FRAME_BYTES = 4 * 1024 * 1024;
 /** Beside the client that made the request; of a job that still waits, with one key. */
 export const MAX_READERS_OF_A_STREAM = 16;

@@ -22,6 +22,10 @@ export function* eventEndsIn(text: string, from = 0): Generator<number> {
   while (end.exec(text) !== null) yield end.lastIndex;
 }
 
+/** Whether a text ends with an event's end, so that what follows is another event. */
+export const endsWhole = (text: string): boolean => ENDED.test(text.slice(-LONGEST_EVENT_END));
+const ENDED = /(?:\r\n|\n|\r(?!\n))(?:\r\n|\n|\r)$/;
+
 /** Name and value of a line; a comment's name is empty. */
 export const fieldOf = (line: string): { readonly name: string; readonly value: string } => {
   const colon = line.indexOf(":");
@@ -48,3 +52,17 @@ export const eventsIn = (text: string): string[] => {
   }
   return [...events, text.slice(start)].map((event) => event.replace(/[\r\n]+$/, "")).filter((event) => event !== "");
 };
+
+/** An event in pieces of about so many characters: no character is cut, and the last has the event's end. */
+export function* piecesOf(event: string, chars: number): Generator<string> {
+  let at = 0;
+  while (event.length - at > chars + LONGEST_EVENT_END) {
+    const isCut = (event.codePointAt(at + chars - 1) ?? 0) > LAST_OF_ONE_UNIT;
+    const to = at + chars - (isCut ? 1 : 0);
+    yield event.slice(at, to);
+    at = to;
+  }
+  yield event.slice(at);
+}
+/** A character above takes two units of a text. */
+const LAST_OF_ONE_UNIT = 0xffff;

@@ -7,7 +7,7 @@ export type LastWords = (last: string) => string;
 
 const LAST_BYTES = 16 * 1024;
 const LAST_PIECES = 64;
-/** An event of a relay is shorter (`MAX_PART_BYTES`): what is longer passes as it comes. */
+/** What is longer passes in pieces, as it comes. */
 export const LONGEST_HELD_BYTES = 2 * 1024 * 1024;
 const [LF, CR] = [10, 13];
 
@@ -17,11 +17,6 @@ export class WholeEvents {
   #heldBytes = 0;
   #last: Uint8Array[] = [];
   #lastBytes = 0;
-
-  /** How much is held back. */
-  get heldBytes(): number {
-    return this.#heldBytes;
-  }
 
   /** What may pass; it may be empty. */
   take(bytes: Uint8Array): Uint8Array {

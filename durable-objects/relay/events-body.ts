@@ -1,19 +1,16 @@
 // A worker's events over HTTP: a body whose chunks end anywhere, also within a character.
 
-import { MAX_PART_BYTES } from "../../contract/data-line.ts";
 import { WholeEvents } from "../../contract/text/whole-events.ts";
 import type { RelayedStream } from "./relayed-stream.ts";
 
 type Body = ReadableStream<Uint8Array> | null;
 
-/** The events that each chunk makes whole; empty if it makes none. Throws on an event that is too long. */
+/** The events that each chunk makes whole, empty if it makes none; a very long event in pieces (`LONGEST_HELD_BYTES`). */
 async function* wholeEventsIn(body: Body): AsyncGenerator<string> {
   const decoder = new TextDecoder();
   const events = new WholeEvents();
   for await (const bytes of (body ?? []) as AsyncIterable<Uint8Array>) {
-    const whole = events.take(bytes);
-    if (events.heldBytes > MAX_PART_BYTES) throw new Error("an event is too long");
-    yield decoder.decode(whole, { stream: true });
+    yield decoder.decode(events.take(bytes), { stream: true });
   }
 }
 

@@ -1,10 +1,12 @@
 // What a worker's streams and their readers can make grow (`domain/words/growth.ts`).
 
 import { MAX_DATA_FRAME_BYTES, MAX_PART_BYTES, MAX_READERS_OF_A_STREAM } from "../../contract/data-line.ts";
+import { LONGEST_HELD_BYTES } from "../../contract/text/whole-events.ts";
 import { closeCodes } from "../../contract/words/values.ts";
 import type { GrowthRow } from "../../domain/words/growth.ts";
 import { MAX_STREAMS, PROCESS_BYTES, RELAY_BYTES, UNCONFIRMED_BYTES, WINDOW_BYTES } from "./relay-bounds.ts";
 
+const LONG_TEST = "test/front-door/long-events.workers.test.ts";
 const LINE_TEST = "test/front-door/data-line-bounds.workers.test.ts";
 const MEMORY_TEST = "test/front-door/relay-memory.test.ts";
 const RELAY = "durable-objects/relay/relay.ts";
@@ -24,8 +26,8 @@ export const GROWTH: readonly GrowthRow[] = [
     provenBy: [LINE_TEST, "that is too long closes the line"],
   },
   {
-    what: "a part of a frame, and an event over HTTP",
-    holds: ["durable-objects/relay/events-body.ts#events"],
+    what: "a part of a frame",
+    holds: ["the message"],
     grownBy: "worker",
     countedBy: RELAY,
     bound: MAX_PART_BYTES,
@@ -34,6 +36,18 @@ export const GROWTH: readonly GrowthRow[] = [
     atTheBound: { closes: closeCodes.badFrame },
     freedBy: "the window that it leaves",
     provenBy: [LINE_TEST, "with a part that is too long closes the line"],
+  },
+  {
+    what: "an event over HTTP",
+    holds: ["durable-objects/relay/events-body.ts#events"],
+    grownBy: "worker",
+    countedBy: "contract/text/whole-events.ts",
+    bound: LONGEST_HELD_BYTES,
+    unit: "bytes",
+    of: "stream",
+    atTheBound: { drops: "nothing: it passes in pieces" },
+    freedBy: "its end",
+    provenBy: [LONG_TEST, "over HTTP"],
   },
   {
     what: "output for jobs and leases that the tenant has not confirmed as this worker's",

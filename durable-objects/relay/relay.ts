@@ -124,7 +124,7 @@ export class Relay<Env extends RelayEnv = RelayEnv> extends DurableObject<Env> {
   #publish(stream: RelayedStream, events: string, nowAt: number): void {
     stream.publish(events, nowAt);
     this.#unconfirmed.note(stream, events.length);
-    for (const reader of stream.readers) if (reader.isSlow(nowAt)) this.#cutSlow(stream, reader);
+    for (const reader of stream.readers) if (reader.isSlow(nowAt, stream.longEventBytes)) this.#cutSlow(stream, reader);
     this.#unweighedChars += events.length;
     if (this.#unweighedChars > WEIGH_EVERY_CHARS) this.#makeRoom();
   }
@@ -376,8 +376,8 @@ export class Relay<Env extends RelayEnv = RelayEnv> extends DurableObject<Env> {
   #serveReaders(nowAt: number): void {
     for (const stream of this.#streams.values()) {
       for (const reader of stream.readers) {
-        reader.keepAlive(nowAt);
-        if (reader.isSlow(nowAt)) this.#cutSlow(stream, reader);
+        if (!stream.isWithinEvent) reader.keepAlive(nowAt);
+        if (reader.isSlow(nowAt, stream.longEventBytes)) this.#cutSlow(stream, reader);
       }
     }
   }

@@ -4,11 +4,12 @@
 import { MAX_READERS_OF_A_STREAM } from "../../contract/data-line.ts";
 import { errorEvent, lastNumberIn, openingOf, saysItsEnd } from "../../contract/front-door/dialect.ts";
 import { doorErrorOf } from "../../contract/front-door/door-status.ts";
+import { endsWhole } from "../../contract/text/event-text.ts";
 import type { JobError } from "../../domain/job/job.ts";
 import { streamLost } from "../../domain/job/job-error.ts";
 import { APIS, type Api } from "../../domain/words/api.ts";
 import type { HeldOpen } from "./holder-check.ts";
-import { WINDOW_BYTES } from "./relay-bounds.ts";
+import { LONG_EVENT_BYTES, WINDOW_BYTES } from "./relay-bounds.ts";
 import type { Reader } from "./stream-reader.ts";
 import { WindowPart } from "./window-part.ts";
 
@@ -35,6 +36,12 @@ export class RelayedStream {
   /** The first of it, which names the answer that an end must name. */
   #opening = "";
   #saidChars = 0;
+  /** The beginning of the last event that is too long for a part: its name may tell the end of the stream. */
+  #begun = "";
+  /** Characters of that event so far, and of the longest. */
+  #eventChars = 0;
+  #longestChars = 0;
+  #isWithinEvent = false;
   /** Of a window that was emptied: the APIs whose end it had, and its last numbered event. */
   readonly #endedFor = new Set<Api>();
   #numbered = "";
@@ -154,7 +161,8 @@ export class RelayedStream {
 
   publish(events: string, nowAt: number): void {
     if (this.isOver || events === "") return;
-    const part = new WindowPart(events, this.lease);
+    const part = new WindowPart(events, this.lease, this.#isWithinEvent);
+    this.#noteLongEvent(part, events);
     if (this.#saidChars === 0) this.#opening = openingOf(events);
     this.#saidChars += events.length;
     this.#lastAt = nowAt;
@@ -166,6 +174,27 @@ export class RelayedStream {
     this.#firstEvent.resolve();
   }
 
+  #noteLongEvent(part: WindowPart, events: string): void {
+    const wasWithin = this.#isWithinEvent;
+    this.#isWithinEvent = !endsWhole(events);
+    const begun = this.#isWithinEvent ? part.begun : "";
+    if (begun !== "") {
+      this.#begun = openingOf(begun);
+      this.#eventChars = begun.length;
+    } else if (wasWithin) this.#eventChars += events.length;
+    this.#longestChars = Math.max(this.#longestChars, this.#eventChars);
+  }
+
+  /** What follows belongs to an event that has begun: nothing else may be said. */
+  get isWithinEvent(): boolean {
+    return this.#isWithinEvent;
+  }
+
+  /** What its long events allow a reader to leave unread. */
+  get longEventBytes(): number {
+    return Math.min(LONG_EVENT_BYTES, this.#longestChars);
+  }
+
   /** Gives its memory back: late readers can no longer get what was said. */
   emptyWindow(): void {
     const last = this.#lastText();
@@ -175,10 +204,8 @@ export class RelayedStream {
   }
 
   #lastText(): string {
-    return this.#parts
-      .slice(-LAST_PARTS)
-      .map(({ text }) => text)
-      .join("");
+    const last = this.#parts.slice(-LAST_PARTS).map(({ text }) => text);
+    return [this.#begun, ...last].join("");
   }
 
   #drop(): void {
@@ -236,7 +263,8 @@ export class RelayedStream {
       const told = error ?? streamLost;
       this.isToldLost ||= told.code === streamLost.code;
       const said = { jobId: this.jobId, opening: this.#opening, last: last || this.#numbered };
-      reader.write(encoder.encode(errorEvent(api, doorErrorOf(told), said)), nowAt);
+      const event = errorEvent(api, doorErrorOf(told), said);
+      reader.write(encoder.encode(this.#isWithinEvent ? `\n\n${event}` : event), nowAt);
     }
     reader.close();
   }

@@ -43,8 +43,8 @@ export class Reader {
   }
 
   /** It leaves more unread than allowed of what came a moment ago; one that reads on may stay behind what comes. */
-  isSlow(nowAt: number): boolean {
-    const overBytes = this.unreadBytes - WINDOW_BYTES;
+  isSlow(nowAt: number, longEventBytes = 0): boolean {
+    const overBytes = this.unreadBytes - WINDOW_BYTES - longEventBytes;
     const readBytes = this.#writtenBytes - this.unreadBytes;
     if (overBytes <= 0) this.#behind = null;
     else if (this.#behind === null || readBytes >= this.#behind.untilBytes)

@@ -1,8 +1,9 @@
 // One part of a stream's last output: its text as it came, and the forms in which readers get it. Each form is encoded
-// once, for all readers. A part takes more memory than its text, so that the small ones of a window become larger.
+// once, for all readers. A part takes more memory than its text, so that the small ones of a window become larger. An
+// event that is too long for a part goes on in the next ones; it counts where it begins.
 
 import { isUsageOnly } from "../../contract/front-door/dialect.ts";
-import { dataOf, eventsIn } from "../../contract/text/event-text.ts";
+import { dataOf, endsWhole, eventEndsIn, eventsIn } from "../../contract/text/event-text.ts";
 
 const EVENT_END = "\n\n";
 /** A part that would be larger takes nothing in. */
@@ -14,18 +15,38 @@ const encoder = new TextEncoder();
 /** `plain`: as it came. `stripped`: without the usage that nobody asked for. `numbered`: for second readers. */
 type Form = "plain" | "stripped" | "numbered";
 
+/** What a text has of events: the rest of one that began before it, whole ones, and the beginning of one. */
+interface Pieces {
+  readonly rest: string;
+  readonly whole: readonly string[];
+  readonly begun: string;
+}
+
+const piecesIn = (text: string, isContinued: boolean): Pieces => {
+  const from = isContinued ? (eventEndsIn(text).next().value ?? text.length) : 0;
+  const rest = text.slice(0, from);
+  const events = text.slice(from);
+  if (endsWhole(events)) return { rest, whole: eventsIn(events), begun: "" };
+  let to = 0;
+  for (const end of eventEndsIn(events)) to = end;
+  return { rest, whole: eventsIn(events.slice(0, to)), begun: events.slice(to) };
+};
+
 export class WindowPart {
   #texts: string[];
   #chars: number;
   readonly #lease: number;
+  /** It begins within an event. */
+  readonly #isContinued: boolean;
   readonly #forms = new Map<Form, Uint8Array>();
   #encodedBytes = 0;
   #eventCount: number | null = null;
 
-  constructor(text: string, lease: number) {
+  constructor(text: string, lease: number, isContinued = false) {
     this.#texts = [text];
     this.#chars = text.length;
     this.#lease = lease;
+    this.#isContinued = isContinued;
   }
 
   get text(): string {
@@ -37,9 +58,23 @@ export class WindowPart {
     return this.#chars + this.#encodedBytes;
   }
 
+  /** Of those that begin in it. */
   get eventCount(): number {
-    this.#eventCount ??= eventsIn(this.text).length;
+    this.#eventCount ??= this.#count(this.#pieces());
     return this.#eventCount;
+  }
+
+  /** The beginning of an event that goes on in the next part; empty if there is none. */
+  get begun(): string {
+    return this.#pieces().begun;
+  }
+
+  #pieces(): Pieces {
+    return piecesIn(this.text, this.#isContinued);
+  }
+
+  #count({ whole, begun }: Pieces): number {
+    return whole.length + (begun === "" ? 0 : 1);
   }
 
   /** Becomes this part and the one after it; false if that is too much for one. */
@@ -79,24 +114,26 @@ export class WindowPart {
   }
 
   #withoutUsage(): string {
-    return eventsIn(this.text)
-      .filter((event) => !isUsageOnly(event))
-      .map((event) => `${event}${EVENT_END}`)
-      .join("");
+    const { rest, whole, begun } = this.#pieces();
+    const kept = whole.filter((event) => !isUsageOnly(event)).map((event) => `${event}${EVENT_END}`);
+    return `${rest}${kept.join("")}${begun}`;
   }
 
   #numberedText(before: number, after: number): string {
-    const events = eventsIn(this.text);
-    this.#eventCount = events.length;
-    return events
+    const pieces = this.#pieces();
+    const { rest, whole, begun } = pieces;
+    this.#eventCount = this.#count(pieces);
+    const told = whole
       .map((event, index) => ({ data: dataOf(event), number: before + index + 1 }))
       .filter(({ data, number }) => number > after && data !== "" && data !== "[DONE]")
-      .map(({ data, number }) => numberedEvent(`${this.#lease}.${number}`, data))
-      .join("");
+      .map(({ data, number }) => `${numberedEvent(`${this.#lease}.${number}`, data)}${EVENT_END}`);
+    const number = before + this.#eventCount;
+    const last = begun !== "" && number > after ? numberedEvent(`${this.#lease}.${number}`, dataOf(begun)) : "";
+    return `${before > after ? rest : ""}${told.join("")}${last}`;
   }
 }
 
 const numberedEvent = (id: string, data: string): string => {
   const lines = data.split("\n").map((line) => `data: ${line}`);
-  return `event: chunk\nid: ${id}\n${lines.join("\n")}${EVENT_END}`;
+  return `event: chunk\nid: ${id}\n${lines.join("\n")}`;
 };

@@ -1,6 +1,7 @@
 // One call's way to a provider: through the vault connector, which adds the key and follows no redirect. It keeps what
 // the provider refused the key with.
 
+import { MAX_PART_BYTES } from "../../contract/data-line.ts";
 import { withoutKeyLike } from "../../contract/text/secret-text.ts";
 import { startOf } from "../../contract/text/start-of.ts";
 import type { ProviderApi, ProviderAuth, ProviderDefinition } from "../../domain/catalog/catalog.ts";
@@ -49,6 +50,8 @@ const ABOUT_THE_KEY = new Set(["unauthorized", "provider_refused", "quota_exhaus
 export class ProviderWay implements Way {
   readonly isMetered = true;
   readonly maxResultBytes = MAX_HELD_BYTES;
+  /** The relay passes it on whole. */
+  readonly maxEventBytes = MAX_PART_BYTES;
   readonly #provider: Called;
   readonly #connector: VaultConnector;
   /** In the provider's words, why it refused the last call. */

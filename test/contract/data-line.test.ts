@@ -1,7 +1,9 @@
 // What a frame of a data line says.
 
+import { Buffer } from "node:buffer";
 import { expect, it } from "vitest";
-import { MAX_PART_BYTES, PART_SEPARATOR, readParts, writePart } from "../../contract/data-line.ts";
+import { MAX_PART_BYTES, PART_SEPARATOR, PIECE_CHARS, readParts, writePart } from "../../contract/data-line.ts";
+import { piecesOf } from "../../contract/text/event-text.ts";
 
 const said = (jobId: string, events: string): string => writePart({ kind: "events", jobId, lease: 1, events });
 const ended = (jobId: string): string => writePart({ kind: "end", jobId, lease: 1, error: null });
@@ -32,3 +34,24 @@ it("no part becomes longer than one may be", () => {
     read(said("a", half), said("a", half), said("a", "y")).map((part) => "events" in part && part.events.length),
   ).toEqual([MAX_PART_BYTES, 1]);
 });
+
+it.each([
+  ["letters", "x"],
+  ["characters of three bytes", "€"],
+  ["characters of two units", "😀"],
+  ["the same, out of step", "😀", "x"],
+])(
+  "a long event of %s goes in pieces that fit, cut between characters, with its end in the last",
+  (_, char, first = "") => {
+    for (const length of [PIECE_CHARS, PIECE_CHARS + 3, 800_000]) {
+      const event = `data: ${first}${char.repeat(length / char.length)}\r\n\r\n`;
+      const pieces = [...piecesOf(event, PIECE_CHARS)];
+      expect(pieces.join("")).toBe(event);
+      expect(pieces.at(-1)?.endsWith("\r\n\r\n")).toBe(true);
+      for (const piece of pieces) {
+        expect(Buffer.byteLength(piece)).toBeLessThan(MAX_PART_BYTES - 200);
+        expect(Buffer.from(piece).toString()).toBe(piece);
+      }
+    }
+  },
+);

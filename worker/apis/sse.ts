@@ -17,7 +17,11 @@ const MAX_BYTES_A_CHAR = 3;
 export class EventSplitter {
   readonly #decoder = new TextDecoder();
   readonly #maxBytes: number;
-  #rest = "";
+  /** The beginning of an event, as it came: a long one is put together once. */
+  #pieces: string[] = [];
+  #chars = 0;
+  /** The end of the last piece, where an event's end may have begun. */
+  #last = "";
 
   constructor(maxBytes: number) {
     this.#maxBytes = maxBytes;
@@ -25,20 +29,40 @@ export class EventSplitter {
 
   /** @throws EventTooLarge */
   take(bytes: Uint8Array): SseEvent[] {
+    const text = this.#decoder.decode(bytes, { stream: true });
     // An event's end may span two chunks, so the search starts a few characters earlier.
-    const from = this.#rest.length - LONGEST_EVENT_END;
-    this.#rest += this.#decoder.decode(bytes, { stream: true });
-    const events: SseEvent[] = [];
-    let start = 0;
-    for (const end of eventEndsIn(this.#rest, from)) {
-      const raw = this.#rest.slice(start, end);
-      this.#check(raw);
-      events.push({ raw, data: dataOf(raw) });
-      start = end;
-    }
-    this.#rest = this.#rest.slice(start);
-    this.#check(this.#rest);
+    const before = this.#chars - this.#last.length;
+    const ends = [...eventEndsIn(this.#last + text)].map((end) => before + end);
+    this.#pieces.push(text);
+    this.#chars += text.length;
+    this.#last = (this.#last + text).slice(-LONGEST_EVENT_END);
+    const events = ends.length === 0 ? [] : this.#upTo(ends);
+    this.#checkRest();
     return events;
+  }
+
+  #upTo(ends: readonly number[]): SseEvent[] {
+    const whole = this.#pieces.join("");
+    let start = 0;
+    const events = ends.map((end): SseEvent => {
+      const raw = whole.slice(start, end);
+      start = end;
+      this.#check(raw);
+      return { raw, data: dataOf(raw) };
+    });
+    this.#keep(whole.slice(start));
+    return events;
+  }
+
+  #keep(rest: string): void {
+    this.#pieces = rest === "" ? [] : [rest];
+    this.#chars = rest.length;
+    this.#last = rest.slice(-LONGEST_EVENT_END);
+  }
+
+  /** A long one is measured in bytes when it is whole. */
+  #checkRest(): void {
+    if (this.#chars > this.#maxBytes) throw new EventTooLarge();
   }
 
   #check(text: string): void {
@@ -48,8 +72,8 @@ export class EventSplitter {
 
   /** The text after the last empty line: some runtimes omit the final one. */
   finish(): SseEvent[] {
-    const raw = this.#rest + this.#decoder.decode();
-    this.#rest = "";
+    const raw = this.#pieces.join("") + this.#decoder.decode();
+    this.#keep("");
     return raw.trim() === "" ? [] : [{ raw: `${raw.trimEnd()}\n\n`, data: dataOf(raw) }];
   }
 }

@@ -3,6 +3,7 @@
 
 import { parseJson } from "../../contract/text/json-object.ts";
 import { inputTokensOf } from "../../contract/words/token-estimate.ts";
+import { MAX_LARGE_RESULT_BYTES } from "../../contract/words/values.ts";
 import type { Assembly, Dialect } from "../apis/dialect.ts";
 import { spentOnAnswer, spentOnInput, spentSoFar } from "../apis/spent.ts";
 import { EventSplitter, EventTooLarge } from "../apis/sse.ts";
@@ -17,7 +18,7 @@ import {
   type RuntimeAnswer,
   resultTooLarge,
 } from "./runtime.ts";
-import { eventTooLarge, MAX_EVENT_BYTES, StreamReader } from "./stream-reader.ts";
+import { eventTooLarge, StreamReader } from "./stream-reader.ts";
 import { AnswerTooLarge, readWhole } from "./whole-answer.ts";
 
 const MAX_ERROR_BYTES = 64 * 1024;
@@ -33,6 +34,8 @@ export type Way = {
   isMetered?: true;
   /** More is not held of a streamed answer; by default as much as may be kept of any job. */
   maxResultBytes?: number;
+  /** The same of one event. */
+  maxEventBytes?: number;
 };
 
 export type Exchange = {
@@ -79,7 +82,7 @@ export const exchange = async (
     return counted(request, outcome, () => spentSoFar(request.dialect, told, () => inputTokens(request)));
   } catch (error) {
     const spent = spentWhenCut(request, assembly, run.signal.aborted);
-    if (error instanceof EventTooLarge) return failed(eventTooLarge(), spent);
+    if (error instanceof EventTooLarge) return failed(eventTooLarge(maxEventBytesOf(request)), spent);
     if (error instanceof AnswerTooLarge) return failed(resultTooLarge(), spent);
     return failedBy(error, request.way.classify(error), spent);
   } finally {
@@ -111,6 +114,8 @@ const spentWhenCut = (request: Exchange, assembly: Assembly | null, isTakenBack:
 const traceOf = ({ traceparent }: Pick<RunOptions, "traceparent">): Record<string, string> =>
   traceparent ? { traceparent } : {};
 
+const maxEventBytesOf = ({ way: { maxEventBytes = MAX_LARGE_RESULT_BYTES } }: Exchange): number => maxEventBytes;
+
 const readStream = async (
   request: Exchange,
   response: RuntimeAnswer,
@@ -120,7 +125,7 @@ const readStream = async (
   const { maxResultBytes } = request.way;
   const reading = { ...request, maxResultBytes, inputTokens: () => inputTokens(request) };
   const reader = new StreamReader(reading, assembly, emit);
-  const splitter = new EventSplitter(MAX_EVENT_BYTES);
+  const splitter = new EventSplitter(maxEventBytesOf(request));
   for await (const bytes of response.body ?? []) {
     const refused = await reader.take(splitter.take(bytes));
     if (refused !== null) return refused;

@@ -10,8 +10,8 @@ import type { SseEvent } from "../apis/sse.ts";
 import type { Spent } from "../apis/usage.ts";
 import { failed, type JobFailure, type Outcome, type RunOptions, resultTooLarge } from "./runtime.ts";
 
-/** An event must fit whole into a part of the data line, whose head is far shorter than the difference. */
-export const MAX_EVENT_BYTES = MAX_RESULT_BYTES - 1024;
+/** Of events without content, which are held back. */
+const MAX_KEPT_BACK_CHARS = MAX_RESULT_BYTES;
 
 export type Reading = {
   dialect: Dialect;
@@ -54,7 +54,7 @@ export class StreamReader {
       if (failure !== null) break;
       this.#keptBack.push(raw);
       this.#keptChars += raw.length;
-      this.#hasContent ||= noted.kind === "content" || this.#keptChars > MAX_EVENT_BYTES;
+      this.#hasContent ||= noted.kind === "content" || this.#keptChars > MAX_KEPT_BACK_CHARS;
     }
     if (this.#hasContent) await this.#passOn();
     return failure === null ? null : failed(failure, this.#spent());
@@ -86,7 +86,7 @@ export class StreamReader {
   }
 }
 
-export const eventTooLarge = (): JobFailure => {
-  const message = `The runtime wrote one event of more than ${MAX_EVENT_BYTES} bytes and was stopped; ask for less output`;
+export const eventTooLarge = (maxBytes: number): JobFailure => {
+  const message = `The runtime wrote one event of more than ${maxBytes} bytes and was stopped; ask for less output`;
   return { code: "result_too_large", message, retryable: false };
 };

@@ -7,13 +7,21 @@ import {
   MAX_DATA_FRAME_BYTES,
   MAX_PART_BYTES,
   PART_SEPARATOR,
+  PIECE_CHARS,
   type StreamError,
   writePart,
 } from "../../contract/data-line.ts";
+import { piecesOf } from "../../contract/text/event-text.ts";
 import { streamKey } from "./streams.ts";
 
 /** The head line of a part, with the longest id and lease. */
 const MAX_HEAD_BYTES = 128;
+
+/** The event, or its pieces if it is too long for a part. */
+const fitting = (event: string): string[] =>
+  event.length <= PIECE_CHARS || Buffer.byteLength(event) + MAX_HEAD_BYTES <= MAX_PART_BYTES
+    ? [event]
+    : [...piecesOf(event, PIECE_CHARS)];
 
 type EventBatch = { jobId: string; lease: number; events: string[]; bytes: number };
 type Ended = { jobId: string; lease: number; text: string; bytes: number };
@@ -47,7 +55,7 @@ export class FrameGatherer {
 
   write(jobId: string, lease: number, events: readonly string[]): void {
     const key = streamKey(jobId, lease);
-    for (const event of events) {
+    for (const event of events.flatMap(fitting)) {
       const bytes = Buffer.byteLength(event);
       const open = this.#open.get(key);
       if (open !== undefined && open.bytes + bytes + MAX_HEAD_BYTES <= MAX_PART_BYTES) {

@@ -121,7 +121,7 @@ what streamed jobs write. A frame is text: parts divided by U+001E. A part begin
 ${code("<job id> <lease>")}; whole server-sent events follow, as the client shall receive them. A part that begins with
 ${code("<job id> <lease> end")} ends the stream; nothing follows, or the error as JSON:
 ${code('{"code": "…", "message": "…", "status": 500}')}. A part is at most
-${MAX_PART_BYTES} bytes, a frame ${MAX_DATA_FRAME_BYTES}. The coordinator sends one message:</p>
+${MAX_PART_BYTES} bytes, a frame ${MAX_DATA_FRAME_BYTES}; an event that is longer goes on in the stream's next part. The coordinator sends one message:</p>
 <h3 id="schema-ReaderGone">ReaderGone</h3><p>Nobody reads this stream any more.</p>
 ${messageHtml(document.components.schemas.ReaderGone ?? {})}</section>`;
 

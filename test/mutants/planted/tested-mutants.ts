@@ -24,8 +24,8 @@ export const TESTED_MUTANTS: readonly Mutant[] = [
   mutant(
     "an event that is split between two chunks is lost",
     "worker/apis/sse.ts",
-    "const from = this.#rest.length - LONGEST_EVENT_END;",
-    "const from = this.#rest.length;",
+    "this.#last = (this.#last + text).slice(-LONGEST_EVENT_END);",
+    'this.#last = "";',
     ["test/contract/event-text.test.ts"],
   ),
   mutant(

@@ -175,10 +175,18 @@ describe("a client's request", () => {
     await mock.untilAborted();
     expect(process.memoryUsage().rss - before).toBeLessThan(5 * MAX_LARGE_RESULT_BYTES);
     // One event that does not end.
-    mock.behave = () => ({ words: ["x".repeat(2 * MAX_RESULT_BYTES)] });
+    mock.behave = () => ({ words: ["x".repeat(MAX_LARGE_RESULT_BYTES)] });
     expect((await ask(vllm, "messages", { ...BODIES.messages, stream: true })).outcome).toMatchObject({
       error: { code: "result_too_large" },
     });
+  });
+
+  test("may say more than 1 MiB in one event, such as an image", async () => {
+    const image = "x".repeat(2 * MAX_RESULT_BYTES);
+    mock.behave = () => ({ words: [image] });
+    const { outcome, events } = await ask(vllm, "chat/completions", { ...BODIES["chat/completions"], stream: true });
+    expect(outcome).toMatchObject({ ok: true, result: { choices: [{ message: { content: image } }] } });
+    expect(events.join("")).toContain(image);
   });
 
   test("whose answer is over 1 MiB has it stored as it arrives, byte by byte as the runtime wrote it", async () => {
