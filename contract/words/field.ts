@@ -15,6 +15,13 @@ export const MAX_METADATA_PAIRS = 16;
 const encoder = new TextEncoder();
 export const utf8Bytes = (text: string): number => encoder.encode(text).length;
 
+/** The most that one UTF-16 unit becomes. */
+const MAX_BYTES_A_UNIT = 3;
+
+/** Whether it has at most so many UTF-8 bytes. Short text, as most is, is not encoded to know that. */
+export const isWithinBytes = (text: string, maxBytes: number): boolean =>
+  text.length * MAX_BYTES_A_UNIT <= maxBytes || (text.length <= maxBytes && utf8Bytes(text) <= maxBytes);
+
 export const isCleanText = (text: string): boolean => text.isWellFormed() && !text.includes("\u0000");
 export const CLEAN_TEXT = "must be well-formed text without NUL characters";
 
@@ -24,10 +31,7 @@ export const text = (maxBytes: number) =>
     .string()
     .min(1, "must not be empty")
     .refine(isCleanText, CLEAN_TEXT)
-    .refine(
-      (value) => value.length <= maxBytes && utf8Bytes(value) <= maxBytes,
-      `must be at most ${maxBytes} bytes of UTF-8`,
-    );
+    .refine((value) => isWithinBytes(value, maxBytes), `must be at most ${maxBytes} bytes of UTF-8`);
 
 /** A short label for people: one line, at most `max` characters. */
 export const label = (max: number) =>
@@ -68,7 +72,7 @@ export const json: z.ZodType<Json> = z.any().meta({ description: "any JSON value
 
 /** JSON may get longer when it is serialised again; the limit is on the stored form. */
 export const jsonWithin = (maxBytes: number): z.ZodType<Json> =>
-  json.refine((value) => value === undefined || utf8Bytes(JSON.stringify(value)) <= maxBytes, {
+  json.refine((value) => value === undefined || isWithinBytes(JSON.stringify(value), maxBytes), {
     message: `must be at most ${maxBytes} bytes as JSON`,
   });
 

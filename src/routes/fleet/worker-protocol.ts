@@ -20,7 +20,7 @@ import {
   toReportedFailure,
   toSpent,
 } from "../../../contract/jobs/report.ts";
-import { MAX_RESULT_BYTES, utf8Bytes, waitQuery } from "../../../contract/words/field.ts";
+import { isWithinBytes, MAX_RESULT_BYTES, waitQuery } from "../../../contract/words/field.ts";
 import { type Endpoint, endpoint } from "../../endpoint/router.ts";
 import { answer } from "../../http/answer.ts";
 import { Refused, unwrap } from "../../http/refused.ts";
@@ -110,7 +110,7 @@ const complete = endpoint(
   },
   async (c, { params, query, body, token }) => {
     // A result has its own limit, as in a worker's message.
-    if (utf8Bytes(JSON.stringify(body.result ?? null)) > MAX_RESULT_BYTES)
+    if (!isWithinBytes(JSON.stringify(body.result ?? null), MAX_RESULT_BYTES))
       throw new Refused({ code: "payload_too_large", limitBytes: MAX_RESULT_BYTES });
     const request = {
       ...params,
