@@ -79,7 +79,8 @@ export const choose = (fleet: Fleet, asked: RouteRequest, policy: RoutePolicy): 
     score,
     breakdown: scoreParts(member, asked, policy),
   });
-  return { ...candidateOf(best), runnerUp: second === null ? null : candidateOf(second), refused };
+  const { member, score, breakdown } = candidateOf(best);
+  return { member, score, breakdown, runnerUp: second === null ? null : candidateOf(second), refused };
 };
 
 /** The workers among which the best two are; the conversation's worker scores higher than its equals. */

@@ -35,9 +35,9 @@ export interface RoutePolicy {
   readonly edgeAfterMs: ReadonlyMap<string, number>;
   readonly priceOf: (provider: string, model: string | null) => number | null;
   /** Why a worker or a batch may get no line now; absent where no batch is under way. */
-  readonly batchRules?: BatchRules;
+  readonly batchRules?: BatchRules | undefined;
   /** What waits for which model; absent where nothing is configured for swapping models. */
-  readonly swapRules?: SwapRules;
+  readonly swapRules?: SwapRules | undefined;
   /** The last sign of life of a worker that memory considers silent; its socket may have answered pings since. */
   readonly lastSignOf: (member: Member) => number;
 }

@@ -24,8 +24,8 @@ export const routePolicy = (turn: Turn): RoutePolicy => {
     closedProviders: closedProviders(turn),
     edgeAfterMs: config.edgeAfterMs,
     isEchoAside: isEchoAside(turn),
-    ...swapRules(turn),
-    ...(turn.memory.batches.size === 0 ? {} : { batchRules: batchRules(turn) }),
+    swapRules: swapRules(turn),
+    batchRules: turn.memory.batches.size === 0 ? undefined : batchRules(turn),
     priceOf: (provider, model) => {
       const ofModel = prices.get(model) ?? new Map<string, number | null>();
       prices.set(model, ofModel);
@@ -99,8 +99,8 @@ export const routeRequest = (turn: Pick<Turn, "memory" | "nowAt">, job: Job): Ro
   waitingSinceAt: enqueuedAt(job),
   tier: job.tier,
   urgency: job.priority,
-  ...sessionOf(turn, job),
+  session: sessionOf(turn, job),
 });
 
 const sessionOf = ({ memory, nowAt }: Pick<Turn, "memory" | "nowAt">, { frontDoor }: Job) =>
-  frontDoor?.session == null ? {} : { session: { worker: memory.affinity.workerOf(frontDoor.session, nowAt) } };
+  frontDoor?.session == null ? undefined : { worker: memory.affinity.workerOf(frontDoor.session, nowAt) };

@@ -7,16 +7,16 @@ import type { SwapRules, WaitingGroup, WaitingModel } from "../../domain/routing
 import { headJobOf, oldestJobOf } from "../steps/group-jobs.ts";
 import type { Turn } from "../turn/turn.ts";
 
-export const swapRules = (turn: Turn): { readonly swapRules?: SwapRules } => {
+export const swapRules = (turn: Turn): SwapRules | undefined => {
   const { config, queue } = turn.memory;
   const waitMs = config.routing.swapWaitMs;
-  if (waitMs === null) return {};
+  if (waitMs === null) return undefined;
   let known: { readonly version: number; readonly waiting: ReadonlyMap<string, WaitingModel> } | null = null;
   const waiting = () => {
     if (known?.version !== queue.version) known = { version: queue.version, waiting: waitingByModel(turn) };
     return known.waiting;
   };
-  return { swapRules: { waitMs, waiting } };
+  return { waitMs, waiting };
 };
 
 const waitingByModel = (turn: Turn): Map<string, WaitingModel> => {

@@ -2,7 +2,7 @@
 
 import { toTaskError, toTaskProgress } from "../../contract/fleet/model-task.ts";
 import { toPresence } from "../../contract/fleet/worker.ts";
-import { resultElsewhere, toReportedFailure, toSpent } from "../../contract/jobs/report.ts";
+import { toReportedFailure, toSpent } from "../../contract/jobs/report.ts";
 import { presentRefusal } from "../../contract/refusal.ts";
 import {
   type CoordinatorMessage,
@@ -134,6 +134,24 @@ const whatFailed = ({ ok: works, error }: Extract<WorkerMessage, { type: "runtim
   return lineOf((typeof error === "string" ? error : error?.message) ?? "no reason given", MAX_TRIAL_CHARS);
 };
 
+/** By name, because most reports are one. */
+const toCompletion = (message: Extract<JobReport, { type: "job.completed" }>, archived: Brought | undefined) => {
+  const { usage, isEstimate, costUsd, model, firstTokenMs } = toSpent(message);
+  return {
+    id: message.job_id,
+    lease: message.lease,
+    archived,
+    result: message.result ?? null,
+    resultFile: message.result_file ?? null,
+    streamedBytes: message.result_bytes ?? null,
+    usage,
+    isEstimate,
+    costUsd,
+    model,
+    firstTokenMs,
+  };
+};
+
 const reportOn = (turn: Turn, message: JobReport, archived: Brought | null): Result<unknown, Refusal> => {
   const held = { id: message.job_id, lease: message.lease, archived: archived ?? undefined };
   switch (message.type) {
@@ -144,12 +162,7 @@ const reportOn = (turn: Turn, message: JobReport, archived: Brought | null): Res
     case "job.heartbeat":
       return report.heartbeat(turn, { ...held, progress: message.progress });
     case "job.completed":
-      return report.complete(turn, {
-        ...held,
-        result: message.result ?? null,
-        ...resultElsewhere(message),
-        ...toSpent(message),
-      });
+      return report.complete(turn, toCompletion(message, held.archived));
     case "job.failed":
       return report.fail(turn, { ...held, ...toReportedFailure(message.error), ...toSpent(message) });
     case "job.released":

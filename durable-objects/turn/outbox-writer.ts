@@ -1,7 +1,7 @@
 // What the turns of one commit send to history, in outbox rows of bounded size: usually one row, many after a halt of
 // ten thousand jobs. A job's row in the store has the number of the outbox row with its event.
 
-import type { AuditEntry } from "../../domain/words/event.ts";
+import type { AuditEntry, JobEvent } from "../../domain/words/event.ts";
 import {
   type Attempt,
   type Correction,
@@ -9,7 +9,6 @@ import {
   type OutboxRow,
   type ScheduleRun,
   storedEventOf,
-  type VersionedEvent,
 } from "../store/outbox.ts";
 import type { TenantIdentity } from "../store/settings.ts";
 import type { Memory } from "./memory.ts";
@@ -51,9 +50,9 @@ export class OutboxWriter {
   }
 
   /** Adds to the row that `open` returned last. */
-  addEvent(event: VersionedEvent): void {
+  addEvent({ jobId, at, type, worker, lease, detail }: JobEvent, version: number): void {
     const row = this.#openRow();
-    const stored = storedEventOf(event);
+    const stored = storedEventOf({ jobId, version, at, type, worker, lease, detail });
     row.entries.events.push(stored);
     row.chars += ENTRY_CHARS + stored.text.length;
   }

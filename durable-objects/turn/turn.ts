@@ -313,7 +313,7 @@ export class Turn {
     let version = job.version - events.length;
     for (const event of events) {
       version += 1;
-      this.#outbox.addEvent({ ...this.#withRequest(event), version });
+      this.#outbox.addEvent(this.#withRequest(event), version);
     }
   }
 

@@ -288,8 +288,8 @@ const tally = (
 ): void => {
   const { outcome, usage, nanoUsd, errorCode } = ended;
   const seconds = job.startedAt === null ? null : Math.max(0, turn.nowAt - job.startedAt) / 1000;
-  const ran = { provider: job.workerProvider ?? "", model: ended.model ?? job.model ?? "" };
-  turn.memory.counters.tallies.note({ ...ran, outcome, usage, nanoUsd, seconds, errorCode });
+  const [provider, model] = [job.workerProvider ?? "", ended.model ?? job.model ?? ""];
+  turn.memory.counters.tallies.note({ provider, model, outcome, usage, nanoUsd, seconds, errorCode });
 };
 
 export const release = (turn: Turn, request: LeaseReport & { reason: string }): Result<Job, Refusal> => {

@@ -3,6 +3,7 @@
 import { expect, test } from "vitest";
 import type { Job } from "../../../domain/job/job.ts";
 import { archivedRecord, currentJob, journalRecord, readArchived } from "../../../domain/job/job-record.ts";
+import { USUAL } from "../../../domain/job/usual-job.ts";
 import { assignedJob, completedJob, delayedJob, failedJob, pendingJob, runningJob } from "./sample-jobs.ts";
 
 const JOBS: Readonly<Record<string, Job>> = {
@@ -45,6 +46,14 @@ test.each(Object.entries(JOBS))(
     expect(readArchived({ ...row, ...ran, ...when })).toEqual(job);
   },
 );
+
+test("each field of a record has its own value", () => {
+  const values = Object.keys(USUAL).map((name) => [name, `the ${name}`] as const);
+  const record = JSON.parse(archivedRecord({ ...pendingJob(), ...Object.fromEntries(values) }));
+  const told = values.filter(([name]) => name in record);
+  expect(told.length).toBeGreaterThan(40);
+  for (const [name, value] of told) expect(record[name]).toBe(value);
+});
 
 test("a record whose instants are fields, as an earlier release wrote it, is the whole job", () => {
   for (const job of Object.values(JOBS)) expect(currentJob(JSON.parse(JSON.stringify(job)))).toEqual(job);
