@@ -30,7 +30,7 @@ export const activityAnswer = z
   })
   .meta({ id: "Activity" });
 
-export const MARK_KINDS = ["halt", "clear", "pause", "resume", "config", "budget"] as const;
+const MARK_KINDS = ["halt", "clear", "pause", "resume", "config", "budget"] as const;
 /** Equal events closer than this share of the period are one mark: more could not be told apart on an axis. */
 export const MARK_PLACES = 60;
 

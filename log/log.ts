@@ -1,9 +1,9 @@
 // The service's log: one line per event, as text for people or JSON for collectors. Lines contain names, ids and codes,
 // never a key, a body, a prompt or a result. Internal errors are logged with their stack.
 
-export const LOG_LEVELS = ["debug", "info", "warn", "error"] as const;
+const LOG_LEVELS = ["debug", "info", "warn", "error"] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
-export const LOG_FORMATS = ["text", "json", "off"] as const;
+const LOG_FORMATS = ["text", "json", "off"] as const;
 export type LogFormat = (typeof LOG_FORMATS)[number];
 
 export interface LogFields {

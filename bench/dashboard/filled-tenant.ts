@@ -23,7 +23,7 @@ const PAUSED_EVERY = 50;
 const MACHINES = 1_000;
 
 const nth = (all: readonly string[], index: number): string => all[index % all.length] as string;
-export const workerName = (index: number): string => `gpu-${String(index).padStart(5, "0")}`;
+const workerName = (index: number): string => `gpu-${String(index).padStart(5, "0")}`;
 
 const machineOf = (index: number): object => {
   if (index >= MACHINES) return {};

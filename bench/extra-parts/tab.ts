@@ -67,7 +67,7 @@ interface Span {
 const sumOf = (spans: readonly Span[], name: keyof Span): number => spans.reduce((sum, span) => sum + span[name], 0);
 
 /** What a straight line through the values rises from the first settled one to the last: a single high value is no growth. */
-export const growthOf = (all: readonly number[]): number => {
+const growthOf = (all: readonly number[]): number => {
   const values = all.slice(Math.floor(all.length * SETTLING_SHARE));
   const middle = (values.length - 1) / 2;
   const mean = values.reduce((sum, value) => sum + value, 0) / values.length;

@@ -127,7 +127,7 @@ export const presentSignIn = (
   return { ...others, oidc: { ...shown, has_client_secret: client_secret !== null }, ...more };
 };
 
-export const ATTEMPT_OUTCOMES = ["signed_in", "tested", "refused", "blocked", "full", "failed"] as const;
+const ATTEMPT_OUTCOMES = ["signed_in", "tested", "refused", "blocked", "full", "failed"] as const;
 export type AttemptOutcome = (typeof ATTEMPT_OUTCOMES)[number];
 
 /** One sign-in, as the object keeps it. */

@@ -80,7 +80,7 @@ export const newUploadRequest = z
 
 const partId = identifier(/^part_[A-Za-z0-9]+$/, 64, "`part_` and characters from A-Z a-z 0-9");
 /** Rows of one upload: bounds what completing it costs. */
-export const MAX_UPLOAD_PARTS = 1_000;
+const MAX_UPLOAD_PARTS = 1_000;
 
 export const completeUploadRequest = z
   .object({

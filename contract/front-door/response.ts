@@ -96,7 +96,7 @@ const errorOf = (error: Pick<JobError, "code" | "message"> | null): Json =>
   error === null ? null : { code: error.code, message: error.message };
 
 /** A response without an answer: it is not finished, or never will be. */
-export const answerlessResponse = (
+const answerlessResponse = (
   response: Named & Pick<StoredResponse, "createdAt">,
   status: JobStatus,
   { head, error }: { readonly head: Fields; readonly error: Pick<JobError, "code" | "message"> | null },

@@ -118,7 +118,7 @@ export const jobList = z
   .meta({ id: "JobList" });
 
 export const MAX_BULK_JOBS = 1_000;
-export const BULK_ACTIONS = ["retry", "cancel"] as const;
+const BULK_ACTIONS = ["retry", "cancel"] as const;
 export type BulkAction = (typeof BULK_ACTIONS)[number];
 
 export const bulkRequest = z

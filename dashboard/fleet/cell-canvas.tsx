@@ -14,7 +14,7 @@ import { type CellFill, fillOf } from "./cell-fill.ts";
 const pitchOf = (size: number): number => size + (size < 8 ? 1 : 2);
 const PATHS = new Map(Object.values(CELL_SHAPES).map(({ path }) => [path, new Path2D(path)]));
 
-export const inStates = (states: readonly WorkerState[]): string =>
+const inStates = (states: readonly WorkerState[]): string =>
   WORKER_STATES.map((state) => [state, states.filter((one) => one === state).length] as const)
     .filter(([, many]) => many > 0)
     .map(([state, many]) => `${count(many)} ${state}`)

@@ -7,7 +7,7 @@ import { href } from "../router.ts";
 import { jobs, workers } from "../state/board.ts";
 import { isAdmin } from "../state/session.ts";
 
-export const MAX_EACH = 5;
+const MAX_EACH = 5;
 export const MAX_LABEL_CHARS = 70;
 /** The newest of each list. */
 const MAX_LISTED = 100;

@@ -24,7 +24,7 @@ export const isPerson = computed(() => session.value?.person != null && session.
 export const isAdmin = computed(() => session.value?.role === "admin");
 export const mayOperate = computed(() => isAdmin.value || session.value?.role === "standard");
 /** Other roles cannot open the dashboard. A viewer sees it without its controls. */
-export const mayLook = computed(() => mayOperate.value || session.value?.role === "viewer");
+const mayLook = computed(() => mayOperate.value || session.value?.role === "viewer");
 
 /** The user whose pages are shown; null while there is a sign-in page, or nothing yet. */
 export const viewer = computed(() => (mayLook.value && offeredKey.value === null ? (user.value ?? null) : null));

@@ -13,7 +13,7 @@ const MAX_MODEL_CHARS = 128;
 const HASHED_CHARS = 1024;
 const CUSTOM_ID = /^[^\p{Cc}]{1,64}$/u;
 
-export const FAULT_CODES = [
+const FAULT_CODES = [
   "invalid_json_line",
   "invalid_custom_id",
   "duplicate_custom_id",

@@ -31,7 +31,7 @@ export const CANCEL_GRACE_MS = MINUTE_MS;
 export const MAX_OPEN_BATCHES = 100;
 /** Of a tenant, ended ones that still have their outputs included. */
 export const MAX_BATCHES = 10_000;
-export const WINDOW_LIMITS_MS = { shortest: HOUR_MS, longest: 7 * DAY_MS };
+const WINDOW_LIMITS_MS = { shortest: HOUR_MS, longest: 7 * DAY_MS };
 export const OUTPUT_LIFE_MS = { shortest: HOUR_MS, usual: 30 * DAY_MS, longest: 30 * DAY_MS };
 /** Different models in one batch: each has a window of its own. */
 export const MAX_BATCH_MODELS = 32;

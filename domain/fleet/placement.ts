@@ -20,7 +20,7 @@ export interface PlaceFacts {
 }
 
 /** Points of each part of the score. */
-export const PLACE_POINTS = { on_disk: 40, fits: 40, idle: 15, ram_only: -30, loaded: -10 } as const;
+const PLACE_POINTS = { on_disk: 40, fits: 40, idle: 15, ram_only: -30, loaded: -10 } as const;
 type PlacePart = keyof typeof PLACE_POINTS;
 
 export interface PlaceVerdict {
@@ -46,7 +46,7 @@ export const isCopy = ({ machine, tasks }: PlaceFacts, model: string): boolean =
 const isBringing = ({ action }: ModelTask): boolean => action === "pull" || action === "load";
 
 /** What the model needs in memory, by its size on the disks that have it; null if none says. */
-export const neededMbOf = (fleet: readonly PlaceFacts[], model: string): number | null => {
+const neededMbOf = (fleet: readonly PlaceFacts[], model: string): number | null => {
   const key = modelKeyOf(model);
   const sizes = fleet.flatMap(({ machine }) =>
     (machine.onDisk ?? []).filter((one) => modelKeyOf(one.model) === key).map(({ bytes }) => bytes),

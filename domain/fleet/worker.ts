@@ -225,7 +225,7 @@ export const isSameOffer = (worker: Worker, report: PresenceReport): boolean =>
   isSameMachine(worker, report) &&
   hasSameModels(worker, report);
 
-export const isSameMachine = ({ machine }: Worker, report: PresenceReport): boolean =>
+const isSameMachine = ({ machine }: Worker, report: PresenceReport): boolean =>
   machineOf(report.machine, machine)?.id === machine?.id;
 
 const hasSameModels = (worker: Worker, report: PresenceReport): boolean =>

@@ -17,7 +17,7 @@ export interface Activity {
   readonly waiting: Level;
 }
 
-export const COUNTED = ["created", "completed", "failed", "cancelled", "nanoUsd"] as const;
+const COUNTED = ["created", "completed", "failed", "cancelled", "nanoUsd"] as const;
 const LEVELS = ["underWay", "waiting"] as const;
 
 /** Nothing has happened since `before` ended. */

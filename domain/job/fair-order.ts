@@ -13,7 +13,7 @@ export const LONGEST_UNSERVED_MS = 30 * MINUTE_MS;
 export const MAX_INDEBTED = 10_000;
 
 /** An answer's tokens while nothing is known of its flow. */
-export const USUAL_OUTPUT_TOKENS = 256;
+const USUAL_OUTPUT_TOKENS = 256;
 
 /** How much a new answer counts in a flow's mean. */
 const NEWEST_COUNTS = 0.2;

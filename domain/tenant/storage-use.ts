@@ -2,7 +2,7 @@
 // is kept, or the bound, before anything is refused.
 
 /** `tenant`: all that it stores; `live`: its object's own database; `history`: the database that it shares with others. */
-export const STORAGE_PLACES = ["tenant", "live", "history"] as const;
+const STORAGE_PLACES = ["tenant", "live", "history"] as const;
 export type StoragePlace = (typeof STORAGE_PLACES)[number];
 
 export interface StorageUse {

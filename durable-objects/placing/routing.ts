@@ -243,7 +243,7 @@ const assignHead = (turn: Turn, group: Group, policy: RoutePolicy): boolean => {
 };
 
 /** The job that takes the turn of its group's first: of another flow, if that was served less. */
-export const nextInTurn = (turn: Turn, first: Job): Job => {
+const nextInTurn = (turn: Turn, first: Job): Job => {
   const { flows } = turn.memory;
   const order = flows.orderOf(first);
   const flow = order === undefined || order.waiting < 2 ? null : order.next(turn.nowAt);

@@ -14,7 +14,7 @@ import { ok, type Result } from "../../domain/words/result.ts";
 import type { Turn } from "../turn/turn.ts";
 import { maxBytesOf, sizesOf, storedBytes } from "./room.ts";
 
-export const storageUses = (turn: Turn): StorageUse[] => {
+const storageUses = (turn: Turn): StorageUse[] => {
   const { bytes, databaseBytes } = sizesOf(turn);
   const { liveBytes, historyBytes } = turn.memory.bounds;
   const uses: StorageUse[] = [

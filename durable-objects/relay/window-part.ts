@@ -7,7 +7,7 @@ import { dataOf, endsWhole, eventEndsIn, eventsIn } from "../../contract/text/ev
 
 const EVENT_END = "\n\n";
 /** A part that would be larger takes nothing in. */
-export const SMALL_PART_CHARS = 4_096;
+const SMALL_PART_CHARS = 4_096;
 /** Texts that a part has taken in, before they are made one. */
 const MAX_TEXTS = 64;
 const encoder = new TextEncoder();

@@ -47,7 +47,7 @@ const REMEMBERED_MS = 30 * DAY_MS;
 const REMOVED_A_SWEEP = 100;
 /** Longer than any batch: what its files are announced for. */
 const ANNOUNCED_MS = 8 * DAY_MS;
-export const BATCH_OUTPUT = "batch_output";
+const BATCH_OUTPUT = "batch_output";
 
 /** What the object of a batch's file is to do. */
 export type BatchStep = { readonly id: string; readonly fileId: string } & (

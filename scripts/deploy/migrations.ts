@@ -14,7 +14,7 @@ const LEDGER =
   "CREATE TABLE IF NOT EXISTS d1_migrations (id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT UNIQUE, applied_at TIMESTAMP DEFAULT CURRENT_TIMESTAMP NOT NULL)";
 
 /** A migration with its row in the ledger: one statement after another, each with its own semicolon. */
-export const importText = ({ name, queries }: Migration): string => {
+const importText = ({ name, queries }: Migration): string => {
   const ledgerRow = `INSERT INTO d1_migrations (name) VALUES ('${name.replaceAll("'", "''")}')`;
   return [...queries, ledgerRow].map((query) => `${withoutComments(query).replace(/;$/, "")};\n`).join("");
 };

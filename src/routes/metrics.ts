@@ -15,7 +15,7 @@ import { tellTenantMetrics } from "../tenant/tenant-administration.ts";
 import type { TenantName } from "../tenant/tenant-object.ts";
 
 /** Each series of a tenant that has a name is one of a monitor's for ever. */
-export const MAX_NAMED_TENANTS = 100;
+const MAX_NAMED_TENANTS = 100;
 /** Each is a request to its object, and wakes it. */
 const MAX_READ_TENANTS = 500;
 const READ_AT_A_TIME = 20;

@@ -33,7 +33,7 @@ const claimTable = (claims: Admission["claims"]): string => {
   return `<h2>What the identity provider said of you</h2><table>${rows.join("")}</table>`;
 };
 
-export const ruleText = ({ claim, has, equals, matches, role }: RoleRule): string => {
+const ruleText = ({ claim, has, equals, matches, role }: RoleRule): string => {
   const asked =
     has !== undefined ? `has ${has}` : equals !== undefined ? `equals ${String(equals)}` : `matches ${matches}`;
   return `${claim} ${asked}: ${role}`;

@@ -3,7 +3,7 @@
 
 import { Random } from "./platform/random.ts";
 
-export const STEP_WEIGHTS = {
+const STEP_WEIGHTS = {
   create: 8,
   "create a batch": 3,
   dispatch: 8,

@@ -6,7 +6,7 @@ import { execFileSync } from "node:child_process";
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 
-export const FIXTURES = path.join(import.meta.dirname, "fixtures");
+const FIXTURES = path.join(import.meta.dirname, "fixtures");
 /** Written at every start, and full of the recording machine's paths. */
 const LEFT_OUT = ["serving.capnp", "migration.capnp", "migration-worker.js"];
 

@@ -6,7 +6,7 @@ import type { AddressInfo } from "node:net";
 import { type Client, clientOf } from "./client.ts";
 import type { Expectations } from "./fixture.ts";
 
-export const DISTANT = "2099-01-01T00:00:00.000Z";
+const DISTANT = "2099-01-01T00:00:00.000Z";
 
 const CONFIG = {
   jobs: { timeout_seconds: null, reap_stale_after_seconds: null, max_attempts: 7 },

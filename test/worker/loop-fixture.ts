@@ -42,7 +42,7 @@ export class FakeSession implements Session {
 }
 
 /** Streams that record what is written. */
-export class FakeStreams implements Streams {
+class FakeStreams implements Streams {
   readonly said: string[] = [];
   readonly dropped: string[] = [];
   readonly whenGone = new Map<string, WhenGone>();

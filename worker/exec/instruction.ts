@@ -29,7 +29,7 @@ const VALUES = {
   error: errorFields,
 } as const;
 
-export const INSTRUCTION_KEYS = Object.keys(VALUES) as (keyof typeof VALUES)[];
+const INSTRUCTION_KEYS = Object.keys(VALUES) as (keyof typeof VALUES)[];
 
 export type Instruction =
   | { key: "text"; text: string }

@@ -14,7 +14,7 @@ import { type Ended, ProcessGroup } from "./process-group.ts";
 import { StderrLog } from "./stderr-log.ts";
 
 /** A process that ends sooner cannot work at all, so no job is given to it before. */
-export const SETTLED_AFTER_MS = 1_000;
+const SETTLED_AFTER_MS = 1_000;
 /** After its grace, a process that did not stop its job has this long to end. */
 const LAST_GRACE_MS = 1_000;
 

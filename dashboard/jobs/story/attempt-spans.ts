@@ -3,7 +3,7 @@
 import type { AttemptResource } from "../../../contract/jobs/insight.ts";
 import type { JobEventResource, JobResource } from "../../../contract/jobs/job.ts";
 
-export const PHASES = ["held", "backoff", "queue", "assigned", "first_token", "stream", "running"] as const;
+const PHASES = ["held", "backoff", "queue", "assigned", "first_token", "stream", "running"] as const;
 export type Phase = (typeof PHASES)[number];
 
 export interface Span {

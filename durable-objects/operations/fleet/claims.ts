@@ -73,7 +73,7 @@ const noteClaimant = (turn: Turn, { worker, isConnected, isLockedOut }: Member):
 /** How many reasons one answer gives for an idle worker: the most frequent ones. */
 export const MAX_SKIPPED_REASONS = 100;
 /** Of more groups, those that have waited longest are examined: an idle claim costs the same however many wait. */
-export const MAX_EXAMINED_GROUPS = 1_000;
+const MAX_EXAMINED_GROUPS = 1_000;
 /** Of groups with many tags fewer are examined: an idle claim costs the same whatever they ask for. */
 export const MAX_EXAMINED_TAGS = 3_000;
 

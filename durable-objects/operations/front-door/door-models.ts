@@ -52,7 +52,7 @@ const offersOf = (turn: Turn): ModelOffer[] => {
 
 const NAMED_MODELS = 5;
 /** An answer of the object may have 32 MiB. */
-export const MAX_LISTED_MODELS = 10_000;
+const MAX_LISTED_MODELS = 10_000;
 
 const MAX_CHOICES = 20;
 

@@ -8,7 +8,7 @@ import type { Refusal } from "../../../domain/words/refusal.ts";
 import { ok, type Result } from "../../../domain/words/result.ts";
 import type { Turn } from "../../turn/turn.ts";
 
-export const MAX_LATENCY_ROWS = 1_000;
+const MAX_LATENCY_ROWS = 1_000;
 
 const sumInto = <Key>(sums: Map<Key, Measured>, key: Key, measured: Measured): void => {
   const sum = sums.get(key) ?? noMeasures();

@@ -37,7 +37,7 @@ const readSlot = (text: string): Slot =>
     }),
   );
 
-export const writeSlots = (slots: Slots): string =>
+const writeSlots = (slots: Slots): string =>
   `{${DIMENSIONS.map((by) => `"${by}":${writeSlot(slots[by])}`).join(",")}}`;
 
 /** A row of an earlier release lacks dimensions without values. */

@@ -117,7 +117,7 @@ const pathOf = (document: Body, path: string): Body => {
 };
 
 /** What the document does not allow in an answer; unknown routes and wrong methods must be problems. */
-export const undocumented = async (method: string, path: string, answer: Answer): Promise<string[]> => {
+const undocumented = async (method: string, path: string, answer: Answer): Promise<string[]> => {
   const root = await readDocument();
   const operation = pathOf(root, path)?.[method.toLowerCase() === "head" ? "get" : method.toLowerCase()];
   const media = (answer.headers.get("content-type") ?? "").split(";")[0] ?? "";

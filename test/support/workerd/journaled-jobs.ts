@@ -12,7 +12,7 @@ import { asked } from "../new-job.ts";
 
 const NOTHING = { events: [], attempts: [], audit: [], runs: [] };
 /** The jobs of these tests, made at 1,000, may not stay any more. */
-export const STAY_MS = 60_000;
+const STAY_MS = 60_000;
 export const TOO_LATE = 1_000 + STAY_MS;
 export const LONG = "x".repeat(JOURNAL_ROOM.textChars + 1);
 

@@ -51,7 +51,7 @@ export interface Outcome {
   readonly next: JobState;
 }
 
-export const ACCEPT_WITHIN_MS = 30_000;
+const ACCEPT_WITHIN_MS = 30_000;
 export const STALE_AFTER_MS = 120_000;
 export const TIMEOUT_MS = 900_000;
 /** An object that lost its memory may notice a worker's silence this much later. */
