@@ -153,7 +153,7 @@ function readFlags() {
 }
 
 async function runCatalog(): Promise<void> {
-  const child = spawn(process.execPath, [path.join(import.meta.dirname, "catalog.ts")], { stdio: "inherit" });
+  const child = spawn(process.execPath, [path.join(import.meta.dirname, "catalog/catalog.ts")], { stdio: "inherit" });
   await once(child, "exit");
 }
 

@@ -5,10 +5,10 @@ import path from "node:path";
 import { Connection } from "../connection.ts";
 import { endJobs } from "../dashboard/filled-tenant.ts";
 import { figure } from "../figures.ts";
+import { promptsOf } from "../history/real-text.ts";
 import { untilQuiet } from "../measure/quiet.ts";
 import { type Stored, storedBelow } from "../measure/stored-bytes.ts";
 import type { Bench, Scale } from "../plan.ts";
-import { promptsOf } from "../real-text.ts";
 import { createTenant, startSignalbox, type Tenant } from "../signalbox.ts";
 
 const JOBS: Readonly<Record<Scale, number>> = { quick: 30_000, usual: 300_000, full: 2_000_000 };

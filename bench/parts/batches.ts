@@ -2,8 +2,8 @@
 // the memory of each process, and what a full batch costs somebody who waits. Each batch is checked: every line once.
 
 import { setTimeout as pause } from "node:timers/promises";
-import { anthropicClient, BATCH_MODEL, type BatchClient, openAiClient } from "../batch-clients.ts";
-import { startBatchWorkers } from "../batch-worker.ts";
+import { anthropicClient, BATCH_MODEL, type BatchClient, openAiClient } from "../batches/batch-clients.ts";
+import { startBatchWorkers } from "../batches/batch-worker.ts";
 import { Connection } from "../connection.ts";
 import { figure } from "../figures.ts";
 import { median } from "../load.ts";

@@ -8,8 +8,8 @@ import { interleaved, median } from "../load.ts";
 import { type Running, runProcess } from "../measure/processes.ts";
 import type { Bench } from "../plan.ts";
 import { createTenant, openSignalbox, type Tenant } from "../signalbox.ts";
-import { MODEL, type StreamingRuntime, startStreamingRuntime } from "../streaming-runtime.ts";
-import { chunkCost, openStream } from "../streams.ts";
+import { MODEL, type StreamingRuntime, startStreamingRuntime } from "../streams/streaming-runtime.ts";
+import { chunkCost, openStream } from "../streams/streams.ts";
 
 const WORKER = path.resolve(import.meta.dirname, "../../worker/main.ts");
 const TOKENS_A_SECOND = 30;

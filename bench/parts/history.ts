@@ -1,7 +1,7 @@
 // How far history is behind when a burst of jobs has been created in batches and done: until then a reader waits.
 
 import { figure } from "../figures.ts";
-import { connectFinishers, createJobs } from "../finished-jobs.ts";
+import { connectFinishers, createJobs } from "../history/finished-jobs.ts";
 import { median } from "../load.ts";
 import type { Bench } from "../plan.ts";
 import { createTenant, drainHistory, SOCKET_TAG } from "../signalbox.ts";

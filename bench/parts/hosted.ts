@@ -8,8 +8,8 @@ import { figure } from "../figures.ts";
 import { median } from "../load.ts";
 import type { Bench } from "../plan.ts";
 import { createTenant, startSignalbox, type Tenant } from "../signalbox.ts";
-import { MODEL, type Said, type StreamingRuntime, startStreamingRuntime } from "../streaming-runtime.ts";
-import { chunkCost, type OpenStream, openStream } from "../streams.ts";
+import { MODEL, type Said, type StreamingRuntime, startStreamingRuntime } from "../streams/streaming-runtime.ts";
+import { chunkCost, type OpenStream, openStream } from "../streams/streams.ts";
 
 const STREAMS = 200;
 const TOKENS_A_SECOND = 30;

@@ -8,7 +8,7 @@ import { paced } from "../pacing.ts";
 import type { Bench } from "../plan.ts";
 import { createTenant, openSignalbox, type Tenant } from "../signalbox.ts";
 import { SocketWorkers } from "../socket-workers.ts";
-import { type Ended, type Seen, sharedNow, Viewers } from "../viewers.ts";
+import { type Ended, type Seen, sharedNow, Viewers } from "../viewers/viewers.ts";
 import type { Workplace } from "../workplace.ts";
 import { BATCH, DISPATCH } from "./jobs.ts";
 

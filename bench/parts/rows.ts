@@ -3,7 +3,7 @@
 
 import { Connection } from "../connection.ts";
 import { figure } from "../figures.ts";
-import { connectFinishers, createJobs } from "../finished-jobs.ts";
+import { connectFinishers, createJobs } from "../history/finished-jobs.ts";
 import type { Bench } from "../plan.ts";
 import { createTenant, drainHistory, openSignalbox, SOCKET_TAG, type Tenant } from "../signalbox.ts";
 

@@ -3,13 +3,13 @@
 
 import path from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
-import { ageHistory, historyOfServer } from "../aged-history.ts";
 import { figure } from "../figures.ts";
-import { connectFinishers, createJobs } from "../finished-jobs.ts";
+import { ageHistory, historyOfServer } from "../history/aged-history.ts";
+import { connectFinishers, createJobs } from "../history/finished-jobs.ts";
+import { promptsOf } from "../history/real-text.ts";
 import { untilQuiet } from "../measure/quiet.ts";
 import { bytesBelow, type Stored, storedBelow } from "../measure/stored-bytes.ts";
 import type { Bench, Scale } from "../plan.ts";
-import { promptsOf } from "../real-text.ts";
 import { callEach, createTenant, drainHistory, SOCKET_TAG, startSignalbox, type Tenant } from "../signalbox.ts";
 import { PROMPT } from "../workplace.ts";
 

@@ -2,10 +2,10 @@
 // same fleet with the same open jobs should wake as fast after many more jobs have finished.
 
 import path from "node:path";
-import { untilNoAlarm } from "../alarms.ts";
 import { Connection } from "../connection.ts";
 import { figure } from "../figures.ts";
-import { finishJobs } from "../finished-jobs.ts";
+import { untilNoAlarm } from "../history/alarms.ts";
+import { finishJobs } from "../history/finished-jobs.ts";
 import { median } from "../load.ts";
 import type { Served } from "../measure/processes.ts";
 import type { Bench, Scale } from "../plan.ts";

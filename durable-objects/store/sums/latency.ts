@@ -37,8 +37,7 @@ const readSlot = (text: string): Slot =>
     }),
   );
 
-const writeSlots = (slots: Slots): string =>
-  `{${DIMENSIONS.map((by) => `"${by}":${writeSlot(slots[by])}`).join(",")}}`;
+const writeSlots = (slots: Slots): string => `{${DIMENSIONS.map((by) => `"${by}":${writeSlot(slots[by])}`).join(",")}}`;
 
 /** A row of an earlier release lacks dimensions without values. */
 const ofDimension = (by: Dimension): string => `COALESCE(body -> '$.${by}', '[]') AS ${by}`;

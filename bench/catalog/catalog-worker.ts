@@ -1,10 +1,10 @@
 // The edge's part of the catalog benchmark: the real passes on the real D1, against a provider on the loopback
 // interface.
 
-import type { ProviderDefinition } from "../domain/catalog/catalog.ts";
-import { syncDueSubscriptions } from "../src/catalog/due.ts";
-import { vaultConnector } from "../src/catalog/vault/connector.ts";
-import { environmentSecrets } from "../src/catalog/vault/environment.ts";
+import type { ProviderDefinition } from "../../domain/catalog/catalog.ts";
+import { syncDueSubscriptions } from "../../src/catalog/due.ts";
+import { vaultConnector } from "../../src/catalog/vault/connector.ts";
+import { environmentSecrets } from "../../src/catalog/vault/environment.ts";
 
 interface Env {
   DB: D1Database;

@@ -4,7 +4,7 @@ import { createInterface } from "node:readline";
 import { Readable } from "node:stream";
 import Anthropic from "@anthropic-ai/sdk";
 import OpenAI, { toFile } from "openai";
-import type { Tenant } from "./signalbox.ts";
+import type { Tenant } from "../signalbox.ts";
 
 export const BATCH_MODEL = "bench-model";
 const LINE_CHARS = 900;

@@ -1,8 +1,8 @@
 // Makes history: runs many jobs to the end, in batches, on workers with WebSockets.
 
-import { callEach, drainHistory, socketWire, type Tenant } from "./signalbox.ts";
-import { SocketWorkers } from "./socket-workers.ts";
-import { BATCH_JOBS } from "./workplace.ts";
+import { callEach, drainHistory, socketWire, type Tenant } from "../signalbox.ts";
+import { SocketWorkers } from "../socket-workers.ts";
+import { BATCH_JOBS } from "../workplace.ts";
 
 const WORKERS = 8;
 /** How many jobs the workers may hold together. */

@@ -1,7 +1,7 @@
 // How long a pass over the catalog takes, and whether memory stays flat: 5,000 subscriptions of 300 models each, on a
 // D1 on disk, against a provider on the loopback interface. Three rounds: every list is new; every list is the same;
 // one model in a hundred has changed. The runtime's memory rises to a plateau whatever runs in it (a loop of plain D1
-// reads does the same), so look for growth after that. Run: node bench/catalog.ts [subscriptions] [models]
+// reads does the same), so look for growth after that. Run: node bench/catalog/catalog.ts [subscriptions] [models]
 
 import { execFileSync } from "node:child_process";
 import { mkdtemp, rm } from "node:fs/promises";
@@ -12,7 +12,7 @@ import path from "node:path";
 import { getTableConfig, type SQLiteTable } from "drizzle-orm/sqlite-core";
 import { build } from "esbuild";
 import { convertV4MiniflareOptions, Miniflare } from "miniflare";
-import { catalogHistory, catalogModels, catalogSubscriptions } from "../migrations/catalog.ts";
+import { catalogHistory, catalogModels, catalogSubscriptions } from "../../migrations/catalog.ts";
 
 const PASS_SIZE = 80;
 const subscriptionCount = Number(process.argv[2] ?? 5_000);

@@ -3,7 +3,7 @@
 import { once } from "node:events";
 import path from "node:path";
 import { Worker } from "node:worker_threads";
-import type { Tenant } from "./signalbox.ts";
+import type { Tenant } from "../signalbox.ts";
 
 /** The same on every thread, in ms. */
 export const sharedNow = (): number => performance.timeOrigin + performance.now();

@@ -5,9 +5,9 @@ import { once } from "node:events";
 import { setTimeout as pause } from "node:timers/promises";
 import { parentPort, workerData } from "node:worker_threads";
 import WebSocket from "ws";
-import type { NumberedLiveMessage } from "../contract/live.ts";
-import { isFinal, type JobStatus } from "../domain/words/job-status.ts";
-import { percentile } from "./load.ts";
+import type { NumberedLiveMessage } from "../../contract/live.ts";
+import { isFinal, type JobStatus } from "../../domain/words/job-status.ts";
+import { percentile } from "../load.ts";
 import { type Ended, type Seen, sharedNow, type Watching } from "./viewers.ts";
 
 const CATCH_UP_MS = 10_000;

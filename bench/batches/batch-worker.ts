@@ -4,9 +4,9 @@
 import { once } from "node:events";
 import { setTimeout as pause } from "node:timers/promises";
 import WebSocket from "ws";
-import type { CoordinatorMessage } from "../contract/socket.ts";
+import type { CoordinatorMessage } from "../../contract/socket.ts";
+import type { Tenant } from "../signalbox.ts";
 import { BATCH_MODEL } from "./batch-clients.ts";
-import type { Tenant } from "./signalbox.ts";
 
 const ANSWER = "an answer ".repeat(70);
 const BEAT_EVERY_MS = 10_000;
