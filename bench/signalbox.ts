@@ -98,6 +98,7 @@ export const instanceOf = (index: number): string => `worker-${index}`;
 
 /** Jobs for socket workers ask for this tag, so that other registered workers stay idle. */
 export const SOCKET_TAG = "socket";
+const GREETING = "hello";
 const socketJob = { prompt: PROMPT, tags: [SOCKET_TAG] };
 
 export const socketWire = ({ port, authorization }: Tenant): Wire => ({
@@ -105,7 +106,7 @@ export const socketWire = ({ port, authorization }: Tenant): Wire => ({
   authorization,
   hello: (instance) => ({
     type: "presence",
-    id: "hello",
+    id: GREETING,
     instance,
     provider: "bench",
     tags: SOCKET_TAG,
@@ -124,7 +125,7 @@ export const socketWire = ({ port, authorization }: Tenant): Wire => ({
   isStored: (message: CoordinatorMessage) => {
     if (message.type !== "ack") return false;
     if (!message.ok) throw new Error(`a completion was refused: ${JSON.stringify(message.problem)}`);
-    return true;
+    return message.id !== GREETING;
   },
 });
 

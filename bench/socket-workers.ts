@@ -44,8 +44,7 @@ export class SocketWorkers {
     let hear = (frame: string): void => {
       if (!frame.includes('"ack"')) return;
       hear = (next) => this.#hear(wire, socket, next);
-      // The frame that acknowledges the greeting may contain jobs; the greeting itself is not a completion.
-      this.stored -= 1;
+      // The frame that acknowledges the greeting may contain jobs.
       this.#hear(wire, socket, frame);
       greeted();
     };

@@ -4,16 +4,16 @@
 // reads does the same), so look for growth after that. Run: node bench/catalog/catalog.ts [subscriptions] [models]
 
 import { execFileSync } from "node:child_process";
+import { readdirSync, readFileSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import { getTableConfig, type SQLiteTable } from "drizzle-orm/sqlite-core";
 import { build } from "esbuild";
 import { convertV4MiniflareOptions, Miniflare } from "miniflare";
-import { catalogHistory, catalogModels, catalogSubscriptions } from "../../migrations/catalog.ts";
 
+const MIGRATIONS = path.join(import.meta.dirname, "../../migrations");
 const PASS_SIZE = 80;
 const subscriptionCount = Number(process.argv[2] ?? 5_000);
 const modelCount = Number(process.argv[3] ?? 300);
@@ -29,21 +29,12 @@ const listOf = (subscription: string, revision: number): string => {
   return JSON.stringify({ object: "list", data });
 };
 
-/** The tables from the drizzle schema, without migrations: the benchmark needs columns, keys and indexes. */
-const schemaOf = (table: SQLiteTable): string[] => {
-  const { name, columns, primaryKeys, indexes } = getTableConfig(table);
-  const lines = columns.map((column) => {
-    const initial = column.hasDefault ? ` DEFAULT ${JSON.stringify(column.default).replaceAll('"', "'")}` : "";
-    return `${column.name} ${column.getSQLType()}${column.notNull ? " NOT NULL" : ""}${initial}`;
-  });
-  const key = primaryKeys[0]?.columns.map((column) => column.name).join(", ");
-  const create = `CREATE TABLE ${name} (${lines.join(", ")}, PRIMARY KEY (${key}))`;
-  const created = indexes.map(({ config }) => {
-    const columnNames = config.columns.map((column) => ("name" in column ? column.name : "")).join(", ");
-    return `CREATE ${config.unique ? "UNIQUE " : ""}INDEX ${config.name} ON ${name} (${columnNames})`;
-  });
-  return [create, ...created];
-};
+/** The statements of all migrations, in order. */
+const migrations = (): string[] =>
+  readdirSync(MIGRATIONS)
+    .filter((name) => name.endsWith(".sql"))
+    .sort()
+    .flatMap((name) => readFileSync(path.join(MIGRATIONS, name), "utf8").split("--> statement-breakpoint"));
 
 /** Resident memory of the runtime started by this process, in MiB; null if `ps` does not say. */
 const runtimeMemoryMib = (): number | null => {
@@ -76,7 +67,7 @@ const main = async (): Promise<void> => {
     return (await response.json()) as { synced: number; failed: number; left: number };
   };
   try {
-    await call("schema", [catalogSubscriptions, catalogModels, catalogHistory].flatMap(schemaOf));
+    await call("schema", migrations());
     await call(`seed?count=${subscriptionCount}`);
     console.log(`${subscriptionCount} subscriptions of ${modelCount} models, ${PASS_SIZE} a pass`);
     await measure("every list is new", call);

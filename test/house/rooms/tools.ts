@@ -72,8 +72,8 @@ export const TOOLS_ROOMS: readonly Room[] = [
   // It measures the catalog's sync alone.
   {
     places: ["bench/catalog"],
-    may: ["domain/*", "migrations", "src/catalog/vault", "src/catalog"],
-    packages: ["drizzle-orm", "esbuild", "miniflare", "node:"],
+    may: ["domain/*", "src/catalog/vault", "src/catalog"],
+    packages: ["esbuild", "miniflare", "node:"],
   },
   { places: ["bench/streams"], may: ["bench"], packages: ["node:"] },
   { places: ["bench/viewers"], may: ["domain/*", "contract/*", "bench"], packages: ["node:", "ws"] },
