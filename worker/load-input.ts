@@ -1,6 +1,7 @@
 // Fetches, from the coordinator only, the input of a job that was too large for its message.
 
 import type { LeasedJob } from "../contract/fleet/worker.ts";
+import { parseExact } from "../contract/text/exact-json.ts";
 import { reasonOf } from "./calls/error-causes.ts";
 import type { JobFailure } from "./calls/runtime.ts";
 
@@ -20,7 +21,7 @@ export const inputLoader = ({ apiUrl, apiKey }: { apiUrl: string; apiKey: string
       if (!response.ok) return unavailable(`HTTP ${response.status}`);
       const text = await response.text();
       if (Buffer.byteLength(text) > MAX_INPUT_BYTES) return unavailable("it is too large");
-      return { ok: true, input: JSON.parse(text) };
+      return { ok: true, input: parseExact(text) };
     } catch (error) {
       signal.throwIfAborted();
       return unavailable(reasonOf(error));

@@ -1,6 +1,8 @@
-// A front-door body. Up to 1 MiB it is parsed and passes through the tenant; a larger one stays the bytes that arrived,
-// of which the edge reads an outline, and only the members that it changes are written again.
+// A front-door body. Up to 1 MiB it is parsed and passes through the tenant; a larger one, and one with numbers that a
+// parser would change, stays the bytes that arrived, of which the edge reads an outline, and only the members that it
+// changes are written again.
 
+import { losesDigits } from "../../contract/text/exact-json.ts";
 import { MAX_BODY_BYTES } from "../../contract/words/field.ts";
 import type { Json } from "../../domain/words/json.ts";
 import { invalid } from "../../domain/words/refusal.ts";
@@ -52,9 +54,15 @@ export const readDoorBody = async (c: AppContext, mayBeLarge: () => Promise<void
   await readChunks(c, { limitBytes: MAX_DOOR_BODY_BYTES, deadlineMs: BODY_DEADLINE_MS, mayBeLarge }, take);
   if (size === 0) throw new Refused(invalid("", "a JSON body is required"));
   const found = outline as JsonOutline | null;
-  if (found === null) return { body: objectOf(parseJson(decoded(joined(chunks)))), large: null };
-  return readOutline(found, chunks);
+  if (found !== null) return readOutline(found, chunks);
+  const text = decoded(joined(chunks));
+  const body = objectOf(parseJson(text));
+  return mustStayBytes(text, body) ? outlined(chunks) : { body, large: null };
 };
+
+/** A small body with numbers that a parser changes; but what only the coordinator reads can be left out of an object alone. */
+const mustStayBytes = (text: string, { models, edge }: Body): boolean =>
+  models === undefined && edge === undefined && losesDigits(text);
 
 const readOutline = (outline: JsonOutline, chunks: readonly Uint8Array[]): DoorBody => {
   const large = { chunks, members: outline.members };

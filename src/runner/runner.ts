@@ -5,6 +5,7 @@
 
 import type { LeasedJob } from "../../contract/fleet/worker.ts";
 import type { JobReport } from "../../contract/socket.ts";
+import { parseExact } from "../../contract/text/exact-json.ts";
 import { apisOf } from "../../domain/catalog/catalog.ts";
 import { MINUTE_MS } from "../../domain/words/duration.ts";
 import { bodyName, type Jurisdiction, objectNamed } from "../../durable-objects/object-name.ts";
@@ -168,7 +169,7 @@ export class Runner extends Relay<Env> implements RunnerCalls {
   async #loadInput(jobId: string): Promise<LoadedInput> {
     const store = objectNamed(this.env.RELAY, bodyName(this.#tenantName, jobId), this.jurisdiction);
     const text = await store.readBody(jobId);
-    if (text !== null) return { ok: true, input: JSON.parse(text) as unknown };
+    if (text !== null) return { ok: true, input: parseExact(text) };
     return { ok: false, error: { code: "input_unavailable", message: "the job's body is gone", retryable: false } };
   }
 

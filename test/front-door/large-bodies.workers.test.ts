@@ -123,6 +123,30 @@ describe("a body over 1 MiB", () => {
     await stateless;
   });
 
+  it("may be small, if it has numbers with more digits than a parser keeps: they reach its worker", async () => {
+    const world = await newWorld();
+    const worker = await fakeWorker(world);
+    const sent = (seed: string) =>
+      `{"seed": ${seed}, "messages": [{"role": "user", "content": "id: 12345678901234567"}], "model":"m1"}`;
+    for (const [seed, isKept] of [
+      ["12345678901234567891", true],
+      ["-9007199254740993", true],
+      ["9007199254740992", false],
+      ["0.12345678901234567", false],
+    ] as const) {
+      const headers = { authorization: `Bearer ${world.key}`, "content-type": "application/json" };
+      const answering = edgeFetch(`${ORIGIN}${CHAT}`, { method: "POST", headers, body: sent(seed) });
+      const job = await worker.nextJob();
+      if (isKept) {
+        const url = `${ORIGIN}${job.input_url}`;
+        expect(await (await edgeFetch(url, { headers })).text()).toBe(sent(seed));
+      } else expect(job.input).toEqual(JSON.parse(sent(seed)));
+      expect(job.prompt).toBe("id: 12345678901234567");
+      worker.complete(job, chatAnswer("hello"));
+      expect((await answering).status).toBe(200);
+    }
+  });
+
   it("counts towards what its tenant stores, until its job ends", async () => {
     const world = await newWorld();
     const worker = await fakeWorker(world);

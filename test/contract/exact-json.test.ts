@@ -1,0 +1,14 @@
+// Numbers with more digits than a number holds.
+
+import { expect, it } from "vitest";
+import { losesDigits, parseExact } from "../../contract/text/exact-json.ts";
+
+it.each([
+  ['{"seed":12345678901234567891,"a":[-9007199254740993]}', true],
+  ['{"text":"12345678901234567891"}', false],
+  ['{"id":9007199254740992,"n":9007199254740991,"x":0.1234567890123456}', false],
+  ['{"n":1}', false],
+])("%s would be changed: %s, and is written again as it came", (text, isLost) => {
+  expect(losesDigits(text)).toBe(isLost);
+  expect(JSON.stringify(parseExact(text))).toBe(text);
+});
