@@ -45,6 +45,13 @@ export const httpJobs = async (places: readonly HttpWorkplace[], clients: number
   return { jobsPerSecond, jobs, behindMs: await behindMs(places) };
 };
 
+const WARMING_CLIENTS = 32;
+
+/** Three HTTP calls per job for so long, for a server that is then measured. */
+export const warm = async (open: () => Promise<HttpWorkplace>, ms: number): Promise<void> => {
+  if (ms > 0) await httpJobs([await open()], WARMING_CLIENTS, { warmUpMs: 0, measureMs: ms, rounds: 1 });
+};
+
 /** Created over HTTP, one or many per call, for workers on WebSockets; counted when their completion is stored. */
 export const socketJobs = async (
   places: readonly Workplace[],

@@ -1,7 +1,7 @@
 // `npm run bench`: how fast Signalbox is, relative to a minimal object in the same run on the same machine. Prints a
 // table and one JSON line. Times are never asserted: machines differ, ratios differ less. Usage: npm run bench [--
-// --quick | --full] [--only <part,…>] [--catalog] [--only soak --soak-minutes <minutes>] [--only hostile --heap <MiB>
-// --attack <words of its name>] [--only dashboard --kept <folder>]
+// --quick | --full] [--warm <seconds>] [--only <part,…>] [--catalog] [--only soak --soak-minutes <minutes>] [--only
+// hostile --heap <MiB> --attack <words of its name>] [--only dashboard --kept <folder>]
 
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -20,6 +20,8 @@ import { soak } from "./extra-parts/soak.ts";
 import { tab } from "./extra-parts/tab.ts";
 import { figure, jsonLine, table } from "./figures.ts";
 import { startFloor } from "./floor/start.ts";
+import { openFloor } from "./floor/workplace.ts";
+import { warm } from "./jobs.ts";
 import type { Pace } from "./load.ts";
 import { batches } from "./parts/batches.ts";
 import { choosing } from "./parts/choosing.ts";
@@ -44,7 +46,7 @@ import { storage } from "./parts/storage.ts";
 import { turns } from "./parts/turns.ts";
 import { wake } from "./parts/wake.ts";
 import type { Bench, Measurement, Scale, Sizes } from "./plan.ts";
-import { startSignalbox } from "./signalbox.ts";
+import { openSignalbox, startSignalbox } from "./signalbox.ts";
 
 const PARTS: Readonly<Record<string, Measurement>> = {
   insert,
@@ -128,6 +130,7 @@ function readFlags() {
       full: { type: "boolean", default: false },
       catalog: { type: "boolean", default: false },
       only: { type: "string", default: "" },
+      warm: { type: "string", default: "0" },
       heap: { type: "string" },
       attack: { type: "string", default: "" },
       kept: { type: "string" },
@@ -138,12 +141,14 @@ function readFlags() {
   const only = values.only.split(",").filter((name) => name !== "");
   const unknown = only.find((name) => all[name] === undefined);
   if (unknown !== undefined) throw new Error(`no part "${unknown}": choose from ${Object.keys(all).join(", ")}`);
+  if (!(Number(values.warm) >= 0)) throw new Error("--warm takes a number of seconds");
   if (!(Number(values["soak-minutes"]) > 0)) throw new Error("--soak-minutes takes a number of minutes");
   const names = only.length > 0 ? only : Object.keys(PARTS);
   const parts = Object.entries(all).filter(([name]) => names.includes(name));
   return {
     scale: values.quick ? "quick" : values.full ? "full" : "usual",
     parts,
+    warmMs: Number(values.warm) * 1000,
     runsCatalog: values.catalog,
     soakMinutes: Number(values["soak-minutes"]),
     hostileArgs: values.heap === undefined ? [] : ["--heap", values.heap],
@@ -168,7 +173,7 @@ async function attempt(name: string, part: Measurement, bench: Bench): Promise<v
 }
 
 async function main(): Promise<void> {
-  const { scale, parts, runsCatalog, soakMinutes, hostileArgs, attack, keptIn } = readFlags();
+  const { scale, parts, warmMs, runsCatalog, soakMinutes, hostileArgs, attack, keptIn } = readFlags();
   const folder = mkdtempSync(path.join(tmpdir(), "signalbox-bench-"));
   process.on("exit", () => rmSync(folder, { recursive: true, force: true, maxRetries: 10 }));
   for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => process.exit(130));
@@ -177,6 +182,7 @@ async function main(): Promise<void> {
   const bench: Bench = {
     ...SCALES[scale],
     scale,
+    warmMs,
     soakMinutes,
     hostileArgs,
     attack,
@@ -192,6 +198,8 @@ async function main(): Promise<void> {
     },
   };
   try {
+    await warm(() => openFloor(floor.port), warmMs);
+    await warm(() => openSignalbox(signalbox.port), warmMs);
     for (const [name, part] of parts) await attempt(name, part, bench);
   } finally {
     await Promise.all([floor.stop(), signalbox.stop()]);

@@ -15,6 +15,8 @@ export interface Bench {
   floor: Served;
   signalbox: Served;
   pace: Pace;
+  /** Each server first does jobs for so long: while it is new, it compiles its own code as it serves. */
+  warmMs: number;
   clients: readonly number[];
   sizes: Sizes;
   soakMinutes: number;

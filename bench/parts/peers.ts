@@ -7,7 +7,7 @@ import path from "node:path";
 import { promisify } from "node:util";
 import { figure } from "../figures.ts";
 import { openFloor } from "../floor/workplace.ts";
-import { httpJobs, type Rate, socketJobs } from "../jobs.ts";
+import { httpJobs, type Rate, socketJobs, warm } from "../jobs.ts";
 import { interleaved } from "../load.ts";
 import type { LibraryRun } from "../peers/library-loop.ts";
 import { type Peer, type Program, startPeers } from "../peers/start.ts";
@@ -29,6 +29,7 @@ export const peers = async (bench: Bench): Promise<void> => {
       bench.say(figure({ part: "peers", what: `${name}: not measured`, unit: "", note: why }));
     }
     if (running.length === 0) return;
+    for (const { port } of running) await warm(() => openPeer(port), bench.warmMs);
     for (const clients of bench.clients) await compare(bench, running, clients);
     for (const { name, library } of running) if (library !== null) await compareLibraries(bench, name, library);
   } finally {
