@@ -10,6 +10,7 @@ import {
   isCleanText,
   label,
   listQuery,
+  MAX_METADATA_PAIRS,
   modelName,
   page,
   providerName,
@@ -59,6 +60,8 @@ const withMetadata = <Shape extends z.ZodRawShape>(shape: Shape) =>
     .object(shape)
     .catchall(z.any())
     .superRefine((given, ctx) => {
+      if (metadataOf(given).length > MAX_METADATA_PAIRS)
+        ctx.addIssue({ code: "custom", path: ["metadata"], message: `must have at most ${MAX_METADATA_PAIRS} pairs` });
       for (const [name, value] of Object.entries(given)) {
         if (Object.hasOwn(shape, name)) continue;
         if (!name.startsWith(METADATA_PREFIX)) {

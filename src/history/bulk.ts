@@ -3,7 +3,7 @@
 import { type BulkAction, type JobFilter, MAX_BULK_JOBS } from "../../contract/jobs/job-list.ts";
 import type { Brought } from "../../domain/job/archived-job.ts";
 import { CHANGEABLE_STATUSES } from "../../domain/words/job-status.ts";
-import { selectionOf, wayTo } from "./job-filter.ts";
+import { selectionOf, statusWord, type Way, wayTo } from "./job-filter.ts";
 import { toArchived, WHOLE_JOBS, type WholeJobRow } from "./jobs.ts";
 import { readHistory } from "./store.ts";
 
@@ -24,6 +24,12 @@ const ALSO_REQUIRED: Readonly<Record<BulkAction, string>> = {
 const isChangeableBy = (action: BulkAction): string =>
   `(+jobs.status IN (${CHANGEABLE_STATUSES[action].map((status) => `'${status}'`).join(", ")})${ALSO_REQUIRED[action]})`;
 
+/** The full-text index knows the statuses: of all other jobs no row is read. */
+const changeableBy = (tenant: string, action: BulkAction, way: Way): Way =>
+  way.lead === "unpriced"
+    ? way
+    : { ...way, lead: "index", words: [...way.words, statusWord(tenant, CHANGEABLE_STATUSES[action])] };
+
 export const selectForBulk = (
   db: D1Database,
   tenant: string,
@@ -32,23 +38,23 @@ export const selectForBulk = (
 ): Promise<BulkSelection> =>
   readHistory(async () => {
     const way = await wayTo(db, tenant, filter);
-    const { from, where, bindings, place } = selectionOf(tenant, filter, way);
+    const { counted: all } = selectionOf(tenant, filter, way);
+    const { from, where, bindings, place } = selectionOf(tenant, filter, changeableBy(tenant, action, way));
     const order = place ?? "jobs.created_at, jobs.seq";
     const isChangeable = isChangeableBy(action);
-    const [counted, found] = await db.batch([
-      db
-        .prepare(`SELECT COUNT(*) AS matched, SUM(${isChangeable}) AS changeable FROM ${from} WHERE ${where}`)
-        .bind(tenant, ...bindings),
+    const [counted, changeable, found] = await db.batch([
+      db.prepare(`SELECT COUNT(*) AS total FROM ${all.from} WHERE ${all.where}`).bind(tenant, ...all.bindings),
+      db.prepare(`SELECT COUNT(*) AS total FROM ${from} WHERE ${where} AND ${isChangeable}`).bind(tenant, ...bindings),
       db
         .prepare(
           `SELECT jobs.id FROM ${from} WHERE ${where} AND ${isChangeable} ORDER BY ${order} LIMIT ${MAX_BULK_JOBS}`,
         )
         .bind(tenant, ...bindings),
     ]);
-    const counts = counted?.results[0] as { matched: number; changeable: number | null } | undefined;
+    const totalOf = (one: D1Result | undefined): number => ((one?.results ?? []) as { total: number }[])[0]?.total ?? 0;
     return {
-      matched: counts?.matched ?? 0,
-      changeable: counts?.changeable ?? 0,
+      matched: totalOf(counted),
+      changeable: totalOf(changeable),
       ids: ((found?.results ?? []) as { id: string }[]).map((row) => row.id),
     };
   });

@@ -36,8 +36,10 @@ export const costQueries = {
   groupBySlot: spentBySlot("value", "cost_by_hours", `name = ?5 AND ${IS_IN_SPAN}`),
   groupedBySlot: `SELECT hour_at - hour_at % ?4 AS slot_at, SUM(nano_usd) AS nano_usd FROM cost_by_hours
     WHERE name = ?5 AND ${IS_IN_SPAN} GROUP BY slot_at`,
-  byGroup: `SELECT value, ${SUM_COLUMNS} FROM cost_by_hours
-    WHERE name = ?4 AND ${IS_IN_SPAN} GROUP BY value`,
+  /** The most expensive: of metadata, each job may have a value of its own. */
+  byGroup: `SELECT value, ${SUM_COLUMNS}, COUNT(*) OVER () AS groups FROM cost_by_hours
+    WHERE name = ?4 AND ${IS_IN_SPAN} GROUP BY value ORDER BY nano_usd DESC, jobs DESC LIMIT ${MAX_COST_ROWS}`,
+  grouped: `SELECT ${SUM_COLUMNS} FROM cost_by_hours WHERE name = ?4 AND ${IS_IN_SPAN}`,
 } as const;
 
 const spanAsked = ({ period, from, to }: CostQuery, nowAt: number): Span => {
@@ -141,14 +143,12 @@ export const costByGroup = (
     const span = spanAsked(query, nowAt);
     const [{ rows: models, previousNanoUsd }, groups] = await Promise.all([
       readSpan<ModelSums>(db, tenant, span, costQueries.byModel),
-      by === "provider" || by === "model"
-        ? null
-        : readSpan<GroupSums>(db, tenant, span, costQueries.byGroup, by).then(({ rows }) => rows),
+      by === "provider" || by === "model" ? null : readGroups(db, tenant, by, span),
     ]);
     const overall = total(models);
-    const sums = groups ?? groupedBy(models, by === "provider" ? "provider" : "model");
+    const sums = groups?.rows ?? groupedBy(models, by === "provider" ? "provider" : "model");
     const all = isMetadata(by)
-      ? [...sums, { value: null, ...difference(overall, total(sums)) }]
+      ? [...sums, { value: null, ...difference(overall, groups?.sums ?? NOTHING) }]
       : sums.map((row) => (row.value === NONE ? { ...row, value: null } : row));
     const rows = all.filter((row) => row.value !== null || row.jobs > 0 || row.nano_usd > 0).sort(mostFirst);
     const dearest = rows.slice(0, MAX_COST_SERIES).map(({ value }) => value);
@@ -157,11 +157,28 @@ export const costByGroup = (
       by,
       ...overallOf(overall, previousNanoUsd),
       rows: rows.slice(0, MAX_COST_ROWS).map((row) => ({ value: row.value, ...presentSums(row) })),
-      rows_total: rows.length,
+      rows_total: rows.length + (groups?.further ?? 0),
       series: await seriesOf(db, tenant, by, span, dearest),
       adds_up: by !== "tag",
     };
   });
+
+interface Groups {
+  readonly rows: readonly GroupSums[];
+  /** How many there are beside these. */
+  readonly further: number;
+  /** Of all. */
+  readonly sums: Sums;
+}
+
+const readGroups = async (db: D1Database, tenant: string, by: string, span: Span): Promise<Groups> => {
+  const [found, whole] = await db.batch<unknown>(
+    [costQueries.byGroup, costQueries.grouped].map((sql) => db.prepare(sql).bind(tenant, span.fromAt, span.toAt, by)),
+  );
+  const rows = (found?.results ?? []) as (GroupSums & { readonly groups: number })[];
+  const [sums] = (whole?.results ?? []) as Record<keyof Sums, number | null>[];
+  return { rows, further: (rows[0]?.groups ?? 0) - rows.length, sums: sums?.jobs == null ? NOTHING : (sums as Sums) };
+};
 
 interface Spent {
   readonly slot_at: number;

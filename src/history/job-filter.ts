@@ -92,6 +92,12 @@ const UNPRICED_JOBS: Selected = {
   where: `${UNPRICED.where} AND told.lease = ${ofUnpriced("lease")}`,
 };
 
+const STATUS = "s";
+
+/** As a word of a search: the job has one of these statuses. */
+export const statusWord = (tenant: string, statuses: readonly string[]): string =>
+  `(${statuses.map((status) => termOf(STATUS, status)(tenant)).join(" OR ")})`;
+
 type JobFilterName = keyof typeof jobFilter.shape;
 
 /** Every name that a filter may have. */
@@ -105,7 +111,7 @@ const PARTS = {
   schedule: column("schedule", "h"),
   worker: column("worker", "w"),
   key: column("key_id", "k"),
-  status: column("status", "s"),
+  status: column("status", STATUS),
   since: (value) => rowOnly((bind, plus) => `${plus}jobs.created_at >= ${bind(fromIso(value))}`),
   until: (value) => rowOnly((bind, plus) => `${plus}jobs.created_at < ${bind(fromIso(value))}`),
   unpriced_since: (value) => rowOnly((bind) => `${UNPRICED_AT} >= ${bind(fromIso(value))}`),
@@ -223,9 +229,9 @@ export const selectionOf = (
   return { ...selected, counted: isKnown ? ofIndex(tenant, filter, way, nearest, false) : selected };
 };
 
-/** Whether the index alone finds a filter's jobs, in the order of their creation. */
+/** Whether an index alone finds a filter's jobs, in the order of their creation. */
 export const isOfIndex = (filter: JobFilter, { lead, hasIds }: Way): boolean =>
-  lead === "index" && !hasIds && unknownOf(filter).length === 0;
+  lead === "unpriced" || (lead === "index" && !hasIds && unknownOf(filter).length === 0);
 
 /** What the index does not know. */
 const unknownOf = (filter: JobFilter): Condition[] => conditionsOf(filter).filter(({ term }) => term === null);
@@ -286,13 +292,23 @@ const ofRows = (tenant: string, filter: JobFilter, way: Way): Selected => {
   const bind: Bind = (value) => `?${bindings.push(value) + 1}`;
   const isUnpriced = way.lead === "unpriced";
   const lead = isUnpriced ? UNPRICED_JOBS : { from: "jobs", where: "jobs.tenant = ?1", seq: "jobs.seq", place: null };
-  const asked = conditionsOf(filter).map(({ sql }) => sql(bind, isUnpriced ? "+" : ""));
+  const asked = isUnpriced ? ofTold(filter, bind) : conditionsOf(filter).map(({ sql }) => sql(bind, ""));
   if (filter.q !== undefined) {
     const ids = way.hasIds ? `${idSpan(filter.q, bind).isWithin} OR ` : "";
     const query = bind(queryOf(tenant, filter, way.words));
     asked.push(`(${ids}+jobs.seq IN (SELECT rowid FROM job_terms WHERE job_terms MATCH ${query}))`);
   }
   return { ...lead, where: [lead.where, ...asked].join(" AND "), bindings };
+};
+
+/** What is asked beside what the attempt itself says. */
+const ofTold = (filter: JobFilter, bind: Bind): string[] => {
+  const { unpriced, unpriced_since, unpriced_until, ...others } = filter;
+  return [
+    ...conditionsOf({ ...others, ...(unpriced === "false" ? { unpriced } : {}) }).map(({ sql }) => sql(bind, "+")),
+    ...(unpriced_since === undefined ? [] : [`told.at >= ${bind(fromIso(unpriced_since))}`]),
+    ...(unpriced_until === undefined ? [] : [`told.at < ${bind(fromIso(unpriced_until))}`]),
+  ];
 };
 
 /** By the index of a list's own order, and each is looked at; in a span of time, only its row numbers are. */

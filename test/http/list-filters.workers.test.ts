@@ -89,4 +89,12 @@ describe("a list", () => {
     }
     expect(idle).toEqual([]);
   });
+
+  it("asks for no more metadata than a job may have: a database takes a hundred values", async () => {
+    const pairs = (count: number) =>
+      new URLSearchParams(Array.from({ length: count }, (_, index) => [`metadata.n${index}`, "v"]));
+    expect(await totalOf(`/api/jobs?sort=cost_usd&unpriced=true&${pairs(16)}`)).toBe(0);
+    const { status, body } = await world.get(`/api/jobs?${pairs(17)}`);
+    expect([status, body.errors[0]]).toEqual([400, { path: "metadata", message: "must have at most 16 pairs" }]);
+  });
 });

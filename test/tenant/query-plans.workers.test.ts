@@ -86,6 +86,9 @@ describe("history is read through an index of the tenant", () => {
     expect(faultsIn(plans)).toEqual([]);
   });
 
+  const readsOf = (lines: Plan["lines"]): string[] =>
+    lines.map(({ detail }) => detail).filter((detail) => /^(SCAN|SEARCH) (jobs|told) /.test(detail));
+
   /** The steps of a plan that choose a page's jobs. */
   const choosing = ({ lines }: Plan): string[] => {
     const listed = lines.find(({ detail }) => detail === "CO-ROUTINE listed");
@@ -212,8 +215,8 @@ describe("history is read through an index of the tenant", () => {
           await listJobs(noted.database({ first }), TENANT, jobListQuery.parse({ ...filter, sort, unpriced: "true" }));
     const plans = (await noted.plans()).filter((plan) => choosing(plan).length > 0);
     expect(plans).toHaveLength(filters.length * (JOB_SORTS.length + 1));
-    for (const plan of plans)
-      expect(choosing(plan).filter((step) => /^(SCAN|SEARCH) (jobs|told) /.test(step))).toEqual([
+    for (const { lines } of plans)
+      expect(readsOf(lines).slice(0, 2)).toEqual([
         "SEARCH told USING INDEX attempts_unpriced (tenant=?)",
         expect.stringMatching(/^SEARCH jobs USING (?:COVERING )?INDEX jobs_by_id \(tenant=\? AND id=\?\)$/),
       ]);
@@ -239,6 +242,25 @@ describe("history is read through an index of the tenant", () => {
       for (const read of reads)
         expect(read, sql).toMatch(/^(SCAN job_terms VIRTUAL TABLE|SEARCH jobs USING COVERING INDEX jobs_newest)/);
     }
+  });
+
+  it("and for a bulk change of many reads only jobs in a status that it changes", async () => {
+    const noted = new NotedQueries(DB);
+    for (const filter of [{}, { tag: "some" }, { q: "two words" }, { since: VALUES.since }])
+      for (const action of ["retry", "cancel"] as const)
+        await selectForBulk(noted.database({ first: null }), TENANT, action, jobFilter.parse(filter));
+    const plans = (await noted.plans()).filter(({ sql }) => sql.includes("jobs"));
+    const byStatus = plans.filter(({ sql }) => sql.includes("jobs.status IN"));
+    // The two read of any filter of the index, and of a span of time, for either action.
+    expect(byStatus).toHaveLength(8);
+    for (const { lines } of byStatus) {
+      expect(lines[0]?.detail).toMatch(/^(CO-ROUTINE|SCAN job_terms VIRTUAL TABLE)/);
+      expect(readsOf(lines).filter((read) => !read.includes("jobs_newest"))).toEqual([
+        "SEARCH jobs USING INTEGER PRIMARY KEY (rowid=?)",
+      ]);
+    }
+    for (const { lines } of plans.filter((plan) => !byStatus.includes(plan)))
+      for (const read of readsOf(lines)) expect(read).toContain("USING COVERING INDEX");
   });
 
   it("for every filter of a bulk change and of the audit log", async () => {
