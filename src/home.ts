@@ -20,6 +20,8 @@ export interface Home {
   /** Whether all processes that hold tenants answer. */
   readonly isWhole: () => boolean;
   readonly disk: () => Disk;
+  /** Between two long steps of one request others have their turn of the event loop. */
+  readonly othersFirst: () => Promise<void>;
   /** The whole body, if it has arrived already: most do with the head, and need no deadline; null otherwise. */
   readonly arrivedBody: (c: Context) => Uint8Array | null;
   /** SHA-256 in hex, at once: the platform's own asks another thread, which takes six times the CPU of a short text. */

@@ -6,7 +6,7 @@ import { once } from "node:events";
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import type { BlockList } from "node:net";
 import path from "node:path";
-import { scheduler } from "node:timers/promises";
+import { scheduler, setImmediate as turnEnd } from "node:timers/promises";
 import { type Share, shareOf, shareText } from "../../domain/tenant/share.ts";
 import { err, ok } from "../../domain/words/result.ts";
 import { log } from "../../log/log.ts";
@@ -117,6 +117,12 @@ export const startNodeHome = async (plan: HomePlan, address: Address): Promise<S
   };
 };
 
+/** In the second turn: what has come meanwhile is read between the two. */
+const othersFirst = async (): Promise<void> => {
+  await turnEnd();
+  await turnEnd();
+};
+
 /** An object's name begins with its tenant's. */
 const processWith = (objects: readonly Objects[], name: string): ObjectProcess => {
   const [tenant = ""] = name.split("/");
@@ -144,6 +150,7 @@ const homeOf = (
     },
     isWhole: () => objects.every(({ child }) => child.isUp()),
     disk,
+    othersFirst,
     arrivedBody: (c) => arrivedBody(exchangeOf(c).incoming),
     digest: (text) => hash("sha256", text, "hex"),
     addressOf: (c) => clientAddress(exchangeOf(c).incoming, proxies),

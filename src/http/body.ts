@@ -165,6 +165,9 @@ export const refuseOtherMedia = (c: AppContext): void => {
   throw new Refused({ code: "unsupported_media_type", expected });
 };
 
+/** To read so much takes about a millisecond, and to check it takes another. */
+const LONG_CHARS = 16 * 1024;
+
 /** The JSON body; `undefined` if there is none. */
 export const readJson = async (c: AppContext, terms: Partial<BodyTerms> = {}): Promise<unknown> => {
   if (isBodiless(c.req.raw)) return undefined;
@@ -172,7 +175,9 @@ export const readJson = async (c: AppContext, terms: Partial<BodyTerms> = {}): P
   const text = await readText(c, { ...terms, limitBytes: terms.limitBytes ?? MAX_BODY_BYTES });
   if (text === "") return undefined;
   if (!mediaOf(c.req.raw).isJson) throw new Refused({ code: "unsupported_media_type", expected: "application/json" });
-  return parseJson(text);
+  const body = parseJson(text);
+  if (text.length >= LONG_CHARS) await c.env.HOME?.othersFirst();
+  return body;
 };
 
 export const parseJson = (text: string): unknown => {

@@ -101,6 +101,7 @@ const home: Home = {
   },
   isWhole: () => true,
   disk: () => ({ freeBytes: ROOM, totalBytes: ROOM, state: "ok" }),
+  othersFirst: async () => {},
   arrivedBody: () => null,
   digest: (text) => createHash("sha256").update(text).digest("hex"),
   addressOf: () => "127.0.0.1",

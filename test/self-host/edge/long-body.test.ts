@@ -1,0 +1,24 @@
+// A long body takes two steps, and others come between them.
+
+import { Hono } from "hono";
+import { expect, it } from "vitest";
+import type { Env } from "../../../src/env.ts";
+import type { Variables } from "../../../src/http/auth.ts";
+import { readJson } from "../../../src/http/body.ts";
+
+it("lets others go first between reading a long body and checking it, and reads a short one at once", async () => {
+  const steps: string[] = [];
+  const app = new Hono<{ Bindings: Env; Variables: Variables }>();
+  app.post("/", async (c) => {
+    const { text } = (await readJson(c)) as { text: string };
+    steps.push(`checks ${text.length}`);
+    return c.json({});
+  });
+  const HOME = { arrivedBody: () => null, othersFirst: async () => void steps.push("others") };
+  for (const chars of [20_000, 20]) {
+    const body = JSON.stringify({ text: "x".repeat(chars) });
+    const headers = { "content-type": "application/json", "content-length": `${body.length}` };
+    await app.request("/", { method: "POST", headers, body }, { HOME } as unknown as Env);
+  }
+  expect(steps).toEqual(["others", "checks 20000", "checks 20"]);
+});
