@@ -9,8 +9,8 @@ import type { GroupedCall } from "../../durable-objects/calls/grouped-calls.ts";
 
 /** As many turns as one commit takes. */
 const MAX_CALLS_A_GROUP = 256;
-/** Bounds a message, and how long others of this process wait for it; one call has at most a batch's body. */
-const MAX_CHARS_A_GROUP = 1_000_000;
+/** Bounds a message, and for how many ms others of this process wait for its turns; one call may have more alone. */
+const MAX_CHARS_A_GROUP = 256_000;
 /** After this vital calls do not wait for the current group any longer. */
 const PATIENCE_MS = 20;
 
