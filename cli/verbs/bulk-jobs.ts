@@ -88,7 +88,7 @@ const count = ({ output }: Context, parts: readonly FilteredCount[]): number => 
     { title: "status", of: ({ status }) => status },
     { title: "jobs", of: ({ total, total_is_capped: isCapped }) => (isCapped ? `more than ${total}` : total) },
   ]);
-  output.say("Nothing was changed.");
+  output.say(rows.length === 0 ? "No job matches." : "Nothing was changed.");
   return 0;
 };
 

@@ -168,6 +168,13 @@ describe("jobs retry and cancel with --filter", () => {
     const { out, err, code } = await runCommand([...argv, "--dry-run"], service(bodies));
     expect([out, err, code]).toEqual(["failed\t3\n", "Nothing was changed.\n", 0]);
     expect(bodies).toEqual([]);
+    const none = await runCommand([...argv, "--dry-run"], () => ({
+      jobs: [],
+      total: 0,
+      total_is_capped: false,
+      next_cursor: null,
+    }));
+    expect([none.out, none.err, none.code]).toEqual(["", "No job matches.\n", 0]);
     await expect(run(["jobs", "retry", "j1", "--dry-run"], {})).rejects.toThrow(
       "--dry-run counts the jobs of --filter",
     );
