@@ -181,7 +181,7 @@ export interface Answered extends Finding {
   readonly what: string;
 }
 
-/** Whoever asks at night must not wait for the history store, whose calls last ten seconds where it hangs. */
+/** A person who asks at night must not wait for the history store, whose calls last ten seconds where it hangs. */
 const ANSWERS_WITHIN_MS = 4_000;
 
 const NOBODY: ReadonlySet<string> = new Set(["authentication_failed", "unreachable", "unexpected_answer"]);

@@ -227,7 +227,7 @@ export class Tenant extends DurableObject<TenantEnv> implements StreamOwner, Run
     return this.#parts.claims.claim(request.instance, waitMs, claim);
   }
 
-  /** A job when it is final, or as it is after `waitMs`. Whoever waits is asked again who it is when a key ends. */
+  /** A job when it is final, or as it is after `waitMs`. A caller that waits is checked again when a key ends. */
   async getJobWaiting(credential: Credential, id: string, waitMs: number): Promise<Result<JobResource, Refusal>> {
     const endAt = Date.now() + waitMs;
     for (let asked = credential, leftMs = waitMs; ; asked = counted(credential), leftMs = endAt - Date.now()) {

@@ -84,7 +84,7 @@ const wholeAnswer = (answer: NodeAnswer): WholeAnswer => {
     answer.on("end", () => resolve(read));
     answer.on("error", reject);
   });
-  // Whoever does not read it does not hear that it broke off.
+  // A caller that does not read it does not hear that it broke off.
   text.catch(() => undefined);
   return {
     status,

@@ -37,7 +37,7 @@ export const presentPerson = (person: Person): PersonResource => ({
   blocked: person.isBlocked,
 });
 
-/** The ids of whoever did something. */
+/** The ids of an actor. */
 export const presentIds = (by: Parameters<typeof idsOf>[0]): { key_id: string | null; person_id: string | null } => {
   const { keyId, personId } = idsOf(by);
   return { key_id: keyId, person_id: personId };

@@ -96,7 +96,7 @@ const resume = async (): Promise<void> => {
     }
     session.value = null;
   });
-  // Whoever signed in with the organisation's identity came back to a fresh document.
+  // A person who signed in with the organisation's identity came back to a fresh document.
   const found = session.peek();
   if (found && readHint() !== "in") sayHint("in", found.expires_at);
 };

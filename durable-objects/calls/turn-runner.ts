@@ -122,7 +122,7 @@ export class TurnRunner {
 
   /**
    * One turn: the operation, then the queue; its effects wait for the commit. Only within `run`. Refused for a tenant
-   * that is not served here, whoever calls: the outcome of a delivery and the end of a socket come late, and would
+   * that is not served here, no matter who calls: the outcome of a delivery and the end of a socket come late, and would
    * change rows that are being copied.
    */
   inTurn<T>(caller: Caller, verb: (turn: Turn) => Result<T, Refusal>): Result<T, Refusal> {

@@ -70,7 +70,7 @@ export class RunningDigests {
   }
 
   /**
-   * Reads on in the content of this name, one step at a time, whoever asks. Null: ask again. What it found it answers
+   * Reads on in the content of this name, one step at a time, no matter who asks. Null: ask again. What it found it answers
    * until it is forgotten.
    */
   step(name: string, bytes: number, read: ReadBytes): Promise<StoredBytes | null> {

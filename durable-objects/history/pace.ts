@@ -1,6 +1,6 @@
 // Keeps history near while jobs come faster than it takes them: what memory does not hold of the outbox costs several
 // times as much to send, so new jobs wait a moment for it instead of falling further behind. Oldest first, and bounded:
-// none waits longer than this, and whoever has a job goes on.
+// none waits longer than this, and what concerns a job that is there goes on.
 
 /** The longest that a new job waits for history. */
 export const PATIENCE_MS = 5_000;

@@ -1,4 +1,4 @@
-// Whoever reads beside the client, or writes over HTTP, ends with the key or the session that it came with. The tenant
+// A reader beside the client, and a writer over HTTP, ends with the key or the session that it came with. The tenant
 // does not know of them, so a relay asks it again and again which of these are still valid.
 
 /** Between two questions. */

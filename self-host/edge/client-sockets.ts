@@ -16,7 +16,7 @@ export const MAX_BEHIND_BYTES = 8 * 1024 * 1024;
 
 /** A client's WebSocket. */
 export interface ClientSocket {
-  /** `onText` gets null for a frame that is not text; `onClose` is called once, whoever ended it. */
+  /** `onText` gets null for a frame that is not text; `onClose` is called once, no matter which side ended it. */
   readonly listen: (onText: (text: string | null) => void, onClose: (code: number, reason: string) => void) => void;
   /** Cuts off a client that leaves too much unread. */
   readonly send: (text: Uint8Array) => void;

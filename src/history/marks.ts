@@ -1,5 +1,5 @@
 // What an operator did, and what was reached, in a span of time: marks for a time axis, from the audit log. Without the
-// names of people, because whoever reads jobs may see them.
+// names of people, because all who read jobs may see them.
 
 import { MARK_PLACES, type Mark, type MarkList } from "../../contract/activity.ts";
 import { toIso } from "../../contract/words/field.ts";

@@ -137,7 +137,7 @@ const isOwnOrigin = (c: AppContext, origin: string): boolean => {
   return URL.canParse(origin) && new URL(origin).host === host;
 };
 
-/** Whether the request bears the root key. Anything else about the caller is for whoever authenticates it. */
+/** Whether the request bears the root key. Anything else about the caller is left to its authentication. */
 export const isFromOperator = async (c: AppContext): Promise<boolean> => {
   const bearer = BEARER.exec(c.req.header("authorization") ?? "")?.[1];
   return bearer !== undefined && (await isRootKey(c, bearer));

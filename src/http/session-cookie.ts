@@ -1,4 +1,4 @@
-// The cookie of the dashboard's session, whoever holds the session.
+// The cookie of the dashboard's session, of a key or of a person.
 
 import { deleteCookie, setCookie } from "hono/cookie";
 import { type AppContext, isHttps, SESSION_COOKIES } from "./auth.ts";

@@ -67,7 +67,7 @@ const ask = async (operation: Operation, made: Case): Promise<WireAnswer> => {
   return answer;
 };
 
-/** Whoever asks, the secret in the body decides. */
+/** No matter who asks, the secret in the body decides. */
 const TAKES_A_SECRET: ReadonlySet<string> = new Set(["/session", "/auth/key"]);
 
 const WRONG = {

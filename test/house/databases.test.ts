@@ -1,4 +1,4 @@
-// A tenant's rows are in one of several databases: whoever reads `DB` itself reads the wrong one for some tenants.
+// A tenant's rows are in one of several databases: a query of `DB` itself reads the wrong one for some tenants.
 
 import { readFileSync } from "node:fs";
 import path from "node:path";

@@ -1,4 +1,4 @@
-// A real identity provider (`oidc-provider`) on this machine, in the same run. Whoever signs in there is the account
+// A real identity provider (`oidc-provider`) on this machine, in the same run. A person who signs in there is the account
 // that `next` names: no page is shown, as with a browser that is signed in there already.
 
 import { createServer, type Server } from "node:http";

@@ -36,7 +36,7 @@ test("new jobs wait while history is behind, and go on oldest first, as many as 
   expect(pace.isHeld).toBe(false);
 });
 
-test("whoever has waited for long enough goes on, however far behind history is", async () => {
+test("a caller that has waited for long enough goes on, however far behind history is", async () => {
   const { pace, waits, gone } = started();
   waits("one", 100);
   await vi.advanceTimersByTimeAsync(PATIENCE_MS - 1);

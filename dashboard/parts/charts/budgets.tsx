@@ -69,7 +69,7 @@ const shareOf = ({ spent, limit }: Limit): number => (limit === 0 ? Number.POSIT
 
 const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
 
-/** For the overview: the budget that is nearest to its end, whoever's it is. `spentToday` may be newer than the rest. */
+/** For the overview: the budget that is nearest to its end, the tenant's or a provider's. `spentToday` may be newer than the rest. */
 export const BudgetGlance = ({ budgets, spentToday }: { budgets: BudgetStates; spentToday: number }) => {
   const { budget, provider_budgets } = budgets;
   const limits = [

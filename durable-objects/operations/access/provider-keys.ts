@@ -20,7 +20,7 @@ export const putProviderKey = (
     return err(invalid("provider", `a tenant has keys for at most ${MAX_PROVIDER_KEYS} providers: remove one first`));
   providerKeys.put({ provider, sealed, setAt: turn.nowAt, setBy: turn.caller.name });
   turn.audit("provider_key.set", provider);
-  askAnew(turn, provider);
+  askAgain(turn, provider);
   return ok(null);
 };
 
@@ -38,11 +38,11 @@ export const removeProviderKey = (turn: Turn, { provider }: { provider: string }
   if (turn.store.providerKeys.find(provider) === null) return err(notFound("provider", provider));
   turn.store.providerKeys.remove(provider);
   turn.audit("provider_key.removed", provider);
-  askAnew(turn, provider);
+  askAgain(turn, provider);
   return ok(null);
 };
 
 /** Whether the provider can be called may be otherwise now. */
-const askAnew = (turn: Turn, provider: string): void => {
+const askAgain = (turn: Turn, provider: string): void => {
   if (turn.memory.config.providers.get(provider)?.edge != null) askEdge(turn, provider);
 };

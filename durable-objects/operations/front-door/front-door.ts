@@ -208,7 +208,7 @@ const mayStore = (turn: Turn): boolean => keepsResult(turn.memory.config.frontDo
 const NOTHING_STORED: Refusal = {
   code: "unsupported_parameter",
   parameter: "background",
-  detail: "background is not supported where no answer is stored (config front_door.store: none)",
+  detail: "background needs a stored answer, and the config stores none (front_door.store: none): leave it out",
 };
 
 /** The job with the first model that somebody can take, now or when a place is free; if none, with the first of all. */

@@ -1,5 +1,5 @@
 // Signing in with the organisation's identity: to the identity provider and back. Works under every level of the
-// killswitch, and needs no key. Whoever comes back is named by a signed token; the tenant's rules give the role.
+// killswitch, and needs no key. A person who comes back is named by a signed token; the tenant's rules give the role.
 
 import * as z from "zod";
 import { signInOffer } from "../../../contract/access/sign-in.ts";

@@ -46,6 +46,7 @@ export const notArchived = async <T>(c: AppContext, token: TokenFacts, id: strin
 export const listArchived = (c: AppContext, token: TokenFacts, query: JobListQuery): Promise<JobPage> => {
   const archive = archiveOf(c.env);
   if (archive === null) throw new Refused(invalid("archived", "is not possible: this service has no archive"));
-  if (query.count_only !== undefined) throw new Refused(invalid("count_only", "is not possible of the archive"));
+  if (query.count_only !== undefined)
+    throw new Refused(invalid("count_only", "does not work with archived jobs: leave it out"));
   return listArchive(historyOf(c.env, token), archive, token.tenant, query);
 };

@@ -1,4 +1,4 @@
-// Fair turns, compared with what they promise: whoever was served least is next, nobody is passed over for ever, nobody
+// Fair turns, compared with what they promise: who was served least is next, nobody is passed over for ever, nobody
 // keeps credit, and a place that is free is taken.
 
 import fc from "fast-check";
@@ -140,7 +140,7 @@ describe("a fair order", () => {
     const lateAt = NOON + LONGEST_UNSERVED_MS + 1;
     expect(serveNext(fair, 1, { poor: 0.01 }, lateAt)).toBe("poor");
     expect(serveNext(fair, 1, { rich: 100 }, lateAt)).toBe("rich");
-    // Whoever comes now starts beside the rich, not behind what the poor was charged.
+    // A flow that comes now starts beside the rich, not behind what the poor was charged.
     fair.join("new", 1, lateAt);
     expect(fair.charge("new", 1, asked(1)).from).toBeLessThan(10);
   });

@@ -1,4 +1,4 @@
-// A job's records leave out what follows from the rest: whoever reads one gets the job that was written.
+// A job's records leave out what follows from the rest: a reader of one gets the job that was written.
 
 import { expect, test } from "vitest";
 import type { Job } from "../../../domain/job/job.ts";

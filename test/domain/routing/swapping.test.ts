@@ -100,7 +100,7 @@ describe("no model starves", () => {
           const rules = policy({ swapRules: rulesFor(asWaits) });
           const fleet = fleetOf([{ instance: "w", machine: withLoaded([loaded], 1) }]);
           const next = here.find(({ model }) => firstRefusal(fleet.at(0), request({ model }), rules, fleet) === null);
-          // Whoever waits, somebody may go: the worker never idles beside work.
+          // While some wait, somebody may go: the worker never idles beside work.
           expect(next === undefined).toBe(here.length === 0);
           if (next === undefined) {
             nowMs = Math.min(...waiting.map(({ atMs }) => atMs));

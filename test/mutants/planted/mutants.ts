@@ -127,7 +127,7 @@ export const MUTANTS: readonly Mutant[] = [
     "",
   ),
   mutant(
-    "the first job of a group takes its own turn, whoever was served least",
+    "the first job of a group takes its own turn, no matter who was served least",
     "durable-objects/placing/routing.ts",
     "order.waiting < 2 ? null",
     "order.waiting < 99 ? null",

@@ -1,4 +1,4 @@
-// Fair turns: whoever is served was served least of those that wait, and nobody is passed over for longer than the bound.
+// Fair turns: the flow that is served was served least of those that wait, and nobody is passed over for longer than the bound.
 
 import { LONGEST_UNSERVED_MS, type Standing } from "../../../domain/job/fair-order.ts";
 import { isLeased } from "../../../domain/job/job.ts";
