@@ -312,7 +312,8 @@ type Inside =
   | "delayedBy"
   | "heartbeatAt"
   | "excludedProviders"
-  | "avoidedWorkers";
+  | "avoidedWorkers"
+  | "lastWorker";
 /** Given in another unit. */
 type Renamed = { costNanoUsd: "cost_usd"; timeoutMs: "timeout_seconds"; batchPlace: "custom_id" };
 /** Every other field must be in the resource: a new field that is neither there nor in `Inside` does not compile. */

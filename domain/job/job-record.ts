@@ -103,6 +103,7 @@ const toldOf = (job: Job): Record<Told | "groupKey" | "at", unknown> => ({
   createdBy: unusual(job.createdBy, USUAL.createdBy),
   metadata: unusual(job.metadata, USUAL.metadata),
   avoidedWorkers: unusual(job.avoidedWorkers, USUAL.avoidedWorkers),
+  lastWorker: unusual(job.lastWorker, USUAL.lastWorker),
   delayedBy: unusual(job.delayedBy, USUAL.delayedBy),
   traceparent: unusual(job.traceparent, USUAL.traceparent),
   files: unusual(job.files, USUAL.files),

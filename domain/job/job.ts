@@ -69,6 +69,8 @@ export interface Job extends Requirements {
   /** Position in the queue; null unless the job is pending and may run now. */
   readonly orderKey: number | null;
   readonly assignedWorker: string | null;
+  /** Who had it before it came back to the queue: a report that this worker repeats is answered again. */
+  readonly lastWorker: string | null;
   readonly workerProvider: string | null;
   readonly lease: number;
   readonly settledBy: Settlement | null;

@@ -42,6 +42,7 @@ export const requeueJob = (job: Job, nowAt: number, delay: Delayed | null, chang
       status: "pending",
       groupKey: groupKeyOf({ ...job, ...changes }),
       assignedWorker: null,
+      lastWorker: job.assignedWorker ?? job.lastWorker,
       workerProvider: null,
       orderKey: delayed === null ? queuePlaceOf(job) : null,
       readyAt: delayed?.until ?? null,

@@ -53,6 +53,7 @@ const LATER_FIELDS = {
   createdBy: null,
   metadata: {},
   avoidedWorkers: [],
+  lastWorker: null,
   delayedBy: null,
   ranProvider: null,
   ranModel: null,

@@ -37,15 +37,21 @@ export class HttpLine {
     this.#end = end;
   }
 
-  /** Null if there is nothing to act on: the service is down or overloaded, or the session has ended. */
-  async ask<T>(request: (client: Client, options: CallOptions) => Promise<T>): Promise<Answered<T> | null> {
+  /**
+   * Null if there is nothing to act on: the service is down or overloaded, or the session has ended. `isEnd`: which
+   * statuses end it.
+   */
+  async ask<T>(
+    request: (client: Client, options: CallOptions) => Promise<T>,
+    isEnd: (status: number) => boolean = isRefusal,
+  ): Promise<Answered<T> | null> {
     const late = AbortSignal.timeout(this.#wholeAnswerWithinMs);
     try {
       const value = await request(this.#client, { signal: AbortSignal.any([this.#closing.signal, late]) });
       this.#failures = 0;
       return { ok: true, value };
     } catch (error) {
-      if (error instanceof ApiProblem) return this.#judge(error);
+      if (error instanceof ApiProblem) return this.#judge(error, isEnd);
       this.#end({ kind: "lost", reason: late.aborted ? "an answer stopped halfway" : "closed" });
       return null;
     }
@@ -60,9 +66,9 @@ export class HttpLine {
     this.#closing.abort();
   }
 
-  #judge(problem: ApiProblem): Answered<never> | null {
+  #judge(problem: ApiProblem, isEnd: (status: number) => boolean): Answered<never> | null {
     const { status, message } = problem;
-    if (isRefusal(status)) this.#end({ kind: "refused", reason: this.#explain(problem) });
+    if (isEnd(status)) this.#end({ kind: "refused", reason: this.#explain(problem) });
     // As when a socket closes: a new session starts with presence and everything unacknowledged.
     else if (status === 0) this.#end({ kind: "lost", reason: reasonOf(problem.cause) || message });
     else if (status < 300 || status === 408 || status === 429 || status >= 500)

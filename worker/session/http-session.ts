@@ -10,7 +10,14 @@ import { backoffMs } from "./backoff.ts";
 import { checkAddress } from "./check-address.ts";
 import { HttpLine, type HttpLineOptions } from "./http-line.ts";
 import type { Report } from "./outbox.ts";
-import type { Ending, Opened, Session, SessionHost, WorkerMessage } from "./session.ts";
+import {
+  type Ending,
+  isRefusalOfReport,
+  type Opened,
+  type Session,
+  type SessionHost,
+  type WorkerMessage,
+} from "./session.ts";
 
 const CLAIM_WAIT_SECONDS = 25;
 const MAX_CLAIM = 100;
@@ -185,7 +192,7 @@ class HttpSession implements Session {
     if (message.type === "job.completed") return this.#sendResult(message);
     if ("task_id" in message) return this.#sendTaskReport(message);
     const send = SENT[message.type] as (jobs: Client["jobs"], report: Report, options: CallOptions) => Promise<unknown>;
-    const answer = await this.#line.ask(({ jobs }, options) => send(jobs, message, options));
+    const answer = await this.#line.ask(({ jobs }, options) => send(jobs, message, options), isRefusalOfReport);
     if (answer?.ok) this.#host.receive({ type: "ack", id: message.id, ok: true });
     else if (answer) this.#receiveProblem(message.id, answer.problem);
   }
@@ -215,8 +222,10 @@ class HttpSession implements Session {
   /** One call per job: the answer to its result brings the next lease. */
   async #sendResult({ type: _type, id, job_id, ...told }: ReportOf<"job.completed">): Promise<void> {
     const max = Math.min(this.#host.freeSlots(), MAX_CLAIM);
-    const answer = await this.#line.ask<unknown>(({ jobs }, options) =>
-      max > 0 ? jobs.completeAndClaim(job_id, told, max, options) : jobs.complete(job_id, told, options),
+    const answer = await this.#line.ask<unknown>(
+      ({ jobs }, options) =>
+        max > 0 ? jobs.completeAndClaim(job_id, told, max, options) : jobs.complete(job_id, told, options),
+      isRefusalOfReport,
     );
     if (answer === null) return;
     if (!answer.ok) return this.#receiveProblem(id, answer.problem);

@@ -45,6 +45,9 @@ export type SessionSettings = { apiUrl: string; apiKey: string; instance: string
 export const isRefusal = (status: number): boolean =>
   status === 401 || status === 403 || status === 410 || (status >= 300 && status < 400);
 
+/** 403 of a report is about its job alone: it came back to the queue, and its worker was forgotten since. */
+export const isRefusalOfReport = (status: number): boolean => status !== 403 && isRefusal(status);
+
 export const explainRefusal = (
   status: number,
   detail: string,

@@ -58,12 +58,19 @@ export const findReported = (turn: Turn, request: LeaseReport): Result<Job, Refu
   return err({ code: "forbidden", detail: "a worker key reports only on the jobs of its own workers" });
 };
 
-/** It holds the job, or held it: only such a key learns which lease the job is at. */
+/**
+ * On the job's last lease only its own worker, whose repeated report is answered with the job. Who held one before learns
+ * which lease the job is at, and no other key.
+ */
 const mayReport = (turn: Turn, job: Job, lease: number): boolean => {
   if (turn.caller.role !== "worker") return true;
-  const before = turn.store.unreported.find(job.id, lease)?.worker ?? null;
-  const held = [job.assignedWorker, before, ...job.avoidedWorkers];
-  return held.some((assignedWorker) => mayRead(turn, { assignedWorker }));
+  const { assignedWorker, lastWorker, avoidedWorkers } = job;
+  const ended = turn.store.unreported.find(job.id, lease)?.worker ?? null;
+  const held =
+    job.lease === lease
+      ? [assignedWorker ?? lastWorker ?? ended]
+      : [assignedWorker, lastWorker, ended, ...avoidedWorkers];
+  return held.some((holder) => mayRead(turn, { assignedWorker: holder }));
 };
 
 /** A report is a sign of life of its worker. */

@@ -73,6 +73,36 @@ describe("a key that never held a job", () => {
   });
 });
 
+describe("a key that held a job before", () => {
+  const NO_MODEL = { code: "model_not_found", message: "model not found", status: 404 };
+  it.each([
+    ["given back", "release", { reason: "restarting" }],
+    ["failed for a rate limit", "fail", { error: { code: "x", message: "slow down", status: 429 } }],
+    ["failed for a model that another has", "fail", { error: NO_MODEL }],
+    ["failed, to be tried again", "fail", { error: { code: "x", message: "y", retryable: true } }],
+  ])("hears the first answer again of a job that it has %s, and then that its lease is over", async (_, verb, told) => {
+    await world.put("/config", { providers: { p: { rate_limit: { retry_after_seconds: 1, max_retries: 1 } } } });
+    const [before, now] = [await world.withKey("worker"), await world.withKey("worker")];
+    await request(before.key, "POST", "/presence", OFFER);
+    await request(now.key, "POST", "/presence", { ...OFFER, instance: "w2", provider: "q", concurrency: 0 });
+    const { id } = await create({ model: "m" });
+    await world.post("/api/workers/w1/pause");
+    const report = () => request(before.key, "POST", `/api/jobs/${id}/${verb}`, { lease: 1, ...told });
+    const first = await report();
+    expect(first).toMatchObject({ status: 200, body: { status: "pending" } });
+    expect((await report()).body).toMatchObject({ status: "pending", lease: 1, updated_at: first.body.updated_at });
+    await request(now.key, "POST", "/presence", { ...OFFER, instance: "w2", provider: "q" });
+    await expect.poll(async () => (await read(id)).assigned_worker, { timeout: 10_000 }).toBe("w2");
+    expect((await report()).body.code).toBe("lease_lost");
+    const complete = (key: string | null) =>
+      asked(key, "POST", `/api/jobs/${id}/complete`, { lease: 2, result: "of w2" });
+    expect(await complete(before.key)).toEqual([403, "forbidden"]);
+    expect(await read(id)).toMatchObject({ status: "assigned", lease: 2 });
+    expect((await complete(now.key))[0]).toBe(200);
+    expect(await complete(before.key)).toEqual([403, "forbidden"]);
+  });
+});
+
 describe("the key that holds a job now", () => {
   it("reports no cost for the attempt of another key's worker before it", async () => {
     const [before, now] = [await world.withKey("worker"), await world.withKey("worker")];

@@ -3,7 +3,7 @@
 import { afterEach, expect, test } from "vitest";
 import { openHttpSession } from "../../../worker/session/http-session.ts";
 import type { CoordinatorMessage, Session } from "../../../worker/session/session.ts";
-import { FakeCoordinator, KEY } from "../fake-coordinator.ts";
+import { FakeCoordinator, KEY, problem } from "../fake-coordinator.ts";
 
 let coordinator: FakeCoordinator;
 let session: Session;
@@ -52,6 +52,18 @@ test("what is under way when the session closes is answered first", async () => 
   release();
   await session.ended;
   expect(heard).toContainEqual({ type: "ack", id: "1", ok: true });
+});
+
+test("a report that is not for this worker any more ends no session", async () => {
+  await open();
+  coordinator.judge = ({ type }) => (type === "presence" ? "ack" : problem(403, "forbidden"));
+  session.send({ type: "job.completed", id: "1", job_id: "a", lease: 1, result: "done" });
+  session.send({ type: "job.released", id: "2", job_id: "b", lease: 1, reason: "restarting" });
+  const isRefused = (of: string) => heard.some((one) => one.type === "ack" && one.id === of && !one.ok);
+  await coordinator.until(() => coordinator.received.length === 2);
+  session.send({ type: "presence", id: "3", instance: "w1", provider: "p" });
+  await expect.poll(() => heard.some((one) => one.type === "ack" && one.id === "3" && one.ok)).toBe(true);
+  expect([isRefused("1"), isRefused("2")]).toEqual([true, true]);
 });
 
 test("a claim goes out again as soon as a result has been answered without a next job", async () => {
