@@ -21,7 +21,8 @@ export const BULK_FLAGS = {
 interface FilteredCount {
   readonly filter: JobFilter;
   readonly total: number;
-  readonly isCapped: boolean;
+  /** How many of them the action may change. */
+  readonly changeable: number;
 }
 
 interface Tally {
@@ -50,8 +51,8 @@ const partsOf = async ({ client, signal }: Context, action: BulkAction, asked: R
   const parts: FilteredCount[] = [];
   for (const status of statuses) {
     const filter = { ...asked, status } as unknown as JobFilter;
-    const found = await client().jobs.list({ ...filter, limit: 1 }, { signal });
-    parts.push({ filter, total: found.total, isCapped: found.total_is_capped });
+    const told = await client().jobs.changeMany({ action, filter, dry_run: true }, { signal });
+    parts.push({ filter, total: told.matched, changeable: told.remaining });
   }
   return parts;
 };
@@ -69,7 +70,7 @@ const change = async (
   part: FilteredCount,
   tally: Tally,
 ): Promise<void> => {
-  let expected = part.isCapped ? {} : { expected: part.total };
+  let expected: { expected?: number } = { expected: part.total };
   const refusedBefore = tally.refused;
   for (;;) {
     const report = await client().jobs.changeMany({ action, filter: part.filter, ...expected }, { signal });
@@ -83,10 +84,10 @@ const change = async (
 
 /** What would be asked to change, by status. */
 const count = ({ output }: Context, parts: readonly FilteredCount[]): number => {
-  const rows = parts.map(({ filter: { status }, total, isCapped }) => ({ status, total, total_is_capped: isCapped }));
+  const rows = parts.map(({ filter: { status }, changeable }) => ({ status, total: changeable }));
   output.table({ matched: rows }, rows, [
     { title: "status", of: ({ status }) => status },
-    { title: "jobs", of: ({ total, total_is_capped: isCapped }) => (isCapped ? `more than ${total}` : total) },
+    { title: "jobs", of: ({ total }) => total },
   ]);
   output.say(rows.length === 0 ? "No job matches." : "Nothing was changed.");
   return 0;
@@ -94,13 +95,12 @@ const count = ({ output }: Context, parts: readonly FilteredCount[]): number => 
 
 export const bulkJobs = async (context: Context, input: Input, action: BulkAction): Promise<number> => {
   const { output } = context;
-  const parts = (await partsOf(context, action, filterOf(input))).filter(({ total }) => total > 0);
-  const total = parts.reduce((sum, part) => sum + part.total, 0);
-  const isCapped = parts.some((part) => part.isCapped);
+  const parts = (await partsOf(context, action, filterOf(input))).filter(({ changeable }) => changeable > 0);
+  const total = parts.reduce((sum, part) => sum + part.changeable, 0);
   if (input.is("dry-run")) return count(context, parts);
   if (total > 0) {
     const word = action === "retry" ? "Retry" : "Cancel";
-    await confirm(context, input, `${word} ${isCapped ? "more than " : ""}${total} ${total === 1 ? "job" : "jobs"}?`);
+    await confirm(context, input, `${word} ${total} ${total === 1 ? "job" : "jobs"}?`);
   }
   const tally: Tally = { changed: 0, refused: 0 };
   for (const part of parts) await change(context, action, part, tally);

@@ -132,6 +132,9 @@ export const bulkRequest = z
       description:
         "the number of jobs that must match; if another number matches, the call is refused with `count_changed`",
     }),
+    dry_run: z.boolean().optional().meta({
+      description: "true: changes nothing. `remaining` is how many may be changed, `refused` how many would not be",
+    }),
   })
   .meta({ id: "BulkRequest" });
 

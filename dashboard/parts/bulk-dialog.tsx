@@ -34,7 +34,7 @@ const useChange = (action: BulkAction, onDone: () => void) => {
     const isExact = action === "retry" || !wasRecounted;
     try {
       for (const part of parts)
-        if (part.total > 0) await changePart(action, part, isExact, tally, () => setProgress(tally.changed));
+        if (part.changeable > 0) await changePart(action, part, isExact, tally, () => setProgress(tally.changed));
     } catch (refused) {
       if (refused instanceof ApiProblem && refused.code === "count_changed") setRecounted(true);
       recount();
@@ -65,9 +65,9 @@ export const BulkDialog = ({ action, filter, mayReachBack = false, onDone, onClo
   const { data, error, isLoading, reload } = useLoad(JSON.stringify(bounded), (signal) =>
     countParts(action, bounded, signal),
   );
-  const total = data?.reduce((sum, part) => sum + part.total, 0) ?? 0;
-  const isCapped = data?.some((part) => part.isCapped) ?? false;
-  const many = isCapped ? `more than ${plural(total, "job")}` : plural(total, "job");
+  const total = data?.reduce((sum, part) => sum + part.changeable, 0) ?? 0;
+  const others = (data?.reduce((sum, part) => sum + part.total, 0) ?? 0) - total;
+  const many = plural(total, "job");
   const confirm = (): Promise<void> => change(data ?? [], reload);
   const asks = formatSearch(bounded);
   return (
@@ -105,10 +105,11 @@ export const BulkDialog = ({ action, filter, mayReachBack = false, onDone, onClo
           , {rangeInWords(bounded)}.
         </p>
       )}
-      {action === "retry" && (
+      {action === "retry" && others > 0 && (
         <p class="dim">
-          Lines of batches and clients' requests among them stay as they are: a line's error is in its batch's results,
-          and a request's client has its error.
+          {plural(others, "more matches and stays", "more match and stay")} as {others === 1 ? "it is" : "they are"}: a
+          batch's line, whose error is in its batch's results, and a request, whose client has its error, are not tried
+          again.
         </p>
       )}
       {progress > 0 && (

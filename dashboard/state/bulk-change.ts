@@ -23,7 +23,8 @@ export const mayChangeJob = (action: BulkAction, { status, api: door }: Pick<Liv
 export interface FilteredCount {
   readonly filter: Filter;
   readonly total: number;
-  readonly isCapped: boolean;
+  /** How many of them the action may change. */
+  readonly changeable: number;
 }
 
 export const countParts = (action: BulkAction, filter: Filter, signal: AbortSignal): Promise<FilteredCount[]> => {
@@ -31,8 +32,9 @@ export const countParts = (action: BulkAction, filter: Filter, signal: AbortSign
   return Promise.all(
     statuses.map(async (status) => {
       const part = { ...filter, status };
-      const found = await api.jobs.list({ ...asJobFilter(part), limit: 1 }, { signal });
-      return { filter: part, total: found.total, isCapped: found.total_is_capped };
+      const asked = { action, filter: asJobFilter(part), dry_run: true };
+      const { matched, remaining } = await api.jobs.changeMany(asked, { signal });
+      return { filter: part, total: matched, changeable: remaining };
     }),
   );
 };
@@ -52,7 +54,7 @@ export const changePart = async (
 ) => {
   const filter = asJobFilter(part.filter);
   const refusedBefore = tally.refused;
-  let expected = isExact && !part.isCapped ? part.total : undefined;
+  let expected = isExact ? part.total : undefined;
   for (;;) {
     const report = await api.jobs.changeMany({ action, filter, ...(expected === undefined ? {} : { expected }) });
     tally.changed += report.changed;

@@ -134,18 +134,20 @@ describe("run", () => {
 
 describe("jobs retry and cancel with --filter", () => {
   const service = (bodies: unknown[]) => (url: URL, init: RequestInit) => {
-    if (url.pathname === "/api/jobs") return { jobs: [], total: 3, total_is_capped: false, next_cursor: null };
-    bodies.push(JSON.parse(String(init.body)));
-    return { matched: 3, changed: bodies.length === 1 ? 2 : 1, refused: {}, remaining: bodies.length === 1 ? 1 : 0 };
+    const body = JSON.parse(String(init.body));
+    if (url.pathname !== "/api/jobs/bulk") throw new Error(url.pathname);
+    if (body.dry_run) return { matched: 4, changed: 0, refused: { job_state: 1 }, remaining: 3 };
+    bodies.push(body);
+    return { matched: 4, changed: bodies.length === 1 ? 2 : 1, refused: {}, remaining: bodies.length === 1 ? 1 : 0 };
   };
   const argv = ["jobs", "retry", "--filter", "provider=openai", "--filter", "metadata.team=a"];
 
-  it("changes what was counted, until nothing remains", async () => {
+  it("changes what matched, until nothing remains", async () => {
     const bodies: unknown[] = [];
     const { out, code } = await runCommand([...argv, "--yes"], service(bodies));
     const filter = { provider: "openai", "metadata.team": "a", status: "failed" };
     expect(bodies).toEqual([
-      { action: "retry", filter, expected: 3 },
+      { action: "retry", filter, expected: 4 },
       { action: "retry", filter },
     ]);
     expect([out, code]).toEqual(["3 changed, 0 refused\n", 0]);

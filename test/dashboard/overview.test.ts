@@ -107,7 +107,6 @@ describe.skipIf(lacksBrowser())("the overview", () => {
       .getByRole("dialog")
       .getByText(/2 jobs failed with error:provider_failed ran:openai, created from/)
       .waitFor();
-    await page.getByRole("dialog").getByText("Lines of batches and clients' requests among them stay").waitFor();
     await page.getByRole("dialog").getByRole("button", { name: "Retry 2 jobs" }).click();
     await page.getByText("2 jobs are back in the queue.").waitFor();
     const status = async (id: string) => (await world.call<Job>("GET", `/api/jobs/${id}`)).status;

@@ -121,13 +121,16 @@ describe("failures", () => {
         .bind(world.tenant, id)
         .run();
     const { failures } = await world.ok("GET", "/api/failures");
-    const told = failures.map(({ code, retryable, batch }: Body) => [code, retryable, batch]);
-    expect(told.toSorted()).toEqual([
+    const kinds = failures.map(({ code, retryable, batch }: Body) => [code, retryable, batch]);
+    expect(kinds.toSorted()).toEqual([
       ["line", false, "batch_1"],
       ["mixed", true, null],
       ["own", false, null],
     ]);
-    const report = await world.ok("POST", "/api/jobs/bulk", { action: "retry", filter: { status: "failed" } });
+    const asks = { action: "retry", filter: { status: "failed" } };
+    const told = await world.ok("POST", "/api/jobs/bulk", { ...asks, dry_run: true });
+    expect(told).toEqual({ matched: 4, changed: 0, refused: { job_state: 3 }, remaining: 1 });
+    const report = await world.ok("POST", "/api/jobs/bulk", asks);
     expect(report).toEqual({ matched: 4, changed: 1, refused: { job_state: 3 }, remaining: 0 });
   });
 

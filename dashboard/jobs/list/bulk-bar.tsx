@@ -37,6 +37,9 @@ export const BulkBar = ({ list, picked, isAll, onPick, onShow }: BarProps) => {
   const pickedRows = list.rows.filter(({ id }) => picked.has(id));
   const isOffered = (action: BulkAction): boolean =>
     mayChange(action, status) && (isAll || pickedRows.some((job) => mayChangeJob(action, job)));
+  /** Of a job that is not in the list any more, the service decides. */
+  const changeableIds = (action: BulkAction): string[] =>
+    [...picked].filter((id) => pickedRows.every((job) => job.id !== id || mayChangeJob(action, job)));
   const isAny = isAll || picked.size > 0;
   if (!mayOperate.value) {
     return (
@@ -82,7 +85,7 @@ export const BulkBar = ({ list, picked, isAll, onPick, onShow }: BarProps) => {
         <BulkDialog action={open} filter={list.asked} onDone={done} onClose={() => setOpen(null)} />
       )}
       {open !== null && !isAll && (
-        <PickedDialog action={open} ids={[...picked]} onDone={done} onClose={() => setOpen(null)} />
+        <PickedDialog action={open} ids={changeableIds(open)} onDone={done} onClose={() => setOpen(null)} />
       )}
     </div>
   );

@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { QueueView } from "../../../contract/jobs/insight.ts";
 import type { LiveJob } from "../../../contract/live.ts";
 import { clearBoard, queue } from "../../../dashboard/state/board.ts";
-import { changePart } from "../../../dashboard/state/bulk-change.ts";
+import { changePart, countParts } from "../../../dashboard/state/bulk-change.ts";
 import { reasonOf } from "../../../dashboard/state/waiting.ts";
 
 const asks = { provider: null, model: null, tags: ["gpu"], api: null };
@@ -39,6 +39,18 @@ describe("why a job waits", () => {
 describe("a change of many jobs", () => {
   afterEach(() => vi.unstubAllGlobals());
 
+  it("counts before what may be changed, beside what matches", async () => {
+    const told = { matched: 5, changed: 0, refused: { job_state: 3 }, remaining: 2 };
+    const asked: unknown[] = [];
+    vi.stubGlobal("fetch", async (_: unknown, init: RequestInit) => {
+      asked.push(JSON.parse(String(init.body)));
+      return Response.json(told);
+    });
+    const parts = await countParts("retry", { status: "failed" }, new AbortController().signal);
+    expect(parts).toEqual([{ filter: { status: "failed" }, total: 5, changeable: 2 }]);
+    expect(asked).toEqual([{ action: "retry", filter: { status: "failed" }, dry_run: true }]);
+  });
+
   it("counts the refused of all its parts", async () => {
     const reports = [
       { changed: 2, refused: { job_state: 3 }, remaining: 3 },
@@ -48,7 +60,7 @@ describe("a change of many jobs", () => {
     vi.stubGlobal("fetch", async () => Response.json(reports.shift()));
     const tally = { changed: 0, refused: 0 };
     for (const status of ["pending", "running"])
-      await changePart("cancel", { filter: { status }, total: 5, isCapped: false }, false, tally, () => {});
+      await changePart("cancel", { filter: { status }, total: 5, changeable: 5 }, false, tally, () => {});
     expect(tally).toEqual({ changed: 6, refused: 3 });
   });
 });
