@@ -251,7 +251,7 @@ export const claimAnswer = z
     jobs: z.array(leasedJob),
     skipped: z.record(z.string(), count).meta({
       description:
-        "why the waiting jobs are not for this worker, with their number: the 100 most frequent reasons; where more than 1,000 different requirements wait, of the 1,000 that have waited longest",
+        "why the waiting jobs are not for this worker, with their number: the 100 most frequent reasons, with 8 tags each at most; of the 1,000 different requirements that have waited longest, or of fewer, which have 3,000 tags together",
     }),
     model_tasks: modelTasks,
   })
