@@ -25,7 +25,13 @@ const FILTERS: readonly string[] = [
 ];
 const pairsOf = (all: readonly string[]): string[] =>
   all.flatMap((one, index) => all.slice(index + 1).map((other) => `${one}&${other}`));
-const WORDS: readonly string[] = ["archive", "arch", "tenant", "s", "worker lease", "nowhere"];
+/** Only the first jobs have it. */
+const OLD_WORD = "ancient";
+/** The beginnings of all ids are among them. */
+const WORDS: readonly string[] = ["archive", "arch", "tenant", "s", "worker lease", "nowhere", "0", "01", OLD_WORD];
+/** Not the index's own order. */
+const SORTS: readonly string[] = ["finished_at", "cost_usd"];
+const searchOf = (words: string): string => `q=${encodeURIComponent(words)}`;
 
 /** The kinds of reads, and what belongs to each. */
 const readsOf = (job: string): Readonly<Record<string, readonly string[]>> => ({
@@ -36,10 +42,18 @@ const readsOf = (job: string): Readonly<Record<string, readonly string[]>> => ({
   ].map((more) => `/api/jobs?limit=50${more}`),
   "a list with a filter": FILTERS.map((one) => `/api/jobs?limit=50&${one}`),
   "a list with two": pairsOf(FILTERS).map((two) => `/api/jobs?limit=50&${two}`),
-  "a search": WORDS.map((words) => `/api/jobs?limit=50&q=${encodeURIComponent(words)}`),
-  "a search with a filter": WORDS.flatMap((words) =>
-    FILTERS.map((one) => `/api/jobs?limit=50&q=${encodeURIComponent(words)}&${one}`),
+  "a list with a filter by end or cost": SORTS.flatMap((by) =>
+    FILTERS.map((one) => `/api/jobs?limit=50&${one}&sort=${by}`),
   ),
+  "a later page with a filter": FILTERS.map((one) => `/api/jobs?limit=50&${one}&offset=10000`),
+  "a search": WORDS.map((words) => `/api/jobs?limit=50&${searchOf(words)}`),
+  "a search with a filter": WORDS.flatMap((words) =>
+    FILTERS.map((one) => `/api/jobs?limit=50&${searchOf(words)}&${one}`),
+  ),
+  "a search by end or cost": SORTS.flatMap((by) =>
+    WORDS.map((words) => `/api/jobs?limit=50&${searchOf(words)}&sort=${by}`),
+  ),
+  "a count": [...FILTERS, ...WORDS.map(searchOf)].map((all) => `/api/jobs?count_only=true&${all}`),
   failures: ["/api/failures", `/api/failures?since=${new Date(Date.now() - 2_592_000_000).toISOString()}`],
   cost: ["", "/by/model", "/by/tag", "/by/worker", "/by/metadata.team"].map((by) => `/api/cost${by}`),
   "a job": ["", "/events", "/attempts"].map((of) => `/api/jobs/${job}${of}`),
@@ -50,7 +64,8 @@ export const growth = async ({ folder, scale, say }: Bench): Promise<void> => {
   const dataDir = path.join(folder, "growth");
   const say1 = (what: string, unit: string, signalbox: number, more: { ratio?: number; note?: string } = {}): void =>
     say(figure({ part: "growth", what, unit, signalbox, ...more }));
-  const promptOf = promptsOf(PROMPT_CHARS);
+  const textOf = promptsOf(PROMPT_CHARS);
+  const promptOf = (index: number): string => (index < few ? `${textOf(index)} ${OLD_WORD}` : textOf(index));
   const served = await startSignalbox(dataDir);
   let tenant: Tenant;
   try {
