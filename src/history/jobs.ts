@@ -159,7 +159,7 @@ const readFound = async (
 };
 
 /** In an order by end or cost, of a filter's jobs only so many are known: the newest, or the oldest if these are first. */
-export const MAX_COLLECTED = 500_000;
+const MAX_COLLECTED = 250_000;
 /** So many jobs are looked at for each of a page, to learn whether going through all will soon find enough. */
 const LOOKED_AT = 40;
 const MAX_LOOKED_AT = 50_000;

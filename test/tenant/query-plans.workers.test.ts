@@ -151,7 +151,7 @@ describe("history is read through an index of the tenant", () => {
       const pages = plans.filter((plan) => choosing(plan).length > 0);
       return pages.map(({ sql, lines }) => {
         const isOfIndex = lines.some(({ detail }) => detail.startsWith("SCAN job_terms VIRTUAL TABLE"));
-        if (isOfIndex) expect(sql).toMatch(/ORDER BY job_terms\.rowid (?:ASC|DESC) LIMIT 500000\)/);
+        if (isOfIndex) expect(sql).toMatch(/ORDER BY job_terms\.rowid (?:ASC|DESC) LIMIT 250000\)/);
         return isOfIndex;
       });
     };
