@@ -19,6 +19,7 @@ import { Live } from "./sockets/live.ts";
 import { SocketIntake } from "./sockets/socket-intake.ts";
 import { Sockets } from "./sockets/sockets.ts";
 import { type Credential, identify } from "./steps/holders.ts";
+import { handedAgainAt } from "./steps/leases.ts";
 import { openStore, type Store } from "./store/open.ts";
 import { boundsOf, jurisdictionOf, type TenantEnv, webhookFetch } from "./tenant-env.ts";
 import type { TurnContext } from "./turn/turn.ts";
@@ -123,9 +124,16 @@ export const makeParts = (state: DurableObjectState, env: TenantEnv): TenantPart
     flush: () => history.flushForMove(),
   });
   const intake = new SocketIntake({ tenant, database, store, sockets, live, turns });
-  const claims = new ClaimWaits(waiters, (instance, isClaiming) => {
-    turns.loadedMemory?.fleet.noteReach(instance, { isClaiming });
-  });
+  const claims = new ClaimWaits(
+    waiters,
+    (instance, isClaiming) => {
+      turns.loadedMemory?.fleet.noteReach(instance, { isClaiming });
+    },
+    (instance) => {
+      const member = turns.loadedMemory?.fleet.get(instance);
+      return member === undefined ? null : handedAgainAt(member);
+    },
+  );
   const isValid = (credential: Credential): boolean => identify(store, credential, Date.now()).ok;
   const door = new DoorWaits({
     call: (credential, name, request) => operations.call(credential, name, request),

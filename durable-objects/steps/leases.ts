@@ -18,6 +18,10 @@ export const unstartedJobs = (turn: Turn, member: Member): LeasedJob[] =>
 /** An unstarted lease from a claim is sent again after this time, because its answer was lost. */
 const HANDED_AGAIN_AFTER_MS = 5_000;
 
+/** When the first of a worker's leases that were sent and not started is sent again; null if there is none. */
+export const handedAgainAt = ({ handedAt }: Member): number | null =>
+  handedAt.size === 0 ? null : Math.min(...handedAt.values()) + HANDED_AGAIN_AFTER_MS;
+
 /** Up to `limit` of them that were not sent recently, so two claims in a row never return the same lease. */
 export const handOut = (turn: Turn, member: Member, limit: number): LeasedJob[] => {
   const { fleet } = turn.memory;

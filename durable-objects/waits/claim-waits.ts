@@ -4,7 +4,7 @@
 import type { ClaimAnswer } from "../../contract/fleet/worker.ts";
 import type { Refusal } from "../../domain/words/refusal.ts";
 import type { Result } from "../../domain/words/result.ts";
-import type { Waiters } from "./waiters.ts";
+import type { Waiter, Waiters } from "./waiters.ts";
 
 type Claim = (isWaiting: boolean) => Promise<Result<ClaimAnswer, Refusal>>;
 
@@ -12,18 +12,25 @@ export class ClaimWaits {
   readonly #waiters: Waiters;
   /** A worker's first claim began to wait, or its last one ended. */
   readonly #noteClaiming: (instance: string, isClaiming: boolean) => void;
+  /** When a lease that the worker was sent, and has not started, is sent again; null if there is none. */
+  readonly #sentAgainAt: (instance: string) => number | null;
   readonly #counts = new Map<string, number>();
 
-  constructor(waiters: Waiters, noteClaiming: (instance: string, isClaiming: boolean) => void) {
+  constructor(
+    waiters: Waiters,
+    noteClaiming: (instance: string, isClaiming: boolean) => void,
+    sentAgainAt: (instance: string) => number | null,
+  ) {
     this.#waiters = waiters;
     this.#noteClaiming = noteClaiming;
+    this.#sentAgainAt = sentAgainAt;
   }
 
   instances(): Iterable<string> {
     return this.#counts.keys();
   }
 
-  /** Claims now, and again after the worker was notified or `waitMs` have passed. */
+  /** Claims now, and again after the worker was notified, a lease is to be sent again, or `waitMs` have passed. */
   async claim(instance: string, waitMs: number, claim: Claim): Promise<Result<ClaimAnswer, Refusal>> {
     const waiter = this.#waiters.open(`claim ${instance}`, waitMs);
     const claimed = await claim(true);
@@ -34,11 +41,26 @@ export class ClaimWaits {
     }
     this.#count(instance, 1);
     try {
-      await waiter.woken;
+      await this.#woken(waiter, instance);
       return await claim(false);
     } finally {
       this.#count(instance, -1);
     }
+  }
+
+  async #woken(waiter: Waiter, instance: string): Promise<void> {
+    let isWoken = false;
+    const woken = waiter.woken.then(() => {
+      isWoken = true;
+    });
+    for (let at = this.#sentAgainAt(instance); at !== null && !isWoken; at = this.#sentAgainAt(instance)) {
+      if (at <= Date.now()) return waiter.cancel();
+      const { promise, resolve } = Promise.withResolvers<void>();
+      const timer = setTimeout(resolve, at - Date.now());
+      await Promise.race([woken, promise]);
+      clearTimeout(timer);
+    }
+    await woken;
   }
 
   #count(instance: string, change: number): void {

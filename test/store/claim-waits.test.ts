@@ -7,9 +7,10 @@ import { Waiters } from "../../durable-objects/waits/waiters.ts";
 
 const NOTHING = ok({ jobs: [], skipped: {}, model_tasks: [] });
 
-const claimWaits = () => {
+const claimWaits = (sentAgainAt: () => number | null = () => null) => {
   const isClaiming = new Map<string, boolean>();
-  return { waits: new ClaimWaits(new Waiters(), (instance, is) => isClaiming.set(instance, is)), isClaiming };
+  const waits = new ClaimWaits(new Waiters(), (instance, is) => isClaiming.set(instance, is), sentAgainAt);
+  return { waits, isClaiming };
 };
 
 test("a worker is alive while its claim waits, and no longer", async () => {
@@ -37,4 +38,35 @@ test("a claim whose last look fails or is refused no longer keeps its worker ali
   const refused = err({ code: "tenant_moved", to: "https://elsewhere.example" } as const);
   await waits.claim("w", 1, async (isWaiting) => (isWaiting ? NOTHING : refused));
   expect([...waits.instances()]).toEqual([]);
+});
+
+test("a claim that waits looks again when a lease, whose answer may be lost, is sent again", async () => {
+  const sentAgainAt = Date.now() + 20;
+  const { waits } = claimWaits(() => sentAgainAt);
+  const looks: boolean[] = [];
+  await waits.claim("w", 60_000, async (isWaiting) => {
+    looks.push(isWaiting);
+    return NOTHING;
+  });
+  expect(looks).toEqual([true, false]);
+});
+
+test("a claim waits on if that lease has been started meanwhile", async () => {
+  const times = [Date.now() + 5, null];
+  const waiters = new Waiters();
+  const waits = new ClaimWaits(
+    waiters,
+    () => {},
+    () => times.shift() ?? null,
+  );
+  let looks = 0;
+  const claimed = waits.claim("w", 60_000, async () => {
+    looks += 1;
+    return NOTHING;
+  });
+  await expect.poll(() => times.length).toBe(0);
+  expect(looks).toBe(1);
+  waiters.notify("claim w");
+  await claimed;
+  expect(looks).toBe(2);
 });
