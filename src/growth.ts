@@ -20,7 +20,7 @@ import { MAX_HELD_BYTES } from "./runner/provider-way.ts";
 
 const OF = { key: "key", tenant: "tenant", stranger: "address", isolate: "process", process: "process" } as const;
 
-const HELD = ["src/http/shares.ts#held"];
+const HELD = ["src/http/shares.ts#held", "src/http/shares.ts#tickets"];
 
 const shareRows = (lane: Lane, kind: keyof typeof OF): GrowthRow[] => {
   const { requests, bytes } = BOUNDS[lane][kind];

@@ -32,6 +32,13 @@ export interface BodyTerms {
   readonly mayBeLarge?: (() => Promise<void>) | undefined;
 }
 
+/** One that has come with its head, as most do: nothing is waited for. Null if it must be read. */
+const arrivedAtOnce = (c: AppContext, limitBytes: number): Uint8Array | null => {
+  const declared = c.req.raw.headers.get("content-length");
+  if (declared === null || Number(declared) > Math.min(limitBytes, FREE_BODY_BYTES)) return null;
+  return c.env.HOME?.arrivedBody(c) ?? null;
+};
+
 /** The body as text; empty if there is none. */
 export const readText = async (c: AppContext, terms: BodyTerms): Promise<string> => {
   const chunks: Uint8Array[] = [];
@@ -140,8 +147,13 @@ const FOREIGN_CHARSET = /;\s*charset\s*=(?!\s*"?utf-?8\b)/i;
 /** Bodies are UTF-8 (JSON: RFC 8259, 8.1), so another charset is another media type. */
 export const namesForeignCharset = (contentType: string): boolean => FOREIGN_CHARSET.test(contentType);
 
+interface Media {
+  readonly mediaType: string;
+  readonly isJson: boolean;
+}
+
 /** What the request says of its body. */
-const mediaOf = (request: Request): { mediaType: string; isJson: boolean } => {
+const mediaOf = (request: Request): Media => {
   const contentType = request.headers.get("content-type") ?? "";
   const mediaType = contentType.split(";")[0]?.trim().toLowerCase() ?? "";
   const isNamedJson = mediaType === "application/json" || mediaType.endsWith("+json");
@@ -157,8 +169,9 @@ export const refusePackedBody = (c: AppContext): void => {
 };
 
 /** Refuses a body that says that it is something else. */
-export const refuseOtherMedia = (c: AppContext): void => {
-  const { mediaType, isJson } = mediaOf(c.req.raw);
+export const refuseOtherMedia = (c: AppContext): void => refuseOther(mediaOf(c.req.raw));
+
+const refuseOther = ({ mediaType, isJson }: Media): void => {
   if (mediaType === "" || isJson) return;
   const isJsonOtherwise = mediaType === "application/json";
   const expected = isJsonOtherwise ? "application/json, in UTF-8 (no other charset is accepted)" : "application/json";
@@ -171,10 +184,13 @@ const LONG_CHARS = 16 * 1024;
 /** The JSON body; `undefined` if there is none. */
 export const readJson = async (c: AppContext, terms: Partial<BodyTerms> = {}): Promise<unknown> => {
   if (isBodiless(c.req.raw)) return undefined;
-  refuseOtherMedia(c);
-  const text = await readText(c, { ...terms, limitBytes: terms.limitBytes ?? MAX_BODY_BYTES });
+  const media = mediaOf(c.req.raw);
+  refuseOther(media);
+  const { limitBytes = MAX_BODY_BYTES } = terms;
+  const arrived = arrivedAtOnce(c, limitBytes);
+  const text = arrived === null ? await readText(c, { ...terms, limitBytes }) : decoded(arrived);
   if (text === "") return undefined;
-  if (!mediaOf(c.req.raw).isJson) throw new Refused({ code: "unsupported_media_type", expected: "application/json" });
+  if (!media.isJson) throw new Refused({ code: "unsupported_media_type", expected: "application/json" });
   const body = parseJson(text);
   if (text.length >= LONG_CHARS) await c.env.HOME?.othersFirst();
   return body;

@@ -88,16 +88,60 @@ interface Ticket {
   seenAt: number;
 }
 
-interface Held {
-  readonly tickets: Set<Ticket>;
-  bytes: number;
-}
-
 /**
  * No request is silent for longer. On Cloudflare the platform stops the code of a request whose client disconnects, so
  * its ticket would never be returned.
  */
 const LONGEST_SILENCE_MS = 120_000;
+
+/** What one holder has in progress in one lane. It is known as long as it has something. */
+class Held {
+  readonly tickets = new Set<Ticket>();
+  #bytes = 0;
+  readonly #bound: Bound;
+  readonly #id: string;
+  readonly #known: Map<string, Held>;
+
+  constructor(bound: Bound, id: string, known: Map<string, Held>) {
+    this.#bound = bound;
+    this.#id = id;
+    this.#known = known;
+  }
+
+  hasRoom({ bytes, seenAt: nowAt }: Ticket): boolean {
+    if (this.#fits(bytes)) return true;
+    for (const ticket of this.tickets) if (ticket.seenAt <= nowAt - LONGEST_SILENCE_MS) this.remove(ticket);
+    return this.#fits(bytes);
+  }
+
+  /** A first request always fits: no body that an endpoint takes is too large for an idle holder. */
+  #fits(bytes: number): boolean {
+    const { size } = this.tickets;
+    return size === 0 || (size < this.#bound.requests && this.#bytes + bytes <= this.#bound.bytes);
+  }
+
+  /** Alone its body always fits, as at its beginning. */
+  hasRoomFor(ticket: Ticket, more: number): boolean {
+    if (!this.tickets.has(ticket) || this.tickets.size === 1) return true;
+    return this.#bytes + more <= this.#bound.bytes;
+  }
+
+  add(ticket: Ticket): void {
+    if (this.tickets.size === 0) this.#known.set(this.#id, this);
+    this.tickets.add(ticket);
+    this.#bytes += ticket.bytes;
+  }
+
+  widen(ticket: Ticket, more: number): void {
+    if (this.tickets.has(ticket)) this.#bytes += more;
+  }
+
+  remove(ticket: Ticket): void {
+    if (!this.tickets.delete(ticket)) return;
+    this.#bytes -= ticket.bytes;
+    if (this.tickets.size === 0) this.#known.delete(this.#id);
+  }
+}
 
 const noneHeld = (): Readonly<Record<HolderKind, Map<string, Held>>> => ({
   job: new Map(),
@@ -115,26 +159,27 @@ export class Shares {
   /** Takes a share of every holder; the error names the first one that has no room. */
   take(holders: readonly Holder[], lane: Lane, bytes: number, nowAt: number): Result<Share, HolderKind> {
     const ticket = { bytes, seenAt: nowAt };
-    const full = holders.find((holder) => !this.#hasRoom(holder, lane, ticket));
-    if (full !== undefined) return err(full.kind);
-    for (const holder of holders) this.#add(holder, lane, ticket);
+    const all = holders.map((holder) => this.#heldBy(holder, lane));
+    const full = all.findIndex((held) => !held.hasRoom(ticket));
+    if (full >= 0) return err((holders[full] as Holder).kind);
+    for (const held of all) held.add(ticket);
     return ok({
       grow: (more) => {
-        const small = holders.find((holder) => !this.#hasRoomFor(holder, lane, ticket, more));
-        if (small !== undefined) return err(small.kind);
-        for (const holder of holders) this.#widen(holder, lane, ticket, more);
+        const small = all.findIndex((held) => !held.hasRoomFor(ticket, more));
+        if (small >= 0) return err((holders[small] as Holder).kind);
+        for (const held of all) held.widen(ticket, more);
         ticket.bytes += more;
         return ok(null);
       },
       freeBytes: () => {
-        for (const holder of holders) this.#free(holder, lane, ticket);
+        for (const held of all) held.widen(ticket, -ticket.bytes);
         ticket.bytes = 0;
       },
       renew: (at) => {
         ticket.seenAt = at;
       },
       release: () => {
-        for (const holder of holders) this.#remove(holder, lane, ticket);
+        for (const held of all) held.remove(ticket);
       },
     });
   }
@@ -145,51 +190,10 @@ export class Shares {
     return countOf(usual.key.get(keyId)) + countOf(heavy.key.get(keyId)) + countOf(waiting.key.get(keyId));
   }
 
-  #hasRoom(holder: Holder, lane: Lane, { bytes, seenAt: nowAt }: Ticket): boolean {
-    const held = this.#held[lane][holder.kind].get(holder.id);
-    const bound = BOUNDS[lane][holder.kind];
-    if (held === undefined || fits(held, bound, bytes)) return true;
-    for (const ticket of held.tickets)
-      if (ticket.seenAt <= nowAt - LONGEST_SILENCE_MS) this.#remove(holder, lane, ticket);
-    return fits(held, bound, bytes);
-  }
-
-  /** Alone its body always fits, as at its beginning. */
-  #hasRoomFor({ kind, id }: Holder, lane: Lane, ticket: Ticket, more: number): boolean {
-    const held = this.#held[lane][kind].get(id);
-    if (held?.tickets.has(ticket) !== true || held.tickets.size === 1) return true;
-    return held.bytes + more <= BOUNDS[lane][kind].bytes;
-  }
-
-  #widen({ kind, id }: Holder, lane: Lane, ticket: Ticket, more: number): void {
-    const held = this.#held[lane][kind].get(id);
-    if (held?.tickets.has(ticket) === true) held.bytes += more;
-  }
-
-  #add({ kind, id }: Holder, lane: Lane, ticket: Ticket): void {
-    const ofKind = this.#held[lane][kind];
-    const held = ofKind.get(id) ?? { tickets: new Set(), bytes: 0 };
-    held.tickets.add(ticket);
-    held.bytes += ticket.bytes;
-    ofKind.set(id, held);
-  }
-
-  #free({ kind, id }: Holder, lane: Lane, ticket: Ticket): void {
-    const held = this.#held[lane][kind].get(id);
-    if (held?.tickets.has(ticket) === true) held.bytes -= ticket.bytes;
-  }
-
-  #remove({ kind, id }: Holder, lane: Lane, ticket: Ticket): void {
-    const ofKind = this.#held[lane][kind];
-    const held = ofKind.get(id);
-    if (held?.tickets.delete(ticket) !== true) return;
-    held.bytes -= ticket.bytes;
-    if (held.tickets.size === 0) ofKind.delete(id);
+  #heldBy({ kind, id }: Holder, lane: Lane): Held {
+    const known = this.#held[lane][kind];
+    return known.get(id) ?? new Held(BOUNDS[lane][kind], id, known);
   }
 }
 
 const countOf = (held: Held | undefined): number => held?.tickets.size ?? 0;
-
-/** A first request always fits: no body that an endpoint takes is too large for an idle holder. */
-const fits = ({ tickets, bytes: heldBytes }: Held, bound: Bound, bytes: number): boolean =>
-  tickets.size === 0 || (tickets.size < bound.requests && heldBytes + bytes <= bound.bytes);
