@@ -126,6 +126,13 @@ export const ATTEMPT_MUTANTS: readonly Mutant[] = [
     ["test/tenant/fleet/instance-owner.workers.test.ts"],
   ),
   mutant(
+    "a worker that failed a job reports on its next lease",
+    "durable-objects/operations/fleet/report.ts",
+    "? [assignedWorker ?? lastWorker ?? ended]\n",
+    "? [assignedWorker ?? lastWorker ?? ended, ...avoidedWorkers]\n",
+    ["test/tenant/fleet/instance-owner.workers.test.ts"],
+  ),
+  mutant(
     "a heartbeat of a lease that has ended is a sign of life",
     "durable-objects/operations/fleet/report.ts",
     "  if (!decided.ok) return decided;\n  noteSign(turn, job);\n  turn.noteBeat(job);",
