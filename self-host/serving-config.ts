@@ -75,16 +75,7 @@ export function objectsConfig(
   return configText(services, listened, v8FlagsOf(serving));
 }
 
-/**
- * The heap may grow to five times what lives before V8 collects all garbage. By itself V8 does so at about three and a
- * half times, under load every two seconds, and each time throws away what it has compiled for shapes of which no object
- * is left at that instant: some 100 functions of a busy tenant, which it compiles again.
- */
-const ROOMY_HEAP = "--heap-growing-percent=400";
-
-const v8FlagsOf = ({ heapMib }: Serving): string[] => [
-  heapMib === undefined ? ROOMY_HEAP : `--max-heap-size=${heapMib}`,
-];
+const v8FlagsOf = ({ heapMib }: Serving): string[] => (heapMib === undefined ? [] : [`--max-heap-size=${heapMib}`]);
 
 /** Path of the Unix socket of each database, by its binding. */
 export type HistorySockets = Readonly<Record<string, string>>;
