@@ -12,7 +12,7 @@ export const BURST_BYTES = MAX_DATA_FRAME_BYTES;
 export const BURST_MS = 1_000;
 /** The platform copies what it writes to a reader: of a large part a piece at a time. */
 export const PIECE_BYTES = 64 * KIB;
-/** So much of an event that is too long for a part may be left unread, too: it comes at once. */
+/** So much of events that are too long for a part may be left unread, too: they come at once. */
 export const LONG_EVENT_BYTES = 16 * MIB;
 export const MAX_STREAMS = 4_096;
 /** Output that its tenant has not confirmed as this worker's yet. */

@@ -1,7 +1,7 @@
 // One attempt's stream in a relay: its last events and its readers. Events come in order, from one lease, none twice.
 // When a stream ends, every reader gets an end event in the format of its own API.
 
-import { MAX_READERS_OF_A_STREAM } from "../../contract/data-line.ts";
+import { MAX_PART_BYTES, MAX_READERS_OF_A_STREAM } from "../../contract/data-line.ts";
 import { errorEvent, lastNumberIn, openingOf, saysItsEnd } from "../../contract/front-door/dialect.ts";
 import { doorErrorOf } from "../../contract/front-door/door-status.ts";
 import { endsWhole } from "../../contract/text/event-text.ts";
@@ -38,9 +38,8 @@ export class RelayedStream {
   #saidChars = 0;
   /** The beginning of the last event that is too long for a part: its name may tell the end of the stream. */
   #begun = "";
-  /** Characters of that event so far, and of the longest. */
-  #eventChars = 0;
-  #longestChars = 0;
+  /** Characters that came in pieces of such events or, over HTTP, in more than a part at once. */
+  #longChars = 0;
   #isWithinEvent = false;
   /** Of a window that was emptied: the APIs whose end it had, and its last numbered event. */
   readonly #endedFor = new Set<Api>();
@@ -177,12 +176,10 @@ export class RelayedStream {
   #noteLongEvent(part: WindowPart, events: string): void {
     const wasWithin = this.#isWithinEvent;
     this.#isWithinEvent = !endsWhole(events);
-    const begun = this.#isWithinEvent ? part.begun : "";
-    if (begun !== "") {
-      this.#begun = openingOf(begun);
-      this.#eventChars = begun.length;
-    } else if (wasWithin) this.#eventChars += events.length;
-    this.#longestChars = Math.max(this.#longestChars, this.#eventChars);
+    if (!wasWithin && !this.#isWithinEvent && events.length <= MAX_PART_BYTES) return;
+    this.#longChars += events.length;
+    const { begun } = part;
+    if (begun !== "") this.#begun = openingOf(begun);
   }
 
   /** What follows belongs to an event that has begun: nothing else may be said. */
@@ -192,7 +189,7 @@ export class RelayedStream {
 
   /** What its long events allow a reader to leave unread. */
   get longEventBytes(): number {
-    return Math.min(LONG_EVENT_BYTES, this.#longestChars);
+    return Math.min(LONG_EVENT_BYTES, this.#longChars);
   }
 
   /** Gives its memory back: late readers can no longer get what was said. */

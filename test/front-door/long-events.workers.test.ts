@@ -30,13 +30,14 @@ const drawing = async (world: World) => {
 describe("an event of 3 MiB", () => {
   it("reaches its client unchanged, and may be the end of its stream", async () => {
     const { worker, answering, job } = await drawing(await newWorld());
-    const said = [imageEvent("image_generation.partial_image"), imageEvent("image_generation.completed")];
-    for (const event of said) sayLong(worker, job, event);
+    const events = [imageEvent("image_generation.partial_image"), imageEvent("image_generation.completed")];
+    const said = events.join("");
+    for (const event of events) sayLong(worker, job, event);
     const answer = await answering;
-    await answer.until((text) => text.length >= said.join("").length);
+    await answer.until((text) => text.length >= said.length);
     worker.end(job);
     worker.complete(job, { data: [] });
-    expect((await answer.whole) === said.join("")).toBe(true);
+    expect((await answer.whole) === said).toBe(true);
   });
 
   it("is one event with one number to second readers, with those before and after it", async () => {

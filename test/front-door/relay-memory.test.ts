@@ -1,7 +1,8 @@
 // What an outsider can make a relay keep: output of jobs that a worker does not have, output that nobody reads.
 
 import { describe, expect, test } from "vitest";
-import { MAX_READERS_OF_A_STREAM } from "../../contract/data-line.ts";
+import { MAX_PART_BYTES, MAX_READERS_OF_A_STREAM, PIECE_CHARS } from "../../contract/data-line.ts";
+import { piecesOf } from "../../contract/text/event-text.ts";
 import { boundFor, makeRoom } from "../../durable-objects/relay/held-output.ts";
 import { PROCESS_BYTES, RELAY_BYTES, WINDOW_BYTES } from "../../durable-objects/relay/relay-bounds.ts";
 import { RelayedStream } from "../../durable-objects/relay/relayed-stream.ts";
@@ -126,6 +127,22 @@ describe("output that readers leave unread", () => {
     for (let sent = 0; sent < 20; sent += 1) stream.publish(event("y".repeat(100_000)), NOW);
     expect(slow.isSlow(NOW)).toBe(false);
     expect(slow.isSlow(NOW + 1_000)).toBe(true);
+  });
+
+  test.each([
+    ["in pieces", (long: string) => [...piecesOf(long, PIECE_CHARS)]],
+    ["whole, as over HTTP", (long: string) => [long]],
+  ])("of two long events, %s, gets time; of more than 16 MiB it does not", (_, cut) => {
+    const stream = streamOf();
+    const slow = second();
+    stream.join(slow, NOW);
+    const long = event("y".repeat(3 * MAX_PART_BYTES));
+    const isSlow = (): boolean => {
+      for (const piece of cut(long)) stream.publish(piece, NOW);
+      slow.isSlow(NOW, stream.longEventBytes);
+      return slow.isSlow(NOW + 1_000, stream.longEventBytes);
+    };
+    expect([1, 2, 3, 4, 5, 6].map(isSlow)).toEqual([false, false, false, false, false, true]);
   });
 
   test("does not make a reader slow that takes what came a second ago, though more comes, until it stops", async () => {
