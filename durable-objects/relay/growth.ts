@@ -129,7 +129,7 @@ export const GROWTH: readonly GrowthRow[] = [
     bound: PROCESS_BYTES,
     unit: "bytes",
     of: "process",
-    atTheBound: { drops: "as for one worker, whose bound is an equal share of this" },
+    atTheBound: { drops: "as for one worker, whose bound is an equal share of this, or half of what the others leave" },
     freedBy: "the end of streams; reading",
     provenBy: [MEMORY_TEST, "shares the process's bound with the others equally"],
   },

@@ -19,5 +19,5 @@ export const MAX_STREAMS = 4_096;
 export const UNCONFIRMED_BYTES = 2 * MAX_DATA_FRAME_BYTES;
 /** Windows and unread output of one relay. */
 export const RELAY_BYTES = 32 * MIB;
-/** The same of all relays of a process, which share it equally. */
+/** The same of all relays of a process: each may take an equal share, and half of what the others leave. */
 export const PROCESS_BYTES = 64 * MIB;

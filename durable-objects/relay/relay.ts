@@ -23,7 +23,7 @@ import { LINE_URL, openLine } from "../sockets/object-line.ts";
 import { PING, PONG } from "../sockets/tenant-socket.ts";
 import { takeEvents } from "./events-body.ts";
 import { HeldBodies } from "./held-bodies.ts";
-import { makeRoom, noteHolder } from "./held-output.ts";
+import { boundFor, forgetHolder, makeRoom, noteHolder } from "./held-output.ts";
 import { endInvalid, HOLDERS_EVERY_MS } from "./holder-check.ts";
 import { ReadingLine } from "./reading-line.ts";
 import { MAX_STREAMS, UNCONFIRMED_BYTES } from "./relay-bounds.ts";
@@ -131,7 +131,9 @@ export class Relay<Env extends RelayEnv = RelayEnv> extends DurableObject<Env> {
 
   #makeRoom(): void {
     this.#unweighedChars = 0;
-    makeRoom(this.#streams, (stream, reader) => this.#cutSlow(stream, reader));
+    const relay = this.ctx.id.toString();
+    const held = makeRoom(this.#streams, (stream, reader) => this.#cutSlow(stream, reader), boundFor(relay));
+    noteHolder(relay, held);
   }
 
   #confirm(): void {
@@ -284,7 +286,7 @@ export class Relay<Env extends RelayEnv = RelayEnv> extends DurableObject<Env> {
     this.#streams.set(key, made);
     this.#unconfirmed.add(made);
     if (this.#streams.size > MAX_STREAMS) this.#dropOldest();
-    noteHolder(this, true);
+    noteHolder(this.ctx.id.toString());
     this.#ticking ??= setInterval(() => this.#tick(), TICK_MS);
     return made;
   }
@@ -347,7 +349,7 @@ export class Relay<Env extends RelayEnv = RelayEnv> extends DurableObject<Env> {
     if (this.#streams.size > 0 || this.#ticking === null) return;
     clearInterval(this.#ticking);
     this.#ticking = null;
-    noteHolder(this, false);
+    forgetHolder(this.ctx.id.toString());
   }
 
   #checkHolders(nowAt: number): void {

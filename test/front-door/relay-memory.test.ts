@@ -3,7 +3,7 @@
 import { describe, expect, test } from "vitest";
 import { MAX_PART_BYTES, MAX_READERS_OF_A_STREAM, PIECE_CHARS } from "../../contract/data-line.ts";
 import { piecesOf } from "../../contract/text/event-text.ts";
-import { boundFor, makeRoom } from "../../durable-objects/relay/held-output.ts";
+import { boundFor, forgetHolder, makeRoom, noteHolder } from "../../durable-objects/relay/held-output.ts";
 import { PROCESS_BYTES, RELAY_BYTES, WINDOW_BYTES } from "../../durable-objects/relay/relay-bounds.ts";
 import { RelayedStream } from "../../durable-objects/relay/relayed-stream.ts";
 import { BodyOutlet, Reader } from "../../durable-objects/relay/stream-reader.ts";
@@ -236,10 +236,22 @@ describe("a relay above its bound", () => {
     });
   });
 
-  test("shares the process's bound with the others equally", () => {
-    expect(boundFor(0)).toBe(RELAY_BYTES);
-    expect(boundFor(1)).toBe(RELAY_BYTES);
-    for (const count of [3, 10, 1_000]) expect(boundFor(count) * count).toBeLessThanOrEqual(PROCESS_BYTES);
+  test("shares the process's bound with the others equally, and may take half of what they leave", () => {
+    const relays = Array.from({ length: 100 }, (_, index) => `relay ${index}`);
+    const boundsWith = (count: number, heldBytes: number): number[] => {
+      for (const relay of relays) forgetHolder(relay);
+      for (const relay of relays.slice(0, count)) noteHolder(relay, heldBytes);
+      return [boundFor("relay 0"), boundFor("one more")];
+    };
+    expect(boundsWith(0, 0)).toEqual([RELAY_BYTES, RELAY_BYTES]);
+    expect(boundsWith(100, 0)).toEqual([RELAY_BYTES, RELAY_BYTES]);
+    expect(boundsWith(2, RELAY_BYTES)).toEqual([PROCESS_BYTES / 2, PROCESS_BYTES / 2]);
+    const share = Math.floor(PROCESS_BYTES / 100);
+    expect(boundsWith(100, PROCESS_BYTES / 100)).toEqual([share, share]);
+    const [own, other] = boundsWith(32, PROCESS_BYTES / 64) as [number, number];
+    expect(own).toBeGreaterThan(PROCESS_BYTES / 4);
+    expect(other).toBe(PROCESS_BYTES / 4);
+    expect(boundsWith(0, 0)).toEqual([RELAY_BYTES, RELAY_BYTES]);
   });
 });
 
