@@ -94,7 +94,12 @@ export const startWorld = async (args: string[] = [], env: Record<string, string
   const visit = async (address: string, options: BrowserContextOptions = {}): Promise<Watched> => {
     const context = await browser.newContext({ timezoneId: "Europe/Berlin", ...options });
     // A test that closes its whole browser has closed this before.
-    onTestFinished(() => context.close().catch(() => undefined));
+    onTestFinished(async () => {
+      // A handler that is still at work when its page goes must not fail the run.
+      const unrouted = context.pages().map((page) => page.unrouteAll({ behavior: "ignoreErrors" }));
+      await Promise.allSettled(unrouted);
+      await context.close().catch(() => undefined);
+    });
     const page = await context.newPage();
     page.setDefaultTimeout(15_000);
     const faults = watch(page, server.url);
