@@ -118,8 +118,8 @@ interface Elsewhere {
 
 /** Where the result of a report is, if that is not the report. */
 export const resultElsewhere = ({ result_file, result_bytes }: Elsewhere) => ({
-  ...(result_file == null ? {} : { resultFile: result_file }),
-  ...(result_bytes == null ? {} : { streamedBytes: result_bytes }),
+  resultFile: result_file ?? null,
+  streamedBytes: result_bytes ?? null,
 });
 
 const isRetryableStatus = (status: number): boolean => status === 408 || status === 429 || status >= 500;

@@ -2,6 +2,8 @@
 // field's value is. The typed client parses fields from bytes; the worker and the relay only cut a text between events
 // and pass each on unchanged, because a relay reads every token.
 
+import { startOf } from "./start-of.ts";
+
 /** A carriage return at the end may be the first half of a line end, so it ends nothing yet. */
 const LINE_END = /\r\n|\n|\r(?!$)/;
 /** An empty line ends an event; each of the two line ends may be any of the three. */
@@ -57,12 +59,9 @@ export const eventsIn = (text: string): string[] => {
 export function* piecesOf(event: string, chars: number): Generator<string> {
   let at = 0;
   while (event.length - at > chars + LONGEST_EVENT_END) {
-    const isCut = (event.codePointAt(at + chars - 1) ?? 0) > LAST_OF_ONE_UNIT;
-    const to = at + chars - (isCut ? 1 : 0);
-    yield event.slice(at, to);
-    at = to;
+    const piece = startOf(event.slice(at, at + chars + 1), chars);
+    yield piece;
+    at += piece.length;
   }
   yield event.slice(at);
 }
-/** A character above takes two units of a text. */
-const LAST_OF_ONE_UNIT = 0xffff;

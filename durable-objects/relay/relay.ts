@@ -50,6 +50,7 @@ const WEIGH_EVERY_CHARS = 1024 * 1024;
 const MOVED_ON: EndError = { code: "worker_lost", message: "the worker was lost while it was answering" };
 
 export class Relay<Env extends RelayEnv = RelayEnv> extends DurableObject<Env> {
+  readonly #id: string = this.ctx.id.toString();
   readonly #streams = new Map<string, RelayedStream>();
   protected jurisdiction: Jurisdiction | null = null;
   #lineLostAt: number | null = null;
@@ -131,9 +132,8 @@ export class Relay<Env extends RelayEnv = RelayEnv> extends DurableObject<Env> {
 
   #makeRoom(): void {
     this.#unweighedChars = 0;
-    const relay = this.ctx.id.toString();
-    const held = makeRoom(this.#streams, (stream, reader) => this.#cutSlow(stream, reader), boundFor(relay));
-    noteHolder(relay, held);
+    const held = makeRoom(this.#streams, (stream, reader) => this.#cutSlow(stream, reader), boundFor(this.#id));
+    noteHolder(this.#id, held);
   }
 
   #confirm(): void {
@@ -286,7 +286,7 @@ export class Relay<Env extends RelayEnv = RelayEnv> extends DurableObject<Env> {
     this.#streams.set(key, made);
     this.#unconfirmed.add(made);
     if (this.#streams.size > MAX_STREAMS) this.#dropOldest();
-    noteHolder(this.ctx.id.toString());
+    noteHolder(this.#id);
     this.#ticking ??= setInterval(() => this.#tick(), TICK_MS);
     return made;
   }
@@ -349,7 +349,7 @@ export class Relay<Env extends RelayEnv = RelayEnv> extends DurableObject<Env> {
     if (this.#streams.size > 0 || this.#ticking === null) return;
     clearInterval(this.#ticking);
     this.#ticking = null;
-    forgetHolder(this.ctx.id.toString());
+    forgetHolder(this.#id);
   }
 
   #checkHolders(nowAt: number): void {

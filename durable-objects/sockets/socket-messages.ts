@@ -2,7 +2,7 @@
 
 import { toTaskError, toTaskProgress } from "../../contract/fleet/model-task.ts";
 import { toPresence } from "../../contract/fleet/worker.ts";
-import { toReportedFailure, toSpent } from "../../contract/jobs/report.ts";
+import { resultElsewhere, toReportedFailure, toSpent } from "../../contract/jobs/report.ts";
 import { presentRefusal } from "../../contract/refusal.ts";
 import {
   type CoordinatorMessage,
@@ -137,13 +137,14 @@ const whatFailed = ({ ok: works, error }: Extract<WorkerMessage, { type: "runtim
 /** By name, because most reports are one. */
 const toCompletion = (message: Extract<JobReport, { type: "job.completed" }>, archived: Brought | undefined) => {
   const { usage, isEstimate, costUsd, model, firstTokenMs } = toSpent(message);
+  const { resultFile, streamedBytes } = resultElsewhere(message);
   return {
     id: message.job_id,
     lease: message.lease,
     archived,
     result: message.result ?? null,
-    resultFile: message.result_file ?? null,
-    streamedBytes: message.result_bytes ?? null,
+    resultFile,
+    streamedBytes,
     usage,
     isEstimate,
     costUsd,

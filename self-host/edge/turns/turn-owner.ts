@@ -1,6 +1,6 @@
-// Whose turn of the event loop a request takes, and how much of it. It is its key's, if the key's tag was checked lately. Keys, cookies and paths
-// can be invented without end, so all else takes the turn of the address that it comes from; whether the service is
-// well is always answered.
+// Whose turn of the event loop a request takes, and how much of it: its key's, if the key's tag was checked lately.
+// Keys, cookies and paths can be invented without end, so all else takes the turn of the address that it comes from;
+// whether the service is well is always answered.
 
 import type { IncomingMessage } from "node:http";
 import { isCheckedToken, SESSION_COOKIES } from "../../../src/http/auth.ts";

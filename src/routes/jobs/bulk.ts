@@ -37,7 +37,7 @@ const changeMany = endpoint(
     answers: { 200: { description: "How many jobs matched, changed and were refused.", schema: bulkReport } },
   },
   async (c, { body, token }) => {
-    const { action, filter, expected, dry_run: isTold = false } = body;
+    const { action, filter, expected, dry_run: isDryRun = false } = body;
     const idempotency = await idempotencyOf(c, body);
     unwrap(await callTenant(c.env, token, "changeJobs", { action, jobs: [] }));
     if (idempotency !== null) {
@@ -49,7 +49,7 @@ const changeMany = endpoint(
     if (expected !== undefined && expected !== matched) throw new Refused({ code: "count_changed", expected, matched });
     const tally = new Tally();
     tally.refuse("job_state", matched - changeable);
-    if (isTold) return reported(c, { matched, changed: 0, refused: tally.refused, remaining: changeable });
+    if (isDryRun) return reported(c, { matched, changed: 0, refused: tally.refused, remaining: changeable });
     for (const portion of portions(ids, JOBS_A_PORTION)) await change(c, token, action, portion, tally);
     const report = { matched, changed: tally.changed, refused: tally.refused, remaining: changeable - ids.length };
     const request = { action, filter: filter as Json, report, idempotency };
