@@ -13,6 +13,7 @@ import { usdFromNano } from "../domain/money/price.ts";
 import {
   changeOf,
   count,
+  cronText,
   identifier,
   instant,
   listQuery,
@@ -22,7 +23,6 @@ import {
   toIsoOrNull,
 } from "./words/field.ts";
 
-const MAX_CRON_CHARACTERS = 128;
 const MAX_URL_CHARACTERS = 2048;
 
 export const providerResource = z
@@ -40,7 +40,7 @@ export const providerResource = z
 
 export const providerList = z.object({ providers: z.array(providerResource) }).meta({ id: "CatalogProviderList" });
 
-const syncSchedule = z.string().min(1, "must not be empty").max(MAX_CRON_CHARACTERS).meta({
+const syncSchedule = cronText.min(1, "must not be empty").meta({
   description: "five-field cron in UTC; each subscription runs up to half an hour after the time it gives",
   example: "0 */6 * * *",
 });

@@ -7,6 +7,7 @@ import { asked, edgeAllowed, fairnessKey, jobFiles, jobInput, jobStatus, priorit
 import {
   changeOf,
   count,
+  cronText,
   digits,
   identifier,
   instant,
@@ -30,7 +31,7 @@ export const scheduleName = identifier(/^[A-Za-z0-9._-]+$/, 64, "characters from
 export const scheduleNameParam = z.object({ name: scheduleName });
 
 const timing = {
-  cron: z.string().max(128).nullish(),
+  cron: cronText.nullish(),
   interval: z.string().max(32).nullish(),
   timezone: z.string().max(64).optional(),
 };

@@ -61,7 +61,7 @@ export const queueView = z
   .meta({ id: "Queue" });
 
 export const failuresQuery = z.strictObject({
-  since: instant.optional().meta({ description: "default: an hour before `until`" }),
+  since: instant.optional().meta({ description: "at most 92 days before `until`; default: an hour" }),
   until: instant.optional().meta({ description: "default: now" }),
 });
 

@@ -76,6 +76,12 @@ export const jsonWithin = (maxBytes: number): z.ZodType<Json> =>
     message: `must be at most ${maxBytes} bytes as JSON`,
   });
 
+/** Five-field cron as people copy it: one space between its fields, none around them. */
+export const cronText = z
+  .string()
+  .max(128)
+  .overwrite((cron) => cron.trim().replace(/\s+/g, " "));
+
 export const seconds = (min: number, max: number) => z.number().min(min).max(max);
 
 /** A record with at most `max` entries. */

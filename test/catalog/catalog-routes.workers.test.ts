@@ -70,12 +70,12 @@ describe("subscriptions", () => {
     const path = `/catalog/subscriptions/${created.body.id}`;
     expect(await world.ok("GET", path)).toEqual({ ...created.body, provided_models: [] });
     expect((await world.patch(path, {})).status).toBe(400);
-    expect(await world.ok("PATCH", path, { models_sync_schedule: "0 0 * * *", models_sync_url: MIRROR })).toMatchObject(
-      {
-        models_sync_schedule: "0 0 * * *",
-        models_sync_url: MIRROR,
-      },
-    );
+    expect(
+      await world.ok("PATCH", path, { models_sync_schedule: " 0\t0 * * * ", models_sync_url: MIRROR }),
+    ).toMatchObject({
+      models_sync_schedule: "0 0 * * *",
+      models_sync_url: MIRROR,
+    });
     expect((await world.delete(path)).status).toBe(204);
     expect((await world.delete(path)).status).toBe(404);
     expect((await world.get(path)).status).toBe(404);

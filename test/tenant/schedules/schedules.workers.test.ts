@@ -66,6 +66,16 @@ describe("creating", () => {
     expect(next_runs[0]).toBe((await read(world, "daily")).next_run_at);
   });
 
+  it("takes a cron with any white space around and between its fields, and shows it with none too many", async () => {
+    const world = await newWorld();
+    const copied = { name: "copied", cron: "\t0  9 *\t* 1-5 \n", interval: undefined };
+    expect(await create(world, copied)).toMatchObject({ status: 201, body: { cron: "0 9 * * 1-5" } });
+    expect(await world.ok("PUT", "/api/schedules/copied", { cron: " 30 9 * * 1-5" })).toMatchObject({
+      cron: "30 9 * * 1-5",
+    });
+    expect((await create(world, { ...copied, name: "empty", cron: " \n" })).status).toBe(400);
+  });
+
   it("previews without storing, and refuses what creation refuses", async () => {
     const world = await newWorld();
     const preview = await world.post("/api/schedules/preview?preview=3", {
