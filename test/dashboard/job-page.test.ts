@@ -131,6 +131,16 @@ describe.skipIf(lacksBrowser())("a job's page", () => {
     await page.getByRole("region", { name: "Result" }).getByText('"text"').waitFor();
   });
 
+  it("a job's progress that is a text in an object is read as text", async () => {
+    const { id } = await world.call<Made>("POST", "/api/jobs", { prompt: "Slowly", provider: "acme" });
+    const { lease } = await worker.start(id);
+    await world.call("POST", `/api/jobs/${id}/heartbeat`, { lease, progress: { text: "It is **half** done" } });
+    const { page, faults } = await world.open(`jobs/${id}`);
+    await page.getByRole("region", { name: "Progress" }).getByText("It is half done").waitFor();
+    await world.call("POST", `/api/jobs/${id}/complete`, { lease, result: "done" });
+    expect(faults()).toEqual([]);
+  });
+
   it("a search for a mistyped field says what was probably meant", async () => {
     const { page } = await world.open("jobs?q=eror:500");
     await page.getByText("Did you mean error:?").waitFor();

@@ -162,6 +162,20 @@ describe.skipIf(lacksBrowser())("money and time", () => {
     expect(faults()).toEqual([]);
   });
 
+  it("the palette finds a worker of which the page does not know", async () => {
+    const { page, faults } = await world.open("");
+    await page.route("**/api/workers?*q=far-away*", async (route) => {
+      const answer = await route.fetch({ url: `${world.server.url}/api/workers?limit=1` });
+      const { workers, ...rest } = await answer.json();
+      const far = workers.map((one: object) => ({ ...one, instance: "far-away-1" }));
+      await route.fulfill({ response: answer, json: { ...rest, workers: far } });
+    });
+    await page.keyboard.press("Control+k");
+    await page.getByLabel("Page, worker, job id").fill("far-away");
+    await page.getByRole("option", { name: "far-away-1 worker" }).waitFor();
+    expect(faults()).toEqual([]);
+  });
+
   it("the palette finds schedules, batches, keys and pages by a button, too, and runs a schedule", async () => {
     const { call } = world;
     await call("POST", "/api/schedules", { name: "palette-nightly", interval: "1h", prompt: "Sweep" });
