@@ -190,7 +190,7 @@ export const GROWTH: readonly GrowthRow[] = [
     of: "process",
     atTheBound: { drops: "all of them: a tag is checked again" },
     freedBy: "the bound",
-    provenBy: ["test/http/keys.workers.test.ts", "key"],
+    provenBy: ["test/http/checked-keys.test.ts", "a thousand keys are remembered as checked, and no more"],
   },
   {
     what: "addresses that were refused",
@@ -202,7 +202,7 @@ export const GROWTH: readonly GrowthRow[] = [
     of: "process",
     atTheBound: { drops: "all of them: each address has its first refusals again" },
     freedBy: "the bound",
-    provenBy: ["test/http/conventions.workers.test.ts", "key"],
+    provenBy: ["test/http/slow-down.test.ts", "ten thousand addresses are known at a time"],
   },
   {
     what: "what a hosted provider has said in one call",

@@ -86,7 +86,7 @@ export const GROWTH: readonly GrowthRow[] = [
     of: "tenant",
     atTheBound: { refuses: "files_full" },
     freedBy: "DELETE, or a file's end; one that never arrived ends by itself",
-    provenBy: ["test/files/files.workers.test.ts", "files_full"],
+    provenBy: ["test/domain/file/file.test.ts", "a bound together, in bytes and in number"],
   },
   {
     what: "batches that have not ended",

@@ -83,6 +83,8 @@ describe("what an outsider can make grow", () => {
     if ("refuses" in row.atTheBound) expect(WIRE).toHaveProperty(row.atTheBound.refuses);
     expect(existsSync(path.join(ROOT, row.countedBy))).toBe(true);
     const [file, name] = row.provenBy;
+    // A single word stands in many tests.
+    expect(name).toMatch(/\S \S/);
     expect(readFileSync(path.join(ROOT, file), "utf8")).toContain(name);
   });
 });
