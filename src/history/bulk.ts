@@ -3,8 +3,9 @@
 import { type BulkAction, type JobFilter, MAX_BULK_JOBS } from "../../contract/jobs/job-list.ts";
 import type { Brought } from "../../domain/job/archived-job.ts";
 import { CHANGEABLE_STATUSES } from "../../domain/words/job-status.ts";
-import { selectionOf, statusWord, type Way, wayTo } from "./job-filter.ts";
 import { toArchived, WHOLE_JOBS, type WholeJobRow } from "./jobs.ts";
+import { statusWord } from "./lists/conditions.ts";
+import { countOf, type Lead, leadOf, type Selected, selectionOf } from "./lists/selection.ts";
 import { readHistory } from "./store.ts";
 
 export interface BulkSelection {
@@ -25,10 +26,17 @@ const isChangeableBy = (action: BulkAction): string =>
   `(+jobs.status IN (${CHANGEABLE_STATUSES[action].map((status) => `'${status}'`).join(", ")})${ALSO_REQUIRED[action]})`;
 
 /** The full-text index knows the statuses: of all other jobs no row is read. */
-const changeableBy = (tenant: string, action: BulkAction, way: Way): Way =>
-  way.lead === "unpriced"
-    ? way
-    : { ...way, lead: "index", words: [...way.words, statusWord(tenant, CHANGEABLE_STATUSES[action])] };
+const changeableBy = (tenant: string, action: BulkAction, filter: JobFilter, lead: Lead): Selected => {
+  const words = [...lead.words, statusWord(tenant, CHANGEABLE_STATUSES[action])];
+  const selected = selectionOf(tenant, filter, lead.by === "unpriced" ? lead : { ...lead, by: "index", words });
+  return { ...selected, where: `${selected.where} AND ${isChangeableBy(action)}` };
+};
+
+const oldestOf = (db: D1Database, tenant: string, { from, where, place, bindings }: Selected): D1PreparedStatement => {
+  const order = place ?? "jobs.created_at, jobs.seq";
+  const sql = `SELECT jobs.id FROM ${from} WHERE ${where} ORDER BY ${order} LIMIT ${MAX_BULK_JOBS}`;
+  return db.prepare(sql).bind(tenant, ...bindings);
+};
 
 export const selectForBulk = (
   db: D1Database,
@@ -37,25 +45,17 @@ export const selectForBulk = (
   filter: JobFilter,
 ): Promise<BulkSelection> =>
   readHistory(async () => {
-    const way = await wayTo(db, tenant, filter);
-    const { counted: all } = selectionOf(tenant, filter, way);
-    const { from, where, bindings, place } = selectionOf(tenant, filter, changeableBy(tenant, action, way));
-    const order = place ?? "jobs.created_at, jobs.seq";
-    const isChangeable = isChangeableBy(action);
-    const [counted, changeable, found] = await db.batch([
-      db.prepare(`SELECT COUNT(*) AS total FROM ${all.from} WHERE ${all.where}`).bind(tenant, ...all.bindings),
-      db.prepare(`SELECT COUNT(*) AS total FROM ${from} WHERE ${where} AND ${isChangeable}`).bind(tenant, ...bindings),
-      db
-        .prepare(
-          `SELECT jobs.id FROM ${from} WHERE ${where} AND ${isChangeable} ORDER BY ${order} LIMIT ${MAX_BULK_JOBS}`,
-        )
-        .bind(tenant, ...bindings),
+    const lead = await leadOf(db, tenant, filter);
+    const changeable = changeableBy(tenant, action, filter, lead);
+    const [counted, may, oldest] = await db.batch<{ total: number } & { id: string }>([
+      countOf(db, tenant, selectionOf(tenant, filter, lead).counted, null),
+      countOf(db, tenant, changeable, null),
+      oldestOf(db, tenant, changeable),
     ]);
-    const totalOf = (one: D1Result | undefined): number => ((one?.results ?? []) as { total: number }[])[0]?.total ?? 0;
     return {
-      matched: totalOf(counted),
-      changeable: totalOf(changeable),
-      ids: ((found?.results ?? []) as { id: string }[]).map((row) => row.id),
+      matched: counted?.results[0]?.total ?? 0,
+      changeable: may?.results[0]?.total ?? 0,
+      ids: (oldest?.results ?? []).map(({ id }) => id),
     };
   });
 

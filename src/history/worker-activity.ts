@@ -6,7 +6,7 @@ import { ROLLING_PERIODS, type RollingPeriod, stepsOf } from "../../domain/insig
 import { runTime, type Worked, type WorkedJob, workedIn } from "../../domain/insight/worker-activity.ts";
 import { STARTED_AT } from "../../domain/job/job-record.ts";
 import { usdFromNano } from "../../domain/money/price.ts";
-import { type JobSelection, selectionOf } from "./job-filter.ts";
+import { type JobSelection, selectionOf } from "./lists/selection.ts";
 import { listMarks } from "./marks.ts";
 import { readHistory } from "./store.ts";
 
@@ -22,7 +22,7 @@ const presentSums = ({ completed, failed, nanoUsd }: Worked) => ({ completed, fa
 const rounded = (ms: number | null): number | null => (ms === null ? null : Number(ms.toPrecision(3)));
 const p95Of = (worked: Worked): number | null => rounded(runTime(worked, 0.95));
 
-const WAY = { lead: "index", words: [], hasIds: false } as const;
+const LEAD = { by: "index", words: [], hasIds: false } as const;
 
 export const readWorkerActivity = (
   db: D1Database,
@@ -35,7 +35,7 @@ export const readWorkerActivity = (
     const { stepMs } = ROLLING_PERIODS[period];
     const steps = stepsOf(period, nowAt);
     const fromAt = steps[0] ?? nowAt;
-    const selection = selectionOf(tenant, { worker: instance, since: toIso(fromAt) }, WAY);
+    const selection = selectionOf(tenant, { worker: instance, since: toIso(fromAt) }, LEAD);
     const [{ results }, { marks }] = await Promise.all([
       db
         .prepare(jobsOf(selection))

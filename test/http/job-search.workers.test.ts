@@ -2,7 +2,7 @@
 
 import { env } from "cloudflare:workers";
 import { expect, test } from "vitest";
-import { inIndex } from "../../src/history/known-words.ts";
+import { inIndex } from "../../src/history/lists/known-words.ts";
 import { type Body, newWorld, type World } from "../support/workerd/client.ts";
 
 const search = async (world: World, q: string): Promise<string[]> => {

@@ -12,7 +12,7 @@ import type { Env } from "../../src/env.ts";
 import { listAudit } from "../../src/history/audit.ts";
 import { findManyArchived, selectForBulk } from "../../src/history/bulk.ts";
 import { writeCursor } from "../../src/history/job-cursor.ts";
-import { listJobs } from "../../src/history/jobs.ts";
+import { listJobs } from "../../src/history/lists/list-jobs.ts";
 import { MOVING_HISTORY, readHistoryTable } from "../../src/history/moving.ts";
 import { TENANT_TABLES } from "../../src/history/tenant-tables.ts";
 import { deleteHistory } from "../../src/history/tenants.ts";
@@ -163,6 +163,30 @@ describe("history is read through an index of the tenant", () => {
     expect(await pagesOf(50, { tag: "old", since: VALUES.since ?? "" })).toEqual(no);
     expect(await pagesOf(51, { tag: "old" })).toEqual(yes);
     expect(await pagesOf(51, { q: "two words" })).toEqual(no);
+  });
+
+  it("and asks the index of a search only between the row numbers of the first jobs, if these have enough", async () => {
+    const noted = new NotedQueries(DB);
+    const pagesOf = async (most: number, q: string): Promise<Plan[]> => {
+      const first = (sql: string) => {
+        if (sql.includes("AS least")) return { least: 1, most };
+        return sql.includes("AS looked_at") ? 51 : MAX_COUNTED + 1;
+      };
+      for (const sort of OTHER_SORTS)
+        await listJobs(noted.database({ first }), TENANT, jobListQuery.parse({ q, sort }));
+      return (await noted.plans()).filter((plan) => choosing(plan).length > 0);
+    };
+    const [near, far] = [await pagesOf(250_001, "two words"), await pagesOf(250_002, "two words")];
+    for (const { sql } of near)
+      expect(sql).toMatch(
+        /job_terms\.rowid >= CAST\(\?\d AS INTEGER\) AND job_terms\.rowid <= CAST\(\?\d AS INTEGER\) \)/,
+      );
+    for (const { sql } of far) expect(sql).toMatch(/ORDER BY job_terms\.rowid (?:ASC|DESC) LIMIT 250000\)/);
+    // All ids with one beginning are a span of row numbers.
+    const ids = await pagesOf(250_002, "some");
+    for (const { sql } of ids)
+      expect(sql).toMatch(/ AND \(\(jobs\.seq >= \(SELECT seq FROM jobs WHERE tenant = \?1 AND id >= /);
+    expect([near.length, far.length, ids.length]).toEqual([4, 4, 4]);
   });
 
   it("and in such an order compares a span of time with row numbers, of which the index has each", async () => {

@@ -7,7 +7,7 @@ import { fromIso } from "../../../contract/words/field.ts";
 import { invalid } from "../../../domain/words/refusal.ts";
 import { Refused } from "../../http/refused.ts";
 import { type PlaceInList, readCursor, writeCursor } from "../job-cursor.ts";
-import type { JobPage } from "../jobs.ts";
+import type { JobPage } from "../lists/list-jobs.ts";
 import { workOnHistory } from "../store.ts";
 import { matchesLine } from "./filter.ts";
 import { type ArchivedLine, dayOf, dayOfId, jobOfLine } from "./part.ts";

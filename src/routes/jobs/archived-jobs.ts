@@ -6,7 +6,7 @@ import type { ArchivedLine } from "../../history/archive/part.ts";
 import { findInArchive, listArchive } from "../../history/archive/read.ts";
 import { archiveOf } from "../../history/archive/store.ts";
 import { historyOf } from "../../history/databases.ts";
-import type { JobPage } from "../../history/jobs.ts";
+import type { JobPage } from "../../history/lists/list-jobs.ts";
 import type { AppContext } from "../../http/auth.ts";
 import type { TokenFacts } from "../../http/key-format.ts";
 import { Refused } from "../../http/refused.ts";

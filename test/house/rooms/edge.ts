@@ -37,7 +37,7 @@ export const EDGE_ROOMS: readonly Room[] = [
     packages: ["hono", "zod"],
   },
   {
-    places: ["src/history", "src/history/archive"],
+    places: ["src/history", "src/history/archive", "src/history/lists"],
     may: ["domain/*", "log", "migrations", "contract/*", "src/env.ts", "src/home.ts", "src/http", "src/tenant"],
     packages: ["zod"],
   },
