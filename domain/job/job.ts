@@ -158,6 +158,17 @@ export const labelsOf = (job: Job): (readonly [name: string, value: string])[] =
   return labels;
 };
 
+/** What a label takes beside its name and its value. */
+const LABEL_CHARS = 8;
+
+/** About how many characters its tags and metadata take in history: they stand in its record, and as labels. */
+export const labelChars = ({ tags, metadata }: Pick<Job, "tags" | "metadata">): number => {
+  let chars = 0;
+  for (const tag of tags) chars += LABEL_CHARS + tag.length;
+  for (const name of Object.keys(metadata)) chars += LABEL_CHARS + name.length + (metadata[name]?.length ?? 0);
+  return 2 * chars;
+};
+
 /** A client waits for it on an open connection. */
 export const isWaitedFor = ({ frontDoor }: Pick<Job, "frontDoor">): boolean =>
   frontDoor !== null && frontDoor.isBackground !== true;

@@ -6,7 +6,7 @@ import { toIso } from "../../contract/words/field.ts";
 import type { Role } from "../../domain/access/key.ts";
 import { type BatchRecord, isEnded } from "../../domain/batch/batch.ts";
 import type { Worker } from "../../domain/fleet/worker.ts";
-import { type Decision, isLeased, type Job } from "../../domain/job/job.ts";
+import { type Decision, isLeased, type Job, labelChars } from "../../domain/job/job.ts";
 import { AUDITED_EVENTS, type WebhookEvent } from "../../domain/webhook.ts";
 import { DAY_MS } from "../../domain/words/duration.ts";
 import type { Actor, JobEvent, JobEventType } from "../../domain/words/event.ts";
@@ -155,6 +155,7 @@ export class Turn {
     const { jobs } = this.store;
     const seq = this.#outbox.open(this.nowAt);
     this.#outbox.addRecord(before === null ? jobs.add(job, dueAt, seq) : jobs.put(job, dueAt, seq));
+    if (before === null) this.#outbox.addChars(labelChars(job));
   }
 
   /** Stores a change that history does not hear of: an instant of the job, or when it is looked at next. */
