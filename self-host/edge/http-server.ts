@@ -1,7 +1,14 @@
 // The HTTP server of the edge in Node: hono's adapter between sockets and the app, and what a server at the edge of a
 // network must do itself. Everything it refuses is a problem document, never a 5xx.
 
-import { createServer, type IncomingMessage, type Server, ServerResponse, STATUS_CODES } from "node:http";
+import {
+  createServer,
+  type IncomingMessage,
+  type Server,
+  type ServerOptions,
+  ServerResponse,
+  STATUS_CODES,
+} from "node:http";
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { setTimeout as pause } from "node:timers/promises";
@@ -102,12 +109,26 @@ const nameHost = ({ headers, rawHeaders }: IncomingMessage): void => {
 
 const isWebSocket = (incoming: IncomingMessage): boolean => incoming.headers.upgrade?.toLowerCase() === "websocket";
 
-/** `addressOf`: of the client of a request. */
-export const edgeServer = (
-  fetch: Fetch,
-  maxConnections: number,
-  addressOf: (incoming: IncomingMessage) => string = ({ socket }) => socket.remoteAddress ?? "",
-): Server => {
+const OPTIONS = {
+  maxHeaderSize: MAX_HEADER_BYTES,
+  headersTimeout: HEADERS_WITHIN_MS,
+  requestTimeout: 0,
+  keepAliveTimeout: KEEP_ALIVE_MS,
+  connectionsCheckingInterval: CHECK_EVERY_MS,
+  noDelay: true,
+  keepAlive: true,
+  keepAliveInitialDelay: PROBE_AFTER_MS,
+  // The listener refuses a request without a Host header, as a problem with an id.
+  requireHostHeader: false,
+  // Other protocols are not supported; the request is answered as if none had been offered (RFC 9110, 7.8).
+  shouldUpgradeCallback: isWebSocket,
+} as ServerOptions;
+
+type AddressOf = (incoming: IncomingMessage) => string;
+/** `head`: what came after the headers of a request to upgrade. */
+type Answer = (incoming: IncomingMessage, outgoing: ServerResponse, head?: Buffer) => void;
+
+const answerWith = (fetch: Fetch): Answer => {
   const heads = new WeakMap<IncomingMessage, Buffer>();
   const listener = getRequestListener(
     (request, bindings) => {
@@ -116,45 +137,35 @@ export const edgeServer = (
       return fetch(request, { incoming, outgoing, ...(head === undefined ? {} : { head }) });
     },
     // Only malformed requests get here: the app answers its own errors.
-    {
-      errorHandler: () => problemResponse(malformedAddress, crypto.randomUUID()),
-    },
+    { errorHandler: () => problemResponse(malformedAddress, crypto.randomUUID()) },
   );
+  return (incoming, outgoing, head) => {
+    if (head !== undefined) heads.set(incoming, head);
+    void listener(incoming, outgoing);
+  };
+};
+
+/** A request begins when it is its owner's turn. */
+const beginInTurns = (server: Server, answer: Answer, addressOf: AddressOf, departures: Departures): void => {
   const keys = new Company();
-  const connections = new Set<Socket>();
-  const departures = new Departures();
   const turns = new TickTurns((name) => (keys.isAlone(name) ? BEGUN_A_TURN.alone : BEGUN_A_TURN.besideOthers));
-  const answer = (incoming: IncomingMessage, outgoing: ServerResponse): void =>
-    void (outgoing.destroyed || listener(incoming, outgoing));
-  const server: Server = createServer(
-    {
-      maxHeaderSize: MAX_HEADER_BYTES,
-      headersTimeout: HEADERS_WITHIN_MS,
-      requestTimeout: 0,
-      keepAliveTimeout: KEEP_ALIVE_MS,
-      connectionsCheckingInterval: CHECK_EVERY_MS,
-      noDelay: true,
-      keepAlive: true,
-      keepAliveInitialDelay: PROBE_AFTER_MS,
-      // The listener refuses a request without a Host header, as a problem with an id.
-      requireHostHeader: false,
-      // Other protocols are not supported; the request is answered as if none had been offered (RFC 9110, 7.8).
-      shouldUpgradeCallback: isWebSocket,
-    } as Parameters<typeof createServer>[0],
-    (incoming, outgoing) => {
-      if (incoming.httpVersion === "1.0" && incoming.headers.host === undefined) nameHost(incoming);
-      countAnswer(server, outgoing);
-      const owner = turnOwnerOf(incoming, () => addressOf(incoming));
-      if (owner.isKey) keys.note(owner.name);
-      departures.note(incoming.socket, owner.name);
-      const turn = turns.take(owner.name, turnSizeOf(incoming));
-      if (turn === null) answer(incoming, outgoing);
-      else void turn.then(() => answer(incoming, outgoing));
-    },
-  );
-  server.maxConnections = maxConnections;
-  beginFewAtOnce(server);
-  const refused = new WeakSet<Duplex>();
+  const begin = (incoming: IncomingMessage, outgoing: ServerResponse): void => {
+    if (!outgoing.destroyed) answer(incoming, outgoing);
+  };
+  server.on("request", (incoming, outgoing) => {
+    if (incoming.httpVersion === "1.0" && incoming.headers.host === undefined) nameHost(incoming);
+    countAnswer(server, outgoing);
+    const owner = turnOwnerOf(incoming, () => addressOf(incoming));
+    if (owner.isKey) keys.note(owner.name);
+    departures.note(incoming.socket, owner.name);
+    const turn = turns.take(owner.name, turnSizeOf(incoming));
+    if (turn === null) begin(incoming, outgoing);
+    else void turn.then(() => begin(incoming, outgoing));
+  });
+};
+
+const keepConnections = (server: Server, departures: Departures): void => {
+  const connections = new Set<Socket>();
   connectionsOf.set(server, connections);
   server.once("close", cutFurthestBehind(connections));
   server.on("connection", (socket) => {
@@ -164,6 +175,9 @@ export const edgeServer = (
       departures.leave(socket);
     });
   });
+};
+
+const passUpgrades = (server: Server, answer: Answer, departures: Departures): void => {
   server.on("upgrade", (incoming, socket, head) => {
     socket.on("error", () => socket.destroy());
     departures.leave(incoming.socket);
@@ -171,9 +185,12 @@ export const edgeServer = (
     outgoing.shouldKeepAlive = false;
     outgoing.assignSocket(socket as Parameters<ServerResponse["assignSocket"]>[0]);
     outgoing.once("finish", () => socket.end());
-    heads.set(incoming, head);
-    void listener(incoming, outgoing);
+    answer(incoming, outgoing, head);
   });
+};
+
+const refuseMalformed = (server: Server): void => {
+  const refused = new WeakSet<Duplex>();
   // An unknown expectation may be ignored (RFC 9110, 10.1.1); Node's own 417 is no problem document.
   server.on("checkExpectation", (incoming, outgoing) => server.emit("request", incoming, outgoing));
   server.on("connect", (_incoming, socket) => rawProblem(socket, NO_CONNECT));
@@ -187,5 +204,22 @@ export const edgeServer = (
       rawProblem(socket, PARSER_REFUSALS[error.code ?? ""] ?? MALFORMED);
     else socket.destroy();
   });
+};
+
+/** `addressOf`: of the client of a request. */
+export const edgeServer = (
+  fetch: Fetch,
+  maxConnections: number,
+  addressOf: AddressOf = ({ socket }) => socket.remoteAddress ?? "",
+): Server => {
+  const server = createServer(OPTIONS);
+  const answer = answerWith(fetch);
+  const departures = new Departures();
+  server.maxConnections = maxConnections;
+  beginInTurns(server, answer, addressOf, departures);
+  beginFewAtOnce(server);
+  keepConnections(server, departures);
+  passUpgrades(server, answer, departures);
+  refuseMalformed(server);
   return server;
 };
