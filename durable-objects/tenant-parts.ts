@@ -25,7 +25,7 @@ import { boundsOf, jurisdictionOf, type TenantEnv, webhookFetch } from "./tenant
 import type { TurnContext } from "./turn/turn.ts";
 import { Wake } from "./turn/wake.ts";
 import { ClaimWaits } from "./waits/claim-waits.ts";
-import { DoorWaits } from "./waits/door-waits.ts";
+import { JobWaits } from "./waits/job-waits.ts";
 import { Waiters } from "./waits/waiters.ts";
 
 export interface TenantParts {
@@ -45,7 +45,7 @@ export interface TenantParts {
   readonly relocation: Relocation;
   readonly waiters: Waiters;
   readonly claims: ClaimWaits;
-  readonly door: DoorWaits;
+  readonly jobWaits: JobWaits;
   /** Whether a key, or a session, has not ended. */
   readonly isValid: (credential: Credential) => boolean;
 }
@@ -135,7 +135,7 @@ export const makeParts = (state: DurableObjectState, env: TenantEnv): TenantPart
     },
   );
   const isValid = (credential: Credential): boolean => identify(store, credential, Date.now()).ok;
-  const door = new DoorWaits({
+  const jobWaits = new JobWaits({
     call: (credential, name, request) => operations.call(credential, name, request),
     findJob: (id) => store.jobs.find(id),
     isValid,
@@ -157,7 +157,7 @@ export const makeParts = (state: DurableObjectState, env: TenantEnv): TenantPart
     relocation,
     waiters,
     claims,
-    door,
+    jobWaits,
     isValid,
   };
 };

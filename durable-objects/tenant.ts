@@ -11,7 +11,7 @@ import type { Metric } from "../domain/insight/exposition.ts";
 import { FULL_HALT } from "../domain/killswitch.ts";
 import type { PageRequest, TablePage, TableRows } from "../domain/tenant/moved-rows.ts";
 import type { HistoryPlace } from "../domain/tenant/tenant-database.ts";
-import { isFinal, type JobStatus } from "../domain/words/job-status.ts";
+import type { JobStatus } from "../domain/words/job-status.ts";
 import type { Refusal } from "../domain/words/refusal.ts";
 import { ok, type Result } from "../domain/words/result.ts";
 import { configureLog, log } from "../log/log.ts";
@@ -51,7 +51,7 @@ import { openStore } from "./store/open.ts";
 import { nextWakeAt, readTimetable } from "./sweep/sweep.ts";
 import type { TenantEnv } from "./tenant-env.ts";
 import { makeParts, type TenantParts } from "./tenant-parts.ts";
-import type { WatchRequest } from "./waits/door-waits.ts";
+import type { WatchRequest } from "./waits/job-waits.ts";
 
 /** After a failed sweep the alarm fires again after this time. */
 const FAILED_SWEEP_RETRY_MS = 5_000;
@@ -227,27 +227,17 @@ export class Tenant extends DurableObject<TenantEnv> implements StreamOwner, Run
     return this.#parts.claims.claim(request.instance, waitMs, claim);
   }
 
-  /** A job when it is final, or as it is after `waitMs`. A caller that waits is checked again when a key ends. */
+  /** Answers that wait for a job (`job-waits.ts`). */
   async getJobWaiting(credential: Credential, id: string, waitMs: number): Promise<Result<JobResource, Refusal>> {
-    const endAt = Date.now() + waitMs;
-    for (let asked = credential, leftMs = waitMs; ; asked = counted(credential), leftMs = endAt - Date.now()) {
-      const waiter = this.#parts.waiters.open(`job ${id}`, Math.max(0, leftMs));
-      const found = await this.call(asked, "getJob", { id });
-      if (!found.ok || isFinal(found.value.status) || leftMs <= 0) {
-        waiter.cancel();
-        return found;
-      }
-      await waiter.woken;
-    }
+    return this.#parts.jobWaits.read(credential, id, waitMs);
   }
 
-  /** The job of a front-door request (`door-waits.ts`). */
   async ask(credential: Credential, request: Asking, wait: AskWait): Promise<Result<DoorAnswer, Refusal>> {
-    return this.#parts.door.ask(credential, request, wait);
+    return this.#parts.jobWaits.ask(credential, request, wait);
   }
 
   async watch(credential: Credential, request: WatchRequest, waitMs: number): Promise<Result<Followed, Refusal>> {
-    return this.#parts.door.watch(credential, request, waitMs);
+    return this.#parts.jobWaits.watch(credential, request, waitMs);
   }
 
   /** What relays report and ask (`StreamOwner`). */

@@ -4,7 +4,7 @@
 import type { ClaimAnswer } from "../../contract/fleet/worker.ts";
 import type { Refusal } from "../../domain/words/refusal.ts";
 import type { Result } from "../../domain/words/result.ts";
-import type { Waiter, Waiters } from "./waiters.ts";
+import type { Waiters } from "./waiters.ts";
 
 type Claim = (isWaiting: boolean) => Promise<Result<ClaimAnswer, Refusal>>;
 
@@ -32,35 +32,31 @@ export class ClaimWaits {
 
   /** Claims now, and again after the worker was notified, a lease is to be sent again, or `waitMs` have passed. */
   async claim(instance: string, waitMs: number, claim: Claim): Promise<Result<ClaimAnswer, Refusal>> {
-    const waiter = this.#waiters.open(`claim ${instance}`, waitMs);
-    const claimed = await claim(true);
-    if (!claimed.ok || claimed.value.jobs.length + claimed.value.model_tasks.length > 0) {
-      waiter.cancel();
-      if (claimed.ok) this.#count(instance, 0);
-      return claimed;
-    }
-    this.#count(instance, 1);
+    const untilAt = Date.now() + waitMs;
+    const waiter = this.#waiters.open(`claim ${instance}`);
     try {
-      await this.#woken(waiter, instance);
-      return await claim(false);
+      const claimed = await claim(true);
+      if (!claimed.ok) return claimed;
+      if (claimed.value.jobs.length + claimed.value.model_tasks.length > 0) {
+        this.#count(instance, 0);
+        return claimed;
+      }
+      return await this.#whileClaiming(instance, async () => {
+        await waiter.woken(() => Math.min(untilAt, this.#sentAgainAt(instance) ?? untilAt));
+        return claim(false);
+      });
     } finally {
-      this.#count(instance, -1);
+      waiter.cancel();
     }
   }
 
-  async #woken(waiter: Waiter, instance: string): Promise<void> {
-    let isWoken = false;
-    const woken = waiter.woken.then(() => {
-      isWoken = true;
-    });
-    for (let at = this.#sentAgainAt(instance); at !== null && !isWoken; at = this.#sentAgainAt(instance)) {
-      if (at <= Date.now()) return waiter.cancel();
-      const { promise, resolve } = Promise.withResolvers<void>();
-      const timer = setTimeout(resolve, at - Date.now());
-      await Promise.race([woken, promise]);
-      clearTimeout(timer);
+  async #whileClaiming<T>(instance: string, wait: () => Promise<T>): Promise<T> {
+    this.#count(instance, 1);
+    try {
+      return await wait();
+    } finally {
+      this.#count(instance, -1);
     }
-    await woken;
   }
 
   #count(instance: string, change: number): void {

@@ -70,3 +70,18 @@ test("a claim waits on if that lease has been started meanwhile", async () => {
   await claimed;
   expect(looks).toBe(2);
 });
+
+test("a claim that fails leaves nothing that waits", async () => {
+  const waiters = new Waiters();
+  const waits = new ClaimWaits(
+    waiters,
+    () => {},
+    () => null,
+  );
+  const failing = waits.claim("w", 60_000, async () => {
+    throw new Error("the commit failed");
+  });
+  expect(waiters.isEmpty).toBe(false);
+  await expect(failing).rejects.toThrow("the commit failed");
+  expect(waiters.isEmpty).toBe(true);
+});

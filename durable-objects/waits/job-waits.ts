@@ -1,8 +1,9 @@
 // Answers that wait for a job: until it has a worker, is final, or differs from what the caller has seen. A waiting
 // call has no state that matters: if it is lost, the caller asks again.
 
+import type { JobResource } from "../../contract/jobs/job.ts";
 import type { Job } from "../../domain/job/job.ts";
-import type { JobStatus } from "../../domain/words/job-status.ts";
+import { isFinal, type JobStatus } from "../../domain/words/job-status.ts";
 import type { Refusal } from "../../domain/words/refusal.ts";
 import { ok, type Result } from "../../domain/words/result.ts";
 import type { AnswerOf, OperationName, RequestOf } from "../api.ts";
@@ -21,7 +22,7 @@ import type { Waiters } from "./waiters.ts";
 /** After this the edge watches the job instead. */
 const MAX_ASK_MS = 20_000;
 
-export interface DoorTools {
+export interface JobTools {
   readonly call: <Name extends OperationName>(
     credential: Credential,
     name: Name,
@@ -37,11 +38,20 @@ export interface WatchRequest {
   readonly seen: { readonly status: JobStatus; readonly lease: number } | null;
 }
 
-export class DoorWaits {
-  readonly #tools: DoorTools;
+export class JobWaits {
+  readonly #tools: JobTools;
 
-  constructor(tools: DoorTools) {
+  constructor(tools: JobTools) {
     this.#tools = tools;
+  }
+
+  /** A job when it is final, or as it is when the time has passed. A caller that waits is checked again when a key ends. */
+  async read(credential: Credential, id: string, waitMs: number): Promise<Result<JobResource, Refusal>> {
+    const { call, isValid } = this.#tools;
+    const first = await call(credential, "getJob", { id });
+    if (!first.ok || isFinal(first.value.status) || waitMs <= 0) return first;
+    await this.#until("job", id, waitMs, (job) => isFinal(job.status) || !isValid(credential));
+    return call(counted(credential), "getJob", { id });
   }
 
   /** The job of a request, when it has reached the requested state or the time has passed. */
@@ -50,7 +60,7 @@ export class DoorWaits {
     const asked = await call(credential, "ask", request);
     if (!asked.ok || isReached(asked.value.job, wait.until)) return asked;
     const waitMs = Math.min(MAX_ASK_MS, asked.value.settings.commitAfterMs * wait.commits);
-    await this.#until(asked.value.job.id, waitMs, (job) => isReached(job, wait.until));
+    await this.#until("watch", asked.value.job.id, waitMs, (job) => isReached(job, wait.until));
     const job = await call(counted(credential), "follow", { id: asked.value.job.id });
     if (job.ok) return ok({ ...asked.value, job: job.value });
     // A request repeated after its job has left: the edge finds it in history.
@@ -59,22 +69,17 @@ export class DoorWaits {
 
   /** A job's state, as soon as it differs from what the caller has seen or the time has passed. */
   async watch(credential: Credential, { id, seen }: WatchRequest, waitMs: number): Promise<Result<Followed, Refusal>> {
-    const { call } = this.#tools;
+    const { call, isValid } = this.#tools;
     const first = await call(credential, "follow", { id });
     if (!first.ok || seen === null || !isSameStand(first.value, seen)) return first;
-    await this.#until(id, waitMs, (job) => !isSameStand(job, seen) || !this.#tools.isValid(credential));
+    await this.#until("watch", id, waitMs, (job) => !isSameStand(job, seen) || !isValid(credential));
     return call(counted(credential), "follow", { id });
   }
 
-  /** The job is read after the wait has begun, so that no change is missed in between. */
-  async #until(id: string, waitMs: number, isReady: (job: Job) => boolean): Promise<void> {
-    const { waiters, findJob } = this.#tools;
-    const endAt = Date.now() + waitMs;
-    for (let leftMs = waitMs; leftMs > 0; leftMs = endAt - Date.now()) {
-      const waiter = waiters.open(`watch ${id}`, leftMs);
-      const job = findJob(id);
-      if (job === null || isReady(job)) return waiter.cancel();
-      await waiter.woken;
-    }
+  async #until(kind: "job" | "watch", id: string, waitMs: number, isReady: (job: Job) => boolean): Promise<void> {
+    await this.#tools.waiters.until(`${kind} ${id}`, waitMs, () => {
+      const job = this.#tools.findJob(id);
+      return job === null || isReady(job);
+    });
   }
 }

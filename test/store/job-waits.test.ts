@@ -1,27 +1,32 @@
-// Answers of the front door that wait for a job: for its worker, for its end, or for any news of it.
+// Answers that wait for a job: for its worker, for its end, or for any news of it.
 
 import { expect, test } from "vitest";
 import type { JobStatus } from "../../domain/words/job-status.ts";
 import { ok } from "../../domain/words/result.ts";
-import { type DoorTools, DoorWaits } from "../../durable-objects/waits/door-waits.ts";
+import { type JobTools, JobWaits } from "../../durable-objects/waits/job-waits.ts";
 import { Waiters } from "../../durable-objects/waits/waiters.ts";
 
 const CALLER = { kind: "key", id: "k", hash: "h" } as const;
 const LONG_MS = 5_000;
 
 /** One job, whose changes wake those who wait for it. */
-const newDoor = (status: JobStatus) => {
+const newWaits = (status: JobStatus) => {
   const waiters = new Waiters();
   const job = { id: "j", status, lease: 1 };
   const settings = { commitAfterMs: LONG_MS };
   const call = async (_caller: unknown, name: string) =>
     ok(name === "ask" ? { job: { ...job }, settings } : { ...job });
-  const tools = { call, isValid: () => true, findJob: () => job, waiters } as unknown as DoorTools;
+  const caller = { isValid: true };
+  const tools = { call, isValid: () => caller.isValid, findJob: () => job, waiters } as unknown as JobTools;
   const change = (next: Partial<typeof job>): void => {
     Object.assign(job, next);
-    waiters.notify("watch j");
+    for (const key of ["watch j", "job j"]) waiters.notify(key);
   };
-  return { door: new DoorWaits(tools), job, change };
+  const endKey = (): void => {
+    caller.isValid = false;
+    waiters.notifyAll("job ");
+  };
+  return { waits: new JobWaits(tools), job, waiters, change, endKey };
 };
 
 /** Whether it has been answered by the time that nothing else is to be done. */
@@ -30,8 +35,8 @@ const isAnswered = async (answer: Promise<unknown>): Promise<boolean> => {
   return (await Promise.race([answer, nothing])) !== "nothing";
 };
 
-const ask = (door: DoorWaits, until: "assigned" | "final") =>
-  door.ask(CALLER, {} as Parameters<DoorWaits["ask"]>[1], { until, commits: 1 });
+const ask = (waits: JobWaits, until: "assigned" | "final") =>
+  waits.ask(CALLER, {} as Parameters<JobWaits["ask"]>[1], { until, commits: 1 });
 
 test.each([
   ["assigned", ["assigned", "running", "completed", "failed", "cancelled"]],
@@ -39,9 +44,9 @@ test.each([
 ] as const)("a request that waits until its job is %s is answered then, and not before", async (until, reached) => {
   for (const status of ["pending", "assigned", "running", "completed", "failed", "cancelled"] as const) {
     const isReached = (reached as readonly JobStatus[]).includes(status);
-    expect(await isAnswered(ask(newDoor(status).door, until))).toBe(isReached);
-    const { door, change } = newDoor("pending");
-    const answer = ask(door, until);
+    expect(await isAnswered(ask(newWaits(status).waits, until))).toBe(isReached);
+    const { waits, change } = newWaits("pending");
+    const answer = ask(waits, until);
     expect(await isAnswered(answer)).toBe(false);
     change({ status });
     expect(await isAnswered(answer)).toBe(isReached);
@@ -56,8 +61,8 @@ test.each([
   ["goes back to the queue", { status: "pending", lease: 1 }],
   ["ends", { status: "completed", lease: 1 }],
 ] as const)("a watcher hears of a job that %s, and not of its start", async (_what, news) => {
-  const { door, job, change } = newDoor("assigned");
-  const answer = door.watch(CALLER, { id: "j", seen: { status: "assigned", lease: 1 } }, LONG_MS);
+  const { waits, job, change } = newWaits("assigned");
+  const answer = waits.watch(CALLER, { id: "j", seen: { status: "assigned", lease: 1 } }, LONG_MS);
   expect(await isAnswered(answer)).toBe(false);
   change({ status: "running" });
   expect(await isAnswered(answer)).toBe(false);
@@ -67,7 +72,32 @@ test.each([
 });
 
 test("a watcher who has seen nothing, or something else, is answered at once", async () => {
-  const { door } = newDoor("pending");
-  expect(await isAnswered(door.watch(CALLER, { id: "j", seen: null }, LONG_MS))).toBe(true);
-  expect(await isAnswered(door.watch(CALLER, { id: "j", seen: { status: "running", lease: 1 } }, LONG_MS))).toBe(true);
+  const { waits } = newWaits("pending");
+  expect(await isAnswered(waits.watch(CALLER, { id: "j", seen: null }, LONG_MS))).toBe(true);
+  expect(await isAnswered(waits.watch(CALLER, { id: "j", seen: { status: "running", lease: 1 } }, LONG_MS))).toBe(true);
+});
+
+test("a reader who waits is answered when the job is final, and not before", async () => {
+  const { waits, job, waiters, change } = newWaits("pending");
+  const answer = waits.read(CALLER, "j", LONG_MS);
+  change({ status: "running" });
+  expect(await isAnswered(answer)).toBe(false);
+  change({ status: "completed" });
+  expect(await answer).toEqual(ok({ ...job }));
+  expect(waiters.isEmpty).toBe(true);
+});
+
+test.each([
+  ["has no time", "running", 0],
+  ["reads a job that is final", "failed", LONG_MS],
+] as const)("a reader who %s is answered at once", async (_what, status, waitMs) => {
+  expect(await isAnswered(newWaits(status).waits.read(CALLER, "j", waitMs))).toBe(true);
+});
+
+test("a reader whose key ends waits no longer", async () => {
+  const { waits, endKey } = newWaits("running");
+  const answer = waits.read(CALLER, "j", LONG_MS);
+  expect(await isAnswered(answer)).toBe(false);
+  endKey();
+  expect(await isAnswered(answer)).toBe(true);
 });
