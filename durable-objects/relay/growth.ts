@@ -10,6 +10,7 @@ const LONG_TEST = "test/front-door/long-events.workers.test.ts";
 const LINE_TEST = "test/front-door/data-line-bounds.workers.test.ts";
 const MEMORY_TEST = "test/front-door/relay-memory.test.ts";
 const RELAY = "durable-objects/relay/relay.ts";
+const STREAMS = "durable-objects/relay/worker-streams.ts";
 const STREAM = "durable-objects/relay/relayed-stream.ts";
 
 export const GROWTH: readonly GrowthRow[] = [
@@ -63,9 +64,9 @@ export const GROWTH: readonly GrowthRow[] = [
   },
   {
     what: "streams of a worker",
-    holds: ["durable-objects/relay/relay.ts#streams"],
+    holds: [`${STREAMS}#streams`],
     grownBy: "worker",
-    countedBy: RELAY,
+    countedBy: STREAMS,
     bound: MAX_STREAMS,
     unit: "entries",
     of: "worker",
@@ -111,7 +112,7 @@ export const GROWTH: readonly GrowthRow[] = [
   },
   {
     what: "windows and unread output of a worker's streams",
-    holds: [`${RELAY}#streams`],
+    holds: [`${STREAMS}#streams`],
     grownBy: "worker",
     countedBy: "durable-objects/relay/held-output.ts",
     bound: RELAY_BYTES,

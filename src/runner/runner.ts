@@ -136,7 +136,7 @@ export class Runner extends Relay<Env> implements RunnerCalls {
         if (job.stream) void this.#report({ type: "job.streaming", id: job.id, ...lease });
       },
       emit: (events: readonly string[]) => {
-        if (job.stream && !halt.signal.aborted) this.say(stream, events.join(""));
+        if (job.stream && !halt.signal.aborted) this.streams.say(stream, events.join(""));
         return undefined;
       },
     };
@@ -149,7 +149,7 @@ export class Runner extends Relay<Env> implements RunnerCalls {
     // The report first: a stream that fails before its first event may go on elsewhere.
     await this.#report({ ...told, id: job.id, ...lease } as JobReport, refusal);
     if (!job.stream || halt.signal.aborted || told.type === "job.spent" || told.type === "job.released") return;
-    this.endStream(stream, told.type === "job.failed" ? told.error : null);
+    this.streams.end(stream, told.type === "job.failed" ? told.error : null);
   }
 
   async #report(report: JobReport, refusal: string | null = null): Promise<void> {
@@ -157,7 +157,7 @@ export class Runner extends Relay<Env> implements RunnerCalls {
     if (!isTaken) this.#halt(report.job_id, report.lease);
   }
 
-  /** Keeps the jobs from being reaped; one that the tenant has taken back ends here. */
+  /** Keeps the jobs from being reaped; a job that the tenant has taken back ends here. */
   #beat(): void {
     for (const { job } of this.#calls.values()) {
       const beat = this.#report({ type: "job.heartbeat", id: job.id, job_id: job.id, lease: job.lease });
