@@ -37,11 +37,11 @@ interface Part {
   readonly said: string;
 }
 
-const recordPart = async (world: World, name: string, ids: readonly string[], version = 1): Promise<Part> => {
+const recordPart = async (world: World, name: string, ids: readonly string[], text = "an old zebra"): Promise<Part> => {
   const { id } = await world.ok("POST", "/api/jobs", { prompt: "an old zebra" });
   const job = await world.ok("POST", `/api/jobs/${id}/cancel`);
-  const rest = { archived: true, version, key_id: null, events: [], attempt_list: [] } as const;
-  const bytes = await packPart(ids.map((one): ArchivedLine => ({ ...job, ...rest, id: one })));
+  const rest = { archived: true, version: 1, key_id: null, events: [], attempt_list: [] } as const;
+  const bytes = await packPart(ids.map((one): ArchivedLine => ({ ...job, ...rest, prompt: text, id: one })));
   const key = keyOf(world.tenant, { day: DAY, name });
   await store.put(key, bytes);
   await env.DB.prepare("INSERT INTO archive_parts VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)")
@@ -124,6 +124,32 @@ it("an archive that does not answer is no damage: lists, jobs and exports are re
       path,
       { status: 503, retryAfter: "5", body: { code: "history_unavailable" } },
     ]);
+});
+
+/** An archive with what was read of it. */
+const counted = (): { reads: string[]; to: Env } => {
+  const reads: string[] = [];
+  const get = (key: string) => {
+    reads.push(key);
+    return bucket.get(key);
+  };
+  return { reads, to: { ...withArchive, ARCHIVE: { get } } as unknown as Env };
+};
+
+it("an export reads a small day once; of a long one only what it does not keep is read again", async () => {
+  const world = await newWorld();
+  const small = [await recordPart(world, "a", [idOf(1)]), await recordPart(world, "b", [idOf(2)])];
+  const once = counted();
+  await ask(world, `/api/archive/${DAY}`, { to: once.to });
+  expect(once.reads.sort()).toEqual(small.map(({ key }) => key));
+
+  const noise = () => crypto.getRandomValues(new Uint8Array(60_000)).join("");
+  const long = await recordPart(world, "c", [idOf(3)], Array.from({ length: 20 }, noise).join(""));
+  const again = counted();
+  const { body } = await ask(world, `/api/archive/${DAY}`, { to: again.to });
+  expect(again.reads.sort()).toEqual([...small.map(({ key }) => key), long.key, long.key]);
+  const stored = await Promise.all([...small, long].map(({ key }) => store.get(key)));
+  expect(body.byteLength).toBe(stored.reduce((sum, bytes) => sum + (bytes?.byteLength ?? 0), 0));
 });
 
 it("a part that somebody compressed again is whole", async () => {

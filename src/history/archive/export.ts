@@ -1,18 +1,27 @@
 // The archive's days, and a day's parts as one gzip file: gzip files that are joined are one. A day is first read to see
-// that no part is damaged, because what has begun cannot be refused; a few parts at a time are in memory.
+// that no part is damaged, because what has begun cannot be refused. Its first parts are kept until they are sent; those
+// that would take much memory beside a slow client are read again.
 
 import type { ArchiveDay, ArchiveQuery } from "../../../contract/archive.ts";
 import { readPage } from "../page.ts";
 import { readHistory, workOnHistory } from "../store.ts";
 import type { PartName } from "./part.ts";
-import { DamagedPart, logDamaged, partBytes } from "./recorded.ts";
+import { DamagedPart, logDamaged, readPart } from "./recorded.ts";
 import type { ArchiveStore } from "./store.ts";
 
 /** As many reads as a Worker may have under way. */
 const PARTS_AT_ONCE = 6;
 
+const KEPT_BYTES = 1024 * 1024;
+
 interface DayPart extends PartName {
   readonly sha256: string;
+}
+
+/** A part that is not damaged. */
+interface WholePart extends DayPart {
+  /** Null: it is read again. */
+  readonly bytes: Uint8Array<ArrayBuffer> | null;
 }
 
 /** Newest first. */
@@ -36,10 +45,19 @@ export const listDays = (
     return { days: rows, total };
   });
 
-const refuseDamaged = async (store: ArchiveStore, tenant: string, parts: readonly DayPart[]): Promise<void> => {
+/** @throws DamagedPart */
+const wholeParts = async (store: ArchiveStore, tenant: string, parts: readonly DayPart[]): Promise<WholePart[]> => {
+  const whole: WholePart[] = [];
+  let keptBytes = 0;
   try {
-    for (let at = 0; at < parts.length; at += PARTS_AT_ONCE)
-      await Promise.all(parts.slice(at, at + PARTS_AT_ONCE).map((part) => partBytes(store, tenant, part)));
+    for (let at = 0; at < parts.length; at += PARTS_AT_ONCE) {
+      const some = parts.slice(at, at + PARTS_AT_ONCE);
+      for (const part of await Promise.all(some.map((one) => readPart(store, tenant, one)))) {
+        keptBytes += part.bytes.byteLength;
+        whole.push(keptBytes <= KEPT_BYTES ? part : { ...part, bytes: null });
+      }
+    }
+    return whole;
   } catch (error) {
     if (error instanceof DamagedPart) logDamaged(tenant, [error]);
     throw error;
@@ -59,14 +77,13 @@ export const exportDay = (
       .bind(tenant, day)
       .all<DayPart>();
     if (results.length === 0) return null;
-    await refuseDamaged(store, tenant, results);
-    const left = results.values();
+    const left = await wholeParts(store, tenant, results);
     return new ReadableStream<Uint8Array>(
       {
         pull: async (controller) => {
-          const part = left.next();
-          if (part.done) controller.close();
-          else controller.enqueue(await partBytes(store, tenant, part.value));
+          const part = left.shift();
+          if (part === undefined) controller.close();
+          else controller.enqueue(part.bytes ?? (await readPart(store, tenant, part)).bytes);
         },
       },
       { highWaterMark: 0 },

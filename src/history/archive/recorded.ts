@@ -39,21 +39,27 @@ export async function* linesOf(
   }
 }
 
-/** A part as it is stored. @throws DamagedPart */
-export const partBytes = async (
+interface StoredPart extends PartName {
+  readonly sha256: string;
+}
+
+/** A part as it is stored, with the digest of that. @throws DamagedPart */
+export const readPart = async (
   store: ArchiveStore,
   tenant: string,
-  part: PartName & { readonly sha256: string },
-): Promise<Uint8Array<ArrayBuffer>> => {
+  { day, name, sha256 }: StoredPart,
+): Promise<StoredPart & { readonly bytes: Uint8Array<ArrayBuffer> }> => {
+  const part = { day, name };
   const key = keyOf(tenant, part);
   const bytes = await store.get(key);
   if (bytes === null) throw new DamagedPart(part, missing(key));
-  if ((await digestOf(bytes)) === part.sha256) return bytes;
+  const stored = { ...part, sha256: await digestOf(bytes), bytes };
+  if (stored.sha256 === sha256) return stored;
   // Somebody may have compressed it again.
   await through(bytes, new DecompressionStream("gzip")).catch((error) => {
     throw new DamagedPart(part, error);
   });
-  return bytes;
+  return stored;
 };
 
 /** One line for an answer, with the first one's cause. */

@@ -23,8 +23,8 @@ export const ARCHIVE_MUTANTS: readonly Mutant[] = [
   mutant(
     "an export has none of a day's parts",
     "src/history/archive/export.ts",
-    "if (part.done) controller.close();",
-    "if (!part.done || part.done) controller.close();",
+    "if (part === undefined) controller.close();",
+    "if (part === undefined || left.length > 0) controller.close();",
     ["test/tenant/archive.workers.test.ts"],
   ),
   mutant(
