@@ -84,7 +84,7 @@ const work = async (settings: Settings, runtime: Runtime, machine: Machine, log:
   // Echo offers one model, so that it never answers for another.
   const models = settings.models.length === 0 && runtime.name === "echo" ? [ECHO_MODEL] : settings.models;
   const identity = { instance, provider, tags, models, tier, concurrency, version: VERSION };
-  for (const told of greeting(settings, runtime)) log(told);
+  log(greeting(settings, runtime));
   const parts = { identity, runtime, machine, log, ...(opening ? { opening } : {}) };
   const started = startWork({ apiUrl, apiKey, configUrl, ...parts });
   onSignal(log, () => void started.then(({ drain }) => drain(GRACE_MS)));

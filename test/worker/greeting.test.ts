@@ -4,19 +4,18 @@ import { greeting } from "../../worker/greeting.ts";
 const settings = { instance: "w1", provider: null, runtime: null, concurrency: 2, apiUrl: "http://here" };
 const echo = { name: "echo", address: null };
 
-test("a worker that looked for a runtime and found none says what to do, and what it serves", () => {
-  expect(greeting(settings, echo)).toEqual([
-    expect.stringMatching(/^found no model runtime on this machine: start one/),
-    "w1 serves echo with echo, 2 at a time, for http://here",
-  ]);
+test("a worker that looked for a runtime and found none says in one line what it serves, why, and what to do", () => {
+  expect(greeting(settings, echo)).toMatch(
+    /^w1 serves echo with echo, 2 at a time, for http:\/\/here, because it found no model runtime .*: start one/,
+  );
 });
 
 test("a worker that found one, or was told to echo, says what it serves", () => {
   const ollama = { name: "ollama", address: "http://127.0.0.1:11434" };
-  expect(greeting(settings, ollama)).toEqual([
+  expect(greeting(settings, ollama)).toBe(
     "w1 serves ollama with ollama at http://127.0.0.1:11434, 2 at a time, for http://here",
-  ]);
-  expect(greeting({ ...settings, runtime: "echo", provider: "mine" }, echo)).toEqual([
+  );
+  expect(greeting({ ...settings, runtime: "echo", provider: "mine" }, echo)).toBe(
     "w1 serves mine with echo, 2 at a time, for http://here",
-  ]);
+  );
 });
