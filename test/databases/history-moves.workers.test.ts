@@ -16,7 +16,9 @@ const ALL = (({ DB, DB_1, DB_2 }) => [DB, DB_1, DB_2])(env as unknown as Record<
 const root = new Client(ROOT_KEY);
 const offer = { instance: "w", status: "online", provider: "openai", tags: "", concurrency: 50 };
 
+/** Its worker reports first: since the last job it may have fallen silent. */
 const finished = async (world: World): Promise<string> => {
+  await world.ok("POST", "/presence", offer);
   const job = await world.ok("POST", "/dispatch", { prompt: "an old zebra" });
   const report = { lease: job.lease, result: "kept", usage: { input_tokens: 1, output_tokens: 1 }, cost_usd: 0.5 };
   await world.ok("POST", `/api/jobs/${job.id}/complete`, report);
@@ -25,7 +27,6 @@ const finished = async (world: World): Promise<string> => {
 
 const worldIn = async (database: number): Promise<{ world: World; job: string }> => {
   const world = await newWorld({ database });
-  await world.ok("POST", "/presence", offer);
   const job = await finished(world);
   await sendAway(world, job);
   await world.ok("POST", "/catalog/subscriptions", { provider: "openai" });
@@ -37,8 +38,9 @@ const pathOf = ({ tenant }: World): string => `/admin/tenants/${tenant}/database
 const stepTo = (world: World, database: number, next?: unknown): Promise<Body> =>
   root.ok("POST", pathOf(world), { database, ...(next === undefined ? {} : { next }) });
 
-const moveTo = async (world: World, database: number): Promise<void> => {
-  let next: unknown;
+/** One call does as much as its time allows. */
+const moveTo = async (world: World, database: number, from?: unknown): Promise<void> => {
+  let next = from;
   for (let calls = 0; next !== null && calls < 50; calls += 1) ({ next } = await stepTo(world, database, next));
   expect(next).toBeNull();
 };
@@ -62,7 +64,21 @@ const stepThrough = async (
   );
 };
 
-/** A request whose first statement of a kind stands still on its way to its database until it is let go. */
+/** The steps of a whole move with databases of its own; the answer to the last, or to the one that is refused. */
+const stepsThrough = async (
+  changed: (db: D1Database) => D1Database,
+  world: World,
+  database: number,
+): Promise<{ status: number; body: Body }> => {
+  for (let next: unknown; ; ) {
+    const answer = await stepThrough(changed, world, database, next);
+    const body = (await answer.json()) as Body;
+    if (answer.status !== 200 || body.state === "moved") return { status: answer.status, body };
+    next = body.next;
+  }
+};
+
+/** A move whose first statement of a kind stands still on its way to its database until it is let go. */
 const standingStill = (world: World, database: number, kind: RegExp) => {
   let arrive: () => void = () => undefined;
   let letGo: () => void = () => undefined;
@@ -94,7 +110,7 @@ const standingStill = (world: World, database: number, kind: RegExp) => {
         return typeof value === "function" ? value.bind(target) : value;
       },
     });
-  return { standing, letGo, answer: stepThrough(holding, world, database) };
+  return { standing, letGo, answer: stepsThrough(holding, world, database) };
 };
 
 /** A try whose connection to the databases breaks after so many queries. Returns whether it was done before. */
@@ -109,17 +125,10 @@ const interrupted = async (world: World, database: number, queries: number): Pro
         return typeof value === "function" ? value.bind(target) : value;
       },
     });
-  for (let next: unknown; ; ) {
-    const answer = await stepThrough(breaking, world, database, next);
-    const body = (await answer.json()) as Body;
-    if (answer.status !== 200 || body.state === "moved") {
-      expect([answer.status, body.code]).toEqual(
-        body.state === "moved" ? [200, undefined] : [503, "history_unavailable"],
-      );
-      return body.state === "moved";
-    }
-    next = body.next;
-  }
+  const { status, body } = await stepsThrough(breaking, world, database);
+  const isMoved = body.state === "moved";
+  expect([status, body.code]).toEqual(isMoved ? [200, undefined] : [503, "history_unavailable"]);
+  return isMoved;
 };
 
 /** How many rows each database has, beside the tenant's name. */
@@ -234,8 +243,7 @@ describe("a tenant's history", () => {
     const { value: place } = (await world.stub.moveHistory({ step: "begin", to: 1, isNew: true })) as unknown as Body;
     // Nothing was copied: the comparison finds that out.
     const next = { move: String(place.move), phase: "compare", table: "jobs", after: null };
-    const { state } = await stepTo(world, 1, next);
-    expect(state).toBe("moved");
+    await moveTo(world, 1, next);
     expect(await homesOf(world)).toEqual([1]);
     expect((await world.ok("GET", "/api/jobs")).total).toBe(1);
   });
@@ -262,7 +270,7 @@ describe("a tenant's history", () => {
     expect((await root.delete(pathOf(world))).status).toBe(204);
     there.letGo();
     const refused = await there.answer;
-    expect([refused.status, ((await refused.json()) as Body).errors[0].path]).toEqual([400, "next"]);
+    expect([refused.status, refused.body.errors[0].path]).toEqual([400, "next"]);
     const next = { move: "1", phase: "compare", table: "jobs", after: null };
     expect((await root.post(pathOf(world), { database: 1, next })).status).toBe(400);
     expect(await told(world, job)).toEqual(before);
