@@ -99,8 +99,14 @@ export const rotateKey = (key: KeyRecord, hash: string, graceMs: number, nowAt: 
   return ok({ ...key, hash, previousHash: key.hash, previousUntilAt: graceMs === 0 ? null : nowAt + graceMs });
 };
 
-export const revokeKey = (key: KeyRecord, liveAdminKeys: number, nowAt: number): Result<KeyRecord, Refusal> => {
+/** A personal key ends with its person: it is nobody's last resort. */
+const isLastResort = ({ role, revokedAt, personId }: KeyRecord): boolean =>
+  role === "admin" && revokedAt === null && personId === null;
+
+/** The last admin key of `keys`, which are all that there are, stays. */
+export const revokeKey = (key: KeyRecord, keys: readonly KeyRecord[], nowAt: number): Result<KeyRecord, Refusal> => {
   if (key.revokedAt !== null) return ok(key);
-  if (key.role === "admin" && liveAdminKeys <= 1) return err({ code: "last_admin_key", id: key.id });
+  if (isLastResort(key) && !keys.some((one) => one.id !== key.id && isLastResort(one)))
+    return err({ code: "last_admin_key", id: key.id });
   return ok({ ...key, revokedAt: nowAt });
 };

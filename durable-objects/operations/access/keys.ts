@@ -184,11 +184,7 @@ export const revoke = (turn: Turn, request: { id: string }): Result<null, Refusa
   const keys = seenKeys(turn);
   const key = keys.find((one) => one.id === request.id);
   if (key === undefined) return err(notFound("key", request.id));
-  // A personal key ends with its person: it is nobody's last resort.
-  const isLastResort = (one: KeyRecord): boolean =>
-    one.role === "admin" && one.revokedAt === null && one.personId === null;
-  const others = keys.filter((one) => one !== key && isLastResort(one)).length;
-  const revoked = isLastResort(key) && others === 0 ? revokeKey(key, 1, turn.nowAt) : revokeKey(key, 2, turn.nowAt);
+  const revoked = revokeKey(key, keys, turn.nowAt);
   if (!revoked.ok) return revoked;
   turn.store.keys.put(revoked.value);
   turn.audit("key.revoked", key.id, { name: key.name });

@@ -66,7 +66,7 @@ describe("a role", () => {
 describe("a key", () => {
   const rotated = decided(rotateKey(KEY, NEW, GRACE_MS, NOON));
   const rotatedTwice = decided(rotateKey(rotated, "d".repeat(64), GRACE_MS, NOON));
-  const revoked = decided(revokeKey(KEY, 1, NOON));
+  const revoked = decided(revokeKey(KEY, [KEY], NOON));
 
   test.each<[string, KeyRecord | null, string, number, string]>([
     ["that is unknown", null, KEY.hash, NOON, "authentication_failed"],
@@ -85,7 +85,7 @@ describe("a key", () => {
     ["made by a rotation, long after", rotated, NEW, NOON + 1_000 * GRACE_MS, "let in"],
     ["rotated with no grace, at once", decided(rotateKey(KEY, NEW, 0, NOON)), KEY.hash, NOON, "key_rotated"],
     ["from before two rotations", rotatedTwice, KEY.hash, NOON, "authentication_failed"],
-    ["in its grace, revoked", decided(revokeKey(rotated, 1, NOON)), KEY.hash, NOON, "key_revoked"],
+    ["in its grace, revoked", decided(revokeKey(rotated, [rotated], NOON)), KEY.hash, NOON, "key_revoked"],
   ])("%s: as the contract says", (_, key, hash, nowAt, expected) => {
     expect(codeOf(key, hash, nowAt)).toBe(expected);
   });
@@ -99,7 +99,7 @@ describe("a key", () => {
     ["rotated: the old one in its grace, too", rotated, NOON + GRACE_MS - 1, [NEW, KEY.hash]],
     ["rotated: the new one alone once the grace is over", rotated, NOON + GRACE_MS, [NEW]],
     ["rotated with no grace: the new one alone", decided(rotateKey(KEY, NEW, 0, NOON)), NOON, [NEW]],
-    ["revoked: none", decided(revokeKey(rotated, 1, NOON)), NOON, []],
+    ["revoked: none", decided(revokeKey(rotated, [rotated], NOON)), NOON, []],
     ["whose old secret has no end: its own alone", { ...rotated, previousUntilAt: null }, NOON, [NEW]],
     ["that has an end and no old secret: its own alone", { ...KEY, previousUntilAt: NOON + 1 }, NOON, [KEY.hash]],
   ])("opens with what it opens with, %s", (_, key, nowAt, expected) => {
@@ -125,16 +125,21 @@ describe("a key", () => {
   });
 
   test("revoked twice is revoked once", () => {
-    expect(decided(revokeKey(revoked, 1, NOON + 1_000))).toBe(revoked);
+    expect(decided(revokeKey(revoked, [revoked], NOON + 1_000))).toBe(revoked);
   });
 
-  test.each<[Role, number, string | null]>([
-    ["admin", 1, "last_admin_key"],
-    ["admin", 2, null],
-    ["standard", 1, null],
-    ["worker", 1, null],
-  ])("of role %s with %d admin keys alive: %s", (role, liveAdminKeys, refusal) => {
-    const outcome = revokeKey({ ...KEY, role }, liveAdminKeys, NOON);
+  test.each<[string, Partial<KeyRecord>, Partial<KeyRecord>[], string | null]>([
+    ["admin, alone", { role: "admin" }, [{ role: "standard" }], "last_admin_key"],
+    ["admin, with another", { role: "admin" }, [{ role: "admin" }], null],
+    ["admin, with one that is revoked", { role: "admin" }, [{ role: "admin", revokedAt: NOON }], "last_admin_key"],
+    ["admin, with one of a person", { role: "admin" }, [{ role: "admin", personId: "p" }], "last_admin_key"],
+    ["admin, of a person", { role: "admin", personId: "p" }, [], null],
+    ["standard, alone", { role: "standard" }, [], null],
+    ["worker, alone", { role: "worker" }, [], null],
+  ])("of role %s: revoked, unless nobody could administer the tenant", (_, fields, others, refusal) => {
+    const key = { ...KEY, ...fields };
+    const keys = [key, ...others.map((other, at) => ({ ...KEY, id: `other-${at}`, ...other }))];
+    const outcome = revokeKey(key, keys, NOON);
     expect(outcome.ok ? null : outcome.error.code).toBe(refusal);
     if (outcome.ok) expect(outcome.value.revokedAt).toBe(NOON);
   });
