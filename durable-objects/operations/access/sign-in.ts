@@ -11,7 +11,7 @@ import {
   toSignInDocument,
 } from "../../../contract/access/sign-in.ts";
 import { toIso } from "../../../contract/words/field.ts";
-import { personText, seePerson, sessionEndAt } from "../../../domain/access/person.ts";
+import { type Person, personText, seePerson, sessionEndAt } from "../../../domain/access/person.ts";
 import {
   type Claims,
   emailOf,
@@ -62,7 +62,7 @@ export const listAttempts = (turn: Turn): Result<AttemptResource[], Refusal> =>
     })),
   );
 
-/** A person whom the identity provider has named. */
+/** A person that the identity provider has named. */
 export interface Arrival {
   readonly issuer: string;
   readonly subject: string;
@@ -106,24 +106,36 @@ export const admitPerson = (turn: Turn, arrival: Arrival): Result<Admission, Ref
   if (known?.isBlocked) return refuse("blocked");
   if (arrival.isTest) return refuse("tested");
   if (known === null && turn.store.people.count() >= MAX_PEOPLE) return refuse("full");
-  const seen = {
-    issuer,
-    subject,
-    name: nameOf(claims, subject),
-    email: emailOf(claims),
-    role: rule.role,
-    keysValidDays: document.keys_valid_days,
-  };
+  const person = receive(turn, arrival, known, rule, document);
+  const expiresAt = openSession(turn, arrival, person, document);
+  end("signed_in", person.id);
+  return ok({ ...told, outcome: "signed_in", person: presentPerson(person), expiresAt });
+};
+
+/** Stores the person as the identity provider has named them, with the role of the rule. */
+const receive = (
+  turn: Turn,
+  { issuer, subject, claims }: Arrival,
+  known: Person | null,
+  { role }: RoleRule,
+  document: SignInDocument,
+): Person => {
+  const named = { name: nameOf(claims, subject), email: emailOf(claims) };
+  const seen = { issuer, subject, ...named, role, keysValidDays: document.keys_valid_days };
   const person = seePerson(known, seen, `${PERSON_PREFIX}${turn.newId().replaceAll(/[^A-Za-z0-9]/g, "")}`, turn.nowAt);
   putPerson(turn, person);
   auditArrival(turn, person, known?.role ?? null);
+  return person;
+};
+
+/** Returns when it expires. Beyond the bound the person's oldest session ends. */
+const openSession = (turn: Turn, { session }: Arrival, { id: personId }: Person, document: SignInDocument): number => {
+  const { personSessions } = turn.store;
   const expiresAt = sessionEndAt(turn.nowAt, document.renew_seconds);
-  turn.store.personSessions.put({ ...arrival.session, personId: person.id, expiresAt });
-  for (const id of turn.store.personSessions.removeOf(person.id, MAX_SESSIONS_A_PERSON))
-    turn.effects.endedSessions.add(id);
+  personSessions.put({ ...session, personId, expiresAt });
+  for (const id of personSessions.removeOf(personId, MAX_SESSIONS_A_PERSON)) turn.effects.endedSessions.add(id);
   turn.due(expiresAt);
-  end("signed_in", person.id);
-  return ok({ ...told, outcome: "signed_in", person: presentPerson(person), expiresAt });
+  return expiresAt;
 };
 
 /** Who no longer has a role keeps no session and no key. */
@@ -134,7 +146,7 @@ const endFormer = (turn: Turn, id: string): void => {
   putPerson(turn, { ...person, roleAt: 0 });
 };
 
-const auditArrival = (turn: Turn, person: ReturnType<typeof seePerson>, roleBefore: string | null): void => {
+const auditArrival = (turn: Turn, person: Person, roleBefore: string | null): void => {
   const by = { keyId: person.id, personId: person.id, name: personText(person) };
   const { id, role } = person;
   if (roleBefore === null) turn.audit("person.joined", id, { role }, by);

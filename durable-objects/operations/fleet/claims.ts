@@ -44,7 +44,7 @@ const takeLeases = (
   assignWaiting(turn);
   const jobs = handOut(turn, member, max);
   const model_tasks = claimedTasks(turn, instance, isWaiting);
-  return { jobs, skipped: jobs.length > 0 ? {} : skippedBy(turn, instance), model_tasks };
+  return { jobs, skipped: jobs.length > 0 ? {} : skippedBy(turn, member), model_tasks };
 };
 
 /** A result and the worker's next leases in one turn. A repeated result gets the first answer again. */
@@ -77,11 +77,9 @@ const MAX_EXAMINED_GROUPS = 1_000;
 /** Of groups with many tags fewer are examined: an idle claim costs the same whatever they ask for. */
 export const MAX_EXAMINED_TAGS = 3_000;
 
-const skippedBy = (turn: Turn, instance: string): Record<string, number> => {
+const skippedBy = (turn: Turn, member: Member): Record<string, number> => {
   const { fleet, queue, killswitch } = turn.memory;
-  const member = fleet.get(instance);
   const skipped = new Map<string, number>();
-  if (member === undefined) return {};
   if (killswitch.level > 0) return { [`killswitch level ${killswitch.level}`]: queue.count };
   const policy = routePolicy(turn);
   let [groups, tags] = [0, 0];

@@ -134,63 +134,68 @@ export const presenceAnswer = (turn: Turn, member: Member, halted: readonly stri
   model_tasks: givenTasks(turn, member.worker.instance),
 });
 
-/** Registers the worker or records that it is alive; stores only what a reader or the router would notice. */
+/** Registers the worker or records that it is alive. */
 const hear = (turn: Turn, request: Presence): Member => {
-  const { fleet, config, killswitch } = turn.memory;
-  const known = fleet.get(request.instance);
-  const before = known?.worker;
-  const isNew = known === undefined;
-  const isConnected = turn.lastSocketSign(request.instance) !== null;
-  // A worker with an open socket gets its jobs there, however it reports.
-  const viaSocket = request.viaSocket || isConnected;
-  const isFull = known !== undefined && known.load >= known.worker.concurrency;
-  const busy = busyOf(request, isFull);
-  const storedAgeMs = isNew ? Number.POSITIVE_INFINITY : turn.nowAt - known.worker.lastHeartbeatAt;
-  const wasOffline = isNew || isSilent(turn, known);
-  const isStoreDue =
-    isNew ||
-    !isSameOffer(known.worker, request) ||
-    known.worker.keyId !== turn.caller.keyId ||
-    known.worker.viaSocket !== viaSocket ||
-    known.worker.busy !== busy ||
-    storedAgeMs >= config.presence.offlineAfterMs / STORED_SIGN_SHARE;
-  if (isStoreDue) {
-    if (wasOffline) turn.log("info", isNew ? "worker.registered" : "worker.returned", { worker: request.instance });
-    const from = { keyId: turn.caller.keyId, viaSocket, isFull };
-    const worker = registerWorker(request, known?.worker ?? null, from, turn.nowAt);
-    if (known !== undefined && worker.unavailable !== null && known.worker.unavailable === null) turn.reopenAvoiding();
-    const resumedEpoch = epochOfNewWorker(killswitch);
-    turn.putWorker(isNew ? { ...worker, resumedEpoch, isHalted: isHaltedBy(killswitch, resumedEpoch) } : worker);
-    noteMachine(turn, worker, before, request);
-    if (hasOtherModels(worker, before)) {
-      turn.store.workers.putModels(worker.instance, {
-        models: modelsOf(request),
-        runtimeModels: request.runtimeModels,
-      });
-    }
-  }
-  if (isNew) {
+  const { fleet, config } = turn.memory;
+  const { instance } = request;
+  const known = fleet.get(instance);
+  const wasOffline = known === undefined || isSilent(turn, known);
+  const isConnected = turn.lastSocketSign(instance) !== null;
+  if (wasOffline) turn.log("info", known === undefined ? "worker.registered" : "worker.returned", { worker: instance });
+  storeWhatIsNew(turn, request, known, isConnected);
+  if (known === undefined) {
     turn.memory.forgetAt = Math.min(turn.memory.forgetAt, turn.nowAt + config.presence.forgetAfterMs);
     turn.due(turn.memory.forgetAt);
   }
-  const member = fleet.get(request.instance);
-  if (member === undefined) throw new Error(`worker ${request.instance} was not registered`);
-  fleet.noteSeen(request.instance, turn.nowAt);
-  fleet.noteReach(request.instance, { isConnected, isLockedOut: false });
+  const member = fleet.get(instance);
+  if (member === undefined) throw new Error(`worker ${instance} was not registered`);
+  fleet.noteSeen(instance, turn.nowAt);
+  fleet.noteReach(instance, { isConnected, isLockedOut: false });
   if (wasOffline) {
-    awaitSilence(turn, request.instance);
-    noteIdle(turn, request.instance);
-    oweTasks(turn, request.instance);
+    awaitSilence(turn, instance);
+    noteIdle(turn, instance);
+    oweTasks(turn, instance);
   }
   return member;
 };
 
-const noteMachine = (turn: Turn, worker: Worker, before: Worker | undefined, { machine }: Presence): void => {
+/** Only what a reader or the router would notice. */
+const storeWhatIsNew = (turn: Turn, request: Presence, known: Member | undefined, isConnected: boolean): void => {
+  const { killswitch } = turn.memory;
+  const before = known?.worker ?? null;
+  const isFull = known !== undefined && known.load >= known.worker.concurrency;
+  // A worker with an open socket gets its jobs there, however it reports.
+  const from = { keyId: turn.caller.keyId, viaSocket: request.viaSocket || isConnected, isFull };
+  if (before !== null && !isStoreDue(turn, request, before, from)) return;
+  const worker = registerWorker(request, before, from, turn.nowAt);
+  if (before?.unavailable === null && worker.unavailable !== null) turn.reopenAvoiding();
+  const resumedEpoch = epochOfNewWorker(killswitch);
+  turn.putWorker(
+    before === null ? { ...worker, resumedEpoch, isHalted: isHaltedBy(killswitch, resumedEpoch) } : worker,
+  );
+  noteMachine(turn, worker, before, request);
+  if (hasOtherModels(worker, before))
+    turn.store.workers.putModels(worker.instance, { models: modelsOf(request), runtimeModels: request.runtimeModels });
+};
+
+const isStoreDue = (
+  turn: Turn,
+  request: Presence,
+  worker: Worker,
+  { keyId, viaSocket, isFull }: Parameters<typeof registerWorker>[2] & { readonly isFull: boolean },
+): boolean =>
+  !isSameOffer(worker, request) ||
+  worker.keyId !== keyId ||
+  worker.viaSocket !== viaSocket ||
+  worker.busy !== busyOf(request, isFull) ||
+  turn.nowAt - worker.lastHeartbeatAt >= turn.memory.config.presence.offlineAfterMs / STORED_SIGN_SHARE;
+
+const noteMachine = (turn: Turn, worker: Worker, before: Worker | null, { machine }: Presence): void => {
   if (worker.machine?.id !== before?.machine?.id) turn.store.workers.putMachine(worker.instance, machine);
   if ((worker.machine?.can ?? []).length === 0) failUnmanaged(turn, worker.instance);
 };
 
-const hasOtherModels = (worker: Worker, before: Worker | undefined): boolean =>
+const hasOtherModels = (worker: Worker, before: Worker | null): boolean =>
   worker.models !== (before?.models ?? null) || worker.runtimeModels !== (before?.runtimeModels ?? null);
 
 /**

@@ -83,17 +83,26 @@ const noteSign = (turn: Turn, job: Job): void => {
   turn.memory.fleet.noteSeen(member.worker.instance, turn.nowAt);
 };
 
-export const start = (turn: Turn, request: LeaseReport): Result<Job, Refusal> => {
+/** A report that only its lease decides on; `note`: what it says besides. */
+const takeReport = (
+  turn: Turn,
+  request: LeaseReport,
+  decide: (job: Job) => Result<Decision, Refusal>,
+  note: (turn: Turn, job: Job) => void = () => undefined,
+): Result<Job, Refusal> => {
   const found = findReported(turn, request);
   if (!found.ok) return found;
   const job = found.value;
-  const decided = startJob(job, request.lease, turn.nowAt);
+  const decided = decide(job);
   if (!decided.ok) return decided;
   noteSign(turn, job);
-  noteStarted(turn, job);
+  note(turn, job);
   turn.record(job, decided.value);
   return ok(decided.value.job);
 };
+
+export const start = (turn: Turn, request: LeaseReport): Result<Job, Refusal> =>
+  takeReport(turn, request, (job) => startJob(job, request.lease, turn.nowAt), noteStarted);
 
 /** A worker that starts a job has its expired leases forgotten. */
 const noteStarted = (turn: Turn, job: Job): void => {
@@ -102,28 +111,18 @@ const noteStarted = (turn: Turn, job: Job): void => {
 };
 
 export const heartbeat = (turn: Turn, request: LeaseReport & { progress?: Json | undefined }): Result<Job, Refusal> => {
-  const found = findReported(turn, request);
-  if (!found.ok) return found;
-  const job = found.value;
   const storeAfterMs = storeBeatAfterMs(turn.memory.config.jobs.reapStaleAfterMs);
-  const decided = heartbeatJob(job, request.lease, request.progress, storeAfterMs, turn.nowAt);
-  if (!decided.ok) return decided;
-  noteSign(turn, job);
-  turn.noteBeat(job);
-  turn.record(job, decided.value);
-  return ok(decided.value.job);
+  const { lease, progress } = request;
+  return takeReport(
+    turn,
+    request,
+    (job) => heartbeatJob(job, lease, progress, storeAfterMs, turn.nowAt),
+    (_turn, job) => turn.noteBeat(job),
+  );
 };
 
-export const reportFirstToken = (turn: Turn, request: LeaseReport): Result<Job, Refusal> => {
-  const found = findReported(turn, request);
-  if (!found.ok) return found;
-  const job = found.value;
-  const decided = recordFirstToken(job, request.lease, turn.nowAt);
-  if (!decided.ok) return decided;
-  noteSign(turn, job);
-  turn.record(job, decided.value);
-  return ok(decided.value.job);
-};
+export const reportFirstToken = (turn: Turn, request: LeaseReport): Result<Job, Refusal> =>
+  takeReport(turn, request, (job) => recordFirstToken(job, request.lease, turn.nowAt));
 
 /** Checks who holds the lease, for streams and inputs. */
 export const holdLease = (turn: Turn, request: LeaseReport): Result<{ instance: string }, Refusal> => {
@@ -299,13 +298,5 @@ const tally = (
   turn.memory.counters.tallies.note({ provider, model, outcome, usage, nanoUsd, seconds, errorCode });
 };
 
-export const release = (turn: Turn, request: LeaseReport & { reason: string }): Result<Job, Refusal> => {
-  const found = findReported(turn, request);
-  if (!found.ok) return found;
-  const job = found.value;
-  const decided = releaseJob(job, request.lease, request.reason, turn.nowAt);
-  if (!decided.ok) return decided;
-  noteSign(turn, job);
-  turn.record(job, decided.value);
-  return ok(decided.value.job);
-};
+export const release = (turn: Turn, request: LeaseReport & { reason: string }): Result<Job, Refusal> =>
+  takeReport(turn, request, (job) => releaseJob(job, request.lease, request.reason, turn.nowAt));

@@ -73,7 +73,7 @@ export const read = (turn: Turn): Result<KillswitchResource, Refusal> => ok(kill
 
 export interface KillswitchOrder {
   readonly level: number;
-  /** An empty one is none. */
+  /** An empty reason counts as no reason. */
   readonly reason?: string | null | undefined;
   /** Who gives the order, if not the caller. */
   readonly by?: Actor;
@@ -147,17 +147,19 @@ const announce = (turn: Turn): Result<KillswitchResource, Refusal> => {
  */
 const haltWork = (turn: Turn, level: number, killswitch: Killswitch): number => {
   const waitedFor = haltFrontDoor(turn, level, killswitch.reason);
-  if (cancelsWork(killswitch)) beginCancelOfAll(turn);
+  const isCancelled = cancelsWork(killswitch);
+  if (isCancelled) beginCancelOfAll(turn);
   const leased = turn.store.jobs.allLeased();
   const reason = `killswitch level ${level}`;
   for (const job of leased) {
     turn.sendHalt(job, reason);
-    const cancelled = cancelsWork(killswitch) ? cancelJob(job, turn.nowAt, reason) : null;
+    const cancelled = isCancelled ? cancelJob(job, turn.nowAt, reason) : null;
     turn.record(job, cancelled?.ok ? cancelled.value : haltJob(job, level, turn.nowAt));
   }
-  if (cancelsWork(killswitch)) cancelPutBack(turn, reason);
-  else turn.store.haltedJobs.add(leased.map((job) => job.id));
-  if (cancelsWork(killswitch)) stopAllBatches(turn);
+  if (isCancelled) {
+    cancelPutBack(turn, reason);
+    stopAllBatches(turn);
+  } else turn.store.haltedJobs.add(leased.map((job) => job.id));
   return waitedFor + leased.length;
 };
 
@@ -201,7 +203,7 @@ const resumeFleet = (turn: Turn): number => {
 };
 
 /**
- * A worker confirms the halt when it reports its jobs and none of them is halted. One that never lists its jobs
+ * A worker confirms the halt when it reports its jobs and none of them is halted. A worker that never lists its jobs
  * confirms with its next report, whose answer had the halt.
  */
 export const confirmHalt = (turn: Turn, { worker }: Member, halted: readonly string[]): void => {

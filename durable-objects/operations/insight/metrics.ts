@@ -53,29 +53,33 @@ const queueMetrics = (turn: Turn): Metric[] => {
     labelled.map(({ group, labels }, index) => ({ group, labels, age: ages[index]?.[2] ?? 0 })),
   );
   return [
-    gauge("signalbox_queue_waiting", "Jobs that wait and may run now, by what they ask for.", [
-      ...wanted.map(({ labels, waiting }) => ["", labels, waiting] as const),
-    ]),
-    highest("signalbox_queue_oldest_seconds", "Age of the oldest job that waits, by what it asks for.", [
-      ...wanted.map(({ labels, oldest }) => ["", labels, oldest] as const),
-    ]),
-    gauge("signalbox_queue_depth", "Jobs that wait and may run now, by requirement group.", [
-      ...labelled.map(({ group, labels }) => ["", labels, group.count] as const),
-    ]),
+    gauge(
+      "signalbox_queue_waiting",
+      "Jobs that wait and may run now, by what they ask for.",
+      wanted.map(({ labels, waiting }) => ["", labels, waiting] as const),
+    ),
+    highest(
+      "signalbox_queue_oldest_seconds",
+      "Age of the oldest job that waits, by what it asks for.",
+      wanted.map(({ labels, oldest }) => ["", labels, oldest] as const),
+    ),
+    gauge(
+      "signalbox_queue_depth",
+      "Jobs that wait and may run now, by requirement group.",
+      labelled.map(({ group, labels }) => ["", labels, group.count] as const),
+    ),
     highest("signalbox_queue_oldest_age_seconds", "Age of the oldest job of each requirement group.", ages),
     gauge("signalbox_queue_jobs", "Jobs that wait and may run now.", [["", {}, queue.count]]),
-    {
-      name: "signalbox_jobs_total",
-      help: "Jobs that reached a status.",
-      type: "counter",
-      samples: JOB_STATUSES.map((status) => ["", { status }, counters.jobsByStatus[status]] as const),
-    },
-    {
-      name: "signalbox_assignment_latency_seconds",
-      help: "Time from enqueueing to assignment.",
-      type: "histogram",
-      samples: counters.assignmentLatency.samples(),
-    },
+    counter(
+      "signalbox_jobs_total",
+      "Jobs that reached a status.",
+      JOB_STATUSES.map((status) => ["", { status }, counters.jobsByStatus[status]] as const),
+    ),
+    histogram(
+      "signalbox_assignment_latency_seconds",
+      "Time from enqueueing to assignment.",
+      counters.assignmentLatency.samples(),
+    ),
   ];
 };
 
@@ -103,25 +107,20 @@ const wantedModels = (
 const doorMetrics = (turn: Turn): Metric[] => {
   const { counters } = turn.memory;
   return [
-    {
-      name: "signalbox_stream_duration_seconds",
-      help: "Time from the first output of a stream to its end.",
-      type: "histogram",
-      samples: counters.streamDuration.samples(),
-    },
+    histogram(
+      "signalbox_stream_duration_seconds",
+      "Time from the first output of a stream to its end.",
+      counters.streamDuration.samples(),
+    ),
     gauge("signalbox_streams_open", "Streams in progress.", [["", {}, turn.memory.openStreams]]),
-    {
-      name: "signalbox_streams_abandoned_total",
-      help: "Streamed answers whose client left or read too slowly.",
-      type: "counter",
-      samples: [["", {}, counters.streamsAbandoned]],
-    },
-    {
-      name: "signalbox_affinity_total",
-      help: "Requests of a conversation, by whether they went to the worker of the previous turn.",
-      type: "counter",
-      samples: (["hit", "miss"] as const).map((outcome) => ["", { outcome }, counters.affinity[outcome]] as const),
-    },
+    counter("signalbox_streams_abandoned_total", "Streamed answers whose client left or read too slowly.", [
+      ["", {}, counters.streamsAbandoned],
+    ]),
+    counter(
+      "signalbox_affinity_total",
+      "Requests of a conversation, by whether they went to the worker of the previous turn.",
+      (["hit", "miss"] as const).map((outcome) => ["", { outcome }, counters.affinity[outcome]] as const),
+    ),
   ];
 };
 
@@ -136,9 +135,11 @@ const fleetMetrics = (turn: Turn): Metric[] => {
     load += view.load;
   }
   return [
-    gauge("signalbox_workers", "Registered workers by derived status.", [
-      ...WORKER_STATUSES.map((status) => ["", { status }, byStatus.get(status) ?? 0] as const),
-    ]),
+    gauge(
+      "signalbox_workers",
+      "Registered workers by derived status.",
+      WORKER_STATUSES.map((status) => ["", { status }, byStatus.get(status) ?? 0] as const),
+    ),
     gauge("signalbox_workers_paused", "Workers that are there and get no new jobs because they are paused.", [
       ["", {}, paused],
     ]),
@@ -149,12 +150,6 @@ const fleetMetrics = (turn: Turn): Metric[] => {
 const providerMetrics = (turn: Turn): Metric[] => {
   const tallies = turn.memory.counters.tallies.all;
   const labelled = tallies.map((tally) => ({ tally, labels: { provider: tally.provider, model: tally.model } }));
-  const counter = (name: string, help: string, samples: Metric["samples"]): Metric => ({
-    name,
-    help,
-    type: "counter",
-    samples,
-  });
   return [
     counter(
       "signalbox_attempts_total",
@@ -184,16 +179,11 @@ const providerMetrics = (turn: Turn): Metric[] => {
       labelled.map(({ tally, labels }) => ["", labels, usdFromNano(tally.nanoUsd)] as const),
     ),
     ...MEASURES.map((measure): Metric => measuredMetric(measure, labelled)),
-    {
-      name: "signalbox_attempt_duration_seconds",
-      help: "Time from an attempt's start to its end, by provider and model.",
-      type: "histogram",
-      samples: labelled.flatMap(({ tally, labels }) =>
-        new Histogram(tally.durations)
-          .samples()
-          .map(([suffix, le, value]) => [suffix, { ...labels, ...le }, value] as const),
-      ),
-    },
+    histogram(
+      "signalbox_attempt_duration_seconds",
+      "Time from an attempt's start to its end, by provider and model.",
+      labelled.flatMap(({ tally, labels }) => labelledSamples(new Histogram(tally.durations), labels)),
+    ),
   ];
 };
 
@@ -213,17 +203,16 @@ interface Labelled {
 }
 
 /** Of completed attempts, by provider and model. */
-const measuredMetric = (measure: Measure, labelled: readonly Labelled[]): Metric => ({
-  ...MEASURED[measure],
-  type: "histogram",
-  samples: labelled.flatMap(({ tally: { measured }, labels }) =>
-    measured?.[measure] === undefined
-      ? []
-      : Histogram.of(measure, measured[measure])
-          .samples()
-          .map(([suffix, le, value]) => [suffix, { ...labels, ...le }, value] as const),
-  ),
-});
+const measuredMetric = (measure: Measure, labelled: readonly Labelled[]): Metric => {
+  const { name, help } = MEASURED[measure];
+  const samples = labelled.flatMap(({ tally: { measured }, labels }) =>
+    measured?.[measure] === undefined ? [] : labelledSamples(Histogram.of(measure, measured[measure]), labels),
+  );
+  return histogram(name, help, samples);
+};
+
+const labelledSamples = (counted: Histogram, labels: Labelled["labels"]): Metric["samples"] =>
+  counted.samples().map(([suffix, le, value]) => [suffix, { ...labels, ...le }, value] as const);
 
 const budgetMetrics = (turn: Turn): Metric[] => {
   const { budget, providers } = turn.memory.config;
@@ -267,36 +256,37 @@ const tenantMetrics = (turn: Turn): Metric[] => {
     highest("signalbox_outbox_oldest_age_seconds", "Age of the oldest change that is not in history yet.", [
       ["", {}, oldestAt === null ? 0 : (turn.nowAt - oldestAt) / 1000],
     ]),
-    highest("signalbox_storage_used_ratio", "Of each bound of storage, the share that is used, from 0 to 1.", [
-      ...storageShares(turn).map(({ place, share }) => ["", { place }, share] as const),
-    ]),
+    highest(
+      "signalbox_storage_used_ratio",
+      "Of each bound of storage, the share that is used, from 0 to 1.",
+      storageShares(turn).map(({ place, share }) => ["", { place }, share] as const),
+    ),
     highest("signalbox_archive_failing", "Whether the archive takes no jobs, so that old ones stay in history.", [
       ["", {}, turn.memory.isArchiveFailing ? 1 : 0],
     ]),
-    {
-      name: "signalbox_rows_written_total",
-      help: "Rows and index entries written, which Cloudflare charges for, since the tenant's object woke.",
-      type: "counter",
-      samples: Object.entries(turn.store.written).map(([place, count]) => ["", { place }, count] as const),
-    },
-    {
-      name: "signalbox_sweep_failures_total",
-      help: "Failed periodic tasks, since the tenant's object woke.",
-      type: "counter",
-      samples: [...turn.memory.counters.sweepFailures].map(([row, count]) => ["", { row }, count] as const),
-    },
+    counter(
+      "signalbox_rows_written_total",
+      "Rows and index entries written, which Cloudflare charges for, since the tenant's object woke.",
+      Object.entries(turn.store.written).map(([place, count]) => ["", { place }, count] as const),
+    ),
+    counter(
+      "signalbox_sweep_failures_total",
+      "Failed periodic tasks, since the tenant's object woke.",
+      [...turn.memory.counters.sweepFailures].map(([row, count]) => ["", { row }, count] as const),
+    ),
     highest("signalbox_killswitch_level", "Killswitch level: 0 is off, 4 is a full halt.", [
       ["", {}, turn.memory.killswitch.level],
     ]),
   ];
 };
 
-const gauge = (name: string, help: string, samples: Metric["samples"]): Metric => ({
-  name,
-  help,
-  type: "gauge",
-  samples,
-});
+const metricOf =
+  (type: Metric["type"]) =>
+  (name: string, help: string, samples: Metric["samples"]): Metric => ({ name, help, type, samples });
+
+const counter = metricOf("counter");
+const gauge = metricOf("gauge");
+const histogram = metricOf("histogram");
 
 /** Of several tenants or groups the highest counts, not the sum. */
 const highest = (name: string, help: string, samples: Metric["samples"]): Metric => ({

@@ -135,8 +135,8 @@ export const ATTEMPT_MUTANTS: readonly Mutant[] = [
   mutant(
     "a heartbeat of a lease that has ended is a sign of life",
     "durable-objects/operations/fleet/report.ts",
-    "  if (!decided.ok) return decided;\n  noteSign(turn, job);\n  turn.noteBeat(job);",
-    "  noteSign(turn, job);\n  if (!decided.ok) return decided;\n  turn.noteBeat(job);",
+    "  if (!decided.ok) return decided;\n  noteSign(turn, job);\n  note(turn, job);",
+    "  noteSign(turn, job);\n  if (!decided.ok) return decided;\n  note(turn, job);",
   ),
   mutant(
     "a provider's budget closes nothing",

@@ -159,8 +159,8 @@ export const MUTANTS: readonly Mutant[] = [
   mutant(
     "a full halt forgets what a lower level put back",
     "durable-objects/operations/halts/killswitch.ts",
-    "if (cancelsWork(killswitch)) cancelPutBack(turn, reason);",
-    "if (cancelsWork(killswitch)) turn.store.haltedJobs.clear();",
+    "    cancelPutBack(turn, reason);",
+    "    turn.store.haltedJobs.clear();",
   ),
   mutant(
     "a revoked key goes on",
