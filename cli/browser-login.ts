@@ -17,7 +17,7 @@ const NOT_OURS = "This is not the answer that signalbox login waits for.";
 
 interface BrowserLogin {
   readonly url: string;
-  /** Undefined: the one that the dashboard offers. */
+  /** Undefined: the tenant that the dashboard offers. */
   readonly tenant: string | undefined;
   readonly opensBrowser: boolean;
   readonly output: Output;

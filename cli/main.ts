@@ -41,7 +41,7 @@ const contextOf = (isJson: boolean, signal: AbortSignal): Context => {
   // NO_COLOR counts if it is set and not empty (no-color.org).
   const hasColour = out.isTerminal && !env.NO_COLOR && env.TERM !== "dumb";
   const output = new Output({ out, err: sinkOver(process.stderr), isJson, hasColour });
-  // A try that the service refuses may last ten seconds. One that nothing answers is over at once.
+  // A try that the service refuses may last ten seconds. A try that nothing answers is over at once.
   const onRetry = ({ status, message }: ApiProblem) => {
     if (status > 0) output.say(`${message}: tries again`);
   };

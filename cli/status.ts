@@ -33,7 +33,7 @@ const BUDGET_SPAN = { day: "today", month: "this month" } as const;
 const percent = (share: number): string => `${(share * 100).toFixed(share < 0.1 ? 1 : 0)} %`;
 const jobs = (count: number): string => `${count} ${count === 1 ? "job" : "jobs"}`;
 
-/** As the service says it of a full disk; one that only fills refuses nothing. */
+/** As the service says it of a full disk; a disk that only fills refuses nothing. */
 const REFUSING = /\bare refused\b/;
 
 const service: Question<Awaited<ReturnType<Client["service"]["health"]>>> = {

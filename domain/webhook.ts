@@ -159,7 +159,7 @@ const nextTry = (
   return { status: "pending", nextAttemptAt: Math.ceil(nowAt + waitMs), finishedAt: null };
 };
 
-/** Why a webhook is disabled. What waits for one that fails is given up with it. */
+/** Why a webhook is disabled. What waits for a webhook that fails is given up with it. */
 export const DISABLED_REASONS = {
   gone: "the endpoint answered 410 Gone",
   failing: "every delivery failed for five days",

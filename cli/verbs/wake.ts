@@ -19,7 +19,7 @@ const IDLE_SECONDS = 900;
 /** The socket's answer to a key that may not watch. */
 const REFUSED = /Unexpected server response: (401|403)/;
 
-/** Runs a command at a time: one that still runs is doing what the next would. */
+/** Runs one command at a time: while it runs, the next would do the same. */
 class Commands {
   readonly #context: Context;
   readonly #running = new Set<string>();

@@ -1,5 +1,5 @@
 // How long history keeps jobs and their texts where a config does not say it. A service that serves itself keeps
-// everything; one that was deployed has a database of limited size, and its operator decides.
+// everything; a deployed service has a database of limited size, and its operator decides.
 
 import { type ConfigDocument, DEFAULT_CONFIG_DOCUMENT, days } from "./config.ts";
 
@@ -18,7 +18,7 @@ export const withHistoryDefaults = (given: unknown, defaults: HistoryDefaults): 
 
 const daysFrom = (text: string | undefined): number | null => days.safeParse(Number(text || Number.NaN)).data ?? null;
 
-/** Of a deployed service; one that serves itself keeps everything. */
+/** Of a deployed service. A service that serves itself keeps everything. */
 export const historyDefaultsOf = (env: {
   readonly SERVICE_HISTORY_KEEP_DAYS?: string;
   readonly SERVICE_HISTORY_KEEP_TEXTS_DAYS?: string;

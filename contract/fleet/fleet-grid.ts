@@ -26,7 +26,7 @@ const group = z.object({
   instances: z.array(z.string()),
   states: z
     .array(z.enum(WORKER_STATES))
-    .meta({ description: "of a worker with several states the one that matters most" }),
+    .meta({ description: "of a worker with several states the most important one" }),
   loads: z.array(count),
   places: z.array(count),
   gpu_used_mb: megabytes.meta({ description: "of all its GPUs; null: not known" }),

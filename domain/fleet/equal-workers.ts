@@ -9,7 +9,7 @@ import { Numbering } from "./numbering.ts";
 
 /** With fewer workers for each class on average, looking for the foremost costs more than comparing all. */
 const WORTHWHILE = 8;
-/** Passing over a worker that may not have the job costs about half as much as comparing one that may. */
+/** Passing over a worker that may not have the job costs about half as much as comparing a worker that may. */
 const PASSES_A_WORKER = 2;
 /** No class, or the end of a list. */
 const NONE = -1;

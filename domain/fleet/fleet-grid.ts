@@ -10,7 +10,7 @@ export type GridGroup = (typeof GRID_GROUPS)[number];
 /** A worker's region is what follows this in a tag. */
 export const REGION_PREFIX = "region:";
 
-/** What a cell shows where a worker has several states: the one that an operator must know first. */
+/** What a cell shows where a worker has several states: the state that an operator must know first. */
 const FIRST = [
   "offline",
   "unconfirmed",

@@ -100,7 +100,7 @@ export const withModel = (model: string): ((set: ModelSet) => boolean) => {
   return (set) => has(set, digest);
 };
 
-/** Whether a list may have this name, or one that is equal but for its owner; only the list itself is certain. */
+/** Whether a list may have this name, or a name that is equal but for its owner; only the list itself is certain. */
 export const withSimilarModel = (model: string): ((set: ModelSet) => boolean) => {
   const key = modelKeyOf(model);
   const wanted = [digestOf(key), digestOf(OWNERLESS_MARK + ownerless(key)), digestOf(ownerless(key))];

@@ -90,7 +90,7 @@ export const isTaskLive = (task: ModelTask): boolean => task.isOwed || !isTaskOv
 /** Its worker is back, and may have lost it. */
 export const owedAgain = (task: ModelTask): ModelTask => (isTaskOver(task) ? task : { ...task, isOwed: true });
 
-/** A report, even one that comes too late, shows that the worker knows how the task stands. */
+/** A report, even if it comes too late, shows that the worker knows how the task stands. */
 export const noLongerOwed = (task: ModelTask): ModelTask => ({ ...task, isOwed: false });
 
 /** A task that runs is given again when nothing was reported for so long: its worker may have been started again. */

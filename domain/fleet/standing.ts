@@ -8,7 +8,7 @@ interface Known {
   readonly unavailable: string | null;
 }
 
-/** Null for one that takes jobs. A pause hides what would be wrong besides: only its end shows whether that still is so. */
+/** Null for a worker that takes jobs. A pause hides what would be wrong besides: only its end shows whether that still is so. */
 export const standingOf = ({ status, paused, unavailable }: Known): Standing | null => {
   if (status === "offline") return "offline";
   if (paused) return "paused";

@@ -84,7 +84,7 @@ export const failJob = (
   return ok({ ...decision, backoffUntilAt: null });
 };
 
-/** A front-door request that fails twice in the same words is one that no runtime can serve. */
+/** A front-door request that fails twice in the same words is a request that no runtime can serve. */
 const isSaidAgain = ({ api, error }: Job, said: JobError): boolean =>
   api !== null && said.status !== undefined && error?.status === said.status && error.message === said.message;
 

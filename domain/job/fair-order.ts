@@ -144,7 +144,7 @@ export class FairOrder {
   /** What a flow's next job is charged for. */
   charge(name: string, weight: number, { place, inputTokens, outputTokens }: Chargeable): Share {
     const flow = this.#flows.get(name);
-    // One that waits has its time, also where a correction has set it before the clock.
+    // A flow that waits has its time, also where a correction has set it before the clock.
     const from = flow !== undefined && flow.at >= 0 ? flow.time : Math.max(flow?.time ?? 0, this.#clock);
     const output = outputTokens ?? flow?.meanOutput ?? USUAL_OUTPUT_TOKENS;
     return { place, from, tokens: Math.max(1, Math.round(inputTokens + output)), weight };
@@ -156,7 +156,7 @@ export class FairOrder {
     this.#held += 1;
     flow.held += 1;
     if (share === null) return;
-    // One that was unserved for too long may be far ahead of the others that wait.
+    // A flow that was unserved for too long may be far ahead of the others that wait.
     this.#clock = Math.max(this.#clock, Math.min(share.from, this.#waiting.first?.time ?? share.from));
     flow.time = Math.max(flow.time, share.from + share.tokens / share.weight);
     flow.lastTokens = share.tokens;
@@ -172,7 +172,7 @@ export class FairOrder {
     this.#add(flow, (tokens - share.tokens) / share.weight);
   }
 
-  /** A worker holds a job of a flow no longer; `unworked` is the share of one that was given back. */
+  /** A worker holds a job of a flow no longer; `unworked` is the share of a job that was given back. */
   end(name: string, unworked: Share | null): void {
     const flow = this.#flows.get(name);
     if (flow === undefined || flow.held === 0) return;

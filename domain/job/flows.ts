@@ -11,7 +11,7 @@ export const MAX_FLOWS = 20_000;
 /** Of jobs that nobody tells apart. */
 export const COMMON_FLOW = "/";
 
-/** Whom a new job is for. */
+/** The key and the person that a new job is for. */
 interface JobFor {
   readonly keyId: string | null;
   /** Given with the job: it binds whatever is configured. */

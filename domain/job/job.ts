@@ -109,7 +109,7 @@ export interface Job extends Requirements {
   readonly resultFile: { readonly id: string; readonly bytes: number } | null;
   /** The size of a result that is not in the job; null up to 1 MiB. */
   readonly resultBytes: number | null;
-  /** Whom it is for, as its request says: its `fairness_key`, or the person of a front-door request. */
+  /** The person or group that it is for, as its request says: its `fairness_key`, or the person of a front-door request. */
   readonly fairnessKey: string | null;
   /** Whose turn it takes (`flows.ts`). */
   readonly flow: string;

@@ -19,7 +19,7 @@ export const hasFirstToken = (job: Job): boolean => isWaitedFor(job) && job.stre
 /** How many workers that failed a job are remembered; the oldest is forgotten first. */
 const MAX_AVOIDED_WORKERS = 16;
 
-/** The workers that the job avoids once it leaves the one that has it. */
+/** The workers that the job avoids once it leaves the worker that has it. */
 export const avoidingThis = ({ avoidedWorkers, assignedWorker }: Job): string[] => {
   const others = avoidedWorkers.filter((instance) => instance !== assignedWorker);
   return [...others, ...(assignedWorker === null ? [] : [assignedWorker])].slice(-MAX_AVOIDED_WORKERS);

@@ -17,7 +17,7 @@ const inQueueOrder = (jobs: readonly Job[]): Job[] =>
 
 const placeTaken = (job: Job): number => job.share?.place ?? queuePlaceOf(job);
 
-/** Leases in the order in which they were given: one that took another's turn stands at the other's place. */
+/** Leases in the order in which they were given: a job that took another's turn stands at the other's place. */
 export const inLeaseOrder = (jobs: readonly Job[]): Job[] =>
   inQueueOrder(jobs).sort(
     (one, other) => placeTaken(one) - placeTaken(other) || (one.share?.from ?? 0) - (other.share?.from ?? 0),

@@ -51,7 +51,7 @@ export interface Group {
   count: number;
   /** The first of them; null if it must be looked up. */
   head: Place | null;
-  /** The id of the one that was created first, whatever its priority; null if it must be looked up. */
+  /** The id of the job that was created first, whatever its priority; null if it must be looked up. */
   oldest: string | null;
 }
 

@@ -26,7 +26,7 @@ export const usdFromNano = (nanoUsd: number): number => {
   return Number(`${sign}${whole}.${String(fraction).padStart(NANO_EXPONENT, "0")}`);
 };
 
-/** A configured price in nano-dollars; null if it has no rate, or one that is out of range. */
+/** A configured price in nano-dollars; null if it has no rate, or a rate is out of range. */
 export const priceFromUsd = (price: PriceInUsd): ModelPrice | null => {
   const { inputPerMtok, outputPerMtok, cachedInputPerMtok, perRequest } = price;
   const given = [inputPerMtok, outputPerMtok, cachedInputPerMtok, perRequest].filter((usd) => usd !== undefined);

@@ -19,7 +19,7 @@ export interface Candidate {
 export interface Choice extends Candidate {
   /** Who would get it otherwise; null if no other worker may have it. */
   readonly runnerUp: Candidate | null;
-  /** How many workers each filter refused, each counted under the first one that did. */
+  /** How many workers each filter refused, each worker counted under the first filter that did. */
   readonly refused: Readonly<Record<string, number>>;
 }
 

@@ -7,7 +7,7 @@ import type { RefusalCode } from "./refusal.ts";
 
 type Grower = "request" | "key" | "person" | "worker" | "reader" | "webhook" | "provider" | "operator";
 
-/** What happens to the one that would exceed the bound. */
+/** What happens where one more would exceed the bound. */
 export type AtTheBound =
   /** It is refused, and nothing changes. */
   | { readonly refuses: RefusalCode }

@@ -35,7 +35,7 @@ export const takeEvents = async (
     }
     return true;
   };
-  // A body that breaks off is treated like one that ends: its worker's report has the outcome.
+  // A body that breaks off is treated like a body that ends: its worker's report has the outcome.
   const isWhole = await Promise.race([takeAll().catch(() => true), ended.promise]);
   if (!isWhole || stream.isReaderGone) return false;
   stream.noteLeft(Date.now());

@@ -130,7 +130,7 @@ export class RelayedStream {
     return true;
   }
 
-  /** Whether a reader can get all events after this one. Of one that is not known here, the events since are lost. */
+  /** Whether a reader can get all events after this one. If this one is not known here, the events since are lost. */
   has(after: number): boolean {
     return after >= this.#dropped && (after === 0 || after <= this.#countAll());
   }

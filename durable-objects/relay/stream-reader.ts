@@ -42,7 +42,7 @@ export class Reader {
     return this.#outlet.unreadBytes;
   }
 
-  /** It leaves more unread than allowed of what came a moment ago; one that reads on may stay behind what comes. */
+  /** It leaves more unread than allowed of what came a moment ago; a reader that reads on may stay behind what comes. */
   isSlow(nowAt: number, longEventBytes = 0): boolean {
     const overBytes = this.unreadBytes - WINDOW_BYTES - longEventBytes;
     const readBytes = this.#writtenBytes - this.unreadBytes;

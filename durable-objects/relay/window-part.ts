@@ -15,7 +15,7 @@ const encoder = new TextEncoder();
 /** `plain`: as it came. `stripped`: without the usage that nobody asked for. `numbered`: for second readers. */
 type Form = "plain" | "stripped" | "numbered";
 
-/** What a text has of events: the rest of one that began before it, whole ones, and the beginning of one. */
+/** What a text has of events: the rest of an event that began before it, whole events, and the beginning of one. */
 interface Pieces {
   readonly rest: string;
   readonly whole: readonly string[];

@@ -150,7 +150,7 @@ export class SocketLine implements Pick<LineEnd, "hear" | "ended"> {
 
   #end(number: number): void {
     const socket = this.#sockets.get(number);
-    // One that is still opening ends once it is open.
+    // A socket that is still opening ends once it is open.
     if (socket === undefined || socket.attachment === null) return;
     this.#sockets.delete(number);
     socket.leave();

@@ -1,4 +1,4 @@
-// What requests ask of their key's limits: for whom they are, and about how many tokens they take.
+// What requests ask of their key's limits: which person they are for, and about how many tokens they take.
 
 import { isObject } from "../../contract/text/json-object.ts";
 import { inputTokensOf, tokensOf } from "../../contract/words/token-estimate.ts";

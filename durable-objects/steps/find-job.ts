@@ -1,4 +1,4 @@
-// Finds the job of a command: the object's own record, else one that the edge or the socket sent from history.
+// Finds the job of a command: the object's own record, else the record that the edge or the socket sent from history.
 //
 // A job that comes back stays in the object until FINAL_GRACE_MS after its end. So history's record is the latest if it
 // was read within that time after the object said that it has no such job; a later one may be out of date and is

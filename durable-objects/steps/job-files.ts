@@ -1,5 +1,5 @@
 // The files that a job's worker gets, and the file that may hold its result. A job's files are checked when it is
-// created; one that is gone later fails the job before a worker gets it.
+// created; a file that is gone later fails the job before a worker gets it.
 
 import type { LeasedJob } from "../../contract/fleet/worker.ts";
 import { timeoutOf } from "../../domain/config.ts";

@@ -56,7 +56,7 @@ export const taskMessages = (turn: Turn, instance: string): CoordinatorMessage[]
 export const givenTasks = (turn: Turn, instance: string): ModelTaskResource[] =>
   tasksToGive(turn, instance).map(presentTask);
 
-/** The same for a claim: one that may wait gets them once. */
+/** The same for a claim. If it may wait, it gets them once. */
 export const claimedTasks = (turn: Turn, instance: string, isWaiting: boolean): ModelTaskResource[] => {
   const tasks = tasksToGive(turn, instance);
   const isNews = turn.memory.modelTasks.hand(tasks);

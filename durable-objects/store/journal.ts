@@ -101,7 +101,7 @@ export class Journal {
     return this.#known().get(id);
   }
 
-  /** The same, or one that ended here. */
+  /** The same, or a job that ended here. */
   find(id: string): Journaled | undefined {
     return this.get(id) ?? this.#ended.get(id);
   }
@@ -227,7 +227,7 @@ export class Journal {
   /** Whether it may be here although history has its creation. */
   mayStay({ job, begunAtChars, isEarlier }: Journaled, nowAt: number): boolean {
     const isYoung = nowAt < job.createdAt + JOURNAL_ROOM.stayMs;
-    // One that has ended leaves as soon as history has its end: a burst must not write each job once more.
+    // A job that has ended leaves as soon as history has its end: a burst must not write each job once more.
     const isShort = isFinal(job.status) || this.#writtenChars - begunAtChars <= JOURNAL_ROOM.stayChars;
     return isYoung && !isEarlier && isShort;
   }

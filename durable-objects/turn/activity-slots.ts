@@ -39,7 +39,7 @@ export class ActivitySlots {
     for (const [kind, filling] of this.#filling) this.#store(store, kind, filling);
   }
 
-  /** Oldest first, from the slot before `at`, the one that is being filled included. */
+  /** Oldest first, from the slot before `at`, the slot that is being filled included. */
   since(store: SlotStore, kind: SlotKind, at: number): readonly ActivitySlot[] {
     const before = store.newest(kind, at - 1);
     const filling = this.#filling.get(kind);

@@ -59,7 +59,7 @@ export class Latencies {
     for (const [kind, filling] of this.#filling) this.#store(store, kind, filling);
   }
 
-  /** Oldest first, the one that is being filled included. */
+  /** Oldest first, the slot that is being filled included. */
   since(store: SlotStore, kind: SlotKind, by: Dimension, at: number): { readonly at: number; readonly slot: Slot }[] {
     const filling = this.#filling.get(kind);
     const stored = store.since(kind, by, at).filter((one) => one.at !== filling?.at);

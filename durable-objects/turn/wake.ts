@@ -3,7 +3,7 @@
 
 import { DAY_MS } from "../../domain/words/duration.ts";
 
-/** The platform sets no alarm centuries ahead; the sweep of one that comes early sets the next. */
+/** The platform sets no alarm centuries ahead; the sweep of an alarm that comes early sets the next. */
 const FARTHEST_MS = 365 * DAY_MS;
 
 export class Wake {

@@ -24,7 +24,7 @@ export interface Part {
 
 const malformed = (what: string): Refused => new Refused(invalid("", `the form is malformed: ${what}`));
 
-/** The boundary of a form's Content-Type; null if it is none. */
+/** The boundary of a form's Content-Type; null if it is not a form's. */
 export const boundaryOf = (contentType: string | undefined): string | null => {
   if (contentType === undefined || !/^multipart\/form-data\s*(;|$)/i.test(contentType)) return null;
   const [, quoted, plain] = /;\s*boundary=(?:"([^"]+)"|([^;,\s]+))/i.exec(contentType) ?? [];

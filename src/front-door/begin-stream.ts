@@ -28,7 +28,7 @@ const untilMoved = async (watch: BeginTools["watch"], from: Followed): Promise<F
   }
 };
 
-/** Its report has overtaken its stream. One that fails has begun it, or there is nothing to wait for. */
+/** Its report has overtaken its stream. A report of failure has begun it, or there is nothing to wait for. */
 const hasStream = ({ status, hasFirstToken }: Followed): boolean =>
   status === "completed" || (isFinal(status) && hasFirstToken);
 

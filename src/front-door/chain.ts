@@ -132,7 +132,7 @@ const ownItems = ({ body, large }: DoorBody): string => {
   return text.startsWith("[") ? text : `[{"type":"message","role":"user","content":${text}}]`;
 };
 
-/** The same request with another input; one that has become large stays bytes. */
+/** The same request with another input; a large one stays bytes. */
 const chainedBody = ({ body, large }: DoorBody, input: string): DoorBody => {
   if (large !== null) return outlined(spliced(large, input));
   const { input: _own, ...rest } = body;

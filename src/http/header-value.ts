@@ -1,4 +1,4 @@
-// The value of a header that says something about a request. Like an unknown field, one that does not fit is refused.
+// The value of a header that says something about a request. Like an unknown field, a value that does not fit is refused.
 
 import * as z from "zod";
 import { invalid } from "../../domain/words/refusal.ts";

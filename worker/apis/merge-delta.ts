@@ -62,7 +62,7 @@ const rowOf = (rows: readonly unknown[], { index, type }: JsonObject): unknown =
   return isObject(last) && last.type === type && TEXT_PARTS.has(type) ? last : undefined;
 };
 
-/** Whether a delta has content; a role or an empty text is none. */
+/** Whether a delta has content; a role or an empty text is not content. */
 export const hasContent = (delta: JsonObject): boolean =>
   Object.entries(delta).some(
     ([field, value]) =>

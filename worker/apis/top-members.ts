@@ -3,7 +3,7 @@
 
 import { type JsonObject, parseJson } from "../../contract/text/json-object.ts";
 
-/** A member of more bytes is none that is read here. */
+/** A member of more bytes is not read here. */
 const MAX_MEMBER_BYTES = 64 * 1024;
 const [QUOTE, BACKSLASH, COMMA, COLON] = [0x22, 0x5c, 0x2c, 0x3a];
 const [OPEN_BRACKET, CLOSE_BRACKET] = [0x5b, 0x5d];

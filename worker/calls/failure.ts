@@ -96,7 +96,7 @@ const RULES: readonly Rule[] = [
   },
 ];
 
-/** An answer that is none is a bad gateway's, whatever its own status was. */
+/** What is no answer of the API is a bad gateway's, whatever its own status was. */
 const UNKNOWN = { code: "internal", retryable: true, lead: "The runtime answered with something unreadable" };
 const UNKNOWN_STATUS = 502;
 

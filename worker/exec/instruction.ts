@@ -40,7 +40,7 @@ export type Instruction =
   | { key: "file"; file: string }
   | { key: "error"; error: JobFailure };
 
-/** Null: the line is none. */
+/** Null: the line is no instruction. */
 export const readInstruction = (line: string): Instruction | null => {
   const given = parseJson(line);
   return isObject(given) ? instructionOf(given) : null;

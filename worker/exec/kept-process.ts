@@ -107,7 +107,7 @@ export class KeptProcess {
       stdout.pause();
       void this.#passOn(pieces).finally(() => stdout.resume());
     });
-    // Without it no job could ever be answered; one that ends closes it, too.
+    // Without it no job could ever be answered. The end of the program closes it, too.
     stdout?.on("end", () => setTimeout(() => this.end(), LAST_GRACE_MS).unref());
   }
 

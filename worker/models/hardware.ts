@@ -61,7 +61,7 @@ const runTool: RunTool = (command, args) =>
     () => null,
   );
 
-/** Asks the tools that are there; one that is missing is not looked for again. */
+/** Asks the tools that are there; a tool that is missing is not looked for again. */
 export const hardwareReader = (tool: RunTool = runTool): (() => Promise<Hardware>) => {
   let present = TOOLS;
   return async () => {

@@ -1,4 +1,4 @@
-// The models of vLLM: it serves the one that it was started with. Where its sleep mode is on, loading wakes it and
+// The models of vLLM: it serves the model that it was started with. Where its sleep mode is on, loading wakes it and
 // unloading sends it to sleep.
 
 import { type ModelManager, TaskFailure } from "./model-manager.ts";

@@ -4,7 +4,7 @@
 import { WebSocket } from "ws";
 
 const PING_EVERY_MS = 15_000;
-/** A slow uplink full of output may delay a pong, so one that is missing is not enough. */
+/** A slow uplink full of output may delay a pong, so one missing pong is not enough. */
 const MAX_UNANSWERED = 2;
 
 export const keepAlive = (socket: WebSocket): void => {

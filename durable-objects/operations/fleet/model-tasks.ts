@@ -56,7 +56,7 @@ export const createTask = (turn: Turn, order: TaskOrder): Result<{ task: ModelTa
   return given.ok ? ok({ task: presentTask(given.value) }) : given;
 };
 
-/** Gives the task; an equal one that is not over stands for it. */
+/** Gives the task. An equal task that is not over stands for it. */
 export const orderTask = (
   turn: Turn,
   { instance, action, model, keepAlive }: TaskOrder,
@@ -97,7 +97,7 @@ export const cancel = (turn: Turn, { id }: { id: string }): Result<ModelTaskReso
   return ok(presentTask(findTask(turn, id) ?? task));
 };
 
-/** A worker's report on its task. One that is over is refused, which tells the worker so. */
+/** A worker's report on its task. A report on a task that is over is refused, which tells the worker so. */
 const reportOn = (
   turn: Turn,
   id: string,

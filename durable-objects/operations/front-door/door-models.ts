@@ -64,7 +64,7 @@ export interface AskedModels {
   readonly seed: string;
 }
 
-/** What the names mean, in the order in which they are tried; the first must mean something, or one that follows. */
+/** What the names mean, in the order in which they are tried; at least one of them must mean something. */
 export const findModels = (turn: Turn, asking: AskedModels): Result<readonly ModelChoice[], Refusal> => {
   const { model: asked, others, seed } = asking;
   const { aliases } = turn.memory.config.frontDoor;

@@ -154,7 +154,7 @@ const chainFrom = (turn: Turn, first: StoredResponse): Result<ChainPart, Refusal
   return ok({ turns: first.turns, bytes: first.chainBytes, texts, next });
 };
 
-/** Cancels a background response; one that has ended stays as it is. */
+/** Cancels a background response. If it has ended, it stays as it is. */
 export const cancelResponse = (turn: Turn, { id }: { id: string }): Result<ResponseFacts, Refusal> => {
   const found = findResponse(turn, id);
   if (found === null) return err(notThere(id));

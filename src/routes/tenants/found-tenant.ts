@@ -18,7 +18,7 @@ export const refuseUnbound = (c: AppContext, database: number): void => {
     throw new Refused(invalid("database", `is not bound: this service has no ${bindingOf(database)}`));
 };
 
-/** Not every runtime supports jurisdictions; one that does not throws when it is asked for an object. */
+/** Not every runtime supports jurisdictions. Where they are not supported, asking for an object throws. */
 export const refuseUnknownJurisdiction = (c: AppContext, name: TenantName): void => {
   try {
     tenantObject(c.env, name);

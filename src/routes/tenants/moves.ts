@@ -66,7 +66,7 @@ const readCursor = (from: string): PageRequest["after"] => {
 
 const cursorOf = ({ next }: TablePage): string | null => (next === null ? null : JSON.stringify(next));
 
-/** A part of a tenant that is not served here; one that is served changes while it is read. */
+/** A part of a tenant that is not served here; a tenant that is served changes while it is read. */
 const readPart = async (c: AppContext, tenant: string, { place, table, from = "" }: RowsQuery): Promise<TablePage> => {
   refuseUnknown(place, table);
   const request = { table, after: readCursor(from), maxChars: PART_CHARS };

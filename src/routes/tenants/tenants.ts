@@ -54,7 +54,7 @@ const create = endpoint(
   },
 );
 
-/** The one that the operator names, or the emptiest. */
+/** The database that the operator names, or the emptiest. */
 const wantedDatabase = async (
   c: AppContext,
   named: number | undefined,
