@@ -92,6 +92,11 @@ export interface Endpoint {
   readonly handle: (c: AppContext) => Promise<Response>;
 }
 
+/** What goes around a handler, whatever it handles. */
+export type Envelope = (
+  handle: (c: AppContext) => Promise<Response> | Response,
+) => (c: AppContext) => Promise<Response>;
+
 export const endpoint = <const D extends Description>(
   description: D,
   handle: (c: AppContext, input: Input<D>) => Promise<Response> | Response,
@@ -297,19 +302,21 @@ export const mount = (
   app: HonoBase<{ Bindings: Env; Variables: Variables }>,
   endpoints: readonly Endpoint[],
   isPortable: (endpoint: Endpoint) => boolean,
+  inEnvelope: Envelope,
 ): void => {
   const methodsByPath = new Map<string, string[]>();
   for (const one of endpoints) {
     const { description, handle } = one;
     const path = description.path.replaceAll(/\{(\w+)\}/g, ":$1");
     const handleOrPassOn = isPortable(one) ? handle : passOnOr(one);
-    app.on(description.method.toUpperCase(), path, handleOrPassOn);
+    app.on(description.method.toUpperCase(), path, inEnvelope(handleOrPassOn));
     methodsByPath.set(path, [...(methodsByPath.get(path) ?? []), description.method.toUpperCase()]);
   }
   for (const [path, methods] of methodsByPath) {
     const allow = methods.includes("GET") ? [...methods, "HEAD"] : methods;
-    app.all(path, () => {
+    const refuse = (): never => {
       throw new Refused({ code: "method_not_allowed", allow });
-    });
+    };
+    app.all(path, inEnvelope(refuse));
   }
 };

@@ -1,7 +1,7 @@
 // Finds the handlers for a path. Our paths have one form: literal segments, a `:name` for any one segment, and `*` at
 // the end for everything below. Hono has one router that refuses a name beside a literal, and one that collects and
 // sorts the handlers on each request; here that is done once for each set of paths that match. Invariant: the handlers
-// and their order are those of Hono's own router.
+// and their order are those of Hono's own router, up to the first that is not for all below a path: it answers.
 
 import type { Result, Router } from "hono/router";
 
@@ -66,9 +66,14 @@ export class PathRouter<T> implements Router<T> {
     const key = `${method} ${paths.join(" ")}`;
     const known = this.#handlers.get(key);
     if (known !== undefined) return known;
-    const found = this.#routes
-      .filter((route) => paths.includes(route.path) && (route.method === method || route.method === ANY_METHOD))
-      .map(({ handler, places }): [T, Record<string, number>] => [handler, places]);
+    const all = this.#routes.filter(
+      (route) => paths.includes(route.path) && (route.method === method || route.method === ANY_METHOD),
+    );
+    const last = all.findIndex(({ path }) => !path.endsWith("*"));
+    const found = (last < 0 ? all : all.slice(0, last + 1)).map(({ handler, places }): [T, Record<string, number>] => [
+      handler,
+      places,
+    ]);
     this.#handlers.set(key, found);
     return found;
   }

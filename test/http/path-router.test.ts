@@ -17,6 +17,12 @@ const found = (router: TrieRouter<string> | PathRouter<string>, method: string, 
   ]);
 };
 
+/** Up to the first that answers, since nothing comes after it. */
+const upToAnswer = (handlers: ReturnType<typeof found>) => {
+  const last = handlers.findIndex(([handler]) => !String(handler).endsWith("*"));
+  return last < 0 ? handlers : handlers.slice(0, last + 1);
+};
+
 const routes = app.routes.map(({ method, path }, index) => ({ method, path, handler: `${index} ${method} ${path}` }));
 const ours = new PathRouter<string>();
 const honos = new TrieRouter<string>();
@@ -47,20 +53,20 @@ const nearPath = fc
   .map((path) => (path.startsWith("/") ? path : `/${path}`));
 
 describe("the handlers of the API's paths", () => {
-  it("are those that Hono's own router finds, in its order, with the same values of names", () => {
+  it("are those that Hono's own router finds, up to the one that answers, with the same values of names", () => {
     fc.assert(
       fc.property(fc.constantFrom(...methods), fc.oneof(anyPath, nearPath), (method, path) => {
-        expect(found(ours, method, path)).toEqual(found(honos, method, path));
+        expect(found(ours, method, path)).toEqual(upToAnswer(found(honos, method, path)));
       }),
       { numRuns: 3_000 },
     );
   });
 
   it("are found once by a path that is spelt as a route", () => {
-    expect(found(ours, "GET", "/*")).toEqual([["0 ALL /*", {}]]);
+    expect(found(ours, "GET", "/v1/*")).toEqual([["1 ALL /v1/*", {}]]);
   });
 
-  it("hold for a literal beside a name: both are found, in the order of their adding", () => {
+  it("hold for a literal beside a name: the first that was added answers", () => {
     const router = new PathRouter<string>();
     router.add("ALL", "*", "every request");
     router.add("GET", "/jobs/:id", "one");
@@ -69,6 +75,9 @@ describe("the handlers of the API's paths", () => {
     expect(found(router, "GET", "/jobs/batch")).toEqual([
       ["every request", {}],
       ["one", { id: "batch" }],
+    ]);
+    expect(found(router, "PUT", "/jobs/batch")).toEqual([
+      ["every request", {}],
       ["405", {}],
     ]);
     expect(found(router, "POST", "/jobs/7")).toEqual([["every request", {}]]);
