@@ -132,9 +132,9 @@ const answerWith = (fetch: Fetch): Answer => {
   const heads = new WeakMap<IncomingMessage, Buffer>();
   const listener = getRequestListener(
     (request, bindings) => {
-      const { incoming, outgoing } = bindings as Exchange;
-      const head = heads.get(incoming);
-      return fetch(request, { incoming, outgoing, ...(head === undefined ? {} : { head }) });
+      const exchange = bindings as Exchange;
+      const head = heads.get(exchange.incoming);
+      return fetch(request, head === undefined ? exchange : { ...exchange, head });
     },
     // Only malformed requests get here: the app answers its own errors.
     { errorHandler: () => problemResponse(malformedAddress, crypto.randomUUID()) },

@@ -6,12 +6,19 @@ import * as z from "zod";
 import { MAX_BODY_BYTES } from "../../contract/words/field.ts";
 import { readAs } from "../../contract/words/validation.ts";
 import type { Permission } from "../../domain/access/key.ts";
-import { invalid, notFound, type RefusalCode, type ResourceKind } from "../../domain/words/refusal.ts";
+import { invalid, notFound, type Refusal, type RefusalCode, type ResourceKind } from "../../domain/words/refusal.ts";
+import type { Result } from "../../domain/words/result.ts";
 import type { Env } from "../env.ts";
 import type { Home, Lane } from "../home.ts";
 import { type Admitted, admit, type Door, slowDown } from "../http/admission.ts";
 import { releaseAfter } from "../http/answer-end.ts";
-import { type AppContext, authenticateCaller, authenticateOperator, type Variables } from "../http/auth.ts";
+import {
+  type AppContext,
+  authenticateCaller,
+  authenticateOperator,
+  knownCaller,
+  type Variables,
+} from "../http/auth.ts";
 import { readJson, refusePackedBody } from "../http/body.ts";
 import type { TokenFacts } from "../http/key-format.ts";
 import { Refused, unwrap } from "../http/refused.ts";
@@ -118,7 +125,7 @@ const forAnyone = (description: Description, handle: Handle): Endpoint["handle"]
   const door = doorOf(description);
   return async (c) => {
     const input = await readInput(c, description, undefined);
-    return underShare(c, await admit(c, door, null), async () => handle(c, input));
+    return await underShare(c, await admit(c, door, null), handle, input);
   };
 };
 
@@ -129,7 +136,8 @@ const forKeys = (description: Description, handle: Handle): Endpoint["handle"] =
     if (isAuthorizedFirst) await authorize(c, needs, token);
     let input: unknown;
     try {
-      input = await readInput(c, description, token);
+      const reading = readInput(c, description, token);
+      input = reading instanceof Promise ? await reading : reading;
     } catch (error) {
       return refuseStrangerFirst(c, needs, token, error);
     }
@@ -160,20 +168,22 @@ const admitted = (
   const door = doorOf(description);
   return async (c) => {
     const token = await authenticate(c, description.needs);
-    const taken = await admit(c, door, token ?? null);
+    const admitting = admit(c, door, token ?? null);
+    const taken = admitting instanceof Promise ? await admitting : admitting;
     if (token !== undefined && taken.underWay !== null) token.underWay = taken.underWay;
-    return underShare(c, taken, () => answer(c, token));
+    return await underShare(c, taken, answer, token);
   };
 };
 
-const underShare = async (
+const underShare = async <T>(
   c: AppContext,
   { share, endTurn }: Admitted,
-  answer: () => Promise<Response>,
+  answer: (c: AppContext, given: T) => Promise<Response> | Response,
+  given: T,
 ): Promise<Response> => {
   c.set("share", share);
   try {
-    return releaseAfter(c, await answer(), share);
+    return releaseAfter(c, await answer(c, given), share);
   } catch (error) {
     share.release();
     throw error;
@@ -185,26 +195,37 @@ const underShare = async (
 /** Unknown query parameters are refused, because they would be typos; a page that needs no key ignores what monitors add. */
 const NO_QUERY = z.strictObject({});
 
-const readInput = async (c: AppContext, description: Description, token: TokenFacts | undefined) => {
+/** At once, unless the body is still to come. */
+const readInput = (c: AppContext, description: Description, token: TokenFacts | undefined): object => {
   refuseIdleIdempotencyKey(c, description);
   if (description.body !== undefined || description.rawBody !== undefined) refusePackedBody(c);
-  return {
+  const head = {
     token,
     query: description.takesAnyQuery === true ? undefined : readQuery(c, description),
     params: parseParams(c, description),
-    body:
-      description.body === undefined ? undefined : parse(description.body, await bodyOf(c, description, token), "body"),
   };
+  if (description.body === undefined) return head;
+  const withBody = (body: unknown): object => ({ ...head, body: parseBody(description, body) });
+  const body = bodyOf(c, description, token);
+  return body instanceof Promise ? body.then(withBody) : withBody(body);
 };
 
-const readQuery = (c: AppContext, { query, method, needs }: Description): unknown =>
-  parse(query ?? (method === "get" && needs === "none" ? undefined : NO_QUERY), singleValues(c), "query");
+/** What a schema reads of an address without a query, as most are: the same each time. */
+const ofNoQuery = new WeakMap<z.ZodType, Result<unknown, Refusal>>();
+
+const readQuery = (c: AppContext, { query, method, needs }: Description): unknown => {
+  const schema = query ?? (method === "get" && needs === "none" ? undefined : NO_QUERY);
+  if (schema === undefined || c.req.url.includes("?")) return parse(schema, singleValues(c), "query");
+  const known = ofNoQuery.get(schema) ?? readAs(schema, {}, "query");
+  ofNoQuery.set(schema, known);
+  return unwrap(known);
+};
 
 const IDEMPOTENCY_KEY = "idempotency-key";
 
 /** A caller that sends an idempotency key relies on it, so an endpoint that ignores it must refuse it. */
 const refuseIdleIdempotencyKey = (c: AppContext, { headers }: Description): void => {
-  if (c.req.header(IDEMPOTENCY_KEY) === undefined || headers?.shape[IDEMPOTENCY_KEY] !== undefined) return;
+  if (headers?.shape[IDEMPOTENCY_KEY] !== undefined || c.req.header(IDEMPOTENCY_KEY) === undefined) return;
   const message = "has no effect on this endpoint: send this request without it";
   throw new Refused(invalid("Idempotency-Key", message));
 };
@@ -214,7 +235,7 @@ const authenticate = async (c: AppContext, needs: Needs): Promise<TokenFacts | u
   if (needs === "none") return undefined;
   try {
     if (needs === "root") return void (await authenticateOperator(c));
-    const token = { ...(await authenticateCaller(c)), requestId: c.get("requestId") };
+    const token = { ...(knownCaller(c) ?? (await authenticateCaller(c))), requestId: c.get("requestId") };
     c.set("caller", token);
     return token;
   } catch (error) {
@@ -258,25 +279,25 @@ const resourceOf = (path: string): ResourceKind => {
 /** A small body without a key comes with its head, or soon. */
 const STRANGER_BODY_MS = 5_000;
 
-const bodyOf = async (c: AppContext, description: Description, token: TokenFacts | undefined): Promise<unknown> => {
+const bodyOf = (c: AppContext, description: Description, token: TokenFacts | undefined): unknown => {
   const { maxBodyBytes: limitBytes = MAX_BODY_BYTES, needs } = description;
   const deadlineMs = needs === "none" ? STRANGER_BODY_MS : undefined;
-  const body = await readJson(c, { limitBytes, deadlineMs, mayBeLarge: () => authorize(c, needs, token) });
-  if (body !== undefined) return body;
-  if (description.isBodyOptional === true) return {};
-  throw new Refused(invalid("", "a JSON body is required"));
+  return readJson(c, { limitBytes, deadlineMs, mayBeLarge: () => authorize(c, needs, token) });
+};
+
+const parseBody = ({ body: schema, isBodyOptional }: Description, body: unknown): unknown => {
+  if (body === undefined && isBodyOptional !== true) throw new Refused(invalid("", "a JSON body is required"));
+  return parse(schema, body === undefined ? {} : body, "body");
 };
 
 /** A repeated parameter is refused, because its meaning would be a guess. */
-const singleValues = (c: AppContext): Record<string, string> => {
-  if (!c.req.url.includes("?")) return {};
-  return Object.fromEntries(
+const singleValues = (c: AppContext): Record<string, string> =>
+  Object.fromEntries(
     Object.entries(c.req.queries()).map(([name, values]) => {
       if (values.length > 1) throw new Refused(invalid(name, "is given more than once"));
       return [name, values[0] ?? ""];
     }),
   );
-};
 
 const parse = (schema: z.ZodType | undefined, given: unknown, where: string): unknown => {
   if (schema === undefined) return undefined;

@@ -46,9 +46,12 @@ const isBehindOurEdge = (c: AppContext): boolean => (c.env.SERVICE_PRIVATE_SECRE
 /** Empty if unknown; all such callers then share one bound. */
 const addressOf = (c: AppContext): string => c.env.HOME?.addressOf(c) ?? c.req.header("cf-connecting-ip") ?? "";
 
-const bodyBytesOf = (c: AppContext, { maxBodyBytes = MAX_BODY_BYTES, isBodiless }: Door): number => {
+const bodyBytesOf = (
+  c: AppContext,
+  { maxBodyBytes = MAX_BODY_BYTES, isBodiless }: Door,
+  declared: string | undefined,
+): number => {
   if (isBodiless) return 0;
-  const declared = c.req.header("content-length");
   if (declared === undefined) return c.req.header("transfer-encoding") === undefined ? 0 : maxBodyBytes;
   return Math.min(Number(declared) || 0, maxBodyBytes);
 };
@@ -77,12 +80,14 @@ export const refusalOf = (full: HolderKind): Refusal => {
   return { code, retryAfterSeconds: RETRY_SECONDS };
 };
 
-export const admit = async (c: AppContext, door: Door, token: TokenFacts | null): Promise<Admitted> => {
-  const bodyBytes = bodyBytesOf(c, door);
+/** At once, unless its turn must come. */
+export const admit = (c: AppContext, door: Door, token: TokenFacts | null): Admitted | Promise<Admitted> => {
+  const declared = c.req.header("content-length");
+  const bodyBytes = bodyBytesOf(c, door, declared);
   const isWaiting = door.canWait && Number(c.req.query("wait") ?? 0) > 0;
   const lane = laneOf({ lane: door.lane, bodyBytes, isWaiting });
   // A body of unknown length counts as it arrives (`body.ts`).
-  const knownBytes = c.req.header("content-length") === undefined ? Math.min(bodyBytes, FREE_BODY_BYTES) : bodyBytes;
+  const knownBytes = declared === undefined ? Math.min(bodyBytes, FREE_BODY_BYTES) : bodyBytes;
   const isRated = lane !== "vital" && token !== null;
   if (isBehindOurEdge(c)) return { underWay: isRated ? 1 : null, share: NO_SHARE, endTurn: NOTHING };
   const taken = shares.take(holdersOf(c, door, token), lane, knownBytes, Date.now());
@@ -90,7 +95,14 @@ export const admit = async (c: AppContext, door: Door, token: TokenFacts | null)
   const share = withRoom(taken.value, c.env.HOME?.expectWrite(bodyBytes));
   const underWay = isRated ? shares.underWay(keyOf(token)) : null;
   const turn = token === null ? null : c.env.HOME?.takeTurn(token.tenant, door.readsJob === true ? "opening" : lane);
-  if (!turn) return { underWay, share, endTurn: NOTHING };
+  return turn ? admitInTurn(turn, underWay, share) : { underWay, share, endTurn: NOTHING };
+};
+
+const admitInTurn = async (
+  turn: Promise<Admitted["endTurn"]>,
+  underWay: Admitted["underWay"],
+  share: Share,
+): Promise<Admitted> => {
   try {
     return { underWay, share, endTurn: await turn };
   } catch (error) {

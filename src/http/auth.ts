@@ -66,6 +66,13 @@ const bearerOf = (c: AppContext): string | null => {
   return token;
 };
 
+/** The caller whose key's tag was checked lately, as most are: nothing is waited for. Null for any other. */
+export const knownCaller = (c: AppContext): TokenFacts | null => {
+  const bearer = bearerOf(c);
+  const facts = bearer === null ? undefined : checkedTokens.get(bearer);
+  return facts?.kind === "key" ? facts : null;
+};
+
 /** The caller's token; throws a refusal with 401. */
 export const authenticateCaller = async (c: AppContext): Promise<TokenFacts> => {
   const bearer = bearerOf(c);

@@ -17,10 +17,10 @@ const GROWS_BY_BYTES = 1024 * 1024;
 const MAX_DISCARDED_BYTES = 32 * 1024 * 1024;
 
 /** A declared length answers this without creating a stream, which in Node costs as much as the rest of a call. */
-const isBodiless = (request: Request): boolean => {
-  const length = request.headers.get("content-length");
-  return length === null ? request.body === null : length === "0";
-};
+const isBodiless = (request: Request, declared: string | null): boolean =>
+  declared === null ? request.body === null : declared === "0";
+
+const declaredLength = (request: Request): string | null => request.headers.get("content-length");
 
 const UTF_8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: false });
 
@@ -33,8 +33,7 @@ export interface BodyTerms {
 }
 
 /** One that has come with its head, as most do: nothing is waited for. Null if it must be read. */
-const arrivedAtOnce = (c: AppContext, limitBytes: number): Uint8Array | null => {
-  const declared = c.req.raw.headers.get("content-length");
+const arrivedAtOnce = (c: AppContext, declared: string | null, limitBytes: number): Uint8Array | null => {
   if (declared === null || Number(declared) > Math.min(limitBytes, FREE_BODY_BYTES)) return null;
   return c.env.HOME?.arrivedBody(c) ?? null;
 };
@@ -49,9 +48,9 @@ export const readText = async (c: AppContext, terms: BodyTerms): Promise<string>
 /** Gives the body's bytes to `take`, in the order in which they arrive. */
 export const readChunks = async (c: AppContext, terms: BodyTerms, take: (chunk: Uint8Array) => void): Promise<void> => {
   const request = c.req.raw;
-  if (isBodiless(request)) return;
+  const header = declaredLength(request);
+  if (isBodiless(request, header)) return;
   const { limitBytes, mayBeLarge } = terms;
-  const header = request.headers.get("content-length");
   const declared = header === null ? null : Number(header);
   if ((declared ?? 0) > limitBytes + MAX_DISCARDED_BYTES) throw new Refused({ code: "payload_too_large", limitBytes });
   if ((declared ?? 0) > FREE_BODY_BYTES) await mayBeLarge?.();
@@ -80,7 +79,7 @@ const counted = (c: AppContext, { limitBytes }: BodyTerms, take: (chunk: Uint8Ar
 const withDeadline = async (request: Request, terms: BodyTerms, take: (chunk: Uint8Array) => void): Promise<void> => {
   const { deadlineMs = BODY_DEADLINE_MS } = terms;
   // The platform cuts a body at its declared length, so a small one needs no counting.
-  const length = request.headers.get("content-length");
+  const length = declaredLength(request);
   const isSmall = length !== null && Number(length) <= Math.min(terms.limitBytes, FREE_BODY_BYTES);
   const reader = isSmall ? null : (request.body?.getReader() ?? null);
   let timer: ReturnType<typeof setTimeout> | null = null;
@@ -181,19 +180,29 @@ const refuseOther = ({ mediaType, isJson }: Media): void => {
 /** To read so much takes about a millisecond, and to check it takes another. */
 const LONG_CHARS = 16 * 1024;
 
-/** The JSON body; `undefined` if there is none. */
-export const readJson = async (c: AppContext, terms: Partial<BodyTerms> = {}): Promise<unknown> => {
-  if (isBodiless(c.req.raw)) return undefined;
+/** The JSON body, or a promise of it if it has not arrived or is long; `undefined` if there is none. */
+export const readJson = (c: AppContext, terms: Partial<BodyTerms> = {}): unknown => {
+  const declared = declaredLength(c.req.raw);
+  if (isBodiless(c.req.raw, declared)) return undefined;
   const media = mediaOf(c.req.raw);
   refuseOther(media);
   const { limitBytes = MAX_BODY_BYTES } = terms;
-  const arrived = arrivedAtOnce(c, limitBytes);
-  const text = arrived === null ? await readText(c, { ...terms, limitBytes }) : decoded(arrived);
-  if (text === "") return undefined;
-  if (!media.isJson) throw new Refused({ code: "unsupported_media_type", expected: "application/json" });
-  const body = parseJson(text);
+  const arrived = arrivedAtOnce(c, declared, limitBytes);
+  if (arrived !== null && arrived.byteLength < LONG_CHARS) return jsonOf(decoded(arrived), media);
+  return readLongJson(c, media, arrived === null ? readText(c, { ...terms, limitBytes }) : decoded(arrived));
+};
+
+const readLongJson = async (c: AppContext, media: Media, reading: string | Promise<string>): Promise<unknown> => {
+  const text = await reading;
+  const body = jsonOf(text, media);
   if (text.length >= LONG_CHARS) await c.env.HOME?.othersFirst();
   return body;
+};
+
+const jsonOf = (text: string, { isJson }: Media): unknown => {
+  if (text === "") return undefined;
+  if (!isJson) throw new Refused({ code: "unsupported_media_type", expected: "application/json" });
+  return parseJson(text);
 };
 
 export const parseJson = (text: string): unknown => {

@@ -46,8 +46,14 @@ export const completeResponse = (
   status: number,
   requestId: string,
   more: Readonly<Record<string, string>>,
-): Response =>
-  Object.assign(new Response(text, { status, headers: headersFor(requestId, more) }), { [IS_COMPLETE]: true });
+): Response => {
+  const response: Response & { [IS_COMPLETE]?: true } = new Response(text, {
+    status,
+    headers: headersFor(requestId, more),
+  });
+  response[IS_COMPLETE] = true;
+  return response;
+};
 
 const upgraded = ({ webSocket }: Response, requestId: string): Response =>
   new Response(null, { status: SWITCHING_PROTOCOLS, webSocket, headers: { [REQUEST_ID]: requestId } });

@@ -52,7 +52,7 @@ it("readers of one job are sixteen with one key; the next is refused before its 
       return null;
     },
   };
-  const open = () => admit(context(home), door, { ...token, id: "reader" });
+  const open = async () => admit(context(home), door, { ...token, id: "reader" });
   const readers = [];
   for (let reader = 0; reader < 16; reader += 1) readers.push(await open());
   await expect(open()).rejects.toMatchObject({ refusal: { code: "too_many_readers", limit: 16 } });
