@@ -96,7 +96,7 @@ export const GROWTH: readonly GrowthRow[] = [
     of: "stream",
     atTheBound: { refuses: "too_many_readers" },
     freedBy: "a reader that leaves; the end of the stream",
-    provenBy: ["test/front-door/stream-limits.workers.test.ts", "are sixteen; the next is refused"],
+    provenBy: ["test/front-door/stream-limits.workers.test.ts", "are sixteen together, whatever keys they read with"],
   },
   {
     what: "output that a reader leaves unread",

@@ -2,6 +2,7 @@
 
 import { exports } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
+import { eventually } from "../support/eventually.ts";
 import { type Body, newWorld, ORIGIN, type World } from "../support/workerd/client.ts";
 import {
   CHAT,
@@ -16,7 +17,7 @@ import {
   streaming,
 } from "../support/workerd/fake-worker.ts";
 
-const read = async (world: World, id: string, headers: Record<string, string> = {}) =>
+const read = async (world: Pick<World, "key">, id: string, headers: Record<string, string> = {}) =>
   exports.default.fetch(`${ORIGIN}/api/jobs/${id}/stream`, {
     headers: { authorization: `Bearer ${world.key}`, ...headers },
   }) as unknown as Promise<Response>;
@@ -111,7 +112,7 @@ describe("a data line", () => {
 });
 
 describe("a stream's readers", () => {
-  it("are sixteen; the next is refused, until one leaves", async () => {
+  it("are sixteen with one key", async () => {
     const world = await newWorld();
     const worker = await fakeWorker(world);
     await world.ok("POST", "/api/jobs", { prompt: "hello", model: "m1", stream: true });
@@ -125,6 +126,34 @@ describe("a stream's readers", () => {
     worker.end(job);
     worker.complete(job, "a");
     for (const one of readers) expect(await one.whole).toContain('"completed"');
+  });
+
+  it("are sixteen together, whatever keys they read with; the next is refused, until one leaves", async () => {
+    const world = await newWorld();
+    const worker = await fakeWorker(world);
+    await world.ok("POST", "/api/jobs", { prompt: "hello", model: "m1", stream: true });
+    const job = await worker.nextJob();
+    worker.start(job);
+    worker.say(job, 'data: {"text":"a"}\n\n');
+    const [one, other, late] = await Promise.all([1, 2, 3].map(() => world.withKey("viewer")));
+    if (one === undefined || other === undefined || late === undefined) throw new Error("no keys");
+    const readers = await Promise.all(
+      Array.from({ length: 16 }, async (_, at) => streamed(await read(at % 2 === 0 ? one : other, job.id))),
+    );
+    for (const reader of readers) await reader.until((text) => text.includes('"a"'));
+    const refused = await read(late, job.id);
+    expect([refused.status, ((await refused.json()) as Body).code]).toEqual([429, "too_many_readers"]);
+    await readers.pop()?.cancel();
+    const next = await eventually(async () => {
+      // The platform tells of a reader that left with what is written next.
+      worker.say(job, 'data: {"text":"b"}\n\n');
+      const answer = await read(late, job.id);
+      expect(answer.status).toBe(200);
+      return answer;
+    });
+    worker.end(job);
+    worker.complete(job, "a");
+    for (const reader of [...readers, streamed(next)]) expect(await reader.whole).toContain('"completed"');
   });
 
   it("number on after the window has moved over parts of several events", async () => {

@@ -118,6 +118,13 @@ export const LIMIT_MUTANTS: readonly Mutant[] = [
     ["test/self-host/edge/read-streams.test.ts"],
   ),
   mutant(
+    "readers of a stream have no bound together, only those of one key",
+    "durable-objects/relay/worker-streams.ts",
+    "if (asked.wishes.isNumbered && stream.isFull) return TOO_MANY_REQUESTS;",
+    "",
+    ["test/front-door/stream-limits.workers.test.ts"],
+  ),
+  mutant(
     "an answer that breaks off may end in half an event",
     "self-host/edge/read-stream.ts",
     "this.#events?.take(bytes) ?? bytes",
