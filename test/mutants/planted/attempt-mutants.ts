@@ -139,6 +139,12 @@ export const ATTEMPT_MUTANTS: readonly Mutant[] = [
     "  noteSign(turn, job);\n  if (!decided.ok) return decided;\n  note(turn, job);",
   ),
   mutant(
+    "a client's mistakes count against its worker",
+    "durable-objects/operations/fleet/report.ts",
+    "...(isClientsFault(job, request.error) ? { isClientsFault: true } : {}),",
+    "",
+  ),
+  mutant(
     "a provider's budget closes nothing",
     "durable-objects/steps/reached-budgets.ts",
     "    if (one !== null) reached.push(one);",

@@ -98,6 +98,21 @@ export const SCENES_OF_TRIALS: readonly Shown[] = [
     },
   },
   {
+    what: "a worker does not rest for requests that its runtime refuses as its clients' mistakes",
+    shown: async (scene) => {
+      const mistake = { code: "invalid_request_error", message: "bad seed", status: 400, retryable: false };
+      await configure(scene, ALIVE);
+      await present(scene, ANSWERS);
+      await scene.pass(FIVE_MINUTES_MS);
+      for (let sent = 0; sent < 11; sent += 1) {
+        const { job } = await scene.done(scene.admin, "ask", asking(`request ${sent}`));
+        await scene.done(scene.admin, "startJob", { id: job.id, lease: job.lease });
+        await fail(scene, job, mistake);
+      }
+      assert.equal(await pauseOf(scene, "w"), null);
+    },
+  },
+  {
     what: "a runtime that lacks a model is left out for it for five minutes, and its worker for nothing else",
     shown: async (scene) => {
       await configure(scene, { ...ALIVE, jobs: { accept_within_seconds: 3600 } });
