@@ -52,18 +52,23 @@ const SUMMARIES: Readonly<Record<Api, string>> = {
   "audio/speech": "OpenAI speech",
 };
 
+/** What was stored for a job goes with its end. A request that is refused or repeated has no job: `drop` deletes it. */
+const storedForJob = async (drop: () => Promise<void>, answers: () => Promise<Response>): Promise<Response> => {
+  try {
+    const answered = await answers();
+    if (answered.headers.has(REPLAYED)) await drop();
+    return answered;
+  } catch (error) {
+    await drop().catch(() => undefined);
+    throw error;
+  }
+};
+
 const handle = async (c: AppContext, api: Api, token: TokenFacts): Promise<Response> => {
   const { held, ...request } = await readDoorRequest(c, api, token);
   if (held === null) return answerTo(c, token, request);
-  const { response } = request.asking;
-  try {
-    const answered = await handleHeld(c, api, token, { held, ...request });
-    if (answered.headers.has(REPLAYED)) await dropInput(c, token, response);
-    return answered;
-  } catch (error) {
-    await dropInput(c, token, response).catch(() => undefined);
-    throw error;
-  }
+  const drop = (): Promise<void> => dropInput(c, token, request.asking.response);
+  return storedForJob(drop, () => handleHeld(c, api, token, { held, ...request }));
 };
 
 /** A body too large for the tenant's database is stored outside before its job is made. */
@@ -76,34 +81,21 @@ const handleHeld = async (
   const { id, model, idempotency } = request.asking;
   // Nothing is stored for a request that would be refused.
   const named = unwrap(await callTenant(c.env, token, "mayAsk", { model, idempotency, api }));
-  const drop = (): void => c.executionCtx.waitUntil(dropHeldBody(c.env, token, id ?? "").catch(() => undefined));
-  try {
+  const drop = async (): Promise<void> =>
+    c.executionCtx.waitUntil(dropHeldBody(c.env, token, id ?? "").catch(() => undefined));
+  return storedForJob(drop, async () => {
     const pieces = withChanges(held.body, { ...held.changes, model: named ?? model });
     await holdBody(c.env, token, id ?? "", pieces);
     c.get("share")?.freeBytes();
     const heldBytes = pieces.reduce((sum, { length }) => sum + length, 0);
-    const answered = await answerTo(c, token, { ...request, asking: { ...request.asking, heldBytes } });
-    // A repeated request has no job of its own that would drop its body.
-    if (answered.headers.has(REPLAYED)) drop();
-    return answered;
-  } catch (error) {
-    drop();
-    throw error;
-  }
+    return answerTo(c, token, { ...request, asking: { ...request.asking, heldBytes } });
+  });
 };
 
 const handleForm = async (c: AppContext, api: FormApi, token: TokenFacts): Promise<Response> => {
   const request = await readFormRequest(c, api, token);
-  const drop = (): void => c.executionCtx.waitUntil(dropUploads(c, token, request.asking.files ?? []));
-  try {
-    const answered = await answerTo(c, token, request);
-    // A repeated request has no job of its own that would drop its files.
-    if (answered.headers.has(REPLAYED)) drop();
-    return answered;
-  } catch (error) {
-    drop();
-    throw error;
-  }
+  const drop = async (): Promise<void> => c.executionCtx.waitUntil(dropUploads(c, token, request.asking.files ?? []));
+  return storedForJob(drop, () => answerTo(c, token, request));
 };
 
 const answerTo = (c: AppContext, token: TokenFacts, request: AskedRequest): Promise<Response> =>

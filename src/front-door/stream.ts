@@ -86,7 +86,7 @@ const eventsOf = ({ asking, wantsUsage }: AskedRequest, { response }: DoorAnswer
   return response === null ? events : namedEvents(events, response);
 };
 
-/** It had more than a job keeps, and its events are no longer to be had. */
+/** It had more than a job keeps, and its events are gone. */
 const isLost = ({ result, resultBytes }: Followed): boolean => result === null && resultBytes !== null;
 
 const begin = (c: AppContext, token: TokenFacts, asked: DoorAnswer, request: AskedRequest): Promise<Beginning> =>
