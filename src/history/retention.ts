@@ -4,15 +4,12 @@ import type { Allowance, Cost } from "../../domain/words/allowance.ts";
 import { DAY_MS } from "../../domain/words/duration.ts";
 import type { JobStatus } from "../../domain/words/job-status.ts";
 import type { ArchiveStore } from "./archive/store.ts";
-import { ArchiveError, archiveStep, type Pruned } from "./archive/write.ts";
+import { ArchiveError, archiveStep, OF_A_JOB, type Pruned, prunedBy } from "./archive/write.ts";
 import { inTurns, STEPS_A_MINUTE } from "./in-turns.ts";
 import { isHere } from "./is-here.ts";
 import { NO_TEXTS } from "./job-texts.ts";
 
 const JOBS_A_STEP = 500;
-
-/** The tables of a job, the job itself last, so that an interrupted step is repeated. */
-const OF_A_JOB = ["payloads", "results", "events", "attempts"] as const;
 
 /** Finding the jobs, and the statements of a step. */
 const TEXTS_COST: Cost = { queries: 5, requests: 5 };
@@ -153,9 +150,7 @@ const pruneStep = async (
     ),
     db.prepare(`DELETE FROM jobs WHERE tenant = ?1 AND id ${listed} RETURNING status`).bind(tenant, ids),
   ]);
-  const pruned: Pruned = {};
-  for (const { status } of deleted.at(-1)?.results ?? []) pruned[status] = (pruned[status] ?? 0) + 1;
-  return { pruned, bytes: 0, isMore: results.length === JOBS_A_STEP };
+  return { pruned: prunedBy(deleted), bytes: 0, isMore: results.length === JOBS_A_STEP };
 };
 
 /** Deletes the oldest runs of schedules, of all tenants. */

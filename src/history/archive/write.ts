@@ -78,8 +78,15 @@ const confirmed = async (store: ArchiveStore, key: string, bytes: Uint8Array<Arr
   }
 };
 
-/** The tables of a job, the job itself last: it says which versions may go. */
-const OF_A_JOB = ["payloads", "results", "events", "attempts"] as const;
+/** The tables with a job's rows, beside the job itself. Its row goes last: it says what is to go. */
+export const OF_A_JOB = ["payloads", "results", "events", "attempts"] as const;
+
+/** The jobs that a batch has deleted, by status, which its last statement returns. */
+export const prunedBy = (deleted: readonly D1Result<{ status: JobStatus }>[]): Pruned => {
+  const pruned: Pruned = {};
+  for (const { status } of deleted.at(-1)?.results ?? []) pruned[status] = (pruned[status] ?? 0) + 1;
+  return pruned;
+};
 
 export const archiveStep = async (
   db: D1Database,
@@ -144,7 +151,5 @@ const recordPart = async (
     bind(`DELETE FROM jobs WHERE tenant = ?1 AND id ${listed} RETURNING status`),
   ]);
   if (inserted?.meta.changes === 0) return null;
-  const pruned: Pruned = {};
-  for (const { status } of deleted.at(-1)?.results ?? []) pruned[status] = (pruned[status] ?? 0) + 1;
-  return pruned;
+  return prunedBy(deleted);
 };
