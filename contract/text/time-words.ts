@@ -20,8 +20,8 @@ const STEPS: readonly [limitSeconds: number, unitSeconds: number, name: string][
   [Number.POSITIVE_INFINITY, 86_400, "d"],
 ];
 
-export const relative = (at: number, now: number): string => {
-  const seconds = Math.round((at - now) / 1000);
+export const relative = (at: number, nowAt: number): string => {
+  const seconds = Math.round((at - nowAt) / 1000);
   const away = Math.abs(seconds);
   // Clocks differ by seconds, so an instant slightly in the future counts as now.
   if (away < 1 || (seconds > 0 && seconds < 3)) return "now";

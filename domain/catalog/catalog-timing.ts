@@ -9,7 +9,7 @@ const SPREAD_MAX_MS = 30 * MINUTE_MS;
 const RETRY_FIRST_MS = 5 * MINUTE_MS;
 export const RETRY_MAX_MS = 2 * HOUR_MS;
 
-/** The time of the next sync, from the two slots after `now` and the id. The offset is less than half a slot. */
+/** The time of the next sync, from the two slots after this instant and the id. The offset is less than half a slot. */
 export const nextSyncAt = (slotAt: number, followingSlotAt: number | null, id: string): number => {
   const gapMs = followingSlotAt === null ? SPREAD_MAX_MS : Math.max(0, followingSlotAt - slotAt);
   const windowMs = Math.min(SPREAD_MAX_MS, Math.floor(gapMs / 2));
@@ -17,12 +17,12 @@ export const nextSyncAt = (slotAt: number, followingSlotAt: number | null, id: s
 };
 
 /**
- * failureCount includes this failure. retryAfterMs is what the provider asked for; it takes precedence over the
+ * `failureCount` includes this failure. `retryAfterMs` is what the provider asked for; it takes precedence over the
  * schedule.
  */
-export const nextRetryAt = (now: number, failureCount: number, retryAfterMs: number, scheduledAt: number): number => {
+export const nextRetryAt = (nowAt: number, failureCount: number, retryAfterMs: number, scheduledAt: number): number => {
   const backoffMs = Math.min(RETRY_MAX_MS, RETRY_FIRST_MS * 2 ** Math.min(20, Math.max(0, failureCount - 1)));
-  return Math.max(now + retryAfterMs, Math.min(scheduledAt, now + backoffMs));
+  return Math.max(nowAt + retryAfterMs, Math.min(scheduledAt, nowAt + backoffMs));
 };
 
 /** FNV-1a with a final mix, as a fraction in [0, 1): an id always gets the same value. */

@@ -27,9 +27,9 @@ export const quietAfter = (before: Activity | null): Activity => {
   return { ...counts, underWay: level(before?.underWay), waiting: level(before?.waiting) };
 };
 
-export const noteLevel = (level: Level, now: number): void => {
-  level.peak = Math.max(level.peak, now);
-  level.last = now;
+export const noteLevel = (level: Level, count: number): void => {
+  level.peak = Math.max(level.peak, count);
+  level.last = count;
 };
 
 /** `from` follows `into` in time. */

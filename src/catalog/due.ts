@@ -77,7 +77,7 @@ const syncOne = async (
       await putOff(tools, tenant, id);
       return "left";
     }
-    const result = await syncSubscription(tools, tenant, id, undefined, { onlyIfDue: true });
+    const result = await syncSubscription(tools, tenant, id, undefined, { mustBeDue: true });
     if (!result.ok) return result.error.code === "provider_failed" ? "failed" : "left";
     const { isChanged, repriced } = result.value;
     if (isChanged || repriced.length > 0) await tellOfChange(tools, tenant, result.value);
@@ -103,14 +103,14 @@ const logTrouble = (event: string, tenant: string, id: string, error: unknown): 
 
 const dueSubscriptions = async (
   db: D1Database,
-  now: number,
+  nowAt: number,
   limit: number,
 ): Promise<{ tenant: string; id: string }[]> => {
   const { results } = await db
     .prepare(
       `SELECT tenant, id FROM catalog_subscriptions WHERE next_sync_at <= ?1 AND ${isHere("catalog_subscriptions.tenant")} ORDER BY next_sync_at LIMIT ?2`,
     )
-    .bind(now, limit)
+    .bind(nowAt, limit)
     .all<{ tenant: string; id: string }>();
   return results;
 };

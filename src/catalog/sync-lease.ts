@@ -25,13 +25,13 @@ interface Row {
   history_count: number;
 }
 
-/** Null if another sync holds it, the subscription does not exist, or `onlyIfDue` is set and it is not due. */
+/** Null if another sync holds it, the subscription does not exist, or `mustBeDue` is set and it is not due. */
 export const takeLease = async (
   db: D1Database,
   tenant: string,
   id: string,
-  now: number,
-  onlyIfDue: boolean,
+  nowAt: number,
+  mustBeDue: boolean,
 ): Promise<HeldSubscription | null> => {
   const leaseId = crypto.randomUUID();
   const row = await db
@@ -40,7 +40,7 @@ export const takeLease = async (
        WHERE tenant = ?1 AND id = ?2 AND (lease_until IS NULL OR lease_until <= ?4) AND (?6 = 0 OR next_sync_at <= ?4)
        RETURNING provider, models_sync_schedule, models_sync_url, version, failure_count, history_count`,
     )
-    .bind(tenant, id, leaseId, now, now + SYNC_LEASE_MS, onlyIfDue ? 1 : 0)
+    .bind(tenant, id, leaseId, nowAt, nowAt + SYNC_LEASE_MS, mustBeDue ? 1 : 0)
     .first<Row>();
   if (row === null) return null;
   return {
@@ -82,13 +82,13 @@ export const isLeaseHeld = async (
 export const giveBackLease = async (
   db: D1Database,
   { tenant, id, leaseId }: HeldSubscription,
-  now: number,
+  nowAt: number,
 ): Promise<void> => {
   await db
     .prepare(
       `UPDATE catalog_subscriptions SET lease_id = NULL, lease_until = NULL, next_sync_at = ?4
        WHERE tenant = ?1 AND id = ?2 AND lease_id = ?3`,
     )
-    .bind(tenant, id, leaseId, now)
+    .bind(tenant, id, leaseId, nowAt)
     .run();
 };

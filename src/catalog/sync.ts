@@ -27,15 +27,15 @@ export interface SyncTools extends CatalogTools {
 
 export type SyncRefusal = RefusalOf<"not_found"> | RefusalOf<"sync_in_progress"> | RefusalOf<"provider_failed">;
 
-/** `onlyIfDue` is for the cron pass; a forced sync runs unless another one does. */
+/** `mustBeDue`: in the cron pass. A sync that a person asks for runs unless another one does. */
 export const syncSubscription = async (
   tools: SyncTools,
   tenant: string,
   id: string,
   actor: Actor = SERVICE_ACTOR,
-  { onlyIfDue = false }: { onlyIfDue?: boolean } = {},
+  { mustBeDue = false }: { mustBeDue?: boolean } = {},
 ): Promise<Result<SyncReport, SyncRefusal>> => {
-  const held = await takeLease(tools.db, tenant, id, tools.now(), onlyIfDue);
+  const held = await takeLease(tools.db, tenant, id, tools.now(), mustBeDue);
   if (held === null) return refusal(tools.db, tenant, id);
   const listing = await list(tools, held);
   if (!listing.ok) {
@@ -126,9 +126,9 @@ const recordFailure = async (tools: SyncTools, held: HeldSubscription, failure: 
 };
 
 /** A valid schedule fires within eight years; the fallback keeps a damaged one from stopping the pass. */
-const scheduledAt = (schedule: string, id: string, now: number): number => {
+const scheduledAt = (schedule: string, id: string, nowAt: number): number => {
   const timing = { cron: schedule, timezone: "UTC" };
-  const slot = nextCronAt(timing, now) ?? now + DAY_MS;
+  const slot = nextCronAt(timing, nowAt) ?? nowAt + DAY_MS;
   return nextSyncAt(slot, nextCronAt(timing, slot), id);
 };
 
