@@ -31,8 +31,8 @@ const ASK_AGAIN_MS = MINUTE_MS;
 /** A provider that refused its key gets a job again, unless its key or the config changes before. */
 const TRY_AGAIN_MS = 5 * MINUTE_MS;
 
-/** Makes the workers be as the config and the catalog say. `isAsked`: what is known of the keys may be old. */
-export const arrangeEdge = (turn: Turn, isAsked: boolean): void => {
+/** Makes the workers as the config and the catalog say, and asks for the keys: what is known of them may be old. */
+export const arrangeEdge = (turn: Turn): void => {
   const { config, fleet } = turn.memory;
   const kept = new Set<string>();
   for (const [provider, { edge }] of config.providers) {
@@ -43,7 +43,7 @@ export const arrangeEdge = (turn: Turn, isAsked: boolean): void => {
       kept.add(instance);
       arrangeOne(turn, { instance, provider, edge, models, number });
     }
-    if (isAsked) askEdge(turn, provider);
+    askEdge(turn, provider);
   }
   for (const member of [...fleet.members()]) {
     const { worker } = member;
@@ -57,7 +57,7 @@ export const arrangeEdge = (turn: Turn, isAsked: boolean): void => {
 /** What a sync found: the models of a provider that is called may be others. */
 export const learnCatalog = (turn: Turn, report: CatalogReport): Result<null, Refusal> => {
   const learnt = applyCatalog(turn, report);
-  if (learnt.ok && turn.memory.config.providers.get(report.provider)?.edge != null) arrangeEdge(turn, true);
+  if (learnt.ok && turn.memory.config.providers.get(report.provider)?.edge != null) arrangeEdge(turn);
   return learnt;
 };
 

@@ -30,8 +30,8 @@ import { SOCKET_GRACE_MS } from "../halts/abandon.ts";
 import { confirmHalt, killswitchState } from "../halts/killswitch.ts";
 import { presentMember } from "./workers.ts";
 
-/** A worker's stored sign of life is renewed when it is this fraction of `offline_after` old. */
-const STORED_SIGN_SHARE = 2;
+/** A worker's stored sign of life is renewed when it is this part of `offlineAfterMs` old. */
+const STORED_SIGN_SHARE = 0.5;
 
 export const MAX_WORKERS = 20_000;
 /** The models, runtime models and tags of one worker, and of all workers together. */
@@ -188,7 +188,7 @@ const isStoreDue = (
   worker.keyId !== keyId ||
   worker.viaSocket !== viaSocket ||
   worker.busy !== busyOf(request, isFull) ||
-  turn.nowAt - worker.lastHeartbeatAt >= turn.memory.config.presence.offlineAfterMs / STORED_SIGN_SHARE;
+  turn.nowAt - worker.lastHeartbeatAt >= turn.memory.config.presence.offlineAfterMs * STORED_SIGN_SHARE;
 
 const noteMachine = (turn: Turn, worker: Worker, before: Worker | null, { machine }: Presence): void => {
   if (worker.machine?.id !== before?.machine?.id) turn.store.workers.putMachine(worker.instance, machine);
