@@ -115,7 +115,7 @@ export class TurnRunner {
     });
   }
 
-  /** A step of the tenant's own move (`operations/moving.ts`): the only turns of a tenant that is not served here. */
+  /** A step of the tenant's own move (`moves/moving.ts`): the only turns of a tenant that is not served here. */
   relocate<T>(caller: Caller, verb: (turn: Turn) => Result<T, Refusal>): Promise<Result<T, Refusal>> {
     return this.run(() => this.#turn(caller, verb));
   }

@@ -1,5 +1,5 @@
 // A tenant's move to another deployment: the source halts and gives out its rows, the target stores them and serves the
-// tenant once all have arrived. Every step may be repeated. The rules are in `operations/moving.ts`.
+// tenant once all have arrived. Every step may be repeated. The rules are in `moving.ts`.
 
 import type { PageRequest, TablePage, TableRows } from "../../domain/tenant/moved-rows.ts";
 import { invalid, type Refusal } from "../../domain/words/refusal.ts";

@@ -133,7 +133,7 @@ export const settingsTable = (sql: Sql) => {
     spilledSeq: (): number => read<number>("spilled_seq") ?? 0,
     putSpilledSeq: (seq: number): void => write("spilled_seq", seq),
 
-    /** Why the tenant is not served here (`operations/moving.ts`). */
+    /** Why the tenant is not served here (`moves/moving.ts`). */
     absence: (): Absence | null => readAbsence(read<Absence | string>(ABSENCE)),
     putAbsence: (absence: Absence | null): void => write(ABSENCE, absence),
 

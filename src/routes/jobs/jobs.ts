@@ -34,6 +34,7 @@ import { archivedLine, listArchived, notArchived, orArchived } from "./archived-
 import { commandJob } from "./job-command.ts";
 
 const TAG = "Jobs";
+
 const createJob = endpoint(
   {
     method: "post",
