@@ -163,6 +163,8 @@ describe("history is read through an index of the tenant", () => {
     expect(await pagesOf(50, { tag: "old", since: VALUES.since ?? "" })).toEqual(no);
     expect(await pagesOf(51, { tag: "old" })).toEqual(yes);
     expect(await pagesOf(51, { q: "two words" })).toEqual(no);
+    // A page that lies deeper than is looked at.
+    expect(await pagesOf(51, { tag: "old", offset: "5000" })).toEqual(no);
   });
 
   it("and asks the index of a search only between the row numbers of the first jobs, if these have enough", async () => {

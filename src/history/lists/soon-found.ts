@@ -6,9 +6,9 @@ import { inOrder, inOrderOfIndex, type Span } from "./in-order.ts";
 import { afterCursor, columnOf, orderOf } from "./order.ts";
 import type { AskedJobs, Selected } from "./selection.ts";
 
-/** So many jobs are looked at for each of the page. */
+/** So many jobs are looked at for each of the page; more take longer than other ways do. */
 const LOOKED_AT = 40;
-const MAX_LOOKED_AT = 50_000;
+const MAX_LOOKED_AT = 5_000;
 /** Where their row numbers lie no farther apart, the index is asked which of them match; it reads at most so many. */
 const MAX_SPAN = 250_000;
 
@@ -20,6 +20,7 @@ export interface Looking extends AskedJobs {
 /** What the page is found in; null: it is not soon. */
 export const soonFound = async (looking: Looking): Promise<Selected | null> => {
   const { query } = looking;
+  if (wantedOf(query) > MAX_LOOKED_AT) return null;
   const selected = query.q === undefined ? inOrder(looking) : await ofSearch(looking);
   return selected !== null && (await areEnough(looking, selected)) ? selected : null;
 };
