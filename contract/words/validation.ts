@@ -5,6 +5,7 @@ import type * as z from "zod";
 import { type FieldError, invalid, type RefusalOf } from "../../domain/words/refusal.ts";
 import { err, ok, type Result } from "../../domain/words/result.ts";
 import { nearestOf } from "../text/nearest.ts";
+import { entryOf } from "./values.ts";
 
 const MAX_ERRORS = 20;
 const MAX_NAME = 64;
@@ -65,7 +66,43 @@ const describe = (schema: z.ZodType, issue: z.core.$ZodIssue, given: unknown): F
       return meant.flatMap((inner) => describe(schema, { ...inner, path: [...issue.path, ...inner.path] }, given));
   }
   if (issue.code === "invalid_type" && isMissing(issue.path, given)) return [{ path, message: "is required" }];
-  return [{ path, message: issue.message }];
+  return [{ path, message: inWords(issue, at(issue.path, given)) }];
+};
+
+/** What zod expects, as a client calls it. */
+const EXPECTED: Readonly<Record<string, string>> = {
+  string: "text",
+  number: "a number",
+  int: "a whole number",
+  boolean: "true or false",
+  array: "a list",
+  object: "an object",
+  record: "an object",
+};
+
+/** What a bound counts: nothing is said of a number. */
+const COUNTED: Readonly<Record<string, string>> = { string: "characters", array: "entries" };
+
+const bound = (origin: string, words: string, limit: number | bigint): string => {
+  const counted = entryOf(COUNTED, origin);
+  return counted === undefined ? `must be ${words} ${limit}` : `must have ${words} ${limit} ${counted}`;
+};
+
+/** Zod's own words begin so; a schema that has words of its own keeps them. */
+const BY_ZOD = /^(Too (small|big)|Invalid (input|option)): /;
+
+const inWords = (issue: z.core.$ZodIssue, value: unknown): string => {
+  if (!BY_ZOD.test(issue.message)) return issue.message;
+  if (issue.code === "too_small")
+    return bound(issue.origin, issue.inclusive === false ? "more than" : "at least", issue.minimum);
+  if (issue.code === "too_big")
+    return bound(issue.origin, issue.inclusive === false ? "less than" : "at most", issue.maximum);
+  if (issue.code === "invalid_type") return `must be ${entryOf(EXPECTED, issue.expected) ?? issue.expected}`;
+  if (issue.code !== "invalid_value") return issue.message;
+  const known = issue.values.map(String);
+  const nearest = typeof value === "string" && known.length > 1 ? nearestOf(value.slice(0, MAX_NAME), known) : null;
+  const says = `must be ${known.length > 1 ? "one of " : ""}${known.join(", ")}`;
+  return nearest === null ? says : `${says}; did you mean "${nearest}"?`;
 };
 
 /** What is wrong as the member of a union that the value is of: the one whose kind it has. */
@@ -87,14 +124,18 @@ const unknownField = (key: string, known: readonly string[]): string => {
 const join = (path: string, key: string): string =>
   path === "" ? key.slice(0, MAX_NAME) : `${path}.${key.slice(0, MAX_NAME)}`;
 
-const isMissing = (path: readonly PropertyKey[], given: unknown): boolean => {
+/** What was given there; null where nothing can be. */
+const at = (path: readonly PropertyKey[], given: unknown): unknown => {
   let value: unknown = given;
   for (const key of path) {
-    if (typeof value !== "object" || value === null) return false;
+    if (typeof value !== "object" || value === null) return null;
     value = (value as Record<PropertyKey, unknown>)[key];
   }
-  return path.length > 0 && value === undefined;
+  return value;
 };
+
+const isMissing = (path: readonly PropertyKey[], given: unknown): boolean =>
+  path.length > 0 && at(path, given) === undefined;
 
 interface Definition {
   readonly type: string;

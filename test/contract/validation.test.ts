@@ -1,6 +1,7 @@
 // What a refusal says about a value that may be of several kinds.
 
 import { expect, it } from "vitest";
+import * as z from "zod";
 import { configDocument } from "../../contract/config/config.ts";
 import { fieldErrorsOf } from "../../contract/words/validation.ts";
 
@@ -26,4 +27,35 @@ it.each([
 
 it("a value of no kind is refused as a whole", () => {
   expect(errorsOf(7)).toEqual([{ path: AT, message: "Invalid input" }]);
+});
+
+const some = z.strictObject({
+  count: z.int().min(1).max(9).optional(),
+  share: z.number().gt(0).optional(),
+  name: z.string().min(2).max(3).optional(),
+  tags: z.array(z.string()).max(1).optional(),
+  on: z.boolean().optional(),
+  event: z.enum(["job.failed", "job.completed"]).optional(),
+  kind: z.literal("all").optional(),
+  own: z.number().min(1, "is the schema's own word").optional(),
+});
+
+it.each([
+  [{ count: 0 }, "must be at least 1"],
+  [{ count: 10 }, "must be at most 9"],
+  [{ count: 1.5 }, "must be a whole number"],
+  [{ share: 0 }, "must be more than 0"],
+  [{ share: "x" }, "must be a number"],
+  [{ name: "a" }, "must have at least 2 characters"],
+  [{ name: 7 }, "must be text"],
+  [{ tags: ["a", "b"] }, "must have at most 1 entries"],
+  [{ tags: "a" }, "must be a list"],
+  [{ on: "yes" }, "must be true or false"],
+  [{ event: "job.fialed" }, 'must be one of job.failed, job.completed; did you mean "job.failed"?'],
+  [{ event: 7 }, "must be one of job.failed, job.completed"],
+  [{ kind: "some" }, "must be all"],
+  [{ own: 0 }, "is the schema's own word"],
+])("%j is refused in plain words", (given, message) => {
+  const read = some.safeParse(given);
+  expect(read.error && fieldErrorsOf(some, read.error, given)).toEqual([{ path: Object.keys(given)[0], message }]);
 });
