@@ -5,6 +5,7 @@ import type { HonoBase } from "hono/hono-base";
 import * as z from "zod";
 import { MAX_BODY_BYTES } from "../../contract/words/field.ts";
 import { readAs } from "../../contract/words/validation.ts";
+import { entryOf } from "../../contract/words/values.ts";
 import type { Permission } from "../../domain/access/key.ts";
 import { invalid, notFound, type Refusal, type RefusalCode, type ResourceKind } from "../../domain/words/refusal.ts";
 import type { Result } from "../../domain/words/result.ts";
@@ -270,10 +271,21 @@ const parseParams = (c: AppContext, { params, path, isNameNew }: Description): u
   throw new Refused(notFound(resourceOf(path), Object.values(given)[0] ?? ""));
 };
 
+/** What a path's name is of, where it is no plural in s alone. */
+const KINDS: Readonly<Record<string, ResourceKind>> = {
+  archive: "archived day",
+  auth: "tenant",
+  batches: "batch",
+  deliveries: "delivery",
+  "model-tasks": "model task",
+  people: "person",
+  "provider-keys": "provider",
+};
+
 /** `/api/jobs/{id}/cancel` belongs to a job. */
 const resourceOf = (path: string): ResourceKind => {
   const plural = path.split("/{")[0]?.split("/").at(-1) ?? "";
-  return plural === "people" ? "person" : (plural.slice(0, -1) as ResourceKind);
+  return entryOf(KINDS, plural) ?? (plural.slice(0, -1) as ResourceKind);
 };
 
 /** A small body without a key comes with its head, or soon. */

@@ -28,6 +28,23 @@ describe("errors", () => {
     }
   });
 
+  it("name what is not there by its own word", async () => {
+    for (const [path, words] of [
+      ["/api/batches/!", 'batch "!" not found'],
+      ["/api/archive/!", 'archived day "!" not found'],
+      ["/api/jobs/!", 'job "!" not found'],
+    ] as const)
+      expect([path, (await world.get(path)).body.detail]).toEqual([path, words]);
+    for (const [path, words] of [
+      ["/api/webhooks/deliveries/!/redeliver", 'delivery "!" not found'],
+      ["/api/model-tasks/!/cancel", 'model task "!" not found'],
+      ["/api/people/!/block", 'person "!" not found'],
+    ] as const)
+      expect([path, (await world.post(path, {})).body.detail]).toEqual([path, words]);
+    const door = await world.get("/v1/batches/!");
+    expect(door.body.error.message).toBe('batch "!" not found');
+  });
+
   it("say that an address is too long, in both dialects", async () => {
     const long = "a".repeat(16 * 1024);
     const answer = await world.get(`/api/jobs?q=${long}`);
