@@ -61,7 +61,7 @@ export const newSubscriptionRequest = z
 export const subscriptionPatchRequest = changeOf({
   models_sync_schedule: syncSchedule.nullish(),
   models_sync_url: syncUrl.nullish(),
-}).meta({ id: "SubscriptionPatch" });
+}).meta({ id: "SubscriptionPatch", examples: [{ models_sync_schedule: "0 6 * * *" }] });
 
 export const subscriptionResource = z
   .object({

@@ -24,7 +24,7 @@ export const moveRequest = z
   .strictObject({
     to: z.url().max(2048).meta({ description: "the base URL of the new deployment; requests to this one are told it" }),
   })
-  .meta({ id: "Move" });
+  .meta({ id: "Move", examples: [{ to: "https://example.com" }] });
 
 export const moveAnswer = z
   .object({

@@ -52,13 +52,13 @@ const request = {
 
 export const newScheduleRequest = z
   .strictObject({ name: scheduleName, ...timing, prompt: text(MAX_PROMPT_BYTES), ...request })
-  .meta({ id: "NewSchedule" });
+  .meta({ id: "NewSchedule", examples: [{ name: "digest", cron: "0 18 * * 1-5", prompt: "Summarise the day." }] });
 
 /** `name` may be repeated unchanged; a schedule cannot be renamed. */
 export const patchScheduleRequest = changeOf(
   { name: scheduleName.optional(), ...timing, prompt: text(MAX_PROMPT_BYTES).optional(), ...request },
   "give at least one field to change",
-).meta({ id: "ScheduleEdit" });
+).meta({ id: "ScheduleEdit", examples: [{ status: "paused" }] });
 
 const MAX_PREVIEW = 50;
 const previewCount = digits(1, MAX_PREVIEW);

@@ -40,7 +40,7 @@ export const patchWebhookRequest = changeOf({
   tags: jobTags.optional(),
   description: description.nullish(),
   enabled: z.boolean().optional().meta({ description: "true enables a disabled webhook again" }),
-}).meta({ id: "WebhookPatch" });
+}).meta({ id: "WebhookPatch", examples: [{ enabled: true }] });
 
 export const webhookResource = z
   .object({

@@ -52,7 +52,7 @@ export const patchKeyRequest = changeOf({
   name: label(100).optional(),
   limits: keyLimits.nullish(),
   weight: weight.optional(),
-}).meta({ id: "KeyPatch" });
+}).meta({ id: "KeyPatch", examples: [{ weight: 3 }] });
 export const rotateKeyRequest = z
   .strictObject({ grace_seconds: z.int().min(0).max(86_400).default(0) })
   .meta({ id: "RotateKey" });

@@ -29,7 +29,7 @@ export const roleRule = z
     role: z.enum(PERSON_ROLES),
   })
   .refine(isOneGiven, "needs exactly one of has, equals and matches")
-  .meta({ id: "RoleRule" });
+  .meta({ id: "RoleRule", examples: [{ claim: "groups", has: "ml-admins", role: "admin" }] });
 
 const scope = identifier(/^[\x21\x23-\x5b\x5d-\x7e]+$/, 100, "the characters of an OAuth scope");
 

@@ -241,7 +241,7 @@ export const hoursRequest = z
       .meta({ description: 'such as "Mon-Fri 19:00-07:00; Sat,Sun 00:00-24:00"; null: always' }),
     timezone: z.string().superRefine(readableBy(parseTimezone)).default("UTC"),
   })
-  .meta({ id: "WorkerHours" });
+  .meta({ id: "WorkerHours", examples: [{ hours: "Mon-Fri 19:00-07:00", timezone: "Europe/Berlin" }] });
 
 export const claimRequest = z
   .strictObject({ max: z.int().min(1).max(MAX_CONCURRENCY).default(1) })

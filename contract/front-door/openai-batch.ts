@@ -35,7 +35,10 @@ export const newOpenAiBatchRequest = z
       })
       .nullish(),
   })
-  .meta({ id: "NewOpenAiBatch" });
+  .meta({
+    id: "NewOpenAiBatch",
+    examples: [{ input_file_id: "file-01", endpoint: "/v1/chat/completions", completion_window: "24h" }],
+  });
 
 export const apiOfEndpoint = (endpoint: string): Api =>
   batchedApis.find((api) => endpoint === `/v1/${api}`) ?? "chat/completions";

@@ -122,7 +122,7 @@ export const patchJobRequest = changeOf({
   tags: tags.optional(),
   priority: priority.optional(),
   tier: tier.nullish(),
-}).meta({ id: "JobPatch" });
+}).meta({ id: "JobPatch", examples: [{ priority: "high" }] });
 
 export const jobError = z.object({
   code: z.string(),

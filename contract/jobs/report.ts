@@ -79,7 +79,7 @@ export const heartbeatRequest = z.strictObject(heartbeatFields).meta({ id: "JobH
 export const completeRequest = z
   .strictObject(completeFields)
   .refine(givesResult, RESULT_MISSING)
-  .meta({ id: "Complete" });
+  .meta({ id: "Complete", examples: [{ lease: 1, result: { text: "Hello." } }] });
 export const failRequest = z.strictObject(failFields).meta({ id: "Fail" });
 export const releaseRequest = z.strictObject(releaseFields).meta({ id: "Release" });
 

@@ -18,6 +18,9 @@ const SAMPLE_TEXTS: Readonly<Record<string, string>> = {
   cron: "0 9 * * 1-5",
   timezone: "Europe/Berlin",
   url: "https://example.com/hook",
+  // Those of RFC 7636, Appendix B.
+  challenge: "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM",
+  verifier: "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk",
 };
 
 const objectExample = (schema: JsonSchema, schemas: Schemas, depth: number): Record<string, unknown> => {
