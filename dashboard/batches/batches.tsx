@@ -76,7 +76,7 @@ const NoBatches = () => (
           <code>signalbox batch run requests.jsonl</code>, or with OpenAI's or Anthropic's client.
         </p>
         <p>
-          <a href="/docs#Batches">The API of batches</a>
+          <a href="/docs/batches">The API of batches</a>
         </p>
       </>
     )}

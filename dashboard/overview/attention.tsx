@@ -55,7 +55,7 @@ const modelConcerns = (): Concern[] =>
   });
 
 const storageConcerns = (): Concern[] =>
-  storageWarnings.value.map((text) => ({ aspect: "caution", text, href: isAdmin.value ? "#/settings" : "#/overview" }));
+  storageWarnings.value.map((text) => ({ aspect: "caution", text, href: "#/settings" }));
 
 const counted = (of: Standing): number => fleet.value.reduce((sum, one) => sum + one[of], 0);
 

@@ -70,9 +70,15 @@ const ABOUT = [
   ["config", "the config"],
   ["budget", "budgets"],
   ["worker", "workers"],
+  ["model_task", "models on the machines"],
+  ["jobs", "many jobs at once"],
   ["schedule", "schedules"],
   ["catalog", "the catalog"],
   ["webhook", "webhooks"],
+  ["person", "people"],
+  ["sign_in", "how people sign in"],
+  ["storage", "storage"],
+  ["archive", "the archive"],
   ["tenant", "the tenant"],
 ] as const;
 

@@ -13,12 +13,16 @@ const MAX_PROVIDERS = 20;
 
 export const NoWorkers = () => (
   <Empty title="No worker has reported yet.">
-    Start one on any machine with <code>npm run worker</code>, with <code>SERVICE_API_URL</code> and a key of role
-    worker in <code>SERVICE_API_KEY</code>.
-    {isAdmin.value && (
+    {isAdmin.value ? (
       <>
-        {" "}
-        Keys are made in <a href="#/settings/keys">Settings</a>.
+        <a href="#/fleet/~add">Add a worker</a>: that page makes its key, and the command to run beside Ollama, vLLM or
+        any other runtime.
+      </>
+    ) : (
+      <>
+        Start one on any machine with <code>npx {location.origin}/signalbox.tgz worker</code>. It needs{" "}
+        <code>SERVICE_API_URL={location.origin}</code> and, in <code>SERVICE_API_KEY</code>, a key of role worker, which
+        an admin makes.
       </>
     )}
   </Empty>
