@@ -165,7 +165,8 @@ export class Output {
 
   /** A record, one field per line; on a terminal a text keeps its lines. */
   record(value: object, fields: readonly (readonly [title: string, value: unknown])[]): void {
-    const shown = fields.filter(([, field]) => field !== null && field !== undefined && field !== "");
+    const isNothing = (field: unknown): boolean => field == null || field === "" || (Array.isArray(field) && !field[0]);
+    const shown = fields.filter(([, field]) => !isNothing(field));
     const width = Math.max(0, ...shown.map(([title]) => title.length)) + COLUMN_GAP.length;
     const { isTerminal } = this.#options.out;
     const lineOf = (title: string, field: unknown): string => {

@@ -13,11 +13,15 @@ const PAGES: Readonly<Record<string, { readonly at: string; readonly named?: str
   workers: { at: "fleet", named: "fleet" },
   schedules: { at: "schedules", named: "schedules" },
   explain: { at: "explain" },
+  batches: { at: "batches", named: "batches" },
+  models: { at: "models" },
+  playground: { at: "playground" },
   cost: { at: "cost" },
   catalog: { at: "catalog" },
   config: { at: "settings" },
   keys: { at: "settings/keys" },
   webhooks: { at: "settings/webhooks" },
+  "sign-in": { at: "settings/sign-in" },
   people: { at: "settings/people" },
   audit: { at: "settings/audit" },
 };
@@ -40,7 +44,7 @@ export const openCommand: Verb = {
   examples: ["open", "open 01a206b7-c86f-7000-9aa5-e0a348136c66", "open workers gpu-1 --print"],
   args: [
     { name: "page", says: `a job's id, or one of ${Object.keys(PAGES).join(", ")} (overview)`, isOptional: true },
-    { name: "name", says: "a job's id, a worker or a schedule", isOptional: true },
+    { name: "name", says: "a job's or batch's id, a worker or a schedule", isOptional: true },
   ],
   flags: {
     print: { takes: null, says: "only prints the address" },

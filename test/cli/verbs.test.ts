@@ -66,6 +66,7 @@ describe("open", () => {
     const id = "01a206b7-c86f-7000-9aa5-e0a348136c66";
     expect((await run(["open", id, "--print"], {})).out).toBe(`http://127.0.0.1:8787/#/jobs/${id}\n`);
     expect((await run(["open", "workers", "a/b"], {})).out).toBe("http://127.0.0.1:8787/#/fleet/a%2Fb\n");
+    expect((await run(["open", "batches", "batch_1"], {})).out).toBe("http://127.0.0.1:8787/#/batches/batch_1\n");
     expect(JSON.parse((await run(["open", "cost", "--json"], {})).out)).toEqual({
       address: "http://127.0.0.1:8787/#/cost",
     });
