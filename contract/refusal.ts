@@ -71,7 +71,8 @@ export const WIRE: { readonly [Code in RefusalCode]: Wire<Code> } = {
   job_state: {
     status: 409,
     title: "Job state forbids it",
-    detail: ({ id, status, command }) => `cannot ${command} job ${id}: it is ${status}`,
+    detail: ({ id, status, command }) =>
+      `cannot ${command} job ${id}: it is ${status}${command === "retry" && (status === "assigned" || status === "running") ? ", and its worker is not offline" : ""}`,
   },
   texts_gone: {
     status: 409,

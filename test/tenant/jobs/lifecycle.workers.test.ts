@@ -234,7 +234,10 @@ describe("retry", () => {
   it("takes a failed or stuck job back to pending, and no other", async () => {
     const world = await newWorld();
     const job = await runningJob(world);
-    expect(await world.post(`/api/jobs/${job.id}/retry`)).toMatchObject({ status: 409, body: { code: "job_state" } });
+    expect(await world.post(`/api/jobs/${job.id}/retry`)).toMatchObject({
+      status: 409,
+      body: { code: "job_state", detail: `cannot retry job ${job.id}: it is running, and its worker is not offline` },
+    });
     await age(world, job, 121);
     const retried = await world.ok("POST", `/api/jobs/${job.id}/retry`);
     expect(retried).toMatchObject({ assigned_worker: null, status: "pending" });
