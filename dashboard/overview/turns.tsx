@@ -7,7 +7,7 @@ import { Share } from "../parts/charts/share.tsx";
 import { Panel } from "../parts/page.tsx";
 import { type Column, Table } from "../parts/table.tsx";
 import { queue } from "../state/board.ts";
-import { asked, type QueueGroup } from "../state/waiting.ts";
+import { asked, ownerOf, ownersIn, type QueueGroup } from "../state/waiting.ts";
 
 type Flow = QueueView["groups"][number]["flows"][number];
 
@@ -22,12 +22,12 @@ const COLUMNS: readonly Column[] = [
   { title: "Share of what is served", class: "num" },
 ];
 
-const ownerOf = ({ key_id, fairness_key }: Flow): string =>
-  fairness_key ?? (key_id === null ? "schedules" : `key ${key_id}`);
-
 const FlowRow = ({ flow }: { flow: Flow }) => (
   <tr>
-    <td class="cell-name">{ownerOf(flow)}</td>
+    <td class="cell-name">
+      {ownerOf(flow)}
+      <span class="row-note dim narrow-only">{flow.priority}</span>
+    </td>
     <td class="cell-roomy">{flow.priority}</td>
     <td class="num">{count(flow.waiting)}</td>
     <td class="num cell-roomy">{flow.weight}</td>
@@ -43,7 +43,7 @@ const FlowRow = ({ flow }: { flow: Flow }) => (
 const Group = ({ group }: { group: QueueGroup }) => (
   <>
     <p class="dim">
-      {asked(group)}: {plural(group.flows_total, "flow")}
+      {asked(group)}: {plural(ownersIn(group), "flow")}
       {group.flows_total > MAX_FLOWS && `, the next ${MAX_FLOWS}`}
     </p>
     <Table name={`Fair turns of jobs that ask for ${asked(group)}`} columns={COLUMNS} class="fair-turns">
@@ -56,7 +56,7 @@ const Group = ({ group }: { group: QueueGroup }) => (
 
 /** Nothing where nobody shares: a single flow has no turns to wait for. */
 export const Turns = () => {
-  const shared = (queue.value?.groups ?? []).filter((group) => group.flows_total > 1);
+  const shared = (queue.value?.groups ?? []).filter((group) => ownersIn(group) > 1);
   if (shared.length === 0) return null;
   const largest = [...shared].sort((one, other) => other.flows_total - one.flows_total).slice(0, MAX_GROUPS);
   const more = shared.length - largest.length;

@@ -13,6 +13,14 @@ export type QueueGroup = QueueView["groups"][number];
 export const asked = ({ provider, model, tags }: QueueGroup): string =>
   [provider ?? "any provider", model, ...tags].filter(Boolean).join(" · ");
 
+/** Whose jobs take turns as one flow. */
+export const ownerOf = ({ key_id, fairness_key }: QueueGroup["flows"][number]): string =>
+  fairness_key ?? (key_id === null ? "schedules" : `key ${key_id}`);
+
+/** How many flows wait there: one with jobs of two priorities stands twice in the list. */
+export const ownersIn = ({ flows, flows_total: listed }: QueueGroup): number =>
+  listed > flows.length ? listed : new Set(flows.map(ownerOf)).size;
+
 type Requirements = Pick<LiveJob, "provider" | "model" | "tags" | "api">;
 
 const asks = ({ provider, model, tags, api }: Requirements): string =>

@@ -5,11 +5,24 @@ import type { QueueView } from "../../../contract/jobs/insight.ts";
 import type { LiveJob } from "../../../contract/live.ts";
 import { clearBoard, queue } from "../../../dashboard/state/board.ts";
 import { changePart, countParts } from "../../../dashboard/state/bulk-change.ts";
-import { reasonOf } from "../../../dashboard/state/waiting.ts";
+import { ownersIn, reasonOf } from "../../../dashboard/state/waiting.ts";
 
 const asks = { provider: null, model: null, tags: ["gpu"], api: null };
 
 const waiting = (reason: string): LiveJob => ({ ...asks, status: "pending", waiting_reason: reason }) as LiveJob;
+
+it("the jobs of one key wait as one flow, whatever their priorities", () => {
+  const flow = { key_id: "a", fairness_key: null, waiting: 2, weight: 1, share: 1 };
+  const countOf = (flows: QueueView["groups"][number]["flows"], flows_total = flows.length) =>
+    ownersIn({ flows, flows_total } as QueueView["groups"][number]);
+  const alone = [
+    { ...flow, priority: "high" as const },
+    { ...flow, priority: "low" as const },
+  ];
+  expect(countOf(alone)).toBe(1);
+  expect(countOf([...alone, { ...flow, priority: "low", key_id: "b" }])).toBe(2);
+  expect(countOf(alone, 40)).toBe(40);
+});
 
 describe("why a job waits", () => {
   beforeEach(() => {
