@@ -235,8 +235,8 @@ export class FairOrder {
       if (this.#indebted.delete(known)) this.#debts.left += 1;
       return known;
     }
-    const counts = { waiting: 0, held: 0, time: 0, turn: 0, sinceAt: 0 };
-    const made = { name, weight, ...counts, meanOutput: USUAL_OUTPUT_TOKENS, lastTokens: USUAL_OUTPUT_TOKENS, at: -1 };
+    const [meanOutput, lastTokens] = [USUAL_OUTPUT_TOKENS, USUAL_OUTPUT_TOKENS];
+    const made = { name, weight, waiting: 0, held: 0, time: 0, turn: 0, sinceAt: 0, meanOutput, lastTokens, at: -1 };
     this.#flows.set(name, made);
     return made;
   }

@@ -49,12 +49,14 @@ export const placeOfLane = (groupKey: string, lane: string): FlowPlace => {
   return { groupKey, priority: lane.slice(0, end) as Priority, flow: lane.slice(end + 1) };
 };
 
-const orderNameOf = ({ groupKey, priority }: Omit<FlowPlace, "flow">): string => `${priority} ${groupKey}`;
-
 export class Flows {
   readonly #orders = new Map<string, FairOrder>();
   readonly #debts = { left: MAX_INDEBTED };
+  /** Nobody ever waits or is served in it. */
+  readonly #none = new FairOrder(this.#debts);
   #waiting = 0;
+  /** The order that was looked up last, and its name: a job's turn asks for its own several times. */
+  #last = { groupKey: "", priority: "", name: "" };
 
   /** How many flows wait. */
   get waiting(): number {
@@ -67,7 +69,13 @@ export class Flows {
   }
 
   orderOf(place: Omit<FlowPlace, "flow">): FairOrder | undefined {
-    return this.#orders.get(orderNameOf(place));
+    return this.#orders.get(this.#nameOf(place));
+  }
+
+  #nameOf({ groupKey, priority }: Omit<FlowPlace, "flow">): string {
+    if (this.#last.groupKey !== groupKey || this.#last.priority !== priority)
+      this.#last = { groupKey, priority, name: `${priority} ${groupKey}` };
+    return this.#last.name;
   }
 
   join(place: FlowPlace, weight: number, nowAt: number, count = 1): void {
@@ -79,8 +87,7 @@ export class Flows {
   }
 
   charge(place: FlowPlace, weight: number, asked: Chargeable): Share {
-    const order = this.orderOf(place) ?? new FairOrder(this.#debts);
-    return order.charge(place.flow, weight, asked);
+    return (this.orderOf(place) ?? this.#none).charge(place.flow, weight, asked);
   }
 
   serve(place: FlowPlace, share: Share | null, nowAt: number): void {
@@ -92,7 +99,7 @@ export class Flows {
   }
 
   #change(place: FlowPlace, change: (order: FairOrder) => void): void {
-    const name = orderNameOf(place);
+    const name = this.#nameOf(place);
     const order = this.#orders.get(name) ?? new FairOrder(this.#debts);
     const before = order.waiting;
     change(order);

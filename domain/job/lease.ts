@@ -93,8 +93,10 @@ export const completeJob = (
 ): Result<Decision, Refusal> => {
   if (job.lease === lease && job.settledBy === "completed") return ok(unchanged(job));
   if (!holds(job, lease)) return err(leaseLost(job, lease));
+  const running = asRunning(job, nowAt);
+  const { model, resultFile, streamedBytes } = report;
   const next = changeJob(
-    asRunning(job, nowAt),
+    running,
     {
       status: "completed",
       settledBy: "completed",
@@ -102,9 +104,9 @@ export const completeJob = (
       progress: null,
       usage: report.usage,
       costNanoUsd: report.costNanoUsd,
-      ...(report.model == null ? {} : { ranModel: report.model }),
-      ...(report.resultFile == null ? {} : { resultFile: report.resultFile, resultBytes: report.resultFile.bytes }),
-      ...(report.streamedBytes == null ? {} : { resultBytes: report.streamedBytes }),
+      ranModel: model ?? running.ranModel,
+      resultFile: resultFile ?? running.resultFile,
+      resultBytes: streamedBytes ?? resultFile?.bytes ?? running.resultBytes,
       finishedAt: nowAt,
     },
     nowAt,

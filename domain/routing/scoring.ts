@@ -138,8 +138,15 @@ const partsBy = <Kind extends "ofOffer" | "ofState">(kind: Kind) =>
 const OFFER_PARTS = partsBy("ofOffer");
 const STATE_PARTS = partsBy("ofState");
 
+/**
+ * Parts are written over a copy of these: an object that is made part by part has a shape that V8 forgets when it
+ * collects garbage, and with it the code that was compiled for the choice.
+ */
+const unknownParts = (names: readonly AnyPart[]): Partial<Record<AnyPart, number>> =>
+  Object.fromEntries(names.map((part) => [part, UNKNOWN]));
 /** Affinity is a part only of a request in a conversation. */
-const isPartOf = (part: AnyPart, { session }: ScoringRequest): boolean => part !== "affinity" || session !== undefined;
+const PARTS = unknownParts(ALL_PARTS.filter((part) => part !== "affinity"));
+const PARTS_OF_CONVERSATION = unknownParts(ALL_PARTS);
 
 export const scoreParts = (member: Member, asked: ScoringRequest, facts: ScoringFacts): Parts => {
   const offered = scoredOfferOf(member.worker);
@@ -151,8 +158,8 @@ export const scoreParts = (member: Member, asked: ScoringRequest, facts: Scoring
   };
   const worthOf = (rule: PartRule): number =>
     "ofOffer" in rule ? rule.ofOffer(offered, asked, facts) : rule.ofState(state, asked);
-  const parts: Partial<Record<AnyPart, number>> = {};
-  for (const part of ALL_PARTS) if (isPartOf(part, asked)) parts[part] = worthOf(PART_RULES[part]);
+  const parts = asked.session === undefined ? { ...PARTS } : { ...PARTS_OF_CONVERSATION };
+  for (const part of ALL_PARTS) if (part in parts) parts[part] = worthOf(PART_RULES[part]);
   return parts as Parts;
 };
 

@@ -4,6 +4,7 @@
 import { isCutOff } from "../../domain/fleet/fleet.ts";
 import { absenceRefusal } from "../../domain/tenant/absence.ts";
 import { SERVICE_ACTOR } from "../../domain/words/event.ts";
+import { shapeKeeper } from "../../domain/words/kept-shape.ts";
 import type { Refusal } from "../../domain/words/refusal.ts";
 import { err, type Result } from "../../domain/words/result.ts";
 import { log } from "../../log/log.ts";
@@ -60,6 +61,7 @@ export class TurnRunner {
   readonly #tools: RunnerTools;
   readonly #turns: TurnQueue;
   readonly #nextId = idSource((count) => crypto.getRandomValues(new Uint8Array(count)));
+  readonly #keepShape = shapeKeeper<Turn>();
   #memory: Memory | null = null;
   /** The clock at the last turn of this memory; the rows that it was built from may be later. */
   #turnedAt = Number.POSITIVE_INFINITY;
@@ -173,7 +175,7 @@ export class TurnRunner {
         this.#tools.sockets.lastSignOf(instance) ?? (memory.openingSockets.has(instance) ? nowAt : null),
     };
     this.#outbox ??= new OutboxWriter(memory);
-    return new Turn(this.#tools.store, memory, this.#outbox, context, caller);
+    return this.#keepShape(new Turn(this.#tools.store, memory, this.#outbox, context, caller));
   }
 
   /** Called after the current turn is stored. Only within `run`. */

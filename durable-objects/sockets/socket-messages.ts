@@ -17,6 +17,7 @@ import { MAX_BODY_BYTES, MAX_RESULT_BYTES, utf8Bytes } from "../../contract/word
 import { jsonExcess } from "../../contract/words/json-bounds.ts";
 import { refusalOf } from "../../contract/words/validation.ts";
 import type { Brought } from "../../domain/job/archived-job.ts";
+import { shapeKeeper } from "../../domain/words/kept-shape.ts";
 import { invalid, type Refusal } from "../../domain/words/refusal.ts";
 import { err, ok, type Result } from "../../domain/words/result.ts";
 import type { Absent } from "../history/archive.ts";
@@ -68,9 +69,11 @@ const tooLarge = (candidate: unknown): Incoming => ({
   message: err({ code: "payload_too_large", limitBytes: MAX_BODY_BYTES }),
 });
 
+const keepShape = shapeKeeper<WorkerMessage>();
+
 const parseMessage = (candidate: unknown): Incoming => {
   const parsed = workerMessage.safeParse(candidate);
-  if (parsed.success) return { id: parsed.data.id, message: ok(parsed.data) };
+  if (parsed.success) return { id: parsed.data.id, message: ok(keepShape(parsed.data)) };
   return { id: idOf(candidate), message: err(refusalOf(workerMessage, parsed.error, candidate)) };
 };
 
@@ -117,11 +120,14 @@ export const handleMessage = (
   }
   if (message.type === "runtime.tried") {
     const done = outcomes.noteTried(turn, instance, whatFailed(message));
-    return done.ok ? ok({}) : done;
+    return done.ok ? ok(NOTHING_MORE) : done;
   }
   const done = "task_id" in message ? reportOnTask(turn, message) : reportOn(turn, message, archived);
-  return done.ok ? ok({}) : done;
+  return done.ok ? ok(NOTHING_MORE) : done;
 };
+
+/** What the answer to a report has beside its id. */
+const NOTHING_MORE = {};
 
 const reportOnTask = (turn: Turn, message: ModelTaskReport): Result<unknown, Refusal> =>
   message.type === "model.progress"
@@ -177,7 +183,7 @@ export const acknowledge = (
   id: string | null,
   done: Result<Partial<CoordinatorMessage>, Refusal>,
 ): CoordinatorMessage => {
-  const ack = { type: "ack" as const, id: id ?? "" };
-  if (done.ok) return { ...done.value, ...ack, ok: true };
-  return { ...ack, ok: false, problem: presentRefusal(done.error, id ?? "") };
+  if (!done.ok) return { type: "ack", id: id ?? "", ok: false, problem: presentRefusal(done.error, id ?? "") };
+  const ack: CoordinatorMessage = { type: "ack", id: id ?? "", ok: true };
+  return done.value === NOTHING_MORE ? ack : { ...done.value, ...ack };
 };

@@ -5,17 +5,20 @@ import { COMMON_FLOW, flowOf, MAX_FLOWS } from "../../domain/job/flows.ts";
 import type { Job, JobPayload, Usage } from "../../domain/job/job.ts";
 import { type NewJob, requirementsOfNew } from "../../domain/job/new-job.ts";
 import { groupKeyOf } from "../../domain/job/queue.ts";
+import { shapeKeeper } from "../../domain/words/kept-shape.ts";
 import { weightOf } from "../turn/flow-turns.ts";
 import type { Turn } from "../turn/turn.ts";
 import { inputTokensFor } from "../turn/uncounted.ts";
 import { outputBoundOf } from "./demand.ts";
+
+const keepShape = shapeKeeper<NewJob>();
 
 /** The same request with its flow. Once too many flows wait, a further one's jobs take the turns of the common flow. */
 export const inFlow = (turn: Turn, asked: NewJob, keyId: string | null = turn.caller.keyId): NewJob => {
   const { fairnessKey = null, user = null } = asked;
   const { flows, config } = turn.memory;
   const flow = flowOf({ keyId, fairnessKey, user }, config.fairness);
-  if (flows.waiting < MAX_FLOWS) return { ...asked, flow };
+  if (flows.waiting < MAX_FLOWS) return keepShape({ ...asked, flow });
   const order = flows.orderOf({ groupKey: groupKeyOf(requirementsOfNew(asked)), priority: asked.priority });
   return { ...asked, flow: (order?.waitingOf(flow) ?? 0) > 0 ? flow : COMMON_FLOW };
 };

@@ -115,9 +115,10 @@ const isSame = (one: unknown, other: unknown): boolean =>
 
 /** What it has otherwise than the first job of its batch. */
 const otherwise = (job: StoredJob, first: StoredJob): StoredJob => {
-  const told: Record<string, unknown> = {};
+  const told: Record<string, unknown> = { ...job };
+  // JSON leaves out what is undefined.
   for (const name of Object.keys(job) as (keyof StoredJob)[])
-    if (!isSame(job[name], first[name])) told[name] = job[name];
+    if (isSame(job[name], first[name])) told[name] = undefined;
   return told as unknown as StoredJob;
 };
 

@@ -88,8 +88,10 @@ type Seqs = Pick<SettingsTable, "drainedSeq" | "putDrainedSeq">;
 /** An id has nothing that JSON escapes. */
 const inRow = ({ jobId, text }: StoredEvent): string => `["${jobId}",${text}]`;
 
-const textOf = ({ events, ...others }: OutboxEntries): string =>
-  `{"events":[${events.map(inRow).join(",")}],${JSON.stringify(others).slice(1)}`;
+const textOf = ({ events, attempts, corrections, audit, runs, identity }: OutboxEntries): string => {
+  const others = JSON.stringify({ attempts, corrections, audit, runs, identity });
+  return `{"events":[${events.map(inRow).join(",")}],${others.slice(1)}`;
+};
 
 export const storedEventOf = (event: VersionedEvent): StoredEvent => {
   const { jobId, version, at, type } = event;

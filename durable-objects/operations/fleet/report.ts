@@ -179,7 +179,7 @@ export const complete = (
     settleUse(turn, job, request.usage);
     turn.record(job, afterwards(heard, decided.value));
     noteOutcome(turn, job, { outcome: "completed", code: null });
-    tally(turn, job, { ...request, outcome: "completed", nanoUsd: cost.costNanoUsd, errorCode: null });
+    tally(turn, job, { usage, model, outcome: "completed", nanoUsd: cost.costNanoUsd, errorCode: null });
     measure(turn, decided.value.job, request.usage);
     enforceBudget(turn);
   }

@@ -42,8 +42,8 @@ export const RUNNER_MUTANTS: readonly Mutant[] = [
   mutant(
     "the report of a call that was taken back is taken",
     "domain/job/lease.ts",
-    "  if (!holds(job, lease)) return err(leaseLost(job, lease));\n  const next = changeJob(\n    asRunning",
-    "  if (job.assignedWorker === null) return err(leaseLost(job, lease));\n  const next = changeJob(\n    asRunning",
+    "  if (!holds(job, lease)) return err(leaseLost(job, lease));\n  const running = asRunning",
+    "  if (job.assignedWorker === null) return err(leaseLost(job, lease));\n  const running = asRunning",
   ),
   mutant(
     "what a lost call cost is forgotten",
