@@ -145,8 +145,16 @@ export const archivedRecord = (job: Job): string => JSON.stringify(toldOf(job));
 const sinceCreation = ({ createdAt }: Job, at: number | null): number | null => (at === null ? null : at - createdAt);
 
 /** The record for the journal: history's columns and its record, as one JSON object. */
-export const journalRecord = (job: Job, record: string): string =>
-  `${JSON.stringify(columnsOfJob(job)).slice(0, -1)},${record.slice(1)}`;
+export const journalRecord = (job: Job): string =>
+  `${JSON.stringify(columnsOfJob(job)).slice(0, -1)},${archivedRecord(job).slice(1)}`;
+
+/** The fields that a later version of a job has otherwise, with its id, as JSON. */
+export const changedRecord = (before: Job, job: Job): string => {
+  const changed: Record<string, unknown> = { id: job.id };
+  let name: keyof Job;
+  for (name in job) if (job[name] !== before[name]) changed[name] = job[name] ?? null;
+  return JSON.stringify(changed);
+};
 
 /** The whole job of a record in the journal, which an earlier release may have written. */
 export const currentJob = ({ at, ...told }: ToldJob): Job => {

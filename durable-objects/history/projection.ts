@@ -142,7 +142,7 @@ const jobRow = (
   result = "",
   told: readonly StoredEvent[] = [],
 ): string => {
-  const { job, record = archivedRecord(job) } = recorded;
+  const { job } = recorded;
   const cells: Cells = [
     job.id,
     job.version,
@@ -161,7 +161,7 @@ const jobRow = (
     texts?.input ?? null,
     result === "" || !isShort(result) ? null : result,
   ];
-  return `${JSON.stringify(cells).slice(0, -1)},${JSON.stringify(labelsOf(job))},${record},${storedEvents(told)}]`;
+  return `${JSON.stringify(cells).slice(0, -1)},${JSON.stringify(labelsOf(job))},${archivedRecord(job)},${storedEvents(told)}]`;
 };
 
 const attemptRows = ({ entries }: OutboxRow): Cells[] =>

@@ -1,16 +1,26 @@
 // The newest jobs. They are in the outbox rows that report their changes to history and in no table, so that a commit
-// writes one row; most jobs begin and end here. A job is here from its creation until history has its end, or until it
-// has stayed too long, or until there is no more room. After that it is in the tables or gone, and it never comes back:
-// a job is read from one place only, and a row that history has is deleted when no job here needs it, oldest first. So
-// removing a job writes nothing: waking passes over what history has the end of, and over changes whose job began in a
-// row that is gone.
+// writes one row; most jobs begin and end here. A job's first row has all of it, a later one what has changed since. A
+// job is here from its creation until history has its end, or until it has stayed too long, or until there is no more
+// room. After that it is in the tables or gone, and it never comes back: a job is read from one place only, and a row
+// that history has is deleted when no job here needs it, oldest first. So removing a job writes nothing: waking passes
+// over what history has the end of, and over changes whose job began in a row that is gone.
 
 import { laneOf } from "../../domain/job/flows.ts";
 import { isLeased, type Job, type JobPayload } from "../../domain/job/job.ts";
-import { archivedRecord, currentJob, journalRecord } from "../../domain/job/job-record.ts";
+import { currentJob } from "../../domain/job/job-record.ts";
 import { Line } from "../../domain/job/line.ts";
 import { isFinal } from "../../domain/words/job-status.ts";
 import type { Json } from "../../domain/words/json.ts";
+import {
+  type Change,
+  changeIn,
+  charsOf,
+  type Journaled,
+  noteWritten,
+  payloadCharsOf,
+  resultCharsOf,
+  tell,
+} from "./journaled.ts";
 import { Recent } from "./recent.ts";
 import type { SettingsTable } from "./settings.ts";
 import { all, type Sql } from "./sql.ts";
@@ -36,37 +46,7 @@ const ROWS_A_READ = 50;
 /** Jobs that ended here and that history has, kept for reads that follow soon. */
 const ENDED_JOBS = 2_000;
 
-export interface Journaled {
-  job: Job;
-  /** Its record for history, which its row has, too. */
-  record: string;
-  dueAt: number | null;
-  /** The outbox row of its creation. */
-  readonly firstSeq: number;
-  /** The outbox row of its last change. */
-  changedSeq: number;
-  /** Null if it is a row of its own. */
-  payload: JobPayload | null;
-  payloadChars: number;
-  /** Null if there is none, or if it is a row of its own. */
-  result: Json;
-  resultChars: number;
-  /** Its long texts are rows of their own. */
-  hasRows: boolean;
-  /** What had been written of all jobs when it began, in characters. */
-  readonly begunAtChars: number;
-  /** A release wrote it whose rows do not say where a job begins: they must not outlast what history has. */
-  readonly isEarlier: boolean;
-}
-
-/** A job after the changes of one outbox row, as that row contains it. Its first row has the payload. */
-interface Change extends Pick<Journaled, "job" | "dueAt" | "result" | "hasRows"> {
-  readonly payload?: JobPayload;
-  /** Whether it is the first; rows of earlier releases do not say. */
-  readonly begins?: boolean;
-}
-
-type Changed = Pick<Journaled, "job" | "record" | "dueAt" | "changedSeq">;
+type Changed = Pick<Journaled, "job" | "dueAt" | "changedSeq">;
 
 type Seqs = Pick<SettingsTable, "spilledSeq" | "putSpilledSeq" | "drainedSeq">;
 
@@ -160,16 +140,16 @@ export class Journal {
   /** Returns how many characters of it go into its outbox row. */
   add(job: Job, dueAt: number | null, seq: number): number {
     this.#known();
-    const kept = this.#insert({ job, record: archivedRecord(job), dueAt, changedSeq: seq });
+    const kept = this.#insert({ job, dueAt, changedSeq: seq });
     this.#mustBeWritten(kept, seq);
-    return recordCharsOf(kept);
+    return kept.text.length;
   }
 
   /** The same for a change. */
   change(kept: Journaled, job: Job, dueAt: number | null, seq: number): number {
-    this.#update(kept, { job, record: archivedRecord(job), dueAt, changedSeq: seq });
+    this.#update(kept, { job, dueAt, changedSeq: seq });
     this.#mustBeWritten(kept, seq);
-    return recordCharsOf(kept);
+    return kept.text.length;
   }
 
   keepPayload(kept: Journaled, payload: JobPayload, chars: number): void {
@@ -211,7 +191,8 @@ export class Journal {
     const changed = [...(this.#unwritten.get(seq) ?? [])].filter((kept) => this.#jobs.get(kept.job.id) === kept);
     this.#unwritten.delete(seq);
     if (changed.length === 0) return null;
-    const text = `[${changed.map((kept) => textOf(kept, seq)).join(",")}]`;
+    const text = `[${changed.map((kept) => changeIn(kept, seq)).join(",")}]`;
+    for (const kept of changed) if (kept.changedSeq === seq) noteWritten(kept);
     this.#writtenChars += text.length;
     return text;
   }
@@ -293,12 +274,13 @@ export class Journal {
 
   #replay(written: string, seq: number): void {
     const change = JSON.parse(written) as Change;
-    const job = currentJob(change.job);
-    const known = this.#jobs.get(job.id);
+    const known = this.#jobs.get(change.job.id);
     if (known === undefined && change.begins === false) return;
-    const changed = { job, record: archivedRecord(job), dueAt: change.dueAt, changedSeq: seq };
+    const job = change.isPart && known !== undefined ? { ...known.job, ...change.job } : currentJob(change.job);
+    const changed = { job, dueAt: change.dueAt, changedSeq: seq };
     if (known !== undefined) this.#update(known, changed);
     const kept = known ?? this.#insert(changed, change.begins === undefined);
+    noteWritten(kept);
     kept.hasRows = change.hasRows;
     if (change.payload !== undefined) this.keepPayload(kept, change.payload, payloadCharsOf(change.payload));
     this.keepResult(kept, change.result, resultCharsOf(change.result));
@@ -307,7 +289,9 @@ export class Journal {
   #insert(change: Changed, isEarlier = false): Journaled {
     const texts = { payload: null, payloadChars: 0, result: null, resultChars: 0, hasRows: false };
     const begun = { begunAtChars: this.#writtenChars, isEarlier };
-    const kept: Journaled = { ...change, firstSeq: change.changedSeq, ...texts, ...begun };
+    const untold = { written: null, text: "", beganChars: 0, recordChars: 0 };
+    const kept: Journaled = { ...change, firstSeq: change.changedSeq, ...untold, ...texts, ...begun };
+    tell(kept);
     this.#jobs.set(change.job.id, kept);
     this.#place(kept);
     return kept;
@@ -316,9 +300,9 @@ export class Journal {
   #update(kept: Journaled, change: Changed): void {
     this.#displace(kept);
     kept.job = change.job;
-    kept.record = change.record;
     kept.dueAt = change.dueAt;
     kept.changedSeq = change.changedSeq;
+    tell(kept);
     this.#place(kept);
   }
 
@@ -374,22 +358,4 @@ const leaveLane = (lanes: Map<string, Line>, job: Job): void => {
   if (orderKey === null || line === undefined) return;
   line.remove({ id, orderKey });
   if (line.length === 0) lanes.delete(laneOf(job));
-};
-
-/** What history has in columns takes about so much of a row. */
-const COLUMN_CHARS = 300;
-
-const recordCharsOf = ({ record }: Journaled): number => COLUMN_CHARS + record.length;
-
-const charsOf = (kept: Journaled): number => recordCharsOf(kept) + kept.payloadChars + kept.resultChars;
-
-const payloadCharsOf = ({ prompt, input }: JobPayload): number => prompt.length + JSON.stringify(input).length;
-
-const resultCharsOf = (result: Json): number => (result === null ? 0 : JSON.stringify(result).length);
-
-const textOf = ({ job, record, firstSeq, dueAt, payload, result, hasRows }: Journaled, seq: number): string => {
-  const begins = firstSeq === seq;
-  const beside =
-    begins && payload !== null ? { begins, dueAt, result, hasRows, payload } : { begins, dueAt, result, hasRows };
-  return `{"job":${journalRecord(job, record)},${JSON.stringify(beside).slice(1)}`;
 };

@@ -3,6 +3,7 @@
 import { expect, test } from "vitest";
 import { changeJob, type Job } from "../../domain/job/job.ts";
 import { createJob } from "../../domain/job/new-job.ts";
+import { all } from "../../durable-objects/store/sql.ts";
 import { asked } from "../support/new-job.ts";
 import {
   assign,
@@ -48,6 +49,37 @@ test("a job is read as its last row has it, with the payload of its first", asyn
     return [jobs.find("a")?.status, payloads.find("a").prompt, payloads.findResult("a"), jobs.leasedBy("w")];
   });
   expect(seen).toEqual(["completed", "p", "done", []]);
+});
+
+test("a job's later rows have what changed of it, and waking puts the job together again", async () => {
+  const seen = await inStore(({ store, woken, sql }) => {
+    const assigned = assign(store, create(store, "a", 1, { tags: ["gpu"] }), 2);
+    commit(store, 1, 2);
+    const job = complete(store, assigned, 3, "done");
+    commit(store, 3);
+    const told = all(sql, "SELECT json_extract(jobs, '$[0].job') AS job FROM outbox ORDER BY seq");
+    return { job, woken: woken().jobs.find("a"), last: JSON.parse(told.at(-1)?.job as string) };
+  });
+  expect(seen.woken).toEqual(seen.job);
+  const changed = { id: "a", version: 3, status: "completed", finishedAt: 3_000, updatedAt: 3_000 };
+  expect(seen.last).toEqual(changed);
+});
+
+test("a job that changes several times in a commit, in one row or in several, is read as it was after it", async () => {
+  const seen = await inStore(({ store, woken }) => {
+    const [one, other] = [create(store, "one", 1), create(store, "other", 1)];
+    const young = create(store, "young", 2);
+    commit(store, 1);
+    const jobs = [
+      complete(store, assign(store, one, 2), 2, "done"),
+      complete(store, assign(store, other, 2), 3, "done"),
+      complete(store, assign(store, young, 3), 3, "done"),
+    ];
+    commit(store, 2, 3);
+    const { jobs: stored } = woken();
+    return { jobs, woken: jobs.map(({ id }) => stored.find(id)) };
+  });
+  expect(seen.woken).toEqual(seen.jobs);
 });
 
 test("a job that is open when history has its creation stands in the tables from then on", async () => {

@@ -7,8 +7,6 @@ import { all, first, record, type Sql } from "../sql.ts";
 
 export interface Recorded {
   readonly job: Job;
-  /** Its record for history, if that is known. */
-  readonly record?: string;
 }
 
 /** A few thousand small records are a few megabytes: about the jobs in progress at a time. */

@@ -3,7 +3,8 @@
 
 import type { Job } from "../../../domain/job/job.ts";
 import { isFinal } from "../../../domain/words/job-status.ts";
-import { JOURNAL_ROOM, type Journal, type Journaled } from "../journal.ts";
+import { JOURNAL_ROOM, type Journal } from "../journal.ts";
+import type { Journaled } from "../journaled.ts";
 import type { Sql } from "../sql.ts";
 import { dueJobs } from "./due-jobs.ts";
 import { frontDoorJobs } from "./front-door-jobs.ts";

@@ -2,7 +2,7 @@
 // as a condition for the table, and as the jobs of the journal that meet it.
 
 import type { Job } from "../../../domain/job/job.ts";
-import type { Journaled } from "../journal.ts";
+import type { Journaled } from "../journaled.ts";
 import { all, type Row, type Sql, type SqlValue, scalar } from "../sql.ts";
 
 export interface Which {

@@ -3,7 +3,8 @@
 
 import type { JobPayload } from "../../../domain/job/job.ts";
 import type { Json } from "../../../domain/words/json.ts";
-import { JOURNAL_ROOM, type Journal, type Journaled } from "../journal.ts";
+import { JOURNAL_ROOM, type Journal } from "../journal.ts";
+import type { Journaled } from "../journaled.ts";
 import { all, first, type Row, record, type Sql } from "../sql.ts";
 
 export const payloadsTable = (sql: Sql, journal: Journal) => {

@@ -9,6 +9,7 @@ export const TENANT_ROOMS: readonly Room[] = [
       "durable-objects/store/recent.ts",
       "durable-objects/store/settings.ts",
       "durable-objects/store/journal.ts",
+      "durable-objects/store/journaled.ts",
     ],
     may: ["domain/*", "contract/*"],
     packages: [],

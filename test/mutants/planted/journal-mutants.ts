@@ -37,8 +37,22 @@ export const JOURNAL_MUTANTS: readonly Mutant[] = [
   mutant(
     "what changed within a row of the journal is not written",
     "durable-objects/store/journal.ts",
-    "this.#mustBeWritten(kept, seq);\n    return recordCharsOf(kept);\n  }\n\n  keepPayload",
-    "return recordCharsOf(kept);\n  }\n\n  keepPayload",
+    "this.#mustBeWritten(kept, seq);\n    return kept.text.length;\n  }\n\n  keepPayload",
+    "return kept.text.length;\n  }\n\n  keepPayload",
+  ),
+  mutant(
+    "a row has what changed since the last change, not since the last row",
+    "durable-objects/store/journal.ts",
+    "    kept.job = change.job;\n",
+    "    kept.written &&= kept.job;\n    kept.job = change.job;\n",
+    ["test/store/journal.workers.test.ts"],
+  ),
+  mutant(
+    "waking takes the fields that changed for the whole job",
+    "durable-objects/store/journal.ts",
+    "change.isPart && known !== undefined ? { ...known.job, ...change.job } : currentJob(change.job);",
+    "currentJob(change.job);",
+    ["test/store/journal.workers.test.ts"],
   ),
   mutant(
     "a job moves to the tables without its texts",

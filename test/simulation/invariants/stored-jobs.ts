@@ -39,6 +39,8 @@ const nothing = (): StoredJobs => ({
 /** What one outbox row contains of a job. */
 interface Change {
   readonly job: Job;
+  /** Only the fields that changed since the row before. */
+  readonly isPart?: true;
   readonly dueAt: number | null;
   readonly payload?: { readonly prompt: string };
   readonly result: unknown;
@@ -152,7 +154,7 @@ export class JobIndex {
 
   #keepOutbox({ seq, at, chars, body, jobs }: Row): string[] {
     const written = jobs === null ? [] : this.#parsed.of<Change[]>(jobs as string);
-    const changes = written.map((change) => ({ ...change, job: wholeJob(change.job) }));
+    const changes = written.map((change) => (change.isPart ? change : { ...change, job: wholeJob(change.job) }));
     const entries = tellingEntries(body as string);
     const row = { seq: seq as number, at: at as number, chars: chars as number, entries, changes };
     this.#rows.outbox.set(row.seq, row);
@@ -224,7 +226,7 @@ export class JobIndex {
       if (seq <= this.#spilledSeq || (found.last === null && change.begins === false)) continue;
       lastSeq = seq;
       if (found.last === null) found.beganSeq = seq;
-      found.last = change;
+      found.last = change.isPart && found.last !== null ? withPart(found.last, change) : change;
       found.prompt = change.payload?.prompt ?? found.prompt;
       found.result = change.result ?? found.result;
     }
@@ -249,6 +251,16 @@ const wholeJob = (record: Job): Job => {
   const job = whole.get(record) ?? currentJob(record);
   whole.set(record, job);
   return job;
+};
+
+const parts = new WeakMap<Job, { readonly before: Job; readonly job: Job }>();
+
+/** The same job for the same part of the same job. */
+const withPart = ({ job: before }: Change, change: Change): Change => {
+  const known = parts.get(change.job);
+  const job = known?.before === before ? known.job : { ...before, ...change.job };
+  parts.set(change.job, { before, job });
+  return { ...change, job };
 };
 
 const bySeq = ([one]: [number, Change], [other]: [number, Change]): number => one - other;
