@@ -35,8 +35,8 @@ export interface DrainTools {
   readonly tenant: string;
   readonly now: () => number;
   readonly random: () => number;
-  /** Applies statements to D1 in one transaction. */
-  readonly apply: (inserts: readonly Insert[]) => Promise<void>;
+  /** Applies statements to D1 in one transaction; `isLast`: the outbox has no more rows. */
+  readonly apply: (inserts: readonly Insert[], isLast: boolean) => Promise<void>;
   /** Called for rows that are now in D1; the store still has their jobs. */
   readonly noteStored?: (rows: readonly OutboxRow[]) => void;
   /** Removes what D1 has, in a turn. */
@@ -160,8 +160,9 @@ export class Drain {
       // One more says when the tenant must wake. Rows may be of the journal alone: history gets nothing of them.
       this.#queries += load.inserts.length + 1;
       this.#sentAt = this.#tools.now();
-      const applied = load.inserts.length === 0 ? null : apply(load.inserts);
       const upToSeq = load.rows.at(-1)?.seq ?? 0;
+      const isLast = store.outbox.lastSeq() <= upToSeq;
+      const applied = load.inserts.length === 0 ? null : apply(load.inserts, isLast);
       this.#prepareAfter(upToSeq, untilAt);
       await applied;
       noteStored?.(load.rows);

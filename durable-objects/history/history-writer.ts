@@ -18,6 +18,8 @@ import type { Insert } from "./statements.ts";
 /** History that is so far behind does not catch up while a new job waits. */
 const FAR_CHARS = 4 * RECENT_CHARS;
 const READER_PATIENCE_MS = 10_000;
+/** While load follows load: what is due next is looked for in every table and in the whole journal. */
+const WAKE_NOTED_MS = 1_000;
 /** One row each; the next request waits for them. */
 const WORKERS_A_DRAIN = 500;
 
@@ -38,6 +40,8 @@ export class HistoryWriter {
   readonly #pace = new Pace(() => this.#spareChars());
   /** The size of the whole database after the last drain. */
   #databaseBytes: number | null = null;
+  /** When history was last told when this object must wake. */
+  #wakeNotedAt = Number.NEGATIVE_INFINITY;
 
   constructor(tools: HistoryTools) {
     this.#tools = tools;
@@ -46,7 +50,7 @@ export class HistoryWriter {
       tenant: tools.tenant,
       now: Date.now,
       random: Math.random,
-      apply: (inserts) => this.#apply(inserts),
+      apply: (inserts, isLast) => this.#apply(inserts, isLast),
       noteStored: (rows) => this.#exportSpans(rows),
       removeUpTo: (seq) => this.#removeUpTo(seq),
     });
@@ -121,11 +125,12 @@ export class HistoryWriter {
     }
   }
 
-  async #apply(inserts: readonly Insert[]): Promise<void> {
+  async #apply(inserts: readonly Insert[], isLast: boolean): Promise<void> {
     const { tenant } = this.#tools;
     const database = this.#tools.database();
     const statements = inserts.map(({ sql, values }) => database.prepare(sql).bind(tenant, ...values));
-    const applied = await database.batch([...statements, this.#noteWakeStatement()]);
+    if (isLast || Math.abs(Date.now() - this.#wakeNotedAt) >= WAKE_NOTED_MS) statements.push(this.#noteWakeStatement());
+    const applied = await database.batch(statements);
     for (const { meta } of applied) this.#tools.store.written.history += meta?.rows_written ?? 0;
     this.#databaseBytes = (applied.at(-1)?.meta as Partial<D1Meta> | undefined)?.size_after ?? this.#databaseBytes;
   }
@@ -133,6 +138,7 @@ export class HistoryWriter {
   /** The outbox does not count as due, because it is being emptied. A tenant that is away has nothing to wake for. */
   #noteWakeStatement(): D1PreparedStatement {
     const turn = this.#tools.turns.newTurn(SERVICE);
+    this.#wakeNotedAt = turn.nowAt;
     const { config, absence } = turn.memory;
     const wakeAt = absence === null ? nextWakeAt(turn) : null;
     const sql = "UPDATE tenants SET wake_at = ?2, keep_days = ?3, keep_texts_days = ?5, away = ?4 WHERE tenant = ?1";

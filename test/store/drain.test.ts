@@ -244,6 +244,15 @@ test("a job that history has in its last version is not sent again with its late
   expect(sent).toEqual([["a", "b"], [], ["b"], []]);
 });
 
+test("a load is told whether the outbox has more, so that what concerns no row goes with the last", async () => {
+  const { store, removeUpTo } = fullOutbox([["a"], ["b"], ["c"]], () => 1);
+  const told: boolean[] = [];
+  const apply = async (_inserts: readonly Insert[], isLast: boolean): Promise<void> => void told.push(isLast);
+  const drain = new Drain({ store, tenant: "t", now: () => 0, random: () => 0, apply, removeUpTo });
+  expect(await drain.flush()).toBe(true);
+  expect(told).toEqual([false, false, true]);
+});
+
 /** The versions of the events that a batch brings, by job. */
 const toldIn = (inserts: readonly Insert[]): Record<string, number[]> =>
   Object.fromEntries(
