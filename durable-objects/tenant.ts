@@ -17,7 +17,7 @@ import { ok, type Result } from "../domain/words/result.ts";
 import { configureLog, log } from "../log/log.ts";
 import { type AdmissionAnswer, type AdmissionName, type AdmissionRequest, runAdmission } from "./admissions.ts";
 import { type AnswerOf, OPERATIONS, type OperationName, type RequestOf } from "./api.ts";
-import { answerGroup, answerText } from "./calls/grouped-calls.ts";
+import { answerGroup, answerText, thrownLine } from "./calls/grouped-calls.ts";
 import { counted } from "./calls/key-rates.ts";
 import { OPERATOR, SERVICE } from "./calls/turn-runner.ts";
 import { type HistoryMove, moveHistory } from "./moves/history-move.ts";
@@ -43,7 +43,7 @@ import type { ResultStep, RunnerOwner } from "./relay/runner-owner.ts";
 import type { StreamLease, StreamOwner } from "./relay/stream-owner.ts";
 import { SocketLine } from "./sockets/line-sockets.ts";
 import { countPruned } from "./sockets/live-messages.ts";
-import { callMethod, GROUP, LINE_URL, type LineEnd, OPEN_SOCKET, openLine } from "./sockets/object-line.ts";
+import { ALONE, callMethod, GROUP, LINE_URL, type LineEnd, OPEN_SOCKET, openLine } from "./sockets/object-line.ts";
 import { handleMessage } from "./sockets/socket-messages.ts";
 import type { CatalogReport } from "./steps/catalog.ts";
 import type { Credential } from "./steps/holders.ts";
@@ -206,6 +206,7 @@ export class Tenant extends DurableObject<TenantEnv> implements StreamOwner, Run
   }
 
   #answer(method: string, text: string): Promise<string> {
+    if (method === ALONE) return this.callText(text).catch(thrownLine);
     if (method !== GROUP) return callMethod(this, method, text);
     return answerGroup(
       text,

@@ -101,6 +101,9 @@ export const readLine = <T>(line: string): Result<Written<T>, Refusal> => {
   throw errorOf(JSON.parse(json) as Thrown);
 };
 
+/** The line of a call that has thrown. */
+export const thrownLine = (error: unknown): string => `${THROWN}${JSON.stringify(thrownOf(error))}`;
+
 /** Runs one call; answers with the line of its outcome. */
 export const answerText = async (text: string, call: Call, database: () => number): Promise<string> => {
   const { credential, name, request } = JSON.parse(text) as GroupedCall;
@@ -129,7 +132,7 @@ export const answerGroup = async (
     ),
   );
   const lines = settled.map((one) => {
-    if (one.status === "rejected") return `${THROWN}${JSON.stringify(thrownOf(one.reason))}`;
+    if (one.status === "rejected") return thrownLine(one.reason);
     return one.value === LATER ? LATER : lineOf(one.value, database());
   });
   return lines.join("\n");

@@ -13,6 +13,8 @@ import { INTERNAL_ERROR } from "./tenant-socket.ts";
 export const LINE_URL = "https://object/line";
 /** The method that takes a group of calls (`grouped-calls.ts`). */
 export const GROUP = "group";
+/** The method that takes one call, which may wait; its text and its answer's line go as they are, too. */
+export const ALONE = "alone";
 
 /** The method that opens a client's socket. */
 export const OPEN_SOCKET = "openSocket";

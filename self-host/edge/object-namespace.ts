@@ -34,7 +34,7 @@ export const objectNamespace = (binding: string, processOf: (name: string) => Ob
 
     async callInGroup(call: GroupedCall): Promise<string> {
       const line = await groupOf(this.#name).add(call);
-      return line === LATER ? ((await this.callAlone("callText", [JSON.stringify(call)])) as string) : line;
+      return line === LATER ? processOf(this.#name).sendAlone(pathOf(this.#name), JSON.stringify(call)) : line;
     }
 
     fetch(url: string, init?: StreamedRequest): Promise<Streamed> {

@@ -8,7 +8,7 @@ import type { LastWords } from "../../contract/text/whole-events.ts";
 import type { Refusal } from "../../domain/words/refusal.ts";
 import type { Result } from "../../domain/words/result.ts";
 import { linesOf } from "../../durable-objects/calls/grouped-calls.ts";
-import { GROUP, LINE_URL } from "../../durable-objects/sockets/object-line.ts";
+import { ALONE, GROUP, LINE_URL } from "../../durable-objects/sockets/object-line.ts";
 import { READ_URL } from "../../durable-objects/sockets/reading-frames.ts";
 import type { SocketOpening } from "../../src/home.ts";
 import type { ClientSocket } from "./client-sockets.ts";
@@ -60,6 +60,11 @@ export class ObjectProcess {
   /** Sends a group of calls to a tenant; resolves to a line for each outcome. */
   async sendGroup(path: string, group: string): Promise<readonly string[]> {
     return linesOf(await this.#lines.to(path).ask(GROUP, group));
+  }
+
+  /** Sends one call that may wait; resolves to the line of its outcome. */
+  sendAlone(path: string, call: string): Promise<string> {
+    return this.#lines.to(path).ask(ALONE, call);
   }
 
   /** Calls an object's method, which may wait before it answers. */

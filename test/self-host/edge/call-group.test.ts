@@ -144,7 +144,7 @@ test("a call that must wait is asked again alone, where it waits without a group
   const asked: unknown[] = [];
   const process = {
     sendGroup: async (_path: string, group: string) => idsIn(group).map((id) => (id === "1" ? LATER : `+${id}`)),
-    call: async (...args: unknown[]) => {
+    sendAlone: async (...args: unknown[]) => {
       asked.push(args);
       return "+late";
     },
@@ -153,7 +153,7 @@ test("a call that must wait is asked again alone, where it waits without a group
     callInGroup: (call: GroupedCall) => Promise<string>;
   };
   expect(await Promise.all([stub.callInGroup(call("1")), stub.callInGroup(call("2"))])).toEqual(["+late", "+2"]);
-  expect(asked).toEqual([["/TENANT/acme", "callText", [JSON.stringify(call("1"))]]]);
+  expect(asked).toEqual([["/TENANT/acme", JSON.stringify(call("1"))]]);
 });
 
 test("an answer says which database has the tenant's history", async () => {
