@@ -302,13 +302,12 @@ export const toPresence = (body: PresenceRequest): PresenceReport => ({
 
 /** A job in the form its worker gets; a large input is given as a URL. */
 export const presentLease = (job: Job, payload: JobPayload, files: LeasedJob["files"]): LeasedJob => {
-  const { isBodyHeld = false, headers = {} } = job.frontDoor ?? {};
-  return {
-    ...presentJob(job, payload),
-    files,
-    ...(isBodyHeld ? { input_url: `/api/jobs/${job.id}/input?lease=${job.lease}` } : {}),
-    ...(Object.keys(headers).length === 0 ? {} : { headers: { ...headers } }),
-  };
+  const leased: LeasedJob = { ...presentJob(job, payload), files };
+  if (job.frontDoor === null) return leased;
+  const { isBodyHeld = false, headers = {} } = job.frontDoor;
+  if (isBodyHeld) leased.input_url = `/api/jobs/${job.id}/input?lease=${job.lease}`;
+  if (Object.keys(headers).length > 0) leased.headers = { ...headers };
+  return leased;
 };
 
 export const toPause = (body: z.infer<typeof pauseRequest>): { reason: string | null; untilAt: number | null } => ({

@@ -17,8 +17,29 @@ export const HEAD_START_MS: Record<Priority, number> = {
 /** Smaller is earlier. `enqueuedAt` in epoch ms. */
 export const orderKeyOf = (priority: Priority, enqueuedAt: number): number => enqueuedAt - HEAD_START_MS[priority];
 
-/** Rare requirements come last and only if they are set, so that older keys stay the same. */
+/** What was asked for last, and its key: jobs that come together ask for the same, and share the text of one key. */
+let latest: { readonly asked: Requirements; readonly key: string } | null = null;
+
 export const groupKeyOf = (asked: Requirements): string => {
+  if (latest === null || !isSame(latest.asked, asked)) latest = { asked, key: writeGroupKey(asked) };
+  return latest.key;
+};
+
+const isSame = (one: Requirements, other: Requirements): boolean =>
+  one.provider === other.provider &&
+  one.model === other.model &&
+  one.api === other.api &&
+  one.batch === other.batch &&
+  one.edge === other.edge &&
+  isSameList(one.tags, other.tags) &&
+  isSameList(one.excludedProviders, other.excludedProviders) &&
+  isSameList(one.avoidedWorkers, other.avoidedWorkers);
+
+const isSameList = (one: readonly string[], other: readonly string[]): boolean =>
+  one === other || (one.length === other.length && one.every((value, index) => value === other[index]));
+
+/** Rare requirements come last and only if they are set, so that older keys stay the same. */
+const writeGroupKey = (asked: Requirements): string => {
   const { provider, model, tags, excludedProviders, api, avoidedWorkers, batch, edge } = asked;
   const parts = [provider, model, [...tags].sort(), [...excludedProviders].sort()];
   if (edge === false) return JSON.stringify([...parts, api, [...avoidedWorkers].sort(), batch, edge]);

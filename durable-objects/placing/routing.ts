@@ -87,7 +87,8 @@ const recordAssigned = (turn: Turn, before: Job | null, decision: Decision, payl
   turn.effects.wokenWorkers.add(job.assignedWorker);
   if (turn.memory.fleet.get(job.assignedWorker)?.isConnected !== true) return;
   const leased = presentLease(job, payload, leasedFiles(turn, job));
-  turn.send(job.assignedWorker, { type: "job.assigned", job: { ...leased, model: job.model ?? ownModel(turn, job) } });
+  leased.model ??= ownModel(turn, job);
+  turn.send(job.assignedWorker, { type: "job.assigned", job: leased });
 };
 
 /** The coordinator has no list of a runtime to choose from: a job that names no model gets the first. */
@@ -116,7 +117,7 @@ export const admit = (
   turn: Turn,
   created: Decision,
   reasons: WaitingReasons = new Map(),
-  policy: RoutePolicy = routePolicy(turn),
+  policy?: RoutePolicy,
 ): string | null => {
   const { job } = created;
   const isFirst = job.orderKey !== null && turn.memory.queue.waitingIn(job.groupKey) === 0;
@@ -150,7 +151,7 @@ export const assignWaiting = (turn: Turn): void => {
       opened.filter((group) => group !== undefined),
     );
   }
-  for (const instance of turn.freedWorkers) while (takeNext(turn, instance));
+  for (const instance of turn.freedWorkers) takeAll(turn, instance);
   for (const provider of turn.openedProviders) takeForProvider(turn, provider);
 };
 
@@ -177,7 +178,7 @@ const takeForProvider = (turn: Turn, provider: string): void => {
     const { worker } = member;
     const alike = asked.get(worker.tags) ?? [];
     if (alike.some((one) => isSameOffer(one, worker))) continue;
-    while (takeNext(turn, worker.instance));
+    takeAll(turn, worker.instance);
     const policy = routePolicy(turn);
     if (policy.closedProviders.has(provider)) return;
     const hasRoom = queue.avoiding.size === 0 && firstRefusal(member, ASKS_NOTHING, policy, fleet) === null;
@@ -199,11 +200,16 @@ const assignGroups = (turn: Turn, groups: readonly Group[]): void => {
   waiting.sort((one, other) => (isAhead(turn, one, other) ? 1 : -1));
   for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
     if (!assignHead(turn, next, policy)) continue;
-    // The assignment may have brought a provider to its limit, which closes it for the next job.
-    policy = { ...policy, closedProviders: closedProviders(turn) };
+    policy = afterAssignment(turn, policy);
     if (headOf(turn, next) !== null) insertInOrder(turn, waiting, next);
   }
 };
+
+/** An assignment may have brought a provider to its limit, which closes it for the next job. */
+const afterAssignment = (turn: Turn, policy: RoutePolicy): RoutePolicy => ({
+  ...policy,
+  closedProviders: closedProviders(turn),
+});
 
 const isAhead = (turn: Turn, one: Group, other: Group): boolean => {
   const [head, otherHead] = [headOf(turn, one), headOf(turn, other)];
@@ -289,11 +295,15 @@ export const lookForFallbacks = (turn: Turn): void => {
 /** Once its time has passed, a group that still waits may do so for hours. */
 const FALLBACK_LOOK_MS = 10_000;
 
+const takeAll = (turn: Turn, instance: string): void => {
+  let policy = routePolicy(turn);
+  while (takeNext(turn, instance, policy)) policy = afterAssignment(turn, policy);
+};
+
 /** The best waiting job that this worker may have goes to the worker that the router prefers for it. */
-const takeNext = (turn: Turn, instance: string): boolean => {
+const takeNext = (turn: Turn, instance: string, policy: RoutePolicy): boolean => {
   const member = turn.memory.fleet.get(instance);
   if (member === undefined || member.load >= member.worker.concurrency) return false;
-  const policy = routePolicy(turn);
   if (policy.closedProviders.has(member.worker.provider)) return false;
   const open: Group[] = [];
   for (const group of turn.memory.queue.groupsNear({ ...member.worker, models: modelsTaken(member.worker) })) {

@@ -35,9 +35,8 @@ export class Histogram {
     const { counts } = this.observed;
     this.observed.count += 1;
     this.observed.sum += value;
-    this.#buckets.forEach((limit, index) => {
-      if (value <= limit) counts[index] = (counts[index] ?? 0) + 1;
-    });
+    for (let index = this.#buckets.length - 1; index >= 0 && value <= (this.#buckets[index] ?? 0); index -= 1)
+      counts[index] = (counts[index] ?? 0) + 1;
   }
 
   samples(): (readonly [string, Record<string, string>, number])[] {
@@ -97,9 +96,10 @@ export class Tallies {
     for (const measure of MEASURES) {
       const amount = observed[measure];
       if (amount === null) continue;
-      const histogram = Histogram.of(measure, tally.measured?.[measure]);
+      const known = tally.measured?.[measure];
+      const histogram = Histogram.of(measure, known);
       histogram.observe(measure === "tokensPerSecond" ? amount : amount / 1000);
-      tally.measured = { ...tally.measured, [measure]: histogram.observed };
+      if (known === undefined) tally.measured = { ...tally.measured, [measure]: histogram.observed };
     }
   }
 

@@ -24,7 +24,7 @@ export const BATCH_MUTANTS: readonly Mutant[] = [
   mutant(
     "a batch's lines are placed by what was open before the first of them",
     "durable-objects/placing/routing.ts",
-    "policy: RoutePolicy = routePolicy(turn),",
-    "policy: RoutePolicy = (Object(reasons).policy ??= routePolicy(turn)),",
+    "isFirst ? chooseFor(turn, job, policy) : null;",
+    "isFirst ? chooseFor(turn, job, policy ?? (Object(reasons).policy ??= routePolicy(turn))) : null;",
   ),
 ];

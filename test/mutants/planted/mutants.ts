@@ -42,8 +42,8 @@ export const MUTANTS: readonly Mutant[] = [
   mutant(
     "a provider's limit is looked at once a turn",
     "durable-objects/placing/routing.ts",
-    "policy = { ...policy, closedProviders: closedProviders(turn) };",
-    "policy = { ...policy };",
+    "  ...policy,\n  closedProviders: closedProviders(turn),\n});",
+    "  ...policy,\n});",
   ),
   mutant(
     "the killswitch stops nothing below level 3",
