@@ -1,4 +1,4 @@
-// New connections begin a few at a time, between the requests of those that are open, and few of them are heard for the
+// New connections begin a few at a time, between the requests of those that are open, and one of them is heard for the
 // first time in one turn of the event loop: a client that opens a thousand at once keeps no other waiting, even if it
 // sends all its requests only when they are open.
 
@@ -6,9 +6,9 @@ import type { IncomingMessage, Server } from "node:http";
 import type { Socket } from "node:net";
 import { resumeFirst } from "./held-sockets.ts";
 
-const BEGUN_AT_ONCE = 8;
-/** First requests that are read in one turn. */
-const HEARD_AT_ONCE = 4;
+const BEGUN_AT_ONCE = 2;
+/** First requests that are read in one turn: another's call takes three turns or more, and waits as often for these. */
+export const HEARD_AT_ONCE = 1;
 
 /** Call it before other listeners for connections are added. They wait unread; the server's `maxConnections` bounds them. */
 export const beginFewAtOnce = (server: Server, atOnce: number = BEGUN_AT_ONCE): void => {

@@ -4,7 +4,7 @@
 import type { Socket } from "node:net";
 import { resumeFirst } from "./held-sockets.ts";
 
-const ENDED_AT_ONCE = 8;
+const ENDED_AT_ONCE = 2;
 
 interface Owned {
   readonly read: Set<Socket>;

@@ -7,7 +7,7 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { expect, it, vi } from "vitest";
 import { Departures } from "../../../self-host/edge/turns/departures.ts";
 
-const world = (owners: readonly string[]) => {
+const world = (owners: readonly string[], departures = new Departures(3)) => {
   const connections = owners.map((owner) => {
     let isPaused = false;
     const pause = vi.fn(() => {
@@ -18,7 +18,6 @@ const world = (owners: readonly string[]) => {
     });
     return Object.assign(new EventEmitter(), { owner, pause, resume, isPaused: () => isPaused });
   });
-  const departures = new Departures(3);
   const socketOf = (at: number): Socket => connections[at] as unknown as Socket;
   for (const [at, owner] of owners.entries()) departures.note(socketOf(at), owner);
   const read = (): boolean[] => connections.map(({ isPaused }) => !isPaused());
@@ -33,6 +32,14 @@ it("when some of an owner's have ended, the rest of them are read a few in each 
   expect(read()).toEqual([true, true, true, true, true, true, true, false]);
   await nextTurn();
   expect(read()).toEqual(Array(8).fill(true));
+});
+
+it("unless told otherwise two of an owner's end in a turn", async () => {
+  const { connections, read } = world(Array(5).fill("a"), new Departures());
+  for (const connection of connections.slice(0, 2)) connection.emit("end");
+  expect(read()).toEqual([true, true, false, false, false]);
+  await nextTurn();
+  expect(read()).toEqual([true, true, true, true, false]);
 });
 
 it("what is read again and ends with many others is held with them", async () => {
