@@ -170,9 +170,10 @@ describe("the rows of a tenant that leaves do not change", { timeout: MANY_CALLS
     await expect.poll(states).toEqual(["delivered"]);
   });
 
-  it("when its retention is due: jobs, runs and changes of models stay, and go again after a cancelled move", async () => {
+  /** A tenant whose only ended job, run and change of models are due to be deleted, and the job's texts. */
+  const withOldRows = async () => {
     const { world, running } = await busyWorld();
-    await world.ok("PUT", "/config", { history: { keep_days: 30 } });
+    await world.ok("PUT", "/config", { history: { keep_days: 30, keep_texts_days: 20 } });
     await world.ok("POST", `/api/jobs/${running.id}/complete`, { lease: running.lease, result: "r" });
     await world.ok("POST", "/api/schedules", { name: "s", interval: "1d", prompt: "x" });
     await world.ok("POST", "/api/schedules/s/run");
@@ -192,12 +193,30 @@ describe("the rows of a tenant that leaves do not change", { timeout: MANY_CALLS
           Number(await env.DB.prepare(`SELECT COUNT(*) AS n FROM ${from} tenant = ?1`).bind(tenant).first("n")),
         ),
       );
+    return { world, counts };
+  };
+
+  it("when its retention is due: jobs, their texts, runs and changes of models stay", async () => {
+    const { world, counts } = await withOldRows();
     const before = await digests(world);
     await runCron();
     expect([await counts(), await digests(world)]).toEqual([[1, 1, 1], before]);
-    await done("POST", `${tenant}/left`);
+    await done("POST", `${world.tenant}/left`);
     await runCron();
     expect(await counts()).toEqual([1, 1, 1]);
+  });
+
+  it("when its retention is due, which goes on after a cancelled move", async () => {
+    const { world, counts } = await withOldRows();
+    await leave(world);
+    await done("DELETE", `${world.tenant}/move`);
+    await world.stub.drain();
+    await expect
+      .poll(async () => {
+        await runCron();
+        return counts();
+      })
+      .toEqual([0, 0, 0]);
   });
 
   it("when the sync of a model list is due, or ends late", async () => {
