@@ -32,7 +32,7 @@ interface List extends AskedJobs {
   /** The newest, one more than are counted. */
   readonly newest: JobSelection;
   readonly count: D1PreparedStatement;
-  /** AskedJobs once. */
+  /** Counted once. */
   readonly total: () => Promise<number>;
 }
 
