@@ -29,9 +29,9 @@ export const readAs = <Schema extends z.ZodType>(
 const droppedKey = (given: unknown, read: unknown): string | null => {
   if (given === read || typeof given !== "object" || given === null) return null;
   const kept = Object(read);
-  for (const [key, value] of Object.entries(given)) {
+  for (const key of Object.keys(given)) {
     if (key === "__proto__" && !Object.hasOwn(kept, key)) return key;
-    const dropped = droppedKey(value, kept[key]);
+    const dropped = droppedKey((given as Record<string, unknown>)[key], kept[key]);
     if (dropped !== null) return join(key, dropped);
   }
   return null;

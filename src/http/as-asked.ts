@@ -17,9 +17,12 @@ export const newJobHeaders = idempotencyHeader.extend({
   [EDGE_HEADER]: z.string().optional().meta({ description: "off: as `edge: false`" }),
 });
 
-export const asAsked = (c: AppContext, job: NewJob): NewJob => ({
-  ...job,
-  traceparent: traceparentOf(c.req.header("traceparent")),
-  user: headerOf(c, USER_HEADER, fairnessKey),
-  ...(isKeptFromEdge(c) ? { edge: false } : {}),
-});
+/** Reads the headers, once for all jobs of a request; without a trace in them each job begins one of its own. */
+export const asAsked = (c: AppContext): ((job: NewJob) => NewJob) => {
+  const traceparent = c.req.header("traceparent");
+  const said = {
+    user: headerOf(c, USER_HEADER, fairnessKey),
+    ...(isKeptFromEdge(c) ? { edge: false } : {}),
+  };
+  return (job) => ({ ...job, traceparent: traceparentOf(traceparent), ...said });
+};

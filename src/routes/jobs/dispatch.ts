@@ -33,7 +33,7 @@ const dispatch = endpoint(
   async (c, { body, query, token }) => {
     const idempotency = await idempotencyOf(c, body);
     const mayQueue = query.queue === "true";
-    const request = { job: asAsked(c, toNewJob(body)), mayQueue, idempotency };
+    const request = { job: asAsked(c)(toNewJob(body)), mayQueue, idempotency };
     const dispatched = unwrap(await callTenantForText(c.env, token, "dispatch", request, idempotency !== null));
     if (!mayQueue && idempotency === null) return answer(c, dispatched);
     return answerAsRead(c, dispatched, ({ status }) => (status === "pending" ? 202 : 200));

@@ -49,7 +49,7 @@ const createJob = endpoint(
   },
   async (c, { body, token }) => {
     const idempotency = await idempotencyOf(c, body);
-    const request = { job: asAsked(c, toNewJob(body)), idempotency };
+    const request = { job: asAsked(c)(toNewJob(body)), idempotency };
     const created = unwrap(await callTenantForText(c.env, token, "createJob", request, idempotency !== null));
     return answerReplayable(c, created, 201);
   },
@@ -70,7 +70,8 @@ const createJobs = endpoint(
   },
   async (c, { body, token }) => {
     const idempotency = await idempotencyOf(c, body);
-    const request = { jobs: body.jobs.map((one) => asAsked(c, toNewJob(one))), idempotency };
+    const asked = asAsked(c);
+    const request = { jobs: body.jobs.map((one) => asked(toNewJob(one))), idempotency };
     const created = unwrap(await callTenantForText(c.env, token, "createJobs", request, idempotency !== null));
     return answerReplayable(c, created, 201);
   },
