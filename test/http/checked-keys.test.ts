@@ -12,11 +12,19 @@ const authenticate = async (token: string): Promise<string> => {
   return (await authenticateCaller(context as unknown as AppContext)).id;
 };
 
+/** What other tests of this process have had checked; the last key that is brought here is remembered. */
+const forgetOthers = async (): Promise<void> => {
+  const { token } = await mint(SECRET, "worker", "acme", null);
+  await authenticate(token);
+  while (isCheckedToken(token)) await authenticate((await mint(SECRET, "worker", "acme", null)).token);
+};
+
 it("a thousand keys are remembered as checked, and no more; one that was forgotten is checked again", async () => {
+  await forgetOthers();
   const first = await mint(SECRET, "standard", "acme", null);
   expect(await authenticate(first.token)).toBe(first.id);
   expect(isCheckedToken(first.token)).toBe(true);
-  for (let count = 1; count < MAX_CHECKED_TOKENS; count += 1)
+  for (let count = 2; count < MAX_CHECKED_TOKENS; count += 1)
     await authenticate((await mint(SECRET, "worker", "acme", null)).token);
   expect(isCheckedToken(first.token)).toBe(true);
   await authenticate((await mint(SECRET, "worker", "acme", null)).token);
