@@ -4,9 +4,10 @@
 import { statSync } from "node:fs";
 import path from "node:path";
 import { DatabaseSync } from "node:sqlite";
+import { MIB } from "../domain/words/size.ts";
 import { log } from "../log/log.ts";
 import type { DataDir } from "./data-dir.ts";
-import { MIB, readDisk } from "./disk.ts";
+import { readDisk } from "./disk.ts";
 import { filesBelow } from "./files-below.ts";
 
 /** always: whatever it takes; quick: what takes a second or two. */

@@ -2,10 +2,10 @@
 
 import { statfsSync } from "node:fs";
 import path from "node:path";
+import { MIB } from "../domain/words/size.ts";
 import type { Disk } from "../src/home.ts";
 import { ExitError } from "./exit-error.ts";
 
-export const MIB = 1024 * 1024;
 /** Below this the disk counts as full: the rest holds thousands of reports and the databases' own logs. */
 const FULL_BELOW_BYTES = 64 * MIB;
 const LOW_BELOW_BYTES = 1024 * MIB;

@@ -6,8 +6,8 @@ import type { Role } from "../access/key.ts";
 import { DAY_MS, HOUR_MS } from "../words/duration.ts";
 import { notFound, type Refusal } from "../words/refusal.ts";
 import { err, ok, type Result } from "../words/result.ts";
+import { MIB } from "../words/size.ts";
 
-const MIB = 1024 * 1024;
 export const MAX_FILE_BYTES = 512 * MIB;
 /** A part of an upload, as OpenAI's clients send them. */
 export const MAX_PART_BYTES = 64 * MIB;

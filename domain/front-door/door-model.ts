@@ -4,7 +4,7 @@ import { listedKeysOf, modelKeyOf } from "../fleet/model-name.ts";
 import { type ModelSet, withSimilarModel } from "../fleet/model-set.ts";
 import type { ModelChoice } from "../job/job-facts.ts";
 import { entryOf } from "../words/entry-of.ts";
-import { fnv1a } from "../words/fnv.ts";
+import { mixedHashOf } from "../words/fnv.ts";
 
 /** Equal, except for `:latest` and an owner that one side omits. */
 export const isSameModel = (one: string, other: string): boolean => {
@@ -57,7 +57,8 @@ const offeredAs = (name: string, offers: readonly ModelOffer[]): string | null =
   return near;
 };
 
-const plain = (model: string, provider: string | null = null): ModelChoice => ({
+/** A model that is asked for by its own name. */
+export const plainChoice = (model: string, provider: string | null = null): ModelChoice => ({
   model,
   provider,
   tags: [],
@@ -70,23 +71,16 @@ const ofNamedProvider = (asked: string, offers: readonly ModelOffer[]): ModelCho
   const model = rest.join("/");
   const ofProvider = model === "" ? [] : offers.filter(({ provider }) => provider === first);
   const known = offeredAs(model, ofProvider);
-  return known !== null || ofProvider.some(takesAny(model)) ? plain(known ?? model, first) : null;
+  return known !== null || ofProvider.some(takesAny(model)) ? plainChoice(known ?? model, first) : null;
 };
 
 const HASH_RANGE = 2 ** 32;
-
-/** Similar seeds have similar hashes: this spreads them over the whole range (MurmurHash3's last step). */
-const spread = (hash: number): number => {
-  let mixed = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
-  mixed = Math.imul(mixed ^ (mixed >>> 13), 0xc2b2ae35);
-  return (mixed ^ (mixed >>> 16)) >>> 0;
-};
 
 /** With weights, a conversation begins with the same entry each time; the others follow in order. */
 const inTurn = (entries: readonly Alias[], seed: string): readonly Alias[] => {
   if (entries.every(({ weight }) => weight === null)) return entries;
   const total = entries.reduce((sum, { weight }) => sum + (weight ?? 1), 0);
-  let left = (spread(fnv1a(seed)) / HASH_RANGE) * total;
+  let left = (mixedHashOf(seed) / HASH_RANGE) * total;
   const first = entries.find(({ weight }) => {
     left -= weight ?? 1;
     return left < 0;
@@ -122,9 +116,9 @@ export const choicesOf = (
  */
 const resolveModel = (asked: string, offers: readonly ModelOffer[]): ModelChoice | null => {
   const offered = offeredAs(asked, offers);
-  if (offered === asked) return plain(offered);
+  if (offered === asked) return plainChoice(offered);
   const pinned = ofNamedProvider(asked, offers);
   if (pinned !== null) return pinned;
-  if (offered !== null) return plain(offered);
-  return offers.some(takesAny(asked)) ? plain(asked) : null;
+  if (offered !== null) return plainChoice(offered);
+  return offers.some(takesAny(asked)) ? plainChoice(asked) : null;
 };

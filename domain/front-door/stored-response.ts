@@ -7,8 +7,8 @@ import type { JobStatus } from "../words/job-status.ts";
 import type { Json } from "../words/json.ts";
 import { invalid, type Refusal } from "../words/refusal.ts";
 import { err, ok, type Result } from "../words/result.ts";
+import { MIB } from "../words/size.ts";
 
-const MIB = 1024 * 1024;
 export const MAX_CHAIN_TURNS = 100;
 export const MAX_CHAIN_BYTES = 8 * MIB;
 /** Of a tenant's stored turns, without those that lie in files. */

@@ -1,15 +1,9 @@
 // In which of several object processes a tenant lives. The result names the folder with the tenant's data, so a change
 // of this rule loses every tenant that it moves.
 
-import { fnv1a } from "../words/fnv.ts";
+import { mixedHashOf } from "../words/fnv.ts";
 
-/** FNV-1a of the tenant's name (ASCII), then MurmurHash3's final mix; modulo `count`. */
-export const shareOf = (tenant: string, count: number): number => {
-  let hash = fnv1a(tenant);
-  hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
-  hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35);
-  return ((hash ^ (hash >>> 16)) >>> 0) % count;
-};
+export const shareOf = (tenant: string, count: number): number => mixedHashOf(tenant) % count;
 
 export interface Share {
   readonly index: number;

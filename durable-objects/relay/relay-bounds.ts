@@ -1,9 +1,7 @@
 // The bounds of streams. What happens at each of them: `growth.ts`.
 
 import { MAX_DATA_FRAME_BYTES } from "../../contract/data-line.ts";
-
-const KIB = 1024;
-const MIB = 1024 * KIB;
+import { KIB, MIB } from "../../domain/words/size.ts";
 
 /** What a late reader can get again of one stream, and what a reader may leave unread for longer than a moment. */
 export const WINDOW_BYTES = MIB;

@@ -22,6 +22,7 @@ import { type BatchLine, type Fault, type LineRules, wholeFault } from "../../do
 import { linesToFeed } from "../../domain/batch/feeding.ts";
 import type { LineAnswer } from "../../domain/batch/line-answer.ts";
 import type { FileRecord } from "../../domain/file/file.ts";
+import { plainChoice } from "../../domain/front-door/door-model.ts";
 import type { ModelChoice } from "../../domain/job/job-facts.ts";
 import { createJob, type NewJob, requirementsOfNew } from "../../domain/job/new-job.ts";
 import { groupKeyOf } from "../../domain/job/queue.ts";
@@ -110,12 +111,10 @@ const modelToFeed = (
   return null;
 };
 
-const plain = (model: string): ModelChoice => ({ model, provider: null, tags: [], tier: null });
-
 /** A model that no worker has is no fault: its lines wait. */
 const meant = (turn: Turn, name: string): ModelChoice => {
   const found = findModels(turn, { model: name, others: [], seed: name });
-  return (found.ok ? found.value[0] : undefined) ?? plain(name);
+  return (found.ok ? found.value[0] : undefined) ?? plainChoice(name);
 };
 
 const placesFor = (turn: Turn, { api, id }: BatchRecord, { name }: BatchModel): number => {

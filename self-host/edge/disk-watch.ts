@@ -1,9 +1,10 @@
 // Watches the free disk space: warns while there is time to act, and refuses new jobs while there is still room for
 // reports, cancels and the killswitch. What requests under way may write counts as written.
 
+import { MIB } from "../../domain/words/size.ts";
 import { log } from "../../log/log.ts";
 import type { Disk } from "../../src/home.ts";
-import { diskState, MIB, readDisk } from "../disk.ts";
+import { diskState, readDisk } from "../disk.ts";
 import { ExpectedWrites } from "./expected-writes.ts";
 
 const LOOK_EVERY_MS = 1_000;

@@ -6,10 +6,10 @@
 
 import { Transform } from "node:stream";
 import { setTimeout as pause } from "node:timers/promises";
+import { MIB } from "../../domain/words/size.ts";
 import { FrameWalk } from "./frame-walk.ts";
 import { TickTurns } from "./turns/tick-turns.ts";
 
-const MIB = 1024 * 1024;
 /** Thousands of streams of tokens take less. */
 export const LINE_BYTES_A_SECOND = 8 * MIB;
 /** What may come at once after a pause. */

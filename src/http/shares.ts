@@ -5,9 +5,8 @@
 
 import { MAX_READERS_OF_A_STREAM } from "../../contract/data-line.ts";
 import { err, ok, type Result } from "../../domain/words/result.ts";
+import { MIB } from "../../domain/words/size.ts";
 import type { Lane } from "../home.ts";
-
-const MIB = 1024 * 1024;
 
 export interface Bound {
   readonly requests: number;

@@ -4,6 +4,7 @@ import * as z from "zod";
 import { identifier } from "../../contract/words/field.ts";
 import { VERSION } from "../../contract/words/version.ts";
 import { notFound } from "../../domain/words/refusal.ts";
+import { MIB } from "../../domain/words/size.ts";
 import { type OpenApiDocument, openApiDocument } from "../endpoint/openapi.ts";
 import { type Endpoint, endpoint } from "../endpoint/router.ts";
 import type { Home } from "../home.ts";
@@ -20,8 +21,6 @@ const STARTING = { status: "starting", version: VERSION };
 const RETRY_AFTER_SECONDS = "1";
 const healthOf = <Status extends string>(status: Status) =>
   z.object({ status: z.literal(status), version: z.string(), warnings: z.array(z.string()).optional() });
-
-const MIB = 1024 * 1024;
 
 const warningsOf = (home: Home | undefined): string[] => {
   const disk = home?.disk();
