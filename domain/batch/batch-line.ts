@@ -79,6 +79,7 @@ export const readLine = (
     return fault("mismatched_url", `url must be the batch's endpoint, "${rules.endpoint}"`, "url");
   if (!isFields(body)) return fault("invalid_json_line", "body must be a JSON object", "body");
   const { model, stream } = body;
+  if (model === undefined) return fault("missing_model", "body.model is missing", "body.model");
   if (typeof model !== "string" || model === "" || model.length > MAX_MODEL_CHARS)
     return fault("missing_model", `body.model must be a name of at most ${MAX_MODEL_CHARS} characters`, "body.model");
   if (stream !== undefined && stream !== null && stream !== false)

@@ -166,6 +166,7 @@ it("names what is wrong with each line, and runs none", async () => {
     ["stream_not_supported", 8],
     ["invalid_json_line", 10],
   ]);
+  expect(batch.errors?.data?.find(({ code }) => code === "missing_model")?.message).toBe("body.model is missing");
   expect(worker.jobs).toEqual([]);
   const empty = await whenEnded(openai, (await begin(openai, ["", " "])).id);
   expect(empty.errors?.data).toMatchObject([{ code: "empty_file", line: null }]);
