@@ -167,10 +167,9 @@ const place = async (context: Context, input: Input): Promise<number> => {
     dry_run: input.is("dry-run"),
   };
   const placed = await context.client().models.place(placement, { signal: context.signal });
-  if (placement.dry_run) showPlaces(context, placed);
-  else if (placed.tasks.length > 0) return finish(context, input, placed.tasks);
-  else if (context.output.isJson) showPlaces(context, placed);
-  else context.output.say("There is nothing to do: see --dry-run for why.");
+  if (!placement.dry_run && placed.tasks.length > 0) return finish(context, input, placed.tasks);
+  if (!placement.dry_run && !context.output.isJson) context.output.say("No task was given. Of each worker, why:");
+  showPlaces(context, placed);
   return 0;
 };
 

@@ -107,6 +107,12 @@ describe("models place", () => {
     expect(asked).toEqual({ model: "qwen3", copies: 2, dry_run: true });
     expect(out).toBe("w1\t80\thas it on disk; fits\nw2\t\tis offline\n");
   });
+
+  it("says of each worker why no task was given", async () => {
+    const workers = [{ instance: "w1", score: null, breakdown: {}, reasons: ["is offline"] }];
+    const { out, err } = await runCommand(["models", "place", "qwen3"], () => ({ tasks: [], workers }));
+    expect([out, err]).toEqual(["w1\t\tis offline\n", "No task was given. Of each worker, why:\n"]);
+  });
 });
 
 describe("the progress of several tasks", () => {
