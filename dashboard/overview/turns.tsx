@@ -26,7 +26,7 @@ const FlowRow = ({ flow }: { flow: Flow }) => (
   <tr>
     <td class="cell-name">
       {ownerOf(flow)}
-      <span class="row-note dim narrow-only">{flow.priority}</span>
+      <span class="dim narrow-only"> · {flow.priority}</span>
     </td>
     <td class="cell-roomy">{flow.priority}</td>
     <td class="num">{count(flow.waiting)}</td>
