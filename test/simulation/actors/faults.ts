@@ -78,6 +78,8 @@ const setClockAhead: Action = async ({ isShared, model, shell, viewers }, [span]
   const sinceMs = isShared ? 1 : 0;
   prolong(model.signs, shell.clock.nowAt - sinceMs, ms);
   prolong(model.heardAt, shell.clock.elapsedAt - sinceMs, ms);
+  // Nor has a delivery that is due waited for its alarm meanwhile.
+  for (const [id, sinceAt] of model.waitingSince) model.waitingSince.set(id, sinceAt + ms);
   shell.clock.setAhead(ms);
 };
 
