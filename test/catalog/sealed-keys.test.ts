@@ -52,6 +52,15 @@ describe("the key for a call", () => {
     expect(await reading(false, null)).toMatchObject({ kind: "missing", detail: /SERVICE_EDGE_TENANTS/ });
   });
 
+  test("names both ways to set it where there is none", async () => {
+    const missing = { read: async () => ({ kind: "missing" as const, detail: "no key for provider:openai: set X" }) };
+    const facts = { tenant: "a", signingSecret: SECRET, mayUseOperators: true, sealedKey: async () => null };
+    expect(await tenantSecrets({ ...facts, operators: missing }).read("openai")).toEqual({
+      kind: "missing",
+      detail: "no key for provider:openai: set X, or this tenant's own: signalbox provider-keys set openai",
+    });
+  });
+
   test("that was sealed elsewhere is no reason to take the operator's", async () => {
     const elsewhere = await seal("another", forProviderKey("a", "openai"), KEY);
     expect(await reading(true, elsewhere)).toMatchObject({ kind: "refused", detail: /set it again/ });

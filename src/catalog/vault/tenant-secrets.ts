@@ -32,7 +32,11 @@ export const tenantSecrets = (options: TenantSecrets): SecretSource => {
         const detail = `the key for ${name} was sealed with another signing secret: set it again`;
         return { kind: "refused", detail };
       }
-      if (mayUseOperators) return operators.read(name);
+      if (mayUseOperators) {
+        const read = await operators.read(name);
+        if (read.kind !== "missing") return read;
+        return { ...read, detail: `${read.detail}, or this tenant's own: signalbox provider-keys set ${name}` };
+      }
       const detail = `no key for ${name}: set one with PUT /api/provider-keys/${name}, or have the operator add this tenant to SERVICE_EDGE_TENANTS`;
       return { kind: "missing", detail };
     },
