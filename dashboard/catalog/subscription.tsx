@@ -115,7 +115,9 @@ const SyncError = ({ subscription }: { subscription: SubscriptionResource }) =>
         <strong>The last sync failed</strong> <Time at={subscription.last_error_at} />
       </p>
       <p>{subscription.last_error}</p>
-      <p class="dim">The models below are those of the last successful sync.</p>
+      {subscription.models_synced_at !== null && (
+        <p class="dim">The models below are those of the last successful sync.</p>
+      )}
     </div>
   );
 
