@@ -1,5 +1,4 @@
 // Hours of a worker, for the worker process, which may be given some of its own.
 
-export { closedBecause, type Opening } from "../../domain/fleet/opening.ts";
-export { openingAt, parseHours } from "../../domain/schedule/hours.ts";
-export { parseTimezone } from "../../domain/schedule/timezone.ts";
+export { closedBecause, openingAt, openingNow, parseHours } from "../../domain/fleet/hours.ts";
+export { parseTimezone } from "../../domain/words/timezone.ts";

@@ -1,6 +1,7 @@
 // Workers on the wire: presence, the fleet, and the answers of the worker protocol.
 
 import * as z from "zod";
+import { parseHours } from "../../domain/fleet/hours.ts";
 import { type MachineReport, UNKNOWN_MACHINE } from "../../domain/fleet/machine.ts";
 import {
   MAX_CONCURRENCY,
@@ -11,11 +12,10 @@ import {
 } from "../../domain/fleet/worker.ts";
 import { failureRateOf, WORKER_SORTS, WORKER_STATES } from "../../domain/fleet/worker-state.ts";
 import type { Job, JobPayload } from "../../domain/job/job.ts";
-import { parseHours } from "../../domain/schedule/hours.ts";
-import { parseTimezone } from "../../domain/schedule/timezone.ts";
 import { APIS } from "../../domain/words/api.ts";
 import { TIERS } from "../../domain/words/requirements.ts";
 import type { Result } from "../../domain/words/result.ts";
+import { parseTimezone } from "../../domain/words/timezone.ts";
 import { jobResource, presentJob } from "../jobs/job.ts";
 import { killswitchState } from "../killswitch.ts";
 import {

@@ -3,10 +3,10 @@
 
 import type { Api } from "../words/api.ts";
 import type { Tier } from "../words/requirements.ts";
+import { closedBecause, type Opening } from "./hours.ts";
 import { type Machine, type MachineReport, machineOf } from "./machine.ts";
 import { type MissingModel, withMissing } from "./model-name.ts";
 import { type ModelSet, modelSetIdOf, modelSetOf } from "./model-set.ts";
-import { closedBecause, type Opening } from "./opening.ts";
 
 export const WORKER_STATUSES = ["offline", "busy", "idle", "online"] as const;
 export type WorkerStatus = (typeof WORKER_STATUSES)[number];

@@ -3,8 +3,8 @@
 // hour follows elapsed time instead: it is due whenever the wall clock matches, both times, and makes up for no gap.
 
 import { DAY_MS } from "../words/duration.ts";
+import { pieces } from "../words/timezone.ts";
 import { type Cron, matchesBetween, parseCron } from "./cron.ts";
-import { pieces } from "./timezone.ts";
 
 /** 29 February skips century years that are not leap years: eight years and a margin bound every search. */
 const SEARCH_MS = (8 * 366 + 1) * DAY_MS;

@@ -6,10 +6,10 @@ import type { NewJob } from "../job/new-job.ts";
 import { stopsSchedules } from "../killswitch.ts";
 import { type FieldError, invalid, type RefusalOf } from "../words/refusal.ts";
 import { err, ok, type Result } from "../words/result.ts";
+import { parseTimezone } from "../words/timezone.ts";
 import { parseCron } from "./cron.ts";
 import { parseInterval } from "./interval.ts";
 import type { Overlap, ScheduleStatus } from "./schedule-status.ts";
-import { parseTimezone } from "./timezone.ts";
 import { dueRuns, nextDueAt, type Timing } from "./timing.ts";
 
 /** What a schedule's jobs ask for. */

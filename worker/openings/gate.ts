@@ -1,6 +1,6 @@
 // Why a worker takes no jobs although its runtime works: it is outside its hours, or its machine is in use.
 
-import { closedBecause, openingAt } from "../../contract/fleet/hours.ts";
+import { closedBecause, openingAt, openingNow } from "../../contract/fleet/hours.ts";
 
 export type Gate = {
   /** Why it is closed; null while it is open. */
@@ -14,7 +14,7 @@ export const ALWAYS_OPEN: Gate = { closed: () => null, changesInMs: () => Number
 export const hoursGate = (hours: string, timezone: string, now: () => number = Date.now): Gate => {
   let opening = openingAt(hours, timezone, now());
   const current = () => {
-    if (opening.changesAt !== null && now() >= opening.changesAt) opening = openingAt(hours, timezone, now());
+    opening = openingNow(opening, now());
     return opening;
   };
   return {

@@ -19,7 +19,7 @@ import { toIso } from "../../../contract/words/field.ts";
 import { maxAttemptsOf } from "../../../domain/config.ts";
 import type { Member } from "../../../domain/fleet/fleet.ts";
 import { countFirstStates, gridOf } from "../../../domain/fleet/fleet-grid.ts";
-import type { Opening } from "../../../domain/fleet/opening.ts";
+import { type Opening, openingAt, openingNow } from "../../../domain/fleet/hours.ts";
 import {
   HALT_REASON,
   pauseReasonOf,
@@ -32,7 +32,6 @@ import {
 } from "../../../domain/fleet/worker.ts";
 import { type FleetSums, inOrder, isWanted, sumsOf } from "../../../domain/fleet/worker-state.ts";
 import { loseJob } from "../../../domain/job/lease.ts";
-import { openingAt } from "../../../domain/schedule/hours.ts";
 import { invalid, notFound, type Refusal } from "../../../domain/words/refusal.ts";
 import { err, ok, type Result } from "../../../domain/words/result.ts";
 import { isSilent, lastSignOf } from "../../steps/last-sign.ts";
@@ -224,8 +223,8 @@ export const setHours = (
 };
 
 /** Its hours begin or end. */
-export const openOrClose = (turn: Turn, worker: Worker, { hours, timezone }: Opening): void => {
-  const opening = openingAt(hours, timezone, turn.nowAt);
+export const openOrClose = (turn: Turn, worker: Worker, before: Opening): void => {
+  const opening = openingNow(before, turn.nowAt);
   turn.putWorker({ ...worker, opening });
   noteOpening(turn, worker.instance, opening.isOpen);
 };

@@ -3,9 +3,9 @@
 import fc from "fast-check";
 import { DEFAULT_WEIGHTS, STRATEGIES, type Weights } from "../../../domain/config.ts";
 import { Fleet, type Member } from "../../../domain/fleet/fleet.ts";
+import type { Opening } from "../../../domain/fleet/hours.ts";
 import { type Machine, machineOf, UNKNOWN_MACHINE } from "../../../domain/fleet/machine.ts";
 import { modelSetOf } from "../../../domain/fleet/model-set.ts";
-import type { Opening } from "../../../domain/fleet/opening.ts";
 import type { OfferedModels, Outcome, Worker } from "../../../domain/fleet/worker.ts";
 import { choose } from "../../../domain/routing/choice.ts";
 import type { RoutePolicy, RouteRequest } from "../../../domain/routing/filter.ts";

@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { parseCron } from "../../../domain/schedule/cron.ts";
 import { cronRunsBetween, nextCronAt } from "../../../domain/schedule/cron-times.ts";
-import { parseTimezone } from "../../../domain/schedule/timezone.ts";
+import { parseTimezone } from "../../../domain/words/timezone.ts";
 
 const at = (text: string): number => Date.parse(text);
 const iso = (instant: number | null): string | null => (instant === null ? null : new Date(instant).toISOString());

@@ -17,7 +17,7 @@ export const RULES_ROOMS: readonly Room[] = [
   { places: ["domain/front-door"], may: ["domain/words", "domain/fleet", "domain/job"], packages: [] },
   // The config, the killswitch and webhooks.
   { places: ["domain"], may: ["domain/words", "domain/access", "domain/money", "domain/front-door"], packages: [] },
-  { places: ["domain/schedule"], may: ["domain/words", "domain/fleet", "domain/job", "domain"], packages: [] },
+  { places: ["domain/schedule"], may: ["domain/words", "domain/job", "domain"], packages: [] },
   { places: ["domain/routing"], may: ["domain/words", "domain/fleet", "domain"], packages: [] },
   { places: ["log"], may: [], packages: [] },
   { places: ["migrations"], may: [], packages: ["drizzle-orm"] },

@@ -2,10 +2,20 @@
 // exist, so a window within the gap is left out, and one that begins there begins after it. While a time is repeated
 // nothing opens or closes: it did so the first time.
 
-import type { Opening } from "../fleet/opening.ts";
 import { DAY_MS, MINUTE_MS } from "../words/duration.ts";
 import { err, ok, type Result } from "../words/result.ts";
-import { pieces } from "./timezone.ts";
+import { pieces } from "../words/timezone.ts";
+
+/** The hours as the operator set them, with the state that they had when it was computed. */
+export interface Opening {
+  readonly hours: string;
+  readonly timezone: string;
+  readonly isOpen: boolean;
+  /** When it opens or closes next; null: never. */
+  readonly changesAt: number | null;
+  /** Why it is closed, when it is. */
+  readonly words: string;
+}
 
 const DAYS = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"];
 const DAY_MINUTES = 1440;
@@ -123,4 +133,25 @@ const wordsFor = (timezone: string, closesAt: number, opensAt: number | null): s
   const time = wall.toISOString().slice(11, 16);
   const day = opensAt - closesAt > DAY_MS ? `${DAYS[(wall.getUTCDay() + DAYS.length - 1) % DAYS.length]} ` : "";
   return `outside its hours until ${day}${time} ${timezone}`;
+};
+
+/** Of an opening, the one after it: many jobs ask for the state before it is computed and stored again. */
+const LATER = new WeakMap<Opening, Opening>();
+
+const holdsAt = ({ changesAt }: Opening, nowAt: number): boolean => changesAt === null || nowAt < changesAt;
+
+/** The opening with its state now. Several changes may have passed since: a server may have been off overnight. */
+export const openingNow = (opening: Opening, nowAt: number): Opening => {
+  if (holdsAt(opening, nowAt)) return opening;
+  const known = LATER.get(opening);
+  if (known !== undefined && holdsAt(known, nowAt)) return known;
+  const later = openingAt(opening.hours, opening.timezone, nowAt);
+  LATER.set(opening, later);
+  return later;
+};
+
+/** Why it takes nothing now; null if it is open. */
+export const closedBecause = (opening: Opening, nowAt: number): string | null => {
+  const { isOpen, words } = openingNow(opening, nowAt);
+  return isOpen ? null : words;
 };

@@ -1,8 +1,8 @@
 // Wall clocks of IANA time zones, from the runtime's zone data (Intl). Invariant: pieces() covers a span without gaps
 // or overlaps, and within a piece the zone's offset is constant, so wall time = instant + offset.
 
-import { DAY_MS } from "../words/duration.ts";
-import { err, ok, type Result } from "../words/result.ts";
+import { DAY_MS } from "./duration.ts";
+import { err, ok, type Result } from "./result.ts";
 
 const MAX_NAME_LENGTH = 64;
 const MAX_CACHED_FORMATTERS = 256;

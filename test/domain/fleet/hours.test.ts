@@ -1,7 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { closedBecause } from "../../../domain/fleet/opening.ts";
-import { openingAt, parseHours } from "../../../domain/schedule/hours.ts";
+import { closedBecause, openingAt, parseHours } from "../../../domain/fleet/hours.ts";
 import { DAY_MS, MINUTE_MS } from "../../../domain/words/duration.ts";
 
 const BERLIN = "Europe/Berlin";
@@ -69,6 +68,15 @@ describe("hours", () => {
     expect(closedBecause(opening, at("2026-01-15T06:00:00Z"))).toBe("outside its hours until 19:00 Europe/Berlin");
     const closed = openingAt(NIGHTS, BERLIN, at("2026-01-14T12:00:00Z"));
     expect(closedBecause(closed, at("2026-01-14T18:00:00Z"))).toBeNull();
+  });
+
+  it("hold after several changes that nobody computed, as when a server was off overnight", () => {
+    const closed = openingAt(NIGHTS, BERLIN, at("2026-01-14T12:00:00Z"));
+    expect(closedBecause(closed, at("2026-01-15T12:00:00Z"))).toBe("outside its hours until 19:00 Europe/Berlin");
+    expect(closedBecause(closed, at("2026-01-15T18:30:00Z"))).toBeNull();
+    expect(closedBecause(closed, at("2026-01-17T08:00:00Z"))).toBe("outside its hours until Mon 19:00 Europe/Berlin");
+    const open = openingAt(NIGHTS, BERLIN, at("2026-01-14T20:00:00Z"));
+    expect(closedBecause(open, at("2026-01-15T20:00:00Z"))).toBeNull();
   });
 
   it.each([
