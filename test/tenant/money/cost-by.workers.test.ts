@@ -200,23 +200,25 @@ describe("a span", () => {
   });
 });
 
-test("schedules whose runs are alike are told apart; of equal cost, the one with more jobs is first", async () => {
+test("schedules whose runs are alike are told apart; of equal cost, what has more jobs is first", async () => {
   const world = await newWorld();
-  await present(world, "w1", { provider: "openai", concurrency: 3 });
+  await present(world, "w1", { provider: "openai", models: ["a", "b"], concurrency: 3 });
   for (const [name, runs, cost_usd] of [
     ["a", 1, 1],
     ["b", 2, 0.5],
   ] as const) {
-    await world.ok("POST", "/api/schedules", { name, interval: "7d", prompt: "x", provider: "openai" });
+    await world.ok("POST", "/api/schedules", { name, interval: "7d", prompt: "x", provider: "openai", model: name });
     for (let run = 0; run < runs; run += 1) await world.ok("POST", `/api/schedules/${name}/run`);
     const { jobs } = await world.ok("POST", "/api/workers/w1/claim", { max: 3 });
     expect(jobs).toHaveLength(runs);
     for (const { id, lease } of jobs)
       await world.ok("POST", `/api/jobs/${id}/complete`, { lease, result: 1, cost_usd, usage });
   }
-  const { rows } = await world.ok("GET", "/api/cost/by/schedule");
-  expect(rows.map((row: Body) => [row.value, row.usd, row.jobs])).toEqual([
-    ["b", 1, 2],
-    ["a", 1, 1],
-  ]);
+  for (const by of ["schedule", "model"]) {
+    const { rows } = await world.ok("GET", `/api/cost/by/${by}`);
+    expect(rows.map((row: Body) => [row.value, row.usd, row.jobs])).toEqual([
+      ["b", 1, 2],
+      ["a", 1, 1],
+    ]);
+  }
 });
