@@ -32,7 +32,7 @@ export const KillswitchBanner = () => {
           <p class="halt-title">
             Line stopped: level {state.level}, {levelName(state.level).toLowerCase()}
           </p>
-          <p>“{state.reason}”</p>
+          {state.reason && <p>“{state.reason}”</p>}
         </div>
         {/* Outside the alert, which would be announced again with each second. */}
         <p>

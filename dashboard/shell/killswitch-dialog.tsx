@@ -44,7 +44,7 @@ export const EngageDialog = ({ onClose }: { onClose: () => void }) => {
   const [reason, setReason] = useState(current?.reason ?? "");
   const [typed, setTyped] = useState("");
   const needsWord = level >= CONFIRMED_FROM;
-  const isReady = reason.trim() !== "" && (!needsWord || typed.trim().toUpperCase() === CONFIRMATION);
+  const isReady = !needsWord || typed.trim().toUpperCase() === CONFIRMATION;
   const engage = async (): Promise<void> => {
     const state = await api.killswitch.engage({ level, reason: reason.trim() });
     showUnlessLive(state);
@@ -68,10 +68,9 @@ export const EngageDialog = ({ onClose }: { onClose: () => void }) => {
       <LeverFrame level={level} onChange={setLevel} />
       <TextField
         label="Reason"
-        hint="Everyone sees it; it is in the audit log."
+        hint="Everyone sees it; it is in the audit log. An emergency needs none."
         value={reason}
         onInput={setReason}
-        isRequired
         placeholder="Why you stop the work"
       />
       {needsWord && (

@@ -23,8 +23,8 @@ describe.skipIf(lacksBrowser())("in an emergency", () => {
     const { page, faults } = await world.open("schedules");
     await page.getByRole("button", { name: "Killswitch" }).click();
     const dialog = page.getByRole("dialog");
-    await dialog.getByLabel("Reason").fill("points failure at block 14");
     expect(await dialog.getByRole("button", { name: "Engage level 1" }).isEnabled()).toBe(true);
+    await dialog.getByLabel("Reason").fill("points failure at block 14");
     await dialog.getByRole("radio", { name: "Level 3: Refuse new jobs" }).press("Space");
     const engage = dialog.getByRole("button", { name: "Engage level 3" });
     expect(await engage.isDisabled()).toBe(true);
@@ -47,6 +47,11 @@ describe.skipIf(lacksBrowser())("in an emergency", () => {
     const { page } = await world.open("jobs");
     await world.call("POST", "/killswitch", { level: 1, reason: "engaged by another" });
     await page.getByText("Line stopped: level 1").waitFor();
+    await world.call("DELETE", "/killswitch?resume_all=true");
+    await expect.poll(() => page.getByText("Line stopped").count()).toBe(0);
+    await world.call("POST", "/killswitch", { level: 2 });
+    const alert = page.getByRole("region", { name: "Killswitch" }).getByRole("alert");
+    expect(await alert.innerText()).toBe("Line stopped: level 2, stop schedules");
     await world.call("DELETE", "/killswitch?resume_all=true");
     await expect.poll(() => page.getByText("Line stopped").count()).toBe(0);
   });

@@ -332,9 +332,12 @@ describe.skipIf(lacksBrowser())("the overview", () => {
     await page.getByText("Today: $3.00 of $1.00").waitFor();
     expect(await page.locator(".budget-stop").count()).toBe(1);
     await world.call("POST", "/api/jobs", { prompt: "must wait", provider: "openai" });
-    for (const { id } of (await world.call<{ jobs: Job[] }>("GET", "/api/jobs?status=assigned")).jobs)
-      await world.call("POST", `/api/jobs/${id}/cancel`);
-    await page.getByText("Stop: the day's budget of $1.00 is reached").waitFor();
+    const cancelAssigned = async (): Promise<void> => {
+      const { jobs } = await world.call<{ jobs: Job[] }>("GET", "/api/jobs?status=assigned");
+      for (const { id } of jobs) await world.call("POST", `/api/jobs/${id}/cancel`);
+    };
+    const stop = page.getByText("Stop: the day's budget of $1.00 is reached");
+    await expect.poll(() => cancelAssigned().then(() => stop.isVisible()), { timeout: 15_000 }).toBe(true);
     const reason = page.getByRole("table", { name: /that wait, by reason/ }).getByRole("link");
     // In the reader's time, as everywhere.
     expect(await reason.allTextContents()).toEqual([expect.stringMatching(/it resets at \w{3} \d+ \w{3}, /)]);
