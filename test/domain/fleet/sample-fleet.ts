@@ -56,9 +56,9 @@ export const worker = ({ models = null, runtimeModels = null, ...offer }: Given 
   ...offer,
 });
 
-/** Hours that are open or closed until an instant, when the other begins. */
+/** Hours that are open before noon, or from noon on, with the state before an instant. */
 const openFrom = (isOpen: boolean, changesAt: number | null): Opening => ({
-  hours: "Mon 00:00-12:00",
+  hours: isOpen ? "00:00-12:00" : "12:00-24:00",
   timezone: "UTC",
   isOpen,
   changesAt,
