@@ -1,7 +1,7 @@
 // The data line: a worker's second WebSocket, which carries the output of its jobs while they run. A frame is text:
 // parts separated by U+001E, each a head line (job, lease, optionally `end`) and a body. The body is SSE events in the
-// form the client gets them; an event that is too long for a part goes on in the stream's next. After `end` the body is empty
-// or the error that ended the stream.
+// form the client gets them; an event that is too long for a part goes on in the stream's next. After `end` the body is
+// empty or the error that ended the stream.
 
 import * as z from "zod";
 

@@ -1,6 +1,7 @@
 // Refusal → HTTP: one row per code; a code without a row does not compile. Titles are the specification's words where
 // it has any.
 
+import { isLeasedStatus } from "../domain/words/job-status.ts";
 import type { Refusal, RefusalCode, RefusalOf } from "../domain/words/refusal.ts";
 import { presentVerdict } from "./dispatch.ts";
 import type { ProblemResource } from "./words/problem.ts";
@@ -13,6 +14,7 @@ interface Wire<Code extends RefusalCode> {
   readonly retryAfter?: (refusal: RefusalOf<Code>) => number;
 }
 
+const UNLESS_STUCK = ", and its worker is not offline";
 const AUTHENTICATION_FAILED = "Authentication failed";
 const seconds = (refusal: { retryAfterSeconds: number }): number => Math.max(1, Math.ceil(refusal.retryAfterSeconds));
 
@@ -72,7 +74,7 @@ export const WIRE: { readonly [Code in RefusalCode]: Wire<Code> } = {
     status: 409,
     title: "Job state forbids it",
     detail: ({ id, status, command }) =>
-      `cannot ${command} job ${id}: it is ${status}${command === "retry" && (status === "assigned" || status === "running") ? ", and its worker is not offline" : ""}`,
+      `cannot ${command} job ${id}: it is ${status}${command === "retry" && isLeasedStatus(status) ? UNLESS_STUCK : ""}`,
   },
   texts_gone: {
     status: 409,

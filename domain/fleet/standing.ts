@@ -8,7 +8,7 @@ interface Known {
   readonly unavailable: string | null;
 }
 
-/** Null for a worker that takes jobs. A pause hides what would be wrong besides: only its end shows whether that still is so. */
+/** Null for a worker that takes jobs. A pause hides what else would be wrong: only its end shows whether it still is. */
 export const standingOf = ({ status, paused, unavailable }: Known): Standing | null => {
   if (status === "offline") return "offline";
   if (paused) return "paused";

@@ -3,6 +3,7 @@
 
 import type { Api } from "../words/api.ts";
 import type { Tier } from "../words/requirements.ts";
+import { isSameList } from "../words/same-list.ts";
 import { closedBecause, type Opening } from "./hours.ts";
 import { type Machine, type MachineReport, machineOf } from "./machine.ts";
 import { type MissingModel, withMissing } from "./model-name.ts";
@@ -236,9 +237,6 @@ export const recordMissing = (worker: Worker, model: string, nowAt: number): Wor
   ...worker,
   missingModels: withMissing(worker.missingModels, model, nowAt),
 });
-
-const isSameList = (one: readonly string[], other: readonly string[]): boolean =>
-  one === other || JSON.stringify(one) === JSON.stringify(other);
 
 export const isOffline = (lastSeenAt: number, offlineAfterMs: number, nowAt: number): boolean =>
   nowAt - lastSeenAt > offlineAfterMs;

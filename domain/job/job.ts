@@ -6,7 +6,7 @@
 //  └──release, halt, reap, retryable failure, rate limit, fallback──┘   (cancel: also from pending and assigned)
 
 import type { JobEvent } from "../words/event.ts";
-import type { JobStatus } from "../words/job-status.ts";
+import { isLeasedStatus, type JobStatus } from "../words/job-status.ts";
 import type { Json } from "../words/json.ts";
 import type { Priority, Requirements, Tier } from "../words/requirements.ts";
 import type { Share } from "./fair-order.ts";
@@ -109,7 +109,7 @@ export interface Job extends Requirements {
   readonly resultFile: { readonly id: string; readonly bytes: number } | null;
   /** The size of a result that is not in the job; null up to 1 MiB. */
   readonly resultBytes: number | null;
-  /** The person or group that it is for, as its request says: its `fairness_key`, or the person of a front-door request. */
+  /** For what person or group, as its request says: its `fairness_key`, or the person of a front-door request. */
   readonly fairnessKey: string | null;
   /** Whose turn it takes (`flows.ts`). */
   readonly flow: string;
@@ -173,7 +173,7 @@ export const labelChars = ({ tags, metadata }: Pick<Job, "tags" | "metadata">): 
 export const isWaitedFor = ({ frontDoor }: Pick<Job, "frontDoor">): boolean =>
   frontDoor !== null && frontDoor.isBackground !== true;
 
-export const isLeased = (job: Job): boolean => job.status === "assigned" || job.status === "running";
+export const isLeased = ({ status }: Job): boolean => isLeasedStatus(status);
 
 /** The next version of a job. Every rule that changes a job goes through here. */
 export const changeJob = (job: Job, changes: Partial<Job>, nowAt: number): Job => ({

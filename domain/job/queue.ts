@@ -5,6 +5,7 @@ import { type ModelSet, modelDigestOf } from "../fleet/model-set.ts";
 import type { Api } from "../words/api.ts";
 import { HOUR_MS, MINUTE_MS } from "../words/duration.ts";
 import type { Priority, Requirements } from "../words/requirements.ts";
+import { isSameList } from "../words/same-list.ts";
 
 /** A higher priority counts as enqueued earlier; a lower one can be overtaken for at most this long. */
 export const HEAD_START_MS: Record<Priority, number> = {
@@ -25,18 +26,20 @@ export const groupKeyOf = (asked: Requirements): string => {
   return latest.key;
 };
 
-const isSame = (one: Requirements, other: Requirements): boolean =>
-  one.provider === other.provider &&
-  one.model === other.model &&
-  one.api === other.api &&
-  one.batch === other.batch &&
-  one.edge === other.edge &&
-  isSameList(one.tags, other.tags) &&
-  isSameList(one.excludedProviders, other.excludedProviders) &&
-  isSameList(one.avoidedWorkers, other.avoidedWorkers);
+/** Every requirement: jobs that differ in one must not share a key. */
+const IS_SAME: Readonly<Record<keyof Requirements, (one: Requirements, other: Requirements) => boolean>> = {
+  provider: (one, other) => one.provider === other.provider,
+  model: (one, other) => one.model === other.model,
+  api: (one, other) => one.api === other.api,
+  batch: (one, other) => one.batch === other.batch,
+  edge: (one, other) => one.edge === other.edge,
+  tags: (one, other) => isSameList(one.tags, other.tags),
+  excludedProviders: (one, other) => isSameList(one.excludedProviders, other.excludedProviders),
+  avoidedWorkers: (one, other) => isSameList(one.avoidedWorkers, other.avoidedWorkers),
+};
+const COMPARISONS = Object.values(IS_SAME);
 
-const isSameList = (one: readonly string[], other: readonly string[]): boolean =>
-  one === other || (one.length === other.length && one.every((value, index) => value === other[index]));
+const isSame = (one: Requirements, other: Requirements): boolean => COMPARISONS.every((isEqual) => isEqual(one, other));
 
 /** Rare requirements come last and only if they are set, so that older keys stay the same. */
 const writeGroupKey = (asked: Requirements): string => {

@@ -15,6 +15,9 @@ export const USUAL_STATUSES = {
   cancel: CHANGEABLE_STATUSES.cancel,
 } as const satisfies Record<keyof typeof CHANGEABLE_STATUSES, readonly JobStatus[]>;
 
+/** A worker has the job. */
+export const isLeasedStatus = (status: JobStatus): boolean => status === "assigned" || status === "running";
+
 /** A final status does not change; only an explicit retry leaves `failed`. */
 export const isFinal = (status: JobStatus): boolean =>
   status === "completed" || status === "failed" || status === "cancelled";

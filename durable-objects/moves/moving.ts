@@ -1,5 +1,5 @@
-// A tenant moves to another deployment, or from one (`domain/tenant/absence.ts` has the states). A tenant that is not served here
-// takes no turns but these: in between nothing changes, so that its rows can be copied in parts.
+// A tenant moves to another deployment, or from one (`domain/tenant/absence.ts` has the states). A tenant that is not
+// served here takes no turns but these: in between nothing changes, so that its rows can be copied in parts.
 
 import { type Absence, refuseAbsent } from "../../domain/tenant/absence.ts";
 import { invalid, type Refusal } from "../../domain/words/refusal.ts";

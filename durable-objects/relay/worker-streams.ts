@@ -5,6 +5,7 @@
 import { contentCharsIn } from "../../contract/text/said-text.ts";
 import { FAILED_DEPENDENCY, GONE, OK, TOO_MANY_REQUESTS } from "../../contract/words/http-status.ts";
 import { clientClosed, streamLost } from "../../domain/job/job-error.ts";
+import { MIB } from "../../domain/words/size.ts";
 import { takeEvents } from "./events-body.ts";
 import { boundFor, forgetHolder, makeRoom, noteHolder } from "./held-output.ts";
 import { endInvalid, HOLDERS_EVERY_MS } from "./holder-check.ts";
@@ -27,7 +28,7 @@ interface StreamsTools {
 
 const TICK_MS = 100;
 /** The memory is looked at with each tick, and after so much output. */
-const WEIGH_EVERY_CHARS = 1024 * 1024;
+const WEIGH_EVERY_CHARS = MIB;
 const MOVED_ON: EndError = { code: "worker_lost", message: "the worker was lost while it was answering" };
 
 export class WorkerStreams {

@@ -141,7 +141,7 @@ export const settingsTable = (sql: Sql) => {
     arrivedMove: (): string | null => read<string>(ARRIVED_MOVE),
     putArrivedMove: (move: string): void => write(ARRIVED_MOVE, move),
 
-    /** The database with its history. A database that it never left is stored as a number, and the first moves had names. */
+    /** The database with its history: a number if it never left it; the first moves had names. */
     historyPlace: (): HistoryPlace => {
       const stored = read<number | (Omit<HistoryPlace, "move"> & { move: number | string })>(DATABASE) ?? 0;
       if (typeof stored === "number") return { at: stored, to: null, move: 0 };

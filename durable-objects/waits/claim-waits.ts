@@ -1,5 +1,5 @@
-// Claims that wait for a job or a model task. A worker counts as alive while one of its claims waits here; if the object loses a claim,
-// the worker makes it again.
+// Claims that wait for a job or a model task. A worker counts as alive while one of its claims waits here; if the
+// object loses a claim, the worker makes it again.
 
 import type { ClaimAnswer } from "../../contract/fleet/worker.ts";
 import type { Refusal } from "../../domain/words/refusal.ts";

@@ -5,7 +5,7 @@ import { MAX_READERS_OF_A_STREAM } from "../../contract/data-line.ts";
 import { jobIdParam } from "../../contract/fleet/worker.ts";
 import { json } from "../../contract/words/field.ts";
 import { GONE, OK, TOO_MANY_REQUESTS } from "../../contract/words/http-status.ts";
-import { isFinal } from "../../domain/words/job-status.ts";
+import { isFinal, isLeasedStatus } from "../../domain/words/job-status.ts";
 import { invalid } from "../../domain/words/refusal.ts";
 import type { Followed } from "../../durable-objects/operations/front-door/front-door.ts";
 import { KEEP_ALIVE } from "../../durable-objects/relay/stream-reader.ts";
@@ -42,8 +42,7 @@ const event = (type: "status" | "end", job: Followed): string => {
 };
 
 /** Its worker may send chunks; of any other job readers get only the states. */
-export const isStreaming = ({ stream, status }: Followed): boolean =>
-  stream && (status === "assigned" || status === "running");
+export const isStreaming = ({ stream, status }: Followed): boolean => stream && isLeasedStatus(status);
 
 const jobStream = endpoint(
   {

@@ -22,6 +22,16 @@ const read = async (world: Pick<World, "key">, id: string, headers: Record<strin
     headers: { authorization: `Bearer ${world.key}`, ...headers },
   }) as unknown as Promise<Response>;
 
+/** A streamed job that its worker has started and not said anything of. */
+const startedStream = async () => {
+  const world = await newWorld();
+  const worker = await fakeWorker(world);
+  await world.ok("POST", "/api/jobs", { prompt: "hello", model: "m1", stream: true });
+  const job = await worker.nextJob();
+  worker.start(job);
+  return { world, worker, job };
+};
+
 describe("a data line", () => {
   it("of a name that nobody registered is refused, so that it makes no object", async () => {
     const world = await newWorld();
@@ -68,11 +78,7 @@ describe("a data line", () => {
   });
 
   it("has a second way over HTTP, where an event may come in two chunks, cut within a character", async () => {
-    const world = await newWorld();
-    const worker = await fakeWorker(world);
-    await world.ok("POST", "/api/jobs", { prompt: "hello", model: "m1", stream: true });
-    const job = await worker.nextJob();
-    worker.start(job);
+    const { world, worker, job } = await startedStream();
     const reader = streamed(await read(world, job.id));
     await reader.until((text) => text.includes('"running"') || text.includes('"assigned"'));
     const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>();
@@ -96,11 +102,7 @@ describe("a data line", () => {
   });
 
   it("keeps what a worker says of its own job before anyone reads it", async () => {
-    const world = await newWorld();
-    const worker = await fakeWorker(world);
-    await world.ok("POST", "/api/jobs", { prompt: "hello", model: "m1", stream: true });
-    const job = await worker.nextJob();
-    worker.start(job);
+    const { world, worker, job } = await startedStream();
     worker.say(job, 'data: {"text":"early"}\n\n');
     await settled(300);
     const reader = streamed(await read(world, job.id));
@@ -113,11 +115,7 @@ describe("a data line", () => {
 
 describe("a stream's readers", () => {
   it("are sixteen with one key", async () => {
-    const world = await newWorld();
-    const worker = await fakeWorker(world);
-    await world.ok("POST", "/api/jobs", { prompt: "hello", model: "m1", stream: true });
-    const job = await worker.nextJob();
-    worker.start(job);
+    const { world, worker, job } = await startedStream();
     worker.say(job, 'data: {"text":"a"}\n\n');
     const readers = await Promise.all(Array.from({ length: 16 }, async () => streamed(await read(world, job.id))));
     for (const one of readers) await one.until((text) => text.includes('"a"'));
@@ -129,11 +127,7 @@ describe("a stream's readers", () => {
   });
 
   it("are sixteen together, whatever keys they read with; the next is refused, until one leaves", async () => {
-    const world = await newWorld();
-    const worker = await fakeWorker(world);
-    await world.ok("POST", "/api/jobs", { prompt: "hello", model: "m1", stream: true });
-    const job = await worker.nextJob();
-    worker.start(job);
+    const { world, worker, job } = await startedStream();
     worker.say(job, 'data: {"text":"a"}\n\n');
     const [one, other, late] = await Promise.all([1, 2, 3].map(() => world.withKey("viewer")));
     if (one === undefined || other === undefined || late === undefined) throw new Error("no keys");
@@ -157,11 +151,7 @@ describe("a stream's readers", () => {
   });
 
   it("number on after the window has moved over parts of several events", async () => {
-    const world = await newWorld();
-    const worker = await fakeWorker(world);
-    await world.ok("POST", "/api/jobs", { prompt: "hello", model: "m1", stream: true });
-    const job = await worker.nextJob();
-    worker.start(job);
+    const { world, worker, job } = await startedStream();
     const event = (number: number): string => `data: {"text":"<${number}>${"y".repeat(50_000)}"}\n\n`;
     for (let part = 0; part < 15; part += 1) worker.say(job, event(2 * part + 1) + event(2 * part + 2));
     await settled(300);

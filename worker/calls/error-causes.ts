@@ -16,7 +16,7 @@ const NOT_CONNECTED = new Set([
 export const isNeverReached = (error: unknown): boolean =>
   causesOf(error).some(({ code }) => code !== undefined && NOT_CONNECTED.has(code));
 
-/** The first cause with a code, else what was thrown, in its own words. Fetch wraps what happened in an error that says nothing. */
+/** The first cause with a code, else what was thrown, in its own words. Fetch wraps it in an error that says nothing. */
 export const reasonOf = (error: unknown): string => {
   const causes = causesOf(error).filter(({ message }, at, all) => message !== "fetch failed" || at === all.length - 1);
   return (causes.find(({ code }) => code !== undefined) ?? causes[0])?.message ?? "";

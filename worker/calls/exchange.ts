@@ -104,7 +104,7 @@ const sentAs = (body: string | FormBody, way: Way) => {
   return { headers, body: way.streamOf(body), duplex: "half" };
 };
 
-/** A request that is taken back has been read by its runtime; a request that breaks off before its answer has cost nothing. */
+/** A request that is taken back has been read by its runtime; if it breaks off before its answer, it has cost nothing. */
 const spentWhenCut = (request: Exchange, assembly: Assembly | null, isTakenBack: boolean): Spent => {
   if (assembly === null) return isTakenBack ? spentOnInput(inputTokens(request)) : {};
   if (!isTakenBack && assembly.size() === 0) return request.dialect.spentOf(assembly.result());

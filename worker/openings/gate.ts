@@ -12,14 +12,10 @@ export type Gate = {
 export const ALWAYS_OPEN: Gate = { closed: () => null, changesInMs: () => Number.POSITIVE_INFINITY };
 
 export const hoursGate = (hours: string, timezone: string, now: () => number = Date.now): Gate => {
-  let opening = openingAt(hours, timezone, now());
-  const current = () => {
-    opening = openingNow(opening, now());
-    return opening;
-  };
+  const opening = openingAt(hours, timezone, now());
   return {
-    closed: () => closedBecause(current(), now()),
-    changesInMs: () => (current().changesAt ?? Number.POSITIVE_INFINITY) - now(),
+    closed: () => closedBecause(opening, now()),
+    changesInMs: () => (openingNow(opening, now()).changesAt ?? Number.POSITIVE_INFINITY) - now(),
   };
 };
 

@@ -10,7 +10,7 @@ import { permit } from "../../../domain/killswitch.ts";
 import { isOnlyFull } from "../../../domain/routing/explanation.ts";
 import type { RoutePolicy } from "../../../domain/routing/filter.ts";
 import { type Api, isOptional } from "../../../domain/words/api.ts";
-import { isFinal, type JobStatus } from "../../../domain/words/job-status.ts";
+import { isFinal, isLeasedStatus, type JobStatus } from "../../../domain/words/job-status.ts";
 import type { Json } from "../../../domain/words/json.ts";
 import type { Refusal } from "../../../domain/words/refusal.ts";
 import type { Priority, Tier } from "../../../domain/words/requirements.ts";
@@ -361,6 +361,5 @@ interface Stand {
 
 /** Assigned and running are the same to the waiting client. */
 export const isSameStand = (job: Stand, seen: Stand): boolean =>
-  job.lease === seen.lease && (job.status === seen.status || (isHeld(job) && isHeld(seen)));
-
-const isHeld = ({ status }: Stand): boolean => status === "assigned" || status === "running";
+  job.lease === seen.lease &&
+  (job.status === seen.status || (isLeasedStatus(job.status) && isLeasedStatus(seen.status)));

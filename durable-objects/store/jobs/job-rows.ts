@@ -1,7 +1,8 @@
 // The table of jobs, one row each, and a cache of the records that were read or written last.
 
 import { laneOf } from "../../../domain/job/flows.ts";
-import type { Job } from "../../../domain/job/job.ts";
+import { isLeased, type Job } from "../../../domain/job/job.ts";
+import { isFinal } from "../../../domain/words/job-status.ts";
 import { Recent } from "../recent.ts";
 import { all, first, record, type Sql } from "../sql.ts";
 
@@ -37,8 +38,6 @@ export const jobRows = (sql: Sql) => {
 
     put: (job: Job, dueAt: number | null, changedSeq: number): void => {
       const text = JSON.stringify(job);
-      const isLeased = job.status === "assigned" || job.status === "running";
-      const isOpen = isLeased || job.status === "pending";
       keepRecent(job, text);
       sql.exec(
         `INSERT INTO jobs (id, status, group_key, order_key, worker, schedule, due_at, changed_seq, record, lane)
@@ -49,8 +48,8 @@ export const jobRows = (sql: Sql) => {
         job.status,
         job.groupKey,
         job.orderKey,
-        isLeased ? job.assignedWorker : null,
-        isOpen ? job.schedule : null,
+        isLeased(job) ? job.assignedWorker : null,
+        isFinal(job.status) ? null : job.schedule,
         dueAt,
         changedSeq,
         text,
