@@ -1,50 +1,19 @@
-// How SQLite reads history: what one tenant asks for is bounded by an index that begins with the tenant. Every endpoint
-// that reads, every pair of filters, what a load brings, what the cron deletes, and what a move copies.
+// How SQLite reads history: what one tenant asks for is bounded by an index that begins with the tenant. Every
+// pair of filters of lists, bulk changes and the audit log; all else that reads is in `query-plans-of-work`.
 
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { auditQuery } from "../../contract/audit.ts";
 import { JOB_SORTS, jobFilter, jobListQuery, MAX_COUNTED } from "../../contract/jobs/job-list.ts";
 import { findArchivedRecords } from "../../durable-objects/history/archive.ts";
-import { inserts, type Table } from "../../durable-objects/history/statements.ts";
-import { app } from "../../src/app.ts";
-import type { Env } from "../../src/env.ts";
 import { listAudit } from "../../src/history/audit.ts";
 import { findManyArchived, selectForBulk } from "../../src/history/bulk.ts";
 import { writeCursor } from "../../src/history/job-cursor.ts";
 import { listJobs } from "../../src/history/lists/list-jobs.ts";
-import { MOVING_HISTORY, readHistoryTable } from "../../src/history/moving.ts";
-import { TENANT_TABLES } from "../../src/history/tenant-tables.ts";
-import { deleteHistory } from "../../src/history/tenants.ts";
-import { runMinute } from "../../src/minute.ts";
-import { type Body, newWorld, ORIGIN, ROOT_KEY } from "../support/workerd/client.ts";
-import { readDocument } from "../support/workerd/document.ts";
-import { NotedQueries, type Plan, unbounded } from "../support/workerd/query-plans.ts";
+import { faultsIn, NotedQueries, type Plan } from "../support/workerd/query-plans.ts";
 
-const { DB, TEST_ARCHIVE } = env as unknown as { DB: D1Database; TEST_ARCHIVE: R2Bucket };
-const CONTEXT = { waitUntil: () => undefined, passThroughOnException: () => undefined, props: {} };
-const DAY_MS = 86_400_000;
+const { DB } = env as unknown as { DB: D1Database };
 const TENANT = "any";
-
-/** What reads more than a tenant's entries of an index, and why it may. */
-const KNOWN: readonly (readonly [sql: RegExp, why: string])[] = [
-  [/^SELECT tenant, created_at, away FROM tenants ORDER BY/, "the operator lists all tenants"],
-  [/FROM tenants AS t WHERE away IS NULL|^SELECT count\(\*\) AS \w+ FROM tenants /, "the metrics of all tenants"],
-  [/^SELECT tenant, jurisdiction FROM tenants WHERE wake_at </, "the cron looks at a row of each tenant, not at jobs"],
-  [
-    /^SELECT tenant, (?:keep_(?:texts_)?days AS days|COALESCE\(packed_until, 0\) AS "from") FROM tenants /,
-    "the same, and one index entry of the oldest job",
-  ],
-  [
-    /^SELECT tenant, id FROM catalog_subscriptions WHERE next_sync_at <=/,
-    "by an index of what is due, as many as a pass takes",
-  ],
-  [/^DELETE FROM (?:catalog_history|schedule_runs) WHERE rowid IN/, "by an index of age, as many as a step deletes"],
-];
-const isKnown = ({ sql }: Plan): boolean => KNOWN.some(([pattern]) => pattern.test(sql));
-
-const faultsIn = (plans: readonly Plan[]): string[] =>
-  plans.filter((plan) => !isKnown(plan)).flatMap((plan) => unbounded(plan).map((line) => `${line} in: ${plan.sql}`));
 
 const VALUES: Readonly<Record<string, string>> = {
   status: "failed",
@@ -53,12 +22,6 @@ const VALUES: Readonly<Record<string, string>> = {
   until: "2030-01-01T00:00:00.000Z",
   unpriced_since: "2020-01-01T00:00:00.000Z",
   unpriced_until: "2030-01-01T00:00:00.000Z",
-};
-
-/** What a load brings. */
-const WRITTEN: Record<Table, true> = {
-  ...{ tenants: true, jobs: true, told: true, payloads: true, results: true, events: true },
-  ...{ attempts: true, corrections: true, audit: true, scheduleRuns: true },
 };
 
 /** Each name alone, and with each other one. */
@@ -301,116 +264,5 @@ describe("history is read through an index of the tenant", () => {
     await findManyArchived(noted.database(), TENANT, ["a", "b"], 0);
     await findArchivedRecords(() => noted.database(), TENANT, [{ id: "a", absentAt: 0 }]);
     expect(faultsIn(await noted.plans())).toEqual([]);
-  });
-
-  it("by every endpoint that reads", { timeout: 60_000 }, async () => {
-    const noted = new NotedQueries(DB);
-    const world = await newWorld();
-    const offer = { instance: "w", status: "online", provider: "openai", tags: "", concurrency: 5 };
-    await world.ok("POST", "/presence", offer);
-    const job = await world.ok("POST", "/dispatch", { prompt: "x", metadata: { team: "red" } });
-    await world.ok("POST", `/api/jobs/${job.id}/complete`, { lease: job.lease, result: "r" });
-    const lost = await world.ok("POST", "/dispatch", { prompt: "x" });
-    const error = { code: "broken", message: "it broke", retryable: false };
-    await world.ok("POST", `/api/jobs/${lost.id}/fail`, { lease: lost.lease, error });
-    await world.ok("POST", "/api/schedules", { name: "s", interval: "1h", prompt: "p" });
-    await world.ok("POST", "/api/schedules/s/run", {});
-    const subscription = await world.ok("POST", "/catalog/subscriptions", { provider: "openai" });
-    const notingEnv = { ...env, DB: noted.database(), ARCHIVE: TEST_ARCHIVE } as unknown as Env;
-    const ask = async (path: string, key = world.key): Promise<number> => {
-      const headers = { authorization: `Bearer ${key}` };
-      const answer = await app.fetch(new Request(`${ORIGIN}${path}`, { headers }), notingEnv, CONTEXT as never);
-      await answer.body?.cancel();
-      return answer.status;
-    };
-    const { paths } = await readDocument();
-    const reading = Object.entries<Body>(paths)
-      .filter(([, { get }]) => JSON.stringify(get?.responses?.["503"] ?? "").includes("history"))
-      .map(([path]) => path);
-    expect(reading).toEqual(
-      expect.arrayContaining(["/api/jobs", "/api/jobs/{id}", "/api/failures", "/api/cost", "/api/audit", "/api/marks"]),
-    );
-    const nameIn = (path: string): string =>
-      path.startsWith("/catalog") ? subscription.id : path.startsWith("/api/jobs") ? job.id : "s";
-    const filled = (path: string): string =>
-      path
-        .replace("{by}", "worker")
-        .replace("{instance}", "w")
-        .replace("{day}", "2026-01-01")
-        .replace("{tenant}", world.tenant)
-        .replace(/\{\w+\}/, nameIn(path));
-    for (const path of reading) await ask(filled(path), path.startsWith("/admin") ? ROOT_KEY : world.key);
-    for (const by of ["provider", "model", "tag", "key", "schedule", "metadata.team"]) await ask(`/api/cost/by/${by}`);
-    for (const query of ["/api/schedules?runs=3", "/api/jobs?archived=true&until=2030-01-01T00:00:00.000Z"])
-      await ask(query);
-    await ask(`/api/jobs/${crypto.randomUUID()}`);
-    await ask(`/api/jobs/01990000-0000-7000-8000-000000000000`);
-    await ask("/metrics", ROOT_KEY);
-    const plans = await noted.plans();
-    const read = new Set(plans.flatMap(({ sql }) => Object.keys(TENANT_TABLES).filter((table) => sql.includes(table))));
-    expect([...read].sort()).toEqual(Object.keys(TENANT_TABLES).sort());
-    expect(faultsIn(plans)).toEqual([]);
-  });
-
-  it("by the minute's work, with an archive and without, and where a tenant is deleted or moves", async () => {
-    const noted = new NotedQueries(DB);
-    const notingEnv = { ...env, DB: noted.database() } as unknown as Env;
-    const world = await newWorld();
-    await world.ok("POST", "/presence", { instance: "w", status: "online", provider: "openai", tags: "" });
-    await world.ok("PUT", "/config", { history: { keep_days: 30, keep_texts_days: 5 } });
-    const finish = async (days: number): Promise<void> => {
-      const job = await world.ok("POST", "/dispatch", { prompt: "a long story ".repeat(1_000) });
-      await world.ok("POST", `/api/jobs/${job.id}/complete`, { lease: job.lease, result: "r" });
-      await world.ok("GET", "/api/jobs");
-      await DB.prepare("UPDATE jobs SET finished_at = ?2 WHERE tenant = ?1")
-        .bind(world.tenant, Date.now() - days * DAY_MS)
-        .run();
-    };
-    await finish(2);
-    await runMinute(notingEnv);
-    await finish(40);
-    await runMinute({ ...notingEnv, ARCHIVE: TEST_ARCHIVE } as unknown as Env);
-    await finish(40);
-    await runMinute(notingEnv);
-    for (const table of MOVING_HISTORY) {
-      const keys = (table === "jobs" ? "tenant, id" : TENANT_TABLES[table as keyof typeof TENANT_TABLES]).split(", ");
-      for (const after of [null, keys.slice(1).map(() => 1)])
-        await readHistoryTable(noted.database(), TENANT, { table, after, maxChars: 1_000 });
-    }
-    const gone = { tenant: "gone", jurisdiction: null, created_at: 0, away: null, database: 0 } as const;
-    await deleteHistory(notingEnv, gone.tenant);
-    const plans = await noted.plans();
-    const begins = (sql: string) => plans.filter((plan) => plan.sql.startsWith(sql)).length;
-    expect([begins("DELETE FROM jobs") > 2, begins("UPDATE payloads")]).toEqual([true, 1]);
-    expect(faultsIn(plans)).toEqual([]);
-  });
-
-  it("and job by job where a load is written, however many the tenant has", async () => {
-    const noted = new NotedQueries(DB);
-    const database = noted.database({ first: null });
-    for (const table of Object.keys(WRITTEN) as Table[])
-      for (const { sql, values } of inserts(table, [["a", 1]]))
-        await database
-          .prepare(sql)
-          .bind(TENANT, ...values)
-          .run();
-    const plans = await noted.plans();
-    expect(plans.length).toBeGreaterThanOrEqual(Object.keys(WRITTEN).length);
-    const allOfTenant = plans.flatMap(({ sql, lines }) =>
-      lines.filter(({ detail }) => / \(tenant=\?\)/.test(detail)).map(({ detail }) => `${detail} in: ${sql}`),
-    );
-    expect(allOfTenant).toEqual([]);
-  });
-
-  it.each([
-    ["SELECT id FROM jobs WHERE status = 'failed'", 1],
-    ["SELECT id FROM jobs AS one WHERE created_at > 5", 1],
-    ["SELECT rowid FROM job_terms LIMIT 5", 1],
-    ["SELECT id FROM audit WHERE id IN (SELECT id FROM audit WHERE tenant = 'a') AND tenant <> 'b'", 1],
-    ["SELECT jobs.id FROM json_each('[1]') AS one JOIN jobs ON jobs.tenant = 'a' AND jobs.id = one.value", 0],
-  ])("and where it is not, that is found: %s", async (sql, faults) => {
-    const noted = new NotedQueries(DB);
-    await noted.database().prepare(sql).all();
-    expect(faultsIn(await noted.plans())).toHaveLength(faults);
   });
 });

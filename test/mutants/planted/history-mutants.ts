@@ -58,7 +58,7 @@ export const HISTORY_MUTANTS: readonly Mutant[] = [
     "durable-objects/history/cost-sums.ts",
     "LEFT JOIN jobs ON",
     "JOIN jobs ON",
-    ["test/tenant/query-plans.workers.test.ts"],
+    ["test/tenant/query-plans-of-work.workers.test.ts"],
   ),
   mutant(
     "history leaves out the events of a job that it has in its last version",

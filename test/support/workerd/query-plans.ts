@@ -92,7 +92,7 @@ const tableNames = (sql: string): Set<string> =>
 const IS_BOUNDED = /\(tenant=\?|USING (?:INTEGER )?PRIMARY KEY \((?:rowid|tenant)=\?/;
 
 /** Steps of a plan that read a table of history, or its full-text index, beyond what one tenant's index entries are. */
-export const unbounded = ({ sql, lines }: Plan): string[] => {
+const unbounded = ({ sql, lines }: Plan): string[] => {
   const names = tableNames(sql);
   return lines
     .map(({ detail }) => detail)
@@ -104,3 +104,24 @@ export const unbounded = ({ sql, lines }: Plan): string[] => {
       return names.has(name) && (how === "SCAN" || !IS_BOUNDED.test(detail));
     });
 };
+
+/** What reads more than a tenant's entries of an index, and why it may. */
+const KNOWN: readonly (readonly [sql: RegExp, why: string])[] = [
+  [/^SELECT tenant, created_at, away FROM tenants ORDER BY/, "the operator lists all tenants"],
+  [/FROM tenants AS t WHERE away IS NULL|^SELECT count\(\*\) AS \w+ FROM tenants /, "the metrics of all tenants"],
+  [/^SELECT tenant, jurisdiction FROM tenants WHERE wake_at </, "the cron looks at a row of each tenant, not at jobs"],
+  [
+    /^SELECT tenant, (?:keep_(?:texts_)?days AS days|COALESCE\(packed_until, 0\) AS "from") FROM tenants /,
+    "the same, and one index entry of the oldest job",
+  ],
+  [
+    /^SELECT tenant, id FROM catalog_subscriptions WHERE next_sync_at <=/,
+    "by an index of what is due, as many as a pass takes",
+  ],
+  [/^DELETE FROM (?:catalog_history|schedule_runs) WHERE rowid IN/, "by an index of age, as many as a step deletes"],
+];
+const isKnown = ({ sql }: Plan): boolean => KNOWN.some(([pattern]) => pattern.test(sql));
+
+/** The plans that read more than they may. */
+export const faultsIn = (plans: readonly Plan[]): string[] =>
+  plans.filter((plan) => !isKnown(plan)).flatMap((plan) => unbounded(plan).map((line) => `${line} in: ${plan.sql}`));
