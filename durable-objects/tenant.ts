@@ -110,7 +110,7 @@ export class Tenant extends DurableObject<TenantEnv> implements StreamOwner, Run
    */
   async destroy(): Promise<void> {
     // Without the memory: a tenant whose rows do not fit into it must end, too.
-    this.ctx.waitUntil(this.#parts.relays.endAll(this.#parts.store.workers.instances()));
+    this.ctx.waitUntil(this.#parts.relays.endAll(this.#parts.store.workers.relayed()));
     this.ctx.waitUntil(this.#parts.relays.dropBodies(this.#parts.store.jobs.heldBodies()));
     await this.ctx.blockConcurrencyWhile(async () => {
       this.#parts.sockets.endAll();

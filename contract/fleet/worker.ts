@@ -323,6 +323,7 @@ type Inside =
   | "machine"
   | "busy"
   | "viaSocket"
+  | "hasHadLine"
   | "keyId"
   | "pause"
   | "opening"

@@ -31,6 +31,8 @@ export interface BesideRecord extends OfferedModels {
 /** Fields added after the first release, with the values of a worker that never used them. */
 const LATER_FIELDS = {
   isEdge: false,
+  /** Of an older release's workers it is not known. */
+  hasHadLine: true,
   unavailable: null,
   busy: null,
   opening: null,

@@ -93,6 +93,8 @@ export interface Worker extends Offer {
   readonly busy: Busy | null;
   /** It last reported over its socket, so without an open socket it cannot get a job. */
   readonly viaSocket: boolean;
+  /** It has opened a data line, so its relay may have one. */
+  readonly hasHadLine: boolean;
   /** The key of its last report. */
   readonly keyId: string | null;
   readonly registeredAt: number;
@@ -163,6 +165,7 @@ export const registerWorker = (
   nowAt: number,
 ): Worker => ({
   isEdge: false,
+  hasHadLine: false,
   registeredAt: nowAt,
   pause: null,
   opening: null,

@@ -67,7 +67,8 @@ export class Relays {
     if (endedKeys.size > 0) {
       for (const { worker } of memory?.fleet.members() ?? []) {
         const live = worker.keyId === null ? undefined : endedKeys.get(worker.keyId);
-        if (live !== undefined) calls.push(this.#worker(worker.instance).endKey(worker.keyId ?? "", live));
+        if (live !== undefined && worker.hasHadLine)
+          calls.push(this.#worker(worker.instance).endKey(worker.keyId ?? "", live));
       }
     }
     return Promise.allSettled(calls);

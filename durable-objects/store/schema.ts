@@ -351,6 +351,8 @@ export const SCHEMA_STEPS: readonly SchemaStep[] = [
     `DROP TABLE latency`,
     `ALTER TABLE latency_slots RENAME TO latency`,
   ],
+  // Whether a worker's relay may have a data line or calls under way, which is not known of older records.
+  [`ALTER TABLE workers ADD COLUMN is_relayed INTEGER NOT NULL DEFAULT 1`],
 ];
 
 /** The version of a database after all steps. */

@@ -1,11 +1,12 @@
 // The operator and tenants: a lost key can be replaced, and a deleted tenant is gone.
 
-import { evictDurableObject, runInDurableObject } from "cloudflare:test";
+import { evictDurableObject, listDurableObjectIds, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { TENANT_TABLES } from "../../src/history/tenant-tables.ts";
 import {
   type Body,
+  connect,
   connectWorker,
   inStorage,
   newWorld,
@@ -125,6 +126,20 @@ describe("a tenant that is deleted", () => {
     await evictDurableObject(world.stub);
     expect((await asOperator("DELETE", `/admin/tenants/${world.tenant}`)).status).toBe(204);
     expect(await rowsOf(world.tenant)).toEqual({});
+  });
+
+  it("wakes the relays of workers that have opened a data line, and makes none for the others", async () => {
+    const { world } = await withWork();
+    await world.ok("POST", "/presence", { instance: "with-a-line", status: "idle", provider: "p", tags: "" });
+    const line = await connect("/api/workers/with-a-line/stream", { authorization: `Bearer ${world.key}` });
+    const relays = async (): Promise<(string | undefined)[]> => {
+      const names = ["w", "with-a-line"].map((name) => `${world.tenant}/${name}`);
+      const made = (await listDurableObjectIds(env.RELAY)).map(String);
+      return names.filter((name) => made.includes(env.RELAY.idFromName(name).toString()));
+    };
+    expect((await asOperator("DELETE", `/admin/tenants/${world.tenant}`)).status).toBe(204);
+    expect((await line.socket?.closed)?.code).toBe(4401);
+    expect(await relays()).toEqual([`${world.tenant}/with-a-line`]);
   });
 
   it("ends at once: keys, sessions and sockets; nothing of it is left, live or in history", async () => {

@@ -55,7 +55,7 @@ export const mayActAs = (turn: Turn, instance: string): Result<null, Refusal> =>
   return err({ code: "instance_taken", instance });
 };
 
-/** Whether the caller's key may act for a registered worker, and when its connection ends. */
+/** Whether the caller's key may open a data line for a registered worker, and with what the line ends. */
 export const workAs = (
   turn: Turn,
   request: { instance: string },
@@ -63,7 +63,9 @@ export const workAs = (
   const allowed = mayActAs(turn, request.instance);
   if (!allowed.ok) return allowed;
   // A name that nobody registered must not make an object, which takes a file.
-  if (turn.memory.fleet.get(request.instance) === undefined) return err(notFound("worker", request.instance));
+  const member = turn.memory.fleet.get(request.instance);
+  if (member === undefined) return err(notFound("worker", request.instance));
+  if (!member.worker.hasHadLine) turn.putWorker({ ...member.worker, hasHadLine: true });
   const { keyId, secretHash } = turn.caller;
   return ok({ keyId: keyId ?? "", openedWith: secretHash ?? "" });
 };

@@ -34,7 +34,9 @@ export const workersTable = (sql: Sql) => ({
     }
   },
 
-  instances: (): string[] => all(sql, "SELECT instance FROM workers").map((row) => row.instance as string),
+  /** Those whose relays may have something open. To ask the others would make an object for each. */
+  relayed: (): string[] =>
+    all(sql, "SELECT instance FROM workers WHERE is_relayed").map((row) => row.instance as string),
 
   modelsOf: (instance: string): OfferedModels =>
     modelsIn(first(sql, "SELECT models, runtime_models FROM worker_models WHERE instance = ?", instance)),
@@ -78,7 +80,12 @@ export const workersTable = (sql: Sql) => ({
   },
 
   put: (worker: Worker): void => {
-    sql.exec("INSERT OR REPLACE INTO workers (instance, record) VALUES (?, ?)", worker.instance, writeWorker(worker));
+    sql.exec(
+      "INSERT OR REPLACE INTO workers (instance, is_relayed, record) VALUES (?, ?, ?)",
+      worker.instance,
+      Number(worker.isEdge || worker.hasHadLine),
+      writeWorker(worker),
+    );
   },
 
   remove: (instance: string): void => {

@@ -37,6 +37,7 @@ export const worker = ({ models = null, runtimeModels = null, ...offer }: Given 
   runtimeModels: runtimeModels === null ? null : modelSetOf(runtimeModels),
   machine: null,
   viaSocket: false,
+  hasHadLine: false,
   keyId: null,
   registeredAt: NOON,
   lastHeartbeatAt: NOON,

@@ -49,6 +49,7 @@ describe("presence", () => {
       models: modelSetOf(["large"]),
       machine: null,
       isEdge: false,
+      hasHadLine: false,
       busy: null,
       ...FROM,
       registeredAt: NOON,

@@ -18,6 +18,13 @@ export const DEPARTURE_MUTANTS: readonly Mutant[] = [
     ["test/databases/history-moves.workers.test.ts"],
   ),
   mutant(
+    "a deleted tenant wakes the relays of workers that had no data line",
+    "durable-objects/store/fleet/workers.ts",
+    "Number(worker.isEdge || worker.hasHadLine)",
+    "1",
+    ["test/http/tenants.workers.test.ts"],
+  ),
+  mutant(
     "a move that is cancelled ends an operator's halt",
     "durable-objects/moves/moving.ts",
     "putKillswitchBeforeMove(killswitch);",
