@@ -51,6 +51,7 @@ const inWorkerd = async (name: string, { home, include, exclude = [], databases 
         bindings: {
           TEST_MIGRATIONS: await readD1Migrations(path.join(ROOT, "migrations")),
           TEST_HOME: home,
+          SHARED_RELAYS: home === "node" ? "1" : "",
           MODEL_SEED: process.env.MODEL_SEED ?? "",
           MODEL_RUNS: process.env.MODEL_RUNS ?? "",
           SERVICE_LOG: "off",

@@ -1,5 +1,6 @@
 // Finds one object from another: a tenant's relays are in the tenant's jurisdiction.
 
+import { isEdgeInstance } from "../domain/fleet/worker.ts";
 import { fnv1a } from "../domain/words/fnv.ts";
 
 export type Jurisdiction = "eu" | "fedramp";
@@ -14,8 +15,15 @@ export const objectNamed = <T extends Rpc.DurableObjectBranded>(
   return found.getByName(name);
 };
 
-/** The name of a worker's relay. */
-export const relayName = (tenant: string, instance: string): string => `${tenant}/${instance}`;
+/** How a deployment lays out its relays. */
+export interface RelayLayout {
+  /** `1`: all workers of a tenant share a relay. On a server an object takes three files and 300 KB for each. */
+  readonly SHARED_RELAYS?: string;
+}
+
+/** The name of a worker's relay. A hosted provider's is the runner that calls it. */
+export const relayName = ({ SHARED_RELAYS }: RelayLayout, tenant: string, instance: string): string =>
+  SHARED_RELAYS === "1" && !isEdgeInstance(instance) ? `${tenant}/streams` : `${tenant}/${instance}`;
 
 /** How many objects of a tenant hold large bodies: each is a file for ever, so their number does not grow. */
 export const BODY_SLOTS = 16;

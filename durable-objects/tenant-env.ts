@@ -6,12 +6,12 @@ import type { Databases } from "../domain/tenant/tenant-database.ts";
 import type { LogSettings } from "../log/log.ts";
 import type { StoredFile } from "./files/stored-file.ts";
 import type { OtlpSettings } from "./history/span-exporter.ts";
-import type { Jurisdiction } from "./object-name.ts";
+import type { Jurisdiction, RelayLayout } from "./object-name.ts";
 import type { Relay } from "./relay/relay.ts";
 import type { Store } from "./store/open.ts";
 import { DEFAULT_BOUNDS, type StorageBounds } from "./turn/memory.ts";
 
-export interface TenantEnv extends LogSettings, OtlpSettings, Databases<D1Database> {
+export interface TenantEnv extends LogSettings, OtlpSettings, Databases<D1Database>, RelayLayout {
   readonly RELAY: DurableObjectNamespace<Relay>;
   /** Calls providers for the tenant. */
   readonly RUNNER: DurableObjectNamespace<Relay>;

@@ -24,6 +24,9 @@ const STORAGE_KEY = {
   object: (className: string) => `signalbox-${className}`,
 };
 
+/** For the objects, and for the edge before them (`durable-objects/object-name.ts`). */
+export const LAYOUT = { SHARED_RELAYS: "1" };
+
 export interface Serving {
   project: Project;
   /** Folders of the objects and crons of this process. */
@@ -222,6 +225,7 @@ function edgeService(
       ...environment.map((name) => record({ name, fromEnvironment: name })),
       ...(archive === null ? [] : [record({ name: "ARCHIVE_FOLDER", service: "archive" })]),
       record({ name: "LOCAL_NETWORK", service: "private-network" }),
+      ...Object.entries(LAYOUT).map(([name, text]) => record({ name, text })),
     ],
   });
 }

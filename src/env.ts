@@ -64,4 +64,6 @@ export interface Env extends Databases<D1Database> {
    * hosts only.
    */
   readonly LOCAL_NETWORK?: Fetcher;
+  /** Self-hosted only. */
+  readonly SHARED_RELAYS?: string;
 }

@@ -34,6 +34,7 @@ const INVENTED_PARTS_A_FRAME = 100;
 const INVENTED_PART_CHARS = 16 * KIB;
 /** Frames that wait in the attacker's own memory. */
 const MAX_UNSENT_BYTES = 16 * KIB * KIB;
+const LINES_A_CLIENT = 500;
 const READERS_A_CLIENT = 125;
 const TAGS_A_JOB = 32;
 const JOBS_A_BATCH = 100;
@@ -134,6 +135,21 @@ const sendTinyFrames = async ({ port, authorization }: Target, count: Count): Pr
   }
 };
 
+/** They are held open. */
+const openLines = async ({ port, authorization }: Target, count: Count): Promise<void> => {
+  const connection = await Connection.open(port, authorization);
+  for (let opened = 0; opened < LINES_A_CLIENT; opened += 1) {
+    const instance = unique();
+    await connection.call("POST", "/presence", { instance, provider: "hostile", status: "idle" });
+    const line = new WebSocket(`ws://127.0.0.1:${port}/api/workers/${instance}/stream`, { headers: { authorization } });
+    line.on("error", () => {});
+    line.once("close", (code) => count(`line closed ${code}`));
+    await Promise.race([once(line, "open"), once(line, "close")]);
+    count(`line ${line.readyState === WebSocket.OPEN ? "open" : "refused"}`);
+  }
+  await new Promise(() => {});
+};
+
 /** A worker of its own streams to a job of its own; the readers never read. */
 const readNothing = async (target: Target, count: Count): Promise<void> => {
   const { port, authorization } = target;
@@ -185,6 +201,7 @@ export const ATTACKS = {
   "20,000 workers with the largest offers": { role: "worker", clients: 4, run: offerMuch },
   "a data line of invented jobs": { role: "worker", clients: 4, run: inventJobs },
   "a data line of tiny frames": { role: "worker", clients: 4, run: sendTinyFrames },
+  "2,000 workers with data lines": { role: "worker", clients: 4, run: openLines },
   "1,000 readers that do not read": { role: "standard", clients: 8, run: readNothing },
   "a requirement group for each job": { role: "standard", clients: 4, run: scatterTags },
 } as const satisfies Readonly<Record<string, Attack>>;

@@ -64,7 +64,7 @@ export const GROWTH: readonly GrowthRow[] = [
   },
   {
     what: "streams of a worker",
-    holds: [`${STREAMS}#streams`],
+    holds: [`${STREAMS}#streams`, `${RELAY}#streams`],
     grownBy: "worker",
     countedBy: STREAMS,
     bound: MAX_STREAMS,

@@ -23,6 +23,8 @@ export interface ReaderWishes {
 }
 
 export interface ReadRequest {
+  /** The worker. */
+  readonly instance: string;
   readonly jobId: string;
   readonly lease: number;
   /** The tenant, to which the relay reports a reader that leaves. */
@@ -32,8 +34,9 @@ export interface ReadRequest {
   readonly wishes: ReaderWishes;
 }
 
-export const queryOf = ({ jobId, lease, jurisdiction, holder, wishes }: ReadRequest): string =>
+export const queryOf = ({ instance, jobId, lease, jurisdiction, holder, wishes }: ReadRequest): string =>
   new URLSearchParams({
+    instance,
     job: jobId,
     lease: String(lease),
     jurisdiction: jurisdiction ?? "",
@@ -50,6 +53,7 @@ export const readRequestOf = (text: string): ReadRequest => {
   const query = new URLSearchParams(text);
   const api = APIS.find((one) => one === query.get("api")) ?? null;
   return {
+    instance: query.get("instance") ?? "",
     jobId: query.get("job") ?? "",
     lease: Number(query.get("lease")),
     jurisdiction: (query.get("jurisdiction") || null) as Jurisdiction | null,

@@ -1,7 +1,7 @@
-// Connects a worker's streams with their readers: one object per worker (`<tenant>/<instance>`), in memory only. The
-// tenant decides who runs what; no output passes through it. What is kept of streams, and for how long, is in
-// `worker-streams.ts`; here are the ways in. The same class stores bodies that are too large for the tenant
-// (`<tenant>/body/<slot>`).
+// Connects workers' streams with their readers, in memory only: deployed, one object per worker (`<tenant>/<instance>`),
+// on a server one for all of a tenant's workers (`<tenant>/streams`). The tenant decides who runs what; no output passes
+// through it. What is kept of streams, and for how long, is in `worker-streams.ts`; here are the ways in. The same class
+// stores bodies that are too large for the tenant (`<tenant>/body/<slot>`).
 
 import { DurableObject } from "cloudflare:workers";
 import { MAX_DATA_FRAME_BYTES, MAX_PART_BYTES, PART_SEPARATOR, readParts } from "../../contract/data-line.ts";
@@ -16,8 +16,8 @@ import { ReadingLine } from "./reading-line.ts";
 import { UNCONFIRMED_BYTES } from "./relay-bounds.ts";
 import { heldJobOf, type ReadRequest, readRequestOf } from "./relay-request.ts";
 import type { RunnerOwner } from "./runner-owner.ts";
-import type { Cut, StreamLease, StreamOwner } from "./stream-owner.ts";
-import { answerRead } from "./stream-reader.ts";
+import type { Cut, StreamLease, StreamOwner, WorkersLease } from "./stream-owner.ts";
+import { answerRead, type OpenOutlet } from "./stream-reader.ts";
 import { WorkerStreams } from "./worker-streams.ts";
 
 export interface RelayEnv {
@@ -25,6 +25,7 @@ export interface RelayEnv {
 }
 
 interface OpenedLine {
+  readonly instance: string;
   readonly keyId: string;
   readonly openedWith: string;
   readonly jurisdiction: Jurisdiction | null;
@@ -32,13 +33,8 @@ interface OpenedLine {
 
 export class Relay<Env extends RelayEnv = RelayEnv> extends DurableObject<Env> {
   protected jurisdiction: Jurisdiction | null = null;
-  protected readonly streams = new WorkerStreams({
-    relayId: this.ctx.id.toString(),
-    instance: () => this.instance,
-    tenant: () => this.tenant(),
-    stopWriter: (lease) => this.stopWriter(lease),
-    waitUntil: (work) => this.ctx.waitUntil(work),
-  });
+  /** Of the workers that have some. */
+  readonly #streams = new Map<string, WorkerStreams>();
 
   constructor(state: DurableObjectState, env: Env) {
     super(state, env);
@@ -47,9 +43,7 @@ export class Relay<Env extends RelayEnv = RelayEnv> extends DurableObject<Env> {
 
   override async fetch(request: Request): Promise<Response> {
     if (request.url === LINE_URL)
-      return openLine(
-        (tell) => new ReadingLine(tell, this, (query, open) => this.streams.join(this.#askedBy(query), open)),
-      );
+      return openLine((tell) => new ReadingLine(tell, this, (query, open) => this.#join(this.#askedBy(query), open)));
     const heldFor = heldJobOf(request.url);
     if (heldFor !== null) {
       await this.#bodies.hold(heldFor, await request.text(), Date.now());
@@ -58,7 +52,26 @@ export class Relay<Env extends RelayEnv = RelayEnv> extends DurableObject<Env> {
     if (request.headers.get("upgrade") === "websocket") return this.#openLine(request);
     const asked = this.#askedBy(new URL(request.url).search);
     if (request.method === "POST") return this.#write(asked, request);
-    return answerRead((open) => this.streams.join(asked, open), request.signal);
+    return answerRead((open) => this.#join(asked, open), request.signal);
+  }
+
+  protected streamsOf(instance: string): WorkerStreams {
+    const known = this.#streams.get(instance);
+    if (known !== undefined) return known;
+    const made = new WorkerStreams({
+      holder: `${this.ctx.id} ${instance}`,
+      instance,
+      tenant: () => this.tenant(),
+      stopWriter: (lease) => this.stopWriter(instance, lease),
+      waitUntil: (work) => this.ctx.waitUntil(work),
+      onEmpty: () => this.#streams.delete(instance),
+    });
+    this.#streams.set(instance, made);
+    return made;
+  }
+
+  #join(asked: ReadRequest, open: OpenOutlet): Promise<number> {
+    return this.streamsOf(asked.instance).join(asked, open);
   }
 
   #askedBy(query: string): ReadRequest {
@@ -69,21 +82,22 @@ export class Relay<Env extends RelayEnv = RelayEnv> extends DurableObject<Env> {
 
   /** Over HTTP: for networks without WebSockets. */
   async #write(asked: ReadRequest, { body }: Request): Promise<Response> {
-    const why = await this.streams.take(asked, body);
+    const why = await this.streamsOf(asked.instance).take(asked, body);
     return new Response(why, { status: why === null ? NO_CONTENT : CONFLICT });
   }
 
   #openLine(request: Request): Response {
     const {
+      instance = "",
       keyId = "",
       openedWith = "",
       jurisdiction = null,
     } = JSON.parse(request.headers.get("x-signalbox-line") ?? "{}") as Partial<OpenedLine>;
     const [client, server] = Object.values(new WebSocketPair()) as [WebSocket, WebSocket];
-    const older = this.ctx.getWebSockets();
-    this.ctx.acceptWebSocket(server);
-    server.serializeAttachment({ keyId, openedWith, jurisdiction } satisfies OpenedLine);
-    this.streams.noteLine(null);
+    const older = this.ctx.getWebSockets(instance);
+    this.ctx.acceptWebSocket(server, [instance]);
+    server.serializeAttachment({ instance, keyId, openedWith, jurisdiction } satisfies OpenedLine);
+    this.#streams.get(instance)?.noteLine(null);
     for (const one of older) close(one, closeCodes.replaced, "another data line of this instance took over");
     return new Response(null, { status: SWITCHING_PROTOCOLS, webSocket: client });
   }
@@ -93,22 +107,27 @@ export class Relay<Env extends RelayEnv = RelayEnv> extends DurableObject<Env> {
       return close(socket, closeCodes.badFrame, `a frame is text of at most ${MAX_DATA_FRAME_BYTES} bytes`);
     if (frame.split(PART_SEPARATOR).some((part) => part.length > MAX_PART_BYTES))
       return close(socket, closeCodes.badFrame, `a part of a frame has at most ${MAX_PART_BYTES} bytes`);
+    const parts = readParts(frame);
+    if (parts.length === 0) return;
+    const streams = this.streamsOf(this.#instanceOf(socket));
     const nowAt = Date.now();
-    for (const part of readParts(frame)) {
-      if (part.kind === "events") this.streams.publish(part, part.events, nowAt);
-      else this.streams.finish(part, part.error, nowAt);
+    for (const part of parts) {
+      if (part.kind === "events") streams.publish(part, part.events, nowAt);
+      else streams.finish(part, part.error, nowAt);
     }
-    if (this.streams.unconfirmedChars > UNCONFIRMED_BYTES) {
-      this.streams.refuseUnconfirmed();
+    if (streams.unconfirmedChars > UNCONFIRMED_BYTES) {
+      streams.refuseUnconfirmed();
       close(socket, closeCodes.tooManyMessages, `more than ${UNCONFIRMED_BYTES} bytes for jobs that it does not have`);
     }
-    this.streams.confirm();
+    streams.confirm();
   }
 
   override async webSocketClose(socket: WebSocket): Promise<void> {
     answerClose(socket);
-    const isReplaced = this.ctx.getWebSockets().some((one) => one !== socket && one.readyState === WebSocket.OPEN);
-    if (!isReplaced) this.streams.noteLine(Date.now());
+    const instance = this.#instanceOf(socket);
+    const lines = this.ctx.getWebSockets(instance);
+    const isReplaced = lines.some((one) => one !== socket && one.readyState === WebSocket.OPEN);
+    if (!isReplaced) this.#streams.get(instance)?.noteLine(Date.now());
   }
 
   override async webSocketError(socket: WebSocket): Promise<void> {
@@ -116,11 +135,11 @@ export class Relay<Env extends RelayEnv = RelayEnv> extends DurableObject<Env> {
   }
 
   async cut(cuts: readonly Cut[]): Promise<void> {
-    this.streams.cut(cuts);
+    for (const [instance, some] of Map.groupBy(cuts, (cut) => cut.instance)) this.streamsOf(instance).cut(some);
   }
 
-  async said(leases: readonly StreamLease[]): Promise<(number | null)[]> {
-    return this.streams.said(leases);
+  async said(leases: readonly WorkersLease[]): Promise<(number | null)[]> {
+    return leases.map((lease) => this.#streams.get(lease.instance)?.said(lease) ?? null);
   }
 
   /** `liveHashes`: of the secrets that are still valid. */
@@ -134,7 +153,7 @@ export class Relay<Env extends RelayEnv = RelayEnv> extends DurableObject<Env> {
 
   /** The tenant was deleted. */
   async end(): Promise<void> {
-    this.streams.endAll();
+    for (const streams of this.#streams.values()) streams.endAll();
     for (const socket of this.ctx.getWebSockets()) close(socket, closeCodes.keyEnded, "the tenant was deleted");
   }
 
@@ -155,20 +174,26 @@ export class Relay<Env extends RelayEnv = RelayEnv> extends DurableObject<Env> {
   }
 
   /** Its worker need not go on. */
-  protected stopWriter({ jobId, lease }: StreamLease): void {
+  protected stopWriter(instance: string, { jobId, lease }: StreamLease): void {
     const message = JSON.stringify({ type: "reader.gone", job_id: jobId, lease });
-    for (const line of this.ctx.getWebSockets()) send(line, message);
+    for (const line of this.ctx.getWebSockets(instance)) send(line, message);
   }
 
-  protected get instance(): string {
-    return (this.ctx.id.name ?? "").split("/").slice(1).join("/");
+  /** Whose line it is. */
+  #instanceOf(socket: WebSocket): string {
+    return this.ctx.getTags(socket)[0] ?? "";
   }
 
   /** The class's own types; the stub's types wrap the answers a second time. */
   protected tenant(): StreamOwner & RunnerOwner {
     const [tenant = ""] = (this.ctx.id.name ?? "").split("/");
-    const line = this.ctx.getWebSockets()[0]?.deserializeAttachment() as OpenedLine | null | undefined;
-    const jurisdiction = this.jurisdiction ?? line?.jurisdiction ?? null;
+    const jurisdiction = this.jurisdiction ?? this.#jurisdictionOfLines() ?? null;
     return objectNamed(this.env.TENANT, tenant, jurisdiction) as unknown as StreamOwner & RunnerOwner;
+  }
+
+  /** After it has slept with its lines. */
+  #jurisdictionOfLines(): Jurisdiction | null | undefined {
+    const line = this.ctx.getWebSockets()[0]?.deserializeAttachment() as OpenedLine | null | undefined;
+    return line?.jurisdiction;
   }
 }

@@ -3,7 +3,7 @@
 
 import type { CoordinatorMessage } from "../../contract/socket.ts";
 import { isEdgeInstance } from "../../domain/fleet/worker.ts";
-import { bodyName, type Jurisdiction, objectNamed, relayName } from "../object-name.ts";
+import { bodyName, type Jurisdiction, objectNamed, type RelayLayout, relayName } from "../object-name.ts";
 import type { EdgeState } from "../operations/fleet/edge-workers.ts";
 import type { Effects } from "../turn/effects.ts";
 import type { Memory } from "../turn/memory.ts";
@@ -22,7 +22,7 @@ export interface Said {
 }
 
 /** Runners are relays, too. */
-export interface RelayNamespaces {
+export interface RelayNamespaces extends RelayLayout {
   readonly RELAY: DurableObjectNamespace<Relay>;
   readonly RUNNER: DurableObjectNamespace<Relay>;
 }
@@ -43,8 +43,7 @@ export class Relays {
   }
 
   #runner(instance: string): RunnerCalls {
-    const name = relayName(this.#tenant, instance);
-    return objectNamed(this.#namespaces.RUNNER, name, this.#jurisdiction()) as unknown as RunnerCalls;
+    return objectNamed(this.#namespaces.RUNNER, this.#nameOf(instance), this.#jurisdiction()) as unknown as RunnerCalls;
   }
 
   /** What a worker process hears on its socket. */
@@ -60,28 +59,22 @@ export class Relays {
   /** Resolves when all have the message, or could not get it; null if there is none, as after most turns. */
   tell({ cuts, droppedBodies, endedKeys }: RelayNews, memory: Memory | null): Promise<unknown> | null {
     if (cuts.length === 0 && droppedBodies.length === 0 && endedKeys.size === 0) return null;
-    const calls: Promise<unknown>[] = [];
-    for (const [instance, ofOne] of Map.groupBy(cuts, (cut) => cut.instance))
-      calls.push(this.#worker(instance).cut(ofOne));
+    const calls = this.#byRelay(cuts).map(([relay, some]) => relay.cut(some));
     calls.push(this.dropBodies(droppedBodies));
-    if (endedKeys.size > 0) {
-      for (const { worker } of memory?.fleet.members() ?? []) {
-        const live = worker.keyId === null ? undefined : endedKeys.get(worker.keyId);
-        if (live !== undefined && worker.hasHadLine)
-          calls.push(this.#worker(worker.instance).endKey(worker.keyId ?? "", live));
-      }
+    for (const [keyId, live] of endedKeys) {
+      const lines = [...(memory?.fleet.members() ?? [])].filter(
+        ({ worker }) => worker.hasHadLine && worker.keyId === keyId,
+      );
+      for (const [relay] of this.#byRelay(lines.map(({ worker }) => worker))) calls.push(relay.endKey(keyId, live));
     }
     return Promise.allSettled(calls);
   }
 
   /** How much was passed on of attempts that have ended; those of which nothing is known are left out. */
   async measure(unmeasured: Effects["unmeasured"]): Promise<Said[]> {
-    const asked = [...Map.groupBy(unmeasured, ({ instance }) => instance)].map(async ([instance, ofOne]) => {
-      const leases = ofOne.map(({ jobId, lease }) => ({ jobId, lease }));
-      const said = await this.#worker(instance)
-        .said(leases)
-        .catch(() => []);
-      return leases.flatMap((lease, at) => (said[at] == null ? [] : [{ ...lease, chars: said[at] }]));
+    const asked = this.#byRelay(unmeasured).map(async ([relay, leases]) => {
+      const said = await relay.said(leases).catch(() => []);
+      return leases.flatMap(({ jobId, lease }, at) => (said[at] == null ? [] : [{ jobId, lease, chars: said[at] }]));
     });
     return (await Promise.all(asked)).flat();
   }
@@ -93,11 +86,20 @@ export class Relays {
 
   /** The tenant is deleted. */
   async endAll(instances: readonly string[]): Promise<void> {
-    await Promise.allSettled(instances.map((instance) => this.#worker(instance).end()));
+    await Promise.allSettled(this.#byRelay(instances.map((instance) => ({ instance }))).map(([relay]) => relay.end()));
   }
 
-  #worker(instance: string): RelayCalls {
-    if (isEdgeInstance(instance)) return this.#runner(instance);
-    return this.#stub(relayName(this.#tenant, instance));
+  /** What concerns workers, for each of their relays. */
+  #byRelay<Of extends { readonly instance: string }>(all: readonly Of[]): [RelayCalls, Of[]][] {
+    const named = Map.groupBy(all, ({ instance }) => this.#nameOf(instance));
+    return [...named].map(([name, some]) => [this.#relay(name, some[0]?.instance ?? ""), some]);
+  }
+
+  #relay(name: string, instance: string): RelayCalls {
+    return isEdgeInstance(instance) ? this.#runner(instance) : this.#stub(name);
+  }
+
+  #nameOf(instance: string): string {
+    return relayName(this.#namespaces, this.#tenant, instance);
   }
 }

@@ -4,9 +4,7 @@ import type { AttemptEnd } from "../operations/halts/abandon.ts";
 import type { EndError } from "./relayed-stream.ts";
 
 /** A stream that the tenant cuts. */
-export interface Cut {
-  readonly jobId: string;
-  readonly lease: number;
+export interface Cut extends WorkersLease {
   /** null: the job continues with another attempt. */
   readonly error: EndError | null;
 }
@@ -14,6 +12,11 @@ export interface Cut {
 export interface StreamLease {
   readonly jobId: string;
   readonly lease: number;
+}
+
+/** A relay may have the streams of several workers. */
+export interface WorkersLease extends StreamLease {
+  readonly instance: string;
 }
 
 export const leaseOf = ({ jobId, lease }: StreamLease): StreamLease => ({ jobId, lease });

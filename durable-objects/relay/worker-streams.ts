@@ -17,13 +17,15 @@ import { type OpenOutlet, Reader } from "./stream-reader.ts";
 import { UnconfirmedStreams } from "./unconfirmed-streams.ts";
 
 interface StreamsTools {
-  /** Of the relay whose memory this is. */
-  readonly relayId: string;
-  readonly instance: () => string;
+  /** Under which its memory is counted. */
+  readonly holder: string;
+  readonly instance: string;
   readonly tenant: () => StreamOwner;
   /** The worker need not go on. */
   readonly stopWriter: (lease: StreamLease) => void;
   readonly waitUntil: (work: Promise<unknown>) => void;
+  /** It has no streams any more. */
+  readonly onEmpty: () => void;
 }
 
 const TICK_MS = 100;
@@ -35,7 +37,7 @@ export class WorkerStreams {
   readonly #tools: StreamsTools;
   readonly #streams = new Map<string, RelayedStream>();
   readonly #unconfirmed = new UnconfirmedStreams({
-    ask: (streams) => this.#tools.tenant().givenTo(this.#tools.instance(), streams.map(leaseOf)),
+    ask: (streams) => this.#tools.tenant().givenTo(this.#tools.instance, streams.map(leaseOf)),
     refuse: (stream) => this.#forget(stream),
   });
 
@@ -145,14 +147,12 @@ export class WorkerStreams {
     }
   }
 
-  /** How many characters of content each attempt has said, as far as is known here; null: nothing of it. */
-  said(leases: readonly StreamLease[]): (number | null)[] {
-    return leases.map((lease) => {
-      const stream = this.#streams.get(keyOf(lease));
-      if (stream === undefined || !stream.hasEvents) return null;
-      const { window, saidChars } = stream;
-      return window === "" ? saidChars : Math.ceil((contentCharsIn(window) * saidChars) / window.length);
-    });
+  /** How many characters of content an attempt has said, as far as is known here; null: nothing of it. */
+  said(lease: StreamLease): number | null {
+    const stream = this.#streams.get(keyOf(lease));
+    if (stream === undefined || !stream.hasEvents) return null;
+    const { window, saidChars } = stream;
+    return window === "" ? saidChars : Math.ceil((contentCharsIn(window) * saidChars) / window.length);
   }
 
   endAll(): void {
@@ -177,9 +177,9 @@ export class WorkerStreams {
 
   #makeRoom(): void {
     this.#unweighedChars = 0;
-    const { relayId } = this.#tools;
-    const held = makeRoom(this.#streams, (stream, reader) => this.#cutSlow(stream, reader), boundFor(relayId));
-    noteHolder(relayId, held);
+    const { holder } = this.#tools;
+    const held = makeRoom(this.#streams, (stream, reader) => this.#cutSlow(stream, reader), boundFor(holder));
+    noteHolder(holder, held);
   }
 
   /** No worker has it: a reader that waits for it learns that it has no events. */
@@ -225,7 +225,7 @@ export class WorkerStreams {
     this.#streams.set(key, made);
     this.#unconfirmed.add(made);
     if (this.#streams.size > MAX_STREAMS) this.#dropOldest();
-    noteHolder(this.#tools.relayId);
+    noteHolder(this.#tools.holder);
     this.#ticking ??= setInterval(() => this.#tick(), TICK_MS);
     return made;
   }
@@ -253,7 +253,8 @@ export class WorkerStreams {
     if (this.#streams.size > 0 || this.#ticking === null) return;
     clearInterval(this.#ticking);
     this.#ticking = null;
-    forgetHolder(this.#tools.relayId);
+    forgetHolder(this.#tools.holder);
+    this.#tools.onEmpty();
   }
 
   /** Streams whose worker, or whose line, has been gone for too long. One without events may begin elsewhere. */

@@ -19,7 +19,7 @@ import { clientAddress } from "../client-address.ts";
 import { startHistory } from "../history-process.ts";
 import { storageOf } from "../processes.ts";
 import type { Address, HomePlan, Served } from "../served.ts";
-import { type HistorySockets, objectsConfig } from "../serving-config.ts";
+import { type HistorySockets, LAYOUT, objectsConfig } from "../serving-config.ts";
 import { makeSocketFolder } from "../sockets.ts";
 import type { Exit } from "../supervised.ts";
 import { onAnswerEnd } from "./answer-end.ts";
@@ -79,6 +79,7 @@ export const startNodeHome = async (plan: HomePlan, address: Address): Promise<S
     ...Object.fromEntries(databases.map(([binding, connections]) => [binding, historyDatabase(connections)])),
     ...(plan.awaited === undefined ? {} : { SERVICE_AWAITED_WORKER: plan.awaited }),
     ...(archive === null ? {} : { ARCHIVE_FOLDER: archive }),
+    ...LAYOUT,
     HOME: homeOf(objects, paces, watch, plan.trustedProxies),
   };
   const server = edgeServer(

@@ -67,7 +67,7 @@ export class Runner extends Relay<Env> implements RunnerCalls {
     await super.cut(cuts);
   }
 
-  protected override stopWriter({ jobId, lease }: StreamLease): void {
+  protected override stopWriter(_instance: string, { jobId, lease }: StreamLease): void {
     this.#halt(jobId, lease);
   }
 
@@ -136,7 +136,7 @@ export class Runner extends Relay<Env> implements RunnerCalls {
         if (job.stream) void this.#report({ type: "job.streaming", id: job.id, ...lease });
       },
       emit: (events: readonly string[]) => {
-        if (job.stream && !halt.signal.aborted) this.streams.say(stream, events.join(""));
+        if (job.stream && !halt.signal.aborted) this.streamsOf(this.#instance).say(stream, events.join(""));
         return undefined;
       },
     };
@@ -149,11 +149,11 @@ export class Runner extends Relay<Env> implements RunnerCalls {
     // The report first: a stream that fails before its first event may go on elsewhere.
     await this.#report({ ...told, id: job.id, ...lease } as JobReport, refusal);
     if (!job.stream || halt.signal.aborted || told.type === "job.spent" || told.type === "job.released") return;
-    this.streams.end(stream, told.type === "job.failed" ? told.error : null);
+    this.streamsOf(this.#instance).end(stream, told.type === "job.failed" ? told.error : null);
   }
 
   async #report(report: JobReport, refusal: string | null = null): Promise<void> {
-    const isTaken = await this.tenant().hearRunner(this.instance, report, refusal);
+    const isTaken = await this.tenant().hearRunner(this.#instance, report, refusal);
     if (!isTaken) this.#halt(report.job_id, report.lease);
   }
 
@@ -188,8 +188,12 @@ export class Runner extends Relay<Env> implements RunnerCalls {
     return (this.ctx.id.name ?? "").split("/")[0] ?? "";
   }
 
+  get #instance(): string {
+    return (this.ctx.id.name ?? "").split("/")[1] ?? "";
+  }
+
   get #provider(): string {
-    return this.instance.replace(/^edge-/, "").replace(/-\d+$/, "");
+    return this.#instance.replace(/^edge-/, "").replace(/-\d+$/, "");
   }
 }
 

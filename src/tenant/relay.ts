@@ -26,7 +26,7 @@ const objectOf = (env: Env, name: TenantName, id: string): RelayObject =>
 
 /** The coordinator's own worker is the relay of its streams. */
 const relayOf = (env: Env, name: TenantName, instance: string): RelayObject => {
-  const id = relayName(name.tenant, instance);
+  const id = relayName(env, name.tenant, instance);
   if (!isEdgeInstance(instance)) return objectOf(env, name, id);
   return objectNamed(env.RUNNER, id, jurisdictionOf(env, name)) as unknown as RelayObject;
 };
@@ -44,10 +44,10 @@ export const readRelay = (
   env: Env,
   name: TenantName,
   instance: string,
-  asked: Omit<ReadRequest, "jurisdiction">,
+  asked: Omit<ReadRequest, "jurisdiction" | "instance">,
   ifLost?: LastWords,
 ): Promise<Response> => {
-  const query = queryOf({ ...asked, jurisdiction: jurisdictionOf(env, name) });
+  const query = queryOf({ ...asked, instance, jurisdiction: jurisdictionOf(env, name) });
   const init = env.HOME === undefined || ifLost === undefined ? {} : { ifLost };
   return relayOf(env, name, instance).fetch(`${ORIGIN}/read?${query}`, init);
 };
@@ -64,7 +64,14 @@ export const writeRelay = (
   body: ReadableStream<Uint8Array> | null,
 ): Promise<Response> => {
   const wishes = { api: null, isNumbered: false, stripsUsage: false, keepAliveMs: 0, after: 0 };
-  const query = queryOf({ jobId, lease, wishes, jurisdiction: jurisdictionOf(env, name), holder: holderOf(name) });
+  const query = queryOf({
+    instance,
+    jobId,
+    lease,
+    wishes,
+    jurisdiction: jurisdictionOf(env, name),
+    holder: holderOf(name),
+  });
   return relayOf(env, name, instance).fetch(`${ORIGIN}/write?${query}`, { method: "POST", body, isWorkers: true });
 };
 
@@ -74,7 +81,7 @@ export const openDataLine = (
   instance: string,
   line: { keyId: string; openedWith: string },
 ): Promise<Response> => {
-  const opening = JSON.stringify({ ...line, jurisdiction: jurisdictionOf(env, name) });
+  const opening = JSON.stringify({ ...line, instance, jurisdiction: jurisdictionOf(env, name) });
   const headers = { upgrade: "websocket", "x-signalbox-line": opening };
   return relayOf(env, name, instance).fetch(`${ORIGIN}/line`, { headers });
 };

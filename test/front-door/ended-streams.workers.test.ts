@@ -4,6 +4,7 @@ import { abortAllDurableObjects } from "cloudflare:test";
 import { env, exports } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { clientClosed } from "../../domain/job/job-error.ts";
+import { relayName } from "../../durable-objects/object-name.ts";
 import { newWorld, ORIGIN, type World } from "../support/workerd/client.ts";
 import {
   CHAT,
@@ -130,9 +131,9 @@ describe("an open stream ends at once, whatever its worker does,", () => {
   it("when the tenant hears before the relay that its client has left: its worker is told, and once", async () => {
     const world = await newWorld();
     const { worker, job, answer } = await openStream(world);
-    const relay = env.RELAY.getByName(`${world.tenant}/w1`);
+    const relay = env.RELAY.getByName(relayName(env, world.tenant, "w1"));
     const { code, message } = clientClosed;
-    await relay.cut([{ jobId: job.id, lease: job.lease, error: { code, message } }]);
+    await relay.cut([{ instance: "w1", jobId: job.id, lease: job.lease, error: { code, message } }]);
     await answer.cancel().catch(() => undefined);
     await settled(300);
     expect(worker.heard).toEqual([{ type: "reader.gone", job_id: job.id, lease: job.lease }]);

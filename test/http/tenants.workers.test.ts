@@ -3,6 +3,7 @@
 import { evictDurableObject, listDurableObjectIds, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
+import { relayName } from "../../durable-objects/object-name.ts";
 import { TENANT_TABLES } from "../../src/history/tenant-tables.ts";
 import {
   type Body,
@@ -133,13 +134,13 @@ describe("a tenant that is deleted", () => {
     await world.ok("POST", "/presence", { instance: "with-a-line", status: "idle", provider: "p", tags: "" });
     const line = await connect("/api/workers/with-a-line/stream", { authorization: `Bearer ${world.key}` });
     const relays = async (): Promise<(string | undefined)[]> => {
-      const names = ["w", "with-a-line"].map((name) => `${world.tenant}/${name}`);
+      const names = ["w", "with-a-line"].map((name) => relayName(env, world.tenant, name));
       const made = (await listDurableObjectIds(env.RELAY)).map(String);
-      return names.filter((name) => made.includes(env.RELAY.idFromName(name).toString()));
+      return [...new Set(names)].filter((name) => made.includes(env.RELAY.idFromName(name).toString()));
     };
     expect((await asOperator("DELETE", `/admin/tenants/${world.tenant}`)).status).toBe(204);
     expect((await line.socket?.closed)?.code).toBe(4401);
-    expect(await relays()).toEqual([`${world.tenant}/with-a-line`]);
+    expect(await relays()).toEqual([relayName(env, world.tenant, "with-a-line")]);
   });
 
   it("ends at once: keys, sessions and sockets; nothing of it is left, live or in history", async () => {

@@ -5,6 +5,7 @@ import { once } from "node:events";
 import { request } from "node:http";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import WebSocket from "ws";
+import { filesBelow } from "../../self-host/files-below.ts";
 import { killChild } from "../support/child-processes.ts";
 import { type Answer, send } from "../support/requests.ts";
 import { type SelfHosted, startSelfHosted } from "../support/self-hosted.ts";
@@ -40,6 +41,14 @@ class Client {
     this.closed = new Promise((resolve) => this.#socket.on("close", resolve));
   }
 
+  get opened(): Promise<unknown> {
+    return once(this.#socket, "open");
+  }
+
+  get isOpen(): boolean {
+    return this.#socket.readyState === WebSocket.OPEN;
+  }
+
   say(message: unknown): void {
     this.#socket.send(JSON.stringify(message));
   }
@@ -60,6 +69,28 @@ const worker = async (key: string, instance: string): Promise<Client> => {
   await client.hears({ type: "ack", id: "hello", ok: true });
   return client;
 };
+
+test("a tenant's data lines share one object, and each is its own worker's", async () => {
+  const key = server.adminKey;
+  const relays = (): string[] =>
+    filesBelow(data.path).filter(
+      (file) => /signalbox-Relay.*\.sqlite$/.test(file) && !file.endsWith("metadata.sqlite"),
+    );
+  const before = relays().length;
+  const open = async (instance: string): Promise<Client> => {
+    await call(key, "POST", "/presence", { instance, provider: "p", status: "idle", tags: "" });
+    const line = new Client(key, `/api/workers/${instance}/stream`);
+    await line.opened;
+    return line;
+  };
+  const [first, other] = [await open("line-a"), await open("line-b")];
+  const second = await open("line-a");
+  expect(await first.closed).toBe(4409);
+  expect([second.isOpen, other.isOpen]).toEqual([true, true]);
+  expect(relays().length - before).toBe(1);
+  second.leave();
+  other.leave();
+});
 
 test("many workers that connect at once are all welcomed, and all hear of a halt", async () => {
   const key = server.adminKey;
