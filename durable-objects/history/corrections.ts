@@ -2,7 +2,7 @@
 // hours by the difference. Applied twice they have no effect, because a row that was corrected is `told`. All three
 // statements run in one transaction, in this order.
 
-import { addedToSums } from "./cost-sums.ts";
+import { addedToSums, TENANT } from "./cost-sums.ts";
 
 /** `?2` has the corrections. */
 const TOLD = `WITH told AS MATERIALIZED (
@@ -19,7 +19,7 @@ const CHANGES = `${TOLD}, corrected AS MATERIALIZED (
   SELECT attempts.job_id, attempts.lease, at - at % 3600000 AS hour_at, provider, model, worker, 0 AS jobs,
     -(attempts.nano_usd IS NULL AND told.nano_usd IS NOT NULL AND NOT EXISTS (
       SELECT 1 FROM attempts AS other
-      WHERE other.tenant = ?1 AND other.job_id = attempts.job_id AND other.lease < attempts.lease
+      WHERE other.tenant = ${TENANT} AND other.job_id = attempts.job_id AND other.lease < attempts.lease
         AND other.nano_usd IS NULL)) AS unpriced_jobs,
     COALESCE(told.nano_usd, 0) - COALESCE(attempts.nano_usd, 0) AS nano_usd,
     told.input_tokens - attempts.input_tokens AS input_tokens,
@@ -27,11 +27,11 @@ const CHANGES = `${TOLD}, corrected AS MATERIALIZED (
     told.cached_input_tokens - attempts.cached_input_tokens AS cached_input_tokens,
     told.reasoning_tokens - attempts.reasoning_tokens AS reasoning_tokens
   FROM told CROSS JOIN attempts
-    ON attempts.tenant = ?1 AND attempts.job_id = told.job_id AND attempts.lease = told.lease
+    ON attempts.tenant = ${TENANT} AND attempts.job_id = told.job_id AND attempts.lease = told.lease
   WHERE attempts.outcome = 'late'),
   next AS (
     SELECT attempts.job_id, MIN(attempts.lease) AS lease
-    FROM corrected CROSS JOIN attempts ON attempts.tenant = ?1 AND attempts.job_id = corrected.job_id
+    FROM corrected CROSS JOIN attempts ON attempts.tenant = ${TENANT} AND attempts.job_id = corrected.job_id
     WHERE corrected.unpriced_jobs = -1 AND attempts.nano_usd IS NULL AND NOT EXISTS (
       SELECT 1 FROM told WHERE told.job_id = attempts.job_id AND told.lease = attempts.lease
         AND told.nano_usd IS NOT NULL)
@@ -39,7 +39,7 @@ const CHANGES = `${TOLD}, corrected AS MATERIALIZED (
   changes AS MATERIALIZED (
     SELECT * FROM corrected
     UNION ALL SELECT job_id, lease, at - at % 3600000, provider, model, worker, 0, 1, 0, 0, 0, 0, 0
-    FROM next CROSS JOIN attempts USING (job_id, lease) WHERE attempts.tenant = ?1)`;
+    FROM next CROSS JOIN attempts USING (job_id, lease) WHERE attempts.tenant = ${TENANT})`;
 
 export const CORRECTIONS: readonly string[] = [
   ...addedToSums(CHANGES, "changes"),
@@ -47,6 +47,6 @@ export const CORRECTIONS: readonly string[] = [
       cached_input_tokens = told.cached_input_tokens, reasoning_tokens = told.reasoning_tokens,
       nano_usd = told.nano_usd, source = told.source, price = told.price
     FROM told
-    WHERE attempts.tenant = ?1 AND attempts.job_id = told.job_id AND attempts.lease = told.lease
+    WHERE attempts.tenant = ${TENANT} AND attempts.job_id = told.job_id AND attempts.lease = told.lease
       AND attempts.outcome = 'late'`,
 ];

@@ -2,6 +2,12 @@
 // by: tag, metadata.<name>, key, worker, schedule. An empty value stands for none, so that the rows of a name add up to
 // the total; of metadata, the rest is none.
 
+/**
+ * The tenant, as an expression: where a table has a partial index, SQLite looks at the value of a bare variable that a
+ * column is compared with, and prepares the whole statement again each time it is bound.
+ */
+export const TENANT = "+?1";
+
 const NAMES = [
   ...["jobs", "unpriced_jobs", "nano_usd"],
   ...["input_tokens", "output_tokens", "cached_input_tokens", "reasoning_tokens"],
@@ -22,7 +28,7 @@ export const addedToSums = (clause: string, rows: string): readonly string[] => 
   ON CONFLICT (tenant, hour_at, provider, model) DO UPDATE SET ${ADDED}`,
   `${clause}, placed AS MATERIALIZED (
     SELECT hour_at, ${rows}.worker, key_id, schedule, labels, ${TOTALS}
-    FROM ${rows} LEFT JOIN jobs ON jobs.tenant = ?1 AND jobs.id = ${rows}.job_id
+    FROM ${rows} LEFT JOIN jobs ON jobs.tenant = ${TENANT} AND jobs.id = ${rows}.job_id
     GROUP BY hour_at, ${rows}.worker, key_id, schedule, labels),
   of_jobs AS (SELECT * FROM placed WHERE labels IS NOT NULL),
   groups AS (

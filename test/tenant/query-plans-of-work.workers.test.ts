@@ -125,6 +125,10 @@ describe("history is read through an index of the tenant", () => {
     expect(allOfTenant).toEqual([]);
   });
 
+  it.each(["attempts", "corrections"] as const)("and %s are added up by statements that are prepared once", (table) => {
+    for (const { sql } of inserts(table, [["a", 1]])) expect(sql).not.toMatch(/= \?1/);
+  });
+
   it.each([
     ["SELECT id FROM jobs WHERE status = 'failed'", 1],
     ["SELECT id FROM jobs AS one WHERE created_at > 5", 1],
