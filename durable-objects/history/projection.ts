@@ -50,15 +50,37 @@ export const projectionOf = (
     payloads: store.payloads.findMany(createdIds),
     results: store.payloads.findResults(unsent.map(({ job }) => job.id)),
   });
-  const unsentIds = new Set(unsent.map(({ job }) => job.id));
-  const coming = ahead.flatMap((row) => row.entries.events.filter(({ jobId }) => unsentIds.has(jobId)));
-  const timelines = timelinesOf([...events, ...coming]);
+  const timelines = timelinesOf([...events, ...eventsAhead(unsent, named, ahead)]);
   return {
     inserts: insertsOf(outbox, events, timelines, unsent, texts),
     sent: new Map(
       unsent.map(({ job: { id, version } }) => [id, { version, toldVersion: timelines.get(id)?.at(-1)?.version ?? 0 }]),
     ),
   };
+};
+
+/**
+ * What later rows say of these jobs. Looks only as far as the last event of each: thousands of other jobs may follow,
+ * at every load.
+ */
+const eventsAhead = (
+  jobs: readonly Recorded[],
+  named: readonly StoredEvent[],
+  ahead: readonly OutboxRow[],
+): StoredEvent[] => {
+  const lastVersions = new Map(jobs.map(({ job }) => [job.id, job.version]));
+  const endIfLast = ({ jobId, version }: StoredEvent): void => {
+    if (lastVersions.get(jobId) === version) lastVersions.delete(jobId);
+  };
+  named.forEach(endIfLast);
+  const coming: StoredEvent[] = [];
+  for (const row of ahead) {
+    if (lastVersions.size === 0) break;
+    const events = row.entries.events.filter(({ jobId }) => lastVersions.has(jobId));
+    coming.push(...events);
+    events.forEach(endIfLast);
+  }
+  return coming;
 };
 
 /** Rows come in the order of creation, which is that of ids: lists rely on it. */

@@ -2,6 +2,7 @@
 
 import { expect, test } from "vitest";
 import { DRAIN_ROOM, Drain } from "../../durable-objects/history/drain.ts";
+import { projectionOf } from "../../durable-objects/history/projection.ts";
 import type { Insert } from "../../durable-objects/history/statements.ts";
 import type { Store } from "../../durable-objects/store/open.ts";
 import {
@@ -273,6 +274,20 @@ test("a job brings its events of later batches, which leave them out; those that
   const drain = new Drain({ store, tenant: "t", now: () => 0, random: () => 0, apply, removeUpTo });
   expect(await drain.flush()).toBe(true);
   expect(told).toEqual([{ a: [1, 2], b: [1, 3] }, { a: [4] }]);
+});
+
+test("a batch looks at later rows only as far as the last events of its jobs", () => {
+  const { store } = fullOutbox([["a"], ["a"], ["b"]], () => 2, 3);
+  const read: number[] = [];
+  const ahead = store.outbox.recentAfter(1).map((row) => ({
+    ...row,
+    get entries() {
+      read.push(row.seq);
+      return row.entries;
+    },
+  }));
+  const { inserts } = projectionOf(store, store.outbox.oldest(DRAIN_ROOM), ahead, { get: () => undefined });
+  expect([toldIn(inserts), read]).toEqual([{ a: [1, 2] }, [2]]);
 });
 
 test("a batch that did not arrive is sent again whole, and nothing after it arrives before", async () => {
