@@ -1,6 +1,6 @@
 // From one job of a list to the next or the previous one, by link or with j and k.
 
-import { useEffect } from "preact/hooks";
+import { useLayoutEffect } from "preact/hooks";
 import { entryOf } from "../../../contract/words/values.ts";
 import { count } from "../../format.ts";
 import { go, href, parsePlace } from "../../router.ts";
@@ -57,7 +57,8 @@ export const JobNav = ({ id }: { id: string }) => {
   const isListed = at >= 0;
   const back = isListed && before === undefined && (beyond?.offset ?? 0) > 0 ? turning(readBack) : null;
   const on = isListed && after === undefined && beyond !== null && beyond.next !== null ? turning(readOn) : null;
-  useEffect(
+  // With the page itself: a key pressed as soon as it is seen would still turn from the job before.
+  useLayoutEffect(
     () => followKeys({ j: on ?? (() => openJob(after)), k: back ?? (() => openJob(before)) }),
     [before, after, on === null, back === null],
   );
