@@ -8,13 +8,13 @@
  */
 export const TENANT = "+?1";
 
-const NAMES = [
+export const NAMES = [
   ...["jobs", "unpriced_jobs", "nano_usd"],
   ...["input_tokens", "output_tokens", "cached_input_tokens", "reasoning_tokens"],
 ];
-const COLUMNS = NAMES.join(", ");
+export const COLUMNS = NAMES.join(", ");
 const TOTALS = NAMES.map((name) => `SUM(${name}) AS ${name}`).join(", ");
-const ADDED = NAMES.map((name) => `${name} = ${name} + excluded.${name}`).join(", ");
+export const ADDED = NAMES.map((name) => `${name} = ${name} + excluded.${name}`).join(", ");
 
 /**
  * `clause` is a WITH clause, `rows` its CTE that has `job_id`, `hour_at`, `provider`, `model`, `worker` and what is

@@ -9,7 +9,8 @@ import { EVENTS_IN_ROW, readStoredEvent, type Stored } from "../../domain/job/st
 import { idsOf } from "../../domain/words/event.ts";
 import type { Recorded } from "../store/jobs/job-rows.ts";
 import type { Store } from "../store/open.ts";
-import type { Correction, OutboxRow, StoredEvent } from "../store/outbox.ts";
+import type { Attempt, Correction, OutboxRow, StoredEvent } from "../store/outbox.ts";
+import { addUp } from "./add-up.ts";
 import { type KeptBatch, keptTextsOf } from "./kept-texts.ts";
 import { type Cells, type Insert, inserts, insertTexts, largeInserts } from "./statements.ts";
 
@@ -52,7 +53,7 @@ export const projectionOf = (
   });
   const timelines = timelinesOf([...events, ...eventsAhead(unsent, named, ahead)]);
   return {
-    inserts: insertsOf(outbox, events, timelines, unsent, texts),
+    inserts: [...insertsOf(outbox, events, timelines, unsent, texts), ...spentInserts(outbox, jobs)],
     sent: new Map(
       unsent.map(({ job: { id, version } }) => [id, { version, toldVersion: timelines.get(id)?.at(-1)?.version ?? 0 }]),
     ),
@@ -115,8 +116,6 @@ const insertsOf = (
       [...answers].filter(([, text]) => !isShort(text)),
     ),
     ...inserts("events", events.filter(({ version }) => version > EVENTS_IN_ROW).map(eventRow)),
-    ...inserts("attempts", outbox.flatMap(attemptRows)),
-    ...inserts("corrections", outbox.flatMap(correctionRows)),
     ...inserts("audit", outbox.flatMap(auditRows)),
     ...inserts("scheduleRuns", outbox.flatMap(runRows)),
   ];
@@ -186,17 +185,28 @@ const jobRow = (
   return `${JSON.stringify(cells).slice(0, -1)},${JSON.stringify(labelsOf(job))},${archivedRecord(job)},${storedEvents(told)}]`;
 };
 
-const attemptRows = ({ entries }: OutboxRow): Cells[] =>
-  entries.attempts.map((one) => [
-    one.jobId,
-    one.lease,
-    one.at,
-    one.provider,
-    one.model ?? "",
-    one.worker,
-    one.outcome,
-    ...spentCells(one),
-  ]);
+/** What attempts cost, after their jobs, whose labels say which sums it belongs to. In this order. */
+export const spentInserts = (outbox: readonly OutboxRow[], jobs: readonly Recorded[]): Insert[] => {
+  const { hourSums, groupSums, usual, others } = addUp(outbox, new Map(jobs.map(({ job }) => [job.id, job])));
+  return [
+    ...inserts("hourSums", hourSums),
+    ...inserts("groupSums", groupSums),
+    ...inserts("attempts", usual.map(attemptRow)),
+    ...inserts("otherAttempts", others.map(attemptRow)),
+    ...inserts("corrections", outbox.flatMap(correctionRows)),
+  ];
+};
+
+export const attemptRow = (one: Attempt): Cells => [
+  one.jobId,
+  one.lease,
+  one.at,
+  one.provider,
+  one.model ?? "",
+  one.worker,
+  one.outcome,
+  ...spentCells(one),
+];
 
 const correctionRows = ({ entries: { corrections = [] } }: OutboxRow): Cells[] =>
   corrections.map((one) => [one.jobId, one.lease, ...spentCells(one)]);

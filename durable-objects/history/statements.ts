@@ -3,6 +3,7 @@
 
 import { GIVEN, SUMS } from "./attempt-sums.ts";
 import { CORRECTIONS } from "./corrections.ts";
+import { USUAL_SUMS } from "./usual-sums.ts";
 
 /** D1 allows 2 MB per bound value; a statement's rows are split well below that. */
 export const STATEMENT_ROOM = { chars: 500_000 };
@@ -61,8 +62,8 @@ const SINGLE_INSERTS = {
   results: "INSERT INTO results (tenant, job_id, result) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING",
 } as const;
 
-/** Corrections change rows of attempts. */
-export type Table = keyof typeof INSERTS | "corrections";
+/** Other attempts are those that `add-up.ts` leaves to history; corrections change rows of attempts. */
+export type Table = keyof typeof INSERTS | keyof typeof USUAL_SUMS | "otherAttempts" | "corrections";
 
 /** One statement; `?1` is the tenant, followed by the values. */
 export interface Insert {
@@ -72,11 +73,13 @@ export interface Insert {
 
 export type Cells = readonly (string | number | null)[];
 
+const insertInto = (table: keyof typeof INSERTS): string => `${GIVEN} ${INSERTS[table]}`;
+
 /** Attempts are added up before they are inserted, so that those that are there already do not count again. */
 const sqlOf = (table: Table): readonly string[] => {
   if (table === "corrections") return CORRECTIONS;
-  const insert = `${GIVEN} ${INSERTS[table]}`;
-  return table === "attempts" ? [...SUMS, insert] : [insert];
+  if (table === "otherAttempts") return [...SUMS, insertInto("attempts")];
+  return [table === "hourSums" || table === "groupSums" ? USUAL_SUMS[table] : insertInto(table)];
 };
 
 /** A table's rows, in as many statements as their size requires. */

@@ -108,7 +108,7 @@ describe("each way to read a list by end or cost", () => {
     const statements = [
       ...inserts("tenants", [[0, null, null]]),
       ...inserts("jobs", made.map(jobRow)),
-      ...inserts("attempts", attempts),
+      ...inserts("otherAttempts", attempts),
     ];
     for (const { sql, values } of statements)
       await DB.prepare(sql)

@@ -22,7 +22,8 @@ const TENANT = "any";
 /** What a load brings. */
 const WRITTEN: Record<Table, true> = {
   ...{ tenants: true, jobs: true, told: true, payloads: true, results: true, events: true },
-  ...{ attempts: true, corrections: true, audit: true, scheduleRuns: true },
+  ...{ hourSums: true, groupSums: true, attempts: true, otherAttempts: true, corrections: true },
+  ...{ audit: true, scheduleRuns: true },
 };
 
 describe("history is read through an index of the tenant", () => {

@@ -3,6 +3,7 @@
 import { type Mutant, mutant } from "./mutant.ts";
 
 const COST = ["test/tenant/money/cost-by.workers.test.ts"];
+const ADDED_UP = ["test/tenant/money/added-up.workers.test.ts"];
 
 export const HISTORY_MUTANTS: readonly Mutant[] = [
   mutant(
@@ -52,6 +53,27 @@ export const HISTORY_MUTANTS: readonly Mutant[] = [
     "durable-objects/history/attempt-sums.ts",
     "FROM told WHERE NOT (has_others AND EXISTS (",
     "FROM told WHERE true OR NOT (has_others AND EXISTS (",
+  ),
+  mutant(
+    "what the object has added up counts again when its load is applied again",
+    "durable-objects/history/usual-sums.ts",
+    "known.lease = value ->> 1)",
+    "known.lease = value ->> 1 AND false)",
+    ADDED_UP,
+  ),
+  mutant(
+    "a job counts again with its second lease",
+    "durable-objects/history/add-up.ts",
+    'lease === 1 && outcome !== "late"',
+    'outcome !== "late"',
+    ADDED_UP,
+  ),
+  mutant(
+    "a job counts again with a first lease that is told late",
+    "durable-objects/history/add-up.ts",
+    'lease === 1 && outcome !== "late"',
+    "lease === 1",
+    ADDED_UP,
   ),
   mutant(
     "each load of history reads all of the tenant's jobs",
@@ -187,7 +209,14 @@ export const HISTORY_MUTANTS: readonly Mutant[] = [
     "durable-objects/history/cost-sums.ts",
     "key_id, schedule, labels)",
     "key_id, labels)",
-    COST,
+    ADDED_UP,
+  ),
+  mutant(
+    "the cost of one schedule's jobs counts for another's where the object adds it up",
+    "durable-objects/history/add-up.ts",
+    "worker, keyId, schedule, tags",
+    "worker, keyId, tags",
+    ADDED_UP,
   ),
   mutant(
     "rows of equal cost stand in any order",

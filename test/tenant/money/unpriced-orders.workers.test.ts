@@ -20,7 +20,10 @@ const price = (lease: number): Cells => ["job", lease, 10, 5, 0, 0, 1_000, "repo
 const apply = async (tenant: string, steps: readonly Step[]): Promise<void> => {
   const rowsOf = (kind: string, row: (lease: number) => Cells): Cells[] =>
     steps.filter((step) => step.startsWith(kind)).map((step) => row(Number(step.at(-1))));
-  const all = [...inserts("attempts", rowsOf("attempt", attempt)), ...inserts("corrections", rowsOf("price", price))];
+  const all = [
+    ...inserts("otherAttempts", rowsOf("attempt", attempt)),
+    ...inserts("corrections", rowsOf("price", price)),
+  ];
   await env.DB.batch(all.map(({ sql, values }) => env.DB.prepare(sql).bind(tenant, ...values)));
 };
 
