@@ -14,6 +14,7 @@ import type { Json } from "../../domain/words/json.ts";
 import { PRIORITIES, TIERS } from "../../domain/words/requirements.ts";
 import { actor, presentIds } from "../access/person.ts";
 import { fileId } from "../file.ts";
+import { traceparentOf } from "../text/traceparent.ts";
 import {
   CLEAN_TEXT,
   changeOf,
@@ -194,7 +195,10 @@ export const jobResource = z
     tried: z
       .array(z.object({ model: z.string().nullable(), provider: z.string().nullable(), code: z.string() }))
       .meta({ description: "the models of an alias, or of the request's list, that were asked before `model`" }),
-    traceparent: z.string().nullable().meta({ description: "W3C Trace Context of the request that created it" }),
+    traceparent: z
+      .string()
+      .nullable()
+      .meta({ description: "W3C Trace Context: that of the request that created it, else one of its own" }),
     timeout_seconds: z.number().nullable(),
     max_attempts: z.int().nullable(),
     waiting_reason: z.string().nullable(),
@@ -368,7 +372,7 @@ export const presentJob = (
   fairness_key: job.fairnessKey,
   requested_model: job.requestedModel,
   tried: job.tried.map((one) => ({ ...one })),
-  traceparent: job.traceparent ?? null,
+  traceparent: traceparentOf(job),
   timeout_seconds: job.timeoutMs === null ? null : job.timeoutMs / 1000,
   max_attempts: job.maxAttempts,
   waiting_reason: waitingReason,

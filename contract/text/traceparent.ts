@@ -1,7 +1,5 @@
 // W3C Trace Context: the header that links a job to its caller's trace.
 
-import { hexOf } from "../../domain/words/hex.ts";
-
 /** A later version may say more after what version 00 says; `ff` is no version (3.2.2.1, 4.3). */
 const TRACEPARENT = /^(?!ff|00.{54})[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-([0-9a-f]{2})(-|$)/;
 
@@ -18,23 +16,21 @@ export const readTraceparent = (header: string | null | undefined): TraceContext
   return traceId === undefined || spanId === undefined ? null : { traceId, spanId };
 };
 
-/** Random bytes for many headers at once: one call per header would cost ten times as much as the rest. */
-const pool = new Uint8Array(1_536);
-const ID_BYTES = 24;
-let usedBytes = pool.length;
+/** The caller's header in version 00; null if it names no trace. */
+export const callersTraceparent = (header: string | null | undefined): string | null =>
+  header != null && readTraceparent(header) !== null ? `00${header.slice(2, HEADER_CHARS)}` : null;
 
-const randomId = (): Uint8Array => {
-  if (usedBytes === pool.length) {
-    crypto.getRandomValues(pool);
-    usedBytes = 0;
-  }
-  usedBytes += ID_BYTES;
-  return pool.subarray(usedBytes - ID_BYTES, usedBytes);
+/** The trace that a job begins whose caller has none: its id, a UUID, is the trace's, and the second half its first span's. */
+export const ownTraceOf = (jobId: string): TraceContext => {
+  const traceId = jobId.replaceAll("-", "");
+  return { traceId, spanId: traceId.slice(traceId.length / 2) };
 };
 
-/** The caller's header in version 00, or a new one. */
-export const traceparentOf = (header: string | null | undefined): string => {
-  if (header != null && readTraceparent(header) !== null) return `00${header.slice(2, HEADER_CHARS)}`;
-  const bytes = randomId();
-  return `00-${hexOf(bytes.subarray(0, 16))}-${hexOf(bytes.subarray(16))}-01`;
+export const ownTraceparent = (jobId: string): string => {
+  const { traceId, spanId } = ownTraceOf(jobId);
+  return `00-${traceId}-${spanId}-01`;
 };
+
+/** The header with which a job goes on: in its caller's trace, or in its own. */
+export const traceparentOf = ({ id, traceparent }: { readonly id: string; readonly traceparent: string | null }) =>
+  traceparent ?? ownTraceparent(id);

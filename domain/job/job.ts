@@ -101,6 +101,7 @@ export interface Job extends Requirements {
   /** What ran its last attempt; null until one started. */
   readonly ranProvider: string | null;
   readonly ranModel: string | null;
+  /** Of its caller; null: it begins a trace of its own. */
   readonly traceparent: string | null;
   readonly files: readonly string[];
   /** Outputs that its workers stored, oldest first. */

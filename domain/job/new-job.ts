@@ -26,7 +26,7 @@ export interface NewJob extends JobPayload {
   readonly schedule: string | null;
   /** The caller's own pairs for searching and grouping; a schedule's job has none. */
   readonly metadata?: Metadata;
-  /** W3C Trace Context of the request that created it. */
+  /** W3C Trace Context of the request that created it; a job without one begins a trace of its own. */
   readonly traceparent?: string | null;
   /** Its output can be read while it is written. */
   readonly stream?: boolean;

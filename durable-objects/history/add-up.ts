@@ -3,10 +3,10 @@
 // others history adds up itself (`attempt-sums.ts`).
 
 import { type Job, labelsOf } from "../../domain/job/job.ts";
+import { HOUR_MS } from "../../domain/words/duration.ts";
 import type { Attempt, OutboxRow } from "../store/outbox.ts";
 import type { Cells } from "./statements.ts";
 
-const HOUR_MS = 3_600_000;
 /** Sums that one outbox row may change; the attempts of one that would change more are added up by history. */
 const MAX_SUMS = 1_000;
 

@@ -2,7 +2,7 @@
 // in the queue and its run. Made from the stored timeline, so tracing costs nothing while a job runs. Spans never
 // contain a prompt, an input or a result.
 
-import { readTraceparent } from "../../contract/text/traceparent.ts";
+import { ownTraceOf, readTraceparent } from "../../contract/text/traceparent.ts";
 import { endsAttempt } from "../../domain/job/attempt.ts";
 import type { Job } from "../../domain/job/job.ts";
 import { entryOf } from "../../domain/words/entry-of.ts";
@@ -31,7 +31,6 @@ export interface Span {
 /** SpanKind and StatusCode of OTLP. */
 const KIND = { internal: 1, server: 2, client: 3 } as const;
 const STATUS = { ok: 1, error: 2 } as const;
-const TRACE_ID_CHARS = 32;
 const SPAN_ID_CHARS = 16;
 
 /** The operation's name in the conventions; an ordinary job is a chat. */
@@ -132,8 +131,10 @@ export const spansOf = (
   randomHex: (chars: number) => string,
 ): Span[] => {
   const caller = readTraceparent(job.traceparent);
-  const traceId = caller?.traceId ?? randomHex(TRACE_ID_CHARS);
-  const rootId = randomHex(SPAN_ID_CHARS);
+  const own = ownTraceOf(job.id);
+  const traceId = caller?.traceId ?? own.traceId;
+  // What the runtime is called with names it as its parent where there is no caller.
+  const rootId = caller === null ? own.spanId : randomHex(SPAN_ID_CHARS);
   const root: SpanPhase = {
     name: "signalbox job",
     kind: KIND.server,

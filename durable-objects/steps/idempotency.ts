@@ -2,6 +2,7 @@
 // repeated request is not stored: a day of a busy tenant has millions of answers.
 
 import { type JobResource, presentJob } from "../../contract/jobs/job.ts";
+import { ownTraceparent } from "../../contract/text/traceparent.ts";
 import { fromIso } from "../../contract/words/field.ts";
 import { createJob, type NewJob } from "../../domain/job/new-job.ts";
 import { HOUR_MS } from "../../domain/words/duration.ts";
@@ -76,20 +77,24 @@ export const withIdempotency = <T extends object>(
   return answered;
 };
 
-/** What a new job has beside what follows from its request: a worker may have got it in the same turn. */
+/**
+ * What a new job has beside what follows from its request and its id: a worker may have got it in the same turn, and the
+ * repeated request may be of another trace.
+ */
 type StoredJob = Pick<
   JobResource,
-  "id" | "created_at" | "traceparent" | "status" | "assigned_worker" | "lease" | "assigned_at" | "waiting_reason"
-> & { readonly created_by?: JobResource["created_by"] };
+  "id" | "created_at" | "status" | "assigned_worker" | "lease" | "assigned_at" | "waiting_reason"
+> & { readonly created_by?: JobResource["created_by"]; readonly traceparent?: JobResource["traceparent"] };
 
 const stripJob = (job: JobResource): StoredJob => {
-  const { id, created_at, created_by, traceparent, status, assigned_worker, lease, assigned_at, waiting_reason } = job;
-  return { id, created_at, created_by, traceparent, status, assigned_worker, lease, assigned_at, waiting_reason };
+  const { id, created_at, created_by, status, assigned_worker, lease, assigned_at, waiting_reason } = job;
+  const stored = { id, created_at, created_by, status, assigned_worker, lease, assigned_at, waiting_reason };
+  return job.traceparent === ownTraceparent(id) ? stored : { ...stored, traceparent: job.traceparent };
 };
 
 /** The job at its creation, from the request alone. */
 const asCreated = (asked: NewJob, { id, created_at: createdAt }: StoredJob): JobResource =>
-  presentJob(createJob(asked, id, fromIso(createdAt)).job, asked);
+  presentJob(createJob({ ...asked, traceparent: null }, id, fromIso(createdAt)).job, asked);
 
 /** An earlier release stored more fields; those of the request are left out all the same. */
 const restoreJob = (stored: StoredJob, asked: NewJob): JobResource => {

@@ -2,6 +2,7 @@
 
 import { presentJob } from "../../contract/jobs/job.ts";
 import { startOf } from "../../contract/text/start-of.ts";
+import { traceparentOf } from "../../contract/text/traceparent.ts";
 import type { Job } from "../../domain/job/job.ts";
 import type { WebhookEvent } from "../../domain/webhook.ts";
 import type { Json } from "../../domain/words/json.ts";
@@ -43,6 +44,6 @@ export const jobAnnouncement = (job: Job): Announcement => {
     event: `job.${job.status}` as WebhookEvent,
     data: { ...facts, error: said } as Json,
     tags: job.tags,
-    traceparent: job.traceparent,
+    traceparent: traceparentOf(job),
   };
 };

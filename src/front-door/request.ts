@@ -4,7 +4,7 @@ import * as z from "zod";
 import { isAnthropic } from "../../contract/front-door/dialect.ts";
 import { MAX_QUEUE_SECONDS } from "../../contract/front-door/front-door.ts";
 import { fairnessKey, MAX_FAIRNESS_KEY_CHARS } from "../../contract/jobs/job.ts";
-import { traceparentOf } from "../../contract/text/traceparent.ts";
+import { callersTraceparent } from "../../contract/text/traceparent.ts";
 import { modelName, providerName, splitList, tags } from "../../contract/words/field.ts";
 import { type Api, isFormApi, isOptional } from "../../domain/words/api.ts";
 import { entryOf } from "../../domain/words/entry-of.ts";
@@ -211,7 +211,7 @@ export const readRequest = async (c: AppContext, api: Api, read: ReadBody): Prom
     timeoutMs: timeout === null ? null : Math.round(timeout * 1000),
     queueMs: queue === null ? null : Math.round(queue * 1000),
     idempotency,
-    traceparent: traceparentOf(c.req.header("traceparent")),
+    traceparent: callersTraceparent(c.req.header("traceparent")),
     ...(response === null ? {} : { response }),
   };
   return { asking, wantsUsage: asksForUsage(body), held: large === null ? null : { body: large, changes } };

@@ -3,7 +3,7 @@
 
 import * as z from "zod";
 import { fairnessKey } from "../../contract/jobs/job.ts";
-import { traceparentOf } from "../../contract/text/traceparent.ts";
+import { callersTraceparent } from "../../contract/text/traceparent.ts";
 import type { NewJob } from "../../domain/job/new-job.ts";
 import type { AppContext } from "./auth.ts";
 import { EDGE_HEADER, headerOf, isKeptFromEdge, USER_HEADER } from "./header-value.ts";
@@ -17,12 +17,12 @@ export const newJobHeaders = idempotencyHeader.extend({
   [EDGE_HEADER]: z.string().optional().meta({ description: "off: as `edge: false`" }),
 });
 
-/** Reads the headers, once for all jobs of a request; without a trace in them each job begins one of its own. */
+/** Reads the headers, once for all jobs of a request. */
 export const asAsked = (c: AppContext): ((job: NewJob) => NewJob) => {
-  const traceparent = c.req.header("traceparent");
   const said = {
+    traceparent: callersTraceparent(c.req.header("traceparent")),
     user: headerOf(c, USER_HEADER, fairnessKey),
     ...(isKeptFromEdge(c) ? { edge: false } : {}),
   };
-  return (job) => ({ ...job, traceparent: traceparentOf(traceparent), ...said });
+  return (job) => ({ ...job, ...said });
 };

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { readTraceparent, traceparentOf } from "../../contract/text/traceparent.ts";
+import { callersTraceparent, readTraceparent, traceparentOf } from "../../contract/text/traceparent.ts";
 
 const TRACE = "0af7651916cd43dd8448eb211c80319c";
 const SPAN = "b7ad6b7169203331";
@@ -9,7 +9,7 @@ test.each([`00-${REST}`, `01-${REST}`, `cc-${REST}-what-the-future-brings`, `cc-
   "%s is the caller's trace, and goes on in version 00",
   (header) => {
     expect(readTraceparent(header)).toEqual({ traceId: TRACE, spanId: SPAN });
-    expect(traceparentOf(header)).toBe(`00-${REST}`);
+    expect(callersTraceparent(header)).toBe(`00-${REST}`);
   },
 );
 
@@ -26,9 +26,15 @@ test.each([
   `00-${TRACE}-${SPAN}-1`,
   "",
   null,
-])("%s is none: a new one is made", (header) => {
+])("%s is none", (header) => {
   expect(readTraceparent(header)).toBeNull();
-  const made = traceparentOf(header);
-  expect(made).toMatch(/^00-[0-9a-f]{32}-[0-9a-f]{16}-01$/);
-  expect(made).not.toContain(TRACE);
+  expect(callersTraceparent(header)).toBeNull();
+});
+
+test("a job goes on in its caller's trace, or begins one whose id is its own", () => {
+  const id = "01a21f8a-741e-7136-8969-d03930df3d2b";
+  expect(traceparentOf({ id, traceparent: `00-${REST}` })).toBe(`00-${REST}`);
+  const own = traceparentOf({ id, traceparent: null });
+  expect(own).toBe("00-01a21f8a741e71368969d03930df3d2b-8969d03930df3d2b-01");
+  expect(readTraceparent(own)).not.toBeNull();
 });

@@ -2,6 +2,7 @@
 // run.
 
 import { expect, test } from "vitest";
+import { traceparentOf } from "../../contract/text/traceparent.ts";
 import { failJob } from "../../domain/job/failure.ts";
 import type { Decision, Job } from "../../domain/job/job.ts";
 import { cancelJob, patchJob } from "../../domain/job/job-command.ts";
@@ -17,13 +18,15 @@ const CALLER_SPAN = "b7ad6b7169203331";
 const SECOND_MS = 1_000;
 
 /** A job, second by second: each change is decided a second after the one before. */
+const JOB_ID = "01a21f8a-741e-7136-8969-d03930df3d2b";
+
 class Story {
   job: Job;
   nowAt = NOON;
   readonly events: JobEvent[] = [];
 
   constructor(asked: Partial<NewJob> = {}) {
-    const created = createJob({ ...REQUEST, model: "m", ...asked }, "job-1", NOON);
+    const created = createJob({ ...REQUEST, model: "m", ...asked }, JOB_ID, NOON);
     this.job = created.job;
     this.events.push(...created.events);
   }
@@ -98,7 +101,7 @@ test("a job is a span in its caller's trace, around its time in the queue and it
   expect(spans.map(({ parentSpanId }) => parentSpanId)).toEqual([CALLER_SPAN, rootId, rootId]);
   expect(told(spans[0])).toEqual({
     "signalbox.tenant": { stringValue: "acme" },
-    "signalbox.job.id": { stringValue: "job-1" },
+    "signalbox.job.id": { stringValue: JOB_ID },
     "signalbox.job.status": { stringValue: "completed" },
     "signalbox.job.attempts": { intValue: "1" },
     "signalbox.job.priority": { stringValue: "normal" },
@@ -106,10 +109,12 @@ test("a job is a span in its caller's trace, around its time in the queue and it
   expect(JSON.stringify(spans)).not.toContain("secret");
 });
 
-test("a job without a trace gets one of its own, with ids as long as the protocol asks for", () => {
-  const [root, queue] = new Story({ traceparent: null }).assigned().started().next(completed).spans();
-  expect(root).toMatchObject({ traceId: "1".padStart(32, "0"), spanId: "2".padStart(16, "0"), parentSpanId: "" });
-  expect(queue).toMatchObject({ traceId: root?.traceId, spanId: "3".padStart(16, "0"), parentSpanId: root?.spanId });
+test("a job without a caller's trace begins one of its own, whose first span its worker names as the parent", () => {
+  const story = new Story({ traceparent: null }).assigned().started().next(completed);
+  const [root, queue] = story.spans();
+  expect(`00-${root?.traceId}-${root?.spanId}-01`).toBe(traceparentOf(story.job));
+  expect([root?.traceId, root?.spanId.length, root?.parentSpanId]).toEqual([JOB_ID.replaceAll("-", ""), 16, ""]);
+  expect(queue).toMatchObject({ traceId: root?.traceId, parentSpanId: root?.spanId });
 });
 
 test("a run says what it spent and how soon it spoke, with the names of the conventions", () => {

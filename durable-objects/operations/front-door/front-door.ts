@@ -61,8 +61,8 @@ export interface Asking {
   /** null: as configured. */
   readonly queueMs: number | null;
   readonly idempotency: Idempotency | null;
-  /** W3C Trace Context of the request. */
-  readonly traceparent: string;
+  /** W3C Trace Context of the request; null if it has none. */
+  readonly traceparent: string | null;
   /** The request wants its answer stored. */
   readonly response?: NewResponse;
 }

@@ -33,7 +33,7 @@ export const RULES_ROOMS: readonly Room[] = [
   },
   {
     places: ["contract/jobs"],
-    may: ["domain/*", "contract/words", "contract/access", "contract/file.ts"],
+    may: ["domain/*", "contract/text", "contract/words", "contract/access", "contract/file.ts"],
     packages: ["zod"],
   },
   {
