@@ -114,7 +114,8 @@ const toldOf = (job: Job): Record<Told | "groupKey" | "at", unknown> => ({
   batchPlace: unusual(job.batchPlace, USUAL.batchPlace),
   fairnessKey: unusual(job.fairnessKey, USUAL.fairnessKey),
   flow: unusual(job.flow, USUAL.flow),
-  share: unusual(job.share, USUAL.share),
+  // What it was charged is given back or corrected before it ends.
+  share: job.finishedAt === null ? unusual(job.share, USUAL.share) : undefined,
   provider: unusual(job.provider, USUAL.provider),
   model: unusual(job.model, USUAL.model),
   priority: unusual(job.priority, USUAL.priority),
