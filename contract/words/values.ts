@@ -53,6 +53,8 @@ export const closeCodes = {
   replaced: 4409,
   /** A frame is too large, is not JSON, or has too many messages. */
   badFrame: 4400,
+  /** Nothing was said on it, and there are too many: reconnect when there is something to say. */
+  idle: 4408,
   /** More messages are in progress than allowed: reconnect later. */
   tooManyMessages: 4429,
 } as const;

@@ -4,7 +4,7 @@ import { MAX_DATA_FRAME_BYTES, MAX_PART_BYTES, MAX_READERS_OF_A_STREAM } from ".
 import { LONGEST_HELD_BYTES } from "../../contract/text/whole-events.ts";
 import { closeCodes } from "../../contract/words/values.ts";
 import type { GrowthRow } from "../../domain/words/growth.ts";
-import { MAX_STREAMS, PROCESS_BYTES, RELAY_BYTES, UNCONFIRMED_BYTES, WINDOW_BYTES } from "./relay-bounds.ts";
+import { MAX_LINES, MAX_STREAMS, PROCESS_BYTES, RELAY_BYTES, UNCONFIRMED_BYTES, WINDOW_BYTES } from "./relay-bounds.ts";
 
 const LONG_TEST = "test/front-door/long-events.workers.test.ts";
 const LINE_TEST = "test/front-door/data-line-bounds.workers.test.ts";
@@ -61,6 +61,18 @@ export const GROWTH: readonly GrowthRow[] = [
     atTheBound: { closes: closeCodes.tooManyMessages },
     freedBy: "the tenant's answer: kept or dropped",
     provenBy: [LINE_TEST, "of jobs that it does not have closes the line"],
+  },
+  {
+    what: "data lines of a tenant on a server",
+    holds: ["the platform's sockets"],
+    grownBy: "worker",
+    countedBy: "durable-objects/relay/line-place.ts",
+    bound: MAX_LINES,
+    unit: "entries",
+    of: "tenant",
+    atTheBound: { refuses: "overloaded" },
+    freedBy: "its worker, five minutes after the last stream; another line, if nothing is said on it",
+    provenBy: ["test/front-door/line-place.test.ts", "is refused where something is said on all"],
   },
   {
     what: "streams of a worker",

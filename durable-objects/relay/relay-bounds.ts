@@ -13,6 +13,8 @@ export const PIECE_BYTES = 64 * KIB;
 /** So much of events that are too long for a part may be left unread, too: they come at once. */
 export const LONG_EVENT_BYTES = 16 * MIB;
 export const MAX_STREAMS = 4_096;
+/** Of one relay; a line takes 77 KB of its process. */
+export const MAX_LINES = 4_096;
 /** Output that its tenant has not confirmed as this worker's yet. */
 export const UNCONFIRMED_BYTES = 2 * MAX_DATA_FRAME_BYTES;
 /** Windows and unread output of one relay. */

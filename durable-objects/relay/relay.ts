@@ -5,13 +5,14 @@
 
 import { DurableObject } from "cloudflare:workers";
 import { MAX_DATA_FRAME_BYTES, MAX_PART_BYTES, PART_SEPARATOR, readParts } from "../../contract/data-line.ts";
-import { CONFLICT, NO_CONTENT, SWITCHING_PROTOCOLS } from "../../contract/words/http-status.ts";
+import { CONFLICT, NO_CONTENT, SWITCHING_PROTOCOLS, TOO_MANY_REQUESTS } from "../../contract/words/http-status.ts";
 import { closeCodes } from "../../contract/words/values.ts";
 import { type Jurisdiction, objectNamed } from "../object-name.ts";
 import { answerClose, close, send } from "../sockets/hibernating-sockets.ts";
 import { LINE_URL, openLine } from "../sockets/object-line.ts";
 import { PING, PONG } from "../sockets/tenant-socket.ts";
 import { HeldBodies } from "./held-bodies.ts";
+import { placeForLine } from "./line-place.ts";
 import { ReadingLine } from "./reading-line.ts";
 import { UNCONFIRMED_BYTES } from "./relay-bounds.ts";
 import { heldJobOf, type ReadRequest, readRequestOf } from "./relay-request.ts";
@@ -93,13 +94,22 @@ export class Relay<Env extends RelayEnv = RelayEnv> extends DurableObject<Env> {
       openedWith = "",
       jurisdiction = null,
     } = JSON.parse(request.headers.get("x-signalbox-line") ?? "{}") as Partial<OpenedLine>;
-    const [client, server] = Object.values(new WebSocketPair()) as [WebSocket, WebSocket];
     const older = this.ctx.getWebSockets(instance);
+    if (older.length === 0 && !this.#makeLineRoom()) return new Response(null, { status: TOO_MANY_REQUESTS });
+    const [client, server] = Object.values(new WebSocketPair()) as [WebSocket, WebSocket];
     this.ctx.acceptWebSocket(server, [instance]);
     server.serializeAttachment({ instance, keyId, openedWith, jurisdiction } satisfies OpenedLine);
     this.#streams.get(instance)?.noteLine(null);
     for (const one of older) close(one, closeCodes.replaced, "another data line of this instance took over");
     return new Response(null, { status: SWITCHING_PROTOCOLS, webSocket: client });
+  }
+
+  #makeLineRoom(): boolean {
+    const place = placeForLine(this.ctx.getWebSockets(), (line) => this.#streams.has(this.#instanceOf(line)));
+    if (place === null) return false;
+    if (place !== "free")
+      close(place, closeCodes.idle, "another data line needs the place: open it with the next stream");
+    return true;
   }
 
   override async webSocketMessage(socket: WebSocket, frame: string | ArrayBuffer): Promise<void> {

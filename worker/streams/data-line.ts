@@ -1,6 +1,6 @@
-// The data line: a second WebSocket, opened with the first streamed job, kept open, and reopened when it drops. Streams
-// that had begun on a dropped line end with `stream_lost`: it is unknown what arrived, and a text with a gap must not
-// pass for a complete one. Streams that had not begun wait for the next line.
+// The data line: a second WebSocket, opened with the first streamed job, kept open for the next ones, and reopened when it
+// drops under a stream. Streams that had begun on a dropped line end with `stream_lost`: it is unknown what arrived, and a
+// text with a gap must not pass for a complete one. Streams that had not begun wait for the next line.
 
 import { setTimeout as delay } from "node:timers/promises";
 import type { WebSocket } from "ws";
@@ -21,6 +21,8 @@ const FULL_WAITING_BYTES = 1024 * 1024;
 const LOOK_EVERY_MS = 10;
 /** How long a reader waits for a lost line; after that nothing is kept for it. */
 const AWAY_MS = 5_000;
+/** A line that nothing was said on for so long is closed, until the next streamed job: each takes memory at both ends. */
+const IDLE_MS = 300_000;
 const LOST: StreamError = {
   code: "stream_lost",
   message: "The worker's connection for streams dropped while it wrote",
@@ -51,12 +53,15 @@ export class DataLine implements Streams {
   #failures = 0;
   #retry: NodeJS.Timeout | undefined;
   #awaySinceMs = performance.now();
+  readonly #idleMs: number;
+  #idle: NodeJS.Timeout | undefined;
   /** The permanent replacement. */
   #fallback: Streams | null = null;
 
   /** `openFallback` opens the replacement for when there is no WebSocket. */
-  constructor(settings: SessionSettings, openFallback: () => Streams) {
+  constructor(settings: SessionSettings, openFallback: () => Streams, idleMs = IDLE_MS) {
     this.#settings = settings;
+    this.#idleMs = idleMs;
     this.#openFallback = openFallback;
     this.#gatherer = new FrameGatherer({ send: (frame) => this.#isOpen && this.#socket?.send(frame) });
   }
@@ -69,6 +74,7 @@ export class DataLine implements Streams {
   open(jobId: string, lease: number, whenGone: WhenGone): StreamWriter {
     if (this.#fallback !== null) return this.#fallback.open(jobId, lease, whenGone);
     this.prepare();
+    if (this.#isOpen) this.#closeWhenIdle();
     const state = this.#isOpen ? "begun" : "waiting";
     const stream: Stream = { jobId, lease, whenGone, state, waiting: [], waitingBytes: 0, ending: null, writer: null };
     this.#streams.set(streamKey(jobId, lease), stream);
@@ -96,9 +102,26 @@ export class DataLine implements Streams {
     this.#fallback?.close();
     clearTimeout(this.#retry);
     this.#gatherer.flush();
+    this.#closeSocket();
+  }
+
+  #closeSocket(): void {
     const socket = this.#socket;
     socket?.close(1000);
     setTimeout(() => socket?.terminate(), CLOSE_TIMEOUT_MS).unref();
+  }
+
+  /** Counts from now on. */
+  #closeWhenIdle(): void {
+    clearTimeout(this.#idle);
+    this.#idle = setTimeout(() => {
+      if (this.#streams.size > 0) return this.#closeWhenIdle();
+      this.#gatherer.flush();
+      // A stream that opens now waits for the next line.
+      this.#isOpen = false;
+      this.#closeSocket();
+    }, this.#idleMs);
+    this.#idle.unref();
   }
 
   #write(stream: Stream, events: readonly string[]): Promise<void> | undefined {
@@ -158,6 +181,7 @@ export class DataLine implements Streams {
     this.#wasOpen = true;
     this.#failures = 0;
     keepAlive(socket);
+    this.#closeWhenIdle();
     for (const stream of [...this.#streams.values()]) this.#deliver(stream);
   }
 
@@ -170,9 +194,10 @@ export class DataLine implements Streams {
       this.#gatherer.clear();
     }
     this.#isOpen = false;
+    clearTimeout(this.#idle);
     if (this.#isClosed) return;
     if (isRefused && !this.#wasOpen) this.#fallBack();
-    else this.#connectLater();
+    else if (this.#streams.size > 0) this.#connectLater();
   }
 
   #connectLater(): void {

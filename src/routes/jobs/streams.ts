@@ -3,7 +3,7 @@
 import * as z from "zod";
 import { instanceParam, jobIdParam } from "../../../contract/fleet/worker.ts";
 import { digits, json } from "../../../contract/words/field.ts";
-import { NO_CONTENT, SWITCHING_PROTOCOLS } from "../../../contract/words/http-status.ts";
+import { NO_CONTENT, SWITCHING_PROTOCOLS, TOO_MANY_REQUESTS } from "../../../contract/words/http-status.ts";
 import { type Endpoint, endpoint } from "../../endpoint/router.ts";
 import { headersFor } from "../../http/headers.ts";
 import { Refused, unwrap } from "../../http/refused.ts";
@@ -13,17 +13,19 @@ import { openDataLine, readHeldBody, writeRelay } from "../../tenant/relay.ts";
 import { callTenant } from "../../tenant/tenant.ts";
 
 const TAG = "Worker protocol";
+/** A line gives up its place when its streams have ended. */
+const RETRY_SECONDS = 5;
 const leaseQuery = z.strictObject({ lease: digits(0, 999_999_999) });
 
 const dataLine = endpoint(
   {
-    ...asks("workAs", "upgrade_required"),
+    ...asks("workAs", "upgrade_required", "overloaded"),
     method: "get",
     path: "/api/workers/{instance}/stream",
     tag: TAG,
     summary: "Open a worker's data line (WebSocket)",
     description:
-      "Carries the output of jobs while they run: text frames of parts separated by U+001E, each `<job> <lease>`, a line feed, and whole events; `<job> <lease> end` ends a stream. The worker must have registered (404). Output is kept only for jobs and leases that the worker was given; more than 8 MiB for others closes the line with 4429.",
+      "Carries the output of jobs while they run: text frames of parts separated by U+001E, each `<job> <lease>`, a line feed, and whole events; `<job> <lease> end` ends a stream. The worker must have registered (404). Output is kept only for jobs and leases that the worker was given; more than 8 MiB for others closes the line with 4429. A server has room for 4,096 lines of a tenant: one on which nothing is said is closed with 4408 for another, and if there is none, the answer is 503.",
     params: instanceParam,
     isNameNew: true,
     answers: { 101: { description: "Switching protocols." } },
@@ -32,6 +34,8 @@ const dataLine = endpoint(
     const { keyId, openedWith } = unwrap(await callTenant(c.env, token, "workAs", params));
     requireUpgrade(c.req);
     const opened = await openDataLine(c.env, token, params.instance, { keyId, openedWith });
+    if (opened.status === TOO_MANY_REQUESTS)
+      throw new Refused({ code: "overloaded", retryAfterSeconds: RETRY_SECONDS });
     if (opened.status !== SWITCHING_PROTOCOLS) throw new Error(`the relay answered ${opened.status}`);
     return opened;
   },

@@ -4,8 +4,9 @@ import { once } from "node:events";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { type WebSocket, WebSocketServer } from "ws";
+import { WebSocket, WebSocketServer } from "ws";
 import { MAX_PART_BYTES, PART_SEPARATOR, readParts, type StreamPart } from "../../../contract/data-line.ts";
+import { DataLine } from "../../../worker/streams/data-line.ts";
 import { FrameGatherer } from "../../../worker/streams/frame-gatherer.ts";
 import { openStreams } from "../../../worker/streams/open-streams.ts";
 import type { Streams } from "../../../worker/streams/streams.ts";
@@ -141,6 +142,29 @@ describe("the data line", () => {
     expect(relay.textOf("a")).toBe(word("one"));
     expect(relay.endOf("a")).toMatchObject({ error: { code: "stream_lost" } });
     expect(relay.textOf("b")).toBe(word("other"));
+  });
+
+  test("that was idle for long is closed, not under a stream, and opened again with the next one", async () => {
+    const settings = { apiUrl: `http://127.0.0.1:${relay.port}`, apiKey: "k", instance: "w1" };
+    const noFallback = (): never => {
+      throw new Error("there is a WebSocket");
+    };
+    const line = new DataLine(settings, noFallback, 50);
+    try {
+      line.open("a", 1, () => {}).write([word("one")]);
+      await eventually(() => expect(relay.textOf("a")).toBe(word("one")));
+      await pause(150);
+      expect(relay.sockets.map(({ readyState }) => readyState)).toEqual([WebSocket.OPEN]);
+      line.end("a", 1, null);
+      await eventually(() => expect(relay.sockets[0]?.readyState).toBe(WebSocket.CLOSED));
+      await pause(150);
+      expect(relay.sockets.length).toBe(1);
+      line.open("b", 1, () => {}).write([word("two")]);
+      await eventually(() => expect(relay.textOf("b")).toBe(word("two")));
+      expect(relay.endOf("a")).toMatchObject({ error: null });
+    } finally {
+      line.close();
+    }
   });
 
   test("gives way to a request a job where no WebSocket can be had", async () => {
