@@ -20,10 +20,13 @@ export const readTraceparent = (header: string | null | undefined): TraceContext
 export const callersTraceparent = (header: string | null | undefined): string | null =>
   header != null && readTraceparent(header) !== null ? `00${header.slice(2, HEADER_CHARS)}` : null;
 
-/** The trace that a job begins whose caller has none: its id, a UUID, is the trace's, and the second half its first span's. */
+/**
+ * The trace that a job begins whose caller has none: its id, a UUID, is the trace's, and the second half the first span's.
+ * Cut by position, which costs a third of replacing the hyphens; a job is told three times.
+ */
 export const ownTraceOf = (jobId: string): TraceContext => {
-  const traceId = jobId.replaceAll("-", "");
-  return { traceId, spanId: traceId.slice(traceId.length / 2) };
+  const spanId = `${jobId.slice(19, 23)}${jobId.slice(24)}`;
+  return { traceId: `${jobId.slice(0, 8)}${jobId.slice(9, 13)}${jobId.slice(14, 18)}${spanId}`, spanId };
 };
 
 export const ownTraceparent = (jobId: string): string => {
