@@ -124,7 +124,7 @@ export const SettingsKeys = () => {
       <SettingsTabs />
       <Problem error={error} retry={reload} />
       {data === null ? error === null && <Loading what="the keys" /> : <KeyTable keys={data.keys} onOpen={setOpen} />}
-      <ProviderKeys />
+      {isAdmin.value && <ProviderKeys />}
       {open?.kind === "create" && <CreateKeyDialog onMade={showSecret} onClose={close} />}
       {open?.kind === "edit" && <EditKeyDialog item={open.key} onDone={reload} onClose={close} />}
       {open?.kind === "rotate" && <RotateDialog item={open.key} onMade={showSecret} onClose={close} />}

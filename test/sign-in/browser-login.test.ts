@@ -71,9 +71,16 @@ describe.skipIf(lacksBrowser())("in a browser", () => {
   it("a viewer sees the dashboard, and is offered nothing that would be refused", async () => {
     idp.next = GRACE;
     const page = await signIn("/");
+    const refused: string[] = [];
+    page.on("response", (response) => {
+      if (response.status() === 403) refused.push(response.url());
+    });
     await page.getByRole("link", { name: "Jobs" }).waitFor();
     expect(await page.getByRole("link", { name: "Catalog" }).count()).toBe(0);
     await page.goto(`${world.server.url}/#/settings/keys`);
+    await page.getByRole("table", { name: "Keys" }).waitFor();
+    await page.waitForLoadState("networkidle");
+    expect(refused).toEqual([]);
     await page.getByRole("button", { name: "New key" }).click();
     expect(await page.getByLabel("Role").locator("option, input").count()).toBeLessThanOrEqual(1);
     expect(await page.getByRole("link", { name: "People" }).count()).toBe(0);
