@@ -25,7 +25,7 @@ describe("a person", () => {
     });
   });
 
-  it("whom no rule fits is refused, and sees what the provider said and which rules there are", async () => {
+  it("whom no rule fits is refused, and sees what the provider said, which rules there are, and how to try again", async () => {
     const { browser, end } = await signIn({
       sub: "eve",
       name: "<b>Eve</b>",
@@ -35,6 +35,7 @@ describe("a person", () => {
     expect(end.status).toBe(403);
     expect(end.text).toContain("guests");
     expect(end.text).toContain("groups has ml-admins: admin");
+    expect(end.text).toContain(`<a href="${START}">Sign in again</a>`);
     expect(end.text).not.toContain("<b>Eve");
     expect(end.text).not.toMatch(/<script/i);
     expect((await ask(browser, "GET", "/session")).status).toBe(401);
@@ -74,7 +75,9 @@ describe("a person", () => {
     expect((await ask(browser, "GET", "/session")).status).toBe(401);
     const suspended = await withKey();
     expect([suspended.status, suspended.body.code]).toEqual([401, "key_suspended"]);
-    expect((await signIn(ADA)).end.status).toBe(403);
+    const { end } = await signIn(ADA);
+    expect(end.status).toBe(403);
+    expect(end.text).toContain(`<a href="${START}">Sign in again</a>`);
     await admin("POST", `/api/people/${id}/unblock`);
     expect((await withKey()).status).toBe(200);
     expect((await ask(browser, "GET", "/session")).status).toBe(401);

@@ -31,6 +31,7 @@ import { admission } from "../../tenant/tenant-administration.ts";
 
 const SIGN_IN = "Sign-in";
 const HOME = { href: "/", label: "To the dashboard" };
+const startOf = ({ name }: TenantSignIn): string => `/auth/${name.tenant}/start`;
 const PAGE = { description: "A page that says why nobody was signed in.", media: ["text/html"] } as const;
 const TESTED = { ...PAGE, description: "The page of a test." } as const;
 
@@ -41,35 +42,37 @@ type Mode = Flow["mode"];
 /** Opens the session, or says why there is none. */
 const arrive = async (
   c: AppContext,
-  { name, deployment }: TenantSignIn,
+  at: TenantSignIn,
   identity: Identity,
   { mode, returnTo }: { readonly mode: Mode; readonly returnTo: string },
 ): Promise<Response> => {
+  const { name, deployment } = at;
   const minted = await mint(signingSecret(c.env), "session", name.tenant, name.jurisdiction);
   const session = { id: minted.id, hash: minted.hash };
   const isTest = mode === "test";
   const admitted = unwrap(await admission(c.env, name, "admitPerson", { ...identity, session, isTest, deployment }));
-  if (admitted.outcome !== "signed_in") return showOutcome(c, admitted, identity);
+  if (admitted.outcome !== "signed_in") return showOutcome(c, at, admitted, identity);
   setSessionCookie(c, minted.token, admitted.expiresAt === null ? null : new Date(admitted.expiresAt));
   return c.redirect(returnTo);
 };
 
-const showOutcome = (c: AppContext, admitted: Admission, { issuer }: Identity): Response => {
+const showOutcome = (c: AppContext, at: TenantSignIn, admitted: Admission, { issuer }: Identity): Response => {
   const { outcome, rule } = admitted;
+  const next = { href: startOf(at), label: "Sign in again" };
   if (outcome === "tested") {
     const text = `The test succeeded: you would have role ${rule?.role}. Nothing was changed, and no session was opened.`;
     return showPage(c, { status: 200, title: "Sign-in tested", text, told: admitted, next: HOME });
   }
   if (outcome === "blocked") {
     const text = "An administrator of this tenant has blocked you. Ask them to unblock you, then sign in again.";
-    return showPage(c, { status: 403, title: "Blocked", text });
+    return showPage(c, { status: 403, title: "Blocked", text, next });
   }
   if (outcome === "full") {
     const text = "This tenant has as many people as it may have. Ask its administrators.";
     return showPage(c, { status: 403, title: "No room", text });
   }
   const text = `${issuer} knows you, but no rule of this tenant gives you a role. Show this page to an administrator of the tenant, or ask for the group that a rule names, then sign in again.`;
-  return showPage(c, { status: 403, title: "No role", text, told: admitted });
+  return showPage(c, { status: 403, title: "No role", text, told: admitted, next });
 };
 
 /** A failure is kept for administrators, and explained to the person. */
@@ -77,7 +80,7 @@ const showFailure = async (c: AppContext, at: TenantSignIn, error: unknown): Pro
   if (!(error instanceof IdentityError)) throw error;
   unwrap(await admission(c.env, at.name, "noteFailure", { detail: error.message }));
   const status = error.isAway ? 502 : 401;
-  const next = { href: `/auth/${at.name.tenant}/start`, label: "Try again" };
+  const next = { href: startOf(at), label: "Try again" };
   return showPage(c, { status, title: "Not signed in", text: `Signing in failed: ${error.message}.`, next });
 };
 
