@@ -8,7 +8,7 @@ import { session } from "./session.ts";
 
 const KEPT_AS = "signalbox.tenant";
 const FIRST_TENANT = "default";
-/** Renewed this long before the end, and tried again at this pace while somebody types. */
+/** Renewed this long before the end, and tried again at this pace while somebody types or the provider is away. */
 const BEFORE_END_MS = 45_000;
 const AGAIN_MS = 5_000;
 
@@ -45,12 +45,25 @@ const isWriting = (): boolean => {
   return document.querySelector("dialog[open]") !== null || (isField && active.value !== "");
 };
 
-/** Another tab may have renewed it: the server knows. */
-const renew = async (before: SessionAnswer): Promise<void> => {
+/** Whether the way leads anywhere: an identity provider that is down would leave its error page instead of this one. */
+const isOpen = (address: string): Promise<boolean> =>
+  fetch(address, { redirect: "manual" }).then(
+    ({ type }) => type === "opaqueredirect",
+    () => false,
+  );
+
+/** Whether it could be tried. Another tab may have renewed it: the server knows. */
+const renew = async (before: SessionAnswer): Promise<boolean> => {
   const found = await api.session.get().catch(() => null);
-  if (found === null) return;
-  if (found.expires_at !== before.expires_at) session.value = found;
-  else location.assign(startAddress(before.tenant, "renew"));
+  if (found === null) return true;
+  if (found.expires_at !== before.expires_at) {
+    session.value = found;
+    return true;
+  }
+  const address = startAddress(before.tenant, "renew");
+  if (!(await isOpen(address))) return false;
+  location.assign(address);
+  return true;
 };
 
 const renewInTime = (who: SessionAnswer): (() => void) => {
@@ -58,14 +71,18 @@ const renewInTime = (who: SessionAnswer): (() => void) => {
   if (who.person === null || who.key_id !== null || Number.isNaN(endsAt)) return () => undefined;
   let timer = 0;
   const wait = (ms: number): void => {
-    timer = setTimeout(look, ms) as unknown as number;
+    timer = setTimeout(() => void look(), ms) as unknown as number;
   };
-  const look = (): void => {
-    if (isWriting() && Date.now() < endsAt) wait(AGAIN_MS);
-    else void renew(who);
+  let isOver = false;
+  const look = async (): Promise<void> => {
+    const isLater = (isWriting() && Date.now() < endsAt) || !(await renew(who));
+    if (isLater && !isOver) wait(AGAIN_MS);
   };
   wait(Math.max(AGAIN_MS, endsAt - Date.now() - BEFORE_END_MS));
-  return () => clearTimeout(timer);
+  return () => {
+    isOver = true;
+    clearTimeout(timer);
+  };
 };
 
 export const keepIdentity = (): void => {

@@ -13,6 +13,8 @@ import { CLOCK_TOLERANCE_SECONDS, verifyToken } from "./signed-token.ts";
 type Oidc = NonNullable<SignInDocument["oidc"]>;
 
 const DISCOVERED_KEPT_MS = 600_000;
+/** The same where it must be known that the provider is there. */
+const SEEN_KEPT_MS = 1_000;
 const discovered = new Remembered<{ readonly server: oauth.AuthorizationServer; readonly at: number }>();
 
 export interface Network {
@@ -27,9 +29,13 @@ const optionsFor = ({ fetch, isPrivate }: Network) => ({
 });
 
 /** The provider's addresses, kept for ten minutes. */
-const discover = async (issuer: string, network: Network): Promise<oauth.AuthorizationServer> => {
+const discover = async (
+  issuer: string,
+  network: Network,
+  keptMs = DISCOVERED_KEPT_MS,
+): Promise<oauth.AuthorizationServer> => {
   const known = discovered.get(issuer);
-  if (known !== undefined && Math.abs(Date.now() - known.at) < DISCOVERED_KEPT_MS) return known.server;
+  if (known !== undefined && Math.abs(Date.now() - known.at) < keptMs) return known.server;
   const url = new URL(issuer);
   const response = await oauth.discoveryRequest(url, { algorithm: "oidc", ...optionsFor(network) });
   if (response.status !== 200)
@@ -67,7 +73,10 @@ export const newChallenge = (redirectUri: string): Challenge => ({
   redirectUri,
 });
 
-/** The address of the identity provider to send the browser to. */
+/**
+ * The address of the identity provider to send the browser to. Silently, only to one that is there: who did not ask to
+ * leave the page must not end on an error page.
+ */
 export const authorizationUrl = async (
   oidc: Oidc,
   challenge: Challenge,
@@ -75,7 +84,7 @@ export const authorizationUrl = async (
   isSilent: boolean,
 ): Promise<string> =>
   explaining(async () => {
-    const server = await discover(oidc.issuer, network);
+    const server = await discover(oidc.issuer, network, isSilent ? SEEN_KEPT_MS : DISCOVERED_KEPT_MS);
     const endpoint = server.authorization_endpoint ?? "";
     const wrong = checkUrl(endpoint, network.isPrivate);
     if (wrong !== null) throw new IdentityError(`the provider's authorization_endpoint ${wrong}`);

@@ -44,6 +44,7 @@ describe.skipIf(lacksBrowser())("in a browser", () => {
   });
   beforeEach(async () => {
     idp.next = ADA;
+    idp.isDown = false;
     await world.call("PUT", "/api/sign-in", config());
   });
 
@@ -105,6 +106,31 @@ describe.skipIf(lacksBrowser())("in a browser", () => {
     await hers.getByRole("link", { name: "Sign in with Acme" }).waitFor();
     await page.getByRole("button", { name: "Unblock Grace" }).click();
     await page.getByRole("button", { name: "Block Grace" }).waitFor();
+  });
+
+  it("who is signed in stays on the page while the identity provider is down, and is renewed once it is back", async () => {
+    await world.call("PUT", "/api/sign-in", config({ renew_seconds: 60 }));
+    const { page } = await world.visit("/#/jobs");
+    await page.clock.install();
+    await page.getByRole("link", { name: "Sign in with Acme" }).click();
+    await page.getByText("Live", { exact: true }).waitFor();
+    const endsAt = () => page.evaluate(async () => ((await (await fetch("/session")).json()) as Body).expires_at);
+    const before = await endsAt();
+    idp.isDown = true;
+    const renewal = `${world.server.url}/auth/default/start?mode=renew`;
+    const renew = async () => (await fetch(renewal, { redirect: "manual" })).status;
+    await expect.poll(renew, { timeout: 10_000 }).toBe(502);
+    const tried = page.waitForResponse((response) => response.url().includes("mode=renew"));
+    await page.clock.fastForward(20_000);
+    expect((await tried).status()).toBe(502);
+    await page.getByRole("heading", { name: "Jobs" }).waitFor();
+    expect(page.url()).toBe(`${world.server.url}/#/jobs`);
+    idp.isDown = false;
+    const back = page.waitForRequest((request) => request.url().includes("/auth/callback"));
+    await page.clock.fastForward(5_000);
+    await back;
+    await page.getByRole("heading", { name: "Jobs" }).waitFor();
+    await expect.poll(endsAt).not.toBe(before);
   });
 
   it("signalbox login gets a personal key with one click", async () => {
