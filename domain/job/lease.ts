@@ -155,15 +155,17 @@ export const releaseJob = (job: Job, lease: number, reason: string, nowAt: numbe
 };
 
 /** Ends an attempt whose worker is gone after the client received part of the answer. */
-const loseBegunAnswer = (job: Job, reason: string, nowAt: number): Decision =>
-  failedUnreported(job, { code: "worker_lost", message: `the worker was lost: ${reason}`, retryable: true }, nowAt);
+const loseBegunAnswer = (job: Job, how: string, nowAt: number): Decision => {
+  const message = `the worker ${how} while it was answering`;
+  return failedUnreported(job, { code: "worker_lost", message, retryable: true }, nowAt);
+};
+
+const WAS_LOST = "was lost";
 
 /** The same for a job that has left that worker since, with the worker's error if it reported one. */
 export const failBegunAnswer = (job: Job, nowAt: number): Decision => {
   const waiting = { ...job, readyAt: null, delayedBy: null };
-  return job.error === null
-    ? loseBegunAnswer(waiting, "it was answering", nowAt)
-    : failedUnreported(waiting, job.error, nowAt);
+  return job.error === null ? loseBegunAnswer(waiting, WAS_LOST, nowAt) : failedUnreported(waiting, job.error, nowAt);
 };
 
 /** Its client got the error that the stream is lost. */
@@ -200,7 +202,7 @@ const workerLost = (
   how: { readonly type: "job.lost" | "job.reaped"; readonly says: string; readonly detail: Record<string, Json> },
   nowAt: number,
 ): Decision => {
-  if (hasFirstToken(job)) return loseBegunAnswer(job, how.says, nowAt);
+  if (hasFirstToken(job)) return loseBegunAnswer(job, how.type === "job.reaped" ? "fell silent" : WAS_LOST, nowAt);
   if (job.status === "running" && job.attempts >= maxAttempts) {
     const message = `${how.says} on attempt ${job.attempts} of ${maxAttempts}`;
     return failedUnreported(job, { code: "attempts_exhausted", message, retryable: true }, nowAt);

@@ -43,6 +43,11 @@ describe("a job of the front door whose client has heard the first word", () => 
     expect(endOf(end())).toEqual(["failed", code]);
   });
 
+  test("says that its worker was lost, and how", () => {
+    expect(loseJob(spoken(), 5, LATER).job.error?.message).toBe("the worker was lost while it was answering");
+    expect(reapJob(spoken(), 5, LATER).job.error?.message).toBe("the worker fell silent while it was answering");
+  });
+
   test("goes to another worker while nothing was said", () => {
     const silent = runningJob({ api: "messages", stream: true, frontDoor: facts });
     expect(loseJob(silent, 5, LATER).job).toMatchObject({ status: "pending", queueUntilAt: LATER + 30_000 });
