@@ -14,7 +14,8 @@ import {
 import { anthropicError } from "../../contract/front-door/door-error.ts";
 import { type BatchRecord, OUTPUT_LIFE_MS } from "../../domain/batch/batch.ts";
 import { DAY_MS } from "../../domain/words/duration.ts";
-import { invalid, notFound } from "../../domain/words/refusal.ts";
+import { invalid, notFound, type Refusal } from "../../domain/words/refusal.ts";
+import type { Result } from "../../domain/words/result.ts";
 import { type Endpoint, endpoint } from "../endpoint/router.ts";
 import { fileObject, readBytes } from "../files/objects.ts";
 import { type Arriving, receive, receiveFile } from "../files/receive.ts";
@@ -111,6 +112,12 @@ const create = endpoint(
   },
 );
 
+/** A refusal names the batch as its client does. */
+const unwrapOf = <T>(id: string, result: Result<T, Refusal>): T => {
+  if (!result.ok && result.error.code === "batch_state") throw new Refused({ ...result.error, id });
+  return unwrap(result);
+};
+
 const list = endpoint(
   {
     ...BASE,
@@ -158,7 +165,7 @@ const cancel = endpoint(
     answers: { 200: { description: "The batch.", schema: anthropicBatch } },
   },
   async (c, { params: { id }, token }) => {
-    const facts = unwrap(await callTenant(c.env, token, "cancelBatch", { id: ownBatchId(id) }));
+    const facts = unwrapOf(id, await callTenant(c.env, token, "cancelBatch", { id: ownBatchId(id) }));
     return answer(c, toAnthropicBatch(facts, clientOrigin(c)));
   },
 );
@@ -174,7 +181,7 @@ const remove = endpoint(
     answers: { 200: { description: "Deleted.", schema: anthropicBatchDeleted } },
   },
   async (c, { params: { id }, token }) => {
-    unwrap(await callTenant(c.env, token, "deleteBatch", { id: ownBatchId(id) }));
+    unwrapOf(id, await callTenant(c.env, token, "deleteBatch", { id: ownBatchId(id) }));
     return answer(c, { id: anthropicBatchId(ownBatchId(id)), type: "message_batch_deleted" });
   },
 );

@@ -72,6 +72,8 @@ it("creates, polls, pages, reads results, and deletes", async () => {
   const listed: string[] = [];
   for await (const one of client.messages.batches.list({ limit: 1 })) listed.push(one.id);
   expect(listed).toEqual([other.id, batch.id]);
+  const late = await world.post(`/v1/messages/batches/${batch.id}/cancel`);
+  expect([late.status, late.body.error.message]).toEqual([409, `cannot cancel batch ${batch.id}: it is completed`]);
   expect(await client.messages.batches.delete(batch.id)).toEqual({ id: batch.id, type: "message_batch_deleted" });
   await expect(client.messages.batches.retrieve(batch.id)).rejects.toMatchObject({ status: 404 });
   expect((await world.get("/api/files")).body.files.map(({ name }: Body) => name)).not.toContain(`${batch.id}.jsonl`);
