@@ -12,7 +12,7 @@ import { bugResponse, isFrontDoor, refusalResponse } from "./front-door/errors.t
 import { doorFileByteRoutes, doorFileRecordRoutes } from "./front-door/files.ts";
 import { jobStreamRoutes } from "./front-door/job-stream.ts";
 import { messageBatchByteRoutes, messageBatchRoutes } from "./front-door/message-batches.ts";
-import { responseRoutes } from "./front-door/responses.ts";
+import { responseRoutes, UNOFFERED } from "./front-door/responses.ts";
 import { doorFormRoutes, doorRoutes, longModelRoute } from "./front-door/routes.ts";
 import { uploadRoutes } from "./front-door/uploads.ts";
 import { assetResponse } from "./http/asset.ts";
@@ -161,6 +161,12 @@ app.onError((error, c) => inEnvelope(() => Promise.reject(error))(c));
 app.options("/v1/*", inEnvelope(preflight));
 app.use("/v1/*", cors);
 
+for (const path of UNOFFERED)
+  app.on(
+    "POST",
+    path,
+    inEnvelope(async (c) => answerElsewhere(c)),
+  );
 const bound = new Set(boundRoutes);
 mount(app, endpoints, (one) => !bound.has(one), inEnvelope);
 app.get(longModelRoute.path, inEnvelope(longModelRoute.handle));

@@ -29,6 +29,8 @@ import { responseEvents } from "./response-stream.ts";
 import { openStoredAnswer } from "./stored-answer.ts";
 
 const BASE = { tag: "Responses", errorSchema: openAiError } as const;
+/** What OpenAI's API has where a stored response's address is otherwise: 404 as any other path that is not offered. */
+export const UNOFFERED = ["/v1/responses/compact", "/v1/responses/input_tokens"] as const;
 const ONE = { ...BASE, params: responseIdParam } as const;
 
 /** Of a request in the background: its client asks for the answer later, or reads it as it is written. */

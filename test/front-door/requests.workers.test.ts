@@ -55,6 +55,14 @@ describe("a request that is not streamed", () => {
     });
   });
 
+  it("is 404 for what OpenAI's API has beside a response, as for any other path that is not offered", async () => {
+    const world = await newWorld();
+    for (const path of ["/v1/responses/compact", "/v1/responses/input_tokens", "/v1/conversations"]) {
+      const refused = await post(world.key, path, chat());
+      expect([path, refused.status, JSON.parse(await refused.whole).error.code]).toEqual([path, 404, "not_found"]);
+    }
+  });
+
   it("names five models that there are when it asks for another", async () => {
     const world = await newWorld();
     await fakeWorker(world, { models: ["a", "b", "c", "d", "e", "f"] });
