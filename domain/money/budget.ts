@@ -66,5 +66,5 @@ const limitsOf = (budget: Budget, spending: PeriodSpending) =>
 
 /** One sentence for the refusal, the event and the audit log. */
 export const describeReached = ({ provider, period, limitNanoUsd, spentNanoUsd, resetsAt }: BudgetReached): string =>
-  `the ${period}'s budget of $${usdFromNano(limitNanoUsd)}${provider === null ? "" : ` for ${provider}`} is reached (${usdText(usdFromNano(spentNanoUsd))} spent); ` +
+  `the ${period}'s budget of ${usdText(usdFromNano(limitNanoUsd))}${provider === null ? "" : ` for ${provider}`} is reached (${usdText(usdFromNano(spentNanoUsd))} spent); ` +
   `it resets at ${new Date(resetsAt).toISOString()}`;

@@ -35,7 +35,7 @@ describe("a budget that rejects", () => {
     expect(job).toMatchObject({ status: 201, body: { status: "pending" } });
     expect(await world.ok("GET", `/api/jobs/${job.body.id}`)).toMatchObject({
       status: "pending",
-      waiting_reason: expect.stringMatching(/^the month's budget of \$1 is reached/),
+      waiting_reason: expect.stringMatching(/^the month's budget of \$1\.00 is reached/),
     });
     const explained = await world.ok("GET", "/dispatch/explain");
     expect(explained.selected).toBeNull();
@@ -126,7 +126,7 @@ describe("a budget that engages the killswitch", () => {
       active: true,
       activated_by: "signalbox",
       halted_jobs: 1,
-      reason: expect.stringMatching(/^the day's budget of \$1 is reached/),
+      reason: expect.stringMatching(/^the day's budget of \$1\.00 is reached/),
     });
     expect(last.status).toBe("completed");
     expect(await world.ok("GET", `/api/jobs/${last.id}`)).toMatchObject({ status: "completed", cost_usd: 1 });
@@ -162,7 +162,7 @@ describe("a budget that engages the killswitch", () => {
     const { world } = await overspent();
     expect(await world.ok("DELETE", "/killswitch?resume_all=true")).toMatchObject({
       level: 1,
-      reason: expect.stringMatching(/^the day's budget of \$1 is reached/),
+      reason: expect.stringMatching(/^the day's budget of \$1\.00 is reached/),
     });
     expect((await world.post("/dispatch", { prompt: "x" })).body.code).toBe("killswitch_active");
     await world.ok("PUT", "/config", { budget: { day_usd: 3, on_reached: "killswitch" } });
@@ -256,7 +256,7 @@ describe("a reached budget", () => {
     await worker(world, "anthropic");
     const refused = await world.post("/dispatch", { prompt: "x", provider: "openai" });
     expect(refused).toMatchObject({ status: 503, body: { code: "budget_reached" } });
-    expect(refused.body.detail).toContain("the day's budget of $1 for openai is reached ($1.00 spent)");
+    expect(refused.body.detail).toContain("the day's budget of $1.00 for openai is reached ($1.00 spent)");
     expect((await world.post("/dispatch", { prompt: "x", provider: "anthropic" })).status).toBe(200);
     expect((await world.ok("GET", "/api/audit")).entries[0]).toMatchObject({
       action: "budget.reached",
