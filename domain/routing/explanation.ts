@@ -175,12 +175,14 @@ export const isElsewhere = (fleet: Fleet, asked: Wanted, policy: RoutePolicy, in
 export const CAPACITY_REASONS = ["no_worker", "all_full", "all_paused", "all_unavailable"] as const;
 export type CapacityReason = (typeof CAPACITY_REASONS)[number];
 
-/** Why the fleet has no capacity for a job; null if it has. */
+/** Why the fleet has no capacity for a job; null if it has, or if one more worker would not help. */
 export const whyNoCapacity = (fleet: Fleet, asked: Requirements, policy: RoutePolicy): CapacityReason | null => {
   const left = fleet.registered.copy();
   for (const filter of filtersFor(asked, policy)) {
     filter.narrow(left, fleet, asked, policy);
     if (left.count() > 0) continue;
+    // The provider itself takes nothing now: its budget, a back-off, its own limit.
+    if (filter.name === "provider_limit" && asked.provider !== null) return null;
     if (filter.isAboutRoom) return "all_full";
     if (filter.name === "paused") return "all_paused";
     return filter.name === "unavailable" ? "all_unavailable" : "no_worker";

@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from "vitest";
 import { choose } from "../../../domain/routing/choice.ts";
-import { explain, heldBack, isOnlyFull, whyWaiting } from "../../../domain/routing/explanation.ts";
+import { explain, heldBack, isOnlyFull, whyNoCapacity, whyWaiting } from "../../../domain/routing/explanation.ts";
 import type { RoutePolicy, RouteRequest } from "../../../domain/routing/filter.ts";
 import { fleetOf, policy, request, type Spec } from "../fleet/sample-fleet.ts";
 
@@ -71,6 +71,15 @@ describe("a job that nobody takes", () => {
     expect(only({ load: 1 }, {}, { api: "messages" })).toBe(false);
     expect(only({ load: 1, pause: { reason: "mending", untilAt: null } })).toBe(false);
     expect(only({ load: 1, lastHeartbeatAt: 0 })).toBe(false);
+  });
+
+  test("wants no machine where the provider that it names takes nothing now", () => {
+    const rules = policy({ closedProviders: new Map([["openai", "its budget is reached"]]) });
+    const wanted = (asked: Partial<RouteRequest>) => whyNoCapacity(fleetOf([{}]), request(asked), rules);
+    expect(wanted({ provider: "openai" })).toBeNull();
+    // A machine of another provider could take it.
+    expect(wanted({})).toBe("all_full");
+    expect(whyNoCapacity(fleetOf([{ load: 1 }]), request({ provider: "openai" }), policy())).toBe("all_full");
   });
 });
 
