@@ -17,6 +17,8 @@ export const fairReason = (turn: Turn, job: Job, policy: RoutePolicy): string | 
   if (standing === null || !isOnlyFull(turn.memory.fleet, routeRequest(turn, job), policy)) return null;
   const own = turn.store.jobs.beforeInLane(job, { id: job.id, orderKey: job.orderKey }, MAX_COUNTED);
   const { count, isMore } = order.othersBefore(job.flow, own);
+  const share = `your share is ${Math.round(standing.share * 100)} %`;
+  if (count === 0) return `before the jobs of others: ${share}`;
   const jobs = `${isMore ? "more than " : ""}${count} ${count === 1 ? "job" : "jobs"}`;
-  return `behind ${jobs} of others: your share is ${Math.round(standing.share * 100)} %`;
+  return `behind ${jobs} of others: ${share}`;
 };

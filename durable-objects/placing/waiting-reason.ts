@@ -3,6 +3,7 @@
 import { maxAttemptsOf } from "../../domain/config.ts";
 import type { Job } from "../../domain/job/job.ts";
 import { whyWaiting } from "../../domain/routing/explanation.ts";
+import type { RoutePolicy } from "../../domain/routing/filter.ts";
 import { chainOf } from "../../domain/routing/strategy.ts";
 import { removedModelNote } from "../steps/catalog.ts";
 import type { Turn } from "../turn/turn.ts";
@@ -11,15 +12,22 @@ import { routePolicy, routeRequest } from "./route-policy.ts";
 
 export const ITS_TURN = "its turn: it is about to be assigned";
 
-/** What a pending job waits for; null for any other. */
-export const waitingReason = (turn: Turn, job: Job, policy = routePolicy(turn)): string | null => {
+/** What a pending job waits for, with its place among the jobs of others; null for any other. */
+export const waitingReason = (turn: Turn, job: Job, policy = routePolicy(turn)): string | null =>
+  inWords(turn, job, policy, fairReason);
+
+/** What all jobs like this one wait for: the turn and the share are each job's own. */
+export const groupReason = (turn: Turn, job: Job, policy: RoutePolicy): string | null =>
+  inWords(turn, job, policy, () => null);
+
+const inWords = (turn: Turn, job: Job, policy: RoutePolicy, ownTurn: typeof fairReason): string | null => {
   if (job.status !== "pending") return null;
   const { killswitch, fleet } = turn.memory;
   if (killswitch.level > 0) return `killswitch level ${killswitch.level}`;
   const delay = delayReason(turn, job);
   if (delay !== null) return delay;
   const reason = whyWaiting(fleet, routeRequest(turn, job), policy) ?? ITS_TURN;
-  const notes = [fairReason(turn, job, policy), removedModelNote(turn, job)];
+  const notes = [ownTurn(turn, job, policy), removedModelNote(turn, job)];
   return [reason, ...notes.filter((note) => note !== null)].join("; ");
 };
 

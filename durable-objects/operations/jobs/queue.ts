@@ -8,7 +8,7 @@ import type { RoutePolicy } from "../../../domain/routing/filter.ts";
 import { PRIORITIES } from "../../../domain/words/requirements.ts";
 import { capacityReason, highestOf, waitingSince } from "../../placing/group-capacity.ts";
 import { routePolicy } from "../../placing/route-policy.ts";
-import { waitingReason } from "../../placing/waiting-reason.ts";
+import { groupReason } from "../../placing/waiting-reason.ts";
 import { oldestIn, oldestJobOf } from "../../steps/group-jobs.ts";
 import type { Turn } from "../../turn/turn.ts";
 
@@ -44,7 +44,7 @@ const presentGroup = (turn: Turn, group: Group, policy: RoutePolicy): Shown[] =>
       waiting_since: toIso(waitingSince(job)),
       capacity: turn.memory.killswitch.level > 0 ? null : capacityReason(turn, job, policy),
       priority_max: highestOf(turn, group, job),
-      reason: waitingReason(turn, job, policy) ?? "",
+      reason: groupReason(turn, job, policy) ?? "",
       ...presentFlows(turn, group),
     },
   ];

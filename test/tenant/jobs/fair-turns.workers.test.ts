@@ -160,12 +160,14 @@ it("a waiting job says what goes before it, and its share; so do explain and the
   const ids = await flood(busy, 3);
   expect((await read(ids[2] ?? "")).waiting_reason).not.toContain("of others");
   const [first = "", second = ""] = await flood(calm, 2);
-  expect((await read(first)).waiting_reason).toMatch(/; behind 0 jobs of others: your share is 75 %$/);
-  expect((await read(second)).waiting_reason).toMatch(/; behind 0 jobs of others: your share is 75 %$/);
+  expect((await read(first)).waiting_reason).toMatch(/; before the jobs of others: your share is 75 %$/);
+  expect((await read(second)).waiting_reason).toMatch(/; before the jobs of others: your share is 75 %$/);
   expect((await read(ids[2] ?? "")).waiting_reason).toMatch(/; behind 2 jobs of others: your share is 25 %$/);
   const explained = await world.ok("GET", `/dispatch/explain?job_id=${ids[1]}`);
   expect(explained.notes).toEqual(["behind 2 jobs of others: your share is 25 %"]);
   const { groups } = await world.ok("GET", "/api/queue");
+  // The group's jobs have no turn in common.
+  expect(groups[0].reason).not.toContain("of others");
   expect(groups[0].flows).toEqual([
     { key_id: calm.keyId, fairness_key: null, priority: "normal", waiting: 2, weight: 3, share: 0.75 },
     { key_id: busy.keyId, fairness_key: null, priority: "normal", waiting: 2, weight: 1, share: 0.25 },
