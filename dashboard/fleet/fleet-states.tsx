@@ -64,7 +64,7 @@ const GroupRow = ({
     <td>
       <LoadBar load={group.load} concurrency={group.places} />
     </td>
-    <td class="num">{figure(group.failing)}</td>
+    <td class="num cell-roomy">{figure(group.failing)}</td>
     <td class="num cell-wide">{figure(group.offline)}</td>
     <td class="num cell-wide">{figure(group.paused)}</td>
     <td class="cell-actions">
@@ -86,7 +86,7 @@ const columnsOf = (by: GroupBy): readonly Column[] => [
   { title: by === "tag" ? "Tag" : "Provider" },
   { title: "Workers", class: "num" },
   { title: "Places" },
-  { title: "Failing", class: "num" },
+  { title: "Failing", class: "num cell-roomy" },
   { title: "Offline", class: "num cell-wide" },
   { title: "Paused", class: "num cell-wide" },
   { title: "Actions", isUnseen: true },
@@ -101,7 +101,7 @@ export const FleetGroups = ({
   by: GroupBy;
   onPause: (chosen: Chosen) => void;
 }) => (
-  <Table name={`The fleet by ${by}`} columns={columnsOf(by)}>
+  <Table name={`The fleet by ${by}`} columns={columnsOf(by)} class="fleet-groups">
     {groups.map((group) => (
       <GroupRow key={group.value} group={group} by={by} onPause={onPause} />
     ))}

@@ -60,6 +60,20 @@ const squeezed = (page: Page): Promise<string[]> =>
     LEAST_SHARE,
   );
 
+/** Texts in a table that stand over their neighbours, beside or below. */
+const spilling = (page: Page): Promise<string[]> =>
+  page.evaluate(() =>
+    [...document.querySelectorAll<HTMLElement>(":is(td, tbody th):not(.cell-check) *")]
+      .filter((part) => {
+        const cell = part.closest("td, th")?.getBoundingClientRect();
+        const { right, bottom } = part.getBoundingClientRect();
+        const isBeyond = cell !== undefined && (right > cell.right + 1 || bottom > cell.bottom + 1);
+        const isOver = part.clientHeight > 0 && part.scrollHeight > part.clientHeight + 1;
+        return part.innerText !== "" && (isBeyond || (isOver && getComputedStyle(part).overflowY === "visible"));
+      })
+      .map((part) => `"${part.innerText?.slice(0, 40)}" leaves its cell`),
+  );
+
 /** Words of a chart that reach beyond its picture, which cuts them; a waterfall has room beside it. */
 const cutInCharts = (page: Page): Promise<string[]> =>
   page.evaluate(() =>
@@ -101,6 +115,7 @@ describe.skipIf(lacksBrowser())("every page", () => {
         const width = await page.evaluate(() => document.documentElement.scrollWidth);
         if (width > viewport.width) findings.push(`${name}: ${width} px wide`);
         findings.push(...(await overflowing(page)).map((part) => `${name}: ${part} is wider than its place`));
+        findings.push(...(await spilling(page)).map((cell) => `${name}: ${cell}`));
         findings.push(...(await cutInCharts(page)).map((words) => `${name}: ${words}`));
         if (device === "tablet") findings.push(...(await squeezed(page)).map((cell) => `${name}: ${cell}`));
         if ((await page.locator("h1").count()) !== 1) findings.push(`${name}: not one heading`);
@@ -204,8 +219,15 @@ const populate = async (world: World, places: Record<string, string>): Promise<v
   await call("POST", "/api/schedules", { name: "sweep", interval: "1h", prompt: "Sweep" });
   await call("POST", "/api/schedules/sweep/run");
   const { id: input } = await call<{ id: string }>("POST", "/api/files?name=in.jsonl&purpose=batch", { no: "line" });
-  const asked = { input_file_id: input, endpoint: "/v1/embeddings", completion_window: "24h" };
+  const asked = {
+    input_file_id: input,
+    endpoint: "/v1/embeddings",
+    completion_window: "24h",
+    metadata: { name: "Texts for the autumn catalogue of the north. ".repeat(4) },
+  };
   const { id: batch } = await call<{ id: string }>("POST", "/v1/batches", asked);
+  const long = { instance: `${"rack.".repeat(25)}box`, provider: "vllm", tags: `gpu,${longTag}`, concurrency: 1000 };
+  await call("POST", "/presence", long);
   const owner = { instance: "garage", provider: "ollama", models: ["llama3.2"], can: ["pull", "load"] };
   await call("POST", "/presence", { ...owner, on_disk: [{ model: "llama3.2", bytes: 2e9 }], loaded: [] });
   const pull = { action: "pull", model: longTag };
