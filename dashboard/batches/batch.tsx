@@ -15,6 +15,7 @@ import { StoredFile, StoredFiles } from "../parts/stored-files.tsx";
 import { Time } from "../parts/time.tsx";
 import { href } from "../router.ts";
 import { jobs as liveJobs } from "../state/board.ts";
+import { useKeyNames } from "../state/key-names.ts";
 import { toLiveJob } from "../state/live-job.ts";
 import { useLoad, useRounds } from "../state/load.ts";
 import { tell } from "../state/notice.ts";
@@ -169,6 +170,17 @@ const Files = ({ batch }: { batch: BatchResource }) => (
   </Panel>
 );
 
+const Key = ({ id }: { id: string }) => {
+  const nameOf = useKeyNames(true);
+  return (
+    <Fact name="Key">
+      <a title={id} href={href(["jobs"], { key: id })}>
+        {nameOf(id)}
+      </a>
+    </Fact>
+  );
+};
+
 const Facts = ({ batch }: { batch: BatchResource }) => (
   <dl class="facts">
     <Fact name="Endpoint">
@@ -180,13 +192,7 @@ const Facts = ({ batch }: { batch: BatchResource }) => (
     <Fact name={isUnderWay(batch) ? "Must end by" : "Had to end by"}>
       <Time at={batch.expires_at} as="full" />
     </Fact>
-    {batch.key_id !== null && (
-      <Fact name="Key">
-        <a href={href(["jobs"], { key: batch.key_id })}>
-          <code>{batch.key_id}</code>
-        </a>
-      </Fact>
-    )}
+    {batch.key_id !== null && <Key id={batch.key_id} />}
     {Object.entries(batch.metadata ?? {}).map(([name, value]) => (
       <Fact key={name} name={name}>
         {value}

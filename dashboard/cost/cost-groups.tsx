@@ -5,6 +5,7 @@ import { count, plural, usd } from "../format.ts";
 import { Share } from "../parts/charts/share.tsx";
 import { type Column, Table } from "../parts/table.tsx";
 import { href } from "../router.ts";
+import type { NameOf } from "../state/key-names.ts";
 import { csvOf, download } from "./csv.ts";
 
 type Row = CostByGroup["rows"][number];
@@ -29,9 +30,28 @@ export const unpricedIn = ({ from, to }: Pick<CostByGroup, "from" | "to">): Reco
   unpriced_until: to,
 });
 
-const GroupRow = ({ row, groups: { by, from, to, total_usd: totalUsd } }: { row: Row; groups: CostByGroup }) => (
+const Value = ({ value, nameOf }: { value: string | null; nameOf: NameOf }) => {
+  if (value === null) return <span class="dim">none</span>;
+  const name = nameOf(value);
+  return (
+    <>
+      {name}
+      {name !== value && <code class="row-note dim">{value}</code>}
+    </>
+  );
+};
+
+interface RowProps {
+  readonly row: Row;
+  readonly groups: CostByGroup;
+  readonly nameOf: NameOf;
+}
+
+const GroupRow = ({ row, groups: { by, from, to, total_usd: totalUsd }, nameOf }: RowProps) => (
   <tr>
-    <td>{row.value ?? <span class="dim">none</span>}</td>
+    <td class="cell-name">
+      <Value value={row.value} nameOf={nameOf} />
+    </td>
     <td class="num">{usd(row.usd)}</td>
     <td class="cell-wide cell-mid">
       <Share part={row.usd} of={totalUsd} />
@@ -65,11 +85,11 @@ const fileOf = ({ by, rows }: CostByGroup): string =>
     ]),
   ]);
 
-export const CostGroups = ({ groups }: { groups: CostByGroup }) => (
+export const CostGroups = ({ groups, nameOf }: { groups: CostByGroup; nameOf: NameOf }) => (
   <>
     <Table name={`Cost by ${groups.by}`} columns={columnsOf(groups.by)}>
       {groups.rows.map((row) => (
-        <GroupRow key={row.value} row={row} groups={groups} />
+        <GroupRow key={row.value} row={row} groups={groups} nameOf={nameOf} />
       ))}
     </Table>
     <p class="actions cost-foot">

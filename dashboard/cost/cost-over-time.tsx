@@ -4,6 +4,7 @@ import type { CostByGroup, CostSummary } from "../../contract/cost.ts";
 import { axisUsd, usd } from "../format.ts";
 import { Plot, PlotLegend, type PlotLine } from "../parts/charts/plot.tsx";
 import { Panel } from "../parts/page.tsx";
+import type { NameOf } from "../state/key-names.ts";
 
 const COLOURS = [
   "--part-capacity",
@@ -31,7 +32,7 @@ const stacked = (parts: readonly { label: string; colour: string; spent: readonl
 };
 
 /** A job with several tags counts in each, so such parts are not stacked. */
-const linesOf = (summary: CostSummary, groups: CostByGroup | null): PlotLine[] => {
+const linesOf = (summary: CostSummary, groups: CostByGroup | null, nameOf: NameOf): PlotLine[] => {
   const whole = summary.series.map(({ usd: spent }) => spent);
   if (groups?.adds_up !== true || groups.series.length !== whole.length)
     return [{ label: "cost", values: whole, colour: "--accent", kind: "bars" }];
@@ -39,7 +40,7 @@ const linesOf = (summary: CostSummary, groups: CostByGroup | null): PlotLine[] =
     .slice(0, COLOURS.length)
     .filter(({ usd: spent }) => spent > 0)
     .map(({ value }, place) => ({
-      label: value ?? NONE,
+      label: value === null ? NONE : nameOf(value),
       colour: COLOURS[place] ?? REST.colour,
       spent: groups.series.map(({ rows }) => rows.find((row) => row.value === value)?.usd ?? 0),
     }));
@@ -49,8 +50,14 @@ const linesOf = (summary: CostSummary, groups: CostByGroup | null): PlotLine[] =
   return stacked(rest.some((spent) => spent > LEAST_USD) ? [...parts, { ...REST, spent: rest }] : parts);
 };
 
-export const CostOverTime = ({ summary, groups }: { summary: CostSummary; groups: CostByGroup | null }) => {
-  const lines = linesOf(summary, groups);
+interface Props {
+  readonly summary: CostSummary;
+  readonly groups: CostByGroup | null;
+  readonly nameOf: NameOf;
+}
+
+export const CostOverTime = ({ summary, groups, nameOf }: Props) => {
+  const lines = linesOf(summary, groups, nameOf);
   const at = summary.series.map(({ at: instant }) => Date.parse(instant) / 1000);
   const isByHour = (at[1] ?? 0) - (at[0] ?? 0) < DAY_SECONDS;
   return (

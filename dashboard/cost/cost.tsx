@@ -11,6 +11,7 @@ import { Problem } from "../parts/problem.tsx";
 import { href, place, refine } from "../router.ts";
 import { todayUsd } from "../state/board.ts";
 import { serverNow } from "../state/clock.ts";
+import { type NameOf, readKeyNames } from "../state/key-names.ts";
 import { useLoad, useThrottled } from "../state/load.ts";
 import { CostGroups, unpricedIn } from "./cost-groups.tsx";
 import { CostOverTime } from "./cost-over-time.tsx";
@@ -72,21 +73,26 @@ interface Groups {
   readonly groups: CostByGroup;
   /** By provider, with the models of each. */
   readonly providers: CostByProvider | null;
+  readonly nameOf: NameOf;
 }
 
+/** Other values than keys are names themselves. */
+const asIs: NameOf = (value) => value;
+
 const readGroups = async (by: By, query: Partial<CostQuery>, signal: AbortSignal): Promise<Groups> => {
-  const [groups, providers] = await Promise.all([
+  const [groups, providers, nameOf] = await Promise.all([
     api.cost.by(by, query, { signal }),
     by === "provider" ? api.cost.byProvider(query, { signal }) : null,
+    by === "key" ? readKeyNames(signal) : asIs,
   ]);
-  return { groups, providers };
+  return { groups, providers, nameOf };
 };
 
-const Grouped = ({ groups, providers }: Groups) => {
+const Grouped = ({ groups, providers, nameOf }: Groups) => {
   if (groups.rows.length === 0)
     return <Empty title="Nothing was spent in this span.">Costs appear here when jobs end.</Empty>;
   return providers === null ? (
-    <CostGroups groups={groups} />
+    <CostGroups groups={groups} nameOf={nameOf} />
   ) : (
     <CostProviders providers={providers.providers} totalUsd={providers.total_usd} />
   );
@@ -127,7 +133,11 @@ export const Cost = () => {
         <>
           <div class="grid cost-grid">
             <Total {...data} />
-            <CostOverTime summary={data.summary} groups={grouped.data?.groups ?? null} />
+            <CostOverTime
+              summary={data.summary}
+              groups={grouped.data?.groups ?? null}
+              nameOf={grouped.data?.nameOf ?? asIs}
+            />
           </div>
           <Panel title="Budget">
             <Budgets budgets={data.summary} />

@@ -7,6 +7,7 @@ import { Share } from "../parts/charts/share.tsx";
 import { Panel } from "../parts/page.tsx";
 import { type Column, Table } from "../parts/table.tsx";
 import { queue } from "../state/board.ts";
+import { type NameOf, useKeyNames } from "../state/key-names.ts";
 import { asked, ownerOf, ownersIn, type QueueGroup } from "../state/waiting.ts";
 
 type Flow = QueueView["groups"][number]["flows"][number];
@@ -22,10 +23,10 @@ const COLUMNS: readonly Column[] = [
   { title: "Share of what is served", class: "num" },
 ];
 
-const FlowRow = ({ flow }: { flow: Flow }) => (
+const FlowRow = ({ flow, nameOf }: { flow: Flow; nameOf: NameOf }) => (
   <tr>
     <td class="cell-name">
-      {ownerOf(flow)}
+      {ownerOf(flow, nameOf)}
       <span class="dim narrow-only"> · {flow.priority}</span>
     </td>
     <td class="cell-roomy">{flow.priority}</td>
@@ -40,7 +41,7 @@ const FlowRow = ({ flow }: { flow: Flow }) => (
   </tr>
 );
 
-const Group = ({ group }: { group: QueueGroup }) => (
+const Group = ({ group, nameOf }: { group: QueueGroup; nameOf: NameOf }) => (
   <>
     <p class="dim">
       {asked(group)}: {plural(ownersIn(group), "flow")}
@@ -48,7 +49,7 @@ const Group = ({ group }: { group: QueueGroup }) => (
     </p>
     <Table name={`Fair turns of jobs that ask for ${asked(group)}`} columns={COLUMNS} class="fair-turns">
       {group.flows.slice(0, MAX_FLOWS).map((flow) => (
-        <FlowRow key={JSON.stringify([flow.priority, flow.key_id, flow.fairness_key])} flow={flow} />
+        <FlowRow key={JSON.stringify([flow.priority, flow.key_id, flow.fairness_key])} flow={flow} nameOf={nameOf} />
       ))}
     </Table>
   </>
@@ -57,13 +58,18 @@ const Group = ({ group }: { group: QueueGroup }) => (
 /** Nothing where nobody shares: a single flow has no turns to wait for. */
 export const Turns = () => {
   const shared = (queue.value?.groups ?? []).filter((group) => ownersIn(group) > 1);
+  const nameOf = useKeyNames(shared.length > 0);
   if (shared.length === 0) return null;
   const largest = [...shared].sort((one, other) => other.flows_total - one.flows_total).slice(0, MAX_GROUPS);
   const more = shared.length - largest.length;
   return (
     <Panel title="Whose turn is next" class="span-all">
       {largest.map((group) => (
-        <Group key={JSON.stringify([asked(group), group.api, group.excluded_providers])} group={group} />
+        <Group
+          key={JSON.stringify([asked(group), group.api, group.excluded_providers])}
+          group={group}
+          nameOf={nameOf}
+        />
       ))}
       {more > 0 && <p class="dim">and {plural(more, "more kind")} of jobs that several wait with</p>}
     </Panel>

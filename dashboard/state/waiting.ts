@@ -13,17 +13,23 @@ export type QueueGroup = QueueView["groups"][number];
 export const asked = ({ provider, model, tags }: QueueGroup): string =>
   [provider ?? "any provider", model, ...tags].filter(Boolean).join(" · ");
 
-/** Whose jobs take turns as one flow. */
-export const ownerOf = ({ key_id, fairness_key }: QueueGroup["flows"][number]): string =>
-  fairness_key ?? (key_id === null ? "schedules" : `key ${key_id}`);
+/** Whose jobs take turns as one flow. Two keys may name the same person. */
+export const ownerOf = (
+  { key_id, fairness_key }: QueueGroup["flows"][number],
+  nameOf = (keyId: string): string => keyId,
+): string => {
+  const key = key_id === null ? null : `key ${nameOf(key_id)}`;
+  return [fairness_key, key].filter((part) => part !== null).join(" · ") || "schedules";
+};
 
 /** How many flows wait there: one with jobs of two priorities stands twice in the list. */
 export const ownersIn = ({ flows, flows_total: listed }: QueueGroup): number =>
-  listed > flows.length ? listed : new Set(flows.map(ownerOf)).size;
+  listed > flows.length ? listed : new Set(flows.map((flow) => ownerOf(flow))).size;
 
 type Requirements = Pick<LiveJob, "provider" | "model" | "tags" | "api">;
 
-const asks = ({ provider, model, tags, api }: Requirements): string =>
+/** Equal for jobs that ask for the same. */
+export const asks = ({ provider, model, tags, api }: Requirements): string =>
   JSON.stringify([provider, model, [...tags].sort(), api]);
 
 const reasons = computed(() => {

@@ -39,6 +39,17 @@ describe.skipIf(lacksBrowser())("money and time", () => {
     expect(faults()).toEqual([]);
   });
 
+  it("the cost by key says what each key is called", async () => {
+    const { page, faults } = await world.open("cost?by=key");
+    const row = page
+      .getByRole("table", { name: "Cost by key" })
+      .getByRole("row")
+      .filter({ hasText: "first admin key" });
+    await row.getByText("$0.90").waitFor();
+    await page.locator(".plot-legend").getByText("first admin key").waitFor();
+    expect(faults()).toEqual([]);
+  });
+
   it("jobs of unknown price are one link from the cost that leaves them out", async () => {
     const { id } = await world.call<{ id: string }>("POST", "/api/jobs", { prompt: "priceless", model: "unheard-of" });
     await worker.complete(id, "done", { usage: { input_tokens: 10, output_tokens: 5 } });
@@ -48,6 +59,15 @@ describe.skipIf(lacksBrowser())("money and time", () => {
     await page.getByLabel("Counted in the cost").selectOption({ label: "at any time" });
     await page.waitForURL((url) => !url.hash.includes("unpriced_since"));
     expect(await page.getByRole("table", { name: "Jobs" }).locator("tbody tr").count()).toBe(1);
+    expect(faults()).toEqual([]);
+  });
+
+  it("a completed job without tokens is of unknown price on its page, as the cost counts it", async () => {
+    const { id } = await world.call<{ id: string }>("POST", "/api/jobs", { prompt: "no tokens" });
+    await worker.complete(id, null);
+    const { page, faults } = await world.open(`jobs/${id}`);
+    await page.getByText("unknown: no price is known for it").waitFor();
+    await page.getByRole("region", { name: "Attempts" }).getByText("price unknown").waitFor();
     expect(faults()).toEqual([]);
   });
 

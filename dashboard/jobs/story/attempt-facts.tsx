@@ -14,14 +14,15 @@ export const modelOf = ({ provider, model }: AttemptResource): string =>
 
 export const costOf = ({ cost_usd, usage, price_source }: AttemptResource): string => {
   if (cost_usd !== null) return `${usd(cost_usd)}${price_source === "table" ? " (estimate)" : ""}`;
-  return usage === null ? "nothing spent" : "price unknown";
+  return usage === null && price_source !== "unknown" ? "nothing spent" : "price unknown";
 };
 
 export const ErrorLine = ({ attempt: { error } }: { attempt: AttemptResource }) =>
   error === null ? null : (
     <p class="attempt-error tone-stop">
       <code>{error.code}</code>
-      {error.status !== undefined && ` ${error.status}`}: {withLocalTimes(error.message)}
+      {error.status !== undefined && ` ${error.status}`}
+      {error.message !== "" && `: ${withLocalTimes(error.message)}`}
     </p>
   );
 

@@ -12,7 +12,8 @@ import { isOpen } from "../../state/board.ts";
 
 const costOf = (job: JobResource): string => {
   if (job.cost_usd !== null) return usd(job.cost_usd);
-  if (job.usage !== null) return "unknown: no price is known for it";
+  // A completed job has cost something, whether its worker told its tokens or not: the cost counts it as unpriced.
+  if (job.usage !== null || job.status === "completed") return "unknown: no price is known for it";
   return isOpen(job.status) ? "nothing spent yet" : "nothing spent";
 };
 

@@ -22,6 +22,9 @@ it("the jobs of one key wait as one flow, whatever their priorities", () => {
   expect(countOf(alone)).toBe(1);
   expect(countOf([...alone, { ...flow, priority: "low", key_id: "b" }])).toBe(2);
   expect(countOf(alone, 40)).toBe(40);
+  // The same person, as two keys name it.
+  const named = { ...flow, fairness_key: "ada", priority: "low" as const };
+  expect(countOf([named, { ...named, key_id: "b" }])).toBe(2);
 });
 
 describe("why a job waits", () => {
