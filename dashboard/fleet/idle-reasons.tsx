@@ -10,24 +10,27 @@ import { Problem } from "../parts/problem.tsx";
 import { href } from "../router.ts";
 import { isHalted, jobs, queue } from "../state/board.ts";
 import { useLoad, useThrottled } from "../state/load.ts";
+import { asks, type QueueGroup } from "../state/waiting.ts";
 
 /** Kinds of waiting jobs that are checked; each costs a request. */
 const MAX_KINDS = 5;
 const AGAIN_AFTER_MS = 3000;
 
-type WaitingJob = Pick<LiveJob, "id" | "status" | "provider" | "model" | "tags" | "waiting_reason">;
+type WaitingJob = Pick<LiveJob, "id" | "status" | "provider" | "model" | "tags" | "api" | "waiting_reason">;
 
 interface Kind {
   readonly job: WaitingJob;
   readonly many: number;
 }
 
-const waitingKinds = (all: readonly WaitingJob[]): Kind[] => {
+/** The page holds some of the waiting jobs; how many of a kind there are, the queue knows. */
+const waitingKinds = (all: readonly WaitingJob[], groups: readonly QueueGroup[]): Kind[] => {
+  const waiting = Map.groupBy(groups, asks);
   const kinds = new Map<string, Kind>();
   for (const job of all) {
-    if (job.status !== "pending") continue;
-    const asks = JSON.stringify([job.provider, job.model, job.tags]);
-    kinds.set(asks, { job, many: (kinds.get(asks)?.many ?? 0) + 1 });
+    if (job.status !== "pending" || kinds.has(asks(job))) continue;
+    const many = (waiting.get(asks(job)) ?? []).reduce((sum, { count }) => sum + count, 0);
+    kinds.set(asks(job), { job, many: Math.max(1, many) });
   }
   return [...kinds.values()].sort((one, other) => other.many - one.many).slice(0, MAX_KINDS);
 };
@@ -74,7 +77,8 @@ export const IdleReasons = ({ worker }: { worker: WorkerResource }) => {
   const all = useThrottled(jobs.value, AGAIN_AFTER_MS);
   const waiting = useThrottled(queue.value?.total ?? 0, AGAIN_AFTER_MS);
   const own = ownReason(worker);
-  const known = waitingKinds([...all.values()]);
+  const groups = queue.value?.groups ?? [];
+  const known = waitingKinds([...all.values()], groups);
   // The page holds the newest jobs; those that wait may be older.
   const isAsked = own === null && known.length === 0 && waiting > 0;
   const { data, error, reload } = useLoad(isAsked ? `waiting ${waiting}` : null, (signal) =>
@@ -83,7 +87,7 @@ export const IdleReasons = ({ worker }: { worker: WorkerResource }) => {
   if (own !== null) return <p>{own}</p>;
   if (isAsked && error !== null) return <Problem error={error} retry={reload} />;
   if (isAsked && data === null) return <Loading what="what waits" />;
-  const kinds = isAsked ? waitingKinds(data?.jobs ?? []) : known;
+  const kinds = isAsked ? waitingKinds(data?.jobs ?? [], groups) : known;
   if (kinds.length === 0) return <p>No job waits.</p>;
   return <Kinds instance={worker.instance} kinds={kinds} />;
 };

@@ -104,6 +104,9 @@ const Ready = ({ worker, reload }: { worker: WorkerDetail; reload: () => void })
         </Panel>
         <Panel title="Recent outcomes" aside={<a href={href(["jobs"], { worker: worker.instance })}>All its jobs</a>}>
           <Outcomes outcomes={worker.recent_outcomes} />
+          {worker.recent_outcomes.some(({ outcome }) => outcome === "failed") && (
+            <p class="dim">Each attempt counts here, also of a job that another worker then did.</p>
+          )}
         </Panel>
       </div>
       <Panel title="Facts">

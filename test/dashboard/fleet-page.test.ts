@@ -55,15 +55,19 @@ describe.skipIf(lacksBrowser())("the fleet", () => {
   });
 
   it("says of an idle worker what waits, also behind more newer jobs than the page holds", async () => {
-    const { id } = await world.call<{ id: string }>("POST", "/api/jobs", { prompt: "old", tags: ["h100"] });
+    const old = Array.from({ length: 3 }, () => ({ prompt: "old", tags: ["h100"] }));
+    await world.call("POST", "/api/jobs/batch", { jobs: old });
     const jobs = Array.from({ length: 60 }, () => ({ prompt: "new", tags: ["soon-gone"] }));
     await world.call("POST", "/api/jobs/batch", { jobs });
     await world.call("POST", "/api/jobs/bulk", { action: "cancel", filter: { tag: "soon-gone" } });
     const { page, faults } = await world.open("");
     await page.goto("about:blank");
     await page.goto(`${world.server.url}/#/fleet/box-1`);
-    await page.getByText("A waiting job: missing tag h100").waitFor();
-    await world.call("POST", `/api/jobs/${id}/cancel`);
+    await page.getByText("3 waiting jobs: missing tag h100").waitFor();
+    // The page knows the newest alone.
+    await world.call("POST", "/api/jobs", { prompt: "one more", tags: ["h100"] });
+    await page.getByText("4 waiting jobs: missing tag h100").waitFor();
+    await world.call("POST", "/api/jobs/bulk", { action: "cancel", filter: { tag: "h100" } });
     await page.getByText("No job waits.").waitFor();
     expect(faults()).toEqual([]);
   });
