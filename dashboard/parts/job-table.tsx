@@ -29,7 +29,7 @@ export const Took = ({ job }: { job: Timed }) => {
 const Note = ({ job }: { job: LiveJob }) => {
   const reason = reasonOf(job);
   if (job.error !== null && (job.status === "failed" || (job.status === "pending" && reason === null))) {
-    const says = startOf(`${job.error.code}: ${job.error.message}`, NOTE_CHARS);
+    const says = startOf([job.error.code, job.error.message].filter(Boolean).join(": "), NOTE_CHARS);
     return <span class="row-note tone-stop">{says}</span>;
   }
   if (reason !== null)
