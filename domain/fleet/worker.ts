@@ -270,10 +270,11 @@ export const pauseReasonOf = (worker: Worker, nowAt: number): string | null => {
 export const unavailableOf = ({ opening, unavailable }: Worker, nowAt: number): string | null =>
   (opening === null ? null : closedBecause(opening, nowAt)) ?? unavailable;
 
-export const pauseWorker = (worker: Worker, reason: string | null, untilAt: number | null): Worker => ({
-  ...worker,
-  pause: { reason: reason ?? "paused by an operator", untilAt },
-});
+/** Its end is in the reason, which is all that lists and explanations show of a pause. */
+export const pauseWorker = (worker: Worker, reason: string | null, untilAt: number | null): Worker => {
+  const end = untilAt === null ? "" : `, until ${new Date(untilAt).toISOString()}`;
+  return { ...worker, pause: { reason: `${reason ?? "paused by an operator"}${end}`, untilAt } };
+};
 
 /** Active again, with its failures forgotten, so that they do not count twice. */
 export const resumeWorker = (worker: Worker): Worker => ({

@@ -143,7 +143,8 @@ describe("a pause", () => {
   test("has a reason even where none was given, and the last one holds", () => {
     const paused = pauseWorker(worker(), null, null);
     expect(paused.pause).toEqual({ reason: "paused by an operator", untilAt: null });
-    expect(pauseWorker(paused, "lunch", NOON + 1).pause).toEqual({ reason: "lunch", untilAt: NOON + 1 });
+    const reason = `lunch, until ${new Date(NOON + 1).toISOString()}`;
+    expect(pauseWorker(paused, "lunch", NOON + 1).pause).toEqual({ reason, untilAt: NOON + 1 });
     expect(pauseWorker(paused, null, null)).toEqual(paused);
   });
 
