@@ -41,8 +41,10 @@ const reasons = computed(() => {
   return found;
 });
 
-/** A reason that names a coming instant is the job's own: it may not run before. Its group does not know of that. */
-const isLater = (reason: string | null): boolean => instantsIn(reason ?? "").some((at) => at > now.value);
+/** What keeps one job from running before an instant, as the service says it. Its group does not know of that. */
+const OWN_DELAY = /it is tried again at |, then retry \d|^not to run before /;
+const isLater = (reason: string | null): boolean =>
+  reason !== null && OWN_DELAY.test(reason) && instantsIn(reason).some((at) => at > now.value);
 
 type WaitingJob = Requirements & Pick<LiveJob, "status" | "waiting_reason">;
 

@@ -49,6 +49,9 @@ describe("why a job waits", () => {
     const later = `attempt 1 of 3 failed, it is tried again at ${new Date(Date.now() + 60_000).toISOString()}`;
     expect(reasonOf(waiting(later))).toBe(later);
     expect(reasonOf(waiting("not to run before 2026-01-01T00:00:00.000Z"))).toBe("every worker is at capacity");
+    // A budget that was raised since it was read.
+    const soon = new Date(Date.now() + 60_000).toISOString();
+    expect(reasonOf(waiting(`the day's budget is reached; it resets at ${soon}`))).toBe("every worker is at capacity");
   });
 });
 
