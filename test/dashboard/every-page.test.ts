@@ -74,6 +74,18 @@ const spilling = (page: Page): Promise<string[]> =>
       .map((part) => `"${part.innerText?.slice(0, 40)}" leaves its cell`),
   );
 
+/** Fields that stand over their neighbours, also of a part that is closed. */
+const wideFields = (page: Page): Promise<string[]> =>
+  page.evaluate(() => {
+    for (const part of document.querySelectorAll<HTMLDetailsElement>("details.more")) part.open = true;
+    return [...document.querySelectorAll<HTMLElement>(".field-row :is(input, select, textarea)")]
+      .filter((field) => {
+        const place = field.closest(".field-row > *")?.getBoundingClientRect();
+        return place !== undefined && field.getBoundingClientRect().right > place.right + 1;
+      })
+      .map((field) => `the field "${field.closest(".field-row > *")?.textContent}" stands over the next`);
+  });
+
 /** Words of a chart that reach beyond its picture, which cuts them; a waterfall has room beside it. */
 const cutInCharts = (page: Page): Promise<string[]> =>
   page.evaluate(() =>
@@ -116,6 +128,7 @@ describe.skipIf(lacksBrowser())("every page", () => {
         if (width > viewport.width) findings.push(`${name}: ${width} px wide`);
         findings.push(...(await overflowing(page)).map((part) => `${name}: ${part} is wider than its place`));
         findings.push(...(await spilling(page)).map((cell) => `${name}: ${cell}`));
+        findings.push(...(await wideFields(page)).map((field) => `${name}: ${field}`));
         findings.push(...(await cutInCharts(page)).map((words) => `${name}: ${words}`));
         if (device === "tablet") findings.push(...(await squeezed(page)).map((cell) => `${name}: ${cell}`));
         if ((await page.locator("h1").count()) !== 1) findings.push(`${name}: not one heading`);
