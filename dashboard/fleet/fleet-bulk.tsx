@@ -22,10 +22,10 @@ const sizeOf = (chosen: Chosen): number => (chosen.kind === "named" ? chosen.ins
 const NAMES: Record<keyof FleetFilter, string> = { q: "text", state: "state", provider: "provider", tag: "tag" };
 
 const inWords = (chosen: Chosen): string => {
-  if (chosen.kind === "named") return "the selected ones";
+  if (chosen.kind === "named") return "The selected ones";
   const asked = Object.entries(chosen.filter).filter(([, value]) => value !== undefined);
-  if (asked.length === 0) return "all";
-  return `all with ${asked.map(([name, value]) => `${NAMES[name as keyof FleetFilter]} ${value}`).join(" and ")}`;
+  if (asked.length === 0) return "All workers";
+  return `All with ${asked.map(([name, value]) => `${NAMES[name as keyof FleetFilter]} ${value}`).join(" and ")}`;
 };
 
 export const BulkDialog = ({

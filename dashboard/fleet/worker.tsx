@@ -105,7 +105,7 @@ const Ready = ({ worker, reload }: { worker: WorkerDetail; reload: () => void })
         <Panel title="Recent outcomes" aside={<a href={href(["jobs"], { worker: worker.instance })}>All its jobs</a>}>
           <Outcomes outcomes={worker.recent_outcomes} />
           {worker.recent_outcomes.some(({ outcome }) => outcome === "failed") && (
-            <p class="dim">Each attempt counts here, also of a job that another worker then did.</p>
+            <p class="dim">A job stands here as it last ended on this worker, also if another one did it then.</p>
           )}
         </Panel>
       </div>
