@@ -5,7 +5,6 @@ import { WORKER_STATUSES } from "../../../domain/fleet/worker.ts";
 import { isInState } from "../../../domain/fleet/worker-state.ts";
 import { exposition, folded, type Metric } from "../../../domain/insight/exposition.ts";
 import { MEASURES, type Measure } from "../../../domain/insight/latency.ts";
-import type { Group } from "../../../domain/job/queue.ts";
 import { usdFromNano } from "../../../domain/money/price.ts";
 import { JOB_STATUSES } from "../../../domain/words/job-status.ts";
 import type { Refusal } from "../../../domain/words/refusal.ts";
@@ -40,35 +39,43 @@ const metricsOf = (turn: Turn): Metric[] => [
 const queueMetrics = (turn: Turn): Metric[] => {
   const { queue, counters } = turn.memory;
   const groups = [...queue.groups.values()].sort((one, other) => other.count - one.count).slice(0, MAX_GROUPS);
-  const labelled = groups.map((group) => {
+  const known = groups.map((group): Depth => {
     const { provider, model, tags, excludedProviders } = group.requirements;
-    const asked = { provider: provider ?? "", model: model ?? "", tags: tags.join(",") };
-    return { group, labels: { ...asked, excluded_providers: excludedProviders.join(",") } };
-  });
-  const ages = labelled.map(({ group, labels }) => {
     const oldest = oldestJobOf(turn, group);
-    return ["", labels, oldest === null ? 0 : (turn.nowAt - oldest.createdAt) / 1000] as const;
+    return {
+      labels: {
+        provider: provider ?? "",
+        model: model ?? "",
+        tags: tags.join(","),
+        excluded_providers: excludedProviders.join(","),
+      },
+      waiting: group.count,
+      oldest: oldest === null ? 0 : (turn.nowAt - oldest.createdAt) / 1000,
+    };
   });
-  const wanted = wantedModels(
-    labelled.map(({ group, labels }, index) => ({ group, labels, age: ages[index]?.[2] ?? 0 })),
-  );
+  const asked = summed(known);
+  const models = summed(known.map((one) => ({ ...one, labels: modelOf(one) })));
   return [
     gauge(
       "signalbox_queue_waiting",
       "Jobs that wait and may run now, by what they ask for.",
-      wanted.map(({ labels, waiting }) => ["", labels, waiting] as const),
+      models.map(({ labels, waiting }) => ["", labels, waiting] as const),
     ),
     highest(
       "signalbox_queue_oldest_seconds",
       "Age of the oldest job that waits, by what it asks for.",
-      wanted.map(({ labels, oldest }) => ["", labels, oldest] as const),
+      models.map(({ labels, oldest }) => ["", labels, oldest] as const),
     ),
     gauge(
       "signalbox_queue_depth",
       "Jobs that wait and may run now, by requirement group.",
-      labelled.map(({ group, labels }) => ["", labels, group.count] as const),
+      asked.map(({ labels, waiting }) => ["", labels, waiting] as const),
     ),
-    highest("signalbox_queue_oldest_age_seconds", "Age of the oldest job of each requirement group.", ages),
+    highest(
+      "signalbox_queue_oldest_age_seconds",
+      "Age of the oldest job of each requirement group.",
+      asked.map(({ labels, oldest }) => ["", labels, oldest] as const),
+    ),
     gauge("signalbox_queue_jobs", "Jobs that wait and may run now.", [["", {}, queue.count]]),
     counter(
       "signalbox_jobs_total",
@@ -83,23 +90,21 @@ const queueMetrics = (turn: Turn): Metric[] => {
   ];
 };
 
-interface Wanted {
-  readonly labels: { readonly provider: string; readonly model: string };
+interface Depth {
+  readonly labels: Readonly<Record<string, string>>;
   readonly waiting: number;
   readonly oldest: number;
 }
 
-/** The groups that ask for one provider and model, as one. */
-const wantedModels = (
-  groups: readonly { readonly group: Group; readonly labels: Wanted["labels"]; readonly age: number }[],
-): Wanted[] => {
-  const sums = new Map<string, Wanted>();
-  for (const { group, labels, age } of groups) {
-    const { provider, model } = labels;
-    const key = JSON.stringify([provider, model]);
-    const { waiting = 0, oldest = 0 } = sums.get(key) ?? {};
-    const sum = { labels: { provider, model }, waiting: waiting + group.count, oldest: Math.max(oldest, age) };
-    sums.set(key, sum);
+const modelOf = ({ labels: { provider = "", model = "" } }: Depth) => ({ provider, model });
+
+/** Groups differ in more than labels tell, and a monitor refuses a series that stands twice. */
+const summed = (groups: readonly Depth[]): Depth[] => {
+  const sums = new Map<string, Depth>();
+  for (const { labels, waiting, oldest } of groups) {
+    const key = JSON.stringify(labels);
+    const before = sums.get(key) ?? { waiting: 0, oldest: 0 };
+    sums.set(key, { labels, waiting: before.waiting + waiting, oldest: Math.max(before.oldest, oldest) });
   }
   return [...sums.values()];
 };

@@ -20,7 +20,7 @@ describe("metrics", () => {
     readonly value: number;
   }
 
-  /** The exposition format, strictly: every sample belongs to a family that was described before it. */
+  /** The exposition format, strictly: every sample belongs to a family that was described before it, and stands once. */
   const parse = (text: string) => {
     const families = new Map<string, string>();
     const samples: Sample[] = [];
@@ -41,8 +41,18 @@ describe("metrics", () => {
       expect([line, families.has(family)]).toEqual([line, true]);
       samples.push({ name, labels, value: Number(sample?.[3]) });
     }
+    expect(new Set(samples.map((one) => JSON.stringify([one.name, one.labels]))).size).toBe(samples.length);
     return { families, samples };
   };
+
+  it("have each series once, whatever else tells the groups of the queue apart", async () => {
+    const world = await newWorld();
+    await world.ok("POST", "/api/jobs", { prompt: "x", tags: ["nobody"] });
+    await world.ok("POST", "/api/jobs", { prompt: "x", tags: ["nobody"], edge: false });
+    const { samples } = parse((await world.get("/metrics")).text);
+    expect((await world.ok("GET", "/api/queue")).groups_total).toBe(2);
+    expect(samples.find(({ name }) => name === "signalbox_queue_depth")?.value).toBe(2);
+  });
 
   it("are Prometheus text that says what the tenant's state is", async () => {
     const world = await newWorld();
