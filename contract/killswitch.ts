@@ -5,8 +5,7 @@ import { WORKER_STATUSES } from "../domain/fleet/worker.ts";
 import type { Killswitch } from "../domain/killswitch.ts";
 import { lineOf } from "./text/start-of.ts";
 import { count, instant, toIsoOrNull } from "./words/field.ts";
-
-export const MAX_UNCONFIRMED = 200;
+import { MAX_UNCONFIRMED } from "./words/values.ts";
 
 const MAX_REASON_CHARS = 500;
 

@@ -45,6 +45,8 @@ export const WEBHOOK_SECRET_PREFIX = "whsec_";
 export const MAX_PAGE = 200;
 export const MAX_OFFSET = 10_000;
 export const MAX_BATCH_JOBS = 500;
+/** How many workers that have not confirmed a halt are named. */
+export const MAX_UNCONFIRMED = 200;
 
 export const closeCodes = {
   /** The key was revoked or rotated. */

@@ -2,22 +2,27 @@
 
 import { useState } from "preact/hooks";
 import type { KillswitchResource } from "../../contract/killswitch.ts";
+import { MAX_UNCONFIRMED } from "../../contract/words/values.ts";
 import { clock, count, plural } from "../format.ts";
 import { ForOperators } from "../parts/for-operators.tsx";
 import { Time } from "../parts/time.tsx";
 import { href } from "../router.ts";
-import { killswitch } from "../state/board.ts";
+import { fleet, killswitch } from "../state/board.ts";
 import { connection, heardAt, reconnect } from "../state/live.ts";
 import { ClearDialog, EngageDialog } from "./killswitch-dialog.tsx";
 import { levelName } from "./killswitch-levels.ts";
 
-/** Offline workers cannot confirm; the silent ones are what an operator must see. */
+/** Offline workers cannot confirm, and stand last in a list that may be cut: then the fleet says how many they are. */
+const offlineIn = ({ unconfirmed }: KillswitchResource): number =>
+  unconfirmed.length < MAX_UNCONFIRMED
+    ? unconfirmed.filter(({ status }) => status === "offline").length
+    : fleet.value.reduce((sum, { offline }) => sum + offline, 0);
+
 const unconfirmedInWords = (state: KillswitchResource): string | null => {
-  const silent = Math.max(0, state.workers_to_confirm - state.confirmed_workers);
-  const offline = state.unconfirmed.filter(({ status }) => status === "offline").length;
-  if (silent + offline === 0) return null;
-  const parts = [offline > 0 ? `${count(offline)} offline` : "", silent > 0 ? `${count(silent)} silent` : ""];
-  return `${count(silent + offline)} not confirmed: ${parts.filter(Boolean).join(", ")}`;
+  const awaited = Math.max(0, state.workers_to_confirm - state.confirmed_workers);
+  const offline = offlineIn(state);
+  if (awaited + offline === 0) return null;
+  return `${count(awaited + offline)} not confirmed${offline === 0 ? "" : `, ${count(offline)} of them offline`}`;
 };
 
 export const KillswitchBanner = () => {

@@ -1,12 +1,8 @@
 // Halting everything in one turn, and clearing the halt. Once the answer is sent, no worker is given a job.
 
-import {
-  type KillswitchResource,
-  type KillswitchState,
-  MAX_UNCONFIRMED,
-  presentKillswitch,
-} from "../../../contract/killswitch.ts";
+import { type KillswitchResource, type KillswitchState, presentKillswitch } from "../../../contract/killswitch.ts";
 import { toIso } from "../../../contract/words/field.ts";
+import { MAX_UNCONFIRMED } from "../../../contract/words/values.ts";
 import type { Member } from "../../../domain/fleet/fleet.ts";
 import { statusOf } from "../../../domain/fleet/worker.ts";
 import { cancelJob } from "../../../domain/job/job-command.ts";
