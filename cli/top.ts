@@ -116,7 +116,7 @@ const headLines = (now: Look, before: Look | null): string[] => {
       : `; a minute: ${count(rates.completed)} completed, ${count(rates.failed)} failed, ${count(rates.tokens)} tokens, ${usdText(rates.usd)}`;
   const halt = now.killswitchLevel === 0 ? "" : `KILLSWITCH at level ${now.killswitchLevel}; `;
   return [
-    `${halt}jobs: ${count(now.running)} running, ${count(now.waiting)} waiting${aMinute}`,
+    `${halt}jobs: ${count(now.running)} under way, ${count(now.waiting)} waiting${aMinute}`,
     `workers: ${count(now.online)} online, ${count(now.paused)} paused, ${count(now.offline)} offline`,
   ];
 };

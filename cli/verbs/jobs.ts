@@ -43,12 +43,16 @@ const filterOf = (input: Input): Partial<JobListQuery> => {
   return { ...fields, ...times, ...(search === undefined ? {} : { q: search }) } as Partial<JobListQuery>;
 };
 
+/** An error may have no words. */
+const errorOf = ({ code, message }: NonNullable<JobResource["error"]>): string =>
+  [code, message].filter(Boolean).join(": ");
+
 const COLUMNS: readonly Column<JobResource>[] = [
   { title: "id", of: ({ id }) => id },
   { title: "status", of: ({ status }) => status },
   { title: "worker", of: ({ assigned_worker }) => assigned_worker },
   { title: "created", of: ({ created_at }) => when(created_at) },
-  { title: "prompt", of: ({ prompt, error }) => (error === null ? prompt.slice(0, SHOWN_PROMPT) : error.message) },
+  { title: "prompt", of: ({ prompt, error }) => (error === null ? prompt.slice(0, SHOWN_PROMPT) : errorOf(error)) },
 ];
 
 const showJob = ({ output }: Context, job: JobResource): void =>
@@ -67,7 +71,7 @@ const showJob = ({ output }: Context, job: JobResource): void =>
     ["finished", when(job.finished_at)],
     ["cost", job.cost_usd === null ? null : `$${job.cost_usd}`],
     ["prompt", job.prompt],
-    ["error", job.error === null ? null : `${job.error.code}: ${job.error.message}`],
+    ["error", job.error === null ? null : errorOf(job.error)],
     ["result", textOf(job.result)],
   ]);
 
@@ -176,7 +180,7 @@ const attempts: Verb = {
       { title: "started", of: ({ started_at }) => when(started_at) },
       { title: "finished", of: ({ finished_at }) => when(finished_at) },
       { title: "usd", of: ({ cost_usd }) => cost_usd },
-      { title: "outcome", of: ({ outcome, error }) => (error === null ? outcome : `${outcome}: ${error.message}`) },
+      { title: "outcome", of: ({ outcome, error }) => (error === null ? outcome : `${outcome}: ${errorOf(error)}`) },
     ]);
   },
 };

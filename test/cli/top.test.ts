@@ -93,7 +93,7 @@ describe("the command", () => {
     expect(out).toBe(
       [
         "Tenant acme at http://127.0.0.1:8787",
-        "jobs: 3 running, 7 waiting",
+        "jobs: 3 under way, 7 waiting",
         "workers: 2 online, 1 paused, 5 offline",
         "",
       ].join("\n"),
