@@ -151,6 +151,7 @@ const useSubmit = (draft: Draft) => {
   const [isBusy, setBusy] = useState(false);
   const idempotency = useIdempotency();
   const submit = async (verb: Verb): Promise<void> => {
+    if (isBusy) return;
     const { fields, extra, metadata } = draft;
     const wrong = jsonError(fields.input) ?? (fields.prompt === "" ? NO_PROMPT : null);
     if (wrong !== null) return setError(new Error(wrong));
@@ -168,12 +169,13 @@ const useSubmit = (draft: Draft) => {
   return { error, isBusy, submit };
 };
 
+/** Busy buttons keep the focus: switched off, they would lose it to the top of the form, far from the refusal. */
 const Foot = ({ isBusy, onQueue }: { isBusy: boolean; onQueue: () => void }) => (
   <div class="form-foot">
-    <button type="submit" class="button primary" disabled={isBusy}>
+    <button type="submit" class="button primary" aria-disabled={isBusy}>
       Dispatch now
     </button>
-    <button type="button" class="button" disabled={isBusy} onClick={onQueue}>
+    <button type="button" class="button" aria-disabled={isBusy} onClick={onQueue}>
       Put in the queue
     </button>
     <p class="hint">Dispatching fails if no worker can take it at once; the queue keeps it until one can.</p>

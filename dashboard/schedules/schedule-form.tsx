@@ -98,6 +98,7 @@ const useSave = (name: string | null, fields: ScheduleFields) => {
   const save = async (event: Event): Promise<void> => {
     event.preventDefault();
     if (jsonError(fields.input) !== null) return;
+    if (isBusy) return;
     setBusy(true);
     try {
       const saved =
@@ -156,7 +157,7 @@ const Form = ({ name, initial }: { name: string | null; initial: ScheduleFields 
           />
           <Problem error={error} />
           <div class="form-foot">
-            <button type="submit" class="button primary" disabled={isBusy}>
+            <button type="submit" class="button primary" aria-disabled={isBusy}>
               {name === null ? "Create the schedule" : "Save"}
             </button>
           </div>

@@ -149,6 +149,19 @@ describe.skipIf(lacksBrowser())("a bad night by keyboard", () => {
     expect(faults()).toEqual([]);
   });
 
+  it("keeps the focus at a dispatch that is refused, with the refusal in view on a phone", async () => {
+    const { page } = await world.open("jobs/new", { viewport: { width: 390, height: 844 } });
+    await page.getByLabel("Prompt").fill("refused");
+    await page.getByLabel("Tags").fill("h100");
+    await page.getByRole("button", { name: "Dispatch now" }).focus();
+    await page.keyboard.press("Enter");
+    const refusal = page.getByRole("alert").filter({ hasText: "No eligible workers" });
+    await refusal.waitFor();
+    expect((await focusOf(page)).says).toBe("Dispatch now");
+    const { y = 0, height = 0 } = (await refusal.boundingBox()) ?? {};
+    expect([y >= 0, y + height <= 844]).toEqual([true, true]);
+  });
+
   it("selects and retries jobs of the list, and turns its pages, with the focus in view", async () => {
     const jobs = Array.from({ length: 55 }, (_, at) => ({ prompt: `Stuck ${at}`, tags: ["nobody"] }));
     await world.call("POST", "/api/jobs/batch", { jobs });
