@@ -103,6 +103,14 @@ describe.skipIf(lacksBrowser())("operating", () => {
     expect(faults()).toEqual([]);
   });
 
+  it("the fields of a dialog from the head of a page do not touch", async () => {
+    const { page } = await world.open("fleet/local-worker");
+    await page.getByRole("button", { name: "Pause local-worker" }).click();
+    const reason = await page.getByLabel("Reason").boundingBox();
+    const next = await page.getByText("How long", { exact: true }).boundingBox();
+    expect((next?.y ?? 0) - (reason?.y ?? 0) - (reason?.height ?? 0)).toBeGreaterThan(8);
+  });
+
   it("a schedule shows its next runs while it is typed, is created, run, and paused", async () => {
     const { page, faults } = await world.open("schedules/~new");
     await page.getByLabel("Cron").fill("not a cron");
