@@ -22,7 +22,12 @@ const Row = ({ delivery, onDone }: { delivery: DeliveryResource; onDone: () => v
     </td>
     <td>
       <span>{delivery.event}</span>
-      <span class="row-note dim">{answerOf(delivery)}</span>
+      <span class="row-note dim">
+        <span class="narrow-only">
+          <Time at={delivery.at} />{" "}
+        </span>
+        {answerOf(delivery)}
+      </span>
     </td>
     <td class="num cell-wide">
       {plural(delivery.attempts, "try", "tries")}
@@ -32,7 +37,7 @@ const Row = ({ delivery, onDone }: { delivery: DeliveryResource; onDone: () => v
         </span>
       )}
     </td>
-    <td class="num">
+    <td class="num cell-roomy">
       <Time at={delivery.at} />
     </td>
     <td class="cell-actions">
@@ -55,7 +60,7 @@ const COLUMNS: readonly Column[] = [
   { title: "State" },
   { title: "Event" },
   { title: "Tries", class: "num cell-wide" },
-  { title: "At", class: "num" },
+  { title: "At", class: "num cell-roomy" },
   { title: "Actions", isUnseen: true },
 ];
 
