@@ -145,6 +145,10 @@ describe.skipIf(lacksBrowser())("the fleet", () => {
     expect(await page.getByRole("link", { name: instance }).getAttribute("title")).toBe(instance);
     await page.setViewportSize({ width: 820, height: 900 });
     await page.getByText(/^Not shown at this width: Provider, /).waitFor();
+    await page.goto(`${world.server.url}/#/explain?provider=a-provider-with-a-long-name`);
+    const provider = page.locator(".scores").getByText("a-provider-with-a-long-name");
+    await provider.waitFor();
+    expect((await provider.boundingBox())?.width).toBeGreaterThan(70);
     expect(faults()).toEqual([]);
   });
 
