@@ -34,7 +34,7 @@ const OBJECT_TABLES = [
   "activity",
   ...["settings", "keys", "schedules", "idempotency", "webhooks", "deliveries", "files", "catalog_models"],
   ...["backoffs", "spending", "silent_workers", "capacity_notices", "halted_jobs", "unreported", "schema_steps"],
-  ...["key_windows", "key_spending", "key_open_jobs", "responses", "response_sums", "idle_workers"],
+  ...["key_windows", "key_spending", "key_open_jobs", "responses", "response_sums", "file_sums", "idle_workers"],
 ];
 /** Memory with at most an entry for each row of such a table. */
 const OF_ROWS = [

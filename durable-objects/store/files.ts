@@ -14,10 +14,24 @@ export interface FilePage {
 const LISTED = `FROM files WHERE is_whole = 1 AND expires_at > ?1 AND (?2 IS NULL OR purpose = ?2)
   AND (?3 IS NULL OR owner = ?3)`;
 
+/** Adds to what all files take. */
+const count = (sql: Sql, files: number, bytes: number): void => {
+  sql.exec(
+    `INSERT INTO file_sums (id, files, bytes) VALUES (0, ?1, ?2)
+     ON CONFLICT (id) DO UPDATE SET files = files + ?1, bytes = bytes + ?2`,
+    files,
+    bytes,
+  );
+};
+
+const bytesOf = (sql: Sql, id: string): number | null => scalar(sql, "SELECT bytes FROM files WHERE id = ?", id);
+
 export const filesTable = (sql: Sql) => ({
   find: (id: string): FileRecord | null => record<FileRecord>(first(sql, "SELECT record FROM files WHERE id = ?", id)),
 
   put: (file: FileRecord): void => {
+    const before = bytesOf(sql, file.id);
+    count(sql, before === null ? 1 : 0, file.bytes - (before ?? 0));
     sql.exec(
       `INSERT OR REPLACE INTO files (id, owner, purpose, job_id, bytes, is_whole, created_at, expires_at, record)
        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
@@ -39,6 +53,9 @@ export const filesTable = (sql: Sql) => ({
   },
 
   remove: (id: string): void => {
+    const bytes = bytesOf(sql, id);
+    if (bytes === null) return;
+    count(sql, -1, -bytes);
     sql.exec("DELETE FROM files WHERE id = ?", id);
   },
 
@@ -87,8 +104,8 @@ export const filesTable = (sql: Sql) => ({
     ),
 
   held: (): FilesHeld => {
-    const row = first(sql, "SELECT COUNT(*) AS count, COALESCE(SUM(bytes), 0) AS bytes FROM files");
-    return { count: row?.count as number, bytes: row?.bytes as number };
+    const row = first(sql, "SELECT files, bytes FROM file_sums");
+    return { count: (row?.files ?? 0) as number, bytes: (row?.bytes ?? 0) as number };
   },
 
   some: (limit: number): FileRecord[] => records<FileRecord>(all(sql, "SELECT record FROM files LIMIT ?", limit)),

@@ -353,6 +353,11 @@ export const SCHEMA_STEPS: readonly SchemaStep[] = [
   ],
   // Whether a worker's relay may have a data line or calls under way, which is not known of older records.
   [`ALTER TABLE workers ADD COLUMN is_relayed INTEGER NOT NULL DEFAULT 1`],
+  // What all files take together: each new file asks for it.
+  [
+    `CREATE TABLE file_sums (id INTEGER PRIMARY KEY, files INTEGER NOT NULL, bytes INTEGER NOT NULL)`,
+    `INSERT INTO file_sums (id, files, bytes) SELECT 0, COUNT(*), COALESCE(SUM(bytes), 0) FROM files`,
+  ],
 ];
 
 /** The version of a database after all steps. */

@@ -20,6 +20,10 @@ export const RESPONSES =
 
 export const filesHold: Check = (before, now, { model, shell }) => {
   if (now.files === before.files && !now.isWhole) return null;
+  const [counted] = shell.disk.rows("SELECT files, bytes FROM file_sums");
+  const bytesOfAll = now.files.reduce((sum, row) => sum + Number(row.bytes), 0);
+  if (counted?.files !== now.files.length || counted.bytes !== bytesOfAll)
+    return `${now.files.length} files have ${bytesOfAll} bytes, counted ${counted?.files} with ${counted?.bytes}`;
   for (const row of now.files) {
     const { id, bytes, sha256, view } = JSON.parse(row.record as string) as FileRecord;
     if (row.bytes !== bytes || row.is_whole !== Number(sha256 !== null))
