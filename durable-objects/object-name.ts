@@ -1,5 +1,6 @@
 // Finds one object from another: a tenant's relays are in the tenant's jurisdiction.
 
+import { isShelved } from "../domain/file/file.ts";
 import { isEdgeInstance } from "../domain/fleet/worker.ts";
 import { fnv1a } from "../domain/words/fnv.ts";
 
@@ -29,8 +30,9 @@ export const relayName = ({ SHARED_RELAYS }: RelayLayout, tenant: string, instan
 export const BODY_SLOTS = 16;
 
 /** The name of the object that holds a job's large body. */
-export const bodyName = (tenant: string, jobId: string): string =>
-  `${tenant}/body/${(fnv1a(jobId) >>> 16) % BODY_SLOTS}`;
+export const bodyName = (tenant: string, jobId: string): string => `${tenant}/body/${slotOf(jobId, BODY_SLOTS)}`;
+
+const slotOf = (id: string, slots: number): number => (fnv1a(id) >>> 16) % slots;
 
 /** The tenant of an object. Without its name, its history would be written under nobody's. */
 export const tenantOf = ({ name }: Pick<DurableObjectId, "name">): string => {
@@ -38,5 +40,12 @@ export const tenantOf = ({ name }: Pick<DurableObjectId, "name">): string => {
   return name;
 };
 
+/** How many objects of a tenant hold its small files, for the same reason. */
+export const SHELVES = 16;
+
 /** The name of the object with a file's bytes. */
-export const fileName = (tenant: string, id: string): string => `${tenant}/file/${id}`;
+export const fileName = (tenant: string, id: string): string =>
+  isShelved(id) ? `${tenant}/shelf/${slotOf(id, SHELVES)}` : linesName(tenant, id);
+
+/** The name of the object with what batches make of a file's lines: the file's own, wherever its bytes are. */
+export const linesName = (tenant: string, fileId: string): string => `${tenant}/file/${fileId}`;

@@ -92,11 +92,14 @@ export class Tenant extends DurableObject<TenantEnv> implements StreamOwner, Run
 
   /** Ends some of the tenant's files, before it ends itself; false if none is left. Only called by the edge. */
   async endFiles(): Promise<boolean> {
-    const { files } = this.#parts.store;
-    const some = files.some(FILES_ENDED_A_CALL);
-    await this.#parts.files.end([...new Set(some.map(({ id, view }) => view?.fileId ?? id))]);
+    const { files, batches } = this.#parts.store;
+    const some = files.someAlone(FILES_ENDED_A_CALL);
+    await this.#parts.files.end(some);
     for (const { id } of some) files.remove(id);
-    return some.length > 0;
+    if (some.length === FILES_ENDED_A_CALL) return true;
+    // Until its lines are known, a batch has no files.
+    await this.#parts.files.endShared(files.allShelved(), batches.open());
+    return false;
   }
 
   /** For the metrics of the whole deployment. Only called by the edge, with the root key. */

@@ -1,5 +1,5 @@
 // Files: bytes that a tenant stores beside its jobs. The tenant's object knows each file's size, owner and end; the
-// bytes lie in an object of their own. Invariant: what is stored and what is being received never exceed the tenant's
+// bytes lie in an object of their own, those of small files in a few that they share: the id tells which. Invariant: what is stored and what is being received never exceed the tenant's
 // bound, and a file past its end is not there.
 
 import type { Role } from "../access/key.ts";
@@ -70,6 +70,16 @@ export interface UploadFacts {
   readonly purpose: string | null;
   readonly lifeMs: number;
 }
+
+/** The beginning of the id of a file on a shelf. No earlier release made such an id: its files have objects of their own. */
+const SHELVED = "file-s_";
+
+export const newFileId = (random: string): string => `file-${random}`;
+
+export const newShelvedId = (random: string): string => `${SHELVED}${random}`;
+
+/** Whether its bytes lie in an object that small files share. */
+export const isShelved = (id: string): boolean => id.startsWith(SHELVED);
 
 /** A file that can be read: all of its bytes are there, and its end has not come. */
 export const isReadable = (file: FileRecord, nowAt: number): boolean => file.sha256 !== null && file.expiresAt > nowAt;

@@ -71,9 +71,10 @@ export class BatchCarrier {
     const { id } = step;
     const { files } = this.#tools;
     const file = files.of(step.fileId);
+    const input = { ...files.home, fileId: step.fileId };
     switch (step.do) {
       case "learn": {
-        const found = await file.learnBatch({ batch: id, bytes: step.bytes, ...step.rules }, step.keptUntil);
+        const found = await file.learnBatch({ batch: id, bytes: step.bytes, ...step.rules }, step.keptUntil, input);
         return found.is === "reading" ? null : (turn) => learned(turn, id, found);
       }
       case "record": {
@@ -81,7 +82,7 @@ export class BatchCarrier {
         return (turn) => recorded(turn, id, step.answers);
       }
       case "take": {
-        const lines = await file.takeLines(id, step.model, step.cursor, step.limit);
+        const lines = await file.takeLines(id, step.model, step.cursor, step.limit, input);
         return (turn) => fed(turn, step, lines);
       }
       case "close": {

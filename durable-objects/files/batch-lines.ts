@@ -60,11 +60,9 @@ const utf8 = new TextEncoder();
 
 export class BatchLines {
   readonly #sql: Sql;
-  readonly #read: ReadBytes;
 
-  constructor(sql: Sql, read: ReadBytes) {
+  constructor(sql: Sql) {
     this.#sql = sql;
-    this.#read = read;
   }
 
   /** Whether outputs of a batch are still to be kept here. */
@@ -73,7 +71,7 @@ export class BatchLines {
   }
 
   /** Reads on, a slice at a time, until every line is known or enough are at fault. */
-  learn(asked: LearnRequest): Learned {
+  learn(asked: LearnRequest, read: ReadBytes): Learned {
     for (const statement of TABLES) this.#sql.exec(statement);
     const { batch } = asked;
     this.#sql.exec("INSERT OR IGNORE INTO batches VALUES (?, 'reading', 0, 0, '[]', NULL, 0, 0)", batch);
@@ -82,7 +80,7 @@ export class BatchLines {
     const faults = JSON.parse(row?.faults as string) as Fault[];
     if (row?.state === "refused") return { is: "refused", faults };
     const slice = new Slice(this.#sql, asked, faults, row?.line as number);
-    const position = slice.run(row?.position as number, this.#read);
+    const position = slice.run(row?.position as number, read);
     const isOver = position >= asked.bytes || faults.length >= MAX_FAULTS || slice.mustStop;
     const { line } = slice;
     const save = (state: string): void => {
@@ -117,7 +115,7 @@ export class BatchLines {
   }
 
   /** The next lines of a model; at least one if there is any. */
-  take(batch: string, model: string, cursor: LineCursor | null, limit: number): TakenLine[] {
+  take(batch: string, model: string, cursor: LineCursor | null, limit: number, read: ReadBytes): TakenLine[] {
     const taken: TakenLine[] = [];
     let room = TAKEN_BYTES;
     const query = `SELECT line, custom_id, hash, offset, length FROM lines
@@ -126,7 +124,7 @@ export class BatchLines {
       const [offset, length] = [row.offset as number, row.length as number];
       if (taken.length > 0 && length > room) break;
       room -= length;
-      const { body } = JSON.parse(decodedText(this.#read(offset, offset + length))) as Pick<BatchLine, "body">;
+      const { body } = JSON.parse(decodedText(read(offset, offset + length))) as Pick<BatchLine, "body">;
       taken.push({ line: row.line as number, hash: row.hash as number, customId: row.custom_id as string, body });
     }
     return taken;

@@ -1,8 +1,9 @@
 // Messages from a tenant to the objects of its files, after a commit. Nothing waits for those that drop something: an
 // object that misses one deletes its bytes by its own alarm.
 
-import type { FileView } from "../../domain/file/file.ts";
-import { fileName, type Jurisdiction, objectNamed } from "../object-name.ts";
+import type { BatchRecord } from "../../domain/batch/batch.ts";
+import { type FileRecord, type FileView, isShelved } from "../../domain/file/file.ts";
+import { fileName, type Jurisdiction, linesName, objectNamed } from "../object-name.ts";
 import type { FilesHome, StoredFile } from "./stored-file.ts";
 
 const ENDED_AT_ONCE = 25;
@@ -31,10 +32,14 @@ export class FileObjects {
     return { tenant: this.#tenant, jurisdiction: this.#jurisdiction() };
   }
 
-  /** The object of one file. The stub's own types wrap every answer a second time. */
-  of(id: string): BatchFile & Pick<StoredFile, "drop" | "dropView" | "end"> {
-    const stub = objectNamed(this.#namespace, fileName(this.#tenant, id), this.#jurisdiction());
-    return stub as unknown as StoredFile;
+  /** The object of one file alone. */
+  of(id: string): BatchFile & Pick<StoredFile, "dropView"> {
+    return this.#named(linesName(this.#tenant, id));
+  }
+
+  /** The stub's own types wrap every answer a second time. */
+  #named(name: string): StoredFile {
+    return objectNamed(this.#namespace, name, this.#jurisdiction()) as unknown as StoredFile;
   }
 
   async drop(ids: readonly string[], views: readonly FileView[]): Promise<void> {
@@ -43,12 +48,28 @@ export class FileObjects {
       await this.of(fileId)
         .dropView(batch, form)
         .catch(() => undefined);
-    await Promise.allSettled(ids.map((id) => this.of(id).drop()));
+    const byObject = Map.groupBy(ids, (id) => fileName(this.#tenant, id));
+    await Promise.allSettled(
+      [...byObject].map(([name, [id = "", ...more]]) =>
+        isShelved(id) ? this.#named(name).dropShelved([id, ...more]) : this.#named(name).drop(),
+      ),
+    );
   }
 
-  /** Their tenant ends. Throws if one of them is left. */
-  async end(ids: readonly string[]): Promise<void> {
-    for (let at = 0; at < ids.length; at += ENDED_AT_ONCE)
-      await Promise.all(ids.slice(at, at + ENDED_AT_ONCE).map((id) => this.of(id).end()));
+  /** Their tenant ends. Throws if one of the objects is left. */
+  end(files: readonly Pick<FileRecord, "id" | "view">[]): Promise<void> {
+    return this.#end(files.map(({ id, view }) => linesName(this.#tenant, view?.fileId ?? id)));
+  }
+
+  /** The tenant of all files on shelves, and of these batches, ends. */
+  endShared(shelved: readonly string[], batches: readonly Pick<BatchRecord, "fileId">[]): Promise<void> {
+    const shelves = shelved.map((id) => fileName(this.#tenant, id));
+    return this.#end([...shelves, ...batches.map(({ fileId }) => linesName(this.#tenant, fileId))]);
+  }
+
+  async #end(repeated: readonly string[]): Promise<void> {
+    const names = [...new Set(repeated)];
+    for (let at = 0; at < names.length; at += ENDED_AT_ONCE)
+      await Promise.all(names.slice(at, at + ENDED_AT_ONCE).map((name) => this.#named(name).end()));
   }
 }

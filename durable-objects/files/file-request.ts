@@ -6,6 +6,8 @@ import type { ViewForm } from "./batch-lines.ts";
 export const WHOLE = "whole";
 
 export interface FileRequest {
+  /** The file: several may lie in one object. */
+  readonly id: string;
   readonly segment: string;
   /** A body longer than this is refused with 413, and nothing of it is kept. */
   readonly maxBytes: number;
@@ -31,19 +33,22 @@ export interface StoredBytes {
   readonly md5: string;
 }
 
-export type WriteRequest = Pick<FileRequest, "segment" | "maxBytes" | "maxTotalBytes" | "expiresAt">;
+export type WriteRequest = Pick<FileRequest, "id" | "segment" | "maxBytes" | "maxTotalBytes" | "expiresAt">;
 
 const ORIGIN = "https://file/";
 
-export const writeUrl = ({ segment, maxBytes, maxTotalBytes, expiresAt }: WriteRequest): string =>
-  `${ORIGIN}?${new URLSearchParams({ segment, max: String(maxBytes), total: String(maxTotalBytes), until: String(expiresAt) })}`;
+export const writeUrl = ({ id, segment, maxBytes, maxTotalBytes, expiresAt }: WriteRequest): string =>
+  `${ORIGIN}?${new URLSearchParams({ id, segment, max: String(maxBytes), total: String(maxTotalBytes), until: String(expiresAt) })}`;
 
-export const readUrl = ({ from, to, view }: Pick<FileRequest, "from" | "to" | "view">): string =>
-  `${ORIGIN}?${new URLSearchParams({ from: String(from), to: String(to), ...view })}`;
+export type ReadRequest = Pick<FileRequest, "id" | "from" | "to" | "view">;
+
+export const readUrl = ({ id, from, to, view }: ReadRequest): string =>
+  `${ORIGIN}?${new URLSearchParams({ id, from: String(from), to: String(to), ...view })}`;
 
 export const fileRequestOf = (request: Request): FileRequest => {
   const query = new URL(request.url).searchParams;
   return {
+    id: query.get("id") ?? "",
     segment: query.get("segment") ?? WHOLE,
     maxBytes: Number(query.get("max")),
     maxTotalBytes: Number(query.get("total")),

@@ -1,21 +1,24 @@
 // The bytes of one file (`<tenant>/file/<id>`): segments, each rows of equal size, so that a range is found without
 // reading what is before it. Bytes stream in and out; the object never holds more than a few rows. What was never
 // finished, and what is past its end, is deleted by its own alarm, whatever the tenant does. The batches whose input it
-// is have their lines and answers here, too (`batch-lines.ts`); those outlive the bytes.
+// is have their lines and answers here, too (`batch-lines.ts`); those outlive the bytes. Small files lie on a shelf
+// (`<tenant>/shelf/<n>`, `shelf.ts`): an object that has one has nothing else.
 
 import { DurableObject } from "cloudflare:workers";
 import { NOT_FOUND, OK, PAYLOAD_TOO_LARGE } from "../../contract/words/http-status.ts";
 import type { BatchFileKind, LineCursor } from "../../domain/batch/batch.ts";
 import type { LineAnswer } from "../../domain/batch/line-answer.ts";
+import { isShelved } from "../../domain/file/file.ts";
 import { fileName, type Jurisdiction, objectNamed } from "../object-name.ts";
 import { callMethod, LINE_URL, openLine } from "../sockets/object-line.ts";
 import { all, type Sql, scalar } from "../store/sql.ts";
 import { BatchLines, type Learned, type TakenLine } from "./batch-lines.ts";
 import { type FileRequest, fileRequestOf, readUrl, type StoredBytes } from "./file-request.ts";
-import type { LearnRequest } from "./line-slice.ts";
+import type { LearnRequest, ReadBytes } from "./line-slice.ts";
 import { poured } from "./pour.ts";
-import { blobOf, ROW_BYTES, rowsOf } from "./rows.ts";
+import { blobOf, ROW_BYTES, rowsOf, smallBody } from "./rows.ts";
 import { Digests, RunningDigests } from "./running-digest.ts";
+import { Shelf } from "./shelf.ts";
 
 /** Rows written before the disk is waited for: bounds what is in flight. */
 const ROWS_A_SYNC = 8;
@@ -40,30 +43,80 @@ export interface FilesHome {
   readonly jurisdiction: Jurisdiction | null;
 }
 
+/** The file with a batch's lines. */
+export interface BatchInput extends FilesHome {
+  readonly fileId: string;
+}
+
 interface StoredFileEnv {
   readonly FILES: DurableObjectNamespace<StoredFile>;
 }
 
 export class StoredFile extends DurableObject<StoredFileEnv> {
-  readonly #batches = new BatchLines(this.ctx.storage.sql as unknown as Sql, (from, to) => this.#pieces(from, to));
+  readonly #batches = new BatchLines(this.ctx.storage.sql as unknown as Sql);
+  readonly #shelf = new Shelf(this.ctx.storage);
   readonly #digests = new RunningDigests();
 
   override async fetch(request: Request): Promise<Response> {
     if (request.url === LINE_URL) return openLine(() => ({ answer: (method, args) => callMethod(this, method, args) }));
     const asked = fileRequestOf(request);
-    if (request.method === "PUT") return this.#write(asked, request.body);
-    return this.#read(asked);
+    const isOnShelf = asked.view === null && isShelved(asked.id);
+    if (request.method === "PUT")
+      return isOnShelf ? this.#shelve(asked, request.body) : this.#write(asked, request.body);
+    return isOnShelf ? this.#readShelved(asked) : this.#read(asked);
+  }
+
+  async #shelve({ id, expiresAt }: FileRequest, body: ReadableStream<Uint8Array> | null): Promise<Response> {
+    const bytes = await smallBody(body);
+    if (bytes === null) return new Response(null, { status: PAYLOAD_TOO_LARGE });
+    return Response.json(await this.#shelf.put(id, bytes, expiresAt));
+  }
+
+  #readShelved({ id, from, to }: FileRequest): Response {
+    const bytes = this.#shelf.read(id);
+    return bytes === null ? new Response(null, { status: NOT_FOUND }) : new Response(bytes.subarray(from, to));
+  }
+
+  async keepShelved(id: string, expiresAt: number): Promise<void> {
+    await this.#shelf.keep(id, expiresAt);
+  }
+
+  async dropShelved(ids: readonly string[]): Promise<void> {
+    await this.#shelf.drop(ids);
+  }
+
+  /** For a batch, which needs it until then. */
+  async lendShelved(id: string, keptUntil: number): Promise<Uint8Array | null> {
+    this.#shelf.keepLonger(id, keptUntil);
+    return this.#shelf.read(id);
   }
 
   /** Reads on in the lines of a batch, for which the file is kept until then. */
-  async learnBatch(asked: LearnRequest, keptUntil: number): Promise<Learned> {
-    if (!this.#isThere()) return { is: "refused", faults: [] };
-    await this.keep(Math.max(keptUntil, (await this.ctx.storage.getAlarm()) ?? 0));
-    return this.#batches.learn(asked);
+  async learnBatch(asked: LearnRequest, keptUntil: number, input: BatchInput): Promise<Learned> {
+    const read = await this.#input(input, keptUntil);
+    if (read === null) return { is: "refused", faults: [] };
+    await this.#keepLonger(keptUntil);
+    return this.#batches.learn(asked, read);
   }
 
-  async takeLines(batch: string, model: string, cursor: LineCursor | null, limit: number): Promise<TakenLine[]> {
-    return this.#batches.take(batch, model, cursor, limit);
+  async takeLines(
+    batch: string,
+    model: string,
+    cursor: LineCursor | null,
+    limit: number,
+    input: BatchInput,
+  ): Promise<TakenLine[]> {
+    const read = await this.#input(input, 0);
+    return read === null ? [] : this.#batches.take(batch, model, cursor, limit, read);
+  }
+
+  /** A file on a shelf is read from there, whole: it is small. null: it is gone. */
+  async #input({ fileId, tenant, jurisdiction }: BatchInput, keptUntil: number): Promise<ReadBytes | null> {
+    if (!isShelved(fileId)) return this.#isThere() ? (from, to) => this.#pieces(from, to) : null;
+    // The stub's own types wrap every answer a second time.
+    const shelf = objectNamed(this.env.FILES, fileName(tenant, fileId), jurisdiction) as unknown as StoredFile;
+    const bytes = await shelf.lendShelved(fileId, keptUntil);
+    return bytes === null ? null : (from, to) => [bytes.subarray(from, to)];
   }
 
   /** Answers over 1 MiB are files of their own, which are copied here first. */
@@ -80,7 +133,7 @@ export class StoredFile extends DurableObject<StoredFileEnv> {
     { tenant, jurisdiction }: FilesHome,
   ): Promise<void> {
     const file = objectNamed(this.env.FILES, fileName(tenant, id), jurisdiction);
-    const { status, body } = await file.fetch(readUrl({ from: 0, to: bytes, view: null }));
+    const { status, body } = await file.fetch(readUrl({ id, from: 0, to: bytes, view: null }));
     if (status !== OK || body === null) {
       // Somebody deleted it.
       if (status === NOT_FOUND) return this.#batches.putPiece(batch, line, 0, blobOf(NO_BODY));
@@ -106,7 +159,7 @@ export class StoredFile extends DurableObject<StoredFileEnv> {
     expiresAt: number,
   ): Promise<ClosedBatch | null> {
     if (!this.#batches.close(batch, ending)) return null;
-    await this.keep(Math.max(expiresAt, (await this.ctx.storage.getAlarm()) ?? 0));
+    if (this.#batches.hasAny) await this.#keepLonger(expiresAt);
     const { output, errors } = this.#batches.sizes(batch);
     const out = await this.#summed(batch, "out", output);
     const err = out === null ? null : await this.#summed(batch, "err", errors);
@@ -131,8 +184,8 @@ export class StoredFile extends DurableObject<StoredFileEnv> {
   }
 
   async #endIfEmpty(): Promise<void> {
-    if (!this.#isThere() || this.#batches.hasAny || this.#segments().length > 0) return;
-    await this.drop();
+    if (this.#batches.hasAny || (this.#isThere() && this.#segments().length > 0)) return;
+    await this.end();
   }
 
   /** Replaces the segment: a repeated upload of a part counts once. */
@@ -183,7 +236,8 @@ export class StoredFile extends DurableObject<StoredFileEnv> {
   }
 
   #read({ from, to, view }: FileRequest): Response {
-    if (!this.#isThere()) return new Response(null, { status: NOT_FOUND });
+    const isThere = view === null ? this.#isThere() : this.#batches.hasAny;
+    if (!isThere) return new Response(null, { status: NOT_FOUND });
     const pieces = view === null ? this.#pieces(from, to) : this.#batches.view(view.batch, view.form, from, to);
     const { body, done } = poured(pieces);
     // A reader that leaves is no fault.
@@ -214,6 +268,10 @@ export class StoredFile extends DurableObject<StoredFileEnv> {
   /** Keeps it until then. */
   async keep(expiresAt: number): Promise<void> {
     if (this.#isThere()) await this.ctx.storage.setAlarm(expiresAt);
+  }
+
+  async #keepLonger(expiresAt: number): Promise<void> {
+    await this.ctx.storage.setAlarm(Math.max(expiresAt, (await this.ctx.storage.getAlarm()) ?? 0));
   }
 
   /**
@@ -257,7 +315,8 @@ export class StoredFile extends DurableObject<StoredFileEnv> {
   }
 
   override async alarm(): Promise<void> {
-    await this.ctx.storage.deleteAll();
+    if (this.#shelf.isThere()) await this.#shelf.dropEnded(Date.now());
+    else await this.ctx.storage.deleteAll();
   }
 
   /** An object that never stored anything has no table, and gets none by being asked. */

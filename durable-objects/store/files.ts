@@ -1,6 +1,6 @@
 // Files: their records. The bytes are elsewhere (`files/stored-file.ts`).
 
-import type { FileRecord, FilesHeld } from "../../domain/file/file.ts";
+import { type FileRecord, type FilesHeld, newShelvedId } from "../../domain/file/file.ts";
 import { all, first, record, records, type Sql, scalar } from "./sql.ts";
 
 export interface FilePage {
@@ -13,6 +13,8 @@ export interface FilePage {
 /** Those that can be read: received whole, and not past their end. */
 const LISTED = `FROM files WHERE is_whole = 1 AND expires_at > ?1 AND (?2 IS NULL OR purpose = ?2)
   AND (?3 IS NULL OR owner = ?3)`;
+
+const shelvedIds = newShelvedId("*");
 
 /** Adds to what all files take. */
 const count = (sql: Sql, files: number, bytes: number): void => {
@@ -108,7 +110,12 @@ export const filesTable = (sql: Sql) => ({
     return { count: (row?.files ?? 0) as number, bytes: (row?.bytes ?? 0) as number };
   },
 
-  some: (limit: number): FileRecord[] => records<FileRecord>(all(sql, "SELECT record FROM files LIMIT ?", limit)),
+  /** Some that have objects of their own. */
+  someAlone: (limit: number): FileRecord[] =>
+    records<FileRecord>(all(sql, "SELECT record FROM files WHERE id NOT GLOB ? LIMIT ?", shelvedIds, limit)),
+
+  allShelved: (): string[] =>
+    all(sql, "SELECT id FROM files WHERE id GLOB ?", shelvedIds).map(({ id }) => id as string),
 
   nextEndAt: (): number | null => scalar(sql, "SELECT MIN(expires_at) FROM files"),
 

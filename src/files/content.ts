@@ -6,7 +6,7 @@ import type { AppContext } from "../http/auth.ts";
 import { headersFor } from "../http/headers.ts";
 import { unwrap } from "../http/refused.ts";
 import type { TenantName } from "../tenant/tenant-object.ts";
-import { fileObject, readBytes } from "./objects.ts";
+import { readBytes } from "./objects.ts";
 import { rangeOf } from "./range.ts";
 
 /** RFC 6266: the plain name for old clients, the exact one beside it. */
@@ -41,7 +41,7 @@ export const sendContent = async (c: AppContext, name: TenantName, file: Readabl
     return new Response(null, { status, headers });
   }
   const { view } = file;
-  const bytes = await readBytes(fileObject(c.env, name, view?.fileId ?? file.id), from, to, view);
+  const bytes = await readBytes({ env: c.env, name, id: view?.fileId ?? file.id }, from, to, view);
   // A declared length: what breaks off does not look whole.
   return new Response(bytes.pipeThrough(new FixedLengthStream(to - from)), { status, headers });
 };

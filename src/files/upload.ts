@@ -4,7 +4,8 @@ import { invalid } from "../../domain/words/refusal.ts";
 import type { AppContext } from "../http/auth.ts";
 import { Refused } from "../http/refused.ts";
 import { boundaryOf, readField, readParts } from "./multipart.ts";
-import { type Arriving, declaredBytesOf, type FileFacts } from "./receive.ts";
+import { declaredBytesOf } from "./receive.ts";
+import type { Arriving, FileFacts } from "./reception.ts";
 import { sendOn } from "./send-on.ts";
 
 const MAX_FIELD_BYTES = 4 * 1024;
@@ -22,6 +23,7 @@ export const requireForm = (c: AppContext): string => {
 
 export const arrivingBytes = (c: AppContext, facts: Omit<FileFacts, "contentType">): Arriving => ({
   declaredBytes: declaredBytesOf(c),
+  mostBytes: declaredBytesOf(c),
   send: async (store) => {
     await store(c.req.raw.body);
     return { ...facts, contentType: c.req.header("content-type") ?? null };
@@ -36,6 +38,7 @@ export const arrivingForm = (
   fileField = "file",
 ): Arriving => ({
   declaredBytes: Math.max(0, (declaredBytesOf(c) ?? 0) - FORM_ROOM_BYTES) || null,
+  mostBytes: declaredBytesOf(c),
   send: async (store) => {
     const fields = new Map<string, string>();
     let file: Pick<FileFacts, "name" | "contentType"> | null = null;

@@ -2,6 +2,7 @@
 // then its own. The texts are put together as they are stored, so that a long conversation is not parsed in one piece.
 
 import { MAX_BODY_BYTES, utf8Bytes } from "../../contract/words/field.ts";
+import { FILE_LIFE_MS } from "../../domain/file/file.ts";
 import {
   carriedItemsOf,
   fitsChain,
@@ -12,7 +13,7 @@ import {
 import type { Json } from "../../domain/words/json.ts";
 import { invalid } from "../../domain/words/refusal.ts";
 import type { ChainPart, NewResponse, TurnTexts } from "../../durable-objects/operations/front-door/responses.ts";
-import { fileObject, readBytes } from "../files/objects.ts";
+import { readBytes } from "../files/objects.ts";
 import { receive } from "../files/receive.ts";
 import type { AppContext } from "../http/auth.ts";
 import { decoded, joined } from "../http/body.ts";
@@ -35,7 +36,7 @@ const joinedLists = (lists: ItemTexts): string =>
 const readText = async (c: AppContext, token: TokenFacts, id: string): Promise<string> => {
   const { bytes } = unwrap(await callTenant(c.env, token, "readFile", { id }));
   unwrap(fitsChain(bytes));
-  return new Response(await readBytes(fileObject(c.env, token, id), 0, bytes)).text();
+  return new Response(await readBytes({ env: c.env, name: token, id }, 0, bytes)).text();
 };
 
 const inputOf = async (c: AppContext, token: TokenFacts, { input, inputFile }: TurnTexts): Promise<string> =>
@@ -167,6 +168,7 @@ const keptInput = async (c: AppContext, token: TokenFacts, read: DoorBody): Prom
   const facts = { name: "input.json", contentType: "application/json", purpose: null, lifeMs: null };
   const arriving = {
     declaredBytes: bytes.byteLength,
+    isHere: true,
     send: async (store: (body: ReadableStream<Uint8Array> | null) => Promise<void>) => {
       await store(new Blob([bytes]).stream());
       return facts;
@@ -178,6 +180,7 @@ const keptInput = async (c: AppContext, token: TokenFacts, read: DoorBody): Prom
       limitBytes: MAX_CHAIN_BYTES,
       detail: `an input that is stored has at most ${MAX_CHAIN_BYTES} bytes`,
     },
+    lifeMs: () => FILE_LIFE_MS.longest,
     announce: (announced) => callTenant(c.env, token, "announceFile", announced),
     finish: ({ id, bytes, sha256, name, contentType }) =>
       callTenant(c.env, token, "finishInput", { id, bytes, sha256, name, contentType }),

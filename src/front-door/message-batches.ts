@@ -17,8 +17,9 @@ import { DAY_MS } from "../../domain/words/duration.ts";
 import { invalid, notFound, type Refusal } from "../../domain/words/refusal.ts";
 import type { Result } from "../../domain/words/result.ts";
 import { type Endpoint, endpoint } from "../endpoint/router.ts";
-import { fileObject, readBytes } from "../files/objects.ts";
-import { type Arriving, receive, receiveFile } from "../files/receive.ts";
+import { readBytes } from "../files/objects.ts";
+import { receive, receiveFile } from "../files/receive.ts";
+import type { Arriving } from "../files/reception.ts";
 import { requestLines } from "../files/request-lines.ts";
 import { sendOn } from "../files/send-on.ts";
 import { answer } from "../http/answer.ts";
@@ -209,7 +210,7 @@ const results = endpoint(
     if (!isThere || file === null) throw new Refused(notFound("batch", `${id}/results`));
     unwrap(await callTenant(c.env, token, "readFile", { id: file }));
     const view = { batch: batch.id, form: "anthropic" } as const;
-    const lines = await readBytes(fileObject(c.env, token, batch.fileId), 0, EVERYTHING, view);
+    const lines = await readBytes({ env: c.env, name: token, id: batch.fileId }, 0, EVERYTHING, view);
     return new Response(lines, {
       headers: headersFor(c.get("requestId"), { "content-type": "application/x-jsonl" }),
     });

@@ -13,7 +13,7 @@ import { isFinal } from "../../domain/words/job-status.ts";
 import type { Json } from "../../domain/words/json.ts";
 import type { Followed } from "../../durable-objects/operations/front-door/front-door.ts";
 import { KEEP_ALIVE } from "../../durable-objects/relay/stream-reader.ts";
-import { fileObject, readBytes } from "../files/objects.ts";
+import { readBytes } from "../files/objects.ts";
 import type { AppContext } from "../http/auth.ts";
 import type { TokenFacts } from "../http/key-format.ts";
 import { Refused, unwrap } from "../http/refused.ts";
@@ -155,6 +155,6 @@ const answerOf = async (c: AppContext, token: TokenFacts, id: string): Promise<J
   const { response, status, head, answer } = unwrap(await callTenant(c.env, token, "getResponse", { id }));
   const file = response.end?.answerFile ?? null;
   if (file === null || file.bytes > MAX_CHAIN_BYTES) return presentResponse(response, status, { head, answer });
-  const text = await new Response(await readBytes(fileObject(c.env, token, file.id), 0, file.bytes)).text();
+  const text = await new Response(await readBytes({ env: c.env, name: token, id: file.id }, 0, file.bytes)).text();
   return JSON.parse(text) as Json;
 };

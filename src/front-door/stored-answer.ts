@@ -1,7 +1,7 @@
 // An answer that its worker stored, because no report carries it: it is over 1 MiB, or not JSON. It passes from the
 // file's object to the client, and is deleted once delivered; what nobody fetches ends within an hour.
 
-import { fileObject, readBytes } from "../files/objects.ts";
+import { readBytes } from "../files/objects.ts";
 import type { AppContext } from "../http/auth.ts";
 import type { TokenFacts } from "../http/key-format.ts";
 import { callTenant } from "../tenant/tenant.ts";
@@ -24,7 +24,7 @@ export const openStoredAnswer = async (
   const found = await callTenant(c.env, token, "readFile", { id });
   if (!found.ok) return null;
   const { bytes, content_type: contentType } = found.value;
-  const source = await readBytes(fileObject(c.env, token, id), 0, bytes);
+  const source = await readBytes({ env: c.env, name: token, id }, 0, bytes);
   const body = writtenBody();
   const drop = async (): Promise<void> => {
     if (!isKept) await callTenant(c.env, token, "deleteFile", { id });

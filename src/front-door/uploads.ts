@@ -13,11 +13,10 @@ import {
   uploadPartForm,
   uploadResource,
 } from "../../contract/front-door/openai-file.ts";
-import { FILE_LIFE_MS, MAX_FILE_BYTES, MAX_PART_BYTES, type UploadFacts } from "../../domain/file/file.ts";
+import { FILE_LIFE_MS, MAX_FILE_BYTES, MAX_PART_BYTES, newFileId, type UploadFacts } from "../../domain/file/file.ts";
 import { invalid } from "../../domain/words/refusal.ts";
 import { type Endpoint, endpoint } from "../endpoint/router.ts";
-import { assemble, fileObject, storeBytes } from "../files/objects.ts";
-import { newFileId } from "../files/receive.ts";
+import { assemble, keepBytes, storeBytes } from "../files/objects.ts";
 import { arrivingForm, requireForm } from "../files/upload.ts";
 import { answer } from "../http/answer.ts";
 import { randomId } from "../http/key-format.ts";
@@ -63,7 +62,7 @@ const create = endpoint(
     answers: { 200: { description: "The upload.", schema: uploadResource } },
   },
   async (c, { body, token }) => {
-    const id = newFileId();
+    const id = newFileId(randomId());
     const upload: UploadFacts = {
       bytes: body.bytes,
       name: cleanFileName(body.filename, id),
@@ -100,7 +99,7 @@ const addPart = endpoint(
     const none = { purpose: null, lifeMs: null };
     await arrivingForm(c, boundary, () => none, "data").send(async (body) => {
       const limits = { segment: part, maxBytes: MAX_PART_BYTES, maxTotalBytes: bytes, expiresAt };
-      if ((await storeBytes(fileObject(c.env, token, id), body, limits)) !== null) return;
+      if ((await storeBytes({ env: c.env, name: token, id }, body, limits)) !== null) return;
       const detail = `a part has at most ${MAX_PART_BYTES} bytes, and all parts together the ${bytes} that were announced`;
       throw new Refused({ code: "file_too_large", limitBytes: MAX_PART_BYTES, detail });
     });
@@ -125,7 +124,7 @@ const complete = endpoint(
   async (c, { params: { id: uploadId }, body, token }) => {
     const id = fileIdOf(uploadId);
     const upload = unwrap(await callTenant(c.env, token, "getUpload", { id }));
-    const file = fileObject(c.env, token, id);
+    const file = { env: c.env, name: token, id };
     const stored = await assemble(file, body.part_ids, upload.bytes, upload.expiresAt);
     if (stored === null) throw new Refused(invalid("part_ids", "must name parts of this upload, each once"));
     if (typeof stored === "number")
@@ -136,7 +135,7 @@ const complete = endpoint(
     const { name, contentType, purpose, lifeMs } = upload;
     const finishing = { id, bytes, sha256, name, contentType, purpose, lifeMs };
     const finished = unwrap(await callTenant(c.env, token, "finishFile", finishing));
-    await file.keep(Date.parse(finished.expires_at));
+    await keepBytes(file, Date.parse(finished.expires_at));
     return answer(c, present(id, upload, "completed", toOpenAiFile(finished)));
   },
 );

@@ -4,12 +4,14 @@
 import type { FileResource } from "../../contract/file.ts";
 import type { LeasedJob } from "../../contract/fleet/worker.ts";
 import { MAX_LARGE_RESULT_BYTES } from "../../contract/words/values.ts";
+import { FILE_LIFE_MS } from "../../domain/file/file.ts";
 import type { Refusal } from "../../domain/words/refusal.ts";
 import type { Result } from "../../domain/words/result.ts";
 import type { Announced } from "../../durable-objects/operations/files/files.ts";
 import type { RunnerOwner } from "../../durable-objects/relay/runner-owner.ts";
 import { resultTooLarge, type Stored } from "../../worker/calls/runtime.ts";
-import { type Receiver, receiveAt } from "../files/receive.ts";
+import { receiveAt } from "../files/receive.ts";
+import type { Receiver } from "../files/reception.ts";
 import { sendOn } from "../files/send-on.ts";
 import { Refused } from "../http/refused.ts";
 
@@ -25,6 +27,7 @@ export const keepResult = async (
   const job = { id, lease };
   const receiver: Receiver = {
     tooLarge: { code: "result_too_large", limitBytes: MAX_LARGE_RESULT_BYTES, detail: "" },
+    lifeMs: () => FILE_LIFE_MS.output,
     announce: async (file) =>
       (await tenant.keepRunnerResult({ do: "announce", asked: { ...file, job } })) as Result<Announced, Refusal>,
     finish: async (arrived) =>

@@ -22,12 +22,13 @@ const linesOf = (models: readonly string[]): string =>
 
 const opened = (text: string) => {
   const bytes = utf8.encode(text);
-  const lines = new BatchLines(storageOver(new DatabaseSync(":memory:")).sql, function* (from, to) {
+  const lines = new BatchLines(storageOver(new DatabaseSync(":memory:")).sql);
+  function* read(from: number, to: number): Generator<Uint8Array> {
     for (let at = from; at < to; at += 7) yield bytes.subarray(at, Math.min(to, at + 7));
-  });
+  }
   const learn = () =>
-    lines.learn({ batch: BATCH, bytes: bytes.byteLength, endpoint: ENDPOINT, models: null, aliases: {} });
-  return { lines, learn };
+    lines.learn({ batch: BATCH, bytes: bytes.byteLength, endpoint: ENDPOINT, models: null, aliases: {} }, read);
+  return { lines, learn, read };
 };
 
 const answerTo = (line: number, how: LineAnswer["state"]): LineAnswer => ({
@@ -64,15 +65,15 @@ const state = fc.constantFrom("completed", "failed", "cancelled", "expired") as 
 test("a cursor gives out every line of a model once, those that begin alike together (property)", () => {
   fc.assert(
     fc.property(models, fc.integer({ min: 1, max: 5 }), (given, limit) => {
-      const { lines, learn } = opened(linesOf(given));
+      const { lines, learn, read } = opened(linesOf(given));
       const learned = learn();
       expect(learn()).toEqual(learned);
       if (learned.is !== "ready") throw new Error(JSON.stringify(learned));
       for (const { name, total } of learned.models) {
         const taken: TakenLine[] = [];
         for (let cursor: LineCursor | null = null; ; cursor = taken.at(-1) ?? null) {
-          const page = lines.take(BATCH, name, cursor, limit);
-          expect(lines.take(BATCH, name, cursor, limit)).toEqual(page);
+          const page = lines.take(BATCH, name, cursor, limit, read);
+          expect(lines.take(BATCH, name, cursor, limit, read)).toEqual(page);
           if (page.length === 0) break;
           taken.push(...page);
         }

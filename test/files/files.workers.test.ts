@@ -3,6 +3,7 @@
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
+import { fileName, linesName } from "../../durable-objects/object-name.ts";
 import { type Client, newWorld, ORIGIN, ROOT_KEY, request, type World } from "../support/workerd/client.ts";
 
 const HOUR_MS = 3_600_000;
@@ -32,13 +33,13 @@ const hex = async (text: string): Promise<string> =>
     .map((byte) => byte.toString(16).padStart(2, "0"))
     .join("");
 
-/** What the object of a file has kept. */
+/** What the object with a file's bytes has kept. */
 const bytesLeft = (world: World, id: string): Promise<number> =>
-  runInDurableObject(env.FILES.getByName(`${world.tenant}/file/${id}`), (_file, { storage }) =>
-    storage.sql.exec("SELECT name FROM sqlite_master WHERE name = 'rows_of'").toArray().length === 0
-      ? 0
-      : Number(storage.sql.exec("SELECT COALESCE(SUM(LENGTH(bytes)), 0) AS bytes FROM rows_of").one().bytes),
-  );
+  runInDurableObject(env.FILES.getByName(fileName(world.tenant, id)), (_file, { storage }) => {
+    const [table] = storage.sql.exec("SELECT name FROM sqlite_master WHERE name IN ('rows_of', 'shelved')").toArray();
+    if (table === undefined) return 0;
+    return Number(storage.sql.exec(`SELECT COALESCE(SUM(LENGTH(bytes)), 0) AS bytes FROM ${table.name}`).one().bytes);
+  });
 
 /** What the tenant counts, with what is still coming. */
 const bytesHeld = (world: World): Promise<number> =>
@@ -223,10 +224,10 @@ describe("a file", () => {
     expect(body.detail).toContain("/v1/uploads");
   });
 
-  it("past its end is not there, and its bytes are gone", async () => {
+  it.each([4, MIB])("of %d bytes is not there past its end, and its bytes are gone", async (bytes) => {
     const world = await newWorld();
-    const id = await stored(world, "ends");
-    expect(await bytesLeft(world, id)).toBe(4);
+    const id = await stored(world, new Uint8Array(bytes));
+    expect(await bytesLeft(world, id)).toBe(bytes);
     await endNow(world);
     expect((await world.get(`/api/files/${id}`)).status).toBe(404);
     expect((await world.get(`/api/files/${id}/content`)).status).toBe(404);
@@ -249,12 +250,20 @@ describe("a file", () => {
     const input = await stored(world, JSON.stringify(line), "?name=in.jsonl&purpose=batch");
     const asked = { input_file_id: input, endpoint: "/v1/embeddings", completion_window: "24h" };
     await world.ok("POST", "/v1/batches", asked);
-    const tablesOf = (file: string) =>
-      runInDurableObject(env.FILES.getByName(`${world.tenant}/file/${file}`), (_, { storage }) =>
-        storage.sql.exec("SELECT name FROM sqlite_master WHERE name IN ('segments', 'lines')").toArray(),
+    const places = [fileName(world.tenant, id), fileName(world.tenant, input), linesName(world.tenant, input)];
+    const tables = () =>
+      Promise.all(
+        places.map((place) =>
+          runInDurableObject(env.FILES.getByName(place), (_, { storage }) =>
+            storage.sql
+              .exec("SELECT name FROM sqlite_master WHERE name IN ('segments', 'shelved', 'lines')")
+              .toArray()
+              .map(({ name }) => name),
+          ),
+        ),
       );
-    await expect.poll(async () => (await tablesOf(input)).length).toBe(2);
+    await expect.poll(tables).toEqual([["segments"], ["shelved"], ["lines"]]);
     expect((await request(ROOT_KEY, "DELETE", `/admin/tenants/${world.tenant}`)).status).toBe(204);
-    expect([await tablesOf(id), await tablesOf(input)]).toEqual([[], []]);
+    expect(await tables()).toEqual([[], [], []]);
   });
 });

@@ -25,6 +25,8 @@ export interface NewFile {
   readonly bytes: number | null;
   /** The address of the request. */
   readonly origin: string;
+  /** It was announced under this id, under which nothing was sent. */
+  readonly instead?: string | null;
   /** It comes in parts. */
   readonly upload?: UploadFacts;
 }
@@ -61,14 +63,15 @@ const heldBeside = (turn: Turn, file: FileRecord | null): FilesHeld => {
 /** Room is taken before the bytes are sent. What does not say how long it is is announced again as it comes, with more. */
 export const announce = (
   turn: Turn,
-  { id, bytes, origin, upload }: NewFile,
+  { id, bytes, origin, instead = null, upload }: NewFile,
   of: Pick<FileRecord, "jobId" | "ownerKeyId">,
 ): Result<Announced, Refusal> => {
   const { maxBytes } = turn.memory.config.files;
-  const before = turn.store.files.find(id);
+  const before = turn.store.files.find(instead ?? id);
   const held = heldBeside(turn, before);
   const room = fits(held, bytes ?? 0, maxBytes);
   if (!room.ok) return room;
+  if (instead !== null) turn.store.files.remove(instead);
   const createdAt = before?.createdAt ?? turn.nowAt;
   const expiresAt = createdAt + RECEIVING_MS;
   turn.store.files.put({

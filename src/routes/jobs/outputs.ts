@@ -4,9 +4,10 @@ import * as z from "zod";
 import { fileResource, MAX_FILE_NAME_CHARS } from "../../../contract/file.ts";
 import { jobIdParam } from "../../../contract/fleet/worker.ts";
 import { digits, json, label } from "../../../contract/words/field.ts";
-import { MAX_FILE_BYTES, MAX_LARGE_RESULT_BYTES } from "../../../domain/file/file.ts";
+import { FILE_LIFE_MS, MAX_FILE_BYTES, MAX_LARGE_RESULT_BYTES } from "../../../domain/file/file.ts";
 import { type Endpoint, endpoint } from "../../endpoint/router.ts";
-import { type Receiver, receive } from "../../files/receive.ts";
+import { receive } from "../../files/receive.ts";
+import type { Receiver } from "../../files/reception.ts";
 import { arrivingBytes } from "../../files/upload.ts";
 import { answer } from "../../http/answer.ts";
 import type { AppContext } from "../../http/auth.ts";
@@ -34,6 +35,7 @@ const outputOf = (
         limitBytes: MAX_FILE_BYTES,
         detail: `a file has at most ${MAX_FILE_BYTES} bytes: split it`,
       },
+  lifeMs: () => FILE_LIFE_MS.output,
   announce: (file) => callTenant(env, token, "announceOutput", { ...file, job }),
   finish: (arrived) => callTenant(env, token, "finishOutput", { ...arrived, job, isResult }),
   forget: (id) => callTenant(env, token, "forgetOutput", { id }),

@@ -9,7 +9,7 @@ import { fromIso, instant, json } from "../../../contract/words/field.ts";
 import { MAX_FILE_BYTES } from "../../../domain/file/file.ts";
 import { invalid } from "../../../domain/words/refusal.ts";
 import { type Endpoint, endpoint } from "../../endpoint/router.ts";
-import { fileObject, readBytes, storeBytes } from "../../files/objects.ts";
+import { readBytes, storeBytes } from "../../files/objects.ts";
 import { answer } from "../../http/answer.ts";
 import { headersFor } from "../../http/headers.ts";
 import { Refused } from "../../http/refused.ts";
@@ -34,7 +34,7 @@ const read = endpoint(
   async (c, { params }) => {
     const name = await foundTenant(c, params.tenant);
     if (name.away === null) throw new Refused(invalid("", "this tenant is served here: begin with its move"));
-    const bytes = await readBytes(fileObject(c.env, name, params.id), 0, MAX_FILE_BYTES);
+    const bytes = await readBytes({ env: c.env, name, id: params.id }, 0, MAX_FILE_BYTES);
     const headers = headersFor(c.get("requestId"), { "content-type": "application/octet-stream" });
     return new Response(bytes, { headers });
   },
@@ -55,7 +55,7 @@ const write = endpoint(
     const name = await foundTenant(c, params.tenant);
     if (name.away !== "arriving") throw new Refused({ code: "tenant_exists", tenant: name.tenant });
     const limits = { maxBytes: MAX_FILE_BYTES, expiresAt: fromIso(query.until) };
-    const stored = await storeBytes(fileObject(c.env, name, params.id), c.req.raw.body, limits);
+    const stored = await storeBytes({ env: c.env, name, id: params.id }, c.req.raw.body, limits);
     const detail = `a file has at most ${MAX_FILE_BYTES} bytes`;
     if (stored === null) throw new Refused({ code: "file_too_large", limitBytes: MAX_FILE_BYTES, detail });
     return answer(c, { bytes: stored.bytes, sha256: stored.sha256 });

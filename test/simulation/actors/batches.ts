@@ -1,6 +1,7 @@
 // Batches: clients that make and cancel them, and the objects of their files, which are silent or slow, or do what they
 // are asked and never say so. What such an object keeps is real (`BatchLines`), on SQLite in memory.
 
+import { newShelvedId } from "../../../domain/file/file.ts";
 import { BatchLines } from "../../../durable-objects/files/batch-lines.ts";
 import type { BatchFile } from "../../../durable-objects/files/file-objects.ts";
 import type { StoredFile } from "../../../durable-objects/files/stored-file.ts";
@@ -27,7 +28,7 @@ const sqlOf = (database: Database): Sql => ({
   databaseSize: 0,
 });
 
-type FileObject = BatchFile & Pick<StoredFile, "drop" | "dropView" | "end">;
+type FileObject = BatchFile & Pick<StoredFile, "drop" | "dropShelved" | "dropView" | "end">;
 
 /** The objects of the files; they outlive every life of the tenant's object. */
 export class FileObjects {
@@ -39,7 +40,7 @@ export class FileObjects {
   readonly #kept = new Set<string>();
   readonly #clock: Clock;
   readonly #lines = new Map<string, BatchLines>();
-  readonly #sizes = new Map<string, number>();
+  readonly #bytes = new Map<string, Uint8Array>();
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -58,10 +59,9 @@ export class FileObjects {
   /** Stores a file; returns its size. */
   put(id: string, text: string): number {
     const bytes = new TextEncoder().encode(text);
-    const lines = new BatchLines(sqlOf(new Database()), (from, to) => [bytes.subarray(from, to)]);
-    this.#lines.set(id, lines);
+    this.#lines.set(id, new BatchLines(sqlOf(new Database())));
     this.keep(id);
-    this.#sizes.set(id, bytes.byteLength);
+    this.#bytes.set(id, bytes);
     return bytes.byteLength;
   }
 
@@ -94,9 +94,10 @@ export class FileObjects {
 
   #object(id: string): FileObject {
     const file = () => this.#linesOf(id);
+    const read = (from: number, to: number) => [this.#bytes.get(id)?.subarray(from, to) ?? new Uint8Array()];
     return {
-      learnBatch: (asked) => this.#answer(() => file().learn(asked)),
-      takeLines: (batch, model, cursor, limit) => this.#answer(() => file().take(batch, model, cursor, limit)),
+      learnBatch: (asked) => this.#answer(() => file().learn(asked, read)),
+      takeLines: (batch, model, cursor, limit) => this.#answer(() => file().take(batch, model, cursor, limit, read)),
       recordLines: (batch, answers) => this.#answer(() => file().record(batch, answers)),
       closeBatch: (batch, ending) =>
         this.#answer(() => {
@@ -105,6 +106,10 @@ export class FileObjects {
           return { out: { bytes: output, sha256: "out" }, err: { bytes: errors, sha256: "err" } };
         }),
       drop: () => this.#answer(() => void this.#kept.delete(id)),
+      dropShelved: (ids) =>
+        this.#answer(() => {
+          for (const one of ids) this.#kept.delete(one);
+        }),
       dropView: async () => undefined,
       end: async () => void this.#kept.delete(id),
     };
@@ -119,7 +124,7 @@ const makeBatch: Action = async (world, [count, model, again]) => {
     const body = { model: at % 3 === 0 ? oneOf(["m", "other"], model) : "m", messages: [] };
     return JSON.stringify({ custom_id, method: "POST", url: ENDPOINT, body });
   };
-  const fileId = world.fresh("file");
+  const fileId = count < 0.5 ? newShelvedId(world.fresh("file")) : world.fresh("file");
   const bytes = shell.files.put(fileId, names.map(lineOf).join("\n"));
   const file = { id: fileId, name: "in", contentType: "application/jsonl", purpose: "batch" };
   const announced = await shell.call(admin, "announceFile", { id: fileId, bytes: null, origin: "https://x.example" });

@@ -1,6 +1,8 @@
 // Files and stored answers: clients that store and delete them, jobs that name them, workers that store outputs, and
 // batches that are deleted. What each file has was sent once; the objects with the bytes are in `batches.ts`.
 
+import { newShelvedId } from "../../../domain/file/file.ts";
+import { ROW_BYTES } from "../../../durable-objects/files/rows.ts";
 import type { HeldInput } from "../../../durable-objects/operations/front-door/responses.ts";
 import { newJob } from "../../support/new-job.ts";
 import type { StepKind } from "../plan.ts";
@@ -20,8 +22,8 @@ interface Sent {
 
 /** The bytes of a file reach their object; null if the tenant takes none. */
 const send = (world: World, size: number): Sent => {
-  const id = world.fresh("file");
   const bytes = Math.floor(size * MOST_BYTES);
+  const id = bytes < ROW_BYTES ? newShelvedId(world.fresh("file")) : world.fresh("file");
   const sent = { id, bytes, sha256: `digest of ${id}` };
   world.model.sentFiles.set(id, sent);
   world.shell.files.keep(id);

@@ -1,0 +1,90 @@
+// Small files, a row each. A few objects of a tenant share them (`fileName`): an object of its own costs a hundred times
+// what such a file has, in memory, on the disk and in time. Each file has its own end; the alarm comes at the earliest.
+
+import { MINUTE_MS } from "../../domain/words/duration.ts";
+import { hexOf } from "../../domain/words/hex.ts";
+import { all, first, type Sql, type SqlValue, scalar } from "../store/sql.ts";
+import type { StoredBytes } from "./file-request.ts";
+
+/** The alarm comes at these full intervals. The tenant drops files at their end; it is for those that it missed. */
+const LOOK_EVERY_MS = 10 * MINUTE_MS;
+
+const lookAfter = (at: number): number => Math.ceil(at / LOOK_EVERY_MS + 1) * LOOK_EVERY_MS;
+
+/** The object's storage is theirs alone. */
+export class Shelf {
+  readonly #storage: DurableObjectStorage;
+  readonly #sql: Sql;
+
+  constructor(storage: DurableObjectStorage) {
+    this.#storage = storage;
+    this.#sql = storage.sql;
+  }
+
+  /** Repeating it changes nothing. */
+  async put(id: string, bytes: ArrayBuffer, expiresAt: number): Promise<Omit<StoredBytes, "md5">> {
+    const digest = await crypto.subtle.digest("SHA-256", bytes);
+    this.#sql.exec(
+      "CREATE TABLE IF NOT EXISTS shelved (id TEXT PRIMARY KEY, expires_at INTEGER NOT NULL, bytes BLOB NOT NULL) WITHOUT ROWID",
+    );
+    const insert = "INSERT OR REPLACE INTO shelved (id, expires_at, bytes) VALUES (?, ?, ?)";
+    this.#sql.exec(insert, id, expiresAt, bytes as unknown as SqlValue);
+    await this.#wakeBy(expiresAt);
+    return { bytes: bytes.byteLength, sha256: hexOf(new Uint8Array(digest)) };
+  }
+
+  /** null: it is not here, or no longer. */
+  read(id: string): Uint8Array<ArrayBuffer> | null {
+    if (!this.isThere()) return null;
+    const row = first(this.#sql, "SELECT bytes FROM shelved WHERE id = ?", id);
+    return row === null ? null : new Uint8Array(row.bytes as unknown as ArrayBuffer);
+  }
+
+  async keep(id: string, expiresAt: number): Promise<void> {
+    if (!this.isThere()) return;
+    this.#sql.exec("UPDATE shelved SET expires_at = ? WHERE id = ?", expiresAt, id);
+    await this.#wakeBy(expiresAt);
+  }
+
+  /** Kept for at least so long. */
+  keepLonger(id: string, expiresAt: number): void {
+    if (this.isThere())
+      this.#sql.exec("UPDATE shelved SET expires_at = MAX(expires_at, ?) WHERE id = ?", expiresAt, id);
+  }
+
+  async drop(ids: readonly string[]): Promise<void> {
+    if (!this.isThere()) return;
+    for (const id of ids) this.#sql.exec("DELETE FROM shelved WHERE id = ?", id);
+    if (this.#isEmpty()) await this.#end();
+  }
+
+  /** The object's alarm. */
+  async dropEnded(nowAt: number): Promise<void> {
+    this.#sql.exec("DELETE FROM shelved WHERE expires_at <= ?", nowAt);
+    if (this.#isEmpty()) await this.#end();
+    else await this.#storage.setAlarm(this.#lookAt());
+  }
+
+  isThere(): boolean {
+    return all(this.#sql, "SELECT 1 FROM sqlite_master WHERE name = 'shelved'").length > 0;
+  }
+
+  #isEmpty(): boolean {
+    return first(this.#sql, "SELECT 1 FROM shelved LIMIT 1") === null;
+  }
+
+  /** An alarm that comes earlier stays: it then looks what is next. */
+  async #wakeBy(expiresAt: number): Promise<void> {
+    const wakesAt = (await this.#storage.getAlarm()) ?? Number.POSITIVE_INFINITY;
+    if (wakesAt > lookAfter(expiresAt)) await this.#storage.setAlarm(this.#lookAt());
+  }
+
+  #lookAt(): number {
+    return lookAfter(scalar(this.#sql, "SELECT MIN(expires_at) FROM shelved") ?? 0);
+  }
+
+  /** Without files the object has no storage. Both at once, so that nothing is put between them. */
+  async #end(): Promise<void> {
+    await Promise.all([this.#storage.deleteAlarm(), this.#storage.deleteAll()]);
+  }
+}

@@ -1,0 +1,243 @@
+// Small files lie in a few objects that they share; a large one has an object of its own, as all files of earlier
+// releases do.
+
+import { listDurableObjectIds, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import { describe, expect, it } from "vitest";
+import type { FileRecord } from "../../domain/file/file.ts";
+import { writeUrl } from "../../durable-objects/files/file-request.ts";
+import { ROW_BYTES } from "../../durable-objects/files/rows.ts";
+import { fileName, linesName, SHELVES } from "../../durable-objects/object-name.ts";
+import { eventually } from "../support/eventually.ts";
+import { batchWorker } from "../support/workerd/batch-worker.ts";
+import { type Body, inStorage, newWorld, ORIGIN, type World } from "../support/workerd/client.ts";
+import { edgeFetch } from "../support/workerd/edge.ts";
+
+const HOUR_MS = 3_600_000;
+const MANY = 100;
+
+const store = async (world: World, bytes: BodyInit, query = ""): Promise<string> => {
+  const headers = bytes instanceof FormData ? {} : { "content-type": "text/plain" };
+  const { status, body, text } = await world.post(`/api/files?name=a${query}`, undefined, { raw: bytes, headers });
+  expect(status, text).toBe(201);
+  return body.id;
+};
+
+/** A body whose length nobody tells. */
+const untold = (bytes: Uint8Array<ArrayBuffer>): BodyInit => new Blob([bytes]).stream();
+
+const formOf = (bytes: Uint8Array<ArrayBuffer>): FormData => {
+  const form = new FormData();
+  form.set("file", new Blob([bytes]), "a");
+  return form;
+};
+
+const hasOwnObject = (world: World, id: string): boolean => fileName(world.tenant, id) === linesName(world.tenant, id);
+
+const contentOf = async (world: World, id: string): Promise<string> => {
+  const headers = { authorization: `Bearer ${world.key}` };
+  const response = await edgeFetch(`${ORIGIN}/api/files/${id}/content`, { headers });
+  expect(response.status).toBe(200);
+  return response.text();
+};
+
+const inObject = <T>(name: string, work: (storage: DurableObjectStorage) => T | Promise<T>): Promise<T> =>
+  runInDurableObject(env.FILES.getByName(name), (_, { storage }) => work(storage));
+
+/** The ids on the shelf where this one is. */
+const besides = (world: World, id: string): Promise<string[]> =>
+  inObject(fileName(world.tenant, id), ({ sql }) =>
+    sql.exec("SELECT name FROM sqlite_master WHERE name = 'shelved'").toArray().length === 0
+      ? []
+      : sql
+          .exec("SELECT id FROM shelved")
+          .toArray()
+          .map((row) => row.id as string),
+  );
+
+/** Two files on one shelf. */
+const neighbours = async (world: World): Promise<[string, string]> => {
+  const known = new Map<string, string>();
+  for (;;) {
+    const id = await store(world, "small");
+    const other = known.get(fileName(world.tenant, id));
+    if (other !== undefined) return [other, id];
+    known.set(fileName(world.tenant, id), id);
+  }
+};
+
+/** As an earlier release stored it. */
+const storeAsBefore = async (world: World, id: string, text: string): Promise<void> => {
+  const later = Date.now() + 24 * HOUR_MS;
+  const limits = { segment: "whole", maxBytes: 100_000, maxTotalBytes: 100_000, expiresAt: later };
+  const stub = env.FILES.getByName(`${world.tenant}/file/${id}`);
+  expect((await stub.fetch(writeUrl({ id, ...limits }), { method: "PUT", body: text })).status).toBe(200);
+  const like = await store(world, text, "&purpose=batch");
+  await inStorage(world, ({ sql }) => {
+    const row = sql.exec("SELECT * FROM files WHERE id = ?", like).one();
+    const record = { ...(JSON.parse(row.record as string) as FileRecord), id };
+    sql.exec("UPDATE files SET id = ?, record = ? WHERE id = ?", id, JSON.stringify(record), like);
+  });
+};
+
+describe("small files", () => {
+  it(`lie in at most ${SHELVES} objects, and come back`, async () => {
+    const world = await newWorld();
+    const before = new Set((await listDurableObjectIds(env.FILES)).map(String));
+    const ids: string[] = [];
+    for (let at = 0; at < MANY; at += 1)
+      ids.push(await store(world, at % 2 === 0 ? `n${at}` : untold(bytesOf(`n${at}`))));
+    const made = (await listDurableObjectIds(env.FILES)).map(String).filter((id) => !before.has(id));
+    expect(made.length).toBeLessThanOrEqual(SHELVES);
+    for (const [at, id] of ids.entries()) expect(await contentOf(world, id)).toBe(`n${at}`);
+  });
+
+  it("are those below a row's size, whether their length is told or not", async () => {
+    const world = await newWorld();
+    for (const [bytes, isAlone] of [
+      [0, false],
+      [ROW_BYTES - 1, false],
+      [ROW_BYTES, true],
+      [ROW_BYTES + 1, true],
+    ] as const) {
+      const content = new Uint8Array(bytes).fill(65);
+      for (const body of [content, untold(content), formOf(content)]) {
+        const id = await store(world, body);
+        const text = await contentOf(world, id);
+        expect([hasOwnObject(world, id), text.length, text === "A".repeat(bytes)]).toEqual([isAlone, bytes, true]);
+      }
+    }
+    expect((await world.ok("GET", "/api/files")).total).toBe(12);
+  });
+
+  it("are read in ranges", async () => {
+    const world = await newWorld();
+    const id = await store(world, "0123456789");
+    const range = async (header: string) => {
+      const { status, text } = await world.get(`/api/files/${id}/content`, { headers: { range: header } });
+      return [status, text];
+    };
+    expect(await range("bytes=2-4")).toEqual([206, "234"]);
+    expect(await range("bytes=-3")).toEqual([206, "789"]);
+    expect(await range("bytes=10-")).toEqual([416, expect.any(String)]);
+  });
+
+  it("are deleted one by one; the last one leaves an empty object", async () => {
+    const world = await newWorld();
+    const [one, other] = await neighbours(world);
+    await world.ok("DELETE", `/api/files/${one}`);
+    await expect.poll(() => besides(world, one)).toEqual([other]);
+    expect(await contentOf(world, other)).toBe("small");
+    await world.ok("DELETE", `/api/files/${other}`);
+    await expect.poll(() => besides(world, one)).toEqual([]);
+    expect(await inObject(fileName(world.tenant, one), (storage) => storage.getAlarm())).toBe(null);
+  });
+
+  it("end each at its own time, whatever the tenant does", async () => {
+    const world = await newWorld();
+    const [one, other] = await neighbours(world);
+    const name = fileName(world.tenant, one);
+    await inObject(name, ({ sql }) => sql.exec("UPDATE shelved SET expires_at = 1 WHERE id = ?", one));
+    expect(await runDurableObjectAlarm(env.FILES.getByName(name))).toBe(true);
+    expect(await besides(world, one)).toEqual([other]);
+    expect(await contentOf(world, other)).toBe("small");
+    const month = 30 * 24 * HOUR_MS;
+    const wakesAt = (await inObject(name, (storage) => storage.getAlarm())) ?? 0;
+    expect(wakesAt).toBeGreaterThan(Date.now() + month);
+    expect(wakesAt).toBeLessThan(Date.now() + month + HOUR_MS);
+  });
+
+  it("wake their object for the one that ends first", async () => {
+    const world = await newWorld();
+    const [, other] = await neighbours(world);
+    let id = "";
+    do id = await store(world, "short", "&expires_after_seconds=3600");
+    while (fileName(world.tenant, id) !== fileName(world.tenant, other));
+    const wakesAt = (await inObject(fileName(world.tenant, id), (storage) => storage.getAlarm())) ?? 0;
+    expect(wakesAt).toBeLessThan(Date.now() + 2 * HOUR_MS);
+  });
+
+  it("that break off leave nothing, and what says that it is large makes no object before it is", async () => {
+    const world = await newWorld();
+    const before = new Set((await listDurableObjectIds(env.FILES)).map(String));
+    const type = { "content-type": "multipart/form-data; boundary=b" };
+    const raw = '--b\r\nContent-Disposition: form-data; name="file"; filename="x"\r\n\r\nab';
+    for (const headers of [type, { ...type, "content-length": String(64 * ROW_BYTES) }])
+      for (let at = 0; at < MANY / 2; at += 1)
+        expect((await world.post("/api/files", undefined, { raw, headers })).status).toBe(400);
+    const made = (await listDurableObjectIds(env.FILES)).map(String).filter((id) => !before.has(id));
+    expect(made.length).toBeLessThanOrEqual(SHELVES);
+    expect((await world.ok("GET", "/api/files")).total).toBe(0);
+    const held = await inStorage(world, ({ sql }) => sql.exec("SELECT files, bytes FROM file_sums").one());
+    expect(held).toEqual({ files: 0, bytes: 0 });
+  });
+});
+
+const bytesOf = (text: string): Uint8Array<ArrayBuffer> => new TextEncoder().encode(text) as Uint8Array<ArrayBuffer>;
+
+const line = (name: string): string =>
+  JSON.stringify({ custom_id: name, method: "POST", url: "/v1/embeddings", body: { model: "m1", input: name } });
+
+const runBatch = async (world: World, input_file_id: string): Promise<Body> => {
+  const asked = { input_file_id, endpoint: "/v1/embeddings", completion_window: "24h" };
+  const { id } = await world.ok("POST", "/v1/batches", asked);
+  return eventually(async () => {
+    const batch = await world.ok("GET", `/api/batches/${id}`);
+    expect(batch.status, JSON.stringify(batch)).toBe("completed");
+    return batch;
+  });
+};
+
+describe("a batch of a small file", () => {
+  it("keeps its input for as long as it may run, and its outputs when that is deleted", async () => {
+    const world = await newWorld();
+    const input = await store(world, [line("a"), line("b")].join("\n"), "&purpose=batch&expires_after_seconds=3600");
+    expect(hasOwnObject(world, input)).toBe(false);
+    const asked = { input_file_id: input, endpoint: "/v1/embeddings", completion_window: "24h" };
+    const { id } = await world.ok("POST", "/v1/batches", asked);
+    await eventually(async () => expect((await world.ok("GET", `/api/batches/${id}`)).status).toBe("in_progress"));
+    const keptUntil = await inObject(
+      fileName(world.tenant, input),
+      ({ sql }) => sql.exec("SELECT expires_at FROM shelved WHERE id = ?", input).one().expires_at,
+    );
+    expect(keptUntil).toBeGreaterThan(Date.now() + 24 * HOUR_MS);
+    const worker = await batchWorker(world);
+    const batch = await eventually(async () => {
+      const now = await world.ok("GET", `/api/batches/${id}`);
+      expect(now.status).toBe("completed");
+      return now;
+    });
+    await worker.stop();
+    await world.ok("DELETE", `/api/files/${input}`);
+    await expect.poll(() => besides(world, input)).toEqual([]);
+    const text = await contentOf(world, batch.output_file);
+    expect(text.trimEnd().split("\n").length).toBe(2);
+    await world.ok("DELETE", `/api/files/${batch.output_file}`);
+    const isEmpty = () =>
+      inObject(
+        linesName(world.tenant, input),
+        ({ sql }) => sql.exec("SELECT name FROM sqlite_master WHERE name = 'lines'").toArray().length === 0,
+      );
+    await expect.poll(isEmpty).toBe(true);
+  });
+});
+
+describe("a small file that an earlier release stored", () => {
+  it("is read, is the input of a batch, and is deleted", async () => {
+    const world = await newWorld();
+    const id = "file-AbCdEfGhIjKlMnOpQrStUvWx";
+    await storeAsBefore(world, id, line("old"));
+    expect(await contentOf(world, id)).toBe(line("old"));
+    const worker = await batchWorker(world);
+    const { output_file } = await runBatch(world, id);
+    await worker.stop();
+    expect(await contentOf(world, output_file)).toContain('"old"');
+    await world.ok("DELETE", `/api/files/${id}`);
+    await world.ok("DELETE", `/api/files/${output_file}`);
+    const tables = () =>
+      inObject(`${world.tenant}/file/${id}`, ({ sql }) =>
+        sql.exec("SELECT name FROM sqlite_master WHERE name IN ('segments', 'lines')").toArray(),
+      );
+    await expect.poll(tables).toEqual([]);
+  });
+});
