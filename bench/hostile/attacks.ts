@@ -196,6 +196,12 @@ const scatterTags = async ({ port, authorization }: Target, count: Count): Promi
   }
 };
 
+/** Each file has a few bytes, and stays. */
+const storeSmallFiles = async ({ port, authorization }: Target, count: Count): Promise<void> => {
+  const connection = await Connection.open(port, authorization);
+  for (;;) count(String((await connection.request("POST", "/api/files?name=small", unique())).status));
+};
+
 export const ATTACKS = {
   "32 MiB of 10⁷ JSON values": { role: "client", clients: 2, run: postCrowded },
   "20,000 workers with the largest offers": { role: "worker", clients: 4, run: offerMuch },
@@ -204,6 +210,7 @@ export const ATTACKS = {
   "2,000 workers with data lines": { role: "worker", clients: 4, run: openLines },
   "1,000 readers that do not read": { role: "standard", clients: 8, run: readNothing },
   "a requirement group for each job": { role: "standard", clients: 4, run: scatterTags },
+  "small files, as many as are taken": { role: "client", clients: 16, run: storeSmallFiles },
 } as const satisfies Readonly<Record<string, Attack>>;
 
 export type AttackName = keyof typeof ATTACKS;

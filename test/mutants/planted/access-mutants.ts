@@ -27,6 +27,14 @@ export const ACCESS_MUTANTS: readonly Mutant[] = [
     "{ ...announced, ...facts, upload: null",
     "{ ...announced, ...facts, bytes: announced.bytes, upload: null",
   ),
+  mutant("a file that is gone still counts", "durable-objects/store/files.ts", "    count(sql, -1, -bytes);\n", ""),
+  mutant(
+    "a small file that ends takes its neighbours along",
+    "durable-objects/files/shelf.ts",
+    "DELETE FROM shelved WHERE expires_at <= ?",
+    "DELETE FROM shelved WHERE ? > 0",
+    ["test/files/shelves.workers.test.ts"],
+  ),
   mutant(
     "a stored answer that is deleted still counts",
     "durable-objects/store/responses.ts",
