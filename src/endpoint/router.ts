@@ -156,6 +156,7 @@ const doorOf = ({ lane, readsJob, maxBodyBytes, body, rawBody, query, needs }: D
   lane,
   readsJob,
   maxBodyBytes,
+  isUpload: rawBody?.isStreamed,
   isBodiless: body === undefined && (rawBody === undefined || rawBody.isStreamed === true),
   canWait: query?.shape.wait !== undefined,
   isOperator: needs === "root",

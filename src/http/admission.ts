@@ -1,10 +1,10 @@
 // Admits a request: it takes a share of its key, its tenant or its address, or gets 429. With a key that is before its
 // body is read; without one it is when its small body is in, so that bodies that never come keep nobody out.
-// Self-hosted, heavy requests and the openings of streams then wait for their tenant's turn (`Home.takeTurn`).
+// Self-hosted, heavy requests, the openings of streams and uploads then wait for their tenant's turn (`Home.takeTurn`).
 
 import { MAX_BODY_BYTES } from "../../contract/words/field.ts";
 import type { Refusal } from "../../domain/words/refusal.ts";
-import type { Lane } from "../home.ts";
+import type { Lane, Work } from "../home.ts";
 import type { AppContext } from "./auth.ts";
 import { FREE_BODY_BYTES } from "./free-body.ts";
 import type { TokenFacts } from "./key-format.ts";
@@ -38,6 +38,8 @@ export interface Door {
   readonly isOperator: boolean;
   /** It opens a stream of one job, which has a bound of readers and waits for its turn to begin. */
   readonly readsJob?: boolean | undefined;
+  /** Its body is stored as it comes. */
+  readonly isUpload?: boolean | undefined;
 }
 
 /** Behind the edge in Node the app in workerd counts nothing, because the edge has counted already. */
@@ -80,6 +82,11 @@ export const refusalOf = (full: HolderKind): Refusal => {
   return { code, retryAfterSeconds: RETRY_SECONDS };
 };
 
+const workOf = ({ readsJob, isUpload }: Door, lane: Lane): Work => {
+  if (readsJob === true) return "opening";
+  return isUpload === true ? "storing" : lane;
+};
+
 /** At once, unless its turn must come. */
 export const admit = (c: AppContext, door: Door, token: TokenFacts | null): Admitted | Promise<Admitted> => {
   const declared = c.req.header("content-length");
@@ -94,7 +101,7 @@ export const admit = (c: AppContext, door: Door, token: TokenFacts | null): Admi
   if (!taken.ok) throw new Refused(refusalOf(taken.error));
   const share = withRoom(taken.value, c.env.HOME?.expectWrite(bodyBytes));
   const underWay = isRated ? shares.underWay(keyOf(token)) : null;
-  const turn = token === null ? null : c.env.HOME?.takeTurn(token.tenant, door.readsJob === true ? "opening" : lane);
+  const turn = token === null ? null : c.env.HOME?.takeTurn(token.tenant, workOf(door, lane));
   return turn ? admitInTurn(turn, underWay, share) : { underWay, share, endTurn: NOTHING };
 };
 

@@ -43,6 +43,20 @@ it("a request counts for its key until it gives its share back", async () => {
   expect((await admit(context({}), DOOR, token)).underWay).toBe(2);
 });
 
+it("an upload waits for its tenant's turn to store, whatever length it says", async () => {
+  const turns: string[] = [];
+  const home: Partial<Home> = {
+    takeTurn: (_, work) => {
+      turns.push(work);
+      return null;
+    },
+  };
+  const door = { ...DOOR, isUpload: true, isBodiless: true };
+  for (const headers of [{ "content-length": "9" }, { "content-length": String(2 ** 29) }, {}])
+    (await admit(context(home, headers), door, { ...token, id: "uploads" })).share.release();
+  expect(turns).toEqual(["storing", "storing", "storing"]);
+});
+
 it("readers of one job are sixteen with one key; the next is refused before its tenant is asked, until one leaves", async () => {
   const door = { ...DOOR, lane: "waiting", readsJob: true } as const;
   const turns: string[] = [];

@@ -1,6 +1,6 @@
-// Whose turn it is for heavy work, and for opening streams. All tenants share this process and the objects' process, so
-// with several active tenants each does one heavy call at a time and then leaves twice that time to the others, and
-// opens few streams at a time; a single active tenant is hardly limited.
+// Whose turn it is for heavy work, for opening streams and for storing files. All tenants share this process and the
+// objects' process, so with several active tenants each does one heavy call at a time and then leaves twice that time to
+// the others, opens few streams and stores few files at a time; a single active tenant is hardly limited.
 
 import type { Work } from "../../../src/home.ts";
 import { Refused } from "../../../src/http/refused.ts";
@@ -10,11 +10,14 @@ interface Rule {
   readonly besideOthersAtATime: number;
   /** How much of the time that it took is left to the others. */
   readonly gapShare: number;
+  /** What takes longer waits for its client most of the time, and keeps no turn. */
+  readonly longestMs?: number;
 }
 
 const RULES: Readonly<Partial<Record<Work, Rule>>> = {
   heavy: { aloneAtATime: 8, besideOthersAtATime: 1, gapShare: 2 },
   opening: { aloneAtATime: 64, besideOthersAtATime: 4, gapShare: 0 },
+  storing: { aloneAtATime: 64, besideOthersAtATime: 2, gapShare: 0, longestMs: 50 },
 };
 
 const MAX_GAP_MS = 500;
@@ -70,6 +73,20 @@ export class Company {
   }
 }
 
+/** Runs `end` when the result is called, or after `longestMs`; not twice. */
+const onceWithin = (longestMs: number | undefined, end: () => void): (() => void) => {
+  if (longestMs === undefined) return end;
+  let isOver = false;
+  const over = (): void => {
+    if (isOver) return;
+    isOver = true;
+    clearTimeout(timer);
+    end();
+  };
+  const timer = setTimeout(over, longestMs).unref();
+  return over;
+};
+
 export class FairTurns {
   /** By kind of work and tenant. */
   readonly #queues = new Map<string, Queue>();
@@ -97,7 +114,7 @@ export class FairTurns {
       this.#startDue(tenant, name, queue);
     });
     const startedAt = this.#now();
-    return () => this.#end(tenant, name, queue, startedAt);
+    return onceWithin(rule.longestMs, () => this.#end(tenant, name, queue, startedAt));
   }
 
   #end(tenant: string, name: string, queue: Queue, startedAt: number): void {

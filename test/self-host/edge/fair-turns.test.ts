@@ -98,6 +98,41 @@ describe("a tenant's heavy work", () => {
   });
 });
 
+describe("a tenant's uploads", () => {
+  const store = (turns: FairTurns, count: number): (() => void)[] => {
+    const ends: (() => void)[] = [];
+    for (let index = 0; index < count; index += 1) void turns.take("a", "storing")?.then((end) => ends.push(end));
+    return ends;
+  };
+
+  test("are two at a time beside another tenant, and many alone", async () => {
+    const [alone, beside] = [new FairTurns(() => 0), new FairTurns(() => 0)];
+    beside.take("b", "usual");
+    const [many, few] = [store(alone, 70), store(beside, 6)];
+    await pause(0);
+    expect([many.length, few.length]).toEqual([64, 2]);
+    few[0]?.();
+    few[0]?.();
+    await pause(0);
+    expect(few.length).toBe(3);
+  });
+
+  test("that last keep no other waiting", async () => {
+    vi.useFakeTimers();
+    try {
+      const turns = new FairTurns(() => 0);
+      turns.take("b", "usual");
+      const begun = store(turns, 6);
+      await vi.advanceTimersByTimeAsync(0);
+      expect(begun.length).toBe(2);
+      await vi.advanceTimersByTimeAsync(100);
+      expect(begun.length).toBe(6);
+    } finally {
+      vi.useRealTimers();
+    }
+  });
+});
+
 describe("the openings of a tenant's streams", () => {
   const open = (turns: FairTurns, tenant: string, count: number): (() => void)[] => {
     const ends: (() => void)[] = [];
