@@ -70,6 +70,7 @@ test("keys, config, schedules, open jobs, history and cost are there, and work g
   const bytes = Buffer.alloc(3 * 1024 * 1024 + 7, "file");
   const file = await owner.files.create(new Blob([bytes]), { name: "a.bin", purpose: "batch" });
   const empty = await owner.files.create(new Blob([]), { name: "empty" });
+  const small = await owner.files.create(new Blob(["small"]), { name: "small" });
 
   const { stdout } = await move("acme", "--to", target.url);
   expect(stdout).toContain("jobs");
@@ -98,6 +99,7 @@ test("keys, config, schedules, open jobs, history and cost are there, and work g
   const content = await moved.content(file.id);
   expect(Buffer.from(await content.arrayBuffer()).equals(bytes)).toBe(true);
   expect(await (await moved.content(empty.id)).text()).toBe("");
+  expect(await (await moved.content(small.id)).text()).toBe("small");
 
   await there("POST", "/presence", { ...worker, jobs: [] });
   const claimed = (await there("POST", "/api/workers/w/claim", { max: 5 })).body.jobs;
