@@ -1,6 +1,7 @@
-// Files: bytes that a tenant stores beside its jobs. The tenant's object knows each file's size, owner and end; the
-// bytes lie in an object of their own, those of small files in a few that they share: the id tells which. Invariant: what is stored and what is being received never exceed the tenant's
-// bound, and a file past its end is not there.
+// Files: bytes that a tenant stores beside its jobs. The tenant's object knows each file's size, owner and end. The bytes
+// lie elsewhere: a large file's in an object of its own, those of small files in a few that they share; the id tells
+// which. Invariant: what is stored and what is being received never exceed the tenant's bound, and a file past its end
+// is not there.
 
 import type { Role } from "../access/key.ts";
 import { DAY_MS, HOUR_MS } from "../words/duration.ts";
