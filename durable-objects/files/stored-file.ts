@@ -1,8 +1,7 @@
-// The bytes of one file (`<tenant>/file/<id>`): segments, each rows of equal size, so that a range is found without
-// reading what is before it. Bytes stream in and out; the object never holds more than a few rows. What was never
-// finished, and what is past its end, is deleted by its own alarm, whatever the tenant does. The batches whose input it
-// is have their lines and answers here, too (`batch-lines.ts`); those outlive the bytes. Small files lie on a shelf
-// (`<tenant>/shelf/<n>`, `shelf.ts`): an object that has one has nothing else.
+// One file (`<tenant>/file/<id>`): its bytes (`segments.ts`), and the lines and answers of the batches whose input it is
+// (`batch-lines.ts`); those outlive the bytes. Small files lie on a shelf (`<tenant>/shelf/<n>`, `shelf.ts`): an object
+// that has one has nothing else. What was never finished, and what is past its end, is deleted by the object's own
+// alarm, whatever the tenant does.
 
 import { DurableObject } from "cloudflare:workers";
 import { NOT_FOUND, OK, PAYLOAD_TOO_LARGE } from "../../contract/words/http-status.ts";
@@ -11,25 +10,19 @@ import type { LineAnswer } from "../../domain/batch/line-answer.ts";
 import { isShelved } from "../../domain/file/file.ts";
 import { fileName, type Jurisdiction, objectNamed } from "../object-name.ts";
 import { callMethod, LINE_URL, openLine } from "../sockets/object-line.ts";
-import { all, type Sql, scalar } from "../store/sql.ts";
+import type { Sql } from "../store/sql.ts";
 import { BatchLines, type Learned, type TakenLine } from "./batch-lines.ts";
 import { type FileRequest, fileRequestOf, readUrl, type StoredBytes } from "./file-request.ts";
 import type { LearnRequest, ReadBytes } from "./line-slice.ts";
 import { poured } from "./pour.ts";
-import { blobOf, ROW_BYTES, rowsOf, smallBody } from "./rows.ts";
-import { Digests, RunningDigests } from "./running-digest.ts";
+import { blobOf, rowsOf, smallBody } from "./rows.ts";
+import { RunningDigests } from "./running-digest.ts";
+import { Segments } from "./segments.ts";
 import { Shelf } from "./shelf.ts";
 
-/** Rows written before the disk is waited for: bounds what is in flight. */
-const ROWS_A_SYNC = 8;
 const [LINE_FEED, CARRIAGE_RETURN, SPACE] = [0x0a, 0x0d, 0x20];
 
 const NO_BODY = new Uint8Array(new TextEncoder().encode("null"));
-
-interface Segment {
-  readonly id: string;
-  readonly bytes: number;
-}
 
 /** A batch's two files when it is closed. */
 export interface ClosedBatch {
@@ -55,6 +48,7 @@ interface StoredFileEnv {
 export class StoredFile extends DurableObject<StoredFileEnv> {
   readonly #batches = new BatchLines(this.ctx.storage.sql as unknown as Sql);
   readonly #shelf = new Shelf(this.ctx.storage);
+  readonly #segments = new Segments(this.ctx.storage);
   readonly #digests = new RunningDigests();
 
   override async fetch(request: Request): Promise<Response> {
@@ -112,7 +106,7 @@ export class StoredFile extends DurableObject<StoredFileEnv> {
 
   /** A file on a shelf is read from there, whole: it is small. null: it is gone. */
   async #input({ fileId, tenant, jurisdiction }: BatchInput, keptUntil: number): Promise<ReadBytes | null> {
-    if (!isShelved(fileId)) return this.#isThere() ? (from, to) => this.#pieces(from, to) : null;
+    if (!isShelved(fileId)) return this.#segments.isThere() ? (from, to) => this.#segments.pieces(from, to) : null;
     // The stub's own types wrap every answer a second time.
     const shelf = objectNamed(this.env.FILES, fileName(tenant, fileId), jurisdiction) as unknown as StoredFile;
     const bytes = await shelf.lendShelved(fileId, keptUntil);
@@ -184,90 +178,32 @@ export class StoredFile extends DurableObject<StoredFileEnv> {
   }
 
   async #endIfEmpty(): Promise<void> {
-    if (this.#batches.hasAny || (this.#isThere() && this.#segments().length > 0)) return;
+    if (this.#batches.hasAny || this.#segments.hasAny()) return;
     await this.end();
   }
 
-  /** Replaces the segment: a repeated upload of a part counts once. */
   async #write(asked: FileRequest, body: ReadableStream<Uint8Array> | null): Promise<Response> {
-    const { segment, maxBytes, maxTotalBytes, expiresAt } = asked;
-    this.#createTables();
-    await this.ctx.storage.setAlarm(expiresAt);
-    this.#removeSegment(segment);
-    const others = scalar(this.ctx.storage.sql, "SELECT SUM(bytes) FROM segments") ?? 0;
-    const digests = new Digests();
-    try {
-      const bytes = await this.#writeRows(segment, Math.min(maxBytes, maxTotalBytes - others), digests, body);
-      const position = (scalar(this.ctx.storage.sql, "SELECT MAX(position) FROM segments") ?? 0) + 1;
-      this.ctx.storage.sql.exec(
-        "INSERT INTO segments (id, position, bytes) VALUES (?, ?, ?)",
-        segment,
-        position,
-        bytes,
-      );
-      return Response.json({ bytes, ...(await digests.end()) } satisfies StoredBytes);
-    } catch (error) {
-      digests.abandon(error);
-      // It was dropped meanwhile: nobody waits for an answer.
-      if (!this.#isThere()) return new Response(null, { status: NOT_FOUND });
-      this.#removeSegment(segment);
-      if (error instanceof TooLarge) return new Response(null, { status: PAYLOAD_TOO_LARGE });
-      throw error;
-    }
-  }
-
-  async #writeRows(
-    segment: string,
-    maxBytes: number,
-    digests: Digests,
-    body: ReadableStream<Uint8Array> | null,
-  ): Promise<number> {
-    let [written, total] = [0, 0];
-    const query = "INSERT INTO rows_of (segment, n, bytes) VALUES (?, ?, ?)";
-    for await (const row of body === null ? [] : rowsOf(body)) {
-      total += row.byteLength;
-      if (total > maxBytes) throw new TooLarge();
-      await digests.add(row);
-      this.ctx.storage.sql.exec(query, segment, written, blobOf(row));
-      written += 1;
-      if (written % ROWS_A_SYNC === 0) await this.ctx.storage.sync();
-    }
-    return total;
+    await this.ctx.storage.setAlarm(asked.expiresAt);
+    const stored = await this.#segments.write(asked, body);
+    // It was dropped meanwhile: nobody waits for an answer.
+    if (stored === "dropped") return new Response(null, { status: NOT_FOUND });
+    return stored === null ? new Response(null, { status: PAYLOAD_TOO_LARGE }) : Response.json(stored);
   }
 
   #read({ from, to, view }: FileRequest): Response {
-    const isThere = view === null ? this.#isThere() : this.#batches.hasAny;
+    const isThere = view === null ? this.#segments.isThere() : this.#batches.hasAny;
     if (!isThere) return new Response(null, { status: NOT_FOUND });
-    const pieces = view === null ? this.#pieces(from, to) : this.#batches.view(view.batch, view.form, from, to);
+    const pieces =
+      view === null ? this.#segments.pieces(from, to) : this.#batches.view(view.batch, view.form, from, to);
     const { body, done } = poured(pieces);
     // A reader that leaves is no fault.
     this.ctx.waitUntil(done.catch(() => undefined));
     return new Response(body);
   }
 
-  /** The bytes from `from` up to and without `to`, a row at a time; each is gone when the next one is asked for. */
-  *#pieces(from: number, to: number): Generator<Uint8Array> {
-    let begin = 0;
-    for (const { id, bytes } of this.#segments()) {
-      const first = Math.max(0, Math.floor((from - begin) / ROW_BYTES));
-      for (let n = first; begin + n * ROW_BYTES < Math.min(to, begin + bytes); n += 1) {
-        const rowAt = begin + n * ROW_BYTES;
-        const [row] = all(this.ctx.storage.sql, "SELECT bytes FROM rows_of WHERE segment = ? AND n = ?", id, n);
-        // The file ended while it was read: the answer breaks off, so that it does not look whole.
-        if (row === undefined) throw new Error("the file has ended");
-        const stored = row.bytes as unknown as ArrayBuffer;
-        const cut = new Uint8Array(stored).subarray(Math.max(0, from - rowAt), Math.max(0, to - rowAt));
-        if (cut.byteLength > 0) yield cut;
-        // Given back at once: at full speed the garbage collector would let as much stand as the file has.
-        stored.transfer(0);
-      }
-      begin += bytes;
-    }
-  }
-
   /** Keeps it until then. */
   async keep(expiresAt: number): Promise<void> {
-    if (this.#isThere()) await this.ctx.storage.setAlarm(expiresAt);
+    if (this.#segments.isThere()) await this.ctx.storage.setAlarm(expiresAt);
   }
 
   async #keepLonger(expiresAt: number): Promise<void> {
@@ -283,29 +219,16 @@ export class StoredFile extends DurableObject<StoredFileEnv> {
     bytes: number,
     expiresAt: number,
   ): Promise<StoredBytes | number | "more" | null> {
-    if (!this.#isThere()) return null;
-    const known = new Map(this.#segments().map((one) => [one.id, one.bytes]));
-    if (new Set(ids).size !== ids.length || !ids.every((id) => known.has(id))) return null;
-    const sum = ids.reduce((all, id) => all + (known.get(id) ?? 0), 0);
-    if (sum !== bytes) return sum;
-    if (ids.join() !== [...known.keys()].join()) this.#order(ids, known);
+    const put = this.#segments.putInOrder(ids, bytes);
+    if (put !== "whole") return put;
     await this.ctx.storage.setAlarm(expiresAt);
-    return (await this.#digests.step(ids.join(), bytes, (from, to) => this.#pieces(from, to))) ?? "more";
-  }
-
-  #order(ids: readonly string[], known: ReadonlyMap<string, number>): void {
-    for (const id of known.keys()) if (!ids.includes(id)) this.#removeSegment(id);
-    for (const [position, id] of ids.entries())
-      this.ctx.storage.sql.exec("UPDATE segments SET position = ? WHERE id = ?", position + 1, id);
+    return (await this.#digests.step(ids.join(), bytes, (from, to) => this.#segments.pieces(from, to))) ?? "more";
   }
 
   /** Deletes the bytes. What batches made of them stays until their files are dropped. */
   async drop(): Promise<void> {
-    if (this.#isThere() && this.#batches.hasAny) {
-      for (const { id } of this.#segments()) this.#removeSegment(id);
-      return;
-    }
-    await this.end();
+    if (this.#segments.isThere() && this.#batches.hasAny) this.#segments.removeAll();
+    else await this.end();
   }
 
   /** Its tenant ends: nothing is left, of batches neither. */
@@ -318,34 +241,4 @@ export class StoredFile extends DurableObject<StoredFileEnv> {
     if (this.#shelf.isThere()) await this.#shelf.dropEnded(Date.now());
     else await this.ctx.storage.deleteAll();
   }
-
-  /** An object that never stored anything has no table, and gets none by being asked. */
-  #isThere(): boolean {
-    return all(this.ctx.storage.sql, "SELECT 1 FROM sqlite_master WHERE name = 'segments'").length > 0;
-  }
-
-  #createTables(): void {
-    const { sql } = this.ctx.storage;
-    sql.exec(
-      "CREATE TABLE IF NOT EXISTS segments (id TEXT PRIMARY KEY, position INTEGER NOT NULL, bytes INTEGER NOT NULL)",
-    );
-    sql.exec(
-      "CREATE TABLE IF NOT EXISTS rows_of (segment TEXT NOT NULL, n INTEGER NOT NULL, bytes BLOB NOT NULL, PRIMARY KEY (segment, n))",
-    );
-  }
-
-  #segments(): Segment[] {
-    return all(this.ctx.storage.sql, "SELECT id, bytes FROM segments ORDER BY position").map((row) => ({
-      id: row.id as string,
-      bytes: row.bytes as number,
-    }));
-  }
-
-  #removeSegment(id: string): void {
-    const { sql } = this.ctx.storage;
-    sql.exec("DELETE FROM segments WHERE id = ?", id);
-    sql.exec("DELETE FROM rows_of WHERE segment = ?", id);
-  }
 }
-
-class TooLarge extends Error {}
