@@ -17,6 +17,7 @@ import {
   TENANT,
 } from "../self-host/default-tenant.ts";
 import { fullDiskError } from "../self-host/disk.ts";
+import { removeEmptied } from "../self-host/emptied.ts";
 import { ExitError, runScript } from "../self-host/exit-error.ts";
 import { serveFreezing } from "../self-host/freeze.ts";
 import { gatheredLog } from "../self-host/gathered-log.ts";
@@ -87,6 +88,7 @@ const makePlan = async (settings: Settings, dir: DataDir): Promise<Plan> => {
 const prepareState = async ({ settings, project, dir }: Plan): Promise<void> => {
   makeStateFolders(dir);
   if (settings.keepsArchive) mkdirSync(dir.archive, { recursive: true, mode: 0o700 });
+  removeEmptied(dir);
   compactDatabases(dir, settings.compaction);
   await applyMigrations(project, dir);
   markState(dir);

@@ -4,6 +4,7 @@ import { copyFileSync, existsSync, mkdirSync } from "node:fs";
 import path from "node:path";
 import { backup, DatabaseSync } from "node:sqlite";
 import { type DataDir, lockIfFree } from "../../self-host/data-dir.ts";
+import { isEmptied } from "../../self-host/emptied.ts";
 import { filesBelow } from "../../self-host/files-below.ts";
 import { whileFrozen } from "../../self-host/freeze.ts";
 
@@ -24,7 +25,7 @@ export interface Copied {
 
 const databasesOf = ({ state, root }: DataDir): string[] =>
   filesBelow(state)
-    .filter((file) => file.endsWith(".sqlite"))
+    .filter((file) => file.endsWith(".sqlite") && !isEmptied(file))
     .map((file) => path.relative(root, file));
 
 const besideOf = (dir: DataDir): string[] =>
