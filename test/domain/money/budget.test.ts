@@ -38,7 +38,7 @@ describe("a budget", () => {
     const day = reachedBudget(budget, { dayNanoUsd: 5 * USD + 1, monthNanoUsd: 0 }, nowAt);
     expect(day).toMatchObject({ limitNanoUsd: 5 * USD, resetsAt: Date.parse("2026-11-22T00:00:00Z") });
     expect(day && describeReached(day)).toBe(
-      "the day's budget of $5 is reached ($5.00 spent); it resets at 2026-11-22T00:00:00.000Z",
+      "the day's budget of $5.00 is reached ($5.00 spent); it resets at 2026-11-22T00:00:00.000Z",
     );
     const month = reachedBudget(budget, { dayNanoUsd: 0, monthNanoUsd: 100 * USD }, nowAt);
     expect(month?.resetsAt).toBe(Date.parse("2026-12-01T00:00:00Z"));

@@ -14,11 +14,14 @@ import type { Snapshot } from "./snapshot.ts";
 /** Changes of these are not sent to history. */
 const UNSENT: ReadonlySet<string> = new Set(["heartbeatAt", "progress", "orderKey", "readyAt", "delayedBy"]);
 
+/** What a flow was charged concerns nobody any more when the job has ended. */
+const isUnsent = (name: string, { status }: Job): boolean => UNSENT.has(name) || (name === "share" && isFinal(status));
+
 const isAsSent = (job: Job, archived: Job): boolean => {
   const names = Object.keys(job) as (keyof Job)[];
   if (names.length !== Object.keys(archived).length) return false;
   return names.every(
-    (name) => job[name] === archived[name] || UNSENT.has(name) || isSameJson(job[name], archived[name]),
+    (name) => job[name] === archived[name] || isUnsent(name, job) || isSameJson(job[name], archived[name]),
   );
 };
 
