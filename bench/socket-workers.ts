@@ -36,20 +36,17 @@ export class SocketWorkers {
     const headers = wire.authorization === undefined ? {} : { authorization: wire.authorization };
     const socket = new WebSocket(wire.url(instance), { headers, perMessageDeflate: false });
     this.#sockets.push(socket);
-    // The listener is added at once: two frames that arrive together are delivered in the same tick.
+    // The listener is added at once: two frames that arrive together are delivered in the same tick. Jobs may come before
+    // the greeting is acknowledged: leases of an earlier connection.
     let greeted = (): void => {};
     const isGreeted = new Promise<void>((resolve) => {
       greeted = resolve;
     });
-    let hear = (frame: string): void => {
-      if (!frame.includes('"ack"')) return;
-      hear = (next) => this.#hear(wire, socket, next);
-      // The frame that acknowledges the greeting may contain jobs.
+    socket.on("message", (data) => {
+      const frame = String(data);
       this.#hear(wire, socket, frame);
-      greeted();
-    };
-    if (wire.hello === undefined) hear = (frame) => this.#hear(wire, socket, frame);
-    socket.on("message", (frame) => hear(String(frame)));
+      if (frame.includes('"ack"')) greeted();
+    });
     await once(socket, "open");
     if (wire.hello === undefined) return;
     socket.send(JSON.stringify(wire.hello(instance)));
