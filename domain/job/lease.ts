@@ -160,12 +160,16 @@ const loseBegunAnswer = (job: Job, how: string, nowAt: number): Decision => {
   return failedUnreported(job, { code: "worker_lost", message, retryable: true }, nowAt);
 };
 
-const WAS_LOST = "was lost";
+/** How a worker is lost: the event, the words for the operator, and those for the client. */
+const LOST = { type: "job.lost", says: "its worker lost it", workerDid: "was lost" } as const;
+const REAPED = { type: "job.reaped", says: "its worker fell silent", workerDid: "fell silent" } as const;
 
 /** The same for a job that has left that worker since, with the worker's error if it reported one. */
 export const failBegunAnswer = (job: Job, nowAt: number): Decision => {
   const waiting = { ...job, readyAt: null, delayedBy: null };
-  return job.error === null ? loseBegunAnswer(waiting, WAS_LOST, nowAt) : failedUnreported(waiting, job.error, nowAt);
+  return job.error === null
+    ? loseBegunAnswer(waiting, LOST.workerDid, nowAt)
+    : failedUnreported(waiting, job.error, nowAt);
 };
 
 /** Its client got the error that the stream is lost. */
@@ -175,7 +179,7 @@ export const failStream = (job: Job, nowAt: number): Decision =>
 /** The worker's own job list no longer names this job, or the worker is gone. */
 export const loseJob = (job: Job, maxAttempts: number, nowAt: number): Decision => {
   const reason = "its worker no longer works on it";
-  return workerLost(job, maxAttempts, { type: "job.lost", says: "its worker lost it", detail: { reason } }, nowAt);
+  return workerLost(job, maxAttempts, { ...LOST, detail: { reason } }, nowAt);
 };
 
 /** The killswitch below level 4: back to the queue. */
@@ -192,17 +196,17 @@ export const expireLease = (job: Job, nowAt: number): Decision => {
 export const reapJob = (job: Job, maxAttempts: number, nowAt: number): Decision => {
   const silentSince = job.heartbeatAt === null ? null : new Date(job.heartbeatAt).toISOString();
   const detail = { silent_since: silentSince };
-  return workerLost(job, maxAttempts, { type: "job.reaped", says: "its worker fell silent", detail }, nowAt);
+  return workerLost(job, maxAttempts, { ...REAPED, detail }, nowAt);
 };
 
 /** An attempt whose worker was lost counts: back to the queue while attempts are left, else the job fails. */
 const workerLost = (
   job: Job,
   maxAttempts: number,
-  how: { readonly type: "job.lost" | "job.reaped"; readonly says: string; readonly detail: Record<string, Json> },
+  how: (typeof LOST | typeof REAPED) & { readonly detail: Record<string, Json> },
   nowAt: number,
 ): Decision => {
-  if (hasFirstToken(job)) return loseBegunAnswer(job, how.type === "job.reaped" ? "fell silent" : WAS_LOST, nowAt);
+  if (hasFirstToken(job)) return loseBegunAnswer(job, how.workerDid, nowAt);
   if (job.status === "running" && job.attempts >= maxAttempts) {
     const message = `${how.says} on attempt ${job.attempts} of ${maxAttempts}`;
     return failedUnreported(job, { code: "attempts_exhausted", message, retryable: true }, nowAt);

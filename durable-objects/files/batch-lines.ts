@@ -11,7 +11,7 @@ import {
   openAiParts,
   type ToldLine,
 } from "../../domain/batch/line-answer.ts";
-import { all, first, type Row, type Sql, type SqlValue, scalar } from "../store/sql.ts";
+import { all, first, hasTable, type Row, type Sql, type SqlValue, scalar } from "../store/sql.ts";
 import { type LearnRequest, type ReadBytes, Slice } from "./line-slice.ts";
 
 /** Of the bodies given out at a time. */
@@ -282,7 +282,7 @@ export class BatchLines {
   }
 
   #isThere(): boolean {
-    return all(this.#sql, "SELECT 1 FROM sqlite_master WHERE name = 'lines'").length > 0;
+    return hasTable(this.#sql, "lines");
   }
 }
 

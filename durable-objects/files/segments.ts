@@ -1,7 +1,7 @@
 // The bytes of one file: segments, each rows of equal size, so that a range is found without reading what is before it.
 // Bytes stream in and out; no more than a few rows are held at a time.
 
-import { all, type Sql, type SqlValue, scalar } from "../store/sql.ts";
+import { all, hasTable, type Sql, type SqlValue, scalar } from "../store/sql.ts";
 import type { FileRequest, StoredBytes } from "./file-request.ts";
 import { blobOf, ROW_BYTES, rowsOf } from "./rows.ts";
 import { Digests } from "./running-digest.ts";
@@ -23,9 +23,8 @@ export class Segments {
     this.#sql = storage.sql;
   }
 
-  /** An object that never stored anything has no table, and gets none by being asked. */
   isThere(): boolean {
-    return all(this.#sql, "SELECT 1 FROM sqlite_master WHERE name = 'segments'").length > 0;
+    return hasTable(this.#sql, "segments");
   }
 
   hasAny(): boolean {

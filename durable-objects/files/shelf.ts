@@ -3,7 +3,7 @@
 
 import { MINUTE_MS } from "../../domain/words/duration.ts";
 import { hexOf } from "../../domain/words/hex.ts";
-import { all, first, type Sql, type SqlValue, scalar } from "../store/sql.ts";
+import { first, hasTable, type Sql, type SqlValue, scalar } from "../store/sql.ts";
 import type { StoredBytes } from "./file-request.ts";
 
 /** The alarm comes at these full intervals. The tenant drops files at their end; it is for those that it missed. */
@@ -66,7 +66,7 @@ export class Shelf {
   }
 
   isThere(): boolean {
-    return all(this.#sql, "SELECT 1 FROM sqlite_master WHERE name = 'shelved'").length > 0;
+    return hasTable(this.#sql, "shelved");
   }
 
   #isEmpty(): boolean {

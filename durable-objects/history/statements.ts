@@ -62,9 +62,6 @@ const SINGLE_INSERTS = {
   results: "INSERT INTO results (tenant, job_id, result) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING",
 } as const;
 
-/** Other attempts are those that `add-up.ts` leaves to history; corrections change rows of attempts. */
-export type Table = keyof typeof INSERTS | keyof typeof USUAL_SUMS | "otherAttempts" | "corrections";
-
 /** One statement; `?1` is the tenant, followed by the values. */
 export interface Insert {
   readonly sql: string;
@@ -75,12 +72,20 @@ export type Cells = readonly (string | number | null)[];
 
 const insertInto = (table: keyof typeof INSERTS): string => `${GIVEN} ${INSERTS[table]}`;
 
-/** Attempts are added up before they are inserted, so that those that are there already do not count again. */
-const sqlOf = (table: Table): readonly string[] => {
-  if (table === "corrections") return CORRECTIONS;
-  if (table === "otherAttempts") return [...SUMS, insertInto("attempts")];
-  return [table === "hourSums" || table === "groupSums" ? USUAL_SUMS[table] : insertInto(table)];
-};
+/** What takes other statements than one insert. */
+const OTHERS = {
+  hourSums: [USUAL_SUMS.hourSums],
+  groupSums: [USUAL_SUMS.groupSums],
+  /** Those that `add-up.ts` leaves to history: added up before they are inserted, so that none counts again. */
+  otherAttempts: [...SUMS, insertInto("attempts")],
+  /** They change rows of attempts. */
+  corrections: CORRECTIONS,
+} as const satisfies Readonly<Record<string, readonly string[]>>;
+
+export type Table = keyof typeof INSERTS | keyof typeof OTHERS;
+
+const isOther = (table: Table): table is keyof typeof OTHERS => Object.hasOwn(OTHERS, table);
+const sqlOf = (table: Table): readonly string[] => (isOther(table) ? OTHERS[table] : [insertInto(table)]);
 
 /** A table's rows, in as many statements as their size requires. */
 export const inserts = (table: Table, rows: readonly Cells[]): Insert[] =>

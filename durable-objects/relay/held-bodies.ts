@@ -3,7 +3,7 @@
 
 import { startOf } from "../../contract/text/start-of.ts";
 import { DAY_MS } from "../../domain/words/duration.ts";
-import { all, type Sql, scalar } from "../store/sql.ts";
+import { all, hasTable, type Sql, scalar } from "../store/sql.ts";
 
 /** Well below the 2 MB limit of a row; characters have up to three bytes. */
 const ROW_CHARS = 512 * 1024;
@@ -70,6 +70,6 @@ export class HeldBodies {
   }
 
   #hasTable(): boolean {
-    return all(this.#sql, "SELECT 1 FROM sqlite_master WHERE name = 'bodies'").length > 0;
+    return hasTable(this.#sql, "bodies");
   }
 }

@@ -40,6 +40,10 @@ export const all = (sql: Sql, query: string, ...bindings: SqlValue[]): Row[] => 
 export const first = (sql: Sql, query: string, ...bindings: SqlValue[]): Row | null =>
   sql.exec(query, ...bindings).toArray()[0] ?? null;
 
+/** Whether the database has a table: an object that never stored anything has none, and gets none by being asked. */
+export const hasTable = (sql: Sql, name: string): boolean =>
+  first(sql, "SELECT 1 FROM sqlite_master WHERE name = ?", name) !== null;
+
 /** One number from one row; null if there is no row or no value. */
 export const scalar = (sql: Sql, query: string, ...bindings: SqlValue[]): number | null => {
   const row = first(sql, query, ...bindings);

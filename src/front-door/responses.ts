@@ -29,7 +29,7 @@ import { responseEvents } from "./response-stream.ts";
 import { openStoredAnswer } from "./stored-answer.ts";
 
 const BASE = { tag: "Responses", errorSchema: openAiError } as const;
-/** What OpenAI's API has where a stored response's address is otherwise: 404 as any other path that is not offered. */
+/** Operations of OpenAI's API that are not offered. Their paths read as a stored response's; they are 404 as any other. */
 export const UNOFFERED = ["/v1/responses/compact", "/v1/responses/input_tokens"] as const;
 const ONE = { ...BASE, params: responseIdParam } as const;
 
