@@ -1,7 +1,7 @@
 // Workers.
 
 import type { WorkerResource } from "../../contract/fleet/worker.ts";
-import { WORKER_STATES } from "../../contract/words/values.ts";
+import { pauseText, WORKER_STATES } from "../../contract/words/values.ts";
 import type { Column } from "../cells.ts";
 import type { Context, Verb } from "../verb.ts";
 import { when } from "../when.ts";
@@ -26,7 +26,7 @@ const showWorker = ({ output }: Context, worker: WorkerResource): void =>
   output.record(worker, [
     ["worker", worker.instance],
     ["status", worker.status],
-    ["paused", worker.paused ? (worker.pause_reason ?? "yes") : null],
+    ["paused", worker.paused ? pauseText(worker.pause_reason ?? "yes", worker.paused_until) : null],
     ["unavailable", worker.unavailable],
     ["provider", worker.provider],
     ["models", worker.models],

@@ -36,6 +36,7 @@ import {
   TAG_CHARACTERS,
   tag,
   toIso,
+  toIsoOrNull,
 } from "../words/field.ts";
 import type { EveryFieldIsTold } from "../words/told-field.ts";
 import { MAX_RUNTIME_MODELS } from "../words/values.ts";
@@ -100,6 +101,9 @@ export const workerResource = z
     current_load: count,
     paused: z.boolean(),
     pause_reason: z.string().nullable(),
+    paused_until: instant
+      .nullable()
+      .meta({ description: "when its pause ends by itself; null: never, or it has none" }),
     halt_confirmed: z.boolean().nullable().meta({
       description: "whether it has confirmed the killswitch's halt; null while nothing is halted",
     }),
@@ -359,8 +363,9 @@ export const presentWorker = (view: WorkerView, { models, machine }: ToldNames):
   tier: view.worker.tier,
   concurrency: view.worker.concurrency,
   current_load: view.load,
-  paused: view.pauseReason !== null,
-  pause_reason: view.pauseReason,
+  paused: view.pause !== null,
+  pause_reason: view.pause?.reason ?? null,
+  paused_until: toIsoOrNull(view.pause?.untilAt ?? null),
   halt_confirmed: view.haltConfirmed,
   unavailable: view.unavailable,
   hours: hoursOf(view.worker),

@@ -12,6 +12,7 @@ export {
 } from "../../domain/fleet/local-runtime.ts";
 export { NO_MODEL_LOADED, saysNoSuchModel } from "../../domain/fleet/missing-model.ts";
 export { listedKeysOf, MAX_RUNTIME_MODELS, modelKeyOf } from "../../domain/fleet/model-name.ts";
+export { pauseText } from "../../domain/fleet/pause.ts";
 export { type Standing, standingOf } from "../../domain/fleet/standing.ts";
 export { MAX_CONCURRENCY, WORKER_STATUSES, type WorkerStatus } from "../../domain/fleet/worker.ts";
 export { WORKER_SORTS, WORKER_STATES, type WorkerSort, type WorkerState } from "../../domain/fleet/worker-state.ts";

@@ -11,6 +11,7 @@ import { href } from "../router.ts";
 import { isHalted, jobs, queue } from "../state/board.ts";
 import { useLoad, useThrottled } from "../state/load.ts";
 import { asks, type QueueGroup } from "../state/waiting.ts";
+import { whyPaused } from "../state/why-paused.ts";
 
 /** Kinds of waiting jobs that are checked; each costs a request. */
 const MAX_KINDS = 5;
@@ -39,7 +40,7 @@ const ownReason = (worker: WorkerResource): string | null => {
   if (worker.status === "offline")
     return "It is offline: its last heartbeat is too old. Start it again on its machine.";
   if (isHalted.value) return "The killswitch is engaged: no worker gets jobs.";
-  if (worker.paused) return `It is paused: ${withLocalTimes(worker.pause_reason ?? "no reason was given")}.`;
+  if (worker.paused) return `It is paused: ${withLocalTimes(whyPaused(worker))}.`;
   if (worker.concurrency === 0) return "It reports a concurrency of 0, so it takes no jobs.";
   if (worker.current_load >= worker.concurrency) return "It is not idle: all its places are in use.";
   return null;

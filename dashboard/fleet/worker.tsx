@@ -17,6 +17,7 @@ import { href } from "../router.ts";
 import { workers } from "../state/board.ts";
 import { toLiveJob } from "../state/live-job.ts";
 import { useLoad, useThrottled } from "../state/load.ts";
+import { whyPaused } from "../state/why-paused.ts";
 import { GpuMemory } from "./fleet-columns.tsx";
 import { IdleReasons } from "./idle-reasons.tsx";
 import { WorkerFigures } from "./worker-figures.tsx";
@@ -80,7 +81,7 @@ const Ready = ({ worker, reload }: { worker: WorkerDetail; reload: () => void })
     lead={
       <>
         <WorkerStatus worker={worker} />
-        {worker.paused && <span class="tone-caution">{withLocalTimes(worker.pause_reason ?? "")}</span>}
+        {worker.paused && <span class="tone-caution">{withLocalTimes(whyPaused(worker))}</span>}
       </>
     }
     actions={
@@ -119,7 +120,7 @@ const Ready = ({ worker, reload }: { worker: WorkerDetail; reload: () => void })
 export const WorkerPage = ({ id: instance }: { id: string }) => {
   const live = workers.value.get(instance);
   const changed = useThrottled(
-    `${live?.current_load} ${live?.status} ${live?.paused} ${live?.pause_reason}`,
+    `${live?.current_load} ${live?.status} ${live?.paused} ${live?.pause_reason} ${live?.paused_until}`,
     REREAD_EVERY_MS,
   );
   const { data, error, reload } = useLoad(`${instance} ${changed}`, (signal) => api.workers.get(instance, { signal }));

@@ -21,6 +21,7 @@ import {
 } from "../state/board.ts";
 import { useLoad } from "../state/load.ts";
 import { isAdmin } from "../state/session.ts";
+import { whyPaused } from "../state/why-paused.ts";
 
 interface Concern {
   readonly aspect: Aspect;
@@ -72,7 +73,7 @@ const workerConcern = (state: Standing): Concern[] => {
         href: href(["fleet"], { state }),
       },
     ];
-  const why = state === "paused" ? one.pause_reason : state === "unavailable" ? one.unavailable : null;
+  const why = state === "paused" ? whyPaused(one) : state === "unavailable" ? one.unavailable : null;
   const text = `Worker ${one.instance} is ${state}${why === null ? "" : `: ${withLocalTimes(why)}`}`;
   return [{ aspect: "caution", text, href: href(["fleet", one.instance]) }];
 };

@@ -11,7 +11,7 @@ import { modelsTaken } from "./model-set.ts";
 import { ModelSets } from "./model-sets.ts";
 import { Postings } from "./postings.ts";
 import { SharedLists } from "./shared-lists.ts";
-import { offerBytesOf, pauseReasonOf, successRateOf, type Worker } from "./worker.ts";
+import { offerBytesOf, pauseOf, successRateOf, type Worker } from "./worker.ts";
 
 /** Whether a worker can get a job at once. */
 export interface Reach {
@@ -355,7 +355,7 @@ export class Fleet {
   }
 
   #refresh(member: Member, nowAt: number): void {
-    this.#paused.set(member.slot, pauseReasonOf(member.worker, nowAt) !== null);
+    this.#paused.set(member.slot, pauseOf(member.worker, nowAt) !== null);
     this.#unavailable.set(member.slot, member.worker.unavailable !== null || member.worker.opening !== null);
     this.#busy.set(member.slot, member.worker.busy !== null);
     this.#timed.set(member.slot, hasInstant(member.worker));

@@ -26,8 +26,8 @@ export const failureRateOf = ({ outcomes }: Pick<Worker, "outcomes">): number | 
   return counted.filter((one) => one.outcome === "failed").length / counted.length;
 };
 
-const stands = ({ status, pauseReason, unavailable }: WorkerView): Standing | null =>
-  standingOf({ status, paused: pauseReason !== null, unavailable });
+const stands = ({ status, pause, unavailable }: WorkerView): Standing | null =>
+  standingOf({ status, paused: pause !== null, unavailable });
 
 const isPresent = (view: WorkerView): boolean => stands(view) !== "offline";
 

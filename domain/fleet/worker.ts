@@ -8,6 +8,7 @@ import { closedBecause, type Opening } from "./hours.ts";
 import { type Machine, type MachineReport, machineOf } from "./machine.ts";
 import { type MissingModel, withMissing } from "./model-name.ts";
 import { type ModelSet, modelSetIdOf, modelSetOf } from "./model-set.ts";
+import { HALT_PAUSE, type Pause } from "./pause.ts";
 
 export const WORKER_STATUSES = ["offline", "busy", "idle", "online"] as const;
 export type WorkerStatus = (typeof WORKER_STATUSES)[number];
@@ -50,11 +51,6 @@ export const busyOf = ({ isBusy = false }: PresenceReport, isFull: boolean): Bus
   if (!isBusy) return null;
   return isFull ? "full" : "own";
 };
-
-export interface Pause {
-  readonly reason: string;
-  readonly untilAt: number | null;
-}
 
 export interface Outcome {
   readonly jobId: string;
@@ -133,7 +129,8 @@ export interface WorkerView {
   readonly worker: Worker;
   readonly status: WorkerStatus;
   readonly load: number;
-  readonly pauseReason: string | null;
+  /** Why it gets no new jobs now, and until when; null while it does. */
+  readonly pause: Pause | null;
   readonly unavailable: string | null;
   readonly lastSeenAt: number;
   readonly connected: boolean;
@@ -256,25 +253,20 @@ export const statusOf = (
   return load === 0 ? "idle" : "online";
 };
 
-/** The pause lasts beyond the killswitch. Its readers have a button, a command or a request for resuming. */
-export const HALT_REASON = "killswitch; paused until it is resumed";
-
-/** Why a worker gets no new jobs, for its operator; null while it does. */
-export const pauseReasonOf = (worker: Worker, nowAt: number): string | null => {
-  if (worker.pause !== null && (worker.pause.untilAt === null || nowAt < worker.pause.untilAt))
-    return worker.pause.reason;
-  return worker.isHalted ? HALT_REASON : null;
+/** The pause that holds at this instant; null if there is none. */
+export const pauseOf = ({ pause, isHalted }: Worker, nowAt: number): Pause | null => {
+  if (pause !== null && (pause.untilAt === null || nowAt < pause.untilAt)) return pause;
+  return isHalted ? HALT_PAUSE : null;
 };
 
 /** Why a worker can take no jobs now: it is outside its hours, or as it says itself. */
 export const unavailableOf = ({ opening, unavailable }: Worker, nowAt: number): string | null =>
   (opening === null ? null : closedBecause(opening, nowAt)) ?? unavailable;
 
-/** Its end is in the reason, which is all that lists and explanations show of a pause. */
-export const pauseWorker = (worker: Worker, reason: string | null, untilAt: number | null): Worker => {
-  const end = untilAt === null ? "" : `, until ${new Date(untilAt).toISOString()}`;
-  return { ...worker, pause: { reason: `${reason ?? "paused by an operator"}${end}`, untilAt } };
-};
+export const pauseWorker = (worker: Worker, reason: string | null, untilAt: number | null): Worker => ({
+  ...worker,
+  pause: { reason: reason ?? "paused by an operator", untilAt },
+});
 
 /** Active again, with its failures forgotten, so that they do not count twice. */
 export const resumeWorker = (worker: Worker): Worker => ({

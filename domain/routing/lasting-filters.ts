@@ -3,7 +3,8 @@
 import { isCutOff, type Member } from "../fleet/fleet.ts";
 import { missingUntil, modelKeyOf } from "../fleet/model-name.ts";
 import { modelsTaken, withModel } from "../fleet/model-set.ts";
-import { ECHO, isOffline, pauseReasonOf, unavailableOf } from "../fleet/worker.ts";
+import { pauseTextOf } from "../fleet/pause.ts";
+import { ECHO, isOffline, pauseOf, unavailableOf } from "../fleet/worker.ts";
 import type { Requirements } from "../words/requirements.ts";
 import { type Filter, firstOf, type RoutePolicy, whoIs } from "./filter.ts";
 import { chainOf } from "./strategy.ts";
@@ -158,16 +159,16 @@ export const MAY_EVER: readonly Filter[] = [
   {
     name: "paused",
     refuses: (member, _asked, policy) => {
-      const reason = pauseReasonOf(member.worker, policy.nowAt);
-      return reason === null ? null : `paused: ${reason}`;
+      const pause = pauseOf(member.worker, policy.nowAt);
+      return pause === null ? null : `paused: ${pauseTextOf(pause)}`;
     },
     narrow: (left, fleet, _asked, policy) => {
       // A pause ends at its instant, even before the sweep handles it.
-      left.keepIf((slot) => pauseReasonOf(fleet.at(slot).worker, policy.nowAt) === null, fleet.paused);
+      left.keepIf((slot) => pauseOf(fleet.at(slot).worker, policy.nowAt) === null, fleet.paused);
     },
     whyNobody: (nobody) => {
-      const reason = nobody.before.count() === 1 ? pauseReasonOf(firstOf(nobody).worker, nobody.policy.nowAt) : null;
-      return `${whoIs(nobody)} paused${reason === null ? "" : `: ${reason}`}`;
+      const pause = nobody.before.count() === 1 ? pauseOf(firstOf(nobody).worker, nobody.policy.nowAt) : null;
+      return `${whoIs(nobody)} paused${pause === null ? "" : `: ${pauseTextOf(pause)}`}`;
     },
   },
   {

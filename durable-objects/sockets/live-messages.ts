@@ -77,9 +77,9 @@ const keptInHistory = (turn: Turn): number => {
 /** The fields of each worker that the totals use. */
 function* counted(turn: Turn): Generator<CountedWorker> {
   for (const member of turn.memory.fleet.members()) {
-    const { status, pauseReason, unavailable, load, worker } = viewOf(turn, member);
+    const { status, pause, unavailable, load, worker } = viewOf(turn, member);
     const { provider, concurrency } = worker;
-    yield { provider, status, paused: pauseReason !== null, unavailable, concurrency, current_load: load };
+    yield { provider, status, paused: pause !== null, unavailable, concurrency, current_load: load };
   }
 }
 

@@ -4,7 +4,7 @@ import { isCutOff } from "../../domain/fleet/fleet.ts";
 import { askTrial, endTrial, judgeTrial, restUnasked, streakOf } from "../../domain/fleet/streak.ts";
 import {
   type Outcome,
-  pauseReasonOf,
+  pauseOf,
   recordExpiredLease,
   recordMissing,
   recordOutcome,
@@ -34,7 +34,7 @@ export const noteOutcome = (turn: Turn, job: Job, ended: Omit<Outcome, "jobId" |
 
 /** It may have to rest: not while it is tried, or gets no jobs anyway. */
 const isJudged = (turn: Turn, worker: Worker, { outcome }: Pick<Outcome, "outcome">): boolean =>
-  outcome === "failed" && worker.trial === null && pauseReasonOf(worker, turn.nowAt) === null;
+  outcome === "failed" && worker.trial === null && pauseOf(worker, turn.nowAt) === null;
 
 const startTrial = (turn: Turn, worker: Worker, model: string | null): void => {
   turn.putWorker(worker);

@@ -261,6 +261,7 @@ export class FakeCoordinator {
         current_load: 0,
         paused: false,
         pause_reason: null,
+        paused_until: null,
         hardware: null,
         loaded: null,
         on_disk: null,

@@ -10,8 +10,9 @@ import type { Member } from "../../../domain/fleet/fleet.ts";
 import { UNKNOWN_MACHINE } from "../../../domain/fleet/machine.ts";
 import { withModel } from "../../../domain/fleet/model-set.ts";
 import { isTaskOver } from "../../../domain/fleet/model-task.ts";
+import { pauseTextOf } from "../../../domain/fleet/pause.ts";
 import { isCopy, type PlaceFacts, type PlaceVerdict, placesFor } from "../../../domain/fleet/placement.ts";
-import { pauseReasonOf } from "../../../domain/fleet/worker.ts";
+import { pauseOf } from "../../../domain/fleet/worker.ts";
 import type { Refusal } from "../../../domain/words/refusal.ts";
 import { err, ok, type Result } from "../../../domain/words/result.ts";
 import { isSilent } from "../../steps/last-sign.ts";
@@ -75,8 +76,8 @@ const factsOf = (turn: Turn, member: Member, model: string): PlaceFacts => {
 
 const obstacleOf = (turn: Turn, member: Member): string | null => {
   if (isSilent(turn, member)) return "is offline";
-  const paused = pauseReasonOf(member.worker, turn.nowAt);
-  return paused === null ? null : `is paused: ${paused}`;
+  const paused = pauseOf(member.worker, turn.nowAt);
+  return paused === null ? null : `is paused: ${pauseTextOf(paused)}`;
 };
 
 const presentPlace = ({ instance, score, breakdown, reasons }: PlaceVerdict): PlaceAnswer["workers"][number] => ({

@@ -20,9 +20,9 @@ import { maxAttemptsOf } from "../../../domain/config.ts";
 import type { Member } from "../../../domain/fleet/fleet.ts";
 import { countFirstStates, gridOf } from "../../../domain/fleet/fleet-grid.ts";
 import { type Opening, openingAt, openingNow } from "../../../domain/fleet/hours.ts";
+import { HALT_PAUSE, type Pause, pauseText } from "../../../domain/fleet/pause.ts";
 import {
-  HALT_REASON,
-  pauseReasonOf,
+  pauseOf,
   pauseWorker,
   resumeWorker,
   statusOf,
@@ -51,7 +51,7 @@ export const viewOf = (turn: Turn, member: Member): WorkerView => {
     load,
     lastSeenAt: seenAt,
     status: statusOf(worker, load, seenAt, turn.memory.config.presence.offlineAfterMs, turn.nowAt),
-    pauseReason: shownPauseReason(turn, worker),
+    pause: shownPause(turn, worker),
     unavailable: unavailableOf(worker, turn.nowAt),
     connected: member.isConnected,
     haltConfirmed: killswitch.level === 0 ? null : worker.confirmedHalt >= killswitch.haltActivation,
@@ -69,9 +69,9 @@ const presentView = (turn: Turn, view: WorkerView): WorkerResource => {
 };
 
 /** While the killswitch is active only its name is shown: a worker can be resumed after it is cleared. */
-const shownPauseReason = (turn: Turn, worker: Worker): string | null => {
-  const reason = pauseReasonOf(worker, turn.nowAt);
-  return turn.memory.killswitch.level > 0 && reason === HALT_REASON ? "killswitch" : reason;
+const shownPause = (turn: Turn, worker: Worker): Pause | null => {
+  const pause = pauseOf(worker, turn.nowAt);
+  return turn.memory.killswitch.level > 0 && pause === HALT_PAUSE ? { ...pause, reason: "killswitch" } : pause;
 };
 
 export const listPresent = (
@@ -204,7 +204,7 @@ export const pause = (
   if (!paused.ok) return paused;
   turn.reopenAvoiding();
   const reason = paused.value.pause_reason ?? "";
-  turn.send(request.instance, { type: "worker.paused", reason });
+  turn.send(request.instance, { type: "worker.paused", reason: pauseText(reason, paused.value.paused_until) });
   turn.audit("worker.paused", request.instance, { reason, until_at: request.untilAt });
   return paused;
 };

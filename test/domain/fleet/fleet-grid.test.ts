@@ -9,7 +9,7 @@ const view = (instance: string, tags: string[] = [], fields: object = {}): Worke
     worker: { instance, provider: instance.split("-")[0], tags, outcomes: [], concurrency: 2 },
     load: 0,
     status: "idle",
-    pauseReason: null,
+    pause: null,
     unavailable: null,
     haltConfirmed: null,
     ...fields,
@@ -25,10 +25,14 @@ const shape = (views: WorkerView[], by: "provider" | "tag" | "region", bounds = 
 
 describe("the fleet's grid", () => {
   it("shows the state of a worker that matters most", () => {
-    expect(firstStateOf(view("a", [], { status: "offline", pauseReason: "x" }))).toBe("offline");
-    expect(firstStateOf(view("a", [], { status: "busy", pauseReason: "x", unavailable: "y" }))).toBe("paused");
+    expect(firstStateOf(view("a", [], { status: "offline", pause: { reason: "x", untilAt: null } }))).toBe("offline");
+    expect(
+      firstStateOf(view("a", [], { status: "busy", pause: { reason: "x", untilAt: null }, unavailable: "y" })),
+    ).toBe("paused");
     expect(firstStateOf(view("a", [], { status: "busy", unavailable: "y" }))).toBe("unavailable");
-    expect(firstStateOf(view("a", [], { haltConfirmed: false, pauseReason: "killswitch" }))).toBe("unconfirmed");
+    expect(firstStateOf(view("a", [], { haltConfirmed: false, pause: { reason: "killswitch", untilAt: null } }))).toBe(
+      "unconfirmed",
+    );
     expect(firstStateOf(view("a", [], { status: "online" }))).toBe("online");
     const counts = countFirstStates([view("a"), view("b"), view("c", [], { status: "busy" })]);
     expect(counts).toMatchObject({ idle: 2, busy: 1, offline: 0 });

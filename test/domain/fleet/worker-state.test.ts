@@ -3,6 +3,7 @@
 import { describe, expect, it } from "vitest";
 import { fleetByProvider } from "../../../contract/fleet-by-provider.ts";
 import { machineOf, UNKNOWN_MACHINE } from "../../../domain/fleet/machine.ts";
+import type { Pause } from "../../../domain/fleet/pause.ts";
 import { type Outcome, registerWorker, type WorkerView } from "../../../domain/fleet/worker.ts";
 import {
   failureRateOf,
@@ -14,6 +15,8 @@ import {
 } from "../../../domain/fleet/worker-state.ts";
 
 const REPORT = { tagList: "", models: null, tier: null, version: null, unavailable: null, apis: [] };
+
+const pausedFor = (reason: string): Pause => ({ reason, untilAt: null });
 
 const viewOf = (instance: string, given: Partial<WorkerView> = {}, tags: string[] = [], codes = ""): WorkerView => {
   const report = {
@@ -43,7 +46,7 @@ const viewOf = (instance: string, given: Partial<WorkerView> = {}, tags: string[
     worker,
     status: "idle",
     load: 0,
-    pauseReason: null,
+    pause: null,
     unavailable: null,
     lastSeenAt: 1,
     connected: true,
@@ -72,14 +75,14 @@ describe("a worker's states", () => {
     expect(states(away)).toEqual(["idle"]);
     expect(states({ ...away, unavailable: "its runtime does not answer" })).toEqual(["unavailable", "idle"]);
     expect(states({ ...away, unavailable: "its runtime does not answer", status: "offline" })).toEqual(["offline"]);
-    expect(states({ ...away, status: "busy", pauseReason: "lunch" })).toEqual(["paused", "busy"]);
-    const both = { pauseReason: "lunch", unavailable: "its runtime does not answer" };
+    expect(states({ ...away, status: "busy", pause: pausedFor("lunch") })).toEqual(["paused", "busy"]);
+    const both = { pause: pausedFor("lunch"), unavailable: "its runtime does not answer" };
     expect(states({ ...away, ...both })).toEqual(["paused", "idle"]);
     expect(states({ ...away, status: "online", haltConfirmed: false })).toEqual(["online", "unconfirmed"]);
   });
 
   it("an offline worker is neither failing nor paused, but has confirmed no halt", () => {
-    const view = viewOf("w", { status: "offline", pauseReason: "by hand", haltConfirmed: false }, [], "xxxx");
+    const view = viewOf("w", { status: "offline", pause: pausedFor("by hand"), haltConfirmed: false }, [], "xxxx");
     expect(sumsOf([view], 10).states).toEqual({
       failing: 0,
       offline: 1,
@@ -95,14 +98,14 @@ describe("a worker's states", () => {
 
 it("why workers take no jobs is counted alike by state and by provider", () => {
   const views = (["offline", "busy", "idle"] as const).flatMap((status) =>
-    [null, "lunch"].flatMap((pauseReason) =>
-      [null, "no runtime"].map((unavailable) => viewOf("w", { status, pauseReason, unavailable })),
+    [null, pausedFor("lunch")].flatMap((pause) =>
+      [null, "no runtime"].map((unavailable) => viewOf("w", { status, pause, unavailable })),
     ),
   );
   const { states } = sumsOf(views, 10);
   const [fleet] = fleetByProvider(
-    views.map(({ status, pauseReason, unavailable, load: current_load, worker: { provider, concurrency } }) => {
-      return { provider, status, paused: pauseReason !== null, unavailable, concurrency, current_load };
+    views.map(({ status, pause, unavailable, load: current_load, worker: { provider, concurrency } }) => {
+      return { provider, status, paused: pause !== null, unavailable, concurrency, current_load };
     }),
   );
   expect([states.offline, states.paused, states.unavailable]).toEqual([4, 4, 2]);
@@ -164,7 +167,7 @@ describe("a fleet's list", () => {
   });
 
   it("counts neither the places nor the load of those that take no jobs", () => {
-    const paused = viewOf("p", { pauseReason: "its fan is replaced", load: 1 });
+    const paused = viewOf("p", { pause: pausedFor("its fan is replaced"), load: 1 });
     const views = [viewOf("a", { load: 1 }), paused, viewOf("u", { unavailable: "outside its hours", load: 1 })];
     expect(sumsOf(views, 1).providers[0]).toMatchObject({ workers: 3, places: 2, load: 1, paused: 1 });
   });

@@ -1,7 +1,7 @@
 // Which workers the filters refuse, in which words.
 
 import { describe, expect, test } from "vitest";
-import { HALT_REASON } from "../../../domain/fleet/worker.ts";
+import { HALT_PAUSE } from "../../../domain/fleet/pause.ts";
 import { choose } from "../../../domain/routing/choice.ts";
 import { explain, whyWaiting } from "../../../domain/routing/explanation.ts";
 import type { RoutePolicy, RouteRequest } from "../../../domain/routing/filter.ts";
@@ -143,8 +143,8 @@ describe("a worker is refused", () => {
       { isHalted: true },
       {},
       {},
-      `paused: ${HALT_REASON}`,
-      `worker "w1" is paused: ${HALT_REASON}`,
+      `paused: ${HALT_PAUSE.reason}`,
+      `worker "w1" is paused: ${HALT_PAUSE.reason}`,
     ],
     ["that is full", { concurrency: 2, load: 2 }, {}, {}, "at capacity (2 of 2)", 'worker "w1" is at capacity'],
     ["that takes no jobs", { concurrency: 0 }, {}, {}, "at capacity (0 of 0)", 'worker "w1" is at capacity'],

@@ -6,7 +6,7 @@ export const WAKE_MUTANTS: readonly Mutant[] = [
   mutant(
     "a halted worker is given jobs",
     "domain/fleet/worker.ts",
-    "return worker.isHalted ? HALT_REASON : null;",
+    "return isHalted ? HALT_PAUSE : null;",
     "return null;",
   ),
   mutant(

@@ -34,14 +34,17 @@ describe("the fleet", () => {
   it("ends a pause by itself when its time is over", async () => {
     await present("w1");
     const until = new Date(Date.now() + 1_000).toISOString();
-    expect(await world.ok("POST", "/api/workers/w1/pause", { until })).toMatchObject({ paused: true });
-    const { id } = await create();
+    const asked = { reason: "lunch", until };
+    const paused = { paused: true, pause_reason: "lunch", paused_until: until };
+    expect(await world.ok("POST", "/api/workers/w1/pause", asked)).toMatchObject(paused);
+    const { id, waiting_reason: why } = await create();
+    expect(why).toBe(`worker "w1" is paused: lunch, until ${until}`);
     await expect.poll(async () => (await read(id)).status).toBe("assigned");
     for (const until of ["later", new Date(Date.now() - 1000).toISOString()]) {
       const refused = await world.post("/api/workers/w1/pause", { until });
       expect([refused.status, refused.body.errors[0].path]).toEqual([400, "until"]);
     }
-    expect(await world.ok("GET", "/api/workers/w1")).toMatchObject({ paused: false });
+    expect(await world.ok("GET", "/api/workers/w1")).toMatchObject({ paused: false, paused_until: null });
     expect((await world.post("/api/workers/w1/pause", { reson: "x" })).body.errors[0].message).toContain('"reason"');
   });
 

@@ -96,6 +96,7 @@ describe("presence", () => {
       current_load: 0,
       paused: false,
       pause_reason: null,
+      paused_until: null,
       hardware: null,
       loaded: null,
       on_disk: null,

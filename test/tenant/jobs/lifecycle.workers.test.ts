@@ -175,9 +175,10 @@ describe("a lease that nobody starts", () => {
       paused: true,
       pause_reason: expect.stringMatching(/rests until \d.*Z, or until it is resumed$/),
     });
+    expect(worker.pause_reason).toContain(worker.paused_until);
     expect(await get(world, job)).toMatchObject({
       status: "pending",
-      waiting_reason: expect.stringContaining("paused"),
+      waiting_reason: `worker "sleepy" is paused: ${worker.pause_reason}`,
     });
     expect((await world.ok("GET", "/api/audit")).entries[0]).toMatchObject({
       action: "worker.paused",
