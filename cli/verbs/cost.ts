@@ -1,10 +1,22 @@
 // What the work costs.
 
+import { ApiProblem } from "../../contract/client/problem.ts";
 import { PERIODS } from "../../contract/words/values.ts";
 import { UsageError } from "../failure.ts";
-import type { Verb } from "../verb.ts";
+import type { Context, Verb } from "../verb.ts";
 
 const BY = ["provider", "model", "tag", "metadata.<name>", "key", "worker", "schedule"];
+
+/** What keys are called, by id. Only an admin may list them: others see the ids alone. */
+const keyNames = async ({ client, signal }: Context): Promise<ReadonlyMap<string | null, string>> => {
+  try {
+    const { keys } = await client().keys.list({ signal });
+    return new Map(keys.map(({ id, name }) => [id, name]));
+  } catch (error) {
+    if (error instanceof ApiProblem && error.status === 403) return new Map();
+    throw error;
+  }
+};
 
 export const costCommand: Verb = {
   name: "cost",
@@ -19,7 +31,8 @@ export const costCommand: Verb = {
     to: { takes: "time", says: "end of the span" },
     by: { takes: BY.join("|"), says: "what to group by" },
   },
-  run: async ({ client, output, signal }, input) => {
+  run: async (context, input) => {
+    const { client, output, signal } = context;
     const period = input.choice("period", PERIODS);
     const by = input.text("by");
     const span = { period: input.is("from") ? undefined : period, ...input.times("from", "to") };
@@ -27,11 +40,13 @@ export const costCommand: Verb = {
     const usd = (value: number): string => value.toFixed(4);
     if (by !== undefined) {
       const found = await client().cost.by(by, span, { signal });
+      const names = by === "key" ? await keyNames(context) : new Map();
       output.table(found, found.rows, [
         { title: by, of: ({ value }) => value ?? "(none)" },
         { title: "usd", of: (row) => usd(row.usd) },
         { title: "jobs", of: ({ jobs }) => jobs },
         { title: "unpriced", of: ({ unpriced_jobs }) => unpriced_jobs },
+        ...(names.size > 0 ? [{ title: "name", of: ({ value }: { value: string | null }) => names.get(value) }] : []),
       ]);
       return output.say(`${found.from} to ${found.to}: $${usd(found.total_usd)}`);
     }

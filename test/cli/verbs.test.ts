@@ -41,6 +41,30 @@ describe("workers list", () => {
   });
 });
 
+describe("cost by key", () => {
+  const sums = { usd: 1.5, jobs: 3, unpriced_jobs: 0 };
+  const rows = [
+    { value: "key_1", ...sums },
+    { value: null, ...sums },
+  ];
+  const cost = { from: "a", to: "b", total_usd: 3, rows };
+
+  it("names the keys where they may be listed", async () => {
+    const keys = [{ id: "key_1", name: "gpu box" }];
+    const { out } = await runCommand(["cost", "--by", "key"], ({ pathname }) =>
+      pathname === "/api/keys" ? { keys } : cost,
+    );
+    expect(out).toBe("key_1\t1.5000\t3\t0\tgpu box\n(none)\t1.5000\t3\t0\t\n");
+  });
+
+  it("lists the ids alone where they may not", async () => {
+    const { out } = await runCommand(["cost", "--by", "key"], ({ pathname }) =>
+      pathname === "/api/keys" ? Response.json({ title: "Forbidden", code: "forbidden" }, { status: 403 }) : cost,
+    );
+    expect(out).toBe("key_1\t1.5000\t3\t0\n(none)\t1.5000\t3\t0\n");
+  });
+});
+
 describe("audit", () => {
   it("asks for what the filters name, and lists a line each", async () => {
     const asked: URL[] = [];
