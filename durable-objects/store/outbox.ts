@@ -6,7 +6,7 @@ import type { AuditEntry, JobEvent } from "../../domain/words/event.ts";
 import type { Journal } from "./journal.ts";
 import { RecentRows } from "./recent-rows.ts";
 import type { SettingsTable, TenantIdentity } from "./settings.ts";
-import { all, first, type Sql, scalar } from "./sql.ts";
+import { first, type Sql, scalar } from "./sql.ts";
 
 /** An event, with the version of the job that it made: (job, version) is its key in history. */
 export interface VersionedEvent extends JobEvent {
@@ -128,8 +128,14 @@ export const outboxTable = (sql: Sql, journal: Pick<Journal, "takeRow" | "oldest
   };
   const charsUpTo = (seq: number): number =>
     scalar(sql, "SELECT SUM(chars) FROM outbox WHERE seq > ? AND seq <= ?", drained(), seq) ?? 0;
-  const read = (seq: number): OutboxEntries =>
-    readEntries(first(sql, "SELECT body FROM outbox WHERE seq = ?", seq)?.body as string);
+  const stored = (seq: number): OutboxRow | null => {
+    const row = first(sql, "SELECT at, chars, body FROM outbox WHERE seq = ?", seq);
+    if (row === null) return null;
+    return { seq, at: row.at as number, chars: row.chars as number, entries: readEntries(row.body as string) };
+  };
+
+  const firstSeq = (): number =>
+    scalar(sql, "SELECT MIN(seq) FROM outbox WHERE seq > ?", drained()) ?? Number.POSITIVE_INFINITY;
 
   return {
     forgetRecent,
@@ -152,12 +158,13 @@ export const outboxTable = (sql: Sql, journal: Pick<Journal, "takeRow" | "oldest
     oldest: (room: OutboxRoom, fromSeq = 0): OutboxRow[] => {
       const rows: OutboxRow[] = [];
       let total = 0;
-      const query = "SELECT seq, at, chars FROM outbox WHERE seq >= ? ORDER BY seq LIMIT ?";
-      for (const row of all(sql, query, Math.max(fromSeq, drained() + 1), room.rows)) {
-        const [seq, at, chars] = [row.seq as number, row.at as number, row.chars as number];
-        if (rows.length > 0 && (total >= room.chars || at > (room.untilAt ?? at))) break;
-        rows.push(recent.get(seq) ?? { seq, at, chars, entries: read(seq) });
-        total += chars;
+      // Numbers have no gaps.
+      for (let seq = Math.max(fromSeq, firstSeq()); rows.length < room.rows; seq += 1) {
+        const row = recent.get(seq) ?? stored(seq);
+        if (row === null) break;
+        if (rows.length > 0 && (total >= room.chars || row.at > (room.untilAt ?? row.at))) break;
+        rows.push(row);
+        total += row.chars;
       }
       return rows;
     },
@@ -170,8 +177,7 @@ export const outboxTable = (sql: Sql, journal: Pick<Journal, "takeRow" | "oldest
       null,
 
     /** The first that history does not have; infinity for none. */
-    firstSeq: (): number =>
-      scalar(sql, "SELECT MIN(seq) FROM outbox WHERE seq > ?", drained()) ?? Number.POSITIVE_INFINITY,
+    firstSeq,
 
     lastSeq: (): number => scalar(sql, "SELECT MAX(seq) FROM outbox") ?? 0,
 

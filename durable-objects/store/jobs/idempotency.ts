@@ -15,45 +15,51 @@ export interface IdempotencyPlace {
   readonly key: string;
 }
 
-export const idempotencyTable = (sql: Sql) => ({
-  /** A row without an API key is of an earlier release. */
-  find: ({ keyId, scope, key }: IdempotencyPlace, nowAt: number): FirstAnswer | null => {
-    const row = first(
-      sql,
-      `SELECT body_hash, answer FROM idempotency
-        WHERE key_id IN (?, '') AND scope = ? AND key = ? AND expires_at > ? ORDER BY key_id DESC LIMIT 1`,
-      keyId,
-      scope,
-      key,
-      nowAt,
-    );
-    return row === null ? null : { bodyHash: row.body_hash as string, answer: row.answer as string };
-  },
+export const idempotencyTable = (sql: Sql) => {
+  const answerAt = ({ keyId, scope, key }: IdempotencyPlace, nowAt: number): FirstAnswer | null => {
+    const query = "SELECT body_hash, answer, expires_at FROM idempotency WHERE key_id = ? AND scope = ? AND key = ?";
+    const row = first(sql, query, keyId, scope, key);
+    if (row === null || (row.expires_at as number) <= nowAt) return null;
+    return { bodyHash: row.body_hash as string, answer: row.answer as string };
+  };
 
-  put: ({ keyId, scope, key }: IdempotencyPlace, first: FirstAnswer, expiresAt: number): void => {
-    sql.exec(
-      "INSERT OR REPLACE INTO idempotency (key_id, scope, key, body_hash, answer, expires_at) VALUES (?, ?, ?, ?, ?, ?)",
-      keyId,
-      scope,
-      key,
-      first.bodyHash,
-      first.answer,
-      expiresAt,
-    );
-  },
+  /** Rows without an API key, as an earlier release wrote them; none is written without it being known here. */
+  let mayHaveKeyless: boolean | null = null;
+  const hasKeyless = (): boolean => {
+    mayHaveKeyless ??= first(sql, "SELECT 1 FROM idempotency WHERE key_id = '' LIMIT 1") !== null;
+    return mayHaveKeyless;
+  };
 
-  remove: ({ keyId, scope, key }: IdempotencyPlace): void => {
-    sql.exec("DELETE FROM idempotency WHERE key_id = ? AND scope = ? AND key = ?", keyId, scope, key);
-  },
+  return {
+    find: (place: IdempotencyPlace, nowAt: number): FirstAnswer | null =>
+      answerAt(place, nowAt) ?? (place.keyId !== "" && hasKeyless() ? answerAt({ ...place, keyId: "" }, nowAt) : null),
 
-  removeExpired: (nowAt: number, limit: number): void => {
-    sql.exec(
-      `DELETE FROM idempotency WHERE (key_id, scope, key) IN
+    put: ({ keyId, scope, key }: IdempotencyPlace, answer: FirstAnswer, expiresAt: number): void => {
+      if (keyId === "") mayHaveKeyless = true;
+      sql.exec(
+        "INSERT OR REPLACE INTO idempotency (key_id, scope, key, body_hash, answer, expires_at) VALUES (?, ?, ?, ?, ?, ?)",
+        keyId,
+        scope,
+        key,
+        answer.bodyHash,
+        answer.answer,
+        expiresAt,
+      );
+    },
+
+    remove: ({ keyId, scope, key }: IdempotencyPlace): void => {
+      sql.exec("DELETE FROM idempotency WHERE key_id = ? AND scope = ? AND key = ?", keyId, scope, key);
+    },
+
+    removeExpired: (nowAt: number, limit: number): void => {
+      sql.exec(
+        `DELETE FROM idempotency WHERE (key_id, scope, key) IN
          (SELECT key_id, scope, key FROM idempotency WHERE expires_at <= ? ORDER BY expires_at LIMIT ?)`,
-      nowAt,
-      limit,
-    );
-  },
+        nowAt,
+        limit,
+      );
+    },
 
-  nextExpiryAt: (): number | null => scalar(sql, "SELECT MIN(expires_at) FROM idempotency"),
-});
+    nextExpiryAt: (): number | null => scalar(sql, "SELECT MIN(expires_at) FROM idempotency"),
+  };
+};
