@@ -10,7 +10,7 @@ import type { Refusal, RefusalCode } from "../../domain/words/refusal.ts";
 import type { Followed } from "../../durable-objects/operations/front-door/front-door.ts";
 import type { AppContext } from "../http/auth.ts";
 import { headersFor } from "../http/headers.ts";
-import { INTERNAL } from "../http/refused.ts";
+import { challengeOf, INTERNAL } from "../http/refused.ts";
 import { leftHeaders } from "./headers.ts";
 
 const BASE = "/v1/";
@@ -61,6 +61,7 @@ export const errorResponse = (
     ...(isAnthropic(api) ? { "request-id": requestId } : {}),
     ...(retryAfter === undefined ? {} : { "retry-after": String(retryAfter) }),
     ...(again === null ? {} : { "x-should-retry": String(again) }),
+    ...challengeOf(error.status),
     ...more,
   });
   return new Response(JSON.stringify(errorBody(api, error, requestId)), { status: error.status, headers });

@@ -27,6 +27,10 @@ export const malformedAddress = invalid("", "the request's address or Host is ma
 const PROBLEM_JSON = "application/problem+json";
 const CHALLENGE = 'Bearer realm="signalbox", error="invalid_token"';
 
+/** Every 401 bears a challenge (RFC 9110, section 15.5.2). */
+export const challengeOf = (status: number): Readonly<Record<string, string>> =>
+  status === 401 ? { "www-authenticate": CHALLENGE } : {};
+
 export const problemResponse = (refusal: Refusal, requestId: string): Response => {
   const problem = presentRefusal(refusal, requestId);
   const retryAfter = retryAfterOf(refusal);
@@ -35,7 +39,7 @@ export const problemResponse = (refusal: Refusal, requestId: string): Response =
     ...(retryAfter === null ? {} : { "retry-after": String(retryAfter) }),
     ...(refusal.code === "method_not_allowed" ? { allow: refusal.allow.join(", ") } : {}),
     ...(refusal.code === "range_not_satisfiable" ? { "content-range": `bytes */${refusal.bytes}` } : {}),
-    ...(problem.status === 401 ? { "www-authenticate": CHALLENGE } : {}),
+    ...challengeOf(problem.status),
   });
 };
 

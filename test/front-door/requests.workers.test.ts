@@ -254,6 +254,7 @@ describe("a request that is not streamed", () => {
       401,
       { type: "authentication_error", code: "invalid_api_key" },
     ]);
+    expect(stranger.headers.get("www-authenticate")).toContain("Bearer");
     expect((await world.get("/v1/nothing")).body.error.type).toBe("not_found_error");
   });
 
