@@ -65,6 +65,8 @@ const describe = (schema: z.ZodType, issue: z.core.$ZodIssue, given: unknown): F
     if (meant !== null)
       return meant.flatMap((inner) => describe(schema, { ...inner, path: [...issue.path, ...inner.path] }, given));
   }
+  if (issue.code === "invalid_key")
+    return issue.issues.map((inner) => ({ path, message: `its name ${inWords(inner, null)}` }));
   if (issue.code === "invalid_type" && isMissing(issue.path, given)) return [{ path, message: "is required" }];
   return [{ path, message: inWords(issue, at(issue.path, given)) }];
 };

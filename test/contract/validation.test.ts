@@ -3,6 +3,7 @@
 import { expect, it } from "vitest";
 import * as z from "zod";
 import { configDocument } from "../../contract/config/config.ts";
+import { metadata } from "../../contract/jobs/job.ts";
 import { fieldErrorsOf } from "../../contract/words/validation.ts";
 
 const errorsOf = (alias: unknown) => {
@@ -58,4 +59,13 @@ it.each([
 ])("%j is refused in plain words", (given, message) => {
   const read = some.safeParse(given);
   expect(read.error && fieldErrorsOf(some, read.error, given)).toEqual([{ path: Object.keys(given)[0], message }]);
+});
+
+it.each([
+  ["", "its name must not be empty"],
+  ["n".repeat(65), "its name must have at most 64 characters"],
+])("a pair is refused for its name %j in plain words", (name, message) => {
+  const given = { [name]: "v" };
+  const read = metadata.safeParse(given);
+  expect(read.error && fieldErrorsOf(metadata, read.error, given)).toEqual([{ path: name, message }]);
 });
