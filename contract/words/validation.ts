@@ -91,7 +91,13 @@ const bound = (origin: string, words: string, limit: number | bigint): string =>
 };
 
 /** Zod's own words begin so; a schema that has words of its own keeps them. */
-const BY_ZOD = /^(Too (small|big)|Invalid (input|option)): /;
+const BY_ZOD = /^(Too (small|big)|Invalid (input|option|discriminator value))[:.] /;
+
+/** The values that a field may have; of a message, the types that there are. */
+const valuesOf = (issue: z.core.$ZodIssue) => {
+  if (issue.code === "invalid_value") return issue.values;
+  return issue.code === "invalid_union" && issue.inclusive !== false ? issue.options : undefined;
+};
 
 const inWords = (issue: z.core.$ZodIssue, value: unknown): string => {
   if (!BY_ZOD.test(issue.message)) return issue.message;
@@ -100,8 +106,9 @@ const inWords = (issue: z.core.$ZodIssue, value: unknown): string => {
   if (issue.code === "too_big")
     return bound(issue.origin, issue.inclusive === false ? "less than" : "at most", issue.maximum);
   if (issue.code === "invalid_type") return `must be ${entryOf(EXPECTED, issue.expected) ?? issue.expected}`;
-  if (issue.code !== "invalid_value") return issue.message;
-  const known = issue.values.map(String);
+  const values = valuesOf(issue);
+  if (values === undefined) return issue.message;
+  const known = values.map(String);
   const nearest = typeof value === "string" && known.length > 1 ? nearestOf(value.slice(0, MAX_NAME), known) : null;
   const says = `must be ${known.length > 1 ? "one of " : ""}${known.join(", ")}`;
   return nearest === null ? says : `${says}; did you mean "${nearest}"?`;

@@ -69,3 +69,15 @@ it.each([
   const read = metadata.safeParse(given);
   expect(read.error && fieldErrorsOf(metadata, read.error, given)).toEqual([{ path: name, message }]);
 });
+
+it.each([
+  ["job.startd", 'must be one of job.started, job.failed; did you mean "job.started"?'],
+  [undefined, "must be one of job.started, job.failed"],
+])("a message of type %j is refused with the types that there are", (type, message) => {
+  const messages = z.discriminatedUnion("type", [
+    z.strictObject({ type: z.literal("job.started") }),
+    z.strictObject({ type: z.literal("job.failed") }),
+  ]);
+  const read = messages.safeParse({ type });
+  expect(read.error && fieldErrorsOf(messages, read.error, { type })).toEqual([{ path: "type", message }]);
+});
