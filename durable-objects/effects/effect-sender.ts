@@ -47,15 +47,16 @@ export class EffectSender {
 
   send(effects: Effects): void {
     const { tenant, sockets, waiters, live, relays, files, turns, waitUntil } = this.#parts;
+    // First what holds for all: a worker that is told of a job while it believes itself halted may give it back.
+    for (const { message, except } of effects.broadcast) {
+      sockets.queueForAll(message, except);
+      waiters.notifyAll("claim ");
+    }
     for (const { instance, message } of effects.frames)
       if (!isEdgeInstance(instance)) sockets.queueFor(instance, message);
     const toRunners = effects.frames.filter(({ instance }) => isEdgeInstance(instance));
     if (toRunners.length > 0) this.#tellRunners(toRunners);
     for (const provider of effects.askedEdges) waitUntil(this.#askEdge(provider).catch(() => undefined));
-    for (const { message, except } of effects.broadcast) {
-      sockets.queueForAll(message, except);
-      waiters.notifyAll("claim ");
-    }
     if (!waiters.isEmpty) this.#wake(effects);
     const told = relays.tell(effects, turns.loadedMemory);
     if (told !== null) waitUntil(told);

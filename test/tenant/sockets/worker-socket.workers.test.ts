@@ -250,6 +250,17 @@ describe("a worker's socket", () => {
     expect((await socket.next((message) => message.type === "killswitch")).killswitch).toMatchObject({ level: 1 });
   });
 
+  it("hears that the halt is over before it gets a job again", async () => {
+    const socket = await worker("w1");
+    await assigned(socket, (await create()).id);
+    await world.ok("POST", "/killswitch", { level: 1, reason: "test" });
+    await socket.next((message) => message.type === "killswitch");
+    await world.ok("DELETE", "/killswitch?resume_all=true");
+    await socket.next((message) => message.type === "job.assigned" && message.job.lease === 2);
+    const heard = socket.messages.map(({ type }) => type).filter((type) => type !== "ack");
+    expect(heard.slice(-3)).toEqual(["worker.resumed", "killswitch", "job.assigned"]);
+  });
+
   it.skipIf(isOnLines)("keeps its worker alive with pings, also while the object sleeps", async () => {
     const socket = await worker("w1");
     const long = 120_000;
