@@ -50,6 +50,8 @@ interface Rules {
   readonly isRepeatable: boolean;
   /** It adds data: refused while the disk is full, so that work can still be finished. */
   readonly needsRoom: boolean;
+  /** Whether a request leaves the tenant less to store: a full tenant takes that one. */
+  readonly makesRoom?: (turn: Turn, request: never) => boolean;
   /**
    * It stops or finishes work: it is handled before the tenant's other calls, and bulk traffic cannot use up its share.
    */
@@ -303,7 +305,10 @@ export const OPERATIONS = {
   finishInput: operation({ ...ASK, refuses: ["not_found", "files_full"] }, responses.finishInput),
 
   readConfig: operation(CONSULT, alone(config.readConfig)),
-  replaceConfig: operation({ ...ADMIN_WRITE, ...ONCE, ...GROW, refuses: ["etag_mismatch"] }, config.replaceConfig),
+  replaceConfig: operation(
+    { ...ADMIN_WRITE, ...ONCE, ...GROW, makesRoom: config.keepsLess, refuses: ["etag_mismatch"] },
+    config.replaceConfig,
+  ),
 
   readBudgets: operation(READ, alone(budget.readBudgets)),
   readLatency: operation(READ, latency.readLatency),
@@ -322,6 +327,7 @@ export const OPERATIONS = {
   authorizeAdminWrite: operation(ADMIN_WRITE, readCaller),
 } as const;
 
+export type OperationRow = Rules & { readonly run: unknown };
 export type OperationName = keyof typeof OPERATIONS;
 export type RequestOf<Name extends OperationName> = Parameters<(typeof OPERATIONS)[Name]["run"]>[1];
 export type AnswerOf<Name extends OperationName> =

@@ -6,7 +6,7 @@ import { authorize } from "../../domain/access/key.ts";
 import { permit } from "../../domain/killswitch.ts";
 import type { Refusal } from "../../domain/words/refusal.ts";
 import { ok, type Result } from "../../domain/words/result.ts";
-import { type AnswerOf, OPERATIONS, type OperationName, type RequestOf } from "../api.ts";
+import { type AnswerOf, OPERATIONS, type OperationName, type OperationRow, type RequestOf } from "../api.ts";
 import { refuseFull } from "../placing/room.ts";
 import { type Credential, identify, isPersonSession } from "../steps/holders.ts";
 import type { Store } from "../store/open.ts";
@@ -39,8 +39,8 @@ export class OperationCaller {
   }
 
   #run<Name extends OperationName>(name: Name, turn: Turn, request: RequestOf<Name>): Result<AnswerOf<Name>, Refusal> {
-    const { needsRoom, run } = OPERATIONS[name];
-    const full = needsRoom ? refuseFull(turn) : ok(null);
+    const { needsRoom, makesRoom, run }: OperationRow = OPERATIONS[name];
+    const full = needsRoom && makesRoom?.(turn, request as never) !== true ? refuseFull(turn) : ok(null);
     if (!full.ok) return full;
     return (run as (turn: Turn, asked: unknown) => Result<AnswerOf<Name>, Refusal>)(turn, request);
   }

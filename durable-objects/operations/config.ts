@@ -26,6 +26,13 @@ export interface ConfigChange {
   readonly isDryRun?: boolean;
 }
 
+/** Whether history would be kept for a shorter time, which is how an admin makes room. */
+export const keepsLess = (turn: Turn, { document: { history } }: ConfigChange): boolean => {
+  const before = turn.memory.storedConfig.document.history;
+  const isLess = (name: keyof typeof history): boolean => (history[name] ?? Infinity) < (before[name] ?? Infinity);
+  return isLess("keep_days") || isLess("keep_texts_days");
+};
+
 /** Replaces the document; with `ifMatch` only if nobody else has changed it. */
 export const replaceConfig = (turn: Turn, request: ConfigChange): Result<StoredConfig, Refusal> => {
   const { document, etag, ifMatch, isDryRun } = request;

@@ -81,6 +81,10 @@ describe("what a tenant stores", () => {
       const refused = await world.post(at, body);
       expect([at, refused.status, refused.body.code]).toEqual([at, 507, "tenant_full"]);
     }
+    expect((await world.put("/config", { jobs: { timeout_seconds: 5 } })).body.code).toBe("tenant_full");
+    await world.ok("PUT", "/config", { history: { keep_days: 7 } });
+    expect((await world.put("/config", { history: { keep_days: 7 } })).body.code).toBe("tenant_full");
+    await world.ok("PUT", "/config", { history: { keep_days: 7, keep_texts_days: 1 } });
     expect((await world.post(`/api/jobs/${id}/complete`, { lease: 1, result: "done" })).status).toBe(200);
     expect((await world.post("/killswitch", { level: 1 })).status).toBe(200);
     expect((await world.delete("/killswitch")).status).toBe(200);
