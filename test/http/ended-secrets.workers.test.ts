@@ -60,6 +60,28 @@ describe("a reader that waits for a job", () => {
   });
 });
 
+describe("a claim that waits for a job", () => {
+  it.each([
+    ["revoked", (world: World, { keyId }: { keyId: string }) => world.delete(`/api/keys/${keyId}`)],
+    ["rotated", (world: World, key: { keyId: string }) => rotate(world, key, 0)],
+  ])("hears at once that its key was %s, while another key's goes on waiting", async (_, end) => {
+    const world = await newWorld();
+    const [key, other] = [await world.withKey("worker"), await world.withKey("worker")];
+    const { worker } = await key.ok("POST", "/presence", presence("w1"));
+    await other.ok("POST", "/presence", { ...presence("w2"), tags: "gpu" });
+    const ended = key.post("/api/workers/w1/claim?wait=25");
+    const going = other.post("/api/workers/w2/claim?wait=25");
+    // A claim counts as a sign of life.
+    await expect
+      .poll(async () => (await world.ok("GET", "/api/workers/w1")).last_heartbeat)
+      .not.toBe(worker.last_heartbeat);
+    await end(world, key);
+    expect((await ended).status).toBe(401);
+    await world.ok("POST", "/api/jobs", { prompt: "x", tags: ["gpu"] });
+    expect((await going).body.jobs).toHaveLength(1);
+  });
+});
+
 describe("a session", () => {
   it("that was opened with the old secret in its grace ends with the grace, its live view too", async () => {
     const world = await newWorld();

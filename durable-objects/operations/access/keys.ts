@@ -18,7 +18,7 @@ import { notFound, type Refusal } from "../../../domain/words/refusal.ts";
 import { err, ok, type Result } from "../../../domain/words/result.ts";
 import { putOpenCount } from "../../turn/key-counts.ts";
 import type { Turn } from "../../turn/turn.ts";
-import { lockOut } from "../fleet/presence.ts";
+import { lockOut, wakeClaims } from "../fleet/presence.ts";
 import { endAsksOf } from "../halts/abandon.ts";
 import { putPerson } from "./people.ts";
 
@@ -199,6 +199,7 @@ const endOpened = (turn: Turn, key: KeyRecord): void => {
   const live = liveHashes(key, turn.nowAt);
   turn.store.sessions.removeOpenedWithout(key.id, live);
   turn.effects.endedKeys.set(key.id, live);
+  wakeClaims(turn, key.id);
 };
 
 /** Closes sockets that were opened with an old secret whose grace has ended. */

@@ -7,7 +7,7 @@ import { notFound, type Refusal } from "../../../domain/words/refusal.ts";
 import { err, ok, type Result } from "../../../domain/words/result.ts";
 import type { Turn } from "../../turn/turn.ts";
 import { isUsable } from "../../turn/usable-key.ts";
-import { lockOut } from "../fleet/presence.ts";
+import { lockOut, wakeClaims } from "../fleet/presence.ts";
 import { endAsksOf } from "../halts/abandon.ts";
 
 export const listPeople = (turn: Turn): Result<PersonResource[], Refusal> =>
@@ -66,6 +66,7 @@ export const putPerson = (turn: Turn, person: Person): void => {
 const suspend = (turn: Turn, holderId: string): void => {
   turn.effects.endedKeys.set(holderId, []);
   lockOut(turn, holderId);
+  wakeClaims(turn, holderId);
   endAsksOf(turn, holderId);
 };
 

@@ -243,6 +243,12 @@ export const noteDisconnected = (
   turn.putWorker({ ...member.worker, lastHeartbeatAt: signAt });
 };
 
+/** A secret of the key has ended: a claim that waits with it hears so at once. */
+export const wakeClaims = (turn: Turn, keyId: string): void => {
+  for (const { worker } of turn.memory.fleet.members())
+    if (worker.keyId === keyId) turn.effects.wokenWorkers.add(worker.instance);
+};
+
 /** A key was revoked or suspended, or a person blocked: workers that last reported with it get no new job. */
 export const lockOut = (turn: Turn, keyId: string): void => {
   for (const { worker } of turn.memory.fleet.members()) {
