@@ -3,6 +3,8 @@
 
 import type { ModelTaskResource } from "../../contract/fleet/model-task.ts";
 import { lineOf } from "../../contract/text/start-of.ts";
+import { reasonOf } from "../calls/error-causes.ts";
+import { unreachable } from "../calls/failure.ts";
 import type { WorkerMessage } from "../session/session.ts";
 import { type ModelManager, type ModelProgress, TaskFailure } from "./model-manager.ts";
 
@@ -170,6 +172,6 @@ export class ModelTasks {
 
 const failureOf = (error: unknown): TaskFailure => {
   if (error instanceof TaskFailure) return error;
-  const words = error instanceof Error ? error.message : String(error);
-  return new TaskFailure("runtime_unreachable", lineOf(words, MAX_MESSAGE_CHARS) || "the runtime does not answer");
+  const { code, message } = unreachable(reasonOf(error));
+  return new TaskFailure(code, lineOf(message, MAX_MESSAGE_CHARS));
 };

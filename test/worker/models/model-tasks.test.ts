@@ -114,9 +114,11 @@ describe("a worker's model task", () => {
     await settle();
     expect(() => begun[0]?.options.checkSize(5_000_000_000)).not.toThrow();
     expect(() => begun[0]?.options.checkSize(5_000_000_001)).toThrow("--max-model-gb is 5");
-    begun[0]?.end(new TypeError("fetch failed"));
+    const refused = Object.assign(new Error("connect ECONNREFUSED 127.0.0.1:11434"), { code: "ECONNREFUSED" });
+    begun[0]?.end(new TypeError("fetch failed", { cause: refused }));
     await settle();
-    expect(said("model.done")).toMatchObject([{ error: { code: "runtime_unreachable", message: "fetch failed" } }]);
+    const message = "The runtime cannot be reached: connect ECONNREFUSED 127.0.0.1:11434";
+    expect(said("model.done")).toMatchObject([{ error: { code: "runtime_unreachable", message } }]);
   });
 
   test("that is cancelled stops, and what is refused as over stops, too", async () => {
