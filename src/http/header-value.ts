@@ -1,6 +1,7 @@
 // The value of a header that says something about a request. Like an unknown field, a value that does not fit is refused.
 
 import * as z from "zod";
+import { fieldErrorsOf } from "../../contract/words/validation.ts";
 import { invalid } from "../../domain/words/refusal.ts";
 import type { AppContext } from "./auth.ts";
 import { Refused } from "./refused.ts";
@@ -25,7 +26,8 @@ export const headerOf = <Schema extends z.ZodType>(
   const given = c.req.header(name)?.trim();
   if (given === undefined || given === "") return null;
   const parsed = schema.safeParse(given);
-  if (!parsed.success) throw new Refused(invalid(name, parsed.error.issues[0]?.message ?? "is invalid"));
+  if (!parsed.success)
+    throw new Refused(invalid(name, fieldErrorsOf(schema, parsed.error, given)[0]?.message ?? "is invalid"));
   return parsed.data;
 };
 

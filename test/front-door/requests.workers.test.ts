@@ -303,13 +303,15 @@ describe("a request that is not streamed", () => {
     expect(ordinary.priority).toBe("normal");
     worker.complete(ordinary, {});
     expect((await unheardOf).status).toBe(200);
-    for (const [name, value] of [
-      ["x-signalbox-priority", "urgent"],
-      ["x-signalbox-timeout", "0"],
-      ["x-signalbox-queue", "601"],
+    for (const [name, value, says] of [
+      ["x-signalbox-priority", "urgent", "must be one of low, normal, high, critical"],
+      ["x-signalbox-timeout", "0", "must be at least 0.001"],
+      ["x-signalbox-queue", "601", "must be at most 600"],
+      ["x-signalbox-user", "u".repeat(129), "must have at most 128 characters"],
     ] as const) {
       const bad = await post(world.key, CHAT, chat(), { [name]: value });
-      expect([bad.status, JSON.parse(await bad.whole).error.param]).toEqual([400, name]);
+      const { param, message } = JSON.parse(await bad.whole).error;
+      expect([bad.status, param, message]).toEqual([400, name, `${name}: ${says}`]);
     }
   });
 
