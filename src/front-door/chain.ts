@@ -81,8 +81,8 @@ export interface ChainedBody {
 }
 
 export const withChain = async (c: AppContext, token: TokenFacts, read: DoorBody): Promise<ChainedBody> => {
-  const isBackground = read.body.background === true;
-  const isStored = read.body.store !== false;
+  const isBackground = flagOf(read.body, "background") === true;
+  const isStored = flagOf(read.body, "store") !== false;
   if (isBackground && !isStored) throw new Refused(invalid("background", "needs a stored answer: leave store out"));
   const previousId = previousOf(read.body);
   const chained = previousId === null ? unchained(read) : await following(c, token, read, previousId);
@@ -116,6 +116,13 @@ const following = async (c: AppContext, token: TokenFacts, read: DoorBody, previ
   const carried =
     chained.large === null ? inputItemsOf(chained.body.input).length - inputItemsOf(read.body.input).length : 0;
   return { read: chained, turns: newest.turns, bytes: newest.bytes, carried };
+};
+
+/** Null if it is not given. The runtime does not see what was sent, so a wrong type is refused here. */
+const flagOf = (body: Body, name: "background" | "store"): boolean | null => {
+  const given = body[name] ?? null;
+  if (given !== null && typeof given !== "boolean") throw new Refused(invalid(name, "must be true or false"));
+  return given;
 };
 
 const previousOf = (body: Body): string | null => {

@@ -129,6 +129,23 @@ describe("a response in the background", () => {
     await expect.poll(async () => (await read(world, waiting)).status).toBe("completed");
   });
 
+  it("is asked for with true or false, and so is its storing", async () => {
+    const world = await newWorld();
+    await fakeWorker(world);
+    for (const [param, value] of [
+      ["background", "true"],
+      ["background", 1],
+      ["store", "false"],
+      ["store", {}],
+    ] as const) {
+      const refused = await ask(world, { [param]: value });
+      expect([refused.status, JSON.parse(await refused.whole).error]).toMatchObject([
+        400,
+        { code: "invalid_request", param, message: `${param}: must be true or false` },
+      ]);
+    }
+  });
+
   it("is refused where nothing is to be stored", async () => {
     const world = await newWorld();
     const worker = await fakeWorker(world);
