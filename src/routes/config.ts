@@ -17,11 +17,19 @@ const ETAG_CHARS = 32;
 const BASE = { path: "/config", tag: "Config" } as const;
 const ETAG = { headers: { ETag: "names this version of the config" } } as const;
 
+const qualityOf = (type: string): number => Number(/;\s*q=([\d.]+)/i.exec(type)?.[1] ?? 1);
+
+/** Of JSON and YAML the one that is liked best, of equals the first; empty if neither is named. */
+const wantedType = (accept: string): string =>
+  accept
+    .split(",")
+    .filter((type) => isYaml(type) || isJson(type))
+    .sort((one, other) => qualityOf(other) - qualityOf(one))[0] ?? "";
+
 const answerWith = (c: AppContext, document: ConfigDocument, etag: string): Response => {
   c.header("etag", etag);
   c.header("vary", "accept");
-  const wanted = (c.req.header("accept") ?? "").split(",");
-  if (!isYaml(wanted.find((type) => isYaml(type) || isJson(type)) ?? "")) return c.json(document);
+  if (!isYaml(wantedType(c.req.header("accept") ?? ""))) return c.json(document);
   c.header("content-type", "application/yaml; charset=utf-8");
   return c.body(stringify(document, { sortMapEntries: false }));
 };

@@ -69,6 +69,8 @@ describe("what is accepted", () => {
     ["application/yaml", "yaml"],
     ["text/yaml, */*", "yaml"],
     ["application/json, application/yaml;q=0.5", "json"],
+    ["application/yaml;q=0.5, application/json", "json"],
+    ["application/json;q=0.1, application/yaml; q=0.9", "yaml"],
     ["*/*", "json"],
     ["text/html", "json"],
   ])("%s is answered with %s", async (accept, kind) => {
