@@ -41,7 +41,9 @@ const parseYaml = (text: string): unknown => {
     if (problem !== undefined) throw problem;
     return document.toJS({ maxAliasCount: 0 });
   } catch (error) {
-    throw new Refused(invalid("", `the body must be YAML: ${(error as Error).message.split("\n")[0]?.slice(0, 200)}`));
+    const { code, message } = error as Error & { code?: string };
+    const says = code === "MULTIPLE_DOCS" ? "it has more than one document" : message.split("\n")[0]?.slice(0, 200);
+    throw new Refused(invalid("", `the body must be YAML: ${says}`));
   }
 };
 

@@ -292,6 +292,12 @@ describe("YAML from a stranger", () => {
     expect((await world.get("/config")).body.jobs.timeout_seconds).toBe(900);
   });
 
+  it("says that only one document is read, in words of its own", async () => {
+    const world = await newWorld();
+    const { detail } = (await putYaml(world, "jobs: {}\n---\njobs: {}\n")).body;
+    expect(detail).toBe("the body must be YAML: it has more than one document");
+  });
+
   it("does not search for ever in brackets that stay open", async () => {
     const world = await newWorld();
     const filler = "x".repeat(3_500);
