@@ -15,6 +15,7 @@ const MAX_COPIES = 1000;
 const MODEL = { name: "model", says: "the model, as the runtime names it: qwen3:8b" } as const;
 const ON: Flag = { takes: "instance|tag:name", says: "the worker, or all that offer a tag" };
 const COPIES: Flag = { takes: "n", says: "on no more than so many of them, the best places first" };
+const DRY_RUN: Flag = { takes: null, says: "only says which workers would get the task" };
 const NO_WAIT: Flag = { takes: null, says: "prints the tasks and does not wait for their end" };
 
 type Action = ModelTaskResource["action"];
@@ -74,12 +75,12 @@ const targets = async (context: Context, input: Input, action: Action): Promise<
   const { client, signal } = context;
   const on = input.text("on");
   if (on === undefined) throw new UsageError("name the worker with --on <instance>, or --on tag:<name>");
+  const copies = copiesOf(input);
   if (!on.startsWith(TAG_PREFIX)) return [on];
   const tag = on.slice(TAG_PREFIX.length);
   const workers = await all(client().workers.list({ tag, limit: 200 }, { signal }));
   const able = workers.filter(({ can }) => can?.includes(action)).map(({ instance }) => instance);
   if (able.length === 0) throw new Failure(`no worker with the tag ${tag} takes tasks to ${action} models`);
-  const copies = copiesOf(input);
   if (copies === undefined) return able;
   const placed = await client().models.place({ model: input.arg("model"), tags: [tag], dry_run: true }, { signal });
   const ranks = placed.workers.map(({ instance }) => instance);
@@ -140,12 +141,33 @@ const finish = async (context: Context, input: Input, tasks: readonly ModelTaskR
 const keepAliveOf = (text: string | undefined): string | number | undefined =>
   text !== undefined && /^-?\d+$/.test(text) ? Number(text) : text;
 
+/** The workers of a tag are known to take the task; a named one is asked here. */
+const showTargets = async (
+  { client, output, signal }: Context,
+  instances: readonly string[],
+  { action, model }: { action: Action; model: string },
+): Promise<number> => {
+  const [only, ...others] = instances;
+  if (only !== undefined && others.length === 0) {
+    const { can } = await client().workers.get(only, { signal });
+    if (!can?.includes(action)) throw new Failure(`worker ${only} takes no tasks to ${action} models`);
+  }
+  const workers = instances.map((instance) => ({ instance, action, model }));
+  output.table({ tasks: [], workers }, workers, [
+    { title: "worker", of: ({ instance }) => instance },
+    { title: "action", of: () => `${action} ${model}` },
+  ]);
+  return 0;
+};
+
 const give =
   (action: Action) =>
   async (context: Context, input: Input): Promise<number> => {
     const order = { action, model: input.arg("model"), keep_alive: keepAliveOf(input.text("keep-alive")) };
+    const instances = await targets(context, input, action);
+    if (input.is("dry-run")) return showTargets(context, instances, order);
     const tasks: ModelTaskResource[] = [];
-    for (const instance of await targets(context, input, action))
+    for (const instance of instances)
       tasks.push(await context.client().models.task(instance, order, { signal: context.signal }));
     return finish(context, input, tasks);
   };
@@ -174,7 +196,8 @@ const place = async (context: Context, input: Input): Promise<number> => {
 };
 
 const KEEP_ALIVE: Flag = { takes: "time", says: "how long it stays loaded without use: 30m, -1m for ever" };
-const MANY = { on: ON, copies: COPIES, "no-wait": NO_WAIT } as const;
+const EACH = { on: ON, "dry-run": DRY_RUN, "no-wait": NO_WAIT } as const;
+const MANY = { ...EACH, copies: COPIES } as const;
 
 export const modelCommands: readonly Verb[] = [
   {
@@ -186,7 +209,7 @@ export const modelCommands: readonly Verb[] = [
   {
     name: "models pull",
     says: "Downloads a model on workers that run with --manage-models, and shows how far",
-    examples: ["models pull qwen3:8b --on gpu-1", "models pull qwen3:8b --on tag:gpu --copies 2"],
+    examples: ["models pull qwen3:8b --on gpu-1", "models pull qwen3:8b --on tag:gpu --copies 2 --dry-run"],
     args: [MODEL],
     flags: MANY,
     run: give("pull"),
@@ -204,7 +227,7 @@ export const modelCommands: readonly Verb[] = [
     says: "Frees the memory of a model",
     examples: ["models unload qwen3:8b --on gpu-1"],
     args: [MODEL],
-    flags: { on: ON, "no-wait": NO_WAIT },
+    flags: EACH,
     run: give("unload"),
   },
   {
@@ -212,7 +235,7 @@ export const modelCommands: readonly Verb[] = [
     says: "Deletes a model from the disk",
     examples: ["models delete qwen3:8b --on tag:laptop"],
     args: [MODEL],
-    flags: { on: ON, "no-wait": NO_WAIT },
+    flags: EACH,
     run: give("delete"),
   },
   {

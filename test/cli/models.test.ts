@@ -54,6 +54,8 @@ describe("a task by command", () => {
     const ran = await runCommand(argv, (url, { method = "GET", body }) => {
       if (method !== "GET") asked.push(`${url.pathname} ${String(body)}`);
       if (url.pathname === "/api/workers") return page("workers", workers);
+      if (url.pathname.startsWith("/api/workers/") && method === "GET")
+        return workers.find(({ instance }) => url.pathname.endsWith(instance)) ?? {};
       if (url.pathname === "/api/models/place")
         return {
           tasks: [],
@@ -83,12 +85,24 @@ describe("a task by command", () => {
     expect(paths(best.asked)).toEqual(["/api/models/place", "/api/workers/w2/models"]);
   });
 
+  it("says with --dry-run where it would go, and gives nothing", async () => {
+    const every = await run(["models", "pull", "qwen3", "--on", "tag:gpu", "--dry-run"]);
+    expect([every.out, every.asked, every.code]).toEqual(["w1\tpull qwen3\nw2\tpull qwen3\n", [], 0]);
+    const named = await run(["models", "load", "qwen3", "--on", "w2", "--dry-run"]);
+    expect([named.out, named.asked]).toEqual(["w2\tload qwen3\n", []]);
+    const best = await run(["models", "pull", "qwen3", "--on", "tag:gpu", "--copies", "1", "--dry-run"]);
+    expect(best.out).toBe("w2\tpull qwen3\n");
+    const refused = run(["models", "delete", "qwen3", "--on", "w1", "--dry-run"]);
+    await expect(refused).rejects.toThrow(new Failure("worker w1 takes no tasks to delete models"));
+  });
+
   it("needs a place, and somebody there who can", async () => {
     await expect(run(["models", "pull", "qwen3"])).rejects.toThrow("--on <instance>");
     const none = run(["models", "delete", "qwen3", "--on", "tag:gpu"]);
     await expect(none).rejects.toThrow(new Failure("no worker with the tag gpu takes tasks to delete models"));
     await expect(none).rejects.toBeInstanceOf(Failure);
     await expect(run(["models", "pull", "qwen3", "--on", "tag:gpu", "--copies", "0"])).rejects.toThrow("--copies");
+    await expect(run(["models", "pull", "qwen3", "--on", "w1", "--copies", "0"])).rejects.toThrow("--copies");
     await expect(run(["models", "place", "qwen3", "--on", "w1"])).rejects.toThrow("--on tag:<name>");
   });
 });
