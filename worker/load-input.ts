@@ -5,8 +5,8 @@ import { parseExact } from "../contract/text/exact-json.ts";
 import { reasonOf } from "./calls/error-causes.ts";
 import type { JobFailure } from "./calls/runtime.ts";
 
-/** The size limit of a client's request. */
-const MAX_INPUT_BYTES = 32 * 1024 * 1024;
+/** A client's request has at most 32 MiB; the coordinator writes some of its members again, which may be longer then. */
+const MAX_INPUT_BYTES = 33 * 1024 * 1024;
 
 export type LoadedInput = { ok: true; input: unknown } | { ok: false; error: JobFailure };
 export type InputLoader = (job: LeasedJob, signal: AbortSignal) => Promise<LoadedInput>;

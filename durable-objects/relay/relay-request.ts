@@ -3,12 +3,12 @@
 import { APIS, type Api } from "../../domain/words/api.ts";
 import type { Jurisdiction } from "../object-name.ts";
 
-/** Takes a request's body to hold, as it is: an argument of a call is limited, and quoted it may be twice as long. */
+/** Holds a request's body, and gives it back, as its bytes: text in a call is limited, and may count twice its length. */
 const HOLD_URL = "https://relay/hold?job=";
 
 export const holdUrl = (jobId: string): string => HOLD_URL + encodeURIComponent(jobId);
 
-/** The job whose body is to be held; null for any other request. */
+/** The job whose body is meant; null for any other request. */
 export const heldJobOf = (url: string): string | null =>
   url.startsWith(HOLD_URL) ? decodeURIComponent(url.slice(HOLD_URL.length)) : null;
 

@@ -5,7 +5,14 @@
 
 import { DurableObject } from "cloudflare:workers";
 import { MAX_DATA_FRAME_BYTES, MAX_PART_BYTES, PART_SEPARATOR, readParts } from "../../contract/data-line.ts";
-import { CONFLICT, NO_CONTENT, SWITCHING_PROTOCOLS, TOO_MANY_REQUESTS } from "../../contract/words/http-status.ts";
+import {
+  CONFLICT,
+  NO_CONTENT,
+  NOT_FOUND,
+  OK,
+  SWITCHING_PROTOCOLS,
+  TOO_MANY_REQUESTS,
+} from "../../contract/words/http-status.ts";
 import { closeCodes } from "../../contract/words/values.ts";
 import { type Jurisdiction, objectNamed } from "../object-name.ts";
 import { answerClose, close, send } from "../sockets/hibernating-sockets.ts";
@@ -46,10 +53,7 @@ export class Relay<Env extends RelayEnv = RelayEnv> extends DurableObject<Env> {
     if (request.url === LINE_URL)
       return openLine((tell) => new ReadingLine(tell, this, (query, open) => this.#join(this.#askedBy(query), open)));
     const heldFor = heldJobOf(request.url);
-    if (heldFor !== null) {
-      await this.#bodies.hold(heldFor, await request.text(), Date.now());
-      return new Response(null, { status: NO_CONTENT });
-    }
+    if (heldFor !== null) return this.#heldBody(heldFor, request);
     if (request.headers.get("upgrade") === "websocket") return this.#openLine(request);
     const asked = this.#askedBy(new URL(request.url).search);
     if (request.method === "POST") return this.#write(asked, request);
@@ -79,6 +83,16 @@ export class Relay<Env extends RelayEnv = RelayEnv> extends DurableObject<Env> {
     const asked = readRequestOf(query);
     this.jurisdiction = asked.jurisdiction;
     return asked;
+  }
+
+  /** As bytes both ways: what a method answers may have 32 MiB, and text beyond Latin-1 counts twice there. */
+  async #heldBody(jobId: string, request: Request): Promise<Response> {
+    if (request.method === "GET") {
+      const text = this.#bodies.read(jobId);
+      return new Response(text, { status: text === null ? NOT_FOUND : OK });
+    }
+    await this.#bodies.hold(jobId, await request.text(), Date.now());
+    return new Response(null, { status: NO_CONTENT });
   }
 
   /** Over HTTP: for networks without WebSockets. */
@@ -165,10 +179,6 @@ export class Relay<Env extends RelayEnv = RelayEnv> extends DurableObject<Env> {
   async end(): Promise<void> {
     for (const streams of this.#streams.values()) streams.endAll();
     for (const socket of this.ctx.getWebSockets()) close(socket, closeCodes.keyEnded, "the tenant was deleted");
-  }
-
-  async readBody(jobId: string): Promise<string | null> {
-    return this.#bodies.read(jobId);
   }
 
   async dropBody(jobId: string): Promise<void> {

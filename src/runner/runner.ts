@@ -11,6 +11,7 @@ import { MINUTE_MS } from "../../domain/words/duration.ts";
 import { bodyName, type Jurisdiction, objectNamed } from "../../durable-objects/object-name.ts";
 import type { EdgeState } from "../../durable-objects/operations/fleet/edge-workers.ts";
 import { Relay } from "../../durable-objects/relay/relay.ts";
+import { holdUrl } from "../../durable-objects/relay/relay-request.ts";
 import type { RunnerCalls, ToRunner } from "../../durable-objects/relay/runner-calls.ts";
 import type { Cut, StreamLease } from "../../durable-objects/relay/stream-owner.ts";
 import { log } from "../../log/log.ts";
@@ -168,8 +169,9 @@ export class Runner extends Relay<Env> implements RunnerCalls {
   /** A body that is too large for the tenant is stored in an object of its own. */
   async #loadInput(jobId: string): Promise<LoadedInput> {
     const store = objectNamed(this.env.RELAY, bodyName(this.#tenantName, jobId), this.jurisdiction);
-    const text = await store.readBody(jobId);
-    if (text !== null) return { ok: true, input: parseExact(text) };
+    const held = await store.fetch(holdUrl(jobId));
+    const text = await held.text();
+    if (held.ok) return { ok: true, input: parseExact(text) };
     return { ok: false, error: { code: "input_unavailable", message: "the job's body is gone", retryable: false } };
   }
 

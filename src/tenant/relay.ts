@@ -1,7 +1,7 @@
 // Access to a worker's relay, and to the object that stores a large body.
 
 import type { LastWords } from "../../contract/text/whole-events.ts";
-import { NO_CONTENT } from "../../contract/words/http-status.ts";
+import { NO_CONTENT, OK } from "../../contract/words/http-status.ts";
 import { isEdgeInstance } from "../../domain/fleet/worker.ts";
 import { bodyName, objectNamed, relayName } from "../../durable-objects/object-name.ts";
 import type { Relay } from "../../durable-objects/relay/relay.ts";
@@ -17,7 +17,7 @@ const jurisdictionOf = (env: Env, { jurisdiction }: TenantName) => (isSelfHosted
  * The stub's own types wrap every answer a second time. Self-hosted, a request may name what ends a broken answer, and
  * that its body is a worker's stream.
  */
-interface RelayObject extends Pick<Relay, "readBody" | "dropBody"> {
+interface RelayObject extends Pick<Relay, "dropBody"> {
   readonly fetch: (url: string, init?: RequestInit & { ifLost?: LastWords; isWorkers?: true }) => Promise<Response>;
 }
 
@@ -109,8 +109,17 @@ const streamOf = (pieces: readonly Uint8Array[]): ReadableStream<Uint8Array> => 
   });
 };
 
-export const readHeldBody = (env: Env, name: TenantName, jobId: string): Promise<string | null> =>
-  bodyOf(env, name, jobId).readBody(jobId);
+/** null if there is none, or no longer. */
+export const readHeldBody = async (
+  env: Env,
+  name: TenantName,
+  jobId: string,
+): Promise<ReadableStream<Uint8Array> | null> => {
+  const held = await bodyOf(env, name, jobId).fetch(holdUrl(jobId));
+  if (held.status === OK) return held.body;
+  await held.text();
+  return null;
+};
 
 export const dropHeldBody = (env: Env, name: TenantName, jobId: string): Promise<void> =>
   bodyOf(env, name, jobId).dropBody(jobId);

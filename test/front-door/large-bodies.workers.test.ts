@@ -6,7 +6,7 @@ import { describe, expect, it } from "vitest";
 import { bodyName } from "../../durable-objects/object-name.ts";
 import { newWorld, ORIGIN, ROOT_KEY, request } from "../support/workerd/client.ts";
 import { edgeFetch } from "../support/workerd/edge.ts";
-import { CHAT, chat, chatAnswer, fakeWorker, post } from "../support/workerd/fake-worker.ts";
+import { CHAT, chat, chatAnswer, fakeWorker, heldBody, post } from "../support/workerd/fake-worker.ts";
 
 const KIB = 1024;
 const PIECE = new TextEncoder().encode(" ".repeat(16 * KIB));
@@ -196,15 +196,30 @@ describe("a body over 1 MiB", () => {
     }
   });
 
+  it.each([
+    ["32 MiB", "a", 32 * KIB * KIB],
+    ["more than 16 MiB, with a character beyond Latin-1", "→", 17 * KIB * KIB],
+  ])("reaches its worker whole: %s", async (_, first, bytes) => {
+    const world = await newWorld();
+    const worker = await fakeWorker(world);
+    const shell = new TextEncoder().encode(JSON.stringify(chat({ filling: first }))).length;
+    const whole = first + "a".repeat(bytes - shell);
+    const answering = post(world.key, CHAT, chat({ filling: whole }));
+    const job = await worker.nextJob();
+    const { status, body } = await world.get(job.input_url);
+    expect([status, body.filling === whole]).toEqual([200, true]);
+    worker.complete(job, chatAnswer("hello"));
+    expect((await answering).status).toBe(200);
+  });
+
   it("goes with its tenant", async () => {
     const world = await newWorld();
     const worker = await fakeWorker(world);
     const answering = post(world.key, CHAT, chat({ filling }));
     const { id } = await worker.nextJob();
-    const relay = env.RELAY.getByName(bodyName(world.tenant, id));
-    expect(await relay.readBody(id)).not.toBe(null);
+    expect(await heldBody(world.tenant, id)).not.toBe(null);
     await world.stub.destroy();
-    await expect.poll(() => relay.readBody(id)).toBe(null);
+    await expect.poll(() => heldBody(world.tenant, id)).toBe(null);
     await (await answering).whole.catch(() => undefined);
   });
 

@@ -1,9 +1,8 @@
 import { listDurableObjectIds, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
-import { bodyName } from "../../durable-objects/object-name.ts";
 import { ageJob, alarm, inStorage, isOnLines, newWorld } from "../support/workerd/client.ts";
-import { APIS, CHAT, chat, chatAnswer, fakeWorker, post } from "../support/workerd/fake-worker.ts";
+import { APIS, CHAT, chat, chatAnswer, fakeWorker, heldBody, post } from "../support/workerd/fake-worker.ts";
 
 describe("a request that is not streamed", () => {
   it("is a job, whose result is the answer", async () => {
@@ -387,7 +386,7 @@ describe("a request that is not streamed", () => {
       expect(new TextEncoder().encode(job.prompt).length).toBeLessThanOrEqual(2048);
       const fetched = await world.get(job.input_url);
       expect(fetched.body.messages[0].content).toBe(long);
-      const kept = () => env.RELAY.getByName(bodyName(world.tenant, job.id)).readBody(job.id);
+      const kept = () => heldBody(world.tenant, job.id);
       expect(await kept()).toContain(long);
       worker.complete(job, chatAnswer("read"));
       expect((await answering).status).toBe(200);

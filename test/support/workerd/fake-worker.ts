@@ -1,10 +1,19 @@
 // A worker with both its sockets, controlled by the test.
 
-import { exports } from "cloudflare:workers";
+import { env, exports } from "cloudflare:workers";
+import { bodyName } from "../../../durable-objects/object-name.ts";
+import { holdUrl } from "../../../durable-objects/relay/relay-request.ts";
 import { type Body, connectWorker, ORIGIN, type Socket, type World } from "./client.ts";
 import { edgeFetch } from "./edge.ts";
 
 export const APIS = ["chat/completions", "completions", "embeddings", "responses", "messages"];
+
+/** What is stored of a body over 1 MiB; null if nothing is. */
+export const heldBody = async (tenant: string, jobId: string): Promise<string | null> => {
+  const held = await env.RELAY.getByName(bodyName(tenant, jobId)).fetch(holdUrl(jobId));
+  const text = await held.text();
+  return held.ok ? text : null;
+};
 
 export interface FakeWorker {
   readonly socket: Socket;
