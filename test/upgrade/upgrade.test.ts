@@ -11,7 +11,7 @@ import { SCHEMA_VERSION } from "../../durable-objects/store/schema.ts";
 import { type SelfHosted, startSelfHosted } from "../support/self-hosted.ts";
 import { type AnswerCheck, answerCheckOf, readsOf } from "./answers.ts";
 import { type Client, clientOf } from "./client.ts";
-import { historyFile, tenantFiles, use } from "./databases.ts";
+import { historyFile, keepWorkers, tenantFiles, use } from "./databases.ts";
 import {
   type Expectations,
   FIXTURE_ENVIRONMENT,
@@ -86,6 +86,7 @@ describe.each(storedVersions())("what release %s wrote", (version) => {
     dataDir = mkdtempSync(path.join(tmpdir(), "signalbox-upgrade-"));
     expected = readExpectations(version);
     unpack(version, dataDir);
+    keepWorkers(dataDir);
     await start();
   }, START_WITHIN_MS);
 
