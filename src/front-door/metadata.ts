@@ -16,12 +16,15 @@ const HEADER = "X-Signalbox-Metadata";
 const MAX_NAME_CHARS = 64;
 const MAX_VALUE_CHARS = 256;
 
+/** The person whom the body names, in the field's older or newer name; an empty one names nobody. */
+export const personOf = ({ user, safety_identifier: identifier }: Body): string | undefined =>
+  [user, identifier].find((one): one is string => typeof one === "string" && one !== "");
+
 /** The header comes first, then the user: what is above the limit is the body's. */
 export const metadataOf = (body: Body, header: string | undefined): Record<string, string> => {
   const pairs = new Map(pairsOf(header ?? ""));
-  const user = body.user ?? body.safety_identifier;
   const said = Object.entries(isObject(body.metadata) ? body.metadata : {});
-  for (const [name, value] of [["user", user] as const, ...said].flatMap(cutPair))
+  for (const [name, value] of [["user", personOf(body)] as const, ...said].flatMap(cutPair))
     if (!pairs.has(name) && pairs.size < MAX_METADATA_PAIRS) pairs.set(name, value);
   return Object.fromEntries(pairs);
 };

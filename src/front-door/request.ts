@@ -23,7 +23,7 @@ import { Refused, unwrap } from "../http/refused.ts";
 import { authorizeFor, callTenant } from "../tenant/tenant.ts";
 import { type Changes, type LargeBody, readDoorBody } from "./body.ts";
 import { withChain } from "./chain.ts";
-import { metadataOf } from "./metadata.ts";
+import { metadataOf, personOf } from "./metadata.ts";
 import { type Body, promptOf, sessionTextOf } from "./prompt.ts";
 
 const MIN_TIMEOUT_SECONDS = 0.001;
@@ -135,11 +135,10 @@ const othersOf = (body: Body, isLarge: boolean): readonly string[] => {
 };
 
 /** The person that a request is for: of a body's own field as much as fits, because other services take longer ones. */
-const userOf = (c: AppContext, { user, safety_identifier: identifier }: Body): string | null => {
+const userOf = (c: AppContext, body: Body): string | null => {
   const named = headerOf(c, USER_HEADER, fairnessKey);
   if (named !== null) return named;
-  const given = [user, identifier].find((one) => typeof one === "string" && one !== "");
-  const fitting = fairnessKey.safeParse(typeof given === "string" ? given.slice(0, MAX_FAIRNESS_KEY_CHARS) : null);
+  const fitting = fairnessKey.safeParse(personOf(body)?.slice(0, MAX_FAIRNESS_KEY_CHARS));
   return fitting.success ? fitting.data : null;
 };
 

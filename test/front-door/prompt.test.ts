@@ -37,6 +37,8 @@ describe("the metadata of a request", () => {
     const body = { metadata: { team: "body", run: "7", count: 3 }, user: "u1", safety_identifier: "s1" };
     expect(metadataOf(body, "team=search, env=prod")).toEqual({ team: "search", env: "prod", user: "u1", run: "7" });
     expect(metadataOf({ safety_identifier: "s1" }, undefined)).toEqual({ user: "s1" });
+    expect(metadataOf({ user: "", safety_identifier: "s1" }, undefined)).toEqual({ user: "s1" });
+    expect(metadataOf({ user: 5, safety_identifier: "" }, undefined)).toEqual({});
     expect(metadataOf({ metadata: ["x"] }, "")).toEqual({});
   });
 
