@@ -1,7 +1,7 @@
 // Refusal → HTTP: one row per code; a code without a row does not compile. Titles are the specification's words where
 // it has any.
 
-import { isLeasedStatus } from "../domain/words/job-status.ts";
+import { isLeasedStatus, type JobStatus } from "../domain/words/job-status.ts";
 import type { Refusal, RefusalCode, RefusalOf } from "../domain/words/refusal.ts";
 import { presentVerdict } from "./dispatch.ts";
 import type { ProblemResource } from "./words/problem.ts";
@@ -14,7 +14,12 @@ interface Wire<Code extends RefusalCode> {
   readonly retryAfter?: (refusal: RefusalOf<Code>) => number;
 }
 
-const UNLESS_STUCK = ", and its worker is not offline";
+/** Why a job that has not ended well is not retried: its worker has it, or it is a request of the front door. */
+const notRetried = (status: JobStatus): string => {
+  if (isLeasedStatus(status)) return ", and its worker is not offline";
+  return status === "failed" ? ", and nobody waits for its answer: send the request again" : "";
+};
+
 const AUTHENTICATION_FAILED = "Authentication failed";
 const seconds = (refusal: { retryAfterSeconds: number }): number => Math.max(1, Math.ceil(refusal.retryAfterSeconds));
 
@@ -74,7 +79,7 @@ export const WIRE: { readonly [Code in RefusalCode]: Wire<Code> } = {
     status: 409,
     title: "Job state forbids it",
     detail: ({ id, status, command }) =>
-      `cannot ${command} job ${id}: it is ${status}${command === "retry" && isLeasedStatus(status) ? UNLESS_STUCK : ""}`,
+      `cannot ${command} job ${id}: it is ${status}${command === "retry" ? notRetried(status) : ""}`,
   },
   texts_gone: {
     status: 409,

@@ -113,6 +113,20 @@ describe("a request that is not streamed", () => {
     }
   });
 
+  it("is not retried once it has failed, because nobody waits for it: its client sends it again", async () => {
+    const world = await newWorld();
+    const worker = await fakeWorker(world);
+    const answering = post(world.key, CHAT, chat());
+    const { id } = await worker.nextJob();
+    worker.fail({ id, lease: 1 }, { code: "weird", message: "no", status: 418 });
+    await answering;
+    const { status, body } = await world.post(`/api/jobs/${id}/retry`);
+    expect([status, body.code]).toEqual([409, "job_state"]);
+    expect(body.detail).toBe(
+      `cannot retry job ${id}: it is failed, and nobody waits for its answer: send the request again`,
+    );
+  });
+
   it("is told when to ask again as its provider said, or in a second", async () => {
     const world = await newWorld();
     const worker = await fakeWorker(world);
