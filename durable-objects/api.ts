@@ -299,6 +299,7 @@ export const OPERATIONS = {
 
   getResponse: operation({ ...REVIEW, ...ONE }, responses.getResponse),
   readChain: operation(ASK, responses.readChain),
+  findItems: operation(ASK, responses.findItems),
   readItems: operation({ ...REVIEW, ...ONE }, responses.readItems),
   cancelResponse: operation({ ...ASK_WRITE, ...ONE }, responses.cancelResponse),
   deleteResponse: operation({ ...ASK_WRITE, ...ONCE, ...ONE }, responses.deleteResponse),

@@ -78,6 +78,15 @@ export const inputItemsOf = (input: Json | undefined): readonly Json[] => {
   return input == null ? [] : [{ type: "message", role: "user", content: input }];
 };
 
+/** The id by which an item of a request refers to one of a stored answer; null if it is an item itself. */
+export const referredIdOf = (item: Json): string | null =>
+  isItem(item) && item.type === REFERENCE && typeof item.id === "string" ? item.id : null;
+export const REFERENCE = "item_reference";
+export const MAX_REFERENCES = 1000;
+
+export const noSuchItem = (id: string): Refusal =>
+  invalid("input", `there is no item ${JSON.stringify(id)} in a stored answer of this key: send the item itself`);
+
 /** Thoughts that only the one who stored them could read again. */
 const isEmptyThought = (item: Json): boolean =>
   isItem(item) && item.type === "reasoning" && item.encrypted_content == null && !hasContent(item.content);

@@ -34,7 +34,8 @@ const OBJECT_TABLES = [
   "activity",
   ...["settings", "keys", "schedules", "idempotency", "webhooks", "deliveries", "files", "catalog_models"],
   ...["backoffs", "spending", "silent_workers", "capacity_notices", "halted_jobs", "unreported", "schema_steps"],
-  ...["key_windows", "key_spending", "key_open_jobs", "responses", "response_sums", "file_sums", "idle_workers"],
+  ...["key_windows", "key_spending", "key_open_jobs", "responses", "response_sums", "response_items", "file_sums"],
+  "idle_workers",
 ];
 /** Memory with at most an entry for each row of such a table. */
 const OF_ROWS = [
@@ -117,7 +118,7 @@ export const GROWTH: readonly GrowthRow[] = [
   },
   {
     what: "texts of stored responses, without those over 1 MiB, which are files",
-    holds: ["table responses", "table response_sums"],
+    holds: ["table responses", "table response_sums", "table response_items"],
     grownBy: "key",
     countedBy: "durable-objects/operations/front-door/responses.ts",
     bound: MAX_RESPONSES_BYTES,

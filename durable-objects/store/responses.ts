@@ -13,8 +13,29 @@ export interface ResponseTexts {
   readonly answer: string | null;
 }
 
+/** Of an answer, those that a later request may refer to. */
+const MAX_ITEMS = 200;
+const MAX_ITEM_ID_CHARS = 128;
+/** What a reference to an item takes, in its table and its index. */
+const ITEM_CHARS = 128;
+
 const charsOf = ({ head, input, answer }: ResponseTexts): number =>
   head.length + (input?.length ?? 0) + (answer?.length ?? 0);
+
+/** How many there are. */
+const addItems = (sql: Sql, { id, keyId }: StoredResponse, answer: string): number => {
+  sql.exec(
+    `INSERT OR IGNORE INTO response_items (key_id, item_id, response_id)
+      SELECT ?1, value ->> '$.id', ?2 FROM json_each(?3, '$.output')
+      WHERE type = 'object' AND length(value ->> '$.id') <= ?4 LIMIT ?5`,
+    keyId ?? "",
+    id,
+    answer,
+    MAX_ITEM_ID_CHARS,
+    MAX_ITEMS,
+  );
+  return scalar(sql, "SELECT changes()") ?? 0;
+};
 
 export const responsesTable = (sql: Sql) => {
   const count = (chars: number): void => {
@@ -51,7 +72,8 @@ export const responsesTable = (sql: Sql) => {
     },
 
     end: (response: StoredResponse, answer: string | null): void => {
-      const chars = answer?.length ?? 0;
+      const items = answer === null ? 0 : addItems(sql, response, answer);
+      const chars = (answer?.length ?? 0) + items * ITEM_CHARS;
       sql.exec(
         "UPDATE responses SET record = ?2, answer = ?3, chars = chars + ?4 WHERE id = ?1",
         response.id,
@@ -62,10 +84,26 @@ export const responsesTable = (sql: Sql) => {
       count(chars);
     },
 
+    /** An item of the key's newest answer that has it, as JSON; null if there is none. */
+    item: (keyId: string | null, itemId: string, nowAt: number): string | null => {
+      const row = first(
+        sql,
+        `SELECT item.value FROM response_items JOIN responses ON responses.id = response_id,
+            json_each(answer, '$.output') AS item
+          WHERE key_id = ? AND item_id = ? AND expires_at > ? AND item.type = 'object' AND item.value ->> '$.id' = item_id
+          ORDER BY response_id DESC LIMIT 1`,
+        keyId ?? "",
+        itemId,
+        nowAt,
+      );
+      return (row?.value as string | undefined) ?? null;
+    },
+
     remove: (id: string): void => {
       const chars = scalar(sql, "SELECT chars FROM responses WHERE id = ?", id);
       if (chars === null) return;
       sql.exec("DELETE FROM responses WHERE id = ?", id);
+      sql.exec("DELETE FROM response_items WHERE response_id = ?", id);
       count(-chars);
     },
 

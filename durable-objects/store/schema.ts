@@ -358,6 +358,13 @@ export const SCHEMA_STEPS: readonly SchemaStep[] = [
     `CREATE TABLE file_sums (id INTEGER PRIMARY KEY, files INTEGER NOT NULL, bytes INTEGER NOT NULL)`,
     `INSERT INTO file_sums (id, files, bytes) SELECT 0, COUNT(*), COALESCE(SUM(bytes), 0) FROM files`,
   ],
+  // The items of stored answers, to which a later request of their key may refer.
+  [
+    `CREATE TABLE response_items (
+      key_id TEXT NOT NULL, item_id TEXT NOT NULL, response_id TEXT NOT NULL, PRIMARY KEY (key_id, item_id, response_id)
+    ) WITHOUT ROWID`,
+    `CREATE INDEX response_items_of ON response_items (response_id)`,
+  ],
 ];
 
 /** The version of a database after all steps. */

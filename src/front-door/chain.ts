@@ -9,6 +9,9 @@ import {
   inputItemsOf,
   jobIdOfResponse,
   MAX_CHAIN_BYTES,
+  MAX_REFERENCES,
+  REFERENCE,
+  referredIdOf,
 } from "../../domain/front-door/stored-response.ts";
 import type { Json } from "../../domain/words/json.ts";
 import { invalid } from "../../domain/words/refusal.ts";
@@ -80,7 +83,8 @@ export interface ChainedBody {
   readonly response: NewResponse | null;
 }
 
-export const withChain = async (c: AppContext, token: TokenFacts, read: DoorBody): Promise<ChainedBody> => {
+export const withChain = async (c: AppContext, token: TokenFacts, sent: DoorBody): Promise<ChainedBody> => {
+  const read = await withItems(c, token, sent);
   const isBackground = flagOf(read.body, "background") === true;
   const isStored = flagOf(read.body, "store") !== false;
   if (isBackground && !isStored) throw new Refused(invalid("background", "needs a stored answer: leave store out"));
@@ -94,6 +98,24 @@ export const withChain = async (c: AppContext, token: TokenFacts, read: DoorBody
   if (held === null && isBackground)
     throw new Refused(invalid("background", `needs an input of at most ${MAX_CHAIN_BYTES} bytes`));
   return { read: chained.read, response: held === null ? null : { ...facts, carried: 0, held } };
+};
+
+/** Items to which the request only refers are put in their places: its runtime has not stored them. */
+const withItems = async (c: AppContext, token: TokenFacts, read: DoorBody): Promise<DoorBody> => {
+  const own = ownItems(read);
+  if (!own.includes(`"${REFERENCE}"`)) return read;
+  unwrap(fitsChain(utf8Bytes(own)));
+  const items = JSON.parse(own) as Json[];
+  const ids = items.map(referredIdOf).filter((id) => id !== null);
+  if (ids.length === 0) return read;
+  if (ids.length > MAX_REFERENCES)
+    throw new Refused(invalid("input", `may refer to at most ${MAX_REFERENCES} items: send the items themselves`));
+  const found = unwrap(await callTenant(c.env, token, "findItems", { ids })).values();
+  const whole = items.flatMap((item) => {
+    if (referredIdOf(item) === null) return [item];
+    return carriedItemsOf({ output: [JSON.parse(found.next().value ?? "null") as Json] });
+  });
+  return chainedBody(read, JSON.stringify(whole));
 };
 
 interface Chained {

@@ -58,6 +58,50 @@ describe("a response of a client key", () => {
   });
 });
 
+describe("a request that refers to items of stored answers, as the AI SDK does from the second turn on", () => {
+  const said = { id: "msg_7", type: "message", role: "assistant", content: [{ type: "output_text", text: "hi" }] };
+  const thought = { id: "rs_7", type: "reasoning", summary: [{ type: "summary_text", text: "hm" }] };
+  const asked = { role: "user", content: "say hello" };
+  const refer = (id: string) => ({ type: "item_reference", id });
+  const answered = async () => {
+    const world = await newWorld();
+    const worker = await fakeWorker(world);
+    const asking = ask(world);
+    worker.complete(await worker.nextJob(), { ...answerOf("hi"), output: [thought, said, null, { id: 5 }] });
+    const { id } = JSON.parse(await (await asking).whole);
+    return { world, worker, id };
+  };
+
+  it("brings them to its runtime in their places, but for thoughts that nobody can read", async () => {
+    const { world, worker } = await answered();
+    for (const filling of ["", FILLING]) {
+      const input = [asked, refer("rs_7"), refer("msg_7"), { ...asked, content: `again${filling}` }];
+      const asking = ask(world, { input, store: false });
+      const job = await worker.nextJob();
+      const got = job.input ?? (await world.get(job.input_url)).body;
+      expect(got.input).toEqual([asked, said, input[3]]);
+      worker.complete(job, answerOf("hi again"));
+      expect((await asking).status).toBe(200);
+    }
+  });
+
+  it("is refused if its key has no such item, or no longer", async () => {
+    const { world, id } = await answered();
+    const refused = async (key: string | null, input: unknown) => {
+      const { status, whole } = await post(key, RESPONSES, { model: "m1", input });
+      return [status, JSON.parse(await whole).error.param, await whole];
+    };
+    const noItem = (of: string) => [400, "input", expect.stringContaining(`no item \\"${of}\\"`)];
+    expect(await refused(world.key, [asked, refer("msg_8")])).toEqual(noItem("msg_8"));
+    const other = await world.withKey("standard");
+    expect(await refused(other.key, [asked, refer("msg_7")])).toEqual(noItem("msg_7"));
+    const many = Array.from({ length: 1001 }, () => refer("msg_7"));
+    expect(await refused(world.key, many)).toEqual([400, "input", expect.stringContaining("at most 1000 items")]);
+    await world.ok("DELETE", `${RESPONSES}/${id}`);
+    expect(await refused(world.key, [asked, refer("msg_7")])).toEqual(noItem("msg_7"));
+  });
+});
+
 describe("a response in the background", () => {
   it("goes back to the queue under the killswitch, waits for its end, and is cancelled by level 4", async () => {
     const world = await newWorld();

@@ -43,6 +43,7 @@ export const NOT_SIMULATED: Readonly<Partial<Record<OperationName, string>>> = {
   listBatchesBeside: READS,
   getResponse: READS,
   readItems: READS,
+  findItems: READS,
   readConfig: READS,
   readBudgets: READS,
   readLatency: READS,

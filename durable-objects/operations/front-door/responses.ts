@@ -2,10 +2,12 @@
 
 import { type FileResource, presentFile } from "../../../contract/file.ts";
 import {
+  fitsChain,
   INPUT_PURPOSE,
   inputItemsOf,
   MAX_RESPONSES_BYTES,
   mayFollow,
+  noSuchItem,
   noSuchTurn,
   responseIdOf,
   type StoredResponse,
@@ -136,6 +138,21 @@ export const readItems = (turn: Turn, { id }: { id: string }): Result<ChainPart,
   const found = findResponse(turn, id);
   if (found === null) return err(notThere(id));
   return chainFrom(turn, found);
+};
+
+/** Items of the key's stored answers, as JSON, in the order of their ids. */
+export const findItems = (turn: Turn, { ids }: { ids: readonly string[] }): Result<readonly string[], Refusal> => {
+  const texts: string[] = [];
+  let chars = 0;
+  for (const id of ids) {
+    const text = turn.store.responses.item(turn.caller.keyId, id, turn.nowAt);
+    if (text === null) return err(noSuchItem(id));
+    chars += text.length;
+    const fits = fitsChain(chars);
+    if (!fits.ok) return fits;
+    texts.push(text);
+  }
+  return ok(texts);
 };
 
 const chainFrom = (turn: Turn, first: StoredResponse): Result<ChainPart, Refusal> => {
