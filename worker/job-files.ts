@@ -1,7 +1,8 @@
 // The files of a job: fetched from the links of its lease, and its outputs, sent to the coordinator. A file passes from
 // and to the disk; no process holds it whole.
 
-import { createReadStream, createWriteStream } from "node:fs";
+import { createWriteStream } from "node:fs";
+import { open } from "node:fs/promises";
 import path from "node:path";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
@@ -86,11 +87,14 @@ export const coordinatorFiles = ({ apiUrl, apiKey }: Pick<SessionSettings, "apiU
   send: async (job, name, bytes, signal) => {
     const query = `lease=${job.lease}&name=${encodeURIComponent(name)}`;
     const headers = { authorization: `Bearer ${apiKey}`, "content-type": "application/octet-stream" };
+    const body = await bodyOf(bytes).catch((error: unknown) => ({ unreadable: reasonOf(error) }));
+    if ("unreadable" in body)
+      return { ok: false, error: notKept(`The file ${name} could not be read: ${body.unreadable}`, false) };
     try {
       const response = await runtimeFetch(`${apiUrl}/api/jobs/${encodeURIComponent(job.id)}/files?${query}`, {
         method: "POST",
         headers,
-        body: bodyOf(bytes) as never,
+        body: body as never,
         signal,
         duplex: "half",
       } as RequestInit);
@@ -100,13 +104,22 @@ export const coordinatorFiles = ({ apiUrl, apiKey }: Pick<SessionSettings, "apiU
     } catch (error) {
       signal.throwIfAborted();
       return { ok: false, error: notKept(`The file ${name} could not be sent: ${reasonOf(error)}`, true) };
+    } finally {
+      if (body instanceof Readable) body.destroy();
     }
   },
 });
 
-const bodyOf = (bytes: FileBytes): unknown => {
+const bodyOf = async (bytes: FileBytes): Promise<Uint8Array | Readable> => {
   if (bytes instanceof Uint8Array) return bytes;
-  return typeof bytes === "string" ? createReadStream(bytes) : Readable.from(bytes);
+  if (typeof bytes !== "string") return listenedTo(Readable.from(listenedTo(bytes)));
+  return listenedTo((await open(bytes)).createReadStream());
+};
+
+/** A stream that fails before anybody reads it would end the process; who reads it later learns of the failure. */
+const listenedTo = <T>(bytes: T): T => {
+  if (bytes instanceof Readable) bytes.on("error", () => {});
+  return bytes;
 };
 
 const refused = (name: string, status: number, detail: string): JobFailure => {

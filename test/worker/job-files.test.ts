@@ -1,13 +1,13 @@
 // A job's files on their way to a program and back: under safe names, streamed, and refused with words.
 
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { createReadStream, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import type { LeasedJob } from "../../contract/fleet/worker.ts";
-import { coordinatorFiles, receiveFiles } from "../../worker/job-files.ts";
+import { coordinatorFiles, type FileBytes, receiveFiles } from "../../worker/job-files.ts";
 import { assignedJob } from "./job-fixture.ts";
 
 type Asked = { method: string; url: string; key: string | undefined; body: string };
@@ -44,7 +44,7 @@ const file = (name: string) => ({
   content_type: "text/plain",
   url: `/get?${name}`,
 });
-const send = (bytes: string | Uint8Array) =>
+const send = (bytes: FileBytes) =>
   coordinatorFiles({ apiUrl: at(), apiKey: "k" }).send(jobWith([]), "a b.txt", bytes, never);
 
 test("files are fetched without the key, and their names stay in the folder and differ", async () => {
@@ -84,4 +84,14 @@ test.each([
 ])("a refusal with %i says why", async (status, detail, message, retryable) => {
   answer = { status, body: JSON.stringify({ detail }) };
   expect(await send(Buffer.from("hi"))).toEqual({ ok: false, error: { code: "file_not_kept", message, retryable } });
+});
+
+test("an output that cannot be read fails its job, and not the worker", async () => {
+  const missing = path.join(folder, "missing");
+  expect(await send(missing)).toMatchObject({
+    ok: false,
+    error: { code: "file_not_kept", retryable: false, message: expect.stringContaining("could not be read: ENOENT") },
+  });
+  expect(await send(createReadStream(missing))).toMatchObject({ ok: false, error: { code: "file_not_kept" } });
+  expect(await send(folder)).toMatchObject({ ok: false, error: { code: "file_not_kept" } });
 });
