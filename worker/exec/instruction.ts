@@ -12,12 +12,16 @@ import type { JobFailure } from "../calls/runtime.ts";
 const MAX_CODE_CHARS = 64;
 export const MAX_MESSAGE_CHARS = 8_000;
 
-const errorFields = z.object({
-  code: z.string().min(1).default("failed"),
-  message: z.string().default(""),
-  retryable: z.boolean().default(false),
-  retry_after_seconds: z.number().min(0).nullish(),
-});
+/** A program that writes only words has failed, too. */
+const errorFields = z.preprocess(
+  (given) => (typeof given === "string" ? { message: given } : given),
+  z.object({
+    code: z.string().min(1).default("failed"),
+    message: z.string().default(""),
+    retryable: z.boolean().default(false),
+    retry_after_seconds: z.number().min(0).nullish(),
+  }),
+);
 
 const VALUES = {
   text: z.string(),

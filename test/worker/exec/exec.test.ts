@@ -120,6 +120,8 @@ describe("what a command writes", () => {
     const error = { code: "no_gpu", message: "none", retryable: true, retry_after_seconds: 7 };
     const { outcome } = await runCommand(node(`console.log(JSON.stringify({error: ${JSON.stringify(error)}}))`));
     expect(outcome).toMatchObject({ ok: false, error });
+    const inWords = await runCommand(node(`console.log(JSON.stringify({error: "no GPU"}))`));
+    expect(inWords.outcome).toMatchObject({ ok: false, error: { code: "failed", message: "no GPU", retryable: false } });
   });
 
   test("with --stdout json a line that is no instruction fails the job", async () => {
