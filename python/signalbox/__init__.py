@@ -755,8 +755,9 @@ class _Worker:
 
     def _beat_for_ever(self) -> None:
         while not self.is_over and self.refusal is None:
-            often = min(BEAT_SECONDS, self.interval * 0.9)
-            self._news.wait(often if self._runs else self.interval * 0.9)
+            often = min(BEAT_SECONDS, self.interval * 0.9) * 0.9
+            last = min((run.beat_at for run in list(self._runs.values())), default=None)
+            self._news.wait(self.interval * 0.9 if last is None else max(0.0, last + often - time.monotonic()))
             if self._news.is_set():
                 self._news.clear()
                 time.sleep(1)  # News of the same second go together.
@@ -764,7 +765,7 @@ class _Worker:
                 self._report_presence()
             for run in list(self._runs.values()):
                 has_news = run.told != run._progress
-                if has_news or time.monotonic() - run.beat_at >= often * 0.9:
+                if has_news or time.monotonic() - run.beat_at >= often:
                     run.heartbeat()
 
     def _report_presence(self) -> None:

@@ -54,8 +54,8 @@ def main(job, ctx):
         until, count = time.monotonic() + 9, 0
         while time.monotonic() < until: count += 1
         return "computed"
-    if what == "slow":
-        ctx.progress(0.4, "half")
+    if what in ("slow", "still"):
+        if what == "slow": ctx.progress(0.4, "half")
         while not ctx.cancelled: time.sleep(0.05)
         return "late"
     return what.upper()
@@ -220,6 +220,16 @@ describe.skipIf(lacksPython)("the Python package", () => {
     await jobs.cancel(id);
     await eventually(() => expect(started.output()).toContain(`job ${id} stopped`));
     expect(await jobs.get(id)).toMatchObject({ status: "cancelled", result: null });
+  });
+
+  it("learns of a cancel within a heartbeat interval, although its job has no news", async () => {
+    const { jobs } = client();
+    const { id } = await jobs.create({ prompt: "still", provider: "py" });
+    await eventually(async () => expect((await jobs.get(id)).status).toBe("running"));
+    await jobs.cancel(id);
+    const at = Date.now();
+    await eventually(() => expect(started.output()).toContain(`job ${id} stopped`));
+    expect(Date.now() - at).toBeLessThan(2_500);
   });
 
   it(
