@@ -109,14 +109,17 @@ const create = endpoint(
       outputLifeMs: OUTPUT_LIFE_MS.usual,
     });
     if (!created.ok) await callTenant(c.env, token, "deleteFile", { id: file.id });
-    return answer(c, toAnthropicBatch(await whenRead(c, token, unwrap(created)), clientOrigin(c)));
+    const asCreated = unwrap(created);
+    const { total } = (await whenRead(c, token, asCreated)).batch;
+    return answer(c, toAnthropicBatch({ ...asCreated, batch: { ...asCreated.batch, total } }, clientOrigin(c)));
   },
 );
 
 /** A refusal names the batch as its client does. */
 const unwrapOf = <T>(id: string, result: Result<T, Refusal>): T => {
-  if (!result.ok && result.error.code === "batch_state") throw new Refused({ ...result.error, id });
-  return unwrap(result);
+  if (result.ok) return result.value;
+  const { error } = result;
+  throw new Refused(error.code === "batch_state" || error.code === "not_found" ? { ...error, id } : error);
 };
 
 const list = endpoint(
@@ -150,7 +153,7 @@ const get = endpoint(
     answers: { 200: { description: "The batch.", schema: anthropicBatch } },
   },
   async (c, { params: { id }, token }) => {
-    const facts = unwrap(await callTenant(c.env, token, "getBatch", { id: ownBatchId(id) }));
+    const facts = unwrapOf(id, await callTenant(c.env, token, "getBatch", { id: ownBatchId(id) }));
     return answer(c, toAnthropicBatch(facts, clientOrigin(c)));
   },
 );
@@ -199,7 +202,7 @@ const results = endpoint(
     answers: { 200: { description: "The results.", media: ["application/x-jsonl"] } },
   },
   async (c, { params: { id }, token }) => {
-    const { batch, files } = unwrap(await callTenant(c.env, token, "getBatch", { id: ownBatchId(id) }));
+    const { batch, files } = unwrapOf(id, await callTenant(c.env, token, "getBatch", { id: ownBatchId(id) }));
     if (batch.endedAt === null)
       throw new Refused({ code: "batch_state", id, status: batch.status, command: "read the results of" });
     const isThere =

@@ -41,6 +41,19 @@ it("a body of another media type is refused", async () => {
   expect((await world.post("/v1/messages/batches", undefined, { headers, raw })).status).toBe(415);
 });
 
+it("is in progress in the answer to its creation, however soon its lines are answered", async () => {
+  const world = await newWorld();
+  const client = clientOf(world.key);
+  const worker = await batchWorker(world, (job) => ({ result: message(job) }));
+  for (let count = 0; count < 5; count += 1) {
+    const created = await client.messages.batches.create({ requests: [request("a")] });
+    expect(created).toMatchObject({ processing_status: "in_progress", ended_at: null, results_url: null });
+    expect(created.request_counts).toEqual({ processing: 1, succeeded: 0, errored: 0, canceled: 0, expired: 0 });
+    await whenEnded(client, created.id);
+  }
+  await worker.stop();
+});
+
 it("creates, polls, pages, reads results, and deletes", async () => {
   const world = await newWorld();
   const client = clientOf(world.key);
@@ -75,7 +88,10 @@ it("creates, polls, pages, reads results, and deletes", async () => {
   const late = await world.post(`/v1/messages/batches/${batch.id}/cancel`);
   expect([late.status, late.body.error.message]).toEqual([409, `cannot cancel batch ${batch.id}: it is completed`]);
   expect(await client.messages.batches.delete(batch.id)).toEqual({ id: batch.id, type: "message_batch_deleted" });
-  await expect(client.messages.batches.retrieve(batch.id)).rejects.toMatchObject({ status: 404 });
+  await expect(client.messages.batches.retrieve(batch.id)).rejects.toMatchObject({
+    status: 404,
+    error: { error: { message: `batch "${batch.id}" not found` } },
+  });
   expect((await world.get("/api/files")).body.files.map(({ name }: Body) => name)).not.toContain(`${batch.id}.jsonl`);
 });
 
