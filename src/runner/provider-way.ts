@@ -134,7 +134,8 @@ export class ProviderWay implements Way {
   }
 
   #hidden(text: string): string {
-    return this.#holdsKey(text) ? "its words are left out, because they contain the key" : withoutKeyLike(text);
+    const words = withoutKeyLike(text);
+    return this.#holdsKey(words) ? "its words are left out, because they contain the key" : words;
   }
 
   /** Reads the refusal's body, so that its words are known, whatever becomes of them. */

@@ -68,6 +68,13 @@ describe("a provider that refuses", () => {
     expect((await hosted.worker("edge-acme-0")).unavailable).toBe("acme refused the key: bad key [key], go away");
   });
 
+  test("and quotes the key keeps its other words", async () => {
+    await hosted.enable({}, ONCE);
+    hosted.acme.behave = () => ({ status: 401, errorBody: { error: { message: `bad key ${KEY}, go away` } } });
+    await ask({ model: "m2" });
+    expect((await hosted.worker("edge-acme-0")).unavailable).toBe("acme refused the key: bad key [key], go away");
+  });
+
   test("the key fails no job that another worker can take", async () => {
     await hosted.enable({ models: ["m2"] }, { jobs: { max_attempts: 1 } });
     hosted.acme.behave = () => ({ status: 401, errorBody: { error: { message: "go away" } } });
