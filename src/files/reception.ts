@@ -75,6 +75,7 @@ export class Reception {
   readonly #receiver: Receiver;
   #id: string;
   #maxBytes = 0;
+  #heldBytes = 0;
   /** All of a small file. */
   #row: Uint8Array<ArrayBuffer> | null = null;
   #stored: Stored | null = null;
@@ -105,9 +106,10 @@ export class Reception {
   /** `instead`: the id under which it was announced before. */
   async #takeRoom(bytes: number | null, id = this.#id, instead: string | null = null): Promise<void> {
     const { origin } = this.#place;
-    const { maxBytes } = unwrap(await this.#receiver.announce({ id, bytes, origin, instead }));
+    const { maxBytes, heldBytes } = unwrap(await this.#receiver.announce({ id, bytes, origin, instead }));
     this.#id = id;
     this.#maxBytes = maxBytes;
+    this.#heldBytes = heldBytes;
   }
 
   async take(body: Body): Promise<void> {
@@ -147,7 +149,10 @@ export class Reception {
 
   #refused(): Refused {
     const { tooLarge } = this.#receiver;
-    return new Refused(this.#maxBytes < tooLarge.limitBytes ? filesFull(this.#maxBytes) : tooLarge);
+    const [heldBytes, roomBytes] = [this.#heldBytes, this.#maxBytes];
+    return new Refused(
+      roomBytes < tooLarge.limitBytes ? { code: "files_full", heldBytes, limitBytes: heldBytes + roomBytes } : tooLarge,
+    );
   }
 
   async finish(facts: FileFacts): Promise<FileResource> {
@@ -173,6 +178,3 @@ export class Reception {
     await Promise.allSettled([this.#receiver.forget(this.#id), ...dropped]);
   }
 }
-
-/** The room that was left when the file was announced. */
-const filesFull = (limitBytes: number): Refusal => ({ code: "files_full", heldBytes: limitBytes, limitBytes });

@@ -185,7 +185,10 @@ describe("a file", () => {
     const { status, body } = await store(world, "y".repeat(600));
     expect([status, body.code]).toEqual([507, "files_full"]);
     const unknownLength = new Blob(["z".repeat(600)]).stream();
-    expect((await store(world, unknownLength)).status).toBe(507);
+    expect((await store(world, unknownLength)).body).toMatchObject({
+      status: 507,
+      detail: expect.stringContaining("take 600 bytes of 1000:"),
+    });
     expect((await world.ok("GET", "/api/files")).total).toBe(1);
     await world.ok("DELETE", `/api/files/${first}`);
     expect((await store(world, "y".repeat(600))).status).toBe(201);

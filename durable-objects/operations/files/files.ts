@@ -35,6 +35,8 @@ export interface NewFile {
 export interface Announced {
   /** How many may come. */
   readonly maxBytes: number;
+  /** What the tenant's other files take. */
+  readonly heldBytes: number;
   readonly createdAt: number;
   /** When it is given up. */
   readonly expiresAt: number;
@@ -89,7 +91,8 @@ export const announce = (
     upload: upload ?? null,
   });
   turn.due(expiresAt);
-  return ok({ maxBytes: Math.min(MAX_FILE_BYTES, maxBytes - held.bytes), createdAt, expiresAt });
+  const mostBytes = Math.min(MAX_FILE_BYTES, maxBytes - held.bytes);
+  return ok({ maxBytes: mostBytes, heldBytes: held.bytes, createdAt, expiresAt });
 };
 
 export const finishFile = (turn: Turn, arrived: ArrivedFile): Result<FileResource, Refusal> => {
