@@ -9,9 +9,13 @@ import type { Turn } from "../turn/turn.ts";
 import { routePolicy, routeRequest } from "./route-policy.ts";
 import { chooseFor } from "./routing.ts";
 
-export const triedOf = ({ model, provider }: Pick<Job, "model" | "provider">, code: string): Tried => ({
+/** `workerProvider`: who had it, if the job names no provider itself. */
+export const triedOf = (
+  { model, provider, workerProvider }: Pick<Job, "model" | "provider" | "workerProvider">,
+  code: string,
+): Tried => ({
   model,
-  provider,
+  provider: provider ?? workerProvider,
   code,
 });
 

@@ -114,7 +114,7 @@ const modelToFeed = (
 /** A model that no worker has is no fault: its lines wait. */
 const meant = (turn: Turn, name: string): ModelChoice => {
   const found = findModels(turn, { model: name, others: [], seed: name });
-  return (found.ok ? found.value[0] : undefined) ?? plainChoice(name);
+  return (found.ok ? found.value.choices[0] : undefined) ?? plainChoice(name);
 };
 
 const placesFor = (turn: Turn, { api, id }: BatchRecord, { name }: BatchModel): number => {

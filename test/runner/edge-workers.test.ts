@@ -200,6 +200,28 @@ describe("a list of models", () => {
     expect([status, headers.get("x-signalbox-model")]).toEqual([200, "m2"]);
     expect(hosted.acme.calls.at(-1)?.body).not.toHaveProperty("models");
     expect(hosted.acme.calls.at(-1)?.body).not.toHaveProperty("edge");
+    const job = await hosted.api("GET", `/api/jobs/${headers.get("x-signalbox-job")}`);
+    expect(job.tried).toEqual([{ model: "m1", provider: "acme", code: "overloaded" }]);
+  });
+
+  test("of the request counts a name that nobody has as tried", async () => {
+    hosted.acme.behave = () => undefined;
+    const { status, headers } = await ask({ model: "nobodys", models: ["others", "m2"] });
+    expect([status, headers.get("x-signalbox-model"), headers.get("x-signalbox-fallback")]).toEqual([
+      200,
+      "m2",
+      "true",
+    ]);
+    const job = await hosted.api("GET", `/api/jobs/${headers.get("x-signalbox-job")}`);
+    const unknown = { provider: null, code: "model_not_found" };
+    expect([job.requested_model, job.tried]).toEqual([
+      "nobodys",
+      [
+        { model: "nobodys", ...unknown },
+        { model: "others", ...unknown },
+      ],
+    ]);
+    expect((await ask({ model: "nobodys", models: ["others"] })).status).toBe(404);
   });
 
   test("ends with a refusal that another model would repeat", async () => {

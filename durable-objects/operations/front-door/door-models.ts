@@ -64,15 +64,23 @@ export interface AskedModels {
   readonly seed: string;
 }
 
-/** What the names mean, in the order in which they are tried; at least one of them must mean something. */
-export const findModels = (turn: Turn, asking: AskedModels): Result<readonly ModelChoice[], Refusal> => {
+export interface FoundModels {
+  /** In the order in which they are tried; at least one. */
+  readonly choices: readonly ModelChoice[];
+  /** The names before the first choice, which mean nothing now. */
+  readonly unknown: readonly string[];
+}
+
+/** What the names mean; at least one of them must mean something. */
+export const findModels = (turn: Turn, asking: AskedModels): Result<FoundModels, Refusal> => {
   const { model: asked, others, seed } = asking;
   const { aliases } = turn.memory.config.frontDoor;
   const offers = offersOf(turn);
   const meant = (name: string): readonly ModelChoice[] => choicesOf(name, aliases, offers, seed);
-  const allowed = others.filter((name) => refuseModel(turn, [name]).ok);
-  const found = [...meant(asked), ...allowed.flatMap(meant)];
-  if (found.length > 0) return ok(found.slice(0, MAX_CHOICES));
+  const names = [asked, ...others.filter((name) => refuseModel(turn, [name]).ok)];
+  const found = names.map(meant);
+  const first = found.findIndex((choices) => choices.length > 0);
+  if (first >= 0) return ok({ choices: found.flat().slice(0, MAX_CHOICES), unknown: names.slice(0, first) });
   const known = listedModels(turn, NAMED_MODELS).map(({ id }) => id);
   return err({ code: "model_not_found", model: asked, known });
 };

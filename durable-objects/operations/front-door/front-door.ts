@@ -28,7 +28,7 @@ import { isSilent } from "../../steps/last-sign.ts";
 import { refuseOverBudget } from "../../steps/reached-budgets.ts";
 import { allowReading } from "../../steps/reading.ts";
 import type { Turn } from "../../turn/turn.ts";
-import { findModels } from "./door-models.ts";
+import { type FoundModels, findModels } from "./door-models.ts";
 import { addResponse, type NewResponse } from "./responses.ts";
 
 export interface Asking {
@@ -147,7 +147,7 @@ export const mayAsk = (
   if (!backlog.ok) return backlog;
   const found = model === null ? null : findModels(turn, { model, others: [], seed: "" });
   if (found?.ok === false) return found;
-  const name = found?.value[0]?.model ?? null;
+  const name = found?.value.choices[0]?.model ?? null;
   const limited = name === null ? refuseOverUse(turn, UNREAD) : refuseOverLimits(turn, [model, name], UNREAD);
   return limited.ok ? ok(name) : limited;
 };
@@ -177,7 +177,7 @@ const open = (turn: Turn, request: Asking): Result<{ job: JobResource }, Refusal
   const { model, others = [], session } = request;
   const found = findModels(turn, { model, others, seed: session ?? id });
   if (!found.ok) return found;
-  const limited = refuseOverLimits(turn, [model, found.value[0]?.model ?? null], [request]);
+  const limited = refuseOverLimits(turn, [model, found.value.choices[0]?.model ?? null], [request]);
   if (!limited.ok) return limited;
   const opened = firstTaken(turn, request, id, found.value);
   if (!opened.ok) return opened;
@@ -216,10 +216,10 @@ const firstTaken = (
   turn: Turn,
   request: Asking,
   id: string,
-  choices: readonly ModelChoice[],
+  { choices, unknown }: FoundModels,
 ): Result<{ created: Decision; policy: RoutePolicy }, Refusal> => {
   const policy = routePolicy(turn);
-  const tried: Tried[] = [];
+  const tried: Tried[] = unknown.map((model) => ({ model, provider: null, code: "model_not_found" }));
   let first: Decision | null = null;
   let refused: Refusal | null = null;
   for (const [at, choice] of choices.entries()) {
