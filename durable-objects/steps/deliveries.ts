@@ -52,7 +52,11 @@ export const write = (
   data: Json,
   traceparent: string | null = null,
 ): Delivery => {
-  const told = { type: event, timestamp: toIso(turn.nowAt), data: withLink(turn.originOf(webhook.origin), data) };
+  const told = {
+    type: event,
+    timestamp: toIso(turn.nowAt),
+    data: withLink(turn.originOf(webhook.origin), event, data),
+  };
   const delivery: Delivery = {
     id: `msg_${turn.newId()}`,
     webhookId: webhook.id,
@@ -93,9 +97,10 @@ const makeRoom = (turn: Turn, webhookId: string): void => {
   if (oldest !== null) putDelivery(turn, oldest, dropped(oldest, turn.nowAt));
 };
 
-const withLink = (origin: string, data: Json): Json => {
+const withLink = (origin: string, event: DeliveryEvent, data: Json): Json => {
   const { id } = (data ?? {}) as { id?: string };
-  return id === undefined ? data : { ...(data as object), url: `${origin}/api/jobs/${id}` };
+  const list = event.startsWith("batch.") ? "batches" : "jobs";
+  return id === undefined ? data : { ...(data as object), url: `${origin}/api/${list}/${id}` };
 };
 
 /** At killswitch level 4 only the killswitch's own events are sent. */

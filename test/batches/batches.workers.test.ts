@@ -348,7 +348,7 @@ it("tells webhooks how it ended, once", async () => {
   expect(told.map(({ type }) => type).sort()).toEqual([...events].sort());
   const data = Object.fromEntries(told.map((one) => [one.type, one.data]));
   for (const [status, { id }] of Object.entries({ completed, failed, cancelled, expired }))
-    expect(data[`batch.${status}`]).toMatchObject({ id, status });
+    expect(data[`batch.${status}`]).toMatchObject({ id, status, url: `${ORIGIN}/api/batches/${id}` });
   expect(data["batch.completed"]).toMatchObject({ total: 3, completed: 3, failed: 0, cancelled: 0 });
   // Its cost may still change.
   expect(Object.keys(data["batch.completed"] ?? {})).toEqual(
