@@ -19,7 +19,11 @@ export const WORKER_ROOMS: readonly Room[] = [
     may: ["contract/*", "worker/calls"],
     packages: ["node:", "ws"],
   },
-  { places: ["worker/models"], may: ["contract/*", "worker/runtimes", "worker/session"], packages: ["node:"] },
+  {
+    places: ["worker/models"],
+    may: ["contract/*", "worker/calls", "worker/runtimes", "worker/session"],
+    packages: ["node:"],
+  },
   { places: ["worker/openings"], may: ["contract/*"], packages: ["node:", "zod"] },
   {
     places: ["worker/streams"],

@@ -121,7 +121,10 @@ describe("what a command writes", () => {
     const { outcome } = await runCommand(node(`console.log(JSON.stringify({error: ${JSON.stringify(error)}}))`));
     expect(outcome).toMatchObject({ ok: false, error });
     const inWords = await runCommand(node(`console.log(JSON.stringify({error: "no GPU"}))`));
-    expect(inWords.outcome).toMatchObject({ ok: false, error: { code: "failed", message: "no GPU", retryable: false } });
+    expect(inWords.outcome).toMatchObject({
+      ok: false,
+      error: { code: "failed", message: "no GPU", retryable: false },
+    });
   });
 
   test("with --stdout json a line that is no instruction fails the job", async () => {
