@@ -84,19 +84,17 @@ export const responsesTable = (sql: Sql) => {
       count(chars);
     },
 
-    /** An item of the key's newest answer that has it, as JSON; null if there is none. */
-    item: (keyId: string | null, itemId: string, nowAt: number): string | null => {
+    /** The key's newest answer that has the item; null if there is none. */
+    withItem: (keyId: string | null, itemId: string, nowAt: number): string | null => {
       const row = first(
         sql,
-        `SELECT item.value FROM response_items JOIN responses ON responses.id = response_id,
-            json_each(answer, '$.output') AS item
-          WHERE key_id = ? AND item_id = ? AND expires_at > ? AND item.type = 'object' AND item.value ->> '$.id' = item_id
-          ORDER BY response_id DESC LIMIT 1`,
+        `SELECT response_id FROM response_items JOIN responses ON responses.id = response_id
+          WHERE key_id = ? AND item_id = ? AND expires_at > ? ORDER BY response_id DESC LIMIT 1`,
         keyId ?? "",
         itemId,
         nowAt,
       );
-      return (row?.value as string | undefined) ?? null;
+      return (row?.response_id as string | undefined) ?? null;
     },
 
     remove: (id: string): void => {

@@ -110,12 +110,19 @@ const withItems = async (c: AppContext, token: TokenFacts, read: DoorBody): Prom
   if (ids.length === 0) return read;
   if (ids.length > MAX_REFERENCES)
     throw new Refused(invalid("input", `may refer to at most ${MAX_REFERENCES} items: send the items themselves`));
-  const found = unwrap(await callTenant(c.env, token, "findItems", { ids })).values();
+  const { answers, places } = unwrap(await callTenant(c.env, token, "findItems", { ids }));
+  const outputs = new Map(Object.entries(answers).map(([id, text]) => [id, itemsById(text)]));
+  const found = new Map(ids.map((id, index) => [id, outputs.get(places[index] ?? "")?.get(id) ?? null]));
   const whole = items.flatMap((item) => {
-    if (referredIdOf(item) === null) return [item];
-    return carriedItemsOf({ output: [JSON.parse(found.next().value ?? "null") as Json] });
+    const id = referredIdOf(item);
+    return id === null ? [item] : carriedItemsOf({ output: [found.get(id) ?? null] });
   });
   return chainedBody(read, JSON.stringify(whole));
+};
+
+const itemsById = (answer: string): ReadonlyMap<unknown, Json> => {
+  const { output = [] } = (JSON.parse(answer) ?? {}) as { output?: readonly Json[] };
+  return new Map(output.map((item) => [(item as { id?: Json } | null)?.id, item]));
 };
 
 interface Chained {

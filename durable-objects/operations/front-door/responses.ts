@@ -140,19 +140,29 @@ export const readItems = (turn: Turn, { id }: { id: string }): Result<ChainPart,
   return chainFrom(turn, found);
 };
 
-/** Items of the key's stored answers, as JSON, in the order of their ids. */
-export const findItems = (turn: Turn, { ids }: { ids: readonly string[] }): Result<readonly string[], Refusal> => {
-  const texts: string[] = [];
+/** By id, the stored answers that have items; for each item, which of them. */
+export interface FoundItems {
+  readonly answers: Readonly<Record<string, string>>;
+  readonly places: readonly string[];
+}
+
+/** Where items of the key's stored answers are. The edge takes them out: an answer is long, and is read once here. */
+export const findItems = (turn: Turn, { ids }: { ids: readonly string[] }): Result<FoundItems, Refusal> => {
+  const answers: Record<string, string> = {};
+  const places: string[] = [];
   let chars = 0;
   for (const id of ids) {
-    const text = turn.store.responses.item(turn.caller.keyId, id, turn.nowAt);
-    if (text === null) return err(noSuchItem(id));
-    chars += text.length;
+    const place = turn.store.responses.withItem(turn.caller.keyId, id, turn.nowAt);
+    if (place === null) return err(noSuchItem(id));
+    places.push(place);
+    if (answers[place] !== undefined) continue;
+    const answer = turn.store.responses.texts(place).answer ?? "null";
+    answers[place] = answer;
+    chars += answer.length;
     const fits = fitsChain(chars);
     if (!fits.ok) return fits;
-    texts.push(text);
   }
-  return ok(texts);
+  return ok({ answers, places });
 };
 
 const chainFrom = (turn: Turn, first: StoredResponse): Result<ChainPart, Refusal> => {
