@@ -115,6 +115,7 @@ export const OPERATIONS = {
     { ...NEW_JOB, refuses: [...CREATION_REFUSALS, "no_eligible_workers", "budget_reached"] },
     jobs.dispatch,
   ),
+  mayGrow: operation({ ...OPERATE, ...GROW }, killswitch.mayGrow),
   getJob: operation({ ...FOLLOW, ...ONE }, jobs.getJob),
   presentOpenJobs: operation(READ, jobs.presentOpenJobs),
   patchJob: operation(

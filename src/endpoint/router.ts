@@ -7,6 +7,7 @@ import { MAX_BODY_BYTES } from "../../contract/words/field.ts";
 import { readAs } from "../../contract/words/validation.ts";
 import { entryOf } from "../../contract/words/values.ts";
 import type { Permission } from "../../domain/access/key.ts";
+import type { WriteKind } from "../../domain/killswitch.ts";
 import { invalid, notFound, type Refusal, type RefusalCode, type ResourceKind } from "../../domain/words/refusal.ts";
 import type { Result } from "../../domain/words/result.ts";
 import type { Env } from "../env.ts";
@@ -23,7 +24,7 @@ import {
 import { readJson, refusePackedBody } from "../http/body.ts";
 import type { TokenFacts } from "../http/key-format.ts";
 import { Refused, unwrap } from "../http/refused.ts";
-import { authorizeFor } from "../tenant/tenant.ts";
+import { authorizeFor, callTenant } from "../tenant/tenant.ts";
 
 export type Method = "get" | "post" | "put" | "patch" | "delete";
 /**
@@ -51,6 +52,8 @@ export interface Description {
   readonly needs: Needs;
   /** The lane whose share it takes (`lanes.ts`); by default chosen by the body's length. */
   readonly lane?: Lane;
+  /** The kind of write with which a key that may operate adds data: its tenant is asked before a large body is read. */
+  readonly grows?: WriteKind;
   /** It opens a stream of the job in its path (`admission.ts`). */
   readonly readsJob?: true;
   /** A lower size limit than usual. */
@@ -295,7 +298,19 @@ const STRANGER_BODY_MS = 5_000;
 const bodyOf = (c: AppContext, description: Description, token: TokenFacts | undefined): unknown => {
   const { maxBodyBytes: limitBytes = MAX_BODY_BYTES, needs } = description;
   const deadlineMs = needs === "none" ? STRANGER_BODY_MS : undefined;
-  return readJson(c, { limitBytes, deadlineMs, mayBeLarge: () => authorize(c, needs, token) });
+  return readJson(c, { limitBytes, deadlineMs, mayBeLarge: () => mayBeLarge(c, description, token) });
+};
+
+/** Before much of a body is read: the key, its limits, and whether the tenant could take what it asks for. */
+const mayBeLarge = async (
+  c: AppContext,
+  { needs, grows: kind }: Description,
+  token: TokenFacts | undefined,
+): Promise<void> => {
+  // A repeated request gets its first answer, whatever has happened since.
+  const isRepeatable = c.req.header(IDEMPOTENCY_KEY) !== undefined;
+  if (kind === undefined || token === undefined || isRepeatable) return authorize(c, needs, token);
+  unwrap(await callTenant(c.env, token, "mayGrow", { kind }));
 };
 
 const parseBody = ({ body: schema, isBodyOptional }: Description, body: unknown): unknown => {

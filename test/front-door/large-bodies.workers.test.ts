@@ -64,6 +64,24 @@ describe("before more than 64 KiB of a body are read", () => {
     expect(Math.max(poor.readKib, halted.readKib)).toBeLessThanOrEqual(MOST_READ_KIB);
   });
 
+  it.each([
+    ["/api/jobs", 3],
+    ["/api/jobs/batch", 3],
+    ["/dispatch", 1],
+  ])("a halted or a full tenant says so: %s", async (path, level) => {
+    const world = await newWorld();
+    const bound = (max_gb: number | null) =>
+      request(ROOT_KEY, "PATCH", `/admin/tenants/${world.tenant}`, { max_gb }).then(({ status }) => status);
+    expect(await bound(0)).toBe(200);
+    const full = await sendSlowly(world.key, path, 100);
+    expect([full.status, full.text.includes("tenant_full")]).toEqual([507, true]);
+    expect(await bound(null)).toBe(200);
+    await world.ok("POST", "/killswitch", { level, reason: "drill" });
+    const halted = await sendSlowly(world.key, path, 100);
+    expect([halted.status, halted.text.includes("killswitch_active")]).toEqual([503, true]);
+    expect(Math.max(full.readKib, halted.readKib)).toBeLessThanOrEqual(MOST_READ_KIB);
+  });
+
   it("a smaller body is read without asking, and is one request all the same", async () => {
     const world = await newWorld();
     await world.ok("PUT", "/config", { api: { limits: { requests_per_second: 0.01, burst: 2 } } });

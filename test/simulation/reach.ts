@@ -13,6 +13,7 @@ export const NOT_SIMULATED: Readonly<Partial<Record<OperationName, string>>> = {
   readQueue: READS,
   follow: READS,
   mayAsk: READS,
+  mayGrow: READS,
   listModels: READS,
   readCorsOrigins: READS,
   getModel: READS,

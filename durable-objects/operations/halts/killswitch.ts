@@ -7,7 +7,16 @@ import type { Member } from "../../../domain/fleet/fleet.ts";
 import { statusOf } from "../../../domain/fleet/worker.ts";
 import { cancelJob } from "../../../domain/job/job-command.ts";
 import { haltJob } from "../../../domain/job/lease.ts";
-import { cancelsWork, clear, engage, isHaltedBy, type Killswitch, restored } from "../../../domain/killswitch.ts";
+import {
+  cancelsWork,
+  clear,
+  engage,
+  isHaltedBy,
+  type Killswitch,
+  permit,
+  restored,
+  type WriteKind,
+} from "../../../domain/killswitch.ts";
 import type { Actor } from "../../../domain/words/event.ts";
 import type { Refusal } from "../../../domain/words/refusal.ts";
 import { ok, type Result } from "../../../domain/words/result.ts";
@@ -197,6 +206,10 @@ const resumeFleet = (turn: Turn): number => {
   if (count > 0) turn.effects.broadcast.push({ message: { type: "worker.resumed" }, except: stillPaused });
   return count;
 };
+
+/** Before much of a body is read: whether such a write could be done now, in a tenant that has room. */
+export const mayGrow = ({ memory }: Turn, { kind }: { kind: WriteKind }): Result<null, Refusal> =>
+  permit(memory.killswitch, kind);
 
 /**
  * A worker confirms the halt when it reports its jobs and none of them is halted. A worker that never lists its jobs

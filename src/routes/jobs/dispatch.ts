@@ -19,6 +19,7 @@ const dispatch = endpoint(
     path: "/dispatch",
     tag: TAG,
     ...asks("dispatch"),
+    grows: "dispatch",
     summary: "Give a job to the best worker now",
     description:
       "Without an eligible worker the answer gives each worker's reasons and the job is not kept; `?queue=true` queues it instead.",
