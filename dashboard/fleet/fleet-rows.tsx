@@ -11,15 +11,10 @@ import { href } from "../router.ts";
 import { isHalted, workers } from "../state/board.ts";
 import type { FleetFilter } from "../state/fleet-bulk.ts";
 import { mayOperate } from "../state/session.ts";
-import { whyPaused } from "../state/why-paused.ts";
+import { whyNot } from "../state/why-paused.ts";
 import { type BulkAct, BulkDialog, type Chosen } from "./fleet-bulk.tsx";
 import { ColumnsMenu, chosenColumns } from "./fleet-columns.tsx";
 import { GivenFilters } from "./fleet-controls.tsx";
-
-const whyNot = (worker: WorkerResource): string | null => {
-  if (worker.halt_confirmed === false) return "has not confirmed the halt";
-  return worker.paused ? whyPaused(worker) : worker.unavailable;
-};
 
 interface RowProps {
   worker: WorkerResource;

@@ -17,7 +17,7 @@ import { href } from "../router.ts";
 import { workers } from "../state/board.ts";
 import { toLiveJob } from "../state/live-job.ts";
 import { useLoad, useThrottled } from "../state/load.ts";
-import { whyPaused } from "../state/why-paused.ts";
+import { whyNot } from "../state/why-paused.ts";
 import { GpuMemory } from "./fleet-columns.tsx";
 import { IdleReasons } from "./idle-reasons.tsx";
 import { WorkerFigures } from "./worker-figures.tsx";
@@ -40,6 +40,11 @@ const Facts = ({ worker }: { worker: WorkerDetail }) => (
     {worker.hardware !== null && (
       <Fact name="GPU memory">
         <GpuMemory worker={worker} />
+      </Fact>
+    )}
+    {worker.hours !== null && (
+      <Fact name="Hours">
+        {worker.hours.hours} {worker.hours.timezone}
       </Fact>
     )}
     {worker.tier !== null && <Fact name="Tier">{worker.tier}</Fact>}
@@ -74,6 +79,11 @@ const Outcomes = ({ outcomes }: { outcomes: WorkerDetail["recent_outcomes"] }) =
     </ul>
   );
 
+const WhyNot = ({ worker }: { worker: WorkerDetail }) => {
+  const why = whyNot(worker);
+  return why === null ? null : <span class="tone-caution">{withLocalTimes(why)}</span>;
+};
+
 const Ready = ({ worker, reload }: { worker: WorkerDetail; reload: () => void }) => (
   <Page
     title={worker.instance}
@@ -81,7 +91,7 @@ const Ready = ({ worker, reload }: { worker: WorkerDetail; reload: () => void })
     lead={
       <>
         <WorkerStatus worker={worker} />
-        {worker.paused && <span class="tone-caution">{withLocalTimes(whyPaused(worker))}</span>}
+        <WhyNot worker={worker} />
       </>
     }
     actions={

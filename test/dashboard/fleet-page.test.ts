@@ -72,6 +72,15 @@ describe.skipIf(lacksBrowser())("the fleet", () => {
     expect(faults()).toEqual([]);
   });
 
+  it("says on a worker's own page why it takes nothing, and the hours that it was given", async () => {
+    await world.call("PUT", "/api/workers/box-3/hours", { hours: "00:00-24:00", timezone: "Europe/Berlin" });
+    const { page, faults } = await world.open("fleet/box-3");
+    await page.getByText("its runtime is away", { exact: true }).waitFor();
+    await page.getByText("00:00-24:00 Europe/Berlin").waitFor();
+    await world.call("PUT", "/api/workers/box-3/hours", { hours: null });
+    expect(faults()).toEqual([]);
+  });
+
   it("shows the columns that were chosen, also after a reload", async () => {
     const { page } = await world.open("fleet", { viewport: { width: 1440, height: 900 } });
     const heading = (name: string) => page.getByRole("columnheader", { name, exact: true });
