@@ -71,10 +71,17 @@ const whileOpen = (task: ModelTask, change: () => ModelTask): Changed =>
 export const noteTaskProgress = (task: ModelTask, progress: TaskProgress, nowAt: number): Changed =>
   whileOpen(task, () => ({ ...task, status: "running", progress, isOwed: false, progressAt: nowAt }));
 
+/** A worker tells its progress once a second at most, so the last one it told may fall short. */
+const whole = (progress: TaskProgress): TaskProgress => ({
+  ...progress,
+  completedBytes: progress.totalBytes ?? progress.completedBytes,
+});
+
 export const endTask = (task: ModelTask, error: TaskError | null, nowAt: number): Changed =>
   whileOpen(task, () => ({
     ...task,
     status: error === null ? "done" : "failed",
+    progress: error === null ? whole(task.progress) : task.progress,
     error,
     finishedAt: nowAt,
     isOwed: false,

@@ -46,6 +46,16 @@ describe("a model task", () => {
     );
   });
 
+  it("has all its bytes when it is done, and keeps what it had when it failed", () => {
+    const running = noteTaskProgress(NEW, PROGRESS, NOON);
+    if (!running.ok) throw new Error("refused");
+    const ended = (error: typeof FAULT | null, task = running.value) => {
+      const end = endTask(task, error, NOON);
+      return end.ok ? end.value.progress.completedBytes : "refused";
+    };
+    expect([ended(null), ended(FAULT), ended(null, NEW)]).toEqual([2, 1, null]);
+  });
+
   it("is given until its first report, again when its worker is back, and once more when it is cancelled", () => {
     const given = (task: ModelTask, at = NOON) => isToBeGiven(task, SILENT_MS, at);
     expect(given(NEW)).toBe(true);
