@@ -158,7 +158,8 @@ const refuseOverMoney = (
       const { fromAt, toAt } = periodAt(period, turn.nowAt);
       const spent = turn.store.keyUse.spentBetween(name, fromAt, toAt);
       if (spent < limitNano) continue;
-      const detail = `${who} has spent ${usdFromNano(spent)} of the ${usdFromNano(limitNano)} USD that it may spend a ${period}`;
+      const spentOf = `${usdFromNano(spent)} of the ${usdFromNano(limitNano)} USD that it may spend a ${period}`;
+      const detail = `${who} has spent ${spentOf}; it resets at ${new Date(toAt).toISOString()}`;
       return err({ code: "insufficient_quota", detail });
     }
   }

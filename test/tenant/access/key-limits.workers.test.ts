@@ -98,7 +98,13 @@ it("a person's money of a day ends", async () => {
   const { jobs } = await world.ok("POST", "/api/workers/w/claim", {});
   const { id, lease } = jobs[0];
   await world.ok("POST", `/api/jobs/${id}/complete`, { lease, result: "x", cost_usd: 1.5 });
-  expect(await post(key, { fairness_key: "ann" })).toMatchObject({ status: 429, code: "insufficient_quota" });
+  expect(await post(key, { fairness_key: "ann" })).toMatchObject({
+    status: 429,
+    code: "insufficient_quota",
+    detail: expect.stringMatching(
+      /has spent 1\.5 of the 1 USD that it may spend a day; it resets at .+T00:00:00\.000Z$/,
+    ),
+  });
   expect((await post(key, { fairness_key: "bob" })).status).toBe(201);
 });
 
