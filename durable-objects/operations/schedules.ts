@@ -21,7 +21,7 @@ import { previewRuns } from "../../domain/schedule/timing.ts";
 import { SERVICE_ACTOR } from "../../domain/words/event.ts";
 import { notFound, type Refusal } from "../../domain/words/refusal.ts";
 import { err, ok, type Result } from "../../domain/words/result.ts";
-import { MAX_GROUPS, refuseBacklog, refuseNewGroups } from "../placing/room.ts";
+import { MAX_GROUPS, refuseBacklog, refuseFull, refuseNewGroups } from "../placing/room.ts";
 import { admit } from "../placing/routing.ts";
 import { removedModelNote } from "../steps/catalog.ts";
 import { inFlow } from "../steps/flow.ts";
@@ -212,6 +212,7 @@ const writeRun = (turn: Turn, name: string, run: Run, jobId: string | null): Sch
 const whyNotCreated = (turn: Turn, asked: NewJob): Pick<Run, "outcome" | "reason"> | null => {
   const reached = budgetAgainst(turn, { ...asked, excludedProviders: [], avoidedWorkers: [], api: null, batch: null });
   if (reached !== null) return { outcome: "skipped", reason: describeReached(reached) };
+  if (!refuseFull(turn).ok) return { outcome: "failed", reason: "the tenant stores as much as it may" };
   if (!refuseBacklog(turn).ok)
     return { outcome: "failed", reason: "too much waits to be written to the history store" };
   return refuseNewGroups(turn, [asked]).ok

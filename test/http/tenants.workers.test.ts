@@ -94,6 +94,17 @@ describe("what a tenant stores", () => {
     expect((await asOperator("PATCH", path, { max_gb: -1 })).status).toBe(400);
   });
 
+  it("gets no jobs from its schedules over its bound, and their history says why", async () => {
+    const { world } = await withWork();
+    await world.ok("POST", "/api/schedules", { name: "tick", interval: "1s", prompt: "x" });
+    await asOperator("PATCH", `/admin/tenants/${world.tenant}`, { max_gb: 0.000001 });
+    const newest = async () => (await world.ok("GET", "/api/schedules/tick/history?limit=1")).history[0];
+    const failed = { outcome: "failed", reason: "the tenant stores as much as it may", job_id: null };
+    await expect.poll(newest, { timeout: 10_000 }).toMatchObject(failed);
+    await asOperator("PATCH", `/admin/tenants/${world.tenant}`, { max_gb: null });
+    await expect.poll(newest, { timeout: 10_000 }).toMatchObject({ outcome: "created", reason: null });
+  });
+
   it("counts the bytes of its files, until they are deleted", async () => {
     const { world } = await withWork();
     const stored = async (): Promise<number> =>
