@@ -11,7 +11,14 @@ const MAX_ERRORS = 20;
 const MAX_NAME = 64;
 
 export const fieldErrorsOf = (schema: z.ZodType, error: z.ZodError, given: unknown): FieldError[] =>
-  error.issues.flatMap((issue) => describe(schema, issue, given)).slice(0, MAX_ERRORS);
+  error.issues
+    .filter((issue, at, all) => !isOfWrongType(issue, all[at - 1]))
+    .flatMap((issue) => describe(schema, issue, given))
+    .slice(0, MAX_ERRORS);
+
+/** A value of a wrong type is measured all the same: text in place of a list, as if its characters were entries. */
+const isOfWrongType = (issue: z.core.$ZodIssue, before: z.core.$ZodIssue | undefined): boolean =>
+  before?.code === "invalid_type" && before.path.join(".") === issue.path.join(".");
 
 /** What a client sent, as the schema reads it. */
 export const readAs = <Schema extends z.ZodType>(

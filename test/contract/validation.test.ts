@@ -51,6 +51,7 @@ it.each([
   [{ name: 7 }, "must be text"],
   [{ tags: ["a", "b"] }, "must have at most 1 entries"],
   [{ tags: "a" }, "must be a list"],
+  [{ tags: "long" }, "must be a list"],
   [{ on: "yes" }, "must be true or false"],
   [{ event: "job.fialed" }, 'must be one of job.failed, job.completed; did you mean "job.failed"?'],
   [{ event: 7 }, "must be one of job.failed, job.completed"],
