@@ -111,14 +111,17 @@ const modelToFeed = (
   return null;
 };
 
-/** A model that no worker has is no fault: its lines wait. */
-const meant = (turn: Turn, name: string): ModelChoice => {
+/** Of an alias's list the first that a worker has. A model that no worker has is no fault: its lines wait. */
+const meant = (turn: Turn, batch: BatchRecord, name: string): ModelChoice => {
   const found = findModels(turn, { model: name, others: [], seed: name });
-  return (found.ok ? found.value.choices[0] : undefined) ?? plainChoice(name);
+  const choices = found.ok ? found.value.choices : [];
+  return choices.find((choice) => placesOf(turn, batch, choice) > 0) ?? choices[0] ?? plainChoice(name);
 };
 
-const placesFor = (turn: Turn, { api, id }: BatchRecord, { name }: BatchModel): number => {
-  const { model, provider, tags } = meant(turn, name);
+const placesFor = (turn: Turn, batch: BatchRecord, { name }: BatchModel): number =>
+  placesOf(turn, batch, meant(turn, batch, name));
+
+const placesOf = (turn: Turn, { api, id }: BatchRecord, { model, provider, tags }: ModelChoice): number => {
   const asked = { provider, model, tags, api, excludedProviders: [], avoidedWorkers: [], batch: id };
   let places = 0;
   for (const slot of turn.memory.fleet.offering(asked).members())
@@ -205,7 +208,7 @@ export const fed = (
   const last = lines.at(-1);
   if (batch === undefined || known === undefined || last === undefined) return false;
   if (batch.status !== "in_progress" || known.cursor?.line !== cursor?.line) return false;
-  const found = meant(turn, model);
+  const found = meant(turn, batch, model);
   const jobs = lines.map((line) => toNewJob(batch, model, found, line));
   const groups = [...new Set(jobs.map((one) => groupKeyOf(requirementsOfNew(one))))];
   if (!refuseGroups(turn, groups).ok || holdReason(turn, batch) !== null) return false;

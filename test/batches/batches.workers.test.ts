@@ -102,6 +102,16 @@ it("says which model nobody has, and runs the lines of the others", async () => 
   await worker.stop();
 });
 
+it("gives the lines of an alias to the first model of its list that a worker has", async () => {
+  const world = await newWorld();
+  await world.ok("PUT", "/config", { front_door: { aliases: { either: [{ model: "nobodys" }, { model: "m1" }] } } });
+  const worker = await batchWorker(world);
+  const { id } = await begin(world, numbered(3, "either"));
+  await whenIs(world, id, "completed");
+  expect(worker.jobs.map(({ model }) => model)).toEqual(["m1", "m1", "m1"]);
+  await worker.stop();
+});
+
 it("leaves a place of its worker free, and other work goes first", async () => {
   const world = await newWorld();
   const held: Body[] = [];
