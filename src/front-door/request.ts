@@ -4,6 +4,7 @@ import * as z from "zod";
 import { isAnthropic } from "../../contract/front-door/dialect.ts";
 import { MAX_QUEUE_SECONDS } from "../../contract/front-door/front-door.ts";
 import { fairnessKey, MAX_FAIRNESS_KEY_CHARS } from "../../contract/jobs/job.ts";
+import { isObject } from "../../contract/text/json-object.ts";
 import { callersTraceparent } from "../../contract/text/traceparent.ts";
 import { modelName, providerName, splitList, tags } from "../../contract/words/field.ts";
 import { type Api, isFormApi, isOptional } from "../../domain/words/api.ts";
@@ -95,8 +96,10 @@ const WITH_USAGE_OPTION: ReadonlySet<Api> = new Set<Api>(["chat/completions", "c
 /** What the runtime gets otherwise than the client sent it; only what the contract names. */
 const changesOf = (api: Api, body: Body, isStreamed: boolean): Changes => {
   if (api === "responses") return { store: false, ...forgotten(body) };
-  if (!isStreamed || !WITH_USAGE_OPTION.has(api)) return {};
-  return { stream_options: { ...((body.stream_options as Body | null) ?? {}), include_usage: true } };
+  const options = body.stream_options ?? {};
+  // Options that are none are for the runtime to refuse.
+  if (!isStreamed || !WITH_USAGE_OPTION.has(api) || !isObject(options)) return {};
+  return { stream_options: { ...(options as Body), include_usage: true } };
 };
 
 /** The coordinator remembers, not the runtime. */

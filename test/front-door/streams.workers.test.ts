@@ -45,6 +45,16 @@ describe("a streamed answer", () => {
     expect(await (await asking).whole).toBe(`${chunk("x")}${usageChunk}${DONE}`);
   });
 
+  it.each(["all", 5, [], true])("leaves options that are none to its runtime: %j", async (options) => {
+    const world = await newWorld();
+    const worker = await fakeWorker(world);
+    const answering = post(world.key, CHAT, streaming({ stream_options: options }));
+    const job = await worker.nextJob();
+    expect(job.input.stream_options).toEqual(options);
+    worker.fail(job, { code: "bad_request", status: 400 });
+    expect((await answering).status).toBe(400);
+  });
+
   it("has a status for every failure that comes before its first event", async () => {
     const world = await newWorld();
     const worker = await fakeWorker(world);
