@@ -102,6 +102,32 @@ it("says which model nobody has, and runs the lines of the others", async () => 
   await worker.stop();
 });
 
+it("begins no line while the tenant stores as much as it may, and says so", async () => {
+  const world = await newWorld();
+  const worker = await batchWorker(world, undefined, { concurrency: 1 });
+  await world.ok("POST", "/api/workers/w1/pause");
+  const { id } = await begin(world, numbered(40));
+  const open = await eventually(async () => {
+    const { total } = (await world.get("/api/jobs?status=pending")).body;
+    expect(total).toBeGreaterThan(0);
+    return total;
+  });
+  const bound = (max_gb: number | null) => request(ROOT_KEY, "PATCH", `/admin/tenants/${world.tenant}`, { max_gb });
+  await bound(0.000001);
+  await world.ok("POST", "/api/workers/w1/resume");
+  await eventually(async () => expect((await own(world, id)).completed).toBe(open));
+  await alarm(world);
+  expect(open).toBeLessThan(40);
+  const waiting_reason = "the tenant stores as much as it may";
+  expect(await own(world, id)).toMatchObject({ completed: open, waiting: 40 - open, waiting_reason });
+  await bound(null);
+  // It is looked at again after a minute, or when the object wakes.
+  await evictDurableObject(world.stub);
+  await alarm(world);
+  await whenIs(world, id, "completed");
+  await worker.stop();
+});
+
 it("gives the lines of an alias to the first model of its list that a worker has", async () => {
   const world = await newWorld();
   await world.ok("PUT", "/config", { front_door: { aliases: { either: [{ model: "nobodys" }, { model: "m1" }] } } });

@@ -17,7 +17,7 @@ import { isReadable } from "../../../domain/file/file.ts";
 import { HOUR_MS, MINUTE_MS } from "../../../domain/words/duration.ts";
 import { notFound, type Refusal } from "../../../domain/words/refusal.ts";
 import { err, ok, type Result } from "../../../domain/words/result.ts";
-import { refuseBacklog } from "../../placing/room.ts";
+import { refuseBacklog, refuseFull } from "../../placing/room.ts";
 import { routePolicy } from "../../placing/route-policy.ts";
 import { waitingReason } from "../../placing/waiting-reason.ts";
 import { headJobOf } from "../../steps/group-jobs.ts";
@@ -139,6 +139,7 @@ export const holdReason = (turn: Turn, batch: BatchRecord): string | null => {
   if (killswitch.level > 0) return `killswitch level ${killswitch.level}`;
   const byMoney = heldByMoney(turn, batch.keyId);
   if (byMoney !== null) return byMoney;
+  if (!refuseFull(turn).ok) return "the tenant stores as much as it may";
   const held = turn.store.files.held().bytes;
   if (held < config.files.maxBytes) return null;
   return `the tenant's files take ${held} bytes of ${config.files.maxBytes}: delete files, or raise files.max_gb`;
