@@ -90,11 +90,16 @@ const EXPECTED: Readonly<Record<string, string>> = {
 };
 
 /** What a bound counts: nothing is said of a number. */
-const COUNTED: Readonly<Record<string, string>> = { string: "characters", array: "entries" };
+const COUNTED: Readonly<Record<string, readonly [one: string, many: string]>> = {
+  string: ["character", "characters"],
+  array: ["entry", "entries"],
+};
 
 const bound = (origin: string, words: string, limit: number | bigint): string => {
   const counted = entryOf(COUNTED, origin);
-  return counted === undefined ? `must be ${words} ${limit}` : `must have ${words} ${limit} ${counted}`;
+  return counted === undefined
+    ? `must be ${words} ${limit}`
+    : `must have ${words} ${limit} ${counted[Number(limit) === 1 ? 0 : 1]}`;
 };
 
 /** Zod's own words begin so; a schema that has words of its own keeps them. */

@@ -121,7 +121,11 @@ const refuseOverWindow = (turn: Turn, { name, who, limits, demand }: Limited): R
   const window = windowAt(known, turn.nowAt);
   const resetMs = window.startedAt + WINDOW_MS - turn.nowAt;
   if (requestsPerMinute !== null && window.count + demand.count > requestsPerMinute)
-    return exceeded(`${who} may make ${requestsPerMinute} requests a minute`, resetMs, { requestsPerMinute });
+    return exceeded(
+      `${who} may make ${requestsPerMinute} request${requestsPerMinute === 1 ? "" : "s"} a minute`,
+      resetMs,
+      { requestsPerMinute },
+    );
   if (tokensPerMinute === null || demand.count === 0 || fitsTokens(tokensPerMinute, window, demand)) return null;
   const used = `${window.tokens} are used, and this needs about ${demand.tokens}`;
   return exceeded(`${who} may use ${tokensPerMinute} tokens a minute: ${used}`, resetMs, { tokensPerMinute });

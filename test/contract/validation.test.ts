@@ -49,7 +49,7 @@ it.each([
   [{ share: "x" }, "must be a number"],
   [{ name: "a" }, "must have at least 2 characters"],
   [{ name: 7 }, "must be text"],
-  [{ tags: ["a", "b"] }, "must have at most 1 entries"],
+  [{ tags: ["a", "b"] }, "must have at most 1 entry"],
   [{ tags: "a" }, "must be a list"],
   [{ tags: "long" }, "must be a list"],
   [{ on: "yes" }, "must be true or false"],
