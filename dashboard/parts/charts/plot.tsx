@@ -42,6 +42,9 @@ const LABEL_WIDTH = 72;
 const LABEL_HEIGHT = 34;
 const MAX_BAR = 40;
 const MARK_SIZE = 12;
+const MARK_PITCH = 1.1 * MARK_SIZE;
+/** Of one instant at most so many signs stand beside each other; more would wander away from it. */
+const MAX_BESIDE = 3;
 
 const atLabel = (seconds: number, step: number, isUtc = false): string =>
   new Date(seconds * 1000).toLocaleString("en-GB", {
@@ -118,6 +121,16 @@ const Shape = ({ line, scale }: { line: PlotLine; scale: Scale }) => {
   );
 };
 
+/** How many marks follow each so closely that their signs would stand on its own: it makes room for them to its left. */
+export const followersOf = (marks: readonly Pick<PlotMark, "at">[], closeSeconds: number): number[] => {
+  const followers: number[] = [];
+  for (let index = marks.length - 1; index >= 0; index--) {
+    const toNext = (marks[index + 1]?.at ?? Number.POSITIVE_INFINITY) - (marks[index]?.at ?? 0);
+    followers.unshift(toNext < closeSeconds ? Math.min((followers[0] ?? 0) + 1, MAX_BESIDE) : 0);
+  }
+  return followers;
+};
+
 const Marks = ({
   marks,
   at,
@@ -130,21 +143,20 @@ const Marks = ({
   foot: number;
 }) => {
   const [first = 0, second = first + 1] = at;
+  const shown = marks.filter((mark) => mark.at >= first);
+  const followers = followersOf(shown, (second - first) / 2);
   return (
     <g>
-      {marks
-        .filter((mark) => mark.at >= first)
-        .map((mark, index, all) => {
-          const x = scale.xOf((mark.at - first) / (second - first));
-          const isBeside = mark.at - (all[index - 1]?.at ?? 0) < (second - first) / 2;
-          return (
-            <g key={`${mark.at} ${mark.says}`} class={`plot-mark mark-${mark.kind}`}>
-              <title>{mark.says}</title>
-              <line x1={x} x2={x} y1={MARK_SIZE + 2} y2={foot} />
-              <MarkGlyph kind={mark.kind} x={x - (isBeside ? 1.6 : 0.5) * MARK_SIZE} size={MARK_SIZE} />
-            </g>
-          );
-        })}
+      {shown.map((mark, index) => {
+        const x = scale.xOf((mark.at - first) / (second - first));
+        return (
+          <g key={`${mark.at} ${mark.says}`} class={`plot-mark mark-${mark.kind}`}>
+            <title>{mark.says}</title>
+            <line x1={x} x2={x} y1={MARK_SIZE + 2} y2={foot} />
+            <MarkGlyph kind={mark.kind} x={x - MARK_SIZE / 2 - (followers[index] ?? 0) * MARK_PITCH} size={MARK_SIZE} />
+          </g>
+        );
+      })}
     </g>
   );
 };
