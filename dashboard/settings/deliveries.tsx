@@ -12,7 +12,8 @@ import { Time } from "../parts/time.tsx";
 import { useLoad } from "../state/load.ts";
 import { attempt } from "../state/notice.ts";
 
-const answerOf = ({ response_status, error }: DeliveryResource): string =>
+/** What the endpoint answered to the last try, or why there was no answer. */
+export const answerOf = ({ response_status, error }: DeliveryResource): string =>
   [response_status === null ? null : `status ${response_status}`, error].filter((part) => part !== null).join(": ");
 
 const Row = ({ delivery, onDone }: { delivery: DeliveryResource; onDone: () => void }) => (

@@ -11,7 +11,7 @@ import { Time } from "../parts/time.tsx";
 import { place, refine } from "../router.ts";
 import { useLoad } from "../state/load.ts";
 import { attempt } from "../state/notice.ts";
-import { Deliveries } from "./deliveries.tsx";
+import { answerOf, Deliveries } from "./deliveries.tsx";
 import { SecretDialog } from "./secret-dialog.tsx";
 import { SettingsTabs } from "./settings-tabs.tsx";
 import { RemoveWebhookDialog, RotateWebhookDialog, WebhookDialog } from "./webhook-dialogs.tsx";
@@ -74,13 +74,37 @@ const Actions = ({ webhook, onOpen, onDone, onTested }: ItemProps & { onTested: 
   );
 };
 
+const LOOKED_AT = 20;
+
+/** Why it fails: what the endpoint answered to the newest delivery that it did not take. */
+const LastAnswer = ({ id, version }: { id: string; version: string }) => {
+  const { data } = useLoad(`${id} ${version}`, (signal) =>
+    api.webhooks.deliveries(id, { limit: LOOKED_AT }, { signal }),
+  );
+  const failed = data?.deliveries.find((delivery) => delivery.status !== "delivered" && answerOf(delivery) !== "");
+  if (failed === undefined) return null;
+  return (
+    <p>
+      <span class="dim">Last answer:</span> {answerOf(failed)}
+    </p>
+  );
+};
+
 const Item = (props: ItemProps) => {
   const { webhook } = props;
   const [version, setVersion] = useState(0);
   return (
     <Panel
       title={<span class="webhook-url">{webhook.url}</span>}
-      aside={<Actions {...props} onTested={() => setVersion(version + 1)} />}
+      aside={
+        <Actions
+          {...props}
+          onTested={() => {
+            setVersion(version + 1);
+            props.onDone();
+          }}
+        />
+      }
       class={webhook.enabled ? "" : "panel-stop"}
     >
       <div class="stack webhook-facts">
@@ -95,6 +119,9 @@ const Item = (props: ItemProps) => {
           <p class="tone-caution">
             Failing since <Time at={webhook.failing_since} as="full" />; it is disabled after five days.
           </p>
+        )}
+        {webhook.failing_since !== null && (
+          <LastAnswer id={webhook.id} version={`${webhook.failing_since} ${version}`} />
         )}
         <Tags tags={webhook.events} max={12} />
         {webhook.tags.length > 0 && (

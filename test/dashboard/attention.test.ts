@@ -60,4 +60,31 @@ describe.skipIf(lacksBrowser())("what needs attention on the overview", () => {
     expect(await page.getByRole("list", { name: "Needs attention" }).getByText("failing").count()).toBe(1);
     expect(faults()).toEqual([]);
   });
+
+  it("says in the list of webhooks why one fails", async () => {
+    const { page, faults } = await world.open("");
+    const webhook = {
+      id: "wh_1",
+      url: "https://hooks.example/x",
+      events: ["job.failed"],
+      tags: [],
+      description: null,
+      enabled: true,
+      disabled_at: null,
+      disabled_reason: null,
+      failing_since: "2026-11-20T10:00:00.000Z",
+    };
+    const delivery = { id: "d", event: "job.failed", at: webhook.failing_since, attempts: 2, next_attempt_at: null };
+    const deliveries = [
+      { ...delivery, status: "delivered", response_status: 200, error: null },
+      { ...delivery, status: "pending", response_status: 502, error: "the endpoint answered 502" },
+    ];
+    await page.route("**/api/webhooks", (route) => route.fulfill({ json: { webhooks: [webhook] } }));
+    await page.route("**/api/webhooks/wh_1/deliveries?*", (route) =>
+      route.fulfill({ json: { deliveries, total: 2, limit: 20, offset: 0 } }),
+    );
+    await page.goto(`${world.server.url}/#/settings/webhooks`);
+    await page.getByText("Last answer: status 502: the endpoint answered 502").waitFor();
+    expect(faults()).toEqual([]);
+  });
 });
