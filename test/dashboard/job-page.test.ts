@@ -141,6 +141,28 @@ describe.skipIf(lacksBrowser())("a job's page", () => {
     expect(faults()).toEqual([]);
   });
 
+  it("offers to take a running job back only from a worker that is offline or unknown", async () => {
+    const { id } = await world.call<Made>("POST", "/api/jobs", { prompt: "Take back", provider: "acme" });
+    const { lease } = await worker.start(id);
+    const { page, faults } = await world.open(`jobs/${id}`);
+    const retry = page.getByRole("button", { name: "Retry" });
+    await page.getByRole("button", { name: "Cancel", exact: true }).waitFor();
+    await expect.poll(() => page.locator(".loading").count()).toBe(0);
+    expect(await retry.count()).toBe(0);
+    await page.route("**/api/workers/box-1", async (route) => {
+      const answer = await (await route.fetch()).json();
+      return route.fulfill({ json: { ...answer, status: "offline" } });
+    });
+    await page.reload();
+    await retry.waitFor();
+    await page.route("**/api/workers/box-1", (route) => route.fulfill({ status: 404, json: { code: "not_found" } }));
+    await page.reload();
+    await retry.waitFor();
+    await world.call("POST", `/api/jobs/${id}/complete`, { lease, result: "done" });
+    await expect.poll(() => retry.count()).toBe(0);
+    expect(faults()).toEqual([]);
+  });
+
   it("a search for a mistyped field says what was probably meant", async () => {
     const { page } = await world.open("jobs?q=eror:500");
     await page.getByText("Did you mean error:?").waitFor();

@@ -1,6 +1,7 @@
 // The actions on a job in its status: edit, retry, cancel, create a copy.
 
 import { useState } from "preact/hooks";
+import { ApiProblem } from "../../../contract/client/problem.ts";
 import type { JobResource } from "../../../contract/jobs/job.ts";
 import { PRIORITIES, type Priority, TIERS } from "../../../contract/words/values.ts";
 import { api } from "../../api.ts";
@@ -11,6 +12,7 @@ import { Choice, SelectField, TextField } from "../../parts/form.tsx";
 import { tierOf } from "../../parts/job-fields.ts";
 import { href } from "../../router.ts";
 import { mayChangeJob } from "../../state/bulk-change.ts";
+import { useLoad, useRounds } from "../../state/load.ts";
 import { attempt, tell } from "../../state/notice.ts";
 
 interface ActionsProps {
@@ -71,7 +73,23 @@ const CancelDialog = ({ job, onDone, onClose }: ActionsProps & { onClose: () => 
   </Confirm>
 );
 
+/** No message tells that a worker fell silent. */
+const LOOK_MS = 10_000;
+
+/** Whether the worker of a leased job is offline or unknown: from any other, the service does not take the job back. */
+const useIsWorkerLost = ({ status, assigned_worker }: JobResource): boolean => {
+  const worker = status === "assigned" || status === "running" ? assigned_worker : null;
+  const round = useRounds(LOOK_MS, worker !== null);
+  const { data, error } = useLoad(worker === null ? null : `${worker} ${round}`, (signal) =>
+    api.workers.get(worker ?? "", { signal }),
+  );
+  if (worker === null) return false;
+  if (error !== null) return error instanceof ApiProblem && error.status === 404;
+  return data?.instance === worker && data.status === "offline";
+};
+
 export const JobActions = ({ job, onDone }: ActionsProps) => {
+  const isWorkerLost = useIsWorkerLost(job);
   const [open, setOpen] = useState<"edit" | "cancel" | null>(null);
   const close = () => setOpen(null);
   const retry = async (): Promise<void> => {
@@ -88,11 +106,11 @@ export const JobActions = ({ job, onDone }: ActionsProps) => {
           Edit
         </button>
       )}
-      {mayChangeJob("retry", job) && !job.archived && (
+      {mayChangeJob("retry", job) && !job.archived && (job.status === "failed" || isWorkerLost) && (
         <button
           type="button"
           class={`button${job.status === "failed" ? " primary" : ""}`}
-          title={job.status === "failed" ? undefined : "Takes it back from a worker that is offline or silent"}
+          title={job.status === "failed" ? undefined : "Takes it back from a worker that is offline"}
           onClick={retry}
         >
           Retry
