@@ -11,6 +11,7 @@ import { Loading, Page, Panel } from "../parts/page.tsx";
 import { Problem } from "../parts/problem.tsx";
 import { RequirementFields } from "../parts/requirement-fields.tsx";
 import { go, href, place } from "../router.ts";
+import { useDraft } from "../state/drafts.ts";
 import { useLoad } from "../state/load.ts";
 import { tell } from "../state/notice.ts";
 import { RouterPreview } from "./router-preview.tsx";
@@ -183,7 +184,7 @@ const Foot = ({ isBusy, onQueue }: { isBusy: boolean; onQueue: () => void }) => 
 );
 
 const Form = ({ draft: given }: { draft: Draft }) => {
-  const [draft, setDraft] = useState(given);
+  const [draft, setDraft] = useDraft(location.hash, given);
   const { error, isBusy, submit } = useSubmit(draft);
   const { fields } = draft;
   const change = (changes: Partial<JobFields>) =>

@@ -10,6 +10,7 @@ import { Problem } from "../parts/problem.tsx";
 import { RenderedText } from "../parts/rendered-text.tsx";
 import { TextBlock } from "../parts/text-block.tsx";
 import { href, place, refine } from "../router.ts";
+import { useDraft } from "../state/drafts.ts";
 import { useLoad } from "../state/load.ts";
 import { isAdmin } from "../state/session.ts";
 import { beginAgain, type ChatTurn, chatError, isTalking, stopTalking, type Taken, talk, turns } from "./chat.ts";
@@ -114,11 +115,13 @@ const Talk = ({ said, setSaid, canSend, onSend }: TalkProps) => (
   </form>
 );
 
+const NO_WISHES: Wishes = { system: "", temperature: "", tags: "" };
+
 const Ready = ({ models }: { models: readonly { id: string; owned_by: string }[] }) => {
   const named = place.value.query.get("model");
   const model = models.find(({ id }) => id === named)?.id ?? models[0]?.id ?? "";
-  const [said, setSaid] = useState("");
-  const [wishes, setWishes] = useState<Wishes>({ system: "", temperature: "", tags: "" });
+  const [said, setSaid] = useDraft("playground: said", "");
+  const [wishes, setWishes] = useDraft<Wishes>("playground: wishes", NO_WISHES);
   const change = (changes: Partial<Wishes>) => setWishes((before) => ({ ...before, ...changes }));
   const temperatureError = Number.isNaN(Number(wishes.temperature)) ? "Not a number" : null;
   const request = requestOf(model, wishes, said.trim() === "" ? "Hello" : said);

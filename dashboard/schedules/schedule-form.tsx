@@ -10,6 +10,7 @@ import { Loading, Page, Panel } from "../parts/page.tsx";
 import { Problem } from "../parts/problem.tsx";
 import { RequirementFields } from "../parts/requirement-fields.tsx";
 import { go, href } from "../router.ts";
+import { useDraft } from "../state/drafts.ts";
 import { useLoad, useSettled } from "../state/load.ts";
 import { tell } from "../state/notice.ts";
 import { NextRuns } from "./next-runs.tsx";
@@ -116,7 +117,7 @@ const useSave = (name: string | null, fields: ScheduleFields) => {
 };
 
 const Form = ({ name, initial }: { name: string | null; initial: ScheduleFields }) => {
-  const [fields, setFields] = useState(initial);
+  const [fields, setFields] = useDraft(location.hash, initial);
   const { error, isBusy, save } = useSave(name, fields);
   const change = (changes: Partial<ScheduleFields>) => setFields((before) => ({ ...before, ...changes }));
   const errorOf = fieldErrors(error);

@@ -2,8 +2,9 @@
 // that was read.
 
 import { signal } from "@preact/signals";
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { api } from "../api.ts";
+import { keepDraft, takeDraft } from "../state/drafts.ts";
 import { useSettled } from "../state/load.ts";
 import { whenUserChanges } from "../state/session.ts";
 
@@ -12,9 +13,18 @@ const TYPING_MS = 400;
 /** Edited text that is not saved yet; kept while another page is shown. */
 export const unsaved = signal<string | null>(null);
 
+const FORM = "config";
+
 whenUserChanges(() => {
+  if (unsaved.peek() !== null) keepDraft(FORM, unsaved.peek());
   unsaved.value = null;
 });
+
+/** What was not saved when the session ended. */
+export const useKeptDraft = (): void =>
+  useLayoutEffect(() => {
+    unsaved.value ??= takeDraft<string>(FORM);
+  }, []);
 
 /** The browser asks before it closes the page. */
 addEventListener("beforeunload", (event) => {

@@ -11,7 +11,15 @@ import { useLoad } from "../state/load.ts";
 import { tell } from "../state/notice.ts";
 import { isAdmin } from "../state/session.ts";
 import { CodeEditor } from "./code-editor.tsx";
-import { type Check, readConfig, type StoredConfig, saveConfig, unsaved, useConfigCheck } from "./config-draft.ts";
+import {
+  type Check,
+  readConfig,
+  type StoredConfig,
+  saveConfig,
+  unsaved,
+  useConfigCheck,
+  useKeptDraft,
+} from "./config-draft.ts";
 import { diffLines } from "./diff.ts";
 import { DiffView } from "./diff-view.tsx";
 import { SettingsTabs } from "./settings-tabs.tsx";
@@ -65,6 +73,7 @@ const SaveDialog = ({
 };
 
 const Editor = ({ stored, reload }: { stored: StoredConfig; reload: () => void }) => {
+  useKeptDraft();
   const draft = unsaved.value ?? stored.text;
   const setDraft = (text: string): void => {
     unsaved.value = text === stored.text ? null : text;

@@ -107,4 +107,63 @@ describe.skipIf(lacksBrowser())("signing in", () => {
     await world.call("DELETE", `/api/keys/${id}`);
     await page.getByText("Your session has ended").waitFor();
   });
+
+  describe("a session that ends in the middle of a form", () => {
+    interface MadeKey {
+      readonly id: string;
+      readonly key: string;
+    }
+
+    const makeKey = (name: string): Promise<MadeKey> =>
+      world.call<MadeKey>("POST", "/api/keys", { name, role: "admin" });
+
+    /** Types into the forms of the page, then ends its session; returns what signs the same user in again. */
+    const interrupted = async (name: string) => {
+      const { id, key } = await makeKey(name);
+      const { page, faults } = await world.visit(`/#key=${key}`);
+      await page.getByText("Live", { exact: true }).waitFor();
+      await page.goto(`${world.server.url}/#/settings`);
+      const config = page.getByLabel("Config as YAML");
+      await config.fill(`${await config.inputValue()}\n# half done`);
+      await page.goto(`${world.server.url}/#/jobs/new`);
+      await page.getByLabel("Prompt").fill("A long thought");
+      await page.getByLabel("Tags").fill("gpu");
+      const next = await world.call<MadeKey>("POST", `/api/keys/${id}/rotate`, {});
+      await page.getByText("Your session has ended").waitFor();
+      return { page, faults, key: next.key };
+    };
+
+    it("loses nothing that was typed, for the same user", async () => {
+      const { page, faults, key } = await interrupted("same");
+      await page.getByLabel("Key").fill(key);
+      await page.getByRole("button", { name: "Sign in" }).click();
+      await page.getByRole("heading", { name: "New job" }).waitFor();
+      expect(await page.getByLabel("Prompt").inputValue()).toBe("A long thought");
+      expect(await page.getByLabel("Tags").inputValue()).toBe("gpu");
+      await page.goto(`${world.server.url}/#/settings`);
+      await expect.poll(() => page.getByLabel("Config as YAML").inputValue()).toContain("# half done");
+      expect(await page.evaluate(() => sessionStorage.getItem("signalbox.drafts"))).not.toContain("thought");
+      expect(faults()).toEqual([]);
+    });
+
+    it("shows and leaves nothing to another user, whose key may have the same name", async () => {
+      const { page } = await interrupted("same");
+      const other = await makeKey("same");
+      await page.getByLabel("Key").fill(other.key);
+      await page.getByRole("button", { name: "Sign in" }).click();
+      await page.getByRole("heading", { name: "New job" }).waitFor();
+      expect(await page.getByLabel("Prompt").inputValue()).toBe("");
+      expect(await page.evaluate(() => sessionStorage.getItem("signalbox.drafts"))).toBeNull();
+      await page.goto(`${world.server.url}/#/settings`);
+      await page.getByText("As saved.").waitFor();
+    });
+
+    it("keeps nothing of who signs out", async () => {
+      const { page } = await world.open("jobs/new");
+      await page.getByLabel("Prompt").fill("A long thought");
+      await page.getByRole("button", { name: "Sign out" }).click();
+      await page.getByLabel("Key").waitFor();
+      expect(await page.evaluate(() => sessionStorage.getItem("signalbox.drafts"))).toBeNull();
+    });
+  });
 });

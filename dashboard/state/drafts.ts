@@ -1,0 +1,73 @@
+// What stands in a form when its session ends: kept in this tab, and given back once, only to the same user. Who signs
+// out leaves nothing, and what is kept goes as soon as somebody else signs in.
+
+import { computed, effect } from "@preact/signals";
+import { useEffect, useRef, useState } from "preact/hooks";
+import { session } from "./session.ts";
+import { readHint } from "./session-hint.ts";
+
+const KEPT_AS = "signalbox.drafts";
+
+interface Kept {
+  readonly owner: string;
+  readonly drafts: Readonly<Record<string, unknown>>;
+}
+
+const read = (): Kept | null => {
+  try {
+    return JSON.parse(sessionStorage.getItem(KEPT_AS) ?? "null");
+  } catch {
+    return null;
+  }
+};
+
+const write = (kept: Kept | null): void => {
+  try {
+    if (kept === null) sessionStorage.removeItem(KEPT_AS);
+    else sessionStorage.setItem(KEPT_AS, JSON.stringify(kept));
+  } catch {
+    // Without storage, or for a text that is too long for it, the draft ends with its session.
+  }
+};
+
+/** By ids: two keys may have one name. */
+const owner = computed(() => {
+  const who = session.value;
+  return who ? JSON.stringify([who.tenant, who.key_id, who.person?.id]) : null;
+});
+let last: string | null = null;
+
+effect(() => {
+  if (owner.value === null) return;
+  last = owner.value;
+  if (read()?.owner !== last) write(null);
+});
+
+/** Only when nobody is signed in any more, and nobody chose that. */
+export const keepDraft = (form: string, draft: unknown): void => {
+  if (session.peek() !== null || last === null || readHint() === "out") return;
+  const before = read();
+  write({ owner: last, drafts: { ...(before?.owner === last ? before.drafts : {}), [form]: draft } });
+};
+
+export const takeDraft = <Value>(form: string): Value | null => {
+  const kept = read();
+  if (kept === null || kept.owner !== owner.peek() || !Object.hasOwn(kept.drafts, form)) return null;
+  const { [form]: draft, ...rest } = kept.drafts;
+  write({ ...kept, drafts: rest });
+  return draft as Value;
+};
+
+/** The state of a form, which outlives its session. `form` is its name as long as it is shown. */
+export const useDraft = <Value>(form: string, first: Value) => {
+  const [draft, setDraft] = useState<Value>(() => takeDraft<Value>(form) ?? first);
+  const newest = useRef(draft);
+  newest.current = draft;
+  useEffect(
+    () => () => {
+      if (newest.current !== first) keepDraft(form, newest.current);
+    },
+    [],
+  );
+  return [draft, setDraft] as const;
+};
