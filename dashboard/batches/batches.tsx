@@ -31,12 +31,15 @@ const COLUMNS: readonly Column[] = [
 
 const errorsOf = ({ errors }: BatchResource): number => errors.reduce((sum, { count: many }) => sum + many, 0);
 
-const Note = ({ batch }: { batch: BatchResource }) =>
-  batch.waiting_reason === null || batch.running > 0 ? (
-    <span class="row-note dim">{batch.endpoint}</span>
-  ) : (
-    <span class="row-note tone-caution">waits: {withLocalTimes(batch.waiting_reason)}</span>
+const Note = ({ batch }: { batch: BatchResource }) => {
+  if (batch.waiting_reason === null || batch.running > 0) return <span class="row-note dim">{batch.endpoint}</span>;
+  const reason = withLocalTimes(batch.waiting_reason);
+  return (
+    <span class="row-note tone-caution" title={reason}>
+      waits: {reason}
+    </span>
   );
+};
 
 const Row = ({ batch }: { batch: BatchResource }) => (
   <tr>
@@ -44,7 +47,7 @@ const Row = ({ batch }: { batch: BatchResource }) => (
       <BatchStatus status={batch.status} />
     </td>
     <td class="cell-main">
-      <a class="row-link" href={href(["batches", batch.id])}>
+      <a class="row-link" title={batch.metadata?.name ?? batch.id} href={href(["batches", batch.id])}>
         {batch.metadata?.name ?? batch.id}
       </a>
       <Note batch={batch} />

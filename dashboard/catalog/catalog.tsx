@@ -40,7 +40,7 @@ const Row = ({ subscription, onDone }: { subscription: SubscriptionResource; onD
           {subscription.provider}
         </a>
         {subscription.last_error !== null && (
-          <span class="row-note tone-stop">
+          <span class="row-note tone-stop" title={subscription.last_error}>
             {subscription.last_error} (<Time at={subscription.last_error_at} />)
           </span>
         )}

@@ -74,6 +74,7 @@ const Action = ({ failure: { code, batch, retryable }, by, onRetry }: RowProps) 
 
 const Row = ({ failure, onRetry }: { failure: Failure; onRetry: () => void }) => {
   const by = [failure.provider ?? "nobody", failure.model].filter(Boolean).join(" · ");
+  const message = startOf(failure.message, MESSAGE_CHARS);
   return (
     <tr>
       <td class="num tone-stop">{count(failure.count)}</td>
@@ -83,13 +84,13 @@ const Row = ({ failure, onRetry }: { failure: Failure; onRetry: () => void }) =>
           <span class="narrow-only">{by} · </span>
           <Time at={failure.last_at} />
         </span>
-        <a class="row-note failure-message" href={href(["jobs", failure.job_id])}>
-          {startOf(failure.message, MESSAGE_CHARS)}
+        <a class="row-note failure-message" title={message} href={href(["jobs", failure.job_id])}>
+          {message}
         </a>
       </td>
       <td class="cell-roomy cell-ran">
         <span class="stack">
-          <span>{failure.provider ?? "nobody"}</span>
+          <span title={failure.provider ?? undefined}>{failure.provider ?? "nobody"}</span>
           <span class="dim" title={failure.model ?? undefined}>
             {failure.model}
           </span>

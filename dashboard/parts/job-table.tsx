@@ -30,10 +30,20 @@ const Note = ({ job }: { job: LiveJob }) => {
   const reason = reasonOf(job);
   if (job.error !== null && (job.status === "failed" || (job.status === "pending" && reason === null))) {
     const says = startOf([job.error.code, job.error.message].filter(Boolean).join(": "), NOTE_CHARS);
-    return <span class="row-note tone-stop">{says}</span>;
+    return (
+      <span class="row-note tone-stop" title={says}>
+        {says}
+      </span>
+    );
   }
-  if (reason !== null)
-    return <span class="row-note tone-caution">waits: {startOf(withLocalTimes(reason), NOTE_CHARS)}</span>;
+  if (reason !== null) {
+    const says = startOf(withLocalTimes(reason), NOTE_CHARS);
+    return (
+      <span class="row-note tone-caution" title={says}>
+        waits: {says}
+      </span>
+    );
+  }
   return <span class="row-note">{NOTHING}</span>;
 };
 
@@ -68,7 +78,7 @@ const Row = ({ job, selection, onOpen }: RowProps) => (
       <JobStatus status={job.status} />
     </td>
     <td class="cell-main">
-      <a class="row-link" href={href(["jobs", job.id])} onClick={onOpen}>
+      <a class="row-link" title={job.prompt_start} href={href(["jobs", job.id])} onClick={onOpen}>
         {job.prompt_start.trim() || "(blank prompt)"}
       </a>
       <Note job={job} />
@@ -89,7 +99,9 @@ const Row = ({ job, selection, onOpen }: RowProps) => (
       {job.assigned_worker === null ? (
         <span class="dim">–</span>
       ) : (
-        <a href={href(["fleet", job.assigned_worker])}>{job.assigned_worker}</a>
+        <a title={job.assigned_worker} href={href(["fleet", job.assigned_worker])}>
+          {job.assigned_worker}
+        </a>
       )}
     </td>
     <td class="num cell-wide cell-mid">{isOpen(job.status) || job.finished_at !== null ? <Took job={job} /> : "–"}</td>

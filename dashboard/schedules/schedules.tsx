@@ -26,10 +26,12 @@ const Row = ({ schedule, onDone }: { schedule: ScheduleResource; onDone: () => v
       <ScheduleStatus status={schedule.status} />
     </td>
     <td class="cell-main">
-      <a class="row-link" href={href(["schedules", schedule.name])}>
+      <a class="row-link" title={schedule.name} href={href(["schedules", schedule.name])}>
         {schedule.name}
       </a>
-      <span class="row-note dim">{shortened(schedule.prompt, PROMPT_CHARS)}</span>
+      <span class="row-note dim" title={shortened(schedule.prompt, PROMPT_CHARS)}>
+        {shortened(schedule.prompt, PROMPT_CHARS)}
+      </span>
     </td>
     <td class="cell-wide cell-mid cell-timing">
       <code>{timingOf(schedule)}</code>

@@ -74,6 +74,19 @@ const spilling = (page: Page): Promise<string[]> =>
       .map((part) => `"${part.innerText?.slice(0, 40)}" leaves its cell`),
   );
 
+/** Texts whose end is cut and can be read nowhere. */
+const cutForGood = (page: Page): Promise<string[]> =>
+  page.evaluate(() =>
+    [...document.querySelectorAll<HTMLElement>("main :is(a, span)")]
+      .filter(
+        (part) =>
+          part.scrollWidth > part.clientWidth + 1 &&
+          getComputedStyle(part).textOverflow === "ellipsis" &&
+          part.closest("[title]") === null,
+      )
+      .map((part) => `"${part.textContent?.slice(0, 40)}" is cut and has no title`),
+  );
+
 /** Fields that stand over their neighbours, also of a part that is closed. */
 const wideFields = (page: Page): Promise<string[]> =>
   page.evaluate(() => {
@@ -129,6 +142,7 @@ describe.skipIf(lacksBrowser())("every page", () => {
         findings.push(...(await overflowing(page)).map((part) => `${name}: ${part} is wider than its place`));
         findings.push(...(await spilling(page)).map((cell) => `${name}: ${cell}`));
         findings.push(...(await wideFields(page)).map((field) => `${name}: ${field}`));
+        findings.push(...(await cutForGood(page)).map((text) => `${name}: ${text}`));
         findings.push(...(await cutInCharts(page)).map((words) => `${name}: ${words}`));
         if (device === "tablet") findings.push(...(await squeezed(page)).map((cell) => `${name}: ${cell}`));
         if ((await page.locator("h1").count()) !== 1) findings.push(`${name}: not one heading`);
