@@ -20,6 +20,9 @@ interface CarrierTools {
   readonly roomFor: (chars: number) => Promise<void>;
 }
 
+/** A step that takes longer keeps no other waiting. */
+const LONGEST_STEP_MS = 5_000;
+
 /** What the tenant does with an answer; false if nothing. */
 type Heard = (turn: Turn) => unknown;
 
@@ -27,6 +30,7 @@ export class BatchCarrier {
   readonly #tools: CarrierTools;
   /** Batches under way, and whether they were asked for again meanwhile. */
   readonly #running = new Map<string, boolean>();
+  #lastLong: Promise<unknown> | null = null;
 
   constructor(tools: CarrierTools) {
     this.#tools = tools;
@@ -74,7 +78,8 @@ export class BatchCarrier {
     const input = { ...files.home, fileId: step.fileId };
     switch (step.do) {
       case "learn": {
-        const found = await file.learnBatch({ batch: id, bytes: step.bytes, ...step.rules }, step.keptUntil, input);
+        const asked = { batch: id, bytes: step.bytes, ...step.rules };
+        const found = await this.#inTurn(() => file.learnBatch(asked, step.keptUntil, input));
         return found.is === "reading" ? null : (turn) => learned(turn, id, found);
       }
       case "record": {
@@ -86,9 +91,31 @@ export class BatchCarrier {
         return (turn) => fed(turn, step, lines);
       }
       case "close": {
-        const files = await file.closeBatch(id, step.ending, step.expiresAt);
+        const files = await this.#inTurn(() => file.closeBatch(id, step.ending, step.expiresAt));
         return files === null ? null : (turn) => closed(turn, id, files, step.expiresAt);
       }
     }
   }
+
+  /** Other tenants wait for the same thread, so that of many batches one does such a step at a time. */
+  async #inTurn<T>(step: () => Promise<T>): Promise<T> {
+    const before = this.#lastLong;
+    const done = Promise.withResolvers<void>();
+    this.#lastLong = done.promise;
+    if (before !== null) await within(before, LONGEST_STEP_MS);
+    try {
+      return await step();
+    } finally {
+      done.resolve();
+      if (this.#lastLong === done.promise) this.#lastLong = null;
+    }
+  }
 }
+
+/** Resolves with it, or when the time is over. */
+const within = async (done: Promise<unknown>, ms: number): Promise<void> => {
+  const over = Promise.withResolvers<void>();
+  const timer = setTimeout(over.resolve, ms);
+  await Promise.race([done, over.promise]);
+  clearTimeout(timer);
+};

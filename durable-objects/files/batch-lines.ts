@@ -16,7 +16,8 @@ import { type LearnRequest, type ReadBytes, Slice } from "./line-slice.ts";
 
 /** Of the bodies given out at a time. */
 const TAKEN_BYTES = 4 * MAX_LINE_BYTES;
-const CLOSED_A_SLICE = 5_000;
+/** Closed or deleted at a time: other tenants wait for the same thread. */
+const ENDED_A_SLICE = 1_000;
 const PIECE_CHARS = 64 * 1024;
 const LISTED = 500;
 
@@ -93,9 +94,8 @@ export class BatchLines {
     }
     if (faults.length === 0) faults.push(...this.#faultsOfAll(batch));
     save(faults.length > 0 ? "refused" : "ready");
-    if (faults.length === 0) return this.#ready(batch);
-    this.#sql.exec("DELETE FROM lines WHERE batch = ?", batch);
-    return { is: "refused", faults };
+    // Of a refused one the tenant drops both files.
+    return faults.length === 0 ? this.#ready(batch) : { is: "refused", faults };
   }
 
   #models(batch: string): { name: string; total: number }[] {
@@ -189,7 +189,7 @@ export class BatchLines {
     const known = first(this.#sql, "SELECT ending FROM batches WHERE id = ?", batch)?.ending;
     const state = known === "expired" ? "expired" : "cancelled";
     const query = "SELECT line, custom_id FROM lines WHERE batch = ? AND state IS NULL LIMIT ?";
-    const rows = all(this.#sql, query, batch, CLOSED_A_SLICE);
+    const rows = all(this.#sql, query, batch, ENDED_A_SLICE);
     for (const { line, custom_id: customId } of rows) {
       const told = toldLine(batch, { line, custom_id: customId, state } as Row);
       this.#sql.exec(
@@ -200,7 +200,7 @@ export class BatchLines {
         line ?? 0,
       );
     }
-    return rows.length < CLOSED_A_SLICE;
+    return rows.length < ENDED_A_SLICE;
   }
 
   sizes(batch: string): ViewSizes {
@@ -263,22 +263,39 @@ export class BatchLines {
     return toldLine(batch, row);
   }
 
-  /** One of its files is gone; with the last of them its lines are. */
-  drop(batch: string, kind: BatchFileKind): void {
+  /** One of its files is gone; with the last of them its lines are. Each step is short. */
+  *drop(batch: string, kind: BatchFileKind): Generator<void> {
     if (!this.#isThere()) return;
     this.#sql.exec(`UPDATE batches SET ${kind}_dropped = 1 WHERE id = ?`, batch);
     const row = first(this.#sql, "SELECT out_dropped, err_dropped FROM batches WHERE id = ?", batch);
-    const which = kind === "out" ? "state = 'completed'" : "state <> 'completed'";
-    this.#sql.exec(`UPDATE lines SET body = NULL WHERE batch = ? AND ${which}`, batch);
-    const lines = `SELECT line FROM lines WHERE batch = ? AND ${which}`;
-    this.#sql.exec(`DELETE FROM large_bodies WHERE batch = ? AND line IN (${lines})`, batch, batch);
-    if (row?.out_dropped === 1 && row.err_dropped === 1) this.forget(batch);
+    if (row?.out_dropped === 1 && row.err_dropped === 1) return yield* this.#forget(batch);
+    const which = `batch = ? AND line > ? AND line <= ? AND ${kind === "out" ? "state = 'completed'" : "state <> 'completed'"}`;
+    for (const [after, last] of this.#slices(batch)) {
+      const lines = `SELECT line FROM lines WHERE ${which}`;
+      this.#sql.exec(`DELETE FROM large_bodies WHERE batch = ? AND line IN (${lines})`, batch, batch, after, last);
+      this.#sql.exec(`UPDATE lines SET body = NULL WHERE ${which}`, batch, after, last);
+      yield;
+    }
   }
 
-  forget(batch: string): void {
-    if (!this.#isThere()) return;
-    for (const table of ["lines", "large_bodies"]) this.#sql.exec(`DELETE FROM ${table} WHERE batch = ?`, batch);
-    this.#sql.exec("DELETE FROM batches WHERE id = ?", batch);
+  *#forget(batch: string): Generator<void> {
+    for (const [, last] of this.#slices(batch)) {
+      for (const table of ["lines", "large_bodies"])
+        this.#sql.exec(`DELETE FROM ${table} WHERE batch = ? AND line <= ?`, batch, last);
+      yield;
+    }
+    if (this.#isThere()) this.#sql.exec("DELETE FROM batches WHERE id = ?", batch);
+  }
+
+  /** The lines of each slice: behind the first, up to the last. */
+  *#slices(batch: string): Generator<readonly [after: number, last: number]> {
+    const page = "SELECT line FROM lines WHERE batch = ? AND line > ? ORDER BY line LIMIT ?";
+    for (let after = 0; this.#isThere(); ) {
+      const last = scalar(this.#sql, `SELECT MAX(line) FROM (${page})`, batch, after, ENDED_A_SLICE);
+      if (last === null) return;
+      yield [after, last];
+      after = last;
+    }
   }
 
   #isThere(): boolean {

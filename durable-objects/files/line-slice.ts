@@ -15,8 +15,11 @@ import {
 } from "../../domain/batch/batch-line.ts";
 import { all, first, type Sql } from "../store/sql.ts";
 
-/** Read and checked at a time: bounds how long the object is busy, and what it holds. */
-const SLICE_BYTES = 4 * MAX_LINE_BYTES;
+/** Read and checked at a time: bounds how long the thread that serves other tenants, too, is busy, and what it holds. */
+const SLICE_BYTES = 2 * MAX_LINE_BYTES;
+export const SLICE_LINES = 500;
+/** With empty ones. */
+const MAX_FILE_LINES = 2 * MAX_LINES;
 const LINE_FEED = 0x0a;
 
 /** Bytes of the file from one place up to another. */
@@ -48,8 +51,9 @@ export class Slice {
   run(from: number, read: ReadBytes): number {
     const to = Math.min(this.#asked.bytes, from + SLICE_BYTES);
     const bytes = joined(read(from, to), to - from);
+    const lastLine = this.line + SLICE_LINES;
     let at = 0;
-    while (at < bytes.byteLength && this.#faults.length < MAX_FAULTS && !this.mustStop) {
+    while (at < bytes.byteLength && this.line < lastLine && this.#faults.length < MAX_FAULTS && !this.mustStop) {
       const found = bytes.indexOf(LINE_FEED, at);
       const isLast = found === -1 && to === this.#asked.bytes;
       if (found === -1 && !isLast) break;
@@ -69,6 +73,10 @@ export class Slice {
 
   #check(bytes: Uint8Array, offset: number): void {
     this.line += 1;
+    if (this.line > MAX_FILE_LINES) {
+      this.#tooMany();
+      return;
+    }
     if (bytes.byteLength > MAX_LINE_BYTES) {
       this.#fault("line_too_large", `a line has at most ${MAX_LINE_BYTES} bytes`);
       return;
@@ -78,10 +86,13 @@ export class Slice {
     const read = text === null ? null : readLine(text, this.line, this.#asked, jsonExcess);
     if (read === null) this.#fault("invalid_json_line", "the line must be UTF-8");
     else if (isFault(read)) this.#faults.push(read);
-    else if (this.line > MAX_LINES) {
-      this.mustStop = true;
-      this.#faults.push(wholeFault("too_many_lines", `a batch has at most ${MAX_LINES} lines`));
-    } else this.#keep(read, offset, bytes.byteLength);
+    else if (this.line > MAX_LINES) this.#tooMany();
+    else this.#keep(read, offset, bytes.byteLength);
+  }
+
+  #tooMany(): void {
+    this.mustStop = true;
+    this.#faults.push(wholeFault("too_many_lines", `a batch has at most ${MAX_LINES} lines`));
   }
 
   #fault(code: FaultCode, message: string): void {

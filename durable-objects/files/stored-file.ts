@@ -168,12 +168,7 @@ export class StoredFile extends DurableObject<StoredFileEnv> {
 
   /** One of a batch's files is gone. */
   async dropView(batch: string, kind: BatchFileKind): Promise<void> {
-    this.#batches.drop(batch, kind);
-    await this.#endIfEmpty();
-  }
-
-  async forgetBatch(batch: string): Promise<void> {
-    this.#batches.forget(batch);
+    for (const _ of this.#batches.drop(batch, kind)) await scheduler.wait(0);
     await this.#endIfEmpty();
   }
 

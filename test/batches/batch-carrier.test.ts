@@ -1,6 +1,6 @@
 // When a batch asks for more of its lines: not while history is behind, and then by what is next at that time.
 
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { BatchCarrier } from "../../durable-objects/effects/batch-carrier.ts";
 import type { BatchStep } from "../../durable-objects/sweep/batch-steps.ts";
 
@@ -58,4 +58,41 @@ test("a batch that ended while it waited takes none", async () => {
   (await waited()).go();
   await carried;
   expect(asked).toEqual([]);
+});
+
+test("of many batches one file is read, or closed, at a time; a step that hangs keeps no other for ever", async () => {
+  vi.useFakeTimers();
+  try {
+    const begun: string[] = [];
+    const ends: (() => void)[] = [];
+    const long = (id: string) => async () => {
+      begun.push(id);
+      await new Promise<void>((resolve) => ends.push(resolve));
+      return { is: "refused", faults: [] };
+    };
+    const asked = new Set<string>();
+    const next = (): BatchStep => {
+      const id = ["a", "b", "c"][asked.size] as string;
+      asked.add(id);
+      return { id, fileId: id, do: "learn", bytes: 1, keptUntil: 1, rules: {} } as unknown as BatchStep;
+    };
+    const carrier = new BatchCarrier({
+      tenant: "t",
+      turns: { read: async () => (asked.size < 3 ? next() : null), decide: async () => ({ ok: true, value: false }) },
+      files: { of: (id: string) => ({ learnBatch: long(id) }) },
+      roomFor: async () => undefined,
+    } as unknown as ConstructorParameters<typeof BatchCarrier>[0]);
+    const carried = ["a", "b", "c"].map((id) => carrier.carry(id));
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect(begun).toEqual(["a"]);
+    ends.shift()?.();
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect(begun).toEqual(["a", "b"]);
+    await vi.advanceTimersByTimeAsync(5_000);
+    expect(begun).toEqual(["a", "b", "c"]);
+    for (const end of ends) end();
+    await Promise.all(carried);
+  } finally {
+    vi.useRealTimers();
+  }
 });

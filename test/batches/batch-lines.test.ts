@@ -5,8 +5,10 @@ import { DatabaseSync } from "node:sqlite";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import type { LineCursor } from "../../domain/batch/batch.ts";
+import { MAX_LINES } from "../../domain/batch/batch-line.ts";
 import type { LineAnswer } from "../../domain/batch/line-answer.ts";
 import { BatchLines, type TakenLine } from "../../durable-objects/files/batch-lines.ts";
+import { SLICE_LINES } from "../../durable-objects/files/line-slice.ts";
 import { storageOver } from "../support/sqlite-storage.ts";
 
 const BATCH = "batch_1";
@@ -132,7 +134,7 @@ test("a file of more than one slice is read in steps, and a line over the bound 
     JSON.stringify({ custom_id: `r${at}`, method: "POST", url: ENDPOINT, body: { model: "m1", input: long } });
   const text = [0, 1, 2, 3, 4, 5].map(line).join("\r\n");
   const { learn } = opened(text);
-  expect(learn()).toEqual({ is: "reading" });
+  for (let step = 1; step <= 2; step += 1) expect(learn()).toEqual({ is: "reading" });
   expect(learn()).toEqual({ is: "ready", models: [{ name: "m1", total: 6 }] });
   const { learn: learnLong } = opened(`${line(0)}\n${"y".repeat(5_000_000)}`);
   let learned = learnLong();
@@ -140,14 +142,43 @@ test("a file of more than one slice is read in steps, and a line over the bound 
   expect(learned).toMatchObject({ is: "refused", faults: [{ code: "line_too_large", line: 2 }] });
 });
 
+test("no step reads more than some hundreds of lines, however short they are", () => {
+  const { learn } = opened(linesOf(Array.from({ length: 2 * SLICE_LINES + 1 }, () => "m")));
+  for (let step = 1; step <= 2; step += 1) expect(learn()).toEqual({ is: "reading" });
+  expect(learn()).toEqual({ is: "ready", models: [{ name: "m", total: 2 * SLICE_LINES + 1 }] });
+});
+
+test("empty lines are counted, too: a file of nothing else is refused before it is read to its end", () => {
+  const { learn } = opened("\n".repeat(2 * MAX_LINES + 2 * SLICE_LINES));
+  let learned = learn();
+  for (let step = 1; learned.is === "reading" && step <= (2 * MAX_LINES) / SLICE_LINES; step += 1) learned = learn();
+  expect(learned).toMatchObject({ is: "refused", faults: [{ code: "too_many_lines" }] });
+});
+
+test("many lines are closed and deleted in steps, those of a refused batch, too", () => {
+  const count = 2_500;
+  const { lines, learn } = opened(linesOf(Array.from({ length: count }, () => "m")));
+  while (learn().is === "reading");
+  let closings = 1;
+  while (!lines.close(BATCH, "cancelled")) closings += 1;
+  expect(closings).toBe(3);
+  for (const form of ["out", "err"] as const) expect([...lines.drop(BATCH, form)].length).toBe(3);
+  expect(lines.hasAny).toBe(false);
+  const refused = opened(linesOf(Array.from({ length: count }, (_, at) => `m${at}`)));
+  while (refused.learn().is === "reading");
+  expect(refused.learn()).toMatchObject({ is: "refused", faults: [{ code: "too_many_models" }] });
+  for (const form of ["out", "err"] as const) expect([...refused.lines.drop(BATCH, form)].length).toBe(3);
+  expect(refused.lines.hasAny).toBe(false);
+});
+
 test("the lines of a batch go with the last of its two files", () => {
   const { lines, learn } = opened(linesOf(["m1", "m1"]));
   learn();
   lines.record(BATCH, [answerTo(1, "completed")]);
   lines.close(BATCH, "cancelled");
-  lines.drop(BATCH, "err");
+  for (const _ of lines.drop(BATCH, "err"));
   expect(lines.hasAny).toBe(true);
   expect(told(textOf(lines.view(BATCH, "out", 0, lines.sizes(BATCH).output))).length).toBe(1);
-  lines.drop(BATCH, "out");
+  for (const _ of lines.drop(BATCH, "out"));
   expect(lines.hasAny).toBe(false);
 });
