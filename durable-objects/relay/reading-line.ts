@@ -5,7 +5,7 @@
 import { OK } from "../../contract/words/http-status.ts";
 import { callMethod, type LineEnd } from "../sockets/object-line.ts";
 import { CUT, costOf, ENDED, HEAD_BYTES, MAX_AWAY_BYTES } from "../sockets/reading-frames.ts";
-import type { OpenOutlet, Outlet } from "./stream-reader.ts";
+import type { Leave, OpenOutlet, Outlet, WhyGone } from "./stream-reader.ts";
 
 /** A message with so much is sent at once: what a reader may be sent soon waits for what it took. */
 const FULL_BYTES = 16 * 1024;
@@ -49,12 +49,13 @@ export class ReadingLine implements LineEnd {
       const reader = Number(number);
       if (word === "read") void this.#begin(reader, said);
       else if (word === "took") this.#readers.get(reader)?.took(Number(said));
-      else this.#leave(reader);
+      else this.#leave(reader, "left");
     }
   }
 
+  /** The edge tells its readers that their streams are lost. */
   ended(): void {
-    for (const reader of this.#readers.keys()) this.#leave(reader);
+    for (const reader of this.#readers.keys()) this.#leave(reader, "lost");
   }
 
   write(part: ReadPart): void {
@@ -78,7 +79,7 @@ export class ReadingLine implements LineEnd {
 
   async #begin(reader: number, query: string): Promise<void> {
     this.#readers.set(reader, null);
-    let leaveIt = (): void => undefined;
+    let leaveIt: Leave = () => undefined;
     const status = await this.#join(query, (leave) => {
       this.write({ reader, size: -OK });
       queueMicrotask(() => this.#flush());
@@ -88,11 +89,11 @@ export class ReadingLine implements LineEnd {
       return outlet;
     });
     if (status !== OK) this.end(reader, -status);
-    else if (!this.#readers.has(reader)) leaveIt();
+    else if (!this.#readers.has(reader)) leaveIt("left");
   }
 
-  #leave(reader: number): void {
-    this.#readers.get(reader)?.leave();
+  #leave(reader: number, why: WhyGone): void {
+    this.#readers.get(reader)?.leave(why);
     this.#readers.delete(reader);
   }
 
@@ -120,13 +121,13 @@ export class ReadingLine implements LineEnd {
 class LineOutlet implements Outlet {
   readonly #line: ReadingLine;
   readonly #reader: number;
-  readonly leave: () => void;
+  readonly leave: Leave;
   #waiting: Uint8Array[] = [];
   #waitingBytes = 0;
   #awayBytes = 0;
   #isOver = false;
 
-  constructor(line: ReadingLine, reader: number, leave: () => void) {
+  constructor(line: ReadingLine, reader: number, leave: Leave) {
     this.#line = line;
     this.#reader = reader;
     this.leave = leave;

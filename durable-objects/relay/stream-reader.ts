@@ -19,8 +19,12 @@ export interface Outlet {
 
 const KEEP_ALIVE_BYTES = new TextEncoder().encode(KEEP_ALIVE);
 
+/** `lost`: its client got the error that its stream broke off. */
+export type WhyGone = "left" | "lost";
+export type Leave = (why: WhyGone) => void;
+
 /** `leave` is called when the connection has ended. */
-export type OpenOutlet = (leave: () => void) => Outlet;
+export type OpenOutlet = (leave: Leave) => Outlet;
 
 export class Reader {
   readonly holder: string | null;
@@ -124,8 +128,9 @@ export const answerRead = async (
 ): Promise<Response> => {
   let body: ReadableStream<Uint8Array> | null = null;
   const status = await join((leave) => {
-    const outlet = new BodyOutlet(leave);
-    signal.addEventListener("abort", leave);
+    const left = (): void => leave("left");
+    const outlet = new BodyOutlet(left);
+    signal.addEventListener("abort", left);
     body = outlet.body;
     return outlet;
   });

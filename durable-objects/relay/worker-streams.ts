@@ -13,7 +13,7 @@ import { MAX_STREAMS } from "./relay-bounds.ts";
 import type { ReadRequest } from "./relay-request.ts";
 import { END_GRACE_MS, type EndError, RelayedStream } from "./relayed-stream.ts";
 import { type Cut, keyOf, leaseOf, type StreamLease, type StreamOwner } from "./stream-owner.ts";
-import { type OpenOutlet, Reader } from "./stream-reader.ts";
+import { type OpenOutlet, Reader, type WhyGone } from "./stream-reader.ts";
 import { UnconfirmedStreams } from "./unconfirmed-streams.ts";
 
 interface StreamsTools {
@@ -112,12 +112,14 @@ export class WorkerStreams {
       if (!stream.has(asked.wishes.after)) return GONE;
     }
     const nowAt = Date.now();
-    const leave = (): void => {
-      if (stream.readers.delete(reader) && !asked.wishes.isNumbered) this.#readerGone(stream, false);
+    const leave = (why: WhyGone): void => {
+      if (!stream.readers.delete(reader) || asked.wishes.isNumbered) return;
+      if (why === "lost") this.#tellLost(stream);
+      else this.#readerGone(stream, false);
     };
     const reader = new Reader(asked, nowAt, open(leave));
     stream.join(reader, nowAt);
-    if (stream.isToldLost) this.#tell((tenant) => tenant.streamLost(stream.jobId, stream.lease));
+    if (stream.isToldLost) this.#tellLost(stream);
     return OK;
   }
 
@@ -172,7 +174,11 @@ export class WorkerStreams {
   #finish(stream: RelayedStream, error: EndError | null, nowAt: number): void {
     const wasTold = stream.isToldLost;
     stream.finish(error, nowAt);
-    if (stream.isToldLost && !wasTold) this.#tell((tenant) => tenant.streamLost(stream.jobId, stream.lease));
+    if (stream.isToldLost && !wasTold) this.#tellLost(stream);
+  }
+
+  #tellLost({ jobId, lease }: RelayedStream): void {
+    this.#tell((tenant) => tenant.streamLost(jobId, lease));
   }
 
   #makeRoom(): void {

@@ -142,7 +142,7 @@ const openStream = async (api: string): Promise<() => { text: string; end: "open
   return () => state;
 };
 
-test("a stream whose process dies, or whose server stops, ends with an error event", async () => {
+test("a stream whose process dies, or whose server stops, ends with an error event, and its job fails with it", async () => {
   server = await startSelfHosted(data.path);
   const { url: SERVICE_API_URL, adminKey: SERVICE_API_KEY } = server;
   const env = { ...process.env, SERVICE_API_URL, SERVICE_API_KEY };
@@ -169,6 +169,10 @@ test("a stream whose process dies, or whose server stops, ends with an error eve
     // It has arrived before the streams that begin now.
     await end(() => void server?.stop());
     expect(await waiting).toMatchObject({ status: 503, body: { code: "tenant_unavailable" } });
+    await server.stop();
+    server = await startSelfHosted(data.path);
+    const { jobs } = (await call(SERVICE_API_KEY, "GET", "/api/jobs?status=failed&error_code=stream_lost")).body;
+    expect(jobs).toHaveLength(4);
   } finally {
     speaker.kill();
   }

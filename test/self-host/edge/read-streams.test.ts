@@ -2,7 +2,7 @@
 
 import { describe, expect, it, vi } from "vitest";
 import { ReadingLine } from "../../../durable-objects/relay/reading-line.ts";
-import type { Outlet } from "../../../durable-objects/relay/stream-reader.ts";
+import type { Leave, Outlet } from "../../../durable-objects/relay/stream-reader.ts";
 import { MAX_AWAY_BYTES } from "../../../durable-objects/sockets/reading-frames.ts";
 import { ReadStreams } from "../../../self-host/edge/read-streams.ts";
 import { eventually } from "../../support/eventually.ts";
@@ -13,7 +13,7 @@ const bytesOf = (text: string): Uint8Array => encoder.encode(text);
 
 interface Joined {
   readonly outlet: Outlet;
-  readonly leave: ReturnType<typeof vi.fn<() => void>>;
+  readonly leave: ReturnType<typeof vi.fn<Leave>>;
 }
 
 /** `status`: of a read that joins nothing. */
@@ -36,7 +36,7 @@ const bothEnds = ({ takeTurn = () => null, status = 200 }: Ways = {}) => {
     },
     {},
     async (query, open) => {
-      const leave = vi.fn<() => void>();
+      const leave = vi.fn<Leave>();
       if (status === 200) joined.set(query, { outlet: open(leave), leave });
       return status;
     },
@@ -146,11 +146,11 @@ describe("a reader that leaves", () => {
     const { relay, edge, join } = bothEnds();
     const [one, two] = [await join("a"), await join("b")];
     await one.reader.cancel();
-    await eventually(() => expect(one.leave).toHaveBeenCalledOnce());
+    await eventually(() => expect(one.leave).toHaveBeenCalledExactlyOnceWith("left"));
     expect(edge.size).toBe(1);
     expect(two.leave).not.toHaveBeenCalled();
     relay.ended();
-    expect(two.leave).toHaveBeenCalledOnce();
+    expect(two.leave).toHaveBeenCalledExactlyOnceWith("lost");
   });
 
   it("is told together with those that leave in the same turn", async () => {
@@ -167,7 +167,7 @@ describe("a reader that leaves", () => {
 
   it("before its stream begins leaves it then", async () => {
     const begun = Promise.withResolvers<void>();
-    const leave = vi.fn<() => void>();
+    const leave = vi.fn<Leave>();
     const relay = new ReadingLine(
       () => undefined,
       {},
