@@ -21,9 +21,14 @@ const NOTHING: ReadonlySet<string> = new Set([DRAFT, "lost+found"]);
 /** SQLite's own check of every page. */
 const refuseDamaged = (root: string, name: string): void => {
   const database = new DatabaseSync(path.join(root, name));
-  const row = database.prepare("PRAGMA integrity_check").get() as { integrity_check: string };
+  let found: string;
+  try {
+    found = (database.prepare("PRAGMA integrity_check").get() as { integrity_check: string }).integrity_check;
+  } catch (error) {
+    found = (error as Error).message;
+  }
   database.close();
-  if (row.integrity_check !== "ok") throw new ExitError(`${name} in the archive is damaged: ${row.integrity_check}`);
+  if (found !== "ok") throw new ExitError(`${name} in the archive is damaged: ${found}`);
 };
 
 /**
