@@ -20,6 +20,8 @@ export type Assembly = {
   take: (data: string) => Noted;
   /** Whether the runtime has signalled the end of the answer. */
   isWhole: () => boolean;
+  /** Whether the mark has come after which the API sends nothing. */
+  isEnded: () => boolean;
   /** Events that complete the answer, if this runtime omits them. */
   closing: () => string;
   /** Whether the runtime has reported what the whole answer spent. */

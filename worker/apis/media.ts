@@ -29,6 +29,11 @@ class LastEventAssembly implements Assembly {
     return this.#isWhole;
   }
 
+  /** Each of several images has an end of its own. */
+  isEnded(): boolean {
+    return false;
+  }
+
   isCounted(): boolean {
     return isObject(this.#last.usage);
   }

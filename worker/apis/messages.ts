@@ -79,6 +79,10 @@ class MessageAssembly implements Assembly {
     return this.#isWhole;
   }
 
+  isEnded(): boolean {
+    return this.#isWhole;
+  }
+
   isCounted(): boolean {
     return this.#isCounted;
   }

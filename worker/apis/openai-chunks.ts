@@ -60,6 +60,10 @@ class ChunkAssembly implements Assembly {
     return choices.length > 0 && isEnded;
   }
 
+  isEnded(): boolean {
+    return this.#isDone;
+  }
+
   isCounted(): boolean {
     return isObject(this.#head.usage);
   }

@@ -29,6 +29,10 @@ class ResponseAssembly implements Assembly {
     return this.#isWhole;
   }
 
+  isEnded(): boolean {
+    return this.#isWhole;
+  }
+
   isCounted(): boolean {
     return isObject(this.#response.usage);
   }

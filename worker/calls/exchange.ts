@@ -2,6 +2,7 @@
 // Reading stops when the answer is larger than the limit; no large answer is held whole.
 
 import { parseJson } from "../../contract/text/json-object.ts";
+import { within } from "../../contract/text/within.ts";
 import { inputTokensOf } from "../../contract/words/token-estimate.ts";
 import { MAX_LARGE_RESULT_BYTES } from "../../contract/words/values.ts";
 import type { Assembly, Dialect } from "../apis/dialect.ts";
@@ -22,6 +23,7 @@ import { eventTooLarge, StreamReader } from "./stream-reader.ts";
 import { AnswerTooLarge, readWhole } from "./whole-answer.ts";
 
 const MAX_ERROR_BYTES = 64 * 1024;
+const AFTER_END_MS = 500;
 
 /** How a runtime is reached. */
 export type Way = {
@@ -126,12 +128,23 @@ const readStream = async (
   const reading = { ...request, maxResultBytes, inputTokens: () => inputTokens(request) };
   const reader = new StreamReader(reading, assembly, emit);
   const splitter = new EventSplitter(maxEventBytesOf(request));
-  for await (const bytes of response.body ?? []) {
+  for await (const bytes of piecesOf(response, reader)) {
     const refused = await reader.take(splitter.take(bytes));
     if (refused !== null) return refused;
   }
   return (await reader.take(splitter.finish())) ?? reader.end();
 };
+
+/** After the end's mark, the rest is read for a moment: a connection whose answer is read to its end can be used again. */
+async function* piecesOf({ body }: RuntimeAnswer, reader: StreamReader): AsyncGenerator<Uint8Array> {
+  const pieces = body?.[Symbol.asyncIterator]();
+  while (pieces !== undefined) {
+    const next = pieces.next();
+    const piece = await (reader.isEnded() ? within(next, AFTER_END_MS).catch(() => null) : next);
+    if (piece === null || piece.done) return;
+    yield piece.value;
+  }
+}
 
 /** The beginning of an error's body. */
 const readStart = async (response: RuntimeAnswer, maxBytes: number): Promise<string> => {

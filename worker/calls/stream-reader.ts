@@ -33,6 +33,8 @@ export class StreamReader {
   readonly #assembly: Assembly;
   readonly #emit: RunOptions["emit"];
   #keptBack: string[] = [];
+  /** The end's mark and what follows it: many clients leave when they read it, and the job shall be reported by then. */
+  #ending: string[] = [];
   #keptChars = 0;
   #hasContent = false;
 
@@ -47,12 +49,16 @@ export class StreamReader {
     const { maxResultBytes = MAX_LARGE_RESULT_BYTES } = this.#request;
     let failure: JobFailure | null = null;
     for (const { raw, data } of events) {
+      if (this.isEnded()) {
+        this.#ending.push(raw);
+        continue;
+      }
       const noted = this.#assembly.take(data);
       if (noted.kind === "error") failure = this.#request.explain({ body: noted.error });
       else if (this.#assembly.size() > maxResultBytes) failure = resultTooLarge(maxResultBytes);
       if (noted.kind === "error" && noted.isEnd === true && this.#hasContent) this.#keptBack.push(raw);
       if (failure !== null) break;
-      this.#keptBack.push(raw);
+      (this.isEnded() ? this.#ending : this.#keptBack).push(raw);
       this.#keptChars += raw.length;
       this.#hasContent ||= noted.kind === "content" || this.#keptChars > MAX_KEPT_BACK_CHARS;
     }
@@ -60,9 +66,14 @@ export class StreamReader {
     return failure === null ? null : failed(failure, this.#spent());
   }
 
+  isEnded(): boolean {
+    return this.#assembly.isEnded();
+  }
+
   async end(): Promise<Outcome> {
     // A stream that ended without its end event was cut off; a partial answer must not pass for a complete one.
     if (!this.#assembly.isWhole()) return failed(BROKEN_OFF, this.#spent());
+    this.#keptBack.push(...this.#ending);
     const closing = this.#assembly.closing();
     if (closing !== "") this.#keptBack.push(closing);
     await this.#passOn();

@@ -7,8 +7,8 @@ const chunk = (content: string, finish_reason: string | null = null) =>
 const DONE = event("[DONE]");
 const INPUT = { model: "m1", stream: true, messages: [{ role: "user", content: "hi" }] };
 
-const streamed = async (body: string[]) => {
-  const server = await serve(openai(["m1"], () => ({ body })));
+const streamed = async (body: string[], after: { hangs?: true; breaksOff?: true } = {}) => {
+  const server = await serve(openai(["m1"], () => ({ body, ...after })));
   const emitted: string[] = [];
   const emit = (events: readonly string[]) => void emitted.push(...events);
   const outcome = await run(local("vllm", server.url), { api: "chat/completions", input: INPUT }, { emit });
@@ -37,6 +37,33 @@ describe("a stream that its runtime ends", () => {
     const { outcome, events } = await streamed([chunk("Hel"), event(error), DONE]);
     expect(outcome).toMatchObject({ ok: false, error: { message: expect.stringContaining("the engine died") } });
     expect(events).not.toContain("[DONE]");
+  });
+});
+
+describe("after [DONE]", () => {
+  test.each([
+    ["keeps the connection open", { hangs: true }],
+    ["cuts the connection", { breaksOff: true }],
+  ] as const)("a runtime that %s has answered", async (_what, after) => {
+    const { outcome, events } = await streamed([chunk("Hello", "stop"), DONE], after);
+    expect(outcome).toMatchObject({ ok: true, result: { choices: [{ message: { content: "Hello" } }] } });
+    expect(events.match(/\[DONE\]/g)).toHaveLength(1);
+  });
+
+  test("nothing belongs to the answer", async () => {
+    const { outcome } = await streamed([chunk("Hello", "stop"), DONE, chunk("late"), event({ error: "late" })]);
+    expect(outcome).toMatchObject({ ok: true, result: { choices: [{ message: { content: "Hello" } }] } });
+  });
+
+  test("its mark is passed on when the job can be reported, since clients leave then", async () => {
+    const server = await serve(openai(["m1"], () => ({ body: [chunk("Hello", "stop"), DONE], hangs: true })));
+    const marks: number[] = [];
+    const emit = (events: readonly string[]) => {
+      if (events.join("").includes("[DONE]")) marks.push(performance.now());
+      return undefined;
+    };
+    await run(local("vllm", server.url), { api: "chat/completions", input: INPUT }, { emit });
+    expect(performance.now() - (marks[0] ?? 0)).toBeLessThan(250);
   });
 });
 
