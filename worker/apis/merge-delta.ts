@@ -2,7 +2,7 @@
 // `index` (tool calls) grow one by one, parts of a text grow at their end, other rows are appended, objects are merged.
 // So fields that an API adds later are kept. A text may continue as parts, and parts as a text (Mistral's reasoning).
 
-import { isObject, type JsonObject } from "../../contract/text/json-object.ts";
+import { isObject, type JsonObject, objectOf } from "../../contract/text/json-object.ts";
 
 /** Names arrive whole, and may be repeated with each delta. */
 const NAMES = new Set(["id", "type", "role", "name", "object", "model"]);
@@ -56,11 +56,19 @@ const mergeRows = (rows: unknown[], delta: readonly unknown[], depth: number): n
 };
 
 /** The row that this one continues. */
-const rowOf = (rows: readonly unknown[], { index, type }: JsonObject): unknown => {
-  if (index !== undefined) return rows.find((one) => isObject(one) && one.index === index);
+const rowOf = (rows: readonly unknown[], row: JsonObject): unknown => {
+  const { index, type } = row;
+  if (index !== undefined) {
+    const same = rows.findLast((one) => isObject(one) && one.index === index);
+    return isObject(same) && isAnotherCall(same, row) ? undefined : same;
+  }
   const last = rows.at(-1);
   return isObject(last) && last.type === type && TEXT_PARTS.has(type) ? last : undefined;
 };
+
+/** Some runtimes number each of several calls 0, and some give each part of one call an id, but only the first a name. */
+const isAnotherCall = (before: JsonObject, { id, function: called }: JsonObject): boolean =>
+  Boolean(before.id && id && before.id !== id && objectOf(called).name);
 
 /** Whether a delta has content; a role or an empty text is not content. */
 export const hasContent = (delta: JsonObject): boolean =>

@@ -44,3 +44,35 @@ describe("an OpenAI-compatible runtime whose content is in parts, as of Mistral'
     expect(outcome).toMatchObject({ ok: true, result: { choices: [{ message: { content } }] } });
   });
 });
+
+describe("a runtime's calls of tools, streamed", () => {
+  const call = (id: string | undefined, name: string | undefined, text: string) =>
+    event({
+      model: "m1",
+      choices: [{ index: 0, delta: { tool_calls: [{ index: 0, id, function: { name, arguments: text } }] } }],
+    });
+  const end = [
+    event({ model: "m1", choices: [{ index: 0, delta: {}, finish_reason: "tool_calls" }] }),
+    event("[DONE]"),
+  ];
+  const called = async (...body: string[]) => {
+    const server = await serve(openai(["m1"], () => ({ body: [...body, ...end] })));
+    const outcome = await run(local("vllm", server.url));
+    if (!outcome.ok) throw new Error(outcome.error.message);
+    const { tool_calls } = outcome.result as { tool_calls: { function: object }[] };
+    return tool_calls.map(({ function: told }) => told);
+  };
+  const [weather, time] = [
+    { name: "weather", arguments: '{"city":"Bern"}' },
+    { name: "time", arguments: "{}" },
+  ];
+
+  test("are several although each has the number 0", async () => {
+    const parts = [call("a", "weather", '{"city":'), call(undefined, undefined, '"Bern"}'), call("b", "time", "{}")];
+    expect(await called(...parts)).toEqual([weather, time]);
+  });
+
+  test("are one although each part has an id of its own", async () => {
+    expect(await called(call("a", "weather", '{"city":'), call("b", undefined, '"Bern"}'))).toEqual([weather]);
+  });
+});
