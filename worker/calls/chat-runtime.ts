@@ -1,6 +1,7 @@
 // A model runtime on top of a backend: chooses the model, calls it, and returns the outcome. An ordinary job becomes
 // one streamed chat; a job of the front door is sent as its client wrote it.
 
+import { dataOf } from "../../contract/text/event-text.ts";
 import { isObject, type JsonObject, objectOf, parseJson } from "../../contract/text/json-object.ts";
 import type { Api } from "../../contract/words/values.ts";
 import { writeEvent } from "../apis/sse.ts";
@@ -80,7 +81,7 @@ const runChat = async (runtime: ChatRuntimeOptions, task: Task, run: RunOptions)
 
 /** The text that a chat chunk adds to the answer. */
 const textOf = (event: string): string => {
-  const chunk = objectOf(parseJson(event.replace(/^data: ?/, "")));
+  const chunk = objectOf(parseJson(dataOf(event)));
   const [choice] = Array.isArray(chunk.choices) ? chunk.choices : [];
   return plainText(objectOf(objectOf(choice).delta).content);
 };

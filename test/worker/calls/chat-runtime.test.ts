@@ -22,6 +22,15 @@ describe("an OpenAI-compatible runtime", () => {
     expect(asked?.body.messages).toEqual([{ role: "user", content: "Say hello." }]);
   });
 
+  test("is read as it is written, whatever other lines its events have", async () => {
+    const text = JSON.stringify({ model: "m1", choices: [{ index: 0, delta: { content: "Hello" } }] }, null, 1);
+    const chunk = `: hi\nevent: chunk\nid: 1\ndata: ${text.replaceAll("\n", "\ndata: ")}\n\n`;
+    const server = await serve(openai(["m1"], () => ({ body: [chunk, ...openaiStream("m1", ["!"])] })));
+    const emitted: string[] = [];
+    await run(local("vllm", server.url), { model: "m1" }, { emit: (events) => void emitted.push(...events) });
+    expect(emitted.join("")).toContain('"Hello');
+  });
+
   test.each([
     ["another service's JSON", { status: "ok" }],
     ["no choices", { object: "chat.completion", choices: [] }],
