@@ -9,8 +9,9 @@ export type ErrorBody = {
   message: string;
   /** All machine-readable words of the body (code, type, status, reasons), lower case. */
   words: readonly string[];
-  /** The provider's own `code`, else its `type`, unchanged. */
+  /** The provider's own, unchanged. */
   code?: string;
+  type?: string;
   /** The status named in the body, for errors inside a stream that began with 200. */
   status?: number;
   /** Google's RetryInfo. */
@@ -51,15 +52,21 @@ export const readErrorBody = (body: unknown): ErrorBody => {
     .map((word) => word.toLowerCase());
   const status = numericStatus(error.code) ?? words.map(statusOfWord).find((code) => code !== undefined);
   const retryDelaySeconds = retryInfo(details);
-  const code = [error.code, error.type].find((word) => typeof word === "string" && word !== "");
+  const code = wordOf(error.code);
+  const type = wordOf(error.type);
   return {
     message: messageOf(root, error),
     words,
-    ...(typeof code === "string" && numericStatus(code) === undefined ? { code } : {}),
+    ...(code === undefined ? {} : { code }),
+    ...(type === undefined ? {} : { type }),
     ...(status === undefined ? {} : { status }),
     ...(retryDelaySeconds === undefined ? {} : { retryDelaySeconds }),
   };
 };
+
+/** A number is a status, even as text. */
+const wordOf = (word: unknown): string | undefined =>
+  typeof word === "string" && word !== "" && numericStatus(word) === undefined ? word : undefined;
 
 const messageOf = (root: JsonObject, error: JsonObject): string => {
   const candidates = [error.message, root.error, error.detail, root.message];

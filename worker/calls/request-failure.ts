@@ -9,7 +9,7 @@ import type { JobFailure } from "./runtime.ts";
 const MAX_MESSAGE_CHARS = 2000;
 const MAX_CODE_CHARS = 64;
 
-/** The code if the runtime gives none. */
+/** The code that clients know, if the runtime gives none. */
 const CODE_OF: ReadonlyMap<string, string> = new Map([
   ["model_not_found", "model_not_found"],
   ["no_model_loaded", "model_not_found"],
@@ -32,13 +32,18 @@ export const requestFailure = (runtime: string, failure: RuntimeFailure, nowMs: 
   const { status } = known;
   const body = readErrorBody(failure.body ?? "");
   const isUntold = body.status === undefined && (failure.status ?? 0) < 400;
-  if (isUntold && body.code !== undefined) return { ...known, ...inItsWords(known, body, known.code) };
+  const told = body.code ?? CODE_OF.get(known.code) ?? body.type;
+  if (isUntold && told !== undefined) return { ...known, ...inItsWords(known, body, told, known.code) };
   if (status === undefined || status >= 500) return known;
-  const fallback = CODE_OF.get(known.code) ?? CODE_OF_STATUS.get(status) ?? "invalid_request";
-  return { ...known, ...inItsWords(known, body, fallback) };
+  return { ...known, ...inItsWords(known, body, told, CODE_OF_STATUS.get(status) ?? "invalid_request") };
 };
 
-const inItsWords = (known: JobFailure, body: ErrorBody, fallback: string): Pick<JobFailure, "code" | "message"> => ({
-  code: lineOf(body.code ?? "", MAX_CODE_CHARS) || fallback,
+const inItsWords = (
+  known: JobFailure,
+  body: ErrorBody,
+  code: string | undefined,
+  fallback: string,
+): Pick<JobFailure, "code" | "message"> => ({
+  code: lineOf(code ?? "", MAX_CODE_CHARS) || fallback,
   message: startOf(body.message || known.message, MAX_MESSAGE_CHARS),
 });

@@ -136,6 +136,43 @@ describe("a client's request", () => {
     });
   });
 
+  test.each([
+    ["vLLM", 404, "The model `m1` does not exist.", "NotFoundError", 404, "model_not_found"],
+    [
+      "vLLM",
+      400,
+      "This model's maximum context length is 9 tokens.",
+      "BadRequestError",
+      400,
+      "context_length_exceeded",
+    ],
+    [
+      "llama.cpp",
+      400,
+      "it exceeds the available context size",
+      "exceed_context_size_error",
+      400,
+      "context_length_exceeded",
+    ],
+    [
+      "Anthropic",
+      400,
+      "prompt is too long: 9 tokens > 8",
+      "invalid_request_error",
+      undefined,
+      "context_length_exceeded",
+    ],
+    ["vLLM", 400, "temperature must be positive", "BadRequestError", 400, "BadRequestError"],
+    ["Ollama", 404, 'model "m1" not found', "api_error", null, "model_not_found"],
+  ])(
+    "that %s refuses with %i and no code (%s) gets the code that clients know",
+    async (_who, status, message, type, code, told) => {
+      mock.behave = () => ({ status, errorBody: { error: { message, type, code } } });
+      const { outcome } = await ask(vllm, "chat/completions", BODIES["chat/completions"]);
+      expect(outcome).toMatchObject({ ok: false, error: { status, message, code: told, retryable: false } });
+    },
+  );
+
   test("that fails in its stream, in the runtime's own words, fails in these words", async () => {
     mock.behave = () => ({ errorAfter: 2 });
     const { outcome } = await ask(vllm, "chat/completions", { ...BODIES["chat/completions"], stream: true });
