@@ -2,6 +2,7 @@
 // answer in a turn. One step of a batch at a time; a step that failed is asked again when the timetable looks. Like other
 // new jobs, new lines wait for a history that is behind.
 
+import { within } from "../../contract/text/within.ts";
 import { ok } from "../../domain/words/result.ts";
 import { log } from "../../log/log.ts";
 import { SERVICE, type TurnRunner } from "../calls/turn-runner.ts";
@@ -111,11 +112,3 @@ export class BatchCarrier {
     }
   }
 }
-
-/** Resolves with it, or when the time is over. */
-const within = async (done: Promise<unknown>, ms: number): Promise<void> => {
-  const over = Promise.withResolvers<void>();
-  const timer = setTimeout(over.resolve, ms);
-  await Promise.race([done, over.promise]);
-  clearTimeout(timer);
-};
