@@ -1,7 +1,7 @@
 // A tenant's move, step by step: copied part by part, both ends compared, and only then is it served at the target.
 // Interrupted at any point, the same steps complete the move: what a try has brought is removed or recognised.
 
-import type { MoveAnswer, RowsDigest, RowsPart, RowsQuery } from "../contract/move.ts";
+import type { MoveAnswer, MovedFileQuery, RowsDigest, RowsPart, RowsQuery } from "../contract/move.ts";
 import type { Signalbox } from "../sdk/signalbox.ts";
 import { filesIn, moveFile } from "./move-files.ts";
 import { barOf } from "./progress.ts";
@@ -29,7 +29,7 @@ const FILES = "files";
 
 const copyFiles = async ({ tenant, source, target, options }: Ends, part: RowsPart): Promise<void> => {
   const ends = {
-    read: (id: string) => source.readFile(tenant, id, options),
+    read: (id: string, ofBatch: MovedFileQuery) => source.readFile(tenant, id, ofBatch, options),
     write: (id: string, bytes: ReadableStream<Uint8Array>, until: string) =>
       target.writeFile(tenant, id, bytes, { ...options, until }),
   };

@@ -2,6 +2,7 @@
 // the rows.
 
 import * as z from "zod";
+import { batchId } from "./batch.ts";
 import { databaseNumber } from "./tenant.ts";
 import { instant } from "./words/field.ts";
 
@@ -83,6 +84,11 @@ export const rowsDigest = z
   })
   .meta({ id: "MovedRowsDigest" });
 
+export const movedFileQuery = z.strictObject({
+  batch: batchId.optional().meta({ description: "with `form`: not the file, but what this batch made of its lines" }),
+  form: z.enum(["out", "err"]).optional(),
+});
+
 export const movedFile = z
   .object({ bytes: z.int(), sha256: z.string().meta({ description: "of the bytes, in hexadecimal" }) })
   .meta({ id: "MovedFile" });
@@ -113,6 +119,7 @@ export type HistoryMoveRequest = z.input<typeof historyMoveRequest>;
 export type HistoryMoveAnswer = z.infer<typeof historyMoveAnswer>;
 export type HistoryMoveStep = z.infer<typeof moveStep>;
 export type MovedFile = z.infer<typeof movedFile>;
+export type MovedFileQuery = z.input<typeof movedFileQuery>;
 export type MoveAnswer = z.infer<typeof moveAnswer>;
 export type RowsPart = z.infer<typeof rowsPart>;
 export type RowsDigest = z.infer<typeof rowsDigest>;

@@ -7,6 +7,7 @@ import type {
   HistoryMoveRequest,
   MoveAnswer,
   MovedFile,
+  MovedFileQuery,
   MovingTenant,
   RowsDigest,
   RowsPart,
@@ -62,9 +63,15 @@ export const tenantVerbs = (transport: Transport) => ({
   /** The digest of a part, to compare both ends. */
   digestRows: (tenant: string, query: RowsQuery, options?: CallOptions) =>
     transport.json<RowsDigest>({ method: "GET", path: pathOf`/admin/tenants/${tenant}/rows/digest`, query, options }),
-  /** The bytes of one of its files, as the answer's body. */
-  readFile: (tenant: string, id: string, options?: CallOptions) =>
-    transport.response({ method: "GET", path: pathOf`/admin/tenants/${tenant}/files/${id}`, isLong: true, options }),
+  /** The bytes of one of its files, or of what a batch made of it, as the answer's body. */
+  readFile: (tenant: string, id: string, query: MovedFileQuery = {}, options?: CallOptions) =>
+    transport.response({
+      method: "GET",
+      path: pathOf`/admin/tenants/${tenant}/files/${id}`,
+      query,
+      isLong: true,
+      options,
+    }),
   writeFile: (tenant: string, id: string, bytes: ReadableStream<Uint8Array>, { until, ...options }: MovedFileOptions) =>
     transport.json<MovedFile>({
       method: "PUT",

@@ -1,6 +1,8 @@
 // What a line of a batch got, as the batch's files tell it. A line without an answer was cancelled, or its batch's time
 // was over.
 
+import type { Json } from "../words/json.ts";
+
 /** `completed`: in the output file; everything else is in the error file. */
 export type LineState = "completed" | "failed" | "cancelled" | "expired";
 
@@ -67,4 +69,24 @@ export const anthropicParts = ({ customId, answer }: ToldLine): LineParts => {
     case "expired":
       return withoutBody(`${named}{"type":"expired"}}`);
   }
+};
+
+interface WrittenLine {
+  readonly custom_id: string;
+  readonly response: { readonly body: Json } | null;
+  readonly error: { readonly code: string } | null;
+}
+
+const stateOf = ({ response, error }: WrittenLine, isOutput: boolean): LineState => {
+  if (response !== null) return isOutput ? "completed" : "failed";
+  return error?.code === NO_ANSWER.expired.code ? "expired" : "cancelled";
+};
+
+/** A line of the output or the error file as one of the results. */
+export const anthropicLine = (text: string, isOutput: boolean): string => {
+  const line: WrittenLine = JSON.parse(text);
+  const body = JSON.stringify(line.response?.body ?? null);
+  const answer = { state: stateOf(line, isOutput), status: null, body, jobId: null, resultFile: null };
+  const parts = anthropicParts({ customId: line.custom_id, requestId: "", answer });
+  return parts.head + parts.body + parts.tail;
 };

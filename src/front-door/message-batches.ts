@@ -31,6 +31,7 @@ import { clientOrigin } from "../http/public-address.ts";
 import { Refused, unwrap } from "../http/refused.ts";
 import { asks } from "../tenant/asks.ts";
 import { callTenant } from "../tenant/tenant.ts";
+import { movedResults } from "./moved-results.ts";
 
 const BASE = { tag: "Front door", errorSchema: anthropicError } as const;
 const ONE = { ...BASE, params: batchIdParam, takesAnyQuery: true } as const;
@@ -211,9 +212,12 @@ const results = endpoint(
       (batch.errorBytes === 0 || files.errors !== null);
     const file = files.output ?? files.errors;
     if (!isThere || file === null) throw new Refused(notFound("batch", `${id}/results`));
-    unwrap(await callTenant(c.env, token, "readFile", { id: file }));
+    const { view: own } = unwrap(await callTenant(c.env, token, "readFile", { id: file }));
     const view = { batch: batch.id, form: "anthropic" } as const;
-    const lines = await readBytes({ env: c.env, name: token, id: batch.fileId }, 0, EVERYTHING, view);
+    const lines =
+      own === null
+        ? movedResults(c, token, files)
+        : await readBytes({ env: c.env, name: token, id: batch.fileId }, 0, EVERYTHING, view);
     return new Response(lines, {
       headers: headersFor(c.get("requestId"), { "content-type": "application/x-jsonl" }),
     });

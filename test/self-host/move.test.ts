@@ -7,6 +7,7 @@ import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { moveTenant } from "../../cli/move-tenant.ts";
 import { Signalbox } from "../../sdk/signalbox.ts";
+import { eventually } from "../support/eventually.ts";
 import { type Body, send } from "../support/requests.ts";
 import { type SelfHosted, startSelfHosted } from "../support/self-hosted.ts";
 import { folderForAllTests } from "../support/temporary-folder.ts";
@@ -232,6 +233,58 @@ test("a tenant whose rows differ at both ends does not leave, and is given up or
   expect((await call(source, key, "GET", "/killswitch")).status).toBe(200);
   await moveWith("torn");
   await expectThere();
+}, 60_000);
+
+/** A batch of messages that has ended: a line was answered, one was refused, and one was cancelled. */
+const endedBatch = async (key: string): Promise<string> => {
+  const here = async (method: string, route: string, body?: unknown) =>
+    (await call(source, key, method, route, body)).body;
+  const offer = { provider: "p", tags: "", models: ["m"], apis: ["messages"], concurrency: 5 };
+  await here("POST", "/presence", { instance: "w", status: "online", ...offer });
+  const lineOf = (custom_id: string, model = "m") => ({
+    custom_id,
+    params: { model, max_tokens: 9, messages: [{ role: "user", content: custom_id }] },
+  });
+  const requests = [lineOf("refused"), lineOf("é \\ answered"), lineOf("waits", "nobodys")];
+  const { id } = await here("POST", "/v1/messages/batches", { requests });
+  for (let count = 0; count < 2; ) {
+    for (const { id: job, lease, custom_id } of (await here("POST", "/api/workers/w/claim?wait=5", { max: 5 })).jobs) {
+      count += 1;
+      if (custom_id !== "refused") {
+        const result = { type: "message", content: [{ type: "text", text: "\n" }] };
+        await here("POST", `/api/jobs/${job}/complete`, { lease, result });
+      } else await here("POST", `/api/jobs/${job}/fail`, { lease, error: { code: "no", message: "no", status: 400 } });
+    }
+  }
+  await here("POST", `/v1/messages/batches/${id}/cancel`, {});
+  await eventually(async () =>
+    expect((await here("GET", `/v1/messages/batches/${id}`)).processing_status).toBe("ended"),
+  );
+  return id;
+};
+
+const textOf = async ({ url }: SelfHosted, key: string, route: string): Promise<string> => {
+  const answer = await fetch(url + route, { headers: { authorization: `Bearer ${key}` } });
+  expect(answer.status).toBe(200);
+  return answer.text();
+};
+
+test("what a batch has made is there: its two files, and the results of its messages", async () => {
+  const key = await makeTenant("batched");
+  const id = await endedBatch(key);
+  const files = (await call(source, key, "GET", "/api/files")).body.files.map(({ id: file }: Body) => file);
+  expect(files).toHaveLength(3);
+  const contents = (of: SelfHosted) =>
+    Promise.all(files.map((file: string) => textOf(of, key, `/api/files/${file}/content`)));
+  const results = async (of: SelfHosted) =>
+    (await textOf(of, key, `/v1/messages/batches/${id}/results`)).trim().split("\n").sort();
+  const before = [await contents(source), await results(source)];
+  expect(before[1]).toHaveLength(3);
+
+  await moveWith("batched");
+  expect([await contents(target), await results(target)]).toEqual(before);
+  for (const file of files) expect((await call(target, key, "DELETE", `/api/files/${file}`)).status).toBe(204);
+  expect((await call(target, key, "GET", `/v1/messages/batches/${id}/results`)).status).toBe(404);
 }, 60_000);
 
 test("only the holder of the root key moves a tenant", async () => {

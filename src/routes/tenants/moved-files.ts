@@ -3,7 +3,7 @@
 
 import * as z from "zod";
 import { fileId } from "../../../contract/file.ts";
-import { movedFile } from "../../../contract/move.ts";
+import { movedFile, movedFileQuery } from "../../../contract/move.ts";
 import { tenantParam } from "../../../contract/tenant.ts";
 import { fromIso, instant, json } from "../../../contract/words/field.ts";
 import { MAX_FILE_BYTES } from "../../../domain/file/file.ts";
@@ -28,13 +28,15 @@ const read = endpoint(
     method: "get",
     operationId: "readMovedFile",
     summary: "Read a file of a tenant that moves away",
+    query: movedFileQuery,
     answers: { 200: { description: "The bytes.", media: ["application/octet-stream"] } },
     refuses: ["not_found", "history_unavailable"],
   },
-  async (c, { params }) => {
+  async (c, { params, query: { batch, form } }) => {
     const name = await foundTenant(c, params.tenant);
     if (name.away === null) throw new Refused(invalid("", "this tenant is served here: begin with its move"));
-    const bytes = await readBytes({ env: c.env, name, id: params.id }, 0, MAX_FILE_BYTES);
+    const view = batch === undefined || form === undefined ? null : { batch, form };
+    const bytes = await readBytes({ env: c.env, name, id: params.id }, 0, Number.MAX_SAFE_INTEGER, view);
     const headers = headersFor(c.get("requestId"), { "content-type": "application/octet-stream" });
     return new Response(bytes, { headers });
   },
