@@ -53,7 +53,8 @@ export const BOUNDS: Readonly<Record<Lane, Readonly<Record<HolderKind, Bound>>>>
     key: { requests: 8_192, bytes: 64 * MIB },
     tenant: { requests: 16_384, bytes: 96 * MIB },
     stranger: { requests: 16, bytes: MIB },
-    isolate: { requests: 16_384, bytes: 32 * MIB },
+    // The longest body, and small ones beside it: a worker that waits must not keep it out.
+    isolate: { requests: 16_384, bytes: 36 * MIB },
     process: { requests: 65_536, bytes: 256 * MIB },
   },
 };

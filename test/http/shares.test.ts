@@ -2,6 +2,7 @@
 
 import { describe, expect, it } from "vitest";
 import { err } from "../../domain/words/result.ts";
+import { MAX_DOOR_BODY_BYTES } from "../../src/front-door/body.ts";
 import type { Lane } from "../../src/home.ts";
 import { laneOf } from "../../src/http/lanes.ts";
 import { BOUNDS, type Holder, Shares } from "../../src/http/shares.ts";
@@ -74,6 +75,14 @@ describe("what is under way", () => {
     expect(take(shares, [stranger], "usual", 0, 119_999)).toBe(null);
     expect(take(shares, [stranger], "usual", 0, 120_000)).not.toBe(null);
   });
+});
+
+it("the longest body fits into an isolate in which workers and clients wait with small ones", () => {
+  const shares = new Shares();
+  const isolate: Holder = { kind: "isolate", id: "" };
+  expect(takeMany(shares, 30, [isolate], "waiting", 64 * 1024).length).toBe(30);
+  expect(take(shares, [isolate], "waiting", MAX_DOOR_BODY_BYTES)).not.toBe(null);
+  expect(take(shares, [isolate], "waiting", MAX_DOOR_BODY_BYTES)).toBe(null);
 });
 
 describe("a share", () => {
