@@ -22,6 +22,8 @@ export interface Home {
   readonly disk: () => Disk;
   /** Between two long steps of one request others have their turn of the event loop. */
   readonly othersFirst: () => Promise<void>;
+  /** Resolves when the tenant may take a step of some milliseconds: one in a turn of the event loop. Null: at once. */
+  readonly longStep: (tenant: string) => Promise<void> | null;
   /** The whole body, if it has arrived already: most do with the head, and need no deadline; null otherwise. */
   readonly arrivedBody: (c: Context) => Uint8Array | null;
   /** SHA-256 in hex, at once: the platform's own asks another thread, which takes six times the CPU of a short text. */

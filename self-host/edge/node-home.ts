@@ -37,6 +37,7 @@ import { alreadySent, type Exchange, passOn, tunnel } from "./pass-on.ts";
 import { pourOut } from "./read-stream.ts";
 import { TextConnections } from "./text-connections.ts";
 import { FairTurns } from "./turns/fair-turns.ts";
+import { TickTurns } from "./turns/tick-turns.ts";
 
 const SECRET_BYTES = 32;
 /** Requests in progress may finish within this time when the server stops. */
@@ -137,6 +138,7 @@ const homeOf = (
   proxies: BlockList,
 ): Home => {
   const turns = new FairTurns();
+  const longSteps = new TickTurns(() => 1);
   return {
     passOn: (c) => passOnTo(objects, paces, c),
     openSocket: async (c, tenant, opening) => {
@@ -152,6 +154,7 @@ const homeOf = (
     isWhole: () => objects.every(({ child }) => child.isUp()),
     disk,
     othersFirst,
+    longStep: (tenant) => longSteps.take(tenant),
     arrivedBody: (c) => arrivedBody(exchangeOf(c).incoming),
     digest: (text) => hash("sha256", text, "hex"),
     addressOf: (c) => clientAddress(exchangeOf(c).incoming, proxies),

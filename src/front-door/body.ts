@@ -6,8 +6,9 @@ import { losesDigits } from "../../contract/text/exact-json.ts";
 import { MAX_BODY_BYTES } from "../../contract/words/field.ts";
 import type { Json } from "../../domain/words/json.ts";
 import { invalid } from "../../domain/words/refusal.ts";
+import { MIB } from "../../domain/words/size.ts";
 import type { AppContext } from "../http/auth.ts";
-import { decoded, joined, parseJson, readChunks, refuseOtherMedia } from "../http/body.ts";
+import { decoded, joined, LONG_CHARS, parseJson, readChunks, refuseOtherMedia } from "../http/body.ts";
 import { Refused } from "../http/refused.ts";
 import { JsonOutline, type Span } from "./json-outline.ts";
 import type { Body } from "./prompt.ts";
@@ -37,7 +38,11 @@ export interface DoorBody {
   readonly large: LargeBody | null;
 }
 
-export const readDoorBody = async (c: AppContext, mayBeLarge: () => Promise<void>): Promise<DoorBody> => {
+export const readDoorBody = async (
+  c: AppContext,
+  tenant: string,
+  mayBeLarge: () => Promise<void>,
+): Promise<DoorBody> => {
   refuseOtherMedia(c);
   const chunks: Uint8Array[] = [];
   let size = 0;
@@ -53,11 +58,13 @@ export const readDoorBody = async (c: AppContext, mayBeLarge: () => Promise<void
   };
   await readChunks(c, { limitBytes: MAX_DOOR_BODY_BYTES, deadlineMs: BODY_DEADLINE_MS, mayBeLarge }, take);
   if (size === 0) throw new Refused(invalid("", "a JSON body is required"));
+  // Bodies of many requests may have arrived at once.
+  if (size >= LONG_CHARS) await c.env.HOME?.longStep(tenant);
   const found = outline as JsonOutline | null;
   if (found !== null) return readOutline(found, chunks);
   const text = decoded(joined(chunks));
   const body = objectOf(parseJson(text));
-  return mustStayBytes(text, body) ? outlined(chunks) : { body, large: null };
+  return mustStayBytes(text, body) ? outlined(c, chunks) : { body, large: null };
 };
 
 /** A small body with numbers that a parser changes; but what only the coordinator reads can be left out of an object alone. */
@@ -69,10 +76,21 @@ const readOutline = (outline: JsonOutline, chunks: readonly Uint8Array[]): DoorB
   return { body: { ...objectOf(outline.finish()), ...wholeMetadata(large) }, large };
 };
 
+const OUTLINED_AT_ONCE = MIB;
+
 /** A large body that was put together here. */
-export const outlined = (chunks: readonly Uint8Array[]): DoorBody => {
+export const outlined = async (c: AppContext, chunks: readonly Uint8Array[]): Promise<DoorBody> => {
   const outline = new JsonOutline(HEEDED_MEMBERS);
-  for (const chunk of chunks) outline.push(chunk);
+  let pushed = 0;
+  for (const chunk of chunks)
+    for (let at = 0; at < chunk.byteLength; at += OUTLINED_AT_ONCE) {
+      const piece = chunk.subarray(at, at + OUTLINED_AT_ONCE);
+      outline.push(piece);
+      pushed += piece.byteLength;
+      if (pushed < OUTLINED_AT_ONCE) continue;
+      pushed = 0;
+      await c.env.HOME?.othersFirst();
+    }
   return readOutline(outline, chunks);
 };
 

@@ -15,11 +15,17 @@ import {
 } from "../../domain/front-door/stored-response.ts";
 import type { Json } from "../../domain/words/json.ts";
 import { invalid } from "../../domain/words/refusal.ts";
-import type { ChainPart, NewResponse, TurnTexts } from "../../durable-objects/operations/front-door/responses.ts";
+import {
+  type ChainPart,
+  type NewResponse,
+  SHORT_CHAIN_BYTES,
+  type TurnTexts,
+} from "../../durable-objects/operations/front-door/responses.ts";
 import { readBytes } from "../files/objects.ts";
 import { receive } from "../files/receive.ts";
+import { asHeavy } from "../http/admission.ts";
 import type { AppContext } from "../http/auth.ts";
-import { decoded, joined } from "../http/body.ts";
+import { decoded, joined, LONG_CHARS } from "../http/body.ts";
 import type { TokenFacts } from "../http/key-format.ts";
 import { Refused, unwrap } from "../http/refused.ts";
 import { callTenant } from "../tenant/tenant.ts";
@@ -29,12 +35,17 @@ import type { Body } from "./prompt.ts";
 /** Lists of items, as JSON. */
 type ItemTexts = readonly string[];
 
+const utf8 = new TextEncoder();
 const insideOf = (list: string): string => list.trim().slice(1, -1).trim();
-const joinedLists = (lists: ItemTexts): string =>
-  `[${lists
-    .map(insideOf)
-    .filter((inside) => inside !== "")
-    .join(",")}]`;
+
+/** One list of all items, in pieces. */
+const joinedLists = (lists: ItemTexts): Uint8Array[] => {
+  const insides = lists.map(insideOf).filter((inside) => inside !== "");
+  return [
+    ...insides.map((inside, at) => utf8.encode((at === 0 ? "[" : ",") + inside)),
+    utf8.encode(insides.length === 0 ? "[]" : "]"),
+  ];
+};
 
 const readText = async (c: AppContext, token: TokenFacts, id: string): Promise<string> => {
   const { bytes } = unwrap(await callTenant(c.env, token, "readFile", { id }));
@@ -104,6 +115,7 @@ export const withChain = async (c: AppContext, token: TokenFacts, sent: DoorBody
 const withItems = async (c: AppContext, token: TokenFacts, read: DoorBody): Promise<DoorBody> => {
   const own = ownItems(read);
   if (!own.includes(`"${REFERENCE}"`)) return read;
+  if (own.length >= LONG_CHARS) await c.env.HOME?.longStep(token.tenant);
   unwrap(fitsChain(utf8Bytes(own)));
   const items = JSON.parse(own) as Json[];
   const ids = items.map(referredIdOf).filter((id) => id !== null);
@@ -117,7 +129,7 @@ const withItems = async (c: AppContext, token: TokenFacts, read: DoorBody): Prom
     const id = referredIdOf(item);
     return id === null ? [item] : carriedItemsOf({ output: [found.get(id) ?? null] });
   });
-  return chainedBody(read, JSON.stringify(whole));
+  return chainedBody(c, read, [utf8.encode(JSON.stringify(whole))]);
 };
 
 const itemsById = (answer: string): ReadonlyMap<unknown, Json> => {
@@ -140,8 +152,12 @@ const following = async (c: AppContext, token: TokenFacts, read: DoorBody, previ
   const newest = unwrap(await callTenant(c.env, token, "readChain", { id: previousId, isBeginning: true }));
   const own = ownItems(read);
   unwrap(fitsChain(newest.bytes + utf8Bytes(own)));
-  const lists = await chainTexts(c, token, newest, true);
-  const chained = chainedBody(read, joinedLists([...lists, own]));
+  const put = async (): Promise<DoorBody> => {
+    const lists = await chainTexts(c, token, newest, true);
+    return chainedBody(c, read, joinedLists([...lists, own]));
+  };
+  const isShort = newest.bytes <= SHORT_CHAIN_BYTES;
+  const chained = isShort ? await put() : await asHeavy(c, token, newest.bytes, put);
   const carried =
     chained.large === null ? inputItemsOf(chained.body.input).length - inputItemsOf(read.body.input).length : 0;
   return { read: chained, turns: newest.turns, bytes: newest.bytes, carried };
@@ -170,19 +186,22 @@ const ownItems = ({ body, large }: DoorBody): string => {
 };
 
 /** The same request with another input; a large one stays bytes. */
-const chainedBody = ({ body, large }: DoorBody, input: string): DoorBody => {
-  if (large !== null) return outlined(spliced(large, input));
+const chainedBody = async (
+  c: AppContext,
+  { body, large }: DoorBody,
+  input: readonly Uint8Array[],
+): Promise<DoorBody> => {
+  if (large !== null) return outlined(c, spliced(large, input));
   const { input: _own, ...rest } = body;
-  const text = `${JSON.stringify(rest).slice(0, -1)},"input":${input}}`;
-  if (utf8Bytes(text) > MAX_BODY_BYTES) return outlined([new TextEncoder().encode(text)]);
-  return { body: { ...rest, input: JSON.parse(input) as Json }, large: null };
+  const whole = [utf8.encode(`${JSON.stringify(rest).slice(0, -1)},"input":`), ...input, utf8.encode("}")];
+  if (whole.reduce((sum, { byteLength }) => sum + byteLength, 0) > MAX_BODY_BYTES) return outlined(c, whole);
+  return { body: { ...rest, input: JSON.parse(decoded(joined(input))) as Json }, large: null };
 };
 
-const spliced = ({ chunks, members }: LargeBody, input: string): Uint8Array[] => {
+const spliced = ({ chunks, members }: LargeBody, input: readonly Uint8Array[]): Uint8Array[] => {
   const span = members.get("input");
   if (span === undefined) return [...chunks];
-  const end = Number.POSITIVE_INFINITY;
-  return [...between(chunks, 0, span.from), new TextEncoder().encode(input), ...between(chunks, span.to, end)];
+  return [...between(chunks, 0, span.from), ...input, ...between(chunks, span.to, Number.POSITIVE_INFINITY)];
 };
 
 /** Of a request without its input, as much as answers repeat: a large one's long texts are cut. */
@@ -200,7 +219,7 @@ const keptInput = async (c: AppContext, token: TokenFacts, read: DoorBody): Prom
   const ownBytes = utf8Bytes(own);
   if (ownBytes > MAX_CHAIN_BYTES) return null;
   if (ownBytes <= MAX_BODY_BYTES) return { head, input: own, inputFile: null, inputBytes: ownBytes };
-  const bytes = new TextEncoder().encode(own);
+  const bytes = utf8.encode(own);
   const facts = { name: "input.json", contentType: "application/json", purpose: null, lifeMs: null };
   const arriving = {
     declaredBytes: bytes.byteLength,

@@ -157,7 +157,7 @@ const STATEFUL: ReadonlySet<string> = new Set(["background", "previous_response_
 
 export const readDoorRequest = async (c: AppContext, api: Api, token: TokenFacts): Promise<DoorRequest> => {
   if (isOptional(api)) unwrap(await callTenant(c.env, token, "mayAsk", { model: null, idempotency: null, api }));
-  const read = await readDoorBody(c, () => mayBeLarge(c, api, token));
+  const read = await readDoorBody(c, token.tenant, () => mayBeLarge(c, api, token));
   const { body, large } = read;
   const identity = large === null || !c.req.header("idempotency-key") ? body : await identityOf(large);
   if (api !== "responses") return readRequest(c, api, { body, large, identity, files: [] });

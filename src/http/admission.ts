@@ -118,6 +118,23 @@ const admitInTurn = async (
   }
 };
 
+/** What a request reads here counts as more of its body, and is read when it is its tenant's turn for heavy work. */
+export const asHeavy = async <T>(
+  c: AppContext,
+  { tenant }: TokenFacts,
+  bytes: number,
+  work: () => Promise<T>,
+): Promise<T> => {
+  const grown = c.get("share")?.grow(bytes);
+  if (grown?.ok === false) throw new Refused(refusalOf(grown.error));
+  const endTurn = await c.env.HOME?.takeTurn(tenant, "heavy");
+  try {
+    return await work();
+  } finally {
+    endTurn?.();
+  }
+};
+
 /** The room on the disk is given back with the share. */
 const withRoom = (share: Share, giveBack: (() => void) | undefined): Share => {
   if (giveBack === undefined) return share;

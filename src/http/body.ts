@@ -178,7 +178,7 @@ const refuseOther = ({ mediaType, isJson }: Media): void => {
 };
 
 /** To read so much takes about a millisecond, and to check it takes another. */
-const LONG_CHARS = 16 * 1024;
+export const LONG_CHARS: number = 16 * 1024;
 
 /** The JSON body, or a promise of it if it has not arrived or is long; `undefined` if there is none. */
 export const readJson = (c: AppContext, terms: Partial<BodyTerms> = {}): unknown => {

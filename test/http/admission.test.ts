@@ -1,8 +1,9 @@
 // What a request takes when it is admitted, it gives back in every case.
 
 import { expect, it } from "vitest";
+import { MIB } from "../../domain/words/size.ts";
 import type { Home } from "../../src/home.ts";
-import { admit } from "../../src/http/admission.ts";
+import { admit, asHeavy } from "../../src/http/admission.ts";
 import type { AppContext } from "../../src/http/auth.ts";
 import type { TokenFacts } from "../../src/http/key-format.ts";
 
@@ -74,4 +75,21 @@ it("readers of one job are sixteen with one key; the next is refused before its 
   readers[0]?.share.release();
   (await open()).share.release();
   for (const { share } of readers) share.release();
+});
+
+it("what requests read here counts as their bodies, and is read one tenant's turn after another", async () => {
+  const steps: string[] = [];
+  const takeTurn = async () => {
+    steps.push("turn");
+    return () => void steps.push("end");
+  };
+  const { share } = await admit(context({}), DOOR, token);
+  const other = await admit(context({}), DOOR, token);
+  const sharing = { ...context({ takeTurn }), get: () => share } as unknown as AppContext;
+  const read = async () => void steps.push("read");
+  await asHeavy(sharing, token, 6 * MIB, read);
+  await expect(asHeavy(sharing, token, 6 * MIB, read)).rejects.toMatchObject({ refusal: { code: "rate_limited" } });
+  await expect(asHeavy(sharing, token, 1, () => Promise.reject(new Error("gone")))).rejects.toThrow("gone");
+  expect(steps).toEqual(["turn", "read", "end", "turn", "end"]);
+  for (const one of [share, other.share]) one.release();
 });

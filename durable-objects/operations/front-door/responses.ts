@@ -26,6 +26,8 @@ const ENDED_A_SWEEP = 200;
 const DROPPED_A_TURN = 20;
 /** Texts of a chain that one call answers with. */
 const CHAIN_CHARS_A_CALL = 1024 * 1024;
+/** The first call tells nothing of a longer chain but its size: the request may be refused for it. */
+export const SHORT_CHAIN_BYTES: number = 64 * 1024;
 
 /** What a request says of the turn that it will be. */
 export interface NewResponse {
@@ -130,7 +132,10 @@ export const readChain = (
   const first = findResponse(turn, id);
   if (first === null) return err(noSuchTurn(id));
   const allowed = isBeginning ? mayFollow(first) : ok(null);
-  return allowed.ok ? chainFrom(turn, first) : allowed;
+  if (!allowed.ok) return allowed;
+  const { turns, chainBytes: bytes } = first;
+  if (isBeginning && bytes > SHORT_CHAIN_BYTES) return ok({ turns, bytes, texts: [], next: id });
+  return chainFrom(turn, first);
 };
 
 /** The turns before a stored response, and its own input: what its answer was made from. */

@@ -3,6 +3,7 @@
 import { Hono } from "hono";
 import { expect, it } from "vitest";
 import type { Env } from "../../../src/env.ts";
+import { readDoorBody } from "../../../src/front-door/body.ts";
 import type { Variables } from "../../../src/http/auth.ts";
 import { readJson } from "../../../src/http/body.ts";
 
@@ -21,4 +22,21 @@ it("lets others go first between reading a long body and checking it, and reads 
     await app.request("/", { method: "POST", headers, body }, { HOME } as unknown as Env);
   }
   expect(steps).toEqual(["others", "checks 20000", "checks 20"]);
+});
+
+it("reads one long body of a tenant's clients in a turn of the event loop, though many have arrived", async () => {
+  const steps: string[] = [];
+  const app = new Hono<{ Bindings: Env; Variables: Variables }>();
+  app.post("/", async (c) => {
+    await readDoorBody(c, "acme", async () => undefined);
+    steps.push("read");
+    return c.json({});
+  });
+  const HOME = { arrivedBody: () => null, longStep: async (tenant: string) => void steps.push(`turn of ${tenant}`) };
+  for (const chars of [2_000_000, 20_000, 20]) {
+    const body = JSON.stringify({ text: "x".repeat(chars) });
+    const headers = { "content-type": "application/json", "content-length": `${body.length}` };
+    await app.request("/", { method: "POST", headers, body }, { HOME } as unknown as Env);
+  }
+  expect(steps).toEqual(["turn of acme", "read", "turn of acme", "read", "read"]);
 });

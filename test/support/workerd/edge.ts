@@ -102,6 +102,7 @@ const home: Home = {
   isWhole: () => true,
   disk: () => ({ freeBytes: ROOM, totalBytes: ROOM, state: "ok" }),
   othersFirst: async () => {},
+  longStep: () => null,
   arrivedBody: () => null,
   digest: (text) => createHash("sha256").update(text).digest("hex"),
   addressOf: () => "127.0.0.1",
