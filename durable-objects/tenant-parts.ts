@@ -137,7 +137,8 @@ export const makeParts = (state: DurableObjectState, env: TenantEnv): TenantPart
   const isValid = (credential: Credential): boolean => identify(store, credential, Date.now()).ok;
   const jobWaits = new JobWaits({
     call: (credential, name, request) => operations.call(credential, name, request),
-    findJob: (id) => store.jobs.find(id),
+    // Nobody waits in a tenant that moves.
+    findJob: (id) => (store.settings.absence() === null ? store.jobs.find(id) : null),
     isValid,
     waiters,
   });

@@ -116,7 +116,7 @@ export class Tenant extends DurableObject<TenantEnv> implements StreamOwner, Run
     this.ctx.waitUntil(this.#parts.relays.endAll(this.#parts.store.workers.relayed()));
     this.ctx.waitUntil(this.#parts.relays.dropBodies(this.#parts.store.jobs.heldBodies()));
     await this.ctx.blockConcurrencyWhile(async () => {
-      this.#parts.sockets.endAll();
+      this.#parts.sockets.endAll("deleted");
       await this.ctx.storage.deleteAlarm();
       await this.ctx.storage.deleteAll();
       openStore(this.ctx.storage);

@@ -52,7 +52,7 @@ export class Relocation {
     const { operator, storage, sockets, turns, wakeAll, flush } = this.#parts;
     const move = await turns.relocate(operator, (turn) => leave(turn, to));
     if (!move.ok) return move;
-    sockets.endAll();
+    sockets.endAll("moves");
     wakeAll();
     if (!(await flush())) return err(HISTORY_UNAVAILABLE);
     return ok({ move: move.value, schema: SCHEMA_VERSION, tables: movingTables(storage.sql) });

@@ -9,6 +9,7 @@ import {
   NORMAL_CLOSURE,
   type SocketTable,
   type TenantSocket,
+  TRY_AGAIN,
   VIEWER,
 } from "./tenant-socket.ts";
 
@@ -159,9 +160,11 @@ export class Sockets {
     }
   }
 
-  /** The tenant was deleted. */
-  endAll(): void {
-    for (const socket of this.#all()) socket.close(closeCodes.keyEnded, "the tenant was deleted");
+  endAll(why: "deleted" | "moves"): void {
+    // Whoever comes back is told where the tenant is, or is served here again.
+    const [code, reason] =
+      why === "moves" ? [TRY_AGAIN, "the tenant moves"] : [closeCodes.keyEnded, "the tenant was deleted"];
+    for (const socket of this.#all()) socket.close(code, reason);
   }
 
   endWorker(instance: string): void {

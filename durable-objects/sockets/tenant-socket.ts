@@ -46,6 +46,8 @@ export const keyTag = (keyId: string): string => `key:${keyId}`;
 export const PING = "ping";
 export const PONG = "pong";
 export const NORMAL_CLOSURE = 1000;
+/** RFC 6455's registry: the service restarts, and the client may come back. */
+export const TRY_AGAIN = 1012;
 export const INTERNAL_ERROR = 1011;
 /** The protocol allows 123 bytes; our reasons are ASCII, except for what they quote. */
 const MAX_CLOSE_REASON = 120;

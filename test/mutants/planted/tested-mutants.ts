@@ -181,7 +181,7 @@ export const TESTED_MUTANTS: readonly Mutant[] = [
   mutant(
     "sockets stay open where a tenant has left",
     "durable-objects/moves/relocation.ts",
-    "    sockets.endAll();\n",
+    '    sockets.endAll("moves");\n',
     "",
     MOVING,
   ),

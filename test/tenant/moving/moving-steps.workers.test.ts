@@ -120,8 +120,11 @@ describe("a tenant that leaves", () => {
     const waiting = world.get(`/api/jobs/${running.id}?wait=25`);
     await world.get("/killswitch");
     await leave(world);
-    await Promise.all([socket.closed, viewer.socket?.closed]);
+    // A worker comes back, and is told the new address: the move may be cancelled, too.
+    expect(await Promise.all([socket.closed, viewer.socket?.closed])).toMatchObject([{ code: 1012 }, { code: 1012 }]);
+    const leftAt = Date.now();
     expect((await waiting).status).toBe(503);
+    expect(Date.now() - leftAt).toBeLessThan(5_000);
   });
 
   it("is not left while history is away: nothing is given out, and the step is repeated", async () => {
