@@ -83,6 +83,9 @@ export const isSearched = (name: string): boolean =>
 
 const TIMES = ["since", "until", "unpriced_since", "unpriced_until"] as const;
 
+const isTime = (name: string, value: string): boolean =>
+  TIMES.some((time) => time === name) && !Number.isNaN(Date.parse(value));
+
 const isStatus = (value: string | undefined): value is JobStatus => JOB_STATUSES.includes(value as JobStatus);
 
 /** The parts of an address that the API takes as a filter. */
@@ -90,8 +93,7 @@ export const filterIn = (query: URLSearchParams): Filter =>
   Object.fromEntries(
     [...query].filter(
       ([name, value]) =>
-        value !== "" &&
-        (isSearched(name) || TIMES.some((time) => time === name) || (name === "status" && isStatus(value))),
+        value !== "" && (isSearched(name) || isTime(name, value) || (name === "status" && isStatus(value))),
     ),
   );
 

@@ -61,7 +61,8 @@ describe("the search line", () => {
   it("takes from an address what the API knows, and nothing else", () => {
     const query = new URLSearchParams("status=failed&error_code=x&offset=50&waits=y&toString=1&status2=z&metadata.a=b");
     expect(filterIn(query)).toEqual({ status: "failed", error_code: "x", "metadata.a": "b" });
-    expect(filterIn(new URLSearchParams("status=lost"))).toEqual({});
+    expect(filterIn(new URLSearchParams("status=lost&since=junk&until=%F0"))).toEqual({});
+    expect(filterIn(new URLSearchParams("since=2026-11-01T00:00:00Z"))).toEqual({ since: "2026-11-01T00:00:00Z" });
   });
 });
 
