@@ -9,7 +9,7 @@ import { Problem } from "../parts/problem.tsx";
 import { DeliveryStatus } from "../parts/status.tsx";
 import { type Column, Table } from "../parts/table.tsx";
 import { Time } from "../parts/time.tsx";
-import { useLoad } from "../state/load.ts";
+import { useLoad, useRounds } from "../state/load.ts";
 import { attempt } from "../state/notice.ts";
 
 /** What the endpoint answered to the last try, or why there was no answer. */
@@ -57,6 +57,9 @@ const Row = ({ delivery, onDone }: { delivery: DeliveryResource; onDone: () => v
   </tr>
 );
 
+/** No message tells how a delivery ended. */
+export const LOOK_MS = 5000;
+
 const COLUMNS: readonly Column[] = [
   { title: "State" },
   { title: "Event" },
@@ -67,7 +70,8 @@ const COLUMNS: readonly Column[] = [
 
 export const Deliveries = ({ id, version }: { id: string; version: number }) => {
   const offset = offsetInAddress();
-  const { data, error, reload } = useLoad(`${id} ${offset} ${version}`, (signal) =>
+  const round = useRounds(LOOK_MS);
+  const { data, error, reload } = useLoad(`${id} ${offset} ${version} ${round}`, (signal) =>
     api.webhooks.deliveries(id, { limit: PAGE_SIZE, offset }, { signal }),
   );
   if (error !== null) return <Problem error={error} retry={reload} />;

@@ -9,9 +9,9 @@ import { WebhookStatus } from "../parts/status.tsx";
 import { Tags } from "../parts/tags.tsx";
 import { Time } from "../parts/time.tsx";
 import { place, refine } from "../router.ts";
-import { useLoad } from "../state/load.ts";
+import { useLoad, useRounds } from "../state/load.ts";
 import { attempt } from "../state/notice.ts";
-import { answerOf, Deliveries } from "./deliveries.tsx";
+import { answerOf, Deliveries, LOOK_MS } from "./deliveries.tsx";
 import { SecretDialog } from "./secret-dialog.tsx";
 import { SettingsTabs } from "./settings-tabs.tsx";
 import { RemoveWebhookDialog, RotateWebhookDialog, WebhookDialog } from "./webhook-dialogs.tsx";
@@ -96,15 +96,7 @@ const Item = (props: ItemProps) => {
   return (
     <Panel
       title={<span class="webhook-url">{webhook.url}</span>}
-      aside={
-        <Actions
-          {...props}
-          onTested={() => {
-            setVersion(version + 1);
-            props.onDone();
-          }}
-        />
-      }
+      aside={<Actions {...props} onTested={() => setVersion(version + 1)} />}
       class={webhook.enabled ? "" : "panel-stop"}
     >
       <div class="stack webhook-facts">
@@ -138,7 +130,8 @@ const Item = (props: ItemProps) => {
 export const SettingsWebhooks = () => {
   const [open, setOpen] = useState<Open | null>(null);
   const [made, setMade] = useState<WebhookWithSecret | null>(null);
-  const { data, error, reload } = useLoad("webhooks", (signal) => api.webhooks.list({ signal }));
+  const round = useRounds(LOOK_MS);
+  const { data, error, reload } = useLoad(`webhooks ${round}`, (signal) => api.webhooks.list({ signal }));
   const close = () => setOpen(null);
   return (
     <Page

@@ -61,7 +61,7 @@ describe.skipIf(lacksBrowser())("what needs attention on the overview", () => {
     expect(faults()).toEqual([]);
   });
 
-  it("says in the list of webhooks why one fails", async () => {
+  it("says in the list of webhooks why one fails, as soon as it does", async () => {
     const { page, faults } = await world.open("");
     const webhook = {
       id: "wh_1",
@@ -79,11 +79,16 @@ describe.skipIf(lacksBrowser())("what needs attention on the overview", () => {
       { ...delivery, status: "delivered", response_status: 200, error: null },
       { ...delivery, status: "pending", response_status: 502, error: "the endpoint answered 502" },
     ];
-    await page.route("**/api/webhooks", (route) => route.fulfill({ json: { webhooks: [webhook] } }));
+    let failing_since: string | null = null;
+    await page.route("**/api/webhooks", (route) =>
+      route.fulfill({ json: { webhooks: [{ ...webhook, failing_since }] } }),
+    );
     await page.route("**/api/webhooks/wh_1/deliveries?*", (route) =>
       route.fulfill({ json: { deliveries, total: 2, limit: 20, offset: 0 } }),
     );
     await page.goto(`${world.server.url}/#/settings/webhooks`);
+    await page.getByText("enabled", { exact: true }).waitFor();
+    failing_since = webhook.failing_since;
     await page.getByText("Last answer: status 502: the endpoint answered 502").waitFor();
     expect(faults()).toEqual([]);
   });
