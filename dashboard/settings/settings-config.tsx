@@ -59,7 +59,7 @@ const SaveDialog = ({
       const isOutdated = error instanceof ApiProblem && error.status === 412;
       if (!isOutdated) throw error;
       throw new Error(
-        "Someone else saved another config meanwhile. Copy your text, read the saved config again, and repeat your change.",
+        "Someone else saved another config meanwhile. Copy your text, press Undo to read the saved config, and repeat your change.",
       );
     }
     tell("Config saved. It applies from now on.");
@@ -92,7 +92,10 @@ const Editor = ({ stored, reload }: { stored: StoredConfig; reload: () => void }
               type="button"
               class="button small"
               disabled={check.state === "clean"}
-              onClick={() => setDraft(stored.text)}
+              onClick={() => {
+                unsaved.value = null;
+                reload();
+              }}
             >
               Undo
             </button>

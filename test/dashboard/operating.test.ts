@@ -181,6 +181,9 @@ describe.skipIf(lacksBrowser())("operating", () => {
     await page.getByRole("button", { name: "Review and save" }).click();
     await page.getByRole("button", { name: "Save", exact: true }).click();
     await page.getByText("Someone else saved another config meanwhile").waitFor();
+    await page.keyboard.press("Escape");
+    await page.getByRole("button", { name: "Undo" }).click();
+    await expect.poll(() => editor.inputValue()).toContain("max_attempts: 3");
   });
 
   it("a key is created, shown once, rotated and revoked, and the audit log has it", async () => {
