@@ -58,7 +58,6 @@ const useIdempotency = () => {
 };
 
 const NO_EXTRA: Extra = { runAt: "", timeout: "", attempts: "", isStreamed: false };
-const NO_PROMPT = "The prompt is empty.";
 
 interface Draft {
   readonly fields: JobFields;
@@ -154,7 +153,7 @@ const useSubmit = (draft: Draft) => {
   const submit = async (verb: Verb): Promise<void> => {
     if (isBusy) return;
     const { fields, extra, metadata } = draft;
-    const wrong = jsonError(fields.input) ?? (fields.prompt === "" ? NO_PROMPT : null);
+    const wrong = jsonError(fields.input);
     if (wrong !== null) return setError(new Error(wrong));
     setBusy(true);
     try {
@@ -176,7 +175,12 @@ const Foot = ({ isBusy, onQueue }: { isBusy: boolean; onQueue: () => void }) => 
     <button type="submit" class="button primary" aria-disabled={isBusy}>
       Dispatch now
     </button>
-    <button type="button" class="button" aria-disabled={isBusy} onClick={onQueue}>
+    <button
+      type="button"
+      class="button"
+      aria-disabled={isBusy}
+      onClick={({ currentTarget: { form } }) => form?.reportValidity() && onQueue()}
+    >
       Put in the queue
     </button>
     <p class="hint">Dispatching fails if no worker can take it at once; the queue keeps it until one can.</p>

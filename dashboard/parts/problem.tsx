@@ -27,11 +27,13 @@ export const Problem = ({ error, retry }: { error: Error | null; retry?: () => v
   if (error === null) return null;
   const problem = error instanceof ApiProblem ? error : null;
   const errors = problem?.errors ?? [];
+  // What the page itself refuses has no title.
+  const title = problem?.title ?? error.message;
   return (
     <div class="problem" role="alert">
       <p>
-        <strong>{problem?.title ?? "Something went wrong"}</strong>
-        {errors.length === 0 && error.message !== problem?.title && <> – {withLocalTimes(error.message)}</>}
+        <strong>{title}</strong>
+        {errors.length === 0 && error.message !== title && <> – {withLocalTimes(error.message)}</>}
       </p>
       {errors.length > 0 && (
         <ul class="problem-list">

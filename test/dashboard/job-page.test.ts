@@ -163,6 +163,33 @@ describe.skipIf(lacksBrowser())("a job's page", () => {
     expect(faults()).toEqual([]);
   });
 
+  it("a job is edited in a dialog whose every choice has its name in sight", async () => {
+    const { id } = await world.call<Made>("POST", "/api/jobs", { prompt: "Edit me", provider: "nobody" });
+    const { page, faults } = await world.open(`jobs/${id}`);
+    await page.getByRole("button", { name: "Edit", exact: true }).click();
+    const name = await page.getByRole("dialog").locator("legend", { hasText: "Priority" }).boundingBox();
+    expect(name?.width).toBeGreaterThan(20);
+    await page.getByRole("radio", { name: "high" }).check({ force: true });
+    await page.getByRole("button", { name: "Save", exact: true }).click();
+    await page.getByText("Job changed.").waitFor();
+    expect(await world.call("GET", `/api/jobs/${id}`)).toMatchObject({ priority: "high" });
+    expect(faults()).toEqual([]);
+  });
+
+  it("a new job is not queued over a start that is only half typed", async () => {
+    const { page, faults } = await world.open("jobs/new");
+    await page.getByRole("button", { name: "Put in the queue" }).click();
+    expect(await page.evaluate(() => document.activeElement?.tagName)).toBe("TEXTAREA");
+    await page.getByLabel("Prompt").fill("Not yet");
+    await page.getByText("Input, start, limits").click();
+    await page.getByLabel("Not before").focus();
+    await page.keyboard.type("11");
+    await page.getByRole("button", { name: "Put in the queue" }).click();
+    expect(await page.evaluate(() => (document.activeElement as HTMLInputElement).type)).toBe("datetime-local");
+    expect(await world.call("GET", "/api/jobs?q=Not+yet")).toMatchObject({ total: 0 });
+    expect(faults()).toEqual([]);
+  });
+
   it("a search for a mistyped field says what was probably meant", async () => {
     const { page } = await world.open("jobs?q=eror:500");
     await page.getByText("Did you mean error:?").waitFor();
