@@ -21,7 +21,9 @@ import http.client
 import inspect
 import json
 import logging
+import math
 import multiprocessing
+import operator
 import os
 import random
 import re
@@ -349,14 +351,18 @@ class Context:
         self._write({"text": part} if isinstance(part, str) else part)
 
     def progress(self, share: float, message: str | None = None) -> None:
-        """`share` from 0 to 1."""
-        self._progress = {"progress": float(share), **({} if message is None else {"message": str(message)[:1000]})}
+        """`share` from 0 to 1; what is no number is 0, since a job is not to be lost for it."""
+        self._progress = {"progress": min(1.0, max(0.0, float(share))), **({} if message is None else {"message": str(message)[:1000]})}
 
     def usage(self, input_tokens: int, output_tokens: int, **others: int) -> None:
-        self._spent["usage"] = {"input_tokens": input_tokens, "output_tokens": output_tokens, **others}
+        """Whole numbers of any kind, such as numpy's."""
+        told = {"input_tokens": input_tokens, "output_tokens": output_tokens, **others}
+        self._spent["usage"] = {name: operator.index(tokens) for name, tokens in told.items()}
 
     def cost(self, usd: float) -> None:
-        self._spent["cost_usd"] = usd
+        if not (math.isfinite(usd) and usd >= 0):
+            raise ValueError(f"a cost must be 0 or more, not {usd}")
+        self._spent["cost_usd"] = float(usd)
 
     def file(self, name: str, content: bytes | str | os.PathLike[str]) -> Mapping[str, Any]:
         """Keeps an output of the job: bytes, or the file at a path."""
@@ -408,7 +414,7 @@ def _outcome_of(handler: Handler, job: Job, ctx: Context) -> Outcome:
 
 
 def _json_of(value: Any) -> bytes:
-    return json.dumps(value, ensure_ascii=False).encode("utf-8", "replace")
+    return json.dumps(value, ensure_ascii=False, allow_nan=False).encode("utf-8", "replace")
 
 
 def _finished(result: Any, ctx: Context) -> Any:
@@ -569,7 +575,7 @@ class _Stream:
         """False: nobody reads. A connection that is lost costs the stream, not the job."""
         if self._is_dead:
             return True
-        data = f"data: {json.dumps(part)}\n\n".encode()
+        data = f"data: {json.dumps(part, allow_nan=False)}\n\n".encode()
         try:
             if self._is_answered():
                 return self._status() != 409

@@ -31,7 +31,7 @@ if (lacksPython) console.warn(`The tests of the Python package are skipped: ther
 const lacksPip = lacksPython || lacks(["-m", "pip", "--version"]);
 
 const WORKER = `
-import asyncio, os, sys, time, urllib.request
+import asyncio, decimal, os, sys, time, urllib.request
 from signalbox import Fail, Retry, run, worker
 
 @worker(provider="py", concurrency=3, tags=["cpu"])
@@ -50,6 +50,14 @@ def main(job, ctx):
     if what == "bug": return {}["x"]
     if what == "exit": sys.exit(3)
     if what == "set": return {1}
+    if what == "nan": return {"loss": float("nan")}
+    if what == "cost": ctx.cost(float("nan"))
+    if what == "tokens": ctx.usage(1.5, 2)
+    if what == "numbers":
+        ctx.usage(Whole(), 2)
+        ctx.cost(decimal.Decimal("0.25"))
+        ctx.progress(float("nan"))
+        return "counted"
     if what == "compute":
         until, count = time.monotonic() + 9, 0
         while time.monotonic() < until: count += 1
@@ -59,6 +67,9 @@ def main(job, ctx):
         while not ctx.cancelled: time.sleep(0.05)
         return "late"
     return what.upper()
+
+class Whole:
+    def __index__(self): return 3
 
 def generated(ctx):
     for word in ("a ", "b ", "c"): yield word
@@ -203,11 +214,19 @@ describe.skipIf(lacksPython)("the Python package", () => {
     expect(await finalJob("retry")).toMatchObject({ status: "completed", attempts: 2 });
   });
 
+  it("counts in numbers of any kind", async () => {
+    const spent = { usage: { input_tokens: 3, output_tokens: 2 }, cost_usd: 0.25 };
+    expect(await finalJob("numbers")).toMatchObject({ status: "completed", result: "counted", ...spent });
+  });
+
   it.each([
     ["fail", { code: "bad_input", message: "no" }],
     ["bug", { code: "key_error", message: expect.stringMatching(/^KeyError: 'x' \(worker.py, line \d+\)$/) }],
     ["exit", { code: "system_exit" }],
     ["set", { code: "bad_output" }],
+    ["nan", { code: "bad_output" }],
+    ["cost", { code: "value_error" }],
+    ["tokens", { code: "type_error" }],
   ])("a handler that ends by %s fails its job, and the worker goes on", async (prompt, error) => {
     expect(await finalJob(prompt)).toMatchObject({ status: "failed", error: { ...error, retryable: false } });
   });
