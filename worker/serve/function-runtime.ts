@@ -146,8 +146,12 @@ const contextOf = (given: FunctionOptions, task: JobTask, options: RunOptions, a
       if (isDeaf() || !Number.isFinite(share)) return;
       void answer.take({ key: "progress", progress: share, ...(message === undefined ? {} : { message }) });
     },
-    usage: (usage) => void (life.isOver || answer.spend({ usage })),
-    cost: (usd) => void (life.isOver || answer.spend({ cost_usd: usd })),
+    // A BigInt, which no report can carry, would end the worker.
+    usage: (usage) => {
+      const told = Object.entries(usage).map(([name, tokens]) => [name, Number(tokens)]);
+      if (!life.isOver) answer.spend({ usage: Object.fromEntries(told) });
+    },
+    cost: (usd) => void (life.isOver || answer.spend({ cost_usd: Number(usd) })),
     file: async (name, content) => {
       const sent = await given.files.send(job, name, content, options.signal);
       if (!sent.ok) throw new FileNotKept(sent.error);

@@ -61,6 +61,16 @@ test("what the handler returns is the result, with what it spent", async () => {
   });
 });
 
+test("counts of another kind, which no type checker has seen, do not end the worker", async () => {
+  await start((_job, context) => {
+    context.usage({ input_tokens: 1n, output_tokens: 2n } as never);
+    context.cost(3n as never);
+  });
+  assign("hi");
+  const spent = { usage: { input_tokens: 1, output_tokens: 2 }, cost_usd: 3 };
+  expect(await coordinator.waitFor("job.completed")).toMatchObject(spent);
+});
+
 test("a handler that only emits has its text as its result", async () => {
   await start(async (_job, { emit }) => {
     await emit("a ");
