@@ -73,7 +73,7 @@ export const exchange = async (
         request.explain({ status: response.status, headers: Object.fromEntries(response.headers), body: text }),
       );
     }
-    const isStream = response.headers.get("content-type")?.includes("text/event-stream") ?? false;
+    const isStream = /text\/event-stream/i.test(response.headers.get("content-type") ?? "");
     if (!isStream || request.dialect.assemble === null) {
       const whole = await readWhole(request, response, run.store);
       return counted(request, whole, (result) => spentOnAnswer(inputTokens(request), result));

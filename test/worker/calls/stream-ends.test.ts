@@ -67,6 +67,13 @@ describe("after [DONE]", () => {
   });
 });
 
+test("a stream is one however its content type is written", async () => {
+  const headers = { "content-type": "Text/Event-Stream; Charset=UTF-8" };
+  const server = await serve(openai(["m1"], () => ({ body: [chunk("Hello", "stop"), DONE], headers })));
+  const outcome = await run(local("vllm", server.url), { api: "chat/completions", input: INPUT });
+  expect(outcome).toMatchObject({ ok: true, result: { choices: [{ message: { content: "Hello" } }] } });
+});
+
 test("an answer that is null is none", async () => {
   const server = await serve(openai(["m1"], () => ({ body: "null", headers: { "content-type": "application/json" } })));
   const input = { model: "m1", messages: [{ role: "user", content: "hi" }] };
