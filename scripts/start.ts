@@ -19,6 +19,7 @@ import {
 import { fullDiskError } from "../self-host/disk.ts";
 import { removeEmptied } from "../self-host/emptied.ts";
 import { ExitError, runScript } from "../self-host/exit-error.ts";
+import { databasesBelow } from "../self-host/files-below.ts";
 import { serveFreezing } from "../self-host/freeze.ts";
 import { gatheredLog } from "../self-host/gathered-log.ts";
 import { keepSecret, readSecret } from "../self-host/kept-secret.ts";
@@ -88,8 +89,7 @@ const makePlan = async (settings: Settings, dir: DataDir): Promise<Plan> => {
 const prepareState = async ({ settings, project, dir }: Plan): Promise<void> => {
   makeStateFolders(dir);
   if (settings.keepsArchive) mkdirSync(dir.archive, { recursive: true, mode: 0o700 });
-  removeEmptied(dir);
-  compactDatabases(dir, settings.compaction);
+  compactDatabases(dir, removeEmptied(databasesBelow(dir.state)), settings.compaction);
   await applyMigrations(project, dir);
   markState(dir);
 };

@@ -8,7 +8,6 @@ import { MIB } from "../domain/words/size.ts";
 import { log } from "../log/log.ts";
 import type { DataDir } from "./data-dir.ts";
 import { readDisk } from "./disk.ts";
-import { filesBelow } from "./files-below.ts";
 
 /** always: whatever it takes; quick: what takes a second or two. */
 export type Compaction = "always" | "quick" | "never";
@@ -65,11 +64,11 @@ const compactFile = (file: string, what: string, how: Compaction): void => {
 };
 
 /** Nothing else has the databases open. A file that cannot be compacted stays as it is. */
-export const compactDatabases = (dir: DataDir, how: Compaction): void => {
+export const compactDatabases = ({ root }: DataDir, databases: readonly string[], how: Compaction): void => {
   if (how === "never") return;
-  for (const file of filesBelow(dir.state)) {
-    if (!file.endsWith(".sqlite") || statSync(file).size < MIN_FREE_BYTES) continue;
-    const what = path.relative(dir.root, file);
+  for (const file of databases) {
+    if (statSync(file).size < MIN_FREE_BYTES) continue;
+    const what = path.relative(root, file);
     try {
       compactFile(file, what, how);
     } catch (error) {

@@ -4,8 +4,6 @@
 
 import { existsSync, readFileSync, rmSync, statSync } from "node:fs";
 import { log } from "../log/log.ts";
-import type { DataDir } from "./data-dir.ts";
-import { filesBelow } from "./files-below.ts";
 
 const PAGE_BYTES = 4_096;
 /** SQLite's file format: the first page begins with 100 bytes of the file, then comes the table of all tables. */
@@ -21,9 +19,11 @@ export const isEmptied = (file: string): boolean => {
   return page.readUInt8(TABLES_AT) === LEAF && page.readUInt16BE(COUNT_AT) === 0;
 };
 
-export const removeEmptied = (dir: DataDir): void => {
-  const emptied = filesBelow(dir.state).filter((file) => file.endsWith(".sqlite") && isEmptied(file));
+/** Returns those that are left. */
+export const removeEmptied = (databases: readonly string[]): string[] => {
+  const { emptied = [], kept = [] } = Object.groupBy(databases, (file) => (isEmptied(file) ? "emptied" : "kept"));
   for (const file of emptied) rmSync(file);
   if (emptied.length > 0)
     log("info", "database.emptied", { detail: `removed ${emptied.length} files of objects without data` });
+  return kept;
 };

@@ -1,4 +1,4 @@
-// Every file in a folder and the folders below it.
+// Every file in a folder and the folders below it, and those that are databases.
 
 import { readdirSync } from "node:fs";
 import path from "node:path";
@@ -8,3 +8,6 @@ export const filesBelow = (folder: string): string[] =>
     .filter((entry) => entry.isFile())
     .map((entry) => path.join(entry.parentPath, entry.name))
     .sort();
+
+export const databasesBelow = (folder: string): string[] =>
+  filesBelow(folder).filter((file) => file.endsWith(".sqlite"));

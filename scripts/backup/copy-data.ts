@@ -5,7 +5,7 @@ import path from "node:path";
 import { backup, DatabaseSync } from "node:sqlite";
 import { type DataDir, lockIfFree } from "../../self-host/data-dir.ts";
 import { isEmptied } from "../../self-host/emptied.ts";
-import { filesBelow } from "../../self-host/files-below.ts";
+import { databasesBelow, filesBelow } from "../../self-host/files-below.ts";
 import { whileFrozen } from "../../self-host/freeze.ts";
 
 /** A database may be locked briefly during a write. */
@@ -24,8 +24,8 @@ export interface Copied {
 }
 
 const databasesOf = ({ state, root }: DataDir): string[] =>
-  filesBelow(state)
-    .filter((file) => file.endsWith(".sqlite") && !isEmptied(file))
+  databasesBelow(state)
+    .filter((file) => !isEmptied(file))
     .map((file) => path.relative(root, file));
 
 const besideOf = (dir: DataDir): string[] =>
