@@ -1,5 +1,6 @@
 // `signalbox move`: a tenant goes from one deployment to another.
 
+import { ApiProblem } from "../../contract/client/problem.ts";
 import type { HistoryMoveAnswer } from "../../contract/move.ts";
 import { LOCAL_URL } from "../../contract/words/values.ts";
 import { Signalbox } from "../../sdk/signalbox.ts";
@@ -75,9 +76,16 @@ export const moveCommands: readonly Verb[] = [
       const onStopped = () =>
         output.say(`Tenant "${tenant}" is stopped here: its requests get 503 until everything is at ${to}.`);
       const onProgress = (words: string) => output.live(words);
-      const moved = await moveTenant({ tenant, source, target, options, onStopped, onProgress }, to).finally(() =>
-        output.endLive(),
-      );
+      const onRefused = (error: unknown): never => {
+        if (error instanceof ApiProblem && error.code === "tenant_exists") {
+          output.say(`Tenant "${tenant}" is stopped here: --give-up serves it again.`);
+          output.say(`If it moved away from ${to} before, first delete what it left there, and repeat the move.`);
+        }
+        throw error;
+      };
+      const moved = await moveTenant({ tenant, source, target, options, onStopped, onProgress }, to)
+        .finally(() => output.endLive())
+        .catch(onRefused);
       output.table({ tenant, to, tables: moved }, moved, [
         { title: "place", of: (row) => row.place },
         { title: "table", of: (row) => row.table },

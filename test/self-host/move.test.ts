@@ -35,16 +35,17 @@ afterAll(async () => {
 const call = ({ url }: SelfHosted, key: string, method: string, route: string, body?: unknown) =>
   send({ url, key }, method, route, body);
 
-const move = (...args: string[]) =>
+const moveFrom = (url: string, [here, there]: readonly [string, string], args: readonly string[]) =>
   run(process.execPath, ["cli/main.ts", "move", ...args], {
     cwd: ROOT,
     env: {
       ...process.env,
-      SERVICE_API_URL: source.url,
-      SERVICE_ROOT_KEY: secretOf("source", "root.key"),
-      SERVICE_TARGET_ROOT_KEY: secretOf("target", "root.key"),
+      SERVICE_API_URL: url,
+      SERVICE_ROOT_KEY: secretOf(here, "root.key"),
+      SERVICE_TARGET_ROOT_KEY: secretOf(there, "root.key"),
     },
   });
+const move = (...args: string[]) => moveFrom(source.url, ["source", "target"], args);
 
 const makeTenant = async (name: string): Promise<string> => {
   const made = await call(source, secretOf("source", "root.key"), "POST", "/admin/tenants", { tenant: name });
@@ -123,6 +124,18 @@ test("a move that cannot arrive is given up, and the tenant is served where it w
     status: "pending",
   });
   expect((await call(source, key, "GET", "/killswitch")).body.active).toBe(false);
+}, 60_000);
+
+test("a tenant moves back once what it left has been deleted; until then the command says so", async () => {
+  const key = await makeTenant("boomerang");
+  const job = (await call(source, key, "POST", "/api/jobs", { prompt: "there and back" })).body;
+  await move("boomerang", "--to", target.url);
+  const back = () => moveFrom(target.url, ["target", "source"], ["boomerang", "--to", source.url]);
+  await expect(back()).rejects.toMatchObject({ code: 1, stderr: expect.stringContaining("first delete what it left") });
+  const left = await call(source, secretOf("source", "root.key"), "DELETE", "/admin/tenants/boomerang");
+  expect(left.status).toBe(204);
+  await back();
+  expect((await call(source, key, "GET", `/api/jobs/${job.id}`)).body.prompt).toBe("there and back");
 }, 60_000);
 
 const tenantsOf = ({ url }: SelfHosted, dataDir: string, fetch?: typeof globalThis.fetch) =>
