@@ -1,9 +1,13 @@
-// A worker's events over HTTP: a body whose chunks end anywhere, also within a character.
+// A worker's events over HTTP: a body whose chunks end anywhere, also within a character. It is read no faster than the
+// stream's readers read, so that a fast worker makes no reader slow.
 
 import { WholeEvents } from "../../contract/text/whole-events.ts";
 import type { RelayedStream } from "./relayed-stream.ts";
 
 type Body = ReadableStream<Uint8Array> | null;
+
+/** How long a body waits before it looks again whether its readers have caught up. */
+const LOOK_AGAIN_MS = 5;
 
 /** The events that each chunk makes whole, empty if it makes none; a very long event in pieces (`LONGEST_HELD_BYTES`). */
 async function* wholeEventsIn(body: Body): AsyncGenerator<string> {
@@ -32,6 +36,7 @@ export const takeEvents = async (
     for await (const events of wholeEventsIn(body)) {
       if (stream.isOver || stream.isReaderGone || stream.writer !== writer) return false;
       if (events !== "") take(events);
+      while (stream.isReadBehind) await new Promise((resolve) => setTimeout(resolve, LOOK_AGAIN_MS));
     }
     return true;
   };

@@ -158,6 +158,12 @@ export class RelayedStream {
     return seconds >= MAX_READERS_OF_A_STREAM;
   }
 
+  /** A reader has more to read than it may leave unread: what can wait waits, and does not make it slow. */
+  get isReadBehind(): boolean {
+    for (const reader of this.readers) if (reader.overBytes(this.longEventBytes) > 0) return true;
+    return false;
+  }
+
   publish(events: string, nowAt: number): void {
     if (this.isOver || events === "") return;
     const part = new WindowPart(events, this.lease, this.#isWithinEvent);

@@ -46,9 +46,14 @@ export class Reader {
     return this.#outlet.unreadBytes;
   }
 
+  /** Unread beyond what it may leave for longer than a moment. */
+  overBytes(longEventBytes: number): number {
+    return this.unreadBytes - WINDOW_BYTES - longEventBytes;
+  }
+
   /** It leaves more unread than allowed of what came a moment ago; a reader that reads on may stay behind what comes. */
   isSlow(nowAt: number, longEventBytes = 0): boolean {
-    const overBytes = this.unreadBytes - WINDOW_BYTES - longEventBytes;
+    const overBytes = this.overBytes(longEventBytes);
     const readBytes = this.#writtenBytes - this.unreadBytes;
     if (overBytes <= 0) this.#behind = null;
     else if (this.#behind === null || readBytes >= this.#behind.untilBytes)

@@ -8,7 +8,9 @@ import { relayName } from "../../durable-objects/object-name.ts";
 import { newWorld, ORIGIN, type World } from "../support/workerd/client.ts";
 import {
   CHAT,
+  chatAnswer,
   chunk,
+  DONE,
   fakeWorker,
   post,
   settled,
@@ -153,5 +155,43 @@ describe("an open stream ends at once, whatever its worker does,", () => {
     for (let sent = 0; sent < 60; sent += 1) worker.say(job, chunk("y".repeat(100_000)));
     await worker.socket.next(({ type, job_id }) => type === "job.halted" && job_id === job.id);
     expect(await statusOf(world, job.id)).toMatchObject({ status: "cancelled", code: "slow_reader" });
+  });
+});
+
+describe("what a worker sends over HTTP faster than its client reads", () => {
+  /** Twelve MB; the client has read nothing of it yet. */
+  const sentAtOnce = async () => {
+    const world = await newWorld();
+    const worker = await fakeWorker(world);
+    const asking = exports.default.fetch(`${ORIGIN}${CHAT}`, {
+      method: "POST",
+      headers: { "content-type": "application/json", authorization: `Bearer ${world.key}` },
+      body: JSON.stringify(streaming()),
+    });
+    const job = await worker.nextJob();
+    worker.start(job);
+    const said = chunk("y".repeat(100_000)).repeat(120) + DONE;
+    const sending = exports.default.fetch(`${ORIGIN}/api/jobs/${job.id}/stream?lease=${job.lease}`, {
+      method: "POST",
+      headers: { "content-type": "text/event-stream", authorization: `Bearer ${world.key}` },
+      body: said,
+    });
+    return { world, worker, job, said, sending, answer: (await asking) as unknown as Response };
+  };
+
+  it("waits for it, and reaches it whole", async () => {
+    const { worker, job, said, sending, answer } = await sentAtOnce();
+    await settled(300);
+    const whole = answer.text();
+    expect((await sending).status).toBe(204);
+    worker.complete(job, chatAnswer("y"));
+    expect((await whole) === said).toBe(true);
+  });
+
+  it("ends its job when it reads nothing for a second", async () => {
+    const { world, worker, job, sending } = await sentAtOnce();
+    await worker.socket.next(({ type, job_id }) => type === "job.halted" && job_id === job.id);
+    expect(await statusOf(world, job.id)).toMatchObject({ status: "cancelled", code: "slow_reader" });
+    expect((await sending).status).toBe(409);
   });
 });
