@@ -38,7 +38,10 @@ const owner = computed(() => {
 let last: string | null = null;
 
 effect(() => {
-  if (owner.value === null) return;
+  if (owner.value === null) {
+    if (readHint() === "out") write(null);
+    return;
+  }
   last = owner.value;
   if (read()?.owner !== last) write(null);
 });

@@ -158,9 +158,11 @@ describe.skipIf(lacksBrowser())("signing in", () => {
       await page.getByText("As saved.").waitFor();
     });
 
-    it("keeps nothing of who signs out", async () => {
-      const { page } = await world.open("jobs/new");
-      await page.getByLabel("Prompt").fill("A long thought");
+    it("keeps nothing of who signs out, of an earlier session either", async () => {
+      const { page, key } = await interrupted("leaver");
+      await page.getByLabel("Key").fill(key);
+      await page.getByRole("button", { name: "Sign in" }).click();
+      await page.getByRole("heading", { name: "New job" }).waitFor();
       await page.getByRole("button", { name: "Sign out" }).click();
       await page.getByLabel("Key").waitFor();
       expect(await page.evaluate(() => sessionStorage.getItem("signalbox.drafts"))).toBeNull();
