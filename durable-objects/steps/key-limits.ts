@@ -63,9 +63,12 @@ const limitedBy = (keyId: string, limits: KeyLimits, requests: readonly Request[
   return [key, ...people];
 };
 
+/** Patterns of the models that the caller's key may use; null: all. */
+export const allowedModels = (turn: Turn): readonly string[] | null => limitsOf(turn)?.limits.models ?? null;
+
 /** Whether the caller's key may use a model, under any of its names; null means any model. */
 export const refuseModel = (turn: Turn, names: readonly (string | null)[]): Result<null, Refusal> => {
-  const models = limitsOf(turn)?.limits.models ?? null;
+  const models = allowedModels(turn);
   if (models === null || names.some((name) => name !== null && mayUseModel(models, name))) return ok(null);
   const asked = names[0] ?? null;
   const what = asked === null ? "jobs that name no model" : `model "${asked}"`;

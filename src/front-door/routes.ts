@@ -146,6 +146,7 @@ const models = endpoint(
     ...asks("listModels"),
     method: "get",
     path: MODELS,
+    lane: "heavy",
     tag: TAG,
     summary: "List models",
     description:
@@ -169,6 +170,7 @@ const modelNamed = (path: string, params: typeof oneModel | typeof ownedModel): 
       operationId: params === oneModel ? "getModel" : "getOwnedModel",
       method: "get",
       path,
+      lane: "heavy",
       tag: TAG,
       summary: "Read a model",
       params,

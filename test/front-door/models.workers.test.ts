@@ -44,6 +44,16 @@ describe("the models", () => {
     expect(body.data.map(({ id }: { id: string }) => id)).toEqual(["claude-local", "m2"]);
     expect((await client.get("/v1/models/m1")).status).toBe(404);
   });
+
+  it("are, for a key with thousands of stars, those that can be compared with them in a short time", async () => {
+    const world = await newWorld();
+    await fakeWorker(world, { models: Array.from({ length: 100 }, (_, at) => `${"a".repeat(100)}-${at}`) });
+    const client = await world.withKey("client");
+    const slow = Array.from({ length: 199 }, (_, at) => `${"*a".repeat(60)}b${at}`);
+    await world.ok("PATCH", `/api/keys/${client.keyId}`, { limits: { models: [...slow, "a*"] } });
+    const { body } = await client.get("/v1/models");
+    expect([body.data.length > 10, body.data.length < 100]).toEqual([true, true]);
+  });
 });
 
 describe("a request for a model", () => {

@@ -2,6 +2,7 @@
 
 import type { ModelList } from "../../../contract/front-door/model-list.ts";
 import { toIso } from "../../../contract/words/field.ts";
+import { mayUseModel } from "../../../domain/access/key-limits.ts";
 import { modelKeyOf, stillMissing } from "../../../domain/fleet/model-name.ts";
 import { type ModelSet, modelsTaken } from "../../../domain/fleet/model-set.ts";
 import type { Worker } from "../../../domain/fleet/worker.ts";
@@ -9,7 +10,7 @@ import { choicesOf, isSameModel, type ModelOffer } from "../../../domain/front-d
 import type { ModelChoice } from "../../../domain/job/job-facts.ts";
 import type { Refusal } from "../../../domain/words/refusal.ts";
 import { err, ok, type Result } from "../../../domain/words/result.ts";
-import { refuseModel } from "../../steps/key-limits.ts";
+import { allowedModels, refuseModel } from "../../steps/key-limits.ts";
 import { isSilent } from "../../steps/last-sign.ts";
 import type { Turn } from "../../turn/turn.ts";
 
@@ -53,6 +54,8 @@ const offersOf = (turn: Turn): ModelOffer[] => {
 const NAMED_MODELS = 5;
 /** An answer of the object may have 32 MiB. */
 const MAX_LISTED_MODELS = 10_000;
+/** Where a key has patterns, about so many pieces of them are compared: beyond it names are left out. */
+const MAX_COMPARED = 500_000;
 
 const MAX_CHOICES = 20;
 
@@ -96,10 +99,14 @@ interface ListedModel {
  * catalog.
  */
 const listedModels = (turn: Turn, limit = MAX_LISTED_MODELS): ListedModel[] => {
+  const patterns = allowedModels(turn);
+  let left = MAX_COMPARED;
+  const cost = (patterns ?? []).reduce((sum, pattern) => sum + pattern.split("*").length, 1);
   const models = new Map<string, ListedModel>();
   for (const model of modelsToList(turn)) {
-    if (models.size === limit) break;
-    if (!models.has(model.id) && refuseModel(turn, [model.id]).ok) models.set(model.id, model);
+    left -= cost;
+    if (models.size === limit || left < 0) break;
+    if (!models.has(model.id) && (patterns === null || mayUseModel(patterns, model.id))) models.set(model.id, model);
   }
   return [...models.values()];
 };
