@@ -72,6 +72,7 @@ const replace = endpoint(
   {
     ...BASE,
     method: "put",
+    lane: "heavy",
     ...asks("replaceConfig"),
     summary: "Replace the config",
     description:

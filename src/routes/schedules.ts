@@ -72,6 +72,7 @@ const list = endpoint(
     ...asks("listSchedules", "history_unavailable"),
     method: "get",
     path: "/api/schedules",
+    lane: "heavy",
     summary: "All schedules, newest first",
     description: "`?preview=5&runs=10` adds the times of the next five runs of each, and its last ten runs.",
     query: scheduleListQuery,

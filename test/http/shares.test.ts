@@ -2,6 +2,7 @@
 
 import { describe, expect, it } from "vitest";
 import { err } from "../../domain/words/result.ts";
+import { endpoints } from "../../src/app.ts";
 import { MAX_DOOR_BODY_BYTES } from "../../src/front-door/body.ts";
 import type { Lane } from "../../src/home.ts";
 import { laneOf } from "../../src/http/lanes.ts";
@@ -137,4 +138,18 @@ it.each([
   [{ lane: undefined, bodyBytes: 0, isWaiting: true }, "waiting"],
 ] as const)("%o takes the lane %s", (asked, lane) => {
   expect(laneOf(asked)).toBe(lane);
+});
+
+/** Each goes over all of something that a key can make large, in the thread that serves all tenants. */
+it.each([
+  "/dispatch/explain",
+  "/v1/models",
+  "/v1/models/{model}",
+  "/api/keys",
+  "/api/schedules",
+  "/api/jobs",
+  "/api/workers",
+])("GET %s is heavy: of a tenant one is read at a time", (path) => {
+  const found = endpoints.find(({ description }) => description.path === path && description.method === "get");
+  expect(found?.description.lane).toBe("heavy");
 });

@@ -51,6 +51,7 @@ const keys = endpoint(
   {
     method: "get",
     path: "/api/keys",
+    lane: "heavy",
     tag: KEYS,
     ...asks("listKeys"),
     summary: "List all keys",

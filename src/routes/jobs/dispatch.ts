@@ -45,6 +45,7 @@ const explain = endpoint(
   {
     method: "get",
     path: "/dispatch/explain",
+    lane: "heavy",
     tag: TAG,
     ...asks("explain"),
     summary: "Explain which worker a job would go to, and why",
