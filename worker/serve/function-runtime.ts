@@ -4,8 +4,11 @@
 import { format } from "node:util";
 import type { LeasedJob } from "../../contract/fleet/worker.ts";
 import { saysItsEnd } from "../../contract/front-door/dialect.ts";
+import { dataOf } from "../../contract/text/event-text.ts";
 import { parseJson } from "../../contract/text/json-object.ts";
-import type { Api } from "../../contract/words/values.ts";
+import { type Api, MAX_LARGE_RESULT_BYTES } from "../../contract/words/values.ts";
+import type { Assembly } from "../apis/dialect.ts";
+import { DIALECTS } from "../apis/dialects.ts";
 import { writeEvent } from "../apis/sse.ts";
 import {
   failed,
@@ -82,7 +85,8 @@ export const createFunctionRuntime = (given: FunctionOptions): Runtime => {
   };
 };
 
-type Life = { isOver: boolean; lastEvent: string };
+/** `told`: the whole answer of a stream, put together from its events; null for what is no stream of an API. */
+type Life = { isOver: boolean; lastEvent: string; told: Assembly | null };
 
 const DONE = writeEvent("[DONE]");
 /** APIs whose clients find an event by its name, which is its type. */
@@ -102,13 +106,21 @@ const runHandler = async (given: FunctionOptions, task: JobTask, options: RunOpt
   const open = (name: string) => name;
   const answer = new Answer({ task, options, files: given.files, empty: null, model: facts.model, open });
   // What a handler leaves running may still call its context.
-  const life: Life = { isOver: false, lastEvent: "" };
+  const dialect = task.job.stream && task.api !== null ? DIALECTS[task.api] : null;
+  const life: Life = { isOver: false, lastEvent: "", told: dialect?.assemble?.() ?? null };
   const { signal } = options;
   try {
     const result = await given.handler(facts, contextOf(given, task, options, answer, life));
     if (signal.aborted) return failed(GONE, answer.spent);
-    if (lacksEnd(task.job, life)) await options.emit([DONE]);
+    if (lacksEnd(task.job, life)) {
+      life.told?.take("[DONE]");
+      await options.emit([DONE]);
+    }
     if (result !== undefined && answer.failure === null) return written(result, answer);
+    if (answer.failure === null && dialect !== null && life.told?.isWhole()) {
+      const whole = life.told.result();
+      return { ok: true, result: whole, ...dialect.spentOf(whole), ...answer.spent };
+    }
     return answer.outcome();
   } catch (error) {
     if (signal.aborted) return failed(GONE, answer.spent);
@@ -140,6 +152,8 @@ const contextOf = (given: FunctionOptions, task: JobTask, options: RunOptions, a
       // The events of an API are its own; the text of ordinary jobs is kept as their result, too.
       if (typeof part === "string" && job.api === null) return answer.take({ key: "text", text: part.toWellFormed() });
       life.lastEvent = eventOf(job.api, part);
+      if ((life.told?.size() ?? 0) > MAX_LARGE_RESULT_BYTES) life.told = null;
+      life.told?.take(dataOf(life.lastEvent));
       await options.emit([life.lastEvent]);
     },
     progress: (share, message) => {

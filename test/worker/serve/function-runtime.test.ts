@@ -8,7 +8,10 @@ import type { Handler } from "../../../worker/serve/handler.ts";
 import { assignedJob } from "../job-fixture.ts";
 import { quietRun, taskOf } from "../runtimes/quiet-run.ts";
 
-const said = async (api: Api, handler: Handler, stream = true): Promise<string[]> => {
+const said = async (api: Api, handler: Handler, stream = true): Promise<string[]> =>
+  (await answered(api, handler, stream)).events;
+
+const answered = async (api: Api, handler: Handler, stream = true) => {
   const runtime = createFunctionRuntime({
     handler,
     name: "fn",
@@ -22,9 +25,10 @@ const said = async (api: Api, handler: Handler, stream = true): Promise<string[]
   });
   const events: string[] = [];
   const emit = (some: readonly string[]) => void events.push(...some);
-  const { ok } = await runtime.run(taskOf({ job: assignedJob({ id: "j", api, stream }) }), quietRun({ emit }));
-  expect(ok).toBe(true);
-  return events;
+  const task = taskOf({ api, job: assignedJob({ id: "j", api, stream }) });
+  const outcome = await runtime.run(task, quietRun({ emit }));
+  expect(outcome.ok).toBe(true);
+  return { events, outcome };
 };
 
 test("a stream of chunks has its end, which the handler may have written itself", async () => {
@@ -47,4 +51,19 @@ test("an event of an API that names its events has its type as its name", async 
 
 test("a handler that emits nothing says nothing", async () => {
   expect(await said("chat/completions", () => ({ choices: [] }), false)).toEqual([]);
+});
+
+test("the whole answer of a stream, and its counts, are its job's", async () => {
+  const chunk = (delta: object, finish_reason: string | null = null) => ({
+    choices: [{ index: 0, delta, finish_reason }],
+  });
+  const { outcome } = await answered("chat/completions", async (_, { emit }) => {
+    await emit(chunk({ content: "Hel" }));
+    await emit(chunk({ content: "lo" }, "stop"));
+    await emit({ choices: [], usage: { prompt_tokens: 3, completion_tokens: 2 } });
+  });
+  expect(outcome).toMatchObject({
+    result: { object: "chat.completion", choices: [{ message: { content: "Hello" }, finish_reason: "stop" }] },
+    usage: { input_tokens: 3, output_tokens: 2 },
+  });
 });
