@@ -12,6 +12,7 @@ import { type JobStreamEvent, streamJob } from "./job-stream.ts";
 import { nodeFetch } from "./node-fetch.ts";
 
 export { ApiProblem, type ProblemCode } from "../contract/client/problem.ts";
+export type { JobResource, NewJobRequest } from "../contract/jobs/job.ts";
 export type { JobStreamEvent } from "./job-stream.ts";
 export { verifyWebhook, type WebhookEvent, WebhookRefused } from "./verify-webhook.ts";
 

@@ -96,7 +96,7 @@ describe("the package that the coordinator serves", () => {
 
   it("type-checks by itself, and tells a wrong field", async () => {
     const source = `import { Fail, type Job, Retry, serve } from "signalbox/worker";
-import { ApiProblem, Signalbox, verifyWebhook } from "signalbox";
+import { ApiProblem, type JobResource, type NewJobRequest, Signalbox, verifyWebhook } from "signalbox";
 const box = new Signalbox({ url: "http://127.0.0.1:8787", key: "k" });
 const job = await box.jobs.run({ prompt: "hi", tags: ["gpu"] }, { signal: AbortSignal.timeout(1000) });
 const status: "pending" | "assigned" | "running" | "completed" | "failed" | "cancelled" = job.status;
@@ -110,6 +110,8 @@ await box.jobs.create({ promt: "hi" });
 // @ts-expect-error: a status is no number
 const wrong: number = job.status;
 console.log(wrong);
+const again = ({ prompt }: JobResource): NewJobRequest => ({ prompt });
+await box.jobs.create(again(job));
 const upper = (job: Job) => job.prompt.toUpperCase();
 const worker = await serve({ provider: "up", models: ["m"], concurrency: 2 }, async (job, context) => {
   await context.emit("a");
