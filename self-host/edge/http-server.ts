@@ -20,6 +20,7 @@ import type { Exchange } from "./pass-on.ts";
 import { beginFewAtOnce } from "./turns/arrivals.ts";
 import { Departures } from "./turns/departures.ts";
 import { Company } from "./turns/fair-turns.ts";
+import { Pipelines } from "./turns/pipelines.ts";
 import { TickTurns } from "./turns/tick-turns.ts";
 import { turnOwnerOf, turnSizeOf } from "./turns/turn-owner.ts";
 import { cutFurthestBehind } from "./unread.ts";
@@ -152,8 +153,8 @@ const beginInTurns = (server: Server, answer: Answer, addressOf: AddressOf, depa
   const begin = (incoming: IncomingMessage, outgoing: ServerResponse): void => {
     if (!outgoing.destroyed) answer(incoming, outgoing);
   };
-  server.on("request", (incoming, outgoing) => {
-    if (incoming.httpVersion === "1.0" && incoming.headers.host === undefined) nameHost(incoming);
+  const pipelines = new Pipelines();
+  const takeTurn = (incoming: IncomingMessage, outgoing: ServerResponse): void => {
     countAnswer(server, outgoing);
     const owner = turnOwnerOf(incoming, () => addressOf(incoming));
     if (owner.isKey) keys.note(owner.name);
@@ -161,6 +162,10 @@ const beginInTurns = (server: Server, answer: Answer, addressOf: AddressOf, depa
     const turn = turns.take(owner.name, turnSizeOf(incoming));
     if (turn === null) begin(incoming, outgoing);
     else void turn.then(() => begin(incoming, outgoing));
+  };
+  server.on("request", (incoming, outgoing) => {
+    if (incoming.httpVersion === "1.0" && incoming.headers.host === undefined) nameHost(incoming);
+    pipelines.enter(incoming.socket, outgoing, () => takeTurn(incoming, outgoing));
   });
 };
 

@@ -159,23 +159,34 @@ it("closes connections beyond as many as it may have, and takes others when they
   await closeServer(small, 0);
 });
 
-/** What the app sees of requests that come over one connection, and the most in one turn of the event loop. */
+const REQUESTS_A_CONNECTION = 8;
+
+/** What the app sees of requests that come at once over many connections, and the most in one turn of the event loop. */
 const hearAll = async (requests: readonly string[]) => {
   const order: string[] = [];
   let [inThisTurn, mostInATurn] = [0, 0];
+  const count = Math.ceil(requests.length / REQUESTS_A_CONNECTION);
   const fair = edgeServer(({ url, headers }) => {
+    if (url.endsWith("/first")) return new Response("done");
     if (inThisTurn === 0) setImmediate(() => (inThisTurn = 0));
     inThisTurn += 1;
     mostInATurn = Math.max(mostInATurn, inThisTurn);
     order.push(headers.get("x-api-key") ?? new URL(url).pathname);
     return new Response("done");
-  }, 10);
+  }, count);
   fair.listen(0, "127.0.0.1");
   await once(fair, "listening");
-  const client = connect((fair.address() as AddressInfo).port, "127.0.0.1", () => client.write(requests.join("")));
-  client.resume();
+  const clients = Array.from({ length: count }, () => connect((fair.address() as AddressInfo).port, "127.0.0.1"));
+  // New connections begin a few at a time.
+  const begun = clients.map((client) => once(client, "data"));
+  for (const client of clients) client.write(`GET /first HTTP/1.1\r\nHost: x${END}`);
+  await Promise.all(begun);
+  for (const [at, client] of clients.entries()) {
+    const first = at * REQUESTS_A_CONNECTION;
+    client.resume().write(requests.slice(first, first + REQUESTS_A_CONNECTION).join(""));
+  }
   await expect.poll(() => order.length).toBe(requests.length);
-  client.destroy();
+  for (const client of clients) client.destroy();
   await closeServer(fair, 0);
   return { order, mostInATurn };
 };
