@@ -8,6 +8,7 @@ import { MAX_UNREAD_BYTES } from "./client-upgrade.ts";
 import { connectionsWithin, openFileLimit } from "./descriptors.ts";
 import { MAX_LINES } from "./object-lines.ts";
 import { LINE_BYTES_A_SECOND, LINE_MESSAGES_A_SECOND, READER_BYTES_A_SECOND } from "./pace.ts";
+import { MAX_UNANSWERED } from "./turns/pipelines.ts";
 import { MAX_WAITING } from "./turns/tick-turns.ts";
 import { MAX_UNREAD_BYTES_OF_ALL } from "./unread.ts";
 
@@ -30,6 +31,18 @@ export const GROWTH: readonly GrowthRow[] = [
     atTheBound: { drops: "the new connection: it is closed unheard" },
     freedBy: "their end: one that does not ask within 15 seconds is cut off",
     provenBy: ["test/self-host/edge/edge-server.test.ts", "closes connections beyond as many as it may have"],
+  },
+  {
+    what: "requests of a connection that have no answer, and that wait for those before them",
+    holds: ["self-host/edge/turns/pipelines.ts#waiting"],
+    grownBy: "request",
+    countedBy: "self-host/edge/turns/pipelines.ts",
+    bound: MAX_UNANSWERED,
+    unit: "entries",
+    of: "socket",
+    atTheBound: { drops: "the connection: its client connects again" },
+    freedBy: "reading the answers",
+    provenBy: ["test/self-host/edge/pipelines.test.ts", "end their connection when they are too many"],
   },
   {
     what: "what a client leaves unread of its socket",
@@ -80,7 +93,7 @@ export const GROWTH: readonly GrowthRow[] = [
     provenBy: ["test/self-host/edge/client-sockets.test.ts", "is not read further while the object is far behind"],
   },
   {
-    what: "what a tenant's workers send of their streams in a second, on data lines or over HTTP",
+    what: "what a tenant's workers send of their streams in a second on data lines",
     holds: ["self-host/edge/pace.ts#known"],
     grownBy: "worker",
     countedBy: "self-host/edge/pace.ts",

@@ -22,8 +22,6 @@ import { TickTurns } from "./turns/tick-turns.ts";
 export interface StreamedRequest {
   readonly method?: string;
   readonly body?: ReadableStream<Uint8Array> | null;
-  /** A worker's stream: its body goes at the pace of its tenant's lines. */
-  readonly isWorkers?: true;
   /** What its answer ends with if the process ends before it does; without this such an answer fails. */
   readonly ifLost?: LastWords;
 }
@@ -81,14 +79,13 @@ export class ObjectProcess {
   async fetch(path: string, url: string, asked: StreamedRequest = {}): Promise<Streamed> {
     this.#refuseIfClosed();
     if (url.startsWith(READ_URL)) return this.#read(path, url.slice(READ_URL.length), asked.ifLost);
-    const { method = "GET", body, isWorkers } = asked;
+    const { method = "GET", body } = asked;
     const headers = this.#headers(url);
     const tenant = tenantOf(path);
     const answer = await new Promise<IncomingMessage>((resolve, reject) => {
       const sent = request({ socketPath: this.#socketPath, agent: this.#agent, path, method, headers }, resolve);
       sent.on("error", (error) => reject(processAway(error)));
-      const pace = body && isWorkers === true ? [this.#paces.open(tenant)] : [];
-      if (body) pipeline([Readable.fromWeb(body as never), ...pace, sent], () => undefined);
+      if (body) pipeline(Readable.fromWeb(body as never), sent, () => undefined);
       else sent.end();
     });
     // The reader gets the error; no other listener is needed.

@@ -1,8 +1,8 @@
-// How many bytes a second a tenant's workers may send of their streams, on data lines or over HTTP, together: a token
-// bucket. What comes faster is read later, so that TCP slows the sender down. Without it the workers of one tenant could
-// keep the thread busy that all tenants of a process share. What the tenant's readers are sent has a bucket of its own,
-// because each byte goes to every reader: while that is in debt, the lines wait, so that no reader falls behind. Nothing
-// is refused or lost. Here a line is either: a data line, or a request with a stream.
+// How many bytes a second a tenant's workers may send of their streams on data lines, together: a token bucket. What
+// comes faster is read later, so that TCP slows the sender down. Without it the workers of one tenant could keep the
+// thread busy that all tenants of a process share. What the tenant's readers are sent has a bucket of its own, because
+// each byte goes to every reader: while that is in debt, the lines wait, so that no reader falls behind. Nothing is
+// refused or lost. A stream over HTTP waits for its readers instead (`durable-objects/relay/events-body.ts`).
 
 import { Transform } from "node:stream";
 import { setTimeout as pause } from "node:timers/promises";

@@ -13,12 +13,9 @@ import { isSelfHosted, type TenantName } from "./tenant-object.ts";
 
 const jurisdictionOf = (env: Env, { jurisdiction }: TenantName) => (isSelfHosted(env) ? null : jurisdiction);
 
-/**
- * The stub's own types wrap every answer a second time. Self-hosted, a request may name what ends a broken answer, and
- * that its body is a worker's stream.
- */
+/** The stub's own types wrap every answer a second time. Self-hosted, a request may name what ends a broken answer. */
 interface RelayObject extends Pick<Relay, "dropBody"> {
-  readonly fetch: (url: string, init?: RequestInit & { ifLost?: LastWords; isWorkers?: true }) => Promise<Response>;
+  readonly fetch: (url: string, init?: RequestInit & { ifLost?: LastWords }) => Promise<Response>;
 }
 
 const objectOf = (env: Env, name: TenantName, id: string): RelayObject =>
@@ -72,7 +69,7 @@ export const writeRelay = (
     jurisdiction: jurisdictionOf(env, name),
     holder: holderOf(name),
   });
-  return relayOf(env, name, instance).fetch(`${ORIGIN}/write?${query}`, { method: "POST", body, isWorkers: true });
+  return relayOf(env, name, instance).fetch(`${ORIGIN}/write?${query}`, { method: "POST", body });
 };
 
 export const openDataLine = (

@@ -100,13 +100,6 @@ export const LIMIT_MUTANTS: readonly Mutant[] = [
     "findLastIndex(() => true)",
     ["test/self-host/edge/pace.test.ts"],
   ),
-  mutant(
-    "a worker's streams over HTTP have no pace",
-    "self-host/edge/object-process.ts",
-    "body && isWorkers === true ? [this.#paces.open(tenant)] : []",
-    "[]",
-    ["test/self-host/edge/object-line.test.ts"],
-  ),
   mutant("a data line may be compressed", "self-host/edge/pass-on.ts", '  "sec-websocket-extensions",\n', "", [
     "test/self-host/edge/pass-on.test.ts",
   ]),

@@ -7,8 +7,8 @@ import path from "node:path";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { type WebSocket, WebSocketServer } from "ws";
 import { answeredText, askedText, readAnswered, readAsked } from "../../../durable-objects/sockets/object-line.ts";
-import { ObjectProcess, type StreamedRequest } from "../../../self-host/edge/object-process.ts";
-import { Paces, READER_BYTES_A_SECOND } from "../../../self-host/edge/pace.ts";
+import { ObjectProcess } from "../../../self-host/edge/object-process.ts";
+import { Paces } from "../../../self-host/edge/pace.ts";
 import { type Message, MessageReader, textFrame } from "../../../self-host/edge/websocket-frame.ts";
 import { folderForEachTest } from "../../support/temporary-folder.ts";
 
@@ -258,28 +258,6 @@ describe("a stream", () => {
     for (let count = 0; count < 3; count += 1)
       expect(await (await objects.fetch("/RELAY/r", "https://relay/read")).text()).toBe("first");
     expect(used.size).toBe(3);
-  });
-
-  it("of a worker over HTTP waits while its tenant's readers were sent more than their share", async () => {
-    const line = paces.open("t");
-    paces.noteRead("t", 100 * READER_BYTES_A_SECOND);
-    const startedAt = performance.now();
-    const cameAfterMs: number[] = [];
-    server.removeAllListeners("request");
-    server.on("request", (request, response) => {
-      request.on("data", () => cameAfterMs.push(performance.now() - startedAt));
-      request.on("end", () => response.end());
-    });
-    const write = (to: string, how: StreamedRequest = {}): Promise<unknown> => {
-      const body = new Blob(["text"]).stream();
-      return objects.fetch(`/RELAY/${to}`, "https://relay/write", { method: "POST", body, ...how });
-    };
-    const held = write("t%2Fw", { isWorkers: true });
-    await Promise.all([write("other%2Fw", { isWorkers: true }), write("t%2Fbody%2Fj")]);
-    expect(cameAfterMs).toHaveLength(2);
-    expect(await held).toMatchObject({ status: 200 });
-    expect(cameAfterMs.map((ms) => ms > 900)).toEqual([false, false, true]);
-    line.destroy();
   });
 
   it("that breaks off on its way to a process fails its request, and nothing else", async () => {
