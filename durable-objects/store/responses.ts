@@ -97,6 +97,9 @@ export const responsesTable = (sql: Sql) => {
       return (row?.response_id as string | undefined) ?? null;
     },
 
+    /** What its texts take. */
+    charsOf: (id: string): number => scalar(sql, "SELECT chars FROM responses WHERE id = ?", id) ?? 0,
+
     remove: (id: string): void => {
       const chars = scalar(sql, "SELECT chars FROM responses WHERE id = ?", id);
       if (chars === null) return;

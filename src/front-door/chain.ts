@@ -17,6 +17,7 @@ import type { Json } from "../../domain/words/json.ts";
 import { invalid } from "../../domain/words/refusal.ts";
 import {
   type ChainPart,
+  type FoundItems,
   type NewResponse,
   SHORT_CHAIN_BYTES,
   type TurnTexts,
@@ -36,6 +37,7 @@ import type { Body } from "./prompt.ts";
 type ItemTexts = readonly string[];
 
 const utf8 = new TextEncoder();
+const EVERYTHING = Number.MAX_SAFE_INTEGER;
 const insideOf = (list: string): string => list.trim().slice(1, -1).trim();
 
 /** One list of all items, in pieces. */
@@ -122,14 +124,21 @@ const withItems = async (c: AppContext, token: TokenFacts, read: DoorBody): Prom
   if (ids.length === 0) return read;
   if (ids.length > MAX_REFERENCES)
     throw new Refused(invalid("input", `may refer to at most ${MAX_REFERENCES} items: send the items themselves`));
-  const { answers, places } = unwrap(await callTenant(c.env, token, "findItems", { ids }));
-  const outputs = new Map(Object.entries(answers).map(([id, text]) => [id, itemsById(text)]));
-  const found = new Map(ids.map((id, index) => [id, outputs.get(places[index] ?? "")?.get(id) ?? null]));
-  const whole = items.flatMap((item) => {
-    const id = referredIdOf(item);
-    return id === null ? [item] : carriedItemsOf({ output: [found.get(id) ?? null] });
-  });
-  return chainedBody(c, read, [utf8.encode(JSON.stringify(whole))]);
+  const find = async (mostBytes: number): Promise<FoundItems> =>
+    unwrap(await callTenant(c.env, token, "findItems", { ids, mostBytes }));
+  const put = ({ answers, places }: FoundItems): Promise<DoorBody> => {
+    const outputs = new Map(Object.entries(answers).map(([id, text]) => [id, itemsById(text)]));
+    const stored = new Map(ids.map((id, index) => [id, outputs.get(places[index] ?? "")?.get(id) ?? null]));
+    const whole = items.flatMap((item) => {
+      const id = referredIdOf(item);
+      return id === null ? [item] : carriedItemsOf({ output: [stored.get(id) ?? null] });
+    });
+    return chainedBody(c, read, [utf8.encode(JSON.stringify(whole))]);
+  };
+  const found = await find(SHORT_CHAIN_BYTES);
+  if (found.bytes <= SHORT_CHAIN_BYTES) return put(found);
+  unwrap(fitsChain(found.bytes));
+  return asHeavy(c, token, found.bytes, async () => put(await find(EVERYTHING)));
 };
 
 const itemsById = (answer: string): ReadonlyMap<unknown, Json> => {

@@ -85,6 +85,20 @@ describe("a request that refers to items of stored answers, as the AI SDK does f
     }
   });
 
+  it("brings items of long answers, too", async () => {
+    const world = await newWorld();
+    const worker = await fakeWorker(world);
+    const long = { ...said, content: [{ type: "output_text", text: "a".repeat(70_000) }] };
+    const first = ask(world);
+    worker.complete(await worker.nextJob(), { ...answerOf("hi"), output: [long] });
+    expect((await first).status).toBe(200);
+    const asking = ask(world, { input: [refer("msg_7"), asked], store: false });
+    const job = await worker.nextJob();
+    expect(job.input.input).toEqual([long, asked]);
+    worker.complete(job, answerOf("hi again"));
+    expect((await asking).status).toBe(200);
+  });
+
   it("is refused if its key has no such item, or no longer", async () => {
     const { world, id } = await answered();
     const refused = async (key: string | null, input: unknown) => {

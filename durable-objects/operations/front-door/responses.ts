@@ -2,7 +2,6 @@
 
 import { type FileResource, presentFile } from "../../../contract/file.ts";
 import {
-  fitsChain,
   INPUT_PURPOSE,
   inputItemsOf,
   MAX_RESPONSES_BYTES,
@@ -145,29 +144,35 @@ export const readItems = (turn: Turn, { id }: { id: string }): Result<ChainPart,
   return chainFrom(turn, found);
 };
 
-/** By id, the stored answers that have items; for each item, which of them. */
+/** Where items of the key's stored answers are. */
 export interface FoundItems {
+  /** By id; empty if they take more than was asked for. */
   readonly answers: Readonly<Record<string, string>>;
+  /** For each item, the id of its answer. */
   readonly places: readonly string[];
+  readonly bytes: number;
 }
 
-/** Where items of the key's stored answers are. The edge takes them out: an answer is long, and is read once here. */
-export const findItems = (turn: Turn, { ids }: { ids: readonly string[] }): Result<FoundItems, Refusal> => {
-  const answers: Record<string, string> = {};
+/** The edge takes the items out: an answer is long, and is read once here. */
+export const findItems = (
+  turn: Turn,
+  { ids, mostBytes }: { ids: readonly string[]; mostBytes: number },
+): Result<FoundItems, Refusal> => {
+  const { responses } = turn.store;
   const places: string[] = [];
-  let chars = 0;
   for (const id of ids) {
-    const place = turn.store.responses.withItem(turn.caller.keyId, id, turn.nowAt);
+    const place = responses.withItem(turn.caller.keyId, id, turn.nowAt);
     if (place === null) return err(noSuchItem(id));
     places.push(place);
-    if (answers[place] !== undefined) continue;
-    const answer = turn.store.responses.texts(place).answer ?? "null";
-    answers[place] = answer;
-    chars += answer.length;
-    const fits = fitsChain(chars);
-    if (!fits.ok) return fits;
   }
-  return ok({ answers, places });
+  const named = [...new Set(places)];
+  const bytes = named.reduce((sum, place) => sum + responses.charsOf(place), 0);
+  const read = bytes > mostBytes ? [] : named;
+  return ok({
+    answers: Object.fromEntries(read.map((id) => [id, responses.texts(id).answer ?? "null"])),
+    places,
+    bytes,
+  });
 };
 
 const chainFrom = (turn: Turn, first: StoredResponse): Result<ChainPart, Refusal> => {
