@@ -138,9 +138,11 @@ const readStream = async (
 /** After the end's mark, the rest is read for a moment: a connection whose answer is read to its end can be used again. */
 async function* piecesOf({ body }: RuntimeAnswer, reader: StreamReader): AsyncGenerator<Uint8Array> {
   const pieces = body?.[Symbol.asyncIterator]();
-  while (pieces !== undefined) {
+  let untilAt = Number.POSITIVE_INFINITY;
+  while (pieces !== undefined && Date.now() < untilAt) {
     const next = pieces.next();
-    const piece = await (reader.isEnded() ? within(next, AFTER_END_MS).catch(() => null) : next);
+    if (reader.isEnded()) untilAt = Math.min(untilAt, Date.now() + AFTER_END_MS);
+    const piece = await (reader.isEnded() ? within(next, untilAt - Date.now()).catch(() => null) : next);
     if (piece === null || piece.done) return;
     yield piece.value;
   }

@@ -1,3 +1,6 @@
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { describe, expect, test } from "vitest";
 import { event } from "../runtimes/fake-runtime.ts";
 import { local, openai, run, serve } from "./chat-fixture.ts";
@@ -48,6 +51,20 @@ describe("after [DONE]", () => {
     const { outcome, events } = await streamed([chunk("Hello", "stop"), DONE], after);
     expect(outcome).toMatchObject({ ok: true, result: { choices: [{ message: { content: "Hello" } }] } });
     expect(events.match(/\[DONE\]/g)).toHaveLength(1);
+  });
+
+  test("a runtime that goes on for ever has answered", async () => {
+    const server = createServer((_, response) => {
+      response.writeHead(200, { "content-type": "text/event-stream" });
+      response.write(chunk("Hello", "stop") + DONE);
+      const more = setInterval(() => response.write(": more\n\n"), 20);
+      response.once("close", () => clearInterval(more));
+    }).listen(0, "127.0.0.1");
+    await once(server, "listening");
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const outcome = await run(local("vllm", url), { api: "chat/completions", input: INPUT });
+    expect(outcome).toMatchObject({ ok: true, result: { choices: [{ message: { content: "Hello" } }] } });
+    server.close();
   });
 
   test("nothing belongs to the answer", async () => {
