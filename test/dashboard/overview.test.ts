@@ -164,7 +164,7 @@ describe.skipIf(lacksBrowser())("the overview", () => {
     await expect.poll(said).toBe(4);
     for (let visit = 0; visit < 3; visit += 1) {
       await page.getByRole("link", { name: "Jobs", exact: true }).click();
-      await page.getByRole("heading", { name: "Jobs" }).waitFor();
+      await page.getByRole("heading", { name: "Jobs", exact: true }).waitFor();
       await page.getByRole("link", { name: "Overview", exact: true }).click();
       await page.getByRole("heading", { name: "Overview" }).waitFor();
     }

@@ -23,19 +23,12 @@ export const idempotencyTable = (sql: Sql) => {
     return { bodyHash: row.body_hash as string, answer: row.answer as string };
   };
 
-  /** Rows without an API key, as an earlier release wrote them; none is written without it being known here. */
-  let mayHaveKeyless: boolean | null = null;
-  const hasKeyless = (): boolean => {
-    mayHaveKeyless ??= first(sql, "SELECT 1 FROM idempotency WHERE key_id = '' LIMIT 1") !== null;
-    return mayHaveKeyless;
-  };
-
   return {
+    /** A row without an API key is of an earlier release. */
     find: (place: IdempotencyPlace, nowAt: number): FirstAnswer | null =>
-      answerAt(place, nowAt) ?? (place.keyId !== "" && hasKeyless() ? answerAt({ ...place, keyId: "" }, nowAt) : null),
+      answerAt(place, nowAt) ?? answerAt({ ...place, keyId: "" }, nowAt),
 
     put: ({ keyId, scope, key }: IdempotencyPlace, answer: FirstAnswer, expiresAt: number): void => {
-      if (keyId === "") mayHaveKeyless = true;
       sql.exec(
         "INSERT OR REPLACE INTO idempotency (key_id, scope, key, body_hash, answer, expires_at) VALUES (?, ?, ?, ?, ?, ?)",
         keyId,
