@@ -86,6 +86,9 @@ export const assemble = async (
   throw new Refused({ code: "overloaded", retryAfterSeconds: 1 });
 };
 
+/** For a range whose end is not known. */
+export const TO_THE_END: number = Number.MAX_SAFE_INTEGER;
+
 /** With a view, not the file is read, but what a batch made of its lines. */
 export const readBytes = async (
   at: FileAt,

@@ -17,7 +17,7 @@ import { DAY_MS } from "../../domain/words/duration.ts";
 import { invalid, notFound, type Refusal } from "../../domain/words/refusal.ts";
 import type { Result } from "../../domain/words/result.ts";
 import { type Endpoint, endpoint } from "../endpoint/router.ts";
-import { readBytes } from "../files/objects.ts";
+import { readBytes, TO_THE_END } from "../files/objects.ts";
 import { receive, receiveFile } from "../files/receive.ts";
 import type { Arriving } from "../files/reception.ts";
 import { requestLines } from "../files/request-lines.ts";
@@ -40,7 +40,6 @@ const WINDOW = { text: "24h", ms: DAY_MS };
 /** How long a create waits for the reading of its requests. */
 const LONGEST_READING_MS = 60_000;
 const LOOK_EVERY_MS = { first: 20, longest: 500 };
-const EVERYTHING = Number.MAX_SAFE_INTEGER;
 
 const arrivingRequests = (c: AppContext, name: string): Arriving => ({
   declaredBytes: null,
@@ -217,7 +216,7 @@ const results = endpoint(
     const lines =
       own === null
         ? movedResults(c, token, files)
-        : await readBytes({ env: c.env, name: token, id: batch.fileId }, 0, EVERYTHING, view);
+        : await readBytes({ env: c.env, name: token, id: batch.fileId }, 0, TO_THE_END, view);
     return new Response(lines, {
       headers: headersFor(c.get("requestId"), { "content-type": "application/x-jsonl" }),
     });

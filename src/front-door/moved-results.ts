@@ -2,7 +2,7 @@
 // in OpenAI's form. First those that succeeded, then the others.
 
 import { anthropicLine } from "../../domain/batch/line-answer.ts";
-import { readBytes } from "../files/objects.ts";
+import { readBytes, TO_THE_END } from "../files/objects.ts";
 import type { AppContext } from "../http/auth.ts";
 import type { TokenFacts } from "../http/key-format.ts";
 import { writtenBody } from "./written-body.ts";
@@ -32,7 +32,7 @@ export const movedResults = (
   const body = writtenBody();
   const write = async (id: string | null, hasSucceeded: boolean): Promise<void> => {
     if (id === null) return;
-    const bytes = await readBytes({ env: c.env, name: token, id }, 0, Number.MAX_SAFE_INTEGER);
+    const bytes = await readBytes({ env: c.env, name: token, id }, 0, TO_THE_END);
     const lines = bytes
       .pipeThrough(new TextDecoderStream())
       .pipeThrough(eachLine((line) => anthropicLine(line, hasSucceeded)))

@@ -29,7 +29,7 @@ import { responseEvents } from "./response-stream.ts";
 import { openStoredAnswer } from "./stored-answer.ts";
 
 const BASE = { tag: "Responses", errorSchema: openAiError } as const;
-/** Operations of OpenAI's API that are not offered. Their paths read as a stored response's; they are 404 as any other. */
+/** OpenAI's operations that are not offered: 404, as any other path, although a stored response's address fits them. */
 export const UNOFFERED = ["/v1/responses/compact", "/v1/responses/input_tokens"] as const;
 const ONE = { ...BASE, params: responseIdParam } as const;
 

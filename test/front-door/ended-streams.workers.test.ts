@@ -19,6 +19,14 @@ import {
   streaming,
 } from "../support/workerd/fake-worker.ts";
 
+/** A stream whose client reads nothing of its own accord. */
+const askUnread = (world: World): Promise<Response> =>
+  exports.default.fetch(`${ORIGIN}${CHAT}`, {
+    method: "POST",
+    headers: { "content-type": "application/json", authorization: `Bearer ${world.key}` },
+    body: JSON.stringify(streaming()),
+  });
+
 describe("an open stream ends at once, whatever its worker does,", () => {
   const openStream = async (world: World, key = world.key, instance = "w1") => {
     const worker = await fakeWorker(world, { instance, models: [instance] });
@@ -144,11 +152,7 @@ describe("an open stream ends at once, whatever its worker does,", () => {
   it("when its client leaves 1 MiB unread", async () => {
     const world = await newWorld();
     const worker = await fakeWorker(world);
-    const asking = exports.default.fetch(`${ORIGIN}${CHAT}`, {
-      method: "POST",
-      headers: { "content-type": "application/json", authorization: `Bearer ${world.key}` },
-      body: JSON.stringify(streaming()),
-    });
+    const asking = askUnread(world);
     const job = await worker.nextJob();
     worker.speak(job, chunk("x"));
     await asking;
@@ -163,11 +167,7 @@ describe("what a worker sends over HTTP faster than its client reads", () => {
   const sentAtOnce = async () => {
     const world = await newWorld();
     const worker = await fakeWorker(world);
-    const asking = exports.default.fetch(`${ORIGIN}${CHAT}`, {
-      method: "POST",
-      headers: { "content-type": "application/json", authorization: `Bearer ${world.key}` },
-      body: JSON.stringify(streaming()),
-    });
+    const asking = askUnread(world);
     const job = await worker.nextJob();
     worker.start(job);
     const said = chunk("y".repeat(100_000)).repeat(120) + DONE;

@@ -9,7 +9,7 @@ import { fromIso, instant, json } from "../../../contract/words/field.ts";
 import { MAX_FILE_BYTES } from "../../../domain/file/file.ts";
 import { invalid } from "../../../domain/words/refusal.ts";
 import { type Endpoint, endpoint } from "../../endpoint/router.ts";
-import { readBytes, storeBytes } from "../../files/objects.ts";
+import { readBytes, storeBytes, TO_THE_END } from "../../files/objects.ts";
 import { answer } from "../../http/answer.ts";
 import { headersFor } from "../../http/headers.ts";
 import { Refused } from "../../http/refused.ts";
@@ -36,7 +36,7 @@ const read = endpoint(
     const name = await foundTenant(c, params.tenant);
     if (name.away === null) throw new Refused(invalid("", "this tenant is served here: begin with its move"));
     const view = batch === undefined || form === undefined ? null : { batch, form };
-    const bytes = await readBytes({ env: c.env, name, id: params.id }, 0, Number.MAX_SAFE_INTEGER, view);
+    const bytes = await readBytes({ env: c.env, name, id: params.id }, 0, TO_THE_END, view);
     const headers = headersFor(c.get("requestId"), { "content-type": "application/octet-stream" });
     return new Response(bytes, { headers });
   },
