@@ -2,7 +2,6 @@
 // and before each job, so that a change applies to the next one and an idle worker asks for nothing; what is unchanged is
 // not sent again. If it cannot be read, the last known config stays in force.
 
-import { setTimeout as delay } from "node:timers/promises";
 import { parse as parseYaml } from "yaml";
 import * as z from "zod";
 import { localRuntimeOf } from "../contract/words/values.ts";
@@ -77,6 +76,20 @@ export const watchConfig = (options: ConfigWatchOptions): ConfigWatch => {
     setTimeout(reading, READ_LATER_MS).unref();
   };
   const current = () => config;
+  /** Of the jobs that begin while it is read, one waits for all. */
+  let awaited: { reading: Promise<void>; config: Promise<WorkerConfig> } | null = null;
+  const within = (reading: Promise<void>): Promise<WorkerConfig> =>
+    new Promise((resolve) => {
+      const timer = setTimeout(() => {
+        isLate = true;
+        resolve(config);
+      }, GRACE_MS);
+      void reading.then(() => {
+        clearTimeout(timer);
+        isLate = false;
+        resolve(config);
+      });
+    });
   const forJob = (mayWait: boolean) => {
     if (!mayWait) {
       readLater();
@@ -84,18 +97,8 @@ export const watchConfig = (options: ConfigWatchOptions): ConfigWatch => {
     }
     const reading = refresh();
     if (isLate) return config;
-    const enough = new AbortController();
-    const late = delay(GRACE_MS, undefined, { signal: enough.signal }).then(
-      () => {
-        isLate = true;
-      },
-      () => {},
-    );
-    const done = reading.then(() => {
-      isLate = false;
-      enough.abort();
-    });
-    return Promise.race([done, late]).then(current);
+    if (awaited?.reading !== reading) awaited = { reading, config: within(reading) };
+    return awaited.config;
   };
   return { current, refresh, forJob };
 };

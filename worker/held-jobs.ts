@@ -9,9 +9,13 @@
 import type { LeasedJob } from "../contract/fleet/worker.ts";
 import type { Progress } from "./calls/runtime.ts";
 
+const STATES = ["waiting", "running", "reporting", "stopping", "abandoned"] as const;
+type HeldState = (typeof STATES)[number];
+
 export type HeldJob = {
   job: LeasedJob;
-  state: "waiting" | "running" | "reporting" | "stopping" | "abandoned";
+  /** Changed by `become`. */
+  readonly state: HeldState;
   halt: AbortController;
   progress: Progress | null;
   progressSentAtMs: number;
@@ -23,6 +27,11 @@ const MAX_REMEMBERED_LEASES = 10_000;
 
 export class HeldJobs {
   readonly #held = new Map<string, HeldJob>();
+  /** The same jobs by state, so that a worker with many places visits only those that it asks for. */
+  readonly #in = Object.fromEntries(STATES.map((state) => [state, new Set<HeldJob>()])) as Record<
+    HeldState,
+    Set<HeldJob>
+  >;
   /** The last finished lease of each job, so that a stale answer naming it starts nothing. */
   readonly #settledLeases = new Map<string, number>();
 
@@ -35,8 +44,13 @@ export class HeldJobs {
   }
 
   /** A snapshot: later changes do not affect it. */
-  all(state?: HeldJob["state"]): HeldJob[] {
-    return [...this.#held.values()].filter((held) => state === undefined || held.state === state);
+  all(state?: HeldState): HeldJob[] {
+    return [...(state === undefined ? this.#held.values() : this.#in[state])];
+  }
+
+  /** The one that has waited longest. */
+  get firstWaiting(): HeldJob | undefined {
+    return this.#in.waiting.values().next().value;
   }
 
   find(jobId: string): HeldJob | undefined {
@@ -60,25 +74,39 @@ export class HeldJobs {
       progressSentAtMs: 0,
       isProgressDue: false,
     };
+    this.#forget(job.id);
     this.#held.set(job.id, held);
+    this.#in.waiting.add(held);
     return held;
+  }
+
+  become(held: HeldJob, state: HeldState): void {
+    if (this.#in[held.state].delete(held)) this.#in[state].add(held);
+    Object.assign(held, { state });
   }
 
   /** Jobs whose run occupies the runtime, including runs that are being stopped. */
   get runningCount(): number {
-    return this.all().filter(({ state }) => state === "running" || state === "stopping").length;
+    return this.#in.running.size + this.#in.stopping.size;
   }
 
   /** Jobs that take a slot; waiting jobs count. */
   get takenCount(): number {
-    return this.all().filter(({ state }) => state !== "reporting" && state !== "abandoned").length;
+    return this.#in.waiting.size + this.runningCount;
   }
 
   settle({ job: { id, lease } }: HeldJob): void {
-    this.#held.delete(id);
+    this.#forget(id);
     this.#settledLeases.delete(id);
     this.#settledLeases.set(id, lease);
     const oldest = this.#settledLeases.keys().next().value;
     if (this.#settledLeases.size > MAX_REMEMBERED_LEASES && oldest !== undefined) this.#settledLeases.delete(oldest);
+  }
+
+  #forget(id: string): void {
+    const held = this.#held.get(id);
+    if (held === undefined) return;
+    this.#held.delete(id);
+    this.#in[held.state].delete(held);
   }
 }

@@ -72,7 +72,7 @@ export class JobRunner {
   }
 
   release(held: HeldJob, reason: string): void {
-    held.state = "reporting";
+    this.#options.held.become(held, "reporting");
     this.#options.reports.add({ type: "job.released", job_id: held.job.id, lease: held.job.lease, reason });
   }
 
@@ -86,7 +86,7 @@ export class JobRunner {
     if (held.state === "stopping") return;
     log(`job ${jobId} halted: ${reason}`, { event: "job.halted", job_id: jobId });
     if (held.state === "running") {
-      held.state = "stopping";
+      jobs.become(held, "stopping");
       held.halt.abort();
     } else this.#drop(held);
   }
@@ -100,7 +100,7 @@ export class JobRunner {
     held.halt.abort();
     setTimeout(() => {
       if (!jobs.isCurrent(held) || held.state !== "abandoned") return;
-      held.state = "reporting";
+      jobs.become(held, "reporting");
       const error = {
         code: "client_closed",
         message: "The client disconnected before the answer was complete",
@@ -118,9 +118,10 @@ export class JobRunner {
 
   #startWaiting(): void {
     const { held: jobs, concurrency } = this.#options;
-    for (const held of jobs.all("waiting")) {
-      if (jobs.runningCount >= concurrency) return;
-      void this.#run(held);
+    while (jobs.runningCount < concurrency) {
+      const next = jobs.firstWaiting;
+      if (next === undefined) return;
+      void this.#run(next);
     }
   }
 
@@ -128,7 +129,7 @@ export class JobRunner {
     const { job, halt } = held;
     const { reports, streams, runtime, offeredModels, loadInput, storeResult, openFile } = this.#options;
     const lease = { job_id: job.id, lease: job.lease };
-    held.state = "running";
+    this.#options.held.become(held, "running");
     held.progressSentAtMs = performance.now();
     reports.add({ type: "job.started", ...lease });
     const current = this.#options.config(job);
@@ -172,7 +173,7 @@ export class JobRunner {
     if (held.state === "stopping") this.#drop(held);
     if (held.state !== "running") return;
     if (isSpent) {
-      held.state = "abandoned";
+      jobs.become(held, "abandoned");
       return;
     }
     if (outcome.type === "job.released") {
@@ -184,7 +185,7 @@ export class JobRunner {
       log(`job ${id} failed: ${code}: ${message}`, { event: "job.failed", level: "warn", job_id: id, code });
       streams.end(id, lease, { code, message, ...(status === undefined ? {} : { status }) });
     } else streams.end(id, lease, null);
-    held.state = "reporting";
+    jobs.become(held, "reporting");
     this.#report(held, outcome);
   }
 

@@ -62,26 +62,34 @@ const MAX_REASON_CHARS = 400;
 /** @param halt aborts when the job is no longer this worker's. */
 export const runJob = async (job: LeasedJob, settings: RunSettings, halt: AbortSignal): Promise<JobOutcome> => {
   const timeoutSeconds = job.timeout_seconds ?? settings.timeoutSeconds;
-  const timeout = new AbortController();
-  const timer = timeoutSeconds === null ? undefined : setTimeout(() => timeout.abort(), timerMs(timeoutSeconds));
-  const signal = AbortSignal.any([halt, timeout.signal]);
+  const stop = new AbortController();
+  let isTimedOut = false;
+  const timeOut = (): void => {
+    isTimedOut = true;
+    stop.abort();
+  };
+  const timer = timeoutSeconds === null ? undefined : setTimeout(timeOut, timerMs(timeoutSeconds));
+  // By hand: `AbortSignal.any` takes several times as long, and leaves work for the garbage collector.
+  const follow = (): void => stop.abort(halt.reason);
+  halt.addEventListener("abort", follow);
   try {
     if (halt.aborted) return { type: "job.spent" };
-    const { outcome, timing } = await attempt(job, { ...settings, timeoutSeconds }, signal);
+    const { outcome, timing } = await attempt(job, { ...settings, timeoutSeconds }, stop.signal);
     if (halt.aborted) return { type: "job.spent", ...spendingOf(outcome) };
     // A runtime may report an aborted call as an error of its own, or go on until it has an answer.
-    if (timeout.signal.aborted) {
+    if (isTimedOut) {
       return { type: "job.failed", error: timedOut(timeoutSeconds), ...spendingOf(outcome), ...timing };
     }
-    return await reportOf(job, outcome, timing, settings.storeResult, signal);
+    return await reportOf(job, outcome, timing, settings.storeResult, stop.signal);
   } catch (error) {
     if (halt.aborted) return { type: "job.spent" };
-    if (timeout.signal.aborted) return { type: "job.failed", error: timedOut(timeoutSeconds) };
+    if (isTimedOut) return { type: "job.failed", error: timedOut(timeoutSeconds) };
     const reason = error instanceof Error ? error.message : String(error);
     const message = `The ${settings.runtime.name} runtime failed with an internal error: ${reason}`;
     return { type: "job.failed", error: { code: "internal", message, retryable: false } };
   } finally {
     clearTimeout(timer);
+    halt.removeEventListener("abort", follow);
   }
 };
 

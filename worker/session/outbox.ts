@@ -11,22 +11,27 @@ export const RESEND_AFTER_MS = 10_000;
 
 export class Outbox {
   readonly #pending = new Map<string, Pending>();
+  /** The heartbeat that is kept of each job. */
+  readonly #heartbeats = new Map<string, string>();
 
   get isEmpty(): boolean {
     return this.#pending.size === 0;
   }
 
   add(report: Report, nowMs: number): void {
-    if (report.type === "job.heartbeat")
-      this.#remove((one) => one.type === "job.heartbeat" && one.job_id === report.job_id);
+    if (report.type === "job.heartbeat") {
+      this.#pending.delete(this.#heartbeats.get(report.job_id) ?? "");
+      this.#heartbeats.set(report.job_id, report.id);
+    }
     this.#pending.set(report.id, { report, sentAtMs: nowMs });
   }
 
   /** Removes the report that an `ack` answers; undefined if it is no longer kept. */
   take(id: string): Report | undefined {
-    const pending = this.#pending.get(id);
+    const report = this.#pending.get(id)?.report;
     this.#pending.delete(id);
-    return pending?.report;
+    if (report?.type === "job.heartbeat") this.#heartbeats.delete(report.job_id);
+    return report;
   }
 
   /** Drops the reports of a job that is no longer this worker's. */
@@ -46,6 +51,6 @@ export class Outbox {
   }
 
   #remove(isGone: (report: Report) => boolean): void {
-    for (const [id, { report }] of this.#pending) if (isGone(report)) this.#pending.delete(id);
+    for (const [id, { report }] of this.#pending) if (isGone(report)) this.take(id);
   }
 }
