@@ -34,6 +34,8 @@ export class HeldJobs {
   >;
   /** The last finished lease of each job, so that a stale answer naming it starts nothing. */
   readonly #settledLeases = new Map<string, number>();
+  /** Stands before the oldest of them: a new iterator would pass all entries that were deleted since the map last grew. */
+  readonly #oldestSettled = this.#settledLeases.keys();
 
   get size(): number {
     return this.#held.size;
@@ -99,8 +101,9 @@ export class HeldJobs {
     this.#forget(id);
     this.#settledLeases.delete(id);
     this.#settledLeases.set(id, lease);
-    const oldest = this.#settledLeases.keys().next().value;
-    if (this.#settledLeases.size > MAX_REMEMBERED_LEASES && oldest !== undefined) this.#settledLeases.delete(oldest);
+    if (this.#settledLeases.size <= MAX_REMEMBERED_LEASES) return;
+    const oldest = this.#oldestSettled.next().value;
+    if (oldest !== undefined) this.#settledLeases.delete(oldest);
   }
 
   #forget(id: string): void {

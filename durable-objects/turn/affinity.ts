@@ -7,6 +7,8 @@ export const MAX_CONVERSATIONS = 10_000;
 export class Affinity {
   /** In the order of last use. */
   readonly #sessions = new Map<string, { readonly worker: string; readonly usedAt: number }>();
+  /** Stands before the oldest entry: a new iterator would pass all entries that were deleted since the map last grew. */
+  readonly #oldest = this.#sessions.keys();
 
   workerOf(session: string, nowAt: number): string | null {
     const known = this.#sessions.get(session);
@@ -21,7 +23,8 @@ export class Affinity {
   note(session: string, worker: string, nowAt: number): void {
     this.#sessions.delete(session);
     this.#sessions.set(session, { worker, usedAt: nowAt });
-    const oldest = this.#sessions.keys().next().value;
-    if (this.#sessions.size > MAX_CONVERSATIONS && oldest !== undefined) this.#sessions.delete(oldest);
+    if (this.#sessions.size <= MAX_CONVERSATIONS) return;
+    const oldest = this.#oldest.next().value;
+    if (oldest !== undefined) this.#sessions.delete(oldest);
   }
 }
