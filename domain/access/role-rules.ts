@@ -38,6 +38,10 @@ export const claimOf = (claims: Claims, claim: string): Json | undefined => {
   return found;
 };
 
+/** Providers return an address as somebody typed it. Only ASCII: another letter may become one of these in lower case. */
+const inOneCase = (value: Json): Json =>
+  typeof value === "string" ? value.replaceAll(/[A-Z]/g, (letter) => letter.toLowerCase()) : value;
+
 /** Some providers write it as text. */
 const isEmailUnverified = (claims: Claims): boolean => {
   const verified = ownOf(claims, "email_verified");
@@ -48,11 +52,15 @@ export const fits = (rule: RoleRule, claims: Claims): boolean => {
   if (rule.claim === EMAIL && isEmailUnverified(claims)) return false;
   const found = claimOf(claims, rule.claim);
   if (found === undefined || found === null) return false;
-  const entries: readonly Json[] = Array.isArray(found) ? found : [found];
+  const as = rule.claim === EMAIL ? inOneCase : (value: Json) => value;
+  const entries: readonly Json[] = (Array.isArray(found) ? found : [found]).map(as);
   const { has, equals, matches } = rule;
-  if (has !== undefined) return entries.includes(has);
-  if (equals !== undefined) return found === equals;
-  return matches !== undefined && entries.some((entry) => typeof entry === "string" && fitsPattern(matches, entry));
+  if (has !== undefined) return entries.includes(as(has));
+  if (equals !== undefined) return as(found) === as(equals);
+  const pattern = matches === undefined ? null : as(matches);
+  return (
+    typeof pattern === "string" && entries.some((entry) => typeof entry === "string" && fitsPattern(pattern, entry))
+  );
 };
 
 /** The first rule that fits, which decides the role; null if none does. */
