@@ -51,7 +51,7 @@ export interface FileRecord {
   readonly jobId: string | null;
   /** The address at which the coordinator was called, for links. */
   readonly origin: string;
-  /** An upload in parts that is not complete: what the file will be. */
+  /** It comes, or came, in parts: what was announced. Earlier releases forgot it with the last of them. */
   readonly upload: UploadFacts | null;
   /** It is what a batch made of another file; its bytes lie there. */
   readonly view?: FileView;

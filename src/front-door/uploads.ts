@@ -117,13 +117,15 @@ const complete = endpoint(
     path: "/v1/uploads/{id}/complete",
     params,
     summary: "Complete an upload (OpenAI)",
-    description: "The parts in the order of `part_ids` are the file; parts that are not named are dropped.",
+    description:
+      "The parts in the order of `part_ids` are the file; parts that are not named are dropped. Repeated, it answers the same upload.",
     body: completeUploadRequest,
     answers: { 200: { description: "The upload, with its file.", schema: uploadResource } },
   },
   async (c, { params: { id: uploadId }, body, token }) => {
     const id = fileIdOf(uploadId);
-    const upload = unwrap(await callTenant(c.env, token, "getUpload", { id }));
+    const upload = unwrap(await callTenant(c.env, token, "getUpload", { id, mayBeComplete: true }));
+    if (upload.file !== null) return answer(c, present(id, upload, "completed", toOpenAiFile(upload.file)));
     const file = { env: c.env, name: token, id };
     const stored = await assemble(file, body.part_ids, upload.bytes, upload.expiresAt);
     if (stored === null) throw new Refused(invalid("part_ids", "must name parts of this upload, each once"));

@@ -83,6 +83,35 @@ describe("OpenAI's client", () => {
     expect(b.object).toBe("upload.part");
   });
 
+  it("completes an upload again, because its answer may have been lost, and changes it no more", async () => {
+    const openai = clientOf(await newWorld());
+    const { id } = await openai.uploads.create({ filename: "a", purpose: "batch", bytes: 1, mime_type: "text/plain" });
+    const part = await openai.uploads.parts.create(id, { data: await toFile(Buffer.from("x"), "part") });
+    const once = await openai.uploads.complete(id, { part_ids: [part.id] });
+    const again = await openai.uploads.complete(id, { part_ids: [part.id] });
+    expect(again).toMatchObject({
+      id,
+      object: "upload",
+      status: "completed",
+      filename: "a",
+      bytes: 1,
+      file: once.file,
+    });
+    const late = openai.uploads.parts.create(id, { data: await toFile(Buffer.from("y"), "part") });
+    await expect(late).rejects.toMatchObject({ status: 404 });
+    await expect(openai.uploads.cancel(id)).rejects.toMatchObject({ status: 404 });
+    expect(await (await openai.files.content(once.file?.id ?? "")).text()).toBe("x");
+    await openai.files.delete(once.file?.id ?? "");
+    await expect(openai.uploads.complete(id, { part_ids: [part.id] })).rejects.toMatchObject({ status: 404 });
+  });
+
+  it("completes no upload of a file that came whole", async () => {
+    const openai = clientOf(await newWorld());
+    const file = await openai.files.create({ file: await toFile(Buffer.from("x"), "x"), purpose: "batch" });
+    const completed = openai.uploads.complete(file.id.replace("file-", "upload_"), { part_ids: ["part_x"] });
+    await expect(completed).rejects.toMatchObject({ status: 404 });
+  });
+
   it("gets back what it sent, wherever the form's buffer cuts a line break or the boundary", async () => {
     const openai = clientOf(await newWorld());
     for (let cut = 0; cut < 80; cut += 7) {

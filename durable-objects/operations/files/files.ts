@@ -7,6 +7,7 @@ import {
   type FilesHeld,
   type FileView,
   fits,
+  isReadable,
   MAX_FILE_BYTES,
   mayRead as mayReadFile,
   RECEIVING_MS,
@@ -112,22 +113,32 @@ export const arrive = (turn: Turn, arrived: ArrivedFile): Result<FileRecord, Ref
     return room;
   }
   const { nowAt } = turn;
-  const file: FileRecord = { ...announced, ...facts, upload: null, createdAt: nowAt, expiresAt: nowAt + lifeMs };
+  const file: FileRecord = { ...announced, ...facts, createdAt: nowAt, expiresAt: nowAt + lifeMs };
   turn.store.files.put(file);
   turn.due(file.expiresAt);
   return ok(file);
 };
 
-/** An upload in parts that its key may continue. */
+export interface Upload extends UploadFacts, Pick<FileRecord, "createdAt" | "expiresAt"> {
+  /** Once it is complete. */
+  readonly file: FileResource | null;
+}
+
+/** An upload in parts of the caller's key: one that it may continue, or one that may be complete, to answer that again. */
 export const getUpload = (
   turn: Turn,
-  { id }: { id: string },
-): Result<UploadFacts & Pick<FileRecord, "createdAt" | "expiresAt">, Refusal> => {
-  const file = turn.store.files.find(id);
-  const isOpen = file !== null && file.upload !== null && file.expiresAt > turn.nowAt;
-  if (!isOpen || file.upload === null || file.keyId !== turn.caller.keyId)
+  { id, mayBeComplete = false }: { id: string; mayBeComplete?: boolean },
+): Result<Upload, Refusal> => {
+  const record = turn.store.files.find(id);
+  const file = record !== null && isReadable(record, turn.nowAt) ? presentFile(record) : null;
+  if (
+    !record?.upload ||
+    record.expiresAt <= turn.nowAt ||
+    record.keyId !== turn.caller.keyId ||
+    (file && !mayBeComplete)
+  )
     return err(notFound("upload", id.replace(/^file-/, "upload_")));
-  return ok({ ...file.upload, createdAt: file.createdAt, expiresAt: file.expiresAt });
+  return ok({ ...record.upload, createdAt: record.createdAt, expiresAt: record.expiresAt, file });
 };
 
 /** The bytes did not arrive. */

@@ -24,8 +24,8 @@ export const ACCESS_MUTANTS: readonly Mutant[] = [
   mutant(
     "a file that arrives is kept as it was announced",
     "durable-objects/operations/files/files.ts",
-    "{ ...announced, ...facts, upload: null",
-    "{ ...announced, ...facts, bytes: announced.bytes, upload: null",
+    "{ ...announced, ...facts, createdAt",
+    "{ ...announced, ...facts, bytes: announced.bytes, createdAt",
   ),
   mutant("a file that is gone still counts", "durable-objects/store/files.ts", "    count(sql, -1, -bytes);\n", ""),
   mutant(
@@ -88,8 +88,8 @@ export const ACCESS_MUTANTS: readonly Mutant[] = [
   mutant(
     "any key goes on with another's upload of a file",
     "durable-objects/operations/files/files.ts",
-    "file.upload === null || file.keyId !== turn.caller.keyId",
-    "file.upload === null",
+    "    record.keyId !== turn.caller.keyId ||\n",
+    "",
   ),
   mutant(
     "a client reads the stored answer of another key",
