@@ -100,6 +100,16 @@ const wholeMessage = ({ tool_calls: calls, ...message }: JsonObject): JsonObject
   return { ...whole, content: whole.content || null, tool_calls: ordered.map(({ index: _index, ...call }) => call) };
 };
 
+/**
+ * What was generated. Gemini and xAI leave what the model thought out of `completion_tokens`, and bill it; their total
+ * has it.
+ */
+const outputOf = ({ prompt_tokens: input, completion_tokens: output, total_tokens: total }: JsonObject): unknown => {
+  if (typeof total !== "number") return output;
+  if (typeof output !== "number") return output ?? 0;
+  return typeof input === "number" ? Math.max(output, total - input) : output;
+};
+
 /** Usage in OpenAI's format: totals include cached and reasoning tokens. OpenRouter also reports what it billed. */
 export const openaiSpent = (result: unknown): Spent => {
   const { usage, model } = objectOf(result);
@@ -107,7 +117,7 @@ export const openaiSpent = (result: unknown): Spent => {
   const { cost } = told;
   const tokens = {
     input: told.prompt_tokens,
-    output: told.completion_tokens ?? (told.total_tokens === undefined ? undefined : 0),
+    output: outputOf(told),
     cached: objectOf(told.prompt_tokens_details).cached_tokens,
     reasoning: objectOf(told.completion_tokens_details).reasoning_tokens ?? told.reasoning_tokens,
   };

@@ -69,6 +69,13 @@ describe("an OpenAI-compatible runtime", () => {
     expect(server.asked[0]?.headers.authorization).toBe(`Bearer ${KEY}`);
   });
 
+  test("what was thought counts as output where a runtime says it only in its total, as Gemini does", async () => {
+    const usage = { prompt_tokens: 20, completion_tokens: 198, total_tokens: 623 };
+    const server = await serve(() => ({ body: openaiStream("gemini-2.5-flash", ["36"], usage) }));
+    const outcome = await run(hosted("gemini", "openai", `${server.url}/v1`), { model: "gemini-2.5-flash" });
+    expect(outcome).toMatchObject({ usage: { input_tokens: 20, output_tokens: 603 } });
+  });
+
   test("settings of the input reach the model, under the provider's own names", async () => {
     const server = await serve(() => ({ body: openaiStream("gpt-5", ["Hi"]) }));
     const runtime = hosted("openai", "openai", `${server.url}/v1`, { max_tokens: "max_completion_tokens" });
