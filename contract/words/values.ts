@@ -28,6 +28,7 @@ export { entryOf } from "../../domain/words/entry-of.ts";
 export {
   CHANGEABLE_STATUSES,
   isFinal,
+  isLeasedStatus,
   JOB_STATUSES,
   type JobStatus,
   USUAL_STATUSES,

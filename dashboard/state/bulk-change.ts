@@ -16,9 +16,17 @@ export const WORDS = {
 export const mayChange = (action: BulkAction, status: string | undefined): boolean =>
   status === undefined || CHANGEABLE_STATUSES[action].some((one) => one === status);
 
-/** A client's request and a batch's line are answered once: they are not tried again. */
-export const mayChangeJob = (action: BulkAction, { status, api: door }: Pick<LiveJob, "status" | "api">): boolean =>
-  mayChange(action, status) && (action !== "retry" || door === null);
+type Changed = Pick<LiveJob, "status" | "api" | "assigned_worker">;
+
+/**
+ * A client's request and a batch's line are answered once: they are not tried again. A leased job is only where its
+ * worker is lost.
+ */
+export const mayChangeJob = (action: BulkAction, job: Changed, lost: ReadonlySet<string>): boolean => {
+  if (!mayChange(action, job.status)) return false;
+  if (action !== "retry") return true;
+  return job.api === null && (job.status === "failed" || lost.has(job.assigned_worker ?? ""));
+};
 
 export interface FilteredCount {
   readonly filter: Filter;

@@ -202,6 +202,29 @@ describe.skipIf(lacksBrowser())("the jobs page", () => {
     expect(faults()).toEqual([]);
   });
 
+  it("offers to retry a picked job that runs only where its worker is lost", async () => {
+    const { id, lease } = await dispatch("openai", "picked while it runs");
+    await world.call("POST", `/api/jobs/${id}/start`, { lease });
+    const { page, faults } = await world.open("jobs?q=picked+while");
+    await page.getByLabel("Select: picked while it runs").check();
+    await page.getByRole("button", { name: "Cancel …" }).waitFor();
+    const looked = page.waitForResponse("**/api/workers/openai");
+    await page.reload();
+    await page.getByLabel("Select: picked while it runs").check();
+    await looked;
+    const retry = page.getByRole("button", { name: "Retry …" });
+    expect(await retry.count()).toBe(0);
+    await page.route("**/api/workers/openai", async (route) => {
+      const answer = await (await route.fetch()).json();
+      return route.fulfill({ json: { ...answer, status: "offline" } });
+    });
+    await page.reload();
+    await page.getByLabel("Select: picked while it runs").check();
+    await retry.waitFor();
+    await world.call("POST", `/api/jobs/${id}/complete`, { lease, result: "done" });
+    expect(faults()).toEqual([]);
+  });
+
   it("keeps a view under a name, and its address is the view", async () => {
     const { page } = await world.open("jobs?status=failed&error_code=bad_gateway");
     await page.getByRole("button", { name: "Save this view" }).click();

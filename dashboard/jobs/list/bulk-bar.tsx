@@ -6,6 +6,7 @@ import type { BulkAction } from "../../../contract/jobs/job-list.ts";
 import { count, plural } from "../../format.ts";
 import { BulkDialog } from "../../parts/bulk-dialog.tsx";
 import { mayChange, mayChangeJob } from "../../state/bulk-change.ts";
+import { useLostWorkers } from "../../state/lost-workers.ts";
 import { mayOperate } from "../../state/session.ts";
 import type { HeldList } from "./held-jobs.ts";
 import { PickedDialog } from "./picked-dialog.tsx";
@@ -35,11 +36,12 @@ export const BulkBar = ({ list, picked, isAll, onPick, onShow }: BarProps) => {
   const done = (): void => onPick(NOBODY, false);
   const { status } = list.asked;
   const pickedRows = list.rows.filter(({ id }) => picked.has(id));
+  const lost = useLostWorkers(pickedRows);
   const isOffered = (action: BulkAction): boolean =>
-    mayChange(action, status) && (isAll || pickedRows.some((job) => mayChangeJob(action, job)));
+    mayChange(action, status) && (isAll || pickedRows.some((job) => mayChangeJob(action, job, lost)));
   /** Of a job that is not in the list any more, the service decides. */
   const changeableIds = (action: BulkAction): string[] =>
-    [...picked].filter((id) => pickedRows.every((job) => job.id !== id || mayChangeJob(action, job)));
+    [...picked].filter((id) => pickedRows.every((job) => job.id !== id || mayChangeJob(action, job, lost)));
   const isAny = isAll || picked.size > 0;
   if (!mayOperate.value) {
     return (

@@ -1,7 +1,6 @@
 // The actions on a job in its status: edit, retry, cancel, create a copy.
 
 import { useState } from "preact/hooks";
-import { ApiProblem } from "../../../contract/client/problem.ts";
 import type { JobResource } from "../../../contract/jobs/job.ts";
 import { PRIORITIES, type Priority, TIERS } from "../../../contract/words/values.ts";
 import { api } from "../../api.ts";
@@ -12,7 +11,7 @@ import { Choice, SelectField, TextField } from "../../parts/form.tsx";
 import { tierOf } from "../../parts/job-fields.ts";
 import { href } from "../../router.ts";
 import { mayChangeJob } from "../../state/bulk-change.ts";
-import { useLoad, useRounds } from "../../state/load.ts";
+import { useLostWorkers } from "../../state/lost-workers.ts";
 import { attempt, tell } from "../../state/notice.ts";
 
 interface ActionsProps {
@@ -73,23 +72,8 @@ const CancelDialog = ({ job, onDone, onClose }: ActionsProps & { onClose: () => 
   </Confirm>
 );
 
-/** No message tells that a worker fell silent. */
-const LOOK_MS = 10_000;
-
-/** Whether the worker of a leased job is offline or unknown: from any other, the service does not take the job back. */
-const useIsWorkerLost = ({ status, assigned_worker }: JobResource): boolean => {
-  const worker = status === "assigned" || status === "running" ? assigned_worker : null;
-  const round = useRounds(LOOK_MS, worker !== null);
-  const { data, error } = useLoad(worker === null ? null : `${worker} ${round}`, (signal) =>
-    api.workers.get(worker ?? "", { signal }),
-  );
-  if (worker === null) return false;
-  if (error !== null) return error instanceof ApiProblem && error.status === 404;
-  return data?.instance === worker && data.status === "offline";
-};
-
 export const JobActions = ({ job, onDone }: ActionsProps) => {
-  const isWorkerLost = useIsWorkerLost(job);
+  const lost = useLostWorkers([job]);
   const [open, setOpen] = useState<"edit" | "cancel" | null>(null);
   const close = () => setOpen(null);
   const retry = async (): Promise<void> => {
@@ -106,7 +90,7 @@ export const JobActions = ({ job, onDone }: ActionsProps) => {
           Edit
         </button>
       )}
-      {mayChangeJob("retry", job) && !job.archived && (job.status === "failed" || isWorkerLost) && (
+      {mayChangeJob("retry", job, lost) && !job.archived && (
         <button
           type="button"
           class={`button${job.status === "failed" ? " primary" : ""}`}
@@ -116,7 +100,7 @@ export const JobActions = ({ job, onDone }: ActionsProps) => {
           Retry
         </button>
       )}
-      {mayChangeJob("cancel", job) && (
+      {mayChangeJob("cancel", job, lost) && (
         <button type="button" class="button danger" onClick={() => setOpen("cancel")}>
           Cancel
         </button>
