@@ -1,4 +1,5 @@
-// Dialogs with the browser's <dialog>: focus stays inside, Escape closes, and focus returns to where it was.
+// Dialogs with the browser's <dialog>: focus stays inside, Escape closes unless something would be lost, and focus
+// returns to where it was.
 
 import type { ComponentChildren } from "preact";
 import { useEffect, useId, useLayoutEffect, useRef, useState } from "preact/hooks";
@@ -6,16 +7,24 @@ import { giveBack } from "../state/focus.ts";
 import { tellError } from "../state/notice.ts";
 import { Problem } from "./problem.tsx";
 
+/** Browsers without `closedby` follow the key. */
+const keepOpen = (event: KeyboardEvent): void => {
+  if (event.key === "Escape") event.preventDefault();
+};
+
 export const Dialog = ({
   title,
   onClose,
   children,
   tone = "plain",
+  isKeptOpen = false,
 }: {
   title: string;
   onClose: () => void;
   children: ComponentChildren;
   tone?: "plain" | "stop" | "wide";
+  /** Only its own buttons close it. */
+  isKeptOpen?: boolean;
 }) => {
   const element = useRef<HTMLDialogElement>(null);
   const titleId = useId();
@@ -37,7 +46,12 @@ export const Dialog = ({
     };
   }, []);
   return (
-    <dialog ref={element} class={`dialog dialog-${tone}`} aria-labelledby={titleId}>
+    <dialog
+      ref={element}
+      class={`dialog dialog-${tone}`}
+      aria-labelledby={titleId}
+      {...(isKeptOpen ? { closedby: "none", onKeyDown: keepOpen } : {})}
+    >
       <h2 id={titleId}>{title}</h2>
       {children}
     </dialog>

@@ -1,5 +1,6 @@
-// A secret that is shown once. It exists only in this dialog.
+// A secret that is shown once. It exists only in this dialog, which therefore needs a deliberate close.
 
+import { useEffect } from "preact/hooks";
 import { Dialog } from "../parts/dialog.tsx";
 import { copy } from "../parts/text-block.tsx";
 
@@ -11,19 +12,28 @@ interface SecretProps {
   onClose: () => void;
 }
 
-export const SecretDialog = ({ title, secret, note, onClose }: SecretProps) => (
-  <Dialog title={title} onClose={onClose}>
-    <p>Copy it now: it is not shown again.{note === undefined ? "" : ` ${note}`}</p>
-    <p class="secret">
-      <code>{secret}</code>
-    </p>
-    <div class="dialog-foot">
-      <button type="button" class="button" onClick={() => copy(secret)}>
-        Copy
-      </button>
-      <button type="button" class="button primary" onClick={onClose}>
-        I have saved it
-      </button>
-    </div>
-  </Dialog>
-);
+/** The browser asks before it closes the page. */
+const askFirst = (event: Event): void => event.preventDefault();
+
+export const SecretDialog = ({ title, secret, note, onClose }: SecretProps) => {
+  useEffect(() => {
+    addEventListener("beforeunload", askFirst);
+    return () => removeEventListener("beforeunload", askFirst);
+  }, []);
+  return (
+    <Dialog title={title} onClose={onClose} isKeptOpen>
+      <p>Copy it now: it is not shown again.{note === undefined ? "" : ` ${note}`}</p>
+      <p class="secret">
+        <code>{secret}</code>
+      </p>
+      <div class="dialog-foot">
+        <button type="button" class="button" onClick={() => copy(secret)}>
+          Copy
+        </button>
+        <button type="button" class="button primary" onClick={onClose}>
+          I have saved it
+        </button>
+      </div>
+    </Dialog>
+  );
+};

@@ -192,6 +192,10 @@ describe.skipIf(lacksBrowser())("operating", () => {
     await page.getByLabel("Name").fill("night shift");
     await page.getByRole("button", { name: "Create" }).click();
     const secret = await page.locator(".secret").textContent();
+    for (const key of ["Escape", "Escape", "Control+k"]) await page.keyboard.press(key);
+    await page.mouse.click(5, 5);
+    expect(await page.locator(".secret").textContent()).toBe(secret);
+    expect(await page.getByRole("dialog").count()).toBe(1);
     await page.getByRole("button", { name: "I have saved it" }).click();
     await page.getByRole("button", { name: "Rotate night shift" }).click();
     await page.getByRole("button", { name: "Rotate", exact: true }).click();
