@@ -5,6 +5,7 @@ import type { ProviderResource, SubscriptionResource } from "../../contract/cata
 import { api } from "../api.ts";
 import { Confirm } from "../parts/dialog.tsx";
 import { SelectField, TextField } from "../parts/form.tsx";
+import { useDraft } from "../state/drafts.ts";
 import { tell } from "../state/notice.ts";
 
 interface SubscribeProps {
@@ -15,9 +16,10 @@ interface SubscribeProps {
 }
 
 export const SubscribeDialog = ({ providers, subscription, onDone, onClose }: SubscribeProps) => {
+  const form = `subscription ${subscription?.provider ?? ""}`;
   const [provider, setProvider] = useState(subscription?.provider ?? providers[0]?.provider ?? "");
-  const [schedule, setSchedule] = useState(subscription?.models_sync_schedule ?? "");
-  const [url, setUrl] = useState(subscription?.models_sync_url ?? "");
+  const [schedule, setSchedule] = useDraft(`${form}: schedule`, subscription?.models_sync_schedule ?? "");
+  const [url, setUrl] = useDraft(`${form}: address`, subscription?.models_sync_url ?? "");
   const chosen = providers.find((one) => one.provider === provider);
   const save = async (): Promise<void> => {
     const settings = { models_sync_schedule: schedule.trim() || null, models_sync_url: url.trim() || null };

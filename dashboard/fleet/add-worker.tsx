@@ -14,6 +14,7 @@ import { TextBlock } from "../parts/text-block.tsx";
 import { href } from "../router.ts";
 import { workers } from "../state/board.ts";
 import { serverNow } from "../state/clock.ts";
+import { useDraft } from "../state/drafts.ts";
 import { commandFor, WAY_OPTIONS, WAYS, type WayName, type Wish } from "./worker-ways.ts";
 
 const BACK = { label: "Fleet", href: "#/fleet" };
@@ -119,7 +120,7 @@ const WishFields = ({ wish, change }: { wish: Wish; change: (changes: Partial<Wi
 );
 
 export const AddWorker = () => {
-  const [wish, setWish] = useState<Wish>({ way: "runtime", name: "", runtime: "ollama", tags: "" });
+  const [wish, setWish] = useDraft<Wish>(location.hash, { way: "runtime", name: "", runtime: "ollama", tags: "" });
   const [made, setMade] = useState<MadeKey | null>(null);
   const [isBusy, setBusy] = useState(false);
   const [error, setError] = useState<Error | null>(null);

@@ -5,6 +5,7 @@ import { api } from "../api.ts";
 import { count, plural } from "../format.ts";
 import { Confirm } from "../parts/dialog.tsx";
 import { PauseReason } from "../parts/pause-reason.tsx";
+import { useDraft } from "../state/drafts.ts";
 import { type FleetFilter, namesThatMatch, onEach } from "../state/fleet-bulk.ts";
 import { tell } from "../state/notice.ts";
 
@@ -34,7 +35,7 @@ export const BulkDialog = ({
   onDone,
   onClose,
 }: BulkAct & { onDone: () => void; onClose: () => void }) => {
-  const [reason, setReason] = useState("");
+  const [reason, setReason] = useDraft("workers: reason", "");
   const [reached, setReached] = useState<number | null>(null);
   const word = verb === "pause" ? "Pause" : "Resume";
   const what = plural(sizeOf(chosen), "worker");

@@ -9,6 +9,7 @@ import { byReason } from "../parts/by-reason.ts";
 import { Dialog } from "../parts/dialog.tsx";
 import { TextField } from "../parts/form.tsx";
 import { Problem } from "../parts/problem.tsx";
+import { useDraft } from "../state/drafts.ts";
 import { tell } from "../state/notice.ts";
 import { offered } from "../state/offered.ts";
 
@@ -56,7 +57,7 @@ const messageFor = (error: Error | null, field: string): string | undefined =>
 
 /** What is asked for, the plan for it, and the two calls. A plan holds for the request that it was made for. */
 const usePlacing = (given: string, onPlaced: () => void) => {
-  const [wish, setWish] = useState({ model: given, copies: "1", tags: "" });
+  const [wish, setWish] = useDraft(`place ${given}`, { model: given, copies: "1", tags: "" });
   const [plan, setPlan] = useState<PlaceAnswer | null>(null);
   const [error, setError] = useState<Error | null>(null);
   const [isBusy, setBusy] = useState(false);

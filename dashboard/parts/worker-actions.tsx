@@ -7,6 +7,7 @@ import { api } from "../api.ts";
 import { go } from "../router.ts";
 import { isHalted } from "../state/board.ts";
 import { serverNow } from "../state/clock.ts";
+import { useDraft } from "../state/drafts.ts";
 import { attempt, tell } from "../state/notice.ts";
 import { Confirm } from "./dialog.tsx";
 import { ForOperators } from "./for-operators.tsx";
@@ -26,7 +27,7 @@ const UNTIL: readonly (readonly [string, string])[] = [
 ];
 
 export const PauseDialog = ({ worker, onDone, onClose }: WorkerProps & { onClose: () => void }) => {
-  const [reason, setReason] = useState("");
+  const [reason, setReason] = useDraft(`worker ${worker.instance}: reason`, "");
   const [hours, setHours] = useState("");
   const pause = async (): Promise<void> => {
     const until = hours === "" ? {} : { until: new Date(serverNow() + Number(hours) * HOUR_MS).toISOString() };

@@ -5,6 +5,7 @@ import type { KeyAnswer, KeyResource } from "../../contract/access/key.ts";
 import { api } from "../api.ts";
 import { Confirm } from "../parts/dialog.tsx";
 import { Choice, SelectField, TextField } from "../parts/form.tsx";
+import { useDraft } from "../state/drafts.ts";
 import { tell } from "../state/notice.ts";
 import { isPerson, session } from "../state/session.ts";
 import { canHaveLimits, fieldsOf, LimitFields, limitsOf, NO_LIMITS, WeightField } from "./key-limits.tsx";
@@ -35,10 +36,10 @@ const rolesToMake = (): typeof ROLES => {
 };
 
 export const CreateKeyDialog = ({ onMade, onClose }: { onMade: (answer: KeyAnswer) => void; onClose: () => void }) => {
-  const [name, setName] = useState("");
+  const [name, setName] = useDraft("new key: name", "");
   const [role, setRole] = useState<Role>(rolesToMake()[0]?.[0] ?? "viewer");
-  const [limits, setLimits] = useState(NO_LIMITS);
-  const [weight, setWeight] = useState("1");
+  const [limits, setLimits] = useDraft("new key: limits", NO_LIMITS);
+  const [weight, setWeight] = useDraft("new key: weight", "1");
   const given = limitsOf(limits);
   const create = async (): Promise<void> => {
     const limited = given === null ? {} : { limits: given };
@@ -67,9 +68,9 @@ export const CreateKeyDialog = ({ onMade, onClose }: { onMade: (answer: KeyAnswe
 
 /** Name, weight and limits; they apply from the key's next request on. */
 export const EditKeyDialog = ({ item, onDone, onClose }: KeyDialogProps & { onDone: () => void }) => {
-  const [name, setName] = useState(item.name);
-  const [limits, setLimits] = useState(fieldsOf(item.limits));
-  const [weight, setWeight] = useState(`${item.weight}`);
+  const [name, setName] = useDraft(`key ${item.id}: name`, item.name);
+  const [limits, setLimits] = useDraft(`key ${item.id}: limits`, fieldsOf(item.limits));
+  const [weight, setWeight] = useDraft(`key ${item.id}: weight`, `${item.weight}`);
   const save = async (): Promise<void> => {
     const given = canHaveLimits(item.role) ? { limits: limitsOf(limits), weight: Number(weight) } : {};
     await api.keys.edit(item.id, { name: name.trim(), ...given });

@@ -1,12 +1,12 @@
 // The dialogs of webhooks: create, edit, rotate the secret, delete.
 
-import { useState } from "preact/hooks";
 import type { WebhookResource, WebhookWithSecret } from "../../contract/webhook.ts";
 import { WEBHOOK_EVENTS, type WebhookEvent } from "../../contract/words/values.ts";
 import { api } from "../api.ts";
 import { splitTags } from "../format.ts";
 import { Confirm } from "../parts/dialog.tsx";
 import { Check, TextField } from "../parts/form.tsx";
+import { useDraft } from "../state/drafts.ts";
 import { tell } from "../state/notice.ts";
 
 interface Wish {
@@ -37,7 +37,7 @@ export const WebhookDialog = ({
   onDone: () => void;
   onClose: () => void;
 }) => {
-  const [wish, setWish] = useState<Wish>(webhook === null ? EMPTY : wishOf(webhook));
+  const [wish, setWish] = useDraft<Wish>(`webhook ${webhook?.id ?? ""}`, webhook === null ? EMPTY : wishOf(webhook));
   const change = (changes: Partial<Wish>) => setWish((was) => ({ ...was, ...changes }));
   const toggle = (event: WebhookEvent, isOn: boolean): void =>
     change({ events: WEBHOOK_EVENTS.filter((one) => (one === event ? isOn : wish.events.includes(one))) });

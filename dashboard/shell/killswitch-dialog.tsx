@@ -7,6 +7,7 @@ import { plural } from "../format.ts";
 import { Confirm } from "../parts/dialog.tsx";
 import { Check, TextField } from "../parts/form.tsx";
 import { counts, killswitch, workersTotal } from "../state/board.ts";
+import { useDraft } from "../state/drafts.ts";
 import { connection } from "../state/live.ts";
 import { tell } from "../state/notice.ts";
 import { CONFIRMATION, CONFIRMED_FROM, LEVELS } from "./killswitch-levels.ts";
@@ -41,7 +42,7 @@ export const EngageDialog = ({ onClose }: { onClose: () => void }) => {
   const current = killswitch.value;
   const isActive = current?.active ?? false;
   const [level, setLevel] = useState(isActive && current !== null ? current.level : 1);
-  const [reason, setReason] = useState(current?.reason ?? "");
+  const [reason, setReason] = useDraft("killswitch: reason", current?.reason ?? "");
   const [typed, setTyped] = useState("");
   const needsWord = level >= CONFIRMED_FROM;
   const isReady = !needsWord || typed.trim().toUpperCase() === CONFIRMATION;

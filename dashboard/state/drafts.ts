@@ -1,5 +1,5 @@
-// What stands in a form when its session ends: kept in this tab, and given back once, only to the same user. Who signs
-// out leaves nothing, and what is kept goes as soon as somebody else signs in.
+// What was typed in a form or a dialog when its session ends: kept in this tab, and given back once, only to the same
+// user. Who signs out leaves nothing, and what is kept goes as soon as somebody else signs in. No secret is kept.
 
 import { computed, effect } from "@preact/signals";
 import { useEffect, useRef, useState } from "preact/hooks";

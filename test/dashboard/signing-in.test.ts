@@ -146,6 +146,25 @@ describe.skipIf(lacksBrowser())("signing in", () => {
       expect(faults()).toEqual([]);
     });
 
+    it("loses nothing that was typed in a dialog", async () => {
+      const { id, key } = await makeKey("in a dialog");
+      const { page, faults } = await world.visit(`/#key=${key}`);
+      await page.getByText("Live", { exact: true }).waitFor();
+      await page.goto(`${world.server.url}/#/settings/webhooks`);
+      await page.getByRole("button", { name: "New webhook" }).click();
+      await page.getByLabel("Address").fill("https://example.com/a-long-address");
+      const next = await world.call<MadeKey>("POST", `/api/keys/${id}/rotate`, {});
+      await page.getByText("Your session has ended").waitFor();
+      await page.getByLabel("Key").fill(next.key);
+      await page.getByRole("button", { name: "Sign in" }).click();
+      await page.getByRole("button", { name: "New webhook" }).click();
+      expect(await page.getByLabel("Address").inputValue()).toBe("https://example.com/a-long-address");
+      await page.getByRole("button", { name: "Not now" }).click();
+      await page.getByRole("button", { name: "New webhook" }).click();
+      expect(await page.getByLabel("Address").inputValue()).toBe("");
+      expect(faults()).toEqual([]);
+    });
+
     it("shows and leaves nothing to another user, whose key may have the same name", async () => {
       const { page } = await interrupted("same");
       const other = await makeKey("same");

@@ -5,6 +5,7 @@ import { Confirm } from "../../parts/dialog.tsx";
 import { TextField } from "../../parts/form.tsx";
 import { Icon } from "../../parts/icon.tsx";
 import { place } from "../../router.ts";
+import { useDraft } from "../../state/drafts.ts";
 import { forgetView, GIVEN_VIEWS, readViews, savedViews, saveView, type View } from "./saved-views.ts";
 
 const viewInAddress = (): string => {
@@ -13,7 +14,7 @@ const viewInAddress = (): string => {
 };
 
 const SaveDialog = ({ query, onClose }: { query: string; onClose: () => void }) => {
-  const [name, setName] = useState("");
+  const [name, setName] = useDraft("view: name", "");
   return (
     <Confirm
       title="Save this view"

@@ -11,6 +11,7 @@ import { Choice, SelectField, TextField } from "../../parts/form.tsx";
 import { tierOf } from "../../parts/job-fields.ts";
 import { href } from "../../router.ts";
 import { mayChangeJob } from "../../state/bulk-change.ts";
+import { useDraft } from "../../state/drafts.ts";
 import { useLostWorkers } from "../../state/lost-workers.ts";
 import { attempt, tell } from "../../state/notice.ts";
 
@@ -22,7 +23,7 @@ interface ActionsProps {
 const EditDialog = ({ job, onDone, onClose }: ActionsProps & { onClose: () => void }) => {
   const [priority, setPriority] = useState<Priority>(job.priority);
   const [tier, setTier] = useState<string>(job.tier ?? "");
-  const [tags, setTags] = useState(job.tags.join(", "));
+  const [tags, setTags] = useDraft(`job ${job.id}: tags`, job.tags.join(", "));
   const save = async (): Promise<void> => {
     await api.jobs.edit(job.id, { priority, tier: tierOf(tier), tags: splitTags(tags) });
     tell("Job changed.");
