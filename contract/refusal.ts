@@ -335,7 +335,7 @@ export const WIRE: { readonly [Code in RefusalCode]: Wire<Code> } = {
   overloaded: {
     status: 503,
     title: "Overloaded",
-    detail: () => "this tenant is at its limit: try again later",
+    detail: ({ isProcess }) => `${isProcess ? "the service" : "this tenant"} is at its limit: try again later`,
     retryAfter: seconds,
   },
 };

@@ -130,7 +130,12 @@ export type Refusal =
       /** Its rows are being copied to another deployment, or from one. */
       readonly isMoving?: true;
     }
-  | { readonly code: "overloaded"; readonly retryAfterSeconds: number };
+  | {
+      readonly code: "overloaded";
+      readonly retryAfterSeconds: number;
+      /** Not the tenant is, but the process of the edge, which serves many. */
+      readonly isProcess?: true;
+    };
 
 export type RefusalCode = Refusal["code"];
 export type RefusalOf<Code extends RefusalCode> = Extract<Refusal, { code: Code }>;

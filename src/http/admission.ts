@@ -78,8 +78,9 @@ const NOTHING = (): void => undefined;
 /** Where all of the process is in use, it is not the caller's fault. */
 export const refusalOf = (full: HolderKind): Refusal => {
   if (full === "job") return { code: "too_many_readers", limit: BOUNDS.waiting.job.requests };
-  const code = full === "isolate" || full === "process" ? "overloaded" : "rate_limited";
-  return { code, retryAfterSeconds: RETRY_SECONDS };
+  const isProcess = full === "isolate" || full === "process";
+  if (isProcess) return { code: "overloaded", retryAfterSeconds: RETRY_SECONDS, isProcess };
+  return { code: "rate_limited", retryAfterSeconds: RETRY_SECONDS };
 };
 
 const workOf = ({ readsJob, isUpload }: Door, lane: Lane): Work => {

@@ -1,9 +1,10 @@
 // What a request takes when it is admitted, it gives back in every case.
 
 import { expect, it } from "vitest";
+import { presentRefusal } from "../../contract/refusal.ts";
 import { MIB } from "../../domain/words/size.ts";
 import type { Home } from "../../src/home.ts";
-import { admit, asHeavy } from "../../src/http/admission.ts";
+import { admit, asHeavy, refusalOf } from "../../src/http/admission.ts";
 import type { AppContext } from "../../src/http/auth.ts";
 import type { TokenFacts } from "../../src/http/key-format.ts";
 
@@ -92,4 +93,15 @@ it("what requests read here counts as their bodies, and is read one tenant's tur
   await expect(asHeavy(sharing, token, 1, () => Promise.reject(new Error("gone")))).rejects.toThrow("gone");
   expect(steps).toEqual(["turn", "read", "end", "turn", "end"]);
   for (const one of [share, other.share]) one.release();
+});
+
+it("what is full is named: the tenant, or the process that serves many", () => {
+  for (const full of ["isolate", "process"] as const)
+    expect(presentRefusal(refusalOf(full), "")).toMatchObject({
+      status: 503,
+      detail: expect.stringMatching(/^the service is at its limit/),
+    });
+  expect(presentRefusal({ code: "overloaded", retryAfterSeconds: 1 }, "").detail).toMatch(
+    /^this tenant is at its limit/,
+  );
 });
