@@ -6,7 +6,7 @@ import { modelsTaken, withModel } from "../fleet/model-set.ts";
 import { pauseTextOf } from "../fleet/pause.ts";
 import { ECHO, isOffline, pauseOf, unavailableOf } from "../fleet/worker.ts";
 import type { Requirements } from "../words/requirements.ts";
-import { type Filter, firstOf, type RoutePolicy, whoIs } from "./filter.ts";
+import { type Filter, firstOf, type Nobody, type RoutePolicy, whoIs } from "./filter.ts";
 import { chainOf } from "./strategy.ts";
 
 /** How many names one reason has: those of 32 long tags are 2 KB, which the answer would repeat for each job of a batch. */
@@ -154,7 +154,7 @@ export const MAY_EVER: readonly Filter[] = [
       const maybeSilent = fleet.maybeSilent(policy.nowAt - policy.offlineAfterMs);
       left.keepIf((slot) => !isSilent(fleet.at(slot), policy), maybeSilent);
     },
-    whyNobody: (nobody) => `${whoIs(nobody)} ${nobody.before.count() === 1 ? howOffline(firstOf(nobody)) : "offline"}`,
+    whyNobody: (nobody) => `${whoIs(nobody)} ${howAllOffline(nobody)}`,
   },
   {
     name: "paused",
@@ -203,8 +203,16 @@ const leftBehind = (asked: Requirements, policy: RoutePolicy): readonly string[]
 const isOutsideChain = (provider: string, asked: Requirements, policy: RoutePolicy): boolean =>
   asked.provider === null && chainOf(policy)?.includes(provider) === false;
 
+/** A worker that is cut off has another status than `offline` until it has been silent long enough. */
 const howOffline = (member: Member): string =>
-  isCutOff(member) ? `offline: its ${member.isLockedOut ? "key was revoked" : "socket dropped"}` : "offline";
+  isCutOff(member) ? `disconnected: its ${member.isLockedOut ? "key was revoked" : "socket dropped"}` : "offline";
+
+const howAllOffline = (nobody: Nobody): string => {
+  if (nobody.before.count() === 1) return howOffline(firstOf(nobody));
+  const cutOff = nobody.before.copy();
+  cutOff.intersect(nobody.fleet.cutOff);
+  return cutOff.first() < 0 ? "offline" : "offline or disconnected";
+};
 
 const isSilent = (member: Member, policy: RoutePolicy): boolean =>
   isOffline(member.lastSeenAt, policy.offlineAfterMs, policy.nowAt) &&

@@ -75,7 +75,7 @@ const filterOf = (reason: string): string => {
     ["tags", /^missing tag /],
     ["model", /^does not serve model |^its runtime does not list model /],
     ["missing_model", /^its runtime answered that it does not have model /],
-    ["offline", /^offline/],
+    ["offline", /^offline|^disconnected: /],
     ["paused", /^paused: /],
     ["capacity", /^at capacity /],
     ["provider_limit", /backs off$/],

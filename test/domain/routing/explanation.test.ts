@@ -104,6 +104,9 @@ describe("a job that waits", () => {
     const three = (spec: Spec) => ["a", "b", "c"].map((instance) => ({ instance, ...spec }));
     expect(why(three({ load: 1 }))).toBe("all 3 matching workers are at capacity");
     expect(why(three({ lastHeartbeatAt: 0 }))).toBe("all 3 matching workers are offline");
+    expect(why([...three({ lastHeartbeatAt: 0 }), { instance: "d", viaSocket: true }])).toBe(
+      "all 4 matching workers are offline or disconnected",
+    );
     expect(why(three({ isHalted: true }))).toBe("all 3 matching workers are paused");
   });
 
