@@ -43,6 +43,8 @@ export interface BatchPlace {
   readonly model: string;
   /** Until then every other job comes first; its order key. */
   readonly yieldsUntilAt: number;
+  /** What is asked next if its model cannot answer, in order. */
+  readonly choices?: readonly ModelChoice[];
 }
 
 /** A model that was asked and could not answer. */

@@ -39,6 +39,7 @@ export const askNext = (
     tags,
     tier,
     tried: [...job.tried, ...next.tried],
+    batchPlace: job.batchPlace === null ? null : { ...job.batchPlace, choices: next.left },
     frontDoor: job.frontDoor === null ? null : { ...job.frontDoor, choices: next.left },
     attempts: Math.max(0, job.attempts - 1),
     rateLimitRetries: 0,

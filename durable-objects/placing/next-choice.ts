@@ -1,4 +1,4 @@
-// A front-door job whose model cannot answer goes on with the next of its list that somebody can take.
+// A front-door job or a batch's line whose model cannot answer goes on with the next of its list that somebody can take.
 
 import type { Decision, Job, JobError } from "../../domain/job/job.ts";
 import type { Tried } from "../../domain/job/job-facts.ts";
@@ -30,7 +30,7 @@ export const nextChoice = (
   error: JobError,
   settledBy: "failed" | null = "failed",
 ): Decision | null => {
-  const choices = job.frontDoor?.choices ?? [];
+  const choices = (job.batchPlace ?? job.frontDoor)?.choices ?? [];
   if (choices.length === 0 || hasFirstToken(job) || !isForTheNext(error)) return null;
   const tried = [triedOf(job, error.code)];
   for (const [at, choice] of choices.entries()) {

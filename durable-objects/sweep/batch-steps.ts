@@ -111,15 +111,17 @@ const modelToFeed = (
   return null;
 };
 
-/** Of an alias's list the first that a worker has. A model that no worker has is no fault: its lines wait. */
-const meant = (turn: Turn, batch: BatchRecord, name: string): ModelChoice => {
+/** Of an alias's list from the first that a worker has. A model that no worker has is no fault: its lines wait. */
+const meant = (turn: Turn, batch: BatchRecord, name: string): readonly [ModelChoice, ...ModelChoice[]] => {
   const found = findModels(turn, { model: name, others: [], seed: name });
   const choices = found.ok ? found.value.choices : [];
-  return choices.find((choice) => placesOf(turn, batch, choice) > 0) ?? choices[0] ?? plainChoice(name);
+  const at = choices.findIndex((choice) => placesOf(turn, batch, choice) > 0);
+  const [first = plainChoice(name), ...left] = choices.slice(Math.max(0, at));
+  return [first, ...left];
 };
 
 const placesFor = (turn: Turn, batch: BatchRecord, { name }: BatchModel): number =>
-  placesOf(turn, batch, meant(turn, batch, name));
+  placesOf(turn, batch, meant(turn, batch, name)[0]);
 
 const placesOf = (turn: Turn, { api, id }: BatchRecord, { model, provider, tags }: ModelChoice): number => {
   const asked = { provider, model, tags, api, excludedProviders: [], avoidedWorkers: [], batch: id };
@@ -224,7 +226,12 @@ export const fed = (
 const creatorOf = (turn: Turn, { keyId }: BatchRecord): Actor | null =>
   keyId === null ? null : { keyId, name: turn.store.keys.find(keyId)?.name ?? "" };
 
-const toNewJob = (batch: BatchRecord, model: string, found: ModelChoice, { line, customId, body }: FedLine): NewJob => {
+const toNewJob = (
+  batch: BatchRecord,
+  model: string,
+  [found, ...choices]: ReturnType<typeof meant>,
+  { line, customId, body }: FedLine,
+): NewJob => {
   const given: { [field: string]: Json } = { ...body, model: found.model };
   return {
     prompt: customId,
@@ -240,7 +247,13 @@ const toNewJob = (batch: BatchRecord, model: string, found: ModelChoice, { line,
     schedule: null,
     api: batch.api,
     batch: batch.id,
-    batchPlace: { line, customId, model, yieldsUntilAt: yieldsUntilAt(batch) },
+    batchPlace: {
+      line,
+      customId,
+      model,
+      yieldsUntilAt: yieldsUntilAt(batch),
+      ...(choices.length === 0 ? {} : { choices }),
+    },
   };
 };
 

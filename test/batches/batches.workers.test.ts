@@ -138,6 +138,23 @@ it("gives the lines of an alias to the first model of its list that a worker has
   await worker.stop();
 });
 
+it("gives a line of an alias to the next model of its list where the first cannot answer", async () => {
+  const world = await newWorld();
+  const either = ["m0", "m1", "m2"].map((model) => ({ model }));
+  await world.ok("PUT", "/config", { front_door: { aliases: { either } } });
+  const error = { code: "rate_limited", message: "slow down", status: 429, retryable: true };
+  const worker = await batchWorker(world, ({ model }) => (model === "m1" ? { error } : { result: { model } }), {
+    models: ["m1", "m2"],
+  });
+  const { id } = await begin(world, numbered(2, "either"));
+  await whenIs(world, id, "completed");
+  expect(worker.jobs.map(({ model }) => model).sort()).toEqual(["m1", "m1", "m2", "m2"]);
+  expect(await own(world, id)).toMatchObject({ completed: 2, failed: 0 });
+  const { jobs } = (await world.get(`/api/jobs?status=completed`)).body;
+  expect(jobs[0]).toMatchObject({ model: "m2", tried: [{ model: "m1", code: "rate_limited" }], attempts: 1 });
+  await worker.stop();
+});
+
 it("leaves a place of its worker free, and other work goes first", async () => {
   const world = await newWorld();
   const held: Body[] = [];
