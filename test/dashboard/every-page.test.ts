@@ -11,6 +11,8 @@ import { jumps, watchShifts } from "./jumps.ts";
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 const PHONE = { width: 390, height: 844 };
+/** What a reader who zooms a desktop to 400 % has left (WCAG 1.4.10). */
+const ZOOMED = { width: 320, height: 640 };
 const TABLET = { width: 820, height: 1180 };
 const DESKTOP = { width: 1360, height: 900 };
 
@@ -179,6 +181,24 @@ describe.skipIf(lacksBrowser())("every page", () => {
     },
     90_000,
   );
+
+  it("fits the narrowest page that zooming makes, also while the line is stopped", async () => {
+    const { page } = await world.open("", { viewport: ZOOMED });
+    const wide: string[] = [];
+    const look = async (name: string, place: string): Promise<void> => {
+      await page.goto(`${world.server.url}/#/${place}`);
+      await page.locator("main h1").waitFor();
+      await expect.poll(() => page.locator(".loading").count()).toBe(0);
+      const width = await page.evaluate(() => document.documentElement.scrollWidth);
+      if (width > ZOOMED.width) wide.push(`${name}: ${width} px`);
+    };
+    for (const [name, place] of Object.entries(places)) await look(name, place);
+    await world.call("POST", "/killswitch", { level: 2, reason: "checking the banner" });
+    await page.getByText("Line stopped: level 2").waitFor();
+    await look("stopped", "");
+    await world.call("DELETE", "/killswitch?resume_all=true");
+    expect(wide).toEqual([]);
+  }, 60_000);
 
   it("of the API's documentation fits a phone", async () => {
     const { page, faults } = await world.visit("/docs", { viewport: PHONE });
