@@ -63,7 +63,7 @@ const Scores = ({ workers, weights, selected }: Verdict) => {
       </ol>
       {shown.length < workers.length && (
         <button type="button" class="button small" onClick={() => setAll(true)}>
-          Show {plural(workers.length - shown.length, "more worker")} with a lower score
+          Show {plural(workers.length - shown.length, "more worker")} that would come later
         </button>
       )}
     </>
@@ -115,7 +115,7 @@ export const ExplanationView = ({ explanation }: { explanation: Explanation }) =
       {eligible.length > 0 && (
         <>
           <Scores workers={eligible} weights={weights} selected={selected} />
-          <Unnamed named={eligible.length} all={explanation.eligible} says="with a lower score" />
+          <Unnamed named={eligible.length} all={explanation.eligible} says="that would come later" />
           <ScoreLegend weights={weights} />
         </>
       )}

@@ -206,7 +206,7 @@ describe.skipIf(lacksBrowser())("the fleet", () => {
     for (let at = 0; at < 14; at += 1)
       await world.call("POST", "/presence", { instance: `equal-${at}`, provider: "equals", concurrency: 4 });
     const { page, faults } = await world.open("explain?provider=equals");
-    await page.getByRole("button", { name: "Show 4 more workers with a lower score" }).waitFor();
+    await page.getByRole("button", { name: "Show 4 more workers that would come later" }).waitFor();
     expect(await page.locator(".scores li").count()).toBe(10);
     await page.goto(`${world.server.url}/#/explain?provider=equals&tags=never`);
     const line = page.locator(".refusals li").filter({ hasText: "14 workers" });
