@@ -141,7 +141,7 @@ const Attempts = () => {
     >
       <Problem error={error} retry={reload} />
       {data === null && error === null && <Loading what="the sign-ins" />}
-      {data?.attempts.length === 0 && <Empty title="Nobody has tried to sign in yet" />}
+      {data?.attempts.length === 0 && <Empty title="Nobody has tried to sign in yet." />}
       {data !== null && data.attempts.length > 0 && (
         <Table name="Last sign-ins" columns={COLUMNS}>
           {data.attempts.map((attempt, index) => (
