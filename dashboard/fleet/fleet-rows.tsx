@@ -4,6 +4,7 @@
 import { useState } from "preact/hooks";
 import type { FleetSumsResource, WorkerResource } from "../../contract/fleet/worker.ts";
 import { count, withLocalTimes } from "../format.ts";
+import { LongName } from "../parts/long-name.tsx";
 import { WorkerStatus } from "../parts/status.tsx";
 import { type Column, Table } from "../parts/table.tsx";
 import { WorkerActions } from "../parts/worker-actions.tsx";
@@ -44,7 +45,7 @@ const Row = ({ worker, isChosen, onChoose, onDone }: RowProps) => {
       </td>
       <td class="cell-main">
         <a class="row-link" title={worker.instance} href={href(["fleet", worker.instance])}>
-          {worker.instance}
+          <LongName name={worker.instance} />
         </a>
         {worker.edge && <span class="row-note dim">called by the coordinator itself</span>}
         {why !== null && <span class="row-note tone-caution">{withLocalTimes(why)}</span>}
