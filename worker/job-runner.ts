@@ -131,9 +131,10 @@ export class JobRunner {
     const lease = { job_id: job.id, lease: job.lease };
     this.#options.held.become(held, "running");
     held.progressSentAtMs = performance.now();
-    reports.add({ type: "job.started", ...lease });
     const current = this.#options.config(job);
     const { timeoutSeconds, model: configuredModel } = current instanceof Promise ? await current : current;
+    // Not before: what a short job reports travels in one frame.
+    if (!halt.signal.aborted) reports.add({ type: "job.started", ...lease });
     const stream =
       job.stream && !halt.signal.aborted ? streams.open(job.id, job.lease, () => this.readerGone(lease)) : null;
     const outcome = await runJob(
