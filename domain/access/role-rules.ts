@@ -2,7 +2,7 @@
 // whom no rule fits has no role. Claims are hostile text: only own properties are read, and no regular expression runs.
 
 import type { Json } from "../words/json.ts";
-import { fitsPattern } from "../words/star-pattern.ts";
+import { starPattern } from "../words/star-pattern.ts";
 import type { Role } from "./key.ts";
 
 export const PERSON_ROLES = ["admin", "standard", "viewer"] as const satisfies readonly Role[];
@@ -39,8 +39,8 @@ export const claimOf = (claims: Claims, claim: string): Json | undefined => {
 };
 
 /** Providers return an address as somebody typed it. Only ASCII: another letter may become one of these in lower case. */
-const inOneCase = (value: Json): Json =>
-  typeof value === "string" ? value.replaceAll(/[A-Z]/g, (letter) => letter.toLowerCase()) : value;
+const inOneCase = <T extends Json>(value: T): T =>
+  (typeof value === "string" ? value.replaceAll(/[A-Z]/g, (letter) => letter.toLowerCase()) : value) as T;
 
 /** Some providers write it as text. */
 const isEmailUnverified = (claims: Claims): boolean => {
@@ -48,19 +48,35 @@ const isEmailUnverified = (claims: Claims): boolean => {
   return verified === false || verified === "false";
 };
 
+/**
+ * A rule looks at no more of a claim: the identity provider of any tenant is compared, on the thread that all tenants
+ * share, with each rule.
+ */
+export const LOOKED_AT = { entries: 1_000, chars: 65_536 };
+
+/** The texts of a claim, within bounds. */
+const entriesOf = (claim: Json): string[] => {
+  const entries: string[] = [];
+  let chars = 0;
+  for (const entry of Array.isArray(claim) ? claim.slice(0, LOOKED_AT.entries) : [claim]) {
+    if (typeof entry !== "string") continue;
+    chars += entry.length;
+    if (chars > LOOKED_AT.chars) break;
+    entries.push(entry);
+  }
+  return entries;
+};
+
 export const fits = (rule: RoleRule, claims: Claims): boolean => {
   if (rule.claim === EMAIL && isEmailUnverified(claims)) return false;
   const found = claimOf(claims, rule.claim);
   if (found === undefined || found === null) return false;
-  const as = rule.claim === EMAIL ? inOneCase : (value: Json) => value;
-  const entries: readonly Json[] = (Array.isArray(found) ? found : [found]).map(as);
+  const as = rule.claim === EMAIL ? inOneCase : <T>(value: T): T => value;
   const { has, equals, matches } = rule;
-  if (has !== undefined) return entries.includes(as(has));
   if (equals !== undefined) return as(found) === as(equals);
-  const pattern = matches === undefined ? null : as(matches);
-  return (
-    typeof pattern === "string" && entries.some((entry) => typeof entry === "string" && fitsPattern(pattern, entry))
-  );
+  const entries = entriesOf(found).map(as);
+  if (has !== undefined) return entries.includes(as(has));
+  return matches !== undefined && entries.some(starPattern(as(matches)));
 };
 
 /** The first rule that fits, which decides the role; null if none does. */

@@ -6,6 +6,7 @@ import {
   claimOf,
   emailOf,
   fits,
+  LOOKED_AT,
   nameOf,
   type RoleRule,
   ruleFor,
@@ -56,6 +57,23 @@ describe("a rule", () => {
     expect(ruleFor(rules, { groups: ["b"] })?.role).toBe("standard");
     expect(ruleFor(rules, { groups: [] })).toBe(null);
     expect(ruleFor([], { groups: ["a"] })).toBe(null);
+  });
+
+  it("looks at a bounded part of a claim, however long a list is or a text", () => {
+    const many = (count: number) => [...Array.from({ length: count }, () => "x"), "a"];
+    expect(fits(rule({ has: "a" }), { groups: many(LOOKED_AT.entries - 1) })).toBe(true);
+    expect(fits(rule({ has: "a" }), { groups: many(LOOKED_AT.entries) })).toBe(false);
+    expect(fits(rule({ matches: "a*" }), { groups: many(LOOKED_AT.entries) })).toBe(false);
+    expect(fits(rule({ matches: "a*" }), { groups: "a".repeat(LOOKED_AT.chars) })).toBe(true);
+    expect(fits(rule({ matches: "a*" }), { groups: "a".repeat(LOOKED_AT.chars + 1) })).toBe(false);
+    expect(fits(rule({ matches: "a*" }), { groups: ["x".repeat(LOOKED_AT.chars), "a"] })).toBe(false);
+  });
+
+  it("costs little, whatever the identity provider and the rules say", () => {
+    const rules = Array.from({ length: 100 }, () => rule({ matches: `*${"a*".repeat(90)}b` }));
+    const startedAt = performance.now();
+    expect(ruleFor(rules, { groups: Array.from({ length: 90_000 }, () => "a") })).toBe(null);
+    expect(performance.now() - startedAt).toBeLessThan(1_000);
   });
 
   it("gives no role to claims that none of its kind names, whatever they are", () => {
