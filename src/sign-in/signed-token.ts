@@ -10,6 +10,8 @@ import { Remembered } from "./remembered.ts";
 export const CLOCK_TOLERANCE_SECONDS = 300;
 /** An unknown key id has the keys fetched again, but not more often than this. */
 const REFETCH_AFTER_MS = 30_000;
+/** OpenID Connect Core 1.0, section 2. It is kept with each person. */
+const MAX_SUBJECT_CHARS = 255;
 const KEYS_KEPT_MS = 600_000;
 const ALGORITHMS = [
   "RS256",
@@ -69,6 +71,8 @@ export const verifyToken = async (
     throw new IdentityError("the token is from the future: a clock is wrong");
   if (typeof payload.sub !== "string" || payload.sub === "")
     throw new IdentityError("the token names nobody: its sub is empty");
+  if (payload.sub.length > MAX_SUBJECT_CHARS)
+    throw new IdentityError(`the token's sub is longer than ${MAX_SUBJECT_CHARS} characters`);
   return payload as JWTPayload & { sub: string };
 };
 

@@ -44,10 +44,12 @@ describe("a signed token", () => {
     expect(await wrongWith(await signed({ aud: ["other", AUDIENCE] }))).toBe(null);
   });
 
-  it("is refused for another issuer or audience, without a subject or an end", async () => {
+  it("is refused for another issuer or audience, without a subject or an end, or with a long subject", async () => {
     expect(await wrongWith(await signed({ iss: "https://evil.example" }))).toContain("iss");
     expect(await wrongWith(await signed({ aud: "other" }))).toContain("aud");
     expect(await wrongWith(await signed({ sub: "" }))).toContain("names nobody");
+    expect(await wrongWith(await signed({ sub: "a".repeat(255) }))).toBe(null);
+    expect(await wrongWith(await signed({ sub: "a".repeat(256) }))).toContain("longer than 255");
     expect(await wrongWith(await signed({ exp: undefined } as unknown as JWTPayload))).toContain("exp");
   });
 
