@@ -111,6 +111,9 @@ const cleanName = (name: string): string =>
 
 const MAX_SHOWN_CHARS = 200;
 const MAX_SHOWN_ENTRIES = 100;
+/** Of all claims of one sign-in: fifty are kept, and answered at once. */
+const MAX_SHOWN_CHARS_IN_ALL = 16_384;
+const NOT_SHOWN = "(not shown: too long)";
 /** Shown besides those of rules: they say who it was. */
 const ALWAYS_SHOWN = ["email", "email_verified", "name"];
 
@@ -127,6 +130,14 @@ const shownText = (value: Json): Json => {
 
 /** The claims that rules look at, in bounds; null for those that the provider did not give. */
 export const shownClaims = (rules: readonly RoleRule[], claims: Claims): Record<string, Json> => {
-  const names = new Set([...rules.map(({ claim }) => claim), ...ALWAYS_SHOWN]);
-  return Object.fromEntries([...names].map((name) => [name, shown(claimOf(claims, name) ?? null)]));
+  const names = new Set([...ALWAYS_SHOWN, ...rules.map(({ claim }) => claim)]);
+  let left = MAX_SHOWN_CHARS_IN_ALL;
+  const shownOrNot = (name: string): Json => {
+    const value = shown(claimOf(claims, name) ?? null);
+    const chars = JSON.stringify(value).length;
+    if (chars > left) return NOT_SHOWN;
+    left -= chars;
+    return value;
+  };
+  return Object.fromEntries([...names].map((name) => [name, shownOrNot(name)]));
 };

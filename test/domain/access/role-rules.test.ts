@@ -107,4 +107,13 @@ describe("what is told of a person", () => {
     expect((told.groups as string[]).length).toBe(100);
     expect((told.email as string).length).toBe(200);
   });
+
+  it("is bounded in all, however many claims the rules name", () => {
+    const list = Array.from({ length: 100 }, () => "x".repeat(200));
+    const names = Array.from({ length: 97 }, (_, at) => `c${at}`);
+    const claims = { name: "Ada", short: "s", ...Object.fromEntries(names.map((name) => [name, list])) };
+    const told = shownClaims([...names.map((claim) => rule({ claim, has: "a" })), rule({ claim: "short" })], claims);
+    expect(told).toMatchObject({ name: "Ada", c96: "(not shown: too long)", short: "s" });
+    expect(JSON.stringify(told).length).toBeLessThan(24_000);
+  });
 });
