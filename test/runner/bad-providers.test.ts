@@ -181,6 +181,18 @@ describe("a provider's answer that", () => {
     expect([status, body.choices?.[0].message.content]).toEqual([200, "say hello to all"]);
   });
 
+  test.each([
+    ["less than nothing", { input: -5, output: -100 }],
+    ["more than there can be", { input: 1e308, output: 1e300 }],
+    ["text", { input: "7", output: "2" }],
+  ])("counts %s is estimated, and not free", async (_, usage) => {
+    await hosted.enable({}, ONCE);
+    hosted.acme.behave = () => ({ usage: usage as never });
+    const { job } = await stream();
+    const { usage: counted } = await endOf(job);
+    expect([counted?.input_tokens > 0, counted?.output_tokens > 0]).toEqual([true, true]);
+  });
+
   test("never ends is stopped, and holds up nothing", async () => {
     await hosted.enable({}, ONCE);
     hosted.acme.behave = () => ({ words: ["x".repeat(64 * 1024)], floods: true });

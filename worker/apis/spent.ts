@@ -9,9 +9,14 @@ import type { Spent, Usage } from "./usage.ts";
 
 type Told = { input: unknown; output: unknown; cached?: unknown; reasoning?: unknown };
 
-/** Null if the runtime reported no tokens. */
+/** The coordinator refuses a result whose counts are above its limit; the result is worth more than the counts. */
+const isCount = (told: unknown): told is number => typeof told === "number" && told >= 0 && told <= MAX_TOKENS;
+
+const count = (told: unknown): number => (isCount(told) ? Math.round(told) : 0);
+
+/** Null if the runtime reported no tokens that can be true. */
 const tokenUsage = ({ input, output, cached, reasoning }: Told): Usage | null => {
-  if (typeof input !== "number" && typeof output !== "number") return null;
+  if (!isCount(input) && !isCount(output)) return null;
   const input_tokens = count(input);
   const output_tokens = count(output);
   const cached_input_tokens = Math.min(count(cached), input_tokens);
@@ -33,7 +38,7 @@ export const spentOf = (told: Told, model: unknown): Spent => {
 /** What an answer that was cut spent: the runtime's own counts if it reported them, else an estimate by its text. */
 export const spentSoFar = (dialect: Dialect, assembly: Assembly, inputTokens: () => number): Spent => {
   const told = dialect.spentOf(assembly.result());
-  if (assembly.isCounted()) return told;
+  if (assembly.isCounted() && told.usage !== undefined) return told;
   const input_tokens = told.usage?.input_tokens || inputTokens();
   const output_tokens = Math.max(told.usage?.output_tokens ?? 0, tokensOf(assembly.size()));
   return { ...told, ...estimated({ ...told.usage, input_tokens, output_tokens }) };
@@ -54,7 +59,3 @@ const estimated = (usage: Usage): Spent => ({
   },
   usage_estimated: true,
 });
-
-/** The coordinator refuses a result whose counts are above its limit; the result is worth more than the counts. */
-const count = (tokens: unknown): number =>
-  typeof tokens === "number" && tokens > 0 && tokens <= MAX_TOKENS ? Math.round(tokens) : 0;
