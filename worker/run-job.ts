@@ -183,7 +183,7 @@ async function* piecesOf(text: string): AsyncGenerator<Uint8Array> {
 
 const hasFirstToken = ({ first_token_ms: firstTokenMs }: Timing): boolean => firstTokenMs !== undefined;
 
-const spendingOf = ({ usage, cost_usd, usage_estimated }: Spent): Spending => ({
+export const spendingOf = ({ usage, cost_usd, usage_estimated }: Spent): Spending => ({
   ...(usage ? { usage } : {}),
   ...(cost_usd === undefined ? {} : { cost_usd }),
   ...(usage_estimated ? { usage_estimated } : {}),

@@ -15,8 +15,10 @@ import { holdUrl } from "../../durable-objects/relay/relay-request.ts";
 import type { RunnerCalls, ToRunner } from "../../durable-objects/relay/runner-calls.ts";
 import type { Cut, StreamLease } from "../../durable-objects/relay/stream-owner.ts";
 import { log } from "../../log/log.ts";
+import type { Spent } from "../../worker/apis/usage.ts";
+import type { JobFailure } from "../../worker/calls/runtime.ts";
 import type { LoadedInput } from "../../worker/load-input.ts";
-import { runJob } from "../../worker/run-job.ts";
+import { type JobOutcome, runJob, spendingOf } from "../../worker/run-job.ts";
 import type { Env } from "../env.ts";
 import { keepResult } from "./keep-result.ts";
 import { providerRuntime } from "./provider-runtime.ts";
@@ -31,6 +33,13 @@ const BEAT_MS = 10_000;
 const LOOK_MS = 1_000;
 /** Reports of 200 halted calls, sent at once, would hold up the closing of their connections fourfold. */
 const HALTED_FIRST_MS = 250;
+
+const TOO_DEEP: JobFailure = {
+  code: "internal",
+  message: "The provider's answer nests too deep",
+  status: 502,
+  retryable: false,
+};
 
 interface Call {
   readonly job: LeasedJob;
@@ -146,11 +155,20 @@ export class Runner extends Relay<Env> implements RunnerCalls {
     if (halt.signal.aborted) await scheduler.wait(HALTED_FIRST_MS);
     await started;
     const refusal = outcome.type === "job.failed" ? way.refusalOf(outcome.error) : null;
-    const told = way.hide(outcome);
     // The report first: a stream that fails before its first event may go on elsewhere.
-    await this.#report({ ...told, id: job.id, ...lease } as JobReport, refusal);
+    const told = await this.#tell(job, () => way.hide(outcome), refusal).catch((error: unknown) => {
+      // What nests some thousand levels deep becomes neither a text nor a message to the tenant.
+      if (!(error instanceof RangeError)) throw error;
+      return this.#tell(job, () => ({ ...spendingOf(outcome as Spent), type: "job.failed", error: TOO_DEEP }), refusal);
+    });
     if (!job.stream || halt.signal.aborted || told.type === "job.spent" || told.type === "job.released") return;
     this.streamsOf(this.#instance).end(stream, told.type === "job.failed" ? told.error : null);
+  }
+
+  async #tell(job: LeasedJob, outcome: () => JobOutcome, refusal: string | null): Promise<JobOutcome> {
+    const told = outcome();
+    await this.#report({ ...told, id: job.id, job_id: job.id, lease: job.lease } as JobReport, refusal);
+    return told;
   }
 
   async #report(report: JobReport, refusal: string | null = null): Promise<void> {

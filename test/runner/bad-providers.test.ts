@@ -181,6 +181,14 @@ describe("a provider's answer that", () => {
     expect([status, body.choices?.[0].message.content]).toEqual([200, "say hello to all"]);
   });
 
+  test("nests too deep for any message fails at once", async () => {
+    await hosted.enable({}, ONCE);
+    const deep = `${"[".repeat(100_000)}${"]".repeat(100_000)}`;
+    hosted.acme.behave = () => ({ status: 200, errorBody: `{"choices": [], "deep": ${deep}}` });
+    const { status, body } = await ask({ model: "m2" });
+    expect([status, body.error?.message]).toEqual([502, "The provider's answer nests too deep"]);
+  });
+
   test.each([
     ["less than nothing", { input: -5, output: -100 }],
     ["more than there can be", { input: 1e308, output: 1e300 }],
