@@ -100,12 +100,30 @@ const archiveServices = ({ archive }: Serving): Expression[] => {
   return [record({ name: "archive", external: record({ address: `unix:${archive.socket}`, http: record({}) }) })];
 };
 
+/** Private and reserved IPv4 networks, and those of this machine: the network knows them only by IPv4. */
+const PRIVATE_IPV4 = ["0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16"];
+
+/** An IPv4 network as IPv6 writes it within NAT64 (RFC 6052) and 6to4 (RFC 3056). */
+const inIpv6 = (network: string): string[] => {
+  const [address = "", bits = ""] = network.split("/");
+  const [a = 0, b = 0, c = 0, d = 0] = address.split(".").map(Number);
+  const [high, low] = [a * 256 + b, c * 256 + d].map((part) => part.toString(16));
+  return [`64:ff9b::${high}:${low}/${96 + Number(bits)}`, `2002:${high}:${low}::/${16 + Number(bits)}`];
+};
+
+const isIpv4 = (network: string): boolean => network.includes(".");
+/** A gateway of the network leads from such an address to the IPv4 address in it; `::/96` is the same, and deprecated. */
+const DENIED = {
+  metadata: [...METADATA_NETWORKS, ...METADATA_NETWORKS.filter(isIpv4).flatMap(inIpv6)],
+  private: [...PRIVATE_IPV4.flatMap(inIpv6), "::/96"],
+};
+
 function servingServices(serving: Serving): Expression[] {
   const { project, storage } = serving;
   return [
-    network("internet", { allow: ["public"], deny: METADATA_NETWORKS }),
+    network("internet", { allow: ["public"], deny: [...DENIED.metadata, ...DENIED.private] }),
     // What it is asked for is allowed to be private, and may as well be public: a webhook, a collector of spans.
-    network("private-network", { allow: ["private", "public"], deny: METADATA_NETWORKS }),
+    network("private-network", { allow: ["private", "public"], deny: DENIED.metadata }),
     disk("objects", storage.objects),
     ...archiveServices(serving),
     ...cronServices(project, storage.crons),

@@ -2,7 +2,7 @@
 // local provider or a private webhook: url-policy.ts refuses the written address, and self-hosted the runtime's network
 // refuses what a name resolves to.
 
-/** Link-local addresses, then others: Alibaba, Azure, Oracle, and by IPv6 AWS, Google and Scaleway. */
+/** Link-local addresses, then others: Alibaba, Azure, Oracle, and by IPv6 AWS (also EKS), Google, Scaleway and Oracle. */
 export const METADATA_NETWORKS = [
   "169.254.0.0/16",
   "100.100.100.200/32",
@@ -10,8 +10,10 @@ export const METADATA_NETWORKS = [
   "192.0.0.192/32",
   "fe80::/10",
   "fd00:ec2::254/128",
+  "fd00:ec2::23/128",
   "fd20:ce::254/128",
   "fd00:42::42/128",
+  "fd00:c1::a9fe:a9fe/128",
 ];
 
 const METADATA_NAMES = /^(metadata|instance-data|metadata\.goog|metadata\.tencentyun\.com|.*\.metadata\.packet\.net)$/;

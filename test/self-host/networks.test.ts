@@ -14,7 +14,7 @@ const project = {
   vars: {},
 } as unknown as Parameters<typeof wholeConfig>[0]["project"];
 
-test("what may go to private addresses may go to public ones, too, and nothing else goes to private ones", () => {
+const networksOf = (list: "allow" | "deny"): Record<string, string> => {
   const dir = dataDirAt(path.resolve("nowhere"));
   const serving = {
     project,
@@ -25,11 +25,20 @@ test("what may go to private addresses may go to public ones, too, and nothing e
     heapMib: undefined,
   };
   const text = wholeConfig(serving, dir, { host: "127.0.0.1", port: 1 });
-  const networks = Object.fromEntries(
-    [...text.matchAll(/name = "([\w-]+)", network = \(allow = \[([^\]]*)\]/g)].map(([, name, allowed]) => [
-      name,
-      allowed,
-    ]),
-  );
-  expect(networks).toEqual({ internet: '"public"', "private-network": '"private", "public"' });
+  const found = text.matchAll(/name = "([\w-]+)", network = \(allow = \[([^\]]*)\], deny = \[([^\]]*)\]/g);
+  return Object.fromEntries([...found].map(([, name, allow, deny]) => [name, list === "allow" ? allow : deny]));
+};
+
+test("what may go to private addresses may go to public ones, too, and nothing else goes to private ones", () => {
+  expect(networksOf("allow")).toEqual({ internet: '"public"', "private-network": '"private", "public"' });
+});
+
+test("no address of IPv6 leads to a private one of IPv4, and none to where clouds keep credentials", () => {
+  const { internet = "", "private-network": near = "" } = networksOf("deny");
+  const through = ["64:ff9b::a00:0/104", "64:ff9b::7f00:0/104", "64:ff9b::c0a8:0/112", "2002:a00:0::/24", "::/96"];
+  for (const network of through) expect(internet).toContain(`"${network}"`);
+  for (const network of ["64:ff9b::a9fe:0/112", "2002:a9fe:0::/32", "fd00:ec2::23/128", "fd00:c1::a9fe:a9fe/128"])
+    for (const denied of [internet, near]) expect(denied).toContain(`"${network}"`);
+  // Where the network has no IPv4 of its own, public names lead through such addresses.
+  expect(internet).not.toContain('"64:ff9b::/96"');
 });
