@@ -4,7 +4,6 @@
 import { DurableObject } from "cloudflare:workers";
 import type { KeyResource } from "../contract/access/key.ts";
 import type { ClaimAnswer } from "../contract/fleet/worker.ts";
-import type { JobResource } from "../contract/jobs/job.ts";
 import type { JobReport } from "../contract/socket.ts";
 import { SWITCHING_PROTOCOLS } from "../contract/words/http-status.ts";
 import type { Metric } from "../domain/insight/exposition.ts";
@@ -232,8 +231,8 @@ export class Tenant extends DurableObject<TenantEnv> implements StreamOwner, Run
   }
 
   /** Answers that wait for a job (`job-waits.ts`). */
-  async getJobWaiting(credential: Credential, id: string, waitMs: number): Promise<Result<JobResource, Refusal>> {
-    return this.#parts.jobWaits.read(credential, id, waitMs);
+  async waitForJob(credential: Credential, id: string, waitMs: number): Promise<Result<null, Refusal>> {
+    return this.#parts.jobWaits.end(credential, id, waitMs);
   }
 
   async ask(credential: Credential, request: Asking, wait: AskWait): Promise<Result<DoorAnswer, Refusal>> {

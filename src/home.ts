@@ -9,8 +9,11 @@ import type { Credential } from "../durable-objects/steps/holders.ts";
 /** `vital`: stops or finishes work. `heavy`: reads or writes much. `waiting`: held open without work. */
 export type Lane = "vital" | "usual" | "heavy" | "waiting";
 
-/** `opening`: a stream until its answer begins. `storing`: the beginning of an upload, and all of a small one. */
-export type Work = Lane | "opening" | "storing";
+/**
+ * `opening`: a stream until its answer begins. `reading`: one job, which may have megabytes. `storing`: the beginning of
+ * an upload, and all of a small one.
+ */
+export type Work = Lane | "opening" | "reading" | "storing";
 
 export interface Home {
   /** Has the app in workerd answer the request, for bindings that Node lacks. */

@@ -1,7 +1,6 @@
 // Answers that wait for a job: until it has a worker, is final, or differs from what the caller has seen. A waiting
 // call has no state that matters: if it is lost, the caller asks again.
 
-import type { JobResource } from "../../contract/jobs/job.ts";
 import type { Job } from "../../domain/job/job.ts";
 import { isFinal, type JobStatus } from "../../domain/words/job-status.ts";
 import type { Refusal } from "../../domain/words/refusal.ts";
@@ -45,13 +44,17 @@ export class JobWaits {
     this.#tools = tools;
   }
 
-  /** A job when it is final, or as it is when the time has passed. A caller that waits is checked again when a key ends. */
-  async read(credential: Credential, id: string, waitMs: number): Promise<Result<JobResource, Refusal>> {
+  /**
+   * Ends when the job is final or the time has passed; then its caller reads it: a thousand that wait for one job of
+   * megabytes would have it all at once. A caller that waits is checked again when a key ends.
+   */
+  async end(credential: Credential, id: string, waitMs: number): Promise<Result<null, Refusal>> {
     const { call, isValid } = this.#tools;
     const first = await call(credential, "getJob", { id });
-    if (!first.ok || isFinal(first.value.status) || waitMs <= 0) return first;
-    await this.#until("job", id, waitMs, (job) => isFinal(job.status) || !isValid(credential));
-    return call(counted(credential), "getJob", { id });
+    if (!first.ok) return first;
+    if (!isFinal(first.value.status))
+      await this.#until("job", id, waitMs, (job) => isFinal(job.status) || !isValid(credential));
+    return ok(null);
   }
 
   /** The job of a request, when it has reached the requested state or the time has passed. */

@@ -128,7 +128,12 @@ export const asHeavy = async <T>(
 ): Promise<T> => {
   const grown = c.get("share")?.grow(bytes);
   if (grown?.ok === false) throw new Refused(refusalOf(grown.error));
-  const endTurn = await c.env.HOME?.takeTurn(tenant, "heavy");
+  return inTurn(c, tenant, "heavy", work);
+};
+
+/** Does it when it is the tenant's turn. */
+export const inTurn = async <T>(c: AppContext, tenant: string, kind: Work, work: () => Promise<T>): Promise<T> => {
+  const endTurn = await c.env.HOME?.takeTurn(tenant, kind);
   try {
     return await work();
   } finally {

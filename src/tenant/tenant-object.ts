@@ -49,7 +49,7 @@ type Remote = Grouped &
     | "settleIn"
     | "ask"
     | "watch"
-    | "getJobWaiting"
+    | "waitForJob"
     | "claimWaiting"
     | "create"
     | "addAdminKey"

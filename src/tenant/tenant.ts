@@ -1,7 +1,6 @@
 // What a key's holder asks of its tenant's object.
 
 import type { ClaimAnswer } from "../../contract/fleet/worker.ts";
-import type { JobResource } from "../../contract/jobs/job.ts";
 import type { Permission } from "../../domain/access/key.ts";
 import type { Refusal } from "../../domain/words/refusal.ts";
 import { err, ok, type Result } from "../../domain/words/result.ts";
@@ -101,14 +100,10 @@ const refuseForRoom = async (
   return authorized.ok ? err(STORAGE_FULL) : authorized;
 };
 
-export const waitForJob = (
-  env: Env,
-  token: TokenFacts,
-  id: string,
-  waitMs: number,
-): Promise<Result<JobResource, Refusal>> => {
+/** Until it is final, or the time has passed. */
+export const waitForJob = (env: Env, token: TokenFacts, id: string, waitMs: number): Promise<Result<null, Refusal>> => {
   const credential = firstCredentialOf(token);
-  return withTenant(env, token, true, (stub) => remote(stub).getJobWaiting(credential, id, waitMs));
+  return withTenant(env, token, true, (stub) => remote(stub).waitForJob(credential, id, waitMs));
 };
 
 export const claimWaiting = (

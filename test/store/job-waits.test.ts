@@ -77,13 +77,13 @@ test("a watcher who has seen nothing, or something else, is answered at once", a
   expect(await isAnswered(waits.watch(CALLER, { id: "j", seen: { status: "running", lease: 1 } }, LONG_MS))).toBe(true);
 });
 
-test("a reader who waits is answered when the job is final, and not before", async () => {
-  const { waits, job, waiters, change } = newWaits("pending");
-  const answer = waits.read(CALLER, "j", LONG_MS);
+test("a reader who waits is answered without the job when it is final, and not before", async () => {
+  const { waits, waiters, change } = newWaits("pending");
+  const answer = waits.end(CALLER, "j", LONG_MS);
   change({ status: "running" });
   expect(await isAnswered(answer)).toBe(false);
   change({ status: "completed" });
-  expect(await answer).toEqual(ok({ ...job }));
+  expect(await answer).toEqual(ok(null));
   expect(waiters.isEmpty).toBe(true);
 });
 
@@ -91,12 +91,12 @@ test.each([
   ["has no time", "running", 0],
   ["reads a job that is final", "failed", LONG_MS],
 ] as const)("a reader who %s is answered at once", async (_what, status, waitMs) => {
-  expect(await isAnswered(newWaits(status).waits.read(CALLER, "j", waitMs))).toBe(true);
+  expect(await isAnswered(newWaits(status).waits.end(CALLER, "j", waitMs))).toBe(true);
 });
 
 test("a reader whose key ends waits no longer", async () => {
   const { waits, endKey } = newWaits("running");
-  const answer = waits.read(CALLER, "j", LONG_MS);
+  const answer = waits.end(CALLER, "j", LONG_MS);
   expect(await isAnswered(answer)).toBe(false);
   endKey();
   expect(await isAnswered(answer)).toBe(true);

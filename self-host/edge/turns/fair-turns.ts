@@ -1,4 +1,4 @@
-// Whose turn it is for heavy work, for opening streams and for storing files. All tenants share this process and the
+// Whose turn it is for heavy work, for opening streams, for reading jobs and for storing files. All tenants share this process and the
 // objects' process, so with several active tenants each does one heavy call at a time and then leaves twice that time to
 // the others, opens few streams and stores few files at a time; a single active tenant is hardly limited.
 
@@ -17,6 +17,7 @@ interface Rule {
 const RULES: Readonly<Partial<Record<Work, Rule>>> = {
   heavy: { aloneAtATime: 8, besideOthersAtATime: 1, gapShare: 2 },
   opening: { aloneAtATime: 64, besideOthersAtATime: 4, gapShare: 0 },
+  reading: { aloneAtATime: 16, besideOthersAtATime: 2, gapShare: 0 },
   storing: { aloneAtATime: 64, besideOthersAtATime: 2, gapShare: 0, longestMs: 50 },
 };
 

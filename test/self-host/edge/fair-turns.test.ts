@@ -252,3 +252,20 @@ describe("groups of calls", () => {
     }
   });
 });
+
+describe("a tenant's reads of jobs, which may have megabytes", () => {
+  test.each([
+    ["alone", null, 16],
+    ["beside another tenant", "b", 2],
+  ])("%s are done few at a time", async (_, other, count) => {
+    const turns = new FairTurns(() => 0);
+    if (other !== null) turns.take(other, "usual");
+    const begun: (() => void)[] = [];
+    for (let index = 0; index < 30; index += 1) void turns.take("a", "reading")?.then((end) => begun.push(end));
+    await pause(0);
+    expect(begun.length).toBe(count);
+    begun[0]?.();
+    await pause(0);
+    expect(begun.length).toBe(count + 1);
+  });
+});

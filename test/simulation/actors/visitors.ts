@@ -39,11 +39,13 @@ const waitForEnd: Action = async (world, [which, wait]) => {
   const waitMs = Math.ceil(wait * 25_000);
   const askedAt = clock.nowAt;
   const tenant = await world.shell.tenant();
-  const answer = await tenant.getJobWaiting(world.admin, id, waitMs).catch(() => null);
+  const waited = await tenant.waitForJob(world.admin, id, waitMs).catch(() => null);
+  const toldAt = clock.nowAt;
+  const answer = waited?.ok ? await world.shell.call(world.admin, "getJob", { id }) : null;
   if (!answer?.ok || isFinal(answer.value.status) || clock.setBackFromAt >= askedAt) return;
   // It ended, and was pending again before the answer was written.
   if (world.model.retried.has(id)) return;
-  if (clock.nowAt - askedAt < waitMs)
+  if (toldAt - askedAt < waitMs)
     world.model.violate(`who waits for job ${id} is told that it is ${answer.value.status} before the time is over`);
 };
 
