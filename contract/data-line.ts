@@ -29,6 +29,19 @@ export const readerGone = z
   .meta({ id: "ReaderGone" });
 export type ReaderGone = z.infer<typeof readerGone>;
 
+/**
+ * Coordinator → worker: of a stream that says much, how many of its characters its readers have taken, or what waits for
+ * them holds. Says nothing while a reader is behind, so that a worker that waits at `AHEAD_CHARS` makes no reader slow.
+ */
+export const readerTook = z
+  .object({ type: z.literal("reader.took"), job_id: z.string(), lease: z.int(), chars: z.int() })
+  .meta({ id: "ReaderTook" });
+export type ReaderTook = z.infer<typeof readerTook>;
+/** It is told after so many more. */
+export const TOOK_EVERY_CHARS: number = MAX_PART_BYTES / 4;
+/** What a worker says beyond what it was told of: then it waits. */
+export const AHEAD_CHARS: number = MAX_PART_BYTES / 2;
+
 export const writePart = (part: StreamPart): string =>
   part.kind === "events"
     ? `${part.jobId} ${part.lease}\n${part.events}`

@@ -68,6 +68,7 @@ export class Relay<Env extends RelayEnv = RelayEnv> extends DurableObject<Env> {
       instance,
       tenant: () => this.tenant(),
       stopWriter: (lease) => this.stopWriter(instance, lease),
+      tellTaken: (lease, chars) => this.#tellLine(instance, "reader.took", lease, { chars }),
       waitUntil: (work) => this.ctx.waitUntil(work),
       onEmpty: () => this.#streams.delete(instance),
     });
@@ -194,8 +195,12 @@ export class Relay<Env extends RelayEnv = RelayEnv> extends DurableObject<Env> {
   }
 
   /** Its worker need not go on. */
-  protected stopWriter(instance: string, { jobId, lease }: StreamLease): void {
-    const message = JSON.stringify({ type: "reader.gone", job_id: jobId, lease });
+  protected stopWriter(instance: string, lease: StreamLease): void {
+    this.#tellLine(instance, "reader.gone", lease);
+  }
+
+  #tellLine(instance: string, type: string, { jobId, lease }: StreamLease, more: object = {}): void {
+    const message = JSON.stringify({ type, job_id: jobId, lease, ...more });
     for (const line of this.ctx.getWebSockets(instance)) send(line, message);
   }
 

@@ -1,7 +1,7 @@
 // One attempt's stream in a relay: its last events and its readers. Events come in order, from one lease, none twice.
 // When a stream ends, every reader gets an end event in the format of its own API.
 
-import { MAX_PART_BYTES, MAX_READERS_OF_A_STREAM } from "../../contract/data-line.ts";
+import { MAX_PART_BYTES, MAX_READERS_OF_A_STREAM, TOOK_EVERY_CHARS } from "../../contract/data-line.ts";
 import { errorEvent, lastNumberIn, openingOf, saysItsEnd } from "../../contract/front-door/dialect.ts";
 import { doorErrorOf } from "../../contract/front-door/door-status.ts";
 import { endsWhole } from "../../contract/text/event-text.ts";
@@ -36,6 +36,8 @@ export class RelayedStream {
   /** The first of it, which names the answer that an end must name. */
   #opening = "";
   #saidChars = 0;
+  /** Its worker knows that so many of them are taken. */
+  #toldChars = 0;
   /** The beginning of the last event that is too long for a part: its name may tell the end of the stream. */
   #begun = "";
   /** Characters that came in pieces of such events or, over HTTP, in more than a part at once. */
@@ -162,6 +164,13 @@ export class RelayedStream {
   get isReadBehind(): boolean {
     for (const reader of this.readers) if (reader.overBytes(this.longEventBytes) > 0) return true;
     return false;
+  }
+
+  /** How many characters its readers have taken, where its worker is to hear it now. */
+  takeTold(): number | null {
+    if (this.#saidChars - this.#toldChars < TOOK_EVERY_CHARS || this.writer !== null || this.isReadBehind) return null;
+    this.#toldChars = this.#saidChars;
+    return this.#toldChars;
   }
 
   publish(events: string, nowAt: number): void {

@@ -23,6 +23,8 @@ interface StreamsTools {
   readonly tenant: () => StreamOwner;
   /** The worker need not go on. */
   readonly stopWriter: (lease: StreamLease) => void;
+  /** The worker may say more. */
+  readonly tellTaken: (lease: StreamLease, chars: number) => void;
   readonly waitUntil: (work: Promise<unknown>) => void;
   /** It has no streams any more. */
   readonly onEmpty: () => void;
@@ -166,8 +168,14 @@ export class WorkerStreams {
     stream.publish(events, nowAt);
     this.#unconfirmed.note(stream, events.length);
     for (const reader of stream.readers) if (reader.isSlow(nowAt, stream.longEventBytes)) this.#cutSlow(stream, reader);
+    this.#tellTaken(stream);
     this.#unweighedChars += events.length;
     if (this.#unweighedChars > WEIGH_EVERY_CHARS) this.#makeRoom();
+  }
+
+  #tellTaken(stream: RelayedStream): void {
+    const chars = stream.takeTold();
+    if (chars !== null) this.#tools.tellTaken(stream, chars);
   }
 
   /** When a client gets the error of a lost stream, its job ends, too. */
@@ -277,6 +285,7 @@ export class WorkerStreams {
         if (!stream.isWithinEvent) reader.keepAlive(nowAt);
         if (reader.isSlow(nowAt, stream.longEventBytes)) this.#cutSlow(stream, reader);
       }
+      this.#tellTaken(stream);
     }
   }
 

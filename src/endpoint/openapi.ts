@@ -1,7 +1,7 @@
 // The OpenAPI document, made from the endpoint descriptions that also validate and mount.
 
 import type * as z from "zod";
-import { readerGone } from "../../contract/data-line.ts";
+import { readerGone, readerTook } from "../../contract/data-line.ts";
 import { jobInput } from "../../contract/jobs/job-input.ts";
 import { liveMessage } from "../../contract/live.ts";
 import { WIRE } from "../../contract/refusal.ts";
@@ -190,7 +190,7 @@ const operationOf = (description: Description, book: SchemaBook): Operation => {
 /** Schemas that no endpoint references: the sockets' messages, and a job's input. */
 const noteUnnamed = (book: SchemaBook): void => {
   for (const schema of [workerMessage, jobInput]) book.request(schema);
-  for (const schema of [coordinatorMessage, liveMessage, readerGone]) book.answer(schema);
+  for (const schema of [coordinatorMessage, liveMessage, readerGone, readerTook]) book.answer(schema);
 };
 
 /** Refusals that come before an operation is found, so none lists them. */

@@ -129,6 +129,22 @@ describe("output that readers leave unread", () => {
     expect(slow.isSlow(NOW + 1_000)).toBe(true);
   });
 
+  test("lets its worker say more once it has taken all but 1 MiB", async () => {
+    const stream = streamOf();
+    const behind = reader();
+    stream.join(behind, NOW);
+    stream.publish(event("y".repeat(100_000)), NOW);
+    expect(stream.takeTold()).toBe(null);
+    for (let sent = 0; sent < 5; sent += 1) stream.publish(event("y".repeat(100_000)), NOW);
+    expect(stream.takeTold()).toBe(stream.saidChars);
+    for (let sent = 0; sent < 10; sent += 1) stream.publish(event("y".repeat(100_000)), NOW);
+    expect(stream.takeTold()).toBe(null);
+    const reading = bodyOf(behind).getReader();
+    while (behind.unreadBytes > WINDOW_BYTES) await reading.read();
+    expect(stream.takeTold()).toBe(stream.saidChars);
+    expect(stream.takeTold()).toBe(null);
+  });
+
   test.each([
     ["in pieces", (long: string) => [...piecesOf(long, PIECE_CHARS)]],
     ["whole, as over HTTP", (long: string) => [long]],

@@ -4,7 +4,7 @@
 
 import { setTimeout as delay } from "node:timers/promises";
 import type { WebSocket } from "ws";
-import { readerGone, type StreamError } from "../../contract/data-line.ts";
+import { AHEAD_CHARS, type ReaderTook, readerGone, readerTook, type StreamError } from "../../contract/data-line.ts";
 import { parseJson } from "../../contract/text/json-object.ts";
 import { backoffMs } from "../session/backoff.ts";
 import { coordinatorSocket } from "../session/coordinator-socket.ts";
@@ -19,6 +19,8 @@ const CLOSE_TIMEOUT_MS = 2_000;
 const FULL_BYTES = 8 * 1024 * 1024;
 const FULL_WAITING_BYTES = 1024 * 1024;
 const LOOK_EVERY_MS = 10;
+/** An older coordinator tells nothing of what is taken: then a stream that says much waits once. */
+const TAKEN_WITHIN_MS = 5_000;
 /** How long a reader waits for a lost line; after that nothing is kept for it. */
 const AWAY_MS = 5_000;
 /** A line that nothing was said on for so long is closed, until the next streamed job: each takes memory at both ends. */
@@ -36,6 +38,9 @@ type Stream = {
   state: "waiting" | "begun" | "lost";
   waiting: string[];
   waitingBytes: number;
+  /** Characters, and those of them that its readers have taken. */
+  saidChars: number;
+  takenChars: number;
   ending: { error: StreamError | null } | null;
   /** The writer that replaces this one. */
   writer: StreamWriter | null;
@@ -76,7 +81,8 @@ export class DataLine implements Streams {
     this.prepare();
     if (this.#isOpen) this.#closeWhenIdle();
     const state = this.#isOpen ? "begun" : "waiting";
-    const stream: Stream = { jobId, lease, whenGone, state, waiting: [], waitingBytes: 0, ending: null, writer: null };
+    const empty = { waiting: [], waitingBytes: 0, saidChars: 0, takenChars: 0, ending: null, writer: null };
+    const stream: Stream = { jobId, lease, whenGone, state, ...empty };
     this.#streams.set(streamKey(jobId, lease), stream);
     return { write: (events) => this.#write(stream, events) };
   }
@@ -128,25 +134,31 @@ export class DataLine implements Streams {
     if (stream.writer !== null) return stream.writer.write(events);
     const isDropped = this.#streams.get(streamKey(stream.jobId, stream.lease)) !== stream;
     if (isDropped || stream.state === "lost") return undefined;
+    const chars = events.reduce((sum, { length }) => sum + length, 0);
+    stream.saidChars += chars;
     if (stream.state === "begun") this.#gatherer.write(stream.jobId, stream.lease, events);
     else {
       stream.waiting.push(...events);
-      for (const event of events) stream.waitingBytes += event.length;
+      stream.waitingBytes += chars;
     }
     return this.#isFull(stream) ? this.#hasRoom(stream) : undefined;
   }
 
   #isFull(stream: Stream): boolean {
     if (stream.state === "lost") return false;
+    if (stream.state === "waiting") return stream.waitingBytes > FULL_WAITING_BYTES;
     const inLine = this.#gatherer.waitingBytes + (this.#socket?.bufferedAmount ?? 0);
-    return stream.state === "waiting" ? stream.waitingBytes > FULL_WAITING_BYTES : inLine > FULL_BYTES;
+    return inLine > FULL_BYTES || stream.saidChars - stream.takenChars > AHEAD_CHARS;
   }
 
   /** Also resolves when the reader stops waiting; output after that is not kept. */
   async #hasRoom(stream: Stream): Promise<void> {
+    const { takenChars } = stream;
+    const untilMs = performance.now() + TAKEN_WITHIN_MS;
     while (this.#isFull(stream) && this.#streams.has(streamKey(stream.jobId, stream.lease))) {
       await delay(LOOK_EVERY_MS);
       if (!this.#isOpen && performance.now() - this.#awaySinceMs > AWAY_MS) this.#lose(stream);
+      if (stream.takenChars === takenChars && performance.now() > untilMs) stream.takenChars = Number.POSITIVE_INFINITY;
     }
   }
 
@@ -228,9 +240,16 @@ export class DataLine implements Streams {
     }
   }
 
+  #took({ job_id, lease, chars }: ReaderTook): void {
+    const stream = this.#streams.get(streamKey(job_id, lease));
+    if (stream !== undefined) stream.takenChars = Math.max(stream.takenChars, chars);
+  }
+
   #heard(text: string): void {
     const message = parseJson(text);
     for (const one of Array.isArray(message) ? message : [message]) {
+      const took = readerTook.safeParse(one);
+      if (took.success) this.#took(took.data);
       const parsed = readerGone.safeParse(one);
       if (!parsed.success) continue;
       const { job_id, lease } = parsed.data;

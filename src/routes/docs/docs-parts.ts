@@ -1,6 +1,6 @@
 // The parts of the API's pages, made from the OpenAPI document: they show the schemas that validate.
 
-import { MAX_DATA_FRAME_BYTES, MAX_PART_BYTES } from "../../../contract/data-line.ts";
+import { AHEAD_CHARS, MAX_DATA_FRAME_BYTES, MAX_PART_BYTES } from "../../../contract/data-line.ts";
 import type { JsonSchema } from "../../endpoint/json-schema.ts";
 import type { OpenApiDocument, Operation, Parameter, ResponseObject } from "../../endpoint/openapi.ts";
 import { exampleOf } from "./schema-example.ts";
@@ -121,9 +121,12 @@ what streamed jobs write. A frame is text: parts divided by U+001E. A part begin
 ${code("<job id> <lease>")}; whole server-sent events follow, as the client shall receive them. A part that begins with
 ${code("<job id> <lease> end")} ends the stream; nothing follows, or the error as JSON:
 ${code('{"code": "…", "message": "…", "status": 500}')}. A part is at most
-${MAX_PART_BYTES} bytes, a frame ${MAX_DATA_FRAME_BYTES}; an event that is longer goes on in the stream's next part. The coordinator sends one message:</p>
+${MAX_PART_BYTES} bytes, a frame ${MAX_DATA_FRAME_BYTES}; an event that is longer goes on in the stream's next part. The coordinator sends two messages:</p>
 <h3 id="schema-ReaderGone">ReaderGone</h3><p>Nobody reads this stream any more.</p>
-${messageHtml(document.components.schemas.ReaderGone ?? {})}</section>`;
+${messageHtml(document.components.schemas.ReaderGone ?? {})}
+<h3 id="schema-ReaderTook">ReaderTook</h3><p>So many characters (UTF-16) of this stream are taken. A worker that never says over
+${AHEAD_CHARS} more makes no reader slow.</p>
+${messageHtml(document.components.schemas.ReaderTook ?? {})}</section>`;
 
 /** The pages about what is no request. */
 export const SOCKET_PAGES: readonly {

@@ -5,7 +5,13 @@ import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { WebSocket, WebSocketServer } from "ws";
-import { MAX_PART_BYTES, PART_SEPARATOR, readParts, type StreamPart } from "../../../contract/data-line.ts";
+import {
+  AHEAD_CHARS,
+  MAX_PART_BYTES,
+  PART_SEPARATOR,
+  readParts,
+  type StreamPart,
+} from "../../../contract/data-line.ts";
 import { DataLine } from "../../../worker/streams/data-line.ts";
 import { FrameGatherer } from "../../../worker/streams/frame-gatherer.ts";
 import { openStreams } from "../../../worker/streams/open-streams.ts";
@@ -124,6 +130,27 @@ describe("the data line", () => {
     streams.end("a", 2, null);
     await pause(60);
     expect(relay.parts.length).toBe(1);
+  });
+
+  test("waits half a MiB ahead of its readers, until they have taken it", async () => {
+    const writer = streams.open("a", 2, () => {});
+    writer.write([word("one")]);
+    await eventually(() => expect(relay.textOf("a")).toBe(word("one")));
+    const other = streams.open("b", 1, () => {});
+    let hasRoom = false;
+    const waiting = writer.write([word("y".repeat(AHEAD_CHARS))])?.then(() => {
+      hasRoom = true;
+    });
+    expect(other.write([word("two")])).toBe(undefined);
+    const took = (chars: number): void =>
+      relay.sockets[0]?.send(JSON.stringify({ type: "reader.took", job_id: "a", lease: 2, chars }));
+    took(word("one").length);
+    await eventually(() => expect(relay.textOf("a").length).toBeGreaterThan(AHEAD_CHARS));
+    await pause(60);
+    expect(hasRoom).toBe(false);
+    took(relay.textOf("a").length);
+    await waiting;
+    expect(writer.write([word("three")])).toBe(undefined);
   });
 
   test("that drops is opened again; what had begun on it ends as lost, what had not goes on", async () => {
