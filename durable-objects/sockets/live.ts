@@ -90,7 +90,8 @@ export class Live {
     this.#fleetSize = fleetSize;
     // Who gets a snapshot has not seen the last values, but newer ones.
     if (snapshot !== null) this.#lastSent.clear();
-    const isNew = new Set(newcomers);
+    // Who came while this was read begins with a snapshot, too, in the next frame.
+    const isNew = new Set([...newcomers, ...this.#newcomers]);
     const news = updates.filter((message) => this.#isNews(message));
     if (news.length > 0) {
       const others = this.#sockets.viewers().filter((viewer) => !isNew.has(viewer));

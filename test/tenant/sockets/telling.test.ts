@@ -4,11 +4,12 @@ import { describe, expect, it } from "vitest";
 import { ok } from "../../../domain/words/result.ts";
 import type { TurnRunner } from "../../../durable-objects/calls/turn-runner.ts";
 import { LineSockets } from "../../../durable-objects/sockets/line-sockets.ts";
-import type { Live } from "../../../durable-objects/sockets/live.ts";
+import { Live } from "../../../durable-objects/sockets/live.ts";
 import { SocketIntake } from "../../../durable-objects/sockets/socket-intake.ts";
 import { Sockets } from "../../../durable-objects/sockets/sockets.ts";
 import type { Attachment, TenantSocket } from "../../../durable-objects/sockets/tenant-socket.ts";
 import type { Store } from "../../../durable-objects/store/open.ts";
+import { noEffects } from "../../../durable-objects/turn/effects.ts";
 
 const WORKERS = 1_700;
 
@@ -135,5 +136,33 @@ describe("a tenant", () => {
     expect([table.size, table.all("worker"), table.all("key:key")]).toEqual([2, [other], [viewer]]);
     for (const socket of [other, viewer]) table.delete(socket);
     expect([table.size, table.all(), table.all("key:key")]).toEqual([0, [], []]);
+  });
+});
+
+describe("a viewer", () => {
+  it("begins with its snapshot, also if it comes while a frame for others is read", async () => {
+    const viewerOf = (frames: string[]) =>
+      ({ ...socketOf({ ...attachmentOf(""), kind: "viewer" }, frames), attach: () => undefined }) as TenantSocket;
+    const [toFirst, toSecond]: [string[], string[]] = [[], []];
+    const viewers = [viewerOf(toFirst)];
+    const frame = Promise.withResolvers<unknown>();
+    const snapshot = { snapshot: { type: "snapshot" }, updates: [], fleetSize: 0 };
+    const reads = [frame.promise, Promise.resolve(snapshot)];
+    const read = () => reads.shift() ?? Promise.reject(new Error("nothing more to read"));
+    const live = new Live(
+      new Sockets([{ size: 2, all: () => viewers }]),
+      read as ConstructorParameters<typeof Live>[1],
+    );
+    const effects = noEffects();
+    effects.forgottenWorkers.add("w");
+    live.note(effects);
+    await expect.poll(() => reads.length).toBe(1);
+    const second = viewerOf(toSecond);
+    viewers.push(second);
+    live.welcome(second);
+    frame.resolve({ snapshot: null, updates: [{ type: "worker.forgotten", instance: "w" }], fleetSize: 0 });
+    await expect.poll(() => toSecond.length).toBeGreaterThan(0);
+    expect(toFirst.map((text) => JSON.parse(text).type)).toEqual(["worker.forgotten"]);
+    expect(toSecond.map((text) => JSON.parse(text).type)).toEqual(["snapshot"]);
   });
 });
