@@ -4,7 +4,7 @@
 //
 // waiting ──slot free──▶ running ──outcome──▶ reporting ──ack──▶ gone
 //    └──drain: released──────┼── halted ──▶ stopping ──run has ended──▶ gone
-//                            └── reader gone, run has ended ──▶ leaving ──halted──▶ gone
+//                            └── reader gone, run has ended ──▶ abandoned ──halted──▶ gone
 
 import type { LeasedJob } from "../contract/fleet/worker.ts";
 import type { Progress } from "./calls/runtime.ts";

@@ -16,7 +16,7 @@ import type { Streams } from "./streams/streams.ts";
 const PROGRESS_EVERY_MS = 1_000;
 /** The token goes first: self-hosted, the turn that notes it runs in the process that passes it on. */
 const NOTE_FIRST_TOKEN_AFTER_MS = 5;
-/** How long a job whose reader has left waits for the coordinator, before it reports its own end. */
+/** How long a job whose reader has left, and whose run has ended, waits for the coordinator; then it reports its end. */
 const HALT_GRACE_MS = 10_000;
 
 export type JobRunnerOptions = {
@@ -93,21 +93,11 @@ export class JobRunner {
 
   /** The stream has no reader any more: the runtime stops at once, and the coordinator decides about the job. */
   readerGone({ job_id: jobId, lease }: Pick<ReaderGone, "job_id" | "lease">): void {
-    const { held: jobs, reports, log } = this.#options;
+    const { held: jobs, log } = this.#options;
     const held = jobs.find(jobId);
     if (held === undefined || held.job.lease !== lease || held.state !== "running") return;
     log(`job ${jobId}: the reader of its stream has left`);
     held.halt.abort();
-    setTimeout(() => {
-      if (!jobs.isCurrent(held) || held.state !== "abandoned") return;
-      jobs.become(held, "reporting");
-      const error = {
-        code: "client_closed",
-        message: "The client disconnected before the answer was complete",
-        retryable: false,
-      };
-      reports.add({ type: "job.failed", job_id: jobId, lease, error });
-    }, HALT_GRACE_MS).unref();
   }
 
   heartbeat(held: HeldJob): void {
@@ -174,7 +164,7 @@ export class JobRunner {
     if (held.state === "stopping") this.#drop(held);
     if (held.state !== "running") return;
     if (isSpent) {
-      jobs.become(held, "abandoned");
+      this.#abandon(held);
       return;
     }
     if (outcome.type === "job.released") {
@@ -188,6 +178,21 @@ export class JobRunner {
     } else streams.end(id, lease, null);
     jobs.become(held, "reporting");
     this.#report(held, outcome);
+  }
+
+  /** Its reader has left, and its run has ended. */
+  #abandon(held: HeldJob): void {
+    this.#options.held.become(held, "abandoned");
+    setTimeout(() => {
+      if (!this.#options.held.isCurrent(held) || held.state !== "abandoned") return;
+      this.#options.held.become(held, "reporting");
+      const error = {
+        code: "client_closed",
+        message: "The client disconnected before the answer was complete",
+        retryable: false,
+      };
+      this.#report(held, { type: "job.failed", error });
+    }, HALT_GRACE_MS).unref();
   }
 
   #report({ job: { id, lease } }: HeldJob, outcome: JobOutcome): void {

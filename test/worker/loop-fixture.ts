@@ -79,13 +79,14 @@ export function partsFor(runtime: Runtime) {
   return { runtime, watch, loadInput, storeResult: keepsNothing, openFile: hasNoFiles, streams: new FakeStreams() };
 }
 
-export function createWorker(concurrency = 1, kind: Session["kind"] = "socket") {
+/** @param obeysAbort whether a run ends when it is told to. */
+export function createWorker(concurrency = 1, kind: Session["kind"] = "socket", obeysAbort = true) {
   const runs: Run[] = [];
   const refusals: string[] = [];
   const config = { model: null as string | null, timeoutSeconds: null as number | null };
   const run = (task: Task, options: RunOptions) =>
     new Promise<Outcome>((resolve, reject) => {
-      options.signal.addEventListener("abort", () => reject(options.signal.reason));
+      options.signal.addEventListener("abort", () => obeysAbort && reject(options.signal.reason));
       const finish = async (text: string) => {
         resolve({ ok: true, result: { text } });
         await vi.advanceTimersByTimeAsync(0);

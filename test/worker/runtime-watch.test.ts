@@ -84,3 +84,14 @@ test("a reader that leaves stops the run at once; the coordinator says what beco
   await vi.advanceTimersByTimeAsync(11_000);
   expect(session.of("job.failed")).toMatchObject([{ job_id: "b", error: { code: "client_closed", retryable: false } }]);
 });
+
+test("a run that ends long after its reader left is reported, too", async () => {
+  const { session, runs, assign, streams } = createWorker(1, "socket", false);
+  assign("a", 1, { stream: true });
+  streams.whenGone.get("a")?.();
+  await vi.advanceTimersByTimeAsync(15_000);
+  await runs[0]?.finish("nobody reads it");
+  expect(session.of("job.failed")).toEqual([]);
+  await vi.advanceTimersByTimeAsync(11_000);
+  expect(session.of("job.failed")).toMatchObject([{ job_id: "a", error: { code: "client_closed" } }]);
+});
