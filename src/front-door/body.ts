@@ -1,9 +1,9 @@
 // A front-door body. Up to 1 MiB it is parsed and passes through the tenant; a larger one, and one with numbers that a
-// parser would change, stays the bytes that arrived, of which the edge reads an outline, and only the members that it
+// parser would change or write much longer, stays the bytes that arrived, of which the edge reads an outline, and only the members that it
 // changes are written again.
 
 import { losesDigits } from "../../contract/text/exact-json.ts";
-import { MAX_BODY_BYTES } from "../../contract/words/field.ts";
+import { isWithinBytes, MAX_BODY_BYTES } from "../../contract/words/field.ts";
 import type { Json } from "../../domain/words/json.ts";
 import { invalid } from "../../domain/words/refusal.ts";
 import { MIB } from "../../domain/words/size.ts";
@@ -68,8 +68,15 @@ export const readDoorBody = async (
 };
 
 /** A small body with numbers that a parser changes; but what only the coordinator reads can be left out of an object alone. */
-const mustStayBytes = (text: string, { models, edge }: Body): boolean =>
-  models === undefined && edge === undefined && losesDigits(text);
+const mustStayBytes = (text: string, body: Body): boolean =>
+  isTooLongWritten(text, body) || (body.models === undefined && body.edge === undefined && losesDigits(text));
+
+/** Of `1e20` with its comma: 22 characters from 5. */
+const GROWS_AT_MOST = 5;
+
+/** Written again, it is larger than the tenant takes. */
+const isTooLongWritten = (text: string, body: Body): boolean =>
+  text.length > MAX_BODY_BYTES / GROWS_AT_MOST && !isWithinBytes(JSON.stringify(body), MAX_BODY_BYTES);
 
 const readOutline = (outline: JsonOutline, chunks: readonly Uint8Array[]): DoorBody => {
   const large = { chunks, members: outline.members };

@@ -165,6 +165,25 @@ describe("a body over 1 MiB", () => {
     }
   });
 
+  it("may be small, if it would be too large for its tenant once its numbers are written again", async () => {
+    const world = await newWorld();
+    const worker = await fakeWorker(world);
+    const headers = { authorization: `Bearer ${world.key}`, "content-type": "application/json" };
+    const sent = (numbers: number) =>
+      `{"x":[${Array(numbers).fill("1e20").join(",")}], "messages": [{"role": "user", "content": "hi"}], "model":"m1"}`;
+    for (const [numbers, isHeld] of [
+      [60_000, true],
+      [45_000, false],
+    ] as const) {
+      const answering = edgeFetch(`${ORIGIN}${CHAT}`, { method: "POST", headers, body: sent(numbers) });
+      const job = await worker.nextJob();
+      expect(job.input_url !== undefined).toBe(isHeld);
+      if (isHeld) expect(await (await edgeFetch(`${ORIGIN}${job.input_url}`, { headers })).text()).toBe(sent(numbers));
+      worker.complete(job, chatAnswer("hello"));
+      expect((await answering).status).toBe(200);
+    }
+  });
+
   it("counts towards what its tenant stores, until its job ends", async () => {
     const world = await newWorld();
     const worker = await fakeWorker(world);
