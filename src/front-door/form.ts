@@ -1,7 +1,8 @@
 // A request that is a form with files. Its fields become the job's input, in their order; each file streams to an
 // object, and stands in the input as `{"file": "<id>"}`. The worker makes the same form of both again.
 
-import { FILE_LIFE_MS } from "../../domain/file/file.ts";
+import { utf8Bytes } from "../../contract/words/field.ts";
+import { FILE_LIFE_MS, MAX_JOB_FILES } from "../../domain/file/file.ts";
 import type { FormApi } from "../../domain/words/api.ts";
 import type { Json } from "../../domain/words/json.ts";
 import { invalid } from "../../domain/words/refusal.ts";
@@ -18,10 +19,8 @@ import { type DoorRequest, mayBeLarge, readRequest } from "./request.ts";
 
 const MAX_FORM_BYTES = 100 * 1024 * 1024;
 const MAX_FIELD_BYTES = 128 * 1024;
-/** Together they are the job's input. */
+/** Together, as JSON, they are the job's input. */
 const MAX_FIELDS_BYTES = 512 * 1024;
-/** As many as a job may have. */
-const MAX_FILES = 16;
 
 const TOO_LARGE = {
   code: "file_too_large",
@@ -80,14 +79,15 @@ export const readFormRequest = async (c: AppContext, api: FormApi, token: TokenF
     for await (const part of readParts(body, boundary)) {
       if (part.filename === null) {
         const text = await readField(part, MAX_FIELD_BYTES);
-        fieldBytes += part.name.length + text.length;
+        fieldBytes += utf8Bytes(JSON.stringify({ [part.name]: text }));
         if (fieldBytes > MAX_FIELDS_BYTES)
-          throw new Refused(invalid("", `the form's fields may have at most ${MAX_FIELDS_BYTES} bytes together`));
+          throw new Refused(invalid("", `the form's fields may have at most ${MAX_FIELDS_BYTES} bytes as JSON`));
         add(fields, part.name, text);
         add(identity, part.name, text);
         continue;
       }
-      if (files.length === MAX_FILES) throw new Refused(invalid(part.name, `a form has at most ${MAX_FILES} files`));
+      if (files.length === MAX_JOB_FILES)
+        throw new Refused(invalid(part.name, `a form has at most ${MAX_JOB_FILES} files`));
       const file = await receivePart(c, token, part);
       files.push(file.id);
       add(fields, part.name, { file: file.id });

@@ -192,6 +192,18 @@ describe("images", () => {
 });
 
 describe("sound", () => {
+  test("is refused where the form's fields would be too large as JSON", async () => {
+    const form = new FormData();
+    form.append("model", "m1");
+    // Six characters each, once they are escaped.
+    form.append("prompt", "\u0001".repeat(90_000));
+    const headers = { authorization: `Bearer ${server.adminKey}` };
+    const refused = await fetch(`${server.url}/v1/audio/transcriptions`, { method: "POST", headers, body: form });
+    const { error } = (await refused.json()) as { error: object };
+    expect(refused.status).toBe(400);
+    expect(error).toMatchObject({ message: "the form's fields may have at most 524288 bytes as JSON" });
+  });
+
   test.each(["model", "stream"])("is refused where the form says %s twice", async (name) => {
     const form = new FormData();
     form.append("model", "m1");
