@@ -43,7 +43,11 @@ export const beginStream = async (from: Followed, { watch, attach, lateMs }: Beg
       job = await moved;
       continue;
     }
-    const first = await Promise.race([attached, moved.then(() => null)]);
+    const letGo = (): void => void attached.then((body) => body?.cancel()).catch(() => undefined);
+    const first = await Promise.race([attached, moved.then(() => null)]).catch((error: unknown) => {
+      letGo();
+      throw error;
+    });
     if (first !== null) {
       moved.catch(() => undefined);
       return { kind: "events", job, body: first };
@@ -51,7 +55,7 @@ export const beginStream = async (from: Followed, { watch, attach, lateMs }: Beg
     const now = await moved;
     const late = hasStream(now) ? await within(attached, lateMs) : null;
     if (late !== null) return { kind: "events", job: now, body: late };
-    void attached.then((body) => body?.cancel()).catch(() => undefined);
+    letGo();
     job = now;
   }
 };

@@ -106,6 +106,15 @@ test("the stream of an attempt that was left for another is let go, so that nobo
   expect(attached.map(({ isLetGo }) => isLetGo())).toEqual([true, false]);
 });
 
+test("a stream that comes after its tenant could not be asked any more is let go", async () => {
+  const { tools, attached } = stage([]);
+  const watch = () => Promise.reject(new Error("the tenant is away"));
+  await expect(beginStream(job("assigned"), { ...tools, watch })).rejects.toThrow("the tenant is away");
+  attached[0]?.begin("nobody waits");
+  await passed();
+  expect(attached[0]?.isLetGo()).toBe(true);
+});
+
 test("a stream that comes just after its job's report is read; one that does not is let go, and the result is told", async () => {
   const soon = stage([job("completed")]);
   const beginning = beginStream(job("assigned"), soon.tools);
