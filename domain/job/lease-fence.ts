@@ -89,6 +89,8 @@ export const failed = (
       progress: null,
       finishedAt: nowAt,
       orderKey: null,
+      readyAt: null,
+      delayedBy: null,
     },
     nowAt,
   );

@@ -165,16 +165,11 @@ const LOST = { type: "job.lost", says: "its worker lost it", workerDid: "was los
 const REAPED = { type: "job.reaped", says: "its worker fell silent", workerDid: "fell silent" } as const;
 
 /** The same for a job that has left that worker since, with the worker's error if it reported one. */
-export const failBegunAnswer = (job: Job, nowAt: number): Decision => {
-  const waiting = { ...job, readyAt: null, delayedBy: null };
-  return job.error === null
-    ? loseBegunAnswer(waiting, LOST.workerDid, nowAt)
-    : failedUnreported(waiting, job.error, nowAt);
-};
+export const failBegunAnswer = (job: Job, nowAt: number): Decision =>
+  job.error === null ? loseBegunAnswer(job, LOST.workerDid, nowAt) : failedUnreported(job, job.error, nowAt);
 
 /** Its client got the error that the stream is lost. */
-export const failStream = (job: Job, nowAt: number): Decision =>
-  failedUnreported({ ...job, readyAt: null, delayedBy: null }, streamLost, nowAt);
+export const failStream = (job: Job, nowAt: number): Decision => failedUnreported(job, streamLost, nowAt);
 
 /** The worker's own job list no longer names this job, or the worker is gone. */
 export const loseJob = (job: Job, maxAttempts: number, nowAt: number): Decision => {
