@@ -83,8 +83,8 @@ export const EDGE_MUTANTS: readonly Mutant[] = [
   mutant(
     "the stream of an attempt that nobody takes stays open",
     "src/front-door/begin-stream.ts",
-    "    void attached.then((body) => body?.cancel()).catch(() => undefined);\n",
-    "",
+    "    letGo();\n    job = now;\n",
+    "    job = now;\n",
     BEGIN,
   ),
   mutant(
