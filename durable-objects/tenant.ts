@@ -37,11 +37,10 @@ import {
   loseStream,
 } from "./operations/halts/abandon.ts";
 import { briefMetrics } from "./operations/insight/metrics.ts";
-import { boundTenant, noteArchive } from "./placing/storage-use.ts";
+import { boundTenant, countPruned, noteArchive } from "./placing/storage-use.ts";
 import type { ResultStep, RunnerOwner } from "./relay/runner-owner.ts";
 import type { StreamLease, StreamOwner } from "./relay/stream-owner.ts";
 import { SocketLine } from "./sockets/line-sockets.ts";
-import { countPruned } from "./sockets/live-messages.ts";
 import { ALONE, callMethod, GROUP, LINE_URL, type LineEnd, OPEN_SOCKET, openLine } from "./sockets/object-line.ts";
 import { handleMessage } from "./sockets/socket-messages.ts";
 import type { CatalogReport } from "./steps/catalog.ts";

@@ -1,5 +1,6 @@
 // Warns once when a place where the tenant's data lies is filling up: in the audit log, in the metrics and on the
-// dashboard. The size of history's database comes with each drain, so it is unknown until the first one.
+// dashboard. The size of history's database comes with each drain, so it is unknown until the first one. What
+// leaves history, and what the archive has, is counted here.
 
 import {
   describeUse,
@@ -9,8 +10,11 @@ import {
   shareOfBound,
 } from "../../domain/tenant/storage-use.ts";
 import { SERVICE_ACTOR } from "../../domain/words/event.ts";
+import type { JobStatus } from "../../domain/words/job-status.ts";
 import type { Refusal } from "../../domain/words/refusal.ts";
 import { ok, type Result } from "../../domain/words/result.ts";
+import { storedCounters } from "../turn/counters.ts";
+import { statusCounts } from "../turn/counting.ts";
 import type { Turn } from "../turn/turn.ts";
 import { maxBytesOf, sizesOf, storedBytes } from "./room.ts";
 
@@ -61,6 +65,30 @@ export const noteArchive = (turn: Turn, isFailing: boolean): null => {
   turn.store.settings.putIsArchiveFailing(isFailing);
   turn.effects.changedTopics.add("storage");
   return null;
+};
+
+const keptInHistory = ({ memory }: Turn): number => {
+  const { completed, failed, cancelled } = statusCounts(memory);
+  const pruned = Object.values(memory.counters.prunedByStatus).reduce((sum, many) => sum + many, 0);
+  return Math.max(0, completed + failed + cancelled - pruned);
+};
+
+/** Jobs that have left history, and what they take in the archive. Stored at once, because history reports it only once. */
+export const countPruned = (turn: Turn, pruned: Partial<Record<JobStatus, number>>, archivedBytes: number): null => {
+  // The tenant may have been deleted during the pruning.
+  if (turn.store.settings.identity() === null) return null;
+  const { counters } = turn.memory;
+  const before = keptInHistory(turn);
+  turn.effects.changedTopics.add("storage");
+  for (const [status, count] of Object.entries(pruned) as [JobStatus, number][])
+    counters.prunedByStatus[status] = (counters.prunedByStatus[status] ?? 0) + count;
+  turn.store.settings.putCounters(storedCounters(counters));
+  turn.memory.historyBytes *= before === 0 ? 1 : Math.min(1, keptInHistory(turn) / before);
+  turn.store.settings.putHistoryBytes(Math.round(turn.memory.historyBytes));
+  if (archivedBytes === 0) return null;
+  turn.memory.archiveBytes += archivedBytes;
+  turn.store.settings.putArchiveBytes(turn.memory.archiveBytes);
+  return noteArchive(turn, false);
 };
 
 const ARCHIVE_FAILS =

@@ -10,17 +10,17 @@ import { keptPayload } from "../../domain/front-door/front-door.ts";
 import type { Job } from "../../domain/job/job.ts";
 import { usdFromNano } from "../../domain/money/price.ts";
 import { HOUR_MS } from "../../domain/words/duration.ts";
-import { isFinal, type JobStatus } from "../../domain/words/job-status.ts";
+import { isFinal } from "../../domain/words/job-status.ts";
 import { presentMember, viewOf } from "../operations/fleet/workers.ts";
 import { killswitchResource } from "../operations/halts/killswitch.ts";
 import { queueView } from "../operations/jobs/queue.ts";
 import { present as presentSchedule } from "../operations/schedules.ts";
-import { noteArchive, storageState } from "../placing/storage-use.ts";
+import { storageState } from "../placing/storage-use.ts";
 import { waitingReason } from "../placing/waiting-reason.ts";
 import { removedModelsInUse } from "../steps/catalog.ts";
 import { findTask } from "../steps/model-tasks.ts";
 import { budgetReached } from "../steps/reached-budgets.ts";
-import { storedCounters } from "../turn/counters.ts";
+import { statusCounts } from "../turn/counting.ts";
 import type { LiveTopic } from "../turn/effects.ts";
 import type { Turn } from "../turn/turn.ts";
 
@@ -41,37 +41,6 @@ const presentLive = (turn: Turn, job: Job): LiveJob => {
   const payload = isKept ? asked : keptPayload(turn.memory.config.frontDoor.store, asked);
   const { prompt, input: _input, result: _result, ...rest } = presentJob(job, payload, null, waitingReason(turn, job));
   return { ...rest, prompt_start: startOf(prompt, PROMPT_START_CHARS) };
-};
-
-/** Open jobs now, and final ones of all time. Of the final statuses a job can only leave `failed`. */
-const statusCounts = (turn: Turn): Record<JobStatus, number> => {
-  const { jobsByStatus, retriedCount } = turn.memory.counters;
-  return { ...jobsByStatus, failed: Math.max(0, jobsByStatus.failed - retriedCount), ...turn.memory.open };
-};
-
-/** Stored at once, because history reports it only once. */
-export const countPruned = (turn: Turn, pruned: Partial<Record<JobStatus, number>>, archivedBytes: number): null => {
-  // The tenant may have been deleted during the pruning.
-  if (turn.store.settings.identity() === null) return null;
-  const { counters } = turn.memory;
-  const before = keptInHistory(turn);
-  turn.effects.changedTopics.add("storage");
-  for (const [status, count] of Object.entries(pruned) as [JobStatus, number][])
-    counters.prunedByStatus[status] = (counters.prunedByStatus[status] ?? 0) + count;
-  turn.store.settings.putCounters(storedCounters(counters));
-  turn.memory.historyBytes *= before === 0 ? 1 : Math.min(1, keptInHistory(turn) / before);
-  turn.store.settings.putHistoryBytes(Math.round(turn.memory.historyBytes));
-  if (archivedBytes === 0) return null;
-  turn.memory.archiveBytes += archivedBytes;
-  turn.store.settings.putArchiveBytes(turn.memory.archiveBytes);
-  noteArchive(turn, false);
-  return null;
-};
-
-const keptInHistory = (turn: Turn): number => {
-  const { completed, failed, cancelled } = statusCounts(turn);
-  const pruned = Object.values(turn.memory.counters.prunedByStatus).reduce((sum, many) => sum + many, 0);
-  return Math.max(0, completed + failed + cancelled - pruned);
 };
 
 /** The fields of each worker that the totals use. */
@@ -95,7 +64,7 @@ export const liveSnapshot = (turn: Turn): LiveMessage => ({
   fleet: fleetByProvider(counted(turn)),
   schedules: turn.store.schedules.page(MAX_LIVE_RESOURCES, 0).map((one) => presentSchedule(turn, one)),
   killswitch: killswitchResource(turn),
-  counts: statusCounts(turn),
+  counts: statusCounts(turn.memory),
   queue: queueView(turn),
   minutes: minutesSince(turn, turn.nowAt - HOUR_MS),
   ...costState(turn),
@@ -105,7 +74,7 @@ export const liveSnapshot = (turn: Turn): LiveMessage => ({
 
 export const liveUpdates = (turn: Turn, changes: LiveChanges): LiveMessage[] => {
   const messages: LiveMessage[] = [];
-  const counts = changes.jobs.size === 0 ? null : statusCounts(turn);
+  const counts = changes.jobs.size === 0 ? null : statusCounts(turn.memory);
   for (const { job } of turn.store.jobs.findMany([...changes.jobs])) {
     if (counts !== null) messages.push({ type: "job.updated", job: presentLive(turn, job), counts });
   }

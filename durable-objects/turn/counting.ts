@@ -35,3 +35,9 @@ const countStream = (memory: Memory, before: Job | null, after: Job, nowAt: numb
 };
 
 const isStreaming = (job: Job | null): boolean => job !== null && job.firstTokenAt !== null && isOpen(job.status);
+
+/** Open jobs now, and final ones of all time. Of the final statuses a job can only leave `failed`. */
+export const statusCounts = ({ counters, open }: Memory): Record<JobStatus, number> => {
+  const { jobsByStatus, retriedCount } = counters;
+  return { ...jobsByStatus, failed: Math.max(0, jobsByStatus.failed - retriedCount), ...open };
+};
