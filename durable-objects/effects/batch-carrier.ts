@@ -92,8 +92,8 @@ export class BatchCarrier {
         return (turn) => fed(turn, step, lines);
       }
       case "close": {
-        const files = await this.#inTurn(() => file.closeBatch(id, step.ending, step.expiresAt));
-        return files === null ? null : (turn) => closed(turn, id, files, step.expiresAt);
+        const made = await this.#inTurn(() => file.closeBatch(id, step.ending, step.expiresAt));
+        return made === null ? null : (turn) => closed(turn, id, made, step.expiresAt);
       }
     }
   }

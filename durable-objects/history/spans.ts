@@ -85,8 +85,8 @@ interface SpanPhase {
 }
 
 /** The attempts of a timeline, oldest first. */
-const partsOf = (job: Job, timeline: readonly TimelineEvent[]): SpanPhase[] => {
-  const parts: SpanPhase[] = [];
+const phasesOf = (job: Job, timeline: readonly TimelineEvent[]): SpanPhase[] => {
+  const phases: SpanPhase[] = [];
   let queuedAt = job.createdAt;
   let runAt: number | null = null;
   const lastEnd = timeline.findLast(({ type }) => endsAttempt(type));
@@ -94,7 +94,7 @@ const partsOf = (job: Job, timeline: readonly TimelineEvent[]): SpanPhase[] => {
     const { at, type, worker } = event;
     if (type === "job.assigned") {
       const given = { "signalbox.worker": worker };
-      parts.push({
+      phases.push({
         name: "queue",
         kind: KIND.internal,
         fromAt: queuedAt,
@@ -109,12 +109,12 @@ const partsOf = (job: Job, timeline: readonly TimelineEvent[]): SpanPhase[] => {
       const given = { ...runAttributes(job, isLast), "signalbox.worker": worker, "signalbox.outcome": type };
       const name = `${operationOf(job)} ${job.model ?? ""}`.trim();
       const status = statusOf(type, isLast ? job.error : null);
-      if (runAt !== null) parts.push({ name, kind: KIND.client, fromAt: runAt, toAt: at, given, status });
+      if (runAt !== null) phases.push({ name, kind: KIND.client, fromAt: runAt, toAt: at, given, status });
       queuedAt = at;
       runAt = null;
     }
   }
-  return parts;
+  return phases;
 };
 
 /** The jobs whose end is among these events; a later change of a final job is no second end. */
@@ -151,17 +151,17 @@ export const spansOf = (
     status:
       job.status === "completed" ? { code: STATUS.ok } : { code: STATUS.error, message: job.error?.code ?? job.status },
   };
-  const span = (part: SpanPhase, spanId: string, parentSpanId: string): Span => ({
+  const span = (phase: SpanPhase, spanId: string, parentSpanId: string): Span => ({
     traceId,
     spanId,
     parentSpanId,
-    name: part.name,
-    kind: part.kind,
-    startTimeUnixNano: nano(part.fromAt),
-    endTimeUnixNano: nano(part.toAt),
-    attributes: attributes(part.given),
-    status: part.status,
+    name: phase.name,
+    kind: phase.kind,
+    startTimeUnixNano: nano(phase.fromAt),
+    endTimeUnixNano: nano(phase.toAt),
+    attributes: attributes(phase.given),
+    status: phase.status,
   });
-  const parts = partsOf(job, timeline).map((part) => span(part, randomHex(SPAN_ID_CHARS), rootId));
-  return [span(root, rootId, caller?.spanId ?? ""), ...parts];
+  const phases = phasesOf(job, timeline).map((phase) => span(phase, randomHex(SPAN_ID_CHARS), rootId));
+  return [span(root, rootId, caller?.spanId ?? ""), ...phases];
 };
