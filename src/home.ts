@@ -37,8 +37,8 @@ export interface Home {
   readonly onAnswerEnd: (c: Context, then: () => void) => void;
   /** Ends the answer's connection at once: nothing of it looks whole. Where it is missing, the answer's body fails. */
   readonly cut?: (c: Context) => void;
-  /** A request with so many bytes may write them; call the result when it has ended. */
-  readonly expectWrite: (bytes: number) => () => void;
+  /** A request may write so many bytes, as far as they come; call the result when it has ended. */
+  readonly expectWrite: (c: Context, bytes: number) => () => void;
   /** Resolves when it is the tenant's turn; call the returned function to end the turn. Null if nothing waits here. */
   readonly takeTurn: (tenant: string, work: Work) => Promise<() => void> | null;
 }

@@ -17,8 +17,8 @@ const SAID: Record<Disk["state"], string> = {
 
 export interface DiskWatch {
   readonly disk: () => Disk;
-  /** A request with so many bytes has begun; call the result when it has ended. */
-  readonly expectWrite: (bodyBytes: number) => () => void;
+  /** A request with so many bytes has begun; call the result when it has ended: what has not come is not written. */
+  readonly expectWrite: (bodyBytes: number, arrivedBytes?: () => number) => () => void;
   readonly stop: () => void;
 }
 
@@ -54,5 +54,9 @@ export const watchDisk = (directory: string, look: () => Disk = () => readDisk(d
     sayIfChanged();
   }, LOOK_EVERY_MS);
   timer.unref();
-  return { disk, expectWrite: (bodyBytes) => expected.add(bodyBytes), stop: () => clearInterval(timer) };
+  return {
+    disk,
+    expectWrite: (bodyBytes, arrived) => expected.add(bodyBytes, arrived),
+    stop: () => clearInterval(timer),
+  };
 };

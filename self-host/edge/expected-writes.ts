@@ -11,8 +11,8 @@ export class ExpectedWrites {
   /** Of requests that have ended, by the look before which they did; the latest first. */
   readonly #settling: number[] = [0];
 
-  /** Call the result when the request has ended. */
-  add(bodyBytes: number): () => void {
+  /** `arrivedBytes`: how many of them have come. Call the result when the request has ended. */
+  add(bodyBytes: number, arrivedBytes: () => number = () => bodyBytes): () => void {
     const bytes = bodyBytes * WRITTEN_PER_BYTE;
     this.#underWay += bytes;
     let isUnderWay = true;
@@ -20,7 +20,8 @@ export class ExpectedWrites {
       if (!isUnderWay) return;
       isUnderWay = false;
       this.#underWay -= bytes;
-      this.#settling[0] = (this.#settling[0] ?? 0) + bytes;
+      const written = Math.min(bytes, arrivedBytes() * WRITTEN_PER_BYTE);
+      this.#settling[0] = (this.#settling[0] ?? 0) + written;
     };
   }
 

@@ -24,7 +24,7 @@ import { makeSocketFolder } from "../sockets.ts";
 import type { Exit } from "../supervised.ts";
 import { onAnswerEnd } from "./answer-end.ts";
 import { archiveFolder, serveArchive } from "./archive-folder.ts";
-import { arrivedBody } from "./arrived-body.ts";
+import { arrivedBody, arrivedBytes } from "./arrived-body.ts";
 import { readHandshake } from "./client-upgrade.ts";
 import { connectionsWithin, openFileLimit } from "./descriptors.ts";
 import { type DiskWatch, watchDisk } from "./disk-watch.ts";
@@ -161,7 +161,7 @@ const homeOf = (
     onAnswerEnd: (c, then) => onAnswerEnd(exchangeOf(c), then),
     // A body that fails is reported by the adapter with its stack, for each of a stream's readers.
     cut: (c) => void exchangeOf(c).outgoing.destroy(),
-    expectWrite,
+    expectWrite: (c, bytes) => expectWrite(bytes, arrivedBytes(exchangeOf(c).incoming)),
     takeTurn: (tenant, work) => turns.take(tenant, work),
   };
 };

@@ -100,7 +100,7 @@ export const admit = (c: AppContext, door: Door, token: TokenFacts | null): Admi
   if (isBehindOurEdge(c)) return { underWay: isRated ? 1 : null, share: NO_SHARE, endTurn: NOTHING };
   const taken = shares.take(holdersOf(c, door, token), lane, knownBytes, Date.now());
   if (!taken.ok) throw new Refused(refusalOf(taken.error));
-  const share = withRoom(taken.value, c.env.HOME?.expectWrite(bodyBytes));
+  const share = withRoom(taken.value, c, knownBytes);
   const underWay = isRated ? shares.underWay(keyOf(token)) : null;
   const turn = token === null ? null : c.env.HOME?.takeTurn(token.tenant, workOf(door, lane));
   return turn ? admitInTurn(turn, underWay, share) : { underWay, share, endTurn: NOTHING };
@@ -141,14 +141,21 @@ export const inTurn = async <T>(c: AppContext, tenant: string, kind: Work, work:
   }
 };
 
-/** The room on the disk is given back with the share. */
-const withRoom = (share: Share, giveBack: (() => void) | undefined): Share => {
-  if (giveBack === undefined) return share;
+/** The room on the disk grows with the share, and is given back with it. */
+const withRoom = (share: Share, c: AppContext, bytes: number): Share => {
+  const { HOME: home } = c.env;
+  if (home === undefined) return share;
+  const ends = [home.expectWrite(c, bytes)];
+  const grow = (more: number): ReturnType<Share["grow"]> => {
+    const grown = share.grow(more);
+    if (grown.ok) ends.push(home.expectWrite(c, more));
+    return grown;
+  };
   const release = (): void => {
-    giveBack();
+    for (const end of ends) end();
     share.release();
   };
-  return { ...share, release };
+  return { ...share, grow, release };
 };
 
 const refusals = new Map<string, { count: number; at: number }>();

@@ -21,7 +21,7 @@ it("a request whose turn does not come gives back its share, and its room on the
   let expectedBytes = 0;
   const home: Partial<Home> = {
     takeTurn: () => Promise.reject(new Error("its turn did not come")),
-    expectWrite: (bytes) => {
+    expectWrite: (_, bytes) => {
       expectedBytes += bytes;
       return () => {
         expectedBytes -= bytes;
@@ -43,6 +43,24 @@ it("a request counts for its key until it gives its share back", async () => {
   expect([first.underWay, second.underWay]).toEqual([1, 2]);
   first.share.release();
   expect((await admit(context({}), DOOR, token)).underWay).toBe(2);
+});
+
+it("a body of unknown length takes room on the disk as it arrives", async () => {
+  const expected: number[] = [];
+  const ended: number[] = [];
+  const home: Partial<Home> = {
+    expectWrite: (_, bytes) => {
+      expected.push(bytes);
+      return () => void ended.push(bytes);
+    },
+  };
+  const door = { ...DOOR, maxBodyBytes: 32 * MIB };
+  const { share } = await admit(context(home, { "transfer-encoding": "chunked" }), door, { ...token, id: "chunked" });
+  expect(expected).toEqual([64 * 1024]);
+  share.grow(MIB);
+  share.release();
+  expect(expected).toEqual([64 * 1024, MIB]);
+  expect(ended).toEqual(expected);
 });
 
 it("an upload waits for its tenant's turn to store, whatever length it says", async () => {

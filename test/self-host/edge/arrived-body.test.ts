@@ -4,15 +4,22 @@ import { once } from "node:events";
 import type { Server } from "node:http";
 import { type AddressInfo, connect, type Socket } from "node:net";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { arrivedBody } from "../../../self-host/edge/arrived-body.ts";
+import { arrivedBody, arrivedBytes } from "../../../self-host/edge/arrived-body.ts";
 import { closeServer, edgeServer } from "../../../self-host/edge/http-server.ts";
 
 let server: Server;
+/** How much came of the last one that was answered, at most. */
+let arrivedOfLast = Number.NaN;
 /** How many requests have begun. */
 let begun = 0;
 beforeAll(async () => {
-  server = edgeServer(async (request, { incoming }) => {
+  server = edgeServer(async (request, { incoming, outgoing }) => {
     begun += 1;
+    const arrivedSince = arrivedBytes(incoming);
+    outgoing.once("close", () => {
+      arrivedOfLast = arrivedSince();
+    });
+    if (incoming.url === "/unread") return new Response("refused");
     await Promise.resolve();
     const arrived = arrivedBody(incoming);
     const again = arrivedBody(incoming);
@@ -56,4 +63,16 @@ it.each([
   socket.write(whole("next"));
   await expect.poll(heard).toEqual([...expected, "arrived next"]);
   socket.destroy();
+});
+
+it("of a body that nobody reads nothing has come, of another as much as was read, and little more", async () => {
+  const { socket } = await open();
+  socket.write("POST /unread HTTP/1.1\r\nHost: x\r\nContent-Length: 30000000\r\n\r\n");
+  await expect.poll(() => arrivedOfLast).toBe(0);
+  socket.destroy();
+  const other = await open();
+  other.socket.write(whole(LARGE));
+  await expect.poll(() => arrivedOfLast).toBeGreaterThanOrEqual(LARGE.length);
+  expect(arrivedOfLast).toBeLessThan(LARGE.length + 200_000);
+  other.socket.destroy();
 });

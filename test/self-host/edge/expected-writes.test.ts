@@ -19,6 +19,14 @@ it("a request counts until it has ended, and for five looks at the disk after th
   expect(expected.bytes).toBe(0);
 });
 
+it("of a request that has ended, what came counts", () => {
+  const expected = new ExpectedWrites();
+  const ends = [MIB, 0, 9 * MIB].map((arrived) => expected.add(3 * MIB, () => arrived));
+  expect(expected.bytes).toBe(6 * 9 * MIB);
+  for (const end of ends) end();
+  expect(expected.bytes).toBe(6 * (1 + 0 + 3) * MIB);
+});
+
 it("requests that arrive between two looks at the disk cannot use up the room of reports", () => {
   vi.useFakeTimers();
   try {
