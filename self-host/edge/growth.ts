@@ -141,6 +141,18 @@ export const GROWTH: readonly GrowthRow[] = [
     provenBy: ["test/self-host/edge/tick-turns.test.ts", "begins at once when very many wait"],
   },
   {
+    what: "bodies in very many small chunks that wait",
+    holds: ["self-host/edge/turns/small-chunks.ts#waiting"],
+    grownBy: "request",
+    countedBy: "src/http/shares.ts",
+    bound: BOUNDS.usual.process.requests,
+    unit: "entries",
+    of: "process",
+    atTheBound: { refuses: "overloaded" },
+    freedBy: "their turns, one body after another; the deadline of a body",
+    provenBy: ["test/self-host/edge/small-chunks.test.ts", "keep no other waiting"],
+  },
+  {
     what: "lines to objects without a call",
     holds: ["self-host/edge/object-lines.ts#lines"],
     grownBy: "key",

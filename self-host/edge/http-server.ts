@@ -21,6 +21,7 @@ import { beginFewAtOnce } from "./turns/arrivals.ts";
 import { Departures } from "./turns/departures.ts";
 import { Company } from "./turns/fair-turns.ts";
 import { Pipelines } from "./turns/pipelines.ts";
+import { ChunkTurns, gatherSmallChunks } from "./turns/small-chunks.ts";
 import { TickTurns } from "./turns/tick-turns.ts";
 import { turnOwnerOf, turnSizeOf } from "./turns/turn-owner.ts";
 import { cutFurthestBehind } from "./unread.ts";
@@ -163,9 +164,16 @@ const beginInTurns = (server: Server, answer: Answer, addressOf: AddressOf, depa
     if (turn === null) begin(incoming, outgoing);
     else void turn.then(() => begin(incoming, outgoing));
   };
+  const chunkTurns = new ChunkTurns();
+  const nameOf = (incoming: IncomingMessage): string => turnOwnerOf(incoming, () => addressOf(incoming)).name;
   server.on("request", (incoming, outgoing) => {
+    const { socket } = incoming;
+    gatherSmallChunks(incoming, {
+      crowded: () => departures.readLong(socket),
+      wait: (chunks, goOn) => chunkTurns.wait(socket, nameOf(incoming), chunks, goOn),
+    });
     if (incoming.httpVersion === "1.0" && incoming.headers.host === undefined) nameHost(incoming);
-    pipelines.enter(incoming.socket, outgoing, () => takeTurn(incoming, outgoing));
+    pipelines.enter(socket, outgoing, () => takeTurn(incoming, outgoing));
   });
 };
 

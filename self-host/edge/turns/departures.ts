@@ -1,5 +1,6 @@
 // Connections of one owner (`turn-owner.ts`) end a few in each turn of the event loop: a client that closes a thousand at
 // once keeps no other waiting. The rest of the owner's are not read until the next turns, so that their ends come later.
+// So it is when the read of one takes long (`small-chunks.ts`).
 
 import type { Socket } from "node:net";
 import { resumeFirst } from "./held-sockets.ts";
@@ -52,11 +53,23 @@ export class Departures {
     return owned;
   }
 
+  /** To read it takes long: the owner's others are read in the next turns. */
+  readLong(socket: Socket): void {
+    const owned = this.#owned.get(this.#ownerOf.get(socket) ?? "");
+    if (owned === undefined) return;
+    this.#begin(owned);
+    hold(owned);
+  }
+
+  #begin(owned: Owned): void {
+    if (this.#busy.size === 0) setImmediate(() => this.#nextTurn());
+    this.#busy.add(owned);
+  }
+
   #end(socket: Socket): void {
     const owned = this.leave(socket);
     if (owned === undefined) return;
-    if (this.#busy.size === 0) setImmediate(() => this.#nextTurn());
-    this.#busy.add(owned);
+    this.#begin(owned);
     owned.ended += 1;
     if (owned.ended === this.#atOnce) hold(owned);
   }
