@@ -20,9 +20,14 @@ const counts = z
   .meta({ description: "jobs by status: open jobs now, final jobs of all time" });
 
 /** A job in the live view, without its long values; the job's own page reads those. */
-export const liveJob = jobResource.omit({ prompt: true, input: true, result: true, truncated: true }).extend({
+const promptStart = {
   prompt_start: z.string().meta({ description: "the first 200 characters of the prompt" }),
-});
+};
+export const liveJob = jobResource
+  .omit({ prompt: true, input: true, result: true, truncated: true })
+  .extend(promptStart);
+/** A schedule likewise: two hundred of them are sent whenever one changes. */
+const liveSchedule = scheduleResource.omit({ prompt: true, input: true }).extend(promptStart);
 
 const removedModels = z
   .object({
@@ -76,7 +81,7 @@ export const liveMessage = z
       workers: z.array(workerResource),
       workers_total: count,
       fleet: z.array(providerFleet).meta({ description: "all workers, summed up by provider" }),
-      schedules: z.array(scheduleResource),
+      schedules: z.array(liveSchedule),
       killswitch: killswitchResource,
       counts,
       queue: queueView,
@@ -91,7 +96,7 @@ export const liveMessage = z
     z.object({ type: z.literal("model_task.updated"), task: modelTaskResource }),
     z.object({ type: z.literal("fleet.updated"), fleet: z.array(providerFleet) }),
     z.object({ type: z.literal("killswitch.updated"), killswitch: killswitchResource }),
-    z.object({ type: z.literal("schedule.updated"), schedules: z.array(scheduleResource) }),
+    z.object({ type: z.literal("schedule.updated"), schedules: z.array(liveSchedule) }),
     z.object({ type: z.literal("catalog.updated"), ...catalogState }),
     z.object({ type: z.literal("cost.updated"), ...costState }),
     z.object({ type: z.literal("storage.updated"), ...storageState }),
@@ -107,4 +112,5 @@ export type LiveMessage = z.infer<typeof liveMessage>;
 export type ProviderFleet = z.infer<typeof providerFleet>;
 export type ActivityMinute = z.infer<typeof activityMinute>;
 export type LiveJob = z.infer<typeof liveJob>;
+export type LiveSchedule = z.infer<typeof liveSchedule>;
 export type NumberedLiveMessage = LiveMessage & { seq: number };

@@ -7,8 +7,7 @@ import type { WorkerResource } from "../../contract/fleet/worker.ts";
 import { fleetByProvider } from "../../contract/fleet-by-provider.ts";
 import type { QueueView } from "../../contract/jobs/insight.ts";
 import type { KillswitchResource } from "../../contract/killswitch.ts";
-import type { ActivityMinute, LiveJob, LiveMessage, ProviderFleet } from "../../contract/live.ts";
-import type { ScheduleResource } from "../../contract/schedule.ts";
+import type { ActivityMinute, LiveJob, LiveMessage, LiveSchedule, ProviderFleet } from "../../contract/live.ts";
 
 export type JobStatus = LiveJob["status"];
 export type Counts = Partial<Record<JobStatus, number>>;
@@ -19,7 +18,7 @@ const MAX_KEPT_TASKS = 200;
 export const jobs = signal<ReadonlyMap<string, LiveJob>>(new Map());
 export const workers = signal<ReadonlyMap<string, WorkerResource>>(new Map());
 export const workersTotal = signal(0);
-export const schedules = signal<readonly ScheduleResource[] | null>(null);
+export const schedules = signal<readonly LiveSchedule[] | null>(null);
 export const killswitch = signal<KillswitchResource | null>(null);
 /** Open jobs now, and final ones of all time. */
 export const counts = signal<Counts>({});

@@ -3,7 +3,13 @@
 import { presentTask } from "../../contract/fleet/model-task.ts";
 import { type CountedWorker, fleetByProvider } from "../../contract/fleet-by-provider.ts";
 import { presentJob } from "../../contract/jobs/job.ts";
-import { type LiveJob, type LiveMessage, MAX_LIVE_RESOURCES, MAX_SNAPSHOT_RESOURCES } from "../../contract/live.ts";
+import {
+  type LiveJob,
+  type LiveMessage,
+  type LiveSchedule,
+  MAX_LIVE_RESOURCES,
+  MAX_SNAPSHOT_RESOURCES,
+} from "../../contract/live.ts";
 import { startOf } from "../../contract/text/start-of.ts";
 import { toIso } from "../../contract/words/field.ts";
 import { keptPayload } from "../../domain/front-door/front-door.ts";
@@ -43,6 +49,12 @@ const presentLive = (turn: Turn, job: Job): LiveJob => {
   return { ...rest, prompt_start: startOf(prompt, PROMPT_START_CHARS) };
 };
 
+const liveSchedules = (turn: Turn): LiveSchedule[] =>
+  turn.store.schedules.page(MAX_LIVE_RESOURCES, 0).map((one) => {
+    const { prompt, input: _input, ...rest } = presentSchedule(turn, one);
+    return { ...rest, prompt_start: startOf(prompt, PROMPT_START_CHARS) };
+  });
+
 /** The fields of each worker that the totals use. */
 function* counted(turn: Turn): Generator<CountedWorker> {
   for (const member of turn.memory.fleet.members()) {
@@ -62,7 +74,7 @@ export const liveSnapshot = (turn: Turn): LiveMessage => ({
     .map((one) => presentMember(turn, one)),
   workers_total: turn.memory.fleet.size,
   fleet: fleetByProvider(counted(turn)),
-  schedules: turn.store.schedules.page(MAX_LIVE_RESOURCES, 0).map((one) => presentSchedule(turn, one)),
+  schedules: liveSchedules(turn),
   killswitch: killswitchResource(turn),
   counts: statusCounts(turn.memory),
   queue: queueView(turn),
@@ -89,10 +101,7 @@ export const liveUpdates = (turn: Turn, changes: LiveChanges): LiveMessage[] => 
   }
   if (changes.topics.has("killswitch"))
     messages.push({ type: "killswitch.updated", killswitch: killswitchResource(turn) });
-  if (changes.topics.has("schedule")) {
-    const schedules = turn.store.schedules.page(MAX_LIVE_RESOURCES, 0).map((one) => presentSchedule(turn, one));
-    messages.push({ type: "schedule.updated", schedules });
-  }
+  if (changes.topics.has("schedule")) messages.push({ type: "schedule.updated", schedules: liveSchedules(turn) });
   if (changes.topics.has("catalog")) {
     messages.push({ type: "catalog.updated", ...catalogState(turn) });
   }

@@ -92,8 +92,15 @@ describe("the live socket", () => {
     await world.ok("POST", `/api/jobs/${job.id}/complete`, { lease: 1, result: 1, cost_usd: 0.25 });
     await told("job.updated", (message) => message.job.id === job.id && message.job.status === "completed");
     expect(await told("cost.updated")).toMatchObject({ today_usd: 0.25, budget_reached: null });
-    await world.ok("POST", "/api/schedules", { name: "s", interval: "1h", prompt: "x" });
-    expect((await told("schedule.updated")).schedules).toHaveLength(1);
+    await world.ok("POST", "/api/schedules", {
+      name: "s",
+      interval: "1h",
+      prompt: "x".repeat(9_000),
+      input: { seed: 1 },
+    });
+    const { schedules } = await told("schedule.updated");
+    expect(schedules).toMatchObject([{ name: "s", interval: "1h", prompt_start: "x".repeat(200) }]);
+    expect([schedules[0].prompt, schedules[0].input]).toEqual([undefined, undefined]);
     await world.ok("PUT", "/config", { budget: { day_usd: 0.1 } });
     expect(await told("cost.updated", (message) => message.budget_reached !== null)).toMatchObject({
       budget_reached: { period: "day", limit_usd: 0.1, spent_usd: 0.25 },
