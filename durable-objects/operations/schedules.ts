@@ -169,6 +169,28 @@ export const runIfDue = (turn: Turn, schedule: Schedule): Schedule => {
   return plan === null ? schedule : applyPlan(turn, schedule, plan).schedule;
 };
 
+const RUNS_A_SWEEP = 50;
+const CHARS_A_SWEEP = 256 * 1024;
+/** Between two sweeps that have so much to do other tenants have the thread. */
+const REST_MS = 100;
+
+export const nextScheduleAt = ({ store, memory }: Turn): number | null => {
+  const at = store.schedules.nextRunAt();
+  return at === null ? null : Math.max(at, memory.schedulesRestUntilAt);
+};
+
+/** Runs those that are due, as many as a sweep may; the others run late. */
+export const runDue = (turn: Turn): void => {
+  let chars = 0;
+  for (let runs = 0; runs < RUNS_A_SWEEP && chars < CHARS_A_SWEEP; runs += 1) {
+    const next = turn.store.schedules.firstDue(turn.nowAt);
+    if (next === null) return;
+    runIfDue(turn, next.schedule);
+    chars += next.chars;
+  }
+  turn.memory.schedulesRestUntilAt = turn.nowAt + REST_MS;
+};
+
 const setAside = (turn: Turn, schedule: Schedule, reason: string): Schedule => {
   const paused: Schedule = { ...schedule, status: "paused", nextRunAt: null };
   put(turn, paused);

@@ -50,7 +50,7 @@ const presentLive = (turn: Turn, job: Job): LiveJob => {
 };
 
 const liveSchedules = (turn: Turn): LiveSchedule[] =>
-  turn.store.schedules.page(MAX_LIVE_RESOURCES, 0).map((one) => {
+  turn.store.schedules.newestShown(MAX_LIVE_RESOURCES).map((one) => {
     const { prompt, input: _input, ...rest } = presentSchedule(turn, one);
     return { ...rest, prompt_start: startOf(prompt, PROMPT_START_CHARS) };
   });

@@ -39,6 +39,7 @@ const tablesOf = (plain: TenantStorage) => {
   const journal = new Journal(storage.sql, settings);
   const payloads = payloadsTable(storage.sql, journal);
   const jobs = jobsTable(storage.sql, journal, payloads);
+  const schedules = schedulesTable(storage.sql);
   const keys = keysTable(storage.sql);
   const outbox = outboxTable(storage.sql, journal, settings);
   return {
@@ -57,7 +58,7 @@ const tablesOf = (plain: TenantStorage) => {
     keyGrants: keyGrantsTable(storage.sql),
     outbox,
     idempotency: idempotencyTable(storage.sql),
-    schedules: schedulesTable(storage.sql),
+    schedules,
     spending: spendingTable(storage.sql),
     catalog: catalogTable(storage.sql),
     unreported: unreportedTable(storage.sql),
@@ -80,6 +81,7 @@ const tablesOf = (plain: TenantStorage) => {
     forgetRecent: (): void => {
       jobs.forgetRecent();
       keys.forgetRecent();
+      schedules.forgetRecent();
       outbox.forgetRecent();
     },
   };

@@ -4,46 +4,75 @@ import type { Schedule } from "../../domain/schedule/schedule.ts";
 import { readSchedule } from "../../domain/schedule/schedule-record.ts";
 import { all, first, type Row, type Sql, scalar } from "./sql.ts";
 
+/** More than is shown of a prompt. */
+const SHOWN_CHARS = 400;
+
+/** A copy: a part of a text would keep all of it in memory. */
+const shortened = (schedule: Schedule): Schedule =>
+  JSON.parse(JSON.stringify({ ...schedule, prompt: schedule.prompt.slice(0, SHOWN_CHARS), input: null }));
+
+const newestFirst = (one: Schedule, other: Schedule): number =>
+  other.createdAt - one.createdAt || (one.name < other.name ? -1 : 1);
+
 const scheduleOf = ({ record }: Row): Schedule => readSchedule(record as string);
 
-export const schedulesTable = (sql: Sql) => ({
-  find: (name: string): Schedule | null => {
-    const row = first(sql, "SELECT record FROM schedules WHERE name = ?", name);
-    return row === null ? null : scheduleOf(row);
-  },
+export const schedulesTable = (sql: Sql) => {
+  /** Of all schedules, by name: viewers are told of each change, and to read all prompts takes long. Null until asked for. */
+  let shown: Map<string, Schedule> | null = null;
+  const readShown = (): Map<string, Schedule> => {
+    const rows = all(sql, "SELECT record FROM schedules");
+    return new Map(rows.map((row) => scheduleOf(row)).map((one) => [one.name, shortened(one)]));
+  };
+  return {
+    forgetRecent: (): void => {
+      shown = null;
+    },
 
-  all: (): Schedule[] => all(sql, "SELECT record FROM schedules").map(scheduleOf),
+    /** The newest, with the beginnings of their prompts, and without input. */
+    newestShown: (limit: number): Schedule[] => {
+      shown ??= readShown();
+      return [...shown.values()].sort(newestFirst).slice(0, limit);
+    },
 
-  page: (limit: number, offset: number): Schedule[] =>
-    all(
-      sql,
-      "SELECT record FROM schedules ORDER BY record ->> 'createdAt' DESC, name LIMIT ? OFFSET ?",
-      limit,
-      offset,
-    ).map(scheduleOf),
+    find: (name: string): Schedule | null => {
+      const row = first(sql, "SELECT record FROM schedules WHERE name = ?", name);
+      return row === null ? null : scheduleOf(row);
+    },
 
-  count: (): number => scalar(sql, "SELECT COUNT(*) FROM schedules") ?? 0,
+    all: (): Schedule[] => all(sql, "SELECT record FROM schedules").map(scheduleOf),
 
-  put: (schedule: Schedule): void => {
-    sql.exec(
-      "INSERT OR REPLACE INTO schedules (name, next_run_at, record) VALUES (?, ?, ?)",
-      schedule.name,
-      schedule.nextRunAt,
-      JSON.stringify(schedule),
-    );
-  },
+    page: (limit: number, offset: number): Schedule[] =>
+      all(
+        sql,
+        "SELECT record FROM schedules ORDER BY record ->> 'createdAt' DESC, name LIMIT ? OFFSET ?",
+        limit,
+        offset,
+      ).map(scheduleOf),
 
-  remove: (name: string): void => {
-    sql.exec("DELETE FROM schedules WHERE name = ?", name);
-  },
+    count: (): number => scalar(sql, "SELECT COUNT(*) FROM schedules") ?? 0,
 
-  due: (nowAt: number, limit: number): Schedule[] =>
-    all(
-      sql,
-      "SELECT record FROM schedules WHERE next_run_at IS NOT NULL AND next_run_at <= ? ORDER BY next_run_at LIMIT ?",
-      nowAt,
-      limit,
-    ).map(scheduleOf),
+    put: (schedule: Schedule): void => {
+      shown?.set(schedule.name, shortened(schedule));
+      sql.exec(
+        "INSERT OR REPLACE INTO schedules (name, next_run_at, record) VALUES (?, ?, ?)",
+        schedule.name,
+        schedule.nextRunAt,
+        JSON.stringify(schedule),
+      );
+    },
 
-  nextRunAt: (): number | null => scalar(sql, "SELECT MIN(next_run_at) FROM schedules WHERE next_run_at IS NOT NULL"),
-});
+    remove: (name: string): void => {
+      shown?.delete(name);
+      sql.exec("DELETE FROM schedules WHERE name = ?", name);
+    },
+
+    /** The one that is due for longest, with the length of its record. */
+    firstDue: (nowAt: number): { schedule: Schedule; chars: number } | null => {
+      const query = "SELECT record FROM schedules WHERE next_run_at <= ? ORDER BY next_run_at LIMIT 1";
+      const row = first(sql, query, nowAt);
+      return row === null ? null : { schedule: scheduleOf(row), chars: (row.record as string).length };
+    },
+
+    nextRunAt: (): number | null => scalar(sql, "SELECT MIN(next_run_at) FROM schedules WHERE next_run_at IS NOT NULL"),
+  };
+};

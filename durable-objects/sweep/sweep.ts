@@ -21,7 +21,7 @@ import { endResponses } from "../operations/front-door/responses.ts";
 import { loseWaitedFor, SOCKET_GRACE_MS } from "../operations/halts/abandon.ts";
 import { enforceBudget, nextBudgetAt } from "../operations/halts/budget.ts";
 import { estimateUnreported, nextEstimateAt } from "../operations/halts/late-spending.ts";
-import { runIfDue } from "../operations/schedules.ts";
+import { nextScheduleAt, runDue } from "../operations/schedules.ts";
 import { nextChoice } from "../placing/next-choice.ts";
 import { refuseGroups } from "../placing/room.ts";
 import { routePolicy, routeRequest } from "../placing/route-policy.ts";
@@ -41,7 +41,6 @@ import { announceWanted } from "./capacity.ts";
 
 const JOBS_A_SWEEP = 500;
 const REMOVED_A_SWEEP = 2_000;
-const SCHEDULES_A_SWEEP = 200;
 const EXPIRED_ROWS_A_SWEEP = 1000;
 const GROUP_WAIT_MS = 5_000;
 const KEPT_SPENDING_MS = 62 * DAY_MS;
@@ -56,10 +55,8 @@ interface Row {
 const TIMETABLE: readonly Row[] = [
   {
     what: "schedules create the jobs that are due",
-    dueAt: (turn) => turn.store.schedules.nextRunAt(),
-    run: (turn) => {
-      for (const schedule of turn.store.schedules.due(turn.nowAt, SCHEDULES_A_SWEEP)) runIfDue(turn, schedule);
-    },
+    dueAt: nextScheduleAt,
+    run: runDue,
   },
   {
     // Before final jobs leave: a job says which batch it is of.

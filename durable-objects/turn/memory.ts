@@ -42,6 +42,8 @@ export interface Memory {
   lookedAt: number;
   /** The earliest time at which a worker is to be forgotten. */
   forgetAt: number;
+  /** Schedules run no sooner: many have just run. */
+  schedulesRestUntilAt: number;
   /** Providers that back off, and until when. */
   readonly backoffs: Map<string, number>;
   /** By provider, what its catalog lists. */
@@ -242,6 +244,7 @@ export const loadMemory = (
     beats: new Map(),
     lookedAt: nowAt,
     forgetAt: firstForgetAt(fleet, config),
+    schedulesRestUntilAt: 0,
     backoffs: new Map(store.backoffs.all().map(({ provider, untilAt }) => [provider, untilAt])),
     catalog: store.catalog.all(),
     config,

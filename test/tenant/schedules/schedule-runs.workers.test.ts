@@ -56,6 +56,29 @@ describe("running when due", () => {
     expect(await world.ok("GET", `/api/jobs/${job.id}`)).toMatchObject({ status: "assigned", assigned_worker: "w" });
   });
 
+  it("runs few of very many that are due together, or of those with long prompts, then lets others have the thread", async () => {
+    const world = await newWorld();
+    const names = Array.from({ length: 60 }, (_, index) => `s${index}`);
+    const long = Array.from({ length: 4 }, (_, index) => `long${index}`);
+    for (const name of names) await create(world, { name });
+    for (const name of long) await create(world, { name, prompt: "x".repeat(120_000) });
+    for (const name of [...names, ...long]) await turnBack(world, HOUR_MS, name);
+    const ranAt = async (): Promise<number[]> => {
+      await alarm(world);
+      const { schedules } = await world.ok("GET", "/api/schedules?limit=200");
+      return schedules.flatMap(({ last_run_at: at }: { last_run_at: string | null }) =>
+        at === null ? [] : Date.parse(at),
+      );
+    };
+    await expect.poll(ranAt, { timeout: 20_000 }).toHaveLength(64);
+    const runs = new Map<number, number>();
+    for (const at of await ranAt()) runs.set(at, (runs.get(at) ?? 0) + 1);
+    const times = [...runs.keys()].sort((one, other) => one - other);
+    expect([...runs.values()].sort((one, other) => other - one)[0]).toBeLessThanOrEqual(50);
+    expect(times.length).toBeGreaterThanOrEqual(3);
+    for (const [index, at] of times.slice(1).entries()) expect(at - (times[index] ?? 0)).toBeGreaterThanOrEqual(100);
+  });
+
   it("tells a list's last and next runs, and no runs of a deleted schedule of the same name", async () => {
     const world = await newWorld();
     await create(world, {});

@@ -250,6 +250,7 @@ describe("the live socket", () => {
     const write = (record: unknown) =>
       inStorage(world, ({ sql }) => sql.exec("UPDATE schedules SET record = ? WHERE name = 'torn'", record).toArray());
     await write("torn");
+    await sleep(world);
     await world.ok("POST", "/api/schedules", { name: "new", interval: "1h", prompt: "x" });
     await scheduler.wait(300);
     expect(viewer.messages.map(({ type }) => type)).not.toContain("schedule.updated");
