@@ -116,6 +116,18 @@ export const WIRE: { readonly [Code in RefusalCode]: Wire<Code> } = {
     detail: ({ limitBytes }) =>
       `the models, runtime models and tags of this tenant's workers are at ${limitBytes} bytes, which is the maximum: name fewer, or delete offline workers`,
   },
+  too_many_keys: {
+    status: 409,
+    title: "Too many keys",
+    detail: ({ limit, limitChars }) =>
+      `this tenant's keys are at ${limit}, or at ${limitChars} characters with their limits, which is the maximum: revoke keys first`,
+  },
+  too_many_schedules: {
+    status: 409,
+    title: "Too many schedules",
+    detail: ({ limit, limitChars }) =>
+      `this tenant's schedules are at ${limit}, or at ${limitChars} characters with their prompts, which is the maximum: delete schedules first`,
+  },
   worker_not_offline: {
     status: 409,
     title: "Worker is not offline",

@@ -67,6 +67,8 @@ export type Refusal =
     }
   | { readonly code: "too_many_workers"; readonly limit: number }
   | { readonly code: "too_many_offers"; readonly limitBytes: number }
+  | { readonly code: "too_many_keys"; readonly limit: number; readonly limitChars: number }
+  | { readonly code: "too_many_schedules"; readonly limit: number; readonly limitChars: number }
   | { readonly code: "count_changed"; readonly expected: number; readonly matched: number }
   | { readonly code: "worker_not_offline"; readonly instance: string }
   | { readonly code: "instance_taken"; readonly instance: string }

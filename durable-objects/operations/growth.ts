@@ -14,13 +14,17 @@ import { MAX_USERS_A_KEY } from "../steps/key-limits.ts";
 import { MAX_OPEN_TASKS, MAX_TASKS_A_WORKER } from "../steps/model-tasks.ts";
 import { KEPT_ATTEMPTS } from "../store/access/people.ts";
 import { MAX_STORED_BYTES } from "../turn/memory.ts";
+import { MAX_KEY_CHARS, MAX_KEYS } from "./access/keys.ts";
 import { MAX_PROVIDER_KEYS } from "./access/provider-keys.ts";
 import { MAX_SESSIONS_A_KEY } from "./access/sessions.ts";
 import { MAX_PEOPLE, MAX_SESSIONS_A_PERSON } from "./access/sign-in.ts";
 import { MAX_SKIPPED_REASONS } from "./fleet/claims.ts";
 import { MAX_OFFER_BYTES, MAX_OFFERS_BYTES, MAX_WORKERS } from "./fleet/presence.ts";
+import { MAX_SCHEDULE_CHARS, MAX_SCHEDULES } from "./schedules.ts";
 import { MAX_WEBHOOKS } from "./webhooks.ts";
 
+const KEYS_TEST = "test/tenant/access/keys-bounds.workers.test.ts";
+const SCHEDULES_TEST = "test/tenant/schedules/schedules-bounds.workers.test.ts";
 const PRESENCE_TEST = "test/tenant/fleet/presence.workers.test.ts";
 const BATCHES_TEST = "test/batches/batches.workers.test.ts";
 const PEOPLE_TEST = "test/tenant/access/people-bounds.workers.test.ts";
@@ -32,7 +36,7 @@ const TENANTS_TEST = "test/http/tenants.workers.test.ts";
 /** Tables whose rows only their bytes bound; what finishes or stops work is written above the bound, too. */
 const OBJECT_TABLES = [
   "activity",
-  ...["settings", "keys", "schedules", "idempotency", "webhooks", "deliveries", "files", "catalog_models"],
+  ...["settings", "idempotency", "webhooks", "deliveries", "files", "catalog_models"],
   ...["backoffs", "spending", "silent_workers", "capacity_notices", "halted_jobs", "unreported", "schema_steps"],
   ...["key_windows", "key_spending", "key_open_jobs", "responses", "response_sums", "response_items", "file_sums"],
   "idle_workers",
@@ -187,6 +191,54 @@ export const GROWTH: readonly GrowthRow[] = [
     atTheBound: { refuses: "invalid_request" },
     freedBy: "DELETE",
     provenBy: ["test/webhooks/kept-deliveries.workers.test.ts", "has 50 webhooks and no more"],
+  },
+  {
+    what: "keys, the revoked ones included",
+    holds: ["table keys"],
+    grownBy: "key",
+    countedBy: "durable-objects/operations/access/keys.ts",
+    bound: MAX_KEYS,
+    unit: "entries",
+    of: "tenant",
+    atTheBound: { refuses: "too_many_keys" },
+    freedBy: "revoking: the keys that were revoked first make room",
+    provenBy: [KEYS_TEST, "has 10,000 keys and no more"],
+  },
+  {
+    what: "keys with their names and limits",
+    holds: ["table keys"],
+    grownBy: "key",
+    countedBy: "durable-objects/operations/access/keys.ts",
+    bound: MAX_KEY_CHARS,
+    unit: "characters",
+    of: "tenant",
+    atTheBound: { refuses: "too_many_keys" },
+    freedBy: "revoking, or shorter limits",
+    provenBy: [KEYS_TEST, "8 MiB of names and limits"],
+  },
+  {
+    what: "schedules",
+    holds: ["table schedules", "durable-objects/store/schedules.ts#shown"],
+    grownBy: "key",
+    countedBy: "durable-objects/operations/schedules.ts",
+    bound: MAX_SCHEDULES,
+    unit: "entries",
+    of: "tenant",
+    atTheBound: { refuses: "too_many_schedules" },
+    freedBy: "DELETE",
+    provenBy: [SCHEDULES_TEST, "has 5,000 schedules and no more"],
+  },
+  {
+    what: "schedules with their prompts and inputs",
+    holds: ["table schedules"],
+    grownBy: "key",
+    countedBy: "durable-objects/operations/schedules.ts",
+    bound: MAX_SCHEDULE_CHARS,
+    unit: "characters",
+    of: "tenant",
+    atTheBound: { refuses: "too_many_schedules" },
+    freedBy: "DELETE, or shorter prompts",
+    provenBy: [SCHEDULES_TEST, "16 MiB of prompts and inputs"],
   },
   {
     what: "workers",

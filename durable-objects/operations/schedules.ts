@@ -40,10 +40,23 @@ export const create = (turn: Turn, request: NewSchedule): Result<ScheduleResourc
   if (turn.store.schedules.find(request.name) !== null) return err({ code: "schedule_exists", name: request.name });
   const created = newSchedule(turn, request);
   if (!created.ok) return created;
+  const room = refuseTooMany(turn);
+  if (!room.ok) return room;
   put(turn, created.value);
   turn.audit("schedule.created", request.name, timingDetail(created.value));
   return ok(present(turn, created.value));
 };
+
+export const MAX_SCHEDULES = 5_000;
+/** Of all schedules, with their prompts and inputs. */
+export const MAX_SCHEDULE_CHARS = 16 * 1024 * 1024;
+
+const refuseTooMany = ({ store }: Turn, limit = MAX_SCHEDULES): Result<null, Refusal> =>
+  store.schedules.hasRoom(limit, MAX_SCHEDULE_CHARS)
+    ? ok(null)
+    : err({ code: "too_many_schedules", limit: MAX_SCHEDULES, limitChars: MAX_SCHEDULE_CHARS });
+
+const textLength = ({ prompt, input }: Schedule): number => prompt.length + JSON.stringify(input).length;
 
 const newSchedule = (turn: Turn, request: NewSchedule): Result<Schedule, Refusal> => {
   const created = createSchedule(request, turn.nowAt);
@@ -111,6 +124,10 @@ export const patch = (
   if (!checked.ok) return checked;
   const allowed = refuseAsked(turn, checked.value.model, request.patch.files);
   if (!allowed.ok) return allowed;
+  if (textLength(checked.value) > textLength(found)) {
+    const room = refuseTooMany(turn, Number.POSITIVE_INFINITY);
+    if (!room.ok) return room;
+  }
   // A run that was due before the patch still happens; the patch applies to the result.
   const current = runIfDue(turn, found);
   const patched = patchSchedule(current, request.patch, turn.nowAt);

@@ -2,7 +2,7 @@
 
 import type { Schedule } from "../../domain/schedule/schedule.ts";
 import { readSchedule } from "../../domain/schedule/schedule-record.ts";
-import { all, first, type Row, type Sql, scalar } from "./sql.ts";
+import { all, first, hasLess, type Row, type Sql, scalar } from "./sql.ts";
 
 /** More than is shown of a prompt. */
 const SHOWN_CHARS = 400;
@@ -48,6 +48,9 @@ export const schedulesTable = (sql: Sql) => {
         limit,
         offset,
       ).map(scheduleOf),
+
+    /** Whether another fits. */
+    hasRoom: (limit: number, limitChars: number): boolean => hasLess(sql, "schedules", limit, limitChars),
 
     count: (): number => scalar(sql, "SELECT COUNT(*) FROM schedules") ?? 0,
 

@@ -68,13 +68,26 @@ export const createTenant = (turn: Turn, request: NewTenant): Result<null, Refus
 /** What a person makes is a key of that person, with at most the own role. */
 export const createKey = (turn: Turn, request: NewKey): Result<KeyResource, Refusal> => {
   const person = turn.caller.personId === undefined ? null : turn.store.people.find(turn.caller.personId);
-  if (person === null) return addKey(turn, keyRecord(request, turn.nowAt));
+  if (person === null) return addOneMore(turn, keyRecord(request, turn.nowAt));
   const allowed = mayMakeKey(person.role, request.role);
   if (!allowed.ok) return allowed;
   return addPersonalKey(turn, person, request);
 };
 
+export const MAX_KEYS = 10_000;
+/** Of all keys, with their limits. */
+export const MAX_KEY_CHARS = 8 * 1024 * 1024;
 const MAX_KEYS_A_PERSON = 500;
+
+const refuseTooMany = ({ store }: Turn, limit = MAX_KEYS): Result<null, Refusal> =>
+  store.keys.hasRoom(limit, MAX_KEY_CHARS)
+    ? ok(null)
+    : err({ code: "too_many_keys", limit: MAX_KEYS, limitChars: MAX_KEY_CHARS });
+
+const addOneMore = (turn: Turn, key: KeyRecord, by?: Actor): Result<KeyResource, Refusal> => {
+  const room = refuseTooMany(turn);
+  return room.ok ? addKey(turn, key, by) : room;
+};
 
 export const addPersonalKey = (
   turn: Turn,
@@ -86,7 +99,8 @@ export const addPersonalKey = (
     const detail = `you have made ${MAX_KEYS_A_PERSON} keys, which is the maximum: rotate one of them instead`;
     return err({ code: "forbidden", detail });
   }
-  const added = addKey(turn, { ...keyRecord(request, turn.nowAt), personId: person.id }, by);
+  const added = addOneMore(turn, { ...keyRecord(request, turn.nowAt), personId: person.id }, by);
+  if (!added.ok) return added;
   // From now on its end is due.
   putPerson(turn, person);
   return added;
@@ -110,6 +124,10 @@ export const patchKey = (
   const key = turn.store.keys.find(request.id);
   if (key === null) return err(notFound("key", request.id));
   const limits = request.limits === undefined ? key.limits : request.limits;
+  if (JSON.stringify(limits).length > JSON.stringify(key.limits).length) {
+    const room = refuseTooMany(turn, Number.POSITIVE_INFINITY);
+    if (!room.ok) return room;
+  }
   const next = { ...key, name: request.name ?? key.name, limits, weight: request.weight ?? key.weight };
   putKey(turn, next);
   const detail = { name: next.name, weight: next.weight, limits: (presentKey(next).limits ?? null) as Json };
@@ -155,7 +173,7 @@ const forgetUsers = (turn: Turn, keyId: string): void => {
 export const addAdminKey = (turn: Turn, request: NewKey): Result<KeyResource, Refusal> => {
   const identity = turn.store.settings.identity();
   if (identity === null) return err(notFound("tenant", ""));
-  return createKey(turn, request);
+  return addKey(turn, keyRecord(request, turn.nowAt));
 };
 
 /** Those that the caller may see: an administrator all, another person the own ones. */

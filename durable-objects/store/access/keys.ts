@@ -2,7 +2,7 @@
 
 import type { KeyRecord } from "../../../domain/access/key.ts";
 import { Recent } from "../recent.ts";
-import { all, first, record, records, type Sql, scalar } from "../sql.ts";
+import { all, first, hasLess, record, records, type Sql, scalar } from "../sql.ts";
 
 export interface Session {
   readonly id: string;
@@ -14,11 +14,16 @@ export interface Session {
 }
 
 const RECENT_KEYS = 1_000;
+/** Revoked keys that make room at a time. */
+const REMOVED_AT_ONCE = 100;
 /** As the index `keys_in_grace` has it. */
 const GRACE_END = "record ->> '$.previousUntilAt'";
 
 export const keysTable = (sql: Sql) => {
   const recent = new Recent<KeyRecord>(RECENT_KEYS);
+  /** No key has changed since there was no room: to look again takes long. */
+  let isFull = false;
+  const fits = (limit: number, limitChars: number): boolean => hasLess(sql, "keys", limit, limitChars);
   return {
     find: (id: string): KeyRecord | null => {
       const known = recent.get(id);
@@ -28,7 +33,21 @@ export const keysTable = (sql: Sql) => {
       return found;
     },
 
-    forgetRecent: (): void => recent.clear(),
+    forgetRecent: (): void => {
+      recent.clear();
+      isFull = false;
+    },
+
+    /** Whether another key fits; where none does, the keys that were revoked first are removed. */
+    hasRoom: (limit: number, limitChars: number): boolean => {
+      if (isFull || fits(limit, limitChars)) return !isFull;
+      const revoked =
+        "SELECT id FROM keys WHERE record ->> '$.revokedAt' > 0 ORDER BY record ->> '$.revokedAt' LIMIT ?";
+      sql.exec(`DELETE FROM keys WHERE id IN (${revoked})`, REMOVED_AT_ONCE);
+      recent.clear();
+      isFull = !fits(limit, limitChars);
+      return !isFull;
+    },
 
     all: (): KeyRecord[] =>
       records<KeyRecord>(all(sql, "SELECT record FROM keys")).sort((one, other) => other.createdAt - one.createdAt),
@@ -47,6 +66,7 @@ export const keysTable = (sql: Sql) => {
 
     put: (key: KeyRecord): void => {
       recent.keep(key.id, key);
+      isFull = false;
       sql.exec("INSERT OR REPLACE INTO keys (id, record) VALUES (?, ?)", key.id, JSON.stringify(key));
     },
   };

@@ -1,0 +1,43 @@
+// Bounds on a tenant's keys. Rows are written into the table, because ten thousand requests take long.
+
+import { describe, expect, it } from "vitest";
+import { inStorage, newWorld, ROOT_KEY, request, type World } from "../../support/workerd/client.ts";
+
+const addRows = (world: World, count: number, change: string) =>
+  inStorage(world, ({ sql }) => {
+    const numbers = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?)";
+    const record = `json_set((SELECT record FROM keys LIMIT 1), '$.id', 'k' || i, '$.role', 'client', ${change})`;
+    sql.exec(`INSERT INTO keys (id, record) SELECT 'k' || i, ${record} FROM (${numbers} SELECT i FROM n)`, count);
+  });
+
+const create = (world: World) => world.post("/api/keys", { name: "one more", role: "client" });
+
+describe("a tenant", () => {
+  it("has 10,000 keys and no more; the operator's is made all the same, and the keys that were revoked first make room", async () => {
+    const world = await newWorld();
+    await addRows(world, 9_998, "'$.name', 'many'");
+    const last = await create(world);
+    expect(last.status).toBe(201);
+    const refused = await create(world);
+    expect([refused.status, refused.body.code]).toEqual([409, "too_many_keys"]);
+    expect((await request(ROOT_KEY, "POST", `/admin/tenants/${world.tenant}/keys`, { name: "lost" })).status).toBe(201);
+    expect((await world.delete(`/api/keys/${last.body.id}`)).status).toBe(204);
+    // The revoked key makes room: with the operator's key there are as many again.
+    expect((await create(world)).body.code).toBe("too_many_keys");
+    expect((await world.delete("/api/keys/k1")).status).toBe(204);
+    expect((await create(world)).status).toBe(201);
+    const { keys } = await world.ok("GET", "/api/keys");
+    expect(keys).toHaveLength(10_000);
+    expect(keys.some(({ id }: { id: string }) => id === last.body.id)).toBe(false);
+  });
+
+  it("has 8 MiB of names and limits and no more; a key's limits get no longer then", async () => {
+    const world = await newWorld();
+    const { body } = await create(world);
+    await addRows(world, 900, "'$.name', printf('%.*c', 10000, 'x')");
+    expect((await create(world)).body.code).toBe("too_many_keys");
+    const patch = (limits: unknown) => world.patch(`/api/keys/${body.id}`, { limits });
+    expect((await patch({ models: ["a", "b"] })).body.code).toBe("too_many_keys");
+    expect((await patch(null)).status).toBe(200);
+  });
+});
