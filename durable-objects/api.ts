@@ -235,7 +235,7 @@ export const OPERATIONS = {
   ),
 
   createKey: operation({ ...ADMIN, ...GROW, ...PEOPLE, refuses: ["too_many_keys"] }, keys.createKey),
-  listKeys: operation({ ...ADMIN, ...PEOPLE }, alone(keys.listKeys)),
+  listKeys: operation({ ...ADMIN, ...PEOPLE }, keys.listKeys),
   patchKey: operation({ ...ADMIN, refuses: ["not_found", "too_many_keys"] }, keys.patchKey),
   rotateKey: operation({ ...ADMIN, ...PEOPLE, refuses: ["not_found", "key_inactive"] }, keys.rotate),
   revokeKey: operation({ ...ADMIN, ...PEOPLE, refuses: ["not_found", "last_admin_key"] }, keys.revoke),

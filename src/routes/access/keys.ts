@@ -97,8 +97,8 @@ const rotate = endpoint(
     },
   },
   async (c, { params, body, token }) => {
-    const listed = unwrap(await callTenant(c.env, token, "listKeys", null));
-    const role = listed.find((key) => key.id === params.id)?.role;
+    const [found] = unwrap(await callTenant(c.env, token, "listKeys", params));
+    const role = found?.role;
     if (role === undefined) throw new Refused(notFound("key", params.id));
     const minted = await mint(signingSecret(c.env), role, token.tenant, token.jurisdiction, params.id);
     const request = { id: params.id, hash: minted.hash, graceMs: body.grace_seconds * 1000 };
