@@ -161,7 +161,8 @@ const checkModel = async (client: Signalbox, { tags, ...wanted }: Wanted, signal
   const what = wanted.model ?? "a job without a model";
   if (found.selected !== null) return good("model", `${found.selected} would get ${what}`);
   const reasons = found.workers.map(({ instance, reasons }) => `${instance}: ${reasons.join(", ")}`);
-  return bad("model", `no worker would get ${what}: ${[...found.notes, ...reasons].join("; ")}`);
+  const why = [...found.notes, ...reasons].join("; ") || "none is online";
+  return bad("model", `no worker would get ${what}: ${why}`);
 };
 
 const checkJob = async (

@@ -19,6 +19,7 @@ const checksWith = async (
   runtimeModels: string[] | null,
   about: Check["what"] = "runtime",
   followJob: Parameters<typeof examine>[3] = null,
+  explained: object = { selected: "w1", notes: [], workers: [] },
 ) => {
   const one = { ...worker, models };
   const answers: Record<string, object> = {
@@ -27,7 +28,7 @@ const checksWith = async (
     "/killswitch": { active: false, level: 0, reason: null },
     "/presence": { workers: [one], total: 1 },
     "/api/workers/w1": { ...one, runtime_models: runtimeModels },
-    "/dispatch/explain": { selected: "w1", notes: [], workers: [] },
+    "/dispatch/explain": explained,
   };
   const server = createServer((request, response) => {
     const found = answers[request.url?.split("?")[0] ?? ""];
@@ -70,5 +71,12 @@ it("a job that is refused is a finding beside the others", async () => {
   const never = () => Promise.reject(new Error("there is no job to follow"));
   expect(await checksWith(null, null, "job", never)).toEqual([
     { what: "job", verdict: "bad", says: expect.stringContaining("none can be created: ") },
+  ]);
+});
+
+it("a service without any worker has a reason why none would get a job", async () => {
+  const none = { selected: null, notes: [], workers: [] };
+  expect(await checksWith(null, null, "model", null, none)).toEqual([
+    { what: "model", verdict: "bad", says: "no worker would get a job without a model: none is online" },
   ]);
 });
