@@ -86,7 +86,7 @@ Environment:
 export const readSettings = (args: string[], env: NodeJS.ProcessEnv): Settings => {
   const flags = readFlags(args);
   const wrongLog = logProblem(env);
-  if (wrongLog !== null) throw new ExitError(wrongLog);
+  if (wrongLog !== null) throw new ExitError(wrongLog, 2);
   for (const name of ["SERVICE_TENANT_MAX_GB", "SERVICE_HISTORY_MAX_GB"] as const) requireMaxGb(name, env[name]);
   requirePublicUrl(env);
   return {

@@ -5,6 +5,7 @@ import path from "node:path";
 import { expect, test } from "vitest";
 import { historyDefaultsOf } from "../../contract/config/config-history.ts";
 import { boundsOf, type TenantEnv } from "../../durable-objects/tenant-env.ts";
+import { ExitError } from "../../self-host/exit-error.ts";
 import { passedEnvironment, readExtraCatalog, readSettings } from "../../self-host/settings.ts";
 import { loadProviders } from "../../src/catalog/providers.ts";
 import { folderForEachTest } from "../support/temporary-folder.ts";
@@ -25,6 +26,21 @@ test("what a tenant may store reaches its object, and is refused at the start if
       `SERVICE_TENANT_MAX_GB is "${given}": use a number of GB`,
     );
 });
+
+test.each(["SERVICE_LOG", "SERVICE_LOG_LEVEL", "SERVICE_COMPACT", "PORT"])(
+  "a wrong %s ends the start as wrong usage",
+  (name) => {
+    const exitCodeOf = (env: NodeJS.ProcessEnv): number | null => {
+      try {
+        readSettings([], env);
+        return null;
+      } catch (error) {
+        return error instanceof ExitError ? error.exitCode : null;
+      }
+    };
+    expect(exitCodeOf({ [name]: "wrong" })).toBe(2);
+  },
+);
 
 test("databases give free pages back where that is quick, always or never", () => {
   expect([undefined, "1", "0"].map((given) => readSettings([], { SERVICE_COMPACT: given }).compaction)).toEqual([
