@@ -8,7 +8,7 @@ import path from "node:path";
 import { parseArgs } from "node:util";
 import { loadProject } from "../self-host/build/project.ts";
 import { ExitError, runScript } from "../self-host/exit-error.ts";
-import { keepSecret, readSecret, writeKept } from "../self-host/kept-secret.ts";
+import { keepSecret, readSecret, requireRootKey, writeKept } from "../self-host/kept-secret.ts";
 import { ROOT, runCommand } from "../self-host/run-command.ts";
 import { buildAll } from "./build.ts";
 import { databasesWith } from "./deploy/databases.ts";
@@ -85,6 +85,7 @@ function keepDeployed(name: SecretName): string {
   const former = name === "SERVICE_ROOT_KEY" ? readSecret(FORMER_ROOT_KEY) : undefined;
   const file = keptFile(name);
   if (former !== undefined && readSecret(file) === undefined) writeKept(file, former);
+  if (name === "SERVICE_ROOT_KEY") requireRootKey(process.env[name]);
   return keepSecret(process.env[name], file);
 }
 

@@ -4,8 +4,20 @@
 import { randomBytes } from "node:crypto";
 import { closeSync, fsyncSync, openSync, readFileSync, renameSync, writeSync } from "node:fs";
 import path from "node:path";
+import { ExitError } from "./exit-error.ts";
 
 const SECRET_BYTES = 32;
+/** What a request can send as a bearer, and long enough that nobody guesses it. */
+const GOOD_ROOT_KEY = /^[!-~]{12,}$/;
+
+/** Refuses a root key that the operator gives and that is too easy to guess: it manages every tenant. */
+export function requireRootKey(given: string | undefined): void {
+  if (!given || GOOD_ROOT_KEY.test(given)) return;
+  throw new ExitError(
+    "SERVICE_ROOT_KEY is too weak: use at least 12 letters, digits and signs without spaces, e.g. what `openssl rand -base64 32` prints, or leave it out, and one is made and kept.",
+    2,
+  );
+}
 
 export function readSecret(file: string): string | undefined {
   try {

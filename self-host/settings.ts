@@ -13,6 +13,7 @@ import { readTrustedProxies } from "./client-address.ts";
 import type { Compaction } from "./compact.ts";
 import { dataRoot } from "./data-dir.ts";
 import { ExitError } from "./exit-error.ts";
+import { requireRootKey } from "./kept-secret.ts";
 import { readProcessCount } from "./processes.ts";
 import { ROOT } from "./run-command.ts";
 
@@ -89,6 +90,7 @@ export const readSettings = (args: string[], env: NodeJS.ProcessEnv): Settings =
   if (wrongLog !== null) throw new ExitError(wrongLog, 2);
   for (const name of ["SERVICE_TENANT_MAX_GB", "SERVICE_HISTORY_MAX_GB"] as const) requireMaxGb(name, env[name]);
   requirePublicUrl(env);
+  requireRootKey(env.SERVICE_ROOT_KEY);
   return {
     dataDir: dataRoot(env),
     host: env.SERVICE_HOST || DEFAULT_HOST,

@@ -27,7 +27,14 @@ test("what a tenant may store reaches its object, and is refused at the start if
     );
 });
 
-test.each(["SERVICE_LOG", "SERVICE_LOG_LEVEL", "SERVICE_COMPACT", "PORT"])(
+test("a root key that is easy to guess, or that no request can send, is refused with the rule", () => {
+  for (const given of ["short", "eleven-char", "has a space in it", "ünïcödé-schlüssel"])
+    expect(() => readSettings([], { SERVICE_ROOT_KEY: given })).toThrow(/^SERVICE_ROOT_KEY is too weak: .* 12 letters/);
+  for (const given of [undefined, "", "root-of-mine", "0123456789abcdef/+=="])
+    expect(() => readSettings([], { SERVICE_ROOT_KEY: given })).not.toThrow();
+});
+
+test.each(["SERVICE_LOG", "SERVICE_LOG_LEVEL", "SERVICE_ROOT_KEY", "SERVICE_COMPACT", "PORT"])(
   "a wrong %s ends the start as wrong usage",
   (name) => {
     const exitCodeOf = (env: NodeJS.ProcessEnv): number | null => {
