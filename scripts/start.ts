@@ -8,7 +8,14 @@ import { configureLog, log, writeLogTo } from "../log/log.ts";
 import { loadProject, type Project } from "../self-host/build/project.ts";
 import { compactDatabases } from "../self-host/compact.ts";
 import { applyMigrations } from "../self-host/d1-migrations.ts";
-import { type DataDir, dataDirAt, dataRoot, lockDataDir, makeStateFolders } from "../self-host/data-dir.ts";
+import {
+  type DataDir,
+  dataDirAt,
+  dataRoot,
+  lockDataDir,
+  makeStateFolders,
+  requireWritable,
+} from "../self-host/data-dir.ts";
 import {
   ensureDefaultTenant,
   ensureWorkerKey,
@@ -199,6 +206,7 @@ const main = async (): Promise<number> => {
   stop.then(() => isStarting && process.exit(0));
   const dir = dataDirAt(settings.dataDir);
   const lock = await lockDataDir(dir);
+  requireWritable(dir);
   refuseNewerState(dir);
   await buildAll((part) => console.log(`Built the ${part}.`));
   const plan = await makePlan(settings, dir);

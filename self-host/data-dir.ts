@@ -1,11 +1,12 @@
 // The data folder: its layout, and the lock against a second server. The lock is an open SQLite transaction: the system
 // releases it with the process, also after kill -9, so there are no stale locks and no reused process ids.
 
-import { chmodSync, mkdirSync } from "node:fs";
+import { accessSync, chmodSync, constants, existsSync, mkdirSync } from "node:fs";
 import path from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { setTimeout as pause } from "node:timers/promises";
 import { ExitError } from "./exit-error.ts";
+import { filesBelow } from "./files-below.ts";
 import { ROOT } from "./run-command.ts";
 
 /** How long a start waits for the previous server, which may still be giving back its worker's jobs. */
@@ -97,6 +98,27 @@ const openLock = (dir: DataDir): DatabaseSync => {
   } catch (error) {
     const why = (error as Error).message;
     throw new ExitError(`The data folder ${dir.root} cannot be used: ${why}. Set SERVICE_DATA_DIR to another folder.`);
+  }
+};
+
+/** Ends the start if a file was left by another user, e.g. by a start as root: later it would fail far from its cause. */
+export const requireWritable = (dir: DataDir): void => {
+  const { R_OK, W_OK, X_OK } = constants;
+  const made = (...places: string[]): string[] => places.filter((place) => existsSync(place));
+  const kept = made(dir.rootKey, dir.signingSecret, dir.adminKey, dir.workerKey, dir.writtenBy, dir.processCount);
+  const written = made(dir.servingConfig, dir.historyConfig, dir.migrationConfig, dir.migrationWorker);
+  try {
+    for (const folder of made(dir.state, dir.objects, dir.databases, dir.crons)) accessSync(folder, R_OK | W_OK | X_OK);
+    for (const file of made(dir.state).flatMap(filesBelow)) accessSync(file, R_OK | W_OK);
+    for (const file of written) accessSync(file, R_OK | W_OK);
+    for (const file of kept) accessSync(file, R_OK);
+  } catch (error) {
+    const { code, path: file = dir.root } = error as NodeJS.ErrnoException;
+    if (code !== "EACCES") throw error;
+    throw new ExitError(
+      `This user may not read and write ${file}. Give ${dir.root} and all that is in it to the user that runs the ` +
+        "server (`chown -R`), or start as the user it belongs to. Nothing was changed.",
+    );
   }
 };
 

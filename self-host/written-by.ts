@@ -20,7 +20,11 @@ function readMark(dir: DataDir): Mark | undefined {
     return JSON.parse(readFileSync(dir.writtenBy, "utf8")) as Mark;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
-    throw new ExitError(`${dir.writtenBy} cannot be read (${(error as Error).message}); nothing was changed.`);
+    const why = (error as Error).message.replaceAll("\n", " ");
+    throw new ExitError(
+      `${dir.writtenBy} cannot be read (${why}), so it is unknown which release has written the folder. Nothing was ` +
+        "changed. If it was this release or an earlier one, delete that file and start again.",
+    );
   }
 }
 
