@@ -6,6 +6,7 @@ import { mkdirSync, rmSync } from "node:fs";
 import path from "node:path";
 import { configureLog, log, writeLogTo } from "../log/log.ts";
 import { loadProject, type Project } from "../self-host/build/project.ts";
+import { watchClock } from "../self-host/clock-watch.ts";
 import { compactDatabases } from "../self-host/compact.ts";
 import { applyMigrations } from "../self-host/d1-migrations.ts";
 import {
@@ -155,6 +156,7 @@ const run = async (plan: Plan, stop: Promise<"stop">): Promise<void> => {
   const key = settings.runsWorker ? readSecret(dir.workerKey) : undefined;
   const served = await serve(plan, address, key && `${TENANT}/${instance}`);
   const freezing = await serveFreezing(dir, served);
+  const clock = watchClock(served.renew);
   const worker = key ? startLocalWorker({ url: address.url, key, instance }) : undefined;
   const ending = new AbortController();
   const serving = async (): Promise<"stop"> => {
@@ -169,6 +171,7 @@ const run = async (plan: Plan, stop: Promise<"stop">): Promise<void> => {
     await Promise.race([stop, ready]);
   } finally {
     ending.abort();
+    clock.stop();
     await worker?.stop();
     freezing.close();
     await served.stop();

@@ -20,6 +20,8 @@ export interface ChildServer {
   readonly earlyExit: () => Exit | null;
   readonly freeze: () => void;
   readonly thaw: () => void;
+  /** Ends the process, which is then started again. */
+  readonly renew: () => void;
   readonly stop: () => Promise<void>;
 }
 
@@ -64,6 +66,7 @@ export const startChildServer = (child: Child): ChildServer => {
     earlyExit: () => early,
     freeze: () => kept.current().freeze(),
     thaw: () => kept.current().thaw(),
+    renew: () => kept.renew(STOP_GRACE_MS),
     stop: () => kept.stop(STOP_GRACE_MS),
   };
 };

@@ -14,6 +14,8 @@ export interface Pace {
 export interface Kept {
   /** The current process. */
   readonly current: () => Supervised;
+  /** Ends the current process, which is then started again. */
+  readonly renew: (graceMs: number) => void;
   /** Stops it in order; resolves when it has ended and none follows. */
   readonly stop: (graceMs: number) => Promise<void>;
 }
@@ -40,6 +42,7 @@ export const keepRunning = (what: string, pace: Pace, start: () => Supervised): 
   const ended = look();
   return {
     current: () => current,
+    renew: (graceMs) => void current.stop(graceMs),
     stop: async (graceMs) => {
       stopping.abort();
       await current.stop(graceMs);

@@ -33,6 +33,8 @@ export interface Served {
   /** Pauses every process that writes to the data folder, and resumes it. */
   readonly freeze: () => void;
   readonly thaw: () => void;
+  /** Ends the processes with the tenants, which are then started again. */
+  readonly renew: () => void;
   /** Resolves when every process has ended and its files are closed. */
   readonly stop: () => Promise<void>;
 }

@@ -48,6 +48,7 @@ export const startWorkerdHome = async (plan: HomePlan, address: Address): Promis
       history?.child.thaw();
       kept.current().thaw();
     },
+    renew: () => kept.renew(STOP_GRACE_MS),
     stop: async () => {
       await kept.stop(STOP_GRACE_MS);
       await history?.child.stop();

@@ -104,6 +104,9 @@ export const startNodeHome = async (plan: HomePlan, address: Address): Promise<S
     thaw: () => {
       for (const child of children) child.thaw();
     },
+    renew: () => {
+      for (const { child } of objects) child.renew();
+    },
     stop: async () => {
       // Requests are then refused and streams end with an error; a client that is cut off knows nothing. workerd waits
       // for open connections before it ends.
