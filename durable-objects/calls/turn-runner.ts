@@ -30,6 +30,9 @@ export const SERVICE: Caller = { ...SERVICE_ACTOR, role: "admin" };
 /** The caller of what the edge asks with the root key. */
 export const OPERATOR: Caller = { keyId: null, name: "operator", role: "admin" };
 
+/** Ended jobs that history has are answered from memory this long, and FINAL_GRACE_MS before it, at most. */
+const FORGET_EVERY_MS = 60_000;
+
 interface RunnerTools {
   readonly tenant: string;
   readonly storage: TenantStorage;
@@ -65,6 +68,8 @@ export class TurnRunner {
   #memory: Memory | null = null;
   /** The clock at the last turn of this memory; the rows that it was built from may be later. */
   #turnedAt = Number.POSITIVE_INFINITY;
+  /** When ended jobs were forgotten last, which nothing wakes a tenant for. */
+  #forgotAt = 0;
   #counters: Counters | null = null;
   /** Counted separately: a failed sweep is undone, but has still failed. */
   readonly #sweepFailures = new Map<string, number>();
@@ -159,6 +164,10 @@ export class TurnRunner {
       this.#tools.wake.note(turn.wakeAt);
     }
     this.#turnedAt = turn.nowAt;
+    if (Math.abs(turn.nowAt - this.#forgotAt) >= FORGET_EVERY_MS) {
+      this.#tools.store.jobs.forgetEnded(turn.nowAt);
+      this.#forgotAt = turn.nowAt;
+    }
     return turn;
   }
 

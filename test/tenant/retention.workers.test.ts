@@ -1,9 +1,10 @@
 // What the service deletes, and what it counts by provider and model.
 
 import { env, exports } from "cloudflare:workers";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { ageJob, alarm, type Body, connect, newWorld, type World } from "../support/workerd/client.ts";
 
+const MINUTE_MS = 60_000;
 const DAY_MS = 86_400_000;
 
 const runCron = (): Promise<unknown> =>
@@ -109,6 +110,23 @@ describe("history.keep_days", () => {
     expect(await rowsOf(world.tenant, old)).toEqual(GONE);
     expect(await rowsOf(world.tenant, young)).toEqual(KEPT);
     expect((await world.ok("GET", "/api/cost")).total_usd).toBe(1);
+  });
+
+  it("leaves nothing of a job to read where no other has ended since", async () => {
+    const world = await newWorld();
+    await worker(world);
+    await world.ok("PUT", "/config", { history: { keep_days: 30 } });
+    const old = await finished(world);
+    await age(world.tenant, old, 31);
+    await runCron();
+    expect(await rowsOf(world.tenant, old)).toEqual(GONE);
+    vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + 2 * MINUTE_MS });
+    try {
+      for (const path of [`/api/jobs/${old}`, `/api/jobs/${old}?wait=1`, `/api/jobs/${old}/events`])
+        expect([path, (await world.get(path)).status]).toEqual([path, 404]);
+    } finally {
+      vi.useRealTimers();
+    }
   });
 
   it("leaves the dashboard's counts of all time, and tells what the list no longer has", async () => {

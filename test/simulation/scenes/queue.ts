@@ -82,7 +82,8 @@ export const SCENES_OF_THE_QUEUE: readonly Shown[] = [
       await scene.done(scene.admin, "cancelJob", { id: little[0] ?? "" });
       await scene.pass(LONGEST_UNSERVED_MS + 1);
       await present(scene, { concurrency: 2 });
-      assert.deepEqual(await assigned(scene, [id, ...little]), [id, ...little.slice(1, 2)]);
+      // The first of them has left the object.
+      assert.deepEqual(await assigned(scene, [id, ...little.slice(1)]), [id, ...little.slice(1, 2)]);
     },
   },
   {
