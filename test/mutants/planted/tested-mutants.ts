@@ -101,15 +101,15 @@ export const TESTED_MUTANTS: readonly Mutant[] = [
   mutant(
     "a run that is being stopped takes no place",
     "worker/held-jobs.ts",
-    'state !== "reporting" && state !== "abandoned").length',
-    'state !== "reporting" && state !== "abandoned" && state !== "stopping").length',
+    "this.#in.waiting.size + this.runningCount",
+    "this.#in.waiting.size + this.#in.running.size",
     LOOP,
   ),
   mutant(
     "a run that is being stopped lets the next begin",
     "worker/held-jobs.ts",
-    'state === "running" || state === "stopping").length',
-    'state === "running").length',
+    "return this.#in.running.size + this.#in.stopping.size",
+    "return this.#in.running.size",
     LOOP,
   ),
   mutant(
