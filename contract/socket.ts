@@ -59,7 +59,13 @@ const acknowledgement = z.object({
 export const coordinatorMessage = z
   .discriminatedUnion("type", [
     z.object({ type: z.literal("welcome"), ...presenceAnswer.partial({ worker: true }).shape }),
-    z.object({ type: z.literal("job.assigned"), job: leasedJob }),
+    z.object({
+      type: z.literal("job.assigned"),
+      job: leasedJob,
+      config_etag: z.string().optional().meta({
+        description: "the ETag of `GET /config` now: a worker that has read this version need not ask again",
+      }),
+    }),
     z.object({ type: z.literal("job.halted"), job_id: z.string(), lease: z.int(), reason: z.string() }),
     z.object({ type: z.literal("worker.paused"), reason: z.string() }),
     z.object({ type: z.literal("worker.resumed") }),

@@ -1,6 +1,6 @@
 // The parts of the coordinator's config that a worker uses: its runtime's model and the job timeout. Read at the start
-// and before each job, so that a change applies to the next one and an idle worker asks for nothing; what is unchanged is
-// not sent again. If it cannot be read, the last known config stays in force.
+// and before each job, so that a change applies to the next one and an idle worker asks for nothing. A job on a
+// socket comes with the version that the coordinator has; what is known is not read, and what is unchanged not sent again. If it cannot be read, the last known config stays in force.
 
 import { parse as parseYaml } from "yaml";
 import * as z from "zod";
@@ -13,10 +13,11 @@ export type ConfigWatch = {
   /** Resolves when the config has been read after this call. */
   refresh: () => Promise<void>;
   /**
-   * The config for a job that begins now. `mayWait`: for a short time, until the config has been read. For a job that may
-   * not, it is read a moment later, which is not the moment in which that job calls its runtime.
+   * The config for a job that begins now. `newest`: the ETag that the coordinator had as it gave out the job; what has it
+   * is not read again. `mayWait`: for a short time, until the config has been read. For a job that may not, it is read a
+   * moment later, which is not the moment in which that job calls its runtime.
    */
-  forJob: (mayWait: boolean) => WorkerConfig | Promise<WorkerConfig>;
+  forJob: (mayWait: boolean, newest?: string) => WorkerConfig | Promise<WorkerConfig>;
 };
 
 export type ConfigWatchOptions = {
@@ -90,7 +91,8 @@ export const watchConfig = (options: ConfigWatchOptions): ConfigWatch => {
         resolve(config);
       });
     });
-  const forJob = (mayWait: boolean) => {
+  const forJob = (mayWait: boolean, newest?: string) => {
+    if (newest !== undefined && newest === etag) return config;
     if (!mayWait) {
       readLater();
       return config;

@@ -14,6 +14,7 @@ type HeldState = (typeof STATES)[number];
 
 export type HeldJob = {
   job: LeasedJob;
+  configEtag: string | undefined;
   /** Changed by `become`. */
   readonly state: HeldState;
   halt: AbortController;
@@ -67,9 +68,10 @@ export class HeldJobs {
     return lease <= (this.#held.get(id)?.job.lease ?? this.#settledLeases.get(id) ?? -1);
   }
 
-  hold(job: LeasedJob): HeldJob {
+  hold(job: LeasedJob, configEtag?: string): HeldJob {
     const held: HeldJob = {
       job,
+      configEtag,
       state: "waiting",
       halt: new AbortController(),
       progress: null,

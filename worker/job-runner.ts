@@ -30,7 +30,7 @@ export type JobRunnerOptions = {
   concurrency: number;
   offeredModels: readonly string[];
   /** The config for a job that begins now. */
-  config: (job: LeasedJob) => Promise<WorkerConfig> | WorkerConfig;
+  config: (held: HeldJob) => Promise<WorkerConfig> | WorkerConfig;
   log: WorkerLog;
   /** The runtime cannot be reached. Called before the job that found this out is given back. */
   onNeverReached: (reason: string) => void;
@@ -49,12 +49,13 @@ export class JobRunner {
     this.#options = options;
   }
 
-  assign(job: LeasedJob): void {
+  /** @param configEtag names the config that the coordinator has, if it says so. */
+  assign(job: LeasedJob, configEtag?: string): void {
     const { held: jobs } = this.#options;
     if (jobs.isKnown(job)) return;
     // A newer lease ends the run of the older one.
     this.halt(job.id, job.lease - 1, "it has a newer lease");
-    const held = jobs.hold(job);
+    const held = jobs.hold(job, configEtag);
     if (job.stream) this.#options.streams.prepare();
     if (this.#closedFor !== null) this.release(held, this.#closedFor);
     else this.#startWaiting();
@@ -121,7 +122,7 @@ export class JobRunner {
     const lease = { job_id: job.id, lease: job.lease };
     this.#options.held.become(held, "running");
     held.progressSentAtMs = performance.now();
-    const current = this.#options.config(job);
+    const current = this.#options.config(held);
     const { timeoutSeconds, model: configuredModel } = current instanceof Promise ? await current : current;
     // Not before: what a short job reports travels in one frame.
     if (!halt.signal.aborted) reports.add({ type: "job.started", ...lease });

@@ -1,12 +1,12 @@
 // Runs leased jobs and reports outcomes, over any transport. A job is held until its last report is acknowledged, and
 // presence reports list the held jobs. When idle it only pings, so that the tenant's object can sleep.
 
-import type { LeasedJob, PresenceAnswer } from "../contract/fleet/worker.ts";
+import type { PresenceAnswer } from "../contract/fleet/worker.ts";
 import type { ProblemResource } from "../contract/words/problem.ts";
 import { createBeats } from "./beats.ts";
 import type { Runtime, RuntimeState } from "./calls/runtime.ts";
 import type { ConfigWatch } from "./config.ts";
-import { HeldJobs } from "./held-jobs.ts";
+import { type HeldJob, HeldJobs } from "./held-jobs.ts";
 import { JobRunner } from "./job-runner.ts";
 import type { InputLoader } from "./load-input.ts";
 import type { WorkerLog } from "./log.ts";
@@ -68,7 +68,8 @@ export class Loop {
     this.#presence = new PresenceDue(options.random ?? Math.random);
     const { runtime, streams, loadInput, storeResult, openFile, identity, log, watch, config } = options;
     // A front-door request names its model, and its client waits for the first token.
-    const configFor = (job: LeasedJob) => config.forJob(job.api === null || job.model === null);
+    const configFor = ({ job, configEtag: newest }: HeldJob) =>
+      config.forJob(job.api === null || job.model === null, newest);
     this.#runner = new JobRunner({
       held: this.#held,
       reports: this.#reports,
@@ -132,7 +133,7 @@ export class Loop {
         this.#takePresenceFacts(message);
         break;
       case "job.assigned":
-        this.#runner.assign(message.job);
+        this.#runner.assign(message.job, message.config_etag);
         break;
       case "job.halted":
         this.#runner.halt(message.job_id, message.lease, message.reason);

@@ -88,7 +88,7 @@ const recordAssigned = (turn: Turn, before: Job | null, decision: Decision, payl
   if (turn.memory.fleet.get(job.assignedWorker)?.isConnected !== true) return;
   const leased = presentLease(job, payload, leasedFiles(turn, job));
   leased.model ??= ownModel(turn, job);
-  turn.send(job.assignedWorker, { type: "job.assigned", job: leased });
+  turn.send(job.assignedWorker, { type: "job.assigned", job: leased, config_etag: turn.memory.storedConfig.etag });
 };
 
 /** The coordinator has no list of a runtime to choose from: a job that names no model gets the first. */

@@ -68,6 +68,18 @@ describe("watching the config", () => {
     expect(server.configRequests.at(-1)?.ifNoneMatch).toBe('"second"');
   });
 
+  test("a job given out under the version that is known does not read it again, nor wait", async () => {
+    const server = await coordinator();
+    server.config = { text: "ollama: { model: first }", etag: '"1"' };
+    const watch = watching(server);
+    await watch.refresh();
+    expect(watch.forJob(true, '"1"')).toMatchObject({ model: "first" });
+    expect(watch.forJob(false, '"1"')).toMatchObject({ model: "first" });
+    server.config = { text: "ollama: { model: second }", etag: '"2"' };
+    expect(await watch.forJob(true, '"2"')).toMatchObject({ model: "second" });
+    expect(server.configRequests.length).toBe(2);
+  });
+
   test("jobs that begin during a read share the next one, which may know more", async () => {
     const server = await coordinator();
     const watch = watching(server);

@@ -97,7 +97,7 @@ export function createWorker(concurrency = 1, kind: Session["kind"] = "socket", 
       };
       runs.push({ task, options, finish, fail });
     });
-  const forJob = vi.fn((_mayWait: boolean): typeof config | Promise<typeof config> => config);
+  const forJob = vi.fn((_mayWait: boolean, _newest?: string): typeof config | Promise<typeof config> => config);
   const state: RuntimeState = { unavailable: null, apis: [], models: null };
   const probe = vi.fn(async () => state);
   const parts = partsFor({ name: "echo", address: null, probeEveryMs: 0, probe, run });
@@ -111,8 +111,8 @@ export function createWorker(concurrency = 1, kind: Session["kind"] = "socket", 
   });
   const session = new FakeSession(kind);
   loop.attach(session);
-  const assign = (id: string, lease = 1, fields: Partial<LeasedJob> = {}) =>
-    loop.receive({ type: "job.assigned", job: assignedJob({ id, lease, prompt: id, ...fields }) });
+  const assign = (id: string, lease = 1, fields: Partial<LeasedJob> = {}, config_etag?: string) =>
+    loop.receive({ type: "job.assigned", job: assignedJob({ id, lease, prompt: id, ...fields }), config_etag });
   return { loop, session, runs, refusals, config, forJob, assign, probe, state, ...parts };
 }
 

@@ -70,8 +70,12 @@ describe("running jobs", () => {
     const { assign, forJob } = createWorker(3);
     assign("a", 1, { model: "m" });
     assign("b", 1, { model: "m", api: "chat/completions" });
-    assign("c", 1, { model: null, api: "chat/completions" });
-    expect(forJob.mock.calls).toEqual([[true], [false], [true]]);
+    assign("c", 1, { model: null, api: "chat/completions" }, '"7"');
+    expect(forJob.mock.calls).toEqual([
+      [true, undefined],
+      [false, undefined],
+      [true, '"7"'],
+    ]);
   });
 
   test("a job that is halted while the config is looked up never runs", async () => {

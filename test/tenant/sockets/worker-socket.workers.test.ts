@@ -60,6 +60,14 @@ describe("connecting", () => {
 });
 
 describe("a worker's socket", () => {
+  it("names the config's version beside each job, so that a worker that has it need not ask", async () => {
+    const socket = await worker("w1", { tags: "gpu", concurrency: 2 });
+    const given = async () => (await assigned(socket, (await create({ tags: ["gpu"] })).id)).config_etag;
+    expect(await given()).toBe((await world.get("/config")).headers.get("etag"));
+    const { headers } = await world.put("/config", { history: { keep_days: 3 } });
+    expect(await given()).toBe(headers.get("etag"));
+  });
+
   it("carries a job from assignment to result", async () => {
     const socket = await worker("w1", { tags: "gpu", concurrency: 2 });
     expect(await acked(socket, "hello")).toMatchObject({
