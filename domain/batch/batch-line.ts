@@ -86,7 +86,10 @@ export const readLine = (
     return fault("stream_not_supported", "a batch has no streams: leave out body.stream", "body.stream");
   if (!isAllowed(model, rules))
     return fault("model_not_allowed", `this key does not allow model ${JSON.stringify(model)}`, "body.model");
-  return { customId, model, body, hash: fnv1a(JSON.stringify(body).slice(0, HASHED_CHARS)) >>> 0 };
+  // As its job has it: `1e20` becomes 21 digits.
+  const written = JSON.stringify(body);
+  if (written.length > MAX_LINE_BYTES) return lineTooLarge(line);
+  return { customId, model, body, hash: fnv1a(written.slice(0, HASHED_CHARS)) >>> 0 };
 };
 
 export const isFault = (read: BatchLine | Fault): read is Fault => "code" in read;
@@ -109,6 +112,9 @@ const parsed = (text: string): Fields | null => {
     return null;
   }
 };
+
+export const lineTooLarge = (line: number): Fault =>
+  wholeFault("line_too_large", `a line has at most ${MAX_LINE_BYTES} bytes, with its numbers written out`, line);
 
 export const wholeFault = (code: FaultCode, message: string, line: number | null = null): Fault => ({
   code,

@@ -4,9 +4,9 @@ import { jsonExcess } from "../../contract/words/json-bounds.ts";
 import {
   type BatchLine,
   type Fault,
-  type FaultCode,
   isFault,
   type LineRules,
+  lineTooLarge,
   MAX_FAULTS,
   MAX_LINE_BYTES,
   MAX_LINES,
@@ -68,7 +68,7 @@ export class Slice {
   #tooLarge(): void {
     if (!this.mustStop) this.line += 1;
     this.mustStop = true;
-    this.#faults.push(wholeFault("line_too_large", `a line has at most ${MAX_LINE_BYTES} bytes`, this.line));
+    this.#faults.push(lineTooLarge(this.line));
   }
 
   #check(bytes: Uint8Array, offset: number): void {
@@ -78,13 +78,13 @@ export class Slice {
       return;
     }
     if (bytes.byteLength > MAX_LINE_BYTES) {
-      this.#fault("line_too_large", `a line has at most ${MAX_LINE_BYTES} bytes`);
+      this.#faults.push(lineTooLarge(this.line));
       return;
     }
     const text = decoded(bytes);
     if (text?.trim() === "") return;
     const read = text === null ? null : readLine(text, this.line, this.#asked, jsonExcess);
-    if (read === null) this.#fault("invalid_json_line", "the line must be UTF-8");
+    if (read === null) this.#faults.push(wholeFault("invalid_json_line", "the line must be UTF-8", this.line));
     else if (isFault(read)) this.#faults.push(read);
     else if (this.line > MAX_LINES) this.#tooMany();
     else this.#keep(read, offset, bytes.byteLength);
@@ -93,10 +93,6 @@ export class Slice {
   #tooMany(): void {
     this.mustStop = true;
     this.#faults.push(wholeFault("too_many_lines", `a batch has at most ${MAX_LINES} lines`));
-  }
-
-  #fault(code: FaultCode, message: string): void {
-    this.#faults.push(wholeFault(code, message, this.line));
   }
 
   #keep({ customId, model, hash }: BatchLine, offset: number, length: number): void {

@@ -142,6 +142,14 @@ test("a file of more than one slice is read in steps, and a line over the bound 
   expect(learned).toMatchObject({ is: "refused", faults: [{ code: "line_too_large", line: 2 }] });
 });
 
+test("a line is too large that is so once its numbers are written out", () => {
+  const line = (count: number): string =>
+    `{"custom_id":"c","method":"POST","url":"${ENDPOINT}","body":{"model":"m1","input":[${"1e20,".repeat(count)}0]}}`;
+  expect(opened(line(47_000)).learn()).toMatchObject({ is: "ready" });
+  const refused = opened(line(48_000)).learn();
+  expect(refused).toMatchObject({ is: "refused", faults: [{ code: "line_too_large", line: 1 }] });
+});
+
 test("no step reads more than some hundreds of lines, however short they are", () => {
   const { learn } = opened(linesOf(Array.from({ length: 2 * SLICE_LINES + 1 }, () => "m")));
   for (let step = 1; step <= 2; step += 1) expect(learn()).toEqual({ is: "reading" });
