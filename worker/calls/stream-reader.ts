@@ -12,6 +12,10 @@ import { failed, type JobFailure, type Outcome, type RunOptions, resultTooLarge 
 
 /** Of events without content, which are held back. */
 const MAX_KEPT_BACK_CHARS = MAX_RESULT_BYTES;
+/** Of whole events, each with what it costs to read, beside those that say so much more: no stream goes on for nothing. */
+const MAX_BESIDE_CHARS = MAX_LARGE_RESULT_BYTES;
+const CHARS_AN_EVENT = 64;
+const CHARS_BESIDE_ONE = 256;
 
 export type Reading = {
   dialect: Dialect;
@@ -36,6 +40,7 @@ export class StreamReader {
   /** The end's mark and what follows it: many clients leave when they read it, and the job shall be reported by then. */
   #ending: string[] = [];
   #keptChars = 0;
+  #readChars = 0;
   #hasContent = false;
 
   constructor(request: Reading, assembly: Assembly, emit: RunOptions["emit"]) {
@@ -49,6 +54,7 @@ export class StreamReader {
     const { maxResultBytes = MAX_LARGE_RESULT_BYTES } = this.#request;
     let failure: JobFailure | null = null;
     for (const { raw, data } of events) {
+      this.#readChars += raw.length + CHARS_AN_EVENT;
       if (this.isEnded()) {
         this.#ending.push(raw);
         continue;
@@ -56,6 +62,8 @@ export class StreamReader {
       const noted = this.#assembly.take(data);
       if (noted.kind === "error") failure = this.#request.explain({ body: noted.error });
       else if (this.#assembly.size() > maxResultBytes) failure = resultTooLarge(maxResultBytes);
+      else if (this.#readChars > MAX_BESIDE_CHARS + CHARS_BESIDE_ONE * this.#assembly.size())
+        failure = resultTooLarge();
       if (noted.kind === "error" && noted.isEnd === true && this.#hasContent) this.#keptBack.push(raw);
       if (failure !== null) break;
       (this.isEnded() ? this.#ending : this.#keptBack).push(raw);

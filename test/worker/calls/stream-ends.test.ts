@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { event } from "../runtimes/fake-runtime.ts";
 import { local, openai, run, serve } from "./chat-fixture.ts";
 
@@ -96,4 +96,28 @@ test("an answer that is null is none", async () => {
   const input = { model: "m1", messages: [{ role: "user", content: "hi" }] };
   const outcome = await run(local("vllm", server.url), { api: "chat/completions", input });
   expect(outcome).toMatchObject({ ok: false, error: { message: expect.stringContaining("not JSON") } });
+});
+
+describe("a runtime that sends events without end is stopped", () => {
+  const padding = "x".repeat(60_000);
+  test.each([
+    ["that say nothing", event({ padding })],
+    ["that are comments", `: ${padding}\n\n`],
+    ["that say the end again and again", event({ padding, choices: [{ index: 0, finish_reason: "stop" }] })],
+  ])("%s", async (_what, body) => {
+    const server = createServer((request, response) => {
+      if (request.method === "GET") return void response.end(JSON.stringify({ data: [{ id: "m1" }] }));
+      response.writeHead(200, { "content-type": "text/event-stream" });
+      const more = (): void => {
+        while (!response.destroyed && response.write(body));
+      };
+      response.on("drain", more);
+      more();
+    }).listen(0, "127.0.0.1");
+    await once(server, "listening");
+    onTestFinished(() => void server.close());
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const outcome = await run(local("vllm", url), { api: "chat/completions", input: INPUT });
+    expect(outcome).toMatchObject({ ok: false, error: { code: "result_too_large", retryable: false } });
+  });
 });
