@@ -9,6 +9,8 @@ const NAMES = new Set(["id", "type", "role", "name", "object", "model"]);
 /** Rows of these types are pieces of one text. */
 const TEXT_PARTS = new Set<unknown>(["text", "thinking"]);
 const MAX_ROWS = 10_000;
+/** Of these the last ones: an event may name a hundred thousand. */
+const ROWS_THAT_GROW = 256;
 const MAX_DEPTH = 32;
 
 /** @returns approximately how many characters were added. */
@@ -59,7 +61,7 @@ const mergeRows = (rows: unknown[], delta: readonly unknown[], depth: number): n
 const rowOf = (rows: readonly unknown[], row: JsonObject): unknown => {
   const { index, type } = row;
   if (index !== undefined) {
-    const same = rows.findLast((one) => isObject(one) && one.index === index);
+    const same = rows.slice(-ROWS_THAT_GROW).findLast((one) => isObject(one) && one.index === index);
     return isObject(same) && isAnotherCall(same, row) ? undefined : same;
   }
   const last = rows.at(-1);

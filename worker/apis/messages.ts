@@ -64,7 +64,9 @@ class MessageAssembly implements Assembly {
     const told = objectOf(delta);
     if (block === undefined) return;
     if (told.type === "citations_delta") {
-      block.citations = [...(Array.isArray(block.citations) ? block.citations : []), told.citation];
+      const citations = Array.isArray(block.citations) ? block.citations : [];
+      citations.push(told.citation);
+      block.citations = citations;
       this.#size += JSON.stringify(told.citation ?? null).length;
       return;
     }
