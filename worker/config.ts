@@ -5,6 +5,7 @@
 import { parse as parseYaml } from "yaml";
 import * as z from "zod";
 import { localRuntimeOf } from "../contract/words/values.ts";
+import { textWithin } from "./runtimes/text-within.ts";
 
 export type WorkerConfig = { model: string | null; timeoutSeconds: number | null };
 
@@ -166,18 +167,6 @@ const fetchConfig = async (
   if (response.status === 304) return null;
   if (!response.ok) throw new Error(`HTTP ${response.status}`);
   return { text, etag: response.headers.get("etag") };
-};
-
-/** Counted as it arrives, unpacked: a small packed answer may be very large. */
-const textWithin = async ({ body }: Response, maxBytes: number): Promise<string> => {
-  const pieces: Uint8Array[] = [];
-  let bytes = 0;
-  for await (const piece of body ?? []) {
-    bytes += piece.byteLength;
-    if (bytes > maxBytes) throw new Error("it is too large");
-    pieces.push(piece);
-  }
-  return Buffer.concat(pieces).toString();
 };
 
 const withoutQuery = (url: string): string => url.replace(/[?#].*$/, "");

@@ -4,6 +4,7 @@
 import { objectOf, parseJson } from "../../contract/text/json-object.ts";
 import { lineOf } from "../../contract/text/start-of.ts";
 import { runtimeFetch } from "../runtimes/runtime-fetch.ts";
+import { MAX_TOLD_BYTES, textWithin } from "../runtimes/text-within.ts";
 import { TaskFailure } from "./model-manager.ts";
 
 const MAX_WORDS = 1_000;
@@ -23,7 +24,7 @@ export class RuntimeApi {
   }
 
   async json(path: string, call: RuntimeCall): Promise<JsonObject> {
-    return objectOf(parseJson(await (await this.#ask(path, call)).text()));
+    return objectOf(parseJson(await textWithin(await this.#ask(path, call), MAX_TOLD_BYTES)));
   }
 
   /** Null: the runtime has no such path. */
@@ -62,7 +63,10 @@ export class RuntimeApi {
     });
     if (response.ok) return response;
     const code = response.status === NOT_FOUND ? "not_found" : "runtime_refused";
-    throw new TaskFailure(code, saidBy(await response.text()) ?? `the runtime answered ${response.status}`);
+    throw new TaskFailure(
+      code,
+      saidBy(await textWithin(response, MAX_TOLD_BYTES)) ?? `the runtime answered ${response.status}`,
+    );
   }
 }
 

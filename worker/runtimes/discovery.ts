@@ -5,6 +5,7 @@ import { isObject, type JsonObject, parseJson } from "../../contract/text/json-o
 import { entryOf, LOCAL_RUNTIMES, SOUGHT_RUNTIMES } from "../../contract/words/values.ts";
 import { runtimeOrigin } from "./open-runtime.ts";
 import { runtimeFetch } from "./runtime-fetch.ts";
+import { MAX_TOLD_BYTES, textWithin } from "./text-within.ts";
 
 const PROBE_TIMEOUT_MS = 1_500;
 
@@ -53,7 +54,7 @@ export const identifyRuntime = async (url: string, otherwise = "openai-compatibl
 const probe = async (url: string): Promise<JsonObject | null> => {
   try {
     const response = await runtimeFetch(url, { signal: AbortSignal.timeout(PROBE_TIMEOUT_MS) });
-    const body = response.ok ? parseJson(await response.text()) : null;
+    const body = response.ok ? parseJson(await textWithin(response, MAX_TOLD_BYTES)) : null;
     return isObject(body) ? body : null;
   } catch {
     return null;

@@ -5,6 +5,7 @@
 import { APICallError } from "ai";
 import { reasonOf } from "../calls/error-causes.ts";
 import type { ModelList } from "../calls/runtime.ts";
+import { MAX_TOLD_BYTES, textWithin } from "./text-within.ts";
 
 const FRESH_FOR_MS = 5_000;
 const LIST_TIMEOUT_MS = 10_000;
@@ -44,7 +45,7 @@ export const fetchModelList = async (
   };
   const response = await fetchFn(url, { headers, signal: AbortSignal.timeout(LIST_TIMEOUT_MS) }).catch(noAnswer);
   // A list that stops halfway is no answer either.
-  const responseBody = await response.text().catch(noAnswer);
+  const responseBody = await textWithin(response, MAX_TOLD_BYTES).catch(noAnswer);
   if (response.status === 404 || response.status === 405) return null;
   // A login page of the network, or a program of another kind at the same port.
   if (response.ok && isPage(response)) throw new APICallError({ ...failure, message: WEB_PAGE });

@@ -8,6 +8,7 @@ import { isNeverReached, reasonOf } from "../calls/error-causes.ts";
 import type { ModelList, RuntimeState } from "../calls/runtime.ts";
 import type { ApiPlaces } from "./api-places.ts";
 import { runtimeFetch } from "./runtime-fetch.ts";
+import { MAX_TOLD_BYTES, textWithin } from "./text-within.ts";
 
 const PROBE_TIMEOUT_MS = 5_000;
 const MAX_PROBE_CHARS = 4096;
@@ -64,7 +65,7 @@ const isThere = async (url: string, headers: Record<string, string>): Promise<bo
   const signal = AbortSignal.timeout(PROBE_TIMEOUT_MS);
   const response = await runtimeFetch(url, { method: "POST", headers, body: "{}", signal }).catch(() => null);
   if (response === null) return false;
-  const said = (await response.text().catch(() => "")).slice(0, MAX_PROBE_CHARS);
+  const said = (await textWithin(response, MAX_TOLD_BYTES).catch(() => "")).slice(0, MAX_PROBE_CHARS);
   // Ollama answers 404 for the model that an empty request does not name; LM Studio answers 200 for unknown paths.
   if (response.status === 404) return /model/i.test(said) && !/not found: \/|404 page/i.test(said);
   if (response.ok) return !/unexpected endpoint/i.test(said);

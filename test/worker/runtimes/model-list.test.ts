@@ -19,6 +19,23 @@ test("a list of models that stops halfway until the time is up is a runtime that
   });
 });
 
+test("a list of models that never ends is none, and is not held", async () => {
+  let bytes = 0;
+  const piece = new Uint8Array(1024 * 1024).fill(0x20);
+  const body = new ReadableStream({
+    pull: (controller) => {
+      bytes += piece.byteLength;
+      controller.enqueue(piece);
+    },
+  });
+  const asked = fetchModelList("http://runtime.example/v1/models", null, async () => new Response(body));
+  expect(classifyError(await asked.catch((thrown: unknown) => thrown), 0)).toMatchObject({
+    code: "runtime_unreachable",
+    message: expect.stringContaining("it is too large"),
+  });
+  expect(bytes).toBeLessThan(32 * piece.byteLength);
+});
+
 test("a name that an old list has needs no new one, which any other question gets", async () => {
   let nowMs = 0;
   let loads = 0;
