@@ -1,12 +1,15 @@
 // Rows as a CSV file. A cell that a spreadsheet would read as a formula gets an apostrophe in front.
 
-const FORMULA = /^[=+\-@\t\r]/;
+/** Some take the wide forms of these signs, too. */
+const FORMULA = /^[=+\-@\t\r\n＝＋－＠]/;
+/** Where another language's spreadsheet ends a cell is quoted, too: what follows would begin one. */
+const NEEDS_QUOTES = /[",;\t\r\n]/;
 
 const cellOf = (value: string | number | null): string => {
   if (typeof value === "number") return String(value);
   const text = value ?? "";
   const safe = FORMULA.test(text) ? `'${text}` : text;
-  return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
+  return NEEDS_QUOTES.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
 };
 
 export const csvOf = (rows: readonly (readonly (string | number | null)[])[]): string =>
