@@ -6,6 +6,7 @@ import type { KeyResource } from "../contract/access/key.ts";
 import type { ClaimAnswer } from "../contract/fleet/worker.ts";
 import type { JobReport } from "../contract/socket.ts";
 import { SWITCHING_PROTOCOLS } from "../contract/words/http-status.ts";
+import { mayHaveBytes } from "../domain/file/file.ts";
 import type { Metric } from "../domain/insight/exposition.ts";
 import { FULL_HALT } from "../domain/killswitch.ts";
 import type { PageRequest, TablePage, TableRows } from "../domain/tenant/moved-rows.ts";
@@ -92,7 +93,7 @@ export class Tenant extends DurableObject<TenantEnv> implements StreamOwner, Run
   async endFiles(): Promise<boolean> {
     const { files, batches } = this.#parts.store;
     const some = files.someAlone(FILES_ENDED_A_CALL);
-    await this.#parts.files.end(some);
+    await this.#parts.files.end(some.filter(mayHaveBytes));
     for (const { id } of some) files.remove(id);
     if (some.length === FILES_ENDED_A_CALL) return true;
     // Until its lines are known, a batch has no files.

@@ -70,7 +70,12 @@ export interface UploadFacts {
   readonly contentType: string;
   readonly purpose: string | null;
   readonly lifeMs: number;
+  /** No part of it was sent, so that there is no object to be ended. Earlier releases did not say so. */
+  readonly isEmpty?: boolean;
 }
+
+/** Whether something of it may lie in an object. */
+export const mayHaveBytes = ({ upload }: Pick<FileRecord, "upload">): boolean => upload?.isEmpty !== true;
 
 /** The beginning of the id of a file on a shelf. No earlier release made such an id: its files have objects of their own. */
 const SHELVED = "file-s_";

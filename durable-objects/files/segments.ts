@@ -1,11 +1,13 @@
 // The bytes of one file: segments, each rows of equal size, so that a range is found without reading what is before it.
 // Bytes stream in and out; no more than a few rows are held at a time.
 
-import { all, hasTable, type Sql, type SqlValue, scalar } from "../store/sql.ts";
+import { all, first, hasTable, type Sql, type SqlValue, scalar } from "../store/sql.ts";
 import type { FileRequest, StoredBytes } from "./file-request.ts";
 import { blobOf, ROW_BYTES, rowsOf } from "./rows.ts";
 import { Digests } from "./running-digest.ts";
 
+/** More than an upload is completed with; what was sent again counts, too. */
+export const MAX_SEGMENTS = 4_000;
 /** Rows written before the disk is waited for: bounds what is in flight. */
 const ROWS_A_SYNC = 8;
 
@@ -38,10 +40,16 @@ export class Segments {
   ): Promise<StoredBytes | "dropped" | null> {
     this.#createTables();
     this.#remove(segment);
-    const others = scalar(this.#sql, "SELECT SUM(bytes) FROM segments") ?? 0;
+    const others = first(this.#sql, "SELECT COUNT(*) AS count, COALESCE(SUM(bytes), 0) AS bytes FROM segments");
+    if ((others?.count as number) >= MAX_SEGMENTS) return null;
     const digests = new Digests();
     try {
-      const bytes = await this.#writeRows(segment, Math.min(maxBytes, maxTotalBytes - others), digests, body);
+      const bytes = await this.#writeRows(
+        segment,
+        Math.min(maxBytes, maxTotalBytes - (others?.bytes as number)),
+        digests,
+        body,
+      );
       const position = (scalar(this.#sql, "SELECT MAX(position) FROM segments") ?? 0) + 1;
       this.#sql.exec("INSERT INTO segments (id, position, bytes) VALUES (?, ?, ?)", segment, position, bytes);
       return { bytes, ...(await digests.end()) };
@@ -105,7 +113,8 @@ export class Segments {
   }
 
   #order(ids: readonly string[], known: ReadonlyMap<string, number>): void {
-    for (const id of known.keys()) if (!ids.includes(id)) this.#remove(id);
+    const named = new Set(ids);
+    for (const id of known.keys()) if (!named.has(id)) this.#remove(id);
     for (const [position, id] of ids.entries())
       this.#sql.exec("UPDATE segments SET position = ? WHERE id = ?", position + 1, id);
   }

@@ -15,6 +15,7 @@ import {
 } from "../../contract/front-door/openai-file.ts";
 import { FILE_LIFE_MS, MAX_FILE_BYTES, MAX_PART_BYTES, newFileId, type UploadFacts } from "../../domain/file/file.ts";
 import { invalid } from "../../domain/words/refusal.ts";
+import { MAX_SEGMENTS } from "../../durable-objects/files/segments.ts";
 import { type Endpoint, endpoint } from "../endpoint/router.ts";
 import { assemble, keepBytes, storeBytes } from "../files/objects.ts";
 import { arrivingForm, requireForm } from "../files/upload.ts";
@@ -93,14 +94,14 @@ const addPart = endpoint(
   },
   async (c, { params: { id: uploadId }, token }) => {
     const id = fileIdOf(uploadId);
-    const { bytes, expiresAt } = unwrap(await callTenant(c.env, token, "getUpload", { id }));
+    const { bytes, expiresAt } = unwrap(await callTenant(c.env, token, "getUpload", { id, isSending: true }));
     const boundary = requireForm(c);
     const part = `part_${randomId()}`;
     const none = { purpose: null, lifeMs: null };
     await arrivingForm(c, boundary, () => none, "data").send(async (body) => {
       const limits = { segment: part, maxBytes: MAX_PART_BYTES, maxTotalBytes: bytes, expiresAt };
       if ((await storeBytes({ env: c.env, name: token, id }, body, limits)) !== null) return;
-      const detail = `a part has at most ${MAX_PART_BYTES} bytes, and all parts together the ${bytes} that were announced`;
+      const detail = `a part has at most ${MAX_PART_BYTES} bytes, and all of at most ${MAX_SEGMENTS} parts the ${bytes} that were announced`;
       throw new Refused({ code: "file_too_large", limitBytes: MAX_PART_BYTES, detail });
     });
     const created_at = Math.floor(Date.now() / 1000);

@@ -7,6 +7,7 @@ import { describe, expect, it } from "vitest";
 import type { FileRecord } from "../../domain/file/file.ts";
 import { writeUrl } from "../../durable-objects/files/file-request.ts";
 import { ROW_BYTES } from "../../durable-objects/files/rows.ts";
+import { MAX_SEGMENTS } from "../../durable-objects/files/segments.ts";
 import { fileName, linesName, SHELVES } from "../../durable-objects/object-name.ts";
 import { eventually } from "../support/eventually.ts";
 import { batchWorker } from "../support/workerd/batch-worker.ts";
@@ -170,6 +171,56 @@ describe("small files", () => {
     expect((await world.ok("GET", "/api/files")).total).toBe(0);
     const held = await inStorage(world, ({ sql }) => sql.exec("SELECT files, bytes FROM file_sums").one());
     expect(held).toEqual({ files: 0, bytes: 0 });
+  });
+});
+
+describe("an upload in parts", () => {
+  const begin = async (world: World, bytes = 1): Promise<string> =>
+    (await world.ok("POST", "/v1/uploads", { bytes, filename: "a", purpose: "batch", mime_type: "text/plain" })).id;
+  const send = (world: World, id: string, text: string) => {
+    const form = new FormData();
+    form.set("data", new Blob([text]), "part");
+    return world.post(`/v1/uploads/${id}/parts`, undefined, { raw: form, headers: {} });
+  };
+
+  it("of which nothing was sent makes no object, however it ends", async () => {
+    const world = await newWorld();
+    const before = (await listDurableObjectIds(env.FILES)).length;
+    await world.ok("POST", `/v1/uploads/${await begin(world)}/cancel`);
+    const [left, sent] = [await begin(world), await begin(world)];
+    expect((await send(world, sent, "x")).status).toBe(200);
+    await inStorage(world, ({ sql }) =>
+      sql.exec("UPDATE files SET expires_at = 1, record = json_set(record, '$.expiresAt', 1)"),
+    );
+    await eventually(async () => {
+      await runDurableObjectAlarm(env.TENANT.getByName(world.tenant));
+      expect(await inStorage(world, ({ sql }) => sql.exec("SELECT id FROM files").toArray())).toEqual([]);
+    });
+    expect((await world.post(`/v1/uploads/${left}/cancel`, {})).status).toBe(404);
+    const object = linesName(world.tenant, sent.replace("upload_", "file-"));
+    await expect
+      .poll(() =>
+        inObject(object, ({ sql }) => sql.exec("SELECT name FROM sqlite_master WHERE name = 'segments'").toArray()),
+      )
+      .toEqual([]);
+    expect((await listDurableObjectIds(env.FILES)).length).toBe(before + 1);
+  });
+
+  it("takes no more parts than the bound, also of those that have no bytes", async () => {
+    const world = await newWorld();
+    const id = await begin(world, 10);
+    expect((await send(world, id, "")).status).toBe(200);
+    await inObject(linesName(world.tenant, id.replace("upload_", "file-")), ({ sql }) =>
+      sql.exec(
+        `WITH RECURSIVE n(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < ${MAX_SEGMENTS - 1})
+         INSERT INTO segments SELECT 'part_' || n, n + 1, 0 FROM n`,
+      ),
+    );
+    const refused = await send(world, id, "");
+    expect([refused.status, refused.body.error.message]).toEqual([
+      413,
+      expect.stringContaining(`${MAX_SEGMENTS} parts`),
+    ]);
   });
 });
 

@@ -9,6 +9,7 @@ import {
   fits,
   isReadable,
   MAX_FILE_BYTES,
+  mayHaveBytes,
   mayRead as mayReadFile,
   RECEIVING_MS,
   type UploadFacts,
@@ -89,7 +90,7 @@ export const announce = (
     keyId: turn.caller.keyId,
     ...of,
     origin,
-    upload: upload ?? null,
+    upload: upload === undefined ? null : { ...upload, isEmpty: true },
   });
   turn.due(expiresAt);
   const mostBytes = Math.min(MAX_FILE_BYTES, maxBytes - held.bytes);
@@ -127,7 +128,7 @@ export interface Upload extends UploadFacts, Pick<FileRecord, "createdAt" | "exp
 /** An upload in parts of the caller's key: one that it may continue, or one that may be complete, to answer that again. */
 export const getUpload = (
   turn: Turn,
-  { id, mayBeComplete = false }: { id: string; mayBeComplete?: boolean },
+  { id, mayBeComplete = false, isSending = false }: { id: string; mayBeComplete?: boolean; isSending?: boolean },
 ): Result<Upload, Refusal> => {
   const record = turn.store.files.find(id);
   const file = record !== null && isReadable(record, turn.nowAt) ? presentFile(record) : null;
@@ -138,6 +139,8 @@ export const getUpload = (
     (file && !mayBeComplete)
   )
     return err(notFound("upload", id.replace(/^file-/, "upload_")));
+  if (isSending && !mayHaveBytes(record))
+    turn.store.files.put({ ...record, upload: { ...record.upload, isEmpty: false } });
   return ok({ ...record.upload, createdAt: record.createdAt, expiresAt: record.expiresAt, file });
 };
 
@@ -150,6 +153,7 @@ export const forgetFile = (turn: Turn, { id }: { id: string }): Result<null, Ref
 
 export const drop = (turn: Turn, file: FileRecord): void => {
   turn.store.files.remove(file.id);
+  if (!mayHaveBytes(file)) return;
   if (file.view === undefined) turn.effects.droppedFiles.push(file.id);
   else turn.effects.droppedViews.push(file.view);
 };
