@@ -109,6 +109,7 @@ export const remove = (turn: Turn, { id }: { id: string }): Result<null, Refusal
   turn.store.webhooks.remove(id);
   turn.memory.pendingDeliveries.delete(id);
   turn.memory.webhooks = turn.store.webhooks.all();
+  turn.due(turn.nowAt);
   turn.audit("webhook.deleted", id, { url: found.value.url });
   return ok(null);
 };
@@ -148,7 +149,7 @@ export const listDeliveries = (
 
 export const redeliver = (turn: Turn, { id }: { id: string }): Result<DeliveryResource, Refusal> => {
   const before: Delivery | null = turn.store.deliveries.find(id);
-  if (before === null) return err(notFound("delivery", id));
+  if (before === null || !find(turn, before.webhookId).ok) return err(notFound("delivery", id));
   const delivery = redelivered(before, firstTryAt(turn, id));
   putDelivery(turn, before, delivery);
   turn.due(delivery.nextAttemptAt);

@@ -32,6 +32,8 @@ const LOOK_AGAIN_MS = 5_000;
  */
 export const DELIVERIES_KEPT = { ms: 30 * DAY_MS, writes: 200_000 };
 const REMOVED_A_SWEEP = 1_000;
+/** At once behind each other, so that other tenants come in between. */
+const REMOVED_OF_A_DELETED = 250;
 /**
  * How many deliveries may wait for one endpoint; for the next, the oldest of them is given up. A large burst and an
  * endpoint's bad hour must fit, and a dead endpoint must not fill the database.
@@ -180,10 +182,16 @@ export const putWebhook = (turn: Turn, webhook: Webhook): void => {
 };
 
 export const nextRemovalAt = (turn: Turn): number | null => {
+  if (turn.store.deliveries.webhookGone() !== null) return turn.nowAt;
   const oldest = turn.store.deliveries.oldestFinished();
   if (oldest === null) return null;
   return oldest.writesSince >= DELIVERIES_KEPT.writes ? turn.nowAt : oldest.at + DELIVERIES_KEPT.ms;
 };
 
-export const removeOldDeliveries = (turn: Turn): void =>
-  turn.store.deliveries.removeFinished(turn.nowAt - DELIVERIES_KEPT.ms + 1, DELIVERIES_KEPT.writes, REMOVED_A_SWEEP);
+/** Those of a deleted webhook first. */
+export const removeOldDeliveries = (turn: Turn): void => {
+  const { deliveries } = turn.store;
+  const gone = deliveries.webhookGone();
+  if (gone !== null) deliveries.removeSome(gone, REMOVED_OF_A_DELETED);
+  else deliveries.removeFinished(turn.nowAt - DELIVERIES_KEPT.ms + 1, DELIVERIES_KEPT.writes, REMOVED_A_SWEEP);
+};

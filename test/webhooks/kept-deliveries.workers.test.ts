@@ -30,7 +30,9 @@ const tried = (id: string, finishedAt: number | null): Delivery =>
 /** Those that are left after the alarm, written in this order. */
 const keptOf = async (world: World, deliveries: readonly Delivery[]): Promise<string[]> => {
   await runInDurableObject(world.stub, (_tenant, { storage }) => {
-    for (const one of deliveries) openStore(storage).deliveries.put(one);
+    const store = openStore(storage);
+    for (const one of deliveries) store.deliveries.put(one);
+    for (const id of new Set(deliveries.map(({ webhookId }) => webhookId))) store.webhooks.put(webhook(id));
     return storage.setAlarm(Date.now());
   });
   await alarm(world);
@@ -60,6 +62,27 @@ test("of very many only the last are kept, and all that are not finished", async
   } finally {
     DELIVERIES_KEPT.writes = writes;
   }
+});
+
+test("those of a deleted webhook go some at a time, and none can be sent again", async () => {
+  const world = await newWorld();
+  const hook = { url: "https://nobody.invalid/hook", events: ["job.cancelled"] };
+  const [gone, stays] = [await world.ok("POST", "/api/webhooks", hook), await world.ok("POST", "/api/webhooks", hook)];
+  const count = 1_100;
+  await runInDurableObject(world.stub, (_tenant, { storage }) => {
+    const { deliveries } = openStore(storage);
+    for (let at = 0; at < count; at += 1) deliveries.put({ ...tried(`a${at}`, Date.now()), webhookId: gone.id });
+    deliveries.put({ ...tried("b", Date.now()), webhookId: stays.id });
+  });
+  await world.ok("DELETE", `/api/webhooks/${gone.id}`);
+  expect((await world.post("/api/webhooks/deliveries/a1099/redeliver", {})).status).toBe(404);
+  const left = () =>
+    runInDurableObject(world.stub, (_tenant, { storage }) =>
+      Number(storage.sql.exec("SELECT COUNT(*) AS left FROM deliveries").one().left),
+    );
+  expect(await left()).toBeGreaterThan(1);
+  for (let at = 0; at < count / 250; at += 1) await alarm(world);
+  expect(await left()).toBe(1);
 });
 
 test("for one endpoint only so many wait: for a newer one the oldest is dropped, which the list says, and can be sent again", async () => {

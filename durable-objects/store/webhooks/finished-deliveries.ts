@@ -13,6 +13,25 @@ export const finishedDeliveries = (sql: Sql) => ({
     return row === null ? null : { at: row.finished_at as number, writesSince: row.writes_since as number };
   },
 
+  /** A webhook that is not there any more, and has deliveries. Looks at one row of each webhook. */
+  webhookGone: (): string | null => {
+    const row = first(
+      sql,
+      `WITH RECURSIVE seen (id) AS (SELECT MIN(webhook_id) FROM deliveries UNION ALL
+         SELECT (SELECT MIN(webhook_id) FROM deliveries WHERE webhook_id > seen.id) FROM seen WHERE id IS NOT NULL)
+       SELECT id FROM seen WHERE id IS NOT NULL AND id NOT IN (SELECT id FROM webhooks) LIMIT 1`,
+    );
+    return row === null ? null : (row.id as string);
+  },
+
+  removeSome: (webhookId: string, limit: number): void => {
+    sql.exec(
+      "DELETE FROM deliveries WHERE id IN (SELECT id FROM deliveries WHERE webhook_id = ? LIMIT ?)",
+      webhookId,
+      limit,
+    );
+  },
+
   /** The first finished ones, of those that ended before `at` or after which deliveries were written so often. */
   removeFinished: (at: number, writesSince: number, limit: number): void => {
     sql.exec(

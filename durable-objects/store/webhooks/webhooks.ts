@@ -12,8 +12,8 @@ export const webhooksTable = (sql: Sql) => ({
     sql.exec("INSERT OR REPLACE INTO webhooks (id, record) VALUES (?, ?)", webhook.id, JSON.stringify(webhook));
   },
 
+  /** Its deliveries are left, perhaps very many. */
   remove: (id: string): void => {
     sql.exec("DELETE FROM webhooks WHERE id = ?", id);
-    sql.exec("DELETE FROM deliveries WHERE webhook_id = ?", id);
   },
 });
