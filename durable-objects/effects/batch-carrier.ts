@@ -101,14 +101,15 @@ export class BatchCarrier {
   /** Other tenants wait for the same thread, so that of many batches one does such a step at a time. */
   async #inTurn<T>(step: () => Promise<T>): Promise<T> {
     const before = this.#lastLong;
-    const done = Promise.withResolvers<void>();
-    this.#lastLong = done.promise;
-    if (before !== null) await within(before, LONGEST_STEP_MS);
-    try {
-      return await step();
-    } finally {
-      done.resolve();
-      if (this.#lastLong === done.promise) this.#lastLong = null;
-    }
+    const over = Promise.withResolvers<void>();
+    this.#lastLong = over.promise;
+    await before;
+    const work = step();
+    const end = (): void => {
+      over.resolve();
+      if (this.#lastLong === over.promise) this.#lastLong = null;
+    };
+    within(work, LONGEST_STEP_MS).then(end, end);
+    return work;
   }
 }

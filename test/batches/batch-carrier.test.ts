@@ -72,17 +72,17 @@ test("of many batches one file is read, or closed, at a time; a step that hangs 
     };
     const asked = new Set<string>();
     const next = (): BatchStep => {
-      const id = ["a", "b", "c"][asked.size] as string;
+      const id = ["a", "b", "c", "d"][asked.size] as string;
       asked.add(id);
       return { id, fileId: id, do: "learn", bytes: 1, keptUntil: 1, rules: {} } as unknown as BatchStep;
     };
     const carrier = new BatchCarrier({
       tenant: "t",
-      turns: { read: async () => (asked.size < 3 ? next() : null), decide: async () => ({ ok: true, value: false }) },
+      turns: { read: async () => (asked.size < 4 ? next() : null), decide: async () => ({ ok: true, value: false }) },
       files: { of: (id: string) => ({ learnBatch: long(id) }) },
       roomFor: async () => undefined,
     } as unknown as ConstructorParameters<typeof BatchCarrier>[0]);
-    const carried = ["a", "b", "c"].map((id) => carrier.carry(id));
+    const carried = ["a", "b", "c", "d"].map((id) => carrier.carry(id));
     await vi.advanceTimersByTimeAsync(1_000);
     expect(begun).toEqual(["a"]);
     ends.shift()?.();
@@ -90,6 +90,10 @@ test("of many batches one file is read, or closed, at a time; a step that hangs 
     expect(begun).toEqual(["a", "b"]);
     await vi.advanceTimersByTimeAsync(5_000);
     expect(begun).toEqual(["a", "b", "c"]);
+    await vi.advanceTimersByTimeAsync(3_000);
+    expect(begun).toEqual(["a", "b", "c"]);
+    await vi.advanceTimersByTimeAsync(3_000);
+    expect(begun).toEqual(["a", "b", "c", "d"]);
     for (const end of ends) end();
     await Promise.all(carried);
   } finally {
