@@ -12,6 +12,8 @@ import { MIB } from "../words/size.ts";
 export const MAX_FILE_BYTES = 512 * MIB;
 /** A part of an upload, as OpenAI's clients send them. */
 export const MAX_PART_BYTES = 64 * MIB;
+/** More than an upload is completed with; what was sent again counts, too. */
+export const MAX_PARTS = 4_000;
 export const MAX_JOB_FILES = 16;
 export const MAX_RESULT_FILES = 64;
 /** A result that is larger than a row. */

@@ -1,13 +1,12 @@
 // The bytes of one file: segments, each rows of equal size, so that a range is found without reading what is before it.
 // Bytes stream in and out; no more than a few rows are held at a time.
 
+import { MAX_PARTS } from "../../domain/file/file.ts";
 import { all, first, hasTable, type Sql, type SqlValue, scalar } from "../store/sql.ts";
 import type { FileRequest, StoredBytes } from "./file-request.ts";
 import { blobOf, ROW_BYTES, rowsOf } from "./rows.ts";
 import { Digests } from "./running-digest.ts";
 
-/** More than an upload is completed with; what was sent again counts, too. */
-export const MAX_SEGMENTS = 4_000;
 /** Rows written before the disk is waited for: bounds what is in flight. */
 const ROWS_A_SYNC = 8;
 
@@ -41,7 +40,7 @@ export class Segments {
     this.#createTables();
     this.#remove(segment);
     const others = first(this.#sql, "SELECT COUNT(*) AS count, COALESCE(SUM(bytes), 0) AS bytes FROM segments");
-    if ((others?.count as number) >= MAX_SEGMENTS) return null;
+    if ((others?.count as number) >= MAX_PARTS) return null;
     const digests = new Digests();
     try {
       const bytes = await this.#writeRows(

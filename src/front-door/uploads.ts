@@ -13,9 +13,15 @@ import {
   uploadPartForm,
   uploadResource,
 } from "../../contract/front-door/openai-file.ts";
-import { FILE_LIFE_MS, MAX_FILE_BYTES, MAX_PART_BYTES, newFileId, type UploadFacts } from "../../domain/file/file.ts";
+import {
+  FILE_LIFE_MS,
+  MAX_FILE_BYTES,
+  MAX_PART_BYTES,
+  MAX_PARTS,
+  newFileId,
+  type UploadFacts,
+} from "../../domain/file/file.ts";
 import { invalid } from "../../domain/words/refusal.ts";
-import { MAX_SEGMENTS } from "../../durable-objects/files/segments.ts";
 import { type Endpoint, endpoint } from "../endpoint/router.ts";
 import { assemble, keepBytes, storeBytes } from "../files/objects.ts";
 import { arrivingForm, requireForm } from "../files/upload.ts";
@@ -101,7 +107,7 @@ const addPart = endpoint(
     await arrivingForm(c, boundary, () => none, "data").send(async (body) => {
       const limits = { segment: part, maxBytes: MAX_PART_BYTES, maxTotalBytes: bytes, expiresAt };
       if ((await storeBytes({ env: c.env, name: token, id }, body, limits)) !== null) return;
-      const detail = `a part has at most ${MAX_PART_BYTES} bytes, and all of at most ${MAX_SEGMENTS} parts the ${bytes} that were announced`;
+      const detail = `a part has at most ${MAX_PART_BYTES} bytes, and all of at most ${MAX_PARTS} parts the ${bytes} that were announced`;
       throw new Refused({ code: "file_too_large", limitBytes: MAX_PART_BYTES, detail });
     });
     const created_at = Math.floor(Date.now() / 1000);

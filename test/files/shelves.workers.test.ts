@@ -4,10 +4,9 @@
 import { listDurableObjectIds, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
-import type { FileRecord } from "../../domain/file/file.ts";
+import { type FileRecord, MAX_PARTS } from "../../domain/file/file.ts";
 import { writeUrl } from "../../durable-objects/files/file-request.ts";
 import { ROW_BYTES } from "../../durable-objects/files/rows.ts";
-import { MAX_SEGMENTS } from "../../durable-objects/files/segments.ts";
 import { fileName, linesName, SHELVES } from "../../durable-objects/object-name.ts";
 import { eventually } from "../support/eventually.ts";
 import { batchWorker } from "../support/workerd/batch-worker.ts";
@@ -212,15 +211,12 @@ describe("an upload in parts", () => {
     expect((await send(world, id, "")).status).toBe(200);
     await inObject(linesName(world.tenant, id.replace("upload_", "file-")), ({ sql }) =>
       sql.exec(
-        `WITH RECURSIVE n(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < ${MAX_SEGMENTS - 1})
+        `WITH RECURSIVE n(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < ${MAX_PARTS - 1})
          INSERT INTO segments SELECT 'part_' || n, n + 1, 0 FROM n`,
       ),
     );
     const refused = await send(world, id, "");
-    expect([refused.status, refused.body.error.message]).toEqual([
-      413,
-      expect.stringContaining(`${MAX_SEGMENTS} parts`),
-    ]);
+    expect([refused.status, refused.body.error.message]).toEqual([413, expect.stringContaining(`${MAX_PARTS} parts`)]);
   });
 });
 
