@@ -213,7 +213,7 @@ export class Tenant extends DurableObject<TenantEnv> implements StreamOwner, Run
     return answerGroup(
       text,
       (begin) => this.#parts.turns.together(begin),
-      (credential, name, request) => this.call(credential, name, request),
+      (...call) => this.#parts.operations.callInTurn(...call),
       this.#parts.databaseNumber,
       (name) => this.#mustWait(name),
     );

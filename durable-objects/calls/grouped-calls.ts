@@ -75,6 +75,11 @@ const REFUSAL = "-";
 const THROWN = "!";
 /** The whole line of a call that must wait: who has it as an answer asks again with `callText`. */
 export const LATER = "~";
+/** The whole line of a call that was not done because the answers before it are long: it goes with the next group. */
+export const NEXT = ">";
+
+/** Of the answers to a group; the last of them may be longer. Others of this process wait while they are written. */
+const MAX_ANSWER_CHARS = 1_000_000;
 
 const lineOf = (result: Result<unknown, Refusal>, database: number): string => {
   const line = result.ok ? `${VALUE}${JSON.stringify(result.value)}` : `${REFUSAL}${JSON.stringify(result.error)}`;
@@ -114,28 +119,39 @@ export const answerText = async (text: string, call: Call, database: () => numbe
 /** Runs the turns that `begin` queues together, at once. */
 type Together = <T>(begin: () => T) => T;
 
+/** A call; its turn is what `inTurn` makes of it. */
+type CallInTurn = <T>(
+  credential: Credential,
+  name: OperationName,
+  request: never,
+  inTurn: (decide: () => Result<unknown, Refusal>) => T,
+) => Promise<T>;
+
 /**
  * Runs a group; answers with a line for each outcome. Its calls become turns together, so they share a commit; what must
- * wait is not called, so that nothing waits behind it.
+ * wait is not called, so that nothing waits behind it, and what comes after long answers is not done.
  */
 export const answerGroup = async (
   group: string,
   together: Together,
-  call: Call,
+  call: CallInTurn,
   database: () => number,
   mustWait: (name: OperationName) => boolean = () => false,
 ): Promise<string> => {
   const calls = JSON.parse(group) as readonly GroupedCall[];
+  let chars = 0;
+  const write = (decide: () => Result<unknown, Refusal>): string => {
+    if (chars > MAX_ANSWER_CHARS) return NEXT;
+    const line = lineOf(decide(), database());
+    chars += line.length;
+    return line;
+  };
   const settled = await Promise.allSettled(
     together(() =>
-      calls.map((one) => (mustWait(one.name) ? LATER : call(one.credential, one.name, one.request as never))),
+      calls.map((one) => (mustWait(one.name) ? LATER : call(one.credential, one.name, one.request as never, write))),
     ),
   );
-  const lines = settled.map((one) => {
-    if (one.status === "rejected") return thrownLine(one.reason);
-    return one.value === LATER ? LATER : lineOf(one.value, database());
-  });
-  return lines.join("\n");
+  return settled.map((one) => (one.status === "rejected" ? thrownLine(one.reason) : one.value)).join("\n");
 };
 
 /** The lines in the answer to a group. */

@@ -29,13 +29,21 @@ export class OperationCaller {
     name: Name,
     request: RequestOf<Name>,
   ): Promise<Result<AnswerOf<Name>, Refusal>> {
-    return this.#turns.run(
-      () => {
-        const caller = this.#admit(credential, name);
-        return caller.ok ? this.#turns.inTurn(caller.value, (turn) => this.#run(name, turn, request)) : caller;
-      },
-      "isVital" in OPERATIONS[name],
-    );
+    return this.callInTurn(credential, name, request, (decide) => decide());
+  }
+
+  /** The turn is what `inTurn` makes of the call: it may leave it undone. */
+  callInTurn<Name extends OperationName, T>(
+    credential: Credential,
+    name: Name,
+    request: RequestOf<Name>,
+    inTurn: (decide: () => Result<AnswerOf<Name>, Refusal>) => T,
+  ): Promise<T> {
+    const decide = (): Result<AnswerOf<Name>, Refusal> => {
+      const caller = this.#admit(credential, name);
+      return caller.ok ? this.#turns.inTurn(caller.value, (turn) => this.#run(name, turn, request)) : caller;
+    };
+    return this.#turns.run(() => inTurn(decide), "isVital" in OPERATIONS[name]);
   }
 
   #run<Name extends OperationName>(name: Name, turn: Turn, request: RequestOf<Name>): Result<AnswerOf<Name>, Refusal> {

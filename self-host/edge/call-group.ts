@@ -1,11 +1,12 @@
 // One tenant's calls, in groups: calls that arrive in one tick go together, and those that arrive during a group go
 // with the next. A tenant's throughput is limited by the number of messages to its object, not by the calls in them.
-// Vital calls (`api.ts`) go first, and beside a group that takes long, so they never wait for bulk traffic. A group
-// without an answer fails all of its calls; each caller decides whether to ask again.
+// Vital calls (`api.ts`) go first, and beside a group that takes long, so they never wait for bulk traffic. What a group
+// with long answers leaves undone goes first in the next. A group without an answer fails all of its calls; each caller
+// decides whether to ask again.
 
 import { setImmediate as tickEnd } from "node:timers/promises";
 import { OPERATIONS } from "../../durable-objects/api.ts";
-import type { GroupedCall } from "../../durable-objects/calls/grouped-calls.ts";
+import { type GroupedCall, NEXT } from "../../durable-objects/calls/grouped-calls.ts";
 
 /** As many turns as one commit takes. */
 const MAX_CALLS_A_GROUP = 256;
@@ -16,11 +17,10 @@ const PATIENCE_MS = 20;
 
 interface QueuedCall {
   readonly text: string;
+  readonly isVital: boolean;
   readonly resolve: (outcome: string) => void;
   readonly reject: (error: unknown) => void;
 }
-
-const isVital = ({ name }: GroupedCall): boolean => "isVital" in OPERATIONS[name];
 
 export class CallGroup {
   readonly #send: (group: string) => Promise<readonly string[]>;
@@ -39,8 +39,9 @@ export class CallGroup {
   /** Resolves to the line of the call's outcome. */
   add(call: GroupedCall): Promise<string> {
     const text = JSON.stringify(call);
+    const isVital = "isVital" in OPERATIONS[call.name];
     return new Promise((resolve, reject) => {
-      (isVital(call) ? this.#vital : this.#waiting).push({ text, resolve, reject });
+      (isVital ? this.#vital : this.#waiting).push({ text, isVital, resolve, reject });
       if (this.#underWay === 0) void this.#run();
       else if (this.#vital.length > 0) this.#beImpatient();
     });
@@ -92,6 +93,9 @@ export class CallGroup {
   async #sendOne(group: readonly QueuedCall[]): Promise<() => void> {
     try {
       const outcomes = await this.#send(`[${group.map(({ text }) => text).join(",")}]`);
+      const undone = group.filter((_, index) => outcomes[index] === NEXT);
+      this.#vital.unshift(...undone.filter((call) => call.isVital));
+      this.#waiting.unshift(...undone.filter((call) => !call.isVital));
       return () => tellAll(group, outcomes);
     } catch (error) {
       return () => {
@@ -105,7 +109,7 @@ const tellAll = (group: readonly QueuedCall[], outcomes: readonly string[]): voi
   for (const [index, { resolve, reject }] of group.entries()) {
     const outcome = outcomes[index];
     if (outcome === undefined) reject(new Error("the group's answer is incomplete"));
-    else resolve(outcome);
+    else if (outcome !== NEXT) resolve(outcome);
   }
 };
 

@@ -2,7 +2,8 @@
 
 import { setImmediate as tickEnd } from "node:timers/promises";
 import { expect, test } from "vitest";
-import { err, ok } from "../../../domain/words/result.ts";
+import type { Refusal } from "../../../domain/words/refusal.ts";
+import { err, ok, type Result } from "../../../domain/words/result.ts";
 import {
   answerGroup,
   answerText,
@@ -10,6 +11,7 @@ import {
   type GroupedCall,
   LATER,
   linesOf,
+  NEXT,
   readLine,
 } from "../../../durable-objects/calls/grouped-calls.ts";
 import { CallGroup } from "../../../self-host/edge/call-group.ts";
@@ -24,6 +26,19 @@ const call = (id: string) => ({
 
 const idsIn = (group: string): string[] =>
   (JSON.parse(group) as { request: { id: string } }[]).map(({ request }) => request.id);
+
+type Decide = (request: { id: string }, name: string) => Result<unknown, Refusal>;
+
+/** An object whose turns decide so. */
+const object =
+  (decide: Decide) =>
+  async <T>(
+    _credential: unknown,
+    name: string,
+    request: { id: string },
+    inTurn: (work: () => Result<unknown, Refusal>) => T,
+  ): Promise<T> =>
+    inTurn(() => decide(request, name));
 
 test("what arrives in one tick is one message, and what arrives while it is under way is the next", async () => {
   const sent: string[][] = [];
@@ -108,10 +123,10 @@ test("each call of a group has an outcome of its own: a value as it was written,
   const answered = await answerGroup(
     group,
     (begin) => begin(),
-    async (_credential, _name, { id }: { id: string }) => {
+    object(({ id }) => {
       if (id === "broken") throw Object.assign(new Error("overloaded"), { overloaded: true, retryable: true });
       return id === "none" ? err({ code: "not_found", kind: "job", id }) : ok({ id });
-    },
+    }),
     () => 0,
   );
   const [value, refusal, thrown] = linesOf(answered);
@@ -124,10 +139,10 @@ test("each call of a group has an outcome of its own: a value as it was written,
 
 test("what must wait is not called: its line says so, and the rest of its group is answered", async () => {
   const called: string[] = [];
-  const answer = async (_credential: unknown, name: string) => {
+  const answer = object((_request, name) => {
     called.push(name);
     return ok(name);
-  };
+  });
   const group = JSON.stringify([{ ...call("1"), name: "createJobs" }, call("2")]);
   const mustWait = (name: string): boolean => name === "createJobs";
   const answered = await answerGroup(
@@ -156,17 +171,62 @@ test("a call that must wait is asked again alone, where it waits without a group
   expect(asked).toEqual([["/TENANT/acme", JSON.stringify(call("1"))]]);
 });
 
+test("a group ends behind long answers: what comes after them is not done, and its line says so", async () => {
+  const done: string[] = [];
+  const answer = object(({ id }) => {
+    done.push(id);
+    return ok("x".repeat(id === "short" ? 10 : 600_000));
+  });
+  const ids = ["short", "1", "2", "3", "short"];
+  const group = JSON.stringify(ids.map((id) => call(id)));
+  const answered = await answerGroup(
+    group,
+    (begin) => begin(),
+    answer,
+    () => 0,
+  );
+  expect(done).toEqual(["short", "1", "2"]);
+  expect(linesOf(answered).map((line) => (line === NEXT ? NEXT : line.length))).toEqual([
+    13,
+    600_003,
+    600_003,
+    NEXT,
+    NEXT,
+  ]);
+});
+
+test("what a group left undone goes first in the next, in its order", async () => {
+  const sent: string[][] = [];
+  const group = new CallGroup(
+    async (calls) => {
+      const ids = idsIn(calls);
+      sent.push(ids);
+      return ids.map((id, index) => (index < 2 ? id : NEXT));
+    },
+    () => undefined,
+  );
+  const added = ["1", "2", "3", "4", "5"].map((id) => group.add(call(id)));
+  const vital = group.add({ ...call("vital"), name: "startJob" });
+  expect(await Promise.all(added)).toEqual(["1", "2", "3", "4", "5"]);
+  expect(await vital).toBe("vital");
+  expect(sent).toEqual([
+    ["vital", "1", "2", "3", "4", "5"],
+    ["2", "3", "4", "5"],
+    ["4", "5"],
+  ]);
+});
+
 test("an answer says which database has the tenant's history", async () => {
-  const answer = async (_credential: unknown, _name: unknown, { id }: { id: string }) =>
-    id === "none" ? err({ code: "not_found", kind: "job", id } as const) : ok(7);
+  const decide: Decide = ({ id }) => (id === "none" ? err({ code: "not_found", kind: "job", id }) : ok(7));
+  const alone = async (_credential: unknown, name: string, request: { id: string }) => decide(request, name);
   for (const database of [0, 1, 15])
     for (const id of ["one", "none"]) {
-      const line = await answerText(JSON.stringify(call(id)), answer, () => database);
+      const line = await answerText(JSON.stringify(call(id)), alone, () => database);
       const [grouped] = linesOf(
         await answerGroup(
           JSON.stringify([call(id)]),
           (begin) => begin(),
-          answer,
+          object(decide),
           () => database,
         ),
       );
