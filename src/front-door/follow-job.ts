@@ -18,6 +18,8 @@ const SLICE_MS = 25_000;
 /** A job's current state, from the object or from history. */
 export const followJob = (c: AppContext, token: TokenFacts, id: string): Promise<Result<Followed, Refusal>> =>
   withArchived(
+    c,
+    token.tenant,
     (archived) => callTenant(c.env, token, "follow", { id, archived }),
     async () => {
       await drainTenant(c.env, token);

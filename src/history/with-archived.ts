@@ -4,13 +4,27 @@
 import { type Archived, type Brought, MAX_HISTORY_LOOKS } from "../../domain/job/archived-job.ts";
 import type { Refusal } from "../../domain/words/refusal.ts";
 import { err, type Result } from "../../domain/words/result.ts";
+import { inTurn } from "../http/admission.ts";
+import type { AppContext } from "../http/auth.ts";
 import { historyUnavailable } from "../http/refused.ts";
 
+/** A record may have megabytes, and each of thousands of calls may bring one: few are read at a time. */
 export const withArchived = async <T>(
+  c: AppContext,
+  tenant: string,
   ask: (archived?: Brought) => Promise<Result<T, Refusal>>,
   find: () => Promise<Archived | null>,
 ): Promise<Result<T, Refusal>> => {
-  let answer = await ask();
+  const first = await ask();
+  return absentAtOf(first) === null ? first : inTurn(c, tenant, "reading", () => askAgain(first, ask, find));
+};
+
+const askAgain = async <T>(
+  first: Result<T, Refusal>,
+  ask: (archived: Brought) => Promise<Result<T, Refusal>>,
+  find: () => Promise<Archived | null>,
+): Promise<Result<T, Refusal>> => {
+  let answer = first;
   for (let looks = 0; looks < MAX_HISTORY_LOOKS; looks += 1) {
     const absentAt = absentAtOf(answer);
     if (absentAt === null) return answer;

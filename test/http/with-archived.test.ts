@@ -5,6 +5,9 @@ import type { Archived, Brought } from "../../domain/job/archived-job.ts";
 import { notFound, type Refusal } from "../../domain/words/refusal.ts";
 import { err, ok, type Result } from "../../domain/words/result.ts";
 import { withArchived } from "../../src/history/with-archived.ts";
+import type { AppContext } from "../../src/http/auth.ts";
+
+const CONTEXT = { env: {} } as unknown as AppContext;
 
 const RECORD = { prompt: "from history" } as Archived;
 
@@ -23,19 +26,43 @@ const absentUntil = (takesFrom: number) => {
 
 test("each record comes with the instant at which the object last said that it has no such job", async () => {
   const { asked, ask } = absentUntil(3);
-  expect(await withArchived(ask, async () => RECORD)).toEqual(ok("from history"));
+  expect(await withArchived(CONTEXT, "acme", ask, async () => RECORD)).toEqual(ok("from history"));
   expect(asked).toEqual([null, 1, 2]);
 });
 
 test("after three outdated records the caller is told to try again", async () => {
   const { asked, ask } = absentUntil(99);
-  const answer = await withArchived(ask, async () => RECORD);
+  const answer = await withArchived(CONTEXT, "acme", ask, async () => RECORD);
   expect(answer).toMatchObject({ ok: false, error: { code: "history_unavailable" } });
   expect(asked).toEqual([null, 1, 2, 3]);
 });
 
 test("what history does not have either is not found", async () => {
   const { asked, ask } = absentUntil(1);
-  expect(await withArchived(ask, async () => null)).toMatchObject({ ok: false, error: { code: "not_found" } });
+  expect(await withArchived(CONTEXT, "acme", ask, async () => null)).toMatchObject({
+    ok: false,
+    error: { code: "not_found" },
+  });
   expect(asked).toEqual([null]);
+});
+
+test("history is read in a turn of the tenant's, and the object's own answer waits for none", async () => {
+  const turns: string[] = [];
+  const takeTurn = async (tenant: string, work: string) => {
+    turns.push(`${tenant} ${work}`);
+    return () => turns.push("end");
+  };
+  const context = { env: { HOME: { takeTurn } } } as unknown as AppContext;
+  expect(
+    await withArchived(
+      context,
+      "acme",
+      async () => ok("here"),
+      async () => RECORD,
+    ),
+  ).toEqual(ok("here"));
+  expect(turns).toEqual([]);
+  const { ask } = absentUntil(2);
+  expect(await withArchived(context, "acme", ask, async () => RECORD)).toEqual(ok("from history"));
+  expect(turns).toEqual(["acme reading", "end"]);
 });

@@ -7,6 +7,7 @@ import { findInArchive, listArchive } from "../../history/archive/read.ts";
 import { archiveOf } from "../../history/archive/store.ts";
 import { historyOf } from "../../history/databases.ts";
 import type { JobPage } from "../../history/lists/list-jobs.ts";
+import { inTurn } from "../../http/admission.ts";
 import type { AppContext } from "../../http/auth.ts";
 import type { TokenFacts } from "../../http/key-format.ts";
 import { Refused } from "../../http/refused.ts";
@@ -30,7 +31,7 @@ export const orArchived = async <T>(
   } catch (error) {
     if (!(error instanceof Refused) || error.refusal.code !== "not_found" || archiveOf(c.env) === null) throw error;
     const mayRead = await callTenant(c.env, token, "authorizeRead", null);
-    const line = mayRead.ok ? await archivedLine(c, token, id) : null;
+    const line = mayRead.ok ? await inTurn(c, token.tenant, "reading", () => archivedLine(c, token, id)) : null;
     if (line === null) throw error;
     return { line };
   }

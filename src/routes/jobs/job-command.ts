@@ -30,6 +30,8 @@ export const commandJob = async <Name extends JobCommandName & OperationName>(
   request: RequestOf<Name> & { id: string },
 ): Promise<Written<AnswerOf<Name>>> => {
   const answer = await withArchived<Written<AnswerOf<Name>>>(
+    c,
+    token.tenant,
     (archived) => callTenantForText(c.env, token, name, archived === undefined ? request : { ...request, archived }),
     () => findArchived(historyOf(c.env, token), token.tenant, request.id),
   );

@@ -21,7 +21,6 @@ import { jobOfLine } from "../../history/archive/part.ts";
 import { historyOf } from "../../history/databases.ts";
 import { jobTimeline } from "../../history/jobs.ts";
 import { listJobs } from "../../history/lists/list-jobs.ts";
-import { inTurn } from "../../http/admission.ts";
 import { answer } from "../../http/answer.ts";
 import { asAsked, newJobHeaders } from "../../http/as-asked.ts";
 import type { AppContext } from "../../http/auth.ts";
@@ -132,9 +131,7 @@ const get = endpoint(
       const waited = await waitForJob(c.env, token, params.id, query.wait * 1000);
       if (!waited.ok && waited.error.code !== "not_found") throw new Refused(waited.error);
     }
-    const found = await inTurn(c, token.tenant, "reading", () =>
-      orArchived(c, token, params.id, commandJob(c, token, "getJob", { id: params.id })),
-    );
+    const found = await orArchived(c, token, params.id, commandJob(c, token, "getJob", { id: params.id }));
     return answer(c, "line" in found ? jobOfLine(found.line) : found.own);
   },
 );
