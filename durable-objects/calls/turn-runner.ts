@@ -237,7 +237,8 @@ export class TurnRunner {
   }
 
   #tellAll(): void {
-    for (const effect of this.#afterwards.splice(0)) {
+    const { sockets, wake } = this.#tools;
+    for (const effect of [...this.#afterwards.splice(0), () => sockets.flush(), () => wake.armNoted()]) {
       try {
         effect();
       } catch (error) {
@@ -245,8 +246,6 @@ export class TurnRunner {
         log("error", "effect.failed", { tenant: this.#tools.tenant }, error);
       }
     }
-    this.#tools.sockets.flush();
-    this.#tools.wake.armNoted();
   }
 
   /** Rows are rolled back, so the memory built from them must go, too. */

@@ -120,7 +120,10 @@ export class TurnQueue {
       else for (const turn of turns) this.#commit([turn]);
       return;
     }
-    this.#hooks.tell();
-    for (const answer of answers) answer();
+    try {
+      this.#hooks.tell();
+    } finally {
+      for (const answer of answers) answer();
+    }
   }
 }

@@ -99,3 +99,18 @@ test("vital turns go first, and leave room for a quarter of the others in each c
     ["other", 364],
   ]);
 });
+
+test("whoever waits for a turn is answered although what it leaves to do fails", async () => {
+  const storage = { transactionSync: (work: () => unknown) => work() } as unknown as TenantStorage;
+  const tell = () => {
+    throw new Error("no effects");
+  };
+  const turns = new TurnQueue(storage, { close: () => undefined, tell, undo: () => undefined });
+  let answer: Promise<number> = Promise.resolve(0);
+  const together = () =>
+    turns.together(() => {
+      answer = turns.run(() => 7);
+    });
+  expect(together).toThrow("no effects");
+  expect(await answer).toBe(7);
+});
