@@ -362,13 +362,16 @@ export class Tenant extends DurableObject<TenantEnv> implements StreamOwner, Run
 
   /** Runs the timetable; never throws, always sets the next alarm. */
   override async alarm(): Promise<void> {
-    await this.#parts.wake.begin();
-    if (this.#parts.turns.memory.absence !== null) return this.#parts.wake.end(null);
-    await this.#sweep().then(
-      (nextAt) => this.#parts.wake.end(nextAt),
-      () => this.#parts.wake.backOff(FAILED_SWEEP_RETRY_MS),
-    );
-    this.#parts.history.start();
+    const { wake, turns, history } = this.#parts;
+    try {
+      await wake.begin();
+      if (turns.memory.absence !== null) return wake.end(null);
+      wake.end(await this.#sweep());
+    } catch (error) {
+      log("error", "alarm.failed", { tenant: this.ctx.id.name }, error);
+      wake.backOff(FAILED_SWEEP_RETRY_MS);
+    }
+    history.start();
   }
 
   /** Does what is due. Resolves to when anything is due next. */

@@ -148,6 +148,19 @@ describe("the alarm", () => {
     expect(armedAt).toBeGreaterThan(Date.now());
   });
 
+  it("of a tenant whose rows cannot be read comes again, and does not fail", async () => {
+    const world = await newWorld();
+    await inStorage(world, async (storage) => {
+      storage.sql.exec("INSERT INTO workers (instance, record) VALUES ('broken', '{')");
+      await storage.setAlarm(Date.now() + 60_000);
+    });
+    await evictDurableObject(world.stub);
+    expect(await alarm(world)).toBe(true);
+    const armedAt = await inStorage(world, (storage) => storage.getAlarm());
+    expect(armedAt).toBeGreaterThan(Date.now());
+    expect(armedAt).toBeLessThan(Date.now() + 10_000);
+  });
+
   it("for a time that the platform cannot set comes earlier, and the job waits on", async () => {
     const world = await newWorld();
     const made = await world.ok("POST", "/api/jobs", { prompt: "x", run_at: "9000-01-01T00:00:00Z" });

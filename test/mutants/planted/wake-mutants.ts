@@ -78,8 +78,8 @@ export const WAKE_MUTANTS: readonly Mutant[] = [
   mutant(
     "the alarm does not arm the next",
     "durable-objects/tenant.ts",
-    "(nextAt) => this.#parts.wake.end(nextAt),",
-    "() => undefined,",
+    "wake.end(await this.#sweep());",
+    "await this.#sweep();",
   ),
   mutant(
     "an alarm that is set during the alarm's work replaces the one that comes again",
