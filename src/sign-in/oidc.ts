@@ -7,7 +7,7 @@ import type { Claims } from "../../domain/access/role-rules.ts";
 import { checkUrl } from "../catalog/url-policy.ts";
 import { IdentityError } from "./identity-error.ts";
 import type { IdentityFetch } from "./identity-fetch.ts";
-import { Remembered } from "./remembered.ts";
+import { askUnlessFailing, Remembered } from "./remembered.ts";
 import { CLOCK_TOLERANCE_SECONDS, verifyToken } from "./signed-token.ts";
 
 type Oidc = NonNullable<SignInDocument["oidc"]>;
@@ -36,13 +36,17 @@ const discover = async (
 ): Promise<oauth.AuthorizationServer> => {
   const known = discovered.get(issuer);
   if (known !== undefined && Math.abs(Date.now() - known.at) < keptMs) return known.server;
+  const server = await askUnlessFailing(issuer, () => readDiscovery(issuer, network));
+  discovered.keep(issuer, { server, at: Date.now() });
+  return server;
+};
+
+const readDiscovery = async (issuer: string, network: Network): Promise<oauth.AuthorizationServer> => {
   const url = new URL(issuer);
   const response = await oauth.discoveryRequest(url, { algorithm: "oidc", ...optionsFor(network) });
   if (response.status !== 200)
     throw new IdentityError(`the discovery document of ${issuer} cannot be read: ${response.status}`, true);
-  const server = await oauth.processDiscoveryResponse(url, response);
-  discovered.keep(issuer, { server, at: Date.now() });
-  return server;
+  return oauth.processDiscoveryResponse(url, response);
 };
 
 const clientOf = ({ client_id }: Oidc): oauth.Client => ({

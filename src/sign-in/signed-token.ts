@@ -4,7 +4,7 @@
 import { createRemoteJWKSet, customFetch, errors, type JWTPayload, jwtVerify } from "jose";
 import { IdentityError } from "./identity-error.ts";
 import type { IdentityFetch } from "./identity-fetch.ts";
-import { Remembered } from "./remembered.ts";
+import { askUnlessFailing, Remembered } from "./remembered.ts";
 
 /** How far a clock may be off. */
 export const CLOCK_TOLERANCE_SECONDS = 300;
@@ -35,7 +35,12 @@ const keySetAt = (url: string, fetch: IdentityFetch): KeySet => {
   const known = keySets.get(url);
   if (known !== undefined) return known;
   const keySet = createRemoteJWKSet(new URL(url), {
-    [customFetch]: (address, init) => fetch(address, { ...init, body: null }),
+    [customFetch]: (address, init) =>
+      askUnlessFailing(address, async () => {
+        const response = await fetch(address, { ...init, body: null });
+        if (response.status === 200) return response;
+        throw new IdentityError(`the identity provider's keys cannot be read: ${response.status}`, true);
+      }),
     cooldownDuration: REFETCH_AFTER_MS,
     cacheMaxAge: KEYS_KEPT_MS,
   });

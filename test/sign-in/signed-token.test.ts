@@ -90,4 +90,29 @@ describe("a signed token", () => {
     expect(fetch.mock.calls.length).toBe(2);
     vi.useRealTimers();
   });
+
+  it("has keys that do not come asked for once a second, also when the earlier ones are still known", async () => {
+    let isDown = true;
+    const fetch = vi.fn(async () => (isDown ? new Response(null, { status: 500 }) : Response.json(jwks)));
+    const expected = { jwksUrl: "https://id.example/failing", issuer: ISSUER, audience: AUDIENCE };
+    const take = async (token: string) =>
+      verifyToken(token, expected, fetch, NOW).catch((error: Error) => error.message);
+    const token = await signed();
+    const unknown = await signed({}, { kid: "two", by: theirs });
+    vi.useFakeTimers({ toFake: ["Date"] });
+    try {
+      for (let times = 0; times < 5; times += 1) expect(await take(token)).toContain("cannot be read: 500");
+      expect(fetch.mock.calls.length).toBe(1);
+      isDown = false;
+      vi.setSystemTime(Date.now() + 1_001);
+      expect(await take(token)).toMatchObject({ sub: "ada" });
+      isDown = true;
+      vi.setSystemTime(Date.now() + 31_000);
+      for (let times = 0; times < 5; times += 1) expect(await take(unknown)).toContain("cannot be read: 500");
+      expect(fetch.mock.calls.length).toBe(3);
+      expect(await take(token)).toMatchObject({ sub: "ada" });
+    } finally {
+      vi.useRealTimers();
+    }
+  });
 });
