@@ -239,7 +239,7 @@ const refuseIdleIdempotencyKey = (c: AppContext, { headers }: Description): void
 const authenticate = async (c: AppContext, needs: Needs): Promise<TokenFacts | undefined> => {
   if (needs === "none") return undefined;
   try {
-    if (needs === "root") return void (await authenticateOperator(c));
+    if (needs === "root") return void (await authenticateOperator(c, (token) => authorize(c, "consult", token)));
     const token = { ...(knownCaller(c) ?? (await authenticateCaller(c))), requestId: c.get("requestId") };
     c.set("caller", token);
     return token;

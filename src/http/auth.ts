@@ -150,12 +150,16 @@ export const isFromOperator = async (c: AppContext): Promise<boolean> => {
   return bearer !== undefined && (await isRootKey(c, bearer));
 };
 
-/** Throws a refusal unless the caller has the operator's root key. */
-export const authenticateOperator = async (c: AppContext): Promise<void> => {
+/** Throws a refusal unless the caller has the operator's root key. `check` throws for a tenant's key that has ended. */
+export const authenticateOperator = async (
+  c: AppContext,
+  check: (token: TokenFacts) => Promise<void>,
+): Promise<void> => {
   const bearer = bearerOf(c);
   if (bearer === null) throw new Refused(AUTHENTICATION_FAILED);
   if (await isRootKey(c, bearer)) return;
   const facts = await factsOf(c.env, bearer);
-  if (facts === null) throw new Refused(AUTHENTICATION_FAILED);
+  if (facts?.kind !== "key") throw new Refused(AUTHENTICATION_FAILED);
+  await check(facts);
   throw new Refused({ code: "forbidden", detail: "this endpoint needs the operator's root key" });
 };

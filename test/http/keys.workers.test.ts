@@ -32,6 +32,11 @@ describe("a tenant", () => {
     expect((await request(null, "POST", "/admin/tenants", { tenant: name() })).status).toBe(401);
     expect((await request("wrong", "GET", "/admin/tenants")).status).toBe(401);
 
+    const ended = await world.withKey("standard");
+    expect((await ended.get("/admin/tenants")).status).toBe(403);
+    await world.ok("DELETE", `/api/keys/${ended.keyId}`);
+    expect(await ended.get("/admin/tenants")).toMatchObject({ status: 401, body: { code: "key_revoked" } });
+
     const { tenants } = (await request(ROOT_KEY, "GET", "/admin/tenants")).body;
     expect(tenants.find((one: Body) => one.tenant === tenant)).toEqual({ tenant, created_at: expect.any(String) });
   });
