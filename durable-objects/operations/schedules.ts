@@ -28,6 +28,7 @@ import { inFlow } from "../steps/flow.ts";
 import { type Idempotency, type Replayable, withIdempotency } from "../steps/idempotency.ts";
 import { refuseGoneFiles } from "../steps/job-files.ts";
 import { countRequest, refuseModel, refuseOverLimits } from "../steps/key-limits.ts";
+import { type Portion, portionOf } from "../steps/portion.ts";
 import { budgetAgainst } from "../steps/reached-budgets.ts";
 import type { ScheduleRun } from "../store/outbox.ts";
 import type { Turn } from "../turn/turn.ts";
@@ -79,16 +80,18 @@ const put = (turn: Turn, schedule: Schedule): void => {
 
 const timingDetail = ({ cron, interval, timezone, status }: Schedule) => ({ cron, interval, timezone, status });
 
+/** The first of a page, newest first, or of those with these names. */
 export const list = (
   turn: Turn,
-  page: { limit: number; offset: number; preview: number | null },
-): Result<{ schedules: ScheduleResource[]; total: number }, Refusal> =>
-  ok({
-    schedules: turn.store.schedules
-      .page(page.limit, page.offset)
-      .map((one) => present(turn, one, nextRunsOf(turn, one, page.preview))),
-    total: turn.store.schedules.count(),
+  asked: { limit: number; offset: number; preview: number | null; names?: readonly string[] },
+): Result<Portion<ScheduleResource> & { total: number }, Refusal> => {
+  const { schedules } = turn.store;
+  const portion = portionOf(asked.names ?? schedules.newestNames(asked.limit, asked.offset), (name) => {
+    const one = schedules.find(name);
+    return one === null ? null : present(turn, one, nextRunsOf(turn, one, asked.preview));
   });
+  return ok({ ...portion, total: schedules.count() });
+};
 
 export const get = (
   turn: Turn,

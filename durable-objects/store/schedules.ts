@@ -41,13 +41,13 @@ export const schedulesTable = (sql: Sql) => {
 
     all: (): Schedule[] => all(sql, "SELECT record FROM schedules").map(scheduleOf),
 
-    page: (limit: number, offset: number): Schedule[] =>
+    newestNames: (limit: number, offset: number): string[] =>
       all(
         sql,
-        "SELECT record FROM schedules ORDER BY record ->> 'createdAt' DESC, name LIMIT ? OFFSET ?",
+        "SELECT name FROM schedules ORDER BY record ->> 'createdAt' DESC, name LIMIT ? OFFSET ?",
         limit,
         offset,
-      ).map(scheduleOf),
+      ).map(({ name }) => name as string),
 
     /** Whether another fits. */
     hasRoom: (limit: number, limitChars: number): boolean => hasLess(sql, "schedules", limit, limitChars),

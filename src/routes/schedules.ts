@@ -27,7 +27,8 @@ import { answerReplayable, idempotencyHeader, idempotencyOf } from "../http/idem
 import { Refused, unwrap } from "../http/refused.ts";
 import { askAndDrain } from "../tenant/ask-and-drain.ts";
 import { asks } from "../tenant/asks.ts";
-import { callTenant, callTenantForText } from "../tenant/tenant.ts";
+import { callTenant, callTenantForText, drainTenant } from "../tenant/tenant.ts";
+import { wholeList } from "../tenant/whole-list.ts";
 
 const BASE = { tag: "Schedules" } as const;
 const ONE = { ...BASE, path: "/api/schedules/{name}", params: scheduleNameParam } as const;
@@ -79,14 +80,18 @@ const list = endpoint(
     answers: { 200: { description: "A page of schedules.", schema: scheduleList } },
   },
   async (c, { query: { preview = null, runs, ...page }, token }) => {
-    const request = { ...page, preview };
-    if (runs === undefined)
-      return answer(c, { ...unwrap(await callTenant(c.env, token, "listSchedules", request)), ...page });
-    const { schedules, total } = await askAndDrain(c, token, "listSchedules", request);
-    const of = schedules.map(({ name, created_at }) => ({ schedule: name, sinceAt: fromIso(created_at) }));
-    const lastRuns = await listLastRuns(historyOf(c.env, token), token.tenant, of, runs);
-    const told = schedules.map((one) => ({ ...one, last_runs: lastRuns.get(one.name) ?? [] }));
-    return answer(c, { schedules: told, total, ...page });
+    const ask = (names?: readonly string[]) =>
+      callTenant(c.env, token, "listSchedules", { ...page, preview, ...(names === undefined ? {} : { names }) });
+    const first = unwrap(await ask());
+    if (runs !== undefined) await drainTenant(c.env, token);
+    const whole = { schedules: [], total: first.total, ...page };
+    const list = await wholeList(whole, first, ask, async (rows) => {
+      if (runs === undefined) return rows;
+      const of = rows.map(({ name, created_at }) => ({ schedule: name, sinceAt: fromIso(created_at) }));
+      const lastRuns = await listLastRuns(historyOf(c.env, token), token.tenant, of, runs);
+      return rows.map((one) => ({ ...one, last_runs: lastRuns.get(one.name) ?? [] }));
+    });
+    return answer(c, list);
   },
 );
 

@@ -16,6 +16,7 @@ import type { Actor } from "../../../domain/words/event.ts";
 import type { Json } from "../../../domain/words/json.ts";
 import { notFound, type Refusal } from "../../../domain/words/refusal.ts";
 import { err, ok, type Result } from "../../../domain/words/result.ts";
+import { type Portion, portionOf } from "../../steps/portion.ts";
 import { putOpenCount } from "../../turn/key-counts.ts";
 import type { Turn } from "../../turn/turn.ts";
 import { lockOut, wakeClaims } from "../fleet/presence.ts";
@@ -177,19 +178,24 @@ export const addAdminKey = (turn: Turn, request: NewKey): Result<KeyResource, Re
 };
 
 /** Those that the caller may see: an administrator all, another person the own ones. */
-const seenKeys = ({ caller, store }: Turn): KeyRecord[] =>
-  caller.role === "admin" ? store.keys.all() : store.keys.ofPerson(caller.personId ?? "");
-
 const seenKey = ({ caller, store }: Turn, id: string): KeyRecord | null => {
   const key = store.keys.find(id);
   return caller.role === "admin" || key?.personId === caller.personId ? key : null;
 };
 
-/** All, or the one with the id: to read thousands takes long. */
-export const listKeys = (turn: Turn, request: { id: string } | null): Result<KeyResource[], Refusal> => {
-  if (request === null) return ok(seenKeys(turn).map(presentKey));
-  const key = seenKey(turn, request.id);
-  return ok(key === null ? [] : [presentKey(key)]);
+/** The first of all, newest first, or of those with these ids. */
+export const listKeys = (
+  turn: Turn,
+  request: { ids: readonly string[] } | null,
+): Result<Portion<KeyResource>, Refusal> => {
+  const { caller, store } = turn;
+  const ids = request?.ids ?? store.keys.newestIds(caller.role === "admin" ? null : (caller.personId ?? ""));
+  return ok(
+    portionOf(ids, (id) => {
+      const key = seenKey(turn, id);
+      return key === null ? null : presentKey(key);
+    }),
+  );
 };
 
 export const rotate = (
@@ -211,7 +217,7 @@ export const rotate = (
 export const revoke = (turn: Turn, request: { id: string }): Result<null, Refusal> => {
   const key = seenKey(turn, request.id);
   if (key === null) return err(notFound("key", request.id));
-  const others = key.role === "admin" ? seenKeys(turn) : [];
+  const others = key.role === "admin" ? turn.store.keys.all() : [];
   const revoked = revokeKey(key, others, turn.nowAt);
   if (!revoked.ok) return revoked;
   turn.store.keys.put(revoked.value);

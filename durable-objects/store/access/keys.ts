@@ -55,6 +55,13 @@ export const keysTable = (sql: Sql) => {
     /** When the next replaced secret stops working. */
     nextGraceEndAt: (): number | null =>
       scalar(sql, `SELECT MIN(${GRACE_END}) FROM keys WHERE ${GRACE_END} IS NOT NULL`),
+    /** Of all keys, or of a person's. */
+    newestIds: (personId: string | null): string[] => {
+      const whose = personId === null ? "" : "WHERE record ->> '$.personId' = ?";
+      const query = `SELECT id FROM keys ${whose} ORDER BY record ->> '$.createdAt' DESC, id`;
+      return all(sql, query, ...(personId === null ? [] : [personId])).map((row) => row.id as string);
+    },
+
 
     /** Keys whose replaced secret should work no longer. */
     withEndedGrace: (nowAt: number): KeyRecord[] =>

@@ -18,6 +18,7 @@ import { mint } from "../../http/key-format.ts";
 import { Refused, unwrap } from "../../http/refused.ts";
 import { asks } from "../../tenant/asks.ts";
 import { callTenant, callTenantForText } from "../../tenant/tenant.ts";
+import { wholeList } from "../../tenant/whole-list.ts";
 
 const KEYS = "Keys";
 
@@ -58,7 +59,8 @@ const keys = endpoint(
     answers: { 200: { description: "The keys, without their secrets.", schema: keyList } },
   },
   async (c, { token }) => {
-    return answer(c, { keys: unwrap(await callTenant(c.env, token, "listKeys", null)) });
+    const first = unwrap(await callTenant(c.env, token, "listKeys", null));
+    return answer(c, await wholeList({ keys: [] }, first, (ids) => callTenant(c.env, token, "listKeys", { ids })));
   },
 );
 
@@ -97,8 +99,7 @@ const rotate = endpoint(
     },
   },
   async (c, { params, body, token }) => {
-    const [found] = unwrap(await callTenant(c.env, token, "listKeys", params));
-    const role = found?.role;
+    const role = unwrap(await callTenant(c.env, token, "listKeys", { ids: [params.id] })).rows[0]?.role;
     if (role === undefined) throw new Refused(notFound("key", params.id));
     const minted = await mint(signingSecret(c.env), role, token.tenant, token.jurisdiction, params.id);
     const request = { id: params.id, hash: minted.hash, graceMs: body.grace_seconds * 1000 };

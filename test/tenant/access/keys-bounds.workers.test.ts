@@ -41,3 +41,7 @@ describe("a tenant", () => {
     expect((await patch(null)).status).toBe(200);
   });
 });
+    const { keys } = await world.ok("GET", "/api/keys");
+    expect(new Set(keys.map(({ id }: { id: string }) => id)).size).toBe(902);
+    const created = keys.map(({ created_at }: { created_at: string }) => created_at);
+    expect(created).toEqual(created.toSorted().reverse());
