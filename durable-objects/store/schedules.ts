@@ -2,7 +2,8 @@
 
 import type { Schedule } from "../../domain/schedule/schedule.ts";
 import { readSchedule } from "../../domain/schedule/schedule-record.ts";
-import { all, first, hasLess, type Row, type Sql, scalar } from "./sql.ts";
+import { RecordSums } from "./record-sums.ts";
+import { all, first, type Row, type Sql, scalar } from "./sql.ts";
 
 /** More than is shown of a prompt. */
 const SHOWN_CHARS = 400;
@@ -19,6 +20,7 @@ const scheduleOf = ({ record }: Row): Schedule => readSchedule(record as string)
 export const schedulesTable = (sql: Sql) => {
   /** Of all schedules, by name: viewers are told of each change, and to read all prompts takes long. Null until asked for. */
   let shown: Map<string, Schedule> | null = null;
+  const sums = new RecordSums(sql, "schedules", "name");
   const readShown = (): Map<string, Schedule> => {
     const rows = all(sql, "SELECT record FROM schedules");
     return new Map(rows.map((row) => scheduleOf(row)).map((one) => [one.name, shortened(one)]));
@@ -26,6 +28,7 @@ export const schedulesTable = (sql: Sql) => {
   return {
     forgetRecent: (): void => {
       shown = null;
+      sums.forget();
     },
 
     /** The newest, with the beginnings of their prompts, and without input. */
@@ -50,23 +53,20 @@ export const schedulesTable = (sql: Sql) => {
       ).map(({ name }) => name as string),
 
     /** Whether another fits. */
-    hasRoom: (limit: number, limitChars: number): boolean => hasLess(sql, "schedules", limit, limitChars),
+    hasRoom: (limit: number, limitChars: number): boolean => sums.areBelow(limit, limitChars),
 
     count: (): number => scalar(sql, "SELECT COUNT(*) FROM schedules") ?? 0,
 
     put: (schedule: Schedule): void => {
       shown?.set(schedule.name, shortened(schedule));
-      sql.exec(
-        "INSERT OR REPLACE INTO schedules (name, next_run_at, record) VALUES (?, ?, ?)",
-        schedule.name,
-        schedule.nextRunAt,
-        JSON.stringify(schedule),
-      );
+      const { name, nextRunAt } = schedule;
+      const query = "INSERT OR REPLACE INTO schedules (name, next_run_at, record) VALUES (?, ?, ?)";
+      sums.change(name, () => sql.exec(query, name, nextRunAt, JSON.stringify(schedule)));
     },
 
     remove: (name: string): void => {
       shown?.delete(name);
-      sql.exec("DELETE FROM schedules WHERE name = ?", name);
+      sums.change(name, () => sql.exec("DELETE FROM schedules WHERE name = ?", name));
     },
 
     /** The one that is due for longest, with the length of its record. */

@@ -51,12 +51,6 @@ export const scalar = (sql: Sql, query: string, ...bindings: SqlValue[]): number
   return typeof value === "number" ? value : null;
 };
 
-/** Whether a table's rows, and the characters of their records, are fewer. */
-export const hasLess = (sql: Sql, table: string, rows: number, chars: number): boolean => {
-  const row = first(sql, `SELECT COUNT(*) AS rows, SUM(LENGTH(record)) AS chars FROM ${table}`);
-  return Number(row?.rows) < rows && Number(row?.chars) < chars;
-};
-
 export const record = <T>(row: Row | null, column = "record"): T | null =>
   row === null ? null : (JSON.parse(row[column] as string) as T);
 

@@ -2,7 +2,8 @@
 
 import type { KeyRecord } from "../../../domain/access/key.ts";
 import { Recent } from "../recent.ts";
-import { all, first, hasLess, record, records, type Sql, scalar } from "../sql.ts";
+import { RecordSums } from "../record-sums.ts";
+import { all, first, record, records, type Sql, scalar } from "../sql.ts";
 
 export interface Session {
   readonly id: string;
@@ -23,7 +24,7 @@ export const keysTable = (sql: Sql) => {
   const recent = new Recent<KeyRecord>(RECENT_KEYS);
   /** No key has changed since there was no room: to look again takes long. */
   let isFull = false;
-  const fits = (limit: number, limitChars: number): boolean => hasLess(sql, "keys", limit, limitChars);
+  const sums = new RecordSums(sql, "keys", "id");
   return {
     find: (id: string): KeyRecord | null => {
       const known = recent.get(id);
@@ -35,26 +36,25 @@ export const keysTable = (sql: Sql) => {
 
     forgetRecent: (): void => {
       recent.clear();
+      sums.forget();
       isFull = false;
     },
 
     /** Whether another key fits; where none does, the keys that were revoked first are removed. */
     hasRoom: (limit: number, limitChars: number): boolean => {
-      if (isFull || fits(limit, limitChars)) return !isFull;
+      if (isFull || sums.areBelow(limit, limitChars)) return !isFull;
       const revoked =
         "SELECT id FROM keys WHERE record ->> '$.revokedAt' > 0 ORDER BY record ->> '$.revokedAt' LIMIT ?";
       sql.exec(`DELETE FROM keys WHERE id IN (${revoked})`, REMOVED_AT_ONCE);
       recent.clear();
-      isFull = !fits(limit, limitChars);
+      sums.forget();
+      isFull = !sums.areBelow(limit, limitChars);
       return !isFull;
     },
 
     all: (): KeyRecord[] =>
       records<KeyRecord>(all(sql, "SELECT record FROM keys")).sort((one, other) => other.createdAt - one.createdAt),
 
-    /** When the next replaced secret stops working. */
-    nextGraceEndAt: (): number | null =>
-      scalar(sql, `SELECT MIN(${GRACE_END}) FROM keys WHERE ${GRACE_END} IS NOT NULL`),
     /** Of all keys, or of a person's. */
     newestIds: (personId: string | null): string[] => {
       const whose = personId === null ? "" : "WHERE record ->> '$.personId' = ?";
@@ -62,6 +62,9 @@ export const keysTable = (sql: Sql) => {
       return all(sql, query, ...(personId === null ? [] : [personId])).map((row) => row.id as string);
     },
 
+    /** When the next replaced secret stops working. */
+    nextGraceEndAt: (): number | null =>
+      scalar(sql, `SELECT MIN(${GRACE_END}) FROM keys WHERE ${GRACE_END} IS NOT NULL`),
 
     /** Keys whose replaced secret should work no longer. */
     withEndedGrace: (nowAt: number): KeyRecord[] =>
@@ -74,7 +77,8 @@ export const keysTable = (sql: Sql) => {
     put: (key: KeyRecord): void => {
       recent.keep(key.id, key);
       isFull = false;
-      sql.exec("INSERT OR REPLACE INTO keys (id, record) VALUES (?, ?)", key.id, JSON.stringify(key));
+      const query = "INSERT OR REPLACE INTO keys (id, record) VALUES (?, ?)";
+      sums.change(key.id, () => sql.exec(query, key.id, JSON.stringify(key)));
     },
   };
 };

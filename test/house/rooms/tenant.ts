@@ -7,6 +7,7 @@ export const TENANT_ROOMS: readonly Room[] = [
     places: [
       "durable-objects/store/sql.ts",
       "durable-objects/store/recent.ts",
+      "durable-objects/store/record-sums.ts",
       "durable-objects/store/settings.ts",
       "durable-objects/store/journal.ts",
       "durable-objects/store/journaled.ts",

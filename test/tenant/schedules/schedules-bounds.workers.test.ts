@@ -1,11 +1,12 @@
 // Bounds on a tenant's schedules. Rows are written into the table, because thousands of requests take long.
 
+import { evictDurableObject } from "cloudflare:test";
 import { describe, expect, it } from "vitest";
 import { inStorage, newWorld, type World } from "../../support/workerd/client.ts";
 import { create } from "../../support/workerd/schedules.ts";
 
-const addRows = (world: World, count: number, change: string) =>
-  inStorage(world, ({ sql }) => {
+const addRows = async (world: World, count: number, change: string): Promise<void> => {
+  await inStorage(world, ({ sql }) => {
     const numbers = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?)";
     const record = `json_set((SELECT record FROM schedules LIMIT 1), '$.name', 'k' || i, ${change})`;
     sql.exec(
@@ -13,6 +14,9 @@ const addRows = (world: World, count: number, change: string) =>
       count,
     );
   });
+  // The object has added up what it had.
+  await evictDurableObject(world.stub);
+};
 
 describe("a tenant", () => {
   it("has 5,000 schedules and no more, until one is deleted", async () => {
@@ -24,6 +28,7 @@ describe("a tenant", () => {
     expect([refused.status, refused.body.code]).toEqual([409, "too_many_schedules"]);
     expect((await world.delete("/api/schedules/k7")).status).toBe(204);
     expect((await create(world, { name: "beyond" })).status).toBe(201);
+    expect((await create(world, { name: "another" })).status).toBe(409);
   });
 
   it("has 16 MiB of prompts and inputs and no more; a prompt gets no longer then, and all else can be changed", async () => {
@@ -35,5 +40,18 @@ describe("a tenant", () => {
     expect((await edit({ prompt: "a longer prompt" })).body.code).toBe("too_many_schedules");
     expect((await edit({ prompt: "short", priority: "critical" })).status).toBe(200);
     expect((await edit({ status: "paused" })).status).toBe(200);
+    const page = await world.ok("GET", "/api/schedules?limit=150&offset=3&preview=1");
+    const names = page.schedules.map(({ name }: { name: string }) => name);
+    expect([names.length, new Set(names).size, page.total, page.limit, page.offset]).toEqual([150, 150, 201, 150, 3]);
+    const rest = await world.ok("GET", "/api/schedules?limit=150&offset=153&runs=1");
+    expect(rest.schedules).toHaveLength(48);
+    expect(new Set([...names, ...rest.schedules.map(({ name }: { name: string }) => name)]).size).toBe(198);
+
+    for (let at = 1; at <= 17; at += 1) expect((await world.delete(`/api/schedules/k${at}`)).status).toBe(204);
+    const long = "x".repeat(250_000);
+    expect((await edit({ prompt: long })).status).toBe(200);
+    expect((await edit({ prompt: `${long}x` })).body.code).toBe("too_many_schedules");
+    expect((await world.delete("/api/schedules/k18")).status).toBe(204);
+    expect((await edit({ prompt: `${long}x` })).status).toBe(200);
   });
 });
