@@ -10,8 +10,8 @@ import type { Credential } from "../durable-objects/steps/holders.ts";
 export type Lane = "vital" | "usual" | "heavy" | "waiting";
 
 /**
- * `opening`: a stream until its answer begins. `reading`: one job, which may have megabytes. `storing`: the beginning of
- * an upload, and all of a small one.
+ * `opening`: a stream until its answer begins. `reading`: one job from history, which may have megabytes. `storing`: the
+ * beginning of an upload, and all of a small one.
  */
 export type Work = Lane | "opening" | "reading" | "storing";
 

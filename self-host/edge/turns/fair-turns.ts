@@ -1,6 +1,7 @@
-// Whose turn it is for heavy work, for opening streams, for reading jobs and for storing files. All tenants share this process and the
-// objects' process, so with several active tenants each does one heavy call at a time and then leaves twice that time to
-// the others, opens few streams and stores few files at a time; a single active tenant is hardly limited.
+// Whose turn it is for heavy work, for opening streams, for reading jobs from history and for storing files. All tenants
+// share this process and the objects' process, so with several active tenants each does one heavy call at a time and then
+// leaves twice that time to the others, opens few streams and stores few files at a time; a single active tenant is
+// hardly limited.
 
 import type { Work } from "../../../src/home.ts";
 import { Refused } from "../../../src/http/refused.ts";
