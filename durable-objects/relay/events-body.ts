@@ -27,14 +27,14 @@ export const takeEvents = async (
 ): Promise<boolean> => {
   const ended = Promise.withResolvers<boolean>();
   const end = (): void => {
-    stream.noteLeft(Date.now());
+    stream.writer.noteLeft(Date.now());
     ended.resolve(false);
   };
-  const writer = { holder, end };
-  stream.noteWriter(writer);
+  const held = { holder, end };
+  stream.writer.noteBody(held);
   const takeAll = async (): Promise<boolean> => {
     for await (const events of wholeEventsIn(body)) {
-      if (stream.isOver || stream.isReaderGone || stream.writer !== writer) return false;
+      if (stream.isOver || stream.isReaderGone || stream.writer.body !== held) return false;
       if (events !== "") take(events);
       while (stream.isReadBehind) await new Promise((resolve) => setTimeout(resolve, LOOK_AGAIN_MS));
     }
@@ -43,6 +43,6 @@ export const takeEvents = async (
   // A body that breaks off is treated like a body that ends: its worker's report has the outcome.
   const isWhole = await Promise.race([takeAll().catch(() => true), ended.promise]);
   if (!isWhole || stream.isReaderGone) return false;
-  stream.noteLeft(Date.now());
+  stream.writer.noteLeft(Date.now());
   return true;
 };

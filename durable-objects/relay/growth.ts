@@ -12,6 +12,7 @@ const MEMORY_TEST = "test/front-door/relay-memory.test.ts";
 const RELAY = "durable-objects/relay/relay.ts";
 const STREAMS = "durable-objects/relay/worker-streams.ts";
 const STREAM = "durable-objects/relay/relayed-stream.ts";
+const WINDOW = "durable-objects/relay/stream-window.ts";
 
 export const GROWTH: readonly GrowthRow[] = [
   {
@@ -88,9 +89,13 @@ export const GROWTH: readonly GrowthRow[] = [
   },
   {
     what: "the last output of a stream, for late readers",
-    holds: [`${STREAM}#parts`, `${STREAM}#endedFor`, "durable-objects/relay/window-part.ts#forms"],
+    holds: [
+      `${WINDOW}#parts`,
+      "durable-objects/relay/window-part.ts#forms",
+      "durable-objects/relay/said-events.ts#endedFor",
+    ],
     grownBy: "worker",
-    countedBy: STREAM,
+    countedBy: WINDOW,
     bound: WINDOW_BYTES,
     unit: "bytes",
     of: "stream",

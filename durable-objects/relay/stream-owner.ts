@@ -1,7 +1,7 @@
 // What a relay and its tenant say to each other about streams.
 
 import type { AttemptEnd } from "../operations/halts/abandon.ts";
-import type { EndError } from "./relayed-stream.ts";
+import type { EndError } from "./said-events.ts";
 
 /** A stream that the tenant cuts. */
 export interface Cut extends WorkersLease {

@@ -11,9 +11,11 @@ import { boundFor, forgetHolder, makeRoom, noteHolder } from "./held-output.ts";
 import { endInvalid, HOLDERS_EVERY_MS } from "./holder-check.ts";
 import { MAX_STREAMS } from "./relay-bounds.ts";
 import type { ReadRequest } from "./relay-request.ts";
-import { END_GRACE_MS, type EndError, RelayedStream } from "./relayed-stream.ts";
+import { RelayedStream } from "./relayed-stream.ts";
+import type { EndError } from "./said-events.ts";
 import { type Cut, keyOf, leaseOf, type StreamLease, type StreamOwner } from "./stream-owner.ts";
 import { type OpenOutlet, Reader, type WhyGone } from "./stream-reader.ts";
+import { END_GRACE_MS } from "./stream-writer.ts";
 import { UnconfirmedStreams } from "./unconfirmed-streams.ts";
 
 interface StreamsTools {
@@ -104,14 +106,14 @@ export class WorkerStreams {
   async join(asked: ReadRequest, open: OpenOutlet): Promise<number> {
     const stream = this.#proven(asked, Date.now());
     if (asked.wishes.isNumbered && stream.isFull) return TOO_MANY_REQUESTS;
-    if (!stream.has(asked.wishes.after)) return GONE;
+    if (!stream.window.has(asked.wishes.after)) return GONE;
     if (!asked.wishes.isNumbered) {
       stream.awaitedBy += 1;
       await stream.begun;
       stream.awaitedBy -= 1;
-      if (!stream.hasEvents) return FAILED_DEPENDENCY;
+      if (!stream.window.hasEvents) return FAILED_DEPENDENCY;
       // An answer without its beginning would look whole.
-      if (!stream.has(asked.wishes.after)) return GONE;
+      if (!stream.window.has(asked.wishes.after)) return GONE;
     }
     const nowAt = Date.now();
     const leave = (why: WhyGone): void => {
@@ -132,7 +134,7 @@ export class WorkerStreams {
   ): Promise<"reader_gone" | "lease_lost" | null> {
     const stream = this.#proven(asked, Date.now());
     const isWhole = await takeEvents(stream, asked.holder, body, (events) => {
-      if (!stream.hasEvents) this.#tell((tenant) => tenant.firstToken(asked.jobId, asked.lease));
+      if (!stream.window.hasEvents) this.#tell((tenant) => tenant.firstToken(asked.jobId, asked.lease));
       this.#publish(stream, events, Date.now());
     });
     if (isWhole) return null;
@@ -145,7 +147,7 @@ export class WorkerStreams {
     for (const { jobId, lease, error } of cuts) {
       const stream = this.#proven({ jobId, lease }, nowAt);
       if (error?.code === clientClosed.code) this.#stopUnread(stream);
-      const told = stream.hasEvents ? (error ?? MOVED_ON) : error;
+      const told = stream.window.hasEvents ? (error ?? MOVED_ON) : error;
       stream.finish(told ?? streamLost, nowAt);
       if (error === null && stream.hasBegunAnswer) this.#tell((tenant) => tenant.endBegunAnswer(jobId));
     }
@@ -154,9 +156,10 @@ export class WorkerStreams {
   /** How many characters of content an attempt has said, as far as is known here; null: nothing of it. */
   said(lease: StreamLease): number | null {
     const stream = this.#streams.get(keyOf(lease));
-    if (stream === undefined || !stream.hasEvents) return null;
-    const { window, saidChars } = stream;
-    return window === "" ? saidChars : Math.ceil((contentCharsIn(window) * saidChars) / window.length);
+    if (stream === undefined || !stream.window.hasEvents) return null;
+    const { chars } = stream.said;
+    const { text } = stream.window;
+    return text === "" ? chars : Math.ceil((contentCharsIn(text) * chars) / text.length);
   }
 
   endAll(): void {
@@ -167,7 +170,8 @@ export class WorkerStreams {
   #publish(stream: RelayedStream, events: string, nowAt: number): void {
     stream.publish(events, nowAt);
     this.#unconfirmed.note(stream, events.length);
-    for (const reader of stream.readers) if (reader.isSlow(nowAt, stream.longEventBytes)) this.#cutSlow(stream, reader);
+    for (const reader of stream.readers)
+      if (reader.isSlow(nowAt, stream.said.longEventBytes)) this.#cutSlow(stream, reader);
     this.#tellTaken(stream);
     this.#unweighedChars += events.length;
     if (this.#unweighedChars > WEIGH_EVERY_CHARS) this.#makeRoom();
@@ -262,7 +266,7 @@ export class WorkerStreams {
     this.confirm();
     this.#checkHolders(nowAt);
     this.#makeRoom();
-    const silent = [...this.#streams.values()].filter((stream) => stream.shouldAsk(nowAt));
+    const silent = [...this.#streams.values()].filter(({ isOver, writer }) => !isOver && writer.shouldAsk(nowAt));
     if (silent.length > 0) this.#tools.waitUntil(this.#askAbout(silent).catch(() => undefined));
     if (this.#streams.size > 0 || this.#ticking === null) return;
     clearInterval(this.#ticking);
@@ -276,14 +280,15 @@ export class WorkerStreams {
     const isLineLost = this.#lineLostAt !== null && nowAt - this.#lineLostAt >= END_GRACE_MS;
     if (isLineLost) this.#lineLostAt = null;
     for (const stream of this.#streams.values())
-      if ((isLineLost || stream.isLost(nowAt)) && stream.hasEvents) this.#finish(stream, streamLost, nowAt);
+      if ((isLineLost || stream.writer.isLost(nowAt)) && stream.window.hasEvents)
+        this.#finish(stream, streamLost, nowAt);
   }
 
   #serveReaders(nowAt: number): void {
     for (const stream of this.#streams.values()) {
       for (const reader of stream.readers) {
-        if (!stream.isWithinEvent) reader.keepAlive(nowAt);
-        if (reader.isSlow(nowAt, stream.longEventBytes)) this.#cutSlow(stream, reader);
+        if (!stream.said.isWithinEvent) reader.keepAlive(nowAt);
+        if (reader.isSlow(nowAt, stream.said.longEventBytes)) this.#cutSlow(stream, reader);
       }
       this.#tellTaken(stream);
     }

@@ -102,10 +102,10 @@ describe("output that readers leave unread", () => {
     for (const part of frame) stream.publish(part, NOW);
     stream.awaitedBy -= 1;
     const client = reader();
-    expect(stream.has(client.wishes.after)).toBe(true);
+    expect(stream.window.has(client.wishes.after)).toBe(true);
     stream.join(client, NOW);
     stream.publish(event("more"), NOW);
-    expect(stream.window.length).toBeLessThan(WINDOW_BYTES);
+    expect(stream.window.text.length).toBeLessThan(WINDOW_BYTES);
     stream.finish(null, NOW);
     expect((await textOf(client)).startsWith(frame.join(""))).toBe(true);
   });
@@ -136,12 +136,12 @@ describe("output that readers leave unread", () => {
     stream.publish(event("y".repeat(100_000)), NOW);
     expect(stream.takeTold()).toBe(null);
     for (let sent = 0; sent < 5; sent += 1) stream.publish(event("y".repeat(100_000)), NOW);
-    expect(stream.takeTold()).toBe(stream.saidChars);
+    expect(stream.takeTold()).toBe(stream.said.chars);
     for (let sent = 0; sent < 10; sent += 1) stream.publish(event("y".repeat(100_000)), NOW);
     expect(stream.takeTold()).toBe(null);
     const reading = bodyOf(behind).getReader();
     while (behind.unreadBytes > WINDOW_BYTES) await reading.read();
-    expect(stream.takeTold()).toBe(stream.saidChars);
+    expect(stream.takeTold()).toBe(stream.said.chars);
     expect(stream.takeTold()).toBe(null);
   });
 
@@ -155,8 +155,8 @@ describe("output that readers leave unread", () => {
     const long = event("y".repeat(3 * MAX_PART_BYTES));
     const isSlow = (): boolean => {
       for (const piece of cut(long)) stream.publish(piece, NOW);
-      slow.isSlow(NOW, stream.longEventBytes);
-      return slow.isSlow(NOW + 1_000, stream.longEventBytes);
+      slow.isSlow(NOW, stream.said.longEventBytes);
+      return slow.isSlow(NOW + 1_000, stream.said.longEventBytes);
     };
     expect([1, 2, 3, 4, 5, 6].map(isSlow)).toEqual([false, false, false, false, false, true]);
   });
@@ -198,8 +198,8 @@ describe("a relay above its bound", () => {
       ["b", filled("b")],
     ]);
     makeRoom(streams, () => expect.unreachable(), 1_000_000);
-    expect([...streams.values()].map((one) => one.has(0))).toEqual([false, true]);
-    expect([...streams.values()].map((one) => one.has(9))).toEqual([true, true]);
+    expect([...streams.values()].map((one) => one.window.has(0))).toEqual([false, true]);
+    expect([...streams.values()].map((one) => one.window.has(9))).toEqual([true, true]);
   });
 
   test("then cuts the reader furthest behind, and no other", () => {
@@ -334,7 +334,7 @@ describe("events that left the window", () => {
     stream.publish(event("a") + event("b") + event("c"), NOW);
     stream.publish(event("y".repeat(WINDOW_BYTES)), NOW);
     stream.publish(event("last"), NOW);
-    expect([stream.has(3), stream.has(4)]).toEqual([false, true]);
+    expect([stream.window.has(3), stream.window.has(4)]).toEqual([false, true]);
     const late = reader({ api: null, isNumbered: true, after: 4 });
     stream.join(late, NOW);
     stream.finish(null, NOW);

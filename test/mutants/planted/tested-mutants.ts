@@ -30,7 +30,7 @@ export const TESTED_MUTANTS: readonly Mutant[] = [
   ),
   mutant(
     "events that left the window are counted in parts",
-    "durable-objects/relay/relayed-stream.ts",
+    "durable-objects/relay/stream-window.ts",
     "this.#dropped += oldest.eventCount;",
     "this.#dropped += 1;",
     RELAY,
@@ -38,8 +38,8 @@ export const TESTED_MUTANTS: readonly Mutant[] = [
   mutant(
     "the beginning of an answer that comes all at once is lost",
     "durable-objects/relay/relayed-stream.ts",
-    " && this.awaitedBy === 0) this.#drop();",
-    ") this.#drop();",
+    "if (this.awaitedBy === 0) this.window.fit();",
+    "this.window.fit();",
     RELAY,
   ),
   mutant(
