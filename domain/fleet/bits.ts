@@ -1,6 +1,12 @@
 // A growing set of small integers, one bit each: ten thousand workers are 313 words, so intersecting the sets of a
 // job's requirements costs less than examining one worker.
 
+/** A set that only its owner changes; a copy of it may be changed. */
+export type ReadonlyBits = Pick<
+  Bits,
+  "words" | "isKnownEmpty" | "has" | "copy" | "meets" | "first" | "count" | "members"
+>;
+
 export class Bits {
   #words: Uint32Array;
   /** How many members it has; null if that is not known. */
@@ -13,6 +19,11 @@ export class Bits {
 
   get words(): Uint32Array {
     return this.#words;
+  }
+
+  /** Without counting. */
+  get isKnownEmpty(): boolean {
+    return this.#count === 0;
   }
 
   set(index: number, isSet = true): void {
@@ -39,7 +50,7 @@ export class Bits {
   }
 
   /** Keeps the members that the other set also has; a missing set counts as empty. */
-  intersect(other: Bits | undefined): this {
+  intersect(other: ReadonlyBits | undefined): this {
     const ours = this.#words;
     const theirs = other?.words ?? NONE;
     const shared = Math.min(ours.length, theirs.length);
@@ -49,7 +60,7 @@ export class Bits {
     return this;
   }
 
-  union(other: Bits | undefined): this {
+  union(other: ReadonlyBits | undefined): this {
     if (other === undefined) return this;
     const theirs = other.words;
     if (theirs.length > this.#words.length) {
@@ -63,8 +74,8 @@ export class Bits {
     return this;
   }
 
-  subtract(other: Bits | undefined): this {
-    if (other === undefined || other.#count === 0) return this;
+  subtract(other: ReadonlyBits | undefined): this {
+    if (other === undefined || other.isKnownEmpty) return this;
     const ours = this.#words;
     const theirs = other.words;
     const shared = Math.min(ours.length, theirs.length);
@@ -74,8 +85,8 @@ export class Bits {
   }
 
   /** Removes the members that fail the test; tests only members of `within`, if given. */
-  keepIf(test: (index: number) => boolean, within: Bits | null = null): this {
-    if (within !== null && within.#count === 0) return this;
+  keepIf(test: (index: number) => boolean, within: ReadonlyBits | null = null): this {
+    if (within?.isKnownEmpty) return this;
     const words = this.#words;
     for (let word = 0; word < words.length; word += 1) {
       let rest = at(words, word) & (within === null ? -1 : (within.words[word] ?? 0));
@@ -90,7 +101,7 @@ export class Bits {
   }
 
   /** Whether the sets have a member in common. */
-  meets(other: Bits | undefined): boolean {
+  meets(other: ReadonlyBits | undefined): boolean {
     const theirs = other?.words ?? NONE;
     return this.#words.some((word, index) => (word & (theirs[index] ?? 0)) !== 0);
   }

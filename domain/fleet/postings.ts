@@ -1,7 +1,7 @@
 // Which workers have a feature: one slot, a short list of slots while they are few, a set of bits once they are many, so
 // that a tag of one worker takes a few bytes.
 
-import { Bits } from "./bits.ts";
+import { Bits, type ReadonlyBits } from "./bits.ts";
 
 const MAX_LISTED = 32;
 
@@ -48,8 +48,7 @@ export class Postings {
     return this.#byValue.keys();
   }
 
-  /** Callers must not change it. */
-  with(value: string): Bits | undefined {
+  with(value: string): ReadonlyBits | undefined {
     const known = this.#byValue.get(value);
     if (typeof known !== "number") return known?.bits;
     const only = new Bits();

@@ -62,7 +62,7 @@ const MANY_WORKERS = 256;
 
 /** The worker that gets the job, with the decision to store; null if no worker may have it. */
 export const choose = (fleet: Fleet, asked: RouteRequest, policy: RoutePolicy): Choice | null => {
-  const left = fleet.registered.copy();
+  const left = fleet.offers.registered.copy();
   const refused: Record<string, number> = {};
   let before = fleet.size;
   for (const filter of filtersFor(asked, policy)) {

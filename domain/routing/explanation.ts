@@ -105,7 +105,7 @@ interface Sifted {
 }
 
 const sift = (fleet: Fleet, asked: Wanted, policy: RoutePolicy): Sifted => {
-  const left = fleet.registered.copy();
+  const left = fleet.offers.registered.copy();
   const turnedAway: Bits[] = [];
   for (const filter of filtersFor(asked, policy)) {
     const before = left.copy();
@@ -158,7 +158,7 @@ export const isOnlyFull = (fleet: Fleet, asked: Wanted, policy: RoutePolicy): bo
 
 /** The workers that may have a job, whether they have room or not. */
 const roomAside = (fleet: Fleet, asked: Wanted, policy: RoutePolicy): Bits => {
-  const left = fleet.registered.copy();
+  const left = fleet.offers.registered.copy();
   for (const filter of filtersFor(asked, policy)) {
     if (!filter.isAboutRoom) filter.narrow(left, fleet, asked, policy);
   }
@@ -177,7 +177,7 @@ export type CapacityReason = (typeof CAPACITY_REASONS)[number];
 
 /** Why the fleet has no capacity for a job; null if it has, or if one more worker would not help. */
 export const whyNoCapacity = (fleet: Fleet, asked: Requirements, policy: RoutePolicy): CapacityReason | null => {
-  const left = fleet.registered.copy();
+  const left = fleet.offers.registered.copy();
   for (const filter of filtersFor(asked, policy)) {
     filter.narrow(left, fleet, asked, policy);
     if (left.count() > 0) continue;
@@ -192,7 +192,7 @@ export const whyNoCapacity = (fleet: Fleet, asked: Requirements, policy: RoutePo
 
 /** Why no worker may have a job now, in one line; null if one may. */
 export const whyWaiting = (fleet: Fleet, asked: Wanted, policy: RoutePolicy): string | null => {
-  const left = fleet.registered.copy();
+  const left = fleet.offers.registered.copy();
   if (fleet.size === 0) return "no worker is registered";
   for (const filter of filtersFor(asked, policy)) {
     const before = left.copy();

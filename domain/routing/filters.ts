@@ -52,7 +52,7 @@ const FILTERS: readonly Filter[] = [
     isAboutRoom: true,
     refuses: ({ worker }) => (worker.busy === null ? null : "reports that it is busy"),
     narrow: (left, fleet) => {
-      left.subtract(fleet.busy);
+      left.subtract(fleet.sets.busy);
     },
     whyNobody: (nobody) => `${whoIs(nobody)} busy, as reported`,
   },
@@ -62,7 +62,7 @@ const FILTERS: readonly Filter[] = [
     refuses: ({ worker, load }) =>
       load < worker.concurrency ? null : `at capacity (${load} of ${worker.concurrency})`,
     narrow: (left, fleet) => {
-      left.intersect(fleet.withRoom);
+      left.intersect(fleet.sets.withRoom);
     },
     whyNobody: (nobody) => `${whoIs(nobody)} at capacity`,
   },
@@ -90,7 +90,7 @@ const FILTERS: readonly Filter[] = [
         : null,
     applies: (_asked, policy) => policy.edgeAfterMs.size > 0,
     narrow: (left, fleet, asked, policy) => {
-      const waiting = left.copy().intersect(fleet.edge);
+      const waiting = left.copy().intersect(fleet.offers.edge);
       waiting.keepIf((slot) => mustWait(fleet.at(slot).worker.provider, asked, policy));
       if (waiting.count() > 0 && canOthers(fleet, asked, policy)) left.subtract(waiting);
     },
@@ -118,7 +118,7 @@ const mustWait = (provider: string, { waitingSinceAt }: Wanted, { edgeAfterMs, n
 
 /** Whether a worker that is not the coordinator's own is alive, not paused, and could take the job, now or later. */
 export const canOthers = (fleet: Fleet, asked: Wanted, policy: RoutePolicy): boolean => {
-  const left = fleet.registered.copy().subtract(fleet.edge);
+  const left = fleet.offers.registered.copy().subtract(fleet.offers.edge);
   for (const filter of MAY_EVER) {
     if (left.count() === 0) return false;
     if (!filter.isAboutRoom && mayRefuse(filter, asked, policy)) filter.narrow(left, fleet, asked, policy);
@@ -142,7 +142,7 @@ const hasOthers = (among: Bits, fleet: Fleet, asked: Requirements): boolean => {
 };
 
 const mayEverHave = (fleet: Fleet, asked: Requirements, policy: RoutePolicy): Bits => {
-  const left = fleet.registered.copy();
+  const left = fleet.offers.registered.copy();
   for (const filter of MAY_EVER) {
     if (mayRefuse(filter, asked, policy)) filter.narrow(left, fleet, asked, policy);
   }

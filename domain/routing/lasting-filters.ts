@@ -40,8 +40,8 @@ export const MAY_EVER: readonly Filter[] = [
     },
     applies: (asked) => asked.provider !== null || asked.excludedProviders.length > 0,
     narrow: (left, fleet, asked, policy) => {
-      if (asked.provider !== null) left.intersect(fleet.ofProvider(asked.provider));
-      for (const provider of leftBehind(asked, policy)) left.subtract(fleet.ofProvider(provider));
+      if (asked.provider !== null) left.intersect(fleet.offers.ofProvider(asked.provider));
+      for (const provider of leftBehind(asked, policy)) left.subtract(fleet.offers.ofProvider(provider));
     },
     whyNobody: ({ asked, policy }) => {
       if (asked.provider !== null) return `no worker offers provider "${asked.provider}"`;
@@ -58,7 +58,7 @@ export const MAY_EVER: readonly Filter[] = [
       (asked.model === null || modelKeyOf(asked.model) !== ECHO) &&
       chainOf(policy)?.includes(ECHO) !== true,
     narrow: (left, fleet) => {
-      left.subtract(fleet.ofProvider(ECHO));
+      left.subtract(fleet.offers.ofProvider(ECHO));
     },
     whyNobody: (nobody) => `${whoIs(nobody)} the built-in echo, and ${ECHO_ASIDE}`,
   },
@@ -69,7 +69,7 @@ export const MAY_EVER: readonly Filter[] = [
     applies: (asked, policy) => chainOf(policy) !== null && asked.provider === null,
     narrow: (left, fleet, _asked, policy) => {
       const outside = left.copy();
-      for (const provider of policy.chain) outside.subtract(fleet.ofProvider(provider));
+      for (const provider of policy.chain) outside.subtract(fleet.offers.ofProvider(provider));
       left.subtract(outside);
     },
     whyNobody: ({ policy }) => `no worker offers a provider of routing.chain (${listed(policy.chain)})`,
@@ -80,22 +80,22 @@ export const MAY_EVER: readonly Filter[] = [
       api === null || worker.apis.includes(api) ? null : `does not offer the API "${api}"`,
     applies: ({ api }) => api !== null,
     narrow: (left, fleet, { api }) => {
-      if (api !== null) left.intersect(fleet.answering(api));
+      if (api !== null) left.intersect(fleet.offers.answering(api));
     },
     whyNobody: ({ asked }) => `no worker offers the API "${asked.api}"`,
   },
   {
     name: "tags",
     refuses: ({ slot }, asked, _policy, fleet) => {
-      const missing = asked.tags.filter((tag) => fleet.withTag(tag)?.has(slot) !== true);
+      const missing = asked.tags.filter((tag) => fleet.offers.withTag(tag)?.has(slot) !== true);
       return missing.length === 0 ? null : `missing tag ${named(missing)}`;
     },
     applies: (asked) => asked.tags.length > 0,
     narrow: (left, fleet, asked) => {
-      for (const tag of asked.tags) left.intersect(fleet.withTag(tag));
+      for (const tag of asked.tags) left.intersect(fleet.offers.withTag(tag));
     },
     whyNobody: ({ before, fleet, asked }) => {
-      const missing = asked.tags.filter((tag) => !before.meets(fleet.withTag(tag)));
+      const missing = asked.tags.filter((tag) => !before.meets(fleet.offers.withTag(tag)));
       if (missing.length === 0) return `no worker offers all of tags ${listed(asked.tags)}`;
       return `no worker offers tag ${listed(missing)}`;
     },
@@ -111,7 +111,7 @@ export const MAY_EVER: readonly Filter[] = [
     },
     applies: (asked) => asked.model !== null,
     narrow: (left, fleet, asked) => {
-      if (asked.model !== null) left.intersect(fleet.servingModel(asked.model));
+      if (asked.model !== null) left.intersect(fleet.offers.servingModel(asked.model));
     },
     whyNobody: ({ asked }) => `no matching worker serves model "${asked.model}"`,
   },
@@ -123,7 +123,7 @@ export const MAY_EVER: readonly Filter[] = [
     },
     applies: (asked) => asked.model !== null,
     narrow: (left, fleet, { model }, { nowAt }) => {
-      const marked = model === null ? undefined : fleet.missing(model);
+      const marked = model === null ? undefined : fleet.offers.missing(model);
       if (marked === undefined) return;
       // What a runtime answered counts for some minutes, even before the sweep forgets it.
       const isAsked = (slot: number): boolean =>
@@ -142,7 +142,7 @@ export const MAY_EVER: readonly Filter[] = [
     refuses: ({ worker }) => (worker.isEdge ? NOT_AT_THE_EDGE : null),
     applies: (asked) => asked.edge === false,
     narrow: (left, fleet) => {
-      left.subtract(fleet.edge);
+      left.subtract(fleet.offers.edge);
     },
     whyNobody: (nobody) => `${whoIs(nobody)} the coordinator's own, and ${NOT_AT_THE_EDGE}`,
   },
@@ -150,7 +150,7 @@ export const MAY_EVER: readonly Filter[] = [
     name: "offline",
     refuses: (member, _asked, policy) => (isCutOff(member) || isSilent(member, policy) ? howOffline(member) : null),
     narrow: (left, fleet, _asked, policy) => {
-      left.subtract(fleet.cutOff);
+      left.subtract(fleet.sets.cutOff);
       const maybeSilent = fleet.maybeSilent(policy.nowAt - policy.offlineAfterMs);
       left.keepIf((slot) => !isSilent(fleet.at(slot), policy), maybeSilent);
     },
@@ -164,7 +164,7 @@ export const MAY_EVER: readonly Filter[] = [
     },
     narrow: (left, fleet, _asked, policy) => {
       // A pause ends at its instant, even before the sweep handles it.
-      left.keepIf((slot) => pauseOf(fleet.at(slot).worker, policy.nowAt) === null, fleet.paused);
+      left.keepIf((slot) => pauseOf(fleet.at(slot).worker, policy.nowAt) === null, fleet.sets.paused);
     },
     whyNobody: (nobody) => {
       const pause = nobody.before.count() === 1 ? pauseOf(firstOf(nobody).worker, nobody.policy.nowAt) : null;
@@ -178,7 +178,7 @@ export const MAY_EVER: readonly Filter[] = [
       return reason === null ? null : `unavailable: ${reason}`;
     },
     narrow: (left, fleet, _asked, { nowAt }) => {
-      left.keepIf((slot) => unavailableOf(fleet.at(slot).worker, nowAt) === null, fleet.unavailable);
+      left.keepIf((slot) => unavailableOf(fleet.at(slot).worker, nowAt) === null, fleet.sets.unavailable);
     },
     whyNobody: (nobody) =>
       `${whoIs(nobody)} unavailable: ${unavailableOf(firstOf(nobody).worker, nobody.policy.nowAt)}`,
@@ -189,7 +189,7 @@ export const MAY_EVER: readonly Filter[] = [
     refuses: ({ worker }, _asked, policy) => policy.closedProviders.get(worker.provider) ?? null,
     applies: (_asked, policy) => policy.closedProviders.size > 0,
     narrow: (left, fleet, _asked, policy) => {
-      for (const provider of policy.closedProviders.keys()) left.subtract(fleet.ofProvider(provider));
+      for (const provider of policy.closedProviders.keys()) left.subtract(fleet.offers.ofProvider(provider));
     },
     whyNobody: (nobody) =>
       nobody.policy.closedProviders.get(firstOf(nobody).worker.provider) ?? "its provider takes no new jobs",
@@ -210,7 +210,7 @@ const howOffline = (member: Member): string =>
 const howAllOffline = (nobody: Nobody): string => {
   if (nobody.before.count() === 1) return howOffline(firstOf(nobody));
   const cutOff = nobody.before.copy();
-  cutOff.intersect(nobody.fleet.cutOff);
+  cutOff.intersect(nobody.fleet.sets.cutOff);
   return cutOff.first() < 0 ? "offline" : "offline or disconnected";
 };
 

@@ -7,8 +7,8 @@ import type { Turn } from "../turn/turn.ts";
 
 export const isEchoAside = (turn: Turn): boolean => {
   const { fleet, config } = turn.memory;
-  if (fleet.ofProvider(ECHO) === undefined) return false;
-  const others = fleet.othersThan(ECHO);
+  if (fleet.offers.ofProvider(ECHO) === undefined) return false;
+  const others = fleet.offers.othersThan(ECHO);
   const maybeSilent = fleet.maybeSilent(turn.nowAt - config.presence.offlineAfterMs);
   // Most often one of them reported lately, and no worker needs a closer look.
   if (others.copy().subtract(maybeSilent).first() >= 0) return true;
@@ -18,11 +18,11 @@ export const isEchoAside = (turn: Turn): boolean => {
 
 /** Whether silence may free echo, or has: it is no event, so only a look finds it. */
 export const mayEchoBeFreed = ({ memory: { fleet } }: Turn): boolean =>
-  (fleet.ofProvider(ECHO)?.first() ?? -1) >= 0 && fleet.othersThan(ECHO).first() >= 0;
+  (fleet.offers.ofProvider(ECHO)?.first() ?? -1) >= 0 && fleet.offers.othersThan(ECHO).first() >= 0;
 
 /** Offers the waiting jobs to echo, if it is alone now. */
 export const freeEcho = (turn: Turn): void => {
-  const echoes = turn.memory.fleet.ofProvider(ECHO);
+  const echoes = turn.memory.fleet.offers.ofProvider(ECHO);
   if (echoes === undefined || isEchoAside(turn)) return;
   for (const slot of echoes.members()) turn.freedWorkers.add(turn.memory.fleet.at(slot).worker.instance);
 };

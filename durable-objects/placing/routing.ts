@@ -172,7 +172,7 @@ const ASKS_NOTHING: Requirements = {
 const takeForProvider = (turn: Turn, provider: string): void => {
   const { fleet, queue } = turn.memory;
   const asked = new Map<readonly string[], Worker[]>();
-  const withRoom = fleet.withRoom.copy().intersect(fleet.ofProvider(provider));
+  const withRoom = fleet.sets.withRoom.copy().intersect(fleet.offers.ofProvider(provider));
   for (const slot of withRoom.members()) {
     const member = fleet.at(slot);
     const { worker } = member;

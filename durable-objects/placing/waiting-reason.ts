@@ -55,7 +55,7 @@ const retryReason = (turn: Turn, job: Job, until: string): string => {
   const where = job.avoidedWorkers.at(-1);
   const spent = `attempt ${job.attempts} of ${maxAttemptsOf(config, job)}`;
   const failed = `${spent}${where === undefined ? "" : ` on ${where}`} failed with "${job.error?.code}"`;
-  const unserved = (chainOf(config.routing) ?? []).filter((next) => fleet.ofProvider(next) === undefined);
+  const unserved = (chainOf(config.routing) ?? []).filter((next) => fleet.offers.ofProvider(next) === undefined);
   const names = unserved.map((provider) => `"${provider}"`).join(", ");
   const note = unserved.length === 0 ? "" : `; no worker offers ${names} of routing.chain`;
   return `${failed}, it is tried again at ${until}${note}`;

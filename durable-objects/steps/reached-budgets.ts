@@ -50,7 +50,8 @@ export const closedByBudget = (turn: Turn): Map<string, string> => {
   const ofTenant = budgetReached(turn);
   if (ofTenant !== null) {
     const reason = describeReached(ofTenant);
-    for (const provider of turn.memory.fleet.providers()) if (costs(turn, provider)) closed.set(provider, reason);
+    for (const provider of turn.memory.fleet.offers.providers())
+      if (costs(turn, provider)) closed.set(provider, reason);
   }
   for (const reached of reachedByProviders(turn)) closed.set(reached.provider ?? "", describeReached(reached));
   return closed;
@@ -69,8 +70,10 @@ export const budgetAgainst = (turn: Turn, asked: Requirements): BudgetReached | 
     ofProviders.find((reached) => reached.provider === provider) ?? (costs(turn, provider) ? ofTenant : null);
   if (ofTenant === null && ofProviders.length === 0) return null;
   const { fleet } = turn.memory;
-  const offering = fleet.offering(asked);
-  const providers = [...fleet.providers()].filter((provider) => offering.meets(fleet.ofProvider(provider)));
+  const offering = fleet.offers.allOf(asked);
+  const providers = [...fleet.offers.providers()].filter((provider) =>
+    offering.meets(fleet.offers.ofProvider(provider)),
+  );
   if (providers.length === 0) return asked.provider === null ? null : closing(asked.provider);
   const closed = providers.map(closing);
   return closed.includes(null) ? null : (closed[0] ?? null);

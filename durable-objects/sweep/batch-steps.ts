@@ -126,7 +126,7 @@ const placesFor = (turn: Turn, batch: BatchRecord, { name }: BatchModel): number
 const placesOf = (turn: Turn, { api, id }: BatchRecord, { model, provider, tags }: ModelChoice): number => {
   const asked = { provider, model, tags, api, excludedProviders: [], avoidedWorkers: [], batch: id };
   let places = 0;
-  for (const slot of turn.memory.fleet.offering(asked).members())
+  for (const slot of turn.memory.fleet.offers.allOf(asked).members())
     places += turn.memory.fleet.at(slot).worker.concurrency;
   return places;
 };

@@ -167,7 +167,7 @@ export const noteEdgeTrouble = (turn: Turn, instance: string, words: string): vo
 };
 
 const edgeMembers = (turn: Turn, provider: string) =>
-  [...(turn.memory.fleet.ofProvider(provider)?.members() ?? [])]
+  [...(turn.memory.fleet.offers.ofProvider(provider)?.members() ?? [])]
     .map((slot) => turn.memory.fleet.at(slot))
     .filter(({ worker }) => worker.isEdge);
 

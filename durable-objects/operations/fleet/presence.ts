@@ -96,7 +96,7 @@ const withinBounds = (turn: Turn, request: Presence): Result<null, Refusal> => {
   if (known === undefined && fleet.size >= MAX_WORKERS) return err({ code: "too_many_workers", limit: MAX_WORKERS });
   const before = known === undefined ? 0 : offerBytesOf(known);
   const after = offerBytesOf(registerWorker(request, known ?? null, { keyId: null, viaSocket: false }, turn.nowAt));
-  if (after > before && fleet.offerBytes - before + after > MAX_OFFERS_BYTES) {
+  if (after > before && fleet.offers.bytes - before + after > MAX_OFFERS_BYTES) {
     return err({ code: "too_many_offers", limitBytes: MAX_OFFERS_BYTES });
   }
   return ok(null);

@@ -262,7 +262,7 @@ const failurePolicy = (turn: Turn, job: Job, error: JobError): FailurePolicy => 
     retry: config.jobs.retry,
     rateLimit: config.providers.get(provider)?.rateLimit ?? null,
     fallbackProviders,
-    unservedProviders: fallbackProviders.filter((next) => fleet.ofProvider(next) === undefined),
+    unservedProviders: fallbackProviders.filter((next) => fleet.offers.ofProvider(next) === undefined),
     isModelElsewhere: lacksModel(job, error) && isElsewhereNow(turn, job),
     jitter: turn.random(),
   };

@@ -159,7 +159,7 @@ const refuseUnoffered = (turn: Turn, api: Api): Result<null, Refusal> => {
   const { fleet } = turn.memory;
   const isOffered =
     !isOptional(api) ||
-    fleet
+    fleet.offers
       .answering(api)
       ?.members()
       .some((slot) => !isSilent(turn, fleet.at(slot)));

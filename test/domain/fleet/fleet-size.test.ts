@@ -66,9 +66,9 @@ test("a tenth of 20,000 workers with as many different models as they may have t
     const models = Array.from({ length: names }, (_, n) => `${at}.${n}`.padEnd(16, "x"));
     fleet.put(worker({ instance: `w-${at}`, models }), NOON);
   }
-  expect(fleet.offerBytes).toBeGreaterThan((0.99 * MAX_OFFERS_BYTES) / 10);
+  expect(fleet.offers.bytes).toBeGreaterThan((0.99 * MAX_OFFERS_BYTES) / 10);
   expect((heldBytes() - before) / 1_024 / 1_024).toBeLessThan(6.4);
-  expect([...fleet.servingModel("7.7xxxxxxxxxxxxx").members()]).toEqual([fleet.get("w-7")?.slot]);
+  expect([...fleet.offers.servingModel("7.7xxxxxxxxxxxxx").members()]).toEqual([fleet.get("w-7")?.slot]);
 }, 30_000);
 
 test("a refusal shows the workers that came closest, as the whole explanation has them, and looks at no others", () => {

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import type { Bits } from "../../../domain/fleet/bits.ts";
+import type { ReadonlyBits } from "../../../domain/fleet/bits.ts";
 import { Fleet, type Member, usedShareOf } from "../../../domain/fleet/fleet.ts";
 import { modelSetOf, withModel } from "../../../domain/fleet/model-set.ts";
 import { Postings } from "../../../domain/fleet/postings.ts";
@@ -98,7 +98,7 @@ const apply = (fleet: Fleet, naive: Naive, step: Step): void => {
   }
 };
 
-const namesIn = (fleet: Fleet, bits: Bits | undefined): string[] => {
+const namesIn = (fleet: Fleet, bits: ReadonlyBits | undefined): string[] => {
   const found: string[] = [];
   bits?.members().forEach((slot) => {
     found.push(fleet.at(slot).worker.instance);
@@ -120,22 +120,23 @@ const expectAlike = (fleet: Fleet, naive: Naive): void => {
     if (member !== undefined) expect(fleet.at(member.slot)).toBe(member);
   }
   expect([...fleet.members()].map((member) => member.worker.instance).sort()).toEqual(those(() => true));
-  expect(namesIn(fleet, fleet.registered)).toEqual(those(() => true));
-  expect(namesIn(fleet, fleet.withRoom)).toEqual(those((one, load) => load < one.concurrency));
-  expect(namesIn(fleet, fleet.paused)).toEqual(
+  expect(namesIn(fleet, fleet.offers.registered)).toEqual(those(() => true));
+  expect(namesIn(fleet, fleet.sets.withRoom)).toEqual(those((one, load) => load < one.concurrency));
+  expect(namesIn(fleet, fleet.sets.paused)).toEqual(
     those((one) => one.isHalted || (one.pause !== null && (one.pause.untilAt ?? NOON + 1) > NOON)),
   );
-  for (const tag of TAGS) expect(namesIn(fleet, fleet.withTag(tag))).toEqual(those((one) => one.tags.includes(tag)));
+  for (const tag of TAGS)
+    expect(namesIn(fleet, fleet.offers.withTag(tag))).toEqual(those((one) => one.tags.includes(tag)));
   for (const model of MODELS) {
-    expect(namesIn(fleet, fleet.servingModel(model))).toEqual(those((one) => takes(one, model)));
-    const marked = fleet.missing(model);
+    expect(namesIn(fleet, fleet.offers.servingModel(model))).toEqual(those((one) => takes(one, model)));
+    const marked = fleet.offers.missing(model);
     const key = model.replace(":latest", "");
     expect(marked === undefined ? [] : namesIn(fleet, marked)).toEqual(
       those((one) => one.missingModels.some((missing) => missing.key === key)),
     );
   }
   for (const provider of PROVIDERS) {
-    expect(namesIn(fleet, fleet.ofProvider(provider))).toEqual(those((one) => one.provider === provider));
+    expect(namesIn(fleet, fleet.offers.ofProvider(provider))).toEqual(those((one) => one.provider === provider));
     const held = [...naive.values()].flatMap((one) => one.heldFrom).filter((one) => one === provider);
     expect(fleet.providerLoad(provider)).toBe(held.length);
   }
@@ -182,9 +183,9 @@ describe("the fleet", () => {
     const next = fleet.put(worker({ instance: "new", models: [] }), NOON);
     expect(next.slot).not.toBe(slot);
     expect(next.slot).toBeLessThan(2);
-    for (const bits of [fleet.ofProvider("local"), fleet.withTag("gpu"), fleet.paused])
+    for (const bits of [fleet.offers.ofProvider("local"), fleet.offers.withTag("gpu"), fleet.sets.paused])
       expect(namesIn(fleet, bits)).toEqual([]);
-    expect(namesIn(fleet, fleet.servingModel("large"))).toEqual(["stays"]);
+    expect(namesIn(fleet, fleet.offers.servingModel("large"))).toEqual(["stays"]);
   });
 
   test("keeps load, turn and last sign of life when a worker's record changes; its jobs stay with their provider", () => {
@@ -196,7 +197,7 @@ describe("the fleet", () => {
     expect(changed).toBe(member);
     expect(changed).toMatchObject({ load: 2, lastSeenAt: NOON + 5, lastTurn: 1 });
     expect([fleet.providerLoad("openai"), fleet.providerLoad("local")]).toEqual([2, 0]);
-    expect(namesIn(fleet, fleet.withRoom)).toEqual([]);
+    expect(namesIn(fleet, fleet.sets.withRoom)).toEqual([]);
     fleet.addLoad("w1", "openai", -2);
     expect(fleet.providerLoad("openai")).toBe(0);
   });
@@ -254,7 +255,7 @@ describe("the fleet", () => {
             asked.tags.every((tag) => one.tags.includes(tag)) &&
             (asked.model === null || takes(one, asked.model)),
         );
-        expect(namesIn(fleet, fleet.offering(asked))).toEqual(expected.map((one) => one.worker.instance).sort());
+        expect(namesIn(fleet, fleet.offers.allOf(asked))).toEqual(expected.map((one) => one.worker.instance).sort());
       }),
       { numRuns: 300 },
     );
@@ -283,7 +284,7 @@ describe("the fleet", () => {
     fleet.put(worker({ instance: "other" }), NOON);
     fleet.remove("other");
     expect(fleet.columns.offers.length).toBeLessThanOrEqual(2);
-    expect([...fleet.providers()]).toEqual(["p99"]);
+    expect([...fleet.offers.providers()]).toEqual(["p99"]);
   });
 
   test("has the same workers with a feature, few or many", () => {
@@ -340,7 +341,7 @@ describe("the fleet", () => {
     const fleet = fleetOf([{ apis: ["messages"] }]);
     const known = fleet.get("w1") as Member;
     fleet.put({ ...known.worker, apis: ["responses"] }, NOON);
-    const answering = (["messages", "responses"] as const).map((api) => namesIn(fleet, fleet.answering(api)));
+    const answering = (["messages", "responses"] as const).map((api) => namesIn(fleet, fleet.offers.answering(api)));
     expect(answering).toEqual([[], ["w1"]]);
   });
 

@@ -38,7 +38,12 @@ export const MUTANTS: readonly Mutant[] = [
     "if (!request.mayQueue) return err(",
     "if (!request.mayQueue) turn.record(null, created);\n    if (!request.mayQueue) return err(",
   ),
-  mutant("a full worker is given more", "domain/routing/filters.ts", "left.intersect(fleet.withRoom);", "void fleet;"),
+  mutant(
+    "a full worker is given more",
+    "domain/routing/filters.ts",
+    "left.intersect(fleet.sets.withRoom);",
+    "void fleet;",
+  ),
   mutant(
     "a provider's limit is looked at once a turn",
     "durable-objects/placing/routing.ts",
@@ -66,8 +71,8 @@ export const MUTANTS: readonly Mutant[] = [
   mutant(
     "tags are not asked for",
     "domain/routing/lasting-filters.ts",
-    "for (const tag of asked.tags) left.intersect(fleet.withTag(tag));",
-    "void fleet.withTag;",
+    "for (const tag of asked.tags) left.intersect(fleet.offers.withTag(tag));",
+    "void fleet.offers.withTag;",
   ),
   mutant(
     "a final job can be cancelled",

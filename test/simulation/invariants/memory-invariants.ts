@@ -123,7 +123,8 @@ const loadsEqual = ({ fleet }: Memory, now: Snapshot): string | null => {
     if (member?.load !== load) return `memory has ${member?.load} jobs with ${instance}, and it holds ${load}`;
     if (member.worker.concurrency !== concurrency || member.worker.provider !== provider)
       return `memory has another offer of ${instance}`;
-    if (fleet.withRoom.has(member.slot) !== load < concurrency) return `memory is wrong about room with ${instance}`;
+    if (fleet.sets.withRoom.has(member.slot) !== load < concurrency)
+      return `memory is wrong about room with ${instance}`;
   }
   for (const [provider, load] of byProvider) {
     if (fleet.providerLoad(provider) !== load)
