@@ -3,7 +3,7 @@
 import * as z from "zod";
 import type { Attempt } from "../../domain/job/attempt.ts";
 import { usdFromNano } from "../../domain/money/price.ts";
-import { CAPACITY_REASONS } from "../../domain/routing/explanation.ts";
+import { CAPACITY_REASONS } from "../../domain/routing/filter.ts";
 import { APIS } from "../../domain/words/api.ts";
 import { count, instant, toIso, toIsoOrNull } from "../words/field.ts";
 import { jobError, presentUsage, priority, usage } from "./job.ts";

@@ -7,7 +7,7 @@ import type { Fleet, Member } from "../fleet/fleet.ts";
 import type { Requirements } from "../words/requirements.ts";
 import type { Parts, WorkerVerdict } from "../words/verdict.ts";
 import { contenderOf, isBetter } from "./choice.ts";
-import type { RoutePolicy, RouteRequest, Wanted } from "./filter.ts";
+import type { CapacityReason, RoutePolicy, RouteRequest, Wanted } from "./filter.ts";
 import { filtersFor, refusalsOf } from "./filters.ts";
 import { scoreParts, scorerFor, weightsOf } from "./scoring.ts";
 
@@ -171,21 +171,14 @@ export const isElsewhere = (fleet: Fleet, asked: Wanted, policy: RoutePolicy, in
   return left.subtract(onlyOne(fleet, instance)).count() > 0;
 };
 
-/** What a machine that is woken, or a place that becomes free, would change for jobs that wait. */
-export const CAPACITY_REASONS = ["no_worker", "all_full", "all_paused", "all_unavailable"] as const;
-export type CapacityReason = (typeof CAPACITY_REASONS)[number];
-
 /** Why the fleet has no capacity for a job; null if it has, or if one more worker would not help. */
 export const whyNoCapacity = (fleet: Fleet, asked: Requirements, policy: RoutePolicy): CapacityReason | null => {
   const left = fleet.offers.registered.copy();
   for (const filter of filtersFor(asked, policy)) {
     filter.narrow(left, fleet, asked, policy);
     if (left.count() > 0) continue;
-    // The provider itself takes nothing now: its budget, a back-off, its own limit.
-    if (filter.name === "provider_limit" && asked.provider !== null) return null;
-    if (filter.isAboutRoom) return "all_full";
-    if (filter.name === "paused") return "all_paused";
-    return filter.name === "unavailable" ? "all_unavailable" : "no_worker";
+    if (filter.whyNoCapacity !== undefined) return filter.whyNoCapacity(asked);
+    return filter.isAboutRoom ? "all_full" : "no_worker";
   }
   return left.count() === 0 ? "no_worker" : null;
 };

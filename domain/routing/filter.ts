@@ -50,6 +50,10 @@ export interface Nobody {
   readonly policy: RoutePolicy;
 }
 
+/** What a machine that is woken, or a place that becomes free, would change for jobs that wait. */
+export const CAPACITY_REASONS = ["no_worker", "all_full", "all_paused", "all_unavailable"] as const;
+export type CapacityReason = (typeof CAPACITY_REASONS)[number];
+
 export interface Filter {
   readonly name: string;
   /** A worker that it refuses lacks only a free place, its own or its provider's. */
@@ -60,6 +64,11 @@ export interface Filter {
   readonly applies?: (asked: Wanted, policy: RoutePolicy) => boolean;
   /** The same check for the whole fleet: removes refused workers from `left`. */
   readonly narrow: (left: Bits, fleet: Fleet, asked: Wanted, policy: RoutePolicy) => void;
+  /**
+   * Why the fleet has no capacity, if this filter refused the last workers; null if one more worker would not help.
+   * Absent: `all_full` where it is about room, else `no_worker`.
+   */
+  readonly whyNoCapacity?: (asked: Requirements) => CapacityReason | null;
   /** Why no worker may have this job, in one line, if this filter refused the last ones. */
   readonly whyNobody: (nobody: Nobody) => string;
 }

@@ -166,6 +166,7 @@ export const MAY_EVER: readonly Filter[] = [
       // A pause ends at its instant, even before the sweep handles it.
       left.keepIf((slot) => pauseOf(fleet.at(slot).worker, policy.nowAt) === null, fleet.sets.paused);
     },
+    whyNoCapacity: () => "all_paused",
     whyNobody: (nobody) => {
       const pause = nobody.before.count() === 1 ? pauseOf(firstOf(nobody).worker, nobody.policy.nowAt) : null;
       return `${whoIs(nobody)} paused${pause === null ? "" : `: ${pauseTextOf(pause)}`}`;
@@ -180,6 +181,7 @@ export const MAY_EVER: readonly Filter[] = [
     narrow: (left, fleet, _asked, { nowAt }) => {
       left.keepIf((slot) => unavailableOf(fleet.at(slot).worker, nowAt) === null, fleet.sets.unavailable);
     },
+    whyNoCapacity: () => "all_unavailable",
     whyNobody: (nobody) =>
       `${whoIs(nobody)} unavailable: ${unavailableOf(firstOf(nobody).worker, nobody.policy.nowAt)}`,
   },
@@ -191,6 +193,8 @@ export const MAY_EVER: readonly Filter[] = [
     narrow: (left, fleet, _asked, policy) => {
       for (const provider of policy.closedProviders.keys()) left.subtract(fleet.offers.ofProvider(provider));
     },
+    // The provider itself takes nothing now: its budget, a back-off, its own limit.
+    whyNoCapacity: ({ provider }) => (provider === null ? "all_full" : null),
     whyNobody: (nobody) =>
       nobody.policy.closedProviders.get(firstOf(nobody).worker.provider) ?? "its provider takes no new jobs",
   },

@@ -2,8 +2,8 @@
 
 import type { Job } from "../../domain/job/job.ts";
 import type { Group } from "../../domain/job/queue.ts";
-import { type CapacityReason, whyNoCapacity } from "../../domain/routing/explanation.ts";
-import type { RoutePolicy } from "../../domain/routing/filter.ts";
+import { whyNoCapacity } from "../../domain/routing/explanation.ts";
+import type { CapacityReason, RoutePolicy } from "../../domain/routing/filter.ts";
 import { PRIORITIES } from "../../domain/words/requirements.ts";
 import { headJobOf } from "../steps/group-jobs.ts";
 import type { Turn } from "../turn/turn.ts";

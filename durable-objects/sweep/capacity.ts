@@ -2,7 +2,7 @@
 
 import type { Job } from "../../domain/job/job.ts";
 import type { Group } from "../../domain/job/queue.ts";
-import type { CapacityReason } from "../../domain/routing/explanation.ts";
+import type { CapacityReason } from "../../domain/routing/filter.ts";
 import { MINUTE_MS, SECOND_MS } from "../../domain/words/duration.ts";
 import { capacityReason, highestOf, waitingSince } from "../placing/group-capacity.ts";
 import { routePolicy } from "../placing/route-policy.ts";
