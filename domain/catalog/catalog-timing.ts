@@ -3,7 +3,7 @@
 // earlier than scheduled, with growing delays.
 
 import { HOUR_MS, MINUTE_MS } from "../words/duration.ts";
-import { fnv1a } from "../words/fnv.ts";
+import { hashedPartOf } from "../words/fnv.ts";
 
 const SPREAD_MAX_MS = 30 * MINUTE_MS;
 const RETRY_FIRST_MS = 5 * MINUTE_MS;
@@ -13,7 +13,7 @@ export const RETRY_MAX_MS = 2 * HOUR_MS;
 export const nextSyncAt = (slotAt: number, followingSlotAt: number | null, id: string): number => {
   const gapMs = followingSlotAt === null ? SPREAD_MAX_MS : Math.max(0, followingSlotAt - slotAt);
   const windowMs = Math.min(SPREAD_MAX_MS, Math.floor(gapMs / 2));
-  return slotAt + Math.floor(fraction(id) * windowMs);
+  return slotAt + Math.floor(hashedPartOf(id) * windowMs);
 };
 
 /**
@@ -23,12 +23,4 @@ export const nextSyncAt = (slotAt: number, followingSlotAt: number | null, id: s
 export const nextRetryAt = (nowAt: number, failureCount: number, retryAfterMs: number, scheduledAt: number): number => {
   const backoffMs = Math.min(RETRY_MAX_MS, RETRY_FIRST_MS * 2 ** Math.min(20, Math.max(0, failureCount - 1)));
   return Math.max(nowAt + retryAfterMs, Math.min(scheduledAt, nowAt + backoffMs));
-};
-
-/** FNV-1a with a final mix, as a fraction in [0, 1): an id always gets the same value. */
-const fraction = (id: string): number => {
-  let hash = fnv1a(id);
-  hash = Math.imul(hash ^ (hash >>> 16), 0x7feb352d);
-  hash = Math.imul(hash ^ (hash >>> 15), 0x846ca68b);
-  return ((hash ^ (hash >>> 16)) >>> 0) / 2 ** 32;
 };

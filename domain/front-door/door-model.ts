@@ -4,7 +4,7 @@ import { listedKeysOf, modelKeyOf } from "../fleet/model-name.ts";
 import { type ModelSet, withSimilarModel } from "../fleet/model-set.ts";
 import type { ModelChoice } from "../job/job-facts.ts";
 import { entryOf } from "../words/entry-of.ts";
-import { mixedHashOf } from "../words/fnv.ts";
+import { hashedPartOf } from "../words/fnv.ts";
 
 /** Equal, except for `:latest` and an owner that one side omits. */
 export const isSameModel = (one: string, other: string): boolean => {
@@ -74,13 +74,11 @@ const ofNamedProvider = (asked: string, offers: readonly ModelOffer[]): ModelCho
   return known !== null || ofProvider.some(takesAny(model)) ? plainChoice(known ?? model, first) : null;
 };
 
-const HASH_RANGE = 2 ** 32;
-
 /** With weights, a conversation begins with the same entry each time; the others follow in order. */
 const inTurn = (entries: readonly Alias[], seed: string): readonly Alias[] => {
   if (entries.every(({ weight }) => weight === null)) return entries;
   const total = entries.reduce((sum, { weight }) => sum + (weight ?? 1), 0);
-  let left = (mixedHashOf(seed) / HASH_RANGE) * total;
+  let left = hashedPartOf(seed) * total;
   const first = entries.find(({ weight }) => {
     left -= weight ?? 1;
     return left < 0;

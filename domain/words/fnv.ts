@@ -17,3 +17,6 @@ export const mixedHashOf = (text: string): number => {
   hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35);
   return (hash ^ (hash >>> 16)) >>> 0;
 };
+
+/** The same as a part of 1, in [0, 1). */
+export const hashedPartOf = (text: string): number => mixedHashOf(text) / 2 ** 32;
