@@ -6,46 +6,36 @@ import type { Job } from "./job.ts";
 import { groupKeyOf } from "./queue.ts";
 import { USUAL } from "./usual-job.ts";
 
-/** The columns of history that a record there does without. */
-export interface JobColumns {
-  readonly id: string;
-  readonly version: number;
-  readonly status: string;
-  readonly worker: string | null;
-  readonly schedule: string | null;
-  readonly key_id: string | null;
-  readonly ran_provider: string | null;
-  readonly ran_model: string | null;
-  readonly cost_nano_usd: number | null;
-  readonly created_at: number;
-  readonly finished_at: number | null;
-}
+/** The columns of history that a record there does without, and the field of the job that each has. */
+const FIELD_OF_COLUMN = {
+  id: "id",
+  version: "version",
+  status: "status",
+  worker: "assignedWorker",
+  schedule: "schedule",
+  key_id: "keyId",
+  ran_provider: "ranProvider",
+  ran_model: "ranModel",
+  cost_nano_usd: "costNanoUsd",
+  created_at: "createdAt",
+  finished_at: "finishedAt",
+} as const satisfies Record<string, keyof Job>;
+
+type FieldOfColumn = typeof FIELD_OF_COLUMN;
+type InColumns = Pick<Job, FieldOfColumn[keyof FieldOfColumn]>;
+type JobColumns = { readonly [Column in keyof FieldOfColumn]: Job[FieldOfColumn[Column]] };
 
 export interface ArchivedRow extends JobColumns {
   readonly record: string;
 }
 
-/** What `readArchived` reads, of the table `jobs`. */
-export const ARCHIVED_COLUMNS = [
-  ...["id", "version", "status", "worker", "schedule", "key_id", "ran_provider", "ran_model", "cost_nano_usd"],
-  ...["created_at", "finished_at", "record"],
-]
-  .map((name) => `jobs.${name}`)
-  .join(", ");
+const COLUMNS = Object.keys(FIELD_OF_COLUMN) as (keyof FieldOfColumn)[];
 
-const columnsOf = (row: JobColumns) => ({
-  id: row.id,
-  version: row.version,
-  status: row.status as Job["status"],
-  assignedWorker: row.worker,
-  schedule: row.schedule,
-  keyId: row.key_id,
-  ranProvider: row.ran_provider,
-  ranModel: row.ran_model,
-  costNanoUsd: row.cost_nano_usd,
-  createdAt: row.created_at,
-  finishedAt: row.finished_at,
-});
+/** What `readArchived` reads, of the table `jobs`. */
+export const ARCHIVED_COLUMNS = [...COLUMNS, "record"].map((name) => `jobs.${name}`).join(", ");
+
+const columnsOf = (row: JobColumns): InColumns =>
+  Object.fromEntries(COLUMNS.map((column) => [FIELD_OF_COLUMN[column], row[column]])) as unknown as InColumns;
 
 /** Instants are stored together, as milliseconds since the creation. */
 const INSTANTS = ["assignedAt", "startedAt", "heartbeatAt", "updatedAt", "runnableAt", "firstTokenAt"] as const;
@@ -58,8 +48,8 @@ type Instants = (number | null)[];
 /** As history or the journal has it, of any release: without `at` its instants are fields. */
 type ToldJob = Partial<Job> & { readonly at?: Instants };
 
-/** What history has in columns. */
-const columnsOfJob = (job: Job) => ({
+/** By name, as `toldOf`. */
+const inColumns = (job: Job): InColumns => ({
   id: job.id,
   version: job.version,
   status: job.status,
@@ -73,7 +63,7 @@ const columnsOfJob = (job: Job) => ({
   finishedAt: job.finishedAt,
 });
 
-type LeftOut = keyof ReturnType<typeof columnsOfJob> | (typeof INSTANTS)[number] | "groupKey";
+type LeftOut = keyof InColumns | (typeof INSTANTS)[number] | "groupKey";
 /** A field that is neither left out nor in `USUAL` does not compile. */
 true satisfies Exclude<keyof Job, LeftOut | keyof typeof USUAL> extends never ? true : false;
 
@@ -147,7 +137,7 @@ const sinceCreation = ({ createdAt }: Job, at: number | null): number | null => 
 
 /** The record for the journal: history's columns and its record, as one JSON object. */
 export const journalRecord = (job: Job): string =>
-  `${JSON.stringify(columnsOfJob(job)).slice(0, -1)},${archivedRecord(job).slice(1)}`;
+  `${JSON.stringify(inColumns(job)).slice(0, -1)},${archivedRecord(job).slice(1)}`;
 
 /** The fields that a later version of a job has otherwise, with its id, as JSON. */
 export const changedRecord = (before: Job, job: Job): string => {
