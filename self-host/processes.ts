@@ -3,7 +3,7 @@
 
 import { existsSync, readFileSync } from "node:fs";
 import { objectOf, parseJson } from "../contract/text/json-object.ts";
-import type { Share } from "../domain/tenant/share.ts";
+import type { ProcessShare } from "../domain/tenant/share.ts";
 import type { DataDir } from "./data-dir.ts";
 import { ExitError } from "./exit-error.ts";
 import { writeKept } from "./kept-secret.ts";
@@ -44,7 +44,7 @@ function makeProcesses(dir: DataDir, count: number): number {
 }
 
 /** The first process uses the folders of a single process. */
-export function storageOf(dir: DataDir, { index }: Share): { objects: string; crons: string } {
+export function storageOf(dir: DataDir, { index }: ProcessShare): { objects: string; crons: string } {
   return index === 0
     ? { objects: dir.objects, crons: dir.crons }
     : { objects: `${dir.objects}-${index}`, crons: `${dir.crons}-${index}` };

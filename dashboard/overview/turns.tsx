@@ -12,7 +12,7 @@ import { asked, ownerOf, ownersIn, type QueueGroup } from "../state/waiting.ts";
 
 type Flow = QueueView["groups"][number]["flows"][number];
 
-const MAX_GROUPS = 3;
+const MAX_SHOWN_GROUPS = 3;
 const MAX_FLOWS = 8;
 
 const COLUMNS: readonly Column[] = [
@@ -60,7 +60,7 @@ export const Turns = () => {
   const shared = (queue.value?.groups ?? []).filter((group) => ownersIn(group) > 1);
   const nameOf = useKeyNames(shared.length > 0);
   if (shared.length === 0) return null;
-  const largest = [...shared].sort((one, other) => other.flows_total - one.flows_total).slice(0, MAX_GROUPS);
+  const largest = [...shared].sort((one, other) => other.flows_total - one.flows_total).slice(0, MAX_SHOWN_GROUPS);
   const more = shared.length - largest.length;
   return (
     <Panel title="Whose turn is next" class="span-all">

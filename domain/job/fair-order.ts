@@ -19,7 +19,7 @@ const USUAL_OUTPUT_TOKENS = 256;
 const NEWEST_COUNTS = 0.2;
 
 /** What one lease was charged for. It is kept with the job, so that an object that wakes knows what flows were served. */
-export interface Share {
+export interface Charge {
   /** The order key of the job whose turn it took: the first of its group. */
   readonly place: number;
   /** The flow's virtual time before it. */
@@ -55,7 +55,7 @@ interface Flow extends Heaped {
 }
 
 /** A flow as it stands among those that wait. */
-export interface Standing {
+export interface WaitingFlow {
   readonly name: string;
   readonly weight: number;
   readonly waiting: number;
@@ -142,7 +142,7 @@ export class FairOrder {
   }
 
   /** What a flow's next job is charged for. */
-  charge(name: string, weight: number, { place, inputTokens, outputTokens }: Chargeable): Share {
+  charge(name: string, weight: number, { place, inputTokens, outputTokens }: Chargeable): Charge {
     const flow = this.#flows.get(name);
     // A flow that waits has its time, also where a correction has set it before the clock.
     const from = flow !== undefined && flow.at >= 0 ? flow.time : Math.max(flow?.time ?? 0, this.#clock);
@@ -150,30 +150,30 @@ export class FairOrder {
     return { place, from, tokens: Math.max(1, Math.round(inputTokens + output)), weight };
   }
 
-  /** A worker has got a job of a flow; `share` is null if it was charged elsewhere. */
-  serve(name: string, share: Share | null, nowAt: number): void {
-    const flow = this.#found(name, share?.weight ?? 1);
+  /** A worker has got a job of a flow; `charge` is null if it was charged elsewhere. */
+  serve(name: string, charge: Charge | null, nowAt: number): void {
+    const flow = this.#found(name, charge?.weight ?? 1);
     this.#held += 1;
     flow.held += 1;
-    if (share === null) return;
+    if (charge === null) return;
     // A flow that was unserved for too long may be far ahead of the others that wait.
-    this.#clock = Math.max(this.#clock, Math.min(share.from, this.#waiting.first?.time ?? share.from));
-    flow.time = Math.max(flow.time, share.from + share.tokens / share.weight);
-    flow.lastTokens = share.tokens;
-    this.#reweigh(flow, share.weight);
+    this.#clock = Math.max(this.#clock, Math.min(charge.from, this.#waiting.first?.time ?? charge.from));
+    flow.time = Math.max(flow.time, charge.from + charge.tokens / charge.weight);
+    flow.lastTokens = charge.tokens;
+    this.#reweigh(flow, charge.weight);
     this.#note(flow, nowAt);
   }
 
   /** What a job took, where it is known. */
-  correct(name: string, share: Share, tokens: number, outputTokens: number): void {
+  correct(name: string, charge: Charge, tokens: number, outputTokens: number): void {
     const flow = this.#flows.get(name);
     if (flow === undefined) return;
     flow.meanOutput += (outputTokens - flow.meanOutput) * NEWEST_COUNTS;
-    this.#add(flow, (tokens - share.tokens) / share.weight);
+    this.#add(flow, (tokens - charge.tokens) / charge.weight);
   }
 
-  /** A worker holds a job of a flow no longer; `unworked` is the share of a job that was given back. */
-  end(name: string, unworked: Share | null): void {
+  /** A worker holds a job of a flow no longer; `unworked` is the charge of a job that was given back. */
+  end(name: string, unworked: Charge | null): void {
     const flow = this.#flows.get(name);
     if (flow === undefined || flow.held === 0) return;
     this.#held -= 1;
@@ -191,13 +191,13 @@ export class FairOrder {
   }
 
   /** Those that wait, the next first. */
-  *standings(): Generator<Standing> {
-    for (const flow of this.#waiting.inOrder()) yield this.#standing(flow);
+  *waitingFlows(): Generator<WaitingFlow> {
+    for (const flow of this.#waiting.inOrder()) yield this.#waitingFlow(flow);
   }
 
-  standingOf(name: string): Standing | null {
+  waitingFlow(name: string): WaitingFlow | null {
     const flow = this.#flows.get(name);
-    return flow === undefined || flow.waiting === 0 ? null : this.#standing(flow);
+    return flow === undefined || flow.waiting === 0 ? null : this.#waitingFlow(flow);
   }
 
   /**
@@ -225,7 +225,7 @@ export class FairOrder {
     this.#debts.left += this.#indebted.size;
   }
 
-  #standing({ name, weight, waiting, time, sinceAt, turn }: Flow): Standing {
+  #waitingFlow({ name, weight, waiting, time, sinceAt, turn }: Flow): WaitingFlow {
     return { name, weight, waiting, share: Math.min(1, weight / this.#weight), time, sinceAt, turn };
   }
 

@@ -3,7 +3,7 @@
 
 import type { Fairness } from "../words/fairness.ts";
 import type { Priority } from "../words/requirements.ts";
-import { type Chargeable, FairOrder, MAX_INDEBTED, type Share } from "./fair-order.ts";
+import { type Charge, type Chargeable, FairOrder, MAX_INDEBTED } from "./fair-order.ts";
 
 /** Flows that may wait at a time; the jobs of further ones share a flow. */
 export const MAX_FLOWS = 20_000;
@@ -86,15 +86,15 @@ export class Flows {
     this.#change(place, (order) => order.leave(place.flow));
   }
 
-  charge(place: FlowPlace, weight: number, asked: Chargeable): Share {
+  charge(place: FlowPlace, weight: number, asked: Chargeable): Charge {
     return (this.orderOf(place) ?? this.#none).charge(place.flow, weight, asked);
   }
 
-  serve(place: FlowPlace, share: Share | null, nowAt: number): void {
-    this.#change(place, (order) => order.serve(place.flow, share, nowAt));
+  serve(place: FlowPlace, charge: Charge | null, nowAt: number): void {
+    this.#change(place, (order) => order.serve(place.flow, charge, nowAt));
   }
 
-  end(place: FlowPlace, unworked: Share | null): void {
+  end(place: FlowPlace, unworked: Charge | null): void {
     this.#change(place, (order) => order.end(place.flow, unworked));
   }
 

@@ -9,7 +9,7 @@ import type { JobEvent } from "../words/event.ts";
 import { isLeasedStatus, type JobStatus } from "../words/job-status.ts";
 import type { Json } from "../words/json.ts";
 import type { Priority, Requirements, Tier } from "../words/requirements.ts";
-import type { Share } from "./fair-order.ts";
+import type { Charge } from "./fair-order.ts";
 import type { BatchPlace, FrontDoorFacts, Tried } from "./job-facts.ts";
 
 /** Token counts; `inputTokens` includes cached ones, `outputTokens` includes reasoning. */
@@ -115,7 +115,7 @@ export interface Job extends Requirements {
   /** Whose turn it takes (`flows.ts`). */
   readonly flow: string;
   /** What its flow was charged for its current or last lease; null before the first. */
-  readonly share: Share | null;
+  readonly share: Charge | null;
   readonly timeoutMs: number | null;
   readonly maxAttempts: number | null;
   readonly runAt: number | null;

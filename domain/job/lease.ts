@@ -5,7 +5,7 @@ import type { Json } from "../words/json.ts";
 import type { Refusal } from "../words/refusal.ts";
 import { err, ok, type Result } from "../words/result.ts";
 import { releaseDelayMs } from "./backoff.ts";
-import type { Share } from "./fair-order.ts";
+import type { Charge } from "./fair-order.ts";
 import { changeJob, type Decision, type Job, type JobError, jobEvent, type ResultFile } from "./job.ts";
 import { streamLost } from "./job-error.ts";
 import { asRunning, failed, hasFirstToken, holds, leaseLost, type Spent, started, unchanged } from "./lease-fence.ts";
@@ -16,7 +16,7 @@ export const assignJob = (
   worker: { instance: string; provider: string },
   routing: Json,
   nowAt: number,
-  share: Share | null = null,
+  share: Charge | null = null,
 ): Decision => {
   const next = changeJob(
     job,

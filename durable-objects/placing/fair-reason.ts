@@ -13,11 +13,11 @@ const MAX_COUNTED = 1_000;
 export const fairReason = (turn: Turn, job: Job, policy: RoutePolicy): string | null => {
   const order = turn.memory.flows.orderOf(job);
   if (order === undefined || order.waiting < 2 || job.orderKey === null) return null;
-  const standing = order.standingOf(job.flow);
-  if (standing === null || !isOnlyFull(turn.memory.fleet, routeRequest(turn, job), policy)) return null;
+  const flow = order.waitingFlow(job.flow);
+  if (flow === null || !isOnlyFull(turn.memory.fleet, routeRequest(turn, job), policy)) return null;
   const own = turn.store.jobs.beforeInLane(job, { id: job.id, orderKey: job.orderKey }, MAX_COUNTED);
   const { count, isMore } = order.othersBefore(job.flow, own);
-  const share = `your share is ${Math.round(standing.share * 100)} %`;
+  const share = `your share is ${Math.round(flow.share * 100)} %`;
   if (count === 0) return `before the jobs of others: ${share}`;
   const jobs = `${isMore ? "more than " : ""}${count} ${count === 1 ? "job" : "jobs"}`;
   return `behind ${jobs} of others: ${share}`;

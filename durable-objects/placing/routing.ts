@@ -18,7 +18,7 @@ import { canOthers, firstRefusal } from "../../domain/routing/filters.ts";
 import { chainOf } from "../../domain/routing/strategy.ts";
 import { SERVICE_ACTOR } from "../../domain/words/event.ts";
 import type { Requirements } from "../../domain/words/requirements.ts";
-import { shareFor } from "../steps/flow.ts";
+import { chargeFor } from "../steps/flow.ts";
 import { headJobOf, headOf } from "../steps/group-jobs.ts";
 import { failIfFileGone, leasedFiles } from "../steps/job-files.ts";
 import type { Turn } from "../turn/turn.ts";
@@ -48,7 +48,7 @@ const assignment = (turn: Turn, job: Job, choice: Choice, payload: JobPayload, p
     refused: { ...choice.refused },
     runner_up: choice.runnerUp === null ? null : runnerUp(choice.runnerUp),
   };
-  const assigned = assignJob(job, worker, detail, turn.nowAt, shareFor(turn, job, payload, place));
+  const assigned = assignJob(job, worker, detail, turn.nowAt, chargeFor(turn, job, payload, place));
   noteOverflow(turn, job, worker);
   return job.frontDoor?.session == null ? assigned : keptTogether(turn, assigned, job.frontDoor, worker.instance);
 };

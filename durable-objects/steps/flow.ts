@@ -1,6 +1,6 @@
 // The flow of a new job, and what it is charged for a lease.
 
-import type { Share } from "../../domain/job/fair-order.ts";
+import type { Charge } from "../../domain/job/fair-order.ts";
 import { COMMON_FLOW, flowOf, MAX_FLOWS } from "../../domain/job/flows.ts";
 import type { Job, JobPayload, Usage } from "../../domain/job/job.ts";
 import { type NewJob, requirementsOfNew } from "../../domain/job/new-job.ts";
@@ -24,7 +24,7 @@ export const inFlow = (turn: Turn, asked: NewJob, keyId: string | null = turn.ca
 };
 
 /** `place`: the order key of the job whose turn it takes. */
-export const shareFor = (turn: Turn, job: Job, payload: JobPayload, place: number): Share =>
+export const chargeFor = (turn: Turn, job: Job, payload: JobPayload, place: number): Charge =>
   turn.memory.flows.charge(job, weightOf(turn.store, job.flow), {
     place,
     inputTokens: inputTokensFor(job, payload),
@@ -32,7 +32,7 @@ export const shareFor = (turn: Turn, job: Job, payload: JobPayload, place: numbe
   });
 
 /** The worker has told what the job took; without that, the estimate stays. */
-export const correctShare = (turn: Turn, job: Job, usage: Usage | null): void => {
+export const correctCharge = (turn: Turn, job: Job, usage: Usage | null): void => {
   if (job.share === null || usage === null) return;
   const { inputTokens, outputTokens } = usage;
   turn.memory.flows.orderOf(job)?.correct(job.flow, job.share, inputTokens + outputTokens, outputTokens);

@@ -7,7 +7,7 @@ import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import type { BlockList } from "node:net";
 import path from "node:path";
 import { scheduler, setImmediate as turnEnd } from "node:timers/promises";
-import { type Share, shareOf, shareText } from "../../domain/tenant/share.ts";
+import { type ProcessShare, shareOf, shareText } from "../../domain/tenant/share.ts";
 import { err, ok } from "../../domain/words/result.ts";
 import { log } from "../../log/log.ts";
 import { app } from "../../src/app.ts";
@@ -184,7 +184,7 @@ interface ServiceSockets {
 
 const startObjects = (
   plan: HomePlan,
-  share: Share,
+  share: ProcessShare,
   folder: string,
   { history, archive }: ServiceSockets,
   paces: Paces,

@@ -20,7 +20,7 @@ import { routePolicy, routeRequest } from "../../placing/route-policy.ts";
 import { waitingReason } from "../../placing/waiting-reason.ts";
 import { settleUse } from "../../steps/demand.ts";
 import { findJob, type JobCommand } from "../../steps/find-job.ts";
-import { correctShare } from "../../steps/flow.ts";
+import { correctCharge } from "../../steps/flow.ts";
 import { type ResultElsewhere, storedResult } from "../../steps/job-files.ts";
 import { noteMissingModel, noteOutcome } from "../../steps/outcomes.ts";
 import { costOfAttempt, recordSpending, type Spent } from "../../steps/pricing.ts";
@@ -175,7 +175,7 @@ export const complete = (
   if (decided.value.job !== job) {
     noteSign(turn, job);
     recordSpending(turn, job, "completed", request, cost);
-    correctShare(turn, job, request.usage);
+    correctCharge(turn, job, request.usage);
     settleUse(turn, job, request.usage);
     turn.record(job, afterwards(heard, decided.value));
     noteOutcome(turn, job, { outcome: "completed", code: null });
@@ -232,7 +232,7 @@ export const fail = (
   }
   if (decided.value.job !== job) {
     noteSign(turn, job);
-    correctShare(turn, job, request.usage);
+    correctCharge(turn, job, request.usage);
     settleUse(turn, job, request.usage);
     if (cost !== null) recordSpending(turn, job, "failed", request, cost);
     else turn.noteUncounted(heard.job);

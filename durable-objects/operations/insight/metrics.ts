@@ -16,7 +16,7 @@ import { Histogram } from "../../turn/counters.ts";
 import type { Turn } from "../../turn/turn.ts";
 import { viewOf } from "../fleet/workers.ts";
 
-const MAX_GROUPS = 100;
+const MAX_MEASURED_GROUPS = 100;
 
 export const readMetrics = (turn: Turn): Result<string, Refusal> => ok(exposition(metricsOf(turn)));
 
@@ -38,7 +38,7 @@ const metricsOf = (turn: Turn): Metric[] => [
 
 const queueMetrics = (turn: Turn): Metric[] => {
   const { queue, counters } = turn.memory;
-  const groups = [...queue.groups.values()].sort((one, other) => other.count - one.count).slice(0, MAX_GROUPS);
+  const groups = [...queue.groups.values()].sort((one, other) => other.count - one.count).slice(0, MAX_MEASURED_GROUPS);
   const known = groups.map((group): Depth => {
     const { provider, model, tags, excludedProviders } = group.requirements;
     const oldest = oldestJobOf(turn, group);

@@ -59,7 +59,7 @@ const presentFlows = (turn: Turn, { key: groupKey }: Group): Pick<Shown, "flows"
     if (order === undefined) continue;
     total += order.waiting;
     if (flows.length >= MAX_QUEUE_FLOWS) continue;
-    for (const { name, weight, waiting, share } of order.standings()) {
+    for (const { name, weight, waiting, share } of order.waitingFlows()) {
       const owner = ownerOf(name);
       flows.push({ key_id: owner.keyId, fairness_key: owner.name, priority, waiting, weight, share });
       if (flows.length >= MAX_QUEUE_FLOWS) break;

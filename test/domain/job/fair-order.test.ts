@@ -3,7 +3,7 @@
 
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { FairOrder, LONGEST_UNSERVED_MS, type Share } from "../../../domain/job/fair-order.ts";
+import { type Charge, FairOrder, LONGEST_UNSERVED_MS } from "../../../domain/job/fair-order.ts";
 import { COMMON_FLOW, Flows, flowOf, laneOf, ownerOf, placeOfLane } from "../../../domain/job/flows.ts";
 import { Heap } from "../../../domain/job/heap.ts";
 import { NOON } from "./sample-jobs.ts";
@@ -150,11 +150,11 @@ describe("a fair order", () => {
     fair.join("a", 2, NOON, 10);
     fair.join("b", 1, NOON, 1);
     fair.join("c", 1, NOON, 10);
-    expect(fair.standingOf("c")).toMatchObject({ name: "c", weight: 1, waiting: 10, share: 0.25 });
+    expect(fair.waitingFlow("c")).toMatchObject({ name: "c", weight: 1, waiting: 10, share: 0.25 });
     expect(fair.othersBefore("c", 0)).toEqual({ count: 2, isMore: false });
     // While one more of c is served, two of a are; b has only one.
     expect(fair.othersBefore("c", 1)).toEqual({ count: 3, isMore: false });
-    expect([...fair.standings()].map(({ name }) => name)).toEqual(["a", "b", "c"]);
+    expect([...fair.waitingFlows()].map(({ name }) => name)).toEqual(["a", "b", "c"]);
   });
 
   test("never starves, never idles: any flow that stays is served in its share", () => {
@@ -209,7 +209,7 @@ describe("flows", () => {
     flows.join(place, 1, NOON);
     flows.join({ ...place, flow: "other/" }, 1, NOON);
     expect([flows.waiting, flows.orders.size]).toEqual([2, 1]);
-    const share: Share = flows.charge(place, 1, asked(1));
+    const share: Charge = flows.charge(place, 1, asked(1));
     flows.serve(place, share, NOON);
     flows.leave(place);
     flows.leave({ ...place, flow: "other/" });

@@ -1,23 +1,23 @@
 // Fair turns: the flow that is served was served least of those that wait, and nobody is passed over for longer than the bound.
 
-import { LONGEST_UNSERVED_MS, type Standing } from "../../../domain/job/fair-order.ts";
+import { LONGEST_UNSERVED_MS, type WaitingFlow } from "../../../domain/job/fair-order.ts";
 import { isLeased } from "../../../domain/job/job.ts";
 import type { Memory } from "../../../durable-objects/turn/memory.ts";
 import type { World } from "../world.ts";
 import { givenOut } from "./promises.ts";
 import type { Snapshot } from "./snapshot.ts";
 
-type Standings = ReadonlyMap<string, Standing>;
+type WaitingFlows = ReadonlyMap<string, WaitingFlow>;
 
 /** How the flows of each order stood after a world's last step. */
-const stood = new WeakMap<World, { readonly memory: Memory; readonly orders: ReadonlyMap<string, Standings> }>();
+const stood = new WeakMap<World, { readonly memory: Memory; readonly orders: ReadonlyMap<string, WaitingFlows> }>();
 
 /** With fewer flows than `least` an order says nothing. */
-const standingsIn = ({ flows }: Memory, least: number): Map<string, Standings> => {
-  const orders = new Map<string, Standings>();
+const waitingFlowsIn = ({ flows }: Memory, least: number): Map<string, WaitingFlows> => {
+  const orders = new Map<string, WaitingFlows>();
   for (const [name, order] of flows.orders) {
-    const standings = [...order.standings()];
-    if (standings.length >= least) orders.set(name, new Map(standings.map((standing) => [standing.name, standing])));
+    const waiting = [...order.waitingFlows()];
+    if (waiting.length >= least) orders.set(name, new Map(waiting.map((flow) => [flow.name, flow])));
   }
   return orders;
 };
@@ -38,12 +38,12 @@ export const turnsAreFair = (before: Snapshot, now: Snapshot, world: World): str
   const past = stood.get(world);
   if (memory === null) return null;
   // Beside a flow that was served another one waited.
-  stood.set(world, { memory, orders: standingsIn(memory, 2) });
+  stood.set(world, { memory, orders: waitingFlowsIn(memory, 2) });
   // An object that woke begins with what the jobs that run were charged for.
   if (world.isShared || past?.memory !== memory) return null;
   const given = givenOut(before, now);
   if (given.length === 0) return null;
-  const orders = standingsIn(memory, 1);
+  const orders = waitingFlowsIn(memory, 1);
   const stayed = flowsThatStayed(before, now);
   for (const [was, job] of given) {
     const name = `${was.priority} ${was.groupKey}`;
