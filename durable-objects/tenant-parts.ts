@@ -1,4 +1,5 @@
-// The parts of a tenant's object, and what each is given of the others.
+// The parts of a tenant's object, and what each is given of the others: of those above it. Only the turns' runner is
+// told of later ones, which run turns themselves.
 
 import { defaultDocument, historyDefaultsOf } from "../contract/config/config-history.ts";
 import { publicOriginOf } from "../contract/text/public-origin.ts";
@@ -28,28 +29,6 @@ import { ClaimWaits } from "./waits/claim-waits.ts";
 import { JobWaits } from "./waits/job-waits.ts";
 import { Waiters } from "./waits/waiters.ts";
 
-export interface TenantParts {
-  readonly store: Store;
-  /** Which database has its history. */
-  readonly databaseNumber: () => number;
-  readonly hibernating: HibernatingSockets;
-  readonly lineSockets: LineSockets;
-  readonly sockets: Sockets;
-  readonly wake: Wake;
-  readonly relays: Relays;
-  readonly files: FileObjects;
-  readonly turns: TurnRunner;
-  readonly operations: OperationCaller;
-  readonly history: HistoryWriter;
-  readonly intake: SocketIntake;
-  readonly relocation: Relocation;
-  readonly waiters: Waiters;
-  readonly claims: ClaimWaits;
-  readonly jobWaits: JobWaits;
-  /** Whether a key, or a session, has not ended. */
-  readonly isValid: (credential: Credential) => boolean;
-}
-
 type LinkSigner = TurnContext["signLink"];
 
 const linkSigner =
@@ -66,74 +45,66 @@ const boundDatabase = (env: TenantEnv, number: number): D1Database => {
   return found;
 };
 
-// biome-ignore lint/complexity/noExcessiveLinesPerFunction: the parts know each other, so one place makes them all
-export const makeParts = (state: DurableObjectState, env: TenantEnv): TenantParts => {
-  const waiters = new Waiters();
-  const lineSockets = new LineSockets();
-  const { storage } = state;
-  const tenant = tenantOf(state.id);
-  const waitUntil = (work: Promise<unknown>): void => state.waitUntil(work);
-  const store = openStore(storage);
+/** What the others rest on: where rows are kept, and who is there to be told. */
+const foundationOf = (state: DurableObjectState) => {
+  const store = openStore(state.storage);
   const hibernating = new HibernatingSockets(state);
-  const sockets = new Sockets([hibernating, lineSockets]);
-  const wake = new Wake(state);
-  const turns: TurnRunner = new TurnRunner({
+  const lineSockets = new LineSockets();
+  return {
+    tenant: tenantOf(state.id),
+    storage: state.storage,
+    store,
+    hibernating,
+    lineSockets,
+    sockets: new Sockets([hibernating, lineSockets]),
+    wake: new Wake(state),
+    waiters: new Waiters(),
+    waitUntil: (work: Promise<unknown>): void => state.waitUntil(work),
+  };
+};
+
+export const makeParts = (state: DurableObjectState, env: TenantEnv) => {
+  const foundation = foundationOf(state);
+  const { tenant, store, sockets, waiters } = foundation;
+  const turns = new TurnRunner({
+    ...foundation,
     defaults: defaultDocument(historyDefaultsOf(env)),
     bounds: boundsOf(env),
-    tenant,
-    storage,
-    store,
-    wake,
-    sockets,
-    claimingInstances: () => claims.instances(),
-    deliveriesUnderWay: () => sender.deliveriesUnderWay,
-    drainDueAt: () => history.dueAt(),
     publicOrigin: publicOriginOf(env),
     signLink: linkSigner(env, store, tenant),
-    tell: (effects) => sender.send(effects),
   });
-  /** Loads no memory: a caller that is refused must not cost that. */
+  /** Which database has its history. Loads no memory: a caller that is refused must not cost that. */
   const databaseNumber = (): number => turns.loadedMemory?.database ?? numberOf(store.settings.historyPlace());
   const database = (): D1Database => boundDatabase(env, databaseNumber());
-  const spans = new SpanExporter(env, tenant, database);
+  const history = new HistoryWriter({
+    ...foundation,
+    database,
+    spans: new SpanExporter(env, tenant, database),
+    turns,
+  });
   const live = new Live(sockets, (read) => turns.read(read));
   const relays = new Relays(env, tenant, () => jurisdictionOf(env, store));
   const files = new FileObjects(env.FILES, tenant, () => jurisdictionOf(env, store));
   const sender = new EffectSender({
-    tenant,
-    sockets,
-    waiters,
+    ...foundation,
     live,
     relays,
     files,
     turns,
-    waitUntil,
     fetch: webhookFetch(env),
     roomFor: (chars) => history.roomFor(chars),
   });
-  const operations = new OperationCaller(store, turns);
-  const history = new HistoryWriter({ tenant, database, store, wake, spans, waitUntil, turns });
-  const relocation = new Relocation({
-    tenant,
-    operator: OPERATOR,
-    storage,
-    store,
-    sockets,
-    turns,
-    wakeAll: () => waiters.notifyAll(""),
-    flush: () => history.flushForMove(),
-  });
-  const intake = new SocketIntake({ tenant, database, store, sockets, live, turns });
   const claims = new ClaimWaits(
     waiters,
-    (instance, isClaiming) => {
-      turns.loadedMemory?.fleet.noteReach(instance, { isClaiming });
-    },
+    (instance, isClaiming) => turns.loadedMemory?.fleet.noteReach(instance, { isClaiming }),
     (instance) => {
       const member = turns.loadedMemory?.fleet.get(instance);
       return member === undefined ? null : handedAgainAt(member);
     },
   );
+  turns.attach({ claims, history, sender });
+  const operations = new OperationCaller(store, turns);
+  /** Whether a key, or a session, has not ended. */
   const isValid = (credential: Credential): boolean => identify(store, credential, Date.now()).ok;
   const jobWaits = new JobWaits({
     call: (credential, name, request) => operations.call(credential, name, request),
@@ -142,23 +113,28 @@ export const makeParts = (state: DurableObjectState, env: TenantEnv): TenantPart
     isValid,
     waiters,
   });
+  const relocation = new Relocation({
+    ...foundation,
+    operator: OPERATOR,
+    turns,
+    wakeAll: () => waiters.notifyAll(""),
+    flush: () => history.flushForMove(),
+  });
+  const intake = new SocketIntake({ ...foundation, database, live, turns });
   return {
-    store,
+    ...foundation,
     databaseNumber,
-    hibernating,
-    lineSockets,
-    sockets,
-    wake,
+    turns,
+    history,
     relays,
     files,
-    turns,
-    operations,
-    history,
-    intake,
-    relocation,
-    waiters,
     claims,
-    jobWaits,
+    operations,
     isValid,
+    jobWaits,
+    relocation,
+    intake,
   };
 };
+
+export type TenantParts = ReturnType<typeof makeParts>;

@@ -48,20 +48,29 @@ interface RunnerTools {
     /** Sends the frames that wait. */
     readonly flush: () => void;
   };
-  /** Workers with a claim that waits. */
-  readonly claimingInstances: () => Iterable<string>;
-  /** Those being tried now, with their webhooks. */
-  readonly deliveriesUnderWay: () => Iterable<readonly [string, string]>;
-  /** When the outbox must be looked at next. */
-  readonly drainDueAt: () => number | null;
   readonly signLink: TurnContext["signLink"];
   readonly publicOrigin?: TurnContext["publicOrigin"];
-  /** Sends a turn's effects after its commit. */
-  readonly tell: (effects: Effects) => void;
+}
+
+/** Parts that run turns themselves, so that they are made after the runner; before its first turn it is given them. */
+interface LaterParts {
+  /** Workers with a claim that waits. */
+  readonly claims: { readonly instances: () => Iterable<string> };
+  readonly history: {
+    /** When the outbox must be looked at next. */
+    readonly dueAt: () => number | null;
+  };
+  readonly sender: {
+    /** Those being tried now, with their webhooks. */
+    readonly deliveriesUnderWay: Iterable<readonly [string, string]>;
+    /** Sends a turn's effects after its commit. */
+    readonly send: (effects: Effects) => void;
+  };
 }
 
 export class TurnRunner {
   readonly #tools: RunnerTools;
+  #later!: LaterParts;
   readonly #turns: TurnQueue;
   readonly #nextId = idSource((count) => crypto.getRandomValues(new Uint8Array(count)));
   readonly #keepShape = shapeKeeper<Turn>();
@@ -85,6 +94,10 @@ export class TurnRunner {
       tell: () => this.#tellAll(),
       undo: (error) => this.#undo(error),
     });
+  }
+
+  attach(later: LaterParts): void {
+    this.#later = later;
   }
 
   /** The state to decide on, built from the rows if necessary. */
@@ -154,7 +167,7 @@ export class TurnRunner {
     assignWaiting(turn);
     writeDeliveries(turn);
     this.#tools.wake.note(turn.wakeAt);
-    this.afterCommit(() => this.#tools.tell(turn.effects));
+    this.afterCommit(() => this.#later.sender.send(turn.effects));
   }
 
   #beginTurn(caller: Caller): Turn {
@@ -210,18 +223,19 @@ export class TurnRunner {
   }
 
   #load(): Memory {
-    const { store, sockets, wake, claimingInstances, deliveriesUnderWay, drainDueAt, defaults, bounds } = this.#tools;
+    const { store, sockets, wake, defaults, bounds } = this.#tools;
+    const { claims, history, sender } = this.#later;
     this.#counters ??= { ...countersFrom(store.settings.counters()), sweepFailures: this.#sweepFailures };
     const memory = loadMemory(store, Date.now(), this.#counters, defaults, bounds);
     for (const instance of sockets.connectedInstances()) memory.fleet.noteReach(instance, { isConnected: true });
     for (const member of memory.fleet.members()) {
       if (member.load > 0 && isCutOff(member)) memory.socketGoneAt.set(member.worker.instance, Date.now());
     }
-    for (const instance of claimingInstances()) memory.fleet.noteReach(instance, { isClaiming: true });
-    for (const [id, webhookId] of deliveriesUnderWay()) memory.deliveriesUnderWay.set(id, webhookId);
+    for (const instance of claims.instances()) memory.fleet.noteReach(instance, { isClaiming: true });
+    for (const [id, webhookId] of sender.deliveriesUnderWay) memory.deliveriesUnderWay.set(id, webhookId);
     this.#memory = memory;
     wake.restore(nextWakeAt(this.newTurn(SERVICE)));
-    wake.restore(drainDueAt());
+    wake.restore(history.dueAt());
     return memory;
   }
 
@@ -232,7 +246,7 @@ export class TurnRunner {
     }
     this.#outbox = null;
     const { jobs } = this.#tools.store;
-    if (jobs.isCrowded()) this.#tools.wake.note(this.#tools.drainDueAt());
+    if (jobs.isCrowded()) this.#tools.wake.note(this.#later.history.dueAt());
     if (jobs.makeRoom()) this.#tools.wake.note(jobs.nextDueAt());
   }
 
