@@ -53,11 +53,14 @@ export const deliveriesTable = (sql: Sql) => ({
       status,
     ) ?? 0,
 
+  /** Those of a deleted webhook wait for nothing. */
   pendingCounts: (): Map<string, number> =>
     new Map(
-      all(sql, "SELECT webhook_id, COUNT(*) AS count FROM deliveries WHERE status = 'pending' GROUP BY webhook_id").map(
-        (row) => [row.webhook_id as string, row.count as number],
-      ),
+      all(
+        sql,
+        `SELECT webhook_id, COUNT(*) AS count FROM deliveries
+         WHERE status = 'pending' AND webhook_id IN (SELECT id FROM webhooks) GROUP BY webhook_id`,
+      ).map((row) => [row.webhook_id as string, row.count as number]),
     ),
 
   /** Those that wait for a webhook that is now disabled. */
