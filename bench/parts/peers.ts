@@ -42,6 +42,8 @@ const LIBRARY_RUNS = [
   { what: "one job a call, by the libraries", clients: 512, jobsACall: 1, goal: 1 },
   { what: `${BATCH_JOBS} jobs a call, by the libraries`, clients: 4, jobsACall: BATCH_JOBS, goal: 1.5 },
 ];
+/** Of its own library: how its worker is made, and what the row says of it. */
+const OWN_WORKERS: Readonly<Record<string, string>> = { frames: "", serve: ", a worker of `serve`" };
 const OWN_LIBRARY = path.join(import.meta.dirname, "../library/signalbox.ts");
 /** A program of its own begins cold. */
 const WARM_UP_MS = 3_000;
@@ -52,13 +54,17 @@ const compareLibraries = async ({ pace, signalbox, say }: Bench, name: string, t
   for (const { what, clients, jobsACall, goal } of LIBRARY_RUNS) {
     const measureMs = Math.max(SHORTEST_MS, pace.measureMs);
     const run: LibraryRun = { clients, jobsACall, warmUpMs: WARM_UP_MS, measureMs };
-    const ours = async (): Promise<number> =>
-      libraryRate({ file: OWN_LIBRARY, args: [JSON.stringify(await createTenant(signalbox.port))] }, run);
-    const [rate = 0, peer = 0] = await interleaved(pace.rounds, [ours, () => libraryRate(theirs, run)]);
-    const note = `GOAL ≥ ${goal} ${rate / peer >= goal ? "REACHED" : "MISSED"}`;
-    say(
-      figure({ part: "peers", what: `${what}, against ${name}`, clients, unit: "jobs/s", peer, signalbox: rate, note }),
-    );
+    const ours = Object.keys(OWN_WORKERS).map((kind) => async (): Promise<number> => {
+      const tenant = await createTenant(signalbox.port);
+      return libraryRate({ file: OWN_LIBRARY, args: [kind, JSON.stringify(tenant)] }, run);
+    });
+    const [peer = 0, ...rates] = await interleaved(pace.rounds, [() => libraryRate(theirs, run), ...ours]);
+    for (const [at, worker] of Object.values(OWN_WORKERS).entries()) {
+      const rate = rates[at] ?? 0;
+      const note = `GOAL ≥ ${goal} ${rate / peer >= goal ? "REACHED" : "MISSED"}`;
+      const row = { part: "peers", what: `${what}${worker}, against ${name}`, clients, unit: "jobs/s" };
+      say(figure({ ...row, peer, signalbox: rate, note }));
+    }
   }
 };
 

@@ -90,7 +90,7 @@ export const TOOLS_ROOMS: readonly Room[] = [
     may: ["contract/*", "durable-objects/sockets", "bench"],
     packages: ["node:"],
   },
-  { places: ["bench/library"], may: ["bench", "bench/peers", "sdk"], packages: [] },
+  { places: ["bench/library"], may: ["bench", "bench/peers", "sdk", "worker/serve"], packages: [] },
   { places: ["bench/hostile"], may: ["contract/*", "bench"], packages: ["node:", "ws"] },
   { places: ["bench/dashboard"], may: ["contract/*", "bench"], packages: ["playwright-core"] },
   {
