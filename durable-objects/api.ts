@@ -17,7 +17,7 @@ import * as files from "./operations/files/files.ts";
 import * as claims from "./operations/fleet/claims.ts";
 import * as modelTasks from "./operations/fleet/model-tasks.ts";
 import * as outputs from "./operations/fleet/outputs.ts";
-import { placeModel } from "./operations/fleet/place-model.ts";
+import { placeModel, readPlaces } from "./operations/fleet/place-model.ts";
 import * as presence from "./operations/fleet/presence.ts";
 import * as report from "./operations/fleet/report.ts";
 import * as workers from "./operations/fleet/workers.ts";
@@ -197,6 +197,7 @@ export const OPERATIONS = {
     },
     modelTasks.createTask,
   ),
+  readPlaces: operation({ ...READ, needs: "operate" }, readPlaces),
   placeModel: operation(
     { ...OPERATE, ...GROW, kind: "dispatch", isPermittedByVerb: true, refuses: ["too_many_model_tasks"] },
     placeModel,

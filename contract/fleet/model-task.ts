@@ -8,6 +8,7 @@ import {
   type TaskError,
   type TaskProgress,
 } from "../../domain/fleet/model-task.ts";
+import type { PlaceVerdict } from "../../domain/fleet/placement.ts";
 import {
   count,
   identifier,
@@ -155,6 +156,18 @@ const presentProgress = ({
   ...(totalBytes === null ? {} : { total_bytes: totalBytes }),
   ...(bytesPerSecond === null ? {} : { bytes_per_second: bytesPerSecond }),
   stage: doing,
+});
+
+export const presentPlace = ({
+  instance,
+  score,
+  breakdown,
+  reasons,
+}: PlaceVerdict): PlaceAnswer["workers"][number] => ({
+  instance,
+  score,
+  breakdown: { ...breakdown },
+  reasons: [...reasons],
 });
 
 export const presentTask = (task: ModelTask): ModelTaskResource => ({

@@ -5,10 +5,22 @@ import type { Hardware, MachineReport, ModelAction } from "./machine.ts";
 import { modelKeyOf } from "./model-name.ts";
 import type { ModelTask } from "./model-task.ts";
 
+/** What the rules ask of a machine's report, which may have 64 KiB. */
+export interface PlaceMachine {
+  /** null: it says nothing of its memory. */
+  readonly memory: { readonly totalMb: number; readonly freeMb: number; readonly ramMb: number } | null;
+  readonly loadedCount: number;
+  readonly isLoaded: boolean;
+  /** Of the model, by what it says of its disk: null if it is not there, undefined if it does not say. */
+  readonly diskBytes: number | null | undefined;
+  readonly maxLoaded: number | null;
+  readonly can: readonly ModelAction[];
+}
+
 /** A worker that may take the model. */
 export interface PlaceFacts {
   readonly instance: string;
-  readonly machine: MachineReport;
+  readonly machine: PlaceMachine;
   /** Its runtime lists the model; only asked where it does not say what is on its disk. */
   readonly isListed: boolean;
   /** Its tasks that are not over. */
@@ -37,26 +49,43 @@ export interface PlaceVerdict {
 const MEMORY_SHARE = 1.2;
 const BYTES_A_MB = 2 ** 20;
 
+export const placeMachineOf = (report: MachineReport, model: string): PlaceMachine => {
+  const { hardware, loaded, onDisk, maxLoaded, can } = report;
+  const key = modelKeyOf(model);
+  const onIts = onDisk?.filter((one) => modelKeyOf(one.model) === key).map(({ bytes }) => bytes);
+  return {
+    memory: hardware === null ? null : memoryOf(hardware),
+    loadedCount: loaded?.length ?? 0,
+    isLoaded: (loaded ?? []).some((one) => modelKeyOf(one.model) === key),
+    diskBytes: onIts?.reduce<number | null>((most, bytes) => Math.max(most ?? 0, bytes), null),
+    maxLoaded,
+    can: can ?? [],
+  };
+};
+
+const memoryOf = ({ gpus, ramMb }: Hardware): PlaceMachine["memory"] => ({
+  totalMb: gpus.reduce((sum, { totalMb }) => sum + totalMb, 0),
+  freeMb: gpus.reduce((sum, { totalMb, usedMb }) => sum + totalMb - usedMb, 0),
+  ramMb,
+});
+
 export const isCopy = ({ machine, tasks }: PlaceFacts, model: string): boolean => {
   const key = modelKeyOf(model);
-  const isLoaded = (machine.loaded ?? []).some((one) => modelKeyOf(one.model) === key);
-  return isLoaded || tasks.some((task) => isBringing(task) && modelKeyOf(task.model) === key);
+  return machine.isLoaded || tasks.some((task) => isBringing(task) && modelKeyOf(task.model) === key);
 };
 
 const isBringing = ({ action }: ModelTask): boolean => action === "pull" || action === "load";
 
 /** What the model needs in memory, by its size on the disks that have it; null if none says. */
-const neededMbOf = (fleet: readonly PlaceFacts[], model: string): number | null => {
-  const key = modelKeyOf(model);
-  const sizes = fleet.flatMap(({ machine }) =>
-    (machine.onDisk ?? []).filter((one) => modelKeyOf(one.model) === key).map(({ bytes }) => bytes),
-  );
-  return sizes.length === 0 ? null : Math.ceil((Math.max(...sizes) * MEMORY_SHARE) / BYTES_A_MB);
+const neededMbOf = (fleet: readonly PlaceFacts[]): number | null => {
+  const sizes = fleet.map(({ machine }) => machine.diskBytes).filter((bytes) => bytes != null);
+  const largest = sizes.reduce((most, bytes) => Math.max(most, bytes), 0);
+  return sizes.length === 0 ? null : Math.ceil((largest * MEMORY_SHARE) / BYTES_A_MB);
 };
 
 /** All workers, best first; those that get none are last. */
 export const placesFor = (fleet: readonly PlaceFacts[], model: string): PlaceVerdict[] => {
-  const neededMb = neededMbOf(fleet, model);
+  const neededMb = neededMbOf(fleet);
   return fleet
     .map((facts) => verdictOn(facts, model, neededMb))
     .sort(
@@ -66,9 +95,20 @@ export const placesFor = (fleet: readonly PlaceFacts[], model: string): PlaceVer
     );
 };
 
+/** The places, and those of them that are to get it, so that there are so many copies. */
+export const choosePlaces = (
+  fleet: readonly PlaceFacts[],
+  model: string,
+  copies: number,
+): { places: PlaceVerdict[]; chosen: PlaceVerdict[] } => {
+  const places = placesFor(fleet, model);
+  const missing = Math.max(0, copies - fleet.filter((facts) => isCopy(facts, model)).length);
+  return { places, chosen: places.filter(({ score }) => score !== null).slice(0, missing) };
+};
+
 const verdictOn = (facts: PlaceFacts, model: string, neededMb: number | null): PlaceVerdict => {
   const { instance, machine } = facts;
-  const isOnDisk = hasOnDisk(facts, model);
+  const isOnDisk = hasOnDisk(facts);
   const action = isOnDisk ? "load" : "pull";
   const refusal = refusalOf(facts, model, action, neededMb);
   if (refusal !== null) return { instance, score: null, breakdown: {}, reasons: [refusal], action };
@@ -78,7 +118,7 @@ const verdictOn = (facts: PlaceFacts, model: string, neededMb: number | null): P
     fits: Number(fit.isFree),
     idle: Number(facts.isIdle),
     ram_only: Number(fit.isRamOnly),
-    loaded: machine.loaded?.length ?? 0,
+    loaded: machine.loadedCount,
   };
   const parts = (Object.keys(PLACE_POINTS) as PlacePart[]).filter((part) => counts[part] > 0);
   const breakdown = Object.fromEntries(parts.map((part) => [part, PLACE_POINTS[part] * counts[part]]));
@@ -86,26 +126,20 @@ const verdictOn = (facts: PlaceFacts, model: string, neededMb: number | null): P
   return { instance, score, breakdown, reasons: [isOnDisk ? "has it on disk" : "pulls it first", fit.says], action };
 };
 
-const hasOnDisk = ({ machine: { onDisk }, isListed }: PlaceFacts, model: string): boolean => {
-  const key = modelKeyOf(model);
-  return onDisk === null ? isListed : onDisk.some((one) => modelKeyOf(one.model) === key);
-};
+const hasOnDisk = ({ machine: { diskBytes }, isListed }: PlaceFacts): boolean =>
+  diskBytes === undefined ? isListed : diskBytes !== null;
 
 const refusalOf = (facts: PlaceFacts, model: string, action: ModelAction, neededMb: number | null): string | null => {
   const { machine, obstacle } = facts;
   if (isCopy(facts, model)) return "has it loaded, or is getting it";
   if (obstacle !== null) return obstacle;
-  const can = machine.can ?? [];
+  const { can, memory } = machine;
   if (can.length === 0) return "takes no model tasks: it was started without --manage-models";
   if (!can.includes(action)) return `cannot ${action} models`;
-  const { hardware } = machine;
-  if (hardware === null || neededMb === null) return null;
-  const holdsMb = Math.max(totalMbOf(hardware), hardware.ramMb);
+  if (memory === null || neededMb === null) return null;
+  const holdsMb = Math.max(memory.totalMb, memory.ramMb);
   return neededMb > holdsMb ? `too small: it needs about ${neededMb} MB of ${holdsMb} MB` : null;
 };
-
-const totalMbOf = ({ gpus }: Hardware): number => gpus.reduce((sum, { totalMb }) => sum + totalMb, 0);
-const freeMbOf = ({ gpus }: Hardware): number => gpus.reduce((sum, { totalMb, usedMb }) => sum + totalMb - usedMb, 0);
 
 interface Fit {
   readonly isFree: boolean;
@@ -114,15 +148,14 @@ interface Fit {
 }
 
 /** Whether it fits beside what is loaded. */
-const fitOf = ({ hardware, loaded, maxLoaded }: MachineReport, neededMb: number | null): Fit => {
+const fitOf = ({ memory, loadedCount, maxLoaded }: PlaceMachine, neededMb: number | null): Fit => {
   const unknown = { isFree: false, isRamOnly: false };
-  if (maxLoaded !== null && (loaded ?? []).length >= maxLoaded)
+  if (maxLoaded !== null && loadedCount >= maxLoaded)
     return { ...unknown, says: `another model makes room: it holds ${maxLoaded} at once` };
-  if (hardware === null) return { ...unknown, says: "says nothing of its memory" };
+  if (memory === null) return { ...unknown, says: "says nothing of its memory" };
   if (neededMb === null) return { ...unknown, says: "the size of the model is not known" };
-  if (totalMbOf(hardware) < neededMb)
+  if (memory.totalMb < neededMb)
     return { isFree: false, isRamOnly: true, says: `runs it from RAM: it needs about ${neededMb} MB` };
-  if (freeMbOf(hardware) < neededMb)
-    return { ...unknown, says: `another model makes room: it needs about ${neededMb} MB` };
+  if (memory.freeMb < neededMb) return { ...unknown, says: `another model makes room: it needs about ${neededMb} MB` };
   return { isFree: true, isRamOnly: false, says: `fits: it needs about ${neededMb} MB` };
 };

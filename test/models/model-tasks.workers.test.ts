@@ -299,6 +299,16 @@ describe("placing a model", () => {
     expect((await place({ copies: 9 })).tasks).toEqual([]);
   });
 
+  it("looks at each of a fleet whose machines say more than is read at a time", async () => {
+    const names = Array.from({ length: 500 }, (_, index) => ({ model: `m${index}-${"x".repeat(100)}`, bytes: 1 }));
+    for (let index = 0; index < 12; index += 1) await present(`w${index}`, { ...managed, on_disk: names });
+    await present("last", { ...managed, ...onDisk });
+    const { tasks, workers } = await place({ copies: 13 });
+    expect(workers).toHaveLength(13);
+    expect(workers[0].instance).toBe("last");
+    expect(new Set(tasks.map(({ worker }: Body) => worker)).size).toBe(13);
+  });
+
   it("places on workers with the tags only, and nothing while the killswitch is on", async () => {
     await present("w1", managed);
     await present("w2", { ...managed, tags: "gpu" });

@@ -22,6 +22,7 @@ export const NOT_SIMULATED: Readonly<Partial<Record<OperationName, string>>> = {
   readGrid: READS,
   getWorker: READS,
   listModelTasks: READS,
+  readPlaces: READS,
   listSchedules: READS,
   getSchedule: READS,
   previewSchedule: READS,

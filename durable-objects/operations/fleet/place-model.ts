@@ -1,17 +1,12 @@
-// Places copies of a model where there is room, or only says where that is.
+// What is known of the workers that may take a copy of a model, and the tasks of those that are chosen.
 
-import {
-  MAX_PLACES_SHOWN,
-  type ModelTaskResource,
-  type PlaceAnswer,
-  presentTask,
-} from "../../../contract/fleet/model-task.ts";
+import { type ModelTaskResource, presentTask } from "../../../contract/fleet/model-task.ts";
 import type { Member } from "../../../domain/fleet/fleet.ts";
-import { UNKNOWN_MACHINE } from "../../../domain/fleet/machine.ts";
+import { type MachineReport, UNKNOWN_MACHINE } from "../../../domain/fleet/machine.ts";
 import { withModel } from "../../../domain/fleet/model-set.ts";
 import { isTaskOver } from "../../../domain/fleet/model-task.ts";
 import { pauseTextOf } from "../../../domain/fleet/pause.ts";
-import { isCopy, type PlaceFacts, type PlaceVerdict, placesFor } from "../../../domain/fleet/placement.ts";
+import { type PlaceFacts, type PlaceVerdict, placeMachineOf } from "../../../domain/fleet/placement.ts";
 import { pauseOf } from "../../../domain/fleet/worker.ts";
 import type { Refusal } from "../../../domain/words/refusal.ts";
 import { err, ok, type Result } from "../../../domain/words/result.ts";
@@ -21,31 +16,43 @@ import { orderTask, permitTask } from "./model-tasks.ts";
 
 const IDLE_AFTER_MS = 600_000;
 
-export interface Placement {
-  readonly model: string;
-  readonly copies: number;
-  readonly tags: readonly string[];
-  readonly isDryRun: boolean;
+/** Machines are read in portions of so many characters: of 20,000 workers they may have 64 MiB together. */
+const MACHINE_CHARS = 512 * 1024;
+
+/** What the rules ask of the workers from number `from` on, and the number of the first that is left; null for none. */
+export interface PlacesPart {
+  readonly facts: readonly PlaceFacts[];
+  readonly next: number | null;
 }
 
-export const placeModel = (turn: Turn, placement: Placement): Result<PlaceAnswer, Refusal> => {
-  const { model, copies, isDryRun } = placement;
-  const permitted = isDryRun ? ok(null) : permitTask(turn, "load");
-  if (!permitted.ok) return permitted;
-  const fleet = workersWith(turn, placement.tags).map((member) => factsOf(turn, member, model));
-  const places = placesFor(fleet, model);
-  const missing = Math.max(0, copies - fleet.filter((facts) => isCopy(facts, model)).length);
-  const chosen = places.filter(({ score }) => score !== null).slice(0, missing);
-  const given = isDryRun ? ok([]) : giveTasks(turn, chosen, model);
-  if (!given.ok) return given;
-  return ok({ tasks: given.value, workers: places.slice(0, MAX_PLACES_SHOWN).map(presentPlace) });
+export const readPlaces = (
+  turn: Turn,
+  { model, tags, from }: { model: string; tags: readonly string[]; from: number },
+): Result<PlacesPart, Refusal> => {
+  const members = workersWith(turn, tags).slice(from);
+  const facts: PlaceFacts[] = [];
+  let chars = 0;
+  for (const member of members) {
+    if (chars > MACHINE_CHARS) return ok({ facts, next: from + facts.length });
+    const read = factsOf(turn, member, model);
+    facts.push(read.facts);
+    chars += read.chars;
+  }
+  return ok({ facts, next: null });
 };
 
-const giveTasks = (
+/** A worker that was chosen, and how it gets the model. */
+export type ChosenPlace = Pick<PlaceVerdict, "instance" | "action">;
+
+export const placeModel = (
   turn: Turn,
-  chosen: readonly PlaceVerdict[],
-  model: string,
+  { model, chosen }: { model: string; chosen: readonly ChosenPlace[] },
 ): Result<ModelTaskResource[], Refusal> => {
+  const permitted = permitTask(turn, "load");
+  return permitted.ok ? giveTasks(turn, chosen, model) : permitted;
+};
+
+const giveTasks = (turn: Turn, chosen: readonly ChosenPlace[], model: string): Result<ModelTaskResource[], Refusal> => {
   const tasks: ModelTaskResource[] = [];
   for (const { instance, action } of chosen) {
     const given = orderTask(turn, { instance, action, model, keepAlive: null });
@@ -61,17 +68,20 @@ const workersWith = (turn: Turn, tags: readonly string[]): Member[] =>
     ({ worker }) => !worker.isEdge && tags.every((tag) => worker.tags.includes(tag)),
   );
 
-const factsOf = (turn: Turn, member: Member, model: string): PlaceFacts => {
+const factsOf = (turn: Turn, member: Member, model: string): { facts: PlaceFacts; chars: number } => {
   const { worker, load } = member;
   const { instance, machine, runtimeModels, lastCompletedAt } = worker;
-  return {
+  const text = machine === null ? null : turn.store.workers.machineText(instance);
+  const report = text === null ? UNKNOWN_MACHINE : (JSON.parse(text) as MachineReport);
+  const facts = {
     instance,
-    machine: (machine === null ? null : turn.store.workers.machineOf(instance)) ?? UNKNOWN_MACHINE,
+    machine: placeMachineOf(report, model),
     isListed: runtimeModels !== null && withModel(model)(runtimeModels),
     tasks: turn.memory.modelTasks.of(instance).filter((task) => !isTaskOver(task)),
     obstacle: obstacleOf(turn, member),
     isIdle: load === 0 && turn.nowAt - (lastCompletedAt ?? 0) >= IDLE_AFTER_MS,
   };
+  return { facts, chars: text?.length ?? 0 };
 };
 
 const obstacleOf = (turn: Turn, member: Member): string | null => {
@@ -79,10 +89,3 @@ const obstacleOf = (turn: Turn, member: Member): string | null => {
   const paused = pauseOf(member.worker, turn.nowAt);
   return paused === null ? null : `is paused: ${pauseTextOf(paused)}`;
 };
-
-const presentPlace = ({ instance, score, breakdown, reasons }: PlaceVerdict): PlaceAnswer["workers"][number] => ({
-  instance,
-  score,
-  breakdown: { ...breakdown },
-  reasons: [...reasons],
-});

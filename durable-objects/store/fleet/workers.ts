@@ -41,6 +41,11 @@ export const workersTable = (sql: Sql) => ({
   modelsOf: (instance: string): OfferedModels =>
     modelsIn(first(sql, "SELECT models, runtime_models FROM worker_models WHERE instance = ?", instance)),
 
+  /** A `MachineReport` as JSON; null: it says nothing of its machine. */
+  machineText: (instance: string): string | null =>
+    (first(sql, "SELECT machine FROM worker_machines WHERE instance = ?", instance)?.machine as string | undefined) ??
+    null,
+
   /** null: it says nothing of its machine. */
   machineOf: (instance: string): MachineReport | null =>
     machineIn(first(sql, "SELECT machine FROM worker_machines WHERE instance = ?", instance)),

@@ -2,6 +2,7 @@
 
 import * as z from "zod";
 import {
+  MAX_PLACES_SHOWN,
   modelTaskAnswer,
   modelTaskIdParam,
   modelTaskList,
@@ -10,12 +11,14 @@ import {
   modelTaskResource,
   placeAnswer,
   placeRequest,
+  presentPlace,
   taskDoneRequest,
   taskProgressRequest,
   toTaskError,
   toTaskProgress,
 } from "../../../contract/fleet/model-task.ts";
 import { instanceParam } from "../../../contract/fleet/worker.ts";
+import { choosePlaces, type PlaceFacts } from "../../../domain/fleet/placement.ts";
 import { type Endpoint, endpoint } from "../../endpoint/router.ts";
 import { answer } from "../../http/answer.ts";
 import { unwrap } from "../../http/refused.ts";
@@ -59,7 +62,17 @@ const place = endpoint(
   },
   async (c, { body, token }) => {
     const { model, copies, tags = [], dry_run: isDryRun } = body;
-    return answer(c, unwrap(await callTenantForText(c.env, token, "placeModel", { model, copies, tags, isDryRun })));
+    const fleet: PlaceFacts[] = [];
+    for (let from: number | null = 0; from !== null; ) {
+      const part: { facts: readonly PlaceFacts[]; next: number | null } = unwrap(
+        await callTenant(c.env, token, "readPlaces", { model, tags, from }),
+      );
+      fleet.push(...part.facts);
+      from = part.next;
+    }
+    const { places, chosen } = choosePlaces(fleet, model, copies);
+    const tasks = isDryRun ? [] : unwrap(await callTenant(c.env, token, "placeModel", { model, chosen }));
+    return answer(c, { tasks, workers: places.slice(0, MAX_PLACES_SHOWN).map(presentPlace) });
   },
 );
 

@@ -3,7 +3,7 @@
 import { describe, expect, it } from "vitest";
 import { type MachineReport, MODEL_ACTIONS, UNKNOWN_MACHINE } from "../../../domain/fleet/machine.ts";
 import { newModelTask } from "../../../domain/fleet/model-task.ts";
-import { isCopy, type PlaceFacts, placesFor } from "../../../domain/fleet/placement.ts";
+import { isCopy, type PlaceFacts, placeMachineOf, placesFor } from "../../../domain/fleet/placement.ts";
 import { NOON } from "../job/sample-jobs.ts";
 
 const GB = 2 ** 30;
@@ -12,9 +12,10 @@ const hardware = (totalMb: number, usedMb = 0) => ({ gpus: gpus(totalMb, usedMb)
 const ON_DISK = { onDisk: [{ model: "qwen3:latest", bytes: 10 * GB }] };
 const LOADED = [{ model: "gemma", vramMb: null, expiresAt: null }];
 
-const facts = (instance: string, machine: Partial<MachineReport> = {}, more: Partial<PlaceFacts> = {}): PlaceFacts => ({
+type More = Partial<Omit<PlaceFacts, "machine">>;
+const facts = (instance: string, machine: Partial<MachineReport> = {}, more: More = {}): PlaceFacts => ({
   instance,
-  machine: { ...UNKNOWN_MACHINE, can: MODEL_ACTIONS, ...machine },
+  machine: placeMachineOf({ ...UNKNOWN_MACHINE, can: MODEL_ACTIONS, ...machine }, "qwen3"),
   isListed: false,
   tasks: [],
   obstacle: null,
@@ -24,7 +25,7 @@ const facts = (instance: string, machine: Partial<MachineReport> = {}, more: Par
 
 /** Names and scores, best first; the size of the model is known from a disk. */
 const ranked = (...fleet: PlaceFacts[]) => placesFor(fleet, "qwen3").map(({ instance, score }) => [instance, score]);
-const one = (machine: Partial<MachineReport>, more: Partial<PlaceFacts> = {}) => {
+const one = (machine: Partial<MachineReport>, more: More = {}) => {
   const [place] = placesFor([facts("w", machine, more)], "qwen3");
   if (place === undefined) throw new Error("no verdict");
   return place;
