@@ -115,7 +115,10 @@ const attempt = async (
     signal,
     traceparent: job.traceparent ?? null,
     onProgress,
-    ...(storeResult === undefined ? {} : { store: (bytes, type) => storeResult(job, bytes, type, signal) }),
+    ...(storeResult && {
+      isPassedOn: isPassedOn(job),
+      store: (bytes, type) => storeResult(job, bytes, type, signal),
+    }),
     ...(openFile === undefined ? {} : { openFile: (file) => openFile(file, signal) }),
     emit: (events) => {
       const room = emit(events);
@@ -158,24 +161,26 @@ const reportOf = async (
 /** What a report cannot carry is stored, unless its client has had it as events. */
 const placeResult = async (
   job: LeasedJob,
-  { result, stored }: Extract<Outcome, { ok: true }>,
+  { result, stored, passedOnBytes }: Extract<Outcome, { ok: true }>,
   hasBegun: boolean,
   store: ResultStore | undefined,
   signal: AbortSignal,
 ): Promise<Result | { error: JobFailure }> => {
   if (stored !== undefined) return { result_file: stored.id };
   const text = JSON.stringify(result) ?? "null";
-  const bytes = utf8Bytes(text);
+  const bytes = passedOnBytes ?? utf8Bytes(text);
   // It has just been written as JSON.
   if (bytes <= MAX_RESULT_BYTES || store === undefined) return { result: (result ?? null) as Json };
   if (bytes > MAX_LARGE_RESULT_BYTES) return { error: resultTooLarge() };
-  if (hasBegun && job.stream && job.api !== null && !MAY_BE_STORED.has(job.api)) return { result_bytes: bytes };
+  if (hasBegun && isPassedOn(job)) return { result_bytes: bytes };
   const kept = await store(job, piecesOf(text), "application/json", signal);
   return kept.ok ? { result_file: kept.file.id } : { error: kept.error };
 };
 
 /** APIs whose clients may ask for a streamed answer later. */
 const MAY_BE_STORED: ReadonlySet<string> = new Set(["responses"]);
+
+const isPassedOn = ({ stream, api }: LeasedJob): boolean => stream && api !== null && !MAY_BE_STORED.has(api);
 
 async function* piecesOf(text: string): AsyncGenerator<Uint8Array> {
   yield Buffer.from(text);

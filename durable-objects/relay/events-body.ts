@@ -6,9 +6,6 @@ import type { RelayedStream } from "./relayed-stream.ts";
 
 type Body = ReadableStream<Uint8Array> | null;
 
-/** How long a body waits before it looks again whether its readers have caught up. */
-const LOOK_AGAIN_MS = 5;
-
 /** The events that each chunk makes whole, empty if it makes none; a very long event in pieces (`LONGEST_HELD_BYTES`). */
 async function* wholeEventsIn(body: Body): AsyncGenerator<string> {
   const decoder = new TextDecoder();
@@ -36,7 +33,7 @@ export const takeEvents = async (
     for await (const events of wholeEventsIn(body)) {
       if (stream.isOver || stream.isReaderGone || stream.writer.body !== held) return false;
       if (events !== "") take(events);
-      while (stream.isReadBehind) await new Promise((resolve) => setTimeout(resolve, LOOK_AGAIN_MS));
+      await stream.caughtUp();
     }
     return true;
   };

@@ -12,6 +12,8 @@ import { WindowPart } from "./window-part.ts";
 
 /** How long an ended stream, or one without a reader, is kept. */
 const KEPT_MS = 15_000;
+/** How long what waits for readers waits before it looks again whether they have caught up. */
+const LOOK_AGAIN_MS = 5;
 
 const encoder = new TextEncoder();
 
@@ -85,6 +87,11 @@ export class RelayedStream {
   get isReadBehind(): boolean {
     for (const reader of this.readers) if (reader.overBytes(this.said.longEventBytes) > 0) return true;
     return false;
+  }
+
+  /** Resolves when no reader is: one that does not read on is cut. */
+  async caughtUp(): Promise<void> {
+    while (this.isReadBehind) await new Promise((resolve) => setTimeout(resolve, LOOK_AGAIN_MS));
   }
 
   /** How many characters its readers have taken, where its worker is to hear it now. */

@@ -90,10 +90,12 @@ export class WorkerStreams {
     return stream;
   }
 
-  /** Output of a job that the tenant gave to this object itself. */
-  say(lease: StreamLease, events: string): void {
+  /** Output of a job that the tenant gave to this object itself. Resolves when its readers may be sent more. */
+  say(lease: StreamLease, events: string): Promise<void> {
     const nowAt = Date.now();
-    this.#publish(this.#proven(lease, nowAt), events, nowAt);
+    const stream = this.#proven(lease, nowAt);
+    this.#publish(stream, events, nowAt);
+    return stream.caughtUp();
   }
 
   /** The end of such output. */

@@ -146,8 +146,8 @@ export class Runner extends Relay<Env> implements RunnerCalls {
         if (job.stream) void this.#report({ type: "job.streaming", id: job.id, ...lease });
       },
       emit: (events: readonly string[]) => {
-        if (job.stream && !halt.signal.aborted) this.streamsOf(this.#instance).say(stream, events.join(""));
-        return undefined;
+        if (!job.stream || halt.signal.aborted) return undefined;
+        return this.streamsOf(this.#instance).say(stream, events.join(""));
       },
     };
     const outcome = await runJob({ ...job, timeout_seconds: boundOf(job) }, settings, halt.signal);

@@ -74,6 +74,21 @@ describe.each(Object.keys(HOMES) as (keyof typeof HOMES)[])("%s", (home) => {
       expect(job.result_bytes).toBe(JSON.stringify(errorBody).length);
     });
 
+    test("gets a stream of more than may be kept of an answer, and its job tells the size", async () => {
+      const word = "word ".repeat(20_000);
+      hosted.acme.behave = () => ({ words: new Array(40).fill(word) });
+      const { data: stream, response } = await openai()
+        .chat.completions.create({ model: "m1", messages: HELLO, stream: true })
+        .withResponse();
+      let chars = 0;
+      for await (const chunk of stream) chars += chunk.choices[0]?.delta.content?.length ?? 0;
+      expect(chars).toBe(40 * word.length);
+      const job = await jobOf(response.headers.get("x-signalbox-job") ?? "");
+      expect(job).toMatchObject({ status: "completed", result: null, usage: { input_tokens: 7 } });
+      expect(job.result_bytes).toBeGreaterThan(chars);
+      expect(job.result_bytes).toBeLessThan(chars + 1_000);
+    });
+
     test("speaks completions, embeddings and responses", async () => {
       const completion = await openai().completions.create({ model: "m1", prompt: "say hello to all" });
       expect(completion.choices[0]?.text).toBe("say hello to all");

@@ -29,6 +29,8 @@ export type Assembly = {
   /** Approximate size of the result in characters. */
   size: () => number;
   result: () => unknown;
+  /** Drops the text so far, which still counts in its size. Absent: its text cannot be dropped. */
+  forget?: () => void;
 };
 
 export type Dialect = {

@@ -33,11 +33,13 @@ export const mergeDelta = (into: JsonObject, delta: JsonObject, depth = 0): numb
       added += mergeDelta(inner, value, depth + 1);
     } else {
       into[field] = value;
-      added += typeof value === "string" ? value.length : 0;
+      added += lengthOf(value) - lengthOf(old);
     }
   }
   return added;
 };
+
+const lengthOf = (value: unknown): number => (typeof value === "string" ? value.length : 0);
 
 const partsOf = (value: unknown): unknown[] => {
   if (Array.isArray(value)) return value;

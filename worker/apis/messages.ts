@@ -97,6 +97,10 @@ class MessageAssembly implements Assembly {
     return this.#size;
   }
 
+  forget(): void {
+    for (const [index, { type }] of this.#blocks) this.#blocks.set(index, { type });
+  }
+
   result(): unknown {
     const content = [...this.#blocks].sort(([a], [b]) => a - b).map(([, block]) => wholeBlock(block));
     return { ...this.#message, content };

@@ -76,6 +76,10 @@ class ChunkAssembly implements Assembly {
     return this.#size;
   }
 
+  forget(): void {
+    for (const [index, { finish_reason }] of this.#choices) this.#choices.set(index, { index, finish_reason });
+  }
+
   result(): unknown {
     const isChat = this.#object === "chat.completion";
     const { id, ...head } = this.#head;

@@ -34,7 +34,7 @@ export type Way = {
   streamOf: (form: FormBody) => unknown;
   /** What is generated costs money: an answer without counts has them estimated. */
   isMetered?: true;
-  /** More is not held of a streamed answer; by default as much as may be kept of any job. */
+  /** More is not held of an answer in events; by default as much as may be kept of any job. */
   maxResultBytes?: number;
   /** The same of one event. */
   maxEventBytes?: number;
@@ -52,7 +52,7 @@ export type Exchange = {
 
 export const exchange = async (
   request: Exchange,
-  run: Pick<RunOptions, "signal" | "emit" | "traceparent" | "store">,
+  run: Pick<RunOptions, "signal" | "emit" | "traceparent" | "isPassedOn" | "store">,
 ): Promise<Outcome> => {
   // Also ends the reading if the answer is refused halfway.
   const done = new AbortController();
@@ -80,7 +80,7 @@ export const exchange = async (
     }
     const told = request.dialect.assemble();
     assembly = told;
-    const outcome = await readStream(request, response, told, run.emit);
+    const outcome = await readStream(request, response, told, run);
     return counted(request, outcome, () => spentSoFar(request.dialect, told, () => inputTokens(request)));
   } catch (error) {
     const spent = spentWhenCut(request, assembly, run.signal.aborted);
@@ -122,10 +122,10 @@ const readStream = async (
   request: Exchange,
   response: RuntimeAnswer,
   assembly: Assembly,
-  emit: RunOptions["emit"],
+  { emit, isPassedOn }: Pick<RunOptions, "emit" | "isPassedOn">,
 ): Promise<Outcome> => {
   const { maxResultBytes } = request.way;
-  const reading = { ...request, maxResultBytes, inputTokens: () => inputTokens(request) };
+  const reading = { ...request, maxResultBytes, isPassedOn, inputTokens: () => inputTokens(request) };
   const reader = new StreamReader(reading, assembly, emit);
   const splitter = new EventSplitter(maxEventBytesOf(request));
   for await (const bytes of piecesOf(response, reader)) {

@@ -52,6 +52,8 @@ export type RunOptions = {
    * a pause.
    */
   emit: (events: readonly string[]) => Promise<void> | undefined;
+  /** Its client has it as events, and nobody asks for its result: above 1 MiB none is kept. */
+  isPassedOn?: boolean;
   /** Keeps an answer that no report carries: over 1 MiB, or not JSON. Without it such an answer fails its job. */
   store?: (bytes: AsyncIterable<Uint8Array>, contentType: string) => Promise<Stored>;
   /** Opens a file of the job. */
@@ -68,8 +70,8 @@ export type Progress = { output_chars: number } | { progress: number; message?: 
 export type RuntimeAnswer = Pick<Response, "ok" | "status" | "headers"> & { body: AsyncIterable<Uint8Array> | null };
 
 export type Outcome =
-  /** `stored`: its file; then `result` is null. */
-  | ({ ok: true; result: unknown; stored?: { id: string; bytes: number } } & Spent)
+  /** `stored`: its file; then `result` is null. `passedOnBytes`: the size of a result that was not kept. */
+  | ({ ok: true; result: unknown; stored?: { id: string; bytes: number }; passedOnBytes?: number } & Spent)
   /** `neverReached`: the runtime received nothing of the job, so it does not count as an attempt. */
   | ({ ok: false; error: JobFailure; neverReached?: boolean } & Spent);
 

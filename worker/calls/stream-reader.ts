@@ -2,7 +2,7 @@
 // before the first with content are held back, so that an attempt that fails before content can be repeated elsewhere
 // unseen.
 
-import { MAX_RESULT_BYTES } from "../../contract/words/field.ts";
+import { MAX_RESULT_BYTES, utf8Bytes } from "../../contract/words/field.ts";
 import { MAX_LARGE_RESULT_BYTES } from "../../contract/words/values.ts";
 import type { Assembly, Dialect } from "../apis/dialect.ts";
 import { spentSoFar } from "../apis/spent.ts";
@@ -20,6 +20,7 @@ const CHARS_BESIDE_ONE = 256;
 export type Reading = {
   dialect: Dialect;
   maxResultBytes?: number | undefined;
+  isPassedOn?: boolean | undefined;
   /** An estimate, for an answer that is cut. */
   inputTokens: () => number;
   /** The failure for an error in the stream, worded for the caller. */
@@ -42,6 +43,8 @@ export class StreamReader {
   #keptChars = 0;
   #readChars = 0;
   #hasContent = false;
+  /** Of the result that was not kept. */
+  #forgotten = { chars: 0, bytes: 0 };
 
   constructor(request: Reading, assembly: Assembly, emit: RunOptions["emit"]) {
     this.#request = request;
@@ -51,7 +54,6 @@ export class StreamReader {
 
   /** @returns the outcome if further reading is useless. */
   async take(events: readonly SseEvent[]): Promise<Outcome | null> {
-    const { maxResultBytes = MAX_LARGE_RESULT_BYTES } = this.#request;
     let failure: JobFailure | null = null;
     for (const { raw, data } of events) {
       this.#readChars += raw.length + CHARS_AN_EVENT;
@@ -61,9 +63,7 @@ export class StreamReader {
       }
       const noted = this.#assembly.take(data);
       if (noted.kind === "error") failure = this.#request.explain({ body: noted.error });
-      else if (this.#assembly.size() > maxResultBytes) failure = resultTooLarge(maxResultBytes);
-      else if (this.#readChars > MAX_BESIDE_CHARS + CHARS_BESIDE_ONE * this.#assembly.size())
-        failure = resultTooLarge();
+      else failure = this.#tooLarge();
       if (noted.kind === "error" && noted.isEnd === true && this.#hasContent) this.#keptBack.push(raw);
       if (failure !== null) break;
       (this.isEnded() ? this.#ending : this.#keptBack).push(raw);
@@ -86,7 +86,26 @@ export class StreamReader {
     if (closing !== "") this.#keptBack.push(closing);
     await this.#passOn();
     const result = this.#assembly.result();
-    return { ok: true, result, ...this.#request.dialect.spentOf(result) };
+    const { bytes } = this.#forgotten;
+    const passedOnBytes = bytes > 0 && { passedOnBytes: bytes + bytesOf(result) };
+    return { ok: true, result, ...passedOnBytes, ...this.#request.dialect.spentOf(result) };
+  }
+
+  #tooLarge(): JobFailure | null {
+    const { maxResultBytes = MAX_LARGE_RESULT_BYTES, isPassedOn } = this.#request;
+    const size = this.#assembly.size();
+    const isForgetful = isPassedOn && this.#assembly.forget !== undefined;
+    if (isForgetful && size - this.#forgotten.chars > MAX_RESULT_BYTES) this.#forget(size);
+    const limit = isForgetful ? MAX_LARGE_RESULT_BYTES : maxResultBytes;
+    if (size > limit) return resultTooLarge(limit);
+    return this.#readChars > MAX_BESIDE_CHARS + CHARS_BESIDE_ONE * size ? resultTooLarge() : null;
+  }
+
+  #forget(chars: number): void {
+    const before = bytesOf(this.#assembly.result());
+    this.#assembly.forget?.();
+    const bytes = this.#forgotten.bytes + before - bytesOf(this.#assembly.result());
+    this.#forgotten = { chars, bytes };
   }
 
   async #passOn(): Promise<void> {
@@ -104,6 +123,8 @@ export class StreamReader {
     return spentSoFar(dialect, this.#assembly, inputTokens);
   }
 }
+
+const bytesOf = (result: unknown): number => utf8Bytes(JSON.stringify(result));
 
 export const eventTooLarge = (maxBytes: number): JobFailure => {
   const message = `The runtime wrote one event of more than ${maxBytes} bytes and was stopped; ask for less output`;

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { MAX_RESULT_BYTES } from "../../../contract/words/field.ts";
 import { type Api, MAX_LARGE_RESULT_BYTES } from "../../../contract/words/values.ts";
-import type { RunOptions, Runtime } from "../../../worker/calls/runtime.ts";
+import type { Outcome, RunOptions, Runtime } from "../../../worker/calls/runtime.ts";
 import { openHosted, openRuntime } from "../../../worker/runtimes/open-runtime.ts";
 import { environmentKeys } from "../../../worker/runtimes/provider-keys.ts";
 import type { ApiKind } from "../../../worker/runtimes/providers.ts";
@@ -216,6 +216,29 @@ describe("a client's request", () => {
     expect((await ask(vllm, "messages", { ...BODIES.messages, stream: true })).outcome).toMatchObject({
       error: { code: "result_too_large" },
     });
+  });
+
+  test.each(["chat/completions", "completions", "messages"] as const)(
+    "of %s over 1 MiB keeps little of what its client has had as events, and counts all of it",
+    async (api) => {
+      mock.behave = () => ({ words: new Array(50).fill('ä\n"'.repeat(20_000)) });
+      const body = { ...BODIES[api], stream: true };
+      const kept = (await ask(vllm, api, body)).outcome as Extract<Outcome, { ok: true }>;
+      const { outcome, events } = await ask(vllm, api, body, { isPassedOn: true });
+      const { passedOnBytes = 0, result, ...spent } = outcome as typeof kept;
+      expect(JSON.stringify(result).length).toBeLessThan(2 * MAX_RESULT_BYTES);
+      expect(Math.abs(passedOnBytes - Buffer.byteLength(JSON.stringify(kept.result)))).toBeLessThan(50);
+      expect({ ...spent, result: kept.result }).toEqual(kept);
+      expect(events.join("").split("ä").length - 1).toBe(50 * 20_000);
+    },
+  );
+
+  test("that its client has had as events is kept up to 1 MiB", async () => {
+    mock.behave = () => ({ words: new Array(20_000).fill("word ") });
+    const body = { ...BODIES["chat/completions"], stream: true };
+    const { outcome } = await ask(vllm, "chat/completions", body, { isPassedOn: true });
+    expect(outcome).toMatchObject({ result: { choices: [{ message: { content: "word ".repeat(20_000) } }] } });
+    expect(outcome).not.toHaveProperty("passedOnBytes");
   });
 
   test("may say more than 1 MiB in one event, such as an image", async () => {
