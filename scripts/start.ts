@@ -27,6 +27,7 @@ import {
 import { fullDiskError } from "../self-host/disk.ts";
 import { removeEmptied } from "../self-host/emptied.ts";
 import { ExitError, runScript } from "../self-host/exit-error.ts";
+import { readExtraCertificates } from "../self-host/extra-certificates.ts";
 import { databasesBelow } from "../self-host/files-below.ts";
 import { serveFreezing } from "../self-host/freeze.ts";
 import { gatheredLog } from "../self-host/gathered-log.ts";
@@ -59,6 +60,7 @@ interface Plan {
   dir: DataDir;
   address: Address;
   environment: Record<string, string>;
+  certificates: readonly string[];
   processCount: number;
 }
 
@@ -84,6 +86,7 @@ const addressOn = async (host: string, wanted: number): Promise<Address> => {
 const makePlan = async (settings: Settings, dir: DataDir): Promise<Plan> => {
   const project = await loadProject();
   const address = await addressOn(settings.host, settings.port);
+  const certificates = readExtraCertificates(process.env);
   const environment = await readEnvironment(project, dir);
   configureLog(environment);
   const gathered = gatheredLog();
@@ -91,7 +94,8 @@ const makePlan = async (settings: Settings, dir: DataDir): Promise<Plan> => {
   process.on("exit", gathered.flush);
   const ended = process.env.SERVICE_STARTED_AGAIN;
   if (ended) log("error", "process.ended", { detail: `The serving process ${ended}; it is started again.` });
-  return { settings, project, dir, address, environment, processCount: keepProcessCount(dir, settings.processCount) };
+  const processCount = keepProcessCount(dir, settings.processCount);
+  return { settings, project, dir, address, environment, certificates, processCount };
 };
 
 const prepareState = async ({ settings, project, dir }: Plan): Promise<void> => {

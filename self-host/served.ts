@@ -15,6 +15,8 @@ export interface HomePlan {
   readonly keepsArchive: boolean;
   /** `<tenant>/<instance>` of the worker that GET /health waits for at first. */
   readonly awaited: string | undefined;
+  /** Certificate authorities that are trusted besides the public ones, each in PEM. */
+  readonly certificates: readonly string[];
   /** The bound of V8's heap of each process with tenants; undefined: V8's own. */
   readonly heapMib: number | undefined;
   /** Where the first process with tenants can be inspected; undefined: nowhere. */

@@ -37,6 +37,8 @@ export interface Serving {
   archive: { folder: string } | { socket: string } | null;
   /** Names of environment variables that the edge gets as text bindings. */
   environment: readonly string[];
+  /** Certificate authorities that are trusted besides the public ones, each in PEM. */
+  certificates: readonly string[];
   /** What V8 may take for its heap, as a bound; undefined: what it takes by itself. */
   heapMib: number | undefined;
 }
@@ -119,11 +121,11 @@ const DENIED = {
 };
 
 function servingServices(serving: Serving): Expression[] {
-  const { project, storage } = serving;
+  const { project, storage, certificates } = serving;
   return [
-    network("internet", { allow: ["public"], deny: [...DENIED.metadata, ...DENIED.private] }),
+    network("internet", { allow: ["public"], deny: [...DENIED.metadata, ...DENIED.private] }, certificates),
     // What it is asked for is allowed to be private, and may as well be public: a webhook, a collector of spans.
-    network("private-network", { allow: ["private", "public"], deny: DENIED.metadata }),
+    network("private-network", { allow: ["private", "public"], deny: DENIED.metadata }, certificates),
     disk("objects", storage.objects),
     ...archiveServices(serving),
     ...cronServices(project, storage.crons),
@@ -175,8 +177,13 @@ function disk(name: string, directory: string): Expression {
   return record({ name, disk: record({ path: directory, writable: true }) });
 }
 
-function network(name: string, peers: { allow: string[]; deny?: string[] }): Expression {
-  return record({ name, network: record({ ...peers, tlsOptions: record({ trustBrowserCas: true }) }) });
+function network(
+  name: string,
+  peers: { allow: string[]; deny: string[] },
+  certificates: readonly string[],
+): Expression {
+  const trusted = certificates.length === 0 ? {} : { trustedCertificates: certificates };
+  return record({ name, network: record({ ...peers, tlsOptions: record({ trustBrowserCas: true, ...trusted }) }) });
 }
 
 function namespace(className: string, uniqueKey: string, enableSql: boolean): Expression {

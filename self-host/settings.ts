@@ -82,7 +82,8 @@ Environment:
   SERVICE_LOG_LEVEL=debug|info|warn|error  lowest level that is logged (info)
   SERVICE_LOG_REQUESTS=1                   logs every request, not only failed ones
   SERVICE_OTLP_URL, SERVICE_OTLP_HEADERS   OpenTelemetry collector (…/v1/traces), and its headers: name=value,…
-  PROVIDER_<NAME>_KEY                      a provider's key`;
+  PROVIDER_<NAME>_KEY                      a provider's key
+  NODE_EXTRA_CA_CERTS                      a file with certificate authorities to trust besides the public ones, in PEM`;
 
 export const readSettings = (args: string[], env: NodeJS.ProcessEnv): Settings => {
   const flags = readFlags(args);

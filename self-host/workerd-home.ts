@@ -28,6 +28,7 @@ export const startWorkerdHome = async (plan: HomePlan, address: Address): Promis
     project,
     storage: storageOf(dir, WHOLE),
     configFile: dir.servingConfig,
+    certificates: plan.certificates,
     heapMib: plan.heapMib,
     archive: plan.keepsArchive ? { folder: dir.archive } : null,
     environment: Object.keys(environment),

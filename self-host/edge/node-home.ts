@@ -203,6 +203,7 @@ const startObjects = (
     configFile,
     archive: archive === null ? null : { socket: archive },
     environment: Object.keys(environment),
+    certificates: plan.certificates,
     heapMib: plan.heapMib,
   };
   writeFileSync(configFile, objectsConfig(serving, { edge, door, history }), { mode: 0o600 });

@@ -14,7 +14,7 @@ const project = {
   vars: {},
 } as unknown as Parameters<typeof wholeConfig>[0]["project"];
 
-const networksOf = (list: "allow" | "deny"): Record<string, string> => {
+const configOf = (certificates: readonly string[] = []): string => {
   const dir = dataDirAt(path.resolve("nowhere"));
   const serving = {
     project,
@@ -22,10 +22,14 @@ const networksOf = (list: "allow" | "deny"): Record<string, string> => {
     configFile: dir.servingConfig,
     archive: null,
     environment: [],
+    certificates,
     heapMib: undefined,
   };
-  const text = wholeConfig(serving, dir, { host: "127.0.0.1", port: 1 });
-  const found = text.matchAll(/name = "([\w-]+)", network = \(allow = \[([^\]]*)\], deny = \[([^\]]*)\]/g);
+  return wholeConfig(serving, dir, { host: "127.0.0.1", port: 1 });
+};
+
+const networksOf = (list: "allow" | "deny"): Record<string, string> => {
+  const found = configOf().matchAll(/name = "([\w-]+)", network = \(allow = \[([^\]]*)\], deny = \[([^\]]*)\]/g);
   return Object.fromEntries([...found].map(([, name, allow, deny]) => [name, list === "allow" ? allow : deny]));
 };
 
@@ -41,4 +45,10 @@ test("no address of IPv6 leads to a private one of IPv4, and none to where cloud
     for (const denied of [internet, near]) expect(denied).toContain(`"${network}"`);
   // Where the network has no IPv4 of its own, public names lead through such addresses.
   expect(internet).not.toContain('"64:ff9b::/96"');
+});
+
+test("the operator's own certificate authorities are trusted besides the public ones, wherever a call goes", () => {
+  const trusted = [...configOf(["-----A-----\n"]).matchAll(/tlsOptions = (\([^)]*\))/g)].map(([, options]) => options);
+  const expected = String.raw`(trustBrowserCas = true, trustedCertificates = ["-----A-----\x0a"])`;
+  expect(trusted).toEqual([expected, expected]);
 });

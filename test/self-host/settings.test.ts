@@ -2,10 +2,12 @@
 
 import { mkdirSync, writeFileSync } from "node:fs";
 import path from "node:path";
+import { rootCertificates } from "node:tls";
 import { expect, test } from "vitest";
 import { historyDefaultsOf } from "../../contract/config/config-history.ts";
 import { boundsOf, type TenantEnv } from "../../durable-objects/tenant-env.ts";
 import { ExitError } from "../../self-host/exit-error.ts";
+import { readExtraCertificates } from "../../self-host/extra-certificates.ts";
 import { passedEnvironment, readExtraCatalog, readSettings } from "../../self-host/settings.ts";
 import { loadProviders } from "../../src/catalog/providers.ts";
 import { folderForEachTest } from "../support/temporary-folder.ts";
@@ -77,6 +79,21 @@ test("a server keeps its history for ever, whatever wrangler.toml says for deplo
   const given = kept({ SERVICE_HISTORY_KEEP_DAYS: "7", SERVICE_HISTORY_MAX_GB: "0.5" });
   expect(historyDefaultsOf(given)).toEqual({ keep_days: 7, keep_texts_days: null });
   expect(boundsOf(given as unknown as TenantEnv).historyBytes).toBe(5e8);
+});
+
+test("a file with certificate authorities is read as Node reads it, and refused where it has none that can be used", () => {
+  const file = path.join(folder.path, "ca.pem");
+  const readAs = (text: string) => {
+    writeFileSync(file, text);
+    return readExtraCertificates({ NODE_EXTRA_CA_CERTS: file });
+  };
+  const two = rootCertificates.slice(0, 2);
+  expect(readAs(`# ours\n${two.join("\n# another\n")}\n`)).toEqual(two);
+  expect(readExtraCertificates({})).toEqual([]);
+  const broken = "-----BEGIN CERTIFICATE-----\nnone\n-----END CERTIFICATE-----";
+  expect(() => readAs("")).toThrow(`NODE_EXTRA_CA_CERTS: ${file} has no certificate in PEM`);
+  expect(() => readAs(`${two[0]}\n${broken}`)).toThrow("has a certificate (number 2) that cannot be read");
+  expect(() => readExtraCertificates({ NODE_EXTRA_CA_CERTS: `${file}.none` })).toThrow(/none cannot be read: ENOENT/);
 });
 
 const read = (files: Record<string, string>): Promise<Record<string, string>> => {
