@@ -16,6 +16,7 @@ import { getRequestListener } from "@hono/node-server";
 import { presentRefusal } from "../../contract/refusal.ts";
 import { invalid, type Refusal } from "../../domain/words/refusal.ts";
 import { malformedAddress, problemResponse } from "../../src/http/refused.ts";
+import { dropLateBody } from "./late-body.ts";
 import type { Exchange } from "./pass-on.ts";
 import { beginFewAtOnce } from "./turns/arrivals.ts";
 import { Departures } from "./turns/departures.ts";
@@ -143,6 +144,7 @@ const answerWith = (fetch: Fetch): Answer => {
   );
   return (incoming, outgoing, head) => {
     if (head !== undefined) heads.set(incoming, head);
+    else dropLateBody(incoming, outgoing);
     void listener(incoming, outgoing);
   };
 };
