@@ -4,8 +4,8 @@
 import { type ClientRequest, type IncomingMessage, request, type ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { pipeline, type Transform } from "node:stream";
+import { INTERNAL_SERVER_ERROR } from "../../contract/words/http-status.ts";
 import type { AppContext } from "../../src/http/auth.ts";
-import { Refused } from "../../src/http/refused.ts";
 import { CloseWatch } from "./closing-frame.ts";
 
 /** Node's own, taken before the adapter replaces it: the adapter sends nothing for a response with this mark. */
@@ -41,7 +41,12 @@ export interface Exchange {
 /** The answer to a request whose client has its answer, or its connection, already. */
 export const alreadySent = (): Response => new PlainResponse(null, { headers: { [ALREADY_SENT]: "true" } });
 
-const away = (): Refused => new Refused({ code: "tenant_unavailable", retryAfterSeconds: 1 });
+/** As of an object that gives no answer: what it means depends on the disk. */
+const away = (): Error => Object.assign(new Error("the tenant process gives no answer"), { retryable: true });
+
+/** The app in workerd does not know the disk, and its objects' errors on a full one name no reason. */
+const isForWantOfSpace = ({ env }: AppContext, { statusCode }: IncomingMessage): boolean =>
+  statusCode === INTERNAL_SERVER_ERROR && env.HOME?.disk().state === "full";
 
 const passedHeaders = (incoming: IncomingMessage, requestId: string): string[] => {
   const { rawHeaders } = incoming;
@@ -73,7 +78,7 @@ const send = (answer: IncomingMessage, outgoing: ServerResponse): void => {
   answer.pipe(outgoing);
 };
 
-/** Resolves when the answer has begun; throws a refusal if the process is down. */
+/** Resolves when the answer has begun; throws if the process is down. */
 export const passOn = (c: AppContext, { incoming, outgoing }: Exchange, socketPath: string): Promise<Response> =>
   new Promise((resolve, reject) => {
     // A client that has disconnected needs no answer, and its close is not reported again.
@@ -86,6 +91,10 @@ export const passOn = (c: AppContext, { incoming, outgoing }: Exchange, socketPa
     // full.
     upstream.on("error", () => reject(away()));
     upstream.on("response", (answer) => {
+      if (isForWantOfSpace(c, answer)) {
+        answer.resume();
+        return reject(away());
+      }
       send(answer, outgoing);
       resolve(alreadySent());
     });

@@ -10,6 +10,7 @@ import { afterEach, beforeEach, expect, it } from "vitest";
 import { closeServer, edgeServer } from "../../../self-host/edge/http-server.ts";
 import { passOn, tunnel } from "../../../self-host/edge/pass-on.ts";
 import type { AppContext } from "../../../src/http/auth.ts";
+import { refusalOfLost } from "../../../src/tenant/tenant-object.ts";
 import { folderForEachTest } from "../../support/temporary-folder.ts";
 
 const AT_ONCE_MS = 500;
@@ -19,18 +20,21 @@ let workerd: Server;
 let edge: Server;
 let arrived: Promise<IncomingMessage>;
 let beforePassing: () => Promise<void>;
+let disk: "ok" | "full";
 
 beforeEach(async () => {
   const socketPath = path.join(folder.path, "edge.sock");
   beforePassing = async () => undefined;
+  disk = "ok";
   workerd = createServer();
   arrived = once(workerd, "request").then(([request]) => request as IncomingMessage);
   workerd.listen(socketPath);
   await once(workerd, "listening");
   edge = edgeServer(async (_request, exchange) => {
     await beforePassing();
-    const context = { get: () => "id" } as unknown as AppContext;
-    if (exchange.head === undefined) return passOn(context, exchange, socketPath);
+    const context = { get: () => "id", env: { HOME: { disk: () => ({ state: disk }) } } } as unknown as AppContext;
+    const refused = (error: unknown) => new Response(refusalOfLost(context.env, error)?.code, { status: 503 });
+    if (exchange.head === undefined) return passOn(context, exchange, socketPath).catch(refused);
     return tunnel(context, exchange, socketPath, () => new PassThrough());
   }, 10);
   edge.listen(0, "127.0.0.1");
@@ -115,6 +119,18 @@ const heardBy = (socket: Socket): (() => string) => {
   });
   return () => text;
 };
+
+it("an error that names no reason is told as a full disk while the disk is full", async () => {
+  workerd.on("request", (_, response) => response.writeHead(500).end("internal"));
+  const ask = async () => (await fetch(`http://127.0.0.1:${(edge.address() as AddressInfo).port}/x`)).text();
+  expect(await ask()).toBe("internal");
+  disk = "full";
+  expect(await ask()).toBe("storage_full");
+  workerd.removeAllListeners("request").on("request", (_, response) => response.destroy());
+  expect(await ask()).toBe("storage_full");
+  disk = "ok";
+  expect(await ask()).toBe("tenant_unavailable");
+});
 
 it("a handshake that is refused ends the connection: what the client sends behind it reaches nobody", async () => {
   const asked: string[] = [];
