@@ -1,6 +1,6 @@
 // How much space the data's disk has left, and what that means.
 
-import { statfsSync } from "node:fs";
+import { accessSync, constants, statfsSync } from "node:fs";
 import path from "node:path";
 import { MIB } from "../domain/words/size.ts";
 import type { Disk } from "../src/home.ts";
@@ -19,9 +19,20 @@ export const diskState = (freeBytes: number, totalBytes: number): Disk["state"] 
   return freeBytes < Math.min(LOW_BELOW_BYTES, totalBytes * LOW_BELOW_SHARE) ? "low" : "ok";
 };
 
+/** As a file system makes itself when its disk fails. */
+const isReadOnly = (directory: string): boolean => {
+  try {
+    accessSync(directory, constants.W_OK);
+    return false;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === "EROFS";
+  }
+};
+
+/** One that can only be read has no room, however much of it is free. */
 export const readDisk = (directory: string): Disk => {
   const { bavail, blocks, bsize } = statfsSync(directory);
-  const freeBytes = bavail * bsize;
+  const freeBytes = isReadOnly(directory) ? 0 : bavail * bsize;
   const totalBytes = blocks * bsize;
   return { freeBytes, totalBytes, state: diskState(freeBytes, totalBytes) };
 };

@@ -2,12 +2,12 @@
 // the backup disconnects, dies or takes too long. A copy begun meanwhile is what a power cut at that instant would have
 // left, in all databases at once.
 
-import { readFileSync, rmSync, writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { connect, createServer, type Server, type Socket } from "node:net";
 import path from "node:path";
 import type { DataDir } from "./data-dir.ts";
 import type { Served } from "./served.ts";
-import { makeSocketFolder } from "./sockets.ts";
+import { makeSocketFolder, removeIfPossible } from "./sockets.ts";
 
 /** Long enough to open a thousand databases; requests wait at most this long. */
 const MAX_FREEZE_MS = 5_000;
@@ -38,8 +38,8 @@ export const serveFreezing = async (dir: DataDir, served: Served): Promise<Freez
   return {
     close: () => {
       server.close();
-      rmSync(dir.freezePath, { force: true });
-      rmSync(folder, { recursive: true, force: true });
+      removeIfPossible(dir.freezePath);
+      removeIfPossible(folder);
     },
   };
 };

@@ -19,6 +19,15 @@ export const makeSocketFolder = (dir: DataDir, name = "run"): string => {
   return near;
 };
 
+/** What a disk does not give up that can only be read any more, the next start replaces. */
+export const removeIfPossible = (place: string): void => {
+  try {
+    rmSync(place, { recursive: true, force: true });
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "EROFS") throw error;
+  }
+};
+
 /** A socket left by a killed process blocks the next one. */
 export const clearSockets = (...sockets: readonly string[]): void => {
   for (const socket of sockets) rmSync(socket, { force: true });

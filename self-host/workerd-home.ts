@@ -1,7 +1,7 @@
 // Edge and objects in one workerd process, the history in another: the app as Cloudflare runs it. For trying the
 // product as deployed, and for systems without Unix sockets, where the history is in the same process.
 
-import { rmSync, writeFileSync } from "node:fs";
+import { writeFileSync } from "node:fs";
 import { WHOLE } from "../domain/tenant/share.ts";
 import { untilUp } from "./child-server.ts";
 import { ExitError } from "./exit-error.ts";
@@ -10,7 +10,7 @@ import { keepRunning, type Pace } from "./keep-running.ts";
 import { storageOf } from "./processes.ts";
 import type { Address, HomePlan, Served } from "./served.ts";
 import { wholeConfig } from "./serving-config.ts";
-import { makeSocketFolder } from "./sockets.ts";
+import { makeSocketFolder, removeIfPossible } from "./sockets.ts";
 import type { Exit } from "./supervised.ts";
 import { startWorkerd } from "./workerd.ts";
 
@@ -53,7 +53,7 @@ export const startWorkerdHome = async (plan: HomePlan, address: Address): Promis
     stop: async () => {
       await kept.stop(STOP_GRACE_MS);
       await history?.child.stop();
-      if (folder !== null) rmSync(folder, { recursive: true, force: true });
+      if (folder !== null) removeIfPossible(folder);
     },
   };
 };

@@ -12,7 +12,7 @@ const LOOK_EVERY_MS = 1_000;
 const SAID: Record<Disk["state"], string> = {
   ok: "The disk that holds the data has enough space again.",
   low: "The disk that holds the data has little space left",
-  full: "The disk that holds the data is full: new jobs are refused until space is freed",
+  full: "The disk that holds the data is full, or can only be read: new jobs are refused until it can be written",
 };
 
 export interface DiskWatch {

@@ -3,7 +3,7 @@
 
 import { hash, randomBytes } from "node:crypto";
 import { once } from "node:events";
-import { mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, writeFileSync } from "node:fs";
 import type { BlockList } from "node:net";
 import path from "node:path";
 import { scheduler, setImmediate as turnEnd } from "node:timers/promises";
@@ -20,7 +20,7 @@ import { startHistory } from "../history-process.ts";
 import { storageOf } from "../processes.ts";
 import type { Address, HomePlan, Served } from "../served.ts";
 import { type HistorySockets, LAYOUT, objectsConfig } from "../serving-config.ts";
-import { makeSocketFolder } from "../sockets.ts";
+import { makeSocketFolder, removeIfPossible } from "../sockets.ts";
 import type { Exit } from "../supervised.ts";
 import { onAnswerEnd } from "./answer-end.ts";
 import { archiveFolder, serveArchive } from "./archive-folder.ts";
@@ -117,7 +117,7 @@ export const startNodeHome = async (plan: HomePlan, address: Address): Promise<S
       await Promise.all(children.map((child) => child.stop()));
       archiveServer?.close();
       watch.stop();
-      rmSync(sockets, { recursive: true, force: true });
+      removeIfPossible(sockets);
     },
   };
 };

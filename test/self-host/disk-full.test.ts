@@ -7,6 +7,8 @@ import path from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { dataDirAt } from "../../self-host/data-dir.ts";
+import { readDisk } from "../../self-host/disk.ts";
+import { serveFreezing } from "../../self-host/freeze.ts";
 import { keepProcessCount } from "../../self-host/processes.ts";
 import { send } from "../support/requests.ts";
 import { type SelfHosted, startSelfHosted } from "../support/self-hosted.ts";
@@ -146,4 +148,17 @@ test.skipIf(!mayMount)(
     );
   },
   60_000,
+);
+
+test.skipIf(!mayMount)(
+  "a disk that can only be read any more counts as full, and keeps no server from ending",
+  async () => {
+    const dir = dataDirAt(mount);
+    const server = { freeze: () => undefined, thaw: () => undefined } as unknown as Parameters<typeof serveFreezing>[1];
+    const freezing = await serveFreezing(dir, server);
+    expect(readDisk(mount).state).toBe("ok");
+    expect(spawnSync("mount", ["-o", "remount,ro", mount]).status).toBe(0);
+    expect(readDisk(mount)).toMatchObject({ state: "full", freeBytes: 0 });
+    expect(() => freezing.close()).not.toThrow();
+  },
 );
