@@ -8,7 +8,7 @@ export const WINDOW_BYTES = MIB;
 /** What a burst may leave unread beyond that, for a moment: a data frame of the largest size. */
 export const BURST_BYTES = MAX_DATA_FRAME_BYTES;
 /** So long also a client that reads on may stand still on a loaded machine. Meanwhile what can wait waits for it. */
-export const BURST_MS = 4_000;
+export const BURST_MS = 2_000;
 /** The platform copies what it writes to a reader: of a large part a piece at a time. */
 export const PIECE_BYTES = 64 * KIB;
 /** So much of events that are too long for a part may be left unread, too: they come at once. */

@@ -120,7 +120,7 @@ describe("output that readers leave unread", () => {
     expect(stream.isFull).toBe(true);
   });
 
-  test("does not count as unread in a burst, and does four seconds later", () => {
+  test("does not count as unread in a burst, and does two seconds later", () => {
     const stream = streamOf();
     const slow = second();
     stream.join(slow, NOW);
@@ -161,7 +161,7 @@ describe("output that readers leave unread", () => {
     expect([1, 2, 3, 4, 5, 6].map(isSlow)).toEqual([false, false, false, false, false, true]);
   });
 
-  test("does not make a reader slow that takes what came four seconds ago, though more comes, until it stops", async () => {
+  test("does not make a reader slow that takes what came two seconds ago, though more comes, until it stops", async () => {
     const stream = streamOf();
     const behind = reader();
     stream.join(behind, NOW);
