@@ -23,6 +23,7 @@ interface CarrierTools {
 
 /** A step that takes longer keeps no other waiting. */
 const LONGEST_STEP_MS = 5_000;
+const MAX_GAP_MS = 100;
 
 /** What the tenant does with an answer; false if nothing. */
 type Heard = (turn: Turn) => unknown;
@@ -98,18 +99,23 @@ export class BatchCarrier {
     }
   }
 
-  /** Other tenants wait for the same thread, so that of many batches one does such a step at a time. */
+  /**
+   * Other tenants wait for the same thread, so that of many batches one does such a step at a time, and as much time as it
+   * took is left to the others: between steps that follow each other at once the thread looks for nothing new.
+   */
   async #inTurn<T>(step: () => Promise<T>): Promise<T> {
     const before = this.#lastLong;
     const over = Promise.withResolvers<void>();
     this.#lastLong = over.promise;
     await before;
+    const startedAt = Date.now();
     const work = step();
     const end = (): void => {
       over.resolve();
       if (this.#lastLong === over.promise) this.#lastLong = null;
     };
-    within(work, LONGEST_STEP_MS).then(end, end);
+    const leaveGap = (): void => void setTimeout(end, Math.min(Date.now() - startedAt, MAX_GAP_MS));
+    within(work, LONGEST_STEP_MS).then(leaveGap, leaveGap);
     return work;
   }
 }

@@ -60,6 +60,34 @@ test("a batch that ended while it waited takes none", async () => {
   expect(asked).toEqual([]);
 });
 
+test("between two long steps as much time as the first took is left to other tenants", async () => {
+  vi.useFakeTimers();
+  try {
+    const begunAt: number[] = [];
+    const file = {
+      learnBatch: async () => {
+        begunAt.push(Date.now());
+        await new Promise((resolve) => setTimeout(resolve, 20));
+        return { is: "reading" };
+      },
+    };
+    const learn = { id: ID, fileId: "file", do: "learn", bytes: 1, keptUntil: 1, rules: {} } as unknown as BatchStep;
+    const carrier = new BatchCarrier({
+      tenant: "t",
+      turns: { read: async () => (begunAt.length < 3 ? learn : null), decide: async () => ({ ok: true, value: true }) },
+      files: { of: () => file },
+      roomFor: async () => undefined,
+    } as unknown as ConstructorParameters<typeof BatchCarrier>[0]);
+    const beganAt = Date.now();
+    const carried = carrier.carry(ID);
+    await vi.advanceTimersByTimeAsync(1_000);
+    await carried;
+    expect(begunAt.map((at) => at - beganAt)).toEqual([0, 40, 80]);
+  } finally {
+    vi.useRealTimers();
+  }
+});
+
 test("of many batches one file is read, or closed, at a time; a step that hangs keeps no other for ever", async () => {
   vi.useFakeTimers();
   try {
