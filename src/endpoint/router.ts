@@ -56,6 +56,8 @@ export interface Description {
   readonly grows?: WriteKind;
   /** It opens a stream of the job in its path (`admission.ts`). */
   readonly readsJob?: true;
+  /** It answers with bytes that an object stores (`admission.ts`). */
+  readonly readsFile?: true;
   /** A lower size limit than usual. */
   readonly maxBodyBytes?: number;
   readonly description?: string;
@@ -155,9 +157,10 @@ const forKeys = (description: Description, handle: Handle): Endpoint["handle"] =
   });
 };
 
-const doorOf = ({ lane, readsJob, maxBodyBytes, body, rawBody, query, needs }: Description): Door => ({
+const doorOf = ({ lane, readsJob, readsFile, maxBodyBytes, body, rawBody, query, needs }: Description): Door => ({
   lane,
   readsJob,
+  readsFile,
   maxBodyBytes,
   isUpload: rawBody?.isStreamed,
   isBodiless: body === undefined && (rawBody === undefined || rawBody.isStreamed === true),

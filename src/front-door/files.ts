@@ -107,6 +107,7 @@ const content = endpoint(
     ...ONE,
     ...asks("readFile", "range_not_satisfiable"),
     operationId: "readOpenAiFileContent",
+    readsFile: true,
     method: "get",
     path: "/v1/files/{id}/content",
     summary: "Read a file's bytes (OpenAI)",

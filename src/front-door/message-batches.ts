@@ -195,6 +195,7 @@ const results = endpoint(
     ...ONE,
     ...asks("getBatch", "batch_state"),
     operationId: "readMessageBatchResults",
+    readsFile: true,
     method: "get",
     path: "/v1/messages/batches/{id}/results",
     summary: "Read the results of a batch that has ended (Anthropic)",

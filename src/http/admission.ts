@@ -1,6 +1,7 @@
 // Admits a request: it takes a share of its key, its tenant or its address, or gets 429. With a key that is before its
 // body is read; without one it is when its small body is in, so that bodies that never come keep nobody out.
-// Self-hosted, heavy requests, the openings of streams and uploads then wait for their tenant's turn (`Home.takeTurn`).
+// Self-hosted, heavy requests, the openings of streams, uploads and downloads then wait for their tenant's turn
+// (`Home.takeTurn`).
 
 import { MAX_BODY_BYTES } from "../../contract/words/field.ts";
 import type { Refusal } from "../../domain/words/refusal.ts";
@@ -38,6 +39,8 @@ export interface Door {
   readonly isOperator: boolean;
   /** It opens a stream of one job, which has a bound of readers and waits for its turn to begin. */
   readonly readsJob?: boolean | undefined;
+  /** It answers with a file's bytes. */
+  readonly readsFile?: boolean | undefined;
   /** Its body is stored as it comes. */
   readonly isUpload?: boolean | undefined;
 }
@@ -83,8 +86,9 @@ export const refusalOf = (full: HolderKind): Refusal => {
   return { code: "rate_limited", retryAfterSeconds: RETRY_SECONDS };
 };
 
-const workOf = ({ readsJob, isUpload }: Door, lane: Lane): Work => {
+const workOf = ({ readsJob, readsFile, isUpload }: Door, lane: Lane): Work => {
   if (readsJob === true) return "opening";
+  if (readsFile === true) return "sending";
   return isUpload === true ? "storing" : lane;
 };
 

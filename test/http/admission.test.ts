@@ -77,6 +77,18 @@ it("an upload waits for its tenant's turn to store, whatever length it says", as
   expect(turns).toEqual(["storing", "storing", "storing"]);
 });
 
+it("a download waits for its tenant's turn to send", async () => {
+  const turns: string[] = [];
+  const home: Partial<Home> = {
+    takeTurn: (_, work) => {
+      turns.push(work);
+      return null;
+    },
+  };
+  (await admit(context(home), { ...DOOR, readsFile: true }, { ...token, id: "downloads" })).share.release();
+  expect(turns).toEqual(["sending"]);
+});
+
 it("readers of one job are sixteen with one key; the next is refused before its tenant is asked, until one leaves", async () => {
   const door = { ...DOOR, lane: "waiting", readsJob: true } as const;
   const turns: string[] = [];

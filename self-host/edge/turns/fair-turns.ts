@@ -1,7 +1,7 @@
-// Whose turn it is for heavy work, for opening streams, for reading jobs from history and for storing files. All tenants
-// share this process and the objects' process, so with several active tenants each does one heavy call at a time and then
-// leaves twice that time to the others, opens few streams and stores few files at a time; a single active tenant is
-// hardly limited.
+// Whose turn it is for heavy work, for opening streams, for reading jobs from history, and for storing and sending files.
+// All tenants share this process and the objects' process, so with several active tenants each does one heavy call at a
+// time and then leaves twice that time to the others, opens few streams, and stores and sends few files at a time; a
+// single active tenant is hardly limited.
 
 import type { Work } from "../../../src/home.ts";
 import { Refused } from "../../../src/http/refused.ts";
@@ -20,6 +20,7 @@ const RULES: Readonly<Partial<Record<Work, Rule>>> = {
   opening: { aloneAtATime: 64, besideOthersAtATime: 4, gapShare: 0 },
   reading: { aloneAtATime: 16, besideOthersAtATime: 2, gapShare: 0 },
   storing: { aloneAtATime: 64, besideOthersAtATime: 2, gapShare: 0, longestMs: 50 },
+  sending: { aloneAtATime: 64, besideOthersAtATime: 2, gapShare: 0 },
 };
 
 const MAX_GAP_MS = 500;

@@ -120,6 +120,7 @@ const content = endpoint(
     ...ONE,
     ...asks("readFile", "range_not_satisfiable"),
     operationId: "readFileContent",
+    readsFile: true,
     method: "get",
     path: "/api/files/{id}/content",
     summary: "Read a file's bytes",
