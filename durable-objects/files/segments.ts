@@ -92,9 +92,12 @@ export class Segments {
         if (row === undefined) throw new Error("the file has ended");
         const stored = row.bytes as unknown as ArrayBuffer;
         const cut = new Uint8Array(stored).subarray(Math.max(0, from - rowAt), Math.max(0, to - rowAt));
-        if (cut.byteLength > 0) yield cut;
-        // Given back at once: at full speed the garbage collector would let as much stand as the file has.
-        stored.transfer(0);
+        try {
+          if (cut.byteLength > 0) yield cut;
+        } finally {
+          // Given back at once, also when the reader leaves: the garbage collector would let as much stand as was read.
+          stored.transfer(0);
+        }
       }
       begin += bytes;
     }
