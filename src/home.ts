@@ -11,9 +11,10 @@ export type Lane = "vital" | "usual" | "heavy" | "waiting";
 
 /**
  * `opening`: a stream until its answer begins. `reading`: one job from history, which may have megabytes. `storing`: the
- * beginning of an upload, and all of a small one. `sending`: a file's bytes as an answer, until they begin.
+ * beginning of an upload, and all of a small one. `sending`: a file's bytes as an answer, until they begin; `sent`: until they
+ * have ended.
  */
-export type Work = Lane | "opening" | "reading" | "storing" | "sending";
+export type Work = Lane | "opening" | "reading" | "storing" | "sending" | "sent";
 
 export interface Home {
   /** Has the app in workerd answer the request, for bindings that Node lacks. */

@@ -5,7 +5,7 @@
 
 import { MAX_BODY_BYTES } from "../../contract/words/field.ts";
 import type { Refusal } from "../../domain/words/refusal.ts";
-import type { Lane, Work } from "../home.ts";
+import type { Home, Lane, Work } from "../home.ts";
 import type { AppContext } from "./auth.ts";
 import { FREE_BODY_BYTES } from "./free-body.ts";
 import type { TokenFacts } from "./key-format.ts";
@@ -106,8 +106,25 @@ export const admit = (c: AppContext, door: Door, token: TokenFacts | null): Admi
   if (!taken.ok) throw new Refused(refusalOf(taken.error));
   const share = withRoom(taken.value, c, knownBytes);
   const underWay = isRated ? shares.underWay(keyOf(token)) : null;
-  const turn = token === null ? null : c.env.HOME?.takeTurn(token.tenant, workOf(door, lane));
+  const turn = token === null ? null : turnOf(c, door, token.tenant, lane);
   return turn ? admitInTurn(turn, underWay, share) : { underWay, share, endTurn: NOTHING };
+};
+
+/** What a client leaves unread of a file is held elsewhere, too: few are under way, whatever their clients do. */
+const turnOf = (c: AppContext, door: Door, tenant: string, lane: Lane): ReturnType<Home["takeTurn"]> | undefined => {
+  const { HOME: home } = c.env;
+  const work = workOf(door, lane);
+  const place = work === "sending" ? home?.takeTurn(tenant, "sent") : null;
+  return place ? beginIn(c, place, () => home?.takeTurn(tenant, work)) : home?.takeTurn(tenant, work);
+};
+
+const beginIn = async (
+  c: AppContext,
+  place: Promise<Admitted["endTurn"]>,
+  begin: () => ReturnType<Home["takeTurn"]> | undefined,
+): Promise<Admitted["endTurn"]> => {
+  c.env.HOME?.onAnswerEnd(c, await place);
+  return (await begin()) ?? NOTHING;
 };
 
 const admitInTurn = async (

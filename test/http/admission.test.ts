@@ -77,16 +77,23 @@ it("an upload waits for its tenant's turn to store, whatever length it says", as
   expect(turns).toEqual(["storing", "storing", "storing"]);
 });
 
-it("a download waits for its tenant's turn to send", async () => {
-  const turns: string[] = [];
+it("a download waits for its tenant's turn to begin, and keeps a place until its answer has ended", async () => {
+  const steps: string[] = [];
+  let answerEnds = (): void => undefined;
   const home: Partial<Home> = {
-    takeTurn: (_, work) => {
-      turns.push(work);
-      return null;
+    takeTurn: async (_, work) => {
+      steps.push(work);
+      return () => void steps.push(`${work} ended`);
+    },
+    onAnswerEnd: (_, then) => {
+      answerEnds = then;
     },
   };
-  (await admit(context(home), { ...DOOR, readsFile: true }, { ...token, id: "downloads" })).share.release();
-  expect(turns).toEqual(["sending"]);
+  const taken = await admit(context(home), { ...DOOR, readsFile: true }, { ...token, id: "downloads" });
+  taken.endTurn();
+  answerEnds();
+  taken.share.release();
+  expect(steps).toEqual(["sent", "sending", "sending ended", "sent ended"]);
 });
 
 it("readers of one job are sixteen with one key; the next is refused before its tenant is asked, until one leaves", async () => {
