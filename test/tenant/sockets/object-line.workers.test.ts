@@ -3,7 +3,7 @@
 import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { beforeEach, expect, it } from "vitest";
 import { newJobRequest, toNewJob } from "../../../contract/jobs/job.ts";
-import { linesOf, readLine } from "../../../durable-objects/calls/grouped-calls.ts";
+import { linesOf, NEXT, readLine } from "../../../durable-objects/calls/grouped-calls.ts";
 import {
   type Answered,
   askedText,
@@ -134,12 +134,18 @@ it("is none of the tenant's sockets, and lets the object sleep when it is closed
   expect((await world.ok("GET", "/api/jobs")).total).toBe(1);
 });
 
-it("takes a group as large as all bodies that go into one", async () => {
+it("takes a group as large as all bodies that go into one, and leaves those behind long answers to the next", async () => {
   const line = await openLine();
   const prompt = "x".repeat(200_000);
-  const calls = await Promise.all(Array.from({ length: 40 }, () => newJob(prompt)));
-  send(line, 1, calls);
-  await expect.poll(() => line.answers.length).toBe(1);
-  const made = outcomesOf(line.answers[0] as Answered);
-  expect(made.filter(({ ok }) => ok)).toHaveLength(40);
+  let left = await Promise.all(Array.from({ length: 40 }, () => newJob(prompt)));
+  const made = new Set<string>();
+  for (let number = 1; left.length > 0; number += 1) {
+    send(line, number, left);
+    await expect.poll(() => line.answers.length).toBe(number);
+    const lines = linesOf(answerTo(line, number).text);
+    for (const one of lines.filter((text) => text !== NEXT)) made.add(unwrap(readLine<Body>(one)).read().id);
+    expect(made.size).toBeGreaterThanOrEqual(5 * number);
+    left = left.filter((_, at) => lines[at] === NEXT);
+  }
+  expect(made.size).toBe(40);
 });
