@@ -16,7 +16,6 @@ import { getRequestListener } from "@hono/node-server";
 import { presentRefusal } from "../../contract/refusal.ts";
 import { invalid, type Refusal } from "../../domain/words/refusal.ts";
 import { malformedAddress, problemResponse } from "../../src/http/refused.ts";
-import { dropLateBody } from "./late-body.ts";
 import type { Exchange } from "./pass-on.ts";
 import { beginFewAtOnce } from "./turns/arrivals.ts";
 import { Departures } from "./turns/departures.ts";
@@ -144,7 +143,6 @@ const answerWith = (fetch: Fetch): Answer => {
   );
   return (incoming, outgoing, head) => {
     if (head !== undefined) heads.set(incoming, head);
-    else dropLateBody(incoming, outgoing);
     void listener(incoming, outgoing);
   };
 };
