@@ -19,10 +19,10 @@ const counts = z
   .record(jobStatus, count)
   .meta({ description: "jobs by status: open jobs now, final jobs of all time" });
 
-/** A job in the live view, without its long values; the job's own page reads those. */
 const promptStart = {
   prompt_start: z.string().meta({ description: "the first 200 characters of the prompt" }),
 };
+/** A job in the live view, without its long values; the job's own page reads those. */
 export const liveJob = jobResource
   .omit({ prompt: true, input: true, result: true, truncated: true })
   .extend(promptStart);

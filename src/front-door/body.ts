@@ -1,6 +1,6 @@
 // A front-door body. Up to 1 MiB it is parsed and passes through the tenant; a larger one, and one with numbers that a
-// parser would change or write much longer, stays the bytes that arrived, of which the edge reads an outline, and only the members that it
-// changes are written again.
+// parser would change or write much longer, stays the bytes that arrived, of which the edge reads an outline, and only
+// the members that it changes are written again.
 
 import { losesDigits } from "../../contract/text/exact-json.ts";
 import { isWithinBytes, MAX_BODY_BYTES } from "../../contract/words/field.ts";

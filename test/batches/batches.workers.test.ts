@@ -17,53 +17,8 @@ import {
   request,
   type World,
 } from "../support/workerd/client.ts";
-import { edgeFetch } from "../support/workerd/edge.ts";
+import { begin, line, linesOf, numbered, own, upload, whenIs } from "../support/workerd/embedding-batches.ts";
 
-const line = (name: string, model = "m1"): string =>
-  JSON.stringify({ custom_id: name, method: "POST", url: "/v1/embeddings", body: { model, input: name } });
-
-const numbered = (count: number, model = "m1"): string[] =>
-  Array.from({ length: count }, (_, at) => line(`${model}-${at}`, model));
-
-const upload = async (client: Client, lines: readonly string[]): Promise<string> => {
-  const response = await edgeFetch(`${ORIGIN}/api/files?name=in.jsonl&purpose=batch`, {
-    method: "POST",
-    headers: { authorization: `Bearer ${client.key}`, "content-type": "application/jsonl" },
-    body: lines.join("\n"),
-  });
-  return ((await response.json()) as Body).id;
-};
-
-const begin = async (client: Client, lines: readonly string[], window = "24h"): Promise<Body> => {
-  const file = await upload(client, lines);
-  return client.ok("POST", "/v1/batches", {
-    input_file_id: file,
-    endpoint: "/v1/embeddings",
-    completion_window: window,
-  });
-};
-
-const own = (client: Client, id: string): Promise<Body> => client.ok("GET", `/api/batches/${id}`);
-
-const whenIs = (client: Client, id: string, status: string): Promise<Body> =>
-  eventually(async () => {
-    const batch = await own(client, id);
-    expect(batch.status, JSON.stringify(batch)).toBe(status);
-    return batch;
-  });
-
-const linesOf = async (client: Client, file: string | null): Promise<Body[]> => {
-  if (file === null) return [];
-  const response = await edgeFetch(`${ORIGIN}/api/files/${file}/content`, {
-    headers: { authorization: `Bearer ${client.key}` },
-  });
-  return (await response.text())
-    .trimEnd()
-    .split("\n")
-    .map((text) => JSON.parse(text));
-};
-
-/** Rewrites what is stored, as if time had passed or a crash had come between. */
 const rewrite = async (world: World, id: string, change: (batch: BatchRecord) => BatchRecord): Promise<void> => {
   await inStorage(world, (storage) => {
     const row = storage.sql.exec("SELECT record FROM batches WHERE id = ?", id).one();
@@ -91,17 +46,6 @@ it("takes 100 batches at a time and no more", async () => {
   expect(refused.headers.get("retry-after")).toBe("60");
 });
 
-it("says which model nobody has, and runs the lines of the others", async () => {
-  const world = await newWorld();
-  const worker = await batchWorker(world);
-  const { id } = await begin(world, [...numbered(300, "a-nobody"), ...numbered(300)]);
-  await eventually(async () => expect((await own(world, id)).completed).toBe(300));
-  const batch = await own(world, id);
-  expect(batch).toMatchObject({ status: "in_progress", waiting: 300, running: 0 });
-  expect(batch.waiting_reason).toContain('no matching worker serves model "a-nobody"');
-  await worker.stop();
-});
-
 it("begins no line while the tenant stores as much as it may, and says so", async () => {
   const world = await newWorld();
   const worker = await batchWorker(world, undefined, { concurrency: 1 });
@@ -125,33 +69,6 @@ it("begins no line while the tenant stores as much as it may, and says so", asyn
   await evictDurableObject(world.stub);
   await alarm(world);
   await whenIs(world, id, "completed");
-  await worker.stop();
-});
-
-it("gives the lines of an alias to the first model of its list that a worker has", async () => {
-  const world = await newWorld();
-  await world.ok("PUT", "/config", { front_door: { aliases: { either: [{ model: "nobodys" }, { model: "m1" }] } } });
-  const worker = await batchWorker(world);
-  const { id } = await begin(world, numbered(3, "either"));
-  await whenIs(world, id, "completed");
-  expect(worker.jobs.map(({ model }) => model)).toEqual(["m1", "m1", "m1"]);
-  await worker.stop();
-});
-
-it("gives a line of an alias to the next model of its list where the first cannot answer", async () => {
-  const world = await newWorld();
-  const either = ["m0", "m1", "m2"].map((model) => ({ model }));
-  await world.ok("PUT", "/config", { front_door: { aliases: { either } } });
-  const error = { code: "rate_limited", message: "slow down", status: 429, retryable: true };
-  const worker = await batchWorker(world, ({ model }) => (model === "m1" ? { error } : { result: { model } }), {
-    models: ["m1", "m2"],
-  });
-  const { id } = await begin(world, numbered(2, "either"));
-  await whenIs(world, id, "completed");
-  expect(worker.jobs.map(({ model }) => model).sort()).toEqual(["m1", "m1", "m2", "m2"]);
-  expect(await own(world, id)).toMatchObject({ completed: 2, failed: 0 });
-  const { jobs } = (await world.get(`/api/jobs?status=completed`)).body;
-  expect(jobs[0]).toMatchObject({ model: "m2", tried: [{ model: "m1", code: "rate_limited" }], attempts: 1 });
   await worker.stop();
 });
 

@@ -4,14 +4,19 @@ import { describe, expect, it } from "vitest";
 import { newWorld } from "../support/workerd/client.ts";
 import { CHAT, chat, chatAnswer, fakeWorker, post } from "../support/workerd/fake-worker.ts";
 
+/** An answer that has begun while a worker has its job. */
+const begun = async () => {
+  const world = await newWorld();
+  await world.ok("PUT", "/config", { front_door: { commit_after_seconds: 0.1 } });
+  const worker = await fakeWorker(world);
+  const answering = post(world.key, CHAT, chat());
+  const job = await worker.nextJob();
+  return { worker, job, answer: await answering };
+};
+
 describe("an answer that is not streamed", () => {
   it("begins after a while, with line feeds", async () => {
-    const world = await newWorld();
-    await world.ok("PUT", "/config", { front_door: { commit_after_seconds: 0.1 } });
-    const worker = await fakeWorker(world);
-    const answering = post(world.key, CHAT, chat());
-    const job = await worker.nextJob();
-    const answer = await answering;
+    const { worker, job, answer } = await begun();
     expect([answer.status, await answer.until((text) => text !== "")]).toEqual([200, "\n"]);
     worker.complete(job, chatAnswer("late"));
     expect(JSON.parse(await answer.whole)).toEqual(chatAnswer("late"));
@@ -55,12 +60,7 @@ describe("an answer that is not streamed", () => {
   });
 
   it("breaks when it fails after it began", async () => {
-    const world = await newWorld();
-    await world.ok("PUT", "/config", { front_door: { commit_after_seconds: 0.1 } });
-    const worker = await fakeWorker(world);
-    const answering = post(world.key, CHAT, chat());
-    const job = await worker.nextJob();
-    const answer = await answering;
+    const { worker, job, answer } = await begun();
     worker.fail(job, { code: "boom" });
     await expect(answer.whole).rejects.toThrow();
   });

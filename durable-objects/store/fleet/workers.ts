@@ -5,8 +5,8 @@ import type { OfferedModels, Worker } from "../../../domain/fleet/worker.ts";
 import { readWorker, writeWorker } from "../../../domain/fleet/worker-record.ts";
 import { all, first, type Row, type Sql, scalar } from "../sql.ts";
 
-const machineIn = (row: Row | null): MachineReport | null =>
-  row?.machine == null ? null : (JSON.parse(row.machine as string) as MachineReport);
+const machineIn = (text: unknown): MachineReport | null =>
+  text == null ? null : (JSON.parse(text as string) as MachineReport);
 
 /** Their model lists may be 64 KiB each, so they are not read at once. */
 const WORKERS_A_READ = 200;
@@ -16,6 +16,10 @@ const modelsIn = (row: Row | null): OfferedModels => ({
   models: list(row?.models),
   runtimeModels: list(row?.runtime_models),
 });
+
+const machineTextOf = (sql: Sql, instance: string): string | null =>
+  (first(sql, "SELECT machine FROM worker_machines WHERE instance = ?", instance)?.machine as string | undefined) ??
+  null;
 
 export const workersTable = (sql: Sql) => ({
   *each(): Generator<Worker> {
@@ -28,7 +32,8 @@ export const workersTable = (sql: Sql) => ({
          WHERE instance > ? ORDER BY instance LIMIT ${WORKERS_A_READ}`,
         last,
       );
-      for (const row of rows) yield readWorker(row.record as string, { ...modelsIn(row), machine: machineIn(row) });
+      for (const row of rows)
+        yield readWorker(row.record as string, { ...modelsIn(row), machine: machineIn(row.machine) });
       last = (rows.at(-1)?.instance as string | undefined) ?? "";
       isMore = rows.length === WORKERS_A_READ;
     }
@@ -42,13 +47,10 @@ export const workersTable = (sql: Sql) => ({
     modelsIn(first(sql, "SELECT models, runtime_models FROM worker_models WHERE instance = ?", instance)),
 
   /** A `MachineReport` as JSON; null: it says nothing of its machine. */
-  machineText: (instance: string): string | null =>
-    (first(sql, "SELECT machine FROM worker_machines WHERE instance = ?", instance)?.machine as string | undefined) ??
-    null,
+  machineText: (instance: string): string | null => machineTextOf(sql, instance),
 
   /** null: it says nothing of its machine. */
-  machineOf: (instance: string): MachineReport | null =>
-    machineIn(first(sql, "SELECT machine FROM worker_machines WHERE instance = ?", instance)),
+  machineOf: (instance: string): MachineReport | null => machineIn(machineTextOf(sql, instance)),
 
   /** Megabytes of GPU memory of each worker that tells of its GPUs, by its name. */
   gpuMemory: (): Map<string, { usedMb: number; totalMb: number }> =>

@@ -1,0 +1,45 @@
+// Which models the lines of a batch run on, by the names that they ask for.
+
+import { expect, it } from "vitest";
+import { eventually } from "../support/eventually.ts";
+import { batchWorker } from "../support/workerd/batch-worker.ts";
+import { newWorld } from "../support/workerd/client.ts";
+import { begin, numbered, own, whenIs } from "../support/workerd/embedding-batches.ts";
+
+it("says which model nobody has, and runs the lines of the others", async () => {
+  const world = await newWorld();
+  const worker = await batchWorker(world);
+  const { id } = await begin(world, [...numbered(300, "a-nobody"), ...numbered(300)]);
+  await eventually(async () => expect((await own(world, id)).completed).toBe(300));
+  const batch = await own(world, id);
+  expect(batch).toMatchObject({ status: "in_progress", waiting: 300, running: 0 });
+  expect(batch.waiting_reason).toContain('no matching worker serves model "a-nobody"');
+  await worker.stop();
+});
+
+it("gives the lines of an alias to the first model of its list that a worker has", async () => {
+  const world = await newWorld();
+  await world.ok("PUT", "/config", { front_door: { aliases: { either: [{ model: "nobodys" }, { model: "m1" }] } } });
+  const worker = await batchWorker(world);
+  const { id } = await begin(world, numbered(3, "either"));
+  await whenIs(world, id, "completed");
+  expect(worker.jobs.map(({ model }) => model)).toEqual(["m1", "m1", "m1"]);
+  await worker.stop();
+});
+
+it("gives a line of an alias to the next model of its list where the first cannot answer", async () => {
+  const world = await newWorld();
+  const either = ["m0", "m1", "m2"].map((model) => ({ model }));
+  await world.ok("PUT", "/config", { front_door: { aliases: { either } } });
+  const error = { code: "rate_limited", message: "slow down", status: 429, retryable: true };
+  const worker = await batchWorker(world, ({ model }) => (model === "m1" ? { error } : { result: { model } }), {
+    models: ["m1", "m2"],
+  });
+  const { id } = await begin(world, numbered(2, "either"));
+  await whenIs(world, id, "completed");
+  expect(worker.jobs.map(({ model }) => model).sort()).toEqual(["m1", "m1", "m2", "m2"]);
+  expect(await own(world, id)).toMatchObject({ completed: 2, failed: 0 });
+  const { jobs } = (await world.get(`/api/jobs?status=completed`)).body;
+  expect(jobs[0]).toMatchObject({ model: "m2", tried: [{ model: "m1", code: "rate_limited" }], attempts: 1 });
+  await worker.stop();
+});
