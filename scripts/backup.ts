@@ -2,9 +2,9 @@
 
 import { existsSync, mkdtempSync, renameSync, rmSync, statSync } from "node:fs";
 import path from "node:path";
-import { dataDirAt, dataRoot } from "../self-host/data-dir.ts";
+import { dataDirAt, dataRoot } from "../self-host/data/data-dir.ts";
+import { syncDirectory } from "../self-host/data/kept-secret.ts";
 import { ExitError } from "../self-host/exit-error.ts";
-import { syncDirectory } from "../self-host/kept-secret.ts";
 import { writeArchive } from "./backup/archive.ts";
 import { copyData } from "./backup/copy-data.ts";
 import { runOnArchive } from "./backup/run-on-archive.ts";

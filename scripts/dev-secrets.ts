@@ -3,7 +3,7 @@
 
 import { existsSync, mkdirSync } from "node:fs";
 import path from "node:path";
-import { writeKept } from "../self-host/kept-secret.ts";
+import { writeKept } from "../self-host/data/kept-secret.ts";
 
 /** Publicly known on purpose: they only protect a developer's own machine. */
 const DEVELOPMENT_SECRETS = {

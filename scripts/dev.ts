@@ -6,9 +6,9 @@ import { existsSync } from "node:fs";
 import path from "node:path";
 import { VITE_CONFIG, VITE_WATCH } from "../self-host/build/dashboard.ts";
 import { loadProject } from "../self-host/build/project.ts";
+import { type Supervised, supervise } from "../self-host/children/supervised.ts";
 import { ExitError, runScript } from "../self-host/exit-error.ts";
 import { ROOT, runCommand, toolEnvironment } from "../self-host/run-command.ts";
-import { type Supervised, supervise } from "../self-host/supervised.ts";
 import { buildAll } from "./build.ts";
 import { keepDevSecrets } from "./dev-secrets.ts";
 

@@ -3,9 +3,9 @@
 import { existsSync, lchownSync, mkdirSync, readdirSync, renameSync, rmSync, statSync } from "node:fs";
 import path from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { dataDirAt, dataRoot } from "../self-host/data-dir.ts";
+import { dataDirAt, dataRoot } from "../self-host/data/data-dir.ts";
+import { refuseNewerState } from "../self-host/data/written-by.ts";
 import { ExitError } from "../self-host/exit-error.ts";
-import { refuseNewerState } from "../self-host/written-by.ts";
 import { readArchive } from "./backup/archive.ts";
 import { runOnArchive } from "./backup/run-on-archive.ts";
 

@@ -6,9 +6,11 @@ import { mkdirSync, rmSync } from "node:fs";
 import path from "node:path";
 import { configureLog, log, writeLogTo } from "../log/log.ts";
 import { loadProject, type Project } from "../self-host/build/project.ts";
-import { watchClock } from "../self-host/clock-watch.ts";
-import { compactDatabases } from "../self-host/compact.ts";
+import { watchClock } from "../self-host/children/clock-watch.ts";
+import { startLocalWorker } from "../self-host/children/local-worker.ts";
+import { claimPort } from "../self-host/claim-port.ts";
 import { applyMigrations } from "../self-host/d1-migrations.ts";
+import { compactDatabases } from "../self-host/data/compact.ts";
 import {
   type DataDir,
   dataDirAt,
@@ -16,7 +18,12 @@ import {
   lockDataDir,
   makeStateFolders,
   requireWritable,
-} from "../self-host/data-dir.ts";
+} from "../self-host/data/data-dir.ts";
+import { fullDiskError } from "../self-host/data/disk.ts";
+import { removeEmptied } from "../self-host/data/emptied.ts";
+import { keepSecret, readSecret } from "../self-host/data/kept-secret.ts";
+import { keepProcessCount } from "../self-host/data/process-count.ts";
+import { markState, refuseNewerState } from "../self-host/data/written-by.ts";
 import {
   ensureDefaultTenant,
   ensureWorkerKey,
@@ -24,30 +31,16 @@ import {
   markFirstStart,
   TENANT,
 } from "../self-host/default-tenant.ts";
-import { fullDiskError } from "../self-host/disk.ts";
-import { removeEmptied } from "../self-host/emptied.ts";
 import { ExitError, runScript } from "../self-host/exit-error.ts";
-import { readExtraCertificates } from "../self-host/extra-certificates.ts";
 import { databasesBelow } from "../self-host/files-below.ts";
 import { serveFreezing } from "../self-host/freeze.ts";
 import { gatheredLog } from "../self-host/gathered-log.ts";
-import { keepSecret, readSecret } from "../self-host/kept-secret.ts";
-import { startLocalWorker } from "../self-host/local-worker.ts";
 import { nextCommand } from "../self-host/next-command.ts";
-import { keepProcessCount } from "../self-host/processes.ts";
-import type { Address, Served } from "../self-host/served.ts";
-import {
-  isHelpAsked,
-  passedEnvironment,
-  readExtraCatalog,
-  readSettings,
-  readSignIn,
-  type Settings,
-  USAGE,
-} from "../self-host/settings.ts";
-import { claimPort, waitUntilHealthy } from "../self-host/workerd.ts";
+import { type Address, type Served, waitUntilHealthy } from "../self-host/served.ts";
+import { passedEnvironment, readExtraCatalog, readSignIn } from "../self-host/settings/edge-environment.ts";
+import { readExtraCertificates } from "../self-host/settings/extra-certificates.ts";
+import { isHelpAsked, readSettings, type Settings, USAGE } from "../self-host/settings/settings.ts";
 import { startWorkerdHome } from "../self-host/workerd-home.ts";
-import { markState, refuseNewerState } from "../self-host/written-by.ts";
 import { buildAll } from "./build.ts";
 
 const LOOPBACK = "127.0.0.1";

@@ -4,12 +4,12 @@
 import { copyFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import type { Project } from "./build/project.ts";
-import { configText, embed, record } from "./capnp-text.ts";
-import type { DataDir } from "./data-dir.ts";
+import { WORKERD } from "./children/workerd.ts";
+import { configText, embed, record } from "./config/capnp-text.ts";
+import { databaseBinding, databaseServices, service } from "./config/serving-config.ts";
+import type { DataDir } from "./data/data-dir.ts";
 import { ExitError } from "./exit-error.ts";
 import { runCommand } from "./run-command.ts";
-import { databaseBinding, databaseServices, service } from "./serving-config.ts";
-import { WORKERD } from "./workerd.ts";
 
 export const applyMigrations = async (project: Project, dir: DataDir): Promise<void> => {
   copyFileSync(path.join(import.meta.dirname, "migration-worker.js"), dir.migrationWorker);

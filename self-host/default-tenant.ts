@@ -5,9 +5,9 @@
 import { existsSync, rmSync, writeFileSync } from "node:fs";
 import { ApiProblem } from "../contract/client/problem.ts";
 import { type Client, createClient } from "../contract/client.ts";
-import type { DataDir } from "./data-dir.ts";
+import type { DataDir } from "./data/data-dir.ts";
+import { readSecret, syncDirectory, writeKept } from "./data/kept-secret.ts";
 import { ExitError } from "./exit-error.ts";
-import { readSecret, syncDirectory, writeKept } from "./kept-secret.ts";
 
 export const TENANT = "default";
 const REQUEST_TIMEOUT_MS = 30_000;

@@ -5,9 +5,9 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { connect, createServer, type Server, type Socket } from "node:net";
 import path from "node:path";
-import type { DataDir } from "./data-dir.ts";
+import type { DataDir } from "./data/data-dir.ts";
+import { makeSocketFolder, removeIfPossible } from "./data/sockets.ts";
 import type { Served } from "./served.ts";
-import { makeSocketFolder, removeIfPossible } from "./sockets.ts";
 
 /** Long enough to open a thousand databases; requests wait at most this long. */
 const MAX_FREEZE_MS = 5_000;

@@ -1,9 +1,14 @@
 // A running server, whichever process its edge is in.
 
 import type { BlockList } from "node:net";
+import { setTimeout as pause } from "node:timers/promises";
 import type { Project } from "./build/project.ts";
-import type { DataDir } from "./data-dir.ts";
-import type { Exit } from "./supervised.ts";
+import { describeExit, type Exit } from "./children/supervised.ts";
+import type { DataDir } from "./data/data-dir.ts";
+import { ExitError } from "./exit-error.ts";
+
+const READY_WAIT_MS = 60_000;
+const READY_POLL_MS = 25;
 
 /** What a server is started with. */
 export interface HomePlan {
@@ -46,3 +51,22 @@ export interface Address {
   readonly port: number;
   readonly url: string;
 }
+
+/**
+ * Resolves when GET /health is 200; fails if `ending` is aborted, a process ends before it served, or it takes too
+ * long.
+ */
+export const waitUntilHealthy = async (served: Served, ending?: AbortSignal): Promise<void> => {
+  const { url } = served;
+  const giveUpAt = Date.now() + READY_WAIT_MS;
+  while (Date.now() < giveUpAt) {
+    ending?.throwIfAborted();
+    const exit = served.earlyExit();
+    if (exit !== null) throw new ExitError(`workerd ${describeExit(exit)} before it served.`);
+    const answer = await fetch(`${url}/health`, { signal: AbortSignal.timeout(READY_WAIT_MS) }).catch(() => undefined);
+    await answer?.body?.cancel();
+    if (answer?.status === 200) return;
+    await pause(READY_POLL_MS);
+  }
+  throw new ExitError(`GET ${url}/health did not answer 200 in time.`);
+};

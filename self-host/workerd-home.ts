@@ -3,16 +3,16 @@
 
 import { writeFileSync } from "node:fs";
 import { WHOLE } from "../domain/tenant/share.ts";
-import { untilUp } from "./child-server.ts";
+import { untilUp } from "./children/child-server.ts";
+import { startHistory } from "./children/history-process.ts";
+import { keepRunning, type Pace } from "./children/keep-running.ts";
+import type { Exit } from "./children/supervised.ts";
+import { startWorkerd } from "./children/workerd.ts";
+import { wholeConfig } from "./config/serving-config.ts";
+import { storageOf } from "./data/process-count.ts";
+import { makeSocketFolder, removeIfPossible } from "./data/sockets.ts";
 import { ExitError } from "./exit-error.ts";
-import { startHistory } from "./history-process.ts";
-import { keepRunning, type Pace } from "./keep-running.ts";
-import { storageOf } from "./processes.ts";
 import type { Address, HomePlan, Served } from "./served.ts";
-import { wholeConfig } from "./serving-config.ts";
-import { makeSocketFolder, removeIfPossible } from "./sockets.ts";
-import type { Exit } from "./supervised.ts";
-import { startWorkerd } from "./workerd.ts";
 
 const PACE: Pace = { firstMs: 100, maxMs: 10_000, healthyAfterMs: 10_000 };
 const STOP_GRACE_MS = 2_000;

@@ -3,8 +3,8 @@
 import { copyFileSync, existsSync, mkdirSync } from "node:fs";
 import path from "node:path";
 import { backup, DatabaseSync } from "node:sqlite";
-import { type DataDir, lockIfFree } from "../../self-host/data-dir.ts";
-import { isEmptied } from "../../self-host/emptied.ts";
+import { type DataDir, lockIfFree } from "../../self-host/data/data-dir.ts";
+import { isEmptied } from "../../self-host/data/emptied.ts";
 import { databasesBelow, filesBelow } from "../../self-host/files-below.ts";
 import { whileFrozen } from "../../self-host/freeze.ts";
 

@@ -1,6 +1,6 @@
 // The scripts of one archive: `npm run backup` and `npm run restore`.
 
-import { fullDiskError } from "../../self-host/disk.ts";
+import { fullDiskError } from "../../self-host/data/disk.ts";
 import { ExitError, runScript } from "../../self-host/exit-error.ts";
 
 /**

@@ -8,7 +8,7 @@ import path from "node:path";
 import { INTERNAL_SERVER_ERROR, NO_CONTENT, NOT_FOUND } from "../../contract/words/http-status.ts";
 import { log } from "../../log/log.ts";
 import type { ArchiveFolder } from "../../src/home.ts";
-import { syncDirectory } from "../kept-secret.ts";
+import { syncDirectory } from "../data/kept-secret.ts";
 
 /** A part that is asked for was put here once, so a folder without anything is a disk that is not mounted. */
 const isAway = (root: string): boolean => !existsSync(root) || readdirSync(root).length === 0;

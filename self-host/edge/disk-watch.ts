@@ -4,7 +4,7 @@
 import { MIB } from "../../domain/words/size.ts";
 import { log } from "../../log/log.ts";
 import type { Disk } from "../../src/home.ts";
-import { diskState, readDisk } from "../disk.ts";
+import { diskState, readDisk } from "../data/disk.ts";
 import { ExpectedWrites } from "./expected-writes.ts";
 
 const LOOK_EVERY_MS = 1_000;

@@ -18,7 +18,7 @@ import { promisify } from "node:util";
 import { beforeEach, expect, test } from "vitest";
 import { copyData } from "../../scripts/backup/copy-data.ts";
 import { TAR_END } from "../../self-host/build/tar.ts";
-import { dataDirAt } from "../../self-host/data-dir.ts";
+import { dataDirAt } from "../../self-host/data/data-dir.ts";
 import { folderForEachTest } from "../support/temporary-folder.ts";
 
 const ROOT = path.resolve(import.meta.dirname, "../..");

@@ -2,7 +2,7 @@
 
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { configureLog } from "../../log/log.ts";
-import { supervise } from "../../self-host/supervised.ts";
+import { supervise } from "../../self-host/children/supervised.ts";
 
 const ENTRY = '{"at":"2026-01-01T00:00:00.000Z","level":"warn","event":"job.failed"}';
 const PROGRAM = `

@@ -2,7 +2,7 @@
 
 import type { IncomingMessage } from "node:http";
 import { expect, it } from "vitest";
-import { clientAddress, readTrustedProxies } from "../../self-host/client-address.ts";
+import { clientAddress, readTrustedProxies } from "../../self-host/settings/client-address.ts";
 
 const asked = (remoteAddress: string, forwarded?: string) =>
   ({ socket: { remoteAddress }, headers: { "x-forwarded-for": forwarded } }) as unknown as IncomingMessage;

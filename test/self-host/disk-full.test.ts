@@ -6,10 +6,10 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { dataDirAt } from "../../self-host/data-dir.ts";
-import { readDisk } from "../../self-host/disk.ts";
+import { dataDirAt } from "../../self-host/data/data-dir.ts";
+import { readDisk } from "../../self-host/data/disk.ts";
+import { keepProcessCount } from "../../self-host/data/process-count.ts";
 import { serveFreezing } from "../../self-host/freeze.ts";
-import { keepProcessCount } from "../../self-host/processes.ts";
 import { send } from "../support/requests.ts";
 import { type SelfHosted, startSelfHosted } from "../support/self-hosted.ts";
 

@@ -3,7 +3,7 @@
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { expect, test } from "vitest";
-import { diskState, fullDiskError } from "../../self-host/disk.ts";
+import { diskState, fullDiskError } from "../../self-host/data/disk.ts";
 
 const MIB = 1024 * 1024;
 const GIB = 1024 * MIB;

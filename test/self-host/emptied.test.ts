@@ -5,7 +5,7 @@ import path from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterEach, expect, test } from "vitest";
 import { createClient } from "../../contract/client.ts";
-import { isEmptied } from "../../self-host/emptied.ts";
+import { isEmptied } from "../../self-host/data/emptied.ts";
 import { type SelfHosted, startSelfHosted } from "../support/self-hosted.ts";
 import { folderForEachTest } from "../support/temporary-folder.ts";
 

@@ -3,7 +3,7 @@
 import { expect, test } from "vitest";
 import { loadProject, type Project } from "../../self-host/build/project.ts";
 import { applyMigrations } from "../../self-host/d1-migrations.ts";
-import { dataDirAt, makeStateFolders } from "../../self-host/data-dir.ts";
+import { dataDirAt, makeStateFolders } from "../../self-host/data/data-dir.ts";
 import { folderForEachTest } from "../support/temporary-folder.ts";
 import { historyFile, use } from "../upgrade/databases.ts";
 

@@ -2,8 +2,8 @@
 
 import path from "node:path";
 import { expect, test } from "vitest";
-import { dataDirAt } from "../../self-host/data-dir.ts";
-import { wholeConfig } from "../../self-host/serving-config.ts";
+import { wholeConfig } from "../../self-host/config/serving-config.ts";
+import { dataDirAt } from "../../self-host/data/data-dir.ts";
 
 const project = {
   compatibilityDate: "2026-01-01",

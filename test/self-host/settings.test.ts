@@ -7,8 +7,9 @@ import { expect, test } from "vitest";
 import { historyDefaultsOf } from "../../contract/config/config-history.ts";
 import { boundsOf, type TenantEnv } from "../../durable-objects/tenant-env.ts";
 import { ExitError } from "../../self-host/exit-error.ts";
-import { readExtraCertificates } from "../../self-host/extra-certificates.ts";
-import { passedEnvironment, readExtraCatalog, readSettings } from "../../self-host/settings.ts";
+import { passedEnvironment, readExtraCatalog } from "../../self-host/settings/edge-environment.ts";
+import { readExtraCertificates } from "../../self-host/settings/extra-certificates.ts";
+import { readSettings } from "../../self-host/settings/settings.ts";
 import { loadProviders } from "../../src/catalog/providers.ts";
 import { folderForEachTest } from "../support/temporary-folder.ts";
 

@@ -2,10 +2,10 @@
 
 import { writeFileSync } from "node:fs";
 import path from "node:path";
-import type { Project } from "./build/project.ts";
+import type { Project } from "../build/project.ts";
+import { type HistorySockets, historyConfig } from "../config/serving-config.ts";
+import type { DataDir } from "../data/data-dir.ts";
 import { type ChildServer, startChildServer } from "./child-server.ts";
-import type { DataDir } from "./data-dir.ts";
-import { type HistorySockets, historyConfig } from "./serving-config.ts";
 
 export interface HistoryProcess {
   readonly child: ChildServer;

@@ -3,7 +3,7 @@
 
 import { createInterface } from "node:readline";
 import type { Readable } from "node:stream";
-import { type LogFormat, log } from "../log/log.ts";
+import { type LogFormat, log } from "../../log/log.ts";
 
 /** The format that the operator chose; for people on a terminal, else for collectors. */
 export const logFormatOf = ({ SERVICE_LOG }: NodeJS.ProcessEnv): LogFormat =>

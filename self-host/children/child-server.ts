@@ -2,8 +2,8 @@
 
 import { get } from "node:http";
 import { setTimeout as pause } from "node:timers/promises";
+import { clearSockets } from "../data/sockets.ts";
 import { type Kept, keepRunning } from "./keep-running.ts";
-import { clearSockets } from "./sockets.ts";
 import type { Exit, Supervised } from "./supervised.ts";
 import { startWorkerd } from "./workerd.ts";
 

@@ -2,7 +2,7 @@
 // is where it was, and with it the silence of workers, the timeouts of jobs and the minutes of keys. A process that is
 // started again has the right time.
 
-import { log } from "../log/log.ts";
+import { log } from "../../log/log.ts";
 
 const LOOK_EVERY_MS = 1_000;
 /** A time that stands still for less harms nobody, and a process that ends breaks the streams of its tenants. */

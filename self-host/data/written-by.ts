@@ -4,10 +4,10 @@
 // objects.
 
 import { readFileSync } from "node:fs";
-import { VERSION } from "../contract/words/version.ts";
-import { SCHEMA_VERSION } from "../durable-objects/store/schema.ts";
+import { VERSION } from "../../contract/words/version.ts";
+import { SCHEMA_VERSION } from "../../durable-objects/store/schema.ts";
+import { ExitError } from "../exit-error.ts";
 import type { DataDir } from "./data-dir.ts";
-import { ExitError } from "./exit-error.ts";
 import { writeKept } from "./kept-secret.ts";
 
 interface Mark {

@@ -3,7 +3,7 @@
 
 import type { IncomingMessage } from "node:http";
 import { BlockList, isIP } from "node:net";
-import { ExitError } from "./exit-error.ts";
+import { ExitError } from "../exit-error.ts";
 
 const BITS = { 4: 32, 6: 128 } as const;
 const MAPPED = /^::ffff:(?=\d+\.)/i;

@@ -1,7 +1,7 @@
 // A child process that is started again when it dies, with growing delays, until it is stopped.
 
 import { setTimeout as pause } from "node:timers/promises";
-import { log } from "../log/log.ts";
+import { log } from "../../log/log.ts";
 import { describeExit, type Exit, type Supervised } from "./supervised.ts";
 
 export interface Pace {

@@ -3,10 +3,10 @@
 // worker.
 
 import path from "node:path";
-import { isSecretVariable } from "../contract/text/secret-variable.ts";
-import { PACKAGE_DIRECTORY } from "./build/package.ts";
+import { isSecretVariable } from "../../contract/text/secret-variable.ts";
+import { PACKAGE_DIRECTORY } from "../build/package.ts";
+import { ROOT } from "../run-command.ts";
 import { keepRunning } from "./keep-running.ts";
-import { ROOT } from "./run-command.ts";
 import { supervise } from "./supervised.ts";
 
 /** It mostly dies because of its runtime, so frequent restarts are useless. */

@@ -5,9 +5,9 @@ import { accessSync, chmodSync, constants, existsSync, mkdirSync } from "node:fs
 import path from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { setTimeout as pause } from "node:timers/promises";
-import { ExitError } from "./exit-error.ts";
-import { filesBelow } from "./files-below.ts";
-import { ROOT } from "./run-command.ts";
+import { ExitError } from "../exit-error.ts";
+import { filesBelow } from "../files-below.ts";
+import { ROOT } from "../run-command.ts";
 
 /** How long a start waits for the previous server, which may still be giving back its worker's jobs. */
 const LOCK_WAIT_MS = 15_000;

@@ -4,7 +4,7 @@
 import { randomBytes } from "node:crypto";
 import { closeSync, fsyncSync, openSync, readFileSync, renameSync, writeSync } from "node:fs";
 import path from "node:path";
-import { ExitError } from "./exit-error.ts";
+import { ExitError } from "../exit-error.ts";
 
 const SECRET_BYTES = 32;
 /** What a request can send as a bearer, and long enough that nobody guesses it. */

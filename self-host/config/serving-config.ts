@@ -4,15 +4,15 @@
 // to private addresses (plain fetch() reaches public ones only).
 
 import path from "node:path";
-import { METADATA_NETWORKS } from "../src/catalog/metadata-addresses.ts";
-import { DASHBOARD_DIRECTORY } from "./build/dashboard.ts";
-import type { Project } from "./build/project.ts";
-import { WORKER_DIRECTORY, WORKER_ENTRY } from "./build/worker-bundle.ts";
+import { METADATA_NETWORKS } from "../../src/catalog/metadata-addresses.ts";
+import { DASHBOARD_DIRECTORY } from "../build/dashboard.ts";
+import type { Project } from "../build/project.ts";
+import { WORKER_DIRECTORY, WORKER_ENTRY } from "../build/worker-bundle.ts";
+import type { DataDir } from "../data/data-dir.ts";
+import { ExitError } from "../exit-error.ts";
+import { filesBelow } from "../files-below.ts";
+import { ROOT } from "../run-command.ts";
 import { configText, type Expression, embed, type Field, record } from "./capnp-text.ts";
-import type { DataDir } from "./data-dir.ts";
-import { ExitError } from "./exit-error.ts";
-import { filesBelow } from "./files-below.ts";
-import { ROOT } from "./run-command.ts";
 
 /** The compatibility date of the services that come with workerd, as workerd itself sets it. */
 const BUNDLED_DATE = "2026-01-01";

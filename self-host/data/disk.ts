@@ -2,9 +2,9 @@
 
 import { accessSync, constants, statfsSync } from "node:fs";
 import path from "node:path";
-import { MIB } from "../domain/words/size.ts";
-import type { Disk } from "../src/home.ts";
-import { ExitError } from "./exit-error.ts";
+import { MIB } from "../../domain/words/size.ts";
+import type { Disk } from "../../src/home.ts";
+import { ExitError } from "../exit-error.ts";
 
 /** Below this the disk counts as full: the rest holds thousands of reports and the databases' own logs. */
 const FULL_BELOW_BYTES = 64 * MIB;

@@ -4,8 +4,8 @@
 import { statSync } from "node:fs";
 import path from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { MIB } from "../domain/words/size.ts";
-import { log } from "../log/log.ts";
+import { MIB } from "../../domain/words/size.ts";
+import { log } from "../../log/log.ts";
 import type { DataDir } from "./data-dir.ts";
 import { readDisk } from "./disk.ts";
 

@@ -3,7 +3,7 @@
 // files open: a server that starts, and a backup that has stopped the processes.
 
 import { existsSync, readFileSync, rmSync, statSync } from "node:fs";
-import { log } from "../log/log.ts";
+import { log } from "../../log/log.ts";
 
 const PAGE_BYTES = 4_096;
 /** SQLite's file format: the first page begins with 100 bytes of the file, then comes the table of all tables. */

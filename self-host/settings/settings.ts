@@ -1,31 +1,21 @@
 // The settings of `npm start` from flags and environment, checked before anything is changed.
 
-import { readdirSync, readFileSync } from "node:fs";
 import type { BlockList } from "node:net";
 import { hostname } from "node:os";
-import path from "node:path";
 import { parseArgs } from "node:util";
-import { publicOriginOf } from "../contract/text/public-origin.ts";
-import { isMaxGb } from "../domain/tenant/max-gb.ts";
-import { logProblem } from "../log/log.ts";
-import { logFormatOf } from "./child-output.ts";
+import { publicOriginOf } from "../../contract/text/public-origin.ts";
+import { isMaxGb } from "../../domain/tenant/max-gb.ts";
+import { logProblem } from "../../log/log.ts";
+import type { Compaction } from "../data/compact.ts";
+import { dataRoot } from "../data/data-dir.ts";
+import { requireRootKey } from "../data/kept-secret.ts";
+import { readProcessCount } from "../data/process-count.ts";
+import { ExitError } from "../exit-error.ts";
 import { readTrustedProxies } from "./client-address.ts";
-import type { Compaction } from "./compact.ts";
-import { dataRoot } from "./data-dir.ts";
-import { ExitError } from "./exit-error.ts";
-import { requireRootKey } from "./kept-secret.ts";
-import { readProcessCount } from "./processes.ts";
-import { ROOT } from "./run-command.ts";
 
 const DEFAULT_PORT = 8787;
 const DEFAULT_HOST = "127.0.0.1";
 const MAX_PORT = 65_535;
-/** The variables that the edge may read from this process's environment, besides those of [vars] in wrangler.toml. */
-const PASSED_ON =
-  /^(SERVICE_(CATALOG_(SYNC|LOCAL)|EDGE_TENANTS|TENANT_MAX_GB|(WEBHOOKS|SIGN_IN)_PRIVATE|PUBLIC_URL|SIGNING_SECRET_ALSO|LOG(_LEVEL|_REQUESTS)?|OTLP_(URL|HEADERS))|PROVIDER_[A-Z0-9_]+_KEY|VAULT_[A-Z0-9_]+)$/;
-
-/** Linux allows 128 KiB in one environment variable. */
-const MAX_CATALOG_BYTES = 120 * 1024;
 
 export interface Settings {
   dataDir: string;
@@ -42,8 +32,9 @@ export interface Settings {
   compaction: Compaction;
   /** How many processes share the tenants of a new data folder; undefined: as the folder has it. */
   processCount: number | undefined;
-  /** Where workerd serves the DevTools protocol; undefined: nowhere. */
+  /** The bound of V8's heap of each process with tenants; undefined: V8's own. */
   heapMib: number | undefined;
+  /** Where workerd serves the DevTools protocol; undefined: nowhere. */
   inspectorPort: number | undefined;
   /** Whose X-Forwarded-For names the client. */
   trustedProxies: BlockList;
@@ -156,83 +147,4 @@ const readPort = (name: string, text: string): number => {
   const port = Number(text);
   if (/^\d+$/.test(text) && port <= MAX_PORT) return port;
   throw new ExitError(`${name} is "${text}": use a number from 0 to ${MAX_PORT}; 0 means any free port.`, 2);
-};
-
-/** wrangler.toml has them for a deployment, whose database has a limit; a server has them only from its operator. */
-const OF_DEPLOYMENTS = ["SERVICE_HISTORY_MAX_GB", "SERVICE_HISTORY_KEEP_DAYS", "SERVICE_HISTORY_KEEP_TEXTS_DAYS"];
-
-/** The operator's variables that the edge gets unchanged: declared vars, catalog switch, provider keys, vault. */
-export const passedEnvironment = (
-  declared: Record<string, unknown>,
-  env: NodeJS.ProcessEnv,
-): Record<string, string> => {
-  const passed = Object.entries(env).filter(([name, value]) => value && (name in declared || PASSED_ON.test(name)));
-  const unset = Object.fromEntries(OF_DEPLOYMENTS.map((name) => [name, ""]));
-  return { ...unset, ...Object.fromEntries(passed), SERVICE_LOG: logFormatOf(env) } as Record<string, string>;
-};
-
-/**
- * The operator's own provider files (SERVICE_CATALOG_DIR), as one JSON object from file name to YAML text. Ends the
- * start if one is invalid by the edge's own schema, because here the operator sees the message.
- */
-export const readExtraCatalog = async (env: NodeJS.ProcessEnv): Promise<Record<string, string>> => {
-  if (!env.SERVICE_CATALOG_DIR) return {};
-  const directory = path.resolve(ROOT, env.SERVICE_CATALOG_DIR);
-  const files = readYamlFiles(directory);
-  // Loading the YAML reader takes time, so it is only loaded if there is such a folder.
-  const { readFiles } = await import("../src/catalog/providers.ts");
-  const { problems } = readFiles(files);
-  if (problems.length > 0) throw new ExitError(wrongCatalogMessage(directory, problems));
-  const text = JSON.stringify(files);
-  if (Buffer.byteLength(text) > MAX_CATALOG_BYTES) {
-    throw new ExitError(`The provider files in ${directory} have more than ${MAX_CATALOG_BYTES / 1024} KiB together.`);
-  }
-  return { SERVICE_CATALOG_FILES: text };
-};
-
-/** How people sign in: the YAML itself, or the path of a file with it. Ends the start if it is invalid. */
-export const readSignIn = async (env: NodeJS.ProcessEnv): Promise<Record<string, string>> => {
-  const given = env.SERVICE_SIGN_IN ?? "";
-  if (given === "") return {};
-  const isText = given.includes(":\n") || given.includes(": ") || given.trimStart().startsWith("{");
-  const text = isText ? given : readSignInFile(path.resolve(ROOT, given));
-  const { readDeploymentSignIn } = await import("../src/sign-in/config.ts");
-  try {
-    readDeploymentSignIn(text);
-  } catch (error) {
-    throw new ExitError((error as Error).message);
-  }
-  return { SERVICE_SIGN_IN: text };
-};
-
-const readSignInFile = (file: string): string => {
-  try {
-    return readFileSync(file, "utf8");
-  } catch (error) {
-    throw new ExitError(`SERVICE_SIGN_IN: ${file} cannot be read: ${(error as Error).message}`);
-  }
-};
-
-const readYamlFiles = (directory: string): Record<string, string> => {
-  const names = orUnreadable(directory, () => readdirSync(directory)).filter((name) => /\.ya?ml$/.test(name));
-  const read = (file: string): string => orUnreadable(file, () => readFileSync(file, "utf8"));
-  return Object.fromEntries(names.sort().map((name) => [name, read(path.join(directory, name))]));
-};
-
-const orUnreadable = <T>(place: string, read: () => T): T => {
-  try {
-    return read();
-  } catch (error) {
-    throw new ExitError(`SERVICE_CATALOG_DIR: ${place} cannot be read: ${(error as Error).message}`);
-  }
-};
-
-const wrongCatalogMessage = (directory: string, problems: readonly string[]): string => {
-  const isAboutAddress = problems.some((problem) => problem.includes(" list_url: "));
-  return [
-    `Provider files in SERVICE_CATALOG_DIR (${directory}) are invalid:`,
-    ...problems.map((problem) => `  ${problem}`),
-    ...(isAboutAddress ? ["A runtime with plain http or a private address needs `local: true`."] : []),
-    "Fix these files or remove them from the folder, and start again. providers/README.md documents their format.",
-  ].join("\n");
 };

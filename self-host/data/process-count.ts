@@ -2,10 +2,10 @@
 // it is fixed when the folder is created: `processes.json` keeps it, and a folder without that file has one.
 
 import { existsSync, readFileSync } from "node:fs";
-import { objectOf, parseJson } from "../contract/text/json-object.ts";
-import type { ProcessShare } from "../domain/tenant/share.ts";
+import { objectOf, parseJson } from "../../contract/text/json-object.ts";
+import type { ProcessShare } from "../../domain/tenant/share.ts";
+import { ExitError } from "../exit-error.ts";
 import type { DataDir } from "./data-dir.ts";
-import { ExitError } from "./exit-error.ts";
 import { writeKept } from "./kept-secret.ts";
 
 const MAX_PROCESSES = 64;
