@@ -1,7 +1,7 @@
-// An answer that is not streamed. Until `commit_after_seconds` x 3 of the request and of each attempt, but not after x 9,
-// or until x 9 while no worker has it, a failure has a status. After that the answer begins with 200 and line feeds, which JSON allows, so that proxies keep the connection
-// and a lost client is noticed. A later failure breaks the connection, because clients take a 200 with an error in it
-// for an answer.
+// An answer that is not streamed: only the job's end counts, and each state before it only for how long a failure still
+// gets a status of its own (COMMITS, WAITING_COMMITS). After that the answer begins with 200 and line feeds, which JSON
+// allows, so that proxies keep the connection and a lost client is noticed. A later failure breaks the connection,
+// because clients take a 200 with an error in it for an answer.
 
 import type { DoorError } from "../../contract/front-door/dialect.ts";
 import { namedAnswer } from "../../contract/front-door/response.ts";

@@ -1,29 +1,26 @@
-// The events of a stored response, for any reader at any time. While its job runs they come from the relay, as its
-// runtime numbers them; where they are no longer to be had, they are made again from the whole answer, numbered from 0.
+// The events of a stored response, for any reader at any time: those of one attempt, without the job's states. While its
+// job runs they come from the relay, as its runtime numbers them; where they are no longer to be had, they are made again
+// from the whole answer, numbered from 0.
 // Events up to the place that the reader names are left out. The last event always comes, and has the whole response.
 
-import { MAX_READERS_OF_A_STREAM } from "../../contract/data-line.ts";
 import { namedAnswer, presentResponse } from "../../contract/front-door/response.ts";
 import { dataOf, eventsIn } from "../../contract/text/event-text.ts";
 import { isObject, parseJson } from "../../contract/text/json-object.ts";
 import { WholeEvents } from "../../contract/text/whole-events.ts";
-import { OK, TOO_MANY_REQUESTS } from "../../contract/words/http-status.ts";
+import { OK } from "../../contract/words/http-status.ts";
 import { MAX_CHAIN_BYTES, type StoredResponse } from "../../domain/front-door/stored-response.ts";
-import { isFinal } from "../../domain/words/job-status.ts";
 import type { Json } from "../../domain/words/json.ts";
 import type { Followed } from "../../durable-objects/operations/front-door/front-door.ts";
-import { KEEP_ALIVE } from "../../durable-objects/relay/stream-reader.ts";
 import { readBytes } from "../files/objects.ts";
 import type { AppContext } from "../http/auth.ts";
 import type { TokenFacts } from "../http/key-format.ts";
-import { Refused, unwrap } from "../http/refused.ts";
+import { unwrap } from "../http/refused.ts";
 import { callTenant } from "../tenant/tenant.ts";
-import { followJob, watchMove } from "./follow-job.ts";
+import { followJob } from "./follow-job.ts";
 import { eventsOfResult } from "./from-result.ts";
-import { chunksOf, isStreaming } from "./job-stream.ts";
-import { writtenBody } from "./written-body.ts";
+import { chunksOf, firstChunks, isStreaming, keptAlive, statesOf } from "./second-reader.ts";
+import { type WrittenBody, writtenBody } from "./written-body.ts";
 
-const KEEP_ALIVE_MS = 5_000;
 const ENDS: ReadonlySet<unknown> = new Set(["response.completed", "response.failed", "response.incomplete"]);
 
 interface NumberedEvent {
@@ -99,9 +96,7 @@ export const responseEvents = async (
   const place = new Place(response, after);
   const body = writtenBody();
   const job = response.end === null ? unwrap(await followJob(c, token, response.id)) : null;
-  const first = job !== null && isStreaming(job) ? await chunksOf(c, token, job, null) : null;
-  if (first?.status === TOO_MANY_REQUESTS)
-    throw new Refused({ code: "too_many_readers", limit: MAX_READERS_OF_A_STREAM });
+  const first = job === null ? null : await firstChunks(c, token, job, null);
   const run = async (): Promise<void> => {
     if (job !== null) await followAttempts(c, token, job, { first, place, body });
     if (!place.isOver) await body.write(place.rest(await answerOf(c, token, response.id)));
@@ -114,7 +109,7 @@ export const responseEvents = async (
 interface Following {
   readonly first: Response | null;
   readonly place: Place;
-  readonly body: ReturnType<typeof writtenBody>;
+  readonly body: WrittenBody;
 }
 
 /** Until the job is over, or the reader has the last event. */
@@ -125,23 +120,17 @@ const followAttempts = async (
   { first, place, body }: Following,
 ): Promise<void> => {
   let chunks = first;
-  for (let job = from; !isFinal(job.status); ) {
-    const endComments = body.writeEvery(KEEP_ALIVE_MS, KEEP_ALIVE);
-    try {
-      if (isStreaming(job) && !place.hasBegun) {
-        chunks ??= await chunksOf(c, token, job, null);
-        if (chunks.status === OK && chunks.body !== null) await pass(chunks.body, place, body);
-        chunks = null;
-        if (place.isOver) return;
-      }
-      job = await watchMove(c, token, job);
-    } finally {
-      endComments();
-    }
+  for await (const job of statesOf(c, token, from, body)) {
+    if (!isStreaming(job) || place.hasBegun) continue;
+    chunks ??= await chunksOf(c, token, job, null);
+    // The relay's comments are left out with all that is no event.
+    if (chunks.status === OK && chunks.body !== null) await keptAlive(body, pass(chunks.body, place, body));
+    chunks = null;
+    if (place.isOver) return;
   }
 };
 
-const pass = async (chunks: ReadableStream<Uint8Array>, place: Place, body: Following["body"]): Promise<void> => {
+const pass = async (chunks: ReadableStream<Uint8Array>, place: Place, body: WrittenBody): Promise<void> => {
   const decoder = new TextDecoder();
   const events = new WholeEvents();
   for await (const chunk of chunks) {

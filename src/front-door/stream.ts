@@ -1,6 +1,6 @@
-// A streamed answer. The edge owns the client's response: it holds the status back until the first event, then pipes
-// the relay of the worker that sent it. From there the relay ends the stream, as complete or with an error; a stream
-// never ends without either.
+// A streamed answer, to the client that asked for it. The edge owns the client's response: it holds the status back until
+// the first event (`begin-stream.ts`), then pipes that one attempt, which is never repeated. From there the relay ends the
+// stream, as complete or with an error; a stream never ends without either. Who reads a job besides: `second-reader.ts`.
 
 import { errorEvent, openingOf } from "../../contract/front-door/dialect.ts";
 import { doorErrorOf } from "../../contract/front-door/door-status.ts";
