@@ -96,7 +96,6 @@ describe("watching the config", () => {
     await watch.refresh();
     server.config = { text: "ollama: { model: later }", etag: '"2"' };
     for (let count = 0; count < 10; count += 1) expect(watch.forJob(false)).toMatchObject({ model: null });
-    await new Promise((resolve) => setTimeout(resolve, 10));
     expect(server.configRequests.length).toBe(1);
     await expect.poll(() => watch.current().model).toBe("later");
     expect(server.configRequests.length).toBe(2);

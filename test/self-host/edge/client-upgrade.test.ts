@@ -159,9 +159,10 @@ it("a client that pings and does not read the answers is cut off, too", async ()
 it("a client that is paused says nothing until it is resumed", async () => {
   const client = await open("/worker");
   upgraded[0]?.pause();
-  client.send("waits");
-  await new Promise((resolve) => setTimeout(resolve, 100));
-  expect(heard).toEqual([]);
+  await new Promise((resolve) => client.send("waits", resolve));
+  // Another's frame, sent later, comes meanwhile.
+  (await open("/worker")).send("comes");
+  await expect.poll(() => heard).toEqual(["comes"]);
   upgraded[0]?.resume();
-  await expect.poll(() => heard).toEqual(["waits"]);
+  await expect.poll(() => heard).toEqual(["comes", "waits"]);
 });

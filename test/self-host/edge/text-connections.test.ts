@@ -105,11 +105,11 @@ describe("a call", () => {
   });
 
   it("to a process that has restarted meanwhile opens a new connection", async () => {
-    answer = (socket) => socket.end(textAnswer("last"));
+    // The process's end closes when ours has heard that nothing more comes.
+    const left = Promise.withResolvers<void>();
+    answer = (socket) => socket.once("close", left.resolve).end(textAnswer("last"));
     expect(await connections.post("/", "")).toBe("last");
-    // Twice: what has come meanwhile is read between two timers, however late the first is.
-    await pause(20);
-    await pause(1);
+    await left.promise;
     answer = (socket) => socket.write(textAnswer("first"));
     expect(await connections.post("/", "")).toBe("first");
   });
@@ -121,9 +121,10 @@ describe("a call", () => {
   });
 
   it("that still waits when the server stops is told so", async () => {
-    answer = () => undefined;
+    const asked = Promise.withResolvers<void>();
+    answer = () => asked.resolve();
     const waiting = connections.post("/", "");
-    await pause(5);
+    await asked.promise;
     connections.close();
     await expect(waiting).rejects.toMatchObject({ retryable: true });
   });

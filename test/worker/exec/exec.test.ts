@@ -4,7 +4,6 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, readFileSync } from "node:fs";
 import path from "node:path";
-import { setTimeout as pause } from "node:timers/promises";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { childEnvironment } from "../../../worker/exec/child-environment.ts";
 import { wholePaths } from "../../../worker/exec/command.ts";
@@ -285,9 +284,9 @@ describe("how a command ends", () => {
   });
 
   test("a worker that ends takes its commands with it", async () => {
-    const { runtime } = open(`trap "" TERM; sleep 60`, { "exec-shell": "", grace: "0.1" });
+    const { runtime, logged } = open(`trap "" TERM; echo begun >&2; sleep 60`, { "exec-shell": "", grace: "0.1" });
     const running = runtime.run(taskOf(), quietRun());
-    await pause(200);
+    await expect.poll(() => logged.join()).toContain("begun");
     await runtime.close?.();
     expect((await running).ok).toBe(false);
   });

@@ -1,6 +1,6 @@
 // How a worker runs its model tasks and reports on them, and what it tells of its machine.
 
-import { describe, expect, test, vi } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { type ModelTaskResource, presentTask } from "../../../contract/fleet/model-task.ts";
 import { newModelTask } from "../../../domain/fleet/model-task.ts";
 import { Machine } from "../../../worker/models/machine.ts";
@@ -98,12 +98,15 @@ describe("a worker's model task", () => {
   });
 
   test("tells its progress at most once a second", async () => {
+    vi.useFakeTimers({ toFake: ["performance"] });
+    onTestFinished(() => void vi.useRealTimers());
     const { tasks, begun, said } = setUp();
     tasks.receive(task("a"));
     await settle();
+    vi.advanceTimersByTime(999);
     for (let at = 0; at < 20; at += 1) begun[0]?.options.onProgress({ completed_bytes: at, stage: "pulling" });
     expect(said("model.progress")).toHaveLength(1);
-    await new Promise((resolve) => setTimeout(resolve, 1_010));
+    vi.advanceTimersByTime(1);
     begun[0]?.options.onProgress({ completed_bytes: 20, total_bytes: 30, stage: "pulling" });
     expect(said("model.progress").at(-1)).toMatchObject({ completed_bytes: 20, total_bytes: 30, stage: "pulling" });
   });
