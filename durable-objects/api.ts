@@ -21,8 +21,9 @@ import { placeModel, readPlaces } from "./operations/fleet/place-model.ts";
 import * as presence from "./operations/fleet/presence.ts";
 import * as report from "./operations/fleet/report.ts";
 import * as workers from "./operations/fleet/workers.ts";
+import * as asking from "./operations/front-door/ask.ts";
 import * as models from "./operations/front-door/door-models.ts";
-import * as frontDoor from "./operations/front-door/front-door.ts";
+import { follow } from "./operations/front-door/follow.ts";
 import * as responses from "./operations/front-door/responses.ts";
 import { abandon } from "./operations/halts/abandon.ts";
 import * as budget from "./operations/halts/budget.ts";
@@ -156,9 +157,9 @@ export const OPERATIONS = {
         "budget_reached",
       ],
     },
-    frontDoor.ask,
+    asking.ask,
   ),
-  follow: operation({ ...FOLLOW, ...ONE }, frontDoor.follow),
+  follow: operation({ ...FOLLOW, ...ONE }, follow),
   abandon: operation(FOLLOW, abandon),
   mayAsk: operation(
     {
@@ -168,10 +169,10 @@ export const OPERATIONS = {
       isPermittedByVerb: true,
       refuses: ["idempotency_key_reused", "history_backlog", "api_not_offered", "model_not_found", ...LIMIT_REFUSALS],
     },
-    frontDoor.mayAsk,
+    asking.mayAsk,
   ),
   listModels: operation(REVIEW, alone(models.listModels)),
-  readCorsOrigins: operation(ASK, alone(frontDoor.readCorsOrigins)),
+  readCorsOrigins: operation(ASK, alone(asking.readCorsOrigins)),
   getModel: operation({ ...REVIEW, refuses: ["model_not_found"] }, models.getModel),
 
   reportPresence: operation(

@@ -28,7 +28,8 @@ import { forgetFile, type ReadableFile, readFile } from "./operations/files/file
 import { learnCatalog, noteEdgeTrouble } from "./operations/fleet/edge-workers.ts";
 import { announceOutput, finishOutput } from "./operations/fleet/outputs.ts";
 import { leftToOthers, reportFirstToken } from "./operations/fleet/report.ts";
-import type { Asking, AskWait, DoorAnswer, Followed } from "./operations/front-door/front-door.ts";
+import type { Asking, DoorAnswer } from "./operations/front-door/ask.ts";
+import type { AskWait, Followed } from "./operations/front-door/follow.ts";
 import {
   type AttemptEnd,
   abandon,

@@ -7,14 +7,8 @@ import type { Refusal } from "../../domain/words/refusal.ts";
 import { ok, type Result } from "../../domain/words/result.ts";
 import type { AnswerOf, OperationName, RequestOf } from "../api.ts";
 import { counted } from "../calls/key-rates.ts";
-import {
-  type Asking,
-  type AskWait,
-  type DoorAnswer,
-  type Followed,
-  isReached,
-  isSameStand,
-} from "../operations/front-door/front-door.ts";
+import type { Asking, DoorAnswer } from "../operations/front-door/ask.ts";
+import { type AskWait, type Followed, isReached, isSameStand } from "../operations/front-door/follow.ts";
 import type { Credential } from "../steps/holders.ts";
 import type { Waiters } from "./waiters.ts";
 

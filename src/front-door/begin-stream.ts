@@ -4,7 +4,7 @@
 
 import { within } from "../../contract/text/within.ts";
 import { isFinal } from "../../domain/words/job-status.ts";
-import { type Followed, isSameStand } from "../../durable-objects/operations/front-door/front-door.ts";
+import { type Followed, isSameStand } from "../../durable-objects/operations/front-door/follow.ts";
 
 /** What the client gets first. */
 export type Beginning =

@@ -7,7 +7,7 @@ import { TOO_MANY_REQUESTS } from "../../contract/words/http-status.ts";
 import type { Left } from "../../domain/access/key-limits.ts";
 import type { Api } from "../../domain/words/api.ts";
 import type { Refusal, RefusalCode } from "../../domain/words/refusal.ts";
-import type { Followed } from "../../durable-objects/operations/front-door/front-door.ts";
+import type { Followed } from "../../durable-objects/operations/front-door/follow.ts";
 import type { AppContext } from "../http/auth.ts";
 import { headersFor } from "../http/headers.ts";
 import { challengeOf, INTERNAL } from "../http/refused.ts";

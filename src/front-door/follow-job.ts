@@ -4,7 +4,7 @@
 import { isFinal } from "../../domain/words/job-status.ts";
 import type { Refusal } from "../../domain/words/refusal.ts";
 import type { Result } from "../../domain/words/result.ts";
-import type { Followed } from "../../durable-objects/operations/front-door/front-door.ts";
+import type { Followed } from "../../durable-objects/operations/front-door/follow.ts";
 import { historyOf } from "../history/databases.ts";
 import { findArchived } from "../history/jobs.ts";
 import { withArchived } from "../history/with-archived.ts";

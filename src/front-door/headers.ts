@@ -3,7 +3,8 @@
 import { isAnthropic } from "../../contract/front-door/dialect.ts";
 import type { Left } from "../../domain/access/key-limits.ts";
 import type { Api } from "../../domain/words/api.ts";
-import type { DoorAnswer, Followed } from "../../durable-objects/operations/front-door/front-door.ts";
+import type { DoorAnswer } from "../../durable-objects/operations/front-door/ask.ts";
+import type { Followed } from "../../durable-objects/operations/front-door/follow.ts";
 import type { AppContext } from "../http/auth.ts";
 import { replayHeader } from "../http/idempotency.ts";
 

@@ -7,7 +7,7 @@ import { json } from "../../contract/words/field.ts";
 import { GONE, OK, TOO_MANY_REQUESTS } from "../../contract/words/http-status.ts";
 import { isFinal } from "../../domain/words/job-status.ts";
 import { invalid } from "../../domain/words/refusal.ts";
-import type { Followed } from "../../durable-objects/operations/front-door/front-door.ts";
+import type { Followed } from "../../durable-objects/operations/front-door/follow.ts";
 import { type Endpoint, endpoint } from "../endpoint/router.ts";
 import type { AppContext } from "../http/auth.ts";
 import { headersFor } from "../http/headers.ts";

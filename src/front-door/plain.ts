@@ -9,7 +9,7 @@ import { within } from "../../contract/text/within.ts";
 import type { StoredResponse } from "../../domain/front-door/stored-response.ts";
 import { BYTE_APIS } from "../../domain/words/api.ts";
 import { isFinal } from "../../domain/words/job-status.ts";
-import type { Followed } from "../../durable-objects/operations/front-door/front-door.ts";
+import type { Followed } from "../../durable-objects/operations/front-door/follow.ts";
 import type { AppContext } from "../http/auth.ts";
 import { headersFor } from "../http/headers.ts";
 import type { TokenFacts } from "../http/key-format.ts";

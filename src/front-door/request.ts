@@ -12,7 +12,7 @@ import { entryOf } from "../../domain/words/entry-of.ts";
 import { hexOf } from "../../domain/words/hex.ts";
 import { invalid } from "../../domain/words/refusal.ts";
 import { PRIORITIES, type Priority, TIERS } from "../../domain/words/requirements.ts";
-import type { Asking } from "../../durable-objects/operations/front-door/front-door.ts";
+import type { Asking } from "../../durable-objects/operations/front-door/ask.ts";
 import type { NewResponse } from "../../durable-objects/operations/front-door/responses.ts";
 import { idSource } from "../../durable-objects/turn/ids.ts";
 import type { AppContext } from "../http/auth.ts";

@@ -10,7 +10,7 @@ import { WholeEvents } from "../../contract/text/whole-events.ts";
 import { OK } from "../../contract/words/http-status.ts";
 import { MAX_CHAIN_BYTES, type StoredResponse } from "../../domain/front-door/stored-response.ts";
 import type { Json } from "../../domain/words/json.ts";
-import type { Followed } from "../../durable-objects/operations/front-door/front-door.ts";
+import type { Followed } from "../../durable-objects/operations/front-door/follow.ts";
 import { readBytes } from "../files/objects.ts";
 import type { AppContext } from "../http/auth.ts";
 import type { TokenFacts } from "../http/key-format.ts";

@@ -5,7 +5,7 @@
 import { MAX_READERS_OF_A_STREAM } from "../../contract/data-line.ts";
 import { TOO_MANY_REQUESTS } from "../../contract/words/http-status.ts";
 import { isFinal, isLeasedStatus } from "../../domain/words/job-status.ts";
-import type { Followed } from "../../durable-objects/operations/front-door/front-door.ts";
+import type { Followed } from "../../durable-objects/operations/front-door/follow.ts";
 import { KEEP_ALIVE } from "../../durable-objects/relay/stream-reader.ts";
 import type { AppContext } from "../http/auth.ts";
 import type { TokenFacts } from "../http/key-format.ts";

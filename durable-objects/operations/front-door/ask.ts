@@ -1,16 +1,16 @@
-// The front door's calls to a tenant: create a job for a request, and follow it.
+// A request at the front door becomes a job: with a worker if one has room, else in the queue; what no worker could ever
+// answer is refused.
 
 import { type JobResource, presentJob } from "../../../contract/jobs/job.ts";
 import { keepsResult } from "../../../domain/front-door/front-door.ts";
 import type { StoredResponse } from "../../../domain/front-door/stored-response.ts";
-import type { Decision, Job, JobError } from "../../../domain/job/job.ts";
+import type { Decision, Job } from "../../../domain/job/job.ts";
 import type { FrontDoorFacts, ModelChoice, Tried } from "../../../domain/job/job-facts.ts";
 import { createJob, type NewJob } from "../../../domain/job/new-job.ts";
 import { permit } from "../../../domain/killswitch.ts";
 import { isOnlyFull } from "../../../domain/routing/explanation.ts";
 import type { RoutePolicy } from "../../../domain/routing/filter.ts";
 import { type Api, isOptional } from "../../../domain/words/api.ts";
-import { isFinal, isLeasedStatus, type JobStatus } from "../../../domain/words/job-status.ts";
 import type { Json } from "../../../domain/words/json.ts";
 import type { Refusal } from "../../../domain/words/refusal.ts";
 import type { Priority, Tier } from "../../../domain/words/requirements.ts";
@@ -20,15 +20,14 @@ import { refuseBacklog, refuseGroups } from "../../placing/room.ts";
 import { routePolicy, routeRequest } from "../../placing/route-policy.ts";
 import { admit, admitTo, chooseFor } from "../../placing/routing.ts";
 import { waitingReason } from "../../placing/waiting-reason.ts";
-import { findJob, type JobCommand } from "../../steps/find-job.ts";
 import { inFlow } from "../../steps/flow.ts";
 import { type Idempotency, recall, withIdempotency } from "../../steps/idempotency.ts";
 import { countRequest, type LimitState, mayUseEdge, refuseOverLimits, refuseOverUse } from "../../steps/key-limits.ts";
 import { isSilent } from "../../steps/last-sign.ts";
 import { refuseOverBudget } from "../../steps/reached-budgets.ts";
-import { allowReading } from "../../steps/reading.ts";
 import type { Turn } from "../../turn/turn.ts";
 import { type FoundModels, findModels } from "./door-models.ts";
+import { type Followed, gone, present } from "./follow.ts";
 import { addResponse, type NewResponse } from "./responses.ts";
 
 export interface Asking {
@@ -65,31 +64,6 @@ export interface Asking {
   readonly traceparent: string | null;
   /** The request wants its answer stored. */
   readonly response?: NewResponse;
-}
-
-/** A job's state for the client that waits for it. */
-export interface Followed {
-  readonly id: string;
-  readonly api: Api | null;
-  readonly stream: boolean;
-  readonly status: JobStatus;
-  readonly lease: number;
-  readonly worker: string | null;
-  readonly provider: string | null;
-  /** The name that was asked of the provider. */
-  readonly model: string | null;
-  /** It was not the first model of a list. */
-  readonly isFallback: boolean;
-  readonly error: JobError | null;
-  /** Of a completed job. */
-  readonly result: Json;
-  /** The file with its answer, until the client has it. */
-  readonly answerFile: string | null;
-  /** The size of an answer that is not in `result`. */
-  readonly resultBytes: number | null;
-  readonly isSessionHit: boolean | null;
-  readonly hasFirstToken: boolean;
-  readonly retryAfterMs: number | null;
 }
 
 export interface DoorAnswer {
@@ -297,69 +271,3 @@ const toNewJob = (
     },
   };
 };
-
-export const follow = (turn: Turn, request: JobCommand): Result<Followed, Refusal> => {
-  const found = findJob(turn, request);
-  if (!found.ok) return found;
-  const allowed = allowReading(turn, found.value);
-  return allowed.ok ? ok(present(turn, found.value, request.archived?.result ?? null)) : allowed;
-};
-
-const present = (turn: Turn, job: Job, archived: Json): Followed => ({
-  id: job.id,
-  api: job.api,
-  stream: job.stream,
-  status: job.status,
-  lease: job.lease,
-  worker: job.assignedWorker,
-  provider: job.workerProvider,
-  model: job.model,
-  isFallback: job.tried.length > 0,
-  error: job.error,
-  result: job.status === "completed" ? (turn.store.payloads.findResult(job.id) ?? archived) : null,
-  answerFile: job.resultFile?.id ?? null,
-  resultBytes: job.resultBytes,
-  isSessionHit: job.frontDoor?.isSessionHit ?? null,
-  hasFirstToken: job.firstTokenAt !== null,
-  retryAfterMs: job.frontDoor?.retryAfterMs ?? null,
-});
-
-/** A repeated request whose job has left: the edge reads the job from history. */
-const gone = (job: JobResource): Followed => ({
-  id: job.id,
-  api: job.api,
-  stream: job.stream,
-  status: "pending",
-  lease: job.lease,
-  worker: null,
-  provider: null,
-  model: null,
-  isFallback: false,
-  error: null,
-  result: null,
-  answerFile: null,
-  resultBytes: null,
-  isSessionHit: null,
-  hasFirstToken: false,
-  retryAfterMs: null,
-});
-
-/** How long the answer to a request may wait, and for what. */
-export interface AskWait {
-  readonly until: "assigned" | "final";
-  /** In units of `front_door.commit_after_seconds`. */
-  readonly commits: number;
-}
-
-export const isReached = ({ status }: { readonly status: JobStatus }, until: AskWait["until"]): boolean =>
-  isFinal(status) || (until === "assigned" && status !== "pending");
-
-interface Stand {
-  readonly status: JobStatus;
-  readonly lease: number;
-}
-
-/** Assigned and running are the same to the waiting client. */
-export const isSameStand = (job: Stand, seen: Stand): boolean =>
-  job.lease === seen.lease &&
-  (job.status === seen.status || (isLeasedStatus(job.status) && isLeasedStatus(seen.status)));
