@@ -56,6 +56,8 @@ export interface Webhook {
   readonly previousUntilAt: number | null;
   readonly disabledAt: number | null;
   readonly disabledReason: string | null;
+  /** It was disabled because it fails, and deliveries that waited are still to be given up. */
+  readonly isGivingUp?: boolean;
   /** The first failure since the last success; null while deliveries succeed. */
   readonly failingSinceAt: number | null;
   readonly createdAt: number;
@@ -178,6 +180,7 @@ const disabled = (webhook: Webhook, disabledReason: string, disabledAt: number):
   ...webhook,
   disabledAt,
   disabledReason,
+  isGivingUp: true,
 });
 
 /** A manual redelivery restarts the schedule of tries, with the same id. */

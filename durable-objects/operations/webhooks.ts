@@ -99,7 +99,7 @@ export const patch = (turn: Turn, request: { id: string; patch: WebhookPatch }):
 
 const switched = (webhook: Webhook, enabled: boolean | undefined, nowAt: number): Partial<Webhook> => {
   if (enabled === undefined || enabled === (webhook.disabledAt === null)) return {};
-  if (enabled) return { disabledAt: null, disabledReason: null, failingSinceAt: null };
+  if (enabled) return { disabledAt: null, disabledReason: null, isGivingUp: false, failingSinceAt: null };
   return { disabledAt: nowAt, disabledReason: DISABLED_REASONS.operator };
 };
 

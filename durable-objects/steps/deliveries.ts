@@ -32,8 +32,8 @@ const LOOK_AGAIN_MS = 5_000;
  */
 export const DELIVERIES_KEPT = { ms: 30 * DAY_MS, writes: 200_000 };
 const REMOVED_A_SWEEP = 1_000;
-/** At once behind each other, so that other tenants come in between. */
-const REMOVED_OF_A_DELETED = 250;
+/** Of a deleted or a disabled webhook; at once behind each other, so that other tenants come in between. */
+const AT_ONCE = 250;
 /**
  * How many deliveries may wait for one endpoint; for the next, the oldest of them is given up. A large burst and an
  * endpoint's bad hour must fit, and a dead endpoint must not fill the database.
@@ -110,8 +110,9 @@ const sendable = (turn: Turn): Sendable => (turn.memory.killswitch.level >= FULL
 
 /** The webhooks of which a delivery may be tried now. */
 const openWebhooks = ({ memory }: Turn): readonly Webhook[] => {
-  const { deliveriesUnderWay, webhooks } = memory;
+  const { deliveriesUnderWay } = memory;
   if (deliveriesUnderWay.size >= MAX_UNDER_WAY) return [];
+  const webhooks = memory.webhooks.filter(({ isGivingUp = false }) => !isGivingUp);
   const healthy = webhooks.filter(({ failingSinceAt }) => failingSinceAt === null);
   const failingCount = [...deliveriesUnderWay.values()].filter((id) => !healthy.some((one) => one.id === id)).length;
   return failingCount < MAX_FAILING_UNDER_WAY ? webhooks : healthy;
@@ -170,10 +171,28 @@ export const settleDelivery = (turn: Turn, id: string, outcome: AttemptOutcome):
   if (after.webhook.failingSinceAt !== webhook.failingSinceAt || after.webhook.disabledAt !== webhook.disabledAt)
     putWebhook(turn, after.webhook);
   if (webhook.disabledAt !== null || after.webhook.disabledAt === null) return;
-  const reason = after.webhook.disabledReason ?? "";
-  turn.store.deliveries.failPending(webhook.id, reason, turn.nowAt);
-  turn.memory.pendingDeliveries.delete(webhook.id);
+  giveUp(turn, after.webhook);
+  const reason = after.webhook.disabledReason;
   turn.audit("webhook.disabled", webhook.id, { url: webhook.url, reason }, SERVICE_ACTOR);
+};
+
+/** Some of what waits for a webhook that is disabled fails. */
+const giveUp = (turn: Turn, webhook: Webhook): void => {
+  const { pendingDeliveries } = turn.memory;
+  const reason = webhook.disabledReason ?? "";
+  const count = turn.store.deliveries.failPending(webhook.id, reason, turn.nowAt, AT_ONCE);
+  pendingDeliveries.set(webhook.id, (pendingDeliveries.get(webhook.id) ?? 0) - count);
+  if (count < AT_ONCE) putWebhook(turn, { ...webhook, isGivingUp: false });
+  else turn.due(turn.nowAt);
+};
+
+const givingUp = ({ memory }: Turn): Webhook | undefined => memory.webhooks.find(({ isGivingUp }) => isGivingUp);
+
+export const nextGiveUpAt = (turn: Turn): number | null => (givingUp(turn) === undefined ? null : turn.nowAt);
+
+export const giveUpDeliveries = (turn: Turn): void => {
+  const webhook = givingUp(turn);
+  if (webhook !== undefined) giveUp(turn, webhook);
 };
 
 export const putWebhook = (turn: Turn, webhook: Webhook): void => {
@@ -192,6 +211,6 @@ export const nextRemovalAt = (turn: Turn): number | null => {
 export const removeOldDeliveries = (turn: Turn): void => {
   const { deliveries } = turn.store;
   const gone = deliveries.webhookGone();
-  if (gone !== null) deliveries.removeSome(gone, REMOVED_OF_A_DELETED);
+  if (gone !== null) deliveries.removeSome(gone, AT_ONCE);
   else deliveries.removeFinished(turn.nowAt - DELIVERIES_KEPT.ms + 1, DELIVERIES_KEPT.writes, REMOVED_A_SWEEP);
 };

@@ -28,7 +28,14 @@ import { routePolicy, routeRequest } from "../placing/route-policy.ts";
 import { lookForFallbacks } from "../placing/routing.ts";
 import { nextStorageNoteAt, noteStorage } from "../placing/storage-use.ts";
 import { waitingReason } from "../placing/waiting-reason.ts";
-import { nextDeliveryAt, nextRemovalAt, removeOldDeliveries, takeDeliveries } from "../steps/deliveries.ts";
+import {
+  giveUpDeliveries,
+  nextDeliveryAt,
+  nextGiveUpAt,
+  nextRemovalAt,
+  removeOldDeliveries,
+  takeDeliveries,
+} from "../steps/deliveries.ts";
 import { announceIdle } from "../steps/idle-workers.ts";
 import { endTrials, noteExpiredLeases } from "../steps/outcomes.ts";
 import { announceSilence, nextSilenceAt } from "../steps/silence.ts";
@@ -196,6 +203,11 @@ const TIMETABLE: readonly Row[] = [
     what: "webhook deliveries are tried",
     dueAt: nextDeliveryAt,
     run: takeDeliveries,
+  },
+  {
+    what: "deliveries that wait for a webhook that fails are given up",
+    dueAt: nextGiveUpAt,
+    run: giveUpDeliveries,
   },
   {
     what: "old deliveries are deleted",

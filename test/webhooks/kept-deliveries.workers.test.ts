@@ -8,7 +8,9 @@ import { MAX_WEBHOOKS } from "../../durable-objects/operations/webhooks.ts";
 import {
   DELIVERIES_KEPT,
   DELIVERIES_WAITING,
+  giveUpDeliveries,
   nextDeliveryAt,
+  nextGiveUpAt,
   settleDelivery,
   takeDeliveries,
   write,
@@ -128,6 +130,28 @@ test("a webhook that is disabled has nothing waiting: enabled again, all of its 
     };
   });
   expect([counted, inStore]).toEqual([0, 0]);
+});
+
+test("what waits for an endpoint that answers 410 is given up some at a time, and none of it is tried meanwhile", async () => {
+  const many = Array.from({ length: 600 }, (_, at) => waiting(`a${String(at).padStart(3, "0")}`));
+  const seen = await inTurn(many, (turn) => {
+    const left = () => [
+      turn.memory.pendingDeliveries.get("w"),
+      turn.store.deliveries.count("w", "pending"),
+      nextGiveUpAt(turn),
+    ];
+    takeDeliveries(turn);
+    settleDelivery(turn, "a000", answered(410));
+    const atFirst = left();
+    const sent = turn.effects.deliveries.length;
+    takeDeliveries(turn);
+    const sentLater = turn.effects.deliveries.length - sent;
+    giveUpDeliveries(turn);
+    giveUpDeliveries(turn);
+    return { atFirst, sentLater, atLast: left(), error: turn.store.deliveries.find("a599")?.error };
+  });
+  const error = "the endpoint answered 410 Gone";
+  expect(seen).toEqual({ atFirst: [349, 349, NOW], sentLater: 0, atLast: [0, 0, null], error });
 });
 
 test("a delivery that is under way is not dropped for a newer one, and its outcome counts once", async () => {

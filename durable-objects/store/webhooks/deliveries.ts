@@ -63,14 +63,15 @@ export const deliveriesTable = (sql: Sql) => ({
       ).map((row) => [row.webhook_id as string, row.count as number]),
     ),
 
-  /** Those that wait for a webhook that is now disabled. */
-  failPending: (webhookId: string, error: string, nowAt: number): void => {
-    sql.exec(
-      `UPDATE deliveries SET status = 'failed', error = ?, next_attempt_at = NULL, finished_at = ?
-       WHERE webhook_id = ? AND status = 'pending'`,
+  /** Of those that wait for a webhook that is now disabled, so many; returns how many there were. */
+  failPending: (webhookId: string, error: string, nowAt: number, limit: number): number =>
+    all(
+      sql,
+      `UPDATE deliveries SET status = 'failed', error = ?, next_attempt_at = NULL, finished_at = ? WHERE id IN (
+         SELECT id FROM deliveries WHERE webhook_id = ? AND status = 'pending' ORDER BY id LIMIT ?) RETURNING id`,
       error,
       nowAt,
       webhookId,
-    );
-  },
+      limit,
+    ).length,
 });

@@ -46,8 +46,8 @@ export const WEBHOOK_MUTANTS: readonly Mutant[] = [
   mutant(
     "what waited for a webhook that was disabled counts on",
     "durable-objects/steps/deliveries.ts",
-    "  turn.memory.pendingDeliveries.delete(webhook.id);\n",
-    "",
+    "(pendingDeliveries.get(webhook.id) ?? 0) - count",
+    "pendingDeliveries.get(webhook.id) ?? 0",
     KEPT,
   ),
   mutant(
