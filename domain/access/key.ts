@@ -103,7 +103,7 @@ export const rotateKey = (key: KeyRecord, hash: string, graceMs: number, nowAt: 
 const isLastResort = ({ role, revokedAt, personId }: KeyRecord): boolean =>
   role === "admin" && revokedAt === null && personId === null;
 
-/** The last admin key of `keys`, which are all that there are, stays. */
+/** The last admin key stays: `keys` have another, if there is one. */
 export const revokeKey = (key: KeyRecord, keys: readonly KeyRecord[], nowAt: number): Result<KeyRecord, Refusal> => {
   if (key.revokedAt !== null) return ok(key);
   if (isLastResort(key) && !keys.some((one) => one.id !== key.id && isLastResort(one)))

@@ -170,6 +170,8 @@ const HOT_QUERIES: Record<string, string> = {
   "a group's oldest job": "SELECT MIN(id) AS id FROM jobs WHERE group_key = 'g' AND order_key IS NOT NULL",
   "the next end of a rotated key's grace":
     "SELECT MIN(record ->> '$.previousUntilAt') FROM keys WHERE record ->> '$.previousUntilAt' IS NOT NULL",
+  "whether another admin key is left":
+    "SELECT record FROM keys WHERE record ->> '$.role' = 'admin' AND record ->> '$.revokedAt' IS NULL AND record ->> '$.personId' IS NULL LIMIT 2",
   "a key whose grace has ended": "SELECT record FROM keys WHERE record ->> '$.previousUntilAt' <= 5",
 };
 

@@ -217,8 +217,7 @@ export const rotate = (
 export const revoke = (turn: Turn, request: { id: string }): Result<null, Refusal> => {
   const key = seenKey(turn, request.id);
   if (key === null) return err(notFound("key", request.id));
-  const others = key.role === "admin" ? turn.store.keys.all() : [];
-  const revoked = revokeKey(key, others, turn.nowAt);
+  const revoked = revokeKey(key, turn.store.keys.twoAdmins(), turn.nowAt);
   if (!revoked.ok) return revoked;
   turn.store.keys.put(revoked.value);
   turn.audit("key.revoked", key.id, { name: key.name });

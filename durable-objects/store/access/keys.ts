@@ -19,6 +19,9 @@ const RECENT_KEYS = 1_000;
 const REMOVED_AT_ONCE = 100;
 /** As the index `keys_in_grace` has it. */
 const GRACE_END = "record ->> '$.previousUntilAt'";
+/** As the index `keys_to_administer` has it. */
+const IS_OWN_ADMIN = `record ->> '$.role' = 'admin'
+  AND record ->> '$.revokedAt' IS NULL AND record ->> '$.personId' IS NULL`;
 
 export const keysTable = (sql: Sql) => {
   const recent = new Recent<KeyRecord>(RECENT_KEYS);
@@ -54,6 +57,9 @@ export const keysTable = (sql: Sql) => {
 
     all: (): KeyRecord[] =>
       records<KeyRecord>(all(sql, "SELECT record FROM keys")).sort((one, other) => other.createdAt - one.createdAt),
+
+    /** The tenant's own admin keys that are not revoked, two at most: any two tell whether there is another one. */
+    twoAdmins: (): KeyRecord[] => records<KeyRecord>(all(sql, `SELECT record FROM keys WHERE ${IS_OWN_ADMIN} LIMIT 2`)),
 
     /** Of all keys, or of a person's. */
     newestIds: (personId: string | null): string[] => {
