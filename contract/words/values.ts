@@ -10,7 +10,7 @@ export {
   localRuntimeOf,
   SOUGHT_RUNTIMES,
 } from "../../domain/fleet/local-runtime.ts";
-export { NO_MODEL_LOADED, saysNoSuchModel } from "../../domain/fleet/missing-model.ts";
+export { inOwnWords, NO_MODEL_LOADED, saysNoSuchModel } from "../../domain/fleet/missing-model.ts";
 export { listedKeysOf, MAX_RUNTIME_MODELS, modelKeyOf } from "../../domain/fleet/model-name.ts";
 export { pauseText } from "../../domain/fleet/pause.ts";
 export { type Standing, standingOf } from "../../domain/fleet/standing.ts";

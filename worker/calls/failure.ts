@@ -3,7 +3,7 @@
 // account, so the body's words are checked first.
 
 import { startOf } from "../../contract/text/start-of.ts";
-import { NO_MODEL_LOADED, saysNoSuchModel } from "../../contract/words/values.ts";
+import { inOwnWords, NO_MODEL_LOADED, saysNoSuchModel } from "../../contract/words/values.ts";
 import { type ErrorBody, readErrorBody } from "./error-body.ts";
 import { causesOf, reasonOf } from "./error-causes.ts";
 import type { JobFailure } from "./runtime.ts";
@@ -29,9 +29,10 @@ type Rule = {
 
 const CONTEXT_LENGTH =
   /context[_ ]?(length|window|size)|prompt is too long|too many (input )?tokens|input token count.*exceed/i;
-const QUOTA =
-  /insufficient[_ ](quota|balance|credits?|funds)|credit balance is too low|out of credits|payment required|billing_hard_limit/i;
-const BAD_KEY = /api[_ ]key[_ ](not valid|invalid)|(incorrect|invalid|missing) api key/i;
+const QUOTA = inOwnWords(
+  /insufficient[_ ](quota|balance|credits?|funds)|credit balance is too low|out of credits|payment required|billing_hard_limit/,
+);
+const BAD_KEY = inOwnWords(/api[_ ]key[_ ](not valid|invalid)|(incorrect|invalid|missing) api key/);
 
 const isModelNotFound = ({ status, text, words }: Facts): boolean =>
   words.includes("model_not_found") || saysNoSuchModel(status, text);
