@@ -16,6 +16,8 @@ const FINISH_REASONS: ReadonlyMap<string, string> = new Map([
 export class ChatChunks {
   #head: JsonObject;
   readonly #calls = new Map<string, number>();
+  /** The calls of which no input has come; a tool without parameters has its `{}` only at the end. */
+  readonly #bare = new Set<string>();
 
   constructor(model: string) {
     this.#head = { id: "chatcmpl-converted", object: "chat.completion.chunk", created: 0, model };
@@ -34,13 +36,13 @@ export class ChatChunks {
       case "reasoning-delta":
         return part.delta === "" ? [] : [this.#chunk({ reasoning_content: part.delta })];
       case "tool-input-start":
+        this.#bare.add(part.id);
         return [this.#startCall(part.id, part.toolName, "")];
       case "tool-input-delta":
-        return [
-          this.#chunk({ tool_calls: [{ index: this.#calls.get(part.id) ?? 0, function: { arguments: part.delta } }] }),
-        ];
+        return part.delta === "" ? [] : [this.#continueCall(part.id, part.delta)];
       case "tool-call":
-        return this.#calls.has(part.toolCallId) ? [] : [this.#startCall(part.toolCallId, part.toolName, part.input)];
+        if (!this.#calls.has(part.toolCallId)) return [this.#startCall(part.toolCallId, part.toolName, part.input)];
+        return this.#bare.has(part.toolCallId) ? [this.#continueCall(part.toolCallId, part.input)] : [];
       case "finish":
         return this.#finish(part);
       default:
@@ -52,6 +54,11 @@ export class ChatChunks {
     const index = this.#calls.size;
     this.#calls.set(id, index);
     return this.#chunk({ tool_calls: [{ index, id, type: "function", function: { name, arguments: given } }] });
+  }
+
+  #continueCall(id: string, given: string): JsonObject {
+    this.#bare.delete(id);
+    return this.#chunk({ tool_calls: [{ index: this.#calls.get(id) ?? 0, function: { arguments: given } }] });
   }
 
   /** Without a reason from the provider the end is not genuine: the stream broke off. */

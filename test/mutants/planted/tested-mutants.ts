@@ -164,7 +164,7 @@ export const TESTED_MUTANTS: readonly Mutant[] = [
   mutant(
     "what a tool is given goes to the first call",
     "worker/runtimes/chat-chunks.ts",
-    "index: this.#calls.get(part.id) ?? 0",
+    "index: this.#calls.get(id) ?? 0",
     "index: 0",
     CONVERTED,
   ),

@@ -37,10 +37,25 @@ describe("a request", () => {
   });
 });
 
-describe("two tool calls side by side", () => {
-  const deltasOf = (chunk: JsonObject | undefined) =>
-    (chunk?.choices as { delta: JsonObject }[] | undefined)?.map(({ delta }) => delta) ?? [];
+const deltasOf = (chunk: JsonObject | undefined) =>
+  (chunk?.choices as { delta: JsonObject }[] | undefined)?.map(({ delta }) => delta) ?? [];
 
+test("a call of a tool without parameters has an empty object as arguments, which clients parse", () => {
+  const chunks = new ChatChunks("m");
+  const parts = [
+    { type: "tool-input-start", id: "a", toolName: "ping" },
+    { type: "tool-input-delta", id: "a", delta: "" },
+    { type: "tool-input-end", id: "a" },
+    { type: "tool-call", toolCallId: "a", toolName: "ping", input: "{}" },
+  ] as const;
+  const whole: JsonObject = {};
+  for (const delta of parts.flatMap((part) => chunks.of(part)).flatMap(deltasOf)) mergeDelta(whole, delta);
+  expect(whole.tool_calls).toEqual([
+    { index: 0, id: "a", type: "function", function: { name: "ping", arguments: "{}" } },
+  ]);
+});
+
+describe("two tool calls side by side", () => {
   test("have an index each, which their later parts repeat", () => {
     const chunks = new ChatChunks("m");
     const deltas = [
