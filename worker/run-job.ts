@@ -4,6 +4,7 @@
 import type { LeasedJob } from "../contract/fleet/worker.ts";
 import { lineOf } from "../contract/text/start-of.ts";
 import { MAX_RESULT_BYTES, utf8Bytes } from "../contract/words/field.ts";
+import { jsonExcess } from "../contract/words/json-bounds.ts";
 import { type Json, MAX_LARGE_RESULT_BYTES } from "../contract/words/values.ts";
 import type { Spent } from "./apis/usage.ts";
 import {
@@ -169,13 +170,20 @@ const placeResult = async (
   if (stored !== undefined) return { result_file: stored.id };
   const text = JSON.stringify(result) ?? "null";
   const bytes = passedOnBytes ?? utf8Bytes(text);
+  const isCarried = bytes <= MAX_RESULT_BYTES && (passedOnBytes !== undefined || fitsFrame(text));
   // It has just been written as JSON.
-  if (bytes <= MAX_RESULT_BYTES || store === undefined) return { result: (result ?? null) as Json };
+  if (isCarried || store === undefined) return { result: (result ?? null) as Json };
   if (bytes > MAX_LARGE_RESULT_BYTES) return { error: resultTooLarge() };
   if (hasBegun && isPassedOn(job)) return { result_bytes: bytes };
   const kept = await store(job, piecesOf(text), "application/json", signal);
   return kept.ok ? { result_file: kept.file.id } : { error: kept.error };
 };
+
+/** What stands before a result in its frame: a list, a message, and its other fields. */
+const AROUND = `[[${",".repeat(32)}`;
+
+/** A frame that nests too deep or has too many values would end the session, and every later one that repeats it. */
+const fitsFrame = (text: string): boolean => jsonExcess(`${AROUND}${text}`) === null;
 
 /** APIs whose clients may ask for a streamed answer later. */
 const MAY_BE_STORED: ReadonlySet<string> = new Set(["responses"]);

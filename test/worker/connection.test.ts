@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { closeCodes } from "../../contract/words/values.ts";
+import { jsonExcess } from "../../contract/words/json-bounds.ts";
+import { closeCodes, type Json } from "../../contract/words/values.ts";
 import { keepConnected } from "../../worker/connection.ts";
 import { Loop } from "../../worker/loop.ts";
 import { createEchoRuntime } from "../../worker/runtimes/echo.ts";
@@ -253,14 +254,11 @@ describe("the WebSocket", () => {
       (frame) => JSON.parse(frame).length,
     );
     expect(many).toEqual([1000, 500]);
-    const large = {
-      type: "job.completed" as const,
-      id: "1",
-      job_id: "a",
-      lease: 1,
-      result: "x".repeat(1024 * 1024 - 100),
-    };
-    expect(frames([large, large, large, large, large]).length).toBe(2);
+    const completed = (result: Json) => ({ type: "job.completed" as const, id: "1", job_id: "a", lease: 1, result });
+    const large = completed("x".repeat(1024 * 1024 - 100));
+    expect(frames([large, large, large, large, large]).length).toBe(5);
+    const numbers = completed(Array(100_000).fill(1));
+    for (const frame of frames([numbers, numbers, numbers, numbers])) expect(jsonExcess(frame)).toBeNull();
     expect(frames([heartbeat(1)])).toEqual([JSON.stringify(heartbeat(1))]);
   });
 });

@@ -167,6 +167,21 @@ test("a result that is too large to keep fails the job, and what it cost is told
   });
 });
 
+test.each([
+  ["nests deeper", "[".repeat(63) + "]".repeat(63)],
+  ["has more values", `[${"1,".repeat(320_000)}1]`],
+])("a result that %s than a report may is stored", async (_what, text) => {
+  const kept: string[] = [];
+  const store: ResultStore = async (_job, bytes) => {
+    for await (const piece of bytes) kept.push(Buffer.from(piece).toString());
+    return { ok: true, file: { id: "file-1", bytes: text.length } };
+  };
+  const run = async (): Promise<Outcome> => ({ ok: true, result: JSON.parse(text) });
+  const outcome = await runJob(assignedJob({ id: "j" }), settings(run, null, store), notHalted());
+  expect(outcome).toMatchObject({ type: "job.completed", result_file: "file-1" });
+  expect(kept).toEqual([text]);
+});
+
 describe("a result over 1 MiB", () => {
   const usage = { input_tokens: 1, output_tokens: 999_999 };
   const result = { text: "x".repeat(1024 * 1024) };

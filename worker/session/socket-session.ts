@@ -2,13 +2,9 @@
 // connection is dead, whatever TCP reports.
 
 import { WebSocket } from "ws";
-import {
-  type CoordinatorMessage,
-  coordinatorMessage,
-  MAX_FRAME_BYTES,
-  MAX_FRAME_MESSAGES,
-} from "../../contract/socket.ts";
+import { type CoordinatorMessage, coordinatorMessage, MAX_FRAME_MESSAGES } from "../../contract/socket.ts";
 import { parseJson } from "../../contract/text/json-object.ts";
+import { MAX_JSON_VALUES } from "../../contract/words/json-bounds.ts";
 import { closeCodes } from "../../contract/words/values.ts";
 import { nothingAnswers } from "./check-address.ts";
 import { coordinatorSocket } from "./coordinator-socket.ts";
@@ -30,6 +26,8 @@ const MAX_RECEIVED_BYTES = 64 * 1024 * 1024;
 const MAX_REFUSAL_BYTES = 64 * 1024;
 const NORMAL_CLOSURE = 1000;
 const CLOSE_TIMEOUT_MS = 2_000;
+/** Of a frame with several messages: no value takes less than a byte. A larger message travels alone. */
+const MAX_SHARED_FRAME_BYTES = MAX_JSON_VALUES;
 /** A name that another key's worker has for the moment, and overload: over HTTP it would be the same. Any other answer may be a proxy without WebSockets. */
 const PASSES: ReadonlySet<number> = new Set([409, 429, 503]);
 
@@ -119,7 +117,7 @@ const endingOf = (code: number, reason: string, settings: SessionSettings): Endi
   return { kind: "lost", reason: `the connection closed (${code}${reason === "" ? "" : ` ${reason}`})` };
 };
 
-/** Messages as frames, in order: one message as it is, several as an array, each within the contract's size limit. */
+/** Messages as frames, in order: one message as it is, several as an array, each within the contract's limits. */
 export const frames = (messages: readonly WorkerMessage[]): string[] => {
   const out: string[] = [];
   let batch: string[] = [];
@@ -132,7 +130,7 @@ export const frames = (messages: readonly WorkerMessage[]): string[] => {
   for (const message of messages) {
     const text = JSON.stringify(message);
     const size = Buffer.byteLength(text) + 2;
-    if (batch.length === MAX_FRAME_MESSAGES || bytes + size > MAX_FRAME_BYTES) finish();
+    if (batch.length === MAX_FRAME_MESSAGES || bytes + size > MAX_SHARED_FRAME_BYTES) finish();
     batch.push(text);
     bytes += size;
   }
