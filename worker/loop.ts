@@ -2,6 +2,7 @@
 // presence reports list the held jobs. When idle it only pings, so that the tenant's object can sleep.
 
 import type { PresenceAnswer } from "../contract/fleet/worker.ts";
+import type { ReportedErrorBody } from "../contract/jobs/report.ts";
 import type { ProblemResource } from "../contract/words/problem.ts";
 import { createBeats } from "./beats.ts";
 import type { Runtime, RuntimeState } from "./calls/runtime.ts";
@@ -17,6 +18,7 @@ import { Reports } from "./reports.ts";
 import type { FileOpener, ResultStore } from "./run-job.ts";
 import { tryRuntime } from "./runtime-trial.ts";
 import type { RuntimeWatch } from "./runtime-watch.ts";
+import type { Report } from "./session/outbox.ts";
 import type { CoordinatorMessage, Session } from "./session/session.ts";
 import type { Streams } from "./streams/streams.ts";
 
@@ -260,17 +262,9 @@ export class Loop {
     if (this.#held.find(job_id)?.job.lease !== lease) return;
     this.#options.log(`${type} of job ${job_id} refused: ${detail}`);
     const isUnfit = status === 400 || status === 413;
-    if (type === "job.completed" && isUnfit) {
-      const message = `The coordinator refused the result: ${detail}`;
-      this.#reports.add({
-        type: "job.failed",
-        job_id,
-        lease,
-        error: { code: "result_refused", message, retryable: false },
-      });
-    } else if (!isUnfit || isLast(type) || type === "job.started") {
-      this.#runner.halt(job_id, lease, detail);
-    }
+    const error = isUnfit ? failureInstead(report, detail) : null;
+    if (error !== null) this.#reports.add({ type: "job.failed", job_id, lease, error });
+    else if (!isUnfit || isLast(type) || type === "job.started") this.#runner.halt(job_id, lease, detail);
   }
 
   #refusedPresence(status: number, detail: string): void {
@@ -331,6 +325,14 @@ export class Loop {
     });
   }
 }
+
+/** A refused result or a refused count of what was spent is not to hide how its job ended. Null: nothing is left to say. */
+const failureInstead = (report: Report, detail: string): ReportedErrorBody | null => {
+  const message = `The coordinator refused the result: ${detail}`;
+  if (report.type === "job.completed") return { code: "result_refused", message, retryable: false };
+  const hasSpent = report.type === "job.failed" && (report.usage ?? report.cost_usd) != null;
+  return hasSpent ? report.error : null;
+};
 
 /** Messages after which the worker sends nothing more about a job. */
 const isLast = (type: string): boolean => type === "job.completed" || type === "job.failed" || type === "job.released";

@@ -15,7 +15,7 @@ type Run = {
   task: Task;
   options: RunOptions;
   finish: (text: string) => Promise<void>;
-  fail: (error: JobFailure, neverReached?: boolean) => Promise<void>;
+  fail: (error: JobFailure, neverReached?: boolean, spent?: object) => Promise<void>;
 };
 
 /** A session that records what it is given; the test plays the coordinator. */
@@ -91,8 +91,8 @@ export function createWorker(concurrency = 1, kind: Session["kind"] = "socket", 
         resolve({ ok: true, result: { text } });
         await vi.advanceTimersByTimeAsync(0);
       };
-      const fail = async (error: JobFailure, neverReached = false) => {
-        resolve({ ok: false, error, neverReached });
+      const fail = async (error: JobFailure, neverReached = false, spent = {}) => {
+        resolve({ ok: false, error, neverReached, ...spent });
         await vi.advanceTimersByTimeAsync(0);
       };
       runs.push({ task, options, finish, fail });

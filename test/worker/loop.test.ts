@@ -243,6 +243,19 @@ describe("reports", () => {
       { job_id: "a", lease: 1, error: { code: "result_refused", retryable: false } },
     ]);
   });
+
+  test("a failure whose usage the coordinator refuses is told without it", async () => {
+    const { loop, session, runs, assign } = createWorker();
+    assign("a");
+    const error = { code: "mine", message: "no", retryable: false };
+    await runs[0]?.fail(error, false, { usage: { input_tokens: -1, output_tokens: 1 } });
+    const [told] = session.of("job.failed");
+    ack(loop, told, { ok: false, problem: problem(400, "invalid_request", "usage.input_tokens: must be at least 0") });
+    const again = session.of("job.failed")[1];
+    expect(again).toEqual({ type: "job.failed", id: again?.id, job_id: "a", lease: 1, error });
+    ack(loop, again, { ok: true });
+    expect(loop.heldJobIds).toEqual([]);
+  });
 });
 
 describe("a halt", () => {
