@@ -19,7 +19,7 @@ export const failureBy = (thrown: unknown): JobFailure => {
       ...(after === null ? {} : { retry_after_seconds: Math.max(0, after) }),
     };
   }
-  const code = thrown instanceof Fail ? thrown.code : codeOf(thrown);
+  const code = thrown instanceof Fail ? String(thrown.code) : codeOf(thrown);
   return { code: lineOf(code, MAX_CODE_CHARS) || "failed", message, retryable: false };
 };
 

@@ -86,7 +86,7 @@ export const createFunctionRuntime = (given: FunctionOptions): Runtime => {
 };
 
 /** `told`: the whole answer of a stream, put together from its events; null for what is no stream of an API. */
-type Life = { isOver: boolean; lastEvent: string; told: Assembly | null };
+type Life = { isOver: boolean; lastEvent: string; told: Assembly | null; unawaited: Set<Promise<unknown>> };
 
 const DONE = writeEvent("[DONE]");
 /** APIs whose clients find an event by its name, which is its type. */
@@ -107,10 +107,12 @@ const runHandler = async (given: FunctionOptions, task: JobTask, options: RunOpt
   const answer = new Answer({ task, options, files: given.files, empty: null, model: facts.model, open });
   // What a handler leaves running may still call its context.
   const dialect = task.job.stream && task.api !== null ? DIALECTS[task.api] : null;
-  const life: Life = { isOver: false, lastEvent: "", told: dialect?.assemble?.() ?? null };
+  const life: Life = { isOver: false, lastEvent: "", told: dialect?.assemble?.() ?? null, unawaited: new Set() };
   const { signal } = options;
   try {
-    const result = await given.handler(facts, contextOf(given, task, options, answer, life));
+    const context = contextOf(given, task, options, answer, life);
+    const result = await finished(await given.handler(facts, context), context);
+    await Promise.all(life.unawaited);
     if (signal.aborted) return failed(GONE, answer.spent);
     if (lacksEnd(task.job, life)) {
       life.told?.take("[DONE]");
@@ -130,6 +132,30 @@ const runHandler = async (given: FunctionOptions, task: JobTask, options: RunOpt
   }
 };
 
+type AnyGenerator = Generator<string> | AsyncGenerator<string>;
+
+const isGenerator = (value: unknown): value is AnyGenerator =>
+  typeof value === "object" && value !== null && "next" in value && "return" in value && "throw" in value;
+
+/** The parts of a generator are emitted; what it returns is the result. */
+const finished = async (returned: unknown, { emit, signal }: Context): Promise<unknown> => {
+  if (!isGenerator(returned)) return returned;
+  while (!signal.aborted) {
+    const { done, value } = await returned.next();
+    if (done) return value;
+    await emit(value);
+  }
+  return returned.return(undefined);
+};
+
+/** What a handler does not wait for ends before its job does, and fails the job instead of the process. */
+const noted = <T>(doing: Promise<T>, { unawaited }: Life): Promise<T> => {
+  const forget = () => void unawaited.delete(doing);
+  unawaited.add(doing);
+  doing.then(forget, forget);
+  return doing;
+};
+
 /** What JSON cannot carry fails the job with words. */
 const written = (result: unknown, answer: Answer): Outcome => {
   try {
@@ -144,18 +170,25 @@ const written = (result: unknown, answer: Answer): Outcome => {
 const contextOf = (given: FunctionOptions, task: JobTask, options: RunOptions, answer: Answer, life: Life): Context => {
   const { job } = task;
   const isDeaf = () => life.isOver || options.signal.aborted;
+  const emit: Context["emit"] = async (part) => {
+    // A model's last chunk often has none.
+    if (isDeaf() || part == null) return;
+    // The events of an API are its own; the text of ordinary jobs is kept as their result, too.
+    if (typeof part === "string" && job.api === null) return answer.take({ key: "text", text: part.toWellFormed() });
+    life.lastEvent = eventOf(job.api, part);
+    if ((life.told?.size() ?? 0) > MAX_LARGE_RESULT_BYTES) life.told = null;
+    life.told?.take(dataOf(life.lastEvent));
+    await options.emit([life.lastEvent]);
+  };
+  const file: Context["file"] = async (name, content) => {
+    const sent = await given.files.send(job, name, content, options.signal);
+    if (!sent.ok) throw new FileNotKept(sent.error);
+    return sent.file;
+  };
   return {
     signal: options.signal,
     files: job.files.map((file) => ({ ...file, url: new URL(file.url, given.url).href })),
-    emit: async (part) => {
-      if (isDeaf()) return;
-      // The events of an API are its own; the text of ordinary jobs is kept as their result, too.
-      if (typeof part === "string" && job.api === null) return answer.take({ key: "text", text: part.toWellFormed() });
-      life.lastEvent = eventOf(job.api, part);
-      if ((life.told?.size() ?? 0) > MAX_LARGE_RESULT_BYTES) life.told = null;
-      life.told?.take(dataOf(life.lastEvent));
-      await options.emit([life.lastEvent]);
-    },
+    emit: (part) => noted(emit(part), life),
     progress: (share, message) => {
       if (isDeaf() || !Number.isFinite(share)) return;
       void answer.take({ key: "progress", progress: share, ...(message === undefined ? {} : { message }) });
@@ -166,11 +199,7 @@ const contextOf = (given: FunctionOptions, task: JobTask, options: RunOptions, a
       if (!life.isOver) answer.spend({ usage: Object.fromEntries(told) });
     },
     cost: (usd) => void (life.isOver || answer.spend({ cost_usd: Number(usd) })),
-    file: async (name, content) => {
-      const sent = await given.files.send(job, name, content, options.signal);
-      if (!sent.ok) throw new FileNotKept(sent.error);
-      return sent.file;
-    },
+    file: (name, content) => noted(file(name, content), life),
     log: (...words) => given.log(`job ${job.id}: ${format(...words)}`),
   };
 };

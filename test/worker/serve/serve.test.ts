@@ -61,6 +61,41 @@ test("what the handler returns is the result, with what it spent", async () => {
   });
 });
 
+test("a generator's parts are its text, and what it returns is the result", async () => {
+  const parts = async function* (job: { prompt: string }) {
+    yield "a";
+    yield "b";
+    return job.prompt === "told" ? { whole: true } : undefined;
+  };
+  await start(parts);
+  assign("hi");
+  expect(await coordinator.waitFor("job.completed")).toMatchObject({ job_id: "hi", result: "ab" });
+  assign("told");
+  expect(await coordinator.waitFor("job.completed", ({ job_id: id }) => id === "told")).toMatchObject({
+    result: { whole: true },
+  });
+});
+
+test("what a handler does not wait for fails its job, not the worker", async () => {
+  await start((job, context) => {
+    if (job.prompt === "file") void context.file("a.txt", "/nowhere/at/all");
+    void context.emit(undefined as never);
+    return "done";
+  });
+  assign("file");
+  expect(await coordinator.waitFor("job.failed")).toMatchObject({ job_id: "file", error: { code: "file_not_kept" } });
+  assign("hi");
+  expect(await coordinator.waitFor("job.completed")).toMatchObject({ job_id: "hi", result: "done" });
+});
+
+test("a failure's code may be a number", async () => {
+  await start(() => {
+    throw new Fail(404 as never, "not there");
+  });
+  assign("hi");
+  expect(await coordinator.waitFor("job.failed")).toMatchObject({ error: { code: "404", message: "not there" } });
+});
+
 test("counts of another kind, which no type checker has seen, do not end the worker", async () => {
   await start((_job, context) => {
     context.usage({ input_tokens: 1n, output_tokens: 2n } as never);
