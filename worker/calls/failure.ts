@@ -34,6 +34,9 @@ const QUOTA = inOwnWords(
 );
 const BAD_KEY = inOwnWords(/api[_ ]key[_ ](not valid|invalid)|(incorrect|invalid|missing) api key/);
 
+/** A 403 is also the answer to what a prompt says, which is not the key's fault. */
+const CONTENT = /usage guidelines|moderation|flagged|prompt injection/i;
+
 const isModelNotFound = ({ status, text, words }: Facts): boolean =>
   words.includes("model_not_found") || saysNoSuchModel(status, text);
 
@@ -75,7 +78,10 @@ const RULES: readonly Rule[] = [
     retryable: false,
     lead: "The provider refused the key",
     when: ({ status, text, words }) =>
-      isOneOf(status, 401, 403) || words.includes("api_key_invalid") || (status === 400 && BAD_KEY.test(text)),
+      status === 401 ||
+      (status === 403 && !CONTENT.test(text)) ||
+      words.includes("api_key_invalid") ||
+      (status === 400 && BAD_KEY.test(text)),
   },
   {
     code: "timeout",

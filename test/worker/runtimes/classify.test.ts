@@ -244,6 +244,30 @@ const TABLE: [string, number | undefined, unknown, string, boolean][] = [
     false,
   ],
   [
+    "xai: content refused",
+    403,
+    json({
+      code: "permission-denied",
+      error: "Content violates usage guidelines. Failed check: SAFETY_CHECK_TYPE_BIO",
+    }),
+    "bad_request",
+    false,
+  ],
+  [
+    "openrouter: content refused",
+    403,
+    json({ error: { code: 403, message: "Your chosen model requires moderation and your input was flagged" } }),
+    "bad_request",
+    false,
+  ],
+  [
+    "openrouter: guardrail",
+    403,
+    json({ error: { code: 403, message: "Request blocked: prompt injection patterns detected" } }),
+    "bad_request",
+    false,
+  ],
+  [
     "openai: too long",
     400,
     json({
