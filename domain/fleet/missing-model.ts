@@ -15,14 +15,14 @@ export const NO_MODEL_LOADED = inOwnWords(
 );
 const MODEL_NOT_FOUND = inOwnWords(
   new RegExp(
-    `\\bmodels?\\b${NAME}(not found|does not exist)|model_not_found|model_not_available|invalid model (identifier|id|name)|unknown model|no such model`,
+    `\\bmodels?\\b${NAME}(not found|does not exist|is not supported for|decommissioned|is blocked at)|model_not_found|model_not_available|invalid model (identifier|id|name)|unknown model|no such model`,
   ),
 );
 const ABOUT_A_MODEL = inOwnWords(/\bmodels?\b/);
 /** There is the model, but it has another API. */
 const OF_ANOTHER_API = /\bv1\/|\bendpoint\b/i;
 
-const REFUSED: readonly number[] = [400, 404, 422];
+const REFUSED: readonly number[] = [400, 403, 404, 422];
 const NOT_FOUND = 404;
 
 /** Whether an answer with this status (none in a stream) and text says that there is no such model. */

@@ -28,9 +28,9 @@ type Rule = {
 };
 
 const CONTEXT_LENGTH =
-  /context[_ ]?(length|window|size)|prompt is too long|too many (input )?tokens|input token count.*exceed/i;
+  /context[_ ]?(length|window|size|limit)|maximum prompt length|prompt is too long|too many (input )?tokens|input token count.*exceed/i;
 const QUOTA = inOwnWords(
-  /insufficient[_ ](quota|balance|credits?|funds)|credit balance is too low|out of credits|payment required|billing_hard_limit/,
+  /insufficient[_ ](quota|balance|credits?|funds)|credit balance is too low|out of credits|payment required|billing_hard_limit|exceeded_current_quota/,
 );
 const BAD_KEY = inOwnWords(/api[_ ]key[_ ](not valid|invalid)|(incorrect|invalid|missing) api key/);
 

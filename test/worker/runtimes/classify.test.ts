@@ -35,6 +35,32 @@ const TABLE: [string, number | undefined, unknown, string, boolean][] = [
     "model_not_found",
     false,
   ],
+  [
+    "groq: model that has ended",
+    400,
+    json({
+      error: {
+        message: "The model `llama3-70b-8192` has been decommissioned and is no longer supported.",
+        type: "invalid_request_error",
+        code: "model_decommissioned",
+      },
+    }),
+    "model_not_found",
+    false,
+  ],
+  [
+    "groq: model that the account must not use",
+    403,
+    json({
+      error: {
+        message: "The model `llama-3.3-70b-versatile` is blocked at the organization level.",
+        type: "permissions_error",
+        code: "model_permission_blocked_org",
+      },
+    }),
+    "model_not_found",
+    false,
+  ],
   ["ollama: string error", 404, json({ error: "model 'x' not found" }), "model_not_found", false],
   ["ollama 0.5", 404, json({ error: 'model "x" not found, try pulling it first' }), "model_not_found", false],
   [
@@ -191,6 +217,13 @@ const TABLE: [string, number | undefined, unknown, string, boolean][] = [
     "bad_request",
     false,
   ],
+  [
+    "moonshot: no money",
+    429,
+    json({ error: { message: "Your account is not active", type: "exceeded_current_quota_error" } }),
+    "quota_exhausted",
+    false,
+  ],
   ["deepseek: no money, plain text", 402, "Insufficient Balance", "quota_exhausted", false],
   [
     "gemini: overloaded",
@@ -265,6 +298,29 @@ const TABLE: [string, number | undefined, unknown, string, boolean][] = [
     403,
     json({ error: { code: 403, message: "Request blocked: prompt injection patterns detected" } }),
     "bad_request",
+    false,
+  ],
+  [
+    "xai: too long",
+    400,
+    json({
+      code: "Client specified an invalid argument",
+      error: "This model's maximum prompt length is 131072 but the request contains 200000 tokens.",
+    }),
+    "context_length",
+    false,
+  ],
+  [
+    "anthropic: too long with its answer",
+    400,
+    json({
+      type: "error",
+      error: {
+        type: "invalid_request_error",
+        message: "input length and `max_tokens` exceed context limit: 190000 + 21333 > 200000",
+      },
+    }),
+    "context_length",
     false,
   ],
   [
