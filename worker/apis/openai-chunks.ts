@@ -3,7 +3,7 @@
 import { isObject, type JsonObject, objectOf, parseJson } from "../../contract/text/json-object.ts";
 import { type Assembly, CONTENT, type Dialect, NOT_JSON, type Noted, OTHER } from "./dialect.ts";
 import { hasContent, mergeDelta } from "./merge-delta.ts";
-import { spentOf } from "./spent.ts";
+import { billedOf, spentOf } from "./spent.ts";
 import { writeEvent } from "./sse.ts";
 import type { Spent } from "./usage.ts";
 
@@ -114,19 +114,17 @@ const outputOf = ({ prompt_tokens: input, completion_tokens: output, total_token
   return typeof input === "number" ? Math.max(output, total - input) : output;
 };
 
-/** Usage in OpenAI's format: totals include cached and reasoning tokens. OpenRouter also reports what it billed. */
+/** Usage in OpenAI's format: totals include cached and reasoning tokens. DeepSeek and Moonshot name the cached their way. */
 export const openaiSpent = (result: unknown): Spent => {
   const { usage, model } = objectOf(result);
   const told = objectOf(usage);
-  const { cost } = told;
   const tokens = {
     input: told.prompt_tokens,
     output: outputOf(told),
-    cached: objectOf(told.prompt_tokens_details).cached_tokens,
+    cached: objectOf(told.prompt_tokens_details).cached_tokens ?? told.prompt_cache_hit_tokens ?? told.cached_tokens,
     reasoning: objectOf(told.completion_tokens_details).reasoning_tokens ?? told.reasoning_tokens,
   };
-  const isBilled = typeof cost === "number" && Number.isFinite(cost) && cost >= 0;
-  return { ...spentOf(tokens, model), ...(isBilled ? { cost_usd: cost } : {}) };
+  return { ...spentOf(tokens, model), ...billedOf(told) };
 };
 
 export const chatCompletions: Dialect = {

@@ -2,7 +2,7 @@
 
 import { isObject, type JsonObject, objectOf, parseJson } from "../../contract/text/json-object.ts";
 import { type Assembly, CONTENT, type Dialect, NOT_JSON, type Noted, OTHER } from "./dialect.ts";
-import { spentOf } from "./spent.ts";
+import { billedOf, spentOf } from "./spent.ts";
 import type { Spent } from "./usage.ts";
 
 const LAST = new Set(["response.completed", "response.incomplete"]);
@@ -55,7 +55,8 @@ const responseSpent = (result: unknown): Spent => {
   const told = objectOf(usage);
   const cached = objectOf(told.input_tokens_details).cached_tokens;
   const reasoning = objectOf(told.output_tokens_details).reasoning_tokens;
-  return spentOf({ input: told.input_tokens, output: told.output_tokens, cached, reasoning }, model);
+  const tokens = { input: told.input_tokens, output: told.output_tokens, cached, reasoning };
+  return { ...spentOf(tokens, model), ...billedOf(told) };
 };
 
 export const responses: Dialect = { assemble: () => new ResponseAssembly(), spentOf: responseSpent };

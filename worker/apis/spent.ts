@@ -1,6 +1,7 @@
 // What an answer spent, in the contract's form. Parts never exceed the total, whatever a runtime claims. Counts are
 // estimated only for an answer that was cut before its runtime reported them, and are marked then.
 
+import { type JsonObject, objectOf } from "../../contract/text/json-object.ts";
 import { writtenIn } from "../../contract/text/said-text.ts";
 import { MAX_TOKENS } from "../../contract/words/field.ts";
 import { tokensOf } from "../../contract/words/token-estimate.ts";
@@ -33,6 +34,19 @@ const tokenUsage = ({ input, output, cached, reasoning }: Told): Usage | null =>
 export const spentOf = (told: Told, model: unknown): Spent => {
   const usage = tokenUsage(told);
   return { ...(usage === null ? {} : { usage }), ...(typeof model === "string" && model !== "" ? { model } : {}) };
+};
+
+const USD_PER_TICK = 1e-10;
+
+/**
+ * What the provider billed, where it says so: OpenRouter `cost` (with a key of one's own at the model's provider only
+ * its fee, beside what that provider bills), Perplexity `cost.total_cost`, xAI ticks.
+ */
+export const billedOf = ({ cost, cost_details, is_byok, cost_in_usd_ticks }: JsonObject): Pick<Spent, "cost_usd"> => {
+  const told = objectOf(cost).total_cost ?? cost ?? Number(cost_in_usd_ticks) * USD_PER_TICK;
+  const beside = is_byok === true ? objectOf(cost_details).upstream_inference_cost : 0;
+  const cost_usd = typeof told === "number" && typeof beside === "number" ? told + beside : -1;
+  return Number.isFinite(cost_usd) && cost_usd >= 0 ? { cost_usd } : {};
 };
 
 /** What an answer that was cut spent: the runtime's own counts if it reported them, else an estimate by its text. */

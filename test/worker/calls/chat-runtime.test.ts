@@ -69,6 +69,29 @@ describe("an OpenAI-compatible runtime", () => {
     expect(server.asked[0]?.headers.authorization).toBe(`Bearer ${KEY}`);
   });
 
+  test.each([
+    ["openrouter", { cost: 0.0001, is_byok: true, cost_details: { upstream_inference_cost: 0.0123 } }, 0.0124],
+    ["openrouter", { cost: 0.002, is_byok: false, cost_details: { upstream_inference_cost: 0.002 } }, 0.002],
+    ["openrouter", { cost: 0, is_byok: true, cost_details: { upstream_inference_cost: null } }, undefined],
+    ["perplexity", { cost: { input_tokens_cost: 0.00001, request_cost: 0.005, total_cost: 0.00503 } }, 0.00503],
+    ["xai", { cost_in_usd_ticks: 37_756_000 }, 0.0037756],
+    ["xai", { cost_in_usd_ticks: "many" }, undefined],
+    ["vllm", {}, undefined],
+  ])("what %s bills is passed on: %j", async (name, billed, usd) => {
+    const server = await serve(() => ({ body: openaiStream("m1", ["Hi"], { ...USAGE, ...billed }) }));
+    const { cost_usd } = await run(hosted(name, "openai", `${server.url}/v1`), { model: "m1" });
+    expect(cost_usd).toEqual(usd === undefined ? undefined : expect.closeTo(usd, 12));
+  });
+
+  test.each([{ prompt_cache_hit_tokens: 4, prompt_cache_miss_tokens: 3 }, { cached_tokens: 4 }])(
+    "cached tokens are known by the names of DeepSeek and Moonshot: %j",
+    async (named) => {
+      const server = await serve(() => ({ body: openaiStream("m1", ["Hi"], { ...USAGE, ...named }) }));
+      const outcome = await run(hosted("deepseek", "openai", `${server.url}/v1`), { model: "m1" });
+      expect(outcome).toMatchObject({ usage: { input_tokens: 7, cached_input_tokens: 4 } });
+    },
+  );
+
   test("what was thought counts as output where a runtime says it only in its total, as Gemini does", async () => {
     const usage = { prompt_tokens: 20, completion_tokens: 198, total_tokens: 623 };
     const server = await serve(() => ({ body: openaiStream("gemini-2.5-flash", ["36"], usage) }));
