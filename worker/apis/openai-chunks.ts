@@ -64,8 +64,10 @@ class ChunkAssembly implements Assembly {
     return this.#isDone;
   }
 
+  /** Gemini counts in each chunk, and the output for the first time in the last. */
   isCounted(): boolean {
-    return isObject(this.#head.usage);
+    const { usage } = this.#head;
+    return isObject(usage) && (this.#size === 0 || usage.completion_tokens !== 0);
   }
 
   closing(): string {

@@ -4,9 +4,11 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { Runtime } from "../../../worker/calls/runtime.ts";
 import { openRuntime } from "../../../worker/runtimes/open-runtime.ts";
 import { environmentKeys } from "../../../worker/runtimes/provider-keys.ts";
+import { event } from "../runtimes/fake-runtime.ts";
 import { MOCK_APIS } from "../runtimes/mock-answers.ts";
 import { type Behaviour, MockRuntime } from "../runtimes/mock-runtime.ts";
 import { quietRun, taskOf } from "../runtimes/quiet-run.ts";
+import { hosted, run, serve } from "./chat-fixture.ts";
 
 let mock: MockRuntime;
 let vllm: Runtime;
@@ -87,4 +89,23 @@ test("a runtime's own counts are used where it told them before it failed", asyn
   const whole = await halted("messages", { words: ["a "], usage: { input: 70, output: 20 } }, Number.POSITIVE_INFINITY);
   expect(whole).toMatchObject({ ok: true, usage: { input_tokens: 70, output_tokens: 20 } });
   expect(whole.usage_estimated).toBeUndefined();
+});
+
+test("a count before the output's is not the answer's, as Gemini's in each of its chunks", async () => {
+  const chunk = (content: string, completion_tokens: number) =>
+    event({
+      model: "m1",
+      choices: [{ index: 0, delta: { content }, finish_reason: null }],
+      usage: { prompt_tokens: 500, completion_tokens, total_tokens: 500 + completion_tokens },
+    });
+  const cutAfter = async (...body: string[]) => {
+    const server = await serve(() => ({ body }));
+    return run(hosted("gemini", "openai", `${server.url}/v1`), { model: "m1" });
+  };
+  const early = await cutAfter(chunk("word ".repeat(100), 0));
+  expect(early).toMatchObject({ ok: false, usage_estimated: true, usage: { input_tokens: 500 } });
+  expect(early.usage?.output_tokens).toBeGreaterThan(60);
+  const late = await cutAfter(chunk("word ".repeat(100), 0), chunk("word ", 101));
+  expect(late).toMatchObject({ ok: false, usage: { input_tokens: 500, output_tokens: 101 } });
+  expect(late.usage_estimated).toBeUndefined();
 });
