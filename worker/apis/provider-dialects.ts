@@ -21,4 +21,5 @@ export type FieldNames = {
 export const FIELD_NAMES: Readonly<Record<string, FieldNames>> = {
   // Its newer models refuse `max_tokens`; older ones take both names. The others are sampler settings of open models.
   openai: { renames: { max_tokens: "max_completion_tokens" }, lacks: ["top_k", "min_p", "repetition_penalty"] },
+  mistral: { renames: { seed: "random_seed" }, lacks: ["stream_options"] },
 };

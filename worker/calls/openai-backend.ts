@@ -20,7 +20,7 @@ export type OpenAiBackendOptions = {
   urlOf?: (api: Api) => string;
   /** Fields of an ordinary job's chat that this provider calls by another name. */
   renames?: Readonly<Record<string, string>>;
-  /** Fields of a model call that this provider does not have. */
+  /** Fields of a model call that this provider does not have. Its counts come unasked if it lacks `stream_options`. */
   lacks?: readonly string[];
   /** The current key, or null; it never appears in a message. */
   key: () => Promise<string | null>;
@@ -28,6 +28,9 @@ export type OpenAiBackendOptions = {
 
 export const createOpenAiBackend = (options: OpenAiBackendOptions): Backend => {
   const { name, baseUrl, urlOf = (api: Api) => `${baseUrl}/${api}`, renames = {}, lacks = [] } = options;
+  /** Without what the coordinator itself asks of each stream, where it is refused. */
+  const textOf = (body: object): string =>
+    JSON.stringify(lacks.includes("stream_options") ? { ...body, stream_options: undefined } : body);
   const ask = async (
     api: Api,
     body: Exchange["body"],
@@ -56,17 +59,11 @@ export const createOpenAiBackend = (options: OpenAiBackendOptions): Backend => {
         Object.entries(body).map(([field, value]) => [renames[field] ?? field, value]),
       );
       const streamed = { ...renamed, stream: true, stream_options: { include_usage: true } };
-      return ask(
-        "chat/completions",
-        JSON.stringify(streamed),
-        {},
-        (failure) => classifyFailure(failure, Date.now()),
-        run,
-      );
+      return ask("chat/completions", textOf(streamed), {}, (failure) => classifyFailure(failure, Date.now()), run);
     },
     request: async ({ api, body, headers, files }, run) => {
       const { openFile } = run;
-      const sent = isFormApi(api) && openFile !== undefined ? formBody(body, files, openFile) : JSON.stringify(body);
+      const sent = isFormApi(api) && openFile !== undefined ? formBody(body, files, openFile) : textOf(body);
       return ask(api, sent, headers, (failure) => requestFailure(name, failure, Date.now()), run);
     },
   };
