@@ -84,6 +84,14 @@ describe("a provider that refuses", () => {
     expect(hosted.acme.calls.length).toBeGreaterThan(0);
   });
 
+  test("a prompt for what it says refuses the request alone", async () => {
+    await hosted.enable({}, ONCE);
+    hosted.acme.behave = () => ({ status: 403, errorBody: { error: "Content violates usage guidelines." } });
+    const refused = await ask({ model: "m2" });
+    expect([refused.status, refused.body.error.message]).toEqual([400, "Content violates usage guidelines."]);
+    expect((await hosted.worker("edge-acme-0")).unavailable).toBe(null);
+  });
+
   test("for want of money does the same, and says so", async () => {
     await hosted.enable({}, ONCE);
     hosted.acme.behave = () => ({ status: 402, errorBody: { error: { message: "pay first" } } });

@@ -112,7 +112,8 @@ export const classifyFailure = (failure: RuntimeFailure, nowMs: number): JobFail
   const told = failure.status !== undefined && failure.status >= 400 ? failure.status : body.status;
   const facts = { status: told, text: body.message, words: body.words };
   const rule = RULES.find(({ when }) => when(facts)) ?? UNKNOWN;
-  const status = rule === UNKNOWN ? UNKNOWN_STATUS : told;
+  const isAboutRequest = told === 403 && rule.code !== "unauthorized";
+  const status = rule === UNKNOWN ? UNKNOWN_STATUS : isAboutRequest ? 400 : told;
   const retryAfter = rule.retryable ? retryAfterSeconds(failure.headers ?? {}, body, nowMs) : undefined;
   return {
     code: rule.code,
