@@ -22,11 +22,11 @@ export const sayHint = (hint: Hint, endsAt: string | null = null): void => {
   say(hint === "none" ? null : hint === "out" ? OUT : [Date.now(), endsAt].filter(Boolean).join(" "));
 };
 
+/** The end of the session that this browser was told of last. */
+export const hintEndsAt = (): string | null => hintText()?.split(" ")[1] ?? null;
+
 /** Whether the session has ended by itself. */
-export const isHintOver = (): boolean => {
-  const endsAt = Date.parse(hintText()?.split(" ")[1] ?? "");
-  return endsAt <= Date.now();
-};
+export const isHintOver = (): boolean => Date.parse(hintEndsAt() ?? "") <= Date.now();
 
 /** Another text with each sign-in. */
 export const hintText = (): string | null => {

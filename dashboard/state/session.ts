@@ -5,7 +5,7 @@ import { computed, effect, signal, untracked } from "@preact/signals";
 import type { SessionAnswer } from "../../contract/access/session.ts";
 import { ApiProblem } from "../../contract/client/problem.ts";
 import { api, whenSignedOut } from "../api.ts";
-import { readHint, sayHint, whenAnotherTabSays } from "./session-hint.ts";
+import { hintEndsAt, readHint, sayHint, whenAnotherTabSays } from "./session-hint.ts";
 
 export type Session = SessionAnswer | null;
 
@@ -96,9 +96,10 @@ const resume = async (): Promise<void> => {
     }
     session.value = null;
   });
-  // A person who signed in with the organisation's identity came back to a fresh document.
+  // A person who signed in with the organisation's identity, perhaps to another tenant, came back to a fresh document:
+  // a tab that went on with the session before would show one tenant and change another.
   const found = session.peek();
-  if (found && readHint() !== "in") sayHint("in", found.expires_at);
+  if (found && hintEndsAt() !== found.expires_at) sayHint("in", found.expires_at);
 };
 
 /** After the coordinator was unreachable the session is read again, unless someone has signed in meanwhile. */
