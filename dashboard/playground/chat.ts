@@ -6,6 +6,7 @@ import type { ChatMessage, ChatRequest } from "../../contract/client/front-door.
 import { parseJson } from "../../contract/text/json-object.ts";
 import { answerText } from "../answer-text.ts";
 import { api } from "../api.ts";
+import { keepDraft, takeDraft } from "../state/drafts.ts";
 import { whenUserChanges } from "../state/session.ts";
 
 export interface Taken {
@@ -112,7 +113,6 @@ export const stopTalking = (): void => {
   isTalking.value = false;
 };
 
-/** Also for the next user of this browser. */
 export const beginAgain = (): void => {
   stopTalking();
   batch(() => {
@@ -121,4 +121,14 @@ export const beginAgain = (): void => {
   });
 };
 
-whenUserChanges(beginAgain);
+const FORM = "playground: turns";
+
+whenUserChanges(() => {
+  if (turns.peek().length > 0) keepDraft(FORM, turns.peek());
+  beginAgain();
+});
+
+/** What was said when the session ended. */
+export const takeKeptTurns = (): void => {
+  if (turns.peek().length === 0) turns.value = takeDraft<readonly ChatTurn[]>(FORM) ?? [];
+};

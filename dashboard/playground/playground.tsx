@@ -1,6 +1,6 @@
 // Playground: chat with a model of the fleet, see each answer's usage, and copy the request as code.
 
-import { useState } from "preact/hooks";
+import { useLayoutEffect, useState } from "preact/hooks";
 import type { ChatMessage, ChatRequest } from "../../contract/client/front-door.ts";
 import { api } from "../api.ts";
 import { count, duration, usd } from "../format.ts";
@@ -13,7 +13,17 @@ import { href, place, refine } from "../router.ts";
 import { useDraft } from "../state/drafts.ts";
 import { useLoad } from "../state/load.ts";
 import { isAdmin } from "../state/session.ts";
-import { beginAgain, type ChatTurn, chatError, isTalking, stopTalking, type Taken, talk, turns } from "./chat.ts";
+import {
+  beginAgain,
+  type ChatTurn,
+  chatError,
+  isTalking,
+  stopTalking,
+  type Taken,
+  takeKeptTurns,
+  talk,
+  turns,
+} from "./chat.ts";
 import { SAMPLES, type Sample, sampleOf } from "./code-samples.ts";
 
 const perSecond = ({ tokens, firstTokenMs, totalMs }: Taken): string | null => {
@@ -122,6 +132,7 @@ const Ready = ({ models }: { models: readonly { id: string; owned_by: string }[]
   const model = models.find(({ id }) => id === named)?.id ?? models[0]?.id ?? "";
   const [said, setSaid] = useDraft("playground: said", "");
   const [wishes, setWishes] = useDraft<Wishes>("playground: wishes", NO_WISHES);
+  useLayoutEffect(takeKeptTurns, []);
   const change = (changes: Partial<Wishes>) => setWishes((before) => ({ ...before, ...changes }));
   const temperatureError = Number.isNaN(Number(wishes.temperature)) ? "Not a number" : null;
   const request = requestOf(model, wishes, said.trim() === "" ? "Hello" : said);
