@@ -11,6 +11,7 @@ import { startAddress, tenantToOffer } from "../state/identity.ts";
 import {
   acceptOfferedKey,
   declineOfferedKey,
+  isPerson,
   offeredKey,
   session,
   signIn,
@@ -38,7 +39,7 @@ const KeyForm = ({ isSecond }: { isSecond: boolean }) => {
   const [key, setKey] = useState("");
   const [error, setError] = useState<string | null>(null);
   const [isBusy, setBusy] = useState(false);
-  const says = error ?? signInNote.value;
+  const says = error ?? (isSecond ? null : signInNote.value);
   const submit = async (event: Event): Promise<void> => {
     event.preventDefault();
     setBusy(true);
@@ -80,8 +81,9 @@ const KeyForm = ({ isSecond }: { isSecond: boolean }) => {
 const OfferedKey = () => (
   <>
     <p>
-      This link contains another key. You are signed in to <strong>{session.value?.tenant}</strong> with the key “
-      {session.value?.name}”. Go on with the other key only if you trust where the address came from.
+      This link contains another key. You are signed in to <strong>{session.value?.tenant}</strong>{" "}
+      {isPerson.value ? `as ${session.value?.name}` : `with the key “${session.value?.name}”`}. Go on with the other key
+      only if you trust where the address came from.
     </p>
     <div class="actions">
       <button type="button" class="button primary" autofocus onClick={declineOfferedKey}>
@@ -109,7 +111,7 @@ const Ways = () => {
     <>
       {isOffered && (
         <>
-          {offer.keys_sign_in === false && signInNote.value !== null && <p role="alert">{signInNote.value}</p>}
+          {signInNote.value !== null && <p role="alert">{signInNote.value}</p>}
           <a class="button primary" href={startAddress(offer.tenant)}>
             Sign in with {offer.oidc?.name ?? "your organisation"}
           </a>
