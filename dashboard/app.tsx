@@ -1,7 +1,7 @@
 // The shell: the sign-in page, or the bars, the banners and the page of the address.
 
 import { pagePath, place } from "./router.ts";
-import { ConnectionBanner, KillswitchBanner } from "./shell/banners.tsx";
+import { ConnectionBanner, KillswitchBanner, SessionBanner } from "./shell/banners.tsx";
 import { Nav } from "./shell/nav.tsx";
 import { Notices } from "./shell/notices.tsx";
 import { pageAt } from "./shell/page-at.tsx";
@@ -26,6 +26,7 @@ const Console = () => (
     <main>
       <KillswitchBanner />
       <ConnectionBanner />
+      <SessionBanner />
       <CurrentPage />
     </main>
     <Notices />

@@ -1,4 +1,4 @@
-// Banners over every page: the killswitch is engaged; the page is not live.
+// Banners over every page: the killswitch is engaged; the page is not live; a person's session ends soon.
 
 import { useState } from "preact/hooks";
 import type { KillswitchResource } from "../../contract/killswitch.ts";
@@ -8,7 +8,9 @@ import { ForOperators } from "../parts/for-operators.tsx";
 import { Time } from "../parts/time.tsx";
 import { href } from "../router.ts";
 import { fleet, killswitch } from "../state/board.ts";
+import { needsPersonBy, startAddress } from "../state/identity.ts";
 import { connection, heardAt, reconnect } from "../state/live.ts";
+import { session } from "../state/session.ts";
 import { ClearDialog, EngageDialog } from "./killswitch-dialog.tsx";
 import { levelName } from "./killswitch-levels.ts";
 
@@ -80,6 +82,22 @@ export const ConnectionBanner = () => {
       <button type="button" class="button small" onClick={reconnect}>
         Connect now
       </button>
+    </div>
+  );
+};
+
+export const SessionBanner = () => {
+  const endsAt = needsPersonBy.value;
+  if (endsAt === null) return null;
+  return (
+    <div class="lost" role="status">
+      <p>
+        <strong>Your session ends at {clock(Date.parse(endsAt))}.</strong> Your identity provider asks you to sign in
+        again.
+      </p>
+      <a class="button small" href={startAddress(session.value?.tenant ?? "")}>
+        Sign in again
+      </a>
     </div>
   );
 };

@@ -46,9 +46,9 @@ effect(() => {
   if (read()?.owner !== last) write(null);
 });
 
-/** Only when nobody is signed in any more, and nobody chose that. */
+/** Only when nobody is signed in any more, and nobody chose that, or while a session is renewed. */
 export const keepDraft = (form: string, draft: unknown): void => {
-  if (session.peek() !== null || last === null || readHint() === "out") return;
+  if (session.peek() || last === null || readHint() === "out") return;
   const before = read();
   write({ owner: last, drafts: { ...(before?.owner === last ? before.drafts : {}), [form]: draft } });
 };

@@ -1,9 +1,10 @@
 // Signing in with the organisation's identity: which tenant to offer, the way there, and the silent renewal of a
 // person's session, whose role must be computed again before it ends.
 
-import { effect } from "@preact/signals";
+import { effect, signal } from "@preact/signals";
 import type { SessionAnswer } from "../../contract/access/session.ts";
 import { api } from "../api.ts";
+import { serverNow } from "./clock.ts";
 import { session } from "./session.ts";
 
 const KEPT_AS = "signalbox.tenant";
@@ -11,6 +12,13 @@ const FIRST_TENANT = "default";
 /** Renewed this long before the end, and tried again at this pace while somebody types or the provider is away. */
 const BEFORE_END_MS = 45_000;
 const AGAIN_MS = 5_000;
+/** The clock of this machine may be wrong until the live connection has told the time, or be set meanwhile. */
+const LOOK_MS = 30_000;
+/** The end of the session for whose renewal this tab has been at the provider. */
+const TRIED_AS = "signalbox.renewal";
+
+/** The end of a session that the provider does not renew without showing something. */
+export const needsPersonBy = signal<string | null>(null);
 
 /** The tenant of the address (`/?tenant=acme`), else the one of the last sign-in here. */
 export const tenantToOffer = (): string => {
@@ -38,11 +46,27 @@ export const startAddress = (tenant: string, mode: "sign_in" | "renew" | "test" 
   return `/auth/${encodeURIComponent(tenant)}/start?${query}`;
 };
 
-/** A reload would lose what somebody is writing. */
-const isWriting = (): boolean => {
+/** A reload would interrupt somebody who writes, or an answer that is being written. */
+const isBusy = (): boolean => {
   const { activeElement: active } = document;
   const isField = active instanceof HTMLInputElement || active instanceof HTMLTextAreaElement;
-  return document.querySelector("dialog[open]") !== null || (isField && active.value !== "");
+  return document.querySelector("dialog[open], [aria-busy=true]") !== null || (isField && active.value !== "");
+};
+
+const wasTried = (endsAt: string | null): boolean => {
+  try {
+    return sessionStorage.getItem(TRIED_AS) === endsAt;
+  } catch {
+    return false;
+  }
+};
+
+const rememberTry = (endsAt: string | null): void => {
+  try {
+    sessionStorage.setItem(TRIED_AS, endsAt ?? "");
+  } catch {
+    // Then it is tried until the session ends.
+  }
 };
 
 /** Whether the way leads anywhere: an identity provider that is down would leave its error page instead of this one. */
@@ -62,23 +86,35 @@ const renew = async (before: SessionAnswer): Promise<boolean> => {
   }
   const address = startAddress(before.tenant, "renew");
   if (!(await isOpen(address))) return false;
-  location.assign(address);
+  rememberTry(before.expires_at);
+  // Ends the page, so that its forms keep what was typed.
+  session.value = undefined;
+  location.replace(address);
   return true;
 };
 
 const renewInTime = (who: SessionAnswer): (() => void) => {
   const endsAt = Date.parse(who.expires_at ?? "");
   if (who.person === null || who.key_id !== null || Number.isNaN(endsAt)) return () => undefined;
+  // Back without a new session: asking again would only reload the page.
+  if (wasTried(who.expires_at)) {
+    needsPersonBy.value = who.expires_at;
+    return () => {
+      needsPersonBy.value = null;
+    };
+  }
   let timer = 0;
+  let isOver = false;
   const wait = (ms: number): void => {
     timer = setTimeout(() => void look(), ms) as unknown as number;
   };
-  let isOver = false;
   const look = async (): Promise<void> => {
-    const isLater = (isWriting() && Date.now() < endsAt) || !(await renew(who));
+    const left = endsAt - serverNow();
+    if (left > BEFORE_END_MS) return wait(Math.min(left - BEFORE_END_MS, LOOK_MS));
+    const isLater = (isBusy() && left > 0) || !(await renew(who));
     if (isLater && !isOver) wait(AGAIN_MS);
   };
-  wait(Math.max(AGAIN_MS, endsAt - Date.now() - BEFORE_END_MS));
+  wait(AGAIN_MS);
   return () => {
     isOver = true;
     clearTimeout(timer);

@@ -133,6 +133,82 @@ describe.skipIf(lacksBrowser())("in a browser", () => {
     await expect.poll(endsAt).not.toBe(before);
   });
 
+  /** As after signing out at the identity provider. */
+  const forgetAtProvider = (page: Page): Promise<void> =>
+    page.context().clearCookies({ name: /^_(session|interaction)/ });
+
+  const renewals = (page: Page): string[] => {
+    const seen: string[] = [];
+    page.on("request", (request) => {
+      if (request.isNavigationRequest() && request.url().includes("mode=renew")) seen.push(request.url());
+    });
+    return seen;
+  };
+
+  /** A page whose session ends in a minute, and whose clock the test moves. */
+  const openForAMinute = async (place: string): Promise<Page> => {
+    await world.call("PUT", "/api/sign-in", config({ renew_seconds: 60 }));
+    const { page } = await world.visit(place);
+    await page.clock.install();
+    await page.getByRole("link", { name: "Sign in with Acme" }).click();
+    await page.getByText("Live", { exact: true }).waitFor();
+    return page;
+  };
+
+  it("a provider that wants to see the person is asked for a renewal once, and the page says when it ends", async () => {
+    const page = await openForAMinute("/#/jobs");
+    const tried = renewals(page);
+    await forgetAtProvider(page);
+    await page.clock.fastForward(20_000);
+    const banner = page.getByText("Your identity provider asks you to sign in again.");
+    await banner.waitFor();
+    await page.clock.fastForward(10_000);
+    await page.clock.fastForward(10_000);
+    expect(tried).toHaveLength(1);
+    expect(page.url()).toBe(`${world.server.url}/#/jobs`);
+    await page.getByRole("link", { name: "Sign in again" }).click();
+    await page.getByRole("heading", { name: "Jobs" }).waitFor();
+    await banner.waitFor({ state: "detached" });
+  });
+
+  it("a renewal keeps what was typed, also where the reader has left the field, and adds no step to go back", async () => {
+    const page = await openForAMinute("/#/jobs/new");
+    const steps = await page.evaluate(() => history.length);
+    await page.getByLabel("Prompt").fill("Half a prompt");
+    await page.getByRole("heading", { name: "New job" }).click();
+    const back = page.waitForRequest((request) => request.url().includes("/auth/callback"));
+    await page.clock.fastForward(20_000);
+    await back;
+    await page.getByText("Live", { exact: true }).waitFor();
+    expect(await page.getByLabel("Prompt").inputValue()).toBe("Half a prompt");
+    expect(await page.evaluate(() => history.length)).toBe(steps);
+  });
+
+  it("a clock five minutes off renews no session before its time", async () => {
+    await world.call("PUT", "/api/sign-in", config({ renew_seconds: 300 }));
+    const { page } = await world.visit("/#/jobs");
+    await page.clock.install({ time: Date.now() + 300_000 });
+    await page.reload();
+    const tried = renewals(page);
+    await page.getByRole("link", { name: "Sign in with Acme" }).click();
+    await page.getByText("Live", { exact: true }).waitFor();
+    for (const _ of [1, 2]) await page.clock.fastForward(6_000);
+    await page.getByRole("heading", { name: "Jobs" }).waitFor();
+    expect(tried).toEqual([]);
+  });
+
+  it("another person who signs in beside it is the one that every tab shows and acts for", async () => {
+    const page = await signIn("/#/jobs");
+    await page.getByText("Ada Lovelace").first().waitFor();
+    await forgetAtProvider(page);
+    idp.next = GRACE;
+    const beside = await page.context().newPage();
+    await beside.goto(`${world.server.url}/auth/default/start`);
+    await beside.getByText("Live", { exact: true }).waitFor();
+    await page.getByText("Grace", { exact: false }).first().waitFor();
+    expect(await page.getByText("Ada Lovelace").count()).toBe(0);
+  });
+
   it("signalbox login gets a personal key with one click", async () => {
     const home = mkdtempSync(path.join(tmpdir(), "signalbox-login-"));
     const env = { PATH: process.env.PATH ?? "", HOME: home, XDG_CONFIG_HOME: home };
