@@ -173,7 +173,7 @@ describe.skipIf(lacksBrowser())("in a browser", () => {
 
   it("a renewal keeps what was typed, also where the reader has left the field, and adds no step to go back", async () => {
     const page = await openForAMinute("/#/jobs/new");
-    const steps = await page.evaluate(() => history.length);
+    const steps = await page.evaluate<number>("history.length");
     await page.getByLabel("Prompt").fill("Half a prompt");
     await page.getByRole("heading", { name: "New job" }).click();
     const back = page.waitForRequest((request) => request.url().includes("/auth/callback"));
@@ -181,7 +181,7 @@ describe.skipIf(lacksBrowser())("in a browser", () => {
     await back;
     await page.getByText("Live", { exact: true }).waitFor();
     expect(await page.getByLabel("Prompt").inputValue()).toBe("Half a prompt");
-    expect(await page.evaluate(() => history.length)).toBe(steps);
+    expect(await page.evaluate<number>("history.length")).toBe(steps);
   });
 
   it("a clock five minutes off renews no session before its time", async () => {
