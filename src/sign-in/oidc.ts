@@ -172,6 +172,11 @@ const explained = (error: unknown): IdentityError => {
   }
   const cause = (error as { cause?: unknown }).cause;
   if (cause instanceof IdentityError) return cause;
+  const { attribute, body } = (cause ?? {}) as { attribute?: string; body?: { issuer?: unknown } };
+  if (attribute === "issuer")
+    return new IdentityError(
+      `its discovery document names another issuer, ${String(body?.issuer).slice(0, MAX_QUOTED_CHARS)}: give exactly that`,
+    );
   return new IdentityError(
     `the identity provider's answer is not valid: ${String((error as Error).message).slice(0, MAX_QUOTED_CHARS)}`,
   );

@@ -69,6 +69,15 @@ describe("the way there and back", () => {
     expect((await browser.step(back.href)).status).toBe(401);
   });
 
+  it("says which issuer the discovery document names, where another is configured", async () => {
+    const issuer = service.idp.issuer.replace("127.0.0.1", "localhost");
+    const oidc = { issuer, client_id: "signalbox", name: "Acme" };
+    await service.admin("PUT", "/api/sign-in", service.config({ oidc }));
+    const { status, text } = await new Traveller().walk(service.server.url + START);
+    expect(status).toBe(401);
+    expect(text).toContain(`names another issuer, ${service.idp.issuer}: give exactly that`);
+  });
+
   it("keeps its state in a sealed cookie of ten minutes that other sites' requests do not carry", async () => {
     const browser = new Traveller();
     const begun = await browser.step(service.server.url + START);
