@@ -29,6 +29,17 @@ const ownOf = (value: Json | undefined, name: string): Json | undefined => {
   return Object.hasOwn(value, name) ? (value as Claims)[name] : undefined;
 };
 
+const MAX_DEPTH = 64;
+
+const isWithin = (value: Json, levels: number): boolean =>
+  typeof value !== "object" ||
+  value === null ||
+  (levels > 0 && Object.values(value).every((inner) => isWithin(inner, levels - 1)));
+
+/** Without those that are nested too deeply to be passed on. */
+export const passableClaims = (claims: Claims): Claims =>
+  Object.fromEntries(Object.entries(claims).filter(([, value]) => isWithin(value, MAX_DEPTH)));
+
 /** The claim of exactly this name, else the one at this path. */
 export const claimOf = (claims: Claims, claim: string): Json | undefined => {
   const exact = ownOf(claims, claim);
@@ -42,10 +53,10 @@ export const claimOf = (claims: Claims, claim: string): Json | undefined => {
 const inOneCase = <T extends Json>(value: T): T =>
   (typeof value === "string" ? value.replaceAll(/[A-Z]/g, (letter) => letter.toLowerCase()) : value) as T;
 
-/** Some providers write it as text. */
+/** Many providers do not say it; some write it as text. */
 const isEmailUnverified = (claims: Claims): boolean => {
-  const verified = ownOf(claims, "email_verified");
-  return verified === false || verified === "false";
+  const verified = ownOf(claims, "email_verified") ?? true;
+  return verified !== true && (typeof verified !== "string" || verified.toLowerCase() !== "true");
 };
 
 /**
@@ -86,9 +97,7 @@ export const ruleFor = (rules: readonly RoleRule[], claims: Claims): RoleRule | 
 /** An address that the provider has not verified names nobody. */
 export const emailOf = (claims: Claims): string | null => {
   const email = ownOf(claims, EMAIL);
-  return typeof email === "string" && email !== "" && !isEmailUnverified(claims)
-    ? email.slice(0, MAX_NAME_CHARS)
-    : null;
+  return typeof email === "string" && email !== "" && !isEmailUnverified(claims) ? cleanName(email) : null;
 };
 
 const MAX_NAME_CHARS = 200;
@@ -103,9 +112,10 @@ export const nameOf = (claims: Claims, subject: string): string => {
   return emailOf(claims) ?? cleanName(subject);
 };
 
+/** What turns the direction of writing would also turn the words behind the name. */
 const cleanName = (name: string): string =>
   name
-    .replaceAll(/[\p{Cc}<>]/gu, " ")
+    .replaceAll(/[\p{Cc}\u202a-\u202e\u2066-\u2069<>]/gu, " ")
     .trim()
     .slice(0, MAX_NAME_CHARS);
 

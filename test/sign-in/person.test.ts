@@ -47,6 +47,13 @@ describe("a person", () => {
     expect(end.status).toBe(403);
   });
 
+  it("has no role by a claim that is nested without end, and sees that", async () => {
+    const groups = JSON.parse("[".repeat(2_000) + "]".repeat(2_000));
+    const { end } = await signIn({ sub: "deep", name: "Deep", email: "deep@evil.example", groups });
+    expect(end.status).toBe(403);
+    expect(end.text).toContain('<th scope="row">groups</th><td>not given</td>');
+  });
+
   it("who lost the group has the lower role everywhere at the next sign-in, also in sessions that are open", async () => {
     const { browser } = await signIn(ADA);
     expect((await ask(browser, "GET", "/api/audit")).status).toBe(200);

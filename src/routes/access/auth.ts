@@ -4,6 +4,7 @@
 import * as z from "zod";
 import { signInOffer } from "../../../contract/access/sign-in.ts";
 import { tenantName } from "../../../contract/tenant.ts";
+import { passableClaims } from "../../../domain/access/role-rules.ts";
 import type { Admission } from "../../../durable-objects/operations/access/sign-in.ts";
 import { type Endpoint, endpoint } from "../../endpoint/router.ts";
 import { answer } from "../../http/answer.ts";
@@ -50,7 +51,9 @@ const arrive = async (
   const minted = await mint(signingSecret(c.env), "session", name.tenant, name.jurisdiction);
   const session = { id: minted.id, hash: minted.hash };
   const isTest = mode === "test";
-  const admitted = unwrap(await admission(c.env, name, "admitPerson", { ...identity, session, isTest, deployment }));
+  const claims = passableClaims(identity.claims);
+  const arrival = { ...identity, claims, session, isTest, deployment };
+  const admitted = unwrap(await admission(c.env, name, "admitPerson", arrival));
   if (admitted.outcome !== "signed_in") return showOutcome(c, at, admitted, identity);
   setSessionCookie(c, minted.token, admitted.expiresAt === null ? null : new Date(admitted.expiresAt));
   return c.redirect(returnTo);

@@ -8,10 +8,12 @@ import {
   fits,
   LOOKED_AT,
   nameOf,
+  passableClaims,
   type RoleRule,
   ruleFor,
   shownClaims,
 } from "../../../domain/access/role-rules.ts";
+import type { Json } from "../../../domain/words/json.ts";
 
 const rule = (asked: Partial<RoleRule>): RoleRule => ({ claim: "groups", role: "viewer", ...asked });
 
@@ -46,6 +48,14 @@ describe("a rule", () => {
       { email: "a", email_verified: "false" },
       false,
     ],
+    ["takes a proof in text", { claim: "email", equals: "a" }, { email: "a", email_verified: "True" }, true],
+    [
+      "takes no other word for a proof",
+      { claim: "email", equals: "a" },
+      { email: "a", email_verified: "False" },
+      false,
+    ],
+    ["takes no number for a proof", { claim: "email", equals: "a" }, { email: "a", email_verified: 0 }, false],
     ["is not about other claims' proof", { has: "a" }, { groups: ["a"], email_verified: false }, true],
   ])("%s", (_, asked, claims, expected) => {
     expect(fits(rule(asked), claims as never)).toBe(expected);
@@ -96,8 +106,16 @@ describe("what is told of a person", () => {
 
   it("has a name without what would forge an address or a line", () => {
     expect(nameOf({ name: "Ada\n<boss@acme.com>" }, "s")).toBe("Ada  boss@acme.com");
+    expect(nameOf({ name: "\u202enimda\u2066 Ada" }, "s")).toBe("nimda  Ada");
+    expect(emailOf({ email: "x> Root <root@acme.com" })).toBe("x  Root  root@acme.com");
     expect(nameOf({ name: " ", preferred_username: "ada" }, "s")).toBe("ada");
     expect(nameOf({}, "subject")).toBe("subject");
+  });
+
+  it("has no claim that is nested too deeply to be passed on", () => {
+    const nested = (levels: number): Json => JSON.parse("[".repeat(levels) + "]".repeat(levels));
+    const claims = { groups: ["a"], deep: nested(50_000), "a b": { c: nested(60) } };
+    expect(Object.keys(passableClaims(claims))).toEqual(["groups", "a b"]);
   });
 
   it("has the claims of rules, in bounds, and no others", () => {
