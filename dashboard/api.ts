@@ -3,10 +3,10 @@
 
 import { createClient } from "../contract/client.ts";
 
-let onSignedOut: () => void = () => {};
-/** The handler is called when a request finds that the session has ended. */
-export const whenSignedOut = (handler: () => void): void => {
-  onSignedOut = handler;
+let onUnlike: () => void = () => {};
+/** The handler is called when a request finds that the session has ended, or that its role may be another by now. */
+export const whenUnlike = (handler: () => void): void => {
+  onUnlike = handler;
 };
 
 export const api = createClient({
@@ -14,6 +14,6 @@ export const api = createClient({
   // The page shows a failure at once, with a button to try again.
   retries: 0,
   onProblem: ({ status }, path) => {
-    if (status === 401 && path !== "/session") onSignedOut();
+    if ((status === 401 || status === 403) && path !== "/session") onUnlike();
   },
 });

@@ -2,7 +2,7 @@
 
 import { signal } from "@preact/signals";
 import { withLocalTimes } from "../format.ts";
-import { whenUserChanges } from "./session.ts";
+import { session, whenUserChanges } from "./session.ts";
 
 export interface Notice {
   readonly id: number;
@@ -27,8 +27,10 @@ const bounded = (all: readonly Notice[]): readonly Notice[] => {
   return all.toSpliced(Math.max(0, passing), 1);
 };
 
-whenUserChanges(() => {
+/** A person's role comes from the identity provider, perhaps by signing in elsewhere. */
+whenUserChanges((hasOtherRole) => {
   notices.value = [];
+  if (hasOtherRole) add("failed", `Your role is now ${session.peek()?.role}: the page shows what it may do.`);
 });
 
 const add = (tone: Notice["tone"], text: string): void => {

@@ -4,7 +4,7 @@
 import { computed, effect, signal, untracked } from "@preact/signals";
 import type { SessionAnswer } from "../../contract/access/session.ts";
 import { ApiProblem } from "../../contract/client/problem.ts";
-import { api, whenSignedOut } from "../api.ts";
+import { api, whenUnlike } from "../api.ts";
 import { hintEndsAt, readHint, sayHint, whenAnotherTabSays } from "./session-hint.ts";
 
 export type Session = SessionAnswer | null;
@@ -29,15 +29,18 @@ const mayLook = computed(() => mayOperate.value || session.value?.role === "view
 /** The user whose pages are shown; null while there is a sign-in page, or nothing yet. */
 export const viewer = computed(() => (mayLook.value && offeredKey.value === null ? (user.value ?? null) : null));
 
-/** For what a page keeps: the next user of this browser must not see it. */
-export const whenUserChanges = (forget: () => void): void => {
+/** For what a page keeps: the next user of this browser must not see it. It may be the same person in another role. */
+export const whenUserChanges = (forget: (hasOtherRole: boolean) => void): void => {
   let before = user.peek();
   effect(() => {
     const after = user.value;
-    if (before && before !== after) untracked(forget);
+    const gone = before;
     before = after;
+    if (gone && gone !== after) untracked(() => forget(withoutRole(gone) === withoutRole(after ?? "")));
   });
 };
+
+const withoutRole = (who: string): string => who.slice(0, who.lastIndexOf("/"));
 
 const ENDED = "Your session has ended: it expired, or was ended, or its key was revoked or rotated.";
 const SIGNED_OUT_ELSEWHERE = "You signed out in another tab.";
@@ -153,7 +156,7 @@ export const declineOfferedKey = (): void => {
 
 /** Restores the session, or signs in with the key in the address, now and whenever the address changes. */
 export const openSession = (): Promise<void> => {
-  whenSignedOut(() => {
+  whenUnlike(() => {
     if (session.peek()) void check();
   });
   whenAnotherTabSays(followAnotherTab);

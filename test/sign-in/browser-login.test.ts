@@ -173,7 +173,7 @@ describe.skipIf(lacksBrowser())("in a browser", () => {
 
   it("a renewal keeps what was typed, also where the reader has left the field, and adds no step to go back", async () => {
     const page = await openForAMinute("/#/jobs/new");
-    const steps = await page.evaluate<number>("history.length");
+    const steps = await page.evaluate("history.length");
     await page.getByLabel("Prompt").fill("Half a prompt");
     await page.getByRole("heading", { name: "New job" }).click();
     const back = page.waitForRequest((request) => request.url().includes("/auth/callback"));
@@ -181,7 +181,7 @@ describe.skipIf(lacksBrowser())("in a browser", () => {
     await back;
     await page.getByText("Live", { exact: true }).waitFor();
     expect(await page.getByLabel("Prompt").inputValue()).toBe("Half a prompt");
-    expect(await page.evaluate<number>("history.length")).toBe(steps);
+    expect(await page.evaluate("history.length")).toBe(steps);
   });
 
   it("a clock five minutes off renews no session before its time", async () => {
@@ -210,6 +210,16 @@ describe.skipIf(lacksBrowser())("in a browser", () => {
     await beside.getByText("Live", { exact: true }).waitFor();
     await page.getByText("Grace", { exact: false }).first().waitFor();
     expect(await page.getByText("Ada Lovelace").count()).toBe(0);
+  });
+
+  it("whose role was lowered elsewhere is told so at the first refusal, and is offered no more of it", async () => {
+    const page = await signIn("/#/jobs");
+    await page.getByRole("button", { name: "Killswitch" }).waitFor();
+    idp.next = { ...ADA, groups: [] };
+    await signIn("/#/jobs");
+    await page.goto(`${world.server.url}/#/settings/audit`);
+    await page.getByText("Your role is now viewer").waitFor();
+    expect(await page.getByRole("button", { name: "Killswitch" }).count()).toBe(0);
   });
 
   it("signalbox login gets a personal key with one click", async () => {
