@@ -95,10 +95,10 @@ const isRootKey = async (c: AppContext, bearer: string): Promise<boolean> => {
   return given === expected;
 };
 
-/** A browser keeps a `__Host-` cookie only over https; the address that people use decides. */
+/** A browser keeps a `__Host-` cookie only over https; the address that people use decides, so the first proxy's. */
 export const isHttps = (c: AppContext): boolean =>
   new URL(c.req.url).protocol === "https:" ||
-  c.req.header("x-forwarded-proto") === "https" ||
+  c.req.header("x-forwarded-proto")?.split(",")[0] === "https" ||
   (c.env.SERVICE_PUBLIC_URL ?? "").startsWith("https://");
 
 /** Over https a neighbouring host can set the plain cookie, but not the bound one. */

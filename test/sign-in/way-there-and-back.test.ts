@@ -111,6 +111,12 @@ describe("the way there and back", () => {
     expect(new URL(location ?? "").searchParams.get("redirect_uri")).toBe(`${service.server.url}/auth/callback`);
   });
 
+  it("binds its cookie to the host where people come over https, also behind two proxies", async () => {
+    const headers = { "x-forwarded-proto": "https, http" };
+    const { cookies } = await new Traveller().step(service.server.url + START, { headers });
+    expect(cookies).toEqual([expect.stringMatching(/^__Host-signalbox-auth-.*; Secure/)]);
+  });
+
   it("says that the identity provider is down, and who is signed in stays", async () => {
     const { browser } = await signIn(ADA);
     const other = new Traveller();
