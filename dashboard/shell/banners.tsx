@@ -90,7 +90,7 @@ export const SessionBanner = () => {
   const endsAt = needsPersonBy.value;
   if (endsAt === null) return null;
   return (
-    <div class="lost" role="status">
+    <div class="lost ends-soon" role="status">
       <p>
         <strong>Your session ends at {clock(Date.parse(endsAt))}.</strong> Your identity provider asks you to sign in
         again.
