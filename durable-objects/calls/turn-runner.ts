@@ -8,7 +8,7 @@ import { shapeKeeper } from "../../domain/words/kept-shape.ts";
 import type { Refusal } from "../../domain/words/refusal.ts";
 import { err, type Result } from "../../domain/words/result.ts";
 import { log } from "../../log/log.ts";
-import { assignWaiting } from "../placing/routing.ts";
+import { assignWaiting } from "../placing/assign-waiting.ts";
 import { writeDeliveries } from "../steps/deliveries.ts";
 import { heedSetBack } from "../steps/set-back-clock.ts";
 import type { Store } from "../store/open.ts";

@@ -6,8 +6,8 @@ import { hasFirstToken } from "../../domain/job/lease-fence.ts";
 import { askNext, isForTheNext } from "../../domain/job/next-choice.ts";
 import { isOnlyFull } from "../../domain/routing/explanation.ts";
 import type { Turn } from "../turn/turn.ts";
+import { chooseFor } from "./place-job.ts";
 import { routePolicy, routeRequest } from "./route-policy.ts";
-import { chooseFor } from "./routing.ts";
 
 /** `workerProvider`: who had it, if the job names no provider itself. */
 export const triedOf = (

@@ -1,19 +1,16 @@
 // How a batch moves on: what is to be asked of the object of its file, and what the tenant does with the answer. Each
 // step may be asked and answered twice. A batch's lines become jobs in the turn that moves its cursor past them, so each
-// becomes one job.
+// becomes one job. When to take a step: `batch-look.ts`.
 
 import {
   type BatchModel,
   type BatchRecord,
   batchFileId,
   beginBatch,
-  CANCEL_GRACE_MS,
   closeBatch,
   failBatch,
   finishLines,
-  isEnded,
   type LineCursor,
-  nextInstantOf,
   noteFed,
   unfedLines,
   yieldsUntilAt,
@@ -27,28 +24,25 @@ import type { ModelChoice } from "../../domain/job/job-facts.ts";
 import { createJob, type NewJob, requirementsOfNew } from "../../domain/job/new-job.ts";
 import { groupKeyOf } from "../../domain/job/queue.ts";
 import type { WebhookEvent } from "../../domain/webhook.ts";
-import { DAY_MS, SECOND_MS } from "../../domain/words/duration.ts";
-import { earliest } from "../../domain/words/earliest.ts";
+import { DAY_MS } from "../../domain/words/duration.ts";
 import type { Actor } from "../../domain/words/event.ts";
 import type { Json } from "../../domain/words/json.ts";
 import { holdReason } from "../operations/files/batches.ts";
 import { drop } from "../operations/files/files.ts";
 import { findModels } from "../operations/front-door/door-models.ts";
+import { admit, type WaitingReasons } from "../placing/place-job.ts";
 import { refuseBacklog, refuseGroups } from "../placing/room.ts";
-import { admit, type WaitingReasons } from "../placing/routing.ts";
 import { inFlow } from "../steps/flow.ts";
-import { endOpenLines } from "../steps/stop-batches.ts";
 import type { Turn } from "../turn/turn.ts";
 
 const SENT_AT_ONCE = { rows: 500, chars: 4_000_000 };
-const BUSY_LOOK_MS = 5 * SECOND_MS;
-const IDLE_LOOK_MS = 30 * SECOND_MS;
-/** A batch is remembered for this long after its end, whatever became of its files. */
-const REMEMBERED_MS = 30 * DAY_MS;
-const REMOVED_A_SWEEP = 100;
+
 /** Longer than any batch: what its files are announced for. */
 const ANNOUNCED_MS = 8 * DAY_MS;
 const BATCH_OUTPUT = "batch_output";
+/** A batch's two files: the answers of lines that completed, and of the others. */
+const FORMS = ["out", "err"] as const;
+type Form = (typeof FORMS)[number];
 
 /** What the object of a batch's file is to do. */
 export type BatchStep = { readonly id: string; readonly fileId: string } & (
@@ -148,17 +142,17 @@ export const learned = (
     return;
   }
   const begun = beginBatch(batch, found.models, turn.nowAt);
-  for (const kind of ["out", "err"] as const) turn.store.files.put(announcedFile(turn, begun, kind));
+  for (const form of FORMS) turn.store.files.put(announcedFile(turn, begun, form));
   if (batch.status !== "cancelling") turn.putBatch(begun);
   else turn.putBatch(finishLines({ ...begun, status: "cancelling" }, "cancelled", turn.nowAt));
 };
 
-const viewsOf = ({ id, fileId }: BatchRecord) => (["out", "err"] as const).map((form) => ({ fileId, batch: id, form }));
+const viewsOf = ({ id, fileId }: BatchRecord) => FORMS.map((form) => ({ fileId, batch: id, form }));
 
-const NAMES = { out: "output", err: "errors" } as const;
+const NAMES: Readonly<Record<Form, string>> = { out: "output", err: "errors" };
 
 /** Not readable yet: it counts what the batch's answers take. */
-const announcedFile = (turn: Turn, batch: BatchRecord, form: "out" | "err"): FileRecord => ({
+const announcedFile = (turn: Turn, batch: BatchRecord, form: Form): FileRecord => ({
   id: batchFileId(batch.id, form),
   name: `${batch.id}_${NAMES[form]}.jsonl`,
   contentType: "application/jsonl",
@@ -181,7 +175,7 @@ export const recorded = (turn: Turn, id: string, answers: readonly LineAnswer[])
     id,
     answers.map(({ line }) => line),
   );
-  for (const form of ["out", "err"] as const) {
+  for (const form of FORMS) {
     const file = turn.store.files.find(batchFileId(id, form));
     const ofThis = answers.filter(({ state }) => (state === "completed") === (form === "out"));
     const bytes = ofThis.reduce((sum, { body, resultFile }) => sum + (resultFile?.bytes ?? body?.length ?? 0), 0);
@@ -263,15 +257,10 @@ export interface WrittenFile {
 }
 
 /** Its files are written: the batch has ended. */
-export const closed = (
-  turn: Turn,
-  id: string,
-  files: { out: WrittenFile; err: WrittenFile },
-  expiresAt: number,
-): void => {
+export const closed = (turn: Turn, id: string, files: Readonly<Record<Form, WrittenFile>>, expiresAt: number): void => {
   const batch = turn.memory.batches.get(id);
   if (batch === undefined || batch.ending === null) return;
-  for (const form of ["out", "err"] as const) {
+  for (const form of FORMS) {
     const known = turn.store.files.find(batchFileId(id, form));
     if (known === null) continue;
     const { bytes, sha256 } = files[form];
@@ -295,58 +284,4 @@ const conclude = (turn: Turn, batch: BatchRecord): void => {
   const { id, status, total, completed, failed } = batch;
   const data = { id, status, total, completed, failed, cancelled: total - completed - failed };
   if (event !== undefined) turn.announceBatch(event, data);
-};
-
-const lookAfterMs = (turn: Turn, batch: BatchRecord): number =>
-  batch.ending !== null || batch.inProgressAt === null || turn.store.lineEnds.has(batch.id)
-    ? BUSY_LOOK_MS
-    : IDLE_LOOK_MS;
-
-/** When batches are looked at next. */
-export const nextBatchAt = (turn: Turn): number | null => {
-  const { batches, batchWork } = turn.memory;
-  const instants = [...batches.values()].flatMap((batch) => [
-    batchWork.lookedAt + lookAfterMs(turn, batch),
-    nextInstantOf(batch),
-  ]);
-  const oldest = turn.store.batches.oldestEndAt();
-  return earliest([...instants, ...quietEnds(turn), oldest === null ? null : oldest + REMEMBERED_MS]);
-};
-
-const quietEnds = (turn: Turn): number[] => {
-  const { batches, batchWork, config } = turn.memory;
-  return batches.size === 0 ? [] : [...batchWork.otherAt.values()].map((at) => at + config.batches.quietMs);
-};
-
-/** Ends what is over, asks for what is missing, and opens what was held. */
-export const lookAtBatches = (turn: Turn): void => {
-  const { batches, batchWork, queue } = turn.memory;
-  batchWork.lookedAt = turn.nowAt;
-  for (const batch of [...batches.values()]) {
-    attend(turn, batch);
-    turn.effects.batches.add(batch.id);
-  }
-  endQuiet(turn);
-  for (const { key, requirements } of queue.groups.values())
-    if (requirements.batch !== null) turn.openedGroups.add(key);
-  for (const old of turn.store.batches.endedBefore(turn.nowAt - REMEMBERED_MS, REMOVED_A_SWEEP))
-    turn.store.batches.remove(old.id);
-};
-
-const endQuiet = (turn: Turn): void => {
-  const { batchWork, config } = turn.memory;
-  for (const [instance, at] of batchWork.otherAt) {
-    if (at + config.batches.quietMs > turn.nowAt) continue;
-    batchWork.otherAt.delete(instance);
-    turn.freedWorkers.add(instance);
-  }
-};
-
-const attend = (turn: Turn, batch: BatchRecord): void => {
-  if (batch.ending !== null || isEnded(batch)) return;
-  if (batch.status === "cancelling" && (batch.cancellingAt ?? 0) + CANCEL_GRACE_MS <= turn.nowAt)
-    endOpenLines(turn, batch.id, { isAtOnce: true });
-  if (batch.status !== "in_progress" || batch.expiresAt > turn.nowAt) return;
-  turn.putBatch(finishLines(batch, "expired", turn.nowAt));
-  endOpenLines(turn, batch.id, { isAtOnce: true, isExpired: true });
 };

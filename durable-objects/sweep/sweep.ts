@@ -22,10 +22,10 @@ import { loseWaitedFor, SOCKET_GRACE_MS } from "../operations/halts/abandon.ts";
 import { enforceBudget, nextBudgetAt } from "../operations/halts/budget.ts";
 import { estimateUnreported, nextEstimateAt } from "../operations/halts/late-spending.ts";
 import { nextScheduleAt, runDue } from "../operations/schedules.ts";
+import { lookForFallbacks } from "../placing/assign-waiting.ts";
 import { nextChoice } from "../placing/next-choice.ts";
 import { refuseGroups } from "../placing/room.ts";
 import { routePolicy, routeRequest } from "../placing/route-policy.ts";
-import { lookForFallbacks } from "../placing/routing.ts";
 import { nextStorageNoteAt, noteStorage } from "../placing/storage-use.ts";
 import { waitingReason } from "../placing/waiting-reason.ts";
 import {
@@ -43,7 +43,7 @@ import { nextWantedAt } from "../steps/wanted.ts";
 import { dueAtOf, firstTokenDueAt, staleAtOf, timeoutAtOf } from "../turn/deadline.ts";
 import { nextIdleAt } from "../turn/idleness.ts";
 import { type Turn, UNREPORTED_KEPT_MS } from "../turn/turn.ts";
-import { lookAtBatches, nextBatchAt } from "./batch-steps.ts";
+import { lookAtBatches, nextBatchAt } from "./batch-look.ts";
 import { announceWanted } from "./capacity.ts";
 
 const JOBS_A_SWEEP = 500;

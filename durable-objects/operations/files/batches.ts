@@ -1,4 +1,4 @@
-// Batches, for their owner: create, read, cancel, delete. What moves them on is in `batch-steps.ts`.
+// Batches, for their owner: create, read, cancel, delete. What moves them on is in `batch-steps.ts` and `batch-look.ts`.
 
 import type { BatchFacts } from "../../../contract/batch.ts";
 import {

@@ -19,7 +19,7 @@ import { epochOfNewWorker, isHaltedBy } from "../../../domain/killswitch.ts";
 import { PERSON_PREFIX } from "../../../domain/words/event.ts";
 import { invalid, notFound, type Refusal } from "../../../domain/words/refusal.ts";
 import { err, ok, type Result } from "../../../domain/words/result.ts";
-import { assignWaiting } from "../../placing/routing.ts";
+import { assignWaiting } from "../../placing/assign-waiting.ts";
 import { isSilent } from "../../steps/last-sign.ts";
 import { unstartedJobs } from "../../steps/leases.ts";
 import { failUnmanaged, givenTasks, oweTasks } from "../../steps/model-tasks.ts";

@@ -11,7 +11,7 @@ export const BATCH_MUTANTS: readonly Mutant[] = [
   ),
   mutant(
     "a batch whose file did not answer is not asked about again",
-    "durable-objects/sweep/batch-steps.ts",
+    "durable-objects/sweep/batch-look.ts",
     "attend(turn, batch);\n    turn.effects.batches.add(batch.id);",
     "attend(turn, batch);",
   ),
@@ -23,7 +23,7 @@ export const BATCH_MUTANTS: readonly Mutant[] = [
   ),
   mutant(
     "a batch's lines are placed by what was open before the first of them",
-    "durable-objects/placing/routing.ts",
+    "durable-objects/placing/place-job.ts",
     "isFirst ? chooseFor(turn, job, policy) : null;",
     "isFirst ? chooseFor(turn, job, policy ?? (Object(reasons).policy ??= routePolicy(turn))) : null;",
   ),

@@ -46,13 +46,13 @@ export const MUTANTS: readonly Mutant[] = [
   ),
   mutant(
     "a provider's limit is looked at once a turn",
-    "durable-objects/placing/routing.ts",
+    "durable-objects/placing/assign-waiting.ts",
     "  ...policy,\n  closedProviders: closedProviders(turn),\n});",
     "  ...policy,\n});",
   ),
   mutant(
     "the killswitch stops nothing below level 3",
-    "durable-objects/placing/routing.ts",
+    "durable-objects/placing/place-job.ts",
     "turn.memory.killswitch.level > 0 ? null : choose(",
     "turn.memory.killswitch.level > 2 ? null : choose(",
   ),
@@ -133,7 +133,7 @@ export const MUTANTS: readonly Mutant[] = [
   ),
   mutant(
     "the first job of a group takes its own turn, no matter who was served least",
-    "durable-objects/placing/routing.ts",
+    "durable-objects/placing/assign-waiting.ts",
     "order.waiting < 2 ? null",
     "order.waiting < 99 ? null",
   ),

@@ -23,7 +23,7 @@ export const RUNNER_MUTANTS: readonly Mutant[] = [
   ),
   mutant(
     "a group that waits for a place of a fallback wakes its object each second",
-    "durable-objects/placing/routing.ts",
+    "durable-objects/placing/assign-waiting.ts",
     "const FALLBACK_LOOK_MS = 10_000",
     "const FALLBACK_LOOK_MS = 1_000",
   ),
@@ -35,7 +35,7 @@ export const RUNNER_MUTANTS: readonly Mutant[] = [
   ),
   mutant(
     "nothing looks for jobs that have waited for a fallback",
-    "durable-objects/placing/routing.ts",
+    "durable-objects/placing/assign-waiting.ts",
     "if (at <= turn.nowAt) turn.openedGroups.add(group.key);",
     "",
   ),

@@ -7,7 +7,7 @@ import { replaceConfig } from "../../../durable-objects/operations/config.ts";
 import { report } from "../../../durable-objects/operations/fleet/presence.ts";
 import { complete } from "../../../durable-objects/operations/fleet/report.ts";
 import { createOne, dispatch } from "../../../durable-objects/operations/jobs/jobs.ts";
-import { assignWaiting } from "../../../durable-objects/placing/routing.ts";
+import { assignWaiting } from "../../../durable-objects/placing/assign-waiting.ts";
 import type { Memory } from "../../../durable-objects/turn/memory.ts";
 import { OutboxWriter } from "../../../durable-objects/turn/outbox-writer.ts";
 import type { Turn } from "../../../durable-objects/turn/turn.ts";
