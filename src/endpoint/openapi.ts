@@ -9,8 +9,9 @@ import { coordinatorMessage, workerMessage } from "../../contract/socket.ts";
 import { problemResource } from "../../contract/words/problem.ts";
 import { rolesWith } from "../../domain/access/key.ts";
 import type { RefusalCode } from "../../domain/words/refusal.ts";
+import type { Description, Method, Needs } from "./description.ts";
 import { type JsonSchema, SchemaBook } from "./json-schema.ts";
-import type { Description, Endpoint, Method, Needs } from "./router.ts";
+import type { Endpoint } from "./router.ts";
 
 /** The key that a caller needs, as a sentence. */
 const describeNeeds = (needs: Needs): string => {
