@@ -5,7 +5,8 @@ import { Bits, type ReadonlyBits } from "./bits.ts";
 import { Columns } from "./columns.ts";
 import { EqualWorkers } from "./equal-workers.ts";
 import { isSameIndexing, OfferIndex, type Offers } from "./offer-index.ts";
-import { pauseOf, successRateOf, type Worker } from "./worker.ts";
+import { successRateOf } from "./outcomes.ts";
+import { pauseOf, type Worker } from "./worker.ts";
 
 /** Whether a worker can get a job at once. */
 export interface Reach {

@@ -2,7 +2,8 @@
 // runtime can serve pause nobody. A worker with a socket is asked to try its runtime itself; one that cannot be asked
 // rests only if the jobs of several keys failed, or if nothing has gone well for minutes.
 
-import { isBlameless, type Outcome, rested, type Worker } from "./worker.ts";
+import { isBlameless, rested } from "./outcomes.ts";
+import type { Outcome, Worker } from "./worker.ts";
 
 const FAILURES_TO_PAUSE = 10;
 const FAILURE_WINDOW_MS = 60_000;

@@ -1,8 +1,9 @@
 // The states that an operator looks for in a fleet, and the filter and totals of the worker list. Pure. Invariant: a
 // worker may have several states, so their counts do not add up to the fleet; why it takes no jobs is one of them.
 
+import { isBlameless } from "./outcomes.ts";
 import { type Standing, standingOf } from "./standing.ts";
-import { isBlameless, type Worker, type WorkerView } from "./worker.ts";
+import type { Worker, WorkerView } from "./worker.ts";
 
 export const WORKER_STATES = [
   "failing",

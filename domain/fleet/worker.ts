@@ -1,5 +1,5 @@
 // Workers: what they offer, whether they are alive, and when they get no new jobs. Liveness is computed from the last
-// sign of life when it is asked for; nothing sets a flag when a worker falls silent.
+// sign of life when it is asked for; nothing sets a flag when a worker falls silent. How its jobs end: `outcomes.ts`.
 
 import type { Api } from "../words/api.ts";
 import type { Tier } from "../words/requirements.ts";
@@ -11,6 +11,7 @@ import { type ModelSet, modelSetIdOf, modelSetOf } from "./model-set.ts";
 import { HALT_PAUSE, type Pause } from "./pause.ts";
 
 export const WORKER_STATUSES = ["offline", "busy", "idle", "online"] as const;
+
 export type WorkerStatus = (typeof WORKER_STATUSES)[number];
 
 export const MAX_CONCURRENCY = 1000;
@@ -72,8 +73,11 @@ export interface Trial {
 
 /** The coordinator's own calls of a provider, in at most so many places for each of its workers. */
 export const EDGE_PLACES = 32;
+
 const EDGE_INSTANCE = /^edge-[a-z0-9_-]+-\d{1,3}$/;
+
 export const edgeInstance = (provider: string, number: number): string => `edge-${provider}-${number}`;
+
 /** No worker process may have such a name. */
 export const isEdgeInstance = (instance: string): boolean => EDGE_INSTANCE.test(instance);
 
@@ -137,23 +141,6 @@ export interface WorkerView {
   /** Whether it has confirmed the halt; null while nothing is halted. */
   readonly haltConfirmed: boolean | null;
 }
-
-export const RECENT_OUTCOMES = 20;
-const EXPIRED_LEASES_TO_PAUSE = 5;
-const FIRST_REST_MS = 60_000;
-const LONGEST_REST_MS = 30 * 60_000;
-
-/** Failures caused by the job or the provider, not by the worker. */
-const BLAMELESS_CODES = new Set([
-  "bad_request",
-  "context_length",
-  "rate_limited",
-  "quota_exhausted",
-  "insufficient_quota",
-  // The router leaves it out for that model.
-  "model_not_found",
-  "no_model_loaded",
-]);
 
 export const registerWorker = (
   report: PresenceReport,
@@ -278,51 +265,3 @@ export const resumeWorker = (worker: Worker): Worker => ({
   trial: null,
   outcomes: worker.outcomes.filter((one) => one.outcome === "completed"),
 });
-
-/**
- * Records how a job ended on a worker. A job counts once, by its last attempt, because one bad job that is tried
- * repeatedly says little about the worker.
- */
-export const recordOutcome = (worker: Worker, outcome: Outcome): Worker => {
-  const outcomes = [outcome];
-  for (const other of worker.outcomes)
-    if (other.jobId !== outcome.jobId && outcomes.length < RECENT_OUTCOMES) outcomes.push(other);
-  const isCompleted = outcome.outcome === "completed";
-  const rests = isCompleted ? 0 : worker.rests;
-  const lastCompletedAt = isCompleted ? outcome.at : worker.lastCompletedAt;
-  return { ...worker, outcomes, expiredLeases: 0, rests, lastCompletedAt };
-};
-
-export const isBlameless = ({ code, isClientsFault = false }: Outcome): boolean =>
-  isClientsFault || BLAMELESS_CODES.has(code ?? "");
-
-/** Counts expired unstarted leases, and pauses a worker that takes leases but never starts them. */
-export const recordExpiredLease = (worker: Worker, nowAt: number): Worker => {
-  const next = { ...worker, expiredLeases: worker.expiredLeases + 1 };
-  if (worker.rests === 0 && next.expiredLeases < EXPIRED_LEASES_TO_PAUSE) return next;
-  const what =
-    worker.rests > 0
-      ? "let leases expire again after its rest"
-      : `let leases expire ${next.expiredLeases} times in a row`;
-  return rested(next, `${what} without starting them`, nowAt);
-};
-
-/** Paused for a time that doubles with each pause; an operator's pause is left unchanged. */
-export const rested = (worker: Worker, why: string, nowAt: number): Worker => {
-  if (worker.pause !== null && (worker.pause.untilAt === null || worker.pause.untilAt > nowAt)) return worker;
-  const untilAt = nowAt + Math.min(LONGEST_REST_MS, FIRST_REST_MS * 2 ** worker.rests);
-  const reason = `${why}; it rests until ${new Date(untilAt).toISOString()}, or until it is resumed`;
-  return { ...worker, rests: worker.rests + 1, pause: { reason, untilAt } };
-};
-
-/** Share of recent jobs that succeeded, in [0,1], smoothed so that a worker without a record counts as good. */
-export const successRateOf = (worker: Worker): number => {
-  let counted = 0;
-  let completed = 0;
-  for (const one of worker.outcomes) {
-    if (isBlameless(one)) continue;
-    counted += 1;
-    if (one.outcome === "completed") completed += 1;
-  }
-  return (completed + 2) / (counted + 2);
-};

@@ -7,7 +7,7 @@ import { type ScoredOffer, scoredOfferOf } from "../fleet/columns.ts";
 import { type Fleet, type Member, usedShareOf } from "../fleet/fleet.ts";
 import { freshnessAfter, missedBeatsIn, type PresenceFacts } from "../fleet/freshness.ts";
 import { withModel } from "../fleet/model-set.ts";
-import { successRateOf } from "../fleet/worker.ts";
+import { successRateOf } from "../fleet/outcomes.ts";
 import { type Priority, TIERS, type Tier } from "../words/requirements.ts";
 import { SCORE_PARTS } from "../words/score-part.ts";
 import type { Parts } from "../words/verdict.ts";

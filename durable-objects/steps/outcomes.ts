@@ -1,15 +1,9 @@
 // What jobs show of their workers: how they end there, which leases are left to expire, and the pause that may follow.
 
 import { isCutOff } from "../../domain/fleet/fleet.ts";
+import { recordExpiredLease, recordOutcome } from "../../domain/fleet/outcomes.ts";
 import { askTrial, endTrial, judgeTrial, restUnasked, streakOf } from "../../domain/fleet/streak.ts";
-import {
-  type Outcome,
-  pauseOf,
-  recordExpiredLease,
-  recordMissing,
-  recordOutcome,
-  type Worker,
-} from "../../domain/fleet/worker.ts";
+import { type Outcome, pauseOf, recordMissing, type Worker } from "../../domain/fleet/worker.ts";
 import type { Job } from "../../domain/job/job.ts";
 import { SERVICE_ACTOR } from "../../domain/words/event.ts";
 import type { Refusal } from "../../domain/words/refusal.ts";

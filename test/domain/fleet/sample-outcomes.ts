@@ -1,6 +1,7 @@
 // What became of a worker's jobs: each of a job of its own, unless a test names one.
 
-import { type Outcome, recordOutcome, type Worker } from "../../../domain/fleet/worker.ts";
+import { recordOutcome } from "../../../domain/fleet/outcomes.ts";
+import type { Outcome, Worker } from "../../../domain/fleet/worker.ts";
 import { NOON } from "../job/sample-jobs.ts";
 import { worker } from "./sample-fleet.ts";
 

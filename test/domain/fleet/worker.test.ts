@@ -2,6 +2,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { UNKNOWN_MACHINE } from "../../../domain/fleet/machine.ts";
 import { modelSetOf } from "../../../domain/fleet/model-set.ts";
+import { RECENT_OUTCOMES, recordExpiredLease, recordOutcome, successRateOf } from "../../../domain/fleet/outcomes.ts";
 import { HALT_PAUSE } from "../../../domain/fleet/pause.ts";
 import {
   isOffline,
@@ -9,14 +10,10 @@ import {
   type PresenceReport,
   pauseOf,
   pauseWorker,
-  RECENT_OUTCOMES,
-  recordExpiredLease,
   recordMissing,
-  recordOutcome,
   registerWorker,
   resumeWorker,
   statusOf,
-  successRateOf,
   type Worker,
 } from "../../../domain/fleet/worker.ts";
 import { NOON } from "../job/sample-jobs.ts";

@@ -8,7 +8,7 @@ const ADDED_UP = ["test/tenant/money/added-up.workers.test.ts"];
 export const HISTORY_MUTANTS: readonly Mutant[] = [
   mutant(
     "a final job leaves before history has it",
-    "durable-objects/sweep/sweep.ts",
+    "durable-objects/sweep/due-jobs.ts",
     "jobs.removable(turn.nowAt, goneSeq, REMOVED_A_SWEEP)",
     "jobs.removable(turn.nowAt, goneSeq + 1e9, REMOVED_A_SWEEP)",
   ),
