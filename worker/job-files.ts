@@ -35,7 +35,7 @@ export type JobFiles = {
  * A file's bytes as they arrive. Its link has the address at which the file was uploaded; from here the coordinator may
  * have another, so only the path is taken.
  */
-export const openFile = async (
+const openFile = async (
   { url, name }: LeasedFile,
   apiUrl: string,
   signal: AbortSignal,

@@ -2,7 +2,8 @@
 
 import * as z from "zod";
 import { MAX_LARGE_RESULT_BYTES } from "../../domain/file/file.ts";
-import type { JobError, Usage } from "../../domain/job/job.ts";
+import type { ReportedFailure } from "../../domain/job/failure.ts";
+import type { Usage } from "../../domain/job/job.ts";
 import { fileId } from "../file.ts";
 import { count, json, jsonWithin, label, MAX_PROGRESS_BYTES, usd } from "../words/field.ts";
 import { toUsage, type UsageResource, usage } from "./job.ts";
@@ -125,7 +126,7 @@ export const resultElsewhere = ({ result_file, result_bytes }: Elsewhere) => ({
 const isRetryableStatus = (status: number): boolean => status === 408 || status === 429 || status >= 500;
 
 /** A reported error. If the worker does not say whether it is retryable, the status decides. */
-export const toReportedFailure = (body: ReportedErrorBody): { error: JobError; retryAfterMs: number | null } => ({
+export const toReportedFailure = (body: ReportedErrorBody): ReportedFailure => ({
   error: {
     code: body.code,
     message: body.message,

@@ -8,7 +8,7 @@
 import type { Usage } from "../job/job.ts";
 import type { Api } from "../words/api.ts";
 import { DAY_MS, HOUR_MS, MINUTE_MS } from "../words/duration.ts";
-import type { Fault } from "./batch-line.ts";
+import type { BatchLine, Fault } from "./batch-line.ts";
 
 export const BATCH_STATUSES = [
   "validating",
@@ -53,6 +53,12 @@ export interface BatchModel {
 export interface LineCursor {
   readonly hash: number;
   readonly line: number;
+}
+
+/** A line as its file's object gives it out. */
+export interface TakenLine extends LineCursor {
+  readonly customId: string;
+  readonly body: BatchLine["body"];
 }
 
 export interface BatchRecord {

@@ -7,7 +7,7 @@ import { hashedPartOf } from "../words/fnv.ts";
 
 const SPREAD_MAX_MS = 30 * MINUTE_MS;
 const RETRY_FIRST_MS = 5 * MINUTE_MS;
-export const RETRY_MAX_MS = 2 * HOUR_MS;
+const RETRY_MAX_MS = 2 * HOUR_MS;
 
 /** The time of the next sync, from the two slots after this instant and the id. The offset is less than half a slot. */
 export const nextSyncAt = (slotAt: number, followingSlotAt: number | null, id: string): number => {

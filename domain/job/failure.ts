@@ -46,10 +46,12 @@ export interface FailurePolicy {
   readonly jitter: number;
 }
 
-export interface FailureReport extends Spent {
+export interface ReportedFailure {
   readonly error: JobError;
   readonly retryAfterMs: number | null;
 }
+
+export interface FailureReport extends ReportedFailure, Spent {}
 
 export interface Failure extends Decision {
   /** The provider takes no new job before this instant. */
@@ -105,7 +107,10 @@ const mayFallBack = (job: Job, policy: FailurePolicy, mayRetry: boolean): boolea
   return !mayRetry || policy.fallbackProviders.some((next) => !policy.unservedProviders.includes(next));
 };
 
-/** Waits, at least as long as the runtime asked, then goes to another worker if there is one; after the end of a chain it starts from the top. */
+/**
+ * Waits, at least as long as the runtime asked, then goes to another worker if there is one; after the end of a chain
+ * it starts from the top.
+ */
 const retried = (job: Job, report: FailureReport, policy: FailurePolicy, nowAt: number): Decision => {
   const { maxAttempts, retry, jitter, unservedProviders } = policy;
   const backoffMs = attemptDelayMs(job.attempts, retry.backoffMs, retry.maxBackoffMs, jitter);

@@ -64,7 +64,7 @@ export interface RunCircumstances {
 }
 
 /** The timing of the fields, or every field that is wrong. */
-export const timingOf = (fields: TimingFields, anchorAt: number): Result<Timing, RefusalOf<"invalid_request">> => {
+const timingOf = (fields: TimingFields, anchorAt: number): Result<Timing, RefusalOf<"invalid_request">> => {
   const { cron, interval, timezone } = fields;
   if (cron !== null && interval !== null) return err(invalid("interval", "give either cron or interval, not both"));
   const zone = parseTimezone(timezone);

@@ -1,8 +1,13 @@
 // The lines of the batches whose input a file is: read and checked once, given out in order of their cursor, and
 // answered. Giving out changes nothing here, and a line keeps its first answer, so everything may be asked twice.
 
-import type { BatchFileKind, LineCursor } from "../../domain/batch/batch.ts";
-import { MAX_BATCH_MODELS } from "../../domain/batch/batch.ts";
+import {
+  type BatchEnding,
+  type BatchFileKind,
+  type LineCursor,
+  MAX_BATCH_MODELS,
+  type TakenLine,
+} from "../../domain/batch/batch.ts";
 import { type BatchLine, type Fault, MAX_FAULTS, MAX_LINE_BYTES, wholeFault } from "../../domain/batch/batch-line.ts";
 import {
   anthropicParts,
@@ -25,11 +30,6 @@ export type Learned =
   | { readonly is: "reading" }
   | { readonly is: "refused"; readonly faults: readonly Fault[] }
   | { readonly is: "ready"; readonly models: readonly { readonly name: string; readonly total: number }[] };
-
-export interface TakenLine extends LineCursor {
-  readonly customId: string;
-  readonly body: BatchLine["body"];
-}
 
 export interface ViewSizes {
   readonly output: number;
@@ -183,7 +183,7 @@ export class BatchLines {
   }
 
   /** Takes no more answers: lines without one say how the batch ended. Returns whether all lines have been told so. */
-  close(batch: string, ending: "completed" | "cancelled" | "expired"): boolean {
+  close(batch: string, ending: BatchEnding): boolean {
     if (!this.#isThere()) return true;
     this.#sql.exec("UPDATE batches SET ending = ? WHERE id = ? AND ending IS NULL", ending, batch);
     const known = first(this.#sql, "SELECT ending FROM batches WHERE id = ?", batch)?.ending;

@@ -5,13 +5,13 @@
 
 import { DurableObject } from "cloudflare:workers";
 import { NOT_FOUND, OK, PAYLOAD_TOO_LARGE } from "../../contract/words/http-status.ts";
-import type { BatchFileKind, LineCursor } from "../../domain/batch/batch.ts";
+import type { BatchEnding, BatchFileKind, LineCursor, TakenLine } from "../../domain/batch/batch.ts";
 import type { LineAnswer } from "../../domain/batch/line-answer.ts";
 import { isShelved } from "../../domain/file/file.ts";
 import { fileName, type Jurisdiction, objectNamed } from "../object-name.ts";
 import { callMethod, LINE_URL, openLine } from "../sockets/object-line.ts";
 import type { Sql } from "../store/sql.ts";
-import { BatchLines, type Learned, type TakenLine } from "./batch-lines.ts";
+import { BatchLines, type Learned } from "./batch-lines.ts";
 import { type FileRequest, fileRequestOf, readUrl, type StoredBytes } from "./file-request.ts";
 import type { LearnRequest, ReadBytes } from "./line-slice.ts";
 import { poured } from "./pour.ts";
@@ -147,11 +147,7 @@ export class StoredFile extends DurableObject<StoredFileEnv> {
    * No line gets an answer any more. Null: there is more to do, ask again. Repeating it gives the same files, which are
    * kept until then.
    */
-  async closeBatch(
-    batch: string,
-    ending: "completed" | "cancelled" | "expired",
-    expiresAt: number,
-  ): Promise<ClosedBatch | null> {
+  async closeBatch(batch: string, ending: BatchEnding, expiresAt: number): Promise<ClosedBatch | null> {
     if (!this.#batches.close(batch, ending)) return null;
     if (this.#batches.hasAny) await this.#keepLonger(expiresAt);
     const { output, errors } = this.#batches.sizes(batch);

@@ -175,7 +175,7 @@ const carryOutNow = (turn: Turn, name: string): Result<ScheduleRunResource, Refu
  * Runs a schedule if it is due; returns the resulting schedule. A schedule that cannot be read is paused with a failed
  * run in its history, so that it does not stop the others.
  */
-export const runIfDue = (turn: Turn, schedule: Schedule): Schedule => {
+const runIfDue = (turn: Turn, schedule: Schedule): Schedule => {
   const circumstances = {
     openJob: turn.store.jobs.hasOpenOf(schedule.name),
     killswitchLevel: turn.memory.killswitch.level,

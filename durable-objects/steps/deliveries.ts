@@ -20,7 +20,7 @@ import type { Sendable } from "../store/webhooks/due-deliveries.ts";
 import type { Turn } from "../turn/turn.ts";
 
 /** The platform allows six connections at a time. */
-export const MAX_UNDER_WAY = 5;
+const MAX_UNDER_WAY = 5;
 /** Endpoints that fail share these, because each may take its whole timeout. */
 const MAX_FAILING_UNDER_WAY = 2;
 /** Longer than a try takes; an object that died wakes for it by then. */

@@ -3,6 +3,8 @@
 // becomes one job. When to take a step: `batch-look.ts`.
 
 import {
+  type BatchEnding,
+  type BatchFileKind,
   type BatchModel,
   type BatchRecord,
   batchFileId,
@@ -12,10 +14,11 @@ import {
   finishLines,
   type LineCursor,
   noteFed,
+  type TakenLine,
   unfedLines,
   yieldsUntilAt,
 } from "../../domain/batch/batch.ts";
-import { type BatchLine, type Fault, type LineRules, wholeFault } from "../../domain/batch/batch-line.ts";
+import { type Fault, type LineRules, wholeFault } from "../../domain/batch/batch-line.ts";
 import { linesToFeed } from "../../domain/batch/feeding.ts";
 import type { LineAnswer } from "../../domain/batch/line-answer.ts";
 import type { FileRecord } from "../../domain/file/file.ts";
@@ -41,8 +44,7 @@ const SENT_AT_ONCE = { rows: 500, chars: 4_000_000 };
 const ANNOUNCED_MS = 8 * DAY_MS;
 const BATCH_OUTPUT = "batch_output";
 /** A batch's two files: the answers of lines that completed, and of the others. */
-const FORMS = ["out", "err"] as const;
-type Form = (typeof FORMS)[number];
+const FORMS: readonly BatchFileKind[] = ["out", "err"];
 
 /** What the object of a batch's file is to do. */
 export type BatchStep = { readonly id: string; readonly fileId: string } & (
@@ -56,7 +58,7 @@ export type BatchStep = { readonly id: string; readonly fileId: string } & (
     }
   | {
       readonly do: "close";
-      readonly ending: NonNullable<BatchRecord["ending"]>;
+      readonly ending: BatchEnding;
       readonly expiresAt: number;
     }
 );
@@ -149,10 +151,10 @@ export const learned = (
 
 const viewsOf = ({ id, fileId }: BatchRecord) => FORMS.map((form) => ({ fileId, batch: id, form }));
 
-const NAMES: Readonly<Record<Form, string>> = { out: "output", err: "errors" };
+const NAMES: Readonly<Record<BatchFileKind, string>> = { out: "output", err: "errors" };
 
 /** Not readable yet: it counts what the batch's answers take. */
-const announcedFile = (turn: Turn, batch: BatchRecord, form: Form): FileRecord => ({
+const announcedFile = (turn: Turn, batch: BatchRecord, form: BatchFileKind): FileRecord => ({
   id: batchFileId(batch.id, form),
   name: `${batch.id}_${NAMES[form]}.jsonl`,
   contentType: "application/jsonl",
@@ -187,17 +189,11 @@ export const recorded = (turn: Turn, id: string, answers: readonly LineAnswer[])
   }
 };
 
-/** Lines as the file's object gives them out. */
-export interface FedLine extends LineCursor {
-  readonly customId: string;
-  readonly body: BatchLine["body"];
-}
-
 /** Makes jobs of lines, unless the cursor has moved since they were asked for. Returns whether it did. */
 export const fed = (
   turn: Turn,
   { id, model, cursor }: { id: string; model: string; cursor: LineCursor | null },
-  lines: readonly FedLine[],
+  lines: readonly TakenLine[],
 ): boolean => {
   const batch = turn.memory.batches.get(id);
   const known = batch?.models.find(({ name }) => name === model);
@@ -224,7 +220,7 @@ const toNewJob = (
   batch: BatchRecord,
   model: string,
   [found, ...choices]: ReturnType<typeof meant>,
-  { line, customId, body }: FedLine,
+  { line, customId, body }: TakenLine,
 ): NewJob => {
   const given: { [field: string]: Json } = { ...body, model: found.model };
   return {
@@ -257,7 +253,12 @@ export interface WrittenFile {
 }
 
 /** Its files are written: the batch has ended. */
-export const closed = (turn: Turn, id: string, files: Readonly<Record<Form, WrittenFile>>, expiresAt: number): void => {
+export const closed = (
+  turn: Turn,
+  id: string,
+  files: Readonly<Record<BatchFileKind, WrittenFile>>,
+  expiresAt: number,
+): void => {
   const batch = turn.memory.batches.get(id);
   if (batch === undefined || batch.ending === null) return;
   for (const form of FORMS) {

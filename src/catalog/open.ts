@@ -61,7 +61,7 @@ export const openVault = (
  * Self-hosted, fetch reaches only public hosts, whatever a name resolves to; only a private address goes to the local
  * network.
  */
-export const networkOf =
+const networkOf =
   (local: Fetcher | undefined, onRequest: () => void): ((request: Request) => Promise<Response>) =>
   (request) => {
     onRequest();

@@ -85,7 +85,7 @@ const macKey = (secret: string): Promise<CryptoKey> => {
 };
 
 /** HMAC-SHA-256 with the deployment's secret. */
-export const hmac = async (secret: string, text: string): Promise<ArrayBuffer> =>
+const hmac = async (secret: string, text: string): Promise<ArrayBuffer> =>
   crypto.subtle.sign("HMAC", await macKey(secret), encoder.encode(text));
 
 const tagOf = async (secret: string, text: string): Promise<string> =>

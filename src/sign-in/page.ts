@@ -6,10 +6,8 @@ import type { RoleRule } from "../../domain/access/role-rules.ts";
 import type { Json } from "../../domain/words/json.ts";
 import type { Admission } from "../../durable-objects/operations/access/sign-in.ts";
 import type { AppContext } from "../http/auth.ts";
+import { escapeHtml } from "../http/escape-html.ts";
 import { completeResponse } from "../http/headers.ts";
-
-const escaped = (text: string): string =>
-  text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;").replaceAll('"', "&quot;");
 
 const STYLE =
   "body{font:16px/1.5 system-ui,sans-serif;max-width:44rem;margin:3rem auto;padding:0 1rem;color-scheme:light dark}td,th{text-align:left;padding:.25rem 1rem .25rem 0;vertical-align:top;overflow-wrap:anywhere}h2{font-size:1rem}";
@@ -28,7 +26,7 @@ const valueText = (value: Json): string => (typeof value === "string" ? value : 
 const claimTable = (claims: Admission["claims"]): string => {
   const rows = Object.entries(claims).map(
     ([name, value]) =>
-      `<tr><th scope="row">${escaped(name)}</th><td>${value === null ? "not given" : escaped(valueText(value))}</td></tr>`,
+      `<tr><th scope="row">${escapeHtml(name)}</th><td>${value === null ? "not given" : escapeHtml(valueText(value))}</td></tr>`,
   );
   return `<h2>What the identity provider said of you</h2><table>${rows.join("")}</table>`;
 };
@@ -41,20 +39,20 @@ const ruleText = ({ claim, has, equals, matches, role }: RoleRule): string => {
 
 const ruleList = (rules: readonly RoleRule[]): string => {
   if (rules.length === 0) return "<p>There are no rules that give a role.</p>";
-  return `<h2>The rules that give a role</h2><ol>${rules.map((rule) => `<li>${escaped(ruleText(rule))}</li>`).join("")}</ol>`;
+  return `<h2>The rules that give a role</h2><ol>${rules.map((rule) => `<li>${escapeHtml(ruleText(rule))}</li>`).join("")}</ol>`;
 };
 
 const bodyOf = ({ title, text, told, next }: Page): string =>
   [
-    `<h1>${escaped(title)}</h1><p>${escaped(text)}</p>`,
+    `<h1>${escapeHtml(title)}</h1><p>${escapeHtml(text)}</p>`,
     told === undefined ? "" : claimTable(told.claims),
     told === undefined ? "" : ruleList(told.rules),
-    next === undefined ? "" : `<p><a href="${escaped(next.href)}">${escaped(next.label)}</a></p>`,
+    next === undefined ? "" : `<p><a href="${escapeHtml(next.href)}">${escapeHtml(next.label)}</a></p>`,
   ].join("");
 
 export const showPage = (c: AppContext, page: Page): Response => {
   const nonce = base64(crypto.getRandomValues(new Uint8Array(16)));
-  const html = `<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>${escaped(page.title)} · Signalbox</title><style nonce="${nonce}">${STYLE}</style><main>${bodyOf(page)}</main></html>`;
+  const html = `<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>${escapeHtml(page.title)} · Signalbox</title><style nonce="${nonce}">${STYLE}</style><main>${bodyOf(page)}</main></html>`;
   return withCookies(
     c,
     completeResponse(html, page.status, c.get("requestId"), {

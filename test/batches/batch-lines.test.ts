@@ -4,10 +4,10 @@
 import { DatabaseSync } from "node:sqlite";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import type { LineCursor } from "../../domain/batch/batch.ts";
+import type { LineCursor, TakenLine } from "../../domain/batch/batch.ts";
 import { MAX_LINES } from "../../domain/batch/batch-line.ts";
 import type { LineAnswer } from "../../domain/batch/line-answer.ts";
-import { BatchLines, type TakenLine } from "../../durable-objects/files/batch-lines.ts";
+import { BatchLines } from "../../durable-objects/files/batch-lines.ts";
 import { SLICE_LINES } from "../../durable-objects/files/line-slice.ts";
 import { storageOver } from "../support/sqlite-storage.ts";
 

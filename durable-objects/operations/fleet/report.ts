@@ -6,7 +6,7 @@ import { maxAttemptsOf, storeBeatAfterMs } from "../../../domain/config.ts";
 import { isOffline } from "../../../domain/fleet/worker.ts";
 import { isClientsFault } from "../../../domain/front-door/front-door.ts";
 import { observationOf } from "../../../domain/insight/latency.ts";
-import { type FailurePolicy, failJob, lacksModel } from "../../../domain/job/failure.ts";
+import { type FailurePolicy, failJob, lacksModel, type ReportedFailure } from "../../../domain/job/failure.ts";
 import { type Decision, isLeased, type Job, type JobError, type Usage } from "../../../domain/job/job.ts";
 import { completeJob, heartbeatJob, recordFirstToken, releaseJob, startJob } from "../../../domain/job/lease.ts";
 import { hearFirst, leaseLost } from "../../../domain/job/lease-fence.ts";
@@ -205,11 +205,6 @@ export const leftToOthers = (turn: Turn, report: JobReport, reason: string): Job
   if (job === null || job.firstTokenAt !== null || job.lease !== lease || !isElsewhereNow(turn, job)) return report;
   return { type: "job.released", id, job_id, lease, reason };
 };
-
-export interface ReportedFailure {
-  readonly error: JobError;
-  readonly retryAfterMs: number | null;
-}
 
 export const fail = (
   turn: Turn,

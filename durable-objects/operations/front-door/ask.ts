@@ -81,7 +81,7 @@ export interface DoorSettings {
   readonly keepAliveMs: number;
 }
 
-export const settingsOf = (turn: Turn): DoorSettings => {
+const settingsOf = (turn: Turn): DoorSettings => {
   const { commitAfterMs, keepAliveMs } = turn.memory.config.frontDoor;
   return { commitAfterMs, keepAliveMs };
 };

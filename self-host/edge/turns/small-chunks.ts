@@ -8,7 +8,7 @@ import type { Socket } from "node:net";
 /** A chunk of so many bytes goes on alone. */
 const SMALL_BYTES = 512;
 /** Of one read; behind more of them the body waits. A client that sends lines of text as chunks has fewer. */
-export const FREE_CHUNKS = 1_024;
+const FREE_CHUNKS = 1_024;
 /** Of the bodies that wait all together: to read a chunk takes a tenth of it. */
 const PAUSE_MS_A_CHUNK = 0.03;
 

@@ -5,10 +5,11 @@
 import { WIRE } from "../../../contract/refusal.ts";
 import type { JsonSchema } from "../../endpoint/json-schema.ts";
 import type { OpenApiDocument, Operation } from "../../endpoint/openapi.ts";
+import { escapeHtml } from "../../http/escape-html.ts";
 import { INTERNAL } from "../../http/refused.ts";
 import { code, definitions, HEADERS, idOf, operationHtml, SOCKET_PAGES, schemaHtml } from "./docs-parts.ts";
 import { type Entry, found, MAX_QUERY_CHARS } from "./docs-search.ts";
-import { escapeHtml, prose } from "./schema-html.ts";
+import { prose } from "./schema-html.ts";
 
 export interface DocsPages {
   /** With the hits of a search, or the whole index if nothing is searched for. */

@@ -3,8 +3,9 @@
 import { AHEAD_CHARS, MAX_DATA_FRAME_BYTES, MAX_PART_BYTES } from "../../../contract/data-line.ts";
 import type { JsonSchema } from "../../endpoint/json-schema.ts";
 import type { OpenApiDocument, Operation, Parameter, ResponseObject } from "../../endpoint/openapi.ts";
+import { escapeHtml } from "../../http/escape-html.ts";
 import { exampleOf } from "./schema-example.ts";
-import { escapeHtml, fieldRows, prose, typeHtml } from "./schema-html.ts";
+import { fieldRows, prose, typeHtml } from "./schema-html.ts";
 
 export const HEADERS: Readonly<Record<string, string>> = {
   Authorization: "`Bearer <key>`. Anthropic's clients send the key as `x-api-key`; browsers use a session cookie.",

@@ -1,11 +1,9 @@
 // JSON Schemas as table rows: name, type, limits and description. Pure; all escaping happens here.
 
 import type { JsonSchema } from "../../endpoint/json-schema.ts";
+import { escapeHtml } from "../../http/escape-html.ts";
 
 const MAX_DEPTH = 4;
-
-export const escapeHtml = (text: string): string =>
-  text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;").replaceAll('"', "&quot;");
 
 export const prose = (text: string): string =>
   escapeHtml(text)
