@@ -1,6 +1,6 @@
-// What an outsider can make grow at the edge (`domain/words/growth.ts`). The worst case of the edge's process in Node follows
-// from it: 512 MiB of bodies (128 of reports and the killswitch, 64 + 64 of calls, 256 of large requests), and 130 MiB
-// more for the one body that is being parsed; on Cloudflare 68 MiB of bodies an isolate.
+// What an outsider can make grow at the edge (`domain/words/growth.ts`). The worst case of the edge's process in Node
+// follows from it: 512 MiB of bodies (128 of reports and the killswitch, 64 + 64 of calls, 256 of large requests), and
+// 130 MiB more for the one body that is being parsed; on Cloudflare 68 MiB of bodies an isolate.
 
 import { LONGEST_HELD_BYTES } from "../contract/text/whole-events.ts";
 import { MAX_BODY_BYTES } from "../contract/words/field.ts";

@@ -1,6 +1,7 @@
 // The parts of the coordinator's config that a worker uses: its runtime's model and the job timeout. Read at the start
-// and before each job, so that a change applies to the next one and an idle worker asks for nothing. A job on a
-// socket comes with the version that the coordinator has; what is known is not read, and what is unchanged not sent again. If it cannot be read, the last known config stays in force.
+// and before each job, so that a change applies to the next one and an idle worker asks for nothing. A job on a socket
+// comes with the version that the coordinator has; what is known is not read, and what is unchanged not sent again. If
+// it cannot be read, the last known config stays in force.
 
 import { parse as parseYaml } from "yaml";
 import * as z from "zod";

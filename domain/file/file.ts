@@ -79,7 +79,10 @@ export interface UploadFacts {
 /** Whether something of it may lie in an object. */
 export const mayHaveBytes = ({ upload }: Pick<FileRecord, "upload">): boolean => upload?.isEmpty !== true;
 
-/** The beginning of the id of a file on a shelf. No earlier release made such an id: its files have objects of their own. */
+/**
+ * The beginning of the id of a file on a shelf. No earlier release made such an id: its files have objects of their
+ * own.
+ */
 const SHELVED = "file-s_";
 
 export const newFileId = (random: string): string => `file-${random}`;

@@ -1,5 +1,5 @@
-// The models of an alias, or of a request's own list: a model that cannot answer leaves the job to the next, at once and at
-// no cost of an attempt, as long as the client has received nothing.
+// The models of an alias, or of a request's own list: a model that cannot answer leaves the job to the next, at once
+// and at no cost of an attempt, as long as the client has received nothing.
 
 import { type Decision, type Job, type JobError, jobEvent } from "./job.ts";
 import type { ModelChoice, Tried } from "./job-facts.ts";

@@ -9,7 +9,9 @@ import type { Requirements } from "../words/requirements.ts";
 import { type Filter, firstOf, type Nobody, type RoutePolicy, whoIs } from "./filter.ts";
 import { chainOf } from "./strategy.ts";
 
-/** How many names one reason has: those of 32 long tags are 2 KB, which the answer would repeat for each job of a batch. */
+/**
+ * How many names one reason has: those of 32 long tags are 2 KB, which the answer would repeat for each job of a batch.
+ */
 const MAX_NAMED = 8;
 
 const named = (names: readonly string[]): string => {

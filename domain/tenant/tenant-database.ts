@@ -1,6 +1,7 @@
-// Which of the service's history databases has a tenant's rows: `DB`, or further ones, `DB_1`, `DB_2` and so on, because
-// one D1 database has 10 GB. A tenant gets its database when it is made or arrives, and keeps it until it is moved to another
-// one: its object stores the number. `DB` has the name of every tenant, and nothing else of those that are in another database.
+// Which of the service's history databases has a tenant's rows: `DB`, or further ones, `DB_1`, `DB_2` and so on,
+// because one D1 database has 10 GB. A tenant gets its database when it is made or arrives, and keeps it until it is
+// moved to another one: its object stores the number. `DB` has the name of every tenant, and nothing else of those that
+// are in another database.
 
 import { invalid } from "../words/refusal.ts";
 

@@ -1,7 +1,10 @@
 // Patterns in which `*` stands for any characters. Without a regular expression, because patterns are user input: the
 // time is linear in the text.
 
-/** Whether a text fits the pattern, which is read once for many texts. Finds each piece between stars after the previous one. */
+/**
+ * Whether a text fits the pattern, which is read once for many texts. Finds each piece between stars after the previous
+ * one.
+ */
 export const starPattern = (pattern: string): ((text: string) => boolean) => {
   const [first = "", ...rest] = pattern.split("*");
   const last = rest.pop();

@@ -73,7 +73,9 @@ const keptInHistory = ({ memory }: Turn): number => {
   return Math.max(0, completed + failed + cancelled - pruned);
 };
 
-/** Jobs that have left history, and what they take in the archive. Stored at once, because history reports it only once. */
+/**
+ * Jobs that have left history, and what they take in the archive. Stored at once, because history reports it only once.
+ */
 export const countPruned = (turn: Turn, pruned: Partial<Record<JobStatus, number>>, archivedBytes: number): null => {
   // The tenant may have been deleted during the pruning.
   if (turn.store.settings.identity() === null) return null;

@@ -7,7 +7,9 @@ import { all, hasTable, type Sql, scalar } from "../store/sql.ts";
 
 /** Well below the 2 MB limit of a row; characters have up to three bytes. */
 const ROW_CHARS = 512 * 1024;
-/** Those of jobs that never ended here: their request was lost, or their tenant. One in the background may wait as long. */
+/**
+ * Those of jobs that never ended here: their request was lost, or their tenant. One in the background may wait as long.
+ */
 const HELD_MS = 30 * DAY_MS;
 
 /** The object's storage is theirs alone. */

@@ -18,7 +18,10 @@ const newestFirst = (one: Schedule, other: Schedule): number =>
 const scheduleOf = ({ record }: Row): Schedule => readSchedule(record as string);
 
 export const schedulesTable = (sql: Sql) => {
-  /** Of all schedules, by name: viewers are told of each change, and to read all prompts takes long. Null until asked for. */
+  /**
+   * Of all schedules, by name: viewers are told of each change, and to read all prompts takes long. Null until asked
+   * for.
+   */
   let shown: Map<string, Schedule> | null = null;
   const sums = new RecordSums(sql, "schedules", "name");
   const readShown = (): Map<string, Schedule> => {

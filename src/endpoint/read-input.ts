@@ -14,7 +14,10 @@ import { callTenant } from "../tenant/tenant.ts";
 import { authorize } from "./caller.ts";
 import type { Description } from "./description.ts";
 
-/** Unknown query parameters are refused, because they would be typos; a page that needs no key ignores what monitors add. */
+/**
+ * Unknown query parameters are refused, because they would be typos; a page that needs no key ignores what monitors
+ * add.
+ */
 const NO_QUERY = z.strictObject({});
 
 /** At once, unless the body is still to come. */

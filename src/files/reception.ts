@@ -63,7 +63,9 @@ export interface Place {
 
 const OCTETS = "application/octet-stream";
 const CONTENT_TYPE = /^[A-Za-z0-9!#$&^_.+-]{1,64}\/[A-Za-z0-9!#$&^_.+-]{1,64}(\s*;[\x20-\x7e]{1,128})?$/;
-/** The shelf keeps a file for a while longer than the tenant, so that it need not be told the end that is counted there. */
+/**
+ * The shelf keeps a file for a while longer than the tenant, so that it need not be told the end that is counted there.
+ */
 const KEPT_LONGER_MS = 10 * MINUTE_MS;
 
 type Body = ReadableStream<Uint8Array> | null;

@@ -67,7 +67,10 @@ export const readDoorBody = async (
   return mustStayBytes(text, body) ? outlined(c, chunks) : { body, large: null };
 };
 
-/** A small body with numbers that a parser changes; but what only the coordinator reads can be left out of an object alone. */
+/**
+ * A small body with numbers that a parser changes; but what only the coordinator reads can be left out of an object
+ * alone.
+ */
 const mustStayBytes = (text: string, body: Body): boolean =>
   isTooLongWritten(text, body) || (body.models === undefined && body.edge === undefined && losesDigits(text));
 

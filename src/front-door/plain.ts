@@ -24,7 +24,9 @@ import type { AskedRequest } from "./request.ts";
 import { openStoredAnswer } from "./stored-answer.ts";
 import { writtenBody } from "./written-body.ts";
 
-/** For how many times `commit_after_seconds` the status is held back while a worker has the job, also if it is its next. */
+/**
+ * For how many times `commit_after_seconds` the status is held back while a worker has the job, also if it is its next.
+ */
 const COMMITS = 3;
 /**
  * The same in the queue or between two attempts: by default 45 s, longer than the queue's 30 and all back-offs, shorter

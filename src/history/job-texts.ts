@@ -1,6 +1,7 @@
 // A job's texts in history: in its own row, where they are short; a long result is in `results`, the rest of a prompt
-// and a long input in `payloads`, which for jobs of earlier releases has both whole. Long ones are packed some time after
-// the job's end, the start of a prompt only of a job that is completed: its words are read no more. Where retention has deleted a job's texts, its row says so by an input that is no JSON.
+// and a long input in `payloads`, which for jobs of earlier releases has both whole. Long ones are packed some time
+// after the job's end, the start of a prompt only of a job that is completed: its words are read no more. Where
+// retention has deleted a job's texts, its row says so by an input that is no JSON.
 
 import { charsOf, isPacked, packedOf, packedStartOf, plainOf, unpack } from "./packed-text.ts";
 

@@ -6,7 +6,10 @@ import { Written } from "../../durable-objects/calls/grouped-calls.ts";
 import type { Portion } from "../../durable-objects/steps/portion.ts";
 import { unwrap } from "../http/refused.ts";
 
-/** Asks for the rest; `answer` begins with the empty list. Each portion is written when it comes: others wait for no more. */
+/**
+ * Asks for the rest; `answer` begins with the empty list. Each portion is written when it comes: others wait for no
+ * more.
+ */
 export const wholeList = async <Row>(
   answer: Readonly<Record<string, unknown>>,
   first: Portion<Row>,

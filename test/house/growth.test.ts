@@ -20,8 +20,7 @@ for await (const file of glob(PLACES, { cwd: ROOT })) {
 
 const holds = new Set(rows.flatMap((row) => row.holds));
 
-/** Without the tables that an index for search keeps for itself. */
-/** A vocabulary is a view of an index: it holds nothing. */
+/** Without the tables that an index for search keeps for itself, and its vocabulary, a view that holds nothing. */
 const LISTED = `SELECT name FROM pragma_table_list JOIN sqlite_schema USING (name)
   WHERE schema = 'main' AND pragma_table_list.type IN ('table', 'virtual') AND sql NOT LIKE '%USING fts5vocab%' ORDER BY name`;
 

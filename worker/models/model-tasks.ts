@@ -1,5 +1,5 @@
-// Runs the model tasks of this machine, those of one kind or one model after each other, and reports on them: how far at most once a second, and the
-// end until it is acknowledged. A task that the coordinator gives again goes on.
+// Runs the model tasks of this machine, those of one kind or one model after each other, and reports on them: how far
+// at most once a second, and the end until it is acknowledged. A task that the coordinator gives again goes on.
 
 import type { ModelTaskResource } from "../../contract/fleet/model-task.ts";
 import { lineOf } from "../../contract/text/start-of.ts";

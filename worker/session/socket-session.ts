@@ -28,7 +28,10 @@ const NORMAL_CLOSURE = 1000;
 const CLOSE_TIMEOUT_MS = 2_000;
 /** Of a frame with several messages: no value takes less than a byte. A larger message travels alone. */
 const MAX_SHARED_FRAME_BYTES = MAX_JSON_VALUES;
-/** A name that another key's worker has for the moment, and overload: over HTTP it would be the same. Any other answer may be a proxy without WebSockets. */
+/**
+ * A name that another key's worker has for the moment, and overload: over HTTP it would be the same. Any other answer
+ * may be a proxy without WebSockets.
+ */
 const PASSES: ReadonlySet<number> = new Set([409, 429, 503]);
 
 export const openSocketSession = (settings: SessionSettings, host: SessionHost): Promise<Opened> => {

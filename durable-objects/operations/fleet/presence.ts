@@ -42,7 +42,9 @@ export interface Presence extends PresenceReport {
   readonly viaSocket: boolean;
 }
 
-/** While it is alive, a worker belongs to the key that registered it, whatever the roles: another would get its prompts. */
+/**
+ * While it is alive, a worker belongs to the key that registered it, whatever the roles: another would get its prompts.
+ */
 export const mayActAs = (turn: Turn, instance: string): Result<null, Refusal> => {
   // Such a name is the coordinator's own.
   if (isEdgeInstance(instance)) return err({ code: "instance_taken", instance });

@@ -1,6 +1,7 @@
-// The cost of attempts that were cancelled, halted, timed out, reaped or lost before they reported: such a report changes
-// nothing any more, but its cost counts, once. Of a stream that nobody reports on in time, an estimate counts, of its
-// input and of what its relay passed on, until its worker tells. A call of the coordinator's own that was lost stands as unpriced.
+// The cost of attempts that were cancelled, halted, timed out, reaped or lost before they reported: such a report
+// changes nothing any more, but its cost counts, once. Of a stream that nobody reports on in time, an estimate counts,
+// of its input and of what its relay passed on, until its worker tells. A call of the coordinator's own that was lost
+// stands as unpriced.
 
 import { tokensOf } from "../../../contract/words/token-estimate.ts";
 import { isEdgeInstance } from "../../../domain/fleet/worker.ts";

@@ -67,8 +67,10 @@ const steps = fc.array(
 );
 type Step = (typeof steps extends fc.Arbitrary<infer Steps> ? Steps : never) extends (infer One)[] ? One : never;
 
-/** The fleet as a plain map: every answer is found by looking at every worker. */
-/** `heldFrom`: the provider that the worker offered when it got each of its jobs. */
+/**
+ * The fleet as a plain map: every answer is found by looking at every worker. `heldFrom`: the provider that the worker
+ * offered when it got each of its jobs.
+ */
 type Naive = Map<string, { worker: Worker; load: number; heldFrom: string[] }>;
 
 const apply = (fleet: Fleet, naive: Naive, step: Step): void => {
