@@ -3,7 +3,13 @@
 import * as z from "zod";
 import { parseHours } from "../../domain/fleet/hours.ts";
 import { type MachineReport, UNKNOWN_MACHINE } from "../../domain/fleet/machine.ts";
-import { MAX_CONCURRENCY, type PresenceReport, WORKER_STATUSES, type Worker, type WorkerView } from "../../domain/fleet/worker.ts";
+import {
+  MAX_CONCURRENCY,
+  type PresenceReport,
+  WORKER_STATUSES,
+  type Worker,
+  type WorkerView,
+} from "../../domain/fleet/worker.ts";
 import { failureRateOf, WORKER_SORTS, WORKER_STATES } from "../../domain/fleet/worker-state.ts";
 import type { Job, JobPayload } from "../../domain/job/job.ts";
 import { APIS } from "../../domain/words/api.ts";
