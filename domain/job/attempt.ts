@@ -69,17 +69,22 @@ const REPORTED: ReadonlySet<JobEventType> = new Set([
 
 type TimelineEvent = Omit<JobEvent, "jobId">;
 
-/** Oldest first, like `timeline`. `askedModel` is the job's own. */
+/** The next model of a list took the job; no other event has `to`. */
+const changesModel = ({ detail }: TimelineEvent): boolean => textIn(detail, "to") !== null;
+
+/** Oldest first, like `timeline`. `askedModel` is the job's own, at its end. */
 export const attemptsOf = (
   timeline: readonly TimelineEvent[],
   spendings: readonly AttemptSpending[],
   askedModel: string | null,
 ): Attempt[] => {
   const byLease = new Map<number, Attempt>();
+  let model = textIn(timeline.find(changesModel)?.detail, "from") ?? askedModel;
   for (const event of timeline) {
     const known = byLease.get(event.lease);
-    const next = ROLE_OF[event.type] === "opens" ? opened(event, askedModel) : known && advanced(known, event);
+    const next = ROLE_OF[event.type] === "opens" ? opened(event, model) : known && advanced(known, event);
     if (next !== undefined) byLease.set(event.lease, next);
+    if (changesModel(event)) model = textIn(event.detail, "to");
   }
   for (const spending of spendings) {
     const known = byLease.get(spending.lease);

@@ -46,6 +46,23 @@ describe("an attempt", () => {
     expect(tell([assigned(10, 1, { provider: 7 })])).toEqual([{ ...FIRST, provider: null }]);
   });
 
+  test("has the model of a list that was asked for then, not the one that took the job in the end", () => {
+    const fellBack = (at: number, lease: number, from: string, to: string) =>
+      line(at, "job.fell_back", lease, { from, to, error: { code: "overloaded" } });
+    const timeline = [
+      assigned(10, 1),
+      line(12, "job.rate_limited", 1),
+      assigned(20, 2),
+      fellBack(22, 2, "first", "second"),
+      assigned(30, 3),
+      fellBack(32, 3, "second", "asked"),
+      assigned(40, 4),
+    ];
+    expect(tell(timeline).map(({ model }) => model)).toEqual(["first", "first", "second", "asked"]);
+    const byProvider = line(12, "job.fell_back", 1, { from: "openai", remaining: ["groq"] });
+    expect(tell([assigned(10, 1), byProvider, assigned(20, 2)]).map(({ model }) => model)).toEqual(["asked", "asked"]);
+  });
+
   test("starts, says its first word and ends when its events say so", () => {
     const lines = [
       assigned(10, 1),
