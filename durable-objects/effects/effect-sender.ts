@@ -1,7 +1,7 @@
 // Sends what a stored turn produced: frames to workers, notifications to waiting requests and viewers, cuts to relays,
 // closes of sockets, log lines, deliveries to webhooks. No failure here undoes the turn, and no turn waits for it.
 
-import { edgeInstance, isEdgeInstance } from "../../domain/fleet/worker.ts";
+import { isEdgeInstance } from "../../domain/fleet/worker.ts";
 import { ok } from "../../domain/words/result.ts";
 import { log } from "../../log/log.ts";
 import { SERVICE, type TurnRunner } from "../calls/turn-runner.ts";
@@ -56,7 +56,7 @@ export class EffectSender {
       if (!isEdgeInstance(instance)) sockets.queueFor(instance, message);
     const toRunners = effects.frames.filter(({ instance }) => isEdgeInstance(instance));
     if (toRunners.length > 0) this.#tellRunners(toRunners);
-    for (const provider of effects.askedEdges) waitUntil(this.#askEdge(provider).catch(() => undefined));
+    for (const instance of effects.askedEdges) waitUntil(this.#askEdge(instance).catch(() => undefined));
     if (!waiters.isEmpty) this.#wake(effects);
     const told = relays.tell(effects, turns.loadedMemory);
     if (told !== null) waitUntil(told);
@@ -96,10 +96,10 @@ export class EffectSender {
     if (said.length > 0) await turns.decide(SERVICE, (turn) => ok(noteSaid(turn, said))).catch(() => undefined);
   }
 
-  async #askEdge(provider: string): Promise<void> {
+  async #askEdge(instance: string): Promise<void> {
     const { relays, turns } = this.#parts;
-    const state = await relays.askRunner(edgeInstance(provider, 0), provider);
-    await turns.decide(SERVICE, (turn) => ok(learnEdge(turn, provider, state)));
+    const state = await relays.askRunner(instance);
+    await turns.decide(SERVICE, (turn) => ok(learnEdge(turn, instance, state)));
   }
 
   #deliver(delivery: Outgoing): Promise<void> {

@@ -51,9 +51,9 @@ export class Relays {
     await this.#runner(instance).hear({ messages, jurisdiction: this.#jurisdiction() });
   }
 
-  /** Whether a provider can be called. */
-  async askRunner(instance: string, provider: string): Promise<EdgeState> {
-    return this.#runner(instance).state(provider, this.#jurisdiction());
+  /** Whether its provider can be called. */
+  async askRunner(instance: string): Promise<EdgeState> {
+    return this.#runner(instance).state(this.#jurisdiction());
   }
 
   /** Resolves when all have the message, or could not get it; null if there is none, as after most turns. */

@@ -14,6 +14,6 @@ export interface ToRunner {
 
 export interface RunnerCalls extends Pick<Relay, "cut" | "end" | "endKey" | "dropBody" | "said"> {
   hear(told: ToRunner): Promise<void>;
-  /** Whether a provider can be called. Keys that it has read are read again. */
-  state(provider: string, jurisdiction: Jurisdiction | null): Promise<EdgeState>;
+  /** Whether its provider can be called. Keys that it has read are read again. */
+  state(jurisdiction: Jurisdiction | null): Promise<EdgeState>;
 }

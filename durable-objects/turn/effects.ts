@@ -21,7 +21,7 @@ export interface Effects {
   readonly cuts: StreamCut[];
   /** Attempts that ended without a report; their relay knows how much they said. */
   readonly unmeasured: { readonly instance: string; readonly jobId: string; readonly lease: number }[];
-  /** Providers that the coordinator may call: whether their keys are there is asked. */
+  /** The coordinator's own workers whose providers' keys may be there: they are asked. */
   readonly askedEdges: LazySet<string>;
   /** Final jobs whose bodies were stored outside. */
   readonly droppedBodies: string[];

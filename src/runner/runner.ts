@@ -59,8 +59,9 @@ export class Runner extends Relay<Env> implements RunnerCalls {
     }
   }
 
-  async state(provider: string, jurisdiction: Jurisdiction | null): Promise<EdgeState> {
+  async state(jurisdiction: Jurisdiction | null): Promise<EdgeState> {
     this.jurisdiction = jurisdiction;
+    const provider = this.#provider;
     // A key that was set or removed just now counts at once.
     this.#keys = null;
     const known = providerNamed(this.env, provider);
@@ -131,7 +132,8 @@ export class Runner extends Relay<Env> implements RunnerCalls {
       await this.#report({ type: "job.released", id: job.id, ...lease, reason: "its provider is not in the catalog" });
       return;
     }
-    const { runtime, way } = providerRuntime({ ...provider, api: provider.api }, this.#vault().connector);
+    const vault = this.#vault();
+    const { runtime, way } = providerRuntime({ ...provider, api: provider.api }, vault.connector);
     const started = this.#report({ type: "job.started", id: job.id, ...lease });
     const settings = {
       runtime,
@@ -154,7 +156,9 @@ export class Runner extends Relay<Env> implements RunnerCalls {
     // Of many halted calls each connection is closed before any of them is reported.
     if (halt.signal.aborted) await scheduler.wait(HALTED_FIRST_MS);
     await started;
-    const refusal = outcome.type === "job.failed" ? way.refusalOf(outcome.error) : null;
+    // A key that has been replaced since is refused for good reason.
+    const isCurrent = vault === this.#keys;
+    const refusal = isCurrent && outcome.type === "job.failed" ? way.refusalOf(outcome.error) : null;
     // The report first: a stream that fails before its first event may go on elsewhere.
     const told = await this.#tell(job, () => way.hide(outcome), refusal).catch((error: unknown) => {
       // What nests some thousand levels deep becomes neither a text nor a message to the tenant.

@@ -230,3 +230,27 @@ describe("a list of models", () => {
     expect([status, headers.get("x-signalbox-fallback")]).toEqual([400, null]);
   });
 });
+
+describe("a new key", () => {
+  test("counts at once for each worker of its provider, and the refusal of the old one stops none", async () => {
+    await hosted.enable({ max_concurrent: 64 });
+    const current = { key: KEY };
+    const [first, next] = [KEY, `${KEY}-next`];
+    hosted.acme.behave = ({ headers }) =>
+      headers.authorization === `Bearer ${current.key}`
+        ? { words: ["fine"], headersAfterMs: 400 }
+        : { status: 401, headersAfterMs: 400, errorBody: { error: { message: "bad key" } } };
+    const askMany = () => Promise.all(Array.from({ length: 50 }, () => ask({ model: "m1" })));
+    const statuses = async () => (await askMany()).map(({ status }) => status);
+    expect(await statuses()).toEqual(new Array(50).fill(200));
+    current.key = next;
+    const before = hosted.acme.asked.length;
+    const underWay = askMany();
+    await hosted.acme.until(() => hosted.acme.asked.length >= before + 50);
+    expect(await hosted.status("PUT", "/api/provider-keys/acme", { key: next })).toBe(204);
+    await underWay;
+    expect(await statuses()).toEqual(new Array(50).fill(200));
+    for (const number of [0, 1]) expect((await hosted.worker(`edge-acme-${number}`)).unavailable).toBe(null);
+    await hosted.api("PUT", "/api/provider-keys/acme", { key: first });
+  });
+});

@@ -129,9 +129,9 @@ const modelsOf = (turn: Turn, provider: string, { models: asked }: EdgeConfig): 
   });
 };
 
-/** Asks, after this turn, whether the provider can be called. */
+/** Asks, after this turn, whether the provider can be called. Each worker has read the key for itself, and reads it again. */
 export const askEdge = (turn: Turn, provider: string): void => {
-  turn.effects.askedEdges.add(provider);
+  for (const { worker } of edgeMembers(turn, provider)) turn.effects.askedEdges.add(worker.instance);
   askAgainAt(turn, provider, turn.nowAt + ASK_AGAIN_MS);
 };
 
@@ -140,12 +140,13 @@ const askAgainAt = (turn: Turn, provider: string, at: number): void => {
   turn.due(at);
 };
 
-/** The answer. */
-export const learnEdge = (turn: Turn, provider: string, { apis, unavailable }: EdgeState): void => {
-  const { config, edgeAskAt } = turn.memory;
+/** The answer of one of its workers, which holds for all. */
+export const learnEdge = (turn: Turn, instance: string, { apis, unavailable }: EdgeState): void => {
+  const { config, edgeAskAt, fleet } = turn.memory;
+  const provider = fleet.get(instance)?.worker.provider ?? "";
   const edge = config.providers.get(provider)?.edge ?? null;
-  edgeAskAt.delete(provider);
   if (edge === null) return;
+  edgeAskAt.delete(provider);
   const words = modelsOf(turn, provider, edge).length === 0 ? noModels(provider) : unavailable;
   if (unavailable !== null) askAgainAt(turn, provider, turn.nowAt + TRY_AGAIN_MS);
   for (const { worker } of edgeMembers(turn, provider)) {
