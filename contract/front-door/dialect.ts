@@ -80,6 +80,8 @@ const failedResponse = ({ code, message }: DoorError, { jobId, opening, last }: 
       object: "response",
       status: "failed",
       error: { code, message },
+      // Clients' helpers go over it.
+      output: [],
     },
   };
   return `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`;

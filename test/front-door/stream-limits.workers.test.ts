@@ -226,7 +226,12 @@ describe("a stream of /v1/responses that fails", () => {
     const failed = { name: "event: response.failed", type: "response.failed", sequence_number: 2 };
     expect(lastOf(await ended.answer.whole)).toMatchObject({
       ...failed,
-      response: { id: "resp_9", status: "failed", error: { code: "runtime_unreachable", message: "broke" } },
+      response: {
+        id: "resp_9",
+        status: "failed",
+        error: { code: "runtime_unreachable", message: "broke" },
+        output: [],
+      },
     });
     const cancelled = await open();
     await world.ok("POST", `/api/jobs/${cancelled.job.id}/cancel`);
