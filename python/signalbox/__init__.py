@@ -53,6 +53,7 @@ GRACE_SECONDS = 5.0
 REPORTED_BYTES = 1024 * 1024  # A larger result is stored first, and the report names it.
 MAX_RESULT_BYTES = 64 * 1024 * 1024
 MAX_MESSAGE = 8000
+MAX_RETRY_AFTER_SECONDS = 86_400.0
 FINAL = ("completed", "failed", "cancelled")
 
 log = logging.getLogger("signalbox")
@@ -404,10 +405,8 @@ def _outcome_of(handler: Handler, job: Job, ctx: Context) -> Outcome:
             raise Fail("result_too_large", f"the result has {size} bytes, more than the limit of {MAX_RESULT_BYTES}")
         body: dict[str, Any] = {"result": result}
         kind = "complete"
-    except (Cancelled, asyncio.CancelledError):
-        kind, body = "cancelled", {}
-    except BaseException as error:  # A handler that calls sys.exit() fails its job, not the worker.
-        kind, body = "fail", {"error": _failure_by(error)}
+    except BaseException as error:  # A handler that calls sys.exit(), or cancels itself, fails its job, not the worker.
+        kind, body = "fail", {} if ctx.cancelled else {"error": _failure_by(error)}
     if ctx.cancelled:
         kind, body = ctx._stopped()
     return kind, {**body, **ctx._spent}
@@ -451,16 +450,32 @@ async def _until(awaitable: Any, ctx: Context) -> Any:
 
 def _failure_by(error: BaseException) -> dict[str, Any]:
     if isinstance(error, Retry):
-        after = {} if error.after is None else {"retry_after_seconds": max(0.0, float(error.after))}
-        return {"code": "retry", "message": str(error)[:MAX_MESSAGE], "retryable": True, **after}
+        return {"code": "retry", "message": _text_of(error)[:MAX_MESSAGE], "retryable": True, **_pause_of(error.after)}
     if isinstance(error, Fail):
-        return {"code": error.code[:64], "message": error.message[:MAX_MESSAGE], "retryable": False}
+        code = "".join(char if char.isprintable() else " " for char in _text_of(error.code)).strip()[:64]
+        return {"code": code or "failed", "message": _text_of(error.message)[:MAX_MESSAGE], "retryable": False}
     log.error("a handler failed:\n%s", "".join(traceback.format_exception(type(error), error, error.__traceback__)))
     name = type(error).__name__
     frames = traceback.extract_tb(error.__traceback__)
     where = f" ({os.path.basename(frames[-1].filename)}, line {frames[-1].lineno})" if frames else ""
     code = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower()[:64]
-    return {"code": code, "message": f"{name}: {error}"[: MAX_MESSAGE - 100] + where, "retryable": False}
+    return {"code": code, "message": f"{name}: {_text_of(error)}"[: MAX_MESSAGE - 100] + where, "retryable": False}
+
+
+def _text_of(value: object) -> str:
+    """Whatever a handler has given as words: no job is lost for it."""
+    try:
+        return str(value)
+    except Exception:
+        return f"a {type(value).__name__} without words"
+
+
+def _pause_of(after: Any) -> dict[str, float]:
+    try:
+        seconds = float(after)
+    except (TypeError, ValueError):
+        return {}
+    return {} if math.isnan(seconds) else {"retry_after_seconds": min(max(0.0, seconds), MAX_RETRY_AFTER_SECONDS)}
 
 
 # --- A job at work --------------------------------------------------------------------------------------------------
@@ -473,6 +488,7 @@ class _Run(Context):
         super().__init__(job)
         self._api, self._changed = api, changed
         self._stream: _Stream | None = None
+        self._stream_lock = threading.Lock()
         self.beat_at = time.monotonic()
         self.told: dict[str, Any] | None = None
         self.is_reader_gone = False
@@ -499,29 +515,35 @@ class _Run(Context):
 
     def report(self, kind: str, body: Mapping[str, Any], is_over: Callable[[], bool]) -> None:
         """Repeats the report until the coordinator has answered it."""
-        failures = 0
+        failures, is_refused = 0, False
         while True:
             try:
                 if "result" in body:
-                    body = self._placed(body)
+                    body = self._placed(body, is_refused)
                 self._api.call("POST", f"{self.path}/{kind}", {**self.lease, **body})
                 return
             except Problem as problem:
                 if not problem.is_temporary:
+                    is_unfit = problem.status in (400, 413)
+                    if is_unfit and "result" in body and not is_refused:
+                        is_refused = True  # It may nest deeper, or have more values, than a report may.
+                        continue
                     log.info("job %s: its report was refused: %s", self._job["id"], problem)
-                    if kind == "complete" and problem.status in (400, 413):
+                    if is_unfit and kind == "complete":
                         error = {"code": "result_refused", "message": str(problem)[:MAX_MESSAGE], "retryable": False}
                         return self.report("fail", {"error": error}, is_over)
+                    if is_unfit and kind == "fail" and len(body) > 1:
+                        return self.report("fail", {"error": body["error"]}, is_over)  # Without what it has spent.
                     return
             if is_over():
                 return
             failures += 1
             time.sleep(_backoff(failures))
 
-    def _placed(self, body: Mapping[str, Any]) -> Mapping[str, Any]:
+    def _placed(self, body: Mapping[str, Any], is_refused: bool) -> Mapping[str, Any]:
         """The report, without a result that it could not carry."""
         text = _json_of(body["result"])
-        if len(text) <= REPORTED_BYTES:
+        if len(text) <= REPORTED_BYTES and not is_refused:
             return body
         target, headers = _query(f"{self.path}/result", **self.lease), {"Content-Type": "application/json"}
         stored = self._api.call("PUT", target, text, headers=headers, timeout=600)
@@ -529,15 +551,18 @@ class _Run(Context):
         return {**others, "result_file": stored["file"]["id"]}
 
     def end_stream(self, is_whole: bool) -> None:
-        if self._stream is not None:
-            self._stream.end(is_whole)
+        with self._stream_lock:
+            if self._stream is not None:
+                self._stream.end(is_whole)
 
     def _write(self, part: Mapping[str, Any]) -> None:
         if not self._job.get("stream"):
             return
-        if self._stream is None:
-            self._stream = _Stream(self._api, f"{self.path}/stream?lease={self.lease['lease']}")
-        if not self._stream.write(part):
+        with self._stream_lock:
+            if self._stream is None:
+                self._stream = _Stream(self._api, f"{self.path}/stream?lease={self.lease['lease']}")
+            is_read = self._stream.write(part)
+        if not is_read:
             self.is_reader_gone = True
             self.cancel("the reader of its stream has left")
             raise Cancelled
@@ -591,6 +616,7 @@ class _Stream:
             except OSError:
                 pass
             self._status()
+        self._is_dead = True  # What a handler left running may still write.
         self._connection.close()
 
     def _is_answered(self) -> bool:
@@ -653,16 +679,27 @@ class _FarContext(Context):
     def __init__(self, job: Job, line: Any) -> None:
         super().__init__(job)
         self._line = line
+        self._line_lock = threading.Lock()
+        self._is_over = False
+
+    def tell(self, method: str, args: Any) -> Any:
+        """What a handler left running says after its end is not the next job's."""
+        with self._line_lock:
+            if self._is_over:
+                raise Cancelled
+            self._is_over = method == "end"
+            self._line.send((method, args))
+            return self._line.recv() if method == "file" else None
 
     def _write(self, part: Mapping[str, Any]) -> None:
-        self._line.send(("_write", (dict(part),)))
+        self.tell("_write", (dict(part),))
 
     def progress(self, share: float, message: str | None = None) -> None:
-        self._line.send(("progress", (share, message)))
+        self.tell("progress", (share, message))
 
     def _keep(self, name: str, content: bytes | str) -> Mapping[str, Any]:
-        self._line.send(("file", (name, content if isinstance(content, bytes) else os.path.abspath(content))))
-        is_kept, answer = self._line.recv()
+        told = content if isinstance(content, bytes) else os.path.abspath(content)
+        is_kept, answer = self.tell("file", (name, told))
         if not is_kept:
             raise answer
         return answer
@@ -675,7 +712,8 @@ def _serve_line(handler: Handler, line: Any) -> None:
     while True:
         try:
             job = line.recv()
-            line.send(("end", _outcome_of(handler, job, _FarContext(job, line))))
+            ctx = _FarContext(job, line)
+            ctx.tell("end", _outcome_of(handler, job, ctx))
         except (EOFError, OSError):
             return
 
@@ -916,6 +954,10 @@ def worker(
 ) -> Callable[[Handler], Handler]:
     """Makes `def handler(job, ctx)` a worker, which `run()` starts. It may return its result, be `async`, or yield
     parts of its answer. With `process=True` it runs in a process of its own, for C code that holds the interpreter."""
+
+    for what, listed in (("models", models), ("tags", tags)):
+        if isinstance(listed, str):  # Its letters would be taken for them.
+            raise TypeError(f"{what} is a list of texts: {what}=[{listed!r}]")
 
     def register(handler: Handler) -> Handler:
         name = instance or f"{socket.gethostname()}-{getattr(handler, '__name__', provider)}"

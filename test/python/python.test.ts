@@ -31,7 +31,7 @@ if (lacksPython) console.warn(`The tests of the Python package are skipped: ther
 const lacksPip = lacksPython || lacks(["-m", "pip", "--version"]);
 
 const WORKER = `
-import asyncio, decimal, os, sys, time, urllib.request
+import asyncio, decimal, os, sys, threading, time, urllib.request
 from signalbox import Fail, Retry, run, worker
 
 @worker(provider="py", concurrency=3, tags=["cpu"])
@@ -48,6 +48,22 @@ def main(job, ctx):
     if what == "large": return "é" * 1_000_000
     if what == "fail": raise Fail("bad_input", "no")
     if what == "bug": return {}["x"]
+    if what == "number": raise Fail(404, ValueError("not there"))
+    if what == "control": raise Fail("a\\nb", None)
+    if what == "spent":
+        ctx.usage(-1, 2)
+        raise Fail("mine", "no")
+    if what == "cancels itself": raise asyncio.CancelledError
+    if what == "wordless": raise Wordless
+    if what == "deep":
+        nested = 1
+        for _ in range(100): nested = [nested]
+        return nested
+    if what == "threads":
+        threads = [threading.Thread(target=lambda: [ctx.emit("x" * 50_000) for _ in range(20)]) for _ in range(8)]
+        for thread in threads: thread.start()
+        for thread in threads: thread.join()
+        return "written"
     if what == "exit": sys.exit(3)
     if what == "set": return {1}
     if what == "nan": return {"loss": float("nan")}
@@ -67,6 +83,9 @@ def main(job, ctx):
         while not ctx.cancelled: time.sleep(0.05)
         return "late"
     return what.upper()
+
+class Wordless(Exception):
+    def __str__(self): raise RuntimeError("none")
 
 class Whole:
     def __index__(self): return 3
@@ -223,6 +242,11 @@ describe.skipIf(lacksPython)("the Python package", () => {
     ["fail", { code: "bad_input", message: "no" }],
     ["bug", { code: "key_error", message: expect.stringMatching(/^KeyError: 'x' \(worker.py, line \d+\)$/) }],
     ["exit", { code: "system_exit" }],
+    ["number", { code: "404", message: "not there" }],
+    ["control", { code: "a b", message: "None" }],
+    ["spent", { code: "mine", message: "no" }],
+    ["cancels itself", { code: "cancelled_error" }],
+    ["wordless", { code: "wordless" }],
     ["set", { code: "bad_output" }],
     ["nan", { code: "bad_output" }],
     ["cost", { code: "value_error" }],
@@ -288,6 +312,21 @@ describe.skipIf(lacksPython)("the Python package", () => {
     });
     const { id } = JSON.parse(await text(answer));
     expect(await finalJob("file", { files: [id] })).toMatchObject({ status: "completed", result: 5 });
+  });
+
+  it("keeps a result that nests deeper than a report may as a file", async () => {
+    const { status, result_file } = await finalJob("deep");
+    expect([status, result_file]).toEqual(["completed", { id: expect.any(String), bytes: 201 }]);
+  });
+
+  it("streams what several threads of a handler emit", async () => {
+    const read = `from signalbox import Signalbox; print(len("".join(Signalbox().stream("threads", provider="py"))))`;
+    expect((await python(["-c", read])).out.trim()).toBe("8000000");
+  });
+
+  it("refuses a text where it takes a list, whose letters would be the tags", async () => {
+    const { code, err } = await python(["-c", `from signalbox import worker; worker(provider="p", tags="gpu")`]);
+    expect([code, err]).toEqual([1, expect.stringContaining("tags is a list of texts: tags=['gpu']")]);
   });
 
   it("keeps a result over 1 MiB as a file, and reads it as if it stood in the job", async () => {
