@@ -12,14 +12,19 @@ import type { JobFailure } from "../calls/runtime.ts";
 const MAX_CODE_CHARS = 64;
 export const MAX_MESSAGE_CHARS = 8_000;
 
-/** A program that writes only words has failed, too. */
+const words = z.unknown().optional().transform((given) => {
+  if (typeof given === "string") return given;
+  return given == null ? "" : JSON.stringify(given);
+});
+
+/** A program that writes only words has failed, too, and one that writes a field in a form of its own. */
 const errorFields = z.preprocess(
   (given) => (typeof given === "string" ? { message: given } : given),
   z.object({
-    code: z.string().min(1).default("failed"),
-    message: z.string().default(""),
-    retryable: z.boolean().default(false),
-    retry_after_seconds: z.number().min(0).nullish(),
+    code: words,
+    message: words,
+    retryable: z.boolean().default(false).catch(false),
+    retry_after_seconds: z.coerce.number().min(0).nullish().catch(null),
   }),
 );
 

@@ -126,6 +126,25 @@ describe("what a command writes", () => {
     });
   });
 
+  test.each([
+    [
+      { code: 500, message: { a: 1 } },
+      { code: "500", message: '{"a":1}', retryable: false },
+    ],
+    [
+      { code: "x", message: null, retryable: "yes" },
+      { code: "x", message: "", retryable: false },
+    ],
+    [
+      { code: "", retryable: true, retry_after_seconds: "5" },
+      { code: "failed", retryable: true, retry_after_seconds: 5 },
+    ],
+    [{ retry_after_seconds: -1 }, { code: "failed", message: "", retryable: false }],
+  ])("an error in a form of its own, %j, is no text of a completed job", async (error, told) => {
+    const { outcome } = await runCommand(node(`console.log(JSON.stringify({error: ${JSON.stringify(error)}}))`));
+    expect(outcome).toMatchObject({ ok: false, error: told });
+  });
+
   test("with --stdout json a line that is no instruction fails the job", async () => {
     const { outcome } = await runCommand("echo hello", { stdout: "json" });
     expect(outcome).toMatchObject({ ok: false, error: { code: "bad_output", retryable: false } });
