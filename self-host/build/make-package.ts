@@ -45,7 +45,17 @@ Worker, command line and SDK of the Signalbox coordinator that served this packa
 const REQUIRE =
   'import { createRequire as makeRequire } from "node:module"; const require = makeRequire(import.meta.url);';
 
-const SHARED = { bundle: true, minify: true, format: "esm", absWorkingDir: ROOT, logLevel: "silent" } as const;
+/** Node prints the whole line that an error comes from. */
+const MAX_LINE_CHARS = 160;
+
+const SHARED = {
+  bundle: true,
+  minify: true,
+  lineLimit: MAX_LINE_CHARS,
+  format: "esm",
+  absWorkingDir: ROOT,
+  logLevel: "silent",
+} as const;
 
 const bundle = async (directory: string): Promise<void> => {
   await build({

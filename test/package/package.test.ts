@@ -94,6 +94,21 @@ describe("the package that the coordinator serves", () => {
     expect(Number(out.split("\t")[0])).toBeLessThan(MAX_UNPACKED_BYTES);
   });
 
+  it("says what its user did wrong without a page of its own code", async () => {
+    const program = `import { serve } from "signalbox/worker"; await serve({ provider: "p" }, () => 1);`;
+    writeFileSync(path.join(folder, "empty", "mistake.mjs"), program);
+    const { code, err } = await run(process.execPath, ["mistake.mjs"]);
+    expect([code, err]).toEqual([1, expect.stringContaining("key: give one of role worker, or set SERVICE_API_KEY")]);
+    expect(
+      Math.max(
+        ...err
+          .trimEnd()
+          .split("\n")
+          .map((line) => line.trimEnd().length),
+      ),
+    ).toBeLessThan(500);
+  });
+
   it("type-checks by itself, and tells a wrong field", async () => {
     const source = `import { Fail, type Job, Retry, serve } from "signalbox/worker";
 import { ApiProblem, type JobResource, type NewJobRequest, Signalbox, verifyWebhook } from "signalbox";
