@@ -12,10 +12,13 @@ import type { JobFailure } from "../calls/runtime.ts";
 const MAX_CODE_CHARS = 64;
 export const MAX_MESSAGE_CHARS = 8_000;
 
-const words = z.unknown().optional().transform((given) => {
-  if (typeof given === "string") return given;
-  return given == null ? "" : JSON.stringify(given);
-});
+const words = z
+  .unknown()
+  .optional()
+  .transform((given) => {
+    if (typeof given === "string") return given;
+    return given == null ? "" : JSON.stringify(given);
+  });
 
 /** A program that writes only words has failed, too, and one that writes a field in a form of its own. */
 const errorFields = z.preprocess(

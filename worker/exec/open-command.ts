@@ -17,5 +17,26 @@ export const openCommand = (
 ): Runtime => {
   const env = process.env;
   const options = { command, stdin, stdout, graceMs, concurrency, offeredModels: models, apiUrl, files, env, log };
-  return mode === "job" ? createJobCommand(options) : createLineCommand(options);
+  return wholeRuns(mode === "job" ? createJobCommand(options) : createLineCommand(options));
+};
+
+/** The worker's process ends when it has closed: by then the folders of its last jobs, with their prompts, are gone. */
+const wholeRuns = (runtime: Runtime): Runtime => {
+  const running = new Set<Promise<unknown>>();
+  return {
+    ...runtime,
+    run: async (task, options) => {
+      const run = runtime.run(task, options);
+      running.add(run);
+      try {
+        return await run;
+      } finally {
+        running.delete(run);
+      }
+    },
+    close: async () => {
+      await runtime.close?.();
+      await Promise.allSettled(running);
+    },
+  };
 };

@@ -273,6 +273,19 @@ describe("how a command ends", () => {
     expect(isAlive(pid)).toBe(false);
   });
 
+  test("one that runs when the worker closes leaves no folder behind", async () => {
+    const { runtime } = open(node(`console.log(process.cwd()); setInterval(() => {}, 1000)`));
+    const { promise: said, resolve: say } = Promise.withResolvers<string>();
+    const emit = (events: readonly string[]) =>
+      void say(JSON.parse(events.join("").slice("data: ".length)).text.trim());
+    const ran = runtime.run(taskOf({}), quietRun({ emit }));
+    const place = path.dirname(await said);
+    expect(existsSync(place)).toBe(true);
+    await runtime.close?.();
+    expect(existsSync(place)).toBe(false);
+    await ran;
+  });
+
   test("one that closes its stdout and lives is waited for", async () => {
     const { outcome } = await runCommand(`echo first; exec >&-; sleep 0.3; exit 4`, { "exec-shell": "" });
     expect(outcome).toMatchObject({ ok: false, error: { code: "exit_4" } });
