@@ -72,6 +72,7 @@ export const createFunctionRuntime = (given: FunctionOptions): Runtime => {
       };
       options.signal.addEventListener("abort", wait, { once: true });
       try {
+        await startTold();
         return await runHandler(given, { ...task, job }, options);
       } finally {
         clearTimeout(timer);
@@ -84,6 +85,12 @@ export const createFunctionRuntime = (given: FunctionOptions): Runtime => {
     },
   };
 };
+
+/**
+ * What waits to be sent goes first: a function may block the process at once, or end it, and a job whose start nobody
+ * was told of would be given again and again at no cost of an attempt.
+ */
+const startTold = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 /** `told`: the whole answer of a stream, put together from its events; null for what is no stream of an API. */
 type Life = { isOver: boolean; lastEvent: string; told: Assembly | null; unawaited: Set<Promise<unknown>> };

@@ -197,13 +197,27 @@ test("wrong options and a refused key are errors that say what to change", async
     await expect(serve({ ...given, ...wrong } as never, () => 1)).rejects.toThrow(says);
 });
 
-test("SIGTERM lets the running job end, and the process ends with 0", async () => {
+const inProcess = (handler: string) => {
   const program = `import { serve } from ${JSON.stringify(SERVE)};
-    await serve({ provider: "fn", instance: "w1" }, () => new Promise((resolve) => setTimeout(resolve, 500, "done")));`;
-  const child = spawn(process.execPath, ["--no-warnings", "--input-type=module", "-e", program], {
+    await serve({ provider: "fn", instance: "w1" }, ${handler});`;
+  return spawn(process.execPath, ["--no-warnings", "--input-type=module", "-e", program], {
     env: { PATH: process.env.PATH ?? "", SERVICE_API_URL: coordinator.url, SERVICE_API_KEY: KEY },
     stdio: "ignore",
   });
+};
+
+test("a job whose handler blocks its process at once has started all the same", async () => {
+  const child = inProcess("() => { for (;;); }");
+  const exited = once(child, "exit");
+  await coordinator.waitFor("presence");
+  assign("hi");
+  expect(await coordinator.waitFor("job.started")).toMatchObject({ job_id: "hi" });
+  child.kill("SIGKILL");
+  await exited;
+});
+
+test("SIGTERM lets the running job end, and the process ends with 0", async () => {
+  const child = inProcess(`() => new Promise((resolve) => setTimeout(resolve, 500, "done"))`);
   const exited = once(child, "exit");
   await coordinator.waitFor("presence");
   assign("hi");
