@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import asyncio
 import atexit
+import hashlib
 import http.client
 import inspect
 import json
@@ -31,6 +32,7 @@ import select
 import signal
 import socket
 import sys
+import tempfile
 import threading
 import time
 import traceback
@@ -40,6 +42,11 @@ import urllib.request
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
+
+try:
+    import fcntl
+except ImportError:  # Windows has none.
+    fcntl = None  # type: ignore[assignment]
 
 __all__ = ["Cancelled", "Context", "Fail", "Problem", "Retry", "Signalbox", "run", "worker"]
 __version__ = "0.0.0"  # The build writes the release here.
@@ -1000,6 +1007,7 @@ def _serve(url: str | None, key: str | None) -> None:
         sys.exit(f"signalbox: {error}")
     if not _workers:
         sys.exit("signalbox: no function has @worker(provider=…)")
+    names = [_own_name(one.instance, api.url) for one in _workers]
     for one in _workers:
         log.info("%s serves %s, %d at a time, for %s", one.instance, one.presence["provider"], one.concurrency, api.url)
         one.start(api)
@@ -1013,6 +1021,33 @@ def _serve(url: str | None, key: str | None) -> None:
         thread.start()
     for thread in drains:
         thread.join()
+    for name in names:
+        if name is not None:
+            os.close(name)
+
+
+def _own_name(instance: str, url: str) -> int | None:
+    """Holds the name on this machine: of two processes with one name, each presence would tell that the other's jobs
+    are lost. One that drains is waited for."""
+    if fcntl is None:
+        return None
+    name = hashlib.sha256(f"{url} {instance}".encode()).hexdigest()[:16]
+    place = os.path.join(tempfile.gettempdir(), f"signalbox-{os.getuid()}-{name}.lock")
+    try:
+        held = os.open(place, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
+    except OSError:
+        return None
+    until = time.monotonic() + DRAIN_SECONDS + 1
+    while True:
+        try:
+            fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return held
+        except BlockingIOError:
+            if _stop.wait(0.2) or time.monotonic() > until:
+                said = f'another process of this machine runs as "{instance}"'
+                sys.exit(f"signalbox: {said}: give each process its own @worker(…, instance=…), or a higher concurrency")
+        except OSError:
+            return held  # A file system without locks.
 
 
 def _run_again(main_file: str) -> None:

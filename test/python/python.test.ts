@@ -314,6 +314,18 @@ describe.skipIf(lacksPython)("the Python package", () => {
     expect(await finalJob("file", { files: [id] })).toMatchObject({ status: "completed", result: 5 });
   });
 
+  it(
+    "lets no second process of its machine take its name, which would lose the jobs of both",
+    async () => {
+      const { code, err } = await python([path.join(folder, "worker.py")]);
+      expect([code, err]).toEqual([
+        1,
+        expect.stringMatching(/another process of this machine runs as ".+-main": give/),
+      ]);
+    },
+    TIMEOUT_MS,
+  );
+
   it("keeps a result that nests deeper than a report may as a file", async () => {
     const { status, result_file } = await finalJob("deep");
     expect([status, result_file]).toEqual(["completed", { id: expect.any(String), bytes: 201 }]);
