@@ -83,8 +83,8 @@ it.skipIf(lacksPython)("the image model keeps its picture", async () => {
   const args = ["--exec", "python3 paint.py", "--exec-mode", "lines", "--once", '{"prompt": "a signal box"}'];
   expect(await worker(...args)).toMatchObject({
     status: "completed",
-    result: { file: "once.png" },
-    files: [{ name: "once.png" }],
+    result: { file: "picture.png" },
+    files: [{ name: "picture.png" }],
   });
 });
 
