@@ -3,7 +3,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { afterEach, beforeEach, expect, onTestFinished, test } from "vitest";
 import { Fail, type Handler, Retry, type ServedWorker, serve } from "../../../worker/serve/serve.ts";
 import type { WorkerMessage } from "../../../worker/session/session.ts";
 import { FakeCoordinator, KEY } from "../fake-coordinator.ts";
@@ -208,12 +208,10 @@ const inProcess = (handler: string) => {
 
 test("a job whose handler blocks its process at once has started all the same", async () => {
   const child = inProcess("() => { for (;;); }");
-  const exited = once(child, "exit");
+  onTestFinished(() => void child.kill("SIGKILL"));
   await coordinator.waitFor("presence");
   assign("hi");
   expect(await coordinator.waitFor("job.started")).toMatchObject({ job_id: "hi" });
-  child.kill("SIGKILL");
-  await exited;
 });
 
 test("SIGTERM lets the running job end, and the process ends with 0", async () => {
