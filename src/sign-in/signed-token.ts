@@ -1,7 +1,7 @@
 // Tokens that an identity provider signed: signature, issuer, audience and times. Only asymmetric algorithms: `none`, and
 // a secret that somebody derives from the public key, sign nothing.
 
-import { createRemoteJWKSet, customFetch, errors, type JWTPayload, jwtVerify } from "jose";
+import { createLocalJWKSet, createRemoteJWKSet, customFetch, errors, type JWTPayload, jwtVerify } from "jose";
 import { IdentityError } from "./identity-error.ts";
 import type { IdentityFetch } from "./identity-fetch.ts";
 import { askUnlessFailing, Remembered } from "./remembered.ts";
@@ -38,14 +38,26 @@ const keySetAt = (url: string, fetch: IdentityFetch): KeySet => {
     [customFetch]: (address, init) =>
       askUnlessFailing(address, async () => {
         const response = await fetch(address, { ...init, body: null });
-        if (response.status === 200) return response;
-        throw new IdentityError(`the identity provider's keys cannot be read: ${response.status}`, true);
+        const isOk = response.status === 200;
+        if (isOk && (await hasKeys(response.clone()))) return response;
+        const why = isOk ? "no list of keys" : response.status;
+        throw new IdentityError(`the identity provider's keys cannot be read: ${why}`, true);
       }),
     cooldownDuration: REFETCH_AFTER_MS,
     cacheMaxAge: KEYS_KEPT_MS,
   });
   keySets.keep(url, keySet);
   return keySet;
+};
+
+/** An answer that is no list of keys is a failure, too: nothing of it is kept, and the next sign-in would ask again. */
+const hasKeys = async (response: Response): Promise<boolean> => {
+  try {
+    createLocalJWKSet(await response.json());
+    return true;
+  } catch {
+    return false;
+  }
 };
 
 interface Expected {

@@ -91,6 +91,23 @@ describe("a signed token", () => {
     vi.useRealTimers();
   });
 
+  it("has what is no list of keys asked for once a second, too", async () => {
+    let answer: unknown = { keys: "none" };
+    const fetch = vi.fn(async () => Response.json(answer));
+    const expected = { jwksUrl: "https://id.example/junk", issuer: ISSUER, audience: AUDIENCE };
+    const take = async () => verifyToken(await signed(), expected, fetch, NOW).catch((error: Error) => error.message);
+    vi.useFakeTimers({ toFake: ["Date"] });
+    try {
+      for (let times = 0; times < 5; times += 1) expect(await take()).toContain("cannot be read: no list of keys");
+      expect(fetch.mock.calls.length).toBe(1);
+      answer = jwks;
+      vi.setSystemTime(Date.now() + 1_001);
+      expect(await take()).toMatchObject({ sub: "ada" });
+    } finally {
+      vi.useRealTimers();
+    }
+  });
+
   it("has keys that do not come asked for once a second, also when the earlier ones are still known", async () => {
     let isDown = true;
     const fetch = vi.fn(async () => (isDown ? new Response(null, { status: 500 }) : Response.json(jwks)));
