@@ -63,6 +63,12 @@ export interface Machine {
   readonly bytes: number;
 }
 
+/** What a processor counts beside its name, the same whatever its figures are. */
+const GPU_BYTES = 64;
+
+export const hardwareBytesOf = (hardware: Hardware | null): number =>
+  (hardware?.gpus ?? []).reduce((sum, { name }) => sum + utf8Length(name) + GPU_BYTES, 0);
+
 const isUnknown = (report: MachineReport): boolean => Object.values(report).every((said) => said === null);
 
 /** The machine of a report; the known one if it is the same, null if the report says nothing of it. */
@@ -70,9 +76,10 @@ export const machineOf = (report: MachineReport, known: Machine | null = null): 
   if (isUnknown(report)) return null;
   const id = digestOf(JSON.stringify(report));
   if (known?.id === id) return known;
-  const { loaded, onDisk, maxLoaded, can } = report;
+  const { hardware, loaded, onDisk, maxLoaded, can } = report;
   const loadedSet = loaded === null ? null : modelSetOf(loaded.map(({ model }) => model));
   const onDiskBytes = (onDisk ?? []).reduce((sum, { model }) => sum + utf8Length(model), 0);
+  const bytes = hardwareBytesOf(hardware) + (loadedSet?.bytes ?? 0) + onDiskBytes;
   const tellsModels = loaded !== null || onDisk !== null || can !== null;
-  return { id, loaded: loadedSet, maxLoaded, can, tellsModels, bytes: (loadedSet?.bytes ?? 0) + onDiskBytes };
+  return { id, loaded: loadedSet, maxLoaded, can, tellsModels, bytes };
 };

@@ -253,7 +253,7 @@ export const GROWTH: readonly GrowthRow[] = [
     provenBy: [PRESENCE_TEST, "registers 20 000 workers in a tenant and no more"],
   },
   {
-    what: "one worker's tags, and the models that it names, lists, has loaded and has on disk",
+    what: "one worker's tags and processors, and the models that it names, lists, has loaded and has on disk",
     holds: ["table worker_models", "table worker_machines"],
     grownBy: "worker",
     countedBy: "durable-objects/operations/fleet/presence.ts",
@@ -265,7 +265,7 @@ export const GROWTH: readonly GrowthRow[] = [
     provenBy: [PRESENCE_TEST, "names the field that is too long"],
   },
   {
-    what: "all workers' tags, and the models that they name, list, have loaded and have on disk",
+    what: "all workers' tags and processors, and the models that they name, list, have loaded and have on disk",
     holds: ["memory.fleet", "table worker_models", "table worker_machines"],
     grownBy: "worker",
     countedBy: "durable-objects/operations/fleet/presence.ts",

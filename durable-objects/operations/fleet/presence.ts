@@ -4,6 +4,7 @@ import type { PresenceAnswer } from "../../../contract/fleet/worker.ts";
 import { toIso, utf8Bytes } from "../../../contract/words/field.ts";
 import { maxAttemptsOf, storeBeatAfterMs } from "../../../domain/config.ts";
 import type { Member } from "../../../domain/fleet/fleet.ts";
+import { hardwareBytesOf } from "../../../domain/fleet/machine.ts";
 import {
   busyOf,
   isEdgeInstance,
@@ -92,7 +93,7 @@ const withinBounds = (turn: Turn, request: Presence): Result<null, Refusal> => {
   if (known !== undefined && isSameOffer(known, request)) return ok(null);
   const field = fieldOverBound(request);
   if (field !== null) {
-    const what = "the names of models and the tags must be at most";
+    const what = "the names of models and processors and the tags must be at most";
     return err(invalid(field, `${what} ${MAX_OFFER_BYTES} bytes together`));
   }
   if (known === undefined && fleet.size >= MAX_WORKERS) return err({ code: "too_many_workers", limit: MAX_WORKERS });
@@ -106,7 +107,7 @@ const withinBounds = (turn: Turn, request: Presence): Result<null, Refusal> => {
 
 /** The field with which the report passes the bound of one worker. */
 const fieldOverBound = ({ tagList, models, runtimeModels, machine }: Presence): string | null => {
-  let bytes = utf8Bytes(tagList);
+  let bytes = utf8Bytes(tagList) + hardwareBytesOf(machine.hardware);
   for (const [field, names] of [
     ["models", models],
     ["runtime_models", runtimeModels],

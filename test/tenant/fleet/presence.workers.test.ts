@@ -48,6 +48,16 @@ describe("presence", () => {
     expect(await world.ok("GET", "/api/workers?q=M99XX")).toMatchObject({ total: 1 });
   });
 
+  it("counts the processors of its machine with them", async () => {
+    const named = (count: number) => Array.from({ length: count }, (_, index) => `m${index}`.padEnd(128, "x"));
+    const gpu = { name: "語".repeat(128), total_mb: 1, used_mb: 1 };
+    const hardware = { gpus: Array(64).fill(gpu), ram_mb: 1, ram_free_mb: 1 };
+    const offer = { instance: "w1", provider: "p", status: "idle", tags: "", hardware };
+    const refused = await world.post("/presence", { ...offer, models: named(300) });
+    expect([refused.status, refused.body.errors]).toEqual([400, [expect.objectContaining({ path: "models" })]]);
+    expect((await world.post("/presence", { ...offer, models: named(250) })).status).toBe(200);
+  });
+
   it("takes 64 MiB of models, runtime models and tags of all workers together, and no more; a shorter list is taken", async () => {
     const named = (instance: string) => Array.from({ length: 500 }, (_, at) => `${instance}-${at}`.padEnd(128, "x"));
     await present("w1", { models: named("w1") });
