@@ -106,14 +106,15 @@ export const admit = (c: AppContext, door: Door, token: TokenFacts | null): Admi
   if (!taken.ok) throw new Refused(refusalOf(taken.error));
   const share = withRoom(taken.value, c, knownBytes);
   const underWay = isRated ? shares.underWay(keyOf(token)) : null;
-  const turn = token === null ? null : turnOf(c, door, token.tenant, lane);
+  const turn = token === null ? null : turnOf(c, workOf(door, lane), token.tenant);
   return turn ? admitInTurn(turn, underWay, share) : { underWay, share, endTurn: NOTHING };
 };
 
+type WorkTurn = ReturnType<Home["takeTurn"]> | undefined;
+
 /** What a client leaves unread of a file is held elsewhere, too: few are under way, whatever their clients do. */
-const turnOf = (c: AppContext, door: Door, tenant: string, lane: Lane): ReturnType<Home["takeTurn"]> | undefined => {
+const turnOf = (c: AppContext, work: Work, tenant: string): WorkTurn => {
   const { HOME: home } = c.env;
-  const work = workOf(door, lane);
   const place = work === "sending" ? home?.takeTurn(tenant, "sent") : null;
   return place ? beginIn(c, place, () => home?.takeTurn(tenant, work)) : home?.takeTurn(tenant, work);
 };
@@ -121,7 +122,7 @@ const turnOf = (c: AppContext, door: Door, tenant: string, lane: Lane): ReturnTy
 const beginIn = async (
   c: AppContext,
   place: Promise<Admitted["endTurn"]>,
-  begin: () => ReturnType<Home["takeTurn"]> | undefined,
+  begin: () => WorkTurn,
 ): Promise<Admitted["endTurn"]> => {
   c.env.HOME?.onAnswerEnd(c, await place);
   return (await begin()) ?? NOTHING;
@@ -152,9 +153,9 @@ export const asHeavy = async <T>(
   return inTurn(c, tenant, "heavy", work);
 };
 
-/** Does it when it is the tenant's turn. */
+/** Does it when it is the tenant's turn. A file that is sent has a place until its answer has ended. */
 export const inTurn = async <T>(c: AppContext, tenant: string, kind: Work, work: () => Promise<T>): Promise<T> => {
-  const endTurn = await c.env.HOME?.takeTurn(tenant, kind);
+  const endTurn = await turnOf(c, kind, tenant);
   try {
     return await work();
   } finally {

@@ -4,7 +4,7 @@ import { expect, it } from "vitest";
 import { presentRefusal } from "../../contract/refusal.ts";
 import { MIB } from "../../domain/words/size.ts";
 import type { Home } from "../../src/home.ts";
-import { admit, asHeavy, refusalOf } from "../../src/http/admission.ts";
+import { admit, asHeavy, inTurn, refusalOf } from "../../src/http/admission.ts";
 import type { AppContext } from "../../src/http/auth.ts";
 import type { TokenFacts } from "../../src/http/key-format.ts";
 
@@ -93,7 +93,12 @@ it("a download waits for its tenant's turn to begin, and keeps a place until its
   taken.endTurn();
   answerEnds();
   taken.share.release();
-  expect(steps).toEqual(["sent", "sending", "sending ended", "sent ended"]);
+  const ways = ["sent", "sending", "sending ended", "sent ended"];
+  expect(steps.splice(0)).toEqual(ways);
+  // By a link, which names the tenant only in its handler.
+  await inTurn(context(home), "t", "sending", async () => undefined);
+  answerEnds();
+  expect(steps).toEqual(ways);
 });
 
 it("readers of one job are sixteen with one key; the next is refused before its tenant is asked, until one leaves", async () => {

@@ -18,6 +18,7 @@ import { type Endpoint, endpoint } from "../../endpoint/router.ts";
 import { sendContent } from "../../files/content.ts";
 import { receive, receiveFile } from "../../files/receive.ts";
 import { arrivingBytes, arrivingForm, formOf } from "../../files/upload.ts";
+import { inTurn } from "../../http/admission.ts";
 import { answer } from "../../http/answer.ts";
 import { signingSecret } from "../../http/auth.ts";
 import { clientOrigin } from "../../http/public-address.ts";
@@ -170,9 +171,11 @@ const followed = endpoint(
   async (c, { params }) => {
     const found = readLink(signingSecret(c.env), params.link, Date.now());
     if (found === null) throw new Refused(notFound("file", params.name));
-    const { fileId } = found;
-    const file = unwrap(await withTenant(c.env, found, true, (stub) => remote(stub).fileOf(fileId)));
-    return sendContent(c, found, file);
+    const { fileId, tenant } = found;
+    return inTurn(c, tenant, "sending", async () => {
+      const file = unwrap(await withTenant(c.env, found, true, (stub) => remote(stub).fileOf(fileId)));
+      return sendContent(c, found, file);
+    });
   },
 );
 
