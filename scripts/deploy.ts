@@ -7,7 +7,13 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { parseArgs } from "node:util";
 import { loadProject } from "../self-host/build/project.ts";
-import { keepSecret, readSecret, requireRootKey, writeKept } from "../self-host/data/kept-secret.ts";
+import {
+  keepSecret,
+  readSecret,
+  requireRootKey,
+  requireSigningSecret,
+  writeKept,
+} from "../self-host/data/kept-secret.ts";
 import { ExitError, runScript } from "../self-host/exit-error.ts";
 import { ROOT, runCommand } from "../self-host/run-command.ts";
 import { buildAll } from "./build.ts";
@@ -85,7 +91,8 @@ function keepDeployed(name: SecretName): string {
   const former = name === "SERVICE_ROOT_KEY" ? readSecret(FORMER_ROOT_KEY) : undefined;
   const file = keptFile(name);
   if (former !== undefined && readSecret(file) === undefined) writeKept(file, former);
-  if (name === "SERVICE_ROOT_KEY") requireRootKey(process.env[name]);
+  const check = name === "SERVICE_ROOT_KEY" ? requireRootKey : requireSigningSecret;
+  check(process.env[name]);
   return keepSecret(process.env[name], file);
 }
 

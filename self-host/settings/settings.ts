@@ -8,7 +8,7 @@ import { isMaxGb } from "../../domain/tenant/max-gb.ts";
 import { logProblem } from "../../log/log.ts";
 import type { Compaction } from "../data/compact.ts";
 import { dataRoot } from "../data/data-dir.ts";
-import { requireRootKey } from "../data/kept-secret.ts";
+import { requireRootKey, requireSigningSecret } from "../data/kept-secret.ts";
 import { readProcessCount } from "../data/process-count.ts";
 import { ExitError } from "../exit-error.ts";
 import { readTrustedProxies } from "./client-address.ts";
@@ -83,6 +83,7 @@ export const readSettings = (args: string[], env: NodeJS.ProcessEnv): Settings =
   for (const name of ["SERVICE_TENANT_MAX_GB", "SERVICE_HISTORY_MAX_GB"] as const) requireMaxGb(name, env[name]);
   requirePublicUrl(env);
   requireRootKey(env.SERVICE_ROOT_KEY);
+  requireSigningSecret(env.SERVICE_SIGNING_SECRET);
   return {
     dataDir: dataRoot(env),
     host: env.SERVICE_HOST || DEFAULT_HOST,

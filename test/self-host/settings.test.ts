@@ -37,20 +37,33 @@ test("a root key that is easy to guess, or that no request can send, is refused 
     expect(() => readSettings([], { SERVICE_ROOT_KEY: given })).not.toThrow();
 });
 
-test.each(["SERVICE_LOG", "SERVICE_LOG_LEVEL", "SERVICE_ROOT_KEY", "SERVICE_COMPACT", "PORT"])(
-  "a wrong %s ends the start as wrong usage",
-  (name) => {
-    const exitCodeOf = (env: NodeJS.ProcessEnv): number | null => {
-      try {
-        readSettings([], env);
-        return null;
-      } catch (error) {
-        return error instanceof ExitError ? error.exitCode : null;
-      }
-    };
-    expect(exitCodeOf({ [name]: "wrong" })).toBe(2);
-  },
-);
+test("a signing secret that can be found by trying is refused with the rule", () => {
+  for (const given of ["secret", "fifteen-letters"])
+    expect(() => readSettings([], { SERVICE_SIGNING_SECRET: given })).toThrow(
+      /^SERVICE_SIGNING_SECRET is too weak: .* 16 characters/,
+    );
+  for (const given of [undefined, "", "sixteen-letters!"])
+    expect(() => readSettings([], { SERVICE_SIGNING_SECRET: given })).not.toThrow();
+});
+
+test.each([
+  "SERVICE_LOG",
+  "SERVICE_LOG_LEVEL",
+  "SERVICE_ROOT_KEY",
+  "SERVICE_SIGNING_SECRET",
+  "SERVICE_COMPACT",
+  "PORT",
+])("a wrong %s ends the start as wrong usage", (name) => {
+  const exitCodeOf = (env: NodeJS.ProcessEnv): number | null => {
+    try {
+      readSettings([], env);
+      return null;
+    } catch (error) {
+      return error instanceof ExitError ? error.exitCode : null;
+    }
+  };
+  expect(exitCodeOf({ [name]: "wrong" })).toBe(2);
+});
 
 test("databases give free pages back where that is quick, always or never", () => {
   expect([undefined, "1", "0"].map((given) => readSettings([], { SERVICE_COMPACT: given }).compaction)).toEqual([
