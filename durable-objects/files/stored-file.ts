@@ -60,10 +60,14 @@ export class StoredFile extends DurableObject<StoredFileEnv> {
     return isOnShelf ? this.#readShelved(asked) : this.#read(asked);
   }
 
-  async #shelve({ id, expiresAt }: FileRequest, body: ReadableStream<Uint8Array> | null): Promise<Response> {
+  async #shelve(asked: FileRequest, body: ReadableStream<Uint8Array> | null): Promise<Response> {
     const bytes = await smallBody(body);
-    if (bytes === null) return new Response(null, { status: PAYLOAD_TOO_LARGE });
-    return Response.json(await this.#shelf.put(id, bytes, expiresAt));
+    const stored = bytes === null ? null : await this.#shelf.store(asked, bytes);
+    return stored === null ? new Response(null, { status: PAYLOAD_TOO_LARGE }) : Response.json(stored);
+  }
+
+  assembleShelved(id: string, ...asked: Parameters<StoredFile["assemble"]>): Promise<StoredBytes | number | null> {
+    return this.#shelf.assemble(id, ...asked);
   }
 
   #readShelved({ id, from, to }: FileRequest): Response {

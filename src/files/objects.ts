@@ -1,7 +1,7 @@
 // Access to the objects with the bytes of files. A file's id tells in which object they lie.
 
 import { OK, PAYLOAD_TOO_LARGE } from "../../contract/words/http-status.ts";
-import { isShelved } from "../../domain/file/file.ts";
+import { isShelved, newFileId, newShelvedId } from "../../domain/file/file.ts";
 import {
   type BatchView,
   readUrl,
@@ -14,11 +14,12 @@ import { ROW_BYTES } from "../../durable-objects/files/rows.ts";
 import type { StoredFile } from "../../durable-objects/files/stored-file.ts";
 import { fileName, linesName, objectNamed } from "../../durable-objects/object-name.ts";
 import type { Env } from "../env.ts";
+import { randomId } from "../http/key-format.ts";
 import { Refused } from "../http/refused.ts";
 import type { TenantName } from "../tenant/tenant-object.ts";
 import { isSelfHosted } from "../tenant/tenant-object.ts";
 
-type FileObject = Pick<StoredFile, "assemble" | "drop" | "dropShelved" | "keep" | "keepShelved"> & {
+type FileObject = Pick<StoredFile, "assemble" | "assembleShelved" | "drop" | "dropShelved" | "keep" | "keepShelved"> & {
   /** In Node an answer has no more than this. */
   readonly fetch: (url: string, init?: RequestInit) => Promise<Pick<Response, "status" | "body" | "text">>;
 };
@@ -35,6 +36,10 @@ const objectOf = ({ env, name }: Omit<FileAt, "id">, object: string): FileObject
   const jurisdiction = isSelfHosted(env) ? null : name.jurisdiction;
   return objectNamed(env.FILES, object, jurisdiction) as unknown as FileObject;
 };
+
+/** Of a file that will have so many bytes. */
+export const newIdOf = (bytes: number): string =>
+  bytes < ROW_BYTES ? newShelvedId(randomId()) : newFileId(randomId());
 
 const bytesObject = (at: FileAt): FileObject => objectOf(at, fileName(at.name.tenant, at.id));
 
@@ -80,7 +85,8 @@ export const assemble = async (
   ...asked: Parameters<StoredFile["assemble"]>
 ): Promise<StoredBytes | number | null> => {
   for (let count = 0; count < MAX_STEPS; count += 1) {
-    const found = await bytesObject(at).assemble(...asked);
+    const object = bytesObject(at);
+    const found = await (isShelved(at.id) ? object.assembleShelved(at.id, ...asked) : object.assemble(...asked));
     if (found !== "more") return found;
   }
   throw new Refused({ code: "overloaded", retryAfterSeconds: 1 });

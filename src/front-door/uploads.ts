@@ -1,4 +1,5 @@
-// OpenAI's uploads: a file in parts, for what one request may not carry. The parts lie in the object of the file to be;
+// OpenAI's uploads: a file in parts, for what one request may not carry. The parts lie in the object of the file to be,
+// for a small one in the object that small files share;
 // an upload that is not completed within an hour ends by itself.
 
 import * as z from "zod";
@@ -13,17 +14,10 @@ import {
   uploadPartForm,
   uploadResource,
 } from "../../contract/front-door/openai-file.ts";
-import {
-  FILE_LIFE_MS,
-  MAX_FILE_BYTES,
-  MAX_PART_BYTES,
-  MAX_PARTS,
-  newFileId,
-  type UploadFacts,
-} from "../../domain/file/file.ts";
+import { FILE_LIFE_MS, MAX_FILE_BYTES, MAX_PART_BYTES, MAX_PARTS, type UploadFacts } from "../../domain/file/file.ts";
 import { invalid } from "../../domain/words/refusal.ts";
 import { type Endpoint, endpoint } from "../endpoint/router.ts";
-import { assemble, keepBytes, storeBytes } from "../files/objects.ts";
+import { assemble, keepBytes, newIdOf, storeBytes } from "../files/objects.ts";
 import { arrivingForm, requireForm } from "../files/upload.ts";
 import { answer } from "../http/answer.ts";
 import { randomId } from "../http/key-format.ts";
@@ -33,7 +27,7 @@ import { asks } from "../tenant/asks.ts";
 import { callTenant } from "../tenant/tenant.ts";
 
 const BASE = { tag: "Front door", errorSchema: openAiError, takesAnyQuery: true } as const;
-const params = z.object({ id: z.string().regex(/^upload_[A-Za-z0-9]{1,60}$/) });
+const params = z.object({ id: z.string().regex(/^upload_[A-Za-z0-9_]{1,60}$/) });
 
 /** An upload's id is that of its file with another beginning. */
 const fileIdOf = (uploadId: string): string => uploadId.replace(/^upload_/, "file-");
@@ -69,7 +63,7 @@ const create = endpoint(
     answers: { 200: { description: "The upload.", schema: uploadResource } },
   },
   async (c, { body, token }) => {
-    const id = newFileId(randomId());
+    const id = newIdOf(body.bytes);
     const upload: UploadFacts = {
       bytes: body.bytes,
       name: cleanFileName(body.filename, id),

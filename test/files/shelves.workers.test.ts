@@ -196,23 +196,51 @@ describe("an upload in parts", () => {
       expect(await inStorage(world, ({ sql }) => sql.exec("SELECT id FROM files").toArray())).toEqual([]);
     });
     expect((await world.post(`/v1/uploads/${left}/cancel`, {})).status).toBe(404);
-    const object = linesName(world.tenant, sent.replace("upload_", "file-"));
-    await expect
-      .poll(() =>
-        inObject(object, ({ sql }) => sql.exec("SELECT name FROM sqlite_master WHERE name = 'segments'").toArray()),
-      )
-      .toEqual([]);
+    await expect.poll(() => besides(world, sent.replace("upload_", "file-"))).toEqual([]);
     expect((await listDurableObjectIds(env.FILES)).length).toBe(before + 1);
+  });
+
+  it("that is small has no object of its own, and leaves none of its parts", async () => {
+    const world = await newWorld();
+    const before = new Set((await listDurableObjectIds(env.FILES)).map(String));
+    const uploads = [];
+    for (let at = 0; at < MANY / 4; at += 1) uploads.push(await begin(world, 3));
+    const [first = "", ...others] = uploads;
+    const parts = [await send(world, first, "ab"), await send(world, first, "c"), await send(world, first, "")];
+    expect((await send(world, first, "d")).status).toBe(413);
+    const part_ids = parts.map(({ body }) => body.id);
+    const complete = (ids: string[]) => world.post(`/v1/uploads/${first}/complete`, { part_ids: ids });
+    expect((await complete(part_ids.slice(1))).body.error.message).toContain("have 1 bytes, but 3");
+    expect((await complete(["part_other"])).status).toBe(400);
+    const done = await complete(part_ids);
+    expect([done.status, await contentOf(world, done.body.file.id)]).toEqual([200, "abc"]);
+    for (const id of others) {
+      await send(world, id, "x");
+      await world.ok("POST", `/v1/uploads/${id}/cancel`);
+    }
+    const made = (await listDurableObjectIds(env.FILES)).map(String).filter((id) => !before.has(id));
+    expect(made.length).toBeLessThanOrEqual(SHELVES);
+    await expect.poll(() => besides(world, done.body.file.id)).toEqual([done.body.file.id]);
+  });
+
+  it("whose file is on its own object takes its parts there", async () => {
+    const world = await newWorld();
+    const id = await begin(world, ROW_BYTES);
+    const { body } = await send(world, id, "x".repeat(ROW_BYTES));
+    const done = await world.ok("POST", `/v1/uploads/${id}/complete`, { part_ids: [body.id] });
+    expect([hasOwnObject(world, done.file.id), done.file.bytes]).toEqual([true, ROW_BYTES]);
   });
 
   it("takes no more parts than the bound, also of those that have no bytes", async () => {
     const world = await newWorld();
     const id = await begin(world, 10);
     expect((await send(world, id, "")).status).toBe(200);
-    await inObject(linesName(world.tenant, id.replace("upload_", "file-")), ({ sql }) =>
+    const file = id.replace("upload_", "file-");
+    await inObject(fileName(world.tenant, file), ({ sql }) =>
       sql.exec(
         `WITH RECURSIVE n(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < ${MAX_PARTS - 1})
-         INSERT INTO segments SELECT 'part_' || n, n + 1, 0 FROM n`,
+         INSERT INTO shelved SELECT ? || '/part_' || n, expires_at, x'' FROM n, shelved`,
+        file,
       ),
     );
     const refused = await send(world, id, "");
