@@ -52,6 +52,12 @@ describe("every page", () => {
     expect(named.filter(({ name }) => !existsSync(path.join(ROOT, name)))).toEqual([]);
   });
 
+  it("that says how to stop all work says how to start it again, with the workers that were paused", () => {
+    const stopping = PAGES.filter((page) => textOf.get(page)?.includes("killswitch on"));
+    expect(stopping.length).toBeGreaterThan(1);
+    expect(stopping.filter((page) => !textOf.get(page)?.includes("killswitch off --resume-all"))).toEqual([]);
+  });
+
   it("links only to files and headings that exist", () => {
     const links = foundInAll(/(?:\]\(|src="|srcset=")(?!https?:)([^)"\s]+)[)"]/g);
     expect(links.length).toBeGreaterThan(40);
