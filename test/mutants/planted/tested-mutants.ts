@@ -200,6 +200,13 @@ export const TESTED_MUTANTS: readonly Mutant[] = [
     MOVING,
   ),
   mutant(
+    "a backup is of no one instant",
+    "scripts/backup/copy-data.ts",
+    "return await whileFrozen(dir, () => openAll(dir));",
+    "return openAll(dir);",
+    ["test/self-host/one-instant.test.ts"],
+  ),
+  mutant(
     "a backup leaves out how many processes share the folder",
     "scripts/backup/copy-data.ts",
     "dir.writtenBy, dir.processCount]",

@@ -1,0 +1,47 @@
+// A copy of a running server's folder is of the instant at which the server stood still, in all databases.
+
+import { mkdirSync } from "node:fs";
+import path from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { expect, test } from "vitest";
+import { copyData } from "../../scripts/backup/copy-data.ts";
+import { dataDirAt, lockDataDir } from "../../self-host/data-dir.ts";
+import { serveFreezing } from "../../self-host/freeze.ts";
+import type { Served } from "../../self-host/served.ts";
+import { folderForEachTest } from "../support/temporary-folder.ts";
+
+const folder = folderForEachTest();
+const FILES = ["d1/history/one.sqlite", "objects/tenant/two.sqlite"];
+
+test("each database is as it was while the server stood still, not as before and not as after", async () => {
+  const dir = dataDirAt(path.join(folder.path, "data"));
+  const lock = await lockDataDir(dir);
+  const open = (file: string): DatabaseSync => {
+    const place = path.join(dir.state, file);
+    mkdirSync(path.dirname(place), { recursive: true });
+    const database = new DatabaseSync(place);
+    database.exec("PRAGMA journal_mode = WAL; CREATE TABLE said (word TEXT); INSERT INTO said VALUES ('before')");
+    return database;
+  };
+  const databases = FILES.map(open);
+  const say = (word: string): void => {
+    for (const database of databases) database.prepare("UPDATE said SET word = ?").run(word);
+  };
+  const served = { freeze: () => say("still"), thaw: () => say("after") } as unknown as Served;
+  const freezing = await serveFreezing(dir, served);
+  const target = path.join(folder.path, "copy");
+  mkdirSync(target);
+  try {
+    const { wasRunning } = await copyData(dir, target);
+    const copied = FILES.map((file) => {
+      const copy = new DatabaseSync(path.join(target, path.relative(dir.root, path.join(dir.state, file))));
+      const word = copy.prepare("SELECT word FROM said").get()?.word;
+      copy.close();
+      return word;
+    });
+    expect([wasRunning, copied]).toEqual([true, ["still", "still"]]);
+  } finally {
+    freezing.close();
+    for (const database of [...databases, lock]) database.close();
+  }
+});
