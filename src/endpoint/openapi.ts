@@ -24,10 +24,12 @@ const describeNeeds = (needs: Needs): string => {
 export const UNAUTHORIZED = ["authentication_failed", "key_revoked", "key_rotated", "key_suspended"] as const;
 
 /** Refusals that every endpoint of this kind can give. */
-const commonRefusals = ({ needs, body, rawBody }: Description): RefusalCode[] => [
+const commonRefusals = ({ needs, params, body, rawBody }: Description): RefusalCode[] => [
   "invalid_request",
   "uri_too_long",
   "rate_limited",
+  // An empty name in a path makes another path, which is unknown.
+  ...(params === undefined ? [] : (["not_found"] as const)),
   ...(body === undefined && rawBody === undefined
     ? []
     : (["payload_too_large", "unsupported_media_type", "request_timeout"] as const)),

@@ -41,6 +41,17 @@ it("every reference leads to a schema of the document", () => {
   expect(JSON.stringify(document)).not.toContain("$defs");
 });
 
+it("every operation with a name in its path can answer 404, as where the name is empty", () => {
+  const named = Object.entries(document.paths).filter(([path]) => path.includes("{"));
+  const without = named.flatMap(([path, methods]) =>
+    Object.entries(methods).flatMap(([method, { responses }]) =>
+      responses[404] === undefined && responses["4XX"] === undefined ? [`${method} ${path}`] : [],
+    ),
+  );
+  expect(named.length).toBeGreaterThan(50);
+  expect(without).toEqual([]);
+});
+
 it("every problem that an endpoint can answer names the codes that it can have, each with its status", () => {
   const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, one]) => ({ name: `${method} ${path}`, one })),
