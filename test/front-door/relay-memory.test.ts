@@ -1,6 +1,6 @@
 // What an outsider can make a relay keep: output of jobs that a worker does not have, output that nobody reads.
 
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { MAX_PART_BYTES, MAX_READERS_OF_A_STREAM, PIECE_CHARS } from "../../contract/data-line.ts";
 import { piecesOf } from "../../contract/text/event-text.ts";
 import { boundFor, forgetHolder, makeRoom, noteHolder } from "../../durable-objects/relay/held-output.ts";
@@ -8,6 +8,7 @@ import { BURST_MS, PROCESS_BYTES, RELAY_BYTES, WINDOW_BYTES } from "../../durabl
 import { RelayedStream } from "../../durable-objects/relay/relayed-stream.ts";
 import { BodyOutlet, Reader } from "../../durable-objects/relay/stream-reader.ts";
 import { UnconfirmedStreams } from "../../durable-objects/relay/unconfirmed-streams.ts";
+import { WorkerStreams } from "../../durable-objects/relay/worker-streams.ts";
 
 const NOW = 1_000_000;
 const event = (text: string): string =>
@@ -220,6 +221,38 @@ describe("a relay above its bound", () => {
       1_200_000,
     );
     expect(cut).toEqual([slow]);
+  });
+
+  test("is looked at after each MiB that its worker says: of streams beyond the bound only the last are kept", async () => {
+    vi.useFakeTimers({ now: NOW });
+    const streams = new WorkerStreams({
+      holder: "one of a test",
+      instance: "w",
+      tenant: () => expect.unreachable(),
+      stopWriter: () => undefined,
+      tellTaken: () => undefined,
+      waitUntil: () => undefined,
+      onEmpty: () => undefined,
+    });
+    const COUNT = 2 * (RELAY_BYTES / WINDOW_BYTES);
+    const wishes = { api: null, isNumbered: true, stripsUsage: false, keepAliveMs: 5_000, after: 0 };
+    const read = (jobId: string): Promise<number> => {
+      const asked = { instance: "w", jobId, lease: 1, jurisdiction: null, holder: null, wishes };
+      return streams.join(asked, () => new BodyOutlet(() => undefined));
+    };
+    try {
+      for (let at = 0; at < COUNT; at += 1)
+        for (let sent = 0; sent < 10; sent += 1)
+          streams.publish({ jobId: `job ${at}`, lease: 1 }, event("y".repeat(WINDOW_BYTES / 10 - 100)), NOW);
+      const statuses = await Promise.all(Array.from({ length: COUNT }, (_, at) => read(`job ${at}`)));
+      const kept = statuses.filter((status) => status === 200).length;
+      expect([statuses[0], statuses.at(-1)]).toEqual([410, 200]);
+      expect(kept).toBeLessThanOrEqual(RELAY_BYTES / WINDOW_BYTES + 2);
+      expect(kept).toBeGreaterThan(RELAY_BYTES / WINDOW_BYTES / 2);
+    } finally {
+      vi.useRealTimers();
+      forgetHolder("one of a test");
+    }
   });
 
   test("still knows that a stream has said its end, and how it numbers its events", async () => {

@@ -36,6 +36,13 @@ export const TESTED_MUTANTS: readonly Mutant[] = [
     RELAY,
   ),
   mutant(
+    "a relay keeps all that its worker says",
+    "durable-objects/relay/worker-streams.ts",
+    "this.#cutSlow(stream, reader), boundFor(holder));",
+    "this.#cutSlow(stream, reader), Number.POSITIVE_INFINITY);",
+    RELAY,
+  ),
+  mutant(
     "the beginning of an answer that comes all at once is lost",
     "durable-objects/relay/relayed-stream.ts",
     "if (this.awaitedBy === 0) this.window.fit();",
