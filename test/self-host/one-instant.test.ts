@@ -5,7 +5,7 @@ import path from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { expect, test } from "vitest";
 import { copyData } from "../../scripts/backup/copy-data.ts";
-import { dataDirAt, lockDataDir } from "../../self-host/data-dir.ts";
+import { dataDirAt, lockDataDir } from "../../self-host/data/data-dir.ts";
 import { serveFreezing } from "../../self-host/freeze.ts";
 import type { Served } from "../../self-host/served.ts";
 import { folderForEachTest } from "../support/temporary-folder.ts";
