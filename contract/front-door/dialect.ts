@@ -70,21 +70,20 @@ const nextNumberAfter = (events: string): number => {
   return next;
 };
 
-/** Responses clients know no other event for a failure. */
+/**
+ * Responses clients know no other event for a failure; their helpers read it only of a response that was created, and go
+ * over its output.
+ */
 const failedResponse = ({ code, message }: DoorError, { jobId, opening, last }: SaidBefore): string => {
-  const event = {
-    type: "response.failed",
-    sequence_number: nextNumberAfter(last === "" ? opening : last),
-    response: {
-      id: RESPONSE_ID.exec(opening)?.[1] ?? `resp_${jobId}`,
-      object: "response",
-      status: "failed",
-      error: { code, message },
-      // Clients' helpers go over it.
-      output: [],
-    },
+  const id = RESPONSE_ID.exec(opening)?.[1] ?? `resp_${jobId}`;
+  const event = (name: "created" | "failed", number: number, more: object): string => {
+    const type = `response.${name}`;
+    const response = { id, object: "response", ...more, output: [] };
+    return `event: ${type}\ndata: ${JSON.stringify({ type, sequence_number: number, response })}\n\n`;
   };
-  return `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`;
+  const before = last === "" ? opening : last;
+  const first = before === "" ? event("created", 0, { status: "in_progress", error: null }) : "";
+  return first + event("failed", nextNumberAfter(first + before), { status: "failed", error: { code, message } });
 };
 
 /** The last event of a stream that broke off. */

@@ -262,9 +262,11 @@ describe("a stream of /v1/responses that fails", () => {
     const job = await worker.nextJob();
     const answer = await answering;
     worker.fail(job, { code: "boom" });
-    expect(lastOf(await answer.whole)).toMatchObject({
+    const said = await answer.whole;
+    expect(said).toContain(`{"type":"response.created","sequence_number":0,"response":{"id":"resp_${job.id}"`);
+    expect(lastOf(said)).toMatchObject({
       type: "response.failed",
-      sequence_number: 0,
+      sequence_number: 1,
       response: { id: `resp_${job.id}`, status: "failed", error: { code: "boom" } },
     });
   });

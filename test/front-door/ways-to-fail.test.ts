@@ -125,6 +125,16 @@ const CLIENTS: Readonly<Record<string, Read>> = {
       if (event.type === "response.failed") throw event.response.error;
     }
   },
+  /** It puts the response together, and reads nothing of one that was not created. */
+  "openai, responses, put together": async (heard, headers) => {
+    const client = new OpenAI({ baseURL: `${server.url}/v1`, ...options() });
+    const stream = client.responses.stream({ model: "m1", input: "say much" }, { headers });
+    stream.on("response.output_text.delta", () => {
+      heard.words += 1;
+    });
+    const { status, error } = await stream.finalResponse();
+    if (status !== "completed") throw error;
+  },
   "@anthropic-ai/sdk": async (heard, headers) => {
     const client = new Anthropic({ baseURL: server.url, ...options() });
     const stream = client.messages.stream({ model: "m1", max_tokens: 5_000, messages: ASKED }, { headers });
