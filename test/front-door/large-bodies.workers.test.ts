@@ -260,6 +260,17 @@ describe("a body over 1 MiB", () => {
     await (await answering).whole.catch(() => undefined);
   });
 
+  it("goes with its tenant, also where no client waits that would let it go", async () => {
+    const world = await newWorld();
+    const worker = await fakeWorker(world);
+    const later = { model: "m1", input: "say hello", background: true, filling };
+    expect((await post(world.key, "/v1/responses", later)).status).toBe(200);
+    const { id } = await worker.nextJob();
+    expect(await heldBody(world.tenant, id)).not.toBe(null);
+    await world.stub.destroy();
+    await expect.poll(() => heldBody(world.tenant, id)).toBe(null);
+  });
+
   it("has its metadata whole, however much text comes before it", async () => {
     const world = await newWorld();
     const worker = await fakeWorker(world);
