@@ -217,7 +217,10 @@ describe("a streamed answer", () => {
     await answer.until((text) => text.includes("Hel"));
     worker.dropLine();
     expect(await answer.whole).toContain('"code":"stream_lost"');
-  }, 15_000);
+    // Its worker is still there, and would go on with it.
+    const ended = { status: "failed", error: { code: "stream_lost" } };
+    await expect.poll(() => world.ok("GET", `/api/jobs/${job.id}`)).toMatchObject(ended);
+  }, 30_000);
 });
 
 describe("turns of a conversation", () => {

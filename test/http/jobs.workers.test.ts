@@ -174,6 +174,7 @@ describe("a job", () => {
     const error = { code: "boom", message: "it broke", status: 400 };
     const failed = await world.ok("POST", `/api/jobs/${id}/fail`, { lease: 1, error });
     expect(failed).toMatchObject({ status: "failed", attempts: 1, error: { ...error, retryable: false } });
+    expect(failed.ran_provider).toEqual(expect.any(String));
     await sendAway(world, id);
     expect(await read(id)).toMatchObject({ status: "failed", prompt: "hello" });
     await world.ok("POST", "/api/workers/w1/pause");
@@ -182,6 +183,8 @@ describe("a job", () => {
       status: "pending",
       assigned_worker: null,
       attempts: 0,
+      ran_provider: null,
+      ran_model: null,
       error: null,
       finished_at: null,
     });
