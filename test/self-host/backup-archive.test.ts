@@ -139,6 +139,15 @@ test("the archive of a release that kept no digests is restored", async () => {
   expect(readdirSync(at("restored")).toSorted()).toEqual([...BESIDE, "state"].toSorted());
 });
 
+test("a damaged database in such an archive is found by SQLite's own check", async () => {
+  await script("backup", "data");
+  const whole = readFileSync(at("copy.tar"));
+  const old = Buffer.concat([whole.subarray(0, whole.indexOf("SHA256SUMS\0")), TAR_END]);
+  old.fill(0xff, whole.length - 200_000, whole.length - 100_000);
+  writeFileSync(at("copy.tar"), old);
+  expect(await refusal()).toMatch(/\.sqlite in the archive is damaged: /);
+});
+
 test("the archive of a newer release is not restored", async () => {
   writeFileSync(at("data", "written-by.json"), JSON.stringify({ release: "99.0.0", object_schema: 9_999 }));
   await script("backup", "data");
