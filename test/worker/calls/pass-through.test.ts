@@ -175,9 +175,11 @@ describe("a client's request", () => {
 
   test("that fails in its stream, in the runtime's own words, fails in these words", async () => {
     mock.behave = () => ({ errorAfter: 2 });
-    const { outcome } = await ask(vllm, "chat/completions", { ...BODIES["chat/completions"], stream: true });
     const error = { code: "server_error", message: "the mock was told to fail", retryable: true };
-    expect(outcome).toMatchObject({ ok: false, error });
+    for (const api of ["chat/completions", "responses"] as const) {
+      const { outcome } = await ask(vllm, api, { ...BODIES[api], stream: true });
+      expect(outcome).toMatchObject({ ok: false, error });
+    }
   });
 
   test("that fails before its first word has said nothing, so that another worker can take it", async () => {
