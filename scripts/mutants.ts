@@ -1,9 +1,10 @@
 // `npm run mutants`: plants each known defect and expects the simulator to notice it, or the recorded runs of the model
-// in workerd, or the tests that the mutant names. A mutant that is not caught, or whose place in the code is gone, fails the run. Arguments select mutants.
+// in workerd, or the tests that the mutant names. A mutant that is not caught, or whose place in the code is gone, fails
+// the run. Arguments select mutants.
 
 import { readFile } from "node:fs/promises";
 import path from "node:path";
-import { runScript } from "../self-host/exit-error.ts";
+import { ExitError, runScript } from "../self-host/exit-error.ts";
 import { ROOT } from "../self-host/run-command.ts";
 import type { Change } from "../test/mutants/change.ts";
 import type { Catcher, Mutant } from "../test/mutants/planted/mutant.ts";
@@ -53,6 +54,7 @@ const tellCaught = (change: Change, by: string | null): void => {
 
 const tryMutants = async (wanted: readonly string[]): Promise<number> => {
   const chosen = MUTANTS.filter(({ what }) => wanted.every((word) => what.includes(word)));
+  if (chosen.length === 0) throw new ExitError(`No mutant's name has each of these words: ${wanted.join(" ")}`);
   const planted = await Promise.all(chosen.map(plant));
   const there = planted.filter(({ isThere }) => isThere);
   const gone = planted.filter(({ isThere }) => !isThere);
