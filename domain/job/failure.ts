@@ -2,7 +2,7 @@
 // Each rule returns a decision. A failed attempt counts against max_attempts, unless a rate limit or the chain goes on.
 //
 // no such model ──▶ another worker that may have it, at no cost ──▶ failed
-// rate limit ──▶ wait for the provider, max_retries times ──▶ next of the chain ──▶ failed
+// rate limit ──▶ wait for the provider, max_retries times ──▶ next of the chain ──▶ failed; a line of a batch waits on
 // retryable  ──▶ next of the chain ──▶ wait, then another worker, max_attempts times ──▶ failed
 // any other, and every failure after the client got output ──▶ failed
 
@@ -36,6 +36,8 @@ export interface FailurePolicy {
   readonly retry: { readonly backoffMs: number; readonly maxBackoffMs: number };
   /** Of the provider that the job ran on; null if not configured. */
   readonly rateLimit: { readonly retryAfterMs: number; readonly maxRetries: number } | null;
+  /** A line of a batch waits so long for a provider that limits its rate, as often as it must; null for other jobs. */
+  readonly lineWaitMs: number | null;
   /** Providers that a fallback may still try; empty under other strategies. */
   readonly fallbackProviders: readonly string[];
   /** Those of them that no registered worker offers. */
@@ -145,22 +147,24 @@ const rateLimitOf = (job: Job, said: JobError): JobError =>
 const tellingWhen = (job: Job, { retryAfterMs }: FailureReport): Job =>
   job.frontDoor === null || retryAfterMs === null ? job : { ...job, frontDoor: { ...job.frontDoor, retryAfterMs } };
 
+/** Null: nothing says that it waits. */
+const rateLimitWaitMs = (job: Job, { retryAfterMs }: FailureReport, policy: FailurePolicy): number | null => {
+  const { rateLimit, lineWaitMs, jitter } = policy;
+  if (lineWaitMs !== null) return rateLimitDelayMs(0, lineWaitMs, retryAfterMs, jitter);
+  if (rateLimit === null) return null;
+  return rateLimitDelayMs(job.rateLimitRetries, rateLimit.retryAfterMs, retryAfterMs, jitter);
+};
+
 /** A provider that reported a rate limit backs off, whatever happens to the job. */
 const rateLimited = (job: Job, report: FailureReport, policy: FailurePolicy, nowAt: number): Failure => {
-  const limit = policy.rateLimit;
+  const { rateLimit: limit, lineWaitMs } = policy;
   const error = rateLimitOf(job, report.error);
-  const delayMs =
-    limit === null
-      ? null
-      : rateLimitDelayMs(job.rateLimitRetries, limit.retryAfterMs, report.retryAfterMs, policy.jitter);
+  const delayMs = rateLimitWaitMs(job, report, policy);
   const backoffUntilAt = delayMs === null ? null : nowAt + delayMs;
-  if (limit === null || delayMs === null || job.rateLimitRetries >= limit.maxRetries) {
-    const goesOn = mayFallBack(job, policy, false);
-    const decision = goesOn
-      ? fellBack(job, report, policy, nowAt)
-      : failed(tellingWhen(job, report), report, error, nowAt);
-    return { ...decision, backoffUntilAt };
-  }
+  const isSpent = limit === null || job.rateLimitRetries >= limit.maxRetries;
+  if (isSpent && mayFallBack(job, policy, false)) return { ...fellBack(job, report, policy, nowAt), backoffUntilAt };
+  if (delayMs === null || (isSpent && lineWaitMs === null))
+    return { ...failed(tellingWhen(job, report), report, error, nowAt), backoffUntilAt };
   const next = requeueJob(
     job,
     nowAt,
@@ -169,7 +173,7 @@ const rateLimited = (job: Job, report: FailureReport, policy: FailurePolicy, now
   );
   const detail = {
     retry: next.rateLimitRetries,
-    of: limit.maxRetries,
+    ...(limit === null || lineWaitMs !== null ? {} : { of: limit.maxRetries }),
     delay_ms: delayMs,
     provider: job.workerProvider,
   };

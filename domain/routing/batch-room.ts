@@ -7,13 +7,20 @@ export interface BatchRules {
   readonly keepFree: number;
   /** Until when a worker gets no line after other work; null if it may have one. */
   readonly quietUntil: (member: Member) => number | null;
+  /** Until when the provider gets no line after a rate limit; null if it may have one. */
+  readonly backsOffUntil: (provider: string) => number | null;
   /** Why none of a batch's lines may run; null if they may. */
   readonly holds: (batch: string) => string | null;
 }
 
+export const backsOff = (provider: string, untilAt: number): string =>
+  `provider ${provider} backs off until ${new Date(untilAt).toISOString()}`;
+
 /** Why the worker leaves its place to other work than batches. */
 export const leavesRoom = (member: Member, rules: BatchRules): string | null => {
-  const { concurrency } = member.worker;
+  const { concurrency, provider } = member.worker;
+  const backoffUntilAt = rules.backsOffUntil(provider);
+  if (backoffUntilAt !== null) return backsOff(provider, backoffUntilAt);
   const places = `${rules.keepFree} of ${concurrency}`;
   if (concurrency > 1 && member.load + rules.keepFree >= concurrency)
     return `keeps ${places} places free for other work than batches`;

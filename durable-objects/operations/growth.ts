@@ -55,6 +55,7 @@ const OF_ROWS = [
 const OF_WORKERS = [
   ...["memory.unstoredWorkers", "memory.haltConfirmed", "memory.openingSockets", "memory.socketGoneAt"],
   ...["memory.silentWorkers", "memory.idleWorkers", "memory.batchWork.ofWorker", "memory.batchWork.otherAt"],
+  "memory.batchWork.backoffs",
   "durable-objects/waits/claim-waits.ts#counts",
 ];
 const HISTORY_TABLES = [

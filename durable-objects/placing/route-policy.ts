@@ -2,7 +2,7 @@
 
 import type { Job } from "../../domain/job/job.ts";
 import { enqueuedAt } from "../../domain/job/queue-place.ts";
-import type { BatchRules } from "../../domain/routing/batch-room.ts";
+import { type BatchRules, backsOff } from "../../domain/routing/batch-room.ts";
 import type { RoutePolicy, RouteRequest } from "../../domain/routing/filter.ts";
 import { heldByMoney } from "../steps/key-limits.ts";
 import { lastSignOf } from "../steps/last-sign.ts";
@@ -59,6 +59,10 @@ const batchRules = (turn: Turn): BatchRules => {
       const untilAt = (batchWork.otherAt.get(instance) ?? Number.NEGATIVE_INFINITY) + quietMs;
       return untilAt > turn.nowAt ? untilAt : null;
     },
+    backsOffUntil: (provider) => {
+      const { untilAt = 0 } = batchWork.backoffs.get(provider) ?? {};
+      return untilAt > turn.nowAt ? untilAt : null;
+    },
     holds: (id) => {
       const known = held.get(id);
       if (known !== undefined) return known;
@@ -81,8 +85,7 @@ export const closedProviders = (turn: Turn): Map<string, string> => {
   }
   for (const [provider, reason] of closedByBudget(turn)) closed.set(provider, reason);
   for (const [provider, untilAt] of backoffs) {
-    if (untilAt > turn.nowAt)
-      closed.set(provider, `provider ${provider} backs off until ${new Date(untilAt).toISOString()}`);
+    if (untilAt > turn.nowAt) closed.set(provider, backsOff(provider, untilAt));
   }
   return closed;
 };

@@ -1,9 +1,10 @@
 // When batches are looked at, and what time alone brings them: the end of a window, of a cancelled batch's patience, of
-// a worker's quiet, and of what is remembered.
+// a worker's quiet, of a provider's rate limit, and of what is remembered.
 
 import { type BatchRecord, CANCEL_GRACE_MS, finishLines, isEnded, nextInstantOf } from "../../domain/batch/batch.ts";
 import { DAY_MS, SECOND_MS } from "../../domain/words/duration.ts";
 import { earliest } from "../../domain/words/earliest.ts";
+import { endLineWaits, lineWaitEnds } from "../steps/line-backoff.ts";
 import { endOpenLines } from "../steps/stop-batches.ts";
 import type { Turn } from "../turn/turn.ts";
 
@@ -26,7 +27,12 @@ export const nextBatchAt = (turn: Turn): number | null => {
     nextInstantOf(batch),
   ]);
   const oldest = turn.store.batches.oldestEndAt();
-  return earliest([...instants, ...quietEnds(turn), oldest === null ? null : oldest + REMEMBERED_MS]);
+  return earliest([
+    ...instants,
+    ...quietEnds(turn),
+    ...lineWaitEnds(turn),
+    oldest === null ? null : oldest + REMEMBERED_MS,
+  ]);
 };
 
 const quietEnds = (turn: Turn): number[] => {
@@ -43,6 +49,7 @@ export const lookAtBatches = (turn: Turn): void => {
     turn.effects.batches.add(batch.id);
   }
   endQuiet(turn);
+  endLineWaits(turn);
   for (const { key, requirements } of queue.groups.values())
     if (requirements.batch !== null) turn.openedGroups.add(key);
   for (const old of turn.store.batches.endedBefore(turn.nowAt - REMEMBERED_MS, REMOVED_A_SWEEP))

@@ -131,6 +131,14 @@ export interface StorageBounds {
 export const MAX_STORED_BYTES = 5_000_000_000;
 export const DEFAULT_BOUNDS: StorageBounds = { maxGb: DEFAULT_MAX_GB, liveBytes: MAX_STORED_BYTES, historyBytes: null };
 
+/** What lines of batches met at a provider that limits its rate. */
+interface LineBackoff {
+  /** 0: lines may run. */
+  readonly untilAt: number;
+  /** Waits since a line was last answered. */
+  readonly waits: number;
+}
+
 /** What workers have of batches, and beside them. */
 export interface BatchWork {
   /** Leased lines, by batch. */
@@ -139,12 +147,15 @@ export interface BatchWork {
   readonly ofWorker: Map<string, number>;
   /** When a worker last began or ended other work; only where a quiet time is configured. Empty after a reload. */
   readonly otherAt: Map<string, number>;
+  /** By provider, after a rate limit. Empty after a reload. */
+  readonly backoffs: Map<string, LineBackoff>;
   /** When batches were last looked at. */
   lookedAt: number;
 }
 
 const batchWorkOf = (store: Store, hasBatches: boolean): BatchWork => {
-  const work: BatchWork = { ofBatch: new Map(), ofWorker: new Map(), otherAt: new Map(), lookedAt: 0 };
+  const none = { ofBatch: new Map(), ofWorker: new Map(), otherAt: new Map(), backoffs: new Map() };
+  const work: BatchWork = { ...none, lookedAt: 0 };
   if (hasBatches) for (const job of store.jobs.allLeased()) countLeasedLine(work, job, 1);
   return work;
 };

@@ -43,3 +43,22 @@ it("gives a line of an alias to the next model of its list where the first canno
   expect(jobs[0]).toMatchObject({ model: "m2", tried: [{ model: "m1", code: "rate_limited" }], attempts: 1 });
   await worker.stop();
 });
+
+it("lets the lines wait for a provider that limits its rate, whatever is configured, until each is answered", async () => {
+  const world = await newWorld();
+  const told = new Map<string, number>();
+  const error = { code: "rate_limited", message: "slow down", status: 429, retryable: true };
+  const worker = await batchWorker(world, ({ id, model }) => {
+    told.set(id, (told.get(id) ?? 0) + 1);
+    return (told.get(id) ?? 0) <= 2 ? { error } : { result: { model } };
+  });
+  const { id } = await begin(world, numbered(3, "m1"));
+  await eventually(async () => expect((await own(world, id)).waiting_reason).toMatch(/^provider \S+ backs off until/));
+  // Others go on: they fail at once, as without a batch.
+  const other = await world.ok("POST", "/api/jobs", { prompt: "now", model: "m1" });
+  await eventually(async () => expect((await world.ok("GET", `/api/jobs/${other.id}`)).status).toBe("failed"));
+  await whenIs(world, id, "completed");
+  expect(await own(world, id)).toMatchObject({ completed: 3, failed: 0 });
+  expect([...told.values()]).toEqual([3, 3, 3, 1]);
+  await worker.stop();
+});

@@ -14,6 +14,7 @@ import {
   unfedLines,
 } from "../../../domain/batch/batch.ts";
 import { isReadable } from "../../../domain/file/file.ts";
+import { backsOff } from "../../../domain/routing/batch-room.ts";
 import { HOUR_MS, MINUTE_MS } from "../../../domain/words/duration.ts";
 import { notFound, type Refusal } from "../../../domain/words/refusal.ts";
 import { err, ok, type Result } from "../../../domain/words/result.ts";
@@ -157,7 +158,14 @@ const reasonOf = (turn: Turn, batch: BatchRecord): string | null => {
     const reason = job === null ? null : waitingReason(turn, job, policy);
     if (reason !== null) reasons.add(reason);
   }
-  return reasons.size === 0 ? null : [...reasons].join("; ");
+  if (reasons.size === 0) return providersOfLines(turn);
+  return [...reasons].join("; ");
+};
+
+/** Lines that were tried are in no group until they are tried again. */
+const providersOfLines = (turn: Turn): string | null => {
+  const waits = [...turn.memory.batchWork.backoffs].filter(([, { untilAt }]) => untilAt > turn.nowAt);
+  return waits.length === 0 ? null : waits.map(([provider, { untilAt }]) => backsOff(provider, untilAt)).join("; ");
 };
 
 export const tell = (turn: Turn, batch: BatchRecord): BatchFacts => {

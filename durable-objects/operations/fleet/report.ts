@@ -22,6 +22,7 @@ import { settleUse } from "../../steps/demand.ts";
 import { findJob, type JobCommand } from "../../steps/find-job.ts";
 import { correctCharge } from "../../steps/flow.ts";
 import { type ResultElsewhere, storedResult } from "../../steps/job-files.ts";
+import { holdLines, lineWaitMs, noteAnsweredLine } from "../../steps/line-backoff.ts";
 import { noteMissingModel, noteOutcome } from "../../steps/outcomes.ts";
 import { costOfAttempt, recordSpending, type Spent } from "../../steps/pricing.ts";
 import { mayRead } from "../../steps/reading.ts";
@@ -179,6 +180,7 @@ export const complete = (
     settleUse(turn, job, request.usage);
     turn.record(job, afterwards(heard, decided.value));
     noteOutcome(turn, job, { outcome: "completed", code: null });
+    noteAnsweredLine(turn, job);
     tally(turn, job, { usage, model, outcome: "completed", nanoUsd: cost.costNanoUsd, errorCode: null });
     measure(turn, decided.value.job, request.usage);
     enforceBudget(turn);
@@ -231,7 +233,7 @@ export const fail = (
     settleUse(turn, job, request.usage);
     if (cost !== null) recordSpending(turn, job, "failed", request, cost);
     else turn.noteUncounted(heard.job);
-    backOff(turn, job.workerProvider, decided.value.backoffUntilAt);
+    backOff(turn, job, decided.value.backoffUntilAt);
     turn.record(job, afterwards(heard, decided.value));
     if (lacksModel(job, request.error)) noteMissingModel(turn, job);
     // Status 429 means a rate limit, whatever code the worker gives.
@@ -256,6 +258,7 @@ const failurePolicy = (turn: Turn, job: Job, error: JobError): FailurePolicy => 
     maxAttempts: maxAttemptsOf(config, job),
     retry: config.jobs.retry,
     rateLimit: config.providers.get(provider)?.rateLimit ?? null,
+    lineWaitMs: lineWaitMs(turn, job),
     fallbackProviders,
     unservedProviders: fallbackProviders.filter((next) => fleet.offers.ofProvider(next) === undefined),
     isModelElsewhere: lacksModel(job, error) && isElsewhereNow(turn, job),
@@ -266,9 +269,12 @@ const failurePolicy = (turn: Turn, job: Job, error: JobError): FailurePolicy => 
 const isElsewhereNow = (turn: Turn, job: Job): boolean =>
   isElsewhere(turn.memory.fleet, routeRequest(turn, job), routePolicy(turn), job.assignedWorker ?? "");
 
-/** The provider gets no new job until then; the later of two ends counts. */
-const backOff = (turn: Turn, provider: string | null, untilAt: number | null): void => {
+/** The provider gets no new job until then, without `rate_limit` no new line; the later of two ends counts. */
+const backOff = (turn: Turn, job: Job, untilAt: number | null): void => {
+  const { workerProvider: provider } = job;
   if (provider === null || untilAt === null) return;
+  holdLines(turn, job, untilAt);
+  if ((turn.memory.config.providers.get(provider)?.rateLimit ?? null) === null) return;
   const until = Math.max(untilAt, turn.memory.backoffs.get(provider) ?? 0);
   turn.memory.backoffs.set(provider, until);
   turn.store.backoffs.put(provider, until);

@@ -200,6 +200,21 @@ describe("a rate limit", () => {
     });
   });
 
+  test("lets a line of a batch wait as often as it must, and go on to the next provider of a chain if there is one", () => {
+    const line = { ...runningJob(), batch: "b1", rateLimitRetries: 99 };
+    for (const rateLimit of [null, RATE_LIMIT]) {
+      const waiting = limited(line, null, { rateLimit, lineWaitMs: 2_000 });
+      expect(waiting).toMatchObject({
+        backoffUntilAt: NOON + 2_000,
+        job: { status: "pending", readyAt: NOON + 2_000, attempts: 0, rateLimitRetries: 100 },
+        events: [{ detail: { retry: 100, delay_ms: 2_000, provider: "openai" } }],
+      });
+      expect(limited(line, 30_000, { rateLimit, lineWaitMs: 2_000 }).job.readyAt).toBe(NOON + 30_000);
+      const chain = { rateLimit, lineWaitMs: 2_000, fallbackProviders: ["b"] };
+      expect(limited({ ...line, provider: null }, null, chain).job).toMatchObject({ status: "pending", readyAt: null });
+    }
+  });
+
   test("is recognised by code or status; an exhausted quota is not a rate limit", () => {
     const status = (error: object) =>
       decided(failJob(runningJob(), 1, failure(error), { ...NO_POLICY, rateLimit: RATE_LIMIT }, NOON)).job.status;

@@ -50,6 +50,7 @@ export const NO_POLICY: FailurePolicy = {
   maxAttempts: 5,
   retry: { backoffMs: 1_000, maxBackoffMs: 300_000 },
   rateLimit: null,
+  lineWaitMs: null,
   fallbackProviders: [],
   unservedProviders: [],
   isModelElsewhere: false,

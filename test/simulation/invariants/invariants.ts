@@ -209,7 +209,8 @@ const everyJobGoesOn: Check = (_before, now) => {
 
 const retriesAreBounded: Check = (before, now, { model }) => {
   for (const { job } of now.changed) {
-    if (job.rateLimitRetries === 0) continue;
+    // A line of a batch waits as often as it must.
+    if (job.rateLimitRetries === 0 || job.batch !== null) continue;
     // A command may have brought it back from history.
     const was = before.jobs.get(job.id)?.job ?? model.seen.get(job.id)?.job;
     const provider = job.workerProvider ?? was?.workerProvider ?? null;

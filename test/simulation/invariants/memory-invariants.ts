@@ -184,7 +184,12 @@ export const nobodyWaitsInVain = (_before: Snapshot, now: Snapshot, world: World
     isEchoAside: true,
     priceOf: () => null,
     lastSignOf: (member) => member.lastSeenAt,
-    batchRules: { keepFree: config.batches.keepFree, quietUntil: () => null, holds: () => null },
+    batchRules: {
+      keepFree: config.batches.keepFree,
+      quietUntil: () => null,
+      backsOffUntil: (provider) => memory.batchWork.backoffs.get(provider)?.untilAt || null,
+      holds: () => null,
+    },
   };
   const asked = new Set<string>();
   for (const { job, orderKey } of now.jobs.values()) {

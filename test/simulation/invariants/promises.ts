@@ -70,12 +70,14 @@ export const backoffsOnlyGrow: Check = (before, now) => {
 /** As long as configured, and never shorter than a provider asked for. */
 export const backoffsAreLongEnough: Check = (before, now, { model }) => {
   for (const event of eventsOf(now, "job.rate_limited", "job.attempt_failed")) {
-    const { delay_ms: delayMs = 0, retry = 1, attempt = 1, provider } = detailOf(event);
+    const { delay_ms: delayMs = 0, retry = 1, of, attempt = 1, provider } = detailOf(event);
     const configs = [before.config, now.config];
     const isRate = event.type === "job.rate_limited";
+    // A line of a batch is tried as often as it must, and its waits grow with those of all lines.
+    const isLine = isRate && of === undefined;
     const leasts = configs.map(({ providers, jobs }) =>
       isRate
-        ? (providers.get(String(provider))?.rateLimit?.retryAfterMs ?? 0) * 2 ** (retry - 1)
+        ? (providers.get(String(provider))?.rateLimit?.retryAfterMs ?? 0) * 2 ** (isLine ? 0 : retry - 1)
         : Math.min(jobs.retry.maxBackoffMs, jobs.retry.backoffMs * 2 ** (attempt - 1)),
     );
     const askedMs = isRate ? (model.askedToWait.get(`${event.jobId}/${event.lease}`) ?? 0) : 0;
@@ -85,7 +87,7 @@ export const backoffsAreLongEnough: Check = (before, now, { model }) => {
     if (job?.version === event.version && job.readyAt !== event.at + delayMs)
       return `job ${event.jobId} is told to wait until ${event.at + delayMs}, and waits until ${job.readyAt}`;
     const untilAt = now.backoffs.get(String(provider)) ?? 0;
-    if (isRate && untilAt < event.at + delayMs && event.at + delayMs > now.nowAt)
+    if (isRate && !isLine && untilAt < event.at + delayMs && event.at + delayMs > now.nowAt)
       return `provider ${provider} rests until ${untilAt}, and its job waits ${delayMs} ms`;
   }
   return null;
