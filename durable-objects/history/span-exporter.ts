@@ -33,9 +33,11 @@ const headersOf = (given: string | undefined): Record<string, string> =>
 const randomHex = (chars: number): string => hexOf(crypto.getRandomValues(new Uint8Array(chars / 2)));
 
 const TIMELINES = `SELECT jobs.id AS job_id, value ->> 0 AS version, value ->> 1 AS at, 'job.' || (value ->> 2) AS type,
-    value ->> 3 AS worker
+    value ->> 3 AS worker, coalesce(value ->> '$[5].provider', value ->> '$[5][0]') AS provider,
+    coalesce(value ->> '$[5].error.code', value ->> '$[5].code') AS code
   FROM jobs, json_each(jobs.events) WHERE jobs.tenant = ?1 AND jobs.id IN (SELECT value FROM json_each(?2))
-  UNION ALL SELECT job_id, version, at, type, worker FROM events
+  UNION ALL SELECT job_id, version, at, type, worker, detail ->> '$.provider',
+    coalesce(detail ->> '$.error.code', detail ->> '$.code') FROM events
   WHERE tenant = ?1 AND job_id IN (SELECT value FROM json_each(?2)) ORDER BY 1, 2`;
 
 interface Row extends TimelineEvent {

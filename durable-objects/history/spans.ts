@@ -12,6 +12,10 @@ export interface TimelineEvent {
   readonly at: number;
   readonly type: JobEventType;
   readonly worker: string | null;
+  /** Of an assignment: its worker's. */
+  readonly provider?: string | null;
+  /** Of an attempt's end: its error's. */
+  readonly code?: string | null;
 }
 
 type AttributeValue = string | number | boolean | null | undefined;
@@ -56,11 +60,12 @@ export const attributes = (given: Readonly<Record<string, AttributeValue>>): obj
 
 const operationOf = (job: Job): string => OPERATION[job.api ?? ""] ?? "chat";
 
-const runAttributes = (job: Job, isLast: boolean) => ({
+const runAttributes = (job: Job, provider: string | null, isLast: boolean) => ({
   "gen_ai.operation.name": operationOf(job),
-  "gen_ai.provider.name": entryOf(PROVIDER, job.workerProvider ?? "") ?? job.workerProvider,
+  "gen_ai.provider.name": entryOf(PROVIDER, provider ?? "") ?? provider,
   "gen_ai.request.model": job.model,
   "gen_ai.request.stream": job.stream,
+  "gen_ai.response.model": isLast && job.status === "completed" ? job.ranModel : null,
   "gen_ai.usage.input_tokens": isLast ? job.usage?.inputTokens : null,
   "gen_ai.usage.output_tokens": isLast ? job.usage?.outputTokens : null,
   "gen_ai.usage.cache_read.input_tokens": isLast ? job.usage?.cachedInputTokens : null,
@@ -69,11 +74,9 @@ const runAttributes = (job: Job, isLast: boolean) => ({
     isLast && job.firstTokenAt !== null && job.startedAt !== null ? (job.firstTokenAt - job.startedAt) / 1000 : null,
 });
 
-/** Of an earlier attempt the job no longer has the error. */
-const statusOf = (type: JobEventType, error: Job["error"]): Span["status"] => {
-  if (type === "job.completed") return { code: STATUS.ok };
-  return { code: STATUS.error, message: error?.code ?? type };
-};
+/** Null if it ended well. */
+const errorTypeOf = ({ type, code }: TimelineEvent, error: Job["error"]): string | null =>
+  type === "job.completed" ? null : (error?.code ?? code ?? type);
 
 interface SpanPhase {
   readonly name: string;
@@ -89,10 +92,12 @@ const phasesOf = (job: Job, timeline: readonly TimelineEvent[]): SpanPhase[] => 
   const phases: SpanPhase[] = [];
   let queuedAt = job.createdAt;
   let runAt: number | null = null;
+  let provider = job.workerProvider;
   const lastEnd = timeline.findLast(({ type }) => endsAttempt(type));
   for (const event of timeline) {
     const { at, type, worker } = event;
     if (type === "job.assigned") {
+      provider = event.provider ?? job.workerProvider;
       const given = { "signalbox.worker": worker };
       phases.push({
         name: "queue",
@@ -106,9 +111,15 @@ const phasesOf = (job: Job, timeline: readonly TimelineEvent[]): SpanPhase[] => 
     } else if (type === "job.started") runAt = at;
     else if (endsAttempt(type)) {
       const isLast = event === lastEnd;
-      const given = { ...runAttributes(job, isLast), "signalbox.worker": worker, "signalbox.outcome": type };
+      const error = errorTypeOf(event, isLast ? job.error : null);
+      const given = {
+        ...runAttributes(job, provider, isLast),
+        "error.type": error,
+        "signalbox.worker": worker,
+        "signalbox.outcome": type,
+      };
       const name = `${operationOf(job)} ${job.model ?? ""}`.trim();
-      const status = statusOf(type, isLast ? job.error : null);
+      const status = error === null ? { code: STATUS.ok } : { code: STATUS.error, message: error };
       if (runAt !== null) phases.push({ name, kind: KIND.client, fromAt: runAt, toAt: at, given, status });
       queuedAt = at;
       runAt = null;

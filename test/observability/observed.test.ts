@@ -194,6 +194,11 @@ test("a failed job that is edited at once has its spans all the same, once", asy
       .flatMap(({ spans }) => spans)
       .filter(({ name, attributes }) => name === "signalbox job" && JSON.stringify(attributes).includes(id));
   await expect.poll(() => roots(job.id).length).toBe(1);
+  const run = collected
+    .flatMap(({ spans }) => spans)
+    .find(({ parentSpanId, name }) => parentSpanId === roots(job.id)[0]?.spanId && name !== "queue");
+  expect(run?.attributes).toContainEqual({ key: "error.type", value: { stringValue: "boom" } });
+  expect(run?.attributes).toContainEqual({ key: "gen_ai.provider.name", value: { stringValue: "p" } });
   await call("PATCH", `/api/jobs/${job.id}`, { priority: "low" });
   await call("GET", `/api/jobs/${job.id}/events`);
   // Spans are sent in the order in which history gets their jobs.

@@ -10,12 +10,18 @@ import { assignJob, completeJob, recordFirstToken, startJob } from "../../domain
 import { createJob, type NewJob } from "../../domain/job/new-job.ts";
 import { makeReady } from "../../domain/job/queue-place.ts";
 import type { JobEvent } from "../../domain/words/event.ts";
-import { endedIn, type Span, spansOf } from "../../durable-objects/history/spans.ts";
+import { endedIn, type Span, spansOf, type TimelineEvent } from "../../durable-objects/history/spans.ts";
 import { decided, failure, NO_POLICY, NOON, NOTHING_SPENT, REQUEST, RETRYABLE } from "../domain/job/sample-jobs.ts";
 
 const TRACE_ID = "0af7651916cd43dd8448eb211c80319c";
 const CALLER_SPAN = "b7ad6b7169203331";
 const SECOND_MS = 1_000;
+
+/** What the exporter reads of an event's detail. */
+const asRead = (event: JobEvent): TimelineEvent => {
+  const detail = event.detail as { provider?: string; code?: string; error?: { code: string } } | null;
+  return { ...event, provider: detail?.provider ?? null, code: detail?.error?.code ?? detail?.code ?? null };
+};
 
 /** A job, second by second: each change is decided a second after the one before. */
 const JOB_ID = "01a21f8a-741e-7136-8969-d03930df3d2b";
@@ -40,7 +46,7 @@ class Story {
   }
 
   assigned(instance = "w1", provider = "openai"): this {
-    return this.next((job, nowAt) => assignJob(job, { instance, provider }, null, nowAt));
+    return this.next((job, nowAt) => assignJob(job, { instance, provider }, { provider }, nowAt));
   }
 
   started(): this {
@@ -53,7 +59,7 @@ class Story {
       count += 1;
       return String(count).padStart(chars, "0");
     };
-    return spansOf("acme", this.job, this.events, nextId);
+    return spansOf("acme", this.job, this.events.map(asRead), nextId);
   }
 }
 
@@ -123,7 +129,9 @@ test("a run says what it spent and how soon it spoke, with the names of the conv
     .assigned("w1", "mistral")
     .started()
     .next((job, nowAt) => decided(recordFirstToken(job, job.lease, nowAt + 500)))
-    .next((job, nowAt) => decided(completeJob(job, job.lease, { result: null, ...NOTHING_SPENT, usage }, nowAt)));
+    .next((job, nowAt) =>
+      decided(completeJob(job, job.lease, { result: null, ...NOTHING_SPENT, usage, model: "m-2026" }, nowAt)),
+    );
   const [, , run] = story.spans();
   expect(run?.name).toBe("embeddings m");
   expect(told(run)).toEqual({
@@ -131,6 +139,7 @@ test("a run says what it spent and how soon it spoke, with the names of the conv
     "gen_ai.provider.name": { stringValue: "mistral_ai" },
     "gen_ai.request.model": { stringValue: "m" },
     "gen_ai.request.stream": { boolValue: true },
+    "gen_ai.response.model": { stringValue: "m-2026" },
     "gen_ai.usage.input_tokens": { intValue: "7" },
     "gen_ai.usage.output_tokens": { intValue: "11" },
     "gen_ai.usage.cache_read.input_tokens": { intValue: "0" },
@@ -155,7 +164,7 @@ test("each attempt has its time in the queue and its run; only the last has the 
   expect(spans.map(({ name, status }) => [name, status])).toEqual([
     ["signalbox job", { code: ERROR, message: "bad_request" }],
     ["queue", OK],
-    ["chat", { code: ERROR, message: "job.attempt_failed" }],
+    ["chat", { code: ERROR, message: RETRYABLE.code }],
     ["queue", OK],
     ["chat", { code: ERROR, message: "bad_request" }],
   ]);
@@ -170,7 +179,10 @@ test("each attempt has its time in the queue and its run; only the last has the 
   expect(root).toMatchObject({ "error.type": { stringValue: "bad_request" } });
   expect([first, last].map((run) => run?.["signalbox.worker"])).toEqual([{ stringValue: "w1" }, { stringValue: "w2" }]);
   expect([first, last].map((run) => run?.["gen_ai.usage.input_tokens"])).toEqual([undefined, { intValue: "7" }]);
-  expect(last?.["gen_ai.provider.name"]).toEqual({ stringValue: "p2" });
+  const textsOf = (name: string) => [first, last].map((run) => run?.[name]);
+  expect(textsOf("gen_ai.provider.name")).toEqual([{ stringValue: "openai" }, { stringValue: "p2" }]);
+  expect(textsOf("error.type")).toEqual([{ stringValue: "provider_error" }, { stringValue: "bad_request" }]);
+  expect(textsOf("gen_ai.response.model")).toEqual([undefined, undefined]);
   expect(last).not.toHaveProperty(["gen_ai.response.time_to_first_chunk"]);
 });
 
