@@ -70,11 +70,18 @@ const weightsOf = ({ samples }: Metric): Map<string, number> => {
   return weights;
 };
 
+/**
+ * To powers of two. What leaves `other` takes its counts with it, which a monitor reads as a restart: those of about the
+ * same size must not change places.
+ */
+const sizeOf = (count: number): number => Math.floor(Math.log2(count + 2 ** -30));
+
 /** At most so many series as they are, the largest; the others as one whose names are `other`. */
 export const folded = (metric: Metric, maxSeries: number): Metric => {
   const weights = [...weightsOf(metric)];
   if (weights.length <= maxSeries) return metric;
-  weights.sort(([, one], [, other]) => other - one);
+  const rankOf = metric.type === "gauge" ? Number : sizeOf;
+  weights.sort(([, one], [, other]) => rankOf(other) - rankOf(one));
   const largest = new Set(weights.slice(0, maxSeries).map(([series]) => series));
   const samples = relabelled(metric, metric.samples, (labels) =>
     largest.has(seriesOf(labels)) ? labels : asOther(labels, KEPT_LABELS),
@@ -90,11 +97,13 @@ export interface TenantMetrics {
 const BUSY = "signalbox_jobs_total";
 
 const busynessOf = ({ metrics }: TenantMetrics): number =>
-  metrics.find(({ name }) => name === BUSY)?.samples.reduce((sum, [, , value]) => sum + value, 0) ?? 0;
+  sizeOf(metrics.find(({ name }) => name === BUSY)?.samples.reduce((sum, [, , value]) => sum + value, 0) ?? 0);
 
 /** All tenants as one: the busiest by name, the others together as the tenant `other`. */
 export const deploymentMetrics = (tenants: readonly TenantMetrics[], maxNamed: number): Metric[] => {
-  const busiestFirst = [...tenants].sort((one, other) => busynessOf(other) - busynessOf(one));
+  const busiestFirst = [...tenants].sort(
+    (one, other) => busynessOf(other) - busynessOf(one) || (one.tenant < other.tenant ? -1 : 1),
+  );
   const families = new Map<string, { metric: Metric; samples: MetricSample[] }>();
   for (const [rank, { tenant, metrics }] of busiestFirst.entries()) {
     const name = rank < maxNamed ? tenant : OTHER;

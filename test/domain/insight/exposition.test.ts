@@ -57,6 +57,23 @@ describe("series beyond the bound", () => {
     expect(folded(many, 1).samples).toEqual([...of("other", 1, 6), ...of("b", 3, 9)]);
   });
 
+  test("of about the same size do not change places, so that what is counted as other never falls", () => {
+    const other = (counts: Record<string, number>) => {
+      const samples = Object.entries(counts).flatMap(([model, count]): MetricSample[] => [
+        ["_sum", { model }, model === "slow" ? count * 90 : count],
+        ["_count", { model }, count],
+      ]);
+      const { samples: few } = folded(metric(samples, { type: "histogram" }), 1);
+      return few.find(([suffix, { model }]) => suffix === "_sum" && model === "other")?.[2] ?? 0;
+    };
+    const scrapes = [
+      other({ slow: 100, quick: 101 }),
+      other({ slow: 103, quick: 102 }),
+      other({ slow: 104, quick: 105 }),
+    ];
+    expect(scrapes).toEqual([...scrapes].sort((one, next) => one - next));
+  });
+
   test("are the highest of ages and the lowest of what is left", () => {
     const samples = [4, 9, 2].map((value, at): MetricSample => ["", { model: `m${at}` }, value]);
     expect(folded(metric(samples, { joins: "highest" }), 0).samples).toEqual([["", { model: "other" }, 9]]);
@@ -84,6 +101,14 @@ describe("a deployment", () => {
       ["", { tenant: "busy" }, 50],
       ["", { tenant: "other" }, 2],
     ]);
+  });
+
+  test("names the same tenants while they are about as busy as each other", () => {
+    const named = (tenants: Parameters<typeof deploymentMetrics>[0]) =>
+      deploymentMetrics(tenants, 1)[0]?.samples.map(([, labels]) => labels.tenant);
+    expect(named([tenant("a", 100), tenant("b", 101)])).toEqual(["a", "other"]);
+    expect(named([tenant("b", 103), tenant("a", 102)])).toEqual(["a", "other"]);
+    expect(named([tenant("b", 500), tenant("a", 102)])).toEqual(["b", "other"]);
   });
 
   test("has each family once", () => {
