@@ -5,6 +5,7 @@ import { missingUntil, modelKeyOf } from "../fleet/model-name.ts";
 import { modelsTaken, withModel } from "../fleet/model-set.ts";
 import { pauseTextOf } from "../fleet/pause.ts";
 import { ECHO, isOffline, pauseOf, unavailableOf } from "../fleet/worker.ts";
+import { APIS } from "../words/api.ts";
 import type { Requirements } from "../words/requirements.ts";
 import { type Filter, firstOf, type Nobody, type RoutePolicy, whoIs } from "./filter.ts";
 import { chainOf } from "./strategy.ts";
@@ -115,7 +116,13 @@ export const MAY_EVER: readonly Filter[] = [
     narrow: (left, fleet, asked) => {
       if (asked.model !== null) left.intersect(fleet.offers.servingModel(asked.model));
     },
-    whyNobody: ({ asked }) => `no matching worker serves model "${asked.model}"`,
+    whyNobody: ({ asked: { api, model }, fleet }) => {
+      const serving = fleet.offers.servingModel(model ?? "");
+      const isOfOtherApis = api !== null && serving.count() > 0 && !serving.meets(fleet.offers.answering(api));
+      if (!isOfOtherApis) return `no matching worker serves model "${model}"`;
+      const others = APIS.filter((one) => serving.meets(fleet.offers.answering(one)));
+      return `no worker that serves model "${model}" offers the API "${api}", only ${listed(others) || "ordinary jobs"}`;
+    },
   },
   {
     name: "missing_model",

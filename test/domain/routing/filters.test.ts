@@ -240,4 +240,18 @@ describe("a job of the front door", () => {
     expect(whyWaiting(fleet, request({ api: "responses" }), policy())).toBe('no worker offers the API "responses"');
     expect(chosenOf(fleet, request({ api: "responses" }), policy())).toBeNull();
   });
+
+  test("is told which APIs there are for its model where another model's worker offers its own", () => {
+    const fleet = fleetOf([
+      { instance: "claude", models: ["claude-x"], apis: ["messages", "chat/completions"] },
+      { instance: "old", models: ["old"] },
+      { instance: "local", models: ["llama"], apis: ["responses"], tags: ["gpu"] },
+    ]);
+    const why = (asked: Partial<RouteRequest>) => whyWaiting(fleet, request({ api: "responses", ...asked }), policy());
+    expect([why({ model: "claude-x" }), why({ model: "old" }), why({ model: "nobodys" })]).toEqual([
+      'no worker that serves model "claude-x" offers the API "responses", only "chat/completions", "messages"',
+      'no worker that serves model "old" offers the API "responses", only ordinary jobs',
+      'no matching worker serves model "nobodys"',
+    ]);
+  });
 });
