@@ -42,7 +42,8 @@ const untilSettled = async (api: RuntimeApi, { action, model }: ModelWork, { sig
   for (;;) {
     const found = (await listed(api, signal)).find((one) => one.model === model);
     if (found === undefined) throw new TaskFailure("not_found", `llama.cpp lists no model ${model}`);
-    if (found.hasFailed) throw new TaskFailure("load_failed", `llama.cpp could not load ${model}`);
+    // A model that had to be killed to be unloaded counts as failed, too.
+    if (action === "load" && found.hasFailed) throw new TaskFailure("load_failed", `llama.cpp could not load ${model}`);
     const isLoaded = LOADED.has(found.status ?? "");
     if (action === "load" ? isLoaded : !isLoaded) return;
     onProgress({ stage: found.status ?? action });

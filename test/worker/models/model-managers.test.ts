@@ -181,6 +181,15 @@ describe("llama.cpp", () => {
     await expect(work(manager, { action: "load", model: "b" })).rejects.toThrow("no model b");
   });
 
+  test("that had to kill a model to unload it has unloaded it", async () => {
+    let looks = 0;
+    const { manager } = await runtimeWith("llamacpp", {
+      "GET /models": () => ({ body: looks++ < 1 ? listed(["a", "loaded"]) : listed(["a", "unloaded", true]) }),
+      "POST /models/unload": json({ success: true }),
+    });
+    expect(await work(manager, { action: "unload", model: "a" })).toEqual([{ stage: "loaded" }]);
+  });
+
   test("of one model only tells it", async () => {
     const { manager } = await runtimeWith("llamacpp", { "GET /models": json(listed(["a", null])) });
     expect(await look(manager)).toEqual({ loaded: [{ model: "a" }], on_disk: null, max_loaded: 1, can: [] });
