@@ -180,7 +180,7 @@ export class Loop {
   #runtimeChanged(state: RuntimeState): void {
     if (this.#session !== null) this.#sendPresence();
     this.#openOrClose(state);
-    if (state.isClosed && this.#options.drainsNow) this.#giveBack(state.unavailable ?? "");
+    if (state.isClosed && !state.isLooking && this.#options.drainsNow) this.#giveBack(state.unavailable ?? "");
     this.#changed();
   }
 

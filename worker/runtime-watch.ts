@@ -83,9 +83,10 @@ export class RuntimeWatch {
     this.#lookAtChange();
     // While it is away, its last known offer is kept.
     const offer = next.unavailable === null ? next : this.#state;
-    const { isClosed: _, ...known } = offer;
+    const { isClosed: _, isLooking: __, ...known } = offer;
+    const looking = this.#gate.isLooking?.() ? { isLooking: true } : {};
     if (closed === null) this.#become({ ...known, unavailable: next.unavailable });
-    else this.#become({ ...known, unavailable: closed, isClosed: true });
+    else this.#become({ ...known, unavailable: closed, isClosed: true, ...looking });
   }
 
   #become(next: RuntimeState): void {

@@ -84,6 +84,8 @@ export type RuntimeState = {
   unavailable: string | null;
   /** It works, but it is outside its hours, or its machine is in use. */
   isClosed?: boolean;
+  /** Closed only until its jobs have ended and it has seen whether its machine is in use. */
+  isLooking?: boolean;
   apis: readonly Api[];
   /** Its own list; null if it has none. */
   models: readonly string[] | null;

@@ -5,6 +5,8 @@ import { closedBecause, openingAt, openingNow } from "../../contract/fleet/hours
 export type Gate = {
   /** Why it is closed; null while it is open. */
   closed: () => string | null;
+  /** Whether it is closed only for a look at the machine: running jobs are finished, whatever the settings. */
+  isLooking?: () => boolean;
   /** Milliseconds until the answer may be another. */
   changesInMs: () => number;
 };
@@ -22,5 +24,6 @@ export const hoursGate = (hours: string, timezone: string, now: () => number = D
 /** Open while all are. */
 export const allOf = (gates: readonly Gate[]): Gate => ({
   closed: () => gates.map((gate) => gate.closed()).find((why) => why !== null) ?? null,
+  isLooking: () => gates.find((gate) => gate.closed() !== null)?.isLooking?.() ?? false,
   changesInMs: () => Math.min(...gates.map((gate) => gate.changesInMs()), Number.POSITIVE_INFINITY),
 });

@@ -1,5 +1,6 @@
 // Open while others leave the GPU alone: below a share of its time, for a while. What the worker's own jobs use says
-// nothing about others, so nothing is measured while they run.
+// nothing about others, so nothing is measured while they run. Where they follow each other without a gap, it closes
+// from time to time until they have ended and it has looked.
 
 import type { Gate } from "./gate.ts";
 
@@ -25,6 +26,11 @@ export type IdleGateOptions = {
   nowMs?: () => number;
 };
 
+/** Nobody who comes back to the machine waits longer for a look than this and the jobs that run. */
+const MAX_UNSEEN_MS = 300_000;
+
+const LOOKING = "it lets its jobs end to see whether its machine is in use";
+
 export class IdleGate implements Gate {
   readonly #rule: IdleRule;
   readonly #isWorking: () => boolean;
@@ -32,16 +38,29 @@ export class IdleGate implements Gate {
   #quietSinceMs: number | null = null;
   #isOpen = false;
   #isKnown = false;
+  #lookedAtMs: number;
+  #isLooking = false;
 
   constructor({ rule, isWorking, nowMs = () => performance.now() }: IdleGateOptions) {
     this.#rule = rule;
     this.#isWorking = isWorking;
     this.#nowMs = nowMs;
+    this.#lookedAtMs = nowMs();
+  }
+
+  /** The GPU's mean over a moment may still have the worker's own jobs in it, so that use counts if it lasts. */
+  isInDoubt(percent: number | null): boolean {
+    return percent !== null && percent >= this.#rule.belowPercent && this.#isOpen;
   }
 
   /** A measurement; null: the GPU could not be asked. */
   measured(percent: number | null): void {
-    if (this.#isWorking()) return;
+    if (this.#isWorking()) {
+      this.#isLooking = this.#nowMs() - this.#lookedAtMs >= MAX_UNSEEN_MS;
+      return;
+    }
+    this.#lookedAtMs = this.#nowMs();
+    this.#isLooking = false;
     this.#isKnown = percent !== null;
     const isQuiet = percent !== null && percent < this.#rule.belowPercent;
     if (!isQuiet) this.#quietSinceMs = null;
@@ -49,8 +68,12 @@ export class IdleGate implements Gate {
     this.#isOpen = this.#quietSinceMs !== null && this.#nowMs() - this.#quietSinceMs >= this.#rule.forMs;
   }
 
+  isLooking(): boolean {
+    return this.#isOpen && this.#isLooking;
+  }
+
   closed(): string | null {
-    if (this.#isOpen) return null;
+    if (this.#isOpen) return this.#isLooking ? LOOKING : null;
     const { belowPercent, forMs } = this.#rule;
     const why = this.#isKnown ? "its machine is in use" : "it is not known whether its machine is in use";
     return `${why}: it waits until the GPU is below ${belowPercent} % for ${forMs / 1000} s`;

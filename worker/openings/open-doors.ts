@@ -21,6 +21,13 @@ export type Doors = {
 const MEASURE_EVERY_MS = 10_000;
 /** A short wait for idleness is still measured several times. */
 const MEASURES = 4;
+/** After this the mean that a tool tells has nothing of a job in it that ended before. */
+const DOUBT_MS = 2_000;
+
+const later = (ms: number): Promise<void> =>
+  new Promise((resolve) => {
+    setTimeout(resolve, ms).unref();
+  });
 
 export const openDoors = (
   opening: OpeningSettings | undefined,
@@ -36,7 +43,9 @@ export const openDoors = (
     if (idleGate === null || idle === null) return;
     const look = async () => {
       const before = idleGate.closed();
-      idleGate.measured(await measure());
+      const percent = await measure();
+      const isSure = isWorking() || !idleGate.isInDoubt(percent);
+      idleGate.measured(isSure ? percent : await later(DOUBT_MS).then(measure));
       if (before !== idleGate.closed()) onChange();
     };
     void look();

@@ -1,8 +1,9 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import type { Runtime } from "../../../worker/calls/runtime.ts";
 import { type Gate, hoursGate } from "../../../worker/openings/gate.ts";
 import { readRocm } from "../../../worker/openings/gpu-use.ts";
 import { IdleGate, parseIdleRule } from "../../../worker/openings/idle-gate.ts";
+import { openDoors } from "../../../worker/openings/open-doors.ts";
 import { RuntimeWatch } from "../../../worker/runtime-watch.ts";
 import { readSettings } from "../../../worker/settings.ts";
 
@@ -73,6 +74,54 @@ describe("a worker for an idle machine", () => {
     isWorking = false;
     gate.measured(100);
     expect(gate.closed()).not.toBeNull();
+  });
+
+  test("looks between jobs that follow each other without a gap, whose owner would never be noticed else", () => {
+    let [nowMs, isWorking] = [0, false];
+    const gate = new IdleGate({ rule: { ...RULE, forMs: 0 }, isWorking: () => isWorking, nowMs: () => nowMs });
+    const later = (minutes: number, percent: number) => {
+      nowMs += minutes * MINUTE;
+      gate.measured(percent);
+      return [gate.closed(), gate.isLooking()];
+    };
+    const looking = ["it lets its jobs end to see whether its machine is in use", true];
+    expect(later(0, 0)).toEqual([null, false]);
+    isWorking = true;
+    expect([later(4, 100), later(1, 100), later(1, 100)]).toEqual([[null, false], looking, looking]);
+    isWorking = false;
+    expect(later(0, 0)).toEqual([null, false]);
+    isWorking = true;
+    expect([later(4, 100), later(1, 100)]).toEqual([[null, false], looking]);
+    isWorking = false;
+    expect(later(0, 100)).toEqual([expect.stringContaining("its machine is in use"), false]);
+  });
+
+  test("believes what it measures a moment after its own job only if it lasts", async () => {
+    vi.useFakeTimers();
+    let percent = 0;
+    const idle = { belowPercent: 20, forMs: 4_000 };
+    const doors = openDoors(
+      { hours: null, idle, drainsNow: false },
+      () => false,
+      async () => percent,
+    );
+    const closedAfter = async (ms: number, now: number) => {
+      percent = now;
+      await vi.advanceTimersByTimeAsync(ms);
+      return doors.gate.closed();
+    };
+    try {
+      doors.watch(() => {});
+      expect([await closedAfter(4_000, 0), await closedAfter(1_000, 100), await closedAfter(3_000, 0)]).toEqual([
+        null,
+        null,
+        null,
+      ]);
+      expect(await closedAfter(4_000, 100)).toContain("its machine is in use");
+    } finally {
+      doors.close();
+      vi.useRealTimers();
+    }
   });
 
   test("reads what the tools print", () => {
