@@ -69,6 +69,20 @@ describe.skipIf(lacksBrowser())("in a browser", () => {
     expect(await page.evaluate(async () => (await fetch("/session")).status)).toBe(401);
   });
 
+  it("a link of another site signs nobody in before a click", async () => {
+    const { page } = await world.visit("/");
+    // Another site than 127.0.0.1.
+    const link = `<a href="${world.server.url}/auth/default/start?return=/%23/jobs&amp;mode=sign_in">A link</a>`;
+    await page.route("http://elsewhere.localhost/", (route) => route.fulfill({ contentType: "text/html", body: link }));
+    await page.goto("http://elsewhere.localhost/");
+    await page.getByRole("link", { name: "A link" }).click();
+    await page.getByRole("heading", { name: "Sign in to default?" }).waitFor();
+    expect(await page.context().cookies()).toEqual([]);
+    await page.getByRole("link", { name: "Sign in" }).click();
+    await page.getByText("Live", { exact: true }).waitFor();
+    expect(page.url()).toBe(`${world.server.url}/#/jobs`);
+  });
+
   it("a viewer sees the dashboard, and is offered nothing that would be refused", async () => {
     idp.next = GRACE;
     const page = await signIn("/");

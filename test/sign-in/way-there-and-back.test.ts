@@ -105,6 +105,22 @@ describe("the way there and back", () => {
     expect([end.status, end.location]).toEqual([302, `${service.server.url}/`]);
   });
 
+  it.each([
+    ["cross-site", ""],
+    ["same-site", "?mode=renew"],
+  ])("asks a browser that another site sent here: %s%s", async (site, query) => {
+    const headers = { "sec-fetch-site": site };
+    const { status, text, cookies } = await new Traveller().step(service.server.url + START + query, { headers });
+    expect([status, cookies]).toEqual([200, []]);
+    expect(text).toContain("<h1>Sign in to default?</h1>");
+    expect(text).toContain(`href="${START}${query}"`);
+  });
+
+  it.each(["same-origin", "none"])("asks nothing where the browser says %s", async (site) => {
+    const headers = { "sec-fetch-site": site };
+    expect((await new Traveller().step(service.server.url + START, { headers })).status).toBe(302);
+  });
+
   it("names no forwarded host that nobody configured", async () => {
     const headers = { "x-forwarded-host": "evil.example", "x-forwarded-proto": "http" };
     const { location } = await new Traveller().step(service.server.url + START, { headers });

@@ -35,6 +35,10 @@ const HOME = { href: "/", label: "To the dashboard" };
 const startOf = ({ name }: TenantSignIn): string => `/auth/${name.tenant}/start`;
 const PAGE = { description: "A page that says why nobody was signed in.", media: ["text/html"] } as const;
 const TESTED = { ...PAGE, description: "The page of a test." } as const;
+const ASKED = {
+  ...PAGE,
+  description: "The page of a test, or the question to a browser that another site sent here.",
+} as const;
 
 const networkOf = (c: AppContext): Network => ({ fetch: identityFetch(c.env), isPrivate: isPrivateAllowed(c.env) });
 
@@ -103,6 +107,23 @@ const identityOfHeader = async (c: AppContext, { document }: TenantSignIn): Prom
   return { issuer: trusted.issuer, subject: claims.sub, claims: claims as unknown as Identity["claims"] };
 };
 
+/**
+ * A link of another site may lead to a stranger's tenant, whose provider signs everybody in: who types a provider's key
+ * there has given it away.
+ */
+const comesFromElsewhere = (c: AppContext): boolean => (c.req.header("sec-fetch-site") ?? "").endsWith("-site");
+
+const askFirst = (c: AppContext, { tenant }: { readonly tenant: string }): Response => {
+  const text = `Another site led you here. Go on only if you know the tenant ${tenant}: its administrators see what you do and can use the keys that you store in it.`;
+  const { pathname, search } = new URL(c.req.url);
+  return showPage(c, {
+    status: 200,
+    title: `Sign in to ${tenant}?`,
+    text,
+    next: { href: pathname + search, label: "Sign in" },
+  });
+};
+
 const startQuery = z.strictObject({ return: z.string().optional(), mode: z.enum(FLOW_MODES).default("sign_in") });
 const tenantParam = z.object({ tenant: tenantName });
 
@@ -115,12 +136,12 @@ const start = endpoint(
     needs: "none",
     summary: "Sign in with the organisation's identity",
     description:
-      "Leads to the tenant's identity provider, or opens a session at once if a configured proxy's signed header names the person. `return` is a place of the dashboard, such as `/#/jobs`. `mode=test` opens no session; `mode=renew` asks the provider not to show anything.",
+      "Leads to the tenant's identity provider, or opens a session at once if a configured proxy's signed header names the person. `return` is a place of the dashboard, such as `/#/jobs`. `mode=test` opens no session; `mode=renew` asks the provider not to show anything. A browser that another site sent here (`Sec-Fetch-Site`) is asked first.",
     params: tenantParam,
     isNameNew: true,
     query: startQuery,
     answers: {
-      200: TESTED,
+      200: ASKED,
       302: { description: "To the identity provider, or to `return`." },
       401: PAGE,
       403: PAGE,
@@ -131,6 +152,7 @@ const start = endpoint(
   async (c, { params, query }) => {
     const at = await signInOf(c, params.tenant);
     if (at === null) return showNotOffered(c);
+    if (comesFromElsewhere(c)) return askFirst(c, params);
     const { mode } = query;
     const returnTo = returnPath(query.return);
     try {
