@@ -34,6 +34,7 @@ import "./styles/plug-in.css";
 import "./styles/figures.css";
 import "./styles/batches.css";
 import "./styles/models.css";
+import "./styles/forced-colors.css";
 
 applyTheme();
 startClock();

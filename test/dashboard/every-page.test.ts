@@ -230,6 +230,29 @@ describe.skipIf(lacksBrowser())("every page", () => {
     expect(faults()).toEqual([]);
   });
 
+  it("shows what is chosen, and which colour means what, also in colours of the reader's own", async () => {
+    const { page } = await world.open("jobs", { viewport: DESKTOP, forcedColors: "active" });
+    const backgroundOf = (selector: string): Promise<string> =>
+      page
+        .locator(selector)
+        .first()
+        .evaluate((part) => getComputedStyle(part).backgroundColor);
+    const isTold = async (chosen: string, other: string): Promise<void> =>
+      expect(await backgroundOf(chosen)).not.toBe(await backgroundOf(other));
+    await isTold(".chip[aria-pressed=true]", ".chip[aria-pressed=false]");
+    await page.keyboard.press("Control+k");
+    await page.locator(".palette [aria-selected=true]").waitFor();
+    await isTold(".palette [aria-selected=true]", ".palette [aria-selected=false]");
+    await page.keyboard.press("Escape");
+    await page.getByRole("button", { name: "Killswitch" }).click();
+    await isTold(".lever:has(:checked)", ".lever:not(:has(:checked))");
+    await page.keyboard.press("Escape");
+    await page.goto(`${world.server.url}/#/`);
+    await page.locator(".plot-legend .swatch").first().waitFor();
+    await isTold(".choice-row .chosen", ".choice-row label:not(.chosen)");
+    await isTold(".plot-legend .swatch", ".plot-legend");
+  });
+
   it("keeps the tabs of Settings in place, with and without actions above them", async () => {
     const { page } = await world.open("settings", { viewport: DESKTOP });
     const tops: number[] = [];
