@@ -87,7 +87,7 @@ export const listPresent = (
   return ok({ workers: lightPage(turn, shown), total: present.length });
 };
 
-/** An answer of the object may have 32 MiB; a thousand workers with the longest model lists have twice that. */
+/** An answer of the object may have 32 MiB; a thousand workers with the longest lists of models have twice that. */
 const MAX_PAGE_CHARS = 8 * 1024 * 1024;
 
 /** As many workers, from the first, as one answer can hold; the next page begins after them. */
@@ -96,12 +96,16 @@ const lightPage = (turn: Turn, views: readonly WorkerView[]): WorkerResource[] =
   let chars = 0;
   for (const view of views) {
     const shown = presentView(turn, view);
-    chars += shown.tags.length + (shown.models ?? []).reduce((sum, name) => sum + name.length, 0);
+    chars += listedChars(shown);
     if (chars > MAX_PAGE_CHARS) break;
     page.push(shown);
   }
   return page;
 };
+
+/** What a report can make long, as JSON. */
+const listedChars = ({ tags, models, hardware, loaded, on_disk }: WorkerResource): number =>
+  JSON.stringify([tags, models, hardware, loaded, on_disk]).length;
 
 type Listed = { workers: WorkerResource[]; total: number; summary?: FleetSums };
 

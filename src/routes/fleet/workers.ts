@@ -66,7 +66,8 @@ const present = endpoint(
     tag: TAG,
     ...asks("listPresent"),
     summary: "List workers that are not offline",
-    description: "A page of large workers (8 MiB of models and tags) is shorter than `limit`: go on behind it.",
+    description:
+      "A page of large workers (8 MiB of models, tags and hardware) is shorter than `limit`: go on behind it.",
     query: presenceListQuery,
     answers: { 200: { description: "The workers that are not offline.", schema: presenceList } },
   },
