@@ -48,16 +48,13 @@ export type FleetGridQuery = z.infer<typeof fleetGridQuery>;
 export type FleetGrid = z.infer<typeof fleetGrid>;
 export type FleetGridGroup = FleetGrid["groups"][number];
 
-/** By the worker's name. */
-export type GpuMemory = ReadonlyMap<string, { readonly usedMb: number; readonly totalMb: number }>;
-
-export const presentCells = ({ value, workers, views }: Cells, memory: GpuMemory): FleetGridGroup => ({
+export const presentCells = ({ value, workers, views }: Cells): FleetGridGroup => ({
   value,
   workers,
   instances: views.map(({ worker }) => worker.instance),
   states: views.map(firstStateOf),
   loads: views.map(({ load }) => load),
   places: views.map(({ worker }) => worker.concurrency),
-  gpu_used_mb: views.map(({ worker }) => memory.get(worker.instance)?.usedMb ?? null),
-  gpu_total_mb: views.map(({ worker }) => memory.get(worker.instance)?.totalMb ?? null),
+  gpu_used_mb: views.map(({ worker }) => worker.machine?.gpuMemory?.usedMb ?? null),
+  gpu_total_mb: views.map(({ worker }) => worker.machine?.gpuMemory?.totalMb ?? null),
 });

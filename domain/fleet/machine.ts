@@ -57,6 +57,8 @@ export interface Machine {
   readonly loaded: ModelSet | null;
   readonly maxLoaded: number | null;
   readonly can: readonly ModelAction[] | null;
+  /** Of all its processors; null if it tells of none. */
+  readonly gpuMemory: { readonly usedMb: number; readonly totalMb: number } | null;
   /** Whether it says anything of its models: which it has, or that it may be told to get some. */
   readonly tellsModels: boolean;
   /** What its lists count against the bound of all offers. */
@@ -68,6 +70,12 @@ const GPU_BYTES = 64;
 
 export const hardwareBytesOf = (hardware: Hardware | null): number =>
   (hardware?.gpus ?? []).reduce((sum, { name }) => sum + utf8Length(name) + GPU_BYTES, 0);
+
+const gpuMemoryOf = (hardware: Hardware | null): Machine["gpuMemory"] => {
+  if (hardware === null || hardware.gpus.length === 0) return null;
+  const sumOf = (field: "usedMb" | "totalMb"): number => hardware.gpus.reduce((sum, gpu) => sum + gpu[field], 0);
+  return { usedMb: sumOf("usedMb"), totalMb: sumOf("totalMb") };
+};
 
 const isUnknown = (report: MachineReport): boolean => Object.values(report).every((said) => said === null);
 
@@ -81,5 +89,5 @@ export const machineOf = (report: MachineReport, known: Machine | null = null): 
   const onDiskBytes = (onDisk ?? []).reduce((sum, { model }) => sum + utf8Length(model), 0);
   const bytes = hardwareBytesOf(hardware) + (loadedSet?.bytes ?? 0) + onDiskBytes;
   const tellsModels = loaded !== null || onDisk !== null || can !== null;
-  return { id, loaded: loadedSet, maxLoaded, can, tellsModels, bytes };
+  return { id, loaded: loadedSet, maxLoaded, can, gpuMemory: gpuMemoryOf(hardware), tellsModels, bytes };
 };

@@ -128,13 +128,12 @@ export const readGrid = (turn: Turn, query: FleetGridQuery): Result<FleetGrid, R
   const views = [...turn.memory.fleet.members()]
     .map((member) => viewOf(turn, member))
     .filter((view) => isWanted(view, query, naming));
-  const memory = turn.store.workers.gpuMemory();
   const bounds = { maxGroups: MAX_FLEET_GROUPS, maxCells: MAX_GRID_CELLS };
   return ok({
     by: query.by,
     total: views.length,
     states: countFirstStates(views),
-    groups: gridOf(inOrder(views, "instance"), query.by, bounds).map((cells) => presentCells(cells, memory)),
+    groups: gridOf(inOrder(views, "instance"), query.by, bounds).map(presentCells),
   });
 };
 

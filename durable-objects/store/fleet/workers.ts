@@ -52,16 +52,6 @@ export const workersTable = (sql: Sql) => ({
   /** null: it says nothing of its machine. */
   machineOf: (instance: string): MachineReport | null => machineIn(machineTextOf(sql, instance)),
 
-  /** Megabytes of GPU memory of each worker that tells of its GPUs, by its name. */
-  gpuMemory: (): Map<string, { usedMb: number; totalMb: number }> =>
-    new Map(
-      all(
-        sql,
-        `SELECT instance, SUM(gpu.value ->> '$.usedMb') AS used, SUM(gpu.value ->> '$.totalMb') AS total
-         FROM worker_machines, json_each(machine, '$.hardware.gpus') AS gpu GROUP BY instance`,
-      ).map((row) => [row.instance as string, { usedMb: row.used as number, totalMb: row.total as number }]),
-    ),
-
   putMachine: (instance: string, machine: MachineReport): void => {
     sql.exec(
       "INSERT OR REPLACE INTO worker_machines (instance, machine) VALUES (?, ?)",

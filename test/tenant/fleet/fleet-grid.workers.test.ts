@@ -1,7 +1,8 @@
 // GET /api/fleet and GET /api/workers/<instance>/activity: the whole fleet in one answer, and what one worker did.
 
+import { evictDurableObject } from "cloudflare:test";
 import { describe, expect, it } from "vitest";
-import { newWorld } from "../../support/workerd/client.ts";
+import { inStorage, newWorld } from "../../support/workerd/client.ts";
 import { dispatch, present } from "../../support/workerd/job-steps.ts";
 
 const gpu = (used: number) => ({ name: "A100", total_mb: 80_000, used_mb: used });
@@ -35,6 +36,17 @@ describe("the fleet's grid", () => {
     expect((await world.get("/api/fleet?limit=3")).status).toBe(400);
     expect((await (await world.withKey("viewer")).get("/api/fleet")).status).toBe(200);
     expect((await (await world.withKey("worker")).get("/api/fleet")).status).toBe(403);
+  });
+
+  it("reads no machine's report for it, which may have 64 KiB, but has its GPU memory also after waking", async () => {
+    const world = await newWorld();
+    await present(world, "a", { hardware: hardware(10_000, 5_000) });
+    await present(world, "b", { hardware: hardware() });
+    await evictDurableObject(world.stub);
+    await world.ok("GET", "/api/workers");
+    await inStorage(world, (storage) => storage.sql.exec("DELETE FROM worker_machines"));
+    const { groups } = await world.ok("GET", "/api/fleet");
+    expect(groups).toMatchObject([{ gpu_used_mb: [15_000, null], gpu_total_mb: [160_000, null] }]);
   });
 });
 
