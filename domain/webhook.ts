@@ -40,6 +40,11 @@ export type DeliveryEvent = WebhookEvent | "webhook.test";
 export const DELIVERY_STATUSES = ["pending", "delivered", "failed"] as const;
 export type DeliveryStatus = (typeof DELIVERY_STATUSES)[number];
 
+export interface OlderSecret {
+  readonly secret: string;
+  readonly untilAt: number;
+}
+
 export interface Webhook {
   readonly id: string;
   readonly url: string;
@@ -54,6 +59,8 @@ export interface Webhook {
   /** After a rotation both secrets sign until then. */
   readonly previousSecret: string | null;
   readonly previousUntilAt: number | null;
+  /** Of earlier rotations, newest first: each signs for its own time. */
+  readonly olderSecrets?: readonly OlderSecret[];
   readonly disabledAt: number | null;
   readonly disabledReason: string | null;
   /** It was disabled because it fails, and deliveries that waited are still to be given up. */
@@ -100,7 +107,7 @@ const RETRY_DELAYS_MS = [
 /** Each delay grows by up to this share, so that many deliveries are not retried together. */
 const JITTER = 0.1;
 const GONE = 410;
-export const ROTATION_OVERLAP_MS = DAY_MS;
+const ROTATION_OVERLAP_MS = DAY_MS;
 export const GIVEN_UP_AFTER_MS = 5 * DAY_MS;
 /** The longest wait that an endpoint may ask for. */
 const MAX_RETRY_AFTER_MS = DAY_MS;
@@ -201,9 +208,26 @@ export const dropped = (delivery: Delivery, nowAt: number): Delivery => ({
   finishedAt: nowAt,
 });
 
+/** As many as fit into a header. */
+const MAX_OLDER_SECRETS = 8;
+
+/** Replaced by rotations, newest first: those whose time to sign is not over. */
+const overlapping = ({ previousSecret, previousUntilAt, olderSecrets = [] }: Webhook, nowAt: number): OlderSecret[] =>
+  [{ secret: previousSecret, untilAt: previousUntilAt }, ...olderSecrets].filter(
+    (one): one is OlderSecret => one.secret !== null && one.untilAt !== null && nowAt < one.untilAt,
+  );
+
+/** With a new secret; until their time is over, those before it sign, too. */
+export const rotated = (webhook: Webhook, secret: string, nowAt: number): Webhook => ({
+  ...webhook,
+  secret,
+  previousSecret: webhook.secret,
+  previousUntilAt: nowAt + ROTATION_OVERLAP_MS,
+  olderSecrets: overlapping(webhook, nowAt).slice(0, MAX_OLDER_SECRETS),
+});
+
 /** The secrets that sign now. */
-export const signingSecrets = (webhook: Webhook, nowAt: number): string[] => {
-  const { secret, previousSecret, previousUntilAt } = webhook;
-  const isOverlapping = previousSecret !== null && previousUntilAt !== null && nowAt < previousUntilAt;
-  return isOverlapping ? [secret, previousSecret] : [secret];
-};
+export const signingSecrets = (webhook: Webhook, nowAt: number): string[] => [
+  webhook.secret,
+  ...overlapping(webhook, nowAt).map(({ secret }) => secret),
+];

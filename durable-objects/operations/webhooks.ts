@@ -12,8 +12,8 @@ import {
   type Delivery,
   type DeliveryStatus,
   DISABLED_REASONS,
-  ROTATION_OVERLAP_MS,
   redelivered,
+  rotated,
   type Webhook,
   type WebhookEvent,
 } from "../../domain/webhook.ts";
@@ -117,12 +117,7 @@ export const remove = (turn: Turn, { id }: { id: string }): Result<null, Refusal
 export const rotate = (turn: Turn, request: { id: string; secret: string }): Result<WebhookWithSecret, Refusal> => {
   const found = find(turn, request.id);
   if (!found.ok) return found;
-  const webhook: Webhook = {
-    ...found.value,
-    secret: request.secret,
-    previousSecret: found.value.secret,
-    previousUntilAt: turn.nowAt + ROTATION_OVERLAP_MS,
-  };
+  const webhook = rotated(found.value, request.secret, turn.nowAt);
   putWebhook(turn, webhook);
   turn.audit("webhook.rotated", webhook.id, { url: webhook.url });
   return ok(presentWithSecret(webhook));

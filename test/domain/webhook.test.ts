@@ -7,6 +7,7 @@ import {
   type Delivery,
   GIVEN_UP_AFTER_MS,
   redelivered,
+  rotated,
   signingSecrets,
   type Webhook,
   wants,
@@ -123,7 +124,18 @@ test("a redelivery keeps its id and restarts its tries", () => {
 });
 
 test("after a rotation both secrets sign until the overlap is over", () => {
-  const rotated: Webhook = { ...webhook, previousSecret: "b2xk", previousUntilAt: NOW + 10 };
-  expect(signingSecrets(rotated, NOW + 9)).toEqual(["bmV3", "b2xk"]);
-  expect(signingSecrets(rotated, NOW + 10)).toEqual(["bmV3"]);
+  const replaced: Webhook = { ...webhook, previousSecret: "b2xk", previousUntilAt: NOW + 10 };
+  expect(signingSecrets(replaced, NOW + 9)).toEqual(["bmV3", "b2xk"]);
+  expect(signingSecrets(replaced, NOW + 10)).toEqual(["bmV3"]);
+});
+
+test("each rotation gives the secret before it a day, whatever is rotated meanwhile", () => {
+  const day = 86_400_000;
+  const once = rotated(webhook, "c2Vjb25k", NOW);
+  const twice = rotated(once, "dGhpcmQ", NOW + 10);
+  expect(signingSecrets(twice, NOW + day - 1)).toEqual(["dGhpcmQ", "c2Vjb25k", "bmV3"]);
+  expect(signingSecrets(twice, NOW + day)).toEqual(["dGhpcmQ", "c2Vjb25k"]);
+  expect(signingSecrets(rotated(twice, "Zm91cnRo", NOW + day), NOW + day)).toEqual(["Zm91cnRo", "dGhpcmQ", "c2Vjb25k"]);
+  const often = Array.from({ length: 30 }).reduce<Webhook>((one, _, at) => rotated(one, `${at}`, NOW), webhook);
+  expect(signingSecrets(often, NOW)).toHaveLength(10);
 });
