@@ -154,8 +154,8 @@ export class Tenant extends DurableObject<TenantEnv> implements StreamOwner, Run
     return this.#parts.relocation.writeTable(table, part);
   }
 
-  async settleIn(): Promise<Result<null, Refusal>> {
-    return this.#parts.relocation.settleIn();
+  async settleIn(origin: string): Promise<Result<null, Refusal>> {
+    return this.#parts.relocation.settleIn(origin);
   }
 
   /** The steps of its history's move to another database here. After the first, nothing is on its way to the old one. */

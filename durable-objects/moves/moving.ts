@@ -6,6 +6,7 @@ import { invalid, type Refusal } from "../../domain/words/refusal.ts";
 import { err, ok, type Result } from "../../domain/words/result.ts";
 import { enforceBudget } from "../operations/halts/budget.ts";
 import { engageKillswitch, takeBack } from "../operations/halts/killswitch.ts";
+import { relink } from "../operations/webhooks.ts";
 import type { Turn } from "../turn/turn.ts";
 
 /** What the operator's command copies. */
@@ -66,13 +67,17 @@ export const stay = (turn: Turn): Result<null, Refusal> => {
   return ok(null);
 };
 
-/** All rows have arrived: the tenant is served, and the halt for its move ends. Repeating it changes nothing. */
-export const settleIn = (turn: Turn): Result<null, Refusal> => {
+/**
+ * All rows have arrived: the tenant is served at `origin`, to which its webhooks' links now lead, and the halt for its
+ * move ends. Repeating it changes nothing.
+ */
+export const settleIn = (turn: Turn, origin: string): Result<null, Refusal> => {
   const { absence } = turn.memory;
   if (absence === null) return ok(null);
   if (absence.state !== "arriving") return err(refuseAbsent(absence));
   putAbsence(turn, null);
   turn.store.files.ownTheirBytes();
+  relink(turn, origin);
   turn.store.settings.putArrivedMove(absence.move);
   endHalt(turn);
   turn.audit("tenant.arrived", "");

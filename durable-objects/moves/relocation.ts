@@ -130,9 +130,9 @@ export class Relocation {
   }
 
   /** All rows have arrived. */
-  async settleIn(): Promise<Result<null, Refusal>> {
+  async settleIn(origin: string): Promise<Result<null, Refusal>> {
     const { operator, turns, flush } = this.#parts;
-    const settled = await turns.relocate(operator, settleIn);
+    const settled = await turns.relocate(operator, (turn) => settleIn(turn, origin));
     // History learns of it with this flush, or with the next.
     if (settled.ok) await flush();
     return settled;

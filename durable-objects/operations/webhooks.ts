@@ -123,6 +123,11 @@ export const rotate = (turn: Turn, request: { id: string; secret: string }): Res
   return ok(presentWithSecret(webhook));
 };
 
+/** The tenant has moved: links in its webhooks' events lead to where it is now. */
+export const relink = (turn: Turn, origin: string): void => {
+  for (const webhook of turn.memory.webhooks) putWebhook(turn, { ...webhook, origin });
+};
+
 export const test = (turn: Turn, { id }: { id: string }): Result<DeliveryResource, Refusal> => {
   const found = find(turn, id);
   if (!found.ok) return found;

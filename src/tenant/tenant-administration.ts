@@ -79,8 +79,8 @@ export const writeTenantTable = (
   part: TableRows,
 ): Promise<Result<null, Refusal>> => withTenant(env, name, true, (stub) => remote(stub).writeTable(table, part));
 
-export const settleTenant = (env: Env, name: TenantName): Promise<Result<null, Refusal>> =>
-  withTenant(env, name, true, (stub) => remote(stub).settleIn());
+export const settleTenant = (env: Env, name: TenantName, origin: string): Promise<Result<null, Refusal>> =>
+  withTenant(env, name, true, (stub) => remote(stub).settleIn(origin));
 
 export const moveTenantHistory = (
   env: Env,

@@ -28,6 +28,7 @@ import { findTenant, prepareArrival } from "../../history/tenants.ts";
 import { answer } from "../../http/answer.ts";
 import type { AppContext } from "../../http/auth.ts";
 import { readJson } from "../../http/body.ts";
+import { publicOrigin } from "../../http/public-address.ts";
 import { Refused, unwrap } from "../../http/refused.ts";
 import {
   endTenantLeaving,
@@ -243,7 +244,7 @@ const arrived = endpoint(
   },
   async (c, { params }) => {
     const name = await foundTenant(c, params.tenant);
-    unwrap(await settleTenant(c.env, name));
+    unwrap(await settleTenant(c.env, name, publicOrigin(c)));
     return answer(c, { tenant: name.tenant, state: "arrived" });
   },
 );

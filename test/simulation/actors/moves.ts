@@ -59,7 +59,7 @@ const arrive = async (world: World, { move, schema }: Leaving, parts: readonly M
     const wrong = await take(world, stage, () => {});
     if (wrong !== null) return wrong;
   }
-  return take(world, (tenant) => tenant.settleIn());
+  return take(world, (tenant) => tenant.settleIn("https://here.example"));
 };
 
 const moveElsewhere: Action = async (world, [size, fault, when]) => {

@@ -9,6 +9,7 @@ import {
   connectWorker,
   inStorage,
   newWorld,
+  ORIGIN,
   ROOT_KEY,
   request,
   type World,
@@ -268,6 +269,23 @@ describe("a tenant that arrives", { timeout: MANY_CALLS_MS }, () => {
     expect(entries).toHaveLength(1);
     await world.ok("POST", "/presence", offer("w1"));
     expect((await world.ok("GET", `/api/jobs/${running.id}`)).status).toBe("assigned");
+  });
+
+  it("links its webhooks' events to where it is now", async () => {
+    const { world } = await busyWorld();
+    await world.ok("POST", "/api/webhooks", { url: "https://hooks.example.com/", events: ["job.completed"] });
+    const { arrival, parts } = await takenOut(world);
+    await done("POST", `${world.tenant}/arrive`, arrival);
+    for (const part of parts) {
+      const text = JSON.stringify(part);
+      const sent = part.table === "webhooks" ? text.replace(ORIGIN, "https://before.example") : text;
+      await done("POST", `${world.tenant}/rows`, JSON.parse(sent));
+    }
+    const origins = () =>
+      inStorage(world, ({ sql }) => [...sql.exec("SELECT record ->> 'origin' FROM webhooks").raw()]);
+    expect(await origins()).toEqual([["https://before.example"]]);
+    await done("POST", `${world.tenant}/arrived`);
+    expect(await origins()).toEqual([[ORIGIN]]);
   });
 
   it("keeps the halt of before its move, and no memory of its parts", async () => {
