@@ -11,6 +11,7 @@ import { createAnthropicBackend } from "./anthropic-backend.ts";
 import { ApiPlaces } from "./api-places.ts";
 import { createEchoRuntime } from "./echo.ts";
 import { createGeminiBackend } from "./gemini-backend.ts";
+import { unworkedWhileLoading } from "./loading.ts";
 import { fetchModelList, rememberedList } from "./model-list.ts";
 import { probeRuntime } from "./probe.ts";
 import type { ProviderKeys } from "./provider-keys.ts";
@@ -67,7 +68,7 @@ const openLocal = (name: string, provider: LocalProvider, options: OpenRuntimeOp
   const list = async () => fetchModelList(origin + provider.listPath, await key(), runtimeFetch);
   const places = new ApiPlaces(origin);
   const models = rememberedList(list, () => performance.now());
-  return createChatRuntime({
+  const runtime = createChatRuntime({
     name,
     address: origin,
     backend: createOpenAiBackend({ way: localWay, name, baseUrl, key, urlOf: (api) => places.urlOf(api) }),
@@ -77,6 +78,7 @@ const openLocal = (name: string, provider: LocalProvider, options: OpenRuntimeOp
     probeEveryMs: 0,
     probe: (before) => probeRuntime({ address: baseUrl, places, models: list, key, asks: APIS, has: [] }, before),
   });
+  return { ...runtime, run: async (task, run) => unworkedWhileLoading(await runtime.run(task, run)) };
 };
 
 type BackendOptions = HostedProvider & { way: Way; name: string; key: () => Promise<string | null> };

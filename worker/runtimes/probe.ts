@@ -7,6 +7,7 @@ import { APIS, type Api } from "../../contract/words/values.ts";
 import { isNeverReached, reasonOf } from "../calls/error-causes.ts";
 import type { ModelList, RuntimeState } from "../calls/runtime.ts";
 import type { ApiPlaces } from "./api-places.ts";
+import { StillLoading, saysLoading } from "./loading.ts";
 import { runtimeFetch } from "./runtime-fetch.ts";
 import { MAX_TOLD_BYTES, textWithin } from "./text-within.ts";
 
@@ -66,6 +67,7 @@ const isThere = async (url: string, headers: Record<string, string>): Promise<bo
   const response = await runtimeFetch(url, { method: "POST", headers, body: "{}", signal }).catch(() => null);
   if (response === null) return false;
   const said = (await textWithin(response, MAX_TOLD_BYTES).catch(() => "")).slice(0, MAX_PROBE_CHARS);
+  if (saysLoading(response.status, said)) throw new StillLoading();
   // Ollama answers 404 for the model that an empty request does not name; LM Studio answers 200 for unknown paths.
   if (response.status === 404) return /model/i.test(said) && !/not found: \/|404 page/i.test(said);
   if (response.ok) return !/unexpected endpoint/i.test(said);
@@ -75,6 +77,7 @@ const isThere = async (url: string, headers: Record<string, string>): Promise<bo
 const whyUnavailable = (address: string, error: unknown): string => {
   const status = APICallError.isInstance(error) ? error.statusCode : undefined;
   const where = `the runtime at ${address}`;
+  if (error instanceof StillLoading) return `${where} is loading its model`;
   if (status === 401 || status === 403) return `${where} refuses the key`;
   if (status !== undefined) return `${where} answers with HTTP ${status}`;
   const reason = lineOf(reasonOf(error), MAX_REASON_CHARS);
