@@ -21,6 +21,8 @@ const FIRST_RETRY_MS = 500;
 const MAX_RETRY_MS = 10_000;
 const PING_EVERY_MS = 15_000;
 const ANSWER_WITHIN_MS = 30_000;
+/** A hidden page's timers come once a minute. After more than this the machine slept, and the connection is dead. */
+const ASLEEP_MS = 120_000;
 const MOST_LOOKED_AT = 200;
 
 let socket: WebSocket | null = null;
@@ -34,6 +36,7 @@ let queue: NumberedLiveMessage[] = [];
 let isFlushDue = false;
 /** Since when an answer is awaited; null if none is. */
 let awaitedSince: number | null = null;
+let lookedAt = 0;
 
 const flush = (): void => {
   isFlushDue = false;
@@ -105,7 +108,10 @@ const lookAtWorkers = async (): Promise<void> => {
 
 /** Timers of a hidden page come late, so silence is measured from a ping, not from the last message. */
 const keepAlive = (): void => {
-  if (awaitedSince !== null && Date.now() - awaitedSince > ANSWER_WITHIN_MS) lose();
+  const hasSlept = Date.now() - lookedAt > ASLEEP_MS;
+  lookedAt = Date.now();
+  if (hasSlept) reconnect();
+  else if (awaitedSince !== null && Date.now() - awaitedSince > ANSWER_WITHIN_MS) lose();
   else if (socket?.readyState === WebSocket.OPEN) {
     awaitedSince ??= Date.now();
     socket.send("ping");
@@ -117,6 +123,7 @@ const open = (): void => {
   stopSocket();
   tries += 1;
   awaitedSince = Date.now();
+  lookedAt = awaitedSince;
   const first = takeFirstSocket();
   const opened = first?.socket ?? openLive();
   socket = opened;

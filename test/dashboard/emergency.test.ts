@@ -99,6 +99,35 @@ describe.skipIf(lacksBrowser())("in an emergency", () => {
   });
 });
 
+describe.skipIf(lacksBrowser())("when the machine wakes", () => {
+  it("the page connects at once, and does not call live what is an hour old", async () => {
+    const world = await startWorld(["--no-worker"]);
+    try {
+      const { page } = await world.visit("/");
+      let isDead = false;
+      let sockets = 0;
+      await page.routeWebSocket(/\/live$/, (socket) => {
+        sockets += 1;
+        const own = sockets;
+        const server = socket.connectToServer();
+        const passes = (): boolean => own > 1 || !isDead;
+        server.onMessage((frame) => passes() && socket.send(frame));
+        socket.onMessage((frame) => passes() && server.send(frame));
+      });
+      await page.clock.install();
+      await page.goto(`${world.server.url}/#key=${world.server.adminKey}`);
+      await page.getByText("Live", { exact: true }).waitFor();
+      isDead = true;
+      await world.call("POST", "/api/jobs", { prompt: "made while it slept" });
+      await page.clock.fastForward("01:00:00");
+      await page.getByText("Pending1").waitFor();
+      expect(sockets).toBe(2);
+    } finally {
+      await world.close();
+    }
+  });
+});
+
 describe.skipIf(lacksBrowser())("when the server goes away", () => {
   it("the page says that it is not live, and comes back with what happened since", async () => {
     const dataDir = mkdtempSync(path.join(tmpdir(), "signalbox-lost-"));
