@@ -117,7 +117,7 @@ const Talk = ({ said, setSaid, canSend, onSend }: TalkProps) => (
         </button>
       )}
       {turns.value.length > 0 && (
-        <button type="button" class="button quiet" onClick={beginAgain}>
+        <button type="button" class="button quiet" data-forgets onClick={beginAgain}>
           Begin again
         </button>
       )}

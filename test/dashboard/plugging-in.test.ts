@@ -25,6 +25,20 @@ describe.skipIf(lacksBrowser())("plugging in", () => {
     expect(faults()).toEqual([]);
   });
 
+  it("who sends and stops by keyboard does not come to what throws the talk away", async () => {
+    const { page } = await world.open("playground?model=echo");
+    await page.route("**/v1/chat/completions", () => undefined);
+    const focused = (): Promise<string> =>
+      page.evaluate(() => document.activeElement?.textContent?.trim() || (document.activeElement?.tagName ?? ""));
+    await page.getByLabel("Say").fill("hold the line");
+    await page.getByRole("button", { name: "Send" }).press("Enter");
+    await expect.poll(focused).toBe("Stop");
+    await page.keyboard.press("Enter");
+    await expect.poll(focused).toBe("TEXTAREA");
+    await page.getByRole("button", { name: "Begin again" }).press("Enter");
+    await expect.poll(focused).toBe("TEXTAREA");
+  });
+
   it("the same request stands there as curl and for three SDKs, with no key in it", async () => {
     const { page } = await world.open("playground?model=echo");
     for (const [language, word] of [
