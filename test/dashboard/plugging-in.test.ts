@@ -39,6 +39,18 @@ describe.skipIf(lacksBrowser())("plugging in", () => {
     await expect.poll(focused).toBe("TEXTAREA");
   });
 
+  it("a model whose name is one long word stays in its panel", async () => {
+    const { page } = await world.visit("/");
+    const long = { id: "m".repeat(120), object: "model", created: 1, owned_by: "ollama" };
+    await page.route("**/v1/models", (route) => route.fulfill({ json: { object: "list", data: [long] } }));
+    await page.goto(`${world.server.url}/#key=${world.server.adminKey}`);
+    await page.getByText("Live", { exact: true }).waitFor();
+    await page.goto(`${world.server.url}/#/playground`);
+    const title = page.getByRole("heading", { name: long.id });
+    const isInside = await title.evaluate((head) => head.scrollWidth <= (head.closest("section")?.clientWidth ?? 0));
+    expect(isInside).toBe(true);
+  });
+
   it("the same request stands there as curl and for three SDKs, with no key in it", async () => {
     const { page } = await world.open("playground?model=echo");
     for (const [language, word] of [
