@@ -82,6 +82,31 @@ describe.skipIf(lacksBrowser())("a bad night by keyboard", () => {
     expect(faults()).toEqual([]);
   });
 
+  it.each([
+    ["that zooming makes", { width: 320, height: 256 }],
+    ["of a desktop", { width: 1280, height: 400 }],
+  ])("no bar covers what has the focus on a page %s", async (_, viewport) => {
+    const { page } = await world.open("jobs/new", { viewport });
+    await page.getByRole("heading", { name: "New job" }).waitFor();
+    const covered: string[] = [];
+    for (const key of ["Tab", "Shift+Tab"])
+      for (let presses = 0; presses < 40; presses += 1) {
+        await page.keyboard.press(key);
+        const hidden = await page.evaluate(() => {
+          const at = document.activeElement;
+          if (at?.closest(".page") == null) return null;
+          const { left, top, width, height } = (at.closest("label") ?? at).getBoundingClientRect();
+          const isFree = [2, height / 2, height - 2].some((down) => {
+            const over = document.elementFromPoint(left + width / 2, top + down);
+            return over !== null && over.closest(".top-bar, .nav") === null;
+          });
+          return isFree ? null : (at.closest("label") ?? at).textContent || at.outerHTML.slice(0, 60);
+        });
+        if (hidden !== null) covered.push(`${key}: ${hidden}`);
+      }
+    expect(covered).toEqual([]);
+  });
+
   it("pauses and resumes a worker from the palette, which hears what is typed from the first letter on", async () => {
     const { page, faults } = await world.open("fleet");
     await tabTo(page, "Columns");
