@@ -13,7 +13,7 @@ import {
   type WorkerListQuery,
   type WorkerResource,
 } from "../../../contract/fleet/worker.ts";
-import type { JobResource } from "../../../contract/jobs/job.ts";
+import { type JobResource, presentJob } from "../../../contract/jobs/job.ts";
 import { startOf } from "../../../contract/text/start-of.ts";
 import { toIso } from "../../../contract/words/field.ts";
 import { maxAttemptsOf } from "../../../domain/config.ts";
@@ -31,16 +31,18 @@ import {
   type WorkerView,
 } from "../../../domain/fleet/worker.ts";
 import { type FleetSums, inOrder, isWanted, sumsOf } from "../../../domain/fleet/worker-state.ts";
+import type { Job } from "../../../domain/job/job.ts";
 import { loseJob } from "../../../domain/job/lease.ts";
+import type { Json } from "../../../domain/words/json.ts";
 import { invalid, notFound, type Refusal } from "../../../domain/words/refusal.ts";
 import { err, ok, type Result } from "../../../domain/words/result.ts";
+import { waitingReason } from "../../placing/waiting-reason.ts";
 import { isSilent, lastSignOf } from "../../steps/last-sign.ts";
 import { MAX_LEASES_AN_ANSWER } from "../../steps/leases.ts";
 import { forgetTasks } from "../../steps/model-tasks.ts";
 import { forgetSilence } from "../../steps/silence.ts";
 import { forgetIdle } from "../../turn/idleness.ts";
 import type { Turn } from "../../turn/turn.ts";
-import { presentOpenJob } from "../jobs/jobs.ts";
 
 export const viewOf = (turn: Turn, member: Member): WorkerView => {
   const { worker, load } = member;
@@ -96,16 +98,12 @@ const lightPage = (turn: Turn, views: readonly WorkerView[]): WorkerResource[] =
   let chars = 0;
   for (const view of views) {
     const shown = presentView(turn, view);
-    chars += listedChars(shown);
+    chars += JSON.stringify(shown).length;
     if (chars > MAX_PAGE_CHARS) break;
     page.push(shown);
   }
   return page;
 };
-
-/** What a report can make long, as JSON. */
-const listedChars = ({ tags, models, hardware, loaded, on_disk }: WorkerResource): number =>
-  JSON.stringify([tags, models, hardware, loaded, on_disk]).length;
 
 type Listed = { workers: WorkerResource[]; total: number; summary?: FleetSums };
 
@@ -148,7 +146,7 @@ export const getWorker = (turn: Turn, request: { instance: string }): Result<Wor
     jobs: turn.store.jobs
       .leasedBy(request.instance)
       .slice(0, MAX_LEASES_AN_ANSWER)
-      .map((job) => shortened(presentOpenJob(turn, job))),
+      .map((job) => presentShort(turn, job)),
     recent_outcomes: member.worker.outcomes.map((one) => ({
       job_id: one.jobId,
       outcome: one.outcome,
@@ -160,17 +158,14 @@ export const getWorker = (turn: Turn, request: { instance: string }): Result<Wor
 
 const SHOWN_CHARS = 4096;
 
-/** A worker's page shows its jobs without long values; those are on the jobs' own pages. */
-const shortened = (job: JobResource): JobResource => {
-  const isLong = job.prompt.length > SHOWN_CHARS;
-  const hasLongInput = JSON.stringify(job.input).length > SHOWN_CHARS;
-  if (!isLong && !hasLongInput) return job;
-  return {
-    ...job,
-    prompt: startOf(job.prompt, SHOWN_CHARS),
-    input: hasLongInput ? null : job.input,
-    truncated: [...(isLong ? (["prompt"] as const) : []), ...(hasLongInput ? (["input"] as const) : [])],
-  };
+/** A worker's page shows its jobs without long values, and reads none; those are on the jobs' own pages. */
+const presentShort = (turn: Turn, job: Job): JobResource => {
+  const { prompt, input } = turn.store.payloads.findStart(job.id, SHOWN_CHARS);
+  const truncated: JobResource["truncated"] = prompt.length > SHOWN_CHARS ? ["prompt"] : [];
+  if (input === null) truncated.push("input");
+  const payload = { prompt: startOf(prompt, SHOWN_CHARS), input: input === null ? null : (JSON.parse(input) as Json) };
+  const shown = presentJob(job, payload, null, waitingReason(turn, job));
+  return truncated.length === 0 ? shown : { ...shown, truncated };
 };
 
 export const forgetWorker = (turn: Turn, request: { instance: string }): Result<null, Refusal> => {

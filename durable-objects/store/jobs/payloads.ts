@@ -7,6 +7,10 @@ import { JOURNAL_ROOM, type Journal } from "../journal.ts";
 import type { Journaled } from "../journaled.ts";
 import { all, first, type Row, record, type Sql } from "../sql.ts";
 
+const MAX_BYTES_A_CHAR = 3;
+const START = `SELECT substr(prompt, 1, ?) AS prompt, CASE WHEN octet_length(input) <= ? THEN input END AS input
+               FROM payloads WHERE job_id = ?`;
+
 export const payloadsTable = (sql: Sql, journal: Journal) => {
   const putRow = (jobId: string, prompt: string, input: string): void => {
     sql.exec("INSERT OR REPLACE INTO payloads (job_id, prompt, input) VALUES (?, ?, ?)", jobId, prompt, input);
@@ -29,6 +33,15 @@ export const payloadsTable = (sql: Sql, journal: Journal) => {
       const row = first(sql, "SELECT prompt, input FROM payloads WHERE job_id = ?", jobId);
       if (row === null) throw new Error(`job ${jobId} has no payload`);
       return toPayload(row);
+    },
+
+    /** Reads no long text: of a prompt that has more than `chars` one more, and no input (as JSON) that has more. */
+    findStart: (jobId: string, chars: number): { prompt: string; input: string | null } => {
+      const kept = journal.find(jobId)?.payload;
+      const row = kept == null ? first(sql, START, chars + 1, chars * MAX_BYTES_A_CHAR, jobId) : null;
+      const input = row === null ? JSON.stringify(kept?.input ?? null) : (row.input as string | null);
+      const prompt = row === null ? (kept?.prompt ?? "") : (row.prompt as string);
+      return { prompt, input: (input ?? "").length > chars ? null : input };
     },
 
     findMany: (ids: readonly string[]): Map<string, JobPayload> => {

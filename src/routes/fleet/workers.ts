@@ -66,8 +66,7 @@ const present = endpoint(
     tag: TAG,
     ...asks("listPresent"),
     summary: "List workers that are not offline",
-    description:
-      "A page of large workers (8 MiB of models, tags and hardware) is shorter than `limit`: go on behind it.",
+    description: "A page of large workers (8 MiB) is shorter than `limit`: go on behind it.",
     query: presenceListQuery,
     answers: { 200: { description: "The workers that are not offline.", schema: presenceList } },
   },
@@ -137,6 +136,7 @@ const get = endpoint(
   {
     method: "get",
     path: "/api/workers/{instance}",
+    lane: "heavy",
     tag: TAG,
     ...asks("getWorker"),
     summary: "Read a worker with its open jobs and recent outcomes",

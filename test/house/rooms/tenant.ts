@@ -73,7 +73,6 @@ export const TENANT_ROOMS: readonly Room[] = [
       "durable-objects/placing",
       "durable-objects/operations/halts",
       "durable-objects/operations/files",
-      "durable-objects/operations/jobs",
     ],
     packages: [],
   },

@@ -50,6 +50,27 @@ describe("the fleet's grid", () => {
   });
 });
 
+describe("a worker's jobs", () => {
+  it("are shown without long values, none of which is read", async () => {
+    const world = await newWorld();
+    await present(world, "w", { concurrency: 3 });
+    await dispatch(world, { prompt: "p".repeat(5_000), input: { system: "語".repeat(1_000) } });
+    await dispatch(world, { prompt: "p".repeat(4_096), input: { system: "s".repeat(5_000) } });
+    await inStorage(world, (storage) =>
+      storage.sql.exec("UPDATE payloads SET input = 'no JSON' || input WHERE length(input) > 4096"),
+    );
+    const { jobs } = await world.ok("GET", "/api/workers/w");
+    expect(jobs).toEqual([
+      expect.objectContaining({
+        prompt: "p".repeat(4_096),
+        input: { system: "語".repeat(1_000) },
+        truncated: ["prompt"],
+      }),
+      expect.objectContaining({ prompt: "p".repeat(4_096), input: null, truncated: ["input"] }),
+    ]);
+  });
+});
+
 describe("a worker's activity", () => {
   it("is what it completed, failed, cost and served, and when it was paused", async () => {
     const world = await newWorld();
