@@ -45,12 +45,15 @@ export interface NewJob extends JobPayload {
   readonly batchPlace?: BatchPlace | null;
 }
 
+/** Most lists have one name or none, and need no set. */
+const distinct = (list: readonly string[]): readonly string[] => (list.length < 2 ? list : [...new Set(list)]);
+
 /** What a new job requires of a worker. */
 export const requirementsOfNew = ({ provider, model, tags, api, batch, edge = true }: NewJob): Requirements => ({
   edge,
   provider,
   model,
-  tags: [...new Set(tags)],
+  tags: distinct(tags),
   api: api ?? null,
   excludedProviders: [],
   avoidedWorkers: [],
@@ -60,13 +63,14 @@ export const requirementsOfNew = ({ provider, model, tags, api, batch, edge = tr
 /** `by` is missing for a schedule's job. */
 export const createJob = (request: NewJob, id: string, nowAt: number, by: Actor | null = null): Decision => {
   const { prompt, input, runAt, frontDoor = null } = request;
+  const asked = requirementsOfNew(request);
   const readyAt = runAt !== null && runAt > nowAt ? runAt : null;
   const job: Job = {
     ...USUAL,
     // The request's fields by name: to spread it as well takes four times as long.
     provider: request.provider,
     model: request.model,
-    tags: [...new Set(request.tags)],
+    tags: asked.tags,
     priority: request.priority,
     tier: request.tier,
     schedule: request.schedule,
@@ -81,7 +85,7 @@ export const createJob = (request: NewJob, id: string, nowAt: number, by: Actor 
     batch: request.batch ?? null,
     batchPlace: request.batchPlace ?? null,
     metadata: request.metadata ?? {},
-    files: [...new Set(request.files ?? [])],
+    files: distinct(request.files ?? []),
     fairnessKey: request.fairnessKey ?? request.user ?? null,
     flow: request.flow ?? USUAL.flow,
     frontDoor,
@@ -91,7 +95,7 @@ export const createJob = (request: NewJob, id: string, nowAt: number, by: Actor 
     queueUntilAt: queueEndOf(frontDoor, nowAt),
     keyId: by?.keyId ?? null,
     createdBy: by === null ? null : { name: by.name, personId: by.personId ?? null },
-    groupKey: groupKeyOf(requirementsOfNew(request)),
+    groupKey: groupKeyOf(asked),
     orderKey: readyAt === null ? (request.batchPlace?.yieldsUntilAt ?? orderKeyOf(request.priority, nowAt)) : null,
     assignedWorker: null,
     costNanoUsd: null,
