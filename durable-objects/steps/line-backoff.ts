@@ -12,7 +12,9 @@ const LONGEST_WAIT_MS = MINUTE_MS;
 export const lineWaitMs = ({ memory, nowAt }: Turn, { batch, workerProvider }: Job): number | null => {
   if (batch === null) return null;
   const { untilAt = 0, waits = 0 } = memory.batchWork.backoffs.get(workerProvider ?? "") ?? {};
-  const firstMs = memory.config.providers.get(workerProvider ?? "")?.rateLimit?.retryAfterMs ?? FIRST_WAIT_MS;
+  const limit = memory.config.providers.get(workerProvider ?? "")?.rateLimit;
+  // `retry_after_seconds` may be 0, and a line's tries have no other bound.
+  const firstMs = Math.max(FIRST_WAIT_MS, limit?.retryAfterMs ?? 0);
   // Lines that ran beside each other are told beside each other: they wait once.
   const before = untilAt > nowAt ? waits - 1 : waits;
   return Math.max(firstMs, Math.min(LONGEST_WAIT_MS, firstMs * 2 ** before));

@@ -50,10 +50,16 @@ const started = (): Started[] => {
   return lines.map((line) => JSON.parse(line) as Started);
 };
 
+/** What has ended may wait for a busy system to take note of it. */
+const hasEnded = (pid: number): boolean => {
+  const file = `/proc/${pid}/stat`;
+  return existsSync(file) && readFileSync(file, "utf8").includes(") Z ");
+};
+
 const isAlive = (pid: number): boolean => {
   try {
     process.kill(pid, 0);
-    return true;
+    return !hasEnded(pid);
   } catch {
     return false;
   }
