@@ -326,7 +326,9 @@ export class Loop {
   }
 }
 
-/** A refused result or a refused count of what was spent is not to hide how its job ended. Null: nothing is left to say. */
+/**
+ * A refused result or a refused count of what was spent is not to hide how its job ended. Null: nothing is left to say.
+ */
 const failureInstead = (report: Report, detail: string): ReportedErrorBody | null => {
   const message = `The coordinator refused the result: ${detail}`;
   if (report.type === "job.completed") return { code: "result_refused", message, retryable: false };

@@ -29,16 +29,14 @@ const ownOf = (value: Json | undefined, name: string): Json | undefined => {
   return Object.hasOwn(value, name) ? (value as Claims)[name] : undefined;
 };
 
-const MAX_DEPTH = 64;
-
 const isWithin = (value: Json, levels: number): boolean =>
   typeof value !== "object" ||
   value === null ||
   (levels > 0 && Object.values(value).every((inner) => isWithin(inner, levels - 1)));
 
-/** Without those that are nested too deeply to be passed on. */
-export const passableClaims = (claims: Claims): Claims =>
-  Object.fromEntries(Object.entries(claims).filter(([, value]) => isWithin(value, MAX_DEPTH)));
+/** Without those that nest deeper than so many levels. */
+export const claimsWithin = (claims: Claims, levels: number): Claims =>
+  Object.fromEntries(Object.entries(claims).filter(([, value]) => isWithin(value, levels)));
 
 /** The claim of exactly this name, else the one at this path. */
 export const claimOf = (claims: Claims, claim: string): Json | undefined => {

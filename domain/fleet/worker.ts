@@ -11,7 +11,6 @@ import { type ModelSet, modelSetIdOf, modelSetOf } from "./model-set.ts";
 import { HALT_PAUSE, type Pause } from "./pause.ts";
 
 export const WORKER_STATUSES = ["offline", "busy", "idle", "online"] as const;
-
 export type WorkerStatus = (typeof WORKER_STATUSES)[number];
 
 export const MAX_CONCURRENCY = 1000;
@@ -73,11 +72,8 @@ export interface Trial {
 
 /** The coordinator's own calls of a provider, in at most so many places for each of its workers. */
 export const EDGE_PLACES = 32;
-
 const EDGE_INSTANCE = /^edge-[a-z0-9_-]+-\d{1,3}$/;
-
 export const edgeInstance = (provider: string, number: number): string => `edge-${provider}-${number}`;
-
 /** No worker process may have such a name. */
 export const isEdgeInstance = (instance: string): boolean => EDGE_INSTANCE.test(instance);
 

@@ -39,7 +39,6 @@ import { inFlow } from "../steps/flow.ts";
 import type { Turn } from "../turn/turn.ts";
 
 const SENT_AT_ONCE = { rows: 500, chars: 4_000_000 };
-
 /** Longer than any batch: what its files are announced for. */
 const ANNOUNCED_MS = 8 * DAY_MS;
 const BATCH_OUTPUT = "batch_output";

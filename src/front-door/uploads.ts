@@ -1,6 +1,5 @@
 // OpenAI's uploads: a file in parts, for what one request may not carry. The parts lie in the object of the file to be,
-// for a small one in the object that small files share;
-// an upload that is not completed within an hour ends by itself.
+// for a small one in the object that small files share; an upload that is not completed within an hour ends by itself.
 
 import * as z from "zod";
 import { cleanFileName } from "../../contract/file.ts";

@@ -1,6 +1,7 @@
 // A function as a runtime. Its run ends when the function does, so that a halt is confirmed only when it is true; what
 // a function returns after its job was taken from it, or after its timeout, goes nowhere.
 
+import { setImmediate as tickEnd } from "node:timers/promises";
 import { format } from "node:util";
 import type { LeasedJob } from "../../contract/fleet/worker.ts";
 import { saysItsEnd } from "../../contract/front-door/dialect.ts";
@@ -72,7 +73,9 @@ export const createFunctionRuntime = (given: FunctionOptions): Runtime => {
       };
       options.signal.addEventListener("abort", wait, { once: true });
       try {
-        await startTold();
+        // What waits to be sent goes first: a function may block the process at once, or end it, and a job whose start
+        // nobody was told of would be given again and again at no cost of an attempt.
+        await tickEnd();
         return await runHandler(given, { ...task, job }, options);
       } finally {
         clearTimeout(timer);
@@ -85,12 +88,6 @@ export const createFunctionRuntime = (given: FunctionOptions): Runtime => {
     },
   };
 };
-
-/**
- * What waits to be sent goes first: a function may block the process at once, or end it, and a job whose start nobody
- * was told of would be given again and again at no cost of an attempt.
- */
-const startTold = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 /** `told`: the whole answer of a stream, put together from its events; null for what is no stream of an API. */
 type Life = { isOver: boolean; lastEvent: string; told: Assembly | null; unawaited: Set<Promise<unknown>> };

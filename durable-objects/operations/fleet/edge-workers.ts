@@ -129,7 +129,9 @@ const modelsOf = (turn: Turn, provider: string, { models: asked }: EdgeConfig): 
   });
 };
 
-/** Asks, after this turn, whether the provider can be called. Each worker has read the key for itself, and reads it again. */
+/**
+ * Asks, after this turn, whether the provider can be called. Each worker has read the key for itself, and reads it again.
+ */
 export const askEdge = (turn: Turn, provider: string): void => {
   for (const { worker } of edgeMembers(turn, provider)) turn.effects.askedEdges.add(worker.instance);
   askAgainAt(turn, provider, turn.nowAt + ASK_AGAIN_MS);

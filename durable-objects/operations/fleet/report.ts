@@ -180,7 +180,7 @@ export const complete = (
     settleUse(turn, job, request.usage);
     turn.record(job, afterwards(heard, decided.value));
     noteOutcome(turn, job, { outcome: "completed", code: null });
-    noteAnsweredLine(turn, job);
+    if (job.batch !== null) noteAnsweredLine(turn, job.workerProvider ?? "");
     tally(turn, job, { usage, model, outcome: "completed", nanoUsd: cost.costNanoUsd, errorCode: null });
     measure(turn, decided.value.job, request.usage);
     enforceBudget(turn);
@@ -258,7 +258,7 @@ const failurePolicy = (turn: Turn, job: Job, error: JobError): FailurePolicy => 
     maxAttempts: maxAttemptsOf(config, job),
     retry: config.jobs.retry,
     rateLimit: config.providers.get(provider)?.rateLimit ?? null,
-    lineWaitMs: lineWaitMs(turn, job),
+    lineWaitMs: job.batch === null ? null : lineWaitMs(turn, provider),
     fallbackProviders,
     unservedProviders: fallbackProviders.filter((next) => fleet.offers.ofProvider(next) === undefined),
     isModelElsewhere: lacksModel(job, error) && isElsewhereNow(turn, job),
@@ -271,10 +271,10 @@ const isElsewhereNow = (turn: Turn, job: Job): boolean =>
 
 /** The provider gets no new job until then, without `rate_limit` no new line; the later of two ends counts. */
 const backOff = (turn: Turn, job: Job, untilAt: number | null): void => {
-  const { workerProvider: provider } = job;
+  const { batch, workerProvider: provider } = job;
   if (provider === null || untilAt === null) return;
-  holdLines(turn, job, untilAt);
-  if ((turn.memory.config.providers.get(provider)?.rateLimit ?? null) === null) return;
+  if (batch !== null) holdLines(turn, provider, untilAt);
+  if (turn.memory.config.providers.get(provider)?.rateLimit == null) return;
   const until = Math.max(untilAt, turn.memory.backoffs.get(provider) ?? 0);
   turn.memory.backoffs.set(provider, until);
   turn.store.backoffs.put(provider, until);

@@ -4,7 +4,8 @@
 import * as z from "zod";
 import { signInOffer } from "../../../contract/access/sign-in.ts";
 import { tenantName } from "../../../contract/tenant.ts";
-import { passableClaims } from "../../../domain/access/role-rules.ts";
+import { MAX_JSON_DEPTH } from "../../../contract/words/json-bounds.ts";
+import { claimsWithin } from "../../../domain/access/role-rules.ts";
 import type { Admission } from "../../../durable-objects/operations/access/sign-in.ts";
 import { type Endpoint, endpoint } from "../../endpoint/router.ts";
 import { answer } from "../../http/answer.ts";
@@ -55,7 +56,7 @@ const arrive = async (
   const minted = await mint(signingSecret(c.env), "session", name.tenant, name.jurisdiction);
   const session = { id: minted.id, hash: minted.hash };
   const isTest = mode === "test";
-  const claims = passableClaims(identity.claims);
+  const claims = claimsWithin(identity.claims, MAX_JSON_DEPTH);
   const arrival = { ...identity, claims, session, isTest, deployment };
   const admitted = unwrap(await admission(c.env, name, "admitPerson", arrival));
   if (admitted.outcome !== "signed_in") return showOutcome(c, at, admitted, identity);
