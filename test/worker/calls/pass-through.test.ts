@@ -4,7 +4,7 @@ import { type Api, MAX_LARGE_RESULT_BYTES } from "../../../contract/words/values
 import type { Outcome, RunOptions, Runtime } from "../../../worker/calls/runtime.ts";
 import { openHosted, openRuntime } from "../../../worker/runtimes/open-runtime.ts";
 import { environmentKeys } from "../../../worker/runtimes/provider-keys.ts";
-import { type ApiKind, HOSTED_PROVIDERS } from "../../../worker/runtimes/providers.ts";
+import type { ApiKind } from "../../../worker/runtimes/providers.ts";
 import { answers, MOCK_APIS, type MockApi } from "../runtimes/mock-answers.ts";
 import { MockRuntime } from "../runtimes/mock-runtime.ts";
 import { quietRun, taskOf } from "../runtimes/quiet-run.ts";
@@ -370,18 +370,6 @@ describe("Anthropic", () => {
   });
 });
 
-test("Gemini is asked by its OpenAI surface", async () => {
-  const { outcome } = await ask(hosted("gemini", "gemini", "/v1beta"), "chat/completions", {
-    ...BODIES["chat/completions"],
-    stream: true,
-  });
-  expect(outcome).toMatchObject({ ok: true, result: { choices: [{ message: { content: "one two three" } }] } });
-  expect(mock.calls[0]).toMatchObject({
-    path: "/v1beta/openai/chat/completions",
-    headers: { authorization: `Bearer ${KEY}` },
-  });
-});
-
 describe("a look at a runtime", () => {
   test("finds the APIs that it answers, and its models", async () => {
     mock.apis = ["chat/completions", "embeddings", "messages"];
@@ -396,26 +384,5 @@ describe("a look at a runtime", () => {
     });
     await mock.start();
     expect((await vllm.probe(null)).unavailable).toBeNull();
-  });
-});
-
-describe("Mistral, which counts each stream and refuses to be asked for it,", () => {
-  const mistral = () => {
-    const { mistral: provider } = HOSTED_PROVIDERS;
-    if (provider === undefined) throw new Error("there is no provider mistral");
-    const keys = environmentKeys({ PROVIDER_MISTRAL_KEY: KEY });
-    const at = { ...provider, baseUrl: `${mock.url}/v1` };
-    return openHosted("mistral", at, { keys, keyRefs: ["provider:mistral"], runtimeUrl: null });
-  };
-
-  test("is not asked with a request", async () => {
-    await ask(mistral(), "chat/completions", { ...BODIES["chat/completions"], stream: true });
-    expect(mock.asked.at(-1)?.body).toEqual({ model: "org/m1", messages, stream: true });
-  });
-
-  test("is not asked with an ordinary job, whose seed has its name", async () => {
-    await mistral().run(taskOf({ model: "org/m1", input: { seed: 7 } }), quietRun({}));
-    expect(mock.asked.at(-1)?.body).toMatchObject({ stream: true, random_seed: 7 });
-    expect(mock.asked.at(-1)?.body).not.toHaveProperty("stream_options");
   });
 });
