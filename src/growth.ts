@@ -4,7 +4,7 @@
 
 import { LONGEST_HELD_BYTES } from "../contract/text/whole-events.ts";
 import { MAX_BODY_BYTES } from "../contract/words/field.ts";
-import { MAX_JSON_DEPTH, MAX_JSON_VALUES } from "../contract/words/json-bounds.ts";
+import { MAX_JSON_DEPTH, MAX_JSON_LISTS, MAX_JSON_VALUES, MAX_JSON_WORDS } from "../contract/words/json-bounds.ts";
 import { EDGE_PLACES } from "../domain/fleet/worker.ts";
 import type { GrowthRow } from "../domain/words/growth.ts";
 import { BODY_SLOTS } from "../durable-objects/object-name.ts";
@@ -122,7 +122,7 @@ export const GROWTH: readonly GrowthRow[] = [
   },
   {
     what: "values of a JSON body",
-    holds: ["src/http/body.ts#parseJson", "src/front-door/json-outline.ts#values"],
+    holds: ["src/http/body.ts#parseJson", "src/front-door/json-outline.ts#tally"],
     grownBy: "request",
     countedBy: "contract/words/json-bounds.ts",
     bound: MAX_JSON_VALUES,
@@ -131,6 +131,30 @@ export const GROWTH: readonly GrowthRow[] = [
     atTheBound: { refuses: "invalid_request" },
     freedBy: "the request's call to its tenant",
     provenBy: ["test/front-door/large-bodies.workers.test.ts", "more values than a body may have"],
+  },
+  {
+    what: "lists and objects of a JSON body",
+    holds: ["src/http/body.ts#parseJson", "src/front-door/json-outline.ts#tally"],
+    grownBy: "request",
+    countedBy: "contract/words/json-bounds.ts",
+    bound: MAX_JSON_LISTS,
+    unit: "entries",
+    of: "message",
+    atTheBound: { refuses: "invalid_request" },
+    freedBy: "the request's call to its tenant",
+    provenBy: ["test/contract/json-bounds.test.ts", "more lists and objects"],
+  },
+  {
+    what: "different names and short texts of a JSON body, which the process keeps until it collects its garbage",
+    holds: ["src/http/body.ts#parseJson", "src/front-door/json-outline.ts#tally"],
+    grownBy: "request",
+    countedBy: "contract/words/json-bounds.ts",
+    bound: MAX_JSON_WORDS,
+    unit: "entries",
+    of: "message",
+    atTheBound: { refuses: "invalid_request" },
+    freedBy: "the next collection of garbage",
+    provenBy: ["test/contract/json-bounds.test.ts", "more different short texts"],
   },
   {
     what: "levels of a JSON body",

@@ -10,11 +10,11 @@ import type { Credential } from "../durable-objects/steps/holders.ts";
 export type Lane = "vital" | "usual" | "heavy" | "waiting";
 
 /**
- * `opening`: a stream until its answer begins. `reading`: one job from history, which may have megabytes. `storing`: the
+ * `parsing`: a step that keeps the thread. `opening`: a stream until its answer begins. `reading`: one job from history, which may have megabytes. `storing`: the
  * beginning of an upload, and all of a small one. `sending`: a file's bytes as an answer, until they begin; `sent`: until they
  * have ended.
  */
-export type Work = Lane | "opening" | "reading" | "storing" | "sending" | "sent";
+export type Work = Lane | "parsing" | "telling" | "opening" | "reading" | "storing" | "sending" | "sent";
 
 export interface Home {
   /** Has the app in workerd answer the request, for bindings that Node lacks. */
@@ -26,8 +26,8 @@ export interface Home {
   readonly disk: () => Disk;
   /** Between two long steps of one request others have their turn of the event loop. */
   readonly othersFirst: () => Promise<void>;
-  /** Resolves when the tenant may take a step of some milliseconds: one in a turn of the event loop. Null: at once. */
-  readonly longStep: (tenant: string) => Promise<void> | null;
+  /** Resolves when the tenant may keep the thread for some milliseconds, until this turn of the event loop ends. */
+  readonly longStep: (tenant: string) => Promise<void>;
   /** The whole body, if it has arrived already: most do with the head, and need no deadline; null otherwise. */
   readonly arrivedBody: (c: Context) => Uint8Array | null;
   /** SHA-256 in hex, at once: the platform's own asks another thread, which takes six times the CPU of a short text. */

@@ -92,7 +92,7 @@ interface SocketLineParts {
 }
 
 /** One line's sockets. */
-export class SocketLine implements Pick<LineEnd, "hear" | "ended"> {
+export class SocketLine implements Pick<LineEnd, "ended"> {
   readonly #tell: (text: string) => void;
   readonly #parts: SocketLineParts;
   readonly #sockets = new Map<number, LineSocket>();
@@ -111,22 +111,25 @@ export class SocketLine implements Pick<LineEnd, "hear" | "ended"> {
       return await this.#parts.intake.open(socket, credential, instance);
     } finally {
       if (socket.attachment === null) this.#sockets.delete(number);
-      else if (this.#isOver) this.#end(number);
+      else if (this.#isOver) void this.#end(number);
     }
   }
 
-  hear(message: string): void {
+  /** Resolves when all of it was carried out. */
+  async hear(message: string): Promise<void> {
     const { texts, closes } = readSocketGroup(message);
+    const work: Promise<void>[] = [];
     this.#parts.turns.together(() => {
-      for (const { text, sockets } of texts) for (const number of sockets) this.#hear(number, text);
-      for (const { socket } of closes) this.#end(socket);
+      for (const { text, sockets } of texts) for (const number of sockets) work.push(this.#hear(number, text));
+      for (const { socket } of closes) work.push(this.#end(socket));
     });
+    await Promise.all(work);
   }
 
   ended(): void {
     this.#isOver = true;
     this.#parts.turns.together(() => {
-      for (const number of this.#sockets.keys()) this.#end(number);
+      for (const number of this.#sockets.keys()) void this.#end(number);
     });
   }
 
@@ -138,28 +141,28 @@ export class SocketLine implements Pick<LineEnd, "hear" | "ended"> {
   }
 
   #send(): void {
-    if (!this.#group.isEmpty) this.#tell(this.#group.take());
+    while (!this.#group.isEmpty) this.#tell(this.#group.take().text);
   }
 
-  #hear(number: number, text: string | null): void {
+  async #hear(number: number, text: string | null): Promise<void> {
     const socket = this.#sockets.get(number);
     if (socket === undefined) return;
     if (text === PING) socket.pingedAt = Date.now();
-    else this.#carryOut("hear", socket, this.#parts.intake.hear(socket, text));
+    else await this.#carryOut("hear", socket, this.#parts.intake.hear(socket, text));
   }
 
-  #end(number: number): void {
+  async #end(number: number): Promise<void> {
     const socket = this.#sockets.get(number);
     // A socket that is still opening ends once it is open.
     if (socket === undefined || socket.attachment === null) return;
     this.#sockets.delete(number);
     socket.leave();
-    this.#carryOut("end", socket, this.#parts.intake.ended(socket));
+    await this.#carryOut("end", socket, this.#parts.intake.ended(socket));
   }
 
   /** A worker whose frame failed gets no answer: it comes back and reports again. */
-  #carryOut(what: string, socket: TenantSocket, work: Promise<void>): void {
-    work.catch((error: unknown) => {
+  #carryOut(what: string, socket: TenantSocket, work: Promise<void>): Promise<void> {
+    return work.catch((error: unknown) => {
       log("error", "socket.failed", { what }, error);
       socket.close(INTERNAL_ERROR, "an internal error: connect again");
     });

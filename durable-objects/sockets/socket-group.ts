@@ -19,6 +19,12 @@ export interface SocketGroup {
   readonly closes: readonly SocketClose[];
 }
 
+/** `sockets`: those whose texts are in it. */
+interface TakenGroup {
+  readonly text: string;
+  readonly sockets: readonly number[];
+}
+
 interface Head {
   readonly texts: readonly (readonly [length: number, sockets: readonly number[]])[];
   readonly closes: readonly SocketClose[];
@@ -42,8 +48,8 @@ export const readSocketGroup = (message: string): SocketGroup => {
 
 /** Collects a group. */
 export class SocketGroupWriter {
-  #texts: { text: string | null; sockets: number[] }[] = [];
-  #closes: SocketClose[] = [];
+  readonly #texts: { text: string | null; sockets: number[] }[] = [];
+  readonly #closes: SocketClose[] = [];
   #chars = 0;
 
   get isEmpty(): boolean {
@@ -68,16 +74,22 @@ export class SocketGroupWriter {
     this.#closes.push(close);
   }
 
-  /** The group so far; the next one is empty. */
-  take(): string {
-    const head: Head = {
-      texts: this.#texts.map(({ text, sockets }) => [text?.length ?? NOT_TEXT, sockets]),
-      closes: this.#closes,
-    };
-    const message = `${JSON.stringify(head)}\n${this.#texts.map(({ text }) => text ?? "").join("")}`;
-    this.#texts = [];
-    this.#closes = [];
-    this.#chars = 0;
-    return message;
+  /** The group's first text, and so many more that they have `mostChars` together; what is left is the next group. */
+  take(mostChars: number = FULL_CHARS): TakenGroup {
+    const texts = this.#texts.splice(0, this.#countOf(mostChars));
+    const closes = this.#texts.length === 0 ? this.#closes.splice(0) : [];
+    const head: Head = { texts: texts.map(({ text, sockets }) => [text?.length ?? NOT_TEXT, sockets]), closes };
+    const whole = texts.map(({ text }) => text ?? "").join("");
+    this.#chars -= whole.length;
+    return { text: `${JSON.stringify(head)}\n${whole}`, sockets: texts.flatMap((one) => one.sockets) };
+  }
+
+  #countOf(mostChars: number): number {
+    let chars = 0;
+    const over = this.#texts.findIndex(({ text }, index) => {
+      chars += text?.length ?? 0;
+      return index > 0 && chars > mostChars;
+    });
+    return over < 0 ? this.#texts.length : over;
   }
 }

@@ -1,6 +1,7 @@
 // The WebSockets of workers and viewers on one line to an object. Their messages of one tick go as one
 // message, and those to them come as one (`durable-objects/sockets/socket-group.ts`); the object decides everything. Only
-// pings are answered here. Invariants: a socket ends with its line; clients are read no faster than the object reads.
+// pings are answered here. Beside other tenants a message goes when it is the tenant's turn. Invariants: a socket ends
+// with its line; clients are read no faster than the object reads.
 
 import type { Refusal } from "../../domain/words/refusal.ts";
 import type { Result } from "../../domain/words/result.ts";
@@ -14,6 +15,9 @@ const PINGS_TOLD_WITHIN_MS = 250;
 /** Clients are not read while the object is this far behind. */
 export const MAX_BEHIND_BYTES = 8 * 1024 * 1024;
 
+/** They keep the object busy for some ten milliseconds, or it is one long message. */
+const CHARS_A_TURN = 64 * 1024;
+
 /** A client's WebSocket. */
 export interface ClientSocket {
   /** `onText` gets null for a frame that is not text; `onClose` is called once, no matter which side ended it. */
@@ -25,6 +29,8 @@ export interface ClientSocket {
   readonly cut: () => void;
   readonly pause: () => void;
   readonly resume: () => void;
+  /** The object was told all that it has said. */
+  readonly told: () => void;
 }
 
 /** The line that they are on. */
@@ -32,7 +38,11 @@ interface ObjectCalls {
   readonly call: (method: string, args: readonly unknown[]) => Promise<unknown>;
   /** Sends what has no answer. */
   readonly tell: (method: string, text: string) => void;
+  /** Resolves when it was carried out. */
+  readonly ask: (method: string, text: string) => Promise<unknown>;
   readonly unsentBytes: () => number;
+  /** Resolves when it is the tenant's turn to tell something; call the result when that was carried out. Null: at once. */
+  readonly takeTurn: () => Promise<() => void> | null;
 }
 
 type Opened = Result<null, Refusal>;
@@ -60,6 +70,8 @@ export class ClientSockets {
   #lastNumber = 0;
   #isOver = false;
   #isTellScheduled = false;
+  /** A message waits for its turn, or is carried out. */
+  #isInTurn = false;
   #pingTimer: NodeJS.Timeout | null = null;
 
   constructor(line: ObjectCalls) {
@@ -104,8 +116,8 @@ export class ClientSockets {
 
   /** The object has caught up. */
   resume(): void {
-    for (const socket of this.#paused) socket.resume();
-    this.#paused.clear();
+    this.#readAgain();
+    this.#tell();
   }
 
   /** The line has ended. */
@@ -143,10 +155,19 @@ export class ClientSockets {
     else this.#say(number, socket, text);
   }
 
+  #readAgain(): void {
+    for (const socket of this.#paused) socket.resume();
+    this.#paused.clear();
+  }
+
+  get #isBehind(): boolean {
+    return this.#line.unsentBytes() >= MAX_BEHIND_BYTES;
+  }
+
   #say(number: number, socket: ClientSocket, text: string | null): void {
     this.#group.add(number, text);
     this.#tellSoon();
-    if (this.#line.unsentBytes() < MAX_BEHIND_BYTES) return;
+    if (!this.#group.isFull && !this.#isBehind) return;
     socket.pause();
     this.#paused.add(socket);
   }
@@ -185,6 +206,28 @@ export class ClientSockets {
   }
 
   #tell(): void {
-    if (!this.#group.isEmpty && !this.#isOver) this.#line.tell(SOCKETS, this.#group.take());
+    while (!(this.#group.isEmpty || this.#isOver || this.#isInTurn || this.#isBehind)) {
+      const turn = this.#line.takeTurn();
+      if (turn === null) this.#line.tell(SOCKETS, this.#taken());
+      else void this.#tellInTurn(turn);
+    }
+  }
+
+  #taken(mostChars?: number): string {
+    const { text, sockets } = this.#group.take(mostChars);
+    for (const number of sockets) this.#seats.get(number)?.socket?.told();
+    return text;
+  }
+
+  async #tellInTurn(turn: Promise<() => void>): Promise<void> {
+    this.#isInTurn = true;
+    const end = await turn;
+    const carriedOut = this.#isOver ? null : this.#line.ask(SOCKETS, this.#taken(CHARS_A_TURN));
+    if (!this.#isBehind) this.#readAgain();
+    // A line that ends takes its sockets with it.
+    await carriedOut?.catch(() => undefined);
+    end();
+    this.#isInTurn = false;
+    this.#tell();
   }
 }

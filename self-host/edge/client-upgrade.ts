@@ -8,12 +8,15 @@ import { MAX_FRAME_BYTES } from "../../contract/socket.ts";
 import { invalid } from "../../domain/words/refusal.ts";
 import { Refused } from "../../src/http/refused.ts";
 import type { ClientSocket } from "./client-sockets.ts";
+import type { Reading, SocketFrames } from "./held-frames.ts";
 import { type Exchange, hasBody } from "./pass-on.ts";
 
 /** The object counts characters, and says what is too long; nothing longer is read. */
 const MAX_BYTES_A_CHAR = 3;
 /** How long a client whose connection we end may take to send its own close frame. */
 const LAST_FRAME_MS = 2_000;
+/** A viewer only pings. */
+const MAX_VIEWER_BYTES = 4 * 1024;
 /** A client that leaves more than this unread is cut off. It holds a burst of a hundred of the largest jobs. */
 export const MAX_UNREAD_BYTES = 32 * 1024 * 1024;
 const REQUEST_ID = "x-request-id";
@@ -25,11 +28,14 @@ const noHandshake = (why: string): Refused => new Refused(invalid("", `this is n
 /** What completes a valid handshake. */
 const completions = new WeakMap<IncomingMessage, () => void>();
 
-const webSockets = (perMessageDeflate: ServerOptions["perMessageDeflate"] & {}): WebSocketServer => {
+const webSockets = (
+  maxPayload: number,
+  perMessageDeflate: ServerOptions["perMessageDeflate"] & {},
+): WebSocketServer => {
   const options: ServerOptions & { closeTimeout: number } = {
     noServer: true,
     clientTracking: false,
-    maxPayload: MAX_FRAME_BYTES * MAX_BYTES_A_CHAR,
+    maxPayload,
     closeTimeout: LAST_FRAME_MS,
     // The server supports no subprotocol, so it chooses none.
     handleProtocols: () => false,
@@ -47,8 +53,11 @@ const webSockets = (perMessageDeflate: ServerOptions["perMessageDeflate"] & {}):
 };
 
 /** A viewer's frames are alike, and a tenth as long compressed. A worker's frames are short, and workers are many. */
-const forViewers = webSockets({ zlibDeflateOptions: { level: 3, memLevel: 7 } });
-const forWorkers = webSockets(false);
+const forViewers = webSockets(MAX_VIEWER_BYTES, { zlibDeflateOptions: { level: 3, memLevel: 7 } });
+const forWorkers = webSockets(MAX_FRAME_BYTES * MAX_BYTES_A_CHAR, false);
+
+/** Counts what a socket makes this process hold. */
+type Hold = (reading: Reading) => SocketFrames;
 
 /**
  * Throws a refusal unless the handshake is valid. The function that it returns completes the handshake; null if the
@@ -58,7 +67,7 @@ export const readHandshake = (
   exchange: Exchange,
   requestId: string,
   isViewer: boolean,
-): (() => ClientSocket | null) => {
+): ((hold: Hold) => ClientSocket | null) => {
   const { incoming, outgoing, head = Buffer.alloc(0) } = exchange;
   const socket = incoming.socket as Socket;
   const server = isViewer ? forViewers : forWorkers;
@@ -68,16 +77,21 @@ export const readHandshake = (
   incoming.headers[REQUEST_ID] = requestId;
   const upgraded: WebSocket[] = [];
   server.handleUpgrade(incoming, socket, head, (webSocket) => upgraded.push(webSocket));
-  return () => {
+  return (hold) => {
     completions.get(incoming)?.();
     const [webSocket] = upgraded;
     if (webSocket === undefined) return null;
     outgoing.detachSocket(socket);
-    return clientSocket(webSocket);
+    return clientSocket(webSocket, socket, hold);
   };
 };
 
-const clientSocket = (socket: WebSocket): ClientSocket => {
+const clientSocket = (socket: WebSocket, connection: Socket, hold: Hold): ClientSocket => {
+  const reading = pausable(socket);
+  const frames = hold({ ...reading("held"), cut: () => socket.terminate() });
+  // Before `ws` reads the bytes, and with them may be told what is whole.
+  connection.prependListener("data", (bytes: Buffer) => frames.take(bytes));
+  connection.once("close", () => frames.end());
   const cutIfSlow = (): void => {
     if (socket.bufferedAmount > MAX_UNREAD_BYTES) socket.terminate();
   };
@@ -96,7 +110,22 @@ const clientSocket = (socket: WebSocket): ClientSocket => {
     },
     close: (code, reason) => socket.close(code, reason),
     cut: () => socket.terminate(),
-    pause: () => socket.pause(),
-    resume: () => socket.resume(),
+    ...reading("behind"),
+    told: () => frames.told(),
   };
+};
+
+/** A socket is read while nobody wants it to pause. */
+const pausable = (socket: WebSocket) => {
+  const reasons = new Set<string>();
+  return (reason: string): Pick<Reading, "pause" | "resume"> => ({
+    pause: () => {
+      reasons.add(reason);
+      socket.pause();
+    },
+    resume: () => {
+      reasons.delete(reason);
+      if (reasons.size === 0) socket.resume();
+    },
+  });
 };

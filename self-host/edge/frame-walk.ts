@@ -4,6 +4,9 @@ import { headerBytes, MASK_BYTES, MAX_HEADER_BYTES, payloadBytes } from "./webso
 
 const NO_BYTES = Buffer.alloc(0);
 const IS_MASKED = 0x80;
+const IS_LAST = 0x80;
+/** From here on: a close, a ping, a pong. They come between the frames of a message. */
+const FIRST_CONTROL_OPCODE = 8;
 
 export class FrameWalk {
   /** The current frame: the known part of its header, and how much of what follows it is still to come. */
@@ -11,10 +14,16 @@ export class FrameWalk {
   #remaining = 0;
   /** Of the last frame whose header has come. */
   opcode = 0;
+  #isLast = true;
 
   /** Whether all frames that have begun have passed. */
   get isBetween(): boolean {
     return this.#remaining === 0 && this.#header.length === 0;
+  }
+
+  /** Whether no message has begun and not ended. */
+  get isWhole(): boolean {
+    return this.isBetween && this.#isLast;
   }
 
   /** Goes on to the end of the header or the payload that comes at `at`, or of the bytes; returns where that is. */
@@ -36,6 +45,7 @@ export class FrameWalk {
     if (isWhole) {
       this.#remaining = payloadBytes(header) + ((header[1] ?? 0) & IS_MASKED ? MASK_BYTES : 0);
       this.opcode = (header[0] ?? 0) & 0x0f;
+      if (this.opcode < FIRST_CONTROL_OPCODE) this.#isLast = ((header[0] ?? 0) & IS_LAST) !== 0;
     }
     return header.length - had;
   }

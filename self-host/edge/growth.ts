@@ -6,6 +6,7 @@ import { BOUNDS } from "../../src/http/shares.ts";
 import { MAX_BEHIND_BYTES } from "./client-sockets.ts";
 import { MAX_UNREAD_BYTES } from "./client-upgrade.ts";
 import { connectionsWithin, openFileLimit } from "./descriptors.ts";
+import { MAX_HELD_BYTES } from "./held-frames.ts";
 import { MAX_LINES } from "./object-lines.ts";
 import { LINE_BYTES_A_SECOND, LINE_MESSAGES_A_SECOND, READER_BYTES_A_SECOND } from "./pace.ts";
 import { MAX_UNANSWERED } from "./turns/pipelines.ts";
@@ -127,6 +128,22 @@ export const GROWTH: readonly GrowthRow[] = [
     atTheBound: { waits: "the workers' streams, for a second at most" },
     freedBy: "time; two seconds without a line",
     provenBy: ["test/self-host/edge/pace.test.ts", "wait while the tenant's readers were sent more"],
+  },
+  {
+    what: "messages of sockets that are unfinished, or not told to the object",
+    holds: [
+      "self-host/edge/held-frames.ts#tenants",
+      "self-host/edge/held-frames.ts#counted",
+      "self-host/edge/held-frames.ts#waiting",
+    ],
+    grownBy: "worker",
+    countedBy: "self-host/edge/held-frames.ts",
+    bound: MAX_HELD_BYTES,
+    unit: "bytes",
+    of: "tenant",
+    atTheBound: { waits: "the other sockets, behind the one whose message began first" },
+    freedBy: "the object, which is told; the end of a message, or of a socket that keeps others waiting for 10 s",
+    provenBy: ["test/self-host/edge/held-frames.test.ts", "wait above the tenant's bound"],
   },
   {
     what: "requests and reads of streams that wait for a turn of the event loop",

@@ -28,6 +28,7 @@ import { arrivedBody, arrivedBytes } from "./arrived-body.ts";
 import { readHandshake } from "./client-upgrade.ts";
 import { connectionsWithin, openFileLimit } from "./descriptors.ts";
 import { type DiskWatch, watchDisk } from "./disk-watch.ts";
+import { HeldFrames, passHeld } from "./held-frames.ts";
 import { historyDatabase } from "./history-database.ts";
 import { closeServer, edgeServer } from "./http-server.ts";
 import { objectNamespace, objectPath } from "./object-namespace.ts";
@@ -37,7 +38,6 @@ import { alreadySent, type Exchange, passOn, tunnel } from "./pass-on.ts";
 import { pourOut } from "./read-stream.ts";
 import { TextConnections } from "./text-connections.ts";
 import { FairTurns } from "./turns/fair-turns.ts";
-import { TickTurns } from "./turns/tick-turns.ts";
 
 const SECRET_BYTES = 32;
 /** Requests in progress may finish within this time when the server stops. */
@@ -61,7 +61,8 @@ export const startNodeHome = async (plan: HomePlan, address: Address): Promise<S
   const archiveServer = archive === null ? null : await serveArchive(archive, archiveSocket);
   const socketOf = { history: history.sockets, archive: archive === null ? null : archiveSocket };
   const paces = new Paces();
-  const objects = shares.map((share) => startObjects(plan, share, sockets, socketOf, paces));
+  const turns = new FairTurns();
+  const objects = shares.map((share) => startObjects(plan, share, sockets, socketOf, paces, turns));
   const children = [history.child, ...objects.map(({ child }) => child)];
   const watch = watchDisk(plan.dir.root);
   const databases = Object.entries(history.sockets).map(
@@ -81,7 +82,7 @@ export const startNodeHome = async (plan: HomePlan, address: Address): Promise<S
     ...(plan.awaited === undefined ? {} : { SERVICE_AWAITED_WORKER: plan.awaited }),
     ...(archive === null ? {} : { ARCHIVE_FOLDER: archive }),
     ...LAYOUT,
-    HOME: homeOf(objects, paces, watch, plan.trustedProxies),
+    HOME: homeOf(objects, paces, turns, watch, plan.trustedProxies),
   };
   const server = edgeServer(
     (request, exchange) =>
@@ -137,13 +138,13 @@ const processWith = (objects: readonly Objects[], name: string): ObjectProcess =
 const homeOf = (
   objects: readonly Objects[],
   paces: Paces,
+  turns: FairTurns,
   { disk, expectWrite }: DiskWatch,
   proxies: BlockList,
 ): Home => {
-  const turns = new FairTurns();
-  const longSteps = new TickTurns(() => 1);
+  const [heldHere, heldByObjects] = [new HeldFrames(), new HeldFrames()];
   return {
-    passOn: (c) => passOnTo(objects, paces, c),
+    passOn: (c) => passOnTo(objects, paces, heldByObjects, c),
     openSocket: async (c, tenant, opening) => {
       const exchange = exchangeOf(c);
       // Without `Connection: upgrade` it is a plain request.
@@ -151,13 +152,14 @@ const homeOf = (
       // First, because the tenant closes a worker's older socket as soon as it accepts a new one.
       const upgrade = readHandshake(exchange, c.get("requestId"), opening.instance === null);
       const process = processWith(objects, tenant);
-      const opened = await process.openSocket(objectPath("TENANT", tenant), opening, upgrade);
+      const begin = () => upgrade((reading) => heldHere.open(tenant, reading));
+      const opened = await process.openSocket(objectPath("TENANT", tenant), opening, begin);
       return opened.ok ? ok(alreadySent()) : opened;
     },
     isWhole: () => objects.every(({ child }) => child.isUp()),
     disk,
     othersFirst,
-    longStep: (tenant) => longSteps.take(tenant),
+    longStep: (tenant) => turns.takeStep(tenant),
     arrivedBody: (c) => arrivedBody(exchangeOf(c).incoming),
     digest: (text) => hash("sha256", text, "hex"),
     addressOf: (c) => clientAddress(exchangeOf(c).incoming, proxies),
@@ -188,6 +190,7 @@ const startObjects = (
   folder: string,
   { history, archive }: ServiceSockets,
   paces: Paces,
+  turns: FairTurns,
 ): Objects => {
   const { project, dir } = plan;
   const secret = randomBytes(SECRET_BYTES).toString("base64url");
@@ -219,7 +222,7 @@ const startObjects = (
   return {
     child,
     edgeSocket: edge,
-    process: new ObjectProcess(door, secret, paces),
+    process: new ObjectProcess(door, secret, paces, turns),
   };
 };
 
@@ -231,10 +234,16 @@ const processOf = async (c: AppContext, objects: readonly Objects[]): Promise<Ob
   return objects[token === null ? 0 : shareOf(token.tenant, objects.length)] as Objects;
 };
 
-const passOnTo = async (objects: readonly Objects[], paces: Paces, c: AppContext): Promise<Response> => {
+const passOnTo = async (
+  objects: readonly Objects[],
+  paces: Paces,
+  held: HeldFrames,
+  c: AppContext,
+): Promise<Response> => {
   const exchange = exchangeOf(c);
   const { edgeSocket } = await processOf(c, objects);
   if (exchange.head === undefined) return passOn(c, exchange, edgeSocket);
   readHandshake(exchange, c.get("requestId"), false);
-  return tunnel(c, exchange, edgeSocket, () => paces.open(c.get("caller")?.tenant ?? "", frameCutter()));
+  const tenant = c.get("caller")?.tenant ?? "";
+  return tunnel(c, exchange, edgeSocket, () => [passHeld(held, tenant), paces.open(tenant, frameCutter())]);
 };

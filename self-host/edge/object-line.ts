@@ -28,10 +28,13 @@ export interface LineOpening {
   readonly headers: Readonly<Record<string, string>>;
   /** Of what clients read. */
   readonly pace: ReadPace;
+  /** For what clients' sockets say. */
+  readonly takeTurn: () => Promise<() => void> | null;
 }
 
 export class ObjectLine {
   readonly #socket: Socket;
+  readonly takeTurn: LineOpening["takeTurn"];
   readonly sockets: ClientSockets = new ClientSockets(this);
   readonly streams: ReadStreams;
   readonly #messages = new MessageReader();
@@ -42,8 +45,9 @@ export class ObjectLine {
   /** The answer to the upgrade as far as it has come; null once the line is open. */
   #head: string | null = "";
 
-  constructor({ socketPath, path, headers, pace }: LineOpening, onEnd: (line: ObjectLine) => void) {
+  constructor({ socketPath, path, headers, pace, takeTurn }: LineOpening, onEnd: (line: ObjectLine) => void) {
     let failure = new Error("the object ended the line");
+    this.takeTurn = takeTurn;
     this.streams = new ReadStreams(this, pace);
     this.#socket = connect(socketPath);
     this.#socket.on("data", (bytes: Buffer) => this.#hear(bytes));

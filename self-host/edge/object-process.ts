@@ -17,6 +17,7 @@ import { ObjectLines } from "./object-lines.ts";
 import type { Paces } from "./pace.ts";
 import { processAway } from "./process-away.ts";
 import { streamedBytes } from "./streamed-bytes.ts";
+import type { FairTurns } from "./turns/fair-turns.ts";
 import { TickTurns } from "./turns/tick-turns.ts";
 
 export interface StreamedRequest {
@@ -47,12 +48,14 @@ export class ObjectProcess {
   readonly #agent = new Agent();
   readonly #readTurns = new TickTurns(() => READ_BYTES_A_TURN);
   readonly #paces: Paces;
+  readonly #turns: FairTurns;
   #isClosed = false;
 
-  constructor(socketPath: string, secret: string, paces: Paces) {
+  constructor(socketPath: string, secret: string, paces: Paces, turns: FairTurns) {
     this.#socketPath = socketPath;
     this.#secret = secret;
     this.#paces = paces;
+    this.#turns = turns;
   }
 
   /** Sends a group of calls to a tenant; resolves to a line for each outcome. */
@@ -126,7 +129,9 @@ export class ObjectProcess {
       // What a hosted provider says comes from no data line.
       noteRead: (bytes: number) => path.startsWith("/RELAY/") && this.#paces.noteRead(tenant, bytes),
     };
-    return new ObjectLine({ socketPath: this.#socketPath, path, headers: this.#headers(LINE_URL), pace }, onEnd);
+    const takeTurn = () => this.#turns.take(tenant, "telling");
+    const opening = { socketPath: this.#socketPath, path, headers: this.#headers(LINE_URL), pace, takeTurn };
+    return new ObjectLine(opening, onEnd);
   }
 
   /** `url`: what the object is asked. */

@@ -135,13 +135,13 @@ export const hasBody = ({ headers }: IncomingMessage): boolean =>
 /**
  * Passes a handshake on. Only when the app in workerd switches protocols do bytes go between it and the client: on an
  * open connection a client would send requests there that this process neither counts nor limits. What the client sends
- * passes at the pace of `pace`.
+ * passes through the streams of `through`.
  */
 export const tunnel = (
   c: AppContext,
   { incoming, outgoing, head }: Exchange,
   socketPath: string,
-  pace: () => Transform,
+  through: () => readonly [Transform, Transform],
 ): Promise<Response> =>
   new Promise((resolve, reject) => {
     if (outgoing.destroyed) return resolve(alreadySent());
@@ -159,8 +159,9 @@ export const tunnel = (
       frames.setNoDelay(true);
       client.write(Buffer.from(switchingHead(answer), "latin1"));
       frames.unshift(first);
-      if (head !== undefined) frames.write(head);
-      pipeline(client, pace(), frames, client, () => {
+      if (head !== undefined && head.length > 0) client.unshift(head);
+      const [held, paced] = through();
+      pipeline(client, held, paced, frames, client, () => {
         client.destroy();
         frames.destroy();
       });

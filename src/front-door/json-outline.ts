@@ -3,7 +3,7 @@
 // (images, files). What it keeps is a small JSON text with the same structure, which a parser then judges. What it
 // leaves out it judges itself: escapes, control characters, UTF-8.
 
-import { MAX_JSON_DEPTH, MAX_JSON_VALUES, TOO_DEEP, TOO_MANY_VALUES } from "../../contract/words/json-bounds.ts";
+import { JsonTally, mixed } from "../../contract/words/json-bounds.ts";
 import { invalid } from "../../domain/words/refusal.ts";
 import { Refused } from "../http/refused.ts";
 
@@ -47,10 +47,11 @@ export class JsonOutline {
   #offset = 0;
   /** Where the kept part of the current chunk begins. */
   #keptFrom = 0;
-  #depth = 0;
-  #values = 1;
+  readonly #tally = new JsonTally(true);
   #isInString = false;
   #textBytes = 0;
+  #textHash = 0;
+  #hasEscape = false;
   #keptTextBytes = KEPT_TEXT_BYTES;
   #keptBytes = 0;
   #isCut = false;
@@ -69,11 +70,14 @@ export class JsonOutline {
     this.#checkUtf8(chunk, true);
     this.#keptFrom = 0;
     for (let at = 0; at < chunk.length; at += 1) {
-      const byte = chunk[at] as number;
+      if (this.#isInString) at = this.#passPlain(chunk, at);
+      const byte = chunk[at];
+      if (byte === undefined) break;
       if (this.#isInString) this.#readText(byte, at, chunk);
       else if (byte === QUOTE) this.#beginText();
       else if (byte >= COMMA) this.#readMark(byte, this.#offset + at);
     }
+    this.#refuseExcess();
     if (!this.#isCut) this.#keep(chunk.subarray(this.#keptFrom));
     this.#offset += chunk.length;
   }
@@ -101,7 +105,9 @@ export class JsonOutline {
   #beginText(): void {
     this.#isInString = true;
     this.#textBytes = 0;
-    const isShort = this.#keptBytes > MANY_KEPT_BYTES && this.#depth > 1;
+    this.#textHash = this.#tally.seed;
+    this.#hasEscape = false;
+    const isShort = this.#keptBytes > MANY_KEPT_BYTES && this.#tally.depth > 1;
     this.#keptTextBytes = isShort ? SHORT_TEXT_BYTES : KEPT_TEXT_BYTES;
   }
 
@@ -110,11 +116,30 @@ export class JsonOutline {
     this.#keptBytes += bytes.length;
   }
 
+  /** Passes what needs no look: most of a long text. Answers where the rest begins. */
+  #passPlain(chunk: Uint8Array, from: number): number {
+    if (this.#hexLeft > 0 || this.#isEscaped || this.#isName) return from;
+    const room = this.#isCut ? chunk.length - from : this.#keptTextBytes - this.#textBytes;
+    const to = Math.min(chunk.length, from + room);
+    let hash = this.#textHash;
+    let at = from;
+    for (; at < to; at += 1) {
+      const byte = chunk[at] as number;
+      if (byte === QUOTE || byte === BACKSLASH || byte < FIRST_PRINTABLE) break;
+      hash = mixed(hash, byte);
+    }
+    this.#textHash = hash;
+    this.#textBytes += at - from;
+    return at;
+  }
+
   #readText(byte: number, at: number, chunk: Uint8Array): void {
     this.#textBytes += 1;
+    this.#textHash = mixed(this.#textHash, byte);
     if (this.#hexLeft > 0 || this.#isEscaped) this.#readEscape(byte);
     else if (byte === QUOTE) {
       this.#isInString = false;
+      this.#tally.text(this.#textHash, this.#textBytes - 1, this.#hasEscape);
       if (this.#isCut) this.#keptFrom = at;
       this.#isCut = false;
       return;
@@ -123,11 +148,17 @@ export class JsonOutline {
         this.#keep(chunk.subarray(this.#keptFrom, at));
         this.#isCut = true;
       }
-      if (byte === BACKSLASH) this.#isEscaped = true;
-      else if (byte < FIRST_PRINTABLE) refuse("JSON: a text has a control character");
+      if (byte === BACKSLASH) {
+        this.#isEscaped = true;
+        this.#hasEscape = true;
+      } else if (byte < FIRST_PRINTABLE) refuse("JSON: a text has a control character");
     }
-    if (this.#depth === 1 && this.#name !== null && this.#valueFrom < 0 && this.#textBytes <= MAX_NAME_BYTES)
-      this.#name += String.fromCharCode(byte);
+    if (this.#isName && this.#textBytes <= MAX_NAME_BYTES) this.#name += String.fromCharCode(byte);
+  }
+
+  /** Whether a text that is read now is the name of a top-level member. */
+  get #isName(): boolean {
+    return this.#tally.depth === 1 && this.#name !== null && this.#valueFrom < 0;
   }
 
   #readEscape(byte: number): void {
@@ -142,23 +173,19 @@ export class JsonOutline {
   }
 
   #readMark(byte: number, place: number): void {
+    this.#tally.mark(byte);
     if (byte === OPEN_BRACKET || byte === OPEN_BRACE) {
-      this.#depth += 1;
-      if (this.#depth > MAX_JSON_DEPTH) throw new Refused(invalid("", `the body ${TOO_DEEP}`));
-      this.#countValue();
-      if (this.#depth === 1) this.#name = "";
+      if (this.#tally.depth === 1) this.#name = "";
     } else if (byte === CLOSE_BRACKET || byte === CLOSE_BRACE) {
-      if (this.#depth === 1) this.#endMember(place);
-      this.#depth -= 1;
+      if (this.#tally.depth === 0) this.#endMember(place);
     } else if (byte === COMMA) {
-      this.#countValue();
-      if (this.#depth === 1) this.#endMember(place);
-    } else if (byte === COLON && this.#depth === 1 && this.#valueFrom < 0) this.#valueFrom = place + 1;
+      if (this.#tally.depth === 1) this.#endMember(place);
+    } else if (byte === COLON && this.#tally.depth === 1 && this.#valueFrom < 0) this.#valueFrom = place + 1;
   }
 
-  #countValue(): void {
-    this.#values += 1;
-    if (this.#values > MAX_JSON_VALUES) throw new Refused(invalid("", `the body ${TOO_MANY_VALUES}`));
+  #refuseExcess(): void {
+    const excess = this.#tally.excess();
+    if (excess !== null) throw new Refused(invalid("", `the body ${excess}`));
   }
 
   /** Two members of one name would mean one thing here and another at the runtime. */

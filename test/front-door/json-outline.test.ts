@@ -1,7 +1,7 @@
 // What the edge reads of a body over 1 MiB: the same as a parser, but for the rest of long texts.
 
 import { describe, expect, it } from "vitest";
-import { MAX_JSON_DEPTH, MAX_JSON_VALUES } from "../../contract/words/json-bounds.ts";
+import { MAX_JSON_DEPTH, MAX_JSON_VALUES, MAX_JSON_WORDS } from "../../contract/words/json-bounds.ts";
 import { JsonOutline } from "../../src/front-door/json-outline.ts";
 
 const outlineOf = (body: string | Uint8Array, chunkBytes: number, wanted: readonly string[] = ["model"]) => {
@@ -75,6 +75,17 @@ describe("a body is refused", () => {
   it.each([
     ["with more values than the bound", `[${"1,".repeat(MAX_JSON_VALUES)}1]`, "must not have more than 320000 values"],
     ["with more empty objects than the bound", `[${"{},".repeat(MAX_JSON_VALUES / 2)}{}]`, "must not have more than"],
+    [
+      "with more different short texts than the bound",
+      JSON.stringify(Array.from({ length: 2 * MAX_JSON_WORDS }, (_, index) => `w${index}`)),
+      "must not have more than 16384 different names and texts",
+    ],
+    [
+      "with more different long names than the bound",
+      JSON.stringify(Array.from({ length: 2 * MAX_JSON_WORDS }, (_, index) => ({ [`a longer name ${index}`]: 1 }))),
+      "must not have more than 16384 different names and texts",
+    ],
+    ["that is too deep for a moment", `${"[".repeat(65)}${"]".repeat(65)}`, "must not nest deeper than 64 levels"],
     ["that is too deep", "[".repeat(MAX_JSON_DEPTH + 1), "must not nest deeper than 64 levels"],
     ["with two models", '{"model":"a","model":"b"}', "model: is given more than once"],
     ["with two models, one of them escaped", '{"model":"a","m\\u006fdel":"b"}', "model: is given more than once"],

@@ -1,7 +1,7 @@
-// Whose turn it is for heavy work, for opening streams, for reading jobs from history, and for storing and sending files.
-// All tenants share this process and the objects' process, so with several active tenants each does one heavy call at a
-// time and then leaves twice that time to the others, opens few streams, and stores and sends few files at a time; a
-// single active tenant is hardly limited.
+// Whose turn it is for heavy work, for parsing a long body, for opening streams, for reading jobs from history, and for
+// storing and sending files. All tenants share this process and the objects' process, so with several active tenants
+// each does one heavy call at a time and then leaves twice that time to the others, parses one body and leaves three
+// times that, opens few streams, and stores and sends few files at a time; a single active tenant is hardly limited.
 
 import type { Work } from "../../../src/home.ts";
 import { Refused } from "../../../src/http/refused.ts";
@@ -11,12 +11,26 @@ interface Rule {
   readonly besideOthersAtATime: number;
   /** How much of the time that it took is left to the others. */
   readonly gapShare: number;
+  /** What took less leaves them nothing. */
+  readonly gapFromMs?: number;
   /** What takes longer waits for its client most of the time, and keeps no turn. */
   readonly longestMs?: number;
+  /** A tenant that is alone takes no turns. */
+  readonly onlyBesideOthers?: true;
 }
 
 const RULES: Readonly<Partial<Record<Work, Rule>>> = {
   heavy: { aloneAtATime: 8, besideOthersAtATime: 1, gapShare: 2 },
+  // Each call of another tenant takes several turns of the event loop, and would meet such a step in all of them.
+  parsing: { aloneAtATime: 1, besideOthersAtATime: 1, gapShare: 3, gapFromMs: 3 },
+  telling: {
+    aloneAtATime: 1,
+    besideOthersAtATime: 1,
+    gapShare: 2,
+    gapFromMs: 3,
+    longestMs: 50,
+    onlyBesideOthers: true,
+  },
   opening: { aloneAtATime: 64, besideOthersAtATime: 4, gapShare: 0 },
   reading: { aloneAtATime: 16, besideOthersAtATime: 2, gapShare: 0 },
   storing: { aloneAtATime: 64, besideOthersAtATime: 2, gapShare: 0, longestMs: 50 },
@@ -107,7 +121,10 @@ export class FairTurns {
   take(tenant: string, work: Work): Promise<() => void> | null {
     this.#tenants.note(tenant);
     const rule = RULES[work];
-    return rule === undefined ? null : this.#takeTurn(tenant, `${work} ${tenant}`, rule);
+    if (rule === undefined) return null;
+    const name = `${work} ${tenant}`;
+    const isFree = rule.onlyBesideOthers === true && !this.#queues.has(name) && !this.#tenants.isBesideOthers(tenant);
+    return isFree ? null : this.#takeTurn(tenant, name, rule);
   }
 
   async #takeTurn(tenant: string, name: string, rule: Rule): Promise<() => void> {
@@ -122,11 +139,19 @@ export class FairTurns {
     return onceWithin(rule.longestMs, () => this.#end(tenant, name, queue, startedAt));
   }
 
+  /** For what keeps the thread: it ends with this turn of the event loop. */
+  async takeStep(tenant: string): Promise<void> {
+    const end = await this.take(tenant, "parsing");
+    if (end !== null) setImmediate(end);
+  }
+
   #end(tenant: string, name: string, queue: Queue, startedAt: number): void {
     queue.running -= 1;
     const endedAt = this.#now();
-    if (this.#tenants.isBesideOthers(tenant))
-      queue.nextAt = endedAt + Math.min(MAX_GAP_MS, (endedAt - startedAt) * queue.rule.gapShare);
+    const { gapShare, gapFromMs = 0 } = queue.rule;
+    const tookMs = endedAt - startedAt;
+    if (tookMs >= gapFromMs && this.#tenants.isBesideOthers(tenant))
+      queue.nextAt = endedAt + Math.min(MAX_GAP_MS, tookMs * gapShare);
     this.#startDue(tenant, name, queue);
   }
 

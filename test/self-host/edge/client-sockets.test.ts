@@ -13,6 +13,7 @@ const MANY_BYTES = 64 * 1024 * 1024;
 class FakeClient implements ClientSocket {
   readonly got: string[] = [];
   isPaused = false;
+  toldTimes = 0;
   say: (text: string | null) => void = () => undefined;
   leave: (code: number, reason: string) => void = () => undefined;
 
@@ -26,12 +27,19 @@ class FakeClient implements ClientSocket {
   pause = (): void => {
     this.isPaused = true;
   };
+  told = (): void => {
+    this.toldTimes += 1;
+  };
   resume = (): void => {
     this.isPaused = false;
   };
 }
 
 let told: SocketGroup[];
+/** Messages that the object has not answered, and turns that have ended. */
+let asked: (() => void)[];
+let ended: number;
+let takeTurn: () => Promise<() => void> | null;
 let unsentBytes: number;
 /** How the object answers an opening. */
 let answer: () => Promise<unknown>;
@@ -41,6 +49,9 @@ beforeEach(() => {
   const groups: SocketGroup[] = [];
   told = groups;
   unsentBytes = 0;
+  asked = [];
+  ended = 0;
+  takeTurn = () => null;
   answer = async () => ({ ok: true, value: null });
   sockets = new ClientSockets({
     call: (method, args) => {
@@ -52,6 +63,12 @@ beforeEach(() => {
       expect(method).toBe(SOCKETS);
       groups.push(readSocketGroup(text));
     },
+    ask: (method, text) => {
+      expect(method).toBe(SOCKETS);
+      groups.push(readSocketGroup(text));
+      return new Promise((resolve) => asked.push(() => resolve("")));
+    },
+    takeTurn: () => takeTurn(),
     unsentBytes: () => unsentBytes,
   });
 });
@@ -64,7 +81,7 @@ const opened = async (): Promise<FakeClient> => {
 const group = (write: (writer: SocketGroupWriter) => void): string => {
   const writer = new SocketGroupWriter();
   write(writer);
-  return writer.take();
+  return writer.take().text;
 };
 const tick = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
@@ -212,5 +229,53 @@ describe("a socket", () => {
     await tick();
     expect(told).toEqual([]);
     expect(sockets.size).toBe(0);
+  });
+});
+
+describe("beside other tenants", () => {
+  const beside = (): Promise<() => void> =>
+    Promise.resolve(() => {
+      ended += 1;
+    });
+
+  it("the object is told the next message when the one before was carried out", async () => {
+    takeTurn = beside;
+    const one = await opened();
+    one.say("a");
+    await tick();
+    one.say("b");
+    one.say("c");
+    await tick();
+    const textsOf = () => told.map(({ texts }) => texts.map(({ text }) => text));
+    expect([textsOf(), ended]).toEqual([[["a"]], 0]);
+    asked[0]?.();
+    await tick();
+    expect([textsOf(), ended]).toEqual([[["a"], ["b", "c"]], 1]);
+  });
+
+  it("it is told little at a time, or one long text, and nothing is lost", async () => {
+    takeTurn = beside;
+    const one = await opened();
+    const long = "x".repeat(200_000);
+    for (const text of ["a", long, "b", "c"]) one.say(text);
+    one.leave(1000, "bye");
+    for (let at = 0; at < 6; at += 1) {
+      await tick();
+      asked[at]?.();
+    }
+    expect(told.map(({ texts }) => texts.map(({ text }) => text))).toEqual([["a"], [long], ["b", "c"]]);
+    expect(told.map(({ closes }) => closes.length)).toEqual([0, 0, 1]);
+  });
+
+  it("a client that says more than a message holds is read on when that was told", async () => {
+    takeTurn = beside;
+    const one = await opened();
+    one.say("a");
+    await tick();
+    one.say("x".repeat(1_000_000));
+    expect([one.isPaused, one.toldTimes]).toEqual([true, 1]);
+    asked[0]?.();
+    await tick();
+    expect([one.isPaused, one.toldTimes]).toEqual([false, 2]);
   });
 });

@@ -8,6 +8,7 @@ import WebSocket, { type ClientOptions } from "ws";
 import { MAX_FRAME_BYTES } from "../../../contract/socket.ts";
 import type { ClientSocket } from "../../../self-host/edge/client-sockets.ts";
 import { readHandshake } from "../../../self-host/edge/client-upgrade.ts";
+import { HeldFrames } from "../../../self-host/edge/held-frames.ts";
 import { closeServer, edgeServer } from "../../../self-host/edge/http-server.ts";
 import { alreadySent } from "../../../self-host/edge/pass-on.ts";
 import { problemResponse, type Refused } from "../../../src/http/refused.ts";
@@ -15,17 +16,23 @@ import { problemResponse, type Refused } from "../../../src/http/refused.ts";
 let server: Server;
 let upgraded: ClientSocket[] = [];
 let heard: (string | null)[] = [];
+let held: HeldFrames;
 let closes: { code: number; reason: string }[] = [];
 
 beforeEach(async () => {
   // Those of the test before may still close.
   const [texts, ends]: [typeof heard, typeof closes] = [[], []];
   upgraded = [];
+  held = new HeldFrames();
   heard = texts;
   closes = ends;
   server = edgeServer(async (request, exchange) => {
     try {
-      const socket = readHandshake(exchange, "the id", request.url.endsWith("/live"))();
+      const socket = readHandshake(
+        exchange,
+        "the id",
+        request.url.endsWith("/live"),
+      )((reading) => held.open("a", reading));
       socket?.listen(
         (text) => texts.push(text),
         (code, reason) => ends.push({ code, reason }),

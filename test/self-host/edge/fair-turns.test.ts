@@ -268,3 +268,38 @@ describe("a tenant's reads of jobs, which may have megabytes", () => {
     expect(begun.length).toBe(count + 1);
   });
 });
+
+describe("a step that keeps the thread", () => {
+  test("beside another tenant leaves three times as long to the others, unless it was short", async () => {
+    let nowAt = 0;
+    const turns = new FairTurns(() => nowAt);
+    turns.take("b", "usual");
+    const begun: number[] = [];
+    const step = (tookMs: number): Promise<void> =>
+      turns.takeStep("a").then(() => {
+        begun.push(nowAt);
+        nowAt += tookMs;
+      });
+    const steps = [step(1), step(20), step(20)];
+    await expect.poll(() => begun.length).toBe(2);
+    expect(begun).toEqual([0, 1]);
+    await pause(5);
+    expect(begun).toHaveLength(2);
+    nowAt = 90;
+    await Promise.all(steps);
+    expect(begun).toEqual([0, 1, 90]);
+  });
+});
+
+describe("what a tenant's sockets say", () => {
+  test("takes turns beside another tenant alone", async () => {
+    const turns = new FairTurns();
+    expect(turns.take("a", "telling")).toBeNull();
+    turns.take("b", "usual");
+    const end = await turns.take("a", "telling");
+    const next = turns.take("a", "telling");
+    expect(await Promise.race([next, pause(5)])).toBeUndefined();
+    end?.();
+    (await next)?.();
+  });
+});

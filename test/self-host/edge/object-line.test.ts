@@ -9,6 +9,7 @@ import { type WebSocket, WebSocketServer } from "ws";
 import { answeredText, askedText, readAnswered, readAsked } from "../../../durable-objects/sockets/object-line.ts";
 import { ObjectProcess } from "../../../self-host/edge/object-process.ts";
 import { Paces } from "../../../self-host/edge/pace.ts";
+import { FairTurns } from "../../../self-host/edge/turns/fair-turns.ts";
 import { type Message, MessageReader, textFrame } from "../../../self-host/edge/websocket-frame.ts";
 import { folderForEachTest } from "../../support/temporary-folder.ts";
 
@@ -46,7 +47,7 @@ beforeEach(async () => {
   server.listen(path.join(folder.path, "door.sock"));
   await once(server, "listening");
   paces = new Paces();
-  objects = new ObjectProcess(path.join(folder.path, "door.sock"), "secret", paces);
+  objects = new ObjectProcess(path.join(folder.path, "door.sock"), "secret", paces, new FairTurns());
 });
 
 afterEach(() => {
@@ -115,7 +116,7 @@ describe("a group", () => {
   });
 
   it("to a process that is not there may be tried again", async () => {
-    const nobody = new ObjectProcess(path.join(folder.path, "nobody.sock"), "secret", paces);
+    const nobody = new ObjectProcess(path.join(folder.path, "nobody.sock"), "secret", paces, new FairTurns());
     await expect(nobody.sendGroup(OBJECT, "[]")).rejects.toMatchObject({ retryable: true });
     nobody.close();
   });

@@ -35,7 +35,7 @@ beforeEach(async () => {
     const context = { get: () => "id", env: { HOME: { disk: () => ({ state: disk }) } } } as unknown as AppContext;
     const refused = (error: unknown) => new Response(refusalOfLost(context.env, error)?.code, { status: 503 });
     if (exchange.head === undefined) return passOn(context, exchange, socketPath).catch(refused);
-    return tunnel(context, exchange, socketPath, () => new PassThrough());
+    return tunnel(context, exchange, socketPath, () => [new PassThrough(), new PassThrough()]);
   }, 10);
   edge.listen(0, "127.0.0.1");
   await once(edge, "listening");

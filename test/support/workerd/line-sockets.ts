@@ -20,12 +20,14 @@ const openLine = async (path: string, knock: Knock): Promise<ClientSockets> => {
   const { webSocket } = await knock(path, { headers: { upgrade: "websocket", "x-signalbox-url": LINE_URL } });
   if (webSocket === null) throw new Error("the door opens no line");
   const asked: ((answer: string) => void)[] = [];
+  const ask = (method: string, text: string): Promise<string> => {
+    webSocket.send(askedText({ number: asked.length + 1, method, text }));
+    return new Promise((resolve) => asked.push(resolve));
+  };
   const sockets: ClientSockets = new ClientSockets({
-    call: async (method, args) => {
-      webSocket.send(askedText({ number: asked.length + 1, method, text: JSON.stringify(args) }));
-      const { value } = JSON.parse(await new Promise<string>((resolve) => asked.push(resolve)));
-      return value;
-    },
+    call: async (method, args) => JSON.parse(await ask(method, JSON.stringify(args))).value,
+    ask,
+    takeTurn: () => null,
     tell: (method, text) => {
       webSocket.send(askedText({ number: NO_ANSWER, method, text }));
       if (sockets.size === 0) webSocket.close();
@@ -62,6 +64,7 @@ export const newClient = (): { readonly answer: Response; readonly socket: Clien
     cut: () => server.close(),
     pause: () => undefined,
     resume: () => undefined,
+    told: () => undefined,
   };
   return { answer: new Response(null, { status: SWITCHING_PROTOCOLS, webSocket: client }), socket };
 };

@@ -29,7 +29,7 @@ const lineOf = () => {
 const closed = (socket: number): string => {
   const group = new SocketGroupWriter();
   group.close({ socket, code: 1000, reason: "" });
-  return group.take();
+  return group.take().text;
 };
 
 it("a socket that closes leaves the table, under each of its tags", async () => {

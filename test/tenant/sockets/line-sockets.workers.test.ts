@@ -71,7 +71,7 @@ class Line {
   say(write: (group: SocketGroupWriter) => void): void {
     const group = new SocketGroupWriter();
     write(group);
-    this.#socket.send(askedText({ number: NO_ANSWER, method: SOCKETS, text: group.take() }));
+    this.#socket.send(askedText({ number: NO_ANSWER, method: SOCKETS, text: group.take().text }));
   }
 
   /** What a socket has been told so far. */

@@ -29,7 +29,7 @@ describe("a group", () => {
         writer.add(socket, text);
         sent.set(socket, [...(sent.get(socket) ?? []), text]);
       }
-      expect(perSocket(writer.take())).toEqual(sent);
+      expect(perSocket(writer.take().text)).toEqual(sent);
       expect(writer.isEmpty).toBe(true);
     }
   });
@@ -39,7 +39,7 @@ describe("a group", () => {
     const text = "x".repeat(1_000);
     for (let socket = 0; socket < 500; socket += 1) writer.add(socket, text);
     expect(writer.isFull).toBe(false);
-    const message = writer.take();
+    const message = writer.take().text;
     expect(message.length).toBeLessThan(5_000);
     expect(readSocketGroup(message).texts).toHaveLength(1);
     expect(perSocket(message).size).toBe(500);
@@ -53,7 +53,7 @@ describe("a group", () => {
       expect(writer.isFull).toBe(false);
       writer.add(1, "y");
       expect(writer.isFull).toBe(true);
-      writer.take();
+      writer.take().text;
     }
   });
 
@@ -62,7 +62,7 @@ describe("a group", () => {
     const close = { socket: 3, code: 4401, reason: 'the "key"\nhas ended' };
     writer.close(close);
     writer.add(3, "last");
-    expect(readSocketGroup(writer.take())).toEqual({ texts: [{ text: "last", sockets: [3] }], closes: [close] });
+    expect(readSocketGroup(writer.take().text)).toEqual({ texts: [{ text: "last", sockets: [3] }], closes: [close] });
   });
 });
 
