@@ -11,6 +11,8 @@ import {
 
 const many = (count: number, one: (index: number) => unknown): string =>
   JSON.stringify({ list: Array.from({ length: count }, (_, index) => one(index)) });
+const named = (count: number, name: (index: number) => string): string =>
+  JSON.stringify(Object.fromEntries(Array.from({ length: count }, (_, index) => [name(index), 1])));
 /** Of some characters. */
 const word = (index: number, chars = 8): string => index.toString(36).padStart(chars, "-");
 
@@ -35,10 +37,10 @@ const TWICE = 2 * MAX_JSON_WORDS;
 it.each([
   ["more values", many(MAX_JSON_VALUES, () => 1), "320000 values"],
   ["more lists and objects", many(MAX_JSON_LISTS, () => ({})), "65536 lists and objects"],
-  ["more different short texts", many(TWICE, (index) => word(index)), "16384 different names and texts"],
-  ["more different short texts with escapes", many(TWICE, (index) => `\u0001${word(index)}`), "16384 different names"],
-  ["more different names", many(TWICE, (index) => ({ [word(index)]: 1 })), "16384 different names"],
-  ["more different long names", many(TWICE, (index) => ({ [word(index, 40)]: 1 })), "16384 different names"],
+  ["more different short texts", many(TWICE, (index) => word(index)), "32768 different names and texts"],
+  ["more different short texts with escapes", many(TWICE, (index) => `\u0001${word(index)}`), "32768 different names"],
+  ["more different names", named(TWICE, (index) => word(index)), "32768 different names"],
+  ["more different long names", named(TWICE, (index) => word(index, 40)), "32768 different names"],
   ["too deep a list, which is closed again", `${"[".repeat(65)}${"]".repeat(65)}`, "deeper than 64 levels"],
 ])("a text with %s is refused", (_, text, said) => {
   expect(jsonExcess(text)).toContain(said);

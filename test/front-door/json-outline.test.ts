@@ -78,12 +78,12 @@ describe("a body is refused", () => {
     [
       "with more different short texts than the bound",
       JSON.stringify(Array.from({ length: 2 * MAX_JSON_WORDS }, (_, index) => `w${index}`)),
-      "must not have more than 16384 different names and texts",
+      "must not have more than 32768 different names and texts",
     ],
     [
       "with more different long names than the bound",
       JSON.stringify(Array.from({ length: 2 * MAX_JSON_WORDS }, (_, index) => ({ [`a longer name ${index}`]: 1 }))),
-      "must not have more than 16384 different names and texts",
+      "must not have more than 32768 different names and texts",
     ],
     ["that is too deep for a moment", `${"[".repeat(65)}${"]".repeat(65)}`, "must not nest deeper than 64 levels"],
     ["that is too deep", "[".repeat(MAX_JSON_DEPTH + 1), "must not nest deeper than 64 levels"],

@@ -4,7 +4,7 @@
 import { WebSocket } from "ws";
 import { type CoordinatorMessage, coordinatorMessage, MAX_FRAME_MESSAGES } from "../../contract/socket.ts";
 import { parseJson } from "../../contract/text/json-object.ts";
-import { MAX_JSON_VALUES } from "../../contract/words/json-bounds.ts";
+import { LONG_JSON_CHARS } from "../../contract/words/json-bounds.ts";
 import { closeCodes } from "../../contract/words/values.ts";
 import { nothingAnswers } from "./check-address.ts";
 import { coordinatorSocket } from "./coordinator-socket.ts";
@@ -26,8 +26,8 @@ const MAX_RECEIVED_BYTES = 64 * 1024 * 1024;
 const MAX_REFUSAL_BYTES = 64 * 1024;
 const NORMAL_CLOSURE = 1000;
 const CLOSE_TIMEOUT_MS = 2_000;
-/** Of a frame with several messages: no value takes less than a byte. A larger message travels alone. */
-const MAX_SHARED_FRAME_BYTES = MAX_JSON_VALUES;
+/** Of a frame with several messages: together they have too much of nothing. A larger message travels alone. */
+const MAX_SHARED_FRAME_BYTES = LONG_JSON_CHARS;
 /**
  * A name that another key's worker has for the moment, and overload: over HTTP it would be the same. Any other answer
  * may be a proxy without WebSockets.
