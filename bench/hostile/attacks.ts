@@ -43,6 +43,15 @@ const STREAMED_CHARS = 900 * KIB;
 const TINY_FRAME = Buffer.from([0x81, 0x81, 0, 0, 0, 0, 0x78]);
 const TINY_FRAMES_A_WRITE = 8 * KIB;
 
+/** Of a body, or of a frame, that is just taken. */
+const TAKEN_VALUES = 300_000;
+const TAKEN_ROWS = 60_000;
+const FRAME_ROWS = 16_000;
+const FRAME_WORDS = 32_000;
+const OWN_TAGS = 1_000;
+const UNFINISHED_BYTES = 1_000_000;
+const SOCKETS_A_CLIENT = 250;
+
 let serial = 0;
 const unique = (): string => `u${(serial++).toString(36)}-${process.pid.toString(36)}`;
 
@@ -66,6 +75,75 @@ const postCrowded = async ({ port, authorization }: Target, count: Count): Promi
     socket.destroy();
   }
 };
+
+const listOf = (length: number, one: (index: number) => unknown): unknown[] =>
+  Array.from({ length }, (_, index) => one(index));
+const rowOf = (id: number): unknown => ({ id, name: "Robert", at: 12, isKnown: true });
+
+/** As many values as a body may have, of one kind after another. */
+const postFull = async ({ port, authorization }: Target, count: Count): Promise<void> => {
+  const connection = await Connection.open(port, authorization);
+  const kinds = [
+    listOf(TAKEN_VALUES, () => Math.random()),
+    listOf(TAKEN_ROWS, rowOf),
+    listOf(TAKEN_VALUES, (index) => `${unique()}-${index}-longer`),
+  ];
+  for (const tools of kinds) {
+    const body = { model: "m", messages: [{ role: "user", content: "x" }], tools: [{ tools }] };
+    count(String((await connection.request("POST", "/v1/chat/completions", body)).status));
+  }
+  connection.close();
+};
+
+const report = (result: unknown): unknown => ({
+  type: "job.completed",
+  id: unique(),
+  job_id: crypto.randomUUID(),
+  lease: 1,
+  result,
+});
+const SAID: readonly (() => unknown)[] = [
+  () => report(listOf(FRAME_ROWS, rowOf)),
+  () => report(listOf(FRAME_WORDS, (index) => `w${index.toString(36)}`)),
+  () => ({ type: "presence", id: unique(), provider: "hostile", status: "idle", tags: listOf(OWN_TAGS, unique) }),
+];
+
+/** A worker that reports on jobs that it was not given, and changes all that it offers, as fast as it is read. */
+const sayMuch = async ({ port, authorization }: Target, count: Count): Promise<void> => {
+  const url = `ws://127.0.0.1:${port}/api/workers/${unique()}/connect`;
+  const socket = new WebSocket(url, { headers: { authorization }, perMessageDeflate: false });
+  socket.on("error", () => {});
+  const closed = once(socket, "close");
+  await Promise.race([once(socket, "open"), closed]);
+  for (let said = 0; socket.readyState === WebSocket.OPEN; said += 1) {
+    socket.send(JSON.stringify(SAID[said % SAID.length]?.()));
+    count("frame");
+    do await pause(1);
+    while (socket.bufferedAmount > MAX_UNSENT_BYTES / 8 && socket.readyState === WebSocket.OPEN);
+  }
+  count(`socket closed ${(await closed)[0]}`);
+};
+
+/** Each leaves a message unfinished. */
+const leaveUnfinished = async ({ port, authorization }: Target, count: Count): Promise<void> => {
+  const head = Buffer.from([0x81, 0xff, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
+  head.writeUInt32BE(UNFINISHED_BYTES + 1, 6);
+  for (let opened = 0; opened < SOCKETS_A_CLIENT; opened += 1) {
+    const socket = connect({ port, host: "127.0.0.1" });
+    socket.on("error", () => {});
+    socket.once("close", () => count("closed"));
+    socket.write(upgradeOf(`/api/workers/${unique()}/connect`, authorization));
+    await Promise.race([once(socket, "data"), once(socket, "close")]);
+    count("begun");
+    socket.resume();
+    socket.write(Buffer.concat([head, Buffer.alloc(UNFINISHED_BYTES, 0x20)]));
+  }
+  await new Promise(() => {});
+};
+
+const upgradeOf = (path: string, authorization: string): string =>
+  `GET ${path} HTTP/1.1\r\nhost: bench\r\nauthorization: ${authorization}\r\nconnection: upgrade\r\n` +
+  "upgrade: websocket\r\nsec-websocket-version: 13\r\nsec-websocket-key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n";
 
 const offerMuch = async ({ port, authorization }: Target, count: Count): Promise<void> => {
   const connection = await Connection.open(port, authorization);
@@ -119,10 +197,7 @@ const sendTinyFrames = async ({ port, authorization }: Target, count: Count): Pr
   connection.close();
   const line = connect({ port, host: "127.0.0.1" });
   const closed = once(line, "close").catch(() => undefined);
-  line.write(
-    `GET /api/workers/${instance}/stream HTTP/1.1\r\nhost: bench\r\nauthorization: ${authorization}\r\n` +
-      "connection: upgrade\r\nupgrade: websocket\r\nsec-websocket-version: 13\r\nsec-websocket-key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n",
-  );
+  line.write(upgradeOf(`/api/workers/${instance}/stream`, authorization));
   const [head] = (await Promise.race([once(line, "data"), closed])) as [Buffer | undefined];
   count(`line ${head?.toString("latin1", 9, 12) ?? "refused"}`);
   line.resume();
@@ -204,6 +279,9 @@ const storeSmallFiles = async ({ port, authorization }: Target, count: Count): P
 
 export const ATTACKS = {
   "32 MiB of 10⁷ JSON values": { role: "client", clients: 2, run: postCrowded },
+  "bodies of as many values as are taken": { role: "client", clients: 4, run: postFull },
+  "sockets that say as much as is read": { role: "worker", clients: 4, run: sayMuch },
+  "1,000 sockets with an unfinished message": { role: "worker", clients: 4, run: leaveUnfinished },
   "20,000 workers with the largest offers": { role: "worker", clients: 4, run: offerMuch },
   "a data line of invented jobs": { role: "worker", clients: 4, run: inventJobs },
   "a data line of tiny frames": { role: "worker", clients: 4, run: sendTinyFrames },

@@ -55,7 +55,7 @@ class SocketWorker {
   #say(messages: readonly unknown[]): void {
     const group = new SocketGroupWriter();
     group.add(SOCKET, JSON.stringify(messages));
-    this.#edge.say(group.take());
+    this.#edge.say(group.take().text);
   }
 
   async settle(count: number): Promise<void> {

@@ -19,10 +19,10 @@ export interface SocketGroup {
   readonly closes: readonly SocketClose[];
 }
 
-/** `sockets`: those whose texts are in it. */
+/** `whole`: the sockets of which no text is left. */
 interface TakenGroup {
   readonly text: string;
-  readonly sockets: readonly number[];
+  readonly whole: readonly number[];
 }
 
 interface Head {
@@ -79,9 +79,11 @@ export class SocketGroupWriter {
     const texts = this.#texts.splice(0, this.#countOf(mostChars));
     const closes = this.#texts.length === 0 ? this.#closes.splice(0) : [];
     const head: Head = { texts: texts.map(({ text, sockets }) => [text?.length ?? NOT_TEXT, sockets]), closes };
-    const whole = texts.map(({ text }) => text ?? "").join("");
-    this.#chars -= whole.length;
-    return { text: `${JSON.stringify(head)}\n${whole}`, sockets: texts.flatMap((one) => one.sockets) };
+    const said = texts.map(({ text }) => text ?? "").join("");
+    this.#chars -= said.length;
+    const left = new Set(this.#texts.flatMap(({ sockets }) => sockets));
+    const whole = texts.flatMap(({ sockets }) => sockets).filter((socket) => !left.has(socket));
+    return { text: `${JSON.stringify(head)}\n${said}`, whole };
   }
 
   #countOf(mostChars: number): number {

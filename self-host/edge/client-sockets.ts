@@ -214,8 +214,8 @@ export class ClientSockets {
   }
 
   #taken(mostChars?: number): string {
-    const { text, sockets } = this.#group.take(mostChars);
-    for (const number of sockets) this.#seats.get(number)?.socket?.told();
+    const { text, whole } = this.#group.take(mostChars);
+    for (const number of whole) this.#seats.get(number)?.socket?.told();
     return text;
   }
 
@@ -223,7 +223,7 @@ export class ClientSockets {
     this.#isInTurn = true;
     const end = await turn;
     const carriedOut = this.#isOver ? null : this.#line.ask(SOCKETS, this.#taken(CHARS_A_TURN));
-    if (!this.#isBehind) this.#readAgain();
+    if (!this.#isBehind && !this.#group.isFull) this.#readAgain();
     // A line that ends takes its sockets with it.
     await carriedOut?.catch(() => undefined);
     end();
