@@ -10,6 +10,8 @@ import { FrameWalk } from "./frame-walk.ts";
 /** Most messages of workers are shorter. */
 const FREE_BYTES = 4 * 1024;
 export const MAX_HELD_BYTES = 32 * MIB;
+/** Tenants with less than their part of it wait for none. */
+const MAX_HELD_OF_ALL = 128 * MIB;
 /** How long others wait for one client. */
 const ENDS_WITHIN_MS = 10_000;
 
@@ -26,10 +28,12 @@ export class HeldFrames {
 
   open(tenant: string, reading: Reading): SocketFrames {
     return new SocketFrames(reading, (frames, bytes) => {
-      const held = this.#tenants.get(tenant) ?? new TenantFrames();
+      const held =
+        this.#tenants.get(tenant) ??
+        new TenantFrames(() => Math.min(MAX_HELD_BYTES, MAX_HELD_OF_ALL / this.#tenants.size));
+      this.#tenants.set(tenant, held);
       held.count(frames, bytes);
       if (held.isEmpty) this.#tenants.delete(tenant);
-      else this.#tenants.set(tenant, held);
     });
   }
 }
@@ -114,8 +118,13 @@ class TenantFrames {
   /** The one whose message began first at the beginning. */
   readonly #counted = new Map<SocketFrames, number>();
   readonly #waiting = new Set<SocketFrames>();
+  readonly #bound: () => number;
   #bytes = 0;
   #ending: NodeJS.Timeout | undefined;
+
+  constructor(bound: () => number) {
+    this.#bound = bound;
+  }
 
   get isEmpty(): boolean {
     return this.#counted.size === 0;
@@ -127,7 +136,7 @@ class TenantFrames {
     // What is held now began later than what was told.
     if (bytes < before) this.#counted.delete(frames);
     if (bytes > 0) this.#counted.set(frames, bytes);
-    if (this.#bytes <= MAX_HELD_BYTES) this.#goOn();
+    if (this.#bytes <= this.#bound()) this.#goOn();
     else {
       if (bytes > 0) this.#wait(frames);
       else this.#read(frames);

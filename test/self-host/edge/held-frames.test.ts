@@ -67,6 +67,13 @@ describe("messages that have begun", () => {
     expect(other.state).toBe("read");
   });
 
+  it("of many tenants have less each", () => {
+    const tenants = ["a", "b", "c", "d", "e", "f", "g", "h"].map((tenant) => [clientOf(tenant), clientOf(tenant)]);
+    for (const clients of tenants) for (const { frames } of clients) frames.take(frame(2 * SHARE, 1.2 * SHARE));
+    expect(states(tenants.at(-1) ?? [])).toEqual(["read", "waits"]);
+    expect(states(tenants[0] ?? [])).toEqual(["read", "read"]);
+  });
+
   it("and do not end while others wait are cut off, one after another", () => {
     const clients = Array.from({ length: 6 }, () => clientOf("a"));
     for (const { frames } of clients) frames.take(frame(2 * SHARE, SHARE));
