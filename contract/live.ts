@@ -72,10 +72,15 @@ const providerFleet = z.object({
   load: count.meta({ description: "how many of the places are in use" }),
 });
 
+const numbered = {
+  seq: count.meta({ description: "one more than that of the message before; after a gap, connect again" }),
+};
+
 export const liveMessage = z
   .discriminatedUnion("type", [
     z.object({
       type: z.literal("snapshot"),
+      ...numbered,
       server_time: instant,
       jobs: z.array(liveJob),
       workers: z.array(workerResource),
@@ -90,27 +95,30 @@ export const liveMessage = z
       ...catalogState,
       ...storageState,
     }),
-    z.object({ type: z.literal("job.updated"), job: liveJob, counts }),
-    z.object({ type: z.literal("worker.updated"), worker: workerResource }),
-    z.object({ type: z.literal("worker.forgotten"), instance: z.string() }),
-    z.object({ type: z.literal("model_task.updated"), task: modelTaskResource }),
-    z.object({ type: z.literal("fleet.updated"), fleet: z.array(providerFleet) }),
-    z.object({ type: z.literal("killswitch.updated"), killswitch: killswitchResource }),
-    z.object({ type: z.literal("schedule.updated"), schedules: z.array(liveSchedule) }),
-    z.object({ type: z.literal("catalog.updated"), ...catalogState }),
-    z.object({ type: z.literal("cost.updated"), ...costState }),
-    z.object({ type: z.literal("storage.updated"), ...storageState }),
-    z.object({ type: z.literal("queue.updated"), queue: queueView }),
+    z.object({ type: z.literal("job.updated"), ...numbered, job: liveJob, counts }),
+    z.object({ type: z.literal("worker.updated"), ...numbered, worker: workerResource }),
+    z.object({ type: z.literal("worker.forgotten"), ...numbered, instance: z.string() }),
+    z.object({ type: z.literal("model_task.updated"), ...numbered, task: modelTaskResource }),
+    z.object({ type: z.literal("fleet.updated"), ...numbered, fleet: z.array(providerFleet) }),
+    z.object({ type: z.literal("killswitch.updated"), ...numbered, killswitch: killswitchResource }),
+    z.object({ type: z.literal("schedule.updated"), ...numbered, schedules: z.array(liveSchedule) }),
+    z.object({ type: z.literal("catalog.updated"), ...numbered, ...catalogState }),
+    z.object({ type: z.literal("cost.updated"), ...numbered, ...costState }),
+    z.object({ type: z.literal("storage.updated"), ...numbered, ...storageState }),
+    z.object({ type: z.literal("queue.updated"), ...numbered, queue: queueView }),
     z.object({
       type: z.literal("activity.updated"),
+      ...numbered,
       minutes: z.array(activityMinute).meta({ description: "this minute and the one before" }),
     }),
   ])
   .meta({ id: "LiveMessage" });
 
-export type LiveMessage = z.infer<typeof liveMessage>;
+export type NumberedLiveMessage = z.infer<typeof liveMessage>;
+type Unnumbered<Message> = Message extends unknown ? Omit<Message, "seq"> : never;
+/** Before a viewer gets it: each viewer counts its own. */
+export type LiveMessage = Unnumbered<NumberedLiveMessage>;
 export type ProviderFleet = z.infer<typeof providerFleet>;
 export type ActivityMinute = z.infer<typeof activityMinute>;
 export type LiveJob = z.infer<typeof liveJob>;
 export type LiveSchedule = z.infer<typeof liveSchedule>;
-export type NumberedLiveMessage = LiveMessage & { seq: number };

@@ -14,6 +14,7 @@ import {
   sleep,
   type World,
 } from "../../support/workerd/client.ts";
+import { mismatches, readDocument } from "../../support/workerd/document.ts";
 import { CHAT, chat, chatAnswer, fakeWorker, post } from "../../support/workerd/fake-worker.ts";
 import { signIn } from "../../support/workerd/sign-in.ts";
 
@@ -110,6 +111,9 @@ describe("the live socket", () => {
     await world.stub.learnCatalog({ provider: "openai", models: [{ id: "a" }] });
     expect(await told("catalog.updated")).toMatchObject({ removed_models: [] });
     expect(viewer.messages.map((message) => message.seq)).toEqual(viewer.messages.map((_, index) => index + 1));
+    const root = await readDocument();
+    const strays = viewer.messages.flatMap((message) => mismatches(message, root.components.schemas.LiveMessage, root));
+    expect(strays).toEqual([]);
   });
 
   it.skipIf(isOnLines)(
