@@ -81,6 +81,7 @@ export const readSettings = (args: string[], env: NodeJS.ProcessEnv): Settings =
   const wrongLog = logProblem(env);
   if (wrongLog !== null) throw new ExitError(wrongLog, 2);
   for (const name of ["SERVICE_TENANT_MAX_GB", "SERVICE_HISTORY_MAX_GB"] as const) requireMaxGb(name, env[name]);
+  for (const name of SWITCHES) requireSwitch(name, env[name]);
   requirePublicUrl(env);
   requireRootKey(env.SERVICE_ROOT_KEY);
   requireSigningSecret(env.SERVICE_SIGNING_SECRET);
@@ -121,8 +122,23 @@ const readEdge = (text: string | undefined): Settings["edge"] => {
 
 const readCompaction = (text: string | undefined): Compaction => {
   if (!text) return "quick";
-  if (text === "1" || text === "0") return text === "1" ? "always" : "never";
-  throw new ExitError(`SERVICE_COMPACT is "${text}": use 1 or 0.`, 2);
+  return text === "1" ? "always" : "never";
+};
+
+const SWITCHES = [
+  "SERVICE_ARCHIVE",
+  "SERVICE_CATALOG_LOCAL",
+  "SERVICE_CATALOG_SYNC",
+  "SERVICE_COMPACT",
+  "SERVICE_LOG_REQUESTS",
+  "SERVICE_SIGN_IN_PRIVATE",
+  "SERVICE_WEBHOOKS_PRIVATE",
+] as const;
+
+/** Another word, such as `false`, would leave the switch as it is, and the operator would not know. */
+const requireSwitch = (name: string, text: string | undefined): void => {
+  if (!text || text === "0" || text === "1") return;
+  throw new ExitError(`${name} is "${text}": use 1 or 0.`, 2);
 };
 
 /** The objects read it, but here the operator sees the message. */

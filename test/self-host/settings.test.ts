@@ -65,6 +65,20 @@ test.each([
   expect(exitCodeOf({ [name]: "wrong" })).toBe(2);
 });
 
+test.each([
+  "SERVICE_ARCHIVE",
+  "SERVICE_CATALOG_LOCAL",
+  "SERVICE_CATALOG_SYNC",
+  "SERVICE_COMPACT",
+  "SERVICE_LOG_REQUESTS",
+  "SERVICE_SIGN_IN_PRIVATE",
+  "SERVICE_WEBHOOKS_PRIVATE",
+])("%s is on, off or not set; another word is refused, so that nobody takes it for off", (name) => {
+  for (const given of [undefined, "", "0", "1"]) expect(() => readSettings([], { [name]: given })).not.toThrow();
+  for (const given of ["false", "off", "true", "1 "])
+    expect(() => readSettings([], { [name]: given })).toThrow(`${name} is "${given}": use 1 or 0.`);
+});
+
 test("databases give free pages back where that is quick, always or never", () => {
   expect([undefined, "1", "0"].map((given) => readSettings([], { SERVICE_COMPACT: given }).compaction)).toEqual([
     "quick",
