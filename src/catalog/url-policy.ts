@@ -9,12 +9,13 @@ import { isMetadataHost } from "./metadata-addresses.ts";
 const URL_MAX_CHARACTERS = 2048;
 
 const PRIVATE_SUFFIX = /(^|\.)(localhost|local|internal|intranet|lan|home\.arpa|corp|home)$/;
+const ONLY_LOCAL = "only for local providers, or where the operator allows them";
 const IPV4 = /^\d{1,3}(\.\d{1,3}){3}$/;
 
 /** What is wrong with an address, or null. `isLocal`: it may be on the operator's own network. */
 export const checkUrl = (text: string, isLocal: boolean): string | null => {
   if (text.length > URL_MAX_CHARACTERS) return `must be at most ${URL_MAX_CHARACTERS} characters`;
-  if (!URL.canParse(text)) return "must be an absolute URL, such as https://models.example.com/v1/models";
+  if (!URL.canParse(text)) return "must be an absolute URL, such as https://api.example.com/path";
   const url = new URL(text);
   if (url.protocol !== "https:" && !(isLocal && url.protocol === "http:")) {
     return isLocal ? "must begin with http:// or https://" : "must begin with https://";
@@ -28,10 +29,8 @@ const checkHost = (hostname: string, isLocal: boolean): string | null => {
   if (hostname.endsWith(".")) return "must have a host name without a dot at its end";
   if (isMetadataHost(hostname)) return "must not be an address where clouds keep their credentials";
   if (isLocal) return null;
-  if (IPV4.test(hostname) || hostname.startsWith("["))
-    return "must have a host name; IP addresses are only for local providers";
-  if (PRIVATE_SUFFIX.test(hostname))
-    return "must have a public host; loopback and private names are only for local providers";
+  if (IPV4.test(hostname) || hostname.startsWith("[")) return `must have a host name; IP addresses are ${ONLY_LOCAL}`;
+  if (PRIVATE_SUFFIX.test(hostname)) return `must have a public host; loopback and private names are ${ONLY_LOCAL}`;
   if (!hostname.includes(".")) return "must have a public host with its full domain";
   return null;
 };
