@@ -19,8 +19,12 @@ export const costQuery = z
       refuse("period", "give period or from and to");
     if (from === undefined && to !== undefined) refuse("from", "is required with to");
     const [fromAt, toAt] = [fromIso(from ?? ""), to === undefined ? Date.now() : fromIso(to)];
-    if (fromAt >= toAt) refuse("to", "must be later than from");
-    if (toAt - fromAt > MAX_SPAN_DAYS * DAY_MS) refuse("to", `must be at most ${MAX_SPAN_DAYS} days after from`);
+    const [bound, late, long] =
+      to === undefined
+        ? ["from", "must be in the past: without to, the span ends now", "ago: without to, the span ends now"]
+        : ["to", "must be later than from", "after from"];
+    if (fromAt >= toAt) refuse(bound, late);
+    if (toAt - fromAt > MAX_SPAN_DAYS * DAY_MS) refuse(bound, `must be at most ${MAX_SPAN_DAYS} days ${long}`);
   });
 
 /** The dimension that cost is grouped by. */

@@ -33,7 +33,7 @@ export const WIRE: { readonly [Code in RefusalCode]: Wire<Code> } = {
   not_found: {
     status: 404,
     title: "Not found",
-    detail: ({ kind, id }) => `${kind} ${JSON.stringify(id.slice(0, 128))} not found`,
+    detail: ({ kind, id, hint = "" }) => `${kind} ${JSON.stringify(id.slice(0, 128))} not found${hint}`,
   },
   method_not_allowed: {
     status: 405,

@@ -58,9 +58,13 @@ export const instanceName = identifier(
 export const providerName = label(128);
 export const modelName = label(128);
 
-export const instant = z.iso
-  .datetime({ offset: true, error: "must be an RFC 3339 time with its zone, as in 2026-01-31T09:00:00Z" })
-  .meta({ description: "RFC 3339 time" });
+const INSTANT_RULE = "must be an RFC 3339 time with its zone, as in 2026-01-31T09:00:00Z";
+/** The `+` of a zone that stands as it is in an address arrives as a space. */
+const instantProblem = ({ input }: { readonly input?: unknown }): string =>
+  typeof input === "string" && /T.* \d\d:\d\d$/.test(input)
+    ? `${INSTANT_RULE}; in an address write + as %2B`
+    : INSTANT_RULE;
+export const instant = z.iso.datetime({ offset: true, error: instantProblem }).meta({ description: "RFC 3339 time" });
 export const count = z.int().min(0);
 /** Far beyond any context window, and small enough that sums never overflow. */
 export const MAX_TOKENS = 1_000_000_000_000;

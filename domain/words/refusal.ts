@@ -41,6 +41,8 @@ export type Refusal =
       readonly code: "not_found";
       readonly kind: ResourceKind;
       readonly id: string;
+      /** What brings it about, where that is not plain. */
+      readonly hint?: string;
       /** For a job: when the tenant's object did not have it, by the object's clock. History may have it. */
       readonly absentAt?: number;
     }

@@ -45,6 +45,20 @@ describe("errors", () => {
     expect(door.body.error.message).toBe('batch "!" not found');
   });
 
+  it("say what to change: a plus that an address lost, an end that was not given, a worker that never reported", async () => {
+    const ZONE = "must be an RFC 3339 time with its zone, as in 2026-01-31T09:00:00Z";
+    for (const [path, words] of [
+      ["/api/jobs?since=2026-01-31T09:00:00+01:00", `since: ${ZONE}; in an address write + as %2B`],
+      ["/api/jobs?since=yesterday", `since: ${ZONE}`],
+      ["/api/cost?from=2999-01-01T00:00:00Z", "from: must be in the past: without to, the span ends now"],
+      ["/api/cost?from=2001-01-01T00:00:00Z", "from: must be at most 92 days ago: without to, the span ends now"],
+    ] as const)
+      expect([path, (await world.get(path)).body.detail]).toEqual([path, words]);
+    expect((await world.get("/api/jobs?since=2026-01-31T09:00:00%2B01:00")).status).toBe(200);
+    const claim = await world.post("/api/workers/never/claim", {});
+    expect(claim.body.detail).toBe('worker "never" not found: it registers with POST /presence');
+  });
+
   it("say that an address is too long, in both dialects", async () => {
     const long = "a".repeat(16 * 1024);
     const answer = await world.get(`/api/jobs?q=${long}`);

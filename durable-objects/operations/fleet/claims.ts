@@ -24,7 +24,8 @@ export const claim = (
   request: { instance: string; max: number; isWaiting: boolean },
 ): Result<ClaimAnswer, Refusal> => {
   const member = turn.memory.fleet.get(request.instance);
-  if (member === undefined) return err(notFound("worker", request.instance));
+  if (member === undefined)
+    return err({ ...notFound("worker", request.instance), hint: ": it registers with POST /presence" });
   const allowed = mayActAs(turn, request.instance);
   if (!allowed.ok) return allowed;
   turn.memory.fleet.noteSeen(request.instance, turn.nowAt);
