@@ -77,6 +77,14 @@ describe("what an outsider can make grow", () => {
     expect([...FIXED].filter((place) => !kept.includes(place))).toEqual([]);
   });
 
+  it("is refused as the page of limits says", () => {
+    const limits = readFileSync(path.join(ROOT, "docs/limits.md"), "utf8");
+    const codes = new Set(rows.flatMap(({ atTheBound }) => ("refuses" in atTheBound ? [atTheBound.refuses] : [])));
+    // The page gives their status.
+    for (const usual of ["forbidden", "invalid_request"] as const) codes.delete(usual);
+    expect([...codes].filter((code) => !limits.includes(`\`${code}\``))).toEqual([]);
+  });
+
   it.each(rows)("$what: has a bound, a refusal that exists, one who counts, and a test", (row) => {
     expect(row.bound).toBeGreaterThan(0);
     if ("refuses" in row.atTheBound) expect(WIRE).toHaveProperty(row.atTheBound.refuses);
