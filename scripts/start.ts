@@ -27,6 +27,7 @@ import { markState, refuseNewerState } from "../self-host/data/written-by.ts";
 import {
   ensureDefaultTenant,
   ensureWorkerKey,
+  isKeyRefused,
   isTenantKept,
   markFirstStart,
   TENANT,
@@ -146,6 +147,11 @@ const prepare = async (plan: Plan): Promise<void> => {
   throw new ExitError(`The tenant "${TENANT}" could not be created. Start with an empty SERVICE_DATA_DIR.`);
 };
 
+const localWorkerOf = ({ settings, dir, address: { url } }: Plan, key: string) => {
+  const hasKeyEnded = () => isKeyRefused(url, key);
+  return { url, key, keyFile: dir.workerKey, hasKeyEnded, instance: settings.workerInstance };
+};
+
 /** Serves, together with the local worker, until it is stopped. */
 const run = async (plan: Plan, stop: Promise<"stop">): Promise<void> => {
   const { settings, dir, address } = plan;
@@ -154,11 +160,11 @@ const run = async (plan: Plan, stop: Promise<"stop">): Promise<void> => {
   const served = await serve(plan, address, key && `${TENANT}/${instance}`);
   const freezing = await serveFreezing(dir, served);
   const clock = watchClock(served.renew);
-  const worker = key ? startLocalWorker({ url: address.url, key, instance }) : undefined;
+  const worker = key ? startLocalWorker(localWorkerOf(plan, key)) : undefined;
   const ending = new AbortController();
   const serving = async (): Promise<"stop"> => {
     await waitUntilHealthy(served, ending.signal);
-    announce(plan);
+    await announce(plan);
     return stop;
   };
   try {
@@ -175,15 +181,17 @@ const run = async (plan: Plan, stop: Promise<"stop">): Promise<void> => {
   }
 };
 
-const announce = ({ settings, dir, address: { url, port } }: Plan): void => {
+const announce = async ({ settings, dir, address: { url, port } }: Plan): Promise<void> => {
   const shown = (file: string) => path.relative(process.cwd(), file) || file;
+  const kept = readSecret(dir.adminKey) ?? "";
+  const hasEnded = await isKeyRefused(url, kept);
   console.log(`Signalbox is ready. Dashboard and API: ${url}`);
   // From now on the process that started this one starts it again if it dies, on the same port.
   process.send?.({ servingPort: port });
   // On a terminal a link may contain the key; in a log the key would stay for ever.
-  const key = process.stdout.isTTY ? readSecret(dir.adminKey) : undefined;
+  const key = process.stdout.isTTY && !hasEnded ? kept : undefined;
   if (key) console.log(`Sign in by opening:                   ${url}/#key=${key}`);
-  console.log(`Admin key of the tenant "default":    ${shown(dir.adminKey)}`);
+  console.log(`Admin key of the tenant "default":    ${shown(dir.adminKey)}${hasEnded ? " (it has ended)" : ""}`);
   if (!process.env.SERVICE_ROOT_KEY) console.log(`Root key, for more tenants:           ${shown(dir.rootKey)}`);
   if (!/^(localhost|127\.|::1$)/.test(settings.host)) {
     console.log(

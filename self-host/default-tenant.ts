@@ -56,9 +56,18 @@ export async function ensureWorkerKey(url: string, dir: DataDir): Promise<string
   const { keys } = clientOf(url, readSecret(dir.adminKey) ?? "");
   const { key } = await keys
     .create({ name: "local worker", role: "worker" })
-    .catch((error) => failWith("The local worker's key could not be made", error));
+    .catch((error) => failWith(`The local worker's key could not be made with the key in ${dir.adminKey}`, error));
   writeKept(dir.workerKey, key);
   return key;
+}
+
+/** Whether a kept key has ended: it was rotated or revoked, or its tenant was deleted. */
+export async function isKeyRefused(url: string, key: string): Promise<boolean> {
+  const headers = { authorization: `Bearer ${key}` };
+  const signal = AbortSignal.timeout(REQUEST_TIMEOUT_MS);
+  const answer = await fetch(`${url}/config`, { headers, signal }).catch(() => null);
+  await answer?.body?.cancel();
+  return answer?.status === 401;
 }
 
 /** Each request once: the next start finds what an interrupted first start has done. */

@@ -20,7 +20,13 @@ export interface Kept {
   readonly stop: (graceMs: number) => Promise<void>;
 }
 
-export const keepRunning = (what: string, pace: Pace, start: () => Supervised): Kept => {
+/** `isOver`: whether it is useless to start it again; asked when it died. */
+export const keepRunning = (
+  what: string,
+  pace: Pace,
+  start: () => Supervised,
+  isOver: () => Promise<boolean> = async () => false,
+): Kept => {
   const stopping = new AbortController();
   let current = start();
   let startedAt = performance.now();
@@ -28,7 +34,7 @@ export const keepRunning = (what: string, pace: Pace, start: () => Supervised): 
   const look = async (): Promise<void> => {
     for (let backoffMs = pace.firstMs; ; backoffMs = Math.min(backoffMs * 2, pace.maxMs)) {
       const exit: Exit = await current.exited.catch(() => ({ code: null, signal: null }));
-      if (stopping.signal.aborted) return;
+      if (stopping.signal.aborted || (await isOver())) return;
       if (performance.now() - startedAt > pace.healthyAfterMs) backoffMs = pace.firstMs;
       log("error", "process.ended", {
         detail: `${what} ${describeExit(exit)}; starting it again in ${backoffMs / 1000} s.`,

@@ -4,6 +4,7 @@
 
 import path from "node:path";
 import { isSecretVariable } from "../../contract/text/secret-variable.ts";
+import { log } from "../../log/log.ts";
 import { PACKAGE_DIRECTORY } from "../build/package.ts";
 import { ROOT } from "../run-command.ts";
 import { keepRunning } from "./keep-running.ts";
@@ -18,18 +19,34 @@ export interface LocalWorker {
   stop: () => Promise<void>;
 }
 
+const endedKey = (file: string): string =>
+  `There is no local worker: its key has ended. Remove ${file} and start again, and it gets a new one.`;
+
 /** Without the coordinator's secrets: a worker runs other people's prompts and must not have them. */
 const environmentOf = (worker: { url: string; key: string }): NodeJS.ProcessEnv => {
   const inherited = Object.entries(process.env).filter(([name]) => !isSecretVariable(name));
   return { ...Object.fromEntries(inherited), SERVICE_API_URL: worker.url, SERVICE_API_KEY: worker.key };
 };
 
-export function startLocalWorker(worker: { url: string; key: string; instance: string }): LocalWorker {
+interface Plan {
+  readonly url: string;
+  readonly key: string;
+  /** Where its key is kept. */
+  readonly keyFile: string;
+  readonly hasKeyEnded: () => Promise<boolean>;
+  readonly instance: string;
+}
+
+export function startLocalWorker(worker: Plan): LocalWorker {
   const env = environmentOf(worker);
   const program = path.join(ROOT, PACKAGE_DIRECTORY, "cli", "main.js");
   const args = [...process.execArgv, program, "worker", "--instance", worker.instance];
-  const kept = keepRunning("The local worker", PACE, () =>
-    supervise("the local worker", process.execPath, args, env, ROOT),
-  );
+  const start = () => supervise("the local worker", process.execPath, args, env, ROOT);
+  const isOver = async (): Promise<boolean> => {
+    const hasEnded = await worker.hasKeyEnded();
+    if (hasEnded) log("error", "process.ended", { detail: endedKey(worker.keyFile) });
+    return hasEnded;
+  };
+  const kept = keepRunning("The local worker", PACE, start, isOver);
   return { stop: () => kept.stop(STOP_GRACE_MS) };
 }

@@ -86,6 +86,37 @@ test("a worker that cannot start keeps nobody out for long", async () => {
   expect(result.status).toBe(201);
 }, 120_000);
 
+test("a local worker whose key has ended is not started again and again, and gets a new one once its file is gone", async () => {
+  const ownKey = path.join(data.path, "default.worker.key");
+  await start([], { SERVICE_RUNTIME_URL: "" }, async (url) => {
+    const { body } = await call(url, adminKey(), "GET", "/api/keys");
+    const own = body.keys.find(({ name }: { name: string }) => name === "local worker");
+    expect((await call(url, adminKey(), "DELETE", `/api/keys/${own.id}`)).status).toBe(204);
+  });
+  await expect.poll(() => server?.output(), { timeout: 15_000 }).toContain(`its key has ended. Remove ${ownKey}`);
+  expect(server?.output()).not.toContain("starting it again");
+  expect(await server?.stop()).toBe(0);
+  rmSync(ownKey);
+  const { result } = await start([], { SERVICE_RUNTIME_URL: "" }, dispatch);
+  expect(result.status).toBe(200);
+}, 120_000);
+
+test("an admin key that has ended is told of at the start", async () => {
+  const { result } = await start(["--no-worker"], {}, async (url) => {
+    const { body } = await call(url, adminKey(), "GET", "/api/keys");
+    return call(url, adminKey(), "POST", `/api/keys/${body.keys[0].id}/rotate`, {});
+  });
+  expect(server?.output()).toMatch(/default\.admin\.key\n/);
+  expect(await server?.stop()).toBe(0);
+  const told = (): string => server?.output() ?? "";
+  await start(["--no-worker"], {}, async () => undefined);
+  expect(told()).toContain("default.admin.key (it has ended)");
+  writeFileSync(path.join(data.path, "default.admin.key"), result.body.key);
+  expect(await server?.stop()).toBe(0);
+  await start(["--no-worker"], {}, async () => undefined);
+  expect(told()).not.toContain("has ended");
+}, 120_000);
+
 test("a first start that was killed after the tenant was made, and before its key was kept, is begun again", async () => {
   await start(["--no-worker"], {}, dispatch);
   await server?.kill();
