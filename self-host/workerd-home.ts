@@ -21,7 +21,8 @@ const EARLY_MS = 1_000;
 
 export const startWorkerdHome = async (plan: HomePlan, address: Address): Promise<Served> => {
   const { project, dir } = plan;
-  if (plan.processCount > 1) throw new ExitError("SERVICE_PROCESSES needs the edge in Node: remove --edge workerd.");
+  if (plan.processCount > 1)
+    throw new ExitError("The data folder has several processes, which need the edge in Node: remove --edge workerd.");
   const environment: Record<string, string> =
     plan.awaited === undefined ? plan.environment : { ...plan.environment, SERVICE_AWAITED_WORKER: plan.awaited };
   const serving = {

@@ -85,21 +85,27 @@ export const readSettings = (args: string[], env: NodeJS.ProcessEnv): Settings =
   requirePublicUrl(env);
   requireRootKey(env.SERVICE_ROOT_KEY);
   requireSigningSecret(env.SERVICE_SIGNING_SECRET);
+  const edge = readEdge(flags.edge);
+  const processCount = readProcessCount(env.SERVICE_PROCESSES);
+  if (edge === "workerd" && (processCount ?? 1) > 1) throw new ExitError(PROCESSES_NEED_NODE, 2);
   return {
     dataDir: dataRoot(env),
     host: env.SERVICE_HOST || DEFAULT_HOST,
     port: env.PORT ? readPort("PORT", env.PORT) : DEFAULT_PORT,
     runsWorker: !flags["no-worker"],
-    edge: readEdge(flags.edge),
+    edge,
     keepsArchive: env.SERVICE_ARCHIVE === "1",
     compaction: readCompaction(env.SERVICE_COMPACT),
-    processCount: readProcessCount(env.SERVICE_PROCESSES),
+    processCount,
     heapMib: flags.heap === undefined ? undefined : readHeap(flags.heap),
     inspectorPort: flags.inspect === undefined ? undefined : readPort("--inspect", flags.inspect),
     trustedProxies: readTrustedProxies(env.SERVICE_TRUST_PROXY),
     workerInstance: `local-${hostname().replace(/[^A-Za-z0-9._:-]/g, "-")}`.slice(0, 128),
   };
 };
+
+/** Said before the data folder keeps the number. */
+const PROCESSES_NEED_NODE = "SERVICE_PROCESSES needs the edge in Node: remove it, or --edge workerd.";
 
 export const isHelpAsked = (args: string[]): boolean => args.some((one) => one === "--help" || one === "-h");
 

@@ -79,6 +79,16 @@ test.each([
     expect(() => readSettings([], { [name]: given })).toThrow(`${name} is "${given}": use 1 or 0.`);
 });
 
+test("several processes need the edge in Node, said before the data folder keeps their number", () => {
+  expect(() => readSettings(["--edge", "workerd"], { SERVICE_PROCESSES: "2" })).toThrow("needs the edge in Node");
+  for (const [edge, count] of [
+    ["workerd", "1"],
+    ["workerd", ""],
+    ["node", "2"],
+  ] as const)
+    expect(readSettings(["--edge", edge], { SERVICE_PROCESSES: count }).edge).toBe(edge);
+});
+
 test("databases give free pages back where that is quick, always or never", () => {
   expect([undefined, "1", "0"].map((given) => readSettings([], { SERVICE_COMPACT: given }).compaction)).toEqual([
     "quick",
