@@ -56,7 +56,7 @@ const factsOf = async (env: Env, token: string): Promise<TokenFacts | null> => {
 /** Whether a caller brought it a while ago, and its tag was right. */
 export const isCheckedToken = (token: string): boolean => checkedTokens.has(token);
 
-const BEARER = /^Bearer ([\x21-\x7e]+)$/i;
+const BEARER = /^Bearer +([\x21-\x7e]+)$/i;
 
 const bearerOf = (c: AppContext): string | null => {
   const header = c.req.header("authorization");

@@ -148,7 +148,8 @@ describe("a key", () => {
         401,
       ]);
     }
-    expect(await statusOf(null, { authorization: `bearer ${key}` })).toBe(200);
+    for (const scheme of ["bearer ", "Bearer  "])
+      expect(await statusOf(null, { authorization: `${scheme}${key}` })).toBe(200);
   });
 
   it("is shown once, and listed without its secret", async () => {
