@@ -1,5 +1,5 @@
 // Where there is room for a model: which workers could take one more copy, how well, and why. A copy is a worker that has
-// the model loaded, or is getting it.
+// the model loaded, or is getting it, and is not offline.
 
 import type { Hardware, MachineReport, ModelAction } from "./machine.ts";
 import { modelKeyOf } from "./model-name.ts";
@@ -25,7 +25,8 @@ export interface PlaceFacts {
   readonly isListed: boolean;
   /** Its tasks that are not over. */
   readonly tasks: readonly ModelTask[];
-  /** Why it takes no model tasks now, e.g. that it is offline. */
+  readonly isOffline: boolean;
+  /** Why it takes no model tasks now, e.g. that it is paused. */
   readonly obstacle: string | null;
   /** It has done nothing for a while. */
   readonly isIdle: boolean;
@@ -69,7 +70,8 @@ const memoryOf = ({ gpus, ramMb }: Hardware): PlaceMachine["memory"] => ({
   ramMb,
 });
 
-export const isCopy = ({ machine, tasks }: PlaceFacts, model: string): boolean => {
+export const isCopy = ({ machine, tasks, isOffline }: PlaceFacts, model: string): boolean => {
+  if (isOffline) return false;
   const key = modelKeyOf(model);
   return machine.isLoaded || tasks.some((task) => isBringing(task) && modelKeyOf(task.model) === key);
 };
@@ -130,7 +132,8 @@ const hasOnDisk = ({ machine: { diskBytes }, isListed }: PlaceFacts): boolean =>
   diskBytes === undefined ? isListed : diskBytes !== null;
 
 const refusalOf = (facts: PlaceFacts, model: string, action: ModelAction, neededMb: number | null): string | null => {
-  const { machine, obstacle } = facts;
+  const { machine, isOffline, obstacle } = facts;
+  if (isOffline) return "is offline";
   if (isCopy(facts, model)) return "has it loaded, or is getting it";
   if (obstacle !== null) return obstacle;
   const { can, memory } = machine;

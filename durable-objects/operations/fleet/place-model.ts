@@ -78,6 +78,7 @@ const factsOf = (turn: Turn, member: Member, model: string): { facts: PlaceFacts
     machine: placeMachineOf(report, model),
     isListed: runtimeModels !== null && withModel(model)(runtimeModels),
     tasks: turn.memory.modelTasks.of(instance).filter((task) => !isTaskOver(task)),
+    isOffline: isSilent(turn, member),
     obstacle: obstacleOf(turn, member),
     isIdle: load === 0 && turn.nowAt - (lastCompletedAt ?? 0) >= IDLE_AFTER_MS,
   };
@@ -85,7 +86,6 @@ const factsOf = (turn: Turn, member: Member, model: string): { facts: PlaceFacts
 };
 
 const obstacleOf = (turn: Turn, member: Member): string | null => {
-  if (isSilent(turn, member)) return "is offline";
   const paused = pauseOf(member.worker, turn.nowAt);
   return paused === null ? null : `is paused: ${pauseTextOf(paused)}`;
 };

@@ -3,7 +3,7 @@
 import { describe, expect, it } from "vitest";
 import { type MachineReport, MODEL_ACTIONS, UNKNOWN_MACHINE } from "../../../domain/fleet/machine.ts";
 import { newModelTask } from "../../../domain/fleet/model-task.ts";
-import { isCopy, type PlaceFacts, placeMachineOf, placesFor } from "../../../domain/fleet/placement.ts";
+import { choosePlaces, isCopy, type PlaceFacts, placeMachineOf, placesFor } from "../../../domain/fleet/placement.ts";
 import { NOON } from "../job/sample-jobs.ts";
 
 const GB = 2 ** 30;
@@ -18,6 +18,7 @@ const facts = (instance: string, machine: Partial<MachineReport> = {}, more: Mor
   machine: placeMachineOf({ ...UNKNOWN_MACHINE, can: MODEL_ACTIONS, ...machine }, "qwen3"),
   isListed: false,
   tasks: [],
+  isOffline: false,
   obstacle: null,
   isIdle: false,
   ...more,
@@ -80,7 +81,8 @@ describe("no place is a worker", () => {
     ["takes no model tasks", { can: null }, {}],
     ["takes no model tasks", { can: [] }, {}],
     ["cannot pull", { can: ["load"] }, {}],
-    ["is offline", ON_DISK, { obstacle: "is offline" }],
+    ["is paused", ON_DISK, { obstacle: "is paused" }],
+    ["is offline", { loaded: [{ model: "qwen3", vramMb: 1, expiresAt: null }] }, { isOffline: true, tasks: [task] }],
     ["too small", { ...ON_DISK, hardware: { gpus: [], ramMb: 4_000, ramFreeMb: 4_000 } }, {}],
     ["has it loaded", { loaded: [{ model: "qwen3", vramMb: 1, expiresAt: null }] }, {}],
     ["is getting it", {}, { tasks: [task] }],
@@ -93,5 +95,15 @@ describe("no place is a worker", () => {
   it("that has a copy, which one that unloads it is not", () => {
     expect(isCopy(facts("w", {}, { tasks: [task] }), "qwen3:latest")).toBe(true);
     expect(isCopy(facts("w", {}, { tasks: [{ ...task, action: "unload" }] }), "qwen3")).toBe(false);
+  });
+});
+
+describe("the copies that there are", () => {
+  it("do not count what an offline worker had loaded, or waits to get", () => {
+    const task = newModelTask({ id: "t", worker: "w", action: "pull", model: "qwen3", keepAlive: null }, NOON);
+    const away = facts("away", { loaded: [{ model: "qwen3", vramMb: 1, expiresAt: null }] }, { isOffline: true });
+    const getting = facts("getting", {}, { isOffline: true, tasks: [task] });
+    const { chosen } = choosePlaces([away, getting, facts("here", ON_DISK)], "qwen3", 1);
+    expect(chosen.map(({ instance }) => instance)).toEqual(["here"]);
   });
 });
