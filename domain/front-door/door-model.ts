@@ -108,6 +108,23 @@ export const choicesOf = (
 };
 
 /**
+ * The names under which a key's patterns may allow what it asks for and gets. An owner that the client alone names
+ * counts only where a pattern is just that name: otherwise `m1/m2` would be `m2` for a key that may use `m1*`.
+ */
+export const namesToAllow = (
+  asked: string,
+  choice: ModelChoice | undefined,
+  aliases: Readonly<Record<string, unknown>>,
+  patterns: readonly string[] | null,
+): readonly string[] => {
+  if (choice === undefined) return [asked];
+  const { model, provider } = choice;
+  const isOwnerAdded = provider === null && asked.includes("/") && !model.includes("/");
+  const isMeant = !isOwnerAdded || Object.hasOwn(aliases, asked) || patterns?.includes(asked);
+  return isMeant ? [asked, model] : [model];
+};
+
+/**
  * The first match of: a model offered under exactly this name; `<provider>/<model>` of a registered provider; a model
  * offered under a similar name; any name, if a worker takes any. null: no worker has such a model. The provider comes
  * before similar names, because otherwise `local/m1` would match anyone's `m1` with its owner omitted.

@@ -2,6 +2,7 @@
 // step may be asked and answered twice. A batch's lines become jobs in the turn that moves its cursor past them, so each
 // becomes one job. When to take a step: `batch-look.ts`.
 
+import { mayUseModel } from "../../domain/access/key-limits.ts";
 import {
   type BatchEnding,
   type BatchFileKind,
@@ -22,7 +23,7 @@ import { type Fault, type LineRules, wholeFault } from "../../domain/batch/batch
 import { linesToFeed } from "../../domain/batch/feeding.ts";
 import type { LineAnswer } from "../../domain/batch/line-answer.ts";
 import type { FileRecord } from "../../domain/file/file.ts";
-import { plainChoice } from "../../domain/front-door/door-model.ts";
+import { namesToAllow, plainChoice } from "../../domain/front-door/door-model.ts";
 import type { ModelChoice } from "../../domain/job/job-facts.ts";
 import { createJob, type NewJob, requirementsOfNew } from "../../domain/job/new-job.ts";
 import { groupKeyOf } from "../../domain/job/queue.ts";
@@ -81,17 +82,20 @@ export const nextStepOf = (turn: Turn, id: string): BatchStep | null => {
 const learning = (turn: Turn, batch: BatchRecord): { rules: LineRules; bytes: number; keptUntil: number } => {
   const file = turn.store.files.find(batch.fileId);
   const { aliases } = turn.memory.config.frontDoor;
-  const limits = batch.keyId === null ? null : (turn.store.keys.find(batch.keyId)?.limits ?? null);
   return {
     rules: {
       endpoint: `/v1/${batch.api}`,
-      models: limits?.models ?? null,
+      models: patternsOf(turn, batch),
       aliases: Object.fromEntries(Object.entries(aliases).map(([name, list]) => [name, list[0]?.model ?? name])),
     },
     bytes: file?.bytes ?? 0,
     keptUntil: batch.expiresAt + ANNOUNCED_MS,
   };
 };
+
+/** Of the models that its key may use; null: all. */
+const patternsOf = (turn: Turn, { keyId }: BatchRecord): readonly string[] | null =>
+  (keyId === null ? null : turn.store.keys.find(keyId)?.limits?.models) ?? null;
 
 const modelToFeed = (
   turn: Turn,
@@ -109,10 +113,18 @@ const modelToFeed = (
 /** Of an alias's list from the first that a worker has. A model that no worker has is no fault: its lines wait. */
 const meant = (turn: Turn, batch: BatchRecord, name: string): readonly [ModelChoice, ...ModelChoice[]] => {
   const found = findModels(turn, { model: name, others: [], seed: name });
-  const choices = found.ok ? found.value.choices : [];
+  const choices = found.ok && mayMean(turn, batch, name, found.value.choices[0]) ? found.value.choices : [];
   const at = choices.findIndex((choice) => placesOf(turn, batch, choice) > 0);
   const [first = plainChoice(name), ...left] = choices.slice(Math.max(0, at));
   return [first, ...left];
+};
+
+/** Its name was allowed as it is written when the file was read. */
+const mayMean = (turn: Turn, batch: BatchRecord, name: string, choice: ModelChoice | undefined): boolean => {
+  const patterns = patternsOf(turn, batch);
+  if (patterns === null || choice === undefined) return true;
+  const names = namesToAllow(name, choice, turn.memory.config.frontDoor.aliases, patterns);
+  return names.includes(name) || mayUseModel(patterns, choice.model);
 };
 
 const placesFor = (turn: Turn, batch: BatchRecord, { name }: BatchModel): number =>

@@ -3,7 +3,7 @@
 import { expect, it } from "vitest";
 import { eventually } from "../support/eventually.ts";
 import { batchWorker } from "../support/workerd/batch-worker.ts";
-import { newWorld } from "../support/workerd/client.ts";
+import { Client, newWorld } from "../support/workerd/client.ts";
 import { begin, numbered, own, whenIs } from "../support/workerd/embedding-batches.ts";
 
 it("says which model nobody has, and runs the lines of the others", async () => {
@@ -41,6 +41,20 @@ it("gives a line of an alias to the next model of its list where the first canno
   expect(await own(world, id)).toMatchObject({ completed: 2, failed: 0 });
   const { jobs } = (await world.get(`/api/jobs?status=completed`)).body;
   expect(jobs[0]).toMatchObject({ model: "m2", tried: [{ model: "m1", code: "rate_limited" }], attempts: 1 });
+  await worker.stop();
+});
+
+it("gives no line another model than its key may use, however its name is written", async () => {
+  const world = await newWorld();
+  const worker = await batchWorker(world, undefined, { models: ["m1", "m2"] });
+  const limits = { models: ["m1*"] };
+  const client = new Client((await world.ok("POST", "/api/keys", { name: "c", role: "client", limits })).key);
+  const { id } = await begin(client, [...numbered(2), ...numbered(2, "m1/m2")]);
+  await eventually(async () => expect(await own(client, id)).toMatchObject({ completed: 2, waiting: 2 }));
+  await eventually(async () =>
+    expect((await own(client, id)).waiting_reason ?? "").toContain('no matching worker serves model "m1/m2"'),
+  );
+  expect(worker.jobs.map(({ model }) => model)).toEqual(["m1", "m1"]);
   await worker.stop();
 });
 

@@ -62,6 +62,29 @@ describe("a client's key", () => {
     expect((await answering).status).toBe(499);
   });
 
+  it("gets no other model by writing one that it may use before its name", async () => {
+    const world = await newWorld();
+    const worker = await fakeWorker(world, { models: ["m1", "m2"] });
+    const keyFor = async (models: readonly string[]): Promise<string> =>
+      (await world.ok("POST", "/api/keys", { name: "limited", role: "client", limits: { models } })).key;
+    const limited = await keyFor(["m1*"]);
+    for (const body of [chat({ model: "m1/m2" }), chat({ model: "m1x/m2", models: ["m1"] })]) {
+      const refused = await post(limited, CHAT, body);
+      expect([refused.status, JSON.parse(await refused.whole).error.message]).toEqual([
+        403,
+        'this key does not allow model "m2"; it allows m1*',
+      ]);
+    }
+    const answering = post(limited, CHAT, chat({ model: "m1", models: ["m1/m2"] }));
+    worker.fail(await worker.nextJob(), { code: "overloaded", message: "no room", status: 503, retryable: false });
+    expect((await answering).status).toBe(503);
+    const exact = post(await keyFor(["org/m2"]), CHAT, chat({ model: "org/m2" }));
+    const job = await worker.nextJob();
+    expect(job.model).toBe("m2");
+    worker.complete(job, {});
+    expect((await exact).status).toBe(200);
+  });
+
   it("is held to its limits in the turn that makes the job", async () => {
     const world = await newWorld();
     const worker = await fakeWorker(world, { models: ["m1", "m2"] });

@@ -26,7 +26,7 @@ import { countRequest, type LimitState, mayUseEdge, refuseOverLimits, refuseOver
 import { isSilent } from "../../steps/last-sign.ts";
 import { refuseOverBudget } from "../../steps/reached-budgets.ts";
 import type { Turn } from "../../turn/turn.ts";
-import { type FoundModels, findModels } from "./door-models.ts";
+import { allowedAs, type FoundModels, findModels } from "./door-models.ts";
 import { type Followed, gone, present } from "./follow.ts";
 import { addResponse, type NewResponse } from "./responses.ts";
 
@@ -121,9 +121,12 @@ export const mayAsk = (
   if (!backlog.ok) return backlog;
   const found = model === null ? null : findModels(turn, { model, others: [], seed: "" });
   if (found?.ok === false) return found;
-  const name = found?.value.choices[0]?.model ?? null;
-  const limited = name === null ? refuseOverUse(turn, UNREAD) : refuseOverLimits(turn, [model, name], UNREAD);
-  return limited.ok ? ok(name) : limited;
+  const choice = found?.value.choices[0];
+  const limited =
+    model === null || choice === undefined
+      ? refuseOverUse(turn, UNREAD)
+      : refuseOverLimits(turn, allowedAs(turn, model, choice), UNREAD);
+  return limited.ok ? ok(choice?.model ?? null) : limited;
 };
 
 /** A request whose body is not read yet. */
@@ -151,7 +154,7 @@ const open = (turn: Turn, request: Asking): Result<{ job: JobResource }, Refusal
   const { model, others = [], session } = request;
   const found = findModels(turn, { model, others, seed: session ?? id });
   if (!found.ok) return found;
-  const limited = refuseOverLimits(turn, [model, found.value.choices[0]?.model ?? null], [request]);
+  const limited = refuseOverLimits(turn, allowedAs(turn, model, found.value.choices[0]), [request]);
   if (!limited.ok) return limited;
   const opened = firstTaken(turn, request, id, found.value);
   if (!opened.ok) return opened;

@@ -6,7 +6,7 @@ import { mayUseModel } from "../../../domain/access/key-limits.ts";
 import { modelKeyOf, stillMissing } from "../../../domain/fleet/model-name.ts";
 import { type ModelSet, modelsTaken } from "../../../domain/fleet/model-set.ts";
 import type { Worker } from "../../../domain/fleet/worker.ts";
-import { choicesOf, isSameModel, type ModelOffer } from "../../../domain/front-door/door-model.ts";
+import { choicesOf, isSameModel, type ModelOffer, namesToAllow } from "../../../domain/front-door/door-model.ts";
 import type { ModelChoice } from "../../../domain/job/job-facts.ts";
 import type { Refusal } from "../../../domain/words/refusal.ts";
 import { err, ok, type Result } from "../../../domain/words/result.ts";
@@ -79,14 +79,21 @@ export const findModels = (turn: Turn, asking: AskedModels): Result<FoundModels,
   const { model: asked, others, seed } = asking;
   const { aliases } = turn.memory.config.frontDoor;
   const offers = offersOf(turn);
-  const meant = (name: string): readonly ModelChoice[] => choicesOf(name, aliases, offers, seed);
-  const names = [asked, ...others.filter((name) => refuseModel(turn, [name]).ok)];
-  const found = names.map(meant);
-  const first = found.findIndex((choices) => choices.length > 0);
-  if (first >= 0) return ok({ choices: found.flat().slice(0, MAX_CHOICES), unknown: names.slice(0, first) });
+  const found = [asked, ...others]
+    .map((name) => ({ name, choices: choicesOf(name, aliases, offers, seed) }))
+    .filter(({ name, choices: [choice] }, at) => at === 0 || refuseModel(turn, allowedAs(turn, name, choice)).ok);
+  const first = found.findIndex(({ choices }) => choices.length > 0);
+  if (first >= 0) {
+    const choices = found.flatMap((one) => one.choices).slice(0, MAX_CHOICES);
+    return ok({ choices, unknown: found.slice(0, first).map(({ name }) => name) });
+  }
   const known = listedModels(turn, NAMED_MODELS).map(({ id }) => id);
   return err({ code: "model_not_found", model: asked, known });
 };
+
+/** The names under which the caller's key may be allowed what it asks for. */
+export const allowedAs = (turn: Turn, asked: string, choice: ModelChoice | undefined): readonly string[] =>
+  namesToAllow(asked, choice, turn.memory.config.frontDoor.aliases, allowedModels(turn));
 
 interface ListedModel {
   readonly id: string;

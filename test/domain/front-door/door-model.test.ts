@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { modelKeyOf } from "../../../domain/fleet/model-name.ts";
 import { modelSetOf, modelsTaken } from "../../../domain/fleet/model-set.ts";
-import { choicesOf, type ModelOffer } from "../../../domain/front-door/door-model.ts";
+import { choicesOf, type ModelOffer, namesToAllow, plainChoice } from "../../../domain/front-door/door-model.ts";
 import type { ModelChoice } from "../../../domain/job/job-facts.ts";
 
 const offer = (
@@ -68,5 +68,30 @@ describe("the name of a model", () => {
     expect(meant("m9", offers)).toBeNull();
     expect(meant("m9", [offer("any", null, { isOffline: true })])).toBeNull();
     expect(meant("m9", [offer("any", null)])).toEqual([null, "m9"]);
+  });
+});
+
+describe("what a key's patterns are compared with", () => {
+  const aliases = { "team/fast": [] };
+  const compared = (asked: string, got: string, { provider = null, patterns = ["*"] }: More = {}) =>
+    namesToAllow(asked, plainChoice(got, provider), aliases, patterns);
+  interface More {
+    provider?: string | null;
+    patterns?: readonly string[] | null;
+  }
+
+  it("is the name that was asked for and that of the model", () => {
+    expect(compared("m1", "m1:latest")).toEqual(["m1", "m1:latest"]);
+    expect(compared("qwen", "org/qwen")).toEqual(["qwen", "org/qwen"]);
+    expect(compared("local/m1", "m1", { provider: "local" })).toEqual(["local/m1", "m1"]);
+    expect(compared("team/fast", "m1")).toEqual(["team/fast", "m1"]);
+    expect(namesToAllow("m9", undefined, aliases, ["*"])).toEqual(["m9"]);
+  });
+
+  it("is not an owner that the client alone names, unless a pattern is just that name", () => {
+    expect(compared("m1/m2", "m2", { patterns: ["m1*"] })).toEqual(["m2"]);
+    expect(compared("m1/../m2", "m2", { patterns: ["m1*"] })).toEqual(["m2"]);
+    expect(compared("org/m2", "m2", { patterns: null })).toEqual(["m2"]);
+    expect(compared("org/m2", "m2", { patterns: ["org/m2"] })).toEqual(["org/m2", "m2"]);
   });
 });
